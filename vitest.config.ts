@@ -1,0 +1,17 @@
+import { availableParallelism } from 'node:os';
+import { defineConfig, type ViteUserConfig } from 'vitest/config';
+
+const config: ViteUserConfig = defineConfig({
+  test: {
+    include: ['property-tests/**/*.test.ts'],
+    // Processes, not threads: a test of the workers backend or of Dawn must not share its process with another one.
+    pool: 'forks',
+    // Test files start worker threads of their own, and a software GPU takes every core that there is.
+    maxWorkers: Math.min(4, availableParallelism()),
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    teardownTimeout: 30_000,
+  },
+});
+
+export default config;
