@@ -1,0 +1,229 @@
+import type { Module, ScalarType } from './functors/ir.ts';
+
+/**
+ * The contract between the primitives and the place where they run.
+ *
+ * A backend owns memory and runs five kernels: `forEach`, `reduce`, `scan`, `sort` and `histogram`. Every kernel reads
+ * its input through a *program*: a functor of the index into which all views (transforms, gathers, slices …) have been
+ * fused, so that a backend knows nothing of views. Kernels are commands: they return at once and take effect in the
+ * order of their calls; only `read` and `sync` wait. All other primitives are written in these, once, in `primitives/`.
+ */
+export interface Backend {
+  readonly name: 'reference' | 'workers' | 'webgpu';
+  readonly limits: Limits;
+  readonly determinism: Determinism;
+  readonly counters: Counters;
+
+  /** Memory of the given number of 32-bit words, from a pool; contents undefined. Throws `OutOfMemoryError`. */
+  allocate(words: number): DeviceBuffer;
+  /** Gives memory back to the pool; commands already issued still see it. */
+  release(buffer: DeviceBuffer): void;
+  /** Copies host words into a buffer, in command order; `data` may be reused at once. */
+  write(buffer: DeviceBuffer, word: number, data: Uint32Array): void;
+  /** Waits for all commands issued so far that touch the range and copies it to the host. */
+  read(buffer: DeviceBuffer, word: number, words: number): Promise<Uint32Array>;
+  /** Waits until every command issued so far has taken effect. */
+  sync(): Promise<void>;
+
+  /** Evaluates `program(index)` for every index of the extent and stores its results. */
+  forEach(extent: Extent, program: Program, stores: readonly Store[]): void;
+  /** Folds `program(index)` over the extent, in order, into the words at `into`; the identity where it is empty. */
+  reduce(extent: Extent, program: Program, monoid: MonoidProgram, into: Cell): void;
+  scan(command: ScanCommand): void;
+  sort(command: SortCommand): void;
+  histogram(command: HistogramCommand): void;
+
+  /** Drops what has not run yet; reads under way reject with the reason; the backend can only be closed after that. */
+  abort(reason: unknown): void;
+  /** Frees everything; idempotent. */
+  close(): Promise<void>;
+}
+
+/** Memory on a backend, opaque to everything else. */
+export interface DeviceBuffer {
+  readonly id: number;
+  /** Size in 32-bit words. */
+  readonly words: number;
+}
+
+/** Words in a buffer, from `word` on. */
+export interface Cell {
+  readonly buffer: DeviceBuffer;
+  readonly word: number;
+}
+
+/**
+ * A length that only the device knows: `min(limit, max(0, buffer[word] − minus))`.
+ *
+ * The host knows `limit`, an upper bound that allocations and dispatches go by.
+ */
+export interface CountRef extends Cell {
+  readonly minus: number;
+  readonly limit: number;
+}
+
+/** A number of elements, known to the host or to the device alone. */
+export type Length = number | CountRef;
+
+/** The indices 0 … length − 1 over which a kernel runs. */
+export type Extent = Length;
+
+/** An upper bound of a length that the host knows. */
+export function capacityOf(length: Length): number {
+  return typeof length === 'number' ? length : length.limit;
+}
+
+/** How elements lie in memory; `u8 i8 u16 i16` are packed, four or two to a word, lowest bits first. Bools are u32. */
+export type Storage = 'u32' | 'i32' | 'f32' | 'u8' | 'i8' | 'u16' | 'i16';
+
+/** What a captured array of a module is bound to for a launch. */
+export interface ArrayBinding {
+  readonly buffer: DeviceBuffer;
+  readonly storage: Storage;
+  /** First element, counted in elements of the storage. */
+  readonly offset: number;
+  /** Reads at or past it give zero. */
+  readonly length: Length;
+}
+
+/**
+ * A module together with what its arrays and uniforms stand for in one launch. The entry's first parameter is the index
+ * (u32). Only the module, the storages and which arrays share a buffer may shape compiled code; offsets, lengths and
+ * uniform values travel as data.
+ */
+export interface Program {
+  readonly module: Module;
+  readonly arrays: ReadonlyMap<string, ArrayBinding>;
+  readonly uniforms: ReadonlyMap<string, number | boolean>;
+}
+
+/**
+ * Where one result of a program goes: element `offset + i` of a buffer of 32-bit words, where i is another result
+ * (`index`, u32) or else the index of the launch. Nothing is written where the result `guard` (bool) is false or i is not
+ * below `capacity`. Indices that are written must be distinct, unless `combine` says how they meet.
+ */
+export interface Store {
+  readonly buffer: DeviceBuffer;
+  readonly offset: number;
+  readonly capacity: number;
+  /** Which result is stored; bools as 0 and 1. */
+  readonly value: number;
+  readonly index?: number;
+  readonly guard?: number;
+  /**
+   * Combines the value with the word that stands there, atomically, instead of replacing it. All of these commute, so that
+   * several rows may go to one element and the bytes do not depend on their order. u32 (`min`, `max`: as unsigned) only.
+   */
+  readonly combine?: AtomicCombination;
+}
+
+export type AtomicCombination = 'add' | 'and' | 'or' | 'xor' | 'min' | 'max';
+
+/**
+ * An associative operator with identity over a record of scalars. The module's entry takes the leaves of the left
+ * operand, then those of the right one, and returns those of the combination; it captures nothing.
+ */
+export interface MonoidProgram {
+  readonly module: Module;
+  readonly types: readonly ScalarType[];
+  readonly identity: readonly (number | boolean)[];
+  /**
+   * True where every way of placing brackets gives the same bytes (integers, bits, minima …): a backend may fold in any
+   * shape. False (f32 sums …): the shape is the canonical one of `combination-tree.ts`, a function of the length alone.
+   */
+  readonly exact: boolean;
+}
+
+/**
+ * A scan whose results are consumed on the spot. For every index i, `emit(i, exclusive leaves …, inclusive leaves …)` is
+ * evaluated, where exclusive is the combination of `program(0) … program(i − 1)` and inclusive that of
+ * `program(0) … program(i)`; its results are stored. Compaction, reduction by key and segmented scans are this command
+ * with different programs.
+ */
+export interface ScanCommand {
+  readonly extent: Extent;
+  readonly program: Program;
+  readonly monoid: MonoidProgram;
+  readonly emit: Program;
+  readonly stores: readonly Store[];
+  /** Where the combination of all elements goes, as `reduce` computes it, one word a leaf. */
+  readonly total?: Cell | undefined;
+}
+
+/**
+ * A stable ascending sort of `program(index) = (key: u32 [, payload: u32])` by the key's bits `beginBit … endBit − 1`
+ * as an unsigned number; other bits travel with the key.
+ */
+export interface SortCommand {
+  readonly extent: Extent;
+  readonly program: Program;
+  readonly beginBit: number;
+  readonly endBit: number;
+  /** Where the sorted keys go; left out where nobody needs them. Room for the extent's capacity. */
+  readonly keys?: Cell | undefined;
+  readonly payload?: Cell | undefined;
+}
+
+/**
+ * Counts `program(index) = (bin: u32)` per bin; bins at or past `bins` are not counted. All words at `into` are written:
+ * `bins` for every histogram.
+ *
+ * - With `segment`, the indices are cut into runs of that many (the last may be shorter), each with a histogram of its own:
+ *   run s counts into bins `s · bins …`. Runs are counted by the extent's capacity.
+ * - With `histograms`, the program returns `(bin: u32, histogram: u32)` and counts into bin `histogram · bins + bin`; rows of
+ *   histograms at or past that number are not counted. Neighbouring indices mostly share a histogram, which kernels use.
+ * - With `inner`, every index of the extent stands for `ranks` elements: `inner.row(index)` is evaluated once a row and
+ *   returns `(active: bool, leaves …)`; where it is active, the program is evaluated as `program(index, rank, leaves …)`
+ *   for every rank. Not together with `segment`.
+ */
+export interface HistogramCommand {
+  readonly extent: Extent;
+  readonly program: Program;
+  readonly bins: number;
+  readonly segment?: number | undefined;
+  readonly histograms?: number | undefined;
+  readonly inner?: InnerRanks | undefined;
+  readonly into: Cell;
+}
+
+/** Elements of a histogram that share what is computed once a row. */
+export interface InnerRanks {
+  readonly row: Program;
+  readonly ranks: number;
+}
+
+/** What bounds a launch. Each can be lowered when a context is opened, so that tests reach the paths beyond it. */
+export interface Limits {
+  /** Bytes that one binding of a buffer may span; longer columns are split over several buffers. */
+  readonly bindingBytes: number;
+  /** Workgroups along one dimension of a dispatch. */
+  readonly workgroups: number;
+  /** Storage buffers a kernel may bind. */
+  readonly storageBuffers: number;
+  /** Bytes that may be allocated in all. */
+  readonly memoryBytes: number;
+}
+
+/** Whether f32 results are the same bytes as on every other backend, as a probe found when the device was opened. */
+export interface Determinism {
+  readonly level: 'exact' | 'within-ulp';
+  /** Largest difference seen, in units in the last place; 0 for exact. */
+  readonly ulp: number;
+  /** What the device does by itself and what the compiler does about it, one sentence each. */
+  readonly reasons: readonly string[];
+}
+
+/** What a backend has done and holds; for tests, traces and `quadrille devices`. */
+export interface Counters {
+  /** Batches of commands handed to the device. */
+  submissions: number;
+  /** Kernel launches. */
+  dispatches: number;
+  /** Transfers from the device that the host waited for. */
+  readbacks: number;
+  /** Programs compiled. */
+  compilations: number;
+  /** Buffers and bytes allocated and not yet released. */
+  liveBuffers: number;
+  liveBytes: number;
+}

@@ -1,0 +1,205 @@
+import type { ArrayBinding, DeviceBuffer, Storage } from '../backend.ts';
+import type { Context } from '../context.ts';
+import { ArgumentError } from '../errors.ts';
+import { bool, f32, i32, u32 } from '../functors/functor.ts';
+import type { Module, ScalarType } from '../functors/ir.ts';
+import { assemble, leafTypes, type Scalar, type Shape } from '../functors/shapes.ts';
+
+/** A buffer as columns hold it. */
+export class Memory {
+  readonly context: Context;
+  readonly buffer: DeviceBuffer;
+  /** The memory that counts the rows stored here; freed with the last of the memories whose rows it counts. */
+  readonly count: Memory | undefined;
+  /** Memories not released whose rows are counted here. */
+  dependents = 0;
+  released = false;
+
+  constructor(context: Context, buffer: DeviceBuffer, count?: Memory) {
+    this.context = context;
+    this.buffer = buffer;
+    this.count = count;
+    if (count !== undefined) count.dependents++;
+  }
+}
+
+/** A length that only the device knows: what stands in a cell, less `minus`, at most `limit`. */
+export interface DeviceLength {
+  readonly memory: Memory;
+  readonly word: number;
+  readonly minus: number;
+  readonly limit: number;
+}
+
+/** Where the elements of a column come from. */
+export type Source =
+  | { readonly kind: 'stored'; readonly memory: Memory; readonly storage: Storage; readonly offset: number }
+  /**
+   * Result `result` of a functor of the index: a view, which costs no memory and fuses into what reads it. Where the result
+   * is u32 and the column is not, it is the word that stands for the value, so that what only moves values keeps every bit.
+   */
+  | { readonly kind: 'view'; readonly view: View; readonly result: number };
+
+/** A functor of the index with what it captures. Several columns share one when it returns a record. */
+export interface View {
+  readonly module: Module;
+  readonly arrays: ReadonlyMap<string, StoredArray>;
+  readonly uniforms: ReadonlyMap<string, number | boolean>;
+  /** Memory that was taken for this view, and is freed with it. */
+  readonly owned: Set<Memory>;
+}
+
+/** A stored column as a captured array. */
+export interface StoredArray {
+  readonly memory: Memory;
+  readonly storage: ArrayBinding['storage'];
+  readonly offset: number;
+  readonly length: number | DeviceLength;
+}
+
+/**
+ * A vector of scalars that lives on one backend, or a view that is computed where it is read.
+ *
+ * `length` is a number, or a {@link DeviceLength} after primitives whose result only the device can count.
+ */
+export class Column<T extends ScalarType = ScalarType> {
+  readonly context: Context | undefined;
+  readonly type: T;
+  readonly length: number | DeviceLength;
+  readonly source: Source;
+
+  constructor(context: Context | undefined, type: T, length: number | DeviceLength, source: Source) {
+    this.context = context;
+    this.type = type;
+    this.length = length;
+    this.source = source;
+  }
+
+  /** The most elements that this column can have. */
+  get capacity(): number {
+    return typeof this.length === 'number' ? this.length : this.length.limit;
+  }
+}
+
+/** A column or a record of columns of equal length: a table, stored field by field. */
+export type Table = Column | { readonly [name: string]: Table };
+
+/** The columns that hold values of a shape. */
+export type ColumnsOf<S extends Shape> =
+  S extends Scalar<infer T> ? Column<T> : { readonly [K in keyof S]: S[K] extends Shape ? ColumnsOf<S[K]> : never };
+
+const scalars: Readonly<Record<ScalarType, Scalar<ScalarType>>> = { u32, i32, f32, bool };
+
+/** The shape whose values the rows of a table are. */
+export function shapeOf(table: Table): Shape {
+  return table instanceof Column
+    ? scalars[table.type]
+    : Object.fromEntries(Object.entries(table).map(([name, field]) => [name, shapeOf(field)]));
+}
+
+/** The columns of a table, depth first in the order of its fields. */
+export function columnsOf(table: Table): Column[] {
+  return table instanceof Column ? [table] : Object.values(table).flatMap(columnsOf);
+}
+
+/** A table of the same form out of other columns, depth first in the order of its fields. */
+export function withColumns<C extends Table>(table: C, columns: readonly Column[]): C {
+  return assemble(shapeOf(table), columns) as C;
+}
+
+/** The columns of a view's results, in the form of a shape. */
+export function viewColumns<S extends Shape>(
+  shape: S,
+  context: Context | undefined,
+  length: number | DeviceLength,
+  view: View,
+): ColumnsOf<S> {
+  const columns = leafTypes(shape).map((type, result) => viewColumn(context, type, length, view, result));
+  return assemble<Column>(shape, columns) as ColumnsOf<S>;
+}
+
+/** One result of a view as a column. */
+export function viewColumn<T extends ScalarType>(
+  context: Context | undefined,
+  type: T,
+  length: number | DeviceLength,
+  view: View,
+  result = 0,
+): Column<T> {
+  return new Column(context, type, length, { kind: 'view', view, result });
+}
+
+/** One word of memory as a column of one row. */
+export function cellColumn<T extends ScalarType>(memory: Memory, type: T, word: number): Column<T> {
+  return new Column(memory.context, type, 1, { kind: 'stored', memory, storage: storageOf(type), offset: word });
+}
+
+/** How values of a type are stored, one to a word. */
+export function storageOf(type: ScalarType): Exclude<ScalarType, 'bool'> {
+  return type === 'bool' ? 'u32' : type;
+}
+
+/** The length that all columns share. */
+export function commonLength(columns: readonly Column[], primitive: string): number | DeviceLength {
+  const [first, ...rest] = columns;
+  if (first === undefined) {
+    throw new ArgumentError('column/none', `${primitive} was given no column.`, {
+      remedy: 'Pass at least one column.',
+    });
+  }
+  for (const column of rest) {
+    if (!sameLength(first.length, column.length)) throw lengthMismatch(primitive, first.length, column.length);
+  }
+  return first.length;
+}
+
+/** Whether two lengths are known to be the same number. */
+export function sameLength(a: number | DeviceLength, b: number | DeviceLength): boolean {
+  if (typeof a === 'number' || typeof b === 'number') return a === b;
+  return a.memory === b.memory && a.word === b.word && a.minus === b.minus && a.limit === b.limit;
+}
+
+/** A number of rows that a column can have. */
+export function requireLength(length: number | DeviceLength, primitive: string): void {
+  if (typeof length !== 'number' || (Number.isInteger(length) && length >= 0 && length < 2 ** 32)) return;
+  throw new ArgumentError('column/size', `${primitive} was given no number of rows.`, {
+    expected: 'a whole number from 0 below 2^32',
+    got: length,
+  });
+}
+
+function lengthMismatch(primitive: string, a: number | DeviceLength, b: number | DeviceLength): ArgumentError {
+  const show = (length: number | DeviceLength): string =>
+    typeof length === 'number' ? `${length}` : `a device count of at most ${length.limit}`;
+  return new ArgumentError('column/length', `The columns given to ${primitive} differ in length.`, {
+    expected: show(a),
+    got: show(b),
+    remedy: 'Columns are rows of one table only where one primitive made them or their host lengths are equal.',
+  });
+}
+
+/** The one context that the columns live in; undefined where all of them are views of nothing stored. */
+export function contextOf(columns: readonly Column[], primitive: string): Context | undefined {
+  let context: Context | undefined;
+  for (const column of columns) {
+    if (column.context === undefined || column.context === context) continue;
+    if (context !== undefined) throw mixedContexts(primitive);
+    context = column.context;
+  }
+  return context;
+}
+
+export function mixedContexts(primitive: string): ArgumentError {
+  return new ArgumentError('column/contexts', `${primitive} was given columns of different contexts.`, {
+    remedy: 'Move one of them with context.adopt(column).',
+  });
+}
+
+/** The same where the primitive has to store something. */
+export function requireContext(columns: readonly Column[], primitive: string): Context {
+  const context = contextOf(columns, primitive);
+  if (context !== undefined) return context;
+  throw new ArgumentError('column/no-context', `${primitive} was given views of no context.`, {
+    remedy: 'Materialize one of them: context.materialize(column).',
+  });
+}

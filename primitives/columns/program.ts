@@ -1,0 +1,183 @@
+import type { ArrayBinding, CountRef, Length, Program, Store } from '../backend.ts';
+import { ArgumentError } from '../errors.ts';
+import type { Operand, ScalarType } from '../functors/ir.ts';
+import { call, literal, operate, read, record, recorder } from '../functors/recorder.ts';
+import { type U32, Value, Variable } from '../functors/value.ts';
+import { type Column, type DeviceLength, type Memory, type StoredArray, sameLength, type View } from './column.ts';
+
+/** A functor of the index into which the views of its inputs are fused, with the stored columns it ends at. */
+export interface Fusion extends View {
+  readonly results: readonly ScalarType[];
+}
+
+/** What a body under fusion can ask for. */
+export interface Loader {
+  /** Element `index` of every column; what was loaded before at the same index is not loaded again. */
+  load(columns: readonly Column[], index: U32): Value<ScalarType>[];
+  /** The length of a column, as a value. */
+  length(length: number | DeviceLength): U32;
+  /** A number that changes between launches without compiling anew. */
+  uniform<T extends ScalarType>(type: T, value: number | boolean): Value<T>;
+  /** The name under which a stored column is captured. */
+  capture(column: Column): string;
+}
+
+type Body = (index: U32, parameters: readonly Value<ScalarType>[], loader: Loader) => readonly Value<ScalarType>[];
+
+/** Records a functor of the index and `parameters` more values. */
+export function fuse(
+  name: string,
+  parameters: readonly ScalarType[],
+  results: readonly ScalarType[],
+  body: Body,
+): Fusion {
+  const arrays = new Map<string, StoredArray>();
+  const uniforms = new Map<string, number | boolean>();
+  const module = record({ name, parameters: ['u32', ...parameters], results }, (locals) => {
+    const [index, ...rest] = locals.map((local) => new Value(local));
+    return body(index as U32, rest, createLoader(arrays, uniforms)).map((value) => value.operand);
+  });
+  return { module, arrays, uniforms, results, owned: new Set() };
+}
+
+function createLoader(arrays: Map<string, StoredArray>, uniforms: Map<string, number | boolean>): Loader {
+  const loadOnce = createMemo();
+  const captureArray = (stored: StoredArray, type: ScalarType): string => {
+    for (const [name, known] of arrays) {
+      if (sameArray(known, stored) && recorder().arrays.get(name) === type) return name;
+    }
+    const name = `a${arrays.size}`;
+    arrays.set(name, stored);
+    recorder().arrays.set(name, type);
+    return name;
+  };
+  const uniform = (type: ScalarType, value: number | boolean): Operand => {
+    const name = `u${uniforms.size}`;
+    uniforms.set(name, literal(type, value).value);
+    recorder().uniforms.set(name, type);
+    return { kind: 'uniform', type, name };
+  };
+  const callView = (view: View, index: U32): Value<ScalarType>[] => {
+    const names = [...view.arrays].map(([name, stored]): [string, string] => [
+      name,
+      captureArray(stored, view.module.arrays.get(name)!),
+    ]);
+    const values = [...view.uniforms].map(([name, value]): [string, Operand] => [
+      name,
+      uniform(view.module.uniforms.get(name)!, value),
+    ]);
+    const links = { arrays: new Map(names), uniforms: new Map(values) };
+    return call(view.module, links, [index.operand]).map((local) => new Value(local));
+  };
+  const readArray = (name: string, type: ScalarType, index: Operand): Value<ScalarType>[] => [
+    new Value(read(name, type, index)),
+  ];
+
+  return {
+    capture: (column) => captureArray(storedArray(column), column.type),
+    load: (columns, index) =>
+      columns.map((column) => {
+        const { source, type } = column;
+        if (source.kind === 'view') {
+          const results = loadOnce(source.view, index, () => callView(source.view, index));
+          return ofWord(results[source.result]!, type);
+        }
+        const name = captureArray(storedArray(column), type);
+        return loadOnce(name, index, () => readArray(name, type, index.operand))[0]!;
+      }),
+    length(length) {
+      if (typeof length === 'number') return new Value<'u32'>(uniform('u32', length));
+      const cell: StoredArray = { memory: length.memory, storage: 'u32', offset: length.word, length: 1 };
+      const count = new Value<'u32'>(read(captureArray(cell, 'u32'), 'u32', literal('u32', 0)));
+      const minus = new Value<'u32'>(uniform('u32', length.minus));
+      return count
+        .max(minus)
+        .sub(minus)
+        .min(new Value<'u32'>(uniform('u32', length.limit)));
+    },
+    uniform: <T extends ScalarType>(type: T, value: number | boolean) => new Value<T>(uniform(type, value)),
+  };
+}
+
+/** A value that may be given as the word that stands for it. */
+function ofWord(value: Value<ScalarType>, type: ScalarType): Value<ScalarType> {
+  if (value.operand.type === type) return value;
+  return new Value(operate(type === 'bool' ? 'convert' : 'bits', [value.operand], type));
+}
+
+type Values = Value<ScalarType>[];
+
+/** Remembers what was loaded at an index, as far as it can be seen from where it is asked for again. */
+function createMemo(): (what: string | View, index: U32, load: () => Values) => Values {
+  const known = new Map<
+    string | View,
+    { readonly index: Operand; readonly block: unknown; readonly values: Values }[]
+  >();
+  return (what, index, load) => {
+    // A variable may have been set since.
+    if (index instanceof Variable) return load();
+    const { blocks } = recorder();
+    const entries = known.get(what) ?? [];
+    const found = entries.find(
+      (entry) => sameOperand(entry.index, index.operand) && blocks.includes(entry.block as never),
+    );
+    if (found !== undefined) return found.values;
+    const values = load();
+    known.set(what, [...entries, { index: index.operand, block: blocks.at(-1), values }]);
+    return values;
+  };
+}
+
+function sameOperand(a: Operand, b: Operand): boolean {
+  return a === b || (a.kind === 'literal' && b.kind === 'literal' && a.value === b.value);
+}
+
+function sameArray(a: StoredArray, b: StoredArray): boolean {
+  return a.memory === b.memory && a.storage === b.storage && a.offset === b.offset && sameLength(a.length, b.length);
+}
+
+/** A stored column as what a functor captures. */
+export function storedArray(column: Column): StoredArray {
+  if (column.source.kind === 'stored') return { ...column.source, length: column.length };
+  throw new ArgumentError('column/view', 'A view was captured as an array.', {
+    remedy: 'Materialize it first: context.materialize(column).',
+  });
+}
+
+/** A fusion as the backend takes it; checks that everything it captures is still there. */
+export function programOf({ module, arrays, uniforms }: Fusion): Program {
+  const bindings = [...arrays].map(([name, array]): [string, ArrayBinding] => [name, bindingOf(array)]);
+  return { module, arrays: new Map(bindings), uniforms };
+}
+
+function bindingOf({ memory, storage, offset, length }: StoredArray): ArrayBinding {
+  return { buffer: alive(memory).buffer, storage, offset, length: extentOf(length) };
+}
+
+/** A length as the backend takes it. */
+export function extentOf(length: number | DeviceLength): Length {
+  if (typeof length === 'number') return length;
+  const { memory, word, minus, limit } = length;
+  return { buffer: alive(memory).buffer, word, minus, limit } satisfies CountRef;
+}
+
+/** Where a stored column of 32-bit words lies, as a backend's store wants it. */
+export function destination(column: Column): Pick<Store, 'buffer' | 'offset' | 'capacity'> {
+  const { source, capacity } = column;
+  if (source.kind === 'view' || !['u32', 'i32', 'f32'].includes(source.storage)) {
+    throw new ArgumentError('column/not-writable', 'Only stored columns of 32-bit words can be written to.', {
+      expected: 'a stored column of u32, i32 or f32',
+      got: source.kind === 'view' ? 'a view' : `a column packed as ${source.storage}`,
+      remedy: 'Materialize it first: context.materialize(column).',
+    });
+  }
+  return { buffer: alive(source.memory).buffer, offset: source.offset, capacity };
+}
+
+/** Memory that has not been freed. */
+export function alive(memory: Memory): Memory {
+  if (!memory.released) return memory;
+  throw new ArgumentError('column/released', 'A column is used after its memory was freed.', {
+    remedy: 'Return it from its scope, or keep the scope open.',
+  });
+}

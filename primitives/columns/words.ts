@@ -1,0 +1,65 @@
+import { u32 } from '../functors/functor.ts';
+import { entryOf, type ScalarType } from '../functors/ir.ts';
+import { bitsToI32, bitsToU32 } from '../functors/standard/bits.ts';
+import { f32BitsToSortable, i32ToSortable, sortableToF32Bits, sortableToI32 } from '../functors/standard/sortable.ts';
+import type { Bool, F32, I32, U32, Value } from '../functors/value.ts';
+import { Column, viewColumn } from './column.ts';
+import { fuse } from './program.ts';
+
+/**
+ * A column's values as the 32-bit words that stand for them, computed where they are not at hand. What moves or compares
+ * words keeps NaNs and subnormals to the bit, whatever a device does to f32.
+ */
+export function wordsOf(column: Column): Column<'u32'> {
+  const words = wordsAtHand(column);
+  if (words.type === 'u32') return words as Column<'u32'>;
+  return wordView(column, (value) => (column.type === 'bool' ? u32(value as Bool) : bitsToU32(value as I32 | F32)));
+}
+
+/**
+ * The column as words where it has them: of a stored column the same memory read as u32, of a view that moves words its
+ * result as it is. Other columns are returned themselves.
+ */
+export function wordsAtHand(column: Column): Column {
+  const { context, length, source, type } = column;
+  if (source.kind === 'view') {
+    const isWord = entryOf(source.view.module).results[source.result] === 'u32';
+    return isWord ? new Column(context, 'u32', length, source) : column;
+  }
+  const isWord = source.storage === 'f32' || source.storage === 'i32' || type === 'bool';
+  return isWord ? new Column(context, 'u32', length, { ...source, storage: 'u32' }) : column;
+}
+
+/** Keys as u32 in the order of the keys, or against it; f32 in the total order of IEEE 754. */
+export function sortableWords(keys: Column, descending = false): Column<'u32'> {
+  if (keys.type === 'u32' && !descending) return keys as Column<'u32'>;
+  return wordView(wordsOf(keys), (word) => {
+    const sortable = sortableWord(word as U32, keys.type);
+    return descending ? sortable.not() : sortable;
+  });
+}
+
+/** Stored words of {@link sortableWords} as the keys that they were. */
+export function keysOfSortable<T extends ScalarType>(words: Column<'u32'>, type: T, descending = false): Column<T> {
+  if (type === 'u32' && !descending) return words as Column as Column<T>;
+  const view = fuse('keys', [], ['u32'], (index, _, loader) => {
+    const [word] = loader.load([words], index) as [U32];
+    return [wordOfSortable(descending ? word.not() : word, type)];
+  });
+  return viewColumn(words.context, type, words.length, view);
+}
+
+function sortableWord(word: U32, type: ScalarType): U32 {
+  if (type === 'i32') return i32ToSortable({ x: bitsToI32(word) });
+  return type === 'f32' ? f32BitsToSortable({ bits: word }) : word;
+}
+
+function wordOfSortable(word: U32, type: ScalarType): U32 {
+  if (type === 'i32') return bitsToU32(sortableToI32({ key: word }));
+  return type === 'f32' ? sortableToF32Bits({ key: word }) : word;
+}
+
+function wordView(column: Column, body: (value: Value<ScalarType>) => U32): Column<'u32'> {
+  const view = fuse('words', [], ['u32'], (index, _, loader) => loader.load([column], index).map(body));
+  return viewColumn(column.context, 'u32', column.length, view);
+}

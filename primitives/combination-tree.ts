@@ -1,0 +1,102 @@
+/**
+ * The canonical combination tree: where the brackets stand when an operator is associative only in exact arithmetic
+ * (f32 sums). Its shape depends on the number of elements alone, so that every backend that follows it returns the same
+ * bytes.
+ *
+ * - A *quad* is 4 consecutive elements; its local prefixes are left folds: e0, e0⊕e1, (e0⊕e1)⊕e2, …
+ * - A *block* is 1,024 consecutive elements, that is 256 quads. The total of an aligned group of 2^d quads is the total of
+ *   its left half ⊕ the total of its right half.
+ * - The prefix before quad q of a block combines the aligned groups that the bits of q name, smallest first, each new group
+ *   on the left: S(high) ⊕ (… ⊕ (S(mid) ⊕ S(low))). (Sklansky 1960.)
+ * - The prefix before a block is the exclusive scan, by this same rule, of the totals of the blocks.
+ * - An element's inclusive prefix is (block prefix ⊕ quad prefix) ⊕ local prefix; its exclusive prefix the same with the
+ *   local prefix of the element before it in its quad.
+ *
+ * An operand that holds no element is skipped, never replaced by the identity: −0 + 0 would lose the sign of zero.
+ */
+export const BLOCK = 1024;
+export const QUAD = 4;
+
+type Combine<S> = (left: S, right: S) => S;
+
+/** The combination of all elements; undefined where there are none. */
+export function combineAll<S>(elements: readonly S[], combine: Combine<S>): S | undefined {
+  if (elements.length <= BLOCK) return combineBlock(elements, combine);
+  return combineAll(blockTotals(elements, combine), combine);
+}
+
+/** What a scan says of one element; exclusive is undefined before the first. */
+export interface Prefix<S> {
+  readonly exclusive: S | undefined;
+  readonly inclusive: S;
+}
+
+/** The exclusive and inclusive prefix of every element. */
+export function prefixes<S>(elements: readonly S[], combine: Combine<S>): Prefix<S>[] {
+  const before =
+    elements.length <= BLOCK
+      ? [undefined]
+      : prefixes(blockTotals(elements, combine), combine).map(({ exclusive }) => exclusive);
+  return before.flatMap((prefix, block) =>
+    blockPrefixes(elements.slice(block * BLOCK, (block + 1) * BLOCK), prefix, combine),
+  );
+}
+
+function blockTotals<S>(elements: readonly S[], combine: Combine<S>): S[] {
+  const totals: S[] = [];
+  for (let from = 0; from < elements.length; from += BLOCK) {
+    totals.push(combineBlock(elements.slice(from, from + BLOCK), combine)!);
+  }
+  return totals;
+}
+
+function combineBlock<S>(block: readonly S[], combine: Combine<S>): S | undefined {
+  let groups = quadTotals(block, combine);
+  while (groups.length > 1) {
+    groups = Array.from(
+      { length: Math.ceil(groups.length / 2) },
+      (_, i) => join(groups[2 * i], groups[2 * i + 1], combine)!,
+    );
+  }
+  return groups[0];
+}
+
+function quadTotals<S>(block: readonly S[], combine: Combine<S>): S[] {
+  return Array.from({ length: Math.ceil(block.length / QUAD) }, (_, quad) =>
+    block.slice(quad * QUAD, (quad + 1) * QUAD).reduce(combine),
+  );
+}
+
+function blockPrefixes<S>(block: readonly S[], prefix: S | undefined, combine: Combine<S>): Prefix<S>[] {
+  const quads = quadTotals(block, combine);
+  return quads.flatMap((_, quad) => {
+    const before = join(prefix, quadPrefix(quads, quad, combine), combine);
+    let local: S | undefined;
+    return block.slice(quad * QUAD, (quad + 1) * QUAD).map((element) => {
+      const exclusive = join(before, local, combine);
+      local = local === undefined ? element : combine(local, element);
+      return { exclusive, inclusive: before === undefined ? local : combine(before, local) };
+    });
+  });
+}
+
+function quadPrefix<S>(quads: readonly S[], quad: number, combine: Combine<S>): S | undefined {
+  let prefix: S | undefined;
+  for (let level = 0; quad >> level > 0; level++) {
+    if (((quad >> level) & 1) === 0) continue;
+    const end = (quad >> level) << level;
+    prefix = join(groupTotal(quads, end - (1 << level), level, combine), prefix, combine);
+  }
+  return prefix;
+}
+
+function groupTotal<S>(quads: readonly S[], from: number, level: number, combine: Combine<S>): S {
+  if (level === 0) return quads[from]!;
+  const half = 1 << (level - 1);
+  return combine(groupTotal(quads, from, level - 1, combine), groupTotal(quads, from + half, level - 1, combine));
+}
+
+function join<S>(left: S | undefined, right: S | undefined, combine: Combine<S>): S | undefined {
+  if (left === undefined) return right;
+  return right === undefined ? left : combine(left, right);
+}

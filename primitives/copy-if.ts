@@ -1,0 +1,174 @@
+import type { Store } from './backend.ts';
+import {
+  Column,
+  columnsOf,
+  commonLength,
+  contextOf,
+  type Memory,
+  requireContext,
+  type Table,
+  withColumns,
+} from './columns/column.ts';
+import { alive, destination, fuse, type Loader, programOf } from './columns/program.ts';
+import { wordsOf } from './columns/words.ts';
+import type { Context } from './context.ts';
+import { type bool, u32 } from './functors/functor.ts';
+import type { Bool, U32 } from './functors/value.ts';
+import { mapRows, type RowFunctor } from './map.ts';
+import { plus } from './monoid.ts';
+import { countIn, fusedScan } from './scan.ts';
+
+/** Which rows are meant: a column of flags, or a functor of the row. */
+export type Predicate = Column<'bool'> | RowFunctor<typeof bool>;
+
+/**
+ * The rows that the predicate holds for, in their order. The length of the result is known to the device; its capacity is
+ * that of the input.
+ *
+ * - Work O(n), span O(log n), one pass over the input. Deterministic, stable.
+ * - Of no rows: no rows. Accepts device counts.
+ * - Equivalent loop: `for (const row of rows) if (keep(row)) out.push(row)`.
+ *
+ * @example
+ * const odd = fn({ x: u32 }, bool, ({ x }) => x.and(1).eq(1));
+ * await ctx.read(copyIf(ctx.column(Uint32Array.of(1, 2, 3)), odd)); // Uint32Array [1, 3]
+ */
+export function copyIf<C extends Table>(table: C, keep: Predicate): C {
+  return compact('copyIf', table, choiceOf('copyIf', table, keep));
+}
+
+/**
+ * The rows that the predicate holds for and the others, both in their order: a stable partition into two tables, in one
+ * pass. Cost, determinism and edge cases as {@link copyIf}.
+ *
+ * - Equivalent loop: `for (const row of rows) (keep(row) ? selected : rejected).push(row)`.
+ *
+ * @example
+ * const odd = fn({ x: u32 }, bool, ({ x }) => x.and(1).eq(1));
+ * const { selected, rejected } = partition(ctx.column(Uint32Array.of(1, 2, 3)), odd);
+ * await ctx.read({ selected, rejected }); // { selected: Uint32Array [1, 3], rejected: Uint32Array [2] }
+ */
+export function partition<C extends Table>(table: C, keep: Predicate): { readonly selected: C; readonly rejected: C } {
+  return split(table, choiceOf('partition', table, keep));
+}
+
+/**
+ * The rows that the predicate does not hold for, in their order: {@link copyIf} of the others, with its cost, determinism
+ * and edge cases.
+ *
+ * - Equivalent loop: `for (const row of rows) if (!remove(row)) out.push(row)`.
+ *
+ * @example
+ * const odd = fn({ x: u32 }, bool, ({ x }) => x.and(1).eq(1));
+ * await ctx.read(removeIf(ctx.column(Uint32Array.of(1, 2, 3)), odd)); // Uint32Array [2]
+ */
+export function removeIf<C extends Table>(table: C, remove: Predicate): C {
+  return compact('removeIf', table, choiceOf('removeIf', table, remove, false));
+}
+
+/** The predicate as a column of flags, one a row. */
+export function flagsOf(primitive: string, table: Table, predicate: Predicate): Column<'bool'> {
+  const flags = predicate instanceof Column ? predicate : (mapRows(predicate, table) as Column<'bool'>);
+  const columns = [...columnsOf(table), flags];
+  commonLength(columns, primitive);
+  contextOf(columns, primitive);
+  return flags;
+}
+
+/** Rows to choose among, and the flags that choose. */
+interface Choice {
+  readonly context: Context;
+  readonly length: Column['length'];
+  /** The rows as words, which are moved as they are. */
+  readonly columns: readonly Column[];
+  readonly flag: (index: U32, loader: Loader) => Bool;
+}
+
+function choiceOf(primitive: string, table: Table, predicate: Predicate, wanted = true): Choice {
+  const flags = flagsOf(primitive, table, predicate);
+  const columns = columnsOf(table).map(wordsOf);
+  return {
+    context: requireContext([...columns, flags], primitive),
+    length: flags.length,
+    columns,
+    flag: (index, loader) => {
+      const [flag] = loader.load([flags], index) as [Bool];
+      return wanted ? flag : flag.not();
+    },
+  };
+}
+
+/** Where chosen rows go: as many as `count` says. */
+interface Chosen<C extends Table> {
+  readonly count: Memory;
+  readonly rows: C;
+}
+
+function compact<C extends Table>(primitive: string, table: C, choice: Choice): C {
+  const { context, length, columns, flag } = choice;
+  return context.scope(() => {
+    const { count, rows } = reserve(table, choice);
+    fusedScan(primitive, {
+      context,
+      length,
+      monoid: plus(u32),
+      element: (index, loader) => [u32(flag(index, loader))],
+      emit: (index, [before], [after], loader) => [after!.ne(before!), before!, ...loader.load(columns, index)],
+      emitted: ['bool', 'u32', ...columns.map(() => 'u32' as const)],
+      stores: storesOf(rows, 0, 2),
+      total: count,
+    });
+    return rows;
+  });
+}
+
+function split<C extends Table>(table: C, choice: Choice): { readonly selected: C; readonly rejected: C } {
+  const { context, length, columns, flag } = choice;
+  return context.scope(() => {
+    const selected = reserve(table, choice);
+    const rejected = reserve(table, choice);
+    fusedScan('partition', {
+      context,
+      length,
+      monoid: plus(u32),
+      element: (index, loader) => [u32(flag(index, loader))],
+      emit: (index, exclusive, inclusive, loader) => {
+        const [before] = exclusive as [U32];
+        const [after] = inclusive as [U32];
+        const chosen = after.ne(before);
+        return [chosen, before, chosen.not(), index.sub(before), ...loader.load(columns, index)];
+      },
+      emitted: ['bool', 'u32', 'bool', 'u32', ...columns.map(() => 'u32' as const)],
+      stores: [...storesOf(selected.rows, 0, 4), ...storesOf(rejected.rows, 2, 4)],
+      total: selected.count,
+    });
+    countOthers(choice, selected.count, rejected.count);
+    return { selected: selected.rows, rejected: rejected.rows };
+  });
+}
+
+function reserve<C extends Table>(table: C, { context, length }: Choice): Chosen<C> {
+  const count = context.allocate(1);
+  const chosen = countIn(count, 0, typeof length === 'number' ? length : length.limit);
+  return {
+    count,
+    rows: withColumns(
+      table,
+      columnsOf(table).map(({ type }) => context.stored(type, chosen)),
+    ),
+  };
+}
+
+/** Stores the results from `values` on in the rows' columns, guarded by result `guard` and placed by the one after it. */
+function storesOf(rows: Table, guard: number, values: number): Store[] {
+  return columnsOf(rows).map((column, i) => ({ ...destination(column), guard, index: guard + 1, value: values + i }));
+}
+
+function countOthers({ context, length }: Choice, some: Memory, others: Memory): void {
+  const difference = fuse('countOthers', [], ['u32'], (_index, _, loader) => [
+    loader.length(length).sub(loader.length(countIn(some, 0, 2 ** 32 - 1))),
+  ]);
+  context.backend.forEach(1, programOf(difference), [
+    { buffer: alive(others).buffer, offset: 0, capacity: 1, value: 0 },
+  ]);
+}

@@ -1,0 +1,54 @@
+import { type Column, type Table, viewColumn } from './columns/column.ts';
+import { fuse } from './columns/program.ts';
+import { flagsOf, type Predicate } from './copy-if.ts';
+import { bool, u32 } from './functors/functor.ts';
+import type { Bool } from './functors/value.ts';
+import { bitAnd, bitOr, plus } from './monoid.ts';
+import { reduce } from './reduce.ts';
+
+/**
+ * How many rows the predicate holds for, as a column of one row that stays on the device.
+ *
+ * - Work O(n), span O(log n). Deterministic. Of no rows: 0. Accepts device counts.
+ * - Equivalent loop: `for (const row of rows) if (predicate(row)) total++`.
+ *
+ * @example
+ * const odd = fn({ x: u32 }, bool, ({ x }) => x.and(1).eq(1));
+ * await ctx.read(count(ctx.column(Uint32Array.of(1, 2, 3)), odd)); // Uint32Array [2]
+ */
+export function count(table: Table, predicate: Predicate): Column<'u32'> {
+  const flags = flagsOf('count', table, predicate);
+  const ones = fuse('ones', [], ['u32'], (index, _, loader) => {
+    const [flag] = loader.load([flags], index) as [Bool];
+    return [u32(flag)];
+  });
+  return reduce(viewColumn(flags.context, 'u32', flags.length, ones), plus(u32));
+}
+
+/**
+ * Whether the predicate holds for every row, as a column of one row that stays on the device.
+ *
+ * - Work O(n), span O(log n). Deterministic. Of no rows: true. Accepts device counts.
+ * - Equivalent loop: `for (const row of rows) if (!predicate(row)) return false; return true`.
+ *
+ * @example
+ * const odd = fn({ x: u32 }, bool, ({ x }) => x.and(1).eq(1));
+ * await ctx.read(all(ctx.column(Uint32Array.of(1, 2, 3)), odd)); // Uint8Array [0]
+ */
+export function all(table: Table, predicate: Predicate): Column<'bool'> {
+  return reduce(flagsOf('all', table, predicate), bitAnd(bool));
+}
+
+/**
+ * Whether the predicate holds for some row, as a column of one row that stays on the device.
+ *
+ * - Work O(n), span O(log n). Deterministic. Of no rows: false. Accepts device counts.
+ * - Equivalent loop: `for (const row of rows) if (predicate(row)) return true; return false`.
+ *
+ * @example
+ * const odd = fn({ x: u32 }, bool, ({ x }) => x.and(1).eq(1));
+ * await ctx.read(any(ctx.column(Uint32Array.of(1, 2, 3)), odd)); // Uint8Array [1]
+ */
+export function any(table: Table, predicate: Predicate): Column<'bool'> {
+  return reduce(flagsOf('any', table, predicate), bitOr(bool));
+}

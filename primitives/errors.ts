@@ -1,0 +1,95 @@
+/** Where an error happened: whichever of these is known. */
+export interface ErrorPlace {
+  /** File the error is about, as the user named it, or the source file of a functor. */
+  readonly file?: string | undefined;
+  /** Line in that file, from 1. */
+  readonly line?: number | undefined;
+  /** Column in that line, from 1. */
+  readonly column?: number | undefined;
+  /** Record, feature, strip or row inside the file. */
+  readonly record?: string | number | undefined;
+  /** Node of the dataflow graph, as `graph/node`. */
+  readonly node?: string | undefined;
+}
+
+/** What every error of this library carries beside its message. */
+export interface ErrorDetails {
+  readonly expected?: unknown;
+  readonly got?: unknown;
+  /** What the user can do about it, as an imperative sentence. */
+  readonly remedy?: string | undefined;
+  readonly place?: ErrorPlace | undefined;
+  readonly cause?: unknown;
+}
+
+/**
+ * The root of this library's errors: one sentence, a stable `code`, what was expected and what came, a remedy, the
+ * place, and the `cause`.
+ *
+ * Codes are `kind/reason`, in lower case with hyphens, and never change once published.
+ */
+export class QuadrilleError extends Error {
+  readonly code: string;
+  readonly expected: unknown;
+  readonly got: unknown;
+  readonly remedy: string | undefined;
+  readonly place: ErrorPlace | undefined;
+
+  constructor(code: string, sentence: string, details: ErrorDetails = {}) {
+    super(compose(sentence, details), details.cause === undefined ? undefined : { cause: details.cause });
+    this.name = new.target.name;
+    this.code = code;
+    this.expected = details.expected;
+    this.got = details.got;
+    this.remedy = details.remedy;
+    this.place = details.place;
+  }
+}
+
+function compose(sentence: string, { place, expected, got, remedy }: ErrorDetails): string {
+  const where = describePlace(place);
+  const difference = expected === undefined ? '' : ` Expected ${show(expected)}, got ${show(got)}.`;
+  return `${where}${sentence}${difference}${remedy === undefined ? '' : ` ${remedy}`}`;
+}
+
+function describePlace(place: ErrorPlace | undefined): string {
+  if (place === undefined) return '';
+  const position = [place.file, place.line, place.column].filter((part) => part !== undefined).join(':');
+  const record = place.record === undefined ? '' : `record ${place.record}`;
+  const parts = [place.node, position, record].filter((part) => part !== undefined && part !== '');
+  return parts.length === 0 ? '' : `${parts.join(', ')}: `;
+}
+
+function show(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (typeof value === 'bigint') return `${value}`;
+  if (Array.isArray(value)) return value.map(show).join(', ');
+  return typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value);
+}
+
+/** A functor that does not type-check, at the author's file and line. */
+export class FunctorError extends QuadrilleError {}
+
+/** A column, length or parameter that a primitive cannot take. */
+export class ArgumentError extends QuadrilleError {}
+
+/** A file that cannot be read: missing, truncated, foreign, unsupported. */
+export class FormatError extends QuadrilleError {}
+
+/** Geometry that cannot be placed on the integer grid. */
+export class GeometryError extends QuadrilleError {}
+
+/** A device that went away, or an adapter that is not there. */
+export class DeviceLostError extends QuadrilleError {}
+
+/** Memory that the backend or the given budget does not have. */
+export class OutOfMemoryError extends QuadrilleError {}
+
+/** A capacity that the data outgrew; `got` is what was needed. */
+export class CapacityError extends QuadrilleError {}
+
+/** A dataflow graph that is wired wrongly, or a stage that failed. */
+export class GraphError extends QuadrilleError {}
+
+/** A command line or an option that cannot be meant. */
+export class UsageError extends QuadrilleError {}

@@ -1,0 +1,201 @@
+import {
+  type Column,
+  type ColumnsOf,
+  cellColumn,
+  columnsOf,
+  commonLength,
+  type DeviceLength,
+  type Memory,
+  requireContext,
+  requireLength,
+  type Table,
+} from './columns/column.ts';
+import { destination, extentOf, fuse, programOf } from './columns/program.ts';
+import { columnsIn } from './columns/reachable.ts';
+import type { Context } from './context.ts';
+import { CapacityError } from './errors.ts';
+import { type FunctorDescription, u32 } from './functors/functor.ts';
+import { assemble, leafTypes, type Shape } from './functors/shapes.ts';
+import type { U32 } from './functors/value.ts';
+import { bindCaptures } from './map.ts';
+import { maximum, saturatingPlus } from './monoid.ts';
+import { applyToRank, type CaptureArguments, requireNoRank } from './ranked-rows.ts';
+import { countIn, fusedScan } from './scan.ts';
+import { constant } from './sequence.ts';
+
+/** A functor of a row's fields and of `rank`, the number of the output row among those of its row. */
+export type ExpandFunctor<R extends Shape> = FunctorDescription & { readonly result: R };
+
+export interface ExpandOptions {
+  /** The most rows that the result can have; with it, expand does not wait. */
+  readonly capacity?: number;
+  /** Columns and numbers for the functor's captured arrays and uniforms, by name. */
+  readonly captures?: CaptureArguments;
+}
+
+/**
+ * Every row makes `counts[row]` rows: output row k of a row is `f({ ...row, rank: k })`, in the order of the rows. The one
+ * primitive whose size no input bounds.
+ *
+ * With `capacity` it does not wait: at most that many rows are written, and where there are more, the next read, count or
+ * sync throws {@link CapacityError} with the number that was needed. Without it the number is asked for, which waits for the
+ * device once, and the result is exact; therefore it is a promise.
+ *
+ * - Work O(rows + output), span O(log output), balanced over the output however uneven the counts. Deterministic.
+ * - Of no rows, or of zeros alone: no rows. Accepts device counts. Totals past 2³² − 2 are detected, never wrapped. A
+ *   captured view is written out first.
+ * - Equivalent loop: `for (const row of rows) for (let rank = 0; rank < counts[row]; rank++) out.push(f({ ...row, rank }))`.
+ *
+ * Source: the load-balancing search of Baxter, moderngpu, 2013; here the heads of the rows are scattered and spread by a
+ * maximum scan, as in Blelloch 1990.
+ *
+ * @throws {@link ArgumentError} where the functor takes a field that no row has, or a row has one called rank.
+ * @example
+ * const rows = { id: ctx.column(Uint32Array.of(7, 8)) };
+ * const pair = fn({ id: u32, rank: u32 }, { id: u32, rank: u32 }, (row) => row);
+ * await ctx.read(expand(rows, ctx.column(Uint32Array.of(2, 1)), pair, { capacity: 8 }));
+ * // { id: Uint32Array [7, 7, 8], rank: Uint32Array [0, 1, 0] }
+ */
+export function expand<R extends Shape>(
+  rows: Table,
+  counts: Column<'u32'> | number,
+  functor: ExpandFunctor<R>,
+  options: ExpandOptions & { readonly capacity: number },
+): ColumnsOf<R>;
+export function expand<R extends Shape>(
+  rows: Table,
+  counts: Column<'u32'> | number,
+  functor: ExpandFunctor<R>,
+  options?: ExpandOptions & { readonly capacity?: never },
+): Promise<ColumnsOf<R>>;
+export function expand<R extends Shape>(
+  rows: Table,
+  counts: Column<'u32'> | number,
+  functor: ExpandFunctor<R>,
+  { capacity, captures = {} }: ExpandOptions = {},
+): ColumnsOf<R> | Promise<ColumnsOf<R>> {
+  const request = expansionOf(rows, counts, functor, captures);
+  return capacity === undefined ? expandExactly(request) : expandWithin(request, capacity);
+}
+
+interface Expansion<R extends Shape> {
+  readonly context: Context;
+  readonly rows: Table;
+  readonly columns: readonly Column[];
+  readonly length: Column['length'];
+  readonly counts: Column<'u32'>;
+  readonly functor: ExpandFunctor<R>;
+  readonly captures: CaptureArguments;
+}
+
+function expansionOf<R extends Shape>(
+  rows: Table,
+  counts: Column<'u32'> | number,
+  functor: ExpandFunctor<R>,
+  captures: CaptureArguments,
+): Expansion<R> {
+  requireNoRank(rows, 'expand');
+  const columns = columnsOf(rows);
+  if (typeof counts === 'number') requireLength(counts, 'expand');
+  const perRow = typeof counts === 'number' ? constant(u32, counts, commonLength(columns, 'expand')) : counts;
+  const length = commonLength([...columns, perRow], 'expand');
+  const context = requireContext([...columns, perRow, ...columnsIn(captures)], 'expand');
+  return { context, rows, columns, length, counts: perRow, functor, captures };
+}
+
+async function expandExactly<R extends Shape>(request: Expansion<R>): Promise<ColumnsOf<R>> {
+  const { context } = request;
+  const placed = placeRows(request);
+  try {
+    const [needed] = await context.read(placed.total);
+    if (needed === 2 ** 32 - 1) {
+      throw new CapacityError('capacity/rows', 'expand made more rows than a column can have.', {
+        expected: 'fewer than 2^32 - 1 rows',
+        got: needed,
+        remedy: 'Expand the rows in parts.',
+      });
+    }
+    return spreadRows(request, placed.offsets, needed!);
+  } finally {
+    context.dispose(placed);
+  }
+}
+
+function expandWithin<R extends Shape>(request: Expansion<R>, capacity: number): ColumnsOf<R> {
+  requireLength(capacity, 'expand');
+  const { context } = request;
+  return context.scope(() => {
+    const { offsets, count } = placeRows(request);
+    const length = countIn(count, 0, capacity);
+    const result = spreadRows(request, offsets, length);
+    context.expectCapacity(length, 'expand');
+    return result;
+  });
+}
+
+interface PlacedRows {
+  /** Where the output of every row starts. */
+  readonly offsets: Column<'u32'>;
+  /** Where the number of output rows stands, as memory and as a column. */
+  readonly count: Memory;
+  readonly total: Column<'u32'>;
+}
+
+function placeRows({ context, counts, length }: Expansion<Shape>): PlacedRows {
+  return context.scope(() => {
+    const offsets = context.stored('u32', length);
+    const count = context.allocate(1);
+    fusedScan('expandOffsets', {
+      context,
+      length,
+      monoid: saturatingPlus,
+      element: (index, loader) => loader.load([counts], index),
+      emit: (_, exclusive) => exclusive,
+      emitted: ['u32'],
+      stores: [{ ...destination(offsets), value: 0 }],
+      total: count,
+    });
+    return { offsets, count, total: cellColumn(count, 'u32', 0) };
+  });
+}
+
+/** Marks where rows start, spreads the marks by a maximum scan, and computes the output rows as they are found. */
+function spreadRows<R extends Shape>(
+  request: Expansion<R>,
+  offsets: Column<'u32'>,
+  length: number | DeviceLength,
+): ColumnsOf<R> {
+  const { context, rows, columns, functor, captures } = request;
+  return context.scope(() => {
+    const heads = markHeads(request, offsets, typeof length === 'number' ? length : length.limit);
+    const bound = bindCaptures(functor, captures, context);
+    const types = leafTypes(functor.result);
+    const results = types.map((type) => context.stored(type, length));
+    fusedScan('expand', {
+      context,
+      length,
+      monoid: maximum(u32),
+      element: (index, loader) => loader.load([heads], index),
+      emit: (index, _, inclusive, loader) => {
+        const [row] = inclusive as [U32];
+        const [offset] = loader.load([offsets], row) as [U32];
+        return applyToRank(functor, rows, loader.load(columns, row), index.sub(offset), bound, loader);
+      },
+      emitted: types,
+      stores: results.map((column, value) => ({ ...destination(column), value })),
+    });
+    return assemble<Column>(functor.result, results) as ColumnsOf<R>;
+  });
+}
+
+/** The number of a row where its output starts, zero elsewhere. */
+function markHeads({ context, counts, length }: Expansion<Shape>, offsets: Column<'u32'>, capacity: number): Column {
+  const heads = context.materialize(constant(u32, 0, capacity));
+  const marks = fuse('marks', [], ['bool', 'u32', 'u32'], (index, _, loader) => {
+    const [count, offset] = loader.load([counts, offsets], index) as [U32, U32];
+    return [count.gt(0), offset, index];
+  });
+  const store = { ...destination(heads), guard: 0, index: 1, value: 2 };
+  context.backend.forEach(extentOf(length), programOf(marks), [store]);
+  return heads;
+}

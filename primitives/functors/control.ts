@@ -1,0 +1,116 @@
+import type { Local, Operand, ScalarType, Statement } from './ir.ts';
+import { append, block, functorError, literal, newLocal, operate, recorder, use } from './recorder.ts';
+import { type Bool, type Input, operandOf, type U32, Value, Variable } from './value.ts';
+
+/** A copy of a value as it is now; for a {@link Variable} that will be set again. */
+export function Let<T extends ScalarType>(value: Value<T>): Value<T> {
+  return value instanceof Variable ? new Value<T>(declare(value.operand)) : value;
+}
+
+/** A variable that starts with the given value. */
+export function Var<T extends ScalarType>(value: Value<T>): Variable<T> {
+  return new Variable<T>(declare(value.operand));
+}
+
+function declare(value: Operand): Local {
+  const local = newLocal(value.type);
+  append({ kind: 'var', local, value: use(value) });
+  return local;
+}
+
+/** What may follow an {@link If}. */
+export interface Otherwise {
+  Else(body: () => void): void;
+  ElseIf(condition: () => Bool, body: () => void): Otherwise;
+}
+
+/** Runs the body where the condition holds. `ElseIf` and `Else` follow at once. */
+export function If(condition: Bool, body: () => void): Otherwise {
+  const { blocks } = recorder();
+  const home = blocks.at(-1)!;
+  const otherwise = branch(condition, body, () => {
+    if (recorder().blocks.at(-1) === home && home.length === place) return;
+    throw functorError('else-apart', 'An Else does not follow its If.', 'Chain it: If(…).ElseIf(…).Else(…).');
+  });
+  const place = home.length;
+  return otherwise;
+}
+
+/** `requireNext` fails where an alternative would not stand directly behind the whole chain. */
+function branch(condition: Bool, body: () => void, requireNext: () => void): Otherwise {
+  const alternative: Statement[] = [];
+  append({ kind: 'if', condition: use(condition.operand), consequent: block(body), alternative });
+  const otherwise = (body: () => void): void => {
+    requireNext();
+    alternative.push(...block(body));
+  };
+  return {
+    Else: otherwise,
+    ElseIf: (next, body) => {
+      let chain: Otherwise | undefined;
+      otherwise(() => {
+        chain = branch(next(), body, requireNext);
+      });
+      return chain!;
+    },
+  };
+}
+
+/** Runs the body for `from`, `from + 1` … below `to`, which is evaluated once. */
+export function For(from: Input<'u32'>, to: Input<'u32'>, body: (index: U32) => void): void {
+  const end = to instanceof Variable ? declare(to.operand) : operandOf('u32', to);
+  const index = declare(operandOf('u32', from));
+  appendLoop(
+    () => {
+      breakUnless(operate('lt', [index, use(end)]));
+      body(new Value<'u32'>(index));
+    },
+    () => append({ kind: 'set', local: index, value: operate('add', [index, literal('u32', 1)]) }),
+  );
+}
+
+/** Runs the body as long as the condition holds; it is evaluated before every round. */
+export function While(condition: () => Bool, body: () => void): void {
+  appendLoop(
+    () => {
+      breakUnless(condition().operand);
+      body();
+    },
+    () => {},
+  );
+}
+
+function appendLoop(body: () => void, step: () => void): void {
+  const own = recorder();
+  own.loopDepth++;
+  const statements = block(body);
+  own.loopDepth--;
+  append({ kind: 'loop', body: statements, step: block(step) });
+}
+
+function breakUnless(condition: Operand): void {
+  append({ kind: 'if', condition: use(condition), consequent: [], alternative: [{ kind: 'break' }] });
+}
+
+/** Leaves the innermost loop. */
+export function Break(): void {
+  requireLoop('Break');
+  append({ kind: 'break' });
+}
+
+/** Goes on with the next round of the innermost loop. */
+export function Continue(): void {
+  requireLoop('Continue');
+  append({ kind: 'continue' });
+}
+
+function requireLoop(name: string): void {
+  if (recorder().loopDepth === 0) throw functorError('outside-loop', `${name}() stands outside a loop.`);
+}
+
+/** Ends the functor with the given value or record of values. */
+export function Return(values: unknown): void {
+  const { toOperands } = recorder();
+  if (toOperands === undefined) throw functorError('outside-body', 'Return() stands outside a functor body.');
+  append({ kind: 'return', values: toOperands(values).map(use) });
+}

@@ -1,0 +1,287 @@
+import type { Module, Operand, ScalarType } from './ir.ts';
+import { call, functorError, type Links, literal, operate, record } from './recorder.ts';
+import { assemble, flatten, type InputsOf, leafTypes, type Scalar, type Shape, type ValuesOf } from './shapes.ts';
+import { ArrayValue, type Input, operandOf, Value } from './value.ts';
+
+function scalar<T extends ScalarType>(type: T): Scalar<T> {
+  const convert = (value: Value<ScalarType> | number | boolean): Value<T> =>
+    new Value<T>(
+      value instanceof Value
+        ? operate('convert', [value.operand], type)
+        : literal(type, typeof value === 'boolean' && type !== 'bool' ? Number(value) : value),
+    );
+  return Object.assign(convert, { type });
+}
+
+/** Unsigned 32-bit integers. As a function: a literal, or a conversion (f32 truncates and saturates, NaN gives 0). */
+export const u32: Scalar<'u32'> = scalar('u32');
+/** Signed 32-bit integers. As a function: a literal, or a conversion (f32 truncates and saturates, NaN gives 0). */
+export const i32: Scalar<'i32'> = scalar('i32');
+/** 32-bit floating point numbers. As a function: a literal, or a conversion to the nearest. */
+export const f32: Scalar<'f32'> = scalar('f32');
+/** Truth values. As a function: a literal, or `x ≠ 0`. */
+export const bool: Scalar<'bool'> = scalar('bool');
+
+/** The shape of a 64-bit unsigned integer: its low and its high word. */
+export const u64: { readonly lo: Scalar<'u32'>; readonly hi: Scalar<'u32'> } = { lo: u32, hi: u32 };
+
+/** A parameter that captures a whole column, to be read at any index. */
+export interface ArrayParameter<T extends ScalarType> {
+  readonly array: Scalar<T>;
+}
+
+/** A parameter that has one value in a launch, which may change from launch to launch without compiling anew. */
+export interface UniformParameter<T extends ScalarType> {
+  readonly uniform: Scalar<T>;
+}
+
+/** Declares a captured column among a functor's parameters. */
+export function array<T extends ScalarType>(type: Scalar<T>): ArrayParameter<T> {
+  return { array: type };
+}
+
+/** Declares a uniform among a functor's parameters. */
+export function uniform<T extends ScalarType>(type: Scalar<T>): UniformParameter<T> {
+  return { uniform: type };
+}
+
+export type Parameter = Shape | ArrayParameter<ScalarType> | UniformParameter<ScalarType>;
+export type Parameters = { readonly [name: string]: Parameter };
+
+/** What a functor's body sees of its parameters. */
+export type ArgumentsOf<P extends Parameters> = {
+  readonly [K in keyof P]: P[K] extends ArrayParameter<infer T>
+    ? ArrayValue<T>
+    : P[K] extends UniformParameter<infer T>
+      ? Value<T>
+      : P[K] extends Shape
+        ? ValuesOf<P[K]>
+        : never;
+};
+
+/** What a functor takes when another functor calls it. */
+export type CallArguments<P extends Parameters> = {
+  readonly [K in keyof P]: P[K] extends ArrayParameter<infer T>
+    ? ArrayValue<T>
+    : P[K] extends UniformParameter<infer T>
+      ? Input<T>
+      : P[K] extends Shape
+        ? InputsOf<P[K]>
+        : never;
+};
+
+/** What is known of a functor whatever its types. */
+export interface FunctorDescription {
+  readonly functorName: string;
+  readonly parameters: Parameters;
+  readonly result: Shape;
+  /** Its representation; recorded when first asked for. */
+  readonly module: Module;
+}
+
+/**
+ * A function written once that runs on every backend. Called inside another functor it becomes part of that one; given
+ * to a primitive it runs over columns.
+ */
+export interface Functor<P extends Parameters, R extends Shape> extends FunctorDescription {
+  (args: CallArguments<P>): ValuesOf<R>;
+  readonly parameters: P;
+  readonly result: R;
+}
+
+export interface FunctorOptions {
+  /** Lets the device contract and approximate f32 operations: faster, and no longer the same bytes everywhere. */
+  readonly fast?: boolean;
+}
+
+/**
+ * Writes a functor.
+ *
+ * @param name - what it is called in errors and in generated code; may be left out.
+ * @param parameters - scalars, records, `array(…)` and `uniform(…)`, by name.
+ * @param result - the shape it returns.
+ * @param body - builds the result out of its arguments; plain TypeScript helpers and other functors may be called, and
+ * become part of it.
+ * @throws FunctorError at the author's line where types do not fit, when the functor is first used.
+ * @example
+ * const squaredLength = fn('squaredLength', { x: f32, y: f32 }, f32, ({ x, y }) => x.mul(x).add(y.mul(y)));
+ * const points = { x: ctx.column(Float32Array.of(3, 1)), y: ctx.column(Float32Array.of(4, 2)) };
+ * await ctx.read(map(squaredLength, points)); // Float32Array [25, 5]
+ */
+export function fn<const P extends Parameters, R extends Shape>(
+  name: string,
+  parameters: P,
+  result: R,
+  body: (args: ArgumentsOf<P>) => InputsOf<NoInfer<R>> | undefined | void,
+  options?: FunctorOptions,
+): Functor<P, R>;
+export function fn<const P extends Parameters, R extends Shape>(
+  parameters: P,
+  result: R,
+  body: (args: ArgumentsOf<P>) => InputsOf<NoInfer<R>> | undefined | void,
+  options?: FunctorOptions,
+): Functor<P, R>;
+export function fn(...args: readonly unknown[]): unknown {
+  const [name, parameters, result, body, options] = typeof args[0] === 'string' ? args : ['functor', ...args];
+  return defineFunctor(
+    name as string,
+    parameters as Parameters,
+    result as Shape,
+    body as (args: object) => unknown,
+    (options ?? {}) as FunctorOptions,
+  );
+}
+
+function defineFunctor(
+  name: string,
+  parameters: Parameters,
+  result: Shape,
+  body: (args: object) => unknown,
+  options: FunctorOptions,
+): Functor<Parameters, Shape> {
+  let module: Module | undefined;
+  let recording = false;
+  const build = (): Module => {
+    if (recording) throw functorError('recursion', `Functor ${name} calls itself.`, 'Use While or For.');
+    recording = true;
+    try {
+      return recordFunctor(name, parameters, result, body, options);
+    } finally {
+      recording = false;
+    }
+  };
+  return functorOf(name, parameters, result, () => (module ??= build()));
+}
+
+/** A functor around a module: what the text front end makes too. */
+export function functorOf<P extends Parameters, R extends Shape>(
+  name: string,
+  parameters: P,
+  result: R,
+  module: () => Module,
+): Functor<P, R> {
+  const invoke = (args: CallArguments<P>): ValuesOf<R> =>
+    callFunctor(name, parameters, result, module(), args as object);
+  Object.defineProperty(invoke, 'module', { get: module });
+  return Object.assign(invoke, { functorName: name, parameters, result }) as unknown as Functor<P, R>;
+}
+
+function recordFunctor(
+  name: string,
+  parameters: Parameters,
+  result: Shape,
+  body: (args: object) => unknown,
+  options: FunctorOptions,
+): Module {
+  const toOperands = (values: unknown): Operand[] => operandsOf(name, result, values);
+  const kinds = splitParameters(parameters);
+  const signature = {
+    name,
+    parameters: leafTypes(kinds.values),
+    results: leafTypes(result),
+    arrays: kinds.arrays,
+    uniforms: kinds.uniforms,
+    fast: options.fast ?? false,
+    toOperands,
+  };
+  return record(signature, (locals) => {
+    const values = assemble(
+      kinds.values,
+      locals.map((local) => new Value(local)),
+    ) as Record<string, unknown>;
+    const arrays = [...kinds.arrays].map(([key, type]) => [key, new ArrayValue(key, type)]);
+    const uniforms = [...kinds.uniforms].map(([key, type]) => [key, new Value({ kind: 'uniform', type, name: key })]);
+    const returned = body({ ...values, ...Object.fromEntries([...arrays, ...uniforms]) });
+    return returned === undefined ? undefined : toOperands(returned);
+  });
+}
+
+/** Parameters by kind; scalars and records keep their order. */
+export function splitParameters(parameters: Parameters): {
+  readonly values: { readonly [name: string]: Shape };
+  readonly arrays: ReadonlyMap<string, ScalarType>;
+  readonly uniforms: ReadonlyMap<string, ScalarType>;
+} {
+  const values: Record<string, Shape> = {};
+  const arrays = new Map<string, ScalarType>();
+  const uniforms = new Map<string, ScalarType>();
+  for (const [name, parameter] of Object.entries(parameters)) {
+    if (isArrayParameter(parameter)) arrays.set(name, parameter.array.type);
+    else if (isUniformParameter(parameter)) uniforms.set(name, parameter.uniform.type);
+    else values[name] = parameter;
+  }
+  return { values, arrays, uniforms };
+}
+
+function isArrayParameter(parameter: Parameter): parameter is ArrayParameter<ScalarType> {
+  return (
+    typeof parameter === 'object' &&
+    typeof (parameter as { array?: unknown }).array === 'function' &&
+    Object.keys(parameter).length === 1
+  );
+}
+
+function isUniformParameter(parameter: Parameter): parameter is UniformParameter<ScalarType> {
+  return (
+    typeof parameter === 'object' &&
+    typeof (parameter as { uniform?: unknown }).uniform === 'function' &&
+    Object.keys(parameter).length === 1
+  );
+}
+
+/** The operands of a tree of inputs in the form of a shape. */
+export function operandsOf(name: string, shape: Shape, inputs: unknown): Operand[] {
+  const leaves = flatten<Input<ScalarType>>(shape, inputs as Input<ScalarType>, (path) => {
+    throw functorError(
+      'missing-field',
+      `Functor ${name} lacks the value of ${path}.`,
+      'Give every field of the record.',
+    );
+  });
+  return leafTypes(shape).map((type, leaf) => operandOf(type, leaves[leaf]!));
+}
+
+function callFunctor<R extends Shape>(
+  name: string,
+  parameters: Parameters,
+  result: R,
+  module: Module,
+  args: object,
+): ValuesOf<R> {
+  const kinds = splitParameters(parameters);
+  const given = args as Record<string, unknown>;
+  const arrays = [...kinds.arrays].map(([key, type]): [string, string] => [
+    key,
+    arrayArgument(name, key, type, given[key]),
+  ]);
+  const uniforms = [...kinds.uniforms].map(([key, type]): [string, Operand] => [
+    key,
+    uniformArgument(name, key, type, given[key]),
+  ]);
+  const links: Links = { arrays: new Map(arrays), uniforms: new Map(uniforms) };
+  const results = call(module, links, operandsOf(name, kinds.values, args));
+  return assemble(
+    result,
+    results.map((local) => new Value(local)),
+  ) as unknown as ValuesOf<R>;
+}
+
+function arrayArgument(name: string, key: string, type: ScalarType, given: unknown): string {
+  if (given instanceof ArrayValue && given.type === type) return given.name;
+  throw functorError(
+    'type',
+    `Parameter ${key} of functor ${name} is an array of ${type}.`,
+    'Pass an array parameter on.',
+  );
+}
+
+function uniformArgument(name: string, key: string, type: ScalarType, given: unknown): Operand {
+  const operand = operandOf(type, given as Input<ScalarType>);
+  if (operand.kind !== 'local') return operand;
+  throw functorError('type', `Parameter ${key} of functor ${name} is a uniform.`, 'Pass a literal or a uniform on.');
+}
+
+/** True for what {@link fn} and the text front end return. */
+export function isFunctor(thing: unknown): thing is Functor<Parameters, Shape> {
+  return typeof thing === 'function' && 'functorName' in thing && 'module' in thing;
+}

@@ -1,0 +1,44 @@
+export { Break, Continue, For, If, Let, type Otherwise, Return, Var, While } from './control.ts';
+export {
+  type ArgumentsOf,
+  type ArrayParameter,
+  array,
+  bool,
+  type CallArguments,
+  type Functor,
+  type FunctorDescription,
+  type FunctorOptions,
+  f32,
+  fn,
+  i32,
+  isFunctor,
+  type Parameter,
+  type Parameters,
+  type UniformParameter,
+  u32,
+  u64,
+  uniform,
+} from './functor.ts';
+export type {
+  BinaryArithmetic,
+  Bitwise,
+  Comparison,
+  Conversion,
+  IrFunction,
+  Literal,
+  Local,
+  Module,
+  Operand,
+  Operation,
+  OperationName,
+  ScalarType,
+  Shift,
+  Statement,
+  Unary,
+  Uniform,
+} from './ir.ts';
+export type { InputsOf, PlainOf, Scalar, Shape, Tree, ValuesOf } from './shapes.ts';
+export { simplify } from './simplify.ts';
+export * from './standard/index.ts';
+export { type TextOptions, wgsl } from './text/wgsl.ts';
+export type { ArrayValue, Bool, F32, I32, Input, U32, Value, Variable } from './value.ts';

@@ -1,0 +1,121 @@
+/**
+ * The intermediate representation of functors: typed, structured, in A-normal form.
+ *
+ * Every operation is bound to a local the moment it is written, so the order of a functor's statements is the order of
+ * its source, an expression used twice is computed once, and an emitter handles one operation at a time. All front ends
+ * produce this and all emitters consume it. `semantics.ts` says what each operation computes.
+ */
+
+export type ScalarType = 'u32' | 'i32' | 'f32' | 'bool';
+
+/** A literal in canonical form: u32 in 0 … 2³²−1, i32 signed, f32 rounded by `Math.fround`, bool a boolean. */
+export interface Literal {
+  readonly kind: 'literal';
+  readonly type: ScalarType;
+  readonly value: number | boolean;
+}
+
+/** A parameter, a bound operation, a result of a call, or a variable; ids are unique within a function. */
+export interface Local {
+  readonly kind: 'local';
+  readonly type: ScalarType;
+  readonly id: number;
+}
+
+/** A value that is the same for every index of a launch and may change between launches. */
+export interface Uniform {
+  readonly kind: 'uniform';
+  readonly type: ScalarType;
+  readonly name: string;
+}
+
+export type Operand = Literal | Local | Uniform;
+
+export type BinaryArithmetic = 'add' | 'sub' | 'mul' | 'div' | 'rem' | 'min' | 'max';
+export type Bitwise = 'and' | 'or' | 'xor';
+export type Shift = 'shl' | 'shr';
+export type Comparison = 'eq' | 'ne' | 'lt' | 'le' | 'gt' | 'ge';
+export type Unary = 'neg' | 'not' | 'abs' | 'clz' | 'ctz' | 'popcount' | 'floor' | 'ceil' | 'trunc' | 'round' | 'sqrt';
+/** `convert` changes the value's type, `bits` keeps its 32 bits and changes what they mean. */
+export type Conversion = 'convert' | 'bits';
+export type OperationName =
+  | BinaryArithmetic
+  | Bitwise
+  | Shift
+  | Comparison
+  | Unary
+  | Conversion
+  /** High word of the 64-bit product of two u32. */
+  | 'mulhi'
+  /** `select(a, b, condition)` is b where the condition holds, else a. */
+  | 'select';
+
+/** An operation on operands; its type is that of the local it is bound to. */
+export interface Operation {
+  readonly name: OperationName;
+  readonly operands: readonly Operand[];
+}
+
+export type Statement =
+  | { readonly kind: 'let'; readonly local: Local; readonly operation: Operation }
+  /** Element `index` (u32) of a captured array; zero (false) where the index is not below the array's length. */
+  | { readonly kind: 'read'; readonly local: Local; readonly array: string; readonly index: Operand }
+  /** The length of a captured array. */
+  | { readonly kind: 'length'; readonly local: Local; readonly array: string }
+  | { readonly kind: 'var'; readonly local: Local; readonly value: Operand }
+  | { readonly kind: 'set'; readonly local: Local; readonly value: Operand }
+  | {
+      readonly kind: 'call';
+      readonly callee: string;
+      readonly args: readonly Operand[];
+      readonly results: readonly Local[];
+    }
+  | {
+      readonly kind: 'if';
+      readonly condition: Operand;
+      readonly consequent: readonly Statement[];
+      readonly alternative: readonly Statement[];
+    }
+  /** Repeats `body` then `step` until a break or return; `continue` goes to `step`, which holds no break or return. */
+  | { readonly kind: 'loop'; readonly body: readonly Statement[]; readonly step: readonly Statement[] }
+  | { readonly kind: 'break' }
+  | { readonly kind: 'continue' }
+  | { readonly kind: 'return'; readonly values: readonly Operand[] };
+
+export interface IrFunction {
+  readonly name: string;
+  readonly parameters: readonly Local[];
+  readonly results: readonly ScalarType[];
+  /** Every path ends in a return. */
+  readonly body: readonly Statement[];
+  /** Its f32 operations may be contracted and approximated: results may then differ between backends. */
+  readonly fast: boolean;
+}
+
+/**
+ * Functions in an order in which callees stand before callers; the last one is the entry. Arrays and uniforms are named
+ * once for the whole module.
+ */
+export interface Module {
+  readonly functions: readonly IrFunction[];
+  readonly arrays: ReadonlyMap<string, ScalarType>;
+  readonly uniforms: ReadonlyMap<string, ScalarType>;
+}
+
+/** The function that a module is for. */
+export function entryOf(module: Module): IrFunction {
+  return module.functions[module.functions.length - 1]!;
+}
+
+const keys = new WeakMap<Module, string>();
+
+/** A text that two modules share exactly when they have the same structure: what compiled code is cached by. */
+export function moduleKey(module: Module): string {
+  const known = keys.get(module);
+  if (known !== undefined) return known;
+  const key = JSON.stringify([module.functions, [...module.arrays], [...module.uniforms]], (_, value) =>
+    typeof value === 'number' && !Number.isFinite(value) ? String(value) : Object.is(value, -0) ? '-0' : value,
+  );
+  keys.set(module, key);
+  return key;
+}

@@ -1,0 +1,295 @@
+import { type ErrorPlace, FunctorError } from '../errors.ts';
+import type { IrFunction, Literal, Local, Module, Operand, OperationName, ScalarType, Statement } from './ir.ts';
+import { entryOf, moduleKey } from './ir.ts';
+import { callerPlace } from './place.ts';
+import { evaluate, toF32, toI32, toU32, typeOf } from './semantics.ts';
+
+/** The module that is being written and the function in it. */
+interface Recorder {
+  /** The blocks that are open, innermost last. */
+  readonly blocks: Statement[][];
+  /** The block that every local was made in: where it can be seen. */
+  readonly declared: Map<Local, readonly Statement[]>;
+  readonly functions: IrFunction[];
+  /** Names of the functions by what they do. */
+  readonly linked: Map<string, string>;
+  readonly arrays: Map<string, ScalarType>;
+  readonly uniforms: Map<string, ScalarType>;
+  /** Comparisons whose result nothing has used yet: the mark of a JavaScript `if` or `&&` on a value. */
+  readonly unusedConditions: Map<number, ErrorPlace | undefined>;
+  readonly locate: boolean;
+  nextId: number;
+  loopDepth: number;
+  /** Turns what `Return` is given into operands. */
+  readonly toOperands: ((values: unknown) => Operand[]) | undefined;
+}
+
+let active: Recorder | undefined;
+
+const comparisons: ReadonlySet<OperationName> = new Set(['eq', 'ne', 'lt', 'le', 'gt', 'ge']);
+
+export function functorError(code: string, sentence: string, remedy?: string): FunctorError {
+  return new FunctorError(`functor/${code}`, sentence, { remedy, place: callerPlace() });
+}
+
+/** The recorder of the functor body under way. */
+export function recorder(): Recorder {
+  if (active === undefined) {
+    throw functorError(
+      'outside-body',
+      'A functor operation was used outside a functor body.',
+      'Write it inside fn(…).',
+    );
+  }
+  return active;
+}
+
+/** What is to be recorded: declares parameters, then writes statements and returns the results. */
+export type Body = (parameters: readonly Local[]) => readonly Operand[] | undefined;
+
+export interface Signature {
+  readonly name: string;
+  readonly parameters: readonly ScalarType[];
+  readonly results: readonly ScalarType[];
+  readonly arrays?: ReadonlyMap<string, ScalarType>;
+  readonly uniforms?: ReadonlyMap<string, ScalarType>;
+  readonly fast?: boolean;
+  /** Turns what `Return` is given into operands. */
+  readonly toOperands?: (values: unknown) => Operand[];
+}
+
+/** Records a module whose entry has the given signature. */
+export function record(signature: Signature, body: Body): Module {
+  const module = recordOnce(signature, body, false);
+  return module ?? recordOnce(signature, body, true)!;
+}
+
+function recordOnce(signature: Signature, body: Body, locate: boolean): Module | undefined {
+  const outer = active;
+  const own: Recorder = {
+    blocks: [[]],
+    declared: new Map(),
+    functions: [],
+    linked: new Map(),
+    arrays: new Map(signature.arrays),
+    uniforms: new Map(signature.uniforms),
+    unusedConditions: new Map(),
+    locate,
+    nextId: 0,
+    loopDepth: 0,
+    toOperands: signature.toOperands,
+  };
+  active = own;
+  try {
+    const parameters = signature.parameters.map(newLocal);
+    const results = body(parameters);
+    if (results !== undefined) append({ kind: 'return', values: results.map(use) });
+    const statements = own.blocks[0]!;
+    if (!terminates(statements)) {
+      throw functorError(
+        'no-return',
+        `Functor ${signature.name} can end without returning a value.`,
+        'Return on every path.',
+      );
+    }
+    const [unused] = own.unusedConditions;
+    if (unused !== undefined) {
+      if (!locate) return undefined;
+      throw new FunctorError(
+        'functor/unused-condition',
+        `Functor ${signature.name} compares values and drops the result.`,
+        {
+          place: unused[1],
+          remedy: 'A JavaScript if, &&, || or ?: sees no device value: use If(…), .and(…), .or(…) or select(…).',
+        },
+      );
+    }
+    const taken = own.functions.some(({ name }) => name === signature.name);
+    own.functions.push({
+      name: taken ? `entry_${signature.name}` : signature.name,
+      parameters,
+      results: signature.results,
+      body: statements,
+      fast: signature.fast ?? false,
+    });
+    return { functions: own.functions, arrays: own.arrays, uniforms: own.uniforms };
+  } finally {
+    active = outer;
+  }
+}
+
+function terminates(block: readonly Statement[]): boolean {
+  const last = block[block.length - 1];
+  if (last === undefined) return false;
+  if (last.kind === 'return') return true;
+  if (last.kind === 'if') return terminates(last.consequent) && terminates(last.alternative);
+  return last.kind === 'loop' && !breaks(last.body);
+}
+
+function breaks(block: readonly Statement[]): boolean {
+  return block.some(
+    (statement) =>
+      statement.kind === 'break' ||
+      (statement.kind === 'if' && (breaks(statement.consequent) || breaks(statement.alternative))),
+  );
+}
+
+export function newLocal(type: ScalarType): Local {
+  const own = recorder();
+  const local: Local = { kind: 'local', type, id: own.nextId++ };
+  own.declared.set(local, own.blocks.at(-1)!);
+  return local;
+}
+
+/** Appends to the block under way; what stands after a jump is never reached and is left out. */
+export function append(statement: Statement): void {
+  const block = recorder().blocks.at(-1)!;
+  const last = block.at(-1)?.kind;
+  if (last === 'return' || last === 'break' || last === 'continue') return;
+  block.push(statement);
+}
+
+/** Records what `write` appends as a block of its own. */
+export function block(write: () => void): Statement[] {
+  const { blocks } = recorder();
+  blocks.push([]);
+  write();
+  return blocks.pop()!;
+}
+
+/** Marks an operand as used and returns it; refuses one that cannot be seen from here. */
+export function use<O extends Operand>(operand: O): O {
+  if (operand.kind !== 'local') return operand;
+  const { blocks, declared, unusedConditions } = recorder();
+  const home = declared.get(operand);
+  if (home === undefined || !blocks.includes(home as Statement[])) {
+    throw functorError(
+      'out-of-scope',
+      'A value is used outside the block or the functor that it was made in.',
+      'Make a Var before the block and set it inside; pass values to other functors as arguments.',
+    );
+  }
+  unusedConditions.delete(operand.id);
+  return operand;
+}
+
+export function literal(type: ScalarType, value: number | boolean): Literal {
+  if (type === 'bool') {
+    if (typeof value !== 'boolean') throw functorError('literal', `${value} is not a bool.`, 'Write true or false.');
+    return { kind: 'literal', type, value };
+  }
+  const number = Number(value);
+  if (type === 'f32') return { kind: 'literal', type, value: toF32(number) };
+  if (!Number.isInteger(number) || number < -(2 ** 31) || number >= 2 ** 32) {
+    throw functorError('literal', `${value} is not a 32-bit integer.`, 'Use f32(…) for fractions.');
+  }
+  return { kind: 'literal', type, value: type === 'u32' ? toU32(number) : toI32(number) };
+}
+
+/** Binds an operation to a new local, or computes it now where all operands are literals. */
+export function operate(name: OperationName, operands: readonly Operand[], to?: ScalarType): Operand {
+  const types = operands.map((operand) => operand.type);
+  const type = typeOf(name, types, to);
+  if (type === undefined) {
+    throw functorError(
+      'type',
+      `There is no ${name} of ${types.join(' and ')}.`,
+      'Convert with u32(…), i32(…) or f32(…).',
+    );
+  }
+  operands.forEach(use);
+  if ((name === 'convert' || name === 'bits') && types[0] === type) return operands[0]!;
+  if (operands.every((operand) => operand.kind === 'literal')) {
+    const values = operands.map((operand) => (operand as Literal).value);
+    return { kind: 'literal', type, value: evaluate(name, types[0]!, type, values) };
+  }
+  const local = newLocal(type);
+  append({ kind: 'let', local, operation: { name, operands } });
+  if (comparisons.has(name)) {
+    const { unusedConditions, locate } = recorder();
+    unusedConditions.set(local.id, locate ? callerPlace() : undefined);
+  }
+  return local;
+}
+
+export function read(array: string, type: ScalarType, index: Operand): Local {
+  const local = newLocal(type);
+  append({ kind: 'read', local, array, index: use(index) });
+  return local;
+}
+
+/** What the arrays and uniforms of a linked module are called in the module under way. */
+export interface Links {
+  readonly arrays: ReadonlyMap<string, string>;
+  readonly uniforms: ReadonlyMap<string, Operand>;
+}
+
+/** Calls the entry of another module, whose functions become part of the one under way. */
+export function call(module: Module, links: Links, args: readonly Operand[]): Local[] {
+  const callee = link(module, links);
+  const results = entryOf(module).results.map(newLocal);
+  append({ kind: 'call', callee, args: args.map(use), results });
+  return results;
+}
+
+function link(module: Module, links: Links): string {
+  const { linked, functions } = recorder();
+  const key = JSON.stringify([moduleKey(module), [...links.arrays], [...links.uniforms]]);
+  const known = linked.get(key);
+  if (known !== undefined) return known;
+  const names = new Map<string, string>();
+  for (const fn of module.functions) {
+    const renamed = rename(fn, names, links);
+    const functionKey = functionKeyOf(renamed);
+    let name = linked.get(functionKey);
+    if (name === undefined) {
+      name = `m${functions.length}_${fn.name.replace(/^m\d+_/, '')}`;
+      functions.push({ ...renamed, name });
+      linked.set(functionKey, name);
+    }
+    names.set(fn.name, name);
+  }
+  const name = names.get(entryOf(module).name)!;
+  linked.set(key, name);
+  return name;
+}
+
+/** Equal for functions that do the same, so that what several callees share is linked once. */
+function functionKeyOf(fn: IrFunction): string {
+  return moduleKey({ functions: [{ ...fn, name: '' }], arrays: new Map(), uniforms: new Map() });
+}
+
+function rename(fn: IrFunction, names: ReadonlyMap<string, string>, links: Links): IrFunction {
+  const operand = (old: Operand): Operand => (old.kind === 'uniform' ? links.uniforms.get(old.name)! : old);
+  const rewrite = (statement: Statement): Statement => {
+    switch (statement.kind) {
+      case 'let': {
+        const { name, operands } = statement.operation;
+        return { ...statement, operation: { name, operands: operands.map(operand) } };
+      }
+      case 'read':
+        return { ...statement, array: links.arrays.get(statement.array)!, index: operand(statement.index) };
+      case 'length':
+        return { ...statement, array: links.arrays.get(statement.array)! };
+      case 'var':
+      case 'set':
+        return { ...statement, value: operand(statement.value) };
+      case 'call':
+        return { ...statement, callee: names.get(statement.callee)!, args: statement.args.map(operand) };
+      case 'if':
+        return {
+          ...statement,
+          condition: operand(statement.condition),
+          consequent: statement.consequent.map(rewrite),
+          alternative: statement.alternative.map(rewrite),
+        };
+      case 'loop':
+        return { ...statement, body: statement.body.map(rewrite), step: statement.step.map(rewrite) };
+      case 'return':
+        return { ...statement, values: statement.values.map(operand) };
+      default:
+        return statement;
+    }
+  };
+  return { ...fn, body: fn.body.map(rewrite) };
+}

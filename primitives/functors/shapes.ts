@@ -1,0 +1,61 @@
+import type { ScalarType } from './ir.ts';
+import type { Input, Value } from './value.ts';
+
+/** A scalar type as a value: names it in signatures, and makes or converts values inside a functor. */
+export interface Scalar<T extends ScalarType> {
+  (value: Value<ScalarType> | number | boolean): Value<T>;
+  readonly type: T;
+}
+
+/** What a functor takes or returns, and what a column or table holds: a scalar or a record of shapes. */
+export type Shape = Scalar<ScalarType> | { readonly [name: string]: Shape };
+
+/** A tree of `X` in the form of a shape. */
+export type ValuesOf<S extends Shape> =
+  S extends Scalar<infer T> ? Value<T> : { readonly [K in keyof S]: S[K] extends Shape ? ValuesOf<S[K]> : never };
+
+/** What may be given where values of a shape are wanted: literals too. */
+export type InputsOf<S extends Shape> =
+  S extends Scalar<infer T> ? Input<T> : { readonly [K in keyof S]: S[K] extends Shape ? InputsOf<S[K]> : never };
+
+/** Plain JavaScript values of a shape. */
+export type PlainOf<S extends Shape> =
+  S extends Scalar<infer T>
+    ? T extends 'bool'
+      ? boolean
+      : number
+    : { readonly [K in keyof S]: S[K] extends Shape ? PlainOf<S[K]> : never };
+
+/** A tree whose leaves are `L`, as deep as some shape. */
+export type Tree<L> = L | { readonly [name: string]: Tree<L> };
+
+export function isScalar(shape: Shape): shape is Scalar<ScalarType> {
+  return typeof shape === 'function';
+}
+
+/** The scalar types of a shape, depth first in the order of its fields. */
+export function leafTypes(shape: Shape): ScalarType[] {
+  return isScalar(shape) ? [shape.type] : Object.values(shape).flatMap(leafTypes);
+}
+
+/** A tree in the form of the shape out of its leaves in order. */
+export function assemble<L>(shape: Shape, leaves: readonly L[]): Tree<L> {
+  let next = 0;
+  const build = (part: Shape): Tree<L> =>
+    isScalar(part)
+      ? leaves[next++]!
+      : Object.fromEntries(Object.entries(part).map(([name, field]) => [name, build(field)]));
+  return build(shape);
+}
+
+/** The leaves of a tree in the order of the shape's fields; `missing` is called with the path of a field it lacks. */
+export function flatten<L>(shape: Shape, tree: Tree<L>, missing: (path: string) => never, path = ''): L[] {
+  if (isScalar(shape)) {
+    if (tree === undefined || tree === null) missing(path === '' ? 'value' : path);
+    return [tree as L];
+  }
+  if (typeof tree !== 'object' || tree === null) missing(path === '' ? 'record' : path);
+  return Object.entries(shape).flatMap(([name, field]) =>
+    flatten<L>(field, (tree as { [name: string]: Tree<L> })[name]!, missing, path === '' ? name : `${path}.${name}`),
+  );
+}

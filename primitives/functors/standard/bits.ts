@@ -1,0 +1,43 @@
+import { operate } from '../recorder.ts';
+import { type F32, type I32, type U32, Value } from '../value.ts';
+
+/** Number of zero bits above the highest set bit; 32 of 0. */
+export function clz<T extends 'u32' | 'i32'>(x: Value<T>): Value<T> {
+  return new Value<T>(operate('clz', [x.operand]));
+}
+
+/** Number of zero bits below the lowest set bit; 32 of 0. */
+export function ctz<T extends 'u32' | 'i32'>(x: Value<T>): Value<T> {
+  return new Value<T>(operate('ctz', [x.operand]));
+}
+
+/** Number of set bits. */
+export function popcount<T extends 'u32' | 'i32'>(x: Value<T>): Value<T> {
+  return new Value<T>(operate('popcount', [x.operand]));
+}
+
+/** The high word of the 64-bit product of two u32; `a.mul(b)` is the low one. */
+export function mulhi(a: U32, b: U32): U32 {
+  return new Value<'u32'>(operate('mulhi', [a.operand, b.operand]));
+}
+
+/** The same 32 bits, read as u32. The bits of a NaN are not specified. */
+export function bitsToU32(x: I32 | F32 | U32): U32 {
+  return new Value<'u32'>(operate('bits', [x.operand], 'u32'));
+}
+
+/** The same 32 bits, read as i32. The bits of a NaN are not specified. */
+export function bitsToI32(x: U32 | F32 | I32): I32 {
+  return new Value<'i32'>(operate('bits', [x.operand], 'i32'));
+}
+
+/**
+ * The same 32 bits, read as f32.
+ *
+ * @example
+ * const ofBits = fn('ofBits', { bits: u32 }, f32, ({ bits }) => bitsToF32(bits));
+ * await ctx.read(map(ofBits, { bits: ctx.column(Uint32Array.of(0x3f800000, 0xc0000000)) })); // Float32Array [1, -2]
+ */
+export function bitsToF32(x: U32 | I32 | F32): F32 {
+  return new Value<'f32'>(operate('bits', [x.operand], 'f32'));
+}

@@ -1,0 +1,62 @@
+import type { ScalarType } from '../ir.ts';
+import { operate } from '../recorder.ts';
+import { type Bool, type Input, operandOf, Value } from '../value.ts';
+
+/** A value or a record of values, nested at will. */
+export type ValueTree = Value<ScalarType> | { readonly [name: string]: ValueTree };
+
+/**
+ * `a` where the condition does not hold, `b` where it does: WGSL's order. Both are evaluated. Of records it takes every
+ * field from the same side.
+ *
+ * @throws FunctorError `functor/type` where the sides differ in type or in fields.
+ * @example
+ * const larger = fn('larger', { x: i32, y: i32 }, i32, ({ x, y }) => select(x, y, y.gt(x)));
+ * const pairs = { x: ctx.column(Int32Array.of(1, 5)), y: ctx.column(Int32Array.of(2, -5)) };
+ * await ctx.read(map(larger, pairs)); // Int32Array [2, 5]
+ */
+export function select<T extends ScalarType>(a: Value<T>, b: Input<NoInfer<T>>, condition: Bool): Value<T>;
+export function select<T extends ScalarType>(a: Input<NoInfer<T>>, b: Value<T>, condition: Bool): Value<T>;
+export function select<S extends ValueTree>(a: S, b: NoInfer<S>, condition: Bool): S;
+export function select(a: unknown, b: unknown, condition: Bool): unknown {
+  return selectTree(a, b, condition);
+}
+
+function selectTree(a: unknown, b: unknown, condition: Bool): unknown {
+  if (a instanceof Value || b instanceof Value) return selectScalar(a, b, condition);
+  const left = a as Record<string, unknown>;
+  const right = b as Record<string, unknown>;
+  const names = new Set([...Object.keys(left), ...Object.keys(right)]);
+  return Object.fromEntries([...names].map((name) => [name, selectTree(left[name], right[name], condition)]));
+}
+
+function selectScalar(a: unknown, b: unknown, condition: Bool): Value<ScalarType> {
+  const { type } = (a instanceof Value ? a : (b as Value<ScalarType>)).operand;
+  const sides = [a, b].map((side) => operandOf(type, side as Input<ScalarType>));
+  return new Value(operate('select', [...sides, condition.operand]));
+}
+
+/** The smallest of its arguments; of f32, −0 is below +0 and a NaN gives way to a number. */
+export function min<T extends 'u32' | 'i32' | 'f32'>(first: Value<T>, ...rest: readonly Input<NoInfer<T>>[]): Value<T> {
+  return rest.reduce<Value<T>>((least, next) => least.min<T>(next), first);
+}
+
+/** The largest of its arguments; of f32, −0 is below +0 and a NaN gives way to a number. */
+export function max<T extends 'u32' | 'i32' | 'f32'>(first: Value<T>, ...rest: readonly Input<NoInfer<T>>[]): Value<T> {
+  return rest.reduce<Value<T>>((greatest, next) => greatest.max<T>(next), first);
+}
+
+/**
+ * `min(max(x, low), high)`: x held between the bounds; `high` where the bounds are crossed, `low` where x is NaN.
+ *
+ * @example
+ * const toByte = fn('toByte', { x: i32 }, i32, ({ x }) => clamp(x, 0, 255));
+ * await ctx.read(map(toByte, { x: ctx.column(Int32Array.of(-1, 7, 300)) })); // Int32Array [0, 7, 255]
+ */
+export function clamp<T extends 'u32' | 'i32' | 'f32'>(
+  x: Value<T>,
+  low: Input<NoInfer<T>>,
+  high: Input<NoInfer<T>>,
+): Value<T> {
+  return x.max<T>(low).min<T>(high);
+}

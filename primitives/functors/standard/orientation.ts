@@ -1,0 +1,50 @@
+import { type Functor, fn, i32, u64 } from '../functor.ts';
+import type { I32Shape, U64Shape } from './shapes.ts';
+import { compareI64, sub64 } from './wide.ts';
+import { compareI128, mulI32, mulI64 } from './wide-products.ts';
+
+/** A point of the integer grid with coordinates of 32 bits. */
+export type Point32 = { readonly x: I32Shape; readonly y: I32Shape };
+/** A point of the integer grid with two's complement coordinates of 64 bits. */
+export type Point64 = { readonly x: U64Shape; readonly y: U64Shape };
+
+export const point32: Point32 = { x: i32, y: i32 };
+export const point64: Point64 = { x: u64, y: u64 };
+
+/** The parameters of an orientation. */
+export type ThreePoints<P> = { readonly a: P; readonly b: P; readonly c: P };
+
+/**
+ * On which side of the line from a to b the point c lies: 1 left (a, b, c counter-clockwise with y up), 0 on the line,
+ * −1 right. Exact.
+ *
+ * Asks that coordinates differ by less than 2³¹. Then every difference is an i32 and the two products, of at most 2⁶²,
+ * are compared as i64: their difference would take 65 bits and is never formed.
+ *
+ * Laws: swapping two points negates it; moving all three by the same vector keeps it; 0 where two points coincide.
+ */
+export const orientation32: Functor<ThreePoints<Point32>, I32Shape> = fn(
+  'orientation32',
+  { a: point32, b: point32, c: point32 },
+  i32,
+  ({ a, b, c }) =>
+    compareI64({
+      a: mulI32({ a: b.x.sub(a.x), b: c.y.sub(a.y) }),
+      b: mulI32({ a: b.y.sub(a.y), b: c.x.sub(a.x) }),
+    }),
+);
+
+/**
+ * {@link orientation32} for coordinates of 64 bits. Asks that coordinates differ by less than 2⁶³; the products, of at
+ * most 2¹²⁶, are compared as i128.
+ */
+export const orientation64: Functor<ThreePoints<Point64>, I32Shape> = fn(
+  'orientation64',
+  { a: point64, b: point64, c: point64 },
+  i32,
+  ({ a, b, c }) =>
+    compareI128({
+      a: mulI64({ a: sub64({ a: b.x, b: a.x }), b: sub64({ a: c.y, b: a.y }) }),
+      b: mulI64({ a: sub64({ a: b.y, b: a.y }), b: sub64({ a: c.x, b: a.x }) }),
+    }),
+);

@@ -1,0 +1,132 @@
+import { bool, type Functor, fn, i32, u32, u64 } from '../functor.ts';
+import type { ValuesOf } from '../shapes.ts';
+import type { Bool, I32, U32, Value } from '../value.ts';
+import { bitsToI32, bitsToU32 } from './bits.ts';
+import { select } from './choose.ts';
+import type { BoolShape, I32Shape, OneOperand, TwoOperands, U32Shape, U64Shape } from './shapes.ts';
+
+/** The parameters of a shift. */
+export type ShiftOperands = { readonly a: U64Shape; readonly count: U32Shape };
+
+/**
+ * A 64-bit integer inside a functor, as a pair of words. The same pair stands for an unsigned number (U64 in names) and
+ * for a two's complement one (I64); where both rules agree the name says only 64. Everything wraps modulo 2⁶⁴ and is exact
+ * on every backend.
+ */
+export type U64 = ValuesOf<U64Shape>;
+
+const two: TwoOperands<U64Shape> = { a: u64, b: u64 };
+const one: OneOperand<U64Shape> = { a: u64 };
+const shifted: ShiftOperands = { a: u64, count: u32 };
+
+/** A u32 as u64 and as i64. */
+export function u64OfU32(a: U32): U64 {
+  return { lo: a, hi: u32(0) };
+}
+
+/** An i32 as i64: its sign fills the high word. */
+export function i64OfI32(a: I32): U64 {
+  return { lo: bitsToU32(a), hi: bitsToU32(a.shr(31)) };
+}
+
+/** a + b modulo 2⁶⁴. Law: associative and commutative, with 0. */
+export const add64: Functor<TwoOperands<U64Shape>, U64Shape> = fn('add64', two, u64, ({ a, b }) => {
+  const lo = a.lo.add(b.lo);
+  return { lo, hi: a.hi.add(b.hi).add(u32(lo.lt(a.lo))) };
+});
+
+/** a − b modulo 2⁶⁴. Law: (a + b) − b = a. */
+export const sub64: Functor<TwoOperands<U64Shape>, U64Shape> = fn('sub64', two, u64, ({ a, b }) => ({
+  lo: a.lo.sub(b.lo),
+  hi: a.hi.sub(b.hi).sub(u32(a.lo.lt(b.lo))),
+}));
+
+/** −a modulo 2⁶⁴; −(−2⁶³) = −2⁶³. */
+export const neg64: Functor<OneOperand<U64Shape>, U64Shape> = fn('neg64', one, u64, ({ a }) => ({
+  lo: a.lo.neg(),
+  hi: a.hi.not().add(u32(a.lo.eq(0))),
+}));
+
+/** True where a = b. */
+export const eq64: Functor<TwoOperands<U64Shape>, BoolShape> = fn('eq64', two, bool, ({ a, b }) =>
+  a.lo.eq(b.lo).and(a.hi.eq(b.hi)),
+);
+
+/** True where a < b, both unsigned. */
+export const ltU64: Functor<TwoOperands<U64Shape>, BoolShape> = fn('ltU64', two, bool, ({ a, b }) =>
+  lexicographic(a.hi, b.hi, a.lo, b.lo),
+);
+
+/** True where a < b, both two's complement. */
+export const ltI64: Functor<TwoOperands<U64Shape>, BoolShape> = fn('ltI64', two, bool, ({ a, b }) =>
+  lexicographic(bitsToI32(a.hi), bitsToI32(b.hi), a.lo, b.lo),
+);
+
+function lexicographic<T extends 'u32' | 'i32'>(highA: Value<T>, highB: Value<T>, lowA: U32, lowB: U32): Bool {
+  return highA.lt<T>(highB).or(highA.eq(highB as Value<T>).and(lowA.lt(lowB)));
+}
+
+/** −1, 0 or 1 as a is below, equal to or above b, both unsigned. */
+export const compareU64: Functor<TwoOperands<U64Shape>, I32Shape> = fn('compareU64', two, i32, ({ a, b }) =>
+  i32(ltU64({ a: b, b: a })).sub(i32(ltU64({ a, b }))),
+);
+
+/** −1, 0 or 1 as a is below, equal to or above b, both two's complement. */
+export const compareI64: Functor<TwoOperands<U64Shape>, I32Shape> = fn('compareI64', two, i32, ({ a, b }) =>
+  i32(ltI64({ a: b, b: a })).sub(i32(ltI64({ a, b }))),
+);
+
+/** −1, 0 or 1: the sign of a two's complement number. */
+export const signI64: Functor<OneOperand<U64Shape>, I32Shape> = fn('signI64', one, i32, ({ a }) =>
+  bitsToI32(a.hi)
+    .shr(31)
+    .or(i32(a.lo.or(a.hi).ne(0))),
+);
+
+/** |a| of a two's complement number, as unsigned: exact for −2⁶³ too. */
+export const absI64: Functor<OneOperand<U64Shape>, U64Shape> = fn('absI64', one, u64, ({ a }) =>
+  select(a, neg64({ a }), bitsToI32(a.hi).lt(0)),
+);
+
+/** The smaller of two unsigned numbers. */
+export const minU64: Functor<TwoOperands<U64Shape>, U64Shape> = fn('minU64', two, u64, ({ a, b }) =>
+  select(a, b, ltU64({ a: b, b: a })),
+);
+/** The larger of two unsigned numbers. */
+export const maxU64: Functor<TwoOperands<U64Shape>, U64Shape> = fn('maxU64', two, u64, ({ a, b }) =>
+  select(a, b, ltU64({ a, b })),
+);
+/** The smaller of two two's complement numbers. */
+export const minI64: Functor<TwoOperands<U64Shape>, U64Shape> = fn('minI64', two, u64, ({ a, b }) =>
+  select(a, b, ltI64({ a: b, b: a })),
+);
+/** The larger of two two's complement numbers. */
+export const maxI64: Functor<TwoOperands<U64Shape>, U64Shape> = fn('maxI64', two, u64, ({ a, b }) =>
+  select(a, b, ltI64({ a, b })),
+);
+
+/** a · 2^count modulo 2⁶⁴; the count is taken modulo 64. */
+export const shl64: Functor<ShiftOperands, U64Shape> = fn('shl64', shifted, u64, ({ a, count }) => {
+  const lo = a.lo.shl(count);
+  const carried = a.lo.shr(1).shr(count.not());
+  return select({ lo, hi: a.hi.shl(count).or(carried) }, { lo: u32(0), hi: lo }, count.and(32).ne(0));
+});
+
+/** ⌊a / 2^count⌋ of an unsigned number; the count is taken modulo 64. */
+export const shrU64: Functor<ShiftOperands, U64Shape> = fn('shrU64', shifted, u64, ({ a, count }) => {
+  const hi = a.hi.shr(count);
+  return select({ lo: lowShifted(a, count), hi }, { lo: hi, hi: u32(0) }, count.and(32).ne(0));
+});
+
+/** ⌊a / 2^count⌋ of a two's complement number; the count is taken modulo 64. */
+export const shrI64: Functor<ShiftOperands, U64Shape> = fn('shrI64', shifted, u64, ({ a, count }) => {
+  const signed = bitsToI32(a.hi);
+  const hi = bitsToU32(signed.shr(count));
+  const sign = bitsToU32(signed.shr(31));
+  return select({ lo: lowShifted(a, count), hi }, { lo: hi, hi: sign }, count.and(32).ne(0));
+});
+
+/** Low word of a >> count for counts below 32: the bits that leave the high word take two shifts, as 32 − 0 is no count. */
+function lowShifted(a: U64, count: U32): U32 {
+  return a.lo.shr(count).or(a.hi.shl(1).shl(count.not()));
+}

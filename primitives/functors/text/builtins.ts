@@ -1,0 +1,134 @@
+import type { OperationName, ScalarType } from '../ir.ts';
+import { typeOf } from '../semantics.ts';
+import { coerceScalar, concrete, concreteAs } from './numbers.ts';
+import { apply, applyBinary } from './operators.ts';
+import { errorAt, type Position, type Source } from './source.ts';
+import { isAbstract, isScalar, isScalarName, type ScalarValue, type TextValue, typeName } from './values.ts';
+
+/** A value and where it is written. */
+export interface Argument {
+  readonly value: TextValue;
+  readonly position: Position;
+}
+
+const unary: { readonly [name: string]: OperationName } = {
+  abs: 'abs',
+  floor: 'floor',
+  ceil: 'ceil',
+  trunc: 'trunc',
+  round: 'round',
+  sqrt: 'sqrt',
+  countLeadingZeros: 'clz',
+  countTrailingZeros: 'ctz',
+  countOneBits: 'popcount',
+};
+const arities: { readonly [name: string]: number } = {
+  ...Object.fromEntries(Object.keys(unary).map((name) => [name, 1])),
+  min: 2,
+  max: 2,
+  clamp: 3,
+  select: 3,
+};
+
+/** The functions that the subset has, `bitcast` and `arrayLength` aside. */
+export const builtinNames: readonly string[] = Object.keys(arities);
+
+/** Calls a function of WGSL's own. */
+export function applyBuiltin(source: Source, position: Position, name: string, args: readonly Argument[]): TextValue {
+  requireCount(source, position, name, args, arities[name]!);
+  if (name === 'select') return applySelect(source, args);
+  const values = alike(source, args);
+  if (name === 'clamp') {
+    const raised = extreme(source, position, 'max', values[0]!, values[1]!);
+    return extreme(source, position, 'min', raised, values[2]!);
+  }
+  if (name === 'min' || name === 'max') return extreme(source, position, name, values[0]!, values[1]!);
+  return applyOperation(source, position, name, unary[name]!, [concrete(source, position, values[0]!)]);
+}
+
+/** `T(x)`: a conversion. */
+export function applyConversion(
+  source: Source,
+  position: Position,
+  type: ScalarType,
+  args: readonly Argument[],
+): TextValue {
+  requireCount(source, position, type, args, 1);
+  const { value, position: at } = args[0]!;
+  const fits = isAbstract(value) && type !== 'bool' && (value.type === 'abstract-int' || type === 'f32');
+  if (fits) return concreteAs(source, at, value, type);
+  return apply('convert', [scalar(source, at, value, type).operand], type);
+}
+
+/** `bitcast<T>(x)`. */
+export function applyBitcast(source: Source, position: Position, name: string, args: readonly Argument[]): TextValue {
+  requireCount(source, position, `bitcast<${name}>`, args, 1);
+  const { value, position: at } = args[0]!;
+  const operand = scalar(source, at, value, 'bitcast');
+  const type = isScalarName(name) ? typeOf('bits', [operand.type], name) : undefined;
+  if (type !== undefined) return apply('bits', [operand.operand], type);
+  throw errorAt(source, position, 'type', `There is no bitcast of ${operand.type} to ${name}.`);
+}
+
+/** Fails where a call has too few or too many arguments. */
+export function requireCount(
+  source: Source,
+  position: Position,
+  name: string,
+  args: readonly unknown[],
+  count: number,
+): void {
+  if (args.length === count) return;
+  throw errorAt(source, position, 'arguments', `${name} is called with the wrong number of arguments.`, {
+    expected: count,
+    got: args.length,
+  });
+}
+
+function scalar(source: Source, position: Position, value: TextValue, taker: string): ScalarValue {
+  const operand = concrete(source, position, value);
+  if (isScalar(operand)) return operand;
+  throw errorAt(source, position, 'type', `${taker} takes a scalar.`, {
+    expected: 'a scalar',
+    got: typeName(operand.type),
+  });
+}
+
+/** Arguments brought to one type, unless all are abstract. */
+function alike(source: Source, args: readonly Argument[]): readonly TextValue[] {
+  const typed = args.map(({ value }) => value).find(isScalar);
+  return args.map(({ value, position }) => {
+    if (typed !== undefined) return coerceScalar(source, position, value, typed.type, 'An argument');
+    return isAbstract(value) ? value : scalar(source, position, value, 'This function');
+  });
+}
+
+function extreme(source: Source, position: Position, name: 'min' | 'max', a: TextValue, b: TextValue): TextValue {
+  if (isScalar(a)) return applyOperation(source, position, name, name, [a, b]);
+  const less = applyBinary(source, position, '<', a, b) as ScalarValue & { operand: { value: boolean } };
+  return less.operand.value === (name === 'min') ? a : b;
+}
+
+function applySelect(source: Source, [a, b, condition]: readonly Argument[]): TextValue {
+  const choice = coerceScalar(source, condition!.position, condition!.value, 'bool', 'The condition of select');
+  const [no, yes] = alike(source, [a!, b!]).map((value, i) => concrete(source, [a!, b!][i]!.position, value));
+  return applyOperation(source, a!.position, 'select', 'select', [no!, yes!, choice]);
+}
+
+function applyOperation(
+  source: Source,
+  position: Position,
+  name: string,
+  operation: OperationName,
+  values: readonly TextValue[],
+): ScalarValue {
+  const scalars = values.map((value) => scalar(source, position, value, name));
+  const types = scalars.map(({ type }) => type);
+  const type = typeOf(operation, types);
+  if (type === undefined) throw errorAt(source, position, 'type', `There is no ${name} of ${types.join(' and ')}.`);
+  return apply(
+    operation,
+    scalars.map(({ operand }) => operand),
+    type,
+  );
+}

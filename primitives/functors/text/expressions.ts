@@ -1,0 +1,172 @@
+import { append, newLocal, read, use } from '../recorder.ts';
+import { type Argument, applyBitcast, applyBuiltin, applyConversion, builtinNames, requireCount } from './builtins.ts';
+import { coerce, concrete, parseNumber } from './numbers.ts';
+import { apply, applyBinary, applyUnary } from './operators.ts';
+import { type Context, lookUp } from './scope.ts';
+import { errorAt, type Position } from './source.ts';
+import type { Binary, Call, Expression, FunctionDeclaration, Member } from './syntax.ts';
+import { isScalar, isScalarName, type ScalarValue, type Struct, type TextValue, typeName, zeroOf } from './values.ts';
+
+/** Writes an expression's operations and gives back its value. */
+export function evaluate(context: Context, expression: Expression): TextValue {
+  // What leans to the left, as long sums do, is gone through in a loop: it may be deeper than the stack.
+  const spine: (Binary | Member)[] = [];
+  let first = expression;
+  while (first.kind === 'binary' || first.kind === 'member') {
+    spine.push(first);
+    first = first.kind === 'binary' ? first.left : first.object;
+  }
+  return spine.reduceRight(
+    (value, node) => {
+      if (node.kind === 'member') return memberOf(context, node.position, value, node.field);
+      return applyBinary(context.program.source, node.position, node.operator, value, evaluate(context, node.right));
+    },
+    evaluateFirst(context, first),
+  );
+}
+
+function evaluateFirst(context: Context, expression: Exclude<Expression, Binary | Member>): TextValue {
+  const { source } = context.program;
+  const { position } = expression;
+  switch (expression.kind) {
+    case 'number':
+      return parseNumber(source, position, expression.text);
+    case 'bool':
+      return { type: 'bool', operand: { kind: 'literal', type: 'bool', value: expression.value } };
+    case 'name':
+      return valueOfName(context, position, expression.name);
+    case 'unary':
+      if (expression.operator !== '&') {
+        return applyUnary(source, position, expression.operator, evaluate(context, expression.operand));
+      }
+      throw errorAt(source, position, 'type', 'There are no pointers in functors.', {
+        remedy: '& may stand in arrayLength(&name) only.',
+      });
+    case 'index':
+      return readElement(context, expression.array, expression.index);
+    case 'call':
+      return evaluateCall(context, expression);
+  }
+}
+
+function valueOfName(context: Context, position: Position, name: string): TextValue {
+  const entry = lookUp(context, name, position);
+  if (entry === undefined) throw unresolved(context, position, name);
+  if (entry.kind !== 'array') return entry.value;
+  throw errorAt(context.program.source, position, 'type', `${name} is an array.`, {
+    remedy: `Read ${name}[index] or arrayLength(&${name}).`,
+  });
+}
+
+function unresolved({ program, result }: Context, position: Position, name: string): Error {
+  const { source, functions, structs } = program;
+  if (functions.has(name)) return errorAt(source, position, 'type', `${name} is a function.`, { remedy: 'Call it.' });
+  if (structs.has(name) || isScalarName(name)) return errorAt(source, position, 'type', `${name} is a type.`);
+  const where = result === undefined ? ' among the constants' : '';
+  return errorAt(source, position, 'unresolved', `There is no ${name}${where}.`, {
+    remedy: 'Declare it before its use.',
+  });
+}
+
+/** The field of a struct. */
+export function memberOf({ program }: Context, position: Position, object: TextValue, field: string): TextValue {
+  if (!('fields' in object)) {
+    throw errorAt(program.source, position, 'type', `${typeName(object.type)} has no fields.`, {
+      remedy: 'Vectors are not in the subset: use a struct.',
+    });
+  }
+  const { type, fields } = object;
+  const index = type.fields.findIndex(({ name }) => name === field);
+  if (index >= 0) return fields[index]!;
+  const names = type.fields.map(({ name }) => name);
+  throw errorAt(program.source, position, 'unresolved', `${type.name} has no field ${field}.`, {
+    expected: names,
+    got: field,
+  });
+}
+
+function readElement(context: Context, array: Expression, index: Expression): TextValue {
+  const { source } = context.program;
+  const entry = array.kind === 'name' ? lookUp(context, array.name, array.position) : undefined;
+  if (array.kind !== 'name' || entry?.kind !== 'array') {
+    if (array.kind === 'name' && entry === undefined) throw unresolved(context, array.position, array.name);
+    throw errorAt(source, array.position, 'type', 'Only arrays of var<storage> can be indexed.');
+  }
+  const at = concrete(source, index.position, evaluate(context, index));
+  if (!isScalar(at) || (at.type !== 'u32' && at.type !== 'i32')) {
+    throw errorAt(source, index.position, 'type', `The index of ${array.name} is no integer.`, {
+      expected: 'u32 or i32',
+      got: typeName(at.type),
+    });
+  }
+  const { operand } = apply('bits', [at.operand], 'u32');
+  return { type: entry.type, operand: use(read(array.name, entry.type, operand)) };
+}
+
+function evaluateCall(context: Context, call: Call): TextValue {
+  const { source, functions, structs } = context.program;
+  const { callee, position } = call;
+  if (callee === 'arrayLength') return lengthOf(context, call);
+  const args = call.args.map((arg) => ({ value: evaluate(context, arg), position: arg.position }));
+  const fn = functions.get(callee);
+  if (fn !== undefined) return callFunction(context, fn, args, position);
+  const struct = structs.get(callee);
+  if (struct !== undefined) return construct(context, struct, args, position);
+  if (isScalarName(callee)) {
+    return args.length === 0 ? zeroOf(callee) : applyConversion(source, position, callee, args);
+  }
+  if (call.template !== undefined) return applyBitcast(source, position, call.template.name, args);
+  if (builtinNames.includes(callee)) return applyBuiltin(source, position, callee, args);
+  throw errorAt(source, position, 'unresolved', `There is no function ${callee}.`, {
+    remedy: `Declare it; built in are ${builtinNames.join(', ')}, arrayLength and bitcast.`,
+  });
+}
+
+function lengthOf(context: Context, { args, position }: Call): ScalarValue {
+  const { source } = context.program;
+  requireCount(source, position, 'arrayLength', args, 1);
+  const [arg] = args;
+  const name = arg!.kind === 'unary' && arg!.operator === '&' && arg!.operand.kind === 'name' ? arg!.operand.name : '';
+  if (lookUp(context, name, arg!.position)?.kind !== 'array') {
+    throw errorAt(source, arg!.position, 'type', 'arrayLength takes an array of var<storage>.', {
+      remedy: 'Write arrayLength(&name).',
+    });
+  }
+  const local = newLocal('u32');
+  append({ kind: 'length', local, array: name });
+  return { type: 'u32', operand: local };
+}
+
+function callFunction(
+  context: Context,
+  fn: FunctionDeclaration,
+  args: readonly Argument[],
+  position: Position,
+): TextValue {
+  const { program, result } = context;
+  const { source } = program;
+  if (result === undefined) {
+    throw errorAt(source, position, 'constant', `A constant calls ${fn.name}.`, { remedy: 'Call it in a function.' });
+  }
+  requireCount(source, position, fn.name, args, fn.parameters.length);
+  const values = fn.parameters.map(({ name, type }, i) => {
+    const { value, position: at } = args[i]!;
+    return coerce(source, at, value, program.typeOf(type), `Argument ${name} of ${fn.name}`);
+  });
+  return program.call(fn, values, position);
+}
+
+/** `S(a, b)`, or `S()` of zeros. */
+function construct(
+  { program: { source } }: Context,
+  struct: Struct,
+  args: readonly Argument[],
+  position: Position,
+): TextValue {
+  if (args.length === 0) return zeroOf(struct);
+  requireCount(source, position, struct.name, args, struct.fields.length);
+  const fields = struct.fields.map(({ name, type }, i) =>
+    coerce(source, args[i]!.position, args[i]!.value, type, `Field ${name} of ${struct.name}`),
+  );
+  return { type: struct, fields };
+}

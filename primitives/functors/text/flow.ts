@@ -1,0 +1,30 @@
+import type { Block, TextStatement } from './syntax.ts';
+
+/** True where what follows a statement may be reached, as WGSL's behaviour analysis has it: conditions are not looked at. */
+export function fallsThrough(statement: TextStatement): boolean {
+  switch (statement.kind) {
+    case 'return':
+    case 'break':
+    case 'continue':
+      return false;
+    case 'block':
+      return statement.body.every(fallsThrough);
+    case 'if':
+      return statement.consequent.every(fallsThrough) || statement.alternative.every(fallsThrough);
+    case 'for':
+      return statement.condition !== undefined || breaks(statement.body);
+    case 'loop':
+      return breaks(statement.body) || statement.continuing?.breakIf !== undefined;
+    default:
+      return true;
+  }
+}
+
+/** True where a block leaves the loop that it is the body of. */
+function breaks(block: Block): boolean {
+  return block.some((statement) => {
+    if (statement.kind === 'break') return true;
+    if (statement.kind === 'block') return breaks(statement.body);
+    return statement.kind === 'if' && (breaks(statement.consequent) || breaks(statement.alternative));
+  });
+}

@@ -1,0 +1,80 @@
+import type { ScalarType } from '../ir.ts';
+import { literal } from '../recorder.ts';
+import { errorAt, type Position, type Source } from './source.ts';
+import { type AbstractValue, isAbstract, type ScalarValue, type TextType, type TextValue, typeName } from './values.ts';
+
+const decimal = /^(?:0|[1-9]\d*)([iuf]?)$/;
+const hexadecimal = /^0[xX][0-9a-fA-F]+([iu]?)$/;
+const fraction = /^(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][+-]?\d+)?(f?)$/;
+
+/** The value of a number as it is written. */
+export function parseNumber(source: Source, position: Position, text: string): TextValue {
+  const whole = hexadecimal.exec(text) ?? decimal.exec(text);
+  const match = whole ?? fraction.exec(text);
+  if (match === null) {
+    const remedy = 'Write decimal numbers, or hexadecimal integers, with the suffix u, i, f or none.';
+    throw errorAt(source, position, 'literal', `${text} is not a number of WGSL's that functors know.`, { remedy });
+  }
+  const suffix = match[1]!;
+  const digits = suffix === '' ? text : text.slice(0, -1);
+  if (whole === null || suffix === 'f') {
+    const value: AbstractValue = { type: 'abstract-float', value: Number(digits) };
+    return suffix === 'f' ? concreteAs(source, position, value, 'f32') : value;
+  }
+  const value: AbstractValue = { type: 'abstract-int', value: BigInt(digits) };
+  return suffix === '' ? value : concreteAs(source, position, value, suffix === 'u' ? 'u32' : 'i32');
+}
+
+/** A number without suffix as the given type. */
+export function concreteAs(
+  source: Source,
+  position: Position,
+  { type: from, value }: AbstractValue,
+  type: ScalarType,
+): ScalarValue {
+  const fail = (sentence: string): never => {
+    throw errorAt(source, position, 'literal', sentence);
+  };
+  if (type === 'bool') return fail(`${value} is not a bool.`);
+  if (type === 'f32') {
+    if (!Number.isFinite(Math.fround(Number(value)))) return fail(`${value} is too large for f32.`);
+    return { type, operand: literal(type, Number(value)) };
+  }
+  if (from === 'abstract-float') return fail(`${value} is not an integer, and ${type} is wanted.`);
+  const fits = type === 'u32' ? BigInt.asUintN(32, value) === value : BigInt.asIntN(32, value) === value;
+  return fits ? { type, operand: literal(type, Number(value)) } : fail(`${value} does not fit ${type}.`);
+}
+
+/** A value that has a type: integers without suffix are i32, fractions f32. */
+export function concrete(source: Source, position: Position, value: TextValue): Exclude<TextValue, AbstractValue> {
+  if (!isAbstract(value)) return value;
+  return concreteAs(source, position, value, value.type === 'abstract-int' ? 'i32' : 'f32');
+}
+
+/** A value as the wanted type; `what` says in the error whose type it is. */
+export function coerce(
+  source: Source,
+  position: Position,
+  value: TextValue,
+  type: TextType,
+  what: string,
+): Exclude<TextValue, AbstractValue> {
+  if (isAbstract(value) && typeof type === 'string') return concreteAs(source, position, value, type);
+  if (value.type === type) return value as Exclude<TextValue, AbstractValue>;
+  throw errorAt(source, position, 'type', `${what} has another type.`, {
+    expected: typeName(type),
+    got: typeName(value.type),
+    remedy: typeof type === 'string' ? `Convert with ${type}(…).` : `Make one with ${type.name}(…).`,
+  });
+}
+
+/** A value as the wanted scalar, which the caller knows to be one. */
+export function coerceScalar(
+  source: Source,
+  position: Position,
+  value: TextValue,
+  type: ScalarType,
+  what: string,
+): ScalarValue {
+  return coerce(source, position, value, type, what) as ScalarValue;
+}

@@ -1,0 +1,200 @@
+import type { Operand, OperationName, ScalarType } from '../ir.ts';
+import { literal, operate, use } from '../recorder.ts';
+import { typeOf } from '../semantics.ts';
+import { coerceScalar, concrete, concreteAs } from './numbers.ts';
+import { errorAt, type Position, type Source } from './source.ts';
+import { type AbstractValue, isAbstract, isScalar, type ScalarValue, type TextValue, typeName } from './values.ts';
+
+const operations: { readonly [operator: string]: OperationName } = {
+  '+': 'add',
+  '-': 'sub',
+  '*': 'mul',
+  '/': 'div',
+  '%': 'rem',
+  '&': 'and',
+  '|': 'or',
+  '^': 'xor',
+  '&&': 'and',
+  '||': 'or',
+  '<<': 'shl',
+  '>>': 'shr',
+  '==': 'eq',
+  '!=': 'ne',
+  '<': 'lt',
+  '<=': 'le',
+  '>': 'gt',
+  '>=': 'ge',
+};
+
+/** Writes an operation; its result counts as used. */
+export function apply(name: OperationName, operands: readonly Operand[], type: ScalarType): ScalarValue {
+  return { type, operand: use(operate(name, operands, type)) };
+}
+
+/** `operator operand`. */
+export function applyUnary(source: Source, position: Position, operator: '-' | '!' | '~', value: TextValue): TextValue {
+  if (isAbstract(value)) {
+    if (operator === '-')
+      return value.type === 'abstract-int'
+        ? abstractInt(source, position, -value.value)
+        : { ...value, value: -value.value };
+    if (operator === '~' && value.type === 'abstract-int') return { type: 'abstract-int', value: ~value.value };
+  }
+  const operand = concrete(source, position, value);
+  const takes: readonly unknown[] = operator === '!' ? ['bool'] : operator === '~' ? ['u32', 'i32'] : ['i32', 'f32'];
+  if (!isScalar(operand) || !takes.includes(operand.type)) {
+    throw errorAt(source, position, 'type', `There is no ${operator} of ${typeName(operand.type)}.`, {
+      remedy: `It takes ${takes.join(' or ')}.`,
+    });
+  }
+  return apply(operator === '-' ? 'neg' : 'not', [operand.operand], operand.type);
+}
+
+/** `left operator right`. */
+export function applyBinary(
+  source: Source,
+  position: Position,
+  operator: string,
+  left: TextValue,
+  right: TextValue,
+): TextValue {
+  if (isAbstract(left) && isAbstract(right)) return abstractBinary(source, position, operator, left, right);
+  if (operator === '<<' || operator === '>>') {
+    const count = coerceScalar(source, position, right, 'u32', `The count of ${operator}`);
+    return checked(source, position, operator, concrete(source, position, left), count);
+  }
+  const [a, b] = alike(source, position, operator, left, right);
+  return checked(source, position, operator, a, b);
+}
+
+function alike(
+  source: Source,
+  position: Position,
+  operator: string,
+  left: TextValue,
+  right: TextValue,
+): readonly [TextValue, TextValue] {
+  if (isAbstract(left))
+    return isScalar(right) ? [concreteAs(source, position, left, right.type), right] : [left, right];
+  if (isAbstract(right)) return isScalar(left) ? [left, concreteAs(source, position, right, left.type)] : [left, right];
+  if (left.type === right.type) return [left, right];
+  throw errorAt(source, position, 'type', `The operands of ${operator} differ in type.`, {
+    expected: typeName(left.type),
+    got: typeName(right.type),
+    remedy: 'Convert one of them with u32(…), i32(…) or f32(…).',
+  });
+}
+
+function checked(source: Source, position: Position, operator: string, a: TextValue, b: TextValue): ScalarValue {
+  const name = operations[operator]!;
+  const type = isScalar(a) && isScalar(b) ? typeOf(name, [a.type, b.type]) : undefined;
+  const onlyBool = operator === '&&' || operator === '||';
+  if (type === undefined || (onlyBool && a.type !== 'bool') || (operator === '^' && a.type === 'bool')) {
+    throw errorAt(source, position, 'type', `There is no ${operator} of ${typeName(a.type)} and ${typeName(b.type)}.`);
+  }
+  return apply(name, [(a as ScalarValue).operand, (b as ScalarValue).operand], type);
+}
+
+function abstractBinary(
+  source: Source,
+  position: Position,
+  operator: string,
+  left: AbstractValue,
+  right: AbstractValue,
+): TextValue {
+  if (left.type === 'abstract-int' && right.type === 'abstract-int') {
+    const value = integerOperation(source, position, operator, left.value, right.value);
+    if (typeof value === 'boolean') return { type: 'bool', operand: literal('bool', value) };
+    if (value !== undefined) return abstractInt(source, position, value);
+  } else {
+    const value = floatOperation(operator, Number(left.value), Number(right.value));
+    if (typeof value === 'boolean') return { type: 'bool', operand: literal('bool', value) };
+    if (value !== undefined) return { type: 'abstract-float', value };
+  }
+  throw errorAt(
+    source,
+    position,
+    'type',
+    `There is no ${operator} of ${typeName(left.type)} and ${typeName(right.type)}.`,
+  );
+}
+
+function integerOperation(
+  source: Source,
+  position: Position,
+  operator: string,
+  a: bigint,
+  b: bigint,
+): bigint | boolean | undefined {
+  if ((operator === '/' || operator === '%') && b === 0n) {
+    throw errorAt(source, position, 'literal', 'A number without suffix is divided by zero.');
+  }
+  if ((operator === '<<' || operator === '>>') && (b < 0n || b > 63n)) {
+    throw errorAt(source, position, 'literal', `A number without suffix is shifted by ${b}.`);
+  }
+  switch (operator) {
+    case '/':
+      return a / b;
+    case '%':
+      return a % b;
+    case '&':
+      return a & b;
+    case '|':
+      return a | b;
+    case '^':
+      return a ^ b;
+    case '<<':
+      return a << b;
+    case '>>':
+      return a >> b;
+    case '+':
+      return a + b;
+    case '-':
+      return a - b;
+    case '*':
+      return a * b;
+    default:
+      return comparison(operator, a, b);
+  }
+}
+
+function floatOperation(operator: string, a: number, b: number): number | boolean | undefined {
+  switch (operator) {
+    case '+':
+      return a + b;
+    case '-':
+      return a - b;
+    case '*':
+      return a * b;
+    case '/':
+      return a / b;
+    case '%':
+      return a % b;
+    default:
+      return comparison(operator, a, b);
+  }
+}
+
+function comparison<T extends number | bigint>(operator: string, a: T, b: T): boolean | undefined {
+  switch (operator) {
+    case '==':
+      return a === b;
+    case '!=':
+      return a !== b;
+    case '<':
+      return a < b;
+    case '<=':
+      return a <= b;
+    case '>':
+      return a > b;
+    case '>=':
+      return a >= b;
+    default:
+      return undefined;
+  }
+}
+
+function abstractInt(source: Source, position: Position, value: bigint): AbstractValue {
+  if (BigInt.asIntN(64, value) === value) return { type: 'abstract-int', value };
+  throw errorAt(source, position, 'literal', `${value} does not fit 64 bits.`);
+}

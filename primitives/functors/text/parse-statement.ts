@@ -1,0 +1,146 @@
+import { parseExpression, parseType } from './parse-expression.ts';
+import type { Reader } from './reader.ts';
+import type { Assignment, Block, Continuing, Declaration, Expression, Loop, TextIf, TextStatement } from './syntax.ts';
+
+const compound = new Set(['+=', '-=', '*=', '/=', '%=', '&=', '|=', '^=', '<<=', '>>=']);
+
+/** Reads statements in braces. */
+export function parseBlock(reader: Reader, after: string): Block {
+  reader.expect('{', after);
+  const block: TextStatement[] = [];
+  while (!reader.is('}')) {
+    if (!reader.accept(';')) block.push(parseStatement(reader));
+  }
+  reader.expect('}', 'after a block');
+  return block;
+}
+
+const parseStatement = (reader: Reader): TextStatement => reader.nested(readStatement);
+
+function readStatement(reader: Reader): TextStatement {
+  const { text, position } = reader.peek();
+  switch (text) {
+    case '{':
+      return { kind: 'block', position, body: parseBlock(reader, 'here') };
+    case 'if':
+      return parseIf(reader);
+    case 'for':
+      return parseFor(reader);
+    case 'while':
+      reader.next();
+      return { kind: 'while', position, condition: parseExpression(reader), body: parseBlock(reader, 'after while') };
+    case 'loop':
+      return parseLoop(reader);
+    case 'break':
+    case 'continue':
+      reader.next();
+      return ended(reader, { kind: text, position });
+    case 'return':
+      reader.next();
+      return ended(reader, { kind: 'return', position, value: reader.is(';') ? undefined : parseExpression(reader) });
+    case 'switch':
+    case 'discard':
+    case 'const_assert':
+      throw reader.error(position, `There is no ${text} in functors.`);
+    default:
+      return ended(reader, parseSimple(reader));
+  }
+}
+
+function ended<S>(reader: Reader, statement: S): S {
+  reader.expect(';', 'after a statement');
+  return statement;
+}
+
+/** A declaration, an assignment, `++` or `--`: what may stand in the head of a `for`. */
+function parseSimple(reader: Reader): Declaration | Assignment {
+  const { text } = reader.peek();
+  if (text === 'let' || text === 'var' || text === 'const') return parseDeclaration(reader);
+  const target = parseExpression(reader);
+  const { text: operator, position } = reader.next();
+  if (operator === '=')
+    return { kind: 'assignment', position, target, operator: undefined, value: parseExpression(reader) };
+  if (compound.has(operator)) {
+    return { kind: 'assignment', position, target, operator: operator.slice(0, -1), value: parseExpression(reader) };
+  }
+  if (operator === '++' || operator === '--') {
+    const value: Expression = { kind: 'number', position, text: '1' };
+    return { kind: 'assignment', position, target, operator: operator[0], value };
+  }
+  throw reader.error(position, `An assignment is wanted, this is ${operator}.`, 'Calls stand in expressions only.');
+}
+
+/** Reads `let`, `var` or `const` without the semicolon. */
+export function parseDeclaration(reader: Reader): Declaration {
+  const keyword = reader.next().text as Declaration['keyword'];
+  if (reader.is('<')) {
+    throw reader.error(reader.peek().position, 'A variable of a function has no address space.', 'Write var alone.');
+  }
+  const { text: name, position } = reader.name(`a ${keyword}`);
+  const type = reader.accept(':') ? parseType(reader) : undefined;
+  const value = reader.accept('=') ? parseExpression(reader) : undefined;
+  if (value === undefined && (keyword !== 'var' || type === undefined)) {
+    throw reader.error(position, `The ${keyword} ${name} has no value.`, 'Write = and a value.');
+  }
+  return { kind: 'declaration', position, keyword, name, type, value };
+}
+
+function parseIf(reader: Reader): TextIf {
+  const { position } = reader.next();
+  const condition = parseExpression(reader);
+  const consequent = parseBlock(reader, 'after if');
+  if (!reader.accept('else')) return { kind: 'if', position, condition, consequent, alternative: [] };
+  const alternative = reader.is('if') ? [parseStatement(reader)] : parseBlock(reader, 'after else');
+  return { kind: 'if', position, condition, consequent, alternative };
+}
+
+function parseFor(reader: Reader): TextStatement {
+  const { position } = reader.next();
+  reader.expect('(', 'after for');
+  const start = reader.is(';') ? undefined : parseSimple(reader);
+  reader.expect(';', 'after the start of a for');
+  const condition = reader.is(';') ? undefined : parseExpression(reader);
+  reader.expect(';', 'after the condition of a for');
+  const step = reader.is(')') ? undefined : parseSimple(reader);
+  reader.expect(')', 'after the head of a for');
+  return { kind: 'for', position, start, condition, step, body: parseBlock(reader, 'after for') };
+}
+
+function parseLoop(reader: Reader): Loop {
+  const { position } = reader.next();
+  reader.expect('{', 'after loop');
+  const body: TextStatement[] = [];
+  let continuing: Continuing | undefined;
+  while (!reader.is('}')) {
+    if (reader.accept(';')) continue;
+    if (continuing !== undefined) {
+      throw reader.error(reader.peek().position, 'A statement stands after continuing.', 'Put continuing last.');
+    }
+    if (reader.is('continuing')) continuing = parseContinuing(reader);
+    else body.push(parseStatement(reader));
+  }
+  reader.expect('}', 'after a loop');
+  return { kind: 'loop', position, body, continuing };
+}
+
+function parseContinuing(reader: Reader): Continuing {
+  const { position } = reader.next();
+  reader.expect('{', 'after continuing');
+  const body: TextStatement[] = [];
+  let breakIf: Expression | undefined;
+  while (!reader.is('}')) {
+    if (reader.accept(';')) continue;
+    if (breakIf !== undefined) {
+      throw reader.error(reader.peek().position, 'A statement stands after break if.', 'Put break if last.');
+    }
+    if (reader.is('break') && reader.peek(1).text === 'if') {
+      reader.next();
+      reader.next();
+      breakIf = ended(reader, parseExpression(reader));
+    } else {
+      body.push(parseStatement(reader));
+    }
+  }
+  reader.expect('}', 'after continuing');
+  return { position, body, breakIf };
+}

@@ -1,0 +1,194 @@
+import type { Module, ScalarType } from '../ir.ts';
+import { call, record, use } from '../recorder.ts';
+import { evaluate } from './expressions.ts';
+import { fallsThrough } from './flow.ts';
+import { parseModule } from './parse-module.ts';
+import { type Context, childOf, type Entry, type Program, type Scope } from './scope.ts';
+import { errorAt, type Position, type Source } from './source.ts';
+import { constantValue, writeStatements } from './statements.ts';
+import type { FunctionDeclaration, TextModule, TypeName } from './syntax.ts';
+import {
+  isScalarName,
+  leafTypesOf,
+  leavesOf,
+  type Struct,
+  type TextType,
+  type TextValue,
+  valueOfLeaves,
+} from './values.ts';
+
+/** A checked text: the module of every function, and what it captures. */
+export interface CompiledText {
+  readonly functions: ReadonlyMap<string, CompiledFunction>;
+  readonly arrays: ReadonlyMap<string, ScalarType>;
+  readonly uniforms: ReadonlyMap<string, ScalarType>;
+}
+
+export interface CompiledFunction {
+  readonly module: Module;
+  readonly parameters: readonly { readonly name: string; readonly type: TextType }[];
+  readonly result: TextType;
+  /** Where its name stands. */
+  readonly position: Position;
+}
+
+/** Checks a text and compiles all of its functions. */
+export function compileText(source: Source, fast: boolean): CompiledText {
+  const syntax = parseModule(source);
+  requireDistinctNames(source, syntax);
+  const structs = new Map<string, Struct>();
+  const typeOf = (type: TypeName): TextType => namedType(source, structs, type);
+  for (const { name, fields } of syntax.structs) {
+    structs.set(name, { name, fields: fields.map((field) => ({ name: field.name, type: typeOf(field.type) })) });
+  }
+  const captures = syntax.captures.map((capture) => ({ ...capture, type: captureType(source, capture.type) }));
+  const captured = (kind: 'array' | 'uniform'): ReadonlyMap<string, ScalarType> =>
+    new Map(captures.filter((capture) => capture.kind === kind).map(({ name, type }) => [name, type]));
+  const shell: Shell = {
+    source,
+    syntax,
+    structs,
+    typeOf,
+    arrays: captured('array'),
+    uniforms: captured('uniform'),
+    fast,
+  };
+  return { functions: compileFunctions(shell), arrays: shell.arrays, uniforms: shell.uniforms };
+}
+
+/** A text whose functions are still to be compiled. */
+interface Shell {
+  readonly source: Source;
+  readonly syntax: TextModule;
+  readonly structs: ReadonlyMap<string, Struct>;
+  readonly arrays: ReadonlyMap<string, ScalarType>;
+  readonly uniforms: ReadonlyMap<string, ScalarType>;
+  readonly fast: boolean;
+  typeOf(type: TypeName): TextType;
+}
+
+function requireDistinctNames(source: Source, { structs, functions, captures, constants }: TextModule): void {
+  const seen = new Set<string>();
+  for (const { name, position } of [...structs, ...functions, ...captures, ...constants]) {
+    if (seen.has(name)) throw errorAt(source, position, 'declaration', `${name} is declared twice.`);
+    seen.add(name);
+  }
+}
+
+function namedType(source: Source, structs: ReadonlyMap<string, Struct>, { name, position }: TypeName): TextType {
+  if (isScalarName(name)) return name;
+  const struct = structs.get(name);
+  if (struct !== undefined) return struct;
+  throw errorAt(source, position, 'type', `There is no type ${name}.`, {
+    remedy: 'Use u32, i32, f32, bool, or a struct declared before.',
+  });
+}
+
+function captureType(source: Source, { name, position }: TypeName): ScalarType {
+  if (isScalarName(name) && name !== 'bool') return name;
+  throw errorAt(source, position, 'type', `An array or uniform cannot hold ${name}.`, {
+    expected: 'u32, i32 or f32',
+    got: name,
+  });
+}
+
+function compileFunctions(shell: Shell): ReadonlyMap<string, CompiledFunction> {
+  const { source, syntax, structs, typeOf } = shell;
+  const compiled = new Map<string, CompiledFunction>();
+  const underWay: string[] = [];
+  const compile = (fn: FunctionDeclaration, position: Position): CompiledFunction => {
+    const known = compiled.get(fn.name);
+    if (known !== undefined) return known;
+    if (underWay.includes(fn.name)) {
+      const circle = [...underWay.slice(underWay.indexOf(fn.name)), fn.name].join(' → ');
+      throw errorAt(source, position, 'recursion', `A function calls itself: ${circle}.`, { remedy: 'Use a loop.' });
+    }
+    underWay.push(fn.name);
+    const result = compileFunction(shell, program, globals, fn);
+    underWay.pop();
+    compiled.set(fn.name, result);
+    return result;
+  };
+  const program: Program = {
+    source,
+    structs,
+    functions: new Map(syntax.functions.map((fn) => [fn.name, fn])),
+    typeOf,
+    call: (fn, args, position) => callCompiled(compile(fn, position), args),
+  };
+  const globals = globalScope(shell, program);
+  for (const fn of syntax.functions) compile(fn, fn.position);
+  return compiled;
+}
+
+/** Constants, arrays and uniforms. A constant sees those before it. */
+function globalScope({ syntax, arrays, uniforms }: Shell, program: Program): Scope {
+  const scope = childOf(undefined);
+  const context: Context = {
+    program,
+    scope,
+    result: undefined,
+    variables: new Set(),
+    loop: undefined,
+    inContinuing: false,
+  };
+  for (const { name, keyword, type, value, position } of syntax.constants) {
+    if (keyword !== 'const')
+      throw errorAt(program.source, position, 'syntax', `Only const may stand outside functions.`);
+    const declared = type === undefined ? undefined : program.typeOf(type);
+    const given = evaluate(context, value!);
+    scope.names.set(name, { kind: 'value', value: constantValue(context, value!.position, name, given, declared) });
+  }
+  for (const [name, type] of arrays) scope.names.set(name, { kind: 'array', type });
+  for (const [name, type] of uniforms) {
+    scope.names.set(name, { kind: 'value', value: { type, operand: { kind: 'uniform', type, name } } });
+  }
+  return scope;
+}
+
+function compileFunction(
+  { source, arrays, uniforms, typeOf, fast }: Shell,
+  program: Program,
+  globals: Scope,
+  { name, position, parameters, result, body, end }: FunctionDeclaration,
+): CompiledFunction {
+  const types = parameters.map((parameter) => ({ name: parameter.name, type: typeOf(parameter.type) }));
+  const resultType = typeOf(result);
+  if (body.every(fallsThrough)) {
+    throw errorAt(source, end, 'no-return', `The function ${name} can end without returning a value.`, {
+      remedy: 'Return on every path.',
+    });
+  }
+  const signature = {
+    name,
+    parameters: types.flatMap(({ type }) => leafTypesOf(type)),
+    results: leafTypesOf(resultType),
+    arrays,
+    uniforms,
+    fast,
+  };
+  const module = record(signature, (locals) => {
+    let next = 0;
+    const scope = childOf(globals);
+    for (const { name: parameter, type } of types) {
+      const entry: Entry = { kind: 'value', value: valueOfLeaves(type, () => locals[next++]!) };
+      scope.names.set(parameter, entry);
+    }
+    writeStatements(
+      { program, scope, result: resultType, variables: new Set(), loop: undefined, inContinuing: false },
+      body,
+    );
+    return undefined;
+  });
+  return { module, parameters: types, result: resultType, position };
+}
+
+function callCompiled({ module, result }: CompiledFunction, args: readonly TextValue[]): TextValue {
+  const links = {
+    arrays: new Map([...module.arrays.keys()].map((name) => [name, name])),
+    uniforms: new Map([...module.uniforms].map(([name, type]) => [name, { kind: 'uniform', type, name } as const])),
+  };
+  const locals = call(module, links, args.flatMap(leavesOf));
+  let next = 0;
+  return valueOfLeaves(result, () => use(locals[next++]!));
+}

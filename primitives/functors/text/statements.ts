@@ -1,0 +1,275 @@
+import type { Local, Operand, Statement } from '../ir.ts';
+import { append, block, newLocal, use } from '../recorder.ts';
+import { evaluate, memberOf } from './expressions.ts';
+import { fallsThrough } from './flow.ts';
+import { coerce, coerceScalar, concrete } from './numbers.ts';
+import { applyBinary } from './operators.ts';
+import { type Context, childOf, lookUp } from './scope.ts';
+import { errorAt, type Position } from './source.ts';
+import type { Assignment, Block, Declaration, Expression, For, Loop, Member, TextIf, TextStatement } from './syntax.ts';
+import { isAbstract, leavesOf, type TextType, type TextValue, valueOfLeaves, zeroOf } from './values.ts';
+
+/** Writes statements in the scope of the context. What cannot be reached is checked all the same. */
+export function writeStatements(context: Context, statements: Block): void {
+  const end = statements.findIndex((statement) => !fallsThrough(statement)) + 1;
+  const reached = end === 0 ? statements.length : end;
+  for (const statement of statements.slice(0, reached)) writeStatement(context, statement);
+  block(() => {
+    for (const statement of statements.slice(reached)) writeStatement(context, statement);
+  });
+}
+
+/** Writes the statements of a block, which has a scope of its own. */
+function writeBlock(context: Context, statements: Block): void {
+  writeStatements({ ...context, scope: childOf(context.scope) }, statements);
+}
+
+function writeStatement(context: Context, statement: TextStatement): void {
+  switch (statement.kind) {
+    case 'declaration':
+      writeDeclaration(context, statement);
+      break;
+    case 'assignment':
+      writeAssignment(context, statement);
+      break;
+    case 'block':
+      writeBlock(context, statement.body);
+      break;
+    case 'if':
+      writeIf(context, statement);
+      break;
+    case 'while':
+      writeLoop(context, statement.condition, statement.body, undefined);
+      break;
+    case 'for':
+      writeFor(context, statement);
+      break;
+    case 'loop':
+      writeEndless(context, statement);
+      break;
+    case 'return':
+      writeReturn(context, statement.position, statement.value);
+      break;
+    default:
+      writeJump(context, statement.kind, statement.position);
+  }
+}
+
+function writeDeclaration(context: Context, { keyword, name, type, value, position }: Declaration): void {
+  const { scope, variables } = context;
+  if (scope.names.has(name)) {
+    throw errorAt(context.program.source, position, 'declaration', `${name} is declared twice in a block.`);
+  }
+  const declared = type === undefined ? undefined : context.program.typeOf(type);
+  const given = value === undefined ? zeroOf(declared!) : evaluate(context, value);
+  const at = value?.position ?? position;
+  if (keyword === 'const') {
+    scope.names.set(name, { kind: 'value', value: constantValue(context, at, name, given, declared) });
+    return;
+  }
+  const typed = typedValue(context, at, name, given, declared);
+  const bound = keyword === 'var' ? asVariable(typed, variables) : withoutVariables(typed, variables);
+  scope.names.set(name, { kind: keyword === 'var' ? 'var' : 'value', value: bound });
+}
+
+function typedValue(
+  { program: { source } }: Context,
+  position: Position,
+  name: string,
+  value: TextValue,
+  type: TextType | undefined,
+): Exclude<TextValue, { value: unknown }> {
+  return type === undefined ? concrete(source, position, value) : coerce(source, position, value, type, name);
+}
+
+/** The value of a `const`: known now, and abstract where it is and no type is given. */
+export function constantValue(
+  context: Context,
+  position: Position,
+  name: string,
+  given: TextValue,
+  type: TextType | undefined,
+): TextValue {
+  const { source } = context.program;
+  const value = type === undefined ? given : coerce(source, position, given, type, name);
+  if (isAbstract(value) || leavesOf(value).every(({ kind }) => kind === 'literal')) return value;
+  throw errorAt(source, position, 'constant', `The constant ${name} depends on values that are known only later.`, {
+    remedy: 'Use let.',
+  });
+}
+
+function asVariable(value: Exclude<TextValue, { value: unknown }>, variables: Set<Local>): TextValue {
+  const leaves = leavesOf(value).map((operand) => {
+    const local = declare(operand);
+    variables.add(local);
+    return local;
+  });
+  return withLeaves(value.type, leaves);
+}
+
+/** The same value, with copies where it is made of variables. */
+function withoutVariables(value: Exclude<TextValue, { value: unknown }>, variables: ReadonlySet<Local>): TextValue {
+  return withLeaves(
+    value.type,
+    leavesOf(value).map((operand) => (isVariable(operand, variables) ? declare(operand) : operand)),
+  );
+}
+
+function isVariable(operand: Operand, variables: ReadonlySet<Local>): boolean {
+  return operand.kind === 'local' && variables.has(operand);
+}
+
+function withLeaves(type: TextType, leaves: readonly Operand[]): TextValue {
+  let next = 0;
+  return valueOfLeaves(type, () => leaves[next++]!);
+}
+
+function declare(value: Operand): Local {
+  const local = newLocal(value.type);
+  append({ kind: 'var', local, value: use(value) });
+  return local;
+}
+
+function writeAssignment(context: Context, { target, operator, value, position }: Assignment): void {
+  const { program, variables } = context;
+  const given = evaluate(context, value);
+  if (target.kind === 'name' && target.name === '_' && operator === undefined) return;
+  const variable = variableAt(context, target) as Exclude<TextValue, { value: unknown }>;
+  const result = operator === undefined ? given : applyBinary(program.source, position, operator, variable, given);
+  const typed = coerce(program.source, value.position, result, variable.type, 'The assigned value');
+  const targets = leavesOf(variable) as Local[];
+  const sources = targets.length > 1 ? withoutVariables(typed, variables) : typed;
+  leavesOf(sources).forEach((operand, leaf) => {
+    append({ kind: 'set', local: use(targets[leaf]!), value: use(operand) });
+  });
+}
+
+/** The variable, or field of one, that is assigned to. */
+function variableAt(context: Context, target: Expression): TextValue {
+  const fields: Member[] = [];
+  let base = target;
+  for (; base.kind === 'member'; base = base.object) fields.push(base);
+  return fields.reduceRight(
+    (value, { position, field }) => memberOf(context, position, value, field),
+    wholeVariableAt(context, base),
+  );
+}
+
+function wholeVariableAt(context: Context, target: Expression): TextValue {
+  const { source } = context.program;
+  if (target.kind === 'index') {
+    throw errorAt(source, target.position, 'assignment', 'A functor cannot write to an array.', {
+      remedy: 'Return the value: a primitive stores it.',
+    });
+  }
+  if (target.kind !== 'name') throw errorAt(source, target.position, 'assignment', 'Only a var can be assigned to.');
+  const entry = lookUp(context, target.name, target.position);
+  if (entry?.kind === 'var') return entry.value;
+  if (entry === undefined) throw errorAt(source, target.position, 'unresolved', `There is no ${target.name}.`);
+  throw errorAt(source, target.position, 'assignment', `${target.name} cannot be assigned to.`, {
+    remedy: `Copy ${target.name} into a var.`,
+  });
+}
+
+function writeIf(context: Context, { condition, consequent, alternative }: TextIf): void {
+  append({
+    kind: 'if',
+    condition: conditionOf(context, condition, 'if'),
+    consequent: block(() => writeBlock(context, consequent)),
+    alternative: block(() => writeBlock(context, alternative)),
+  });
+}
+
+function conditionOf(context: Context, condition: Expression, of: string): Operand {
+  const value = evaluate(context, condition);
+  const { operand } = coerceScalar(context.program.source, condition.position, value, 'bool', `The condition of ${of}`);
+  return use(operand);
+}
+
+function writeFor(context: Context, { start, condition, step, body }: For): void {
+  const inner = { ...context, scope: childOf(context.scope) };
+  if (start !== undefined) writeStatement(inner, start);
+  if (step?.kind === 'declaration') {
+    throw errorAt(context.program.source, step.position, 'syntax', 'The step of a for declares something.');
+  }
+  writeLoop(inner, condition, body, step);
+}
+
+function writeLoop(
+  context: Context,
+  condition: Expression | undefined,
+  body: Block,
+  step: TextStatement | undefined,
+): void {
+  const inner = {
+    ...context,
+    loop: { continuing: undefined, scope: context.scope, declares: [] },
+    inContinuing: false,
+  };
+  append({
+    kind: 'loop',
+    body: block(() => {
+      if (condition !== undefined) append(breakUnless(conditionOf(context, condition, 'a loop')));
+      writeBlock(inner, body);
+    }),
+    step: block(() => {
+      if (step !== undefined) writeStatement(context, step);
+    }),
+  });
+}
+
+function breakUnless(condition: Operand): Statement {
+  return { kind: 'if', condition, consequent: [], alternative: [{ kind: 'break' }] };
+}
+
+/** `loop` with `continuing`, which is written wherever a round ends, in the scope of the body as it is there. */
+function writeEndless(context: Context, { body, continuing }: Loop): void {
+  const scope = childOf(context.scope);
+  const declares = body.flatMap((statement) => (statement.kind === 'declaration' ? [statement.name] : []));
+  const inner: Context = { ...context, scope, loop: { continuing, scope, declares }, inContinuing: false };
+  append({
+    kind: 'loop',
+    body: block(() => {
+      writeStatements(inner, body);
+      const ends = block(() => writeContinuing(inner));
+      if (body.every(fallsThrough)) ends.forEach(append);
+    }),
+    step: [],
+  });
+}
+
+function writeContinuing(context: Context): void {
+  const { continuing, scope, declares } = context.loop!;
+  if (continuing === undefined) return;
+  const later = childOf(scope);
+  for (const name of declares) if (!scope.names.has(name)) later.names.set(name, { kind: 'skipped' });
+  const inner: Context = { ...context, scope: childOf(later), loop: undefined, inContinuing: true };
+  writeStatements(inner, continuing.body);
+  if (continuing.breakIf === undefined) return;
+  append({
+    kind: 'if',
+    condition: conditionOf(inner, continuing.breakIf, 'break if'),
+    consequent: [{ kind: 'break' }],
+    alternative: [],
+  });
+}
+
+function writeJump(context: Context, kind: 'break' | 'continue', position: Position): void {
+  const { source } = context.program;
+  if (context.loop === undefined) {
+    const where = context.inContinuing ? 'leaves a continuing' : 'stands outside a loop';
+    throw errorAt(source, position, 'outside-loop', `A ${kind} ${where}.`);
+  }
+  if (kind === 'continue') writeContinuing(context);
+  append({ kind });
+}
+
+function writeReturn(context: Context, position: Position, value: Expression | undefined): void {
+  const { source } = context.program;
+  if (context.inContinuing) throw errorAt(source, position, 'outside-loop', 'A return leaves a continuing.');
+  if (value === undefined) {
+    throw errorAt(source, position, 'no-return', 'A return gives no value.', { remedy: 'Write return and a value.' });
+  }
+  const given = coerce(source, value.position, evaluate(context, value), context.result!, 'The returned value');
+  append({ kind: 'return', values: leavesOf(given).map(use) });
+}

@@ -1,0 +1,65 @@
+import { errorAt, type Position, type Source } from './source.ts';
+
+export interface Token {
+  readonly kind: 'name' | 'number' | 'operator' | 'end';
+  readonly text: string;
+  readonly position: Position;
+}
+
+const blank = /(?:\s|\/\/[^\n]*)+/y;
+const number = /0[xX][0-9a-fA-F]*\.?[0-9a-fA-F]*(?:[pP][+-]?\d*)?[iuf]?|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d*)?[iufh]?/y;
+const name = /[A-Za-z_][A-Za-z0-9_]*/y;
+const operator = /->|<<=|>>=|<<|>>|<=|>=|==|!=|&&|\|\||\+\+|--|[-+*/%&|^]=|[-+*/%&|^!~<>=(){}[\],;:.@]/y;
+
+/** Splits text into tokens, without blanks and comments, the last one an `end`. */
+export function tokenize(source: Source): Token[] {
+  const { text } = source;
+  const tokens: Token[] = [];
+  let position = 0;
+  const take = (pattern: RegExp): string | undefined => {
+    pattern.lastIndex = position;
+    return pattern.exec(text)?.[0];
+  };
+  while (position < text.length) {
+    const skipped = take(blank)?.length ?? blockComment(source, position);
+    if (skipped > 0) {
+      position += skipped;
+      continue;
+    }
+    const token = nextToken(take, position);
+    if (token === undefined) {
+      const character = String.fromCodePoint(text.codePointAt(position)!);
+      throw errorAt(source, position, 'syntax', `There is no ${character} in WGSL.`);
+    }
+    tokens.push(token);
+    position += token.text.length;
+  }
+  tokens.push({ kind: 'end', text: 'the end of the text', position: text.length });
+  return tokens;
+}
+
+function nextToken(take: (pattern: RegExp) => string | undefined, position: Position): Token | undefined {
+  for (const [kind, pattern] of [
+    ['name', name],
+    ['number', number],
+    ['operator', operator],
+  ] as const) {
+    const text = take(pattern);
+    if (text !== undefined) return { kind, text, position };
+  }
+  return undefined;
+}
+
+/** Length of the block comment at a position, 0 where there is none. Block comments nest. */
+function blockComment(source: Source, start: Position): number {
+  const { text } = source;
+  if (!text.startsWith('/*', start)) return 0;
+  const mark = /\/\*|\*\//g;
+  mark.lastIndex = start;
+  let depth = 0;
+  for (let found = mark.exec(text); found !== null; found = mark.exec(text)) {
+    depth += found[0] === '/*' ? 1 : -1;
+    if (depth === 0) return mark.lastIndex - start;
+  }
+  throw errorAt(source, start, 'syntax', 'A comment is not closed.', { remedy: 'Add */.' });
+}

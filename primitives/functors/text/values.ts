@@ -1,0 +1,82 @@
+import { bool, f32, i32, u32 } from '../functor.ts';
+import type { Operand, ScalarType } from '../ir.ts';
+import type { Scalar, Shape } from '../shapes.ts';
+
+/** A type of the text: a scalar or a struct. */
+export type TextType = ScalarType | Struct;
+
+export interface Struct {
+  readonly name: string;
+  readonly fields: readonly { readonly name: string; readonly type: TextType }[];
+}
+
+/**
+ * What an expression comes to. Numbers without a suffix, and what is computed of such alone, have no type of their own
+ * yet: they are exact until something says what they are to be.
+ */
+export type TextValue = ScalarValue | StructValue | AbstractValue;
+
+export interface ScalarValue {
+  readonly type: ScalarType;
+  readonly operand: Operand;
+}
+
+export interface StructValue {
+  readonly type: Struct;
+  /** In the order of the struct's fields. */
+  readonly fields: readonly TextValue[];
+}
+
+export type AbstractValue =
+  | { readonly type: 'abstract-int'; readonly value: bigint }
+  | { readonly type: 'abstract-float'; readonly value: number };
+
+export function isAbstract(value: TextValue): value is AbstractValue {
+  return value.type === 'abstract-int' || value.type === 'abstract-float';
+}
+
+export function isScalar(value: TextValue): value is ScalarValue {
+  return 'operand' in value;
+}
+
+/** A type as errors call it. */
+export function typeName(type: TextValue['type']): string {
+  if (typeof type === 'object') return type.name;
+  if (type === 'abstract-int') return 'an integer without suffix';
+  return type === 'abstract-float' ? 'a number without suffix' : type;
+}
+
+const scalars: { readonly [T in ScalarType]: Scalar<T> } = { u32, i32, f32, bool };
+
+export function isScalarName(name: string): name is ScalarType {
+  return Object.hasOwn(scalars, name);
+}
+
+/** A type as the shape of a functor's parameter or result. */
+export function shapeOf(type: TextType): Shape {
+  if (typeof type === 'string') return scalars[type];
+  return Object.fromEntries(type.fields.map((field) => [field.name, shapeOf(field.type)]));
+}
+
+/** The scalars of a type, depth first. */
+export function leafTypesOf(type: TextType): ScalarType[] {
+  return typeof type === 'string' ? [type] : type.fields.flatMap((field) => leafTypesOf(field.type));
+}
+
+/** The operands of a value that is not abstract, in the order of {@link leafTypesOf}. */
+export function leavesOf(value: TextValue): Operand[] {
+  if ('operand' in value) return [value.operand];
+  if ('fields' in value) return value.fields.flatMap(leavesOf);
+  throw new TypeError('an abstract number has no operand');
+}
+
+/** A value of a type whose leaves are made one by one. */
+export function valueOfLeaves(type: TextType, leaf: (type: ScalarType) => Operand): TextValue {
+  if (typeof type === 'string') return { type, operand: leaf(type) };
+  return { type, fields: type.fields.map((field) => valueOfLeaves(field.type, leaf)) };
+}
+
+/** What a variable of a type holds before it is set: zeros and false. */
+export function zeroOf(type: TextType): TextValue {
+  return valueOfLeaves(type, (leaf) => ({ kind: 'literal', type: leaf, value: leaf === 'bool' ? false : 0 }));
+}

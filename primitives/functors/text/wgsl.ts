@@ -1,0 +1,130 @@
+import { type Functor, type FunctorOptions, functorOf, type Parameter, type Parameters } from '../functor.ts';
+import type { ScalarType } from '../ir.ts';
+import { callerPlace } from '../place.ts';
+import { isScalar, type Scalar, type Shape } from '../shapes.ts';
+import { type CompiledFunction, type CompiledText, compileText } from './program.ts';
+import { errorAt, type Source } from './source.ts';
+import { shapeOf } from './values.ts';
+
+export interface TextOptions<P extends Parameters, R extends Shape> extends FunctorOptions {
+  /** The file that errors name; `wgsl` where it is left out. */
+  readonly name?: string;
+  /** The function that the functor is; the last one of the text where it is left out. */
+  readonly entry?: string;
+  /** What the functor takes: gives `tsc` its types, and is checked against the text. */
+  readonly parameters?: P;
+  /** What it returns; likewise. */
+  readonly result?: R;
+}
+
+/**
+ * A functor out of text in a subset of WGSL: the second way to write one, for long numeric bodies and for code that
+ * exists already.
+ *
+ * The subset has the scalars u32, i32, f32 and bool, structs of them, functions that return something, `let`, `var`,
+ * `const`, all operators, `if`, `for`, `while`, `loop` with `continuing` and `break if`, and of the functions built into
+ * WGSL abs, ceil, clamp, countLeadingZeros, countOneBits, countTrailingZeros, floor, max, min, round, select, sqrt, trunc,
+ * arrayLength and bitcast. `var<storage> name: array<u32>;` outside the functions captures a column, `var<uniform> name: u32;` a
+ * uniform; structs become records. There are no vectors, no pointers and no side effects, so `&&` and `||` evaluate both
+ * sides. What WGSL leaves open (overflow of constants, division by zero, shifts by 32 or more, indices out of range)
+ * follows the rules of the builder's operations.
+ *
+ * As a template tag it names the author's own file and line in errors; otherwise `options.name` and the line in the text.
+ * Everything in the text is checked at once.
+ *
+ * @throws FunctorError at the place in the text: `functor/syntax`, `functor/type`, `functor/literal`,
+ * `functor/unresolved`, `functor/declaration`, `functor/assignment`, `functor/arguments`, `functor/constant`,
+ * `functor/no-return`, `functor/outside-loop`, `functor/recursion`, `functor/signature`.
+ * @example
+ * const collatz = wgsl(
+ *   `fn collatz(start: u32) -> u32 {
+ *      var n = start;
+ *      var steps = 0u;
+ *      while n > 1u {
+ *        n = select(n / 2u, 3u * n + 1u, (n & 1u) == 1u);
+ *        steps++;
+ *      }
+ *      return steps;
+ *    }`,
+ *   { parameters: { start: u32 }, result: u32 },
+ * );
+ * await ctx.read(map(collatz, { start: ctx.column(Uint32Array.of(1, 6, 27)) })); // Uint32Array [0, 8, 111]
+ */
+export function wgsl<P extends Parameters = Parameters, R extends Shape = Shape>(
+  text: string,
+  options?: TextOptions<P, R>,
+): Functor<P, R>;
+export function wgsl<P extends Parameters = Parameters, R extends Shape = Shape>(
+  strings: TemplateStringsArray,
+  ...values: readonly (number | bigint | string)[]
+): Functor<P, R>;
+export function wgsl(text: string | TemplateStringsArray, ...rest: readonly unknown[]): unknown {
+  if (typeof text !== 'string') return functorOfText(ofTemplate(text, rest), {});
+  const options = (rest[0] ?? {}) as TextOptions<Parameters, Shape>;
+  return functorOfText({ text, file: options.name ?? 'wgsl', firstLine: 1 }, options);
+}
+
+function ofTemplate(strings: TemplateStringsArray, values: readonly unknown[]): Source {
+  const text = strings.reduce((joined, part, i) => `${joined}${values[i - 1]}${part}`);
+  const place = callerPlace();
+  return { text, file: place?.file ?? 'wgsl', firstLine: place?.line ?? 1 };
+}
+
+function functorOfText(source: Source, options: TextOptions<Parameters, Shape>): Functor<Parameters, Shape> {
+  const compiled = compileText(source, options.fast ?? false);
+  const [name, entry] = entryOf(source, compiled, options.entry);
+  const parameters = parametersOf(source, compiled, entry);
+  const result = shapeOf(entry.result);
+  requireSignature(source, entry, options, parameters, result);
+  return functorOf(name, parameters, result, () => entry.module);
+}
+
+function entryOf(source: Source, { functions }: CompiledText, wanted: string | undefined): [string, CompiledFunction] {
+  const found = [...functions].findLast(([name]) => wanted === undefined || name === wanted);
+  if (found !== undefined) return found;
+  const sentence = wanted === undefined ? 'The text has no function.' : `The text has no function ${wanted}.`;
+  throw errorAt(source, 0, 'unresolved', sentence);
+}
+
+function parametersOf(source: Source, { arrays, uniforms }: CompiledText, entry: CompiledFunction): Parameters {
+  const captured = [
+    ...[...arrays].map(([name, type]): [string, Parameter] => [name, { array: scalarOf(type) }]),
+    ...[...uniforms].map(([name, type]): [string, Parameter] => [name, { uniform: scalarOf(type) }]),
+  ];
+  const double = entry.parameters.find(({ name }) => arrays.has(name) || uniforms.has(name));
+  if (double !== undefined) {
+    throw errorAt(source, entry.position, 'declaration', `${double.name} is both a parameter and captured.`);
+  }
+  const values = entry.parameters.map(({ name, type }): [string, Parameter] => [name, shapeOf(type)]);
+  return Object.fromEntries([...values, ...captured]);
+}
+
+const scalarOf = (type: ScalarType): Scalar<ScalarType> => shapeOf(type) as Scalar<ScalarType>;
+
+function requireSignature(
+  source: Source,
+  entry: CompiledFunction,
+  stated: TextOptions<Parameters, Shape>,
+  parameters: Parameters,
+  result: Shape,
+): void {
+  const compare = (what: string, expected: Parameter | undefined, got: Parameter): void => {
+    if (expected === undefined || describe(expected) === describe(got)) return;
+    throw errorAt(source, entry.position, 'signature', `The text has other ${what} than the options say.`, {
+      expected: describe(expected),
+      got: describe(got),
+    });
+  };
+  compare('parameters', stated.parameters as Parameter | undefined, parameters as Parameter);
+  compare('results', stated.result, result);
+}
+
+/** A text that is the same for parameters or shapes that are alike; the order of fields does not count. */
+function describe(shape: Parameter): string {
+  if (isScalar(shape as Shape)) return (shape as Scalar<ScalarType>).type;
+  const fields = Object.entries(shape as { readonly [name: string]: Shape });
+  return `{ ${fields
+    .map(([name, field]) => `${name}: ${describe(field)}`)
+    .sort()
+    .join(', ')} }`;
+}

@@ -1,0 +1,43 @@
+import {
+  type Column,
+  columnsOf,
+  commonLength,
+  contextOf,
+  type Table,
+  viewColumn,
+  withColumns,
+} from './columns/column.ts';
+import { fuse } from './columns/program.ts';
+import { wordsOf } from './columns/words.ts';
+import { u32 } from './functors/functor.ts';
+import { select } from './functors/standard/choose.ts';
+import type { U32 } from './functors/value.ts';
+
+/**
+ * Rows of a table in the order of the indices: `out[i] = source[indices[i]]`; zero (false) where an index is not below the
+ * length of the source. Returns a view.
+ *
+ * - Work O(n), span O(1), per use of the view. Deterministic. Accepts device counts on both sides.
+ * - Equivalent loop: `for (let i = 0; i < n; i++) out[i] = source[indices[i]] ?? 0`.
+ *
+ * @example
+ * await ctx.read(gather(ctx.column(Uint32Array.of(7, 8, 9)), ctx.column(Uint32Array.of(2, 0, 5)))); // Uint32Array [9, 7, 0]
+ */
+export function gather<C extends Table>(source: C, indices: Column<'u32'>): C {
+  const columns = columnsOf(source);
+  if (columns.length > 0) commonLength(columns, 'gather');
+  const context = contextOf([...columns, indices], 'gather');
+  const words = columns.map(wordsOf);
+  const results = words.map(({ type }) => type);
+  const view = fuse('gather', [], results, (index, _, loader) => {
+    const [at] = loader.load([indices], index) as [U32];
+    const values = loader.load(words, at) as U32[];
+    return words.map((column, i) => {
+      // A stored column checks the index itself.
+      if (column.source.kind === 'stored') return values[i]!;
+      return select(u32(0), values[i]!, at.lt(loader.length(column.length)));
+    });
+  });
+  const gathered = columns.map(({ type }, result) => viewColumn(context, type, indices.length, view, result));
+  return withColumns(source, gathered);
+}

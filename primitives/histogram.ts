@@ -1,0 +1,174 @@
+import { type Column, requireContext, viewColumn } from './columns/column.ts';
+import { destination, extentOf, fuse, programOf } from './columns/program.ts';
+import { sortableWords, wordsOf } from './columns/words.ts';
+import { ArgumentError } from './errors.ts';
+import { fn, u32 } from './functors/functor.ts';
+import { bitsOfF32, f32OfBits } from './functors/semantics.ts';
+import { select } from './functors/standard/choose.ts';
+import { f32BitsToSortable } from './functors/standard/sortable.ts';
+import type { U32 } from './functors/value.ts';
+import { map } from './map.ts';
+import { upperBound } from './search.ts';
+
+const signBit = 0x80000000;
+
+export interface HistogramOptions {
+  /** Cuts the rows into runs of this many and counts every run into a histogram of its own, one after the other. */
+  readonly segment?: number;
+}
+
+/**
+ * Counts how often each of `0 … count − 1` occurs among the bins; others are not counted. With `segment` there are many
+ * small histograms: bin b of run s stands at `s · count + b`; runs are those of the column's capacity.
+ *
+ * - Work O(n + count · runs), span O(log n). Deterministic: counts are integers.
+ * - Of no rows: zeros. Accepts device counts.
+ * - Equivalent loop: `for (let i = 0; i < n; i++) if (bins[i] < count) out[bins[i]]++`.
+ *
+ * @throws {@link ArgumentError} where `count` or `segment` is not a positive whole number.
+ * @example
+ * await ctx.read(histogram(ctx.column(Uint32Array.of(0, 2, 2, 9)), 3)); // Uint32Array [1, 0, 2]
+ */
+export function histogram(bins: Column<'u32'>, count: number, { segment }: HistogramOptions = {}): Column<'u32'> {
+  requirePositive('count', count);
+  if (segment !== undefined) requirePositive('segment', segment);
+  const context = requireContext([bins], 'histogram');
+  const runs = segment === undefined ? 1 : Math.ceil(bins.capacity / segment);
+  const program = fuse('histogram', [], ['u32'], (index, _, loader) => loader.load([bins], index));
+  return context.scope(() => {
+    const counts = context.stored('u32', runs * count);
+    const { buffer, offset } = destination(counts);
+    context.backend.histogram({
+      extent: extentOf(bins.length),
+      program: programOf(program),
+      bins: count,
+      segment,
+      into: { buffer, word: offset },
+    });
+    return counts;
+  });
+}
+
+/** A whole number of bins, runs or ranks. */
+export function requirePositive(name: string, value: number): void {
+  if (Number.isInteger(value) && value > 0 && value < 2 ** 32) return;
+  throw new ArgumentError('histogram/size', `The ${name} of a histogram is not a positive whole number.`, {
+    expected: 'a whole number from 1 below 2^32',
+    got: value,
+  });
+}
+
+type Numbers = Column<'u32'> | Column<'i32'> | Column<'f32'>;
+
+/**
+ * The bin that every value falls into: i where `edges[i] ≤ value < edges[i + 1]`, compared exactly; 2³² − 1 below the first
+ * edge and `edges.length − 1` at or above the last, which {@link histogram} does not count with that many bins. −0 is 0 and
+ * NaN falls above. Returns a view. Edges are f64 and need not be values of the column's type.
+ *
+ * - Work O(log edges) a value, per use of the view; span the same. Deterministic, for subnormal f32 in memory too.
+ * - Equivalent loop: `for (let i = 0; i < n; i++) out[i] = edges.filter((edge) => edge <= values[i]).length - 1`.
+ *
+ * @throws {@link ArgumentError} where the edges do not increase strictly or are not finite.
+ * @example
+ * await ctx.read(binOf(ctx.column(Int32Array.of(-1, 0, 1, 2)), [0, 0.5, 2])); // Uint32Array [4294967295, 0, 1, 2]
+ */
+export function binOf(values: Numbers, edges: readonly number[]): Column<'u32'> {
+  requireIncreasing(edges);
+  const context = requireContext([values], 'binOf');
+  return context.scope(() => {
+    const thresholds = context.column(thresholdsOf(values.type, edges));
+    const reached = upperBound(thresholds, orderedNumbers(values));
+    const view = fuse('binOf', [], ['u32'], (index, _, loader) => {
+      const [position] = loader.load([reached], index) as [U32];
+      return [position.sub(1)];
+    });
+    return viewColumn(context, 'u32', values.length, view);
+  });
+}
+
+/**
+ * Counts per bin between explicit edges, one bin fewer than edges; see {@link binOf} for which bin a value falls into.
+ *
+ * - Work O(n · log edges), span O(log n). Deterministic. Of no rows: zeros. Accepts device counts.
+ * - Equivalent loop: `for (const v of values) edges.forEach((_, i) => (out[i] += +(edges[i] <= v && v < edges[i + 1])))`.
+ *
+ * @throws {@link ArgumentError} as {@link binOf} and {@link histogram}.
+ * @example
+ * await ctx.read(histogramEdges(ctx.column(Float32Array.of(0.5, 1, 7)), [0, 1, 10])); // Uint32Array [1, 2]
+ */
+export function histogramEdges(values: Numbers, edges: readonly number[], options?: HistogramOptions): Column<'u32'> {
+  const context = requireContext([values], 'histogramEdges');
+  return context.scope(() => histogram(binOf(values, edges), edges.length - 1, options));
+}
+
+/**
+ * Counts per bin of `bins` equal ones between `low` and `high`; edge i is `low + i · (high − low) / bins` in f64 and the
+ * last exactly `high`. {@link histogramEdges} with these, with its cost, edge cases and errors.
+ *
+ * @example
+ * await ctx.read(histogramEven(ctx.column(Float32Array.of(0, 0.5, 1)), 0, 1, 2)); // Uint32Array [1, 1]
+ */
+export function histogramEven(
+  values: Numbers,
+  low: number,
+  high: number,
+  bins: number,
+  options?: HistogramOptions,
+): Column<'u32'> {
+  return histogramEdges(values, evenEdges(low, high, bins), options);
+}
+
+/** The edges of equal bins. */
+export function evenEdges(low: number, high: number, bins: number): number[] {
+  requirePositive('bins', bins);
+  const width = (high - low) / bins;
+  return Array.from({ length: bins + 1 }, (_, i) => (i === bins ? high : low + i * width));
+}
+
+function requireIncreasing(edges: readonly number[]): void {
+  const wrong = edges.findIndex((edge, i) => !Number.isFinite(edge) || (i > 0 && edge <= edges[i - 1]!));
+  if (edges.length >= 2 && wrong === -1) return;
+  throw new ArgumentError('histogram/edges', 'The edges of a histogram do not increase strictly.', {
+    expected: 'at least two finite, increasing edges',
+    got: edges.length < 2 ? `${edges.length} of them` : `${edges[wrong]} as edge ${wrong}`,
+  });
+}
+
+/** Numbers as u32 in their order, where −0 is 0 and every NaN stands above all others. */
+function orderedNumbers(values: Numbers): Column<'u32'> {
+  if (values.type !== 'f32') return sortableWords(values);
+  return map(numberBits, { bits: wordsOf(values) });
+}
+
+const numberBits = fn('numberBits', { bits: u32 }, u32, ({ bits }) => {
+  const magnitude = bits.and(0x7fffffff);
+  const missing = magnitude.gt(0x7f800000);
+  return select(f32BitsToSortable({ bits: select(bits, 0, magnitude.eq(0)) }), 0xffffffff, missing);
+});
+
+/**
+ * For every edge the least value of the type that is not below it, in the order of {@link orderedNumbers}, so that comparing
+ * those decides as f64 would. Edges above all values of the type are left out: no value reaches them.
+ */
+function thresholdsOf(type: 'u32' | 'i32' | 'f32', edges: readonly number[]): Uint32Array {
+  if (type === 'f32') return Uint32Array.from(edges, (edge) => sortableBits(leastF32From(edge)));
+  const [least, most] = type === 'u32' ? [0, 2 ** 32 - 1] : [-(2 ** 31), 2 ** 31 - 1];
+  const reached = edges.map((edge) => Math.max(least, Math.ceil(edge))).filter((edge) => edge <= most);
+  return Uint32Array.from(reached, (edge) => edge - least);
+}
+
+function sortableBits(value: number): number {
+  const bits = bitsOfF32(value === 0 ? 0 : value);
+  return bits >= signBit ? ~bits >>> 0 : (bits | signBit) >>> 0;
+}
+
+/** The least f32 that is not below an f64. */
+export function leastF32From(edge: number): number {
+  const near = Math.fround(edge);
+  return near >= edge ? near : nextUp(near);
+}
+
+function nextUp(value: number): number {
+  if (value === 0) return f32OfBits(1);
+  return f32OfBits(value > 0 ? bitsOfF32(value) + 1 : bitsOfF32(value) - 1);
+}

@@ -1,0 +1,39 @@
+export { adjacentDifference } from './adjacent-difference.ts';
+export * from './backend.ts';
+export { Column, type ColumnsOf, type DeviceLength, type Table } from './columns/column.ts';
+export type { HostArray, HostArrayOf, HostTableOf } from './columns/host-array.ts';
+export { Context } from './context.ts';
+export { copyIf, type Predicate, partition, removeIf } from './copy-if.ts';
+export { all, any, count } from './count.ts';
+export * from './errors.ts';
+export { type ExpandFunctor, type ExpandOptions, expand } from './expand.ts';
+export { maxElement, minElement } from './extremum.ts';
+export * from './functors/index.ts';
+export { gather } from './gather.ts';
+export { binOf, type HistogramOptions, histogram, histogramEdges, histogramEven } from './histogram.ts';
+export { map } from './map.ts';
+export {
+  bitAnd,
+  bitOr,
+  bitXor,
+  type Monoid,
+  type MonoidDefinition,
+  maximum,
+  minimum,
+  monoid,
+  plus,
+  product,
+  saturatingPlus,
+  segmented,
+  times,
+} from './monoid.ts';
+export { type RankedRows, type RankHistogramOptions, rankHistogram } from './rank-histogram.ts';
+export { reduce } from './reduce.ts';
+export { reduceByKey, runLengthEncode, unique, uniqueByKey } from './reduce-by-key.ts';
+export { runHeads } from './runs.ts';
+export { exclusiveScan, inclusiveScan, segmentedScan } from './scan.ts';
+export { type ScatterOptions, scatter, scatterIf, scatterReduce } from './scatter.ts';
+export { lowerBound, upperBound } from './search.ts';
+export { constant, fill, sequence, tabulate } from './sequence.ts';
+export { reverse, slice } from './slice.ts';
+export { type SortKeys, type SortOptions, sort, sortByKey, sortPermutation } from './sort.ts';

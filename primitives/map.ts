@@ -1,0 +1,161 @@
+import { Column, type ColumnsOf, commonLength, contextOf, type Table, viewColumns } from './columns/column.ts';
+import { requireValue } from './columns/plain-value.ts';
+import { fuse, type Loader } from './columns/program.ts';
+import { columnsIn } from './columns/reachable.ts';
+import type { Context } from './context.ts';
+import { ArgumentError } from './errors.ts';
+import type { ArrayParameter, Functor, FunctorDescription, Parameters, UniformParameter } from './functors/functor.ts';
+import { splitParameters } from './functors/functor.ts';
+import type { Operand, ScalarType } from './functors/ir.ts';
+import { call } from './functors/recorder.ts';
+import { flatten, leafTypes, type Shape } from './functors/shapes.ts';
+import { Value } from './functors/value.ts';
+
+/** What {@link map} takes for a parameter: a column for a value or an array, a plain number for a uniform. */
+export type ColumnArgument<P> =
+  P extends ArrayParameter<infer T>
+    ? Column<T>
+    : P extends UniformParameter<infer T>
+      ? T extends 'bool'
+        ? boolean
+        : number
+      : P extends Shape
+        ? ColumnsOf<P>
+        : never;
+
+/** What {@link map} takes for a functor's parameters, by name. */
+export type ColumnArguments<P extends Parameters> = { readonly [K in keyof P]: ColumnArgument<P[K]> };
+
+/**
+ * The functor of every row: `out[i] = f(a[i], b[i], …)`.
+ *
+ * Returns a view: nothing runs until a storing primitive, `materialize` or `read` asks for it, and then it is computed
+ * there, fused with its consumer. A functor that captures arrays reads them whole; views among them are materialized.
+ *
+ * - Work O(n), span O(1), per use of the view. Deterministic.
+ * - Columns of values must be rows of one table. An empty input gives an empty view.
+ * - Equivalent loop: `for (let i = 0; i < n; i++) out[i] = f(a[i])`.
+ *
+ * @throws {@link ArgumentError} where lengths or contexts differ or an argument is missing.
+ * @example
+ * const twice = fn({ x: u32 }, u32, ({ x }) => x.mul(2));
+ * await ctx.read(map(twice, { x: ctx.column(Uint32Array.of(1, 2, 3)) })); // Uint32Array [2, 4, 6]
+ */
+export function map<P extends Parameters, R extends Shape>(
+  functor: Functor<P, R>,
+  args: ColumnArguments<P>,
+): ColumnsOf<R> {
+  const { functorName: name, result } = functor;
+  const given = args as Record<string, unknown>;
+  const columns = bindRows(functor, given);
+  const length = commonLength(columns, name);
+  const context = contextOf(columnsIn(given), name);
+  const build = (): ColumnsOf<R> => {
+    const bound = bindCaptures(functor, given, context);
+    const view = fuse(name, [], leafTypes(result), (index, _, loader) =>
+      applyFunctor(functor, loader.load(columns, index), bound, loader),
+    );
+    return viewColumns(result, context, length, view);
+  };
+  return context === undefined ? build() : context.scope(build);
+}
+
+/** The columns of a functor's scalar and record parameters, leaf by leaf. */
+function bindRows(functor: FunctorDescription, args: Record<string, unknown>): Column[] {
+  const { functorName: name, parameters } = functor;
+  const { values } = splitParameters(parameters);
+  const columns = flatten<Column>(values, args as never, (path) => missing(name, path));
+  const types = leafTypes(values);
+  for (const [leaf, column] of columns.entries()) requireColumn(column, types[leaf]!, name);
+  return columns;
+}
+
+/** What a functor's captured arrays and uniforms are bound to. */
+export interface Captures {
+  readonly columns: ReadonlyMap<string, Column>;
+  readonly uniforms: ReadonlyMap<string, number | boolean>;
+}
+
+/** Binds a functor's captured arrays and uniforms; views among the arrays are written out. */
+export function bindCaptures(
+  functor: FunctorDescription,
+  args: { readonly [name: string]: unknown },
+  context: Context | undefined,
+): Captures {
+  const { functorName: name, parameters } = functor;
+  const { arrays, uniforms } = splitParameters(parameters);
+  const columns = [...arrays].map(([key, type]): [string, Column] => [
+    key,
+    stored(captured(args[key], type, name, key), context),
+  ]);
+  const numbers = [...uniforms].map(([key, type]): [string, number | boolean] => [
+    key,
+    requireValue(type, args[key], 'map/uniform', `Uniform ${key} of functor ${name} was given something else.`),
+  ]);
+  return { columns: new Map(columns), uniforms: new Map(numbers) };
+}
+
+function captured(given: unknown, type: ScalarType, name: string, key: string): Column {
+  const column = given ?? missing(name, key);
+  requireColumn(column, type, name);
+  return column;
+}
+
+function stored(column: Column, context: Context | undefined): Column {
+  if (column.source.kind === 'stored') return column;
+  if (context !== undefined) return context.materialize(column);
+  throw new ArgumentError('column/no-context', 'A view of no context was captured as an array.', {
+    remedy: 'Materialize it: context.materialize(column).',
+  });
+}
+
+function requireColumn(given: unknown, type: ScalarType, name: string): asserts given is Column {
+  if (given instanceof Column && given.type === type) return;
+  throw new ArgumentError('map/column', `Functor ${name} was given the wrong column.`, {
+    expected: `a column of ${type}`,
+    got: given instanceof Column ? `a column of ${given.type}` : typeof given,
+  });
+}
+
+function missing(name: string, path: string): never {
+  throw new ArgumentError('map/argument', `Functor ${name} was not given ${path}.`, {
+    remedy: 'Pass a column for every parameter.',
+  });
+}
+
+/** Calls a functor on loaded values inside a fusion. */
+export function applyFunctor(
+  functor: FunctorDescription,
+  values: readonly Value<ScalarType>[],
+  { columns, uniforms }: Captures,
+  loader: Loader,
+): Value<ScalarType>[] {
+  const types = splitParameters(functor.parameters).uniforms;
+  const names = [...columns].map(([key, column]): [string, string] => [key, loader.capture(column)]);
+  const numbers = [...uniforms].map(([key, value]): [string, Operand] => [
+    key,
+    loader.uniform(types.get(key)!, value).operand,
+  ]);
+  const links = { arrays: new Map(names), uniforms: new Map(numbers) };
+  const operands = values.map(({ operand }) => operand);
+  return call(functor.module, links, operands).map((local) => new Value(local));
+}
+
+/** A functor of rows: of the fields of a record by name, or of a single column as its one parameter. */
+export type RowFunctor<R extends Shape> = FunctorDescription & { readonly result: R };
+
+/** A functor of every row of a table, as a view; see {@link map}. */
+export function mapRows<R extends Shape>(functor: RowFunctor<R>, table: Table): ColumnsOf<R> {
+  const args = table instanceof Column ? { [soleParameter(functor)]: table } : table;
+  return map(functor as unknown as Functor<Parameters, R>, args as never);
+}
+
+/** The one parameter, `except` left out, that a single column stands for. */
+export function soleParameter({ functorName, parameters }: FunctorDescription, except?: string): string {
+  const names = Object.keys(splitParameters(parameters).values).filter((name) => name !== except);
+  if (names.length === 1) return names[0]!;
+  throw new ArgumentError('map/row-functor', `Functor ${functorName} cannot take rows of a single column.`, {
+    expected: `one parameter${except === undefined ? '' : ` beside ${except}`}`,
+    got: names.length,
+  });
+}

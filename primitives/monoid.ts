@@ -1,0 +1,242 @@
+import type { MonoidProgram } from './backend.ts';
+import { ArgumentError } from './errors.ts';
+import { bool, type Functor, type FunctorDescription, fn, u32, u64 } from './functors/functor.ts';
+import type { ScalarType } from './functors/ir.ts';
+import { literal, operate } from './functors/recorder.ts';
+import {
+  flatten,
+  type InputsOf,
+  leafTypes,
+  type PlainOf,
+  type Scalar,
+  type Shape,
+  type ValuesOf,
+} from './functors/shapes.ts';
+import { select, type ValueTree } from './functors/standard/choose.ts';
+import { type Bool, Value } from './functors/value.ts';
+
+/** What is known of a monoid whatever its shape. */
+export interface AnyMonoid {
+  readonly shape: Shape;
+  readonly identity: unknown;
+  readonly combine: FunctorDescription;
+  /** Whether every way of placing brackets gives the same bytes. */
+  readonly exact: boolean;
+}
+
+/** An associative operator with identity over values of a shape; not assumed commutative. */
+export interface Monoid<S extends Shape> extends AnyMonoid {
+  readonly shape: S;
+  readonly identity: PlainOf<S>;
+  readonly combine: Functor<{ readonly a: S; readonly b: S }, S>;
+}
+
+/** What {@link monoid} is made of. */
+export interface MonoidDefinition<S extends Shape> {
+  readonly of: S;
+  readonly identity: PlainOf<S>;
+  readonly combine: (operands: { readonly a: ValuesOf<S>; readonly b: ValuesOf<S> }) => InputsOf<S>;
+  /** Left out: true unless the shape has an f32 field. */
+  readonly exact?: boolean;
+  readonly name?: string;
+}
+
+/**
+ * Makes a monoid. `combine` must be associative and `identity` neutral on both sides, for the bytes where `exact`, for
+ * real numbers otherwise; results are unspecified where they are not.
+ *
+ * @example
+ * const affine = monoid({ of: { m: u32, c: u32 }, identity: { m: 1, c: 0 },
+ *   combine: ({ a, b }) => ({ m: a.m.mul(b.m), c: b.m.mul(a.c).add(b.c) }) });
+ * const maps = { m: ctx.column(Uint32Array.of(2, 3)), c: ctx.column(Uint32Array.of(1, 4)) };
+ * await ctx.read(reduce(maps, affine)); // { m: Uint32Array [6], c: Uint32Array [7] }
+ */
+export function monoid<const S extends Shape>(definition: MonoidDefinition<S>): Monoid<S> {
+  const { of: shape, identity, combine, exact, name = 'combine' } = definition;
+  const functor = fn(name, { a: shape, b: shape }, shape, combine as never);
+  return {
+    shape,
+    identity,
+    combine: functor as unknown as Functor<{ readonly a: S; readonly b: S }, S>,
+    exact: exact ?? !leafTypes(shape).includes('f32'),
+  };
+}
+
+const programs = new WeakMap<AnyMonoid, MonoidProgram>();
+
+/** A monoid as backends take it. */
+export function monoidProgram(monoid: AnyMonoid): MonoidProgram {
+  let program = programs.get(monoid);
+  if (program === undefined) {
+    const { shape, identity, combine, exact } = monoid;
+    const leaves = flatten<number | boolean>(shape, identity as never, (path) => {
+      throw new ArgumentError('monoid/identity', `The identity of a monoid lacks ${path}.`);
+    });
+    const types = leafTypes(shape);
+    const neutral = leaves.map((leaf, i) => literal(types[i]!, leaf).value);
+    program = { module: combine.module, types, identity: neutral, exact };
+    programs.set(monoid, program);
+  }
+  return program;
+}
+
+type NumericType = 'u32' | 'i32' | 'f32';
+
+/** Monoids of a scalar type, made once each. */
+function family<T extends ScalarType>(
+  name: string,
+  identity: (type: T) => number | boolean,
+  exact: (type: T) => boolean,
+): (type: Scalar<T>) => Monoid<Scalar<T>> {
+  const made = new Map<T, Monoid<Scalar<T>>>();
+  return (type) => {
+    let known = made.get(type.type);
+    if (known === undefined) {
+      known = monoid({
+        of: type,
+        identity: identity(type.type) as never,
+        combine: (({ a, b }: { a: Value<T>; b: Value<T> }) =>
+          new Value<T>(operate(name as never, [a.operand, b.operand]))) as never,
+        exact: exact(type.type),
+        name,
+      }) as Monoid<Scalar<T>>;
+      made.set(type.type, known);
+    }
+    return known;
+  };
+}
+
+const addScalars = family<NumericType>(
+  'add',
+  () => 0,
+  (type) => type !== 'f32',
+);
+
+const addU64: Monoid<typeof u64> = monoid({
+  of: u64,
+  identity: { lo: 0, hi: 0 },
+  combine: ({ a, b }) => {
+    const lo = a.lo.add(b.lo);
+    return { lo, hi: a.hi.add(b.hi).add(u32(lo.lt(a.lo))) };
+  },
+  name: 'add64',
+});
+
+/** Addition: of u32 and i32 modulo 2³², of u64 modulo 2⁶⁴, of f32 rounded and folded in the canonical tree. */
+export function plus<T extends NumericType>(type: Scalar<T>): Monoid<Scalar<T>>;
+export function plus(type: typeof u64): Monoid<typeof u64>;
+export function plus(type: Scalar<NumericType> | typeof u64): unknown {
+  return typeof type === 'function' ? addScalars(type) : addU64;
+}
+
+/** Multiplication: of integers modulo 2³², of f32 rounded and folded in the canonical tree. */
+export const times: <T extends NumericType>(type: Scalar<T>) => Monoid<Scalar<T>> = family<NumericType>(
+  'mul',
+  () => 1,
+  (type) => type !== 'f32',
+) as never;
+
+const least = { u32: 0, i32: -(2 ** 31), f32: Number.NaN } as const;
+const greatest = { u32: 2 ** 32 - 1, i32: 2 ** 31 - 1, f32: Number.NaN } as const;
+
+/** The smaller of two; of f32, −0 is below +0 and NaN, the identity, gives way to the other operand. */
+export const minimum: <T extends NumericType>(type: Scalar<T>) => Monoid<Scalar<T>> = family<NumericType>(
+  'min',
+  (type) => greatest[type],
+  () => true,
+) as never;
+
+/** The larger of two; of f32, −0 is below +0 and NaN, the identity, gives way to the other operand. */
+export const maximum: <T extends NumericType>(type: Scalar<T>) => Monoid<Scalar<T>> = family<NumericType>(
+  'max',
+  (type) => least[type],
+  () => true,
+) as never;
+
+/** Bitwise or logical and. */
+export const bitAnd: <T extends 'u32' | 'i32' | 'bool'>(type: Scalar<T>) => Monoid<Scalar<T>> = family<
+  'u32' | 'i32' | 'bool'
+>(
+  'and',
+  (type) => (type === 'bool' ? true : type === 'u32' ? 2 ** 32 - 1 : -1),
+  () => true,
+) as never;
+
+/** Bitwise or logical or. */
+export const bitOr: <T extends 'u32' | 'i32' | 'bool'>(type: Scalar<T>) => Monoid<Scalar<T>> = family<
+  'u32' | 'i32' | 'bool'
+>(
+  'or',
+  (type) => type !== 'bool' && 0,
+  () => true,
+) as never;
+
+/** Bitwise or logical exclusive or. */
+export const bitXor: <T extends 'u32' | 'i32' | 'bool'>(type: Scalar<T>) => Monoid<Scalar<T>> = family<
+  'u32' | 'i32' | 'bool'
+>(
+  'xor',
+  (type) => type !== 'bool' && 0,
+  () => true,
+) as never;
+
+/** u32 addition that stays at 2³² − 1 where it would pass it, so that a total too large is seen. */
+export const saturatingPlus: Monoid<Scalar<'u32'>> = monoid({
+  of: u32,
+  identity: 0,
+  combine: ({ a, b }) => {
+    const sum = a.add(b);
+    return select(sum, 2 ** 32 - 1, sum.lt(a));
+  },
+  name: 'saturatingAdd',
+});
+
+/** Monoids side by side: a record whose every field is combined by its own. */
+export function product<const M extends { readonly [name: string]: AnyMonoid }>(
+  fields: M,
+): Monoid<{ readonly [K in keyof M]: M[K]['shape'] }> {
+  const entries = Object.entries(fields);
+  const pick = <X>(of: (monoid: AnyMonoid) => X): { [name: string]: X } =>
+    Object.fromEntries(entries.map(([name, field]) => [name, of(field)]));
+  type Combine = (operands: { readonly a: unknown; readonly b: unknown }) => unknown;
+  type Operands = { readonly a: Record<string, unknown>; readonly b: Record<string, unknown> };
+  return monoid({
+    of: pick(({ shape }) => shape) as Shape,
+    identity: pick(({ identity }) => identity) as never,
+    combine: (({ a, b }: Operands) =>
+      Object.fromEntries(
+        entries.map(([name, { combine }]) => [name, (combine as never as Combine)({ a: a[name], b: b[name] })]),
+      )) as never,
+    exact: entries.every(([, { exact }]) => exact),
+    name: 'product',
+  }) as never;
+}
+
+/** The monoid of a head flag and a value; see {@link segmented}. */
+export type Segmented<S extends Shape> = Monoid<{ readonly head: Scalar<'bool'>; readonly value: S }>;
+
+const segmentedOnce = new WeakMap<AnyMonoid, AnyMonoid>();
+
+/**
+ * The monoid of (head, value) whose scan starts anew at every head: it makes any scan a segmented one (Blelloch 1990).
+ */
+export function segmented<S extends Shape>(inner: Monoid<S>): Segmented<S> {
+  const made = segmentedOnce.get(inner) ?? makeSegmented(inner);
+  segmentedOnce.set(inner, made);
+  return made as Segmented<S>;
+}
+
+function makeSegmented<S extends Shape>(inner: Monoid<S>): AnyMonoid {
+  type Operand = { readonly head: Bool; readonly value: ValueTree };
+  const combine = inner.combine as never as (operands: { readonly a: ValueTree; readonly b: ValueTree }) => ValueTree;
+  return monoid({
+    of: { head: bool, value: inner.shape } as Shape,
+    identity: { head: false, value: inner.identity } as never,
+    combine: (({ a, b }: { readonly a: Operand; readonly b: Operand }) => ({
+      head: a.head.or(b.head),
+      value: select(combine({ a: a.value, b: b.value }), b.value, b.head),
+    })) as never,
+    exact: inner.exact,
+    name: 'segmented',
+  });
+}

@@ -1,0 +1,90 @@
+import { type Column, columnsOf, commonLength, requireContext, type Table } from './columns/column.ts';
+import { destination, extentOf, fuse, programOf } from './columns/program.ts';
+import { columnsIn } from './columns/reachable.ts';
+import { ArgumentError } from './errors.ts';
+import { type FunctorDescription, u32 } from './functors/functor.ts';
+import { assemble, flatten, isScalar, leafTypes } from './functors/shapes.ts';
+import type { U32 } from './functors/value.ts';
+import { requirePositive } from './histogram.ts';
+import { bindCaptures } from './map.ts';
+import { applyToRank, type CaptureArguments, requireNoRank } from './ranked-rows.ts';
+
+/** Rows that stand for several elements each; those that are not active are passed over. */
+export type RankedRows = { readonly active: Column<'bool'> } & { readonly [name: string]: Table };
+
+export interface RankHistogramOptions {
+  /** Elements a row stands for. */
+  readonly ranks: number;
+  /** Bins of a histogram. */
+  readonly bins: number;
+  /** How many histograms there are. */
+  readonly histograms: number;
+  /** Columns and numbers for the functor's captured arrays and uniforms, by name. */
+  readonly captures?: CaptureArguments;
+}
+
+/**
+ * Many histograms at once over elements that rows stand for: element (row, rank) of an active row counts into bin `bin` of
+ * histogram `histogram`, where `{ bin, histogram } = f({ ...row, rank, … captures })`. Elements whose bin or histogram is out
+ * of range are not counted. What belongs to the row is computed once a row.
+ *
+ * - Work O(rows · ranks + bins · histograms), span O(log n). Deterministic: counts are integers.
+ * - Fast where neighbouring rows share a histogram. Accepts device counts. Counts are u32.
+ * - Equivalent loop: `for (const row of rows) if (row.active) for (let rank = 0; rank < ranks; rank++) count(f({ ...row, rank }))`.
+ *
+ * @example
+ * const rows = { active: ctx.column([true, false]), group: ctx.column(Uint32Array.of(1, 0)) };
+ * const parity = fn({ group: u32, rank: u32 }, { bin: u32, histogram: u32 }, ({ group, rank }) => ({
+ *   bin: rank.and(1), histogram: group }));
+ * await ctx.read(rankHistogram(rows, parity, { ranks: 3, bins: 2, histograms: 2 })); // Uint32Array [0, 0, 2, 1]
+ */
+export function rankHistogram(
+  rows: RankedRows,
+  element: FunctorDescription,
+  options: RankHistogramOptions,
+): Column<'u32'> {
+  const { ranks, bins, histograms, captures = {} } = options;
+  for (const [name, value] of Object.entries({ ranks, bins, histograms })) requirePositive(name, value);
+  requireResult(element);
+  const { active, ...fields } = rows;
+  const table: Table = fields;
+  requireNoRank(table, 'rankHistogram');
+  const columns = columnsOf(table);
+  const length = commonLength([active, ...columns], 'rankHistogram');
+  const context = requireContext([active, ...columns, ...columnsIn(captures)], 'rankHistogram');
+  const types = columns.map(({ type }) => type);
+  return context.scope(() => {
+    const bound = bindCaptures(element, captures, context);
+    const row = fuse('row', [], ['bool', ...types], (index, _, loader) => loader.load([active, ...columns], index));
+    const program = fuse('rankHistogram', ['u32', ...types], ['u32', 'u32'], (_index, [rank, ...values], loader) => {
+      const result = assemble(element.result, applyToRank(element, table, values, rank as U32, bound, loader));
+      return flatten(binAndHistogram, result, () => refuse(element));
+    });
+    const counts = context.stored('u32', bins * histograms);
+    const { buffer, offset } = destination(counts);
+    context.backend.histogram({
+      extent: extentOf(length),
+      program: programOf(program),
+      bins,
+      histograms,
+      inner: { row: programOf(row), ranks },
+      into: { buffer, word: offset },
+    });
+    return counts;
+  });
+}
+
+const binAndHistogram = { bin: u32, histogram: u32 };
+
+function requireResult(functor: FunctorDescription): void {
+  const { result } = functor;
+  if (isScalar(result) || Object.keys(result).sort().join() !== 'bin,histogram') refuse(functor);
+  if (leafTypes(result).some((type) => type !== 'u32')) refuse(functor);
+}
+
+function refuse({ functorName, result }: FunctorDescription): never {
+  throw new ArgumentError('histogram/result', `Functor ${functorName} does not return a bin and a histogram.`, {
+    expected: '{ bin: u32, histogram: u32 }',
+    got: isScalar(result) ? result.type : `{ ${Object.keys(result).join(', ')} } of ${leafTypes(result).join(', ')}`,
+  });
+}

@@ -1,0 +1,125 @@
+import {
+  type Column,
+  type ColumnsOf,
+  columnsOf,
+  commonLength,
+  requireContext,
+  type Table,
+  withColumns,
+} from './columns/column.ts';
+import { destination } from './columns/program.ts';
+import { wordsOf } from './columns/words.ts';
+import { copyIf } from './copy-if.ts';
+import { u32 } from './functors/functor.ts';
+import { assemble, type Shape } from './functors/shapes.ts';
+import type { U32 } from './functors/value.ts';
+import { type AnyMonoid, type Monoid, monoidProgram, plus, product, segmented } from './monoid.ts';
+import { requireTypes } from './reduce.ts';
+import { endsRun, runHeads, startsRun } from './runs.ts';
+import { countIn, fusedScan } from './scan.ts';
+import { constant } from './sequence.ts';
+
+/**
+ * Combines the values of every run of equal keys: one row a run, with its key and the combination of its values in order.
+ * Keys need not be sorted; sort them first where equal keys should meet. The result's length is known to the device.
+ *
+ * - Laws asked: the monoid is associative with a neutral identity; it need not be commutative.
+ * - Work O(n), span O(log n), one pass over the input, however long the runs. Deterministic as a scan.
+ * - Of no rows: no rows. Accepts device counts. f32 keys are equal where their bits are.
+ * - Equivalent loop: start a row where the key changes; `value = combine(value, values[i])`.
+ *
+ * @example
+ * const keys = ctx.column(Uint32Array.of(1, 1, 2));
+ * await ctx.read(reduceByKey(keys, ctx.column(Uint32Array.of(5, 6, 7)), plus(u32)));
+ * // { keys: Uint32Array [1, 2], values: Uint32Array [11, 7] }
+ */
+export function reduceByKey<K extends Table, S extends Shape>(
+  keys: K,
+  values: ColumnsOf<S>,
+  monoid: Monoid<S>,
+): { readonly keys: K; readonly values: ColumnsOf<S> } {
+  const keyColumns = columnsOf(keys);
+  const keyWords = keyColumns.map(wordsOf);
+  const valueColumns = columnsOf(values as Table);
+  requireTypes(valueColumns, monoidProgram(monoid), 'reduceByKey');
+  const context = requireContext([...keyColumns, ...valueColumns], 'reduceByKey');
+  const length = commonLength([...keyColumns, ...valueColumns], 'reduceByKey');
+  const byRun = combinedByRun(monoid as unknown as Monoid<Shape>);
+  return context.scope(() => {
+    const total = context.allocate(monoidProgram(byRun).types.length);
+    const runs = countIn(total, 0, typeof length === 'number' ? length : length.limit);
+    const stored = [...keyColumns, ...valueColumns].map(({ type }) => context.stored(type, runs));
+    fusedScan('reduceByKey', {
+      context,
+      length,
+      monoid: byRun,
+      element: (index, loader) => {
+        const head = startsRun(keyWords, index, loader);
+        return [u32(head), head, ...loader.load(valueColumns, index)];
+      },
+      emit: (index, _, [run, , ...combined], loader) => {
+        const last = endsRun(keyWords, length, index, loader);
+        return [last, (run as U32).sub(1), ...loader.load(keyWords, index), ...combined];
+      },
+      emitted: ['bool', 'u32', ...keyWords.map(() => 'u32' as const), ...valueColumns.map(({ type }) => type)],
+      stores: stored.map((column, i) => ({ ...destination(column), guard: 0, index: 1, value: 2 + i })),
+      total,
+    });
+    return {
+      keys: withColumns(keys, stored),
+      values: assemble<Column>(monoid.shape, stored.slice(keyColumns.length)) as ColumnsOf<S>,
+    };
+  });
+}
+
+const byRunOnce = new WeakMap<AnyMonoid, AnyMonoid>();
+
+/** Counts the runs and combines within each. */
+function combinedByRun(monoid: Monoid<Shape>): AnyMonoid {
+  const made = byRunOnce.get(monoid) ?? product({ runs: plus(u32), run: segmented(monoid) });
+  byRunOnce.set(monoid, made);
+  return made;
+}
+
+/**
+ * The first row of every run of equal keys, with the values given beside the keys. The result's length is known to the
+ * device. Cost, determinism and edge cases as {@link reduceByKey}.
+ *
+ * - Equivalent loop: `for (let i = 0; i < n; i++) if (i === 0 || keys[i] !== keys[i - 1]) out.push([keys[i], values[i]])`.
+ *
+ * @example
+ * const keys = ctx.column(Uint32Array.of(1, 1, 2));
+ * await ctx.read(uniqueByKey(keys, { row: sequence(3) })); // { keys: Uint32Array [1, 2], values: { row: Uint32Array [0, 2] } }
+ */
+export function uniqueByKey<K extends Table, V extends Table>(
+  keys: K,
+  values: V,
+): { readonly keys: K; readonly values: V } {
+  return copyIf({ keys, values }, runHeads(keys)) as { readonly keys: K; readonly values: V };
+}
+
+/**
+ * The first row of every run of equal keys; of sorted keys, each key once. Cost, determinism and edge cases as
+ * {@link reduceByKey}.
+ *
+ * - Equivalent loop: `for (let i = 0; i < n; i++) if (i === 0 || keys[i] !== keys[i - 1]) out.push(keys[i])`.
+ *
+ * @example
+ * await ctx.read(unique(ctx.column(Uint32Array.of(4, 4, 2, 4)))); // Uint32Array [4, 2, 4]
+ */
+export function unique<K extends Table>(keys: K): K {
+  return copyIf(keys, runHeads(keys));
+}
+
+/**
+ * Every run of equal keys with its length: {@link reduceByKey} of ones, with its cost, determinism and edge cases.
+ *
+ * @example
+ * await ctx.read(runLengthEncode(ctx.column(Uint32Array.of(4, 4, 2))));
+ * // { keys: Uint32Array [4, 2], values: Uint32Array [2, 1] }
+ */
+export function runLengthEncode<K extends Table>(
+  keys: K,
+): { readonly keys: K; readonly values: ColumnsOf<typeof u32> } {
+  return reduceByKey(keys, constant(u32, 1, commonLength(columnsOf(keys), 'runLengthEncode')), plus(u32));
+}

@@ -1,0 +1,37 @@
+import { type Column, columnsOf, commonLength, contextOf, type Table, viewColumn } from './columns/column.ts';
+import { fuse, type Loader } from './columns/program.ts';
+import { wordsOf } from './columns/words.ts';
+import type { ScalarType } from './functors/ir.ts';
+import type { Bool, U32, Value } from './functors/value.ts';
+
+/**
+ * Where a run of equal keys starts: true for row 0 and wherever a row's key differs from that of the row before it, as a
+ * view. Keys are a column or a record of columns; f32 keys are equal where their bits are.
+ *
+ * - Work O(n), span O(1), per use of the view. Deterministic. Of no rows: no rows. Accepts device counts.
+ * - Equivalent loop: `for (let i = 0; i < n; i++) out[i] = i === 0 || keys[i] !== keys[i - 1]`.
+ *
+ * @example
+ * await ctx.read(runHeads(ctx.column(Uint32Array.of(4, 4, 2)))); // Uint8Array [1, 0, 1]
+ */
+export function runHeads(keys: Table): Column<'bool'> {
+  const words = columnsOf(keys).map(wordsOf);
+  const view = fuse('runHeads', [], ['bool'], (index, _, loader) => [startsRun(words, index, loader)]);
+  return viewColumn(contextOf(words, 'runHeads'), 'bool', commonLength(words, 'runHeads'), view);
+}
+
+/** Whether the row at the index starts a run. */
+export function startsRun(keys: readonly Column[], index: U32, loader: Loader): Bool {
+  const before = index.sub(index.min(1));
+  return index.eq(0).or(differ(loader.load(keys, before), loader.load(keys, index)));
+}
+
+/** Whether the row at the index ends a run of a table with the given length. */
+export function endsRun(keys: readonly Column[], length: Column['length'], index: U32, loader: Loader): Bool {
+  const after = index.add(1);
+  return after.ge(loader.length(length)).or(differ(loader.load(keys, index), loader.load(keys, after)));
+}
+
+function differ(left: readonly Value<ScalarType>[], right: readonly Value<ScalarType>[]): Bool {
+  return left.map((value, leaf) => value.ne(right[leaf]!)).reduce((some, one) => some.or(one));
+}

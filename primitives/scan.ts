@@ -1,0 +1,159 @@
+import type { Store } from './backend.ts';
+import {
+  type Column,
+  type ColumnsOf,
+  columnsOf,
+  commonLength,
+  type DeviceLength,
+  type Memory,
+  requireContext,
+  type Table,
+} from './columns/column.ts';
+import { alive, destination, extentOf, fuse, type Loader, programOf } from './columns/program.ts';
+import type { Context } from './context.ts';
+import type { ScalarType } from './functors/ir.ts';
+import { literal } from './functors/recorder.ts';
+import { assemble, type Shape } from './functors/shapes.ts';
+import { select } from './functors/standard/choose.ts';
+import { type Bool, type U32, Value } from './functors/value.ts';
+import { type AnyMonoid, type Monoid, monoidProgram, segmented } from './monoid.ts';
+import { requireTypes } from './reduce.ts';
+
+type Values = readonly Value<ScalarType>[];
+
+/** A scan and what is done with it at every index; see {@link Backend.scan}. */
+export interface FusedScan {
+  readonly context: Context;
+  readonly length: Column['length'];
+  readonly monoid: AnyMonoid;
+  /** The element at an index, leaf by leaf. */
+  readonly element: (index: U32, loader: Loader) => Values;
+  /** What is stored at an index, given its exclusive and inclusive prefix. */
+  readonly emit: (index: U32, exclusive: Values, inclusive: Values, loader: Loader) => Values;
+  readonly emitted: readonly ScalarType[];
+  readonly stores: readonly Store[];
+  /** Where the combination of all elements goes, one word a leaf. */
+  readonly total?: Memory;
+}
+
+/** Runs a fused scan. */
+export function fusedScan(primitive: string, scan: FusedScan): void {
+  const { context, length, element, emit, emitted, stores, total } = scan;
+  const monoid = monoidProgram(scan.monoid);
+  const { types } = monoid;
+  const program = fuse(primitive, [], types, (index, _, loader) => element(index, loader));
+  const consume = fuse(`${primitive}Emit`, [...types, ...types], emitted, (index, prefix, loader) =>
+    emit(index, prefix.slice(0, types.length), prefix.slice(types.length), loader),
+  );
+  context.backend.scan({
+    extent: extentOf(length),
+    program: programOf(program),
+    monoid,
+    emit: programOf(consume),
+    stores,
+    total: total && { buffer: alive(total).buffer, word: 0 },
+  });
+}
+
+/** A length that stands in word `word` of a scan's total. */
+export function countIn(memory: Memory, word: number, limit: number): DeviceLength {
+  return { memory, word, minus: 0, limit };
+}
+
+/**
+ * The combination of all rows up to and including each: `out[i] = in[0] ⊕ … ⊕ in[i]`.
+ *
+ * - Laws asked: the monoid is associative with a neutral identity; it need not be commutative.
+ * - Work O(n), span O(log n). Deterministic: exact monoids give the same bytes however they are folded; others follow the
+ *   canonical tree, a function of the length alone.
+ * - Of no rows: no rows. Accepts device counts.
+ * - Equivalent loop: `let sum = identity; for (let i = 0; i < n; i++) out[i] = sum = combine(sum, in[i])`.
+ *
+ * Source: Hillis and Steele 1986; Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016.
+ *
+ * @example
+ * await ctx.read(inclusiveScan(ctx.column(Uint32Array.of(1, 2, 3)), plus(u32))); // Uint32Array [1, 3, 6]
+ */
+export function inclusiveScan<S extends Shape>(input: ColumnsOf<S>, monoid: Monoid<S>): ColumnsOf<S> {
+  return scanColumns('inclusiveScan', input as Table, monoid, 'inclusive') as ColumnsOf<S>;
+}
+
+/**
+ * The combination of all rows before each: `out[0] = identity`, `out[i] = in[0] ⊕ … ⊕ in[i − 1]`. Laws, cost and
+ * determinism as {@link inclusiveScan}.
+ *
+ * @example
+ * await ctx.read(exclusiveScan(ctx.column(Uint32Array.of(1, 2, 3)), plus(u32))); // Uint32Array [0, 1, 3]
+ */
+export function exclusiveScan<S extends Shape>(input: ColumnsOf<S>, monoid: Monoid<S>): ColumnsOf<S> {
+  return scanColumns('exclusiveScan', input as Table, monoid, 'exclusive') as ColumnsOf<S>;
+}
+
+type Kind = 'inclusive' | 'exclusive';
+
+function scanColumns(primitive: string, input: Table, monoid: AnyMonoid, kind: Kind): Table {
+  const columns = columnsOf(input);
+  requireTypes(columns, monoidProgram(monoid), primitive);
+  const context = requireContext(columns, primitive);
+  const length = commonLength(columns, primitive);
+  const stored = storeScan(primitive, {
+    context,
+    length,
+    monoid,
+    element: (index, loader) => loader.load(columns, index),
+    emit: (_, exclusive, inclusive) => (kind === 'inclusive' ? inclusive : exclusive),
+    emitted: columns.map(({ type }) => type),
+  });
+  return assemble(monoid.shape, stored) as Table;
+}
+
+/** Stores what a scan emits as columns of its length. */
+function storeScan(primitive: string, scan: Omit<FusedScan, 'stores'>): Column[] {
+  const { context, length, emitted } = scan;
+  return context.scope(() => {
+    const results = emitted.map((type) => context.stored(type, length));
+    fusedScan(primitive, { ...scan, stores: results.map((column, value) => ({ ...destination(column), value })) });
+    return results;
+  });
+}
+
+/**
+ * A scan that starts anew at every row whose head flag is set; row 0 starts one whatever its flag. Exclusive scans give
+ * the identity at heads. Laws, cost and determinism as {@link inclusiveScan}; an inexact monoid follows the canonical tree
+ * of the whole column, so its bytes depend on where the heads are too.
+ *
+ * - Equivalent loop: `for (i …) { if (heads[i]) sum = identity; out[i] = sum = combine(sum, in[i]) }`.
+ *
+ * Source: Blelloch, Prefix sums and their applications, 1990.
+ *
+ * @example
+ * const heads = ctx.column([true, false, true]);
+ * await ctx.read(segmentedScan(ctx.column(Uint32Array.of(1, 2, 3)), heads, plus(u32))); // Uint32Array [1, 3, 3]
+ */
+export function segmentedScan<S extends Shape>(
+  input: ColumnsOf<S>,
+  heads: Column<'bool'>,
+  monoid: Monoid<S>,
+  kind: Kind = 'inclusive',
+): ColumnsOf<S> {
+  const columns = columnsOf(input as Table);
+  const { types, identity } = monoidProgram(monoid);
+  requireTypes(columns, monoidProgram(monoid), 'segmentedScan');
+  const context = requireContext([...columns, heads], 'segmentedScan');
+  const length = commonLength([...columns, heads], 'segmentedScan');
+  const neutral = (leaf: number): Value<ScalarType> => new Value(literal(types[leaf]!, identity[leaf]!));
+  const stored = storeScan('segmentedScan', {
+    context,
+    length,
+    monoid: segmented(monoid),
+    element: (index, loader) => loader.load([heads, ...columns], index),
+    emit: (index, [, ...exclusive], [, ...inclusive], loader) => {
+      if (kind === 'inclusive') return inclusive;
+      const [head] = loader.load([heads], index) as [Bool];
+      const starts = head.or(index.eq(0));
+      return exclusive.map((value, leaf) => select(value, neutral(leaf), starts));
+    },
+    emitted: types,
+  });
+  return assemble(monoid.shape, stored) as unknown as ColumnsOf<S>;
+}

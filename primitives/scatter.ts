@@ -1,0 +1,152 @@
+import type { AtomicCombination } from './backend.ts';
+import {
+  type Column,
+  columnsOf,
+  commonLength,
+  type DeviceLength,
+  requireContext,
+  requireLength,
+  type Table,
+  withColumns,
+} from './columns/column.ts';
+import { destination, extentOf, type Fusion, fuse, programOf } from './columns/program.ts';
+import { wordsOf } from './columns/words.ts';
+import { ArgumentError } from './errors.ts';
+import { u32 } from './functors/functor.ts';
+import { constant } from './sequence.ts';
+
+/** How {@link scatter} and {@link scatterIf} place rows. */
+export interface ScatterOptions {
+  /** Rows that no index names keep what this table holds there; left out, they are zero. It is not changed. */
+  readonly onto?: Table;
+}
+
+/**
+ * Puts row i at `indices[i]` of a new table with `length` rows: `out[indices[i]] = rows[i]`. Indices at or past the length
+ * are ignored; the others must be distinct, or which of the rows stays is unspecified.
+ *
+ * - Work O(n + length), span O(1). Deterministic where the indices are distinct. Accepts device counts, as the length too.
+ * - Equivalent loop: `out.fill(0); for (let i = 0; i < n; i++) if (indices[i] < length) out[indices[i]] = rows[i]`.
+ *
+ * @throws {@link ArgumentError} where `onto` has other columns than the rows.
+ * @example
+ * const rows = ctx.column(Uint32Array.of(7, 8));
+ * await ctx.read(scatter(rows, ctx.column(Uint32Array.of(2, 0)), 3)); // Uint32Array [8, 0, 7]
+ */
+export function scatter<C extends Table>(
+  rows: C,
+  indices: Column<'u32'>,
+  length: number | DeviceLength,
+  options?: ScatterOptions,
+): C {
+  return scatterRows('scatter', rows, indices, undefined, length, options);
+}
+
+/**
+ * {@link scatter} of the rows whose flag is set; only their indices must be distinct. Cost, determinism, edge cases and
+ * errors as there.
+ *
+ * - Equivalent loop: `for (let i = 0; i < n; i++) if (flags[i] && indices[i] < length) out[indices[i]] = rows[i]`.
+ *
+ * @example
+ * const rows = ctx.column(Uint32Array.of(7, 8));
+ * const indices = ctx.column(Uint32Array.of(1, 1));
+ * await ctx.read(scatterIf(rows, indices, ctx.column([false, true]), 2)); // Uint32Array [0, 8]
+ */
+export function scatterIf<C extends Table>(
+  rows: C,
+  indices: Column<'u32'>,
+  flags: Column<'bool'>,
+  length: number | DeviceLength,
+  options?: ScatterOptions,
+): C {
+  return scatterRows('scatterIf', rows, indices, flags, length, options);
+}
+
+function scatterRows<C extends Table>(
+  primitive: string,
+  rows: C,
+  indices: Column<'u32'>,
+  flags: Column<'bool'> | undefined,
+  length: number | DeviceLength,
+  { onto }: ScatterOptions = {},
+): C {
+  requireLength(length, primitive);
+  const columns = columnsOf(rows);
+  const words = columns.map(wordsOf);
+  const steering: Column[] = flags === undefined ? [indices] : [indices, flags];
+  const extent = commonLength([...words, ...steering], primitive);
+  const background =
+    onto === undefined ? words.map(() => constant(u32, 0, length)) : backgroundOf(primitive, rows, onto);
+  const context = requireContext([...words, ...steering, ...background], primitive);
+  const zeros = words.map(() => 'u32' as const);
+  return context.scope(() => {
+    const stored = columns.map(({ type }) => context.stored(type, length));
+    const fill = fuse('background', [], zeros, (index, _, loader) => loader.load(background, index));
+    const whole = stored.map((column, value) => ({ ...destination(column), value }));
+    context.backend.forEach(extentOf(length), programOf(fill), whole);
+
+    const types = steering.map(({ type }) => type);
+    const placed = fuse(primitive, [], [...types, ...zeros], (index, _, loader) =>
+      loader.load([...steering, ...words], index),
+    );
+    const guard = flags === undefined ? {} : { guard: 1 };
+    const stores = stored.map((column, i) => ({ ...destination(column), index: 0, ...guard, value: types.length + i }));
+    context.backend.forEach(extentOf(extent), programOf(placed), stores);
+    return withColumns(rows, stored);
+  });
+}
+
+/** The columns to scatter onto, as words. */
+function backgroundOf(primitive: string, rows: Table, onto: Table): Column<'u32'>[] {
+  const [expected, got] = [rows, onto].map((table) =>
+    columnsOf(table)
+      .map(({ type }) => type)
+      .join(', '),
+  );
+  if (expected === got) return columnsOf(onto).map(wordsOf);
+  throw new ArgumentError('scatter/onto', `${primitive} was given other columns to scatter onto than the rows have.`, {
+    expected,
+    got,
+  });
+}
+
+/**
+ * Combines row i into `onto[indices[i]]`, in place: `onto[indices[i]] = onto[indices[i]] ⊕ values[i]`. Any number of rows may
+ * name one element. Indices at or past the length of `onto` are ignored.
+ *
+ * - Work O(n), span O(n) where all rows name one element. Deterministic: the operations commute and are exact.
+ * - `add` is modulo 2³². Accepts device counts.
+ * - Equivalent loop: `for (let i = 0; i < n; i++) if (indices[i] < onto.length) onto[indices[i]] ^= values[i]`.
+ *
+ * @throws {@link ArgumentError} where `onto` is a view or packed, or the rows read the column that is changed.
+ * @example
+ * const bits = ctx.column(Uint32Array.of(0, 0));
+ * scatterReduce(ctx.column(Uint32Array.of(1, 2, 4)), ctx.column(Uint32Array.of(1, 1, 0)), 'xor', bits);
+ * await ctx.read(bits); // Uint32Array [4, 3]
+ */
+export function scatterReduce(
+  values: Column<'u32'>,
+  indices: Column<'u32'>,
+  combine: AtomicCombination,
+  onto: Column<'u32'>,
+): void {
+  const context = requireContext([values, indices, onto], 'scatterReduce');
+  const extent = commonLength([values, indices], 'scatterReduce');
+  const program = fuse('scatterReduce', [], ['u32', 'u32'], (index, _, loader) =>
+    loader.load([indices, values], index),
+  );
+  requireUnread(program, onto);
+  context.backend.forEach(extentOf(extent), programOf(program), [
+    { ...destination(onto), index: 0, value: 1, combine },
+  ]);
+}
+
+/** What is written in place must not be read by the same launch. */
+function requireUnread({ arrays }: Fusion, onto: Column): void {
+  const { source } = onto;
+  if (source.kind === 'view' || [...arrays.values()].every(({ memory }) => memory !== source.memory)) return;
+  throw new ArgumentError('scatter/aliased', 'scatterReduce was given rows that read the column it changes.', {
+    remedy: 'Materialize a copy of them first.',
+  });
+}

@@ -1,0 +1,93 @@
+import { type Column, commonLength, contextOf, viewColumn } from './columns/column.ts';
+import { fuse, type Loader } from './columns/program.ts';
+import { sortableWords } from './columns/words.ts';
+import { ArgumentError } from './errors.ts';
+import { If, Let, Var, While } from './functors/control.ts';
+import { bool, u32 } from './functors/functor.ts';
+import type { Bool, U32 } from './functors/value.ts';
+import { keyColumns, type SortKeys } from './sort.ts';
+
+/**
+ * For every needle the number of keys below it: where it would stand first among the sorted keys. A view.
+ *
+ * Order and key types as {@link sort}. Keys that are not sorted give some position, never an error.
+ *
+ * - Laws asked: the keys are sorted, ascending.
+ * - Work O(log keys) a needle, span the same, per use of the view. Deterministic. Accepts device counts on both sides.
+ * - Of no keys: zeros.
+ * - Equivalent loop: `out[i] = keys.filter((key) => key < needles[i]).length`.
+ *
+ * @example
+ * const keys = ctx.column(Uint32Array.of(1, 3, 3, 5));
+ * await ctx.read(lowerBound(keys, ctx.column(Uint32Array.of(0, 3, 9)))); // Uint32Array [0, 1, 4]
+ */
+export function lowerBound<K extends SortKeys>(keys: K, needles: K): Column<'u32'> {
+  return bound('lowerBound', keys, needles, (key, needle) => below(key, needle));
+}
+
+/**
+ * For every needle the number of keys not above it: where it would stand last among the sorted keys. A view; laws, cost and
+ * edge cases as {@link lowerBound}.
+ *
+ * - Equivalent loop: `out[i] = keys.filter((key) => key <= needles[i]).length`.
+ *
+ * @example
+ * const keys = ctx.column(Uint32Array.of(1, 3, 3, 5));
+ * await ctx.read(upperBound(keys, ctx.column(Uint32Array.of(0, 3, 9)))); // Uint32Array [0, 3, 4]
+ */
+export function upperBound<K extends SortKeys>(keys: K, needles: K): Column<'u32'> {
+  return bound('upperBound', keys, needles, (key, needle) => below(needle, key).not());
+}
+
+function bound<K extends SortKeys>(
+  primitive: string,
+  keys: K,
+  needles: K,
+  isBefore: (key: readonly U32[], needle: readonly U32[]) => Bool,
+): Column<'u32'> {
+  const keyWords = orderedWords(keys);
+  const needleWords = orderedWords(needles);
+  requireSameTypes(primitive, keyColumns(keys), keyColumns(needles));
+  const keyLength = commonLength(keyWords, primitive);
+  const view = fuse(primitive, [], ['u32'], (index, _, loader) => {
+    const needle = load(needleWords, index, loader);
+    const first = Var(u32(0));
+    const count = Var(loader.length(keyLength));
+    While(
+      () => count.gt(0),
+      () => {
+        const half = Let(count.shr(1));
+        const middle = first.add(half);
+        If(isBefore(load(keyWords, middle, loader), needle), () => {
+          first.set(middle.add(1));
+          count.set(count.sub(half).sub(1));
+        }).Else(() => count.set(half));
+      },
+    );
+    return [first];
+  });
+  const context = contextOf([...keyWords, ...needleWords], primitive);
+  return viewColumn(context, 'u32', commonLength(needleWords, primitive), view);
+}
+
+function orderedWords(keys: SortKeys): Column<'u32'>[] {
+  return keyColumns(keys).map((column) => sortableWords(column));
+}
+
+function load(words: readonly Column<'u32'>[], index: U32, loader: Loader): U32[] {
+  return loader.load(words, index) as U32[];
+}
+
+/** Lexicographic order of words, the most significant first. */
+function below(left: readonly U32[], right: readonly U32[]): Bool {
+  return left.reduceRight<Bool>((rest, word, i) => word.lt(right[i]!).or(word.eq(right[i]!).and(rest)), bool(false));
+}
+
+function requireSameTypes(primitive: string, keys: readonly Column[], needles: readonly Column[]): void {
+  const [expected, got] = [keys, needles].map((columns) => columns.map(({ type }) => type).join(', '));
+  if (expected === got) return;
+  throw new ArgumentError('search/types', `${primitive} was given needles of another type than its keys.`, {
+    expected,
+    got,
+  });
+}

@@ -1,0 +1,98 @@
+import { type Column, type ColumnsOf, requireLength, type Table, viewColumn, viewColumns } from './columns/column.ts';
+import { requireValue } from './columns/plain-value.ts';
+import { fuse } from './columns/program.ts';
+import type { Context } from './context.ts';
+import { ArgumentError } from './errors.ts';
+import type { Functor } from './functors/functor.ts';
+import type { ScalarType } from './functors/ir.ts';
+import { flatten, leafTypes, type PlainOf, type Scalar, type Shape } from './functors/shapes.ts';
+import { map } from './map.ts';
+
+type Length = Column['length'];
+
+/**
+ * The numbers `start`, `start + step`, … modulo 2³², as a view of no context: no memory, and nothing is compiled anew for
+ * other numbers.
+ *
+ * - Work O(n), span O(1), per use of the view. Deterministic. Accepts a device count as its length.
+ * - Equivalent loop: `for (let i = 0; i < n; i++) out[i] = (start + i * step) % 2 ** 32`.
+ *
+ * @throws {@link ArgumentError} where the length, the start or the step is not a whole number.
+ * @example
+ * await ctx.read(sequence(4, 10, -5)); // Uint32Array [10, 5, 0, 4294967291]
+ */
+export function sequence(length: Length, start = 0, step = 1): Column<'u32'> {
+  requireLength(length, 'sequence');
+  requireWhole('start', start);
+  requireWhole('step', step);
+  const view = fuse('sequence', [], ['u32'], (index, _, loader) => [
+    index.mul(loader.uniform('u32', step >>> 0)).add(loader.uniform('u32', start >>> 0)),
+  ]);
+  return viewColumn(undefined, 'u32', length, view);
+}
+
+function requireWhole(name: string, value: number): void {
+  if (Number.isInteger(value)) return;
+  throw new ArgumentError('sequence/number', `The ${name} of a sequence is not a whole number.`, {
+    expected: 'a whole number',
+    got: value,
+  });
+}
+
+/**
+ * One value for every row, as a view of no context; a change of value compiles nothing anew.
+ *
+ * - Work O(n), span O(1), per use of the view. Deterministic. Accepts a device count as its length.
+ * - Equivalent loop: `out.fill(value)`.
+ *
+ * @throws {@link ArgumentError} where the length is none or the value is none of the type.
+ * @example
+ * await ctx.read(constant(f32, 0.5, 3)); // Float32Array [0.5, 0.5, 0.5]
+ */
+export function constant<T extends ScalarType>(type: Scalar<T>, value: PlainOf<Scalar<T>>, length: Length): Column<T> {
+  requireLength(length, 'constant');
+  const plain = requireValue(type.type, value, 'sequence/value', 'constant was given no value of its type.');
+  const view = fuse('constant', [], [type.type], (_index, _, loader) => [loader.uniform(type.type, plain)]);
+  return viewColumn(undefined, type.type, length, view);
+}
+
+/**
+ * A stored table with one value of a shape in every row; {@link constant} is the same as a view.
+ *
+ * - Work O(n), span O(1). Deterministic. Accepts a device count as its length.
+ * - Equivalent loop: `out.fill(value)`.
+ *
+ * @throws {@link ArgumentError} where the length is none or the value is none of the shape.
+ * @example
+ * await ctx.read(fill(ctx, { x: u32, y: i32 }, { x: 1, y: -1 }, 2)); // { x: Uint32Array [1, 1], y: Int32Array [-1, -1] }
+ */
+export function fill<S extends Shape>(context: Context, shape: S, value: PlainOf<S>, length: Length): ColumnsOf<S> {
+  requireLength(length, 'fill');
+  const types = leafTypes(shape);
+  const leaves = flatten<number | boolean>(shape, value as never, (path) => {
+    throw new ArgumentError('fill/field', `The value to fill with lacks ${path}.`);
+  });
+  types.forEach((type, i) => {
+    requireValue(type, leaves[i], 'sequence/value', 'fill was given no value of its shape.');
+  });
+  const view = fuse('fill', [], types, (_index, _, loader) => types.map((type, i) => loader.uniform(type, leaves[i]!)));
+  return context.materialize(viewColumns(shape, undefined, length, view) as Table) as ColumnsOf<S>;
+}
+
+/**
+ * A functor of the index: `out[i] = f(i)`, as a view of no context.
+ *
+ * - Work O(n), span O(1), per use of the view. Deterministic. Accepts a device count as its length.
+ * - Equivalent loop: `for (let i = 0; i < n; i++) out[i] = f(i)`.
+ *
+ * @example
+ * const squares = tabulate(4, fn({ i: u32 }, u32, ({ i }) => i.mul(i)));
+ * await ctx.read(squares); // Uint32Array [0, 1, 4, 9]
+ */
+export function tabulate<K extends string, R extends Shape>(
+  length: Length,
+  functor: Functor<{ readonly [P in K]: Scalar<'u32'> }, R>,
+): ColumnsOf<R> {
+  const [name] = Object.keys(functor.parameters);
+  return map(functor, { [name!]: sequence(length) } as never);
+}

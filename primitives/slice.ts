@@ -1,0 +1,75 @@
+import {
+  Column,
+  columnsOf,
+  commonLength,
+  contextOf,
+  type DeviceLength,
+  requireLength,
+  type Table,
+  viewColumn,
+  withColumns,
+} from './columns/column.ts';
+import { fuse } from './columns/program.ts';
+import { wordsAtHand } from './columns/words.ts';
+
+/**
+ * Rows `from` up to but not including `to` of a table, as a view; both are cut to the table's length. Of stored columns it
+ * costs nothing, not even where it is read.
+ *
+ * - Work O(n), span O(1), per use of the view. Deterministic. Of a table whose length only the device knows, the slice's
+ *   length is known to the device too.
+ * - Equivalent loop: `for (let i = from; i < Math.min(to, n); i++) out.push(rows[i])`.
+ *
+ * @throws {@link ArgumentError} where `from` or `to` is not a whole number of rows.
+ * @example
+ * await ctx.read(slice(ctx.column(Uint32Array.of(7, 8, 9)), 1)); // Uint32Array [8, 9]
+ */
+export function slice<C extends Table>(table: C, from: number, to: number = Number.POSITIVE_INFINITY): C {
+  requireLength(from, 'slice');
+  if (to !== Number.POSITIVE_INFINITY) requireLength(to, 'slice');
+  const columns = columnsOf(table);
+  const length = sliceLength(commonLength(columns, 'slice'), from, to);
+  const views = columns.filter(({ source }) => source.kind === 'view');
+  const words = views.map(wordsAtHand);
+  const results = words.map(({ type }) => type);
+  const view = fuse('slice', [], results, (index, _, loader) =>
+    loader.load(words, index.add(loader.uniform('u32', from))),
+  );
+  contextOf(columns, 'slice');
+  const shifted = columns.map(({ source, context, type }, i) =>
+    source.kind === 'stored'
+      ? new Column(context, type, length, { ...source, offset: source.offset + from })
+      : viewColumn(context, type, length, view, views.indexOf(columns[i]!)),
+  );
+  return withColumns(table, shifted);
+}
+
+function sliceLength(length: number | DeviceLength, from: number, to: number): number | DeviceLength {
+  const cut = (limit: number): number => Math.max(0, Math.min(limit, to) - from);
+  if (typeof length === 'number') return cut(length);
+  return { ...length, minus: length.minus + from, limit: cut(length.limit) };
+}
+
+/**
+ * The rows of a table from the last to the first, as a view.
+ *
+ * - Work O(n), span O(1), per use of the view. Deterministic. Of no rows: no rows. Accepts device counts.
+ * - Equivalent loop: `for (let i = 0; i < n; i++) out[i] = rows[n - 1 - i]`.
+ *
+ * @example
+ * await ctx.read(reverse(ctx.column(Uint32Array.of(7, 8, 9)))); // Uint32Array [9, 8, 7]
+ */
+export function reverse<C extends Table>(table: C): C {
+  const columns = columnsOf(table);
+  const length = commonLength(columns, 'reverse');
+  const words = columns.map(wordsAtHand);
+  const results = words.map(({ type }) => type);
+  const view = fuse('reverse', [], results, (index, _, loader) =>
+    loader.load(words, loader.length(length).sub(index).sub(1)),
+  );
+  const context = contextOf(columns, 'reverse');
+  return withColumns(
+    table,
+    columns.map(({ type }, result) => viewColumn(context, type, length, view, result)),
+  );
+}

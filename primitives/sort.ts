@@ -1,0 +1,195 @@
+import type { Cell } from './backend.ts';
+import { Column, columnsOf, commonLength, requireContext, type Table, withColumns } from './columns/column.ts';
+import { destination, extentOf, fuse, programOf } from './columns/program.ts';
+import { keysOfSortable, sortableWords, wordsOf } from './columns/words.ts';
+import type { Context } from './context.ts';
+import { ArgumentError } from './errors.ts';
+import { gather } from './gather.ts';
+import { sequence } from './sequence.ts';
+
+/** Keys that can be sorted: u32, i32, f32, or a record of two u32 columns `{ lo, hi }` as a 64-bit number. */
+export type SortKeys =
+  | Column<'u32'>
+  | Column<'i32'>
+  | Column<'f32'>
+  | { readonly lo: Column<'u32'>; readonly hi: Column<'u32'> };
+
+export interface SortOptions {
+  /** Largest first; rows of equal keys keep their order all the same. */
+  readonly descending?: boolean;
+  /**
+   * Sorts by the key's bits `from` up to but not including `to` alone; fewer bits are fewer passes. 32-bit keys only. Of i32
+   * and f32 keys these are the bits of the u32 that sorts as the key does: the sign bit of i32 is turned over.
+   */
+  readonly bits?: { readonly from: number; readonly to: number };
+}
+
+/**
+ * The keys in ascending order.
+ *
+ * f32 keys are in the total order of IEEE 754, −NaN < −∞ < … < −0 < +0 < … < +∞ < NaN, and keep all their bits.
+ *
+ * - Work O(n · bits / 8), span O(bits / 8 · log n): a radix sort, least significant digit first. Deterministic, stable.
+ * - Of no rows: no rows. Accepts device counts.
+ * - Equivalent loop: `out = keys.toSorted((a, b) => a - b)`.
+ *
+ * Source: Adinets and Merrill, Onesweep: A Faster Least Significant Digit Radix Sort for GPUs, 2022.
+ *
+ * @throws {@link ArgumentError} where the bits are none of a 32-bit key.
+ * @example
+ * await ctx.read(sort(ctx.column(Int32Array.of(3, -1, 2)))); // Int32Array [-1, 2, 3]
+ */
+export function sort<K extends SortKeys>(keys: K, options: SortOptions = {}): K {
+  return sortRows('sort', keys, undefined, options).keys;
+}
+
+/**
+ * The rows of a table in ascending order of their keys; rows of equal keys keep their order. Any number of value columns.
+ * Order, cost, edge cases and errors as {@link sort}.
+ *
+ * - Equivalent loop: `out = rows.toSorted((a, b) => a.key - b.key)`.
+ *
+ * @example
+ * const keys = ctx.column(Uint32Array.of(3, 1, 2));
+ * await ctx.read(sortByKey(keys, { row: sequence(3) }));
+ * // { keys: Uint32Array [1, 2, 3], values: { row: Uint32Array [1, 2, 0] } }
+ */
+export function sortByKey<K extends SortKeys, V extends Table>(
+  keys: K,
+  values: V,
+  options: SortOptions = {},
+): { readonly keys: K; readonly values: V } {
+  const sorted = sortRows('sortByKey', keys, values, options);
+  return { keys: sorted.keys, values: sorted.values! };
+}
+
+/**
+ * The row numbers in ascending order of the keys: `gather(table, sortPermutation(keys))` is the table sorted. Order, cost,
+ * edge cases and errors as {@link sort}.
+ *
+ * - Equivalent loop: `out = keys.map((_, i) => i).sort((i, j) => keys[i] - keys[j])`.
+ *
+ * @example
+ * await ctx.read(sortPermutation(ctx.column(Uint32Array.of(3, 1, 2)))); // Uint32Array [1, 2, 0]
+ */
+export function sortPermutation(keys: SortKeys, options: SortOptions = {}): Column<'u32'> {
+  const columns = keyColumns(keys);
+  const context = requireContext(columns, 'sortPermutation');
+  commonLength(columns, 'sortPermutation');
+  const bits = bitsOf(columns, options);
+  return context.scope(() => permutationOf(context, columns, bits, options.descending ?? false));
+}
+
+/** The columns of keys, the most significant word first. */
+export function keyColumns(keys: SortKeys): Column[] {
+  if (keys instanceof Column) return [keys];
+  if (keys.hi instanceof Column && keys.lo instanceof Column) return [keys.hi, keys.lo];
+  throw new ArgumentError('sort/keys', 'These are no keys.', {
+    expected: 'a column of u32, i32 or f32, or { lo, hi } of u32',
+    got: `{ ${Object.keys(keys).join(', ')} }`,
+  });
+}
+
+function sortRows<K extends SortKeys, V extends Table>(
+  primitive: string,
+  keys: K,
+  values: V | undefined,
+  options: SortOptions,
+): { readonly keys: K; readonly values?: V } {
+  const columns = keyColumns(keys);
+  const payloads = values === undefined ? [] : columnsOf(values);
+  const context = requireContext([...columns, ...payloads], primitive);
+  commonLength([...columns, ...payloads], primitive);
+  const bits = bitsOf(columns, options);
+  const descending = options.descending ?? false;
+  return context.scope(() => {
+    const [key, low] = columns as [Column, Column?];
+    if (low !== undefined) {
+      const order = permutationOf(context, columns, bits, descending);
+      return context.materialize(gather({ keys, values: values ?? {} }, order)) as never;
+    }
+    if (payloads.length <= 1) {
+      const sorted = sortWords(context, key, payloads[0], bits, descending);
+      return { keys: sorted.keys as K, values: values && withColumns(values, [sorted.payload!]) } as never;
+    }
+    const sorted = sortWords(context, key, sequence(key.length), bits, descending);
+    const order = sorted.payload as Column<'u32'>;
+    return { keys: sorted.keys as K, values: context.materialize(gather(values!, order)) };
+  });
+}
+
+/** 32-bit keys, and at most one column of values that is carried along. */
+function sortWords(
+  context: Context,
+  keys: Column,
+  payload: Column | undefined,
+  bits: BitRange,
+  descending: boolean,
+): { readonly keys: Column; readonly payload?: Column | undefined } {
+  const sortedKeys = context.stored('u32', keys.length);
+  const sortedPayload = payload && context.stored(payload.type, keys.length);
+  radixSort(context, sortableWords(keys, descending), payload && wordsOf(payload), bits, sortedKeys, sortedPayload);
+  return { keys: keysOfSortable(sortedKeys, keys.type, descending), payload: sortedPayload };
+}
+
+/** The row numbers in the order of the keys: by the least significant words first, then, stably, by the others. */
+function permutationOf(
+  context: Context,
+  columns: readonly Column[],
+  bits: BitRange,
+  descending: boolean,
+): Column<'u32'> {
+  return columns.reduceRight<Column<'u32'>>((order, column, i) => {
+    const isFirst = i === columns.length - 1;
+    const words = sortableWords(column, descending);
+    const sorted = context.stored('u32', column.length);
+    radixSort(context, isFirst ? words : gather(words, order), order, bits, undefined, sorted);
+    return sorted;
+  }, sequence(columns[0]!.length));
+}
+
+interface BitRange {
+  readonly from: number;
+  readonly to: number;
+}
+
+function radixSort(
+  context: Context,
+  keys: Column<'u32'>,
+  payload: Column<'u32'> | undefined,
+  bits: BitRange,
+  sortedKeys: Column | undefined,
+  sortedPayload: Column | undefined,
+): void {
+  const columns = payload === undefined ? [keys] : [keys, payload];
+  const types = columns.map(({ type }) => type);
+  const program = fuse('sort', [], types, (index, _, loader) => loader.load(columns, index));
+  context.backend.sort({
+    extent: extentOf(keys.length),
+    program: programOf(program),
+    beginBit: bits.from,
+    endBit: bits.to,
+    keys: sortedKeys && cellOf(sortedKeys),
+    payload: sortedPayload && cellOf(sortedPayload),
+  });
+}
+
+function cellOf(column: Column): Cell {
+  const { buffer, offset } = destination(column);
+  return { buffer, word: offset };
+}
+
+function bitsOf(columns: readonly Column[], { bits }: SortOptions): BitRange {
+  if (bits === undefined) return { from: 0, to: 32 };
+  if (columns.length > 1) {
+    throw new ArgumentError('sort/bits', 'Key bits were chosen for 64-bit keys.', {
+      remedy: 'Leave bits out, or sort by one of the words.',
+    });
+  }
+  const { from, to } = bits;
+  if (Number.isInteger(from) && Number.isInteger(to) && 0 <= from && from <= to && to <= 32) return bits;
+  throw new ArgumentError('sort/bits', 'These are no bits of a key.', {
+    expected: '0 <= from <= to <= 32',
+    got: `${from} to ${to}`,
+  });
+}
