@@ -1,0 +1,225 @@
+import type {
+  AtomicCombination,
+  Backend,
+  Cell,
+  Counters,
+  Determinism,
+  Extent,
+  HistogramCommand,
+  Limits,
+  MonoidProgram,
+  Program,
+  ScanCommand,
+  SortCommand,
+  Store,
+} from '../../primitives/backend.ts';
+import { capacityOf } from '../../primitives/backend.ts';
+import { combineAll, prefixes } from '../../primitives/combination-tree.ts';
+import { entryOf, type ScalarType } from '../../primitives/functors/ir.ts';
+import { bitsOfF32 } from '../../primitives/functors/semantics.ts';
+import { type CompiledEntry, compileJavaScript, type PlainValue } from './emit-javascript.ts';
+import { createHostMemory, type HostMemory } from './memory.ts';
+
+export interface ReferenceOptions {
+  readonly limits?: Partial<Limits> | undefined;
+}
+
+const defaultLimits: Limits = {
+  bindingBytes: 2 ** 31,
+  workgroups: 65535,
+  storageBuffers: 8,
+  memoryBytes: 2 ** 34,
+};
+
+const determinism: Determinism = { level: 'exact', ulp: 0, reasons: ['JavaScript rounds after every operation.'] };
+
+/** A state of a monoid: one value a leaf. */
+type State = readonly PlainValue[];
+
+/**
+ * The specification: every kernel as a plain sequential loop over plain arrays. Slow, and what the other backends are
+ * compared with byte for byte. Commands run at once.
+ */
+export function createReferenceBackend(options: ReferenceOptions = {}): Backend {
+  const limits = { ...defaultLimits, ...options.limits };
+  const memory = createHostMemory(limits.memoryBytes);
+  const counters: Counters = {
+    submissions: 0,
+    dispatches: 0,
+    readbacks: 0,
+    compilations: 0,
+    get liveBuffers() {
+      return memory.live.buffers;
+    },
+    get liveBytes() {
+      return memory.live.bytes;
+    },
+  };
+  let aborted: { readonly reason: unknown } | undefined;
+  const guard = (): void => {
+    if (aborted !== undefined) throw aborted.reason;
+  };
+  const launch =
+    <A extends unknown[]>(kernel: (memory: HostMemory, ...args: A) => void) =>
+    (...args: A): void => {
+      guard();
+      counters.submissions++;
+      counters.dispatches++;
+      kernel(memory, ...args);
+    };
+
+  return {
+    name: 'reference',
+    limits,
+    determinism,
+    counters,
+    allocate: (words) => memory.allocate(words),
+    release: (buffer) => memory.release(buffer),
+    write: (buffer, word, data) => memory.resolve(buffer).views.u32.set(data, word),
+    read: async (buffer, word, words) => {
+      guard();
+      counters.readbacks++;
+      return memory.resolve(buffer).views.u32.slice(word, word + words) as Uint32Array;
+    },
+    sync: async () => guard(),
+    forEach: launch(forEach),
+    reduce: launch(reduce),
+    scan: launch(scan),
+    sort: launch(sort),
+    histogram: launch(histogram),
+    abort: (reason) => {
+      aborted = { reason };
+    },
+    close: async () => {},
+  };
+}
+
+function forEach(memory: HostMemory, extent: Extent, program: Program, stores: readonly Store[]): void {
+  const entry = bind(memory, program);
+  const write = writer(memory, program, stores);
+  const length = memory.lengthOf(extent);
+  for (let i = 0; i < length; i++) write(i, entry(i));
+}
+
+function reduce(memory: HostMemory, extent: Extent, program: Program, monoid: MonoidProgram, into: Cell): void {
+  const states = evaluateAll(memory, extent, program);
+  const combine = combinerOf(monoid);
+  const total = monoid.exact
+    ? states.reduce(combine, monoid.identity)
+    : (combineAll(states, combine) ?? monoid.identity);
+  memory.resolve(into.buffer).views.u32.set(total.map(wordOf(monoid.types)), into.word);
+}
+
+function scan(memory: HostMemory, { extent, program, monoid, emit, stores, total }: ScanCommand): void {
+  const states = evaluateAll(memory, extent, program);
+  const combine = combinerOf(monoid);
+  const consume = bind(memory, emit);
+  const write = writer(memory, emit, stores);
+  let last: State = monoid.identity;
+  const visit = (i: number, exclusive: State, inclusive: State): void => {
+    write(i, consume(i, ...exclusive, ...inclusive));
+    last = inclusive;
+  };
+  if (monoid.exact) {
+    for (const [i, state] of states.entries()) visit(i, last, combine(last, state));
+  } else {
+    for (const [i, prefix] of prefixes(states, combine).entries()) {
+      visit(i, prefix.exclusive ?? monoid.identity, prefix.inclusive);
+    }
+  }
+  if (total === undefined) return;
+  const sum = monoid.exact ? last : (combineAll(states, combine) ?? monoid.identity);
+  memory.resolve(total.buffer).views.u32.set(sum.map(wordOf(monoid.types)), total.word);
+}
+
+function sort(memory: HostMemory, { extent, program, beginBit, endBit, keys, payload }: SortCommand): void {
+  const rows = evaluateAll(memory, extent, program) as readonly (readonly number[])[];
+  const bits = endBit - beginBit;
+  const mask = bits >= 32 ? 0xffffffff : (1 << bits) - 1;
+  const digit = (row: readonly number[]): number => (bits === 0 ? 0 : ((row[0]! >>> beginBit) & mask) >>> 0);
+  // Array.prototype.sort is stable.
+  const sorted = [...rows].sort((a, b) => digit(a) - digit(b));
+  const put = (cell: SortCommand['keys'], column: number): void => {
+    if (cell === undefined) return;
+    const { u32 } = memory.resolve(cell.buffer).views;
+    for (const [i, row] of sorted.entries()) u32[cell.word + i] = row[column]!;
+  };
+  put(keys, 0);
+  put(payload, 1);
+}
+
+function histogram(memory: HostMemory, command: HistogramCommand): void {
+  const { extent, bins, segment, histograms, into } = command;
+  const { u32 } = memory.resolve(into.buffer).views;
+  const runs = histograms ?? (segment === undefined ? 1 : Math.ceil(capacityOf(extent) / segment));
+  u32.fill(0, into.word, into.word + bins * runs);
+  const count = (i: number, [bin, histogram]: PlainValue[]): void => {
+    const run = histograms !== undefined ? (histogram as number) : segment === undefined ? 0 : Math.floor(i / segment);
+    if ((bin as number) < bins && run < runs) u32[into.word + run * bins + (bin as number)]!++;
+  };
+  visitElements(memory, command, count);
+}
+
+function visitElements(
+  memory: HostMemory,
+  { extent, program, inner }: HistogramCommand,
+  visit: (index: number, results: PlainValue[]) => void,
+): void {
+  const entry = bind(memory, program);
+  const row = inner === undefined ? undefined : bind(memory, inner.row);
+  const length = memory.lengthOf(extent);
+  for (let i = 0; i < length; i++) {
+    if (row === undefined) {
+      visit(i, entry(i));
+      continue;
+    }
+    const [active, ...leaves] = row(i);
+    for (let rank = 0; active === true && rank < inner!.ranks; rank++) visit(i, entry(i, rank, ...leaves));
+  }
+}
+
+function bind(memory: HostMemory, { module, arrays, uniforms }: Program): CompiledEntry {
+  const readers = [...module.arrays].map(([name, type]) => [name, memory.reader(arrays.get(name)!, type)] as const);
+  return compileJavaScript(module)(new Map(readers), uniforms);
+}
+
+function evaluateAll(memory: HostMemory, extent: Extent, program: Program): PlainValue[][] {
+  const entry = bind(memory, program);
+  return Array.from({ length: memory.lengthOf(extent) }, (_, i) => entry(i));
+}
+
+function combinerOf(monoid: MonoidProgram): (left: State, right: State) => State {
+  const entry = compileJavaScript(monoid.module)(new Map(), new Map());
+  return (left, right) => entry(...left, ...right);
+}
+
+const combinations: Readonly<Record<AtomicCombination, (old: number, value: number) => number>> = {
+  add: (old, value) => old + value,
+  and: (old, value) => old & value,
+  or: (old, value) => old | value,
+  xor: (old, value) => old ^ value,
+  min: Math.min,
+  max: Math.max,
+};
+
+function writer(
+  memory: HostMemory,
+  program: Program,
+  stores: readonly Store[],
+): (index: number, results: State) => void {
+  const word = wordOf(entryOf(program.module).results);
+  const targets = stores.map((store) => ({ ...store, memory: memory.resolve(store.buffer).views.u32 }));
+  return (index, results) => {
+    for (const { memory: u32, offset, capacity, value, index: at, guard, combine } of targets) {
+      if (guard !== undefined && results[guard] !== true) continue;
+      const i = at === undefined ? index : (results[at] as number);
+      if (i >= capacity) continue;
+      const stored = word(results[value]!, value);
+      u32[offset + i] = combine === undefined ? stored : combinations[combine](u32[offset + i]!, stored);
+    }
+  };
+}
+
+function wordOf(types: readonly ScalarType[]): (value: PlainValue, leaf: number) => number {
+  return (value, leaf) => (types[leaf] === 'f32' ? bitsOfF32(value as number) : Number(value) >>> 0);
+}

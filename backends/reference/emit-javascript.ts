@@ -1,0 +1,198 @@
+import {
+  entryOf,
+  type IrFunction,
+  type Module,
+  moduleKey,
+  type Operand,
+  type Operation,
+  type ScalarType,
+  type Statement,
+} from '../../primitives/functors/ir.ts';
+import * as semantics from '../../primitives/functors/semantics.ts';
+
+export type PlainValue = number | boolean;
+
+/** How compiled code reads a captured array. */
+export interface ArrayReader {
+  /** Element `index`, which is below the length. */
+  at(index: number): PlainValue;
+  length(): number;
+}
+
+/** The entry of a compiled module, bound to its arrays and uniforms: arguments in, results out, leaf by leaf. */
+export type CompiledEntry = (...args: PlainValue[]) => PlainValue[];
+
+export type CompiledModule = (
+  arrays: ReadonlyMap<string, ArrayReader>,
+  uniforms: ReadonlyMap<string, PlainValue>,
+) => CompiledEntry;
+
+const compiled = new Map<string, CompiledModule>();
+
+/**
+ * Compiles a module to JavaScript that keeps the rules of `semantics.ts` to the bit. It is the oracle that the other
+ * emitters are tested against.
+ */
+export function compileJavaScript(module: Module): CompiledModule {
+  const key = moduleKey(module);
+  let factory = compiled.get(key);
+  if (factory === undefined) {
+    const make = new Function('semantics', 'arrays', 'uniforms', emitJavaScript(module));
+    factory = (arrays, uniforms) => make(semantics, arrays, uniforms) as CompiledEntry;
+    compiled.set(key, factory);
+  }
+  return factory;
+}
+
+/** The body of a function of `(semantics, arrays, uniforms)` that returns the module's entry. */
+export function emitJavaScript(module: Module): string {
+  const arrays = [...module.arrays.keys()];
+  const uniforms = [...module.uniforms.keys()];
+  return [
+    '"use strict";',
+    `const { ${Object.keys(semantics).join(', ')} } = semantics;`,
+    ...arrays.map((name, i) => `const a${i} = arrays.get(${JSON.stringify(name)});`),
+    ...uniforms.map((name, i) => `const u${i} = uniforms.get(${JSON.stringify(name)});`),
+    ...module.functions.map((fn) => emitFunction(fn, module, arrays, uniforms)),
+    `return ${functionName(module, entryOf(module).name)};`,
+  ].join('\n');
+}
+
+const functionName = (module: Module, name: string): string =>
+  `f${module.functions.findIndex((fn) => fn.name === name)}`;
+
+function emitFunction(fn: IrFunction, module: Module, arrays: readonly string[], uniforms: readonly string[]): string {
+  const operand = (o: Operand): string =>
+    o.kind === 'literal' ? literal(o.value) : o.kind === 'local' ? `v${o.id}` : `u${uniforms.indexOf(o.name)}`;
+  const block = (statements: readonly Statement[]): string => statements.map(emit).join('\n');
+  const emit = (s: Statement): string => {
+    switch (s.kind) {
+      case 'let':
+        return `const v${s.local.id} = ${emitOperation(s.operation, s.local.type, s.operation.operands.map(operand))};`;
+      case 'read': {
+        const array = `a${arrays.indexOf(s.array)}`;
+        const index = operand(s.index);
+        return `const v${s.local.id} = ${index} < ${array}.length() ? ${array}.at(${index}) : ${s.local.type === 'bool' ? 'false' : '0'};`;
+      }
+      case 'length':
+        return `const v${s.local.id} = a${arrays.indexOf(s.array)}.length();`;
+      case 'var':
+        return `let v${s.local.id} = ${operand(s.value)};`;
+      case 'set':
+        return `v${s.local.id} = ${operand(s.value)};`;
+      case 'call': {
+        const results = s.results.map(({ id }) => `v${id}`).join(', ');
+        return `const [${results}] = ${functionName(module, s.callee)}(${s.args.map(operand).join(', ')});`;
+      }
+      case 'if':
+        return `if (${operand(s.condition)}) {\n${block(s.consequent)}\n} else {\n${block(s.alternative)}\n}`;
+      case 'loop':
+        // The step runs at the head of every round but the first, so that `continue` reaches it.
+        return `for (let first = true; ; first = false) {\nif (!first) {\n${block(s.step)}\n}\n${block(s.body)}\n}`;
+      case 'break':
+        return 'break;';
+      case 'continue':
+        return 'continue;';
+      case 'return':
+        return `return [${s.values.map(operand).join(', ')}];`;
+    }
+  };
+  const parameters = fn.parameters.map(({ id }) => `v${id}`).join(', ');
+  return `function ${functionName(module, fn.name)}(${parameters}) {\n${block(fn.body)}\n}`;
+}
+
+function literal(value: PlainValue): string {
+  return Object.is(value, -0) ? '(-0)' : `(${value})`;
+}
+
+const comparisons: Partial<Record<Operation['name'], string>> = {
+  eq: '===',
+  ne: '!==',
+  lt: '<',
+  le: '<=',
+  gt: '>',
+  ge: '>=',
+};
+const arithmetic: Partial<Record<Operation['name'], string>> = { add: '+', sub: '-', mul: '*', div: '/' };
+const bitwise: Partial<Record<Operation['name'], string>> = { and: '&', or: '|', xor: '^', shl: '<<' };
+const logical: Partial<Record<Operation['name'], string>> = { and: '&&', or: '||', xor: '!==' };
+const f32Functions: Partial<Record<Operation['name'], string>> = {
+  min: 'fmin',
+  max: 'fmax',
+  abs: 'Math.abs',
+  floor: 'Math.floor',
+  ceil: 'Math.ceil',
+  trunc: 'Math.trunc',
+  round: 'roundEven',
+};
+
+function emitOperation({ name, operands }: Operation, to: ScalarType, args: readonly string[]): string {
+  const from = operands[0]!.type;
+  const [a, b, c] = args;
+  if (name === 'select') return `(${c} ? ${b} : ${a})`;
+  if (name === 'convert') return emitConversion(from, to, a!);
+  if (name === 'bits') return emitBits(from, to, a!);
+  const comparison = comparisons[name];
+  if (comparison !== undefined) return `(${a} ${comparison} ${b})`;
+  if (from === 'bool') return name === 'not' ? `!${a}` : `(${a} ${logical[name]} ${b})`;
+  return from === 'f32' ? emitF32(name, a!, b) : emitInteger(name, from, a!, b);
+}
+
+function emitConversion(from: ScalarType, to: ScalarType, a: string): string {
+  if (to === 'bool') return `(${a} !== 0)`;
+  if (from === 'bool') return `(${a} ? 1 : 0)`;
+  if (from === 'f32') return to === 'u32' ? `f32ToU32(${a})` : `f32ToI32(${a})`;
+  return to === 'f32' ? `toF32(${a})` : wrap(to, a);
+}
+
+function emitBits(from: ScalarType, to: ScalarType, a: string): string {
+  if (from === 'f32') return to === 'u32' ? `bitsOfF32(${a})` : `(bitsOfF32(${a}) | 0)`;
+  return to === 'f32' ? `f32OfBits(${a} >>> 0)` : wrap(to, a);
+}
+
+function emitF32(name: Operation['name'], a: string, b: string | undefined): string {
+  const operator = arithmetic[name];
+  if (operator !== undefined) return `toF32(${a} ${operator} ${b})`;
+  if (name === 'neg') return `(-${a})`;
+  if (name === 'sqrt') return `toF32(Math.sqrt(${a}))`;
+  return `${f32Functions[name]}(${b === undefined ? a : `${a}, ${b}`})`;
+}
+
+function emitInteger(name: Operation['name'], type: ScalarType, a: string, b: string | undefined): string {
+  const unsigned = type === 'u32';
+  switch (name) {
+    case 'add':
+    case 'sub':
+      return wrap(type, `${a} ${arithmetic[name]} ${b}`);
+    case 'mul':
+      return wrap(type, `Math.imul(${a}, ${b})`);
+    case 'div':
+      return `${unsigned ? 'udiv' : 'idiv'}(${a}, ${b})`;
+    case 'rem':
+      return `${unsigned ? 'urem' : 'irem'}(${a}, ${b})`;
+    case 'min':
+    case 'max':
+      return `Math.${name}(${a}, ${b})`;
+    case 'shr':
+      return unsigned ? `(${a} >>> ${b})` : `(${a} >> ${b})`;
+    case 'neg':
+      return wrap(type, `-${a}`);
+    case 'not':
+      return wrap(type, `~${a}`);
+    case 'abs':
+      return unsigned ? a : wrap(type, `Math.abs(${a})`);
+    case 'clz':
+      return `Math.clz32(${a})`;
+    case 'ctz':
+    case 'popcount':
+      return `${name}(${a})`;
+    case 'mulhi':
+      return `mulhi(${a}, ${b})`;
+    default:
+      return wrap(type, `${a} ${bitwise[name]} ${b}`);
+  }
+}
+
+function wrap(type: ScalarType, expression: string): string {
+  return type === 'u32' ? `((${expression}) >>> 0)` : `((${expression}) | 0)`;
+}

@@ -1,0 +1,90 @@
+import type { ArrayBinding, CountRef, DeviceBuffer, Length, Storage } from '../../primitives/backend.ts';
+import { ArgumentError, OutOfMemoryError } from '../../primitives/errors.ts';
+import type { ScalarType } from '../../primitives/functors/ir.ts';
+import type { ArrayReader, PlainValue } from './emit-javascript.ts';
+
+type StorageView = Uint32Array | Int32Array | Float32Array | Uint8Array | Int8Array | Uint16Array | Int16Array;
+
+/** Host memory with a view for every storage. */
+export interface HostBuffer extends DeviceBuffer {
+  readonly views: Readonly<Record<Storage, StorageView>>;
+}
+
+/** Buffers in plain host memory. */
+export interface HostMemory {
+  allocate(words: number): HostBuffer;
+  release(buffer: DeviceBuffer): void;
+  /** The memory of a buffer that is still allocated. */
+  resolve(buffer: DeviceBuffer): HostBuffer;
+  /** What a length is now. */
+  lengthOf(length: Length): number;
+  /** A captured array as compiled code reads it. */
+  reader(binding: ArrayBinding, type: ScalarType): ArrayReader;
+  readonly live: { buffers: number; bytes: number };
+}
+
+export function createHostMemory(limitBytes: number): HostMemory {
+  const buffers = new Map<number, HostBuffer>();
+  const live = { buffers: 0, bytes: 0 };
+  let nextId = 1;
+
+  const resolve = (buffer: DeviceBuffer): HostBuffer => {
+    const found = buffers.get(buffer.id);
+    if (found !== undefined) return found;
+    throw new ArgumentError('memory/released', `Buffer ${buffer.id} is used after its release.`, {
+      remedy: 'Keep the column alive, or return it from its scope.',
+    });
+  };
+  const count = ({ buffer, word, minus, limit }: CountRef): number =>
+    Math.min(limit, Math.max(0, resolve(buffer).views.u32[word]! - minus));
+  const lengthOf = (length: Length): number => (typeof length === 'number' ? length : count(length));
+
+  return {
+    live,
+    resolve,
+    lengthOf,
+    allocate(words) {
+      const bytes = words * 4;
+      if (live.bytes + bytes > limitBytes) throw outOfMemory(bytes, live.bytes, limitBytes);
+      const buffer: HostBuffer = { id: nextId++, words, views: viewsOf(new ArrayBuffer(bytes)) };
+      buffers.set(buffer.id, buffer);
+      live.buffers++;
+      live.bytes += bytes;
+      return buffer;
+    },
+    release(buffer) {
+      resolve(buffer);
+      buffers.delete(buffer.id);
+      live.buffers--;
+      live.bytes -= buffer.words * 4;
+    },
+    reader(binding, type) {
+      const view = resolve(binding.buffer).views[binding.storage];
+      const element = (index: number): PlainValue => view[binding.offset + index]!;
+      return {
+        at: type === 'bool' ? (index) => element(index) !== 0 : element,
+        length: () => lengthOf(binding.length),
+      };
+    },
+  };
+}
+
+function viewsOf(memory: ArrayBuffer): HostBuffer['views'] {
+  return {
+    u32: new Uint32Array(memory),
+    i32: new Int32Array(memory),
+    f32: new Float32Array(memory),
+    u8: new Uint8Array(memory),
+    i8: new Int8Array(memory),
+    u16: new Uint16Array(memory),
+    i16: new Int16Array(memory),
+  };
+}
+
+function outOfMemory(bytes: number, live: number, limit: number): OutOfMemoryError {
+  return new OutOfMemoryError('memory/limit', `${bytes} bytes do not fit beside ${live} bytes in use.`, {
+    expected: `at most ${limit} bytes in all`,
+    got: `${live + bytes}`,
+    remedy: 'Raise limits.memoryBytes, free columns earlier, or work in smaller windows.',
+  });
+}
