@@ -1,0 +1,188 @@
+import { OutOfMemoryError } from '../../primitives/errors.ts';
+
+/** A piece of the heap, in use or free; pieces are linked in the order of their addresses. */
+export interface Block {
+  readonly address: number;
+  size: number;
+  /** Bytes of it that were asked for. */
+  bytes: number;
+  free: boolean;
+  /** Commands up to this number may still use the memory, if it was in use before. */
+  fence: number;
+  before: Block | undefined;
+  after: Block | undefined;
+}
+
+/** The memory that an allocator divides up. */
+export interface Heap {
+  /** First address that it may hand out. */
+  readonly start: number;
+  /** Address behind the last one that it could ever hand out. */
+  readonly limit: number;
+  /** Makes the addresses below `end` usable; throws where there is no memory. */
+  grow(end: number): void;
+}
+
+export interface Allocator {
+  /** Bytes that were asked for and not given back. */
+  readonly liveBytes: number;
+  /**
+   * A block of at least the given bytes that is aligned to 64.
+   *
+   * Device commands run in order, so they may be given memory that an earlier command still uses. The host does not wait
+   * its turn: it passes the number of the last command that has completed, and is given memory that none after it uses.
+   */
+  allocate(bytes: number, completed?: number): Block;
+  /** Gives a block back, which commands up to number `fence` may still use. */
+  release(block: Block, fence: number): void;
+}
+
+const LINE = 64;
+const GROWTH = 2 ** 20;
+const CLASSES = 33 * 4;
+
+/**
+ * Segregated fits with immediate coalescing (after Masmano's TLSF): four classes for every power of two, the first block
+ * that is large enough, neighbours merged on release.
+ */
+export function createAllocator(heap: Heap, limitBytes: number): Allocator {
+  const classes = Array.from({ length: CLASSES }, () => new Set<Block>());
+  let last: Block | undefined;
+  let end = heap.start;
+  let live = 0;
+
+  const find = (size: number, completed: number): Block | undefined => {
+    for (let c = classOf(size); c < CLASSES; c++) {
+      for (const block of classes[c]!) if (block.size >= size && block.fence <= completed) return block;
+    }
+    return undefined;
+  };
+  const insert = (block: Block): void => {
+    block.free = true;
+    classes[classOf(block.size)]!.add(block);
+  };
+  const remove = (block: Block): void => {
+    block.free = false;
+    classes[classOf(block.size)]!.delete(block);
+  };
+
+  const append = (size: number, completed: number): Block => {
+    const extended = last?.free && last.fence <= completed ? last : undefined;
+    const newEnd = end + size - (extended?.size ?? 0);
+    if (newEnd > heap.limit) throw outOfHeap(size, live, heap);
+    const reserved = Math.min(heap.limit, Math.ceil(newEnd / GROWTH) * GROWTH);
+    try {
+      heap.grow(reserved);
+    } catch (cause) {
+      throw outOfHeap(size, live, heap, cause);
+    }
+    if (extended !== undefined) {
+      remove(extended);
+      extended.size += reserved - end;
+      end = reserved;
+      return extended;
+    }
+    const block: Block = {
+      address: end,
+      size: reserved - end,
+      bytes: 0,
+      free: false,
+      fence: 0,
+      before: last,
+      after: undefined,
+    };
+    if (last !== undefined) last.after = block;
+    last = block;
+    end = reserved;
+    return block;
+  };
+
+  const split = (block: Block, size: number): void => {
+    if (block.size === size) return;
+    const { address, fence, after } = block;
+    const rest: Block = {
+      address: address + size,
+      size: block.size - size,
+      bytes: 0,
+      free: false,
+      fence,
+      before: block,
+      after,
+    };
+    if (after === undefined) last = rest;
+    else after.before = rest;
+    block.after = rest;
+    block.size = size;
+    insert(rest);
+  };
+
+  /** Makes one block of two neighbours; the second is gone. */
+  const merge = (block: Block, next: Block): void => {
+    block.size += next.size;
+    block.fence = Math.max(block.fence, next.fence);
+    block.after = next.after;
+    if (next.after === undefined) last = block;
+    else next.after.before = block;
+  };
+
+  return {
+    get liveBytes() {
+      return live;
+    },
+    allocate(bytes, completed = Number.POSITIVE_INFINITY) {
+      const size = Math.max(LINE, Math.ceil(bytes / LINE) * LINE);
+      if (live + bytes > limitBytes) throw overLimit(bytes, live, limitBytes);
+      let block = find(size, completed);
+      if (block === undefined) block = append(size, completed);
+      else remove(block);
+      split(block, size);
+      block.bytes = bytes;
+      live += bytes;
+      return block;
+    },
+    release(block, fence) {
+      live -= block.bytes;
+      block.fence = Math.max(block.fence, fence);
+      let merged = block;
+      const { before, after } = block;
+      if (after?.free) {
+        remove(after);
+        merge(block, after);
+      }
+      if (before?.free) {
+        remove(before);
+        merge(before, block);
+        merged = before;
+      }
+      insert(merged);
+    },
+  };
+}
+
+/** Four classes for every power of two. */
+function classOf(size: number): number {
+  const lines = size / LINE;
+  const exponent = Math.floor(Math.log2(lines));
+  return 4 * exponent + Math.floor((4 * (lines - 2 ** exponent)) / 2 ** exponent);
+}
+
+function overLimit(bytes: number, live: number, limit: number): OutOfMemoryError {
+  return new OutOfMemoryError('memory/limit', `${bytes} bytes do not fit beside ${live} bytes in use.`, {
+    expected: `at most ${limit} bytes in all`,
+    got: live + bytes,
+    remedy: 'Raise limits.memoryBytes, free columns earlier, or work in smaller windows.',
+  });
+}
+
+function outOfHeap(bytes: number, live: number, heap: Heap, cause?: unknown): OutOfMemoryError {
+  return new OutOfMemoryError(
+    'memory/webassembly',
+    `${bytes} bytes in one piece do not fit beside ${live} bytes in use; WebAssembly memory ends at 4 GiB.`,
+    {
+      expected: `at most ${heap.limit - heap.start} bytes in all`,
+      got: live + bytes,
+      remedy: 'Work in smaller windows, free columns earlier, or use another backend.',
+      cause,
+    },
+  );
+}

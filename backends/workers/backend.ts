@@ -1,0 +1,342 @@
+import { availableParallelism } from 'node:os';
+import type {
+  Backend,
+  Cell,
+  Counters,
+  Determinism,
+  DeviceBuffer,
+  Extent,
+  Length,
+  Limits,
+  MonoidProgram,
+  Program,
+} from '../../primitives/backend.ts';
+import { ArgumentError, DeviceLostError, FunctorError } from '../../primitives/errors.ts';
+import type { Block } from './allocator.ts';
+import { costOf } from './cost.ts';
+import { launchForEach } from './for-each.ts';
+import { launchHistogram } from './histogram.ts';
+import type { Kernel, Launch, Launcher } from './launch.ts';
+import { createPool, type Pool } from './pool.ts';
+import { MAX_WORKERS } from './queue.ts';
+import { launchExactReduce } from './reduce.ts';
+import { COPY_CHUNK, emitCopyKernel } from './runtime.ts';
+import { launchExactScan } from './scan.ts';
+import {
+  createSharedMemory,
+  HEAP_BYTES,
+  type PendingRead,
+  type SharedBuffer,
+  type SharedMemory,
+} from './shared-memory.ts';
+import { launchSort } from './sort.ts';
+import { launchTreeReduce } from './tree-reduce.ts';
+import { launchTreeScan } from './tree-scan.ts';
+import type { FunctionBody } from './wasm-encoder.ts';
+
+export interface WorkersOptions {
+  /** Number of worker threads; as many as the machine can run at once by default. */
+  readonly workers?: number | undefined;
+  readonly limits?: Partial<Limits> | undefined;
+  /**
+   * Commands that are expected to take less than so many nanoseconds are run by the calling thread while the workers are
+   * idle, which saves waking them. 300,000 by default; 0 leaves everything to the workers.
+   */
+  readonly inlineNanoseconds?: number | undefined;
+}
+
+const defaultLimits: Limits = {
+  bindingBytes: HEAP_BYTES,
+  workgroups: 2 ** 32 - 1,
+  storageBuffers: 2 ** 16,
+  memoryBytes: HEAP_BYTES,
+};
+
+const determinism: Determinism = {
+  level: 'exact',
+  ulp: 0,
+  reasons: ['WebAssembly rounds after every operation, contracts nothing and keeps subnormals.'],
+};
+
+const INLINE_NANOSECONDS = 300_000;
+
+/** Nanoseconds that an element takes in one pass of a sort. */
+const SORT_PASS_COST = 8;
+
+/** Words that a read copies before it lets other events have their turn. */
+const COPY_SLICE = 2 ** 20;
+
+/**
+ * Opens the backend that runs on worker threads, in WebAssembly: SIMD where a functor is a straight line, with the same
+ * bytes as the reference. Its memory is one shared WebAssembly memory, which ends at 4 GiB.
+ *
+ * @throws `DeviceLostError` where the threads cannot be started.
+ */
+export async function createWorkersBackend(options: WorkersOptions = {}): Promise<Backend> {
+  const workers = options.workers ?? availableParallelism();
+  if (!Number.isInteger(workers) || workers < 1 || workers > MAX_WORKERS) throw badWorkers(workers);
+  const limits = { ...defaultLimits, ...options.limits };
+  // All that WebAssembly has is no limit that could be raised.
+  const memory = createSharedMemory(limits.memoryBytes < HEAP_BYTES ? limits.memoryBytes : Number.POSITIVE_INFINITY);
+  const pool = await createPool(memory.memory, workers);
+  return createBackend(pool, memory, limits, options.inlineNanoseconds ?? INLINE_NANOSECONDS);
+}
+
+function badWorkers(workers: number): ArgumentError {
+  return new ArgumentError('workers/number', 'That number of workers cannot be started.', {
+    expected: `an integer from 1 to ${MAX_WORKERS}`,
+    got: workers,
+    remedy: 'Leave it out to use every core.',
+  });
+}
+
+/** What a kernel is launched on: the length that its cost is reckoned by, the buffers it writes. */
+interface Task {
+  readonly extent: Extent;
+  /** Nanoseconds an element, roughly. */
+  readonly cost: number;
+  readonly writes: readonly DeviceBuffer[];
+  readonly launch: (launcher: Launcher) => Launch;
+}
+
+function createBackend(pool: Pool, memory: SharedMemory, limits: Limits, inlineNanoseconds: number): Backend {
+  const { allocator } = memory;
+  const kernels = new Map<string, Kernel>();
+  const counters: Counters = {
+    submissions: 0,
+    dispatches: 0,
+    readbacks: 0,
+    compilations: 0,
+    get liveBuffers() {
+      return memory.live.buffers;
+    },
+    get liveBytes() {
+      return memory.live.bytes;
+    },
+  };
+  let ended: { readonly reason: unknown } | undefined;
+
+  const guard = (): void => {
+    if (ended !== undefined) throw ended.reason;
+    pool.check();
+  };
+
+  const compile: Launcher['compile'] = (key, build) => {
+    let kernel = kernels.get(key);
+    if (kernel === undefined) {
+      const bodies = build();
+      const first = install(bodies);
+      kernel = { functions: bodies.map((_, k) => first + k) };
+      kernels.set(key, kernel);
+      counters.compilations++;
+    }
+    return kernel;
+  };
+
+  const install = (bodies: readonly FunctionBody[]): number => {
+    try {
+      return pool.install(bodies);
+    } catch (cause) {
+      throw new FunctorError('functor/webassembly', 'WebAssembly does not take this functor.', {
+        remedy: 'Split it: the cause says which limit it passes.',
+        cause,
+      });
+    }
+  };
+
+  /** Runs a command, here where that is quicker, else in the queue. */
+  const issue = ({ extent, cost, writes, launch }: Task): void => {
+    guard();
+    for (const buffer of writes) settleReads(memory.resolve(buffer));
+    const here = pool.idle && lengthNow(extent) * cost < inlineNanoseconds;
+    const scratch: Block[] = [];
+    const touched = new Set<SharedBuffer>();
+    try {
+      const made = launch({
+        addresses: { of: (cell, words) => addressOf(cell, words, touched) },
+        workers: here ? 1 : pool.workers,
+        compile,
+        scratch: (bytes) => {
+          const block = allocator.allocate(bytes);
+          scratch.push(block);
+          return block.address;
+        },
+      });
+      run(made, here);
+    } finally {
+      for (const block of scratch) allocator.release(block, pool.issued);
+    }
+    for (const buffer of touched) buffer.fence = pool.issued;
+  };
+
+  const run = (launch: Launch, here: boolean): void => {
+    counters.submissions++;
+    counters.dispatches += launch.phases.length;
+    if (here) pool.runHere(launch);
+    else pool.submit(launch);
+  };
+
+  const addressOf = ({ buffer, word }: Cell, words: number, touched: Set<SharedBuffer>): number => {
+    const found = memory.resolve(buffer);
+    if (word + words > found.words) throw outOfBuffer(word + words, found.words);
+    touched.add(found);
+    return found.address + 4 * word;
+  };
+
+  /** A length as it is now; only while all commands are done. */
+  const lengthNow = (length: Length): number => {
+    if (typeof length === 'number') return length;
+    const word = memory.resolve(length.buffer).address / 4 + length.word;
+    return Math.min(length.limit, Math.max(0, memory.words()[word]! - length.minus));
+  };
+
+  /** Appends a copy to the queue. */
+  const copy = (to: number, from: number, bytes: number): void => {
+    const kernel = compile('copy', () => [emitCopyKernel()]);
+    const phase = { run: kernel.functions[0]!, length: [0, 0, bytes], chunkSize: COPY_CHUNK, minimum: 0 } as const;
+    run({ words: [0, 0, bytes, COPY_CHUNK, to, from, bytes], phases: [phase] }, false);
+  };
+
+  /** Before a buffer is written: what is still to be read of it is brought away. */
+  const settleReads = (buffer: SharedBuffer): void => {
+    for (const read of buffer.reads) {
+      if (read.fence <= pool.completed) {
+        copySlice(read, read.result.length);
+        continue;
+      }
+      const left = 4 * (read.result.length - read.copied);
+      read.snapshot = allocator.allocate(left);
+      copy(read.snapshot.address, read.address + 4 * read.copied, left);
+      read.address = read.snapshot.address - 4 * read.copied;
+      read.fence = pool.issued;
+    }
+    for (const read of buffer.reads) memory.finishRead(buffer, read, pool.issued);
+  };
+
+  const copySlice = (read: PendingRead, words: number): void => {
+    const from = read.address / 4 + read.copied;
+    const end = Math.min(read.result.length, read.copied + words);
+    read.result.set(memory.words().subarray(from, from + end - read.copied), read.copied);
+    read.copied = end;
+  };
+
+  /** Waits for a read's words and copies them, a slice between two turns of the event loop. */
+  const finish = async (buffer: SharedBuffer, read: PendingRead): Promise<Uint32Array> => {
+    buffer.reads.add(read);
+    try {
+      while (read.copied < read.result.length) {
+        if (read.fence > pool.completed) await pool.until(read.fence);
+        else {
+          copySlice(read, COPY_SLICE);
+          if (read.copied < read.result.length) await new Promise((resolve) => setImmediate(resolve));
+        }
+      }
+      return read.result;
+    } finally {
+      memory.finishRead(buffer, read, pool.issued);
+      if (read.snapshot !== undefined) allocator.release(read.snapshot, pool.issued);
+    }
+  };
+
+  return {
+    name: 'workers',
+    limits,
+    determinism,
+    counters,
+    allocate: (words) => {
+      guard();
+      return memory.allocate(words);
+    },
+    release: (buffer) => {
+      if (ended === undefined) memory.release(buffer, pool.issued);
+    },
+    write: (handle, word, data) => {
+      guard();
+      const buffer = memory.resolve(handle);
+      if (word + data.length > buffer.words) throw outOfBuffer(word + data.length, buffer.words);
+      settleReads(buffer);
+      const address = buffer.address + 4 * word;
+      if (buffer.fence <= pool.completed) {
+        memory.words().set(data, address / 4);
+        return;
+      }
+      const staging = allocator.allocate(data.byteLength, pool.completed);
+      memory.words().set(data, staging.address / 4);
+      copy(address, staging.address, data.byteLength);
+      buffer.fence = pool.issued;
+      allocator.release(staging, pool.issued);
+    },
+    read: async (handle, word, words) => {
+      guard();
+      counters.readbacks++;
+      const buffer = memory.resolve(handle);
+      if (word + words > buffer.words) throw outOfBuffer(word + words, buffer.words);
+      const result = new Uint32Array(words);
+      return finish(buffer, { address: buffer.address + 4 * word, fence: buffer.fence, result, copied: 0 });
+    },
+    sync: async () => {
+      guard();
+      await pool.until(pool.issued);
+    },
+    forEach: (extent, program, stores) =>
+      issue({
+        extent,
+        cost: costOf(program.module),
+        writes: stores.map(({ buffer }) => buffer),
+        launch: (launcher) => launchForEach(launcher, extent, program, stores),
+      }),
+    reduce: (extent, program, monoid, into) =>
+      issue({
+        extent,
+        cost: costOf(program.module) + costOf(monoid.module),
+        writes: [into.buffer],
+        launch: (launcher) => launchReduce(launcher, extent, program, monoid, into),
+      }),
+    scan: (command) =>
+      issue({
+        extent: command.extent,
+        cost: 2 * (costOf(command.program.module) + costOf(command.monoid.module)) + costOf(command.emit.module),
+        writes: [...command.stores, ...(command.total === undefined ? [] : [command.total])].map(
+          ({ buffer }) => buffer,
+        ),
+        launch: (launcher) =>
+          command.monoid.exact ? launchExactScan(launcher, command) : launchTreeScan(launcher, command),
+      }),
+    sort: (command) =>
+      issue({
+        extent: command.extent,
+        cost: costOf(command.program.module) + SORT_PASS_COST * Math.ceil((command.endBit - command.beginBit) / 8),
+        writes: [command.keys, command.payload].flatMap((cell) => (cell === undefined ? [] : [cell.buffer])),
+        launch: (launcher) => launchSort(launcher, command),
+      }),
+    histogram: (command) =>
+      issue({
+        extent: command.extent,
+        cost: costOf(command.program.module) * (command.inner?.ranks ?? 1),
+        writes: [command.into.buffer],
+        launch: (launcher) => launchHistogram(launcher, command),
+      }),
+    abort: (reason) => {
+      ended ??= { reason };
+      pool.stop(reason);
+    },
+    close: async () => {
+      ended ??= { reason: new DeviceLostError('device/closed', 'The backend was closed.') };
+      await pool.close();
+      memory.clear();
+      kernels.clear();
+    },
+  };
+}
+
+function launchReduce(launcher: Launcher, extent: Extent, program: Program, monoid: MonoidProgram, into: Cell): Launch {
+  const launch = monoid.exact ? launchExactReduce : launchTreeReduce;
+  return launch(launcher, extent, program, monoid, into);
+}
+
+function outOfBuffer(needed: number, words: number): ArgumentError {
+  return new ArgumentError('memory/range', 'A command reaches beyond the end of a buffer.', {
+    expected: `at most ${words} words`,
+    got: needed,
+  });
+}

@@ -1,0 +1,305 @@
+import type { ScalarType } from '../../primitives/functors/ir.ts';
+import { type ArrayAccess, emitRead, pushLiteral, scalarLocal, widthOf } from './emit-wasm.ts';
+import { emitMinimum } from './kernel-arguments.ts';
+import { emitScalar } from './scalar-operations.ts';
+import type { Node, OperationNode, ReadNode } from './straight-line.ts';
+import { emitSplat, emitVector, lanesOf } from './vector-operations.ts';
+import type { Code } from './wasm-code.ts';
+import { I32, I64, op, simd, V128 } from './wasm-encoder.ts';
+
+/** Where a vector loop finds what it works on. */
+export interface VectorSources {
+  readonly arrays: readonly ArrayAccess[];
+  readonly uniforms: readonly number[];
+  /** Local of the index of the first lane. */
+  readonly index: number;
+}
+
+/**
+ * Writes straight-line graphs for four lanes at once. What is the same for all lanes is computed once, by `prepare`,
+ * before the loop; then every `begin` starts the code for the next four indices.
+ */
+export class VectorCode {
+  readonly #code: Code;
+  readonly #sources: VectorSources;
+  /** Locals of what does not vary: scalars, and the same in four lanes. */
+  readonly #invariants = new Map<Node, number>();
+  readonly #splats = new Map<Node, number>();
+  /** For every contiguous read, a local with the address of what index 0 would read. */
+  readonly #addresses = new Map<ReadNode, number>();
+  readonly #uses = new Map<Node, number>();
+  /** Locals of what varies, for the four indices under way. */
+  readonly #lanes = new Map<Node, number>();
+  readonly #bound = new Set<Node>();
+  #offset = 0;
+
+  constructor(code: Code, sources: VectorSources) {
+    this.#code = code;
+    this.#sources = sources;
+  }
+
+  /** Gives a node that does not vary its scalar; before `prepare`. */
+  bindInvariant(node: Node, local: number): void {
+    this.#invariants.set(node, local);
+  }
+
+  /** Makes ready for everything that leads to the given nodes. */
+  prepare(nodes: readonly Node[]): void {
+    for (const node of nodes) this.#count(node);
+    for (const node of this.#uses.keys()) {
+      if (!node.varying && node.kind !== 'literal') this.#splat(node);
+      else if (node.varying && node.kind === 'read') this.#address(node);
+    }
+  }
+
+  /** Narrows the range of indices to those whose contiguous reads are all within their arrays. */
+  narrow(from: number, to: number): void {
+    const code = this.#code;
+    const shift = code.local(I64);
+    for (const node of this.#addresses.keys()) {
+      this.#pushInvariant(node.shift!);
+      code.op(op.i64ExtendI32S);
+      code.set(shift);
+      const first = code.local(I32);
+      pushClamped(code, () => {
+        code.i64(0);
+        code.get(shift);
+        code.op(op.i64Sub);
+      });
+      code.tee(first);
+      code.get(from);
+      code.get(first);
+      code.get(from);
+      code.op(op.i32GtU, op.select);
+      code.set(from);
+      code.release(first);
+      emitMinimum(code, to, () =>
+        pushClamped(code, () => {
+          code.get(this.#sources.arrays[node.slot]!.length);
+          code.op(op.i64ExtendI32U);
+          code.get(shift);
+          code.op(op.i64Sub);
+        }),
+      );
+    }
+    code.release(shift);
+  }
+
+  /** Starts the code for the indices from `index + offset` on. */
+  begin(offset: number): void {
+    for (const [node, local] of this.#lanes) if (!this.#bound.has(node)) this.#code.release(local);
+    this.#lanes.clear();
+    this.#bound.clear();
+    this.#offset = offset;
+  }
+
+  /** Gives a parameter node its lanes. */
+  bind(node: Node, local: number): void {
+    this.#lanes.set(node, local);
+    this.#bound.add(node);
+  }
+
+  /** Pushes the lanes of a node. */
+  push(node: Node): void {
+    if (!node.varying) {
+      this.#pushSplat(node);
+      return;
+    }
+    const known = this.#lanes.get(node);
+    if (known !== undefined) {
+      this.#code.get(known);
+      return;
+    }
+    this.#compute(node);
+    if ((this.#uses.get(node) ?? 0) < 2) return;
+    this.#code.tee(this.#keep(node));
+  }
+
+  /** The lanes of a node in a local that stays valid until the next `begin`. */
+  local(node: Node): number {
+    const known = this.#lanes.get(node);
+    if (known !== undefined) return known;
+    if (!node.varying && node.kind !== 'literal') return this.#splat(node);
+    if (node.varying) this.#compute(node);
+    else this.#pushSplat(node);
+    const local = this.#keep(node);
+    this.#code.set(local);
+    return local;
+  }
+
+  /** The lanes of a node in a local of the caller's. */
+  copy(node: Node): number {
+    const local = this.#code.local(V128);
+    this.push(node);
+    this.#code.set(local);
+    return local;
+  }
+
+  #keep(node: Node): number {
+    const local = this.#code.local(V128);
+    this.#lanes.set(node, local);
+    return local;
+  }
+
+  #count(node: Node): void {
+    const uses = this.#uses.get(node) ?? 0;
+    this.#uses.set(node, uses + 1);
+    if (uses > 0 || !node.varying) return;
+    if (node.kind === 'operation') for (const operand of node.operands) this.#count(operand);
+  }
+
+  #compute(node: Node): void {
+    const code = this.#code;
+    switch (node.kind) {
+      case 'index':
+        code.get(this.#sources.index);
+        code.simd(simd.i32x4Splat);
+        code.v128([0, 1, 2, 3].map((lane) => lane + this.#offset) as [number, number, number, number]);
+        code.simd(simd.i32x4Add);
+        return;
+      case 'read':
+        this.#load(node);
+        return;
+      case 'operation':
+        this.#operate(node);
+        return;
+      default:
+        throw new RangeError(`a ${node.kind} has no lanes of its own`);
+    }
+  }
+
+  #operate({ name, type, operands }: OperationNode): void {
+    const from = operands[0]!.type;
+    const count = operands[1];
+    const shift = (name === 'shl' || name === 'shr') && !count!.varying ? count : undefined;
+    if (shift === undefined && pushesTwice(name, from)) for (const operand of operands) this.local(operand);
+    const pushes = operands.map((operand) => () => this.push(operand));
+    emitVector(this.#code, name, from, type, pushes, shift && (() => this.#pushInvariant(shift)));
+  }
+
+  #load(node: ReadNode): void {
+    const code = this.#code;
+    const { storage } = this.#sources.arrays[node.slot]!;
+    const width = widthOf(storage);
+    const offset = this.#offset << width;
+    code.get(this.#addresses.get(node)!);
+    code.get(this.#sources.index);
+    if (width > 0) {
+      code.i32(width);
+      code.op(op.i32Shl);
+    }
+    code.op(op.i32Add);
+    if (width === 2) {
+      code.simdMemory(simd.load, offset);
+    } else if (width === 1) {
+      code.simdMemory(storage === 'i16' ? simd.load16x4S : simd.load16x4U, offset);
+    } else {
+      code.simdMemory(simd.load32Zero, offset);
+      code.simd(storage === 'i8' ? simd.i16x8ExtendLowS : simd.i16x8ExtendLowU);
+      code.simd(storage === 'i8' ? simd.i32x4ExtendLowS : simd.i32x4ExtendLowU);
+    }
+    if (node.type !== 'bool') return;
+    code.v128([0, 0, 0, 0]);
+    code.simd(simd.i32x4Ne);
+  }
+
+  #address(node: ReadNode): void {
+    const code = this.#code;
+    const { storage, address } = this.#sources.arrays[node.slot]!;
+    const local = code.local(I32);
+    code.get(address);
+    this.#pushInvariant(node.shift!);
+    code.i32(widthOf(storage));
+    code.op(op.i32Shl, op.i32Add);
+    code.set(local);
+    this.#addresses.set(node, local);
+  }
+
+  #pushSplat(node: Node): void {
+    if (node.kind === 'literal') this.#code.v128(lanesOf(node.type, node.value));
+    else this.#code.get(this.#splats.get(node)!);
+  }
+
+  #splat(node: Node): number {
+    const known = this.#splats.get(node);
+    if (known !== undefined) return known;
+    const local = this.#code.local(V128);
+    this.#pushInvariant(node);
+    emitSplat(this.#code, node.type);
+    this.#code.set(local);
+    this.#splats.set(node, local);
+    return local;
+  }
+
+  /** Pushes the scalar of a node that does not vary; it is computed where it is first asked for. */
+  #pushInvariant(node: Node): void {
+    const code = this.#code;
+    const known = this.#invariants.get(node);
+    if (known !== undefined) {
+      code.get(known);
+      return;
+    }
+    switch (node.kind) {
+      case 'literal':
+        pushLiteral(code, node.type, node.value);
+        return;
+      case 'uniform':
+        code.get(this.#sources.uniforms[node.slot]!);
+        return;
+      case 'length':
+        code.get(this.#sources.arrays[node.slot]!.length);
+        return;
+      case 'read':
+        this.#keepInvariants([node.index]);
+        emitRead(code, this.#sources.arrays[node.slot]!, node.type, () => this.#pushInvariant(node.index));
+        break;
+      case 'operation': {
+        this.#keepInvariants(node.operands);
+        const pushes = node.operands.map((operand) => () => this.#pushInvariant(operand));
+        emitScalar(code, node.name, node.operands[0]!.type, node.type, pushes);
+        break;
+      }
+      default:
+        throw new RangeError(`a ${node.kind} varies`);
+    }
+    const local = scalarLocal(code, node.type);
+    code.tee(local);
+    this.#invariants.set(node, local);
+  }
+
+  /** Computes operands before the code that pushes them, which may do so twice or in one branch only. */
+  #keepInvariants(nodes: readonly Node[]): void {
+    for (const node of nodes) {
+      if (node.kind !== 'read' && node.kind !== 'operation') continue;
+      if (this.#invariants.has(node)) continue;
+      this.#pushInvariant(node);
+      this.#code.op(op.drop);
+    }
+  }
+}
+
+/** Operations whose code takes an operand more than once. */
+function pushesTwice(name: OperationNode['name'], from: ScalarType): boolean {
+  if (name === 'min' || name === 'max') return from === 'f32';
+  return name === 'clz' || name === 'ctz' || name === 'shl' || name === 'shr' || name === 'mulhi';
+}
+
+/** Pushes an i64 as the nearest u32. */
+function pushClamped(code: Code, value: () => void): void {
+  const wide = code.local(I64);
+  value();
+  code.tee(wide);
+  code.i64(0);
+  code.op(op.i64LtS);
+  code.if(I32);
+  code.i32(0);
+  code.else();
+  code.i32(-1);
+  code.get(wide);
+  code.op(op.i32WrapI64);
+  code.get(wide);
+  code.i32(-1);
+  code.op(op.i64ExtendI32U, op.i64GtS, op.select);
+  code.end();
+  code.release(wide);
+}

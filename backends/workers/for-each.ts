@@ -1,0 +1,88 @@
+import type { Extent, Program, Store } from '../../primitives/backend.ts';
+import { VectorCode } from './emit-simd.ts';
+import { inlineEntry } from './emit-wasm.ts';
+import { emitIndexLoop, type VectorPart } from './index-loop.ts';
+import {
+  argumentWords,
+  emitChunk,
+  emitInputs,
+  type KernelInputs,
+  type KernelShape,
+  kernelParameters,
+  type Layout,
+  layoutOf,
+  lengthWords,
+  resultsOf,
+  shapeKey,
+} from './kernel-arguments.ts';
+import { chunkSizeOf, type Launch, type Launcher } from './launch.ts';
+import { releaseAll } from './monoid-code.ts';
+import { slotsOf, storedNodes, straightLine } from './program-graph.ts';
+import { emitStores, emitVectorStores, narrowToStores } from './stores.ts';
+import { Graph } from './straight-line.ts';
+import { Code } from './wasm-code.ts';
+import { type FunctionBody, I32 } from './wasm-encoder.ts';
+
+/** `program(index)` for every index, stored: one parallel phase. */
+export function launchForEach(launcher: Launcher, extent: Extent, program: Program, stores: readonly Store[]): Launch {
+  const shape: KernelShape = { programs: [program], stores, words: 0 };
+  const layout = layoutOf(shape.programs);
+  const kernel = launcher.compile(`forEach ${shapeKey(shape, layout)}`, () => [emitForEach(shape, layout)]);
+  const length = lengthWords(extent, launcher.addresses);
+  const chunkSize = chunkSizeOf(length[2], launcher.workers);
+  return {
+    words: argumentWords(shape, layout, launcher.addresses, length, chunkSize, []),
+    phases: [{ run: kernel.functions[0]!, length, chunkSize, minimum: 0 }],
+  };
+}
+
+function emitForEach(shape: KernelShape, layout: Layout): FunctionBody {
+  const [program] = shape.programs as readonly [Program];
+  const code = new Code(kernelParameters);
+  const inputs = emitInputs(code, shape, layout, resultsOf(program));
+  const { from, to } = emitChunk(code, inputs.extent);
+  const index = code.local(I32);
+  emitIndexLoop(code, {
+    from,
+    to,
+    index,
+    scalar: () => {
+      const results = inlineEntry(code, inputs.environments[0]!, [index]);
+      emitStores(code, inputs.stores, index, results);
+      releaseAll(code, results);
+    },
+    vector: vectorPart(code, program, layout, inputs, index),
+  });
+  return code.finish();
+}
+
+/** Beyond so many values a round handles four indices, not sixteen: the code would outgrow the cache. */
+export const UNROLLED_VALUES = 48;
+
+function vectorPart(
+  code: Code,
+  program: Program,
+  layout: Layout,
+  inputs: KernelInputs,
+  index: number,
+): VectorPart | undefined {
+  const graph = new Graph();
+  const results = straightLine(graph, program.module, slotsOf(layout, 0), [graph.index()]);
+  if (results === undefined) return undefined;
+  const lanes = new VectorCode(code, { ...inputs, index });
+  lanes.prepare(storedNodes(inputs.stores, results));
+  const offsets = graph.size > UNROLLED_VALUES ? [0] : [0, 4, 8, 12];
+  return {
+    step: 4 * offsets.length,
+    narrow: (from, to) => {
+      lanes.narrow(from, to);
+      narrowToStores(code, inputs.stores, to);
+    },
+    round: () => {
+      for (const offset of offsets) {
+        lanes.begin(offset);
+        emitVectorStores(code, lanes, inputs.stores, index, offset, results, graph.index());
+      }
+    },
+  };
+}

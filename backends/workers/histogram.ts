@@ -1,0 +1,289 @@
+import type { HistogramCommand } from '../../primitives/backend.ts';
+import { inlineEntry } from './emit-wasm.ts';
+import { emitIndexLoop } from './index-loop.ts';
+import {
+  argumentWords,
+  CHUNK,
+  emitChunk,
+  emitInputs,
+  emitMinimum,
+  emitOwnWord,
+  type KernelInputs,
+  type KernelShape,
+  kernelParameters,
+  type Layout,
+  layoutOf,
+  lengthWords,
+  shapeKey,
+  WORKER,
+} from './kernel-arguments.ts';
+import { chunkSizeOf, type Launch, type Launcher, type Phase } from './launch.ts';
+import { releaseAll } from './monoid-code.ts';
+import { emitRanks, emitTallies, type Table } from './tally.ts';
+import { emitCount } from './tree-code.ts';
+import { Code } from './wasm-code.ts';
+import { type FunctionBody, I32, op } from './wasm-encoder.ts';
+
+/** Words of the kernels' own. */
+const INTO = 0;
+const BINS = 1;
+/** Histograms that the result holds. */
+const RUNS = 2;
+const SEGMENT = 3;
+const RANKS = 4;
+/** The tables that are counted into: where they begin, bytes from one worker's to the next's, and how many there are. */
+const TABLES = 5;
+const STRIDE = 6;
+const TABLE_COUNT = 7;
+const WORDS = 8;
+
+/** Words of tables that are cleared or added up in one chunk. */
+const TABLE_CHUNK = 16384;
+
+/** Bytes that the tables of all workers may take. */
+const PRIVATE_BYTES = 2 ** 26;
+
+/** Counts. Segments are counted in place; else see {@link launchTables}. */
+export function launchHistogram(launcher: Launcher, command: HistogramCommand): Launch {
+  return command.segment === undefined ? launchTables(launcher, command) : launchSegments(launcher, command);
+}
+
+/** A segment is counted by one worker, straight into its place. */
+function launchSegments(launcher: Launcher, { extent, program, bins, segment = 1, into }: HistogramCommand): Launch {
+  const shape: KernelShape = { programs: [program], stores: [], words: WORDS };
+  const layout = layoutOf(shape.programs);
+  const kernel = launcher.compile(`segments ${shapeKey(shape, layout)}`, () => [emitSegments(shape, layout)]);
+  const length = lengthWords(extent, launcher.addresses);
+  const runs = Math.ceil(length[2] / segment);
+  const chunkSize = Math.max(1, Math.floor(chunkSizeOf(length[2], launcher.workers) / segment));
+  const target = launcher.addresses.of(into, bins * runs);
+  const own = [target, bins, runs, segment, 1, target, 0, 1];
+  return {
+    words: argumentWords(shape, layout, launcher.addresses, length, chunkSize, own),
+    phases: [{ run: kernel.functions[0]!, length: [0, 0, runs], chunkSize, minimum: 0 }],
+  };
+}
+
+/**
+ * Every worker counts into a table of its own, and the tables are added up; where the tables would outgrow what is
+ * counted, all workers add atomically into one.
+ */
+function launchTables(launcher: Launcher, command: HistogramCommand): Launch {
+  const { extent, program, bins, histograms, inner, into } = command;
+  const programs = inner === undefined ? [program] : [program, inner.row];
+  const shape: KernelShape = { programs, stores: [], words: WORDS };
+  const layout = layoutOf(programs);
+  const length = lengthWords(extent, launcher.addresses);
+  const ranks = inner?.ranks ?? 1;
+  const runs = histograms ?? 1;
+  const words = bins * runs;
+  const tables = launcher.workers > 1 && worthTables(words, launcher.workers, length[2] * ranks) ? launcher.workers : 1;
+  const shared = tables < launcher.workers;
+  const kind = `${histograms !== undefined} ${inner !== undefined} ${shared}`;
+  const kernel = launcher.compile(`histogram ${kind} ${shapeKey(shape, layout)}`, () => [
+    emitClear(),
+    emitCounting(shape, layout, shared, histograms !== undefined, inner !== undefined),
+    emitMerge(),
+  ]);
+  const [clear, count, merge] = kernel.functions as readonly [number, number, number];
+  const target = launcher.addresses.of(into, words);
+  const first = tables === 1 ? target : launcher.scratch(4 * words * tables);
+  const own = [target, bins, runs, 0, ranks, first, tables === 1 ? 0 : 4 * words, tables];
+  const rows = Math.max(1, Math.ceil(chunkSizeOf(length[2] * ranks, launcher.workers) / ranks));
+  const over = (run: number, size: number): Phase => ({
+    run,
+    length: [0, 0, size],
+    chunkSize: TABLE_CHUNK,
+    minimum: 0,
+  });
+  const phases = [over(clear, words * tables), { run: count, length, chunkSize: rows, minimum: 0 }];
+  if (tables > 1) phases.push(over(merge, words));
+  return { words: argumentWords(shape, layout, launcher.addresses, length, rows, own), phases };
+}
+
+function worthTables(words: number, workers: number, elements: number): boolean {
+  return 4 * words * workers <= PRIVATE_BYTES && words * workers <= Math.max(TABLE_CHUNK, elements);
+}
+
+function emitCounting(
+  shape: KernelShape,
+  layout: Layout,
+  shared: boolean,
+  many: boolean,
+  hasInner: boolean,
+): FunctionBody {
+  const code = new Code(kernelParameters);
+  const inputs = emitInputs(code, shape, layout, []);
+  const address = emitOwnWord(code, TABLES);
+  code.get(address);
+  code.get(WORKER);
+  code.get(emitOwnWord(code, STRIDE));
+  code.op(op.i32Mul, op.i32Add);
+  code.set(address);
+  const bins = emitOwnWord(code, BINS);
+  const table: Table = { address, bins, runs: many ? emitOwnWord(code, RUNS) : undefined, shared };
+  const { from, to } = emitChunk(code, inputs.extent);
+  if (hasInner) emitRowTallies(code, shape, layout, inputs, table, from, to);
+  else emitTallies(code, shape, layout, inputs, table, from, to);
+  return code.finish();
+}
+
+/** Counts the ranks of every row, after what they share has been computed. */
+function emitRowTallies(
+  code: Code,
+  shape: KernelShape,
+  layout: Layout,
+  inputs: KernelInputs,
+  table: Table,
+  from: number,
+  to: number,
+): void {
+  const ranks = emitOwnWord(code, RANKS);
+  const index = code.local(I32);
+  const first = code.local(I32);
+  code.i32(0);
+  code.set(first);
+  emitIndexLoop(code, {
+    from,
+    to,
+    index,
+    scalar: () => {
+      const [active, ...leaves] = inlineEntry(code, inputs.environments[1]!, [index]);
+      code.get(active!);
+      code.when(() => emitRanks(code, shape, layout, inputs, table, { index, first, ranks, leaves }));
+      releaseAll(code, [active!, ...leaves]);
+    },
+  });
+}
+
+function emitSegments(shape: KernelShape, layout: Layout): FunctionBody {
+  const code = new Code(kernelParameters);
+  const inputs = emitInputs(code, shape, layout, []);
+  const into = emitOwnWord(code, INTO);
+  const bins = emitOwnWord(code, BINS);
+  const segment = emitOwnWord(code, SEGMENT);
+  const runs = emitChunk(code, emitOwnWord(code, RUNS));
+  const run = code.local(I32);
+  const from = code.local(I32);
+  const to = code.local(I32);
+  const table: Table = { address: code.local(I32), bins, runs: undefined, shared: false };
+  emitIndexLoop(code, {
+    ...runs,
+    index: run,
+    scalar: () => {
+      code.get(into);
+      code.get(run);
+      code.get(bins);
+      code.op(op.i32Mul);
+      code.i32(2);
+      code.op(op.i32Shl, op.i32Add);
+      code.tee(table.address);
+      code.i32(0);
+      code.get(bins);
+      code.i32(2);
+      code.op(op.i32Shl);
+      code.memoryFill();
+      code.get(run);
+      code.get(segment);
+      code.op(op.i32Mul);
+      code.set(from);
+      emitMinimum(code, from, () => code.get(inputs.extent));
+      code.get(inputs.extent);
+      code.get(from);
+      code.op(op.i32Sub);
+      code.set(to);
+      emitMinimum(code, to, () => code.get(segment));
+      code.get(from);
+      code.get(to);
+      code.op(op.i32Add);
+      code.set(to);
+      emitTallies(code, shape, layout, inputs, table, from, to);
+    },
+  });
+  return code.finish();
+}
+
+/** The part of an array of words that is the chunk: locals of the offset in bytes and of the number of words. */
+function emitPart(code: Code, words: () => void): { readonly offset: number; readonly count: number } {
+  const offset = code.local(I32);
+  const count = code.local(I32);
+  code.get(CHUNK);
+  code.i32(TABLE_CHUNK);
+  code.op(op.i32Mul);
+  code.set(offset);
+  words();
+  code.get(offset);
+  code.op(op.i32Sub);
+  code.set(count);
+  emitMinimum(code, count, () => code.i32(TABLE_CHUNK));
+  code.get(offset);
+  code.i32(2);
+  code.op(op.i32Shl);
+  code.set(offset);
+  return { offset, count };
+}
+
+function pushTableWords(code: Code): void {
+  code.get(emitOwnWord(code, BINS));
+  code.get(emitOwnWord(code, RUNS));
+  code.op(op.i32Mul);
+}
+
+function emitClear(): FunctionBody {
+  const code = new Code(kernelParameters);
+  const { offset, count } = emitPart(code, () => {
+    pushTableWords(code);
+    code.get(emitOwnWord(code, TABLE_COUNT));
+    code.op(op.i32Mul);
+  });
+  code.get(emitOwnWord(code, TABLES));
+  code.get(offset);
+  code.op(op.i32Add);
+  code.i32(0);
+  code.get(count);
+  code.i32(2);
+  code.op(op.i32Shl);
+  code.memoryFill();
+  return code.finish();
+}
+
+/** Adds the tables of all workers up. */
+function emitMerge(): FunctionBody {
+  const code = new Code(kernelParameters);
+  const { offset, count } = emitPart(code, () => pushTableWords(code));
+  const into = emitOwnWord(code, INTO);
+  const first = emitOwnWord(code, TABLES);
+  const stride = emitOwnWord(code, STRIDE);
+  const tables = emitOwnWord(code, TABLE_COUNT);
+  const table = code.local(I32);
+  const sum = code.local(I32);
+  emitCount(code, count, () => {
+    code.get(first);
+    code.get(offset);
+    code.op(op.i32Add);
+    code.set(table);
+    code.i32(0);
+    code.set(sum);
+    emitCount(code, tables, () => {
+      code.get(sum);
+      code.get(table);
+      code.memory(op.i32Load);
+      code.op(op.i32Add);
+      code.set(sum);
+      code.get(table);
+      code.get(stride);
+      code.op(op.i32Add);
+      code.set(table);
+    });
+    code.get(into);
+    code.get(offset);
+    code.op(op.i32Add);
+    code.get(sum);
+    code.memory(op.i32Store);
+    code.get(offset);
+    code.i32(4);
+    code.op(op.i32Add);
+    code.set(offset);
+  });
+  return code.finish();
+}

@@ -1,0 +1,311 @@
+import type {
+  ArrayBinding,
+  AtomicCombination,
+  Cell,
+  Length,
+  Program,
+  Storage,
+  Store,
+} from '../../primitives/backend.ts';
+import { ArgumentError } from '../../primitives/errors.ts';
+import { entryOf, type ScalarType } from '../../primitives/functors/ir.ts';
+import { bitsOfF32 } from '../../primitives/functors/semantics.ts';
+import { type ArrayAccess, type Environment, scalarLocal, widthOf } from './emit-wasm.ts';
+import { keyOf } from './module-number.ts';
+import type { Code } from './wasm-code.ts';
+import { I32, op, type ValueType } from './wasm-encoder.ts';
+
+/**
+ * What a kernel is given, as words of shared memory. Every kernel function is called as `(arguments, chunk, worker)`:
+ *
+ * - words 0 … 2: the extent, as address of a count (or 0), what is taken off it, and its limit;
+ * - word 3: elements a chunk;
+ * - then words of the kernel's own;
+ * - four words an array: its address and its length as above;
+ * - a word a uniform;
+ * - two words a store: the address of its first element and its capacity.
+ *
+ * Only what is in {@link KernelShape} is compiled in.
+ */
+export interface KernelShape {
+  readonly programs: readonly Program[];
+  readonly stores: readonly Store[];
+  /** Words of the kernel's own. */
+  readonly words: number;
+}
+
+/** Parameters of every kernel function. */
+export const ARGUMENTS = 0;
+export const CHUNK = 1;
+export const WORKER = 2;
+export const kernelParameters: readonly ValueType[] = [I32, I32, I32];
+
+const HEADER_WORDS = 4;
+
+/** Where the arrays and uniforms of several programs lie; equal ones lie together. */
+export interface Layout {
+  readonly arrays: readonly { readonly binding: ArrayBinding }[];
+  readonly uniforms: readonly { readonly type: ScalarType; readonly value: number | boolean }[];
+  /** For every program, which array or uniform stands behind a name. */
+  readonly arraySlots: readonly ReadonlyMap<string, number>[];
+  readonly uniformSlots: readonly ReadonlyMap<string, number>[];
+}
+
+export function layoutOf(programs: readonly Program[]): Layout {
+  const arrays: { binding: ArrayBinding }[] = [];
+  const uniforms: { type: ScalarType; value: number | boolean; program: number }[] = [];
+  const place = <T>(list: T[], fresh: T, equal: (known: T) => boolean): number => {
+    const known = list.findIndex(equal);
+    return known >= 0 ? known : list.push(fresh) - 1;
+  };
+  const arraySlots = programs.map(
+    ({ module, arrays: bindings }) =>
+      new Map(
+        [...module.arrays].map(([name, type]) => {
+          const binding = bindings.get(name)!;
+          if (type === 'f32' && widthOf(binding.storage) < 2) throw packedF32(name, binding.storage);
+          return [name, place(arrays, { binding }, (known) => sameBinding(known.binding, binding))];
+        }),
+      ),
+  );
+  const uniformSlots = programs.map(
+    ({ module, uniforms: values }, program) =>
+      new Map(
+        [...module.uniforms].map(([name, type]) => {
+          const value = values.get(name)!;
+          // Uniforms of one program never share a slot, so that their values shape no code.
+          const slot = place(
+            uniforms,
+            { type, value, program },
+            (known) => known.program !== program && known.type === type && Object.is(known.value, value),
+          );
+          return [name, slot];
+        }),
+      ),
+  );
+  return { arrays, uniforms, arraySlots, uniformSlots };
+}
+
+function packedF32(name: string, storage: Storage): ArgumentError {
+  return new ArgumentError('program/storage', `Array ${name} holds f32, which has no packed storage.`, {
+    expected: 'a storage of whole words',
+    got: storage,
+  });
+}
+
+function sameBinding(a: ArrayBinding, b: ArrayBinding): boolean {
+  return a.buffer === b.buffer && a.storage === b.storage && a.offset === b.offset && sameLength(a.length, b.length);
+}
+
+function sameLength(a: Length, b: Length): boolean {
+  if (typeof a === 'number' || typeof b === 'number') return a === b;
+  return a.buffer === b.buffer && a.word === b.word && a.minus === b.minus && a.limit === b.limit;
+}
+
+/** Equal for launches that can share compiled code. */
+export function shapeKey({ programs, stores }: KernelShape, layout: Layout): string {
+  return [
+    ...programs.map(({ module }, i) => {
+      const slots = [...layout.arraySlots[i]!.values(), ...layout.uniformSlots[i]!.values()];
+      return `${keyOf(module)}:${slots.join(',')}`;
+    }),
+    layout.arrays.map(({ binding }) => binding.storage).join(','),
+    stores
+      .map(({ value, index, guard, combine }) => `${value},${index ?? ''},${guard ?? ''},${combine ?? ''}`)
+      .join(';'),
+  ].join('|');
+}
+
+/** How the host turns what a launch refers to into addresses. */
+export interface Addresses {
+  /** The address of a word of a buffer that has at least `words` words from there on. */
+  of(cell: Cell, words: number): number;
+}
+
+/** A length as three words. */
+export function lengthWords(length: Length, addresses: Addresses): readonly [number, number, number] {
+  if (typeof length === 'number') return [0, 0, length];
+  return [addresses.of(length, 1), length.minus, length.limit];
+}
+
+/** The words that a launch passes. */
+export function argumentWords(
+  shape: KernelShape,
+  layout: Layout,
+  addresses: Addresses,
+  extent: readonly [number, number, number],
+  chunkSize: number,
+  words: readonly number[],
+): number[] {
+  const arrays = layout.arrays.flatMap(({ binding }) => {
+    const { buffer, storage, offset, length } = binding;
+    const capacity = typeof length === 'number' ? length : length.limit;
+    const bytes = 2 ** widthOf(storage);
+    const start = addresses.of({ buffer, word: 0 }, Math.ceil(((offset + capacity) * bytes) / 4));
+    return [start + offset * bytes, ...lengthWords(length, addresses)];
+  });
+  const uniforms = layout.uniforms.map(({ type, value }) =>
+    type === 'f32' ? bitsOfF32(value as number) : Number(value) >>> 0,
+  );
+  const stores = shape.stores.flatMap(({ buffer, offset, capacity }) => [
+    addresses.of({ buffer, word: offset }, capacity),
+    capacity,
+  ]);
+  return [...extent, chunkSize, ...words, ...arrays, ...uniforms, ...stores];
+}
+
+/** A store as a kernel sees it. */
+export interface StoreTarget {
+  readonly address: number;
+  readonly capacity: number;
+  readonly type: ScalarType;
+  readonly value: number;
+  readonly index: number | undefined;
+  readonly guard: number | undefined;
+  readonly combine: AtomicCombination | undefined;
+}
+
+/** Locals that hold what a kernel was given. */
+export interface KernelInputs {
+  readonly extent: number;
+  readonly environments: readonly Environment[];
+  readonly arrays: readonly ArrayAccess[];
+  readonly uniforms: readonly number[];
+  readonly stores: readonly StoreTarget[];
+}
+
+/** Reads the arguments into locals. `results` are the types that the stores choose from. */
+export function emitInputs(
+  code: Code,
+  { programs, stores, words }: KernelShape,
+  layout: Layout,
+  results: readonly ScalarType[],
+): KernelInputs {
+  let word = HEADER_WORDS + words;
+  const next = (count: number): number => {
+    word += count;
+    return word - count;
+  };
+  const arrays = layout.arrays.map(({ binding: { storage } }): ArrayAccess => {
+    const first = next(4);
+    return { storage, address: emitWord(code, first), length: emitLength(code, first + 1) };
+  });
+  const uniforms = layout.uniforms.map(({ type }) => emitWord(code, next(1), type));
+  const targets = stores.map(({ value, index, guard, combine }): StoreTarget => {
+    const first = next(2);
+    const chosen = { type: results[value]!, value, index, guard, combine };
+    return { address: emitWord(code, first), capacity: emitWord(code, first + 1), ...chosen };
+  });
+  const environments = programs.map(({ module }, i): Environment => {
+    const named = <T>(slots: ReadonlyMap<string, number>, from: readonly T[]): Map<string, T> =>
+      new Map([...slots].map(([name, slot]) => [name, from[slot]!]));
+    return {
+      module,
+      arrays: named(layout.arraySlots[i]!, arrays),
+      uniforms: named(layout.uniformSlots[i]!, uniforms),
+    };
+  });
+  return { extent: emitLength(code, 0), environments, arrays, uniforms, stores: targets };
+}
+
+/** The results of the program that a kernel stores from. */
+export function resultsOf({ module }: Program): readonly ScalarType[] {
+  return entryOf(module).results;
+}
+
+/** A word of the kernel's own, as a local. */
+export function emitOwnWord(code: Code, word: number): number {
+  return emitWord(code, HEADER_WORDS + word);
+}
+
+/** The offset in bytes of a word of the kernel's own among the arguments. */
+export function ownWordOffset(word: number): number {
+  return 4 * (HEADER_WORDS + word);
+}
+
+function emitWord(code: Code, word: number, type: ScalarType = 'u32'): number {
+  const local = scalarLocal(code, type);
+  code.get(ARGUMENTS);
+  code.memory(type === 'f32' ? op.f32Load : op.i32Load, 4 * word);
+  code.set(local);
+  return local;
+}
+
+/** The length that starts at a word of the arguments, as a local. */
+function emitLength(code: Code, word: number): number {
+  const length = emitWord(code, word + 2);
+  const count = code.local(I32);
+  const minus = code.local(I32);
+  code.get(ARGUMENTS);
+  code.memory(op.i32Load, 4 * word);
+  code.tee(count);
+  code.when(() => {
+    code.get(count);
+    code.memory(op.i32Load);
+    code.set(count);
+    code.get(ARGUMENTS);
+    code.memory(op.i32Load, 4 * (word + 1));
+    code.set(minus);
+    emitMinimum(code, length, () => {
+      code.get(count);
+      code.get(minus);
+      code.op(op.i32Sub);
+      code.i32(0);
+      code.get(count);
+      code.get(minus);
+      code.op(op.i32GtU, op.select);
+    });
+  });
+  code.release(count);
+  code.release(minus);
+  return length;
+}
+
+/** Lowers a local to an unsigned value where that is less. */
+export function emitMinimum(code: Code, local: number, value: () => void): void {
+  const other = code.local(I32);
+  value();
+  code.set(other);
+  code.get(local);
+  code.get(other);
+  code.get(local);
+  code.get(other);
+  code.op(op.i32LtU, op.select);
+  code.set(local);
+  code.release(other);
+}
+
+/** The range of indices of the chunk: locals of the first one and of the one behind the last. */
+export function emitChunk(code: Code, extent: number): { readonly from: number; readonly to: number } {
+  const from = code.local(I32);
+  const to = code.local(I32);
+  code.get(ARGUMENTS);
+  code.memory(op.i32Load, 12);
+  code.tee(to);
+  code.get(CHUNK);
+  code.op(op.i32Mul);
+  code.set(from);
+  emitMinimum(code, from, () => code.get(extent));
+  emitMinimum(code, to, () => {
+    code.get(extent);
+    code.get(from);
+    code.op(op.i32Sub);
+  });
+  code.get(from);
+  code.get(to);
+  code.op(op.i32Add);
+  code.set(to);
+  return { from, to };
+}
+
+/** Stores a scalar from a local as a word at the address on the stack. */
+export function emitStoreScalar(code: Code, type: ScalarType, local: number, offset = 0): void {
+  code.get(local);
+  code.memory(type === 'f32' ? op.f32Store : op.i32Store, offset);
+}
+
+/** Loads a scalar from a word at the address on the stack into a local. */
+export function emitLoadScalar(code: Code, type: ScalarType, local: number, offset = 0): void {
+  code.memory(type === 'f32' ? op.f32Load : op.i32Load, offset);
+  code.set(local);
+}

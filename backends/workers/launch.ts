@@ -1,0 +1,56 @@
+import type { Addresses } from './kernel-arguments.ts';
+import type { FunctionBody } from './wasm-encoder.ts';
+
+/** An extent in words: address of a count or 0, what is taken off it, limit. */
+export type LengthWords = readonly [number, number, number];
+
+/** A parallel loop over chunks; the next phase begins when all of them are done. */
+export interface Phase {
+  /** Number of the function that is called for every chunk. */
+  readonly run: number;
+  readonly length: LengthWords;
+  /** There are ⌈length ÷ chunkSize⌉ chunks … */
+  readonly chunkSize: number;
+  /** … and at least so many. */
+  readonly minimum: number;
+}
+
+/** A command as the queue takes it: phases that share one block of argument words. */
+export interface Launch {
+  readonly words: readonly number[];
+  readonly phases: readonly Phase[];
+}
+
+/** Compiled functions, numbered for the queue. */
+export interface Kernel {
+  readonly functions: readonly number[];
+}
+
+/** What kernels are made with. */
+export interface Launcher {
+  readonly addresses: Addresses;
+  /** Workers that may take part, 1 where the launch runs on the calling thread. */
+  readonly workers: number;
+  /** The kernel of that key, compiled when it is first asked for. */
+  compile(key: string, build: () => readonly FunctionBody[]): Kernel;
+  /** Memory that belongs to this launch alone; its address. */
+  scratch(bytes: number): number;
+}
+
+const LARGEST_CHUNK = 65536;
+const SMALLEST_CHUNK = 1024;
+const CHUNKS_PER_WORKER = 8;
+
+/**
+ * Elements a chunk: at most 64K, so that V8 tiers kernels up between two calls and an abort is seen soon; fewer where the
+ * workers would not get several chunks each.
+ */
+export function chunkSizeOf(elements: number, workers: number, largest: number = LARGEST_CHUNK): number {
+  const even = Math.ceil(elements / (workers * CHUNKS_PER_WORKER) / SMALLEST_CHUNK) * SMALLEST_CHUNK;
+  return Math.max(SMALLEST_CHUNK, Math.min(largest, even));
+}
+
+/** A phase of a fixed number of chunks. */
+export function fixedPhase(run: number, chunks: number): Phase {
+  return { run, length: [0, 0, chunks], chunkSize: 1, minimum: 0 };
+}

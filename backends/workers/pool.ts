@@ -1,0 +1,333 @@
+import { Worker } from 'node:worker_threads';
+import { DeviceLostError, type QuadrilleError } from '../../primitives/errors.ts';
+import { createArgumentRing } from './argument-ring.ts';
+import type { Launch, Phase } from './launch.ts';
+import {
+  CONTROL_WORDS,
+  chunksOf,
+  control,
+  fixed,
+  type InstallMessage,
+  type KernelFunction,
+  positionWord,
+  RING_SLOTS,
+  type Runtime,
+  slot,
+  slotWord,
+  type WorkerMessage,
+  type WorkerSetup,
+} from './queue.ts';
+import { encodeRuntime } from './runtime.ts';
+import { encodeModule, type FunctionBody } from './wasm-encoder.ts';
+
+/**
+ * Worker threads behind a queue of commands, like a GPU: the host appends commands and goes on; the workers run their
+ * phases in order, each in parallel over its chunks.
+ */
+export interface Pool {
+  readonly workers: number;
+  /** Number of the last phase issued, and of the last one completed. */
+  readonly issued: number;
+  readonly completed: number;
+  /** Whether all that was issued is done, so that the calling thread may run a command itself. */
+  readonly idle: boolean;
+  /** Throws the reason when the pool has stopped. */
+  check(): void;
+  /** Makes functions known to all threads; returns the number of the first. */
+  install(functions: readonly FunctionBody[]): number;
+  /** Appends a command. */
+  submit(launch: Launch): void;
+  /** Runs a command on the calling thread, as worker 0; only while idle. */
+  runHere(launch: Launch): void;
+  /** Waits until the phases up to a number are done. Rejects when the pool stops before. */
+  until(phase: number): Promise<void>;
+  /** Drops what has not run; waits under way reject with the reason. */
+  stop(reason: unknown): void;
+  /** Stops, and waits for the threads to end. */
+  close(): Promise<void>;
+}
+
+interface Waiter {
+  readonly phase: number;
+  readonly resolve: () => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+/** A phase of a command that waits for room in the ring. */
+interface Pending {
+  readonly launch: Launch;
+  /** Number of its first phase. */
+  readonly number: number;
+  arguments: number | undefined;
+  next: number;
+}
+
+interface WaitAsync {
+  waitAsync(
+    words: Int32Array,
+    index: number,
+    value: number,
+    timeout: number,
+  ): { readonly async: boolean; readonly value: Promise<string> | string };
+}
+
+/** Starts the workers and waits until all of them are ready. */
+export async function createPool(
+  memory: WebAssembly.Memory,
+  workers: number,
+  start: (setup: WorkerSetup) => Worker = startWorker,
+): Promise<Pool> {
+  const shared = new SharedArrayBuffer(4 * CONTROL_WORDS);
+  const runtimeModule = new WebAssembly.Module(encodeRuntime());
+  const threads = Array.from({ length: workers }, (_, worker) =>
+    start({ worker, memory, control: shared, runtime: runtimeModule }),
+  );
+  const pool = createQueue(memory, shared, runtimeModule, threads);
+  try {
+    await Promise.all(threads.map(ready));
+  } catch (error) {
+    await pool.close();
+    throw error;
+  }
+  for (const thread of threads) {
+    thread.on('message', (message: WorkerMessage) => {
+      if (message.kind === 'failed') pool.stop(workerFailed(message.error));
+    });
+    thread.on('error', (error) => pool.stop(workerFailed(error)));
+    thread.on('exit', (code) => pool.stop(workerFailed(new Error(`the thread ended with exit code ${code}`))));
+    thread.unref();
+  }
+  return pool;
+}
+
+export function startWorker(setup: WorkerSetup): Worker {
+  const entry = import.meta.url.endsWith('.ts') ? './worker-boot.mjs' : './worker.js';
+  // Flags of the process are not for the workers: loaders would be set up twice, and some are refused.
+  return new Worker(new URL(entry, import.meta.url), { workerData: setup, execArgv: [] });
+}
+
+function ready(thread: Worker): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const settle = (finish: () => void) => (): void => {
+      thread.off('message', onMessage).off('error', onError).off('exit', onExit);
+      finish();
+    };
+    const onMessage = settle(resolve);
+    const onError = (error: unknown): void => settle(() => reject(workerFailed(error)))();
+    const onExit = (code: number): void =>
+      settle(() => reject(workerFailed(new Error(`the thread ended with exit code ${code}`))))();
+    thread.on('message', onMessage).on('error', onError).on('exit', onExit);
+  });
+}
+
+/** Milliseconds that a thread has to finish its chunk. */
+const PATIENCE = 1000;
+
+/** Waits for a thread that was told to leave; one that is in an endless loop is ended. */
+async function end(thread: Worker): Promise<void> {
+  if (thread.threadId === -1) return;
+  const impatience = setTimeout(() => void thread.terminate(), PATIENCE);
+  await new Promise((resolve) => thread.once('exit', resolve));
+  clearTimeout(impatience);
+}
+
+function workerFailed(cause: unknown): QuadrilleError {
+  return new DeviceLostError('device/worker', 'A worker thread failed.', {
+    remedy: 'Close the context and open it anew; the cause says what happened.',
+    cause,
+  });
+}
+
+function createQueue(
+  memory: WebAssembly.Memory,
+  shared: SharedArrayBuffer,
+  runtimeModule: WebAssembly.Module,
+  threads: readonly Worker[],
+): Pool {
+  const words = new Int32Array(shared);
+  const imports = { env: { memory } };
+  const runtime = new WebAssembly.Instance(runtimeModule, imports).exports as unknown as Runtime;
+  const functions: KernelFunction[] = [];
+  const backlog: Pending[] = [];
+  const room = createArgumentRing();
+  let waiters: Waiter[] = [];
+  let issued = 0;
+  let written = 0;
+  let completed = 0;
+  let stopped: { readonly reason: unknown } | undefined;
+  let watching = false;
+  let closed: Promise<void> | undefined;
+
+  const look = (): number => {
+    if (stopped === undefined) completed += (Atomics.load(words, control.completed) - completed) | 0;
+    return completed;
+  };
+  const writeArguments = (address: number, launch: Launch): void => {
+    new Uint32Array(memory.buffer, address, launch.words.length).set(launch.words);
+  };
+
+  /** The phase that the slowest worker is at. */
+  const slowest = (): number => {
+    const now = look();
+    let least = Number.POSITIVE_INFINITY;
+    for (let worker = 0; worker < threads.length; worker++) {
+      least = Math.min(least, now + ((Atomics.load(words, positionWord(worker)) - now) | 0));
+    }
+    return least;
+  };
+
+  const writeSlot = (number: number, phase: Phase, args: number): void => {
+    const at = slotWord(number);
+    words[at + slot.run] = phase.run;
+    words[at + slot.arguments] = args;
+    words[at + slot.count] = phase.length[0];
+    words[at + slot.minus] = phase.length[1];
+    words[at + slot.limit] = phase.length[2];
+    words[at + slot.chunkSize] = phase.chunkSize;
+    words[at + slot.minimum] = phase.minimum;
+    Atomics.store(words, at + slot.next, 0);
+    Atomics.store(words, at + slot.done, 0);
+  };
+
+  /** Moves commands from the backlog into the ring, as far as there is room. */
+  const pump = (): void => {
+    const before = written;
+    const reach = backlog.length === 0 ? 0 : slowest() + RING_SLOTS;
+    for (let pending = backlog[0]; pending !== undefined; pending = backlog[0]) {
+      const { launch, number } = pending;
+      const { phases } = launch;
+      if (pending.arguments === undefined) {
+        pending.arguments = room.place(launch.words.length, number + phases.length, look());
+        if (pending.arguments === undefined) break;
+        writeArguments(pending.arguments, launch);
+      }
+      while (pending.next < phases.length && written < reach) {
+        writeSlot(written, phases[pending.next]!, pending.arguments);
+        pending.next++;
+        written++;
+      }
+      if (pending.next < phases.length) break;
+      backlog.shift();
+    }
+    if (written === before) return;
+    Atomics.store(words, control.issued, written | 0);
+    Atomics.notify(words, control.issued);
+  };
+
+  const settle = (): void => {
+    const now = look();
+    const done = waiters.filter(({ phase }) => phase <= now);
+    if (done.length === 0) return;
+    waiters = waiters.filter(({ phase }) => phase > now);
+    for (const { resolve } of done) resolve();
+  };
+
+  /** Follows the workers as long as somebody waits or the ring is full. */
+  const watch = async (): Promise<void> => {
+    if (watching) return;
+    watching = true;
+    // Atomics.waitAsync does not keep the process alive; a timer does.
+    const alive = setInterval(() => {}, 2 ** 30);
+    try {
+      for (;;) {
+        const before = look();
+        pump();
+        settle();
+        if (stopped !== undefined || (waiters.length === 0 && backlog.length === 0)) return;
+        const refill = backlog.length === 0 ? Number.POSITIVE_INFINITY : Math.max(before + 1, written - RING_SLOTS / 2);
+        const target = Math.min(refill, ...waiters.map(({ phase }) => phase));
+        const signal = Atomics.load(words, control.signal);
+        Atomics.store(words, control.target, target | 0);
+        // The workers look at the target after they have completed a phase, so nothing after this look is missed.
+        const now = look();
+        if (now >= target) continue;
+        // Where only the position of a sleepy worker is in the way, nothing is signalled.
+        const timeout = now === written ? 1 : Number.POSITIVE_INFINITY;
+        const wait = (Atomics as unknown as WaitAsync).waitAsync(words, control.signal, signal, timeout);
+        if (wait.async) await wait.value;
+      }
+    } finally {
+      clearInterval(alive);
+      watching = false;
+    }
+  };
+
+  const stop = (reason: unknown): void => {
+    if (stopped !== undefined) return;
+    look();
+    stopped = { reason };
+    backlog.length = 0;
+    Atomics.store(words, control.stop, 1);
+    Atomics.store(new Int32Array(memory.buffer), fixed.stop / 4, 1);
+    // The words change, so that nobody falls asleep on what they were.
+    for (const word of [control.issued, control.completed, control.signal]) {
+      Atomics.add(words, word, 1);
+      Atomics.notify(words, word);
+    }
+    const rejected = waiters;
+    waiters = [];
+    for (const { reject } of rejected) reject(reason);
+  };
+
+  const close = async (): Promise<void> => {
+    stop(new DeviceLostError('device/closed', 'The workers were closed.'));
+    await Promise.all(threads.map(end));
+  };
+
+  return {
+    workers: threads.length,
+    get issued() {
+      return issued;
+    },
+    get completed() {
+      return look();
+    },
+    get idle() {
+      return stopped === undefined && look() === issued;
+    },
+    check() {
+      if (stopped !== undefined) throw stopped.reason;
+    },
+    install(bodies) {
+      const first = functions.length;
+      const named = new Map(bodies.map((body, k) => [`k${k}`, body]));
+      const module = new WebAssembly.Module(encodeModule(named));
+      const instance = new WebAssembly.Instance(module, imports);
+      const message: InstallMessage = { first, module, exports: [...named.keys()] };
+      for (const name of message.exports) functions.push(instance.exports[name] as KernelFunction);
+      for (const thread of threads) thread.postMessage(message);
+      return first;
+    },
+    submit(launch) {
+      if (stopped !== undefined) throw stopped.reason;
+      backlog.push({ launch, number: issued, arguments: undefined, next: 0 });
+      issued += launch.phases.length;
+      pump();
+      if (backlog.length > 0) void watch();
+    },
+    runHere(launch) {
+      const args = room.place(launch.words.length, issued, issued)!;
+      writeArguments(args, launch);
+      try {
+        for (const { run, length, chunkSize, minimum } of launch.phases) {
+          const chunks = chunksOf(runtime, length[0], length[1], length[2], chunkSize, minimum);
+          for (let chunk = 0; chunk < chunks; chunk++) functions[run]!(args, chunk, 0);
+        }
+      } catch (error) {
+        stop(workerFailed(error));
+      }
+    },
+    until(phase) {
+      if (stopped !== undefined) return Promise.reject(stopped.reason);
+      if (phase <= look()) return Promise.resolve();
+      return new Promise((resolve, reject) => {
+        waiters.push({ phase, resolve, reject });
+        Atomics.add(words, control.signal, 1);
+        Atomics.notify(words, control.signal);
+        void watch();
+      });
+    },
+    stop,
+    close: () => (closed ??= close()),
+  };
+}

@@ -1,0 +1,106 @@
+/**
+ * The command queue that the host and the workers share: a ring of phases in a buffer of its own.
+ *
+ * The host writes phases and raises `issued`. Phase p may run when `completed` is p. Workers take chunks of it by adding
+ * to its `next`; whoever finishes the last chunk raises `completed`. A worker announces in its position which phase it
+ * is about to read, and the host writes a slot of the ring anew only when every worker is past the phase that it held: so
+ * nobody ever takes a chunk of one phase for that of another.
+ */
+
+/** Words of the control block. */
+export const control = {
+  /** Number of phases that the host has written. */
+  issued: 0,
+  /** Number of phases that are done. */
+  completed: 16,
+  /** Not 0 when workers have to leave. */
+  stop: 32,
+  /** The host waits until so many phases are done … */
+  target: 48,
+  /** … and is woken through this word. */
+  signal: 64,
+  /** The phase that every worker is at. */
+  positions: 80,
+} as const;
+
+export const RING_SLOTS = 1024;
+const SLOT_WORDS = 48;
+
+/** Words of a slot of the ring; the counters stand on lines of their own. */
+export const slot = {
+  run: 0,
+  arguments: 1,
+  count: 2,
+  minus: 3,
+  limit: 4,
+  chunkSize: 5,
+  minimum: 6,
+  next: 16,
+  done: 32,
+} as const;
+
+const POSITION_WORDS = 16;
+
+export const MAX_WORKERS = 256;
+const RING_START = control.positions + MAX_WORKERS * POSITION_WORDS;
+export const CONTROL_WORDS: number = RING_START + RING_SLOTS * SLOT_WORDS;
+
+export function positionWord(worker: number): number {
+  return control.positions + worker * POSITION_WORDS;
+}
+
+/** The first word of the slot of a phase. */
+export function slotWord(phase: number): number {
+  return RING_START + (phase & (RING_SLOTS - 1)) * SLOT_WORDS;
+}
+
+/** Addresses in the shared memory that are not the allocator's. */
+export const fixed = {
+  /** Not 0 when kernels that wait for one another have to give up. */
+  stop: 64,
+  /** 16 permutations of 16 bytes that move the chosen lanes of a vector to its front. */
+  compaction: 1024,
+  /** Where argument blocks go. */
+  arguments: 65536,
+  argumentBytes: (2 ** 20) as number,
+  heap: (65536 + 2 ** 20) as number,
+} as const;
+
+/** What a kernel is called with. */
+export type KernelFunction = (args: number, chunk: number, worker: number) => void;
+
+/** Tells workers of new functions: `exports[k]` has the number `first + k`. */
+export interface InstallMessage {
+  readonly first: number;
+  readonly module: WebAssembly.Module;
+  readonly exports: readonly string[];
+}
+
+/** What a worker is started with. */
+export interface WorkerSetup {
+  readonly worker: number;
+  readonly memory: WebAssembly.Memory;
+  readonly control: SharedArrayBuffer;
+  readonly runtime: WebAssembly.Module;
+}
+
+/** What a worker tells the host. */
+export type WorkerMessage = { readonly kind: 'ready' } | { readonly kind: 'failed'; readonly error: unknown };
+
+/** Functions of the runtime module. */
+export interface Runtime {
+  /** A length now: `min(limit, max(0, memory[count] − minus))`, or the limit where count is 0. */
+  length(count: number, minus: number, limit: number): number;
+}
+
+/** The number of chunks of a phase. */
+export function chunksOf(
+  runtime: Runtime,
+  count: number,
+  minus: number,
+  limit: number,
+  chunkSize: number,
+  minimum: number,
+): number {
+  return Math.max(minimum, Math.ceil((runtime.length(count, minus, limit) >>> 0) / chunkSize));
+}

@@ -1,0 +1,226 @@
+import type { Cell, Extent, MonoidProgram, Program } from '../../primitives/backend.ts';
+import type { OperationName } from '../../primitives/functors/ir.ts';
+import { VectorCode } from './emit-simd.ts';
+import { inlineEntry } from './emit-wasm.ts';
+import { UNROLLED_VALUES } from './for-each.ts';
+import { emitIndexLoop, type VectorPart } from './index-loop.ts';
+import {
+  ARGUMENTS,
+  argumentWords,
+  CHUNK,
+  emitChunk,
+  emitInputs,
+  emitOwnWord,
+  type KernelInputs,
+  type KernelShape,
+  kernelParameters,
+  type Layout,
+  layoutOf,
+  lengthWords,
+  shapeKey,
+} from './kernel-arguments.ts';
+import { chunkSizeOf, fixedPhase, type Launch, type Launcher } from './launch.ts';
+import {
+  emitCombine,
+  emitIdentity,
+  emitLoadState,
+  emitStoreState,
+  emitVectorIdentity,
+  leafOperations,
+  monoidKey,
+  releaseAll,
+  stateLocals,
+  vectorLocals,
+} from './monoid-code.ts';
+import { slotsOf, straightLine } from './program-graph.ts';
+import { emitScalar } from './scalar-operations.ts';
+import { Graph, type Node } from './straight-line.ts';
+import { emitExtract, emitVector } from './vector-operations.ts';
+import { Code } from './wasm-code.ts';
+import { type FunctionBody, I32, op } from './wasm-encoder.ts';
+
+const PARTIALS = 0;
+const INTO = 1;
+
+/** Folds with a monoid that may be folded in any shape: a partial result a chunk, then the fold of those. */
+export function launchExactReduce(
+  launcher: Launcher,
+  extent: Extent,
+  program: Program,
+  monoid: MonoidProgram,
+  into: Cell,
+): Launch {
+  const shape: KernelShape = { programs: [program], stores: [], words: 2 };
+  const layout = layoutOf(shape.programs);
+  const kernel = launcher.compile(`reduce ${monoidKey(monoid)} ${shapeKey(shape, layout)}`, () => [
+    emitPartials(shape, layout, monoid),
+    emitFold(shape, layout, monoid),
+  ]);
+  const length = lengthWords(extent, launcher.addresses);
+  const chunkSize = chunkSizeOf(length[2], launcher.workers);
+  const leaves = monoid.types.length;
+  const partials = launcher.scratch(4 * leaves * Math.ceil(length[2] / chunkSize));
+  const own = [partials, launcher.addresses.of(into, leaves)];
+  return {
+    words: argumentWords(shape, layout, launcher.addresses, length, chunkSize, own),
+    phases: [{ run: kernel.functions[0]!, length, chunkSize, minimum: 0 }, fixedPhase(kernel.functions[1]!, 1)],
+  };
+}
+
+function emitPartials(shape: KernelShape, layout: Layout, monoid: MonoidProgram): FunctionBody {
+  const code = new Code(kernelParameters);
+  const inputs = emitInputs(code, shape, layout, []);
+  const { from, to } = emitChunk(code, inputs.extent);
+  const total = stateLocals(code, monoid);
+  emitIdentity(code, monoid, total);
+  const index = code.local(I32);
+  emitIndexLoop(code, {
+    from,
+    to,
+    index,
+    scalar: () => {
+      const element = inlineEntry(code, inputs.environments[0]!, [index]);
+      emitCombine(code, monoid, total, total, element);
+      releaseAll(code, element);
+    },
+    vector: unorderedPart(code, shape.programs[0]!, layout, inputs, monoid, index, total),
+  });
+  const address = code.local(I32);
+  pushPartial(code, monoid, CHUNK);
+  code.set(address);
+  emitStoreState(code, monoid, () => code.get(address), total);
+  return code.finish();
+}
+
+/** The lanes fold every fourth element each; only for monoids that commute. */
+function unorderedPart(
+  code: Code,
+  program: Program,
+  layout: Layout,
+  inputs: KernelInputs,
+  monoid: MonoidProgram,
+  index: number,
+  total: readonly number[],
+): VectorPart | undefined {
+  const graph = new Graph();
+  const elements = straightLine(graph, program.module, slotsOf(layout, 0), [graph.index()]);
+  const operations = leafOperations(monoid);
+  if (elements === undefined || operations === undefined) return undefined;
+  const lanes = new VectorCode(code, { ...inputs, index });
+  lanes.prepare(elements);
+  return unorderedFold(code, lanes, graph.size, elements, monoid, operations, total);
+}
+
+/** The vector part of a fold of `elements` into the locals `total`. */
+export function unorderedFold(
+  code: Code,
+  lanes: VectorCode,
+  size: number,
+  elements: readonly Node[],
+  monoid: MonoidProgram,
+  operations: readonly OperationName[],
+  total: readonly number[],
+): VectorPart {
+  const { types } = monoid;
+  const offsets = size > UNROLLED_VALUES || types.length > 2 ? [0] : [0, 4, 8, 12];
+  const sums = offsets.map(() => vectorLocals(code, monoid));
+  const fold = (leaf: number, into: number, other: () => void): void => {
+    const type = types[leaf]!;
+    emitVector(code, operations[leaf]!, type, type, [() => code.get(into), other], undefined);
+    code.set(into);
+  };
+  return {
+    step: 4 * offsets.length,
+    narrow: (from, to) => lanes.narrow(from, to),
+    enter: () => {
+      for (const sum of sums) emitVectorIdentity(code, monoid, sum);
+    },
+    round: () =>
+      offsets.forEach((offset, copy) => {
+        lanes.begin(offset);
+        elements.forEach((node, leaf) => {
+          const element = lanes.local(node);
+          fold(leaf, sums[copy]![leaf]!, () => code.get(element));
+        });
+      }),
+    leave: () =>
+      types.forEach((type, leaf) => {
+        const [first, ...rest] = sums.map((sum) => sum[leaf]!);
+        for (const other of rest) fold(leaf, first!, () => code.get(other));
+        for (const lane of [0, 1, 2, 3]) {
+          const pushLane = (): void => {
+            code.get(first!);
+            emitExtract(code, type, lane);
+          };
+          emitScalar(code, operations[leaf]!, type, type, [() => code.get(total[leaf]!), pushLane]);
+          code.set(total[leaf]!);
+        }
+      }),
+  };
+}
+
+function emitFold(shape: KernelShape, layout: Layout, monoid: MonoidProgram): FunctionBody {
+  const code = new Code(kernelParameters);
+  const { extent } = emitInputs(code, shape, layout, []);
+  const chunks = emitChunkCount(code, extent);
+  const total = stateLocals(code, monoid);
+  emitIdentity(code, monoid, total);
+  const chunk = code.local(I32);
+  const zero = code.local(I32);
+  const partial = stateLocals(code, monoid);
+  const address = code.local(I32);
+  code.i32(0);
+  code.set(zero);
+  emitIndexLoop(code, {
+    from: zero,
+    to: chunks,
+    index: chunk,
+    scalar: () => {
+      pushPartial(code, monoid, chunk);
+      code.set(address);
+      emitLoadState(code, monoid, () => code.get(address), partial);
+      emitCombine(code, monoid, total, total, partial);
+    },
+  });
+  const into = emitOwnWord(code, INTO);
+  emitStoreState(code, monoid, () => code.get(into), total);
+  return code.finish();
+}
+
+function pushPartial(code: Code, { types }: MonoidProgram, chunk: number): void {
+  const partials = emitOwnWord(code, PARTIALS);
+  code.get(partials);
+  code.get(chunk);
+  code.i32(4 * types.length);
+  code.op(op.i32Mul, op.i32Add);
+  code.release(partials);
+}
+
+/** The number of chunks of the extent, as a local. */
+export function emitChunkCount(code: Code, extent: number): number {
+  const size = code.local(I32);
+  const chunks = code.local(I32);
+  code.get(ARGUMENTS);
+  code.memory(op.i32Load, 12);
+  code.set(size);
+  emitCeilDiv(
+    code,
+    () => code.get(extent),
+    () => code.get(size),
+  );
+  code.set(chunks);
+  code.release(size);
+  return chunks;
+}
+
+/** Pushes ⌈a ÷ b⌉. */
+export function emitCeilDiv(code: Code, a: () => void, b: () => void): void {
+  a();
+  b();
+  code.op(op.i32DivU);
+  a();
+  b();
+  code.op(op.i32RemU);
+  code.i32(0);
+  code.op(op.i32Ne, op.i32Add);
+}

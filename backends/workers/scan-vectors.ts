@@ -1,0 +1,212 @@
+import type { MonoidProgram, Program } from '../../primitives/backend.ts';
+import { compactionPart, compactionsOf } from './compaction.ts';
+import { VectorCode } from './emit-simd.ts';
+import { UNROLLED_VALUES } from './for-each.ts';
+import type { VectorPart } from './index-loop.ts';
+import type { KernelInputs, Layout } from './kernel-arguments.ts';
+import {
+  emitCopy,
+  emitVectorIdentity,
+  leafOperations,
+  type VectorCombine,
+  vectorCombine,
+  vectorLocals,
+} from './monoid-code.ts';
+import { slotsOf, storedNodes, straightLine } from './program-graph.ts';
+import { unorderedFold } from './reduce.ts';
+import { emitVectorStores, narrowToStores } from './stores.ts';
+import { Graph, type Node } from './straight-line.ts';
+import { emitExtract, emitSplat } from './vector-operations.ts';
+import type { Code } from './wasm-code.ts';
+
+/** The two passes over a tile, four elements at once. */
+export interface ScanVectors {
+  /** Folds elements into the locals of the state. */
+  readonly fold: VectorPart;
+  /** Scans them, beginning with the state. */
+  readonly scan: VectorPart;
+}
+
+export interface ScanSources {
+  readonly program: Program;
+  readonly emit: Program;
+  readonly layout: Layout;
+  readonly inputs: KernelInputs;
+  readonly monoid: MonoidProgram;
+  /** Locals: the index under way, the end of the tile, the fold so far, and the inclusive prefix of the tile. */
+  readonly index: number;
+  readonly to: number;
+  readonly state: readonly number[];
+  readonly end: readonly number[];
+}
+
+/** The nodes of a scan: program and emit in one graph, so that what both read is read once. */
+export interface ScanNodes {
+  readonly graph: Graph;
+  readonly elements: readonly Node[];
+  readonly exclusive: readonly Node[];
+  readonly inclusive: readonly Node[];
+  readonly results: readonly Node[];
+}
+
+/** Vector code for both passes; undefined where a part of the scan is no straight line. */
+export function vectorScan(code: Code, sources: ScanSources): ScanVectors | undefined {
+  const nodes = scanNodes(sources.program, sources.emit, sources.layout, sources.monoid);
+  const combine = vectorCombine(code, sources.monoid);
+  if (nodes === undefined || combine === undefined) return undefined;
+  const { inputs, index, monoid, state } = sources;
+  const folding = new VectorCode(code, { ...inputs, index });
+  folding.prepare(nodes.elements);
+  const operations = leafOperations(monoid);
+  const fold =
+    operations === undefined
+      ? orderedFold(code, folding, sources, nodes.elements, combine)
+      : unorderedFold(code, folding, nodes.graph.size, nodes.elements, monoid, operations, state);
+
+  const scanning = new VectorCode(code, { ...inputs, index });
+  const compactions = compactionsOf(sources, nodes, operations);
+  const needed = compactions === undefined ? nodes.elements : [compactions.flag];
+  scanning.prepare([...needed, ...storedNodes(inputs.stores, nodes.results)]);
+  const scan =
+    compactions === undefined
+      ? scanPart(code, scanning, sources, nodes, combine)
+      : compactionPart(code, scanning, sources, nodes, compactions);
+  return { fold, scan };
+}
+
+/** Program and emit as straight lines, where they are. */
+export function scanNodes(
+  program: Program,
+  emit: Program,
+  layout: Layout,
+  monoid: MonoidProgram,
+): ScanNodes | undefined {
+  const graph = new Graph();
+  const exclusive = monoid.types.map((type, leaf) => graph.parameter(type, `exclusive${leaf}`));
+  const inclusive = monoid.types.map((type, leaf) => graph.parameter(type, `inclusive${leaf}`));
+  const elements = straightLine(graph, program.module, slotsOf(layout, 0), [graph.index()]);
+  const args = [graph.index(), ...exclusive, ...inclusive];
+  const results = elements && straightLine(graph, emit.module, slotsOf(layout, 1), args);
+  return results && { graph, elements, exclusive, inclusive, results };
+}
+
+/** Folds four neighbours as (e0 ⊕ e1) ⊕ (e2 ⊕ e3), and that to the right of the rest: order is kept. */
+function orderedFold(
+  code: Code,
+  lanes: VectorCode,
+  { monoid, state }: ScanSources,
+  elements: readonly Node[],
+  combine: VectorCombine,
+): VectorPart {
+  const total = vectorLocals(code, monoid);
+  const left = vectorLocals(code, monoid);
+  const right = vectorLocals(code, monoid);
+  const pick = (into: readonly number[], from: readonly number[], choice: [number, number, number, number]): void =>
+    into.forEach((local, leaf) => {
+      code.get(from[leaf]!);
+      code.get(from[leaf]!);
+      code.shuffle(choice);
+      code.set(local);
+    });
+  return {
+    step: 4,
+    narrow: (from, to) => lanes.narrow(from, to),
+    enter: () => emitSplats(code, monoid, total, state),
+    round: () => {
+      lanes.begin(0);
+      const element = elements.map((node) => lanes.local(node));
+      pick(left, element, [0, 2, 0, 2]);
+      pick(right, element, [1, 3, 1, 3]);
+      combine(left, left, right);
+      pick(right, left, [1, 1, 1, 1]);
+      combine(left, left, right);
+      combine(total, total, left);
+    },
+    leave: () => emitExtracts(code, monoid, state, total, 0),
+  };
+}
+
+/** Scans four elements in two steps (Hillis and Steele 1986), then puts the prefix of all before them in front. */
+function scanPart(
+  code: Code,
+  lanes: VectorCode,
+  { inputs, index, monoid, state }: ScanSources,
+  { graph, elements, exclusive, inclusive, results }: ScanNodes,
+  combine: VectorCombine,
+): VectorPart {
+  const identity = vectorLocals(code, monoid);
+  const last = vectorLocals(code, monoid);
+  const local = vectorLocals(code, monoid);
+  const shifted = vectorLocals(code, monoid);
+  const shuffled = (
+    into: readonly number[],
+    a: readonly number[],
+    b: readonly number[],
+    choice: [number, number, number, number],
+  ): void =>
+    into.forEach((target, leaf) => {
+      code.get(a[leaf]!);
+      code.get(b[leaf]!);
+      code.shuffle(choice);
+      code.set(target);
+    });
+  const offsets = graph.size > UNROLLED_VALUES ? [0] : [0, 4];
+  const scanFour = (offset: number): void => {
+    lanes.begin(offset);
+    emitCopy(
+      code,
+      local,
+      elements.map((node) => lanes.local(node)),
+    );
+    shuffled(shifted, identity, local, [0, 4, 5, 6]);
+    combine(local, shifted, local);
+    shuffled(shifted, identity, local, [0, 1, 4, 5]);
+    combine(local, shifted, local);
+    shuffled(shifted, last, last, [3, 3, 3, 3]);
+    combine(local, shifted, local);
+    shuffled(shifted, last, local, [3, 4, 5, 6]);
+    emitCopy(code, last, local);
+    exclusive.forEach((node, leaf) => {
+      lanes.bind(node, shifted[leaf]!);
+    });
+    inclusive.forEach((node, leaf) => {
+      lanes.bind(node, local[leaf]!);
+    });
+    emitVectorStores(code, lanes, inputs.stores, index, offset, results, graph.index());
+  };
+  return {
+    step: 4 * offsets.length,
+    narrow: (from, to) => {
+      lanes.narrow(from, to);
+      narrowToStores(code, inputs.stores, to);
+    },
+    enter: () => {
+      emitVectorIdentity(code, monoid, identity);
+      emitSplats(code, monoid, last, state);
+    },
+    round: () => offsets.forEach(scanFour),
+    leave: () => emitExtracts(code, monoid, state, last, 3),
+  };
+}
+
+function emitSplats(code: Code, { types }: MonoidProgram, into: readonly number[], from: readonly number[]): void {
+  types.forEach((type, leaf) => {
+    code.get(from[leaf]!);
+    emitSplat(code, type);
+    code.set(into[leaf]!);
+  });
+}
+
+function emitExtracts(
+  code: Code,
+  { types }: MonoidProgram,
+  into: readonly number[],
+  from: readonly number[],
+  lane: number,
+): void {
+  types.forEach((type, leaf) => {
+    code.get(from[leaf]!);
+    emitExtract(code, type, lane);
+    code.set(into[leaf]!);
+  });
+}

@@ -1,0 +1,267 @@
+import type { MonoidProgram, ScanCommand } from '../../primitives/backend.ts';
+import { inlineEntry } from './emit-wasm.ts';
+import { emitIndexLoop } from './index-loop.ts';
+import {
+  ARGUMENTS,
+  argumentWords,
+  CHUNK,
+  emitChunk,
+  emitInputs,
+  emitOwnWord,
+  type KernelInputs,
+  type KernelShape,
+  kernelParameters,
+  type Layout,
+  layoutOf,
+  lengthWords,
+  resultsOf,
+  shapeKey,
+  WORKER,
+} from './kernel-arguments.ts';
+import { chunkSizeOf, fixedPhase, type Launch, type Launcher } from './launch.ts';
+import {
+  emitCombine,
+  emitCopy,
+  emitIdentity,
+  emitLoadState,
+  emitStoreState,
+  monoidKey,
+  releaseAll,
+  stateLocals,
+} from './monoid-code.ts';
+import { fixed } from './queue.ts';
+import { emitChunkCount } from './reduce.ts';
+import { type ScanVectors, vectorScan } from './scan-vectors.ts';
+import { emitStores } from './stores.ts';
+import { Code } from './wasm-code.ts';
+import { atomic, type FunctionBody, I32, op } from './wasm-encoder.ts';
+
+/** Words of the kernel's own. */
+const CHAIN = 0;
+const TOTAL = 1;
+const TILES = 2;
+
+const LARGEST_TILE = 16384;
+
+/**
+ * A scan of a monoid that may be folded in any shape, in one pass over the input: a worker folds a tile, which brings it
+ * into the cache, waits for the prefix of the tile before it, hands on its own, and scans the tile. Tiles are taken in
+ * order, so the tile that is waited for is always at work. (Chained scan: Yan, Long and Zhang, StreamScan, 2013.)
+ */
+export function launchExactScan(launcher: Launcher, command: ScanCommand): Launch {
+  const { extent, program, monoid, emit, stores, total } = command;
+  const shape: KernelShape = { programs: [program, emit], stores, words: 3 };
+  const layout = layoutOf(shape.programs);
+  const key = `scan ${monoidKey(monoid)} ${total === undefined} ${shapeKey(shape, layout)}`;
+  const kernel = launcher.compile(key, () => [
+    emitClear(shape, layout, monoid),
+    emitScan(shape, layout, monoid, total !== undefined),
+  ]);
+  const length = lengthWords(extent, launcher.addresses);
+  const chunkSize = chunkSizeOf(length[2], launcher.workers, LARGEST_TILE);
+  const leaves = monoid.types.length;
+  const own = [
+    launcher.scratch(Math.max(1, Math.ceil(length[2] / chunkSize)) * strideOf(monoid)),
+    total === undefined ? 0 : launcher.addresses.of(total, leaves),
+    launcher.scratch(launcher.workers * chunkSize * 4 * leaves),
+  ];
+  return {
+    words: argumentWords(shape, layout, launcher.addresses, length, chunkSize, own),
+    phases: [
+      fixedPhase(kernel.functions[0]!, 1),
+      { run: kernel.functions[1]!, length, chunkSize, minimum: total === undefined ? 0 : 1 },
+    ],
+  };
+}
+
+/** Bytes that a tile has in the chain: whether its prefix is there, and the prefix. */
+function strideOf({ types }: MonoidProgram): number {
+  return 4 * (1 + types.length);
+}
+
+/** Marks the prefixes of all tiles as missing. */
+function emitClear(shape: KernelShape, layout: Layout, monoid: MonoidProgram): FunctionBody {
+  const code = new Code(kernelParameters);
+  const { extent } = emitInputs(code, { ...shape, stores: [] }, layout, []);
+  const chunks = emitChunkCount(code, extent);
+  code.get(emitOwnWord(code, CHAIN));
+  code.i32(0);
+  code.get(chunks);
+  code.i32(strideOf(monoid));
+  code.op(op.i32Mul);
+  code.memoryFill();
+  return code.finish();
+}
+
+/** What the parts of the kernel share. */
+interface Tile {
+  readonly code: Code;
+  readonly monoid: MonoidProgram;
+  readonly inputs: KernelInputs;
+  readonly from: number;
+  readonly to: number;
+  readonly index: number;
+  /** The fold of the elements so far. */
+  readonly state: readonly number[];
+  readonly vectors: ScanVectors | undefined;
+  /** Local with the address of the worker's room for the elements of a tile, where they are kept. */
+  readonly room: number | undefined;
+}
+
+function emitScan(shape: KernelShape, layout: Layout, monoid: MonoidProgram, hasTotal: boolean): FunctionBody {
+  const code = new Code(kernelParameters);
+  const [program, emit] = shape.programs;
+  const inputs = emitInputs(code, shape, layout, resultsOf(emit!));
+  const { from, to } = emitChunk(code, inputs.extent);
+  const index = code.local(I32);
+  const state = stateLocals(code, monoid);
+  const end = stateLocals(code, monoid);
+  const vectors = vectorScan(code, { program: program!, emit: emit!, layout, inputs, monoid, index, to, state, end });
+  const room = vectors === undefined ? emitRoom(code, monoid) : undefined;
+  const tile: Tile = { code, monoid, inputs, from, to, index, state, vectors, room };
+
+  emitIdentity(code, monoid, state);
+  foldTile(tile);
+  emitCopy(code, end, state);
+  emitIdentity(code, monoid, state);
+  code.get(CHUNK);
+  code.when(() => awaitPrefix(tile, end));
+  publishPrefix(tile, end);
+  if (hasTotal) storeTotal(tile, end);
+  scanTile(tile);
+  return code.finish();
+}
+
+/** Elements that are costly to compute are computed once: their worker keeps those of its tile. */
+function emitRoom(code: Code, monoid: MonoidProgram): number {
+  const room = emitOwnWord(code, TILES);
+  code.get(room);
+  code.get(WORKER);
+  code.get(ARGUMENTS);
+  code.memory(op.i32Load, 12);
+  code.op(op.i32Mul);
+  code.i32(4 * monoid.types.length);
+  code.op(op.i32Mul, op.i32Add);
+  code.set(room);
+  return room;
+}
+
+function foldTile({ code, monoid, inputs, from, to, index, state, vectors, room }: Tile): void {
+  emitIndexLoop(code, {
+    from,
+    to,
+    index,
+    scalar: () => {
+      const element = inlineEntry(code, inputs.environments[0]!, [index]);
+      if (room !== undefined) emitStoreState(code, monoid, () => pushRoom(code, monoid, room, from, index), element);
+      emitCombine(code, monoid, state, state, element);
+      releaseAll(code, element);
+    },
+    vector: vectors?.fold,
+  });
+}
+
+function pushRoom(code: Code, { types }: MonoidProgram, room: number, from: number, index: number): void {
+  code.get(room);
+  code.get(index);
+  code.get(from);
+  code.op(op.i32Sub);
+  code.i32(4 * types.length);
+  code.op(op.i32Mul, op.i32Add);
+}
+
+/** Looks before a worker goes to sleep; and how long it sleeps before it looks whether it has to leave. */
+const SPINS = 2000;
+const SLEEP_NANOSECONDS = 10_000_000;
+
+/** Waits for the prefix of the tile before, into `state`, and puts it before `end`. */
+function awaitPrefix({ code, monoid, state }: Tile, end: readonly number[]): void {
+  const before = code.local(I32);
+  const spins = code.local(I32);
+  pushLink(code, monoid, () => {
+    code.get(CHUNK);
+    code.i32(1);
+    code.op(op.i32Sub);
+  });
+  code.set(before);
+  code.i32(0);
+  code.set(spins);
+  code.while(
+    () => {
+      code.get(before);
+      code.atomic(atomic.i32Load);
+      code.op(op.i32Eqz);
+    },
+    () => {
+      code.i32(fixed.stop);
+      code.atomic(atomic.i32Load);
+      code.when(() => code.op(op.return));
+      code.get(spins);
+      code.i32(1);
+      code.op(op.i32Add);
+      code.tee(spins);
+      code.i32(SPINS);
+      code.op(op.i32GtU);
+      code.when(() => {
+        code.get(before);
+        code.i32(0);
+        code.i64(SLEEP_NANOSECONDS);
+        code.atomic(atomic.wait32);
+        code.op(op.drop);
+      });
+    },
+  );
+  emitLoadState(code, monoid, () => code.get(before), state, 4);
+  emitCombine(code, monoid, end, state, end);
+}
+
+function publishPrefix({ code, monoid }: Tile, end: readonly number[]): void {
+  const link = code.local(I32);
+  pushLink(code, monoid, () => code.get(CHUNK));
+  code.set(link);
+  emitStoreState(code, monoid, () => code.get(link), end, 4);
+  code.get(link);
+  code.i32(1);
+  code.atomic(atomic.i32Store);
+  code.get(link);
+  code.notifyAll();
+}
+
+function pushLink(code: Code, monoid: MonoidProgram, chunk: () => void): void {
+  const chain = emitOwnWord(code, CHAIN);
+  code.get(chain);
+  chunk();
+  code.i32(strideOf(monoid));
+  code.op(op.i32Mul, op.i32Add);
+  code.release(chain);
+}
+
+/** The last tile's prefix is the total. */
+function storeTotal({ code, monoid, inputs, to }: Tile, end: readonly number[]): void {
+  const total = emitOwnWord(code, TOTAL);
+  code.get(to);
+  code.get(inputs.extent);
+  code.op(op.i32Eq);
+  code.when(() => emitStoreState(code, monoid, () => code.get(total), end));
+}
+
+function scanTile({ code, monoid, inputs, from, to, index, state, vectors, room }: Tile): void {
+  const inclusive = stateLocals(code, monoid);
+  emitIndexLoop(code, {
+    from,
+    to,
+    index,
+    scalar: () => {
+      const element =
+        room === undefined ? inlineEntry(code, inputs.environments[0]!, [index]) : stateLocals(code, monoid);
+      if (room !== undefined) emitLoadState(code, monoid, () => pushRoom(code, monoid, room, from, index), element);
+      emitCombine(code, monoid, inclusive, state, element);
+      releaseAll(code, element);
+      const results = inlineEntry(code, inputs.environments[1]!, [index, ...state, ...inclusive]);
+      emitStores(code, inputs.stores, index, results);
+      releaseAll(code, results);
+      emitCopy(code, state, inclusive);
+    },
+    vector: vectors?.scan,
+  });
+}

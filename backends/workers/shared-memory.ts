@@ -1,0 +1,130 @@
+import type { DeviceBuffer } from '../../primitives/backend.ts';
+import { ArgumentError } from '../../primitives/errors.ts';
+import { type Allocator, type Block, createAllocator } from './allocator.ts';
+import { fixed } from './queue.ts';
+import { MAX_PAGES, PAGE_BYTES } from './wasm-encoder.ts';
+
+/** Bytes of the heap: all of WebAssembly's memory but for what is fixed, and the last page, so that no address wraps. */
+export const HEAP_BYTES: number = (MAX_PAGES - 1) * PAGE_BYTES - fixed.heap;
+
+/** A buffer in the shared memory. */
+export interface SharedBuffer extends DeviceBuffer {
+  readonly block: Block;
+  readonly address: number;
+  /** Commands up to this number may touch it. */
+  fence: number;
+  readonly reads: Set<PendingRead>;
+  released: boolean;
+}
+
+/** A read whose words have not all been copied to the host. */
+export interface PendingRead {
+  address: number;
+  /** The words are there when so many phases are done. */
+  fence: number;
+  readonly result: Uint32Array<ArrayBuffer>;
+  copied: number;
+  /** Where the words were brought when their buffer was about to be written. */
+  snapshot?: Block;
+}
+
+export interface SharedMemory {
+  readonly memory: WebAssembly.Memory;
+  readonly allocator: Allocator;
+  readonly live: { buffers: number; bytes: number };
+  allocate(words: number): SharedBuffer;
+  /** The buffer behind a handle that has not been released. */
+  resolve(buffer: DeviceBuffer): SharedBuffer;
+  release(buffer: DeviceBuffer, issued: number): void;
+  /** Forgets a read; a buffer released meanwhile is freed now. */
+  finishRead(buffer: SharedBuffer, read: PendingRead, issued: number): void;
+  /** The whole memory as words; made anew when it has grown. */
+  words(): Uint32Array;
+  /** Forgets all buffers. */
+  clear(): void;
+}
+
+export function createSharedMemory(limitBytes: number): SharedMemory {
+  const memory = new WebAssembly.Memory({
+    initial: fixed.heap / PAGE_BYTES,
+    maximum: MAX_PAGES,
+    shared: true,
+  });
+  const buffers = new Map<number, SharedBuffer>();
+  const live = { buffers: 0, bytes: 0 };
+  let view = new Uint32Array(memory.buffer);
+  let pages = fixed.heap / PAGE_BYTES;
+  let nextId = 1;
+  writeCompactionTable(memory);
+
+  const grow = (end: number): void => {
+    const wanted = Math.ceil(end / PAGE_BYTES);
+    if (wanted <= pages) return;
+    memory.grow(wanted - pages);
+    pages = wanted;
+    view = new Uint32Array(memory.buffer);
+  };
+  const allocator = createAllocator({ start: fixed.heap, limit: fixed.heap + HEAP_BYTES, grow }, limitBytes);
+
+  const resolve = (buffer: DeviceBuffer): SharedBuffer => {
+    const found = buffers.get(buffer.id);
+    if (found !== undefined) return found;
+    throw new ArgumentError('memory/released', `Buffer ${buffer.id} is used after its release.`, {
+      remedy: 'Keep the column alive, or return it from its scope.',
+    });
+  };
+
+  return {
+    memory,
+    allocator,
+    live,
+    resolve,
+    words: () => view,
+    allocate(words) {
+      const block = allocator.allocate(words * 4);
+      const { address, fence } = block;
+      const buffer: SharedBuffer = {
+        id: nextId++,
+        words,
+        block,
+        address,
+        fence,
+        reads: new Set(),
+        released: false,
+      };
+      buffers.set(buffer.id, buffer);
+      live.buffers++;
+      live.bytes += 4 * words;
+      return buffer;
+    },
+    release(handle, issued) {
+      const buffer = resolve(handle);
+      buffers.delete(buffer.id);
+      live.buffers--;
+      live.bytes -= 4 * buffer.words;
+      buffer.released = true;
+      if (buffer.reads.size === 0) allocator.release(buffer.block, issued);
+    },
+    clear() {
+      buffers.clear();
+      live.buffers = 0;
+      live.bytes = 0;
+    },
+    finishRead(buffer, read, issued) {
+      if (buffer.reads.delete(read) && buffer.released && buffer.reads.size === 0) {
+        allocator.release(buffer.block, issued);
+      }
+    },
+  };
+}
+
+/** For every choice of the four lanes of a vector, the bytes that move the chosen ones to its front. */
+function writeCompactionTable(memory: WebAssembly.Memory): void {
+  const bytes = new Uint8Array(memory.buffer, fixed.compaction, 16 * 16);
+  for (let mask = 0; mask < 16; mask++) {
+    const lanes = [0, 1, 2, 3].filter((lane) => (mask >> lane) & 1);
+    lanes.forEach((lane, place) => {
+      for (let byte = 0; byte < 4; byte++) bytes[16 * mask + 4 * place + byte] = 4 * lane + byte;
+    });
+  }
+}

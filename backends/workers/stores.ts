@@ -1,0 +1,165 @@
+import type { AtomicCombination } from '../../primitives/backend.ts';
+import type { VectorCode } from './emit-simd.ts';
+import { emitMinimum, emitStoreScalar, type StoreTarget } from './kernel-arguments.ts';
+import type { Node } from './straight-line.ts';
+import { emitExtract } from './vector-operations.ts';
+import type { Code } from './wasm-code.ts';
+import { atomic, I32, op, simd } from './wasm-encoder.ts';
+
+/** Stores the results of one index, which locals hold. */
+export function emitStores(
+  code: Code,
+  stores: readonly StoreTarget[],
+  index: number,
+  results: readonly number[],
+): void {
+  for (const store of stores) {
+    const at = store.index === undefined ? index : results[store.index]!;
+    code.get(at);
+    code.get(store.capacity);
+    code.op(op.i32LtU);
+    if (store.guard !== undefined) {
+      code.get(results[store.guard]!);
+      code.op(op.i32And);
+    }
+    code.when(() => {
+      pushElement(code, store, at);
+      if (store.combine === undefined) emitStoreScalar(code, store.type, results[store.value]!);
+      else emitAtomic(code, store.combine, () => code.get(results[store.value]!));
+    });
+  }
+}
+
+const atomics: Partial<Record<AtomicCombination, number>> = {
+  add: atomic.i32Add,
+  and: atomic.i32And,
+  or: atomic.i32Or,
+  xor: atomic.i32Xor,
+};
+
+/** Combines a u32 with the word at the address on the stack. */
+function emitAtomic(code: Code, name: AtomicCombination, value: () => void): void {
+  const instruction = atomics[name];
+  if (instruction === undefined) {
+    emitAtomicExtremum(code, name === 'min' ? op.i32LtU : op.i32GtU, value);
+    return;
+  }
+  value();
+  code.atomic(instruction);
+  code.op(op.drop);
+}
+
+/** WebAssembly has no atomic minimum: exchanges the word for as long as the value is beyond what stands there. */
+function emitAtomicExtremum(code: Code, beyond: number, value: () => void): void {
+  const address = code.local(I32);
+  const seen = code.local(I32);
+  const found = code.local(I32);
+  code.tee(address);
+  code.atomic(atomic.i32Load);
+  code.set(found);
+  const done = code.block();
+  const again = code.loop();
+  code.get(found);
+  code.set(seen);
+  value();
+  code.get(seen);
+  code.op(beyond, op.i32Eqz);
+  code.brIf(done);
+  code.get(address);
+  code.get(seen);
+  value();
+  code.atomic(atomic.i32CompareExchange);
+  code.tee(found);
+  code.get(seen);
+  code.op(op.i32Ne);
+  code.brIf(again);
+  code.end();
+  code.end();
+  for (const local of [address, seen, found]) code.release(local);
+}
+
+function pushElement(code: Code, { address }: StoreTarget, index: number): void {
+  code.get(address);
+  code.get(index);
+  code.i32(2);
+  code.op(op.i32Shl, op.i32Add);
+}
+
+/** Narrows a range of indices to those that the stores at the launch index have room for. */
+export function narrowToStores(code: Code, stores: readonly StoreTarget[], to: number): void {
+  for (const store of stores) if (store.index === undefined) emitMinimum(code, to, () => code.get(store.capacity));
+}
+
+/** Stores the results of the four indices from `index + offset` on. */
+export function emitVectorStores(
+  code: Code,
+  lanes: VectorCode,
+  stores: readonly StoreTarget[],
+  index: number,
+  offset: number,
+  results: readonly Node[],
+  launchIndex: Node,
+): void {
+  for (const store of stores) {
+    if (store.index === undefined && store.combine === undefined)
+      storeInPlace(code, lanes, store, index, offset, results);
+    else storeLaneByLane(code, lanes, store, store.index === undefined ? launchIndex : results[store.index]!, results);
+  }
+}
+
+function storeInPlace(
+  code: Code,
+  lanes: VectorCode,
+  store: StoreTarget,
+  index: number,
+  offset: number,
+  results: readonly Node[],
+): void {
+  pushElement(code, store, index);
+  pushWords(code, lanes, results[store.value]!);
+  if (store.guard !== undefined) {
+    pushElement(code, store, index);
+    code.simdMemory(simd.load, 4 * offset);
+    lanes.push(results[store.guard]!);
+    code.simd(simd.bitselect);
+  }
+  code.simdMemory(simd.store, 4 * offset);
+}
+
+function storeLaneByLane(code: Code, lanes: VectorCode, store: StoreTarget, at: Node, results: readonly Node[]): void {
+  const value = lanes.local(results[store.value]!);
+  const indices = lanes.local(at);
+  const guard = store.guard === undefined ? undefined : lanes.local(results[store.guard]!);
+  const element = code.local(I32);
+  for (const lane of [0, 1, 2, 3]) {
+    code.get(indices);
+    code.simd(simd.i32x4Extract, lane);
+    code.tee(element);
+    code.get(store.capacity);
+    code.op(op.i32LtU);
+    if (guard !== undefined) {
+      code.get(guard);
+      emitExtract(code, 'bool', lane);
+      code.op(op.i32And);
+    }
+    code.when(() => {
+      const word = (): void => {
+        code.get(value);
+        emitExtract(code, store.type === 'bool' ? 'bool' : 'u32', lane);
+      };
+      pushElement(code, store, element);
+      if (store.combine !== undefined) return emitAtomic(code, store.combine, word);
+      word();
+      code.memory(op.i32Store);
+    });
+  }
+  code.release(element);
+}
+
+/** Pushes lanes as they stand in memory: bools as 0 and 1. */
+export function pushWords(code: Code, lanes: VectorCode, node: Node): void {
+  lanes.push(node);
+  if (node.type !== 'bool') return;
+  code.v128([1, 1, 1, 1]);
+  code.simd(simd.and);
+}

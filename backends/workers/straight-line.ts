@@ -1,0 +1,309 @@
+import {
+  entryOf,
+  type IrFunction,
+  type Module,
+  type Operand,
+  type OperationName,
+  type ScalarType,
+  type Statement,
+} from '../../primitives/functors/ir.ts';
+
+/**
+ * Functors as straight lines: calls inlined, branches turned into selections (if-conversion, Allen et al. 1983), equal
+ * values merged (hash-consing). What is left is a graph of total operations that four lanes can evaluate at once.
+ */
+
+interface NodeCommon {
+  readonly id: number;
+  readonly type: ScalarType;
+  /** Whether it may differ between the lanes of a vector. */
+  readonly varying: boolean;
+}
+
+export interface LiteralNode extends NodeCommon {
+  readonly kind: 'literal';
+  readonly value: number | boolean;
+}
+
+export interface OperationNode extends NodeCommon {
+  readonly kind: 'operation';
+  readonly name: OperationName;
+  readonly operands: readonly Node[];
+}
+
+/** Element `index` of an array; where it varies, the index is the loop's plus `shift`, which does not. */
+export interface ReadNode extends NodeCommon {
+  readonly kind: 'read';
+  readonly slot: number;
+  readonly index: Node;
+  readonly shift: Node | undefined;
+}
+
+export type Node =
+  | LiteralNode
+  | OperationNode
+  | ReadNode
+  /** The index of the launch. */
+  | (NodeCommon & { readonly kind: 'index' })
+  /** A value that comes from outside of the graph, by name. */
+  | (NodeCommon & { readonly kind: 'parameter'; readonly name: string })
+  /** The same, where it does not vary. */
+  | (NodeCommon & { readonly kind: 'invariant'; readonly name: string })
+  | (NodeCommon & { readonly kind: 'uniform'; readonly slot: number })
+  | (NodeCommon & { readonly kind: 'length'; readonly slot: number });
+
+type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
+type NewNode = DistributiveOmit<Node, 'id'>;
+
+/** Why a functor does not vectorise. */
+export class NotStraight extends Error {}
+
+/** A graph under construction; equal values become one node. */
+export class Graph {
+  readonly #nodes = new Map<string, Node>();
+
+  /** The number of different values. */
+  get size(): number {
+    return this.#nodes.size;
+  }
+
+  literal(type: ScalarType, value: number | boolean): Node {
+    return this.#node({ kind: 'literal', type, varying: false, value }, Object.is(value, -0) ? '-0' : String(value));
+  }
+  index(): Node {
+    return this.#node({ kind: 'index', type: 'u32', varying: true }, '');
+  }
+  parameter(type: ScalarType, name: string): Node {
+    return this.#node({ kind: 'parameter', type, varying: true, name }, name);
+  }
+  invariant(type: ScalarType, name: string): Node {
+    return this.#node({ kind: 'invariant', type, varying: false, name }, name);
+  }
+  uniform(type: ScalarType, slot: number): Node {
+    return this.#node({ kind: 'uniform', type, varying: false, slot }, `${slot}`);
+  }
+  length(slot: number): Node {
+    return this.#node({ kind: 'length', type: 'u32', varying: false, slot }, `${slot}`);
+  }
+
+  read(type: ScalarType, slot: number, index: Node): Node {
+    const shift = index.varying ? this.#shiftOf(index) : undefined;
+    if (index.varying && shift === undefined) throw new NotStraight('it reads an array at an index of its own');
+    return this.#node({ kind: 'read', type, varying: index.varying, slot, index, shift }, `${slot},${index.id}`);
+  }
+
+  operation(name: OperationName, type: ScalarType, operands: readonly Node[]): Node {
+    const simpler = this.#simplify(name, type, operands);
+    if (simpler !== undefined) return simpler;
+    const varying = operands.some((operand) => operand.varying);
+    if (varying && (name === 'rem' || (name === 'div' && type !== 'f32'))) {
+      throw new NotStraight('it divides integers');
+    }
+    return this.#node(
+      { kind: 'operation', type, varying, name, operands },
+      `${name},${operands.map(({ id }) => id).join(',')}`,
+    );
+  }
+
+  #node(node: NewNode, key: string): Node {
+    const full = `${node.kind},${node.type},${key}`;
+    let known = this.#nodes.get(full);
+    if (known === undefined) {
+      known = { ...node, id: this.#nodes.size } as Node;
+      this.#nodes.set(full, known);
+    }
+    return known;
+  }
+
+  /** What if-conversion leaves behind, and truth values that went through integers. */
+  #simplify(name: OperationName, type: ScalarType, operands: readonly Node[]): Node | undefined {
+    const [a, b, condition] = operands;
+    if (name === 'select') {
+      if (a === b) return a;
+      return condition!.kind === 'literal' ? (condition!.value ? b : a) : undefined;
+    }
+    if (type !== 'bool') return undefined;
+    if (name === 'and' && isLiteral(a, true)) return b;
+    if (name === 'and' && isLiteral(b, true)) return a;
+    if ((name === 'ne' && isLiteral(b, 0)) || (name === 'eq' && isLiteral(b, 1)) || name === 'convert') {
+      return truthOf(a!);
+    }
+    return undefined;
+  }
+
+  /** The invariant s of an index that is the loop's plus s. */
+  #shiftOf(index: Node): Node | undefined {
+    if (index.kind === 'index') return this.literal('u32', 0);
+    if (index.kind !== 'operation') return undefined;
+    const [a, b] = index.operands as readonly [Node, Node];
+    const invariant = (node: Node): Node => (node.type === 'u32' ? node : this.operation('bits', 'u32', [node]));
+    switch (index.name) {
+      case 'bits':
+      case 'convert':
+        return a.type === 'u32' || a.type === 'i32' ? this.#shiftOf(a) : undefined;
+      case 'add':
+      case 'sub': {
+        const [moving, still] = index.name === 'add' && !a.varying ? [b, a] : [a, b];
+        const shift = still.varying ? undefined : this.#shiftOf(moving);
+        return shift && this.operation(index.name, 'u32', [shift, invariant(still)]);
+      }
+      default:
+        return undefined;
+    }
+  }
+}
+
+function isLiteral(node: Node | undefined, value: number | boolean): boolean {
+  return node?.kind === 'literal' && node.value === value;
+}
+
+/** The bool that an integer is made of, if it is. */
+export function truthOf(node: Node): Node | undefined {
+  if (node.kind !== 'operation') return undefined;
+  const [a, b, condition] = node.operands;
+  if (node.name === 'convert' && a!.type === 'bool' && node.type !== 'f32') return a;
+  if (node.name === 'select' && isLiteral(a, 0) && isLiteral(b, 1)) return condition;
+  return undefined;
+}
+
+/** What the names of a module's arrays and uniforms are in the graph. */
+export interface Slots {
+  array(name: string): number;
+  uniform(name: string): number;
+}
+
+/** A function on its way into the graph. */
+interface Frame {
+  readonly values: Map<number, Node>;
+  /** The condition under which the statement at hand runs; undefined where it always does. */
+  path: Node | undefined;
+  /** The condition under which the function has returned. */
+  returned: Node | undefined;
+  results: readonly Node[] | undefined;
+}
+
+/** Adds the entry of a module to a graph; throws {@link NotStraight} where that cannot be. */
+export function flatten(graph: Graph, module: Module, slots: Slots, args: readonly Node[]): readonly Node[] {
+  const call = (fn: IrFunction, values: readonly Node[]): readonly Node[] => {
+    const frame: Frame = {
+      values: new Map(fn.parameters.map(({ id }, i) => [id, values[i]!])),
+      path: undefined,
+      returned: undefined,
+      results: undefined,
+    };
+    walk(frame, fn.body);
+    return frame.results!;
+  };
+
+  const nodeOf = (frame: Frame, operand: Operand): Node => {
+    if (operand.kind === 'literal') return graph.literal(operand.type, operand.value);
+    return operand.kind === 'local'
+      ? frame.values.get(operand.id)!
+      : graph.uniform(operand.type, slots.uniform(operand.name));
+  };
+
+  const both = (a: Node | undefined, b: Node | undefined): Node | undefined =>
+    a === undefined || b === undefined ? (a ?? b) : graph.operation('and', 'bool', [a, b]);
+  const not = (a: Node): Node => graph.operation('not', 'bool', [a]);
+  const active = (frame: Frame): Node | undefined =>
+    both(frame.path, frame.returned === undefined ? undefined : not(frame.returned));
+  const blend = (old: Node, fresh: Node, condition: Node | undefined): Node =>
+    condition === undefined ? fresh : graph.operation('select', fresh.type, [old, fresh, condition]);
+
+  const leave = (frame: Frame, values: readonly Node[]): void => {
+    const condition = active(frame);
+    frame.results = frame.results?.map((old, i) => blend(old, values[i]!, condition)) ?? values;
+    const now = condition ?? graph.literal('bool', true);
+    frame.returned = frame.returned === undefined ? now : graph.operation('or', 'bool', [frame.returned, now]);
+  };
+
+  const branch = (frame: Frame, statement: Extract<Statement, { kind: 'if' }>): void => {
+    const outer = frame.path;
+    const condition = nodeOf(frame, statement.condition);
+    frame.path = both(outer, condition);
+    walk(frame, statement.consequent);
+    frame.path = both(outer, not(condition));
+    walk(frame, statement.alternative);
+    frame.path = outer;
+  };
+
+  const walk = (frame: Frame, statements: readonly Statement[]): void => {
+    for (const statement of statements) step(frame, statement);
+  };
+
+  const step = (frame: Frame, statement: Statement): void => {
+    const value = (operand: Operand): Node => nodeOf(frame, operand);
+    switch (statement.kind) {
+      case 'let': {
+        const { name, operands } = statement.operation;
+        frame.values.set(statement.local.id, graph.operation(name, statement.local.type, operands.map(value)));
+        break;
+      }
+      case 'read': {
+        const slot = slots.array(statement.array);
+        frame.values.set(statement.local.id, graph.read(statement.local.type, slot, value(statement.index)));
+        break;
+      }
+      case 'length':
+        frame.values.set(statement.local.id, graph.length(slots.array(statement.array)));
+        break;
+      case 'var':
+        frame.values.set(statement.local.id, value(statement.value));
+        break;
+      case 'set': {
+        const { id } = statement.local;
+        frame.values.set(id, blend(frame.values.get(id)!, value(statement.value), active(frame)));
+        break;
+      }
+      case 'call': {
+        const callee = module.functions.find(({ name }) => name === statement.callee)!;
+        const results = call(callee, statement.args.map(value));
+        statement.results.forEach(({ id }, i) => {
+          frame.values.set(id, results[i]!);
+        });
+        break;
+      }
+      case 'if':
+        branch(frame, statement);
+        break;
+      case 'return':
+        leave(frame, statement.values.map(value));
+        break;
+      default:
+        throw new NotStraight('it has a loop');
+    }
+  };
+
+  return call(entryOf(module), args);
+}
+
+/** Whether and why (not) a functor of the index runs on four lanes at once. */
+export interface Vectorization {
+  readonly vectorizes: boolean;
+  /** In one sentence, what keeps it from that. */
+  readonly reason?: string | undefined;
+}
+
+/**
+ * Tells whether the workers backend evaluates a functor with SIMD. Its entry is taken as a function of the launch index
+ * (its first parameter, where that is u32) and of values that vary from index to index.
+ */
+export function explainVectorization(module: Module): Vectorization {
+  const graph = new Graph();
+  const arrays = [...module.arrays.keys()];
+  const uniforms = [...module.uniforms.keys()];
+  const slots: Slots = { array: (name) => arrays.indexOf(name), uniform: (name) => uniforms.indexOf(name) };
+  const args = entryOf(module).parameters.map(({ type }, i) =>
+    i === 0 && type === 'u32' ? graph.index() : graph.parameter(type, `p${i}`),
+  );
+  try {
+    flatten(graph, module, slots, args);
+    return { vectorizes: true };
+  } catch (error) {
+    if (!(error instanceof NotStraight)) throw error;
+    return {
+      vectorizes: false,
+      reason: `The functor ${entryOf(module).name} runs one index at a time: ${error.message}.`,
+    };
+  }
+}

@@ -1,0 +1,230 @@
+import type { OperationName, ScalarType } from '../../primitives/functors/ir.ts';
+import { emitScalar, type Push } from './scalar-operations.ts';
+import type { Code } from './wasm-code.ts';
+import { op, simd } from './wasm-encoder.ts';
+
+type Table = Partial<Record<OperationName, number>>;
+
+const integerInstructions: Table = {
+  add: simd.i32x4Add,
+  sub: simd.i32x4Sub,
+  mul: simd.i32x4Mul,
+  and: simd.and,
+  or: simd.or,
+  xor: simd.xor,
+  not: simd.not,
+  neg: simd.i32x4Neg,
+  eq: simd.i32x4Eq,
+  ne: simd.i32x4Ne,
+};
+const unsignedInstructions: Table = {
+  ...integerInstructions,
+  min: simd.i32x4MinU,
+  max: simd.i32x4MaxU,
+  lt: simd.i32x4LtU,
+  le: simd.i32x4LeU,
+  gt: simd.i32x4GtU,
+  ge: simd.i32x4GeU,
+};
+const signedInstructions: Table = {
+  ...integerInstructions,
+  min: simd.i32x4MinS,
+  max: simd.i32x4MaxS,
+  lt: simd.i32x4LtS,
+  le: simd.i32x4LeS,
+  gt: simd.i32x4GtS,
+  ge: simd.i32x4GeS,
+  abs: simd.i32x4Abs,
+};
+const f32Instructions: Table = {
+  add: simd.f32x4Add,
+  sub: simd.f32x4Sub,
+  mul: simd.f32x4Mul,
+  div: simd.f32x4Div,
+  eq: simd.f32x4Eq,
+  ne: simd.f32x4Ne,
+  lt: simd.f32x4Lt,
+  le: simd.f32x4Le,
+  gt: simd.f32x4Gt,
+  ge: simd.f32x4Ge,
+  neg: simd.f32x4Neg,
+  abs: simd.f32x4Abs,
+  floor: simd.f32x4Floor,
+  ceil: simd.f32x4Ceil,
+  trunc: simd.f32x4Trunc,
+  round: simd.f32x4Nearest,
+  sqrt: simd.f32x4Sqrt,
+};
+const boolInstructions: Table = { and: simd.and, or: simd.or, xor: simd.xor, not: simd.not, ne: simd.xor };
+
+function tableOf(type: ScalarType): Table {
+  if (type === 'u32') return unsignedInstructions;
+  if (type === 'i32') return signedInstructions;
+  return type === 'f32' ? f32Instructions : boolInstructions;
+}
+
+/**
+ * Leaves the result of one operation on four lanes on the stack; a bool is a lane of all ones or all zeros. `count`
+ * pushes the count of a shift as one i32, where it is the same for all lanes.
+ */
+export function emitVector(
+  code: Code,
+  name: OperationName,
+  from: ScalarType,
+  to: ScalarType,
+  operands: readonly Push[],
+  count: Push | undefined,
+): void {
+  const [a, b, condition] = operands as readonly [Push, Push, Push];
+  const instruction = tableOf(from)[name];
+  if (name === 'select') {
+    b();
+    a();
+    condition();
+    code.simd(simd.bitselect);
+  } else if (name === 'convert') {
+    emitConversion(code, from, to, a);
+  } else if (name === 'bits') {
+    a();
+  } else if (instruction !== undefined) {
+    for (const push of operands) push();
+    code.simd(instruction);
+  } else if (from === 'bool') {
+    a();
+    b();
+    code.simd(simd.xor);
+    code.simd(simd.not);
+  } else if (from === 'f32') {
+    emitF32Extremum(code, name === 'min' ? simd.f32x4Min : simd.f32x4Max, a, b);
+  } else {
+    emitInteger(code, name, from, operands, count);
+  }
+}
+
+function emitConversion(code: Code, from: ScalarType, to: ScalarType, a: Push): void {
+  a();
+  if (to === from) return;
+  if (to === 'bool') {
+    code.v128([0, 0, 0, 0]);
+    code.simd(from === 'f32' ? simd.f32x4Ne : simd.i32x4Ne);
+  } else if (from === 'bool') {
+    const one = to === 'f32' ? 0x3f800000 : 1;
+    code.v128([one, one, one, one]);
+    code.simd(simd.and);
+  } else if (from === 'f32') {
+    code.simd(to === 'i32' ? simd.i32x4TruncSatS : simd.i32x4TruncSatU);
+  } else if (to === 'f32') {
+    code.simd(from === 'i32' ? simd.f32x4ConvertS : simd.f32x4ConvertU);
+  }
+}
+
+/** WebAssembly's min and max give NaN for a NaN; ours give the other operand. */
+function emitF32Extremum(code: Code, instruction: number, a: Push, b: Push): void {
+  const notANumber = (operand: Push): void => {
+    operand();
+    operand();
+    code.simd(simd.f32x4Ne);
+  };
+  b();
+  a();
+  a();
+  b();
+  code.simd(instruction);
+  notANumber(b);
+  code.simd(simd.bitselect);
+  notANumber(a);
+  code.simd(simd.bitselect);
+}
+
+function emitInteger(
+  code: Code,
+  name: OperationName,
+  type: ScalarType,
+  operands: readonly Push[],
+  count: Push | undefined,
+): void {
+  const [a, b] = operands as readonly [Push, Push];
+  if (name === 'shl' || name === 'shr') {
+    if (count === undefined) {
+      emitLaneByLane(code, name, type, operands);
+      return;
+    }
+    a();
+    count();
+    const right = type === 'i32' ? simd.i32x4ShrS : simd.i32x4ShrU;
+    code.simd(name === 'shl' ? simd.i32x4Shl : right);
+    return;
+  }
+  switch (name) {
+    case 'abs':
+      a();
+      return;
+    case 'popcount':
+      a();
+      code.simd(simd.i8x16Popcnt);
+      code.simd(simd.i16x8ExtAddPairwiseU);
+      code.simd(simd.i32x4ExtAddPairwiseU);
+      return;
+    case 'mulhi':
+      emitMulhi(code, a, b);
+      return;
+    default:
+      emitLaneByLane(code, name, type, operands);
+      return;
+  }
+}
+
+/** The high words of four 64-bit products. */
+function emitMulhi(code: Code, a: Push, b: Push): void {
+  for (const half of [simd.i64x2ExtMulLowU, simd.i64x2ExtMulHighU]) {
+    a();
+    b();
+    code.simd(half);
+  }
+  code.shuffle([1, 3, 5, 7]);
+}
+
+/** What SIMD128 lacks: clz, ctz, and shifts by counts that differ from lane to lane. */
+function emitLaneByLane(code: Code, name: OperationName, type: ScalarType, operands: readonly Push[]): void {
+  code.v128([0, 0, 0, 0]);
+  for (const lane of [0, 1, 2, 3]) {
+    const extracted = operands.map((push) => () => {
+      push();
+      code.simd(simd.i32x4Extract, lane);
+    });
+    emitScalar(code, name, type, type, extracted);
+    code.simd(simd.i32x4Replace, lane);
+  }
+}
+
+/** Turns a scalar on the stack into four equal lanes. */
+export function emitSplat(code: Code, type: ScalarType): void {
+  if (type === 'f32') {
+    code.simd(simd.f32x4Splat);
+    return;
+  }
+  code.simd(simd.i32x4Splat);
+  if (type === 'bool') code.simd(simd.i32x4Neg);
+}
+
+/** Turns a vector on the stack into the scalar of one lane. */
+export function emitExtract(code: Code, type: ScalarType, lane: number): void {
+  if (type === 'f32') {
+    code.simd(simd.f32x4Extract, lane);
+    return;
+  }
+  code.simd(simd.i32x4Extract, lane);
+  if (type !== 'bool') return;
+  code.i32(1);
+  code.op(op.i32And);
+}
+
+/** The four lanes of a literal. */
+export function lanesOf(type: ScalarType, value: number | boolean): [number, number, number, number] {
+  const word = type === 'f32' ? new Uint32Array(Float32Array.of(value as number).buffer)[0]! : wordOf(value);
+  return [word, word, word, word];
+}
+
+function wordOf(value: number | boolean): number {
+  return typeof value === 'boolean' ? (value ? 0xffffffff : 0) : value >>> 0;
+}
