@@ -1,0 +1,62 @@
+import { isMainThread } from 'node:worker_threads';
+import { DeviceLostError } from '../../primitives/errors.ts';
+import { hasSystemVulkan, useSoftwareVulkan, useSystemVulkan } from './software-vulkan.ts';
+
+export type NodeAdapter = 'hardware' | 'software' | 'auto';
+
+/** Exact timestamps; and no clearing of workgroup memory, over which SwiftShader's compiler takes seconds. */
+const dawnOptions = ['disable-dawn-features=timestamp_quantization', 'enable-dawn-features=disable_workgroup_init'];
+
+/**
+ * The `GPU` object of npm `webgpu` (Dawn), for `createWebGpuBackend({ gpu })` in Node.
+ *
+ * With `software` it is served by SwiftShader out of the optional package `@sparticuz/chromium`; with `hardware` or `auto`
+ * by the system's drivers. Dawn lives as long as the returned object is referenced, and keeps the process alive as long:
+ * a backend drops it when it is closed, and so should the caller.
+ *
+ * @throws DeviceLostError `device/software-adapter-missing` (software only), `device/no-adapter` where there is no driver
+ * or no build of Dawn for this platform.
+ *
+ * @example
+ * ```ts
+ * const backend = await createWebGpuBackend({ gpu: await openNodeGpu('software'), adapter: 'software' });
+ * ```
+ */
+export async function openNodeGpu(adapter: NodeAdapter = 'auto'): Promise<GPU> {
+  if (adapter === 'software') await useSoftwareVulkan();
+  else {
+    useSystemVulkan();
+    if (!hasSystemVulkan()) throw noAdapter('There is no Vulkan loader (libvulkan.so.1) on this machine.');
+  }
+  const { create } = await import('webgpu').catch((cause: unknown) => {
+    throw noAdapter(`Dawn does not load on ${process.platform}-${process.arch}.`, cause);
+  });
+  const gpu = create(dawnOptions);
+  if (adapter === 'software' && !isMainThread) await assertVisible(gpu);
+  return gpu;
+}
+
+function noAdapter(sentence: string, cause?: unknown): DeviceLostError {
+  return new DeviceLostError('device/no-adapter', sentence, {
+    remedy: "Install the graphics driver, or choose the adapter 'software' or another backend.",
+    cause,
+  });
+}
+
+/** In a worker thread the driver is found only if the process's own environment names it. */
+async function assertVisible(gpu: GPU): Promise<void> {
+  if ((await gpu.requestAdapter()) !== null) return;
+  throw new DeviceLostError('device/no-adapter', 'The software adapter is not visible from this worker thread.', {
+    remedy: 'Call useSoftwareVulkan() in the main thread before the worker starts.',
+  });
+}
+
+/** The adapter that tests run on: the software one, or the machine's own with QUADRILLE_ADAPTER=hardware. */
+export function testAdapter(): 'hardware' | 'software' {
+  return process.env.QUADRILLE_ADAPTER === 'hardware' ? 'hardware' : 'software';
+}
+
+/** The `GPU` that tests run on; see {@link testAdapter}. */
+export function openTestGpu(): Promise<GPU> {
+  return openNodeGpu(testAdapter());
+}

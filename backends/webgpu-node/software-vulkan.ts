@@ -1,0 +1,114 @@
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { constants, homedir, tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { brotliDecompress } from 'node:zlib';
+import { extract } from 'tar-stream';
+import { DeviceLostError } from '../../primitives/errors.ts';
+
+const PACKAGE = '@sparticuz/chromium';
+const LOADER = 'libvulkan.so.1';
+const MANIFEST = 'vk_swiftshader_icd.json';
+/** Keeps the library mapped, so that Dawn finds it by name when it opens it itself. */
+const RTLD_NODELETE = 0x1000;
+
+const ENVIRONMENT = ['VK_ICD_FILENAMES', 'VK_DRIVER_FILES'] as const;
+let driver: string | undefined;
+
+/**
+ * Makes SwiftShader, a Vulkan driver on the CPU, the driver that the next `create()` of npm `webgpu` finds.
+ *
+ * The driver comes out of the optional package `@sparticuz/chromium` (Linux on x64) and is unpacked once into the user's
+ * cache folder. The Vulkan loader reads the process's environment, which a worker thread sees only as a copy: there, call
+ * this in the main thread first.
+ *
+ * @throws DeviceLostError `device/software-adapter-missing` where the package is not installed or does not fit the machine.
+ */
+export async function useSoftwareVulkan(): Promise<void> {
+  const folder = await unpackedDriver();
+  driver = join(folder, MANIFEST);
+  for (const name of ENVIRONMENT) process.env[name] = driver;
+  const library = join(folder, LOADER);
+  const failure = openLibrary(library, RTLD_NODELETE);
+  if (failure !== undefined) throw missing(failure);
+}
+
+/** Takes back what {@link useSoftwareVulkan} set, so that the next `create()` finds the system's own drivers. */
+export function useSystemVulkan(): void {
+  for (const name of ENVIRONMENT) if (driver !== undefined && process.env[name] === driver) delete process.env[name];
+}
+
+/** Whether there is a Vulkan loader to ask; Dawn writes warnings to stderr where it has to find out by itself. */
+export function hasSystemVulkan(): boolean {
+  return process.platform !== 'linux' || openLibrary(LOADER, 0) === undefined;
+}
+
+function openLibrary(path: string, flags: number): unknown {
+  try {
+    process.dlopen({ exports: {} }, path, constants.dlopen.RTLD_NOW | flags);
+  } catch (error) {
+    // What loads but is no Node addon is what we want.
+    if (error instanceof Error && error.message.includes('did not self-register')) return undefined;
+    return error;
+  }
+  return undefined;
+}
+
+async function unpackedDriver(): Promise<string> {
+  const home = packageFolder();
+  const { version } = JSON.parse(await readFile(join(home, 'package.json'), 'utf8')) as { version: string };
+  const target = join(cacheFolder(), `swiftshader-${version}`);
+  if (existsSync(join(target, MANIFEST))) return target;
+  try {
+    return await unpack(join(home, 'bin', 'swiftshader.tar.br'), target);
+  } catch (cause) {
+    throw missing(cause);
+  }
+}
+
+function packageFolder(): string {
+  try {
+    return join(dirname(fileURLToPath(import.meta.resolve(PACKAGE))), '..', '..');
+  } catch (cause) {
+    throw missing(cause);
+  }
+}
+
+function missing(cause: unknown): DeviceLostError {
+  return new DeviceLostError('device/software-adapter-missing', 'The software adapter cannot be started.', {
+    remedy: `Install ${PACKAGE} 143 (npm install ${PACKAGE}@143.0.4) on Linux x64, or choose another adapter.`,
+    cause,
+  });
+}
+
+function cacheFolder(): string {
+  const home = process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache');
+  return existsSync(dirname(home)) ? join(home, 'quadrille') : join(tmpdir(), `quadrille-${process.getuid?.() ?? 0}`);
+}
+
+/** Unpacks beside the target and renames, so that several processes may do it at once. */
+async function unpack(archive: string, target: string): Promise<string> {
+  await mkdir(dirname(target), { recursive: true });
+  const partial = await mkdtemp(`${target}-`);
+  try {
+    await extractFiles(await promisify(brotliDecompress)(await readFile(archive)), partial);
+    await rename(partial, target).catch((error: unknown) => {
+      if (!existsSync(join(target, MANIFEST))) throw error;
+    });
+  } finally {
+    await rm(partial, { recursive: true, force: true });
+  }
+  return target;
+}
+
+async function extractFiles(archive: Uint8Array, folder: string): Promise<void> {
+  const entries = extract();
+  entries.end(archive);
+  for await (const entry of entries) {
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of entry) chunks.push(chunk as Uint8Array);
+    if (entry.header.type === 'file') await writeFile(join(folder, basename(entry.header.name)), Buffer.concat(chunks));
+  }
+}

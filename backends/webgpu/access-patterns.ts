@@ -1,0 +1,85 @@
+import { entryOf, type IrFunction, type Module, type Operand, type Statement } from '../../primitives/functors/ir.ts';
+
+/**
+ * Where a module reads a captured array:
+ * - `cells`: at constant indices alone, which are listed;
+ * - `index`: at the index of the launch alone;
+ * - `anywhere`.
+ */
+export type AccessPattern =
+  | { readonly kind: 'cells'; readonly indices: readonly number[] }
+  | { readonly kind: 'index' }
+  | { readonly kind: 'anywhere' };
+
+const known = new WeakMap<Module, ReadonlyMap<string, AccessPattern>>();
+
+/** More constant indices than this are not worth a parameter each. */
+const MOST_CELLS = 4;
+
+/** How a module reads each of its arrays, seen through calls. The entry's first parameter is the index of the launch. */
+export function accessPatterns(module: Module): ReadonlyMap<string, AccessPattern> {
+  let patterns = known.get(module);
+  if (patterns === undefined) {
+    patterns = findPatterns(module);
+    known.set(module, patterns);
+  }
+  return patterns;
+}
+
+/** Ids of the locals of every function that hold the index of the launch in all calls. */
+type IndexLocals = Map<IrFunction, Set<number>>;
+
+function findPatterns(module: Module): ReadonlyMap<string, AccessPattern> {
+  const reads = new Map<string, Set<number | 'index' | 'anywhere'>>();
+  for (const name of module.arrays.keys()) reads.set(name, new Set());
+  const holders = findIndexLocals(module);
+  for (const fn of module.functions) {
+    visit(fn.body, (statement) => {
+      if (statement.kind === 'read') reads.get(statement.array)!.add(placeOf(statement.index, holders.get(fn)!));
+    });
+  }
+  return new Map([...reads].map(([name, places]) => [name, patternOf([...places])]));
+}
+
+function placeOf(index: Operand, holders: ReadonlySet<number>): number | 'index' | 'anywhere' {
+  if (index.kind === 'literal') return index.value as number;
+  return index.kind === 'local' && holders.has(index.id) ? 'index' : 'anywhere';
+}
+
+function patternOf(places: readonly (number | 'index' | 'anywhere')[]): AccessPattern {
+  const indices = places.filter((place) => typeof place === 'number');
+  if (indices.length === places.length && indices.length <= MOST_CELLS) return { kind: 'cells', indices };
+  return places.every((place) => place === 'index') ? { kind: 'index' } : { kind: 'anywhere' };
+}
+
+/** Callers stand after their callees, so one pass from the entry on sees every call before the function it calls. */
+function findIndexLocals(module: Module): IndexLocals {
+  const holders: IndexLocals = new Map(
+    module.functions.map((fn) => [fn, new Set(fn.parameters.filter(({ type }) => type === 'u32').map(({ id }) => id))]),
+  );
+  const entry = entryOf(module);
+  for (const { id } of entry.parameters.slice(1)) holders.get(entry)!.delete(id);
+  for (const fn of [...module.functions].reverse()) {
+    visit(fn.body, (statement) => {
+      if (statement.kind !== 'call') return;
+      const callee = module.functions.find(({ name }) => name === statement.callee)!;
+      for (const [i, arg] of statement.args.entries()) {
+        if (placeOf(arg, holders.get(fn)!) !== 'index') holders.get(callee)!.delete(callee.parameters[i]!.id);
+      }
+    });
+  }
+  return holders;
+}
+
+function visit(block: readonly Statement[], see: (statement: Statement) => void): void {
+  for (const statement of block) {
+    see(statement);
+    if (statement.kind === 'if') {
+      visit(statement.consequent, see);
+      visit(statement.alternative, see);
+    } else if (statement.kind === 'loop') {
+      visit(statement.body, see);
+      visit(statement.step, see);
+    }
+  }
+}

@@ -1,0 +1,140 @@
+import type { Backend, DeviceBuffer, Limits } from '../../primitives/backend.ts';
+import { ArgumentError } from '../../primitives/errors.ts';
+import type { Arithmetic } from './arithmetic.ts';
+import { type AdapterChoice, type OpenDevice, openDevice } from './device.ts';
+import type { Engine } from './engine.ts';
+import { forEach } from './kernels/for-each.ts';
+import { histogram } from './kernels/histogram.ts';
+import { reduce } from './kernels/reduce.ts';
+import { scan } from './kernels/scan.ts';
+import { sort } from './kernels/sort.ts';
+import { type Machine, startMachine } from './machine.ts';
+import { probe, type Verdict } from './probe.ts';
+import type { Tuning } from './tuning.ts';
+
+export interface WebGpuOptions {
+  /** Where to ask for an adapter; the browser's own if left out. In Node: `openNodeGpu()` of `backends/webgpu-node`. */
+  readonly gpu?: GPU | undefined;
+  readonly adapter?: AdapterChoice | undefined;
+  /** Lowers the device's limits. */
+  readonly limits?: Partial<Limits> | undefined;
+  readonly tuning?: Partial<Tuning> | undefined;
+  /** Overrides what the probe of the device chose. */
+  readonly arithmetic?: Partial<Arithmetic> | undefined;
+}
+
+/** A backend on WebGPU, with what is known of its device. */
+export interface WebGpuBackend extends Backend {
+  readonly name: 'webgpu';
+  readonly info: GPUAdapterInfo;
+  readonly features: ReadonlySet<string>;
+  readonly arithmetic: Arithmetic;
+  /**
+   * Measures how long the device takes for commands, by its own clock: milliseconds, without what the host does. Waits
+   * for everything before them first.
+   *
+   * @throws ArgumentError `device/no-timestamps`
+   */
+  time(commands: () => void): Promise<number>;
+}
+
+/**
+ * Opens a backend on WebGPU.
+ *
+ * Commands are recorded and handed over when someone waits for them. A buffer longer than one binding is split over
+ * several GPU buffers, which kernels see as one. Commands that read and write one buffer read what it held before.
+ *
+ * @throws DeviceLostError `device/no-adapter` where there is no adapter of the kind asked for.
+ *
+ * @example
+ * ```ts
+ * const backend = await createWebGpuBackend({ adapter: 'hardware' });
+ * ```
+ */
+export async function createWebGpuBackend(options: WebGpuOptions = {}): Promise<WebGpuBackend> {
+  const gpu = options.gpu ?? globalThis.navigator?.gpu;
+  const open = await openDevice(gpu, options.adapter ?? 'auto');
+  const machine = startMachine(open, options, gpu);
+  try {
+    return backendOf(machine, open, await probe(open.info, machine.run, options.arithmetic));
+  } catch (error) {
+    await machine.close();
+    throw error;
+  }
+}
+
+function backendOf(
+  machine: Machine,
+  { info, features }: OpenDevice,
+  { arithmetic, determinism }: Verdict,
+): WebGpuBackend {
+  const engine: Engine = { ...machine.engine, arithmetic };
+  const { failure, transfers } = machine;
+  const { pool, recorder, counters, limits } = engine;
+  let closed = false;
+  const command =
+    <A extends unknown[]>(kernel: (engine: Engine, ...args: A) => void) =>
+    (...args: A): void => {
+      recorder.begin();
+      kernel(engine, ...args);
+      recorder.endCommand();
+    };
+
+  return {
+    name: 'webgpu',
+    limits,
+    determinism,
+    counters,
+    info,
+    features,
+    arithmetic,
+    allocate(words) {
+      recorder.begin();
+      return pool.allocate(words);
+    },
+    release(buffer) {
+      if (!closed) pool.release(buffer);
+    },
+    write(buffer, word, data) {
+      failure.guard();
+      transfers.write(inRange(pool.resolve(buffer), word, data.length), word, data);
+      recorder.endCommand();
+    },
+    async read(buffer, word, words) {
+      failure.guard();
+      counters.readbacks++;
+      return transfers.read(inRange(pool.resolve(buffer), word, words), word, words);
+    },
+    async sync() {
+      failure.guard();
+      await machine.finish();
+    },
+    async time(commands) {
+      failure.guard();
+      return machine.timer.time(commands);
+    },
+    forEach: command(forEach),
+    reduce: command(reduce),
+    scan: command(scan),
+    sort: command(sort),
+    histogram: command(histogram),
+    abort(reason) {
+      recorder.drop();
+      failure.fail(reason);
+    },
+    async close() {
+      if (closed) return;
+      closed = true;
+      failure.fail(new ArgumentError('device/closed', 'The backend was closed.'));
+      await machine.close();
+    },
+  };
+}
+
+function inRange<B extends DeviceBuffer>(buffer: B, word: number, words: number): B {
+  if (word >= 0 && words >= 0 && word + words <= buffer.words) return buffer;
+  throw new ArgumentError('memory/range', 'A transfer reaches beyond its buffer.', {
+    expected: `words within 0 … ${buffer.words}`,
+    got: `${word} … ${word + words}`,
+  });
+}

@@ -1,0 +1,107 @@
+import type { AtomicCombination } from '../../primitives/backend.ts';
+import type { Memory, Part } from './memory.ts';
+
+/** `spine` is for words that workgroups of one dispatch tell each other. */
+export type Access = 'read' | 'write' | 'atomic' | 'spine';
+
+/** A run of the parts of a device buffer as a kernel binds it. */
+export interface Binding {
+  readonly memory: Memory;
+  readonly access: Access;
+  readonly first: number;
+  readonly count: number;
+}
+
+/**
+ * The storage buffers of one kernel. A binding of several parts looks like one array of words that starts with its first
+ * part.
+ */
+export interface Bindings {
+  /** Binds a buffer, or `count` of its parts from `first` on, and returns the number of the binding. */
+  bind(memory: Memory, access: Access, first?: number, count?: number): number;
+  /** Storage buffers in use. */
+  readonly size: number;
+  readonly parts: readonly Part[];
+  /** What of the bindings shapes compiled code. */
+  key(): string;
+  /** One letter a storage buffer, as {@link Compiler.kernel} wants it. */
+  access(): string;
+  /** WGSL of the buffers and of functions that read and write them: `load_n`, `store_n`, `add_n`, `peek_n` … */
+  declarations(): string;
+}
+
+export function createBindings(): Bindings {
+  const list: Binding[] = [];
+  const partsOf = ({ memory, first, count }: Binding): readonly Part[] => memory.parts.slice(first, first + count);
+  return {
+    bind(memory, access, first = 0, count = memory.parts.length - first) {
+      const known = list.findIndex(
+        (other) => other.memory === memory && other.access === access && other.first === first && other.count === count,
+      );
+      return known < 0 ? list.push({ memory, access, first, count }) - 1 : known;
+    },
+    get size() {
+      return list.reduce((sum, { count }) => sum + count, 0);
+    },
+    get parts() {
+      return list.flatMap(partsOf);
+    },
+    key: () => list.map(({ access, count }) => `${access}${count}`).join(''),
+    access: () => list.map(({ access, count }) => (access === 'read' ? 'r' : 'w').repeat(count)).join(''),
+    declarations() {
+      let binding = 0;
+      return list
+        .map((each, slot) => {
+          const names = Array.from({ length: each.count }, () => `b${binding++}`);
+          return [...names.map((name) => declare(name, each.access)), ...accessors(slot, each, names)].join('\n');
+        })
+        .join('\n');
+    },
+  };
+}
+
+const atomics: Readonly<Record<AtomicCombination, string>> = {
+  add: 'atomicAdd',
+  and: 'atomicAnd',
+  or: 'atomicOr',
+  xor: 'atomicXor',
+  min: 'atomicMin',
+  max: 'atomicMax',
+};
+
+function declare(name: string, access: Access): string {
+  const space = access === 'read' ? 'storage, read' : 'storage, read_write';
+  const element = access === 'atomic' || access === 'spine' ? 'atomic<u32>' : 'u32';
+  return `@group(1) @binding(${name.slice(1)}) var<${space}> ${name}: array<${element}>;`;
+}
+
+function accessors(slot: number, { access, memory }: Binding, names: readonly string[]): string[] {
+  const select = (statement: (name: string, word: string) => string): string => {
+    if (names.length === 1) return statement(names[0]!, 'word');
+    const inPart = `word & ${2 ** memory.shift - 1}u`;
+    const cases = names.map((name, part) => `case ${part}u: { ${statement(name, inPart)} }`);
+    return `switch word >> ${memory.shift}u { ${cases.join(' ')} default: {} }`;
+  };
+  const load = (read: (name: string, word: string) => string): string =>
+    `fn load_${slot}(word: u32) -> u32 { ${select((name, word) => `return ${read(name, word)};`)}${names.length > 1 ? ' return 0u;' : ''} }`;
+  const change = (function_: string, write: (name: string, word: string) => string): string =>
+    `fn ${function_}_${slot}(word: u32, value: u32) { ${select((name, word) => `${write(name, word)};`)} }`;
+  switch (access) {
+    case 'read':
+      return [load((name, word) => `${name}[${word}]`)];
+    case 'write':
+      return [change('store', (name, word) => `${name}[${word}] = value`)];
+    case 'atomic':
+      return Object.entries(atomics).map(([operation, builtin]) =>
+        change(operation, (name, word) => `${builtin}(&${name}[${word}], value)`),
+      );
+    case 'spine': {
+      const [name] = names;
+      return [
+        `fn peek_${slot}(word: u32) -> u32 { return atomicLoad(&${name}[word]); }`,
+        `fn raise_${slot}(word: u32, value: u32) { atomicMax(&${name}[word], value); }`,
+        `fn count_${slot}(word: u32) -> u32 { return atomicAdd(&${name}[word], 1u); }`,
+      ];
+    }
+  }
+}

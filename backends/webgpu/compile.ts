@@ -1,0 +1,104 @@
+import type { Counters } from '../../primitives/backend.ts';
+import type { Part } from './memory.ts';
+import type { ParameterSlot } from './recorder.ts';
+
+/** A compiled kernel; its storage buffers are bound in the order of its layout. */
+export interface Kernel {
+  readonly pipeline: GPUComputePipeline;
+  readonly layout: GPUBindGroupLayout;
+  readonly layoutKey: string;
+}
+
+/** Pipelines, layouts and bind groups, made once for every structure. */
+export interface Compiler {
+  /**
+   * The kernel of a key, compiled from the text that `code` returns if it is new. `access` has one letter a storage
+   * buffer: r (read only) or w (read and write).
+   */
+  kernel(key: string, access: string, code: () => string): Kernel;
+  storageGroup(kernel: Kernel, parts: readonly Part[]): GPUBindGroup;
+  /** The bind group of the parameters of a command and of a dispatch; they are chosen by dynamic offsets. */
+  parameterGroup(command: ParameterSlot, dispatch: ParameterSlot): GPUBindGroup;
+  /** Forgets what refers to a buffer that is to be destroyed. */
+  forget(part: Part): void;
+}
+
+const COMPUTE = 4;
+/** Bind groups that are kept; a steady loop needs far fewer. */
+const MOST_GROUPS = 8192;
+
+export function createCompiler(device: GPUDevice, counters: Counters, begin: () => void): Compiler {
+  const kernels = new Map<string, Kernel>();
+  const layouts = new Map<string, GPUBindGroupLayout>();
+  const groups = new Map<string, GPUBindGroup>();
+  const groupsOfPart = new Map<number, Set<string>>();
+  const uniform = { type: 'uniform', hasDynamicOffset: true } as const;
+  const parameterLayout = device.createBindGroupLayout({
+    entries: [0, 1].map((binding) => ({ binding, visibility: COMPUTE, buffer: uniform })),
+  });
+
+  const layoutOf = (access: string): GPUBindGroupLayout =>
+    cached(layouts, access, () =>
+      device.createBindGroupLayout({
+        entries: [...access].map((letter, binding) => ({
+          binding,
+          visibility: COMPUTE,
+          buffer: { type: letter === 'r' ? 'read-only-storage' : 'storage' },
+        })),
+      }),
+    );
+
+  const compile = (access: string, code: string): Kernel => {
+    begin();
+    counters.compilations++;
+    const layout = layoutOf(access);
+    const pipeline = device.createComputePipeline({
+      layout: device.createPipelineLayout({ bindGroupLayouts: [parameterLayout, layout] }),
+      compute: { module: device.createShaderModule({ code }), entryPoint: 'main' },
+    });
+    return { pipeline, layout, layoutKey: access };
+  };
+
+  const remember = (key: string, parts: readonly Part[]): void => {
+    if (groups.size >= MOST_GROUPS) {
+      groups.clear();
+      groupsOfPart.clear();
+    }
+    for (const { id } of parts) cached(groupsOfPart, id, () => new Set<string>()).add(key);
+  };
+
+  return {
+    kernel: (key, access, code) => cached(kernels, key, () => compile(access, code())),
+    storageGroup({ layout, layoutKey }, parts) {
+      const key = `${layoutKey} ${parts.map(({ id }) => id).join()}`;
+      return cached(groups, key, () => {
+        remember(key, parts);
+        const entries = parts.map(({ gpu }, binding) => ({ binding, resource: { buffer: gpu } }));
+        return device.createBindGroup({ layout, entries });
+      });
+    },
+    parameterGroup(command, dispatch) {
+      const key = `p ${command.chunk.id} ${command.bytes} ${dispatch.chunk.id} ${dispatch.bytes}`;
+      return cached(groups, key, () => {
+        const entries = [command, dispatch].map(({ chunk, bytes }, binding) => ({
+          binding,
+          resource: { buffer: chunk.gpu, size: bytes },
+        }));
+        return device.createBindGroup({ layout: parameterLayout, entries });
+      });
+    },
+    forget({ id }) {
+      for (const key of groupsOfPart.get(id) ?? []) groups.delete(key);
+      groupsOfPart.delete(id);
+    },
+  };
+}
+
+function cached<K, V>(cache: Map<K, V>, key: K, make: () => V): V {
+  let value = cache.get(key);
+  if (value === undefined) {
+    value = make();
+    cache.set(key, value);
+  }
+  return value;
+}

@@ -1,0 +1,135 @@
+import type { Counters, Limits } from '../../primitives/backend.ts';
+import { ArgumentError } from '../../primitives/errors.ts';
+import type { Arithmetic } from './arithmetic.ts';
+import type { Bindings } from './bindings.ts';
+import type { Compiler } from './compile.ts';
+import type { Subgroups } from './device.ts';
+import type { MemoryPool } from './memory.ts';
+import { type Parameters, parameterDeclarations } from './parameters.ts';
+import type { ParameterSlot, Recorder } from './recorder.ts';
+import type { Spine } from './spine.ts';
+import type { Tuning } from './tuning.ts';
+import { type Helper, helperDeclarations } from './wgsl-helpers.ts';
+
+/** What kernels are made with. */
+export interface Engine {
+  readonly limits: Limits;
+  readonly pool: MemoryPool;
+  readonly recorder: Recorder;
+  readonly compiler: Compiler;
+  readonly arithmetic: Arithmetic;
+  readonly tuning: Tuning;
+  readonly counters: Counters;
+  readonly spine: Spine;
+  /** The subgroups that kernels may use, if there are any. */
+  readonly subgroups: Subgroups | undefined;
+  /** Bytes of workgroup memory. */
+  readonly shared: number;
+}
+
+/** The text of a kernel, but for its parameters and bindings. */
+export interface KernelText {
+  readonly threads: number;
+  /** Functions and workgroup variables. */
+  readonly declarations: string;
+  /**
+   * The body of `main(wg: vec3<u32>, t: u32)`: the workgroup's id and the thread's number in it. With `subgroups` also
+   * `sg`, `sid` and `lane`: the size of a subgroup, its number in the workgroup and the thread's number in it.
+   */
+  readonly main: string;
+  readonly subgroups?: boolean;
+  readonly helpers: ReadonlySet<Helper>;
+}
+
+export interface Launch {
+  /** What shapes the code beside the bindings. */
+  readonly key: string;
+  readonly parameters: Parameters;
+  readonly slot: ParameterSlot;
+  readonly bindings: Bindings;
+  readonly code: () => KernelText;
+  /** Workgroups, at most 2³²−1; those past one dispatch's grid go into further ones. */
+  readonly groups: number;
+  /** Words of the kernel's own, at most four. */
+  readonly words?: readonly number[];
+}
+
+/** Brings the parameters of a command to the device; launches that follow see them. */
+export function placeParameters({ recorder }: Engine, { words, copies }: Parameters): ParameterSlot {
+  const slot = recorder.slot(Math.max(4, words.length));
+  slot.data.set(words);
+  for (const { memory, word, to } of copies) {
+    const part = memory.parts[word >>> memory.shift] ?? memory.parts[0]!;
+    const inPart = memory.parts.length === 1 ? word : word & (2 ** memory.shift - 1);
+    recorder.copy(part, inPart * 4, slot.chunk, slot.byteOffset + to * 4, 4);
+  }
+  return slot;
+}
+
+/**
+ * Records a launch, in as many dispatches as its workgroups need.
+ *
+ * @returns how many workgroups run, which may be a few more than asked for.
+ */
+export function launch(engine: Engine, { key, parameters, slot, bindings, code, groups, words }: Launch): number {
+  const { compiler, recorder, limits } = engine;
+  const access = bindings.access();
+  const choices = Object.values(engine.arithmetic).join();
+  const kernel = compiler.kernel(`${key} ${bindings.key()} ${parameters.words.length} ${choices}`, access, () =>
+    shader(code(), parameters, bindings),
+  );
+  const { parts } = bindings;
+  const storage = compiler.storageGroup(kernel, parts);
+  let running = 0;
+  for (let first = 0; first < groups; ) {
+    const { grid, count } = gridOf(groups - first, limits.workgroups);
+    const dispatch = recorder.slot(8);
+    dispatch.data.set([first, grid[0], grid[1], 0, ...(words ?? [])]);
+    recorder.dispatch({
+      pipeline: kernel.pipeline,
+      groups: grid,
+      parameters: compiler.parameterGroup(slot, dispatch),
+      offsets: [slot.byteOffset, dispatch.byteOffset],
+      storage,
+      parts,
+    });
+    first += count;
+    running += grid[0] * grid[1] * grid[2];
+  }
+  return running;
+}
+
+/** A grid of little more than `groups` workgroups, or of as many as one dispatch takes, and how many of them it covers. */
+export function gridOf(groups: number, most: number): { grid: [number, number, number]; count: number } {
+  const count = Math.min(groups, most ** 3);
+  const z = Math.ceil(count / most ** 2);
+  const y = Math.ceil(count / z / most);
+  const x = Math.ceil(count / z / y);
+  return { grid: [x, y, z], count };
+}
+
+function shader(
+  { threads, declarations, main, helpers, subgroups }: KernelText,
+  parameters: Parameters,
+  bindings: Bindings,
+): string {
+  const lanes = `, @builtin(subgroup_size) sg: u32, @builtin(subgroup_id) sid: u32, @builtin(subgroup_invocation_id) lane: u32`;
+  return `${subgroups ? 'enable subgroups;\nrequires subgroup_id;\ndiagnostic(off, subgroup_uniformity);' : ''}
+${parameterDeclarations(parameters)}
+${bindings.declarations()}
+${helperDeclarations(helpers)}
+${declarations}
+@compute @workgroup_size(${threads})
+fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) t: u32${subgroups ? lanes : ''}) {
+${main}
+}`;
+}
+
+/** A kernel that cannot bind all the buffers it needs. */
+export function tooManyBindings(needed: number, most: number): ArgumentError {
+  return new ArgumentError('device/bindings', 'A kernel reads more buffers at once than the device binds.', {
+    expected: `at most ${most} storage buffers`,
+    got: `${needed}`,
+    remedy: 'Materialize some of the columns that its functors read, or capture fewer.',
+  });
+}

@@ -1,0 +1,9 @@
+/**
+ * The backend on WebGPU: in browsers, and in Node with the `GPU` object of `quadrille/backends/webgpu-node`.
+ *
+ * @packageDocumentation
+ */
+export type { Arithmetic, ArithmeticChoice } from './arithmetic.ts';
+export { createWebGpuBackend, type WebGpuBackend, type WebGpuOptions } from './backend.ts';
+export type { AdapterChoice } from './device.ts';
+export type { LookBackTuning, SweepTuning, Tuning } from './tuning.ts';

@@ -1,0 +1,93 @@
+import { type ArrayBinding, capacityOf, type HistogramCommand, type Program } from '../../../primitives/backend.ts';
+import { entryOf, type Operand, type ScalarType } from '../../../primitives/functors/ir.ts';
+import { call, literal, operate, read, record } from '../../../primitives/functors/recorder.ts';
+import type { Engine } from '../engine.ts';
+import { rangesOf } from '../transfers.ts';
+import { forEach } from './for-each.ts';
+
+/**
+ * Counts into many histograms, or elements that rows stand for: one thread an element, which adds one to its bin where it
+ * stands in memory.
+ */
+export function countKeyed(engine: Engine, command: HistogramCommand): void {
+  const { extent, bins, into } = command;
+  const histograms = command.histograms ?? 1;
+  const { pool, recorder } = engine;
+  const target = pool.resolve(into.buffer);
+  for (const { part, word, words } of rangesOf(target, into.word, bins * histograms)) {
+    recorder.clear(part, word * 4, words * 4);
+  }
+  const elements = capacityOf(extent) * (command.inner?.ranks ?? 1);
+  forEach(engine, elements, binProgram(command, histograms), [
+    {
+      buffer: into.buffer,
+      offset: into.word,
+      capacity: bins * histograms,
+      guard: 0,
+      index: 1,
+      value: 2,
+      combine: 'add',
+    },
+  ]);
+}
+
+/** Whether element `index` is counted, in which bin of all histograms, and how often: once. */
+function binProgram({ extent, program, bins, inner }: HistogramCommand, histograms: number): Program {
+  const arrays = new Map<string, ArrayBinding>();
+  const types = new Map<string, ScalarType>();
+  const uniforms = new Map<string, number | boolean>([['ranks', inner?.ranks ?? 1]]);
+  const uniformTypes = new Map<string, ScalarType>([['ranks', 'u32']]);
+  const include = (part: Program, prefix: string): ((args: readonly Operand[]) => Operand[]) => {
+    for (const [name, binding] of part.arrays) arrays.set(prefix + name, binding);
+    for (const [name, type] of part.module.arrays) types.set(prefix + name, type);
+    for (const [name, value] of part.uniforms) uniforms.set(prefix + name, value);
+    for (const [name, type] of part.module.uniforms) uniformTypes.set(prefix + name, type);
+    const links = {
+      arrays: new Map([...part.module.arrays.keys()].map((name) => [name, prefix + name])),
+      uniforms: new Map(
+        [...part.module.uniforms].map(([name, type]): [string, Operand] => [
+          name,
+          { kind: 'uniform', type, name: prefix + name },
+        ]),
+      ),
+    };
+    return (args) => call(part.module, links, args);
+  };
+  const element = include(program, 'element_');
+  const row = inner && include(inner.row, 'row_');
+  if (typeof extent !== 'number') {
+    arrays.set('count', { buffer: extent.buffer, storage: 'u32', offset: extent.word, length: 1 });
+    types.set('count', 'u32');
+    uniforms.set('minus', extent.minus).set('limit', extent.limit);
+    uniformTypes.set('minus', 'u32').set('limit', 'u32');
+  }
+  const uniform = (name: string): Operand => ({ kind: 'uniform', type: 'u32', name });
+  const keyed = entryOf(program.module).results.length > 1;
+  const signature = {
+    name: 'keyedBin',
+    parameters: ['u32' as const],
+    results: ['bool' as const, 'u32' as const, 'u32' as const],
+    arrays: types,
+    uniforms: uniformTypes,
+  };
+  const module = record(signature, ([index]) => {
+    const at = operate('div', [index!, uniform('ranks')]);
+    const rank = operate('sub', [index!, operate('mul', [at, uniform('ranks')])]);
+    const [active, ...leaves] = row === undefined ? [literal('bool', true)] : row([at]);
+    const [bin, histogram = literal('u32', 0)] = row === undefined ? element([at]) : element([at, rank, ...leaves]);
+    const inRange = operate('and', [
+      operate('lt', [bin!, literal('u32', bins)]),
+      operate('lt', [keyed ? histogram : literal('u32', 0), literal('u32', histograms)]),
+    ]);
+    const counted = operate('and', [active!, inRange]);
+    const word = operate('add', [operate('mul', [histogram, literal('u32', bins)]), bin!]);
+    return [typeof extent === 'number' ? counted : operate('and', [counted, rowExists(at)]), word, literal('u32', 1)];
+  });
+  return { module, arrays, uniforms };
+
+  function rowExists(at: Operand): Operand {
+    const count = read('count', 'u32', literal('u32', 0));
+    const rest = operate('sub', [operate('max', [count, uniform('minus')]), uniform('minus')]);
+    return operate('lt', [at, operate('min', [rest, uniform('limit')])]);
+  }
+}

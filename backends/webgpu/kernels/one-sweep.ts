@@ -1,0 +1,175 @@
+import { type Cell, capacityOf, type Extent, type Program } from '../../../primitives/backend.ts';
+import { type Bindings, createBindings } from '../bindings.ts';
+import { type Engine, type KernelText, launch, placeParameters } from '../engine.ts';
+import { emitProgram, programKey } from '../link.ts';
+import type { Memory } from '../memory.ts';
+import { dispatchWord, GROUP_NUMBER, lengthExpression, parameter } from '../parameters.ts';
+import type { SweepTuning } from '../tuning.ts';
+import type { Helper } from '../wgsl-helpers.ts';
+import { emitSweep, type SweepText, sharedWords } from './one-sweep-text.ts';
+import { type Columns, DIGITS, type Digit, emitRows } from './radix-rows.ts';
+import { linkSource, type Source } from './source.ts';
+import { bindPlacements, placeArrays } from './windows.ts';
+import { emitClear } from './workgroup.ts';
+
+/** The passes of one sort. */
+export interface Sweep {
+  /** Sorts by the digit of a pass; false where the buffers cannot all be bound whole. */
+  run(from: Program, into: Columns, pass: number): boolean;
+  release(): void;
+}
+
+/**
+ * Begins a OneSweep sort (Adinets & Merrill 2022): the digits of all passes are counted in one reading of the keys, and
+ * every pass then moves them once, its tiles learning by look-back where their digits go.
+ *
+ * @returns undefined where the device cannot, or where the sort is too small to gain.
+ */
+export function beginSweep(
+  engine: Engine,
+  extent: Extent,
+  program: Program,
+  digits: readonly Digit[],
+): Sweep | undefined {
+  const { pool, recorder, limits } = engine;
+  const { sweep } = engine.tuning.sort;
+  const capacity = capacityOf(extent);
+  const tiles = Math.ceil(capacity / tileOf(sweep));
+  const spineBytes = (tiles * 2 * DIGITS + 1) * 4;
+  if (!eligible(engine, sweep) || tiles < sweep.leastTiles || spineBytes > limits.bindingBytes) return undefined;
+  const source = linkSource(engine, extent, program);
+  const counts = pool.allocate(DIGITS * digits.length);
+  const bindings = createBindings();
+  if (source.windows.length > 1 || !fits(engine, source, bindings, 1)) {
+    pool.release(counts);
+    return undefined;
+  }
+  recorder.clear(counts.parts[0]!, 0, counts.words * 4);
+  countAllDigits(engine, source, bindings, digits, counts);
+  return {
+    run: (from, into, pass) =>
+      runPass(engine, linkSource(engine, extent, from), into, digits[pass]!, pass, counts, tiles),
+    release: () => pool.release(counts),
+  };
+}
+
+function tileOf({ threads, keys }: SweepTuning): number {
+  return threads * keys;
+}
+
+/** Subgroups must be so large that the counts of every one of them fit in the workgroup's memory. */
+function eligible({ subgroups, shared }: Engine, sweep: SweepTuning): boolean {
+  return subgroups !== undefined && sweep.on && sharedWords(sweep, subgroups.least) * 4 <= shared;
+}
+
+function fits(
+  { limits }: Engine,
+  { program, windows, parameters }: Source,
+  bindings: Bindings,
+  others: number,
+): boolean {
+  bindPlacements(program, placeArrays(program, windows[0]!), bindings, parameters);
+  return bindings.size + others <= limits.storageBuffers;
+}
+
+/** Counts the digits of all passes. */
+function countAllDigits(
+  engine: Engine,
+  { program, windows, parameters, length }: Source,
+  bindings: Bindings,
+  digits: readonly Digit[],
+  counts: Memory,
+): void {
+  const { threads } = engine.tuning.sort.sweep;
+  const [window] = windows;
+  const slots = bindPlacements(program, placeArrays(program, window!), bindings, parameters);
+  const out = bindings.bind(counts, 'atomic');
+  const chunk = Math.max(
+    tileOf(engine.tuning.sort.sweep),
+    Math.ceil(window!.to / engine.tuning.histogram.groups / threads) * threads,
+  );
+  const bins = DIGITS * digits.length;
+  const bin = ({ shift, mask }: Digit, pass: number): string => `((key >> ${shift}u) & ${mask}u) + ${DIGITS * pass}u`;
+  launch(engine, {
+    key: `all digits ${programKey(program, slots)} ${digits.map(({ shift, mask }) => `${shift}.${mask}`).join()} ${threads} ${out} ${length.raw}`,
+    parameters,
+    slot: placeParameters(engine, parameters),
+    bindings,
+    groups: Math.ceil(window!.to / chunk),
+    words: [chunk],
+    code: () => {
+      const helpers = new Set<Helper>();
+      return {
+        threads,
+        helpers,
+        declarations: `${emitProgram(program, slots, engine.arithmetic, helpers)}
+${emitRows(program, 1, 2)}
+var<workgroup> bins: array<atomic<u32>, ${bins}>;`,
+        main: `let n = ${lengthExpression(length)};
+${emitClear('bins', bins, threads)}
+let low = min(n, ${GROUP_NUMBER} * ${dispatchWord(0)});
+let high = low + min(n - low, ${dispatchWord(0)});
+for (var i = low + t; i < high; i += ${threads}u) {
+  let key = row(i).r0;
+  ${digits.map((digit, pass) => `atomicAdd(&bins[${bin(digit, pass)}], 1u);`).join('\n  ')}
+}
+workgroupBarrier();
+for (var b = t; b < ${bins}u; b += ${threads}u) {
+  let counted = atomicLoad(&bins[b]);
+  if (counted > 0u) { add_${out}(b, counted); }
+}`,
+      };
+    },
+  });
+}
+
+function runPass(
+  engine: Engine,
+  source: Source,
+  { keys, payload }: Columns,
+  { shift, mask }: Digit,
+  pass: number,
+  counts: Memory,
+  tiles: number,
+): boolean {
+  const { pool, spine, tuning } = engine;
+  const { program, parameters, length, windows } = source;
+  const bindings = createBindings();
+  const bind = (cell: Cell | undefined): SweepText['keys'] =>
+    cell && { slot: bindings.bind(pool.resolve(cell.buffer), 'write'), offset: parameter(parameters.word(cell.word)) };
+  const targets = { keys: bind(keys), payload: bind(payload) };
+  if (windows.length > 1 || !fits(engine, source, bindings, 2)) return false;
+  const slots = bindPlacements(program, placeArrays(program, windows[0]!), bindings, parameters);
+  const starts = bindings.bind(counts, 'read');
+  const firstCount = parameter(parameters.word(pass * DIGITS));
+  const run = spine.begin(tiles * 2 * DIGITS);
+  const spineSlot = bindings.bind(run.memory, 'spine');
+  const { sweep } = tuning.sort;
+  const text = (): KernelText => {
+    const helpers = new Set<Helper>();
+    const { least, most } = engine.subgroups!;
+    const parts = emitSweep({ ...targets, sweep, wide: most > 32, least, starts, firstCount, spine: spineSlot });
+    return {
+      threads: sweep.threads,
+      subgroups: true,
+      helpers,
+      declarations: `${emitProgram(program, slots, engine.arithmetic, helpers)}
+${emitRows(program, 2, 3)}
+fn count_of_rows() -> u32 { return ${lengthExpression(length)}; }
+${parts.declarations}`,
+      main: parts.main,
+    };
+  };
+  const places = [targets.keys, targets.payload].map((target) => `${target?.slot}.${target?.offset}`).join();
+  const counted = launch(engine, {
+    key: `sweep ${programKey(program, slots)} ${JSON.stringify(sweep)} ${places} ${starts} ${firstCount} ${spineSlot} ${length.raw}`,
+    parameters,
+    slot: placeParameters(engine, parameters),
+    bindings,
+    code: text,
+    groups: tiles,
+    words: [run.epoch, run.counted, shift, mask],
+  });
+  spine.end(counted);
+  return true;
+}

@@ -1,0 +1,203 @@
+import {
+  type ArrayBinding,
+  capacityOf,
+  type Extent,
+  type MonoidProgram,
+  type Program,
+  type ScanCommand,
+  type Store,
+} from '../../../primitives/backend.ts';
+import { entryOf, type Local, type Module, type ScalarType, type Statement } from '../../../primitives/functors/ir.ts';
+import type { Bindings } from '../bindings.ts';
+import { createBindings } from '../bindings.ts';
+import type { Engine } from '../engine.ts';
+import { type ArraySlots, emitProgram, type LinkedProgram, linkProgram, programKey } from '../link.ts';
+import type { Parameters } from '../parameters.ts';
+import type { Helper } from '../wgsl-helpers.ts';
+import type { Source } from './source.ts';
+import { type BoundStore, bindStoresAt, emitStores, type LinkedStore, linkStores, storesKey } from './stores.ts';
+import { bindPlacements, placeArrays, type Window, windowsOf } from './windows.ts';
+
+/** What consumes the prefixes of a scan: a program of the index and two states, and the stores of its results. */
+export interface Sink {
+  readonly emit: LinkedProgram;
+  readonly stores: readonly LinkedStore[];
+}
+
+export function linkSink({ pool }: Engine, parameters: Parameters, emit: Program, stores: readonly Store[]): Sink {
+  return { emit: linkProgram('e_', emit, parameters, pool), stores: linkStores(stores, parameters, pool) };
+}
+
+/** A scan's program and sink bound for a window. */
+export interface BoundScan {
+  readonly bindings: Bindings;
+  readonly key: string;
+  /** WGSL of `evaluate(i) -> S` and of `consume(i, exclusive, inclusive)`. */
+  code(helpers: Set<Helper>): string;
+}
+
+/** A sink with the windows in which it can be bound together with the program. */
+export interface PlacedSink {
+  readonly sink: Sink;
+  readonly windows: readonly Window[];
+}
+
+/**
+ * Spreads the stores of a sink over as few rounds as possible so that each can be bound beside the program and `others`
+ * buffers; undefined where not even one store can.
+ */
+export function placeSinks(
+  engine: Engine,
+  capacity: number,
+  source: Source,
+  { emit, stores }: Sink,
+  tile: number,
+  others: number,
+): readonly PlacedSink[] | undefined {
+  const place = (some: readonly LinkedStore[]): PlacedSink | undefined =>
+    placeSink(engine, capacity, source, { emit, stores: some }, tile, others);
+  const placed: PlacedSink[] = [];
+  let last = place([]);
+  for (const store of stores) {
+    const wider = last === undefined ? undefined : place([...last.sink.stores, store]);
+    if (wider === undefined && last !== undefined && last.sink.stores.length > 0) placed.push(last);
+    last = wider ?? place([store]);
+    if (last === undefined) return undefined;
+  }
+  return last === undefined ? undefined : [...placed, last];
+}
+
+function placeSink(
+  engine: Engine,
+  capacity: number,
+  source: Source,
+  sink: Sink,
+  tile: number,
+  others: number,
+): PlacedSink | undefined {
+  const windows = windowsOf(capacity, [source.program, sink.emit], sink.stores);
+  if (windows.some(({ from }) => from % tile !== 0)) return undefined;
+  const fits = windows.every((window) => {
+    const bindings = createBindings();
+    bindAll(source, sink, window, bindings);
+    return bindings.size + others <= engine.limits.storageBuffers;
+  });
+  return fits ? { sink, windows } : undefined;
+}
+
+function bindAll(
+  { program, parameters }: Source,
+  { emit, stores }: Sink,
+  window: Window,
+  bindings: Bindings,
+): { from: ArraySlots; beside: ArraySlots; bound: BoundStore[] } {
+  const from = bindPlacements(program, placeArrays(program, window), bindings, parameters);
+  const beside = bindPlacements(emit, placeArrays(emit, window), bindings, parameters);
+  return { from, beside, bound: bindStoresAt(stores, window, bindings, parameters) };
+}
+
+/** Binds a scan's program and sink for a window and brings their offsets among the parameters. */
+export function bindScan(engine: Engine, source: Source, sink: Sink, window: Window): BoundScan {
+  const bindings = createBindings();
+  const { from, beside, bound } = bindAll(source, sink, window, bindings);
+  const { program } = source;
+  const { emit } = sink;
+  return {
+    bindings,
+    key: `${programKey(program, from)} ${programKey(emit, beside)} ${storesKey(bound)}`,
+    code: (helpers) => `${emitProgram(program, from, engine.arithmetic, helpers)}
+${emitProgram(emit, beside, engine.arithmetic, helpers)}
+${emitConsumption(emit, bound)}`,
+  };
+}
+
+function emitConsumption(emit: LinkedProgram, bound: readonly BoundStore[]): string {
+  const leaves = (entryOf(emit.module).parameters.length - 1) / 2;
+  const args = ['x', 'y'].flatMap((state) => Array.from({ length: leaves }, (_, leaf) => `${state}.a${leaf}`));
+  const body =
+    bound.length === 0
+      ? ''
+      : `let r = e_entry(${['i', ...args].join(', ')});\n${emitStores(bound, entryOf(emit.module).results)}`;
+  return `fn consume(i: u32, x: S, y: S) {\n${body}\n}`;
+}
+
+/** A scan split in two: prefixes that are stored, and a map that reads them. */
+export interface SplitScan {
+  readonly first: Pick<ScanCommand, 'emit' | 'stores'>;
+  readonly second: Program;
+  release(): void;
+}
+
+/** Splits a scan whose program and sink need more bindings together than there are. */
+export function splitScan({ pool }: Engine, extent: Extent, { types }: MonoidProgram, emit: Program): SplitScan {
+  const capacity = capacityOf(extent);
+  const leaves = [...types, ...types];
+  const together = leaves.length * capacity <= pool.partWords;
+  const sizes = together ? [leaves.length * capacity] : leaves.map(() => capacity);
+  const buffers = sizes.map((words) => pool.allocate(words));
+  const columns = leaves.map(
+    (type, i): ArrayBinding => ({
+      buffer: buffers[together ? 0 : i]!,
+      storage: type === 'bool' ? 'u32' : type,
+      offset: together ? i * capacity : 0,
+      length: capacity,
+    }),
+  );
+  const stores = columns.map(({ buffer, offset }, value): Store => ({ buffer, offset, capacity, value }));
+  const arrays = new Map(columns.map((column, i) => [`${PREFIX}${i}`, column]));
+  return {
+    first: { emit: { module: passingModule(leaves), arrays: new Map(), uniforms: new Map() }, stores },
+    second: {
+      module: readingModule(emit.module, leaves),
+      arrays: new Map([...emit.arrays, ...arrays]),
+      uniforms: emit.uniforms,
+    },
+    release: () => buffers.forEach((buffer) => void pool.release(buffer)),
+  };
+}
+
+/** Begins the names of stored prefixes; no other array is called so. */
+const PREFIX = 'prefix of a split scan ';
+
+const local = (type: ScalarType, id: number): Local => ({ kind: 'local', type, id });
+const passing = new Map<string, Module>();
+const reading = new WeakMap<Module, Module>();
+
+/** Returns its parameters but for the index. */
+function passingModule(leaves: readonly ScalarType[]): Module {
+  const key = leaves.join();
+  const known = passing.get(key);
+  if (known !== undefined) return known;
+  const values = leaves.map((type, i) => local(type, i + 1));
+  const entry = { name: 'pass', parameters: [local('u32', 0), ...values], results: leaves, fast: false };
+  const module: Module = {
+    functions: [{ ...entry, body: [{ kind: 'return', values }] }],
+    arrays: new Map(),
+    uniforms: new Map(),
+  };
+  passing.set(key, module);
+  return module;
+}
+
+/** Calls the entry of a module with its index and the stored prefixes at that index. */
+function readingModule(module: Module, leaves: readonly ScalarType[]): Module {
+  const known = reading.get(module);
+  if (known !== undefined) return known;
+  const { name, results: types } = entryOf(module);
+  const index = local('u32', 0);
+  const values = leaves.map((type, i) => local(type, i + 1));
+  const results = types.map((type, i) => local(type, i + 1 + leaves.length));
+  const body: Statement[] = [
+    ...values.map((value, i): Statement => ({ kind: 'read', local: value, array: `${PREFIX}${i}`, index })),
+    { kind: 'call', callee: name, args: [index, ...values], results },
+    { kind: 'return', values: results },
+  ];
+  const entry = { name: `${name} of stored prefixes`, parameters: [index], results: types, body, fast: false };
+  const made: Module = {
+    functions: [...module.functions, entry],
+    arrays: new Map([...module.arrays, ...leaves.map((type, i): [string, ScalarType] => [`${PREFIX}${i}`, type])]),
+    uniforms: module.uniforms,
+  };
+  reading.set(module, made);
+  return made;
+}

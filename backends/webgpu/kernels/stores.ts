@@ -1,0 +1,122 @@
+import type { Store } from '../../../primitives/backend.ts';
+import type { ScalarType } from '../../../primitives/functors/ir.ts';
+import { type Bindings, createBindings } from '../bindings.ts';
+import { toWord } from '../link.ts';
+import type { Memory, MemoryPool } from '../memory.ts';
+import { type Parameters, parameter } from '../parameters.ts';
+import { type Placement, placeInPart, type Window } from './windows.ts';
+
+/** A store whose offset and capacity have their places among the parameters of a command. */
+export interface LinkedStore extends Store {
+  readonly memory: Memory;
+  readonly offsetWord: number;
+  readonly capacityWord: number;
+}
+
+export function linkStores(stores: readonly Store[], parameters: Parameters, pool: MemoryPool): LinkedStore[] {
+  return stores.map((store) => ({
+    ...store,
+    memory: pool.resolve(store.buffer),
+    offsetWord: parameters.word(store.offset),
+    capacityWord: parameters.word(store.capacity),
+  }));
+}
+
+/** Stores that combine need atomic words. */
+function accessOf({ combine }: Store): 'write' | 'atomic' {
+  return combine === undefined ? 'write' : 'atomic';
+}
+
+/** A store as one launch carries it out: into some of the parts of its buffer. */
+export interface BoundStore {
+  readonly store: LinkedStore;
+  readonly slot: number;
+  /** Words of the parts that are bound, where they are not all: what lies outside is left to another launch. */
+  readonly window?: number | undefined;
+}
+
+/** Binds stores for a window: the part that is written at the launch's own index, or all parts. */
+export function bindStoresAt(
+  stores: readonly LinkedStore[],
+  { from }: Window,
+  bindings: Bindings,
+  parameters: Parameters,
+): BoundStore[] {
+  return stores.map((store) => {
+    if (store.index !== undefined) return { store, slot: bindings.bind(store.memory, accessOf(store)) };
+    const { memory, first, count, offset } = placeInPart(store.memory, store.offset, 0, from);
+    parameters.set(store.offsetWord, offset);
+    return { store, slot: bindings.bind(memory, accessOf(store), first, count) };
+  });
+}
+
+export function storesKey(stores: readonly BoundStore[]): string {
+  return stores
+    .map(({ store: { value, index, guard, combine, offsetWord }, slot, window }) =>
+      [value, index, guard, combine, offsetWord, slot, window].join('.'),
+    )
+    .join();
+}
+
+/** WGSL statements that store results `r` (a struct with r0, r1, … if there are several) for the index `i`. */
+export function emitStores(stores: readonly BoundStore[], results: readonly ScalarType[]): string {
+  const result = (at: number): string => (results.length > 1 ? `r.r${at}` : 'r');
+  return stores
+    .map(({ store, slot, window }) => {
+      const at = store.index === undefined ? 'i' : result(store.index);
+      const guard = store.guard === undefined ? '' : `${result(store.guard)} & `;
+      const word = `${at} + ${parameter(store.offsetWord)}`;
+      const value = toWord(results[store.value]!, result(store.value));
+      const inside = window === undefined ? '' : ` & (${word} < ${window}u)`;
+      return `if (${guard}(${at} < ${parameter(store.capacityWord)})${inside}) { ${store.combine ?? 'store'}_${slot}(${word}, ${value}); }`;
+    })
+    .join('\n');
+}
+
+/** Which stores one launch carries out, and into which parts of their buffers. */
+export interface StoreGroup {
+  readonly store: LinkedStore;
+  readonly placement: Placement;
+}
+
+/** Spreads stores over launches so that each binds no more than `room` buffers to write to. */
+export function groupStores(stores: readonly LinkedStore[], { from }: Window, room: number): StoreGroup[][] {
+  const groups: StoreGroup[][] = [];
+  let bound = createBindings();
+  for (const each of stores.flatMap((store) => placeStore(store, from, room))) {
+    const { memory, first, count } = each.placement;
+    bound.bind(memory, accessOf(each.store), first, count);
+    if (bound.size > room || groups.length === 0) {
+      bound = createBindings();
+      bound.bind(memory, accessOf(each.store), first, count);
+      groups.push([]);
+    }
+    groups.at(-1)!.push(each);
+  }
+  return groups;
+}
+
+function placeStore(store: LinkedStore, from: number, room: number): StoreGroup[] {
+  const { memory, offset, index } = store;
+  if (index === undefined) return [{ store, placement: placeInPart(memory, offset, 0, from) }];
+  const parts = memory.parts.length;
+  return Array.from({ length: Math.ceil(parts / room) }, (_, i) => {
+    const first = i * room;
+    const placement = {
+      memory,
+      first,
+      count: Math.min(room, parts - first),
+      offset: offset - first * 2 ** memory.shift,
+    };
+    return { store, placement };
+  });
+}
+
+/** Binds a group of stores as they are placed and brings their offsets among the parameters. */
+export function bindGroup(group: readonly StoreGroup[], bindings: Bindings, parameters: Parameters): BoundStore[] {
+  return group.map(({ store, placement: { memory, first, count, offset } }) => {
+    parameters.set(store.offsetWord, offset);
+    const window = store.index !== undefined && count < memory.parts.length ? count * 2 ** memory.shift : undefined;
+    return { store, slot: bindings.bind(memory, accessOf(store), first, count), window };
+  });
+}

@@ -1,0 +1,164 @@
+import type { Program, Storage } from '../../primitives/backend.ts';
+import { type Module, moduleKey, type ScalarType } from '../../primitives/functors/ir.ts';
+import { type AccessPattern, accessPatterns } from './access-patterns.ts';
+import type { Arithmetic } from './arithmetic.ts';
+import type { Bindings } from './bindings.ts';
+import { emitModule } from './emit-wgsl.ts';
+import type { Memory, MemoryPool } from './memory.ts';
+import { type LengthWords, lengthExpression, type Parameters, parameter } from './parameters.ts';
+import type { Helper } from './wgsl-helpers.ts';
+import { zeroOf } from './wgsl-operations.ts';
+
+/** A captured array of a program within a command. */
+export interface LinkedArray {
+  readonly name: string;
+  readonly type: ScalarType;
+  readonly storage: Storage;
+  readonly pattern: AccessPattern;
+  readonly memory: Memory;
+  /** First element, as the program has it, and where it lies among the parameters. */
+  readonly offset: number;
+  readonly offsetWord: number;
+  readonly length: LengthWords;
+  /** Parameters that hold the elements which are read at constant indices. */
+  readonly cells: ReadonlyMap<number, number> | undefined;
+}
+
+/** A program whose data has its places among the parameters of a command. */
+export interface LinkedProgram {
+  readonly prefix: string;
+  readonly module: Module;
+  readonly arrays: readonly LinkedArray[];
+  readonly uniforms: ReadonlyMap<string, number>;
+}
+
+/** Log2 of the elements in a word. */
+export function packing(storage: Storage): number {
+  return storage === 'u8' || storage === 'i8' ? 2 : storage === 'u16' || storage === 'i16' ? 1 : 0;
+}
+
+/** Puts a program's offsets, lengths and uniforms among the parameters. */
+export function linkProgram(
+  prefix: string,
+  { module, arrays, uniforms }: Program,
+  parameters: Parameters,
+  pool: MemoryPool,
+): LinkedProgram {
+  const patterns = accessPatterns(module);
+  const linked = [...module.arrays].map(([name, type]): LinkedArray => {
+    const { buffer, storage, offset, length } = arrays.get(name)!;
+    const memory = pool.resolve(buffer);
+    const pattern = patterns.get(name)!;
+    const inParameters = pattern.kind === 'cells' && packing(storage) === 0;
+    const cells = inParameters
+      ? new Map(pattern.indices.map((index) => [index, cellWord(parameters, memory, offset + index)]))
+      : undefined;
+    const words = parameters.length(length);
+    return { name, type, storage, pattern, memory, offset, offsetWord: parameters.word(offset), length: words, cells };
+  });
+  const values = [...module.uniforms].map(([name, type]): [string, number] => {
+    const value = uniforms.get(name)!;
+    return [name, type === 'f32' ? parameters.float(value as number) : parameters.word(value)];
+  });
+  return { prefix, module, arrays: linked, uniforms: new Map(values) };
+}
+
+/** A word past the end of its buffer is past the array's length too: its value does not matter. */
+function cellWord(parameters: Parameters, memory: Memory, word: number): number {
+  return word < memory.words ? parameters.cell(memory, word) : parameters.word(0);
+}
+
+/** Arrays that need storage bindings. */
+export function boundArrays(program: LinkedProgram): readonly LinkedArray[] {
+  return program.arrays.filter(({ cells }) => cells === undefined);
+}
+
+/** The binding of every array of a program in a kernel, by name. */
+export type ArraySlots = ReadonlyMap<string, number>;
+
+/** Binds the arrays of a program whole. */
+export function bindArrays(program: LinkedProgram, bindings: Bindings): ArraySlots {
+  return new Map(boundArrays(program).map(({ name, memory }) => [name, bindings.bind(memory, 'read')]));
+}
+
+const moduleNumbers = new Map<string, number>();
+const numberOfModule = new WeakMap<Module, number>();
+
+/** A number that modules of the same structure share. */
+export function moduleNumber(module: Module): number {
+  let number = numberOfModule.get(module);
+  if (number === undefined) {
+    const key = moduleKey(module);
+    number = moduleNumbers.get(key) ?? moduleNumbers.size;
+    moduleNumbers.set(key, number);
+    numberOfModule.set(module, number);
+  }
+  return number;
+}
+
+/** What of a linked program shapes compiled code; its parameters follow from what was linked before it. */
+export function programKey({ prefix, module, arrays, uniforms }: LinkedProgram, slots: ArraySlots): string {
+  const [firstUniform] = uniforms.values();
+  const each = arrays.map(({ name, storage, length, offsetWord, cells }) => {
+    const place = cells === undefined ? `${slots.get(name)}` : `p${[...cells.values()].join('.')}`;
+    return `${storage}${place}@${length.raw}.${offsetWord}`;
+  });
+  return `${prefix}${moduleNumber(module)}(${each.join()};${firstUniform ?? ''})`;
+}
+
+/** The WGSL functions of a linked program: its arrays' readers and the module's functions. */
+export function emitProgram(
+  program: LinkedProgram,
+  slots: ArraySlots,
+  arithmetic: Arithmetic,
+  helpers: Set<Helper>,
+): string {
+  const { prefix, module, arrays, uniforms } = program;
+  const numbers = new Map(arrays.map(({ name }, i) => [name, i]));
+  const readers = arrays.map((array, i) => emitReader(`${prefix}a${i}`, array, slots.get(array.name)));
+  const functions = emitModule(module, {
+    prefix,
+    arithmetic,
+    helpers,
+    read: (name, index) => `${prefix}a${numbers.get(name)}(${index})`,
+    length: (name) => lengthExpression(arrays[numbers.get(name)!]!.length),
+    uniform: (name, type) => fromWord(type, parameter(uniforms.get(name)!)),
+  });
+  return [...readers, functions].join('\n');
+}
+
+/**
+ * A reader loads whatever is there and then drops what is not the array's: WebGPU keeps loads inside of buffers, and
+ * loads without branches overlap.
+ */
+function emitReader(name: string, array: LinkedArray, slot: number | undefined): string {
+  const { type, length, cells } = array;
+  const value = cells === undefined ? emitElement(array, slot!) : emitCells(cells, type);
+  return `fn ${name}(i: u32) -> ${type} { ${value} return select(${zeroOf(type)}, value, i < ${lengthExpression(length)}); }`;
+}
+
+function emitCells(cells: ReadonlyMap<number, number>, type: ScalarType): string {
+  const cases = [...cells].map(([index, at]) => `case ${index}u: { value = ${fromWord(type, parameter(at))}; }`);
+  return `var value = ${zeroOf(type)}; switch i { ${cases.join(' ')} default: {} }`;
+}
+
+function emitElement({ storage, type, offsetWord }: LinkedArray, slot: number): string {
+  const at = `i + ${parameter(offsetWord)}`;
+  const pack = packing(storage);
+  if (pack === 0) return `let value = ${fromWord(type, `load_${slot}(${at})`)};`;
+  const bits = 32 >> pack;
+  const drop = 32 - bits;
+  const up = `(load_${slot}(e >> ${pack}u) << (${drop}u - (e & ${(1 << pack) - 1}u) * ${bits}u))`;
+  const value = storage.startsWith('i') ? `bitcast<u32>(bitcast<i32>${up} >> ${drop}u)` : `(${up} >> ${drop}u)`;
+  return `let e = ${at}; let value = ${fromWord(type, value)};`;
+}
+
+/** A 32-bit word as a value of a type. */
+export function fromWord(type: ScalarType, word: string): string {
+  return type === 'u32' ? word : type === 'bool' ? `(${word} != 0u)` : `bitcast<${type}>(${word})`;
+}
+
+/** A value of a type as a 32-bit word. */
+export function toWord(type: ScalarType, value: string): string {
+  return type === 'u32' ? value : type === 'bool' ? `select(0u, 1u, ${value})` : `bitcast<u32>(${value})`;
+}

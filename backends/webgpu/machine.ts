@@ -1,0 +1,145 @@
+import type { ArrayBinding, Counters, Limits, Program } from '../../primitives/backend.ts';
+import { QuadrilleError } from '../../primitives/errors.ts';
+import { plainArithmetic } from './arithmetic.ts';
+import { createCompiler } from './compile.ts';
+import { lowered, type OpenDevice } from './device.ts';
+import type { Engine } from './engine.ts';
+import { createFailure, type Failure, lostError } from './failure.ts';
+import { forEach } from './kernels/for-each.ts';
+import { createMemoryPool } from './memory.ts';
+import type { ProbeRun } from './probe.ts';
+import { createRecorder } from './recorder.ts';
+import { createSpine } from './spine.ts';
+import { createTimer, type Timer } from './timer.ts';
+import { createTransfers, type Transfers } from './transfers.ts';
+import { type Tuning, tuningFor } from './tuning.ts';
+
+/** A device with everything that commands are made, recorded and waited for with. */
+export interface Machine {
+  readonly failure: Failure;
+  readonly transfers: Transfers;
+  /** Writes f32 operations plainly until a probe has chosen otherwise. */
+  readonly engine: Engine;
+  /** Runs a module for the probe of the device. */
+  readonly run: ProbeRun;
+  readonly timer: Timer;
+  /** Waits for everything that was recorded. */
+  finish(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface MachineOptions {
+  readonly limits?: Partial<Limits> | undefined;
+  readonly tuning?: Partial<Tuning> | undefined;
+}
+
+export function startMachine(open: OpenDevice, options: MachineOptions, gpu: GPU | undefined): Machine {
+  const { device, adapter, info } = open;
+  const limits = lowered(open.limits, options.limits ?? {});
+  const tuning = tuningFor(info, options.tuning);
+  const failure = createFailure();
+  const counters: Counters = {
+    submissions: 0,
+    dispatches: 0,
+    readbacks: 0,
+    compilations: 0,
+    get liveBuffers() {
+      return pool.live.buffers;
+    },
+    get liveBytes() {
+      return pool.live.bytes;
+    },
+  };
+  const { commandsPerSubmission } = tuning;
+  const recorder = createRecorder({ device, failure, counters, commandsPerSubmission });
+  const compiler = createCompiler(device, counters, recorder.begin);
+  const pool = createMemoryPool({
+    device,
+    bindingBytes: limits.bindingBytes,
+    memoryBytes: limits.memoryBytes,
+    destroyPart(part) {
+      compiler.forget(part);
+      recorder.destroyLater(part);
+    },
+  });
+  const transfers = createTransfers(device, recorder, failure);
+  const spine = createSpine(device, recorder);
+  const engine: Engine = {
+    limits,
+    pool,
+    recorder,
+    compiler,
+    arithmetic: plainArithmetic,
+    tuning,
+    counters,
+    spine,
+    subgroups: tuning.subgroups ? open.subgroups : undefined,
+    shared: device.limits.maxComputeWorkgroupStorageSize,
+  };
+  // Dawn in Node needs these to stay referenced as long as they are in use, and to be dropped after that.
+  let alive: readonly unknown[] | undefined = [gpu, adapter, device];
+  device.lost.then((reason) => {
+    if (alive !== undefined) failure.fail(lostError(reason));
+  });
+  device.addEventListener('uncapturederror', ({ error }) => {
+    failure.fail(
+      new QuadrilleError('device/error', `The device reported an error: ${error.message}`, { cause: error }),
+    );
+  });
+
+  const finish = (): Promise<void> =>
+    failure.guarded(
+      recorder
+        .flushSoon()
+        .then(() => Promise.all([device.queue.onSubmittedWorkDone(), recorder.accepted()]))
+        .then(() => {}),
+    );
+  const timer = createTimer(device, open.features, recorder, transfers, finish);
+
+  return {
+    failure,
+    transfers,
+    engine,
+    timer,
+    finish,
+    run: (module, columns, arithmetic) => runProbe({ ...engine, arithmetic }, transfers, module, columns),
+    async close() {
+      if (alive === undefined) return;
+      recorder.drop();
+      timer.destroy();
+      transfers.destroy();
+      spine.destroy();
+      recorder.destroy();
+      pool.destroy();
+      device.destroy();
+      await device.lost;
+      alive = undefined;
+    },
+  };
+}
+
+async function runProbe(
+  engine: Engine,
+  transfers: Transfers,
+  module: Parameters<ProbeRun>[0],
+  columns: ReadonlyMap<string, Uint32Array>,
+): Promise<readonly Uint32Array[]> {
+  const { pool, recorder, counters } = engine;
+  recorder.begin();
+  const inputs = [...module.arrays].map(([name, type]): [string, ArrayBinding] => {
+    const data = columns.get(name)!;
+    const buffer = pool.allocate(data.length);
+    transfers.write(buffer, 0, data);
+    return [name, { buffer, storage: type === 'bool' ? 'u32' : type, offset: 0, length: data.length }];
+  });
+  const length = inputs[0]![1].length as number;
+  const { results } = module.functions.at(-1)!;
+  const output = pool.allocate(results.length * length);
+  const program: Program = { module, arrays: new Map(inputs), uniforms: new Map() };
+  const stores = results.map((_, value) => ({ buffer: output, offset: value * length, capacity: length, value }));
+  forEach(engine, length, program, stores);
+  const words = await transfers.read(output, 0, results.length * length);
+  for (const buffer of [output, ...inputs.map(([, binding]) => binding.buffer)]) pool.release(buffer);
+  Object.assign(counters, { submissions: 0, dispatches: 0, readbacks: 0, compilations: 0 });
+  return results.map((_, i) => words.subarray(i * length, (i + 1) * length));
+}

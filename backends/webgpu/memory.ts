@@ -1,0 +1,144 @@
+import type { DeviceBuffer } from '../../primitives/backend.ts';
+import { ArgumentError, OutOfMemoryError } from '../../primitives/errors.ts';
+import { usage } from './usage.ts';
+
+/** One GPU buffer of the pool. */
+export interface Part {
+  readonly id: number;
+  readonly gpu: GPUBuffer;
+  readonly bytes: number;
+  /** The submission whose commands used it last. */
+  lastUse: number;
+}
+
+/** A device buffer: as many parts as bindings need; all but the last hold `1 << shift` words. */
+export interface Memory extends DeviceBuffer {
+  readonly parts: readonly Part[];
+  /** Binary logarithm of the words of a part; word w lies in part `w >> shift`. */
+  readonly shift: number;
+}
+
+/** GPU buffers by size class, handed out and taken back. */
+export interface MemoryPool {
+  readonly live: { buffers: number; bytes: number };
+  /** Words of a part of a buffer that needs several. */
+  readonly partWords: number;
+  allocate(words: number): Memory;
+  release(buffer: DeviceBuffer): void;
+  /** The memory of a buffer that has not been released. */
+  resolve(buffer: DeviceBuffer): Memory;
+  /** Destroys the buffers that nobody holds. */
+  trim(): void;
+  destroy(): void;
+}
+
+export interface PoolOptions {
+  readonly device: GPUDevice;
+  readonly bindingBytes: number;
+  readonly memoryBytes: number;
+  /** Destroys a GPU buffer as soon as no recorded command needs it. */
+  readonly destroyPart: (part: Part) => void;
+}
+
+const STORAGE = usage.storage | usage.copySource | usage.copyDestination;
+const SMALLEST = 256;
+
+/**
+ * Device memory of 32-bit words out of a pool with four size classes an octave. Released buffers are used again at once:
+ * commands take effect in order, so what was issued before still sees the old contents.
+ */
+export function createMemoryPool({ device, bindingBytes, memoryBytes, destroyPart }: PoolOptions): MemoryPool {
+  const free = new Map<number, Part[]>();
+  const owned = new Map<number, Memory>();
+  const live = { buffers: 0, bytes: 0 };
+  const shift = Math.floor(Math.log2(bindingBytes / 4));
+  const partWords = 2 ** shift;
+  let held = 0;
+  let nextId = 1;
+
+  const take = (bytes: number): Part => {
+    const pooled = free.get(bytes)?.pop();
+    if (pooled !== undefined) return pooled;
+    if (held + bytes > memoryBytes) trim();
+    held += bytes;
+    return { id: nextId++, gpu: device.createBuffer({ size: bytes, usage: STORAGE }), bytes, lastUse: -1 };
+  };
+
+  const trim = (): void => {
+    const parts = [...free.values()].flat();
+    free.clear();
+    for (const part of parts) destroy(part);
+  };
+
+  const destroy = (part: Part): void => {
+    held -= part.bytes;
+    destroyPart(part);
+  };
+
+  const resolve = (buffer: DeviceBuffer): Memory => {
+    const memory = owned.get(buffer.id);
+    if (memory !== undefined) return memory;
+    throw new ArgumentError('memory/released', `Buffer ${buffer.id} is used after its release.`, {
+      remedy: 'Keep the column alive, or return it from its scope.',
+    });
+  };
+
+  return {
+    live,
+    partWords,
+    resolve,
+    trim,
+    allocate(words) {
+      const bytes = words * 4;
+      if (live.bytes + bytes > memoryBytes) throw outOfMemory(bytes, live.bytes, memoryBytes);
+      const parts = partSizes(bytes, bindingBytes, partWords * 4).map(take);
+      const memory: Memory = { id: nextId++, words, parts, shift };
+      owned.set(memory.id, memory);
+      live.buffers++;
+      live.bytes += bytes;
+      return memory;
+    },
+    release(buffer) {
+      const { words, parts } = resolve(buffer);
+      owned.delete(buffer.id);
+      live.buffers--;
+      live.bytes -= words * 4;
+      for (const part of parts) {
+        const pooled = free.get(part.bytes);
+        if (pooled === undefined) free.set(part.bytes, [part]);
+        else pooled.push(part);
+      }
+    },
+    destroy() {
+      for (const { parts } of owned.values()) parts.forEach(destroy);
+      owned.clear();
+      live.buffers = 0;
+      live.bytes = 0;
+      for (const parts of free.values()) parts.forEach(destroy);
+      free.clear();
+    },
+  };
+}
+
+function partSizes(bytes: number, bindingBytes: number, partBytes: number): number[] {
+  if (bytes <= bindingBytes) return [sizeClass(bytes, bindingBytes)];
+  const full = Math.floor(bytes / partBytes);
+  const rest = bytes - full * partBytes;
+  const sizes = new Array<number>(full).fill(partBytes);
+  return rest === 0 ? sizes : [...sizes, sizeClass(rest, bindingBytes)];
+}
+
+/** The size rounded up to a quarter of its octave, so that sizes that are nearly alike share buffers. */
+export function sizeClass(bytes: number, most: number): number {
+  const size = Math.max(bytes, SMALLEST);
+  const step = Math.max(64, 2 ** (Math.floor(Math.log2(size - 1)) - 2));
+  return Math.min(Math.ceil(size / step) * step, Math.max(most - (most % 4), bytes));
+}
+
+function outOfMemory(bytes: number, live: number, limit: number): OutOfMemoryError {
+  return new OutOfMemoryError('memory/limit', `${bytes} bytes do not fit beside ${live} bytes in use.`, {
+    expected: `at most ${limit} bytes in all`,
+    got: `${live + bytes}`,
+    remedy: 'Raise limits.memoryBytes, free columns earlier, or work in smaller windows.',
+  });
+}

@@ -1,0 +1,95 @@
+import type { Failure } from './failure.ts';
+import { type Memory, type Part, sizeClass } from './memory.ts';
+import type { Recorder } from './recorder.ts';
+import { MAP_MODE_READ, usage } from './usage.ts';
+
+/** Copies between host and device. */
+export interface Transfers {
+  write(memory: Memory, word: number, data: Uint32Array): void;
+  read(memory: Memory, word: number, words: number): Promise<Uint32Array>;
+  destroy(): void;
+}
+
+/** Idle staging buffers that are kept, in bytes; mapping a fresh one costs ten times the copy. */
+const KEPT_BYTES = 2 ** 28;
+
+export function createTransfers(device: GPUDevice, recorder: Recorder, failure: Failure): Transfers {
+  const idle = new Map<number, Part[]>();
+  let kept = 0;
+
+  const take = (words: number): Part => {
+    const bytes = sizeClass(words * 4, device.limits.maxBufferSize);
+    const pooled = idle.get(bytes)?.pop();
+    if (pooled !== undefined) {
+      kept -= bytes;
+      return pooled;
+    }
+    recorder.begin();
+    const gpu = device.createBuffer({ size: bytes, usage: usage.mapRead | usage.copyDestination });
+    return { id: 0, gpu, bytes, lastUse: -1 };
+  };
+
+  const putBack = (part: Part): void => {
+    if (kept + part.bytes > KEPT_BYTES) {
+      part.gpu.destroy();
+      return;
+    }
+    kept += part.bytes;
+    const pooled = idle.get(part.bytes);
+    if (pooled === undefined) idle.set(part.bytes, [part]);
+    else pooled.push(part);
+  };
+
+  const download = async (memory: Memory, word: number, words: number): Promise<Uint32Array> => {
+    const staged = [...rangesOf(memory, word, words)].map((range) => {
+      const staging = take(range.words);
+      recorder.copy(range.part, range.word * 4, staging, 0, range.words * 4);
+      return { ...range, staging };
+    });
+    const result = new Uint32Array(words);
+    await recorder.flushSoon();
+    for (const { staging, at, words: length } of staged) {
+      await staging.gpu.mapAsync(MAP_MODE_READ, 0, length * 4);
+      result.set(new Uint32Array(staging.gpu.getMappedRange(0, length * 4)), at);
+      staging.gpu.unmap();
+      putBack(staging);
+    }
+    await recorder.accepted();
+    return result;
+  };
+
+  return {
+    write(memory, word, data) {
+      for (const { part, word: from, words, at } of rangesOf(memory, word, data.length)) {
+        recorder.write(part, from * 4, data.subarray(at, at + words));
+      }
+    },
+    read: (memory, word, words) => failure.guarded(download(memory, word, words)),
+    destroy() {
+      for (const { gpu } of [...idle.values()].flat()) gpu.destroy();
+      idle.clear();
+    },
+  };
+}
+
+interface Range {
+  readonly part: Part;
+  /** First word within the part. */
+  readonly word: number;
+  readonly words: number;
+  /** Where the words lie in the whole. */
+  readonly at: number;
+}
+
+/** The pieces of a range of words, one for every part that it touches. */
+export function* rangesOf(memory: Memory, word: number, words: number): Generator<Range> {
+  const { parts, shift } = memory;
+  const partWords = parts.length === 1 ? Number.POSITIVE_INFINITY : 2 ** shift;
+  for (let at = 0; at < words; ) {
+    const index = parts.length === 1 ? 0 : Math.floor((word + at) / partWords);
+    const inPart = word + at - (index === 0 ? 0 : index * partWords);
+    const length = Math.min(words - at, partWords - inPart);
+    yield { part: parts[index]!, word: inPart, words: length, at };
+    at += length;
+  }
+}

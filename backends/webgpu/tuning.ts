@@ -1,0 +1,86 @@
+/** Numbers that change how fast kernels are, never what they compute. */
+export interface Tuning {
+  /** Threads of a workgroup and elements of a thread in a map. */
+  readonly forEach: { readonly threads: number; readonly items: number };
+  /** Threads of a workgroup that folds in any order, elements it takes at least, and workgroups that a launch aims at. */
+  readonly reduce: { readonly threads: number; readonly tile: number; readonly groups: number };
+  /** Whether to use subgroups where the device has them. */
+  readonly subgroups: boolean;
+  /** Whether a workgroup or a single thread works on a block of the combination tree. */
+  readonly blockBy: 'workgroup' | 'thread';
+  /** Blocks of one word a state that a workgroup works on together. */
+  readonly blockRows: number;
+  /** Whether scans of exact monoids look back where the device has subgroups, and how. */
+  readonly scan: LookBackTuning;
+  /**
+   * Keys of a tile in the portable radix sort, a power of two from 256 on, whether a workgroup or a thread has one, and
+   * the sort that looks back instead where the device has subgroups.
+   */
+  readonly sort: { readonly tile: number; readonly tileBy: 'workgroup' | 'thread'; readonly sweep: SweepTuning };
+  /**
+   * Elements that a workgroup counts at least, workgroups that a launch aims at, and bins that a workgroup counts in its
+   * own memory at most.
+   */
+  readonly histogram: { readonly tile: number; readonly groups: number; readonly ownBins: number };
+  /** Commands that are recorded before a submission is handed over although nobody waits. */
+  readonly commandsPerSubmission: number;
+}
+
+export interface LookBackTuning {
+  readonly lookBack: boolean;
+  /** Threads of a workgroup, and groups of 4 elements that a thread holds of a state of one word. */
+  readonly threads: number;
+  readonly quads: number;
+  /** Tries before a workgroup computes what another one has not published. */
+  readonly tries: number;
+  /** Lets every so many-th tile publish nothing, so that others have to: for tests. */
+  readonly mute?: number;
+}
+
+export interface SweepTuning {
+  readonly on: boolean;
+  /** Threads of a workgroup, and keys that a thread holds. */
+  readonly threads: number;
+  readonly keys: number;
+  /** Tiles below which the portable sort is used. */
+  readonly leastTiles: number;
+  /** Tries before a workgroup counts what another one has not published. */
+  readonly tries: number;
+  /** Lets every so many-th tile publish nothing, so that others have to: for tests. */
+  readonly mute?: number;
+}
+
+export const defaultTuning: Tuning = {
+  forEach: { threads: 256, items: 4 },
+  subgroups: true,
+  reduce: { threads: 256, tile: 4096, groups: 4096 },
+  blockBy: 'workgroup',
+  blockRows: 4,
+  scan: { lookBack: true, threads: 256, quads: 4, tries: 16 },
+  sort: {
+    tile: 4096,
+    tileBy: 'workgroup',
+    sweep: { on: true, threads: 256, keys: 16, leastTiles: 2, tries: 16 },
+  },
+  histogram: { tile: 4096, groups: 4096, ownBins: 4096 },
+  commandsPerSubmission: 4096,
+};
+
+/** On a CPU threads that wait for each other are dear; and SwiftShader's compiler is slow with loops that hold branches. */
+const softwareTuning: Partial<Tuning> = {
+  forEach: { threads: 64, items: 1 },
+  blockBy: 'thread',
+  scan: { ...defaultTuning.scan, lookBack: false },
+  histogram: { ...defaultTuning.histogram, ownBins: 0 },
+  sort: { tile: 2048, tileBy: 'thread', sweep: { ...defaultTuning.sort.sweep, on: false } },
+};
+
+/** What is known of single devices, by a word in the adapter's description or architecture. */
+export const deviceTuning: ReadonlyMap<string, Partial<Tuning>> = new Map();
+
+/** The tuning of a device, with what the caller wants otherwise. */
+export function tuningFor(info: GPUAdapterInfo, wanted: Partial<Tuning> = {}): Tuning {
+  const text = `${info.vendor} ${info.architecture} ${info.description}`.toLowerCase();
+  const known = [...deviceTuning].find(([word]) => text.includes(word));
+  return { ...defaultTuning, ...(info.isFallbackAdapter ? softwareTuning : known?.[1]), ...wanted };
+}

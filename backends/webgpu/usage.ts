@@ -1,0 +1,11 @@
+/** WebGPU's buffer usages and map modes, by number: the global objects that name them exist only in browsers. */
+export const usage = {
+  mapRead: 0x1,
+  copySource: 0x4,
+  copyDestination: 0x8,
+  uniform: 0x40,
+  storage: 0x80,
+  queryResolve: 0x200,
+} as const;
+
+export const MAP_MODE_READ = 1;

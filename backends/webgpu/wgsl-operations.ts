@@ -1,0 +1,212 @@
+import type { Literal, Operand, Operation, ScalarType } from '../../primitives/functors/ir.ts';
+import { bitsOfF32, evaluate } from '../../primitives/functors/semantics.ts';
+import { type Arithmetic, plainArithmetic } from './arithmetic.ts';
+import { OPAQUE_ZERO } from './parameters.ts';
+import type { Helper } from './wgsl-helpers.ts';
+
+/** What the emission of an operation depends on beside the operation. */
+export interface OperationContext {
+  readonly arithmetic: Arithmetic;
+  readonly fast: boolean;
+  /** Notes that a helper is used and returns its name. */
+  helper(name: Helper): string;
+  uniform(name: string, type: ScalarType): string;
+}
+
+const infix: Partial<Record<Operation['name'], string>> = {
+  add: '+',
+  sub: '-',
+  mul: '*',
+  div: '/',
+  rem: '%',
+  and: '&',
+  or: '|',
+  xor: '^',
+  eq: '==',
+  ne: '!=',
+  lt: '<',
+  le: '<=',
+  gt: '>',
+  ge: '>=',
+};
+
+const functions: Partial<Record<Operation['name'], string>> = {
+  min: 'min',
+  max: 'max',
+  clz: 'countLeadingZeros',
+  ctz: 'countTrailingZeros',
+  popcount: 'countOneBits',
+};
+
+/** An operation as a WGSL expression that keeps the rules of `semantics.ts`. */
+export function emitOperation({ name, operands }: Operation, to: ScalarType, context: OperationContext): string {
+  const from = operands[0]!.type;
+  const literals = operands.filter((operand): operand is Literal => operand.kind === 'literal');
+  if (literals.length === operands.length) {
+    // WGSL computes constants itself, and refuses some: so they are computed here.
+    const values = literals.map(({ value }) => value);
+    return emitOperand({ kind: 'literal', type: to, value: evaluate(name, from, to, values) }, context);
+  }
+  const args = operands.map((operand) => emitOperand(operand, context));
+  const [a, b, c] = args as [string, string, string];
+  if (name === 'select') return `select(${a}, ${b}, ${c})`;
+  if (name === 'convert') return hideConstant(to, emitConversion(from, to, a, context), context);
+  if (name === 'bits') return from === to ? a : hideConstant(to, `bitcast<${to}>(${a})`, context);
+  if (from === 'bool') return emitLogic(name, a, b);
+  return from === 'f32' ? emitF32(name, a, b, context) : emitInteger(name, from, operands[1], a, b, context);
+}
+
+/** A local, a uniform, or a literal that WGSL takes for a value of its type. */
+export function emitOperand(operand: Operand, context: OperationContext): string {
+  switch (operand.kind) {
+    case 'literal':
+      return emitLiteral(operand, arithmeticOf(context).constant === 'guarded');
+    case 'local':
+      return `v${operand.id}`;
+    case 'uniform':
+      return context.uniform(operand.name, operand.type);
+  }
+}
+
+/** A number made of integers may be a constant to the compiler. */
+function hideConstant(type: ScalarType, value: string, context: OperationContext): string {
+  const hide = type === 'f32' && arithmeticOf(context).constant === 'guarded';
+  return hide ? `${context.helper('hide')}(${value})` : value;
+}
+
+/** A literal in WGSL; `hidden` from the compiler if it is an f32. */
+export function emitLiteral({ type, value }: Literal, hidden = false): string {
+  switch (type) {
+    case 'bool':
+      return String(value);
+    case 'u32':
+      return `${value}u`;
+    case 'i32':
+      return value === -2147483648 ? 'i32(-2147483648)' : `${value}i`;
+    case 'f32':
+      return emitFloat(value as number, hidden);
+  }
+}
+
+function emitFloat(value: number, hidden: boolean): string {
+  if (!hidden && Object.is(value, 0)) return '0f';
+  if (!hidden && Math.abs(value) >= 2 ** -126 && Number.isFinite(value)) return `${value}f`;
+  // Constants must be finite, compilers may take −0 for 0, and subnormals might be flushed: all these are made at run time.
+  return `bitcast<f32>(${bitsOfF32(value)}u | ${OPAQUE_ZERO})`;
+}
+
+function emitConversion(from: ScalarType, to: ScalarType, a: string, context: OperationContext): string {
+  if (from === to) return a;
+  if (to === 'bool') {
+    return from === 'f32' ? `((bitcast<u32>(${a}) & 0x7fffffffu) != 0u)` : `(${a} != ${from === 'u32' ? '0u' : '0i'})`;
+  }
+  if (from === 'bool') return `select(${zeroOf(to)}, ${oneOf(to)}, ${a})`;
+  if (from === 'f32') return `${context.helper(to === 'u32' ? 'tou32' : 'toi32')}(${a})`;
+  if (to !== 'f32') return `bitcast<${to}>(${a})`;
+  if (arithmeticOf(context).conversion === 'plain') return `f32(${a})`;
+  return `${context.helper(from === 'u32' ? 'tof32' : 'itof32')}(${a})`;
+}
+
+function arithmeticOf({ arithmetic, fast }: OperationContext): Arithmetic {
+  return fast ? plainArithmetic : arithmetic;
+}
+
+export function zeroOf(type: ScalarType): string {
+  return { u32: '0u', i32: '0i', f32: '0f', bool: 'false' }[type];
+}
+
+function oneOf(type: ScalarType): string {
+  return { u32: '1u', i32: '1i', f32: '1f', bool: 'true' }[type];
+}
+
+function emitLogic(name: Operation['name'], a: string, b: string): string {
+  if (name === 'not') return `!${a}`;
+  return `(${a} ${name === 'xor' ? '!=' : infix[name]} ${b})`;
+}
+
+function emitInteger(
+  name: Operation['name'],
+  type: 'u32' | 'i32',
+  second: Operand | undefined,
+  a: string,
+  b: string,
+  context: OperationContext,
+): string {
+  switch (name) {
+    case 'shl':
+    case 'shr': {
+      const count = second!.kind === 'literal' ? `${(second!.value as number) & 31}u` : `(${b} & 31u)`;
+      return `(${a} ${name === 'shl' ? '<<' : '>>'} ${count})`;
+    }
+    case 'div':
+    case 'rem':
+      // WGSL defines division by zero and of −2³¹ by −1 as we do, but refuses zero as a constant.
+      if (second!.kind === 'literal' && second!.value === 0) return name === 'div' ? a : zeroOf(type);
+      return `(${a} ${infix[name]} ${b})`;
+    case 'neg':
+      return `(${zeroOf(type)} - ${a})`;
+    case 'not':
+      return `(~${a})`;
+    case 'abs':
+      return type === 'u32' ? a : `abs(${a})`;
+    case 'mulhi':
+      return `${context.helper('mulhi')}(${a}, ${b})`;
+    default: {
+      const called = functions[name];
+      if (called === undefined) return `(${a} ${infix[name]} ${b})`;
+      return `${called}(${b === undefined ? a : `${a}, ${b}`})`;
+    }
+  }
+}
+
+function emitF32(name: Operation['name'], a: string, b: string, context: OperationContext): string {
+  const { product, sum, quotient, root, comparison } = arithmeticOf(context);
+  const plain = `(${a} ${infix[name]} ${b})`;
+  switch (name) {
+    case 'add':
+    case 'sub':
+      return sum === 'plain' ? plain : `${context.helper('hide')}${plain}`;
+    case 'mul':
+      if (product === 'corrected') return `${context.helper('mul')}(${a}, ${b})`;
+      return product === 'plain' ? plain : `${context.helper('hide')}${plain}`;
+    case 'div':
+      if (quotient === 'corrected') return `${context.helper('div')}(${a}, ${b})`;
+      return quotient === 'plain' ? plain : `${context.helper('hide')}${plain}`;
+    case 'sqrt':
+      return root === 'plain' ? `sqrt(${a})` : `${context.helper('sqrt')}(${a})`;
+    case 'min':
+    case 'max':
+      return `${context.helper(name)}(${a}, ${b})`;
+    case 'neg':
+    case 'abs':
+      return `${context.helper(name)}(${a})`;
+    case 'floor':
+    case 'ceil':
+    case 'trunc':
+    case 'round':
+      return `${context.helper('sign')}(${name}(${a}), ${a})`;
+    default:
+      if (comparison === 'bits') return emitComparison(name, a, b, context);
+      // Shaders may take `!=` as ordered, which is false for NaN.
+      return name === 'ne' ? `!(${a} == ${b})` : plain;
+  }
+}
+
+function emitComparison(name: Operation['name'], a: string, b: string, context: OperationContext): string {
+  const equal = `${context.helper('eq')}(${a}, ${b})`;
+  const less = (x: string, y: string): string => `${context.helper('lt')}(${x}, ${y})`;
+  switch (name) {
+    case 'eq':
+      return equal;
+    case 'ne':
+      return `!${equal}`;
+    case 'lt':
+      return less(a, b);
+    case 'gt':
+      return less(b, a);
+    case 'le':
+      return `(${less(a, b)} || ${equal})`;
+    default:
+      return `(${less(b, a)} || ${equal})`;
+  }
+}
