@@ -1,0 +1,270 @@
+import { defer, map, type Observable, Subject, startWith } from 'rxjs';
+import { GraphError } from '../primitives/errors.ts';
+
+/** How much an edge may hold. At least one of the two bounds is finite. */
+export interface Capacity {
+  /** Items; no bound if absent. */
+  readonly items?: number | undefined;
+  /** Bytes, as `sizeOf` counts them; no bound if absent. */
+  readonly bytes?: number | undefined;
+}
+
+/** What an edge holds at one moment. */
+export interface Occupancy {
+  readonly items: number;
+  readonly bytes: number;
+}
+
+export interface ChannelOptions<T> extends Capacity {
+  /** Bytes of one item, not negative; asked once when the item is pushed. Needed with a byte bound. */
+  readonly sizeOf?: ((item: T) => number) | undefined;
+  /** Frees an item that will never be taken. Called once for each such item; must not throw. */
+  readonly onDiscard?: ((item: T) => void) | undefined;
+  /** Aborting it closes the channel with the signal's reason. */
+  readonly signal?: AbortSignal | undefined;
+  /** Names the channel in errors. */
+  readonly name?: string | undefined;
+}
+
+/**
+ * A first-in first-out queue between an asynchronous producer and an asynchronous consumer, bounded in items and in
+ * bytes: `push` waits while there is no room, `take` waits while there is nothing.
+ *
+ * - An item passes to the channel when `push` is called, and is then either taken or given to `onDiscard`, exactly
+ *   once, also when the channel is closed or aborted while the push waits.
+ * - An item larger than the whole byte bound enters alone, when the channel is empty: it would wait for ever else.
+ *   Hence `peakBytes` is at most the larger of the byte bound and the largest single item.
+ * - `close()` lets what was pushed be taken first; `close(error)` discards it, and pending and later calls reject.
+ *
+ * @example
+ * ```ts
+ * const tiles = new Channel<Uint8Array>({ items: 8, bytes: 64 << 20, sizeOf: (tile) => tile.byteLength });
+ * void (async () => {
+ *   for (let i = 0; i < 100; i++) await tiles.push(new Uint8Array(1 << 20));
+ *   tiles.close();
+ * })();
+ * let count = 0;
+ * for await (const tile of tiles) count += tile.byteLength >> 20;
+ * count; // 100
+ * ```
+ */
+export class Channel<T> implements AsyncIterable<T, undefined> {
+  /** The bounds; `Infinity` where there is none. */
+  readonly capacity: Required<Occupancy>;
+  /** What the channel holds, now and after every change; completes once it is closed and empty. */
+  readonly occupancy$: Observable<Occupancy>;
+  /** Items held; an item whose push still waits is in its producer's hand and not counted. */
+  depth = 0;
+  /** Bytes held. */
+  bytes = 0;
+  /** The most items ever held. */
+  peak = 0;
+  /** The most bytes ever held. */
+  peakBytes = 0;
+  /** How often a producer had to wait. */
+  stalls = 0;
+
+  readonly #options: ChannelOptions<T>;
+  readonly #changes: Subject<void> = new Subject<void>();
+  /** The first `depth` entries are in the channel, the others wait to enter. */
+  #queue: Entry<T>[] = [];
+  #takers: Taker<T>[] = [];
+  #roomWaiters: (() => void)[] = [];
+  #closed: { readonly error?: unknown } | undefined;
+
+  constructor(options: ChannelOptions<T>) {
+    this.#options = options;
+    this.capacity = checkedCapacity(options);
+    this.occupancy$ = defer(() =>
+      this.#changes.pipe(
+        startWith(undefined),
+        map(() => ({ items: this.depth, bytes: this.bytes })),
+      ),
+    );
+    if (options.signal?.aborted === true) this.close(options.signal.reason);
+    else options.signal?.addEventListener('abort', this.#onAbort);
+  }
+
+  /** Hands `item` over; resolves when it is in the channel. Rejects, having discarded it, if the channel is closed. */
+  async push(item: T): Promise<void> {
+    const size = this.#measure(item);
+    await new Promise<void>((resolve, reject) => this.#enqueue({ item, size, resolve, reject }));
+  }
+
+  /** Hands `item` over if there is room for it this moment; else leaves it with the caller and returns `false`. */
+  tryPush(item: T): boolean {
+    const size = this.#measure(item);
+    if (this.#closed !== undefined || !this.#fits(this.#queue.length, size)) return false;
+    this.#enqueue({ item, size });
+    return true;
+  }
+
+  /** The oldest item, once there is one; `done` when the channel is closed and empty. */
+  take(): Promise<IteratorResult<T, undefined>> {
+    return new Promise((resolve, reject) => {
+      this.#takers.push({ resolve, reject });
+      this.#settle();
+    });
+  }
+
+  /** Discards the oldest item; `false` if there was none. */
+  dropOldest(): boolean {
+    if (this.depth === 0) return false;
+    const item = this.#shift();
+    this.#options.onDiscard?.(item);
+    this.#settle();
+    return true;
+  }
+
+  /** Whether a producer should go on: nothing waits to enter, and neither bound is reached. True once closed. */
+  hasRoom(): boolean {
+    return this.#closed !== undefined || this.#fits(this.#queue.length, 1);
+  }
+
+  /** Resolves when there may be room. Another producer may be quicker, so ask {@link Channel.hasRoom} again. */
+  async room(): Promise<void> {
+    if (this.hasRoom()) return;
+    this.stalls++;
+    await new Promise<void>((resolve) => this.#roomWaiters.push(resolve));
+  }
+
+  /** No more items: what is queued can still be taken; given an `error`, it is discarded and everyone waiting rejects. */
+  close(error?: unknown): void {
+    const over = this.#closed !== undefined && (this.#closed.error !== undefined || this.#queue.length === 0);
+    if (over) return;
+    if (error !== undefined) this.#discardAll(error);
+    this.#closed = error === undefined ? {} : { error };
+    this.#settle();
+  }
+
+  /** Its `return()` closes the channel and discards what it holds. */
+  [Symbol.asyncIterator](): AsyncIterator<T, undefined, undefined> {
+    return {
+      next: () => this.take(),
+      return: async () => {
+        this.#closed ??= {};
+        this.#discardAll(closedError(this.#options.name));
+        this.#settle();
+        return { done: true, value: undefined };
+      },
+    };
+  }
+
+  readonly #onAbort = (): void => this.close(this.#options.signal?.reason);
+
+  #measure(item: T): number {
+    const { sizeOf, onDiscard, name } = this.#options;
+    let size = Number.NaN;
+    let cause: unknown;
+    try {
+      size = sizeOf?.(item) ?? 0;
+    } catch (error) {
+      cause = error;
+    }
+    if (size >= 0) return size;
+    onDiscard?.(item);
+    const details = { expected: 'a number of bytes, 0 or more', got: cause ?? size, place: { node: name }, cause };
+    throw new GraphError('graph/bad-size', 'sizeOf gave no size for an item.', details);
+  }
+
+  #enqueue(entry: Entry<T>): void {
+    if (this.#closed !== undefined) {
+      this.#options.onDiscard?.(entry.item);
+      entry.reject?.(this.#closed.error ?? closedError(this.#options.name));
+      return;
+    }
+    this.#queue.push(entry);
+    this.#settle();
+    if (this.#queue.length > this.depth) this.stalls++;
+  }
+
+  /** Lets in, hands out and wakes whatever the present level allows; called after every change. */
+  #settle(): void {
+    for (;;) {
+      const next = this.#queue[this.depth];
+      if (next !== undefined && this.#fits(this.depth, next.size)) this.#admit(next);
+      else if (this.depth > 0 && this.#takers.length > 0) {
+        this.#takers.shift()!.resolve({ done: false, value: this.#shift() });
+      } else break;
+    }
+    if (this.hasRoom()) for (const wake of this.#roomWaiters.splice(0)) wake();
+    if (this.#closed !== undefined && this.#queue.length === 0) this.#finish(this.#closed);
+    else if (this.#changes.observed) this.#changes.next();
+  }
+
+  /** Whether `size` more bytes fit behind `ahead` entries. */
+  #fits(ahead: number, size: number): boolean {
+    if (ahead === 0) return true;
+    return ahead === this.depth && ahead < this.capacity.items && this.bytes + size <= this.capacity.bytes;
+  }
+
+  #admit(entry: Entry<T>): void {
+    this.depth++;
+    this.bytes += entry.size;
+    this.peak = Math.max(this.peak, this.depth);
+    this.peakBytes = Math.max(this.peakBytes, this.bytes);
+    entry.resolve?.();
+  }
+
+  #shift(): T {
+    const { item, size } = this.#queue.shift()!;
+    this.depth--;
+    this.bytes -= size;
+    return item;
+  }
+
+  #discardAll(error: unknown): void {
+    const entries = this.#queue;
+    this.#queue = [];
+    this.depth = 0;
+    this.bytes = 0;
+    for (const { item, reject } of entries) {
+      this.#options.onDiscard?.(item);
+      reject?.(error);
+    }
+  }
+
+  #finish(closed: { readonly error?: unknown }): void {
+    this.#options.signal?.removeEventListener('abort', this.#onAbort);
+    for (const taker of this.#takers.splice(0)) {
+      if (closed.error === undefined) taker.resolve({ done: true, value: undefined });
+      else taker.reject(closed.error);
+    }
+    this.#changes.next();
+    this.#changes.complete();
+  }
+}
+
+interface Entry<T> {
+  readonly item: T;
+  readonly size: number;
+  readonly resolve?: () => void;
+  readonly reject?: (error: unknown) => void;
+}
+
+interface Taker<T> {
+  readonly resolve: (result: IteratorResult<T, undefined>) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+function checkedCapacity<T>({ items, bytes, sizeOf, name }: ChannelOptions<T>): Required<Occupancy> {
+  const capacity = { items: items ?? Number.POSITIVE_INFINITY, bytes: bytes ?? Number.POSITIVE_INFINITY };
+  const bounded = Math.min(capacity.items, capacity.bytes) < Number.POSITIVE_INFINITY;
+  const whole = items === undefined || Number.isInteger(items) || items === Number.POSITIVE_INFINITY;
+  if (bounded && whole && capacity.items >= 1 && capacity.bytes > 0) {
+    if (bytes === undefined || sizeOf !== undefined) return capacity;
+    throw new GraphError('graph/no-size', 'A bound in bytes needs to know the size of an item.', {
+      remedy: 'Give sizeOf: (item) => bytes.',
+      place: { node: name },
+    });
+  }
+  throw new GraphError('graph/bad-capacity', 'A channel needs a bound that admits something.', {
+    expected: 'items an integer from 1, bytes above 0, at least one of them finite',
+    got: `items ${items}, bytes ${bytes}`,
+    place: { node: name },
+  });
+}
+
+function closedError(name: string | undefined): GraphError {
+  return new GraphError('graph/channel-closed', 'The channel takes no more items.', { place: { node: name } });
+}

@@ -1,0 +1,13 @@
+export { type Capacity, Channel, type ChannelOptions, type Occupancy } from './channel.ts';
+export { type Progress, type ProgressOptions, type ProgressReport, progress } from './progress.ts';
+export { type ItemContext, type ItemFunction, type PullMapOptions, pull, pullMap } from './pull-map.ts';
+export type { Pullable, PullSource } from './pull-source.ts';
+export {
+  type NodeKind,
+  type NodeMeta,
+  type Overflow,
+  type Stage,
+  type StageCounters,
+  type StageOptions,
+  stage,
+} from './stage.ts';

@@ -1,0 +1,115 @@
+import {
+  AsyncSubject,
+  asyncScheduler,
+  concat,
+  defer,
+  finalize,
+  type MonoTypeOperatorFunction,
+  map,
+  type Observable,
+  of,
+  pipe,
+  type SchedulerLike,
+  Subject,
+  startWith,
+  takeUntil,
+  tap,
+  throttleTime,
+} from 'rxjs';
+
+/** How far a run is. */
+export interface ProgressReport {
+  /** Units done: items, or whatever the run counts. */
+  readonly done: number;
+  /** Units in all, if known. */
+  readonly total: number | undefined;
+  /** Units a second, on average since the start; 0 until the clock has moved. */
+  readonly rate: number;
+  /** Seconds to go at that rate; undefined while the total is not known or nothing is done. */
+  readonly eta: number | undefined;
+  /** Seconds since the start. */
+  readonly elapsed: number;
+}
+
+export interface ProgressOptions {
+  /** Units in all, if known from the start. */
+  readonly total?: number | undefined;
+  /** Shortest time between two reports, in milliseconds. Default 100. */
+  readonly every?: number | undefined;
+  /** Clock and timer; a `TestScheduler` in tests. */
+  readonly scheduler?: SchedulerLike | undefined;
+}
+
+export interface Progress {
+  /** One report at once, then at most one every `every` ms while something changes, a last one at the end. */
+  readonly progress$: Observable<ProgressReport>;
+  /** Counts `units` more as done. Default 1. */
+  advance(units?: number): void;
+  /** Sets the total, once it is known. */
+  expect(total: number): void;
+  /** Ends the run, whether well or not: the clock stops and `progress$` completes. */
+  end(): void;
+  /** Advances by `units(item)`, 1 if not given, for each item that passes, and ends with the stream. */
+  track<T>(units?: (item: T) => number): MonoTypeOperatorFunction<T>;
+}
+
+/**
+ * Counts what a run has done, and reports it with rate and time to go. The clock starts at this call.
+ *
+ * @example
+ * ```ts
+ * const counted = progress({ total: 3 });
+ * const last = lastValueFrom(counted.progress$);
+ * pull(['a', 'b', 'c']).pipe(counted.track()).subscribe();
+ * (await last).done; // 3
+ * ```
+ */
+export function progress(options: ProgressOptions = {}): Progress {
+  const { every = 100, scheduler = asyncScheduler } = options;
+  const started = scheduler.now();
+  const changes = new Subject<void>();
+  const ended = new AsyncSubject<number>();
+  let { total } = options;
+  let done = 0;
+  let stopped: number | undefined;
+
+  const report = (): ProgressReport => {
+    const elapsed = ((stopped ?? scheduler.now()) - started) / 1000;
+    const rate = elapsed > 0 ? done / elapsed : 0;
+    const eta = total === undefined || rate === 0 ? undefined : Math.max(0, total - done) / rate;
+    return { done, total, rate, eta, elapsed };
+  };
+  const advance = (units = 1): void => {
+    done += units;
+    changes.next();
+  };
+  const expect = (units: number): void => {
+    total = units;
+    changes.next();
+  };
+  const end = (): void => {
+    stopped ??= scheduler.now();
+    ended.next(stopped);
+    ended.complete();
+  };
+  const whileRunning = changes.pipe(
+    startWith(undefined),
+    throttleTime(every, scheduler, { leading: true, trailing: true }),
+    map(report),
+    takeUntil(ended),
+  );
+  return {
+    progress$: concat(
+      whileRunning,
+      defer(() => of(report())),
+    ),
+    advance,
+    expect,
+    end,
+    track: (units = () => 1) =>
+      pipe(
+        tap((item) => advance(units(item))),
+        finalize(end),
+      ),
+  };
+}

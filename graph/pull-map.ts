@@ -1,0 +1,157 @@
+import { Observable } from 'rxjs';
+import { GraphError } from '../primitives/errors.ts';
+import { deliver, demandOf } from './demand.ts';
+import { openReader, type PullSource } from './pull-source.ts';
+
+/** What a mapping function gets beside its item. */
+export interface ItemContext {
+  /** Aborted when the subscription is unsubscribed or fails; one for the whole subscription. */
+  readonly signal: AbortSignal;
+  /** Position of the item in the source, from 0. */
+  readonly index: number;
+}
+
+/** Work on one item. The item is the function's from here on, to free as well. */
+export type ItemFunction<A, B> = (item: A, context: ItemContext) => Promise<B> | B;
+
+export interface PullMapOptions<A, B> {
+  /** How many items may be under way at once, from 1. Default 1. */
+  readonly lanes?: number | undefined;
+  /** Results in the order of their items: a lane waits for the items before its own, so `lanes` still bounds all. */
+  readonly ordered?: boolean | undefined;
+  /** Names the node in errors. */
+  readonly name?: string | undefined;
+  /** Frees an item that was read but, because the subscription had ended, not given to the function. Must not throw. */
+  readonly discard?: ((item: A) => void) | undefined;
+  /** Frees a result that, because the subscription had ended, could not be delivered. Must not throw. */
+  readonly discardResult?: ((result: B) => void) | undefined;
+}
+
+/**
+ * `mergeMap` whose source is pulled: `lanes` loops share one iterator, and each asks for the next item only when it
+ * has delivered its last one and the next stage downstream has room. Nothing is ever queued here, so at most `lanes`
+ * items are between the source and the subscriber.
+ *
+ * - Unsubscribing (or `take(n)`, or an error anywhere) aborts the signal and calls `iterator.return()` once; what was
+ *   under way is discarded when it arrives. A source that ends or fails by itself gets no `return()`, as in `for await`.
+ * - An error of the source or of the function ends the stream at once, as a {@link GraphError} `graph/source-failed`
+ *   or `graph/item-failed` with node, item and cause. A `GraphError` or an `AbortError` passes as it is.
+ * - Every subscription iterates anew; to subscribe twice to a generator, give a function that makes it.
+ * - A Node `Readable` that is idle ends only after its next chunk; give `(signal) => addAbortSignal(signal, readable)`.
+ *
+ * @example
+ * ```ts
+ * const squares = pullMap([1, 2, 3, 4], async (x) => x * x, { lanes: 2, ordered: true });
+ * await lastValueFrom(squares.pipe(toArray())); // [1, 4, 9, 16]
+ * ```
+ */
+export function pullMap<A, B>(
+  source: PullSource<A>,
+  fn: ItemFunction<A, B>,
+  options: PullMapOptions<A, B> = {},
+): Observable<B> {
+  const { lanes = 1, ordered = false, name = 'pullMap', discard, discardResult } = options;
+  requireLanes(name, lanes);
+
+  return new Observable<B>((out) => {
+    const abort = new AbortController();
+    const demand = demandOf(out);
+    let running = lanes;
+    let index = 0;
+    let lastTurn = Promise.resolve();
+
+    const mustWait = (): boolean => !out.closed && demand?.hasRoom() === false;
+
+    const lane = async (): Promise<void> => {
+      for (;;) {
+        while (mustWait()) await demand?.room();
+        if (out.closed) return;
+        const next = await reader.next().catch((cause) => {
+          throw failure(cause, 'graph/source-failed', 'Reading the source failed', name, index);
+        });
+        if (next.done === true) return;
+        if (out.closed) return discard?.(next.value);
+        await work(next.value, index++);
+      }
+    };
+    const work = async (item: A, itemIndex: number): Promise<void> => {
+      const turn = ordered ? takeTurn() : undefined;
+      try {
+        const result = await apply(item, itemIndex);
+        await turn?.come;
+        while (mustWait()) await demand?.room();
+        if (out.closed) discardResult?.(result);
+        else deliver(out, demand, result);
+      } finally {
+        turn?.pass();
+      }
+    };
+    const takeTurn = (): { come: Promise<void>; pass: () => void } => {
+      const come = lastTurn;
+      let pass = (): void => {};
+      lastTurn = new Promise((resolve) => {
+        pass = resolve;
+      });
+      return { come, pass };
+    };
+    const apply = async (item: A, itemIndex: number): Promise<B> => {
+      try {
+        return await fn(item, { signal: abort.signal, index: itemIndex });
+      } catch (cause) {
+        throw failure(cause, 'graph/item-failed', 'The item failed', name, itemIndex);
+      }
+    };
+    const laneEnded = (): void => {
+      if (--running === 0) out.complete();
+    };
+    const fail = (error: unknown): void => {
+      if (out.closed) return;
+      abort.abort(error);
+      out.error(error);
+    };
+
+    let reader: ReturnType<typeof openReader<A>>;
+    try {
+      reader = openReader(source, abort.signal);
+    } catch (cause) {
+      return fail(failure(cause, 'graph/source-failed', 'Opening the source failed', name, index));
+    }
+    for (let i = 0; i < lanes; i++) lane().then(laneEnded, fail);
+    return () => {
+      if (running === 0) return;
+      abort.abort();
+      reader.stop();
+    };
+  });
+}
+
+/**
+ * The items of `source`, none read before the next stage downstream has room for it: the root of a pipeline of
+ * stages. Options as in {@link pullMap}, but for the lanes: there is one, and order is kept.
+ *
+ * @example
+ * ```ts
+ * const parsed = pull(['1', '2', '3']).pipe(stage('parse', async (text: string) => Number(text)));
+ * await lastValueFrom(parsed.pipe(toArray())); // [1, 2, 3]
+ * ```
+ */
+export function pull<A>(
+  source: PullSource<A>,
+  options: { name?: string; discard?: (item: A) => void } = {},
+): Observable<A> {
+  const { name = 'pull', discard } = options;
+  return pullMap(source, (item) => item, { name, discard, discardResult: discard });
+}
+
+export function requireLanes(name: string, lanes: number): void {
+  if (Number.isInteger(lanes) && lanes >= 1) return;
+  const details = { expected: 'an integer from 1', got: lanes, place: { node: name } };
+  throw new GraphError('graph/bad-lanes', 'A node needs at least one lane.', details);
+}
+
+function failure(cause: unknown, code: string, what: string, node: string, record: number): unknown {
+  const passes = cause instanceof GraphError || (cause instanceof Error && cause.name === 'AbortError');
+  if (passes) return cause;
+  const message = cause instanceof Error ? cause.message : String(cause);
+  return new GraphError(code, `${what}: ${message}`, { place: { node, record }, cause });
+}

@@ -1,0 +1,73 @@
+/** Anything that gives its items one at a time, when asked. */
+export type Pullable<A> = Iterable<A> | AsyncIterable<A> | ReadableStream<A>;
+
+/**
+ * What a pipeline starts from: something to pull from, or a function that opens it for each subscription. The
+ * function's `signal` is aborted when the subscription ends early, so that a read that is under way can stop too.
+ */
+export type PullSource<A> = Pullable<A> | ((signal: AbortSignal) => Pullable<A>);
+
+/** One subscription's hold on a source. */
+export interface Reader<A> {
+  /** The next item. Calls may overlap: the source sees them one after another. */
+  next(): Promise<IteratorResult<A, unknown>>;
+  /** Calls the source's `return()`, at once and only once, and not if the source has ended or failed by itself. */
+  stop(): void;
+}
+
+export function openReader<A>(source: PullSource<A>, signal: AbortSignal): Reader<A> {
+  const iterator = iteratorOf(typeof source === 'function' ? source(signal) : source);
+  let ended = false;
+  let last: Promise<unknown> = Promise.resolve();
+
+  const step = async (): Promise<IteratorResult<A, unknown>> => {
+    if (ended) return { done: true, value: undefined };
+    try {
+      const result = await iterator.next();
+      if (result.done === true) ended = true;
+      return result;
+    } catch (error) {
+      ended = true;
+      throw error;
+    }
+  };
+  const stop = async (): Promise<void> => {
+    if (ended) return;
+    ended = true;
+    await iterator.return?.();
+  };
+  return {
+    next: () => {
+      const turn = last.then(step);
+      last = turn.catch(() => {});
+      return turn;
+    },
+    // As in `for await`, a failure to clean up does not replace the reason for leaving; on unsubscribe nobody listens.
+    stop: () => void stop().catch(() => {}),
+  };
+}
+
+type AnyIterator<A> = Iterator<A, unknown> | AsyncIterator<A, unknown>;
+
+function iteratorOf<A>(source: Pullable<A>): AnyIterator<A> {
+  const { getReader } = source as Partial<ReadableStream<A>>;
+  if (getReader !== undefined) return streamIterator(source as ReadableStream<A>);
+  return (source as Partial<AsyncIterable<A>>)[Symbol.asyncIterator]?.() ?? (source as Iterable<A>)[Symbol.iterator]();
+}
+
+/** Not the stream's own iterator: Safari has none, and its `return()` would wait for the read that is under way. */
+function streamIterator<A>(stream: ReadableStream<A>): AnyIterator<A> {
+  const reader = stream.getReader();
+  const release = (): void => reader.releaseLock();
+  return {
+    next: async () => {
+      const result = await reader.read();
+      if (result.done) release();
+      return result.done ? { done: true, value: undefined } : result;
+    },
+    return: async () => {
+      await reader.cancel().finally(release);
+      return { done: true, value: undefined };
+    },
+  };
+}

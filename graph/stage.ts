@@ -1,0 +1,205 @@
+import { Observable, type OperatorFunction, ReplaySubject, Subscriber, switchMap, tap } from 'rxjs';
+import { GraphError } from '../primitives/errors.ts';
+import { type Capacity, Channel, type Occupancy } from './channel.ts';
+import { DEMAND, type Demand } from './demand.ts';
+import { type ItemFunction, pullMap, requireLanes } from './pull-map.ts';
+
+/** What a node does to the stream, for drawings. */
+export type NodeKind = 'source' | 'map' | 'filter' | 'expand' | 'reduce' | 'join' | 'sink';
+
+/** What to do with an item pushed unasked by a source that cannot wait, when the edge is full. */
+export type Overflow = 'fail' | 'drop-oldest' | 'drop-newest';
+
+export interface StageOptions<A, B> {
+  /** How many items may be worked on at once, from 1. Default 1. */
+  readonly lanes?: number | undefined;
+  /** What the edge into the stage may hold: a number of items, or items and bytes. Default: as many items as lanes. */
+  readonly capacity?: number | Capacity | undefined;
+  /** Bytes of one input; needed with a bound in bytes. */
+  readonly sizeOf?: ((item: A) => number) | undefined;
+  /** Results in the order of the inputs. Default false. */
+  readonly ordered?: boolean | undefined;
+  /** For a source without demand, such as a `Subject`. Default `fail`. */
+  readonly overflow?: Overflow | undefined;
+  /** Frees an input that never reaches the function: the run ended early, or overflow dropped it. Must not throw. */
+  readonly discard?: ((item: A) => void) | undefined;
+  /** Frees a result that cannot be delivered, because the run ended early. Must not throw. */
+  readonly discardResult?: ((result: B) => void) | undefined;
+  readonly kind?: NodeKind | undefined;
+  /** Where the work runs. Default `cpu`. */
+  readonly runsOn?: 'cpu' | 'gpu' | 'either' | undefined;
+}
+
+/** What a node is, known before anything runs. */
+export interface NodeMeta {
+  readonly name: string;
+  readonly kind: NodeKind;
+  readonly lanes: number;
+  readonly capacity: Required<Occupancy>;
+  readonly runsOn: 'cpu' | 'gpu' | 'either';
+}
+
+/** What a node has done so far in its latest subscription. */
+export interface StageCounters {
+  /** Inputs given to the function. */
+  readonly in: number;
+  /** Results delivered. */
+  readonly out: number;
+  /** Inputs being worked on. */
+  readonly active: number;
+  /** Inputs dropped by overflow. */
+  readonly dropped: number;
+  /** Milliseconds spent in the function, summed over lanes. */
+  readonly busy: number;
+  /** How often upstream found the edge into this stage full. */
+  readonly stalls: number;
+  /** Items and bytes on the edge into this stage, now and at most. */
+  readonly depth: number;
+  readonly bytes: number;
+  readonly peak: number;
+  readonly peakBytes: number;
+}
+
+/** An RxJS operator that is also a node of a graph. */
+export interface Stage<A, B> extends OperatorFunction<A, B> {
+  readonly meta: NodeMeta;
+  /** A snapshot of the latest subscription's counters. */
+  counters(): StageCounters;
+  /** What the edge into the stage holds, now and after every change, in the latest subscription. */
+  readonly occupancy$: Observable<Occupancy>;
+}
+
+/**
+ * A node of a pipeline: `lanes` workers behind a bounded edge, as an operator for `.pipe()`.
+ *
+ * Upstream, {@link pull}, {@link pullMap} and other stages read on only while this stage's edge has room, also through
+ * plain operators in between, which may map, filter or expand items. An operator that turns one item into k overshoots
+ * by k - 1 items, which wait outside the edge while upstream stands still. Operators that hold items back for a while
+ * (`delay`, `mergeMap` with a promise) hold them outside every bound: make such work a stage.
+ *
+ * A source without demand (`Subject`, `fromEvent`, `interval`, `from(array)`) cannot be told to wait: when the edge is
+ * full, `overflow` decides. Errors and cancellation are as in {@link pullMap}; an error from upstream passes at once,
+ * and what is on the edge is discarded.
+ *
+ * @example
+ * ```ts
+ * const parse = stage('parse', async (line: string) => Number(line), { lanes: 2, capacity: 4 });
+ * const square = stage('square', async (x: number) => x * x, { ordered: true });
+ * const odd = pull(['1', '2', '3']).pipe(parse, filter((x) => x % 2 === 1), square);
+ * await lastValueFrom(odd.pipe(reduce((a, b) => a + b))); // 10
+ * ```
+ */
+export function stage<A, B>(name: string, fn: ItemFunction<A, B>, options: StageOptions<A, B> = {}): Stage<A, B> {
+  const { lanes = 1, ordered, overflow = 'fail', kind = 'map', runsOn = 'cpu' } = options;
+  requireLanes(name, lanes);
+  const newEdge = (): Channel<A> => edgeInto(name, lanes, options);
+  const edges = new ReplaySubject<Channel<A>>(1);
+  let run: Run<A> = newRun(newEdge());
+
+  const operator = (source: Observable<A>): Observable<B> =>
+    new Observable<B>((out) => {
+      const current = newRun(newEdge());
+      run = current;
+      edges.next(current.edge);
+      const { discard, discardResult } = options;
+      pullMap(current.edge, counted(current, fn), { lanes, ordered, name, discard, discardResult })
+        .pipe(tap(() => current.out++))
+        .subscribe(out);
+      const inlet = inletOf(current, name, overflow, discard, (error) => out.error(error));
+      out.add(inlet);
+      source.subscribe(inlet);
+    });
+
+  const { capacity } = run.edge;
+  return Object.assign(operator, {
+    meta: { name, kind, lanes, capacity, runsOn },
+    counters: () => snapshot(run),
+    occupancy$: edges.pipe(switchMap((edge) => edge.occupancy$)),
+  });
+}
+
+/** One subscription's edge and counts. */
+interface Run<A> {
+  readonly edge: Channel<A>;
+  in: number;
+  out: number;
+  active: number;
+  dropped: number;
+  busy: number;
+}
+
+function newRun<A>(edge: Channel<A>): Run<A> {
+  return { edge, in: 0, out: 0, active: 0, dropped: 0, busy: 0 };
+}
+
+function edgeInto<A, B>(name: string, lanes: number, options: StageOptions<A, B>): Channel<A> {
+  const { capacity = lanes, sizeOf, discard } = options;
+  const bounds = typeof capacity === 'number' ? { items: capacity } : capacity;
+  return new Channel<A>({ ...bounds, sizeOf, onDiscard: discard, name });
+}
+
+function counted<A, B>(run: Run<A>, fn: ItemFunction<A, B>): ItemFunction<A, B> {
+  return async (item, context) => {
+    const started = performance.now();
+    run.in++;
+    run.active++;
+    try {
+      return await fn(item, context);
+    } finally {
+      run.active--;
+      run.busy += performance.now() - started;
+    }
+  };
+}
+
+/** The observer that puts what the source pushes onto the edge, and through which sources upstream see its demand. */
+function inletOf<A>(
+  run: Run<A>,
+  name: string,
+  overflow: Overflow,
+  discard: ((item: A) => void) | undefined,
+  fail: (error: unknown) => void,
+): Subscriber<A> {
+  const { edge } = run;
+  const demand: Demand = { hasRoom: () => edge.hasRoom(), room: () => edge.room(), asked: false };
+
+  const pushUnasked = (item: A): void => {
+    if (edge.tryPush(item)) return;
+    if (overflow === 'fail') {
+      discard?.(item);
+      fail(overflowError(name, edge));
+    } else if (overflow === 'drop-newest') {
+      discard?.(item);
+      run.dropped++;
+    } else {
+      while (!edge.tryPush(item) && edge.dropOldest()) run.dropped++;
+    }
+  };
+  const next = (item: A): void => {
+    if (demand.asked) return void edge.push(item).catch(fail);
+    try {
+      pushUnasked(item);
+    } catch (error) {
+      fail(error);
+    }
+  };
+  const observer = { next, error: fail, complete: () => edge.close(), [DEMAND]: demand };
+  return new Subscriber<A>(observer);
+}
+
+function overflowError<A>(name: string, { capacity, depth, bytes }: Channel<A>): GraphError {
+  const remedy =
+    'Start the pipeline from pull() or pullMap(), whose sources wait, or raise the capacity, or choose overflow ' +
+    "'drop-oldest' or 'drop-newest'.";
+  return new GraphError('graph/overflow', `The edge into ${name} is full and its source cannot wait.`, {
+    expected: `at most ${capacity.items} items and ${capacity.bytes} bytes`,
+    got: `one more item than the ${depth} items and ${bytes} bytes it holds`,
+    remedy,
+    place: { node: name },
+  });
+}
+
+function snapshot<A>({ edge, ...counts }: Run<A>): StageCounters {
+  const { stalls, depth, bytes, peak, peakBytes } = edge;
+  return { ...counts, stalls, depth, bytes, peak, peakBytes };
+}
