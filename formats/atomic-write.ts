@@ -1,0 +1,189 @@
+import { randomBytes } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { type FileHandle, open, realpath, rename, rm, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { QuadrilleError, UsageError } from '../primitives/errors.ts';
+import type { TextChunks } from './text-chunks.ts';
+
+/**
+ * Output files that appear together, whole, or not at all.
+ *
+ * Staging opens a hidden temporary file beside each target, so that a target that cannot be written is known before any
+ * work is done, and so that the renames stay within one file system. A target that exists and is no regular file
+ * (`/dev/stdout`, a named pipe) is written in place: it has no content that a rename could protect.
+ *
+ * @example
+ * ```ts
+ * const outputs = await stageOutputs(['counts.csv', 'map.svg']);
+ * try {
+ *   await outputs.write('counts.csv', rows());
+ *   await outputs.write('map.svg', [svg]);
+ *   await outputs.commit();
+ * } finally {
+ *   await outputs.discard();
+ * }
+ * ```
+ */
+export interface StagedOutputs {
+  /**
+   * Appends text to one of the staged paths.
+   *
+   * @throws QuadrilleError `output/write-failed` when the disk refuses; the signal's reason when it is aborted.
+   */
+  write(path: string, chunks: TextChunks, signal?: AbortSignal): Promise<void>;
+  /** Flushes every file to disk, then renames each to its target. */
+  commit(): Promise<void>;
+  /** Removes what has not been committed. Does nothing the second time, and nothing after `commit`. */
+  discard(): Promise<void>;
+  /** As `discard`, at once: for a process that is about to exit. */
+  discardNow(): void;
+}
+
+/**
+ * Opens a temporary file beside every path.
+ *
+ * @throws UsageError `output/unwritable` naming the path, when its folder is missing or read-only, or it is itself a
+ * folder or a read-only file; `output/same-file` when two paths lead to one file. No temporary file is left then.
+ */
+export async function stageOutputs(paths: readonly string[]): Promise<StagedOutputs> {
+  const staged = new Map<string, StagedFile>();
+  try {
+    for (const path of paths) {
+      const file = await stageFile(path);
+      const twin = [...staged.values()].find((other) => other.target === file.target);
+      staged.set(path, file);
+      if (twin !== undefined) throw sameFile(twin.path, path);
+    }
+  } catch (error) {
+    await discardAll(staged.values());
+    throw error;
+  }
+  return {
+    write: (path, chunks, signal) => writeChunks(staged.get(path)!, chunks, signal),
+    commit: () => commitAll(staged.values()),
+    discard: () => discardAll(staged.values()),
+    discardNow: () => discardAllNow(staged.values()),
+  };
+}
+
+/**
+ * The file that a path leads to: links followed, and a file that does not exist yet placed in its real folder. Two paths
+ * with the same answer are the same file.
+ */
+export async function resolveTarget(path: string): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    return join(await realpath(dirname(path)), basename(path));
+  }
+}
+
+interface StagedFile {
+  readonly path: string;
+  readonly target: string;
+  /** Undefined where the target is written in place. */
+  readonly temporary: string | undefined;
+  readonly handle: FileHandle;
+  open: boolean;
+  committed: boolean;
+}
+
+async function stageFile(path: string): Promise<StagedFile> {
+  try {
+    const target = await resolveTarget(path);
+    const existing = await stat(target).catch(() => undefined);
+    const inPlace = existing !== undefined && !existing.isFile();
+    // Opening what exists for appending changes nothing, and fails where the user may not write.
+    if (existing?.isFile()) await (await open(target, 'a')).close();
+    const temporary = inPlace ? undefined : join(dirname(target), `.quadrille-${randomBytes(6).toString('hex')}.tmp`);
+    const handle = await open(temporary ?? target, temporary === undefined ? 'w' : 'wx', existing?.mode);
+    return { path, target, temporary, handle, open: true, committed: false };
+  } catch (cause) {
+    throw new UsageError('output/unwritable', `${path} cannot be written: ${reason(cause)}.`, {
+      remedy: 'Name a file in an existing folder that you may write to.',
+      cause,
+    });
+  }
+}
+
+function sameFile(first: string, second: string): UsageError {
+  return new UsageError('output/same-file', `Two outputs lead to the same file, ${first} and ${second}.`, {
+    remedy: 'Give each output a file of its own.',
+  });
+}
+
+async function writeChunks(file: StagedFile, chunks: TextChunks, signal: AbortSignal | undefined): Promise<void> {
+  for await (const chunk of chunks) {
+    signal?.throwIfAborted();
+    await file.handle.appendFile(chunk).catch((cause) => {
+      throw writeFailed(file, cause);
+    });
+  }
+}
+
+async function commitAll(files: Iterable<StagedFile>): Promise<void> {
+  const pending = [...files].filter((file) => !file.committed);
+  for (const file of pending) await flush(file);
+  for (const file of pending) {
+    try {
+      if (file.temporary !== undefined) await rename(file.temporary, file.target);
+      file.committed = true;
+    } catch (cause) {
+      throw writeFailed(file, cause);
+    }
+  }
+}
+
+async function flush(file: StagedFile): Promise<void> {
+  try {
+    if (file.temporary !== undefined) await file.handle.sync();
+    await close(file);
+  } catch (cause) {
+    throw writeFailed(file, cause);
+  }
+}
+
+async function close(file: StagedFile): Promise<void> {
+  if (!file.open) return;
+  file.open = false;
+  await file.handle.close();
+}
+
+async function discardAll(files: Iterable<StagedFile>): Promise<void> {
+  for (const file of files) {
+    // What is thrown away may fail to close: a full disk tells so only now.
+    await close(file).catch(() => undefined);
+    if (!file.committed && file.temporary !== undefined) await rm(file.temporary, { force: true });
+  }
+}
+
+function discardAllNow(files: Iterable<StagedFile>): void {
+  for (const file of files) {
+    if (!file.committed && file.temporary !== undefined) rmSync(file.temporary, { force: true });
+  }
+}
+
+function writeFailed(file: StagedFile, cause: unknown): QuadrilleError {
+  return new QuadrilleError('output/write-failed', `${file.path} could not be written: ${reason(cause)}.`, {
+    remedy: 'Free some space, or write elsewhere.',
+    cause,
+  });
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'its folder does not exist',
+  ENOTDIR: 'a part of its path is not a folder',
+  EISDIR: 'it is a folder',
+  EACCES: 'permission is denied',
+  EPERM: 'permission is denied',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'no space is left on the device',
+  ENAMETOOLONG: 'its name is too long',
+  ETXTBSY: 'it is in use',
+};
+
+function reason(cause: unknown): string {
+  const code = (cause as NodeJS.ErrnoException | undefined)?.code;
+  return (code === undefined ? undefined : REASONS[code]) ?? (cause instanceof Error ? cause.message : String(cause));
+}

@@ -1,0 +1,56 @@
+/**
+ * Rewrites the name of a coordinate reference system as `AUTHORITY:code`: `urn:ogc:def:crs:EPSG::26915`,
+ * `http://www.opengis.net/def/crs/EPSG/0/26915`, `epsg:26915` and `EPSG:26915` all become `EPSG:26915`.
+ *
+ * Names of no known form come back trimmed and otherwise unchanged, so that they still equal themselves.
+ *
+ * @example
+ * normalizeCrs('urn:ogc:def:crs:OGC:1.3:CRS84'); // 'OGC:CRS84'
+ */
+export function normalizeCrs(text: string): string {
+  const name = text.trim();
+  const match = FORMS.map((form) => form.exec(name)).find((found) => found !== null);
+  return match === undefined ? name : `${match[1]!.toUpperCase()}:${match[2]!.toUpperCase()}`;
+}
+
+const FORMS: readonly RegExp[] = [
+  /^urn:(?:x-)?ogc:def:crs:([a-z]+):[^:]*:([a-z0-9]+)$/i,
+  /^https?:\/\/www\.opengis\.net\/def\/crs\/([a-z]+)\/[^/]+\/([a-z0-9]+)$/i,
+  /^([a-z]+):+([a-z0-9]+)$/i,
+];
+
+/**
+ * Whether two names mean the same coordinates. `OGC:CRS84`, `CRS:84` and `EPSG:4326` do: longitude and latitude on
+ * WGS 84, which GIS files write in that order whatever the registry says. NAD 83 (`EPSG:4269`) is another datum, a
+ * metre or two away, and is not the same. A missing name is the same as nothing, not even as another missing name.
+ *
+ * @example
+ * sameCrs('EPSG:4326', 'urn:ogc:def:crs:OGC:1.3:CRS84'); // true
+ */
+export function sameCrs(a: string | undefined, b: string | undefined): boolean {
+  return a !== undefined && b !== undefined && canonical(a) === canonical(b);
+}
+
+/**
+ * Whether coordinates in this system are longitudes and latitudes in degrees. Knows the systems that files name in
+ * practice (WGS 84, NAD 83, NAD 27, ETRS 89, GDA, NZGD, JGD, CGCS, SIRGAS and their like); false for all others.
+ */
+export function isGeographicCrs(crs: string | undefined): boolean {
+  return crs !== undefined && GEOGRAPHIC.has(canonical(crs));
+}
+
+const GEOGRAPHIC: ReadonlySet<string> = new Set([
+  'OGC:CRS84',
+  'OGC:CRS83',
+  'OGC:CRS27',
+  ...[4258, 4267, 4269, 4272, 4283, 4148, 4167, 4490, 4612, 4617, 4674, 4759, 4737, 6318, 6668, 7844].map(
+    (code) => `EPSG:${code}`,
+  ),
+]);
+
+function canonical(crs: string): string {
+  const name = normalizeCrs(crs);
+  return WGS84_NAMES.has(name) ? 'OGC:CRS84' : name;
+}
+
+const WGS84_NAMES: ReadonlySet<string> = new Set(['EPSG:4326', 'CRS:84', 'OGC:84', 'CRS84']);

@@ -1,0 +1,32 @@
+import { FormatError } from '../primitives/errors.ts';
+
+/** Turns an error of the file system into a `FormatError` that names the file and what to do; others pass unchanged. */
+export function fileError(file: string, error: unknown): unknown {
+  const reason = REASONS[systemCode(error) ?? ''];
+  if (reason === undefined) return systemCode(error) === undefined ? error : unreadable(file, error);
+  return new FormatError(reason.code, reason.sentence, { place: { file }, remedy: reason.remedy, cause: error });
+}
+
+const REASONS: Readonly<Record<string, { code: string; sentence: string; remedy: string }>> = {
+  ENOENT: { code: 'format/missing-file', sentence: 'There is no such file.', remedy: 'Check the path.' },
+  ENOTDIR: { code: 'format/missing-file', sentence: 'There is no such file.', remedy: 'Check the path.' },
+  EISDIR: { code: 'format/not-a-file', sentence: 'This is a directory.', remedy: 'Name a file inside it.' },
+  EACCES: {
+    code: 'format/unreadable-file',
+    sentence: 'The file may not be read.',
+    remedy: 'Ask for permission to read it.',
+  },
+};
+
+function systemCode(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !('syscall' in error) || !('code' in error)) return undefined;
+  return typeof error.code === 'string' ? error.code : undefined;
+}
+
+function unreadable(file: string, error: unknown): FormatError {
+  return new FormatError('format/unreadable-file', `The file cannot be read (${systemCode(error)}).`, {
+    place: { file },
+    remedy: 'Check the disk or the connection to it.',
+    cause: error,
+  });
+}

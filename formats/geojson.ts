@@ -1,0 +1,98 @@
+import { FormatError } from '../primitives/errors.ts';
+import {
+  describeFeature,
+  type FeaturePlace,
+  isJsonObject,
+  type JsonObject,
+  notPolygonError,
+  type RawFeature,
+  type RawFeatures,
+  statedCrs,
+} from './feature.ts';
+
+/**
+ * Lists the polygon features of a parsed GeoJSON text (RFC 7946): a FeatureCollection, a Feature or a bare geometry,
+ * which counts as one feature. A GeometryCollection counts as one geometry and must hold polygons alone.
+ *
+ * @throws FormatError where a member is missing or of the wrong kind, or a feature is no polygon; while iterating.
+ */
+export function geoJsonFeatures(root: JsonObject, file: string): RawFeatures {
+  return { features: listFeatures(root, file), crs: statedCrs(root) };
+}
+
+/** Whether a parsed JSON text says that it is GeoJSON: its type is one that RFC 7946 knows. */
+export function isGeoJson(root: JsonObject): boolean {
+  return GEOJSON_TYPES.has(root.type);
+}
+
+const GEOJSON_TYPES: ReadonlySet<unknown> = new Set([
+  'FeatureCollection',
+  'Feature',
+  'Point',
+  'MultiPoint',
+  'LineString',
+  'MultiLineString',
+  'Polygon',
+  'MultiPolygon',
+  'GeometryCollection',
+]);
+
+function* listFeatures(root: JsonObject, file: string): Generator<RawFeature> {
+  if (root.type !== 'FeatureCollection') {
+    yield readFeature(root.type === 'Feature' ? root : { geometry: root }, 0, file);
+    return;
+  }
+  const features = root.features;
+  if (!Array.isArray(features)) throw malformed('The FeatureCollection has no array "features".', file);
+  for (const [index, feature] of features.entries()) {
+    if (!isJsonObject(feature) || feature.type !== 'Feature') {
+      throw malformed(`Member ${index} of "features" is not a Feature.`, file, index);
+    }
+    yield readFeature(feature, index, file);
+  }
+}
+
+function readFeature({ id, properties, geometry }: JsonObject, index: number, file: string): RawFeature {
+  const at = { file, index, id };
+  if (geometry === undefined) throw malformed(`There is no "geometry" in ${describeFeature(at)}.`, file, index);
+  return { id, properties, polygons: geometry === null ? undefined : listPolygons(geometry, at) };
+}
+
+/** Walks nested collections with a stack of its own, so that no depth of nesting overflows the engine's. */
+function listPolygons(geometry: unknown, at: FeaturePlace): unknown[][] {
+  const polygons: unknown[][] = [];
+  const pending: unknown[] = [geometry];
+  while (pending.length > 0) {
+    const next = pending.pop();
+    const type = isJsonObject(next) ? next.type : undefined;
+    if (type === 'Polygon') polygons.push(arrayMember(next, 'coordinates', at));
+    else if (type === 'MultiPolygon') for (const rings of polygonsIn(next, at)) polygons.push(rings);
+    else if (type === 'GeometryCollection') for (const part of geometriesIn(next, at)) pending.push(part);
+    else throw notPolygonError(next, at);
+  }
+  return polygons;
+}
+
+function polygonsIn(multiPolygon: unknown, at: FeaturePlace): unknown[][] {
+  return arrayMember(multiPolygon, 'coordinates', at).map((rings) => {
+    if (Array.isArray(rings)) return rings;
+    throw malformed(`A polygon of ${describeFeature(at)} is not an array of rings.`, at.file, at.index);
+  });
+}
+
+function geometriesIn(collection: unknown, at: FeaturePlace): unknown[] {
+  return arrayMember(collection, 'geometries', at).toReversed();
+}
+
+function arrayMember(geometry: unknown, member: string, at: FeaturePlace): unknown[] {
+  const value = isJsonObject(geometry) ? geometry[member] : undefined;
+  if (Array.isArray(value)) return value;
+  throw malformed(`The geometry of ${describeFeature(at)} has no array "${member}".`, at.file, at.index);
+}
+
+function malformed(sentence: string, file: string, record?: number): FormatError {
+  return new FormatError('format/malformed-geojson', sentence, {
+    remedy: 'Write the file again as GeoJSON (RFC 7946).',
+    place: { file, record },
+  });
+}

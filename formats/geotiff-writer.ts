@@ -1,0 +1,299 @@
+import { type FileHandle, open, rename, rm } from 'node:fs/promises';
+import type { Cells, RasterGrid, Sample, Window } from '../algorithms/geometry/raster.ts';
+import { ArgumentError, FormatError } from '../primitives/errors.ts';
+import { isGeographicCrs, sameCrs } from './crs.ts';
+import { encodeDirectory, encodeHeader, type Field } from './tiff/directory-writer.ts';
+import { encodeBlock, type Packing } from './tiff/encode.ts';
+import type { Predictor } from './tiff/layout.ts';
+import { SAMPLE_BYTES, SAMPLE_FORMAT, type Words, wordsOver } from './tiff/samples.ts';
+
+/** A raster to be written: where its cells lie, what they are, and how the file is to hold them. */
+export interface GeoTiffRaster extends Omit<RasterGrid, 'crs' | 'geographic'> {
+  readonly sample: Sample;
+  /** How many bands; 1 by default. */
+  readonly bands?: number | undefined;
+  /** `EPSG:n`, or `OGC:CRS84`, which is written as EPSG:4326; without it the file names no coordinate system. */
+  readonly crs?: string | undefined;
+  /** Whether `crs` is geographic; found out by itself for the usual ones. */
+  readonly geographic?: boolean | undefined;
+  /** Value of cells without data, as text where a number would not do. */
+  readonly nodata?: number | string | undefined;
+  /** Tiles of so many cells, both multiples of 16; strips where left out. */
+  readonly tile?: { readonly columns: number; readonly rows: number } | undefined;
+  /** Rows of a strip; by default as many as make 256 KiB. */
+  readonly stripRows?: number | undefined;
+  readonly compression?: 'none' | 'deflate' | undefined;
+  /** Level of deflate, 0 to 9; 6 by default. */
+  readonly level?: number | undefined;
+  /** With deflate: differences along rows, or the floating-point predictor; none by default. */
+  readonly predictor?: Predictor | undefined;
+  /** Whether the bands of a cell stand together (`pixel`, the default) or each band apart. */
+  readonly interleave?: 'pixel' | 'band' | undefined;
+  /** How the place is written: scale and tie point, or a matrix; by default a matrix only for south-up rasters. */
+  readonly placement?: 'scale' | 'matrix' | undefined;
+  /** Whether the place is written as that of the cells' centres. */
+  readonly pixelIsPoint?: boolean | undefined;
+  readonly byteOrder?: 'little' | 'big' | undefined;
+  /** BigTIFF, for files of 4 GiB and more; by default where the raster without compression is that large. */
+  readonly bigTiff?: boolean | undefined;
+}
+
+/**
+ * Gives the cells of one band (from 1) in a window, row-major, in the raster's sample type; undefined for a window
+ * without data, whose blocks are then not written (GDAL's sparse files).
+ */
+export type CellWriter = (window: Window, band: number) => Cells | undefined | Promise<Cells | undefined>;
+
+/**
+ * Writes a GeoTIFF, a row of blocks at a time, so that no more of the raster than that stands in memory. The windows
+ * that `cells` is asked for run over the raster's width and follow each other from the first row to the last; with
+ * interleave `band`, once a band. The file appears under its name when it is complete.
+ *
+ * @throws ArgumentError where an option cannot be meant, or `cells` gives the wrong number or type of cells.
+ * @throws FormatError where the file cannot be written, or outgrows a classic TIFF.
+ * @example
+ * await writeGeoTiff('ramp.tif',
+ *   { width: 512, height: 256, originX: -180, originY: 90, stepX: 0.703125, stepY: -0.703125,
+ *     crs: 'EPSG:4326', sample: 'u16', compression: 'deflate' },
+ *   ({ columns, rows, row }) => Uint16Array.from({ length: columns * rows }, (_, i) => row * columns + i));
+ */
+export async function writeGeoTiff(file: string, raster: GeoTiffRaster, cells: CellWriter): Promise<void> {
+  const plan = planFile(raster);
+  const partial = `${file}.partial`;
+  let handle: FileHandle | undefined;
+  try {
+    handle = await open(partial, 'w');
+    await writeFile(handle, plan, raster, cells);
+    await handle.close();
+    await rename(partial, file);
+  } catch (error) {
+    await handle?.close();
+    await rm(partial, { force: true });
+    throw error instanceof Error && 'syscall' in error ? notWritten(file, error) : error;
+  }
+}
+
+function notWritten(file: string, cause: Error): FormatError {
+  return new FormatError('format/unwritable-file', `The file cannot be written: ${cause.message}.`, {
+    remedy: 'Check the path and the free space.',
+    place: { file },
+    cause,
+  });
+}
+
+/** What follows from the options: shape of the blocks and of the file. */
+interface Plan {
+  readonly bands: number;
+  readonly blockColumns: number;
+  readonly blockRows: number;
+  readonly blocksAcross: number;
+  readonly blocksDown: number;
+  readonly big: boolean;
+  readonly packing: Packing;
+}
+
+function planFile(raster: GeoTiffRaster): Plan {
+  const { width, height, sample, tile, bands = 1, compression = 'none', predictor = 'none' } = raster;
+  for (const size of [width, height, bands]) {
+    if (!(Number.isInteger(size) && size >= 1)) throw badOption('Sizes and bands must be whole and positive.');
+  }
+  if (tile !== undefined && (!isTileSize(tile.columns) || !isTileSize(tile.rows))) {
+    throw badOption('Tiles must be multiples of 16 cells.');
+  }
+  if (predictor !== 'none' && compression !== 'deflate') throw badOption('A predictor needs compression.');
+  if (predictor === 'float' && sample !== 'f32') throw badOption('The floating-point predictor needs f32.');
+  const interleaved = raster.interleave === 'band' ? 1 : bands;
+  const blockColumns = tile?.columns ?? width;
+  const rowBytes = blockColumns * interleaved * SAMPLE_BYTES[sample];
+  const stripRows = raster.stripRows ?? Math.max(1, Math.floor(2 ** 18 / rowBytes));
+  const blockRows = tile?.rows ?? Math.min(height, stripRows);
+  if (!(Number.isInteger(blockRows) && blockRows >= 1)) throw badOption('Strips must have whole and positive rows.');
+  return {
+    bands,
+    blockColumns,
+    blockRows,
+    blocksAcross: Math.ceil(width / blockColumns),
+    blocksDown: Math.ceil(height / blockRows),
+    big: raster.bigTiff ?? width * height * bands * SAMPLE_BYTES[sample] > 0.95 * 2 ** 32,
+    packing: {
+      sample,
+      littleEndian: raster.byteOrder !== 'big',
+      compression,
+      level: raster.level ?? 6,
+      predictor,
+      rowWords: blockColumns * interleaved,
+      interleaved,
+    },
+  };
+}
+
+function isTileSize(size: number): boolean {
+  return Number.isInteger(size) && size >= 16 && size % 16 === 0;
+}
+
+function badOption(sentence: string): ArgumentError {
+  return new ArgumentError('argument/geotiff-option', sentence, { remedy: 'Correct the options of writeGeoTiff.' });
+}
+
+async function writeFile(handle: FileHandle, plan: Plan, raster: GeoTiffRaster, cells: CellWriter): Promise<void> {
+  const { littleEndian } = plan.packing;
+  let end = plan.big ? 16 : 8;
+  const offsets: number[] = [];
+  const byteCounts: number[] = [];
+  for await (const block of encodeBlocks(plan, raster, cells)) {
+    offsets.push(block === undefined ? 0 : end);
+    byteCounts.push(block?.length ?? 0);
+    if (block === undefined) continue;
+    await writeAll(handle, block, end);
+    end += block.length + (block.length % 2);
+  }
+  const fields = [...layoutFields(plan, raster, offsets, byteCounts), ...placeFields(raster), ...crsFields(raster)];
+  const directory = encodeDirectory(fields, end, littleEndian, plan.big);
+  if (!plan.big && end + directory.length >= 2 ** 32) throw badOption('The file outgrows a TIFF: set bigTiff.');
+  await writeAll(handle, directory, end);
+  await writeAll(handle, encodeHeader(end, littleEndian, plan.big), 0);
+}
+
+async function writeAll(handle: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
+  for (let done = 0; done < bytes.length; ) {
+    done += (await handle.write(bytes, done, bytes.length - done, position + done)).bytesWritten;
+  }
+}
+
+async function* encodeBlocks(
+  plan: Plan,
+  raster: GeoTiffRaster,
+  cells: CellWriter,
+): AsyncGenerator<Uint8Array | undefined> {
+  const groups = plan.packing.interleaved === plan.bands ? [allBands(plan)] : allBands(plan).map((band) => [band]);
+  for (const group of groups) {
+    for (let down = 0; down < plan.blocksDown; down++) {
+      const row = down * plan.blockRows;
+      const rows = Math.min(plan.blockRows, raster.height - row);
+      const window = { column: 0, row, columns: raster.width, rows };
+      const samples: (Words | undefined)[] = [];
+      for (const band of group) samples.push(toWords(await cells(window, band), window, raster.sample));
+      yield* await encodeRow(plan, raster, window, samples);
+    }
+  }
+}
+
+function allBands({ bands }: Plan): number[] {
+  return Array.from({ length: bands }, (_, i) => i + 1);
+}
+
+function toWords(cells: Cells | undefined, window: Window, sample: Sample): Words | undefined {
+  if (cells === undefined) return undefined;
+  const size = SAMPLE_BYTES[sample];
+  if (cells.length === window.columns * window.rows && cells.BYTES_PER_ELEMENT === size) {
+    return wordsOver(new Uint8Array(cells.buffer, cells.byteOffset, cells.byteLength), size);
+  }
+  throw new ArgumentError('argument/cells', 'The cells given for a window are not the cells of that window.', {
+    expected: `${window.columns * window.rows} cells of type ${sample}`,
+    got: `${cells.length} cells of ${cells.BYTES_PER_ELEMENT} bytes`,
+    remedy: 'Return the cells of the window that was asked for.',
+  });
+}
+
+/** A row of blocks, packed side by side in time. */
+function encodeRow(
+  plan: Plan,
+  raster: GeoTiffRaster,
+  window: Window,
+  samples: readonly (Words | undefined)[],
+): Promise<(Uint8Array | undefined)[]> {
+  if (samples.every((words) => words === undefined)) return Promise.resolve(Array(plan.blocksAcross).fill(undefined));
+  const blocks = Array.from({ length: plan.blocksAcross }, (_, across) => {
+    const words = gatherBlock(plan, raster, window, samples, across * plan.blockColumns);
+    return encodeBlock(words, plan.packing);
+  });
+  return Promise.all(blocks);
+}
+
+/** The samples of a block; a tile's cells beyond the raster are 0. */
+function gatherBlock(
+  { packing, blockColumns, blockRows }: Plan,
+  { tile }: GeoTiffRaster,
+  window: Window,
+  samples: readonly (Words | undefined)[],
+  left: number,
+): Words {
+  const size = SAMPLE_BYTES[packing.sample];
+  const rows = tile === undefined ? window.rows : blockRows;
+  const block = wordsOver(new Uint8Array(rows * packing.rowWords * size), size);
+  const columns = Math.min(blockColumns, window.columns - left);
+  for (const [position, words] of samples.entries()) {
+    if (words === undefined) continue;
+    for (let row = 0; row < window.rows; row++) {
+      const from = row * window.columns + left;
+      const to = row * packing.rowWords + position;
+      if (packing.interleaved === 1) block.set(words.subarray(from, from + columns), to);
+      else for (let i = 0; i < columns; i++) block[to + i * packing.interleaved] = words[from + i]!;
+    }
+  }
+  return block;
+}
+
+function layoutFields(
+  { bands, blockColumns, blockRows, big, packing }: Plan,
+  { width, height, sample, tile, nodata, interleave }: GeoTiffRaster,
+  offsets: readonly number[],
+  byteCounts: readonly number[],
+): Field[] {
+  const long = big ? 'long8' : 'long';
+  const tiled = tile !== undefined;
+  const fields: Field[] = [
+    { tag: 'imageWidth', type: 'long', values: [width] },
+    { tag: 'imageLength', type: 'long', values: [height] },
+    { tag: 'bitsPerSample', type: 'short', values: Array(bands).fill(8 * SAMPLE_BYTES[sample]) },
+    { tag: 'compression', type: 'short', values: [packing.compression === 'deflate' ? 8 : 1] },
+    { tag: 'photometricInterpretation', type: 'short', values: [1] },
+    { tag: 'samplesPerPixel', type: 'short', values: [bands] },
+    { tag: 'planarConfiguration', type: 'short', values: [interleave === 'band' ? 2 : 1] },
+    { tag: 'sampleFormat', type: 'short', values: Array(bands).fill(SAMPLE_FORMAT[sample]) },
+    { tag: tiled ? 'tileOffsets' : 'stripOffsets', type: long, values: offsets },
+    { tag: tiled ? 'tileByteCounts' : 'stripByteCounts', type: long, values: byteCounts },
+  ];
+  if (tiled) {
+    fields.push({ tag: 'tileWidth', type: 'long', values: [blockColumns] });
+    fields.push({ tag: 'tileLength', type: 'long', values: [blockRows] });
+  } else fields.push({ tag: 'rowsPerStrip', type: 'long', values: [blockRows] });
+  if (bands > 1) fields.push({ tag: 'extraSamples', type: 'short', values: Array(bands - 1).fill(0) });
+  if (packing.predictor !== 'none') {
+    fields.push({ tag: 'predictor', type: 'short', values: [packing.predictor === 'float' ? 3 : 2] });
+  }
+  if (nodata !== undefined) fields.push({ tag: 'gdalNodata', type: 'ascii', text: String(nodata) });
+  return fields;
+}
+
+function placeFields(raster: GeoTiffRaster): Field[] {
+  const { stepX, stepY } = raster;
+  const shift = raster.pixelIsPoint === true ? 0.5 : 0;
+  const x = raster.originX + shift * stepX;
+  const y = raster.originY + shift * stepY;
+  if ((raster.placement ?? (stepY > 0 ? 'matrix' : 'scale')) === 'matrix') {
+    const values = [stepX, 0, 0, x, 0, stepY, 0, y, 0, 0, 0, 0, 0, 0, 0, 1];
+    return [{ tag: 'modelTransformation', type: 'double', values }];
+  }
+  if (stepY > 0) throw badOption('A scale cannot place a south-up raster: choose a matrix.');
+  return [
+    { tag: 'modelPixelScale', type: 'double', values: [stepX, -stepY, 0] },
+    { tag: 'modelTiepoint', type: 'double', values: [0, 0, 0, x, y, 0] },
+  ];
+}
+
+function crsFields(raster: GeoTiffRaster): Field[] {
+  const keys = [1025, 0, 1, raster.pixelIsPoint === true ? 2 : 1];
+  if (raster.crs !== undefined) {
+    const geographic = raster.geographic ?? isGeographicCrs(raster.crs);
+    keys.unshift(1024, 0, 1, geographic ? 2 : 1);
+    keys.push(geographic ? 2048 : 3072, 0, 1, epsgCode(raster.crs));
+  }
+  return [{ tag: 'geoKeyDirectory', type: 'short', values: [1, 1, 0, keys.length / 4, ...keys] }];
+}
+
+function epsgCode(crs: string): number {
+  const code = Number(sameCrs(crs, 'EPSG:4326') ? 4326 : crs.replace(/^EPSG:/i, ''));
+  if (Number.isInteger(code) && code > 0 && code < 32767) return code;
+  throw badOption(`A GeoTIFF names coordinate systems by EPSG codes below 32767, not ${JSON.stringify(crs)}.`);
+}

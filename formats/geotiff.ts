@@ -1,0 +1,124 @@
+import type { RasterSource } from '../algorithms/geometry/raster.ts';
+import { FormatError } from '../primitives/errors.ts';
+import type { Note } from './note.ts';
+import { type ByteSource, memoryBytes, openFileBytes } from './tiff/byte-source.ts';
+import { readDirectory } from './tiff/directory.ts';
+import { readGeoreference } from './tiff/georeference.ts';
+import { type BandLayout, readLayout, rowBytes } from './tiff/layout.ts';
+import { readNodata } from './tiff/nodata.ts';
+import { rowsAtOnce, windowReader } from './tiff/windows.ts';
+
+/** How to open a GeoTIFF. */
+export interface GeoTiffOptions {
+  /** Which band, from 1; the first by default. */
+  readonly band?: number | undefined;
+  /** Value of cells without data, instead of the file's; rounded to the band's type. */
+  readonly nodata?: number | undefined;
+  /**
+   * Bytes of decoded blocks that are kept because a window took a part of them; 32 MiB by default. A larger block is
+   * kept alone.
+   */
+  readonly keepBytes?: number | undefined;
+  /** Bytes that one block may decode to; 512 MiB by default. */
+  readonly maxBlockBytes?: number | undefined;
+}
+
+/** One band of a GeoTIFF, and what its reader noticed. */
+export interface GeoTiffSource extends RasterSource {
+  readonly notes: readonly Note[];
+}
+
+/**
+ * Opens one band of the first image of a GeoTIFF, to be read window by window.
+ *
+ * Reads classic TIFF and BigTIFF of either byte order; strips and tiles; uncompressed, deflate, LZW and PackBits;
+ * predictors 2 and 3; bands that stand together or apart; u8, i8, u16, i16, u32, i32, f32. Cells come out bit for bit.
+ * Only the blocks that a window meets are read, of uncompressed ones only its rows; a block that a window takes a part
+ * of is kept for the next one. Blocks that were never written (GDAL's sparse files) read as the file's nodata value, or
+ * 0 where it has none. Where a cell stands for a point, the point is its centre.
+ *
+ * All blocks are checked on opening to lie inside the file. Reading from several places at once is allowed; an aborted
+ * signal makes `read` fail with its reason at the next block.
+ *
+ * Noted, not refused: `raster/nodata-unusable`, `raster/sparse-blocks`, `raster/single-block`, `raster/crs-unknown`,
+ * `raster/orientation-ignored`, `raster/negative-scale`.
+ *
+ * @param input - A file's path, or the bytes of a file.
+ * @throws FormatError where the file is missing, truncated, damaged, no TIFF, without a place on earth, rotated, or
+ * packed in a way that this reader does not know; codes `format/…`, and the sentence says which.
+ * @throws UsageError where the band is not there.
+ * @example
+ * const raster = await openGeoTiff('ndvi.tif');
+ * const cells = await raster.read({ column: 0, row: 0, columns: raster.width, rows: 100 });
+ * await raster.close();
+ */
+export async function openGeoTiff(input: string | Uint8Array, options: GeoTiffOptions = {}): Promise<GeoTiffSource> {
+  const source = typeof input === 'string' ? await openFileBytes(input) : memoryBytes(input);
+  try {
+    return await openBand(source, options);
+  } catch (error) {
+    await source.close();
+    throw error;
+  }
+}
+
+async function openBand(source: ByteSource, options: GeoTiffOptions): Promise<GeoTiffSource> {
+  const { file } = source;
+  const notes: Note[] = [];
+  const directory = await readDirectory(source);
+  const layout = await readLayout(source, directory, options.band ?? 1);
+  checkBlockSize(layout, options.maxBlockBytes ?? 512 * 2 ** 20, file);
+  const place = await readGeoreference(directory, file, notes);
+  const stored = readNodata(await directory.text('gdalNodata'), layout.sample, notes);
+  const nodata = options.nodata === undefined ? stored : readNodata(String(options.nodata), layout.sample, notes);
+  noteOrientation((await directory.number('orientation')) ?? 1, notes);
+  noteBlocks(layout, stored ?? 0, notes);
+  const reader = windowReader(source, layout, stored ?? 0, options.keepBytes ?? 32 * 2 ** 20);
+  return {
+    width: layout.width,
+    height: layout.height,
+    ...place,
+    sample: layout.sample,
+    nodata,
+    blockColumns: layout.blockColumns,
+    blockRows: rowsAtOnce(layout),
+    notes,
+    read: (window, signal) => reader.read(window, signal),
+    close: () => source.close(),
+  };
+}
+
+function checkBlockSize(layout: BandLayout, most: number, file: string): void {
+  const bytes = rowsAtOnce(layout) * rowBytes(layout);
+  if (bytes <= most) return;
+  throw new FormatError('format/block-too-large', 'A block of the TIFF is too large to decode as a whole.', {
+    expected: `at most ${most} bytes`,
+    got: `${bytes} bytes (${layout.blockColumns} × ${layout.blockRows} cells)`,
+    remedy: 'Rewrite it in tiles with gdal_translate -co TILED=YES -co COMPRESS=DEFLATE.',
+    place: { file },
+  });
+}
+
+function noteOrientation(orientation: number, notes: Note[]): void {
+  if (orientation === 1) return;
+  notes.push({
+    code: 'raster/orientation-ignored',
+    message: `The tag Orientation is ${orientation}; rows and columns are taken as stored, as GDAL does.`,
+  });
+}
+
+/** Decoded size from which on it matters that a raster has one block only. */
+const LARGE = 16 * 2 ** 20;
+
+function noteBlocks(layout: BandLayout, fill: number, notes: Note[]): void {
+  const sparse = layout.byteCounts.filter((bytes) => bytes === 0).length;
+  if (sparse > 0) {
+    const message = `${sparse} of ${layout.blocks} blocks were never written; their cells read as ${fill}.`;
+    notes.push({ code: 'raster/sparse-blocks', message, count: sparse });
+  }
+  const bytes = rowsAtOnce(layout) * rowBytes(layout);
+  if (layout.blocks === 1 && rowsAtOnce(layout) >= layout.height && bytes > LARGE) {
+    const message = `The raster is one compressed block of ${bytes} bytes, which must be decoded and held as a whole.`;
+    notes.push({ code: 'raster/single-block', message });
+  }
+}

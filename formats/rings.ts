@@ -1,0 +1,149 @@
+import { CapacityError, GeometryError } from '../primitives/errors.ts';
+import { describeFeature, type FeaturePlace } from './feature.ts';
+
+/** Vertices under construction: two columns that grow. */
+export interface Vertices {
+  x: Float64Array;
+  y: Float64Array;
+  length: number;
+}
+
+/** Starts with no vertices. */
+export function emptyVertices(): Vertices {
+  return { x: new Float64Array(1024), y: new Float64Array(1024), length: 0 };
+}
+
+/** One gibibyte of coordinates, eight times the largest real file at hand. */
+const MOST_VERTICES = 2 ** 26;
+
+/**
+ * Appends the positions of a ring; elevations and what else stands behind the first two numbers are left out.
+ *
+ * @throws GeometryError where the ring is no array of positions, or a coordinate is not a finite number.
+ */
+export function appendPositions(vertices: Vertices, ring: unknown, at: FeaturePlace): void {
+  if (!Array.isArray(ring)) throw badPosition('a ring that is not an array', at);
+  for (const position of ring) {
+    if (!Array.isArray(position)) throw badPosition('a position that is not an array', at);
+    const [x, y] = position;
+    if (!Number.isFinite(x) || !Number.isFinite(y)) throw badPosition(`(${showNumber(x)}, ${showNumber(y)})`, at);
+    if (vertices.length === vertices.x.length) grow(vertices, at);
+    vertices.x[vertices.length] = x;
+    vertices.y[vertices.length] = y;
+    vertices.length++;
+  }
+}
+
+function badPosition(got: string, at: FeaturePlace): GeometryError {
+  return new GeometryError('geometry/not-finite', `A coordinate of ${describeFeature(at)} is not a finite number.`, {
+    expected: 'positions of two finite numbers',
+    got,
+    remedy: 'Correct or remove the feature.',
+    place: { file: at.file, record: at.index },
+  });
+}
+
+function showNumber(value: unknown): string {
+  if (typeof value === 'number') return String(value);
+  return value === undefined ? 'nothing' : `a ${value === null ? 'null' : typeof value}`;
+}
+
+function grow(vertices: Vertices, at: FeaturePlace): void {
+  const size = vertices.length * 2;
+  if (size > MOST_VERTICES) {
+    throw new CapacityError('capacity/vertices', 'The zones have too many vertices.', {
+      expected: `at most ${MOST_VERTICES}`,
+      got: `more by ${describeFeature(at)}`,
+      remedy: 'Split the zones into several files.',
+      place: { file: at.file, record: at.index },
+    });
+  }
+  vertices.x = resized(vertices.x, size);
+  vertices.y = resized(vertices.y, size);
+}
+
+function resized(column: Float64Array, size: number): Float64Array {
+  const larger = new Float64Array(size);
+  larger.set(column);
+  return larger;
+}
+
+/**
+ * Drops the copies of the first vertex that close the ring which starts at `start`; false where there were none, so
+ * that the ring was left open.
+ */
+export function dropClosingVertex(vertices: Vertices, start: number): boolean {
+  const { x, y } = vertices;
+  const before = vertices.length;
+  while (vertices.length > start + 1 && x[vertices.length - 1] === x[start] && y[vertices.length - 1] === y[start]) {
+    vertices.length--;
+  }
+  return vertices.length < before;
+}
+
+/** Of the area of its box, what a ring must enclose to count as more than a line: far less than one grid step. */
+const FLAT = 2 ** -40;
+
+/** Whether the ring from `start` on encloses no area, but for rounding. */
+export function isFlat({ x, y, length }: Vertices, start: number): boolean {
+  let area = 0;
+  let [left, right, bottom, top] = [x[start]!, x[start]!, y[start]!, y[start]!];
+  for (let v = start, u = length - 1; v < length; u = v++) {
+    area += (x[u]! - x[start]!) * (y[v]! - y[start]!) - (x[v]! - x[start]!) * (y[u]! - y[start]!);
+    left = Math.min(left, x[v]!);
+    right = Math.max(right, x[v]!);
+    bottom = Math.min(bottom, y[v]!);
+    top = Math.max(top, y[v]!);
+  }
+  return !(Math.abs(area) > FLAT * (right - left) * (top - bottom));
+}
+
+/** Whether an edge of the ring from `start` on spans more than 180 degrees of longitude. */
+export function jumpsAntimeridian({ x, length }: Vertices, start: number): boolean {
+  for (let v = start, u = length - 1; v < length; u = v++) {
+    if (Math.abs(x[v]! - x[u]!) > 180) return true;
+  }
+  return false;
+}
+
+/**
+ * Reads the ring from `start` on as crossing the antimeridian: adds multiples of 360 to its longitudes so that no edge
+ * spans more than 180 degrees. Leaves it as written and returns false where that cannot be: the ring goes round a pole,
+ * or nothing of its area would be left (a box around the world).
+ */
+export function unwrapRing(vertices: Vertices, start: number): boolean {
+  const { x, length } = vertices;
+  const written = x.slice(start, length);
+  for (let v = start + 1; v < length; v++) x[v] = nearestTurn(x[v]!, x[v - 1]!);
+  if (Math.abs(x[length - 1]! - x[start]!) <= 180 && !isFlat(vertices, start)) return true;
+  x.set(written, start);
+  return false;
+}
+
+/**
+ * Moves the ring from `start` on by whole turns so that its first vertex lies within the longitudes of an outer ring,
+ * if it can: an unwrapped polygon's holes follow it across the antimeridian.
+ */
+export function followOuterRing(vertices: Vertices, start: number, outer: readonly [number, number]): void {
+  const [left, right] = outer;
+  const first = vertices.x[start]!;
+  const turned = nearestTurn(first, (left + right) / 2);
+  if (turned === first || turned < left || turned > right) return;
+  for (let v = start; v < vertices.length; v++) vertices.x[v] = vertices.x[v]! + (turned - first);
+}
+
+/** The longitude that differs from `longitude` by whole turns and lies nearest to `centre`. */
+function nearestTurn(longitude: number, centre: number): number {
+  const turns = Math.round((longitude - centre) / 360);
+  return turns === 0 ? longitude : longitude - 360 * turns;
+}
+
+/** Least and greatest longitude of the ring from `start` on. */
+export function longitudeRange({ x, length }: Vertices, start: number): [number, number] {
+  let [left, right] = [x[start]!, x[start]!];
+  for (let v = start; v < length; v++) {
+    left = Math.min(left, x[v]!);
+    right = Math.max(right, x[v]!);
+  }
+  return [left, right];
+}

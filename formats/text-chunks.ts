@@ -1,0 +1,17 @@
+/** Text on its way to a file, in chunks of any size. */
+export type TextChunks = Iterable<string> | AsyncIterable<string>;
+
+const CHUNK_CHARACTERS = 65_536;
+
+/** Joins short pieces of text into chunks of about 64 Ki characters, so that writing costs few calls. */
+export function* inChunks(pieces: Iterable<string>): Generator<string, void, undefined> {
+  let chunk = '';
+  for (const piece of pieces) {
+    chunk += piece;
+    if (chunk.length >= CHUNK_CHARACTERS) {
+      yield chunk;
+      chunk = '';
+    }
+  }
+  if (chunk !== '') yield chunk;
+}

@@ -1,0 +1,92 @@
+import { type FileHandle, open } from 'node:fs/promises';
+import { FormatError } from '../../primitives/errors.ts';
+import { fileError } from '../file-error.ts';
+
+/** Bytes that can be read from anywhere in them: a file, or memory. */
+export interface ByteSource {
+  /** What errors call it. */
+  readonly file: string;
+  readonly size: number;
+  /** Reads exactly `length` bytes; the caller may change them. */
+  read(offset: number, length: number): Promise<Uint8Array>;
+  close(): Promise<void>;
+}
+
+/** Opens a regular file for reading at any offset. */
+export async function openFileBytes(file: string): Promise<ByteSource> {
+  let handle: FileHandle | undefined;
+  try {
+    handle = await open(file, 'r');
+    const stat = await handle.stat();
+    if (stat.isFile()) return fileBytes(file, handle, stat.size);
+  } catch (error) {
+    await handle?.close();
+    throw fileError(file, error);
+  }
+  await handle.close();
+  throw new FormatError('format/not-a-file', 'This is no regular file, so it cannot be read in windows.', {
+    place: { file },
+    remedy: 'Name a file on disk.',
+  });
+}
+
+function fileBytes(file: string, handle: FileHandle, size: number): ByteSource {
+  let open = true;
+  return {
+    file,
+    size,
+    async read(offset, length) {
+      checkRange(file, size, offset, length, open);
+      const bytes = new Uint8Array(length);
+      for (let done = 0; done < length; ) {
+        const { bytesRead } = await handle.read(bytes, done, length - done, offset + done).catch((error) => {
+          throw fileError(file, error);
+        });
+        if (bytesRead === 0) throw truncated(file, size, offset + done, length - done);
+        done += bytesRead;
+      }
+      return bytes;
+    },
+    async close() {
+      if (!open) return;
+      open = false;
+      await handle.close();
+    },
+  };
+}
+
+/** Reads a file that lies in memory. */
+export function memoryBytes(bytes: Uint8Array, file = 'memory'): ByteSource {
+  let open = true;
+  return {
+    file,
+    size: bytes.length,
+    async read(offset, length) {
+      checkRange(file, bytes.length, offset, length, open);
+      return new Uint8Array(bytes.subarray(offset, offset + length));
+    },
+    async close() {
+      open = false;
+    },
+  };
+}
+
+function checkRange(file: string, size: number, offset: number, length: number, open: boolean): void {
+  if (!open) {
+    throw new FormatError('format/closed', 'The file was closed before it was read.', {
+      place: { file },
+      remedy: 'Read before closing.',
+    });
+  }
+  if (!(offset >= 0 && length >= 0 && offset + length <= size)) throw truncated(file, size, offset, length);
+}
+
+/** The error for bytes that a file should have and has not. */
+export function truncated(file: string, size: number, offset: number, length: number, what = 'The file'): FormatError {
+  return new FormatError('format/truncated', `${what} needs bytes beyond the end of the file.`, {
+    expected: `bytes ${offset} to ${offset + length}`,
+    got: `${size} bytes in all`,
+    remedy: 'The file is cut off or damaged: copy or download it again.',
+    place: { file },
+  });
+}

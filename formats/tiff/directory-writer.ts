@@ -1,0 +1,84 @@
+import { TAG, type TagName } from './directory.ts';
+
+/** A tag to be written: `ascii` takes a string, the others numbers. `long8` is for BigTIFF. */
+export type Field =
+  | { readonly tag: TagName; readonly type: 'short' | 'long' | 'long8' | 'double'; readonly values: ArrayLike<number> }
+  | { readonly tag: TagName; readonly type: 'ascii'; readonly text: string };
+
+/** Lays out an image file directory that will stand at `offset`, with the values that do not fit its entries behind. */
+export function encodeDirectory(
+  fields: readonly Field[],
+  offset: number,
+  littleEndian: boolean,
+  big: boolean,
+): Uint8Array {
+  const sorted = [...fields].sort((a, b) => TAG[a.tag] - TAG[b.tag]);
+  const [countBytes, entryBytes, inlineBytes] = big ? [8, 20, 8] : [2, 12, 4];
+  const entriesEnd = countBytes + sorted.length * entryBytes + inlineBytes;
+  const size = sorted.reduce((end, field) => end + outsideBytes(field, inlineBytes), entriesEnd);
+  const view = new DataView(new ArrayBuffer(size));
+  const putWide = (at: number, value: number) =>
+    big ? view.setBigUint64(at, BigInt(value), littleEndian) : view.setUint32(at, value, littleEndian);
+  if (big) putWide(0, sorted.length);
+  else view.setUint16(0, sorted.length, littleEndian);
+  let outside = entriesEnd;
+  for (const [index, field] of sorted.entries()) {
+    const at = countBytes + index * entryBytes;
+    const valueAt = at + entryBytes - inlineBytes;
+    view.setUint16(at, TAG[field.tag], littleEndian);
+    view.setUint16(at + 2, TYPES[field.type].code, littleEndian);
+    putWide(at + 4, countOf(field));
+    const elsewhere = outsideBytes(field, inlineBytes);
+    if (elsewhere > 0) putWide(valueAt, offset + outside);
+    putValues(view, elsewhere > 0 ? outside : valueAt, field, littleEndian);
+    outside += elsewhere;
+  }
+  return new Uint8Array(view.buffer);
+}
+
+const TYPES = {
+  ascii: { code: 2, bytes: 1 },
+  short: { code: 3, bytes: 2 },
+  long: { code: 4, bytes: 4 },
+  double: { code: 12, bytes: 8 },
+  long8: { code: 16, bytes: 8 },
+} as const;
+
+function countOf(field: Field): number {
+  return field.type === 'ascii' ? field.text.length + 1 : field.values.length;
+}
+
+/** Bytes that a field takes behind the entries, padded so that the next starts on a word's boundary. */
+function outsideBytes(field: Field, inlineBytes: number): number {
+  const bytes = countOf(field) * TYPES[field.type].bytes;
+  return bytes <= inlineBytes ? 0 : bytes + (bytes % 2);
+}
+
+function putValues(view: DataView, start: number, field: Field, littleEndian: boolean): void {
+  if (field.type === 'ascii') {
+    for (let i = 0; i < field.text.length; i++) view.setUint8(start + i, field.text.charCodeAt(i));
+    return;
+  }
+  for (let i = 0; i < field.values.length; i++) {
+    const at = start + i * TYPES[field.type].bytes;
+    const value = field.values[i]!;
+    if (field.type === 'short') view.setUint16(at, value, littleEndian);
+    else if (field.type === 'long') view.setUint32(at, value, littleEndian);
+    else if (field.type === 'double') view.setFloat64(at, value, littleEndian);
+    else view.setBigUint64(at, BigInt(value), littleEndian);
+  }
+}
+
+/** The first bytes of a TIFF whose directory stands at `offset`. */
+export function encodeHeader(offset: number, littleEndian: boolean, big: boolean): Uint8Array {
+  const view = new DataView(new ArrayBuffer(big ? 16 : 8));
+  view.setUint16(0, littleEndian ? 0x4949 : 0x4d4d);
+  view.setUint16(2, big ? 43 : 42, littleEndian);
+  if (!big) {
+    view.setUint32(4, offset, littleEndian);
+    return new Uint8Array(view.buffer);
+  }
+  view.setUint16(4, 8, littleEndian);
+  view.setBigUint64(8, BigInt(offset), littleEndian);
+  return new Uint8Array(view.buffer);
+}

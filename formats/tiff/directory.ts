@@ -1,0 +1,207 @@
+import { FormatError } from '../../primitives/errors.ts';
+import { type ByteSource, truncated } from './byte-source.ts';
+
+/** Tags of TIFF 6.0, GeoTIFF 1.1 and GDAL that this reader looks at. */
+export const TAG = {
+  imageWidth: 256,
+  imageLength: 257,
+  bitsPerSample: 258,
+  compression: 259,
+  photometricInterpretation: 262,
+  fillOrder: 266,
+  stripOffsets: 273,
+  orientation: 274,
+  samplesPerPixel: 277,
+  rowsPerStrip: 278,
+  stripByteCounts: 279,
+  planarConfiguration: 284,
+  predictor: 317,
+  tileWidth: 322,
+  tileLength: 323,
+  tileOffsets: 324,
+  tileByteCounts: 325,
+  extraSamples: 338,
+  sampleFormat: 339,
+  modelPixelScale: 33550,
+  modelTiepoint: 33922,
+  modelTransformation: 34264,
+  geoKeyDirectory: 34735,
+  gdalNodata: 42113,
+} as const;
+
+/** Name of a tag, as {@link TAG} has it. */
+export type TagName = keyof typeof TAG;
+
+/**
+ * The first image file directory of a TIFF. Values come when asked for and are checked against the file's size before
+ * memory is taken for them.
+ */
+export interface TiffDirectory {
+  readonly littleEndian: boolean;
+  /** How many values a tag has; 0 where the tag is not there. */
+  count(tag: TagName): number;
+  /** The first values of a numeric tag, `most` at most; undefined where the tag is not there. */
+  numbers(tag: TagName, most?: number): Promise<Float64Array | undefined>;
+  /** First value of a numeric tag. */
+  number(tag: TagName): Promise<number | undefined>;
+  /** Text of an ASCII tag up to its first NUL. */
+  text(tag: TagName): Promise<string | undefined>;
+}
+
+/** Reads the header and the first directory of a classic TIFF or a BigTIFF, in either byte order. */
+export async function readDirectory(source: ByteSource): Promise<TiffDirectory> {
+  const { littleEndian, big, offset } = await readHeader(source);
+  const entries = await readEntries(source, littleEndian, big, offset);
+  return {
+    littleEndian,
+    count: (tag) => entries.get(TAG[tag])?.count ?? 0,
+    numbers: (tag, most = MOST_VALUES) => readNumbers(source, littleEndian, entries.get(TAG[tag]), tag, most),
+    number: async (tag) => (await readNumbers(source, littleEndian, entries.get(TAG[tag]), tag, 1))?.[0],
+    text: (tag) => readText(source, entries.get(TAG[tag]), tag),
+  };
+}
+
+/** As many values as any tag has but the offsets and sizes of blocks. */
+const MOST_VALUES = 65536;
+
+interface Header {
+  readonly littleEndian: boolean;
+  readonly big: boolean;
+  /** Where the first directory starts. */
+  readonly offset: number;
+}
+
+async function readHeader(source: ByteSource): Promise<Header> {
+  const view = viewOf(await source.read(0, Math.min(16, source.size)));
+  const mark = view.byteLength >= 8 ? view.getUint16(0) : 0;
+  if (mark !== LITTLE && mark !== BIG) throw notTiff(source.file);
+  const littleEndian = mark === LITTLE;
+  const version = view.getUint16(2, littleEndian);
+  if (version === 42) return { littleEndian, big: false, offset: view.getUint32(4, littleEndian) };
+  if (version !== 43 || view.byteLength < 16 || view.getUint16(4, littleEndian) !== 8) throw notTiff(source.file);
+  return { littleEndian, big: true, offset: wide(view, 8, littleEndian) };
+}
+
+const LITTLE = 0x4949;
+const BIG = 0x4d4d;
+
+function notTiff(file: string): FormatError {
+  return new FormatError('format/not-tiff', 'The file is not a TIFF.', {
+    expected: 'a header of TIFF or BigTIFF',
+    got: 'other bytes',
+    remedy: 'Rasters are read from GeoTIFF: convert other formats, for example with gdal_translate.',
+    place: { file },
+  });
+}
+
+/** Where the values of a tag stand: in the entry itself or elsewhere in the file. */
+interface Entry {
+  readonly type: number;
+  readonly count: number;
+  readonly offset: number;
+}
+
+/** More entries than any file has; keeps a damaged BigTIFF from asking for gigabytes. */
+const MOST_ENTRIES = 65535;
+
+async function readEntries(
+  source: ByteSource,
+  littleEndian: boolean,
+  big: boolean,
+  offset: number,
+): Promise<ReadonlyMap<number, Entry>> {
+  const [countBytes, entryBytes, inlineBytes] = big ? [8, 20, 8] : [2, 12, 4];
+  const head = viewOf(await source.read(offset, countBytes));
+  const count = big ? wide(head, 0, littleEndian) : head.getUint16(0, littleEndian);
+  if (count === 0 || count > MOST_ENTRIES) throw damaged(source.file, `its directory has ${count} entries`);
+  const view = viewOf(await source.read(offset + countBytes, count * entryBytes));
+  const entries = new Map<number, Entry>();
+  for (let at = 0; at < view.byteLength; at += entryBytes) {
+    const tag = view.getUint16(at, littleEndian);
+    const type = view.getUint16(at + 2, littleEndian);
+    const values = big ? wide(view, at + 4, littleEndian) : view.getUint32(at + 4, littleEndian);
+    const inline = (TYPES.get(type)?.bytes ?? 1) * values <= inlineBytes;
+    const valueAt = at + entryBytes - inlineBytes;
+    const elsewhere = big ? wide(view, valueAt, littleEndian) : view.getUint32(valueAt, littleEndian);
+    if (!entries.has(tag)) {
+      entries.set(tag, { type, count: values, offset: inline ? offset + countBytes + valueAt : elsewhere });
+    }
+  }
+  return entries;
+}
+
+interface FieldType {
+  readonly bytes: number;
+  readonly get: (view: DataView, at: number, littleEndian: boolean) => number;
+}
+
+const TYPES: ReadonlyMap<number, FieldType> = new Map([
+  [1, { bytes: 1, get: (view, at) => view.getUint8(at) }],
+  [2, { bytes: 1, get: (view, at) => view.getUint8(at) }],
+  [3, { bytes: 2, get: (view, at, little) => view.getUint16(at, little) }],
+  [4, { bytes: 4, get: (view, at, little) => view.getUint32(at, little) }],
+  [6, { bytes: 1, get: (view, at) => view.getInt8(at) }],
+  [8, { bytes: 2, get: (view, at, little) => view.getInt16(at, little) }],
+  [9, { bytes: 4, get: (view, at, little) => view.getInt32(at, little) }],
+  [11, { bytes: 4, get: (view, at, little) => view.getFloat32(at, little) }],
+  [12, { bytes: 8, get: (view, at, little) => view.getFloat64(at, little) }],
+  [13, { bytes: 4, get: (view, at, little) => view.getUint32(at, little) }],
+  [16, { bytes: 8, get: wide }],
+  [18, { bytes: 8, get: wide }],
+]);
+
+const ASCII = 2;
+
+async function readNumbers(
+  source: ByteSource,
+  littleEndian: boolean,
+  entry: Entry | undefined,
+  tag: TagName,
+  most: number,
+): Promise<Float64Array | undefined> {
+  if (entry === undefined) return undefined;
+  const type = TYPES.get(entry.type);
+  if (type === undefined || entry.count === 0) throw badTag(source.file, tag);
+  const count = Math.min(entry.count, most);
+  const view = viewOf(await readValues(source, entry, count * type.bytes, tag));
+  return Float64Array.from({ length: count }, (_, i) => type.get(view, i * type.bytes, littleEndian));
+}
+
+/** Longer than the text of any number. */
+const MOST_TEXT = 1024;
+
+async function readText(source: ByteSource, entry: Entry | undefined, tag: TagName): Promise<string | undefined> {
+  if (entry === undefined) return undefined;
+  if (entry.type !== ASCII) throw badTag(source.file, tag);
+  const bytes = await readValues(source, entry, Math.min(entry.count, MOST_TEXT), tag);
+  const end = bytes.indexOf(0);
+  return new TextDecoder('latin1').decode(end === -1 ? bytes : bytes.subarray(0, end));
+}
+
+function readValues(source: ByteSource, entry: Entry, length: number, tag: TagName): Promise<Uint8Array> {
+  if (!(entry.offset + length <= source.size)) {
+    throw truncated(source.file, source.size, entry.offset, length, `The tag ${tag}`);
+  }
+  return source.read(entry.offset, length);
+}
+
+function badTag(file: string, tag: TagName): FormatError {
+  return damaged(file, `its tag ${tag} has no values of a type it may have`);
+}
+
+/** The error for a TIFF that contradicts itself or the standard. */
+export function damaged(file: string, reason: string): FormatError {
+  return new FormatError('format/damaged-tiff', `The TIFF is damaged: ${reason}.`, {
+    remedy: 'Copy or download the file again, or rewrite it with gdal_translate.',
+    place: { file },
+  });
+}
+
+function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+/** A 64-bit unsigned number as f64: exact up to 2^53, and larger than any file beyond. */
+function wide(view: DataView, at: number, littleEndian: boolean): number {
+  return Number(view.getBigUint64(at, littleEndian));
+}

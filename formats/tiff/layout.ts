@@ -1,0 +1,264 @@
+import type { Sample } from '../../algorithms/geometry/raster.ts';
+import { FormatError, UsageError } from '../../primitives/errors.ts';
+import { type ByteSource, truncated } from './byte-source.ts';
+import { damaged, type TiffDirectory } from './directory.ts';
+import { SAMPLE_BYTES } from './samples.ts';
+
+/** How blocks are packed. */
+export type Compression = 'none' | 'lzw' | 'deflate' | 'packbits';
+
+/** What stands in a block instead of its samples: differences along the row, or those of the bytes of floats. */
+export type Predictor = 'none' | 'difference' | 'float';
+
+/** Where the cells of one band stand in the file. */
+export interface BandLayout {
+  readonly width: number;
+  readonly height: number;
+  readonly sample: Sample;
+  readonly littleEndian: boolean;
+  readonly compression: Compression;
+  readonly predictor: Predictor;
+  readonly tiled: boolean;
+  readonly blockColumns: number;
+  readonly blockRows: number;
+  /** Blocks side by side, and in all for this band. */
+  readonly blocksAcross: number;
+  readonly blocks: number;
+  /** Samples that stand together in a block, and which of them is the band's. */
+  readonly interleaved: number;
+  readonly position: number;
+  /** Where each block of this band starts and how long it is; 0 and 0 for a block that was never written. */
+  readonly offsets: Float64Array;
+  readonly byteCounts: Float64Array;
+}
+
+/**
+ * Works out where a band's cells stand, and refuses by name what this reader cannot decode. Every block is checked to
+ * lie inside the file, and to be long enough that it can decode to its declared size.
+ */
+export async function readLayout(source: ByteSource, directory: TiffDirectory, band: number): Promise<BandLayout> {
+  const { file } = source;
+  const width = await sizeTag(directory, 'imageWidth', file);
+  const height = await sizeTag(directory, 'imageLength', file);
+  const samples = (await directory.number('samplesPerPixel')) ?? 1;
+  checkBand(band, samples, file);
+  const sample = await readSample(directory, samples, band, file);
+  const separate = await readSeparate(directory, file);
+  const interleaved = separate ? 1 : samples;
+  const compression = await readCompression(directory, file);
+  const grid = await readBlockGrid(directory, width, height, file);
+  const shape: BlockShape = { ...grid, rowBytes: grid.blockColumns * interleaved * SAMPLE_BYTES[sample] };
+  const firstBlock = separate ? (band - 1) * grid.blocks : 0;
+  const { offsets, byteCounts } = await readBlocks(source, directory, shape, height, firstBlock, compression);
+  return {
+    ...grid,
+    width,
+    height,
+    sample,
+    littleEndian: directory.littleEndian,
+    compression,
+    predictor: await readPredictor(directory, compression, sample, file),
+    interleaved,
+    position: separate ? 0 : band - 1,
+    offsets,
+    byteCounts,
+  };
+}
+
+async function sizeTag(
+  directory: TiffDirectory,
+  tag: 'imageWidth' | 'imageLength' | 'tileWidth' | 'tileLength',
+  file: string,
+): Promise<number> {
+  const size = await directory.number(tag);
+  if (size !== undefined && size >= 1 && size < 2 ** 31) return size;
+  throw damaged(file, `its ${tag} is ${size ?? 'missing'}`);
+}
+
+function checkBand(band: number, samples: number, file: string): void {
+  if (samples < 1) throw damaged(file, `it has ${samples} samples per pixel`);
+  if (Number.isInteger(band) && band >= 1 && band <= samples) return;
+  throw new UsageError('usage/unknown-band', `The raster has no band ${band}.`, {
+    expected: samples === 1 ? 'band 1, the only one' : `a band from 1 to ${samples}`,
+    got: band,
+    remedy: 'Choose a band that is there.',
+    place: { file },
+  });
+}
+
+async function readSample(directory: TiffDirectory, samples: number, band: number, file: string): Promise<Sample> {
+  const bits = (await directory.numbers('bitsPerSample', samples)) ?? Float64Array.of(1);
+  const formats = (await directory.numbers('sampleFormat', samples)) ?? Float64Array.of(1);
+  const names = Array.from({ length: Math.min(samples, Math.max(bits.length, formats.length)) }, (_, i) =>
+    describeSample(formats[i] ?? formats[0]!, bits[i] ?? bits[0]!),
+  );
+  const name = names[band - 1] ?? names[0]!;
+  if (names.some((other) => other !== name)) {
+    throw unsupported('sample-type', `bands of different types (${[...new Set(names)].join(', ')})`, file);
+  }
+  if (Object.hasOwn(SAMPLE_BYTES, name)) return name as Sample;
+  throw unsupported('sample-type', `samples of type ${name}`, file);
+}
+
+/** A sample type by name: `u16`, `f64`, `4-bit unsigned`, `complex f32`. */
+function describeSample(format: number, bits: number): string {
+  const whole = bits === 8 || bits === 16 || bits === 32 || bits === 64;
+  if (format === 1 || format === 4) return whole ? `u${bits}` : `${bits}-bit unsigned`;
+  if (format === 2) return whole ? `i${bits}` : `${bits}-bit signed`;
+  if (format === 3) return `f${bits}`;
+  return format === 5 || format === 6 ? `complex ${format === 5 ? 'i' : 'f'}${bits / 2}` : `format ${format}`;
+}
+
+async function readSeparate(directory: TiffDirectory, file: string): Promise<boolean> {
+  const configuration = (await directory.number('planarConfiguration')) ?? 1;
+  if (configuration !== 1 && configuration !== 2) throw damaged(file, `its planarConfiguration is ${configuration}`);
+  if ((await directory.number('photometricInterpretation')) === 6) throw unsupported('colours', 'YCbCr colours', file);
+  if (((await directory.number('fillOrder')) ?? 1) !== 1) throw unsupported('fill-order', 'reversed bits', file);
+  return configuration === 2;
+}
+
+async function readCompression(directory: TiffDirectory, file: string): Promise<Compression> {
+  const code = (await directory.number('compression')) ?? 1;
+  const compression = COMPRESSIONS.get(code);
+  if (compression !== undefined) return compression;
+  throw unsupported('compression', `the compression ${OTHER_COMPRESSIONS.get(code) ?? `with code ${code}`}`, file);
+}
+
+const COMPRESSIONS: ReadonlyMap<number, Compression> = new Map([
+  [1, 'none'],
+  [5, 'lzw'],
+  [8, 'deflate'],
+  [32946, 'deflate'],
+  [32773, 'packbits'],
+]);
+
+const OTHER_COMPRESSIONS: ReadonlyMap<number, string> = new Map([
+  [2, 'CCITT RLE'],
+  [3, 'CCITT T.4'],
+  [4, 'CCITT T.6'],
+  [6, 'old-style JPEG'],
+  [7, 'JPEG'],
+  [34712, 'JPEG 2000'],
+  [34887, 'LERC'],
+  [34925, 'LZMA'],
+  [50000, 'Zstandard'],
+  [50001, 'WebP'],
+  [50002, 'JPEG XL'],
+]);
+
+function unsupported(what: string, name: string, file: string): FormatError {
+  return new FormatError(`format/unsupported-${what}`, `The TIFF has ${name}, which this reader does not decode.`, {
+    expected: EXPECTED[what],
+    got: name,
+    remedy: 'Rewrite it with gdal_translate -co COMPRESS=DEFLATE, with -ot for another sample type.',
+    place: { file },
+  });
+}
+
+const EXPECTED: Readonly<Record<string, string>> = {
+  compression: 'none, deflate, LZW or PackBits',
+  'sample-type': 'u8, i8, u16, i16, u32, i32 or f32, the same in all bands',
+  colours: 'grey, palette or RGB',
+  'fill-order': 'the high bit first',
+};
+
+async function readPredictor(
+  directory: TiffDirectory,
+  compression: Compression,
+  sample: Sample,
+  file: string,
+): Promise<Predictor> {
+  const code = (await directory.number('predictor')) ?? 1;
+  const applies = compression === 'lzw' || compression === 'deflate';
+  if (code === 1 || !applies) return 'none';
+  if (code === 2) return 'difference';
+  if (code === 3 && sample === 'f32') return 'float';
+  throw damaged(file, `its predictor is ${code} on samples of type ${sample}`);
+}
+
+interface BlockGrid {
+  readonly tiled: boolean;
+  readonly blockColumns: number;
+  readonly blockRows: number;
+  readonly blocksAcross: number;
+  readonly blocks: number;
+}
+
+interface BlockShape extends BlockGrid {
+  readonly rowBytes: number;
+}
+
+async function readBlockGrid(
+  directory: TiffDirectory,
+  width: number,
+  height: number,
+  file: string,
+): Promise<BlockGrid> {
+  const tiled = directory.count('tileOffsets') > 0;
+  const blockColumns = tiled ? await sizeTag(directory, 'tileWidth', file) : width;
+  const blockRows = tiled
+    ? await sizeTag(directory, 'tileLength', file)
+    : Math.min(height, (await directory.number('rowsPerStrip')) || height);
+  if (!(blockRows >= 1)) throw damaged(file, `its rowsPerStrip is ${blockRows}`);
+  const blocksAcross = Math.ceil(width / blockColumns);
+  return { tiled, blockColumns, blockRows, blocksAcross, blocks: blocksAcross * Math.ceil(height / blockRows) };
+}
+
+async function readBlocks(
+  source: ByteSource,
+  directory: TiffDirectory,
+  shape: BlockShape,
+  height: number,
+  first: number,
+  compression: Compression,
+): Promise<{ offsets: Float64Array; byteCounts: Float64Array }> {
+  const end = first + shape.blocks;
+  const offsetTag = shape.tiled ? 'tileOffsets' : 'stripOffsets';
+  const countTag = shape.tiled ? 'tileByteCounts' : 'stripByteCounts';
+  for (const tag of [offsetTag, countTag] as const) {
+    if (directory.count(tag) >= end) continue;
+    throw damaged(source.file, `its ${tag} has ${directory.count(tag)} values for ${end} blocks`);
+  }
+  const offsets = (await directory.numbers(offsetTag, end))!.subarray(first);
+  const byteCounts = (await directory.numbers(countTag, end))!.subarray(first);
+  for (let block = 0; block < shape.blocks; block++) {
+    checkBlock(source, shape, height, block, offsets[block]!, byteCounts[block]!, compression);
+  }
+  return { offsets, byteCounts };
+}
+
+/** At most so many bytes can one byte of a compressed block become. */
+const MOST_EXPANSION: Readonly<Record<Compression, number>> = { none: 1, packbits: 64, deflate: 1032, lzw: 4096 };
+
+function checkBlock(
+  source: ByteSource,
+  shape: BlockShape,
+  height: number,
+  block: number,
+  offset: number,
+  byteCount: number,
+  compression: Compression,
+): void {
+  if (offset === 0 && byteCount === 0) return;
+  if (!(offset >= 0 && byteCount >= 0 && offset + byteCount <= source.size)) {
+    const name = `The ${shape.tiled ? 'tile' : 'strip'} ${block}`;
+    throw truncated(source.file, source.size, offset, byteCount, name);
+  }
+  const bytes = decodedRows(shape, height, block) * shape.rowBytes;
+  if (byteCount * MOST_EXPANSION[compression] >= bytes) return;
+  throw damaged(source.file, `block ${block} has ${byteCount} bytes, too few to decode to ${bytes}`);
+}
+
+/** Rows that a block holds: tiles are padded below the raster's last row, strips end there. */
+export function decodedRows(
+  { tiled, blockRows, blocksAcross }: Pick<BandLayout, 'tiled' | 'blockRows' | 'blocksAcross'>,
+  height: number,
+  block: number,
+): number {
+  return tiled ? blockRows : Math.min(blockRows, height - Math.floor(block / blocksAcross) * blockRows);
+}
+
+/** Bytes of a row of a block. */
+export function rowBytes({ blockColumns, interleaved, sample }: BandLayout): number {
+  return blockColumns * interleaved * SAMPLE_BYTES[sample];
+}

@@ -1,0 +1,46 @@
+import type { Sample } from '../../algorithms/geometry/raster.ts';
+import type { Note } from '../note.ts';
+import { SAMPLE_RANGE } from './samples.ts';
+
+/**
+ * The nodata value that a text means on a band, rounded to the band's type: to the nearest f32, or to the nearest
+ * integer. Undefined, with a note, where the band can hold no such value: out of its range, NaN on integers, no number.
+ */
+export function readNodata(text: string | undefined, sample: Sample, notes: Note[]): number | undefined {
+  if (text === undefined || text.trim() === '') return undefined;
+  const value = parseNumber(text.trim());
+  const rounded = value === undefined ? undefined : roundToSample(value, sample);
+  if (rounded === undefined) {
+    notes.push({
+      code: 'raster/nodata-unusable',
+      message: `The nodata value ${JSON.stringify(text.trim())} cannot occur in a band of type ${sample}; none is used.`,
+    });
+  }
+  return rounded;
+}
+
+function parseNumber(text: string): number | undefined {
+  const word = WORDS.get(text.toLowerCase());
+  if (word !== undefined) return word;
+  return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : undefined;
+}
+
+const WORDS: ReadonlyMap<string, number> = new Map([
+  ['nan', Number.NaN],
+  ['-nan', Number.NaN],
+  ['inf', Number.POSITIVE_INFINITY],
+  ['+inf', Number.POSITIVE_INFINITY],
+  ['infinity', Number.POSITIVE_INFINITY],
+  ['-inf', Number.NEGATIVE_INFINITY],
+  ['-infinity', Number.NEGATIVE_INFINITY],
+]);
+
+function roundToSample(value: number, sample: Sample): number | undefined {
+  if (sample === 'f32') {
+    const rounded = Math.fround(value);
+    return Number.isFinite(value) && !Number.isFinite(rounded) ? undefined : rounded;
+  }
+  const [least, greatest] = SAMPLE_RANGE[sample];
+  const rounded = Math.round(value) + 0;
+  return rounded >= least && rounded <= greatest ? rounded : undefined;
+}

@@ -1,0 +1,71 @@
+import type { Cells, Sample } from '../../algorithms/geometry/raster.ts';
+
+/** Bytes of one sample. */
+export const SAMPLE_BYTES: Readonly<Record<Sample, 1 | 2 | 4>> = {
+  u8: 1,
+  i8: 1,
+  u16: 2,
+  i16: 2,
+  u32: 4,
+  i32: 4,
+  f32: 4,
+};
+
+/** Code of TIFF's tag SampleFormat: unsigned, signed, floating point. */
+export const SAMPLE_FORMAT: Readonly<Record<Sample, 1 | 2 | 3>> = {
+  u8: 1,
+  i8: 2,
+  u16: 1,
+  i16: 2,
+  u32: 1,
+  i32: 2,
+  f32: 3,
+};
+
+/** Least and greatest value of the integer types. */
+export const SAMPLE_RANGE: Readonly<Record<Exclude<Sample, 'f32'>, readonly [number, number]>> = {
+  u8: [0, 2 ** 8 - 1],
+  i8: [-(2 ** 7), 2 ** 7 - 1],
+  u16: [0, 2 ** 16 - 1],
+  i16: [-(2 ** 15), 2 ** 15 - 1],
+  u32: [0, 2 ** 32 - 1],
+  i32: [-(2 ** 31), 2 ** 31 - 1],
+};
+
+/** The bytes of a buffer as cells of a sample type. */
+export function cellsOver(sample: Sample, buffer: ArrayBuffer): Cells {
+  return new CELLS[sample](buffer);
+}
+
+const CELLS = {
+  u8: Uint8Array,
+  i8: Int8Array,
+  u16: Uint16Array,
+  i16: Int16Array,
+  u32: Uint32Array,
+  i32: Int32Array,
+  f32: Float32Array,
+} as const;
+
+/** Unsigned words as wide as a sample: to move samples without looking at them, so that every bit of a NaN survives. */
+export type Words = Uint8Array | Uint16Array | Uint32Array;
+
+/** The bytes as words of 1, 2 or 4 bytes in the machine's order; copied where they do not lie on a word's boundary. */
+export function wordsOver(bytes: Uint8Array, size: 1 | 2 | 4): Words {
+  if (size === 1) return bytes;
+  const aligned = bytes.byteOffset % size === 0 ? bytes : new Uint8Array(bytes);
+  const count = aligned.byteLength / size;
+  return size === 2
+    ? new Uint16Array(aligned.buffer, aligned.byteOffset, count)
+    : new Uint32Array(aligned.buffer, aligned.byteOffset, count);
+}
+
+/** Whether this machine stores the low byte of a number first. */
+export const LITTLE_ENDIAN_MACHINE: boolean = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1;
+
+/** The bytes with those of every word turned about. */
+export function swappedBytes(bytes: Uint8Array, size: 1 | 2 | 4): Uint8Array {
+  if (size === 1) return bytes;
+  const swapped = Buffer.from(bytes);
+  return size === 2 ? swapped.swap16() : swapped.swap32();
+}

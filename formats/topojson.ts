@@ -1,0 +1,176 @@
+import { feature as expand } from 'topojson-client';
+import type { Polygon, Topology } from 'topojson-specification';
+import { CapacityError, FormatError, UsageError } from '../primitives/errors.ts';
+import {
+  describeFeature,
+  type FeaturePlace,
+  isJsonObject,
+  type JsonObject,
+  notPolygonError,
+  type RawFeature,
+  type RawFeatures,
+  statedCrs,
+} from './feature.ts';
+import { listNames } from './note.ts';
+
+/**
+ * Lists the polygon features of one object of a parsed TopoJSON topology: each member of a GeometryCollection is a
+ * feature, any other object is one by itself. Arcs are expanded by topojson-client, one ring at a time.
+ *
+ * @param layer - Name of the object; may be left out where there is only one.
+ * @throws UsageError where several objects are there and none is named, or the named one is not there.
+ * @throws FormatError where the topology is malformed or an arc is missing; while iterating, for features.
+ */
+export function topoJsonFeatures(root: JsonObject, layer: string | undefined, file: string): RawFeatures {
+  const topology = checkTopology(root, file);
+  return { features: listFeatures(topology, chooseObject(root, layer, file), file), crs: statedCrs(root) };
+}
+
+/** Whether a parsed JSON text says that it is TopoJSON. */
+export function isTopoJson(root: JsonObject): boolean {
+  return root.type === 'Topology';
+}
+
+/** What of a topology stands checked: arcs are looked at when a ring first uses them. */
+interface CheckedTopology {
+  readonly topology: Topology;
+  readonly arcs: readonly unknown[];
+  readonly goodArcs: Uint8Array;
+}
+
+function checkTopology(root: JsonObject, file: string): CheckedTopology {
+  const { arcs, transform } = root;
+  if (!Array.isArray(arcs)) throw malformed('The Topology has no array "arcs".', file);
+  if (transform !== undefined && transform !== null && !isTransform(transform)) {
+    throw malformed('The "transform" of the Topology is not a scale and a translation of two numbers each.', file);
+  }
+  return { topology: root as unknown as Topology, arcs, goodArcs: new Uint8Array(arcs.length) };
+}
+
+function isTransform(transform: unknown): boolean {
+  return isJsonObject(transform) && isPair(transform.scale) && isPair(transform.translate);
+}
+
+function isPair(value: unknown): boolean {
+  return Array.isArray(value) && value.length >= 2 && typeof value[0] === 'number' && typeof value[1] === 'number';
+}
+
+function chooseObject(root: JsonObject, layer: string | undefined, file: string): JsonObject {
+  const objects = root.objects;
+  if (!isJsonObject(objects)) throw malformed('The Topology has no "objects".', file);
+  const names = Object.keys(objects);
+  if (layer === undefined && names.length > 1) {
+    throw new UsageError('usage/layer-required', `The file has ${names.length} layers: ${listNames(names, 20)}.`, {
+      remedy: 'Name one of them as the layer.',
+      place: { file },
+    });
+  }
+  const name = layer ?? names[0];
+  if (name === undefined) throw malformed('The Topology has no layer.', file);
+  if (!Object.hasOwn(objects, name)) {
+    throw new UsageError('usage/unknown-layer', `The file has no layer ${JSON.stringify(name)}.`, {
+      expected: `one of ${listNames(names, 20)}`,
+      got: JSON.stringify(name),
+      remedy: 'Name one of them as the layer.',
+      place: { file },
+    });
+  }
+  const object = objects[name];
+  if (isJsonObject(object)) return object;
+  throw malformed(`The layer ${JSON.stringify(name)} is not an object.`, file);
+}
+
+function* listFeatures(topology: CheckedTopology, layer: JsonObject, file: string): Generator<RawFeature> {
+  if (layer.type !== 'GeometryCollection') {
+    yield readFeature(topology, layer, 0, file);
+    return;
+  }
+  const geometries = layer.geometries;
+  if (!Array.isArray(geometries)) throw malformed('The layer has no array "geometries".', file);
+  for (const [index, geometry] of geometries.entries()) yield readFeature(topology, geometry, index, file);
+}
+
+function readFeature(topology: CheckedTopology, geometry: unknown, index: number, file: string): RawFeature {
+  if (!isJsonObject(geometry)) throw malformed(`Member ${index} of the layer is not a geometry.`, file, index);
+  const { id, properties, type } = geometry;
+  const polygons = type === null ? undefined : expandPolygons(topology, geometry, { file, index, id });
+  return { id, properties, polygons };
+}
+
+/** Walks nested collections with a stack of its own, so that no depth of nesting overflows the engine's. */
+function* expandPolygons(topology: CheckedTopology, geometry: JsonObject, at: FeaturePlace): Generator<Generator> {
+  const pending: unknown[] = [geometry];
+  while (pending.length > 0) {
+    const next = pending.pop();
+    const type = isJsonObject(next) ? next.type : undefined;
+    if (type === 'Polygon') yield expandRings(topology, arrayMember(next, 'arcs', at), at);
+    else if (type === 'MultiPolygon') {
+      for (const rings of arrayMember(next, 'arcs', at)) yield expandRings(topology, rings, at);
+    } else if (type === 'GeometryCollection') {
+      for (const part of arrayMember(next, 'geometries', at).toReversed()) pending.push(part);
+    } else throw notPolygonError(next, at);
+  }
+}
+
+function* expandRings(topology: CheckedTopology, rings: unknown, at: FeaturePlace): Generator<unknown> {
+  if (!Array.isArray(rings)) throw malformedFeature('A polygon has no array of rings', at);
+  for (const ring of rings) yield expandRing(topology, ring, at);
+}
+
+function expandRing(topology: CheckedTopology, ring: unknown, at: FeaturePlace): unknown {
+  if (!Array.isArray(ring)) throw malformedFeature('A ring is not an array of arcs', at);
+  const vertices = countVertices(topology, ring, at);
+  if (vertices === 0) return [];
+  const polygon: Polygon = { type: 'Polygon', arcs: [ring] };
+  return expand(topology.topology, polygon).geometry.coordinates[0];
+}
+
+/** A ring may name an arc any number of times, so a small file could ask for more vertices than there is memory. */
+const MOST_RING_VERTICES = 2 ** 24;
+
+function countVertices(topology: CheckedTopology, ring: readonly unknown[], at: FeaturePlace): number {
+  let vertices = 0;
+  for (const reference of ring) {
+    vertices += checkArc(topology, reference, at).length;
+    if (vertices > MOST_RING_VERTICES) {
+      throw new CapacityError('capacity/ring-vertices', `A ring of ${describeFeature(at)} has too many vertices.`, {
+        expected: `at most ${MOST_RING_VERTICES}`,
+        got: `${vertices} or more`,
+        remedy: 'Split the polygon.',
+        place: { file: at.file, record: at.index },
+      });
+    }
+  }
+  return vertices;
+}
+
+function checkArc(topology: CheckedTopology, reference: unknown, at: FeaturePlace): readonly unknown[] {
+  const { arcs, goodArcs } = topology;
+  if (!Number.isInteger(reference)) throw malformedFeature('A ring names an arc by something other than a number', at);
+  const index = (reference as number) < 0 ? -1 - (reference as number) : (reference as number);
+  if (index >= arcs.length) throw malformedFeature(`A ring names arc ${index} of ${arcs.length}`, at);
+  const arc = arcs[index];
+  if (goodArcs[index] !== 1) {
+    if (!Array.isArray(arc) || !arc.every(isPair))
+      throw malformedFeature(`Arc ${index} is not an array of positions`, at);
+    goodArcs[index] = 1;
+  }
+  return arc as readonly unknown[];
+}
+
+function arrayMember(geometry: unknown, member: string, at: FeaturePlace): unknown[] {
+  const value = isJsonObject(geometry) ? geometry[member] : undefined;
+  if (Array.isArray(value)) return value;
+  throw malformedFeature(`The geometry has no array "${member}"`, at);
+}
+
+function malformedFeature(sentence: string, at: FeaturePlace): FormatError {
+  return malformed(`${sentence}, in ${describeFeature(at)}.`, at.file, at.index);
+}
+
+function malformed(sentence: string, file: string, record?: number): FormatError {
+  return new FormatError('format/malformed-topojson', sentence, {
+    remedy: 'Write the file again as TopoJSON.',
+    place: { file, record },
+  });
+}

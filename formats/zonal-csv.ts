@@ -1,0 +1,59 @@
+import type { ZonalHistogram } from '../algorithms/zonal/types.ts';
+import { inChunks } from './text-chunks.ts';
+
+/**
+ * The histograms as CSV in long form, a row a bin, header `zone,lower,upper,count`.
+ *
+ * For every zone, in input order: its non-empty bins in ascending order, then one row each for the cells without data
+ * (`zone,nodata,,n`), below the first edge (`zone,below,,n`) and above the last (`zone,above,,n`) where there are any.
+ * The counts of a zone add up to its cells. A zone without cells has no row: `--stats` lists it.
+ *
+ * Fields are quoted as RFC 4180 has it; lines end in a single line feed, which is what tools on every system read and
+ * what `sort`, `diff` and `awk` want. Numbers are printed by `String`: the shortest text that reads back as the same
+ * f64. The text comes in chunks of about 64 KiB, so that a large result never stands in memory as one string.
+ */
+export function* zonalCsv(histogram: ZonalHistogram): Generator<string, void, undefined> {
+  yield* inChunks(histogramRows(histogram));
+}
+
+/**
+ * The statistics as CSV, a row a zone, header `zone,cells,nodata,min,max,mean,sum`.
+ *
+ * `cells` includes `nodata`; `min` to `sum` are over the rest, and blank where there is none. Every zone has its row,
+ * those that the raster does not meet with `cells` 0.
+ */
+export function* statisticsCsv(histogram: ZonalHistogram): Generator<string, void, undefined> {
+  yield* inChunks(statisticsRows(histogram));
+}
+
+function* histogramRows({ names, bins, nodata, below, above }: ZonalHistogram): Generator<string> {
+  yield 'zone,lower,upper,count\n';
+  let bin = 0;
+  for (const [zone, name] of names.entries()) {
+    const field = quote(name);
+    for (; bins.zone[bin] === zone; bin++) {
+      yield `${field},${bins.lower[bin]},${bins.upper[bin]},${bins.count[bin]}\n`;
+    }
+    if (nodata[zone] !== 0n) yield `${field},nodata,,${nodata[zone]}\n`;
+    if (below[zone] !== 0n) yield `${field},below,,${below[zone]}\n`;
+    if (above[zone] !== 0n) yield `${field},above,,${above[zone]}\n`;
+  }
+}
+
+function* statisticsRows({ names, statistics }: ZonalHistogram): Generator<string> {
+  const { cells, nodata, minimum, maximum, mean, sum } = statistics;
+  yield 'zone,cells,nodata,min,max,mean,sum\n';
+  for (const [zone, name] of names.entries()) {
+    const counts = `${quote(name)},${cells[zone]},${nodata[zone]}`;
+    const values = [minimum, maximum, mean, sum].map((column) => blankIfNaN(column[zone]!));
+    yield `${counts},${values.join(',')}\n`;
+  }
+}
+
+function blankIfNaN(value: number): string {
+  return Number.isNaN(value) ? '' : String(value);
+}
+
+function quote(field: string): string {
+  return /[",\r\n]/.test(field) ? `"${field.replaceAll('"', '""')}"` : field;
+}

@@ -1,0 +1,83 @@
+import type { ZonalHistogram } from '../algorithms/zonal/types.ts';
+import type { Note } from './note.ts';
+import { inChunks } from './text-chunks.ts';
+
+/** What is known of a zonal run beside its result. */
+export interface ZonalRun {
+  /** Files as the user named them. */
+  readonly zones: string;
+  readonly raster: string;
+  /** What computed it, as `workers` or `webgpu (NVIDIA H200)`. */
+  readonly backend: string;
+  /** What was met and handled on the way, from reading to counting. */
+  readonly notes: readonly Note[];
+}
+
+/**
+ * The whole result as one JSON object:
+ *
+ * ```json
+ * {
+ *   "source": { "zones": "counties.json", "raster": "ndvi.tif" },
+ *   "backend": "workers",
+ *   "sample": "f32",
+ *   "binning": { "kind": "even", "low": 0, "high": 1, "width": 0.05 },
+ *   "gridStep": [4.7e-8, 4.7e-8],
+ *   "notes": [{ "code": "zones/ring-closed", "message": "…", "zone": "Adams", "count": 3 }],
+ *   "zones": [
+ *     {
+ *       "name": "Adams",
+ *       "bins": [{ "lower": 0, "upper": 0.05, "count": 12 }],
+ *       "nodata": 1, "below": 0, "above": 0,
+ *       "stats": { "cells": 13, "nodata": 1, "min": 0.01, "max": 0.04, "mean": 0.03, "sum": 0.36 }
+ *     }
+ *   ]
+ * }
+ * ```
+ *
+ * Zones keep their input order and stand one a line. Counts are numbers up to 2^53 − 1 and decimal strings beyond,
+ * where a number would lose digits. `min` to `sum` are null where no cell of the zone carries data. The text comes in
+ * chunks.
+ */
+export function* zonalJson(histogram: ZonalHistogram, run: ZonalRun): Generator<string, void, undefined> {
+  yield* inChunks(pieces(histogram, run));
+}
+
+function* pieces(histogram: ZonalHistogram, run: ZonalRun): Generator<string> {
+  const { names, bins, binning, sample, gridStep } = histogram;
+  const head = {
+    source: { zones: run.zones, raster: run.raster },
+    backend: run.backend,
+    sample,
+    binning,
+    gridStep,
+    notes: run.notes,
+  };
+  yield `${JSON.stringify(head).slice(0, -1)},"zones":[`;
+  let bin = 0;
+  for (const [zone, name] of names.entries()) {
+    yield `${zone === 0 ? '' : ','}\n{"name":${JSON.stringify(name)},"bins":[`;
+    for (let first = true; bins.zone[bin] === zone; bin++, first = false) {
+      const edges = `"lower":${bins.lower[bin]},"upper":${bins.upper[bin]}`;
+      yield `${first ? '' : ','}{${edges},"count":${integer(bins.count[bin]!)}}`;
+    }
+    yield `],${outside(histogram, zone)},"stats":${statistics(histogram, zone)}}`;
+  }
+  yield '\n]}\n';
+}
+
+function outside({ nodata, below, above }: ZonalHistogram, zone: number): string {
+  return `"nodata":${integer(nodata[zone]!)},"below":${integer(below[zone]!)},"above":${integer(above[zone]!)}`;
+}
+
+function statistics({ statistics }: ZonalHistogram, zone: number): string {
+  const { cells, nodata, minimum, maximum, mean, sum } = statistics;
+  const counts = `"cells":${integer(cells[zone]!)},"nodata":${integer(nodata[zone]!)}`;
+  // JSON.stringify writes null for NaN.
+  const values = { min: minimum[zone], max: maximum[zone], mean: mean[zone], sum: sum[zone] };
+  return `{${counts},${JSON.stringify(values).slice(1)}`;
+}
+
+function integer(count: bigint): string {
+  return count <= BigInt(Number.MAX_SAFE_INTEGER) ? `${count}` : `"${count}"`;
+}

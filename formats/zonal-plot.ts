@@ -1,0 +1,66 @@
+import type { Polygons } from '../algorithms/geometry/polygons.ts';
+import type { RasterGrid } from '../algorithms/geometry/raster.ts';
+import type { ZonalHistogram } from '../algorithms/zonal/types.ts';
+import { chooseColors } from './zonal-plot/colors.ts';
+import { drawHistograms } from './zonal-plot/histograms.ts';
+import { drawLegend } from './zonal-plot/legend.ts';
+import { drawMap } from './zonal-plot/map.ts';
+import { countText, MARGIN, MUTED, shorten, text, WIDTH } from './zonal-plot/page.ts';
+
+/** What a plot shows. */
+export interface ZonalPlot {
+  readonly histogram: ZonalHistogram;
+  /** The zones of the histogram, in the same order, in the coordinates of their file. */
+  readonly polygons: Polygons;
+  /** Where the raster lies: the map shows the zones there, and turns longitudes to its range. */
+  readonly grid: RasterGrid;
+  readonly title: string;
+  /** How many histograms are drawn at most, of the zones with the most cells. Default 24. */
+  readonly facets?: number | undefined;
+}
+
+/**
+ * Draws a zonal histogram as a standalone SVG: a map of the mean of every zone, coloured on a scale that is even to the
+ * eye and safe for the colour-blind, above small multiples of the histograms, in the same colours.
+ *
+ * Geographic coordinates are drawn equirectangular, true to scale in the middle of the map; others as they are. The map
+ * is cut to where zones have cells; a few zones far away from all others stand in frames of their own. Zones without data are grey. Ends of the colour scale are the 2nd and 98th percentile
+ * of the means where there are many zones, so that a few outliers do not wash out the rest; the legend says so by ≤ and ≥.
+ */
+export async function zonalPlot({ histogram, polygons, grid, title, facets = 24 }: ZonalPlot): Promise<string> {
+  const colors = chooseColors(histogram.statistics.mean);
+  const map = drawMap(polygons, grid, histogram, colors, WIDTH - 2 * MARGIN);
+  const bars = await drawHistograms(histogram, colors, WIDTH - 2 * MARGIN, facets);
+  const mapTop = 104;
+  const mapEnd = mapTop + map.height + (map.insets === 0 ? 0 : 20);
+  const barsTop = mapEnd + 50;
+  const height = Math.ceil(bars === undefined ? mapEnd + MARGIN : barsTop + bars.height + MARGIN);
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" ` +
+      `font-family="system-ui, 'Segoe UI', Helvetica, Arial, 'DejaVu Sans', sans-serif" style="background: #fff">`,
+    '<rect width="100%" height="100%" fill="#fff"/>',
+    text(shorten(title, LONGEST_TITLE), { x: MARGIN, y: 46, size: 22, weight: 600 }),
+    text(subtitle(histogram), { x: MARGIN, y: 70, size: 13, fill: MUTED }),
+    `<g transform="translate(${WIDTH - MARGIN}, 28)">${drawLegend(histogram.statistics.mean, colors, map.showsNoData)}</g>`,
+    `<g transform="translate(${MARGIN}, ${mapTop})">${map.svg}</g>`,
+    ...(map.insets === 0 ? [] : [text(INSETS_NOTE, { x: MARGIN, y: mapEnd, size: 11, fill: MUTED })]),
+    ...(bars === undefined
+      ? []
+      : [
+          text(bars.heading, { x: MARGIN, y: barsTop - 14, size: 15, weight: 600 }),
+          text(bars.caption, { x: MARGIN, y: barsTop + 6, size: 12, fill: MUTED }),
+          `<g transform="translate(${MARGIN}, ${barsTop})">${bars.svg}</g>`,
+        ]),
+    '</svg>\n',
+  ].join('\n');
+}
+
+const LONGEST_TITLE = 48;
+const INSETS_NOTE = 'Outlying zones are drawn below the map, each frame to a scale of its own.';
+
+function subtitle({ names, statistics: { cells } }: ZonalHistogram): string {
+  const total = cells.reduce((sum, count) => sum + count, 0n);
+  const met = cells.reduce((zones, count) => zones + (count > 0n ? 1 : 0), 0);
+  const zones = met === names.length ? countText(met) : `${countText(met)} of ${countText(names.length)}`;
+  return `Mean value by zone: ${zones} zones hold ${countText(total)} cells`;
+}

@@ -1,0 +1,104 @@
+import type { ZonalHistogram } from '../../algorithms/zonal/types.ts';
+
+/** The bars of one zone's histogram, in columns. */
+export interface Bars {
+  readonly zone: number;
+  readonly lower: readonly number[];
+  readonly upper: readonly number[];
+  /** Share of the zone's cells that carry data, by bar. */
+  readonly share: readonly number[];
+}
+
+/** What the histograms of the chosen zones have in common. */
+export interface BarSet {
+  readonly zones: readonly Bars[];
+  readonly low: number;
+  readonly high: number;
+  /** Whether all bars are equally wide, so that their heights can be compared. */
+  readonly even: boolean;
+  /** Whether bins were put together to be drawn. */
+  readonly merged: boolean;
+}
+
+const MOST_BARS = 100;
+const MERGED_BARS = 50;
+
+interface Bin {
+  readonly lower: number;
+  readonly upper: number;
+  readonly count: number;
+}
+
+/** Makes bars of the bins of some zones; more bins than can be told apart are put together. */
+export function barsOf(histogram: ZonalHistogram, zones: readonly number[]): BarSet {
+  const binsByZone = zones.map((zone) => binsOf(histogram, zone));
+  const bins = widenValues(binsByZone, histogram.binning.kind === 'unique');
+  const all = bins.flat();
+  const low = all.reduce((least, { lower }) => Math.min(least, lower), Number.POSITIVE_INFINITY);
+  const high = all.reduce((most, { upper }) => Math.max(most, upper), Number.NEGATIVE_INFINITY);
+  const widths = all.map(({ lower, upper }) => upper - lower);
+  const narrowest = widths.reduce((least, width) => Math.min(least, width), Number.POSITIVE_INFINITY);
+  const merged = (high - low) / narrowest > MOST_BARS && new Set(all.map(({ lower }) => lower)).size > MOST_BARS;
+  const drawn = merged ? bins.map((zone) => merge(zone, low, high)) : bins;
+  return {
+    low,
+    high,
+    merged,
+    even: merged || widths.every((width) => Math.abs(width - narrowest) <= narrowest * 1e-6),
+    zones: drawn.map((zoneBins, index) => toBars(histogram, zones[index]!, zoneBins)),
+  };
+}
+
+function binsOf({ bins }: ZonalHistogram, zone: number): Bin[] {
+  const start = firstAtLeast(bins.zone, zone);
+  const end = firstAtLeast(bins.zone, zone + 1);
+  return Array.from({ length: end - start }, (_, i) => ({
+    lower: bins.lower[start + i]!,
+    upper: bins.upper[start + i]!,
+    count: Number(bins.count[start + i]),
+  }));
+}
+
+function firstAtLeast(sorted: Uint32Array, value: number): number {
+  let [low, high] = [0, sorted.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (sorted[middle]! < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Unique values have no width: they get that of the narrowest gap between two of them. */
+function widenValues(binsByZone: Bin[][], unique: boolean): Bin[][] {
+  if (!unique) return binsByZone;
+  const values = Float64Array.from(new Set(binsByZone.flat().map(({ lower }) => lower))).sort();
+  let gap = Number.POSITIVE_INFINITY;
+  for (let i = 1; i < values.length; i++) gap = Math.min(gap, values[i]! - values[i - 1]!);
+  const half = Number.isFinite(gap) ? gap / 2 : 0.5;
+  return binsByZone.map((bins) =>
+    bins.map(({ lower, upper, count }) => ({ lower: lower - half, upper: upper + half, count })),
+  );
+}
+
+function merge(bins: readonly Bin[], low: number, high: number): Bin[] {
+  const width = (high - low) / MERGED_BARS;
+  const counts = new Float64Array(MERGED_BARS);
+  for (const { lower, upper, count } of bins) {
+    const middle = lower / 2 + upper / 2;
+    counts[Math.min(MERGED_BARS - 1, Math.floor((middle - low) / width))]! += count;
+  }
+  return [...counts]
+    .map((count, bar) => ({ lower: low + bar * width, upper: low + (bar + 1) * width, count }))
+    .filter(({ count }) => count > 0);
+}
+
+function toBars({ statistics: { cells, nodata } }: ZonalHistogram, zone: number, bins: readonly Bin[]): Bars {
+  const withData = Number(cells[zone]! - nodata[zone]!);
+  return {
+    zone,
+    lower: bins.map(({ lower }) => lower),
+    upper: bins.map(({ upper }) => upper),
+    share: bins.map(({ count }) => count / withData),
+  };
+}

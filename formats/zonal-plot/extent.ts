@@ -1,0 +1,60 @@
+import type { Polygons } from '../../algorithms/geometry/polygons.ts';
+
+/** A rectangle in map coordinates; empty where left > right. */
+export interface Extent {
+  readonly left: number;
+  readonly right: number;
+  readonly bottom: number;
+  readonly top: number;
+}
+
+const EMPTY: Extent = { left: Infinity, right: -Infinity, bottom: Infinity, top: -Infinity };
+
+/** The smallest rectangle that holds all of the given ones; undefined where they hold nothing. */
+export function unionOf(extents: Iterable<Extent>): Extent | undefined {
+  let union = EMPTY;
+  for (const { left, right, bottom, top } of extents) {
+    union = {
+      left: Math.min(union.left, left),
+      right: Math.max(union.right, right),
+      bottom: Math.min(union.bottom, bottom),
+      top: Math.max(union.top, top),
+    };
+  }
+  return union.left <= union.right ? union : undefined;
+}
+
+/** The rectangle that two others share; `a` where they share none. */
+export function intersectionOf(a: Extent, b: Extent): Extent {
+  const shared = {
+    left: Math.max(a.left, b.left),
+    right: Math.min(a.right, b.right),
+    bottom: Math.max(a.bottom, b.bottom),
+    top: Math.min(a.top, b.top),
+  };
+  return shared.left < shared.right && shared.bottom < shared.top ? shared : a;
+}
+
+/** The bounds of every ring, as it is written. */
+export function ringExtents({ ringVertices, x, y }: Polygons): Extent[] {
+  return Array.from({ length: ringVertices.length - 1 }, (_, ring) => {
+    const [start, end] = [ringVertices[ring]!, ringVertices[ring + 1]!];
+    const [left, right] = range(x, start, end);
+    const [bottom, top] = range(y, start, end);
+    return { left, right, bottom, top };
+  });
+}
+
+function range(values: Float64Array, start: number, end: number): [low: number, high: number] {
+  let [low, high] = [Infinity, -Infinity];
+  for (let i = start; i < end; i++) {
+    low = Math.min(low, values[i]!);
+    high = Math.max(high, values[i]!);
+  }
+  return [low, high];
+}
+
+/** An extent moved along x. */
+export function moved({ left, right, bottom, top }: Extent, shift: number): Extent {
+  return { left: left + shift, right: right + shift, bottom, top };
+}

@@ -1,0 +1,73 @@
+import type { Colors } from './colors.ts';
+import { HAIRLINE, MUTED, NO_DATA, niceStep, niceTicks, px, text, valueText } from './page.ts';
+
+const RAMP_WIDTH = 300;
+const RAMP_HEIGHT = 10;
+const BARS_HEIGHT = 30;
+const BARS = 60;
+const STOPS = 24;
+/** Share of the ramp at each end that belongs to the end's label. */
+const END_ROOM = 0.18;
+
+/**
+ * The colour scale with the number of zones at each colour above it; its right end stands at x = 0. A grey key stands
+ * beside it where the map shows zones without data.
+ */
+export function drawLegend(means: Float64Array, colors: Colors, showsNoData: boolean): string {
+  const left = -RAMP_WIDTH;
+  const top = BARS_HEIGHT + 2;
+  const noData = showsNoData ? noDataKey(left - 84, top) : '';
+  return [bars(means, colors, left), ramp(colors, left, top), ticks(colors, left, top + RAMP_HEIGHT), noData].join('');
+}
+
+function bars(means: Float64Array, { low, high, colorOf }: Colors, left: number): string {
+  const counts = new Array<number>(BARS).fill(0);
+  for (const mean of means) {
+    if (Number.isNaN(mean)) continue;
+    const share = Math.min(1, Math.max(0, (mean - low) / (high - low)));
+    counts[Math.min(BARS - 1, Math.floor(share * BARS))]! += 1;
+  }
+  const most = Math.max(1, ...counts);
+  const width = RAMP_WIDTH / BARS;
+  return counts
+    .map((count, bar) => {
+      if (count === 0) return '';
+      const height = Math.max(0.75, (count / most) * BARS_HEIGHT);
+      const box = `x="${px(left + bar * width)}" y="${px(BARS_HEIGHT - height)}" width="${px(width - 0.6)}" height="${px(height)}"`;
+      return `<rect ${box} fill="${colorOf(low + ((bar + 0.5) / BARS) * (high - low))}"/>`;
+    })
+    .join('');
+}
+
+function ramp({ low, high, colorOf }: Colors, left: number, top: number): string {
+  const stops = Array.from({ length: STOPS + 1 }, (_, stop) => {
+    const share = stop / STOPS;
+    return `<stop offset="${px(share * 100)}%" stop-color="${colorOf(low + share * (high - low))}"/>`;
+  });
+  return (
+    `<defs><linearGradient id="quadrille-ramp">${stops.join('')}</linearGradient></defs>` +
+    `<rect x="${left}" y="${top}" width="${RAMP_WIDTH}" height="${RAMP_HEIGHT}" fill="url(#quadrille-ramp)"/>`
+  );
+}
+
+/** Labels at both ends, which say where the scale is cut, and at round values well between them. */
+function ticks(colors: Colors, left: number, top: number): string {
+  const { low, high, clipsLow, clipsHigh } = colors;
+  const step = niceStep((high - low) / 4);
+  const label = (x: number, content: string, anchor: 'start' | 'middle' | 'end'): string =>
+    text(content, { x, y: top + 15, size: 11, fill: MUTED, anchor });
+  const inner = niceTicks(low, high, 4)
+    .map((value) => ({ value, share: (value - low) / (high - low) }))
+    .filter(({ share }) => share > END_ROOM && share < 1 - END_ROOM)
+    .map(({ value, share }) => label(left + share * RAMP_WIDTH, valueText(value, step), 'middle'));
+  const ends = [
+    label(left, `${clipsLow ? '≤ ' : ''}${valueText(low, step / 10)}`, 'start'),
+    label(left + RAMP_WIDTH, `${clipsHigh ? '≥ ' : ''}${valueText(high, step / 10)}`, 'end'),
+  ];
+  return [...ends, ...inner].join('');
+}
+
+function noDataKey(x: number, y: number): string {
+  const key = `<rect x="${x}" y="${y}" width="14" height="${RAMP_HEIGHT}" fill="${NO_DATA}" stroke="${HAIRLINE}"/>`;
+  return key + text('no data', { x: x + 20, y: y + 9, size: 11, fill: MUTED });
+}

@@ -1,0 +1,167 @@
+import type { Polygons } from '../../algorithms/geometry/polygons.ts';
+import type { RasterGrid } from '../../algorithms/geometry/raster.ts';
+import type { ZonalHistogram } from '../../algorithms/zonal/types.ts';
+import { type Colors, meanText } from './colors.ts';
+import { type Extent, intersectionOf, moved, ringExtents, unionOf } from './extent.ts';
+import { unrollLongitudes } from './longitudes.ts';
+import { countText, escapeXml, HAIRLINE, NO_DATA, px } from './page.ts';
+import { regionsOf } from './regions.ts';
+import { drawRing, type Frame, fitFrame } from './ring-path.ts';
+
+/** A part of a drawing. */
+export interface Drawing {
+  readonly svg: string;
+  readonly height: number;
+}
+
+/** A drawn map. */
+export interface ZoneMap extends Drawing {
+  /** Whether zones without data are in sight. */
+  readonly showsNoData: boolean;
+  /** Outlying regions drawn in frames of their own, at scales of their own. */
+  readonly insets: number;
+}
+
+const TALLEST = 680;
+const INSET_HEIGHT = 130;
+const INSET_WIDTH = 240;
+const GAP = 12;
+/** Beyond this many zones, borders are drawn so thin that they do not hide the colours. */
+const MANY_ZONES = 400;
+
+/**
+ * A map of the zones in the colours of their means, cut to where zones have cells, at most as wide as `width`. A few
+ * zones far from all others are drawn in frames of their own below, so that they do not make the others small.
+ */
+export function drawMap(
+  polygons: Polygons,
+  grid: RasterGrid,
+  histogram: ZonalHistogram,
+  colors: Colors,
+  width: number,
+): ZoneMap {
+  const layer = layOut(polygons, grid, histogram.statistics.cells);
+  const [main, ...outlying] = regionsOf(layer.shown).map((region) => clipToRaster(region, grid));
+  const mainFrame = fitFrame(main ?? rasterExtent(grid), grid.geographic, width, TALLEST);
+  const room = Math.min(INSET_WIDTH, (width + GAP) / outlying.length - GAP);
+  const insets = outlying.map((extent) => fitFrame(extent, grid.geographic, room, INSET_HEIGHT));
+  const label = (zone: number): string => hintOf(histogram, colors, zone);
+  const drawn = [mainFrame, ...insets].map((frame) =>
+    drawFrame(layer, frame, histogram.statistics.mean, colors, label),
+  );
+  const below = insets.length === 0 ? [] : placeInRow(insets, drawn.slice(1), mainFrame.height + GAP);
+  return {
+    height: mainFrame.height + (insets.length === 0 ? 0 : GAP + Math.max(...insets.map(({ height }) => height))),
+    svg: [placed(drawn[0]!.svg, (width - mainFrame.width) / 2, 0), ...below].join('\n'),
+    showsNoData: drawn.some(({ showsNoData }) => showsNoData),
+    insets: insets.length,
+  };
+}
+
+/** Zones where they are drawn: rings moved by whole turns, and the bounds of the zones. */
+interface Layer {
+  readonly polygons: Polygons;
+  readonly shifts: Float64Array;
+  /** Bounds by zone; undefined where a zone has no vertices. */
+  readonly bounds: readonly (Extent | undefined)[];
+  /** The bounds of zones with cells; where there are none, of all zones. */
+  readonly shown: readonly Extent[];
+}
+
+function layOut(polygons: Polygons, grid: RasterGrid, cells: BigUint64Array): Layer {
+  const { zoneRings } = polygons;
+  const rings = ringExtents(polygons);
+  const withCells = new Uint8Array(rings.length);
+  for (const [zone, count] of cells.entries()) {
+    if (count > 0n) withCells.fill(1, zoneRings[zone]!, zoneRings[zone + 1]!);
+  }
+  const shifts = grid.geographic
+    ? unrollLongitudes(rings, (ring) => withCells[ring] === 1)
+    : new Float64Array(rings.length);
+  const placedRings = rings.map((extent, ring) => moved(extent, shifts[ring]!));
+  const bounds = Array.from(cells, (_, zone) => unionOf(placedRings.slice(zoneRings[zone]!, zoneRings[zone + 1]!)));
+  const known = bounds.filter((extent, zone) => extent !== undefined && cells[zone]! > 0n);
+  const shown = (known.length > 0 ? known : bounds).filter((extent) => extent !== undefined);
+  return { polygons, shifts, bounds, shown };
+}
+
+/** The part of a region that the raster covers, which may be written a turn away. */
+function clipToRaster(region: Extent, grid: RasterGrid): Extent {
+  const raster = rasterExtent(grid);
+  if (!grid.geographic) return intersectionOf(region, raster);
+  if (raster.right - raster.left >= 360) return intersectionOf(region, { ...raster, left: -Infinity, right: Infinity });
+  const apart = (region.left + region.right - raster.left - raster.right) / 2;
+  return intersectionOf(region, moved(raster, 360 * Math.round(apart / 360)));
+}
+
+function rasterExtent({ originX, originY, width, height, stepX, stepY }: RasterGrid): Extent {
+  const [x, y] = [originX + width * stepX, originY + height * stepY];
+  return {
+    left: Math.min(originX, x),
+    right: Math.max(originX, x),
+    bottom: Math.min(originY, y),
+    top: Math.max(originY, y),
+  };
+}
+
+interface DrawnFrame {
+  readonly svg: string;
+  readonly showsNoData: boolean;
+}
+
+function drawFrame(
+  layer: Layer,
+  frame: Frame,
+  means: Float64Array,
+  colors: Colors,
+  label: (zone: number) => string,
+): DrawnFrame {
+  const paths: string[] = [];
+  let showsNoData = false;
+  for (const zone of means.keys()) {
+    const d = zonePath(layer, frame, zone);
+    if (d === '') continue;
+    const empty = Number.isNaN(means[zone]);
+    showsNoData ||= empty;
+    const fill = empty ? NO_DATA : colors.colorOf(means[zone]!);
+    paths.push(`<path fill="${fill}" d="${d}"><title>${label(zone)}</title></path>`);
+  }
+  const border = means.length > MANY_ZONES ? 0.3 : 0.75;
+  const size = `width="${px(frame.width)}" height="${px(frame.height)}"`;
+  // A nested svg cuts off what lies outside of it.
+  const svg =
+    `<svg ${size} fill-rule="evenodd" stroke="#fff" stroke-width="${border}" stroke-linejoin="round">\n` +
+    `${paths.join('\n')}\n</svg><rect ${size} fill="none" stroke="${HAIRLINE}"/>`;
+  return { svg, showsNoData };
+}
+
+function zonePath({ polygons, shifts, bounds }: Layer, frame: Frame, zone: number): string {
+  const box = bounds[zone];
+  const { left, right, bottom, top } = frame.extent;
+  if (box === undefined || box.right < left || box.left > right || box.top < bottom || box.bottom > top) return '';
+  const { zoneRings, ringVertices, x, y } = polygons;
+  let d = '';
+  for (let ring = zoneRings[zone]!; ring < zoneRings[zone + 1]!; ring++) {
+    const [start, end] = [ringVertices[ring]!, ringVertices[ring + 1]!];
+    d += drawRing(x.subarray(start, end), y.subarray(start, end), shifts[ring]!, frame);
+  }
+  return d;
+}
+
+function hintOf({ names, statistics: { mean, cells } }: ZonalHistogram, colors: Colors, zone: number): string {
+  const figure = Number.isNaN(mean[zone]) ? 'no data' : `mean ${meanText(mean[zone]!, colors)}`;
+  return escapeXml(`${names[zone]}: ${figure}, ${countText(cells[zone]!)} cells`);
+}
+
+function placeInRow(frames: readonly Frame[], drawn: readonly DrawnFrame[], top: number): string[] {
+  let left = 0;
+  return drawn.map(({ svg }, index) => {
+    const part = placed(svg, left, top);
+    left += frames[index]!.width + GAP;
+    return part;
+  });
+}
+
+function placed(svg: string, x: number, y: number): string {
+  return `<g transform="translate(${px(x)}, ${px(y)})">${svg}</g>`;
+}

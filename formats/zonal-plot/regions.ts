@@ -1,0 +1,125 @@
+import { type Extent, unionOf } from './extent.ts';
+
+/** The main region holds at least this share of the zones … */
+const MOST_ZONES = 0.95;
+/** … and can be drawn this much larger when it stands alone … */
+const GAIN = 1.4;
+/** … and the others lie apart by this share of the whole map. */
+const APART = 0.03;
+const MOST_INSETS = 6;
+
+/**
+ * Splits the bounds of zones into the region where nearly all of them lie and a few outlying ones that would make that
+ * one small: Alaska, Hawaii and the islands beside the conterminous states.
+ *
+ * @returns The main region first; one region where setting others apart gains nothing; none where there are no zones.
+ */
+export function regionsOf(zones: readonly Extent[]): Extent[] {
+  const whole = unionOf(zones);
+  if (whole === undefined) return [];
+  const near = APART * Math.max(whole.right - whole.left, whole.top - whole.bottom);
+  const clusters = mergeNear(connected(zones, whole), near).sort((a, b) => b.zones - a.zones);
+  const main = clusters[0]!;
+  const worthwhile = main.zones >= MOST_ZONES * zones.length && sizeOf(whole) >= GAIN * sizeOf(main.extent);
+  return worthwhile ? clusters.map(({ extent }) => extent) : [whole];
+}
+
+/** How much room an extent takes on a page half as wide again as high. */
+function sizeOf({ left, right, bottom, top }: Extent): number {
+  return Math.max((right - left) / 1.5, top - bottom);
+}
+
+interface Cluster {
+  readonly extent: Extent;
+  readonly zones: number;
+}
+
+/** Squares along each side of the grid on which zones are found to touch. */
+const SQUARES = 256;
+
+/** Groups zones that share, or lie in neighbouring, squares of a fine grid over the whole. */
+function connected(zones: readonly Extent[], whole: Extent): Cluster[] {
+  const scaleX = SQUARES / (whole.right - whole.left || 1);
+  const scaleY = SQUARES / (whole.top - whole.bottom || 1);
+  const square = (offset: number): number => Math.min(SQUARES - 1, Math.floor(offset));
+  const boxes = zones.map(({ left, right, bottom, top }) => ({
+    columns: [square((left - whole.left) * scaleX), square((right - whole.left) * scaleX)] as const,
+    rows: [square((bottom - whole.bottom) * scaleY), square((top - whole.bottom) * scaleY)] as const,
+  }));
+  const occupied = new Uint8Array(SQUARES * SQUARES);
+  for (const { columns, rows } of boxes) {
+    for (let row = rows[0]; row <= rows[1]; row++) {
+      occupied.fill(1, row * SQUARES + columns[0], row * SQUARES + columns[1] + 1);
+    }
+  }
+  const labels = labelComponents(occupied);
+  const members = new Map<number, Extent[]>();
+  for (const [zone, { columns, rows }] of boxes.entries()) {
+    const label = labels[rows[0] * SQUARES + columns[0]]!;
+    const group = members.get(label) ?? [];
+    group.push(zones[zone]!);
+    members.set(label, group);
+  }
+  return [...members.values()].map((group) => ({ extent: unionOf(group)!, zones: group.length }));
+}
+
+/** Numbers the groups of occupied squares that touch by a side or a corner, from 1. */
+function labelComponents(occupied: Uint8Array): Uint16Array {
+  const labels = new Uint16Array(occupied.length);
+  let label = 0;
+  for (const start of occupied.keys()) {
+    if (occupied[start] === 0 || labels[start] !== 0) continue;
+    labels[start] = ++label;
+    const open = [start];
+    for (let square = open.pop(); square !== undefined; square = open.pop()) {
+      for (const next of neighbours(square)) {
+        if (occupied[next] === 0 || labels[next] !== 0) continue;
+        labels[next] = label;
+        open.push(next);
+      }
+    }
+  }
+  return labels;
+}
+
+function neighbours(square: number): number[] {
+  const [row, column] = [Math.floor(square / SQUARES), square % SQUARES];
+  const found = [];
+  for (let r = Math.max(0, row - 1); r <= Math.min(SQUARES - 1, row + 1); r++) {
+    for (let c = Math.max(0, column - 1); c <= Math.min(SQUARES - 1, column + 1); c++) found.push(r * SQUARES + c);
+  }
+  return found;
+}
+
+/** Beyond this many clusters zones are scattered, and no region is the main one. */
+const MOST_CLUSTERS = 200;
+
+/** Joins the nearest two clusters, again and again, until all lie apart and there are few enough. */
+function mergeNear(clusters: readonly Cluster[], near: number): Cluster[] {
+  if (clusters.length > MOST_CLUSTERS) return [{ extent: unionOf(clusters.map(({ extent }) => extent))!, zones: 0 }];
+  const merged = [...clusters];
+  while (merged.length > 1) {
+    const { a, b, distance } = nearestPair(merged);
+    if (distance >= near && merged.length <= MOST_INSETS + 1) break;
+    const [taken] = merged.splice(b, 1);
+    merged[a] = { extent: unionOf([merged[a]!.extent, taken!.extent])!, zones: merged[a]!.zones + taken!.zones };
+  }
+  return merged;
+}
+
+function nearestPair(clusters: readonly Cluster[]): { a: number; b: number; distance: number } {
+  let nearest = { a: 0, b: 1, distance: Infinity };
+  for (let b = 1; b < clusters.length; b++) {
+    for (let a = 0; a < b; a++) {
+      const distance = distanceBetween(clusters[a]!.extent, clusters[b]!.extent);
+      if (distance < nearest.distance) nearest = { a, b, distance };
+    }
+  }
+  return nearest;
+}
+
+function distanceBetween(a: Extent, b: Extent): number {
+  const x = Math.max(0, a.left - b.right, b.left - a.right);
+  const y = Math.max(0, a.bottom - b.top, b.bottom - a.top);
+  return Math.hypot(x, y);
+}

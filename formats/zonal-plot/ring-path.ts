@@ -1,0 +1,61 @@
+import type { Extent } from './extent.ts';
+
+/** How coordinates become pixels. */
+export interface Frame {
+  /** What the frame shows. */
+  readonly extent: Extent;
+  readonly width: number;
+  readonly height: number;
+  /** Pixels along x and y for a unit of coordinates. */
+  readonly scaleX: number;
+  readonly scaleY: number;
+}
+
+/** The largest frame that shows an extent, with some room around it, within given sides. */
+export function fitFrame(shown: Extent, geographic: boolean, width: number, height: number): Frame {
+  const pad = 0.015 * Math.max(shown.right - shown.left, shown.top - shown.bottom) || 1;
+  const extent = {
+    left: shown.left - pad,
+    right: shown.right + pad,
+    bottom: shown.bottom - pad,
+    top: shown.top + pad,
+  };
+  // Near the poles a degree of longitude has no length left to draw.
+  const middle = Math.min(80, Math.abs(extent.bottom + extent.top) / 2);
+  const aspect = geographic ? Math.cos((middle * Math.PI) / 180) : 1;
+  const [spanX, spanY] = [extent.right - extent.left, extent.top - extent.bottom];
+  const scaleX = Math.min(width / spanX, (height * aspect) / spanY);
+  const scaleY = scaleX / aspect;
+  return { extent, scaleX, scaleY, width: spanX * scaleX, height: spanY * scaleY };
+}
+
+/** Pixels are told apart to a tenth; vertices that fall together are drawn once. */
+const STEPS_PER_PIXEL = 10;
+
+/**
+ * A ring as an SVG path in relative steps; empty where it lies outside the frame. One too small to see is drawn as a dot.
+ *
+ * @param shift - What is added to x.
+ */
+export function drawRing(x: Float64Array, y: Float64Array, shift: number, frame: Frame): string {
+  const { extent, scaleX, scaleY } = frame;
+  let path = '';
+  let [atX, atY] = [0, 0];
+  let [lowX, highX, lowY, highY] = [Infinity, -Infinity, Infinity, -Infinity];
+  for (let v = 0; v < x.length; v++) {
+    const stepX = Math.round((x[v]! + shift - extent.left) * scaleX * STEPS_PER_PIXEL);
+    const stepY = Math.round((extent.top - y[v]!) * scaleY * STEPS_PER_PIXEL);
+    lowX = Math.min(lowX, stepX);
+    highX = Math.max(highX, stepX);
+    lowY = Math.min(lowY, stepY);
+    highY = Math.max(highY, stepY);
+    if (v > 0 && stepX === atX && stepY === atY) continue;
+    path += `${v === 0 ? 'M' : 'l'}${(stepX - atX) / STEPS_PER_PIXEL},${(stepY - atY) / STEPS_PER_PIXEL}`;
+    [atX, atY] = [stepX, stepY];
+  }
+  const right = frame.width * STEPS_PER_PIXEL;
+  const bottom = frame.height * STEPS_PER_PIXEL;
+  if (x.length === 0 || highX < 0 || highY < 0 || lowX > right || lowY > bottom) return '';
+  const dot = highX - lowX < STEPS_PER_PIXEL / 2 && highY - lowY < STEPS_PER_PIXEL / 2;
+  return dot ? `M${lowX / STEPS_PER_PIXEL},${lowY / STEPS_PER_PIXEL}h.6v.6h-.6z` : `${path}z`;
+}

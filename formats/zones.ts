@@ -1,0 +1,243 @@
+import type { Zones } from '../algorithms/geometry/polygons.ts';
+import { FormatError } from '../primitives/errors.ts';
+import { isGeographicCrs, normalizeCrs } from './crs.ts';
+import { describeFeature, type FeaturePlace, isJsonObject, type RawFeature, type RawFeatures } from './feature.ts';
+import { geoJsonFeatures, isGeoJson } from './geojson.ts';
+import { parseJson, readTextFile } from './json-file.ts';
+import { type Note, type NoteTally, noteTally, quoteName } from './note.ts';
+import {
+  appendPositions,
+  dropClosingVertex,
+  emptyVertices,
+  followOuterRing,
+  isFlat,
+  jumpsAntimeridian,
+  longitudeRange,
+  unwrapRing,
+  type Vertices,
+} from './rings.ts';
+import { isTopoJson, topoJsonFeatures } from './topojson.ts';
+
+/** How to read zones. */
+export interface ZoneOptions {
+  /** Object of a TopoJSON file; may be left out where the file has one. GeoJSON has none to choose from. */
+  readonly layer?: string | undefined;
+  /** Property that names the zones, instead of the features' `id`. */
+  readonly id?: string | undefined;
+  /**
+   * What a ring means whose longitudes jump by more than 180°: `as-written` (default) takes the long edge as it is,
+   * `unwrap` takes the ring to cross the antimeridian, so that its longitudes may pass 180.
+   */
+  readonly antimeridian?: 'as-written' | 'unwrap' | undefined;
+}
+
+/** Zones and what their reader noticed. */
+export interface ReadZones {
+  readonly zones: Zones;
+  readonly notes: readonly Note[];
+}
+
+/**
+ * Reads zones out of a GeoJSON or TopoJSON file; which of the two, the content decides.
+ *
+ * Every feature (of TopoJSON: every member of the layer) is one zone, in the file's order. It is named by its `id`, by
+ * the property `options.id`, or by its index where it has no id; equal names stay separate zones. Rings are taken as
+ * written: any direction, any nesting, closed where they are open, closing vertices not stored. Coordinates are
+ * OGC:CRS84 unless the file names another system in an old-style `crs` member, or holds latitudes that cannot be.
+ *
+ * Noted, not refused: `zones/unclosed-rings`, `zones/empty-rings` (which are left out), `zones/zero-area-rings`,
+ * `zones/no-geometry`, `zones/duplicate-names`, `zones/antimeridian-jumps`, `zones/antimeridian-unwrapped`,
+ * `zones/antimeridian-kept`, `zones/crs-unknown`.
+ *
+ * @throws FormatError where the file is missing, no JSON (with line and column), neither of the two formats, holds
+ * features that are not polygons, or lacks the property `options.id`.
+ * @throws GeometryError where a coordinate is not a finite number; `place.record` is the feature's index.
+ * @throws UsageError where the layer is unknown, or several are there and none is named; the message lists them.
+ * @example
+ * const { zones, notes } = await readZones('counties-10m.json', { layer: 'counties' });
+ * zones.names[0]; // '04015'
+ */
+export async function readZones(file: string, options: ZoneOptions = {}): Promise<ReadZones> {
+  return parseZones(await readTextFile(file), options, file);
+}
+
+/**
+ * Reads zones out of the text of a GeoJSON or TopoJSON file, as {@link readZones} does.
+ *
+ * @param file - What errors call the text.
+ */
+export function parseZones(text: string, options: ZoneOptions = {}, file = 'zones'): ReadZones {
+  const { features, crs: stated } = listFeatures(parseJson(text, file), options, file);
+  const assumed = stated === undefined ? 'OGC:CRS84' : stated === null ? undefined : normalizeCrs(stated);
+  const columns = readColumns(features, options, isGeographicCrs(assumed), file);
+  const doubtful = stated === undefined && beyondLatitudes(columns.vertices);
+  const crs = doubtful ? undefined : assumed;
+  return {
+    zones: { names: columns.names, polygons: finish(columns), crs },
+    notes: [...columns.tally.notes(SENTENCES), ...duplicateNotes(columns.names), ...crsNotes(crs, doubtful)],
+  };
+}
+
+function listFeatures(root: unknown, options: ZoneOptions, file: string): RawFeatures {
+  if (isJsonObject(root) && isTopoJson(root)) return topoJsonFeatures(root, options.layer, file);
+  if (isJsonObject(root) && isGeoJson(root)) return geoJsonFeatures(root, file);
+  const type = isJsonObject(root) ? root.type : undefined;
+  throw new FormatError('format/not-zones', 'The file is JSON, but neither GeoJSON nor TopoJSON.', {
+    expected: 'an object whose "type" is Topology, FeatureCollection, Feature or a geometry',
+    got: typeof type === 'string' ? quoteName(type) : 'no type',
+    remedy: 'Zones are read from GeoJSON or TopoJSON: convert other formats, for example with ogr2ogr.',
+    place: { file },
+  });
+}
+
+/** Columns under construction. */
+interface Columns {
+  readonly names: string[];
+  readonly zoneRings: number[];
+  readonly ringVertices: number[];
+  readonly vertices: Vertices;
+  readonly tally: NoteTally;
+}
+
+/** How the rings of a file are to be read. */
+interface RingRules {
+  readonly geographic: boolean;
+  readonly unwrap: boolean;
+}
+
+function readColumns(features: Iterable<RawFeature>, options: ZoneOptions, geographic: boolean, file: string): Columns {
+  const columns: Columns = {
+    names: [],
+    zoneRings: [0],
+    ringVertices: [0],
+    vertices: emptyVertices(),
+    tally: noteTally(),
+  };
+  const rules = { geographic, unwrap: geographic && options.antimeridian === 'unwrap' };
+  for (const feature of features) {
+    const at = { file, index: columns.names.length, id: feature.id };
+    columns.names.push(zoneName(feature, options.id, at));
+    readPolygons(columns, feature, rules, at);
+    columns.zoneRings.push(columns.ringVertices.length - 1);
+  }
+  return columns;
+}
+
+function zoneName(feature: RawFeature, property: string | undefined, at: FeaturePlace): string {
+  if (property === undefined) return feature.id == null ? String(at.index) : nameText(feature.id, 'id', at);
+  const { properties } = feature;
+  if (isJsonObject(properties) && Object.hasOwn(properties, property) && properties[property] !== null) {
+    return nameText(properties[property], property, at);
+  }
+  const there = isJsonObject(properties) ? Object.keys(properties).slice(0, 20).join(', ') : '';
+  throw new FormatError('format/missing-property', `There is no ${quoteName(property)} in ${describeFeature(at)}.`, {
+    remedy: there === '' ? 'It has no properties.' : `Its properties are ${there}.`,
+    place: { file: at.file, record: at.index },
+  });
+}
+
+function nameText(value: unknown, property: string, at: FeaturePlace): string {
+  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return String(value);
+  throw new FormatError('format/bad-name', `The ${quoteName(property)} of ${describeFeature(at)} cannot name a zone.`, {
+    expected: 'a string or a number',
+    got: Array.isArray(value) ? 'an array' : 'an object',
+    remedy: 'Name the zones by another property.',
+    place: { file: at.file, record: at.index },
+  });
+}
+
+function readPolygons(columns: Columns, feature: RawFeature, rules: RingRules, at: FeaturePlace): void {
+  const name = columns.names.at(-1)!;
+  let positions = 0;
+  for (const rings of feature.polygons ?? []) {
+    let outer: readonly [number, number] | undefined;
+    for (const ring of rings) {
+      const start = columns.vertices.length;
+      readRing(columns, ring, rules, at);
+      const vertices = columns.vertices.length - start;
+      positions += vertices;
+      if (!rules.unwrap || vertices === 0) continue;
+      if (outer === undefined) outer = longitudeRange(columns.vertices, start);
+      else followOuterRing(columns.vertices, start, outer);
+    }
+  }
+  if (positions === 0) columns.tally.add('zones/no-geometry', name);
+}
+
+function readRing(
+  { names, ringVertices, vertices, tally }: Columns,
+  ring: unknown,
+  rules: RingRules,
+  at: FeaturePlace,
+) {
+  const name = names.at(-1)!;
+  const start = vertices.length;
+  appendPositions(vertices, ring, at);
+  if (vertices.length === start) {
+    tally.add('zones/empty-rings', name);
+    return;
+  }
+  if (!dropClosingVertex(vertices, start) && vertices.length > start + 1) tally.add('zones/unclosed-rings', name);
+  if (rules.geographic && jumpsAntimeridian(vertices, start)) tally.add(readJump(vertices, start, rules), name);
+  if (isFlat(vertices, start)) tally.add('zones/zero-area-rings', name);
+  ringVertices.push(vertices.length);
+}
+
+function readJump(vertices: Vertices, start: number, { unwrap }: RingRules): string {
+  if (!unwrap) return 'zones/antimeridian-jumps';
+  return unwrapRing(vertices, start) ? 'zones/antimeridian-unwrapped' : 'zones/antimeridian-kept';
+}
+
+const SENTENCES: Readonly<Record<string, (count: number) => string>> = {
+  'zones/unclosed-rings': (n) => `${ringsThat(n, 'was', 'were')} left open and ${n === 1 ? 'was' : 'were'} closed, in`,
+  'zones/empty-rings': (n) => `${ringsThat(n, 'has', 'have')} no vertices, in`,
+  'zones/zero-area-rings': (n) => `${ringsThat(n, 'encloses', 'enclose')} no area, in`,
+  'zones/no-geometry': (n) => `${n === 1 ? '1 zone has' : `${n} zones have`} no geometry`,
+  'zones/antimeridian-jumps': (n) =>
+    `${ringsThat(n, 'jumps', 'jump')} by more than 180 degrees of longitude; taken as written ` +
+    '(unwrapping would read them as crossing the antimeridian), in',
+  'zones/antimeridian-unwrapped': (n) => `${ringsThat(n, 'was', 'were')} read as crossing the antimeridian, in`,
+  'zones/antimeridian-kept': (n) =>
+    `${ringsThat(n, 'jumps', 'jump')} by more than 180 degrees of longitude but cannot be unwrapped; taken as ` +
+    'written, in',
+};
+
+function ringsThat(count: number, singular: string, plural: string): string {
+  return count === 1 ? `1 ring ${singular}` : `${count} rings ${plural}`;
+}
+
+function duplicateNotes(names: readonly string[]): Note[] {
+  const seen = new Map<string, number>();
+  for (const name of names) seen.set(name, (seen.get(name) ?? 0) + 1);
+  const tally = noteTally();
+  for (const [name, times] of seen) if (times > 1) tally.add('zones/duplicate-names', name);
+  return tally.notes({
+    'zones/duplicate-names': (n) =>
+      `${n === 1 ? '1 name is' : `${n} names are`} shared by several zones, which stay separate`,
+  });
+}
+
+/** A degree more than latitudes have, so that rounding errors at a pole do not count. */
+const LATITUDE_LIMIT = 91;
+
+function beyondLatitudes({ y, length }: Vertices): boolean {
+  for (let v = 0; v < length; v++) if (Math.abs(y[v]!) > LATITUDE_LIMIT) return true;
+  return false;
+}
+
+function crsNotes(crs: string | undefined, doubtful: boolean): Note[] {
+  if (crs !== undefined) return [];
+  const reason = doubtful
+    ? 'states no coordinate system and its coordinates are no longitudes and latitudes'
+    : 'has a "crs" member that names no coordinate system';
+  return [{ code: 'zones/crs-unknown', message: `The file of zones ${reason}.` }];
+}
+
+function finish({ zoneRings, ringVertices, vertices }: Columns): Zones['polygons'] {
+  return {
+    zoneRings: Uint32Array.from(zoneRings),
+    ringVertices: Uint32Array.from(ringVertices),
+    x: vertices.x.slice(0, vertices.length),
+    y: vertices.y.slice(0, vertices.length),
+  };
+}
