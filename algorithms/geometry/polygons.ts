@@ -1,0 +1,24 @@
+/**
+ * Zones as columns, in the coordinates of their file: zone → rings → vertices in CSR form.
+ *
+ * A zone may have any number of rings: parts, holes, islands in holes. Inside is even-odd over all rings of a zone, so
+ * neither the direction nor the nesting of rings matters. A ring's closing vertex is not stored twice: the edge from its
+ * last vertex to its first is implied.
+ */
+export interface Polygons {
+  /** Rings of zone `z` are `zoneRings[z] … zoneRings[z + 1] − 1`; length is zones + 1. */
+  readonly zoneRings: Uint32Array;
+  /** Vertices of ring `r` are `ringVertices[r] … ringVertices[r + 1] − 1`; length is rings + 1. */
+  readonly ringVertices: Uint32Array;
+  readonly x: Float64Array;
+  readonly y: Float64Array;
+}
+
+/** Polygons with the names their users know them by. */
+export interface Zones {
+  /** One name a zone, in input order; names need not be unique. */
+  readonly names: readonly string[];
+  readonly polygons: Polygons;
+  /** Coordinate reference system, as `EPSG:4326` or `OGC:CRS84`; undefined where the file does not say. */
+  readonly crs: string | undefined;
+}

@@ -1,0 +1,43 @@
+/** Sample types that a raster band may have. */
+export type Sample = 'u8' | 'i8' | 'u16' | 'i16' | 'u32' | 'i32' | 'f32';
+
+/** Cells of a window, row-major, as stored in the file. */
+export type Cells = Uint8Array | Int8Array | Uint16Array | Int16Array | Uint32Array | Int32Array | Float32Array;
+
+/** A rectangle of cells. */
+export interface Window {
+  readonly column: number;
+  readonly row: number;
+  readonly columns: number;
+  readonly rows: number;
+}
+
+/**
+ * Where the cells of a raster lie: cell (column, row) covers x from `originX + column · stepX` and y from
+ * `originY + row · stepY`, one step each. `stepY` is negative where row 0 is in the north.
+ */
+export interface RasterGrid {
+  readonly width: number;
+  readonly height: number;
+  readonly originX: number;
+  readonly originY: number;
+  readonly stepX: number;
+  readonly stepY: number;
+  /** Coordinate reference system, as `EPSG:4326`; undefined where the file does not say. */
+  readonly crs: string | undefined;
+  /** True where coordinates are longitudes and latitudes in degrees. */
+  readonly geographic: boolean;
+}
+
+/** One band of a raster that can be read window by window. */
+export interface RasterSource extends RasterGrid {
+  readonly sample: Sample;
+  /** The value that marks a cell without data, rounded to the sample type; undefined where there is none. */
+  readonly nodata: number | undefined;
+  /** Size of the blocks (strips or tiles) that the file decodes as a whole. */
+  readonly blockColumns: number;
+  readonly blockRows: number;
+  /** Reads a window that lies inside the raster. */
+  read(window: Window, signal?: AbortSignal): Promise<Cells>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,213 @@
+import type { SnappedPolygons } from './grid.ts';
+import { STEPS_PER_CELL } from './grid.ts';
+import type { RasterGrid } from './raster.ts';
+
+/**
+ * Edges as they cross the centre lines of raster rows, in columns: crossing k of an edge lies in row `firstRow + k`, and the
+ * cells of that row from column
+ *
+ *   `firstColumn + k · columnStep + ⌊(start + k · rest) / height⌋`
+ *
+ * on have their centre past it. Everything is a whole number, so this is exact: with b = start, the quotient of
+ * (b + k · Δcolumn) / Δrow is taken apart into whole columns a row and a remainder below `height` = Δrow.
+ */
+export interface RowCrossings {
+  readonly zone: Uint32Array;
+  readonly firstRow: Int32Array;
+  /** Rows that the edge crosses. */
+  readonly rows: Uint32Array;
+  readonly firstColumn: Int32Array;
+  readonly columnStep: Int32Array;
+  readonly start: Float64Array;
+  readonly rest: Float64Array;
+  readonly height: Float64Array;
+}
+
+/** Which centres an edge separates: half-open in map space, so that left and bottom edges are in. */
+interface Orientation {
+  /** North-up: a centre on the edge's lower end in map space is the one with the larger row. */
+  readonly northUp: boolean;
+  /** Columns run west: a centre on the edge is before it. */
+  readonly westward: boolean;
+}
+
+const CELL = STEPS_PER_CELL;
+const HALF = STEPS_PER_CELL / 2;
+
+/**
+ * The row crossings of all edges of snapped polygons, clipped to the rows of the raster. `shifts` moves copies of
+ * every zone along the columns by so many steps: longitudes that come round again.
+ *
+ * Half-open in map space: a centre on a left or bottom edge is inside, one on a right or top edge outside.
+ */
+export function rowCrossings(
+  polygons: SnappedPolygons,
+  grid: RasterGrid,
+  shifts: readonly (readonly number[])[],
+): RowCrossings {
+  const orientation = { northUp: grid.stepY < 0, westward: grid.stepX < 0 };
+  const crossings = createColumns(polygons.column.length * Math.max(1, ...shifts.map(({ length }) => length)));
+  for (let zone = 0; zone + 1 < polygons.zoneRings.length; zone++) {
+    for (const shift of shifts[zone]!) {
+      for (let ring = polygons.zoneRings[zone]!; ring < polygons.zoneRings[zone + 1]!; ring++) {
+        crossRing(polygons, ring, zone, shift, grid, orientation, crossings);
+      }
+    }
+  }
+  return trim(crossings);
+}
+
+interface GrowingColumns extends RowCrossings {
+  length: number;
+}
+
+function createColumns(capacity: number): GrowingColumns {
+  return {
+    length: 0,
+    zone: new Uint32Array(capacity),
+    firstRow: new Int32Array(capacity),
+    rows: new Uint32Array(capacity),
+    firstColumn: new Int32Array(capacity),
+    columnStep: new Int32Array(capacity),
+    start: new Float64Array(capacity),
+    rest: new Float64Array(capacity),
+    height: new Float64Array(capacity),
+  };
+}
+
+function trim(columns: GrowingColumns): RowCrossings {
+  const { length } = columns;
+  return {
+    zone: columns.zone.slice(0, length),
+    firstRow: columns.firstRow.slice(0, length),
+    rows: columns.rows.slice(0, length),
+    firstColumn: columns.firstColumn.slice(0, length),
+    columnStep: columns.columnStep.slice(0, length),
+    start: columns.start.slice(0, length),
+    rest: columns.rest.slice(0, length),
+    height: columns.height.slice(0, length),
+  };
+}
+
+function crossRing(
+  { ringVertices, column, row }: SnappedPolygons,
+  ring: number,
+  zone: number,
+  shift: number,
+  grid: RasterGrid,
+  orientation: Orientation,
+  out: GrowingColumns,
+): void {
+  const from = ringVertices[ring]!;
+  const to = ringVertices[ring + 1]!;
+  for (let i = from, before = to - 1; i < to; before = i++) {
+    const downward = row[before]! <= row[i]!;
+    const [upper, lower] = downward ? [before, i] : [i, before];
+    crossEdge(column[upper]! + shift, row[upper]!, column[lower]! + shift, row[lower]!, zone, grid, orientation, out);
+  }
+}
+
+/** Adds the edge from (u0, v0) to (u1, v1), where v0 ≤ v1, if it crosses the centre line of a row. */
+function crossEdge(
+  u0: number,
+  v0: number,
+  u1: number,
+  v1: number,
+  zone: number,
+  { height: rasterRows }: RasterGrid,
+  { northUp, westward }: Orientation,
+  out: GrowingColumns,
+): void {
+  const firstCentre = northUp ? Math.floor((v0 - HALF) / CELL) + 1 : Math.ceil((v0 - HALF) / CELL);
+  const lastCentre = northUp ? Math.floor((v1 - HALF) / CELL) : Math.ceil((v1 - HALF) / CELL) - 1;
+  const firstRow = Math.max(0, firstCentre);
+  const rows = Math.min(rasterRows - 1, lastCentre) - firstRow + 1;
+  if (rows <= 0) return;
+  const centre = firstRow * CELL + HALF;
+  const line = divideEdge(u0, v0, u1, v1, centre, westward);
+  const at = out.length++;
+  out.zone[at] = zone;
+  out.firstRow[at] = firstRow;
+  out.rows[at] = rows;
+  out.firstColumn[at] = line.firstColumn;
+  out.columnStep[at] = rows > 1 ? line.columnStep : 0;
+  out.start[at] = line.start;
+  out.rest[at] = rows > 1 ? line.rest : 0;
+  out.height[at] = v1 - v0;
+}
+
+interface DividedEdge {
+  readonly firstColumn: number;
+  readonly columnStep: number;
+  readonly start: number;
+  readonly rest: number;
+}
+
+/**
+ * The first column whose centre is at or past the edge (past it, where `westward`) on the line `row = centre`, with the
+ * parts of the quotient that give it for the lines below.
+ */
+export function divideEdge(
+  u0: number,
+  v0: number,
+  u1: number,
+  v1: number,
+  centre: number,
+  westward: boolean,
+): DividedEdge {
+  const run = u1 - u0;
+  const height = v1 - v0;
+  const cell = Math.floor(u0 / CELL);
+  const inCell = u0 - cell * CELL;
+  const product = (centre - v0) * run;
+  const offset = height * (HALF - inCell);
+  // Below 2^53 every step of this is exact in f64; beyond, it is done in integers of any size.
+  if (Math.abs(product) + Math.abs(offset) >= 2 ** 52) return divideLargeEdge(u0, v0, u1, v1, centre, westward);
+  const columns = (product - offset) / CELL;
+  const numerator = westward ? Math.floor(columns) + height : Math.ceil(columns) + height - 1;
+  const whole = floorDivide(numerator, height);
+  const columnStep = floorDivide(run, height);
+  return {
+    firstColumn: cell + whole,
+    columnStep,
+    start: numerator - whole * height,
+    rest: run - columnStep * height,
+  };
+}
+
+function floorDivide(a: number, b: number): number {
+  const quotient = Math.floor(a / b);
+  const rest = a - quotient * b;
+  return rest < 0 ? quotient - 1 : rest >= b ? quotient + 1 : quotient;
+}
+
+/** The same for edges of any size. */
+export function divideLargeEdge(
+  u0: number,
+  v0: number,
+  u1: number,
+  v1: number,
+  centre: number,
+  westward: boolean,
+): DividedEdge {
+  const cellSteps = BigInt(CELL);
+  const run = BigInt(u1 - u0);
+  const height = BigInt(v1 - v0);
+  const exact = BigInt(centre - v0) * run - height * (BigInt(HALF) - BigInt(u0));
+  const floor = floorDivideBig(exact, cellSteps);
+  const ceiling = floor * cellSteps === exact ? floor : floor + 1n;
+  const numerator = westward ? floor + height : ceiling + height - 1n;
+  const whole = floorDivideBig(numerator, height);
+  const columnStep = floorDivideBig(run, height);
+  return {
+    firstColumn: Number(whole),
+    columnStep: Number(columnStep),
+    start: Number(numerator - whole * height),
+    rest: Number(run - columnStep * height),
+  };
+}
+
+function floorDivideBig(a: bigint, b: bigint): bigint {
+  const quotient = a / b;
+  return a % b !== 0n && a < 0n !== b < 0n ? quotient - 1n : quotient;
+}

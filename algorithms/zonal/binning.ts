@@ -1,0 +1,248 @@
+import { If, Var, While } from '../../primitives/functors/control.ts';
+import { array, type Parameters, u32, uniform } from '../../primitives/functors/functor.ts';
+import { select } from '../../primitives/functors/standard/choose.ts';
+import { f32BitsToSortable } from '../../primitives/functors/standard/sortable.ts';
+import { type ArrayValue, type U32, Value } from '../../primitives/functors/value.ts';
+import { ArgumentError, type Column, type Context } from '../../primitives/index.ts';
+import type { Cells, Sample } from '../geometry/raster.ts';
+import type { Binning } from './types.ts';
+
+/** The bins of a job, with their edges in f64: bin i holds `edges[i] ≤ value < edges[i + 1]`. */
+export interface BinEdges {
+  readonly lower: Float64Array;
+  readonly upper: Float64Array;
+}
+
+/** The edges that a binning with bins asks for. */
+export function binEdges(binning: Exclude<Binning, { kind: 'unique' }>): BinEdges {
+  const edges = binning.kind === 'edges' ? [...binning.edges] : evenBinEdges(binning.low, binning.high, binning.width);
+  const wrong = edges.findIndex((edge, i) => !Number.isFinite(edge) || (i > 0 && edge <= edges[i - 1]!));
+  if (edges.length < 2 || wrong !== -1) {
+    throw new ArgumentError('zonal/edges', 'The edges of the bins do not increase strictly.', {
+      expected: 'at least two finite, increasing edges',
+      got: edges.length < 2 ? `${edges.length}` : `${edges[wrong]} as edge ${wrong}`,
+    });
+  }
+  return { lower: Float64Array.from(edges.slice(0, -1)), upper: Float64Array.from(edges.slice(1)) };
+}
+
+function evenBinEdges(low: number, high: number, width: number): number[] {
+  const bins = Math.round((high - low) / width);
+  if (!(high > low) || !(width > 0) || Math.abs((high - low) / width - bins) > 1e-9) {
+    throw new ArgumentError('zonal/bins', 'These are no equal bins.', {
+      expected: 'high above low, and a width that divides their distance',
+      got: `${low}:${high}:${width}`,
+    });
+  }
+  return Array.from({ length: bins + 1 }, (_, i) => (i === bins ? high : low + i * width));
+}
+
+/** Slots of a zone's histogram: its bins, then nodata, below and above. */
+export interface Slots {
+  readonly bins: number;
+  readonly nodata: number;
+  readonly below: number;
+  readonly above: number;
+  readonly count: number;
+}
+
+/** The slots for a number of bins. */
+export function slotsFor(bins: number): Slots {
+  return { bins, nodata: bins, below: bins + 1, above: bins + 2, count: bins + 3 };
+}
+
+/** What a classifier's functor captured. */
+export interface Captured {
+  readonly slotTable?: ArrayValue<'u32'>;
+  readonly thresholds?: ArrayValue<'u32'>;
+  readonly thresholdCount?: U32;
+  readonly nodataKey?: U32;
+  readonly hasNodata?: U32;
+}
+
+/**
+ * Puts the cells of one band into slots inside functors. Cells come as they are stored: 8 or 16 bits zero-extended, or the 32
+ * bits of the sample.
+ */
+export interface Classifier {
+  readonly slots: Slots;
+  /** What the functor has to capture beside the cells, and with what. */
+  readonly parameters: Parameters;
+  readonly captures: { readonly [name: string]: Column | number };
+  /** The slot of a stored cell. */
+  slotOf(raw: U32, captured: Captured): U32;
+}
+
+/** A classifier for bins; its tables are columns of the context. */
+export function createClassifier(
+  context: Context,
+  sample: Sample,
+  nodata: number | undefined,
+  { lower, upper }: BinEdges,
+): Classifier {
+  const edges = [...lower, upper[upper.length - 1]!];
+  const slots = slotsFor(lower.length);
+  return sample === 'u8' || sample === 'i8' || sample === 'u16' || sample === 'i16'
+    ? tableClassifier(context, sample, nodata, edges, slots)
+    : searchClassifier(context, sample, nodata, edges, slots);
+}
+
+/** Of 8- and 16-bit samples: a table of all values. */
+function tableClassifier(
+  context: Context,
+  sample: 'u8' | 'i8' | 'u16' | 'i16',
+  nodata: number | undefined,
+  edges: readonly number[],
+  slots: Slots,
+): Classifier {
+  const bits = sample === 'u8' || sample === 'i8' ? 8 : 16;
+  const signed = sample === 'i8' || sample === 'i16';
+  const numberOf = (raw: number): number => (signed && raw >= 2 ** (bits - 1) ? raw - 2 ** bits : raw);
+  const all = Array.from({ length: 2 ** bits }, (_, raw) => slotOfNumber(numberOf(raw), nodata, edges, slots));
+  const table = slots.count <= 2 ** 16 ? Uint16Array.from(all) : Uint32Array.from(all);
+  return {
+    slots,
+    parameters: { slotTable: array(u32) },
+    captures: { slotTable: context.column(table) },
+    slotOf: (raw, { slotTable }) => slotTable!.at(raw),
+  };
+}
+
+/** The slot of a value, in f64: the rule that the functors keep. */
+export function slotOfNumber(
+  value: number,
+  nodata: number | undefined,
+  edges: readonly number[],
+  slots: Slots,
+): number {
+  if (Number.isNaN(value) || value === nodata) return slots.nodata;
+  if (value < edges[0]!) return slots.below;
+  if (value >= edges[edges.length - 1]!) return slots.above;
+  let first = 0;
+  let last = edges.length - 1;
+  while (last - first > 1) {
+    const middle = (first + last) >> 1;
+    if (edges[middle]! <= value) first = middle;
+    else last = middle;
+  }
+  return first;
+}
+
+/** Of 32-bit samples: a binary search among the edges, in words that are ordered as the values are. */
+function searchClassifier(
+  context: Context,
+  sample: 'u32' | 'i32' | 'f32',
+  nodata: number | undefined,
+  edges: readonly number[],
+  slots: Slots,
+): Classifier {
+  const thresholds = thresholdsOf(sample, edges);
+  return {
+    slots,
+    parameters: {
+      thresholds: array(u32),
+      thresholdCount: uniform(u32),
+      nodataKey: uniform(u32),
+      hasNodata: uniform(u32),
+    },
+    captures: {
+      thresholds: context.column(thresholds.length === 0 ? new Uint32Array(1) : thresholds),
+      thresholdCount: thresholds.length,
+      nodataKey: nodata === undefined || Number.isNaN(nodata) ? 0 : orderedWord(sample, nodata),
+      hasNodata: nodata === undefined || Number.isNaN(nodata) ? 0 : 1,
+    },
+    slotOf: (raw, captured) => {
+      const key = orderedKey(sample, raw);
+      const reached = countNotAbove(captured.thresholds!, captured.thresholdCount!, key);
+      const bin = select(reached.sub(1), u32(slots.below), reached.eq(0));
+      const inside = select(bin, u32(slots.above), reached.gt(slots.bins));
+      const marked = key.eq(captured.nodataKey!).and(captured.hasNodata!.eq(1));
+      return select(inside, u32(slots.nodata), sample === 'f32' ? marked.or(isNotANumber(raw)) : marked);
+    },
+  };
+}
+
+function countNotAbove(thresholds: ArrayValue<'u32'>, length: U32, key: U32): U32 {
+  const first = Var(u32(0));
+  const count = Var(length);
+  While(
+    () => count.gt(0),
+    () => {
+      const half = count.shr(1);
+      const middle = first.add(half);
+      If(thresholds.at(middle).le(key), () => {
+        first.set(middle.add(1));
+        count.set(count.sub(half).sub(1));
+      }).Else(() => count.set(half));
+    },
+  );
+  return new Value<'u32'>(first.operand);
+}
+
+/** A u32 ordered as the sample's values; −0 is 0. */
+export function orderedKey(sample: Sample, raw: U32): U32 {
+  if (sample === 'i32') return raw.xor(0x80000000);
+  if (sample !== 'f32') return raw;
+  return f32BitsToSortable({ bits: select(raw, u32(0), raw.eq(0x80000000)) });
+}
+
+function isNotANumber(raw: U32): Value<'bool'> {
+  return raw.and(0x7fffffff).gt(0x7f800000);
+}
+
+/** The same of a number of the host. */
+export function orderedWord(sample: Sample, value: number): number {
+  if (sample === 'i32') return (value ^ 0x80000000) >>> 0;
+  if (sample !== 'f32') return value >>> 0;
+  const view = new DataView(new ArrayBuffer(4));
+  view.setFloat32(0, value === 0 ? 0 : value);
+  const bits = view.getUint32(0);
+  return (bits >= 0x80000000 ? ~bits : bits | 0x80000000) >>> 0;
+}
+
+/** The number that an ordered word stands for. */
+export function valueOfOrderedWord(sample: Sample, word: number): number {
+  if (sample === 'i8') return word - 0x80;
+  if (sample === 'i16') return word - 0x8000;
+  if (sample === 'i32') return (word ^ 0x80000000) | 0;
+  if (sample !== 'f32') return word;
+  const view = new DataView(new ArrayBuffer(4));
+  view.setUint32(0, word >= 0x80000000 ? word & 0x7fffffff : ~word >>> 0);
+  return view.getFloat32(0);
+}
+
+/** Ordered words of the least values not below the edges; edges above every value are left out. */
+function thresholdsOf(sample: 'u32' | 'i32' | 'f32', edges: readonly number[]): Uint32Array {
+  const [least, most] = sample === 'u32' ? [0, 2 ** 32 - 1] : [-(2 ** 31), 2 ** 31 - 1];
+  const words = edges.flatMap((edge) => {
+    if (sample === 'f32') {
+      return [orderedWord(sample, leastF32NotBelow(edge))];
+    }
+    const value = Math.ceil(edge);
+    return value > most ? [] : [orderedWord(sample, Math.max(least, value))];
+  });
+  return Uint32Array.from(words);
+}
+
+function leastF32NotBelow(edge: number): number {
+  const near = Math.fround(edge);
+  if (near >= edge) return near;
+  const view = new DataView(new ArrayBuffer(4));
+  view.setFloat32(0, near);
+  const bits = view.getInt32(0);
+  view.setInt32(0, near === 0 ? 1 : bits >= 0 ? bits + 1 : bits - 1);
+  return view.getFloat32(0);
+}
+
+/** Cells as a column of their stored bits. */
+export function cellColumn(context: Context, cells: Cells): Column<'u32'> {
+  const { buffer, byteOffset, length } = cells;
+  switch (cells.BYTES_PER_ELEMENT) {
+    case 1:
+      return context.column(new Uint8Array(buffer, byteOffset, length));
+    case 2:
+      return context.column(new Uint16Array(buffer, byteOffset, length));
+    default:
+      return context.column(new Uint32Array(buffer, byteOffset, length));
+  }
+}

@@ -1,0 +1,50 @@
+import type { Sample } from '../geometry/raster.ts';
+
+/** How values are put into bins. */
+export type Binning =
+  /** `count` bins between `low` and `high`: edges are `low + i · width`, the last exactly `high`. */
+  | { readonly kind: 'even'; readonly low: number; readonly high: number; readonly width: number }
+  /** Strictly increasing edges; one bin fewer than edges. */
+  | { readonly kind: 'edges'; readonly edges: readonly number[] }
+  /** A bin for every value that occurs. */
+  | { readonly kind: 'unique' };
+
+/** The exact statistics of a zone's cells that carry data, in columns over zones. */
+export interface ZoneStatistics {
+  /** Cells whose centre lies in the zone, nodata among them. */
+  readonly cells: BigUint64Array;
+  readonly nodata: BigUint64Array;
+  /** NaN where no cell of the zone carries data. */
+  readonly minimum: Float64Array;
+  readonly maximum: Float64Array;
+  /** The exact sum, rounded once to f64. NaN where no cell carries data. */
+  readonly sum: Float64Array;
+  /** The exact sum divided by the cells that carry data, rounded to f64. */
+  readonly mean: Float64Array;
+}
+
+/** Non-empty bins of all zones, ordered by zone and then by bin, in columns. */
+export interface ZonalBins {
+  readonly zone: Uint32Array;
+  /** Lower edge of the bin; with unique binning the value itself. */
+  readonly lower: Float64Array;
+  /** Upper edge of the bin; with unique binning the value itself. */
+  readonly upper: Float64Array;
+  readonly count: BigUint64Array;
+}
+
+/** What zonal histogramming found: for every zone, its bins plus nodata, below and above add up to its cells. */
+export interface ZonalHistogram {
+  readonly names: readonly string[];
+  readonly binning: Binning;
+  readonly sample: Sample;
+  readonly bins: ZonalBins;
+  readonly nodata: BigUint64Array;
+  readonly below: BigUint64Array;
+  readonly above: BigUint64Array;
+  readonly statistics: ZoneStatistics;
+  /** Side of the integer grid's step in units of the raster's coordinates, along x and y. */
+  readonly gridStep: readonly [x: number, y: number];
+  /** What was met and handled on the way: closed rings, zones outside, duplicate names … */
+  readonly notes: readonly string[];
+}

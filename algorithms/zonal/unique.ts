@@ -1,0 +1,33 @@
+import { bool, fn, u32 } from '../../primitives/functors/functor.ts';
+import { type Column, type Context, copyIf, map, runLengthEncode, sort } from '../../primitives/index.ts';
+import type { Sample } from '../geometry/raster.ts';
+import type { Classifier } from './binning.ts';
+import type { Coverage } from './coverage.ts';
+import { orderedFunctor, zoneCells } from './statistics.ts';
+import { ABSENT } from './window-plan.ts';
+
+const isPresent = fn('isPresent', { zone: u32 }, bool, ({ zone }) => zone.ne(ABSENT));
+
+/** Every value that occurs in a zone of the window, as an ordered word, with the number of its cells. */
+export interface UniqueCounts {
+  readonly zone: Column<'u32'>;
+  readonly value: Column<'u32'>;
+  readonly count: Column<'u32'>;
+}
+
+/** Counts the values of every zone of a window by sorting its cells and reducing equal ones. */
+export function windowUnique(
+  context: Context,
+  sample: Sample,
+  coverage: Coverage,
+  cells: Column<'u32'>,
+  classifier: Classifier,
+): UniqueCounts {
+  return context.scope(() => {
+    const rows = zoneCells(context, coverage, cells, classifier);
+    const ordered = map(orderedFunctor(sample), { raw: rows.raw });
+    const present = copyIf({ lo: ordered, hi: rows.zone }, map(isPresent, { zone: rows.zone }));
+    const { keys, values } = runLengthEncode(sort(present));
+    return { zone: keys.hi, value: keys.lo, count: values };
+  });
+}

@@ -1,0 +1,209 @@
+import { Column } from '../../primitives/columns/column.ts';
+import { scaleLength } from '../../primitives/columns/length.ts';
+import { array, bool, fn, u32, uniform } from '../../primitives/functors/functor.ts';
+import { select } from '../../primitives/functors/standard/choose.ts';
+import {
+  ArgumentError,
+  type Context,
+  constant,
+  copyIf,
+  exclusiveScan,
+  map,
+  plus,
+  rankHistogram,
+  reduceByKey,
+  scatterReduce,
+  sequence,
+} from '../../primitives/index.ts';
+import type { Captured, Classifier } from './binning.ts';
+import { type Coverage, coverZones, type EdgeTable } from './coverage.ts';
+import { type Pairs, pairTiles, tileNumber, wordRows } from './tiles.ts';
+import { ABSENT, type WindowPlan } from './window-plan.ts';
+
+/**
+ * The histograms of the zones of a window over its cells, one after the other: the four steps of Zhang and Wang 2014 as a
+ * chain of primitives. Runs unchanged on every backend and does not wait.
+ */
+export function windowHistogram(
+  context: Context,
+  edges: EdgeTable,
+  plan: WindowPlan,
+  cells: Column<'u32'>,
+  classifier: Classifier,
+): { readonly counts: Column<'u32'>; readonly coverage: Coverage } {
+  return context.scope(() => {
+    const coverage = coverZones(context, edges, plan);
+    const { inside, boundary } = pairTiles(context, coverage);
+    const tiles = tileHistograms(context, coverage, inside, cells, classifier);
+    const counts = countBoundaryTiles(context, coverage, boundary, cells, classifier);
+    addInsideTiles(context, coverage, inside, tiles, classifier, counts);
+    return { counts, coverage };
+  });
+}
+
+/** Histograms of some tiles of the window, with the place of each tile's among them. */
+interface TileHistograms {
+  /** The tile of every inside pair. */
+  readonly tile: Column<'u32'>;
+  /** For every tile of the window where its histogram stands. */
+  readonly place: Column<'u32'>;
+  readonly counts: Column<'u32'>;
+}
+
+const isSet = fn('isSet', { flag: u32 }, bool, ({ flag }) => flag.ne(0));
+
+/** Step 1: the histogram of every tile that lies inside a zone, once for however many zones. */
+function tileHistograms(
+  context: Context,
+  { plan, zones }: Coverage,
+  inside: Pairs,
+  cells: Column<'u32'>,
+  classifier: Classifier,
+): TileHistograms {
+  const tileCount = plan.tileColumns * plan.tileRows;
+  const tile = context.materialize(map(tileNumber, { ...inside, zones, tilesAcross: plan.tileColumns }));
+  const flag = context.materialize(constant(u32, 0, tileCount));
+  scatterReduce(constant(u32, 1, tile.length), tile, 'or', flag);
+  const tiles = copyIf(sequence(tileCount), map(isSet, { flag }));
+  const rows = { active: constant(bool, true, tiles.length), tile: tiles, place: sequence(tiles.length) };
+  const counts = rankHistogram(rows, slotOfTileCell(classifier), {
+    ranks: plan.tile * plan.tile,
+    bins: classifier.slots.count,
+    histograms: Math.max(1, Math.min(tileCount, plan.pairZone.length)),
+    captures: {
+      cells,
+      ...classifier.captures,
+      tileSize: plan.tile,
+      tilesAcross: plan.tileColumns,
+      columns: plan.window.columns,
+    },
+  });
+  return { tile, place: exclusiveScan(flag, plus(u32)), counts };
+}
+
+const slotFunctors = new WeakMap<Classifier, ReturnType<typeof defineSlotOfTileCell>>();
+
+function slotOfTileCell(classifier: Classifier): ReturnType<typeof defineSlotOfTileCell> {
+  const known = slotFunctors.get(classifier) ?? defineSlotOfTileCell(classifier);
+  slotFunctors.set(classifier, known);
+  return known;
+}
+
+function defineSlotOfTileCell(classifier: Classifier) {
+  const parameters = {
+    tile: u32,
+    place: u32,
+    rank: u32,
+    cells: array(u32),
+    tileSize: uniform(u32),
+    tilesAcross: uniform(u32),
+    columns: uniform(u32),
+  };
+  return fn(
+    'slotOfTileCell',
+    { ...parameters, ...classifier.parameters } as typeof parameters,
+    { bin: u32, histogram: u32 },
+    ({ tile, place, rank, cells, tileSize, tilesAcross, columns, ...captured }) => {
+      const tileRow = tile.div(tilesAcross);
+      const row = rank.div(tileSize);
+      const column = tile
+        .sub(tileRow.mul(tilesAcross))
+        .mul(tileSize)
+        .add(rank.sub(row.mul(tileSize)));
+      const cell = tileRow.mul(tileSize).add(row).mul(columns).add(column);
+      return { bin: classifier.slotOf(cells.at(cell), captured as Captured), histogram: place };
+    },
+  );
+}
+
+/** Step 4: the cells of boundary tiles, those alone that are in the zone. */
+function countBoundaryTiles(
+  context: Context,
+  coverage: Coverage,
+  boundary: Pairs,
+  cells: Column<'u32'>,
+  classifier: Classifier,
+): Column<'u32'> {
+  return rankHistogram(wordRows(context, coverage, boundary), slotOfMaskedCell(classifier), {
+    ranks: 32,
+    bins: classifier.slots.count,
+    histograms: coverage.plan.zones.length,
+    captures: { cells, ...classifier.captures },
+  });
+}
+
+const maskedFunctors = new WeakMap<Classifier, ReturnType<typeof defineSlotOfMaskedCell>>();
+
+function slotOfMaskedCell(classifier: Classifier): ReturnType<typeof defineSlotOfMaskedCell> {
+  const known = maskedFunctors.get(classifier) ?? defineSlotOfMaskedCell(classifier);
+  maskedFunctors.set(classifier, known);
+  return known;
+}
+
+function defineSlotOfMaskedCell(classifier: Classifier) {
+  const parameters = { zone: u32, cell: u32, mask: u32, rank: u32, cells: array(u32) };
+  return fn(
+    'slotOfMaskedCell',
+    { ...parameters, ...classifier.parameters } as typeof parameters,
+    { bin: u32, histogram: u32 },
+    ({ zone, cell, mask, rank, cells, ...captured }) => {
+      const slot = classifier.slotOf(cells.at(cell.add(rank)), captured as Captured);
+      return { bin: select(u32(ABSENT), slot, mask.shr(rank).and(1).eq(1)), histogram: zone };
+    },
+  );
+}
+
+const binAndZone = fn(
+  'binAndZone',
+  {
+    index: u32,
+    pairs: array(u32),
+    zone: array(u32),
+    tile: array(u32),
+    place: array(u32),
+    counts: array(u32),
+    slots: uniform(u32),
+  },
+  { bin: u32, zone: u32, count: u32 },
+  ({ index, pairs, zone, tile, place, counts, slots }) => {
+    const length = pairs.at(0).max(1);
+    const bin = index.div(length);
+    const pair = index.sub(bin.mul(length));
+    return { bin, zone: zone.at(pair), count: counts.at(place.at(tile.at(pair)).mul(slots).add(bin)) };
+  },
+);
+
+const binOfZone = fn('binOfZone', { bin: u32, zone: u32, slots: uniform(u32) }, u32, ({ bin, zone, slots }) =>
+  zone.mul(slots).add(bin),
+);
+
+/** Step 3: tiles inside a zone add their histograms to the zone's, bin by bin over the pairs, which are in order of zones. */
+function addInsideTiles(
+  context: Context,
+  { plan }: Coverage,
+  inside: Pairs,
+  tiles: TileHistograms,
+  { slots }: Classifier,
+  counts: Column<'u32'>,
+): void {
+  const { length } = inside.zone;
+  if (typeof length === 'number') throw new ArgumentError('zonal/pairs', 'Inside pairs are counted on the device.');
+  const pairs = new Column(context, 'u32', 1, {
+    kind: 'stored',
+    memory: length.memory,
+    storage: 'u32',
+    offset: length.word,
+  });
+  const rows = map(binAndZone, {
+    index: sequence(scaleLength(context, length, slots.count)),
+    pairs,
+    zone: inside.zone,
+    tile: tiles.tile,
+    place: tiles.place,
+    counts: tiles.counts,
+    slots: slots.count,
+  });
+  if (plan.pairZone.length === 0) return;
+  const { keys, values } = reduceByKey({ bin: rows.bin, zone: rows.zone }, rows.count, plus(u32));
+  scatterReduce(values, map(binOfZone, { ...keys, slots: slots.count }), 'add', counts);
+}

@@ -1,0 +1,137 @@
+import type { RasterGrid, Window } from '../geometry/raster.ts';
+
+/** Zones by the cells that their rings can reach: columns and rows, the last ones not included. */
+export interface ZoneBoxes {
+  readonly firstColumn: Float64Array;
+  readonly endColumn: Float64Array;
+  readonly firstRow: Float64Array;
+  readonly endRow: Float64Array;
+  /** Zone that a box is of; a zone has several where longitudes come round. */
+  readonly zone: Uint32Array;
+}
+
+/** Words that the table of a window's zones has for each of them; see {@link planWindow}. */
+export const ZONE_FIELDS = {
+  /** Where the zone's bitmap starts, in words. */
+  word: 0,
+  firstTileRow: 1,
+  firstTileColumn: 2,
+  tileColumns: 3,
+  tiles: 4,
+} as const;
+export const ZONE_STRIDE = 5;
+
+/** No zone of the window. */
+export const ABSENT: number = 2 ** 32 - 1;
+
+/**
+ * The zones that meet a window, each with the rectangle of tiles around it: the tiles serve as a grid file, as in Zhang and
+ * Wang 2014.
+ */
+export interface WindowPlan {
+  readonly window: Window;
+  readonly tile: number;
+  readonly tileColumns: number;
+  readonly tileRows: number;
+  /** Zones of the job that meet the window, in order. */
+  readonly zones: Uint32Array;
+  /** For every zone of the job its number in the window, or {@link ABSENT}. */
+  readonly local: Uint32Array;
+  /** {@link ZONE_STRIDE} words a zone of the window. */
+  readonly table: Uint32Array;
+  /** Pairs of a zone and a tile, in order of the zones: the zone's number in the window, and the tile's among its tiles. */
+  readonly pairZone: Uint32Array;
+  readonly pairRank: Uint32Array;
+  /** Words of all bitmaps: one bit a cell of a pair. */
+  readonly words: number;
+}
+
+/** Pairs a window's tiles with the zones whose boxes they meet. */
+export function planWindow(window: Window, boxes: ZoneBoxes, zoneCount: number, tile: number): WindowPlan {
+  const met = tilesByZone(window, boxes, tile);
+  const zones = Uint32Array.from(met.keys()).sort();
+  const local = new Uint32Array(zoneCount).fill(ABSENT);
+  const table = new Uint32Array(zones.length * ZONE_STRIDE);
+  let pairs = 0;
+  zones.forEach((zone, at) => {
+    const [firstRow, endRow, firstColumn, endColumn] = met.get(zone)!;
+    const columns = endColumn - firstColumn;
+    local[zone] = at;
+    table.set(
+      [(pairs * tile * tile) / 32, firstRow, firstColumn, columns, (endRow - firstRow) * columns],
+      at * ZONE_STRIDE,
+    );
+    pairs += (endRow - firstRow) * columns;
+  });
+  return {
+    window,
+    tile,
+    tileColumns: Math.ceil(window.columns / tile),
+    tileRows: Math.ceil(window.rows / tile),
+    zones,
+    local,
+    table,
+    ...listPairs(table, pairs),
+    words: (pairs * tile * tile) / 32,
+  };
+}
+
+function listPairs(table: Uint32Array, pairs: number): Pick<WindowPlan, 'pairZone' | 'pairRank'> {
+  const pairZone = new Uint32Array(pairs);
+  const pairRank = new Uint32Array(pairs);
+  let at = 0;
+  for (let zone = 0; zone * ZONE_STRIDE < table.length; zone++) {
+    const tiles = table[zone * ZONE_STRIDE + ZONE_FIELDS.tiles]!;
+    for (let rank = 0; rank < tiles; rank++, at++) {
+      pairZone[at] = zone;
+      pairRank[at] = rank;
+    }
+  }
+  return { pairZone, pairRank };
+}
+
+type TileRectangle = [firstRow: number, endRow: number, firstColumn: number, endColumn: number];
+
+function tilesByZone(window: Window, boxes: ZoneBoxes, tile: number): Map<number, TileRectangle> {
+  const met = new Map<number, TileRectangle>();
+  for (let box = 0; box < boxes.zone.length; box++) {
+    const firstRow = Math.max(0, boxes.firstRow[box]! - window.row);
+    const endRow = Math.min(window.rows, boxes.endRow[box]! - window.row);
+    const firstColumn = Math.max(0, boxes.firstColumn[box]! - window.column);
+    const endColumn = Math.min(window.columns, boxes.endColumn[box]! - window.column);
+    if (firstRow >= endRow || firstColumn >= endColumn) continue;
+    const tiles: TileRectangle = [
+      Math.floor(firstRow / tile),
+      Math.ceil(endRow / tile),
+      Math.floor(firstColumn / tile),
+      Math.ceil(endColumn / tile),
+    ];
+    const zone = boxes.zone[box]!;
+    const other = met.get(zone);
+    met.set(zone, other === undefined ? tiles : uniteTiles(other, tiles));
+  }
+  return met;
+}
+
+function uniteTiles(a: TileRectangle, b: TileRectangle): TileRectangle {
+  return [Math.min(a[0], b[0]), Math.max(a[1], b[1]), Math.min(a[2], b[2]), Math.max(a[3], b[3])];
+}
+
+export interface WindowSize {
+  readonly rows: number;
+  readonly columns: number;
+}
+
+/** Cuts a raster into windows of at most the given size, row band by row band. */
+export function* windowsOf({ width, height }: RasterGrid, size: WindowSize): Generator<Window> {
+  for (let row = 0; row < height; row += size.rows) {
+    for (let column = 0; column < width; column += size.columns) {
+      yield {
+        row,
+        column,
+        rows: Math.min(size.rows, height - row),
+        columns: Math.min(size.columns, width - column),
+      };
+    }
+  }
+}
