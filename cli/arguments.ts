@@ -1,0 +1,188 @@
+import type { Binning } from '../algorithms/zonal/types.ts';
+import { UsageError } from '../primitives/errors.ts';
+import { type OptionSpec, type OptionValues, readOptions } from './command-line.ts';
+import { parseBins, parseByteSize, parseCount, parseCrs, parseEdges, parseNodata } from './values.ts';
+
+/** Which backends `--backend` may name. */
+export type BackendChoice = 'auto' | 'workers' | 'webgpu' | 'reference';
+/** Which WebGPU adapters `--adapter` may name. */
+export type AdapterChoice = 'auto' | 'hardware' | 'software';
+
+/** Where to run, as `--backend`, `--adapter` and `--workers` say. */
+export interface BackendOptions {
+  readonly backend: BackendChoice;
+  readonly adapter: AdapterChoice;
+  readonly workers: number | undefined;
+}
+
+/** How a command speaks while it runs. */
+export interface VoiceOptions {
+  readonly jsonLog: boolean;
+  readonly quiet: boolean;
+}
+
+/** One call of `quadrille zonal`, checked as far as the command line alone allows. */
+export interface ZonalOptions extends BackendOptions, VoiceOptions {
+  readonly zones: string;
+  readonly raster: string;
+  readonly binning: Binning;
+  readonly layer: string | undefined;
+  readonly id: string | undefined;
+  readonly band: number;
+  readonly nodata: number | undefined;
+  readonly assumeCrs: string | undefined;
+  readonly antimeridian: 'unwrap' | undefined;
+  /** File, or `-` for stdout. */
+  readonly out: string;
+  readonly format: 'csv' | 'json';
+  readonly stats: string | undefined;
+  readonly plot: string | undefined;
+  /** Bytes that histograms may take; undefined leaves it to the algorithm. */
+  readonly budget: number | undefined;
+}
+
+export const VOICE_SPECS: readonly OptionSpec[] = [
+  { name: 'json-log', help: 'notes, progress, errors and a summary as JSON lines on stderr' },
+  { name: 'quiet', help: 'nothing on stderr but errors' },
+  { name: 'help', short: 'h', help: 'this page' },
+];
+
+const BACKEND_SPECS: readonly OptionSpec[] = [
+  {
+    name: 'backend',
+    value: 'NAME',
+    help: 'auto (a hardware GPU if there is one, else workers), workers, webgpu or reference',
+    choices: ['auto', 'workers', 'webgpu', 'reference'],
+  },
+  {
+    name: 'adapter',
+    value: 'KIND',
+    help: 'which WebGPU adapter: auto, hardware or software',
+    choices: ['auto', 'hardware', 'software'],
+  },
+  { name: 'workers', value: 'N', help: 'how many worker threads (default: one a core)' },
+];
+
+export const ZONAL_SPECS: readonly OptionSpec[] = [
+  { name: 'zones', value: 'FILE', help: 'polygons: GeoJSON or TopoJSON' },
+  { name: 'raster', value: 'FILE', help: 'GeoTIFF' },
+  { name: 'bins', value: 'LO:HI:WIDTH', help: 'even bins, as 0:1:0.05' },
+  { name: 'edges', value: 'A,B,C…', help: 'bins between strictly increasing edges' },
+  { name: 'unique', help: 'a bin for every value that occurs' },
+  { name: 'layer', value: 'NAME', help: 'which layer of the zones, where there are several' },
+  { name: 'id', value: 'PROPERTY', help: "name zones by this property instead of the feature's id" },
+  { name: 'band', value: 'N', help: 'which band of the raster, from 1 (default 1)' },
+  { name: 'nodata', value: 'V', help: "the value that marks cells without data, instead of the file's" },
+  { name: 'assume-crs', value: 'EPSG:N', help: 'take both files to be in this CRS, whatever they say' },
+  {
+    name: 'antimeridian',
+    value: 'unwrap',
+    help: 'read rings that jump more than 180° of longitude as crossing ±180°',
+    choices: ['unwrap'],
+  },
+  { name: 'out', value: 'FILE', help: 'the histograms; - is stdout (default)' },
+  {
+    name: 'format',
+    value: 'csv|json',
+    help: 'of --out (default: json where it ends in .json, else csv)',
+    choices: ['csv', 'json'],
+  },
+  { name: 'stats', value: 'FILE', help: 'cells, min, max, mean and sum of every zone as CSV; - is stdout' },
+  { name: 'plot', value: 'FILE.svg', help: 'histograms and a map of the means as SVG; - is stdout' },
+  ...BACKEND_SPECS,
+  { name: 'budget', value: 'BYTES', help: 'memory for histograms, as 512MB or 1GiB' },
+  ...VOICE_SPECS,
+];
+
+export const DEVICES_SPECS: readonly OptionSpec[] = [
+  { name: 'json', help: 'one JSON object on stdout' },
+  { name: 'help', short: 'h', help: 'this page' },
+];
+
+/**
+ * Reads the words after `quadrille zonal`.
+ *
+ * @throws UsageError with what is wrong and how to mend it.
+ */
+export function parseZonalArguments(args: readonly string[]): ZonalOptions {
+  const values = readOptions(args, ZONAL_SPECS);
+  const out = text(values, 'out') ?? '-';
+  const options: ZonalOptions = {
+    zones: required(values, 'zones'),
+    raster: required(values, 'raster'),
+    binning: parseBinning(values),
+    layer: text(values, 'layer'),
+    id: text(values, 'id'),
+    band: parsed(values, 'band', parseCount) ?? 1,
+    nodata: parsed(values, 'nodata', parseNodata),
+    assumeCrs: parsed(values, 'assume-crs', parseCrs),
+    antimeridian: text(values, 'antimeridian') as 'unwrap' | undefined,
+    out,
+    format: (text(values, 'format') as 'csv' | 'json' | undefined) ?? (/\.json$/i.test(out) ? 'json' : 'csv'),
+    stats: text(values, 'stats'),
+    plot: text(values, 'plot'),
+    ...parseBackend(values),
+    budget: parsed(values, 'budget', parseByteSize),
+    jsonLog: values.has('json-log'),
+    quiet: values.has('quiet'),
+  };
+  checkStandardOutput(options);
+  return options;
+}
+
+function parseBinning(values: OptionValues): Binning {
+  const given = ['bins', 'edges', 'unique'].filter((name) => values.has(name));
+  if (given.length !== 1) {
+    const complaint =
+      given.length === 0 ? 'Nothing says how to bin.' : `--${given.join(' and --')} exclude each other.`;
+    throw new UsageError('usage/binning', complaint, {
+      remedy: 'Give one of --bins lo:hi:width, --edges a,b,c and --unique.',
+    });
+  }
+  const bins = text(values, 'bins');
+  if (bins !== undefined) return parseBins(bins);
+  const edges = text(values, 'edges');
+  return edges !== undefined ? parseEdges(edges) : { kind: 'unique' };
+}
+
+function parseBackend(values: OptionValues): BackendOptions {
+  const backend = (text(values, 'backend') as BackendChoice | undefined) ?? 'auto';
+  const adapter = text(values, 'adapter') as AdapterChoice | undefined;
+  const workers = parsed(values, 'workers', parseCount);
+  if (adapter !== undefined && backend !== 'auto' && backend !== 'webgpu')
+    throw pointless('adapter', backend, 'webgpu');
+  if (workers !== undefined && backend !== 'auto' && backend !== 'workers')
+    throw pointless('workers', backend, 'workers');
+  return { backend, adapter: adapter ?? 'auto', workers };
+}
+
+function pointless(option: string, backend: BackendChoice, fit: BackendChoice): UsageError {
+  return new UsageError('usage/contradiction', `--${option} means nothing to --backend ${backend}.`, {
+    remedy: `Leave one of them out, or use --backend ${fit}.`,
+  });
+}
+
+function checkStandardOutput({ out, stats, plot }: ZonalOptions): void {
+  const claims = Object.entries({ out, stats, plot }).filter(([, target]) => target === '-');
+  if (claims.length < 2) return;
+  const names = claims.map(([name]) => `--${name}`).join(' and ');
+  throw new UsageError('usage/stdout-twice', `${names} cannot both write to stdout.`, {
+    remedy: 'Send all but one of them to a file (without --out the histograms go to stdout).',
+  });
+}
+
+function required(values: OptionValues, name: string): string {
+  const value = text(values, name);
+  if (value !== undefined) return value;
+  throw new UsageError('usage/missing-option', `--${name} is missing.`, { remedy: `Name a file with --${name} FILE.` });
+}
+
+function text(values: OptionValues, name: string): string | undefined {
+  const value = values.get(name);
+  return value === true ? undefined : value;
+}
+
+function parsed<T>(values: OptionValues, name: string, parse: (text: string, option: string) => T): T | undefined {
+  const value = text(values, name);
+  return value === undefined ? undefined : parse(value, `--${name}`);
+}

@@ -1,0 +1,93 @@
+import { parseArgs } from 'node:util';
+import { UsageError } from '../primitives/errors.ts';
+import { suggest } from './suggest.ts';
+
+/** An option of a command, as data: what the parser accepts and what the help page says. */
+export interface OptionSpec {
+  readonly name: string;
+  readonly short?: string;
+  /** How the value is called in the help; a flag where absent. */
+  readonly value?: string;
+  readonly help: string;
+  /** The only values allowed. */
+  readonly choices?: readonly string[];
+}
+
+/** The options of one call, by name: text, or true for a flag. */
+export type OptionValues = ReadonlyMap<string, string | true>;
+
+/**
+ * Reads `--name value`, `--name=value` and flags against the specs of a command.
+ *
+ * A value may begin with one dash (`--nodata -9999`, `--bins -1:1:0.1`, `--out -`); one that begins with two needs
+ * `--name=--value`.
+ *
+ * @throws UsageError for an option that is unknown (with the nearest known one), given twice, lacks its value, has one
+ * that it does not take or that is not among its choices; and for words that belong to no option.
+ */
+export function readOptions(args: readonly string[], specs: readonly OptionSpec[]): OptionValues {
+  const values = new Map<string, string | true>();
+  for (const token of tokenize(args, specs)) {
+    if (token.kind === 'option-terminator') continue;
+    if (token.kind === 'positional') throw strayWord(token.value);
+    const spec = specs.find(({ name }) => name === token.name);
+    if (spec === undefined) throw unknownOption(token.rawName, specs);
+    if (values.has(spec.name)) throw new UsageError('usage/repeated-option', `--${spec.name} is given twice.`);
+    values.set(spec.name, optionValue(spec, token));
+  }
+  return values;
+}
+
+type Token = ReturnType<typeof tokenize>[number];
+type OptionToken = Extract<Token, { kind: 'option' }>;
+
+function tokenize(args: readonly string[], specs: readonly OptionSpec[]) {
+  const options = Object.fromEntries(
+    specs.map(({ name, short, value }) => [
+      name,
+      {
+        type: value === undefined ? ('boolean' as const) : ('string' as const),
+        ...(short === undefined ? {} : { short }),
+      },
+    ]),
+  );
+  // Not strict: parseArgs' own messages know no remedy, and it refuses values that begin with a dash.
+  return parseArgs({ args: [...args], options, strict: false, allowPositionals: true, tokens: true }).tokens;
+}
+
+function optionValue(spec: OptionSpec, token: OptionToken): string | true {
+  if (spec.value === undefined) {
+    if (token.value === undefined) return true;
+    throw new UsageError('usage/unexpected-value', `--${spec.name} takes no value, got ${token.value}.`);
+  }
+  if (token.value === undefined || token.value === '' || (!token.inlineValue && token.value.startsWith('--'))) {
+    throw new UsageError('usage/missing-value', `--${spec.name} needs a value.`, {
+      remedy: `Write --${spec.name} ${spec.value}.`,
+    });
+  }
+  if (spec.choices !== undefined && !spec.choices.includes(token.value)) throw notAChoice(spec, token.value);
+  return token.value;
+}
+
+function notAChoice({ name, choices = [] }: OptionSpec, value: string): UsageError {
+  const meant = suggest(value, choices);
+  return new UsageError('usage/not-a-choice', `--${name} cannot be ${value}.`, {
+    remedy: meant === undefined ? `Choose from ${choices.join(', ')}.` : `Did you mean ${meant}?`,
+  });
+}
+
+function unknownOption(rawName: string, specs: readonly OptionSpec[]): UsageError {
+  const meant = suggest(
+    rawName.replace(/^-+/, ''),
+    specs.map(({ name }) => name),
+  );
+  return new UsageError('usage/unknown-option', `There is no option ${rawName}.`, {
+    remedy: meant === undefined ? 'See --help for those there are.' : `Did you mean --${meant}?`,
+  });
+}
+
+function strayWord(word: string): UsageError {
+  return new UsageError('usage/stray-word', `The word '${word}' belongs to no option.`, {
+    remedy: 'Put values right after their option, and quote those with spaces in them.',
+  });
+}

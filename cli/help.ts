@@ -1,0 +1,43 @@
+import { DEVICES_SPECS, ZONAL_SPECS } from './arguments.ts';
+import type { OptionSpec } from './command-line.ts';
+
+/** The page of `quadrille --help`. */
+export const MAIN_HELP = `quadrille: data-parallel primitives for spatial data
+
+  quadrille zonal     histograms and statistics of a raster's cells in polygons
+  quadrille devices   what can run here, and how exactly
+  quadrille --version
+  quadrille COMMAND --help
+
+Exit codes: 0 done, 1 failed while running, 2 bad usage or input, 130 stopped by Ctrl-C.
+QUADRILLE_DEBUG=1 shows where an error arose.
+`;
+
+/** The page of `quadrille zonal --help`. */
+export const ZONAL_HELP: string = `quadrille zonal --zones FILE --raster FILE (--bins LO:HI:WIDTH | --edges A,B,C… | --unique) [options]
+
+Counts, for every zone, the raster cells whose centre lies in it, by value. Cells without data and values outside the
+bins are counted apart, so that the counts of a zone add up to its cells.
+
+${describe(ZONAL_SPECS)}
+
+  quadrille zonal --zones counties.json --layer counties --raster ndvi.tif --bins 0:1:0.05 \\
+    --out counties.csv --stats means.csv --plot counties.svg
+`;
+
+/** The page of `quadrille devices --help`. */
+export const DEVICES_HELP: string = `quadrille devices [--json]
+
+Lists what can run here: backends, adapters, limits, and whether f32 results are the same bytes as everywhere else.
+
+${describe(DEVICES_SPECS)}
+`;
+
+function describe(specs: readonly OptionSpec[]): string {
+  const heads = specs.map(({ name, short, value }) => {
+    const long = value === undefined ? `--${name}` : `--${name} ${value}`;
+    return short === undefined ? long : `-${short}, ${long}`;
+  });
+  const width = Math.max(...heads.map((head) => head.length));
+  return specs.map(({ help }, index) => `  ${heads[index]!.padEnd(width)}  ${help}`).join('\n');
+}

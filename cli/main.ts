@@ -1,0 +1,91 @@
+import { UsageError } from '../primitives/errors.ts';
+import { DEVICES_SPECS, parseZonalArguments } from './arguments.ts';
+import { readOptions } from './command-line.ts';
+import { EXIT, exitCodeOf } from './failure.ts';
+import { DEVICES_HELP, MAIN_HELP, ZONAL_HELP } from './help.ts';
+import { humanLog } from './human-log.ts';
+import { type InterruptListener, listenForInterrupts } from './interrupt.ts';
+import { jsonLog } from './json-log.ts';
+import type { Log } from './log.ts';
+import { suggest } from './suggest.ts';
+
+/** What a command runs in. */
+interface Session {
+  readonly log: Log;
+  readonly interrupts: InterruptListener;
+}
+
+type Command = (args: readonly string[], session: Session) => Promise<void>;
+
+const COMMANDS: ReadonlyMap<string, { readonly help: string; readonly run: Command }> = new Map([
+  ['zonal', { help: ZONAL_HELP, run: zonal }],
+  ['devices', { help: DEVICES_HELP, run: devices }],
+]);
+
+/**
+ * Runs one command line to its end and returns the exit code. Results go to stdout and to files; everything said about
+ * the run goes to stderr.
+ */
+export async function main(args: readonly string[], version: string): Promise<number> {
+  const log = chooseLog(args);
+  using interrupts = listenForInterrupts();
+  interrupts.beforeExit(() => log.clearProgress());
+  // A reader of stderr that goes away must not end the run.
+  process.stderr.on('error', () => undefined);
+  try {
+    await dispatch(args, version, { log, interrupts });
+    return EXIT.success;
+  } catch (error) {
+    const cause = interrupts.signal.aborted ? interrupts.signal.reason : error;
+    const exitCode = exitCodeOf(cause);
+    log.clearProgress();
+    log.error(cause, exitCode);
+    return exitCode;
+  }
+}
+
+/** Before parsing, so that errors of the command line come in the form that it asks for. */
+function chooseLog(args: readonly string[]): Log {
+  const quiet = args.includes('--quiet');
+  return args.includes('--json-log') ? jsonLog(process.stderr, { quiet }) : humanLog(process.stderr, { quiet });
+}
+
+async function dispatch(args: readonly string[], version: string, session: Session): Promise<void> {
+  const [name, ...rest] = args;
+  if (name === '--help' || name === '-h' || name === 'help') {
+    process.stdout.write(MAIN_HELP);
+  } else if (name === '--version' || name === '-V') {
+    process.stdout.write(`${version}\n`);
+  } else {
+    const command = COMMANDS.get(name ?? '');
+    if (command === undefined) throw unknownCommand(name);
+    if (rest.includes('--help') || rest.includes('-h')) process.stdout.write(command.help);
+    else await command.run(rest, session);
+  }
+}
+
+function unknownCommand(name: string | undefined): UsageError {
+  if (name === undefined) return new UsageError('usage/no-command', 'No command is given.', { remedy: 'See --help.' });
+  const meant = suggest(name, [...COMMANDS.keys()]);
+  return new UsageError('usage/unknown-command', `There is no command ${name}.`, {
+    remedy: meant === undefined ? 'See --help for those there are.' : `Did you mean ${meant}?`,
+  });
+}
+
+async function zonal(args: readonly string[], { log, interrupts }: Session): Promise<void> {
+  const options = parseZonalArguments(args);
+  const [{ runZonal }, { zonalParts }] = await Promise.all([import('./zonal.ts'), import('./parts.ts')]);
+  await runZonal(options, zonalParts, {
+    log,
+    stdout: process.stdout,
+    signal: interrupts.signal,
+    beforeExit: interrupts.beforeExit,
+  });
+}
+
+async function devices(args: readonly string[]): Promise<void> {
+  const values = readOptions(args, DEVICES_SPECS);
+  const [{ renderDevices }, { findDevices }] = await Promise.all([import('./devices.ts'), import('./parts.ts')]);
+  const report = await findDevices();
+  process.stdout.write(values.has('json') ? `${JSON.stringify(report, null, 2)}\n` : renderDevices(report));
+}

@@ -1,0 +1,29 @@
+import type { DeviceReport } from '../devices.ts';
+import type { Context } from '../primitives/context.ts';
+import type { ZonalParts } from './zonal.ts';
+
+/** The real parts of `quadrille zonal`, each loaded when it is first needed: bad input is told before a backend loads. */
+export const zonalParts: ZonalParts<Context> = {
+  async readZones(path, options) {
+    const { readZones } = await import('../formats/zones.ts');
+    return readZones(path, options);
+  },
+  async openRaster(path, options) {
+    const { openGeoTiff } = await import('../formats/geotiff.ts');
+    return openGeoTiff(path, options);
+  },
+  async openContext(options) {
+    const { open } = await import('../open.ts');
+    return open(options);
+  },
+  async zonalHistogram(context, job) {
+    const { zonalHistogram } = await import('../algorithms/zonal/index.ts');
+    return zonalHistogram(context, job);
+  },
+};
+
+/** What can run on this machine. */
+export async function findDevices(): Promise<DeviceReport> {
+  const { listDevices } = await import('../devices.ts');
+  return listDevices();
+}

@@ -1,0 +1,62 @@
+import type { ProgressReport } from '../graph/index.ts';
+import type { LogStream } from './log.ts';
+
+/** A line of a terminal that is drawn over itself. */
+export interface ProgressBar {
+  draw(report: ProgressReport): void;
+  /** Leaves the line empty and the cursor at its start. */
+  clear(): void;
+}
+
+const ERASE_LINE = '\r\u001b[K';
+
+/** A progress bar on a terminal. It never hides the cursor, so that nothing is left to mend when the process dies. */
+export function progressBar(stream: LogStream): ProgressBar {
+  let drawn = false;
+  return {
+    draw(report) {
+      stream.write(ERASE_LINE + renderProgress(report, stream.columns ?? 80));
+      drawn = true;
+    },
+    clear() {
+      if (drawn) stream.write(ERASE_LINE);
+      drawn = false;
+    },
+  };
+}
+
+const WIDEST_BAR = 40;
+const NARROWEST_BAR = 6;
+
+/** The text of a progress bar, shorter than `columns`: bar, per cent, cells a second, time to go. */
+export function renderProgress({ done, total, rate, eta }: ProgressReport, columns: number): string {
+  const share = total === undefined || total === 0 ? undefined : Math.min(1, done / total);
+  const figures = [
+    ...(share === undefined ? [] : [`${Math.floor(share * 100)} %`.padStart(5)]),
+    `${siPrefixed(rate)}cells/s`,
+    ...(eta === undefined ? [] : [`${duration(eta)} left`]),
+  ].join('  ');
+  const room = Math.min(WIDEST_BAR, columns - figures.length - 2);
+  if (share === undefined || room < NARROWEST_BAR) return figures.slice(0, Math.max(0, columns - 1));
+  const filled = Math.round(share * room);
+  return `${'━'.repeat(filled)}${'─'.repeat(room - filled)} ${figures}`;
+}
+
+const PREFIXES = ['', 'k', 'M', 'G', 'T'];
+
+function siPrefixed(value: number): string {
+  let scaled = value;
+  let prefix = 0;
+  while (scaled >= 999.5 && prefix < PREFIXES.length - 1) {
+    scaled /= 1000;
+    prefix++;
+  }
+  return `${scaled < 10 && prefix > 0 ? scaled.toFixed(1) : Math.round(scaled)} ${PREFIXES[prefix]}`;
+}
+
+function duration(seconds: number): string {
+  const whole = Math.ceil(seconds);
+  const parts = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
+  const [first, ...rest] = parts[0] === 0 ? parts.slice(1) : parts;
+  return [String(first), ...rest.map((part) => String(part).padStart(2, '0'))].join(':');
+}

@@ -1,0 +1,58 @@
+import type { Zones } from '../algorithms/geometry/polygons.ts';
+import type { RasterSource } from '../algorithms/geometry/raster.ts';
+import { isGeographicCrs, sameCrs } from '../formats/crs.ts';
+import type { Note } from '../formats/note.ts';
+import { UsageError } from '../primitives/errors.ts';
+
+/** A raster, in the coordinate system that it is taken to be in, and what was assumed. */
+export interface Reconciled {
+  readonly raster: RasterSource;
+  readonly notes: readonly Note[];
+}
+
+/**
+ * Makes sure that zones and raster lie in one coordinate reference system: both say the same, one of them says nothing
+ * and is taken to follow the other (which is noted), or `assumed` overrides both.
+ *
+ * @throws UsageError `input/crs-mismatch` where they say different things and nothing is assumed.
+ */
+export function reconcileCrs(zones: Zones, raster: RasterSource, assumed: string | undefined): Reconciled {
+  if (assumed !== undefined) return { raster: withCrs(raster, assumed), notes: [] };
+  if (sameCrs(zones.crs, raster.crs)) return { raster, notes: [] };
+  if (zones.crs !== undefined && raster.crs !== undefined) throw mismatch(zones.crs, raster.crs);
+  if (zones.crs !== undefined) {
+    return { raster: withCrs(raster, zones.crs), notes: [taken('raster', 'zones', zones.crs)] };
+  }
+  return { raster, notes: [taken('zones', 'raster', raster.crs)] };
+}
+
+function withCrs(raster: RasterSource, crs: string): RasterSource {
+  return {
+    width: raster.width,
+    height: raster.height,
+    originX: raster.originX,
+    originY: raster.originY,
+    stepX: raster.stepX,
+    stepY: raster.stepY,
+    crs,
+    geographic: isGeographicCrs(crs),
+    sample: raster.sample,
+    nodata: raster.nodata,
+    blockColumns: raster.blockColumns,
+    blockRows: raster.blockRows,
+    read: (window, signal) => raster.read(window, signal),
+    close: () => raster.close(),
+  };
+}
+
+function taken(silent: string, speaking: string, crs: string | undefined): Note {
+  const reading = crs === undefined ? 'which names none either' : `${crs}`;
+  const message = `The coordinate system of the ${silent} is not known; taken to be that of the ${speaking}, ${reading}.`;
+  return { code: 'zonal/crs-assumed', message };
+}
+
+function mismatch(zones: string, raster: string): UsageError {
+  return new UsageError('input/crs-mismatch', `The zones are in ${zones}, the raster is in ${raster}.`, {
+    remedy: `Reproject one of them; or, where they agree in truth, say so with --assume-crs ${raster}.`,
+  });
+}

@@ -1,0 +1,51 @@
+import type { TextChunks } from '../formats/text-chunks.ts';
+import { QuadrilleError } from '../primitives/errors.ts';
+
+/**
+ * Writes text to stdout, as fast as its reader takes it. A reader that goes away (`quadrille … | head`) has had what it
+ * wanted: the rest is not written, and that is no failure.
+ *
+ * @throws QuadrilleError `output/write-failed` where stdout refuses for another reason; the signal's reason when it is
+ * aborted.
+ */
+export async function writeToStdout(
+  stdout: NodeJS.WritableStream,
+  chunks: TextChunks,
+  signal: AbortSignal,
+): Promise<void> {
+  // A failed write reports to its callback, and as an event that would end the process if nobody listened.
+  const ignore = (): void => undefined;
+  stdout.on('error', ignore);
+  try {
+    for await (const chunk of chunks) {
+      signal.throwIfAborted();
+      if ((await writeChunk(stdout, chunk, signal)) === 'reader-gone') return;
+    }
+  } finally {
+    stdout.off('error', ignore);
+  }
+}
+
+function writeChunk(
+  stdout: NodeJS.WritableStream,
+  chunk: string,
+  signal: AbortSignal,
+): Promise<'written' | 'reader-gone'> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => reject(signal.reason);
+    signal.addEventListener('abort', stop, { once: true });
+    stdout.write(chunk, (error: NodeJS.ErrnoException | null | undefined) => {
+      signal.removeEventListener('abort', stop);
+      if (error == null) resolve('written');
+      else if (error.code === 'EPIPE') resolve('reader-gone');
+      else reject(writeFailed(error));
+    });
+  });
+}
+
+function writeFailed(cause: Error): QuadrilleError {
+  return new QuadrilleError('output/write-failed', `stdout could not be written: ${cause.message}.`, {
+    remedy: 'Free some space, or write elsewhere.',
+    cause,
+  });
+}

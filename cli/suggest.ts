@@ -1,0 +1,30 @@
+/**
+ * The candidate that a mistyped word most likely meant: one that it abbreviates, or else the nearest by edit distance,
+ * where that is small against the word's length. Undefined where nothing is near.
+ */
+export function suggest(word: string, candidates: readonly string[]): string | undefined {
+  const abbreviated = candidates.find((candidate) => word.length > 1 && candidate.startsWith(word));
+  if (abbreviated !== undefined) return abbreviated;
+  const limit = Math.max(1, Math.floor(word.length / 3));
+  const ranked = candidates
+    .map((candidate) => ({ candidate, distance: editDistance(word, candidate) }))
+    .filter(({ distance }) => distance <= limit)
+    .sort((a, b) => a.distance - b.distance);
+  return ranked[0]?.candidate;
+}
+
+/** Levenshtein's distance with adjacent swaps counted once (optimal string alignment). */
+function editDistance(a: string, b: string): number {
+  const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, j) => j)];
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const substituted = rows[i - 1]![j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
+      const swapped =
+        i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1] ? rows[i - 2]![j - 2]! + 1 : substituted;
+      row.push(Math.min(rows[i - 1]![j]! + 1, row[j - 1]! + 1, substituted, swapped));
+    }
+    rows.push(row);
+  }
+  return rows[a.length]![b.length]!;
+}

@@ -1,0 +1,109 @@
+import type { Binning } from '../algorithms/zonal/types.ts';
+import { UsageError } from '../primitives/errors.ts';
+
+/** Reads `lo:hi:width`; the width must fit a whole number of times, within 1e-9 of it. */
+export function parseBins(text: string): Binning {
+  const parts = text.split(':');
+  if (parts.length !== 3) {
+    throw new UsageError('usage/bins', `--bins ${text} is not of the form lo:hi:width.`, {
+      remedy: 'Write it as --bins 0:1:0.05.',
+    });
+  }
+  const [low, high, width] = parts.map((part) => parseNumber(part, '--bins')) as [number, number, number];
+  if (!(low < high)) {
+    throw new UsageError('usage/bins', `--bins ${text} runs from ${low} to ${high}, which is not upwards.`, {
+      remedy: 'Put the lower end first.',
+    });
+  }
+  if (!(width > 0)) {
+    throw new UsageError('usage/bins', `--bins ${text} has a width of ${width}.`, { remedy: 'Give a width above 0.' });
+  }
+  checkDivides(text, (high - low) / width);
+  return { kind: 'even', low, high, width };
+}
+
+const MOST_BINS = 2 ** 31;
+
+function checkDivides(text: string, bins: number): void {
+  if (!(bins < MOST_BINS)) {
+    throw new UsageError('usage/bins', `--bins ${text} makes ${bins} bins.`, {
+      remedy: `Choose a width that makes fewer than ${MOST_BINS}.`,
+    });
+  }
+  if (Math.round(bins) < 1 || Math.abs(bins - Math.round(bins)) > 1e-9) {
+    throw new UsageError('usage/bins', `--bins ${text} makes ${bins} bins, which is not a whole number.`, {
+      remedy: 'Choose a width that divides the range, or list the edges with --edges.',
+    });
+  }
+}
+
+/** Reads `a,b,c`: at least two numbers, strictly increasing. */
+export function parseEdges(text: string): Binning {
+  const edges = text.split(',').map((part) => parseNumber(part, '--edges'));
+  if (edges.length < 2) {
+    throw new UsageError('usage/edges', `--edges ${text} makes no bin.`, { remedy: 'Give at least two edges.' });
+  }
+  const fall = edges.findIndex((edge, index) => index > 0 && !(edge > edges[index - 1]!));
+  if (fall > 0) {
+    throw new UsageError('usage/edges', `--edges must increase, but ${edges[fall]} follows ${edges[fall - 1]}.`, {
+      remedy: 'Sort the edges and drop repeated ones.',
+    });
+  }
+  return { kind: 'edges', edges };
+}
+
+const NOT_FINITE: Readonly<Record<string, number>> = {
+  nan: Number.NaN,
+  inf: Number.POSITIVE_INFINITY,
+  '+inf': Number.POSITIVE_INFINITY,
+  '-inf': Number.NEGATIVE_INFINITY,
+};
+
+/** Reads a nodata value: a number, or `nan`, `inf`, `-inf` as GDAL writes them. */
+export function parseNodata(text: string, option: string): number {
+  return NOT_FINITE[text.trim().toLowerCase()] ?? parseNumber(text, option);
+}
+
+/** Reads a whole number from 1. */
+export function parseCount(text: string, option: string): number {
+  const value = /^\d+$/.test(text) ? Number(text) : 0;
+  if (value >= 1 && Number.isSafeInteger(value)) return value;
+  throw new UsageError('usage/not-a-count', `${option} ${text} is not a whole number from 1.`);
+}
+
+/** Reads `EPSG:4326` or `OGC:CRS84`, in any case. */
+export function parseCrs(text: string, option: string): string {
+  const name = text.toUpperCase();
+  if (/^EPSG:\d+$/.test(name) || name === 'OGC:CRS84') return name;
+  throw new UsageError('usage/crs', `${option} ${text} names no CRS.`, { remedy: `Write it as ${option} EPSG:4326.` });
+}
+
+const UNITS: Readonly<Record<string, number>> = {
+  '': 1,
+  b: 1,
+  kb: 1e3,
+  mb: 1e6,
+  gb: 1e9,
+  kib: 2 ** 10,
+  mib: 2 ** 20,
+  gib: 2 ** 30,
+};
+
+/** Reads a size in bytes: `268435456`, `256MiB`, `1.5GB`. */
+export function parseByteSize(text: string, option: string): number {
+  const [, digits = '', unit = ''] = /^([\d.]+)\s*([a-z]*)$/i.exec(text) ?? [];
+  const factor = UNITS[unit.toLowerCase()];
+  const bytes = factor === undefined || digits === '' ? Number.NaN : Math.floor(Number(digits) * factor);
+  if (bytes >= 1 && Number.isSafeInteger(bytes)) return bytes;
+  throw new UsageError('usage/byte-size', `${option} ${text} is not a size in bytes.`, {
+    remedy: 'Write it as 268435456, 512MB or 1GiB.',
+  });
+}
+
+function parseNumber(text: string, option: string): number {
+  const trimmed = text.trim();
+  const value = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(trimmed) ? Number(trimmed) : Number.NaN;
+  // Adding zero turns -0 into 0, which is how cells with -0 are counted.
+  if (Number.isFinite(value)) return value + 0;
+  throw new UsageError('usage/not-a-number', `${option} has '${text}' where a finite number belongs.`);
+}

@@ -1,0 +1,224 @@
+import { basename } from 'node:path';
+import type { Zones } from '../algorithms/geometry/polygons.ts';
+import type { RasterSource } from '../algorithms/geometry/raster.ts';
+import type { Binning, ZonalHistogram } from '../algorithms/zonal/types.ts';
+import { resolveTarget, type StagedOutputs, stageOutputs } from '../formats/atomic-write.ts';
+import type { Note } from '../formats/note.ts';
+import type { TextChunks } from '../formats/text-chunks.ts';
+import { statisticsCsv, zonalCsv } from '../formats/zonal-csv.ts';
+import { zonalJson } from '../formats/zonal-json.ts';
+import type { ReadZones, ZoneOptions } from '../formats/zones.ts';
+import { progress } from '../graph/index.ts';
+import { DeviceLostError, UsageError } from '../primitives/errors.ts';
+import type { BackendOptions, ZonalOptions } from './arguments.ts';
+import type { Log } from './log.ts';
+import { reconcileCrs } from './reconcile-crs.ts';
+import { writeToStdout } from './standard-output.ts';
+
+/** A raster band and what its reader noticed. */
+export interface OpenedRaster extends RasterSource {
+  readonly notes: readonly Note[];
+}
+
+/** What the command needs to know of the context that it opens. */
+export interface RunContext {
+  readonly backend: { readonly name: string };
+  close(): Promise<void>;
+}
+
+/** What a run is made of. */
+export interface ZonalJob {
+  readonly zones: Zones;
+  readonly raster: RasterSource;
+  readonly binning: Binning;
+  readonly budget?: number | undefined;
+  readonly signal: AbortSignal;
+  onProgress(doneCells: number, totalCells: number): void;
+}
+
+/** The parts that the command puts together. */
+export interface ZonalParts<C extends RunContext> {
+  readZones(path: string, options: ZoneOptions): Promise<ReadZones>;
+  openRaster(
+    path: string,
+    options: { readonly band: number; readonly nodata: number | undefined },
+  ): Promise<OpenedRaster>;
+  openContext(options: BackendOptions): Promise<C>;
+  zonalHistogram(context: C, job: ZonalJob): Promise<ZonalHistogram>;
+}
+
+/** Where a run may speak, and what may stop it. */
+export interface ZonalSurroundings {
+  readonly log: Log;
+  readonly stdout: NodeJS.WritableStream;
+  readonly signal: AbortSignal;
+  /** Registers what a second Ctrl-C must still do. */
+  beforeExit(cleanUp: () => void): void;
+}
+
+/**
+ * Runs `quadrille zonal`: reads, counts, and writes all outputs, or none of them.
+ *
+ * @throws what its parts throw; {@link ZonalSurroundings.signal}'s reason when it is aborted.
+ */
+export async function runZonal<C extends RunContext>(
+  options: ZonalOptions,
+  parts: ZonalParts<C>,
+  surroundings: ZonalSurroundings,
+): Promise<void> {
+  const started = performance.now();
+  const files = outputFiles(options);
+  await protectInputs(options, files);
+  const outputs = await stageOutputs(files);
+  surroundings.beforeExit(() => outputs.discardNow());
+  try {
+    const result = await compute(options, parts, surroundings);
+    for (const [path, chunks] of await contents(options, result)) {
+      if (path === '-') await writeToStdout(surroundings.stdout, chunks, surroundings.signal);
+      else await outputs.write(path, chunks, surroundings.signal);
+    }
+    await commit(outputs, surroundings.signal);
+    surroundings.log.summary({
+      backend: result.backend,
+      zones: result.histogram.names.length,
+      cells: result.histogram.statistics.cells.reduce((sum, cells) => sum + cells, 0n),
+      seconds: (performance.now() - started) / 1000,
+      gridStep: result.histogram.gridStep,
+      outputs: files,
+    });
+  } finally {
+    await outputs.discard();
+  }
+}
+
+function outputFiles({ out, stats, plot }: ZonalOptions): string[] {
+  return [out, stats, plot].filter((path) => path !== undefined).filter((path) => path !== '-');
+}
+
+/** Writing over what is about to be read would destroy it. */
+async function protectInputs({ zones, raster }: ZonalOptions, outputs: readonly string[]): Promise<void> {
+  const resolve = (path: string): Promise<string | undefined> => resolveTarget(path).catch(() => undefined);
+  const inputs = await Promise.all([zones, raster].map(resolve));
+  for (const output of outputs) {
+    const target = await resolve(output);
+    if (target === undefined || !inputs.includes(target)) continue;
+    throw new UsageError('usage/overwrites-input', `${output} is both read and written.`, {
+      remedy: 'Write to another file.',
+    });
+  }
+}
+
+/** A result with what is needed to write it. */
+interface ZonalResult {
+  readonly histogram: ZonalHistogram;
+  readonly zones: Zones;
+  readonly raster: RasterSource;
+  readonly backend: string;
+  readonly notes: readonly Note[];
+}
+
+async function compute<C extends RunContext>(
+  options: ZonalOptions,
+  parts: ZonalParts<C>,
+  { log, signal }: ZonalSurroundings,
+): Promise<ZonalResult> {
+  const notes: Note[] = [];
+  const take = (met: readonly Note[]): void => {
+    notes.push(...met);
+    for (const note of met) log.note(note);
+  };
+  const { zones, notes: zoneNotes } = await parts.readZones(options.zones, {
+    layer: options.layer,
+    id: options.id,
+    antimeridian: options.antimeridian,
+  });
+  take(zoneNotes);
+  signal.throwIfAborted();
+  const opened = await parts.openRaster(options.raster, { band: options.band, nodata: options.nodata });
+  try {
+    take(opened.notes);
+    const { raster, notes: crsNotes } = reconcileCrs(zones, opened, options.assumeCrs);
+    take(crsNotes);
+    const { histogram, backend } = await count(options, parts, zones, raster, log, signal);
+    take(histogram.notes.map((message) => ({ code: 'zonal/note', message })));
+    return { histogram, zones, raster, backend, notes };
+  } finally {
+    await opened.close();
+  }
+}
+
+async function count<C extends RunContext>(
+  options: ZonalOptions,
+  parts: ZonalParts<C>,
+  zones: Zones,
+  raster: RasterSource,
+  log: Log,
+  signal: AbortSignal,
+): Promise<{ histogram: ZonalHistogram; backend: string }> {
+  signal.throwIfAborted();
+  const context = await openContext(options, parts);
+  const { report, end } = trackProgress(log);
+  try {
+    signal.throwIfAborted();
+    const { binning, budget } = options;
+    const job: ZonalJob = { zones, raster, binning, budget, signal, onProgress: report };
+    return { histogram: await parts.zonalHistogram(context, job), backend: context.backend.name };
+  } finally {
+    end();
+    await context.close();
+  }
+}
+
+/** A device that is not there when the run begins was asked for wrongly; one that goes away later has failed. */
+async function openContext<C extends RunContext>(options: ZonalOptions, parts: ZonalParts<C>): Promise<C> {
+  try {
+    const { backend, adapter, workers } = options;
+    return await parts.openContext({ backend, adapter, workers });
+  } catch (error) {
+    if (error instanceof DeviceLostError) throw new UsageError(error.code, error.message, { cause: error });
+    throw error;
+  }
+}
+
+function trackProgress(log: Log): { report: ZonalJob['onProgress']; end: () => void } {
+  const meter = progress({ every: log.progressEvery });
+  const shown = meter.progress$.subscribe((report) => {
+    if (report.total !== undefined) log.progress(report);
+  });
+  let cells = 0;
+  return {
+    report(doneCells, totalCells) {
+      if (cells === 0) meter.expect(totalCells);
+      meter.advance(doneCells - cells);
+      cells = doneCells;
+    },
+    end() {
+      meter.end();
+      shown.unsubscribe();
+      log.clearProgress();
+    },
+  };
+}
+
+async function contents(options: ZonalOptions, result: ZonalResult): Promise<(readonly [string, TextChunks])[]> {
+  const { histogram, backend, notes } = result;
+  const run = { zones: options.zones, raster: options.raster, backend, notes };
+  const histograms = options.format === 'json' ? zonalJson(histogram, run) : zonalCsv(histogram);
+  return [
+    [options.out, histograms],
+    ...(options.stats === undefined ? [] : [[options.stats, statisticsCsv(histogram)] as const]),
+    ...(options.plot === undefined ? [] : [[options.plot, [await drawn(options, result)]] as const]),
+  ];
+}
+
+async function drawn(options: ZonalOptions, { histogram, zones, raster }: ZonalResult): Promise<string> {
+  // Drawing loads a quarter of a second's worth of code that other runs do not need.
+  const { zonalPlot } = await import('../formats/zonal-plot.ts');
+  const title = `${basename(options.raster)} by ${options.layer ?? basename(options.zones)}`;
+  return zonalPlot({ histogram, polygons: zones.polygons, grid: raster, title });
+}
+
+async function commit(outputs: StagedOutputs, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  await outputs.commit();
+}

@@ -1,0 +1,87 @@
+import { isNode, open, openWebGpu } from './open.ts';
+import type { Determinism, Limits } from './primitives/backend.ts';
+import { DeviceLostError } from './primitives/errors.ts';
+
+/** One thing that can run primitives here, or cannot. */
+export interface DeviceEntry {
+  /** What `open({ backend })` selects it. */
+  readonly backend: 'reference' | 'workers' | 'webgpu';
+  /** What `open({ adapter })` selects it; WebGPU only. */
+  readonly adapter?: 'hardware' | 'software' | undefined;
+  /** What it is, as `2 threads` or an adapter's name; undefined where it is not there. */
+  readonly device: string | undefined;
+  /** Why it cannot run, and what to do about it; undefined where it can. */
+  readonly unavailable: string | undefined;
+  readonly limits: Limits | undefined;
+  readonly determinism: Determinism | undefined;
+}
+
+/** What can run on this machine. */
+export interface DeviceReport {
+  /** Which entry `open()` takes. */
+  readonly auto: number;
+  readonly entries: readonly DeviceEntry[];
+}
+
+/**
+ * Tries every backend and adapter that there may be, one after the other, and tells what it found: what the device is, its
+ * limits, and the level of determinism that the probe of it reached. What is not there is an entry that says why.
+ *
+ * @example
+ * ```ts
+ * const { entries } = await listDevices();
+ * const usable = entries.filter(({ unavailable }) => unavailable === undefined);
+ * ```
+ */
+export async function listDevices(): Promise<DeviceReport> {
+  // The software adapter comes last of the two: once its Vulkan loader is in the process, the system's is not asked for.
+  const entries = [
+    await webGpuEntry('hardware'),
+    await webGpuEntry('software'),
+    await plainEntry('workers'),
+    await plainEntry('reference'),
+  ];
+  const auto = entries.findIndex((entry) => entry.adapter !== 'software' && entry.unavailable === undefined);
+  return { auto, entries };
+}
+
+async function webGpuEntry(adapter: 'hardware' | 'software'): Promise<DeviceEntry> {
+  try {
+    const { info, limits, determinism, close } = await openWebGpu(adapter);
+    await close();
+    return { backend: 'webgpu', adapter, device: nameOf(info), unavailable: undefined, limits, determinism };
+  } catch (error) {
+    return { backend: 'webgpu', adapter, ...missing(error) };
+  }
+}
+
+function nameOf({ device, description, vendor, architecture }: GPUAdapterInfo): string {
+  return device || description || [vendor, architecture].filter((part) => part !== '').join(' ') || 'unnamed';
+}
+
+async function plainEntry(backend: 'workers' | 'reference'): Promise<DeviceEntry> {
+  if (backend === 'workers' && !isNode()) return { backend, ...missing(noThreads()) };
+  try {
+    await using context = await open({ backend, workers: 1 });
+    const { limits, determinism } = context.backend;
+    const device = backend === 'workers' ? await threads() : 'this thread';
+    return { backend, device, unavailable: undefined, limits, determinism };
+  } catch (error) {
+    return { backend, ...missing(error) };
+  }
+}
+
+async function threads(): Promise<string> {
+  const { availableParallelism } = await import('node:os');
+  const count = availableParallelism();
+  return count === 1 ? '1 thread' : `${count} threads`;
+}
+
+function noThreads(): DeviceLostError {
+  return new DeviceLostError('device/no-threads', 'The workers backend needs the threads of Node.');
+}
+
+function missing(error: unknown): Pick<DeviceEntry, 'device' | 'unavailable' | 'limits' | 'determinism'> {
+  if (!(error instanceof DeviceLostError)) throw error;
+  return { device: undefined, unavailable: error.message, limits: undefined, determinism: undefined };
+}

@@ -1,0 +1,11 @@
+/**
+ * Quadrille: data-parallel primitives over columns, with functors written once, on WebGPU, worker threads or plain
+ * JavaScript, with the same bytes.
+ *
+ * {@link open} chooses where to run and gives a {@link Context}; everything else is a function over its columns.
+ *
+ * @packageDocumentation
+ */
+export { type DeviceEntry, type DeviceReport, listDevices } from './devices.ts';
+export { type OpenOptions, open } from './open.ts';
+export * from './primitives/index.ts';

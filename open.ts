@@ -1,0 +1,89 @@
+import type { WebGpuBackend } from './backends/webgpu/index.ts';
+import type { Backend, Limits } from './primitives/backend.ts';
+import { Context } from './primitives/context.ts';
+import { ArgumentError, DeviceLostError } from './primitives/errors.ts';
+
+/** Where to run, and with how much. */
+export interface OpenOptions {
+  /** `auto`, the default: a hardware adapter of WebGPU where there is one, else worker threads. */
+  readonly backend?: 'auto' | 'webgpu' | 'workers' | 'reference' | undefined;
+  /**
+   * Which adapter of WebGPU: `auto`, the default, takes what the system offers. To ask for `hardware` or `software` is to
+   * ask for WebGPU. In Node, `software` comes out of the optional package `@sparticuz/chromium`.
+   */
+  readonly adapter?: 'auto' | 'hardware' | 'software' | undefined;
+  /** Number of worker threads; as many as the machine can run at once by default. */
+  readonly workers?: number | undefined;
+  /** Lowers the limits of the backend. */
+  readonly limits?: Partial<Limits> | undefined;
+}
+
+/**
+ * Opens a context on the best backend there is, or on the one asked for. Backends are loaded when they are opened, so a
+ * browser never loads what only Node has. Close the context, or declare it with `await using`, and all its memory,
+ * threads and devices are given back.
+ *
+ * @throws {@link ArgumentError} `open/backend`, `open/adapter` or `workers/number` for an option that is none.
+ * @throws {@link DeviceLostError} `device/no-adapter` where WebGPU was asked for and is not there;
+ * `device/software-adapter-missing` where its package is not installed.
+ *
+ * @example
+ * ```ts
+ * await using context = await open();
+ * const column = context.column(new Uint32Array([3, 1, 2]));
+ * await context.read(sort(column)); // Uint32Array [1, 2, 3]
+ * ```
+ */
+export async function open(options: OpenOptions = {}): Promise<Context> {
+  return new Context(await openBackend(options));
+}
+
+const BACKENDS = ['auto', 'webgpu', 'workers', 'reference'] as const;
+const ADAPTERS = ['auto', 'hardware', 'software'] as const;
+
+async function openBackend(options: OpenOptions): Promise<Backend> {
+  const { backend = 'auto', adapter = 'auto', workers, limits } = options;
+  requireOneOf('backend', BACKENDS, backend);
+  requireOneOf('adapter', ADAPTERS, adapter);
+  if (backend === 'reference') return openReference(limits);
+  if (backend === 'workers') return openWorkers(workers, limits);
+  if (backend === 'webgpu' || adapter !== 'auto') return openWebGpu(adapter, limits);
+  try {
+    return await openWebGpu('hardware', limits);
+  } catch (error) {
+    // A browser has no other backend that is fast enough to be taken without being asked for.
+    if (!(error instanceof DeviceLostError) || !isNode()) throw error;
+    return openWorkers(workers, limits);
+  }
+}
+
+function requireOneOf(option: string, choices: readonly string[], got: string): void {
+  if (choices.includes(got)) return;
+  throw new ArgumentError(`open/${option}`, `There is no such ${option}.`, { expected: choices.join(' or '), got });
+}
+
+async function openReference(limits: Partial<Limits> | undefined): Promise<Backend> {
+  const { createReferenceBackend } = await import('./backends/reference/index.ts');
+  return createReferenceBackend({ limits });
+}
+
+async function openWorkers(workers: number | undefined, limits: Partial<Limits> | undefined): Promise<Backend> {
+  const { createWorkersBackend } = await import('./backends/workers/index.ts');
+  return createWorkersBackend({ workers, limits });
+}
+
+/** The backend on WebGPU: Node's adapters come with npm `webgpu`, a browser has its own. */
+export async function openWebGpu(
+  adapter: 'auto' | 'hardware' | 'software',
+  limits?: Partial<Limits>,
+): Promise<WebGpuBackend> {
+  const { createWebGpuBackend } = await import('./backends/webgpu/index.ts');
+  if (!isNode()) return createWebGpuBackend({ adapter, limits });
+  const { openNodeGpu } = await import('./backends/webgpu-node/index.ts');
+  return createWebGpuBackend({ gpu: await openNodeGpu(adapter), adapter, limits });
+}
+
+/** Whether this is Node, or something that does as Node does. */
+export function isNode(): boolean {
+  return globalThis.process?.versions?.node !== undefined;
+}
