@@ -1,0 +1,141 @@
+import type { OperationName, ScalarType } from '../../primitives/functors/ir.ts';
+import type { Sketch, SketchExpression, SketchFunction, SketchStatement } from './functor-sketch.ts';
+
+/** The high word of a product, which WGSL lacks, from halves. */
+const mulhi = `fn mulhi(a: u32, b: u32) -> u32 {
+  let low = (a & 0xffffu) * (b & 0xffffu);
+  let one = (a >> 16u) * (b & 0xffffu) + (low >> 16u);
+  let two = (a & 0xffffu) * (b >> 16u) + (one & 0xffffu);
+  return (a >> 16u) * (b >> 16u) + (one >> 16u) + (two >> 16u);
+}`;
+
+/** Writes a sketch as WGSL text; its last function is the entry, which returns a struct r0, r1 …. */
+export function textOfSketch(sketch: Sketch): string {
+  return [
+    ...sketch.arrays.map(({ name, type }) => `var<storage> ${name}: array<${type}>;`),
+    ...sketch.uniforms.map(({ name, type }) => `var<uniform> ${name}: ${type};`),
+    mulhi,
+    ...sketch.functions.map(writeFunction),
+  ].join('\n');
+}
+
+const resultName = (name: string): string => `Result_${name}`;
+
+function writeFunction({ name, parameters, results, body }: SketchFunction): string {
+  const fields = results.map((type, i) => `r${i}: ${type}`).join(', ');
+  const list = parameters.map((parameter) => `${parameter.name}: ${parameter.type}`).join(', ');
+  const result = resultName(name);
+  return `struct ${result} { ${fields} }\nfn ${name}(${list}) -> ${result} ${writeBlock(result, body)}`;
+}
+
+function writeBlock(result: string, statements: readonly SketchStatement[]): string {
+  return `{\n${statements.map((statement) => writeStatement(result, statement)).join('\n')}\n}`;
+}
+
+function writeStatement(result: string, statement: SketchStatement): string {
+  switch (statement.kind) {
+    case 'let':
+    case 'var':
+      return `${statement.kind} ${statement.name} = ${write(statement.value)};`;
+    case 'set':
+      return writeAssignment(statement.name, statement.value);
+    case 'if': {
+      const otherwise = statement.alternative.length === 0 ? '' : ` else ${writeBlock(result, statement.alternative)}`;
+      return `if ${write(statement.condition)} ${writeBlock(result, statement.consequent)}${otherwise}`;
+    }
+    case 'for':
+      return writeFor(result, statement);
+    case 'while':
+      return `while (${write(statement.condition)}) ${writeBlock(result, statement.body)}`;
+    case 'return':
+      return `return ${result}(${statement.values.map(write).join(', ')});`;
+    default:
+      return `${statement.kind};`;
+  }
+}
+
+const compound: Partial<Record<OperationName, string>> = { add: '+', sub: '-', mul: '*', div: '/', and: '&', or: '|' };
+
+/** `v += e` where it can be, so that both forms are seen. */
+function writeAssignment(name: string, value: SketchExpression): string {
+  if (value.kind === 'operation') {
+    const [first, second] = value.operands;
+    const operator = compound[value.name];
+    if (operator !== undefined && first?.kind === 'name' && first.name === name)
+      return `${name} ${operator}= ${write(second!)};`;
+  }
+  return `${name} = ${write(value)};`;
+}
+
+/** As a `for`, or as a `loop` with `continuing`, by turns. */
+function writeFor(result: string, { name, from, to, body }: SketchStatement & { readonly kind: 'for' }): string {
+  const end = `${name}_end`;
+  const head = `let ${end} = ${write(to)};`;
+  if (Number(name.slice(1)) % 2 === 0) {
+    return `${head}\nfor (var ${name} = ${write(from)}; ${name} < ${end}; ${name}++) ${writeBlock(result, body)}`;
+  }
+  const rounds = `if ${name} >= ${end} { break; }\n${writeBlock(result, body)}`;
+  return `${head}\n{ var ${name} = ${write(from)};\nloop { ${rounds}\ncontinuing { ${name} = ${name} + 1; } } }`;
+}
+
+const operators: Partial<Record<OperationName, string>> = {
+  add: '+',
+  sub: '-',
+  mul: '*',
+  div: '/',
+  rem: '%',
+  and: '&',
+  or: '|',
+  xor: '^',
+  shl: '<<',
+  shr: '>>',
+  eq: '==',
+  ne: '!=',
+  lt: '<',
+  le: '<=',
+  gt: '>',
+  ge: '>=',
+};
+const functions: Partial<Record<OperationName, string>> = {
+  clz: 'countLeadingZeros',
+  ctz: 'countTrailingZeros',
+  popcount: 'countOneBits',
+};
+const logical: Partial<Record<OperationName, string>> = { and: '&&', or: '||', xor: '!=' };
+
+function write(expression: SketchExpression): string {
+  switch (expression.kind) {
+    case 'literal':
+      return writeLiteral(expression.type, expression.value);
+    case 'name':
+    case 'uniform':
+      return expression.name;
+    case 'length':
+      return `arrayLength(&${expression.array})`;
+    case 'element':
+      return `${expression.array}[${write(expression.index)}]`;
+    case 'operation':
+      return writeOperation(expression.name, expression.type, expression.operands);
+    case 'call':
+      return `${expression.callee}(${expression.args.map(write).join(', ')}).r${expression.result}`;
+  }
+}
+
+function writeLiteral(type: ScalarType, value: number | boolean): string {
+  if (type === 'bool') return String(value);
+  if (value === Infinity) return 'bitcast<f32>(0x7f800000u)';
+  if (type === 'f32') return Object.is(value, -0) ? '(-0f)' : `(${value}f)`;
+  return value === -2147483648 ? 'i32(-2147483648)' : `(${value}${type === 'u32' ? 'u' : 'i'})`;
+}
+
+function writeOperation(name: OperationName, type: ScalarType, operands: readonly SketchExpression[]): string {
+  const args = operands.map(write);
+  const from = operands[0]!.type;
+  if (name === 'convert') return `${type}(${args[0]})`;
+  if (name === 'bits') return `bitcast<${type}>(${args[0]})`;
+  if (name === 'not') return `(${from === 'bool' ? '!' : '~'}${args[0]})`;
+  if (name === 'neg') return from === 'u32' ? `(0u - ${args[0]})` : `(-${args[0]})`;
+  const operator = from === 'bool' ? (logical[name] ?? operators[name]) : operators[name];
+  if (operator !== undefined) return `(${args[0]} ${operator} ${args[1]})`;
+  return `${functions[name] ?? name}(${args.join(', ')})`;
+}

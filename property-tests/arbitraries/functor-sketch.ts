@@ -1,0 +1,380 @@
+import type { OperationName, ScalarType } from '../../primitives/functors/ir.ts';
+import { toF32 } from '../../primitives/functors/semantics.ts';
+
+/**
+ * A random program as a tree of names, before it is written down: as a module, by the builder, or as text. One sketch
+ * rendered three ways must compute the same.
+ */
+export interface Sketch {
+  /** Helpers, each calling only those before it; the last one is the entry. */
+  readonly functions: readonly SketchFunction[];
+  readonly arrays: readonly Named[];
+  readonly uniforms: readonly Named[];
+}
+
+/** The types of what a sketch's entry returns. */
+export function resultTypesOf({ functions }: Sketch): readonly ScalarType[] {
+  return functions.at(-1)!.results;
+}
+
+export interface Named {
+  readonly name: string;
+  readonly type: ScalarType;
+}
+
+export interface SketchFunction {
+  readonly name: string;
+  readonly parameters: readonly Named[];
+  readonly results: readonly ScalarType[];
+  readonly body: readonly SketchStatement[];
+}
+
+export type SketchExpression =
+  | { readonly kind: 'literal'; readonly type: ScalarType; readonly value: number | boolean }
+  | { readonly kind: 'name'; readonly type: ScalarType; readonly name: string }
+  | { readonly kind: 'uniform'; readonly type: ScalarType; readonly name: string }
+  | { readonly kind: 'element'; readonly type: ScalarType; readonly array: string; readonly index: SketchExpression }
+  | { readonly kind: 'length'; readonly type: 'u32'; readonly array: string }
+  | {
+      readonly kind: 'operation';
+      readonly type: ScalarType;
+      readonly name: OperationName;
+      readonly operands: readonly SketchExpression[];
+    }
+  | {
+      readonly kind: 'call';
+      readonly type: ScalarType;
+      readonly callee: string;
+      readonly args: readonly SketchExpression[];
+      /** Which of the callee's results it is. */
+      readonly result: number;
+    };
+
+export type SketchStatement =
+  | { readonly kind: 'let' | 'var' | 'set'; readonly name: string; readonly value: SketchExpression }
+  | {
+      readonly kind: 'if';
+      readonly condition: SketchExpression;
+      readonly consequent: readonly SketchStatement[];
+      readonly alternative: readonly SketchStatement[];
+    }
+  /** `from` and `to` are evaluated once. */
+  | {
+      readonly kind: 'for';
+      readonly name: string;
+      readonly from: SketchExpression;
+      readonly to: SketchExpression;
+      readonly body: readonly SketchStatement[];
+    }
+  | { readonly kind: 'while'; readonly condition: SketchExpression; readonly body: readonly SketchStatement[] }
+  | { readonly kind: 'break' | 'continue' }
+  | { readonly kind: 'return'; readonly values: readonly SketchExpression[] };
+
+/** What may occur in a sketch. */
+export interface SketchOptions {
+  /** Loops, early returns and jumps; without them, straight lines with branches. */
+  readonly loops: boolean;
+  /** Reads of captured arrays at computed indices. */
+  readonly reads: boolean;
+  /** Division and remainder of integers. */
+  readonly integerDivision: boolean;
+  /** Operands and results of f32. */
+  readonly floats: 'none' | 'some' | 'mostly';
+  /** Arrays and uniforms of bool, which WGSL text cannot declare. */
+  readonly boolCaptures: boolean;
+}
+
+export const everything: SketchOptions = {
+  loops: true,
+  reads: true,
+  integerDivision: true,
+  floats: 'some',
+  boolCaptures: true,
+};
+
+/** What four lanes can evaluate at once. */
+export const straightLine: SketchOptions = { ...everything, loops: false, reads: false, integerDivision: false };
+
+/** Draws a number from 0 to bound − 1; when the tape is at its end, always 0. */
+export type Draw = (bound: number) => number;
+
+export function drawFrom(tape: ArrayLike<number>): Draw {
+  let at = 0;
+  return (bound) => (at < tape.length ? tape[at++]! % bound : 0);
+}
+
+/** What an operation takes to give a type: operand types, and how often it is chosen. */
+interface Production {
+  readonly name: OperationName;
+  readonly operands: readonly ScalarType[];
+}
+
+const binaryNumeric: readonly OperationName[] = ['add', 'sub', 'mul', 'min', 'max'];
+const bitwise: readonly OperationName[] = ['and', 'or', 'xor'];
+const comparisons: readonly OperationName[] = ['lt', 'le', 'gt', 'ge', 'eq', 'ne'];
+const roundings: readonly OperationName[] = ['floor', 'ceil', 'trunc', 'round', 'sqrt', 'neg', 'abs'];
+
+function productionsOf(type: ScalarType, options: SketchOptions): Production[] {
+  const { integerDivision } = options;
+  const floats = options.floats !== 'none';
+  const of = (names: readonly OperationName[], ...operands: ScalarType[]): Production[] =>
+    names.map((name) => ({ name, operands }));
+  const numeric: readonly ScalarType[] = floats ? ['u32', 'i32', 'f32'] : ['u32', 'i32'];
+  const selection = of(['select'], type, type, 'bool');
+  if (type === 'bool') {
+    return [
+      ...numeric.flatMap((operand) => of(comparisons, operand, operand)),
+      ...of([...bitwise, 'eq', 'ne'], 'bool', 'bool'),
+      ...of(['not'], 'bool'),
+      ...numeric.flatMap((operand) => of(['convert'], operand)),
+      ...selection,
+    ];
+  }
+  if (type === 'f32') {
+    const arithmetic = of([...binaryNumeric, 'div', 'add', 'sub', 'mul', 'div'], 'f32', 'f32');
+    const conversions = [...of(['convert'], 'u32'), ...of(['convert'], 'i32'), ...of(['convert'], 'bool')];
+    // Random bits are seldom a number that stays within range.
+    const bits = options.floats === 'some' ? of(['bits'], 'u32') : [];
+    return [...arithmetic, ...of(roundings, 'f32'), ...conversions, ...bits, ...selection];
+  }
+  const other = type === 'u32' ? 'i32' : 'u32';
+  const from: readonly ScalarType[] = floats ? [other, 'f32', 'bool'] : [other, 'bool'];
+  return [
+    ...of([...binaryNumeric, ...bitwise], type, type),
+    ...of(integerDivision ? ['div', 'rem'] : [], type, type),
+    ...of(['shl', 'shr'], type, 'u32'),
+    ...of(['not', 'neg', 'abs', 'clz', 'ctz', 'popcount'], type),
+    ...of(type === 'u32' ? ['mulhi'] : [], 'u32', 'u32'),
+    ...from.flatMap((operand) => of(['convert'], operand)),
+    ...of(['bits'], other),
+    ...of(floats ? ['bits'] : [], 'f32'),
+    ...selection,
+  ];
+}
+
+const literals: Record<ScalarType, readonly (number | boolean)[]> = {
+  u32: [0, 1, 2, 0xffffffff, 3, 5, 31, 32, 255, 65535, 0x7fffffff, 0x80000000, 0xfffffffe],
+  i32: [0, 1, -1, 2, -2, 7, 31, 32767, -65536, 2147483647, -2147483648],
+  f32: [0, 1, -0, -1, 0.5, 2, 1.5, -3.25, 16777216, 1e10, 0.1, 1e-10, -1e20, Infinity].map(toF32),
+  bool: [true, false],
+};
+
+/** What the statement or expression at hand can see. */
+interface Surroundings {
+  readonly sketch: { readonly functions: SketchFunction[]; readonly arrays: Named[]; readonly uniforms: Named[] };
+  readonly options: SketchOptions;
+  readonly draw: Draw;
+  readonly types: readonly ScalarType[];
+  readonly names: readonly Named[];
+  readonly variables: readonly Named[];
+  readonly results: readonly ScalarType[];
+  readonly inLoop: boolean;
+  readonly fresh: () => string;
+}
+
+const typesOf: Record<SketchOptions['floats'], readonly ScalarType[]> = {
+  none: ['u32', 'i32', 'bool'],
+  some: ['u32', 'i32', 'f32', 'bool'],
+  mostly: ['f32', 'f32', 'f32', 'f32', 'u32', 'i32', 'bool'],
+};
+
+/** Draws a well-typed program, in which every loop ends after a few rounds. */
+export function drawSketch(draw: Draw, options: SketchOptions): Sketch {
+  const types = typesOf[options.floats];
+  const captures = options.boolCaptures ? types : types.filter((type) => type !== 'bool');
+  const some = (prefix: string, pool: readonly ScalarType[], most: number): Named[] =>
+    Array.from({ length: draw(most + 1) }, (_, i) => ({ name: `${prefix}${i}`, type: pool[draw(pool.length)]! }));
+  const sketch = {
+    functions: [] as SketchFunction[],
+    arrays: options.reads ? some('xs', captures, 2) : [],
+    uniforms: some('n', captures, 2),
+  };
+  const helpers = draw(3);
+  for (let i = 0; i <= helpers; i++) {
+    let names = 0;
+    const isEntry = i === helpers;
+    const numeric = [...new Set(types)].filter((type) => type !== 'bool');
+    const required = isEntry ? numeric : [types[draw(types.length)]!];
+    const parameters = [...required.map((type, at) => ({ name: `q${at}`, type })), ...some('p', types, 3)];
+    const results: ScalarType[] = ['u32', ...some('r', types, 3).map(({ type }) => type)];
+    const fresh = (): string => `v${names++}`;
+    const surroundings = {
+      sketch,
+      options,
+      draw,
+      types,
+      names: parameters,
+      variables: [],
+      results,
+      inLoop: false,
+      fresh,
+    };
+    const body = drawBlock(surroundings, isEntry ? 3 : 1, true);
+    sketch.functions.push({ name: isEntry ? 'entry' : `helper${i}`, parameters, results, body });
+  }
+  return sketch;
+}
+
+function drawBlock(outer: Surroundings, depth: number, returns: boolean): SketchStatement[] {
+  let at = outer;
+  const statements: SketchStatement[] = [];
+  for (let left = depth === 3 ? 3 + outer.draw(9) : 1 + outer.draw(3); left > 0; left--) {
+    const drawn = drawStatement(at, depth);
+    statements.push(...drawn.statements);
+    at = drawn.after;
+  }
+  if (returns) statements.push({ kind: 'return', values: drawResults(at, 3) });
+  return statements;
+}
+
+/** What a function returns; everything but f32 that can be seen leaves its trace in the first result, which is u32. */
+function drawResults(at: Surroundings, depth: number): SketchExpression[] {
+  const [first, ...rest] = at.results.map((type) => drawExpression(at, type, depth));
+  const trace = at.names.reduce<SketchExpression>((all, { name, type }) => {
+    if (type === 'f32') return all;
+    const seen: SketchExpression = { kind: 'name', type, name };
+    const word = type === 'u32' ? seen : operation('u32', 'convert', seen);
+    return operation('u32', 'add', operation('u32', 'mul', all, small(31)), word);
+  }, first!);
+  return [trace, ...rest];
+}
+
+interface Drawn {
+  readonly statements: readonly SketchStatement[];
+  readonly after: Surroundings;
+}
+
+function drawStatement(at: Surroundings, depth: number): Drawn {
+  const { draw, options, inLoop } = at;
+  const only = (statement: SketchStatement): Drawn => ({ statements: [statement], after: at });
+  switch (draw(depth > 0 ? 10 : 4)) {
+    case 0:
+      return drawDeclaration(at, 'let');
+    case 1:
+      return drawDeclaration(at, 'var');
+    case 2:
+    case 3:
+      return drawAssignment(at);
+    case 4:
+    case 5:
+      return only(drawIf(at, depth));
+    case 6:
+      return options.loops ? only(drawFor(at, depth)) : drawAssignment(at);
+    case 7:
+      return options.loops ? drawWhile(at, depth) : drawDeclaration(at, 'var');
+    case 8:
+      return only(drawGuarded(at, { kind: 'return', values: drawResults(at, 2) }));
+    default:
+      return inLoop ? only(drawGuarded(at, { kind: draw(2) === 0 ? 'break' : 'continue' })) : drawAssignment(at);
+  }
+}
+
+function drawDeclaration(at: Surroundings, kind: 'let' | 'var'): Drawn {
+  const type = at.types[at.draw(at.types.length)]!;
+  const value = at.draw(3) === 0 ? drawLeaf(at, type) : drawExpression(at, type, 3);
+  const named = { name: at.fresh(), type };
+  const variables = kind === 'var' ? [...at.variables, named] : at.variables;
+  return { statements: [{ kind, name: named.name, value }], after: { ...at, names: [...at.names, named], variables } };
+}
+
+function drawAssignment(at: Surroundings): Drawn {
+  const target = at.variables[at.draw(Math.max(1, at.variables.length))];
+  if (target === undefined) return drawDeclaration(at, 'var');
+  return { statements: [{ kind: 'set', name: target.name, value: drawExpression(at, target.type, 3) }], after: at };
+}
+
+function drawIf(at: Surroundings, depth: number): SketchStatement {
+  const condition = drawExpression(at, 'bool', 2);
+  const consequent = drawBlock(at, depth - 1, false);
+  return { kind: 'if', condition, consequent, alternative: at.draw(2) === 0 ? [] : drawBlock(at, depth - 1, false) };
+}
+
+function drawGuarded(at: Surroundings, statement: SketchStatement): SketchStatement {
+  return { kind: 'if', condition: drawExpression(at, 'bool', 2), consequent: [statement], alternative: [] };
+}
+
+const small = (value: number): SketchExpression => ({ kind: 'literal', type: 'u32', value });
+const operation = (type: ScalarType, name: OperationName, ...operands: SketchExpression[]): SketchExpression => ({
+  kind: 'operation',
+  type,
+  name,
+  operands,
+});
+
+function drawFor(at: Surroundings, depth: number): SketchStatement {
+  const to = at.draw(2) === 0 ? small(at.draw(5)) : operation('u32', 'and', drawExpression(at, 'u32', 2), small(3));
+  const index: Named = { name: at.fresh(), type: 'u32' };
+  const inside = { ...at, names: [...at.names, index], inLoop: true };
+  return { kind: 'for', name: index.name, from: small(at.draw(2)), to, body: drawBlock(inside, depth - 1, false) };
+}
+
+/** A loop on a condition, with a countdown that nothing else sets. */
+function drawWhile(at: Surroundings, depth: number): Drawn {
+  const fuel: Named = { name: at.fresh(), type: 'u32' };
+  const left: SketchExpression = { kind: 'name', ...fuel };
+  const inside = { ...at, names: [...at.names, fuel], inLoop: true };
+  const condition = operation(
+    'bool',
+    'and',
+    operation('bool', 'gt', left, small(0)),
+    drawExpression(inside, 'bool', 2),
+  );
+  const burn: SketchStatement = { kind: 'set', name: fuel.name, value: operation('u32', 'sub', left, small(1)) };
+  const body = [burn, ...drawBlock(inside, depth - 1, false)];
+  const start: SketchStatement = { kind: 'var', name: fuel.name, value: small(1 + at.draw(4)) };
+  return { statements: [start, { kind: 'while', condition, body }], after: { ...at, names: inside.names } };
+}
+
+function drawExpression(at: Surroundings, type: ScalarType, depth: number): SketchExpression {
+  const { draw, options, sketch } = at;
+  if (depth === 0 || draw(4) === 0) return drawLeaf(at, type);
+  const arrays = sketch.arrays.filter((array) => array.type === type);
+  if (arrays.length > 0 && draw(4) === 0) {
+    return { kind: 'element', type, array: arrays[draw(arrays.length)]!.name, index: drawIndex(at, depth - 1) };
+  }
+  const callees = sketch.functions.filter(({ results }) => results.includes(type));
+  if (callees.length > 0 && draw(6) === 0) {
+    const { name, parameters, results } = callees[draw(callees.length)]!;
+    const args = parameters.map((parameter) => drawExpression(at, parameter.type, depth - 1));
+    return { kind: 'call', type, callee: name, args, result: results.indexOf(type) };
+  }
+  const productions = productionsOf(type, options);
+  const { name, operands } = productions[draw(productions.length)]!;
+  const first = drawExpression(at, operands[0]!, depth - 1);
+  const rest = operands.slice(1).map((operand) => drawOther(at, first, operand, depth - 1));
+  return operation(type, name, first, ...rest);
+}
+
+/** A second operand: by turns a literal, the first one again, or any expression. */
+function drawOther(at: Surroundings, first: SketchExpression, type: ScalarType, depth: number): SketchExpression {
+  const choice = at.draw(8);
+  if (choice === 0 && first.type === type) return first;
+  return choice > 5 ? drawLiteral(at.draw, type) : drawExpression(at, type, depth);
+}
+
+/** An index that is often within a short array. */
+function drawIndex(at: Surroundings, depth: number): SketchExpression {
+  const index = drawExpression(at, 'u32', depth);
+  return at.draw(3) === 0 ? index : operation('u32', 'and', index, small(7));
+}
+
+function drawLeaf({ draw, names, sketch }: Surroundings, type: ScalarType): SketchExpression {
+  const visible = names.filter((named) => named.type === type);
+  const uniforms = sketch.uniforms.filter((uniform) => uniform.type === type);
+  const choice = draw(6);
+  if (visible.length > 0 && choice < 4) {
+    // Of two draws the later one, so that what has just been written is read.
+    const at = Math.max(draw(visible.length), draw(visible.length));
+    return { kind: 'name', type, name: visible[at]!.name };
+  }
+  if (uniforms.length > 0 && choice < 5) return { kind: 'uniform', type, name: uniforms[draw(uniforms.length)]!.name };
+  const [array] = sketch.arrays;
+  if (type === 'u32' && array !== undefined && choice < 5) return { kind: 'length', type, array: array.name };
+  return drawLiteral(draw, type);
+}
+
+/** A literal, often one of the first: those that identities are about. */
+function drawLiteral(draw: Draw, type: ScalarType): SketchExpression {
+  const pool = literals[type];
+  return { kind: 'literal', type, value: pool[draw(2) === 0 ? draw(Math.min(4, pool.length)) : draw(pool.length)]! };
+}

@@ -1,0 +1,111 @@
+import fc from 'fast-check';
+import type { ScalarType } from '../../primitives/functors/ir.ts';
+import { toF32 } from '../../primitives/functors/semantics.ts';
+import { type Draw, drawFrom, drawSketch, everything, type Sketch, type SketchOptions } from './functor-sketch.ts';
+import { textOfSketch } from './functor-sketch-text.ts';
+
+/** A well-typed random program; it shrinks to shorter ones. */
+export function sketches(options: SketchOptions = everything): fc.Arbitrary<Sketch> {
+  return fc
+    .uint32Array({ minLength: 300, maxLength: 1200, size: 'max' })
+    .map((tape) => drawSketch(drawFrom(tape), options));
+}
+
+/** Numbers at which the operations of a type go wrong when they do. */
+const edges: Record<ScalarType, readonly (number | boolean)[]> = {
+  u32: [0, 1, 2, 7, 31, 32, 33, 0xffff, 0x10000, 16777217, 0x7fffffff, 0x80000000, 0x80000001, 0xfffffffe, 0xffffffff],
+  i32: [0, 1, -1, 2, 7, -7, 31, 32, 65535, -65536, 16777217, 2147483647, -2147483647, -2147483648],
+  f32: [
+    0,
+    -0,
+    1,
+    -1,
+    0.5,
+    -0.5,
+    1.5,
+    2.5,
+    3,
+    0.1,
+    -0.3333333,
+    1e-10,
+    1e10,
+    -1e20,
+    16777216,
+    16777217,
+    8388608.5,
+    4294967040,
+    4294967296,
+    -2147483648,
+    2147483520,
+    3.4028234663852886e38,
+    1.1754943508222875e-38,
+    1e-40,
+    Infinity,
+    -Infinity,
+    NaN,
+  ].map(toF32),
+  bool: [false, true],
+};
+
+/**
+ * One value of a type: an edge, a small number, or 32 random bits; f32 over the whole range of exponents. `calm` leaves out
+ * the edges of f32 and keeps its exponents small, so that arithmetic stays within range.
+ */
+export function drawValue(draw: Draw, type: ScalarType, calm = false): number | boolean {
+  const choice = calm && type === 'f32' ? [1, 3][draw(2)]! : draw(4);
+  if (type === 'bool') return draw(2) === 1;
+  if (choice === 0) return edges[type][draw(edges[type].length)]!;
+  if (type === 'f32') return drawFloat(draw, choice);
+  const bits = choice === 1 ? draw(16) : draw(2 ** 32);
+  return type === 'u32' ? bits : bits | 0;
+}
+
+function drawFloat(draw: Draw, choice: number): number {
+  const sign = draw(2) === 0 ? 1 : -1;
+  if (choice === 1) return sign * (draw(4096) / 16);
+  const exponent = choice === 2 ? draw(253) - 126 : draw(24) - 12;
+  return sign * toF32((1 + draw(2 ** 23) / 2 ** 23) * 2 ** exponent);
+}
+
+/** Repeatable draws without an end: mulberry32 (Tommy Ettinger, 2017). */
+export function drawForever(seed: number): Draw {
+  let state = seed >>> 0;
+  return (bound) => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let x = Math.imul(state ^ (state >>> 15), state | 1);
+    x ^= x + Math.imul(x ^ (x >>> 7), x | 61);
+    return ((x ^ (x >>> 14)) >>> 0) % bound;
+  };
+}
+
+/** What a sketch is run on: the arguments of a number of evaluations, its arrays and its uniforms. */
+export interface Inputs {
+  readonly rows: readonly (readonly (number | boolean)[])[];
+  readonly arrays: { readonly [name: string]: readonly (number | boolean)[] };
+  readonly uniforms: { readonly [name: string]: number | boolean };
+}
+
+export function drawInputs(draw: Draw, { functions, arrays, uniforms }: Sketch, count: number, calm = false): Inputs {
+  const { parameters } = functions.at(-1)!;
+  const value = (type: ScalarType): number | boolean => drawValue(draw, type, calm);
+  return {
+    rows: Array.from({ length: count }, () => parameters.map(({ type }) => value(type))),
+    arrays: Object.fromEntries(
+      arrays.map(({ name, type }) => [name, Array.from({ length: draw(10) }, () => value(type))]),
+    ),
+    uniforms: Object.fromEntries(uniforms.map(({ name, type }) => [name, value(type)])),
+  };
+}
+
+/** A program and what to run it on. */
+export interface FuzzCase {
+  readonly sketch: Sketch;
+  readonly inputs: Inputs;
+}
+
+export function fuzzCases(options: SketchOptions = everything, count = 27): fc.Arbitrary<FuzzCase> {
+  return fc.tuple(sketches(options), fc.integer()).map(([sketch, seed]) => {
+    const inputs = drawInputs(drawForever(seed), sketch, count, options.floats === 'mostly');
+    return { sketch, inputs, [fc.toStringMethod]: () => `${textOfSketch(sketch)}\n${fc.stringify(inputs)}` };
+  });
+}

@@ -1,0 +1,39 @@
+import fc from 'fast-check';
+
+/** The words at which carries, signs and shifts go wrong. */
+export const edgeWords: readonly number[] = [
+  0, 1, 2, 3, 31, 32, 33, 0xffff, 0x10000, 0x7ffffffe, 0x7fffffff, 0x80000000, 0x80000001, 0xfffffffe, 0xffffffff,
+];
+
+/** A u32, limits and small numbers often. */
+export const word: fc.Arbitrary<number> = fc.oneof(
+  fc.constantFrom(...edgeWords),
+  fc.integer({ min: 0, max: 0xffffffff }),
+  fc.integer({ min: 0, max: 16 }),
+);
+
+/** An i32, limits and small numbers often. */
+export const integer32: fc.Arbitrary<number> = word.map((x) => x | 0);
+
+/** An i32 within ±(2³⁰−1), so that any two differ by less than 2³¹; the limits often. */
+export const coordinate32: fc.Arbitrary<number> = fc.oneof(
+  fc.constantFrom(0, 1, -1, 2 ** 30 - 1, -(2 ** 30 - 1), 2 ** 30 - 2),
+  fc.integer({ min: -(2 ** 30 - 1), max: 2 ** 30 - 1 }),
+  fc.integer({ min: -4, max: 4 }),
+);
+
+/** 64 bits, each word at its limits often. */
+export const word64: fc.Arbitrary<bigint> = fc.tuple(word, word).map(([lo, hi]) => BigInt(lo) | (BigInt(hi) << 32n));
+
+interface Words {
+  readonly lo: number;
+  readonly hi: number;
+}
+
+export const ofUnsigned = (x: bigint): Words => ({
+  lo: Number(BigInt.asUintN(32, x)),
+  hi: Number(BigInt.asUintN(32, x >> 32n)),
+});
+export const ofSigned = (x: bigint): Words => ofUnsigned(BigInt.asUintN(64, x));
+export const unsigned = ({ lo, hi }: Words): bigint => BigInt(lo) | (BigInt(hi) << 32n);
+export const signed = (x: Words): bigint => BigInt.asIntN(64, unsigned(x));

@@ -1,0 +1,180 @@
+import fc from 'fast-check';
+import { bool, f32, i32, u32, u64 } from '../../primitives/functors/functor.ts';
+import type { Shape } from '../../primitives/functors/shapes.ts';
+import { select } from '../../primitives/functors/standard/choose.ts';
+import {
+  bitAnd,
+  bitOr,
+  bitXor,
+  type Monoid,
+  maximum,
+  minimum,
+  monoid,
+  plus,
+  product,
+  saturatingPlus,
+  times,
+} from '../../primitives/monoid.ts';
+import { type HostKind, type HostRows, rowsOf } from './columns.ts';
+
+/** The leaves of a value, in the order of its shape; bools are 0 and 1. */
+export type Leaves = readonly number[];
+
+/** A monoid, the kinds of column it is tried on, and the same in plain JavaScript. */
+export interface MonoidSample {
+  readonly name: string;
+  readonly monoid: Monoid<Shape>;
+  /** One field of that name for a monoid of scalars. */
+  readonly fields: { readonly [name: string]: HostKind };
+  readonly identity: Leaves;
+  readonly combine: (a: Leaves, b: Leaves) => Leaves;
+}
+
+function sample(
+  name: string,
+  of: unknown,
+  fields: MonoidSample['fields'],
+  identity: Leaves,
+  combine: MonoidSample['combine'],
+): MonoidSample {
+  return { name, monoid: of as Monoid<Shape>, fields, identity, combine };
+}
+
+const scalar = (
+  name: string,
+  of: unknown,
+  kind: HostKind,
+  identity: number,
+  combine: (a: number, b: number) => number,
+): MonoidSample => sample(name, of, { value: kind }, [identity], ([a], [b]) => [combine(a!, b!)]);
+
+/** The smaller of two f32 as the semantics have it. */
+const leastOf = (a: number, b: number): number => (Number.isNaN(a) ? b : Number.isNaN(b) ? a : Math.min(a, b));
+const greatestOf = (a: number, b: number): number => -leastOf(-a, -b);
+
+/** 2 × 2 matrices of u32: products of them do not commute. */
+const matrices = monoid({
+  of: { a: u32, b: u32, c: u32, d: u32 },
+  identity: { a: 1, b: 0, c: 0, d: 1 },
+  combine: ({ a: x, b: y }) => ({
+    a: x.a.mul(y.a).add(x.b.mul(y.c)),
+    b: x.a.mul(y.b).add(x.b.mul(y.d)),
+    c: x.c.mul(y.a).add(x.d.mul(y.c)),
+    d: x.c.mul(y.b).add(x.d.mul(y.d)),
+  }),
+});
+
+/** x ↦ m·x + c, the left one applied first. */
+const affine = monoid({
+  of: { m: u32, c: u32 },
+  identity: { m: 1, c: 0 },
+  combine: ({ a, b }) => ({ m: a.m.mul(b.m), c: b.m.mul(a.c).add(b.c) }),
+});
+
+/** Closing brackets before opening ones: what is left of a text of brackets when the pairs are taken out. */
+const bicyclic = monoid({
+  of: { closing: u32, opening: u32 },
+  identity: { closing: 0, opening: 0 },
+  combine: ({ a, b }) => {
+    const pairs = a.opening.min(b.closing);
+    return { closing: a.closing.add(b.closing).sub(pairs), opening: b.opening.add(a.opening).sub(pairs) };
+  },
+});
+
+/** The first number that is not 0. */
+const first = monoid({ of: u32, identity: 0, combine: ({ a, b }) => select(b, a, a.ne(0)) });
+
+/** The last number that is not 0. */
+const last = monoid({ of: u32, identity: 0, combine: ({ a, b }) => select(a, b, b.ne(0)) });
+
+const add = (a: number, b: number): number => (a + b) >>> 0;
+const multiply = (a: number, b: number): number => Math.imul(a, b) >>> 0;
+
+function addWide([aLo, aHi]: Leaves, [bLo, bHi]: Leaves): Leaves {
+  const sum = BigInt(aLo!) + BigInt(bLo!) + ((BigInt(aHi!) + BigInt(bHi!)) << 32n);
+  return [Number(BigInt.asUintN(32, sum)), Number(BigInt.asUintN(32, sum >> 32n))];
+}
+
+/** Monoids for which every way of placing brackets gives the same bytes; half of them do not commute. */
+export const exactMonoids: readonly MonoidSample[] = [
+  scalar('plus(u32)', plus(u32), 'u32', 0, add),
+  scalar('plus(i32)', plus(i32), 'i32', 0, (a, b) => (a + b) | 0),
+  scalar('times(u32)', times(u32), 'u32', 1, multiply),
+  scalar('minimum(u32)', minimum(u32), 'u32', 2 ** 32 - 1, Math.min),
+  scalar('maximum(i32)', maximum(i32), 'i32', -(2 ** 31), Math.max),
+  scalar('minimum(f32)', minimum(f32), 'normal', Number.NaN, leastOf),
+  scalar('maximum(f32)', maximum(f32), 'normal', Number.NaN, greatestOf),
+  scalar('bitAnd(u32)', bitAnd(u32), 'u32', 2 ** 32 - 1, (a, b) => (a & b) >>> 0),
+  scalar('bitOr(i32)', bitOr(i32), 'i32', 0, (a, b) => a | b),
+  scalar('bitXor(bool)', bitXor(bool), 'bool', 0, (a, b) => a ^ b),
+  scalar('bitAnd(bool)', bitAnd(bool), 'bool', 1, (a, b) => a & b),
+  scalar('saturatingPlus', saturatingPlus, 'u32', 0, (a, b) => Math.min(a + b, 2 ** 32 - 1)),
+  sample('plus(u64)', plus(u64), { lo: 'u32', hi: 'u32' }, [0, 0], addWide),
+  sample(
+    'product',
+    product({ sum: plus(u32), most: maximum(i32) }),
+    { sum: 'u32', most: 'i32' },
+    [0, -(2 ** 31)],
+    (a, b) => [add(a[0]!, b[0]!), Math.max(a[1]!, b[1]!)],
+  ),
+  sample(
+    'matrices',
+    matrices,
+    { a: 'u32', b: 'u32', c: 'u32', d: 'u32' },
+    [1, 0, 0, 1],
+    ([a, b, c, d], [e, f, g, h]) => [
+      add(multiply(a!, e!), multiply(b!, g!)),
+      add(multiply(a!, f!), multiply(b!, h!)),
+      add(multiply(c!, e!), multiply(d!, g!)),
+      add(multiply(c!, f!), multiply(d!, h!)),
+    ],
+  ),
+  sample('affine', affine, { m: 'u32', c: 'u32' }, [1, 0], ([m, c], [n, d]) => [
+    multiply(m!, n!),
+    add(multiply(n!, c!), d!),
+  ]),
+  sample('bicyclic', bicyclic, { closing: 'tiny', opening: 'tiny' }, [0, 0], ([p, q], [r, s]) => {
+    const pairs = Math.min(q!, r!);
+    return [p! + r! - pairs, s! + q! - pairs];
+  }),
+  scalar('first', first, 'tiny', 0, (a, b) => (a === 0 ? b : a)),
+  scalar('last', last, 'tiny', 0, (a, b) => (b === 0 ? a : b)),
+];
+
+/** A mean under way: a sum of f32 and how many there are. */
+const mean = monoid({
+  of: { sum: f32, rows: u32 },
+  identity: { sum: 0, rows: 0 },
+  combine: ({ a, b }) => ({ sum: a.sum.add(b.sum), rows: a.rows.add(b.rows) }),
+});
+
+/** x ↦ ±x + c of f32, the left one applied first. */
+const flips = monoid({
+  of: { m: f32, c: f32 },
+  identity: { m: 1, c: 0 },
+  combine: ({ a, b }) => ({ m: a.m.mul(b.m), c: b.m.mul(a.c).add(b.c) }),
+});
+
+/** Monoids whose bytes depend on the brackets, which stand as the canonical tree has them. */
+export const inexactMonoids: readonly MonoidSample[] = [
+  scalar('plus(f32)', plus(f32), 'calm', 0, (a, b) => Math.fround(a + b)),
+  sample('mean', mean, { sum: 'calm', rows: 'tiny' }, [0, 0], ([s, m], [t, n]) => [Math.fround(s! + t!), add(m!, n!)]),
+  sample('flips', flips, { m: 'sign', c: 'calm' }, [1, 0], ([m, c], [n, d]) => [m! * n!, Math.fround(n! * c! + d!)]),
+];
+
+/** A monoid and rows of values for it; prints as its name and their recipe. */
+export interface SampleRows {
+  readonly sample: MonoidSample;
+  readonly rows: HostRows<MonoidSample['fields']>;
+}
+
+/** One of the monoids with rows for it. */
+export function rowsForAny(samples: readonly MonoidSample[], size?: fc.Arbitrary<number>): fc.Arbitrary<SampleRows> {
+  return fc.constantFrom(...samples).chain((sample) =>
+    rowsOf(sample.fields, size).map((rows) =>
+      Object.defineProperty({ sample, rows }, fc.toStringMethod, {
+        value: () => `${sample.name} over ${fc.stringify(rows)}`,
+      }),
+    ),
+  );
+}

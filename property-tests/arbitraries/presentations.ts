@@ -1,0 +1,99 @@
+import fc from 'fast-check';
+import type { Column } from '../../primitives/columns/column.ts';
+import type { ColumnTypeOf, HostArray } from '../../primitives/columns/host-array.ts';
+import type { Context } from '../../primitives/context.ts';
+import { copyIf, gather, reverse, slice } from '../../primitives/index.ts';
+
+/** The same rows as a primitive may meet them. */
+const presentations = [
+  'stored',
+  'slice',
+  'reversed view',
+  'gathered view',
+  'slice of a view',
+  'device count',
+  'full device count',
+  'slice of a device count',
+  'view of a device count',
+] as const;
+export type Presentation = (typeof presentations)[number];
+
+export const presentation: fc.Arbitrary<Presentation> = fc.constantFrom(...presentations);
+
+type HostTable = { readonly [name: string]: HostArray };
+type Presented<H extends HostTable> = { readonly [K in keyof H]: Column<ColumnTypeOf<H[K]>> };
+
+/**
+ * Host rows as a table: stored as they are, as views that undo what was done to them before, or with a length that only
+ * the device knows, among rows that must not be seen.
+ */
+export function present<H extends HostTable>(context: Context, rows: H, how: Presentation): Presented<H> {
+  const upload = (table: HostTable): Presented<H> =>
+    Object.fromEntries(Object.entries(table).map(([name, array]) => [name, context.column(array)])) as Presented<H>;
+  const length = lengthOf(rows);
+  const reversed = (): Presented<H> => reverse(upload(mapArrays(rows, (array) => pick(array, length, backwards))));
+  const padded = (before: number, after: number): Presented<H> =>
+    upload(mapArrays(rows, (array) => pick(array, length + before + after, (i) => i - before)));
+  const chosen = (): Presented<H> => {
+    const among = mapArrays(rows, (array) => pick(array, 2 * length + 1, (i) => (i % 2 === 1 ? (i - 1) / 2 : -1)));
+    const flags = Array.from({ length: 2 * length + 1 }, (_, i) => i % 2 === 1);
+    return copyIf(upload(among), context.column(flags));
+  };
+  switch (how) {
+    case 'stored':
+      return upload(rows);
+    case 'slice':
+      return slice(padded(3, 2), 3, 3 + length);
+    case 'reversed view':
+      return reversed();
+    case 'gathered view': {
+      const order = context.column(Uint32Array.from({ length }, (_, i) => backwards(i, length)));
+      return gather(upload(mapArrays(rows, (array) => pick(array, length, backwards))), order);
+    }
+    case 'slice of a view':
+      return slice(
+        gather(padded(1, 4), context.column(Uint32Array.from({ length: length + 5 }, (_, i) => i))),
+        1,
+        1 + length,
+      );
+    case 'device count':
+      return chosen();
+    case 'full device count':
+      return copyIf(upload(rows), context.column(Array.from({ length }, () => true)));
+    case 'slice of a device count': {
+      const flags = Array.from({ length: length + 7 }, (_, i) => i < length + 2);
+      return slice(copyIf(padded(2, 5), context.column(flags)), 2);
+    }
+    case 'view of a device count':
+      return reverse(reverse(chosen()));
+  }
+}
+
+function lengthOf(rows: HostTable): number {
+  return Object.values(rows)[0]!.length;
+}
+
+const backwards = (i: number, length: number): number => length - 1 - i;
+
+function mapArrays(rows: HostTable, change: (array: HostArray) => HostArray): HostTable {
+  return Object.fromEntries(Object.entries(rows).map(([name, array]) => [name, change(array)]));
+}
+
+/** Element `from(i)` at every i; where there is none, one that would be noticed. */
+function pick(array: HostArray, length: number, from: (i: number, length: number) => number): HostArray {
+  const take = <A extends { [i: number]: unknown }>(result: A, source: ArrayLike<unknown>, junk: unknown): A => {
+    for (let i = 0; i < length; i++) {
+      const at = from(i, source.length);
+      result[i] = at >= 0 && at < source.length ? source[at] : junk;
+    }
+    return result;
+  };
+  if (!ArrayBuffer.isView(array)) return take(new Array<boolean>(length), array as readonly boolean[], true);
+  if (array instanceof Float32Array) {
+    // As words, so that every NaN keeps its bits.
+    const words = new Uint32Array(array.buffer, array.byteOffset, array.length);
+    return new Float32Array(take(new Uint32Array(length), words, 0x4d2b3c4d).buffer);
+  }
+  const Kind = array.constructor as new (length: number) => Exclude<typeof array, Float32Array>;
+  return take(new Kind(length), array, 77);
+}

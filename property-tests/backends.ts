@@ -1,0 +1,74 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, test } from 'vitest';
+import { createReferenceBackend } from '../backends/reference/index.ts';
+import { createWebGpuBackend } from '../backends/webgpu/backend.ts';
+import { openTestGpu, testAdapter } from '../backends/webgpu-node/node-gpu.ts';
+import { createWorkersBackend } from '../backends/workers/index.ts';
+import type { Backend, Limits } from '../primitives/backend.ts';
+import { Context } from '../primitives/context.ts';
+import { createRun, type Law, type Run } from './laws/law.ts';
+
+/** A backend that tests run on. */
+export interface TestBackend {
+  readonly name: string;
+  /** Cases that a law is tried on there: fewer where each takes long. */
+  readonly runs: number;
+  /** Throws where the backend is not to be had: no test is passed over in silence. */
+  open(limits?: Partial<Limits>): Promise<Backend>;
+}
+
+/** Every backend that there is; the one place that lists them. */
+export const testBackends: readonly TestBackend[] = [
+  { name: 'reference', runs: 30, open: async (limits) => createReferenceBackend({ limits }) },
+  { name: 'workers', runs: 25, open: (limits) => createWorkersBackend({ workers: 2, inlineNanoseconds: 0, limits }) },
+  {
+    name: `webgpu (${testAdapter()})`,
+    runs: testAdapter() === 'hardware' ? 30 : 8,
+    open: async (limits) => createWebGpuBackend({ gpu: await openTestGpu(), adapter: testAdapter(), limits }),
+  },
+];
+/** Long enough for a software GPU on a busy machine. */
+const TIMEOUT_MS = 120_000;
+
+/** Contexts on the backend under test and on the reference. */
+interface Opened {
+  readonly context: Context;
+  readonly reference: Context;
+  /** Runs a pipeline on both and compares; see {@link Run}. */
+  readonly run: Run;
+}
+
+/** Declares tests once for every backend, with contexts that are open while they run. */
+export function onEveryBackend(declare: (opened: () => Opened, backend: TestBackend) => void): void {
+  for (const backend of testBackends) {
+    describe(backend.name, () => {
+      let opened: Opened | undefined;
+      beforeAll(async () => {
+        const reference = new Context(createReferenceBackend());
+        const context = backend.name === 'reference' ? reference : new Context(await backend.open());
+        opened = { context, reference, run: createRun(context, reference) };
+      }, TIMEOUT_MS);
+      afterAll(async () => {
+        await opened?.context.close();
+        await opened?.reference.close();
+      });
+      declare(() => opened!, backend);
+    });
+  }
+}
+
+/** Declares a test of every law on every backend. */
+export function testLaws(laws: readonly Law[]): void {
+  onEveryBackend((opened, { runs }) => {
+    for (const { name, property } of laws) {
+      test(name, async () => fc.assert(property(opened().run), { numRuns: runs }), TIMEOUT_MS);
+    }
+  });
+}
+
+/** Declares a test of a pipeline on every backend; it throws where it finds fault. */
+export function testOnEveryBackend(name: string, body: (opened: Opened) => Promise<void>): void {
+  onEveryBackend((opened) => {
+    test(name, () => body(opened()), TIMEOUT_MS);
+  });
+}

@@ -1,0 +1,56 @@
+import fc from 'fast-check';
+import { createReferenceBackend } from '../backends/reference/index.ts';
+import type { Backend } from '../primitives/backend.ts';
+import { Context } from '../primitives/context.ts';
+import { allLaws } from './laws/all.ts';
+import { createRun, type Law } from './laws/law.ts';
+
+export interface CheckOptions {
+  /** Cases that each law is tried on; 100 by default. */
+  readonly numRuns?: number;
+  /** Where fast-check starts: the seed that a failure reports tries the same cases again. */
+  readonly seed?: number;
+  /** The laws; all of them by default. */
+  readonly laws?: readonly Law[];
+}
+
+/**
+ * Tries the laws of the kernels and of the primitives on a backend. Every result is compared with a plain loop and, byte for
+ * byte, with the reference backend; after every case the backend must hold as many buffers and bytes as before.
+ *
+ * Resolves where all laws hold. The backend is closed in any case.
+ *
+ * @param createBackend - opens the backend; called once.
+ * @throws AggregateError with one error a broken law, each with its smallest counterexample and the seed.
+ * @example
+ * ```ts
+ * import { checkBackend } from 'quadrille/property-tests';
+ *
+ * test('my backend keeps the laws', () => checkBackend(() => createMyBackend(), { numRuns: 50 }), 600_000);
+ * ```
+ */
+export async function checkBackend(
+  createBackend: () => Backend | Promise<Backend>,
+  { numRuns = 100, seed, laws = allLaws }: CheckOptions = {},
+): Promise<void> {
+  const reference = new Context(createReferenceBackend());
+  const context = new Context(await createBackend());
+  const broken: Error[] = [];
+  try {
+    const run = createRun(context, reference);
+    for (const { name, property } of laws) {
+      const details = await fc.check(property(run), seed === undefined ? { numRuns } : { numRuns, seed });
+      const report = fc.defaultReportMessage(details as never);
+      if (report !== undefined) broken.push(new Error(`${name}: ${report}`, { cause: details.errorInstance }));
+    }
+  } finally {
+    await context.close();
+    await reference.close();
+  }
+  if (broken.length > 0) {
+    throw new AggregateError(
+      broken,
+      `${broken.length} of ${laws.length} laws do not hold:\n${broken.map(String).join('\n')}`,
+    );
+  }
+}

@@ -1,0 +1,74 @@
+import { test } from '@fast-check/vitest';
+import { afterAll, beforeAll, describe } from 'vitest';
+import type { WebGpuBackend } from '../backends/webgpu/backend.ts';
+import { simplify } from '../primitives/functors/simplify.ts';
+import { everything, resultTypesOf, type SketchOptions } from './arbitraries/functor-sketch.ts';
+import { moduleOfSketch } from './arbitraries/functor-sketch-ir.ts';
+import { fuzzCases } from './arbitraries/functors.ts';
+import { expectSame, fuzz, fuzzTimeout, runInterpreter } from './functor-comparison.ts';
+import { runOnBackend } from './functor-on-backend.ts';
+import { PROMISED } from './ir-interpreter.ts';
+import { openTestBackend } from './webgpu-support.ts';
+
+let backend: WebGpuBackend;
+beforeAll(async () => {
+  backend = await openTestBackend();
+}, 60_000);
+afterAll(() => backend.close());
+
+const integers: SketchOptions = { ...everything, floats: 'none' };
+const numeric: SketchOptions = { ...everything, floats: 'mostly' };
+
+describe('random programs on WebGPU', () => {
+  test.prop([fuzzCases(integers)], fuzz(30))(
+    'compute what the rules say of integers',
+    async ({ sketch, inputs }) => {
+      const module = moduleOfSketch(sketch);
+      expectSame(
+        resultTypesOf(sketch),
+        await runOnBackend(backend, module, inputs),
+        runInterpreter(module, inputs),
+        PROMISED,
+      );
+    },
+    fuzzTimeout,
+  );
+
+  test.prop([fuzzCases()], fuzz(20))(
+    'compute what the rules say of f32 too, where all f32 are normal numbers',
+    async ({ sketch, inputs }) => {
+      const module = moduleOfSketch(sketch);
+      expectSame(
+        resultTypesOf(sketch),
+        await runOnBackend(backend, module, inputs),
+        runInterpreter(module, inputs),
+        PROMISED,
+      );
+    },
+    fuzzTimeout,
+  );
+
+  test.prop([fuzzCases(numeric)], fuzz(30))(
+    'compute what the rules say of f32 that stay within range',
+    async ({ sketch, inputs }) => {
+      const module = moduleOfSketch(sketch);
+      expectSame(
+        resultTypesOf(sketch),
+        await runOnBackend(backend, module, inputs),
+        runInterpreter(module, inputs),
+        PROMISED,
+      );
+    },
+    fuzzTimeout,
+  );
+
+  test.prop([fuzzCases()], fuzz(15))(
+    'compute it simplified',
+    async ({ sketch, inputs }) => {
+      const module = moduleOfSketch(sketch);
+      const results = await runOnBackend(backend, simplify(module), inputs);
+      expectSame(resultTypesOf(sketch), results, runInterpreter(module, inputs), PROMISED);
+    },
+    fuzzTimeout,
+  );
+});

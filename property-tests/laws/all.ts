@@ -1,0 +1,39 @@
+import { copyIfLaws } from './copy-if.ts';
+import { expandLaws } from './expand.ts';
+import { extremumLaws } from './extremum.ts';
+import { gatherLaws } from './gather.ts';
+import { histogramLaws } from './histogram.ts';
+import { kernelLaws } from './kernels.ts';
+import type { Law } from './law.ts';
+import { mapLaws } from './map.ts';
+import { reduceLaws } from './reduce.ts';
+import { reduceByKeyLaws } from './reduce-by-key.ts';
+import { scanLaws } from './scan.ts';
+import { scatterLaws } from './scatter.ts';
+import { searchLaws } from './search.ts';
+import { sequenceLaws } from './sequence.ts';
+import { sliceLaws } from './slice.ts';
+import { sortLaws } from './sort.ts';
+
+export { kernelLaws };
+
+/** The laws of the primitives: each result is that of a plain loop, whatever the backend. */
+export const primitiveLaws: readonly Law[] = [
+  ...mapLaws,
+  ...sequenceLaws,
+  ...sliceLaws,
+  ...gatherLaws,
+  ...scatterLaws,
+  ...reduceLaws,
+  ...extremumLaws,
+  ...scanLaws,
+  ...copyIfLaws,
+  ...reduceByKeyLaws,
+  ...sortLaws,
+  ...searchLaws,
+  ...histogramLaws,
+  ...expandLaws,
+];
+
+/** The laws of the five kernels of a backend, and then those of what is built on them. */
+export const allLaws: readonly Law[] = [...kernelLaws, ...primitiveLaws];

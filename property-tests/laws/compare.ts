@@ -1,0 +1,55 @@
+/** Host data: a typed array, or a record of them as `Context.read` returns it. */
+export type HostTable = ArrayLike<number> | { readonly [name: string]: HostTable };
+
+/**
+ * Throws where two tables differ, naming the field, the row and both values. Numbers are the same as `Object.is` has it: NaN
+ * is NaN, and −0 is not 0.
+ */
+export function assertSame(actual: HostTable, expected: HostTable, what = 'result'): void {
+  if (isArray(actual) && isArray(expected)) {
+    assertSameArray(actual, expected, what);
+    return;
+  }
+  const [left, right] = [actual, expected] as { readonly [name: string]: HostTable }[];
+  const names = [left, right].map((table) => Object.keys(table!).join(', '));
+  if (names[0] !== names[1]) throw new Error(`${what} has the fields ${names[0]} and should have ${names[1]}`);
+  for (const name of Object.keys(left!)) assertSame(left![name]!, right![name]!, `${what}.${name}`);
+}
+
+function assertSameArray(actual: ArrayLike<number>, expected: ArrayLike<number>, what: string): void {
+  const rows = Math.min(actual.length, expected.length);
+  for (let i = 0; i < rows; i++) {
+    if (!Object.is(actual[i], expected[i])) {
+      throw new Error(`${what}[${i}] of ${actual.length} is ${show(actual[i]!)} and should be ${show(expected[i]!)}`);
+    }
+  }
+  if (actual.length !== expected.length) {
+    throw new Error(`${what} has ${actual.length} rows and should have ${expected.length}`);
+  }
+}
+
+function show(value: number): string {
+  return Object.is(value, -0) ? '-0' : `${value}`;
+}
+
+/**
+ * Throws where the bytes of two tables differ. NaNs are alike unless `nanBits`: what bits an operation gives a NaN is not
+ * specified, but what only moves values keeps them.
+ */
+export function assertSameBytes(actual: HostTable, expected: HostTable, what: string, nanBits = false): void {
+  assertSame(words(actual, nanBits), words(expected, nanBits), what);
+}
+
+/** The words of every array of a table. */
+export function words(table: HostTable, nanBits = true): HostTable {
+  if (!isArray(table)) {
+    return Object.fromEntries(Object.entries(table).map(([name, field]) => [name, words(field, nanBits)]));
+  }
+  if (!(table instanceof Float32Array)) return table;
+  const bits = new Uint32Array(table.buffer, table.byteOffset, table.length);
+  return nanBits ? bits : bits.map((word) => ((word & 0x7fffffff) > 0x7f800000 ? 0x7fc00000 : word));
+}
+
+function isArray(table: HostTable): table is ArrayLike<number> {
+  return ArrayBuffer.isView(table) || Array.isArray(table);
+}

@@ -1,0 +1,48 @@
+import type { Column } from '../../primitives/columns/column.ts';
+import { maxElement, minElement } from '../../primitives/extremum.ts';
+import { rowsOf } from '../arbitraries/columns.ts';
+import { present, presentation } from '../arbitraries/presentations.ts';
+import { assertSameBytes, type HostTable } from './compare.ts';
+import { type Law, law } from './law.ts';
+
+/** The first row of the best value: −0 is below 0, and NaN gives way to anything. */
+function bestRow(values: ArrayLike<number>, isBetter: (candidate: number, best: number) => boolean): number {
+  let best = 0;
+  for (let i = 1; i < values.length; i++) {
+    if (Number.isNaN(values[i])) continue;
+    if (Number.isNaN(values[best]) || isBetter(values[i]!, values[best]!)) best = i;
+  }
+  return values.length === 0 ? 2 ** 32 - 1 : best;
+}
+
+const isBelow = (a: number, b: number): boolean => a < b || (a === b && Object.is(a, -0) && Object.is(b, 0));
+
+function extremum<A extends Uint32Array | Int32Array | Float32Array>(values: A, row: number): HostTable {
+  const value = (values.constructor as unknown as { of(value: number): A }).of(values[row] ?? 0);
+  return { value, index: Uint32Array.of(row) };
+}
+
+export const extremumLaws: readonly Law[] = [
+  law(
+    'minElement and maxElement find the first of the least and of the greatest',
+    [rowsOf({ u32: 'u32', i32: 'i32', f32: 'normal' }), presentation],
+    async (run, host, how) => {
+      const result = await run((context) => {
+        const { u32, i32, f32 } = present(context, host, how);
+        const both = <T extends 'u32' | 'i32' | 'f32'>(column: Column<T>) => ({
+          least: minElement(column),
+          greatest: maxElement(column),
+        });
+        return { u32: both(u32), i32: both(i32), f32: both(f32) };
+      });
+      const both = (values: Uint32Array | Int32Array | Float32Array): HostTable => ({
+        least: extremum(values, bestRow(values, isBelow)),
+        greatest: extremum(
+          values,
+          bestRow(values, (candidate, best) => isBelow(best, candidate)),
+        ),
+      });
+      assertSameBytes(result, { u32: both(host.u32), i32: both(host.i32), f32: both(host.f32) }, 'extrema');
+    },
+  ),
+];

@@ -1,0 +1,37 @@
+import { gather } from '../../primitives/gather.ts';
+import { hostColumn, recipe, rowsOf } from '../arbitraries/columns.ts';
+import { present, presentation } from '../arbitraries/presentations.ts';
+import { assertSameBytes } from './compare.ts';
+import { type Law, law } from './law.ts';
+import { rowsIn, take } from './rows.ts';
+
+const payload = rowsOf({ number: 'u32', float: 'f32', flag: 'bool', byte: 'i8', short: 'u16' });
+
+export const gatherLaws: readonly Law[] = [
+  law(
+    'gather takes the rows that the indices name, zeros where there is none',
+    [payload, presentation, rowsOf({ index: 'u32' }), presentation],
+    async (run, host, how, { index: words }, indexHow) => {
+      const rows = rowsIn(host);
+      const index = words.map((word, i) => (i % 5 === 0 ? word : word % (rows + 1)));
+      const result = await run((context) =>
+        gather(present(context, host, how), present(context, { index }, indexHow).index),
+      );
+      assertSameBytes(result, take(host, [...index]), 'rows', true);
+    },
+  ),
+  law(
+    'gathers compose: taking from what was taken takes through both',
+    [payload, presentation, recipe, recipe],
+    async (run, host, how, first, second) => {
+      const rows = rowsIn(host);
+      const [a, b] = [first, second].map((each) => hostColumn('u32', rows, each).map((word) => word % (rows + 1)));
+      const result = await run((context) => {
+        const taken = gather(present(context, host, how), context.column(a!));
+        return gather(taken, context.column(b!));
+      });
+      const through = Array.from(b!, (place) => a![place] ?? rows);
+      assertSameBytes(result, take(host, through), 'rows', true);
+    },
+  ),
+];

@@ -1,0 +1,268 @@
+import fc from 'fast-check';
+import type { CountRef, Extent, Store } from '../../primitives/backend.ts';
+import type { Column } from '../../primitives/columns/column.ts';
+import { alive, destination, fuse, programOf } from '../../primitives/columns/program.ts';
+import type { Context } from '../../primitives/context.ts';
+import { f32, u32 } from '../../primitives/functors/functor.ts';
+import { bitsOfF32 } from '../../primitives/functors/semantics.ts';
+import type { U32 } from '../../primitives/functors/value.ts';
+import { monoidProgram, plus, product } from '../../primitives/monoid.ts';
+import { fewRows, rowsOf } from '../arbitraries/columns.ts';
+import { word } from '../arbitraries/integers.ts';
+import { assertSame } from './compare.ts';
+import { type Law, law } from './law.ts';
+
+const BLANK = 0xabababab;
+
+/** A stored column that shows where something was written. */
+function canvas(context: Context, length: number): Column<'u32'> {
+  return context.column(new Uint32Array(length).fill(BLANK));
+}
+
+const blank = (length: number): Uint32Array => new Uint32Array(length).fill(BLANK);
+
+/** An extent as a backend may be given it, and the number of indices that it stands for. */
+interface ExtentSample {
+  readonly count: number;
+  readonly minus: number;
+  readonly limit: number;
+  readonly onDevice: boolean;
+}
+
+const extentSample: fc.Arbitrary<ExtentSample> = fc.record({
+  count: fc.oneof(fewRows, word),
+  minus: fc.oneof(fc.constant(0), fc.nat({ max: 70 }), word),
+  limit: fewRows,
+  onDevice: fc.boolean(),
+});
+
+const lengthOf = ({ count, minus, limit, onDevice }: ExtentSample): number =>
+  onDevice ? Math.min(limit, Math.max(0, count - minus)) : limit;
+
+function extentIn(context: Context, { count, minus, limit, onDevice }: ExtentSample): Extent {
+  if (!onDevice) return limit;
+  const cell = destination(context.column(Uint32Array.of(99, count)));
+  return { buffer: cell.buffer, word: 1, minus, limit } satisfies CountRef;
+}
+
+const cellOf = (column: Column, word: number): { buffer: Store['buffer']; word: number } => ({
+  buffer: destination(column).buffer,
+  word,
+});
+
+/** `(index, 3 · index, index is odd, index reversed, index as f32)`, the third a guard and the fourth an index. */
+const fiveResults = (length: number): ReturnType<typeof programOf> =>
+  programOf(
+    fuse('fiveResults', [], ['u32', 'u32', 'bool', 'u32', 'f32'], (index, _, loader) => [
+      index,
+      index.mul(3),
+      index.and(1).eq(1),
+      loader.uniform('u32', length).sub(index).sub(1),
+      f32(index),
+    ]),
+  );
+
+const sumAndCount = product({ sum: plus(u32), count: plus(u32) });
+
+export const kernelLaws: readonly Law[] = [
+  law(
+    'forEach stores by index, by a computed place, guarded, and within its capacity',
+    [extentSample, fc.nat({ max: 9 }), fewRows],
+    async (run, sample, offset, capacity) => {
+      const length = lengthOf(sample);
+      const room = offset + Math.max(capacity, sample.limit) + 5;
+      const result = await run((context) => {
+        const [plain, placed, guarded, floats] = Array.from({ length: 4 }, () => canvas(context, room)) as [
+          Column,
+          Column,
+          Column,
+          Column,
+        ];
+        const store = (column: Column, rest: Omit<Store, 'buffer' | 'offset' | 'capacity'>): Store => ({
+          buffer: destination(column).buffer,
+          offset,
+          capacity,
+          ...rest,
+        });
+        context.backend.forEach(extentIn(context, sample), fiveResults(length), [
+          store(plain, { value: 0 }),
+          store(placed, { value: 1, index: 3 }),
+          store(guarded, { value: 2, index: 3, guard: 2 }),
+          store(floats, { value: 4, guard: 2 }),
+        ]);
+        return { plain, placed, guarded, floats };
+      });
+      const expected = { plain: blank(room), placed: blank(room), guarded: blank(room), floats: blank(room) };
+      for (let i = 0; i < length; i++) {
+        const place = length - 1 - i;
+        if (i < capacity) expected.plain[offset + i] = i;
+        if (place < capacity) expected.placed[offset + place] = 3 * i;
+        if (place < capacity && i % 2 === 1) expected.guarded[offset + place] = 1;
+        if (i < capacity && i % 2 === 1) expected.floats[offset + i] = bitsOfF32(i);
+      }
+      assertSame(result, expected);
+    },
+  ),
+  law(
+    'forEach writes into two places of one buffer, and captured columns are read at their offset and to their length',
+    [rowsOf({ a: 'u32', bytes: 'i8' }, fewRows), fc.nat({ max: 9 })],
+    async (run, { a, bytes }, skipped) => {
+      const length = a.length;
+      const result = await run((context) => {
+        const [words, packed] = [context.column(a), context.column(bytes)];
+        const both = canvas(context, 2 * length + 1);
+        const captured = fuse('captured', [], ['u32', 'i32'], (index, _, loader) => {
+          const at = index.add(loader.uniform('u32', skipped));
+          return [...loader.load([words], at), ...loader.load([packed], at)];
+        });
+        const { buffer } = destination(both);
+        context.backend.forEach(length, programOf(captured), [
+          { buffer, offset: 0, capacity: length, value: 0 },
+          { buffer, offset: length + 1, capacity: length, value: 1 },
+        ]);
+        return both;
+      });
+      const expected = blank(2 * length + 1);
+      for (let i = 0; i < length; i++) {
+        expected[i] = a[i + skipped] ?? 0;
+        expected[length + 1 + i] = bytes[i + skipped] ?? 0;
+      }
+      assertSame(result, expected);
+    },
+  ),
+  law(
+    'reduce writes its leaves where it is told, and nothing else',
+    [extentSample, fc.nat({ max: 5 })],
+    async (run, sample, at) => {
+      const result = await run((context) => {
+        const into = canvas(context, 10);
+        const pairs = fuse('pairs', [], ['u32', 'u32'], (index) => [index.add(1), u32(1)]);
+        const monoid = monoidProgram(sumAndCount);
+        context.backend.reduce(extentIn(context, sample), programOf(pairs), monoid, cellOf(into, at));
+        return into;
+      });
+      const length = lengthOf(sample);
+      const expected = blank(10);
+      expected[at] = (length * (length + 1)) / 2;
+      expected[at + 1] = length;
+      assertSame(result, expected);
+    },
+  ),
+  law(
+    'scan gives both prefixes to what it emits, and the total where it is wanted',
+    [extentSample, fc.nat({ max: 5 }), fc.boolean()],
+    async (run, sample, at, wantsTotal) => {
+      const { limit } = sample;
+      const result = await run((context) => {
+        const [before, compacted, total] = [canvas(context, limit), canvas(context, limit), canvas(context, 10)];
+        const odd = fuse('odd', [], ['u32', 'u32'], (index) => [index, index.and(1)]);
+        const emit = fuse(
+          'emit',
+          ['u32', 'u32', 'u32', 'u32'],
+          ['u32', 'bool', 'u32', 'u32'],
+          (index, [sumBefore, countBefore, sum, count]) => [
+            sumBefore!,
+            (count as U32).ne(countBefore as U32),
+            countBefore!,
+            (sum as U32)
+              .sub(sumBefore as U32)
+              .xor(index)
+              .add(index),
+          ],
+        );
+        context.backend.scan({
+          extent: extentIn(context, sample),
+          program: programOf(odd),
+          monoid: monoidProgram(sumAndCount),
+          emit: programOf(emit),
+          stores: [
+            { ...destination(before), value: 0 },
+            { ...destination(compacted), guard: 1, index: 2, value: 3 },
+          ],
+          total: wantsTotal ? cellOf(total, at) : undefined,
+        });
+        return { before, compacted, total };
+      });
+      const length = lengthOf(sample);
+      const expected = { before: blank(limit), compacted: blank(limit), total: blank(10) };
+      for (let i = 0, odds = 0; i < length; i++) {
+        expected.before[i] = (i * (i - 1)) / 2;
+        if (i % 2 === 1) expected.compacted[odds++] = i;
+      }
+      if (wantsTotal) expected.total.set([(length * (length - 1)) / 2, Math.floor(length / 2)], at);
+      assertSame(result, expected);
+    },
+  ),
+  law(
+    'sort writes keys and payload where they are wanted, by the bits that are wanted',
+    [extentSample, word, fc.nat({ max: 32 }), fc.nat({ max: 32 }), fc.constantFrom('keys', 'payload', 'both')],
+    async (run, sample, seed, a, b, wanted) => {
+      const { limit } = sample;
+      const [beginBit, endBit] = [Math.min(a, b), Math.max(a, b)];
+      const result = await run((context) => {
+        const [keys, payload] = [canvas(context, limit + 7), canvas(context, limit + 7)];
+        const program = fuse('hashed', [], ['u32', 'u32'], (index, _, loader) => [
+          index.mul(0x9e3779b1).xor(loader.uniform('u32', seed)),
+          index,
+        ]);
+        context.backend.sort({
+          extent: extentIn(context, sample),
+          program: programOf(program),
+          beginBit,
+          endBit,
+          keys: wanted === 'payload' ? undefined : cellOf(keys, 3),
+          payload: wanted === 'keys' ? undefined : cellOf(payload, 5),
+        });
+        return { keys, payload };
+      });
+      const key = (i: number): number => (Math.imul(i, 0x9e3779b1) ^ seed) >>> 0;
+      const digit = (i: number): number => Math.floor((key(i) % 2 ** endBit) / 2 ** beginBit);
+      const order = Array.from({ length: lengthOf(sample) }, (_, i) => i).sort((i, j) => digit(i) - digit(j) || i - j);
+      const expected = { keys: blank(limit + 7), payload: blank(limit + 7) };
+      if (wanted !== 'payload') expected.keys.set(order.map(key), 3);
+      if (wanted !== 'keys') expected.payload.set(order, 5);
+      assertSame(result, expected);
+    },
+  ),
+  law(
+    'histogram writes all of its bins and nothing else',
+    [extentSample, fc.constantFrom(1, 3, 300), fc.constantFrom(undefined, 1, 64, 1000)],
+    async (run, sample, bins, segment) => {
+      const runs = segment === undefined ? 1 : Math.ceil((sample.onDevice ? sample.limit : lengthOf(sample)) / segment);
+      const result = await run((context) => {
+        const into = canvas(context, runs * bins + 5);
+        const program = programOf(fuse('fifths', [], ['u32'], (index) => [index.rem(5)]));
+        context.backend.histogram({ extent: extentIn(context, sample), program, bins, segment, into: cellOf(into, 2) });
+        return into;
+      });
+      const expected = blank(runs * bins + 5).fill(0, 2, 2 + runs * bins);
+      for (let i = 0; i < lengthOf(sample); i++) {
+        const run = segment === undefined ? 0 : Math.floor(i / segment);
+        if (i % 5 < bins) expected[2 + run * bins + (i % 5)]!++;
+      }
+      assertSame(result, expected);
+    },
+  ),
+  law(
+    'commands take effect in the order of their calls, and see what stood there then',
+    [rowsOf({ first: 'u32', second: 'u32' }, fewRows)],
+    async (run, { first, second }) => {
+      const length = first.length;
+      const result = await run((context) => {
+        const data = first.slice();
+        const source = context.column(data);
+        data.fill(1);
+        const copy = fuse('copy', [], ['u32'], (index, _, loader) => loader.load([source], index));
+        const [before, after] = [canvas(context, length), canvas(context, length)];
+        context.backend.forEach(length, programOf(copy), [{ ...destination(before), value: 0 }]);
+        if (length > 0) context.backend.write(destination(source).buffer, 0, second);
+        context.backend.forEach(length, programOf(copy), [{ ...destination(after), value: 0 }]);
+        context.dispose(source);
+        const taken = alive(context.allocate(length)).buffer;
+        if (length > 0) context.backend.write(taken, 0, first);
+        return { before, after };
+      });
+      assertSame(result, { before: first, after: second });
+    },
+  ),
+];

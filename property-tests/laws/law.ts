@@ -1,0 +1,64 @@
+import fc from 'fast-check';
+import type { Table } from '../../primitives/columns/column.ts';
+import type { HostTableOf } from '../../primitives/columns/host-array.ts';
+import type { Context } from '../../primitives/context.ts';
+import { assertSameBytes, type HostTable } from './compare.ts';
+
+/**
+ * Runs a pipeline on the backend under test and on the reference, compares what it returns byte for byte, checks that it
+ * left no memory behind, and resolves to the result of the backend under test.
+ */
+export type Run = <C extends Table>(pipeline: (context: Context) => C) => Promise<HostTableOf<C>>;
+
+/** What must hold for whatever fast-check makes up. It knows no test framework: it throws where it is broken. */
+export interface Law {
+  /** The law as a sentence. */
+  readonly name: string;
+  readonly property: (run: Run) => fc.IAsyncPropertyWithHooks<unknown[]>;
+}
+
+/** States a law. `check` throws, or rejects, for values that break it. */
+export function law<Ts extends [unknown, ...unknown[]]>(
+  name: string,
+  arbitraries: { [K in keyof Ts]: fc.Arbitrary<Ts[K]> },
+  check: (run: Run, ...values: Ts) => Promise<void>,
+): Law {
+  return {
+    name,
+    property: (run) =>
+      fc.asyncProperty(...arbitraries, (...values: Ts) => check(run, ...values)) as fc.IAsyncPropertyWithHooks<never>,
+  };
+}
+
+/** A {@link Run} on the context under test, checked against the reference where that is another. */
+export function createRun(context: Context, reference: Context): Run {
+  return async (pipeline) => {
+    const result = await runOnce(context, pipeline);
+    if (context !== reference) {
+      const expected = await runOnce(reference, pipeline);
+      assertSameBytes(result as HostTable, expected as HostTable, context.backend.name);
+    }
+    return result;
+  };
+}
+
+async function runOnce<C extends Table>(context: Context, pipeline: (context: Context) => C): Promise<HostTableOf<C>> {
+  const before = heldBy(context);
+  const host = await readOnce(context, pipeline);
+  const after = heldBy(context);
+  if (after !== before) throw new Error(`${context.backend.name} held ${before} before and holds ${after} now`);
+  return host;
+}
+
+async function readOnce<C extends Table>(context: Context, pipeline: (context: Context) => C): Promise<HostTableOf<C>> {
+  const result = context.scope(() => context.materialize(pipeline(context)));
+  try {
+    return await context.read(result);
+  } finally {
+    context.dispose(result);
+  }
+}
+
+function heldBy({ backend: { counters } }: Context): string {
+  return `${counters.liveBuffers} buffers of ${counters.liveBytes} bytes`;
+}

@@ -1,0 +1,160 @@
+import fc from 'fast-check';
+import type { AtomicCombination } from '../../primitives/backend.ts';
+import type { Context } from '../../primitives/context.ts';
+import { gather } from '../../primitives/gather.ts';
+import { scatter, scatterIf, scatterReduce } from '../../primitives/scatter.ts';
+import { type HostRows, hostColumn, randomWords, recipe, rowsOf } from '../arbitraries/columns.ts';
+import { present, presentation } from '../arbitraries/presentations.ts';
+import { assertSame, assertSameBytes } from './compare.ts';
+import { type Law, law } from './law.ts';
+import { rowsIn, take } from './rows.ts';
+
+const payload = rowsOf({ number: 'u32', float: 'f32', flag: 'bool', byte: 'i8' });
+type Payload = HostRows<{ number: 'u32'; float: 'f32'; flag: 'bool'; byte: 'i8' }>;
+
+/** Distinct numbers below `length`, and one past it for every row that has no place. */
+function places(rows: number, length: number, seed: number): Uint32Array {
+  const next = randomWords(seed);
+  const free = Array.from({ length }, (_, i) => i);
+  return Uint32Array.from({ length: rows }, () => {
+    if (free.length === 0 || next() % 8 === 0) return length + (next() % 3) * 1000;
+    const [place] = free.splice(next() % free.length, 1);
+    return place!;
+  });
+}
+
+/** A permutation of all rows. */
+function permutation(rows: number, seed: number): Uint32Array {
+  const next = randomWords(seed);
+  const order = Uint32Array.from({ length: rows }, (_, i) => i);
+  for (let i = rows - 1; i > 0; i--) {
+    const j = next() % (i + 1);
+    [order[i], order[j]] = [order[j]!, order[i]!];
+  }
+  return order;
+}
+
+/** For every place of the result the row that lies there, or the number of the row of zeros behind all rows. */
+function rowsByPlace(indices: Uint32Array, length: number, placed: (row: number) => boolean): number[] {
+  const rows = new Array<number>(length).fill(indices.length);
+  for (const [row, place] of indices.entries()) if (placed(row) && place < length) rows[place] = row;
+  return rows;
+}
+
+/** The columns with one more row: of what stands where nothing was put. */
+function withRow(host: Payload, byte: number): Payload {
+  const { number, float, flag } = host;
+  return {
+    number: Uint32Array.of(...number, byte),
+    float: appended(float, byte),
+    flag: [...flag, byte !== 0],
+    byte: Int8Array.of(...host.byte, byte),
+  };
+}
+
+function appended(floats: Float32Array, value: number): Float32Array {
+  const longer = new Float32Array(floats.length + 1);
+  new Uint32Array(longer.buffer).set(new Uint32Array(floats.buffer));
+  longer[floats.length] = value;
+  return longer;
+}
+
+const combinations: Readonly<Record<AtomicCombination, (a: number, b: number) => number>> = {
+  add: (a, b) => a + b,
+  and: (a, b) => a & b,
+  or: (a, b) => a | b,
+  xor: (a, b) => a ^ b,
+  min: Math.min,
+  max: Math.max,
+};
+const combinationNames = Object.keys(combinations) as AtomicCombination[];
+
+const someRows = fc.oneof(fc.integer({ min: 0, max: 70 }), fc.constantFrom(255, 256, 257, 1025, 4097));
+const fewPayload = rowsOf({ number: 'u32', float: 'f32', flag: 'bool', byte: 'i8' }, someRows);
+
+export const scatterLaws: readonly Law[] = [
+  law(
+    'scatter puts every row at its place and zeros elsewhere',
+    [fewPayload, presentation, someRows, fc.nat()],
+    async (run, host, how, length, seed) => {
+      const indices = places(rowsIn(host), length, seed);
+      const result = await run((context) => {
+        const { indices: to, ...rows } = present(context, { ...host, indices }, how);
+        return scatter(rows, to, length);
+      });
+      assertSameBytes(
+        result,
+        take(
+          withRow(host, 0),
+          rowsByPlace(indices, length, () => true),
+        ),
+        'rows',
+        true,
+      );
+    },
+  ),
+  law(
+    'scatterIf onto a table leaves the places of unset flags as they were',
+    [fewPayload, presentation, someRows, fc.nat()],
+    async (run, host, how, length, seed) => {
+      const indices = places(rowsIn(host), length, seed);
+      const result = await run((context) => {
+        const { indices: to, ...rows } = present(context, { ...host, indices }, how);
+        return scatterIf(rows, to, rows.flag, length, { onto: sevens(context, length) });
+      });
+      const expected = take(
+        withRow(host, 7),
+        rowsByPlace(indices, length, (row) => host.flag[row]!),
+      );
+      assertSameBytes(result, expected, 'rows', true);
+    },
+  ),
+  law('gather undoes scatter by a permutation', [payload, presentation, fc.nat()], async (run, host, how, seed) => {
+    const rows = rowsIn(host);
+    const order = permutation(rows, seed);
+    const result = await run((context) => {
+      const { order: indices, ...table } = present(context, { ...host, order }, how);
+      return gather(scatter(table, indices, rows), indices);
+    });
+    assertSameBytes(result, take(host, [...Array(rows).keys()]), 'rows', true);
+  }),
+  law(
+    'scatterReduce combines all rows that name an element, in whatever order',
+    [
+      rowsOf({ value: 'u32' }),
+      recipe,
+      fc.constantFrom(1, 2, 5, 64, 300),
+      fc.constantFrom(...combinationNames),
+      presentation,
+    ],
+    async (run, { value }, indexRecipe, length, name, how) => {
+      const indices = hostColumn('u32', value.length, indexRecipe).map((word) => word % (length + 1));
+      const start = hostColumn('u32', length, indexRecipe);
+      const result = await run((context) => {
+        const table = present(context, { value, indices }, how);
+        const onto = context.column(start);
+        scatterReduce(table.value, table.indices, name, onto);
+        return onto;
+      });
+      const expected = start.slice();
+      for (const [i, place] of indices.entries()) {
+        if (place < length) expected[place] = combinations[name](expected[place]!, value[i]!) >>> 0;
+      }
+      assertSame(result, expected);
+    },
+  ),
+];
+
+function sevens(context: Context, length: number): ReturnType<typeof present<Payload>> {
+  const of = { length };
+  return present(
+    context,
+    {
+      number: Uint32Array.from(of, () => 7),
+      float: Float32Array.from(of, () => 7),
+      flag: Array.from(of, () => true),
+      byte: Int8Array.from(of, () => 7),
+    },
+    'stored',
+  );
+}

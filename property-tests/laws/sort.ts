@@ -1,0 +1,105 @@
+import fc from 'fast-check';
+import type { Column } from '../../primitives/columns/column.ts';
+import { gather } from '../../primitives/gather.ts';
+import { type SortKeys, type SortOptions, sort, sortByKey, sortPermutation } from '../../primitives/sort.ts';
+import { type HostKind, type HostRows, rowsOf } from '../arbitraries/columns.ts';
+import { type Presentation, present, presentation } from '../arbitraries/presentations.ts';
+import { assertSame, assertSameBytes } from './compare.ts';
+import { type Law, law } from './law.ts';
+import { rowsIn, take } from './rows.ts';
+
+type KeyKind = 'u32' | 'i32' | 'f32' | 'u64' | 'u8' | 'i16';
+
+/** Columns of payload, as many as are wanted. */
+const payloads = { float: 'f32', byte: 'u8', flag: 'bool', index: 'i32' } as const;
+
+interface Case {
+  readonly kind: KeyKind;
+  readonly rows: HostRows<{ readonly [name: string]: HostKind }>;
+  /** Names of the payload columns that go along. */
+  readonly along: readonly string[];
+  readonly options: SortOptions;
+  readonly how: Presentation;
+}
+
+const bits: fc.Arbitrary<SortOptions['bits']> = fc
+  .tuple(fc.nat({ max: 32 }), fc.nat({ max: 32 }))
+  .map(([a, b]) => ({ from: Math.min(a, b), to: Math.max(a, b) }));
+
+const options = (kind: KeyKind): fc.Arbitrary<SortOptions> =>
+  fc.record(
+    { descending: fc.boolean(), bits: kind === 'u64' ? fc.constant(undefined) : fc.option(bits, { nil: undefined }) },
+    { requiredKeys: [] },
+  ) as fc.Arbitrary<SortOptions>;
+
+const sortCase: fc.Arbitrary<Case> = fc
+  .constantFrom<KeyKind[]>('u32', 'i32', 'f32', 'u64', 'u8', 'i16')
+  .chain((kind) => {
+    const keys: { [name: string]: HostKind } = kind === 'u64' ? { lo: 'u32', hi: 'u32' } : { key: kind };
+    return fc.record({
+      kind: fc.constant(kind),
+      rows: rowsOf({ ...keys, ...payloads }),
+      along: fc.constantFrom([], ['float'], ['flag'], ['byte', 'float'], Object.keys(payloads)),
+      options: options(kind),
+      how: presentation,
+    });
+  });
+
+function keysOf({ kind }: Case, table: { readonly [name: string]: Column }): SortKeys {
+  return (kind === 'u64' ? { lo: table.lo, hi: table.hi } : table.key) as SortKeys;
+}
+
+/** The numbers of the rows in the order that they must come in. */
+function sortedOrder({ kind, rows, options }: Case): number[] {
+  const order = Array.from({ length: rowsIn(rows) }, (_, i) => i);
+  const sign = options.descending ? -1 : 1;
+  const high = kind === 'u64' ? (rows.hi as Uint32Array) : undefined;
+  const keys = sortableBits(kind, (rows.lo ?? rows.key) as Uint32Array);
+  const { from, to } = options.bits ?? { from: 0, to: 32 };
+  const digit = (i: number): number => Math.floor((keys[i]! % 2 ** to) / 2 ** from);
+  return order.sort((i, j) => sign * ((high === undefined ? 0 : high[i]! - high[j]!) || digit(i) - digit(j)) || i - j);
+}
+
+function sortableBits(kind: KeyKind, keys: ArrayLike<number>): ArrayLike<number> {
+  if (kind === 'i32' || kind === 'i16') return Array.from(keys, (key) => key + 2 ** 31);
+  if (kind !== 'f32') return keys;
+  const { buffer, byteOffset, length } = keys as Float32Array;
+  return Array.from(new Uint32Array(buffer, byteOffset, length), (word) =>
+    word >= 2 ** 31 ? 2 ** 32 - 1 - word : word + 2 ** 31,
+  );
+}
+
+export const sortLaws: readonly Law[] = [
+  law('sortByKey is a stable permutation in the order of the keys', [sortCase], async (run, each) => {
+    const { rows, along, options, how } = each;
+    const result = await run((context) => {
+      const table = present(context, rows, how) as { readonly [name: string]: Column };
+      const { keys, values } = sortByKey(keysOf(each, table), pickFields(table, along), options);
+      return keys instanceof Object && 'lo' in keys
+        ? { lo: keys.lo, hi: keys.hi, ...values }
+        : { key: keys as Column, ...values };
+    });
+    assertSameBytes(result, take(pickFields(rows, Object.keys(result)), sortedOrder(each)), 'rows', true);
+  }),
+  law(
+    'sort gives the keys of sortByKey, and sortPermutation the rows that they come from',
+    [sortCase],
+    async (run, each) => {
+      const { rows, options, how } = each;
+      const result = await run((context) => {
+        const keys = keysOf(each, present(context, rows, how));
+        const order = sortPermutation(keys, options);
+        return { order, sorted: sort(keys, options), gathered: gather(keys, order) };
+      });
+      assertSame(result.order, Uint32Array.from(sortedOrder(each)), 'order');
+      assertSameBytes(result.sorted as never, result.gathered as never, 'sorted', true);
+    },
+  ),
+];
+
+function pickFields<V>(
+  table: { readonly [name: string]: V },
+  names: readonly string[],
+): { readonly [name: string]: V } {
+  return Object.fromEntries(names.map((name) => [name, table[name]!]));
+}

@@ -1,0 +1,115 @@
+import { fc } from '@fast-check/vitest';
+import { describe, expect, test } from 'vitest';
+import { compileJavaScript } from '../backends/reference/index.ts';
+import { ArgumentError, FunctorError } from '../primitives/errors.ts';
+import { bool, f32, fn, i32, u32, u64 } from '../primitives/functors/functor.ts';
+import type { Shape } from '../primitives/functors/shapes.ts';
+import { type Monoid, minimum, monoid, monoidProgram, plus, product, segmented, times } from '../primitives/monoid.ts';
+import { hostColumn, recipe } from './arbitraries/columns.ts';
+import { exactMonoids, inexactMonoids, type Leaves, type MonoidSample } from './arbitraries/monoids.ts';
+
+type Combine = (a: Leaves, b: Leaves) => Leaves;
+
+/** The operator as backends get it, on leaves; bools are 0 and 1. */
+function operatorOf(of: Monoid<Shape>): Combine {
+  const { module, types } = monoidProgram(of);
+  const run = compileJavaScript(module)(new Map(), new Map());
+  const plain = (leaves: Leaves): (number | boolean)[] =>
+    leaves.map((value, leaf) => (types[leaf] === 'bool' ? value === 1 : value));
+  return (a, b) => run(...plain(a), ...plain(b)).map(Number);
+}
+
+const identityOf = (of: Monoid<Shape>): Leaves => monoidProgram(of).identity.map(Number);
+
+type Three = readonly [Leaves, Leaves, Leaves];
+
+/** Three values of a monoid's shape. */
+function three({ fields }: MonoidSample): fc.Arbitrary<Three> {
+  const columns = Object.values(fields).map((kind) => recipe.map((each) => hostColumn(kind, 3, each)));
+  const row = (all: readonly ArrayLike<unknown>[], i: number): Leaves => all.map((column) => Number(column[i]));
+  return fc.tuple(...columns).map((all): Three => [row(all, 0), row(all, 1), row(all, 2)]);
+}
+
+describe.each([...exactMonoids, ...inexactMonoids])('$name', (sample) => {
+  const combine = operatorOf(sample.monoid);
+
+  test('combines as the same in plain JavaScript', () => {
+    fc.assert(
+      fc.property(three(sample), ([a, b]) => {
+        expect(combine(a, b)).toEqual(sample.combine(a, b));
+      }),
+    );
+  });
+
+  test('has a neutral identity', () => {
+    const identity = identityOf(sample.monoid);
+    expect(identity).toEqual(sample.identity);
+    fc.assert(
+      fc.property(three(sample), ([a]) => {
+        expect(combine(identity, a)).toEqual(a);
+        expect(combine(a, identity)).toEqual(a);
+      }),
+    );
+  });
+});
+
+describe.each(exactMonoids)('$name', (sample) => {
+  const combine = operatorOf(sample.monoid);
+
+  test('is associative to the byte', () => {
+    fc.assert(
+      fc.property(three(sample), ([a, b, c]) => {
+        expect(combine(combine(a, b), c)).toEqual(combine(a, combine(b, c)));
+      }),
+    );
+  });
+
+  test('is associative with heads, and starts anew at each', () => {
+    const withHeads = operatorOf(segmented(sample.monoid) as unknown as Monoid<Shape>);
+    const heads = fc.tuple(fc.nat({ max: 1 }), fc.nat({ max: 1 }), fc.nat({ max: 1 }));
+    fc.assert(
+      fc.property(three(sample), heads, (values, flags) => {
+        const withHead = (i: 0 | 1 | 2): Leaves => [flags[i], ...values[i]];
+        const [a, b, c] = [withHead(0), withHead(1), withHead(2)];
+        expect(withHeads(withHeads(a, b), c)).toEqual(withHeads(a, withHeads(b, c)));
+        expect(withHeads(a, [1, ...values[1]])).toEqual([1, ...values[1]]);
+      }),
+    );
+  });
+});
+
+describe('monoid', () => {
+  test('is exact unless it has an f32 field, or as it is told', () => {
+    expect([plus(u32), plus(u64), minimum(f32), times(i32)].map(({ exact }) => exact)).toEqual([
+      true,
+      true,
+      true,
+      true,
+    ]);
+    expect([plus(f32), times(f32)].map(({ exact }) => exact)).toEqual([false, false]);
+    expect(product({ a: plus(u32), b: plus(f32) }).exact).toBe(false);
+    expect(segmented(plus(f32)).exact).toBe(false);
+  });
+
+  test('of a scalar type is made once, and so is its segmented form', () => {
+    expect(plus(u32)).toBe(plus(u32));
+    expect(segmented(plus(u32))).toBe(segmented(plus(u32)));
+    expect(monoidProgram(plus(u32))).toBe(monoidProgram(plus(u32)));
+  });
+
+  test('refuses an identity that lacks a field, or is none of its type', () => {
+    const combine = fn({ a: u64, b: u64 }, u64, ({ a }) => a);
+    const lacking = { shape: u64, identity: { lo: 0 }, combine, exact: true };
+    expect(() => monoidProgram(lacking)).toThrow(expect.objectContaining({ code: 'monoid/identity' }));
+    expect(() => monoidProgram(lacking)).toThrow(ArgumentError);
+    const half = monoid({ of: u32, identity: 0.5, combine: ({ a, b }) => a.add(b) });
+    expect(() => monoidProgram(half)).toThrow(FunctorError);
+    const flag = monoid({ of: bool, identity: 0 as never, combine: ({ a, b }) => a.and(b) });
+    expect(() => monoidProgram(flag)).toThrow(FunctorError);
+  });
+
+  test('takes a negative identity as the u32 that it stands for', () => {
+    const all = monoid({ of: u32, identity: -1, combine: ({ a, b }) => a.and(b) });
+    expect(monoidProgram(all).identity).toEqual([2 ** 32 - 1]);
+  });
+});

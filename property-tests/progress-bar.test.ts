@@ -1,0 +1,87 @@
+import { fc, test } from '@fast-check/vitest';
+import { describe, expect } from 'vitest';
+import { progressBar, renderProgress } from '../cli/progress-bar.ts';
+
+const count = fc.nat({ max: 2 ** 31 });
+const report = fc.record({
+  done: count,
+  total: fc.option(count, { nil: undefined }),
+  rate: fc.double({ min: 0, max: 1e15, noNaN: true }),
+  eta: fc.option(fc.double({ min: 0, max: 1e6, noNaN: true }), { nil: undefined }),
+  elapsed: fc.double({ min: 0, max: 1e6, noNaN: true }),
+});
+
+/** A terminal of one line: carriage returns, erasing to the end of the line, and text. */
+function terminal(columns: number) {
+  let line = '';
+  let column = 0;
+  return {
+    isTTY: true,
+    columns,
+    line: () => line,
+    column: () => column,
+    write(text: string): void {
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: terminals are told by control characters.
+      for (const part of text.split(/(\r|\u001b\[K)/)) {
+        if (part === '\r') column = 0;
+        else if (part === '\u001b[K') line = line.slice(0, column);
+        else {
+          line = line.slice(0, column) + part + line.slice(column + part.length);
+          column += part.length;
+        }
+      }
+    },
+  };
+}
+
+describe('renderProgress', () => {
+  test.prop([report, fc.integer({ min: 1, max: 300 })])('stays within one line of the terminal', (value, columns) => {
+    const text = renderProgress(value, columns);
+    expect([...text].length).toBeLessThan(columns);
+    expect(text).not.toContain('\n');
+  });
+
+  test('shows bar, per cent, rate and time to go', () => {
+    const value = { done: 25e6, total: 100e6, rate: 12.34e6, eta: 75 / 12.34, elapsed: 2 };
+    expect(renderProgress(value, 200)).toBe(`${'━'.repeat(10)}${'─'.repeat(30)}  25 %  12 Mcells/s  0:07 left`);
+  });
+
+  test.each([
+    [0, '0:00 left'],
+    [59.2, '1:00 left'],
+    [3599, '59:59 left'],
+    [3661, '1:01:01 left'],
+  ])('writes %f seconds as %s', (eta, text) => {
+    expect(renderProgress({ done: 1, total: 2, rate: 1, eta, elapsed: 1 }, 100)).toContain(text);
+  });
+
+  test.each([
+    [0, '0 cells/s'],
+    [999.4, '999 cells/s'],
+    [1500, '1.5 kcells/s'],
+    [4.1e9, '4.1 Gcells/s'],
+  ])('writes a rate of %f as %s', (rate, text) => {
+    expect(renderProgress({ done: 1, total: 2, rate, eta: 1, elapsed: 1 }, 100)).toContain(text);
+  });
+});
+
+describe('progressBar', () => {
+  test.prop([fc.array(report, { minLength: 1 }), fc.integer({ min: 10, max: 120 })])(
+    'draws the last report over all before, and leaves nothing when cleared',
+    (reports, columns) => {
+      const screen = terminal(columns);
+      const bar = progressBar(screen);
+      for (const value of reports) bar.draw(value);
+      expect(screen.line()).toBe(renderProgress(reports.at(-1)!, columns));
+      bar.clear();
+      expect([screen.line(), screen.column()]).toEqual(['', 0]);
+    },
+  );
+
+  test('writes nothing when there is nothing to clear', () => {
+    const screen = terminal(80);
+    screen.write('kept');
+    progressBar(screen).clear();
+    expect(screen.line()).toBe('kept');
+  });
+});

@@ -1,0 +1,26 @@
+import { test } from 'vitest';
+import * as q from '../primitives/index.ts';
+import { testLaws } from './backends.ts';
+import { sortLaws } from './laws/sort.ts';
+import { expectRefusal, openReference } from './reference-context.ts';
+
+testLaws(sortLaws);
+
+test.each([
+  { from: -1, to: 8 },
+  { from: 0, to: 33 },
+  { from: 9, to: 8 },
+  { from: 0.5, to: 8 },
+])('refuses %o as bits of a key', (bits) => {
+  const context = openReference();
+  const keys = context.column(Uint32Array.of(2, 1));
+  expectRefusal(context, 'sort/bits', () => q.sort(keys, { bits }));
+  expectRefusal(context, 'sort/bits', () => q.sortByKey(keys, { keys }, { bits }));
+});
+
+test('refuses bits of 64-bit keys, and what are no keys', () => {
+  const context = openReference();
+  const keys = context.column(Uint32Array.of(2, 1));
+  expectRefusal(context, 'sort/bits', () => q.sort({ lo: keys, hi: keys }, { bits: { from: 0, to: 8 } }));
+  expectRefusal(context, 'sort/keys', () => q.sort({ low: keys } as never));
+});

@@ -1,0 +1,51 @@
+import { fc, test } from '@fast-check/vitest';
+import { afterAll, beforeAll, describe } from 'vitest';
+import { createReferenceBackend } from '../backends/reference/index.ts';
+import { createWorkersBackend } from '../backends/workers/index.ts';
+import type { Backend } from '../primitives/backend.ts';
+import { type FunctorDescription, isFunctor } from '../primitives/functors/index.ts';
+import { entryOf } from '../primitives/functors/ir.ts';
+import { simplify } from '../primitives/functors/simplify.ts';
+import * as standard from '../primitives/functors/standard/index.ts';
+import { drawForever, drawValue, type Inputs } from './arbitraries/functors.ts';
+import { expectSame, fuzzTimeout, runInterpreter } from './functor-comparison.ts';
+import { runOnBackend } from './functor-on-backend.ts';
+import { PROMISED } from './ir-interpreter.ts';
+import { openTestBackend } from './webgpu-support.ts';
+
+const functors: readonly FunctorDescription[] = Object.values<unknown>(standard).filter(isFunctor);
+
+const backends: Record<string, () => Promise<Backend>> = {
+  reference: async () => createReferenceBackend(),
+  workers: () => createWorkersBackend({ workers: 2 }),
+  webgpu: () => openTestBackend(),
+};
+
+function drawRows(seed: number, { module }: FunctorDescription): Inputs {
+  const draw = drawForever(seed);
+  const rows = Array.from({ length: 131 }, () => entryOf(module).parameters.map(({ type }) => drawValue(draw, type)));
+  return { rows, arrays: {}, uniforms: {} };
+}
+
+describe.each(Object.keys(backends))('the standard library on %s', (name) => {
+  let backend: Backend;
+  beforeAll(async () => {
+    backend = await backends[name]!();
+  }, 60_000);
+  afterAll(() => backend.close());
+
+  describe.each(functors.map((functor) => [functor.functorName, functor] as const))('%s', (_, functor) => {
+    test.prop([fc.integer()], { numRuns: 4 })(
+      'gives the bytes of the rules, simplified too',
+      async (seed) => {
+        const inputs = drawRows(seed, functor);
+        const expected = runInterpreter(functor.module, inputs);
+        const types = entryOf(functor.module).results;
+        for (const module of [functor.module, simplify(functor.module)]) {
+          expectSame(types, await runOnBackend(backend, module, inputs), expected, PROMISED);
+        }
+      },
+      fuzzTimeout,
+    );
+  });
+});

@@ -1,0 +1,202 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { guardedArithmetic, plainArithmetic } from '../backends/webgpu/arithmetic.ts';
+import type { WebGpuBackend } from '../backends/webgpu/backend.ts';
+import { emitModule } from '../backends/webgpu/emit-wgsl.ts';
+import type { Helper } from '../backends/webgpu/wgsl-helpers.ts';
+import type { Operand, OperationName, Statement } from '../primitives/functors/ir.ts';
+import { evaluate } from '../primitives/functors/semantics.ts';
+import {
+  bind,
+  bindingOf,
+  give,
+  literal,
+  local,
+  moduleOf,
+  openTestBackend,
+  randomWords,
+  readAt,
+  upload,
+  valueOfWord,
+  wordOf,
+} from './webgpu-support.ts';
+
+type Expression = 'a' | 'b' | 'c' | number | readonly [OperationName, ...Expression[]];
+
+const tenth = Math.fround(0.1);
+/** What compilers like to simplify, although it changes results. */
+const expressions: readonly Expression[] = [
+  ['add', ['mul', 'a', 'b'], 'c'],
+  ['sub', ['mul', 'a', 'b'], ['mul', 'a', 'c']],
+  ['add', ['mul', 'a', 'b'], ['mul', 'a', 'c']],
+  ['add', ['mul', 'a', 3], ['mul', 'b', 3]],
+  ['div', ['mul', 'a', 'b'], 'b'],
+  ['mul', ['div', 'a', 'b'], 'b'],
+  ['add', ['sub', 'a', 'b'], 'b'],
+  ['add', 'b', ['sub', 'a', 'b']],
+  ['sub', 'a', ['sub', 'a', 'b']],
+  ['sub', ['add', 'a', 'b'], 'a'],
+  ['neg', ['sub', 'a', 'b']],
+  ['sub', 'a', ['neg', 'b']],
+  ['mul', 'a', 0],
+  ['mul', 'a', -0],
+  ['add', 'a', 0],
+  ['sub', 0, 'a'],
+  ['div', 0, 'a'],
+  ['div', 'a', 3],
+  ['div', tenth, 'a'],
+  ['div', ['mul', 'a', 3], 3],
+  ['mul', ['mul', 'a', 3], tenth],
+  ['add', ['add', 'a', 3], tenth],
+  ['sub', ['add', 'a', 3], 3],
+  ['sub', tenth, ['sub', 3, 'a']],
+  ['sqrt', ['mul', 'a', 'a']],
+  ['add', ['mul', 'a', 2], ['mul', 'a', 2]],
+];
+
+const isNormalOrZero = (value: number): boolean =>
+  value === 0 || (Number.isFinite(value) && Math.abs(value) >= 2 ** -126);
+
+/** Exponents near each other, so that rounding matters; and zeros of both signs. */
+const operands = (count: number, seed: number): Uint32Array =>
+  randomWords(count, seed).map((word, i) =>
+    i % 9 === seed ? word & 0x80000000 : (word & 0x807fffff) | ((120 + ((word >>> 10) % 14)) << 23),
+  );
+
+/** Evaluates expressions on a backend for every triple of operands: a column of words for each. */
+async function evaluateAll(backend: WebGpuBackend, columns: readonly Uint32Array[], asked: readonly Expression[]) {
+  const n = columns[0]!.length;
+  const index = local('u32', 0);
+  const values = { a: local('f32', 1), b: local('f32', 2), c: local('f32', 3) };
+  const body: Statement[] = (['a', 'b', 'c'] as const).map((name) => readAt(values[name], name, index));
+  let next = 4;
+  const compile = (part: Expression): Operand => {
+    if (typeof part === 'number') return literal('f32', part);
+    if (typeof part === 'string') return values[part];
+    const result = local('f32', 0);
+    const operation = bind(
+      { ...result, id: next++ },
+      part[0],
+      ...part.slice(1).map((each) => compile(each as Expression)),
+    );
+    body.push(operation);
+    return (operation as Extract<Statement, { kind: 'let' }>).local;
+  };
+  const results = asked.map(compile);
+  const module = moduleOf(
+    [index],
+    results.map(() => 'f32'),
+    [...body, give(...results)],
+    { a: 'f32', b: 'f32', c: 'f32' },
+  );
+  const buffers = columns.map((column) => upload(backend, column));
+  const arrays = new Map(buffers.map((buffer, i) => ['abc'[i]!, bindingOf(buffer, n, 'f32')]));
+  const out = backend.allocate(asked.length * n);
+  const stores = asked.map((_, value) => ({ buffer: out, offset: value * n, capacity: n, value }));
+  backend.forEach(n, { module, arrays, uniforms: new Map() }, stores);
+  const words = await backend.read(out, 0, asked.length * n);
+  for (const buffer of [out, ...buffers]) backend.release(buffer);
+  return asked.map((_, i) => words.subarray(i * n, (i + 1) * n));
+}
+
+/** The result by the written rules; undefined where it or an intermediate value is no normal number. */
+function expected(expression: Expression, words: Readonly<Record<'a' | 'b' | 'c', number>>): number | undefined {
+  if (typeof expression === 'number') return expression;
+  if (typeof expression === 'string') return valueOfWord('f32', words[expression]) as number;
+  const args = expression.slice(1).map((part) => expected(part as Expression, words));
+  if (args.some((value) => value === undefined || !isNormalOrZero(value))) return undefined;
+  const value = evaluate(expression[0], 'f32', 'f32', args as number[]) as number;
+  return isNormalOrZero(value) ? value : undefined;
+}
+
+async function expectRounded(backend: WebGpuBackend, columns: readonly Uint32Array[], asked: readonly Expression[]) {
+  const [a, b, c] = columns;
+  const results = await evaluateAll(backend, columns, asked);
+  const wrong = asked.flatMap((expression, k) => {
+    for (const [i, got] of results[k]!.entries()) {
+      const wanted = expected(expression, { a: a![i]!, b: b![i]!, c: c![i]! });
+      if (wanted === undefined || got === wordOf('f32', wanted)) continue;
+      const of = [a, b, c].map((column) => valueOfWord('f32', column![i]!)).join(', ');
+      return [`${JSON.stringify(expression)} of ${of}: ${valueOfWord('f32', got)}, not ${wanted}`];
+    }
+    return [];
+  });
+  expect(wrong).toEqual([]);
+}
+
+describe.each([
+  ['chosen by the probe', {}],
+  ['guarded', guardedArithmetic],
+])('f32 arithmetic as %s', (_, arithmetic) => {
+  let backend: WebGpuBackend;
+  beforeAll(async () => {
+    backend = await openTestBackend({ arithmetic });
+  }, 60_000);
+  afterAll(() => backend.close());
+
+  test('is exact, and says so', () => {
+    expect(backend.determinism).toMatchObject({ level: 'exact', ulp: 0 });
+  });
+
+  test('rounds after every operation, whatever compilers could simplify', async () => {
+    await expectRounded(
+      backend,
+      [1, 2, 3].map((seed) => operands(3000, seed)),
+      expressions,
+    );
+  });
+
+  test('rounds quotients and roots over the full range of exponents', async () => {
+    const anywhere = (seed: number): Uint32Array => randomWords(60_000, seed);
+    const roots: Expression[] = [['sqrt', ['abs', 'a']]];
+    await expectRounded(backend, [anywhere(4), anywhere(5), anywhere(6)], [['div', 'a', 'b'], ...roots]);
+  });
+
+  test('rounds products and quotients at the edges of the range: to the smallest normal number, and below infinity', async () => {
+    const mantissas = [0, 1, 2, 0x400000, 0x7ffffe, 0x7fffff];
+    const numbers = [1, 2, 24, 126, 127, 128, 253, 254].flatMap((exponent) =>
+      mantissas.map((mantissa) => (exponent << 23) | mantissa),
+    );
+    const a = Uint32Array.from(numbers.flatMap((x) => numbers.map(() => x)));
+    const b = Uint32Array.from(numbers.flatMap(() => numbers));
+    await expectRounded(
+      backend,
+      [a, b, b],
+      [
+        ['div', 'a', 'b'],
+        ['sqrt', 'a'],
+      ],
+    );
+  });
+});
+
+test('a choice that the device is not exact with is reported', async () => {
+  const backend = await openTestBackend({ arithmetic: plainArithmetic });
+  expect(backend.arithmetic).toEqual(plainArithmetic);
+  expect(backend.determinism.level).toBe('within-ulp');
+  expect(backend.determinism.ulp).toBeGreaterThan(0);
+  expect(backend.determinism.reasons.join('\n')).toMatch(/product is plain.*Not exact: /s);
+  await backend.close();
+});
+
+test('fast functors are written plainly', () => {
+  const [a, b, product, quotient] = [0, 1, 2, 3].map((id) => local('f32', id));
+  const body = [bind(product!, 'mul', a!, b!), bind(quotient!, 'div', product!, literal('f32', 3)), give(quotient!)];
+  const exact = moduleOf([a!, b!], ['f32'], body);
+  const fast = { ...exact, functions: exact.functions.map((fn) => ({ ...fn, fast: true })) };
+  const [guarded, plain] = [exact, fast].map((module) => {
+    const helpers = new Set<Helper>();
+    const unused = (): string => '';
+    const environment = {
+      prefix: '',
+      arithmetic: guardedArithmetic,
+      helpers,
+      read: unused,
+      length: unused,
+      uniform: unused,
+    };
+    return { text: emitModule(module, environment), helpers: [...helpers] };
+  });
+  expect(guarded!.helpers).toEqual(['mul', 'div']);
+  expect(plain!.helpers).toEqual([]);
+  expect(plain!.text).toContain('(v0 * v1)');
+});

@@ -1,0 +1,290 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import type { Worker } from 'node:worker_threads';
+import { describe, expect, test } from 'vitest';
+import { CHUNK, kernelParameters, WORKER } from '../backends/workers/kernel-arguments.ts';
+import type { Launch, Phase } from '../backends/workers/launch.ts';
+import { createPool, type Pool, startWorker } from '../backends/workers/pool.ts';
+import { fixed } from '../backends/workers/queue.ts';
+import { Code } from '../backends/workers/wasm-code.ts';
+import { atomic, type FunctionBody, I32, op, PAGE_BYTES } from '../backends/workers/wasm-encoder.ts';
+import { DeviceLostError } from '../primitives/errors.ts';
+
+const run = promisify(execFile);
+
+/** Where the kernels of these tests write. */
+const BASE: number = fixed.heap;
+
+function newMemory(): WebAssembly.Memory {
+  return new WebAssembly.Memory({ initial: fixed.heap / PAGE_BYTES + 4, maximum: 65536, shared: true });
+}
+
+function kernel(write: (code: Code) => void): FunctionBody {
+  const code = new Code(kernelParameters);
+  write(code);
+  return code.finish();
+}
+
+/** memory[chunk] += 1, after some work. */
+const visit = kernel((code) => {
+  const rounds = code.local(I32);
+  code.i32(300);
+  code.set(rounds);
+  code.while(
+    () => code.get(rounds),
+    () => {
+      code.get(rounds);
+      code.i32(1);
+      code.op(op.i32Sub);
+      code.set(rounds);
+    },
+  );
+  code.get(CHUNK);
+  code.i32(2);
+  code.op(op.i32Shl);
+  code.i32(1);
+  code.atomic(atomic.i32Add, BASE);
+  code.op(op.drop);
+});
+
+/** memory[chunk] = 3 · memory[chunk] + memory[n − 1 − chunk] of the phase before, for 64 chunks; source, then target. */
+const mix = (source: number, target: number): FunctionBody =>
+  kernel((code) => {
+    code.get(CHUNK);
+    code.i32(2);
+    code.op(op.i32Shl);
+    code.get(CHUNK);
+    code.i32(2);
+    code.op(op.i32Shl);
+    code.memory(op.i32Load, BASE + source);
+    code.i32(3);
+    code.op(op.i32Mul);
+    code.i32(63);
+    code.get(CHUNK);
+    code.op(op.i32Sub);
+    code.i32(2);
+    code.op(op.i32Shl);
+    code.memory(op.i32Load, BASE + source);
+    code.op(op.i32Add);
+    code.memory(op.i32Store, BASE + target);
+  });
+
+const trap = kernel((code) => code.op(op.unreachable));
+/** memory[worker] += 1, then never ends. */
+const forever = kernel((code) => {
+  countWorker(code);
+  const again = code.loop();
+  code.br(again);
+  code.end();
+});
+const markWorker = kernel(countWorker);
+
+function countWorker(code: Code): void {
+  code.get(WORKER);
+  code.i32(2);
+  code.op(op.i32Shl);
+  code.i32(1);
+  code.atomic(atomic.i32Add, BASE);
+  code.op(op.drop);
+}
+
+function phase(runs: number, chunks: number): Phase {
+  return { run: runs, length: [0, 0, chunks], chunkSize: 1, minimum: 0 };
+}
+
+function launchOf(...phases: Phase[]): Launch {
+  return { words: [0], phases };
+}
+
+async function withPool<T>(
+  workers: number,
+  body: (pool: Pool, words: Int32Array, threads: readonly Worker[]) => Promise<T>,
+): Promise<T> {
+  const memory = newMemory();
+  const threads: Worker[] = [];
+  const pool = await createPool(memory, workers, (setup) => {
+    const thread = startWorker(setup);
+    threads.push(thread);
+    return thread;
+  });
+  try {
+    return await body(pool, new Int32Array(memory.buffer, BASE), threads);
+  } finally {
+    await pool.close();
+  }
+}
+
+describe.each([1, 2, 5])('a pool of %i', (workers) => {
+  test('runs every chunk of every phase exactly once', async () => {
+    await withPool(workers, async (pool, words) => {
+      const first = pool.install([visit]);
+      for (let round = 0; round < 200; round++)
+        pool.submit(launchOf(phase(first, 97), phase(first, 0), phase(first, 3)));
+      await pool.until(pool.issued);
+      expect(Array.from(words.subarray(0, 98))).toEqual([...new Array(3).fill(400), ...new Array(94).fill(200), 0]);
+      expect(pool.idle).toBe(true);
+    });
+  });
+
+  test('begins a phase when all of the one before is done', async () => {
+    await withPool(workers, async (pool, words) => {
+      const first = pool.install([mix(0, 256), mix(256, 0)]);
+      let expected = Array.from({ length: 64 }, (_, i) => i);
+      words.set(expected);
+      for (let round = 0; round < 300; round++) pool.submit(launchOf(phase(first, 64), phase(first + 1, 64)));
+      for (let round = 0; round < 600; round++) {
+        expected = expected.map((x, i) => (Math.imul(x, 3) + expected[63 - i]!) | 0);
+      }
+      await pool.until(pool.issued);
+      expect(Array.from(words.subarray(0, 64))).toEqual(expected);
+    });
+  });
+
+  test.each([
+    ['its ring holds', 4],
+    ['its room for arguments holds', 5000],
+  ])('takes more phases than %s', async (_, size) => {
+    await withPool(workers, async (pool, words) => {
+      const first = pool.install([visit]);
+      for (let round = 0; round < 6000; round++) {
+        pool.submit({ words: new Array(round % 7 === 0 ? size : 4).fill(round), phases: [phase(first, 1)] });
+      }
+      await pool.until(3000);
+      expect(pool.completed).toBeGreaterThanOrEqual(3000);
+      await pool.until(pool.issued);
+      expect(words[0]).toBe(6000);
+    });
+  });
+
+  test('lets every wait go on when its phase is done, not before', async () => {
+    await withPool(workers, async (pool, words) => {
+      const first = pool.install([visit]);
+      const waits = Array.from({ length: 40 }, async (_, i) => {
+        pool.submit(launchOf(phase(first, 50)));
+        await pool.until(i + 1);
+        return words[49]!;
+      });
+      const seen = await Promise.all(waits);
+      seen.forEach((count, i) => {
+        expect(count).toBeGreaterThanOrEqual(i + 1);
+      });
+    });
+  });
+
+  test('never misses the end of a phase', async () => {
+    await withPool(workers, async (pool) => {
+      const first = pool.install([visit]);
+      for (let round = 0; round < 3000; round++) {
+        pool.submit(launchOf(phase(first, 1 + (round % 5)), phase(first, 1)));
+        await pool.until(pool.issued);
+      }
+      expect(pool.completed).toBe(6000);
+    });
+  });
+
+  test('turns a trap into an error with its cause, and drops the rest', async () => {
+    await withPool(workers, async (pool, words) => {
+      const first = pool.install([trap, visit]);
+      pool.submit(launchOf(phase(first, 1), phase(first + 1, 1)));
+      const error = await pool.until(2).catch((reason: unknown) => reason);
+      expect(error).toBeInstanceOf(DeviceLostError);
+      expect(error).toMatchObject({ code: 'device/worker', cause: { message: expect.stringMatching(/unreachable/) } });
+      expect(words[0]).toBe(0);
+      await expect(pool.until(1)).rejects.toBe(error);
+      expect(() => pool.submit(launchOf(phase(first, 1)))).toThrow(DeviceLostError);
+    });
+  });
+
+  test('turns the death of a thread into an error', async () => {
+    await withPool(workers, async (pool, words, threads) => {
+      const first = pool.install([forever]);
+      pool.submit(launchOf(phase(first, workers)));
+      const waiting = pool.until(1);
+      while (words[0] === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+      void threads[0]!.terminate();
+      await expect(waiting).rejects.toMatchObject({ code: 'device/worker' });
+      for (const thread of threads) void thread.terminate();
+    });
+  });
+
+  test('stops at the next chunk', async () => {
+    await withPool(workers, async (pool, words) => {
+      const first = pool.install([visit]);
+      pool.submit(launchOf(phase(first, 30000), phase(first, 30000)));
+      const reason = new Error('enough');
+      const waiting = pool.until(2);
+      pool.stop(reason);
+      await expect(waiting).rejects.toBe(reason);
+      await pool.close();
+      expect(words[29999]).toBeLessThan(2);
+    });
+  });
+
+  test('uses the calling thread only when asked', async () => {
+    await withPool(workers, async (pool, words) => {
+      const first = pool.install([markWorker]);
+      pool.runHere(launchOf(phase(first, 10)));
+      expect(words[0]).toBe(10);
+      expect(pool.issued).toBe(0);
+    });
+  });
+});
+
+test('a thread in an endless loop does not keep the pool from closing', async () => {
+  await withPool(2, async (pool, words) => {
+    const first = pool.install([forever]);
+    pool.submit(launchOf(phase(first, 2)));
+    const waiting = pool.until(1).catch((reason: unknown) => reason);
+    while (words[0] === 0 || words[1] === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+    await pool.close();
+    expect(await waiting).toMatchObject({ code: 'device/closed' });
+  });
+});
+
+test('a worker that cannot start rejects with the cause', async () => {
+  const { Worker: NodeWorker } = await import('node:worker_threads');
+  const broken = createPool(newMemory(), 2, () => new NodeWorker('throw new Error("no luck")', { eval: true }));
+  await expect(broken).rejects.toMatchObject({ code: 'device/worker', cause: { message: 'no luck' } });
+});
+
+test('nothing of a pool is left after it was closed', async () => {
+  const before = process.getActiveResourcesInfo();
+  await withPool(2, async (pool) => {
+    const first = pool.install([visit]);
+    pool.submit(launchOf(phase(first, 500)));
+    await pool.until(1);
+  });
+  await new Promise((resolve) => setImmediate(resolve));
+  const left = process.getActiveResourcesInfo();
+  for (const kind of before) {
+    const known = left.indexOf(kind);
+    if (known >= 0) left.splice(known, 1);
+  }
+  expect(left).toEqual([]);
+});
+
+describe('a process', () => {
+  const script = (end: string): string => `
+    import { createWorkersBackend } from './backends/workers/index.ts';
+    const backend = await createWorkersBackend({ workers: 2, inlineNanoseconds: 0 });
+    const buffer = backend.allocate(10);
+    const module = {
+      functions: [{ name: 'f', parameters: [{ kind: 'local', type: 'u32', id: 0 }], results: ['u32'], fast: false,
+        body: [{ kind: 'return', values: [{ kind: 'local', type: 'u32', id: 0 }] }] }],
+      arrays: new Map(), uniforms: new Map(),
+    };
+    const program = { module, arrays: new Map(), uniforms: new Map() };
+    backend.forEach(10, program, [{ buffer, offset: 0, capacity: 10, value: 0 }]);
+    console.log((await backend.read(buffer, 0, 10)).join());
+    ${end}`;
+  const start = (end: string): Promise<{ stdout: string; stderr: string }> =>
+    run(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script(end)], { timeout: 30_000 });
+
+  test('ends by itself after close', async () => {
+    expect(await start('await backend.close();')).toEqual({ stdout: '0,1,2,3,4,5,6,7,8,9\n', stderr: '' });
+  });
+
+  test('ends by itself where close was forgotten', async () => {
+    expect(await start('')).toEqual({ stdout: '0,1,2,3,4,5,6,7,8,9\n', stderr: '' });
+  });
+});

@@ -1,0 +1,53 @@
+import { test } from '@fast-check/vitest';
+import { describe, expect } from 'vitest';
+import { zonalJson } from '../formats/zonal-json.ts';
+import { zonalHistogram } from './arbitrary-zonal-histogram.ts';
+
+interface ZoneObject {
+  name: string;
+  bins: { lower: number; upper: number; count: number | string }[];
+  nodata: number | string;
+  below: number | string;
+  above: number | string;
+  stats: Record<'cells' | 'nodata', number | string> & Record<'min' | 'max' | 'mean' | 'sum', number | null>;
+}
+
+const run = {
+  zones: 'zones "a".json',
+  raster: 'r.tif',
+  backend: 'reference',
+  notes: [{ code: 'zones/ring-closed', message: 'closed', count: 2 }],
+};
+
+describe('zonalJson', () => {
+  test.prop([zonalHistogram])('is one JSON object that holds the run and every zone in order', (histogram) => {
+    const object = JSON.parse([...zonalJson(histogram, run)].join(''));
+    expect(object.source).toEqual({ zones: run.zones, raster: run.raster });
+    expect(object).toMatchObject({ backend: 'reference', sample: 'f32', notes: run.notes });
+    expect(object.gridStep).toEqual(histogram.gridStep);
+    expect(object.binning).toEqual(histogram.binning);
+    expect(object.zones.map((zone: ZoneObject) => zone.name)).toEqual(histogram.names);
+  });
+
+  test.prop([zonalHistogram])('keeps every count and edge, and counts beyond 2^53 as strings', (histogram) => {
+    const zones: ZoneObject[] = JSON.parse([...zonalJson(histogram, run)].join('')).zones;
+    const bins = zones.flatMap((zone) => zone.bins);
+    expect(bins.map((bin) => BigInt(bin.count))).toEqual([...histogram.bins.count]);
+    expect(bins.map((bin) => bin.lower)).toEqual([...histogram.bins.lower]);
+    expect(bins.map((bin) => bin.upper)).toEqual([...histogram.bins.upper]);
+    for (const kind of ['nodata', 'below', 'above'] as const) {
+      expect(zones.map((zone) => BigInt(zone[kind]))).toEqual([...histogram[kind]]);
+    }
+    expect(zones.map((zone) => BigInt(zone.stats.cells))).toEqual([...histogram.statistics.cells]);
+    for (const { count } of bins) expect(typeof count === 'number').toBe(BigInt(count) < 2n ** 53n);
+  });
+
+  test.prop([zonalHistogram])('has null for statistics of nothing', (histogram) => {
+    const zones: ZoneObject[] = JSON.parse([...zonalJson(histogram, run)].join('')).zones;
+    const { minimum, maximum, mean, sum } = histogram.statistics;
+    const columns = { min: minimum, max: maximum, mean, sum };
+    for (const key of ['min', 'max', 'mean', 'sum'] as const) {
+      expect(zones.map((zone) => zone.stats[key] ?? Number.NaN)).toEqual([...columns[key]]);
+    }
+  });
+});

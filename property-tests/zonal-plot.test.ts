@@ -1,0 +1,269 @@
+import { fc, test } from '@fast-check/vitest';
+import { describe, expect } from 'vitest';
+import type { Polygons } from '../algorithms/geometry/polygons.ts';
+import type { RasterGrid } from '../algorithms/geometry/raster.ts';
+import type { ZonalHistogram } from '../algorithms/zonal/types.ts';
+import { barsOf } from '../formats/zonal-plot/bars.ts';
+import { chooseColors } from '../formats/zonal-plot/colors.ts';
+import type { Extent } from '../formats/zonal-plot/extent.ts';
+import { unrollLongitudes } from '../formats/zonal-plot/longitudes.ts';
+import { drawMap } from '../formats/zonal-plot/map.ts';
+import { niceTicks, valueText } from '../formats/zonal-plot/page.ts';
+import { regionsOf } from '../formats/zonal-plot/regions.ts';
+import { zonalPlot } from '../formats/zonal-plot.ts';
+import { zonalHistogram } from './arbitrary-zonal-histogram.ts';
+
+const GRID: RasterGrid = {
+  width: 100,
+  height: 50,
+  originX: -120,
+  originY: 50,
+  stepX: 0.5,
+  stepY: -0.5,
+  crs: 'EPSG:4326',
+  geographic: true,
+};
+
+/** One square a zone, side by side from the raster's corner. */
+function squares(zones: number, longitudeOf = (zone: number): number => -120 + zone): Polygons {
+  const corners = Array.from({ length: zones }, (_, zone) => [longitudeOf(zone), 40] as const);
+  return {
+    zoneRings: Uint32Array.from({ length: zones + 1 }, (_, zone) => zone),
+    ringVertices: Uint32Array.from({ length: zones + 1 }, (_, zone) => 4 * zone),
+    x: Float64Array.from(corners.flatMap(([x]) => [x, x + 1, x + 1, x])),
+    y: Float64Array.from(corners.flatMap(([, y]) => [y, y, y + 1, y + 1])),
+  };
+}
+
+/** Zones of 100 cells each, the first bins of them filled, and the zone's index for mean. */
+function zonesWithMeans(names: readonly string[], means: readonly number[]): ZonalHistogram {
+  const cells = BigUint64Array.from(means, (mean) => (Number.isNaN(mean) ? 0n : 100n));
+  const filled = means.flatMap((mean, zone) => (Number.isNaN(mean) ? [] : [zone]));
+  const none = new BigUint64Array(names.length);
+  return {
+    names,
+    binning: { kind: 'even', low: 0, high: 2, width: 1 },
+    sample: 'u8',
+    bins: {
+      zone: Uint32Array.from(filled.flatMap((zone) => [zone, zone])),
+      lower: Float64Array.from(filled.flatMap(() => [0, 1])),
+      upper: Float64Array.from(filled.flatMap(() => [1, 2])),
+      count: BigUint64Array.from(filled.flatMap(() => [75n, 25n])),
+    },
+    nodata: none,
+    below: none,
+    above: none,
+    statistics: {
+      cells,
+      nodata: none,
+      minimum: Float64Array.from(means),
+      maximum: Float64Array.from(means),
+      sum: Float64Array.from(means),
+      mean: Float64Array.from(means),
+    },
+    gridStep: [1, 1],
+    notes: [],
+  };
+}
+
+/** Checks that tags nest and that text is escaped; throws at the first offence. */
+function assertWellFormed(xml: string): void {
+  const open: string[] = [];
+  const token =
+    /<(\/?)([A-Za-z][\w:-]*)((?:\s+[\w:-]+="[^"<&]*(?:&(?:#\d+|#x[\da-f]+|\w+);[^"<&]*)*")*)\s*(\/?)>|([^<&]+|&(?:#\d+|#x[\da-f]+|\w+);)/giy;
+  while (token.lastIndex < xml.length) {
+    const at = token.lastIndex;
+    const match = token.exec(xml);
+    if (match === null) throw new SyntaxError(`not well-formed at ${at}: ${xml.slice(at, at + 80)}`);
+    const [, closing, name, , empty] = match;
+    if (name === undefined) continue;
+    if (closing === '/' && open.pop() !== name) throw new SyntaxError(`</${name}> at ${at} closes something else`);
+    if (closing === '' && empty === '') open.push(name);
+  }
+  if (open.length > 0) throw new SyntaxError(`${open.join(', ')} stay open`);
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: XML 1.0 forbids exactly these.
+  if (/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/.test(xml)) throw new SyntaxError('a forbidden character');
+}
+
+const draw = (histogram: ZonalHistogram, facets?: number): Promise<string> =>
+  zonalPlot({ histogram, polygons: squares(histogram.names.length), grid: GRID, title: 'A <title> & "more"', facets });
+
+/** Longitudes of the left edges of all paths, in pixels. */
+const starts = (svg: string): number[] => [...svg.matchAll(/ d="M(-?[\d.]+),/g)].map((match) => Number(match[1]));
+
+describe('zonalPlot', () => {
+  test.prop([zonalHistogram], { numRuns: 20 })('is a standalone SVG for any result', async (histogram) => {
+    const svg = await draw(histogram);
+    expect(svg.startsWith('<svg xmlns="http://www.w3.org/2000/svg"')).toBe(true);
+    expect(svg).not.toMatch(/NaN|Infinity|undefined/);
+    expect(() => assertWellFormed(svg)).not.toThrow();
+  });
+
+  test.prop([fc.string({ unit: 'binary' })], { numRuns: 20 })('takes any name', async (name) => {
+    const svg = await draw(zonesWithMeans([`${name}<&">\u0000\ud800`, 'b'], [1, 2]));
+    expect(() => assertWellFormed(svg)).not.toThrow();
+  });
+
+  test('draws as many histograms as asked for, and says of how many', async () => {
+    const names = Array.from({ length: 30 }, (_, zone) => `zone ${zone}`);
+    const svg = await draw(
+      zonesWithMeans(
+        names,
+        names.map((_, zone) => zone),
+      ),
+      7,
+    );
+    expect(svg).toContain('Histograms of the 7 zones with the most cells, of 30');
+    expect(svg.match(/cells<\/text>/g)?.length).toBe(7 + 1);
+  });
+
+  test('draws the map alone where nothing has data', async () => {
+    const svg = await draw(zonesWithMeans(['a', 'b'], [Number.NaN, Number.NaN]));
+    expect(svg).toContain('0 of 2 zones hold 0 cells');
+    expect(svg).toContain('no data');
+    expect(svg).not.toContain('Histogram');
+  });
+});
+
+describe('drawMap', () => {
+  const map = (polygons: Polygons, grid: RasterGrid, means: number[]): string => {
+    const histogram = zonesWithMeans(means.map(String), means);
+    return drawMap(polygons, grid, histogram, chooseColors(histogram.statistics.mean), 1000).svg;
+  };
+
+  test.prop([fc.array(fc.integer({ min: -3, max: 3 }), { minLength: 4, maxLength: 4 })])(
+    'is the same whatever turn longitudes are written in',
+    (turns) => {
+      const means = [1, 2, 3, 4];
+      const turned = squares(4, (zone) => -120 + zone + 360 * turns[zone]!);
+      expect(starts(map(turned, GRID, means))).toEqual(starts(map(squares(4), GRID, means)));
+    },
+  );
+
+  test('is not widened by zones that have no cells, which are left out when out of sight', () => {
+    const far = squares(3, (zone) => (zone === 2 ? 170 : -120 + zone));
+    const near = squares(2);
+    expect(starts(map(far, GRID, [1, 2, Number.NaN]))).toEqual(starts(map(near, GRID, [1, 2])));
+  });
+
+  test('draws a degree of longitude shorter than one of latitude by the cosine', () => {
+    const tall: RasterGrid = { ...GRID, originY: 61, height: 4, originX: -120, width: 4 };
+    const [zone] = [squares(1)];
+    const square = { ...zone, y: Float64Array.of(60, 60, 61, 61) };
+    const [, width, height] = /d="M[^l]+l([\d.]+),0l0,-([\d.]+)/.exec(map(square, tall, [1]))!.map(Number);
+    expect(width! / height!).toBeCloseTo(Math.cos((60.5 * Math.PI) / 180), 2);
+  });
+
+  test('draws projected coordinates as they are', () => {
+    const [, width, height] = /d="M[^l]+l([\d.]+),0l0,-([\d.]+)/
+      .exec(map(squares(1), { ...GRID, geographic: false }, [1]))!
+      .map(Number);
+    expect(width).toBe(height);
+  });
+});
+
+const extent = fc
+  .tuple(
+    fc.double({ min: -500, max: 500, noNaN: true }),
+    fc.double({ min: -85, max: 85, noNaN: true }),
+    fc.nat(5),
+    fc.nat(5),
+  )
+  .map(([left, bottom, width, height]) => ({ left, right: left + width, bottom, top: bottom + height }));
+
+describe('regionsOf', () => {
+  const inside = (inner: Extent, outer: Extent): boolean =>
+    inner.left >= outer.left && inner.right <= outer.right && inner.bottom >= outer.bottom && inner.top <= outer.top;
+
+  test.prop([fc.array(extent), fc.nat(300)])('show every zone in one of a few regions', (scattered, crowd) => {
+    const many = Array.from({ length: crowd }, (_, i) => ({ left: i % 9, right: (i % 9) + 1, bottom: 0, top: 1 }));
+    const zones = [...scattered, ...many];
+    const regions = regionsOf(zones);
+    expect(regions.length).toBeLessThanOrEqual(7);
+    expect(zones.every((zone) => regions.some((region) => inside(zone, region)))).toBe(true);
+  });
+
+  test('set a few far zones apart from many, and only then', () => {
+    const crowd = Array.from({ length: 99 }, (_, i) => ({
+      left: i % 10,
+      right: (i % 10) + 1,
+      bottom: i / 10,
+      top: i / 10 + 1,
+    }));
+    const far = { left: 100, right: 101, bottom: 5, top: 6 };
+    const near = { left: 12, right: 13, bottom: 5, top: 6 };
+    expect(regionsOf([...crowd, far])).toEqual([{ left: 0, right: 10, bottom: 0, top: 10.8 }, far]);
+    expect(regionsOf([...crowd, near])).toHaveLength(1);
+    expect(
+      regionsOf([...crowd, ...crowd.map((zone) => ({ ...zone, left: zone.left + 100, right: zone.right + 100 }))]),
+    ).toHaveLength(1);
+  });
+});
+
+describe('unrollLongitudes', () => {
+  test.prop([fc.array(extent, { minLength: 1 })])('brings all rings within one turn', (rings) => {
+    const shifts = unrollLongitudes(rings, () => true);
+    const middles = rings.map(({ left, right }, ring) => (left + right) / 2 + shifts[ring]!);
+    expect(Math.max(...middles) - Math.min(...middles)).toBeLessThanOrEqual(360);
+    expect([...shifts].every((shift) => shift % 360 === 0)).toBe(true);
+  });
+
+  test('joins what the antimeridian parts', () => {
+    const rings = [-179, 178, -100].map((left) => ({ left, right: left + 1, bottom: 50, top: 51 }));
+    const middles = [...unrollLongitudes(rings, () => true)].map((shift, ring) => rings[ring]!.left + shift);
+    expect(Math.max(...middles) - Math.min(...middles)).toBe(82);
+  });
+});
+
+describe('barsOf', () => {
+  const zones = (histogram: ZonalHistogram) => [...new Set(histogram.bins.zone)];
+
+  test.prop([zonalHistogram])('keeps the share of cells in bins of every zone', (histogram) => {
+    const { cells, nodata } = histogram.statistics;
+    for (const { zone, share } of barsOf(histogram, zones(histogram)).zones) {
+      const outside = Number(histogram.below[zone]! + histogram.above[zone]!) / Number(cells[zone]! - nodata[zone]!);
+      expect(share.reduce((sum, part) => sum + part, outside)).toBeCloseTo(1, 9);
+    }
+  });
+
+  test.prop([fc.uniqueArray(fc.integer({ min: -5000, max: 5000 }), { minLength: 150, maxLength: 400 })])(
+    'puts many values together without losing any',
+    (values) => {
+      const sorted = Float64Array.from(values).sort();
+      const base = zonesWithMeans(['a'], [0]);
+      const bars = barsOf(
+        {
+          ...base,
+          binning: { kind: 'unique' },
+          bins: {
+            zone: new Uint32Array(sorted.length),
+            lower: sorted,
+            upper: sorted,
+            count: new BigUint64Array(sorted.length).fill(1n),
+          },
+          statistics: { ...base.statistics, cells: BigUint64Array.of(BigInt(sorted.length)) },
+        },
+        [0],
+      );
+      expect(bars.merged).toBe(true);
+      expect(bars.zones[0]!.share.length).toBeLessThanOrEqual(50);
+      expect(bars.zones[0]!.share.reduce((sum, part) => sum + part, 0)).toBeCloseTo(1, 9);
+      expect(bars.low).toBeLessThanOrEqual(sorted[0]!);
+      expect(bars.high).toBeGreaterThanOrEqual(sorted.at(-1)!);
+    },
+  );
+});
+
+describe('niceTicks', () => {
+  test.prop([fc.double({ min: -1e6, max: 1e6, noNaN: true }), fc.double({ min: 1e-3, max: 1e6, noNaN: true })])(
+    'are few, inside the range, and told apart by their text',
+    (low, size) => {
+      const ticks = niceTicks(low, low + size, 4);
+      const slack = size * 1e-6;
+      expect(ticks.length).toBeLessThanOrEqual(5);
+      expect(ticks.every((tick) => tick >= low - slack && tick <= low + size + slack)).toBe(true);
+      const step = ticks.length > 1 ? ticks[1]! - ticks[0]! : size;
+      expect(new Set(ticks.map((tick) => valueText(tick, step))).size).toBe(ticks.length);
+    },
+  );
+});
