@@ -11,8 +11,8 @@ const dawnOptions = ['disable-dawn-features=timestamp_quantization', 'enable-daw
  * The `GPU` object of npm `webgpu` (Dawn), for `createWebGpuBackend({ gpu })` in Node.
  *
  * With `software` it is served by SwiftShader out of the optional package `@sparticuz/chromium`; with `hardware` or `auto`
- * by the system's drivers. Dawn lives as long as the returned object is referenced, and keeps the process alive as long:
- * a backend drops it when it is closed, and so should the caller.
+ * by the system's drivers. There is one object for each of the two, however often it is asked for; it does not keep the
+ * process alive.
  *
  * @throws DeviceLostError `device/software-adapter-missing` (software only), `device/no-adapter` where there is no driver
  * or no build of Dawn for this platform.
@@ -23,18 +23,30 @@ const dawnOptions = ['disable-dawn-features=timestamp_quantization', 'enable-daw
  * ```
  */
 export async function openNodeGpu(adapter: NodeAdapter = 'auto'): Promise<GPU> {
+  const { create } = await import('webgpu').catch((cause: unknown) => {
+    throw noAdapter(`Dawn does not load on ${process.platform}-${process.arch}.`, cause);
+  });
   if (adapter === 'software') await useSoftwareVulkan();
   else {
     useSystemVulkan();
     if (!hasSystemVulkan()) throw noAdapter('There is no Vulkan loader (libvulkan.so.1) on this machine.');
   }
-  const { create } = await import('webgpu').catch((cause: unknown) => {
-    throw noAdapter(`Dawn does not load on ${process.platform}-${process.arch}.`, cause);
-  });
+  const drivers = adapter === 'software' ? 'software' : 'system';
+  const known = instances.get(drivers);
+  if (known !== undefined) return known;
   const gpu = create(dawnOptions);
-  if (adapter === 'software' && !isMainThread) await assertVisible(gpu);
+  instances.set(drivers, gpu);
+  // An instance finds its drivers when it is first asked: at once, as long as the environment names the right ones.
+  const found = await gpu.requestAdapter();
+  if (found === null && adapter === 'software' && !isMainThread) throw invisible();
   return gpu;
 }
+
+/**
+ * One instance of Dawn for each kind of drivers. They are never dropped: Dawn asks an instance for events once more after its
+ * last device was destroyed, and hangs or crashes if it was collected by then.
+ */
+const instances = new Map<'software' | 'system', GPU>();
 
 function noAdapter(sentence: string, cause?: unknown): DeviceLostError {
   return new DeviceLostError('device/no-adapter', sentence, {
@@ -44,9 +56,8 @@ function noAdapter(sentence: string, cause?: unknown): DeviceLostError {
 }
 
 /** In a worker thread the driver is found only if the process's own environment names it. */
-async function assertVisible(gpu: GPU): Promise<void> {
-  if ((await gpu.requestAdapter()) !== null) return;
-  throw new DeviceLostError('device/no-adapter', 'The software adapter is not visible from this worker thread.', {
+function invisible(): DeviceLostError {
+  return new DeviceLostError('device/no-adapter', 'The software adapter is not visible from this worker thread.', {
     remedy: 'Call useSoftwareVulkan() in the main thread before the worker starts.',
   });
 }
