@@ -31,6 +31,7 @@ export interface ZonalJob {
   readonly zones: Zones;
   readonly raster: RasterSource;
   readonly binning: Binning;
+  readonly statistics: boolean;
   readonly budget?: number | undefined;
   readonly signal: AbortSignal;
   onProgress(doneCells: number, totalCells: number): void;
@@ -81,7 +82,7 @@ export async function runZonal<C extends RunContext>(
     surroundings.log.summary({
       backend: result.backend,
       zones: result.histogram.names.length,
-      cells: result.histogram.statistics.cells.reduce((sum, cells) => sum + cells, 0n),
+      cells: result.histogram.cells.reduce((sum, cells) => sum + cells, 0n),
       seconds: (performance.now() - started) / 1000,
       gridStep: result.histogram.gridStep,
       outputs: files,
@@ -161,12 +162,18 @@ async function count<C extends RunContext>(
   try {
     signal.throwIfAborted();
     const { binning, budget } = options;
-    const job: ZonalJob = { zones, raster, binning, budget, signal, onProgress: report };
+    const statistics = wantsStatistics(options);
+    const job: ZonalJob = { zones, raster, binning, statistics, budget, signal, onProgress: report };
     return { histogram: await parts.zonalHistogram(context, job), backend: context.backend.name };
   } finally {
     end();
     await context.close();
   }
+}
+
+/** What is not written need not be computed. */
+function wantsStatistics({ stats, plot, format }: ZonalOptions): boolean {
+  return stats !== undefined || plot !== undefined || format === 'json';
 }
 
 /** A device that is not there when the run begins was asked for wrongly; one that goes away later has failed. */

@@ -1,5 +1,6 @@
 import type { ZonalHistogram } from '../algorithms/zonal/types.ts';
 import { inChunks } from './text-chunks.ts';
+import { statisticsOf } from './zonal-statistics.ts';
 
 /**
  * The histograms as CSV in long form, a row a bin, header `zone,lower,upper,count`.
@@ -21,6 +22,8 @@ export function* zonalCsv(histogram: ZonalHistogram): Generator<string, void, un
  *
  * `cells` includes `nodata`; `min` to `sum` are over the rest, and blank where there is none. Every zone has its row,
  * those that the raster does not meet with `cells` 0.
+ *
+ * @throws ArgumentError `zonal/no-statistics` where the histogram was counted without them.
  */
 export function* statisticsCsv(histogram: ZonalHistogram): Generator<string, void, undefined> {
   yield* inChunks(statisticsRows(histogram));
@@ -40,8 +43,9 @@ function* histogramRows({ names, bins, nodata, below, above }: ZonalHistogram): 
   }
 }
 
-function* statisticsRows({ names, statistics }: ZonalHistogram): Generator<string> {
-  const { cells, nodata, minimum, maximum, mean, sum } = statistics;
+function* statisticsRows(histogram: ZonalHistogram): Generator<string> {
+  const { names, cells, nodata } = histogram;
+  const { minimum, maximum, mean, sum } = statisticsOf(histogram);
   yield 'zone,cells,nodata,min,max,mean,sum\n';
   for (const [zone, name] of names.entries()) {
     const counts = `${quote(name)},${cells[zone]},${nodata[zone]}`;

@@ -28,16 +28,16 @@ export interface ZonalRun {
  *     {
  *       "name": "Adams",
  *       "bins": [{ "lower": 0, "upper": 0.05, "count": 12 }],
- *       "nodata": 1, "below": 0, "above": 0,
- *       "stats": { "cells": 13, "nodata": 1, "min": 0.01, "max": 0.04, "mean": 0.03, "sum": 0.36 }
+ *       "cells": 13, "nodata": 1, "below": 0, "above": 0,
+ *       "stats": { "min": 0.01, "max": 0.04, "mean": 0.03, "sum": 0.36 }
  *     }
  *   ]
  * }
  * ```
  *
  * Zones keep their input order and stand one a line. Counts are numbers up to 2^53 − 1 and decimal strings beyond,
- * where a number would lose digits. `min` to `sum` are null where no cell of the zone carries data. The text comes in
- * chunks.
+ * where a number would lose digits. `min` to `sum` are null where no cell of the zone carries data, `stats` is where the
+ * histogram was counted without. Infinite values are the strings "Infinity" and "-Infinity". The text comes in chunks.
  */
 export function* zonalJson(histogram: ZonalHistogram, run: ZonalRun): Generator<string, void, undefined> {
   yield* inChunks(pieces(histogram, run));
@@ -61,21 +61,32 @@ function* pieces(histogram: ZonalHistogram, run: ZonalRun): Generator<string> {
       const edges = `"lower":${bins.lower[bin]},"upper":${bins.upper[bin]}`;
       yield `${first ? '' : ','}{${edges},"count":${integer(bins.count[bin]!)}}`;
     }
-    yield `],${outside(histogram, zone)},"stats":${statistics(histogram, zone)}}`;
+    yield `],${totals(histogram, zone)},"stats":${JSON.stringify(statistics(histogram, zone))}}`;
   }
   yield '\n]}\n';
 }
 
-function outside({ nodata, below, above }: ZonalHistogram, zone: number): string {
-  return `"nodata":${integer(nodata[zone]!)},"below":${integer(below[zone]!)},"above":${integer(above[zone]!)}`;
+function totals({ cells, nodata, below, above }: ZonalHistogram, zone: number): string {
+  return Object.entries({ cells, nodata, below, above })
+    .map(([name, counts]) => `"${name}":${integer(counts[zone]!)}`)
+    .join(',');
 }
 
-function statistics({ statistics }: ZonalHistogram, zone: number): string {
-  const { cells, nodata, minimum, maximum, mean, sum } = statistics;
-  const counts = `"cells":${integer(cells[zone]!)},"nodata":${integer(nodata[zone]!)}`;
-  // JSON.stringify writes null for NaN.
-  const values = { min: minimum[zone], max: maximum[zone], mean: mean[zone], sum: sum[zone] };
-  return `{${counts},${JSON.stringify(values).slice(1)}`;
+function statistics({ statistics }: ZonalHistogram, zone: number): Record<string, number | string | null> | null {
+  if (statistics === undefined) return null;
+  const { minimum, maximum, mean, sum } = statistics;
+  return {
+    min: number(minimum[zone]!),
+    max: number(maximum[zone]!),
+    mean: number(mean[zone]!),
+    sum: number(sum[zone]!),
+  };
+}
+
+/** JSON has no numbers beside the finite ones. */
+function number(value: number): number | string | null {
+  if (Number.isNaN(value)) return null;
+  return Number.isFinite(value) ? value : String(value);
 }
 
 function integer(count: bigint): string {

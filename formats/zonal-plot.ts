@@ -6,6 +6,7 @@ import { drawHistograms } from './zonal-plot/histograms.ts';
 import { drawLegend } from './zonal-plot/legend.ts';
 import { drawMap } from './zonal-plot/map.ts';
 import { countText, MARGIN, MUTED, shorten, text, WIDTH } from './zonal-plot/page.ts';
+import { statisticsOf } from './zonal-statistics.ts';
 
 /** What a plot shows. */
 export interface ZonalPlot {
@@ -26,11 +27,14 @@ export interface ZonalPlot {
  * Geographic coordinates are drawn equirectangular, true to scale in the middle of the map; others as they are. The map
  * is cut to where zones have cells; a few zones far away from all others stand in frames of their own. Zones without data are grey. Ends of the colour scale are the 2nd and 98th percentile
  * of the means where there are many zones, so that a few outliers do not wash out the rest; the legend says so by ≤ and ≥.
+ *
+ * @throws ArgumentError `zonal/no-statistics` where the histogram was counted without them.
  */
 export async function zonalPlot({ histogram, polygons, grid, title, facets = 24 }: ZonalPlot): Promise<string> {
-  const colors = chooseColors(histogram.statistics.mean);
-  const map = drawMap(polygons, grid, histogram, colors, WIDTH - 2 * MARGIN);
-  const bars = await drawHistograms(histogram, colors, WIDTH - 2 * MARGIN, facets);
+  const { mean } = statisticsOf(histogram);
+  const colors = chooseColors(mean);
+  const map = drawMap(polygons, grid, histogram, mean, colors, WIDTH - 2 * MARGIN);
+  const bars = await drawHistograms(histogram, mean, colors, WIDTH - 2 * MARGIN, facets);
   const mapTop = 104;
   const mapEnd = mapTop + map.height + (map.insets === 0 ? 0 : 20);
   const barsTop = mapEnd + 50;
@@ -41,7 +45,7 @@ export async function zonalPlot({ histogram, polygons, grid, title, facets = 24 
     '<rect width="100%" height="100%" fill="#fff"/>',
     text(shorten(title, LONGEST_TITLE), { x: MARGIN, y: 46, size: 22, weight: 600 }),
     text(subtitle(histogram), { x: MARGIN, y: 70, size: 13, fill: MUTED }),
-    `<g transform="translate(${WIDTH - MARGIN}, 28)">${drawLegend(histogram.statistics.mean, colors, map.showsNoData)}</g>`,
+    `<g transform="translate(${WIDTH - MARGIN}, 28)">${drawLegend(mean, colors, map.showsNoData)}</g>`,
     `<g transform="translate(${MARGIN}, ${mapTop})">${map.svg}</g>`,
     ...(map.insets === 0 ? [] : [text(INSETS_NOTE, { x: MARGIN, y: mapEnd, size: 11, fill: MUTED })]),
     ...(bars === undefined
@@ -58,7 +62,7 @@ export async function zonalPlot({ histogram, polygons, grid, title, facets = 24 
 const LONGEST_TITLE = 48;
 const INSETS_NOTE = 'Outlying zones are drawn below the map, each frame to a scale of its own.';
 
-function subtitle({ names, statistics: { cells } }: ZonalHistogram): string {
+function subtitle({ names, cells }: ZonalHistogram): string {
   const total = cells.reduce((sum, count) => sum + count, 0n);
   const met = cells.reduce((zones, count) => zones + (count > 0n ? 1 : 0), 0);
   const zones = met === names.length ? countText(met) : `${countText(met)} of ${countText(names.length)}`;

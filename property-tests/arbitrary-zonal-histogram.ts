@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { ZonalHistogram } from '../algorithms/zonal/types.ts';
+import type { WithStatistics } from '../algorithms/zonal/types.ts';
 
 interface ZoneDraft {
   readonly name: string;
@@ -29,9 +29,9 @@ const draft: fc.Arbitrary<ZoneDraft> = fc.record({
 });
 
 /** Results of zonal histogramming that are sound in shape: bins in order, none empty, counts adding up to cells. */
-export const zonalHistogram: fc.Arbitrary<ZonalHistogram> = fc.array(draft, { maxLength: 8 }).map(toHistogram);
+export const zonalHistogram: fc.Arbitrary<WithStatistics> = fc.array(draft, { maxLength: 8 }).map(toHistogram);
 
-function toHistogram(zones: readonly ZoneDraft[]): ZonalHistogram {
+function toHistogram(zones: readonly ZoneDraft[]): WithStatistics {
   const rows = zones.flatMap((zone, index) =>
     zone.counts.flatMap((n, bin) => (n === 0n ? [] : [{ zone: index, bin, count: n }])),
   );
@@ -47,12 +47,11 @@ function toHistogram(zones: readonly ZoneDraft[]): ZonalHistogram {
       upper: Float64Array.from(rows, (row) => EDGES[row.bin + 1]!),
       count: BigUint64Array.from(rows, (row) => row.count),
     },
+    cells: BigUint64Array.from(zones, (zone, index) => valid[index]! + zone.nodata),
     nodata: BigUint64Array.from(zones, (zone) => zone.nodata),
     below: BigUint64Array.from(zones, (zone) => zone.below),
     above: BigUint64Array.from(zones, (zone) => zone.above),
     statistics: {
-      cells: BigUint64Array.from(zones, (zone, index) => valid[index]! + zone.nodata),
-      nodata: BigUint64Array.from(zones, (zone) => zone.nodata),
       minimum: blankOr(-3.5),
       maximum: blankOr(1e22),
       sum: blankOr(0.1 + 0.2),

@@ -133,12 +133,11 @@ async function counted({ zones, binning, onProgress }: ZonalJob): Promise<ZonalH
       upper: new Float64Array(length).fill(2),
       count: new BigUint64Array(length).fill(4n),
     },
+    cells: new BigUint64Array(length).fill(4n),
     nodata: none,
     below: none,
     above: none,
     statistics: {
-      cells: new BigUint64Array(length).fill(4n),
-      nodata: none,
       minimum: ones,
       maximum: ones,
       mean: ones,
@@ -205,6 +204,16 @@ describe('a run that succeeds', () => {
 
   test('writes CSV to stdout unless told otherwise', async () => {
     expect((await run([])).stdout).toBe('zone,lower,upper,count\na,1,2,4\nb,1,2,4\n');
+  });
+
+  test.each([
+    [[], false],
+    [['--stats', 'stats.csv'], true],
+    [['--plot', 'plot.svg'], true],
+    [['--format', 'json'], true],
+  ])('computes statistics only where something shows them: %j', async (args, wanted) => {
+    const { trace } = await run(args.map((word) => (word.includes('.') ? inFolder(word) : word)));
+    expect(trace.job?.statistics).toBe(wanted);
   });
 
   test('carries the notes of every step to the log and to the JSON', async () => {

@@ -43,7 +43,7 @@ describe('zonalCsv', () => {
     (histogram) => {
       const counts = read(zonalCsv(histogram)).rows.map((row) => BigInt(row[3]!));
       expect(counts).not.toContain(0n);
-      expect(counts.reduce((sum, n) => sum + n, 0n)).toBe(histogram.statistics.cells.reduce((sum, n) => sum + n, 0n));
+      expect(counts.reduce((sum, n) => sum + n, 0n)).toBe(histogram.cells.reduce((sum, n) => sum + n, 0n));
     },
   );
 
@@ -75,7 +75,8 @@ describe('zonalCsv', () => {
 describe('statisticsCsv', () => {
   test.prop([zonalHistogram])('gives every zone a row that reads back as its statistics', (histogram) => {
     const { header, rows } = read(statisticsCsv(histogram));
-    const { cells, nodata, minimum, maximum, mean, sum } = histogram.statistics;
+    const { cells, nodata } = histogram;
+    const { minimum, maximum, mean, sum } = histogram.statistics;
     expect(header).toEqual(['zone', 'cells', 'nodata', 'min', 'max', 'mean', 'sum']);
     expect(rows.map((row) => row[0])).toEqual(histogram.names);
     expect(rows.map((row) => BigInt(row[1]!))).toEqual([...cells]);
@@ -89,6 +90,11 @@ describe('statisticsCsv', () => {
   test.prop([fc.array(awkwardName, { minLength: 1 })])('keeps any name whole', (names) => {
     const { rows } = read(statisticsCsv(empty(names)));
     expect(rows).toEqual(names.map((name) => [name, '0', '0', '', '', '', '']));
+  });
+
+  test('cannot be had where none were counted', () => {
+    const histogram = { ...empty(['a']), statistics: undefined };
+    expect(() => [...statisticsCsv(histogram)]).toThrow(expect.objectContaining({ code: 'zonal/no-statistics' }));
   });
 });
 
@@ -131,12 +137,11 @@ function empty(names: readonly string[]): ZonalHistogram {
       upper: new Float64Array(0),
       count: new BigUint64Array(0),
     },
+    cells: counts(),
     nodata: counts(),
     below: counts(),
     above: counts(),
     statistics: {
-      cells: counts(),
-      nodata: counts(),
       minimum: blanks(),
       maximum: blanks(),
       sum: blanks(),

@@ -6,10 +6,11 @@ import { zonalHistogram } from './arbitrary-zonal-histogram.ts';
 interface ZoneObject {
   name: string;
   bins: { lower: number; upper: number; count: number | string }[];
+  cells: number | string;
   nodata: number | string;
   below: number | string;
   above: number | string;
-  stats: Record<'cells' | 'nodata', number | string> & Record<'min' | 'max' | 'mean' | 'sum', number | null>;
+  stats: Record<'min' | 'max' | 'mean' | 'sum', number | string | null>;
 }
 
 const run = {
@@ -35,10 +36,9 @@ describe('zonalJson', () => {
     expect(bins.map((bin) => BigInt(bin.count))).toEqual([...histogram.bins.count]);
     expect(bins.map((bin) => bin.lower)).toEqual([...histogram.bins.lower]);
     expect(bins.map((bin) => bin.upper)).toEqual([...histogram.bins.upper]);
-    for (const kind of ['nodata', 'below', 'above'] as const) {
+    for (const kind of ['cells', 'nodata', 'below', 'above'] as const) {
       expect(zones.map((zone) => BigInt(zone[kind]))).toEqual([...histogram[kind]]);
     }
-    expect(zones.map((zone) => BigInt(zone.stats.cells))).toEqual([...histogram.statistics.cells]);
     for (const { count } of bins) expect(typeof count === 'number').toBe(BigInt(count) < 2n ** 53n);
   });
 
@@ -49,5 +49,18 @@ describe('zonalJson', () => {
     for (const key of ['min', 'max', 'mean', 'sum'] as const) {
       expect(zones.map((zone) => zone.stats[key] ?? Number.NaN)).toEqual([...columns[key]]);
     }
+  });
+
+  test.prop([zonalHistogram])('has null where no statistics were counted', (histogram) => {
+    const text = [...zonalJson({ ...histogram, statistics: undefined }, run)].join('');
+    for (const { stats } of JSON.parse(text).zones as ZoneObject[]) expect(stats).toBeNull();
+  });
+
+  test.prop([zonalHistogram])('writes infinite statistics as strings', (histogram) => {
+    const maximum = histogram.statistics.maximum.map(() => Infinity);
+    const minimum = histogram.statistics.minimum.map(() => -Infinity);
+    const infinite = { ...histogram, statistics: { ...histogram.statistics, minimum, maximum } };
+    const zones: ZoneObject[] = JSON.parse([...zonalJson(infinite, run)].join('')).zones;
+    for (const { stats } of zones) expect(stats).toMatchObject({ min: '-Infinity', max: 'Infinity' });
   });
 });

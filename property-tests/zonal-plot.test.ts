@@ -2,7 +2,7 @@ import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import type { Polygons } from '../algorithms/geometry/polygons.ts';
 import type { RasterGrid } from '../algorithms/geometry/raster.ts';
-import type { ZonalHistogram } from '../algorithms/zonal/types.ts';
+import type { WithStatistics, ZonalHistogram } from '../algorithms/zonal/types.ts';
 import { barsOf } from '../formats/zonal-plot/bars.ts';
 import { chooseColors } from '../formats/zonal-plot/colors.ts';
 import type { Extent } from '../formats/zonal-plot/extent.ts';
@@ -36,7 +36,7 @@ function squares(zones: number, longitudeOf = (zone: number): number => -120 + z
 }
 
 /** Zones of 100 cells each, the first bins of them filled, and the zone's index for mean. */
-function zonesWithMeans(names: readonly string[], means: readonly number[]): ZonalHistogram {
+function zonesWithMeans(names: readonly string[], means: readonly number[]): WithStatistics {
   const cells = BigUint64Array.from(means, (mean) => (Number.isNaN(mean) ? 0n : 100n));
   const filled = means.flatMap((mean, zone) => (Number.isNaN(mean) ? [] : [zone]));
   const none = new BigUint64Array(names.length);
@@ -50,12 +50,11 @@ function zonesWithMeans(names: readonly string[], means: readonly number[]): Zon
       upper: Float64Array.from(filled.flatMap(() => [1, 2])),
       count: BigUint64Array.from(filled.flatMap(() => [75n, 25n])),
     },
+    cells,
     nodata: none,
     below: none,
     above: none,
     statistics: {
-      cells,
-      nodata: none,
       minimum: Float64Array.from(means),
       maximum: Float64Array.from(means),
       sum: Float64Array.from(means),
@@ -128,7 +127,8 @@ describe('zonalPlot', () => {
 describe('drawMap', () => {
   const map = (polygons: Polygons, grid: RasterGrid, means: number[]): string => {
     const histogram = zonesWithMeans(means.map(String), means);
-    return drawMap(polygons, grid, histogram, chooseColors(histogram.statistics.mean), 1000).svg;
+    return drawMap(polygons, grid, histogram, histogram.statistics.mean, chooseColors(histogram.statistics.mean), 1000)
+      .svg;
   };
 
   test.prop([fc.array(fc.integer({ min: -3, max: 3 }), { minLength: 4, maxLength: 4 })])(
@@ -219,7 +219,7 @@ describe('barsOf', () => {
   const zones = (histogram: ZonalHistogram) => [...new Set(histogram.bins.zone)];
 
   test.prop([zonalHistogram])('keeps the share of cells in bins of every zone', (histogram) => {
-    const { cells, nodata } = histogram.statistics;
+    const { cells, nodata } = histogram;
     for (const { zone, share } of barsOf(histogram, zones(histogram)).zones) {
       const outside = Number(histogram.below[zone]! + histogram.above[zone]!) / Number(cells[zone]! - nodata[zone]!);
       expect(share.reduce((sum, part) => sum + part, outside)).toBeCloseTo(1, 9);
@@ -241,7 +241,7 @@ describe('barsOf', () => {
             upper: sorted,
             count: new BigUint64Array(sorted.length).fill(1n),
           },
-          statistics: { ...base.statistics, cells: BigUint64Array.of(BigInt(sorted.length)) },
+          cells: BigUint64Array.of(BigInt(sorted.length)),
         },
         [0],
       );

@@ -1,2 +1,2 @@
-export type { Binning, ZonalBins, ZonalHistogram, ZoneStatistics } from './types.ts';
+export type { Binning, WithStatistics, ZonalBins, ZonalHistogram, ZoneStatistics } from './types.ts';
 export { type ZonalJob, zonalHistogram } from './zonal.ts';

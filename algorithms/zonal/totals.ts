@@ -2,10 +2,10 @@ import type { Sample } from '../geometry/raster.ts';
 import { type BinEdges, type Slots, valueOfOrderedWord } from './binning.ts';
 import { digitsOf, roundSum } from './statistics.ts';
 import type { Binning, ZonalBins, ZonalHistogram, ZoneStatistics } from './types.ts';
+import { ABSENT } from './window-plan.ts';
 
-/** What a window adds, as the host reads it. */
-interface WindowCounts {
-  readonly counts: Uint32Array;
+/** What a window adds to the statistics, as the host reads it. */
+interface WindowStatistics {
   readonly least: Uint32Array;
   readonly greatest: Uint32Array;
   readonly digits: Uint32Array;
@@ -19,7 +19,8 @@ interface WindowUnique {
 
 /** Sums over windows; exact as long as a count stays below 2⁵³. */
 export interface Totals {
-  addWindow(zones: Uint32Array, window: WindowCounts): void;
+  addCounts(zones: Uint32Array, counts: Uint32Array): void;
+  addStatistics(zones: Uint32Array, window: WindowStatistics): void;
   addUnique(zones: Uint32Array, window: WindowUnique): void;
   zonesWithoutCells(): number[];
   finish(gridStep: readonly [number, number], notes: readonly string[]): ZonalHistogram;
@@ -31,6 +32,7 @@ export function createTotals(
   sample: Sample,
   slots: Slots,
   edges: BinEdges,
+  withStatistics: boolean,
 ): Totals {
   const zones = names.length;
   const { counters } = digitsOf(sample);
@@ -46,19 +48,20 @@ export function createTotals(
     for (let slot = 0; slot < slots.count; slot++) cells += countOf(zone, slot);
     return cells;
   };
+  const cellsColumn = (): BigUint64Array => BigUint64Array.from({ length: zones }, (_, zone) => BigInt(cellsOf(zone)));
   const column = (slot: number): BigUint64Array =>
     BigUint64Array.from({ length: zones }, (_, zone) => BigInt(countOf(zone, slot)));
 
   return {
-    addWindow(members, window) {
+    addCounts(members, window) {
       members.forEach((zone, local) => {
-        let data = 0;
-        for (let slot = 0; slot < slots.count; slot++) {
-          const count = window.counts[local * slots.count + slot]!;
-          counts[zone * slots.count + slot]! += count;
-          if (slot !== slots.nodata) data += count;
-        }
-        if (data === 0) return;
+        const [to, from] = [zone * slots.count, local * slots.count];
+        for (let slot = 0; slot < slots.count; slot++) counts[to + slot]! += window[from + slot]!;
+      });
+    },
+    addStatistics(members, window) {
+      members.forEach((zone, local) => {
+        if (window.least[local] === ABSENT && window.greatest[local] === 0) return;
         least[zone] = Math.min(least[zone]!, valueOfOrderedWord(sample, window.least[local]!));
         greatest[zone] = Math.max(greatest[zone]!, valueOfOrderedWord(sample, window.greatest[local]!));
         let sums = digits.get(zone);
@@ -89,10 +92,11 @@ export function createTotals(
         binning,
         sample,
         bins: isUnique ? uniqueBins() : collectBins(counts, zones, slots, edges),
+        cells: cellsColumn(),
         nodata: column(slots.nodata),
         below: isUnique ? new BigUint64Array(zones) : column(slots.below),
         above: isUnique ? new BigUint64Array(zones) : column(slots.above),
-        statistics: collectStatistics(),
+        statistics: withStatistics ? collectStatistics() : undefined,
         gridStep,
         notes,
       };
@@ -100,18 +104,17 @@ export function createTotals(
   };
 
   function collectStatistics(): ZoneStatistics {
-    const cells = BigUint64Array.from({ length: zones }, (_, zone) => BigInt(cellsOf(zone)));
-    const nodata = column(slots.nodata);
+    const dataOf = (zone: number): bigint => BigInt(cellsOf(zone) - countOf(zone, slots.nodata));
     const sum = new Float64Array(zones).fill(Number.NaN);
     const mean = new Float64Array(zones).fill(Number.NaN);
     for (const [zone, sums] of digits) {
-      const rounded = roundSum(sample, sums, cells[zone]! - nodata[zone]!);
+      const rounded = roundSum(sample, sums, dataOf(zone));
       sum[zone] = rounded.sum;
       mean[zone] = rounded.mean;
     }
     const known = (extremes: Float64Array): Float64Array =>
       extremes.map((value, zone) => (digits.has(zone) ? value : Number.NaN));
-    return { cells, nodata, minimum: known(least), maximum: known(greatest), sum, mean };
+    return { minimum: known(least), maximum: known(greatest), sum, mean };
   }
 }
 

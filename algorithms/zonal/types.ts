@@ -11,9 +11,6 @@ export type Binning =
 
 /** The exact statistics of a zone's cells that carry data, in columns over zones. */
 export interface ZoneStatistics {
-  /** Cells whose centre lies in the zone, nodata among them. */
-  readonly cells: BigUint64Array;
-  readonly nodata: BigUint64Array;
   /** NaN where no cell of the zone carries data. */
   readonly minimum: Float64Array;
   readonly maximum: Float64Array;
@@ -39,12 +36,18 @@ export interface ZonalHistogram {
   readonly binning: Binning;
   readonly sample: Sample;
   readonly bins: ZonalBins;
+  /** Cells whose centre lies in the zone, nodata among them. */
+  readonly cells: BigUint64Array;
   readonly nodata: BigUint64Array;
   readonly below: BigUint64Array;
   readonly above: BigUint64Array;
-  readonly statistics: ZoneStatistics;
+  /** Undefined where the job asked for none. */
+  readonly statistics: ZoneStatistics | undefined;
   /** Side of the integer grid's step in units of the raster's coordinates, along x and y. */
   readonly gridStep: readonly [x: number, y: number];
   /** What was met and handled on the way: closed rings, zones outside, duplicate names … */
   readonly notes: readonly string[];
 }
+
+/** A histogram whose statistics were asked for. */
+export type WithStatistics = ZonalHistogram & { readonly statistics: ZoneStatistics };

@@ -9,11 +9,11 @@ import { ABSENT } from './window-plan.ts';
 const isPresent = fn('isPresent', { zone: u32 }, bool, ({ zone }) => zone.ne(ABSENT));
 
 /** Every value that occurs in a zone of the window, as an ordered word, with the number of its cells. */
-export interface UniqueCounts {
+export type UniqueCounts = {
   readonly zone: Column<'u32'>;
   readonly value: Column<'u32'>;
   readonly count: Column<'u32'>;
-}
+};
 
 /** Counts the values of every zone of a window by sorting its cells and reducing equal ones. */
 export function windowUnique(

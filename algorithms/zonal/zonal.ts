@@ -1,5 +1,5 @@
 import { pull, stage } from '../../graph/index.ts';
-import { type Column, type Context, OutOfMemoryError } from '../../primitives/index.ts';
+import { type Context, OutOfMemoryError } from '../../primitives/index.ts';
 import { gridStep, type SnappedPolygons, STEPS_PER_CELL, snapToGrid } from '../geometry/grid.ts';
 import type { Zones } from '../geometry/polygons.ts';
 import type { Cells, RasterGrid, RasterSource, Window } from '../geometry/raster.ts';
@@ -18,6 +18,8 @@ export interface ZonalJob {
   readonly zones: Zones;
   readonly raster: RasterSource;
   readonly binning: Binning;
+  /** Whether minimum, maximum, sum and mean are wanted too; true where left out. */
+  readonly statistics?: boolean | undefined;
   /** Side of the tiles in cells, a multiple of 32. */
   readonly tile?: number | undefined;
   /** Bytes that the histograms and bitmaps of one window may take; 1 GiB where left out. */
@@ -56,7 +58,7 @@ export async function zonalHistogram(context: Context, job: ZonalJob): Promise<Z
   const edges = uploadEdges(context, rowCrossings(snapped, raster, shifts), raster.height);
   const binsOf = job.binning.kind === 'unique' ? everyNumber : binEdges(job.binning);
   const classifier = createClassifier(context, raster.sample, raster.nodata, binsOf);
-  const totals = createTotals(zones.names, job.binning, raster.sample, classifier.slots, binsOf);
+  const totals = createTotals(zones.names, job.binning, raster.sample, classifier.slots, binsOf, wantsStatistics(job));
   const plans = windowPlans(raster, boxes, zones.names.length, tile, classifier.slots.count, job.budget ?? 2 ** 30);
   try {
     await streamWindows(context, job, plans, edges, classifier, totals);
@@ -71,6 +73,10 @@ const everyNumber = {
   lower: Float64Array.of(-Number.MAX_VALUE),
   upper: Float64Array.of(Number.MAX_VALUE),
 };
+
+function wantsStatistics({ statistics }: ZonalJob): boolean {
+  return statistics ?? true;
+}
 
 interface LoadedWindow {
   readonly plan: WindowPlan;
@@ -139,17 +145,18 @@ async function countWindow(
   const results = context.scope(() => {
     const column = cellColumn(context, cells);
     const { counts, coverage } = windowHistogram(context, edges, plan, column, classifier);
-    const statistics = windowStatistics(context, sample, coverage, column, classifier);
+    const statistics = wantsStatistics(job)
+      ? windowStatistics(context, sample, coverage, column, classifier)
+      : undefined;
     const unique =
       job.binning.kind === 'unique' ? windowUnique(context, sample, coverage, column, classifier) : undefined;
-    return { counts, ...statistics, ...(unique === undefined ? {} : { unique }) };
+    return { counts, ...(statistics && { statistics: { ...statistics } }), ...(unique && { unique }) };
   });
   try {
-    const { unique, ...dense } = results as typeof results & {
-      unique?: { zone: Column<'u32'>; value: Column<'u32'>; count: Column<'u32'> };
-    };
-    totals.addWindow(plan.zones, await context.read(dense));
-    if (unique !== undefined) totals.addUnique(plan.zones, await context.read({ ...unique }));
+    const { counts, statistics, unique } = await context.read(results as Required<typeof results>);
+    totals.addCounts(plan.zones, counts);
+    if (statistics !== undefined) totals.addStatistics(plan.zones, statistics);
+    if (unique !== undefined) totals.addUnique(plan.zones, unique);
   } finally {
     context.dispose(results);
   }

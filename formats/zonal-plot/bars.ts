@@ -93,7 +93,7 @@ function merge(bins: readonly Bin[], low: number, high: number): Bin[] {
     .filter(({ count }) => count > 0);
 }
 
-function toBars({ statistics: { cells, nodata } }: ZonalHistogram, zone: number, bins: readonly Bin[]): Bars {
+function toBars({ cells, nodata }: ZonalHistogram, zone: number, bins: readonly Bin[]): Bars {
   const withData = Number(cells[zone]! - nodata[zone]!);
   return {
     zone,

@@ -20,6 +20,7 @@ const AXIS_HEIGHT = 30;
 /** Histograms of the zones with the most cells, side by side on the same scales; undefined where no zone has data. */
 export async function drawHistograms(
   histogram: ZonalHistogram,
+  means: Float64Array,
   colors: Colors,
   width: number,
   facets: number,
@@ -27,7 +28,7 @@ export async function drawHistograms(
   const ranked = rankZones(histogram);
   const bars = barsOf(histogram, ranked.slice(0, facets));
   if (bars.zones.length === 0) return undefined;
-  const chart = await drawBars(bars, labelsOf(histogram, bars, colors), colors, width);
+  const chart = await drawBars(bars, labelsOf(histogram, means, bars, colors), colors, width);
   return {
     ...chart,
     heading: headingOf(bars.zones.length, ranked.length),
@@ -36,7 +37,7 @@ export async function drawHistograms(
 }
 
 /** Zones that have cells in bins, those with the most cells first. */
-function rankZones({ bins, statistics: { cells } }: ZonalHistogram): number[] {
+function rankZones({ bins, cells }: ZonalHistogram): number[] {
   const zones = [...new Set(bins.zone)];
   return zones.sort((a, b) => Number(cells[b]! - cells[a]!) || a - b);
 }
@@ -108,16 +109,16 @@ interface Label {
   readonly outside: string;
 }
 
-function labelsOf({ names, statistics }: ZonalHistogram, bars: BarSet, colors: Colors): Label[] {
+function labelsOf({ names, cells }: ZonalHistogram, means: Float64Array, bars: BarSet, colors: Colors): Label[] {
   return bars.zones.map(({ zone, share }, index) => {
-    const mean = statistics.mean[zone]!;
+    const mean = means[zone]!;
     const outside = 1 - share.reduce((sum, part) => sum + part, 0);
     return {
       column: index % COLUMNS,
       row: Math.floor(index / COLUMNS),
       mean: mean >= bars.low && mean <= bars.high ? mean : undefined,
       name: shorten(printable(names[zone]!), LONGEST_NAME),
-      figures: `mean ${meanText(mean, colors)} · ${countText(statistics.cells[zone]!)} cells`,
+      figures: `mean ${meanText(mean, colors)} · ${countText(cells[zone]!)} cells`,
       outside: outside > 5e-4 ? `${(outside * 100).toFixed(1)}% outside the bins` : '',
     };
   });

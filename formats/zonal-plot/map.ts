@@ -37,18 +37,17 @@ export function drawMap(
   polygons: Polygons,
   grid: RasterGrid,
   histogram: ZonalHistogram,
+  means: Float64Array,
   colors: Colors,
   width: number,
 ): ZoneMap {
-  const layer = layOut(polygons, grid, histogram.statistics.cells);
+  const layer = layOut(polygons, grid, histogram.cells);
   const [main, ...outlying] = regionsOf(layer.shown).map((region) => clipToRaster(region, grid));
   const mainFrame = fitFrame(main ?? rasterExtent(grid), grid.geographic, width, TALLEST);
   const room = Math.min(INSET_WIDTH, (width + GAP) / outlying.length - GAP);
   const insets = outlying.map((extent) => fitFrame(extent, grid.geographic, room, INSET_HEIGHT));
-  const label = (zone: number): string => hintOf(histogram, colors, zone);
-  const drawn = [mainFrame, ...insets].map((frame) =>
-    drawFrame(layer, frame, histogram.statistics.mean, colors, label),
-  );
+  const label = (zone: number): string => hintOf(histogram, means[zone]!, colors, zone);
+  const drawn = [mainFrame, ...insets].map((frame) => drawFrame(layer, frame, means, colors, label));
   const below = insets.length === 0 ? [] : placeInRow(insets, drawn.slice(1), mainFrame.height + GAP);
   return {
     height: mainFrame.height + (insets.length === 0 ? 0 : GAP + Math.max(...insets.map(({ height }) => height))),
@@ -148,8 +147,8 @@ function zonePath({ polygons, shifts, bounds }: Layer, frame: Frame, zone: numbe
   return d;
 }
 
-function hintOf({ names, statistics: { mean, cells } }: ZonalHistogram, colors: Colors, zone: number): string {
-  const figure = Number.isNaN(mean[zone]) ? 'no data' : `mean ${meanText(mean[zone]!, colors)}`;
+function hintOf({ names, cells }: ZonalHistogram, mean: number, colors: Colors, zone: number): string {
+  const figure = Number.isNaN(mean) ? 'no data' : `mean ${meanText(mean, colors)}`;
   return escapeXml(`${names[zone]}: ${figure}, ${countText(cells[zone]!)} cells`);
 }
 
