@@ -1,7 +1,6 @@
 import { test } from '@fast-check/vitest';
 import { afterAll, beforeAll, describe } from 'vitest';
 import type { WebGpuBackend } from '../backends/webgpu/backend.ts';
-import { simplify } from '../primitives/functors/simplify.ts';
 import { everything, resultTypesOf, type SketchOptions } from './arbitraries/functor-sketch.ts';
 import { moduleOfSketch } from './arbitraries/functor-sketch-ir.ts';
 import { fuzzCases } from './arbitraries/functors.ts';
@@ -58,16 +57,6 @@ describe('random programs on WebGPU', () => {
         runInterpreter(module, inputs),
         PROMISED,
       );
-    },
-    fuzzTimeout,
-  );
-
-  test.prop([fuzzCases()], fuzz(15))(
-    'compute it simplified',
-    async ({ sketch, inputs }) => {
-      const module = moduleOfSketch(sketch);
-      const results = await runOnBackend(backend, simplify(module), inputs);
-      expectSame(resultTypesOf(sketch), results, runInterpreter(module, inputs), PROMISED);
     },
     fuzzTimeout,
   );

@@ -2,7 +2,6 @@ import { test } from '@fast-check/vitest';
 import { afterAll, describe, expect } from 'vitest';
 import { createWorkersBackend } from '../backends/workers/backend.ts';
 import { explainVectorization } from '../backends/workers/straight-line.ts';
-import { simplify } from '../primitives/functors/simplify.ts';
 import { resultTypesOf, straightLine } from './arbitraries/functor-sketch.ts';
 import { moduleOfSketch } from './arbitraries/functor-sketch-ir.ts';
 import { fuzzCases } from './arbitraries/functors.ts';
@@ -39,16 +38,6 @@ describe('random programs on worker threads', () => {
         runInterpreter(module, inputs),
         SPECIFIED,
       );
-    },
-    fuzzTimeout,
-  );
-
-  test.prop([fuzzCases()], fuzz(50))(
-    'compute it simplified',
-    async ({ sketch, inputs }) => {
-      const module = moduleOfSketch(sketch);
-      const results = await runOnBackend(backend, simplify(module), inputs);
-      expectSame(resultTypesOf(sketch), results, runInterpreter(module, inputs), SPECIFIED);
     },
     fuzzTimeout,
   );

@@ -2,7 +2,6 @@ import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { compileJavaScript } from '../backends/reference/emit-javascript.ts';
 import type { Module } from '../primitives/functors/ir.ts';
-import { simplify } from '../primitives/functors/simplify.ts';
 import { wgsl } from '../primitives/functors/text/wgsl.ts';
 import { everything, resultTypesOf } from './arbitraries/functor-sketch.ts';
 import { functorOfSketch } from './arbitraries/functor-sketch-builder.ts';
@@ -56,29 +55,6 @@ describe('random programs', () => {
         expected,
         SPECIFIED,
       );
-    },
-    fuzzTimeout,
-  );
-
-  test.prop([fuzzCases()], fuzz(250))(
-    'compute the same simplified',
-    ({ sketch, inputs }) => {
-      const module = moduleOfSketch(sketch);
-      expectSame(
-        resultTypesOf(sketch),
-        plain(runInterpreter(simplify(module), inputs)),
-        runInterpreter(module, inputs),
-        SPECIFIED,
-      );
-    },
-    fuzzTimeout,
-  );
-
-  test.prop([fuzzCases()], fuzz(200))(
-    'are as simple as they get after one simplification',
-    ({ sketch }) => {
-      const once = simplify(functorOfSketch(sketch).module);
-      expect(simplify(structuredClone(once))).toStrictEqual(once);
     },
     fuzzTimeout,
   );

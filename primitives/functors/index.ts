@@ -38,7 +38,6 @@ export type {
   Uniform,
 } from './ir.ts';
 export type { InputsOf, PlainOf, Scalar, Shape, Tree, ValuesOf } from './shapes.ts';
-export { simplify } from './simplify.ts';
 export * from './standard/index.ts';
 export { type TextOptions, wgsl } from './text/wgsl.ts';
 export type { ArrayValue, Bool, F32, I32, Input, U32, Value, Variable } from './value.ts';
