@@ -1,0 +1,194 @@
+import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { cpus, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import type { RasterSource } from '../algorithms/geometry/raster.ts';
+import { type ZonalHistogram, zonalHistogram } from '../algorithms/zonal/index.ts';
+import { openGeoTiff, readZones, writeGeoTiff } from '../formats/index.ts';
+import { open } from '../open.ts';
+import { scanline } from './scanline.ts';
+import { conusGrid, terrain } from './terrain.ts';
+
+/**
+ * Zonal histograms of the US counties over a synthetic relief of u16 in 256 bins: a backend beside a scanline on one thread
+ * (`bench/scanline.ts`), in turn, first over cells in memory and then from a GeoTIFF, decoding included. Every result is
+ * compared with the scanline's, zone by zone and bin by bin.
+ *
+ * node --import tsx bench/zonal.ts [--cells 5e7] [--workers 2] [--rounds 5] [--backend workers|webgpu] [--memory-only]
+ */
+const { values: options } = parseArgs({
+  options: {
+    cells: { type: 'string', default: '5e7' },
+    workers: { type: 'string', default: '2' },
+    rounds: { type: 'string', default: '5' },
+    backend: { type: 'string', default: 'workers' },
+    'memory-only': { type: 'boolean', default: false },
+  },
+});
+
+const BINS = 256;
+const WIDTH = 65536 / BINS;
+/** Rounds before the first that counts: code is compiled and memory is taken in them. */
+const WARM_UP = 3;
+
+const rounds = Number(options.rounds);
+const grid = conusGrid(Number(options.cells));
+const { zones } = await readZones('node_modules/us-atlas/counties-10m.json', { layer: 'counties' });
+const slotOf = Uint16Array.from({ length: 65536 }, (_, value) => Math.floor(value / WIDTH));
+const cells = terrain({ row: 0, column: 0, rows: grid.height, columns: grid.width });
+const context = await open({ backend: options.backend as 'workers', workers: Number(options.workers) });
+const name = options.backend === 'workers' ? `workers ${options.workers}` : options.backend;
+const expected = countByScanline(cells);
+const inside = expected.reduce((sum, count) => sum + count, 0);
+
+console.log(`machine  ${cpus().length} × ${cpus()[0]!.model}, Node ${process.version}`);
+console.log(`raster   ${grid.width} × ${grid.height} u16, ${zones.names.length} zones, ${BINS} bins`);
+console.log(`inside   ${inside} cells`);
+await compare(
+  'in memory',
+  () => countByScanline(cells),
+  () => countByBackend(inMemory()),
+);
+if (!options['memory-only']) await compareFiles();
+await context.close();
+
+function countByScanline(raster: Uint16Array): Int32Array {
+  return scanline(zones.polygons, grid, raster, slotOf, BINS);
+}
+
+function countByBackend(raster: RasterSource): Promise<ZonalHistogram> {
+  const binning = { kind: 'even', low: 0, high: 65536, width: WIDTH } as const;
+  return zonalHistogram(context, { zones, raster, binning, statistics: false });
+}
+
+/** The cells as a raster that need not be decoded; windows over its whole width are not even copied. */
+function inMemory(): RasterSource {
+  const { width } = grid;
+  return {
+    ...grid,
+    sample: 'u16',
+    nodata: undefined,
+    blockColumns: width,
+    blockRows: 64,
+    read: async ({ row, column, rows, columns }) => {
+      if (columns === width) return cells.subarray(row * width, (row + rows) * width);
+      const part = new Uint16Array(rows * columns);
+      for (let r = 0; r < rows; r++) {
+        const from = (row + r) * width + column;
+        part.set(cells.subarray(from, from + columns), r * columns);
+      }
+      return part;
+    },
+    close: async () => {},
+  };
+}
+
+/** The same from a file in tiles, deflated, with a predictor; the scanline reads all of it before it counts. */
+async function compareFiles(): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'quadrille-bench-'));
+  const file = join(folder, 'terrain.tif');
+  try {
+    const raster = { ...grid, crs: 'EPSG:4326', sample: 'u16', tile: { columns: 256, rows: 256 } } as const;
+    await writeGeoTiff(file, { ...raster, compression: 'deflate', predictor: 'difference' }, ({ row, rows }) =>
+      cells.subarray(row * grid.width, (row + rows) * grid.width),
+    );
+    console.log(
+      `\nfile     ${((await stat(file)).size / 1e6).toFixed(0)} MB, deflate, differences, tiles of 256 × 256`,
+    );
+    await compare(
+      'from a file',
+      () => decodeAndSweep(file),
+      () => decodeAndCount(file),
+    );
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+async function decodeAndSweep(file: string): Promise<Int32Array> {
+  const raster = await openGeoTiff(file);
+  const all = await raster.read({ row: 0, column: 0, rows: raster.height, columns: raster.width });
+  await raster.close();
+  return countByScanline(all as Uint16Array);
+}
+
+async function decodeAndCount(file: string): Promise<ZonalHistogram> {
+  const raster = await openGeoTiff(file);
+  const result = await countByBackend(raster);
+  await raster.close();
+  return result;
+}
+
+/** Runs both in turn, checks what they count, and prints medians with the least and greatest of all rounds. */
+async function compare(
+  title: string,
+  peer: () => Int32Array | Promise<Int32Array>,
+  ours: () => Promise<ZonalHistogram>,
+): Promise<void> {
+  const peerRounds: Round[] = [];
+  const ourRounds: Round[] = [];
+  for (let round = -WARM_UP; round < rounds; round++) {
+    const swept = await time(peer);
+    const counted = await time(ours);
+    requireEqual(swept.result);
+    requireEqual(countsOf(counted.result));
+    if (round < 0) continue;
+    peerRounds.push(swept);
+    ourRounds.push(counted);
+  }
+  console.log(`\n${title.padEnd(14)}      median     (least … most)   cells inside/s   CPU`);
+  for (const [who, done] of [
+    ['scanline', peerRounds],
+    [name, ourRounds],
+  ] as const) {
+    const wall = spread(done.map(({ seconds }) => seconds));
+    const cpu = spread(done.map(({ cpuSeconds }) => cpuSeconds));
+    console.log(
+      `  ${who.padEnd(14)} ${milliseconds(wall.median)}  (${milliseconds(wall.least)} … ${milliseconds(wall.most)})   ${(inside / wall.median / 1e6).toFixed(0).padStart(6)} M/s      ${milliseconds(cpu.median)}`,
+    );
+  }
+  const ratios = spread(peerRounds.map(({ seconds }, i) => seconds / ourRounds[i]!.seconds));
+  console.log(
+    `  ratio, round by round   ${ratios.median.toFixed(2)} (${ratios.least.toFixed(2)} … ${ratios.most.toFixed(2)})`,
+  );
+}
+
+interface Round {
+  readonly seconds: number;
+  /** Of all threads. */
+  readonly cpuSeconds: number;
+}
+
+async function time<T>(run: () => T | Promise<T>): Promise<Round & { readonly result: T }> {
+  const cpu = process.cpuUsage();
+  const start = performance.now();
+  const result = await run();
+  const seconds = (performance.now() - start) / 1000;
+  const { user, system } = process.cpuUsage(cpu);
+  return { result, seconds, cpuSeconds: (user + system) / 1e6 };
+}
+
+function countsOf({ bins, nodata, below, above }: ZonalHistogram): Int32Array {
+  const counts = new Int32Array(expected.length);
+  bins.zone.forEach((zone, i) => {
+    counts[zone * BINS + bins.lower[i]! / WIDTH] = Number(bins.count[i]);
+  });
+  if ([nodata, below, above].some((left) => left.some((count) => count > 0n))) throw new Error('Cells without a bin.');
+  return counts;
+}
+
+function requireEqual(counts: Int32Array): void {
+  const wrong = counts.findIndex((count, i) => count !== expected[i]);
+  if (wrong < 0 && counts.length === expected.length) return;
+  const zone = Math.floor(wrong / BINS);
+  throw new Error(`Zone ${zones.names[zone]}, bin ${wrong % BINS}: ${counts[wrong]}, not ${expected[wrong]}.`);
+}
+
+function spread(values: readonly number[]): { median: number; least: number; most: number } {
+  const sorted = [...values].sort((a, b) => a - b);
+  return { median: sorted[sorted.length >> 1]!, least: sorted[0]!, most: sorted.at(-1)! };
+}
+
+function milliseconds(seconds: number): string {
+  return `${(seconds * 1000).toFixed(1).padStart(7)} ms`;
+}
