@@ -110,6 +110,18 @@ describe('commands', () => {
     for (const each of [data, out]) backend.release(each);
   });
 
+  test('are profiled one by one, in order', async () => {
+    const data = upload(backend, randomWords(n, 8));
+    const out = backend.allocate(16 + n);
+    const times = await backend.profile(() => chain(data, out));
+    expect(times.map(({ command }) => command)).toEqual(
+      ['sort', 'reduce', 'histogram', 'forEach'].map((k) => `${k} entry`),
+    );
+    expect(times.every(({ milliseconds }) => milliseconds >= 0 && milliseconds < 60_000)).toBe(true);
+    expect(await backend.profile(() => {})).toEqual([]);
+    for (const each of [data, out]) backend.release(each);
+  });
+
   test('are handed over when they are many, though nobody waits', async () => {
     const own = await openTestBackend({ tuning: { commandsPerSubmission: 8 } });
     const [from, to] = [upload(own, randomWords(n, 6)), own.allocate(n)];

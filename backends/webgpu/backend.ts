@@ -1,5 +1,6 @@
-import type { Backend, DeviceBuffer, Limits } from '../../primitives/backend.ts';
+import type { Backend, DeviceBuffer, Limits, Program } from '../../primitives/backend.ts';
 import { ArgumentError } from '../../primitives/errors.ts';
+import { entryOf } from '../../primitives/functors/ir.ts';
 import type { Arithmetic } from './arithmetic.ts';
 import { type AdapterChoice, type OpenDevice, openDevice } from './device.ts';
 import type { Engine } from './engine.ts';
@@ -10,6 +11,7 @@ import { scan } from './kernels/scan.ts';
 import { sort } from './kernels/sort.ts';
 import { type Machine, startMachine } from './machine.ts';
 import { probe, type Verdict } from './probe.ts';
+import type { CommandTime } from './timer.ts';
 import type { Tuning } from './tuning.ts';
 
 export interface WebGpuOptions {
@@ -29,6 +31,7 @@ export interface WebGpuBackend extends Backend {
   readonly info: GPUAdapterInfo;
   readonly features: ReadonlySet<string>;
   readonly arithmetic: Arithmetic;
+  readonly tuning: Tuning;
   /**
    * Measures how long the device takes for commands, by its own clock: milliseconds, without what the host does. Waits
    * for everything before them first.
@@ -36,6 +39,13 @@ export interface WebGpuBackend extends Backend {
    * @throws ArgumentError `device/no-timestamps`
    */
   time(commands: () => void): Promise<number>;
+  /**
+   * Measures each of some commands by itself, in order: which kernel it was, of which functor, and its milliseconds. The
+   * first 4,095 are measured. Commands wait for each other here, so that they take longer than in {@link time}.
+   *
+   * @throws ArgumentError `device/no-timestamps`
+   */
+  profile(commands: () => void): Promise<readonly CommandTime[]>;
 }
 
 /**
@@ -73,10 +83,15 @@ function backendOf(
   const { pool, recorder, counters, limits } = engine;
   let closed = false;
   const command =
-    <A extends unknown[]>(kernel: (engine: Engine, ...args: A) => void) =>
+    <A extends unknown[]>(
+      name: string,
+      kernel: (engine: Engine, ...args: A) => void,
+      program: (...args: A) => Program,
+    ) =>
     (...args: A): void => {
       recorder.begin();
       kernel(engine, ...args);
+      machine.timer.mark(() => `${name} ${entryOf(program(...args).module).name}`);
       recorder.endCommand();
     };
 
@@ -88,6 +103,7 @@ function backendOf(
     info,
     features,
     arithmetic,
+    tuning: engine.tuning,
     allocate(words) {
       recorder.begin();
       return pool.allocate(words);
@@ -113,11 +129,15 @@ function backendOf(
       failure.guard();
       return machine.timer.time(commands);
     },
-    forEach: command(forEach),
-    reduce: command(reduce),
-    scan: command(scan),
-    sort: command(sort),
-    histogram: command(histogram),
+    async profile(commands) {
+      failure.guard();
+      return machine.timer.profile(commands);
+    },
+    forEach: command('forEach', forEach, (_, program) => program),
+    reduce: command('reduce', reduce, (_, program) => program),
+    scan: command('scan', scan, ({ program }) => program),
+    sort: command('sort', sort, ({ program }) => program),
+    histogram: command('histogram', histogram, ({ program }) => program),
     abort(reason) {
       recorder.drop();
       failure.fail(reason);

@@ -6,4 +6,5 @@
 export type { Arithmetic, ArithmeticChoice } from './arithmetic.ts';
 export { createWebGpuBackend, type WebGpuBackend, type WebGpuOptions } from './backend.ts';
 export type { AdapterChoice } from './device.ts';
+export type { CommandTime } from './timer.ts';
 export type { LookBackTuning, SweepTuning, Tuning } from './tuning.ts';

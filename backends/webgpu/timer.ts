@@ -4,15 +4,33 @@ import type { Recorder } from './recorder.ts';
 import type { Transfers } from './transfers.ts';
 import { usage } from './usage.ts';
 
+/** How long one command took. */
+export interface CommandTime {
+  /** The kernel and the name of the functor that it ran: `scan fillBits`. */
+  readonly command: string;
+  readonly milliseconds: number;
+}
+
 /** Measures how long the device works, by its own clock. */
 export interface Timer {
   /** Milliseconds from the first to the end of the last of the commands, which run alone. */
   time(commands: () => void): Promise<number>;
+  /** Milliseconds of every command, in order. Each waits for the one before, so that they take longer than together. */
+  profile(commands: () => void): Promise<CommandTime[]>;
+  /** Notes that a command was recorded, if they are being profiled. */
+  mark(command: () => string): void;
   destroy(): void;
 }
 
-/** Two timestamps of 64 bits. */
-const WORDS = 4;
+/** Most stamps of one set, which WebGPU gives to every device. */
+const MOST_STAMPS = 4096;
+/** Words of a stamp. */
+const WORDS = 2;
+
+interface Stamps {
+  readonly set: GPUQuerySet;
+  readonly part: Part;
+}
 
 export function createTimer(
   device: GPUDevice,
@@ -21,36 +39,67 @@ export function createTimer(
   transfers: Transfers,
   finish: () => Promise<void>,
 ): Timer {
-  let stamps: { readonly set: GPUQuerySet; readonly part: Part } | undefined;
+  const known = new Map<number, Stamps>();
+  let marks: { readonly set: GPUQuerySet; readonly commands: string[] } | undefined;
 
-  const create = (): NonNullable<typeof stamps> => {
+  const stampsFor = (count: number): Stamps => {
+    const stamps = known.get(count) ?? create(count);
+    known.set(count, stamps);
+    return stamps;
+  };
+
+  const create = (count: number): Stamps => {
     if (!features.has('timestamp-query')) {
       throw new ArgumentError('device/no-timestamps', 'This device has no timestamps.', {
         remedy: 'Measure the time until sync() instead.',
       });
     }
-    const gpu = device.createBuffer({ size: WORDS * 4, usage: usage.queryResolve | usage.copySource });
-    const set = device.createQuerySet({ type: 'timestamp', count: 2 });
-    return { set, part: { id: 0, gpu, bytes: WORDS * 4, lastUse: -1 } };
+    const bytes = count * WORDS * 4;
+    const gpu = device.createBuffer({ size: bytes, usage: usage.queryResolve | usage.copySource });
+    return { set: device.createQuerySet({ type: 'timestamp', count }), part: { id: 0, gpu, bytes, lastUse: -1 } };
+  };
+
+  /** Reads the first stamps of a set, in nanoseconds. */
+  const read = async ({ set, part }: Stamps, count: number): Promise<BigUint64Array> => {
+    recorder.resolve(set, part);
+    const memory: Memory = { id: 0, words: part.bytes / 4, parts: [part], shift: 31 };
+    const words = await transfers.read(memory, 0, count * WORDS);
+    return new BigUint64Array(words.buffer, words.byteOffset, count);
   };
 
   return {
     async time(commands) {
       await finish();
-      stamps ??= create();
-      const { set, part } = stamps;
-      recorder.stamp(set, 0);
+      const stamps = stampsFor(2);
+      recorder.stamp(stamps.set, 0);
       commands();
-      recorder.stamp(set, 1);
-      recorder.resolve(set, part);
-      const memory: Memory = { id: 0, words: WORDS, parts: [part], shift: 31 };
-      const words = await transfers.read(memory, 0, WORDS);
-      const [from, to] = new BigUint64Array(words.buffer, words.byteOffset, 2);
+      recorder.stamp(stamps.set, 1);
+      const [from, to] = await read(stamps, 2);
       return Number(to! - from!) / 1e6;
     },
+    async profile(record) {
+      await finish();
+      const stamps = stampsFor(MOST_STAMPS);
+      const commands: string[] = [];
+      recorder.stamp(stamps.set, 0);
+      marks = { set: stamps.set, commands };
+      try {
+        record();
+      } finally {
+        marks = undefined;
+      }
+      const times = await read(stamps, commands.length + 1);
+      return commands.map((command, i) => ({ command, milliseconds: Number(times[i + 1]! - times[i]!) / 1e6 }));
+    },
+    mark(command) {
+      if (marks === undefined || marks.commands.length === MOST_STAMPS - 1) return;
+      recorder.stamp(marks.set, marks.commands.push(command()));
+    },
     destroy() {
-      stamps?.set.destroy();
-      stamps?.part.gpu.destroy();
+      for (const { set, part } of known.values()) {
+        set.destroy();
+        part.gpu.destroy();
+      }
     },
   };
 }

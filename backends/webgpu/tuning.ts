@@ -19,9 +19,14 @@ export interface Tuning {
   readonly sort: { readonly tile: number; readonly tileBy: 'workgroup' | 'thread'; readonly sweep: SweepTuning };
   /**
    * Elements that a workgroup counts at least, workgroups that a launch aims at, and bins that a workgroup counts in its
-   * own memory at most.
+   * own memory at most; and of keyed histograms, elements that a workgroup counts at most.
    */
-  readonly histogram: { readonly tile: number; readonly groups: number; readonly ownBins: number };
+  readonly histogram: {
+    readonly tile: number;
+    readonly groups: number;
+    readonly ownBins: number;
+    readonly keyedTile: number;
+  };
   /** Commands that are recorded before a submission is handed over although nobody waits. */
   readonly commandsPerSubmission: number;
 }
@@ -62,7 +67,7 @@ export const defaultTuning: Tuning = {
     tileBy: 'workgroup',
     sweep: { on: true, threads: 256, keys: 16, leastTiles: 2, tries: 16 },
   },
-  histogram: { tile: 4096, groups: 4096, ownBins: 4096 },
+  histogram: { tile: 4096, groups: 4096, ownBins: 4096, keyedTile: 65536 },
   commandsPerSubmission: 4096,
 };
 

@@ -2,23 +2,40 @@ import { type ArrayBinding, capacityOf, type HistogramCommand, type Program } fr
 import { entryOf, type Operand, type ScalarType } from '../../../primitives/functors/ir.ts';
 import { call, literal, operate, read, record } from '../../../primitives/functors/recorder.ts';
 import type { Engine } from '../engine.ts';
+import { separate } from '../snapshot.ts';
 import { rangesOf } from '../transfers.ts';
 import { forEach } from './for-each.ts';
+import { countByRows } from './row-histogram.ts';
 
-/**
- * Counts into many histograms, or elements that rows stand for: one thread an element, which adds one to its bin where it
- * stands in memory.
- */
+/** Counts into many histograms, or elements that rows stand for. */
 export function countKeyed(engine: Engine, command: HistogramCommand): void {
-  const { extent, bins, into } = command;
-  const histograms = command.histograms ?? 1;
+  const { bins, histograms = 1, into, program, inner } = command;
   const { pool, recorder } = engine;
+  const inputs = separate(
+    engine,
+    command.extent,
+    [program, ...(inner === undefined ? [] : [inner.row])],
+    [into.buffer],
+  );
+  const [element, row] = inputs.programs;
   const target = pool.resolve(into.buffer);
   for (const { part, word, words } of rangesOf(target, into.word, bins * histograms)) {
     recorder.clear(part, word * 4, words * 4);
   }
-  const elements = capacityOf(extent) * (command.inner?.ranks ?? 1);
-  forEach(engine, elements, binProgram(command, histograms), [
+  const separated: HistogramCommand = {
+    ...command,
+    extent: inputs.extent,
+    program: element!,
+    inner: inner && { ...inner, row: row! },
+  };
+  if (!countByRows(engine, separated)) countByElements(engine, separated);
+  inputs.release();
+}
+
+/** One thread an element, which adds one to its bin where it stands in memory; arrays and bins may be in any number of parts. */
+function countByElements(engine: Engine, command: HistogramCommand): void {
+  const { extent, bins, histograms = 1, into, inner } = command;
+  forEach(engine, capacityOf(extent) * (inner?.ranks ?? 1), binProgram(command, histograms), [
     {
       buffer: into.buffer,
       offset: into.word,
