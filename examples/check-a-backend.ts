@@ -1,0 +1,28 @@
+// Property tests for a backend of your own: here one whose sort forgets at which bit of the key to stop. What is printed are
+// the laws that it breaks; each error's message goes on with the smallest input that breaks it, and the seed.
+//
+//     node --import tsx examples/check-a-backend.ts
+//
+// The laws know no test framework: in vitest or node:test, await `checkBackend` in a test of yours.
+import { createReferenceBackend } from '../backends/reference/index.ts';
+import type { Backend } from '../index.ts';
+import { checkBackend, primitiveLaws } from '../property-tests/index.ts';
+
+function createForgetfulBackend(): Backend {
+  const backend = createReferenceBackend();
+  const { sort } = backend;
+  return Object.assign(backend, { sort: (command: Parameters<typeof sort>[0]) => sort({ ...command, endBit: 32 }) });
+}
+
+const laws = primitiveLaws.filter(({ name }) => name.startsWith('sort'));
+await checkBackend(createReferenceBackend, { laws, numRuns: 20 });
+console.log(`The reference backend keeps all ${laws.length} laws of sorting.`);
+
+const fault = await checkBackend(createForgetfulBackend, { laws, numRuns: 20, seed: 1 }).catch(
+  (error: AggregateError) => error,
+);
+for (const { message } of (fault as AggregateError).errors) console.log(`Broken: ${message.split(':')[0]}.`);
+
+// The reference backend keeps all 2 laws of sorting.
+// Broken: sortByKey is a stable permutation in the order of the keys.
+// Broken: sort gives the keys of sortByKey, and sortPermutation the rows that they come from.
