@@ -1,4 +1,4 @@
-import type { Note } from '../formats/note.ts';
+import type { Note } from '../algorithms/notes.ts';
 import { describeFailure } from './failure.ts';
 import type { Log, LogStream, ZonalSummary } from './log.ts';
 import { progressBar } from './progress-bar.ts';

@@ -1,4 +1,4 @@
-import type { Note } from '../formats/note.ts';
+import type { Note } from '../algorithms/notes.ts';
 import type { ProgressReport } from '../graph/index.ts';
 
 /** What a command did, for the last line of its log. */

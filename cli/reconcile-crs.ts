@@ -1,7 +1,7 @@
 import type { Zones } from '../algorithms/geometry/polygons.ts';
 import type { RasterSource } from '../algorithms/geometry/raster.ts';
+import type { Note } from '../algorithms/notes.ts';
 import { isGeographicCrs, sameCrs } from '../formats/crs.ts';
-import type { Note } from '../formats/note.ts';
 import { UsageError } from '../primitives/errors.ts';
 
 /** A raster, in the coordinate system that it is taken to be in, and what was assumed. */

@@ -1,9 +1,9 @@
 import { basename } from 'node:path';
 import type { Zones } from '../algorithms/geometry/polygons.ts';
 import type { RasterSource } from '../algorithms/geometry/raster.ts';
+import type { Note } from '../algorithms/notes.ts';
 import type { Binning, ZonalHistogram } from '../algorithms/zonal/types.ts';
 import { resolveTarget, type StagedOutputs, stageOutputs } from '../formats/atomic-write.ts';
-import type { Note } from '../formats/note.ts';
 import type { TextChunks } from '../formats/text-chunks.ts';
 import { statisticsCsv, zonalCsv } from '../formats/zonal-csv.ts';
 import { zonalJson } from '../formats/zonal-json.ts';
@@ -141,7 +141,7 @@ async function compute<C extends RunContext>(
     const { raster, notes: crsNotes } = reconcileCrs(zones, opened, options.assumeCrs);
     take(crsNotes);
     const { histogram, backend } = await count(options, parts, zones, raster, log, signal);
-    take(histogram.notes.map((message) => ({ code: 'zonal/note', message })));
+    take(histogram.notes);
     return { histogram, zones, raster, backend, notes };
   } finally {
     await opened.close();

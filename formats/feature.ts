@@ -1,5 +1,5 @@
+import { quoteName } from '../algorithms/notes.ts';
 import { FormatError } from '../primitives/errors.ts';
-import { quoteName } from './note.ts';
 
 /**
  * A feature as its file has it, before its name and coordinates are checked. Polygons and rings come lazily, so that

@@ -1,6 +1,6 @@
 import type { RasterSource } from '../algorithms/geometry/raster.ts';
+import type { Note } from '../algorithms/notes.ts';
 import { FormatError } from '../primitives/errors.ts';
-import type { Note } from './note.ts';
 import { type ByteSource, memoryBytes, openFileBytes } from './tiff/byte-source.ts';
 import { readDirectory } from './tiff/directory.ts';
 import { readGeoreference } from './tiff/georeference.ts';

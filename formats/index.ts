@@ -3,11 +3,12 @@
  *
  * @module
  */
+
+export type { Note } from '../algorithms/notes.ts';
 export { type StagedOutputs, stageOutputs } from './atomic-write.ts';
 export { isGeographicCrs, normalizeCrs, sameCrs } from './crs.ts';
 export { type GeoTiffOptions, type GeoTiffSource, openGeoTiff } from './geotiff.ts';
 export { type CellWriter, type GeoTiffRaster, writeGeoTiff } from './geotiff-writer.ts';
-export type { Note } from './note.ts';
 export type { TextChunks } from './text-chunks.ts';
 export { statisticsCsv, zonalCsv } from './zonal-csv.ts';
 export { type ZonalRun, zonalJson } from './zonal-json.ts';

@@ -1,5 +1,6 @@
 import { feature as expand } from 'topojson-client';
 import type { Polygon, Topology } from 'topojson-specification';
+import { listNames } from '../algorithms/notes.ts';
 import { CapacityError, FormatError, UsageError } from '../primitives/errors.ts';
 import {
   describeFeature,
@@ -11,7 +12,6 @@ import {
   type RawFeatures,
   statedCrs,
 } from './feature.ts';
-import { listNames } from './note.ts';
 
 /**
  * Lists the polygon features of one object of a parsed TopoJSON topology: each member of a GeometryCollection is a

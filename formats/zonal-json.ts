@@ -1,5 +1,5 @@
+import type { Note } from '../algorithms/notes.ts';
 import type { ZonalHistogram } from '../algorithms/zonal/types.ts';
-import type { Note } from './note.ts';
 import { inChunks } from './text-chunks.ts';
 
 /** What is known of a zonal run beside its result. */

@@ -1,10 +1,10 @@
 import type { Zones } from '../algorithms/geometry/polygons.ts';
+import { type Note, type NoteTally, noteTally, quoteName } from '../algorithms/notes.ts';
 import { FormatError } from '../primitives/errors.ts';
 import { isGeographicCrs, normalizeCrs } from './crs.ts';
 import { describeFeature, type FeaturePlace, isJsonObject, type RawFeature, type RawFeatures } from './feature.ts';
 import { geoJsonFeatures, isGeoJson } from './geojson.ts';
 import { parseJson, readTextFile } from './json-file.ts';
-import { type Note, type NoteTally, noteTally, quoteName } from './note.ts';
 import {
   appendPositions,
   dropClosingVertex,

@@ -144,7 +144,7 @@ async function counted({ zones, binning, onProgress }: ZonalJob): Promise<ZonalH
       sum: new Float64Array(length).fill(4),
     },
     gridStep: [2 ** -21, 2 ** -21],
-    notes: ['A note of the count.'],
+    notes: [{ code: 'zonal/note', message: 'A note of the count.' }],
   };
 }
 

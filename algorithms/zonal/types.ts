@@ -1,4 +1,5 @@
 import type { Sample } from '../geometry/raster.ts';
+import type { Note } from '../notes.ts';
 
 /** How values are put into bins. */
 export type Binning =
@@ -45,8 +46,8 @@ export interface ZonalHistogram {
   readonly statistics: ZoneStatistics | undefined;
   /** Side of the integer grid's step in units of the raster's coordinates, along x and y. */
   readonly gridStep: readonly [x: number, y: number];
-  /** What was met and handled on the way: closed rings, zones outside, duplicate names … */
-  readonly notes: readonly string[];
+  /** What there is to say about zones that the raster does not cover. */
+  readonly notes: readonly Note[];
 }
 
 /** A histogram whose statistics were asked for. */

@@ -4,11 +4,9 @@ import type { Sample } from '../geometry/raster.ts';
 import type { Classifier } from './binning.ts';
 import type { Coverage } from './coverage.ts';
 import { orderedFunctor, zoneCells } from './statistics.ts';
-import { ABSENT } from './window-plan.ts';
+import { ABSENT, type WindowPlan } from './window-plan.ts';
 
-const isPresent = fn('isPresent', { zone: u32 }, bool, ({ zone }) => zone.ne(ABSENT));
-
-/** Every value that occurs in a zone of the window, as an ordered word, with the number of its cells. */
+/** Every finite value that occurs in a zone of the window, as an ordered word, with the number of its cells. */
 export type UniqueCounts = {
   readonly zone: Column<'u32'>;
   readonly value: Column<'u32'>;
@@ -26,8 +24,24 @@ export function windowUnique(
   return context.scope(() => {
     const rows = zoneCells(context, coverage, cells, classifier);
     const ordered = map(orderedFunctor(sample), { raw: rows.raw });
-    const present = copyIf({ lo: ordered, hi: rows.zone }, map(isPresent, { zone: rows.zone }));
+    const present = copyIf(
+      { lo: ordered, hi: rows.zone },
+      map(sample === 'f32' ? isPresentAndFinite : isPresent, { ...rows }),
+    );
     const { keys, values } = runLengthEncode(sort(present));
     return { zone: keys.hi, value: keys.lo, count: values };
   });
+}
+
+const isPresent = fn('isPresent', { zone: u32, raw: u32 }, bool, ({ zone }) => zone.ne(ABSENT));
+const isPresentAndFinite = fn('isPresentAndFinite', { zone: u32, raw: u32 }, bool, ({ zone, raw }) =>
+  zone.ne(ABSENT).and(raw.and(0x7fffffff).lt(0x7f800000)),
+);
+
+/** What a cell of a tile takes while it is sorted: its zone and value, once more for the sort, and the runs. */
+const BYTES_PER_CELL = 32;
+
+/** Bytes that {@link windowUnique} takes at most. */
+export function uniqueBytes({ words }: WindowPlan): number {
+  return words * 32 * BYTES_PER_CELL;
 }

@@ -1,6 +1,6 @@
 import type { RasterGrid } from '../../algorithms/geometry/raster.ts';
+import type { Note } from '../../algorithms/notes.ts';
 import { FormatError } from '../../primitives/errors.ts';
-import type { Note } from '../note.ts';
 import type { TiffDirectory } from './directory.ts';
 
 /** Where a raster lies, without its size. */

@@ -1,5 +1,5 @@
 import type { Sample } from '../../algorithms/geometry/raster.ts';
-import type { Note } from '../note.ts';
+import type { Note } from '../../algorithms/notes.ts';
 import { SAMPLE_RANGE } from './samples.ts';
 
 /**

@@ -1,0 +1,28 @@
+import { OutOfMemoryError } from '../../primitives/index.ts';
+
+/** Bytes of a counter in the histograms of all zones, and of the edges of a bin. */
+const BYTES_PER_COUNTER = 8;
+const BYTES_PER_EDGE = 16;
+
+/**
+ * Makes sure, before anything is allocated, that the histograms of all zones fit the budget.
+ *
+ * @throws OutOfMemoryError `zonal/budget` where they do not.
+ */
+export function requireRoom(zones: number, bins: number, budget: number): void {
+  const bytes = bins * (zones * BYTES_PER_COUNTER + BYTES_PER_EDGE);
+  if (bytes <= budget) return;
+  throw new OutOfMemoryError('zonal/budget', 'The histograms of all zones do not fit the budget.', {
+    expected: `at most ${bytesText(budget)}`,
+    got: `${bytesText(bytes)}, for ${zones} zones of ${bins} bins`,
+    remedy: 'Use fewer bins, count fewer zones at a time, or raise the budget.',
+  });
+}
+
+const UNITS = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
+
+/** A size in words, as `1.5 GiB`. */
+export function bytesText(bytes: number): string {
+  const unit = Math.min(UNITS.length - 1, Math.max(0, Math.floor(Math.log2(bytes) / 10)));
+  return `${Number((bytes / 1024 ** unit).toPrecision(3))} ${UNITS[unit]}`;
+}

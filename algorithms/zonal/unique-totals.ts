@@ -1,0 +1,87 @@
+import { OutOfMemoryError } from '../../primitives/index.ts';
+import type { Sample } from '../geometry/raster.ts';
+import { valueOfOrderedWord } from './binning.ts';
+import type { ZonalBins } from './types.ts';
+
+/** Pairs of zone and value with their cells, in columns sorted by zone and then by value, no pair twice. */
+export interface UniqueRows {
+  readonly zone: Uint32Array;
+  /** Ordered words of the values. */
+  readonly value: Uint32Array;
+  readonly count: Uint32Array | Float64Array;
+}
+
+/** What a pair takes in these columns, with 64 bits for the count. */
+export const BYTES_PER_PAIR = 16;
+
+/** Pairs over all windows. */
+export interface UniqueTotals {
+  /**
+   * Adds the pairs of a window, whose zones are numbered by `members`.
+   *
+   * @throws OutOfMemoryError `zonal/unique-budget` where all pairs together pass the budget.
+   */
+  add(members: Uint32Array, window: UniqueRows): void;
+  finish(): ZonalBins;
+}
+
+/**
+ * Sorted runs that are merged when the later one has grown to half of the one before, so that n pairs out of w windows
+ * are merged in O(n log w).
+ */
+export function createUniqueTotals(sample: Sample, budget: number): UniqueTotals {
+  const runs: UniqueRows[] = [];
+  const pairs = (): number => runs.reduce((sum, { zone }) => sum + zone.length, 0);
+  const mergeLast = (): void => {
+    const last = runs.pop()!;
+    runs.push(mergeRows(runs.pop()!, last));
+  };
+  return {
+    add(members, { zone, value, count }) {
+      runs.push({ zone: zone.map((local) => members[local]!), value, count });
+      while (runs.length > 1 && runs.at(-2)!.zone.length <= 2 * runs.at(-1)!.zone.length) mergeLast();
+      if (pairs() * BYTES_PER_PAIR <= budget) return;
+      while (runs.length > 1) mergeLast();
+      if (pairs() * BYTES_PER_PAIR > budget) throw tooMany(runs[0]!, budget);
+    },
+    finish() {
+      while (runs.length > 1) mergeLast();
+      const { zone, value, count } = runs[0] ?? NONE;
+      const values = Float64Array.from(value, (word) => valueOfOrderedWord(sample, word));
+      return { zone, lower: values, upper: values, count: BigUint64Array.from(count, BigInt) };
+    },
+  };
+}
+
+const NONE: UniqueRows = { zone: new Uint32Array(0), value: new Uint32Array(0), count: new Uint32Array(0) };
+
+/** Merges two sorted tables; equal pairs become one with the sum of their counts. */
+function mergeRows(a: UniqueRows, b: UniqueRows): UniqueRows {
+  const most = a.zone.length + b.zone.length;
+  const zone = new Uint32Array(most);
+  const value = new Uint32Array(most);
+  const count = new Float64Array(most);
+  let [i, j, out] = [0, 0, 0];
+  while (i < a.zone.length || j < b.zone.length) {
+    const order = i === a.zone.length ? 1 : j === b.zone.length ? -1 : compare(a, i, b, j);
+    const [from, at] = order <= 0 ? [a, i] : [b, j];
+    zone[out] = from.zone[at]!;
+    value[out] = from.value[at]!;
+    count[out] = (order <= 0 ? a.count[i++]! : 0) + (order >= 0 ? b.count[j++]! : 0);
+    out++;
+  }
+  return { zone: zone.slice(0, out), value: value.slice(0, out), count: count.slice(0, out) };
+}
+
+function compare(a: UniqueRows, i: number, b: UniqueRows, j: number): number {
+  return a.zone[i]! - b.zone[j]! || a.value[i]! - b.value[j]!;
+}
+
+function tooMany({ zone }: UniqueRows, budget: number): OutOfMemoryError {
+  const zones = zone.reduce((met, member, at) => met + (at > 0 && zone[at - 1] === member ? 0 : 1), 0);
+  return new OutOfMemoryError('zonal/unique-budget', 'The zones hold more unique values than the budget allows.', {
+    expected: `at most ${Math.floor(budget / BYTES_PER_PAIR)} pairs of zone and value (${budget} bytes)`,
+    got: `${zone.length} pairs in ${zones} zones so far`,
+    remedy: 'Count in bins, count fewer zones at a time, or raise the budget.',
+  });
+}
