@@ -2,8 +2,8 @@
 //
 //     node --import tsx examples/busiest-cells.ts
 //
-// Sorting by cell puts the points of a cell side by side, and one reduction by key gathers all that is asked of them, by a
-// monoid of several fields. How many cells are in use, only the device knows until the result is read.
+// Sorting by cell puts the points of a cell side by side, and one reduction by key gathers all that is asked of them, by
+// a monoid of several fields. How many cells are in use, only the device knows until the result is read.
 import {
   constant,
   fn,

@@ -3,8 +3,8 @@
 //
 //     node --import tsx examples/raster-windows.ts
 //
-// `pull` gives out a window only when the stage after it has room, so decoding never runs ahead of counting by more than
-// the edge between them holds.
+// `pull` gives out a window only when the stage after it has room, so decoding never runs ahead of counting by more
+// than the edge between them holds.
 import { lastValueFrom, reduce } from 'rxjs';
 import type { Window } from '../algorithms/geometry/index.ts';
 import { openGeoTiff } from '../formats/index.ts';
