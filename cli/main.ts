@@ -6,12 +6,19 @@ import { DEVICES_HELP, MAIN_HELP, ZONAL_HELP } from './help.ts';
 import { humanLog } from './human-log.ts';
 import { type InterruptListener, listenForInterrupts } from './interrupt.ts';
 import { jsonLog } from './json-log.ts';
-import type { Log } from './log.ts';
+import type { Log, LogStream } from './log.ts';
 import { suggest } from './suggest.ts';
+
+/** Where a command writes. */
+export interface Streams {
+  readonly stdout: NodeJS.WritableStream;
+  readonly stderr: NodeJS.WritableStream & LogStream;
+}
 
 /** What a command runs in. */
 interface Session {
   readonly log: Log;
+  readonly stdout: NodeJS.WritableStream;
   readonly interrupts: InterruptListener;
 }
 
@@ -26,14 +33,15 @@ const COMMANDS: ReadonlyMap<string, { readonly help: string; readonly run: Comma
  * Runs one command line to its end and returns the exit code. Results go to stdout and to files; everything said about
  * the run goes to stderr.
  */
-export async function main(args: readonly string[], version: string): Promise<number> {
-  const log = chooseLog(args);
+export async function main(args: readonly string[], version: string, streams: Streams = process): Promise<number> {
+  const { stdout, stderr } = streams;
+  const log = chooseLog(args, stderr);
   using interrupts = listenForInterrupts();
   interrupts.beforeExit(() => log.clearProgress());
   // A reader of stderr that goes away must not end the run.
-  process.stderr.on('error', () => undefined);
+  stderr.on('error', () => undefined);
   try {
-    await dispatch(args, version, { log, interrupts });
+    await dispatch(args, version, { log, stdout, interrupts });
     return EXIT.success;
   } catch (error) {
     const cause = interrupts.signal.aborted ? interrupts.signal.reason : error;
@@ -45,21 +53,22 @@ export async function main(args: readonly string[], version: string): Promise<nu
 }
 
 /** Before parsing, so that errors of the command line come in the form that it asks for. */
-function chooseLog(args: readonly string[]): Log {
+function chooseLog(args: readonly string[], stderr: LogStream): Log {
   const quiet = args.includes('--quiet');
-  return args.includes('--json-log') ? jsonLog(process.stderr, { quiet }) : humanLog(process.stderr, { quiet });
+  return args.includes('--json-log') ? jsonLog(stderr, { quiet }) : humanLog(stderr, { quiet });
 }
 
 async function dispatch(args: readonly string[], version: string, session: Session): Promise<void> {
   const [name, ...rest] = args;
+  const { stdout } = session;
   if (name === '--help' || name === '-h' || name === 'help') {
-    process.stdout.write(MAIN_HELP);
+    stdout.write(MAIN_HELP);
   } else if (name === '--version' || name === '-V') {
-    process.stdout.write(`${version}\n`);
+    stdout.write(`${version}\n`);
   } else {
     const command = COMMANDS.get(name ?? '');
     if (command === undefined) throw unknownCommand(name);
-    if (rest.includes('--help') || rest.includes('-h')) process.stdout.write(command.help);
+    if (rest.includes('--help') || rest.includes('-h')) stdout.write(command.help);
     else await command.run(rest, session);
   }
 }
@@ -72,20 +81,20 @@ function unknownCommand(name: string | undefined): UsageError {
   });
 }
 
-async function zonal(args: readonly string[], { log, interrupts }: Session): Promise<void> {
+async function zonal(args: readonly string[], { log, stdout, interrupts }: Session): Promise<void> {
   const options = parseZonalArguments(args);
   const [{ runZonal }, { zonalParts }] = await Promise.all([import('./zonal.ts'), import('./parts.ts')]);
   await runZonal(options, zonalParts, {
     log,
-    stdout: process.stdout,
+    stdout,
     signal: interrupts.signal,
     beforeExit: interrupts.beforeExit,
   });
 }
 
-async function devices(args: readonly string[]): Promise<void> {
+async function devices(args: readonly string[], { stdout }: Session): Promise<void> {
   const values = readOptions(args, DEVICES_SPECS);
   const [{ renderDevices }, { findDevices }] = await Promise.all([import('./devices.ts'), import('./parts.ts')]);
   const report = await findDevices();
-  process.stdout.write(values.has('json') ? `${JSON.stringify(report, null, 2)}\n` : renderDevices(report));
+  stdout.write(values.has('json') ? `${JSON.stringify(report, null, 2)}\n` : renderDevices(report));
 }

@@ -10,16 +10,27 @@ export interface Reconciled {
   readonly notes: readonly Note[];
 }
 
+/** The files as the user named them. */
+interface InputFiles {
+  readonly zones: string;
+  readonly raster: string;
+}
+
 /**
  * Makes sure that zones and raster lie in one coordinate reference system: both say the same, one of them says nothing
  * and is taken to follow the other (which is noted), or `assumed` overrides both.
  *
  * @throws UsageError `input/crs-mismatch` where they say different things and nothing is assumed.
  */
-export function reconcileCrs(zones: Zones, raster: RasterSource, assumed: string | undefined): Reconciled {
+export function reconcileCrs(
+  zones: Zones,
+  raster: RasterSource,
+  assumed: string | undefined,
+  files: InputFiles,
+): Reconciled {
   if (assumed !== undefined) return { raster: withCrs(raster, assumed), notes: [] };
   if (sameCrs(zones.crs, raster.crs)) return { raster, notes: [] };
-  if (zones.crs !== undefined && raster.crs !== undefined) throw mismatch(zones.crs, raster.crs);
+  if (zones.crs !== undefined && raster.crs !== undefined) throw mismatch(zones.crs, raster.crs, files);
   if (zones.crs !== undefined) {
     return { raster: withCrs(raster, zones.crs), notes: [taken('raster', 'zones', zones.crs)] };
   }
@@ -51,8 +62,10 @@ function taken(silent: string, speaking: string, crs: string | undefined): Note 
   return { code: 'zonal/crs-assumed', message };
 }
 
-function mismatch(zones: string, raster: string): UsageError {
-  return new UsageError('input/crs-mismatch', `The zones are in ${zones}, the raster is in ${raster}.`, {
-    remedy: `Reproject one of them; or, where they agree in truth, say so with --assume-crs ${raster}.`,
+function mismatch(zones: string, raster: string, files: InputFiles): UsageError {
+  return new UsageError('input/crs-mismatch', `${files.zones} is in ${zones}, but ${files.raster} is in ${raster}.`, {
+    remedy:
+      `Reproject the zones, for example with ogr2ogr -t_srs ${raster}; or, where the coordinates agree all the same, ` +
+      `say so with --assume-crs ${raster}.`,
   });
 }

@@ -138,7 +138,7 @@ async function compute<C extends RunContext>(
   const opened = await parts.openRaster(options.raster, { band: options.band, nodata: options.nodata });
   try {
     take(opened.notes);
-    const { raster, notes: crsNotes } = reconcileCrs(zones, opened, options.assumeCrs);
+    const { raster, notes: crsNotes } = reconcileCrs(zones, opened, options.assumeCrs, options);
     take(crsNotes);
     const { histogram, backend } = await count(options, parts, zones, raster, log, signal);
     take(histogram.notes);

@@ -51,8 +51,11 @@ export async function stageOutputs(paths: readonly string[]): Promise<StagedOutp
     for (const path of paths) {
       const file = await stageFile(path);
       const twin = [...staged.values()].find((other) => other.target === file.target);
+      if (twin !== undefined) {
+        await discardAll([file]);
+        throw sameFile(twin.path, path);
+      }
       staged.set(path, file);
-      if (twin !== undefined) throw sameFile(twin.path, path);
     }
   } catch (error) {
     await discardAll(staged.values());

@@ -1,4 +1,5 @@
-import { FormatError } from '../primitives/errors.ts';
+import { quoteName } from '../algorithms/notes.ts';
+import { FormatError, UsageError } from '../primitives/errors.ts';
 import {
   describeFeature,
   type FeaturePlace,
@@ -13,11 +14,23 @@ import {
 /**
  * Lists the polygon features of a parsed GeoJSON text (RFC 7946): a FeatureCollection, a Feature or a bare geometry,
  * which counts as one feature. A GeometryCollection counts as one geometry and must hold polygons alone.
+ * Its only layer is the `name` that some writers give a FeatureCollection.
  *
  * @throws FormatError where a member is missing or of the wrong kind, or a feature is no polygon; while iterating.
  */
-export function geoJsonFeatures(root: JsonObject, file: string): RawFeatures {
+export function geoJsonFeatures(root: JsonObject, layer: string | undefined, file: string): RawFeatures {
+  if (layer !== undefined && layer !== root.name) throw noSuchLayer(layer, root.name, file);
   return { features: listFeatures(root, file), crs: statedCrs(root) };
+}
+
+function noSuchLayer(layer: string, name: unknown, file: string): UsageError {
+  const only = typeof name === 'string' ? `only ${quoteName(name)}` : 'no layers: it is GeoJSON';
+  return new UsageError('usage/unknown-layer', `The file has no layer ${quoteName(layer)}.`, {
+    expected: only,
+    got: quoteName(layer),
+    remedy: 'Leave the layer out.',
+    place: { file },
+  });
 }
 
 /** Whether a parsed JSON text says that it is GeoJSON: its type is one that RFC 7946 knows. */

@@ -45,7 +45,8 @@ function badPosition(got: string, at: FeaturePlace): GeometryError {
 
 function showNumber(value: unknown): string {
   if (typeof value === 'number') return String(value);
-  return value === undefined ? 'nothing' : `a ${value === null ? 'null' : typeof value}`;
+  if (value === undefined) return 'nothing';
+  return value === null ? 'null' : `a ${typeof value}`;
 }
 
 function grow(vertices: Vertices, at: FeaturePlace): void {

@@ -61,7 +61,7 @@ function chooseObject(root: JsonObject, layer: string | undefined, file: string)
   const names = Object.keys(objects);
   if (layer === undefined && names.length > 1) {
     throw new UsageError('usage/layer-required', `The file has ${names.length} layers: ${listNames(names, 20)}.`, {
-      remedy: 'Name one of them as the layer.',
+      remedy: 'Name one of them with --layer.',
       place: { file },
     });
   }
@@ -71,7 +71,7 @@ function chooseObject(root: JsonObject, layer: string | undefined, file: string)
     throw new UsageError('usage/unknown-layer', `The file has no layer ${JSON.stringify(name)}.`, {
       expected: `one of ${listNames(names, 20)}`,
       got: JSON.stringify(name),
-      remedy: 'Name one of them as the layer.',
+      remedy: 'Name one of them with --layer.',
       place: { file },
     });
   }

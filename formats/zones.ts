@@ -20,7 +20,7 @@ import { isTopoJson, topoJsonFeatures } from './topojson.ts';
 
 /** How to read zones. */
 export interface ZoneOptions {
-  /** Object of a TopoJSON file; may be left out where the file has one. GeoJSON has none to choose from. */
+  /** Object of a TopoJSON file; may be left out where the file has one. A GeoJSON file has one at most, its `name`. */
   readonly layer?: string | undefined;
   /** Property that names the zones, instead of the features' `id`. */
   readonly id?: string | undefined;
@@ -73,14 +73,14 @@ export function parseZones(text: string, options: ZoneOptions = {}, file = 'zone
   const doubtful = stated === undefined && beyondLatitudes(columns.vertices);
   const crs = doubtful ? undefined : assumed;
   return {
-    zones: { names: columns.names, polygons: finish(columns), crs },
+    zones: { names: columns.names, polygons: finish(columns), crs, file },
     notes: [...columns.tally.notes(SENTENCES), ...duplicateNotes(columns.names), ...crsNotes(crs, doubtful)],
   };
 }
 
 function listFeatures(root: unknown, options: ZoneOptions, file: string): RawFeatures {
   if (isJsonObject(root) && isTopoJson(root)) return topoJsonFeatures(root, options.layer, file);
-  if (isJsonObject(root) && isGeoJson(root)) return geoJsonFeatures(root, file);
+  if (isJsonObject(root) && isGeoJson(root)) return geoJsonFeatures(root, options.layer, file);
   const type = isJsonObject(root) ? root.type : undefined;
   throw new FormatError('format/not-zones', 'The file is JSON, but neither GeoJSON nor TopoJSON.', {
     expected: 'an object whose "type" is Topology, FeatureCollection, Feature or a geometry',
@@ -195,7 +195,7 @@ const SENTENCES: Readonly<Record<string, (count: number) => string>> = {
   'zones/no-geometry': (n) => `${n === 1 ? '1 zone has' : `${n} zones have`} no geometry`,
   'zones/antimeridian-jumps': (n) =>
     `${ringsThat(n, 'jumps', 'jump')} by more than 180 degrees of longitude; taken as written ` +
-    '(unwrapping would read them as crossing the antimeridian), in',
+    '(--antimeridian unwrap would read them as crossing the antimeridian), in',
   'zones/antimeridian-unwrapped': (n) => `${ringsThat(n, 'was', 'were')} read as crossing the antimeridian, in`,
   'zones/antimeridian-kept': (n) =>
     `${ringsThat(n, 'jumps', 'jump')} by more than 180 degrees of longitude but cannot be unwrapped; taken as ` +

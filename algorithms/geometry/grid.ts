@@ -1,5 +1,5 @@
 import { GeometryError } from '../../primitives/errors.ts';
-import type { Polygons } from './polygons.ts';
+import type { Polygons, Zones } from './polygons.ts';
 import type { RasterGrid } from './raster.ts';
 
 /** Steps of the integer grid along one side of a cell: coordinates are exact to 2⁻²⁰ of a cell. */
@@ -26,26 +26,43 @@ export function gridStep({ stepX, stepY }: RasterGrid): [x: number, y: number] {
  * Moves every vertex to the nearest point of the raster's integer grid, whose origin is the raster's own first corner, so
  * that cell centres are grid points. One grid serves the whole job.
  *
- * @throws `GeometryError` where a coordinate is not finite or lies beyond 2⁴⁹ steps.
+ * @param origin - what an error calls the zones.
+ * @throws `GeometryError` `geometry/beyond-grid`, with the zone for its record, where a coordinate is not finite or lies beyond 2⁴⁹ steps.
  */
-export function snapToGrid(polygons: Polygons, grid: RasterGrid): SnappedPolygons {
+export function snapToGrid(polygons: Polygons, grid: RasterGrid, origin: ZoneOrigin = {}): SnappedPolygons {
   return {
     zoneRings: polygons.zoneRings,
     ringVertices: polygons.ringVertices,
-    column: snapAxis(polygons.x, grid.originX, grid.stepX),
-    row: snapAxis(polygons.y, grid.originY, grid.stepY),
+    column: snapAxis('x', polygons, grid.originX, grid.stepX, origin),
+    row: snapAxis('y', polygons, grid.originY, grid.stepY, origin),
   };
 }
 
-function snapAxis(values: Float64Array, origin: number, step: number): Float64Array {
-  return values.map((value, vertex) => {
-    const steps = Math.round(((value - origin) / step) * STEPS_PER_CELL);
+/** What errors call the zones. */
+type ZoneOrigin = Partial<Pick<Zones, 'names' | 'file'>>;
+
+function snapAxis(axis: 'x' | 'y', polygons: Polygons, first: number, step: number, origin: ZoneOrigin): Float64Array {
+  return polygons[axis].map((value, vertex) => {
+    const steps = Math.round(((value - first) / step) * STEPS_PER_CELL);
     if (Math.abs(steps) <= GRID_EXTENT) return steps;
-    throw new GeometryError('geometry/beyond-grid', `Coordinate ${value} lies beyond the integer grid.`, {
-      expected: `at most ${GRID_EXTENT / STEPS_PER_CELL} cells from the raster`,
-      got: `${steps / STEPS_PER_CELL} cells`,
-      remedy: 'Check that zones and raster share a coordinate reference system.',
-      place: { record: `vertex ${vertex}` },
-    });
+    throw beyondGrid(`${axis} = ${value}`, steps / STEPS_PER_CELL, zoneOf(polygons, vertex), origin);
   });
+}
+
+function zoneOf({ zoneRings, ringVertices }: Polygons, vertex: number): number {
+  return zoneRings.findIndex((_, zone) => vertex < ringVertices[zoneRings[zone + 1]!]!);
+}
+
+function beyondGrid(coordinate: string, cells: number, zone: number, { names, file }: ZoneOrigin): GeometryError {
+  const name = names?.[zone] === undefined ? '' : ` (${JSON.stringify(names[zone])})`;
+  return new GeometryError(
+    'geometry/beyond-grid',
+    `The coordinate ${coordinate} of zone ${zone}${name} is far too large.`,
+    {
+      expected: `at most ${GRID_EXTENT / STEPS_PER_CELL} cells from the raster`,
+      got: `${Math.abs(cells)} cells`,
+      remedy: 'Check that zones and raster share a coordinate reference system, or correct the zone.',
+      place: { file, record: zone },
+    },
+  );
 }

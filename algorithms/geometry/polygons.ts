@@ -21,4 +21,6 @@ export interface Zones {
   readonly polygons: Polygons;
   /** Coordinate reference system, as `EPSG:4326` or `OGC:CRS84`; undefined where the file does not say. */
   readonly crs: string | undefined;
+  /** File they were read from, for errors. */
+  readonly file?: string | undefined;
 }

@@ -14,8 +14,8 @@ export function requireRoom(zones: number, bins: number, budget: number): void {
   if (bytes <= budget) return;
   throw new OutOfMemoryError('zonal/budget', 'The histograms of all zones do not fit the budget.', {
     expected: `at most ${bytesText(budget)}`,
-    got: `${bytesText(bytes)}, for ${zones} zones of ${bins} bins`,
-    remedy: 'Use fewer bins, count fewer zones at a time, or raise the budget.',
+    got: `${bytesText(bytes)} for ${zones} zones × ${bins} bins`,
+    remedy: 'Use fewer bins, count fewer zones at a time, or raise the budget (--budget).',
   });
 }
 

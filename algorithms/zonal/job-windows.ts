@@ -1,5 +1,6 @@
 import { OutOfMemoryError } from '../../primitives/index.ts';
 import type { RasterSource, Window } from '../geometry/raster.ts';
+import { bytesText } from './budget.ts';
 import { planWindow, type WindowPlan, windowsOf, type ZoneBoxes } from './window-plan.ts';
 
 /** Most cells of a window: the counters of the statistics do not overflow below it. */
@@ -74,9 +75,9 @@ function halve(window: Window, tile: number): [Window, Window] | undefined {
 
 function tooSmall(budget: number, bytes: number, zones: number): OutOfMemoryError {
   return new OutOfMemoryError('zonal/window-budget', 'The histograms of a single tile do not fit the budget.', {
-    expected: `at most ${budget} bytes`,
-    got: `${bytes} bytes for ${zones} zones`,
-    remedy: 'Use fewer bins, or raise the budget.',
+    expected: `at most ${bytesText(budget)}`,
+    got: `${bytesText(bytes)} for ${zones} zones`,
+    remedy: 'Use fewer bins, or raise the budget (--budget).',
   });
 }
 

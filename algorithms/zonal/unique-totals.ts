@@ -1,6 +1,7 @@
 import { OutOfMemoryError } from '../../primitives/index.ts';
 import type { Sample } from '../geometry/raster.ts';
 import { valueOfOrderedWord } from './binning.ts';
+import { bytesText } from './budget.ts';
 import type { ZonalBins } from './types.ts';
 
 /** Pairs of zone and value with their cells, in columns sorted by zone and then by value, no pair twice. */
@@ -80,8 +81,8 @@ function compare(a: UniqueRows, i: number, b: UniqueRows, j: number): number {
 function tooMany({ zone }: UniqueRows, budget: number): OutOfMemoryError {
   const zones = zone.reduce((met, member, at) => met + (at > 0 && zone[at - 1] === member ? 0 : 1), 0);
   return new OutOfMemoryError('zonal/unique-budget', 'The zones hold more unique values than the budget allows.', {
-    expected: `at most ${Math.floor(budget / BYTES_PER_PAIR)} pairs of zone and value (${budget} bytes)`,
+    expected: `at most ${Math.floor(budget / BYTES_PER_PAIR)} pairs of zone and value (${bytesText(budget)})`,
     got: `${zone.length} pairs in ${zones} zones so far`,
-    remedy: 'Count in bins, count fewer zones at a time, or raise the budget.',
+    remedy: 'Count in bins, count fewer zones at a time, or raise the budget (--budget).',
   });
 }

@@ -28,9 +28,8 @@ export function zoneNotes(
 const SENTENCES: Readonly<Record<string, (count: number) => string>> = {
   'zonal/zones-outside': (n) => `${n === 1 ? '1 zone lies' : `${n} zones lie`} wholly outside the raster`,
   'zonal/zones-partly-outside': (n) =>
-    `${n === 1 ? '1 zone lies' : `${n} zones lie`} partly outside the raster, and only cells inside it were counted, in`,
-  'zonal/zones-without-cells': (n) =>
-    `${n === 1 ? '1 zone has no cell' : `${n} zones have no cells`}: no centre of a cell lies in`,
+    `${n === 1 ? '1 zone lies' : `${n} zones lie`} partly outside the raster, where there is nothing to count`,
+  'zonal/zones-without-cells': (n) => `No centre of a cell lies in ${n === 1 ? '1 zone' : `${n} zones`} on the raster`,
 };
 
 /** Whether the box of a zone meets the raster at some turn of longitude; a shared edge is no meeting. */

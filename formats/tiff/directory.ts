@@ -74,21 +74,22 @@ interface Header {
 async function readHeader(source: ByteSource): Promise<Header> {
   const view = viewOf(await source.read(0, Math.min(16, source.size)));
   const mark = view.byteLength >= 8 ? view.getUint16(0) : 0;
-  if (mark !== LITTLE && mark !== BIG) throw notTiff(source.file);
+  if (mark !== LITTLE && mark !== BIG) throw notTiff(source.file, view.byteLength);
   const littleEndian = mark === LITTLE;
   const version = view.getUint16(2, littleEndian);
   if (version === 42) return { littleEndian, big: false, offset: view.getUint32(4, littleEndian) };
-  if (version !== 43 || view.byteLength < 16 || view.getUint16(4, littleEndian) !== 8) throw notTiff(source.file);
+  if (version !== 43 || view.byteLength < 16 || view.getUint16(4, littleEndian) !== 8)
+    throw notTiff(source.file, view.byteLength);
   return { littleEndian, big: true, offset: wide(view, 8, littleEndian) };
 }
 
 const LITTLE = 0x4949;
 const BIG = 0x4d4d;
 
-function notTiff(file: string): FormatError {
+function notTiff(file: string, bytes: number): FormatError {
   return new FormatError('format/not-tiff', 'The file is not a TIFF.', {
     expected: 'a header of TIFF or BigTIFF',
-    got: 'other bytes',
+    got: bytes < 16 ? `a file of ${bytes} bytes` : 'other bytes',
     remedy: 'Rasters are read from GeoTIFF: convert other formats, for example with gdal_translate.',
     place: { file },
   });
