@@ -107,6 +107,10 @@ describe('commands', () => {
     const time = await backend.time(() => chain(data, out));
     expect(time).toBeGreaterThan(0);
     expect(time).toBeLessThan(60_000);
+    const times = await backend.time([() => chain(data, out), () => {}, () => chain(data, out)]);
+    expect(times.length).toBe(3);
+    expect(times[1]).toBeLessThan(times[2]!);
+    expect(times.every((each) => each >= 0 && each < 60_000)).toBe(true);
     for (const each of [data, out]) backend.release(each);
   });
 

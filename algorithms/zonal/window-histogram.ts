@@ -65,21 +65,28 @@ function tileHistograms(
   const flag = context.materialize(constant(u32, 0, tileCount));
   scatterReduce(constant(u32, 1, tile.length), tile, 'or', flag);
   const tiles = copyIf(sequence(tileCount), map(isSet, { flag }));
-  const rows = { active: constant(bool, true, tiles.length), tile: tiles, place: sequence(tiles.length) };
+  const geometry = { tileSize: plan.tile, columns: plan.window.columns };
+  const cell = map(firstCellOfTile, { tile: tiles, ...geometry, tilesAcross: plan.tileColumns });
+  const rows = { active: constant(bool, true, tiles.length), cell, place: sequence(tiles.length) };
   const counts = rankHistogram(rows, slotOfTileCell(classifier), {
     ranks: plan.tile * plan.tile,
     bins: classifier.slots.count,
     histograms: Math.max(1, Math.min(tileCount, plan.pairZone.length)),
-    captures: {
-      cells,
-      ...classifier.captures,
-      tileSize: plan.tile,
-      tilesAcross: plan.tileColumns,
-      columns: plan.window.columns,
-    },
+    captures: { cells, ...classifier.captures, ...geometry },
   });
   return { tile, place: exclusiveScan(flag, plus(u32)), counts };
 }
+
+const firstCellOfTile = fn(
+  'firstCellOfTile',
+  { tile: u32, tileSize: uniform(u32), tilesAcross: uniform(u32), columns: uniform(u32) },
+  u32,
+  ({ tile, tileSize, tilesAcross, columns }) => {
+    const tileRow = tile.div(tilesAcross);
+    const tileColumn = tile.sub(tileRow.mul(tilesAcross));
+    return tileRow.mul(columns).add(tileColumn).mul(tileSize);
+  },
+);
 
 const slotFunctors = new WeakMap<Classifier, ReturnType<typeof defineSlotOfTileCell>>();
 
@@ -91,27 +98,21 @@ function slotOfTileCell(classifier: Classifier): ReturnType<typeof defineSlotOfT
 
 function defineSlotOfTileCell(classifier: Classifier) {
   const parameters = {
-    tile: u32,
+    cell: u32,
     place: u32,
     rank: u32,
     cells: array(u32),
     tileSize: uniform(u32),
-    tilesAcross: uniform(u32),
     columns: uniform(u32),
   };
   return fn(
     'slotOfTileCell',
     { ...parameters, ...classifier.parameters } as typeof parameters,
     { bin: u32, histogram: u32 },
-    ({ tile, place, rank, cells, tileSize, tilesAcross, columns, ...captured }) => {
-      const tileRow = tile.div(tilesAcross);
+    ({ cell, place, rank, cells, tileSize, columns, ...captured }) => {
       const row = rank.div(tileSize);
-      const column = tile
-        .sub(tileRow.mul(tilesAcross))
-        .mul(tileSize)
-        .add(rank.sub(row.mul(tileSize)));
-      const cell = tileRow.mul(tileSize).add(row).mul(columns).add(column);
-      return { bin: classifier.slotOf(cells.at(cell), captured as Captured), histogram: place };
+      const at = cell.add(row.mul(columns)).add(rank.sub(row.mul(tileSize)));
+      return { bin: classifier.slotOf(cells.at(at), captured as Captured), histogram: place };
     },
   );
 }

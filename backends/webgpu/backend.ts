@@ -1,6 +1,6 @@
 import type { Backend, DeviceBuffer, Limits, Program } from '../../primitives/backend.ts';
 import { ArgumentError } from '../../primitives/errors.ts';
-import { entryOf } from '../../primitives/functors/ir.ts';
+import type { Module } from '../../primitives/functors/ir.ts';
 import type { Arithmetic } from './arithmetic.ts';
 import { type AdapterChoice, type OpenDevice, openDevice } from './device.ts';
 import type { Engine } from './engine.ts';
@@ -34,11 +34,13 @@ export interface WebGpuBackend extends Backend {
   readonly tuning: Tuning;
   /**
    * Measures how long the device takes for commands, by its own clock: milliseconds, without what the host does. Waits
-   * for everything before them first.
+   * for everything before them first. Of several groups of commands, which follow each other without a pause, it measures
+   * each: a device that was idle is slow at first, so that the first group should be something to warm up with.
    *
    * @throws ArgumentError `device/no-timestamps`
    */
   time(commands: () => void): Promise<number>;
+  time(groups: readonly (() => void)[]): Promise<readonly number[]>;
   /**
    * Measures each of some commands by itself, in order: which kernel it was, of which functor, and its milliseconds. The
    * first 4,095 are measured. Commands wait for each other here, so that they take longer than in {@link time}.
@@ -58,7 +60,9 @@ export interface WebGpuBackend extends Backend {
  *
  * @example
  * ```ts
- * const backend = await createWebGpuBackend({ adapter: 'hardware' });
+ * const gpu = await openTestGpu(); // in a browser: navigator.gpu
+ * await using context = new Context(await createWebGpuBackend({ gpu, adapter: testAdapter() }));
+ * await context.read(sort(context.column(Uint32Array.of(3, 1, 2)))); // Uint32Array [1, 2, 3]
  * ```
  */
 export async function createWebGpuBackend(options: WebGpuOptions = {}): Promise<WebGpuBackend> {
@@ -91,9 +95,16 @@ function backendOf(
     (...args: A): void => {
       recorder.begin();
       kernel(engine, ...args);
-      machine.timer.mark(() => `${name} ${entryOf(program(...args).module).name}`);
+      machine.timer.mark(() => `${name} ${namesIn(program(...args).module)}`);
       recorder.endCommand();
     };
+
+  const time = async (commands: (() => void) | readonly (() => void)[]): Promise<number | readonly number[]> => {
+    failure.guard();
+    if (typeof commands !== 'function') return machine.timer.time(commands);
+    const [milliseconds] = await machine.timer.time([commands]);
+    return milliseconds!;
+  };
 
   return {
     name: 'webgpu',
@@ -125,10 +136,7 @@ function backendOf(
       failure.guard();
       await machine.finish();
     },
-    async time(commands) {
-      failure.guard();
-      return machine.timer.time(commands);
-    },
+    time: time as WebGpuBackend['time'],
     async profile(commands) {
       failure.guard();
       return machine.timer.profile(commands);
@@ -149,6 +157,12 @@ function backendOf(
       await machine.close();
     },
   };
+}
+
+/** What a program is made of, as users named it: its entry, and the functors that it calls. */
+function namesIn({ functions }: Module): string {
+  const [entry, ...called] = new Set(functions.map(({ name }) => name.replace(/^m\d+_/, '')).reverse());
+  return called.length === 0 ? entry! : `${entry}: ${called.join(', ')}`;
 }
 
 function inRange<B extends DeviceBuffer>(buffer: B, word: number, words: number): B {

@@ -13,8 +13,8 @@ export interface CommandTime {
 
 /** Measures how long the device works, by its own clock. */
 export interface Timer {
-  /** Milliseconds from the first to the end of the last of the commands, which run alone. */
-  time(commands: () => void): Promise<number>;
+  /** Milliseconds of each of some groups of commands, which follow each other without a pause. */
+  time(groups: readonly (() => void)[]): Promise<number[]>;
   /** Milliseconds of every command, in order. Each waits for the one before, so that they take longer than together. */
   profile(commands: () => void): Promise<CommandTime[]>;
   /** Notes that a command was recorded, if they are being profiled. */
@@ -67,29 +67,36 @@ export function createTimer(
     return new BigUint64Array(words.buffer, words.byteOffset, count);
   };
 
+  const measure = async (most: number, record: (set: GPUQuerySet) => number): Promise<number[]> => {
+    if (most > MOST_STAMPS) throw new RangeError(`more than ${MOST_STAMPS - 1} times at once`);
+    await finish();
+    const stamps = stampsFor(most);
+    recorder.stamp(stamps.set, 0);
+    const times = await read(stamps, record(stamps.set) + 1);
+    return Array.from(times.subarray(1), (time, i) => Number(time - times[i]!) / 1e6);
+  };
+
   return {
-    async time(commands) {
-      await finish();
-      const stamps = stampsFor(2);
-      recorder.stamp(stamps.set, 0);
-      commands();
-      recorder.stamp(stamps.set, 1);
-      const [from, to] = await read(stamps, 2);
-      return Number(to! - from!) / 1e6;
-    },
+    time: (groups) =>
+      measure(groups.length + 1, (set) => {
+        groups.forEach((commands, i) => {
+          commands();
+          recorder.stamp(set, i + 1);
+        });
+        return groups.length;
+      }),
     async profile(record) {
-      await finish();
-      const stamps = stampsFor(MOST_STAMPS);
       const commands: string[] = [];
-      recorder.stamp(stamps.set, 0);
-      marks = { set: stamps.set, commands };
-      try {
-        record();
-      } finally {
-        marks = undefined;
-      }
-      const times = await read(stamps, commands.length + 1);
-      return commands.map((command, i) => ({ command, milliseconds: Number(times[i + 1]! - times[i]!) / 1e6 }));
+      const times = await measure(MOST_STAMPS, (set) => {
+        marks = { set, commands };
+        try {
+          record();
+        } finally {
+          marks = undefined;
+        }
+        return commands.length;
+      });
+      return commands.map((command, i) => ({ command, milliseconds: times[i]! }));
     },
     mark(command) {
       if (marks === undefined || marks.commands.length === MOST_STAMPS - 1) return;

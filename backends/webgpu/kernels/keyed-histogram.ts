@@ -28,11 +28,19 @@ export function countKeyed(engine: Engine, command: HistogramCommand): void {
     program: element!,
     inner: inner && { ...inner, row: row! },
   };
-  if (!countByRows(engine, separated)) countByElements(engine, separated);
+  const byRows = engine.tuning.histogram.ownBins > 0 || !bindsWhole(engine, separated);
+  if (!byRows || !countByRows(engine, separated)) countByElements(engine, separated);
   inputs.release();
 }
 
-/** One thread an element, which adds one to its bin where it stands in memory; arrays and bins may be in any number of parts. */
+/** Whether one launch can bind all arrays with all their parts. */
+function bindsWhole({ limits, pool }: Engine, { program, inner }: HistogramCommand): boolean {
+  const arrays = [program, ...(inner === undefined ? [] : [inner.row])].flatMap(({ arrays }) => [...arrays.values()]);
+  const memories = new Set(arrays.map(({ buffer }) => pool.resolve(buffer)));
+  return [...memories].reduce((sum, { parts }) => sum + parts.length, 0) < limits.storageBuffers;
+}
+
+/** One thread an element, which adds one to its bin where it stands in memory. */
 function countByElements(engine: Engine, command: HistogramCommand): void {
   const { extent, bins, histograms = 1, into, inner } = command;
   forEach(engine, capacityOf(extent) * (inner?.ranks ?? 1), binProgram(command, histograms), [

@@ -20,7 +20,8 @@ import { bindPlacements, countBindings, placeArrays, type Window, windowsOf } fr
 const THREADS = 256;
 /** Elements that a thread evaluates before it counts them, if their evaluation is light. */
 const MOST_STEPS = 4;
-/** Most histograms that a workgroup holds. */
+/** Histograms that a workgroup has room for where they are large, and that it holds at most where they are small. */
+const WANTED_SLOTS = 3;
 const MOST_SLOTS = 64;
 /** A slot that holds no histogram yet. */
 const EMPTY = '0xffffffffu';
@@ -55,7 +56,6 @@ interface Counting {
 export function countByRows(engine: Engine, command: HistogramCommand): boolean {
   const capacity = capacityOf(command.extent);
   if (capacity === 0) return true;
-  if (engine.tuning.histogram.ownBins === 0) return false;
   const counting = linkCounting(engine, command);
   if (counting === undefined) return false;
   const { row, element, into } = counting;
@@ -78,18 +78,19 @@ function linkCounting({ pool, tuning, shared }: Engine, command: HistogramComman
   const leaves = inner === undefined ? 0 : entryOf(inner.row.module).results.length - 1;
   const room = Math.floor(shared / 4) - (inner === undefined ? 0 : (leaves + 1) * THREADS + 1);
   if (room < 0) return undefined;
-  // Powers of two, so that numbers of bins that are nearly alike share code.
+  // A few histograms, so that many workgroups fit; in powers of two, so that numbers of bins that are nearly alike share code.
   const most = 2 ** Math.floor(Math.log2(Math.max(1, Math.min(ownBins, room - MOST_SLOTS))));
-  const slots = Math.min(MOST_SLOTS, Math.floor(most / bins));
+  const own = Math.min(most, 2 ** Math.ceil(Math.log2(Math.max(THREADS, WANTED_SLOTS * bins))));
+  const slots = ownBins === 0 ? 0 : Math.min(MOST_SLOTS, Math.floor(own / bins));
   const elements = Math.min(keyedTile, Math.max(tile, Math.ceil((capacityOf(extent) * ranks) / groups)));
-  const rows = Math.max(1, Math.floor(elements / ranks));
+  // Rows that are longer than a histogram may well have one each.
+  const rows = Math.max(1, Math.min(Math.floor(elements / ranks), ranks < bins || slots === 0 ? 2 ** 31 : slots));
   const span = rows > THREADS ? Math.ceil(rows / THREADS) * THREADS : rows;
   const parameters = createParameters(pool);
   const length = parameters.length(extent);
   const row = inner && linkProgram('r_', inner.row, parameters, pool);
   const element = linkProgram('p_', program, parameters, pool);
   const [firstWord] = [into.word, bins, histograms, ranks, span].map((word) => parameters.word(word));
-  const own = slots === 0 ? 0 : Math.min(most, Math.max(THREADS, 2 ** Math.ceil(Math.log2(slots * bins))));
   return {
     parameters,
     length,
