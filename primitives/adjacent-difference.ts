@@ -1,4 +1,4 @@
-import { type Column, viewColumn } from './columns/column.ts';
+import { type Column, NUMBERS, requireType, viewColumn } from './columns/column.ts';
 import { fuse } from './columns/program.ts';
 import { literal } from './functors/recorder.ts';
 import { select } from './functors/standard/choose.ts';
@@ -15,6 +15,7 @@ import { Value } from './functors/value.ts';
  * await ctx.read(adjacentDifference(ctx.column(Uint32Array.of(3, 5, 4)))); // Uint32Array [3, 2, 4294967295]
  */
 export function adjacentDifference<T extends 'u32' | 'i32' | 'f32'>(values: Column<T>): Column<T> {
+  requireType(values, NUMBERS, 'values', 'adjacentDifference');
   const { context, type, length } = values;
   const view = fuse('adjacentDifference', [], [type], (index, _, loader) => {
     const first = index.eq(0);

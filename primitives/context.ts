@@ -158,6 +158,8 @@ export class Context {
     try {
       const returned = pipeline();
       if (returned instanceof Promise) {
+        // What it does with the memory that is freed here fails: this error says why.
+        returned.catch(() => {});
         throw new ArgumentError('context/async-scope', 'A scope was given an asynchronous pipeline.', {
           remedy: 'Return the columns from the scope and await context.read(…) outside of it.',
         });

@@ -6,6 +6,7 @@ import {
   contextOf,
   type Memory,
   requireContext,
+  requireType,
   type Table,
   withColumns,
 } from './columns/column.ts';
@@ -69,6 +70,7 @@ export function removeIf<C extends Table>(table: C, remove: Predicate): C {
 /** The predicate as a column of flags, one a row. */
 export function flagsOf(primitive: string, table: Table, predicate: Predicate): Column<'bool'> {
   const flags = predicate instanceof Column ? predicate : (mapRows(predicate, table) as Column<'bool'>);
+  requireType(flags, ['bool'], 'flags', primitive);
   const columns = [...columnsOf(table), flags];
   commonLength(columns, primitive);
   contextOf(columns, primitive);

@@ -8,6 +8,7 @@ import {
   type Memory,
   requireContext,
   requireLength,
+  requireType,
   type Table,
 } from './columns/column.ts';
 import { destination, extentOf, fuse, programOf } from './columns/program.ts';
@@ -98,6 +99,7 @@ function expansionOf<R extends Shape>(
   const columns = columnsOf(rows);
   if (typeof counts === 'number') requireLength(counts, 'expand');
   const perRow = typeof counts === 'number' ? constant(u32, counts, commonLength(columns, 'expand')) : counts;
+  requireType(perRow, ['u32'], 'counts', 'expand');
   const length = commonLength([...columns, perRow], 'expand');
   const context = requireContext([...columns, perRow, ...columnsIn(captures)], 'expand');
   return { context, rows, columns, length, counts: perRow, functor, captures };

@@ -1,4 +1,4 @@
-import { type Column, type ColumnsOf, commonLength } from './columns/column.ts';
+import { type Column, type ColumnsOf, commonLength, NUMBERS, requireType } from './columns/column.ts';
 import { f32, i32, u32 } from './functors/functor.ts';
 import type { Scalar } from './functors/shapes.ts';
 import { select } from './functors/standard/choose.ts';
@@ -44,6 +44,7 @@ function extremum<T extends NumericType>(
   values: Column<T>,
   monoids: Monoids,
 ): ColumnsOf<Extremum<T>> {
+  requireType(values, NUMBERS, 'values', primitive);
   const rows = { value: values, index: sequence(commonLength([values], primitive)) };
   return reduce(rows as never, monoids[values.type] as never) as ColumnsOf<Extremum<T>>;
 }

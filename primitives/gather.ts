@@ -3,14 +3,13 @@ import {
   columnsOf,
   commonLength,
   contextOf,
+  requireType,
   type Table,
   viewColumn,
   withColumns,
 } from './columns/column.ts';
 import { fuse } from './columns/program.ts';
 import { wordsOf } from './columns/words.ts';
-import { u32 } from './functors/functor.ts';
-import { select } from './functors/standard/choose.ts';
 import type { U32 } from './functors/value.ts';
 
 /**
@@ -24,19 +23,15 @@ import type { U32 } from './functors/value.ts';
  * await ctx.read(gather(ctx.column(Uint32Array.of(7, 8, 9)), ctx.column(Uint32Array.of(2, 0, 5)))); // Uint32Array [9, 7, 0]
  */
 export function gather<C extends Table>(source: C, indices: Column<'u32'>): C {
+  requireType(indices, ['u32'], 'indices', 'gather');
   const columns = columnsOf(source);
-  if (columns.length > 0) commonLength(columns, 'gather');
+  const length = columns.length > 0 ? commonLength(columns, 'gather') : 0;
   const context = contextOf([...columns, indices], 'gather');
   const words = columns.map(wordsOf);
   const results = words.map(({ type }) => type);
   const view = fuse('gather', [], results, (index, _, loader) => {
     const [at] = loader.load([indices], index) as [U32];
-    const values = loader.load(words, at) as U32[];
-    return words.map((column, i) => {
-      // A stored column checks the index itself.
-      if (column.source.kind === 'stored') return values[i]!;
-      return select(u32(0), values[i]!, at.lt(loader.length(column.length)));
-    });
+    return loader.loadWithin(words, at, length);
   });
   const gathered = columns.map(({ type }, result) => viewColumn(context, type, indices.length, view, result));
   return withColumns(source, gathered);

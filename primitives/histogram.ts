@@ -1,4 +1,4 @@
-import { type Column, requireContext, viewColumn } from './columns/column.ts';
+import { type Column, NUMBERS, requireContext, requireType, viewColumn } from './columns/column.ts';
 import { destination, extentOf, fuse, programOf } from './columns/program.ts';
 import { sortableWords, wordsOf } from './columns/words.ts';
 import { ArgumentError } from './errors.ts';
@@ -30,6 +30,7 @@ export interface HistogramOptions {
  * await ctx.read(histogram(ctx.column(Uint32Array.of(0, 2, 2, 9)), 3)); // Uint32Array [1, 0, 2]
  */
 export function histogram(bins: Column<'u32'>, count: number, { segment }: HistogramOptions = {}): Column<'u32'> {
+  requireType(bins, ['u32'], 'bins', 'histogram');
   requirePositive('count', count);
   if (segment !== undefined) requirePositive('segment', segment);
   const context = requireContext([bins], 'histogram');
@@ -73,6 +74,7 @@ type Numbers = Column<'u32'> | Column<'i32'> | Column<'f32'>;
  * await ctx.read(binOf(ctx.column(Int32Array.of(-1, 0, 1, 2)), [0, 0.5, 2])); // Uint32Array [4294967295, 0, 1, 2]
  */
 export function binOf(values: Numbers, edges: readonly number[]): Column<'u32'> {
+  requireType(values, NUMBERS, 'values', 'binOf');
   requireIncreasing(edges);
   const context = requireContext([values], 'binOf');
   return context.scope(() => {

@@ -1,4 +1,4 @@
-import { type Column, columnsOf, commonLength, requireContext, type Table } from './columns/column.ts';
+import { type Column, columnsOf, commonLength, requireContext, requireType, type Table } from './columns/column.ts';
 import { destination, extentOf, fuse, programOf } from './columns/program.ts';
 import { columnsIn } from './columns/reachable.ts';
 import { ArgumentError } from './errors.ts';
@@ -49,6 +49,7 @@ export function rankHistogram(
   const { active, ...fields } = rows;
   const table: Table = fields;
   requireNoRank(table, 'rankHistogram');
+  requireType(active, ['bool'], 'flags', 'rankHistogram');
   const columns = columnsOf(table);
   const length = commonLength([active, ...columns], 'rankHistogram');
   const context = requireContext([active, ...columns, ...columnsIn(captures)], 'rankHistogram');

@@ -39,6 +39,7 @@ export function reduceByKey<K extends Table, S extends Shape>(
   monoid: Monoid<S>,
 ): { readonly keys: K; readonly values: ColumnsOf<S> } {
   const keyColumns = columnsOf(keys);
+  commonLength(keyColumns, 'reduceByKey');
   const keyWords = keyColumns.map(wordsOf);
   const valueColumns = columnsOf(values as Table);
   requireTypes(valueColumns, monoidProgram(monoid), 'reduceByKey');

@@ -16,8 +16,9 @@ import type { Bool, U32, Value } from './functors/value.ts';
  */
 export function runHeads(keys: Table): Column<'bool'> {
   const words = columnsOf(keys).map(wordsOf);
+  const length = commonLength(words, 'runHeads');
   const view = fuse('runHeads', [], ['bool'], (index, _, loader) => [startsRun(words, index, loader)]);
-  return viewColumn(contextOf(words, 'runHeads'), 'bool', commonLength(words, 'runHeads'), view);
+  return viewColumn(contextOf(words, 'runHeads'), 'bool', length, view);
 }
 
 /** Whether the row at the index starts a run. */
@@ -29,7 +30,8 @@ export function startsRun(keys: readonly Column[], index: U32, loader: Loader): 
 /** Whether the row at the index ends a run of a table with the given length. */
 export function endsRun(keys: readonly Column[], length: Column['length'], index: U32, loader: Loader): Bool {
   const after = index.add(1);
-  return after.ge(loader.length(length)).or(differ(loader.load(keys, index), loader.load(keys, after)));
+  const next = loader.loadWithin(keys, after, length);
+  return after.ge(loader.length(length)).or(differ(loader.load(keys, index), next));
 }
 
 function differ(left: readonly Value<ScalarType>[], right: readonly Value<ScalarType>[]): Bool {

@@ -7,6 +7,7 @@ import {
   type DeviceLength,
   type Memory,
   requireContext,
+  requireType,
   type Table,
 } from './columns/column.ts';
 import { alive, destination, extentOf, fuse, type Loader, programOf } from './columns/program.ts';
@@ -139,6 +140,7 @@ export function segmentedScan<S extends Shape>(
   const columns = columnsOf(input as Table);
   const { types, identity } = monoidProgram(monoid);
   requireTypes(columns, monoidProgram(monoid), 'segmentedScan');
+  requireType(heads, ['bool'], 'heads', 'segmentedScan');
   const context = requireContext([...columns, heads], 'segmentedScan');
   const length = commonLength([...columns, heads], 'segmentedScan');
   const neutral = (leaf: number): Value<ScalarType> => new Value(literal(types[leaf]!, identity[leaf]!));

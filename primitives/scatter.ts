@@ -6,6 +6,7 @@ import {
   type DeviceLength,
   requireContext,
   requireLength,
+  requireType,
   type Table,
   withColumns,
 } from './columns/column.ts';
@@ -13,11 +14,15 @@ import { destination, extentOf, type Fusion, fuse, programOf } from './columns/p
 import { wordsOf } from './columns/words.ts';
 import { ArgumentError } from './errors.ts';
 import { u32 } from './functors/functor.ts';
-import { constant } from './sequence.ts';
+import { gather } from './gather.ts';
+import { constant, sequence } from './sequence.ts';
 
 /** How {@link scatter} and {@link scatterIf} place rows. */
 export interface ScatterOptions {
-  /** Rows that no index names keep what this table holds there; left out, they are zero. It is not changed. */
+  /**
+   * Rows that no index names keep what this table holds there, zero past its length; left out, they are zero. It is not
+   * changed.
+   */
   readonly onto?: Table;
 }
 
@@ -72,12 +77,14 @@ function scatterRows<C extends Table>(
   { onto }: ScatterOptions = {},
 ): C {
   requireLength(length, primitive);
+  requireType(indices, ['u32'], 'indices', primitive);
+  if (flags !== undefined) requireType(flags, ['bool'], 'flags', primitive);
   const columns = columnsOf(rows);
   const words = columns.map(wordsOf);
   const steering: Column[] = flags === undefined ? [indices] : [indices, flags];
   const extent = commonLength([...words, ...steering], primitive);
   const background =
-    onto === undefined ? words.map(() => constant(u32, 0, length)) : backgroundOf(primitive, rows, onto);
+    onto === undefined ? words.map(() => constant(u32, 0, length)) : backgroundOf(primitive, rows, onto, length);
   const context = requireContext([...words, ...steering, ...background], primitive);
   const zeros = words.map(() => 'u32' as const);
   return context.scope(() => {
@@ -97,14 +104,19 @@ function scatterRows<C extends Table>(
   });
 }
 
-/** The columns to scatter onto, as words. */
-function backgroundOf(primitive: string, rows: Table, onto: Table): Column<'u32'>[] {
+/** The columns to scatter onto, as words; zeros past their own length. */
+function backgroundOf(
+  primitive: string,
+  rows: Table,
+  onto: Table,
+  length: number | DeviceLength,
+): readonly Column<'u32'>[] {
   const [expected, got] = [rows, onto].map((table) =>
     columnsOf(table)
       .map(({ type }) => type)
       .join(', '),
   );
-  if (expected === got) return columnsOf(onto).map(wordsOf);
+  if (expected === got) return columnsOf(gather(onto, sequence(length))).map(wordsOf);
   throw new ArgumentError('scatter/onto', `${primitive} was given other columns to scatter onto than the rows have.`, {
     expected,
     got,
@@ -131,6 +143,10 @@ export function scatterReduce(
   combine: AtomicCombination,
   onto: Column<'u32'>,
 ): void {
+  requireType(values, ['u32'], 'values', 'scatterReduce');
+  requireType(indices, ['u32'], 'indices', 'scatterReduce');
+  requireType(onto, ['u32'], 'elements', 'scatterReduce');
+  requireCombination(combine);
   const context = requireContext([values, indices, onto], 'scatterReduce');
   const extent = commonLength([values, indices], 'scatterReduce');
   const program = fuse('scatterReduce', [], ['u32', 'u32'], (index, _, loader) =>
@@ -140,6 +156,16 @@ export function scatterReduce(
   context.backend.forEach(extentOf(extent), programOf(program), [
     { ...destination(onto), index: 0, value: 1, combine },
   ]);
+}
+
+const combinations: readonly AtomicCombination[] = ['add', 'and', 'or', 'xor', 'min', 'max'];
+
+function requireCombination(combine: AtomicCombination): void {
+  if (combinations.includes(combine)) return;
+  throw new ArgumentError('scatter/combination', 'scatterReduce was given no combination.', {
+    expected: combinations.join(', '),
+    got: String(combine),
+  });
 }
 
 /** What is written in place must not be read by the same launch. */

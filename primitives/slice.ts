@@ -38,7 +38,7 @@ export function slice<C extends Table>(table: C, from: number, to: number = Numb
   contextOf(columns, 'slice');
   const shifted = columns.map(({ source, context, type }, i) =>
     source.kind === 'stored'
-      ? new Column(context, type, length, { ...source, offset: source.offset + from })
+      ? new Column(context, type, length, { ...source, offset: source.offset + Math.min(from, columns[i]!.capacity) })
       : viewColumn(context, type, length, view, views.indexOf(columns[i]!)),
   );
   return withColumns(table, shifted);
@@ -47,7 +47,7 @@ export function slice<C extends Table>(table: C, from: number, to: number = Numb
 function sliceLength(length: number | DeviceLength, from: number, to: number): number | DeviceLength {
   const cut = (limit: number): number => Math.max(0, Math.min(limit, to) - from);
   if (typeof length === 'number') return cut(length);
-  return { ...length, minus: length.minus + from, limit: cut(length.limit) };
+  return { ...length, minus: Math.min(length.minus + from, 2 ** 32 - 1), limit: cut(length.limit) };
 }
 
 /**

@@ -10,7 +10,7 @@ import { entryOf, type Statement } from '../primitives/functors/ir.ts';
 import * as q from '../primitives/index.ts';
 import { type HostKind, hostColumn, recipe, rowCount, rowsOf } from './arbitraries/columns.ts';
 import { present, presentation } from './arbitraries/presentations.ts';
-import { testLaws } from './backends.ts';
+import { testLaws, testOnEveryBackend } from './backends.ts';
 import { assertSameBytes } from './laws/compare.ts';
 import { law } from './laws/law.ts';
 import { rowsIn, take } from './laws/rows.ts';
@@ -146,6 +146,35 @@ describe.each(Object.entries({ ...ofRows, ...ofOne }))('%s', (_, primitive) => {
   });
 });
 
+/** A column of the wrong type for every place where a primitive asks for one type, as JavaScript may pass it. */
+const ofWrongTypes: { readonly [what: string]: (context: Context) => unknown } = {
+  'flags of copyIf': (c) => q.copyIf(four(c), four(c) as never),
+  'result of a predicate': (c) => q.copyIf(four(c), fn({ x: u32 }, u32, ({ x }) => x) as never),
+  'heads of segmentedScan': (c) => q.segmentedScan(four(c), four(c) as never, q.plus(u32)),
+  'indices of gather': (c) => q.gather(four(c), c.column(Float32Array.of(1)) as never),
+  'indices of scatter': (c) => q.scatter(four(c), c.column(Int32Array.of(1, 2, 3, 0)) as never, 4),
+  'flags of scatterIf': (c) => q.scatterIf(four(c), four(c), four(c) as never, 4),
+  'values of scatterReduce': (c) => q.scatterReduce(c.column(Int32Array.of(1)) as never, four(c), 'add', four(c)),
+  'elements of scatterReduce': (c) => q.scatterReduce(four(c), four(c), 'add', c.column(Int32Array.of(1)) as never),
+  'bins of histogram': (c) => q.histogram(c.column(Float32Array.of(1)) as never, 4),
+  'values of binOf': (c) => q.binOf(c.column([true]) as never, [0, 1]),
+  'values of minElement': (c) => q.minElement(c.column([true]) as never),
+  'values of adjacentDifference': (c) => q.adjacentDifference(c.column([true]) as never),
+  'counts of expand': (c) =>
+    q.expand({ x: four(c) }, c.column(Int32Array.of(1, 1, 1, 1)) as never, pair, { capacity: 9 }),
+  'flags of rankHistogram': (c) =>
+    q.rankHistogram({ active: four(c) as never, x: four(c) }, bins, { ranks: 2, bins: 2, histograms: 2 }),
+  'an array for a column': () => q.reverse(Uint32Array.of(1) as never),
+  'a number in a table': (c) => q.reverse({ x: four(c), y: 5 } as never),
+  'text for a table': () => q.reverse('abc' as never),
+  'nothing for a table': () => q.reverse(undefined as never),
+};
+
+test.each(Object.entries(ofWrongTypes))('a wrong type is refused: %s', (_, primitive) => {
+  const context = open();
+  expect(() => primitive(context)).toThrow(code('column/type'));
+});
+
 describe('a pipeline', () => {
   test('refuses what has no context where it must store', () => {
     const views = q.sequence(4);
@@ -154,9 +183,21 @@ describe('a pipeline', () => {
     }
   });
 
+  test('refuses a device count of another context', async () => {
+    const [one, other] = [open(), open()];
+    const { length } = q.copyIf(four(one), isOdd);
+    four(other);
+    await expect(other.read(q.sequence(length))).rejects.toThrow(code('column/contexts'));
+    expect(() => q.fill(other, u32, 1, length)).toThrow(code('column/contexts'));
+    expect(() => q.scatter(four(other), four(other), length)).toThrow(code('column/contexts'));
+    expect(await one.read(q.reduce(q.sequence(length), q.plus(u32)))).toEqual(Uint32Array.of(1));
+  });
+
   test('refuses no columns at all', () => {
     const context = open();
     expect(() => q.reverse({})).toThrow(code('column/none'));
+    expect(() => q.unique({})).toThrow(code('column/none'));
+    expect(() => q.reduceByKey({}, four(context), q.plus(u32))).toThrow(code('column/none'));
     expect(() => q.scatter({}, four(context), 3)).not.toThrow();
   });
 
@@ -182,6 +223,36 @@ describe('a pipeline', () => {
       'The columns given to both differ in length. Expected 4, got a device count of at most 4.',
     );
   });
+});
+
+/** Halvings until 1 is left: of 0, never. */
+const halvings = fn({ x: u32 }, u32, ({ x }) => {
+  const left = q.Var(x);
+  const times = q.Var(u32(0));
+  q.While(
+    () => left.ne(1),
+    () => {
+      left.set(left.shr(1));
+      times.set(times.add(1));
+    },
+  );
+  return times;
+});
+
+testOnEveryBackend('views that loop are computed only where they have rows', async ({ context }) => {
+  const x = context.column(Uint32Array.of(1, 2, 4, 5, 64));
+  const view = q.map(halvings, { x });
+  const result = context.scope(() => ({
+    runs: q.reduceByKey(view, x, q.plus(u32)),
+    gathered: q.gather(view, context.column(Uint32Array.of(4, 5, 2 ** 32 - 1, 1))),
+    onto: q.scatter(x, x, 7, { onto: view }),
+  }));
+  expect(await context.read(result)).toEqual({
+    runs: { keys: Uint32Array.of(0, 1, 2, 6), values: Uint32Array.of(1, 2, 9, 64) },
+    gathered: Uint32Array.of(6, 0, 0, 1),
+    onto: Uint32Array.of(0, 1, 2, 2, 4, 5, 0),
+  });
+  context.dispose(result, x);
 });
 
 describe('fusion', () => {

@@ -97,9 +97,37 @@ export function shapeOf(table: Table): Shape {
     : Object.fromEntries(Object.entries(table).map(([name, field]) => [name, shapeOf(field)]));
 }
 
-/** The columns of a table, depth first in the order of its fields. */
+/**
+ * The columns of a table, depth first in the order of its fields.
+ *
+ * @throws {@link ArgumentError} where something else stands for a column.
+ */
 export function columnsOf(table: Table): Column[] {
-  return table instanceof Column ? [table] : Object.values(table).flatMap(columnsOf);
+  if (table instanceof Column) return [table];
+  if (typeof table === 'object' && table !== null && !ArrayBuffer.isView(table)) {
+    return Object.values(table).flatMap(columnsOf);
+  }
+  throw new ArgumentError('column/type', 'This is no column and no record of columns.', {
+    expected: 'a column or a record of columns',
+    got: describe(table),
+    remedy: 'Make a column of an array with context.column(array).',
+  });
+}
+
+/** A column of one of the types that a primitive takes in this place; what tsc says, said again where it was not asked. */
+export function requireType(given: unknown, types: readonly ScalarType[], what: string, primitive: string): void {
+  if (given instanceof Column && types.includes(given.type)) return;
+  throw new ArgumentError('column/type', `The ${what} given to ${primitive} are of another type.`, {
+    expected: `a column of ${types.join(' or ')}`,
+    got: given instanceof Column ? `a column of ${given.type}` : describe(given),
+  });
+}
+
+/** The types that have an order and a difference. */
+export const NUMBERS: readonly ScalarType[] = ['u32', 'i32', 'f32'];
+
+function describe(thing: unknown): string {
+  return ArrayBuffer.isView(thing) ? thing.constructor.name : thing === null ? 'null' : typeof thing;
 }
 
 /** A table of the same form out of other columns, depth first in the order of its fields. */
@@ -181,10 +209,12 @@ function lengthMismatch(primitive: string, a: number | DeviceLength, b: number |
 /** The one context that the columns live in; undefined where all of them are views of nothing stored. */
 export function contextOf(columns: readonly Column[], primitive: string): Context | undefined {
   let context: Context | undefined;
-  for (const column of columns) {
-    if (column.context === undefined || column.context === context) continue;
-    if (context !== undefined) throw mixedContexts(primitive);
-    context = column.context;
+  for (const { context: own, length } of columns) {
+    for (const home of [own, typeof length === 'number' ? undefined : length.memory.context]) {
+      if (home === undefined || home === context) continue;
+      if (context !== undefined) throw mixedContexts(primitive);
+      context = home;
+    }
   }
   return context;
 }

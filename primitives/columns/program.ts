@@ -1,7 +1,9 @@
 import type { ArrayBinding, CountRef, Length, Program, Store } from '../backend.ts';
 import { ArgumentError } from '../errors.ts';
-import type { Operand, ScalarType } from '../functors/ir.ts';
+import { If, Let, Var } from '../functors/control.ts';
+import type { Module, Operand, ScalarType, Statement } from '../functors/ir.ts';
 import { call, literal, operate, read, record, recorder } from '../functors/recorder.ts';
+import { select } from '../functors/standard/choose.ts';
 import { type U32, Value, Variable } from '../functors/value.ts';
 import { type Column, type DeviceLength, type Memory, type StoredArray, sameLength, type View } from './column.ts';
 
@@ -14,6 +16,11 @@ export interface Fusion extends View {
 export interface Loader {
   /** Element `index` of every column; what was loaded before at the same index is not loaded again. */
   load(columns: readonly Column[], index: U32): Value<ScalarType>[];
+  /**
+   * The same of columns of one length, at an index that may be past it: zeros there. A view that loops is not computed where
+   * it has no rows, as it might not end.
+   */
+  loadWithin(columns: readonly Column[], index: U32, length: number | DeviceLength): Value<ScalarType>[];
   /** The length of a column, as a value. */
   length(length: number | DeviceLength): U32;
   /** A number that changes between launches without compiling anew. */
@@ -73,18 +80,32 @@ function createLoader(arrays: Map<string, StoredArray>, uniforms: Map<string, nu
     new Value(read(name, type, index)),
   ];
 
-  return {
+  const load = (columns: readonly Column[], index: U32): Value<ScalarType>[] =>
+    columns.map((column) => {
+      const { source, type } = column;
+      if (source.kind === 'view') {
+        const results = loadOnce(source.view, index, () => callView(source.view, index));
+        return ofWord(results[source.result]!, type);
+      }
+      const name = captureArray(storedArray(column), type);
+      return loadOnce(name, index, () => readArray(name, type, index.operand))[0]!;
+    });
+
+  const loader: Loader = {
     capture: (column) => captureArray(storedArray(column), column.type),
-    load: (columns, index) =>
-      columns.map((column) => {
-        const { source, type } = column;
-        if (source.kind === 'view') {
-          const results = loadOnce(source.view, index, () => callView(source.view, index));
-          return ofWord(results[source.result]!, type);
-        }
-        const name = captureArray(storedArray(column), type);
-        return loadOnce(name, index, () => readArray(name, type, index.operand))[0]!;
-      }),
+    load,
+    loadWithin(columns, index, length) {
+      // A stored column checks the index itself.
+      if (columns.every(({ source }) => source.kind === 'stored')) return load(columns, index);
+      const inside = index.lt(loader.length(length));
+      const zeros = columns.map(({ type }) => new Value(literal(type, type === 'bool' ? false : 0)));
+      if (!columns.some(computesLoops)) return load(columns, index).map((value, i) => select(zeros[i]!, value, inside));
+      const found = zeros.map(Var);
+      If(inside, () => {
+        for (const [i, value] of load(columns, index).entries()) found[i]!.set(value);
+      });
+      return found.map(Let);
+    },
     length(length) {
       if (typeof length === 'number') return new Value<'u32'>(uniform('u32', length));
       const cell: StoredArray = { memory: length.memory, storage: 'u32', offset: length.word, length: 1 };
@@ -97,6 +118,25 @@ function createLoader(arrays: Map<string, StoredArray>, uniforms: Map<string, nu
     },
     uniform: <T extends ScalarType>(type: T, value: number | boolean) => new Value<T>(uniform(type, value)),
   };
+  return loader;
+}
+
+const looping = new WeakMap<Module, boolean>();
+
+function computesLoops({ source }: Column): boolean {
+  if (source.kind === 'stored') return false;
+  const { module } = source.view;
+  const known = looping.get(module) ?? module.functions.some(({ body }) => hasLoop(body));
+  looping.set(module, known);
+  return known;
+}
+
+function hasLoop(block: readonly Statement[]): boolean {
+  return block.some(
+    (statement) =>
+      statement.kind === 'loop' ||
+      (statement.kind === 'if' && (hasLoop(statement.consequent) || hasLoop(statement.alternative))),
+  );
 }
 
 /** A value that may be given as the word that stands for it. */

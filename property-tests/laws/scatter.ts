@@ -109,6 +109,20 @@ export const scatterLaws: readonly Law[] = [
       assertSameBytes(result, expected, 'rows', true);
     },
   ),
+  law(
+    'scatter onto a shorter table leaves zeros past it, be it a view or of a device count',
+    [rowsOf({ value: 'u32' }, someRows), presentation, someRows],
+    async (run, { value }, how, length) => {
+      const result = await run((context) => {
+        const nothing = context.column(new Uint32Array());
+        return scatter(nothing, nothing, length, { onto: present(context, { value }, how).value });
+      });
+      assertSame(
+        result,
+        Uint32Array.from({ length }, (_, i) => value[i] ?? 0),
+      );
+    },
+  ),
   law('gather undoes scatter by a permutation', [payload, presentation, fc.nat()], async (run, host, how, seed) => {
     const rows = rowsIn(host);
     const order = permutation(rows, seed);

@@ -24,9 +24,12 @@ export const sliceLaws: readonly Law[] = [
   law('slices of slices add up', [payload, presentation, row, row], async (run, host, how, first, second) => {
     const result = await run((context) => {
       const table = present(context, host, how);
-      return { twice: slice(slice(table, first), second), once: slice(table, Math.min(first + second, 2 ** 32 - 1)) };
+      const twice = slice(slice(table, first), second);
+      return { twice, once: slice(table, Math.min(first + second, 2 ** 32 - 1)), turned: reverse(twice) };
     });
     assertSameBytes(result.twice, result.once, 'rows', true);
+    const rest = range(rowsIn(host)).slice(first + second);
+    assertSameBytes(result.turned, take(host, rest.toReversed()), 'rows', true);
   }),
   law('reverse turns the rows around, and twice is none', [payload, presentation], async (run, host, how) => {
     const result = await run((context) => {
