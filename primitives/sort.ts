@@ -1,5 +1,5 @@
 import type { Cell } from './backend.ts';
-import { Column, columnsOf, commonLength, requireContext, type Table, withColumns } from './columns/column.ts';
+import { Column, columnsOf, commonLength, NUMBERS, requireContext, type Table, withColumns } from './columns/column.ts';
 import { destination, extentOf, fuse, programOf } from './columns/program.ts';
 import { keysOfSortable, sortableWords, wordsOf } from './columns/words.ts';
 import type { Context } from './context.ts';
@@ -18,8 +18,8 @@ export interface SortOptions {
   /** Largest first; rows of equal keys keep their order all the same. */
   readonly descending?: boolean;
   /**
-   * Sorts by the key's bits `from` up to but not including `to` alone; fewer bits are fewer passes. 32-bit keys only. Of i32
-   * and f32 keys these are the bits of the u32 that sorts as the key does: the sign bit of i32 is turned over.
+   * Sorts by the key's bits `from` up to but not including `to` alone, counted from the lowest; fewer bits are fewer passes.
+   * Of i32 and f32 keys these are the bits of the u32 that sorts as the key does: the sign bit of i32 is turned over.
    */
   readonly bits?: { readonly from: number; readonly to: number };
 }
@@ -35,7 +35,7 @@ export interface SortOptions {
  *
  * Source: Adinets and Merrill, Onesweep: A Faster Least Significant Digit Radix Sort for GPUs, 2022.
  *
- * @throws {@link ArgumentError} where the bits are none of a 32-bit key.
+ * @throws {@link ArgumentError} where the bits are none of the keys'.
  * @example
  * await ctx.read(sort(ctx.column(Int32Array.of(3, -1, 2)))); // Int32Array [-1, 2, 3]
  */
@@ -82,12 +82,20 @@ export function sortPermutation(keys: SortKeys, options: SortOptions = {}): Colu
 
 /** The columns of keys, the most significant word first. */
 export function keyColumns(keys: SortKeys): Column[] {
-  if (keys instanceof Column) return [keys];
-  if (keys.hi instanceof Column && keys.lo instanceof Column) return [keys.hi, keys.lo];
+  const columns = keys instanceof Column ? [keys] : [keys?.hi, keys?.lo];
+  const types = columns.length === 1 ? NUMBERS : ['u32'];
+  if (columns.every((column) => column instanceof Column && types.includes(column.type))) return columns;
   throw new ArgumentError('sort/keys', 'These are no keys.', {
     expected: 'a column of u32, i32 or f32, or { lo, hi } of u32',
-    got: `{ ${Object.keys(keys).join(', ')} }`,
+    got: describeKeys(keys),
   });
+}
+
+function describeKeys(keys: unknown): string {
+  if (keys instanceof Column) return `a column of ${keys.type}`;
+  if (typeof keys !== 'object' || keys === null || ArrayBuffer.isView(keys)) return typeof keys;
+  const fields = Object.entries(keys).map(([name, field]) => `${name}: ${describeKeys(field)}`);
+  return `{ ${fields.join(', ')} }`;
 }
 
 function sortRows<K extends SortKeys, V extends Table>(
@@ -139,13 +147,26 @@ function permutationOf(
   bits: BitRange,
   descending: boolean,
 ): Column<'u32'> {
-  return columns.reduceRight<Column<'u32'>>((order, column, i) => {
-    const isFirst = i === columns.length - 1;
+  const { length } = columns[0]!;
+  let order: Column<'u32'> | undefined;
+  for (const [column, range] of sortedWords(columns, bits)) {
     const words = sortableWords(column, descending);
-    const sorted = context.stored('u32', column.length);
-    radixSort(context, isFirst ? words : gather(words, order), order, bits, undefined, sorted);
-    return sorted;
-  }, sequence(columns[0]!.length));
+    const sorted = context.stored('u32', length);
+    const before = order ?? sequence(length);
+    radixSort(context, order === undefined ? words : gather(words, order), before, range, undefined, sorted);
+    order = sorted;
+  }
+  return order!;
+}
+
+/** The words that hold bits to sort by, the least significant first, with these bits; the first word if none does. */
+function sortedWords(columns: readonly Column[], { from, to }: BitRange): [Column, BitRange][] {
+  const within = (bit: number): number => Math.min(32, Math.max(0, bit));
+  const words = columns.toReversed().map((column, i): [Column, BitRange] => {
+    return [column, { from: within(from - 32 * i), to: within(to - 32 * i) }];
+  });
+  const sorted = words.filter(([, range]) => range.from < range.to);
+  return sorted.length > 0 ? sorted : words.slice(0, 1);
 }
 
 interface BitRange {
@@ -180,16 +201,11 @@ function cellOf(column: Column): Cell {
 }
 
 function bitsOf(columns: readonly Column[], { bits }: SortOptions): BitRange {
-  if (bits === undefined) return { from: 0, to: 32 };
-  if (columns.length > 1) {
-    throw new ArgumentError('sort/bits', 'Key bits were chosen for 64-bit keys.', {
-      remedy: 'Leave bits out, or sort by one of the words.',
-    });
-  }
-  const { from, to } = bits;
-  if (Number.isInteger(from) && Number.isInteger(to) && 0 <= from && from <= to && to <= 32) return bits;
+  const width = 32 * columns.length;
+  const { from, to } = bits ?? { from: 0, to: width };
+  if (Number.isInteger(from) && Number.isInteger(to) && 0 <= from && from <= to && to <= width) return { from, to };
   throw new ArgumentError('sort/bits', 'These are no bits of a key.', {
-    expected: '0 <= from <= to <= 32',
+    expected: `0 <= from <= to <= ${width}`,
     got: `${from} to ${to}`,
   });
 }

@@ -18,9 +18,13 @@ test.each([
   expectRefusal(context, 'sort/bits', () => q.sortByKey(keys, { keys }, { bits }));
 });
 
-test('refuses bits of 64-bit keys, and what are no keys', () => {
+test('refuses bits past those of 64-bit keys, and what are no keys', () => {
   const context = openReference();
   const keys = context.column(Uint32Array.of(2, 1));
-  expectRefusal(context, 'sort/bits', () => q.sort({ lo: keys, hi: keys }, { bits: { from: 0, to: 8 } }));
-  expectRefusal(context, 'sort/keys', () => q.sort({ low: keys } as never));
+  expectRefusal(context, 'sort/bits', () => q.sort({ lo: keys, hi: keys }, { bits: { from: 0, to: 65 } }));
+  const signed = context.column(Int32Array.of(2, 1));
+  const flags = context.column([true, false]);
+  for (const wrong of [{ low: keys }, { lo: keys, hi: signed }, flags, Uint32Array.of(2, 1), undefined]) {
+    expectRefusal(context, 'sort/keys', () => q.sort(wrong as never));
+  }
 });
