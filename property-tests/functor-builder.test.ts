@@ -26,6 +26,9 @@ import {
 } from '../primitives/functors/index.ts';
 import { entryOf, moduleKey } from '../primitives/functors/ir.ts';
 import { evaluate } from '../primitives/functors/semantics.ts';
+import { monoid } from '../primitives/monoid.ts';
+import { reduce } from '../primitives/reduce.ts';
+import { sequence } from '../primitives/sequence.ts';
 import { integer32, word } from './arbitraries/integers.ts';
 import { interpretFunctor } from './ir-interpreter.ts';
 
@@ -347,11 +350,30 @@ describe('mistakes that tsc cannot see are told at the line of their author', ()
   });
 
   test('a functor that can end without a value', () => {
+    line = nextLine();
     const broken = fn('broken', { x: u32 }, u32, ({ x: v }) => {
       If(v.eq(1), () => Return(2));
     });
     expect(errorOf(broken).code).toBe('functor/no-return');
+    expect(errorOf(broken).message).toContain(`functor-builder.test.ts:${line}:`);
     expect(errorOf(broken).message).toContain('broken');
+  });
+
+  test('a result that is not what the functor promises', () => {
+    line = nextLine();
+    const incomplete = fn('incomplete', { x: u32 }, u64, ({ x: v }) => ({ lo: v }) as never);
+    expect(errorOf(incomplete).code).toBe('functor/missing-field');
+    expect(errorOf(incomplete).message).toContain(`functor-builder.test.ts:${line}:`);
+    line = nextLine();
+    const other = fn('other', { x: u32 }, f32, ({ x: v }) => v as never);
+    expect(errorOf(other).code).toBe('functor/type');
+    expect(errorOf(other).message).toContain(`functor-builder.test.ts:${line}:`);
+  });
+
+  test('an identity that is no value of its monoid', () => {
+    line = nextLine();
+    const use = () => reduce(sequence(3), monoid({ of: u32, identity: 0.5, combine: ({ a }) => a }));
+    expect(use).toThrow(`functor-builder.test.ts:${line}:`);
   });
 
   test('an operation outside of a functor', () => {

@@ -1,5 +1,5 @@
 import type { Module, Operand, ScalarType } from './ir.ts';
-import { call, functorError, type Links, literal, operate, record } from './recorder.ts';
+import { call, functorError, type Links, literal, operate, record, writtenAt } from './recorder.ts';
 import { assemble, flatten, type InputsOf, leafTypes, type Scalar, type Shape, type ValuesOf } from './shapes.ts';
 import { ArrayValue, type Input, operandOf, Value } from './value.ts';
 
@@ -13,13 +13,37 @@ function scalar<T extends ScalarType>(type: T): Scalar<T> {
   return Object.assign(convert, { type });
 }
 
-/** Unsigned 32-bit integers. As a function: a literal, or a conversion (f32 truncates and saturates, NaN gives 0). */
+/**
+ * Unsigned 32-bit integers. As a function: a literal, or a conversion (f32 truncates and saturates, NaN gives 0).
+ *
+ * @example
+ * await ctx.read(map(fn({ x: f32 }, u32, ({ x }) => u32(x)), { x: ctx.column(Float32Array.of(2.9, -1)) }));
+ * // Uint32Array [2, 0]
+ */
 export const u32: Scalar<'u32'> = scalar('u32');
-/** Signed 32-bit integers. As a function: a literal, or a conversion (f32 truncates and saturates, NaN gives 0). */
+/**
+ * Signed 32-bit integers. As a function: a literal, or a conversion (f32 truncates and saturates, NaN gives 0).
+ *
+ * @example
+ * await ctx.read(map(fn({ x: f32 }, i32, ({ x }) => i32(x)), { x: ctx.column(Float32Array.of(-2.9)) }));
+ * // Int32Array [-2]
+ */
 export const i32: Scalar<'i32'> = scalar('i32');
-/** 32-bit floating point numbers. As a function: a literal, or a conversion to the nearest. */
+/**
+ * 32-bit floating point numbers. As a function: a literal, or a conversion to the nearest.
+ *
+ * @example
+ * await ctx.read(map(fn({ x: u32 }, f32, ({ x }) => f32(x).div(2)), { x: ctx.column(Uint32Array.of(3)) }));
+ * // Float32Array [1.5]
+ */
 export const f32: Scalar<'f32'> = scalar('f32');
-/** Truth values. As a function: a literal, or `x ≠ 0`. */
+/**
+ * Truth values. As a function: a literal, or `x ≠ 0`.
+ *
+ * @example
+ * await ctx.read(map(fn({ x: u32 }, bool, ({ x }) => bool(x)), { x: ctx.column(Uint32Array.of(0, 5)) }));
+ * // Uint8Array [0, 1]
+ */
 export const bool: Scalar<'bool'> = scalar('bool');
 
 /** The shape of a 64-bit unsigned integer: its low and its high word. */
@@ -35,12 +59,25 @@ export interface UniformParameter<T extends ScalarType> {
   readonly uniform: Scalar<T>;
 }
 
-/** Declares a captured column among a functor's parameters. */
+/**
+ * Declares a captured column among a functor's parameters.
+ *
+ * @example
+ * const lookUp = fn({ i: u32, table: array(u32) }, u32, ({ i, table }) => table.at(i));
+ * const table = ctx.column(Uint32Array.of(10, 20));
+ * await ctx.read(map(lookUp, { i: ctx.column(Uint32Array.of(1, 0, 1)), table })); // Uint32Array [20, 10, 20]
+ */
 export function array<T extends ScalarType>(type: Scalar<T>): ArrayParameter<T> {
   return { array: type };
 }
 
-/** Declares a uniform among a functor's parameters. */
+/**
+ * Declares a uniform among a functor's parameters.
+ *
+ * @example
+ * const scale = fn({ x: u32, by: uniform(u32) }, u32, ({ x, by }) => x.mul(by));
+ * await ctx.read(map(scale, { x: ctx.column(Uint32Array.of(1, 2)), by: 5 })); // Uint32Array [5, 10]
+ */
 export function uniform<T extends ScalarType>(type: Scalar<T>): UniformParameter<T> {
   return { uniform: type };
 }
@@ -139,13 +176,14 @@ function defineFunctor(
   body: (args: object) => unknown,
   options: FunctorOptions,
 ): Functor<Parameters, Shape> {
+  const written = new Error();
   let module: Module | undefined;
   let recording = false;
   const build = (): Module => {
     if (recording) throw functorError('recursion', `Functor ${name} calls itself.`, 'Use While or For.');
     recording = true;
     try {
-      return recordFunctor(name, parameters, result, body, options);
+      return recordFunctor(name, parameters, result, body, options, written);
     } finally {
       recording = false;
     }
@@ -172,6 +210,7 @@ function recordFunctor(
   result: Shape,
   body: (args: object) => unknown,
   options: FunctorOptions,
+  written: Error,
 ): Module {
   const toOperands = (values: unknown): Operand[] => operandsOf(name, result, values);
   const kinds = splitParameters(parameters);
@@ -182,6 +221,7 @@ function recordFunctor(
     arrays: kinds.arrays,
     uniforms: kinds.uniforms,
     fast: options.fast ?? false,
+    written,
     toOperands,
   };
   return record(signature, (locals) => {
@@ -192,7 +232,7 @@ function recordFunctor(
     const arrays = [...kinds.arrays].map(([key, type]) => [key, new ArrayValue(key, type)]);
     const uniforms = [...kinds.uniforms].map(([key, type]) => [key, new Value({ kind: 'uniform', type, name: key })]);
     const returned = body({ ...values, ...Object.fromEntries([...arrays, ...uniforms]) });
-    return returned === undefined ? undefined : toOperands(returned);
+    return returned === undefined ? undefined : writtenAt(written, () => toOperands(returned));
   });
 }
 
@@ -281,7 +321,12 @@ function uniformArgument(name: string, key: string, type: ScalarType, given: unk
   throw functorError('type', `Parameter ${key} of functor ${name} is a uniform.`, 'Pass a literal or a uniform on.');
 }
 
-/** True for what {@link fn} and the text front end return. */
+/**
+ * True for what {@link fn} and the text front end return.
+ *
+ * @example
+ * [isFunctor(mortonEncode), isFunctor((x) => x)]; // [true, false]
+ */
 export function isFunctor(thing: unknown): thing is Functor<Parameters, Shape> {
   return typeof thing === 'function' && 'functorName' in thing && 'module' in thing;
 }

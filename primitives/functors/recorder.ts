@@ -1,7 +1,7 @@
 import { type ErrorPlace, FunctorError } from '../errors.ts';
 import type { IrFunction, Literal, Local, Module, Operand, OperationName, ScalarType, Statement } from './ir.ts';
 import { entryOf, moduleKey } from './ir.ts';
-import { callerPlace } from './place.ts';
+import { callerPlace, placeIn } from './place.ts';
 import { evaluate, toF32, toI32, toU32, typeOf } from './semantics.ts';
 
 /** The module that is being written and the function in it. */
@@ -28,8 +28,23 @@ let active: Recorder | undefined;
 
 const comparisons: ReadonlySet<OperationName> = new Set(['eq', 'ne', 'lt', 'le', 'gt', 'ge']);
 
+/** An error at the line of the caller's code that is being executed, or where {@link writtenAt} says. */
 export function functorError(code: string, sentence: string, remedy?: string): FunctorError {
-  return new FunctorError(`functor/${code}`, sentence, { remedy, place: callerPlace() });
+  const place = written === undefined ? callerPlace() : placeIn(written.stack);
+  return new FunctorError(`functor/${code}`, sentence, { remedy, place });
+}
+
+let written: Error | undefined;
+
+/** Places the errors of `run`, which no line of a body makes, where the stack of `at` was taken. */
+export function writtenAt<R>(at: Error | undefined, run: () => R): R {
+  const outer = written;
+  written = at;
+  try {
+    return run();
+  } finally {
+    written = outer;
+  }
 }
 
 /** The recorder of the functor body under way. */
@@ -54,6 +69,8 @@ export interface Signature {
   readonly arrays?: ReadonlyMap<string, ScalarType>;
   readonly uniforms?: ReadonlyMap<string, ScalarType>;
   readonly fast?: boolean;
+  /** Made where the functor is written. */
+  readonly written?: Error | undefined;
   /** Turns what `Return` is given into operands. */
   readonly toOperands?: (values: unknown) => Operand[];
 }
@@ -86,10 +103,12 @@ function recordOnce(signature: Signature, body: Body, locate: boolean): Module |
     if (results !== undefined) append({ kind: 'return', values: results.map(use) });
     const statements = own.blocks[0]!;
     if (!terminates(statements)) {
-      throw functorError(
-        'no-return',
-        `Functor ${signature.name} can end without returning a value.`,
-        'Return on every path.',
+      throw writtenAt(signature.written, () =>
+        functorError(
+          'no-return',
+          `Functor ${signature.name} can end without returning a value.`,
+          'Return on every path.',
+        ),
       );
     }
     const [unused] = own.unusedConditions;
