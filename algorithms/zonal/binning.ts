@@ -212,9 +212,8 @@ function isNotANumber(raw: U32): Value<'bool'> {
 export function orderedWord(sample: Sample, value: number): number {
   if (sample === 'i32') return (value ^ 0x80000000) >>> 0;
   if (sample !== 'f32') return value >>> 0;
-  const view = new DataView(new ArrayBuffer(4));
-  view.setFloat32(0, value === 0 ? 0 : value);
-  const bits = view.getUint32(0);
+  scratch.setFloat32(0, value === 0 ? 0 : value);
+  const bits = scratch.getUint32(0);
   return (bits >= 0x80000000 ? ~bits : bits | 0x80000000) >>> 0;
 }
 
@@ -224,10 +223,12 @@ export function valueOfOrderedWord(sample: Sample, word: number): number {
   if (sample === 'i16') return word - 0x8000;
   if (sample === 'i32') return (word ^ 0x80000000) | 0;
   if (sample !== 'f32') return word;
-  const view = new DataView(new ArrayBuffer(4));
-  view.setUint32(0, word >= 0x80000000 ? word & 0x7fffffff : ~word >>> 0);
-  return view.getFloat32(0);
+  scratch.setUint32(0, word >= 0x80000000 ? word & 0x7fffffff : ~word >>> 0);
+  return scratch.getFloat32(0);
 }
+
+/** Where bits become numbers, and numbers bits. */
+const scratch = new DataView(new ArrayBuffer(4));
 
 /** Ordered words of the least values not below the edges; edges above every value are left out. */
 function thresholdsOf(sample: 'u32' | 'i32' | 'f32', edges: Float64Array): Uint32Array {
@@ -241,11 +242,10 @@ function thresholdsOf(sample: 'u32' | 'i32' | 'f32', edges: Float64Array): Uint3
 function leastF32NotBelow(edge: number): number {
   const near = Math.fround(edge);
   if (near >= edge) return near;
-  const view = new DataView(new ArrayBuffer(4));
-  view.setFloat32(0, near);
-  const bits = view.getInt32(0);
-  view.setInt32(0, near === 0 ? 1 : bits >= 0 ? bits + 1 : bits - 1);
-  return view.getFloat32(0);
+  scratch.setFloat32(0, near);
+  const bits = scratch.getInt32(0);
+  scratch.setInt32(0, near === 0 ? 1 : bits >= 0 ? bits + 1 : bits - 1);
+  return scratch.getFloat32(0);
 }
 
 /** Cells as a column of their stored bits. */

@@ -48,8 +48,13 @@ export function createUniqueTotals(sample: Sample, budget: number): UniqueTotals
     finish() {
       while (runs.length > 1) mergeLast();
       const { zone, value, count } = runs[0] ?? NONE;
-      const values = Float64Array.from(value, (word) => valueOfOrderedWord(sample, word));
-      return { zone, lower: values, upper: values, count: BigUint64Array.from(count, BigInt) };
+      const values = new Float64Array(value.length);
+      const counts = new BigUint64Array(value.length);
+      for (let i = 0; i < value.length; i++) {
+        values[i] = valueOfOrderedWord(sample, value[i]!);
+        counts[i] = BigInt(count[i]!);
+      }
+      return { zone, lower: values, upper: values, count: counts };
     },
   };
 }

@@ -1,0 +1,149 @@
+import { fc, test } from '@fast-check/vitest';
+import { describe, expect } from 'vitest';
+import { bytesText } from '../algorithms/zonal/budget.ts';
+import { zonalHistogram } from '../algorithms/zonal/index.ts';
+import { BYTES_PER_PAIR, createUniqueTotals } from '../algorithms/zonal/unique-totals.ts';
+import { OutOfMemoryError } from '../index.ts';
+import { openReference } from './reference-context.ts';
+import { box, rasterOf, zonesOf } from './zonal-support.ts';
+
+const reference = openReference();
+
+/** Counts of pairs in a window, by the pair's text. */
+const pairs = fc.dictionary(fc.tuple(fc.nat(3), fc.nat(6)).map(String), fc.integer({ min: 1, max: 2 ** 32 - 1 }));
+
+interface Window {
+  readonly members: readonly number[];
+  readonly counts: Readonly<Record<string, number>>;
+}
+
+/** A window's zones are some of the job's, in order. */
+const windows: fc.Arbitrary<Window[]> = fc.array(
+  fc.record({
+    members: fc.uniqueArray(fc.nat(9), { minLength: 4, maxLength: 4 }).map((zones) => zones.toSorted((a, b) => a - b)),
+    counts: pairs,
+  }),
+  { maxLength: 40 },
+);
+
+const rowsOf = (counts: Window['counts']) => {
+  const rows = Object.entries(counts)
+    .map(([pair, count]) => [...pair.split(',').map(Number), count] as [zone: number, value: number, count: number])
+    .sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+  return [0, 1, 2].map((column) => Uint32Array.from(rows, (row) => row[column]!));
+};
+
+function addAll(all: readonly Window[], budget: number) {
+  const totals = createUniqueTotals('u32', budget);
+  for (const { members, counts } of all) {
+    const [zone, value, count] = rowsOf(counts);
+    totals.add(Uint32Array.from(members), { zone: zone!, value: value!, count: count! });
+  }
+  return totals.finish();
+}
+
+function modelOf(all: readonly Window[]): [zone: number, value: number, count: bigint][] {
+  const sums = new Map<string, bigint>();
+  for (const { members, counts } of all) {
+    for (const [pair, count] of Object.entries(counts)) {
+      const [local, value] = pair.split(',').map(Number);
+      const key = `${members[local!]},${value}`;
+      sums.set(key, (sums.get(key) ?? 0n) + BigInt(count));
+    }
+  }
+  return [...sums]
+    .map(([key, sum]) => [...key.split(',').map(Number), sum] as [number, number, bigint])
+    .sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+}
+
+describe('pairs of zone and value', () => {
+  test.prop([windows])('add up over windows, sorted, in as little as they take', (all) => {
+    const expected = modelOf(all);
+    const { zone, lower, upper, count } = addAll(all, expected.length * BYTES_PER_PAIR);
+    expect(Array.from(zone, (z, i) => [z, lower[i], count[i]])).toEqual(expected);
+    expect(upper).toEqual(lower);
+  });
+
+  test.prop([windows])('that pass the budget are an error that says how many there are', (all) => {
+    const needed = modelOf(all).length;
+    fc.pre(needed > 0);
+    try {
+      addAll(all, needed * BYTES_PER_PAIR - 1);
+      expect.unreachable();
+    } catch (error) {
+      expect(error).toBeInstanceOf(OutOfMemoryError);
+      expect(error).toMatchObject({
+        code: 'zonal/unique-budget',
+        got: expect.stringMatching(/^\d+ pairs in \d+ zones/),
+      });
+    }
+  });
+
+  test('are merged in the time of a few sorts: a million in 64 windows', () => {
+    const rows = 2 ** 14;
+    const totals = createUniqueTotals('u32', 2 ** 30);
+    for (let window = 0; window < 64; window++) {
+      const value = Uint32Array.from({ length: rows }, (_, i) => i * 64 + window);
+      totals.add(Uint32Array.of(7), { zone: new Uint32Array(rows), value, count: new Uint32Array(rows).fill(1) });
+    }
+    const { lower, zone } = totals.finish();
+    expect(lower).toHaveLength(64 * rows);
+    expect(lower.every((v, i) => v === i)).toBe(true);
+    expect(zone.every((z) => z === 7)).toBe(true);
+  });
+});
+
+describe('the budget', () => {
+  const raster = rasterOf(
+    Float32Array.from({ length: 128 * 128 }, (_, i) => i),
+    128,
+    'f32',
+  );
+  const zones = zonesOf([[box(0, 0, 128, 128)], [box(0, 0, 128, 128)]]);
+  const job = { zones, raster, statistics: false } as const;
+  const unique = { kind: 'unique' } as const;
+
+  test('holds for unique values over all windows', async () => {
+    const enough = 2 * 128 * 128 * BYTES_PER_PAIR;
+    const { bins } = await zonalHistogram(reference, { ...job, binning: unique, tile: 32, budget: enough });
+    expect(bins.count).toHaveLength(2 * 128 * 128);
+    await expect(
+      zonalHistogram(reference, { ...job, binning: unique, tile: 32, budget: enough - 1 }),
+    ).rejects.toMatchObject({ code: 'zonal/unique-budget' });
+  });
+
+  test.each([
+    [{ kind: 'even', low: 0, high: 2 ** 30, width: 1 }],
+    [{ kind: 'even', low: 0, high: 1, width: 2 ** -40 }],
+    [{ kind: 'even', low: 0, high: 1e15, width: 1 }],
+  ] as const)('is checked before anything is allocated: %j', async (binning) => {
+    let read = false;
+    const watched = {
+      ...raster,
+      read: async () => {
+        read = true;
+        return new Float32Array();
+      },
+    };
+    await expect(zonalHistogram(reference, { ...job, raster: watched, binning })).rejects.toMatchObject({
+      code: 'zonal/budget',
+      got: expect.stringContaining('for 2 zones × '),
+    });
+    expect(read).toBe(false);
+  });
+
+  test('that a single tile passes is an error, and nothing stays behind', async () => {
+    const before = { ...reference.backend.counters };
+    await expect(zonalHistogram(reference, { ...job, binning: unique, budget: 200_000 })).rejects.toMatchObject({
+      code: 'zonal/window-budget',
+    });
+    expect(reference.backend.counters.liveBuffers).toBe(before.liveBuffers);
+  });
+
+  test.prop([fc.integer({ min: 1, max: 2 ** 50 })])('is told in units that a person reads', (bytes) => {
+    const [, digits, unit] = /^([\d.]+) (bytes|[KMGTP]iB)$/.exec(bytesText(bytes))!;
+    const power = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'].indexOf(unit!);
+    expect(Math.abs((Number(digits) * 1024 ** power) / bytes - 1)).toBeLessThan(0.006);
+    expect(digits!.replace('.', '').length).toBeLessThanOrEqual(4);
+  });
+});
