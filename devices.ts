@@ -31,6 +31,7 @@ export interface DeviceReport {
  * ```ts
  * const { entries } = await listDevices();
  * const usable = entries.filter(({ unavailable }) => unavailable === undefined);
+ * usable.some(({ backend }) => backend === 'reference'); // true
  * ```
  */
 export async function listDevices(): Promise<DeviceReport> {

@@ -29,7 +29,7 @@ export interface OpenOptions {
  *
  * @example
  * ```ts
- * await using context = await open();
+ * await using context = await open({ backend: 'workers' });
  * const column = context.column(new Uint32Array([3, 1, 2]));
  * await context.read(sort(column)); // Uint32Array [1, 2, 3]
  * ```

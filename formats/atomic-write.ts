@@ -11,18 +11,6 @@ import type { TextChunks } from './text-chunks.ts';
  * Staging opens a hidden temporary file beside each target, so that a target that cannot be written is known before any
  * work is done, and so that the renames stay within one file system. A target that exists and is no regular file
  * (`/dev/stdout`, a named pipe) is written in place: it has no content that a rename could protect.
- *
- * @example
- * ```ts
- * const outputs = await stageOutputs(['counts.csv', 'map.svg']);
- * try {
- *   await outputs.write('counts.csv', rows());
- *   await outputs.write('map.svg', [svg]);
- *   await outputs.commit();
- * } finally {
- *   await outputs.discard();
- * }
- * ```
  */
 export interface StagedOutputs {
   /**
@@ -44,6 +32,16 @@ export interface StagedOutputs {
  *
  * @throws UsageError `output/unwritable` naming the path, when its folder is missing or read-only, or it is itself a
  * folder or a read-only file; `output/same-file` when two paths lead to one file. No temporary file is left then.
+ * @example
+ * const path = join(await mkdtemp(join(tmpdir(), 'example-')), 'counts.csv');
+ * const outputs = await stageOutputs([path]);
+ * try {
+ *   await outputs.write(path, ['zone,count\n', '7,1\n']);
+ *   await outputs.commit();
+ * } finally {
+ *   await outputs.discard();
+ * }
+ * await readFile(path, 'utf8'); // 'zone,count\n7,1\n'
  */
 export async function stageOutputs(paths: readonly string[]): Promise<StagedOutputs> {
   const staged = new Map<string, StagedFile>();

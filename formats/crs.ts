@@ -34,6 +34,9 @@ export function sameCrs(a: string | undefined, b: string | undefined): boolean {
 /**
  * Whether coordinates in this system are longitudes and latitudes in degrees. Knows the systems that files name in
  * practice (WGS 84, NAD 83, NAD 27, ETRS 89, GDA, NZGD, JGD, CGCS, SIRGAS and their like); false for all others.
+ *
+ * @example
+ * [isGeographicCrs('EPSG:4326'), isGeographicCrs('EPSG:32633')]; // [true, false]
  */
 export function isGeographicCrs(crs: string | undefined): boolean {
   return crs !== undefined && GEOGRAPHIC.has(canonical(crs));

@@ -52,10 +52,14 @@ export type CellWriter = (window: Window, band: number) => Cells | undefined | P
  * @throws ArgumentError where an option cannot be meant, or `cells` gives the wrong number or type of cells.
  * @throws FormatError where the file cannot be written, or outgrows a classic TIFF.
  * @example
- * await writeGeoTiff('ramp.tif',
- *   { width: 512, height: 256, originX: -180, originY: 90, stepX: 0.703125, stepY: -0.703125,
- *     crs: 'EPSG:4326', sample: 'u16', compression: 'deflate' },
- *   ({ columns, rows, row }) => Uint16Array.from({ length: columns * rows }, (_, i) => row * columns + i));
+ * const place = { width: 4, height: 2, originX: -180, originY: 90, stepX: 90, stepY: -90, crs: 'EPSG:4326' };
+ * const file = join(await mkdtemp(join(tmpdir(), 'example-')), 'ramp.tif');
+ * await writeGeoTiff(file, { ...place, sample: 'u16', compression: 'deflate' }, ({ columns, rows, row }) =>
+ *   Uint16Array.from({ length: columns * rows }, (_, i) => row * columns + i));
+ * const raster = await openGeoTiff(file);
+ * const cells = await raster.read({ column: 1, row: 1, columns: 2, rows: 1 });
+ * await raster.close();
+ * cells; // Uint16Array [5, 6]
  */
 export async function writeGeoTiff(file: string, raster: GeoTiffRaster, cells: CellWriter): Promise<void> {
   const plan = planFile(raster);

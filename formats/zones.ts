@@ -54,7 +54,7 @@ export interface ReadZones {
  * @throws GeometryError where a coordinate is not a finite number; `place.record` is the feature's index.
  * @throws UsageError where the layer is unknown, or several are there and none is named; the message lists them.
  * @example
- * const { zones, notes } = await readZones('counties-10m.json', { layer: 'counties' });
+ * const { zones, notes } = await readZones('node_modules/us-atlas/counties-10m.json', { layer: 'counties' });
  * zones.names[0]; // '04015'
  */
 export async function readZones(file: string, options: ZoneOptions = {}): Promise<ReadZones> {
@@ -65,6 +65,9 @@ export async function readZones(file: string, options: ZoneOptions = {}): Promis
  * Reads zones out of the text of a GeoJSON or TopoJSON file, as {@link readZones} does.
  *
  * @param file - What errors call the text.
+ * @example
+ * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [2, 0], [0, 2], [0, 0]]] }');
+ * [zones.names, zones.polygons.x]; // [['0'], Float64Array [0, 2, 0]]
  */
 export function parseZones(text: string, options: ZoneOptions = {}, file = 'zones'): ReadZones {
   const { features, crs: stated } = listFeatures(parseJson(text, file), options, file);

@@ -68,7 +68,13 @@ export type Length = number | CountRef;
 /** The indices 0 … length − 1 over which a kernel runs. */
 export type Extent = Length;
 
-/** An upper bound of a length that the host knows. */
+/**
+ * An upper bound of a length that the host knows.
+ *
+ * @example
+ * const { length } = copyIf(ctx.column(Uint32Array.of(1, 2)), ctx.column([true, false]));
+ * [capacityOf(5), capacityOf(length)]; // [5, 2]
+ */
 export function capacityOf(length: Length): number {
   return typeof length === 'number' ? length : length.limit;
 }

@@ -122,14 +122,24 @@ const addU64: Monoid<typeof u64> = monoid({
   name: 'add64',
 });
 
-/** Addition: of u32 and i32 modulo 2³², of u64 modulo 2⁶⁴, of f32 rounded and folded in the canonical tree. */
+/**
+ * Addition: of u32 and i32 modulo 2³², of u64 modulo 2⁶⁴, of f32 rounded and folded in the canonical tree.
+ *
+ * @example
+ * await ctx.read(reduce(ctx.column(Uint32Array.of(1, 2, 3)), plus(u32))); // Uint32Array [6]
+ */
 export function plus<T extends NumericType>(type: Scalar<T>): Monoid<Scalar<T>>;
 export function plus(type: typeof u64): Monoid<typeof u64>;
 export function plus(type: Scalar<NumericType> | typeof u64): unknown {
   return typeof type === 'function' ? addScalars(type) : addU64;
 }
 
-/** Multiplication: of integers modulo 2³², of f32 rounded and folded in the canonical tree. */
+/**
+ * Multiplication: of integers modulo 2³², of f32 rounded and folded in the canonical tree.
+ *
+ * @example
+ * await ctx.read(reduce(ctx.column(Uint32Array.of(2, 3, 4)), times(u32))); // Uint32Array [24]
+ */
 export const times: <T extends NumericType>(type: Scalar<T>) => Monoid<Scalar<T>> = family<NumericType>(
   'mul',
   () => 1,
@@ -139,21 +149,36 @@ export const times: <T extends NumericType>(type: Scalar<T>) => Monoid<Scalar<T>
 const least = { u32: 0, i32: -(2 ** 31), f32: Number.NaN } as const;
 const greatest = { u32: 2 ** 32 - 1, i32: 2 ** 31 - 1, f32: Number.NaN } as const;
 
-/** The smaller of two; of f32, −0 is below +0 and NaN, the identity, gives way to the other operand. */
+/**
+ * The smaller of two; of f32, −0 is below +0 and NaN, the identity, gives way to the other operand.
+ *
+ * @example
+ * await ctx.read(reduce(ctx.column(Float32Array.of(2, NaN, -1)), minimum(f32))); // Float32Array [-1]
+ */
 export const minimum: <T extends NumericType>(type: Scalar<T>) => Monoid<Scalar<T>> = family<NumericType>(
   'min',
   (type) => greatest[type],
   () => true,
 ) as never;
 
-/** The larger of two; of f32, −0 is below +0 and NaN, the identity, gives way to the other operand. */
+/**
+ * The larger of two; of f32, −0 is below +0 and NaN, the identity, gives way to the other operand.
+ *
+ * @example
+ * await ctx.read(reduce(ctx.column(Float32Array.of(2, NaN, -1)), maximum(f32))); // Float32Array [2]
+ */
 export const maximum: <T extends NumericType>(type: Scalar<T>) => Monoid<Scalar<T>> = family<NumericType>(
   'max',
   (type) => least[type],
   () => true,
 ) as never;
 
-/** Bitwise or logical and. */
+/**
+ * Bitwise or logical and.
+ *
+ * @example
+ * await ctx.read(reduce(ctx.column(Uint32Array.of(6, 3)), bitAnd(u32))); // Uint32Array [2]
+ */
 export const bitAnd: <T extends 'u32' | 'i32' | 'bool'>(type: Scalar<T>) => Monoid<Scalar<T>> = family<
   'u32' | 'i32' | 'bool'
 >(
@@ -162,7 +187,12 @@ export const bitAnd: <T extends 'u32' | 'i32' | 'bool'>(type: Scalar<T>) => Mono
   () => true,
 ) as never;
 
-/** Bitwise or logical or. */
+/**
+ * Bitwise or logical or.
+ *
+ * @example
+ * await ctx.read(reduce(ctx.column(Uint32Array.of(6, 3)), bitOr(u32))); // Uint32Array [7]
+ */
 export const bitOr: <T extends 'u32' | 'i32' | 'bool'>(type: Scalar<T>) => Monoid<Scalar<T>> = family<
   'u32' | 'i32' | 'bool'
 >(
@@ -171,7 +201,12 @@ export const bitOr: <T extends 'u32' | 'i32' | 'bool'>(type: Scalar<T>) => Monoi
   () => true,
 ) as never;
 
-/** Bitwise or logical exclusive or. */
+/**
+ * Bitwise or logical exclusive or.
+ *
+ * @example
+ * await ctx.read(reduce(ctx.column(Uint32Array.of(6, 3)), bitXor(u32))); // Uint32Array [5]
+ */
 export const bitXor: <T extends 'u32' | 'i32' | 'bool'>(type: Scalar<T>) => Monoid<Scalar<T>> = family<
   'u32' | 'i32' | 'bool'
 >(
@@ -191,7 +226,14 @@ export const saturatingPlus: Monoid<Scalar<'u32'>> = monoid({
   name: 'saturatingAdd',
 });
 
-/** Monoids side by side: a record whose every field is combined by its own. */
+/**
+ * Monoids side by side: a record whose every field is combined by its own.
+ *
+ * @example
+ * const x = ctx.column(Uint32Array.of(4, 9, 2));
+ * const range = product({ least: minimum(u32), greatest: maximum(u32) });
+ * await ctx.read(reduce({ least: x, greatest: x }, range)); // { least: Uint32Array [2], greatest: Uint32Array [9] }
+ */
 export function product<const M extends { readonly [name: string]: AnyMonoid }>(
   fields: M,
 ): Monoid<{ readonly [K in keyof M]: M[K]['shape'] }> {
@@ -219,6 +261,11 @@ const segmentedOnce = new WeakMap<AnyMonoid, AnyMonoid>();
 
 /**
  * The monoid of (head, value) whose scan starts anew at every head: it makes any scan a segmented one (Blelloch 1990).
+ *
+ * @example
+ * const rows = { head: ctx.column([true, false, true]), value: ctx.column(Uint32Array.of(1, 2, 3)) };
+ * const { value } = await ctx.read(inclusiveScan(rows, segmented(plus(u32))));
+ * value; // Uint32Array [1, 3, 3]
  */
 export function segmented<S extends Shape>(inner: Monoid<S>): Segmented<S> {
   const made = segmentedOnce.get(inner) ?? makeSegmented(inner);

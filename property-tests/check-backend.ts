@@ -24,9 +24,8 @@ export interface CheckOptions {
  * @throws AggregateError with one error a broken law, each with its smallest counterexample and the seed.
  * @example
  * ```ts
- * import { checkBackend } from 'quadrille/property-tests';
- *
- * test('my backend keeps the laws', () => checkBackend(() => createMyBackend(), { numRuns: 50 }), 600_000);
+ * const laws = allLaws.filter(({ name }) => name.startsWith('sort'));
+ * await checkBackend(createReferenceBackend, { numRuns: 5, laws }); // undefined
  * ```
  */
 export async function checkBackend(

@@ -1,14 +1,28 @@
+import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtemp, readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
+import fc from 'fast-check';
+import * as rxjs from 'rxjs';
 import ts from 'typescript';
 import { describe, expect, test } from 'vitest';
 import { createReferenceBackend } from '../backends/reference/index.ts';
+import manifest from '../package.json' with { type: 'json' };
 import { Context } from '../primitives/context.ts';
 
 const root = join(import.meta.dirname, '..');
-const files = readdirSync(join(root, 'primitives'), { recursive: true, encoding: 'utf8' })
-  .filter((file) => file.endsWith('.ts'))
-  .map((file) => join(root, 'primitives', file));
+
+/** The sources of what package.json exports. */
+const entryPoints = Object.values(manifest.exports).flatMap((entry) =>
+  typeof entry === 'string' ? [] : [join(root, entry.default.replace('./dist/', '').replace(/\.js$/, '.ts'))],
+);
+
+const files = ['primitives', 'backends', 'graph', 'algorithms', 'formats', 'property-tests', '.'].flatMap((folder) =>
+  readdirSync(join(root, folder), { recursive: folder !== '.', encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts') && !file.endsWith('.config.ts'))
+    .map((file) => join(root, folder, file)),
+);
 
 interface Example {
   readonly file: string;
@@ -23,7 +37,7 @@ function examplesIn(file: string): Example[] {
   const source = readFileSync(file, 'utf8');
   return [...source.matchAll(/\/\*\*[\s\S]*?\*\//g)].flatMap((docstring) => {
     const behind = source.slice(docstring.index + docstring[0].length);
-    const name = /^\s*export (?:async )?(?:function|const|class|interface|type) (\w+)/.exec(behind)?.[1] ?? '?';
+    const name = /^\s*export (?:async )?(?:function\*?|const|class|interface|type) (\w+)/.exec(behind)?.[1] ?? '?';
     return [...docstring[0].matchAll(/@example\n([\s\S]*?)(?=\n\s*\* @\w|\s*\*\/$)/g)].map((example) => ({
       file: relative(root, file),
       name,
@@ -60,25 +74,56 @@ function parseValue(text: string): unknown {
   return new Function(`return (${code});`)();
 }
 
-/** All that the modules of the primitives export, by name. */
-async function exportsOfPrimitives(): Promise<Record<string, unknown>> {
-  const modules = await Promise.all(files.map((file) => import(file) as Promise<Record<string, unknown>>));
-  return Object.assign({}, ...modules) as Record<string, unknown>;
+/** What an example may use by name: all that the package exports, RxJS, fast-check, and some of Node. */
+async function scopeOf(file: string): Promise<Record<string, unknown>> {
+  const modules = [...entryPoints, join(root, file)].map((path) => import(path) as Promise<Record<string, unknown>>);
+  const exported = Object.assign({}, ...(await Promise.all(modules))) as Record<string, unknown>;
+  const others = { fc, assert, join, tmpdir, mkdtemp, readFile };
+  // Of names that both have, the graph's examples mean RxJS's.
+  return file.startsWith('graph/') ? { ...others, ...exported, ...rxjs } : { ...others, ...rxjs, ...exported };
+}
+
+/** Functions, functors among them, that package.json exports, and whether their docstring has an example. */
+function exportedFunctions(): { readonly name: string; readonly hasExample: boolean }[] {
+  const config = ts.readConfigFile(join(root, 'tsconfig.json'), ts.sys.readFile).config;
+  const { options } = ts.parseJsonConfigFileContent(config, ts.sys, root);
+  const program = ts.createProgram(entryPoints, options);
+  const checker = program.getTypeChecker();
+  const symbols = entryPoints.flatMap((entry) => {
+    const module = checker.getSymbolAtLocation(program.getSourceFile(entry)!)!;
+    return checker.getExportsOfModule(module).map((symbol) => resolve(symbol, checker));
+  });
+  return [...new Set(symbols)]
+    .filter((symbol) => symbol.flags & (ts.SymbolFlags.Function | ts.SymbolFlags.Variable))
+    .filter((symbol) => checker.getTypeOfSymbol(symbol).getCallSignatures().length > 0)
+    .map((symbol) => ({
+      name: symbol.name,
+      hasExample: symbol.getJsDocTags(checker).some(({ name }) => name === 'example'),
+    }));
+}
+
+function resolve(symbol: ts.Symbol, checker: ts.TypeChecker): ts.Symbol {
+  return symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
 }
 
 describe('the examples of the docstrings', () => {
   const examples = files.flatMap(examplesIn);
 
   test('are all found', () => {
-    const mentions = files.flatMap((file) => readFileSync(file, 'utf8').match(/@example/g) ?? []);
+    const mentions = files.flatMap((file) => readFileSync(file, 'utf8').match(/^ *\* @example$/gm) ?? []);
     expect(examples.length).toBe(mentions.length);
-    expect(examples.length).toBeGreaterThan(40);
   });
 
-  test.each(examples)('$file:$line of $name gives what it says', async ({ text }) => {
+  test('are there for every function that the package exports', () => {
+    const functions = exportedFunctions();
+    expect(functions.length).toBeGreaterThan(150);
+    expect(functions.filter(({ hasExample }) => !hasExample)).toEqual([]);
+  });
+
+  test.each(examples)('$file:$line of $name gives what it says', async ({ file, text }) => {
     const { body, expected } = runnableOf(text);
     expect(expected, 'the last line must be an expression with its value in a comment behind it').toBeDefined();
-    const scope = await exportsOfPrimitives();
+    const scope = await scopeOf(file);
     const context = new Context(createReferenceBackend());
     const names = Object.keys(scope);
     const run = new Function('ctx', ...names, `${body}; return example();`) as (...args: unknown[]) => Promise<unknown>;

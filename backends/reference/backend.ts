@@ -39,6 +39,10 @@ type State = readonly PlainValue[];
 /**
  * The specification: every kernel as a plain sequential loop over plain arrays. Slow, and what the other backends are
  * compared with byte for byte. Commands run at once.
+ *
+ * @example
+ * await using context = new Context(createReferenceBackend());
+ * await context.read(sort(context.column(Uint32Array.of(3, 1, 2)))); // Uint32Array [1, 2, 3]
  */
 export function createReferenceBackend(options: ReferenceOptions = {}): Backend {
   const limits = { ...defaultLimits, ...options.limits };

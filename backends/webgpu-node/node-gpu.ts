@@ -19,7 +19,8 @@ const dawnOptions = ['disable-dawn-features=timestamp_quantization', 'enable-daw
  *
  * @example
  * ```ts
- * const backend = await createWebGpuBackend({ gpu: await openNodeGpu('software'), adapter: 'software' });
+ * const gpu = await openNodeGpu('software');
+ * (await gpu.requestAdapter()).info.vendor !== ''; // true
  * ```
  */
 export async function openNodeGpu(adapter: NodeAdapter = 'auto'): Promise<GPU> {
@@ -62,12 +63,23 @@ function invisible(): DeviceLostError {
   });
 }
 
-/** The adapter that tests run on: the software one, or the machine's own with QUADRILLE_ADAPTER=hardware. */
+/**
+ * The adapter that tests run on: the software one, or the machine's own with QUADRILLE_ADAPTER=hardware.
+ *
+ * @example
+ * ['hardware', 'software'].includes(testAdapter()); // true
+ */
 export function testAdapter(): 'hardware' | 'software' {
   return process.env.QUADRILLE_ADAPTER === 'hardware' ? 'hardware' : 'software';
 }
 
-/** The `GPU` that tests run on; see {@link testAdapter}. */
+/**
+ * The `GPU` that tests run on; see {@link testAdapter}.
+ *
+ * @example
+ * const gpu = await openTestGpu();
+ * (await gpu.requestAdapter()) !== null; // true
+ */
 export function openTestGpu(): Promise<GPU> {
   return openNodeGpu(testAdapter());
 }

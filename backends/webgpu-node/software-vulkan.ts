@@ -25,6 +25,9 @@ let driver: string | undefined;
  * this in the main thread first.
  *
  * @throws DeviceLostError `device/software-adapter-missing` where the package is not installed or does not fit the machine.
+ * @example
+ * await useSoftwareVulkan();
+ * process.env.VK_DRIVER_FILES.endsWith('.json'); // true
  */
 export async function useSoftwareVulkan(): Promise<void> {
   const folder = await unpackedDriver();

@@ -71,6 +71,9 @@ const COPY_SLICE = 2 ** 20;
  * bytes as the reference. Its memory is one shared WebAssembly memory, which ends at 4 GiB.
  *
  * @throws `DeviceLostError` where the threads cannot be started.
+ * @example
+ * await using context = new Context(await createWorkersBackend({ workers: 2 }));
+ * await context.read(sort(context.column(Uint32Array.of(3, 1, 2)))); // Uint32Array [1, 2, 3]
  */
 export async function createWorkersBackend(options: WorkersOptions = {}): Promise<Backend> {
   const workers = options.workers ?? availableParallelism();

@@ -287,6 +287,10 @@ export interface Vectorization {
 /**
  * Tells whether the workers backend evaluates a functor with SIMD. Its entry is taken as a function of the launch index
  * (its first parameter, where that is u32) and of values that vary from index to index.
+ *
+ * @example
+ * const halve = fn({ i: u32 }, u32, ({ i }) => i.shr(1));
+ * explainVectorization(halve.module).vectorizes; // true
  */
 export function explainVectorization(module: Module): Vectorization {
   const graph = new Graph();

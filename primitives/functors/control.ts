@@ -2,12 +2,35 @@ import type { Local, Operand, ScalarType, Statement } from './ir.ts';
 import { append, block, functorError, literal, newLocal, operate, recorder, use } from './recorder.ts';
 import { type Bool, type Input, operandOf, type U32, Value, Variable } from './value.ts';
 
-/** A copy of a value as it is now; for a {@link Variable} that will be set again. */
+/**
+ * A copy of a value as it is now; for a {@link Variable} that will be set again.
+ *
+ * @example
+ * const swap = fn({ x: u32, y: u32 }, { x: u32, y: u32 }, ({ x, y }) => {
+ *   const [a, b] = [Var(x), Var(y)];
+ *   const before = Let(a);
+ *   a.set(b);
+ *   b.set(before);
+ *   return { x: a, y: b };
+ * });
+ * const pair = { x: ctx.column(Uint32Array.of(1)), y: ctx.column(Uint32Array.of(2)) };
+ * await ctx.read(map(swap, pair)); // { x: Uint32Array [2], y: Uint32Array [1] }
+ */
 export function Let<T extends ScalarType>(value: Value<T>): Value<T> {
   return value instanceof Variable ? new Value<T>(declare(value.operand)) : value;
 }
 
-/** A variable that starts with the given value. */
+/**
+ * A variable that starts with the given value.
+ *
+ * @example
+ * const f = fn({ x: u32 }, u32, ({ x }) => {
+ *   const sum = Var(u32(1));
+ *   sum.set(sum.add(x));
+ *   return sum;
+ * });
+ * await ctx.read(map(f, { x: ctx.column(Uint32Array.of(1, 2)) })); // Uint32Array [2, 3]
+ */
 export function Var<T extends ScalarType>(value: Value<T>): Variable<T> {
   return new Variable<T>(declare(value.operand));
 }
@@ -24,7 +47,17 @@ export interface Otherwise {
   ElseIf(condition: () => Bool, body: () => void): Otherwise;
 }
 
-/** Runs the body where the condition holds. `ElseIf` and `Else` follow at once. */
+/**
+ * Runs the body where the condition holds. `ElseIf` and `Else` follow at once.
+ *
+ * @example
+ * const f = fn({ x: u32 }, u32, ({ x }) => {
+ *   const step = Var(x.mul(3).add(1));
+ *   If(x.and(1).eq(0), () => step.set(x.div(2)));
+ *   return step;
+ * });
+ * await ctx.read(map(f, { x: ctx.column(Uint32Array.of(6, 7)) })); // Uint32Array [3, 22]
+ */
 export function If(condition: Bool, body: () => void): Otherwise {
   const { blocks } = recorder();
   const home = blocks.at(-1)!;
@@ -56,7 +89,17 @@ function branch(condition: Bool, body: () => void, requireNext: () => void): Oth
   };
 }
 
-/** Runs the body for `from`, `from + 1` … below `to`, which is evaluated once. */
+/**
+ * Runs the body for `from`, `from + 1` … below `to`, which is evaluated once.
+ *
+ * @example
+ * const f = fn({ x: u32 }, u32, ({ x }) => {
+ *   const sum = Var(u32(0));
+ *   For(0, x, (i) => sum.set(sum.add(i)));
+ *   return sum;
+ * });
+ * await ctx.read(map(f, { x: ctx.column(Uint32Array.of(0, 4)) })); // Uint32Array [0, 6]
+ */
 export function For(from: Input<'u32'>, to: Input<'u32'>, body: (index: U32) => void): void {
   const end = to instanceof Variable ? declare(to.operand) : operandOf('u32', to);
   const index = declare(operandOf('u32', from));
@@ -69,7 +112,17 @@ export function For(from: Input<'u32'>, to: Input<'u32'>, body: (index: U32) => 
   );
 }
 
-/** Runs the body as long as the condition holds; it is evaluated before every round. */
+/**
+ * Runs the body as long as the condition holds; it is evaluated before every round.
+ *
+ * @example
+ * const f = fn({ x: u32 }, u32, ({ x }) => {
+ *   const rest = Var(x);
+ *   While(() => rest.and(1).eq(0), () => rest.set(rest.shr(1)));
+ *   return rest;
+ * });
+ * await ctx.read(map(f, { x: ctx.column(Uint32Array.of(12, 7)) })); // Uint32Array [3, 7]
+ */
 export function While(condition: () => Bool, body: () => void): void {
   appendLoop(
     () => {
@@ -92,13 +145,39 @@ function breakUnless(condition: Operand): void {
   append({ kind: 'if', condition: use(condition), consequent: [], alternative: [{ kind: 'break' }] });
 }
 
-/** Leaves the innermost loop. */
+/**
+ * Leaves the innermost loop.
+ *
+ * @example
+ * const f = fn({ x: u32 }, u32, ({ x }) => {
+ *   const root = Var(u32(0));
+ *   For(0, 65536, (i) => {
+ *     If(i.mul(i).gt(x), () => Break());
+ *     root.set(i);
+ *   });
+ *   return root;
+ * });
+ * await ctx.read(map(f, { x: ctx.column(Uint32Array.of(8, 9)) })); // Uint32Array [2, 3]
+ */
 export function Break(): void {
   requireLoop('Break');
   append({ kind: 'break' });
 }
 
-/** Goes on with the next round of the innermost loop. */
+/**
+ * Goes on with the next round of the innermost loop.
+ *
+ * @example
+ * const f = fn({ x: u32 }, u32, ({ x }) => {
+ *   const odd = Var(u32(0));
+ *   For(0, x, (i) => {
+ *     If(i.and(1).eq(0), () => Continue());
+ *     odd.set(odd.add(1));
+ *   });
+ *   return odd;
+ * });
+ * await ctx.read(map(f, { x: ctx.column(Uint32Array.of(3, 6)) })); // Uint32Array [1, 3]
+ */
 export function Continue(): void {
   requireLoop('Continue');
   append({ kind: 'continue' });
@@ -108,7 +187,16 @@ function requireLoop(name: string): void {
   if (recorder().loopDepth === 0) throw functorError('outside-loop', `${name}() stands outside a loop.`);
 }
 
-/** Ends the functor with the given value or record of values. */
+/**
+ * Ends the functor with the given value or record of values.
+ *
+ * @example
+ * const f = fn({ x: u32 }, u32, ({ x }) => {
+ *   If(x.eq(0), () => Return(u32(7)));
+ *   return u32(100).div(x);
+ * });
+ * await ctx.read(map(f, { x: ctx.column(Uint32Array.of(0, 5)) })); // Uint32Array [7, 20]
+ */
 export function Return(values: unknown): void {
   const { toOperands } = recorder();
   if (toOperands === undefined) throw functorError('outside-body', 'Return() stands outside a functor body.');

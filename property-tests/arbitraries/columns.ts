@@ -27,6 +27,7 @@ export interface Recipe {
   readonly seed: number;
 }
 
+/** Any recipe. */
 export const recipe: fc.Arbitrary<Recipe> = fc.record({
   pattern: fc.constantFrom(...patterns),
   seed: fc.nat({ max: 0xffff }),
@@ -55,7 +56,13 @@ export type HostRows<F extends { readonly [name: string]: HostKind }> = {
   readonly [K in keyof F]: HostKinds[F[K]];
 };
 
-/** Columns of equal length, made of recipes; prints as those. */
+/**
+ * Columns of equal length, made of recipes; prints as those.
+ *
+ * @example
+ * const [rows] = fc.sample(rowsOf({ key: 'u32', flag: 'bool' }, fc.constant(3)), 1);
+ * [rows.key.length, rows.flag.length]; // [3, 3]
+ */
 export function rowsOf<const F extends { readonly [name: string]: HostKind }>(
   fields: F,
   size: fc.Arbitrary<number> = rowCount,
@@ -70,7 +77,12 @@ export function rowsOf<const F extends { readonly [name: string]: HostKind }>(
   });
 }
 
-/** One column of its kind. */
+/**
+ * One column of its kind.
+ *
+ * @example
+ * hostColumn('i16', 4, { pattern: 'zeros', seed: 1 }); // Int16Array [0, 0, 0, 0]
+ */
 export function hostColumn<K extends HostKind>(kind: K, rows: number, { pattern, seed }: Recipe): HostKinds[K] {
   const words = wordsOf(pattern, rows, randomWords(seed));
   switch (kind as HostKind) {
@@ -139,7 +151,12 @@ function calmBits(word: number): number {
   return word % 7 === 0 ? 0 : ((word & 0x80000000) | (((word % 40) + 107) << 23) | ((word >>> 8) & 0x7fffff)) >>> 0;
 }
 
-/** Steele, Lea and Flood's SplitMix, 32 bits of it: the same words for the same seed everywhere. */
+/**
+ * Steele, Lea and Flood's SplitMix, 32 bits of it: the same words for the same seed everywhere.
+ *
+ * @example
+ * [randomWords(1)(), randomWords(2)()]; // [1580013426, 140556409]
+ */
 export function randomWords(seed: number): () => number {
   let state = seed;
   return () => {

@@ -30,10 +30,34 @@ interface Words {
   readonly hi: number;
 }
 
+/**
+ * The words of an unsigned 64-bit integer.
+ *
+ * @example
+ * ofUnsigned(2n ** 32n + 5n); // { lo: 5, hi: 1 }
+ */
 export const ofUnsigned = (x: bigint): Words => ({
   lo: Number(BigInt.asUintN(32, x)),
   hi: Number(BigInt.asUintN(32, x >> 32n)),
 });
+/**
+ * The words of a two's complement 64-bit integer.
+ *
+ * @example
+ * ofSigned(-1n); // { lo: 4294967295, hi: 4294967295 }
+ */
 export const ofSigned = (x: bigint): Words => ofUnsigned(BigInt.asUintN(64, x));
+/**
+ * Words as an unsigned 64-bit integer: the inverse of {@link ofUnsigned}.
+ *
+ * @example
+ * unsigned({ lo: 5, hi: 1 }); // 4294967301n
+ */
 export const unsigned = ({ lo, hi }: Words): bigint => BigInt(lo) | (BigInt(hi) << 32n);
+/**
+ * Words as a two's complement 64-bit integer: the inverse of {@link ofSigned}.
+ *
+ * @example
+ * signed({ lo: 4294967295, hi: 4294967295 }); // -1n
+ */
 export const signed = (x: Words): bigint => BigInt.asIntN(64, unsigned(x));

@@ -168,7 +168,13 @@ export interface SampleRows {
   readonly rows: HostRows<MonoidSample['fields']>;
 }
 
-/** One of the monoids with rows for it. */
+/**
+ * One of the monoids with rows for it.
+ *
+ * @example
+ * const [{ sample, rows }] = fc.sample(rowsForAny(exactMonoids, fc.constant(3)), 1);
+ * [sample.monoid.exact, Object.values(rows)[0].length]; // [true, 3]
+ */
 export function rowsForAny(samples: readonly MonoidSample[], size?: fc.Arbitrary<number>): fc.Arbitrary<SampleRows> {
   return fc.constantFrom(...samples).chain((sample) =>
     rowsOf(sample.fields, size).map((rows) =>

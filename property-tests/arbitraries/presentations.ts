@@ -18,6 +18,7 @@ const presentations = [
 ] as const;
 export type Presentation = (typeof presentations)[number];
 
+/** Any of them. */
 export const presentation: fc.Arbitrary<Presentation> = fc.constantFrom(...presentations);
 
 type HostTable = { readonly [name: string]: HostArray };
@@ -26,6 +27,10 @@ type Presented<H extends HostTable> = { readonly [K in keyof H]: Column<ColumnTy
 /**
  * Host rows as a table: stored as they are, as views that undo what was done to them before, or with a length that only
  * the device knows, among rows that must not be seen.
+ *
+ * @example
+ * const { x } = present(ctx, { x: Uint32Array.of(1, 2) }, 'device count');
+ * await ctx.read(x); // Uint32Array [1, 2]
  */
 export function present<H extends HostTable>(context: Context, rows: H, how: Presentation): Presented<H> {
   const upload = (table: HostTable): Presented<H> =>

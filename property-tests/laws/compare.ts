@@ -4,6 +4,11 @@ export type HostTable = ArrayLike<number> | { readonly [name: string]: HostTable
 /**
  * Throws where two tables differ, naming the field, the row and both values. Numbers are the same as `Object.is` has it: NaN
  * is NaN, and −0 is not 0.
+ *
+ * @example
+ * const differs = () => assertSame({ x: [1, 0] }, { x: [1, -0] });
+ * assert.throws(differs);
+ * assertSame([NaN], [NaN]); // undefined
  */
 export function assertSame(actual: HostTable, expected: HostTable, what = 'result'): void {
   if (isArray(actual) && isArray(expected)) {
@@ -35,6 +40,9 @@ function show(value: number): string {
 /**
  * Throws where the bytes of two tables differ. NaNs are alike unless `nanBits`: what bits an operation gives a NaN is not
  * specified, but what only moves values keeps them.
+ *
+ * @example
+ * assertSameBytes(Float32Array.of(NaN, 1), Float32Array.of(NaN, 1), 'sums'); // undefined
  */
 export function assertSameBytes(actual: HostTable, expected: HostTable, what: string, nanBits = false): void {
   assertSame(words(actual, nanBits), words(expected, nanBits), what);

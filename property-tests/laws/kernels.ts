@@ -64,6 +64,7 @@ const fiveResults = (length: number): ReturnType<typeof programOf> =>
 
 const sumAndCount = product({ sum: plus(u32), count: plus(u32) });
 
+/** The laws of the five kernels and of the order of commands. */
 export const kernelLaws: readonly Law[] = [
   law(
     'forEach stores by index, by a computed place, guarded, and within its capacity',

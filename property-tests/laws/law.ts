@@ -17,7 +17,15 @@ export interface Law {
   readonly property: (run: Run) => fc.IAsyncPropertyWithHooks<unknown[]>;
 }
 
-/** States a law. `check` throws, or rejects, for values that break it. */
+/**
+ * States a law. `check` throws, or rejects, for values that break it.
+ *
+ * @example
+ * const involution = law('reversing twice changes nothing', [fc.uint32Array()], async (run, values) => {
+ *   assertSame(await run((context) => reverse(reverse(context.column(values)))), values);
+ * });
+ * await fc.assert(involution.property(createRun(ctx, ctx))); // undefined
+ */
 export function law<Ts extends [unknown, ...unknown[]]>(
   name: string,
   arbitraries: { [K in keyof Ts]: fc.Arbitrary<Ts[K]> },
@@ -30,7 +38,13 @@ export function law<Ts extends [unknown, ...unknown[]]>(
   };
 }
 
-/** A {@link Run} on the context under test, checked against the reference where that is another. */
+/**
+ * A {@link Run} on the context under test, checked against the reference where that is another.
+ *
+ * @example
+ * const run = createRun(ctx, ctx);
+ * await run((context) => sort(context.column(Uint32Array.of(2, 1)))); // Uint32Array [1, 2]
+ */
 export function createRun(context: Context, reference: Context): Run {
   return async (pipeline) => {
     const result = await runOnce(context, pipeline);

@@ -1,32 +1,68 @@
 import { operate } from '../recorder.ts';
 import { type F32, type I32, type U32, Value } from '../value.ts';
 
-/** Number of zero bits above the highest set bit; 32 of 0. */
+/**
+ * Number of zero bits above the highest set bit; 32 of 0.
+ *
+ * @example
+ * const f = fn({ x: u32 }, u32, ({ x }) => clz(x));
+ * await ctx.read(map(f, { x: ctx.column(Uint32Array.of(0, 1, 2 ** 31)) })); // Uint32Array [32, 31, 0]
+ */
 export function clz<T extends 'u32' | 'i32'>(x: Value<T>): Value<T> {
   return new Value<T>(operate('clz', [x.operand]));
 }
 
-/** Number of zero bits below the lowest set bit; 32 of 0. */
+/**
+ * Number of zero bits below the lowest set bit; 32 of 0.
+ *
+ * @example
+ * const f = fn({ x: u32 }, u32, ({ x }) => ctz(x));
+ * await ctx.read(map(f, { x: ctx.column(Uint32Array.of(0, 1, 12)) })); // Uint32Array [32, 0, 2]
+ */
 export function ctz<T extends 'u32' | 'i32'>(x: Value<T>): Value<T> {
   return new Value<T>(operate('ctz', [x.operand]));
 }
 
-/** Number of set bits. */
+/**
+ * Number of set bits.
+ *
+ * @example
+ * const f = fn({ x: u32 }, u32, ({ x }) => popcount(x));
+ * await ctx.read(map(f, { x: ctx.column(Uint32Array.of(0, 7, 2 ** 32 - 1)) })); // Uint32Array [0, 3, 32]
+ */
 export function popcount<T extends 'u32' | 'i32'>(x: Value<T>): Value<T> {
   return new Value<T>(operate('popcount', [x.operand]));
 }
 
-/** The high word of the 64-bit product of two u32; `a.mul(b)` is the low one. */
+/**
+ * The high word of the 64-bit product of two u32; `a.mul(b)` is the low one.
+ *
+ * @example
+ * const f = fn({ x: u32 }, u32, ({ x }) => mulhi(x, u32(4)));
+ * await ctx.read(map(f, { x: ctx.column(Uint32Array.of(2 ** 31, 7)) })); // Uint32Array [2, 0]
+ */
 export function mulhi(a: U32, b: U32): U32 {
   return new Value<'u32'>(operate('mulhi', [a.operand, b.operand]));
 }
 
-/** The same 32 bits, read as u32. The bits of a NaN are not specified. */
+/**
+ * The same 32 bits, read as u32. The bits of a NaN are not specified.
+ *
+ * @example
+ * const f = fn({ x: f32 }, u32, ({ x }) => bitsToU32(x));
+ * await ctx.read(map(f, { x: ctx.column(Float32Array.of(1, 0)) })); // Uint32Array [1065353216, 0]
+ */
 export function bitsToU32(x: I32 | F32 | U32): U32 {
   return new Value<'u32'>(operate('bits', [x.operand], 'u32'));
 }
 
-/** The same 32 bits, read as i32. The bits of a NaN are not specified. */
+/**
+ * The same 32 bits, read as i32. The bits of a NaN are not specified.
+ *
+ * @example
+ * const f = fn({ x: u32 }, i32, ({ x }) => bitsToI32(x));
+ * await ctx.read(map(f, { x: ctx.column(Uint32Array.of(1, 2 ** 32 - 1)) })); // Int32Array [1, -1]
+ */
 export function bitsToI32(x: U32 | F32 | I32): I32 {
   return new Value<'i32'>(operate('bits', [x.operand], 'i32'));
 }

@@ -36,12 +36,24 @@ function selectScalar(a: unknown, b: unknown, condition: Bool): Value<ScalarType
   return new Value(operate('select', [...sides, condition.operand]));
 }
 
-/** The smallest of its arguments; of f32, −0 is below +0 and a NaN gives way to a number. */
+/**
+ * The smallest of its arguments; of f32, −0 is below +0 and a NaN gives way to a number.
+ *
+ * @example
+ * const f = fn({ x: i32 }, i32, ({ x }) => min(x, 3, 7));
+ * await ctx.read(map(f, { x: ctx.column(Int32Array.of(-5, 1, 9)) })); // Int32Array [-5, 1, 3]
+ */
 export function min<T extends 'u32' | 'i32' | 'f32'>(first: Value<T>, ...rest: readonly Input<NoInfer<T>>[]): Value<T> {
   return rest.reduce<Value<T>>((least, next) => least.min<T>(next), first);
 }
 
-/** The largest of its arguments; of f32, −0 is below +0 and a NaN gives way to a number. */
+/**
+ * The largest of its arguments; of f32, −0 is below +0 and a NaN gives way to a number.
+ *
+ * @example
+ * const f = fn({ x: i32 }, i32, ({ x }) => max(x, 3, 7));
+ * await ctx.read(map(f, { x: ctx.column(Int32Array.of(-5, 1, 9)) })); // Int32Array [7, 7, 9]
+ */
 export function max<T extends 'u32' | 'i32' | 'f32'>(first: Value<T>, ...rest: readonly Input<NoInfer<T>>[]): Value<T> {
   return rest.reduce<Value<T>>((greatest, next) => greatest.max<T>(next), first);
 }

@@ -8,7 +8,9 @@ export type Point32 = { readonly x: I32Shape; readonly y: I32Shape };
 /** A point of the integer grid with two's complement coordinates of 64 bits. */
 export type Point64 = { readonly x: U64Shape; readonly y: U64Shape };
 
+/** The shape of a {@link Point32}. */
 export const point32: Point32 = { x: i32, y: i32 };
+/** The shape of a {@link Point64}. */
 export const point64: Point64 = { x: u64, y: u64 };
 
 /** The parameters of an orientation. */
@@ -22,6 +24,11 @@ export type ThreePoints<P> = { readonly a: P; readonly b: P; readonly c: P };
  * are compared as i64: their difference would take 65 bits and is never formed.
  *
  * Laws: swapping two points negates it; moving all three by the same vector keeps it; 0 where two points coincide.
+ *
+ * @example
+ * const at = (x, y) => ({ x: constant(i32, x, 2), y: constant(i32, y, 2) });
+ * const c = { x: ctx.column(Int32Array.of(1, 1)), y: ctx.column(Int32Array.of(3, 0)) };
+ * await ctx.read(map(orientation32, { a: at(0, 0), b: at(2, 2), c })); // Int32Array [1, -1]
  */
 export const orientation32: Functor<ThreePoints<Point32>, I32Shape> = fn(
   'orientation32',
@@ -37,6 +44,11 @@ export const orientation32: Functor<ThreePoints<Point32>, I32Shape> = fn(
 /**
  * {@link orientation32} for coordinates of 64 bits. Asks that coordinates differ by less than 2⁶³; the products, of at
  * most 2¹²⁶, are compared as i128.
+ *
+ * @example
+ * const at = (x, y) => ({ x: ctx.column64(BigUint64Array.of(x)), y: ctx.column64(BigUint64Array.of(y)) });
+ * const far = 2n ** 40n;
+ * await ctx.read(map(orientation64, { a: at(0n, 0n), b: at(far, far), c: at(far, far - 1n) })); // Int32Array [-1]
  */
 export const orientation64: Functor<ThreePoints<Point64>, I32Shape> = fn(
   'orientation64',

@@ -1,27 +1,57 @@
 import { operate } from '../recorder.ts';
 import { type F32, Value } from '../value.ts';
 
-/** The largest whole number that is not above x. */
+/**
+ * The largest whole number that is not above x.
+ *
+ * @example
+ * const f = fn({ x: f32 }, f32, ({ x }) => floor(x));
+ * await ctx.read(map(f, { x: ctx.column(Float32Array.of(-1.5, 0.5, 2.5)) })); // Float32Array [-2, 0, 2]
+ */
 export function floor(x: F32): F32 {
   return new Value<'f32'>(operate('floor', [x.operand]));
 }
 
-/** The smallest whole number that is not below x. */
+/**
+ * The smallest whole number that is not below x.
+ *
+ * @example
+ * const f = fn({ x: f32 }, f32, ({ x }) => ceil(x));
+ * await ctx.read(map(f, { x: ctx.column(Float32Array.of(-1.5, 0.5, 2.5)) })); // Float32Array [-1, 1, 3]
+ */
 export function ceil(x: F32): F32 {
   return new Value<'f32'>(operate('ceil', [x.operand]));
 }
 
-/** The whole number next to x in the direction of zero. */
+/**
+ * The whole number next to x in the direction of zero.
+ *
+ * @example
+ * const f = fn({ x: f32 }, f32, ({ x }) => trunc(x));
+ * await ctx.read(map(f, { x: ctx.column(Float32Array.of(-1.5, 0.5, 2.5)) })); // Float32Array [-1, 0, 2]
+ */
 export function trunc(x: F32): F32 {
   return new Value<'f32'>(operate('trunc', [x.operand]));
 }
 
-/** The whole number nearest to x; halves go to the even one: 0.5 → 0, 1.5 → 2, −0.5 → −0. */
+/**
+ * The whole number nearest to x; halves go to the even one: 0.5 → 0, 1.5 → 2, −0.5 → −0.
+ *
+ * @example
+ * const f = fn({ x: f32 }, f32, ({ x }) => round(x));
+ * await ctx.read(map(f, { x: ctx.column(Float32Array.of(-1.5, 0.5, 2.5)) })); // Float32Array [-2, 0, 2]
+ */
 export function round(x: F32): F32 {
   return new Value<'f32'>(operate('round', [x.operand]));
 }
 
-/** The square root, rounded to nearest; NaN below zero, and −0 of −0. */
+/**
+ * The square root, rounded to nearest; NaN below zero, and −0 of −0.
+ *
+ * @example
+ * const f = fn({ x: f32 }, f32, ({ x }) => sqrt(x));
+ * await ctx.read(map(f, { x: ctx.column(Float32Array.of(4, 0.25, -1)) })); // Float32Array [2, 0.5, NaN]
+ */
 export function sqrt(x: F32): F32 {
   return new Value<'f32'>(operate('sqrt', [x.operand]));
 }

@@ -19,7 +19,14 @@ export type EdgeAndPoint<P> = { readonly from: P; readonly to: P; readonly point
 /** The parameters of an intersection: the segments ab and cd. */
 export type TwoSegments<P> = { readonly a: P; readonly b: P; readonly c: P; readonly d: P };
 
-/** True where the edge from `fromY` to `toY` meets the row y. Law: the same for the reversed edge. */
+/**
+ * True where the edge from `fromY` to `toY` meets the row y. Law: the same for the reversed edge.
+ *
+ * @example
+ * const y = ctx.column(Int32Array.of(-1, 0, 5));
+ * const edge = { fromY: constant(i32, 0, 3), toY: constant(i32, 5, 3) };
+ * await ctx.read(map(edgeMeetsRow32, { ...edge, y })); // Uint8Array [0, 1, 0]
+ */
 export const edgeMeetsRow32: Functor<RowOperands<I32Shape>, BoolShape> = fn(
   'edgeMeetsRow32',
   { fromY: i32, toY: i32, y: i32 },
@@ -27,7 +34,13 @@ export const edgeMeetsRow32: Functor<RowOperands<I32Shape>, BoolShape> = fn(
   ({ fromY, toY, y }) => fromY.le(y).ne(toY.le(y)),
 );
 
-/** {@link edgeMeetsRow32} for two's complement coordinates of 64 bits. */
+/**
+ * {@link edgeMeetsRow32} for two's complement coordinates of 64 bits.
+ *
+ * @example
+ * const [fromY, toY, y] = [0n, 5n, 4n].map((row) => ctx.column64(BigUint64Array.of(row)));
+ * await ctx.read(map(edgeMeetsRow64, { fromY, toY, y })); // Uint8Array [1]
+ */
 export const edgeMeetsRow64: Functor<RowOperands<U64Shape>, BoolShape> = fn(
   'edgeMeetsRow64',
   { fromY: u64, toY: u64, y: u64 },
@@ -58,7 +71,14 @@ export const crossesRightOf32: Functor<EdgeAndPoint<Point32>, BoolShape> = fn(
   },
 );
 
-/** {@link crossesRightOf32} for two's complement coordinates of 64 bits that differ by less than 2⁶³. */
+/**
+ * {@link crossesRightOf32} for two's complement coordinates of 64 bits that differ by less than 2⁶³.
+ *
+ * @example
+ * const at = (x, y) => ({ x: ctx.column64(BigUint64Array.of(x)), y: ctx.column64(BigUint64Array.of(y)) });
+ * const edge = { from: at(3n, 0n), to: at(3n, 5n) };
+ * await ctx.read(map(crossesRightOf64, { ...edge, point: at(1n, 2n) })); // Uint8Array [1]
+ */
 export const crossesRightOf64: Functor<EdgeAndPoint<Point64>, BoolShape> = fn(
   'crossesRightOf64',
   { from: point64, to: point64, point: point64 },
@@ -80,6 +100,10 @@ function liesLeft(orientation: I32, upwards: Bool): Bool {
  * less than 2³¹.
  *
  * Laws: the same for reversed and for swapped segments; true where an end of one lies on the other.
+ *
+ * @example
+ * const at = (x, y) => ({ x: constant(i32, x, 1), y: ctx.column(Int32Array.of(y)) });
+ * await ctx.read(map(segmentsIntersect32, { a: at(0, 0), b: at(4, 4), c: at(0, 4), d: at(4, 0) })); // Uint8Array [1]
  */
 export const segmentsIntersect32: Functor<TwoSegments<Point32>, BoolShape> = fn(
   'segmentsIntersect32',
@@ -98,7 +122,14 @@ export const segmentsIntersect32: Functor<TwoSegments<Point32>, BoolShape> = fn(
   },
 );
 
-/** {@link segmentsIntersect32} for two's complement coordinates of 64 bits that differ by less than 2⁶³. */
+/**
+ * {@link segmentsIntersect32} for two's complement coordinates of 64 bits that differ by less than 2⁶³.
+ *
+ * @example
+ * const at = (x, y) => ({ x: ctx.column64(BigUint64Array.of(x)), y: ctx.column64(BigUint64Array.of(y)) });
+ * const cross = { a: at(0n, 0n), b: at(4n, 4n), c: at(0n, 4n), d: at(1n, 3n) };
+ * await ctx.read(map(segmentsIntersect64, cross)); // Uint8Array [0]
+ */
 export const segmentsIntersect64: Functor<TwoSegments<Point64>, BoolShape> = fn(
   'segmentsIntersect64',
   { a: point64, b: point64, c: point64, d: point64 },

@@ -11,6 +11,10 @@ const signBit = 0x80000000;
  * u32 where that matters.
  *
  * Laws: x < y ⇒ key(x) < key(y); {@link sortableToF32Bits} is its inverse.
+ *
+ * @example
+ * await ctx.read(map(f32BitsToSortable, { bits: ctx.column(Uint32Array.of(0x80000000, 0, 0x3f800000)) }));
+ * // Uint32Array [2147483647, 2147483648, 3212836864]
  */
 export const f32BitsToSortable: Functor<{ readonly bits: U32Shape }, U32Shape> = fn(
   'f32BitsToSortable',
@@ -19,7 +23,13 @@ export const f32BitsToSortable: Functor<{ readonly bits: U32Shape }, U32Shape> =
   ({ bits }) => bits.xor(bitsToU32(bitsToI32(bits).shr(31)).or(signBit)),
 );
 
-/** The inverse of {@link f32BitsToSortable}. */
+/**
+ * The inverse of {@link f32BitsToSortable}.
+ *
+ * @example
+ * await ctx.read(map(sortableToF32Bits, { key: ctx.column(Uint32Array.of(2 ** 31, 3212836864)) }));
+ * // Uint32Array [0, 1065353216]
+ */
 export const sortableToF32Bits: Functor<{ readonly key: U32Shape }, U32Shape> = fn(
   'sortableToF32Bits',
   { key: u32 },
@@ -27,7 +37,13 @@ export const sortableToF32Bits: Functor<{ readonly key: U32Shape }, U32Shape> = 
   ({ key }) => key.xor(select(u32(0xffffffff), u32(signBit), key.ge(signBit))),
 );
 
-/** A u32 that sorts as the f32 does; see {@link f32BitsToSortable}. Subnormals and NaNs are the device's own. */
+/**
+ * A u32 that sorts as the f32 does; see {@link f32BitsToSortable}. Subnormals and NaNs are the device's own.
+ *
+ * @example
+ * await ctx.read(map(f32ToSortable, { x: ctx.column(Float32Array.of(-1, 0, 1)) }));
+ * // Uint32Array [1082130431, 2147483648, 3212836864]
+ */
 export const f32ToSortable: Functor<{ readonly x: F32Shape }, U32Shape> = fn(
   'f32ToSortable',
   { x: f32 },
@@ -35,7 +51,13 @@ export const f32ToSortable: Functor<{ readonly x: F32Shape }, U32Shape> = fn(
   ({ x }) => f32BitsToSortable({ bits: bitsToU32(x) }),
 );
 
-/** The inverse of {@link f32ToSortable}. */
+/**
+ * The inverse of {@link f32ToSortable}.
+ *
+ * @example
+ * await ctx.read(map(sortableToF32, { key: ctx.column(Uint32Array.of(1082130431, 3212836864)) }));
+ * // Float32Array [-1, 1]
+ */
 export const sortableToF32: Functor<{ readonly key: U32Shape }, F32Shape> = fn(
   'sortableToF32',
   { key: u32 },
@@ -43,7 +65,12 @@ export const sortableToF32: Functor<{ readonly key: U32Shape }, F32Shape> = fn(
   ({ key }) => bitsToF32(sortableToF32Bits({ key })),
 );
 
-/** A u32 that sorts as the i32 does: its sign bit turned over. {@link sortableToI32} is the inverse. */
+/**
+ * A u32 that sorts as the i32 does: its sign bit turned over. {@link sortableToI32} is the inverse.
+ *
+ * @example
+ * await ctx.read(map(i32ToSortable, { x: ctx.column(Int32Array.of(-1, 0)) })); // Uint32Array [2147483647, 2147483648]
+ */
 export const i32ToSortable: Functor<{ readonly x: I32Shape }, U32Shape> = fn(
   'i32ToSortable',
   { x: i32 },
@@ -51,7 +78,12 @@ export const i32ToSortable: Functor<{ readonly x: I32Shape }, U32Shape> = fn(
   ({ x }) => bitsToU32(x).xor(signBit),
 );
 
-/** The inverse of {@link i32ToSortable}. */
+/**
+ * The inverse of {@link i32ToSortable}.
+ *
+ * @example
+ * await ctx.read(map(sortableToI32, { key: ctx.column(Uint32Array.of(2 ** 31 - 1, 2 ** 31)) })); // Int32Array [-1, 0]
+ */
 export const sortableToI32: Functor<{ readonly key: U32Shape }, I32Shape> = fn(
   'sortableToI32',
   { key: u32 },
@@ -59,7 +91,14 @@ export const sortableToI32: Functor<{ readonly key: U32Shape }, I32Shape> = fn(
   ({ key }) => bitsToI32(key.xor(signBit)),
 );
 
-/** A u64 that sorts as the two's complement i64 does, and back: the sign bit turned over is its own inverse. */
+/**
+ * A u64 that sorts as the two's complement i64 does, and back: the sign bit turned over is its own inverse.
+ *
+ * @example
+ * const x = ctx.column64(BigUint64Array.of(-1n, 1n));
+ * await ctx.read(map(i64ToSortable, { x }));
+ * // { lo: Uint32Array [4294967295, 1], hi: Uint32Array [2147483647, 2147483648] }
+ */
 export const i64ToSortable: Functor<{ readonly x: U64Shape }, U64Shape> = fn(
   'i64ToSortable',
   { x: u64 },

@@ -6,6 +6,7 @@ import { add64, compareI64, compareU64, sub64, u64OfU32 } from './wide.ts';
 
 /** The shape of a 128-bit integer: four words, low ones first; unsigned or two's complement as for u64. */
 export type U128Shape = { readonly lo: U64Shape; readonly hi: U64Shape };
+/** The shape of a 128-bit integer. */
 export const u128: U128Shape = { lo: u64, hi: u64 };
 
 const twoU32: TwoOperands<U32Shape> = { a: u32, b: u32 };
@@ -13,13 +14,25 @@ const twoI32: TwoOperands<I32Shape> = { a: i32, b: i32 };
 const twoU64: TwoOperands<U64Shape> = { a: u64, b: u64 };
 const twoU128: TwoOperands<U128Shape> = { a: u128, b: u128 };
 
-/** The whole product of two u32: at most (2³²−1)². */
+/**
+ * The whole product of two u32: at most (2³²−1)².
+ *
+ * @example
+ * const a = ctx.column(Uint32Array.of(2 ** 31));
+ * await ctx.read(map(mulU32, { a, b: constant(u32, 6, 1) })); // { lo: Uint32Array [0], hi: Uint32Array [3] }
+ */
 export const mulU32: Functor<TwoOperands<U32Shape>, U64Shape> = fn('mulU32', twoU32, u64, ({ a, b }) => ({
   lo: a.mul(b),
   hi: mulhi(a, b),
 }));
 
-/** The whole product of two i32, as i64: at most 2⁶². */
+/**
+ * The whole product of two i32, as i64: at most 2⁶².
+ *
+ * @example
+ * const a = ctx.column(Int32Array.of(-(2 ** 31)));
+ * await ctx.read(map(mulI32, { a, b: constant(i32, -4, 1) })); // { lo: Uint32Array [0], hi: Uint32Array [2] }
+ */
 export const mulI32: Functor<TwoOperands<I32Shape>, U64Shape> = fn('mulI32', twoI32, u64, ({ a, b }) => {
   const x = bitsToU32(a);
   const y = bitsToU32(b);
@@ -30,13 +43,28 @@ export const mulI32: Functor<TwoOperands<I32Shape>, U64Shape> = fn('mulI32', two
   return { lo: x.mul(y), hi: mulhi(x, y).sub(excess) };
 });
 
-/** a · b modulo 2⁶⁴, of unsigned and of two's complement numbers alike. */
+/**
+ * a · b modulo 2⁶⁴, of unsigned and of two's complement numbers alike.
+ *
+ * @example
+ * const a = ctx.column64(BigUint64Array.of(2n ** 33n));
+ * const b = ctx.column64(BigUint64Array.of(3n));
+ * await ctx.read(map(mul64, { a, b })); // { lo: Uint32Array [0], hi: Uint32Array [6] }
+ */
 export const mul64: Functor<TwoOperands<U64Shape>, U64Shape> = fn('mul64', twoU64, u64, ({ a, b }) => {
   const low = mulU32({ a: a.lo, b: b.lo });
   return { lo: low.lo, hi: low.hi.add(a.lo.mul(b.hi)).add(a.hi.mul(b.lo)) };
 });
 
-/** The whole product of two unsigned 64-bit numbers. */
+/**
+ * The whole product of two unsigned 64-bit numbers.
+ *
+ * @example
+ * const a = ctx.column64(BigUint64Array.of(2n ** 63n));
+ * const b = ctx.column64(BigUint64Array.of(6n));
+ * await ctx.read(map(mulU64, { a, b }));
+ * // { lo: { lo: Uint32Array [0], hi: Uint32Array [0] }, hi: { lo: Uint32Array [3], hi: Uint32Array [0] } }
+ */
 export const mulU64: Functor<TwoOperands<U64Shape>, U128Shape> = fn('mulU64', twoU64, u128, ({ a, b }) => {
   const low = mulU32({ a: a.lo, b: b.lo });
   const high = mulU32({ a: a.hi, b: b.hi });
@@ -47,7 +75,15 @@ export const mulU64: Functor<TwoOperands<U64Shape>, U128Shape> = fn('mulU64', tw
   return { lo: { lo: low.lo, hi: both.lo }, hi: add64({ a: high, b: carried }) };
 });
 
-/** The whole product of two two's complement 64-bit numbers: at most 2¹²⁶. */
+/**
+ * The whole product of two two's complement 64-bit numbers: at most 2¹²⁶.
+ *
+ * @example
+ * const a = ctx.column64(BigUint64Array.of(-(2n ** 63n)));
+ * const b = ctx.column64(BigUint64Array.of(-6n));
+ * await ctx.read(map(mulI64, { a, b }));
+ * // { lo: { lo: Uint32Array [0], hi: Uint32Array [0] }, hi: { lo: Uint32Array [3], hi: Uint32Array [0] } }
+ */
 export const mulI64: Functor<TwoOperands<U64Shape>, U128Shape> = fn('mulI64', twoU64, u128, ({ a, b }) => {
   const product = mulU64({ a, b });
   const zero = u64OfU32(u32(0));
@@ -56,7 +92,14 @@ export const mulI64: Functor<TwoOperands<U64Shape>, U128Shape> = fn('mulI64', tw
   return { lo: product.lo, hi: sub64({ a: product.hi, b: add64({ a: excessA, b: excessB }) }) };
 });
 
-/** −1, 0 or 1 as a is below, equal to or above b, both two's complement. */
+/**
+ * −1, 0 or 1 as a is below, equal to or above b, both two's complement.
+ *
+ * @example
+ * const one = { lo: ctx.column64(BigUint64Array.of(1n)), hi: ctx.column64(BigUint64Array.of(0n)) };
+ * const minusOne = { lo: ctx.column64(BigUint64Array.of(-1n)), hi: ctx.column64(BigUint64Array.of(-1n)) };
+ * await ctx.read(map(compareI128, { a: minusOne, b: one })); // Int32Array [-1]
+ */
 export const compareI128: Functor<TwoOperands<U128Shape>, I32Shape> = fn('compareI128', twoU128, i32, ({ a, b }) => {
   const high = compareI64({ a: a.hi, b: b.hi });
   return select(high, compareU64({ a: a.lo, b: b.lo }), high.eq(0));

@@ -19,45 +19,99 @@ const two: TwoOperands<U64Shape> = { a: u64, b: u64 };
 const one: OneOperand<U64Shape> = { a: u64 };
 const shifted: ShiftOperands = { a: u64, count: u32 };
 
-/** A u32 as u64 and as i64. */
+/**
+ * A u32 as u64 and as i64.
+ *
+ * @example
+ * const widen = fn({ a: u32 }, u64, ({ a }) => u64OfU32(a));
+ * await ctx.read(map(widen, { a: ctx.column(Uint32Array.of(7)) })); // { lo: Uint32Array [7], hi: Uint32Array [0] }
+ */
 export function u64OfU32(a: U32): U64 {
   return { lo: a, hi: u32(0) };
 }
 
-/** An i32 as i64: its sign fills the high word. */
+/**
+ * An i32 as i64: its sign fills the high word.
+ *
+ * @example
+ * const widen = fn({ a: i32 }, u64, ({ a }) => i64OfI32(a));
+ * await ctx.read(map(widen, { a: ctx.column(Int32Array.of(-2)) }));
+ * // { lo: Uint32Array [4294967294], hi: Uint32Array [4294967295] }
+ */
 export function i64OfI32(a: I32): U64 {
   return { lo: bitsToU32(a), hi: bitsToU32(a.shr(31)) };
 }
 
-/** a + b modulo 2⁶⁴. Law: associative and commutative, with 0. */
+/**
+ * a + b modulo 2⁶⁴. Law: associative and commutative, with 0.
+ *
+ * @example
+ * const a = ctx.column64(BigUint64Array.of(2n ** 32n - 1n));
+ * const b = ctx.column64(BigUint64Array.of(2n));
+ * await ctx.read(map(add64, { a, b })); // { lo: Uint32Array [1], hi: Uint32Array [1] }
+ */
 export const add64: Functor<TwoOperands<U64Shape>, U64Shape> = fn('add64', two, u64, ({ a, b }) => {
   const lo = a.lo.add(b.lo);
   return { lo, hi: a.hi.add(b.hi).add(u32(lo.lt(a.lo))) };
 });
 
-/** a − b modulo 2⁶⁴. Law: (a + b) − b = a. */
+/**
+ * a − b modulo 2⁶⁴. Law: (a + b) − b = a.
+ *
+ * @example
+ * const a = ctx.column64(BigUint64Array.of(2n ** 32n));
+ * const b = ctx.column64(BigUint64Array.of(1n));
+ * await ctx.read(map(sub64, { a, b })); // { lo: Uint32Array [4294967295], hi: Uint32Array [0] }
+ */
 export const sub64: Functor<TwoOperands<U64Shape>, U64Shape> = fn('sub64', two, u64, ({ a, b }) => ({
   lo: a.lo.sub(b.lo),
   hi: a.hi.sub(b.hi).sub(u32(a.lo.lt(b.lo))),
 }));
 
-/** −a modulo 2⁶⁴; −(−2⁶³) = −2⁶³. */
+/**
+ * −a modulo 2⁶⁴; −(−2⁶³) = −2⁶³.
+ *
+ * @example
+ * const a = ctx.column64(BigUint64Array.of(1n));
+ * await ctx.read(map(neg64, { a })); // { lo: Uint32Array [4294967295], hi: Uint32Array [4294967295] }
+ */
 export const neg64: Functor<OneOperand<U64Shape>, U64Shape> = fn('neg64', one, u64, ({ a }) => ({
   lo: a.lo.neg(),
   hi: a.hi.not().add(u32(a.lo.eq(0))),
 }));
 
-/** True where a = b. */
+/**
+ * True where a = b.
+ *
+ * @example
+ * const a = ctx.column64(BigUint64Array.of(5n, 2n ** 40n));
+ * const b = ctx.column64(BigUint64Array.of(5n, 2n ** 41n));
+ * await ctx.read(map(eq64, { a, b })); // Uint8Array [1, 0]
+ */
 export const eq64: Functor<TwoOperands<U64Shape>, BoolShape> = fn('eq64', two, bool, ({ a, b }) =>
   a.lo.eq(b.lo).and(a.hi.eq(b.hi)),
 );
 
-/** True where a < b, both unsigned. */
+/**
+ * True where a < b, both unsigned.
+ *
+ * @example
+ * const a = ctx.column64(BigUint64Array.of(1n, -1n));
+ * const b = ctx.column64(BigUint64Array.of(2n, 1n));
+ * await ctx.read(map(ltU64, { a, b })); // Uint8Array [1, 0]
+ */
 export const ltU64: Functor<TwoOperands<U64Shape>, BoolShape> = fn('ltU64', two, bool, ({ a, b }) =>
   lexicographic(a.hi, b.hi, a.lo, b.lo),
 );
 
-/** True where a < b, both two's complement. */
+/**
+ * True where a < b, both two's complement.
+ *
+ * @example
+ * const a = ctx.column64(BigUint64Array.of(1n, -1n));
+ * const b = ctx.column64(BigUint64Array.of(2n, 1n));
+ * await ctx.read(map(ltI64, { a, b })); // Uint8Array [1, 1]
+ */
 export const ltI64: Functor<TwoOperands<U64Shape>, BoolShape> = fn('ltI64', two, bool, ({ a, b }) =>
   lexicographic(bitsToI32(a.hi), bitsToI32(b.hi), a.lo, b.lo),
 );
@@ -66,59 +120,132 @@ function lexicographic<T extends 'u32' | 'i32'>(highA: Value<T>, highB: Value<T>
   return highA.lt<T>(highB).or(highA.eq(highB as Value<T>).and(lowA.lt(lowB)));
 }
 
-/** −1, 0 or 1 as a is below, equal to or above b, both unsigned. */
+/**
+ * −1, 0 or 1 as a is below, equal to or above b, both unsigned.
+ *
+ * @example
+ * const a = ctx.column64(BigUint64Array.of(1n, 7n, -1n));
+ * const b = ctx.column64(BigUint64Array.of(2n, 7n, 1n));
+ * await ctx.read(map(compareU64, { a, b })); // Int32Array [-1, 0, 1]
+ */
 export const compareU64: Functor<TwoOperands<U64Shape>, I32Shape> = fn('compareU64', two, i32, ({ a, b }) =>
   i32(ltU64({ a: b, b: a })).sub(i32(ltU64({ a, b }))),
 );
 
-/** −1, 0 or 1 as a is below, equal to or above b, both two's complement. */
+/**
+ * −1, 0 or 1 as a is below, equal to or above b, both two's complement.
+ *
+ * @example
+ * const a = ctx.column64(BigUint64Array.of(1n, 7n, -1n));
+ * const b = ctx.column64(BigUint64Array.of(2n, 7n, 1n));
+ * await ctx.read(map(compareI64, { a, b })); // Int32Array [-1, 0, -1]
+ */
 export const compareI64: Functor<TwoOperands<U64Shape>, I32Shape> = fn('compareI64', two, i32, ({ a, b }) =>
   i32(ltI64({ a: b, b: a })).sub(i32(ltI64({ a, b }))),
 );
 
-/** −1, 0 or 1: the sign of a two's complement number. */
+/**
+ * −1, 0 or 1: the sign of a two's complement number.
+ *
+ * @example
+ * const a = ctx.column64(BigUint64Array.of(-5n, 0n, 2n ** 40n));
+ * await ctx.read(map(signI64, { a })); // Int32Array [-1, 0, 1]
+ */
 export const signI64: Functor<OneOperand<U64Shape>, I32Shape> = fn('signI64', one, i32, ({ a }) =>
   bitsToI32(a.hi)
     .shr(31)
     .or(i32(a.lo.or(a.hi).ne(0))),
 );
 
-/** |a| of a two's complement number, as unsigned: exact for −2⁶³ too. */
+/**
+ * |a| of a two's complement number, as unsigned: exact for −2⁶³ too.
+ *
+ * @example
+ * const a = ctx.column64(BigUint64Array.of(-5n, 5n));
+ * await ctx.read(map(absI64, { a })); // { lo: Uint32Array [5, 5], hi: Uint32Array [0, 0] }
+ */
 export const absI64: Functor<OneOperand<U64Shape>, U64Shape> = fn('absI64', one, u64, ({ a }) =>
   select(a, neg64({ a }), bitsToI32(a.hi).lt(0)),
 );
 
-/** The smaller of two unsigned numbers. */
+/**
+ * The smaller of two unsigned numbers.
+ *
+ * @example
+ * const a = ctx.column64(BigUint64Array.of(2n ** 40n));
+ * const b = ctx.column64(BigUint64Array.of(3n));
+ * await ctx.read(map(minU64, { a, b })); // { lo: Uint32Array [3], hi: Uint32Array [0] }
+ */
 export const minU64: Functor<TwoOperands<U64Shape>, U64Shape> = fn('minU64', two, u64, ({ a, b }) =>
   select(a, b, ltU64({ a: b, b: a })),
 );
-/** The larger of two unsigned numbers. */
+/**
+ * The larger of two unsigned numbers.
+ *
+ * @example
+ * const a = ctx.column64(BigUint64Array.of(2n ** 40n));
+ * const b = ctx.column64(BigUint64Array.of(3n));
+ * await ctx.read(map(maxU64, { a, b })); // { lo: Uint32Array [0], hi: Uint32Array [256] }
+ */
 export const maxU64: Functor<TwoOperands<U64Shape>, U64Shape> = fn('maxU64', two, u64, ({ a, b }) =>
   select(a, b, ltU64({ a, b })),
 );
-/** The smaller of two two's complement numbers. */
+/**
+ * The smaller of two two's complement numbers.
+ *
+ * @example
+ * const a = ctx.column64(BigUint64Array.of(-1n));
+ * const b = ctx.column64(BigUint64Array.of(3n));
+ * await ctx.read(map(minI64, { a, b })); // { lo: Uint32Array [4294967295], hi: Uint32Array [4294967295] }
+ */
 export const minI64: Functor<TwoOperands<U64Shape>, U64Shape> = fn('minI64', two, u64, ({ a, b }) =>
   select(a, b, ltI64({ a: b, b: a })),
 );
-/** The larger of two two's complement numbers. */
+/**
+ * The larger of two two's complement numbers.
+ *
+ * @example
+ * const a = ctx.column64(BigUint64Array.of(-1n));
+ * const b = ctx.column64(BigUint64Array.of(3n));
+ * await ctx.read(map(maxI64, { a, b })); // { lo: Uint32Array [3], hi: Uint32Array [0] }
+ */
 export const maxI64: Functor<TwoOperands<U64Shape>, U64Shape> = fn('maxI64', two, u64, ({ a, b }) =>
   select(a, b, ltI64({ a, b })),
 );
 
-/** a · 2^count modulo 2⁶⁴; the count is taken modulo 64. */
+/**
+ * a · 2^count modulo 2⁶⁴; the count is taken modulo 64.
+ *
+ * @example
+ * const a = ctx.column64(BigUint64Array.of(3n));
+ * await ctx.read(map(shl64, { a, count: constant(u32, 33, 1) })); // { lo: Uint32Array [0], hi: Uint32Array [6] }
+ */
 export const shl64: Functor<ShiftOperands, U64Shape> = fn('shl64', shifted, u64, ({ a, count }) => {
   const lo = a.lo.shl(count);
   const carried = a.lo.shr(1).shr(count.not());
   return select({ lo, hi: a.hi.shl(count).or(carried) }, { lo: u32(0), hi: lo }, count.and(32).ne(0));
 });
 
-/** ⌊a / 2^count⌋ of an unsigned number; the count is taken modulo 64. */
+/**
+ * ⌊a / 2^count⌋ of an unsigned number; the count is taken modulo 64.
+ *
+ * @example
+ * const a = ctx.column64(BigUint64Array.of(2n ** 40n));
+ * await ctx.read(map(shrU64, { a, count: constant(u32, 36, 1) })); // { lo: Uint32Array [16], hi: Uint32Array [0] }
+ */
 export const shrU64: Functor<ShiftOperands, U64Shape> = fn('shrU64', shifted, u64, ({ a, count }) => {
   const hi = a.hi.shr(count);
   return select({ lo: lowShifted(a, count), hi }, { lo: hi, hi: u32(0) }, count.and(32).ne(0));
 });
 
-/** ⌊a / 2^count⌋ of a two's complement number; the count is taken modulo 64. */
+/**
+ * ⌊a / 2^count⌋ of a two's complement number; the count is taken modulo 64.
+ *
+ * @example
+ * const a = ctx.column64(BigUint64Array.of(-256n));
+ * await ctx.read(map(shrI64, { a, count: constant(u32, 4, 1) }));
+ * // { lo: Uint32Array [4294967280], hi: Uint32Array [4294967295] }
+ */
 export const shrI64: Functor<ShiftOperands, U64Shape> = fn('shrI64', shifted, u64, ({ a, count }) => {
   const signed = bitsToI32(a.hi);
   const hi = bitsToU32(signed.shr(count));
