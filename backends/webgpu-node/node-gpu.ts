@@ -1,6 +1,6 @@
 import { isMainThread } from 'node:worker_threads';
 import { DeviceLostError } from '../../primitives/errors.ts';
-import { hasSystemVulkan, useSoftwareVulkan, useSystemVulkan } from './software-vulkan.ts';
+import { missingForVulkan, useSoftwareVulkan, useSystemVulkan } from './software-vulkan.ts';
 
 export type NodeAdapter = 'hardware' | 'software' | 'auto';
 
@@ -30,7 +30,8 @@ export async function openNodeGpu(adapter: NodeAdapter = 'auto'): Promise<GPU> {
   if (adapter === 'software') await useSoftwareVulkan();
   else {
     useSystemVulkan();
-    if (!hasSystemVulkan()) throw noAdapter('There is no Vulkan loader (libvulkan.so.1) on this machine.');
+    const missing = missingForVulkan();
+    if (missing !== undefined) throw noAdapter(missing);
   }
   const drivers = adapter === 'software' ? 'software' : 'system';
   const known = instances.get(drivers);

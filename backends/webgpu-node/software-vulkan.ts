@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { brotliDecompress } from 'node:zlib';
 import { extract } from 'tar-stream';
 import { DeviceLostError } from '../../primitives/errors.ts';
+import { vulkanDrivers } from './vulkan-drivers.ts';
 
 const PACKAGE = '@sparticuz/chromium';
 const LOADER = 'libvulkan.so.1';
@@ -15,7 +16,8 @@ const MANIFEST = 'vk_swiftshader_icd.json';
 const RTLD_NODELETE = 0x1000;
 
 const ENVIRONMENT = ['VK_ICD_FILENAMES', 'VK_DRIVER_FILES'] as const;
-let driver: string | undefined;
+/** What these variables were before the software driver took their place. */
+let replaced: readonly (string | undefined)[] | undefined;
 
 /**
  * Makes SwiftShader, a Vulkan driver on the CPU, the driver that the next `create()` of npm `webgpu` finds.
@@ -31,8 +33,8 @@ let driver: string | undefined;
  */
 export async function useSoftwareVulkan(): Promise<void> {
   const folder = await unpackedDriver();
-  driver = join(folder, MANIFEST);
-  for (const name of ENVIRONMENT) process.env[name] = driver;
+  replaced ??= ENVIRONMENT.map((name) => process.env[name]);
+  for (const name of ENVIRONMENT) process.env[name] = join(folder, MANIFEST);
   const library = join(folder, LOADER);
   const failure = openLibrary(library, RTLD_NODELETE);
   if (failure !== undefined) throw missing(failure);
@@ -40,12 +42,22 @@ export async function useSoftwareVulkan(): Promise<void> {
 
 /** Takes back what {@link useSoftwareVulkan} set, so that the next `create()` finds the system's own drivers. */
 export function useSystemVulkan(): void {
-  for (const name of ENVIRONMENT) if (driver !== undefined && process.env[name] === driver) delete process.env[name];
+  for (const [i, name] of ENVIRONMENT.entries()) {
+    const before = replaced?.[i];
+    if (before !== undefined) process.env[name] = before;
+    else if (replaced !== undefined) delete process.env[name];
+  }
+  replaced = undefined;
 }
 
-/** Whether there is a Vulkan loader to ask; Dawn writes warnings to stderr where it has to find out by itself. */
-export function hasSystemVulkan(): boolean {
-  return process.platform !== 'linux' || openLibrary(LOADER, 0) === undefined;
+/**
+ * What the system lacks to run Vulkan, as a sentence; undefined where nothing is missing. Dawn and the Vulkan loader write
+ * warnings to stderr where they have to find out by themselves.
+ */
+export function missingForVulkan(): string | undefined {
+  if (process.platform !== 'linux') return undefined;
+  if (openLibrary(LOADER, 0) !== undefined) return `There is no Vulkan loader (${LOADER}) on this machine.`;
+  return vulkanDrivers().length === 0 ? 'There is no Vulkan driver on this machine.' : undefined;
 }
 
 function openLibrary(path: string, flags: number): unknown {
