@@ -49,7 +49,7 @@ export function snapToGrid(polygons: Polygons, grid: RasterGrid, origin: ZoneOri
 }
 
 /** What errors call the zones. */
-type ZoneOrigin = Partial<Pick<Zones, 'names' | 'file'>>;
+export type ZoneOrigin = Partial<Pick<Zones, 'names' | 'file'>>;
 
 function snapAxis(axis: 'x' | 'y', polygons: Polygons, first: number, step: number, origin: ZoneOrigin): Float64Array {
   return polygons[axis].map((value, vertex) => {

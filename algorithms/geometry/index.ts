@@ -1,4 +1,4 @@
-export { GRID_EXTENT, gridStep, type SnappedPolygons, STEPS_PER_CELL, snapToGrid } from './grid.ts';
+export { GRID_EXTENT, gridStep, type SnappedPolygons, STEPS_PER_CELL, snapToGrid, type ZoneOrigin } from './grid.ts';
 export type { Polygons, Zones } from './polygons.ts';
 export type { Cells, RasterGrid, RasterSource, Sample, Window } from './raster.ts';
 export { type RowCrossings, rowCrossings } from './row-crossings.ts';
