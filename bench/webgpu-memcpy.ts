@@ -8,7 +8,8 @@ export interface Memcpy {
 }
 
 /** Copies before those that are measured: an idle GPU takes some tenths of a second to raise its clocks. */
-const WARM_UP_BYTES = 2 ** 40;
+const WARM_UP_BYTES = 2 ** 38;
+const WARM_UP_COPIES = 4000;
 
 /** Two buffers of so many bytes, filled with words that are not alike, on a device of their own. */
 export async function openMemcpy(gpu: GPU, adapterChoice: 'hardware' | 'software', bytes: number): Promise<Memcpy> {
@@ -40,7 +41,8 @@ export async function openMemcpy(gpu: GPU, adapterChoice: 'hardware' | 'software
       const stamp = (endOfPassWriteIndex: number): void =>
         encoder.beginComputePass({ timestampWrites: { querySet: set, endOfPassWriteIndex } }).end();
       const copy = (): void => encoder.copyBufferToBuffer(from, 0, to, 0, bytes);
-      for (let done = 0; adapterChoice === 'hardware' && done < WARM_UP_BYTES; done += bytes) copy();
+      const warmUps = adapterChoice === 'hardware' ? Math.min(WARM_UP_COPIES, WARM_UP_BYTES / bytes) : 0;
+      for (let done = 0; done < warmUps; done++) copy();
       stamp(0);
       for (let i = 1; i <= count; i++) {
         copy();
