@@ -23,6 +23,8 @@ export interface OpenedRaster extends RasterSource {
 /** What the command needs to know of the context that it opens. */
 export interface RunContext {
   readonly backend: { readonly name: string };
+  /** Drops what is under way. */
+  abort(reason: unknown): void;
   close(): Promise<void>;
 }
 
@@ -158,6 +160,8 @@ async function count<C extends RunContext>(
 ): Promise<{ histogram: ZonalHistogram; backend: string }> {
   signal.throwIfAborted();
   const context = await openContext(options, parts);
+  const stop = (): void => context.abort(signal.reason);
+  signal.addEventListener('abort', stop, { once: true });
   const { report, end } = trackProgress(log);
   try {
     signal.throwIfAborted();
@@ -167,6 +171,7 @@ async function count<C extends RunContext>(
     return { histogram: await parts.zonalHistogram(context, job), backend: context.backend.name };
   } finally {
     end();
+    signal.removeEventListener('abort', stop);
     await context.close();
   }
 }

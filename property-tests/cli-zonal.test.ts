@@ -86,7 +86,11 @@ function parts(trace: Trace, changes: Changes = {}): ZonalParts<RunContext> {
       return { ...RASTER, close: close('raster'), ...changes.raster };
     },
     openContext: async () => {
-      const context = (await changes.openContext?.()) ?? { backend: { name: 'reference' }, close: close('context') };
+      const context = (await changes.openContext?.()) ?? {
+        backend: { name: 'reference' },
+        abort: () => void trace.events.push('abort context'),
+        close: close('context'),
+      };
       trace.events.push('open context');
       return context;
     },
@@ -285,7 +289,7 @@ describe('a run that fails', () => {
       controller.signal,
     );
     expect(error).toBe(reason);
-    expect(trace.events.slice(-2)).toEqual(['close context', 'close raster']);
+    expect(trace.events.slice(-3)).toEqual(['abort context', 'close context', 'close raster']);
     expect(log.some(({ event }) => event === 'result')).toBe(false);
     expect(await files()).toEqual([]);
   });

@@ -155,12 +155,13 @@ async function streamWindows(
 ): Promise<void> {
   const { raster, signal, onProgress } = job;
   const cellsInAll = raster.width * raster.height;
+  const underWay = watchPromises();
   const read = async (window: PlannedWindow, { signal: stop }: { signal: AbortSignal }): Promise<LoadedWindow> => ({
     ...window,
-    cells: await raster.read(window.plan.window, stop),
+    cells: await underWay.watch(raster.read(window.plan.window, stop)),
   });
   const count = async ({ plan, cells, passedCells }: LoadedWindow): Promise<number> => {
-    await countWindow(context, job, plan, cells, edges, classifier, totals);
+    await underWay.watch(countWindow(context, job, plan, cells, edges, classifier, totals));
     return passedCells;
   };
   const run = pull(windows, { name: 'windows' }).pipe(
@@ -183,8 +184,23 @@ async function streamWindows(
     };
     signal?.addEventListener('abort', stop, { once: true });
     subscription.add(() => signal?.removeEventListener('abort', stop));
-  });
+    // What is shared, and the raster, must stay until the last window has let go of them.
+  }).finally(underWay.settled);
   onProgress?.(cellsInAll, cellsInAll);
+}
+
+/** Remembers promises until they settle. */
+function watchPromises(): { watch<T>(work: Promise<T>): Promise<T>; settled(): Promise<void> } {
+  const pending = new Set<Promise<unknown>>();
+  return {
+    watch(work) {
+      pending.add(work);
+      const forget = (): boolean => pending.delete(work);
+      work.then(forget, forget);
+      return work;
+    },
+    settled: async () => void (await Promise.allSettled(pending)),
+  };
 }
 
 /** What went wrong below the graph's own account of where. */
