@@ -239,20 +239,49 @@ const halvings = fn({ x: u32 }, u32, ({ x }) => {
   return times;
 });
 
+const isNotZero = fn({ x: u32 }, bool, ({ x }) => x.ne(0));
+const isNotFive = fn({ x: u32 }, bool, ({ x }) => x.ne(5));
+const halvingBins = fn({ x: u32, rank: u32 }, { bin: u32, histogram: u32 }, ({ x, rank }) => ({
+  bin: halvings({ x }),
+  histogram: rank,
+}));
+
+testOnEveryBackend('a functor may be as long as thousands of operations in a chain', async ({ context }) => {
+  const rounds = 5000;
+  const long = fn({ x: u32 }, u32, ({ x }) => {
+    let value = x;
+    for (let round = 0; round < rounds; round++) value = value.mul(3).add(round);
+    return value;
+  });
+  const expected = (x: number): number => {
+    let value = x;
+    for (let round = 0; round < rounds; round++) value = (Math.imul(value, 3) + round) >>> 0;
+    return value;
+  };
+  expect(await context.read(q.map(long, { x: q.sequence(4) }))).toEqual(Uint32Array.of(0, 1, 2, 3).map(expected));
+});
+
 testOnEveryBackend('views that loop are computed only where they have rows', async ({ context }) => {
   const x = context.column(Uint32Array.of(1, 2, 4, 5, 64));
   const view = q.map(halvings, { x });
+  const some = q.copyIf(context.column(Uint32Array.of(1, 2, 0, 4, 5, 64)), isNotFive);
   const result = context.scope(() => ({
     runs: q.reduceByKey(view, x, q.plus(u32)),
     gathered: q.gather(view, context.column(Uint32Array.of(4, 5, 2 ** 32 - 1, 1))),
     onto: q.scatter(x, x, 7, { onto: view }),
+    histograms: q.rankHistogram({ active: q.map(isNotZero, { x: some }), x: some }, halvingBins, {
+      ranks: 2,
+      bins: 7,
+      histograms: 2,
+    }),
   }));
   expect(await context.read(result)).toEqual({
     runs: { keys: Uint32Array.of(0, 1, 2, 6), values: Uint32Array.of(1, 2, 9, 64) },
     gathered: Uint32Array.of(6, 0, 0, 1),
     onto: Uint32Array.of(0, 1, 2, 2, 4, 5, 0),
+    histograms: Uint32Array.of(1, 1, 1, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 1),
   });
-  context.dispose(result, x);
+  context.dispose(result, x, some);
 });
 
 describe('fusion', () => {

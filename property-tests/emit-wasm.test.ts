@@ -163,10 +163,16 @@ describe('explainVectorization', () => {
     const gathering = fn({ i: u32, xs: array(u32) }, u32, ({ i, xs }) => xs.at(xs.at(i)));
     const dividing = fn({ i: u32 }, u32, ({ i }) => i.div(3));
     const shifting = fn({ i: u32, xs: array(u32), by: uniform(u32) }, u32, ({ i, xs, by }) => xs.at(i.add(by).sub(2)));
+    const long = fn({ i: u32 }, u32, ({ i }) => {
+      let value = i;
+      for (let k = 0; k < 10_000; k++) value = value.mul(3).xor(i);
+      return value;
+    });
     const table = fn({ i: u32, xs: array(u32) }, u32, ({ i, xs }) => xs.at(0).div(7).add(i));
     expect(explainVectorization(looping.module).reason).toMatch(/has a loop/);
     expect(explainVectorization(gathering.module).reason).toMatch(/index of its own/);
     expect(explainVectorization(dividing.module).reason).toMatch(/divides integers/);
+    expect(explainVectorization(long.module).reason).toMatch(/more than 4096 values/);
     expect(explainVectorization(shifting.module)).toEqual({ vectorizes: true });
     expect(explainVectorization(table.module)).toEqual({ vectorizes: true });
   });

@@ -58,6 +58,9 @@ type NewNode = DistributiveOmit<Node, 'id'>;
 /** Why a functor does not vectorise. */
 export class NotStraight extends Error {}
 
+/** More are not kept in vector registers anyhow, and a chain of many more is too deep for the stack of who emits it. */
+const MOST_VALUES = 4096;
+
 /** A graph under construction; equal values become one node. */
 export class Graph {
   readonly #nodes = new Map<string, Node>();
@@ -109,6 +112,7 @@ export class Graph {
     const full = `${node.kind},${node.type},${key}`;
     let known = this.#nodes.get(full);
     if (known === undefined) {
+      if (this.size === MOST_VALUES) throw new NotStraight(`it computes more than ${MOST_VALUES} values`);
       known = { ...node, id: this.#nodes.size } as Node;
       this.#nodes.set(full, known);
     }

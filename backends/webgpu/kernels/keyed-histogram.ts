@@ -1,6 +1,8 @@
 import { type ArrayBinding, capacityOf, type HistogramCommand, type Program } from '../../../primitives/backend.ts';
-import { entryOf, type Operand, type ScalarType } from '../../../primitives/functors/ir.ts';
+import { If, Var } from '../../../primitives/functors/control.ts';
+import type { Operand, ScalarType } from '../../../primitives/functors/ir.ts';
 import { call, literal, operate, read, record } from '../../../primitives/functors/recorder.ts';
+import { Value } from '../../../primitives/functors/value.ts';
 import type { Engine } from '../engine.ts';
 import { separate } from '../snapshot.ts';
 import { rangesOf } from '../transfers.ts';
@@ -87,7 +89,6 @@ function binProgram({ extent, program, bins, inner }: HistogramCommand, histogra
     uniformTypes.set('minus', 'u32').set('limit', 'u32');
   }
   const uniform = (name: string): Operand => ({ kind: 'uniform', type: 'u32', name });
-  const keyed = entryOf(program.module).results.length > 1;
   const signature = {
     name: 'keyedBin',
     parameters: ['u32' as const],
@@ -98,15 +99,24 @@ function binProgram({ extent, program, bins, inner }: HistogramCommand, histogra
   const module = record(signature, ([index]) => {
     const at = operate('div', [index!, uniform('ranks')]);
     const rank = operate('sub', [index!, operate('mul', [at, uniform('ranks')])]);
-    const [active, ...leaves] = row === undefined ? [literal('bool', true)] : row([at]);
-    const [bin, histogram = literal('u32', 0)] = row === undefined ? element([at]) : element([at, rank, ...leaves]);
-    const inRange = operate('and', [
-      operate('lt', [bin!, literal('u32', bins)]),
-      operate('lt', [keyed ? histogram : literal('u32', 0), literal('u32', histograms)]),
-    ]);
-    const counted = operate('and', [active!, inRange]);
-    const word = operate('add', [operate('mul', [histogram, literal('u32', bins)]), bin!]);
-    return [typeof extent === 'number' ? counted : operate('and', [counted, rowExists(at)]), word, literal('u32', 1)];
+    const counted = Var(new Value<'bool'>(literal('bool', false)));
+    const word = Var(new Value<'u32'>(literal('u32', 0)));
+    // Branches, not selections: what loops may not end where there is no row, or none that is active.
+    const countRow = (): void => {
+      const [active = literal('bool', true), ...leaves] = row === undefined ? [] : row([at]);
+      If(new Value<'bool'>(active), () => {
+        const [bin, histogram = literal('u32', 0)] = row === undefined ? element([at]) : element([at, rank, ...leaves]);
+        const inRange = operate('and', [
+          operate('lt', [bin!, literal('u32', bins)]),
+          operate('lt', [histogram, literal('u32', histograms)]),
+        ]);
+        counted.set(new Value<'bool'>(inRange));
+        word.set(new Value<'u32'>(operate('add', [operate('mul', [histogram, literal('u32', bins)]), bin!])));
+      });
+    };
+    if (typeof extent === 'number') countRow();
+    else If(new Value<'bool'>(rowExists(at)), countRow);
+    return [counted.operand, word.operand, literal('u32', 1)];
   });
   return { module, arrays, uniforms };
 
