@@ -172,7 +172,7 @@ export interface SortCommand {
 
 /**
  * Counts `program(index) = (bin: u32)` per bin; bins at or past `bins` are not counted. All words at `into` are written:
- * `bins` for every histogram.
+ * `bins` for every histogram. None of them may be read by the command.
  *
  * - With `segment`, the indices are cut into runs of that many (the last may be shorter), each with a histogram of its own:
  *   run s counts into bins `s · bins …`. Runs are counted by the extent's capacity.
