@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createReferenceBackend } from '../backends/reference/index.ts';
 import { Context } from '../primitives/context.ts';
-import { CapacityError, OutOfMemoryError } from '../primitives/errors.ts';
+import { CapacityError, DeviceLostError, OutOfMemoryError } from '../primitives/errors.ts';
 import * as q from '../primitives/index.ts';
 import { onEveryBackend, testBackends, testOnEveryBackend } from './backends.ts';
 
@@ -327,6 +327,23 @@ describe('abort and close', () => {
       expect(context.backend.counters).toMatchObject({ liveBuffers: 0, liveBytes: 0 });
     },
   );
+
+  test.each(testBackends)('on $name: nothing is taken or run after either', async (each) => {
+    for (const end of ['abort', 'close'] as const) {
+      const context = new Context(await each.open());
+      if (end === 'abort') context.abort(new DeviceLostError('device/mine', 'enough'));
+      else await context.close();
+      const refusal = expect.objectContaining({
+        name: 'DeviceLostError',
+        code: end === 'abort' ? 'device/mine' : 'device/closed',
+      });
+      expect(() => context.column(numbers(1))).toThrow(refusal);
+      expect(() => q.fill(context, u32, 1, 3)).toThrow(refusal);
+      await expect(context.read(q.sequence(3))).rejects.toThrow(refusal);
+      await expect(context.sync()).rejects.toThrow(refusal);
+      await context.close();
+    }
+  });
 
   test('await using closes', async () => {
     let backend: q.Backend;

@@ -15,6 +15,7 @@ import type {
 } from '../../primitives/backend.ts';
 import { capacityOf } from '../../primitives/backend.ts';
 import { combineAll, prefixes } from '../../primitives/combination-tree.ts';
+import { DeviceLostError } from '../../primitives/errors.ts';
 import { entryOf, type ScalarType } from '../../primitives/functors/ir.ts';
 import { bitsOfF32 } from '../../primitives/functors/semantics.ts';
 import { type CompiledEntry, compileJavaScript, type PlainValue } from './emit-javascript.ts';
@@ -59,9 +60,9 @@ export function createReferenceBackend(options: ReferenceOptions = {}): Backend 
       return memory.live.bytes;
     },
   };
-  let aborted: { readonly reason: unknown } | undefined;
+  let ended: { readonly reason: unknown } | undefined;
   const guard = (): void => {
-    if (aborted !== undefined) throw aborted.reason;
+    if (ended !== undefined) throw ended.reason;
   };
   const launch =
     <A extends unknown[]>(kernel: (memory: HostMemory, ...args: A) => void) =>
@@ -77,9 +78,15 @@ export function createReferenceBackend(options: ReferenceOptions = {}): Backend 
     limits,
     determinism,
     counters,
-    allocate: (words) => memory.allocate(words),
+    allocate: (words) => {
+      guard();
+      return memory.allocate(words);
+    },
     release: (buffer) => memory.release(buffer),
-    write: (buffer, word, data) => memory.resolve(buffer).views.u32.set(data, word),
+    write: (buffer, word, data) => {
+      guard();
+      memory.resolve(buffer).views.u32.set(data, word);
+    },
     read: async (buffer, word, words) => {
       guard();
       counters.readbacks++;
@@ -92,9 +99,11 @@ export function createReferenceBackend(options: ReferenceOptions = {}): Backend 
     sort: launch(sort),
     histogram: launch(histogram),
     abort: (reason) => {
-      aborted = { reason };
+      ended ??= { reason };
     },
-    close: async () => {},
+    close: async () => {
+      ended ??= { reason: new DeviceLostError('device/closed', 'The backend was closed.') };
+    },
   };
 }
 

@@ -1,5 +1,5 @@
 import type { Backend, DeviceBuffer, Limits, Program } from '../../primitives/backend.ts';
-import { ArgumentError } from '../../primitives/errors.ts';
+import { ArgumentError, DeviceLostError } from '../../primitives/errors.ts';
 import type { Module } from '../../primitives/functors/ir.ts';
 import type { Arithmetic } from './arithmetic.ts';
 import { type AdapterChoice, type OpenDevice, openDevice } from './device.ts';
@@ -153,7 +153,7 @@ function backendOf(
     async close() {
       if (closed) return;
       closed = true;
-      failure.fail(new ArgumentError('device/closed', 'The backend was closed.'));
+      failure.fail(new DeviceLostError('device/closed', 'The backend was closed.'));
       await machine.close();
     },
   };

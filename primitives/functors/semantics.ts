@@ -12,7 +12,8 @@ import type { OperationName, ScalarType } from './ir.ts';
  * - f32 → u32/i32 truncates, saturates, NaN gives 0; integers → f32 round to nearest even; bool → 0 or 1; x → bool is x ≠ 0.
  * - `round` goes to the nearest integer, halves to even.
  * - `abs` and `neg` of −2³¹ are −2³¹. clz and ctz of 0 are 32.
- * - Bits of a NaN are not specified. Subnormal f32 may be flushed to zero by a device.
+ * - Bits of a NaN are not specified: JavaScript makes signalling ones quiet where an f32 is only read. Primitives that move
+ *   values without computing move words, which keep every bit. Subnormal f32 may be flushed to zero by a device.
  */
 
 const view = new DataView(new ArrayBuffer(4));
