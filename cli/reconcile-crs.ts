@@ -47,6 +47,7 @@ function withCrs(raster: RasterSource, crs: string): RasterSource {
     stepY: raster.stepY,
     crs,
     geographic: isGeographicCrs(crs),
+    file: raster.file,
     sample: raster.sample,
     nodata: raster.nodata,
     blockColumns: raster.blockColumns,

@@ -79,6 +79,7 @@ async function openBand(source: ByteSource, options: GeoTiffOptions): Promise<Ge
     width: layout.width,
     height: layout.height,
     ...place,
+    file,
     sample: layout.sample,
     nodata,
     blockColumns: layout.blockColumns,

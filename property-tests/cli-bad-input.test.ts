@@ -8,6 +8,7 @@ let shop: Workshop;
 beforeAll(async () => {
   shop = await openWorkshop();
   await Promise.all([shop.writeRaster('raster.tif'), mkdir(shop.path('folder'))]);
+  await shop.writeRaster('wide.tif', { stepX: 1e9 });
   await Promise.all(Object.entries(INPUTS).map(([name, content]) => shop.write(name, content)));
   const whole = await readFile(shop.path('raster.tif'));
   await shop.write('cut.tif', whole.subarray(0, whole.length - 20));
@@ -33,6 +34,7 @@ const INPUTS: Readonly<Record<string, string | Uint8Array | object>> = {
   'infinite.json': polygon('1e999'),
   'null.json': polygon('null'),
   'far.json': collection(square, zone('far', rectangle(0, 0, 1e12, 3))),
+  'wide.json': collection(square, zone('wide', rectangle(-1e6, 0, 1e6, 3))),
   'layers.json': {
     type: 'Topology',
     arcs: [arc],
@@ -87,6 +89,16 @@ const cases: readonly [what: string, changes: Options, line: RegExp][] = [
     'coordinates beyond the grid',
     { zones: '@far.json' },
     /^far\.json, record 1: .+x = 1000000000000 of zone 1 \("far"\).+Check that/,
+  ],
+  [
+    'a raster many times round the earth',
+    { raster: '@wide.tif' },
+    /^wide\.tif: The longitudes of the raster span 4000000000 degrees\..+Check the coordinate reference systems/,
+  ],
+  [
+    'a zone many times round the earth',
+    { zones: '@wide.json' },
+    /^wide\.json, record 1: The longitudes of zone 1 \("wide"\) span 2000000 degrees\..+Check the/,
   ],
   ['edges that fall', { bins: undefined, edges: '0,2,1' }, /^--edges must increase, but 1 follows 2\. Sort/],
   ['edges that repeat', { bins: undefined, edges: '0,0' }, /^--edges must increase, but 0 follows 0\. Sort/],

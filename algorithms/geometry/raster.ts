@@ -31,6 +31,8 @@ export interface RasterGrid {
 
 /** One band of a raster that can be read window by window. */
 export interface RasterSource extends RasterGrid {
+  /** File it is read from, for errors. */
+  readonly file?: string | undefined;
   readonly sample: Sample;
   /** The value that marks a cell without data, rounded to the sample type; undefined where there is none. */
   readonly nodata: number | undefined;

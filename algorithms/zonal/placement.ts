@@ -1,5 +1,7 @@
+import { type ErrorPlace, GeometryError } from '../../primitives/index.ts';
 import { type SnappedPolygons, STEPS_PER_CELL } from '../geometry/grid.ts';
-import type { RasterGrid } from '../geometry/raster.ts';
+import type { Zones } from '../geometry/polygons.ts';
+import type { RasterGrid, RasterSource } from '../geometry/raster.ts';
 import type { ZoneBoxes } from './window-plan.ts';
 
 /** Zones on a raster's grid, each at every turn of longitude at which it may reach the raster. */
@@ -10,9 +12,20 @@ export interface PlacedZones {
   readonly boxes: ZoneBoxes;
 }
 
-/** Places snapped zones on a raster: on a geographic one, longitudes are taken modulo 360. */
-export function placeZones(polygons: SnappedPolygons, grid: RasterGrid): PlacedZones {
-  const shifts = longitudeShifts(polygons, grid);
+/**
+ * Places snapped zones on a raster: on a geographic one, longitudes are taken modulo 360.
+ *
+ * @param zones - what errors call the zones.
+ * @throws GeometryError `geometry/longitudes` where the longitudes of the raster or of a zone span more than two turns.
+ */
+export function placeZones(
+  polygons: SnappedPolygons,
+  grid: RasterGrid & Pick<RasterSource, 'file'>,
+  zones: Partial<Pick<Zones, 'names' | 'file'>> = {},
+): PlacedZones {
+  const span = Math.abs(grid.width * grid.stepX);
+  if (grid.geographic && !(span <= MOST_DEGREES)) throw tooWide('the raster', span, { file: grid.file });
+  const shifts = longitudeShifts(polygons, grid, zones);
   return { polygons, shifts, boxes: zoneBoxes(polygons, shifts) };
 }
 
@@ -21,12 +34,32 @@ export function stepsOfTurn({ geographic, stepX }: RasterGrid): number | undefin
   return geographic ? Math.round((360 / Math.abs(stepX)) * STEPS_PER_CELL) : undefined;
 }
 
-function longitudeShifts(polygons: SnappedPolygons, grid: RasterGrid): number[][] {
+/** Longitudes come round, but those of one thing not twice: more are coordinates of another kind. */
+const MOST_DEGREES = 720;
+
+function tooWide(what: string, degrees: number, place: ErrorPlace): GeometryError {
+  return new GeometryError('geometry/longitudes', `The longitudes of ${what} span ${degrees} degrees.`, {
+    expected: `at most ${MOST_DEGREES}`,
+    got: degrees,
+    remedy: 'Check the coordinate reference systems; --assume-crs overrides what the files say.',
+    place,
+  });
+}
+
+function longitudeShifts(
+  polygons: SnappedPolygons,
+  grid: RasterGrid,
+  { names, file }: Partial<Pick<Zones, 'names' | 'file'>>,
+): number[][] {
   const turn = stepsOfTurn(grid);
   return Array.from({ length: polygons.zoneRings.length - 1 }, (_, zone) => {
     const [least, most] = rangeOf(polygons.column, ...verticesOf(polygons, zone));
     if (least > most) return [];
     if (turn === undefined) return [0];
+    if (most - least > 2 * turn) {
+      const degrees = ((most - least) / STEPS_PER_CELL) * Math.abs(grid.stepX);
+      throw tooWide(`zone ${zone} (${JSON.stringify(names?.[zone] ?? '')})`, degrees, { file, record: zone });
+    }
     const shifts: number[] = [];
     const first = Math.ceil(-most / turn);
     const last = Math.floor((grid.width * STEPS_PER_CELL - least) / turn);

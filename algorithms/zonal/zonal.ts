@@ -77,7 +77,7 @@ export async function zonalHistogram(context: Context, job: ZonalJob): Promise<Z
   const zoneCount = zones.names.length;
   const budget = job.budget ?? DEFAULT_BUDGET;
   requireRoom(zoneCount, binCount(binning), budget);
-  const placed = placeZones(snapToGrid(zones.polygons, raster, zones), raster);
+  const placed = placeZones(snapToGrid(zones.polygons, raster, zones), raster, zones);
   const edges = binning.kind === 'unique' ? EVERY_NUMBER : binEdges(binning);
   const slots = slotsFor(edges.lower.length);
   const statistics = wantsStatistics(job);
