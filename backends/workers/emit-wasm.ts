@@ -194,7 +194,12 @@ function emitLoad(code: Code, { storage, address }: ArrayAccess, type: ScalarTyp
     code.op(op.i32Shl);
   }
   code.op(op.i32Add);
-  code.memory(type === 'f32' ? op.f32Load : (narrowLoads[storage] ?? op.i32Load));
+  emitLoadFrom(code, storage, type, 0);
+}
+
+/** Leaves the element whose address, less `offset`, is on the stack there instead. */
+export function emitLoadFrom(code: Code, storage: Storage, type: ScalarType, offset: number): void {
+  code.memory(type === 'f32' ? op.f32Load : (narrowLoads[storage] ?? op.i32Load), offset);
   if (type === 'bool') {
     code.i32(0);
     code.op(op.i32Ne);

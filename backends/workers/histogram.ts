@@ -14,13 +14,17 @@ import {
   type Layout,
   layoutOf,
   lengthWords,
+  resultsOf,
   shapeKey,
   WORKER,
 } from './kernel-arguments.ts';
 import { chunkSizeOf, type Launch, type Launcher, type Phase } from './launch.ts';
 import { releaseAll } from './monoid-code.ts';
+import { planRow } from './row-plan.ts';
+import { NOTED_ROWS, type NotedRow, rowCounter, rowCounterBytes } from './row-tally.ts';
 import { emitRanks, emitTallies, type Table } from './tally.ts';
 import { emitCount } from './tree-code.ts';
+import { takesTurns } from './turn-tables.ts';
 import { Code } from './wasm-code.ts';
 import { type FunctionBody, I32, op } from './wasm-encoder.ts';
 
@@ -35,7 +39,10 @@ const RANKS = 4;
 const TABLES = 5;
 const STRIDE = 6;
 const TABLE_COUNT = 7;
-const WORDS = 8;
+/** What a worker has for the rows that it counts: where that begins, bytes from one worker's to the next's. */
+const ROWS = 8;
+const ROW_STRIDE = 9;
+const WORDS = 10;
 
 /** Words of tables that are cleared or added up in one chunk. */
 const TABLE_CHUNK = 16384;
@@ -57,7 +64,7 @@ function launchSegments(launcher: Launcher, { extent, program, bins, segment = 1
   const runs = Math.ceil(length[2] / segment);
   const chunkSize = Math.max(1, Math.floor(chunkSizeOf(length[2], launcher.workers) / segment));
   const target = launcher.addresses.of(into, bins * runs);
-  const own = [target, bins, runs, segment, 1, target, 0, 1];
+  const own = [target, bins, runs, segment, 1, target, 0, 1, 0, 0];
   return {
     words: argumentWords(shape, layout, launcher.addresses, length, chunkSize, own),
     phases: [{ run: kernel.functions[0]!, length: [0, 0, runs], chunkSize, minimum: 0 }],
@@ -79,16 +86,20 @@ function launchTables(launcher: Launcher, command: HistogramCommand): Launch {
   const words = bins * runs;
   const tables = launcher.workers > 1 && worthTables(words, launcher.workers, length[2] * ranks) ? launcher.workers : 1;
   const shared = tables < launcher.workers;
-  const kind = `${histograms !== undefined} ${inner !== undefined} ${shared}`;
+  const turning = takesTurns(bins);
+  const counting: Counting = { shape, layout, shared, turning, many: histograms !== undefined, ranks: inner?.ranks };
+  const kind = `${counting.many} ${inner && ranks <= 32} ${shared} ${turning}`;
   const kernel = launcher.compile(`histogram ${kind} ${shapeKey(shape, layout)}`, () => [
     emitClear(),
-    emitCounting(shape, layout, shared, histograms !== undefined, inner !== undefined),
+    emitCounting(counting),
     emitMerge(),
   ]);
   const [clear, count, merge] = kernel.functions as readonly [number, number, number];
   const target = launcher.addresses.of(into, words);
   const first = tables === 1 ? target : launcher.scratch(4 * words * tables);
-  const own = [target, bins, runs, 0, ranks, first, tables === 1 ? 0 : 4 * words, tables];
+  const rowBytes = inner === undefined ? 0 : rowCounterBytes(bins, resultsOf(inner.row).length - 1);
+  const rowTables = inner === undefined ? 0 : launcher.scratch(launcher.workers * rowBytes);
+  const own = [target, bins, runs, 0, ranks, first, tables === 1 ? 0 : 4 * words, tables, rowTables, rowBytes];
   const rows = Math.max(1, Math.ceil(chunkSizeOf(length[2] * ranks, launcher.workers) / ranks));
   const over = (run: number, size: number): Phase => ({
     run,
@@ -105,55 +116,112 @@ function worthTables(words: number, workers: number, elements: number): boolean 
   return 4 * words * workers <= PRIVATE_BYTES && words * workers <= Math.max(TABLE_CHUNK, elements);
 }
 
-function emitCounting(
-  shape: KernelShape,
-  layout: Layout,
-  shared: boolean,
-  many: boolean,
-  hasInner: boolean,
-): FunctionBody {
+/** What shapes the code that counts. */
+interface Counting {
+  readonly shape: KernelShape;
+  readonly layout: Layout;
+  readonly shared: boolean;
+  /** Whether workers have small tables to count rows in. */
+  readonly turning: boolean;
+  readonly many: boolean;
+  /** Elements of a row, where there are rows. */
+  readonly ranks: number | undefined;
+}
+
+function emitCounting(counting: Counting): FunctionBody {
+  const { shape, layout, shared, many, ranks } = counting;
   const code = new Code(kernelParameters);
   const inputs = emitInputs(code, shape, layout, []);
-  const address = emitOwnWord(code, TABLES);
-  code.get(address);
-  code.get(WORKER);
-  code.get(emitOwnWord(code, STRIDE));
-  code.op(op.i32Mul, op.i32Add);
-  code.set(address);
+  const address = emitTableOf(code, TABLES, STRIDE);
   const bins = emitOwnWord(code, BINS);
   const table: Table = { address, bins, runs: many ? emitOwnWord(code, RUNS) : undefined, shared };
   const { from, to } = emitChunk(code, inputs.extent);
-  if (hasInner) emitRowTallies(code, shape, layout, inputs, table, from, to);
+  if (ranks !== undefined) emitRowTallies(code, counting, inputs, table, from, to);
   else emitTallies(code, shape, layout, inputs, table, from, to);
   return code.finish();
+}
+
+/** The address of what a worker has for itself, as a local. */
+function emitTableOf(code: Code, first: number, stride: number): number {
+  const address = emitOwnWord(code, first);
+  code.get(address);
+  code.get(WORKER);
+  code.get(emitOwnWord(code, stride));
+  code.op(op.i32Mul, op.i32Add);
+  code.set(address);
+  return address;
 }
 
 /** Counts the ranks of every row, after what they share has been computed. */
 function emitRowTallies(
   code: Code,
-  shape: KernelShape,
-  layout: Layout,
+  { shape, layout, turning, ranks: capacity }: Counting,
   inputs: KernelInputs,
   table: Table,
   from: number,
   to: number,
 ): void {
   const ranks = emitOwnWord(code, RANKS);
-  const index = code.local(I32);
   const first = code.local(I32);
   code.i32(0);
   code.set(first);
-  emitIndexLoop(code, {
-    from,
-    to,
-    index,
-    scalar: () => {
-      const [active, ...leaves] = inlineEntry(code, inputs.environments[1]!, [index]);
-      code.get(active!);
-      code.when(() => emitRanks(code, shape, layout, inputs, table, { index, first, ranks, leaves }));
-      releaseAll(code, [active!, ...leaves]);
-    },
+  const countSlowly = (row: NotedRow): void => emitRanks(code, shape, layout, inputs, table, { ...row, first, ranks });
+  const forActive = (start: number, end: number, body: (row: NotedRow) => void): void => {
+    const index = code.local(I32);
+    emitIndexLoop(code, {
+      from: start,
+      to: end,
+      index,
+      scalar: () => {
+        const [active, ...leaves] = inlineEntry(code, inputs.environments[1]!, [index]);
+        code.get(active!);
+        code.when(() => body({ index, leaves }));
+        releaseAll(code, [active!, ...leaves]);
+      },
+    });
+    code.release(index);
+  };
+  const plan = table.runs === undefined ? undefined : planRow(shape, layout, capacity!);
+  if (plan === undefined) {
+    forActive(from, to, countSlowly);
+    return;
+  }
+  const own = emitTableOf(code, ROWS, ROW_STRIDE);
+  const counter = rowCounter(code, { inputs, plan, table, ranks, own, turning });
+  counter.begin();
+  emitBatches(code, from, to, (start, end) => {
+    counter.beginBatch();
+    forActive(start, end, counter.note);
+    counter.countNoted(countSlowly);
   });
+  counter.end();
+}
+
+/** Cuts a range of indices into batches. */
+function emitBatches(code: Code, from: number, to: number, body: (start: number, end: number) => void): void {
+  const end = code.local(I32);
+  code.while(
+    () => {
+      code.get(from);
+      code.get(to);
+      code.op(op.i32LtU);
+    },
+    () => {
+      code.get(to);
+      code.get(from);
+      code.op(op.i32Sub);
+      code.set(end);
+      emitMinimum(code, end, () => code.i32(NOTED_ROWS));
+      code.get(from);
+      code.get(end);
+      code.op(op.i32Add);
+      code.set(end);
+      body(from, end);
+      code.get(end);
+      code.set(from);
+    },
+  );
+  code.release(end);
 }
 
 function emitSegments(shape: KernelShape, layout: Layout): FunctionBody {

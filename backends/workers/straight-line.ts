@@ -39,10 +39,18 @@ export interface ReadNode extends NodeCommon {
   readonly shift: Node | undefined;
 }
 
+/** Element `index` of an array, wherever that is. */
+export interface GatherNode extends NodeCommon {
+  readonly kind: 'gather';
+  readonly slot: number;
+  readonly index: Node;
+}
+
 export type Node =
   | LiteralNode
   | OperationNode
   | ReadNode
+  | GatherNode
   /** The index of the launch. */
   | (NodeCommon & { readonly kind: 'index' })
   /** A value that comes from outside of the graph, by name. */
@@ -64,6 +72,12 @@ const MOST_VALUES = 4096;
 /** A graph under construction; equal values become one node. */
 export class Graph {
   readonly #nodes = new Map<string, Node>();
+  readonly #lanes: 'vectors' | 'scalars';
+
+  /** `scalars` takes what is evaluated one index at a time, and therefore may gather and divide. */
+  constructor(lanes: 'vectors' | 'scalars' = 'vectors') {
+    this.#lanes = lanes;
+  }
 
   /** The number of different values. */
   get size(): number {
@@ -91,7 +105,10 @@ export class Graph {
 
   read(type: ScalarType, slot: number, index: Node): Node {
     const shift = index.varying ? this.#shiftOf(index) : undefined;
-    if (index.varying && shift === undefined) throw new NotStraight('it reads an array at an index of its own');
+    if (index.varying && shift === undefined) {
+      if (this.#lanes === 'vectors') throw new NotStraight('it reads an array at an index of its own');
+      return this.#node({ kind: 'gather', type, varying: true, slot, index }, `${slot},${index.id}`);
+    }
     return this.#node({ kind: 'read', type, varying: index.varying, slot, index, shift }, `${slot},${index.id}`);
   }
 
@@ -99,7 +116,7 @@ export class Graph {
     const simpler = this.#simplify(name, type, operands);
     if (simpler !== undefined) return simpler;
     const varying = operands.some((operand) => operand.varying);
-    if (varying && (name === 'rem' || (name === 'div' && type !== 'f32'))) {
+    if (varying && this.#lanes === 'vectors' && (name === 'rem' || (name === 'div' && type !== 'f32'))) {
       throw new NotStraight('it divides integers');
     }
     return this.#node(

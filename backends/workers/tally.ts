@@ -19,9 +19,26 @@ export interface Table {
   readonly shared: boolean;
 }
 
+/** Adds to the word whose address is on the stack. */
+export function emitAdd(code: Code, atomically: boolean, value: () => void): void {
+  if (atomically) {
+    value();
+    code.atomic(atomic.i32Add);
+    code.op(op.drop);
+    return;
+  }
+  const address = code.local(I32);
+  code.tee(address);
+  code.get(address);
+  code.memory(op.i32Load);
+  value();
+  code.op(op.i32Add);
+  code.memory(op.i32Store);
+  code.release(address);
+}
+
 /** Counts a bin of a histogram, in locals; what lies outside is left out. */
 function emitTally(code: Code, table: Table, bin: number, histogram: number | undefined): void {
-  const address = code.local(I32);
   code.get(bin);
   code.get(table.bins);
   code.op(op.i32LtU);
@@ -40,20 +57,8 @@ function emitTally(code: Code, table: Table, bin: number, histogram: number | un
     }
     code.i32(2);
     code.op(op.i32Shl, op.i32Add);
-    if (table.shared) {
-      code.i32(1);
-      code.atomic(atomic.i32Add);
-      code.op(op.drop);
-      return;
-    }
-    code.tee(address);
-    code.get(address);
-    code.memory(op.i32Load);
-    code.i32(1);
-    code.op(op.i32Add);
-    code.memory(op.i32Store);
+    emitAdd(code, table.shared, () => code.i32(1));
   });
-  code.release(address);
 }
 
 /** Counts the elements of a range of indices. */
