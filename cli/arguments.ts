@@ -37,7 +37,7 @@ export interface ZonalOptions extends BackendOptions, VoiceOptions {
   readonly format: 'csv' | 'json';
   readonly stats: string | undefined;
   readonly plot: string | undefined;
-  /** Bytes that histograms may take; undefined leaves it to the algorithm. */
+  /** Bytes that counters and unique values may take; undefined leaves it to the algorithm. */
   readonly budget: number | undefined;
 }
 
@@ -90,7 +90,7 @@ export const ZONAL_SPECS: readonly OptionSpec[] = [
   { name: 'stats', value: 'FILE', help: 'cells, min, max, mean and sum of every zone as CSV; - is stdout' },
   { name: 'plot', value: 'FILE.svg', help: 'histograms and a map of the means as SVG; - is stdout' },
   ...BACKEND_SPECS,
-  { name: 'budget', value: 'BYTES', help: 'memory for histograms, as 512MB or 1GiB' },
+  { name: 'budget', value: 'BYTES', help: 'memory for counters and unique values, as 512MB (default 1GiB)' },
   ...VOICE_SPECS,
 ];
 

@@ -15,7 +15,7 @@ export interface ZoneStatistics {
   /** NaN where no cell of the zone carries data. */
   readonly minimum: Float64Array;
   readonly maximum: Float64Array;
-  /** The exact sum, rounded once to f64. NaN where no cell carries data. */
+  /** The exact sum, rounded once to f64. NaN where no cell carries data, or both infinities are among them. */
   readonly sum: Float64Array;
   /** The exact sum divided by the cells that carry data, rounded to f64. */
   readonly mean: Float64Array;
