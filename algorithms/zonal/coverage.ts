@@ -103,11 +103,15 @@ type CrossingParameters = {
   readonly zones: ReturnType<typeof array<'u32'>>;
   readonly firstRow: ReturnType<typeof uniform<'u32'>>;
   readonly firstColumn: ReturnType<typeof uniform<'u32'>>;
+  readonly columns: ReturnType<typeof uniform<'u32'>>;
   readonly tile: ReturnType<typeof uniform<'u32'>>;
 };
 type Toggle = { readonly word: typeof u32; readonly bits: typeof u32 };
 
-/** The bit that a crossing flips in the bitmap of its zone: that of the first cell past it, or of the next row's start. */
+/**
+ * The bit that a crossing flips in the bitmap of its zone: that of the first cell past it. East of the window it is the
+ * first bit beyond, or the next row's first: no bit is ever set beyond the window.
+ */
 const toggle: Functor<CrossingParameters, Toggle> = fn(
   'toggle',
   {
@@ -118,10 +122,11 @@ const toggle: Functor<CrossingParameters, Toggle> = fn(
     zones: array(u32),
     firstRow: uniform(u32),
     firstColumn: uniform(u32),
+    columns: uniform(u32),
     tile: uniform(u32),
   },
   { word: u32, bits: u32 },
-  ({ edge, rank, edges, local, zones, firstRow, firstColumn, tile }) => {
+  ({ edge, rank, edges, local, zones, firstRow, firstColumn, columns, tile }) => {
     const at = edge.mul(EDGE_STRIDE);
     const from = edges.at(at.add(1));
     const k = from.max(firstRow).sub(from).add(rank);
@@ -131,9 +136,10 @@ const toggle: Functor<CrossingParameters, Toggle> = fn(
     const field = (offset: number): U32 => zones.at(zone.add(offset));
     const width = field(ZONE_FIELDS.tileColumns).mul(tile);
     const row = from.add(k).sub(firstRow).sub(field(ZONE_FIELDS.firstTileRow).mul(tile));
-    const across = column.sub(field(ZONE_FIELDS.firstTileColumn).mul(tile));
+    const left = field(ZONE_FIELDS.firstTileColumn).mul(tile);
+    const across = column.sub(left);
     // Columns west of the bitmap wrapped round below zero.
-    const bit = select(across.min(width), u32(0), across.ge(0x80000000));
+    const bit = select(across.min(width).min(columns.sub(left)), u32(0), across.ge(0x80000000));
     return {
       word: field(ZONE_FIELDS.word)
         .add(row.mul(width.shr(5)))
@@ -208,7 +214,15 @@ export function coverZones(context: Context, table: EdgeTable, plan: WindowPlan)
     const capacity = table.crossingsBefore[window.row + window.rows]! - table.crossingsBefore[window.row]!;
     const flips = expand({ edge }, counts, toggle, {
       capacity,
-      captures: { edges: table.edges, local, zones, firstRow: window.row, firstColumn: window.column, tile },
+      captures: {
+        edges: table.edges,
+        local,
+        zones,
+        firstRow: window.row,
+        firstColumn: window.column,
+        columns: window.columns,
+        tile,
+      },
     });
     scatterReduce(flips.bits, flips.word, 'xor', toggles);
     return { plan, zones, masks: fillBits(context, toggles) };

@@ -17,7 +17,7 @@ import {
 } from '../../primitives/index.ts';
 import type { Captured, Classifier } from './binning.ts';
 import { type Coverage, coverZones, type EdgeTable } from './coverage.ts';
-import { type Pairs, pairTiles, tileNumber, wordRows } from './tiles.ts';
+import { type InsidePairs, type Pairs, pairTiles, tileRows, wordRows } from './tiles.ts';
 import { ABSENT, type WindowPlan } from './window-plan.ts';
 
 /**
@@ -43,8 +43,6 @@ export function windowHistogram(
 
 /** Histograms of some tiles of the window, with the place of each tile's among them. */
 interface TileHistograms {
-  /** The tile of every inside pair. */
-  readonly tile: Column<'u32'>;
   /** For every tile of the window where its histogram stands. */
   readonly place: Column<'u32'>;
   readonly counts: Column<'u32'>;
@@ -55,38 +53,23 @@ const isSet = fn('isSet', { flag: u32 }, bool, ({ flag }) => flag.ne(0));
 /** Step 1: the histogram of every tile that lies inside a zone, once for however many zones. */
 function tileHistograms(
   context: Context,
-  { plan, zones }: Coverage,
-  inside: Pairs,
+  { plan }: Coverage,
+  { tile }: InsidePairs,
   cells: Column<'u32'>,
   classifier: Classifier,
 ): TileHistograms {
   const tileCount = plan.tileColumns * plan.tileRows;
-  const tile = context.materialize(map(tileNumber, { ...inside, zones, tilesAcross: plan.tileColumns }));
   const flag = context.materialize(constant(u32, 0, tileCount));
   scatterReduce(constant(u32, 1, tile.length), tile, 'or', flag);
   const tiles = copyIf(sequence(tileCount), map(isSet, { flag }));
-  const geometry = { tileSize: plan.tile, columns: plan.window.columns };
-  const cell = map(firstCellOfTile, { tile: tiles, ...geometry, tilesAcross: plan.tileColumns });
-  const rows = { active: constant(bool, true, tiles.length), cell, place: sequence(tiles.length) };
-  const counts = rankHistogram(rows, slotOfTileCell(classifier), {
-    ranks: plan.tile * plan.tile,
+  const counts = rankHistogram(tileRows(context, plan, tiles), slotOfTileCell(classifier), {
+    ranks: plan.tile,
     bins: classifier.slots.count,
     histograms: Math.max(1, Math.min(tileCount, plan.pairZone.length)),
-    captures: { cells, ...classifier.captures, ...geometry },
+    captures: { cells, ...classifier.captures },
   });
-  return { tile, place: exclusiveScan(flag, plus(u32)), counts };
+  return { place: exclusiveScan(flag, plus(u32)), counts };
 }
-
-const firstCellOfTile = fn(
-  'firstCellOfTile',
-  { tile: u32, tileSize: uniform(u32), tilesAcross: uniform(u32), columns: uniform(u32) },
-  u32,
-  ({ tile, tileSize, tilesAcross, columns }) => {
-    const tileRow = tile.div(tilesAcross);
-    const tileColumn = tile.sub(tileRow.mul(tilesAcross));
-    return tileRow.mul(columns).add(tileColumn).mul(tileSize);
-  },
-);
 
 const slotFunctors = new WeakMap<Classifier, ReturnType<typeof defineSlotOfTileCell>>();
 
@@ -97,23 +80,15 @@ function slotOfTileCell(classifier: Classifier): ReturnType<typeof defineSlotOfT
 }
 
 function defineSlotOfTileCell(classifier: Classifier) {
-  const parameters = {
-    cell: u32,
-    place: u32,
-    rank: u32,
-    cells: array(u32),
-    tileSize: uniform(u32),
-    columns: uniform(u32),
-  };
+  const parameters = { place: u32, cell: u32, rank: u32, cells: array(u32) };
   return fn(
     'slotOfTileCell',
     { ...parameters, ...classifier.parameters } as typeof parameters,
     { bin: u32, histogram: u32 },
-    ({ cell, place, rank, cells, tileSize, columns, ...captured }) => {
-      const row = rank.div(tileSize);
-      const at = cell.add(row.mul(columns)).add(rank.sub(row.mul(tileSize)));
-      return { bin: classifier.slotOf(cells.at(at), captured as Captured), histogram: place };
-    },
+    ({ place, cell, rank, cells, ...captured }) => ({
+      bin: classifier.slotOf(cells.at(cell.add(rank)), captured as Captured),
+      histogram: place,
+    }),
   );
 }
 
@@ -182,7 +157,7 @@ const binOfZone = fn('binOfZone', { bin: u32, zone: u32, slots: uniform(u32) }, 
 function addInsideTiles(
   context: Context,
   { plan }: Coverage,
-  inside: Pairs,
+  inside: InsidePairs,
   tiles: TileHistograms,
   { slots }: Classifier,
   counts: Column<'u32'>,
@@ -199,7 +174,7 @@ function addInsideTiles(
     index: sequence(scaleLength(context, length, slots.count)),
     pairs,
     zone: inside.zone,
-    tile: tiles.tile,
+    tile: inside.tile,
     place: tiles.place,
     counts: tiles.counts,
     slots: slots.count,
