@@ -121,8 +121,8 @@ function tableClassifier(
   const bits = sample === 'u8' || sample === 'i8' ? 8 : 16;
   const signed = sample === 'i8' || sample === 'i16';
   const numberOf = (raw: number): number => (signed && raw >= 2 ** (bits - 1) ? raw - 2 ** bits : raw);
-  const all = Array.from({ length: 2 ** bits }, (_, raw) => slotOfNumber(numberOf(raw), nodata, edges, slots));
-  const table = slots.count <= 2 ** 16 ? Uint16Array.from(all) : Uint32Array.from(all);
+  const table = slots.count <= 2 ** 16 ? new Uint16Array(2 ** bits) : new Uint32Array(2 ** bits);
+  for (let raw = 0; raw < table.length; raw++) table[raw] = slotOfNumber(numberOf(raw), nodata, edges, slots);
   return {
     slots,
     parameters: { slotTable: array(u32) },

@@ -3,7 +3,7 @@ import type { RasterSource, Window } from '../geometry/raster.ts';
 import { bytesText } from './budget.ts';
 import { planWindow, type WindowPlan, windowsOf, type ZoneBoxes } from './window-plan.ts';
 
-/** Most cells of a window: the counters of the statistics do not overflow below it. */
+/** About the cells of a window; with twice as many it is halved. The counters of the statistics have room for these. */
 const WINDOW_CELLS = 2 ** 22;
 
 /** What decides how large a window may be. */
@@ -23,8 +23,8 @@ export interface PlannedWindow {
 }
 
 /**
- * The windows of a raster that some zone meets, in the order of the file, halved where counting them would pass the
- * budget.
+ * The windows of a raster that some zone meets, in the order of the file: whole blocks of it, halved where they are too
+ * large or counting them would pass the budget. Parts of one block follow each other, so that it is decoded once.
  *
  * @throws OutOfMemoryError `zonal/window-budget` where a single tile passes it; while iterating.
  */
@@ -35,12 +35,23 @@ export function* jobWindows(
   limits: WindowLimits,
 ): Generator<PlannedWindow> {
   let passedCells = 0;
-  for (const window of windowsOf(raster, windowSize(raster))) {
+  for (const window of cutWindows(raster, limits.tile)) {
     for (const plan of fitWindow(window, boxes, zones, limits)) {
       passedCells += plan.window.rows * plan.window.columns;
       if (plan.zones.length > 0) yield { plan, passedCells };
     }
   }
+}
+
+/** Windows of whole blocks, and of parts of those blocks that are too large. */
+function* cutWindows(raster: RasterSource, tile: number): Generator<Window> {
+  for (const blocks of windowsOf(raster, windowSize(raster))) yield* cutLarge(blocks, tile);
+}
+
+function* cutLarge(window: Window, tile: number): Generator<Window> {
+  const halves = window.rows * window.columns > 2 * WINDOW_CELLS ? halve(window, tile) : undefined;
+  if (halves === undefined) yield window;
+  else for (const half of halves) yield* cutLarge(half, tile);
 }
 
 function* fitWindow(window: Window, boxes: ZoneBoxes, zones: number, limits: WindowLimits): Generator<WindowPlan> {
@@ -81,16 +92,12 @@ function tooSmall(budget: number, bytes: number, zones: number): OutOfMemoryErro
   });
 }
 
-/** Whole blocks of the file, about {@link WINDOW_CELLS} of cells. */
+/** Whole blocks of the file: about {@link WINDOW_CELLS} of cells, or one block that is larger. */
 function windowSize({ width, height, blockColumns, blockRows }: RasterSource): { rows: number; columns: number } {
   const columns =
     width * blockRows <= WINDOW_CELLS
       ? width
       : Math.min(width, blockColumns * Math.max(1, Math.floor(WINDOW_CELLS / (blockColumns * blockRows))));
   const bands = Math.max(1, Math.floor(WINDOW_CELLS / (columns * blockRows)));
-  const rows = Math.min(height, blockRows * bands);
-  // A block larger than a window is read in parts.
-  return rows * columns > 2 * WINDOW_CELLS
-    ? { rows: Math.max(1, Math.floor(WINDOW_CELLS / columns)), columns }
-    : { rows, columns };
+  return { rows: Math.min(height, blockRows * bands), columns };
 }

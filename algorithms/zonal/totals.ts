@@ -72,19 +72,21 @@ interface Counts {
 
 function createCounts(zones: number, slots: Slots): Counts {
   const counts = new Float64Array(zones * slots.count);
-  const column = (slot: number): BigUint64Array =>
-    BigUint64Array.from({ length: zones }, (_, zone) => BigInt(counts[zone * slots.count + slot]!));
-  const cellsOf = (zone: number): bigint =>
-    BigInt(counts.subarray(zone * slots.count, (zone + 1) * slots.count).reduce((sum, count) => sum + count, 0));
+  const column = (slot: number): BigUint64Array => {
+    const values = createU64Column(zones);
+    for (let zone = 0; zone < zones; zone++) values.set(zone, counts[zone * slots.count + slot]!);
+    return values.column;
+  };
   return {
     add(members, window) {
-      members.forEach((zone, local) => {
-        const [to, from] = [zone * slots.count, local * slots.count];
+      for (let local = 0; local < members.length; local++) {
+        const to = members[local]! * slots.count;
+        const from = local * slots.count;
         for (let slot = 0; slot < slots.count; slot++) counts[to + slot]! += window[from + slot]!;
-      });
+      }
     },
     columns: () => ({
-      cells: BigUint64Array.from({ length: zones }, (_, zone) => cellsOf(zone)),
+      cells: addUp(counts, zones, slots.count),
       nodata: column(slots.nodata),
       below: column(slots.below),
       above: column(slots.above),
@@ -93,19 +95,61 @@ function createCounts(zones: number, slots: Slots): Counts {
   };
 }
 
-function collectBins(counts: Float64Array, zones: number, slots: Slots, { lower, upper }: BinEdges): ZonalBins {
-  const filled: number[] = [];
+function addUp(counts: Float64Array, zones: number, slots: number): BigUint64Array {
+  const sums = createU64Column(zones);
+  for (let zone = 0; zone < zones; zone++) {
+    let sum = 0;
+    for (let at = zone * slots; at < (zone + 1) * slots; at++) sum += counts[at]!;
+    sums.set(zone, sum);
+  }
+  return sums.column;
+}
+
+function collectBins(counts: Float64Array, zones: number, slots: Slots, edges: BinEdges): ZonalBins {
+  const rows = countBins(counts, zones, slots);
+  const zone = new Uint32Array(rows);
+  const lower = new Float64Array(rows);
+  const upper = new Float64Array(rows);
+  const count = createU64Column(rows);
+  let row = 0;
+  for (let member = 0; member < zones; member++) {
+    for (let bin = 0; bin < slots.bins; bin++) {
+      const counted = counts[member * slots.count + bin]!;
+      if (counted === 0) continue;
+      zone[row] = member;
+      lower[row] = edges.lower[bin]!;
+      upper[row] = edges.upper[bin]!;
+      count.set(row++, counted);
+    }
+  }
+  return { zone, lower, upper, count: count.column };
+}
+
+/** Bins that are not empty. */
+function countBins(counts: Float64Array, zones: number, slots: Slots): number {
+  let filled = 0;
   for (let zone = 0; zone < zones; zone++) {
     const from = zone * slots.count;
-    for (let at = from; at < from + slots.bins; at++) if (counts[at] !== 0) filled.push(at);
+    for (let at = from; at < from + slots.bins; at++) if (counts[at] !== 0) filled++;
   }
+  return filled;
+}
+
+/** A column of u64 that is written by words: a bigint for every one of a million bins takes longer than counting them. */
+function createU64Column(rows: number): { readonly column: BigUint64Array; set(row: number, value: number): void } {
+  const column = new BigUint64Array(rows);
+  const words = new Uint32Array(column.buffer);
+  const [low, high] = LITTLE_ENDIAN ? [0, 1] : [1, 0];
   return {
-    zone: Uint32Array.from(filled, (at) => Math.floor(at / slots.count)),
-    lower: Float64Array.from(filled, (at) => lower[at % slots.count]!),
-    upper: Float64Array.from(filled, (at) => upper[at % slots.count]!),
-    count: BigUint64Array.from(filled, (at) => BigInt(counts[at]!)),
+    column,
+    set(row, value) {
+      words[2 * row + low] = value;
+      words[2 * row + high] = value / 2 ** 32;
+    },
   };
 }
+
+const LITTLE_ENDIAN = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1;
 
 interface StatisticsTotals {
   add(members: Uint32Array, window: WindowStatistics): void;

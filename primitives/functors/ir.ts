@@ -113,9 +113,66 @@ const keys = new WeakMap<Module, string>();
 export function moduleKey(module: Module): string {
   const known = keys.get(module);
   if (known !== undefined) return known;
-  const key = JSON.stringify([module.functions, [...module.arrays], [...module.uniforms]], (_, value) =>
-    typeof value === 'number' && !Number.isFinite(value) ? String(value) : Object.is(value, -0) ? '-0' : value,
-  );
+  const { functions, arrays, uniforms } = module;
+  const key = JSON.stringify([functions.map(functionNumber), [...arrays], [...uniforms]]);
   keys.set(module, key);
   return key;
+}
+
+const numbers = new WeakMap<IrFunction, number>();
+const numbersByText = new Map<string, number>();
+
+/** A number that functions share exactly when they have the same structure. */
+export function functionNumber(fn: IrFunction): number {
+  const known = numbers.get(fn);
+  if (known !== undefined) return known;
+  const text = functionText(fn);
+  const number = numbersByText.get(text) ?? numbersByText.size;
+  numbersByText.set(text, number);
+  numbers.set(fn, number);
+  return number;
+}
+
+/** All that there is in a function. JSON would make one of 0 and −0, and one of all that is not finite. */
+function functionText({ name, parameters, results, body, fast }: IrFunction): string {
+  return `${JSON.stringify(name)}(${operandsText(parameters)})${results.join()}${fast ? ' fast' : ''}${blockText(body)}`;
+}
+
+function blockText(statements: readonly Statement[]): string {
+  return `{${statements.map(statementText).join(';')}}`;
+}
+
+function statementText(statement: Statement): string {
+  switch (statement.kind) {
+    case 'let':
+      return `${operandText(statement.local)}=${statement.operation.name}(${operandsText(statement.operation.operands)})`;
+    case 'read':
+      return `${operandText(statement.local)}=${JSON.stringify(statement.array)}[${operandText(statement.index)}]`;
+    case 'length':
+      return `${operandText(statement.local)}=length ${JSON.stringify(statement.array)}`;
+    case 'var':
+      return `var ${operandText(statement.local)}=${operandText(statement.value)}`;
+    case 'set':
+      return `set ${operandText(statement.local)}=${operandText(statement.value)}`;
+    case 'call':
+      return `${operandsText(statement.results)}=${JSON.stringify(statement.callee)}(${operandsText(statement.args)})`;
+    case 'if':
+      return `if ${operandText(statement.condition)}${blockText(statement.consequent)}${blockText(statement.alternative)}`;
+    case 'loop':
+      return `loop${blockText(statement.body)}${blockText(statement.step)}`;
+    case 'return':
+      return `return ${operandsText(statement.values)}`;
+    default:
+      return statement.kind;
+  }
+}
+
+function operandsText(operands: readonly Operand[]): string {
+  return operands.map(operandText).join();
+}
+
+function operandText(operand: Operand): string {
+  if (operand.kind === 'local') return `%${operand.id} ${operand.type}`;
+  if (operand.kind === 'uniform') return `${JSON.stringify(operand.name)} ${operand.type}`;
+  return `${Object.is(operand.value, -0) ? '-0' : operand.value} ${operand.type}`;
 }

@@ -1,6 +1,6 @@
 import { type ErrorPlace, FunctorError } from '../errors.ts';
 import type { IrFunction, Literal, Local, Module, Operand, OperationName, ScalarType, Statement } from './ir.ts';
-import { entryOf, moduleKey } from './ir.ts';
+import { entryOf, functionNumber, moduleKey } from './ir.ts';
 import { callerPlace, placeIn } from './place.ts';
 import { evaluate, toF32, toI32, toU32, typeOf } from './semantics.ts';
 
@@ -253,17 +253,19 @@ export function call(module: Module, links: Links, args: readonly Operand[]): Lo
 
 function link(module: Module, links: Links): string {
   const { linked, functions } = recorder();
-  const key = JSON.stringify([moduleKey(module), [...links.arrays], [...links.uniforms]]);
+  const linksKey = JSON.stringify([[...links.arrays], [...links.uniforms]]);
+  const key = `${moduleKey(module)} ${linksKey}`;
   const known = linked.get(key);
   if (known !== undefined) return known;
   const names = new Map<string, string>();
   for (const fn of module.functions) {
-    const renamed = rename(fn, names, links);
-    const functionKey = functionKeyOf(renamed);
+    const renamed = linkFunction(fn, names, links, linksKey);
+    // Equal for functions that do the same, so that what several callees share is linked once.
+    const functionKey = `${functionNumber(renamed)}`;
     let name = linked.get(functionKey);
     if (name === undefined) {
       name = `m${functions.length}_${fn.name.replace(/^m\d+_/, '')}`;
-      functions.push({ ...renamed, name });
+      functions.push(withName(renamed, name));
       linked.set(functionKey, name);
     }
     names.set(fn.name, name);
@@ -273,9 +275,33 @@ function link(module: Module, links: Links): string {
   return name;
 }
 
-/** Equal for functions that do the same, so that what several callees share is linked once. */
-function functionKeyOf(fn: IrFunction): string {
-  return moduleKey({ functions: [{ ...fn, name: '' }], arrays: new Map(), uniforms: new Map() });
+/** What functions became where they were linked before: pipelines link the same ones again and again. */
+const linkedBefore = new WeakMap<IrFunction, Map<string, IrFunction>>();
+
+/** A function as part of the module under way, without a name. */
+function linkFunction(fn: IrFunction, names: ReadonlyMap<string, string>, links: Links, linksKey: string): IrFunction {
+  return variant(linkedBefore, fn, `${linksKey} ${[...names].join(' ')}`, () =>
+    rename({ ...fn, name: '' }, names, links),
+  );
+}
+
+const namedBefore = new WeakMap<IrFunction, Map<string, IrFunction>>();
+
+function withName(fn: IrFunction, name: string): IrFunction {
+  return variant(namedBefore, fn, name, () => ({ ...fn, name }));
+}
+
+function variant(
+  known: WeakMap<IrFunction, Map<string, IrFunction>>,
+  fn: IrFunction,
+  key: string,
+  make: () => IrFunction,
+): IrFunction {
+  const variants = known.get(fn) ?? new Map<string, IrFunction>();
+  known.set(fn, variants);
+  const found = variants.get(key) ?? make();
+  variants.set(key, found);
+  return found;
 }
 
 function rename(fn: IrFunction, names: ReadonlyMap<string, string>, links: Links): IrFunction {
