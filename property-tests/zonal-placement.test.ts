@@ -186,6 +186,35 @@ describe('progress', () => {
     },
   );
 
+  const blockSide = fc.integer({ min: 64, max: 5000 });
+
+  test.prop([blockSide, blockSide])(
+    'is told by windows that each block is in for one stretch',
+    (blockColumns, blockRows) => {
+      const raster = rasterOf(new Uint8Array(1), 1, 'u8', { width: 9000, height: 3000, blockColumns, blockRows });
+      const limits = { tile: 64, budget: 0, bytesOf: () => 0 };
+      const blocksOf = (start: number, cells: number, size: number): number[] => {
+        const first = Math.floor(start / size);
+        return Array.from({ length: Math.floor((start + cells - 1) / size) - first + 1 }, (_, i) => first + i);
+      };
+      const lastSeen = new Map<string, number>();
+      let cells = 0;
+      [...jobWindows(raster, boxesOf([[0, 9000]]), 1, limits)].forEach(({ plan: { window } }, at) => {
+        const { row, column, rows, columns } = window;
+        expect(rows * columns).toBeLessThanOrEqual(2 ** 23);
+        cells += rows * columns;
+        for (const down of blocksOf(row, rows, blockRows)) {
+          for (const across of blocksOf(column, columns, blockColumns)) {
+            const name = `${down}/${across}`;
+            expect(lastSeen.get(name) ?? at - 1).toBe(at - 1);
+            lastSeen.set(name, at);
+          }
+        }
+      });
+      expect(cells).toBe(9000 * 3000);
+    },
+  );
+
   function boxesOf(ranges: readonly (readonly [first: number, end: number])[]): ZoneBoxes {
     return {
       zone: Uint32Array.from(ranges, (_, zone) => zone),

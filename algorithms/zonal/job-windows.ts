@@ -4,7 +4,7 @@ import { bytesText } from './budget.ts';
 import { planWindow, type WindowPlan, windowsOf, type ZoneBoxes } from './window-plan.ts';
 
 /** About the cells of a window; with twice as many it is halved. The counters of the statistics have room for these. */
-const WINDOW_CELLS = 2 ** 22;
+const WINDOW_CELLS = 2 ** 23;
 
 /** What decides how large a window may be. */
 export interface WindowLimits {
