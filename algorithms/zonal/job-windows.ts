@@ -3,7 +3,7 @@ import type { RasterSource, Window } from '../geometry/raster.ts';
 import { bytesText } from './budget.ts';
 import { planWindow, type WindowPlan, windowsOf, type ZoneBoxes } from './window-plan.ts';
 
-/** About the cells of a window; with twice as many it is halved. The counters of the statistics have room for these. */
+/** About the cells of a window; with more than twice as many it is halved, as counters of statistics hold 2²⁴ cells. */
 const WINDOW_CELLS = 2 ** 23;
 
 /** What decides how large a window may be. */
