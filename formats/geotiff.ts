@@ -40,8 +40,8 @@ export interface GeoTiffSource extends RasterSource {
  * All blocks are checked on opening to lie inside the file. Reading from several places at once is allowed; an aborted
  * signal makes `read` fail with its reason at the next block.
  *
- * Noted, not refused: `raster/nodata-unusable`, `raster/sparse-blocks`, `raster/single-block`, `raster/crs-unknown`,
- * `raster/orientation-ignored`, `raster/negative-scale`.
+ * Noted, not refused: `raster/nodata-unusable`, `raster/sparse-blocks`, `raster/single-block`, `raster/large-blocks`,
+ * `raster/crs-unknown`, `raster/orientation-ignored`, `raster/negative-scale`.
  *
  * @param input - A file's path, or the bytes of a file.
  * @throws FormatError where the file is missing, truncated, damaged, no TIFF, without a place on earth, rotated, or
@@ -93,10 +93,11 @@ async function openBand(source: ByteSource, options: GeoTiffOptions): Promise<Ge
 function checkBlockSize(layout: BandLayout, most: number, file: string): void {
   const bytes = rowsAtOnce(layout) * rowBytes(layout);
   if (bytes <= most) return;
-  throw new FormatError('format/block-too-large', 'A block of the TIFF is too large to decode as a whole.', {
+  const message = 'A block of the TIFF is too large to be decoded as a whole, and cannot be read in windows.';
+  throw new FormatError('format/block-too-large', message, {
     expected: `at most ${most} bytes`,
     got: `${bytes} bytes (${layout.blockColumns} × ${layout.blockRows} cells)`,
-    remedy: 'Rewrite it in tiles with gdal_translate -co TILED=YES -co COMPRESS=DEFLATE.',
+    remedy: `Rewrite the file ${IN_TILES}.`,
     place: { file },
   });
 }
@@ -109,7 +110,9 @@ function noteOrientation(orientation: number, notes: Note[]): void {
   });
 }
 
-/** Decoded size from which on it matters that a raster has one block only. */
+const IN_TILES = 'in tiles with gdal_translate -co TILED=YES -co COMPRESS=DEFLATE';
+
+/** Decoded size from which on it matters that a block is held as a whole. */
 const LARGE = 16 * 2 ** 20;
 
 function noteBlocks(layout: BandLayout, fill: number, notes: Note[]): void {
@@ -119,8 +122,16 @@ function noteBlocks(layout: BandLayout, fill: number, notes: Note[]): void {
     notes.push({ code: 'raster/sparse-blocks', message, count: sparse });
   }
   const bytes = rowsAtOnce(layout) * rowBytes(layout);
-  if (layout.blocks === 1 && rowsAtOnce(layout) >= layout.height && bytes > LARGE) {
-    const message = `The raster is one compressed block of ${bytes} bytes, which must be decoded and held as a whole.`;
-    notes.push({ code: 'raster/single-block', message });
+  if (bytes > LARGE) notes.push(largeBlocks(layout.blocks, (bytes / 2 ** 20).toFixed(0)));
+}
+
+/** Blocks that cannot be read in windows: memory grows with them. */
+function largeBlocks(blocks: number, size: string): Note {
+  const less = `Less memory is needed for the same ${IN_TILES}.`;
+  if (blocks === 1) {
+    const message = `The raster is one compressed block of ${size} MiB, which cannot be read in windows and is held as a whole. ${less}`;
+    return { code: 'raster/single-block', message };
   }
+  const message = `The raster has compressed blocks of ${size} MiB, which cannot be read in windows and are held as wholes. ${less}`;
+  return { code: 'raster/large-blocks', message };
 }

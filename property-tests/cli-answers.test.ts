@@ -163,13 +163,34 @@ describe('odd input that is accepted', () => {
         expect(message).toContain('"z"');
         expect(zone).toBe('z');
       }
-      const log = (await zonal(...files, '--json-log')).stderr
-        .trimEnd()
-        .split('\n')
-        .map((line) => JSON.parse(line));
-      expect(log.filter(({ event }) => event === 'note')).toEqual(notes.map((note) => ({ event: 'note', ...note })));
+      expect(await notesLogged(...files)).toEqual(notes.map((note) => ({ event: 'note', ...note })));
     },
   );
+
+  test('one compressed strip, which cannot be read in windows: the same', async () => {
+    const size = { width: 4200, height: 4200, stepX: 0.01, stepY: -0.01 };
+    await shop.writeRaster(
+      'strip.tif',
+      { ...size, stripRows: 4200, compression: 'deflate' },
+      new Uint8Array(4200 ** 2),
+    );
+    const files = ['--zones', '@zones.json', '--raster', '@strip.tif', '--unique', '--format', 'json'];
+    const { exitCode, stdout, stderr } = await zonal(...files);
+    expect(exitCode).toBe(0);
+    const { notes } = JSON.parse(stdout) as { notes: { code: string; message: string }[] };
+    expect(notes.map(({ code }) => code)).toEqual(['raster/single-block']);
+    expect(notes[0]!.message).toContain('cannot be read in windows');
+    expect(stderr).toContain(`note: ${notes[0]!.message}\n`);
+    expect(await notesLogged(...files)).toEqual([{ event: 'note', ...notes[0] }]);
+  });
+
+  async function notesLogged(...words: readonly string[]): Promise<object[]> {
+    const log = (await zonal(...words, '--json-log')).stderr
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    return log.filter(({ event }) => event === 'note');
+  }
 });
 
 describe('longitudes', () => {

@@ -27,6 +27,11 @@ const polygon = (x: string): string => `{"type":"Polygon","coordinates":[[[0,0],
 const INPUTS: Readonly<Record<string, string | Uint8Array | object>> = {
   'zones.json': collection(square, zone('b', rectangle(2, 0, 4, 3))),
   'jpeg.tif': craftedTiff({ compression: [7] }),
+  // Zeros that LZW might decode to the 900 MB of this one strip.
+  'strip.tif': craftedTiff(
+    { imageWidth: [30_000], imageLength: [30_000], rowsPerStrip: [30_000], compression: [5] },
+    new Uint8Array(220_000),
+  ),
   'nowhere.tif': craftedTiff({ modelPixelScale: undefined, modelTiepoint: undefined }),
   'utm.tif': craftedTiff(),
   'points.json': collection(square, { type: 'Feature', id: 'p', geometry: { type: 'Point', coordinates: [1, 2] } }),
@@ -64,6 +69,11 @@ const cases: readonly [what: string, changes: Options, line: RegExp][] = [
   ['a missing raster', { raster: '@no.tif' }, /^no\.tif: There is no such file\. Check the path\.$/],
   ['a folder for zones', { zones: '@folder' }, /^folder: This is a directory\. Name a file inside it\.$/],
   ['a truncated TIFF', { raster: '@cut.tif' }, /^cut\.tif: .+ beyond the end of the file\..+download it again\.$/],
+  [
+    'one compressed strip that is too large',
+    { raster: '@strip.tif' },
+    /^strip\.tif: .+ cannot be read in windows.+got 900000000 bytes \(30000 × 30000 cells\)\. .+ TILED=YES/,
+  ],
   ['an unsupported compression', { raster: '@jpeg.tif' }, /^jpeg\.tif: .+ JPEG.+gdal_translate -co COMPRESS=DEFLATE/],
   ['a raster without geotransform', { raster: '@nowhere.tif' }, /^nowhere\.tif: .+ where its cells lie.+gdalwarp\.$/],
   ['a raster that is none', { raster: '@zones.json' }, /^zones\.json: The file is not a TIFF\..+gdal_translate\.$/],

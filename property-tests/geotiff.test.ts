@@ -292,17 +292,35 @@ async function written(raster: GeoTiffRaster, cells: Parameters<typeof writeGeoT
 }
 
 describe('memory', () => {
-  test('holds a large single compressed strip as a whole, and says so', async () => {
+  test.each([
+    ['a single strip', 3000, 'raster/single-block', 'one compressed block of 17 MiB'],
+    ['several strips', 2999, 'raster/large-blocks', 'compressed blocks of 17 MiB'],
+  ])('holds large compressed strips as wholes, and says so: %s', async (_, stripRows, code, words) => {
     const side = 3000;
-    const raster = { ...ramp, width: side, height: side, stripRows: side, compression: 'deflate' } as const;
+    const raster = { ...ramp, width: side, height: side, stripRows, compression: 'deflate' } as const;
     const cells = randomCells('u16', side * side, 1, 1);
-    const source = await written(raster, () => cells);
-    expect(source.notes.map((note) => note.code)).toContain('raster/single-block');
+    const source = await written(raster, ({ row, rows }) => cells.slice(row * side, (row + rows) * side));
+    const note = source.notes.find((other) => other.code === code);
+    expect(note?.message).toContain(`${words}, which cannot be read in windows`);
+    expect(note?.message).toContain('gdal_translate -co TILED=YES');
     expect(await source.read({ column: 2999, row: 2999, columns: 1, rows: 1 })).toHaveLength(1);
     await source.close();
     await expect(openGeoTiff(join(folder, 'a.tif'), { maxBlockBytes: 2 ** 20 })).rejects.toMatchObject({
       code: 'format/block-too-large',
+      message: expect.stringContaining('cannot be read in windows'),
+      remedy: expect.stringContaining('gdal_translate -co TILED=YES'),
     });
+  });
+
+  test.each([
+    ['strips of 16 MiB', 'deflate', 2796],
+    ['a single uncompressed strip', 'none', 3000],
+  ] as const)('says nothing of %s', async (_, compression, stripRows) => {
+    const raster = { ...ramp, width: 3000, height: 3000, stripRows, compression } as const;
+    const source = await written(raster, ({ rows }) => new Uint16Array(rows * 3000));
+    expect(source.notes.map(({ code }) => code)).not.toContain('raster/single-block');
+    expect(source.notes.map(({ code }) => code)).not.toContain('raster/large-blocks');
+    await source.close();
   });
 
   test('reads an uncompressed raster of one strip in windows', async () => {
