@@ -159,7 +159,7 @@ function upload(cells: Uint16Array): Column<'u32'> {
 
 /** Compares all counts with those of the peer, and returns the cells in zones. */
 function check(counts: Uint32Array, cells: Uint16Array): number {
-  const expected = scanline(zones.polygons, grid, cells, slotOf, bins);
+  const expected = scanline({ polygons: zones.polygons, grid, cells, slotOf, slots: bins });
   const found = new Uint32Array(expected.length);
   const { slots } = classifier;
   plan.zones.forEach((zone, local) => {

@@ -6,13 +6,14 @@ import type { RasterSource } from '../algorithms/geometry/raster.ts';
 import { type ZonalHistogram, zonalHistogram } from '../algorithms/zonal/index.ts';
 import { openGeoTiff, readZones, writeGeoTiff } from '../formats/index.ts';
 import { open } from '../open.ts';
-import { scanline } from './scanline.ts';
+import { type ScanlineJob, scanline } from './scanline.ts';
+import { scanlineInBands } from './scanline-in-bands.ts';
 import { conusGrid, terrain } from './terrain.ts';
 
 /**
- * Zonal histograms of the US counties over a synthetic relief of u16 in 256 bins: a backend beside a scanline on one thread
- * (`bench/scanline.ts`), in turn, first over cells in memory and then from a GeoTIFF, decoding included. Every result is
- * compared with the scanline's, zone by zone and bin by bin.
+ * Zonal histograms of the US counties over a synthetic relief of u16 in 256 bins: a backend beside two scanlines on one
+ * thread (`bench/scanline.ts`, and `bench/scanline-in-bands.ts`, which is tuned), in turn, first over cells in memory and then
+ * from a GeoTIFF, decoding included. Every result is compared with the scanline's, zone by zone and bin by bin.
  *
  * node --import tsx bench/zonal.ts [--cells 5e7] [--workers 2] [--rounds 5] [--backend workers|webgpu] [--memory-only]
  */
@@ -38,22 +39,22 @@ const slotOf = Uint16Array.from({ length: 65536 }, (_, value) => Math.floor(valu
 const cells = terrain({ row: 0, column: 0, rows: grid.height, columns: grid.width });
 const context = await open({ backend: options.backend as 'workers', workers: Number(options.workers) });
 const name = options.backend === 'workers' ? `workers ${options.workers}` : options.backend;
-const expected = countByScanline(cells);
+const expected = scanline(jobOf(cells));
 const inside = expected.reduce((sum, count) => sum + count, 0);
 
 console.log(`machine  ${cpus().length} × ${cpus()[0]!.model}, Node ${process.version}`);
 console.log(`raster   ${grid.width} × ${grid.height} u16, ${zones.names.length} zones, ${BINS} bins`);
 console.log(`inside   ${inside} cells`);
-await compare(
-  'in memory',
-  () => countByScanline(cells),
-  () => countByBackend(inMemory()),
-);
+await compare('in memory', {
+  scanline: () => scanline(jobOf(cells)),
+  'in bands': () => scanlineInBands(jobOf(cells)),
+  [name]: async () => countsOf(await countByBackend(inMemory())),
+});
 if (!options['memory-only']) await compareFiles();
 await context.close();
 
-function countByScanline(raster: Uint16Array): Int32Array {
-  return scanline(zones.polygons, grid, raster, slotOf, BINS);
+function jobOf(raster: Uint16Array): ScanlineJob {
+  return { polygons: zones.polygons, grid, cells: raster, slotOf, slots: BINS };
 }
 
 function countByBackend(raster: RasterSource): Promise<ZonalHistogram> {
@@ -95,62 +96,59 @@ async function compareFiles(): Promise<void> {
     console.log(
       `\nfile     ${((await stat(file)).size / 1e6).toFixed(0)} MB, deflate, differences, tiles of 256 × 256`,
     );
-    await compare(
-      'from a file',
-      () => decodeAndSweep(file),
-      () => decodeAndCount(file),
-    );
+    await compare('from a file', {
+      scanline: async () => scanline(jobOf(await decode(file))),
+      'in bands': async () => scanlineInBands(jobOf(await decode(file))),
+      [name]: () => decodeAndCount(file),
+    });
   } finally {
     await rm(folder, { recursive: true });
   }
 }
 
-async function decodeAndSweep(file: string): Promise<Int32Array> {
+async function decode(file: string): Promise<Uint16Array> {
   const raster = await openGeoTiff(file);
   const all = await raster.read({ row: 0, column: 0, rows: raster.height, columns: raster.width });
   await raster.close();
-  return countByScanline(all as Uint16Array);
+  return all as Uint16Array;
 }
 
-async function decodeAndCount(file: string): Promise<ZonalHistogram> {
+async function decodeAndCount(file: string): Promise<Int32Array> {
   const raster = await openGeoTiff(file);
   const result = await countByBackend(raster);
   await raster.close();
-  return result;
+  return countsOf(result);
 }
 
-/** Runs both in turn, checks what they count, and prints medians with the least and greatest of all rounds. */
+/** Runs all in turn, checks what they count, and prints medians with the least and greatest of all rounds. */
 async function compare(
   title: string,
-  peer: () => Int32Array | Promise<Int32Array>,
-  ours: () => Promise<ZonalHistogram>,
+  runners: { readonly [name: string]: () => Int32Array | Promise<Int32Array> },
 ): Promise<void> {
-  const peerRounds: Round[] = [];
-  const ourRounds: Round[] = [];
+  const done = new Map(Object.keys(runners).map((who): [string, Round[]] => [who, []]));
   for (let round = -WARM_UP; round < rounds; round++) {
-    const swept = await time(peer);
-    const counted = await time(ours);
-    requireEqual(swept.result);
-    requireEqual(countsOf(counted.result));
-    if (round < 0) continue;
-    peerRounds.push(swept);
-    ourRounds.push(counted);
+    for (const [who, run] of Object.entries(runners)) {
+      const { result, ...figures } = await time(run);
+      requireEqual(result);
+      if (round >= 0) done.get(who)!.push(figures);
+    }
   }
-  console.log(`\n${title.padEnd(14)}      median     (least … most)   cells inside/s   CPU`);
-  for (const [who, done] of [
-    ['scanline', peerRounds],
-    [name, ourRounds],
-  ] as const) {
-    const wall = spread(done.map(({ seconds }) => seconds));
-    const cpu = spread(done.map(({ cpuSeconds }) => cpuSeconds));
-    console.log(
-      `  ${who.padEnd(14)} ${milliseconds(wall.median)}  (${milliseconds(wall.least)} … ${milliseconds(wall.most)})   ${(inside / wall.median / 1e6).toFixed(0).padStart(6)} M/s      ${milliseconds(cpu.median)}`,
-    );
-  }
-  const ratios = spread(peerRounds.map(({ seconds }, i) => seconds / ourRounds[i]!.seconds));
+  const ours = done.get(name)!;
   console.log(
-    `  ratio, round by round   ${ratios.median.toFixed(2)} (${ratios.least.toFixed(2)} … ${ratios.most.toFixed(2)})`,
+    `\n${title.padEnd(12)}  median       (least … most)          CPU         cells inside/s  ratio to ${name}`,
   );
+  for (const [who, measured] of done) {
+    const wall = spread(measured.map(({ seconds }) => seconds));
+    const cpu = spread(measured.map(({ cpuSeconds }) => cpuSeconds));
+    const ratio = spread(measured.map(({ seconds }, i) => seconds / ours[i]!.seconds));
+    const figures = [
+      `${who.padEnd(12)}${milliseconds(wall.median)}  (${milliseconds(wall.least)} …${milliseconds(wall.most)})`,
+      milliseconds(cpu.median),
+      `${(inside / wall.median / 1e6).toFixed(0).padStart(8)} M/s  `,
+      `${ratio.median.toFixed(2)} (${ratio.least.toFixed(2)} … ${ratio.most.toFixed(2)})`,
+    ];
+    console.log(figures.join('  '));
+  }
 }
 
 interface Round {

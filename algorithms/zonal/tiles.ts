@@ -61,16 +61,13 @@ export function allPairs(context: Context, { plan, zones }: Coverage): Pairs & I
  * Whether all, none or some cells of a pair's tile lie in its zone. No bit is set beyond the window, so that a tile which
  * it cuts is never wholly inside.
  */
-const relationOf = fn(
-  'relationOf',
-  { word: u32, pitch: u32, masks: array(u32), tile: uniform(u32) },
-  u32,
-  ({ word, pitch, masks, tile }) => {
+const relationOf = forTile((tile) =>
+  fn('relationOf', { word: u32, pitch: u32, masks: array(u32) }, u32, ({ word, pitch, masks }) => {
     const every = Var(u32(0xffffffff));
     const some = Var(u32(0));
     const line = Var(word);
     For(0, tile, () => {
-      For(0, tile.shr(5), (step) => {
+      For(0, tile / 32, (step) => {
         const mask = masks.at(line.add(step));
         every.set(every.and(mask));
         some.set(some.or(mask));
@@ -79,8 +76,18 @@ const relationOf = fn(
     });
     const relation = select(u32(BOUNDARY), u32(INSIDE), every.eq(0xffffffff));
     return select(relation, u32(OUTSIDE), some.eq(0));
-  },
+  }),
 );
+
+/** A functor in which the tile's side is a constant: every row of cells divides by it. */
+function forTile<F>(define: (tile: number) => F): (tile: number) => F {
+  const known = new Map<number, F>();
+  return (tile) => {
+    const functor = known.get(tile) ?? define(tile);
+    known.set(tile, functor);
+    return functor;
+  };
+}
 
 const isInside = fn('isInside', { relation: u32 }, bool, ({ relation }) => relation.eq(INSIDE));
 const isBoundary = fn('isBoundary', { relation: u32 }, bool, ({ relation }) => relation.eq(BOUNDARY));
@@ -91,7 +98,7 @@ export function pairTiles(context: Context, coverage: Coverage): { inside: Insid
     const { tile, ...pairs } = allPairs(context, coverage);
     const { zone, word, pitch } = pairs;
     const { masks, plan } = coverage;
-    const relation = context.materialize(map(relationOf, { word, pitch, masks, tile: plan.tile }));
+    const relation = context.materialize(map(relationOf(plan.tile), { word, pitch, masks }));
     return {
       inside: copyIf({ zone, tile }, map(isInside, { relation })),
       boundary: copyIf(pairs, map(isBoundary, { relation })),
@@ -99,34 +106,35 @@ export function pairTiles(context: Context, coverage: Coverage): { inside: Insid
   });
 }
 
-const wordRow = fn(
-  'wordRow',
-  {
-    index: u32,
-    pairZone: array(u32),
-    pairCell: array(u32),
-    pairWord: array(u32),
-    pairPitch: array(u32),
-    masks: array(u32),
-    tile: uniform(u32),
-    columns: uniform(u32),
-  },
-  { active: bool, zone: u32, cell: u32, mask: u32 },
-  ({ index, pairZone, pairCell, pairWord, pairPitch, masks, tile, columns }) => {
-    const perRow = tile.shr(5);
-    const line = index.div(perRow);
-    const step = index.sub(line.mul(perRow));
-    const pair = line.div(tile);
-    const row = line.sub(pair.mul(tile));
-    const mask = masks.at(
-      pairWord
-        .at(pair)
-        .add(row.mul(pairPitch.at(pair)))
-        .add(step),
-    );
-    const cell = pairCell.at(pair).add(row.mul(columns)).add(step.shl(5));
-    return { active: mask.ne(0), zone: pairZone.at(pair), cell, mask };
-  },
+const wordRow = forTile((tile) =>
+  fn(
+    'wordRow',
+    {
+      index: u32,
+      pairZone: array(u32),
+      pairCell: array(u32),
+      pairWord: array(u32),
+      pairPitch: array(u32),
+      masks: array(u32),
+      columns: uniform(u32),
+    },
+    { active: bool, zone: u32, cell: u32, mask: u32 },
+    ({ index, pairZone, pairCell, pairWord, pairPitch, masks, columns }) => {
+      const perRow = tile / 32;
+      const line = index.div(perRow);
+      const step = index.sub(line.mul(perRow));
+      const pair = line.div(tile);
+      const row = line.sub(pair.mul(tile));
+      const mask = masks.at(
+        pairWord
+          .at(pair)
+          .add(row.mul(pairPitch.at(pair)))
+          .add(step),
+      );
+      const cell = pairCell.at(pair).add(row.mul(columns)).add(step.shl(5));
+      return { active: mask.ne(0), zone: pairZone.at(pair), cell, mask };
+    },
+  ),
 );
 
 /** Rows of 32 cells of the tiles of pairs, as a view: the window's cell of the first, and bits for those in the zone. */
@@ -141,29 +149,30 @@ export function wordRows(
   readonly mask: Column<'u32'>;
 } {
   const { tile, window } = plan;
-  return map(wordRow, {
+  return map(wordRow(tile), {
     index: sequence(scaleLength(context, pairs.zone.length, (tile * tile) / 32)),
     pairZone: pairs.zone,
     pairCell: pairs.cell,
     pairWord: pairs.word,
     pairPitch: pairs.pitch,
     masks,
-    tile,
     columns: window.columns,
   });
 }
 
-const tileRow = fn(
-  'tileRow',
-  { index: u32, tiles: array(u32), tile: uniform(u32), tilesAcross: uniform(u32), columns: uniform(u32) },
-  { active: bool, place: u32, cell: u32 },
-  ({ index, tiles, tile, tilesAcross, columns }) => {
-    const place = index.div(tile);
-    const number = tiles.at(place);
-    const down = number.div(tilesAcross);
-    const row = down.mul(tile).add(index.sub(place.mul(tile)));
-    return { active: true, place, cell: row.mul(columns).add(number.sub(down.mul(tilesAcross)).mul(tile)) };
-  },
+const tileRow = forTile((tile) =>
+  fn(
+    'tileRow',
+    { index: u32, tiles: array(u32), tilesAcross: uniform(u32), columns: uniform(u32) },
+    { active: bool, place: u32, cell: u32 },
+    ({ index, tiles, tilesAcross, columns }) => {
+      const place = index.div(tile);
+      const number = tiles.at(place);
+      const down = number.div(tilesAcross);
+      const row = down.mul(tile).add(index.sub(place.mul(tile)));
+      return { active: true, place, cell: row.mul(columns).add(number.sub(down.mul(tilesAcross)).mul(tile)) };
+    },
+  ),
 );
 
 /** The rows of whole tiles, as a view: the tile's place among those given, and the row's first cell in the window. */
@@ -172,10 +181,9 @@ export function tileRows(
   { tile, tileColumns, window }: WindowPlan,
   tiles: Column<'u32'>,
 ): { readonly active: Column<'bool'>; readonly place: Column<'u32'>; readonly cell: Column<'u32'> } {
-  return map(tileRow, {
+  return map(tileRow(tile), {
     index: sequence(scaleLength(context, tiles.length, tile)),
     tiles,
-    tile,
     tilesAcross: tileColumns,
     columns: window.columns,
   });

@@ -129,8 +129,8 @@ function defineSlotOfMaskedCell(classifier: Classifier) {
   );
 }
 
-const binAndZone = fn(
-  'binAndZone',
+const slotAndCount = fn(
+  'slotAndCount',
   {
     index: u32,
     pairs: array(u32),
@@ -140,17 +140,16 @@ const binAndZone = fn(
     counts: array(u32),
     slots: uniform(u32),
   },
-  { bin: u32, zone: u32, count: u32 },
+  { slot: u32, count: u32 },
   ({ index, pairs, zone, tile, place, counts, slots }) => {
     const length = pairs.at(0).max(1);
     const bin = index.div(length);
     const pair = index.sub(bin.mul(length));
-    return { bin, zone: zone.at(pair), count: counts.at(place.at(tile.at(pair)).mul(slots).add(bin)) };
+    return {
+      slot: zone.at(pair).mul(slots).add(bin),
+      count: counts.at(place.at(tile.at(pair)).mul(slots).add(bin)),
+    };
   },
-);
-
-const binOfZone = fn('binOfZone', { bin: u32, zone: u32, slots: uniform(u32) }, u32, ({ bin, zone, slots }) =>
-  zone.mul(slots).add(bin),
 );
 
 /** Step 3: tiles inside a zone add their histograms to the zone's, bin by bin over the pairs, which are in order of zones. */
@@ -170,16 +169,19 @@ function addInsideTiles(
     storage: 'u32',
     offset: length.word,
   });
-  const rows = map(binAndZone, {
-    index: sequence(scaleLength(context, length, slots.count)),
-    pairs,
-    zone: inside.zone,
-    tile: inside.tile,
-    place: tiles.place,
-    counts: tiles.counts,
-    slots: slots.count,
-  });
   if (plan.pairZone.length === 0) return;
-  const { keys, values } = reduceByKey({ bin: rows.bin, zone: rows.zone }, rows.count, plus(u32));
-  scatterReduce(values, map(binOfZone, { ...keys, slots: slots.count }), 'add', counts);
+  // Stored, as the reduction looks at every row several times.
+  const rows = context.materialize(
+    map(slotAndCount, {
+      index: sequence(scaleLength(context, length, slots.count)),
+      pairs,
+      zone: inside.zone,
+      tile: inside.tile,
+      place: tiles.place,
+      counts: tiles.counts,
+      slots: slots.count,
+    }),
+  );
+  const { keys, values } = reduceByKey(rows.slot, rows.count, plus(u32));
+  scatterReduce(values, keys, 'add', counts);
 }
