@@ -5,6 +5,7 @@ import { emitModule } from '../backends/webgpu/emit-wgsl.ts';
 import type { Helper } from '../backends/webgpu/wgsl-helpers.ts';
 import type { Operand, OperationName, Statement } from '../primitives/functors/ir.ts';
 import { evaluate } from '../primitives/functors/semantics.ts';
+import { runOnBackend } from './functor-on-backend.ts';
 import {
   bind,
   bindingOf,
@@ -143,6 +144,27 @@ describe.each([
       [1, 2, 3].map((seed) => operands(3000, seed)),
       expressions,
     );
+  });
+
+  test('keeps the sign of zeros beside a zero that is made of integers, which the compiler knows', async () => {
+    const [q, folded, known] = [local('f32', 0), local('i32', 1), local('f32', 2)];
+    const [sum, product, difference] = [local('f32', 3), local('f32', 4), local('f32', 5)];
+    const body = [
+      bind(folded, 'div', literal('i32', -1), literal('i32', -2)),
+      bind(known, 'convert', folded),
+      bind(sum, 'add', q, known),
+      bind(product, 'mul', q, known),
+      bind(difference, 'sub', known, q),
+      give(sum, product, difference),
+    ];
+    const module = moduleOf([q], ['f32', 'f32', 'f32'], body);
+    const inputs = { rows: [[0], [-0], [1.5], [-1.5]], arrays: {}, uniforms: {} };
+    expect(await runOnBackend(backend, module, inputs)).toEqual([
+      [0, 0, 0],
+      [0, -0, 0],
+      [1.5, 0, -1.5],
+      [-1.5, -0, 1.5],
+    ]);
   });
 
   test('rounds quotients and roots over the full range of exponents', async () => {

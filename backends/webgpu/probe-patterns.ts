@@ -59,6 +59,7 @@ export const patterns: readonly Pattern[] = [
   floats('a - (a - b)', sub('a', sub('a', 'b')), sum),
   floats('(a + b) + c', add(add('a', 'b'), 'c'), sum),
   floats('a + 0', add('a', 0), constant),
+  floats('a + f32(0u)', add('a', ['convert', 'f32', ['convert', 'u32', 0]]), constant),
   floats('0 - a', sub(0, 'a'), constant),
   floats('a * 0', mul('a', 0), constant),
   floats('0 / a', div(0, 'a'), constant),
