@@ -10,7 +10,7 @@ const side = 192;
 const cells = Float32Array.from({ length: side * side }, (_, i) => (i % 977) / 8);
 const raster = rasterOf(cells, side, 'f32', { blockRows: 32 });
 /** Windows of a few tiles. */
-const small = { tile: 32, budget: 16_000 } as const;
+const small = { tile: 32, budget: 32_000 } as const;
 const zones = zonesOf([[box(3, 3, 180, 180)], [box(100, 100, 300, 170), box(120, 110, 140, 130)]]);
 const edges = { kind: 'edges', edges: [0, 10, 100] } as const;
 const unique = { kind: 'unique' } as const;
@@ -41,7 +41,7 @@ const atWindow = (nth: number, what: (signal?: AbortSignal) => void | Promise<ne
 const endings: { readonly [ending: string]: Ending } = {
   'bins counted': (context, signal) => zonalHistogram(context, job(signal)),
   'unique values counted': (context, signal) =>
-    zonalHistogram(context, job(signal, { binning: unique, budget: 150_000 })),
+    zonalHistogram(context, job(signal, { binning: unique, budget: 300_000 })),
   'counts without statistics': (context, signal) => zonalHistogram(context, job(signal, { statistics: false })),
   'zones outside': (context, signal) =>
     zonalHistogram(context, job(signal, { zones: zonesOf([[box(-9, -9, -3, -3)]]) })),
@@ -58,7 +58,7 @@ const endings: { readonly [ending: string]: Ending } = {
     await expect(zonalHistogram(context, job(signal, { binning: falling }))).rejects.toThrow('do not increase');
   },
   'too many unique values': async (context, signal) => {
-    const binning = { binning: unique, budget: 20_000, tile: 32 };
+    const binning = { binning: unique, budget: 40_000, tile: 32 };
     await expect(zonalHistogram(context, job(signal, binning))).rejects.toThrow('budget');
   },
   'an abort before it began': async (context, signal, abort) => {

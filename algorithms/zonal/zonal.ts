@@ -35,7 +35,7 @@ export interface ZonalJob {
   /** Side of the tiles in cells, a multiple of 32. */
   readonly tile?: number | undefined;
   /**
-   * Bytes that the counters of all zones may take, and likewise those of the window being counted with its bitmaps; 1 GiB
+   * Bytes that the counters of all zones may take, and likewise those of the windows being counted with their bitmaps; 1 GiB
    * where left out. Windows become smaller to fit; counters of zones that do not fit are an error.
    */
   readonly budget?: number | undefined;
@@ -82,7 +82,7 @@ export async function zonalHistogram(context: Context, job: ZonalJob): Promise<Z
   const slots = slotsFor(edges.lower.length);
   const statistics = wantsStatistics(job);
   const totals = createTotals({ zones: zoneCount, sample: raster.sample, binning, slots, edges, statistics, budget });
-  const bytesOf = (plan: WindowPlan): number => windowBytes(job, plan, slots.count);
+  const bytesOf = (plan: WindowPlan): number => WINDOWS_UNDER_WAY * windowBytes(job, plan, slots.count);
   const windows = jobWindows(raster, placed.boxes, zoneCount, { tile: job.tile ?? 64, budget, bytesOf });
   const crossings = rowCrossings(placed.polygons, raster, placed.shifts);
   await countWindows(context, job, windows, crossings, edges, totals);
@@ -104,6 +104,9 @@ const EVERY_NUMBER: BinEdges = {
   lower: Float64Array.of(-Number.MAX_VALUE),
   upper: Float64Array.of(Number.MAX_VALUE),
 };
+
+/** The host prepares a window, and adds up another, while the device counts a third. */
+const WINDOWS_UNDER_WAY = 2;
 
 /** Bytes of a window's bitmaps and histograms, of its zones and of its tiles, and of what else is wanted of it. */
 function windowBytes(job: ZonalJob, plan: WindowPlan, slots: number): number {
@@ -167,7 +170,8 @@ async function streamWindows(
   const run = pull(windows, { name: 'windows' }).pipe(
     stage('read', read, { lanes: 2, ordered: true, capacity: 2 }),
     stage('histogram', count, {
-      lanes: 1,
+      lanes: WINDOWS_UNDER_WAY,
+      ordered: true,
       capacity: { items: 2, bytes: job.channelBytes ?? 2 ** 28 },
       sizeOf: ({ cells }: LoadedWindow) => cells.byteLength,
     }),
