@@ -36,8 +36,9 @@ const helpers: Readonly<Record<Helper, string>> = {
   let u = a0 * b1 + (t & 0xffffu);
   return a1 * b1 + (t >> 16u) + (u >> 16u);
 }`,
-  // Not a selection between x and some constant: a compiler that knows x to be that constant sees through it.
-  hide: `fn q_hide(x: f32) -> f32 { return bitcast<f32>(bitcast<u32>(x) | ${OPAQUE_ZERO}); }` as string,
+  // Both values of the selection are unknown to the compiler: it would see through one between x and a constant wherever it
+  // knows x to be that constant. (Some see through bit operations with the opaque zero, and fuse products behind them.)
+  hide: `fn q_hide(x: f32) -> f32 { return select(x, bitcast<f32>(${OPAQUE_ZERO}), ${OPAQUE_ZERO} != 0u); }` as string,
   // Devices that flush may do so before they round: then a product just below 2^-126 is zero, and is found on a scale of
   // its own. The smaller factor is below 2^-63.
   mul: `fn q_mul(a: f32, b: f32) -> f32 {
