@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { createReferenceBackend } from '../backends/reference/index.ts';
 import type { Column } from '../primitives/columns/column.ts';
 import { Context } from '../primitives/context.ts';
@@ -223,8 +223,8 @@ describe.each(testBackends)('$name', ({ open }) => {
       );
       expect([100_000, 'enough']).toContain(ending);
     });
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    expect(attached()).toEqual(before);
+    // Threads and devices take a while to be gone.
+    await vi.waitFor(() => expect(attached()).toEqual(before), { timeout: 20_000 });
   }, 60_000);
 });
 
