@@ -82,30 +82,26 @@ describe('Ctrl-C while counting', () => {
     ['workers', ['--backend', 'workers', '--workers', '2']],
     ['webgpu', webgpu],
     ['reference', ['--backend', 'reference']],
-  ])(
-    'ends with exit code 130 and leaves no file behind: on %s',
-    async (_, backend) => {
-      const before = await readdir(shop.folder);
-      const outputs = ['--out', 'out.csv', '--stats', 'stats.csv', '--plot', 'plot.svg'];
-      // Small windows, so that the slow ones of these backends come to an end of one soon.
-      const words = ['--zones', 'all.json', '--raster', 'large.tif', '--json-log', '--budget', '8MB'];
-      const run = start([...words, ...outputs, ...backend], {}, ['--import', shop.path('press.mjs')]);
-      const { exitCode, stdout, stderr } = await ended(run);
-      const events = stderr
-        .trimEnd()
-        .split('\n')
-        .map((line) => JSON.parse(line));
-      const [error, exit] = events.slice(-2);
-      expect(error).toMatchObject({ event: 'error', code: 'run/interrupted', exitCode: 130 });
-      expect(events.filter(({ event }) => event === 'result')).toEqual([]);
-      expect({ exitCode, stdout }).toEqual({ exitCode: 130, stdout: '' });
-      const { files: during } = events.find(({ event }) => event === 'pressed');
-      expect(during.filter((name: string) => name.endsWith('.tmp'))).toHaveLength(3);
-      expect(await readdir(shop.folder)).toEqual(before);
-      expect(exit.cpuSeconds).toBeLessThan(2);
-    },
-    120_000,
-  );
+  ])('ends with exit code 130 and leaves no file behind: on %s', async (_, backend) => {
+    const before = await readdir(shop.folder);
+    const outputs = ['--out', 'out.csv', '--stats', 'stats.csv', '--plot', 'plot.svg'];
+    // Small windows, so that the slow ones of these backends come to an end of one soon.
+    const words = ['--zones', 'all.json', '--raster', 'large.tif', '--json-log', '--budget', '8MB'];
+    const run = start([...words, ...outputs, ...backend], {}, ['--import', shop.path('press.mjs')]);
+    const { exitCode, stdout, stderr } = await ended(run);
+    const events = stderr
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    const [error, exit] = events.slice(-2);
+    expect(error).toMatchObject({ event: 'error', code: 'run/interrupted', exitCode: 130 });
+    expect(events.filter(({ event }) => event === 'result')).toEqual([]);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 130, stdout: '' });
+    const { files: during } = events.find(({ event }) => event === 'pressed');
+    expect(during.filter((name: string) => name.endsWith('.tmp'))).toHaveLength(3);
+    expect(await readdir(shop.folder)).toEqual(before);
+    expect(exit.cpuSeconds).toBeLessThan(2);
+  });
 });
 
 describe('a device that is not there', () => {
@@ -115,24 +111,20 @@ describe('a device that is not there', () => {
     [['--backend', 'webgpu']],
     [['--backend', 'webgpu', '--adapter', 'hardware']],
     [['--adapter', 'hardware']],
-  ])(
-    'is bad usage, said in one line: %j',
-    async (words) => {
-      const { exitCode, stdout, stderr } = await ended(start([...words, '--out', 'out.csv'], noDrivers));
-      expect(stderr).toMatch(
-        /^quadrille: There is no Vulkan (loader \(libvulkan\.so\.1\)|driver) on this machine\. Install the graphics driver, or .+\n$/,
-      );
-      expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
-      expect(await readdir(shop.folder)).not.toContain('out.csv');
-    },
-    60_000,
-  );
+  ])('is bad usage, said in one line: %j', async (words) => {
+    const { exitCode, stdout, stderr } = await ended(start([...words, '--out', 'out.csv'], noDrivers));
+    expect(stderr).toMatch(
+      /^quadrille: There is no Vulkan (loader \(libvulkan\.so\.1\)|driver) on this machine\. Install the graphics driver, or .+\n$/,
+    );
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+    expect(await readdir(shop.folder)).not.toContain('out.csv');
+  });
 
   test('does not matter to --backend auto, which says nothing of it', async () => {
     const { exitCode, stderr } = await ended(start([], noDrivers));
     expect(stderr).toMatch(/^1 zone, 4 cells inside, [\d.]+ s on workers\.\nCell centres [^\n]+\n$/);
     expect(exitCode).toBe(0);
-  }, 60_000);
+  });
 
   test('is told with what to install where it is the software adapter', async () => {
     const hook = `export function resolve(specifier, context, next) {
@@ -150,5 +142,5 @@ describe('a device that is not there', () => {
     );
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
     expect(await readdir(shop.folder)).not.toContain('out.csv');
-  }, 60_000);
+  });
 });

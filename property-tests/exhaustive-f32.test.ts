@@ -20,7 +20,7 @@ describe.each(Object.keys(backends))('f32 on %s', (name) => {
   }, 60_000);
   afterAll(() => backend.close());
 
-  test.each(cases)('$name has the same bytes as Math.fround', { timeout: 60_000 }, async (operation) => {
+  test.each(cases)('$name has the same bytes as Math.fround', async (operation) => {
     const { compared, different, first } = await compareCase(backend, operation, 8192, false);
     expect({ different, first }).toEqual({ different: 0, first: '' });
     expect(compared).toBeGreaterThan(8192 * 0.7);

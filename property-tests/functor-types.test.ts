@@ -132,7 +132,7 @@ describe('tsc', () => {
 });
 
 describe('a program run by tsx', () => {
-  test('is told its own file and line where a functor is wrong', { timeout: 60_000 }, () => {
+  test('is told its own file and line where a functor is wrong', () => {
     const file = join(directory, 'property-tests', 'fixtures', 'functor-mistake.ts');
     const output = execFileSync(process.execPath, ['--import', 'tsx', file], { cwd: directory, encoding: 'utf8' });
     expect(output.trim().split('\n')).toEqual([`${file}:12:13`, `${file}:17:16`]);

@@ -225,7 +225,7 @@ describe.each(testBackends)('$name', ({ open }) => {
     });
     // Threads and devices take a while to be gone.
     await vi.waitFor(() => expect(attached()).toEqual(before), { timeout: 20_000 });
-  }, 60_000);
+  });
 });
 
 test('running out of memory leaves what there was', async () => {

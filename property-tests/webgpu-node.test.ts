@@ -11,7 +11,7 @@ async function runNode(text: string, environment: Record<string, string> = {}): 
   const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', text], {
     cwd: root,
     env: { ...process.env, ...environment },
-    timeout: 50_000,
+    timeout: 110_000,
   });
   let out = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (out += chunk));
@@ -29,18 +29,18 @@ console.log('read', (await backend.read(buffer, 0, 1))[0]);
 await backend.close();
 `;
 
-test('a process ends by itself once its backend is closed', { timeout: 60_000 }, async () => {
+test('a process ends by itself once its backend is closed', async () => {
   expect(await runNode(openAndClose)).toEqual({ code: 0, out: 'read 7\n' });
 });
 
-test('processes that unpack the software adapter at once do not disturb each other', { timeout: 60_000 }, async () => {
+test('processes that unpack the software adapter at once do not disturb each other', async () => {
   const cache = await mkdtemp(join(tmpdir(), 'quadrille-test-'));
   const runs = await Promise.all([1, 2, 3].map(() => runNode(openAndClose, { XDG_CACHE_HOME: cache })));
   expect(runs).toEqual([1, 2, 3].map(() => ({ code: 0, out: 'read 7\n' })));
   await rm(cache, { recursive: true });
 });
 
-test('without its package the software adapter says what to install', { timeout: 60_000 }, async () => {
+test('without its package the software adapter says what to install', async () => {
   const { out } = await runNode(`
 import { register } from 'node:module';
 register('data:text/javascript,' + encodeURIComponent(\`

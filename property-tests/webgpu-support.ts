@@ -107,7 +107,7 @@ export async function expectAgreement(
 }
 
 /** Long enough for a software GPU on a busy machine. */
-export const slow = 60_000;
+export const slow = 120_000;
 
 /** Sizes around the edges of quads, subgroups, workgroups, blocks, tiles and small bindings. */
 export const edgeSizes: readonly number[] = [

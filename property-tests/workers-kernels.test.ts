@@ -353,7 +353,7 @@ describe.each(folds)('$name', ({ monoid: operator, element, emit, float }) => {
   });
 });
 
-test('sums of f32 over a million elements, which take a third level of blocks', { timeout: 60_000 }, async () => {
+test('sums of f32 over a million elements, which take a third level of blocks', async () => {
   const n = 1024 * 1024 + 1025;
   const words = floats(n);
   await expectSame(async (backend) => {
