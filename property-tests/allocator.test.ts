@@ -103,6 +103,25 @@ describe('allocator', () => {
     expect(heap.end - START).toBeLessThanOrEqual(2 ** 20);
   });
 
+  const lines = fc.integer({ min: 1, max: 2 ** 14 });
+
+  test.prop([fc.array(lines, { minLength: 1, maxLength: 4 }), lines, fc.integer({ min: 1, max: 3 })])(
+    'does not grow with the number of uploads while commands are under way',
+    (columns, upload, lag) => {
+      const heap = heapOf(2 ** 32 - 65536);
+      const allocator = createAllocator(heap, 2 ** 32);
+      const round = (number: number): void => {
+        const staging = allocator.allocate(64 * upload, number - lag);
+        const blocks = columns.map((size) => allocator.allocate(64 * size));
+        allocator.release(staging, number);
+        for (const block of blocks) allocator.release(block, number + 1);
+      };
+      for (let number = lag; number < 400; number += 2) round(number);
+      const bytes = 64 * (upload + columns.reduce((sum, size) => sum + size));
+      expect(heap.end - START).toBeLessThanOrEqual((lag + 4) * bytes + 2 ** 20);
+    },
+  );
+
   test('merges neighbours, so that all of them can be handed out as one', () => {
     const heap = heapOf(START + 2 ** 20);
     const allocator = createAllocator(heap, 2 ** 32);

@@ -42,11 +42,14 @@ const GROWTH = 2 ** 20;
 const CLASSES = 33 * 4;
 
 /**
- * Segregated fits with immediate coalescing (after Masmano's TLSF): four classes for every power of two, the first block
- * that is large enough, neighbours merged on release.
+ * Segregated fits (after Masmano's TLSF): four classes for every power of two, the first block that is large enough.
+ * Neighbours are merged on release where the same command was the last to use both, and else when nothing large enough is
+ * left: a merged block waits for the last command on any of its parts, so that the host, merging always, would find none
+ * to upload to while commands are under way, and the heap would grow with every upload.
  */
 export function createAllocator(heap: Heap, limitBytes: number): Allocator {
   const classes = Array.from({ length: CLASSES }, () => new Set<Block>());
+  let first: Block | undefined;
   let last: Block | undefined;
   let end = heap.start;
   let live = 0;
@@ -91,7 +94,8 @@ export function createAllocator(heap: Heap, limitBytes: number): Allocator {
       before: last,
       after: undefined,
     };
-    if (last !== undefined) last.after = block;
+    if (last === undefined) first = block;
+    else last.after = block;
     last = block;
     end = reserved;
     return block;
@@ -125,6 +129,22 @@ export function createAllocator(heap: Heap, limitBytes: number): Allocator {
     else next.after.before = block;
   };
 
+  /** Merges all free neighbours that commands up to `completed` have used last; tells whether there were any. */
+  const mergeFree = (completed: number): boolean => {
+    let merged = false;
+    for (let block = first; block !== undefined; ) {
+      const { after } = block;
+      if (block.free && after?.free && Math.max(block.fence, after.fence) <= completed) {
+        remove(block);
+        remove(after);
+        merge(block, after);
+        insert(block);
+        merged = true;
+      } else block = after;
+    }
+    return merged;
+  };
+
   return {
     get liveBytes() {
       return live;
@@ -133,6 +153,7 @@ export function createAllocator(heap: Heap, limitBytes: number): Allocator {
       const size = Math.max(LINE, Math.ceil(bytes / LINE) * LINE);
       if (live + bytes > limitBytes) throw overLimit(bytes, live, limitBytes);
       let block = find(size, completed);
+      if (block === undefined && mergeFree(completed)) block = find(size, completed);
       if (block === undefined) block = append(size, completed);
       else remove(block);
       split(block, size);
@@ -145,11 +166,11 @@ export function createAllocator(heap: Heap, limitBytes: number): Allocator {
       block.fence = Math.max(block.fence, fence);
       let merged = block;
       const { before, after } = block;
-      if (after?.free) {
+      if (after?.free && after.fence === block.fence) {
         remove(after);
         merge(block, after);
       }
-      if (before?.free) {
+      if (before?.free && before.fence === block.fence) {
         remove(before);
         merge(before, block);
         merged = before;
