@@ -47,14 +47,18 @@ const edges: Record<ScalarType, readonly (number | boolean)[]> = {
   bool: [false, true],
 };
 
+/** Numbers that keep arithmetic within range, and that compilers have rules about. */
+const calmEdges: readonly number[] = [0, -0, 1, -1, 0.5, 2];
+
 /**
  * One value of a type: an edge, a small number, or 32 random bits; f32 over the whole range of exponents. `calm` leaves out
- * the edges of f32 and keeps its exponents small, so that arithmetic stays within range.
+ * all edges of f32 but zeros and small powers of two and keeps its exponents small, so that arithmetic stays within range.
  */
 export function drawValue(draw: Draw, type: ScalarType, calm = false): number | boolean {
-  const choice = calm && type === 'f32' ? [1, 3][draw(2)]! : draw(4);
+  const choice = calm && type === 'f32' ? [0, 1, 1, 3, 3, 3][draw(6)]! : draw(4);
   if (type === 'bool') return draw(2) === 1;
-  if (choice === 0) return edges[type][draw(edges[type].length)]!;
+  const edge = calm && type === 'f32' ? calmEdges : edges[type];
+  if (choice === 0) return edge[draw(edge.length)]!;
   if (type === 'f32') return drawFloat(draw, choice);
   const bits = choice === 1 ? draw(16) : draw(2 ** 32);
   return type === 'u32' ? bits : bits | 0;
