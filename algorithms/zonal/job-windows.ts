@@ -3,8 +3,8 @@ import type { RasterSource, Window } from '../geometry/raster.ts';
 import { bytesText } from './budget.ts';
 import { planWindow, type WindowPlan, windowsOf, type ZoneBoxes } from './window-plan.ts';
 
-/** About the cells of a window; with more than twice as many it is halved, as counters of statistics hold 2²⁴ cells. */
-const WINDOW_CELLS = 2 ** 23;
+/** Most cells of a window: counters of statistics hold no more. Large windows spare the host work. */
+const WINDOW_CELLS = 2 ** 24;
 
 /** What decides how large a window may be. */
 export interface WindowLimits {
@@ -49,7 +49,7 @@ function* cutWindows(raster: RasterSource, tile: number): Generator<Window> {
 }
 
 function* cutLarge(window: Window, tile: number): Generator<Window> {
-  const halves = window.rows * window.columns > 2 * WINDOW_CELLS ? halve(window, tile) : undefined;
+  const halves = window.rows * window.columns > WINDOW_CELLS ? halve(window, tile) : undefined;
   if (halves === undefined) yield window;
   else for (const half of halves) yield* cutLarge(half, tile);
 }
@@ -92,7 +92,7 @@ function tooSmall(budget: number, bytes: number, zones: number): OutOfMemoryErro
   });
 }
 
-/** Whole blocks of the file: about {@link WINDOW_CELLS} of cells, or one block that is larger. */
+/** Whole blocks of the file: at most {@link WINDOW_CELLS} of cells, or one block that is larger. */
 function windowSize({ width, height, blockColumns, blockRows }: RasterSource): { rows: number; columns: number } {
   const columns =
     width * blockRows <= WINDOW_CELLS
