@@ -15,11 +15,11 @@ import { conusGrid, terrain } from './terrain.ts';
  * thread (`bench/scanline.ts`, and `bench/scanline-in-bands.ts`, which is tuned), in turn, first over cells in memory and then
  * from a GeoTIFF, decoding included. Every result is compared with the scanline's, zone by zone and bin by bin.
  *
- * node --import tsx bench/zonal.ts [--cells 5e7] [--workers 2] [--rounds 5] [--backend workers|webgpu] [--memory-only]
+ * node --import tsx bench/zonal.ts [--cells 2e8] [--workers 2] [--rounds 5] [--backend workers|webgpu] [--memory-only]
  */
 const { values: options } = parseArgs({
   options: {
-    cells: { type: 'string', default: '5e7' },
+    cells: { type: 'string', default: '2e8' },
     workers: { type: 'string', default: '2' },
     rounds: { type: 'string', default: '5' },
     backend: { type: 'string', default: 'workers' },
@@ -30,7 +30,7 @@ const { values: options } = parseArgs({
 const BINS = 256;
 const WIDTH = 65536 / BINS;
 /** Rounds before the first that counts: code is compiled and memory is taken in them. */
-const WARM_UP = 3;
+const WARM_UP = 6;
 
 const rounds = Number(options.rounds);
 const grid = conusGrid(Number(options.cells));

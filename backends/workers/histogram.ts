@@ -47,6 +47,9 @@ const WORDS = 10;
 /** Words of tables that are cleared or added up in one chunk. */
 const TABLE_CHUNK = 16384;
 
+/** How many times cheaper it is to share a histogram between workers where its rows are counted elsewhere first. */
+const ROW_SHARING = 64;
+
 /** Bytes that the tables of all workers may take. */
 const PRIVATE_BYTES = 2 ** 26;
 
@@ -84,9 +87,12 @@ function launchTables(launcher: Launcher, command: HistogramCommand): Launch {
   const ranks = inner?.ranks ?? 1;
   const runs = histograms ?? 1;
   const words = bins * runs;
-  const tables = launcher.workers > 1 && worthTables(words, launcher.workers, length[2] * ranks) ? launcher.workers : 1;
-  const shared = tables < launcher.workers;
   const turning = takesTurns(bins);
+  // Rows that are counted in turn tables add to what is shared only when the next histogram begins.
+  const sharing = inner !== undefined && turning ? ROW_SHARING : 1;
+  const worthwhile = worthTables(words, launcher.workers, (length[2] * ranks) / sharing);
+  const tables = launcher.workers > 1 && worthwhile ? launcher.workers : 1;
+  const shared = tables < launcher.workers;
   const counting: Counting = { shape, layout, shared, turning, many: histograms !== undefined, ranks: inner?.ranks };
   const kind = `${counting.many} ${inner && ranks <= 32} ${shared} ${turning}`;
   const kernel = launcher.compile(`histogram ${kind} ${shapeKey(shape, layout)}`, () => [
