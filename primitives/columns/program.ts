@@ -1,7 +1,7 @@
 import type { ArrayBinding, CountRef, Length, Program, Store } from '../backend.ts';
 import { ArgumentError } from '../errors.ts';
 import { If, Let, Var } from '../functors/control.ts';
-import { hasLoop, type Operand, type ScalarType } from '../functors/ir.ts';
+import type { Module, Operand, ScalarType, Statement } from '../functors/ir.ts';
 import { call, literal, operate, read, record, recorder } from '../functors/recorder.ts';
 import { select } from '../functors/standard/choose.ts';
 import { type U32, Value, Variable } from '../functors/value.ts';
@@ -121,8 +121,22 @@ function createLoader(arrays: Map<string, StoredArray>, uniforms: Map<string, nu
   return loader;
 }
 
+const looping = new WeakMap<Module, boolean>();
+
 function computesLoops({ source }: Column): boolean {
-  return source.kind === 'view' && hasLoop(source.view.module);
+  if (source.kind === 'stored') return false;
+  const { module } = source.view;
+  const known = looping.get(module) ?? module.functions.some(({ body }) => hasLoop(body));
+  looping.set(module, known);
+  return known;
+}
+
+function hasLoop(block: readonly Statement[]): boolean {
+  return block.some(
+    (statement) =>
+      statement.kind === 'loop' ||
+      (statement.kind === 'if' && (hasLoop(statement.consequent) || hasLoop(statement.alternative))),
+  );
 }
 
 /** A value that may be given as the word that stands for it. */

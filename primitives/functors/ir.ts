@@ -107,23 +107,6 @@ export function entryOf(module: Module): IrFunction {
   return module.functions[module.functions.length - 1]!;
 }
 
-const looping = new WeakMap<Module, boolean>();
-
-/** Whether a loop stands anywhere in a module, which then may not end on input that it was not meant for. */
-export function hasLoop(module: Module): boolean {
-  const known = looping.get(module) ?? module.functions.some(({ body }) => blockHasLoop(body));
-  looping.set(module, known);
-  return known;
-}
-
-function blockHasLoop(block: readonly Statement[]): boolean {
-  return block.some(
-    (statement) =>
-      statement.kind === 'loop' ||
-      (statement.kind === 'if' && (blockHasLoop(statement.consequent) || blockHasLoop(statement.alternative))),
-  );
-}
-
 const keys = new WeakMap<Module, string>();
 
 /** A text that two modules share exactly when they have the same structure: what compiled code is cached by. */

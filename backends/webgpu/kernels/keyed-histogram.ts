@@ -1,6 +1,6 @@
 import { type ArrayBinding, capacityOf, type HistogramCommand, type Program } from '../../../primitives/backend.ts';
 import { If, Var } from '../../../primitives/functors/control.ts';
-import { hasLoop, type Operand, type ScalarType } from '../../../primitives/functors/ir.ts';
+import type { Operand, ScalarType } from '../../../primitives/functors/ir.ts';
 import { call, literal, operate, read, record } from '../../../primitives/functors/recorder.ts';
 import { Value } from '../../../primitives/functors/value.ts';
 import type { Engine } from '../engine.ts';
@@ -88,7 +88,6 @@ function binProgram({ extent, program, bins, inner }: HistogramCommand, histogra
     uniforms.set('minus', extent.minus).set('limit', extent.limit);
     uniformTypes.set('minus', 'u32').set('limit', 'u32');
   }
-  const loops = hasLoop(program.module) || (inner !== undefined && hasLoop(inner.row.module));
   const uniform = (name: string): Operand => ({ kind: 'uniform', type: 'u32', name });
   const signature = {
     name: 'keyedBin',
@@ -100,38 +99,28 @@ function binProgram({ extent, program, bins, inner }: HistogramCommand, histogra
   const module = record(signature, ([index]) => {
     const at = operate('div', [index!, uniform('ranks')]);
     const rank = operate('sub', [index!, operate('mul', [at, uniform('ranks')])]);
-    const rowAt = (): Operand[] => (row === undefined ? [literal('bool', true)] : row([at]));
-    const binAt = (leaves: readonly Operand[]): [inRange: Operand, word: Operand] => {
-      const [bin, histogram = literal('u32', 0)] = row === undefined ? element([at]) : element([at, rank, ...leaves]);
-      const inRange = operate('and', [
-        operate('lt', [bin!, literal('u32', bins)]),
-        operate('lt', [histogram, literal('u32', histograms)]),
-      ]);
-      return [inRange, operate('add', [operate('mul', [histogram, literal('u32', bins)]), bin!])];
-    };
-    if (!loops) {
-      // Without branches the reads of several elements are under way at once.
-      const [active, ...leaves] = rowAt();
-      const [inRange, word] = binAt(leaves);
-      return [operate('and', [rowExists(at), operate('and', [active!, inRange])]), word, literal('u32', 1)];
-    }
     const counted = Var(new Value<'bool'>(literal('bool', false)));
     const word = Var(new Value<'u32'>(literal('u32', 0)));
-    // What loops may not end where there is no row, or none that is active.
-    If(new Value<'bool'>(rowExists(at)), () => {
-      const [active, ...leaves] = rowAt();
-      If(new Value<'bool'>(active!), () => {
-        const [inRange, place] = binAt(leaves);
+    // Branches, not selections: what loops may not end where there is no row, or none that is active.
+    const countRow = (): void => {
+      const [active = literal('bool', true), ...leaves] = row === undefined ? [] : row([at]);
+      If(new Value<'bool'>(active), () => {
+        const [bin, histogram = literal('u32', 0)] = row === undefined ? element([at]) : element([at, rank, ...leaves]);
+        const inRange = operate('and', [
+          operate('lt', [bin!, literal('u32', bins)]),
+          operate('lt', [histogram, literal('u32', histograms)]),
+        ]);
         counted.set(new Value<'bool'>(inRange));
-        word.set(new Value<'u32'>(place));
+        word.set(new Value<'u32'>(operate('add', [operate('mul', [histogram, literal('u32', bins)]), bin!])));
       });
-    });
+    };
+    if (typeof extent === 'number') countRow();
+    else If(new Value<'bool'>(rowExists(at)), countRow);
     return [counted.operand, word.operand, literal('u32', 1)];
   });
   return { module, arrays, uniforms };
 
   function rowExists(at: Operand): Operand {
-    if (typeof extent === 'number') return literal('bool', true);
     const count = read('count', 'u32', literal('u32', 0));
     const rest = operate('sub', [operate('max', [count, uniform('minus')]), uniform('minus')]);
     return operate('lt', [at, operate('min', [rest, uniform('limit')])]);
