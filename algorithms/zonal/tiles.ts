@@ -160,19 +160,17 @@ export function wordRows(
   });
 }
 
-const tileRow = forTile((tile) =>
-  fn(
-    'tileRow',
-    { index: u32, tiles: array(u32), tilesAcross: uniform(u32), columns: uniform(u32) },
-    { active: bool, place: u32, cell: u32 },
-    ({ index, tiles, tilesAcross, columns }) => {
-      const place = index.div(tile);
-      const number = tiles.at(place);
-      const down = number.div(tilesAcross);
-      const row = down.mul(tile).add(index.sub(place.mul(tile)));
-      return { active: true, place, cell: row.mul(columns).add(number.sub(down.mul(tilesAcross)).mul(tile)) };
-    },
-  ),
+const tileRow = fn(
+  'tileRow',
+  { index: u32, tiles: array(u32), tile: uniform(u32), tilesAcross: uniform(u32), columns: uniform(u32) },
+  { active: bool, place: u32, cell: u32 },
+  ({ index, tiles, tile, tilesAcross, columns }) => {
+    const place = index.div(tile);
+    const number = tiles.at(place);
+    const down = number.div(tilesAcross);
+    const row = down.mul(tile).add(index.sub(place.mul(tile)));
+    return { active: true, place, cell: row.mul(columns).add(number.sub(down.mul(tilesAcross)).mul(tile)) };
+  },
 );
 
 /** The rows of whole tiles, as a view: the tile's place among those given, and the row's first cell in the window. */
@@ -181,9 +179,10 @@ export function tileRows(
   { tile, tileColumns, window }: WindowPlan,
   tiles: Column<'u32'>,
 ): { readonly active: Column<'bool'>; readonly place: Column<'u32'>; readonly cell: Column<'u32'> } {
-  return map(tileRow(tile), {
+  return map(tileRow, {
     index: sequence(scaleLength(context, tiles.length, tile)),
     tiles,
+    tile,
     tilesAcross: tileColumns,
     columns: window.columns,
   });
