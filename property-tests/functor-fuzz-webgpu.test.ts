@@ -1,11 +1,10 @@
 import { test } from '@fast-check/vitest';
 import { afterAll, beforeAll, describe } from 'vitest';
 import type { WebGpuBackend } from '../backends/webgpu/backend.ts';
-import { everything, resultTypesOf, type SketchOptions } from './arbitraries/functor-sketch.ts';
-import { moduleOfSketch } from './arbitraries/functor-sketch-ir.ts';
+import { everything, type SketchOptions } from './arbitraries/functor-sketch.ts';
 import { fuzzCases } from './arbitraries/functors.ts';
-import { expectSame, fuzz, fuzzTimeout, runInterpreter } from './functor-comparison.ts';
-import { runOnBackend } from './functor-on-backend.ts';
+import { fuzz, fuzzTimeout } from './functor-comparison.ts';
+import { expectAsSpecified } from './functor-on-backend.ts';
 import { PROMISED } from './ir-interpreter.ts';
 import { openTestBackend } from './webgpu-support.ts';
 
@@ -21,43 +20,19 @@ const numeric: SketchOptions = { ...everything, floats: 'mostly' };
 describe('random programs on WebGPU', () => {
   test.prop([fuzzCases(integers)], fuzz(30))(
     'compute what the rules say of integers',
-    async ({ sketch, inputs }) => {
-      const module = moduleOfSketch(sketch);
-      expectSame(
-        resultTypesOf(sketch),
-        await runOnBackend(backend, module, inputs),
-        runInterpreter(module, inputs),
-        PROMISED,
-      );
-    },
+    (program) => expectAsSpecified(backend, program, PROMISED),
     fuzzTimeout,
   );
 
   test.prop([fuzzCases()], fuzz(20))(
     'compute what the rules say of f32 too, where all f32 are normal numbers',
-    async ({ sketch, inputs }) => {
-      const module = moduleOfSketch(sketch);
-      expectSame(
-        resultTypesOf(sketch),
-        await runOnBackend(backend, module, inputs),
-        runInterpreter(module, inputs),
-        PROMISED,
-      );
-    },
+    (program) => expectAsSpecified(backend, program, PROMISED),
     fuzzTimeout,
   );
 
   test.prop([fuzzCases(numeric)], fuzz(30))(
     'compute what the rules say of f32 that stay within range',
-    async ({ sketch, inputs }) => {
-      const module = moduleOfSketch(sketch);
-      expectSame(
-        resultTypesOf(sketch),
-        await runOnBackend(backend, module, inputs),
-        runInterpreter(module, inputs),
-        PROMISED,
-      );
-    },
+    (program) => expectAsSpecified(backend, program, PROMISED),
     fuzzTimeout,
   );
 });

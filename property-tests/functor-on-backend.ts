@@ -2,7 +2,22 @@ import type { ArrayBinding, Backend, Program, Store } from '../primitives/backen
 import { entryOf, type Module, type ScalarType } from '../primitives/functors/ir.ts';
 import { call, type Links, read, record } from '../primitives/functors/recorder.ts';
 import { bitsOfF32, f32OfBits } from '../primitives/functors/semantics.ts';
-import type { Inputs } from './arbitraries/functors.ts';
+import { resultTypesOf } from './arbitraries/functor-sketch.ts';
+import { moduleOfSketch } from './arbitraries/functor-sketch-ir.ts';
+import type { FuzzCase, Inputs } from './arbitraries/functors.ts';
+import { expectSame, runInterpreter } from './functor-comparison.ts';
+import type { Reliance } from './ir-interpreter.ts';
+
+/** Expects a backend to compute what the rules say of a random program, as far as can be relied on. */
+export async function expectAsSpecified(
+  backend: Backend,
+  { sketch, inputs }: FuzzCase,
+  reliance: Reliance,
+): Promise<void> {
+  const module = moduleOfSketch(sketch);
+  const got = await runOnBackend(backend, module, inputs);
+  expectSame(resultTypesOf(sketch), got, runInterpreter(module, inputs), reliance);
+}
 
 /**
  * Runs the entry of a module on every row of the inputs, on a backend: the rows lie in columns, from which a kernel of
