@@ -1,11 +1,11 @@
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
-import type { Cells, RasterGrid, Sample, Window } from '../algorithms/geometry/raster.ts';
+import { type Cells, type RasterGrid, SAMPLE_BYTES, type Sample, type Window } from '../algorithms/geometry/raster.ts';
 import { ArgumentError, FormatError } from '../primitives/errors.ts';
 import { isGeographicCrs, sameCrs } from './crs.ts';
 import { encodeDirectory, encodeHeader, type Field } from './tiff/directory-writer.ts';
 import { encodeBlock, type Packing } from './tiff/encode.ts';
 import type { Predictor } from './tiff/layout.ts';
-import { SAMPLE_BYTES, SAMPLE_FORMAT, type Words, wordsOver } from './tiff/samples.ts';
+import { SAMPLE_FORMAT, type Words, wordsOver } from './tiff/samples.ts';
 
 /** A raster to be written: where its cells lie, what they are, and how the file is to hold them. */
 export interface GeoTiffRaster extends Omit<RasterGrid, 'crs' | 'geographic'> {

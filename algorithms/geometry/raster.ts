@@ -1,6 +1,17 @@
 /** Sample types that a raster band may have. */
 export type Sample = 'u8' | 'i8' | 'u16' | 'i16' | 'u32' | 'i32' | 'f32';
 
+/** Bytes of a stored cell. */
+export const SAMPLE_BYTES: Readonly<Record<Sample, 1 | 2 | 4>> = {
+  u8: 1,
+  i8: 1,
+  u16: 2,
+  i16: 2,
+  u32: 4,
+  i32: 4,
+  f32: 4,
+};
+
 /** Cells of a window, row-major, as stored in the file. */
 export type Cells = Uint8Array | Int8Array | Uint16Array | Int16Array | Uint32Array | Int32Array | Float32Array;
 

@@ -1,10 +1,13 @@
 import { OutOfMemoryError } from '../../primitives/index.ts';
-import type { RasterSource, Window } from '../geometry/raster.ts';
+import { type RasterSource, SAMPLE_BYTES, type Window } from '../geometry/raster.ts';
 import { bytesText } from './budget.ts';
-import { planWindow, type WindowPlan, windowsOf, type ZoneBoxes } from './window-plan.ts';
+import { planWindow, type WindowPlan, type WindowSize, windowsOf, type ZoneBoxes } from './window-plan.ts';
 
-/** Most cells of a window: counters of statistics hold no more. Large windows spare the host work. */
+/** Most cells of a window: counters of statistics hold no more. */
 const WINDOW_CELLS = 2 ** 24;
+
+/** Most bytes of a window's cells. Large windows spare the host work, but several are in memory at once. */
+const WINDOW_BYTES = 2 ** 25;
 
 /** What decides how large a window may be. */
 export interface WindowLimits {
@@ -45,13 +48,14 @@ export function* jobWindows(
 
 /** Windows of whole blocks, and of parts of those blocks that are too large. */
 function* cutWindows(raster: RasterSource, tile: number): Generator<Window> {
-  for (const blocks of windowsOf(raster, windowSize(raster))) yield* cutLarge(blocks, tile);
+  const most = Math.min(WINDOW_CELLS, WINDOW_BYTES / SAMPLE_BYTES[raster.sample]);
+  for (const blocks of windowsOf(raster, windowSize(raster, most))) yield* cutLarge(blocks, most, tile);
 }
 
-function* cutLarge(window: Window, tile: number): Generator<Window> {
-  const halves = window.rows * window.columns > WINDOW_CELLS ? halve(window, tile) : undefined;
+function* cutLarge(window: Window, most: number, tile: number): Generator<Window> {
+  const halves = window.rows * window.columns > most ? halve(window, tile) : undefined;
   if (halves === undefined) yield window;
-  else for (const half of halves) yield* cutLarge(half, tile);
+  else for (const half of halves) yield* cutLarge(half, most, tile);
 }
 
 function* fitWindow(window: Window, boxes: ZoneBoxes, zones: number, limits: WindowLimits): Generator<WindowPlan> {
@@ -92,12 +96,12 @@ function tooSmall(budget: number, bytes: number, zones: number): OutOfMemoryErro
   });
 }
 
-/** Whole blocks of the file: at most {@link WINDOW_CELLS} of cells, or one block that is larger. */
-function windowSize({ width, height, blockColumns, blockRows }: RasterSource): { rows: number; columns: number } {
+/** Whole blocks of the file: at most so many cells, or one block that is larger. */
+function windowSize({ width, height, blockColumns, blockRows }: RasterSource, most: number): WindowSize {
   const columns =
-    width * blockRows <= WINDOW_CELLS
+    width * blockRows <= most
       ? width
-      : Math.min(width, blockColumns * Math.max(1, Math.floor(WINDOW_CELLS / (blockColumns * blockRows))));
-  const bands = Math.max(1, Math.floor(WINDOW_CELLS / (columns * blockRows)));
+      : Math.min(width, blockColumns * Math.max(1, Math.floor(most / (blockColumns * blockRows))));
+  const bands = Math.max(1, Math.floor(most / (columns * blockRows)));
   return { rows: Math.min(height, blockRows * bands), columns };
 }

@@ -4,7 +4,7 @@ import type { Scalar } from '../../primitives/functors/shapes.ts';
 import { select } from '../../primitives/functors/standard/choose.ts';
 import type { U32 } from '../../primitives/functors/value.ts';
 import { type Column, type Context, constant, copyIf, map, scatterReduce, sequence } from '../../primitives/index.ts';
-import type { Sample } from '../geometry/raster.ts';
+import { SAMPLE_BYTES, type Sample } from '../geometry/raster.ts';
 import { type Captured, type Classifier, orderedKey } from './binning.ts';
 import type { Coverage } from './coverage.ts';
 import { allPairs, wordRows } from './tiles.ts';
@@ -24,7 +24,7 @@ interface Digits {
 /** How many digits a sample has; a window of at most 2²⁴ cells cannot overflow a counter. */
 export function digitsOf(sample: Sample): Digits {
   if (sample === 'f32') return { counters: 512 * 3, bytes: 3 };
-  const bytes = sample.endsWith('8') ? 1 : sample.endsWith('16') ? 2 : 4;
+  const bytes = SAMPLE_BYTES[sample];
   return { counters: bytes, bytes };
 }
 

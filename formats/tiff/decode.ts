@@ -1,11 +1,12 @@
 import { promisify } from 'node:util';
 import { inflate } from 'node:zlib';
+import { SAMPLE_BYTES } from '../../algorithms/geometry/raster.ts';
 import { FormatError } from '../../primitives/errors.ts';
 import { type BandLayout, rowBytes } from './layout.ts';
 import { unpackLzw } from './lzw.ts';
 import { unpackPackBits } from './packbits.ts';
 import { undoDifferences, undoFloatDifferences } from './predictor.ts';
-import { LITTLE_ENDIAN_MACHINE, SAMPLE_BYTES, swappedBytes, type Words, wordsOver } from './samples.ts';
+import { LITTLE_ENDIAN_MACHINE, swappedBytes, type Words, wordsOver } from './samples.ts';
 
 /**
  * Decodes a block, or rows of an uncompressed one, into its samples in this machine's byte order. Deflate is unpacked on the thread pool of libuv, the others here.

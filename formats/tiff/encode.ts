@@ -1,8 +1,8 @@
 import { promisify } from 'node:util';
 import { deflate } from 'node:zlib';
-import type { Sample } from '../../algorithms/geometry/raster.ts';
+import { SAMPLE_BYTES, type Sample } from '../../algorithms/geometry/raster.ts';
 import type { Predictor } from './layout.ts';
-import { LITTLE_ENDIAN_MACHINE, SAMPLE_BYTES, swappedBytes, type Words } from './samples.ts';
+import { LITTLE_ENDIAN_MACHINE, swappedBytes, type Words } from './samples.ts';
 
 /** How a block is packed. */
 export interface Packing {

@@ -1,8 +1,7 @@
-import type { Sample } from '../../algorithms/geometry/raster.ts';
+import { SAMPLE_BYTES, type Sample } from '../../algorithms/geometry/raster.ts';
 import { FormatError, UsageError } from '../../primitives/errors.ts';
 import { type ByteSource, truncated } from './byte-source.ts';
 import { damaged, type TiffDirectory } from './directory.ts';
-import { SAMPLE_BYTES } from './samples.ts';
 
 /** How blocks are packed. */
 export type Compression = 'none' | 'lzw' | 'deflate' | 'packbits';

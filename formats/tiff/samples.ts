@@ -1,16 +1,5 @@
 import type { Cells, Sample } from '../../algorithms/geometry/raster.ts';
 
-/** Bytes of one sample. */
-export const SAMPLE_BYTES: Readonly<Record<Sample, 1 | 2 | 4>> = {
-  u8: 1,
-  i8: 1,
-  u16: 2,
-  i16: 2,
-  u32: 4,
-  i32: 4,
-  f32: 4,
-};
-
 /** Code of TIFF's tag SampleFormat: unsigned, signed, floating point. */
 export const SAMPLE_FORMAT: Readonly<Record<Sample, 1 | 2 | 3>> = {
   u8: 1,

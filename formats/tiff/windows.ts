@@ -1,9 +1,9 @@
-import type { Cells, Window } from '../../algorithms/geometry/raster.ts';
+import { type Cells, SAMPLE_BYTES, type Window } from '../../algorithms/geometry/raster.ts';
 import { ArgumentError } from '../../primitives/errors.ts';
 import type { ByteSource } from './byte-source.ts';
 import { decodeBlock } from './decode.ts';
 import { type BandLayout, type Compression, decodedRows, rowBytes } from './layout.ts';
-import { cellsOver, SAMPLE_BYTES, type Words, wordsOver } from './samples.ts';
+import { cellsOver, type Words, wordsOver } from './samples.ts';
 
 /** Reads windows of one band, decoding no more blocks than they meet. */
 export interface WindowReader {
