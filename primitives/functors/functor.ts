@@ -146,13 +146,14 @@ export interface FunctorOptions {
  * await ctx.read(map(squaredLength, points)); // Float32Array [25, 5]
  */
 export function fn<const P extends Parameters, R extends Shape>(
-  name: string,
   parameters: P,
   result: R,
   body: (args: ArgumentsOf<P>) => InputsOf<NoInfer<R>> | undefined | void,
   options?: FunctorOptions,
 ): Functor<P, R>;
+// Last, as this is the one that the compiler explains errors by.
 export function fn<const P extends Parameters, R extends Shape>(
+  name: string,
   parameters: P,
   result: R,
   body: (args: ArgumentsOf<P>) => InputsOf<NoInfer<R>> | undefined | void,
