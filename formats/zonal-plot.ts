@@ -5,7 +5,7 @@ import { chooseColors } from './zonal-plot/colors.ts';
 import { drawHistograms } from './zonal-plot/histograms.ts';
 import { drawLegend } from './zonal-plot/legend.ts';
 import { drawMap } from './zonal-plot/map.ts';
-import { countText, MARGIN, MUTED, shorten, text, WIDTH } from './zonal-plot/page.ts';
+import { countText, escapeXml, MARGIN, MUTED, shorten, text, WIDTH } from './zonal-plot/page.ts';
 import { statisticsOf } from './zonal-statistics.ts';
 
 /** What a plot shows. */
@@ -25,8 +25,10 @@ export interface ZonalPlot {
  * eye and safe for the colour-blind, above small multiples of the histograms, in the same colours.
  *
  * Geographic coordinates are drawn equirectangular, true to scale in the middle of the map; others as they are. The map
- * is cut to where zones have cells; a few zones far away from all others stand in frames of their own. Zones without data are grey. Ends of the colour scale are the 2nd and 98th percentile
- * of the means where there are many zones, so that a few outliers do not wash out the rest; the legend says so by ≤ and ≥.
+ * is cut to where zones have cells; a few zones far away from all others stand in frames of their own. Zones without
+ * data are grey. Ends of the colour scale are the 2nd and 98th percentile of the means where there are many zones, so
+ * that a few outliers do not wash out the rest; the legend says so by ≤ and ≥. Where there are few zones, or all means
+ * are equal, the scale spans the bins too; where that leaves a single value, all is of one colour.
  *
  * @throws ArgumentError `zonal/no-statistics` where the histogram was counted without them.
  */
@@ -42,6 +44,7 @@ export async function zonalPlot({ histogram, polygons, grid, title, facets = 24 
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" ` +
       `font-family="system-ui, 'Segoe UI', Helvetica, Arial, 'DejaVu Sans', sans-serif" style="background: #fff">`,
+    `<title>${escapeXml(title)}</title>`,
     '<rect width="100%" height="100%" fill="#fff"/>',
     text(shorten(title, LONGEST_TITLE), { x: MARGIN, y: 46, size: 22, weight: 600 }),
     text(subtitle(histogram), { x: MARGIN, y: 70, size: 13, fill: MUTED }),

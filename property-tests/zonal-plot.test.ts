@@ -103,6 +103,20 @@ describe('zonalPlot', () => {
     expect(() => assertWellFormed(svg)).not.toThrow();
   });
 
+  test.prop([zonalHistogram], { numRuns: 10 })('titles itself and every drawing in it', async (histogram) => {
+    const svg = await draw(histogram);
+    const drawings = [...svg.matchAll(/<svg[^>]*>\s*(<title>[^<]+<\/title>)?/g)].map(([, title]) => title);
+    expect(drawings[0]).toBe('<title>A &lt;title&gt; &amp; &quot;more&quot;</title>');
+    expect(drawings).not.toContain(undefined);
+  });
+
+  test.prop([zonalHistogram], { numRuns: 10 })(
+    'has no style sheet, which would hold in a page around it',
+    async (histogram) => {
+      expect(await draw(histogram)).not.toContain('<style');
+    },
+  );
+
   test('draws as many histograms as asked for, and says of how many', async () => {
     const names = Array.from({ length: 30 }, (_, zone) => `zone ${zone}`);
     const svg = await draw(

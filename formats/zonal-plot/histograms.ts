@@ -87,8 +87,13 @@ async function drawBars(bars: BarSet, labels: readonly Label[], colors: Colors, 
       text(labels, { ...line(3), text: 'outside', fontSize: 9.5, fill: MUTED }),
     ],
   });
-  chart.setAttribute('style', 'overflow: visible');
-  return { svg: chart.outerHTML, height };
+  return { svg: `<g font-size="10" text-anchor="middle" fill="currentColor">${contentOf(chart)}</g>`, height };
+}
+
+/** Without its frame and style sheet, which fit a chart to a web page and move one that is part of a drawing. */
+function contentOf(chart: Element): string {
+  chart.querySelector('style')?.remove();
+  return chart.innerHTML;
 }
 
 const LONGEST_NAME = 22;

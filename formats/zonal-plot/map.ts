@@ -47,7 +47,9 @@ export function drawMap(
   const room = Math.min(INSET_WIDTH, (width + GAP) / outlying.length - GAP);
   const insets = outlying.map((extent) => fitFrame(extent, grid.geographic, room, INSET_HEIGHT));
   const label = (zone: number): string => hintOf(histogram, means[zone]!, colors, zone);
-  const drawn = [mainFrame, ...insets].map((frame) => drawFrame(layer, frame, means, colors, label));
+  const drawn = [mainFrame, ...insets].map((frame, inset) =>
+    drawFrame(layer, frame, means, colors, inset === 0 ? 'Map of the zones' : 'Map of outlying zones', label),
+  );
   const below = insets.length === 0 ? [] : placeInRow(insets, drawn.slice(1), mainFrame.height + GAP);
   return {
     height: mainFrame.height + (insets.length === 0 ? 0 : GAP + Math.max(...insets.map(({ height }) => height))),
@@ -113,6 +115,7 @@ function drawFrame(
   frame: Frame,
   means: Float64Array,
   colors: Colors,
+  title: string,
   label: (zone: number) => string,
 ): DrawnFrame {
   const paths: string[] = [];
@@ -130,7 +133,7 @@ function drawFrame(
   // A nested svg cuts off what lies outside of it.
   const svg =
     `<svg ${size} fill-rule="evenodd" stroke="#fff" stroke-width="${border}" stroke-linejoin="round">\n` +
-    `${paths.join('\n')}\n</svg><rect ${size} fill="none" stroke="${HAIRLINE}"/>`;
+    `<title>${title}</title>\n${paths.join('\n')}\n</svg><rect ${size} fill="none" stroke="${HAIRLINE}"/>`;
   return { svg, showsNoData };
 }
 
