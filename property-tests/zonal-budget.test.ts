@@ -3,7 +3,8 @@ import { describe, expect } from 'vitest';
 import { bytesText } from '../algorithms/zonal/budget.ts';
 import { zonalHistogram } from '../algorithms/zonal/index.ts';
 import { BYTES_PER_PAIR, createUniqueTotals } from '../algorithms/zonal/unique-totals.ts';
-import { OutOfMemoryError } from '../index.ts';
+import { createReferenceBackend } from '../backends/reference/index.ts';
+import { Context, OutOfMemoryError } from '../index.ts';
 import { openReference } from './reference-context.ts';
 import { box, rasterOf, zonesOf } from './zonal-support.ts';
 
@@ -146,4 +147,42 @@ describe('the budget', () => {
     expect(Math.abs((Number(digits) * 1024 ** power) / bytes - 1)).toBeLessThan(0.006);
     expect(digits!.replace('.', '').length).toBeLessThanOrEqual(4);
   });
+});
+
+describe('a window', () => {
+  test('with many zones over every tile and many bins stays within the budget on the device', async () => {
+    const zones = zonesOf(Array.from({ length: 40 }, (_, i) => [box(0, 0, 256, 200 + i)]));
+    const raster = rasterOf(new Uint8Array(256 * 256), 256, 'u8');
+    const binning = { kind: 'even', low: 0, high: 1000, width: 1 } as const;
+    const backend = createReferenceBackend();
+    const context = new Context(backend);
+    let most = 0;
+    const watched = backend.allocate;
+    backend.allocate = (words) => {
+      const buffer = watched(words);
+      most = Math.max(most, backend.counters.liveBytes);
+      return buffer;
+    };
+    const budget = 2 ** 23;
+    const { cells } = await zonalHistogram(context, { zones, raster, binning, statistics: false, budget });
+    await context.close();
+    expect(Array.from(cells, Number)).toEqual(Array.from({ length: 40 }, (_, i) => 256 * (200 + i)));
+    expect(most).toBeGreaterThan(budget / 8);
+    expect(most).toBeLessThan(budget);
+  });
+
+  test.each([0, -64, 16, 48, 33, 8192, Number.NaN, 64.5])('of tiles with side %d is refused', async (tile) => {
+    const job = { zones: zonesOf([[box(0, 0, 1, 1)]]), raster: rasterOf(new Uint8Array(4), 2, 'u8'), tile };
+    const binning = { kind: 'even', low: 0, high: 10, width: 1 } as const;
+    await expect(zonalHistogram(reference, { ...job, binning })).rejects.toMatchObject({ code: 'zonal/tile' });
+  });
+});
+
+test('an error of onProgress is that of the job', async () => {
+  const job = { zones: zonesOf([[box(0, 0, 2, 2)]]), raster: rasterOf(new Uint8Array(4), 2, 'u8') };
+  const onProgress = (): void => {
+    throw new Error('no progress');
+  };
+  const binning = { kind: 'even', low: 0, high: 10, width: 1 } as const;
+  await expect(zonalHistogram(reference, { ...job, binning, onProgress })).rejects.toThrow('no progress');
 });

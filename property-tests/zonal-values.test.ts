@@ -192,3 +192,14 @@ test.prop([draft], { numRuns: 20 })('windows cut small change nothing', async ({
   const whole = plain(await zonalHistogram(reference, job));
   expect(plain(await zonalHistogram(reference, { ...job, budget: 300_000 }))).toBe(whole);
 });
+
+test.each([
+  ['u32', Uint32Array.of(2 ** 32 - 1), -1],
+  ['i32', Int32Array.of(-1), 2 ** 32 - 1],
+  ['f32', Float32Array.of(Math.fround(0.1)), 0.1],
+] as const)('a nodata value that no cell of %s can hold marks none', async (sample, cells, nodata) => {
+  const job = { zones: zonesOf([[box(0, 0, 1, 1)]]), raster: rasterOf(cells, 1, sample, { nodata }) };
+  const binning = { kind: 'even', low: -(2 ** 33), high: 2 ** 33, width: 2 ** 33 } as const;
+  const found = await zonalHistogram(reference, { ...job, binning });
+  expect([found.nodata[0], found.bins.count[0]]).toEqual([0n, 1n]);
+});

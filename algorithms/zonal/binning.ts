@@ -155,6 +155,7 @@ function searchClassifier(
   slots: Slots,
 ): Classifier {
   const thresholds = thresholdsOf(sample, edges);
+  const marked = nodata !== undefined && isValueOf(sample, nodata);
   return {
     slots,
     parameters: {
@@ -166,18 +167,24 @@ function searchClassifier(
     captures: {
       thresholds: context.column(thresholds.length === 0 ? new Uint32Array(1) : thresholds),
       thresholdCount: thresholds.length,
-      nodataKey: nodata === undefined || Number.isNaN(nodata) ? 0 : orderedWord(sample, nodata),
-      hasNodata: nodata === undefined || Number.isNaN(nodata) ? 0 : 1,
+      nodataKey: marked ? orderedWord(sample, nodata) : 0,
+      hasNodata: marked ? 1 : 0,
     },
     slotOf: (raw, captured) => {
       const key = orderedKey(sample, raw);
       const reached = countNotAbove(captured.thresholds!, captured.thresholdCount!, key);
       const bin = select(reached.sub(1), u32(slots.below), reached.eq(0));
       const inside = select(bin, u32(slots.above), reached.gt(slots.bins));
-      const marked = key.eq(captured.nodataKey!).and(captured.hasNodata!.eq(1));
-      return select(inside, u32(slots.nodata), sample === 'f32' ? marked.or(isNotANumber(raw)) : marked);
+      const isNodata = key.eq(captured.nodataKey!).and(captured.hasNodata!.eq(1));
+      return select(inside, u32(slots.nodata), sample === 'f32' ? isNodata.or(isNotANumber(raw)) : isNodata);
     },
   };
+}
+
+/** Whether a cell can hold that number; NaN is nodata anyway. */
+function isValueOf(sample: 'u32' | 'i32' | 'f32', value: number): boolean {
+  if (sample === 'u32') return value === value >>> 0;
+  return value === (sample === 'i32' ? value | 0 : Math.fround(value));
 }
 
 function countNotAbove(thresholds: ArrayValue<'u32'>, length: U32, key: U32): U32 {

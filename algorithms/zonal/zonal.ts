@@ -1,5 +1,6 @@
+import { tap } from 'rxjs';
 import { pull, stage } from '../../graph/index.ts';
-import type { Context } from '../../primitives/index.ts';
+import { ArgumentError, type Context } from '../../primitives/index.ts';
 import { gridStep, snapToGrid } from '../geometry/grid.ts';
 import type { Zones } from '../geometry/polygons.ts';
 import type { Cells, RasterSource } from '../geometry/raster.ts';
@@ -32,7 +33,7 @@ export interface ZonalJob {
   readonly binning: Binning;
   /** Whether minimum, maximum, sum and mean are wanted too; true where left out. */
   readonly statistics?: boolean | undefined;
-  /** Side of the tiles in cells, a multiple of 32. */
+  /** Side of the tiles in cells: a multiple of 32 up to 4,096; 64 where left out. */
   readonly tile?: number | undefined;
   /**
    * Bytes that the counters of all zones may take, and likewise those of the windows being counted with their bitmaps; 1 GiB
@@ -56,7 +57,7 @@ export interface ZonalJob {
  *
  * ±Infinity counts as above or below, NaN as nodata, −0 as 0, whatever the binning.
  *
- * @throws `ArgumentError` for bins that do not increase, `GeometryError` for coordinates beyond the grid, `OutOfMemoryError`
+ * @throws `ArgumentError` for bins that do not increase and tiles of another side, `GeometryError` for coordinates beyond the grid, `OutOfMemoryError`
  * where histograms or unique values do not fit the budget, the signal's reason when it is aborted.
  *
  * Source: Zhang and Wang, High-Performance Zonal Histogramming on Large-Scale Geospatial Rasters Using GPUs and
@@ -76,6 +77,7 @@ export async function zonalHistogram(context: Context, job: ZonalJob): Promise<Z
   signal?.throwIfAborted();
   const zoneCount = zones.names.length;
   const budget = job.budget ?? DEFAULT_BUDGET;
+  const tile = checkedTile(job.tile);
   requireRoom(zoneCount, binCount(binning), budget);
   const placed = placeZones(snapToGrid(zones.polygons, raster, zones), raster, zones);
   const edges = binning.kind === 'unique' ? EVERY_NUMBER : binEdges(binning);
@@ -83,7 +85,7 @@ export async function zonalHistogram(context: Context, job: ZonalJob): Promise<Z
   const statistics = wantsStatistics(job);
   const totals = createTotals({ zones: zoneCount, sample: raster.sample, binning, slots, edges, statistics, budget });
   const bytesOf = (plan: WindowPlan): number => WINDOWS_UNDER_WAY * windowBytes(job, plan, slots.count);
-  const windows = jobWindows(raster, placed.boxes, zoneCount, { tile: job.tile ?? 64, budget, bytesOf });
+  const windows = jobWindows(raster, placed.boxes, zoneCount, { tile, budget, bytesOf });
   const crossings = rowCrossings(placed.polygons, raster, placed.shifts);
   await countWindows(context, job, windows, crossings, edges, totals);
   const found = totals.finish();
@@ -99,6 +101,18 @@ export async function zonalHistogram(context: Context, job: ZonalJob): Promise<Z
 
 const DEFAULT_BUDGET = 2 ** 30;
 
+function checkedTile(tile = 64): number {
+  if (tile % 32 === 0 && tile >= 32 && tile <= MOST_TILE) return tile;
+  throw new ArgumentError('zonal/tile', 'Tiles cannot have that side.', {
+    expected: `a multiple of 32 from 32 to ${MOST_TILE}`,
+    got: tile,
+    remedy: 'Leave it out: 64 serves most rasters.',
+  });
+}
+
+/** A window can be cut down to one tile of as many cells as the counters of statistics hold. */
+const MOST_TILE = 4096;
+
 /** One bin for all finite numbers: what is left for unique values. */
 const EVERY_NUMBER: BinEdges = {
   lower: Float64Array.of(-Number.MAX_VALUE),
@@ -108,12 +122,18 @@ const EVERY_NUMBER: BinEdges = {
 /** The host prepares a window, and adds up another, while the device counts a third. */
 const WINDOWS_UNDER_WAY = 2;
 
-/** Bytes of a window's bitmaps and histograms, of its zones and of its tiles, and of what else is wanted of it. */
+/**
+ * Bytes of a window's bitmaps, of the histograms of its zones and tiles, of the rows that add these up for every pair of
+ * both (stored, then reduced), and of what else is wanted of it.
+ */
 function windowBytes(job: ZonalJob, plan: WindowPlan, slots: number): number {
-  const tiles = Math.min(plan.tileColumns * plan.tileRows, plan.pairZone.length);
-  const words = 2 * plan.words + slots * (plan.zones.length + tiles);
-  const digits = wantsStatistics(job) ? plan.zones.length * (digitsOf(job.raster.sample).counters + 2) : 0;
-  return 4 * (words + digits) + (job.binning.kind === 'unique' ? uniqueBytes(plan) : 0);
+  const pairs = plan.pairZone.length;
+  const tiles = Math.min(plan.tileColumns * plan.tileRows, pairs);
+  const words = 2 * plan.words + slots * (plan.zones.length + tiles + 4 * pairs);
+  const statistics = wantsStatistics(job)
+    ? plan.zones.length * (digitsOf(job.raster.sample).counters + 2) + 3 * plan.words
+    : 0;
+  return 4 * (words + statistics) + (job.binning.kind === 'unique' ? uniqueBytes(plan) : 0);
 }
 
 function wantsStatistics({ statistics }: ZonalJob): boolean {
@@ -177,8 +197,7 @@ async function streamWindows(
     }),
   );
   await new Promise<void>((resolve, reject) => {
-    const subscription = run.subscribe({
-      next: (done) => onProgress?.(done, cellsInAll),
+    const subscription = run.pipe(tap((done) => onProgress?.(done, cellsInAll))).subscribe({
       error: (error: unknown) => reject(innermost(error)),
       complete: resolve,
     });

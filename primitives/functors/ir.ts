@@ -171,7 +171,8 @@ function operandsText(operands: readonly Operand[]): string {
   return operands.map(operandText).join();
 }
 
-function operandText(operand: Operand): string {
+/** An operand as text; other than in JSON, 0 and −0 differ, and so does all that is not finite. */
+export function operandText(operand: Operand): string {
   if (operand.kind === 'local') return `%${operand.id} ${operand.type}`;
   if (operand.kind === 'uniform') return `${JSON.stringify(operand.name)} ${operand.type}`;
   return `${Object.is(operand.value, -0) ? '-0' : operand.value} ${operand.type}`;

@@ -1,6 +1,6 @@
 import { type ErrorPlace, FunctorError } from '../errors.ts';
 import type { IrFunction, Literal, Local, Module, Operand, OperationName, ScalarType, Statement } from './ir.ts';
-import { entryOf, functionNumber, moduleKey } from './ir.ts';
+import { entryOf, functionNumber, moduleKey, operandText } from './ir.ts';
 import { callerPlace, placeIn } from './place.ts';
 import { evaluate, toF32, toI32, toU32, typeOf } from './semantics.ts';
 
@@ -253,7 +253,8 @@ export function call(module: Module, links: Links, args: readonly Operand[]): Lo
 
 function link(module: Module, links: Links): string {
   const { linked, functions } = recorder();
-  const linksKey = JSON.stringify([[...links.arrays], [...links.uniforms]]);
+  const uniforms = [...links.uniforms].map(([name, operand]) => [name, operandText(operand)]);
+  const linksKey = JSON.stringify([[...links.arrays], uniforms]);
   const key = `${moduleKey(module)} ${linksKey}`;
   const known = linked.get(key);
   if (known !== undefined) return known;
