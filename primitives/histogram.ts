@@ -53,7 +53,7 @@ export function histogram(bins: Column<'u32'>, count: number, { segment }: Histo
 /** A whole number of bins, runs or ranks. */
 export function requirePositive(name: string, value: number): void {
   if (Number.isInteger(value) && value > 0 && value < 2 ** 32) return;
-  throw new ArgumentError('histogram/size', `The ${name} of a histogram is not a positive whole number.`, {
+  throw new ArgumentError('histogram/size', `${name} of a histogram must be a positive whole number.`, {
     expected: 'a whole number from 1 below 2^32',
     got: value,
   });

@@ -90,7 +90,14 @@ export function bindCaptures(
   ]);
   const numbers = [...uniforms].map(([key, type]): [string, number | boolean] => [
     key,
-    requireValue(type, args[key], 'map/uniform', `Uniform ${key} of functor ${name} was given something else.`),
+    requireValue(
+      type,
+      args[key],
+      'map/uniform',
+      args[key] === undefined
+        ? `Functor ${name} was not given its uniform ${key}.`
+        : `Uniform ${key} of functor ${name} was given a value of another type.`,
+    ),
   ]);
   return { columns: new Map(columns), uniforms: new Map(numbers) };
 }

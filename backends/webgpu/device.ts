@@ -74,7 +74,8 @@ async function requestAdapter(gpu: GPU, choice: AdapterChoice): Promise<GPUAdapt
 
 function noAdapter(sentence: string): DeviceLostError {
   return new DeviceLostError('device/no-adapter', sentence, {
-    remedy: "Install the graphics driver, or choose the adapter 'software' or another backend.",
+    remedy:
+      "Install the graphics driver, take the software adapter (--adapter software, or { adapter: 'software' }), or another backend.",
   });
 }
 

@@ -190,7 +190,7 @@ export function sameLength(a: number | DeviceLength, b: number | DeviceLength): 
 /** A number of rows that a column can have. */
 export function requireLength(length: number | DeviceLength, primitive: string): void {
   if (typeof length !== 'number' || (Number.isInteger(length) && length >= 0 && length < 2 ** 32)) return;
-  throw new ArgumentError('column/size', `${primitive} was given no number of rows.`, {
+  throw new ArgumentError('column/size', `${primitive} was not given a number of rows that there can be.`, {
     expected: 'a whole number from 0 below 2^32',
     got: length,
   });
