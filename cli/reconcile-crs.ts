@@ -1,8 +1,8 @@
 import type { Zones } from '../algorithms/geometry/polygons.ts';
 import type { RasterSource } from '../algorithms/geometry/raster.ts';
 import type { Note } from '../algorithms/notes.ts';
-import { isGeographicCrs, sameCrs } from '../formats/crs.ts';
-import { UsageError } from '../primitives/errors.ts';
+import { findNoLatitude, isGeographicCrs, sameCrs } from '../formats/crs.ts';
+import { GeometryError, UsageError } from '../primitives/errors.ts';
 
 /** A raster, in the coordinate system that it is taken to be in, and what was assumed. */
 export interface Reconciled {
@@ -21,6 +21,8 @@ interface InputFiles {
  * and is taken to follow the other (which is noted), or `assumed` overrides both.
  *
  * @throws UsageError `input/crs-mismatch` where they say different things and nothing is assumed.
+ * @throws GeometryError `crs/no-longitudes` where the zones say nothing, have coordinates that are no latitudes, and the
+ * raster is in longitudes and latitudes, and nothing is assumed.
  */
 export function reconcileCrs(
   zones: Zones,
@@ -34,6 +36,8 @@ export function reconcileCrs(
   if (zones.crs !== undefined) {
     return { raster: withCrs(raster, zones.crs), notes: [taken('raster', 'zones', zones.crs)] };
   }
+  const strange = raster.geographic ? findNoLatitude(zones.polygons.y) : undefined;
+  if (strange !== undefined) throw noLongitudes(strange, raster.crs, files);
   return { raster, notes: [taken('zones', 'raster', raster.crs)] };
 }
 
@@ -61,6 +65,22 @@ function taken(silent: string, speaking: string, crs: string | undefined): Note 
   const reading = crs === undefined ? 'which names none either' : `${crs}`;
   const message = `The coordinate system of the ${silent} is not known; taken to be that of the ${speaking}, ${reading}.`;
   return { code: 'zonal/crs-assumed', message };
+}
+
+function noLongitudes(y: number, crs: string | undefined, { zones, raster }: InputFiles): GeometryError {
+  const degrees = crs === undefined ? 'longitudes and latitudes' : `longitudes and latitudes, ${crs}`;
+  return new GeometryError(
+    'crs/no-longitudes',
+    `${zones} names no coordinate system and its coordinates are no longitudes and latitudes, but ${raster} is in ` +
+      `${degrees}.`,
+    {
+      expected: 'latitudes from -90 to 90',
+      got: y,
+      remedy:
+        'Use zones in longitudes and latitudes; or, where both files share another system, name it with ' +
+        '--assume-crs EPSG:N.',
+    },
+  );
 }
 
 function mismatch(zones: string, raster: string, files: InputFiles): UsageError {

@@ -133,6 +133,7 @@ async function compute<C extends RunContext>(
   const { zones, notes: zoneNotes } = await parts.readZones(options.zones, {
     layer: options.layer,
     id: options.id,
+    crs: options.assumeCrs,
     antimeridian: options.antimeridian,
   });
   take(zoneNotes);

@@ -31,6 +31,19 @@ export function sameCrs(a: string | undefined, b: string | undefined): boolean {
   return a !== undefined && b !== undefined && canonical(a) === canonical(b);
 }
 
+/** A degree more than latitudes have, so that rounding errors at a pole do not count. */
+const LATITUDE_LIMIT = 91;
+
+/**
+ * The first of some coordinates that is too large for a latitude in degrees; undefined where all may be latitudes.
+ *
+ * @example
+ * [findNoLatitude(Float64Array.of(43, -90)), findNoLatitude(Float64Array.of(43, 610))]; // [undefined, 610]
+ */
+export function findNoLatitude(y: Float64Array): number | undefined {
+  return y.find((latitude) => Math.abs(latitude) > LATITUDE_LIMIT);
+}
+
 /**
  * Whether coordinates in this system are longitudes and latitudes in degrees. Knows the systems that files name in
  * practice (WGS 84, NAD 83, NAD 27, ETRS 89, GDA, NZGD, JGD, CGCS, SIRGAS and their like); false for all others.

@@ -82,21 +82,30 @@ export function dropClosingVertex(vertices: Vertices, start: number): boolean {
   return vertices.length < before;
 }
 
-/** Of the area of its box, what a ring must enclose to count as more than a line: far less than one grid step. */
+/** How far beside a line a ring may reach and still be flat, by its length: far less than one grid step. */
 const FLAT = 2 ** -40;
 
-/** Whether the ring from `start` on encloses no area, but for rounding. */
+/**
+ * Whether all vertices of the ring from `start` on stand on one line, but for rounding, so that no cell can be inside.
+ *
+ * The signed area does not tell: that of a bow-tie is 0, and yet both its halves are inside. A ring that goes along a
+ * bent line and back encloses nothing either, but is not found: that would take comparing all its edges.
+ *
+ * O(vertices).
+ */
 export function isFlat({ x, y, length }: Vertices, start: number): boolean {
-  let area = 0;
-  let [left, right, bottom, top] = [x[start]!, x[start]!, y[start]!, y[start]!];
-  for (let v = start, u = length - 1; v < length; u = v++) {
-    area += (x[u]! - x[start]!) * (y[v]! - y[start]!) - (x[v]! - x[start]!) * (y[u]! - y[start]!);
-    left = Math.min(left, x[v]!);
-    right = Math.max(right, x[v]!);
-    bottom = Math.min(bottom, y[v]!);
-    top = Math.max(top, y[v]!);
+  const [fromX, fromY] = [x[start]!, y[start]!];
+  let [alongX, alongY] = [0, 0];
+  for (let v = start + 1; v < length; v++) {
+    const [toX, toY] = [x[v]! - fromX, y[v]! - fromY];
+    if (Math.abs(toX) + Math.abs(toY) > Math.abs(alongX) + Math.abs(alongY)) [alongX, alongY] = [toX, toY];
   }
-  return !(Math.abs(area) > FLAT * (right - left) * (top - bottom));
+  // Of a level or upright line the product is 0, and so is what the vertices may be off.
+  const tolerance = FLAT * Math.abs(alongX * alongY);
+  for (let v = start + 1; v < length; v++) {
+    if (Math.abs(alongX * (y[v]! - fromY) - alongY * (x[v]! - fromX)) > tolerance) return false;
+  }
+  return true;
 }
 
 /** Whether an edge of the ring from `start` on spans more than 180 degrees of longitude. */

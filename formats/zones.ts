@@ -1,7 +1,7 @@
 import type { Zones } from '../algorithms/geometry/polygons.ts';
 import { type Note, type NoteTally, noteTally, quoteName } from '../algorithms/notes.ts';
 import { FormatError } from '../primitives/errors.ts';
-import { isGeographicCrs, normalizeCrs } from './crs.ts';
+import { findNoLatitude, isGeographicCrs, normalizeCrs } from './crs.ts';
 import { describeFeature, type FeaturePlace, isJsonObject, type RawFeature, type RawFeatures } from './feature.ts';
 import { geoJsonFeatures, isGeoJson } from './geojson.ts';
 import { parseJson, readTextFile } from './json-file.ts';
@@ -24,9 +24,12 @@ export interface ZoneOptions {
   readonly layer?: string | undefined;
   /** Property that names the zones, instead of the features' `id`. */
   readonly id?: string | undefined;
+  /** Coordinate system to take the coordinates in, whatever the file says. */
+  readonly crs?: string | undefined;
   /**
    * What a ring means whose longitudes jump by more than 180°: `as-written` (default) takes the long edge as it is,
-   * `unwrap` takes the ring to cross the antimeridian, so that its longitudes may pass 180.
+   * `unwrap` takes the ring to cross the antimeridian, so that its longitudes may pass 180. Coordinates of other kinds
+   * are always as written.
    */
   readonly antimeridian?: 'as-written' | 'unwrap' | undefined;
 }
@@ -43,11 +46,13 @@ export interface ReadZones {
  * Every feature (of TopoJSON: every member of the layer) is one zone, in the file's order. It is named by its `id`, by
  * the property `options.id`, or by its index where it has no id; equal names stay separate zones. Rings are taken as
  * written: any direction, any nesting, closed where they are open, closing vertices not stored. Coordinates are
- * OGC:CRS84 unless the file names another system in an old-style `crs` member, or holds latitudes that cannot be.
+ * OGC:CRS84 unless `options.crs` or, in an old-style `crs` member, the file names another system, or the file holds
+ * latitudes that cannot be.
  *
- * Noted, not refused: `zones/unclosed-rings`, `zones/empty-rings` (which are left out), `zones/zero-area-rings`,
- * `zones/no-geometry`, `zones/duplicate-names`, `zones/antimeridian-jumps`, `zones/antimeridian-unwrapped`,
- * `zones/antimeridian-kept`, `zones/crs-unknown`.
+ * Noted, not refused: `zones/none`, `zones/unclosed-rings`, `zones/empty-rings` (which are left out),
+ * `zones/zero-area-rings` (all vertices on one line), `zones/no-geometry`, `zones/duplicate-names`,
+ * `zones/crs-unknown`, and of longitudes `zones/antimeridian-jumps`, `zones/antimeridian-unwrapped`,
+ * `zones/antimeridian-kept`.
  *
  * @throws FormatError where the file is missing, no JSON (with line and column), neither of the two formats, holds
  * features that are not polygons, or lacks the property `options.id`.
@@ -70,14 +75,23 @@ export async function readZones(file: string, options: ZoneOptions = {}): Promis
  * [zones.names, zones.polygons.x]; // [['0'], Float64Array [0, 2, 0]]
  */
 export function parseZones(text: string, options: ZoneOptions = {}, file = 'zones'): ReadZones {
-  const { features, crs: stated } = listFeatures(parseJson(text, file), options, file);
+  const root = parseJson(text, file);
+  const { features, crs: written } = listFeatures(root, options, file);
+  const stated = options.crs ?? written;
   const assumed = stated === undefined ? 'OGC:CRS84' : stated === null ? undefined : normalizeCrs(stated);
   const columns = readColumns(features, options, isGeographicCrs(assumed), file);
-  const doubtful = stated === undefined && beyondLatitudes(columns.vertices);
-  const crs = doubtful ? undefined : assumed;
+  const doubtful = stated === undefined && !mayBeLatitudes(columns.vertices);
+  if (!doubtful) return readZonesOf(columns, assumed, doubtful, file);
+  // That they are no longitudes is known only now that all are read: nothing may be made of their jumps.
+  const again = listFeatures(root, options, file).features;
+  return readZonesOf(readColumns(again, options, false, file), undefined, doubtful, file);
+}
+
+function readZonesOf(columns: Columns, crs: string | undefined, doubtful: boolean, file: string): ReadZones {
+  const { names, tally } = columns;
   return {
-    zones: { names: columns.names, polygons: finish(columns), crs, file },
-    notes: [...columns.tally.notes(SENTENCES), ...duplicateNotes(columns.names), ...crsNotes(crs, doubtful)],
+    zones: { names, polygons: finish(columns), crs, file },
+    notes: [...noZonesNotes(names), ...tally.notes(SENTENCES), ...duplicateNotes(names), ...crsNotes(crs, doubtful)],
   };
 }
 
@@ -129,7 +143,7 @@ function readColumns(features: Iterable<RawFeature>, options: ZoneOptions, geogr
 function zoneName(feature: RawFeature, property: string | undefined, at: FeaturePlace): string {
   if (property === undefined) return feature.id == null ? String(at.index) : nameText(feature.id, 'id', at);
   const { properties } = feature;
-  if (isJsonObject(properties) && Object.hasOwn(properties, property) && properties[property] !== null) {
+  if (isJsonObject(properties) && Object.hasOwn(properties, property)) {
     return nameText(properties[property], property, at);
   }
   const there = isJsonObject(properties) ? Object.keys(properties).slice(0, 20).join(', ') : '';
@@ -141,6 +155,12 @@ function zoneName(feature: RawFeature, property: string | undefined, at: Feature
 
 function nameText(value: unknown, property: string, at: FeaturePlace): string {
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return String(value);
+  if (value === null) {
+    throw new FormatError('format/missing-property', `The ${quoteName(property)} of ${describeFeature(at)} is null.`, {
+      remedy: 'Give it a value, or name the zones by another property.',
+      place: { file: at.file, record: at.index },
+    });
+  }
   throw new FormatError('format/bad-name', `The ${quoteName(property)} of ${describeFeature(at)} cannot name a zone.`, {
     expected: 'a string or a number',
     got: Array.isArray(value) ? 'an array' : 'an object',
@@ -194,7 +214,8 @@ function readJump(vertices: Vertices, start: number, { unwrap }: RingRules): str
 const SENTENCES: Readonly<Record<string, (count: number) => string>> = {
   'zones/unclosed-rings': (n) => `${ringsThat(n, 'was', 'were')} left open and ${n === 1 ? 'was' : 'were'} closed, in`,
   'zones/empty-rings': (n) => `${ringsThat(n, 'has', 'have')} no vertices, in`,
-  'zones/zero-area-rings': (n) => `${ringsThat(n, 'encloses', 'enclose')} no area, in`,
+  'zones/zero-area-rings': (n) =>
+    `${ringsThat(n, 'has all its', 'have all their')} vertices on one line and ${n === 1 ? 'encloses' : 'enclose'} no area, in`,
   'zones/no-geometry': (n) => `${n === 1 ? '1 zone has' : `${n} zones have`} no geometry`,
   'zones/antimeridian-jumps': (n) =>
     `${ringsThat(n, 'jumps', 'jump')} by more than 180 degrees of longitude; taken as written ` +
@@ -209,6 +230,10 @@ function ringsThat(count: number, singular: string, plural: string): string {
   return count === 1 ? `1 ring ${singular}` : `${count} rings ${plural}`;
 }
 
+function noZonesNotes(names: readonly string[]): Note[] {
+  return names.length > 0 ? [] : [{ code: 'zones/none', message: 'There are no zones in the file of zones.' }];
+}
+
 function duplicateNotes(names: readonly string[]): Note[] {
   const seen = new Map<string, number>();
   for (const name of names) seen.set(name, (seen.get(name) ?? 0) + 1);
@@ -220,12 +245,8 @@ function duplicateNotes(names: readonly string[]): Note[] {
   });
 }
 
-/** A degree more than latitudes have, so that rounding errors at a pole do not count. */
-const LATITUDE_LIMIT = 91;
-
-function beyondLatitudes({ y, length }: Vertices): boolean {
-  for (let v = 0; v < length; v++) if (Math.abs(y[v]!) > LATITUDE_LIMIT) return true;
-  return false;
+function mayBeLatitudes({ y, length }: Vertices): boolean {
+  return findNoLatitude(y.subarray(0, length)) === undefined;
 }
 
 function crsNotes(crs: string | undefined, doubtful: boolean): Note[] {

@@ -193,6 +193,22 @@ describe('odd input that is accepted', () => {
   }
 });
 
+describe('coordinates without a name', () => {
+  const pixels = zone('z', rectangle(0, 0, 100, 200));
+  const side = { width: 4, height: 3, originY: 300, stepX: 50, stepY: -100 };
+
+  test('that are no longitudes are those of a projected raster, or of the system that is named', async () => {
+    await shop.writeRaster('plane.tif', { ...side, crs: 'EPSG:32633' });
+    expect(await statisticsOf(pixels, '@plane.tif')).toEqual(['z,4,0,4,9,6.5,26']);
+    await shop.writeRaster('plane.tif', { ...side, crs: 'EPSG:4326' });
+    const assumed = ['--assume-crs', 'EPSG:32633'];
+    expect(await statisticsOf(pixels, '@plane.tif', ...assumed)).toEqual(['z,4,0,4,9,6.5,26']);
+    const files = ['--zones', '@these.json', '--raster', '@plane.tif', '--unique'];
+    expect((await zonal(...files)).exitCode).toBe(2);
+    expect((await zonal(...files, ...assumed)).stderr).not.toContain('note: ');
+  });
+});
+
 describe('longitudes', () => {
   const world = { width: 36, height: 18, originY: 90, stepX: 10, stepY: -10, sample: 'u16' } as const;
   const cells = (west: number) => Array.from({ length: 36 * 18 }, (_, i) => (((i % 36) * 10 + west + 360) % 360) / 10);

@@ -34,7 +34,9 @@ const INPUTS: Readonly<Record<string, string | Uint8Array | object>> = {
   ),
   'nowhere.tif': craftedTiff({ modelPixelScale: undefined, modelTiepoint: undefined }),
   'utm.tif': craftedTiff(),
+  'pixels.json': zone('a', rectangle(0, 0, 975, 610)),
   'points.json': collection(square, { type: 'Feature', id: 'p', geometry: { type: 'Point', coordinates: [1, 2] } }),
+  'nameless.json': { ...square, properties: { n: null } },
   'nan.json': polygon('NaN'),
   'infinite.json': polygon('1e999'),
   'null.json': polygon('null'),
@@ -84,6 +86,11 @@ const cases: readonly [what: string, changes: Options, line: RegExp][] = [
     /^zones\.json is in OGC:CRS84, but utm\.tif is in EPSG:32633\. Reproject.+-t_srs EPSG:32633.+--assume-crs EPSG:32633\.$/,
   ],
   [
+    'coordinates that are no longitudes and latitudes on a raster of them',
+    { zones: '@pixels.json' },
+    /^pixels\.json names no .+ but raster\.tif is in .+, EPSG:4326\..+ got 610\. Use .+ --assume-crs EPSG:N\.$/,
+  ],
+  [
     'a point among zones',
     { zones: '@points.json' },
     /^points\.json, record 1: .+\("p"\) is not a polygon.+"Point".+Remove/,
@@ -131,6 +138,11 @@ const cases: readonly [what: string, changes: Options, line: RegExp][] = [
     /^layers\.json: .+2 layers: "states", "counties"\..+--layer\.$/,
   ],
   ['an unknown property', { id: 'name' }, /^zones\.json, record 0: There is no "name" in feature 0 \("a"\)\./],
+  [
+    'a property that is null',
+    { zones: '@nameless.json', id: 'n' },
+    /^nameless\.json, record 0: The "n" of feature 0 \("a"\) is null\. Give it a value/,
+  ],
   ['an unknown band', { band: '2' }, /^raster\.tif: The raster has no band 2\. .+band 1, the only one/],
   ['band 0', { band: '0' }, /^--band 0 is not a whole number from 1\.$/],
   [

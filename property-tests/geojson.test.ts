@@ -41,7 +41,10 @@ describe('GeoJSON', () => {
   });
 
   test('may be an empty collection', () => {
-    expect(read({ type: 'FeatureCollection', features: [] })).toMatchObject({ zones: { names: [] }, notes: [] });
+    expect(read({ type: 'FeatureCollection', features: [] })).toMatchObject({
+      zones: { names: [] },
+      notes: [{ code: 'zones/none' }],
+    });
   });
 
   test('may nest collections deeper than any call stack', () => {

@@ -46,15 +46,22 @@ describe('zones', () => {
     ].map((properties, id) => feature(polygon(box(0, 1)), { properties, id }));
     const root = { type: 'FeatureCollection', features };
     expect(read(root, { id: 'name' }).zones.names).toEqual(['A', 'B']);
-    for (const id of ['n', 'constructor', '__proto__']) {
+    for (const id of ['constructor', '__proto__']) {
       expect(() => read(root, { id })).toThrow(
         expect.objectContaining({
           code: 'format/missing-property',
-          message: expect.stringMatching(id === 'n' ? /feature 1 \("1"\)/ : /feature 0 \("0"\)/),
+          message: expect.stringContaining(`There is no "${id}" in feature 0 ("0").`),
           remedy: 'Its properties are name, n.',
         }),
       );
     }
+    expect(() => read(root, { id: 'n' })).toThrow(
+      expect.objectContaining({
+        code: 'format/missing-property',
+        message: expect.stringContaining('The "n" of feature 1 ("1") is null. Give it a value'),
+        place: { file: 'zones', record: 1 },
+      }),
+    );
     expect(() => read(feature(polygon(), { properties: { x: [1] } }), { id: 'x' })).toThrow(
       expect.objectContaining({ code: 'format/bad-name' }),
     );
@@ -133,17 +140,57 @@ describe('odd rings are accepted and noted', () => {
     expect(zones.polygons.zoneRings[1]).toBe(2);
   });
 
-  test('a thin ring with area is not noted', () => {
-    expect(
-      notesOf(
-        polygon([
-          [0, 0],
-          [100, 50],
-          [100, 50.000001],
-          [0, 0],
-        ]),
-      ),
-    ).toEqual([]);
+  test.each<[string, Ring]>([
+    [
+      'a thin one',
+      [
+        [0, 0],
+        [100, 50],
+        [100, 50.000001],
+        [0, 0],
+      ],
+    ],
+    [
+      'a bow-tie, whose halves cancel in the signed area',
+      [
+        [-3.225, 43.38],
+        [-3.215, 43.388],
+        [-3.215, 43.38],
+        [-3.225, 43.388],
+        [-3.225, 43.38],
+      ],
+    ],
+  ])('a ring with area is not noted: %s', (_, ring) => {
+    expect(notesOf(polygon(ring))).toEqual([]);
+  });
+
+  const small = fc.integer({ min: -3, max: 3 });
+  const position = fc.tuple(small, small);
+
+  test.prop([fc.array(position, { minLength: 1, maxLength: 5 })])(
+    'a ring is noted if and only if no three of its vertices make a triangle',
+    (vertices) => {
+      const bent = vertices.some((a) =>
+        vertices.some((b) => vertices.some((c) => (b[0] - a[0]) * (c[1] - a[1]) !== (c[0] - a[0]) * (b[1] - a[1]))),
+      );
+      const codes = read(polygon([...vertices, vertices[0]!])).notes.map(({ code }) => code);
+      expect(codes).toEqual(bent ? [] : ['zones/zero-area-rings']);
+    },
+  );
+
+  test.prop([fc.integer({ min: -400, max: 400 }), fc.array(fc.integer({ min: -9, max: 9 }), { minLength: 3 })])(
+    'a ring on a line of any slope is noted',
+    (slope, steps) => {
+      const ring: Ring = [...steps, steps[0]!].map((step) => [step, (step * slope) / 63]);
+      expect(read(polygon(ring)).notes.map(({ code }) => code)).toContain('zones/zero-area-rings');
+    },
+  );
+
+  test('no features at all are no zones', () => {
+    const none = { code: 'zones/none', message: 'There are no zones in the file of zones.' };
+    expect(read({ type: 'FeatureCollection', features: [] }).notes).toEqual([none]);
+    const objects = { empty: { type: 'GeometryCollection', geometries: [] } };
+    expect(read({ type: 'Topology', arcs: [], objects }).notes).toEqual([none]);
   });
 
   test('a feature without geometry is a zone without rings', () => {
@@ -209,6 +256,17 @@ describe('a ring that jumps more than 180 degrees of longitude', () => {
     const crs = { type: 'name', properties: { name: 'EPSG:26915' } };
     const root = { ...feature(polygon(box(0, 500000, 0, 500000))), crs };
     expect(notesOf(root, { antimeridian: 'unwrap' })).toEqual([]);
+    const unnamed = feature(polygon(box(0, 500000, 0, 500000)));
+    expect(notesOf(unnamed, { antimeridian: 'unwrap', crs: 'EPSG:26915' })).toEqual([]);
+  });
+
+  test('is nothing odd where coordinates read later are no latitudes', () => {
+    const features = [box(0, 300), box(0, 975, 0, 610)].map((ring) => feature(polygon(ring)));
+    const root = { type: 'FeatureCollection', features };
+    const asWritten = read(root);
+    expect(asWritten.notes.map(({ code }) => code)).toEqual(['zones/crs-unknown']);
+    expect(read(root, { antimeridian: 'unwrap' })).toEqual(asWritten);
+    expect(asWritten.zones.polygons.x.slice(0, 4)).toEqual(Float64Array.of(0, 300, 300, 0));
   });
 });
 
@@ -228,6 +286,14 @@ describe('the coordinate system', () => {
     for (const crs of [null, named(7), { type: 'link', properties: { href: 'x' } }]) {
       expect(crsOf(crs)).toBeUndefined();
       expect(notesOf({ ...feature(polygon(box(0, 1))), crs })).toEqual([['zones/crs-unknown', undefined]]);
+    }
+  });
+
+  test('is the one that the options name, whatever the file says', () => {
+    for (const crs of [undefined, null, named('EPSG:4326')]) {
+      const root = { ...feature(polygon(box(0, 975, 0, 610))), crs };
+      const { zones, notes } = read(root, { crs: 'epsg:26915' });
+      expect([zones.crs, notes]).toEqual(['EPSG:26915', []]);
     }
   });
 
