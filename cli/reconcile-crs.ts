@@ -37,7 +37,7 @@ export function reconcileCrs(
     return { raster: withCrs(raster, zones.crs), notes: [taken('raster', 'zones', zones.crs)] };
   }
   const strange = raster.geographic ? findNoLatitude(zones.polygons.y) : undefined;
-  if (strange !== undefined) throw noLongitudes(strange, raster.crs, files);
+  if (strange !== undefined) throw noLongitudes(strange, zones, raster.crs, files);
   return { raster, notes: [taken('zones', 'raster', raster.crs)] };
 }
 
@@ -67,7 +67,13 @@ function taken(silent: string, speaking: string, crs: string | undefined): Note 
   return { code: 'zonal/crs-assumed', message };
 }
 
-function noLongitudes(y: number, crs: string | undefined, { zones, raster }: InputFiles): GeometryError {
+function noLongitudes(
+  y: number,
+  { polygons }: Zones,
+  crs: string | undefined,
+  { zones, raster }: InputFiles,
+): GeometryError {
+  const maySwap = findNoLatitude(polygons.x) === undefined && polygons.y.every((degrees) => Math.abs(degrees) <= 360);
   const degrees = crs === undefined ? 'longitudes and latitudes' : `longitudes and latitudes, ${crs}`;
   return new GeometryError(
     'crs/no-longitudes',
@@ -77,8 +83,8 @@ function noLongitudes(y: number, crs: string | undefined, { zones, raster }: Inp
       expected: 'latitudes from -90 to 90',
       got: y,
       remedy:
-        'Use zones in longitudes and latitudes; or, where both files share another system, name it with ' +
-        '--assume-crs EPSG:N.',
+        `Use zones in longitudes and latitudes${maySwap ? ', in this order (they may be swapped)' : ''}; or, where both files share ` +
+        'another system, name it with --assume-crs EPSG:N.',
     },
   );
 }

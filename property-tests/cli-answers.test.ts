@@ -109,6 +109,16 @@ describe('zones', () => {
 });
 
 describe('odd input that is accepted', () => {
+  test('no zones at all: the same, but for their names', async () => {
+    expect(await statisticsOf(collection(), '@raster.tif')).toEqual([]);
+    const files = ['--zones', '@these.json', '--raster', '@raster.tif', '--unique', '--format', 'json'];
+    const { exitCode, stdout, stderr } = await zonal(...files);
+    const message = 'There are no zones in the file of zones.';
+    expect(exitCode).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ zones: [], notes: [{ code: 'zones/none', message }] });
+    expect(stderr).toContain(`note: ${message}\n`);
+  });
+
   const cases: [what: string, zones: object, rows: string[], codes: (readonly [string, number])[]][] = [
     [
       'an unclosed ring',

@@ -35,6 +35,7 @@ const INPUTS: Readonly<Record<string, string | Uint8Array | object>> = {
   'nowhere.tif': craftedTiff({ modelPixelScale: undefined, modelTiepoint: undefined }),
   'utm.tif': craftedTiff(),
   'pixels.json': zone('a', rectangle(0, 0, 975, 610)),
+  'swapped.json': zone('a', rectangle(35, -110, 36, -100)),
   'points.json': collection(square, { type: 'Feature', id: 'p', geometry: { type: 'Point', coordinates: [1, 2] } }),
   'nameless.json': { ...square, properties: { n: null } },
   'nan.json': polygon('NaN'),
@@ -89,6 +90,11 @@ const cases: readonly [what: string, changes: Options, line: RegExp][] = [
     'coordinates that are no longitudes and latitudes on a raster of them',
     { zones: '@pixels.json' },
     /^pixels\.json names no .+ but raster\.tif is in .+, EPSG:4326\..+ got 610\. Use .+ --assume-crs EPSG:N\.$/,
+  ],
+  [
+    'latitudes and longitudes in the wrong order',
+    { zones: '@swapped.json' },
+    /^swapped\.json names no .+ got -110\. Use .+ in this order \(they may be swapped\); or/,
   ],
   [
     'a point among zones',

@@ -88,12 +88,56 @@ describe('notes', () => {
     expect(notes).toEqual([
       {
         code: 'zonal/zones-outside',
-        message: '5 zones lie wholly outside the raster: "0", "1", "2" and others.',
+        message:
+          '5 zones lie wholly outside the raster: "0", "1", "2" and others. The raster spans x from 0 to 10 and ' +
+          'y from 0 to 10; the zones span x from 20 to 30 and y from 1 to 9.',
         zone: '0',
         count: 5,
       },
     ]);
     expect(Array.from(cells)).toEqual([0n, 0n, 0n, 0n, 0n]);
+  });
+
+  const messageOf = async (grid: RasterSource, all: readonly Rings[]) => (await count(grid, all)).notes[0]!.message;
+
+  test('have no extents where the raster meets a zone', async () => {
+    const [inside, outside]: Rings[] = [[box(1, 1, 9, 9)], [box(20, 1, 30, 9)]];
+    expect(await messageOf(raster, [inside!, outside!])).toBe('1 zone lies wholly outside the raster: "1".');
+  });
+
+  test('have the extents in the coordinates of the files, whichever way the raster lies', async () => {
+    const southUp = { ...raster, originX: 43.1, originY: -3.3, stepX: 0.01, stepY: 0.01 };
+    const northUp = { ...southUp, originY: -3.2, stepY: -0.01 };
+    for (const grid of [southUp, northUp]) {
+      expect(await messageOf(grid, [[], [box(1, 2, 3, 4)], [box(5, 6, 7, 8.5)]])).toContain(
+        'The raster spans x from 43.1 to 43.2 and y from -3.3 to -3.2; the zones span x from 1 to 7 and y from 2 to 8.5.',
+      );
+    }
+  });
+
+  const place = fc.integer({ min: -60, max: 60 });
+  const size = fc.integer({ min: 1, max: 20 });
+  const swapped = (all: readonly Rings[]): Rings[] =>
+    all.map((rings) => rings.map((vertices) => vertices.map(([x, y]) => [y, x] as const)));
+
+  test.prop([fc.array(fc.tuple(place, place, size, size), { minLength: 1, maxLength: 3 }), place, place, fc.boolean()])(
+    'tell that coordinates may be swapped if and only if the raster meets none as written and one if they are',
+    async (boxes, originX, originY, geographic) => {
+      const grid = { ...raster, originX, originY, geographic };
+      const all = boxes.map(([x, y, width, height]): Rings => [box(x, y, x + width, y + height)]);
+      const outside = async (zones: readonly Rings[]): Promise<boolean> =>
+        cellsOf(await count(grid, zones)).every((cells) => cells === 0);
+      const tells = (await count(grid, all)).notes.some(({ message }) =>
+        message.includes(geographic ? 'if longitude and latitude of the zones were' : 'if x and y of the zones were'),
+      );
+      expect(tells).toBe((await outside(all)) && !(await outside(swapped(all))));
+    },
+  );
+
+  test('know of swapped longitudes that they come round', async () => {
+    const asia = rasterOf(new Uint8Array(100), 10, 'u8', { originX: 100, stepX: 10, geographic: true });
+    expect(await messageOf(asia, [[box(1, -185, 9, -175)]])).toContain('were swapped: check their order.');
+    expect(await messageOf(asia, [[box(1, -20, 9, -10)]])).not.toContain('swapped');
   });
 
   test('know that longitudes come round', async () => {

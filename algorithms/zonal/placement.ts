@@ -1,6 +1,6 @@
 import { type ErrorPlace, GeometryError } from '../../primitives/index.ts';
 import { type SnappedPolygons, STEPS_PER_CELL } from '../geometry/grid.ts';
-import type { Zones } from '../geometry/polygons.ts';
+import type { Polygons, Zones } from '../geometry/polygons.ts';
 import type { RasterGrid, RasterSource } from '../geometry/raster.ts';
 import type { ZoneBoxes } from './window-plan.ts';
 
@@ -95,17 +95,20 @@ function zoneBoxes(polygons: SnappedPolygons, shifts: readonly (readonly number[
 }
 
 /** Where the vertices of a zone stand. */
-export function verticesOf({ zoneRings, ringVertices }: SnappedPolygons, zone: number): [from: number, to: number] {
+export function verticesOf(
+  { zoneRings, ringVertices }: Pick<Polygons, 'zoneRings' | 'ringVertices'>,
+  zone: number,
+): [from: number, to: number] {
   return [ringVertices[zoneRings[zone]!]!, ringVertices[zoneRings[zone + 1]!]!];
 }
 
-/** Least and greatest of some steps; least above greatest where there are none. */
-export function rangeOf(steps: Float64Array, from: number, to: number): [least: number, most: number] {
+/** Least and greatest of some numbers; least above greatest where there are none. */
+export function rangeOf(numbers: Float64Array, from: number, to: number): [least: number, most: number] {
   let least = Infinity;
   let most = -Infinity;
   for (let at = from; at < to; at++) {
-    least = Math.min(least, steps[at]!);
-    most = Math.max(most, steps[at]!);
+    least = Math.min(least, numbers[at]!);
+    most = Math.max(most, numbers[at]!);
   }
   return [least, most];
 }

@@ -95,7 +95,7 @@ export async function zonalHistogram(context: Context, job: ZonalJob): Promise<Z
     sample: raster.sample,
     ...found,
     gridStep: gridStep(raster),
-    notes: zoneNotes(zones.names, placed, raster, found.cells),
+    notes: zoneNotes(zones, placed, raster, found.cells),
   };
 }
 

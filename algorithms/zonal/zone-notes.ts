@@ -1,4 +1,5 @@
 import { STEPS_PER_CELL } from '../geometry/grid.ts';
+import type { Polygons, Zones } from '../geometry/polygons.ts';
 import type { RasterGrid } from '../geometry/raster.ts';
 import { type Note, noteTally } from '../notes.ts';
 import { type PlacedZones, rangeOf, stepsOfTurn, verticesOf } from './placement.ts';
@@ -6,23 +7,28 @@ import { type PlacedZones, rangeOf, stepsOfTurn, verticesOf } from './placement.
 /**
  * What there is to say about zones that the raster does not cover: `zonal/zones-outside` of those that it does not meet,
  * `zonal/zones-partly-outside` of those that reach beyond it, `zonal/zones-without-cells` of those that lie on it, but
- * with no cell's centre in them.
+ * with no cell's centre in them. Where the raster meets none of them, the note has the extents of both.
  */
 export function zoneNotes(
-  names: readonly string[],
+  { names, polygons }: Pick<Zones, 'names' | 'polygons'>,
   placed: PlacedZones,
   grid: RasterGrid,
   cells: BigUint64Array,
 ): Note[] {
   const tally = noteTally();
+  let anyMeets = false;
   for (const [zone, name] of names.entries()) {
     const hasGeometry = placed.polygons.zoneRings[zone]! < placed.polygons.zoneRings[zone + 1]!;
     if (!hasGeometry) continue;
-    if (!meets(placed, zone, grid)) tally.add('zonal/zones-outside', name);
+    const zoneMeets = meets(placed, zone, grid);
+    anyMeets ||= zoneMeets;
+    if (!zoneMeets) tally.add('zonal/zones-outside', name);
     else if (cells[zone] === 0n) tally.add('zonal/zones-without-cells', name);
     else if (reachesBeyond(placed, zone, grid)) tally.add('zonal/zones-partly-outside', name);
   }
-  return tally.notes(SENTENCES);
+  const notes = tally.notes(SENTENCES);
+  // Then there is one note at most.
+  return anyMeets ? notes : notes.map((note) => ({ ...note, message: `${note.message} ${extents(polygons, grid)}` }));
 }
 
 const SENTENCES: Readonly<Record<string, (count: number) => string>> = {
@@ -62,4 +68,55 @@ function fits(left: number, right: number, width: number, turn: number | undefin
   if (turn === undefined) return left >= 0 && right <= width;
   const turnedLeft = left - Math.floor(left / turn) * turn;
   return width >= turn || turnedLeft + (right - left) <= width;
+}
+
+/** A box in the coordinates of the files. */
+interface Extent {
+  readonly x: readonly [least: number, most: number];
+  readonly y: readonly [least: number, most: number];
+}
+
+/** Where zones and raster lie, and whether they would meet if x and y changed places. */
+function extents(polygons: Polygons, grid: RasterGrid): string {
+  const raster = rasterExtent(grid);
+  const zones = extentOf(polygons, 0, polygons.x.length);
+  const both = `The raster spans ${describeExtent(raster)}; the zones span ${describeExtent(zones)}.`;
+  if (!swappedMeets(polygons, raster, grid.geographic)) return both;
+  const axes = grid.geographic ? 'longitude and latitude' : 'x and y';
+  return `${both} They would meet if ${axes} of the zones were swapped: check their order.`;
+}
+
+function rasterExtent({ originX, originY, stepX, stepY, width, height }: RasterGrid): Extent {
+  const corners = [
+    Float64Array.of(originX, originX + width * stepX),
+    Float64Array.of(originY, originY + height * stepY),
+  ];
+  return { x: rangeOf(corners[0]!, 0, 2), y: rangeOf(corners[1]!, 0, 2) };
+}
+
+function extentOf({ x, y }: Polygons, from: number, to: number): Extent {
+  return { x: rangeOf(x, from, to), y: rangeOf(y, from, to) };
+}
+
+function describeExtent({ x, y }: Extent): string {
+  return `x from ${short(x[0])} to ${short(x[1])} and y from ${short(y[0])} to ${short(y[1])}`;
+}
+
+/** Nine digits: a decimetre of longitudes, a centimetre of metres. */
+function short(coordinate: number): string {
+  return String(Number(coordinate.toPrecision(9)));
+}
+
+/** Whether a zone's box with x and y swapped meets the raster. */
+function swappedMeets(polygons: Polygons, raster: Extent, geographic: boolean): boolean {
+  for (let zone = 0; zone + 1 < polygons.zoneRings.length; zone++) {
+    const { x, y } = extentOf(polygons, ...verticesOf(polygons, zone));
+    const turns = geographic ? Math.ceil((raster.x[1] - y[0]) / 360) - 1 : 0;
+    if (overlap([y[0] + 360 * turns, y[1] + 360 * turns], raster.x) && overlap(x, raster.y)) return true;
+  }
+  return false;
+}
+
+function overlap(a: Extent['x'], b: Extent['x']): boolean {
+  return a[0] < b[1] && a[1] > b[0];
 }
