@@ -34,7 +34,7 @@ export interface ZonalPlot {
  */
 export async function zonalPlot({ histogram, polygons, grid, title, facets = 24 }: ZonalPlot): Promise<string> {
   const { mean } = statisticsOf(histogram);
-  const colors = chooseColors(mean);
+  const colors = chooseColors(mean, histogram.bins);
   const map = drawMap(polygons, grid, histogram, mean, colors, WIDTH - 2 * MARGIN);
   const bars = await drawHistograms(histogram, mean, colors, WIDTH - 2 * MARGIN, facets);
   const mapTop = 104;
@@ -69,5 +69,6 @@ function subtitle({ names, cells }: ZonalHistogram): string {
   const total = cells.reduce((sum, count) => sum + count, 0n);
   const met = cells.reduce((zones, count) => zones + (count > 0n ? 1 : 0), 0);
   const zones = met === names.length ? countText(met) : `${countText(met)} of ${countText(names.length)}`;
-  return `Mean value by zone: ${zones} zones hold ${countText(total)} cells`;
+  const hold = names.length === 1 ? 'zone holds' : met === 1 ? 'zones holds' : 'zones hold';
+  return `Mean value by zone: ${zones} ${hold} ${countText(total)} cells`;
 }

@@ -135,14 +135,56 @@ describe('zonalPlot', () => {
     expect(svg).toContain('0 of 2 zones hold 0 cells');
     expect(svg).toContain('no data');
     expect(svg).not.toContain('Histogram');
+    expect(svg).not.toContain('quadrille-ramp');
+  });
+
+  test.prop([fc.integer({ min: 1, max: 4 }), fc.double({ min: -1e6, max: 1e6, noNaN: true })])(
+    'gives equal means one colour where no bin holds cells, and no scale',
+    async (zones, mean) => {
+      const { bins, ...rest } = zonesWithMeans(Array(zones).fill('a'), Array(zones).fill(mean));
+      const none = { zone: new Uint32Array(), lower: new Float64Array(), upper: new Float64Array() };
+      const svg = await draw({ ...rest, bins: { ...none, count: new BigUint64Array() } });
+      const fills = [...svg.matchAll(/<path fill="([^"]+)"/g)].map(([, fill]) => fill);
+      expect(fills.length).toBe(zones);
+      expect(new Set(fills).size).toBe(1);
+      expect(svg).not.toContain('quadrille-ramp');
+      expect(svg).not.toMatch(/NaN|Infinity|undefined/);
+    },
+  );
+
+  test('draws fewer histograms higher', async () => {
+    const heightOf = async (zones: number): Promise<number> => {
+      const svg = await draw(zonesWithMeans(Array(zones).fill('a'), Array(zones).fill(0.5)));
+      return Math.max(
+        ...[...svg.matchAll(/<rect fill="[^"]+" height="([\d.]+)"/g)].map(([, height]) => Number(height)),
+      );
+    };
+    const heights = await Promise.all([1, 2, 3, 4, 5, 6, 12].map(heightOf));
+    expect(heights).toEqual(heights.toSorted((a, b) => b - a));
+    // Bars stand a quarter of a pixel apart on every side.
+    expect(heights[0]).toBeCloseTo(319.5, 6);
+    expect(heights[5]).toBeCloseTo(75.5, 6);
+    expect(heights[6]).toBeCloseTo(75.5, 6);
+  });
+
+  test('sets the line of the mean off against the bars', async () => {
+    const svg = await draw(zonesWithMeans(['a'], [0.5]));
+    expect(svg).toMatch(/stroke-opacity="0.85" stroke-width="3.5" stroke="#fff"|stroke="#fff"[^>]*stroke-width="3.5"/);
+    expect(svg.indexOf('stroke-width="3.5"')).toBeLessThan(svg.lastIndexOf('#1b1e24"><line'));
   });
 });
 
 describe('drawMap', () => {
   const map = (polygons: Polygons, grid: RasterGrid, means: number[]): string => {
     const histogram = zonesWithMeans(means.map(String), means);
-    return drawMap(polygons, grid, histogram, histogram.statistics.mean, chooseColors(histogram.statistics.mean), 1000)
-      .svg;
+    return drawMap(
+      polygons,
+      grid,
+      histogram,
+      histogram.statistics.mean,
+      chooseColors(histogram.statistics.mean, histogram.bins),
+      1000,
+    ).svg;
   };
 
   test.prop([fc.array(fc.integer({ min: -3, max: 3 }), { minLength: 4, maxLength: 4 })])(
@@ -226,6 +268,38 @@ describe('unrollLongitudes', () => {
     const rings = [-179, 178, -100].map((left) => ({ left, right: left + 1, bottom: 50, top: 51 }));
     const middles = [...unrollLongitudes(rings, () => true)].map((shift, ring) => rings[ring]!.left + shift);
     expect(Math.max(...middles) - Math.min(...middles)).toBe(82);
+  });
+});
+
+describe('chooseColors', () => {
+  const value = fc.double({ min: -1e6, max: 1e6, noNaN: true });
+  const bins = { lower: Float64Array.of(-1e7, 0), upper: Float64Array.of(0, 1e7) };
+
+  test.prop([fc.array(value, { minLength: 1, maxLength: 4 })])('tells bins apart where means are few', (means) => {
+    const { low, high, colorOf } = chooseColors(Float64Array.from(means), bins);
+    expect([low, high]).toEqual([-1e7, 1e7]);
+    expect(colorOf(-5e6)).not.toBe(colorOf(5e6));
+  });
+
+  test.prop([value, fc.integer({ min: 1, max: 200 })])('does so where all means are equal', (mean, zones) => {
+    const { low, high } = chooseColors(new Float64Array(zones).fill(mean), bins);
+    expect([low, high]).toEqual([-1e7, 1e7]);
+  });
+
+  test.prop([fc.uniqueArray(fc.integer({ min: -1000, max: 1000 }), { minLength: 5, maxLength: 49 })])(
+    'spans the means alone where they are several',
+    (means) => {
+      const { low, high } = chooseColors(Float64Array.from(means), bins);
+      expect([low, high]).toEqual([Math.min(...means), Math.max(...means)]);
+    },
+  );
+
+  test('makes no scale up where there is no mean', () => {
+    const { low, high } = chooseColors(Float64Array.of(Number.NaN), {
+      lower: bins.lower.slice(2),
+      upper: bins.upper.slice(2),
+    });
+    expect([low, high]).toEqual([Number.NaN, Number.NaN]);
   });
 });
 

@@ -1,7 +1,8 @@
 import { scale } from '@observablehq/plot';
+import type { ZonalBins } from '../../algorithms/zonal/types.ts';
 import { niceStep, valueText } from './page.ts';
 
-/** How values become colours. */
+/** How values become colours. Where both ends are one value, or NaN for want of any, there is one colour for all. */
 export interface Colors {
   /** Values at the ends of the scale; those beyond take the colour of the end. */
   readonly low: number;
@@ -12,38 +13,62 @@ export interface Colors {
   colorOf(value: number): string;
 }
 
+/** Whether there is a scale, or one colour for all. */
+export function isScale({ low, high }: Colors): boolean {
+  return low < high;
+}
+
 /** A mean in as many digits as tell colours apart. */
-export function meanText(mean: number, { low, high }: Colors): string {
-  return valueText(mean, niceStep((high - low) / 400));
+export function meanText(mean: number, colors: Colors): string {
+  const spread = isScale(colors) ? colors.high - colors.low : Math.abs(mean);
+  return valueText(mean, niceStep(spread / 400));
 }
 
 const MANY_ZONES = 50;
+const FEW_ZONES = 5;
+/** Means that differ by less of their size are equal but for rounding. */
+const ROUNDING = 1e-9;
+const ONE_COLOR = '#64809c';
 
 /**
- * A colour scale for the means of zones; NaN where a zone has none. Viridis is even to the eye and keeps its order for
- * all common kinds of colour blindness; its palest end is left out, which would vanish on white.
+ * A colour scale for the means of zones, NaN where a zone has none, and for the bars of their histograms. Viridis is
+ * even to the eye and keeps its order for all common kinds of colour blindness; its palest end is left out, which would
+ * vanish on white.
+ *
+ * It spans the means. Few means and equal ones alone would make much of small differences and leave nearly all bars the
+ * colours of the ends: with them it spans the bins that hold cells too.
  */
-export function chooseColors(means: Float64Array): Colors {
-  const sorted = means.filter((mean) => !Number.isNaN(mean)).sort();
-  const [low, high] = endsOf(sorted);
-  const palette = scale({ color: { type: 'linear', scheme: 'viridis', domain: [0, 1 / 0.94], clamp: true } });
+export function chooseColors(means: Float64Array, bins: BinEnds): Colors {
+  const sorted = means.filter((mean) => Number.isFinite(mean)).sort();
+  const [low, high] = endsOf(sorted, bins);
   return {
     low,
     high,
     clipsLow: sorted.length > 0 && sorted[0]! < low,
     clipsHigh: sorted.length > 0 && sorted.at(-1)! > high,
-    colorOf: (value) => palette.apply(Math.min(1, Math.max(0, (value - low) / (high - low)))),
+    colorOf: low < high ? viridis(low, high) : () => ONE_COLOR,
   };
 }
 
-function endsOf(sorted: Float64Array): [low: number, high: number] {
-  if (sorted.length === 0) return [0, 1];
+type BinEnds = Pick<ZonalBins, 'lower' | 'upper'>;
+type Ends = readonly [low: number, high: number];
+
+function endsOf(sorted: Float64Array, { lower, upper }: BinEnds): Ends {
+  if (sorted.length === 0) return [Number.NaN, Number.NaN];
   const trim = sorted.length >= MANY_ZONES ? 0.02 : 0;
-  const low = quantile(sorted, trim);
-  const high = quantile(sorted, 1 - trim);
-  if (low < high) return [low, high];
-  const around = Math.abs(low) * 0.01 || 1;
-  return [low - around, low + around];
+  const ends: Ends = [quantile(sorted, trim), quantile(sorted, 1 - trim)];
+  if (sorted.length >= FEW_ZONES && differ(ends)) return ends;
+  const wide: Ends = [lower.reduce((a, b) => Math.min(a, b), ends[0]), upper.reduce((a, b) => Math.max(a, b), ends[1])];
+  return differ(wide) ? wide : [ends[0], ends[0]];
+}
+
+function differ([low, high]: Ends): boolean {
+  return high - low > ROUNDING * Math.max(Math.abs(low), Math.abs(high));
+}
+
+function viridis(low: number, high: number): (value: number) => string {
+  const palette = scale({ color: { type: 'linear', scheme: 'viridis', domain: [0, 1 / 0.94], clamp: true } });
+  return (value) => palette.apply(Math.min(1, Math.max(0, (value - low) / (high - low))));
 }
 
 function quantile(sorted: Float64Array, share: number): number {

@@ -3,7 +3,7 @@ import type { ZonalHistogram } from '../../algorithms/zonal/types.ts';
 import { type BarSet, barsOf } from './bars.ts';
 import { type Colors, meanText } from './colors.ts';
 import type { Drawing } from './map.ts';
-import { countText, HAIRLINE, INK, MUTED, niceStep, niceTicks, printable, shorten, valueText } from './page.ts';
+import { countText, HAIRLINE, HALO, INK, MUTED, niceStep, niceTicks, printable, shorten, valueText } from './page.ts';
 
 /** Small multiples, and what to write above them. */
 export interface Histograms extends Drawing {
@@ -11,11 +11,15 @@ export interface Histograms extends Drawing {
   readonly caption: string;
 }
 
-const COLUMNS = 6;
-const BAR_HEIGHT = 76;
+const MOST_COLUMNS = 6;
+/** Height of the bars by the width of a panel, where that is not too high. */
+const SHAPE = 0.435;
+const TALLEST = 320;
 const LINE_HEIGHT = 12;
 const ROW_GAP = 20;
 const AXIS_HEIGHT = 30;
+const TICK_WIDTH = 80;
+const TICK_HEIGHT = 40;
 
 /** Histograms of the zones with the most cells, side by side on the same scales; undefined where no zone has data. */
 export async function drawHistograms(
@@ -59,7 +63,12 @@ async function drawBars(bars: BarSet, labels: readonly Label[], colors: Colors, 
   const rects = rectsOf(bars, colors);
   const lines = labels.some(({ outside }) => outside !== '') ? 3 : 2;
   const above = lines * LINE_HEIGHT + ROW_GAP;
-  const height = Math.ceil(labels.length / COLUMNS) * (BAR_HEIGHT + above) + AXIS_HEIGHT;
+  const columns = columnsOf(bars);
+  const barHeight = Math.min(TALLEST, Math.round((SHAPE * width) / columns));
+  const rows = Math.ceil(labels.length / columns);
+  const height = rows * (barHeight + above) + AXIS_HEIGHT;
+  const xTicks = Math.max(4, Math.round(width / columns / TICK_WIDTH));
+  const yTicks = Math.max(3, Math.round(barHeight / TICK_HEIGHT));
   const facet = { fx: 'column', fy: 'row' } as const;
   const line = (number: number) =>
     ({ ...facet, frameAnchor: 'top-left', lineAnchor: 'bottom', dy: -5 - LINE_HEIGHT * (lines - number) }) as const;
@@ -73,13 +82,16 @@ async function drawBars(bars: BarSet, labels: readonly Label[], colors: Colors, 
     marginRight: 2,
     x: { domain: [bars.low, bars.high], label: null, inset: 1 },
     y: { domain: [0, Math.max(...rects.map(({ height }) => height))], label: null },
-    fx: { axis: null, paddingInner: 0.14, paddingOuter: 0 },
-    fy: { axis: null, paddingInner: above / (BAR_HEIGHT + above), paddingOuter: 0 },
+    // A single band would be made smaller by the padding between bands.
+    fx: { axis: null, paddingInner: columns === 1 ? 0 : 0.14, paddingOuter: 0 },
+    fy: { axis: null, paddingInner: rows === 1 ? 0 : above / (barHeight + above), paddingOuter: 0 },
     marks: [
-      gridY({ ticks: 3, stroke: HAIRLINE, strokeOpacity: 1 }),
-      axisY({ ticks: 3, tickSize: 0, color: MUTED, ...(bars.even ? { tickFormat: '.0%' } : {}) }),
-      axisX(niceTicks(bars.low, bars.high, 4), { tickSize: 3, color: MUTED, tickFormat: tickText(bars) }),
+      gridY({ ticks: yTicks, stroke: HAIRLINE, strokeOpacity: 1 }),
+      axisY({ ticks: yTicks, tickSize: 0, color: MUTED, ...(bars.even ? { tickFormat: '.0%' } : {}) }),
+      axisX(niceTicks(bars.low, bars.high, xTicks), { tickSize: 3, color: MUTED, tickFormat: tickText(bars, xTicks) }),
       rect(rects, { ...facet, x1: 'lower', x2: 'upper', y1: 0, y2: 'height', fill: 'color', inset: 0.25 }),
+      // The line is dark, and so are some bars.
+      ruleX(labels, { ...facet, x: 'mean', stroke: HALO, strokeWidth: 3.5, strokeOpacity: 0.85 }),
       ruleX(labels, { ...facet, x: 'mean', stroke: INK, strokeWidth: 1 }),
       ruleY([0], { stroke: MUTED }),
       text(labels, { ...line(1), text: 'name', fontSize: 11, fontWeight: 600, fill: INK }),
@@ -98,8 +110,12 @@ function contentOf(chart: Element): string {
 
 const LONGEST_NAME = 22;
 
-function tickText({ low, high }: BarSet): (value: number) => string {
-  const step = niceStep((high - low) / 4);
+function columnsOf({ zones }: BarSet): number {
+  return Math.min(MOST_COLUMNS, zones.length);
+}
+
+function tickText({ low, high }: BarSet, ticks: number): (value: number) => string {
+  const step = niceStep((high - low) / ticks);
   return (value) => valueText(value, step);
 }
 
@@ -115,14 +131,16 @@ interface Label {
 }
 
 function labelsOf({ names, cells }: ZonalHistogram, means: Float64Array, bars: BarSet, colors: Colors): Label[] {
+  const columns = columnsOf(bars);
+  const longestName = Math.floor((LONGEST_NAME * MOST_COLUMNS) / columns);
   return bars.zones.map(({ zone, share }, index) => {
     const mean = means[zone]!;
     const outside = 1 - share.reduce((sum, part) => sum + part, 0);
     return {
-      column: index % COLUMNS,
-      row: Math.floor(index / COLUMNS),
+      column: index % columns,
+      row: Math.floor(index / columns),
       mean: mean >= bars.low && mean <= bars.high ? mean : undefined,
-      name: shorten(printable(names[zone]!), LONGEST_NAME),
+      name: shorten(printable(names[zone]!), longestName),
       figures: `mean ${meanText(mean, colors)} · ${countText(cells[zone]!)} cells`,
       outside: outside > 5e-4 ? `${(outside * 100).toFixed(1)}% outside the bins` : '',
     };
@@ -138,11 +156,13 @@ interface Rect {
   readonly color: string;
 }
 
-function rectsOf({ zones, even }: BarSet, colors: Colors): Rect[] {
+function rectsOf(bars: BarSet, colors: Colors): Rect[] {
+  const { zones, even } = bars;
+  const columns = columnsOf(bars);
   return zones.flatMap(({ lower, upper, share }, index) =>
     share.map((part, bar) => ({
-      column: index % COLUMNS,
-      row: Math.floor(index / COLUMNS),
+      column: index % columns,
+      row: Math.floor(index / columns),
       lower: lower[bar]!,
       upper: upper[bar]!,
       height: even ? part : part / (upper[bar]! - lower[bar]!),

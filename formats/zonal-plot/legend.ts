@@ -1,4 +1,4 @@
-import type { Colors } from './colors.ts';
+import { type Colors, isScale, meanText } from './colors.ts';
 import { HAIRLINE, MUTED, NO_DATA, niceStep, niceTicks, px, text, valueText } from './page.ts';
 
 const RAMP_WIDTH = 300;
@@ -6,18 +6,30 @@ const RAMP_HEIGHT = 10;
 const BARS_HEIGHT = 30;
 const BARS = 60;
 const STOPS = 24;
+const KEY_WIDTH = 84;
+const ONLY_KEY_WIDTH = 112;
 /** Share of the ramp at each end that belongs to the end's label. */
 const END_ROOM = 0.18;
 
 /**
  * The colour scale with the number of zones at each colour above it; its right end stands at x = 0. A grey key stands
- * beside it where the map shows zones without data.
+ * beside it where the map shows zones without data. One colour for all has a key in place of a scale.
  */
 export function drawLegend(means: Float64Array, colors: Colors, showsNoData: boolean): string {
-  const left = -RAMP_WIDTH;
   const top = BARS_HEIGHT + 2;
-  const noData = showsNoData ? noDataKey(left - 84, top) : '';
-  return [bars(means, colors, left), ramp(colors, left, top), ticks(colors, left, top + RAMP_HEIGHT), noData].join('');
+  const [drawn, left] = isScale(colors) ? [drawScale(means, colors, top), -RAMP_WIDTH] : drawOnlyKey(colors, top);
+  return drawn + (showsNoData ? key(left - KEY_WIDTH, top, NO_DATA, 'no data') : '');
+}
+
+function drawScale(means: Float64Array, colors: Colors, top: number): string {
+  const left = -RAMP_WIDTH;
+  return bars(means, colors, left) + ramp(colors, left, top) + ticks(colors, left, top + RAMP_HEIGHT);
+}
+
+function drawOnlyKey(colors: Colors, top: number): [svg: string, left: number] {
+  if (Number.isNaN(colors.low)) return ['', 0];
+  const left = -ONLY_KEY_WIDTH;
+  return [key(left, top, colors.colorOf(colors.low), `mean ${meanText(colors.low, colors)}`), left];
 }
 
 function bars(means: Float64Array, { low, high, colorOf }: Colors, left: number): string {
@@ -67,7 +79,7 @@ function ticks(colors: Colors, left: number, top: number): string {
   return [...ends, ...inner].join('');
 }
 
-function noDataKey(x: number, y: number): string {
-  const key = `<rect x="${x}" y="${y}" width="14" height="${RAMP_HEIGHT}" fill="${NO_DATA}" stroke="${HAIRLINE}"/>`;
-  return key + text('no data', { x: x + 20, y: y + 9, size: 11, fill: MUTED });
+function key(x: number, y: number, fill: string, label: string): string {
+  const box = `<rect x="${x}" y="${y}" width="14" height="${RAMP_HEIGHT}" fill="${fill}" stroke="${HAIRLINE}"/>`;
+  return box + text(label, { x: x + 20, y: y + 9, size: 11, fill: MUTED });
 }

@@ -5,6 +5,8 @@ export const MARGIN = 36;
 export const INK = '#1b1e24';
 export const MUTED = '#5c6470';
 export const HAIRLINE = '#d8dce2';
+/** Around dark lines, which then show on dark ground too. */
+export const HALO = '#fff';
 /** Fill of zones without data. */
 export const NO_DATA = '#e9ebee';
 
