@@ -132,9 +132,22 @@ export interface FunctorOptions {
 }
 
 /**
+ * Writes a functor without a name.
+ *
+ * @example
+ * const halves = map(fn({ n: u32 }, u32, ({ n }) => n.shr(1)), { n: ctx.column(Uint32Array.of(7, 8)) });
+ * await ctx.read(halves); // Uint32Array [3, 4]
+ */
+export function fn<const P extends Parameters, R extends Shape>(
+  parameters: P,
+  result: R,
+  body: (args: ArgumentsOf<P>) => InputsOf<NoInfer<R>> | undefined | void,
+  options?: FunctorOptions,
+): Functor<P, R>;
+/**
  * Writes a functor.
  *
- * @param name - what it is called in errors and in generated code; may be left out.
+ * @param name - what it is called in errors and in generated code.
  * @param parameters - scalars, records, `array(…)` and `uniform(…)`, by name.
  * @param result - the shape it returns.
  * @param body - builds the result out of its arguments; plain TypeScript helpers and other functors may be called, and
@@ -145,13 +158,7 @@ export interface FunctorOptions {
  * const points = { x: ctx.column(Float32Array.of(3, 1)), y: ctx.column(Float32Array.of(4, 2)) };
  * await ctx.read(map(squaredLength, points)); // Float32Array [25, 5]
  */
-export function fn<const P extends Parameters, R extends Shape>(
-  parameters: P,
-  result: R,
-  body: (args: ArgumentsOf<P>) => InputsOf<NoInfer<R>> | undefined | void,
-  options?: FunctorOptions,
-): Functor<P, R>;
-// Last, as this is the one that the compiler explains errors by.
+// Last, as this is the overload that the compiler explains errors by.
 export function fn<const P extends Parameters, R extends Shape>(
   name: string,
   parameters: P,
