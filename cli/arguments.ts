@@ -1,7 +1,16 @@
 import type { Binning } from '../algorithms/zonal/types.ts';
 import { UsageError } from '../primitives/errors.ts';
 import { type OptionSpec, type OptionValues, readOptions } from './command-line.ts';
-import { parseBins, parseByteSize, parseCount, parseCrs, parseEdges, parseNodata } from './values.ts';
+import {
+  checkPlotName,
+  checkTableName,
+  parseBins,
+  parseByteSize,
+  parseCount,
+  parseCrs,
+  parseEdges,
+  parseNodata,
+} from './values.ts';
 
 /** Which backends `--backend` may name. */
 export type BackendChoice = 'auto' | 'workers' | 'webgpu' | 'reference';
@@ -95,6 +104,7 @@ export const ZONAL_SPECS: readonly OptionSpec[] = [
 ];
 
 export const DEVICES_SPECS: readonly OptionSpec[] = [
+  { name: 'verbose', help: 'say also what every device rounds differently, and how code for it makes up for that' },
   { name: 'json', help: 'one JSON object on stdout' },
   { name: 'help', short: 'h', help: 'this page' },
 ];
@@ -127,6 +137,7 @@ export function parseZonalArguments(args: readonly string[]): ZonalOptions {
     quiet: values.has('quiet'),
   };
   checkStandardOutput(options);
+  checkOutputNames(options, values.has('format'));
   return options;
 }
 
@@ -169,6 +180,14 @@ function checkStandardOutput({ out, stats, plot }: ZonalOptions): void {
   throw new UsageError('usage/stdout-twice', `${names} cannot both write to stdout.`, {
     remedy: 'Send all but one of them to a file (without --out the histograms go to stdout).',
   });
+}
+
+/** A file that is not what its name says is found out late, by another program. */
+function checkOutputNames({ out, stats, plot }: ZonalOptions, formatGiven: boolean): void {
+  const forOut = 'Name a file that ends in .csv or .json, or give --format csv or json to write it under this name.';
+  if (!formatGiven) checkTableName(out, '--out', ['json'], forOut);
+  if (stats !== undefined) checkTableName(stats, '--stats', [], 'Name a file that ends in .csv.');
+  if (plot !== undefined) checkPlotName(plot, '--plot');
 }
 
 function required(values: OptionValues, name: string): string {

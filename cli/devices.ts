@@ -1,12 +1,25 @@
 import type { DeviceEntry, DeviceReport } from '../devices.ts';
 import type { Determinism } from '../primitives/backend.ts';
 
-/** The report as `quadrille devices` prints it: a table of what there is, then what there is to say about it. */
-export function renderDevices({ auto, entries }: DeviceReport): string {
+/**
+ * The report as `quadrille devices` prints it: a table of what there is, what its columns mean, and what there is to say
+ * about entries. What the probe of an exact device found is said only in a verbose report.
+ */
+export function renderDevices({ auto, entries }: DeviceReport, { verbose }: { readonly verbose: boolean }): string {
   const rows = entries.map((entry, index) => row(entry, index === auto));
-  const remarks = entries.flatMap(remarksOn);
-  return `${table([HEADER, ...rows])}\n${remarks.length === 0 ? '' : `\n${remarks.join('\n')}\n`}`;
+  const remarks = entries.flatMap((entry) => remarksOn(entry, verbose));
+  const parts = [table([HEADER, ...rows]), COLUMNS_MEAN, ...(remarks.length === 0 ? [] : [remarks.join('\n')])];
+  return `${parts.join('\n\n')}\n`;
 }
+
+/** What the columns of the table mean. */
+export const COLUMNS_MEAN = `f32 results  exact: the same bytes as on every other backend, for normal numbers and zero. Where a device
+             rounds otherwise by itself, the code written for it makes up for that; --verbose says where and how.
+memory       bytes that all columns together may take
+binding      bytes of one column that a kernel sees at a time; longer columns are split
+workgroups   groups of threads along one dimension of a launch; larger launches take more dimensions or are split
+buffers      columns that a kernel can bind at a time
+–            unlimited, or not known`;
 
 const HEADER = ['backend', 'adapter', 'device', 'f32 results', 'memory', 'binding', 'workgroups', 'buffers'];
 
@@ -27,9 +40,10 @@ function levelOf({ level, ulp }: Determinism): string {
   return level === 'exact' ? 'exact' : `within ${ulp} ulp`;
 }
 
-function remarksOn({ backend, adapter, unavailable, determinism }: DeviceEntry): string[] {
+function remarksOn({ backend, adapter, unavailable, determinism }: DeviceEntry, verbose: boolean): string[] {
   const name = adapter === undefined ? backend : `${backend} (${adapter})`;
-  const remarks = [...(unavailable === undefined ? [] : [unavailable]), ...(determinism?.reasons ?? [])];
+  const reasons = verbose || determinism?.level === 'within-ulp' ? (determinism?.reasons ?? []) : [];
+  const remarks = [...(unavailable === undefined ? [] : [unavailable]), ...reasons];
   return remarks.map((remark) => `${name}: ${remark}`);
 }
 

@@ -1,5 +1,6 @@
 import { DEVICES_SPECS, ZONAL_SPECS } from './arguments.ts';
 import type { OptionSpec } from './command-line.ts';
+import { COLUMNS_MEAN } from './devices.ts';
 
 /** The page of `quadrille --help`. */
 export const MAIN_HELP = `quadrille: data-parallel primitives for spatial data
@@ -21,16 +22,27 @@ bins are counted apart, so that the counts of a zone add up to its cells.
 
 ${describe(ZONAL_SPECS)}
 
+What is written:
+  --out    CSV rows zone,lower,upper,count: a row for every bin of a zone that is not empty, then rows
+           zone,nodata,,count and zone,below,,count and zone,above,,count where there are such cells.
+           A bin holds lower <= value < upper. With --unique both are the value.
+           A zone without cells has no row.
+  --stats  a row for every zone, also for one without cells: zone,cells,nodata,min,max,mean,sum.
+           min to sum are over all cells with data, those below and above the bins too; blank where there are none.
+  Without --id, a zone without an id is named by its index in the file, from 0.
+
   quadrille zonal --zones counties.json --layer counties --raster ndvi.tif --bins 0:1:0.05 \\
     --out counties.csv --stats means.csv --plot counties.svg
 `;
 
 /** The page of `quadrille devices --help`. */
-export const DEVICES_HELP: string = `quadrille devices [--json]
+export const DEVICES_HELP: string = `quadrille devices [--verbose | --json]
 
 Lists what can run here: backends, adapters, limits, and whether f32 results are the same bytes as everywhere else.
 
 ${describe(DEVICES_SPECS)}
+
+${COLUMNS_MEAN}
 `;
 
 function describe(specs: readonly OptionSpec[]): string {

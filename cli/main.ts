@@ -96,5 +96,6 @@ async function devices(args: readonly string[], { stdout }: Session): Promise<vo
   const values = readOptions(args, DEVICES_SPECS);
   const [{ renderDevices }, { findDevices }] = await Promise.all([import('./devices.ts'), import('./parts.ts')]);
   const report = await findDevices();
-  stdout.write(values.has('json') ? `${JSON.stringify(report, null, 2)}\n` : renderDevices(report));
+  const table = (): string => renderDevices(report, { verbose: values.has('verbose') });
+  stdout.write(values.has('json') ? `${JSON.stringify(report, null, 2)}\n` : table());
 }

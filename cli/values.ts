@@ -100,6 +100,34 @@ export function parseByteSize(text: string, option: string): number {
   });
 }
 
+/** Ends of file names that promise a format which is not written. */
+const OTHER_FORMATS: ReadonlySet<string> = new Set(
+  'arrow feather gif gpkg gz jpeg jpg ods parquet pdf png shp svg tif tiff tsv webp xls xlsx zip'.split(' '),
+);
+
+/** Checks that the name of a file promises no table but CSV or those of `also`. */
+export function checkTableName(path: string, option: string, also: readonly string[], remedy: string): void {
+  const ending = endingOf(path);
+  if (!OTHER_FORMATS.has(ending) && (ending !== 'json' || also.includes('json'))) return;
+  const written = ['csv', ...also].map((format) => format.toUpperCase()).join(' or ');
+  throw new UsageError('usage/format', `${option} ${path} would hold ${written}, not what .${ending} says.`, {
+    remedy,
+  });
+}
+
+/** Checks that the name of a file promises no image but SVG. */
+export function checkPlotName(path: string, option: string): void {
+  const ending = endingOf(path);
+  if (ending === '' || ending === 'svg') return;
+  throw new UsageError('usage/format', `${option} ${path} would hold SVG, not what .${ending} says.`, {
+    remedy: 'Name a file that ends in .svg; browsers and rsvg-convert make other images of it.',
+  });
+}
+
+function endingOf(path: string): string {
+  return /[^/\\]\.([^./\\\s]+)$/.exec(path)?.[1]?.toLowerCase() ?? '';
+}
+
 function parseNumber(text: string, option: string): number {
   const trimmed = text.trim();
   const value = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(trimmed) ? Number(trimmed) : Number.NaN;

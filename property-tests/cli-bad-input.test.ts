@@ -159,7 +159,11 @@ const cases: readonly [what: string, changes: Options, line: RegExp][] = [
   ['an output that is a folder', { stats: '@folder' }, /^folder cannot be written: it is a folder\. Name/],
   ['two outputs in one', { stats: '@out.csv' }, /^Two outputs lead to the same file, out\.csv and out\.csv\. Give/],
   ['two outputs to stdout', { out: '-', stats: '-' }, /^--out and --stats cannot both write to stdout\. Send/],
-  ['an output that is the raster', { out: '@raster.tif' }, /^raster\.tif is both read and written\. Write to another/],
+  [
+    'an output that is the raster',
+    { out: '@raster.tif', format: 'csv' },
+    /^raster\.tif is both read and written\. Write to another/,
+  ],
 ];
 
 describe('bad input', () => {

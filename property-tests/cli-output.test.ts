@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
-import { renderDevices } from '../cli/devices.ts';
+import { COLUMNS_MEAN, renderDevices } from '../cli/devices.ts';
 import { humanLog } from '../cli/human-log.ts';
 import { Interrupted } from '../cli/interrupt.ts';
 import { jsonLog } from '../cli/json-log.ts';
@@ -194,16 +194,36 @@ describe('renderDevices', () => {
   };
 
   test('is a table, then remarks', () => {
-    expect(renderDevices(devices).split('\n')).toEqual([
+    expect(renderDevices(devices, { verbose: false }).split('\n')).toEqual([
       'backend         adapter   device         f32 results   memory   binding  workgroups  buffers',
       'reference       –         this thread    exact         –        –        –           –',
       'workers (auto)  –         2 threads      exact         3.5 GiB  128 MiB  65,535      8',
       'webgpu          software  SwiftShader    within 2 ulp  3.5 GiB  128 MiB  65,535      8',
       'webgpu          hardware  not available  –             –        –        –           –',
       '',
+      ...COLUMNS_MEAN.split('\n'),
+      '',
       'webgpu (software): Division is within 2 ulp.',
       'webgpu (hardware): No driver.',
       '',
     ]);
   });
+
+  test('says what the columns mean, all of them that have a unit', () => {
+    const [header = ''] = renderDevices(devices, { verbose: false }).split('\n');
+    const explained = COLUMNS_MEAN.split('\n').map((line) => line.split(/ {2,}/)[0]);
+    for (const column of header.split(/ {2,}/).slice(3)) expect(explained).toContain(column);
+  });
+
+  test.prop([fc.array(fc.stringMatching(/^[a-z]{10,}$/)), fc.boolean(), fc.boolean()])(
+    'says why a device is exact only when asked, and always why not',
+    (reasons, exact, verbose) => {
+      const level = exact ? ('exact' as const) : ('within-ulp' as const);
+      const [entry] = devices.entries;
+      const probed = { ...entry!, determinism: { level, ulp: exact ? 0 : 2, reasons } };
+      const lines = renderDevices({ auto: 0, entries: [probed] }, { verbose }).split('\n');
+      const said = reasons.map((reason) => `reference: ${reason}`);
+      expect(lines.filter((line) => line.startsWith('reference: '))).toEqual(verbose || !exact ? said : []);
+    },
+  );
 });

@@ -248,6 +248,41 @@ describe('a run that succeeds', () => {
   });
 });
 
+describe('names of outputs', () => {
+  const parse = (...args: string[]) =>
+    parseZonalArguments(['--zones', 'z.json', '--raster', 'r.tif', '--unique', ...args]);
+
+  test.each(['p.png', 'p.PNG', 'a/p.jpeg', 'p.svg.pdf', 'p.svgz'])('refuse a plot in %s', (plot) => {
+    expect(() => parse('--plot', plot)).toThrow(UsageError);
+  });
+
+  test.each(['-', 'p.svg', 'p.SVG', 'p', 'a.b/p', './p', '../p', '.hidden', '/dev/stdout'])(
+    'take a plot in %s',
+    (plot) => {
+      expect(parse('--out', 'o.csv', '--plot', plot).plot).toBe(plot);
+    },
+  );
+
+  test.each(['xlsx', 'xls', 'parquet', 'gpkg', 'shp', 'png', 'svg', 'tif', 'tiff', 'TIFF'])(
+    'refuse a table in .%s, unless its format is said',
+    (ending) => {
+      const table = `t.${ending}`;
+      expect(() => parse('--out', table)).toThrow(UsageError);
+      expect(() => parse('--stats', table)).toThrow(UsageError);
+      expect(parse('--out', table, '--format', 'csv')).toMatchObject({ out: table, format: 'csv' });
+    },
+  );
+
+  test.each(['t.csv', 't.txt', 't', 't.2017', 'parquet', 'a.parquet/t'])('take a table in %s', (table) => {
+    expect(parse('--out', table, '--stats', `${table}2`)).toMatchObject({ out: table, format: 'csv' });
+  });
+
+  test('refuse statistics in .json, which are CSV whatever the format', () => {
+    expect(() => parse('--stats', 's.json', '--format', 'json')).toThrow('would hold CSV');
+    expect(parse('--out', 'o.json').format).toBe('json');
+  });
+});
+
 describe('a run that fails', () => {
   test('finds an unwritable output before it reads anything', async () => {
     const { error, trace } = await run(['--out', inFolder('out.csv'), '--stats', inFolder('missing/stats.csv')]);

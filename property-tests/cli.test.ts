@@ -69,6 +69,16 @@ describe('quadrille', () => {
     expect(help).toMatchObject({ exitCode: 0, stderr: '' });
     for (const option of ['--zones', '--bins', '--stats', '--assume-crs', '--json-log'])
       expect(help.stdout).toContain(option);
+    for (const said of [
+      /zone,lower,upper,count/,
+      /nodata/,
+      /below/,
+      /above/,
+      /lower <= value < upper/,
+      /index .*from 0/,
+    ])
+      expect(help.stdout).toMatch(said);
+    expect((await quadrille(['devices', '--help'])).stdout).toMatch(/--verbose.*binding .*workgroups .*buffers /s);
   });
 
   test.each([
@@ -81,6 +91,14 @@ describe('quadrille', () => {
     [
       [...ZONAL, '--bins', '1:0:0.1', '--out', 'o.csv'],
       '--bins 1:0:0.1 runs from 1 to 0, which is not upwards. Put the lower end first.',
+    ],
+    [
+      [...ZONAL, '--unique', '--plot', 'p.png'],
+      '--plot p.png would hold SVG, not what .png says. Name a file that ends in .svg; browsers and rsvg-convert make other images of it.',
+    ],
+    [
+      [...ZONAL, '--unique', '--out', 'o.xlsx'],
+      '--out o.xlsx would hold CSV or JSON, not what .xlsx says. Name a file that ends in .csv or .json, or give --format csv or json to write it under this name.',
     ],
   ])('answers %j with exit code 2 and one line on stderr', async (args, line) => {
     expect(await quadrille(args)).toMatchObject({ exitCode: 2, stdout: '', stderr: `quadrille: ${line}\n` });
