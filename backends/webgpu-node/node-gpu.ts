@@ -53,7 +53,7 @@ const instances = new Map<'software' | 'system', GPU>();
 function noAdapter(sentence: string, cause?: unknown): DeviceLostError {
   return new DeviceLostError('device/no-adapter', sentence, {
     remedy:
-      "Install the graphics driver, take the software adapter (--adapter software, or { adapter: 'software' }), or another backend.",
+      "Install the graphics driver, or take the software adapter (--adapter software, { adapter: 'software' }) or another backend.",
     cause,
   });
 }

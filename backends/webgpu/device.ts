@@ -75,7 +75,7 @@ async function requestAdapter(gpu: GPU, choice: AdapterChoice): Promise<GPUAdapt
 function noAdapter(sentence: string): DeviceLostError {
   return new DeviceLostError('device/no-adapter', sentence, {
     remedy:
-      "Install the graphics driver, take the software adapter (--adapter software, or { adapter: 'software' }), or another backend.",
+      "Install the graphics driver, or take the software adapter (--adapter software, { adapter: 'software' }) or another backend.",
   });
 }
 
