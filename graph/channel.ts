@@ -247,7 +247,8 @@ interface Taker<T> {
   readonly reject: (error: unknown) => void;
 }
 
-function checkedCapacity<T>({ items, bytes, sizeOf, name }: ChannelOptions<T>): Required<Occupancy> {
+/** The bounds, `Infinity` where there is none; throws where they admit nothing, or cannot be checked. */
+export function checkedCapacity<T>({ items, bytes, sizeOf, name }: ChannelOptions<T>): Required<Occupancy> {
   const capacity = { items: items ?? Number.POSITIVE_INFINITY, bytes: bytes ?? Number.POSITIVE_INFINITY };
   const bounded = Math.min(capacity.items, capacity.bytes) < Number.POSITIVE_INFINITY;
   const whole = items === undefined || Number.isInteger(items) || items === Number.POSITIVE_INFINITY;
@@ -258,7 +259,7 @@ function checkedCapacity<T>({ items, bytes, sizeOf, name }: ChannelOptions<T>): 
       place: { node: name },
     });
   }
-  throw new GraphError('graph/bad-capacity', 'A channel needs a bound that admits something.', {
+  throw new GraphError('graph/bad-capacity', 'A bound is needed that admits something.', {
     expected: 'items an integer from 1, bytes above 0, at least one of them finite',
     got: `items ${items}, bytes ${bytes}`,
     place: { node: name },

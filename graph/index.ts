@@ -1,3 +1,4 @@
+export { type BatchOptions, batchBy } from './batch-by.ts';
 export { type Capacity, Channel, type ChannelOptions, type Occupancy } from './channel.ts';
 export { type Progress, type ProgressOptions, type ProgressReport, progress } from './progress.ts';
 export { type ItemContext, type ItemFunction, type PullMapOptions, pull, pullMap } from './pull-map.ts';

@@ -1,0 +1,137 @@
+import { Observable, type OperatorFunction, Subscriber } from 'rxjs';
+import { type ErrorPlace, GraphError } from '../primitives/errors.ts';
+import { type Capacity, checkedCapacity, type Occupancy } from './channel.ts';
+import { deliver, demandOf } from './demand.ts';
+
+/** What a batch may hold. At least one of the two bounds is finite. */
+export interface BatchOptions<A> extends Capacity {
+  /** Bytes of one item, not negative; asked once, when the item comes. Needed with a bound in bytes. */
+  readonly sizeOf?: ((item: A) => number) | undefined;
+  /** How many items one counts as, above 0: the pairs of a tile, say. Asked once. Default 1. */
+  readonly weight?: ((item: A) => number) | undefined;
+  /** Frees an item whose batch will never be emitted. Called once for each such item; must not throw. */
+  readonly discard?: ((item: A) => void) | undefined;
+  /** Names the node in errors. Default `batchBy`. */
+  readonly name?: string | undefined;
+}
+
+/**
+ * Groups small items into batches worth sending to a device: a batch closes when the next item would pass the bound
+ * in items (as `weight` counts them) or in bytes (as `sizeOf` counts them).
+ *
+ * - The batches, one after another, are the input in its order. None is empty, and none passes a bound, except that an
+ *   item which alone passes one is a batch by itself. No two neighbours would fit into one.
+ * - A batch is emitted when an item brings it to its bound in items, else with the item that does not fit, else when
+ *   the source completes; an empty source gives none. There is no clock: the same input gives the same batches.
+ * - One batch is open at a time, and an item emits at most one. Demand passes through: {@link pull}, {@link pullMap}
+ *   and stages upstream read on only while the next stage downstream has room for a batch; until then the open one
+ *   stays as it is. The last batch waits for room before that stage. A source without demand cannot be told to wait.
+ * - An error of the source, of `sizeOf` or of `weight`, and an unsubscribe, give what the open batch holds to
+ *   `discard`. An emitted batch is its subscriber's to free.
+ *
+ * Work is O(1) an item; memory is one batch.
+ *
+ * @throws `GraphError` `graph/bad-capacity` or `graph/no-size` at the call; `graph/bad-size` or
+ * `graph/bad-weight` through the stream, with node and item, for an item whose size or weight is no such number.
+ *
+ * @example
+ * ```ts
+ * const tiles = pull([3, 4, 2, 9, 1, 1, 1]);
+ * const batches = tiles.pipe(batchBy({ items: 2, bytes: 8, sizeOf: (bytes: number) => bytes }));
+ * await lastValueFrom(batches.pipe(toArray())); // [[3, 4], [2], [9], [1, 1], [1]]
+ * ```
+ */
+export function batchBy<A>(options: BatchOptions<A>): OperatorFunction<A, A[]> {
+  const { name = 'batchBy', discard } = options;
+  const bound = checkedCapacity({ ...options, name });
+
+  return (source) =>
+    new Observable<A[]>((out) => {
+      const demand = demandOf(out);
+      let open = emptyBatch<A>();
+      let index = 0;
+
+      const next = (item: A): void => {
+        const cost = costOf(item, options, { node: name, record: index++ });
+        if (cost instanceof GraphError) {
+          discard?.(item);
+          out.error(cost);
+          return;
+        }
+        const fits = open.members.length === 0 || isWithin(bound, open, cost);
+        const closed = fits ? undefined : takeOpen();
+        add(open, item, cost);
+        if (closed !== undefined) out.next(closed);
+        else if (open.items >= bound.items) out.next(takeOpen());
+      };
+      // The end is not delivered by a source that asked; the last batch is still one to wait for, not an overflow.
+      const complete = (): void => {
+        if (open.members.length > 0) deliver(out, demand, takeOpen());
+        out.complete();
+      };
+      // Called before a batch is emitted: from then on it is the subscriber's, who may leave at seeing it.
+      const takeOpen = (): A[] => {
+        const { members } = open;
+        open = emptyBatch();
+        return members;
+      };
+      const discardOpen = (): void => {
+        for (const item of takeOpen()) discard?.(item);
+      };
+
+      // Sources upstream find the next stage's demand along `destination`, as they do through RxJS's own operators.
+      const observer = { next, error: (error: unknown) => out.error(error), complete, destination: out };
+      const inlet = new Subscriber<A>(observer);
+      out.add(inlet);
+      out.add(discardOpen);
+      source.subscribe(inlet);
+    });
+}
+
+interface Batch<A> {
+  readonly members: A[];
+  items: number;
+  bytes: number;
+}
+
+function emptyBatch<A>(): Batch<A> {
+  return { members: [], items: 0, bytes: 0 };
+}
+
+function isWithin(bound: Occupancy, held: Occupancy, more: Occupancy): boolean {
+  return held.items + more.items <= bound.items && held.bytes + more.bytes <= bound.bytes;
+}
+
+function add<A>(batch: Batch<A>, item: A, cost: Occupancy): void {
+  batch.members.push(item);
+  batch.items += cost.items;
+  batch.bytes += cost.bytes;
+}
+
+/** What an item adds to its batch, or why that is not known. */
+function costOf<A>(item: A, { sizeOf, weight }: BatchOptions<A>, place: ErrorPlace): Occupancy | GraphError {
+  const size = sizeOf === undefined ? { value: 0 } : attempt(sizeOf, item);
+  const count = weight === undefined ? { value: 1 } : attempt(weight, item);
+  if (!(size.value >= 0)) {
+    const details = {
+      expected: 'a number of bytes, 0 or more',
+      got: size.cause ?? size.value,
+      place,
+      cause: size.cause,
+    };
+    return new GraphError('graph/bad-size', 'sizeOf gave no size for an item.', details);
+  }
+  if (!(count.value > 0)) {
+    const details = { expected: 'a number above 0', got: count.cause ?? count.value, place, cause: count.cause };
+    return new GraphError('graph/bad-weight', 'weight gave no weight for an item.', details);
+  }
+  return { items: count.value, bytes: size.value };
+}
+
+function attempt<A>(measure: (item: A) => number, item: A): { readonly value: number; readonly cause?: unknown } {
+  try {
+    return { value: measure(item) };
+  } catch (cause) {
+    return { value: Number.NaN, cause };
+  }
+}
