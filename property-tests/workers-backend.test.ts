@@ -146,6 +146,26 @@ describe('commands, reads and writes take effect in the order of their calls', (
     });
   });
 
+  test('a read sees what was there before the host writes, whenever the commands between are done', async () => {
+    const size = 200_000;
+    const words = randomWords(size);
+    const twice = stepped(stepped(words));
+    // Anew every time: the first copy of a backend is compiled, while which the commands end.
+    for (let round = 0; round < 20; round++) {
+      await withBackend({}, async (backend) => {
+        const [a, b] = [upload(backend, words), backend.allocate(size)];
+        step(backend, a, b, size);
+        await backend.sync();
+        step(backend, b, a, size);
+        const read = backend.read(a, 0, size);
+        backend.write(a, 0, words);
+        expect((await read).findIndex((word, i) => word !== twice[i])).toBe(-1);
+        backend.release(a);
+        backend.release(b);
+      });
+    }
+  });
+
   test('the memory of a released buffer is kept until it has been read', async () => {
     await withBackend({}, async (backend) => {
       const [a, b] = [upload(backend, randomWords(large)), backend.allocate(large)];

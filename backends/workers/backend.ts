@@ -212,6 +212,8 @@ function createBackend(pool: Pool, memory: SharedMemory, limits: Limits, inlineN
       copy(read.snapshot.address, read.address + 4 * read.copied, left);
       read.address = read.snapshot.address - 4 * read.copied;
       read.fence = pool.issued;
+      // The host, too, has to wait with writing until the copy is made.
+      buffer.fence = pool.issued;
     }
     for (const read of buffer.reads) memory.finishRead(buffer, read, pool.issued);
   };

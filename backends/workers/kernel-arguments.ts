@@ -246,19 +246,22 @@ function emitLength(code: Code, word: number): number {
     code.get(ARGUMENTS);
     code.memory(op.i32Load, 4 * (word + 1));
     code.set(minus);
-    emitMinimum(code, length, () => {
-      code.get(count);
-      code.get(minus);
-      code.op(op.i32Sub);
-      code.i32(0);
-      code.get(count);
-      code.get(minus);
-      code.op(op.i32GtU, op.select);
-    });
+    emitMinimum(code, length, () => pushRest(code, count, minus));
   });
   code.release(count);
   code.release(minus);
   return length;
+}
+
+/** Pushes `max(0, count − minus)`, both in locals and unsigned. */
+export function pushRest(code: Code, count: number, minus: number): void {
+  code.get(count);
+  code.get(minus);
+  code.op(op.i32Sub);
+  code.i32(0);
+  code.get(count);
+  code.get(minus);
+  code.op(op.i32GtU, op.select);
 }
 
 /** Lowers a local to an unsigned value where that is less. */

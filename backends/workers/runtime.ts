@@ -1,4 +1,4 @@
-import { CHUNK, emitMinimum, emitOwnWord, kernelParameters } from './kernel-arguments.ts';
+import { CHUNK, emitMinimum, emitOwnWord, kernelParameters, pushRest } from './kernel-arguments.ts';
 import { Code } from './wasm-code.ts';
 import { encodeModule, type FunctionBody, I32, op } from './wasm-encoder.ts';
 
@@ -15,15 +15,7 @@ function emitLengthFunction(): FunctionBody {
     code.get(count);
     code.memory(op.i32Load);
     code.set(count);
-    emitMinimum(code, limit, () => {
-      code.get(count);
-      code.get(minus);
-      code.op(op.i32Sub);
-      code.i32(0);
-      code.get(count);
-      code.get(minus);
-      code.op(op.i32GtU, op.select);
-    });
+    emitMinimum(code, limit, () => pushRest(code, count, minus));
   });
   code.get(limit);
   return code.finish([I32]);
