@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { main } from '../cli/main.ts';
 import { type GeoTiffRaster, writeGeoTiff } from '../formats/geotiff-writer.ts';
+import { CELL_ARRAYS } from '../formats/tiff/samples.ts';
 
 /** How a command line ended. */
 export interface Ending {
@@ -25,16 +26,6 @@ export interface Workshop {
   remove(): Promise<void>;
 }
 
-const WORD_ARRAYS = {
-  u8: Uint8Array,
-  i8: Int8Array,
-  u16: Uint16Array,
-  i16: Int16Array,
-  u32: Uint32Array,
-  i32: Int32Array,
-  f32: Float32Array,
-} as const;
-
 /** Makes an empty folder to run command lines in. */
 export async function openWorkshop(): Promise<Workshop> {
   const folder = await mkdtemp(join(tmpdir(), 'quadrille-cli-'));
@@ -48,7 +39,7 @@ export async function openWorkshop(): Promise<Workshop> {
     },
     writeRaster(name, changes = {}, cells = Array.from({ length: 12 }, (_, i) => i)) {
       const raster = { ...RASTER, ...changes };
-      const all = WORD_ARRAYS[raster.sample].from(cells);
+      const all = CELL_ARRAYS[raster.sample].from(cells);
       return writeGeoTiff(path(name), raster, ({ row, rows }) =>
         all.slice(row * raster.width, (row + rows) * raster.width),
       );

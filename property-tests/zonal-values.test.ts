@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect } from 'vitest';
 import type { Cells, Sample } from '../algorithms/geometry/raster.ts';
 import { binCount, binEdges } from '../algorithms/zonal/binning.ts';
 import { type ZonalHistogram, zonalHistogram } from '../algorithms/zonal/index.ts';
+import { CELL_ARRAYS } from '../formats/tiff/samples.ts';
 import { type Context, open } from '../index.ts';
 import { testBackends } from './backends.ts';
 import { openReference } from './reference-context.ts';
@@ -10,16 +11,7 @@ import { box, plain, rasterOf, zonesOf } from './zonal-support.ts';
 
 const reference = openReference();
 
-const ARRAYS = {
-  u8: Uint8Array,
-  i8: Int8Array,
-  u16: Uint16Array,
-  i16: Int16Array,
-  u32: Uint32Array,
-  i32: Int32Array,
-  f32: Float32Array,
-} as const;
-const samples = Object.keys(ARRAYS) as Sample[];
+const samples = Object.keys(CELL_ARRAYS) as Sample[];
 
 /** Values at which comparisons go wrong: ends of the types, zeros, subnormals, neighbours of fractions. */
 const awkward = [
@@ -53,8 +45,8 @@ const draft: fc.Arbitrary<Draft> = fc
     nodata: fc.option(value, { nil: undefined }),
   })
   .map(({ sample, values, edges, nodata }) => {
-    const cells: Cells = ARRAYS[sample].from(values);
-    const stored = nodata === undefined ? undefined : ARRAYS[sample].of(nodata)[0];
+    const cells: Cells = CELL_ARRAYS[sample].from(values);
+    const stored = nodata === undefined ? undefined : CELL_ARRAYS[sample].of(nodata)[0];
     return { sample, cells, edges: edges.toSorted((a, b) => a - b), nodata: stored };
   });
 
@@ -182,7 +174,7 @@ test('edges that do not increase are refused', async () => {
 });
 
 test.prop([draft], { numRuns: 20 })('windows cut small change nothing', async ({ sample, cells }) => {
-  const row = ARRAYS[sample].from(Array.from({ length: 300 }, (_, i) => cells[i % cells.length]!));
+  const row = CELL_ARRAYS[sample].from(Array.from({ length: 300 }, (_, i) => cells[i % cells.length]!));
   const job = {
     zones: zonesOf([[box(0, 0, 300, 1)], [box(10, 0, 280, 1)]]),
     raster: rasterOf(row, 300, sample),

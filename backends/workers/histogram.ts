@@ -1,6 +1,6 @@
 import type { HistogramCommand } from '../../primitives/backend.ts';
 import { inlineEntry } from './emit-wasm.ts';
-import { emitIndexLoop } from './index-loop.ts';
+import { emitIndexLoop, emitParts } from './index-loop.ts';
 import {
   argumentWords,
   CHUNK,
@@ -195,39 +195,18 @@ function emitRowTallies(
   const own = emitTableOf(code, ROWS, ROW_STRIDE);
   const counter = rowCounter(code, { inputs, plan, table, ranks, own, turning });
   counter.begin();
-  emitBatches(code, from, to, (start, end) => {
+  const end = code.local(I32);
+  emitParts(code, from, to, NOTED_ROWS, (count) => {
+    code.get(from);
+    code.get(count);
+    code.op(op.i32Add);
+    code.set(end);
     counter.beginBatch();
-    forActive(start, end, counter.note);
+    forActive(from, end, counter.note);
     counter.countNoted(countSlowly);
   });
-  counter.end();
-}
-
-/** Cuts a range of indices into batches. */
-function emitBatches(code: Code, from: number, to: number, body: (start: number, end: number) => void): void {
-  const end = code.local(I32);
-  code.while(
-    () => {
-      code.get(from);
-      code.get(to);
-      code.op(op.i32LtU);
-    },
-    () => {
-      code.get(to);
-      code.get(from);
-      code.op(op.i32Sub);
-      code.set(end);
-      emitMinimum(code, end, () => code.i32(NOTED_ROWS));
-      code.get(from);
-      code.get(end);
-      code.op(op.i32Add);
-      code.set(end);
-      body(from, end);
-      code.get(end);
-      code.set(from);
-    },
-  );
   code.release(end);
+  counter.end();
 }
 
 function emitSegments(shape: KernelShape, layout: Layout): FunctionBody {

@@ -1,3 +1,4 @@
+import { emitMinimum } from './kernel-arguments.ts';
 import type { Code } from './wasm-code.ts';
 import { I32, op } from './wasm-encoder.ts';
 
@@ -122,4 +123,29 @@ function emitRounds(code: Code, index: number, end: number, step: number, round:
     code.brIf(again);
     code.end();
   });
+}
+
+/** Goes through the range from `from` to `to`, both locals, in parts of at most `size` indices: `from` moves, `count` counts. */
+export function emitParts(code: Code, from: number, to: number, size: number, body: (count: number) => void): void {
+  const count = code.local(I32);
+  code.while(
+    () => {
+      code.get(from);
+      code.get(to);
+      code.op(op.i32LtU);
+    },
+    () => {
+      code.get(to);
+      code.get(from);
+      code.op(op.i32Sub);
+      code.set(count);
+      emitMinimum(code, count, () => code.i32(size));
+      body(count);
+      code.get(from);
+      code.get(count);
+      code.op(op.i32Add);
+      code.set(from);
+    },
+  );
+  code.release(count);
 }

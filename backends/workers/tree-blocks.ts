@@ -2,6 +2,7 @@ import type { Extent, MonoidProgram } from '../../primitives/backend.ts';
 import { BLOCK } from '../../primitives/combination-tree.ts';
 import { VectorCode } from './emit-simd.ts';
 import { inlineEntry } from './emit-wasm.ts';
+import { emitParts } from './index-loop.ts';
 import {
   emitChunk,
   emitInputs,
@@ -155,31 +156,14 @@ export function emitChunkBlocks(
     narrowToStores(code, whole.stores, whole.high);
   }
   const number = code.local(I32);
-  const count = code.local(I32);
   const element = (index: number): number[] => inlineEntry(code, inputs.environments[0]!, [index]);
-  code.while(
-    () => {
-      code.get(from);
-      code.get(to);
-      code.op(op.i32LtU);
-    },
-    () => {
-      code.get(to);
-      code.get(from);
-      code.op(op.i32Sub);
-      code.set(count);
-      emitMinimum(code, count, () => code.i32(BLOCK));
-      code.get(from);
-      code.i32(Math.log2(BLOCK));
-      code.op(op.i32ShrU);
-      code.set(number);
-      body({ code, monoid, room, first: from, count, element }, number);
-      code.get(from);
-      code.get(count);
-      code.op(op.i32Add);
-      code.set(from);
-    },
-  );
+  emitParts(code, from, to, BLOCK, (count) => {
+    code.get(from);
+    code.i32(Math.log2(BLOCK));
+    code.op(op.i32ShrU);
+    code.set(number);
+    body({ code, monoid, room, first: from, count, element }, number);
+  });
 }
 
 /** A pass over the blocks of an array of `length` states. */

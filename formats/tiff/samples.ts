@@ -21,12 +21,16 @@ export const SAMPLE_RANGE: Readonly<Record<Exclude<Sample, 'f32'>, readonly [num
   i32: [-(2 ** 31), 2 ** 31 - 1],
 };
 
-/** The bytes of a buffer as cells of a sample type. */
-export function cellsOver(sample: Sample, buffer: ArrayBuffer): Cells {
-  return new CELLS[sample](buffer);
-}
-
-const CELLS = {
+/** The arrays that hold cells of each sample type. */
+export const CELL_ARRAYS: {
+  readonly u8: typeof Uint8Array;
+  readonly i8: typeof Int8Array;
+  readonly u16: typeof Uint16Array;
+  readonly i16: typeof Int16Array;
+  readonly u32: typeof Uint32Array;
+  readonly i32: typeof Int32Array;
+  readonly f32: typeof Float32Array;
+} = {
   u8: Uint8Array,
   i8: Int8Array,
   u16: Uint16Array,
@@ -34,7 +38,12 @@ const CELLS = {
   u32: Uint32Array,
   i32: Int32Array,
   f32: Float32Array,
-} as const;
+};
+
+/** The bytes of a buffer as cells of a sample type. */
+export function cellsOver(sample: Sample, buffer: ArrayBuffer): Cells {
+  return new CELL_ARRAYS[sample](buffer);
+}
 
 /** Unsigned words as wide as a sample: to move samples without looking at them, so that every bit of a NaN survives. */
 export type Words = Uint8Array | Uint16Array | Uint32Array;
