@@ -167,6 +167,26 @@ describe.each([
     ]);
   });
 
+  test('keeps the sign of zeros beside a zero that was read where nothing is', async () => {
+    const [q, nothing] = [local('f32', 0), local('f32', 1)];
+    const [quotient, product, sum] = [local('f32', 2), local('f32', 3), local('f32', 4)];
+    const body: Statement[] = [
+      { kind: 'read', local: nothing, array: 'xs', index: literal('u32', 2 ** 32 - 1) },
+      bind(quotient, 'div', nothing, q),
+      bind(product, 'mul', nothing, q),
+      bind(sum, 'add', q, nothing),
+      give(quotient, product, sum),
+    ];
+    const module = { ...moduleOf([q], ['f32', 'f32', 'f32'], body), arrays: new Map([['xs', 'f32' as const]]) };
+    const inputs = { rows: [[-0], [2], [-2]], arrays: { xs: [1, 2] }, uniforms: {} };
+    const [zero, ...others] = await runOnBackend(backend, module, inputs);
+    expect(zero!.slice(1)).toEqual([-0, 0]);
+    expect(others).toEqual([
+      [0, 0, 2],
+      [-0, -0, -2],
+    ]);
+  });
+
   test('rounds quotients and roots over the full range of exponents', async () => {
     const anywhere = (seed: number): Uint32Array => randomWords(60_000, seed);
     const roots: Expression[] = [['sqrt', ['abs', 'a']]];

@@ -9,7 +9,7 @@ import {
 } from '../../primitives/functors/ir.ts';
 import type { Arithmetic } from './arithmetic.ts';
 import type { Helper } from './wgsl-helpers.ts';
-import { emitOperand, emitOperation, type OperationContext, zeroOf } from './wgsl-operations.ts';
+import { emitOperand, emitOperation, hideConstant, type OperationContext, zeroOf } from './wgsl-operations.ts';
 
 /** What a module's functions find around them in a shader. */
 export interface WgslEnvironment {
@@ -91,7 +91,10 @@ function emitStatement(statement: Statement, context: FunctionContext): string {
     case 'let':
       return bind(statement.local, emitOperation(statement.operation, statement.local.type, operations));
     case 'read':
-      return bind(statement.local, environment.read(statement.array, operand(statement.index)));
+      return bind(
+        statement.local,
+        hideConstant(statement.local.type, environment.read(statement.array, operand(statement.index)), operations),
+      );
     case 'length':
       return bind(statement.local, environment.length(statement.array));
     case 'var':

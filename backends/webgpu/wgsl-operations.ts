@@ -68,8 +68,8 @@ export function emitOperand(operand: Operand, context: OperationContext): string
   }
 }
 
-/** A number made of integers may be a constant to the compiler. */
-function hideConstant(type: ScalarType, value: string, context: OperationContext): string {
+/** A number made of integers, or read where nothing is, may be a constant to the compiler. */
+export function hideConstant(type: ScalarType, value: string, context: OperationContext): string {
   const hide = type === 'f32' && arithmeticOf(context).constant === 'guarded';
   return hide ? `${context.helper('hide')}(${value})` : value;
 }
