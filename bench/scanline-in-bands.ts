@@ -17,7 +17,7 @@ const BAND = 64;
  * @returns `slots` counts a zone.
  */
 export function scanlineInBands({ polygons, grid, cells, slotOf, slots }: ScanlineJob): Int32Array {
-  const zones = polygons.zoneRings.length - 1;
+  const zones = polygons.polygonRings.length - 1;
   const spans = findSpans(rowCrossings(snapToGrid(polygons, grid), grid, noShifts(zones)), grid);
   const turns = new Int32Array(TURNS * slots);
   const counts = new Int32Array(zones * slots);

@@ -21,7 +21,7 @@ export interface ScanlineJob {
  * @returns `slots` counts a zone.
  */
 export function scanline({ polygons, grid, cells, slotOf, slots }: ScanlineJob): Int32Array {
-  const zones = polygons.zoneRings.length - 1;
+  const zones = polygons.polygonRings.length - 1;
   const counts = new Int32Array(zones * slots);
   sweepSpans(rowCrossings(snapToGrid(polygons, grid), grid, noShifts(zones)), grid, (zone, _, from, to) => {
     const base = zone * slots;

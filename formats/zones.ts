@@ -110,7 +110,7 @@ function listFeatures(root: unknown, options: ZoneOptions, file: string): RawFea
 /** Columns under construction. */
 interface Columns {
   readonly names: string[];
-  readonly zoneRings: number[];
+  readonly polygonRings: number[];
   readonly ringVertices: number[];
   readonly vertices: Vertices;
   readonly tally: NoteTally;
@@ -125,7 +125,7 @@ interface RingRules {
 function readColumns(features: Iterable<RawFeature>, options: ZoneOptions, geographic: boolean, file: string): Columns {
   const columns: Columns = {
     names: [],
-    zoneRings: [0],
+    polygonRings: [0],
     ringVertices: [0],
     vertices: emptyVertices(),
     tally: noteTally(),
@@ -135,7 +135,7 @@ function readColumns(features: Iterable<RawFeature>, options: ZoneOptions, geogr
     const at = { file, index: columns.names.length, id: feature.id };
     columns.names.push(zoneName(feature, options.id, at));
     readPolygons(columns, feature, rules, at);
-    columns.zoneRings.push(columns.ringVertices.length - 1);
+    columns.polygonRings.push(columns.ringVertices.length - 1);
   }
   return columns;
 }
@@ -257,9 +257,9 @@ function crsNotes(crs: string | undefined, doubtful: boolean): Note[] {
   return [{ code: 'zones/crs-unknown', message: `The file of zones ${reason}.` }];
 }
 
-function finish({ zoneRings, ringVertices, vertices }: Columns): Zones['polygons'] {
+function finish({ polygonRings, ringVertices, vertices }: Columns): Zones['polygons'] {
   return {
-    zoneRings: Uint32Array.from(zoneRings),
+    polygonRings: Uint32Array.from(polygonRings),
     ringVertices: Uint32Array.from(ringVertices),
     x: vertices.x.slice(0, vertices.length),
     y: vertices.y.slice(0, vertices.length),

@@ -66,7 +66,7 @@ describe('GeoJSON', () => {
         ]),
       ),
     );
-    expect(zones.polygons.zoneRings[1]).toBe(200_000);
+    expect(zones.polygons.polygonRings[1]).toBe(200_000);
   });
 
   const notPolygons: [string, unknown][] = [

@@ -87,12 +87,12 @@ function countsOf({ names, bins, nodata, below, above }: ZonalHistogram, { binni
 
 /** The edges of a zone between points of cells, where a whole number is a centre. */
 function* edgesOf({ polygons }: Zones, zone: number, grid: RasterGrid): Generator<readonly [number[], number[]]> {
-  const { zoneRings, ringVertices, x, y } = polygons;
+  const { polygonRings, ringVertices, x, y } = polygons;
   const point = (at: number): number[] => [
     (x[at]! - grid.originX) / grid.stepX - 0.5,
     (y[at]! - grid.originY) / grid.stepY - 0.5,
   ];
-  for (let ring = zoneRings[zone]!; ring < zoneRings[zone + 1]!; ring++) {
+  for (let ring = polygonRings[zone]!; ring < polygonRings[zone + 1]!; ring++) {
     const end = ringVertices[ring + 1]!;
     for (let at = ringVertices[ring]!, before = end - 1; at < end; before = at++) yield [point(before), point(at)];
   }
@@ -141,7 +141,7 @@ function holds(zones: Zones, grid: RasterGrid, { zone, column, row }: NearCell):
   const [px, py] = [east * centre(column), north * centre(row)];
   const vertex = (at: number) => [east * BigInt(snapped.column[at]!), north * BigInt(snapped.row[at]!)] as const;
   let inside = false;
-  for (let ring = snapped.zoneRings[zone]!; ring < snapped.zoneRings[zone + 1]!; ring++) {
+  for (let ring = snapped.polygonRings[zone]!; ring < snapped.polygonRings[zone + 1]!; ring++) {
     const end = snapped.ringVertices[ring + 1]!;
     for (let at = snapped.ringVertices[ring]!, before = end - 1; at < end; before = at++) {
       const [a, b] = [vertex(before), vertex(at)];
@@ -215,7 +215,7 @@ describe('a square whose corners are centres', () => {
     const zones: Zones = {
       names: ['square'],
       polygons: {
-        zoneRings: Uint32Array.of(0, 1),
+        polygonRings: Uint32Array.of(0, 1),
         ringVertices: Uint32Array.of(0, 4),
         x: Float64Array.from(ring, ([x]) => x!),
         y: Float64Array.from(ring, ([, y]) => y!),

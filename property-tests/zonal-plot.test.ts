@@ -28,7 +28,7 @@ const GRID: RasterGrid = {
 function squares(zones: number, longitudeOf = (zone: number): number => -120 + zone): Polygons {
   const corners = Array.from({ length: zones }, (_, zone) => [longitudeOf(zone), 40] as const);
   return {
-    zoneRings: Uint32Array.from({ length: zones + 1 }, (_, zone) => zone),
+    polygonRings: Uint32Array.from({ length: zones + 1 }, (_, zone) => zone),
     ringVertices: Uint32Array.from({ length: zones + 1 }, (_, zone) => 4 * zone),
     x: Float64Array.from(corners.flatMap(([x]) => [x, x + 1, x + 1, x])),
     y: Float64Array.from(corners.flatMap(([, y]) => [y, y, y + 1, y + 1])),

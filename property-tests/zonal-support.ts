@@ -62,7 +62,7 @@ export function zonesOf(all: readonly Rings[]): Zones {
   return {
     names: all.map((_, zone) => `${zone}`),
     polygons: {
-      zoneRings: starts(all.map(({ length }) => length)),
+      polygonRings: starts(all.map(({ length }) => length)),
       ringVertices: starts(rings.map(({ length }) => length)),
       x: Float64Array.from(vertices, ([x]) => x),
       y: Float64Array.from(vertices, ([, y]) => y),

@@ -137,7 +137,7 @@ describe('odd rings are accepted and noted', () => {
   test.each(flat)('a ring without area is kept: %s', (_, ring) => {
     const { zones, notes } = read(polygon(ring, box(0, 1)));
     expect(notes.map((note) => note.code)).toEqual(['zones/zero-area-rings']);
-    expect(zones.polygons.zoneRings[1]).toBe(2);
+    expect(zones.polygons.polygonRings[1]).toBe(2);
   });
 
   test.each<[string, Ring]>([
@@ -198,7 +198,7 @@ describe('odd rings are accepted and noted', () => {
       feature(geometry),
     );
     const { zones, notes } = read({ type: 'FeatureCollection', features });
-    expect([...zones.polygons.zoneRings]).toEqual([0, 0, 0, 0, 1]);
+    expect([...zones.polygons.polygonRings]).toEqual([0, 0, 0, 0, 1]);
     expect(notes).toMatchObject([{ code: 'zones/no-geometry', count: 3, zone: '0' }]);
   });
 

@@ -10,7 +10,7 @@ export const GRID_EXTENT: number = 2 ** 49;
 
 /** Polygons on the integer grid of a raster: steps from its first corner, along columns and rows. */
 export interface SnappedPolygons {
-  readonly zoneRings: Uint32Array;
+  readonly polygonRings: Uint32Array;
   readonly ringVertices: Uint32Array;
   /** Whole numbers of steps. */
   readonly column: Float64Array;
@@ -41,7 +41,7 @@ export function gridStep({ stepX, stepY }: RasterGrid): [x: number, y: number] {
  */
 export function snapToGrid(polygons: Polygons, grid: RasterGrid, origin: ZoneOrigin = {}): SnappedPolygons {
   return {
-    zoneRings: polygons.zoneRings,
+    polygonRings: polygons.polygonRings,
     ringVertices: polygons.ringVertices,
     column: snapAxis('x', polygons, grid.originX, grid.stepX, origin),
     row: snapAxis('y', polygons, grid.originY, grid.stepY, origin),
@@ -59,8 +59,8 @@ function snapAxis(axis: 'x' | 'y', polygons: Polygons, first: number, step: numb
   });
 }
 
-function zoneOf({ zoneRings, ringVertices }: Polygons, vertex: number): number {
-  return zoneRings.findIndex((_, zone) => vertex < ringVertices[zoneRings[zone + 1]!]!);
+function zoneOf({ polygonRings, ringVertices }: Polygons, vertex: number): number {
+  return polygonRings.findIndex((_, zone) => vertex < ringVertices[polygonRings[zone + 1]!]!);
 }
 
 function beyondGrid(coordinate: string, cells: number, zone: number, { names, file }: ZoneOrigin): GeometryError {

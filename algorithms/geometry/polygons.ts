@@ -6,8 +6,8 @@
  * last vertex to its first is implied.
  */
 export interface Polygons {
-  /** Rings of zone `z` are `zoneRings[z] … zoneRings[z + 1] − 1`; length is zones + 1. */
-  readonly zoneRings: Uint32Array;
+  /** Rings of zone `z` are `polygonRings[z] … polygonRings[z + 1] − 1`; length is zones + 1. */
+  readonly polygonRings: Uint32Array;
   /** Vertices of ring `r` are `ringVertices[r] … ringVertices[r + 1] − 1`; length is rings + 1. */
   readonly ringVertices: Uint32Array;
   readonly x: Float64Array;

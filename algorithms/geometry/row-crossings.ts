@@ -53,9 +53,9 @@ export function rowCrossings(
 ): RowCrossings {
   const orientation = { northUp: grid.stepY < 0, westward: grid.stepX < 0 };
   const crossings = createColumns(polygons.column.length * Math.max(1, ...shifts.map(({ length }) => length)));
-  for (let zone = 0; zone + 1 < polygons.zoneRings.length; zone++) {
+  for (let zone = 0; zone + 1 < polygons.polygonRings.length; zone++) {
     for (const shift of shifts[zone]!) {
-      for (let ring = polygons.zoneRings[zone]!; ring < polygons.zoneRings[zone + 1]!; ring++) {
+      for (let ring = polygons.polygonRings[zone]!; ring < polygons.polygonRings[zone + 1]!; ring++) {
         crossRing(polygons, ring, zone, shift, grid, orientation, crossings);
       }
     }

@@ -52,7 +52,7 @@ function longitudeShifts(
   { names, file }: Partial<Pick<Zones, 'names' | 'file'>>,
 ): number[][] {
   const turn = stepsOfTurn(grid);
-  return Array.from({ length: polygons.zoneRings.length - 1 }, (_, zone) => {
+  return Array.from({ length: polygons.polygonRings.length - 1 }, (_, zone) => {
     const [least, most] = rangeOf(polygons.column, ...verticesOf(polygons, zone));
     if (least > most) return [];
     if (turn === undefined) return [0];
@@ -96,10 +96,10 @@ function zoneBoxes(polygons: SnappedPolygons, shifts: readonly (readonly number[
 
 /** Where the vertices of a zone stand. */
 export function verticesOf(
-  { zoneRings, ringVertices }: Pick<Polygons, 'zoneRings' | 'ringVertices'>,
+  { polygonRings, ringVertices }: Pick<Polygons, 'polygonRings' | 'ringVertices'>,
   zone: number,
 ): [from: number, to: number] {
-  return [ringVertices[zoneRings[zone]!]!, ringVertices[zoneRings[zone + 1]!]!];
+  return [ringVertices[polygonRings[zone]!]!, ringVertices[polygonRings[zone + 1]!]!];
 }
 
 /** Least and greatest of some numbers; least above greatest where there are none. */

@@ -18,7 +18,7 @@ export function zoneNotes(
   const tally = noteTally();
   let anyMeets = false;
   for (const [zone, name] of names.entries()) {
-    const hasGeometry = placed.polygons.zoneRings[zone]! < placed.polygons.zoneRings[zone + 1]!;
+    const hasGeometry = placed.polygons.polygonRings[zone]! < placed.polygons.polygonRings[zone + 1]!;
     if (!hasGeometry) continue;
     const zoneMeets = meets(placed, zone, grid);
     anyMeets ||= zoneMeets;
@@ -52,10 +52,10 @@ function meets({ polygons, shifts }: PlacedZones, zone: number, grid: RasterGrid
 
 /** Whether a ring of the zone leaves the raster at whatever turn of longitude it is taken. */
 function reachesBeyond({ polygons }: PlacedZones, zone: number, grid: RasterGrid): boolean {
-  const { zoneRings, ringVertices, column, row } = polygons;
+  const { polygonRings, ringVertices, column, row } = polygons;
   const [width, height] = [grid.width * STEPS_PER_CELL, grid.height * STEPS_PER_CELL];
   const turn = stepsOfTurn(grid);
-  for (let ring = zoneRings[zone]!; ring < zoneRings[zone + 1]!; ring++) {
+  for (let ring = polygonRings[zone]!; ring < polygonRings[zone + 1]!; ring++) {
     const [from, to] = [ringVertices[ring]!, ringVertices[ring + 1]!];
     const [top, bottom] = rangeOf(row, from, to);
     const [left, right] = rangeOf(column, from, to);
@@ -109,7 +109,7 @@ function short(coordinate: number): string {
 
 /** Whether a zone's box with x and y swapped meets the raster. */
 function swappedMeets(polygons: Polygons, raster: Extent, geographic: boolean): boolean {
-  for (let zone = 0; zone + 1 < polygons.zoneRings.length; zone++) {
+  for (let zone = 0; zone + 1 < polygons.polygonRings.length; zone++) {
     const { x, y } = extentOf(polygons, ...verticesOf(polygons, zone));
     const turns = geographic ? Math.ceil((raster.x[1] - y[0]) / 360) - 1 : 0;
     if (overlap([y[0] + 360 * turns, y[1] + 360 * turns], raster.x) && overlap(x, raster.y)) return true;

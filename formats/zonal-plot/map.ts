@@ -70,17 +70,19 @@ interface Layer {
 }
 
 function layOut(polygons: Polygons, grid: RasterGrid, cells: BigUint64Array): Layer {
-  const { zoneRings } = polygons;
+  const { polygonRings } = polygons;
   const rings = ringExtents(polygons);
   const withCells = new Uint8Array(rings.length);
   for (const [zone, count] of cells.entries()) {
-    if (count > 0n) withCells.fill(1, zoneRings[zone]!, zoneRings[zone + 1]!);
+    if (count > 0n) withCells.fill(1, polygonRings[zone]!, polygonRings[zone + 1]!);
   }
   const shifts = grid.geographic
     ? unrollLongitudes(rings, (ring) => withCells[ring] === 1)
     : new Float64Array(rings.length);
   const placedRings = rings.map((extent, ring) => moved(extent, shifts[ring]!));
-  const bounds = Array.from(cells, (_, zone) => unionOf(placedRings.slice(zoneRings[zone]!, zoneRings[zone + 1]!)));
+  const bounds = Array.from(cells, (_, zone) =>
+    unionOf(placedRings.slice(polygonRings[zone]!, polygonRings[zone + 1]!)),
+  );
   const known = bounds.filter((extent, zone) => extent !== undefined && cells[zone]! > 0n);
   const shown = (known.length > 0 ? known : bounds).filter((extent) => extent !== undefined);
   return { polygons, shifts, bounds, shown };
@@ -141,9 +143,9 @@ function zonePath({ polygons, shifts, bounds }: Layer, frame: Frame, zone: numbe
   const box = bounds[zone];
   const { left, right, bottom, top } = frame.extent;
   if (box === undefined || box.right < left || box.left > right || box.top < bottom || box.bottom > top) return '';
-  const { zoneRings, ringVertices, x, y } = polygons;
+  const { polygonRings, ringVertices, x, y } = polygons;
   let d = '';
-  for (let ring = zoneRings[zone]!; ring < zoneRings[zone + 1]!; ring++) {
+  for (let ring = polygonRings[zone]!; ring < polygonRings[zone + 1]!; ring++) {
     const [start, end] = [ringVertices[ring]!, ringVertices[ring + 1]!];
     d += drawRing(x.subarray(start, end), y.subarray(start, end), shifts[ring]!, frame);
   }
