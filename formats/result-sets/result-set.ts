@@ -1,0 +1,53 @@
+import type { Polygons } from '../../algorithms/geometry/polygons.ts';
+import type { Note } from '../../algorithms/notes.ts';
+
+/** Texts as columns: text `i` is the UTF-8 in `bytes[starts[i] … starts[i + 1] − 1]`; `starts` has one entry more. */
+export interface TextColumn {
+  readonly bytes: Uint8Array;
+  readonly starts: Uint32Array;
+}
+
+/** The polygons of one image tile. */
+export interface PolygonTile {
+  /** What their file calls them, one a polygon; their index where the file does not. */
+  readonly ids: TextColumn;
+  readonly polygons: Polygons;
+  readonly notes: readonly Note[];
+}
+
+/** The formats a result set may be in. */
+export type ResultSetFormat = 'geojson' | 'wkt' | 'csv' | 'boundaries' | 'png' | 'nifti' | 'coco';
+
+/** A tile that has not been read yet: a file of a folder, a slice of a volume, an image of a collection. */
+export interface TileSource {
+  /** Pairs the tile with that of the other result set: a file's name without its extensions, a slice, an image's name. */
+  readonly name: string;
+  /** What errors call it: the file, and the slice or image in it. */
+  readonly place: string;
+  readonly format: ResultSetFormat;
+  /** The tile's own bytes, read from disk or cut out of the volume. */
+  load(signal?: AbortSignal): Promise<Uint8Array>;
+  /** What `parseTile` of `formats/result-sets/parse-tile.ts` needs beside the bytes; can be sent to a worker thread. */
+  readonly parameters: TileParameters;
+}
+
+/** Plain data that says how a tile's bytes are to be parsed. */
+export interface TileParameters {
+  readonly format: ResultSetFormat;
+  readonly place: string;
+  /** Columns and rows, and type of the labels, where the bytes are bare labels. */
+  readonly labels?: { readonly width: number; readonly height: number; readonly type: LabelType } | undefined;
+  /** Column of a CSV file that holds the WKT, and the one that holds the ids; found by their headers where left out. */
+  readonly geometryColumn?: string | undefined;
+  readonly idColumn?: string | undefined;
+}
+
+export type LabelType = 'u8' | 'i8' | 'u16' | 'i16' | 'u32' | 'i32';
+
+/** One of the two sides of a comparison: its tiles, in order of their names. */
+export interface ResultSet {
+  readonly path: string;
+  readonly format: ResultSetFormat;
+  readonly tiles: readonly TileSource[];
+  readonly notes: readonly Note[];
+}

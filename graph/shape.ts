@@ -1,0 +1,69 @@
+import type { Occupancy } from './channel.ts';
+import type { NodeMeta, StageCounters } from './stage.ts';
+
+/** An edge of a graph: the bounded channel in front of the node `to`, and where its items come from. */
+export interface EdgeShape {
+  readonly from: string;
+  readonly to: string;
+  /** Port of `from` that feeds it, where `from` has several; port of `to`, where that has. */
+  readonly fromPort?: string | undefined;
+  readonly toPort?: string | undefined;
+  readonly capacity: Required<Occupancy>;
+}
+
+/** A graph as it is known before anything runs: what drawings, traces and reports are made from. */
+export interface GraphShape {
+  readonly name: string;
+  readonly nodes: readonly NodeMeta[];
+  readonly edges: readonly EdgeShape[];
+}
+
+/** What a node of a graph has done so far. */
+export interface NodeCounters extends StageCounters {
+  readonly name: string;
+  /** Items that failed and were passed over, as the error policy asked. */
+  readonly skipped: number;
+  /** Attempts made again after a failure. */
+  readonly retried: number;
+  /** Items that ran elsewhere than the node's own side, moved by a migrator. */
+  readonly migrated: number;
+}
+
+/** One item's stay in one node, for traces: times in milliseconds on the clock of `performance.now()`. */
+export interface WorkSpan {
+  readonly node: string;
+  /** Lane of the node, from 0. */
+  readonly lane: number;
+  /** Index of the item among those given to the node. */
+  readonly item: number;
+  readonly start: number;
+  readonly end: number;
+  readonly runsOn: 'cpu' | 'gpu' | 'either';
+  readonly outcome: 'done' | 'failed' | 'aborted';
+}
+
+/** How full an edge was from `time` on, for traces; `edge` is the name of the node it leads into. */
+export interface OccupancySample extends Occupancy {
+  readonly edge: string;
+  readonly time: number;
+}
+
+/** Something that happened at a moment: a migration, a retry, an error. */
+export interface TraceMark {
+  readonly node: string;
+  readonly time: number;
+  /** Stable name, such as `migrate/gpu-to-cpu`, `retry`, `error`. */
+  readonly name: string;
+  readonly detail?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** What a traced run leaves behind. */
+export interface Trace {
+  readonly shape: GraphShape;
+  readonly started: number;
+  readonly ended: number;
+  readonly spans: readonly WorkSpan[];
+  readonly occupancy: readonly OccupancySample[];
+  readonly marks: readonly TraceMark[];
+  readonly counters: readonly NodeCounters[];
+}
