@@ -9,6 +9,8 @@ export interface ItemContext {
   readonly signal: AbortSignal;
   /** Position of the item in the source, from 0. */
   readonly index: number;
+  /** Which of the lanes works on it, from 0. */
+  readonly lane: number;
 }
 
 /** Work on one item. The item is the function's from here on, to free as well. */
@@ -62,7 +64,7 @@ export function pullMap<A, B>(
 
     const mustWait = (): boolean => !out.closed && demand?.hasRoom() === false;
 
-    const lane = async (): Promise<void> => {
+    const runLane = async (lane: number): Promise<void> => {
       for (;;) {
         while (mustWait()) await demand?.room();
         if (out.closed) return;
@@ -71,13 +73,13 @@ export function pullMap<A, B>(
         });
         if (next.done === true) return;
         if (out.closed) return discard?.(next.value);
-        await work(next.value, index++);
+        await work(next.value, index++, lane);
       }
     };
-    const work = async (item: A, itemIndex: number): Promise<void> => {
+    const work = async (item: A, itemIndex: number, lane: number): Promise<void> => {
       const turn = ordered ? takeTurn() : undefined;
       try {
-        const result = await apply(item, itemIndex);
+        const result = await apply(item, itemIndex, lane);
         await turn?.come;
         while (mustWait()) await demand?.room();
         if (out.closed) discardResult?.(result);
@@ -94,9 +96,9 @@ export function pullMap<A, B>(
       });
       return { come, pass };
     };
-    const apply = async (item: A, itemIndex: number): Promise<B> => {
+    const apply = async (item: A, itemIndex: number, lane: number): Promise<B> => {
       try {
-        return await fn(item, { signal: abort.signal, index: itemIndex });
+        return await fn(item, { signal: abort.signal, index: itemIndex, lane });
       } catch (cause) {
         throw failure(cause, 'graph/item-failed', 'The item failed', name, itemIndex);
       }
@@ -116,7 +118,7 @@ export function pullMap<A, B>(
     } catch (cause) {
       return fail(failure(cause, 'graph/source-failed', 'Opening the source failed', name, index));
     }
-    for (let i = 0; i < lanes; i++) lane().then(laneEnded, fail);
+    for (let i = 0; i < lanes; i++) runLane(i).then(laneEnded, fail);
     return () => {
       if (running === 0) return;
       abort.abort();

@@ -2,10 +2,24 @@ import { Observable, type OperatorFunction, ReplaySubject, Subscriber, switchMap
 import { GraphError } from '../primitives/errors.ts';
 import { type Capacity, Channel, type Occupancy } from './channel.ts';
 import { DEMAND, type Demand } from './demand.ts';
+import { type GraphObserver, type Surroundings, surroundingsOf } from './observer.ts';
 import { type ItemFunction, pullMap, requireLanes } from './pull-map.ts';
+import type { WorkSpan } from './shape.ts';
 
-/** What a node does to the stream, for drawings. */
-export type NodeKind = 'source' | 'map' | 'filter' | 'expand' | 'reduce' | 'join' | 'sink';
+/** What a node does to the stream, for drawings. `pipe` is for plain RxJS operators, `branch` to `merge` for ports. */
+export type NodeKind =
+  | 'source'
+  | 'map'
+  | 'filter'
+  | 'expand'
+  | 'pipe'
+  | 'batch'
+  | 'branch'
+  | 'broadcast'
+  | 'merge'
+  | 'join'
+  | 'reduce'
+  | 'sink';
 
 /** What to do with an item pushed unasked by a source that cannot wait, when the edge is full. */
 export type Overflow = 'fail' | 'drop-oldest' | 'drop-newest';
@@ -28,6 +42,8 @@ export interface StageOptions<A, B> {
   readonly kind?: NodeKind | undefined;
   /** Where the work runs. Default `cpu`. */
   readonly runsOn?: 'cpu' | 'gpu' | 'either' | undefined;
+  /** Is told of work and occupancy. Default: that of the run, in a graph; none outside. */
+  readonly observer?: GraphObserver | undefined;
 }
 
 /** What a node is, known before anything runs. */
@@ -102,7 +118,8 @@ export function stage<A, B>(name: string, fn: ItemFunction<A, B>, options: Stage
       run = current;
       edges.next(current.edge);
       const { discard, discardResult } = options;
-      pullMap(current.edge, counted(current, fn), { lanes, ordered, name, discard, discardResult })
+      const told = toldOf(current, name, runsOn, out, options.observer);
+      pullMap(current.edge, counted(current, fn, told), { lanes, ordered, name, discard, discardResult })
         .pipe(tap(() => current.out++))
         .subscribe(out);
       const inlet = inletOf(current, name, overflow, discard, (error) => out.error(error));
@@ -138,17 +155,52 @@ function edgeInto<A, B>(name: string, lanes: number, options: StageOptions<A, B>
   return new Channel<A>({ ...bounds, sizeOf, onDiscard: discard, name });
 }
 
-function counted<A, B>(run: Run<A>, fn: ItemFunction<A, B>): ItemFunction<A, B> {
+function counted<A, B>(run: Run<A>, fn: ItemFunction<A, B>, told: Told): ItemFunction<A, B> {
   return async (item, context) => {
-    const started = performance.now();
+    const start = performance.now();
+    let outcome: WorkSpan['outcome'] = 'failed';
     run.in++;
     run.active++;
+    told.began();
     try {
-      return await fn(item, context);
+      const result = await fn(item, context);
+      outcome = 'done';
+      return result;
     } finally {
+      const end = performance.now();
       run.active--;
-      run.busy += performance.now() - started;
+      run.busy += end - start;
+      if (outcome === 'failed' && context.signal.aborted) outcome = 'aborted';
+      told.span({ lane: context.lane, item: context.index, start, end, outcome });
+      told.ended();
     }
+  };
+}
+
+/** Whom a subscription tells of its work. */
+interface Told extends Pick<Surroundings, 'began' | 'ended'> {
+  span(span: Omit<WorkSpan, 'node' | 'runsOn'>): void;
+}
+
+function toldOf<A>(
+  { edge }: Run<A>,
+  node: string,
+  runsOn: WorkSpan['runsOn'],
+  out: Subscriber<never>,
+  own: GraphObserver | undefined,
+): Told {
+  const surroundings = surroundingsOf(out);
+  const observer = own ?? surroundings?.observer;
+  if (observer !== undefined) {
+    const levels = edge.occupancy$.subscribe((level) =>
+      observer.occupancy({ edge: node, time: performance.now(), ...level }),
+    );
+    out.add(levels);
+  }
+  return {
+    began: () => surroundings?.began(),
+    ended: () => surroundings?.ended(),
+    span: (span) => observer?.span({ node, runsOn, ...span }),
   };
 }
 

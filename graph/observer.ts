@@ -1,0 +1,41 @@
+import type { Subscriber } from 'rxjs';
+import type { OccupancySample, TraceMark, WorkSpan } from './shape.ts';
+
+/**
+ * Is told what happens in a run while it happens: the option `observer` of `stage()` and of a graph's `run()`. Its
+ * methods are called synchronously, often, and must not throw.
+ */
+export interface GraphObserver {
+  /** An item has left a node's function; every attempt is a span of its own. */
+  span(span: WorkSpan): void;
+  /** What an edge holds has changed. */
+  occupancy(sample: OccupancySample): void;
+  /** A migration, a retry, an error. */
+  mark(mark: TraceMark): void;
+}
+
+/** What a run of a graph tells the stages that stand in its pipes. */
+export interface Surroundings {
+  readonly observer: GraphObserver | undefined;
+  /** Work on an item has begun, or ended: while any is under way the run is not stalled. */
+  began(): void;
+  ended(): void;
+}
+
+/** A graph's observer at the end of a pipe carries its {@link Surroundings} here. */
+export const SURROUNDINGS: unique symbol = Symbol('quadrille.surroundings');
+
+interface Link {
+  readonly [SURROUNDINGS]?: Surroundings;
+  readonly destination?: Link | null;
+}
+
+/** The run that `subscriber` is part of, found along `destination` as demand is; `undefined` outside a graph. */
+export function surroundingsOf(subscriber: Subscriber<never>): Surroundings | undefined {
+  let link = subscriber as unknown as Link | null | undefined;
+  while (link) {
+    if (link[SURROUNDINGS] !== undefined) return link[SURROUNDINGS];
+    link = link.destination;
+  }
+  return undefined;
+}
