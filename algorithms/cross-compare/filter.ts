@@ -1,5 +1,8 @@
 import Flatbush from 'flatbush';
-import type { Boxes } from './boxes.ts';
+import type { Regions } from '../pixelbox/regions.ts';
+
+/** Minimum bounding rectangles as columns, in pixels, half-open: `right` and `bottom` are the first ones outside. */
+export type Boxes = Pick<Regions, 'left' | 'top' | 'right' | 'bottom'>;
 
 /** Pairs of polygons as columns: polygon `p[i]` of one side with `q[i]` of the other, ascending by (p, q). */
 export interface PairColumns {
@@ -16,7 +19,7 @@ export interface Candidates extends PairColumns {
 /** An index over the boxes of one side. */
 export interface BoxIndex {
   readonly boxes: Boxes;
-  /** Polygons in the tree, ascending: those that have vertices. */
+  /** Polygons in the tree, ascending: those whose boxes hold a pixel. */
   readonly members: Uint32Array;
   /** Over the boxes of `members`; undefined where there are none. */
   readonly tree: Flatbush | undefined;
@@ -31,8 +34,7 @@ export interface BoxIndex {
  */
 export function indexBoxes(boxes: Boxes): BoxIndex {
   const { left, top, right, bottom } = boxes;
-  // Their boxes are inside out: a tree that holds one finds it where nothing is.
-  const members = Uint32Array.from(left.keys()).filter((i) => left[i]! <= right[i]!);
+  const members = Uint32Array.from(left.keys()).filter((i) => hasArea(boxes, i));
   if (members.length === 0) return { boxes, members, tree: undefined };
   const tree = new Flatbush(members.length, 16, Int32Array);
   for (const i of members) tree.add(left[i]!, top[i]!, right[i]!, bottom[i]!);
@@ -44,8 +46,8 @@ export function indexBoxes(boxes: Boxes): BoxIndex {
  * The filter's work: the pairs of polygons that can have common area, because their boxes have.
  *
  * Boxes are half-open, as areas are: two that share only an edge or a corner cannot have a pixel in common. Such pairs
- * are not candidates; they are counted in `meeting`, which is what the paper's query and its `&&` count. A box
- * without area meets what it touches, and is never a candidate's. A box of no vertices meets nothing.
+ * are not candidates; they are counted in `meeting`, which is what the paper's query and its `&&` count. A box without
+ * area is that of a polygon without pixels, and meets nothing.
  *
  * Pairs are in order of (p, q), whatever the tree. O((p + pairs) log q) for boxes spread as those of segmentations are.
  *
@@ -64,8 +66,8 @@ export function filterPairs(p: Boxes, { boxes: q, members, tree }: BoxIndex): Ca
   const found = growingPairs();
   if (tree === undefined) return found.columns();
   for (let i = 0; i < p.left.length; i++) {
+    if (!hasArea(p, i)) continue;
     const [left, top, right, bottom] = [p.left[i]!, p.top[i]!, p.right[i]!, p.bottom[i]!];
-    if (left > right) continue;
     const met = tree.search(left, top, right, bottom);
     found.meet(met.length);
     for (const member of met.sort(ascending)) {
@@ -76,6 +78,10 @@ export function filterPairs(p: Boxes, { boxes: q, members, tree }: BoxIndex): Ca
     }
   }
   return found.columns();
+}
+
+function hasArea({ left, top, right, bottom }: Boxes, i: number): boolean {
+  return left[i]! < right[i]! && top[i]! < bottom[i]!;
 }
 
 function ascending(a: number, b: number): number {
