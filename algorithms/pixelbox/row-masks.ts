@@ -1,0 +1,244 @@
+import {
+  type ArrayValue,
+  array,
+  bitsToU32,
+  bitXor,
+  type Column,
+  type Context,
+  constant,
+  expand,
+  For,
+  fn,
+  type I32,
+  i32,
+  inclusiveScan,
+  map,
+  popcount,
+  scatterReduce,
+  select,
+  type U32,
+  u32,
+  Var,
+} from '../../primitives/index.ts';
+import type { DeviceCorners } from './device-corners.ts';
+import type { Regions } from './regions.ts';
+
+/**
+ * Regions as bits, one a pixel of their boxes. A box is cut into strips of 32 columns; a strip has a word for each row and
+ * one more below the last, which is zero, and strips follow one another. In the words of a strip the pixels to the left of
+ * it are left out of account: those of a further strip are to be inverted where the word before in their row ends with 1.
+ */
+export interface RowMasks {
+  /** Five numbers a region: where its words start, or −1 if it has none, and its box. */
+  readonly boxes: Column<'i32'>;
+  readonly words: Column<'u32'>;
+}
+
+/** What is known of masks before any is made. */
+export interface MaskPlan {
+  readonly boxes: Int32Array;
+  readonly words: number;
+}
+
+const FIELDS = { start: 0, left: 1, top: 2, right: 3, bottom: 4 } as const;
+const STRIDE = 5;
+
+/** Words that the mask of a region takes. */
+export function maskWords({ left, top, right, bottom }: Regions, region: number): number {
+  const strips = Math.ceil((right[region]! - left[region]!) / 32);
+  return strips * (bottom[region]! - top[region]! + 1);
+}
+
+/** Places the masks of the regions that are `wanted` one after the other. */
+export function planMasks(regions: Regions, wanted: (region: number) => boolean): MaskPlan {
+  const count = regions.left.length;
+  const boxes = new Int32Array(Math.max(1, count) * STRIDE);
+  let words = 0;
+  for (let region = 0, at = 0; region < count; region++, at += STRIDE) {
+    const masked = wanted(region);
+    boxes[at] = masked ? words : -1;
+    boxes[at + FIELDS.left] = regions.left[region]!;
+    boxes[at + FIELDS.top] = regions.top[region]!;
+    boxes[at + FIELDS.right] = regions.right[region]!;
+    boxes[at + FIELDS.bottom] = regions.bottom[region]!;
+    if (masked) words += maskWords(regions, region);
+  }
+  return { boxes, words };
+}
+
+/** The word that a corner flips the rest of, from its column on, or one past all words. */
+const cornerToggle = fn(
+  'cornerToggle',
+  { x: i32, y: i32, region: u32, boxes: array(i32) },
+  { word: u32, bits: u32 },
+  ({ x, y, region, boxes }) => {
+    const box = boxOf(boxes, region);
+    const across = bitsToU32(x.sub(box.left));
+    const strip = across.shr(5);
+    const word = box.start.add(strip.mul(box.words)).add(bitsToU32(y.sub(box.top)));
+    const known = strip.lt(box.strips).and(box.start.ne(ABSENT));
+    return { word: select(u32(ABSENT), word, known), bits: u32(ABSENT).shl(across.and(31)) };
+  },
+);
+
+const ABSENT = 2 ** 32 - 1;
+
+interface Box {
+  readonly start: U32;
+  readonly left: I32;
+  readonly top: I32;
+  readonly right: I32;
+  readonly bottom: I32;
+  /** Words of a strip: rows and one. */
+  readonly words: U32;
+  readonly strips: U32;
+}
+
+function boxOf(boxes: ArrayValue<'i32'>, region: U32): Box {
+  const at = region.mul(STRIDE);
+  const field = (offset: number): I32 => boxes.at(at.add(offset));
+  const [left, top, right, bottom] = [FIELDS.left, FIELDS.top, FIELDS.right, FIELDS.bottom].map(field) as [
+    I32,
+    I32,
+    I32,
+    I32,
+  ];
+  const words = bitsToU32(bottom.sub(top)).add(1);
+  const strips = bitsToU32(right.sub(left)).add(31).shr(5);
+  return { start: bitsToU32(field(FIELDS.start)), left, top, right, bottom, words, strips };
+}
+
+/**
+ * Draws regions as bits: every corner flips the rest of its strip in its row, and an exclusive-or scan down the rows makes
+ * that the pixels that are inside. One scan serves all strips of all regions, as each of them ends with zero.
+ *
+ * - Work O(corners + words), span O(log words). No pixel is tested against an edge, and corners come in any order.
+ */
+export function rowMasks(context: Context, corners: DeviceCorners, plan: MaskPlan): RowMasks {
+  return context.scope(() => {
+    const boxes = context.column(plan.boxes);
+    const toggles = context.materialize(constant(u32, 0, plan.words));
+    const { word, bits } = map(cornerToggle, { ...corners, boxes });
+    scatterReduce(bits, word, 'xor', toggles);
+    return { boxes, words: inclusiveScan(toggles, bitXor(u32)) };
+  });
+}
+
+/** The part that the boxes of two regions share. */
+function sharedBox(
+  a: Box,
+  b: Box,
+): { readonly left: I32; readonly top: I32; readonly rows: U32; readonly columns: U32 } {
+  const left = a.left.max(b.left);
+  const top = a.top.max(b.top);
+  const rows = bitsToU32(a.bottom.min(b.bottom).sub(top).max(i32(0)));
+  const columns = bitsToU32(a.right.min(b.right).sub(left).max(i32(0)));
+  return { left, top, rows: select(rows, u32(0), columns.eq(0)), columns };
+}
+
+const pairParameters = {
+  p: u32,
+  q: u32,
+  pBoxes: array(i32),
+  pWords: array(u32),
+  qBoxes: array(i32),
+  qWords: array(u32),
+} as const;
+
+const narrowArea = fn('narrowArea', pairParameters, u32, ({ p, q, pBoxes, pWords, qBoxes, qWords }) => {
+  const a = boxOf(pBoxes, p);
+  const b = boxOf(qBoxes, q);
+  const { left, top, rows } = sharedBox(a, b);
+  const shiftA = bitsToU32(left.sub(a.left));
+  const shiftB = bitsToU32(left.sub(b.left));
+  const firstA = a.start.add(bitsToU32(top.sub(a.top)));
+  const firstB = b.start.add(bitsToU32(top.sub(b.top)));
+  const pixels = Var(u32(0));
+  For(0, rows, (row) => {
+    const inA = pWords.at(firstA.add(row)).shr(shiftA);
+    const inB = qWords.at(firstB.add(row)).shr(shiftB);
+    pixels.set(pixels.add(popcount(inA.and(inB))));
+  });
+  return pixels;
+});
+
+/** Regions of two sets, row by row of the pairs. */
+export interface PairColumns {
+  readonly p: Column<'u32'>;
+  readonly q: Column<'u32'>;
+}
+
+/**
+ * ‖p∩q‖ in pixels for pairs of regions at most 32 pixels wide, as a view: words of both in the rows they share, and as many
+ * pixels as the conjunction has ones.
+ *
+ * - Work O(rows shared) a pair, in one thread each.
+ */
+export function narrowAreas(pairs: PairColumns, p: RowMasks, q: RowMasks): Column<'u32'> {
+  return map(narrowArea, { ...pairs, pBoxes: p.boxes, pWords: p.words, qBoxes: q.boxes, qWords: q.words });
+}
+
+const rowsShared = fn(
+  'rowsShared',
+  { p: u32, q: u32, pBoxes: array(i32), qBoxes: array(i32) },
+  u32,
+  ({ p, q, pBoxes, qBoxes }) => sharedBox(boxOf(pBoxes, p), boxOf(qBoxes, q)).rows,
+);
+
+const wideRow = fn(
+  'wideRow',
+  { pair: u32, rank: u32, ...pairParameters },
+  { pair: u32, pixels: u32 },
+  ({ pair, rank, p, q, pBoxes, pWords, qBoxes, qWords }) => {
+    const a = boxOf(pBoxes, p);
+    const b = boxOf(qBoxes, q);
+    const { left, top, columns } = sharedBox(a, b);
+    const inA = rowReader(a, pWords, left, top, rank);
+    const inB = rowReader(b, qWords, left, top, rank);
+    const pixels = Var(u32(0));
+    For(0, columns.add(31).shr(5), (strip) => {
+      pixels.set(pixels.add(popcount(inA(strip).and(inB(strip)))));
+    });
+    return { pair, pixels };
+  },
+);
+
+/** Reads a row of a region from column `left` on, 32 pixels at a time, strip after strip. */
+function rowReader(box: Box, words: ArrayValue<'u32'>, left: I32, top: I32, rank: U32): (strip: U32) => U32 {
+  const across = bitsToU32(left.sub(box.left));
+  const shift = across.and(31);
+  const firstStrip = across.shr(5);
+  const first = box.start.add(bitsToU32(top.sub(box.top))).add(rank);
+  const word = Var(words.at(first));
+  const advance = (strip: U32): void => {
+    const inverted = u32(0).sub(word.shr(31));
+    const next = words.at(first.add(strip.mul(box.words))).xor(inverted);
+    word.set(select(u32(0), next, strip.lt(box.strips)));
+  };
+  For(1, firstStrip.add(1), advance);
+  return (strip) => {
+    const low = Var(word.shr(shift));
+    advance(firstStrip.add(strip).add(1));
+    // In two shifts, as a shift by 32 would be one by 0.
+    return low.or(word.shl(1).shl(u32(31).sub(shift)));
+  };
+}
+
+/**
+ * Adds ‖p∩q‖ in pixels of every pair to `areas`, for regions of any width: one thread a row of a pair, of which there are
+ * `rows` in all.
+ *
+ * - Work O(rows shared · strips), balanced over the rows however uneven the pairs.
+ */
+export function addWideAreas(
+  pairs: PairColumns & { readonly pair: Column<'u32'> },
+  p: RowMasks,
+  q: RowMasks,
+  rows: number,
+  areas: Column<'u32'>,
+): void {
+  const counts = map(rowsShared, { p: pairs.p, q: pairs.q, pBoxes: p.boxes, qBoxes: q.boxes });
+  const captures = { pBoxes: p.boxes, pWords: p.words, qBoxes: q.boxes, qWords: q.words };
+  const { pair, pixels } = expand({ ...pairs }, counts, wideRow, { capacity: rows, captures });
+  scatterReduce(pixels, pair, 'add', areas);
+}
