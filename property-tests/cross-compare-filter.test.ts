@@ -21,8 +21,8 @@ const box = (least: number, most: number, side: number): fc.Arbitrary<Box> =>
       fc.integer({ min: 1, max: side }),
       fc.integer({ min: 1, max: side }),
     )
-    .map(([left, top, width, height]) => [left, top, Math.min(most, left + width), Math.min(most, top + height)])
-    .filter(([left, top, right, bottom]) => left < right && top < bottom) as fc.Arbitrary<Box>;
+    .map(([left, top, width, height]): Box => [left, top, Math.min(most, left + width), Math.min(most, top + height)])
+    .filter(([left, top, right, bottom]) => left < right && top < bottom);
 const boxes = fc.oneof(
   fc.array(box(-8, 8, 6), { maxLength: 60 }),
   fc.array(box(-(2 ** 30), 2 ** 30, 2 ** 31 - 1), { maxLength: 30 }),

@@ -1,0 +1,132 @@
+import { minHeap } from './min-heap.ts';
+
+/** The edges of a bipartite graph as columns, ascending by row. */
+export interface Edges {
+  readonly row: readonly number[];
+  readonly column: readonly number[];
+  /** Whole numbers from 0 to 2³². */
+  readonly cost: readonly number[];
+}
+
+/**
+ * A matching with as many edges as there can be, at the least sum of costs among those: its edges, ascending by row.
+ *
+ * The Hungarian method on sparse edges: rows are added one at a time, each by a shortest augmenting path under reduced
+ * costs. So that a row may stay alone, it has a column of its own beside those given, at a cost above all matchings
+ * together. All numbers are whole and below 2⁵³ for up to 2¹⁸ rows: nothing is rounded. Equal sums are settled by the
+ * order of rows and columns.
+ */
+export function assign(rows: number, columns: number, edges: Edges): number[] {
+  const state = startOf(rows, columns, edges);
+  for (let row = 0; row < rows; row++) addRow(state, row);
+  return Array.from(state.edgeOf).filter((edge) => edge !== ALONE);
+}
+
+const ALONE = -1;
+const FREE = -1;
+
+interface State {
+  readonly edges: Edges;
+  /** Edges of row `r` are `start[r] … start[r + 1] − 1`. */
+  readonly start: Uint32Array;
+  /** What it costs to leave a row alone. */
+  readonly aloneCost: number;
+  /** Prices that keep every reduced cost cost − rowPrice − columnPrice at 0 or above, and at 0 on the matching. */
+  readonly rowPrice: Float64Array;
+  readonly columnPrice: Float64Array;
+  /** The edge by which a row is matched. */
+  readonly edgeOf: Int32Array;
+  /** The row that has a column. */
+  readonly rowOf: Int32Array;
+}
+
+function startOf(rows: number, columns: number, edges: Edges): State {
+  const start = new Uint32Array(rows + 1);
+  for (const row of edges.row) start[row + 1]!++;
+  for (let row = 0; row < rows; row++) start[row + 1]! += start[row]!;
+  return {
+    edges,
+    start,
+    aloneCost: (rows + 1) * 2 ** 32,
+    rowPrice: new Float64Array(rows),
+    columnPrice: new Float64Array(columns),
+    edgeOf: new Int32Array(rows).fill(ALONE),
+    rowOf: new Int32Array(columns).fill(FREE),
+  };
+}
+
+/** The tree of shortest alternating paths from a row, as far as it was needed. */
+interface Search {
+  /** Columns whose distance is final, in the order found. */
+  readonly settled: Map<number, number>;
+  /** The edge by which a column is reached. */
+  readonly cameBy: Map<number, number>;
+  readonly length: number;
+  /** The free column at the end of the path, or the row that is left alone there. */
+  readonly end: { readonly column: number } | { readonly row: number };
+}
+
+function addRow(state: State, row: number): void {
+  const search = shortestPath(state, row);
+  raisePrices(state, row, search);
+  augment(state, row, search);
+}
+
+/** Dijkstra's algorithm from a row to the nearest column that is free, or to the nearest row's own. */
+function shortestPath({ edges, start, aloneCost, rowPrice, columnPrice, rowOf }: State, from: number): Search {
+  const settled = new Map<number, number>();
+  const cameBy = new Map<number, number>();
+  const reached = new Map<number, number>();
+  const open = minHeap();
+  let [alone, aloneRow] = [Number.POSITIVE_INFINITY, from];
+  const visit = (row: number, distance: number): void => {
+    if (distance + aloneCost - rowPrice[row]! < alone) {
+      [alone, aloneRow] = [distance + aloneCost - rowPrice[row]!, row];
+    }
+    for (let edge = start[row]!; edge < start[row + 1]!; edge++) {
+      const column = edges.column[edge]!;
+      const there = distance + edges.cost[edge]! - rowPrice[row]! - columnPrice[column]!;
+      if (there >= (reached.get(column) ?? Number.POSITIVE_INFINITY)) continue;
+      reached.set(column, there);
+      cameBy.set(column, edge);
+      open.push(there, column);
+    }
+  };
+  visit(from, 0);
+  for (let next = open.pop(); next !== undefined && next.key <= alone; next = open.pop()) {
+    const { key: distance, value: column } = next;
+    if (settled.has(column)) continue;
+    if (rowOf[column] === FREE) return { settled, cameBy, length: distance, end: { column } };
+    settled.set(column, distance);
+    visit(rowOf[column]!, distance);
+  }
+  return { settled, cameBy, length: alone, end: { row: aloneRow } };
+}
+
+function raisePrices({ rowPrice, columnPrice, rowOf }: State, from: number, { settled, length }: Search): void {
+  rowPrice[from]! += length;
+  for (const [column, distance] of settled) {
+    columnPrice[column]! -= length - distance;
+    rowPrice[rowOf[column]!]! += length - distance;
+  }
+}
+
+/** Swaps what is matched and what is not along the path, from its end back to the row it began at. */
+function augment({ edges, edgeOf, rowOf }: State, from: number, { cameBy, end }: Search): void {
+  let column: number;
+  if ('column' in end) column = end.column;
+  else if (end.row === from) return;
+  else {
+    column = edges.column[edgeOf[end.row]!]!;
+    edgeOf[end.row] = ALONE;
+  }
+  for (;;) {
+    const edge = cameBy.get(column)!;
+    const row = edges.row[edge]!;
+    const previous = edgeOf[row]!;
+    edgeOf[row] = edge;
+    rowOf[column] = row;
+    if (row === from) return;
+    column = edges.column[previous]!;
+  }
+}

@@ -1,0 +1,123 @@
+import { ArgumentError } from '../../primitives/errors.ts';
+import { assign } from './assignment.ts';
+import type { PairColumns } from './filter.ts';
+
+/** How polygons of both sides are matched one to one. */
+export type MatchMethod = 'greedy' | 'optimal';
+
+export interface MatchOptions {
+  /** Pairs match from this ratio on: above 0, at most 1. */
+  readonly minIou: number;
+  readonly method: MatchMethod;
+}
+
+/** Pairs with their ratio ‖p ∩ q‖ ÷ ‖p ∪ q‖, ascending by (p, q), none twice. */
+export interface RatedPairs extends PairColumns {
+  readonly ratio: Float64Array;
+}
+
+/**
+ * Matches polygons one to one among the pairs whose ratio is at least `minIou`: the indices of the matched pairs,
+ * ascending.
+ *
+ * - `greedy`: the pair with the highest ratio first, then the highest among those that neither polygon of it is in, and
+ *   so on, as COCO's evaluation does for detections of equal score; ties go to the lower p, then the lower q.
+ *   O(n log n) for n pairs.
+ * - `optimal`: as many matches as there can be, and among all such sets one with the highest sum of ratios, each taken to
+ *   the nearest multiple of 2⁻³², as StarDist's evaluation does. Pairs fall into groups that share no polygon; groups are
+ *   assigned one by one, in O(m n log n) for m polygons of `p` and n pairs in the group at worst.
+ *
+ * From a threshold of ½ on, and where polygons of one side do not overlap, a polygon has no choice (but between two exact
+ * halves of it, at ½): both methods then find as many matches, with the same sum of ratios. `optimal` finds as many
+ * matches, with the same sum, when the sides are swapped. The same pairs give the same matches everywhere.
+ *
+ * @throws `ArgumentError` `compare/min-iou` for a threshold that is not above 0 and at most 1.
+ * @example
+ * // 0–0 is the best pair, but taking it leaves both others alone.
+ * const pairs = { p: Uint32Array.of(0, 0, 1), q: Uint32Array.of(0, 1, 0), ratio: Float64Array.of(0.6, 0.5, 0.5) };
+ * const greedy = matchPairs(pairs, { minIou: 0.3, method: 'greedy' });
+ * const optimal = matchPairs(pairs, { minIou: 0.3, method: 'optimal' });
+ * [greedy, optimal]; // [Uint32Array [0], Uint32Array [1, 2]]
+ */
+export function matchPairs(pairs: RatedPairs, { minIou, method }: MatchOptions): Uint32Array {
+  checkMinIou(minIou);
+  const eligible = Uint32Array.from(pairs.ratio.keys()).filter((i) => pairs.ratio[i]! >= minIou);
+  const matches = method === 'greedy' ? matchGreedily(pairs, eligible) : matchOptimally(pairs, eligible);
+  return matches.sort();
+}
+
+/** @throws `ArgumentError` `compare/min-iou` for a threshold that is not above 0 and at most 1. */
+export function checkMinIou(minIou: number): void {
+  if (minIou > 0 && minIou <= 1) return;
+  throw new ArgumentError('compare/min-iou', 'Polygons cannot be matched from that ratio on.', {
+    expected: 'a ratio above 0 and at most 1',
+    got: minIou,
+  });
+}
+
+function matchGreedily({ p, q, ratio }: RatedPairs, eligible: Uint32Array): Uint32Array {
+  const [usedP, usedQ] = [new Set<number>(), new Set<number>()];
+  // Pairs ascend by (p, q), so that their index settles ties.
+  const best = eligible.sort((a, b) => ratio[b]! - ratio[a]! || a - b);
+  return best.filter((i) => {
+    if (usedP.has(p[i]!) || usedQ.has(q[i]!)) return false;
+    usedP.add(p[i]!);
+    usedQ.add(q[i]!);
+    return true;
+  });
+}
+
+function matchOptimally(pairs: RatedPairs, eligible: Uint32Array): Uint32Array {
+  const matches: number[] = [];
+  for (const group of groupsOf(pairs, eligible)) {
+    if (group.length === 1) matches.push(group[0]!);
+    else for (const chosen of assignGroup(pairs, group)) matches.push(chosen);
+  }
+  return Uint32Array.from(matches);
+}
+
+/** Pairs that share polygons, directly or by way of others, in groups, each ascending. */
+function groupsOf({ p, q }: RatedPairs, eligible: Uint32Array): Iterable<number[]> {
+  const parent = Uint32Array.from(eligible.keys());
+  const root = (k: number): number => {
+    let top = k;
+    while (parent[top] !== top) top = parent[top] = parent[parent[top]!]!;
+    return top;
+  };
+  const join = (seen: Map<number, number>, polygon: number, k: number): void => {
+    const other = seen.get(polygon);
+    if (other === undefined) seen.set(polygon, k);
+    else parent[root(k)] = root(other);
+  };
+  const [seenP, seenQ] = [new Map<number, number>(), new Map<number, number>()];
+  for (const [k, pair] of eligible.entries()) {
+    join(seenP, p[pair]!, k);
+    join(seenQ, q[pair]!, k);
+  }
+  const groups = new Map<number, number[]>();
+  for (const [k, pair] of eligible.entries()) {
+    const group = groups.get(root(k));
+    if (group === undefined) groups.set(root(k), [pair]);
+    else group.push(pair);
+  }
+  return groups.values();
+}
+
+const COST_UNITS = 2 ** 32;
+
+function assignGroup({ p, q, ratio }: RatedPairs, group: readonly number[]): number[] {
+  const [rows, columns] = [ranks(group.map((pair) => p[pair]!)), ranks(group.map((pair) => q[pair]!))];
+  const edges = {
+    row: group.map((pair) => rows.get(p[pair]!)!),
+    column: group.map((pair) => columns.get(q[pair]!)!),
+    cost: group.map((pair) => COST_UNITS - Math.round(ratio[pair]! * COST_UNITS)),
+  };
+  return assign(rows.size, columns.size, edges).map((edge) => group[edge]!);
+}
+
+/** A number from 0 for every polygon, in order of first occurrence. */
+function ranks(polygons: readonly number[]): Map<number, number> {
+  const ranked = new Map<number, number>();
+  for (const polygon of polygons) if (!ranked.has(polygon)) ranked.set(polygon, ranked.size);
+  return ranked;
+}
