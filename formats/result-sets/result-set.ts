@@ -1,11 +1,8 @@
 import type { Polygons } from '../../algorithms/geometry/polygons.ts';
 import type { Note } from '../../algorithms/notes.ts';
+import type { TextColumn } from '../../algorithms/text-column.ts';
 
-/** Texts as columns: text `i` is the UTF-8 in `bytes[starts[i] … starts[i + 1] − 1]`; `starts` has one entry more. */
-export interface TextColumn {
-  readonly bytes: Uint8Array;
-  readonly starts: Uint32Array;
-}
+export type { TextColumn } from '../../algorithms/text-column.ts';
 
 /** The polygons of one image tile. */
 export interface PolygonTile {
@@ -40,6 +37,11 @@ export interface TileParameters {
   /** Column of a CSV file that holds the WKT, and the one that holds the ids; found by their headers where left out. */
   readonly geometryColumn?: string | undefined;
   readonly idColumn?: string | undefined;
+  /**
+   * What is one polygon of a label image: each 4-connected `components` of a label (default), or all pixels of one of
+   * the `labels`.
+   */
+  readonly regions?: 'components' | 'labels' | undefined;
 }
 
 export type LabelType = 'u8' | 'i8' | 'u16' | 'i16' | 'u32' | 'i32';

@@ -1,0 +1,61 @@
+/** Areas of pairs of polygons in pixels, one entry a pair. */
+export interface PairAreas {
+  readonly intersection: BigUint64Array;
+  readonly p: BigUint64Array;
+  readonly q: BigUint64Array;
+}
+
+/**
+ * ‖p ∩ q‖ ÷ ‖p ∪ q‖ of every pair, by ‖p ∪ q‖ = ‖p‖ + ‖q‖ − ‖p ∩ q‖; 0 where both polygons have no pixel.
+ *
+ * The nearest f64 for areas below 2⁵¹ pixels, within 2⁻⁵¹ of the ratio beyond; from 0 to 1, and 1 only where both have
+ * the same pixels, as far as an f64 can tell. The same areas give the same bytes everywhere.
+ *
+ * @example
+ * const areas = { intersection: BigUint64Array.of(1n), p: BigUint64Array.of(2n), q: BigUint64Array.of(3n) };
+ * ratiosOf(areas); // Float64Array [0.25]
+ */
+export function ratiosOf({ intersection, p, q }: PairAreas): Float64Array {
+  const common = toNumbers(intersection);
+  const union = toNumbers(p);
+  const other = toNumbers(q);
+  return common.map((shared, i) => {
+    const all = union[i]! + other[i]! - shared;
+    return all === 0 ? 0 : shared / all;
+  });
+}
+
+/** The nearest f64s, without a BigInt for each. */
+function toNumbers(column: BigUint64Array): Float64Array {
+  const words = new Uint32Array(column.buffer, column.byteOffset, 2 * column.length);
+  return Float64Array.from(column, (_, i) => words[2 * i + 1]! * 2 ** 32 + words[2 * i]!);
+}
+
+const UNIT = 2 ** 52;
+const HALF = 2 ** 26;
+
+/**
+ * A sum of numbers from 0 to 1 that does not depend on their order or on how they are grouped: every one is rounded to a
+ * multiple of 2⁻⁵², and those are added as integers. The sum of n numbers is within n · 2⁻⁵³ of the exact one.
+ */
+export function exactSum(ratios: Float64Array): bigint {
+  let [high, low, total] = [0, 0, 0n];
+  for (const [i, ratio] of ratios.entries()) {
+    const units = Math.round(ratio * UNIT);
+    const above = Math.floor(units / HALF);
+    high += above;
+    low += units - above * HALF;
+    // Both stay whole numbers below 2⁵³.
+    if (i % HALF === HALF - 1) [high, low, total] = [0, 0, total + fold(high, low)];
+  }
+  return total + fold(high, low);
+}
+
+function fold(high: number, low: number): bigint {
+  return BigInt(high) * BigInt(HALF) + BigInt(low);
+}
+
+/** The mean of `count` numbers whose {@link exactSum} is `sum`; NaN of none. */
+export function meanOf(sum: bigint, count: number): number {
+  return Number(sum) / UNIT / count;
+}

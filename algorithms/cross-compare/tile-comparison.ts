@@ -1,0 +1,97 @@
+import type { Regions } from '../pixelbox/regions.ts';
+import type { TextColumn } from '../text-column.ts';
+import { exactSum, type PairAreas, ratiosOf } from './areas.ts';
+import type { Candidates, PairColumns } from './filter.ts';
+import { type MatchOptions, matchPairs } from './matching.ts';
+
+/** The polygons that one side has in a tile. */
+export interface TileSide {
+  /** What the file calls them, one a polygon. */
+  readonly ids: TextColumn;
+  readonly regions: Regions;
+}
+
+/** A tile on its way to the aggregator: both sides, and the pairs that can have common area. */
+export interface TileTask {
+  readonly tile: string;
+  readonly p: TileSide;
+  readonly q: TileSide;
+  readonly candidates: Candidates;
+}
+
+/** Pairs with common area as columns, ascending by (p, q); areas in pixels. */
+export interface ComparedPairs extends PairColumns {
+  readonly areas: PairAreas;
+  /** ‖p ∩ q‖ ÷ ‖p ∪ q‖, above 0. */
+  readonly ratio: Float64Array;
+  /** 1 where the pair is one of the one-to-one matches, else 0. */
+  readonly matched: Uint8Array;
+}
+
+/** What is known of one side of a tile. */
+export interface SideResult {
+  readonly ids: TextColumn;
+  readonly polygons: number;
+  /** Polygons without common area with any of the other side, ascending. One without a pixel is always among them. */
+  readonly missing: Uint32Array;
+}
+
+/** The comparison of one tile. */
+export interface TileComparison {
+  readonly tile: string;
+  readonly p: SideResult;
+  readonly q: SideResult;
+  readonly pairs: ComparedPairs;
+  /** Pairs whose boxes have common area, and those whose boxes meet at all. */
+  readonly candidates: number;
+  readonly meeting: number;
+  readonly matches: number;
+  /** The {@link exactSum} of the pairs' ratios, and of the matches' alone. */
+  readonly ratioSum: bigint;
+  readonly matchedSum: bigint;
+}
+
+/**
+ * What the areas of a tile's candidates say: the pairs that have common area, with their ratios; the polygons that are in
+ * no such pair; the matches. O(polygons + pairs), and what matching takes.
+ */
+export function compareTile(task: TileTask, areas: PairAreas, matching: MatchOptions): TileComparison {
+  const { candidates } = task;
+  const met = Uint32Array.from(candidates.p.keys()).filter((pair) => areas.intersection[pair]! > 0n);
+  const p = met.map((pair) => candidates.p[pair]!);
+  const q = met.map((pair) => candidates.q[pair]!);
+  const common = {
+    intersection: pick(areas.intersection, met),
+    p: pick(areas.p, met),
+    q: pick(areas.q, met),
+  };
+  const ratio = ratiosOf(common);
+  const matches = matchPairs({ p, q, ratio }, matching);
+  const matched = new Uint8Array(met.length);
+  for (const pair of matches) matched[pair] = 1;
+  return {
+    tile: task.tile,
+    p: sideResult(task.p, p),
+    q: sideResult(task.q, q),
+    pairs: { p, q, areas: common, ratio, matched },
+    candidates: candidates.p.length,
+    meeting: candidates.meeting,
+    matches: matches.length,
+    ratioSum: exactSum(ratio),
+    matchedSum: exactSum(Float64Array.from(matches, (pair) => ratio[pair]!)),
+  };
+}
+
+function pick(column: BigUint64Array, indices: Uint32Array): BigUint64Array {
+  const picked = new BigUint64Array(indices.length);
+  for (const [i, index] of indices.entries()) picked[i] = column[index]!;
+  return picked;
+}
+
+function sideResult({ ids, regions }: TileSide, inPairs: Uint32Array): SideResult {
+  const polygons = regions.left.length;
+  const met = new Uint8Array(polygons);
+  for (const polygon of inPairs) met[polygon] = 1;
+  const missing = Uint32Array.from(met.keys()).filter((polygon) => met[polygon] === 0);
+  return { ids, polygons, missing };
+}

@@ -1,0 +1,105 @@
+import { meanOf } from './areas.ts';
+import type { MatchMethod, MatchOptions } from './matching.ts';
+import type { TileComparison } from './tile-comparison.ts';
+
+/** A figure for each side. */
+export interface BothSides {
+  readonly p: number;
+  readonly q: number;
+}
+
+/** Bins of the histogram of ratios: bin k holds those from k ÷ 50 on and below (k + 1) ÷ 50; the last one 1 too. */
+export const RATIO_BINS = 50;
+
+/** How well the polygons match one to one, as detections of `q` are judged against `p`. */
+export interface MatchFigures {
+  readonly minIou: number;
+  readonly method: MatchMethod;
+  readonly matches: number;
+  /** Matches by polygons of `q`; NaN where it has none. */
+  readonly precision: number;
+  /** Matches by polygons of `p`; NaN where it has none. */
+  readonly recall: number;
+  /** Twice the matches by the polygons of both sides; NaN where there are none. */
+  readonly f1: number;
+  /** Mean ratio of the matches; NaN where there are none. */
+  readonly meanIou: number;
+}
+
+/** The comparison of two result sets. */
+export interface Comparison {
+  /**
+   * J′: the mean of ‖p ∩ q‖ ÷ ‖p ∪ q‖ over the pairs with ‖p ∩ q‖ > 0, from 0 to 1. NaN where there is no such pair:
+   * 0 ÷ 0 says nothing about likeness, and both sides being empty is no likeness of 1.
+   */
+  readonly similarity: number;
+  /** Pairs with common area. */
+  readonly pairs: number;
+  /** Pairs whose boxes have common area, and those whose boxes meet at all. */
+  readonly candidates: number;
+  readonly meeting: number;
+  readonly polygons: BothSides;
+  /** Polygons without common area with any of the other side. */
+  readonly missing: BothSides;
+  readonly matching: MatchFigures;
+  /** Pairs by ratio, in {@link RATIO_BINS} bins. */
+  readonly histogram: Float64Array;
+  /** Tiles compared, those of one side alone among them. */
+  readonly tiles: number;
+}
+
+/** Adds up tiles. */
+export interface Totals {
+  add(tile: TileComparison): void;
+  /** The totals so far. */
+  comparison(): Comparison;
+}
+
+/**
+ * Starts with no tiles. Figures are counts and an exact sum, so that neither the order of tiles nor where they ran
+ * changes a bit of the result; J′ and the mean ratio of matches are within 2⁻⁵¹ of the mean of the ratios.
+ */
+export function totalsOf(matching: MatchOptions): Totals {
+  const sums = { tiles: 0, pairs: 0, candidates: 0, meeting: 0, matches: 0 };
+  const [polygons, missing] = [
+    { p: 0, q: 0 },
+    { p: 0, q: 0 },
+  ];
+  const histogram = new Float64Array(RATIO_BINS);
+  let [ratioSum, matchedSum] = [0n, 0n];
+  return {
+    add(tile) {
+      sums.tiles++;
+      sums.pairs += tile.pairs.p.length;
+      sums.candidates += tile.candidates;
+      sums.meeting += tile.meeting;
+      sums.matches += tile.matches;
+      for (const side of ['p', 'q'] as const) {
+        polygons[side] += tile[side].polygons;
+        missing[side] += tile[side].missing.length;
+      }
+      for (const ratio of tile.pairs.ratio) histogram[binOf(ratio)]!++;
+      ratioSum += tile.ratioSum;
+      matchedSum += tile.matchedSum;
+    },
+    comparison() {
+      const { matches, ...counts } = sums;
+      return {
+        similarity: meanOf(ratioSum, sums.pairs),
+        ...counts,
+        polygons: { ...polygons },
+        missing: { ...missing },
+        matching: { ...matching, ...figuresOf(matches, polygons), meanIou: meanOf(matchedSum, matches) },
+        histogram: histogram.slice(),
+      };
+    },
+  };
+}
+
+function binOf(ratio: number): number {
+  return Math.min(RATIO_BINS - 1, Math.floor(ratio * RATIO_BINS));
+}
+
+function figuresOf(matches: number, { p, q }: BothSides): Omit<MatchFigures, 'minIou' | 'method' | 'meanIou'> {
+  return { matches, precision: matches / q, recall: matches / p, f1: (2 * matches) / (p + q) };
+}
