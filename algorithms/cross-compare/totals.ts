@@ -97,7 +97,10 @@ export function totalsOf(matching: MatchOptions): Totals {
 }
 
 function binOf(ratio: number): number {
-  return Math.min(RATIO_BINS - 1, Math.floor(ratio * RATIO_BINS));
+  const bin = Math.floor(ratio * RATIO_BINS);
+  // The product is rounded: 0.58 · 50 is below 29, though 0.58 is 29 ÷ 50 to the last bit.
+  const belongsAbove = ratio >= (bin + 1) / RATIO_BINS;
+  return Math.min(RATIO_BINS - 1, belongsAbove ? bin + 1 : bin);
 }
 
 function figuresOf(matches: number, { p, q }: BothSides): Omit<MatchFigures, 'minIou' | 'method' | 'meanIou'> {
