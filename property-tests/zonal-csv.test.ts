@@ -3,24 +3,7 @@ import { describe, expect } from 'vitest';
 import type { ZonalHistogram } from '../algorithms/zonal/types.ts';
 import { statisticsCsv, zonalCsv } from '../formats/zonal-csv.ts';
 import { awkwardName, zonalHistogram } from './arbitrary-zonal-histogram.ts';
-
-/** Reads RFC 4180 text with LF line ends into records; throws on text that the grammar does not allow. */
-function parseCsv(text: string): string[][] {
-  const records: string[][] = [];
-  let record: string[] = [];
-  const field = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\n)/y;
-  while (field.lastIndex < text.length) {
-    const match = field.exec(text);
-    if (match === null) throw new SyntaxError('not RFC 4180');
-    record.push(match[1]?.replaceAll('""', '"') ?? match[2]!);
-    if (match[3] === '\n') {
-      records.push(record);
-      record = [];
-    }
-  }
-  if (record.length > 0) throw new SyntaxError('last record is not ended');
-  return records;
-}
+import { parseCsv } from './parse-csv.ts';
 
 function read(chunks: Iterable<string>): { header: string[]; rows: string[][] } {
   const [header, ...rows] = parseCsv([...chunks].join(''));

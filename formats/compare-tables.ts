@@ -1,0 +1,141 @@
+import { meanOf } from '../algorithms/cross-compare/areas.ts';
+import type { SideResult, TileComparison } from '../algorithms/cross-compare/tile-comparison.ts';
+import type { TextColumn } from '../algorithms/text-column.ts';
+
+/** A column of a table. Of `text`, row `i` is text `rows[i]`; of `ratio`, NaN stands for a value that there is not. */
+export type TableColumn =
+  | { readonly type: 'text'; readonly texts: TextColumn; readonly rows: Uint32Array }
+  | { readonly type: 'count'; readonly values: Float64Array }
+  | { readonly type: 'area'; readonly values: BigUint64Array }
+  | { readonly type: 'ratio'; readonly values: Float64Array }
+  | { readonly type: 'flag'; readonly values: Uint8Array };
+
+/** Rows of a table as named columns. */
+export interface Table {
+  readonly rows: number;
+  readonly columns: readonly (readonly [name: string, column: TableColumn])[];
+}
+
+/** The tables of a comparison, each with the rows that a tile adds to it. `a` is the first result set, `b` the second. */
+export const COMPARE_TABLES: Readonly<Record<CompareTable, (tile: TileComparison) => Table>> = {
+  pairs: pairRows,
+  tiles: tileRow,
+  missing: missingRows,
+};
+
+/**
+ * - `pairs`: a row for every pair with common area: `tile, a, b, area_a, area_b, intersection, union, iou, matched`, areas in
+ *   pixels, in the order of the polygons.
+ * - `tiles`: a row for every tile: `tile, polygons_a, polygons_b, missing_a, missing_b, candidates, pairs, similarity, matches`;
+ *   `similarity` is the mean ratio of its pairs, nothing where it has none.
+ * - `missing`: a row for every polygon without common area with any of the other set: `tile, set, id`, where `set` is `a` or
+ *   `b`; those of `a` first.
+ */
+export type CompareTable = 'pairs' | 'tiles' | 'missing';
+
+/** A way to write a table, a piece for each tile. */
+export interface TableWriter {
+  /** What comes before the first row. */
+  begin(): string | Uint8Array;
+  /** Rows of one tile. */
+  add(table: Table): string | Uint8Array;
+  /** What comes after the last row. */
+  end(): string | Uint8Array;
+}
+
+/** No rows, with the columns of a table. */
+export function emptyTable(table: CompareTable): Table {
+  const none: SideResult = { ids: NO_TEXTS, polygons: 0, missing: new Uint32Array(0) };
+  const noAreas = { intersection: new BigUint64Array(0), p: new BigUint64Array(0), q: new BigUint64Array(0) };
+  const pairs = {
+    p: new Uint32Array(0),
+    q: new Uint32Array(0),
+    areas: noAreas,
+    ratio: new Float64Array(0),
+    matched: new Uint8Array(0),
+  };
+  const sums = { candidates: 0, meeting: 0, matches: 0, ratioSum: 0n, matchedSum: 0n };
+  const { columns } = COMPARE_TABLES[table]({ tile: '', p: none, q: none, pairs, ...sums });
+  return { rows: 0, columns };
+}
+
+const NO_TEXTS: TextColumn = { bytes: new Uint8Array(0), starts: Uint32Array.of(0) };
+
+function pairRows({ tile, p, q, pairs }: TileComparison): Table {
+  const { areas, ratio, matched } = pairs;
+  const union = areas.intersection.map((common, pair) => areas.p[pair]! + areas.q[pair]! - common);
+  return {
+    rows: ratio.length,
+    columns: [
+      ['tile', repeated(tile, ratio.length)],
+      ['a', { type: 'text', texts: p.ids, rows: pairs.p }],
+      ['b', { type: 'text', texts: q.ids, rows: pairs.q }],
+      ['area_a', { type: 'area', values: areas.p }],
+      ['area_b', { type: 'area', values: areas.q }],
+      ['intersection', { type: 'area', values: areas.intersection }],
+      ['union', { type: 'area', values: union }],
+      ['iou', { type: 'ratio', values: ratio }],
+      ['matched', { type: 'flag', values: matched }],
+    ],
+  };
+}
+
+function tileRow({ tile, p, q, pairs, candidates, matches, ratioSum }: TileComparison): Table {
+  const count = (value: number): TableColumn => ({ type: 'count', values: Float64Array.of(value) });
+  return {
+    rows: 1,
+    columns: [
+      ['tile', repeated(tile, 1)],
+      ['polygons_a', count(p.polygons)],
+      ['polygons_b', count(q.polygons)],
+      ['missing_a', count(p.missing.length)],
+      ['missing_b', count(q.missing.length)],
+      ['candidates', count(candidates)],
+      ['pairs', count(pairs.ratio.length)],
+      ['similarity', { type: 'ratio', values: Float64Array.of(meanOf(ratioSum, pairs.ratio.length)) }],
+      ['matches', count(matches)],
+    ],
+  };
+}
+
+function missingRows({ tile, p, q }: TileComparison): Table {
+  const rows = p.missing.length + q.missing.length;
+  const sets = new Uint32Array(rows).fill(1, p.missing.length);
+  // The ids of both sides after one another, those of b behind those of a.
+  const ofB = p.ids.starts.length - 1;
+  const ids = new Uint32Array(rows);
+  ids.set(p.missing);
+  ids.set(
+    q.missing.map((polygon) => ofB + polygon),
+    p.missing.length,
+  );
+  return {
+    rows,
+    columns: [
+      ['tile', repeated(tile, rows)],
+      ['set', { type: 'text', texts: SETS, rows: sets }],
+      ['id', { type: 'text', texts: concatenated(p.ids, q.ids), rows: ids }],
+    ],
+  };
+}
+
+const SETS: TextColumn = { bytes: Uint8Array.of(0x61, 0x62), starts: Uint32Array.of(0, 1, 2) };
+
+function repeated(text: string, rows: number): TableColumn {
+  const bytes = new TextEncoder().encode(text);
+  return { type: 'text', texts: { bytes, starts: Uint32Array.of(0, bytes.length) }, rows: new Uint32Array(rows) };
+}
+
+function concatenated(first: TextColumn, second: TextColumn): TextColumn {
+  const end = first.bytes.length;
+  const bytes = new Uint8Array(end + second.bytes.length);
+  bytes.set(first.bytes);
+  bytes.set(second.bytes, end);
+  const starts = new Uint32Array(first.starts.length + second.starts.length - 1);
+  starts.set(first.starts);
+  starts.set(
+    second.starts.subarray(1).map((start) => end + start),
+    first.starts.length,
+  );
+  return { bytes, starts };
+}

@@ -1,0 +1,97 @@
+import type { TextColumn } from '../algorithms/text-column.ts';
+import type { Table, TableColumn, TableWriter } from './compare-tables.ts';
+
+/**
+ * Writes a table as CSV: a header, then a line a row. Fields are quoted as RFC 4180 has it, lines end in a single line
+ * feed. Ratios are the shortest text that reads back as the same f64, and blank where there is none; flags are 1 and 0.
+ *
+ * @example
+ * const table = emptyTable('missing');
+ * csvWriter(table).begin(); // 'tile,set,id\n'
+ */
+export function csvWriter({ columns }: Table): TableWriter {
+  return {
+    begin: () => `${columns.map(([name]) => name).join(',')}\n`,
+    add: (table) => lines(table, csvCells, (fields) => `${fields.join(',')}\n`),
+    end: () => '',
+  };
+}
+
+/**
+ * Writes a table as a JSON array with an object a row, a line each. Counts and areas are numbers up to 2⁵³ − 1 and decimal
+ * strings beyond, where a number would lose digits; ratios are null where there is none; flags are true and false.
+ *
+ * @example
+ * const table = emptyTable('missing');
+ * const writer = jsonWriter(table);
+ * JSON.parse(`${writer.begin()}${writer.add(table)}${writer.end()}`); // []
+ */
+export function jsonWriter({ columns }: Table): TableWriter {
+  const keys = columns.map(([name]) => `${JSON.stringify(name)}:`);
+  let separator = '\n';
+  const object = (values: readonly string[]): string => {
+    const before = separator;
+    separator = ',\n';
+    return `${before}{${values.map((value, i) => keys[i] + value).join(',')}}`;
+  };
+  return {
+    begin: () => '[',
+    add: (table) => lines(table, jsonCells, object),
+    end: () => '\n]\n',
+  };
+}
+
+function lines(
+  { rows, columns }: Table,
+  cellsOf: (column: TableColumn) => (row: number) => string,
+  line: (cells: readonly string[]) => string,
+): string {
+  const cells = columns.map(([, column]) => cellsOf(column));
+  let text = '';
+  for (let row = 0; row < rows; row++) text += line(cells.map((cell) => cell(row)));
+  return text;
+}
+
+function csvCells(column: TableColumn): (row: number) => string {
+  switch (column.type) {
+    case 'text': {
+      const text = textsOf(column.texts);
+      return (row) => quote(text(column.rows[row]!));
+    }
+    case 'ratio':
+      return (row) => (Number.isNaN(column.values[row]!) ? '' : String(column.values[row]));
+    default:
+      return (row) => String(column.values[row]);
+  }
+}
+
+function quote(field: string): string {
+  return /[",\r\n]/.test(field) ? `"${field.replaceAll('"', '""')}"` : field;
+}
+
+const MOST_EXACT = BigInt(Number.MAX_SAFE_INTEGER);
+
+function jsonCells(column: TableColumn): (row: number) => string {
+  switch (column.type) {
+    case 'text': {
+      const text = textsOf(column.texts);
+      return (row) => JSON.stringify(text(column.rows[row]!));
+    }
+    case 'area':
+      return (row) => (column.values[row]! <= MOST_EXACT ? `${column.values[row]}` : `"${column.values[row]}"`);
+    case 'ratio':
+      return (row) => (Number.isNaN(column.values[row]!) ? 'null' : String(column.values[row]));
+    case 'flag':
+      return (row) => (column.values[row] === 1 ? 'true' : 'false');
+    default:
+      return (row) => String(column.values[row]);
+  }
+}
+
+/** The texts of a column as strings. Those of ASCII are cut out of one string: decoding each alone takes ten times as long. */
+function textsOf({ bytes, starts }: TextColumn): (row: number) => string {
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+  const all = decoder.decode(bytes);
+  if (all.length === bytes.length) return (row) => all.slice(starts[row], starts[row + 1]);
+  return (row) => decoder.decode(bytes.subarray(starts[row], starts[row + 1]));
+}
