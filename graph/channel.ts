@@ -63,6 +63,8 @@ export class Channel<T> implements AsyncIterable<T, undefined> {
   peakBytes = 0;
   /** How often a producer had to wait. */
   stalls = 0;
+  /** Whether the consumer has left, see {@link Channel.abandon}. */
+  abandoned = false;
 
   readonly #options: ChannelOptions<T>;
   readonly #changes: Subject<void> = new Subject<void>();
@@ -107,10 +109,23 @@ export class Channel<T> implements AsyncIterable<T, undefined> {
     });
   }
 
+  /** What the channel holds, oldest first. Items that still wait to enter are not among them. */
+  held(): readonly T[] {
+    return this.#queue.slice(0, this.depth).map(({ item }) => item);
+  }
+
+  /** Takes the item at `position` of {@link Channel.held}, out of turn; `undefined` if there is none. */
+  takeAt(position: number): T | undefined {
+    if (!Number.isInteger(position) || position < 0 || position >= this.depth) return undefined;
+    const item = this.#remove(position);
+    this.#settle();
+    return item;
+  }
+
   /** Discards the oldest item; `false` if there was none. */
   dropOldest(): boolean {
     if (this.depth === 0) return false;
-    const item = this.#shift();
+    const item = this.#remove(0);
     this.#options.onDiscard?.(item);
     this.#settle();
     return true;
@@ -137,14 +152,20 @@ export class Channel<T> implements AsyncIterable<T, undefined> {
     this.#settle();
   }
 
-  /** Its `return()` closes the channel and discards what it holds. */
+  /** Nobody will take any more: closes the channel and discards what it holds; pushes reject, `take` is `done`. */
+  abandon(): void {
+    this.abandoned = true;
+    this.#closed ??= {};
+    this.#discardAll(closedError(this.#options.name));
+    this.#settle();
+  }
+
+  /** Its `return()` abandons the channel. */
   [Symbol.asyncIterator](): AsyncIterator<T, undefined, undefined> {
     return {
       next: () => this.take(),
       return: async () => {
-        this.#closed ??= {};
-        this.#discardAll(closedError(this.#options.name));
-        this.#settle();
+        this.abandon();
         return { done: true, value: undefined };
       },
     };
@@ -184,7 +205,7 @@ export class Channel<T> implements AsyncIterable<T, undefined> {
       const next = this.#queue[this.depth];
       if (next !== undefined && this.#fits(this.depth, next.size)) this.#admit(next);
       else if (this.depth > 0 && this.#takers.length > 0) {
-        this.#takers.shift()!.resolve({ done: false, value: this.#shift() });
+        this.#takers.shift()!.resolve({ done: false, value: this.#remove(0) });
       } else break;
     }
     if (this.hasRoom()) for (const wake of this.#roomWaiters.splice(0)) wake();
@@ -206,8 +227,8 @@ export class Channel<T> implements AsyncIterable<T, undefined> {
     entry.resolve?.();
   }
 
-  #shift(): T {
-    const { item, size } = this.#queue.shift()!;
+  #remove(position: number): T {
+    const [{ item, size }] = this.#queue.splice(position, 1) as [Entry<T>];
     this.depth--;
     this.bytes -= size;
     return item;

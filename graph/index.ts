@@ -1,10 +1,35 @@
+export type { NodeContext, NodeFunction } from './attempts.ts';
 export { type BatchOptions, batchBy } from './batch-by.ts';
+export type { GraphBuilder } from './builder.ts';
 export { type Capacity, Channel, type ChannelOptions, type Occupancy } from './channel.ts';
+export type { ErrorPolicy, ErrorPolicySteps } from './error-policy.ts';
+export { type Graph, graph } from './graph.ts';
+export { type FailedItem, ItemError } from './item-error.ts';
+export type { Pair } from './join.ts';
+export type {
+  BroadcastOptions,
+  GraphBatchOptions,
+  GraphStageOptions,
+  InputOptions,
+  JoinOptions,
+  JoinPorts,
+  PolicyOptions,
+  PortRules,
+  PortsOf,
+  ReduceFunction,
+  SinkOptions,
+  SourceOptions,
+} from './node-options.ts';
+export type { ItemHandling } from './node-run.ts';
 export type { GraphObserver } from './observer.ts';
+export type { Outcome, Outcomes, Port, ResultOf } from './port.ts';
+export type { Opener } from './programs.ts';
 export { type Progress, type ProgressOptions, type ProgressReport, progress } from './progress.ts';
 export { type ItemContext, type ItemFunction, type PullMapOptions, pull, pullMap } from './pull-map.ts';
 export type { Pullable, PullSource } from './pull-source.ts';
+export type { GraphRun, RunOptions } from './run.ts';
 export type {
+  EdgeCounters,
   EdgeShape,
   GraphShape,
   NodeCounters,

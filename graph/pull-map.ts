@@ -139,7 +139,7 @@ export function pullMap<A, B>(
  */
 export function pull<A>(
   source: PullSource<A>,
-  options: { name?: string; discard?: (item: A) => void } = {},
+  options: { name?: string | undefined; discard?: ((item: A) => void) | undefined } = {},
 ): Observable<A> {
   const { name = 'pull', discard } = options;
   return pullMap(source, (item) => item, { name, discard, discardResult: discard });

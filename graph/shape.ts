@@ -29,6 +29,19 @@ export interface NodeCounters extends StageCounters {
   readonly migrated: number;
 }
 
+/** What an edge of a run holds, now and at most. */
+export interface EdgeCounters {
+  /** The node it leads into, or `node.port` where that has several inputs. */
+  readonly edge: string;
+  readonly capacity: Required<Occupancy>;
+  /** How often a producer found it full. */
+  readonly stalls: number;
+  readonly depth: number;
+  readonly bytes: number;
+  readonly peak: number;
+  readonly peakBytes: number;
+}
+
 /** One item's stay in one node, for traces: times in milliseconds on the clock of `performance.now()`. */
 export interface WorkSpan {
   readonly node: string;

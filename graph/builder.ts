@@ -1,0 +1,300 @@
+import type { OperatorFunction } from 'rxjs';
+import { GraphError } from '../primitives/errors.ts';
+import type { NodeFunction, Skipped, Work } from './attempts.ts';
+import { batchBy } from './batch-by.ts';
+import type { InputDefinition, NodeDefinition } from './definition.ts';
+import { type ErrorPolicy, fullPolicy } from './error-policy.ts';
+import { joinProgram, type Pair } from './join.ts';
+import { metaOf, type NodeList, outputOf } from './node-list.ts';
+import type {
+  BroadcastOptions,
+  GraphBatchOptions,
+  GraphStageOptions,
+  InputOptions,
+  JoinOptions,
+  JoinPorts,
+  PolicyOptions,
+  PortRules,
+  PortsOf,
+  ReduceFunction,
+  SinkOptions,
+  SourceOptions,
+} from './node-options.ts';
+import type { ItemHandling, Program } from './node-run.ts';
+import type { Outcome, Port } from './port.ts';
+import {
+  branchProgram,
+  broadcastProgram,
+  mergeProgram,
+  type Opener,
+  pipeProgram,
+  reduceProgram,
+  sinkProgram,
+  sourceProgram,
+  stageProgram,
+  type WorkOf,
+} from './programs.ts';
+import type { Pullable } from './pull-source.ts';
+import type { NodeMeta, Stage } from './stage.ts';
+
+/**
+ * Makes the nodes of a graph, inside the function given to `graph()`; see there. A node takes the ports of nodes made
+ * before it, so that a cycle cannot be written.
+ *
+ * Every method throws `GraphError` with the node's path: `graph/bad-name`, `graph/duplicate-name`,
+ * `graph/foreign-port` for a port of another graph, `graph/port-taken` for one that has a taker already,
+ * `graph/bad-lanes`, `graph/bad-capacity`, `graph/no-size`, `graph/bad-policy`, and what its own text names.
+ */
+export class GraphBuilder<C> {
+  readonly #nodes: NodeList;
+
+  constructor(nodes: NodeList) {
+    this.#nodes = nodes;
+  }
+
+  /** What is read, one item at a time and none before there is room for it; a function opens it for each run. */
+  source<A>(name: string, source: Pullable<A> | Opener<A, C>, options: SourceOptions<A> = {}): Port<A> {
+    const { total, units = () => 1, discard } = options;
+    const meta: NodeMeta = { name, kind: 'source', lanes: 1, capacity: { items: 0, bytes: 0 }, runsOn: 'cpu' };
+    const program = sourceProgram(source as Pullable<A> | Opener<A, never>, units, discard);
+    return this.#add({ meta, inputs: [], outputs: [outputOf(name, undefined, options)], program, total });
+  }
+
+  /** A function on each item, in lanes. */
+  stage<A, B>(
+    name: string,
+    input: Port<A>,
+    fn: NodeFunction<A, B, C>,
+    options: GraphStageOptions<A, B, C> = {},
+  ): Port<B> {
+    const { ordered = false, discardResult, progress, elsewhere, lanes } = options;
+    const edge = this.#nodes.input(name, input, options, lanes);
+    const work = this.#work(name, options, edge, fn, elsewhere);
+    const program = stageProgram(work, ordered, progress, discardResult);
+    const outputs = [outputOf(name, undefined, { discard: discardResult })];
+    const isMeasure = progress !== undefined;
+    return this.#add({ meta: metaOf(name, 'map', edge, options), inputs: [edge], outputs, program, isMeasure });
+  }
+
+  /**
+   * Plain RxJS operators, or one `stage()`. Operators that hold items for a while hold them outside every bound, and
+   * what they drop is theirs to free.
+   */
+  pipe<A, B>(name: string, input: Port<A>, op: OperatorFunction<A, B>): Port<B>;
+  pipe<A, B, D>(name: string, input: Port<A>, op1: OperatorFunction<A, B>, op2: OperatorFunction<B, D>): Port<D>;
+  pipe<A, B, D, E>(
+    name: string,
+    input: Port<A>,
+    op1: OperatorFunction<A, B>,
+    op2: OperatorFunction<B, D>,
+    op3: OperatorFunction<D, E>,
+  ): Port<E>;
+  pipe<A, B, D, E, F>(
+    name: string,
+    input: Port<A>,
+    op1: OperatorFunction<A, B>,
+    op2: OperatorFunction<B, D>,
+    op3: OperatorFunction<D, E>,
+    op4: OperatorFunction<E, F>,
+  ): Port<F>;
+  pipe<A>(name: string, input: Port<A>, ...operators: OperatorFunction<unknown, unknown>[]): Port<unknown> {
+    const edge = this.#nodes.input(name, input, {});
+    const program = pipeProgram<unknown, unknown>((source) =>
+      operators.reduce((stream, operator) => stream.pipe(operator), source),
+    );
+    const common = { inputs: [edge], outputs: [outputOf(name, undefined, {})], program };
+    const inner = operators.length === 1 ? maybeStage(operators[0]!) : undefined;
+    if (inner === undefined) return this.#add({ ...common, meta: metaOf(name, 'pipe', edge) });
+    return this.#add({ ...common, meta: { ...inner.meta, name }, inner: () => inner.counters() });
+  }
+
+  /** Groups items into batches, bounded in items and bytes, see `batchBy`. */
+  batch<A>(name: string, input: Port<A>, options: GraphBatchOptions<A>): Port<A[]> {
+    const { sizeOf, discard } = options;
+    const edge = this.#nodes.input(name, input, { sizeOf, discard });
+    const handling = edge.handling as ItemHandling<A>;
+    const { discard: free } = handling;
+    const operator = batchBy<A>({ ...options, ...handling, name: this.#nodes.path(name) });
+    const discardBatch = free && ((batch: A[]) => batch.forEach(free));
+    const outputs = [outputOf(name, undefined, { discard: discardBatch })];
+    return this.#add({ meta: metaOf(name, 'batch', edge), inputs: [edge], outputs, program: pipeProgram(operator) });
+  }
+
+  /**
+   * Every item to the first port that takes it; a port that is full stops the others, too. A port may be `'rest'`
+   * and takes what those before it do not. Without, an item that no port takes is a failed item, its cause
+   * `graph/no-port`.
+   */
+  branch<A, const N extends string>(
+    name: string,
+    input: Port<A>,
+    rules: PortRules<A, N>,
+    options: PolicyOptions<A> = {},
+  ): PortsOf<A, N> {
+    const edge = this.#nodes.input(name, input, options);
+    const choose = this.#work(name, options, edge, (item: A) => portFor(this.#nodes.path(name), rules, item));
+    const outputs = Object.keys(rules).map((port) => outputOf(name, port, edge.handling));
+    const meta = metaOf(name, 'branch', edge);
+    return this.#addPorts({ meta, inputs: [edge], outputs, program: branchProgram(choose) }) as PortsOf<A, N>;
+  }
+
+  /** Every item to every port; the slowest of them sets the pace. */
+  broadcast<A, const N extends string>(
+    name: string,
+    input: Port<A>,
+    ports: readonly N[],
+    options: BroadcastOptions<A> = {},
+  ): PortsOf<A, N> {
+    const edge = this.#nodes.input(name, input, options);
+    const outputs = [...new Set(ports)].map((port) => outputOf(name, port, edge.handling));
+    const program = broadcastProgram(options.copy);
+    return this.#addPorts({ meta: metaOf(name, 'broadcast', edge), inputs: [edge], outputs, program }) as PortsOf<A, N>;
+  }
+
+  /** The items of several ports as they come, through one edge; those of each port stay in their order. */
+  merge<A>(name: string, inputs: readonly Port<A>[], options: InputOptions<A> = {}): Port<A> {
+    const edge = this.#nodes.input(name, inputs, options);
+    const outputs = [outputOf(name, undefined, edge.handling)];
+    return this.#add({ meta: metaOf(name, 'merge', edge), inputs: [edge], outputs, program: mergeProgram });
+  }
+
+  /**
+   * Pairs the items of two ports that have the same key, the oldest with the oldest, in no fixed order. A side holds
+   * at most `hold` items that wait for a partner, and is then not read on; when one side has ended, what the other
+   * holds and still gets leaves by its own port. If both hold all they may, the run fails with `graph/stalled`.
+   *
+   * @throws `GraphError` `graph/bad-hold`.
+   */
+  join<L, R, K>(
+    name: string,
+    inputs: { readonly left: Port<L>; readonly right: Port<R> },
+    options: JoinOptions<L, R, K>,
+  ): JoinPorts<L, R> {
+    const { key, hold = 64, capacity } = options;
+    if (!(hold === Number.POSITIVE_INFINITY || Number.isInteger(hold)) || hold < 1)
+      throw badHold(this.#nodes.path(name), hold);
+    const left = this.#nodes.input(name, inputs.left, { capacity }, 1, 'left');
+    const right = this.#nodes.input(name, inputs.right, { capacity }, 1, 'right');
+    const keyOf = {
+      left: this.#work(name, options, left, key.left as (item: unknown) => unknown),
+      right: this.#work(name, options, right, key.right as (item: unknown) => unknown),
+    };
+    const discardPair = (pair: Pair<unknown, unknown>): void => {
+      left.handling.discard?.(pair.left);
+      right.handling.discard?.(pair.right);
+    };
+    const outputs = [
+      outputOf(name, 'pairs', { discard: discardPair }),
+      outputOf(name, 'leftOnly', left.handling),
+      outputOf(name, 'rightOnly', right.handling),
+    ];
+    const program = joinProgram(keyOf, hold);
+    const ports = this.#addPorts({ meta: metaOf(name, 'join', left), inputs: [left, right], outputs, program });
+    return ports as unknown as JoinPorts<L, R>;
+  }
+
+  /**
+   * Folds the items, one after another as they come. A seed that is a function is called for each run; without one
+   * (`undefined`) the first item is the start, and a run without items fails with `graph/nothing-to-reduce`.
+   */
+  reduce<A>(name: string, input: Port<A>, fn: ReduceFunction<A, A, C>): Outcome<A>;
+  reduce<A, R>(
+    name: string,
+    input: Port<A>,
+    fn: ReduceFunction<A, R, C>,
+    seed: R | (() => R),
+    options?: PolicyOptions<A>,
+  ): Outcome<R>;
+  reduce<A, R>(
+    name: string,
+    input: Port<A>,
+    fn: ReduceFunction<A, R, C>,
+    seed?: R | (() => R),
+    options: PolicyOptions<A> = {},
+  ): Outcome<R> {
+    const edge = this.#nodes.input(name, input, options);
+    const start = (): { value: R } | undefined =>
+      seed === undefined ? undefined : { value: typeof seed === 'function' ? (seed as () => R)() : seed };
+    const work = (step: NodeFunction<A, Skipped, never>): WorkOf<A, Skipped> =>
+      this.#work(name, options, edge, step as NodeFunction<A, Skipped, C>);
+    const program = reduceProgram<A, R>(fn as ReduceFunction<A, R, never>, work, start, options.progress);
+    return this.#end(metaOf(name, 'reduce', edge), edge, program, options);
+  }
+
+  /** A function on each item, which is then the function's to free. The outcome is how many items it took. */
+  sink<A>(
+    name: string,
+    input: Port<A>,
+    fn: NodeFunction<A, unknown, C>,
+    options: SinkOptions<A> = {},
+  ): Outcome<number> {
+    const edge = this.#nodes.input(name, input, options, options.lanes);
+    const program = sinkProgram(this.#work(name, options, edge, fn), options.progress);
+    return this.#end(metaOf(name, 'sink', edge, options), edge, program, options);
+  }
+
+  /** All items in one array, as they come. */
+  collect<A>(name: string, input: Port<A>, options: PolicyOptions<A> = {}): Outcome<A[]> {
+    const push = (items: A[], item: A): A[] => {
+      items.push(item);
+      return items;
+    };
+    return this.reduce(name, input, push, () => [], options);
+  }
+
+  #add<A>(node: NodeDefinition): Port<A> {
+    return this.#nodes.add(node)[0] as Port<unknown> as Port<A>;
+  }
+
+  #addPorts(node: NodeDefinition): Readonly<Record<string, Port<unknown>>> {
+    return Object.fromEntries(this.#nodes.add(node).map((output) => [output.port!, output]));
+  }
+
+  #end<R>(meta: NodeMeta, edge: InputDefinition, program: Program, { progress }: PolicyOptions<never>): Outcome<R> {
+    this.#nodes.add({ meta, inputs: [edge], outputs: [], program, isMeasure: progress !== undefined });
+    return this.#nodes.outcome(meta.name);
+  }
+
+  /** `fn` under the node's policy or, where it has none, the run's. */
+  #work<A, B>(
+    name: string,
+    { onError }: { readonly onError?: ErrorPolicy | undefined },
+    { handling }: InputDefinition,
+    fn: NodeFunction<A, B, C>,
+    elsewhere?: NodeFunction<A, B, C>,
+  ): WorkOf<A, B> {
+    const path = this.#nodes.path(name);
+    const own = onError === undefined ? undefined : fullPolicy(onError, path);
+    if (own?.migrate === true && elsewhere === undefined) throw noOtherSide(path);
+    const work = { fn, elsewhere, handling } as Omit<Work<A, B>, 'policy'>;
+    return ({ run }) => ({ ...work, policy: own ?? fullPolicy(run.policy, path) });
+  }
+}
+
+/** Which port takes `item`, by its place among them. */
+function portFor<A>(path: string, rules: PortRules<A, string>, item: A): number {
+  const port = Object.values(rules).findIndex((rule) => rule === 'rest' || rule(item));
+  if (port >= 0) return port;
+  throw new GraphError('graph/no-port', 'No port takes the item.', {
+    expected: `one of ${Object.keys(rules).join(', ')} to take it`,
+    got: 'none',
+    remedy: "Add a port whose rule is 'rest'.",
+    place: { node: path },
+  });
+}
+
+function maybeStage(operator: OperatorFunction<never, unknown>): Stage<never, unknown> | undefined {
+  return 'meta' in operator && 'counters' in operator ? (operator as Stage<never, unknown>) : undefined;
+}
+
+function noOtherSide(path: string): GraphError {
+  return new GraphError('graph/no-other-side', 'The node has no other side to hand a failed item to.', {
+    remedy: 'Give elsewhere: the same work for the other side.',
+    place: { node: path },
+  });
+}
+
+function badHold(path: string, hold: number): GraphError {
+  const details = { expected: 'an integer from 1', got: hold, place: { node: path } };
+  return new GraphError('graph/bad-hold', 'A join holds at least one item a side.', details);
+}

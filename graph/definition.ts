@@ -1,0 +1,85 @@
+import { GraphError } from '../primitives/errors.ts';
+import { type Capacity, checkedCapacity, type Occupancy } from './channel.ts';
+import type { ItemHandling, Program } from './node-run.ts';
+import type { Port } from './port.ts';
+import type { EdgeShape, GraphShape, NodeCounters } from './shape.ts';
+import type { NodeMeta } from './stage.ts';
+
+/** One output of a node, and how its items are handled where the next node does not say. */
+export interface OutputDefinition extends Port<unknown> {
+  readonly handling: ItemHandling<unknown>;
+}
+
+/** The edge into a node, or into one of its ports. */
+export interface InputDefinition {
+  readonly port: string | undefined;
+  readonly from: readonly OutputDefinition[];
+  readonly capacity: Required<Occupancy>;
+  readonly handling: ItemHandling<unknown>;
+}
+
+export interface NodeDefinition {
+  readonly meta: NodeMeta;
+  readonly inputs: readonly InputDefinition[];
+  readonly outputs: readonly OutputDefinition[];
+  readonly program: Program;
+  /** Whether its items count as progress, in place of those of the sources. */
+  readonly isMeasure?: boolean;
+  /** Units that a source will give, if known. */
+  readonly total?: number | undefined;
+  /** Counters that a stage in a pipe keeps by itself. */
+  readonly inner?: (() => Partial<NodeCounters>) | undefined;
+}
+
+/** The nodes of a graph in the order in which they were made, so that inputs come before those who take them. */
+export interface GraphDefinition {
+  readonly name: string;
+  readonly nodes: readonly NodeDefinition[];
+}
+
+export interface EdgeOptions<A> {
+  readonly capacity?: number | Capacity | undefined;
+  readonly sizeOf?: ((item: A) => number) | undefined;
+}
+
+/** @throws `GraphError` where the bounds admit nothing, or cannot be checked. */
+export function capacityOf<A>(path: string, { capacity, sizeOf }: EdgeOptions<A>, lanes: number): Required<Occupancy> {
+  const bounds =
+    capacity === undefined ? { items: lanes } : typeof capacity === 'number' ? { items: capacity } : capacity;
+  return checkedCapacity({ ...bounds, sizeOf, name: path });
+}
+
+export function shapeOf({ name, nodes }: GraphDefinition): GraphShape {
+  const edges = nodes.flatMap(({ meta, inputs }) =>
+    inputs.flatMap(({ port, from, capacity }) => from.map((output) => edgeShape(output, meta.name, port, capacity))),
+  );
+  return { name, nodes: nodes.map(({ meta }) => meta), edges };
+}
+
+function edgeShape(
+  from: OutputDefinition,
+  to: string,
+  toPort: string | undefined,
+  capacity: Required<Occupancy>,
+): EdgeShape {
+  return { from: from.node, to, capacity, fromPort: from.port, toPort };
+}
+
+/** @throws `GraphError` `graph/unused-output` for the first output that no node takes, `graph/empty` for no nodes. */
+export function requireWhole({ name, nodes }: GraphDefinition): void {
+  if (nodes.length === 0) {
+    const remedy = 'Begin with g.source() and end with g.sink(), g.reduce() or g.collect().';
+    throw new GraphError('graph/empty', 'The graph has no nodes.', { remedy, place: { node: name } });
+  }
+  const taken = new Set(nodes.flatMap(({ inputs }) => inputs.flatMap(({ from }) => from)));
+  const unused = nodes.flatMap(({ outputs }) => outputs).find((output) => !taken.has(output));
+  if (unused !== undefined) throw unusedError(name, unused);
+}
+
+function unusedError(graph: string, { node, port }: OutputDefinition): GraphError {
+  const what = port === undefined ? 'The output of the node' : `The port ${port} of the node`;
+  return new GraphError('graph/unused-output', `${what} leads nowhere.`, {
+    remedy: 'Give it to a node; to let its items go, to g.sink() with a function that frees them.',
+    place: { node: port === undefined ? `${graph}/${node}` : `${graph}/${node}.${port}` },
+  });
+}

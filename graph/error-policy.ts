@@ -1,0 +1,48 @@
+import { GraphError } from '../primitives/errors.ts';
+
+/** What becomes of an item that failed: tried again first, then on the node's other side, then skipped or the end. */
+export interface ErrorPolicySteps {
+  /** How often to try again, 0 or more. Default 0. */
+  readonly retry?: number | undefined;
+  /** Milliseconds before the attempt after the `attempt`-th, from 1. Default 0. */
+  readonly backoff?: number | ((attempt: number) => number) | undefined;
+  /** Then once on the node's other side, its `elsewhere`. Default false. */
+  readonly migrate?: boolean | undefined;
+  /** What if that failed too. Default `stop`. */
+  readonly orElse?: 'stop' | 'skip' | undefined;
+}
+
+/**
+ * - `stop`: the run ends with the item's error. The default.
+ * - `skip`: the item is passed over, counted as `skipped` and told through `errors$`.
+ * - `migrate`: short for `{ migrate: true }`, the other side and then the end.
+ */
+export type ErrorPolicy = 'stop' | 'skip' | 'migrate' | ErrorPolicySteps;
+
+/** A policy with everything said. */
+export interface FullPolicy {
+  readonly retry: number;
+  readonly backoff: (attempt: number) => number;
+  readonly migrate: boolean;
+  readonly orElse: 'stop' | 'skip';
+}
+
+/** @throws `GraphError` `graph/bad-policy` for a count that is none. */
+export function fullPolicy(policy: ErrorPolicy, path: string): FullPolicy {
+  const steps = typeof policy === 'string' ? named[policy] : policy;
+  const { retry = 0, backoff = 0, migrate = false, orElse = 'stop' } = steps ?? {};
+  const isKnown = steps !== undefined && (orElse === 'stop' || orElse === 'skip');
+  const isDelay = typeof backoff === 'function' || backoff >= 0;
+  if (!isKnown || !isDelay || !(Number.isInteger(retry) || retry === Number.POSITIVE_INFINITY) || retry < 0) {
+    const expected = "'stop', 'skip', 'migrate', or steps: retry an integer from 0, backoff in ms from 0";
+    const got = typeof policy === 'string' ? policy : { retry, backoff: `${backoff}`, orElse };
+    throw new GraphError('graph/bad-policy', 'This is no error policy.', { expected, got, place: { node: path } });
+  }
+  return { retry, backoff: typeof backoff === 'function' ? backoff : () => backoff, migrate, orElse };
+}
+
+const named: Readonly<Record<string, ErrorPolicySteps>> = {
+  stop: { orElse: 'stop' },
+  skip: { orElse: 'skip' },
+  migrate: { migrate: true },
+};

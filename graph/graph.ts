@@ -1,0 +1,82 @@
+import type { Context } from '../primitives/context.ts';
+import { GraphError } from '../primitives/errors.ts';
+import { GraphBuilder } from './builder.ts';
+import { requireWhole, shapeOf } from './definition.ts';
+import { NodeList } from './node-list.ts';
+import type { Outcomes, ResultOf } from './port.ts';
+import { type GraphRun, type RunOptions, startRun } from './run.ts';
+import type { GraphShape } from './shape.ts';
+
+/** A dataflow graph: known as a whole before it runs, and run as often as one likes. */
+export interface Graph<R, C> {
+  readonly name: string;
+  readonly shape: GraphShape;
+  /** Starts a run; its nodes' functions get `ctx`. */
+  run(ctx?: C, options?: RunOptions): GraphRun<R>;
+}
+
+/**
+ * Defines a graph of bounded stages: one definition yields the program, its shape for drawings, counters and progress.
+ *
+ * - Before every node stands a bounded edge, and a node that cannot put its results on the next edge does not take
+ *   from its own: so the bounds hold across branches and joins, and a source is read only while there is room.
+ * - Results of a node with several lanes come in any order unless it is `ordered`; everything else keeps order, port by
+ *   port. With ordered stages, and without merge and join, results are the same for any timing.
+ * - An item that fails follows its node's `onError`. It ends the run by default, with an {@link ItemError} that names
+ *   the node, the item and the cause; nothing is dropped in silence.
+ * - When a node wants no more items (a `take` in a pipe), nodes that feed only it end as well, up to the source.
+ * - Ways that part and meet again can block each other: a join waits for an item behind one that its full side does
+ *   not let in. Then no node can go on, and the run fails with `graph/stalled` rather than hang. To prevent it, let
+ *   edges and `hold` be as large as one way may be ahead of the other.
+ *
+ * @throws `GraphError` at definition: see {@link GraphBuilder}, and `graph/unused-output` for a port that leads
+ * nowhere, `graph/empty`, `graph/foreign-outcome`.
+ *
+ * @example
+ * ```ts
+ * const sumOfSquares = graph('squares', (g) => {
+ *   const numbers = g.source('numbers', [1, 2, 3, 4]);
+ *   const { odd, even } = g.branch('parity', numbers, { odd: (x) => x % 2 === 1, even: 'rest' });
+ *   const squares = g.stage('square', odd, async (x) => x * x, { lanes: 2, capacity: 4 });
+ *   return { sum: g.reduce('sum', squares, (a, b) => a + b), even: g.sink('even', even, () => {}) };
+ * });
+ * await sumOfSquares.run().result; // { sum: 10, even: 2 }
+ * ```
+ */
+export function graph<O extends Outcomes, C = Context>(
+  name: string,
+  define: (g: GraphBuilder<C>) => O,
+): Graph<ResultOf<O>, C> {
+  const list = new NodeList(name);
+  const outcomes = define(new GraphBuilder<C>(list));
+  const definition = { name, nodes: list.close() };
+  requireWhole(definition);
+  requireOutcomes(list, outcomes);
+  const shape = shapeOf(definition);
+  return {
+    name,
+    shape,
+    run: (ctx, options = {}) => {
+      const { result, ...run } = startRun(definition, shape, ctx, options);
+      return { ...run, result: result.then((values) => resultOf(list, outcomes, values) as ResultOf<O>) };
+    },
+  };
+}
+
+function requireOutcomes(list: NodeList, outcomes: unknown): void {
+  if (outcomes === undefined || list.hasOutcome(outcomes)) return;
+  const isRecord = typeof outcomes === 'object' && outcomes !== null && !('then' in outcomes);
+  if (isRecord && Object.values(outcomes).every((outcome) => list.hasOutcome(outcome))) return;
+  throw new GraphError('graph/foreign-outcome', 'The definition does not return outcomes of this graph.', {
+    expected: 'what sink(), reduce() or collect() gave, or a record of such',
+    got: outcomes instanceof Promise ? 'a promise' : typeof outcomes,
+    place: { node: list.graph },
+  });
+}
+
+function resultOf(list: NodeList, outcomes: unknown, values: ReadonlyMap<string, unknown>): unknown {
+  if (outcomes === undefined) return undefined;
+  if (list.hasOutcome(outcomes)) return values.get(outcomes.node);
+  const entries = Object.entries(outcomes as Record<string, { node: string }>);
+  return Object.fromEntries(entries.map(([name, { node }]) => [name, values.get(node)]));
+}

@@ -1,0 +1,141 @@
+import { GraphError } from '../primitives/errors.ts';
+import { underPolicy, type Work } from './attempts.ts';
+import { type Edge, emit, type NodeRun, type Program } from './node-run.ts';
+import { failUnlessOver } from './programs.ts';
+
+/** What a join makes of two items with the same key. */
+export interface Pair<L, R> {
+  readonly left: L;
+  readonly right: R;
+}
+
+/** Work that finds the key of an item, for one side of a join. */
+export type KeyOf = (node: NodeRun) => Work<unknown, unknown>;
+
+/** Outputs of a join, in this order. */
+const PAIRS = 0;
+const LEFT_ONLY = 1;
+const RIGHT_ONLY = 2;
+
+interface Waiting {
+  readonly key: unknown;
+  readonly item: unknown;
+}
+
+/** One side of a join in one run: what has come and waits for its partner. */
+interface Side {
+  readonly edge: Edge;
+  /** The output of items that stay without a partner. */
+  readonly only: number;
+  readonly pair: (item: unknown, partner: unknown) => Pair<unknown, unknown>;
+  /** In the order in which they came. */
+  readonly waiting: Set<Waiting>;
+  readonly byKey: Map<unknown, Waiting[]>;
+  ended: boolean;
+  /** Resolves when the other side's items, which have no partner to wait for any more, have been given out. */
+  flushed: Promise<void>;
+  /** Wakes the side's reader, which waits for a place among the waiting. */
+  wake: () => void;
+}
+
+/**
+ * Pairs the items of two edges by key, the oldest with the oldest; holds at most `hold` items a side without a
+ * partner, and then does not read that side on.
+ */
+export function joinProgram(keyOf: { readonly left: KeyOf; readonly right: KeyOf }, hold: number): Program {
+  return async (node) => {
+    const left = newSide(node.inputs[0]!, LEFT_ONLY, (l, r) => ({ left: l, right: r }));
+    const right = newSide(node.inputs[1]!, RIGHT_ONLY, (r, l) => ({ left: l, right: r }));
+    const wakeBoth = (): void => {
+      left.wake();
+      right.wake();
+    };
+    node.abort.signal.addEventListener('abort', wakeBoth);
+    await Promise.all([
+      readSide(node, left, right, keyOf.left(node), hold),
+      readSide(node, right, left, keyOf.right(node), hold),
+    ]);
+    node.abort.signal.removeEventListener('abort', wakeBoth);
+    for (const side of [left, right]) for (const { item } of side.waiting) side.edge.handling.discard?.(item);
+  };
+}
+
+function newSide(edge: Edge, only: number, pair: Side['pair']): Side {
+  const flushed = Promise.resolve();
+  return { edge, only, pair, waiting: new Set(), byKey: new Map(), ended: false, flushed, wake: () => {} };
+}
+
+async function readSide(
+  node: NodeRun,
+  mine: Side,
+  other: Side,
+  work: Work<unknown, unknown>,
+  hold: number,
+): Promise<void> {
+  const { signal } = node.abort;
+  const keyOf = underPolicy(node, { ...work, fn: async (item, context) => ({ key: await work.fn(item, context) }) });
+  for (let index = 0; ; index++) {
+    await placeFor(node, mine, other, hold);
+    const next = await mine.edge.channel.take();
+    if (next.done === true) break;
+    const found = await keyOf(next.value, { signal, index, lane: mine.only - 1 }).catch((error) =>
+      failUnlessOver(node, error),
+    );
+    if (typeof found === 'object') await place(node, mine, other, { ...(found as { key: unknown }), item: next.value });
+  }
+  mine.ended = true;
+  if (!signal.aborted) mine.flushed = flush(node, other);
+  other.wake();
+  await mine.flushed;
+}
+
+/** Waits until `mine` may hold one more item; both sides full is an end that nothing can come of. */
+async function placeFor(node: NodeRun, mine: Side, other: Side, hold: number): Promise<void> {
+  while (mine.waiting.size >= hold && !other.ended && !node.abort.signal.aborted) {
+    if (other.waiting.size >= hold) return node.run.fail(bothFull(node, hold));
+    await new Promise<void>((resolve) => {
+      mine.wake = resolve;
+    });
+  }
+}
+
+async function place(node: NodeRun, mine: Side, other: Side, entry: Waiting): Promise<void> {
+  const partner = takePartner(other, entry.key);
+  if (partner !== undefined) {
+    other.wake();
+    await emit(node, PAIRS, mine.pair(entry.item, partner.item));
+  } else if (other.ended) {
+    await other.flushed;
+    await emit(node, mine.only, entry.item);
+  } else {
+    mine.waiting.add(entry);
+    const alike = mine.byKey.get(entry.key);
+    if (alike === undefined) mine.byKey.set(entry.key, [entry]);
+    else alike.push(entry);
+  }
+}
+
+function takePartner({ byKey, waiting }: Side, key: unknown): Waiting | undefined {
+  const alike = byKey.get(key);
+  const oldest = alike?.shift();
+  if (oldest === undefined) return undefined;
+  waiting.delete(oldest);
+  if (alike?.length === 0) byKey.delete(key);
+  return oldest;
+}
+
+async function flush(node: NodeRun, side: Side): Promise<void> {
+  const entries = [...side.waiting];
+  side.waiting.clear();
+  side.byKey.clear();
+  for (const { item } of entries) await emit(node, side.only, item);
+}
+
+function bothFull({ path }: NodeRun, hold: number): GraphError {
+  return new GraphError('graph/stalled', 'Neither input of the join can be read on: no pair is left to wait for.', {
+    expected: `a partner among ${hold} items of either side`,
+    got: `${hold} items without a partner on both sides`,
+    remedy: 'Raise hold, or bring the inputs into similar orders.',
+    place: { node: path },
+  });
+}

@@ -1,0 +1,130 @@
+import { GraphError } from '../primitives/errors.ts';
+import { capacityOf, type InputDefinition, type NodeDefinition, type OutputDefinition } from './definition.ts';
+import type { InputOptions } from './node-options.ts';
+import type { ItemHandling } from './node-run.ts';
+import type { Outcome, Port } from './port.ts';
+import { requireLanes } from './pull-map.ts';
+import type { NodeKind, NodeMeta } from './stage.ts';
+
+/** The nodes of a graph while it is being defined: names are unique, and a port is taken once and by this graph. */
+export class NodeList {
+  readonly graph: string;
+  readonly #nodes: NodeDefinition[] = [];
+  readonly #outputs: Set<Port<unknown>> = new Set<Port<unknown>>();
+  readonly #taken: Map<Port<unknown>, string> = new Map<Port<unknown>, string>();
+  readonly #outcomes: Set<unknown> = new Set<unknown>();
+  #isClosed = false;
+
+  constructor(graph: string) {
+    requireName(graph, graph);
+    this.graph = graph;
+  }
+
+  path(name: string): string {
+    return `${this.graph}/${name}`;
+  }
+
+  /** The edge into `node`, or its port, from one port or, where it merges, from several. */
+  input(
+    node: string,
+    ports: Port<unknown> | readonly Port<unknown>[],
+    options: InputOptions<never>,
+    lanes = 1,
+    port?: string,
+  ): InputDefinition {
+    const path = port === undefined ? this.path(node) : `${this.path(node)}.${port}`;
+    requireLanes(path, lanes);
+    const from = [ports].flat().map((each) => this.#output(each, path));
+    for (const [i, output] of from.entries()) this.#requireFree(output, path, from.indexOf(output) !== i);
+    const handling = handlingOf(from, options as InputOptions<unknown>);
+    return { port, from, handling, capacity: capacityOf(path, { ...options, sizeOf: handling.sizeOf }, lanes) };
+  }
+
+  /** Adds a node and gives its outputs, which may be taken from now on. */
+  add(node: NodeDefinition): readonly OutputDefinition[] {
+    const { name } = node.meta;
+    const path = this.path(name);
+    requireName(name, path);
+    if (this.#isClosed)
+      throw new GraphError('graph/closed', 'The graph is defined already.', { place: { node: path } });
+    if (this.#nodes.some(({ meta }) => meta.name === name)) {
+      const remedy = 'Give every node of a graph a name of its own.';
+      throw new GraphError('graph/duplicate-name', 'Two nodes have this name.', { remedy, place: { node: path } });
+    }
+    for (const { from } of node.inputs) for (const output of from) this.#taken.set(output, path);
+    for (const output of node.outputs) this.#outputs.add(output);
+    this.#nodes.push(node);
+    return node.outputs;
+  }
+
+  /** What `node`, which ends the graph, results in. */
+  outcome<R>(node: string): Outcome<R> {
+    const outcome: Outcome<R> = { node };
+    this.#outcomes.add(outcome);
+    return outcome;
+  }
+
+  hasOutcome(outcome: unknown): outcome is Outcome<unknown> {
+    return this.#outcomes.has(outcome);
+  }
+
+  /** The nodes made; none can be added any more. */
+  close(): readonly NodeDefinition[] {
+    this.#isClosed = true;
+    return this.#nodes;
+  }
+
+  #output(port: Port<unknown>, path: string): OutputDefinition {
+    if (this.#outputs.has(port)) return port as OutputDefinition;
+    throw new GraphError('graph/foreign-port', 'The input is no port of a node of this graph.', {
+      expected: `what a node of ${this.graph} gave`,
+      got: port === undefined || port === null ? port : `${port.node}${port.port === undefined ? '' : `.${port.port}`}`,
+      place: { node: path },
+    });
+  }
+
+  #requireFree(output: OutputDefinition, path: string, isTwice: boolean): void {
+    const taker = isTwice ? path : this.#taken.get(output);
+    if (taker === undefined) return;
+    const port = output.port === undefined ? output.node : `${output.node}.${output.port}`;
+    throw new GraphError('graph/port-taken', `The port ${port} has two takers.`, {
+      expected: `one, ${taker}`,
+      got: `${path} as well`,
+      remedy: 'Put g.broadcast() between, for items that go to several nodes, or g.branch() to divide them.',
+      place: { node: path },
+    });
+  }
+}
+
+/** What the node says, else what came with the items, where all that is merged agrees. */
+function handlingOf(from: readonly OutputDefinition[], own: InputOptions<unknown>): ItemHandling<unknown> {
+  const [first] = from;
+  const agreed = <K extends keyof ItemHandling<unknown>>(key: K): ItemHandling<unknown>[K] =>
+    from.every(({ handling }) => handling[key] === first?.handling[key]) ? first?.handling[key] : undefined;
+  return {
+    discard: own.discard ?? agreed('discard'),
+    sizeOf: own.sizeOf ?? agreed('sizeOf'),
+    describe: own.describe ?? agreed('describe'),
+  };
+}
+
+export function outputOf<A>(node: string, port: string | undefined, handling: ItemHandling<A>): OutputDefinition {
+  const { discard, sizeOf, describe } = handling as ItemHandling<unknown>;
+  return { node, port, handling: { discard, sizeOf, describe } };
+}
+
+export function metaOf(
+  name: string,
+  kind: NodeKind,
+  { capacity }: InputDefinition,
+  { lanes = 1, runsOn = 'cpu' }: { lanes?: number | undefined; runsOn?: NodeMeta['runsOn'] | undefined } = {},
+): NodeMeta {
+  return { name, kind, lanes, capacity, runsOn };
+}
+
+/** Names are parts of paths. */
+function requireName(name: string, path: string): void {
+  if (typeof name === 'string' && /^[^/\n]+$/.test(name)) return;
+  const expected = 'at least one character, no slash and no line break';
+  throw new GraphError('graph/bad-name', 'This is no name.', { expected, got: name, place: { node: path } });
+}

@@ -1,0 +1,28 @@
+/**
+ * An output of a node, to be given to exactly one node as its input; for several, see `broadcast`. Made by a
+ * {@link GraphBuilder}; `A` is the type of the items that leave through it.
+ */
+export interface Port<out A> {
+  /** The node it belongs to. */
+  readonly node: string;
+  /** Its name, where the node has several. */
+  readonly port: string | undefined;
+  /** Never set: it carries the type of the items. */
+  readonly itemType?: A;
+}
+
+/** The result of a node that ends a graph, such as a reduction's; known when the run has ended well. */
+export interface Outcome<out R> {
+  readonly node: string;
+  /** Never set: it carries the type of the result. */
+  readonly resultType?: R;
+}
+
+/** What the function that defines a graph may return: an outcome, several by name, or nothing. */
+export type Outcomes = Outcome<unknown> | { readonly [name: string]: Outcome<unknown> } | void;
+
+/** What a run of a graph resolves to. */
+export type ResultOf<O extends Outcomes> =
+  O extends Outcome<infer R> ? R : O extends void ? undefined : { readonly [N in keyof O]: OutcomeOf<O[N]> };
+
+type OutcomeOf<O> = O extends Outcome<infer R> ? R : never;

@@ -1,0 +1,137 @@
+import type { Subject } from 'rxjs';
+import { GraphError } from '../primitives/errors.ts';
+import type { ErrorPolicy } from './error-policy.ts';
+import type { ItemError } from './item-error.ts';
+import { cancel, type NodeRun, type RunServices } from './node-run.ts';
+import type { GraphObserver } from './observer.ts';
+import type { Progress } from './progress.ts';
+
+export interface RunStateOptions {
+  readonly name: string;
+  readonly nodes: readonly NodeRun[];
+  readonly context: unknown;
+  readonly observer: GraphObserver | undefined;
+  readonly policy: ErrorPolicy;
+  readonly stallAfter: number;
+  /** Nodes whose items count as progress; those of the sources do where there are none. */
+  readonly measures: ReadonlySet<string>;
+  readonly progress: Progress;
+  readonly errors: Subject<ItemError>;
+}
+
+/** What is under way in a run, and how it ends: it fails at most once, and it does not stand still for ever. */
+export class RunState implements RunServices {
+  readonly observer: GraphObserver | undefined;
+  readonly policy: ErrorPolicy;
+  readonly #options: RunStateOptions;
+  readonly #ended: Set<NodeRun> = new Set<NodeRun>();
+  #works = 0;
+  #reads = 0;
+  #failure: { readonly error: unknown } | undefined;
+  #atRest: (() => void)[] = [];
+  #check: ReturnType<typeof setTimeout> | undefined;
+  /** Counts what moves, so that a standstill can be told from two visits at quiet moments. */
+  #moves = 0;
+
+  constructor(options: RunStateOptions) {
+    this.#options = options;
+    this.observer = options.observer;
+    this.policy = options.policy;
+  }
+
+  context(): unknown {
+    const { context, name } = this.#options;
+    if (context !== undefined) return context;
+    const remedy = 'Give it as the first argument of run().';
+    throw new GraphError('graph/no-context', 'The run has no context.', { remedy, place: { node: name } });
+  }
+
+  report(error: ItemError): void {
+    this.#options.errors.next(error);
+  }
+
+  readonly fail = (error: unknown): void => {
+    if (this.#failure !== undefined) return;
+    this.#failure = { error };
+    for (const node of this.#options.nodes) cancel(node, error);
+  };
+
+  began(): void {
+    this.#moves++;
+    this.#works++;
+  }
+
+  ended(): void {
+    this.#works--;
+    if (this.#works === 0) for (const resolve of this.#atRest.splice(0)) resolve();
+    this.#checkSoon(0);
+  }
+
+  readBegan(): void {
+    this.#moves++;
+    this.#reads++;
+  }
+
+  readEnded(): void {
+    this.#reads--;
+    this.#checkSoon(0);
+  }
+
+  moved(): void {
+    this.#moves++;
+    this.#checkSoon(0);
+  }
+
+  nodeEnded(node: NodeRun): void {
+    this.#ended.add(node);
+    this.moved();
+  }
+
+  advance({ meta }: NodeRun, units: number): void {
+    const { measures, progress } = this.#options;
+    if (measures.size === 0 ? meta.kind === 'source' : measures.has(meta.name)) progress.advance(units);
+  }
+
+  /** Resolves when no function is under way and what they gave has been handled; rejects if the run has failed. */
+  async rest(): Promise<void> {
+    while (this.#works > 0) await new Promise<void>((resolve) => this.#atRest.push(resolve));
+    if (this.#options.nodes.some(({ abort }) => abort.signal.aborted)) await new Promise((turn) => setTimeout(turn));
+    clearTimeout(this.#check);
+    if (this.#failure !== undefined) throw this.#failure.error;
+  }
+
+  /** Looks after all that can go on at once has done so. Items move by microtasks, so one turn of the loop is enough. */
+  #checkSoon(delay: number): void {
+    if (this.#works + this.#reads > 0 || this.#isOver()) return;
+    clearTimeout(this.#check);
+    const moves = this.#moves;
+    this.#check = setTimeout(() => {
+      if (this.#works + this.#reads === 0 && moves === this.#moves && !this.#isOver()) this.#standstill(delay);
+    }, delay);
+  }
+
+  #isOver(): boolean {
+    return this.#failure !== undefined || this.#ended.size === this.#options.nodes.length;
+  }
+
+  #standstill(waited: number): void {
+    const { nodes, stallAfter } = this.#options;
+    const full = nodes.flatMap(({ inputs }) => inputs).filter(({ channel }) => !channel.hasRoom());
+    const mayMove = nodes.some((node) => node.meta.kind === 'pipe' && !this.#ended.has(node));
+    if (!mayMove || waited >= stallAfter) this.fail(this.#stallError(full.map(({ name }) => name)));
+    else if (full.length > 0 && stallAfter < Number.POSITIVE_INFINITY) this.#checkSoon(stallAfter);
+  }
+
+  #stallError(full: readonly string[]): GraphError {
+    const waiting = this.#options.nodes.filter((node) => !this.#ended.has(node)).map(({ meta }) => meta.name);
+    const remedy =
+      'Where ways from a branch or broadcast meet again, raise the capacity of the edges, or the hold of the join, to ' +
+      'as many items as one way may be ahead of the other.';
+    return new GraphError('graph/stalled', 'Nothing is under way, and no node can go on.', {
+      expected: 'room on an edge, or an item to work on',
+      got: `no room before ${full.join(', ')}; waiting nodes ${waiting.join(', ')}`,
+      remedy,
+      place: { node: this.#options.name },
+    });
+  }
+}

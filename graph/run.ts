@@ -1,0 +1,189 @@
+import { type Observable, ReplaySubject } from 'rxjs';
+import { GraphError } from '../primitives/errors.ts';
+import type { GraphDefinition, InputDefinition, NodeDefinition, OutputDefinition } from './definition.ts';
+import { type ErrorPolicy, fullPolicy } from './error-policy.ts';
+import type { ItemError } from './item-error.ts';
+import { type Edge, endOutputs, leave, type NodeCounts, type NodeRun, newEdge } from './node-run.ts';
+import type { GraphObserver } from './observer.ts';
+import { type ProgressReport, progress } from './progress.ts';
+import { RunState } from './run-state.ts';
+import type { EdgeCounters, GraphShape, NodeCounters } from './shape.ts';
+
+export interface RunOptions {
+  /** Aborting it ends the run with the signal's reason. */
+  readonly signal?: AbortSignal | undefined;
+  /** Is told of spans, occupancy and marks, for traces. */
+  readonly observer?: GraphObserver | undefined;
+  /** What becomes of items that fail in nodes without a policy of their own. Default `stop`. */
+  readonly onError?: ErrorPolicy | undefined;
+  /** Units of progress in all. Default: the sum of the sources' totals, if all are known. */
+  readonly total?: number | undefined;
+  /** Shortest time between two progress reports, in milliseconds. Default 100. */
+  readonly progressEvery?: number | undefined;
+  /**
+   * Milliseconds of standstill, with an edge full, after which a graph that has pipes counts as stalled: operators may
+   * hold items by a clock of their own. Default 60,000; `Infinity` is never. Without pipes a stall is known at once.
+   */
+  readonly stallAfter?: number | undefined;
+}
+
+/** A graph that runs. */
+export interface GraphRun<R> {
+  /**
+   * The result, once every item has been delivered, skipped or, after a node that wanted no more, discarded. Rejects
+   * when the run has failed or was aborted, and everything is freed: functions under way are waited for, so they
+   * should heed their signal; a read of a source under way is not, and is discarded when it comes.
+   */
+  readonly result: Promise<R>;
+  /** Items read from the sources, or done by the nodes with `progress`, with rate and time to go. */
+  readonly progress$: Observable<ProgressReport>;
+  /** Items that failed for good, the last 1,000 of them to late subscribers as well; completes with the run. */
+  readonly errors$: Observable<ItemError>;
+  readonly shape: GraphShape;
+  /** What every node has done so far, in the order of the definition. */
+  counters(): NodeCounters[];
+  /** What every edge holds, and has held. */
+  edges(): EdgeCounters[];
+  /** Ends the run; `reason`, an `AbortError` by default, is what `result` rejects with. */
+  abort(reason?: unknown): void;
+}
+
+/** Runs `definition`; resolves to the results of its nodes' programs, by name. */
+export function startRun(
+  definition: GraphDefinition,
+  shape: GraphShape,
+  context: unknown,
+  options: RunOptions,
+): GraphRun<ReadonlyMap<string, unknown>> {
+  const { signal, observer, onError = 'stop', total = totalOf(definition), progressEvery } = options;
+  fullPolicy(onError, definition.name);
+  const counted = progress({ total, every: progressEvery });
+  const errors = new ReplaySubject<ItemError>(1000);
+  const nodes: NodeRun[] = [];
+  const state = new RunState({
+    name: definition.name,
+    nodes,
+    context,
+    observer,
+    policy: onError,
+    stallAfter: options.stallAfter ?? 60_000,
+    measures: new Set(definition.nodes.filter(({ isMeasure }) => isMeasure).map(({ meta }) => meta.name)),
+    progress: counted,
+    errors,
+  });
+  nodes.push(...wire(definition, state));
+  const stopTelling = observer === undefined ? () => {} : tellOccupancy(nodes, definition, observer);
+  const onAbort = (): void => state.fail(signal?.reason);
+  const run = async (): Promise<ReadonlyMap<string, unknown>> => {
+    try {
+      const values = await Promise.all(nodes.map((node, i) => runNode(node, definition.nodes[i]!, state)));
+      await state.rest();
+      return new Map(nodes.map(({ meta }, i) => [meta.name, values[i]]));
+    } finally {
+      signal?.removeEventListener('abort', onAbort);
+      stopTelling();
+      errors.complete();
+      counted.end();
+    }
+  };
+  if (signal?.aborted === true) state.fail(signal.reason);
+  else signal?.addEventListener('abort', onAbort);
+
+  return {
+    result: run(),
+    progress$: counted.progress$,
+    errors$: errors.asObservable(),
+    shape,
+    counters: () => nodes.map((node, i) => countersOf(node, definition.nodes[i]!)),
+    edges: () => nodes.flatMap(({ inputs }) => inputs.map(edgeCountersOf)),
+    abort: (reason = new DOMException('The run was aborted.', 'AbortError')) => state.fail(reason),
+  };
+}
+
+function totalOf({ nodes }: GraphDefinition): number | undefined {
+  const totals = nodes.filter(({ meta }) => meta.kind === 'source').map(({ total }) => total);
+  return totals.reduce((sum, total) => (sum === undefined || total === undefined ? undefined : sum + total), 0);
+}
+
+/** The nodes of a run with the edges between them. */
+function wire({ name, nodes }: GraphDefinition, state: RunState): NodeRun[] {
+  const edgeBehind = new Map<OutputDefinition, Edge>();
+  const inputsOf = nodes.map(({ meta, inputs }) => {
+    const counts = newCounts();
+    const path = `${name}/${meta.name}`;
+    const edges = inputs.map((input) => edgeOf(input, meta.name, path, counts));
+    for (const [i, input] of inputs.entries()) for (const output of input.from) edgeBehind.set(output, edges[i]!);
+    return { counts, path, inputs: edges };
+  });
+  return nodes.map(({ meta, outputs }, i) => {
+    const node: NodeRun = {
+      ...inputsOf[i]!,
+      meta,
+      outputs: outputs.map((output) => edgeBehind.get(output)!),
+      abort: new AbortController(),
+      run: state,
+    };
+    for (const edge of node.outputs) edge.producers.push(node);
+    return node;
+  });
+}
+
+function edgeOf({ port, capacity, handling }: InputDefinition, node: string, path: string, counts: NodeCounts): Edge {
+  const discard = (item: unknown): void => {
+    counts.dropped++;
+    handling.discard?.(item);
+  };
+  const suffix = port === undefined ? '' : `.${port}`;
+  return newEdge(`${node}${suffix}`, `${path}${suffix}`, capacity, { ...handling, discard });
+}
+
+function newCounts(): NodeCounts {
+  return { in: 0, out: 0, active: 0, dropped: 0, busy: 0, skipped: 0, retried: 0, migrated: 0 };
+}
+
+async function runNode(node: NodeRun, { program }: NodeDefinition, state: RunState): Promise<unknown> {
+  try {
+    return await program(node);
+  } catch (cause) {
+    state.fail(cause instanceof GraphError ? cause : nodeError(node, cause));
+    return undefined;
+  } finally {
+    for (const edge of node.inputs) leave(edge);
+    endOutputs(node);
+    state.nodeEnded(node);
+  }
+}
+
+/** A node may fail outside of any item's work, by an operator or a copy, say. */
+function nodeError({ path }: NodeRun, cause: unknown): GraphError {
+  const message = cause instanceof Error ? cause.message : String(cause);
+  return new GraphError('graph/node-failed', `The node failed: ${message}`, { place: { node: path }, cause });
+}
+
+function tellOccupancy(nodes: readonly NodeRun[], { nodes: definitions }: GraphDefinition, observer: GraphObserver) {
+  const told = nodes.filter((_, i) => definitions[i]!.inner === undefined).flatMap(({ inputs }) => inputs);
+  const subscriptions = told.map(({ name, channel }) =>
+    channel.occupancy$.subscribe((level) => observer.occupancy({ edge: name, time: performance.now(), ...level })),
+  );
+  return (): void => {
+    for (const subscription of subscriptions) subscription.unsubscribe();
+  };
+}
+
+function countersOf({ meta, counts, inputs }: NodeRun, { inner }: NodeDefinition): NodeCounters {
+  const sum = (count: 'stalls' | 'depth' | 'bytes' | 'peak' | 'peakBytes'): number =>
+    inputs.reduce((total, { channel }) => total + channel[count], 0);
+  const edge = {
+    stalls: sum('stalls'),
+    depth: sum('depth'),
+    bytes: sum('bytes'),
+    peak: sum('peak'),
+    peakBytes: sum('peakBytes'),
+  };
+  return { ...counts, ...edge, ...inner?.(), name: meta.name };
+}
+
+function edgeCountersOf({ name, channel }: Edge): EdgeCounters {
+  const { capacity, stalls, depth, bytes, peak, peakBytes } = channel;
+  return { edge: name, capacity, stalls, depth, bytes, peak, peakBytes };
+}
