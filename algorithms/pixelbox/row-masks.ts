@@ -6,7 +6,6 @@ import {
   type Column,
   type Context,
   constant,
-  expand,
   For,
   fn,
   type I32,
@@ -21,6 +20,7 @@ import {
   Var,
 } from '../../primitives/index.ts';
 import type { DeviceCorners } from './device-corners.ts';
+import { expandRows, interleave, type NumberedPairs } from './pair-tables.ts';
 import type { Regions } from './regions.ts';
 
 /**
@@ -49,21 +49,16 @@ export function maskWords({ left, top, right, bottom }: Regions, region: number)
   return strips * (bottom[region]! - top[region]! + 1);
 }
 
-/** Places the masks of the regions that are `wanted` one after the other. */
-export function planMasks(regions: Regions, wanted: (region: number) => boolean): MaskPlan {
-  const count = regions.left.length;
-  const boxes = new Int32Array(Math.max(1, count) * STRIDE);
+/** Places the masks of the regions in `wanted` one after the other. */
+export function planMasks(regions: Regions, wanted: Uint32Array): MaskPlan {
+  const { left, top, right, bottom } = regions;
+  const start = new Int32Array(left.length).fill(-1);
   let words = 0;
-  for (let region = 0, at = 0; region < count; region++, at += STRIDE) {
-    const masked = wanted(region);
-    boxes[at] = masked ? words : -1;
-    boxes[at + FIELDS.left] = regions.left[region]!;
-    boxes[at + FIELDS.top] = regions.top[region]!;
-    boxes[at + FIELDS.right] = regions.right[region]!;
-    boxes[at + FIELDS.bottom] = regions.bottom[region]!;
-    if (masked) words += maskWords(regions, region);
+  for (const region of wanted) {
+    start[region] = words;
+    words += maskWords(regions, region);
   }
-  return { boxes, words };
+  return { boxes: interleave(start, left, top, right, bottom), words };
 }
 
 /** The word that a corner flips the rest of, from its column on, or one past all words. */
@@ -162,20 +157,23 @@ const narrowArea = fn('narrowArea', pairParameters, u32, ({ p, q, pBoxes, pWords
   return pixels;
 });
 
-/** Regions of two sets, row by row of the pairs. */
-export interface PairColumns {
-  readonly p: Column<'u32'>;
-  readonly q: Column<'u32'>;
-}
-
 /**
- * ‖p∩q‖ in pixels for pairs of regions at most 32 pixels wide, as a view: words of both in the rows they share, and as many
- * pixels as the conjunction has ones.
+ * ‖p∩q‖ in pixels for pairs of regions at most 32 pixels wide: words of both in the rows they share, and as many pixels as
+ * their conjunction has ones.
  *
  * - Work O(rows shared) a pair, in one thread each.
  */
-export function narrowAreas(pairs: PairColumns, p: RowMasks, q: RowMasks): Column<'u32'> {
-  return map(narrowArea, { ...pairs, pBoxes: p.boxes, pWords: p.words, qBoxes: q.boxes, qWords: q.words });
+export function narrowAreas(
+  context: Context,
+  { p, q }: Pick<NumberedPairs, 'p' | 'q'>,
+  ofP: RowMasks,
+  ofQ: RowMasks,
+): Column<'u32'> {
+  return context.scope(() => {
+    const pairs = { p: context.column(p), q: context.column(q) };
+    const masks = { pBoxes: ofP.boxes, pWords: ofP.words, qBoxes: ofQ.boxes, qWords: ofQ.words };
+    return context.materialize(map(narrowArea, { ...pairs, ...masks }));
+  });
 }
 
 const rowsShared = fn(
@@ -187,11 +185,20 @@ const rowsShared = fn(
 
 const wideRow = fn(
   'wideRow',
-  { pair: u32, rank: u32, ...pairParameters },
+  {
+    row: u32,
+    rank: u32,
+    pairs: array(u32),
+    pBoxes: array(i32),
+    pWords: array(u32),
+    qBoxes: array(i32),
+    qWords: array(u32),
+  },
   { pair: u32, pixels: u32 },
-  ({ pair, rank, p, q, pBoxes, pWords, qBoxes, qWords }) => {
-    const a = boxOf(pBoxes, p);
-    const b = boxOf(qBoxes, q);
+  ({ row, rank, pairs, pBoxes, pWords, qBoxes, qWords }) => {
+    const at = row.mul(PAIR_STRIDE);
+    const a = boxOf(pBoxes, pairs.at(at.add(1)));
+    const b = boxOf(qBoxes, pairs.at(at.add(2)));
     const { left, top, columns } = sharedBox(a, b);
     const inA = rowReader(a, pWords, left, top, rank);
     const inB = rowReader(b, qWords, left, top, rank);
@@ -199,9 +206,11 @@ const wideRow = fn(
     For(0, columns.add(31).shr(5), (strip) => {
       pixels.set(pixels.add(popcount(inA(strip).and(inB(strip)))));
     });
-    return { pair, pixels };
+    return { pair: pairs.at(at), pixels };
   },
 );
+
+const PAIR_STRIDE = 3;
 
 /** Reads a row of a region from column `left` on, 32 pixels at a time, strip after strip. */
 function rowReader(box: Box, words: ArrayValue<'u32'>, left: I32, top: I32, rank: U32): (strip: U32) => U32 {
@@ -225,20 +234,24 @@ function rowReader(box: Box, words: ArrayValue<'u32'>, left: I32, top: I32, rank
 }
 
 /**
- * Adds ‖p∩q‖ in pixels of every pair to `areas`, for regions of any width: one thread a row of a pair, of which there are
- * `rows` in all.
+ * Adds ‖p∩q‖ in pixels of every pair to `areas`, for regions of any width: one thread a row of a pair.
  *
- * - Work O(rows shared · strips), balanced over the rows however uneven the pairs.
+ * - Work O(rows shared · strips), balanced over the rows however uneven the pairs. `rows` is the number of them in all.
  */
 export function addWideAreas(
-  pairs: PairColumns & { readonly pair: Column<'u32'> },
+  context: Context,
+  pairs: NumberedPairs,
   p: RowMasks,
   q: RowMasks,
   rows: number,
   areas: Column<'u32'>,
 ): void {
-  const counts = map(rowsShared, { p: pairs.p, q: pairs.q, pBoxes: p.boxes, qBoxes: q.boxes });
-  const captures = { pBoxes: p.boxes, pWords: p.words, qBoxes: q.boxes, qWords: q.words };
-  const { pair, pixels } = expand({ ...pairs }, counts, wideRow, { capacity: rows, captures });
-  scatterReduce(pixels, pair, 'add', areas);
+  context.scope(() => {
+    const [pBoxes, qBoxes] = [p.boxes, q.boxes];
+    const counts = map(rowsShared, { p: context.column(pairs.p), q: context.column(pairs.q), pBoxes, qBoxes });
+    const table = context.column(interleave(pairs.pair, pairs.p, pairs.q));
+    const each = { ...expandRows(counts, rows), pairs: table };
+    const { pair, pixels } = map(wideRow, { ...each, pBoxes, pWords: p.words, qBoxes, qWords: q.words });
+    scatterReduce(pixels, pair, 'add', areas);
+  });
 }

@@ -1,0 +1,32 @@
+import { type Column, expand, fn, sequence, u32 } from '../../primitives/index.ts';
+
+/** Pairs of regions, and the number that each has in the result. */
+export interface NumberedPairs {
+  readonly pair: Uint32Array;
+  readonly p: Uint32Array;
+  readonly q: Uint32Array;
+}
+
+/** Columns as one column of records, for functors that read a whole record: devices bind few arrays at once. */
+export function interleave<A extends Uint32Array | Int32Array>(...columns: readonly A[]): A {
+  const [first] = columns as readonly [A];
+  const stride = columns.length;
+  const records = new (first.constructor as new (length: number) => A)(Math.max(1, first.length) * stride);
+  for (const [field, column] of columns.entries()) {
+    for (let row = 0, at = field; row < column.length; row++, at += stride) records[at] = column[row]!;
+  }
+  return records;
+}
+
+/** Parts of rows: which row each belongs to, and which part of it it is. */
+export interface ExpandedRows {
+  readonly row: Column<'u32'>;
+  readonly rank: Column<'u32'>;
+}
+
+const part = fn('part', { row: u32, rank: u32 }, { row: u32, rank: u32 }, ({ row, rank }) => ({ row, rank }));
+
+/** Row i makes `counts[i]` parts, `capacity` in all. */
+export function expandRows(counts: Column<'u32'>, capacity: number): ExpandedRows {
+  return expand({ row: sequence(counts.length) }, counts, part, { capacity });
+}

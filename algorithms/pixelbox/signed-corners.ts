@@ -1,0 +1,100 @@
+import type { Regions } from './regions.ts';
+
+/**
+ * Regions as signed sums of quadrants, in columns: the indicator of a region is Σ sign · [column ≥ x and row ≥ y] over its
+ * signed corners, 1 inside and 0 outside. Where boundaries cross or touch in a corner the sign is ±2.
+ */
+export interface SignedCorners {
+  /** Signed corners of region `r` are `start[r] … start[r + 1] − 1`; length is regions + 1. */
+  readonly start: Uint32Array;
+  readonly x: Int32Array;
+  readonly y: Int32Array;
+  readonly sign: Int32Array;
+}
+
+/**
+ * Finds the signs of the corners of those regions that are `wanted`; the others get none. Corners that lie in one row turn the boundary to
+ * their sides round or let it be; where a boundary is turned round there is a signed corner, also where no vertex was, as
+ * in the crossing of two rings.
+ *
+ * Of a region with n corners that at most k pieces of boundary cross in a row: O(n log n + rows with corners · k).
+ *
+ * @example
+ * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [2, 0], [2, 1], [0, 1]]] }');
+ * signedCorners(regionsOf(gridPolygons(zones.polygons)), () => true).sign; // Int32Array [1, -1, -1, 1]
+ */
+export function signedCorners(regions: Regions, wanted: (region: number) => boolean): SignedCorners {
+  const { cornerStart } = regions;
+  const count = cornerStart.length - 1;
+  const start = new Uint32Array(count + 1);
+  const found: Growing = { x: [], y: [], sign: [] };
+  for (let region = 0; region < count; region++) {
+    if (wanted(region)) addRegion(regions, cornerStart[region]!, cornerStart[region + 1]!, found);
+    start[region + 1] = found.x.length;
+  }
+  return { start, x: Int32Array.from(found.x), y: Int32Array.from(found.y), sign: Int32Array.from(found.sign) };
+}
+
+interface Growing {
+  readonly x: number[];
+  readonly y: number[];
+  readonly sign: number[];
+}
+
+function addRegion({ x, y }: Regions, from: number, to: number, found: Growing): void {
+  const order = Uint32Array.from({ length: to - from }, (_, i) => from + i);
+  order.sort((a, b) => y[a]! - y[b]! || x[a]! - x[b]!);
+  let boundary: number[] = [];
+  for (let i = 0; i < order.length; ) {
+    const row = y[order[i]!]!;
+    const turned: number[] = [];
+    for (; i < order.length && y[order[i]!] === row; i++) toggle(turned, x[order[i]!]!);
+    boundary = addRow(boundary, turned, row, found);
+  }
+}
+
+/** Appends a column, or takes it away again: equal ones come one after the other. */
+function toggle(columns: number[], x: number): void {
+  if (columns.at(-1) === x) columns.pop();
+  else columns.push(x);
+}
+
+/**
+ * Passes from one row to the next: `boundary` holds the columns, ascending, where the row above changes between outside and
+ * inside; `turned` those where what is different in this row begins and ends. Returns the boundary of this row.
+ */
+function addRow(boundary: readonly number[], turned: readonly number[], row: number, found: Growing): number[] {
+  const next: number[] = [];
+  let [above, below] = [0, 0];
+  let [b, t] = [0, 0];
+  while (b < boundary.length || t < turned.length) {
+    const column = Math.min(boundary[b] ?? Number.POSITIVE_INFINITY, turned[t] ?? Number.POSITIVE_INFINITY);
+    const crosses = boundary[b] === column ? 1 : 0;
+    const turns = turned[t] === column ? 1 : 0;
+    b += crosses;
+    t += turns;
+    const [rightAbove, rightBelow] = [above ^ crosses, below ^ crosses ^ turns];
+    const sign = rightBelow - below - (rightAbove - above);
+    if (rightBelow !== below) next.push(column);
+    if (sign !== 0) {
+      found.x.push(column);
+      found.y.push(row);
+      found.sign.push(sign);
+    }
+    [above, below] = [rightAbove, rightBelow];
+  }
+  return next;
+}
+
+/**
+ * The area of a region in pixels out of its signed corners: Σ sign · (right − x) · (bottom − y) for any point beyond all.
+ *
+ * @example
+ * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [2, 0], [2, 3], [0, 3]]] }');
+ * signedArea(signedCorners(regionsOf(gridPolygons(zones.polygons)), () => true), 0); // 6n
+ */
+export function signedArea({ start, x, y, sign }: SignedCorners, region: number): bigint {
+  let area = 0n;
+  for (let i = start[region]!; i < start[region + 1]!; i++) area += BigInt(sign[i]!) * BigInt(x[i]!) * BigInt(y[i]!);
+  return area;
+}

@@ -1,0 +1,148 @@
+import { fc } from '@fast-check/vitest';
+import { describe, expect, test } from 'vitest';
+import { type AreaMethod, type AreaPlan, planAreas, type RegionPairs } from '../algorithms/pixelbox/area-plan.ts';
+import { gridPolygons } from '../algorithms/pixelbox/grid-polygons.ts';
+import { type PairAreaOptions, pairAreas } from '../algorithms/pixelbox/pair-areas.ts';
+import { type Regions, regionsOf } from '../algorithms/pixelbox/regions.ts';
+import { type RectilinearOptions, type RectilinearPairs, rectilinearPairs } from './arbitrary-rectilinear.ts';
+import { onEveryBackend } from './backends.ts';
+
+const sidesOf = ({ first, second }: RectilinearPairs): { p: Regions; q: Regions } => ({
+  p: regionsOf(gridPolygons(first)),
+  q: regionsOf(gridPolygons(second)),
+});
+
+/** Pair i is polygon i of both sides. */
+const inOrder = (count: number): RegionPairs => {
+  const each = Uint32Array.from({ length: count }, (_, i) => i);
+  return { p: each, q: each };
+};
+
+/** Pixels of boxes this small can be drawn whatever the method. */
+const SMALL: RectilinearOptions = { extent: 100, reach: 2 ** 30 };
+const LARGE: RectilinearOptions = {};
+
+const CASES: readonly { name: string; method: AreaMethod | 'auto'; shapes: RectilinearOptions; share: number }[] = [
+  { name: 'small, by masks', method: 'masks', shapes: SMALL, share: 1 },
+  { name: 'narrow, by masks', method: 'masks', shapes: { extent: 32 }, share: 1 },
+  { name: 'of any size, by corners', method: 'corners', shapes: LARGE, share: 1 },
+  { name: 'small, by corners', method: 'corners', shapes: SMALL, share: 1 },
+  { name: 'of any size, by sweep', method: 'sweep', shapes: LARGE, share: 0.3 },
+  { name: 'of any size, by choice', method: 'auto', shapes: LARGE, share: 1 },
+  { name: 'small, by choice', method: 'auto', shapes: SMALL, share: 1 },
+];
+
+onEveryBackend((opened, backend) => {
+  for (const { name, method, shapes, share } of CASES) {
+    test(`areas of pairs that are ${name} are those counted in cells`, { timeout: 300_000 }, async () => {
+      const options = fc.constantFrom<PairAreaOptions>({ method }, { method, budget: 64 }, { method, budget: 1 });
+      await fc.assert(
+        fc.asyncProperty(rectilinearPairs({ ...shapes, maxPairs: 12 }), options, async (pairs, option) => {
+          const { p, q } = sidesOf(pairs);
+          const found = await pairAreas(opened().context, p, q, inOrder(pairs.areas.length), option);
+          expect([...found.intersection]).toEqual(pairs.areas.map(({ intersection }) => intersection));
+          expect([...found.p]).toEqual(pairs.areas.map(({ first }) => first));
+          expect([...found.q]).toEqual(pairs.areas.map(({ second }) => second));
+        }),
+        { numRuns: Math.ceil(backend.runs * share) },
+      );
+    });
+  }
+
+  test('the pairs may be any, in any order, and come twice', { timeout: 300_000 }, async () => {
+    const input = rectilinearPairs({ extent: 60, maxPairs: 6 }).chain((pairs) => {
+      const region = fc.nat({ max: Math.max(0, pairs.areas.length - 1) });
+      const list = fc.array(fc.tuple(region, region), { maxLength: pairs.areas.length === 0 ? 0 : 40 });
+      return fc.record({ pairs: fc.constant(pairs), list, method: fc.constantFrom('masks', 'corners', 'auto') });
+    });
+    await fc.assert(
+      fc.asyncProperty(input, async ({ pairs, list, method }) => {
+        const { p, q } = sidesOf(pairs);
+        const numbers = { p: Uint32Array.from(list, ([a]) => a), q: Uint32Array.from(list, ([, b]) => b) };
+        const found = await pairAreas(opened().context, p, q, numbers, { method: method as AreaMethod, budget: 100 });
+        const turned = await pairAreas(opened().context, q, p, { p: numbers.q, q: numbers.p }, { method: 'sweep' });
+        expect(turned.intersection).toEqual(found.intersection);
+        expect(turned.p).toEqual(found.q);
+      }),
+      { numRuns: Math.ceil(backend.runs / 3) },
+    );
+  });
+
+  test('nothing is left behind', async () => {
+    const pairs = fc.sample(rectilinearPairs({ maxPairs: 10 }), { numRuns: 3, seed: 7 });
+    const { counters } = opened().context.backend;
+    const before = { buffers: counters.liveBuffers, bytes: counters.liveBytes };
+    for (const method of ['masks', 'corners', 'sweep', 'auto'] as const) {
+      for (const each of pairs) {
+        const { p, q } = sidesOf(each);
+        await pairAreas(opened().context, p, q, inOrder(each.areas.length), { method });
+      }
+    }
+    expect({ buffers: counters.liveBuffers, bytes: counters.liveBytes }).toEqual(before);
+  });
+});
+
+const rectangle = (width: number, height: number): [number, number][] => [
+  [0, 0],
+  [width, 0],
+  [width, height],
+  [0, height],
+];
+
+/** A comb of so many teeth, one pixel wide and one apart. */
+const comb = (teeth: number): [number, number][] => [
+  ...Array.from({ length: teeth }, (_, i): [number, number][] => [
+    [2 * i, 1],
+    [2 * i, teeth],
+    [2 * i + 1, teeth],
+    [2 * i + 1, 1],
+  ]).flat(),
+  [2 * teeth, 1],
+  [2 * teeth, 0],
+  [0, 0],
+];
+
+const regionOf = (...rings: [number, number][][]): Regions =>
+  regionsOf(
+    gridPolygons({
+      polygonRings: Uint32Array.from({ length: rings.length + 1 }, (_, i) => i),
+      ringVertices: Uint32Array.from([0, ...rings.map((_, i) => rings.slice(0, i + 1).flat().length)]),
+      x: Float64Array.from(rings.flat(), ([x]) => x),
+      y: Float64Array.from(rings.flat(), ([, y]) => y),
+    }),
+  );
+
+describe('the choice of a method', () => {
+  const [few, small, toothed] = [rectangle(1_000_000, 1_000_000), rectangle(20, 30), comb(3000)];
+  const choose = (p: [number, number][], q: [number, number][]): AreaPlan =>
+    planAreas(regionOf(p), regionOf(q), inOrder(1), 'auto');
+
+  test('draws regions whose masks are small', () => {
+    expect([...choose(small, small).masks]).toEqual([0]);
+  });
+
+  test('draws no region with few corners and many pixels, and sums its corners', () => {
+    expect([...choose(few, small).corners32]).toEqual([0]);
+    expect([...choose(few, few).corners64]).toEqual([0]);
+  });
+
+  test('sweeps where a mask would be too large and the corners are many', () => {
+    const scaled = toothed.map(([x, y]): [number, number] => [x * 1000, y * 1000]);
+    expect([...choose(scaled, scaled).sweep]).toEqual([0]);
+  });
+
+  test('loses no pair', () => {
+    fc.assert(
+      fc.property(
+        rectilinearPairs({ maxPairs: 30 }),
+        fc.constantFrom('auto', 'masks', 'corners', 'sweep'),
+        (pairs, method) => {
+          const { p, q } = sidesOf(pairs);
+          const plan = planAreas(p, q, inOrder(pairs.areas.length), method as AreaMethod);
+          const listed = [plan.masks, plan.corners32, plan.corners64, plan.sweep].flatMap((list) => [...list]);
+          expect(listed.toSorted((a, b) => a - b)).toEqual([...inOrder(pairs.areas.length).p]);
+        },
+      ),
+    );
+  });
+});

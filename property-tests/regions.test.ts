@@ -1,0 +1,151 @@
+import { fc, test } from '@fast-check/vitest';
+import { describe, expect } from 'vitest';
+import { GRID_LIMIT, type GridPolygons, gridPolygons } from '../algorithms/pixelbox/grid-polygons.ts';
+import { columnInRow, type Regions, regionsOf } from '../algorithms/pixelbox/regions.ts';
+import { signedArea, signedCorners } from '../algorithms/pixelbox/signed-corners.ts';
+import { GeometryError } from '../primitives/errors.ts';
+
+const SIDE = 12;
+const coordinate = fc.integer({ min: -SIDE, max: SIDE });
+const ring = fc.array(fc.tuple(coordinate, coordinate), { maxLength: 7 });
+const polygon = fc.array(ring, { maxLength: 3 });
+
+type Ring = readonly (readonly [number, number])[];
+
+const columns = (polygons: readonly (readonly Ring[])[]): GridPolygons => {
+  const rings = polygons.flat();
+  const before = <T>(lists: readonly (readonly T[])[]): Uint32Array => {
+    let sum = 0;
+    return Uint32Array.from([0, ...lists.map((list) => (sum += list.length))]);
+  };
+  return {
+    polygonRings: before(polygons),
+    ringVertices: before(rings),
+    x: Int32Array.from(rings.flat(), ([x]) => x),
+    y: Int32Array.from(rings.flat(), ([, y]) => y),
+  };
+};
+
+/** Whether the centre of a pixel is inside, by a ray to the left, in doubled coordinates; left edges are in. */
+function isInside(rings: readonly Ring[], i: number, j: number): boolean {
+  const [cx, cy] = [2 * i + 1, 2 * j + 1];
+  let inside = false;
+  for (const each of rings) {
+    for (const [k, [x1, y1]] of each.entries()) {
+      const [x0, y0] = each.at(k - 1)!;
+      if (2 * y0 < cy === 2 * y1 < cy) continue;
+      const across = (cx - 2 * x0) * (y1 - y0) - (x1 - x0) * (cy - 2 * y0);
+      if (y1 > y0 ? across >= 0 : across <= 0) inside = !inside;
+    }
+  }
+  return inside;
+}
+
+/** What the corners of a region say of a pixel. */
+function isCovered({ cornerStart, x, y }: Regions, region: number, i: number, j: number): boolean {
+  let count = 0;
+  for (let c = cornerStart[region]!; c < cornerStart[region + 1]!; c++) if (x[c]! <= i && y[c]! <= j) count++;
+  return count % 2 === 1;
+}
+
+const pixels = Array.from({ length: (2 * SIDE + 2) ** 2 }, (_, n): [number, number] => [
+  (n % (2 * SIDE + 2)) - SIDE - 1,
+  Math.floor(n / (2 * SIDE + 2)) - SIDE - 1,
+]);
+
+describe('the corners of a region', () => {
+  test.prop({ polygons: fc.array(polygon, { minLength: 1, maxLength: 4 }) })(
+    'cover the pixels whose centres are inside, and are all in its box',
+    ({ polygons }) => {
+      const regions = regionsOf(columns(polygons));
+      for (const [region, rings] of polygons.entries()) {
+        for (const [i, j] of pixels) expect(isCovered(regions, region, i, j)).toBe(isInside(rings, i, j));
+        for (let c = regions.cornerStart[region]!; c < regions.cornerStart[region + 1]!; c++) {
+          expect(regions.x[c]).toBeGreaterThanOrEqual(regions.left[region]!);
+          expect(regions.x[c]).toBeLessThanOrEqual(regions.right[region]!);
+          expect(regions.y[c]).toBeGreaterThanOrEqual(regions.top[region]!);
+          expect(regions.y[c]).toBeLessThanOrEqual(regions.bottom[region]!);
+        }
+      }
+    },
+  );
+
+  test.prop({ rings: polygon })('have signs that add up to the indicator of the region', ({ rings }) => {
+    const regions = regionsOf(columns([rings]));
+    const signed = signedCorners(regions, () => true);
+    let area = 0n;
+    for (const [i, j] of pixels) {
+      let sum = 0;
+      for (let c = 0; c < signed.x.length; c++) if (signed.x[c]! <= i && signed.y[c]! <= j) sum += signed.sign[c]!;
+      expect(sum).toBe(isInside(rings, i, j) ? 1 : 0);
+      area += BigInt(sum);
+    }
+    expect(signedArea(signed, 0)).toBe(area);
+  });
+
+  test.prop({ rings: fc.array(ring, { minLength: 1, maxLength: 2 }), turn: fc.nat() })(
+    'do not depend on where a ring begins or which way it runs',
+    ({ rings, turn }) => {
+      const turned = rings.map((each) => [
+        ...each.slice(turn % (each.length + 1)),
+        ...each.slice(0, turn % (each.length + 1)),
+      ]);
+      const [a, b] = [regionsOf(columns([rings])), regionsOf(columns([turned.map((each) => each.toReversed())]))];
+      for (const [i, j] of pixels) expect(isCovered(a, 0, i, j)).toBe(isCovered(b, 0, i, j));
+    },
+  );
+});
+
+test.prop({
+  x0: fc.integer({ min: -GRID_LIMIT, max: GRID_LIMIT }),
+  y0: fc.integer({ min: -GRID_LIMIT, max: GRID_LIMIT }),
+  x1: fc.integer({ min: -GRID_LIMIT, max: GRID_LIMIT }),
+  y1: fc.integer({ min: -GRID_LIMIT, max: GRID_LIMIT }),
+  at: fc.double({ min: 0, max: 1, noNaN: true }),
+})('a sloped edge passes a row at the first column whose centre is not left of it', ({ x0, y0, x1, y1, at }) => {
+  fc.pre(y0 !== y1);
+  const [low, high] = [Math.min(y0, y1), Math.max(y0, y1)];
+  const row = Math.min(high - 1, low + Math.floor(at * (high - low)));
+  const column = columnInRow(x0, y0, x1, y1, row);
+  const [run, rise] = y0 < y1 ? [x1 - x0, y1 - y0] : [x0 - x1, y0 - y1];
+  const isPast = (c: number): boolean =>
+    BigInt(2 * (c - x0) + 1) * BigInt(rise) >= BigInt(2 * (row - y0) + 1) * BigInt(run);
+  expect(isPast(column)).toBe(true);
+  expect(isPast(column - 1)).toBe(false);
+});
+
+describe('polygons on the grid', () => {
+  const polygonsOf = (x: number[], y: number[]) => ({
+    polygonRings: Uint32Array.of(0, 1),
+    ringVertices: Uint32Array.of(0, x.length),
+    x: Float64Array.from(x),
+    y: Float64Array.from(y),
+  });
+
+  test.prop({ pixelSize: fc.constantFrom(0.25, 1, 4), values: fc.array(fc.integer({ min: -99, max: 99 })) })(
+    'are not moved where they are on it',
+    ({ pixelSize, values }) => {
+      const scaled = values.map((value) => value * pixelSize);
+      const grid = gridPolygons(polygonsOf(scaled, scaled), { pixelSize });
+      expect([...grid.x]).toEqual(values);
+      expect(grid.moved).toBe(0);
+    },
+  );
+
+  test.prop({ bad: fc.constantFrom(Number.NaN, Number.POSITIVE_INFINITY, GRID_LIMIT + 1, -(2 ** 31), -1e300) })(
+    'that do not fit are refused, with the polygon',
+    ({ bad }) => {
+      const refused = expect.objectContaining({ code: 'geometry/beyond-grid', place: { file: 'tile.txt', record: 0 } });
+      expect(() => gridPolygons(polygonsOf([0, bad], [0, 0]), { file: 'tile.txt' })).toThrow(refused);
+      expect(() => gridPolygons(polygonsOf([0, 0], [0, bad]), { file: 'tile.txt' })).toThrow(GeometryError);
+    },
+  );
+
+  test('pixels have a size', () => {
+    for (const pixelSize of [0, -1, Number.NaN, Number.POSITIVE_INFINITY]) {
+      expect(() => gridPolygons(polygonsOf([], []), { pixelSize })).toThrow(
+        expect.objectContaining({ code: 'pixelbox/pixel-size' }),
+      );
+    }
+  });
+});
