@@ -1,0 +1,97 @@
+import type { Comparison } from '../algorithms/cross-compare/totals.ts';
+import { RATIO_BINS } from '../algorithms/cross-compare/totals.ts';
+import { countText, escapeXml, HAIRLINE, HALO, INK, MUTED, shorten, text } from './zonal-plot/page.ts';
+
+/** What a plot shows. */
+export interface ComparePlot {
+  readonly comparison: Comparison;
+  readonly title: string;
+}
+
+const WIDTH = 760;
+const MARGIN = 36;
+const CHART_TOP = 96;
+const CHART_HEIGHT = 300;
+const LONGEST_TITLE = 56;
+/** Readable beside a dark line, in print and to the colour-blind. */
+const BAR = '#4878a8';
+const PALE_BAR = '#a9bfd6';
+
+/**
+ * Draws how the ratios ‖p ∩ q‖ ÷ ‖p ∪ q‖ of the pairs are spread, as a standalone SVG: a histogram in bins of 0.02, with J′,
+ * their mean, and the threshold of matches. Bars below the threshold are pale.
+ */
+export async function comparePlot({ comparison, title }: ComparePlot): Promise<string> {
+  const height = CHART_TOP + CHART_HEIGHT + MARGIN;
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" ` +
+      `font-family="system-ui, 'Segoe UI', Helvetica, Arial, 'DejaVu Sans', sans-serif" style="background: #fff">`,
+    `<title>${escapeXml(title)}</title>`,
+    '<rect width="100%" height="100%" fill="#fff"/>',
+    text(shorten(title, LONGEST_TITLE), { x: MARGIN, y: 42, size: 20, weight: 600 }),
+    text(subtitle(comparison), { x: MARGIN, y: 66, size: 13, fill: MUTED }),
+    `<g transform="translate(${MARGIN}, ${CHART_TOP})">${await drawBars(comparison)}</g>`,
+    '</svg>\n',
+  ].join('\n');
+}
+
+function subtitle({ similarity, pairs, matching }: Comparison): string {
+  if (pairs === 0) return 'No pair of polygons has common area.';
+  const matches = `${countText(matching.matches)} matches from ${matching.minIou} on`;
+  return `${countText(pairs)} pairs with common area, J′ = ${similarity.toFixed(4)}, ${matches}`;
+}
+
+async function drawBars({ similarity, histogram, matching }: Comparison): Promise<string> {
+  const [{ axisX, axisY, gridY, plot, rect, ruleX, ruleY, text: label }, { parseHTML }] = await Promise.all([
+    import('@observablehq/plot'),
+    import('linkedom'),
+  ]);
+  const { document } = parseHTML('<!doctype html><html><body></body></html>');
+  const bars = Array.from(histogram, (count, bin) => ({
+    lower: bin / RATIO_BINS,
+    upper: (bin + 1) / RATIO_BINS,
+    count,
+    color: bin / RATIO_BINS < matching.minIou ? PALE_BAR : BAR,
+  }));
+  const means = Number.isNaN(similarity) ? [] : [{ x: similarity, name: `J′ ${similarity.toFixed(3)}` }];
+  const most = Math.max(1, ...histogram);
+  const chart = plot({
+    document: document as unknown as Document,
+    width: WIDTH - 2 * MARGIN,
+    height: CHART_HEIGHT,
+    marginTop: 20,
+    marginLeft: 52,
+    marginRight: 8,
+    marginBottom: 40,
+    x: { domain: [0, 1], label: null },
+    y: { domain: [0, most], label: null },
+    marks: [
+      gridY({ ticks: Math.min(6, most), stroke: HAIRLINE, strokeOpacity: 1 }),
+      axisY({ ticks: Math.min(6, most), tickSize: 0, color: MUTED, tickFormat: countText }),
+      axisX({
+        ticks: 10,
+        tickSize: 3,
+        color: MUTED,
+        label: 'ratio of intersection to union',
+        labelAnchor: 'center',
+        labelArrow: 'none',
+      }),
+      rect(bars, { x1: 'lower', x2: 'upper', y1: 0, y2: 'count', fill: 'color', inset: 0.5 }),
+      ruleX([matching.minIou], { stroke: MUTED, strokeDasharray: '3,3' }),
+      ruleX(means, { x: 'x', stroke: HALO, strokeWidth: 3.5, strokeOpacity: 0.85 }),
+      ruleX(means, { x: 'x', stroke: INK }),
+      label(means, {
+        x: 'x',
+        text: 'name',
+        frameAnchor: 'top',
+        lineAnchor: 'bottom',
+        dy: -4,
+        fill: INK,
+        fontWeight: 600,
+      }),
+      ruleY([0], { stroke: MUTED }),
+    ],
+  });
+  chart.querySelector('style')?.remove();
+  return `<g font-size="11" text-anchor="middle" fill="currentColor">${chart.innerHTML}</g>`;
+}

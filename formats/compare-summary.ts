@@ -1,0 +1,82 @@
+import type { CrossComparison } from '../algorithms/cross-compare/cross-comparison.ts';
+import { type BothSides, RATIO_BINS } from '../algorithms/cross-compare/totals.ts';
+
+/** What is known of a comparison beside its result. */
+export interface CompareRun {
+  /** Files or folders as the user named them. */
+  readonly a: string;
+  readonly b: string;
+  /** What computed it, as `workers` or `webgpu (NVIDIA H200)`. */
+  readonly backend: string;
+  /** Side of a pixel in the coordinates of the polygons. */
+  readonly pixelSize: number;
+}
+
+/** What stands beside J′ where it is not a number. */
+export const NO_SIMILARITY = 'No pair of polygons has common area, and the mean of no ratios is not defined.';
+
+/**
+ * The result as one JSON object; `a` is the first result set, `b` the second:
+ *
+ * ```json
+ * {
+ *   "source": { "a": "human/", "b": "model/" },
+ *   "backend": "workers",
+ *   "pixelSize": 1,
+ *   "similarity": 0.8125,
+ *   "pairs": 4, "candidates": 5, "meeting": 7,
+ *   "polygons": { "a": 5, "b": 6 },
+ *   "missing": { "a": 1, "b": 2 },
+ *   "matching": { "minIou": 0.5, "method": "optimal", "matches": 4, "precision": 0.67, "recall": 0.8, "f1": 0.73, "meanIou": 0.81 },
+ *   "histogram": { "width": 0.02, "counts": [0, 0, 1] },
+ *   "tiles": { "compared": 2, "onlyA": 0, "onlyB": 1, "skipped": 0 },
+ *   "skipped": [{ "tile": "t-07", "code": "format/syntax", "message": "…" }],
+ *   "notes": []
+ * }
+ * ```
+ *
+ * `similarity` is J′, the mean of `iou` over `pairs`. Where there is no pair it is null, and `similarityNote` says why;
+ * so are figures of `matching` that divide by nothing. The same inputs give the same bytes, but for `backend`.
+ *
+ * @example
+ * const comparison = totalsOf({ minIou: 0.5, method: 'optimal' }).comparison();
+ * const result = { ...comparison, alone: { p: 0, q: 0 }, skipped: [], notes: [] };
+ * const run = { a: 'a.png', b: 'b.png', backend: 'reference', pixelSize: 1 };
+ * JSON.parse(compareSummary(result, run)).similarity; // null
+ */
+export function compareSummary(comparison: CrossComparison, run: CompareRun): string {
+  const { similarity, pairs, candidates, meeting, polygons, missing, matching, histogram } = comparison;
+  const { tiles, alone, skipped, notes } = comparison;
+  const summary = {
+    source: { a: run.a, b: run.b },
+    backend: run.backend,
+    pixelSize: run.pixelSize,
+    similarity: orNull(similarity),
+    ...(Number.isNaN(similarity) && { similarityNote: NO_SIMILARITY }),
+    pairs,
+    candidates,
+    meeting,
+    polygons: ofBoth(polygons),
+    missing: ofBoth(missing),
+    matching: {
+      ...matching,
+      precision: orNull(matching.precision),
+      recall: orNull(matching.recall),
+      f1: orNull(matching.f1),
+      meanIou: orNull(matching.meanIou),
+    },
+    histogram: { width: 1 / RATIO_BINS, counts: [...histogram] },
+    tiles: { compared: tiles, onlyA: alone.p, onlyB: alone.q, skipped: skipped.length },
+    skipped,
+    notes,
+  };
+  return `${JSON.stringify(summary, undefined, 2)}\n`;
+}
+
+function ofBoth({ p, q }: BothSides): { readonly a: number; readonly b: number } {
+  return { a: p, b: q };
+}
+
+function orNull(figure: number): number | null {
+  return Number.isNaN(figure) ? null : figure;
+}
