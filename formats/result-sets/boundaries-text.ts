@@ -1,0 +1,174 @@
+import {
+  type ByteCursor,
+  char,
+  isLineEnd,
+  malformedText,
+  peek,
+  readCoordinate,
+  skipBlanks,
+  skipLine,
+  startOf,
+} from './byte-cursor.ts';
+import type { PolygonTile } from './result-set.ts';
+import {
+  addVertex,
+  beginPolygon,
+  beginPolygonNamed,
+  emptyTile,
+  endPolygon,
+  endRing,
+  finishTile,
+  growVertices,
+  type TileColumns,
+} from './tile-columns.ts';
+
+/**
+ * Reads polygon boundaries out of text, one polygon a line: `id x,y x,y x,y …`.
+ *
+ * - The id is what stands before the first blank, a colon at its end aside; it holds no comma. A line that begins with
+ *   a vertex has none, and its polygon is called by its index.
+ * - A vertex is two decimal numbers with a comma between, `12,-3` or `1.5e3, 0.25`. Blanks part vertices.
+ * - `;` or `|` parts the rings of one polygon: its holes and its other parts. A ring closes by itself; its first
+ *   vertex may be repeated at the end.
+ * - Lines end with LF or CR LF. Blank lines are skipped, and lines that begin with `#`.
+ *
+ * O(bytes). Strings are made for notes and errors alone.
+ *
+ * @param place - What errors call the text.
+ * @throws FormatError where a line departs from this, GeometryError where a coordinate is not a finite number; both
+ * with the line.
+ * @example
+ * const { polygons } = parseBoundaries(new TextEncoder().encode('a 0,0 4,0 4,3 0,3\n'), 'a.txt');
+ * [polygons.x, polygons.y]; // [Float64Array [0, 4, 4, 0], Float64Array [0, 0, 3, 3]]
+ */
+export function parseBoundaries(bytes: Uint8Array, place: string): PolygonTile {
+  const columns = emptyTile(bytes.length / BYTES_A_VERTEX);
+  const cursor = startOf(bytes);
+  while (cursor.at < cursor.end) {
+    skipBlanks(cursor);
+    const first = peek(cursor);
+    if (first === char.hash) skipLine(cursor);
+    else if (isLineEnd(first)) endLine(cursor, place);
+    else readPolygon(cursor, columns, place);
+  }
+  return finishTile(columns);
+}
+
+/** Two numbers of three or four digits, and what parts them. */
+const BYTES_A_VERTEX = 9;
+
+function readPolygon(cursor: ByteCursor, columns: TileColumns, place: string): void {
+  readId(cursor, columns);
+  do readRing(cursor, columns, place);
+  while (nextRing(cursor));
+  endPolygon(columns);
+  endLine(cursor, place);
+}
+
+function endLine(cursor: ByteCursor, place: string): void {
+  if (peek(cursor) === char.return) cursor.at++;
+  if (peek(cursor) !== char.newline) throw malformedLine(cursor, place, 'a newline behind the return');
+  cursor.at++;
+}
+
+function readId(cursor: ByteCursor, columns: TileColumns): void {
+  const { bytes, end, at: start } = cursor;
+  let at = start;
+  for (; at < end; at++) {
+    const byte = bytes[at]!;
+    if (byte === char.space || byte === char.tab || isLineEnd(byte)) break;
+    if (byte === char.comma) {
+      beginPolygonNamed(columns, columns.polygons);
+      return;
+    }
+  }
+  const colon = bytes[at - 1] === char.colon && at - 1 > start;
+  beginPolygon(columns, bytes, start, colon ? at - 1 : at);
+  cursor.at = at;
+}
+
+function nextRing(cursor: ByteCursor): boolean {
+  const byte = peek(cursor);
+  if (byte !== char.semicolon && byte !== char.bar) return false;
+  cursor.at++;
+  return true;
+}
+
+function readRing(cursor: ByteCursor, columns: TileColumns, place: string): void {
+  const before = columns.vertices;
+  for (;;) {
+    readWholeVertices(cursor, columns);
+    skipBlanks(cursor);
+    const byte = peek(cursor);
+    if (isLineEnd(byte) || byte === char.semicolon || byte === char.bar) break;
+    readVertex(cursor, columns, place);
+  }
+  if (columns.vertices > before) endRing(columns, false);
+}
+
+/**
+ * Takes the run of vertices that stands at the cursor, up to the first that is not written in the usual way: one blank,
+ * and two whole numbers of up to nine digits. All in local variables, as nearly all bytes of a text go through here.
+ */
+function readWholeVertices(cursor: ByteCursor, columns: TileColumns): void {
+  const { bytes } = cursor;
+  // No vertex of this kind is longer: so far from the end, no read of it needs to be checked.
+  const safe = cursor.end - LONGEST_WHOLE_VERTEX;
+  let { x, y, vertices } = columns;
+  let at = cursor.at;
+  while (at < safe && bytes[at] === char.space) {
+    let next = at + 1;
+    const negativeX = bytes[next] === char.minus;
+    if (negativeX) next++;
+    let digit = bytes[next]! - char.zero;
+    const startX = next;
+    let left = 0;
+    while (digit >= 0 && digit <= 9 && next - startX < 9) {
+      left = (left * 10 + digit) | 0;
+      digit = bytes[++next]! - char.zero;
+    }
+    if (next === startX || digit !== char.comma - char.zero) break;
+    const negativeY = bytes[++next] === char.minus;
+    if (negativeY) next++;
+    digit = bytes[next]! - char.zero;
+    const startY = next;
+    let right = 0;
+    while (digit >= 0 && digit <= 9 && next - startY < 9) {
+      right = (right * 10 + digit) | 0;
+      digit = bytes[++next]! - char.zero;
+    }
+    if (next === startY || (digit !== char.space - char.zero && digit !== char.newline - char.zero)) break;
+    if (vertices === x.length) {
+      growVertices(columns);
+      ({ x, y } = columns);
+    }
+    // Of a zero the sign is kept: −0 is what Number makes of it.
+    x[vertices] = negativeX ? -left : left;
+    y[vertices] = negativeY ? -right : right;
+    vertices++;
+    at = next;
+  }
+  columns.vertices = vertices;
+  cursor.at = at;
+}
+
+const LONGEST_WHOLE_VERTEX = 24;
+
+function readVertex(cursor: ByteCursor, columns: TileColumns, place: string): void {
+  const x = readCoordinate(cursor, place);
+  if (peek(cursor) !== char.comma) throw malformedLine(cursor, place, 'a comma and the second coordinate');
+  cursor.at++;
+  skipBlanks(cursor);
+  const y = readCoordinate(cursor, place);
+  if (!endsVertex(peek(cursor))) throw malformedLine(cursor, place, 'a blank and the next vertex');
+  addVertex(columns, x, y);
+}
+
+function endsVertex(byte: number): boolean {
+  return byte === char.space || byte === char.tab || isLineEnd(byte) || byte === char.semicolon || byte === char.bar;
+}
+
+function malformedLine(cursor: ByteCursor, place: string, expected: string): Error {
+  const remedy = "Write one polygon a line, as 'id x,y x,y x,y'.";
+  return malformedText(cursor, place, 'The line is no polygon boundary.', expected, remedy);
+}

@@ -1,0 +1,190 @@
+import { quoteName } from '../../algorithms/notes.ts';
+import { FormatError, GeometryError } from '../../primitives/errors.ts';
+
+/** A place in a text that stays bytes; only what an error shows becomes a string. */
+export interface ByteCursor {
+  readonly bytes: Uint8Array;
+  /** One behind the last byte that may be read. */
+  readonly end: number;
+  at: number;
+}
+
+/** Characters of the text formats. */
+export const char = {
+  tab: 9,
+  newline: 10,
+  return: 13,
+  space: 32,
+  quote: 34,
+  hash: 35,
+  open: 40,
+  close: 41,
+  plus: 43,
+  comma: 44,
+  minus: 45,
+  point: 46,
+  zero: 48,
+  colon: 58,
+  semicolon: 59,
+  equals: 61,
+  e: 101,
+  bar: 124,
+} as const;
+
+/** Starts behind the byte-order mark, if there is one. */
+export function startOf(bytes: Uint8Array): ByteCursor {
+  const marked = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+  return { bytes, end: bytes.length, at: marked ? 3 : 0 };
+}
+
+/** The byte at the cursor; a newline at the end. */
+export function peek({ bytes, at, end }: ByteCursor): number {
+  return at < end ? bytes[at]! : char.newline;
+}
+
+/** Steps over spaces and tabs. */
+export function skipBlanks(cursor: ByteCursor): void {
+  const { bytes, end } = cursor;
+  let at = cursor.at;
+  while (at < end && (bytes[at] === char.space || bytes[at] === char.tab)) at++;
+  cursor.at = at;
+}
+
+/** Steps behind the next newline. */
+export function skipLine(cursor: ByteCursor): void {
+  const newline = cursor.bytes.indexOf(char.newline, cursor.at);
+  cursor.at = newline === -1 || newline >= cursor.end ? cursor.end : newline + 1;
+}
+
+/** Whether a byte ends a line. */
+export function isLineEnd(byte: number): boolean {
+  return byte === char.newline || byte === char.return;
+}
+
+/**
+ * Reads a decimal number, `-12`, `1.5`, `.5e+3`, and steps behind it; NaN, without a step, where there is none. The
+ * value is that of `Number` of the same characters.
+ */
+export function readNumber(cursor: ByteCursor): number {
+  const { bytes, end } = cursor;
+  const signed = cursor.at < end && (bytes[cursor.at] === char.minus || bytes[cursor.at] === char.plus);
+  const start = signed ? cursor.at + 1 : cursor.at;
+  let at = start;
+  let value = 0;
+  for (; at < end; at++) {
+    const digit = bytes[at]! - char.zero;
+    if (digit < 0 || digit > 9) break;
+    value = value * 10 + digit;
+  }
+  const next = at < end ? bytes[at]! : char.newline;
+  const whole = at > start && at - start <= EXACT_DIGITS && next !== char.point && (next | 32) !== char.e;
+  if (!whole) return readDecimal(cursor, start);
+  const negative = signed && bytes[cursor.at] === char.minus;
+  cursor.at = at;
+  return negative ? -value : value;
+}
+
+/** So many digits make a whole number that an f64 holds exactly. */
+const EXACT_DIGITS = 15;
+/** Powers of ten that an f64 holds exactly. */
+const TENS: readonly number[] = Array.from({ length: 23 }, (_, power) => Number(`1e${power}`));
+
+function readDecimal(cursor: ByteCursor, start: number): number {
+  const { bytes, end } = cursor;
+  const point = skipDigits(bytes, start, end);
+  const fraction = point < end && bytes[point] === char.point ? point + 1 : point;
+  const mantissaEnd = fraction > point ? skipDigits(bytes, fraction, end) : point;
+  const digits = mantissaEnd - start - (fraction - point);
+  if (digits === 0) return Number.NaN;
+  const { exponent, after } = readExponent(bytes, mantissaEnd, end);
+  const from = cursor.at;
+  cursor.at = after;
+  const power = exponent - (mantissaEnd - fraction);
+  if (digits > EXACT_DIGITS || Math.abs(power) >= TENS.length) return Number(textBetween(bytes, from, after));
+  // One rounding of exact operands: the nearest f64, as Clinger 1990 has it.
+  const mantissa = wholeOf(bytes, start, mantissaEnd);
+  const value = power < 0 ? mantissa / TENS[-power]! : mantissa * TENS[power]!;
+  return bytes[from] === char.minus ? -value : value;
+}
+
+function skipDigits(bytes: Uint8Array, from: number, end: number): number {
+  let at = from;
+  while (at < end && bytes[at]! >= char.zero && bytes[at]! <= char.zero + 9) at++;
+  return at;
+}
+
+/** The exponent that stands at `at`; none where `e` is not followed by digits. */
+function readExponent(bytes: Uint8Array, at: number, end: number): { exponent: number; after: number } {
+  if (at >= end || (bytes[at]! | 32) !== char.e) return { exponent: 0, after: at };
+  const signed = at + 1 < end && (bytes[at + 1] === char.minus || bytes[at + 1] === char.plus);
+  const start = signed ? at + 2 : at + 1;
+  const after = skipDigits(bytes, start, end);
+  if (after === start) return { exponent: 0, after: at };
+  const size = after - start > 6 ? 1e6 : wholeOf(bytes, start, after);
+  return { exponent: bytes[at + 1] === char.minus ? -size : size, after };
+}
+
+/** The digits between two places as one whole number; a point between them is stepped over. */
+function wholeOf(bytes: Uint8Array, from: number, to: number): number {
+  let value = 0;
+  for (let at = from; at < to; at++) if (bytes[at] !== char.point) value = value * 10 + bytes[at]! - char.zero;
+  return value;
+}
+
+/** Reads a coordinate: a finite number, or an error that says where it should have been. */
+export function readCoordinate(cursor: ByteCursor, file: string): number {
+  const start = cursor.at;
+  const value = readNumber(cursor);
+  if (value - value === 0) return value;
+  throw notANumber(cursor, start, file);
+}
+
+function notANumber({ bytes }: ByteCursor, at: number, file: string): GeometryError {
+  return new GeometryError('geometry/not-finite', 'A coordinate is not a finite number.', {
+    expected: 'a decimal number',
+    got: quoteHere(bytes, at),
+    remedy: 'Correct or remove the polygon.',
+    place: placeIn(bytes, at, file),
+  });
+}
+
+/** The error for a text that departs from its format at a place. */
+export function malformedText(
+  { bytes, at }: ByteCursor,
+  file: string,
+  sentence: string,
+  expected: string,
+  remedy: string,
+): FormatError {
+  return new FormatError('format/malformed-text', sentence, {
+    expected,
+    got: quoteHere(bytes, at),
+    remedy,
+    place: placeIn(bytes, at, file),
+  });
+}
+
+/** File, line and column of a byte, both from 1; the column counts bytes. */
+export function placeIn(bytes: Uint8Array, at: number, file: string): { file: string; line: number; column: number } {
+  let line = 1;
+  let start = 0;
+  for (let next = bytes.indexOf(char.newline); next !== -1 && next < at; next = bytes.indexOf(char.newline, start)) {
+    line++;
+    start = next + 1;
+  }
+  return { file, line, column: at - start + 1 };
+}
+
+const SHOWN = 24;
+
+function quoteHere(bytes: Uint8Array, at: number): string {
+  if (at >= bytes.length) return 'the end of the text';
+  let end = at;
+  while (end < bytes.length && end < at + SHOWN && !isLineEnd(bytes[end]!)) end++;
+  return end === at ? 'the end of the line' : quoteName(textBetween(bytes, at, end));
+}
+
+/** The UTF-8 between two places as a string. */
+export function textBetween(bytes: Uint8Array, from: number, to: number): string {
+  return new TextDecoder().decode(bytes.subarray(from, to));
+}

@@ -1,0 +1,167 @@
+import { type FileHandle, open, readFile } from 'node:fs/promises';
+import { listNames, type Note, quoteName } from '../../algorithms/notes.ts';
+import { FormatError } from '../../primitives/errors.ts';
+import { isJsonObject } from '../feature.ts';
+import { fileError } from '../file-error.ts';
+import { stemOf } from './file-kind.ts';
+import { decodeJson, parseJsonBytes } from './json-bytes.ts';
+import { beginsArray, beginsObject, elementsOf, type JsonSpan, membersOf, skipJsonSpace } from './json-spans.ts';
+import { readExactly } from './read-exactly.ts';
+import type { TileParameters, TileSource } from './result-set.ts';
+
+/**
+ * Lists the images of a COCO file as tiles. The file is read once and let go; what stays is where the annotations of
+ * every image stand, and `load()` reads those, as a COCO text of one image.
+ *
+ * @throws FormatError where the text has no annotations, or one of them has no image.
+ */
+export async function openCoco(
+  file: string,
+  parameters: TileParameters,
+): Promise<{ tiles: TileSource[]; notes: Note[] }> {
+  const { names, spans } = indexCoco(await readWhole(file), file);
+  const unknown: string[] = [];
+  const tiles: TileSource[] = [];
+  for (const [id, name] of names) tiles.push(imageTile(file, name, spans.get(id) ?? [], parameters));
+  for (const [id, annotations] of spans) {
+    if (names.has(id)) continue;
+    unknown.push(id);
+    tiles.push(imageTile(file, id, annotations, parameters));
+  }
+  return { tiles, notes: names.size === 0 || unknown.length === 0 ? [] : [unknownImagesNote(unknown, file)] };
+}
+
+async function readWhole(file: string): Promise<Uint8Array> {
+  try {
+    return await readFile(file);
+  } catch (error) {
+    throw fileError(file, error);
+  }
+}
+
+interface CocoIndex {
+  /** Tile names by image id. */
+  readonly names: ReadonlyMap<string, string>;
+  readonly spans: ReadonlyMap<string, JsonSpan[]>;
+}
+
+function indexCoco(bytes: Uint8Array, file: string): CocoIndex {
+  const start = skipJsonSpace(bytes, bytes[0] === 0xef ? 3 : 0);
+  const names = new Map<string, string>();
+  const spans = new Map<string, JsonSpan[]>();
+  // Detections are a bare array of annotations: their images have no names but their ids.
+  if (beginsArray(bytes, start)) indexAnnotations(bytes, start, spans, file);
+  let annotated = beginsArray(bytes, start);
+  if (beginsObject(bytes, start)) {
+    for (const { key, start: at } of membersOf(bytes, start)) {
+      if (key === 'images' && beginsArray(bytes, at)) indexImages(bytes, at, names, file);
+      if (key !== 'annotations' || !beginsArray(bytes, at)) continue;
+      indexAnnotations(bytes, at, spans, file);
+      annotated = true;
+    }
+  }
+  if (annotated) return { names, spans };
+  // What is no JSON at all is told by line and column.
+  parseJsonBytes(bytes, file);
+  throw new FormatError('format/malformed-coco', 'The file has no array "annotations".', {
+    remedy: 'Check that it is COCO: an object with "images" and "annotations".',
+    place: { file },
+  });
+}
+
+function indexImages(bytes: Uint8Array, start: number, names: Map<string, string>, file: string): void {
+  let index = 0;
+  for (const span of elementsOf(bytes, start)) {
+    const image = parsedSpan(bytes, span, file);
+    const id = isJsonObject(image) ? idText(image.id) : undefined;
+    if (!isJsonObject(image) || id === undefined) throw malformed(`Image ${index} has no id.`, index, file);
+    names.set(id, typeof image.file_name === 'string' ? stemOf(image.file_name) : id);
+    index++;
+  }
+}
+
+function indexAnnotations(bytes: Uint8Array, start: number, spans: Map<string, JsonSpan[]>, file: string): void {
+  let index = 0;
+  for (const span of elementsOf(bytes, start)) {
+    const image = imageOf(bytes, span, file);
+    if (image === undefined) throw malformed(`Annotation ${index} has no "image_id".`, index, file);
+    const list = spans.get(image);
+    if (list === undefined) spans.set(image, [span]);
+    else list.push(span);
+    index++;
+  }
+}
+
+function imageOf(bytes: Uint8Array, span: JsonSpan, file: string): string | undefined {
+  if (!beginsObject(bytes, span.start)) return undefined;
+  for (const member of membersOf(bytes, span.start)) {
+    if (member.key === 'image_id') return idText(parsedSpan(bytes, member, file));
+  }
+  return undefined;
+}
+
+function idText(id: unknown): string | undefined {
+  return typeof id === 'number' || typeof id === 'string' ? String(id) : undefined;
+}
+
+function parsedSpan(bytes: Uint8Array, { start, end }: JsonSpan, file: string): unknown {
+  try {
+    return JSON.parse(decodeJson(bytes.subarray(start, end), file));
+  } catch {
+    // The whole text has the line and the column of the fault.
+    return parseJsonBytes(bytes, file);
+  }
+}
+
+function imageTile(file: string, name: string, spans: readonly JsonSpan[], parameters: TileParameters): TileSource {
+  const place = `${file} (image ${quoteName(name)})`;
+  const load = (signal?: AbortSignal): Promise<Uint8Array> => readSpans(file, spans, signal);
+  return { name, place, format: 'coco', load, parameters: { ...parameters, place } };
+}
+
+const HEAD = new TextEncoder().encode('[');
+const SEPARATOR = new TextEncoder().encode(',\n');
+const TAIL = new TextEncoder().encode(']\n');
+
+/** The annotations of one image, as an array of JSON. */
+async function readSpans(file: string, spans: readonly JsonSpan[], signal?: AbortSignal): Promise<Uint8Array> {
+  const size = spans.reduce((sum, { start, end }) => sum + end - start + SEPARATOR.length, HEAD.length + TAIL.length);
+  const bytes = new Uint8Array(size);
+  let at = append(bytes, 0, HEAD);
+  let handle: FileHandle | undefined;
+  try {
+    handle = await open(file, 'r');
+    for (const [index, { start, end }] of spans.entries()) {
+      signal?.throwIfAborted();
+      if (index > 0) at = append(bytes, at, SEPARATOR);
+      await readExactly(handle, bytes.subarray(at, at + end - start), start, file);
+      at += end - start;
+    }
+  } catch (error) {
+    throw fileError(file, error);
+  } finally {
+    await handle?.close();
+  }
+  return bytes.subarray(0, append(bytes, at, TAIL));
+}
+
+function append(bytes: Uint8Array, at: number, piece: Uint8Array): number {
+  bytes.set(piece, at);
+  return at + piece.length;
+}
+
+function malformed(sentence: string, record: number, file: string): FormatError {
+  return new FormatError('format/malformed-coco', sentence, {
+    expected: 'images with "id", annotations with "image_id"',
+    got: 'something else',
+    remedy: 'Write the file again as COCO.',
+    place: { file, record },
+  });
+}
+
+function unknownImagesNote(ids: readonly string[], file: string): Note {
+  const count = ids.length;
+  const subject = count === 1 ? '1 image has' : `${count} images have`;
+  const message = `${subject} annotations in ${file} but no entry in "images", and go by their ids: ${listNames(ids, 3)}.`;
+  return { code: 'result-set/unknown-images', message, count };
+}

@@ -1,0 +1,238 @@
+import { quoteName } from '../../algorithms/notes.ts';
+import { FormatError } from '../../primitives/errors.ts';
+import { type ByteCursor, char, malformedText, placeIn, startOf, textBetween } from './byte-cursor.ts';
+import type { PolygonTile, TileParameters } from './result-set.ts';
+import {
+  beginPolygon,
+  beginPolygonNamed,
+  emptyTile,
+  endPolygon,
+  finishTile,
+  type TileColumns,
+} from './tile-columns.ts';
+import { readGeometry, skipSpace } from './wkt.ts';
+
+/**
+ * Reads polygons out of delimited text (RFC 4180) with a column of well-known text. Fields are parted by tabs,
+ * semicolons or commas, whichever the first record has outside of quotes, looked for in this order.
+ *
+ * The first record is a header where none of its fields is a geometry. Then columns are found by their names, of any
+ * case: `geometryColumn`, or `wkt`, `geometry`, `geom`, `the_geom` and the like, else the first that holds geometry in
+ * the record below; `idColumn`, or `id`, `fid`, `gid` and the like, else the record's index is the id. Without a header
+ * the geometry is the first field that holds one, and the id the first of the others. An empty geometry is a polygon
+ * without rings, noted. Geometries are read as `.wkt` files are.
+ *
+ * O(bytes).
+ *
+ * @throws FormatError, GeometryError with the line.
+ */
+export function parseCsv(bytes: Uint8Array, { place, geometryColumn, idColumn }: TileParameters): PolygonTile {
+  const table = startTable(bytes, place);
+  const columns = emptyTile(bytes.length / BYTES_A_VERTEX);
+  if (!nextRecord(table)) return finishTile(columns);
+  const header = table.fields.some((field) => holdsGeometry(table, field)) ? undefined : headerOf(table);
+  if (header !== undefined && !nextRecord(table)) return finishTile(columns);
+  const chosen = chooseColumns(table, header, geometryColumn, idColumn);
+  let index = 0;
+  do readPolygon(table, columns, chosen, index++);
+  while (nextRecord(table));
+  return finishTile(columns);
+}
+
+const BYTES_A_VERTEX = 9;
+
+/** A field of the record under the cursor: its bytes, and whether quotes in them are doubled. */
+interface Field {
+  readonly from: number;
+  readonly to: number;
+  readonly doubled: boolean;
+}
+
+interface Table {
+  readonly cursor: ByteCursor;
+  readonly file: string;
+  readonly delimiter: number;
+  /** Fields of the record that was read last, and where it began. */
+  fields: Field[];
+  start: number;
+}
+
+function startTable(bytes: Uint8Array, file: string): Table {
+  const cursor = startOf(bytes);
+  return { cursor, file, delimiter: findDelimiter(cursor), fields: [], start: 0 };
+}
+
+function findDelimiter({ bytes, at, end }: ByteCursor): number {
+  const found = new Set<number>();
+  let quoted = false;
+  for (let next = at; next < end && (quoted || bytes[next] !== char.newline); next++) {
+    if (bytes[next] === char.quote) quoted = !quoted;
+    else if (!quoted) found.add(bytes[next]!);
+  }
+  return [char.tab, char.semicolon].find((delimiter) => found.has(delimiter)) ?? char.comma;
+}
+
+/** Reads the fields of the next record that is not blank; false at the end of the text. */
+function nextRecord(table: Table): boolean {
+  const { cursor } = table;
+  do {
+    if (cursor.at >= cursor.end) return false;
+    table.start = cursor.at;
+    table.fields = readFields(table);
+  } while (table.fields.length === 1 && table.fields[0]!.from === table.fields[0]!.to);
+  return true;
+}
+
+function readFields({ cursor, delimiter, file }: Table): Field[] {
+  const { bytes, end } = cursor;
+  const fields: Field[] = [];
+  for (;;) {
+    fields.push(
+      bytes[cursor.at] === char.quote && cursor.at < end ? readQuoted(cursor, file) : readPlain(cursor, delimiter),
+    );
+    const byte = cursor.at < end ? bytes[cursor.at]! : char.newline;
+    if (byte === delimiter) {
+      cursor.at++;
+      continue;
+    }
+    if (byte === char.return) cursor.at++;
+    if (cursor.at < end && bytes[cursor.at] !== char.newline) throw malformed(cursor, file, 'a delimiter or a newline');
+    cursor.at++;
+    return fields;
+  }
+}
+
+function readQuoted(cursor: ByteCursor, file: string): Field {
+  const { bytes, end } = cursor;
+  const from = cursor.at + 1;
+  let doubled = false;
+  for (let at = from; ; at += 2) {
+    at = bytes.indexOf(char.quote, at);
+    if (at === -1 || at >= end) throw malformed(cursor, file, 'a quote that ends the field');
+    if (at + 1 < end && bytes[at + 1] === char.quote) {
+      doubled = true;
+      continue;
+    }
+    cursor.at = at + 1;
+    return { from, to: at, doubled };
+  }
+}
+
+function readPlain(cursor: ByteCursor, delimiter: number): Field {
+  const { bytes, end, at: from } = cursor;
+  let at = from;
+  while (at < end && bytes[at] !== delimiter && bytes[at] !== char.newline) at++;
+  const to = at > from && bytes[at - 1] === char.return && (at === end || bytes[at] === char.newline) ? at - 1 : at;
+  cursor.at = to;
+  return { from, to, doubled: false };
+}
+
+function textOf({ cursor: { bytes } }: Table, { from, to, doubled }: Field): string {
+  const text = textBetween(bytes, from, to);
+  return doubled ? text.replaceAll('""', '"') : text;
+}
+
+const GEOMETRY =
+  /^\s*(SRID=\d+;\s*)?(MULTI)?(POLYGON|POINT|LINESTRING|GEOMETRYCOLLECTION|CURVE|SURFACE)\s*(ZM|Z|M)?\s*(\(|EMPTY)/i;
+/** So many bytes of a field tell whether it is a geometry. */
+const TELLING = 64;
+
+function holdsGeometry({ cursor: { bytes } }: Table, { from, to }: Field): boolean {
+  return GEOMETRY.test(textBetween(bytes, from, Math.min(to, from + TELLING)));
+}
+
+function headerOf(table: Table): string[] {
+  return table.fields.map((field) => textOf(table, field).trim());
+}
+
+interface Chosen {
+  readonly geometry: number;
+  readonly id: number | undefined;
+}
+
+const GEOMETRY_NAMES = [
+  'wkt',
+  'geometry',
+  'geom',
+  'the_geom',
+  'wkt_geom',
+  'geometry_wkt',
+  'geom_wkt',
+  'polygon',
+  'shape',
+];
+const ID_NAMES = ['id', 'fid', 'gid', 'ogc_fid', 'objectid', 'object_id', 'polygon_id', 'uuid', 'label', 'name'];
+
+/** Finds the columns by the header, or, where it does not tell, by the first record below it. */
+function chooseColumns(
+  table: Table,
+  header: readonly string[] | undefined,
+  geometryColumn: string | undefined,
+  idColumn: string | undefined,
+): Chosen {
+  const named = (wanted: readonly string[]): number | undefined => {
+    const lower = (header ?? []).map((name) => name.toLowerCase());
+    const found = wanted.map((name) => lower.indexOf(name)).find((column) => column !== -1);
+    return found;
+  };
+  const stated = (wanted: string | undefined): number | undefined => {
+    if (wanted === undefined) return undefined;
+    const column = (header ?? []).indexOf(wanted);
+    if (column === -1) throw noColumn(`There is no column ${quoteName(wanted)}.`, wanted, header, table.file);
+    return column;
+  };
+  const held = table.fields.findIndex((field) => holdsGeometry(table, field));
+  const geometry = stated(geometryColumn) ?? named(GEOMETRY_NAMES) ?? (held === -1 ? undefined : held);
+  if (geometry === undefined) throw noColumn('There is no column of geometry.', GEOMETRY_NAMES[0]!, header, table.file);
+  const other = header === undefined && table.fields.length > 1 ? Number(geometry === 0) : undefined;
+  return { geometry, id: stated(idColumn) ?? named(ID_NAMES) ?? other };
+}
+
+function readPolygon(table: Table, columns: TileColumns, { geometry, id }: Chosen, index: number): void {
+  const { cursor, fields, file } = table;
+  const field = fields[geometry];
+  if (field === undefined) {
+    throw malformed({ ...cursor, at: table.start }, file, `${geometry + 1} fields or more, not ${fields.length}`);
+  }
+  const name = id === undefined ? undefined : fields[id];
+  if (name === undefined) beginPolygonNamed(columns, index);
+  else if (name.doubled) beginPolygonNamed(columns, textOf(table, name));
+  else beginPolygon(columns, cursor.bytes, name.from, name.to);
+  const inside: ByteCursor = { bytes: cursor.bytes, at: field.from, end: field.to };
+  skipSpace(inside);
+  if (inside.at >= inside.end) {
+    endPolygon(columns);
+    return;
+  }
+  refuseBinary(inside, file);
+  readGeometry(inside, columns, file);
+  skipSpace(inside);
+  if (inside.at < inside.end) throw malformed(inside, file, 'the end of the geometry');
+}
+
+const HEXADECIMAL = /^0[01][0-9a-f]{8,}$/i;
+
+/** PostGIS exports well-known binary in hexadecimal digits unless it is told otherwise. */
+function refuseBinary({ bytes, at, end }: ByteCursor, file: string): void {
+  if (bytes[at] !== char.zero || !HEXADECIMAL.test(textBetween(bytes, at, Math.min(end, at + TELLING)))) return;
+  throw new FormatError('format/binary-geometry', 'The geometry is well-known binary.', {
+    expected: 'well-known text',
+    got: quoteName(textBetween(bytes, at, Math.min(end, at + TELLING))),
+    remedy: 'Export the geometry as text, in PostGIS by ST_AsText.',
+    place: placeIn(bytes, at, file),
+  });
+}
+
+function noColumn(sentence: string, wanted: string, header: readonly string[] | undefined, file: string): FormatError {
+  return new FormatError('format/no-column', sentence, {
+    expected: `a header with ${quoteName(wanted)}, or a field of well-known text`,
+    got: header === undefined ? 'no header' : quoteName(header.join(', ')),
+    remedy: 'Name the columns of the geometry and of the ids.',
+    place: { file },
+  });
+}
+
+function malformed(cursor: ByteCursor, file: string, expected: string): FormatError {
+  const remedy = 'Put fields that hold delimiters in double quotes, as RFC 4180 has it.';
+  return malformedText(cursor, file, 'The record is malformed.', expected, remedy);
+}

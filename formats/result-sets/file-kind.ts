@@ -1,0 +1,34 @@
+import type { ResultSetFormat } from './result-set.ts';
+
+/** What the ending of a file's name tells: the format, or that it is JSON of one kind or the other. */
+export type FileKind = Exclude<ResultSetFormat, 'geojson' | 'coco'> | 'json';
+
+const ENDINGS: readonly (readonly [string, FileKind])[] = [
+  ['.geojson', 'json'],
+  ['.json', 'json'],
+  ['.wkt', 'wkt'],
+  ['.csv', 'csv'],
+  ['.tsv', 'csv'],
+  ['.txt', 'boundaries'],
+  ['.png', 'png'],
+  ['.nii.gz', 'nifti'],
+  ['.nii', 'nifti'],
+];
+
+/** The kind of file that a name tells; hidden files are of none. */
+export function kindOf(name: string): FileKind | undefined {
+  return name.startsWith('.') ? undefined : endingOf(name)?.[1];
+}
+
+/** A file's name without the ending that tells its kind; of unknown endings, without what follows the last point. */
+export function stemOf(name: string): string {
+  const ending = endingOf(name)?.[0];
+  if (ending !== undefined) return name.slice(0, -ending.length);
+  const point = name.lastIndexOf('.');
+  return point > 0 ? name.slice(0, point) : name;
+}
+
+function endingOf(name: string): readonly [string, FileKind] | undefined {
+  const lower = name.toLowerCase();
+  return ENDINGS.find(([ending]) => lower.endsWith(ending) && lower.length > ending.length);
+}

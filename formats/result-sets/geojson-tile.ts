@@ -1,0 +1,136 @@
+import { quoteName } from '../../algorithms/notes.ts';
+import { FormatError, GeometryError } from '../../primitives/errors.ts';
+import { isJsonObject, type JsonObject } from '../feature.ts';
+import { isGeoJson } from '../geojson.ts';
+import { parseJsonBytes } from './json-bytes.ts';
+import type { PolygonTile, TileParameters } from './result-set.ts';
+import {
+  addVertex,
+  beginPolygonNamed,
+  dropPolygon,
+  emptyTile,
+  endPolygon,
+  endRing,
+  finishTile,
+  note,
+  type TileColumns,
+} from './tile-columns.ts';
+
+/**
+ * Reads the polygons of a GeoJSON text: a FeatureCollection, a bare array of Features as QuPath writes it, a Feature or
+ * a geometry. Polygon and MultiPolygon, and collections of them, become one polygon each; features of other
+ * geometries, and such parts of collections, are left out and noted as `polygons/other-geometry`.
+ *
+ * Named by the property `idColumn` where it is given, else by `id` (what old versions of QuPath write there, a class
+ * such as `PathDetectionObject`, is none), else by the property `id`, else by the feature's index in the file.
+ *
+ * @throws FormatError where the text is no GeoJSON, GeometryError where a coordinate is no finite number; both with the
+ * feature's index.
+ */
+export function parseGeoJsonTile(bytes: Uint8Array, { place, idColumn }: TileParameters): PolygonTile {
+  const features = listFeatures(parseJsonBytes(bytes, place), place);
+  const columns = emptyTile();
+  for (const [record, feature] of features.entries()) {
+    if (!isJsonObject(feature) || feature.type !== 'Feature') throw malformed('a Feature', feature, place, record);
+    beginPolygonNamed(columns, nameOf(feature, idColumn, place, record));
+    readGeometry(columns, feature.geometry, { file: place, record });
+  }
+  return finishTile(columns);
+}
+
+function listFeatures(root: unknown, file: string): readonly unknown[] {
+  if (Array.isArray(root)) return root;
+  if (!isJsonObject(root) || !isGeoJson(root)) throw malformed('GeoJSON', root, file);
+  if (root.type === 'Feature') return [root];
+  if (root.type !== 'FeatureCollection') return [{ type: 'Feature', geometry: root }];
+  if (Array.isArray(root.features)) return root.features;
+  throw malformed('an array "features"', root.features, file);
+}
+
+const CLASS_OF_QUPATH = /^Path\w*Object$/;
+
+function nameOf(feature: JsonObject, idColumn: string | undefined, file: string, record: number): string | number {
+  const properties = isJsonObject(feature.properties) ? feature.properties : {};
+  if (idColumn !== undefined) {
+    const name = Object.hasOwn(properties, idColumn) ? nameText(properties[idColumn]) : undefined;
+    if (name !== undefined) return name;
+    throw new FormatError('format/missing-property', `Feature ${record} has no ${quoteName(idColumn)} to name it.`, {
+      expected: 'a text or a number',
+      got: Object.keys(properties).slice(0, 20).join(', ') || 'no properties',
+      remedy: 'Name the polygons by another property.',
+      place: { file, record },
+    });
+  }
+  const { id } = feature;
+  if (!(typeof id === 'string' && CLASS_OF_QUPATH.test(id)) && nameText(id) !== undefined) return nameText(id)!;
+  return nameText(properties.id) ?? record;
+}
+
+function nameText(value: unknown): string | undefined {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
+}
+
+interface FeatureAt {
+  readonly file: string;
+  readonly record: number;
+}
+
+/** Reads the geometry of the polygon begun last; walks collections with a stack of its own. */
+function readGeometry(columns: TileColumns, geometry: unknown, at: FeatureAt): void {
+  const pending: unknown[] = geometry === null ? [] : [geometry];
+  let [polygons, others] = [0, 0];
+  while (pending.length > 0) {
+    const next = pending.pop();
+    if (!isJsonObject(next) || !isGeoJson(next)) throw malformed('a geometry', next, at.file, at.record);
+    if (next.type === 'GeometryCollection') {
+      for (const part of arrayOf(next.geometries, '"geometries"', at).toReversed()) pending.push(part);
+    } else if (next.type === 'Polygon' || next.type === 'MultiPolygon') {
+      polygons++;
+      const coordinates = arrayOf(next.coordinates, '"coordinates"', at);
+      const parts = next.type === 'Polygon' ? [coordinates] : coordinates;
+      for (const part of parts) for (const ring of arrayOf(part, 'rings', at)) readRing(columns, ring, at);
+    } else others++;
+  }
+  if (others > 0) note(columns, 'polygons/other-geometry');
+  if (others > 0 && polygons === 0) dropPolygon(columns);
+  else endPolygon(columns);
+}
+
+function arrayOf(value: unknown, what: string, { file, record }: FeatureAt): readonly unknown[] {
+  if (Array.isArray(value)) return value;
+  throw malformed(`an array of ${what}`, value, file, record);
+}
+
+function readRing(columns: TileColumns, ring: unknown, at: FeatureAt): void {
+  for (const position of arrayOf(ring, 'positions', at)) {
+    const [x, y] = Array.isArray(position) ? position : [undefined, undefined];
+    if (Number.isFinite(x) && Number.isFinite(y)) addVertex(columns, x, y);
+    else throw notFinite(position, at);
+  }
+  endRing(columns, true);
+}
+
+function notFinite(position: unknown, place: FeatureAt): GeometryError {
+  return new GeometryError('geometry/not-finite', `A position of feature ${place.record} is no pair of numbers.`, {
+    expected: 'positions of two finite numbers',
+    got: kindOfValue(position),
+    remedy: 'Correct or remove the feature.',
+    place,
+  });
+}
+
+function malformed(expected: string, got: unknown, file: string, record?: number): FormatError {
+  const subject = record === undefined ? 'The text' : `Feature ${record}`;
+  return new FormatError('format/malformed-geojson', `${subject} is not GeoJSON.`, {
+    expected,
+    got: kindOfValue(got),
+    remedy: 'Write the file again as GeoJSON (RFC 7946).',
+    place: { file, record },
+  });
+}
+
+function kindOfValue(value: unknown): string {
+  if (Array.isArray(value)) return value.length > 4 ? `an array of ${value.length}` : quoteName(JSON.stringify(value));
+  if (!isJsonObject(value)) return value === undefined ? 'nothing' : quoteName(String(value));
+  return typeof value.type === 'string' ? `an object of type ${quoteName(value.type)}` : 'an object without a type';
+}

@@ -1,0 +1,90 @@
+import { FormatError } from '../../primitives/errors.ts';
+
+/**
+ * The first `most` bytes of what a gzip stream unpacks to, or all of them where they are fewer, by what the platform
+ * has, so that it runs in browsers too. No more is unpacked than that, however much more there is.
+ *
+ * @throws FormatError where the stream is damaged, or ends before `least` bytes.
+ */
+export async function gunzipPrefix(
+  compressed: AsyncIterable<Uint8Array>,
+  least: number,
+  most: number,
+  file: string,
+): Promise<Uint8Array> {
+  const { readable, writable } = new DecompressionStream('gzip');
+  const reader = readable.getReader();
+  const feeding = feed(compressed, writable.getWriter());
+  // What goes wrong there is seen by the reader.
+  feeding.catch(() => {});
+  const pieces: Uint8Array[] = [];
+  let unpacked = 0;
+  try {
+    while (unpacked < most) {
+      const { done, value } = await reader.read();
+      if (done && unpacked < least) throw tooShort(least, unpacked, file);
+      if (done) break;
+      pieces.push(value);
+      unpacked += value.length;
+    }
+  } catch (cause) {
+    throw cause instanceof FormatError ? cause : await damaged(cause, unpacked, feeding, file);
+  } finally {
+    await reader.cancel().catch(() => {});
+    await feeding.catch(() => {});
+  }
+  return joined(pieces, Math.min(unpacked, most));
+}
+
+type Feed = Promise<{ readonly failed?: unknown }>;
+
+/** Writes until there is no more or nobody reads; a failure of the source ends the stream and is handed on. */
+async function feed(compressed: AsyncIterable<Uint8Array>, writer: WritableStreamDefaultWriter): Feed {
+  const iterator = compressed[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const next = await iterator.next().catch((failed: unknown) => ({ failed }));
+      if ('failed' in next) {
+        await writer.abort(next.failed);
+        return next;
+      }
+      if (next.done) break;
+      await writer.write(next.value);
+    }
+    await writer.close();
+    return {};
+  } finally {
+    await iterator.return?.();
+  }
+}
+
+function joined(pieces: readonly Uint8Array[], length: number): Uint8Array {
+  const bytes = new Uint8Array(length);
+  let at = 0;
+  for (const piece of pieces) {
+    bytes.set(piece.subarray(0, length - at), at);
+    at += Math.min(piece.length, length - at);
+  }
+  return bytes;
+}
+
+async function damaged(cause: unknown, unpacked: number, feeding: Feed, file: string): Promise<unknown> {
+  const { failed } = await feeding.catch(() => ({ failed: undefined }));
+  if (failed !== undefined) return failed;
+  return new FormatError('format/bad-gzip', 'The gzip stream is damaged or cut off.', {
+    expected: 'a whole gzip stream',
+    got: `a fault behind ${unpacked} unpacked bytes`,
+    remedy: 'Fetch or write the file again.',
+    place: { file },
+    cause,
+  });
+}
+
+function tooShort(length: number, unpacked: number, file: string): FormatError {
+  return new FormatError('format/truncated', 'The file ends too early.', {
+    expected: `${length} bytes unpacked`,
+    got: `${unpacked}`,
+    remedy: 'Fetch or write the file again.',
+    place: { file },
+  });
+}

@@ -1,0 +1,88 @@
+/** Where a JSON value stands in its text: the bytes `start … end − 1`. */
+export interface JsonSpan {
+  readonly start: number;
+  readonly end: number;
+}
+
+const QUOTE = 34;
+const COMMA = 44;
+const COLON = 58;
+const OPEN_ARRAY = 91;
+const BACKSLASH = 92;
+const CLOSE_ARRAY = 93;
+const OPEN_OBJECT = 123;
+const CLOSE_OBJECT = 125;
+
+/** First byte at or behind `at` that is no white space; the end of the bytes where there is none. */
+export function skipJsonSpace(bytes: Uint8Array, at: number): number {
+  let next = at;
+  while (next < bytes.length && (bytes[next] === 32 || (bytes[next]! >= 9 && bytes[next]! <= 13))) next++;
+  return next;
+}
+
+/** Whether an object or an array begins at a byte. */
+export function beginsObject(bytes: Uint8Array, at: number): boolean {
+  return bytes[at] === OPEN_OBJECT;
+}
+
+export function beginsArray(bytes: Uint8Array, at: number): boolean {
+  return bytes[at] === OPEN_ARRAY;
+}
+
+/**
+ * The members of the object that begins at `start`, without parsing their values: key, as written between its quotes,
+ * and the span of the value. Ends early where the text departs from JSON or ends; nothing is checked beyond that.
+ */
+export function* membersOf(bytes: Uint8Array, start: number): Generator<JsonSpan & { readonly key: string }> {
+  let at = skipJsonSpace(bytes, start + 1);
+  while (bytes[at] === QUOTE) {
+    const keyEnd = endOfString(bytes, at);
+    const colon = skipJsonSpace(bytes, keyEnd);
+    if (bytes[colon] !== COLON) return;
+    const from = skipJsonSpace(bytes, colon + 1);
+    const end = endOfValue(bytes, from);
+    yield { key: new TextDecoder().decode(bytes.subarray(at + 1, keyEnd - 1)), start: from, end };
+    const comma = skipJsonSpace(bytes, end);
+    if (bytes[comma] !== COMMA) return;
+    at = skipJsonSpace(bytes, comma + 1);
+  }
+}
+
+/** The elements of the array that begins at `start`, in the way of {@link membersOf}. */
+export function* elementsOf(bytes: Uint8Array, start: number): Generator<JsonSpan> {
+  let at = skipJsonSpace(bytes, start + 1);
+  while (at < bytes.length && bytes[at] !== CLOSE_ARRAY) {
+    const end = endOfValue(bytes, at);
+    if (end === at) return;
+    yield { start: at, end };
+    const comma = skipJsonSpace(bytes, end);
+    if (bytes[comma] !== COMMA) return;
+    at = skipJsonSpace(bytes, comma + 1);
+  }
+}
+
+/** One behind the value that begins at `at`; the end of the bytes where it is cut off. */
+function endOfValue(bytes: Uint8Array, at: number): number {
+  let depth = 0;
+  let next = at;
+  while (next < bytes.length) {
+    const byte = bytes[next]!;
+    if (byte === QUOTE) {
+      next = endOfString(bytes, next);
+      if (depth === 0) return next;
+      continue;
+    }
+    const closes = byte === CLOSE_ARRAY || byte === CLOSE_OBJECT;
+    if (depth === 0 && (closes || byte === COMMA)) return next;
+    if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) depth++;
+    next++;
+    if (closes && --depth === 0) return next;
+  }
+  return next;
+}
+
+function endOfString(bytes: Uint8Array, at: number): number {
+  let next = at + 1;
+  while (next < bytes.length && bytes[next] !== QUOTE) next += bytes[next] === BACKSLASH ? 2 : 1;
+  return Math.min(next + 1, bytes.length);
+}

@@ -1,0 +1,88 @@
+import { addVertex, endRing, type TileColumns } from './tile-columns.ts';
+
+/**
+ * Corners of regions of pixels: where the boundary turns. Sorted by row, then by column. Where a region touches itself
+ * at a corner, the boundary turns twice, and the corner stands twice.
+ */
+export interface Corners {
+  readonly x: Uint32Array;
+  readonly y: Uint32Array;
+  /**
+   * Pixels of the region at the upper left and the lower right of the corner, less those at the upper right and the
+   * lower left: ±1, and ±2 at a corner that stands twice.
+   */
+  readonly turn: Int8Array;
+}
+
+/**
+ * Appends the boundary of one region, the corners `from … to − 1`, as rings to the polygon begun last.
+ *
+ * Along a row, corners pair up as ends of the boundary's level edges, and along a column as ends of its upright ones;
+ * rings follow the two pairings in turn. At a corner that stands twice, the two pixels that meet there stay apart, so
+ * that each ring is that of 4-connected pixels. Each ring begins at its uppermost corner, the left one of several, and
+ * goes right; rings are in the order of these corners. All vertices are corners.
+ *
+ * O(corners). `open` has an entry a column, all −1, and is left so.
+ */
+export function linkCorners(
+  columns: TileColumns,
+  corners: Corners,
+  from: number,
+  to: number,
+  open: Int32Array,
+  columnOf: (x: number) => number = same,
+): void {
+  const upright = pairColumns(corners, from, to, open, columnOf);
+  const { x, y } = corners;
+  for (let first = 0; first < upright.length; first += 2) {
+    if (upright[first] === VISITED) continue;
+    for (let corner = first; upright[corner] !== VISITED; ) {
+      const beside = corner ^ 1;
+      addVertex(columns, x[from + corner]!, y[from + corner]!);
+      addVertex(columns, x[from + beside]!, y[from + beside]!);
+      upright[corner] = VISITED;
+      corner = upright[beside]!;
+      upright[beside] = VISITED;
+    }
+    endRing(columns, false);
+  }
+}
+
+const VISITED = -1;
+
+function same(x: number): number {
+  return x;
+}
+
+/** For every corner, counted from `from` on, the one at the other end of its upright edge. */
+function pairColumns(
+  { x, turn }: Corners,
+  from: number,
+  to: number,
+  open: Int32Array,
+  columnOf: (x: number) => number,
+): Int32Array {
+  const upright = new Int32Array(to - from);
+  const visit = (corner: number): void => {
+    const column = columnOf(x[from + corner]!);
+    const above = open[column]!;
+    if (above === -1) {
+      open[column] = corner;
+      return;
+    }
+    upright[above] = corner;
+    upright[corner] = above;
+    open[column] = -1;
+  };
+  for (let corner = 0; corner < upright.length; corner++) {
+    if (turn[from + corner] !== -2) {
+      visit(corner);
+      continue;
+    }
+    // The left one of the two belongs to the pixel below, the right one to the pixel above.
+    visit(corner + 1);
+    visit(corner);
+    corner++;
+  }
+  return upright;
+}

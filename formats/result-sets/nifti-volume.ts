@@ -1,0 +1,132 @@
+import { createReadStream } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { CapacityError } from '../../primitives/errors.ts';
+import { fileError } from '../file-error.ts';
+import { gunzipPrefix } from './gunzip.ts';
+import {
+  labelTypeOf,
+  NIFTI_HEADER_BYTES,
+  type NiftiHeader,
+  niftiLabels,
+  readNiftiHeader,
+  sliceBytes,
+} from './nifti.ts';
+import { readExactly, truncatedFile } from './read-exactly.ts';
+import type { TileParameters, TileSource } from './result-set.ts';
+
+/**
+ * Lists the slices of a NIfTI volume as tiles, by the header alone. A plain volume is read a slice at a time; a
+ * gzipped one is unpacked at the first `load()`, to the size that its header tells and no further, and let go when all
+ * its slices were loaded.
+ *
+ * @throws FormatError where the header is damaged or the file too short for its voxels.
+ */
+export async function openNifti(file: string, prefix: string, parameters: TileParameters): Promise<TileSource[]> {
+  const packed = await isGzip(file);
+  const header = readNiftiHeader(packed ? await unpack(file, 0, NIFTI_HEADER_BYTES) : await headOf(file), file);
+  await checkLength(header, file, packed);
+  const load = packed ? packedSlices(header, file) : (slice: number) => readSlice(header, file, slice);
+  const digits = String(header.slices - 1).length;
+  return Array.from({ length: header.slices }, (_, slice) => {
+    const name = `slice-${String(slice).padStart(digits, '0')}`;
+    return sliceTile(header, `${prefix}${name}`, `${file} (${name})`, parameters, () => load(slice));
+  });
+}
+
+function sliceTile(
+  header: NiftiHeader,
+  name: string,
+  place: string,
+  parameters: TileParameters,
+  read: () => Promise<Uint8Array>,
+): TileSource {
+  const labels = { width: header.width, height: header.height, type: labelTypeOf(header) };
+  const load = async (signal?: AbortSignal): Promise<Uint8Array> => {
+    signal?.throwIfAborted();
+    const slice = await read();
+    signal?.throwIfAborted();
+    return niftiLabels(header, slice, place);
+  };
+  return { name, place, format: 'nifti', load, parameters: { ...parameters, place, labels } };
+}
+
+async function withFile<T>(file: string, use: (handle: FileHandle) => Promise<T>): Promise<T> {
+  let handle: FileHandle | undefined;
+  try {
+    handle = await open(file, 'r');
+    return await use(handle);
+  } catch (error) {
+    throw fileError(file, error);
+  } finally {
+    await handle?.close();
+  }
+}
+
+/** Deflate packs no better than this. */
+const BEST_RATIO = 1032;
+/** Largest volume that is unpacked in memory. */
+const MOST_UNPACKED = 2 ** 31;
+
+/** Refuses what cannot hold its voxels, before any of them is read. */
+async function checkLength(header: NiftiHeader, file: string, packed: boolean): Promise<void> {
+  const length = volumeBytes(header);
+  const size = await withFile(file, async (handle) => (await handle.stat()).size);
+  if (length > (packed ? size * BEST_RATIO : size)) throw truncatedFile(file, length, size);
+  if (!packed || length <= MOST_UNPACKED) return;
+  throw new CapacityError('capacity/volume', 'The gzipped volume is too large to be unpacked in memory.', {
+    expected: `at most ${MOST_UNPACKED} bytes`,
+    got: `${length} bytes`,
+    remedy: 'Unpack the file: slices of a plain volume are read one at a time.',
+    place: { file },
+  });
+}
+
+function volumeBytes(header: NiftiHeader): number {
+  return header.offset + header.slices * sliceBytes(header);
+}
+
+async function isGzip(file: string): Promise<boolean> {
+  const [first, second] = await headOf(file);
+  return first === 0x1f && second === 0x8b;
+}
+
+function headOf(file: string): Promise<Uint8Array> {
+  return withFile(file, async (handle) => {
+    const bytes = new Uint8Array(NIFTI_HEADER_BYTES);
+    const { bytesRead } = await handle.read(bytes, 0, bytes.length, 0);
+    return bytes.subarray(0, bytesRead);
+  });
+}
+
+function readSlice(header: NiftiHeader, file: string, slice: number): Promise<Uint8Array> {
+  return withFile(file, async (handle) => {
+    const bytes = new Uint8Array(sliceBytes(header));
+    await readExactly(handle, bytes, header.offset + slice * bytes.length, file);
+    return bytes;
+  });
+}
+
+async function unpack(file: string, least: number, most: number): Promise<Uint8Array> {
+  try {
+    return await gunzipPrefix(createReadStream(file), least, most, file);
+  } catch (error) {
+    throw fileError(file, error);
+  }
+}
+
+/** Slices of a gzipped volume, which all read what the first of them unpacks. */
+function packedSlices(header: NiftiHeader, file: string): (slice: number) => Promise<Uint8Array> {
+  const size = sliceBytes(header);
+  let volume: Promise<Uint8Array> | undefined;
+  let left = 0;
+  return async (slice) => {
+    if (volume === undefined) {
+      volume = unpack(file, volumeBytes(header), volumeBytes(header));
+      left = header.slices;
+    }
+    const unpacking = volume;
+    if (--left === 0) volume = undefined;
+    const bytes = await unpacking;
+    return bytes.slice(header.offset + slice * size, header.offset + (slice + 1) * size);
+  };
+}

@@ -1,0 +1,183 @@
+import { FormatError } from '../../primitives/errors.ts';
+import type { LabelType } from './result-set.ts';
+
+/** What the header of a NIfTI volume says of its voxels. */
+export interface NiftiHeader {
+  /** Columns, rows and slices: the first three dimensions, x fastest. */
+  readonly width: number;
+  readonly height: number;
+  readonly slices: number;
+  /** Type of the voxels in the file. */
+  readonly stored: StoredType;
+  readonly littleEndian: boolean;
+  /** Where the first voxel stands. */
+  readonly offset: number;
+}
+
+type StoredType = LabelType | 'f32' | 'f64';
+
+/** A header of either version fits in so many bytes. */
+export const NIFTI_HEADER_BYTES = 540;
+
+const TYPES: ReadonlyMap<number, StoredType> = new Map([
+  [2, 'u8'],
+  [256, 'i8'],
+  [512, 'u16'],
+  [4, 'i16'],
+  [768, 'u32'],
+  [8, 'i32'],
+  [16, 'f32'],
+  [64, 'f64'],
+]);
+
+const SIZES: Readonly<Record<StoredType, number>> = { u8: 1, i8: 1, u16: 2, i16: 2, u32: 4, i32: 4, f32: 4, f64: 8 };
+
+/**
+ * Reads the header of a NIfTI-1 or NIfTI-2 file of one part (`n+1`, `n+2`), of either byte order.
+ *
+ * @throws FormatError where it is none, is a pair of files, has a fourth dimension, voxels that cannot be labels, or a
+ * scale (`scl_slope` other than 0 or 1, `scl_inter` other than 0), which labels do not have.
+ */
+export function readNiftiHeader(bytes: Uint8Array, file: string): NiftiHeader {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  for (const littleEndian of [true, false]) {
+    const size = bytes.length < 4 ? 0 : view.getInt32(0, littleEndian);
+    if (size === 348 && bytes.length >= 352) return readVersion(view, VERSION_1, littleEndian, file);
+    if (size === 540 && bytes.length >= 540) return readVersion(view, VERSION_2, littleEndian, file);
+  }
+  throw malformed('The file is no NIfTI volume.', 'a header of 348 or 540 bytes', 'something else', file);
+}
+
+/** Where the members of a header stand, and how they are read. */
+interface Layout {
+  readonly magic: number;
+  readonly pairMagic: string;
+  readonly datatype: number;
+  readonly integer: (view: DataView, member: 'dim' | 'offset', index: number, littleEndian: boolean) => number;
+  readonly scale: (view: DataView, member: 'slope' | 'intercept', littleEndian: boolean) => number;
+}
+
+const VERSION_1: Layout = {
+  magic: 344,
+  pairMagic: 'ni1',
+  datatype: 70,
+  integer: (view, member, index, littleEndian) =>
+    member === 'dim' ? view.getInt16(40 + 2 * index, littleEndian) : view.getFloat32(108, littleEndian),
+  scale: (view, member, littleEndian) => view.getFloat32(member === 'slope' ? 112 : 116, littleEndian),
+};
+
+const VERSION_2: Layout = {
+  magic: 4,
+  pairMagic: 'ni2',
+  datatype: 12,
+  integer: (view, member, index, littleEndian) =>
+    Number(view.getBigInt64(member === 'dim' ? 16 + 8 * index : 168, littleEndian)),
+  scale: (view, member, littleEndian) => view.getFloat64(member === 'slope' ? 176 : 184, littleEndian),
+};
+
+function readVersion(view: DataView, layout: Layout, littleEndian: boolean, file: string): NiftiHeader {
+  const magic = String.fromCharCode(...[0, 1, 2].map((index) => view.getUint8(layout.magic + index)));
+  if (magic === layout.pairMagic) throw malformed('The voxels stand in another file.', 'n+1 or n+2', magic, file);
+  if (magic !== layout.pairMagic.replace('i', '+')) throw malformed('The magic is wrong.', 'n+1 or n+2', magic, file);
+  const stored = TYPES.get(view.getInt16(layout.datatype, littleEndian));
+  if (stored === undefined) {
+    const got = `data type ${view.getInt16(layout.datatype, littleEndian)}`;
+    throw malformed('The voxels cannot be labels.', 'whole numbers of 8, 16 or 32 bits, or floats', got, file);
+  }
+  checkScale(view, layout, littleEndian, file);
+  const offset = layout.integer(view, 'offset', 0, littleEndian);
+  const [width, height, slices] = readDimensions(view, layout, littleEndian, file);
+  if (!(Number.isSafeInteger(offset) && offset >= (layout === VERSION_1 ? 348 : 540))) {
+    throw malformed('The voxels cannot begin there.', 'an offset behind the header', String(offset), file);
+  }
+  return { width, height, slices, stored, littleEndian, offset };
+}
+
+function checkScale(view: DataView, layout: Layout, littleEndian: boolean, file: string): void {
+  const slope = layout.scale(view, 'slope', littleEndian);
+  const intercept = layout.scale(view, 'intercept', littleEndian);
+  if (slope === 0 || (slope === 1 && intercept === 0)) return;
+  const got = `scl_slope ${slope}, scl_inter ${intercept}`;
+  throw malformed('The voxels are scaled, so they are no labels.', 'scl_slope 1 or 0, scl_inter 0', got, file);
+}
+
+function readDimensions(
+  view: DataView,
+  layout: Layout,
+  littleEndian: boolean,
+  file: string,
+): readonly [number, number, number] {
+  const count = layout.integer(view, 'dim', 0, littleEndian);
+  const dim = (index: number): number => (index <= count ? layout.integer(view, 'dim', index, littleEndian) : 1);
+  const got = `${count} dimensions, ${[1, 2, 3, 4, 5, 6, 7].map(dim).join(' × ')}`;
+  const [width, height, slices] = [dim(1), dim(2), dim(3)];
+  const voxels = width * height * slices;
+  const positive = [width, height, slices].every((size) => Number.isSafeInteger(size) && size > 0);
+  if (count < 1 || count > 7 || !positive || voxels > MOST_VOXELS || slices > MOST_SLICES) {
+    throw malformed(
+      'The dimensions cannot be.',
+      `1 to 7 dimensions, at most ${MOST_SLICES} slices and ${MOST_VOXELS} voxels`,
+      got,
+      file,
+    );
+  }
+  if ([4, 5, 6, 7].some((index) => dim(index) > 1)) {
+    throw malformed('The volume has more than three dimensions.', 'one volume a file', got, file);
+  }
+  return [width, height, slices];
+}
+
+/** A volume of 1,600 voxels a side. */
+const MOST_VOXELS = 2 ** 32;
+const MOST_SLICES = 2 ** 16;
+
+/** Bytes of one slice in the file. */
+export function sliceBytes({ width, height, stored }: NiftiHeader): number {
+  return width * height * SIZES[stored];
+}
+
+/** Type that the labels of a volume have once they are read: floats become i32. */
+export function labelTypeOf({ stored }: NiftiHeader): LabelType {
+  return stored === 'f32' || stored === 'f64' ? 'i32' : stored;
+}
+
+/**
+ * The labels of a slice in the byte order of label columns (little-endian), out of its bytes in the file.
+ *
+ * @throws FormatError where a float is not a whole number of 32 bits.
+ */
+export function niftiLabels(header: NiftiHeader, slice: Uint8Array, place: string): Uint8Array {
+  const { stored, littleEndian } = header;
+  if (stored === 'f32' || stored === 'f64') return wholeLabels(header, slice, place);
+  if (littleEndian || SIZES[stored] === 1) return slice;
+  const size = SIZES[stored];
+  const swapped = new Uint8Array(slice.length);
+  for (let at = 0; at < slice.length; at++) swapped[at] = slice[at - (at % size) + size - 1 - (at % size)]!;
+  return swapped;
+}
+
+function wholeLabels({ stored, littleEndian }: NiftiHeader, slice: Uint8Array, place: string): Uint8Array {
+  const view = new DataView(slice.buffer, slice.byteOffset, slice.byteLength);
+  const size = SIZES[stored];
+  const labels = new Uint8Array((slice.length / size) * 4);
+  const out = new DataView(labels.buffer);
+  for (let voxel = 0; voxel < slice.length / size; voxel++) {
+    const value =
+      stored === 'f32' ? view.getFloat32(voxel * size, littleEndian) : view.getFloat64(voxel * size, littleEndian);
+    if ((value | 0) !== value) {
+      const got = `${value} at voxel ${voxel} of the slice`;
+      throw malformed('A voxel is no label.', 'whole numbers of 32 bits', got, place);
+    }
+    out.setInt32(voxel * 4, value, true);
+  }
+  return labels;
+}
+
+function malformed(sentence: string, expected: string, got: string, file: string): FormatError {
+  return new FormatError('format/bad-nifti', sentence, {
+    expected,
+    got,
+    remedy: 'Labels are read from single-file NIfTI volumes (.nii, .nii.gz) of unscaled whole numbers.',
+    place: { file },
+  });
+}

@@ -1,0 +1,186 @@
+import { type Dirent, constants as fileConstants, type Stats } from 'node:fs';
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { listNames, type Note, quoteName } from '../../algorithms/notes.ts';
+import { FormatError } from '../../primitives/errors.ts';
+import { fileError } from '../file-error.ts';
+import { openCoco } from './coco-index.ts';
+import { type FileKind, kindOf, stemOf } from './file-kind.ts';
+import { openNifti } from './nifti-volume.ts';
+import type { ResultSet, ResultSetFormat, TileParameters, TileSource } from './result-set.ts';
+import { sniffJson } from './sniff-json.ts';
+
+/** How to read a result set. */
+export interface ResultSetOptions extends Pick<TileParameters, 'geometryColumn' | 'idColumn' | 'regions'> {
+  /** Format of the files, where it is not to be told by their endings; of a folder, files of others are left out. */
+  readonly format?: ResultSetFormat | undefined;
+}
+
+/**
+ * Lists the tiles of a result set: one file, or a folder with a file a tile (its own files, none of folders in it).
+ *
+ * The format is told by the files' endings, and of JSON by content: `.geojson`, `.json` GeoJSON or COCO; `.wkt`;
+ * `.csv`, `.tsv` with a column of WKT; `.txt` boundaries, `id x,y x,y …`; `.png` labels; `.nii`, `.nii.gz` label
+ * volumes, a slice a tile. Tiles are called by their file's name without that ending; slices `slice-017`, behind
+ * `volume/` where a folder holds volumes; images of a COCO file by their `file_name` without its ending.
+ *
+ * Polygons are not read before `load()`; what listing costs is the folder's names, of volumes their headers, and of
+ * COCO one pass over the file. Noted: `result-set/other-files`, which are left out.
+ *
+ * @throws FormatError where nothing is there, no file is of a known ending, or the files of a folder are of several
+ * formats; and where a volume or a COCO file is malformed.
+ * @example
+ * const { tiles } = await openResultSet('slide-1/segmentation-a');
+ * const { polygons } = parseTile(await tiles[0].load(), tiles[0].parameters);
+ */
+export async function openResultSet(path: string, options: ResultSetOptions = {}): Promise<ResultSet> {
+  const found = await statOf(path);
+  return found.isDirectory() ? openFolder(path, options) : openFile(path, options);
+}
+
+async function statOf(path: string): Promise<Stats> {
+  try {
+    return await stat(path);
+  } catch (error) {
+    throw fileError(path, error);
+  }
+}
+
+async function openFile(path: string, options: ResultSetOptions): Promise<ResultSet> {
+  const kind = kindOf(basename(path)) ?? kindOfFormat(options.format);
+  if (kind === undefined) throw unknownEnding(path);
+  const format = options.format ?? (await formatOf(kind, path));
+  const { tiles, notes } = await listTiles(path, format, '', options);
+  return { path, format, tiles: inOrder(tiles, path), notes };
+}
+
+async function openFolder(path: string, options: ResultSetOptions): Promise<ResultSet> {
+  const { chosen, format, others } = await chooseFiles(path, await entriesOf(path), options.format);
+  const tiles: TileSource[] = [];
+  const notes: Note[] = others.length === 0 ? [] : [otherFilesNote(others, path)];
+  for (const name of chosen) {
+    const listed = await listTiles(join(path, name), format, `${stemOf(name)}/`, options);
+    for (const tile of listed.tiles) tiles.push(tile);
+    notes.push(...listed.notes);
+  }
+  return { path, format, tiles: inOrder(tiles, path), notes };
+}
+
+async function entriesOf(path: string): Promise<Dirent[]> {
+  try {
+    return await readdir(path, { withFileTypes: true });
+  } catch (error) {
+    throw fileError(path, error);
+  }
+}
+
+interface Chosen {
+  readonly chosen: readonly string[];
+  readonly format: ResultSetFormat;
+  readonly others: readonly string[];
+}
+
+async function chooseFiles(path: string, entries: Dirent[], wanted: ResultSetFormat | undefined): Promise<Chosen> {
+  const kinds = new Map<FileKind, string[]>();
+  const others: string[] = [];
+  for (const entry of entries) {
+    const kind = entry.isFile() || entry.isSymbolicLink() ? kindOf(entry.name) : undefined;
+    const taken = kind !== undefined && (wanted === undefined || kind === kindOfFormat(wanted));
+    if (!taken) others.push(entry.name);
+    else if (kinds.has(kind)) kinds.get(kind)!.push(entry.name);
+    else kinds.set(kind, [entry.name]);
+  }
+  if (kinds.size !== 1) throw unclearFolder(path, kinds, others);
+  const [kind, names] = [...kinds][0]!;
+  const chosen = names.sort(byCodeUnits);
+  return { chosen, format: wanted ?? (await formatOf(kind, join(path, chosen[0]!))), others: others.sort(byCodeUnits) };
+}
+
+/** The format of files of a kind; JSON is told by the content of one of them. */
+async function formatOf(kind: FileKind, path: string): Promise<ResultSetFormat> {
+  return kind === 'json' ? await sniffJson(path) : kind;
+}
+
+function kindOfFormat(format: ResultSetFormat | undefined): FileKind | undefined {
+  return format === 'geojson' || format === 'coco' ? 'json' : format;
+}
+
+interface Listed {
+  readonly tiles: readonly TileSource[];
+  readonly notes: readonly Note[];
+}
+
+async function listTiles(
+  file: string,
+  format: ResultSetFormat,
+  prefix: string,
+  { geometryColumn, idColumn, regions }: ResultSetOptions,
+): Promise<Listed> {
+  const parameters = { format, place: file, geometryColumn, idColumn, regions };
+  if (format === 'nifti') return { tiles: await openNifti(file, prefix, parameters), notes: [] };
+  if (format === 'coco') return openCoco(file, parameters);
+  const load = (signal?: AbortSignal): Promise<Uint8Array> => readBytes(file, signal);
+  return { tiles: [{ name: stemOf(basename(file)), place: file, format, load, parameters }], notes: [] };
+}
+
+async function readBytes(file: string, signal: AbortSignal | undefined): Promise<Uint8Array> {
+  signal?.throwIfAborted();
+  try {
+    // Opening a pipe that nobody writes to would never return.
+    return await readFile(file, { signal, flag: fileConstants.O_RDONLY | fileConstants.O_NONBLOCK });
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw fileError(file, error);
+  }
+}
+
+function inOrder(tiles: readonly TileSource[], path: string): TileSource[] {
+  const sorted = tiles.toSorted((a, b) => byCodeUnits(a.name, b.name));
+  const again = sorted.findIndex((tile, index) => index > 0 && tile.name === sorted[index - 1]!.name);
+  if (again === -1) return sorted;
+  throw new FormatError('format/duplicate-tile', `Two tiles are called ${quoteName(sorted[again]!.name)}.`, {
+    expected: 'one tile a name, as tiles of two result sets are paired by name',
+    got: `${sorted[again - 1]!.place} and ${sorted[again]!.place}`,
+    remedy: 'Rename or remove one of them.',
+    place: { file: path },
+  });
+}
+
+function byCodeUnits(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function otherFilesNote(others: readonly string[], path: string): Note {
+  const count = others.length;
+  const subject = count === 1 ? '1 entry' : `${count} entries`;
+  const message = `${subject} of the folder ${path} ${count === 1 ? 'is' : 'are'} left out: ${listNames(others, 3)}.`;
+  return { code: 'result-set/other-files', message, count };
+}
+
+const ENDINGS = '.geojson, .json, .wkt, .csv, .tsv, .txt, .png, .nii or .nii.gz';
+
+function unknownEnding(path: string): FormatError {
+  return new FormatError('format/unknown-ending', 'The name of the file does not tell its format.', {
+    expected: `a name that ends in ${ENDINGS}`,
+    got: basename(path),
+    remedy: 'Rename the file, or name its format.',
+    place: { file: path },
+  });
+}
+
+function unclearFolder(path: string, kinds: ReadonlyMap<FileKind, string[]>, others: readonly string[]): FormatError {
+  if (kinds.size === 0) {
+    return new FormatError('format/no-tiles', 'There are no tiles in the folder.', {
+      expected: `files whose names end in ${ENDINGS}`,
+      got: others.length === 0 ? 'an empty folder' : listNames(others, 3),
+      remedy: 'Name the folder that holds the files themselves; folders in it are not searched.',
+      place: { file: path },
+    });
+  }
+  return new FormatError('format/several-formats', 'The files of the folder are of several formats.', {
+    expected: 'one format a result set',
+    got: [...kinds].map(([kind, names]) => `${names.length} ${kind} (${quoteName(names[0]!)})`).join(', '),
+    remedy: 'Name the format to read, or move the others away.',
+    place: { file: path },
+  });
+}

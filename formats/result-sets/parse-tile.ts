@@ -1,0 +1,36 @@
+import { parseBoundaries } from './boundaries-text.ts';
+import { parseCoco } from './coco.ts';
+import { parseCsv } from './csv.ts';
+import { parseGeoJsonTile } from './geojson-tile.ts';
+import { parseBareLabels, parseLabelPng } from './label-image.ts';
+import type { PolygonTile, ResultSetFormat, TileParameters } from './result-set.ts';
+import { parseWkt } from './wkt.ts';
+
+/**
+ * Reads the polygons of one tile out of its bytes. Pure, and free of Node's modules, so that it runs in worker threads
+ * and in browsers. The same bytes give the same columns.
+ *
+ * Noted, a kind at a time: `polygons/unclosed-rings` (which are closed), `polygons/short-rings` (of fewer than three
+ * vertices, left out), `polygons/zero-area-rings`, `polygons/empty`, `polygons/other-geometry` (left out),
+ * `polygons/duplicate-ids`, `polygons/crowd`.
+ *
+ * @throws FormatError, GeometryError as the reader of the format has it, with the line or the record.
+ * @example
+ * const bytes = new TextEncoder().encode('a 0,0 4,0 4,3 0,3\n');
+ * parseTile(bytes, { format: 'boundaries', place: 'a.txt' }).polygons.x; // Float64Array [0, 4, 4, 0]
+ */
+export function parseTile(bytes: Uint8Array, parameters: TileParameters): PolygonTile {
+  return READERS[parameters.format](bytes, parameters);
+}
+
+type Reader = (bytes: Uint8Array, parameters: TileParameters) => PolygonTile;
+
+const READERS: Readonly<Record<ResultSetFormat, Reader>> = {
+  boundaries: (bytes, { place }) => parseBoundaries(bytes, place),
+  wkt: (bytes, { place }) => parseWkt(bytes, place),
+  csv: parseCsv,
+  geojson: parseGeoJsonTile,
+  coco: (bytes, { place }) => parseCoco(bytes, place),
+  png: parseLabelPng,
+  nifti: parseBareLabels,
+};

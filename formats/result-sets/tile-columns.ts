@@ -1,0 +1,195 @@
+import { type NoteTally, noteTally } from '../../algorithms/notes.ts';
+import { isFlat } from '../rings.ts';
+import type { PolygonTile } from './result-set.ts';
+import { repeatedRows, textAt } from './text-column.ts';
+
+/** A tile's columns under construction: each array grows, and its fill is counted beside it. */
+export interface TileColumns {
+  idBytes: Uint8Array;
+  idLength: number;
+  idStarts: Uint32Array;
+  polygonRings: Uint32Array;
+  /** Polygons begun. */
+  polygons: number;
+  ringVertices: Uint32Array;
+  rings: number;
+  x: Float64Array;
+  y: Float64Array;
+  vertices: number;
+  readonly tally: NoteTally;
+}
+
+/** Starts with no polygons and room for about as many vertices as are expected. */
+export function emptyTile(vertices = 0): TileColumns {
+  const { x, y } = takeSpare(Math.ceil(vertices) + 16);
+  return {
+    idBytes: new Uint8Array(64),
+    idLength: 0,
+    idStarts: new Uint32Array(16),
+    polygonRings: new Uint32Array(16),
+    polygons: 0,
+    ringVertices: new Uint32Array(16),
+    rings: 0,
+    x,
+    y,
+    vertices: 0,
+    tally: noteTally(),
+  };
+}
+
+/** Coordinates under construction are as large as a tile's text: one pair is kept between tiles, for speed alone. */
+let spare: Pick<TileColumns, 'x' | 'y'> | undefined;
+const LARGEST_SPARE = 2 ** 20;
+
+function takeSpare(room: number): Pick<TileColumns, 'x' | 'y'> {
+  const taken = spare;
+  spare = undefined;
+  if (taken !== undefined && taken.x.length >= room) return taken;
+  return { x: new Float64Array(room), y: new Float64Array(room) };
+}
+
+function keepSpare({ x, y }: TileColumns): void {
+  if (x.length <= LARGEST_SPARE) spare = { x, y };
+}
+
+/** Begins a polygon that is called by the bytes `from … to − 1`, which are UTF-8. */
+export function beginPolygon(columns: TileColumns, bytes: Uint8Array, from: number, to: number): void {
+  const end = columns.idLength + to - from;
+  if (end > columns.idBytes.length)
+    columns.idBytes = resizedBytes(columns.idBytes, Math.max(end, 2 * columns.idLength));
+  for (let at = from, into = columns.idLength; at < to; at++, into++) columns.idBytes[into] = bytes[at]!;
+  columns.idLength = end;
+  columns.polygons++;
+  if (columns.polygons + 1 > columns.idStarts.length) {
+    columns.idStarts = resizedWords(columns.idStarts, 2 * columns.polygons);
+    columns.polygonRings = resizedWords(columns.polygonRings, 2 * columns.polygons);
+  }
+  columns.idStarts[columns.polygons] = end;
+  columns.polygonRings[columns.polygons] = columns.rings;
+}
+
+const encoder = new TextEncoder();
+
+/** Begins a polygon that is called by a text or a number. */
+export function beginPolygonNamed(columns: TileColumns, name: string | number): void {
+  const bytes = encoder.encode(String(name));
+  beginPolygon(columns, bytes, 0, bytes.length);
+}
+
+/** Appends a vertex to the ring under construction. */
+export function addVertex(columns: TileColumns, x: number, y: number): void {
+  if (columns.vertices === columns.x.length) growVertices(columns);
+  columns.x[columns.vertices] = x;
+  columns.y[columns.vertices] = y;
+  columns.vertices++;
+}
+
+/** Doubles the room for vertices. */
+export function growVertices(columns: TileColumns): void {
+  columns.x = resizedFloats(columns.x, 2 * columns.x.length);
+  columns.y = resizedFloats(columns.y, 2 * columns.y.length);
+}
+
+/**
+ * Ends the ring under construction, of the polygon begun last: drops the vertices that close it, and the whole of it
+ * where fewer than three are left.
+ *
+ * @param closes - Whether the format wants the first vertex repeated at the end, so that its absence is noted.
+ */
+export function endRing(columns: TileColumns, closes: boolean): void {
+  const start = columns.ringVertices[columns.rings]!;
+  const written = columns.vertices - start;
+  dropClosing(columns, start);
+  const kept = columns.vertices - start;
+  if (closes && written > 1 && kept === written) note(columns, 'polygons/unclosed-rings');
+  if (kept < 3) {
+    note(columns, 'polygons/short-rings');
+    columns.vertices = start;
+    return;
+  }
+  if (isFlat({ x: columns.x, y: columns.y, length: columns.vertices }, start))
+    note(columns, 'polygons/zero-area-rings');
+  columns.rings++;
+  if (columns.rings === columns.ringVertices.length) {
+    columns.ringVertices = resizedWords(columns.ringVertices, 2 * columns.rings);
+  }
+  columns.ringVertices[columns.rings] = columns.vertices;
+}
+
+function dropClosing(columns: TileColumns, start: number): void {
+  const { x, y } = columns;
+  let end = columns.vertices;
+  while (end > start + 1 && x[end - 1] === x[start] && y[end - 1] === y[start]) end--;
+  columns.vertices = end;
+}
+
+/** Ends the polygon begun last. */
+export function endPolygon(columns: TileColumns): void {
+  if (columns.polygonRings[columns.polygons] === columns.rings) note(columns, 'polygons/empty');
+  columns.polygonRings[columns.polygons] = columns.rings;
+}
+
+/** Takes the polygon begun last away again, with all its rings: it is none. */
+export function dropPolygon(columns: TileColumns): void {
+  columns.rings = columns.polygonRings[columns.polygons]!;
+  columns.vertices = columns.ringVertices[columns.rings]!;
+  columns.polygons--;
+  columns.idLength = columns.idStarts[columns.polygons]!;
+}
+
+/** Counts something odd about the polygon begun last. */
+export function note(columns: TileColumns, code: string): void {
+  const { idBytes, idStarts, polygons } = columns;
+  columns.tally.add(code, textAt({ bytes: idBytes, starts: idStarts }, polygons - 1));
+}
+
+/** The columns at their length, and what was noted of them. */
+export function finishTile(columns: TileColumns): PolygonTile {
+  const { polygons, rings, vertices, tally } = columns;
+  const ids = { bytes: columns.idBytes.slice(0, columns.idLength), starts: columns.idStarts.slice(0, polygons + 1) };
+  for (const row of repeatedRows(ids)) tally.add('polygons/duplicate-ids', textAt(ids, row));
+  const finished = {
+    polygonRings: columns.polygonRings.slice(0, polygons + 1),
+    ringVertices: columns.ringVertices.slice(0, rings + 1),
+    x: columns.x.slice(0, vertices),
+    y: columns.y.slice(0, vertices),
+  };
+  keepSpare(columns);
+  return { ids, polygons: finished, notes: tally.notes(SENTENCES) };
+}
+
+const SENTENCES: Readonly<Record<string, (count: number) => string>> = {
+  'polygons/unclosed-rings': (n) =>
+    `${ringsThat(n, 'was', 'were')} left open and ${n === 1 ? 'was' : 'were'} closed, in`,
+  'polygons/short-rings': (n) =>
+    `${ringsThat(n, 'has', 'have')} fewer than three vertices and ${n === 1 ? 'was' : 'were'} left out, in`,
+  'polygons/zero-area-rings': (n) =>
+    `${ringsThat(n, 'has all its', 'have all their')} vertices on one line and ${n === 1 ? 'encloses' : 'enclose'} no area, in`,
+  'polygons/empty': (n) => `${n === 1 ? '1 polygon has' : `${n} polygons have`} no rings and no area`,
+  'polygons/other-geometry': (n) =>
+    `${n === 1 ? '1 geometry is no polygon and was' : `${n} geometries are no polygons and were`} left out, of`,
+  'polygons/crowd': (n) => `${n === 1 ? '1 polygon is a crowd' : `${n} polygons are crowds`}, taken as one object each`,
+  'polygons/duplicate-ids': (n) => `${n === 1 ? '1 polygon has' : `${n} polygons have`} the id of one before`,
+};
+
+function ringsThat(count: number, singular: string, plural: string): string {
+  return count === 1 ? `1 ring ${singular}` : `${count} rings ${plural}`;
+}
+
+function resizedBytes(column: Uint8Array, size: number): Uint8Array {
+  const larger = new Uint8Array(size);
+  larger.set(column);
+  return larger;
+}
+
+function resizedWords(column: Uint32Array, size: number): Uint32Array {
+  const larger = new Uint32Array(size);
+  larger.set(column);
+  return larger;
+}
+
+function resizedFloats(column: Float64Array, size: number): Float64Array {
+  const larger = new Float64Array(size);
+  larger.set(column);
+  return larger;
+}

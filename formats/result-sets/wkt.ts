@@ -1,0 +1,237 @@
+import {
+  type ByteCursor,
+  char,
+  malformedText,
+  peek,
+  readCoordinate,
+  readNumber,
+  skipLine,
+  startOf,
+  textBetween,
+} from './byte-cursor.ts';
+import type { PolygonTile } from './result-set.ts';
+import {
+  addVertex,
+  beginPolygonNamed,
+  dropPolygon,
+  emptyTile,
+  endPolygon,
+  endRing,
+  finishTile,
+  note,
+  type TileColumns,
+} from './tile-columns.ts';
+
+/**
+ * Reads a text with one geometry a line in well-known text (OGC 06-103r4), with or without the prefix `SRID=…;`.
+ *
+ * `POLYGON`, `MULTIPOLYGON` and collections of them become one polygon each, called by its index among the
+ * geometries; `EMPTY` ones have no rings. Of `Z`, `M` and `ZM` positions the first two numbers are taken. Geometries of
+ * other kinds, and such parts of collections, are left out and noted as `polygons/other-geometry`. Keywords are of any
+ * case; blank lines and lines that begin with `#` are skipped, and a line may end with `;`.
+ *
+ * O(bytes).
+ *
+ * @throws FormatError where a geometry is malformed, GeometryError where a coordinate is not a finite number; both with
+ * the line.
+ */
+export function parseWkt(bytes: Uint8Array, file: string): PolygonTile {
+  const columns = emptyTile(bytes.length / BYTES_A_VERTEX);
+  const cursor = startOf(bytes);
+  for (let index = 0; ; ) {
+    skipSpace(cursor);
+    if (cursor.at >= cursor.end) return finishTile(columns);
+    if (peek(cursor) === char.hash) {
+      skipLine(cursor);
+      continue;
+    }
+    beginPolygonNamed(columns, index);
+    readGeometry(cursor, columns, file);
+    endLine(cursor, file);
+    index++;
+  }
+}
+
+/** Two numbers of four digits, and what parts them. */
+const BYTES_A_VERTEX = 9;
+
+function endLine(cursor: ByteCursor, file: string): void {
+  if (peek(cursor) === char.semicolon) cursor.at++;
+  while (peek(cursor) === char.space || peek(cursor) === char.tab || peek(cursor) === char.return) cursor.at++;
+  if (peek(cursor) !== char.newline) throw malformed(cursor, file, 'the end of the line');
+}
+
+/** Steps over white space, newlines included: a geometry may be broken into lines. */
+export function skipSpace(cursor: ByteCursor): void {
+  const { bytes, end } = cursor;
+  let at = cursor.at;
+  while (at < end && (bytes[at] === char.space || (bytes[at]! >= char.tab && bytes[at]! <= char.return))) at++;
+  cursor.at = at;
+}
+
+/** Reads a geometry into the polygon begun last, and ends that, or takes it away where the geometry is of another kind. */
+export function readGeometry(cursor: ByteCursor, columns: TileColumns, file: string): void {
+  skipSrid(cursor, file);
+  // Collections nest without recursion: what counts is how many are open.
+  let [depth, polygons, others] = [0, 0, 0];
+  do {
+    const kind = readKeyword(cursor, file);
+    const empty = readEmpty(cursor);
+    if (kind === 'GEOMETRYCOLLECTION') {
+      polygons++;
+      if (!empty) {
+        take(cursor, char.open, file);
+        depth++;
+        continue;
+      }
+    } else if (kind === 'POLYGON' || kind === 'MULTIPOLYGON') {
+      polygons++;
+      if (!empty) readRings(cursor, columns, kind === 'POLYGON' ? 1 : 2, file);
+    } else {
+      others++;
+      if (!empty) skipParentheses(cursor, file);
+    }
+    depth = closeCollections(cursor, depth, file);
+  } while (depth > 0);
+  if (others > 0) note(columns, 'polygons/other-geometry');
+  if (others > 0 && polygons === 0) dropPolygon(columns);
+  else endPolygon(columns);
+}
+
+/** Steps over the parentheses that end collections, and the comma before the next member; returns how many stay open. */
+function closeCollections(cursor: ByteCursor, depth: number, file: string): number {
+  let open = depth;
+  while (open > 0) {
+    skipSpace(cursor);
+    if (peek(cursor) === char.comma) {
+      cursor.at++;
+      return open;
+    }
+    take(cursor, char.close, file);
+    open--;
+  }
+  return 0;
+}
+
+function skipSrid(cursor: ByteCursor, file: string): void {
+  skipSpace(cursor);
+  const start = cursor.at;
+  if (readLetters(cursor) !== 'SRID' || peek(cursor) !== char.equals) {
+    cursor.at = start;
+    return;
+  }
+  cursor.at++;
+  if (Number.isNaN(readNumber(cursor))) throw malformed(cursor, file, 'a number behind SRID=');
+  take(cursor, char.semicolon, file);
+}
+
+const OTHER_KINDS =
+  'POINT LINESTRING MULTIPOINT MULTILINESTRING CIRCULARSTRING COMPOUNDCURVE CURVEPOLYGON MULTICURVE MULTISURFACE ' +
+  'CURVE SURFACE POLYHEDRALSURFACE TIN TRIANGLE';
+const KINDS: ReadonlySet<string> = new Set([
+  'POLYGON',
+  'MULTIPOLYGON',
+  'GEOMETRYCOLLECTION',
+  ...OTHER_KINDS.split(' '),
+]);
+
+/** Reads the kind of a geometry, and the `Z`, `M` or `ZM` behind it, with or without a blank. */
+function readKeyword(cursor: ByteCursor, file: string): string {
+  skipSpace(cursor);
+  const start = cursor.at;
+  const word = readLetters(cursor);
+  const kind = KINDS.has(word) ? word : word.replace(/(ZM|Z|M)$/, '');
+  if (!KINDS.has(kind)) {
+    cursor.at = start;
+    throw malformed(cursor, file, 'POLYGON, MULTIPOLYGON or another kind of geometry');
+  }
+  skipSpace(cursor);
+  const behind = cursor.at;
+  if (kind === word && !/^(ZM|Z|M)$/.test(readLetters(cursor))) cursor.at = behind;
+  return kind;
+}
+
+function readEmpty(cursor: ByteCursor): boolean {
+  skipSpace(cursor);
+  const start = cursor.at;
+  if (readLetters(cursor) === 'EMPTY') return true;
+  cursor.at = start;
+  return false;
+}
+
+const LONGEST_WORD = 24;
+
+/** The letters at the cursor in upper case, so many as a keyword can have. */
+function readLetters(cursor: ByteCursor): string {
+  const { bytes, end, at: start } = cursor;
+  const limit = Math.min(end, start + LONGEST_WORD);
+  while (cursor.at < limit && (bytes[cursor.at]! | 32) >= 97 && (bytes[cursor.at]! | 32) <= 122) cursor.at++;
+  return textBetween(bytes, start, cursor.at).toUpperCase();
+}
+
+/** Reads rings in parentheses: those of a polygon, at depth 1, or of the polygons of a multipolygon, at depth 2. */
+function readRings(cursor: ByteCursor, columns: TileColumns, depth: 1 | 2, file: string): void {
+  take(cursor, char.open, file);
+  do {
+    if (readEmpty(cursor)) continue;
+    if (depth === 2) readRings(cursor, columns, 1, file);
+    else readRing(cursor, columns, file);
+  } while (separated(cursor, file));
+}
+
+/** Steps over the comma before the next member, or over the parenthesis that ends the list. */
+function separated(cursor: ByteCursor, file: string): boolean {
+  skipSpace(cursor);
+  if (peek(cursor) === char.comma) {
+    cursor.at++;
+    return true;
+  }
+  take(cursor, char.close, file);
+  return false;
+}
+
+function readRing(cursor: ByteCursor, columns: TileColumns, file: string): void {
+  take(cursor, char.open, file);
+  do {
+    skipSpace(cursor);
+    const x = readCoordinate(cursor, file);
+    skipSpace(cursor);
+    addVertex(columns, x, readCoordinate(cursor, file));
+    skipMeasures(cursor);
+  } while (separated(cursor, file));
+  endRing(columns, true);
+}
+
+/** Steps over a third and a fourth number. */
+function skipMeasures(cursor: ByteCursor): void {
+  for (let more = 0; more < 2; more++) {
+    const byte = peek(cursor);
+    if (byte === char.comma || byte === char.close) return;
+    skipSpace(cursor);
+    // A number that is none of the plane's may be NaN.
+    if (Number.isNaN(readNumber(cursor))) readLetters(cursor);
+  }
+}
+
+function skipParentheses(cursor: ByteCursor, file: string): void {
+  take(cursor, char.open, file);
+  const { bytes, end } = cursor;
+  let depth = 1;
+  for (; depth > 0 && cursor.at < end; cursor.at++) {
+    if (bytes[cursor.at] === char.open) depth++;
+    else if (bytes[cursor.at] === char.close) depth--;
+  }
+  if (depth > 0) throw malformed(cursor, file, "')'");
+}
+
+function take(cursor: ByteCursor, wanted: number, file: string): void {
+  skipSpace(cursor);
+  if (cursor.at >= cursor.end || peek(cursor) !== wanted) {
+    throw malformed(cursor, file, `'${String.fromCharCode(wanted)}'`);
+  }
+  cursor.at++;
+}
+
+function malformed(cursor: ByteCursor, file: string, expected: string): Error {
+  return malformedText(cursor, file, 'The geometry is not well-known text.', expected, 'Write one geometry a line.');
+}
