@@ -6,6 +6,26 @@ export type { ErrorPolicy, ErrorPolicySteps } from './error-policy.ts';
 export { type Graph, graph } from './graph.ts';
 export { type FailedItem, ItemError } from './item-error.ts';
 export type { Pair } from './join.ts';
+export {
+  type MigratedCounters,
+  type MigratedStage,
+  type Migrator,
+  type MigratorOptions,
+  migrate,
+  migrator,
+} from './migrate.ts';
+export {
+  decideMigration,
+  defaultMigrationPolicy,
+  initialMigrationState,
+  type MigrationDecision,
+  type MigrationInput,
+  type MigrationMode,
+  type MigrationPolicy,
+  type MigrationState,
+  type SideLoad,
+  type StageLoad,
+} from './migration-policy.ts';
 export type {
   BroadcastOptions,
   GraphBatchOptions,
@@ -47,3 +67,4 @@ export {
   type StageOptions,
   stage,
 } from './stage.ts';
+export type { MigratedOptions, Side } from './two-sided.ts';

@@ -136,7 +136,7 @@ export function stage<A, B>(name: string, fn: ItemFunction<A, B>, options: Stage
 }
 
 /** One subscription's edge and counts. */
-interface Run<A> {
+export interface Run<A> {
   readonly edge: Channel<A>;
   in: number;
   out: number;
@@ -145,7 +145,7 @@ interface Run<A> {
   busy: number;
 }
 
-function newRun<A>(edge: Channel<A>): Run<A> {
+export function newRun<A>(edge: Channel<A>): Run<A> {
   return { edge, in: 0, out: 0, active: 0, dropped: 0, busy: 0 };
 }
 
@@ -205,7 +205,7 @@ function toldOf<A>(
 }
 
 /** The observer that puts what the source pushes onto the edge, and through which sources upstream see its demand. */
-function inletOf<A>(
+export function inletOf<A>(
   run: Run<A>,
   name: string,
   overflow: Overflow,
@@ -251,7 +251,7 @@ function overflowError<A>(name: string, { capacity, depth, bytes }: Channel<A>):
   });
 }
 
-function snapshot<A>({ edge, ...counts }: Run<A>): StageCounters {
+export function snapshot<A>({ edge, ...counts }: Run<A>): StageCounters {
   const { stalls, depth, bytes, peak, peakBytes } = edge;
   return { ...counts, stalls, depth, bytes, peak, peakBytes };
 }

@@ -213,6 +213,29 @@ describe('the end of a channel', () => {
   });
 });
 
+describe('taking out of turn', () => {
+  test.prop({
+    items: fc.array(fc.nat({ max: 9 }), { maxLength: 12 }),
+    bound: fc.integer({ min: 1, max: 6 }),
+    positions: fc.array(fc.integer({ min: -1, max: 7 }), { maxLength: 12 }),
+  })('is the removal from the list of what is held, and lets in who waits', async ({ items, bound, positions }) => {
+    const channel = new Channel<number>({ items: bound, bytes: 1e9, sizeOf: (item) => item });
+    for (const item of items) void channel.push(item);
+    const model = [...items];
+    for (const position of positions) {
+      const held = model.slice(0, bound);
+      expect(channel.held()).toEqual(held);
+      expect(channel.bytes).toBe(held.reduce((sum, item) => sum + item, 0));
+      expect(channel.takeAt(position)).toBe(held[position]);
+      if (position >= 0 && position < held.length) model.splice(position, 1);
+    }
+    channel.close();
+    const rest: number[] = [];
+    for await (const item of channel) rest.push(item);
+    expect(rest).toEqual(model);
+  });
+});
+
 describe('bad input', () => {
   test('a channel without a bound, or with one that admits nothing, is refused', () => {
     for (const bounds of [

@@ -1,0 +1,152 @@
+import { map, Observable, ReplaySubject, switchMap } from 'rxjs';
+import { checkedCapacity } from './channel.ts';
+import { checkedPolicy, type MigrationPolicy } from './migration-policy.ts';
+import { type MigrationRole, MigrationSession } from './migration-session.ts';
+import { requireLanes } from './pull-map.ts';
+import { inletOf, type NodeKind, type Stage, type StageCounters, snapshot } from './stage.ts';
+import { boundsOf, lanesOf, type MigratedOptions, type Side, type Task, TwoSidedRun } from './two-sided.ts';
+
+export interface MigratorOptions {
+  /** Thresholds that differ from `defaultMigrationPolicy`. */
+  readonly policy?: Partial<MigrationPolicy> | undefined;
+  /** False: nothing moves for the sake of load, only what fails. Default true. */
+  readonly enabled?: boolean | undefined;
+}
+
+/** What a stage of a migrator has done so far. */
+export interface MigratedCounters extends StageCounters {
+  /** Items that failed for good and were passed over. */
+  readonly skipped: number;
+  /** Items run again, on the other side, after they failed. */
+  readonly retried: number;
+  /** Items that ran on the other side than the stage's own. */
+  readonly migrated: number;
+}
+
+/** A stage with a function for either side. */
+export interface MigratedStage<A, B> extends Stage<A, B> {
+  counters(): MigratedCounters;
+}
+
+/** Two stages of one pipeline between which load is balanced; either may be left out. */
+export interface Migrator {
+  /** The stage at home on the CPU, before the one at home on the GPU: its items go to the GPU while that starves. */
+  upstream<A, B>(name: string, options: MigratedOptions<A, B>): MigratedStage<A, B>;
+  /** The stage at home on the GPU: its items go to the CPU while its edge is full. */
+  downstream<A, B>(name: string, options: MigratedOptions<A, B>): MigratedStage<A, B>;
+}
+
+/**
+ * Balances a pipeline between GPU and CPU by what lies on the edge into its GPU stage: while that is full, its smallest
+ * items go to lanes of the CPU; while it is empty and the GPU idle, items of an earlier CPU stage go to the GPU.
+ * {@link decideMigration} decides; rates are measured as the run goes.
+ *
+ * - Every item is worked on once, by one side, so results are the same as without migration, if the two functions of
+ *   a stage agree. Which side ran an item depends on timing.
+ * - At most `gpuLanes + cpuLanes` items of a stage are under way, and its edge holds no more than its bound.
+ * - An item that fails on one side is run on the other (`onError`). After a `DeviceLostError` the GPU is not used
+ *   again in this run: the lanes of both sides work on the CPU.
+ * - Cancellation, errors and demand are as in `stage`. What is moved is in the trace as marks `migrate/gpu-to-cpu`
+ *   and `migrate/cpu-to-gpu`; `migrate/full`, `migrate/starved` and `migrate/balanced` tell when the mode changes.
+ * - A migrator may be used for one run after another; runs share nothing.
+ *
+ * @throws `GraphError` `graph/bad-migration-policy`, `graph/bad-lanes`, `graph/bad-capacity` or `graph/no-size` at the
+ * call; `graph/item-failed` through the stream, for an item that no side could do, with node, item and cause.
+ *
+ * Source: Wang, Huai, Lee, Wang, Zhang and Saltz, Accelerating Pathology Image Data Cross-Comparison on CPU-GPU Hybrid
+ * Systems, 2012, section 4.2.
+ *
+ * @example
+ * ```ts
+ * const toNumber = async (text: string) => Number(text);
+ * const square = async (x: number) => x * x;
+ * const balance = migrator();
+ * const squares = pull(['1', '2', '3']).pipe(
+ *   balance.upstream('parse', { cpu: toNumber, gpu: toNumber, cpuLanes: 2 }),
+ *   filter((x: number) => x !== 2),
+ *   balance.downstream('square', { gpu: square, cpu: square, ordered: true }),
+ * );
+ * await lastValueFrom(squares.pipe(reduce((a, b) => a + b))); // 10
+ * ```
+ */
+export function migrator({ policy = {}, enabled = true }: MigratorOptions = {}): Migrator {
+  const checked = checkedPolicy(policy, 'migrator');
+  let current: MigrationSession | undefined;
+  /** Stages meet in the session that lacks their role: RxJS subscribes a whole chain before anything else can. */
+  const join = (role: MigrationRole): MigrationSession => {
+    if (current === undefined || current.isOver() || current.has(role)) {
+      current = new MigrationSession(checked, enabled);
+    }
+    return current;
+  };
+  return {
+    upstream: (name, options) => twoSided(name, 'cpu', options, () => join('upstream')),
+    downstream: (name, options) => twoSided(name, 'gpu', options, () => join('downstream')),
+  };
+}
+
+/**
+ * A GPU stage whose smallest items go to the CPU while its edge is full: {@link migrator} with nothing upstream.
+ *
+ * @example
+ * ```ts
+ * const double = async (x: number) => 2 * x;
+ * const doubled = pull([1, 2, 3]).pipe(migrate('double', { gpu: double, cpu: double, ordered: true }));
+ * await lastValueFrom(doubled.pipe(toArray())); // [2, 4, 6]
+ * ```
+ */
+export function migrate<A, B>(name: string, options: MigratedOptions<A, B> & MigratorOptions): MigratedStage<A, B> {
+  return migrator(options).downstream(name, options);
+}
+
+function twoSided<A, B>(
+  name: string,
+  home: Side,
+  options: MigratedOptions<A, B>,
+  join: () => MigrationSession,
+): MigratedStage<A, B> {
+  const lanes = lanesOf(options, 'gpu') + lanesOf(options, 'cpu');
+  for (const side of ['gpu', 'cpu'] as const) requireLanes(name, lanesOf(options, side));
+  const capacity = checkedCapacity({ ...boundsOf(options), sizeOf: options.sizeOf, name });
+  const role = home === 'gpu' ? 'downstream' : 'upstream';
+  const runs = new ReplaySubject<TwoSidedRun<A, B>>(1);
+  let latest: TwoSidedRun<A, B> | undefined;
+
+  const operator = (source: Observable<A>): Observable<B> =>
+    new Observable<B>((out) => {
+      const session = join();
+      const run = new TwoSidedRun(name, home, options, session, out);
+      session.enter(role, run);
+      out.add(() => session.leave(role));
+      latest = run;
+      runs.next(run);
+      run.watch(out);
+      run.results().subscribe(out);
+      const fail = (error: unknown): void => out.error(error);
+      const inlet = inletOf<Task<A>>(run.counts, name, options.overflow ?? 'fail', run.discard, fail);
+      out.add(inlet);
+      source.pipe(map(run.toTask)).subscribe(inlet);
+    });
+
+  return Object.assign(operator, {
+    meta: { name, kind: 'map' as NodeKind, lanes, capacity, runsOn: 'either' as const },
+    counters: () => (latest === undefined ? nothingYet : { ...snapshot(latest.counts), ...latest.migrations }),
+    occupancy$: runs.pipe(switchMap(({ edge }) => edge.occupancy$)),
+  });
+}
+
+const nothingYet: MigratedCounters = {
+  in: 0,
+  out: 0,
+  active: 0,
+  dropped: 0,
+  busy: 0,
+  stalls: 0,
+  depth: 0,
+  bytes: 0,
+  peak: 0,
+  peakBytes: 0,
+  skipped: 0,
+  retried: 0,
+  migrated: 0,
+};

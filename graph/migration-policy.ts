@@ -1,0 +1,221 @@
+import { GraphError } from '../primitives/errors.ts';
+import type { Occupancy } from './channel.ts';
+
+/** One side's part in a stage that both sides can run. */
+export interface SideLoad {
+  /** Items that the side may work on at once; 0 if the side is lost. */
+  readonly lanes: number;
+  /** Size still to do of each item under way, one a busy lane. */
+  readonly underWay: readonly number[];
+  /** Size per millisecond of one lane, as measured; undefined while it is not known. */
+  readonly rate?: number | undefined;
+}
+
+/** A stage that both sides can run, at one moment. */
+export interface StageLoad {
+  /** Sizes of the items on the edge into the stage, oldest first. */
+  readonly waiting: readonly number[];
+  readonly gpu: SideLoad;
+  readonly cpu: SideLoad;
+}
+
+/** All that a decision to migrate depends on. */
+export interface MigrationInput {
+  /** What the edge into the GPU stage holds, and may hold. */
+  readonly occupancy: Occupancy;
+  readonly capacity: Required<Occupancy>;
+  /** Whether an item waits to enter that edge: it is full then, whatever its bounds say. */
+  readonly blocked: boolean;
+  /** The stage whose home is the GPU. */
+  readonly downstream: StageLoad;
+  /** A stage before it whose home is the CPU, if there is one that the GPU can run. */
+  readonly upstream?: StageLoad | undefined;
+  /** What upstream's CPU lanes can deliver in a millisecond, in sizes of the GPU stage; undefined if not known. */
+  readonly supply?: number | undefined;
+  /** What the GPU stage's GPU lanes can take in a millisecond, in the same sizes; undefined if not known. */
+  readonly demand?: number | undefined;
+  /** Items that either stage has finished, on either side, since the start. */
+  readonly finished: number;
+}
+
+/** `full`: the GPU stage is congested; `starved`: the GPU has nothing to do; else `balanced`. */
+export type MigrationMode = 'balanced' | 'full' | 'starved';
+
+/** What one decision hands to the next. */
+export interface MigrationState {
+  readonly mode: MigrationMode;
+  /** What `finished` was when the mode was entered. */
+  readonly since: number;
+}
+
+/** What to move now. */
+export interface MigrationDecision {
+  readonly state: MigrationState;
+  /** Why items are moved, hence from where to where: `starved` from CPU to GPU, the others from GPU to CPU. */
+  readonly reason: 'full' | 'starved' | 'lost';
+  /** Positions in `waiting` of the downstream stage, or of the upstream one if starved, in the order to take them. */
+  readonly moves: readonly number[];
+}
+
+/** When to migrate. Levels are parts of the capacity of the edge into the GPU stage, from 0 to 1. */
+export interface MigrationPolicy {
+  /** Level from which the GPU stage is congested. Default 1. */
+  readonly fullFrom: number;
+  /** Level down to which it stays so. Default 0.5. */
+  readonly fullUntil: number;
+  /** Level down to which the GPU starves, if one of its lanes is idle. Default 0. */
+  readonly starvedFrom: number;
+  /** Level up to which it goes on to starve. Default 0.25. */
+  readonly starvedUntil: number;
+  /** Items to finish between two changes of mode. Default 4. */
+  readonly dwell: number;
+  /** Part by which `supply` and `demand` must differ for anything to be moved. Default 0.1. */
+  readonly margin: number;
+}
+
+export const defaultMigrationPolicy: MigrationPolicy = {
+  fullFrom: 1,
+  fullUntil: 0.5,
+  starvedFrom: 0,
+  starvedUntil: 0.25,
+  dwell: 4,
+  margin: 0.1,
+};
+
+/** What a run starts with: the first change of mode need not wait. */
+export const initialMigrationState: MigrationState = { mode: 'balanced', since: Number.NEGATIVE_INFINITY };
+
+/**
+ * Decides what to migrate between the GPU and the CPU. A pure function: no clock, no memory but `state`.
+ *
+ * - The mode follows the level of the edge into the GPU stage, with thresholds apart for entering and leaving, and
+ *   changes only after `dwell` items have finished since it last did.
+ * - `full`: waiting items of the GPU stage go to idle CPU lanes. `starved`: waiting items of the upstream stage go to
+ *   idle GPU lanes, once the GPU stage has been measured: a pipeline that only fills does not starve.
+ * - Of the items that would finish sooner on the other side than where they wait, by the measured rates, the smallest
+ *   go first. So no item finishes later for having been moved, and those left behind do not either.
+ * - Moving from a congested GPU gains at most `supply / demand - 1`, to a starving one `demand / supply - 1`; while
+ *   either is within `margin`, the load is balanced and nothing moves.
+ * - While a rate is not known, the smallest item is moved by itself, to learn it.
+ * - A GPU that is lost (no lanes) leaves all its items to the CPU, oldest first, whatever the mode.
+ *
+ * Work is O(moves · waiting · lanes), for what waits on one bounded edge.
+ *
+ * Source: Wang, Huai, Lee, Wang, Zhang and Saltz, Accelerating Pathology Image Data Cross-Comparison on CPU-GPU Hybrid
+ * Systems, 2012, section 4.2; rates, margin and hysteresis are additions to it.
+ *
+ * @example
+ * ```ts
+ * const decision = decideMigration({
+ *   occupancy: { items: 3, bytes: 0 },
+ *   capacity: { items: 3, bytes: Infinity },
+ *   blocked: true,
+ *   downstream: {
+ *     waiting: [90, 20, 40],
+ *     gpu: { lanes: 1, underWay: [50], rate: 1 },
+ *     cpu: { lanes: 2, underWay: [], rate: 2 },
+ *   },
+ *   finished: 12,
+ * });
+ * decision.moves; // [1, 2]
+ * ```
+ */
+export function decideMigration(
+  input: MigrationInput,
+  state: MigrationState = initialMigrationState,
+  policy: MigrationPolicy = defaultMigrationPolicy,
+): MigrationDecision {
+  const { downstream, upstream } = input;
+  const next = nextState(input, state, policy);
+  if (downstream.gpu.lanes === 0) return { state: next, reason: 'lost', moves: oldest(downstream) };
+  if (next.mode === 'full' && isWorth(input.supply, input.demand, policy.margin)) {
+    return { state: next, reason: 'full', moves: movesThatPay(downstream.waiting, downstream.gpu, downstream.cpu) };
+  }
+  if (next.mode === 'starved' && upstream !== undefined && isWorth(input.demand, input.supply, policy.margin)) {
+    return { state: next, reason: 'starved', moves: movesThatPay(upstream.waiting, upstream.cpu, upstream.gpu) };
+  }
+  return { state: next, reason: next.mode === 'starved' ? 'starved' : 'full', moves: [] };
+}
+
+function nextState(input: MigrationInput, state: MigrationState, policy: MigrationPolicy): MigrationState {
+  const mode = modeAt(levelOf(input), isIdle(input.downstream.gpu), state.mode, policy);
+  const settled = input.finished - state.since >= policy.dwell;
+  return mode !== state.mode && settled ? { mode, since: input.finished } : state;
+}
+
+function modeAt(level: number, idle: boolean, mode: MigrationMode, policy: MigrationPolicy): MigrationMode {
+  if (level >= policy.fullFrom || (mode === 'full' && level > policy.fullUntil)) return 'full';
+  if (mode === 'starved' && level <= policy.starvedUntil) return 'starved';
+  return level <= policy.starvedFrom && idle ? 'starved' : 'balanced';
+}
+
+function levelOf({ occupancy, capacity, blocked }: MigrationInput): number {
+  return blocked ? 1 : Math.min(1, Math.max(occupancy.items / capacity.items, occupancy.bytes / capacity.bytes));
+}
+
+/** Whether a GPU that has had something to do has nothing more. */
+function isIdle({ lanes, underWay, rate }: SideLoad): boolean {
+  return rate !== undefined && underWay.length < lanes;
+}
+
+/** Whether more than `margin` can be gained by taking from what is slower; what is not known may be worth it. */
+function isWorth(faster: number | undefined, slower: number | undefined, margin: number): boolean {
+  return faster === undefined || slower === undefined || faster > slower * (1 + margin);
+}
+
+function oldest({ waiting, cpu }: StageLoad): number[] {
+  return Array.from({ length: Math.min(waiting.length, idleLanes(cpu)) }, (_, i) => i);
+}
+
+function idleLanes({ lanes, underWay }: SideLoad): number {
+  return Math.max(0, lanes - underWay.length);
+}
+
+function movesThatPay(waiting: readonly number[], home: SideLoad, away: SideLoad): number[] {
+  const smallestFirst = waiting.map((_, i) => i).sort((a, b) => waiting[a]! - waiting[b]! || a - b);
+  const { rate } = away;
+  if (rate === undefined || home.rate === undefined) {
+    return away.underWay.length === 0 ? smallestFirst.slice(0, Math.min(1, idleLanes(away))) : [];
+  }
+  const moved: number[] = [];
+  while (moved.length < idleLanes(away)) {
+    const atHome = finishTimes(waiting, new Set(moved), home);
+    const next = smallestFirst.find((i) => !moved.includes(i) && waiting[i]! / rate < atHome[i]!);
+    if (next === undefined) break;
+    moved.push(next);
+  }
+  return moved;
+}
+
+/** When each waiting item that is not moved would finish at home, each taken by the first lane that gets free. */
+function finishTimes(waiting: readonly number[], moved: ReadonlySet<number>, home: SideLoad): number[] {
+  const rate = home.rate!;
+  const free = Array.from({ length: home.lanes }, (_, lane) => (home.underWay[lane] ?? 0) / rate);
+  return waiting.map((size, i) => {
+    if (moved.has(i)) return Number.NEGATIVE_INFINITY;
+    const start = Math.min(...free);
+    const end = start + size / rate;
+    free[free.indexOf(start)] = end;
+    return end;
+  });
+}
+
+/** `policy` with its defaults; throws where its thresholds are not in order. */
+export function checkedPolicy(policy: Partial<MigrationPolicy>, name: string): MigrationPolicy {
+  const whole = { ...defaultMigrationPolicy, ...policy };
+  const { fullFrom, fullUntil, starvedFrom, starvedUntil, dwell, margin } = whole;
+  const inOrder =
+    0 <= starvedFrom &&
+    starvedFrom <= starvedUntil &&
+    starvedUntil <= fullUntil &&
+    fullUntil < fullFrom &&
+    fullFrom <= 1 &&
+    dwell >= 1 &&
+    margin >= 0;
+  if (inOrder) return whole;
+  throw new GraphError('graph/bad-migration-policy', 'The thresholds of the migration policy are out of order.', {
+    expected: '0 ≤ starvedFrom ≤ starvedUntil ≤ fullUntil < fullFrom ≤ 1, dwell from 1, margin from 0',
+    got: JSON.stringify(whole),
+    place: { node: name },
+  });
+}

@@ -1,0 +1,346 @@
+import { filter, map, merge, type Observable, type Subscriber } from 'rxjs';
+import { DeviceLostError, GraphError } from '../primitives/errors.ts';
+import { type Capacity, Channel } from './channel.ts';
+import { InOrder } from './in-order.ts';
+import type { MigrationDecision, SideLoad, StageLoad } from './migration-policy.ts';
+import type { Migratable, MigrationSession } from './migration-session.ts';
+import { type GraphObserver, type Surroundings, surroundingsOf } from './observer.ts';
+import { type ItemContext, type ItemFunction, pullMap } from './pull-map.ts';
+import { measured, type RateEstimate, rateOf, unmeasured } from './rate-estimate.ts';
+import type { WorkSpan } from './shape.ts';
+import { newRun, type Overflow, type Run } from './stage.ts';
+
+export type Side = 'gpu' | 'cpu';
+
+/** A stage that either side can run. The two functions must give the same result for the same item. */
+export interface MigratedOptions<A, B> {
+  readonly gpu: ItemFunction<A, B>;
+  readonly cpu: ItemFunction<A, B>;
+  /** How many items each side may work on at once, from 1. Default 1. */
+  readonly gpuLanes?: number | undefined;
+  readonly cpuLanes?: number | undefined;
+  /** What the edge into the stage may hold. Default: as many items as there are lanes on both sides. */
+  readonly capacity?: number | Capacity | undefined;
+  /** How large an item is, above 0: what a bound in bytes counts, and how work is compared. Default: all alike. */
+  readonly sizeOf?: ((item: A) => number) | undefined;
+  /** Results in the order of the inputs, whichever side ran them. Default false. */
+  readonly ordered?: boolean | undefined;
+  /** For a source without demand, as in `stage`. Default `fail`. */
+  readonly overflow?: Overflow | undefined;
+  /**
+   * `migrate`: an item that fails on one side is run on the other; a function that fails must leave the item as it
+   * was. An item that no side has done is given to `discard`. `stop`: the stream ends, and the item is the function's.
+   * Default `migrate`.
+   */
+  readonly onError?: 'migrate' | 'stop' | undefined;
+  /** If given, is told of an item that failed for good, and the stream goes on without it. */
+  readonly onFailed?: ((error: GraphError) => void) | undefined;
+  /** Frees an input that no function has taken. Must not throw. */
+  readonly discard?: ((item: A) => void) | undefined;
+  /** Frees a result that cannot be delivered, because the run ended early. Must not throw. */
+  readonly discardResult?: ((result: B) => void) | undefined;
+  /** Is told of work, occupancy and migrations. Default: that of the run, in a graph; none outside. */
+  readonly observer?: GraphObserver | undefined;
+  /** Milliseconds, for spans and rates. Default `performance.now`. */
+  readonly now?: (() => number) | undefined;
+}
+
+export interface Task<A> {
+  readonly item: A;
+  readonly index: number;
+  size: number;
+  /** The side that works on it, since when; no side once it is done and only waits to be delivered. */
+  side?: Side | undefined;
+  started: number;
+  migrated: boolean;
+}
+
+/** What a lane gives for a task; without `done`, the task failed and is passed over. */
+interface Outcome<A, B> {
+  readonly task: Task<A>;
+  readonly done?: { readonly result: B };
+}
+
+/** Items passed over, run again after a failure, and run on the other side. */
+interface Migrations {
+  skipped: number;
+  retried: number;
+  migrated: number;
+}
+
+/** One subscription of a stage with two sides: an edge, lanes of the side at home, and lanes that get what is moved. */
+export class TwoSidedRun<A, B> implements Migratable {
+  readonly edge: Channel<Task<A>>;
+  readonly counts: Run<Task<A>>;
+  readonly migrations: Migrations = { skipped: 0, retried: 0, migrated: 0 };
+  readonly homeLanes: number;
+  arrivedSize = 0;
+  finishedSize = 0;
+
+  readonly #name: string;
+  readonly #home: Side;
+  readonly #away: Side;
+  readonly #options: MigratedOptions<A, B>;
+  readonly #session: MigrationSession;
+  readonly #surroundings: Surroundings | undefined;
+  readonly #observer: GraphObserver | undefined;
+  readonly #now: () => number;
+  readonly #order: InOrder | undefined;
+  /** Tasks in lanes, until delivered. */
+  readonly #atHome: Set<Task<A>> = new Set();
+  readonly #taken: Set<Task<A>> = new Set();
+  readonly #rates: Record<Side, RateEstimate> = { gpu: unmeasured, cpu: unmeasured };
+  /** Moved tasks that no lane has taken yet, and the lane that waits for one. */
+  readonly #moved: Task<A>[] = [];
+  #asking: ((result: IteratorResult<Task<A>, undefined>) => void) | undefined;
+  #over = false;
+  #arrived = 0;
+
+  constructor(
+    name: string,
+    home: Side,
+    options: MigratedOptions<A, B>,
+    session: MigrationSession,
+    out: Subscriber<never>,
+  ) {
+    this.#name = name;
+    this.#home = home;
+    this.#away = home === 'gpu' ? 'cpu' : 'gpu';
+    this.#options = options;
+    this.#session = session;
+    this.#surroundings = surroundingsOf(out);
+    this.#observer = options.observer ?? this.#surroundings?.observer;
+    this.#now = options.now ?? (() => performance.now());
+    this.#order = options.ordered === true ? new InOrder() : undefined;
+    this.homeLanes = lanesOf(options, home);
+    this.edge = new Channel({ ...boundsOf(options), sizeOf: this.#measure, onDiscard: this.discard, name });
+    this.counts = newRun(this.edge);
+  }
+
+  readonly discard = (task: Task<A>): void => {
+    this.#options.discard?.(task.item);
+    this.#order?.pass(task.index);
+  };
+
+  readonly toTask = (item: A): Task<A> => ({ item, index: this.#arrived++, size: 1, started: 0, migrated: false });
+
+  /** The results of both sides. Demand of the stage after this one reaches the lanes of both through `merge`. */
+  results(): Observable<B> {
+    const discardResult = ({ done }: Outcome<A, B>): void => {
+      if (done !== undefined) this.#options.discardResult?.(done.result);
+    };
+    const shared = { name: this.#name, discard: this.discard, discardResult };
+    const atHome = pullMap(this.edge, (task, context) => this.#work(task, this.#atHome, this.#home, context), {
+      ...shared,
+      lanes: this.homeLanes,
+    });
+    const away = pullMap(this.#movedTasks(), (task, context) => this.#work(task, this.#taken, this.#away, context), {
+      ...shared,
+      lanes: lanesOf(this.#options, this.#away),
+    });
+    return merge(atHome, away).pipe(
+      filter((outcome): outcome is Required<Outcome<A, B>> => this.#delivered(outcome)),
+      map(({ done }) => done.result),
+    );
+  }
+
+  /** Calls for a decision whenever the edge changes, and tells the observer. */
+  watch(out: Subscriber<never>): void {
+    const next = (level: { items: number; bytes: number }): void => {
+      this.#observer?.occupancy({ edge: this.#name, time: this.#now(), ...level });
+      this.#session.decide();
+    };
+    const complete = (): void => {
+      this.#over = true;
+      this.#answer();
+    };
+    out.add(this.edge.occupancy$.subscribe({ next, complete }));
+    out.add(() => this.#order?.end());
+  }
+
+  get blocked(): boolean {
+    return !this.edge.hasRoom();
+  }
+
+  homeRate(): number | undefined {
+    return rateOf(this.#rates[this.#home], this.#session.finished);
+  }
+
+  load(): StageLoad {
+    const now = this.#now();
+    const waiting = this.edge.held().map(({ size }) => size);
+    const home = this.#sideLoad(this.#home, this.#atHome, this.homeLanes, now);
+    // Lanes that do not ask are held up by the stage after this one: nothing is to be moved to them.
+    const lanes = this.#asking === undefined ? this.#taken.size : lanesOf(this.#options, this.#away);
+    const away = this.#sideLoad(this.#away, this.#taken, lanes, now);
+    return this.#home === 'gpu' ? { waiting, gpu: home, cpu: away } : { waiting, gpu: away, cpu: home };
+  }
+
+  move({ moves, reason }: MigrationDecision): void {
+    const held = this.edge.held();
+    for (const task of moves.map((position) => held[position]!)) {
+      this.#taken.add(task);
+      this.#moved.push(task);
+      // Last, since taking the last item of a closed edge ends what the lanes pull from, once nothing is left there.
+      this.edge.takeAt(this.edge.held().indexOf(task));
+      this.#migrating(task, this.#away, { reason, waiting: held.length });
+    }
+    this.#answer();
+  }
+
+  mark(name: string, detail?: Readonly<Record<string, unknown>>): void {
+    this.#observer?.mark({ node: this.#name, time: this.#now(), name, detail });
+  }
+
+  /** The channel asks once for an item, when it comes. Items that are all alike weigh nothing on the edge. */
+  readonly #measure = (task: Task<A>): number => {
+    const { sizeOf } = this.#options;
+    task.size = sizeOf?.(task.item) ?? 1;
+    this.arrivedSize += task.size;
+    return sizeOf === undefined ? 0 : task.size;
+  };
+
+  #sideLoad(side: Side, tasks: ReadonlySet<Task<A>>, lanes: number, now: number): SideLoad {
+    const rate = rateOf(this.#rates[side], this.#session.finished);
+    const underWay = [...tasks].map(({ size, side: at, started }) => {
+      if (at === undefined) return this.#moved.length > 0 ? size : 0;
+      return Math.max(0, size - (now - started) * (rate ?? 0));
+    });
+    return { lanes: side === 'gpu' && this.#session.gpuLost ? 0 : lanes, underWay, rate };
+  }
+
+  async #work(task: Task<A>, lane: Set<Task<A>>, own: Side, context: ItemContext): Promise<Outcome<A, B>> {
+    lane.add(task);
+    this.counts.in++;
+    const side = this.#session.gpuLost ? 'cpu' : own;
+    if (side !== own && side !== this.#home) this.#migrating(task, side, { reason: 'lost' });
+    const outcome = await this.#attemptBoth(task, side, this.#laneContext(task, own, context));
+    await this.#order?.come(task.index);
+    return outcome;
+  }
+
+  #laneContext({ index }: Task<A>, own: Side, { signal, lane }: ItemContext): ItemContext {
+    return { signal, index, lane: own === this.#home ? lane : this.homeLanes + lane };
+  }
+
+  async #attemptBoth(task: Task<A>, side: Side, context: ItemContext): Promise<Outcome<A, B>> {
+    const { onError = 'migrate', onFailed } = this.#options;
+    const first = await this.#attempt(task, side, context);
+    if ('result' in first) return { task, done: first };
+    let { error } = first;
+    if (onError === 'migrate') {
+      const other = side === 'gpu' ? 'cpu' : 'gpu';
+      if (isDeviceLost(error)) this.#session.loseGpu();
+      if (!context.signal.aborted && !isAbort(error) && !(other === 'gpu' && this.#session.gpuLost)) {
+        this.migrations.retried++;
+        this.#migrating(task, other, { reason: 'failed', error: String(error) });
+        const second = await this.#attempt(task, other, context);
+        if ('result' in second) return { task, done: second };
+        if (isDeviceLost(second.error)) this.#session.loseGpu();
+        else error = second.error;
+      }
+      this.#options.discard?.(task.item);
+    }
+    const failed = this.#failure(error, task.index);
+    if (onFailed === undefined || !(failed instanceof GraphError) || context.signal.aborted) throw failed;
+    onFailed(failed);
+    return { task };
+  }
+
+  async #attempt(task: Task<A>, side: Side, context: ItemContext): Promise<{ result: B } | { error: unknown }> {
+    const start = this.#now();
+    Object.assign(task, { side, started: start });
+    this.counts.active++;
+    this.#surroundings?.began();
+    let outcome: WorkSpan['outcome'] = 'done';
+    try {
+      return { result: await this.#options[side](task.item, context) };
+    } catch (error) {
+      outcome = context.signal.aborted ? 'aborted' : 'failed';
+      return { error };
+    } finally {
+      const end = this.#now();
+      task.side = undefined;
+      this.counts.active--;
+      this.counts.busy += end - start;
+      const { lane, index } = context;
+      this.#observer?.span({ node: this.#name, lane, item: index, start, end, runsOn: side, outcome });
+      if (outcome === 'done') {
+        this.#rates[side] = measured(this.#rates[side], task.size, end - start, this.#session.finished);
+      }
+      this.#surroundings?.ended();
+      this.#session.itemFinished();
+    }
+  }
+
+  #failure(cause: unknown, record: number): unknown {
+    if (cause instanceof GraphError || isAbort(cause)) return cause;
+    const message = cause instanceof Error ? cause.message : String(cause);
+    const details = { place: { node: this.#name, record }, cause };
+    return new GraphError('graph/item-failed', `The item failed: ${message}`, details);
+  }
+
+  #migrating(task: Task<A>, to: Side, detail: Readonly<Record<string, unknown>>): void {
+    if (to !== this.#home && !task.migrated) {
+      task.migrated = true;
+      this.migrations.migrated++;
+    }
+    const name = to === 'cpu' ? 'migrate/gpu-to-cpu' : 'migrate/cpu-to-gpu';
+    this.mark(name, { item: task.index, size: task.size, ...detail });
+  }
+
+  #delivered({ task, done }: Outcome<A, B>): boolean {
+    this.#atHome.delete(task);
+    this.#taken.delete(task);
+    if (done === undefined) this.migrations.skipped++;
+    else this.counts.out++;
+    this.finishedSize += task.size;
+    this.#order?.pass(task.index);
+    return done !== undefined;
+  }
+
+  /** What the lanes of the other side pull from: the moved tasks, until the edge is closed and empty. */
+  #movedTasks(): AsyncIterable<Task<A>> {
+    const next = (): Promise<IteratorResult<Task<A>, undefined>> =>
+      new Promise((resolve) => {
+        this.#asking = resolve;
+        this.#answer();
+        if (this.#asking !== undefined) this.#session.decide();
+      });
+    const stop = async (): Promise<IteratorResult<Task<A>, undefined>> => {
+      this.#over = true;
+      for (const task of this.#moved.splice(0)) this.discard(task);
+      this.#answer();
+      return { done: true, value: undefined };
+    };
+    return { [Symbol.asyncIterator]: () => ({ next, return: stop }) };
+  }
+
+  #answer(): void {
+    if (this.#asking === undefined || (this.#moved.length === 0 && !this.#over)) return;
+    const answer = this.#asking;
+    this.#asking = undefined;
+    const task = this.#moved.shift();
+    answer(task === undefined ? { done: true, value: undefined } : { done: false, value: task });
+  }
+}
+
+export function lanesOf<A, B>({ gpuLanes = 1, cpuLanes = 1 }: MigratedOptions<A, B>, side: Side): number {
+  return side === 'gpu' ? gpuLanes : cpuLanes;
+}
+
+/** What the edge into such a stage may hold. */
+export function boundsOf<A, B>(options: MigratedOptions<A, B>): Capacity {
+  const { capacity = lanesOf(options, 'gpu') + lanesOf(options, 'cpu') } = options;
+  return typeof capacity === 'number' ? { items: capacity } : capacity;
+}
+
+function isAbort(error: unknown): boolean {
+  return error instanceof Error && error.name === 'AbortError';
+}
+
+/** Whether the device is gone, also if that is only the cause of what was thrown. */
+function isDeviceLost(error: unknown): boolean {
+  for (let at = error; at instanceof Error; at = at.cause) if (at instanceof DeviceLostError) return true;
+  return false;
+}
