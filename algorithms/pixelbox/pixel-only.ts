@@ -1,0 +1,49 @@
+import { CapacityError, type Context } from '../../primitives/index.ts';
+import type { PolygonEdges } from './polygon-edges.ts';
+import { MOST_PIXELS, measureDirectly, planOf, type SampledAreas } from './sampling-boxes.ts';
+import type { PolygonPairs } from './sampling-run.ts';
+
+/** How {@link pixelOnly} goes about it; the areas do not depend on it. */
+export interface PixelOnlyOptions {
+  /** Threads that share the pixels of a pair: the square of 2 to 32; 64 where left out. */
+  readonly blockSize?: number | undefined;
+  /** Bytes that tables may take; 256 MiB where left out. */
+  readonly budget?: number | undefined;
+}
+
+/**
+ * PixelOnly, one of the paper's base versions, for experiments: every pixel of the MBR of a pair is looked at, and both areas
+ * are measured. The same areas as {@link pixelBox}, on any backend, in time that grows as the MBRs do.
+ *
+ * - Work O(pixels of the MBRs · edges of the pair). Deterministic. The host waits once for the largest MBR and once for every
+ *   window of pairs.
+ *
+ * @throws `CapacityError` `pixelbox/pixels` where the MBR of a pair has 2²⁴ pixels or more; else as {@link pixelBox}.
+ *
+ * @example
+ * const squares = { polygonRings: Uint32Array.of(0, 1, 2), ringVertices: Uint32Array.of(0, 4, 8),
+ *   x: Int32Array.of(0, 9, 9, 0, 6, 15, 15, 6), y: Int32Array.of(0, 0, 9, 9, 8, 8, 17, 17) };
+ * const edges = uploadPolygonEdges(ctx, squares);
+ * const pairs = { p: ctx.column(Uint32Array.of(0)), q: ctx.column(Uint32Array.of(1)) };
+ * const { intersection, union } = await ctx.read(await pixelOnly(ctx, edges, edges, pairs));
+ * [intersection.lo, union.lo]; // [Uint32Array [3], Uint32Array [159]]
+ */
+export async function pixelOnly(
+  context: Context,
+  p: PolygonEdges,
+  q: PolygonEdges,
+  pairs: PolygonPairs,
+  options: PixelOnlyOptions = {},
+): Promise<SampledAreas> {
+  const plan = planOf({ ...options, threshold: MOST_PIXELS });
+  return measureDirectly(context, p, q, pairs, { ...plan, requireFits: requirePixels });
+}
+
+function requirePixels(largest: number): void {
+  if (largest < MOST_PIXELS) return;
+  throw new CapacityError('pixelbox/pixels', 'The MBR of a pair has too many pixels to look at each.', {
+    expected: `fewer than ${MOST_PIXELS} pixels`,
+    got: largest,
+    remedy: 'Use pixelBox, which looks at regions.',
+  });
+}

@@ -1,0 +1,112 @@
+import { type Column, type Context, GeometryError } from '../../primitives/index.ts';
+import { GRID_LIMIT, type GridPolygons } from './grid-polygons.ts';
+
+/** Words that the table of polygons has for each of them, and where in them what stands. */
+export const POLYGON_STRIDE = 7;
+/** `first`, `horizontal` and `end` are words of the table: edges that rise, then horizontal ones. The others are the MBR. */
+export const POLYGON_FIELDS = { first: 0, horizontal: 1, end: 2, left: 3, bottom: 4, right: 5, top: 6 } as const;
+/** Words of an edge: x and y of its lower end, x and y of its upper end; of a horizontal one, left end first. */
+export const EDGE_STRIDE = 4;
+
+/** The edges of polygons on the device, polygon by polygon, behind a header for each with its MBR. */
+export interface PolygonEdges {
+  readonly polygons: number;
+  /** Edges that are not horizontal: what a row of pixels can meet. */
+  readonly rising: number;
+  /** Whether every edge is horizontal or vertical. */
+  readonly rectilinear: boolean;
+  /** Headers and edges; one column, as kernels bind few. i32 stand as their bits. */
+  readonly words: Column<'u32'>;
+}
+
+/**
+ * Puts the edges of polygons on the device. Edges point upwards, and those without length are left out, as the even-odd
+ * rule asks for neither. The MBR of a polygon without edges is empty. Free it with `context.dispose(edges.words)`.
+ *
+ * O(vertices) on the host; does not wait.
+ *
+ * @throws `GeometryError` `geometry/beyond-grid` for coordinates beyond ±2³⁰, with the polygon for its record.
+ * @example
+ * const square = { polygonRings: Uint32Array.of(0, 1), ringVertices: Uint32Array.of(0, 4),
+ *   x: Int32Array.of(0, 2, 2, 0), y: Int32Array.of(0, 0, 2, 2) };
+ * const { polygons, rising, rectilinear } = uploadPolygonEdges(ctx, square);
+ * [polygons, rising, rectilinear]; // [1, 2, true]
+ */
+export function uploadPolygonEdges(context: Context, polygons: GridPolygons): PolygonEdges {
+  const { polygonRings, ringVertices, x } = polygons;
+  const count = polygonRings.length - 1;
+  const words = new Int32Array(count * POLYGON_STRIDE + x.length * EDGE_STRIDE);
+  const table = { words, end: count * POLYGON_STRIDE };
+  let rising = 0;
+  let rectilinear = true;
+  for (let polygon = 0; polygon < count; polygon++) {
+    const [from, to] = [ringVertices[polygonRings[polygon]!]!, ringVertices[polygonRings[polygon + 1]!]!];
+    const header = polygon * POLYGON_STRIDE;
+    words[header + POLYGON_FIELDS.first] = table.end;
+    const slanted = putEdges(table, polygons, polygon, false);
+    words[header + POLYGON_FIELDS.horizontal] = table.end;
+    putEdges(table, polygons, polygon, true);
+    words[header + POLYGON_FIELDS.end] = table.end;
+    rising += (words[header + POLYGON_FIELDS.horizontal]! - words[header]!) / EDGE_STRIDE;
+    rectilinear &&= slanted === 0;
+    putBox(words, header + POLYGON_FIELDS.left, polygons, from, to, polygon);
+  }
+  const column = context.column(new Uint32Array(words.buffer, 0, table.end));
+  return { polygons: count, rising, rectilinear, words: column };
+}
+
+/** Writes a polygon's edges of one kind behind the others; returns how many are neither horizontal nor vertical. */
+function putEdges(
+  table: { readonly words: Int32Array; end: number },
+  { polygonRings, ringVertices, x, y }: GridPolygons,
+  polygon: number,
+  horizontal: boolean,
+): number {
+  const { words } = table;
+  let slanted = 0;
+  for (let ring = polygonRings[polygon]!; ring < polygonRings[polygon + 1]!; ring++) {
+    const end = ringVertices[ring + 1]!;
+    let from = end - 1;
+    for (let to = ringVertices[ring]!; to < end; from = to++) {
+      if ((y[from] === y[to]) !== horizontal || (horizontal && x[from] === x[to])) continue;
+      const upwards = horizontal ? x[from]! < x[to]! : y[from]! < y[to]!;
+      const [low, high] = upwards ? [from, to] : [to, from];
+      words[table.end] = x[low]!;
+      words[table.end + 1] = y[low]!;
+      words[table.end + 2] = x[high]!;
+      words[table.end + 3] = y[high]!;
+      table.end += EDGE_STRIDE;
+      if (!horizontal && x[from] !== x[to]) slanted++;
+    }
+  }
+  return slanted;
+}
+
+function putBox(
+  words: Int32Array,
+  at: number,
+  { x, y }: GridPolygons,
+  from: number,
+  to: number,
+  polygon: number,
+): void {
+  let [left, bottom, right, top] = [GRID_LIMIT, GRID_LIMIT, -GRID_LIMIT, -GRID_LIMIT];
+  for (let vertex = from; vertex < to; vertex++) {
+    left = Math.min(left, x[vertex]!);
+    right = Math.max(right, x[vertex]!);
+    bottom = Math.min(bottom, y[vertex]!);
+    top = Math.max(top, y[vertex]!);
+  }
+  const most = Math.max(-left, right, -bottom, top);
+  if (most > GRID_LIMIT) throw beyondGrid(polygon, most);
+  words.set([left, bottom, right, top], at);
+}
+
+function beyondGrid(polygon: number, pixels: number): GeometryError {
+  return new GeometryError('geometry/beyond-grid', `A coordinate of polygon ${polygon} is too large.`, {
+    expected: `at most ${GRID_LIMIT} pixels from 0`,
+    got: `${pixels} pixels`,
+    remedy: 'Check the units of the coordinates, or choose larger pixels.',
+    place: { record: polygon },
+  });
+}

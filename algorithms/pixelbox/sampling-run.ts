@@ -1,0 +1,306 @@
+import {
+  ArgumentError,
+  bool,
+  type Column,
+  type Context,
+  constant,
+  copyIf,
+  fn,
+  gather,
+  map,
+  maximum,
+  maxU64,
+  monoid,
+  OutOfMemoryError,
+  product,
+  reduce,
+  sequence,
+  slice,
+  u32,
+  u64,
+  uniform,
+} from '../../primitives/index.ts';
+import { type AreaSums, addToSums, startSums, WIDE_ROW_BYTES } from './area-sums.ts';
+import type { PolygonEdges } from './polygon-edges.ts';
+import {
+  BOX_STRIDE,
+  childWord,
+  contribution,
+  type SamplingFunctors,
+  STATES,
+  samplingFunctors,
+  startSize,
+  startWord,
+  stateBySize,
+} from './sampling-functors.ts';
+
+/** Pairs of polygons by their numbers, one of each table. */
+export interface PolygonPairs {
+  readonly p: Column<'u32'>;
+  readonly q: Column<'u32'>;
+}
+
+/** How sampling boxes are looked at. */
+export interface SamplingPlan {
+  /** Whether the union is measured box by box too, in place of being derived. */
+  readonly direct: boolean;
+  /** Whether pairs start with what their MBRs have in common. */
+  readonly overlap: boolean;
+  /** Columns and rows that a box is partitioned into. */
+  readonly grid: number;
+  /** Boxes of fewer pixels are pixelized. */
+  readonly threshold: number;
+  /** Bytes that tables of boxes may take. */
+  readonly budget: number;
+  /** Called with the pixels of the largest box that a pair starts with; throws where they are too many. */
+  requireFits?(largest: number): void;
+}
+
+/** What is the same for all tables of boxes of a run. */
+interface SamplingRun extends SamplingPlan {
+  readonly context: Context;
+  readonly pairs: number;
+  /** What functors capture of the pairs and their polygons. */
+  readonly polygons: PolygonPairs & { readonly wordsP: Column<'u32'>; readonly wordsQ: Column<'u32'> };
+  readonly functors: SamplingFunctors;
+  readonly intersection: AreaSums;
+  readonly union: AreaSums | undefined;
+  /** Boxes that are partitioned at a time. */
+  readonly boxesAtOnce: number;
+}
+
+/** Sampling boxes, {@link BOX_STRIDE} words each, in the order of their pairs. */
+interface Boxes {
+  readonly words: Column<'u32'>;
+  readonly count: number;
+}
+
+/** A table of boxes cut by a grid, with the numbers of those sub-boxes that are not decided yet. */
+interface Level {
+  readonly boxes: Boxes;
+  readonly grid: number;
+  /** Whether the boxes are freed with the level. */
+  readonly ownsBoxes: boolean;
+  readonly small: Column<'u32'>;
+  readonly large: Column<'u32'>;
+}
+
+/**
+ * Measures stored pairs: level by level, where a table of boxes is too large for the budget part by part, each part down to
+ * its last level before the next. The host waits once to know the largest box, once for every window of pairs, and once
+ * for every table that is partitioned, to know how many boxes go on.
+ */
+export async function measurePairs(
+  context: Context,
+  p: PolygonEdges,
+  q: PolygonEdges,
+  pairs: PolygonPairs,
+  plan: SamplingPlan,
+): Promise<{ readonly intersection: AreaSums; readonly union: AreaSums | undefined }> {
+  const run = await startRun(context, p, q, pairs, plan);
+  try {
+    await measureWindows(run);
+    return run;
+  } catch (error) {
+    context.dispose(sumsOf(run));
+    throw error;
+  }
+}
+
+/** Runs the body with pairs that are stored and whose number the host knows; frees what that took. */
+export async function withStoredPairs<R>(
+  context: Context,
+  pairs: PolygonPairs,
+  body: (pairs: PolygonPairs) => Promise<R>,
+): Promise<R> {
+  const count = await context.count({ ...pairs });
+  // A count on the device would be one more binding of every kernel.
+  const ofCount = typeof pairs.p.length === 'number' ? { ...pairs } : gather({ ...pairs }, sequence(count));
+  const stored = context.materialize(ofCount);
+  try {
+    return await body(stored);
+  } finally {
+    for (const side of ['p', 'q'] as const) if (stored[side] !== pairs[side]) context.dispose(stored[side]);
+  }
+}
+
+async function startRun(
+  context: Context,
+  p: PolygonEdges,
+  q: PolygonEdges,
+  pairs: PolygonPairs,
+  plan: SamplingPlan,
+): Promise<SamplingRun> {
+  const count = pairs.p.capacity;
+  const polygons = { ...pairs, wordsP: p.words, wordsQ: q.words };
+  const found = count === 0 ? NO_PAIRS : await lookAtPairs(context, polygons, count, plan);
+  requireThere('p', found.p, p.polygons);
+  requireThere('q', found.q, q.polygons);
+  plan.requireFits?.(found.largest);
+  const wide = found.largest >= 2 ** 32;
+  return {
+    ...plan,
+    context,
+    pairs: count,
+    polygons,
+    functors: samplingFunctors(p.rectilinear && q.rectilinear, plan.direct),
+    boxesAtOnce: boxesAtOnce(plan, found.largest),
+    intersection: startSums(context, count, wide),
+    union: plan.direct ? startSums(context, count, wide) : undefined,
+  };
+}
+
+const NO_PAIRS = { largest: 0, p: -1, q: -1 };
+
+const largestU64 = monoid({ of: u64, identity: { lo: 0, hi: 0 }, combine: maxU64, name: 'largestU64' });
+const largestOfPairs = product({ size: largestU64, p: maximum(u32), q: maximum(u32) });
+
+/** The pixels of the largest box that a pair starts with, and the largest numbers of polygons. */
+async function lookAtPairs(
+  context: Context,
+  polygons: SamplingRun['polygons'],
+  count: number,
+  { overlap }: SamplingPlan,
+): Promise<{ largest: number; p: number; q: number }> {
+  const { p, q } = polygons;
+  const size = map(startSize, { pair: sequence(count), overlap: Number(overlap), ...polygons });
+  const most = context.scope(() => reduce({ size, p, q }, largestOfPairs));
+  const found = await context.read(most);
+  context.dispose(most);
+  return { largest: found.size.lo[0]! + found.size.hi[0]! * 2 ** 32, p: found.p[0]!, q: found.q[0]! };
+}
+
+function requireThere(side: string, largest: number, polygons: number): void {
+  if (largest < polygons) return;
+  throw new ArgumentError('pixelbox/polygon', `A pair names a polygon ${side} that is not there.`, {
+    expected: `a number below ${polygons}`,
+    got: largest,
+  });
+}
+
+/** Bytes of a sub-box while its table is looked at: its state, and its number among small and among large ones. */
+const LOOK_BYTES = 12 + WIDE_ROW_BYTES;
+
+/**
+ * As many boxes as fit the budget with all their sub-boxes, should none of them be decided, and those of the levels
+ * below.
+ */
+function boxesAtOnce({ grid, threshold, budget }: SamplingPlan, largest: number): number {
+  const levels = Math.max(1, Math.ceil(Math.log(largest / threshold) / Math.log(grid * grid)));
+  const bytes = grid * grid * (LOOK_BYTES + levels * BOX_STRIDE * 4);
+  if (bytes > budget) {
+    throw new OutOfMemoryError('pixelbox/budget', 'The sub-boxes of a single sampling box do not fit the budget.', {
+      expected: `at most ${budget} bytes`,
+      got: `${bytes} bytes for ${grid * grid} sub-boxes on ${levels} levels`,
+      remedy: 'Raise the budget, or make blockSize smaller.',
+    });
+  }
+  return Math.floor(budget / bytes);
+}
+
+function sumsOf({ intersection, union }: Pick<SamplingRun, 'intersection' | 'union'>): Column[] {
+  return [intersection, ...(union === undefined ? [] : [union])].flatMap(({ lo, hi }) => [lo, hi]);
+}
+
+/** The first level: the boxes that pairs start with, of which only the size is looked at. */
+async function measureWindows(run: SamplingRun): Promise<void> {
+  const { context, grid, overlap, polygons, pairs } = run;
+  const pairsAtOnce = run.boxesAtOnce * grid * grid;
+  for (let firstPair = 0; firstPair < pairs; firstPair += pairsAtOnce) {
+    const count = Math.min(pairsAtOnce, pairs - firstPair);
+    const level = context.scope(() => {
+      const index = sequence(count * BOX_STRIDE);
+      const words = context.materialize(map(startWord, { index, firstPair, overlap: Number(overlap), ...polygons }));
+      const boxes = { words, count };
+      const states = map(stateBySize, {
+        number: sequence(count),
+        boxes: words,
+        grid: 1,
+        threshold: run.threshold,
+      });
+      return { boxes, grid: 1, ownsBoxes: true, ...openBoxes(count, context.materialize(states)) };
+    });
+    await measureOpen(run, level);
+  }
+}
+
+/** Sub-boxes that are decided count with their pixels; what is done with the others depends on their size. */
+async function partitionBoxes(run: SamplingRun, boxes: Boxes): Promise<void> {
+  const { context, grid, threshold, polygons, functors } = run;
+  for (let from = 0; from < boxes.count; from += run.boxesAtOnce) {
+    const count = Math.min(run.boxesAtOnce, boxes.count - from);
+    const words = slice(boxes.words, from * BOX_STRIDE, (from + count) * BOX_STRIDE);
+    const level = context.scope(() => {
+      const number = sequence(count * grid * grid);
+      const states = context.materialize(
+        map(functors.boxState, { number, boxes: words, grid, threshold, ...polygons }),
+      );
+      const add = (sums: AreaSums, union: number): void =>
+        addToSums(context, sums, map(contribution, { number, boxes: words, grid, state: states, union }));
+      add(run.intersection, 0);
+      if (run.union !== undefined) add(run.union, 1);
+      return { boxes: { words, count }, grid, ownsBoxes: false, ...openBoxes(count * grid * grid, states) };
+    });
+    await measureOpen(run, level);
+  }
+}
+
+const isState = fn('isState', { state: u32, wanted: uniform(u32) }, bool, ({ state, wanted }) => state.eq(wanted));
+
+function openBoxes(count: number, state: Column<'u32'>): Pick<Level, 'small' | 'large'> {
+  const ofState = (wanted: number): Column<'u32'> => copyIf(sequence(count), map(isState, { state, wanted }));
+  return { small: ofState(STATES.pixelize), large: ofState(STATES.partition) };
+}
+
+/** Pixelizes the small boxes of a level and partitions the large ones; frees the level. */
+async function measureOpen(run: SamplingRun, level: Level): Promise<void> {
+  const { context } = run;
+  const { boxes, grid, small, large } = level;
+  let children: Boxes | undefined;
+  try {
+    const [smallCount, largeCount] = await Promise.all([context.count(small), context.count(large)]);
+    pixelizeBoxes(run, level, smallCount);
+    if (largeCount > 0) {
+      const index = sequence(largeCount * BOX_STRIDE);
+      const words = context.materialize(map(childWord, { index, chosen: large, boxes: boxes.words, grid }));
+      children = { words, count: largeCount };
+    }
+  } finally {
+    context.dispose(small, large, level.ownsBoxes ? boxes.words : []);
+  }
+  if (children === undefined) return;
+  try {
+    await partitionBoxes(run, children);
+  } finally {
+    context.dispose(children.words);
+  }
+}
+
+/** Pixels that one launch may look at: devices take long ones for hung. */
+const PIXELS_PER_LAUNCH = 2 ** 28;
+
+/** Every box gets a thread for each box of the grid, as a block of the paper does, which take its pixels in turn. */
+function pixelizeBoxes(run: SamplingRun, { boxes, grid, small }: Level, count: number): void {
+  const { context, threshold, polygons, functors, intersection, union } = run;
+  const lanes = run.grid * run.grid;
+  const atOnce = Math.min(run.boxesAtOnce, Math.max(1, Math.floor(PIXELS_PER_LAUNCH / threshold)));
+  for (let firstChosen = 0; firstChosen < count; firstChosen += atOnce) {
+    const index = sequence(Math.min(atOnce, count - firstChosen) * lanes);
+    context.scope(() => {
+      const found = map(functors.pixelCounts, {
+        index,
+        chosen: small,
+        firstChosen,
+        lanes,
+        boxes: boxes.words,
+        grid,
+        ...polygons,
+      });
+      // Where they are read twice they are stored.
+      const { pair, both, either } = union === undefined ? found : context.materialize(found);
+      const hi = constant(u32, 0, index.length);
+      addToSums(context, intersection, { pair, lo: both, hi });
+      if (union !== undefined) addToSums(context, union, { pair, lo: either, hi });
+    });
+  }
+}
