@@ -1,0 +1,239 @@
+/** A nucleus before anyone segments it: an ellipse, in pixels of its site. */
+export interface Ellipse {
+  readonly x: number;
+  readonly y: number;
+  readonly radius: number;
+  /** Longer half axis ÷ shorter one, and the direction of the longer one. */
+  readonly aspect: number;
+  readonly angle: number;
+}
+
+/** The half plane in which a part of a split nucleus lies. */
+export interface Cut {
+  readonly angle: number;
+  readonly side: 1 | -1;
+}
+
+/** Columns and rows of a site; nothing is drawn on its outermost pixels. */
+export const SITE = 80;
+
+/** Columns of the canvas that hold a site: a border of free pixels is around it. */
+const STRIDE = SITE + 2;
+
+const FREE = 0;
+const CANDIDATE = 255;
+
+/** How far from the outline of a nucleus, as a part of its radius, its segmentation may stray. */
+const ROUGHNESS = 0.14;
+/** Part of the objects in which a pixel is freed that touches the outside in a corner, as thresholds do. */
+const NICKED = 0.55;
+
+/** Numbers in [0, 1) from a seed (mulberry32). */
+export function randomNumbers(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let word = Math.imul(state ^ (state >>> 15), state | 1);
+    word ^= word + Math.imul(word ^ (word >>> 7), word | 61);
+    return ((word ^ (word >>> 14)) >>> 0) / 4294967296;
+  };
+}
+
+/** Rings of pixel outlines as they are traced: vertices in turn, and where each ring ends. */
+export interface Outline {
+  readonly x: number[];
+  readonly y: number[];
+  readonly ringEnds: number[];
+  area: number;
+  touchesItself: boolean;
+  left: number;
+  top: number;
+  right: number;
+  bottom: number;
+}
+
+/** The pixels of one site as one segmentation has them: a label for each, 0 where there is none. */
+export class Canvas {
+  readonly #labels: Uint8Array = new Uint8Array(STRIDE * STRIDE);
+  readonly #walked: Uint8Array = new Uint8Array(STRIDE * STRIDE);
+  readonly #stack: Int32Array = new Int32Array(4 * STRIDE * STRIDE);
+  /** The pixels that the object being drawn may have. */
+  readonly #window = { left: 0, top: 0, right: 0, bottom: 0 };
+  #objects = 0;
+
+  clear(): void {
+    this.#labels.fill(FREE);
+    this.#walked.fill(0);
+    this.#objects = 0;
+  }
+
+  /**
+   * Draws a nucleus as a segmentation finds it: the largest 4-connected part of the free pixels that are inside, with a
+   * ragged rim. Several ellipses are one object. Nothing where fewer than four pixels come out: false.
+   */
+  draw(ellipses: readonly Ellipse[], random: () => number, cut?: Cut): Outline | undefined {
+    Object.assign(this.#window, { left: SITE, top: SITE, right: 0, bottom: 0 });
+    for (const ellipse of ellipses) this.#mark(ellipse, random, cut);
+    const label = this.#objects + 1;
+    const seed = this.#keepLargestPart(label);
+    if (seed === 0) return undefined;
+    this.#objects = label;
+    if (random() < NICKED) this.#nick(label, random);
+    return this.#trace(label);
+  }
+
+  /** Marks the free pixels in an ellipse as candidates; about its rim, by luck. */
+  #mark({ x, y, radius, aspect, angle }: Ellipse, random: () => number, cut: Cut | undefined): void {
+    const reach = Math.ceil(radius * Math.sqrt(aspect) * (1 + ROUGHNESS)) + 1;
+    const [cos, sin] = [Math.cos(angle), Math.sin(angle)];
+    const [along, across] = [1 / (radius * Math.sqrt(aspect)), Math.sqrt(aspect) / radius];
+    const [cutX, cutY] = cut ? [cut.side * Math.cos(cut.angle), cut.side * Math.sin(cut.angle)] : [0, 0];
+    const [inner, outer] = [(1 - ROUGHNESS) ** 2, (1 + ROUGHNESS) ** 2];
+    const [left, top] = [Math.max(1, Math.floor(x - reach)), Math.max(1, Math.floor(y - reach))];
+    const [right, bottom] = [Math.min(SITE - 1, Math.ceil(x + reach)), Math.min(SITE - 1, Math.ceil(y + reach))];
+    this.#widenWindow(left, top, right, bottom);
+    for (let row = top; row < bottom; row++) {
+      for (let column = left; column < right; column++) {
+        const [dx, dy] = [column + 0.5 - x, row + 0.5 - y];
+        if (dx * cutX + dy * cutY < 0) continue;
+        const [u, v] = [(dx * cos + dy * sin) * along, (dy * cos - dx * sin) * across];
+        const distance = u * u + v * v;
+        if (distance > outer) continue;
+        if (distance > inner && random() * (outer - inner) < distance - inner) continue;
+        const at = pixelAt(column, row);
+        if (this.#labels[at] === FREE) this.#labels[at] = CANDIDATE;
+      }
+    }
+  }
+
+  #widenWindow(left: number, top: number, right: number, bottom: number): void {
+    const window = this.#window;
+    window.left = Math.min(window.left, left);
+    window.top = Math.min(window.top, top);
+    window.right = Math.max(window.right, right);
+    window.bottom = Math.max(window.bottom, bottom);
+  }
+
+  /** Labels the largest 4-connected part of the candidates and frees the others; a pixel of it, or 0. */
+  #keepLargestPart(label: number): number {
+    const labels = this.#labels;
+    let [best, bestSize] = [0, 3];
+    const parts: number[] = [];
+    const { left, top, right, bottom } = this.#window;
+    for (let row = top; row < bottom; row++) {
+      for (let at = pixelAt(left, row); at < pixelAt(right, row); at++) {
+        if (labels[at] !== CANDIDATE) continue;
+        const size = this.#flood(at, CANDIDATE, CANDIDATE - 1);
+        parts.push(at);
+        if (size > bestSize) [best, bestSize] = [at, size];
+      }
+    }
+    for (const at of parts) this.#flood(at, CANDIDATE - 1, at === best ? label : FREE);
+    return best;
+  }
+
+  /** Frees a pixel whose hole touches the outline in a corner, if there is one; the label stays 4-connected. */
+  #nick(label: number, random: () => number): void {
+    const { left, top, right, bottom } = this.#window;
+    const labels = this.#labels;
+    const is = (at: number): number => (labels[at] === label ? 1 : 0);
+    for (let attempt = 0; attempt < 100; attempt++) {
+      const column = left + Math.floor(random() * (right - left));
+      const at = pixelAt(column, top + Math.floor(random() * (bottom - top)));
+      const beside = is(at - 1) + is(at + 1) + is(at - STRIDE) + is(at + STRIDE);
+      const diagonal = is(at - STRIDE - 1) + is(at - STRIDE + 1) + is(at + STRIDE - 1) + is(at + STRIDE + 1);
+      if (is(at) === 0 || beside < 4 || diagonal !== 3) continue;
+      labels[at] = FREE;
+      return;
+    }
+  }
+
+  /** Gives the 4-connected pixels of one label another one; how many they are. */
+  #flood(start: number, from: number, to: number): number {
+    const [labels, stack] = [this.#labels, this.#stack];
+    let [depth, size] = [1, 1];
+    stack[0] = start;
+    labels[start] = to;
+    while (depth > 0) {
+      const at = stack[--depth]!;
+      for (let turn = 0; turn < 4; turn++) {
+        const next = at + FORWARD[turn]!;
+        if (labels[next] !== from) continue;
+        labels[next] = to;
+        stack[depth++] = next;
+        size++;
+      }
+    }
+    return size;
+  }
+
+  /** The outline of a label, with the label to the right of every edge; at a corner that two pixels share, it turns right. */
+  #trace(label: number): Outline {
+    const outline: Outline = { ...EMPTY, x: [], y: [], ringEnds: [] };
+    const [labels, walked] = [this.#labels, this.#walked];
+    const { left, top, right, bottom } = this.#window;
+    for (let row = top; row < bottom; row++) {
+      let [first, last, count] = [SITE, -1, 0];
+      for (let column = left, at = pixelAt(left, row); column < right; column++, at++) {
+        if (labels[at] !== label) continue;
+        if (count++ === 0) first = column;
+        last = column;
+        if (labels[at - STRIDE] !== label && walked[at] === 0) this.#walkRing(label, at, column, row, outline);
+      }
+      if (count > 0) include(outline, row, first, last, count);
+    }
+    return outline;
+  }
+
+  #walkRing(label: number, start: number, startX: number, startY: number, outline: Outline): void {
+    const [labels, walked] = [this.#labels, this.#walked];
+    let [x, y, heading, at] = [startX, startY, 0, start];
+    // `at` is the pixel to the right of the edge that is walked.
+    do {
+      if (heading === 0) walked[at] = 1;
+      x += STEP_X[heading]!;
+      y += STEP_Y[heading]!;
+      const ahead = at + FORWARD[heading]!;
+      const aheadLeft = ahead - FORWARD[(heading + 1) & 3]!;
+      if (labels[ahead] !== label) {
+        outline.touchesItself ||= labels[aheadLeft] === label;
+        heading = (heading + 1) & 3;
+      } else if (labels[aheadLeft] === label) {
+        heading = (heading + 3) & 3;
+        at = aheadLeft;
+      } else {
+        at = ahead;
+        continue;
+      }
+      outline.x.push(x);
+      outline.y.push(y);
+    } while (x !== startX || y !== startY || heading !== 0);
+    outline.ringEnds.push(outline.x.length);
+  }
+}
+
+function pixelAt(column: number, row: number): number {
+  return (row + 1) * STRIDE + column + 1;
+}
+
+/** Adds a row of pixels to an outline's area and box. */
+function include(outline: Outline, row: number, first: number, last: number, count: number): void {
+  outline.area += count;
+  outline.left = Math.min(outline.left, first);
+  outline.right = Math.max(outline.right, last + 1);
+  outline.top = Math.min(outline.top, row);
+  outline.bottom = row + 1;
+}
+
+const EMPTY: Omit<Outline, 'x' | 'y' | 'ringEnds'> = {
+  area: 0,
+  touchesItself: false,
+  left: SITE,
+  top: SITE,
+  right: 0,
+  bottom: 0,
+};
+
+const STEP_X = [1, 0, -1, 0];
+const STEP_Y = [0, 1, 0, -1];
+const FORWARD = [1, STRIDE, -1, -STRIDE];
