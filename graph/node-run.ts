@@ -19,6 +19,8 @@ export interface Edge {
   readonly handling: ItemHandling<unknown>;
   /** Nodes that may still put items on it. */
   producers: NodeRun[];
+  /** Whether the node behind it takes nothing more. */
+  isLeft: boolean;
 }
 
 /** Counts of a node that its program keeps. */
@@ -72,7 +74,7 @@ export type Program = (node: NodeRun) => Promise<unknown>;
 export function newEdge(name: string, path: string, capacity: Occupancy, handling: ItemHandling<unknown>): Edge {
   const { sizeOf, discard } = handling;
   const channel = new Channel<unknown>({ ...bounds(capacity), sizeOf, onDiscard: discard, name: path });
-  return { name, channel, handling, producers: [] };
+  return { name, channel, handling, producers: [], isLeft: false };
 }
 
 /** A bound in bytes that is none needs no sizes. */
@@ -102,11 +104,10 @@ export async function forEachItem(edge: Edge, body: (item: unknown, index: numbe
 
 /** The node behind `edge` takes nothing more: what is on it is discarded, and nodes that feed only it end as well. */
 export function leave(edge: Edge): void {
-  if (edge.channel.abandoned) return;
+  if (edge.isLeft) return;
+  edge.isLeft = true;
   edge.channel.abandon();
-  for (const producer of edge.producers) {
-    if (producer.outputs.every(({ channel }) => channel.abandoned)) cancel(producer);
-  }
+  for (const producer of edge.producers) if (producer.outputs.every(({ isLeft }) => isLeft)) cancel(producer);
 }
 
 export function cancel(node: NodeRun, reason?: unknown): void {

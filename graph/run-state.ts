@@ -29,9 +29,10 @@ export class RunState implements RunServices {
   #reads = 0;
   #failure: { readonly error: unknown } | undefined;
   #atRest: (() => void)[] = [];
-  #check: ReturnType<typeof setTimeout> | undefined;
-  /** Counts what moves, so that a standstill can be told from two visits at quiet moments. */
+  /** Counts what moves, so that a standstill can be told from two quiet moments. */
   #moves = 0;
+  #look: ReturnType<typeof setTimeout> | undefined;
+  #isLooking = false;
 
   constructor(options: RunStateOptions) {
     this.#options = options;
@@ -64,7 +65,7 @@ export class RunState implements RunServices {
   ended(): void {
     this.#works--;
     if (this.#works === 0) for (const resolve of this.#atRest.splice(0)) resolve();
-    this.#checkSoon(0);
+    this.#lookSoon();
   }
 
   readBegan(): void {
@@ -74,12 +75,12 @@ export class RunState implements RunServices {
 
   readEnded(): void {
     this.#reads--;
-    this.#checkSoon(0);
+    this.#lookSoon();
   }
 
   moved(): void {
     this.#moves++;
-    this.#checkSoon(0);
+    this.#lookSoon();
   }
 
   nodeEnded(node: NodeRun): void {
@@ -96,30 +97,42 @@ export class RunState implements RunServices {
   async rest(): Promise<void> {
     while (this.#works > 0) await new Promise<void>((resolve) => this.#atRest.push(resolve));
     if (this.#options.nodes.some(({ abort }) => abort.signal.aborted)) await new Promise((turn) => setTimeout(turn));
-    clearTimeout(this.#check);
+    clearTimeout(this.#look);
     if (this.#failure !== undefined) throw this.#failure.error;
   }
 
   /** Looks after all that can go on at once has done so. Items move by microtasks, so one turn of the loop is enough. */
-  #checkSoon(delay: number): void {
-    if (this.#works + this.#reads > 0 || this.#isOver()) return;
-    clearTimeout(this.#check);
+  #lookSoon(): void {
+    if (this.#isBusy() || this.#isLooking) return;
+    clearTimeout(this.#look);
+    this.#isLooking = true;
     const moves = this.#moves;
-    this.#check = setTimeout(() => {
-      if (this.#works + this.#reads === 0 && moves === this.#moves && !this.#isOver()) this.#standstill(delay);
-    }, delay);
+    this.#look = setTimeout(() => {
+      this.#isLooking = false;
+      if (this.#isBusy()) return;
+      if (moves === this.#moves) this.#standstill();
+      else this.#lookSoon();
+    });
+  }
+
+  #isBusy(): boolean {
+    return this.#works + this.#reads > 0 || this.#isOver();
   }
 
   #isOver(): boolean {
     return this.#failure !== undefined || this.#ended.size === this.#options.nodes.length;
   }
 
-  #standstill(waited: number): void {
+  #standstill(): void {
     const { nodes, stallAfter } = this.#options;
     const full = nodes.flatMap(({ inputs }) => inputs).filter(({ channel }) => !channel.hasRoom());
+    const moves = this.#moves;
+    const stall = (): void => {
+      if (moves === this.#moves && !this.#isBusy()) this.fail(this.#stallError(full.map(({ name }) => name)));
+    };
     const mayMove = nodes.some((node) => node.meta.kind === 'pipe' && !this.#ended.has(node));
-    if (!mayMove || waited >= stallAfter) this.fail(this.#stallError(full.map(({ name }) => name)));
-    else if (full.length > 0 && stallAfter < Number.POSITIVE_INFINITY) this.#checkSoon(stallAfter);
+    if (!mayMove) stall();
+    else if (full.length > 0 && stallAfter < Number.POSITIVE_INFINITY) this.#look = setTimeout(stall, stallAfter);
   }
 
   #stallError(full: readonly string[]): GraphError {
