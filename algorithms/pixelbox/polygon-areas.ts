@@ -6,7 +6,6 @@ import { add64, sub64 } from '../../primitives/functors/standard/wide.ts';
 import { mulU32 } from '../../primitives/functors/standard/wide-products.ts';
 import type { ArrayValue, Bool, I32, U32 } from '../../primitives/functors/value.ts';
 import {
-  ArgumentError,
   type ColumnsOf,
   type Context,
   constant,
@@ -18,7 +17,7 @@ import {
   sequence,
 } from '../../primitives/index.ts';
 import { edgeAt, edgesOf, forEachEdge } from './box-position.ts';
-import { EDGE_STRIDE, POLYGON_FIELDS, POLYGON_STRIDE, type PolygonEdges } from './polygon-edges.ts';
+import { EDGE_STRIDE, POLYGON_FIELDS, POLYGON_STRIDE, type PolygonEdges, requireRectilinear } from './polygon-edges.ts';
 
 /**
  * The areas of rectilinear polygons in pixels, as u64: PolyArea of the paper, the shoelace formula, which for horizontal
@@ -36,21 +35,9 @@ import { EDGE_STRIDE, POLYGON_FIELDS, POLYGON_STRIDE, type PolygonEdges } from '
  *   x: Int32Array.of(0, 5, 5, 0, 1, 2, 2, 1), y: Int32Array.of(0, 0, 5, 5, 1, 1, 2, 2) };
  * await ctx.read(polygonAreas(ctx, uploadPolygonEdges(ctx, frame))); // { lo: Uint32Array [24], hi: Uint32Array [0] }
  */
-export function polygonAreas(
-  context: Context,
-  { polygons, rising, rectilinear, words }: PolygonEdges,
-): ColumnsOf<typeof u64> {
-  if (!rectilinear) {
-    throw new ArgumentError(
-      'pixelbox/not-rectilinear',
-      'The areas of these polygons are not sums over vertical edges.',
-      {
-        expected: 'polygons of horizontal and vertical edges',
-        got: 'a sloped edge',
-        remedy: 'Ask for the intersection of every polygon with itself: pixelBox.',
-      },
-    );
-  }
+export function polygonAreas(context: Context, edges: PolygonEdges): ColumnsOf<typeof u64> {
+  requireRectilinear(edges);
+  const { polygons, rising, words } = edges;
   return context.scope(() => {
     if (rising === 0) return context.materialize({ lo: constant(u32, 0, polygons), hi: constant(u32, 0, polygons) });
     const polygon = sequence(polygons);

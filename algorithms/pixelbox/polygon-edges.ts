@@ -1,4 +1,4 @@
-import { type Column, type Context, GeometryError } from '../../primitives/index.ts';
+import { ArgumentError, type Column, type Context, GeometryError } from '../../primitives/index.ts';
 import { GRID_LIMIT, type GridPolygons } from './grid-polygons.ts';
 
 /** Words that the table of polygons has for each of them, and where in them what stands. */
@@ -108,5 +108,19 @@ function beyondGrid(polygon: number, pixels: number): GeometryError {
     got: `${pixels} pixels`,
     remedy: 'Check the units of the coordinates, or choose larger pixels.',
     place: { record: polygon },
+  });
+}
+
+/**
+ * What is asked of polygons where numbers of pixels do not do in place of areas.
+ *
+ * @throws `ArgumentError` `pixelbox/not-rectilinear` for polygons with sloped edges.
+ */
+export function requireRectilinear({ rectilinear }: PolygonEdges): void {
+  if (rectilinear) return;
+  throw new ArgumentError('pixelbox/not-rectilinear', 'This is known of rectilinear polygons only.', {
+    expected: 'polygons of horizontal and vertical edges',
+    got: 'a sloped edge',
+    remedy: 'Leave out polygons with sloped edges, or ask for numbers of pixels: pixelBox.',
   });
 }
