@@ -64,6 +64,7 @@ export function sideOf(image: LabelImage): TileSide {
   return {
     ids: texts(Array.from({ length: image.polygons }, (_, polygon) => String(polygon + 1))),
     regions: regionsOf(gridPolygons(outlines(image))),
+    notes: [],
   };
 }
 

@@ -1,3 +1,4 @@
+import type { Note } from '../notes.ts';
 import type { Regions } from '../pixelbox/regions.ts';
 import type { TextColumn } from '../text-column.ts';
 import { exactSum, type PairAreas, ratiosOf } from './areas.ts';
@@ -9,6 +10,8 @@ export interface TileSide {
   /** What the file calls them, one a polygon. */
   readonly ids: TextColumn;
   readonly regions: Regions;
+  /** What was met while they were read. */
+  readonly notes: readonly Note[];
 }
 
 /** A tile on its way to the aggregator: both sides, and the pairs that can have common area. */

@@ -1,0 +1,36 @@
+import type { Note } from '../notes.ts';
+
+/** Gathers the notes of many tiles, a kind at a time, so that a thousand tiles with the same oddity make one note. */
+export interface NoteGatherer {
+  add(notes: readonly Note[]): void;
+  /** One note a code, in order of first occurrence: that of the first tile, and in how many more there were such. */
+  notes(): Note[];
+}
+
+/** Starts with no notes. */
+export function noteGatherer(): NoteGatherer {
+  const kinds = new Map<string, { readonly first: Note; count: number; tiles: number }>();
+  return {
+    add(notes) {
+      for (const note of notes) {
+        const kind = kinds.get(note.code);
+        if (kind === undefined) kinds.set(note.code, { first: note, count: note.count ?? 1, tiles: 1 });
+        else {
+          kind.count += note.count ?? 1;
+          kind.tiles++;
+        }
+      }
+    },
+    notes: () =>
+      [...kinds.values()].map(({ first, count, tiles }) => ({
+        ...first,
+        count,
+        message: said(first.message, tiles - 1),
+      })),
+  };
+}
+
+function said(message: string, more: number): string {
+  if (more === 0) return message;
+  return `${message} (${more} more ${more === 1 ? 'file or tile has' : 'files or tiles have'} such.)`;
+}

@@ -1,0 +1,166 @@
+import { type GraphBuilder, type Migrator, migrator, type Port } from '../../graph/index.ts';
+import type { Context } from '../../primitives/context.ts';
+import type { GraphError } from '../../primitives/errors.ts';
+import { aggregate, sizeOfSide, sizeOfTask } from './aggregate.ts';
+import type { CrossCompareJob } from './cross-compare.ts';
+import { type BoxIndex, filterPairs, indexBoxes } from './filter.ts';
+import type { MatchOptions } from './matching.ts';
+import type { TileComparison, TileSide, TileTask } from './tile-comparison.ts';
+import type { TilePair } from './tile-pairs.ts';
+import { NO_POLYGONS } from './tile-side.ts';
+
+/** What the stages need of a job. */
+export type Stages<T extends { readonly name: string }> = Pick<
+  CrossCompareJob<T>,
+  'parse' | 'onError' | 'parseLanes' | 'batchPairs' | 'migrate'
+> & {
+  readonly context: Context;
+  readonly matching: MatchOptions;
+  /** Hears of every side that was read, and of tiles passed over by a stage of a migrator. */
+  readonly takeNotes: (side: TileSide) => void;
+  readonly skip: (tileIndex: number, error: GraphError) => void;
+};
+
+type ReadSide<T> = (tile: T, signal: AbortSignal) => Promise<TileSide>;
+
+/** A tile whose polygons are read. */
+interface ParsedTile {
+  readonly tile: string;
+  readonly p: TileSide;
+  readonly q: TileSide;
+}
+
+interface BuiltTile extends ParsedTile {
+  readonly index: BoxIndex;
+}
+
+/** Tiles that may wait before a stage, and their bytes. */
+const WAITING = { items: 4, bytes: 2 ** 26 };
+const BATCH_PAIRS = 2 ** 17;
+const BATCH_BYTES = 2 ** 26;
+
+/** Parser, builder, filter, batches, aggregator: a stage each. Tiles keep their order. */
+export function pipelined<T extends { readonly name: string }>(
+  g: GraphBuilder<Context>,
+  tiles: Port<TilePair<T>>,
+  stages: Stages<T>,
+): Port<TileComparison[]> {
+  const { batchPairs = BATCH_PAIRS } = stages;
+  const balance = migrator();
+  const parsed = parseStage(g, tiles, stages, balance);
+  const built = g.stage('build', parsed, build, { capacity: WAITING, sizeOf: sizeOfParsed });
+  const tasks = g.stage('filter', built, filter, { capacity: WAITING, sizeOf: sizeOfParsed });
+  const batches = g.batch('batch', tasks, {
+    items: batchPairs,
+    weight: ({ candidates }) => Math.max(1, candidates.p.length),
+    bytes: BATCH_BYTES,
+    sizeOf: sizeOfTask,
+  });
+  return aggregateStage(g, batches, stages, balance);
+}
+
+function parseStage<T extends { readonly name: string }>(
+  g: GraphBuilder<Context>,
+  tiles: Port<TilePair<T>>,
+  { parse, migrate, takeNotes, skip, onError = 'stop', parseLanes = DEFAULT_LANES }: Stages<T>,
+  balance: Migrator,
+): Port<ParsedTile> {
+  const readBy =
+    (read: ReadSide<T>) =>
+    (pair: TilePair<T>, { signal }: { readonly signal: AbortSignal }) =>
+      parsePair(pair, read, signal, takeNotes);
+  if (migrate?.parseOnGpu === undefined) {
+    return g.stage('parse', tiles, readBy(parse), { lanes: parseLanes, ordered: true, onError, describe: nameOf });
+  }
+  const onFailed = (error: GraphError): void => skip(Number(error.place?.record), error);
+  const stage = balance.upstream('parse', {
+    cpu: readBy(parse),
+    gpu: readBy(migrate.parseOnGpu),
+    cpuLanes: parseLanes,
+    ordered: true,
+    onFailed: onError === 'skip' ? onFailed : undefined,
+  });
+  return g.pipe('parse', tiles, stage);
+}
+
+const DEFAULT_LANES = 2;
+
+function nameOf({ tile }: TilePair<unknown>): string {
+  return tile;
+}
+
+async function parsePair<T>(
+  { tile, p, q }: TilePair<T>,
+  read: ReadSide<T>,
+  signal: AbortSignal,
+  takeNotes: (side: TileSide) => void,
+): Promise<ParsedTile> {
+  const side = (source: T | undefined) => (source === undefined ? NO_POLYGONS : read(source, signal));
+  const [ofP, ofQ] = await Promise.all([side(p), side(q)]);
+  takeNotes(ofP);
+  takeNotes(ofQ);
+  return { tile, p: ofP, q: ofQ };
+}
+
+function build(parsed: ParsedTile): BuiltTile {
+  return { ...parsed, index: indexBoxes(parsed.q.regions) };
+}
+
+function filter({ tile, p, q, index }: BuiltTile): TileTask {
+  return { tile, p, q, candidates: filterPairs(p.regions, index) };
+}
+
+function sizeOfParsed({ p, q }: ParsedTile): number {
+  return sizeOfSide(p) + sizeOfSide(q);
+}
+
+function aggregateStage<T extends { readonly name: string }>(
+  g: GraphBuilder<Context>,
+  batches: Port<TileTask[]>,
+  { context, matching, migrate }: Stages<T>,
+  balance: Migrator,
+): Port<TileComparison[]> {
+  const on = (place: Context) => (batch: TileTask[]) => aggregate(place, batch, matching);
+  const runsOn = context.backend.name.startsWith('webgpu') ? 'gpu' : 'cpu';
+  if (migrate === undefined) return g.stage('aggregate', batches, on(context), { capacity: BATCHES_WAITING, runsOn });
+  const stage = balance.downstream('aggregate', {
+    gpu: on(context),
+    cpu: on(migrate.cpu),
+    capacity: BATCHES_WAITING,
+    sizeOf: pairsOf,
+    ordered: true,
+  });
+  return g.pipe('aggregate', batches, stage);
+}
+
+const BATCHES_WAITING = 4;
+
+/** What a batch costs: its candidates, and something for each tile. */
+function pairsOf(batch: readonly TileTask[]): number {
+  return batch.reduce((sum, { candidates }) => sum + candidates.p.length + 1, 0);
+}
+
+/** All four steps in one stage; those on the device take turns. */
+export function unpipelined<T extends { readonly name: string }>(
+  g: GraphBuilder<Context>,
+  tiles: Port<TilePair<T>>,
+  { context, matching, parse, takeNotes, onError = 'stop' }: Stages<T>,
+  lanes: number = DEFAULT_LANES,
+): Port<TileComparison[]> {
+  const inTurn = oneAtATime();
+  const compare = async (pair: TilePair<T>, { signal }: { readonly signal: AbortSignal }) => {
+    const task = filter(build(await parsePair(pair, parse, signal, takeNotes)));
+    return inTurn(() => aggregate(context, [task], matching));
+  };
+  return g.stage('compare', tiles, compare, { lanes, ordered: true, onError, describe: nameOf });
+}
+
+/** Runs what it is given in the order of the calls, one after another. */
+function oneAtATime(): <R>(work: () => Promise<R>) => Promise<R> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const result = last.then(work);
+    last = result.catch(() => undefined);
+    return result;
+  };
+}

@@ -1,0 +1,90 @@
+import { ArgumentError } from '../../primitives/errors.ts';
+import { listNames, type Note } from '../notes.ts';
+import type { BothSides } from './totals.ts';
+
+/** What both sides have of a tile. One of the two is there at least. */
+export interface TilePair<T> {
+  readonly tile: string;
+  readonly p: T | undefined;
+  readonly q: T | undefined;
+}
+
+/** One side of a comparison: its tiles, by name. */
+export interface TileSet<T extends { readonly name: string }> {
+  /** What notes and errors call it. */
+  readonly path: string;
+  readonly tiles: readonly T[];
+}
+
+/** Tiles of both sides, paired. */
+export interface PairedTiles<T> {
+  /** In order of their names, by UTF-16 code units. */
+  readonly pairs: readonly TilePair<T>[];
+  /** Tiles that only one side has. */
+  readonly alone: BothSides;
+  readonly notes: readonly Note[];
+}
+
+/**
+ * Pairs tiles of the same name. Two sets of one tile each are paired whatever those are called: two files are to be
+ * compared, and they cannot have the same name in one folder. O(n log n).
+ *
+ * Noted: `compare/tiles-of-one-side`, tiles that only one set has.
+ *
+ * @throws `ArgumentError` `compare/no-common-tile` where both sets have tiles and no name is in both.
+ * @example
+ * const [p, q] = [{ path: 'a', tiles: [{ name: '1' }, { name: '2' }] }, { path: 'b', tiles: [{ name: '2' }] }];
+ * pairTiles(p, q).pairs.map(({ tile, q }) => [tile, q !== undefined]); // [['1', false], ['2', true]]
+ */
+export function pairTiles<T extends { readonly name: string }>(p: TileSet<T>, q: TileSet<T>): PairedTiles<T> {
+  if (p.tiles.length === 1 && q.tiles.length === 1) {
+    const pair = { tile: p.tiles[0]!.name, p: p.tiles[0], q: q.tiles[0] };
+    return { pairs: [pair], alone: { p: 0, q: 0 }, notes: [] };
+  }
+  const [ofP, ofQ] = [byName(p), byName(q)];
+  const names = [...new Set([...ofP.keys(), ...ofQ.keys()])].sort(byCodeUnits);
+  const pairs = names.map((tile) => ({ tile, p: ofP.get(tile), q: ofQ.get(tile) }));
+  const [onlyP, onlyQ] = [pairs.filter((pair) => pair.q === undefined), pairs.filter((pair) => pair.p === undefined)];
+  if (onlyP.length === ofP.size && onlyQ.length === ofQ.size && pairs.length > 0) throw noCommonTile(p, q);
+  return {
+    pairs,
+    alone: { p: onlyP.length, q: onlyQ.length },
+    notes: [...aloneNote(onlyP, p.path, q.path), ...aloneNote(onlyQ, q.path, p.path)],
+  };
+}
+
+function byName<T extends { readonly name: string }>({ tiles }: TileSet<T>): Map<string, T> {
+  return new Map(tiles.map((tile) => [tile.name, tile]));
+}
+
+function byCodeUnits(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+const NAMES_SHOWN = 3;
+
+function aloneNote(pairs: readonly TilePair<unknown>[], path: string, other: string): Note[] {
+  if (pairs.length === 0) return [];
+  const names = listNames(
+    pairs.map(({ tile }) => tile),
+    NAMES_SHOWN,
+  );
+  const subject = pairs.length === 1 ? '1 tile is' : `${pairs.length} tiles are`;
+  const message = `${subject} in ${path} alone, and missing from ${other} with all polygons: ${names}.`;
+  return [{ code: 'compare/tiles-of-one-side', message, count: pairs.length }];
+}
+
+function noCommonTile<T extends { readonly name: string }>(p: TileSet<T>, q: TileSet<T>): ArgumentError {
+  const namesOf = ({ tiles, path }: TileSet<T>): string => {
+    const names = listNames(
+      tiles.map(({ name }) => name),
+      NAMES_SHOWN,
+    );
+    return `${tiles.length === 0 ? 'none' : names} in ${path}`;
+  };
+  return new ArgumentError('compare/no-common-tile', 'No tile of one set has the name of one of the other.', {
+    expected: 'tiles of the same name in both',
+    got: `${namesOf(p)}, ${namesOf(q)}`,
+    remedy: 'Name the files of a tile alike in both folders; their endings may differ.',
+  });
+}

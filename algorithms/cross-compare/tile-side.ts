@@ -1,0 +1,56 @@
+import type { Polygons } from '../geometry/polygons.ts';
+import type { Note } from '../notes.ts';
+import { gridPolygons } from '../pixelbox/grid-polygons.ts';
+import { regionsOf } from '../pixelbox/regions.ts';
+import type { TextColumn } from '../text-column.ts';
+import type { TileSide } from './tile-comparison.ts';
+
+/** Polygons as they were read. */
+export interface ReadPolygons {
+  readonly ids: TextColumn;
+  readonly polygons: Polygons;
+  readonly notes: readonly Note[];
+}
+
+export interface TileSideOptions {
+  /** Side of a pixel in the coordinates of the polygons; 1 where left out. */
+  readonly pixelSize?: number | undefined;
+  /** What notes and errors call the polygons' file. */
+  readonly place: string;
+}
+
+/**
+ * Polygons of one side of a tile on the pixel grid. O(vertices + rows that sloped edges cross).
+ *
+ * Noted: `compare/moved-vertices` where vertices lie between corners of pixels.
+ *
+ * @throws what `gridPolygons` and `regionsOf` throw.
+ */
+export function tileSide({ ids, polygons, notes }: ReadPolygons, { pixelSize, place }: TileSideOptions): TileSide {
+  const grid = gridPolygons(polygons, { pixelSize, file: place });
+  const moved = grid.moved === 0 ? [] : [movedNote(grid.moved, place)];
+  return { ids, regions: regionsOf(grid), notes: [...notes, ...moved] };
+}
+
+function movedNote(count: number, place: string): Note {
+  const subject = count === 1 ? '1 vertex lies' : `${count} vertices lie`;
+  const message =
+    `${place}: ${subject} between the corners of pixels, and areas are those of the polygons on the pixel grid; ` +
+    'smaller pixels come closer.';
+  return { code: 'compare/moved-vertices', message, count };
+}
+
+/** The side of a tile that only the other side has. */
+export const NO_POLYGONS: TileSide = {
+  ids: { bytes: new Uint8Array(0), starts: Uint32Array.of(0) },
+  regions: {
+    cornerStart: Uint32Array.of(0),
+    x: new Int32Array(0),
+    y: new Int32Array(0),
+    left: new Int32Array(0),
+    top: new Int32Array(0),
+    right: new Int32Array(0),
+    bottom: new Int32Array(0),
+  },
+  notes: [],
+};
