@@ -1,0 +1,98 @@
+/** A picture of labels, row after row; 0 is the ground. */
+export interface LabelGrid {
+  readonly width: number;
+  readonly height: number;
+  readonly labels: ArrayLike<number>;
+}
+
+/** The regions of two label pictures of one size, counted in pixels. */
+export interface LabelCounts {
+  readonly first: readonly LabelRegion[];
+  readonly second: readonly LabelRegion[];
+  /** Regions that share pixels, and how many; ascending by first, then second. */
+  readonly pairs: readonly { readonly first: number; readonly second: number; readonly pixels: number }[];
+}
+
+export interface LabelRegion {
+  readonly label: number;
+  readonly pixels: number;
+}
+
+/**
+ * What two segmentations have in common, by looking at every pixel and nothing else: no outline, no box, no polygon.
+ *
+ * A region is a 4-connected component of pixels with one label, or all pixels of a label where `regions` is `labels`.
+ * Regions are in the order of their first pixels, row by row.
+ */
+export function countLabels(
+  first: LabelGrid,
+  second: LabelGrid,
+  regions: 'components' | 'labels' = 'components',
+): LabelCounts {
+  const regionOf = regions === 'components' ? componentOf : labelOf;
+  const [p, q] = [regionOf(first), regionOf(second)];
+  const pairs = new Map<string, { first: number; second: number; pixels: number }>();
+  p.forEach((i, pixel) => {
+    const j = q[pixel]!;
+    if (i === GROUND || j === GROUND) return;
+    const pair = pairs.get(`${i} ${j}`) ?? { first: i, second: j, pixels: 0 };
+    pair.pixels++;
+    pairs.set(`${i} ${j}`, pair);
+  });
+  return {
+    first: countRegions(first, p),
+    second: countRegions(second, q),
+    pairs: [...pairs.values()].sort((a, b) => a.first - b.first || a.second - b.second),
+  };
+}
+
+const GROUND = -1;
+
+/** The 4-connected component of every pixel. */
+function componentOf({ width, height, labels }: LabelGrid): Int32Array {
+  const region = new Int32Array(width * height).fill(GROUND);
+  let regions = 0;
+  for (let start = 0; start < region.length; start++) {
+    if (labels[start] === 0 || region[start] !== GROUND) continue;
+    const reached = [start];
+    region[start] = regions;
+    for (let pixel = reached.pop(); pixel !== undefined; pixel = reached.pop()) {
+      for (const next of neighbours(pixel, width, height)) {
+        if (region[next] !== GROUND || labels[next] !== labels[start]) continue;
+        region[next] = regions;
+        reached.push(next);
+      }
+    }
+    regions++;
+  }
+  return region;
+}
+
+function neighbours(pixel: number, width: number, height: number): number[] {
+  const [column, row] = [pixel % width, Math.floor(pixel / width)];
+  return [
+    ...(column > 0 ? [pixel - 1] : []),
+    ...(column + 1 < width ? [pixel + 1] : []),
+    ...(row > 0 ? [pixel - width] : []),
+    ...(row + 1 < height ? [pixel + width] : []),
+  ];
+}
+
+/** A number for the label of every pixel. */
+function labelOf({ labels }: LabelGrid): Int32Array {
+  const numbers = new Map<number, number>([[0, GROUND]]);
+  return Int32Array.from(labels, (label) => {
+    if (!numbers.has(label)) numbers.set(label, numbers.size - 1);
+    return numbers.get(label)!;
+  });
+}
+
+function countRegions({ labels }: LabelGrid, regionOf: Int32Array): LabelRegion[] {
+  const regions: { label: number; pixels: number }[] = [];
+  regionOf.forEach((region, pixel) => {
+    if (region === GROUND) return;
+    regions[region] ??= { label: labels[pixel]!, pixels: 0 };
+    regions[region].pixels++;
+  });
+  return regions;
+}
