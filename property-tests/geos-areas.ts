@@ -9,8 +9,14 @@ export interface GeosAreas {
 }
 
 /** The part of geos-wasm that is called here; its own declarations are global and clash with those of browsers. */
-interface GeosModule {
-  readonly Module: { _malloc(bytes: number): number; readonly HEAPF64: Float64Array };
+export interface GeosModule {
+  readonly Module: {
+    _malloc(bytes: number): number;
+    _free(address: number): void;
+    readonly HEAPF64: Float64Array;
+    readonly HEAPU32: Uint32Array;
+  };
+  GEOSversion(): string;
   GEOSCoordSeq_copyFromBuffer(buffer: number, size: number, hasZ: number, hasM: number): number;
   GEOSGeom_createLinearRing(sequence: number): number;
   GEOSGeom_createPolygon(shell: number, holes: number, count: number): number;
@@ -51,16 +57,8 @@ export class Geos {
   }
 
   static async open(): Promise<Geos> {
-    const specifier: string = 'geos-wasm';
-    let message = '';
-    const { default: init } = await import(specifier);
-    const geos = await init({
-      errorHandler: (text: string) => {
-        message = text;
-      },
-      noticeHandler: () => {},
-    });
-    return new Geos(geos, () => message);
+    const { geos, lastError } = await openGeosModule();
+    return new Geos(geos, lastError);
   }
 
   /** Areas of polygon `i` of one set and polygon `j` of another. */
@@ -120,6 +118,20 @@ export class Geos {
     if (result === 0) throw new Error(`GEOS failed: ${this.#lastError()}`);
     return result;
   }
+}
+
+/** geos-wasm, which returns 0 where it fails; `lastError` says why. */
+export async function openGeosModule(): Promise<{ geos: GeosModule; lastError: () => string }> {
+  const specifier: string = 'geos-wasm';
+  let message = '';
+  const { default: init } = await import(specifier);
+  const geos = await init({
+    errorHandler: (text: string) => {
+      message = text;
+    },
+    noticeHandler: () => {},
+  });
+  return { geos, lastError: () => message };
 }
 
 type Position = readonly [number, number];
