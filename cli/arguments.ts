@@ -56,7 +56,8 @@ export const VOICE_SPECS: readonly OptionSpec[] = [
   { name: 'help', short: 'h', help: 'this page' },
 ];
 
-const BACKEND_SPECS: readonly OptionSpec[] = [
+/** The options that {@link parseBackend} reads. */
+export const BACKEND_SPECS: readonly OptionSpec[] = [
   {
     name: 'backend',
     value: 'NAME',
@@ -156,7 +157,8 @@ function parseBinning(values: OptionValues): Binning {
   return edges !== undefined ? parseEdges(edges) : { kind: 'unique' };
 }
 
-function parseBackend(values: OptionValues): BackendOptions {
+/** Where to run. */
+export function parseBackend(values: OptionValues): BackendOptions {
   const backend = (text(values, 'backend') as BackendChoice | undefined) ?? 'auto';
   const adapter = text(values, 'adapter') as AdapterChoice | undefined;
   const workers = parsed(values, 'workers', parseCount);
@@ -174,12 +176,16 @@ function pointless(option: string, backend: BackendChoice, fit: BackendChoice): 
 }
 
 function checkStandardOutput({ out, stats, plot }: ZonalOptions): void {
-  const claims = Object.entries({ out, stats, plot }).filter(([, target]) => target === '-');
+  const remedy = 'Send all but one of them to a file (without --out the histograms go to stdout).';
+  checkOneToStdout({ out, stats, plot }, remedy);
+}
+
+/** Checks that at most one output, by the name of its option, is `-`. */
+export function checkOneToStdout(targets: Readonly<Record<string, string | undefined>>, remedy: string): void {
+  const claims = Object.entries(targets).filter(([, target]) => target === '-');
   if (claims.length < 2) return;
   const names = claims.map(([name]) => `--${name}`).join(' and ');
-  throw new UsageError('usage/stdout-twice', `${names} cannot both write to stdout.`, {
-    remedy: 'Send all but one of them to a file (without --out the histograms go to stdout).',
-  });
+  throw new UsageError('usage/stdout-twice', `${names} cannot both write to stdout.`, { remedy });
 }
 
 /** A file that is not what its name says is found out late, by another program. */
@@ -196,12 +202,18 @@ function required(values: OptionValues, name: string): string {
   throw new UsageError('usage/missing-option', `--${name} is missing.`, { remedy: `Name a file with --${name} FILE.` });
 }
 
-function text(values: OptionValues, name: string): string | undefined {
+/** The value of an option, where it is given. */
+export function text(values: OptionValues, name: string): string | undefined {
   const value = values.get(name);
   return value === true ? undefined : value;
 }
 
-function parsed<T>(values: OptionValues, name: string, parse: (text: string, option: string) => T): T | undefined {
+/** The value of an option as `parse` reads it, where it is given. */
+export function parsed<T>(
+  values: OptionValues,
+  name: string,
+  parse: (text: string, option: string) => T,
+): T | undefined {
   const value = text(values, name);
   return value === undefined ? undefined : parse(value, `--${name}`);
 }

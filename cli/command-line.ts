@@ -16,26 +16,55 @@ export interface OptionSpec {
 /** The options of one call, by name: text, or true for a flag. */
 export type OptionValues = ReadonlyMap<string, string | true>;
 
+/** The words and options of one call. */
+export interface CommandWords {
+  /** Those that belong to no option, as many as the command asks for. */
+  readonly words: readonly string[];
+  readonly values: OptionValues;
+}
+
+/** Reads the options of a command that takes no other words; see {@link readCommand}. */
+export function readOptions(args: readonly string[], specs: readonly OptionSpec[]): OptionValues {
+  return readCommand(args, specs, []).values;
+}
+
 /**
- * Reads `--name value`, `--name=value` and flags against the specs of a command.
+ * Reads `--name value`, `--name=value` and flags against the specs of a command, and the words called `names`, in any
+ * order. What follows `--` is words.
  *
  * A value may begin with one dash (`--nodata -9999`, `--bins -1:1:0.1`, `--out -`); one that begins with two needs
  * `--name=--value`.
  *
  * @throws UsageError for an option that is unknown (with the nearest known one), given twice, lacks its value, has one
- * that it does not take or that is not among its choices; and for words that belong to no option.
+ * that it does not take or that is not among its choices; and for words too few or too many.
  */
-export function readOptions(args: readonly string[], specs: readonly OptionSpec[]): OptionValues {
+export function readCommand(
+  args: readonly string[],
+  specs: readonly OptionSpec[],
+  names: readonly string[],
+): CommandWords {
   const values = new Map<string, string | true>();
+  const words: string[] = [];
   for (const token of tokenize(args, specs)) {
     if (token.kind === 'option-terminator') continue;
-    if (token.kind === 'positional') throw strayWord(token.value);
+    if (token.kind === 'positional') {
+      if (words.length === names.length) throw strayWord(token.value);
+      words.push(token.value);
+      continue;
+    }
     const spec = specs.find(({ name }) => name === token.name);
     if (spec === undefined) throw unknownOption(token.rawName, specs);
     if (values.has(spec.name)) throw new UsageError('usage/repeated-option', `--${spec.name} is given twice.`);
     values.set(spec.name, optionValue(spec, token));
   }
-  return values;
+  if (words.length < names.length) throw missingWord(names[words.length]!, names);
+  return { words, values };
+}
+
+function missingWord(name: string, names: readonly string[]): UsageError {
+  return new UsageError('usage/missing-word', `${name} is missing.`, {
+    remedy: `Name ${names.join(' and ')}, each a file or a folder.`,
+  });
 }
 
 type Token = ReturnType<typeof tokenize>[number];

@@ -13,14 +13,17 @@ export function jsonLog(stream: LogStream, { quiet }: { readonly quiet: boolean 
   return {
     progressEvery: 1000,
     note: (note) => unlessQuiet('note', note),
-    progress: ({ done, total, rate, eta, elapsed }) =>
-      unlessQuiet('progress', { doneCells: done, totalCells: total, cellsPerSecond: rate, eta, elapsed }),
+    progress: ({ done, total, rate, eta, elapsed }, unit) => {
+      const names = PROGRESS_FIELDS[unit];
+      unlessQuiet('progress', { [names.done]: done, [names.total]: total, [names.rate]: rate, eta, elapsed });
+    },
     clearProgress: () => undefined,
-    summary: (summary) => unlessQuiet('result', { ...summary, cells: exactInteger(summary.cells) }),
+    summary: ({ fields }) => unlessQuiet('result', fields),
     error: (error, exitCode) => say('error', { ...failureFields(error), exitCode }),
   };
 }
 
-function exactInteger(value: bigint): number | string {
-  return value <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(value) : value.toString();
-}
+const PROGRESS_FIELDS = {
+  cells: { done: 'doneCells', total: 'totalCells', rate: 'cellsPerSecond' },
+  tiles: { done: 'doneTiles', total: 'totalTiles', rate: 'tilesPerSecond' },
+} as const;

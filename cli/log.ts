@@ -1,28 +1,26 @@
 import type { Note } from '../algorithms/notes.ts';
 import type { ProgressReport } from '../graph/index.ts';
 
-/** What a command did, for the last line of its log. */
-export interface ZonalSummary {
-  readonly backend: string;
-  readonly zones: number;
-  /** Cells of all zones together; a cell in two zones counts twice. */
-  readonly cells: bigint;
-  readonly seconds: number;
-  /** Side of the integer grid's step along x and y. */
-  readonly gridStep: readonly [x: number, y: number];
-  /** Files written. */
-  readonly outputs: readonly string[];
+/** What a command did, for the end of its log. */
+export interface RunSummary {
+  /** Sentences for people. */
+  readonly lines: readonly string[];
+  /** Figures for programs. */
+  readonly fields: object;
 }
+
+/** What progress counts. */
+export type ProgressUnit = 'cells' | 'tiles';
 
 /** Where a command says what happens; results go elsewhere. */
 export interface Log {
   /** Shortest time between two progress reports, in milliseconds. */
   readonly progressEvery: number;
   note(note: Note): void;
-  progress(report: ProgressReport): void;
+  progress(report: ProgressReport, unit: ProgressUnit): void;
   /** Takes the progress bar away; it comes back with the next report. */
   clearProgress(): void;
-  summary(summary: ZonalSummary): void;
+  summary(summary: RunSummary): void;
   error(error: unknown, exitCode: number): void;
 }
 

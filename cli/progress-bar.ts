@@ -1,9 +1,9 @@
 import type { ProgressReport } from '../graph/index.ts';
-import type { LogStream } from './log.ts';
+import type { LogStream, ProgressUnit } from './log.ts';
 
 /** A line of a terminal that is drawn over itself. */
 export interface ProgressBar {
-  draw(report: ProgressReport): void;
+  draw(report: ProgressReport, unit: ProgressUnit): void;
   /** Leaves the line empty and the cursor at its start. */
   clear(): void;
 }
@@ -14,8 +14,8 @@ const ERASE_LINE = '\r\u001b[K';
 export function progressBar(stream: LogStream): ProgressBar {
   let drawn = false;
   return {
-    draw(report) {
-      stream.write(ERASE_LINE + renderProgress(report, stream.columns ?? 80));
+    draw(report, unit) {
+      stream.write(ERASE_LINE + renderProgress(report, unit, stream.columns ?? 80));
       drawn = true;
     },
     clear() {
@@ -28,12 +28,16 @@ export function progressBar(stream: LogStream): ProgressBar {
 const WIDEST_BAR = 40;
 const NARROWEST_BAR = 6;
 
-/** The text of a progress bar, shorter than `columns`: bar, per cent, cells a second, time to go. */
-export function renderProgress({ done, total, rate, eta }: ProgressReport, columns: number): string {
+/** The text of a progress bar, shorter than `columns`: bar, per cent, rate, time to go. */
+export function renderProgress(
+  { done, total, rate, eta }: ProgressReport,
+  unit: ProgressUnit,
+  columns: number,
+): string {
   const share = total === undefined || total === 0 ? undefined : Math.min(1, done / total);
   const figures = [
     ...(share === undefined ? [] : [`${Math.floor(share * 100)} %`.padStart(5)]),
-    `${siPrefixed(rate)}cells/s`,
+    `${siPrefixed(rate)}${unit}/s`,
     ...(eta === undefined ? [] : [`${duration(eta)} left`]),
   ].join('  ');
   const room = Math.min(WIDEST_BAR, columns - figures.length - 2);

@@ -1,8 +1,8 @@
-import type { TextChunks } from '../formats/text-chunks.ts';
+import type { FileChunks } from '../formats/text-chunks.ts';
 import { QuadrilleError } from '../primitives/errors.ts';
 
 /**
- * Writes text to stdout, as fast as its reader takes it. A reader that goes away (`quadrille … | head`) has had what it
+ * Writes text or bytes to stdout, as fast as its reader takes it. A reader that goes away (`quadrille … | head`) has had what it
  * wanted: the rest is not written, and that is no failure.
  *
  * @throws QuadrilleError `output/write-failed` where stdout refuses for another reason; the signal's reason when it is
@@ -10,17 +10,18 @@ import { QuadrilleError } from '../primitives/errors.ts';
  */
 export async function writeToStdout(
   stdout: NodeJS.WritableStream,
-  chunks: TextChunks,
+  chunks: FileChunks,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<'written' | 'reader-gone'> {
   // A failed write reports to its callback, and as an event that would end the process if nobody listened.
   const ignore = (): void => undefined;
   stdout.on('error', ignore);
   try {
     for await (const chunk of chunks) {
       signal.throwIfAborted();
-      if ((await writeChunk(stdout, chunk, signal)) === 'reader-gone') return;
+      if ((await writeChunk(stdout, chunk, signal)) === 'reader-gone') return 'reader-gone';
     }
+    return 'written';
   } finally {
     stdout.off('error', ignore);
   }
@@ -28,7 +29,7 @@ export async function writeToStdout(
 
 function writeChunk(
   stdout: NodeJS.WritableStream,
-  chunk: string,
+  chunk: string | Uint8Array,
   signal: AbortSignal,
 ): Promise<'written' | 'reader-gone'> {
   return new Promise((resolve, reject) => {

@@ -71,6 +71,14 @@ export function parseCount(text: string, option: string): number {
   throw new UsageError('usage/not-a-count', `${option} ${text} is not a whole number from 1.`);
 }
 
+/** Reads a number above 0, and at most `most`. */
+export function parsePositive(text: string, option: string, most: number = Number.MAX_VALUE): number {
+  const value = parseNumber(text, option);
+  if (value > 0 && value <= most) return value;
+  const range = most === Number.MAX_VALUE ? 'above 0' : `above 0 and at most ${most}`;
+  throw new UsageError('usage/out-of-range', `${option} ${text} is not ${range}.`);
+}
+
 /** Reads `EPSG:4326` or `OGC:CRS84`, in any case. */
 export function parseCrs(text: string, option: string): string {
   const name = text.toUpperCase();
@@ -113,6 +121,24 @@ export function checkTableName(path: string, option: string, also: readonly stri
   throw new UsageError('usage/format', `${option} ${path} would hold ${written}, not what .${ending} says.`, {
     remedy,
   });
+}
+
+/** Checks that the name of a file ends in `.ending`, or promises nothing. */
+export function checkEnding(path: string, option: string, ending: string): void {
+  const found = endingOf(path);
+  if (found === '' || found === ending) return;
+  throw new UsageError(
+    'usage/format',
+    `${option} ${path} would hold ${ending.toUpperCase()}, not what .${found} says.`,
+    {
+      remedy: `Name a file that ends in .${ending}.`,
+    },
+  );
+}
+
+/** The format among `formats` that the name of a file says, or undefined. */
+export function formatOfName<F extends string>(path: string, formats: readonly F[]): F | undefined {
+  return formats.find((format) => format === endingOf(path));
 }
 
 /** Checks that the name of a file promises no image but SVG. */

@@ -3,29 +3,22 @@ import type { Zones } from '../algorithms/geometry/polygons.ts';
 import type { RasterSource } from '../algorithms/geometry/raster.ts';
 import type { Note } from '../algorithms/notes.ts';
 import type { Binning, ZonalHistogram } from '../algorithms/zonal/types.ts';
-import { resolveTarget, type StagedOutputs, stageOutputs } from '../formats/atomic-write.ts';
+import { type StagedOutputs, stageOutputs } from '../formats/atomic-write.ts';
 import type { TextChunks } from '../formats/text-chunks.ts';
 import { statisticsCsv, zonalCsv } from '../formats/zonal-csv.ts';
 import { zonalJson } from '../formats/zonal-json.ts';
 import type { ReadZones, ZoneOptions } from '../formats/zones.ts';
 import { progress } from '../graph/index.ts';
-import { DeviceLostError, UsageError } from '../primitives/errors.ts';
 import type { BackendOptions, ZonalOptions } from './arguments.ts';
 import type { Log } from './log.ts';
 import { reconcileCrs } from './reconcile-crs.ts';
+import { openContext, protectInputs, type RunContext, type Surroundings } from './run-support.ts';
 import { writeToStdout } from './standard-output.ts';
+import { zonalSummary } from './zonal-summary.ts';
 
 /** A raster band and what its reader noticed. */
 export interface OpenedRaster extends RasterSource {
   readonly notes: readonly Note[];
-}
-
-/** What the command needs to know of the context that it opens. */
-export interface RunContext {
-  readonly backend: { readonly name: string };
-  /** Drops what is under way. */
-  abort(reason: unknown): void;
-  close(): Promise<void>;
 }
 
 /** What a run is made of. */
@@ -50,28 +43,19 @@ export interface ZonalParts<C extends RunContext> {
   zonalHistogram(context: C, job: ZonalJob): Promise<ZonalHistogram>;
 }
 
-/** Where a run may speak, and what may stop it. */
-export interface ZonalSurroundings {
-  readonly log: Log;
-  readonly stdout: NodeJS.WritableStream;
-  readonly signal: AbortSignal;
-  /** Registers what a second Ctrl-C must still do. */
-  beforeExit(cleanUp: () => void): void;
-}
-
 /**
  * Runs `quadrille zonal`: reads, counts, and writes all outputs, or none of them.
  *
- * @throws what its parts throw; {@link ZonalSurroundings.signal}'s reason when it is aborted.
+ * @throws what its parts throw; {@link Surroundings.signal}'s reason when it is aborted.
  */
 export async function runZonal<C extends RunContext>(
   options: ZonalOptions,
   parts: ZonalParts<C>,
-  surroundings: ZonalSurroundings,
+  surroundings: Surroundings,
 ): Promise<void> {
   const started = performance.now();
   const files = outputFiles(options);
-  await protectInputs(options, files);
+  await protectInputs([options.zones, options.raster], files);
   const outputs = await stageOutputs(files);
   surroundings.beforeExit(() => outputs.discardNow());
   try {
@@ -81,7 +65,7 @@ export async function runZonal<C extends RunContext>(
       else await outputs.write(path, chunks, surroundings.signal);
     }
     await commit(outputs, surroundings.signal);
-    surroundings.log.summary({
+    const summary = zonalSummary({
       backend: result.backend,
       zones: result.histogram.names.length,
       cells: result.histogram.cells.reduce((sum, cells) => sum + cells, 0n),
@@ -89,6 +73,7 @@ export async function runZonal<C extends RunContext>(
       gridStep: result.histogram.gridStep,
       outputs: files,
     });
+    surroundings.log.summary(summary);
   } finally {
     await outputs.discard();
   }
@@ -96,19 +81,6 @@ export async function runZonal<C extends RunContext>(
 
 function outputFiles({ out, stats, plot }: ZonalOptions): string[] {
   return [out, stats, plot].filter((path) => path !== undefined).filter((path) => path !== '-');
-}
-
-/** Writing over what is about to be read would destroy it. */
-async function protectInputs({ zones, raster }: ZonalOptions, outputs: readonly string[]): Promise<void> {
-  const resolve = (path: string): Promise<string | undefined> => resolveTarget(path).catch(() => undefined);
-  const inputs = await Promise.all([zones, raster].map(resolve));
-  for (const output of outputs) {
-    const target = await resolve(output);
-    if (target === undefined || !inputs.includes(target)) continue;
-    throw new UsageError('usage/overwrites-input', `${output} is both read and written.`, {
-      remedy: 'Write to another file.',
-    });
-  }
 }
 
 /** A result with what is needed to write it. */
@@ -123,7 +95,7 @@ interface ZonalResult {
 async function compute<C extends RunContext>(
   options: ZonalOptions,
   parts: ZonalParts<C>,
-  { log, signal }: ZonalSurroundings,
+  { log, signal }: Surroundings,
 ): Promise<ZonalResult> {
   const notes: Note[] = [];
   const take = (met: readonly Note[]): void => {
@@ -160,7 +132,7 @@ async function count<C extends RunContext>(
   signal: AbortSignal,
 ): Promise<{ histogram: ZonalHistogram; backend: string }> {
   signal.throwIfAborted();
-  const context = await openContext(options, parts);
+  const context = await openContext(options, parts.openContext);
   const stop = (): void => context.abort(signal.reason);
   signal.addEventListener('abort', stop, { once: true });
   const { report, end } = trackProgress(log);
@@ -182,21 +154,10 @@ function wantsStatistics({ stats, plot, format }: ZonalOptions): boolean {
   return stats !== undefined || plot !== undefined || format === 'json';
 }
 
-/** A device that is not there when the run begins was asked for wrongly; one that goes away later has failed. */
-async function openContext<C extends RunContext>(options: ZonalOptions, parts: ZonalParts<C>): Promise<C> {
-  try {
-    const { backend, adapter, workers } = options;
-    return await parts.openContext({ backend, adapter, workers });
-  } catch (error) {
-    if (error instanceof DeviceLostError) throw new UsageError(error.code, error.message, { cause: error });
-    throw error;
-  }
-}
-
 function trackProgress(log: Log): { report: ZonalJob['onProgress']; end: () => void } {
   const meter = progress({ every: log.progressEvery });
   const shown = meter.progress$.subscribe((report) => {
-    if (report.total !== undefined) log.progress(report);
+    if (report.total !== undefined) log.progress(report, 'cells');
   });
   let cells = 0;
   return {

@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { type FileHandle, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { QuadrilleError, UsageError } from '../primitives/errors.ts';
-import type { TextChunks } from './text-chunks.ts';
+import type { FileChunks } from './text-chunks.ts';
 
 /**
  * Output files that appear together, whole, or not at all.
@@ -14,11 +14,11 @@ import type { TextChunks } from './text-chunks.ts';
  */
 export interface StagedOutputs {
   /**
-   * Appends text to one of the staged paths.
+   * Appends text, as UTF-8, or bytes to one of the staged paths.
    *
    * @throws QuadrilleError `output/write-failed` when the disk refuses; the signal's reason when it is aborted.
    */
-  write(path: string, chunks: TextChunks, signal?: AbortSignal): Promise<void>;
+  write(path: string, chunks: FileChunks, signal?: AbortSignal): Promise<void>;
   /** Flushes every file to disk, then renames each to its target. */
   commit(): Promise<void>;
   /** Removes what has not been committed. Does nothing the second time, and nothing after `commit`. */
@@ -114,7 +114,7 @@ function sameFile(first: string, second: string): UsageError {
   });
 }
 
-async function writeChunks(file: StagedFile, chunks: TextChunks, signal: AbortSignal | undefined): Promise<void> {
+async function writeChunks(file: StagedFile, chunks: FileChunks, signal: AbortSignal | undefined): Promise<void> {
   for await (const chunk of chunks) {
     signal?.throwIfAborted();
     await file.handle.appendFile(chunk).catch((cause) => {

@@ -1,6 +1,9 @@
 /** Text on its way to a file, in chunks of any size. */
 export type TextChunks = Iterable<string> | AsyncIterable<string>;
 
+/** Text or bytes on their way to a file. */
+export type FileChunks = Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>;
+
 const CHUNK_CHARACTERS = 65_536;
 
 /** Joins short pieces of text into chunks of about 64 Ki characters, so that writing costs few calls. */

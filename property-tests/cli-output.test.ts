@@ -6,6 +6,7 @@ import { humanLog } from '../cli/human-log.ts';
 import { Interrupted } from '../cli/interrupt.ts';
 import { jsonLog } from '../cli/json-log.ts';
 import { writeToStdout } from '../cli/standard-output.ts';
+import { zonalSummary } from '../cli/zonal-summary.ts';
 import type { DeviceReport } from '../devices.ts';
 import { FormatError } from '../primitives/errors.ts';
 
@@ -42,7 +43,7 @@ describe('writeToStdout', () => {
 
   test('stops without complaint when its reader goes away', async () => {
     const { stream, received } = failingWith('EPIPE');
-    await expect(writeToStdout(stream, ['1', '2', '3', '4'], never)).resolves.toBeUndefined();
+    await expect(writeToStdout(stream, ['1', '2', '3', '4'], never)).resolves.toBe('reader-gone');
     expect(received()).toBe(2);
   });
 
@@ -66,7 +67,7 @@ function record(isTTY = false) {
   return { isTTY, columns: 80, write, text: () => text };
 }
 
-const summary = {
+const figures = {
   backend: 'workers',
   zones: 3231,
   cells: 2n ** 60n,
@@ -74,6 +75,7 @@ const summary = {
   gridStep: [2 ** -20, 2 ** -20] as const,
   outputs: ['a.csv'],
 };
+const summary = zonalSummary(figures);
 const report = { done: 1, total: 2, rate: 3, eta: 4, elapsed: 5 };
 
 describe('humanLog', () => {
@@ -91,12 +93,12 @@ describe('humanLog', () => {
 
   test('draws a bar on a terminal only, and takes it away before a line', () => {
     const [terminal, file, quiet] = [record(true), record(false), record(true)];
-    for (const stream of [terminal, file]) humanLog(stream, { quiet: false }).progress(report);
-    humanLog(quiet, { quiet: true }).progress(report);
+    for (const stream of [terminal, file]) humanLog(stream, { quiet: false }).progress(report, 'cells');
+    humanLog(quiet, { quiet: true }).progress(report, 'cells');
     expect(terminal.text()).toContain('50 %');
     expect([file.text(), quiet.text()]).toEqual(['', '']);
     const log = humanLog(terminal, { quiet: false });
-    log.progress(report);
+    log.progress(report, 'cells');
     log.note({ code: 'test/note', message: 'Hm.' });
     expect(terminal.text().endsWith('\r\u001b[Knote: Hm.\n')).toBe(true);
   });
@@ -122,7 +124,7 @@ describe('jsonLog', () => {
     const stream = record();
     const log = jsonLog(stream, { quiet: false });
     log.note({ code: 'zones/unclosed-rings', message: 'Two\nlines.', count: 2, zone: 'a' });
-    log.progress(report);
+    log.progress(report, 'cells');
     log.summary(summary);
     log.error(new Interrupted('SIGINT'), 130);
     const lines = stream
@@ -133,7 +135,7 @@ describe('jsonLog', () => {
     expect(lines).toEqual([
       { event: 'note', code: 'zones/unclosed-rings', message: 'Two\nlines.', count: 2, zone: 'a' },
       { event: 'progress', doneCells: 1, totalCells: 2, cellsPerSecond: 3, eta: 4, elapsed: 5 },
-      { ...summary, event: 'result', cells: '1152921504606846976' },
+      { ...figures, event: 'result', cells: '1152921504606846976' },
       { event: 'error', code: 'run/interrupted', message: 'Stopped by SIGINT; nothing was written.', exitCode: 130 },
     ]);
   });
@@ -142,7 +144,7 @@ describe('jsonLog', () => {
     const stream = record();
     const log = jsonLog(stream, { quiet: true });
     log.note({ code: 'a/b', message: 'x' });
-    log.progress(report);
+    log.progress(report, 'cells');
     log.summary(summary);
     expect(stream.text()).toBe('');
     log.error(new Error('x'), 1);

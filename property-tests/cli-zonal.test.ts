@@ -8,7 +8,8 @@ import type { ZonalHistogram } from '../algorithms/zonal/types.ts';
 import { parseZonalArguments } from '../cli/arguments.ts';
 import { exitCodeOf } from '../cli/failure.ts';
 import { jsonLog } from '../cli/json-log.ts';
-import { type OpenedRaster, type RunContext, runZonal, type ZonalJob, type ZonalParts } from '../cli/zonal.ts';
+import type { RunContext } from '../cli/run-support.ts';
+import { type OpenedRaster, runZonal, type ZonalJob, type ZonalParts } from '../cli/zonal.ts';
 import { readZones } from '../formats/zones.ts';
 import { DeviceLostError, FormatError, UsageError } from '../primitives/errors.ts';
 

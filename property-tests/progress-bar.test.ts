@@ -36,14 +36,16 @@ function terminal(columns: number) {
 
 describe('renderProgress', () => {
   test.prop([report, fc.integer({ min: 1, max: 300 })])('stays within one line of the terminal', (value, columns) => {
-    const text = renderProgress(value, columns);
+    const text = renderProgress(value, 'cells', columns);
     expect([...text].length).toBeLessThan(columns);
     expect(text).not.toContain('\n');
   });
 
   test('shows bar, per cent, rate and time to go', () => {
     const value = { done: 25e6, total: 100e6, rate: 12.34e6, eta: 75 / 12.34, elapsed: 2 };
-    expect(renderProgress(value, 200)).toBe(`${'━'.repeat(10)}${'─'.repeat(30)}  25 %  12 Mcells/s  0:07 left`);
+    expect(renderProgress(value, 'cells', 200)).toBe(
+      `${'━'.repeat(10)}${'─'.repeat(30)}  25 %  12 Mcells/s  0:07 left`,
+    );
   });
 
   test.each([
@@ -52,7 +54,7 @@ describe('renderProgress', () => {
     [3599, '59:59 left'],
     [3661, '1:01:01 left'],
   ])('writes %f seconds as %s', (eta, text) => {
-    expect(renderProgress({ done: 1, total: 2, rate: 1, eta, elapsed: 1 }, 100)).toContain(text);
+    expect(renderProgress({ done: 1, total: 2, rate: 1, eta, elapsed: 1 }, 'cells', 100)).toContain(text);
   });
 
   test.each([
@@ -61,7 +63,7 @@ describe('renderProgress', () => {
     [1500, '1.5 kcells/s'],
     [4.1e9, '4.1 Gcells/s'],
   ])('writes a rate of %f as %s', (rate, text) => {
-    expect(renderProgress({ done: 1, total: 2, rate, eta: 1, elapsed: 1 }, 100)).toContain(text);
+    expect(renderProgress({ done: 1, total: 2, rate, eta: 1, elapsed: 1 }, 'cells', 100)).toContain(text);
   });
 });
 
@@ -71,8 +73,8 @@ describe('progressBar', () => {
     (reports, columns) => {
       const screen = terminal(columns);
       const bar = progressBar(screen);
-      for (const value of reports) bar.draw(value);
-      expect(screen.line()).toBe(renderProgress(reports.at(-1)!, columns));
+      for (const value of reports) bar.draw(value, 'cells');
+      expect(screen.line()).toBe(renderProgress(reports.at(-1)!, 'cells', columns));
       bar.clear();
       expect([screen.line(), screen.column()]).toEqual(['', 0]);
     },

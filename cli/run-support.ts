@@ -1,0 +1,54 @@
+import { resolveTarget } from '../formats/atomic-write.ts';
+import { DeviceLostError, UsageError } from '../primitives/errors.ts';
+import type { BackendOptions } from './arguments.ts';
+import type { Log } from './log.ts';
+
+/** What a command needs to know of the context that it opens. */
+export interface RunContext {
+  readonly backend: { readonly name: string };
+  /** Drops what is under way. */
+  abort(reason: unknown): void;
+  close(): Promise<void>;
+}
+
+/** Where a run may speak, and what may stop it. */
+export interface Surroundings {
+  readonly log: Log;
+  readonly stdout: NodeJS.WritableStream;
+  readonly signal: AbortSignal;
+  /** Registers what a second Ctrl-C must still do. */
+  beforeExit(cleanUp: () => void): void;
+}
+
+/**
+ * Checks that no output is an input: writing over what is about to be read would destroy it.
+ *
+ * @throws UsageError `usage/overwrites-input`.
+ */
+export async function protectInputs(inputs: readonly string[], outputs: readonly string[]): Promise<void> {
+  const resolve = (path: string): Promise<string | undefined> => resolveTarget(path).catch(() => undefined);
+  const targets = await Promise.all(inputs.map(resolve));
+  for (const output of outputs) {
+    const target = await resolve(output);
+    if (target === undefined || !targets.includes(target)) continue;
+    throw new UsageError('usage/overwrites-input', `${output} is both read and written.`, {
+      remedy: 'Write to another file.',
+    });
+  }
+}
+
+/**
+ * Opens a context. A device that is not there when the run begins was asked for wrongly; one that goes away later has
+ * failed.
+ */
+export async function openContext<C>(
+  { backend, adapter, workers }: BackendOptions,
+  open: (options: BackendOptions) => Promise<C>,
+): Promise<C> {
+  try {
+    return await open({ backend, adapter, workers });
+  } catch (error) {
+    if (error instanceof DeviceLostError) throw new UsageError(error.code, error.message, { cause: error });
+    throw error;
+  }
+}

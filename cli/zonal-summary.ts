@@ -1,0 +1,37 @@
+import type { RunSummary } from './log.ts';
+
+/** What `quadrille zonal` did. */
+export interface ZonalSummary {
+  readonly backend: string;
+  readonly zones: number;
+  /** Cells of all zones together; a cell in two zones counts twice. */
+  readonly cells: bigint;
+  readonly seconds: number;
+  /** Side of the integer grid's step along x and y. */
+  readonly gridStep: readonly [x: number, y: number];
+  /** Files written. */
+  readonly outputs: readonly string[];
+}
+
+/** The last words of `quadrille zonal`. */
+export function zonalSummary(summary: ZonalSummary): RunSummary {
+  const { backend, zones, cells, seconds, gridStep, outputs } = summary;
+  const [x, y] = gridStep.map((step) => step.toPrecision(3));
+  return {
+    lines: [
+      `${counted(zones, 'zone')}, ${counted(cells, 'cell')} inside, ${seconds.toFixed(1)} s on ${backend}.`,
+      `Cell centres and edges were compared on a grid of ${x} × ${y} raster units.`,
+      ...(outputs.length === 0 ? [] : [`Wrote ${outputs.join(', ')}.`]),
+    ],
+    fields: { ...summary, cells: exactInteger(cells) },
+  };
+}
+
+/** `1,234 pairs`. */
+export function counted(value: number | bigint, thing: string): string {
+  return `${value.toLocaleString('en-US')} ${thing}${BigInt(value) === 1n ? '' : 's'}`;
+}
+
+function exactInteger(value: bigint): number | string {
+  return value <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(value) : value.toString();
+}
