@@ -99,11 +99,11 @@ export class GraphBuilder<C> {
   ): Port<F>;
   pipe<A>(name: string, input: Port<A>, ...operators: OperatorFunction<unknown, unknown>[]): Port<unknown> {
     const edge = this.#nodes.input(name, input, {});
-    const program = pipeProgram<unknown, unknown>((source) =>
-      operators.reduce((stream, operator) => stream.pipe(operator), source),
-    );
-    const common = { inputs: [edge], outputs: [outputOf(name, undefined, {})], program };
     const inner = operators.length === 1 ? maybeStage(operators[0]!) : undefined;
+    const all: OperatorFunction<unknown, unknown> = (source) =>
+      operators.reduce((stream, operator) => stream.pipe(operator), source);
+    const program = pipeProgram(all, inner?.meta.name);
+    const common = { inputs: [edge], outputs: [outputOf(name, undefined, {})], program };
     if (inner === undefined) return this.#add({ ...common, meta: metaOf(name, 'pipe', edge) });
     return this.#add({ ...common, meta: { ...inner.meta, name }, inner: () => inner.counters() });
   }

@@ -1,7 +1,8 @@
+import { GraphError } from '../primitives/errors.ts';
 import { Channel, type Occupancy } from './channel.ts';
 import type { ErrorPolicy } from './error-policy.ts';
 import type { ItemError } from './item-error.ts';
-import type { GraphObserver, Surroundings } from './observer.ts';
+import type { GraphObserver } from './observer.ts';
 import type { NodeMeta } from './stage.ts';
 
 /** How the items of a port are freed, measured and named, where the node that takes them does not say. */
@@ -49,8 +50,11 @@ export interface NodeRun {
 }
 
 /** What a run offers its nodes. */
-export interface RunServices extends Surroundings {
+export interface RunServices {
   readonly observer: GraphObserver | undefined;
+  /** Work on an item has begun, or ended: while any is under way the run is not stalled, and not over. */
+  began(): void;
+  ended(): void;
   /** For nodes without a policy of their own. */
   readonly policy: ErrorPolicy;
   /** The context given to `run()`; throws if there is none. */
@@ -121,4 +125,11 @@ export function endOutputs(node: NodeRun): void {
     edge.producers = edge.producers.filter((producer) => producer !== node);
     if (edge.producers.length === 0) edge.channel.close();
   }
+}
+
+/** What ends a run when a node fails outside of any item's work, by an operator or a copy, say. */
+export function nodeError({ path }: NodeRun, cause: unknown): GraphError {
+  if (cause instanceof GraphError) return cause;
+  const message = cause instanceof Error ? cause.message : String(cause);
+  return new GraphError('graph/node-failed', `The node failed: ${message}`, { place: { node: path }, cause });
 }

@@ -1,4 +1,5 @@
 import type { Subscriber } from 'rxjs';
+import type { GraphError } from '../primitives/errors.ts';
 import type { OccupancySample, TraceMark, WorkSpan } from './shape.ts';
 
 /**
@@ -20,6 +21,8 @@ export interface Surroundings {
   /** Work on an item has begun, or ended: while any is under way the run is not stalled. */
   began(): void;
   ended(): void;
+  /** An item has failed for good, and the stage goes on without it. */
+  passedOver(error: GraphError): void;
 }
 
 /** A graph's observer at the end of a pipe carries its {@link Surroundings} here. */

@@ -1,9 +1,10 @@
-import { type Observable, type OperatorFunction, Subscriber, tap } from 'rxjs';
+import { catchError, type Observable, type OperatorFunction, Subscriber, tap, throwError } from 'rxjs';
 import { GraphError } from '../primitives/errors.ts';
 import { type NodeContext, type NodeFunction, SKIPPED, type Skipped, underPolicy, type Work } from './attempts.ts';
 import { DEMAND, type Demand } from './demand.ts';
-import { type Edge, emit, forEachItem, type NodeRun, type Program } from './node-run.ts';
-import { SURROUNDINGS } from './observer.ts';
+import { ItemError } from './item-error.ts';
+import { type Edge, emit, forEachItem, type NodeRun, nodeError, type Program } from './node-run.ts';
+import { type GraphObserver, SURROUNDINGS, type Surroundings } from './observer.ts';
 import { pull, pullMap } from './pull-map.ts';
 import { openReader, type Pullable, type PullSource } from './pull-source.ts';
 
@@ -116,12 +117,44 @@ export function sinkProgram<A>(workOf: WorkOf<A, unknown>, units: ((item: A) => 
   };
 }
 
-/** Plain RxJS operators between two edges. */
-export function pipeProgram<A, B>(operator: OperatorFunction<A, B>): Program {
+/** Plain RxJS operators between two edges, or one stage, whose own name gives way to the node's. */
+export function pipeProgram<A, B>(operator: OperatorFunction<A, B>, stageName?: string): Program {
   return (node) => {
     const { channel, handling } = node.inputs[0]!;
     const items = pull(channel as Pullable<A>, { name: node.path, discard: handling.discard });
-    return drive(node, items.pipe(tap(() => node.counts.in++)).pipe(operator));
+    const results = items.pipe(tap(() => node.counts.in++)).pipe(operator);
+    const named = catchError<B, Observable<never>>((error) => throwError(() => ofNode(node, error, 'stopped')));
+    return drive(node, stageName === undefined ? results : results.pipe(named), surroundings(node, stageName));
+  };
+}
+
+function surroundings(node: NodeRun, stageName: string | undefined): Surroundings {
+  const { run, meta } = node;
+  return {
+    observer: stageName === undefined ? run.observer : run.observer && renamed(run.observer, stageName, meta.name),
+    began: () => run.began(),
+    ended: () => run.ended(),
+    passedOver: (error) => void ofNode(node, error, 'skipped'),
+  };
+}
+
+/** A stage does not know its path; an item that failed in it is told like any other. */
+function ofNode(node: NodeRun, error: unknown, outcome: ItemError['outcome']): unknown {
+  const { path } = node;
+  if (!(error instanceof GraphError) || error.code !== 'graph/item-failed') return error;
+  const { record } = error.place ?? {};
+  const index = typeof record === 'number' ? record : 0;
+  const itemError = new ItemError({ path, index, item: undefined, attempts: 1, outcome }, error.cause);
+  node.run.report(itemError);
+  return itemError;
+}
+
+function renamed(observer: GraphObserver, from: string, to: string): GraphObserver {
+  const name = (own: string): string => (own === from ? to : own);
+  return {
+    span: (span) => observer.span({ ...span, node: name(span.node) }),
+    occupancy: (sample) => observer.occupancy({ ...sample, edge: name(sample.edge) }),
+    mark: (mark) => observer.mark({ ...mark, node: name(mark.node) }),
   };
 }
 
@@ -129,7 +162,7 @@ export function pipeProgram<A, B>(operator: OperatorFunction<A, B>): Program {
  * Runs `stream` until it ends or the node is cancelled, and puts what it gives on the node's only output, if it has
  * one. Items that come unasked, from operators that hold items for a while, wait for room in the edge's queue.
  */
-function drive<B>(node: NodeRun, stream: Observable<B | Skipped>): Promise<void> {
+function drive<B>(node: NodeRun, stream: Observable<B | Skipped>, told?: Surroundings): Promise<void> {
   const { abort, run, outputs } = node;
   return new Promise((resolve) => {
     const next = (item: B | Skipped): void => {
@@ -137,7 +170,7 @@ function drive<B>(node: NodeRun, stream: Observable<B | Skipped>): Promise<void>
       if (item !== SKIPPED && outputs.length > 0) void emit(node, 0, item);
     };
     const error = (cause: unknown): void => {
-      run.fail(cause instanceof GraphError ? cause : nodeError(node, cause));
+      run.fail(nodeError(node, cause));
       end();
     };
     const end = (): void => {
@@ -150,7 +183,7 @@ function drive<B>(node: NodeRun, stream: Observable<B | Skipped>): Promise<void>
     };
     const [output] = outputs;
     const demand: { readonly [DEMAND]?: Demand } = output === undefined ? {} : { [DEMAND]: demandOn(output) };
-    const observer = { next, error, complete: end, [SURROUNDINGS]: run, ...demand };
+    const observer = { next, error, complete: end, ...(told && { [SURROUNDINGS]: told }), ...demand };
     const subscriber = new Subscriber<B | Skipped>(observer);
     if (abort.signal.aborted) return leaveStream();
     abort.signal.addEventListener('abort', leaveStream);
@@ -160,11 +193,6 @@ function drive<B>(node: NodeRun, stream: Observable<B | Skipped>): Promise<void>
 
 function demandOn({ channel }: Edge): Demand {
   return { hasRoom: () => channel.hasRoom(), room: () => channel.room(), asked: false };
-}
-
-function nodeError({ path }: NodeRun, cause: unknown): GraphError {
-  const message = cause instanceof Error ? cause.message : String(cause);
-  return new GraphError('graph/node-failed', `The node failed: ${message}`, { place: { node: path }, cause });
 }
 
 /** Each item to the port that `choose` names; -1 is none. */

@@ -1,9 +1,8 @@
 import { type Observable, ReplaySubject } from 'rxjs';
-import { GraphError } from '../primitives/errors.ts';
 import type { GraphDefinition, InputDefinition, NodeDefinition, OutputDefinition } from './definition.ts';
 import { type ErrorPolicy, fullPolicy } from './error-policy.ts';
 import type { ItemError } from './item-error.ts';
-import { type Edge, endOutputs, leave, type NodeCounts, type NodeRun, newEdge } from './node-run.ts';
+import { type Edge, endOutputs, leave, type NodeCounts, type NodeRun, newEdge, nodeError } from './node-run.ts';
 import type { GraphObserver } from './observer.ts';
 import { type ProgressReport, progress } from './progress.ts';
 import { RunState } from './run-state.ts';
@@ -145,19 +144,13 @@ async function runNode(node: NodeRun, { program }: NodeDefinition, state: RunSta
   try {
     return await program(node);
   } catch (cause) {
-    state.fail(cause instanceof GraphError ? cause : nodeError(node, cause));
+    state.fail(nodeError(node, cause));
     return undefined;
   } finally {
     for (const edge of node.inputs) leave(edge);
     endOutputs(node);
     state.nodeEnded(node);
   }
-}
-
-/** A node may fail outside of any item's work, by an operator or a copy, say. */
-function nodeError({ path }: NodeRun, cause: unknown): GraphError {
-  const message = cause instanceof Error ? cause.message : String(cause);
-  return new GraphError('graph/node-failed', `The node failed: ${message}`, { place: { node: path }, cause });
 }
 
 function tellOccupancy(nodes: readonly NodeRun[], { nodes: definitions }: GraphDefinition, observer: GraphObserver) {

@@ -244,6 +244,7 @@ export class TwoSidedRun<A, B> implements Migratable {
     const failed = this.#failure(error, task.index);
     if (onFailed === undefined || !(failed instanceof GraphError) || context.signal.aborted) throw failed;
     onFailed(failed);
+    this.#surroundings?.passedOver(failed);
     return { task };
   }
 

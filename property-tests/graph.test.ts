@@ -1,7 +1,7 @@
 import { fc, test } from '@fast-check/vitest';
 import { filter, finalize, lastValueFrom, map, take, toArray } from 'rxjs';
 import { describe, expect } from 'vitest';
-import { type GraphObserver, graph, type NodeCounters, type WorkSpan } from '../graph/index.ts';
+import { type GraphBuilder, type GraphObserver, graph, type NodeCounters, type WorkSpan } from '../graph/index.ts';
 import { delayAt, delays, meteredSource, range, settled, sorted, turns } from './graph-harness.ts';
 
 const oneTo = (max: number): fc.Arbitrary<number> => fc.integer({ min: 1, max });
@@ -221,7 +221,7 @@ describe('what a run tells', () => {
   });
 
   test('functions get the context of their run, and a run without one says so', async () => {
-    const scaled = graph('scaled', (g: Parameters<Parameters<typeof graph<never, { factor: number }>>[1]>[0]) => {
+    const scaled = graph('scaled', (g: GraphBuilder<{ factor: number }>) => {
       const read = g.source('read', ({ ctx }) => [ctx.factor, 2 * ctx.factor]);
       return g.reduce('sum', read, (sum, item, { ctx }) => sum + item * ctx.factor, 0);
     });
