@@ -5,8 +5,10 @@ import { polygonAreas } from '../algorithms/pixelbox/polygon-areas.ts';
 import { uploadPolygonEdges } from '../algorithms/pixelbox/polygon-edges.ts';
 import { pixelBox, pixelBoxNoSep, type SampledAreas } from '../algorithms/pixelbox/sampling-boxes.ts';
 import type { PolygonPairs } from '../algorithms/pixelbox/sampling-run.ts';
+import { polygonPairs } from '../bench/polygon-pairs.ts';
 import { bool, type Context, constant, copyIf, sequence } from '../primitives/index.ts';
 import { onEveryBackend } from './backends.ts';
+import { Geos } from './geos-areas.ts';
 import { anyRings, bigints, countPixels, gridPolygonsOf, type Rings, rectilinearRings } from './pixelbox-support.ts';
 import { openReference } from './reference-context.ts';
 
@@ -188,6 +190,32 @@ describe('areas past 2^32', () => {
       );
       expect(found).toEqual([{ intersection: half, union: half }]);
     }, 240_000);
+  });
+});
+
+describe('outlines of segmented pixels', () => {
+  onEveryBackend((opened) => {
+    test('have the areas that GEOS finds, touching corners and holes among them, at the scales of the paper', async () => {
+      const geos = await Geos.open();
+      const { context } = opened();
+      for (const scale of [1, 5]) {
+        const [tile] = polygonPairs({ pairs: 300, tiles: 1, scale, seed: scale });
+        const { first, second, pairs } = tile!;
+        const [p, q] = [first, second].map((polygons) => uploadPolygonEdges(context, polygons));
+        const columns = { p: context.column(pairs.p), q: context.column(pairs.q) };
+        const areas = await pixelBox(context, p!, q!, columns);
+        const found = await context.read({ intersection: areas.intersection.lo, union: areas.union.lo });
+        const [ofP, ofQ] = [first, second].map((polygons) => ({
+          ...polygons,
+          x: Float64Array.from(polygons.x),
+          y: Float64Array.from(polygons.y),
+        }));
+        const expected = Array.from(pairs.p, (_, i) => geos.areas(ofP!, pairs.p[i]!, ofQ!, pairs.q[i]!));
+        expect(found.intersection).toEqual(Uint32Array.from(expected, ({ intersection }) => intersection));
+        expect(found.union).toEqual(Uint32Array.from(expected, ({ union }) => union));
+        context.dispose(areas, columns, p!.words, q!.words);
+      }
+    }, 120_000);
   });
 });
 
