@@ -3,7 +3,7 @@ import { type Capacity, checkedCapacity, type Occupancy } from './channel.ts';
 import type { ItemHandling, Program } from './node-run.ts';
 import type { Port } from './port.ts';
 import type { EdgeShape, GraphShape, NodeCounters } from './shape.ts';
-import type { NodeMeta } from './stage.ts';
+import type { NodeMeta, StageCounters } from './stage.ts';
 
 /** One output of a node, and how its items are handled where the next node does not say. */
 export interface OutputDefinition extends Port<unknown> {
@@ -28,7 +28,7 @@ export interface NodeDefinition {
   /** Units that a source will give, if known. */
   readonly total?: number | undefined;
   /** Counters that a stage in a pipe keeps by itself. */
-  readonly inner?: (() => Partial<NodeCounters>) | undefined;
+  readonly inner?: (() => StageCounters & Partial<NodeCounters>) | undefined;
 }
 
 /** The nodes of a graph in the order in which they were made, so that inputs come before those who take them. */
@@ -50,8 +50,11 @@ export function capacityOf<A>(path: string, { capacity, sizeOf }: EdgeOptions<A>
 }
 
 export function shapeOf({ name, nodes }: GraphDefinition): GraphShape {
-  const edges = nodes.flatMap(({ meta, inputs }) =>
-    inputs.flatMap(({ port, from, capacity }) => from.map((output) => edgeShape(output, meta.name, port, capacity))),
+  // What a stage in a pipe may hold is its own edge's capacity.
+  const edges = nodes.flatMap(({ meta, inputs, inner }) =>
+    inputs.flatMap(({ port, from, capacity }) =>
+      from.map((output) => edgeShape(output, meta.name, port, inner === undefined ? capacity : meta.capacity)),
+    ),
   );
   return { name, nodes: nodes.map(({ meta }) => meta), edges };
 }
