@@ -1,0 +1,25 @@
+import { parentPort } from 'node:worker_threads';
+import { flattenError, type ParseReply, type ParseRequest } from './parse-messages.ts';
+import { parseTile } from './parse-tile.ts';
+import type { PolygonTile } from './result-set.ts';
+
+const port = parentPort!;
+
+port.on('message', ({ bytes, parameters }: ParseRequest) => {
+  let tile: PolygonTile;
+  try {
+    tile = parseTile(bytes, parameters);
+  } catch (error) {
+    port.postMessage({ error: flattenError(error) } satisfies ParseReply);
+    return;
+  }
+  port.postMessage({ tile } satisfies ParseReply, buffersOf(tile));
+});
+
+// Bytes that cannot be read here, as they were moved elsewhere before.
+port.on('messageerror', (error) => port.postMessage({ error: flattenError(error) } satisfies ParseReply));
+
+function buffersOf({ ids, polygons }: PolygonTile): ArrayBuffer[] {
+  const { polygonRings, ringVertices, x, y } = polygons;
+  return [ids.bytes, ids.starts, polygonRings, ringVertices, x, y].map(({ buffer }) => buffer as ArrayBuffer);
+}
