@@ -1,11 +1,13 @@
 import { DEVICES_SPECS, ZONAL_SPECS } from './arguments.ts';
 import type { OptionSpec } from './command-line.ts';
+import { COMPARE_SPECS } from './compare-arguments.ts';
 import { COLUMNS_MEAN } from './devices.ts';
 
 /** The page of `quadrille --help`. */
 export const MAIN_HELP = `quadrille: data-parallel primitives for spatial data
 
   quadrille zonal     histograms and statistics of a raster's cells in polygons
+  quadrille compare   two sets of polygons of the same image: how alike they are
   quadrille devices   what can run here, and how exactly
   quadrille --version
   quadrille COMMAND --help
@@ -33,6 +35,31 @@ What is written:
 
   quadrille zonal --zones counties.json --layer counties --raster ndvi.tif --bins 0:1:0.05 \\
     --out counties.csv --stats means.csv --plot counties.svg
+`;
+
+/** The page of `quadrille compare --help`. */
+export const COMPARE_HELP: string = `quadrille compare A B [options]
+
+Compares two sets of polygons of the same image, such as two segmentations: prints J′, the mean ratio of intersection to
+union of all pairs of polygons with common area, and says on stderr how many polygons miss a counterpart and how many
+match one to one. Areas are exact, in pixels.
+
+A and B are files, or folders with a file for every tile of the image; tiles of the same name are compared. They may be
+GeoJSON, WKT, CSV with a column of WKT, lines of text as id x,y x,y …, label images (PNG), label volumes (NIfTI, slice by
+slice) or COCO JSON, and need not be of the same format.
+
+${describe(COMPARE_SPECS)}
+
+What is written:
+  J′ on stdout, from 0 to 1; NaN where no pair has common area. With an output that is -, that instead.
+  --out      figures of both sets, matches, histogram, tiles left out, notes.
+  --pairs    tile,a,b,area_a,area_b,intersection,union,iou,matched: a row for every pair with common area.
+  --tiles    tile,polygons_a,polygons_b,missing_a,missing_b,candidates,pairs,similarity,matches
+  --missing  tile,set,id: set is a or b. A polygon smaller than any pixel is missing too.
+  Precision is matches by polygons of B, recall matches by polygons of A: A is the truth, where one is.
+  A tile of one set alone has all its polygons missing.
+
+  quadrille compare human/ model/ --out figures.json --missing missing.csv --plot ratios.svg --report report.html
 `;
 
 /** The page of `quadrille devices --help`. */

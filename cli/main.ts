@@ -1,8 +1,9 @@
 import { UsageError } from '../primitives/errors.ts';
 import { DEVICES_SPECS, parseZonalArguments } from './arguments.ts';
 import { readOptions } from './command-line.ts';
+import { parseCompareArguments } from './compare-arguments.ts';
 import { EXIT, exitCodeOf } from './failure.ts';
-import { DEVICES_HELP, MAIN_HELP, ZONAL_HELP } from './help.ts';
+import { COMPARE_HELP, DEVICES_HELP, MAIN_HELP, ZONAL_HELP } from './help.ts';
 import { humanLog } from './human-log.ts';
 import { type InterruptListener, listenForInterrupts } from './interrupt.ts';
 import { jsonLog } from './json-log.ts';
@@ -26,6 +27,7 @@ type Command = (args: readonly string[], session: Session) => Promise<void>;
 
 const COMMANDS: ReadonlyMap<string, { readonly help: string; readonly run: Command }> = new Map([
   ['zonal', { help: ZONAL_HELP, run: zonal }],
+  ['compare', { help: COMPARE_HELP, run: compare }],
   ['devices', { help: DEVICES_HELP, run: devices }],
 ]);
 
@@ -85,6 +87,17 @@ async function zonal(args: readonly string[], { log, stdout, interrupts }: Sessi
   const options = parseZonalArguments(args);
   const [{ runZonal }, { zonalParts }] = await Promise.all([import('./zonal.ts'), import('./parts.ts')]);
   await runZonal(options, zonalParts, {
+    log,
+    stdout,
+    signal: interrupts.signal,
+    beforeExit: interrupts.beforeExit,
+  });
+}
+
+async function compare(args: readonly string[], { log, stdout, interrupts }: Session): Promise<void> {
+  const options = parseCompareArguments(args);
+  const [{ runCompare }, { compareParts }] = await Promise.all([import('./compare.ts'), import('./parts.ts')]);
+  await runCompare(options, compareParts, {
     log,
     stdout,
     signal: interrupts.signal,

@@ -1,5 +1,6 @@
 import type { DeviceReport } from '../devices.ts';
 import type { Context } from '../primitives/context.ts';
+import type { CompareParts } from './compare.ts';
 import type { ZonalParts } from './zonal.ts';
 
 /** The real parts of `quadrille zonal`, each loaded when it is first needed: bad input is told before a backend loads. */
@@ -19,6 +20,23 @@ export const zonalParts: ZonalParts<Context> = {
   async zonalHistogram(context, job) {
     const { zonalHistogram } = await import('../algorithms/zonal/index.ts');
     return zonalHistogram(context, job);
+  },
+};
+
+/** The real parts of `quadrille compare`, each loaded when it is first needed. */
+export const compareParts: CompareParts<Context> = {
+  async openResultSet(path, options) {
+    const { openResultSet } = await import('../formats/result-sets/open-result-set.ts');
+    return openResultSet(path, options);
+  },
+  openContext: zonalParts.openContext,
+  async openParser(options) {
+    const { openTileParser } = await import('./tile-parser.ts');
+    return openTileParser(options);
+  },
+  async crossCompare(context, job) {
+    const { crossCompare } = await import('../algorithms/cross-compare/cross-compare.ts');
+    return crossCompare(context, job);
   },
 };
 

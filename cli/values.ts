@@ -113,6 +113,8 @@ const OTHER_FORMATS: ReadonlySet<string> = new Set(
   'arrow feather gif gpkg gz jpeg jpg ods parquet pdf png shp svg tif tiff tsv webp xls xlsx zip'.split(' '),
 );
 
+const KNOWN_FORMATS: ReadonlySet<string> = new Set([...OTHER_FORMATS, 'csv', 'html', 'json']);
+
 /** Checks that the name of a file promises no table but CSV or those of `also`. */
 export function checkTableName(path: string, option: string, also: readonly string[], remedy: string): void {
   const ending = endingOf(path);
@@ -123,17 +125,17 @@ export function checkTableName(path: string, option: string, also: readonly stri
   });
 }
 
-/** Checks that the name of a file ends in `.ending`, or promises nothing. */
-export function checkEnding(path: string, option: string, ending: string): void {
+/** Checks that the name of a file ends in `.ending`, or promises no format that is known. */
+export function checkEnding(
+  path: string,
+  option: string,
+  ending: string,
+  remedy: string = `Name a file that ends in .${ending}.`,
+): void {
   const found = endingOf(path);
-  if (found === '' || found === ending) return;
-  throw new UsageError(
-    'usage/format',
-    `${option} ${path} would hold ${ending.toUpperCase()}, not what .${found} says.`,
-    {
-      remedy: `Name a file that ends in .${ending}.`,
-    },
-  );
+  if (found === ending || !KNOWN_FORMATS.has(found)) return;
+  const written = ending.toUpperCase();
+  throw new UsageError('usage/format', `${option} ${path} would hold ${written}, not what .${found} says.`, { remedy });
 }
 
 /** The format among `formats` that the name of a file says, or undefined. */

@@ -70,7 +70,8 @@ export function compareSummary(comparison: CrossComparison, run: CompareRun): st
     skipped,
     notes,
   };
-  return `${JSON.stringify(summary, undefined, 2)}\n`;
+  const lines = Object.entries(summary).map(([name, value]) => `  ${JSON.stringify(name)}: ${JSON.stringify(value)}`);
+  return `{\n${lines.join(',\n')}\n}\n`;
 }
 
 function ofBoth({ p, q }: BothSides): { readonly a: number; readonly b: number } {

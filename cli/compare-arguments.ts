@@ -1,0 +1,172 @@
+import type { MatchMethod } from '../algorithms/cross-compare/matching.ts';
+import type { ResultSetFormat } from '../formats/result-sets/result-set.ts';
+import { UsageError } from '../primitives/errors.ts';
+import {
+  BACKEND_SPECS,
+  type BackendOptions,
+  checkOneToStdout,
+  parseBackend,
+  parsed,
+  text,
+  VOICE_SPECS,
+  type VoiceOptions,
+} from './arguments.ts';
+import { type OptionSpec, type OptionValues, readCommand } from './command-line.ts';
+import { checkEnding, formatOfName, parsePositive } from './values.ts';
+
+/** Formats that tables are written in. */
+export const TABLE_FORMATS = ['csv', 'json', 'arrow'] as const;
+export type TableFormat = (typeof TABLE_FORMATS)[number];
+
+/** A table and where it goes; `-` is stdout. */
+export interface TableOutput {
+  readonly table: 'pairs' | 'tiles' | 'missing';
+  readonly path: string;
+  readonly format: TableFormat;
+}
+
+/** One call of `quadrille compare`, checked as far as the command line alone allows. */
+export interface CompareOptions extends BackendOptions, VoiceOptions {
+  /** Files or folders. */
+  readonly a: string;
+  readonly b: string;
+  readonly inputFormat: ResultSetFormat | undefined;
+  readonly geometryColumn: string | undefined;
+  readonly idColumn: string | undefined;
+  readonly regions: 'components' | 'labels' | undefined;
+  readonly pixelSize: number;
+  readonly minIou: number;
+  readonly match: MatchMethod;
+  readonly onError: 'stop' | 'skip';
+  /** Undefined where the command line does not say. */
+  readonly migrate: 'on' | 'off' | undefined;
+  /** Files, or `-` for stdout. */
+  readonly out: string | undefined;
+  readonly tables: readonly TableOutput[];
+  readonly plot: string | undefined;
+  readonly report: string | undefined;
+  readonly trace: string | undefined;
+}
+
+const RESULT_SET_FORMATS = ['geojson', 'wkt', 'csv', 'boundaries', 'png', 'nifti', 'coco'] as const;
+
+export const COMPARE_SPECS: readonly OptionSpec[] = [
+  { name: 'out', value: 'FILE', help: 'all figures as JSON; - is stdout, instead of J′ alone' },
+  { name: 'pairs', value: 'FILE', help: 'a row for every pair with common area: ids, areas, ratio; - is stdout' },
+  { name: 'tiles', value: 'FILE', help: 'a row for every tile' },
+  { name: 'missing', value: 'FILE', help: 'a row for every polygon without common area with any of the other set' },
+  {
+    name: 'format',
+    value: 'csv|json|arrow',
+    help: 'of these tables, where their names do not say (default csv)',
+    choices: TABLE_FORMATS,
+  },
+  { name: 'plot', value: 'FILE.svg', help: 'histogram of the ratios as SVG' },
+  { name: 'report', value: 'FILE.html', help: 'one page with figures, histogram, tiles and how the run went' },
+  { name: 'trace', value: 'FILE.json', help: 'how the run went, for chrome://tracing and Perfetto' },
+  { name: 'min-iou', value: 'R', help: 'the ratio from which polygons match one to one (default 0.5)' },
+  {
+    name: 'match',
+    value: 'METHOD',
+    help: 'optimal (most matches, then the highest ratios; default) or greedy (the highest ratio first)',
+    choices: ['greedy', 'optimal'],
+  },
+  { name: 'pixel-size', value: 'S', help: 'side of a pixel in the coordinates of the polygons (default 1)' },
+  {
+    name: 'input-format',
+    value: 'NAME',
+    help: `of A and B, where names do not say: ${RESULT_SET_FORMATS.join(', ')}`,
+    choices: RESULT_SET_FORMATS,
+  },
+  { name: 'geometry-column', value: 'NAME', help: 'the column of CSV files that holds the WKT' },
+  { name: 'id-column', value: 'NAME', help: 'the column of CSV files that holds the ids' },
+  {
+    name: 'regions',
+    value: 'KIND',
+    help: 'what a polygon of a label image is: components (connected pixels of a label; default) or labels',
+    choices: ['components', 'labels'],
+  },
+  {
+    name: 'on-error',
+    value: 'stop|skip',
+    help: 'a tile that cannot be read: end the run (default), or name it, leave it out and go on',
+    choices: ['stop', 'skip'],
+  },
+  ...BACKEND_SPECS,
+  {
+    name: 'migrate',
+    value: 'on|off',
+    help: 'move tasks between a GPU and the CPU as either falls behind (default: on where there is a GPU)',
+    choices: ['on', 'off'],
+  },
+  ...VOICE_SPECS,
+];
+
+const DEFAULT_MIN_IOU = 0.5;
+
+/**
+ * Reads the words after `quadrille compare`.
+ *
+ * @throws UsageError with what is wrong and how to mend it.
+ */
+export function parseCompareArguments(args: readonly string[]): CompareOptions {
+  const { words, values } = readCommand(args, COMPARE_SPECS, ['A', 'B']);
+  const backend = parseBackend(values);
+  const options: CompareOptions = {
+    a: words[0]!,
+    b: words[1]!,
+    inputFormat: text(values, 'input-format') as ResultSetFormat | undefined,
+    geometryColumn: text(values, 'geometry-column'),
+    idColumn: text(values, 'id-column'),
+    regions: text(values, 'regions') as 'components' | 'labels' | undefined,
+    pixelSize: parsed(values, 'pixel-size', parsePositive) ?? 1,
+    minIou: parsed(values, 'min-iou', parseRatio) ?? DEFAULT_MIN_IOU,
+    match: (text(values, 'match') as MatchMethod | undefined) ?? 'optimal',
+    onError: (text(values, 'on-error') as 'stop' | 'skip' | undefined) ?? 'stop',
+    ...backend,
+    migrate: parseMigrate(values, backend),
+    out: text(values, 'out'),
+    tables: (['pairs', 'tiles', 'missing'] as const).flatMap((table) => tableOutput(values, table)),
+    plot: text(values, 'plot'),
+    report: text(values, 'report'),
+    trace: text(values, 'trace'),
+    jsonLog: values.has('json-log'),
+    quiet: values.has('quiet'),
+  };
+  checkOutputs(options);
+  return options;
+}
+
+function parseRatio(value: string, option: string): number {
+  return parsePositive(value, option, 1);
+}
+
+function parseMigrate(values: OptionValues, { backend }: BackendOptions): 'on' | 'off' | undefined {
+  const migrate = text(values, 'migrate') as 'on' | 'off' | undefined;
+  if (migrate !== 'on' || backend === 'auto' || backend === 'webgpu') return migrate;
+  throw new UsageError('usage/contradiction', `--migrate on means nothing to --backend ${backend}.`, {
+    remedy: 'Leave one of them out, or use --backend webgpu.',
+  });
+}
+
+function tableOutput(values: OptionValues, table: TableOutput['table']): TableOutput[] {
+  const path = text(values, table);
+  if (path === undefined) return [];
+  const given = text(values, 'format') as TableFormat | undefined;
+  const format = formatOfName(path, TABLE_FORMATS) ?? given;
+  if (format === undefined) checkEnding(path, `--${table}`, 'csv', 'Name a file that ends in .csv, .json or .arrow.');
+  return [{ table, path, format: format ?? 'csv' }];
+}
+
+function checkOutputs({ out, tables, plot, report, trace }: CompareOptions): void {
+  const ofTables = Object.fromEntries(tables.map(({ table, path }) => [table, path]));
+  checkOneToStdout({ out, ...ofTables, plot, report, trace }, 'Send all but one of them to a file.');
+  for (const [option, path, ending] of [
+    ['--out', out, 'json'],
+    ['--plot', plot, 'svg'],
+    ['--report', report, 'html'],
+    ['--trace', trace, 'json'],
+  ] as const) {
+    if (path !== undefined) checkEnding(path, option, ending);
+  }
+}

@@ -1,0 +1,110 @@
+import type { CrossCompareRun } from '../algorithms/cross-compare/cross-compare.ts';
+import type { CrossComparison } from '../algorithms/cross-compare/cross-comparison.ts';
+import type { TileComparison } from '../algorithms/cross-compare/tile-comparison.ts';
+import { type CompareRun, compareSummary } from '../formats/compare-summary.ts';
+import { COMPARE_TABLES, emptyTable, type TableWriter } from '../formats/compare-tables.ts';
+import { csvWriter, jsonWriter } from '../formats/compare-text.ts';
+import type { GraphObserver } from '../graph/index.ts';
+import type { TraceRecorder } from '../graph/trace.ts';
+import type { CompareOptions, TableFormat, TableOutput } from './compare-arguments.ts';
+
+/** Takes what a comparison gives, and writes what the command line asks for. */
+export interface CompareOutputs {
+  /** To be told of the run, where a trace or a report is to be written. */
+  readonly observer: GraphObserver | undefined;
+  add(tile: TileComparison): Promise<void>;
+  /** Writes what can be written only when all tiles are done. */
+  end(comparison: CrossComparison, run: CrossCompareRun): Promise<void>;
+}
+
+/** Appends to an output, by the path that the command line gives it. */
+export type WriteOutput = (path: string, chunk: string | Uint8Array) => Promise<void>;
+
+const WORST_TILES = 50;
+
+/** Begins every output. */
+export async function openCompareOutputs(
+  options: CompareOptions,
+  run: CompareRun,
+  write: WriteOutput,
+): Promise<CompareOutputs> {
+  const tables = await Promise.all(options.tables.map((output) => openTable(output, write)));
+  const recorder = await recorderFor(options);
+  const worst =
+    options.report === undefined ? undefined : (await import('../formats/compare-report.ts')).worstTiles(WORST_TILES);
+  return {
+    observer: recorder,
+    async add(tile) {
+      worst?.add(tile);
+      for (const table of tables) await table.add(tile);
+    },
+    async end(comparison, running) {
+      for (const table of tables) await table.end();
+      const { out, plot, report, trace } = options;
+      if (out !== undefined) await write(out, compareSummary(comparison, run));
+      if (plot !== undefined) await write(plot, await drawn(comparison, run));
+      if (trace !== undefined) await write(trace, await traced(recorder!, running));
+      if (report !== undefined) await write(report, await reported(comparison, run, worst!.list(), recorder!, running));
+    },
+  };
+}
+
+interface TableSink {
+  add(tile: TileComparison): Promise<void>;
+  end(): Promise<void>;
+}
+
+async function openTable({ table, path, format }: TableOutput, write: WriteOutput): Promise<TableSink> {
+  const writer = await writerOf(format, table);
+  await write(path, writer.begin());
+  return {
+    add: (tile) => write(path, writer.add(COMPARE_TABLES[table](tile))),
+    end: () => write(path, writer.end()),
+  };
+}
+
+async function writerOf(format: TableFormat, table: TableOutput['table']): Promise<TableWriter> {
+  if (format === 'csv') return csvWriter(emptyTable(table));
+  if (format === 'json') return jsonWriter(emptyTable(table));
+  const { arrowWriter } = await import('../formats/compare-arrow.ts');
+  return arrowWriter(emptyTable(table));
+}
+
+async function recorderFor({ trace, report }: CompareOptions): Promise<TraceRecorder | undefined> {
+  if (trace === undefined && report === undefined) return undefined;
+  return (await import('../graph/trace.ts')).recordTrace();
+}
+
+async function drawn(comparison: CrossComparison, { a, b }: CompareRun): Promise<string> {
+  // Drawing loads a quarter of a second's worth of code that other runs do not need.
+  const { comparePlot } = await import('../formats/compare-plot.ts');
+  return comparePlot({ comparison, title: titleOf(a, b) });
+}
+
+function titleOf(a: string, b: string): string {
+  return `${a} and ${b}`;
+}
+
+async function traced(recorder: TraceRecorder, running: CrossCompareRun): Promise<string> {
+  const { chromeTrace } = await import('../graph/chrome-trace.ts');
+  return chromeTrace(recorder.trace(running));
+}
+
+async function reported(
+  comparison: CrossComparison,
+  run: CompareRun,
+  worst: Parameters<typeof import('../formats/compare-report.ts')['compareSections']>[2],
+  recorder: TraceRecorder,
+  running: CrossCompareRun,
+): Promise<string> {
+  const [{ compareSections }, { runReport }] = await Promise.all([
+    import('../formats/compare-report.ts'),
+    import('../graph/run-report.ts'),
+  ]);
+  return runReport(recorder.trace(running), {
+    title: titleOf(run.a, run.b),
+    sections: await compareSections(comparison, run, worst),
+    edges: running.edges(),
+    dropped: recorder.dropped(),
+  });
+}

@@ -1,0 +1,58 @@
+import type { CrossComparison } from '../algorithms/cross-compare/cross-comparison.ts';
+import { type CompareRun, NO_SIMILARITY } from '../formats/compare-summary.ts';
+import type { RunSummary } from './log.ts';
+import { counted } from './zonal-summary.ts';
+
+/** How a comparison ran, and what it wrote. */
+export interface CompareEnd {
+  readonly seconds: number;
+  readonly outputs: readonly string[];
+}
+
+/** The last words of `quadrille compare`. */
+export function compareSummaryLines(comparison: CrossComparison, run: CompareRun, end: CompareEnd): RunSummary {
+  const { similarity, pairs, candidates, polygons, missing, matching, tiles, skipped } = comparison;
+  const { seconds, outputs } = end;
+  const left = skipped.length === 0 ? '' : ` (${skipped.length} left out)`;
+  return {
+    lines: [
+      Number.isNaN(similarity)
+        ? NO_SIMILARITY
+        : `J′ ${similarity.toFixed(4)}: mean ratio of ${counted(pairs, 'pair')} with common area, of ${counted(candidates, 'candidate')}.`,
+      `${counted(polygons.p, 'polygon')} in ${run.a}, ${missing.p.toLocaleString('en-US')} missing from ${run.b}; ` +
+        `${counted(polygons.q, 'polygon')} in ${run.b}, ${missing.q.toLocaleString('en-US')} missing from ${run.a}.`,
+      `${matches(matching.matches)} from ${matching.minIou} on (${matching.method}): ${rates(matching)}.`,
+      `${counted(tiles, 'tile')}${left}, ${seconds.toFixed(1)} s on ${run.backend}.`,
+      ...(outputs.length === 0 ? [] : [`Wrote ${outputs.join(', ')}.`]),
+    ],
+    fields: {
+      backend: run.backend,
+      similarity: orNull(similarity),
+      pairs,
+      candidates,
+      polygons: { a: polygons.p, b: polygons.q },
+      missing: { a: missing.p, b: missing.q },
+      matches: matching.matches,
+      f1: orNull(matching.f1),
+      tiles,
+      skipped: skipped.length,
+      seconds,
+      outputs,
+    },
+  };
+}
+
+function matches(count: number): string {
+  return `${count.toLocaleString('en-US')} ${count === 1 ? 'match' : 'matches'}`;
+}
+
+function rates({ precision, recall, f1, meanIou }: CrossComparison['matching']): string {
+  const figures = { precision, recall, F1: f1, 'mean IoU': meanIou };
+  return Object.entries(figures)
+    .map(([name, figure]) => `${name} ${Number.isNaN(figure) ? '–' : figure.toFixed(3)}`)
+    .join(', ');
+}
+
+function orNull(figure: number): number | null {
+  return Number.isNaN(figure) ? null : figure;
+}

@@ -1,0 +1,223 @@
+import { dirname } from 'node:path';
+import type { CrossCompareJob, CrossCompareRun, Migration } from '../algorithms/cross-compare/cross-compare.ts';
+import type { CrossComparison } from '../algorithms/cross-compare/cross-comparison.ts';
+import type { TileSide } from '../algorithms/cross-compare/tile-comparison.ts';
+import { resolveTarget, type StagedOutputs, stageOutputs } from '../formats/atomic-write.ts';
+import type { CompareRun } from '../formats/compare-summary.ts';
+import type { ResultSetOptions } from '../formats/result-sets/open-result-set.ts';
+import type { ResultSet, TileSource } from '../formats/result-sets/result-set.ts';
+import { GraphError, UsageError } from '../primitives/errors.ts';
+import type { BackendOptions } from './arguments.ts';
+import type { CompareOptions } from './compare-arguments.ts';
+import { openCompareOutputs, type WriteOutput } from './compare-outputs.ts';
+import { compareSummaryLines } from './compare-summary.ts';
+import type { Log } from './log.ts';
+import { openContext, protectInputs, type RunContext, type Surroundings } from './run-support.ts';
+import { writeToStdout } from './standard-output.ts';
+
+/** Reads tiles, several at once. */
+export interface TileParser {
+  /** How many at once. */
+  readonly lanes: number;
+  parse(tile: TileSource, signal: AbortSignal): Promise<TileSide>;
+  close(): Promise<void>;
+}
+
+/** The parts that the command puts together. */
+export interface CompareParts<C extends RunContext> {
+  openResultSet(path: string, options: ResultSetOptions): Promise<ResultSet>;
+  openContext(options: BackendOptions): Promise<C>;
+  openParser(options: { readonly workers: number | undefined; readonly pixelSize: number }): Promise<TileParser>;
+  crossCompare(context: C, job: CompareJob<C>): Promise<CrossCompareRun>;
+}
+
+/** What a run is made of. */
+export type CompareJob<C> = Omit<CrossCompareJob<TileSource>, 'migrate'> & {
+  readonly migrate: (Omit<Migration<TileSource>, 'cpu'> & { readonly cpu: C }) | undefined;
+};
+
+/**
+ * Runs `quadrille compare`: reads, compares, and writes all output files, or none of them. Rows of tables are written as
+ * tiles are done; those that go to stdout appear there at once.
+ *
+ * @throws what its parts throw; {@link Surroundings.signal}'s reason when it is aborted.
+ */
+export async function runCompare<C extends RunContext>(
+  options: CompareOptions,
+  parts: CompareParts<C>,
+  surroundings: Surroundings,
+): Promise<void> {
+  const started = performance.now();
+  const files = outputFiles(options);
+  await protectInputs([options.a, options.b], files);
+  await protectFolders(options, files);
+  const outputs = await stageOutputs(files);
+  surroundings.beforeExit(() => outputs.discardNow());
+  try {
+    const { comparison, run } = await compare(options, parts, surroundings, outputs);
+    surroundings.signal.throwIfAborted();
+    await outputs.commit();
+    if (!printsToStdout(options)) await print(`${comparison.similarity}\n`, surroundings);
+    const seconds = (performance.now() - started) / 1000;
+    surroundings.log.summary(compareSummaryLines(comparison, run, { seconds, outputs: files }));
+  } finally {
+    await outputs.discard();
+  }
+}
+
+function outputsOf({ out, tables, plot, report, trace }: CompareOptions): string[] {
+  return [out, ...tables.map(({ path }) => path), plot, report, trace].filter((path) => path !== undefined);
+}
+
+function outputFiles(options: CompareOptions): string[] {
+  return outputsOf(options).filter((path) => path !== '-');
+}
+
+function printsToStdout(options: CompareOptions): boolean {
+  return outputsOf(options).includes('-');
+}
+
+async function print(text: string, { stdout, signal }: Surroundings): Promise<void> {
+  await writeToStdout(stdout, [text], signal);
+}
+
+/** A table among the tiles would be read as a tile the next time. */
+async function protectFolders({ a, b }: CompareOptions, outputs: readonly string[]): Promise<void> {
+  const resolve = (path: string): Promise<string | undefined> => resolveTarget(path).catch(() => undefined);
+  const folders = await Promise.all([a, b].map(resolve));
+  for (const output of outputs) {
+    const target = await resolve(output);
+    const at = target === undefined ? -1 : folders.indexOf(dirname(target));
+    if (at < 0) continue;
+    throw new UsageError('usage/output-among-tiles', `${output} would lie among the tiles of ${[a, b][at]}.`, {
+      remedy: 'Write to another folder.',
+    });
+  }
+}
+
+/** A comparison and what is known of its run. */
+interface Compared {
+  readonly comparison: CrossComparison;
+  readonly run: CompareRun;
+}
+
+async function compare<C extends RunContext>(
+  options: CompareOptions,
+  parts: CompareParts<C>,
+  surroundings: Surroundings,
+  outputs: StagedOutputs,
+): Promise<Compared> {
+  const { signal } = surroundings;
+  const sets = await openSets(options, parts, surroundings);
+  await using context = closing(await openContext(options, parts.openContext));
+  await using cpu = closing(await openOtherSide(options, parts, context.value));
+  await using parser = closing(await parts.openParser({ workers: options.workers, pixelSize: options.pixelSize }));
+  const contexts = [context.value, cpu.value].filter((each) => each !== undefined);
+  const stop = (): void => {
+    for (const each of contexts) each.abort(signal.reason);
+  };
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    signal.throwIfAborted();
+    const write = writeBetween(outputs, surroundings);
+    return await compareSets(options, parts, surroundings, write, sets, parser.value, context.value, cpu.value);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+function closing<T extends { close(): Promise<void> } | undefined>(value: T): AsyncDisposable & { readonly value: T } {
+  return { value, [Symbol.asyncDispose]: async () => value?.close() };
+}
+
+interface Sets {
+  readonly p: ResultSet;
+  readonly q: ResultSet;
+}
+
+async function openSets<C extends RunContext>(
+  { a, b, inputFormat: format, geometryColumn, idColumn, regions }: CompareOptions,
+  parts: CompareParts<C>,
+  { log, signal }: Surroundings,
+): Promise<Sets> {
+  const open = async (path: string): Promise<ResultSet> => {
+    const set = await parts.openResultSet(path, { format, geometryColumn, idColumn, regions });
+    for (const note of set.notes) log.note(note);
+    signal.throwIfAborted();
+    return set;
+  };
+  const p = await open(a);
+  return { p, q: await open(b) };
+}
+
+/** Where a GPU does the work, workers stand by for what it cannot keep up with. */
+async function openOtherSide<C extends RunContext>(
+  { migrate = 'on', workers }: CompareOptions,
+  parts: CompareParts<C>,
+  context: C,
+): Promise<C | undefined> {
+  if (migrate === 'off' || !context.backend.name.startsWith('webgpu')) return undefined;
+  return parts.openContext({ backend: 'workers', adapter: 'auto', workers });
+}
+
+/** Appends to files; to stdout as long as somebody reads there. */
+function writeBetween(outputs: StagedOutputs, { stdout, signal }: Surroundings): WriteOutput {
+  let isRead = true;
+  return async (path, chunk) => {
+    if (path !== '-') await outputs.write(path, [chunk], signal);
+    else if (isRead) isRead = (await writeToStdout(stdout, [chunk], signal)) === 'written';
+  };
+}
+
+async function compareSets<C extends RunContext>(
+  options: CompareOptions,
+  parts: CompareParts<C>,
+  { log, signal }: Surroundings,
+  write: WriteOutput,
+  { p, q }: Sets,
+  parser: TileParser,
+  context: C,
+  cpu: C | undefined,
+): Promise<Compared> {
+  const { minIou, match: method, onError } = options;
+  const run = { a: options.a, b: options.b, backend: context.backend.name, pixelSize: options.pixelSize };
+  const sink = await openCompareOutputs(options, run, write);
+  const running = await parts.crossCompare(context, {
+    p,
+    q,
+    parse: (tile, stop) => parser.parse(tile, stop),
+    parseLanes: parser.lanes,
+    matching: { minIou, method },
+    onTile: sink.add,
+    onError,
+    migrate: cpu && { cpu },
+    signal,
+    observer: sink.observer,
+    progressEvery: log.progressEvery,
+  });
+  const comparison = await watched(running, log).catch((error: unknown) => {
+    throw causeOf(error);
+  });
+  for (const note of comparison.notes) log.note(note);
+  for (const { tile, code, message } of comparison.skipped) {
+    log.note({ code, message: `The tile ${JSON.stringify(tile)} is left out: ${message}` });
+  }
+  await sink.end(comparison, running);
+  return { comparison, run };
+}
+
+async function watched({ progress$, result }: CrossCompareRun, log: Log): Promise<CrossComparison> {
+  const shown = progress$.subscribe((report) => log.progress(report, 'tiles'));
+  try {
+    return await result;
+  } finally {
+    shown.unsubscribe();
+    log.clearProgress();
+  }
+}
+
+/** What failed in a node says more to the user than the node does. */
+function causeOf(error: unknown): unknown {
+  const isItem = error instanceof GraphError && error.code === 'graph/item-failed';
+  return isItem && error.cause !== undefined ? causeOf(error.cause) : error;
+}

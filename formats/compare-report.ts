@@ -1,0 +1,113 @@
+import { meanOf } from '../algorithms/cross-compare/areas.ts';
+import type { CrossComparison } from '../algorithms/cross-compare/cross-comparison.ts';
+import type { TileComparison } from '../algorithms/cross-compare/tile-comparison.ts';
+import type { ReportSection, ReportTable } from '../graph/run-report.ts';
+import { comparePlot } from './compare-plot.ts';
+import { type CompareRun, NO_SIMILARITY } from './compare-summary.ts';
+
+/** A tile's line in a report. */
+export interface TileFigures {
+  readonly tile: string;
+  readonly similarity: number;
+  readonly pairs: number;
+  readonly missingA: number;
+  readonly missingB: number;
+}
+
+/** Keeps the tiles that are least alike, a bounded number of them. */
+export interface WorstTiles {
+  add(tile: TileComparison): void;
+  /** Least alike first; tiles without pairs before all others. */
+  list(): TileFigures[];
+}
+
+/**
+ * Starts with no tiles, and keeps at most `most`.
+ *
+ * @example
+ * worstTiles(20).list(); // []
+ */
+export function worstTiles(most: number): WorstTiles {
+  const worst: TileFigures[] = [];
+  const likeness = ({ similarity }: TileFigures): number => (Number.isNaN(similarity) ? -1 : similarity);
+  return {
+    add({ tile, pairs, ratioSum, p, q }) {
+      const [missingA, missingB] = [p.missing.length, q.missing.length];
+      const similarity = meanOf(ratioSum, pairs.ratio.length);
+      worst.push({ tile, similarity, pairs: pairs.ratio.length, missingA, missingB });
+      worst.sort((a, b) => likeness(a) - likeness(b));
+      if (worst.length > most) worst.pop();
+    },
+    list: () => [...worst],
+  };
+}
+
+/** What a report says of a comparison, ahead of what it says of the run: figures, histogram, tiles, what was skipped and noted. */
+export async function compareSections(
+  comparison: CrossComparison,
+  run: CompareRun,
+  worst: readonly TileFigures[],
+): Promise<ReportSection[]> {
+  const { notes, skipped } = comparison;
+  return [
+    { title: 'Result', text: verdict(comparison, run), table: figures(comparison) },
+    {
+      title: 'Ratios of the pairs',
+      text: 'Bars below the threshold of matches are pale.',
+      svg: await comparePlot({ comparison, title: `${run.a} and ${run.b}` }),
+    },
+    ...(worst.length === 0 ? [] : [{ title: 'Tiles least alike', table: tileTable(worst) }]),
+    ...(skipped.length === 0
+      ? []
+      : [
+          {
+            title: 'Tiles left out',
+            table: { columns: ['Tile', 'Why'], rows: skipped.map((s) => [s.tile, s.message]) },
+          },
+        ]),
+    ...(notes.length === 0
+      ? []
+      : [{ title: 'Notes', table: { columns: ['Note'], rows: notes.map(({ message }) => [message]) } }]),
+  ];
+}
+
+function verdict({ similarity, pairs, tiles }: CrossComparison, { a, b, backend, pixelSize }: CompareRun): string {
+  const likeness = Number.isNaN(similarity) ? NO_SIMILARITY : `J′ = ${similarity}.`;
+  const size = pixelSize === 1 ? '' : ` Pixels are ${pixelSize} units wide.`;
+  return `${a} is set A, ${b} is set B: ${tiles} tiles, ${pairs} pairs with common area, on ${backend}. ${likeness}${size}`;
+}
+
+function figures({ similarity, pairs, candidates, polygons, missing, matching }: CrossComparison): ReportTable {
+  const { minIou, method, matches, precision, recall, f1, meanIou } = matching;
+  return {
+    columns: ['Figure', 'Value', 'Meaning'],
+    rows: [
+      ['J′', decimal(similarity), 'mean ratio of intersection to union of the pairs with common area'],
+      ['Pairs', pairs, `with common area, of ${candidates.toLocaleString('en-US')} whose boxes have`],
+      ['Polygons of A', polygons.p, `${missing.p.toLocaleString('en-US')} have no counterpart in B`],
+      ['Polygons of B', polygons.q, `${missing.q.toLocaleString('en-US')} have no counterpart in A`],
+      ['Matches', matches, `one to one, from a ratio of ${minIou} on, ${method}`],
+      ['Precision', decimal(precision), 'matches by polygons of B'],
+      ['Recall', decimal(recall), 'matches by polygons of A'],
+      ['F1', decimal(f1), 'twice the matches by polygons of both'],
+      ['Mean IoU', decimal(meanIou), 'mean ratio of the matches'],
+    ],
+  };
+}
+
+function tileTable(worst: readonly TileFigures[]): ReportTable {
+  return {
+    columns: ['Tile', 'J′', 'Pairs', 'Missing in B', 'Missing in A'],
+    rows: worst.map(({ tile, similarity, pairs, missingA, missingB }) => [
+      tile,
+      decimal(similarity),
+      pairs,
+      missingA,
+      missingB,
+    ]),
+  };
+}
+
+function decimal(figure: number): string {
+  return Number.isNaN(figure) ? '–' : figure.toFixed(4);
+}
