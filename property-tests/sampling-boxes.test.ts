@@ -5,8 +5,9 @@ import { polygonAreas } from '../algorithms/pixelbox/polygon-areas.ts';
 import { uploadPolygonEdges } from '../algorithms/pixelbox/polygon-edges.ts';
 import { pixelBox, pixelBoxNoSep, type SampledAreas } from '../algorithms/pixelbox/sampling-boxes.ts';
 import type { PolygonPairs } from '../algorithms/pixelbox/sampling-run.ts';
+import { createReferenceBackend } from '../backends/reference/index.ts';
 import { polygonPairs } from '../bench/polygon-pairs.ts';
-import { bool, type Context, constant, copyIf, sequence } from '../primitives/index.ts';
+import { bool, Context, constant, copyIf, sequence } from '../primitives/index.ts';
 import { onEveryBackend } from './backends.ts';
 import { Geos } from './geos-areas.ts';
 import { anyRings, bigints, countPixels, gridPolygonsOf, type Rings, rectilinearRings } from './pixelbox-support.ts';
@@ -352,5 +353,23 @@ test('the host waits as often as is documented, and nothing stays', async () => 
   // What says how many rows `expand` made is kept until the host waits again.
   await context.sync();
   expect(counters.liveBuffers).toBe(live);
+  await context.close();
+});
+
+test('tables of boxes fit the budget, however many there are', async () => {
+  const budget = 2 ** 18;
+  // Beside the budget: a polygon, a pair, its areas, and sums over all rows of a launch.
+  const context = new Context(createReferenceBackend({ limits: { memoryBytes: budget + 2 ** 12 } }));
+  const edges = uploadPolygonEdges(
+    context,
+    gridPolygonsOf([rectangle(0, 0, 1999, 1999), rectangle(777, 778, 3001, 3001)]),
+  );
+  const pairs = { p: context.column(Uint32Array.of(0)), q: context.column(Uint32Array.of(1)) };
+  for (const how of [pixelBox, pixelBoxNoSep]) {
+    const areas = await how(context, edges, edges, pairs, { threshold: 2, budget });
+    const { lo } = await context.read(areas.intersection);
+    expect(lo).toEqual(Uint32Array.of((1999 - 777) * (1999 - 778)));
+    context.dispose(areas);
+  }
   await context.close();
 });

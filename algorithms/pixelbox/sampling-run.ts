@@ -181,6 +181,9 @@ function requireThere(side: string, largest: number, polygons: number): void {
 /** Bytes of a sub-box while its table is looked at: its state, and its number among small and among large ones. */
 const LOOK_BYTES = 12 + WIDE_ROW_BYTES;
 
+/** Sub-boxes at a time, so that their words are fewer than the rows that a column can have. */
+const MOST_SUB_BOXES = 2 ** 29;
+
 /**
  * As many boxes as fit the budget with all their sub-boxes, should none of them be decided, and those of the levels
  * below.
@@ -195,7 +198,7 @@ function boxesAtOnce({ grid, threshold, budget }: SamplingPlan, largest: number)
       remedy: 'Raise the budget, or make blockSize smaller.',
     });
   }
-  return Math.floor(budget / bytes);
+  return Math.floor(Math.min(budget / bytes, MOST_SUB_BOXES / grid ** 2));
 }
 
 function sumsOf({ intersection, union }: Pick<SamplingRun, 'intersection' | 'union'>): Column[] {
