@@ -1,8 +1,9 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chown, mkdtemp, rm } from 'node:fs/promises';
+import { chown, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
@@ -20,9 +21,14 @@ export interface ClusterOptions {
 export interface Cluster extends AsyncDisposable {
   /** The output of statements, without headers. */
   sql(statements: string): Promise<string>;
+  /** Seconds of processor time that its processes took which have ended by now, those of workers and sessions. */
+  processorSeconds(): Promise<number>;
   /** Copies lines of text into a table's columns. */
   copy(into: string, lines: AsyncIterable<Uint8Array>): Promise<void>;
 }
+
+/** In a second, as Linux counts processes' time. */
+const TICKS = 100;
 
 /** Settings under which PostGIS is fastest: all in memory, nothing synced, workers at no cost. */
 function settings(workers: number): string[] {
@@ -68,6 +74,13 @@ export async function startCluster({ bin, workers, user }: ClusterOptions): Prom
   await sql('CREATE EXTENSION postgis');
   return {
     sql,
+    processorSeconds: async () => {
+      // A session is counted when the server has seen its end, which is a little after its client's.
+      await setTimeout(500);
+      const [pid] = (await readFile(join(data, 'postmaster.pid'), 'utf8')).split('\n');
+      const fields = (await readFile(`/proc/${pid}/stat`, 'utf8')).replace(/.*\) /, '').split(' ');
+      return (Number(fields[13]) + Number(fields[14])) / TICKS;
+    },
     async copy(into, lines) {
       const child = spawn(join(bin, 'psql'), [...psql, '-c', `COPY ${into} FROM STDIN`], {
         ...owner,

@@ -100,9 +100,14 @@ function expectedAnswer(): string {
   return `${sum / meeting}|${pairs}`;
 }
 
+/** Prints how long some work took, and the processor time of the server in it. */
 async function timed<T>(what: string, work: () => Promise<T>): Promise<T> {
+  const processor = await cluster.processorSeconds();
   const began = performance.now();
   const result = await work();
-  console.log(`${what.padEnd(8)} ${((performance.now() - began) / 1000).toFixed(2)} s`);
+  const seconds = ((performance.now() - began) / 1000).toFixed(2);
+  console.log(
+    `${what.padEnd(8)} ${seconds} s, processors ${((await cluster.processorSeconds()) - processor).toFixed(2)} s`,
+  );
   return result;
 }

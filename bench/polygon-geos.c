@@ -9,7 +9,7 @@
  * The first ring of a polygon is its outline, the others are its holes.
  *
  * areas.bin: f64 areas of the intersections, then of the first polygons, then of the second; -1 where GEOS failed.
- * Seconds are written to standard output: making geometries, then intersections and areas.
+ * Seconds of processor time are written to standard output: making geometries, then intersections and areas.
  */
 #include <geos_c.h>
 #include <stdint.h>
@@ -66,7 +66,7 @@ static double area_of(GEOSContextHandle_t geos, const GEOSGeometry *geometry) {
 
 static double seconds(void) {
   struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
   return now.tv_sec + 1e-9 * now.tv_nsec;
 }
 

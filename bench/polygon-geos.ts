@@ -16,7 +16,7 @@ export interface GeosJob {
   readonly pairs: { readonly p: Uint32Array; readonly q: Uint32Array };
 }
 
-/** What GEOS found, −1 where it failed, and how long it took from geometries to areas. */
+/** What GEOS found, −1 where it failed, and the processor time from geometries to areas, on one thread. */
 export interface GeosAnswer {
   readonly version: string;
   readonly intersection: Float64Array;
@@ -65,9 +65,10 @@ function jobBytes({ first, second, pairs }: GeosJob): Uint8Array {
 /** Areas by geos-wasm on this thread. */
 export async function wasmGeosAreas({ first, second, pairs }: GeosJob): Promise<GeosAnswer> {
   const { geos } = await openGeosModule();
-  const began = performance.now();
+  const began = process.cpuUsage();
   const [a, b] = [makeGeometries(geos, first), makeGeometries(geos, second)];
-  const made = performance.now();
+  const making = process.cpuUsage(began);
+  const made = process.cpuUsage();
   const found = new Float64Array(3 * pairs.p.length);
   const { intersection, p, q } = thirdsOf(found);
   const into = geos.Module._malloc(8);
@@ -79,10 +80,15 @@ export async function wasmGeosAreas({ first, second, pairs }: GeosJob): Promise<
     q[pair] = areaOf(geos, j, into);
     geos.GEOSGeom_destroy(both);
   }
-  const ended = performance.now();
+  const working = process.cpuUsage(made);
   for (const geometry of [...a, ...b]) geos.GEOSGeom_destroy(geometry);
-  const seconds = { makeSeconds: (made - began) / 1000, areaSeconds: (ended - made) / 1000 };
+  const seconds = { makeSeconds: secondsOf(making), areaSeconds: secondsOf(working) };
   return { version: `${geos.GEOSversion()} in WebAssembly`, intersection, p, q, ...seconds };
+}
+
+/** Seconds of processor time. */
+export function secondsOf({ user, system }: NodeJS.CpuUsage): number {
+  return (user + system) / 1e6;
 }
 
 /** Views of the thirds of a column. */

@@ -1,12 +1,13 @@
 import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
-import { type GeosAnswer, nativeGeosAreas, wasmGeosAreas } from './polygon-geos.ts';
+import { type GeosAnswer, nativeGeosAreas, secondsOf, wasmGeosAreas } from './polygon-geos.ts';
 import { type PolygonPairTile, polygonPairs } from './polygon-pairs.ts';
 import { type ScanlineAreas, scanlineAreas } from './polygon-scanline.ts';
 
 /**
  * The peers that areas of polygon pairs are measured against, on one thread each and in one run: a careful scanline, the
- * system's GEOS and geos-wasm. All areas are compared.
+ * system's GEOS and geos-wasm. All areas are compared. Seconds are of processor time, so that they mean something on a
+ * machine with other work.
  *
  * node --import tsx bench/polygon-peers.ts [--pairs 20000] [--scale 1] [--rounds 15] [--peers scanline,geos,geos-wasm]
  */
@@ -38,9 +39,9 @@ function scanline({ first, second, pairs }: PolygonPairTile): ScanlineAreas {
 
 function timeScanline(): void {
   const times = Array.from({ length: Number(options.rounds) }, () => {
-    const began = performance.now();
+    const began = process.cpuUsage();
     for (const tile of tiles) scanline(tile);
-    return (performance.now() - began) / 1000;
+    return secondsOf(process.cpuUsage(began));
   }).sort((a, b) => a - b);
   const median = times[times.length >> 1]!;
   console.log(`scanline   ${rate(median)}, at best ${rate(times[0]!)}`);
