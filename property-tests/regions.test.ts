@@ -41,10 +41,12 @@ function isInside(rings: readonly Ring[], i: number, j: number): boolean {
   return inside;
 }
 
-/** What the corners of a region say of a pixel. */
-function isCovered({ cornerStart, x, y }: Regions, region: number, i: number, j: number): boolean {
+/** What the runs of a region say of a pixel. */
+function isCovered({ runStart, runFrom, runTo, runRow }: Regions, region: number, i: number, j: number): boolean {
   let count = 0;
-  for (let c = cornerStart[region]!; c < cornerStart[region + 1]!; c++) if (x[c]! <= i && y[c]! <= j) count++;
+  for (let run = runStart[region]!; run < runStart[region + 1]!; run++) {
+    if (runRow[run]! <= j && runFrom[run]! <= i !== runTo[run]! <= i) count++;
+  }
   return count % 2 === 1;
 }
 
@@ -53,24 +55,27 @@ const pixels = Array.from({ length: (2 * SIDE + 2) ** 2 }, (_, n): [number, numb
   Math.floor(n / (2 * SIDE + 2)) - SIDE - 1,
 ]);
 
-describe('the corners of a region', () => {
+describe('the runs of a region', () => {
   test.prop({ polygons: fc.array(polygon, { minLength: 1, maxLength: 4 }) })(
     'cover the pixels whose centres are inside, and are all in its box',
     ({ polygons }) => {
       const regions = regionsOf(columns(polygons));
       for (const [region, rings] of polygons.entries()) {
         for (const [i, j] of pixels) expect(isCovered(regions, region, i, j)).toBe(isInside(rings, i, j));
-        for (let c = regions.cornerStart[region]!; c < regions.cornerStart[region + 1]!; c++) {
-          expect(regions.x[c]).toBeGreaterThanOrEqual(regions.left[region]!);
-          expect(regions.x[c]).toBeLessThanOrEqual(regions.right[region]!);
-          expect(regions.y[c]).toBeGreaterThanOrEqual(regions.top[region]!);
-          expect(regions.y[c]).toBeLessThanOrEqual(regions.bottom[region]!);
+        for (let run = regions.runStart[region]!; run < regions.runStart[region + 1]!; run++) {
+          expect(regions.runFrom[run]).not.toBe(regions.runTo[run]);
+          for (const column of [regions.runFrom[run]!, regions.runTo[run]!]) {
+            expect(column).toBeGreaterThanOrEqual(regions.left[region]!);
+            expect(column).toBeLessThanOrEqual(regions.right[region]!);
+          }
+          expect(regions.runRow[run]).toBeGreaterThanOrEqual(regions.top[region]!);
+          expect(regions.runRow[run]).toBeLessThanOrEqual(regions.bottom[region]!);
         }
       }
     },
   );
 
-  test.prop({ rings: polygon })('have signs that add up to the indicator of the region', ({ rings }) => {
+  test.prop({ rings: polygon })('have signed ends that add up to the indicator of the region', ({ rings }) => {
     const regions = regionsOf(columns([rings]));
     const signed = signedCorners(regions, () => true);
     let area = 0n;

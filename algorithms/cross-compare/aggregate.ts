@@ -36,33 +36,34 @@ export function sizeOfTask({ p, q, candidates }: TileTask): number {
 
 /** Bytes that one side of a tile holds. */
 export function sizeOfSide({ ids, regions }: TileSide): number {
-  return ids.bytes.length + 4 * ids.starts.length + 8 * regions.x.length + 20 * regions.left.length;
+  return ids.bytes.length + 4 * ids.starts.length + 12 * regions.runRow.length + 20 * regions.left.length;
 }
 
 /** The regions of all arguments after one another. */
 export function joinRegions(parts: readonly Regions[]): Regions {
   if (parts.length === 1) return parts[0]!;
   const joined = {
-    x: join(parts, 'x'),
-    y: join(parts, 'y'),
+    runFrom: join(parts, 'runFrom'),
+    runTo: join(parts, 'runTo'),
+    runRow: join(parts, 'runRow'),
     left: join(parts, 'left'),
     top: join(parts, 'top'),
     right: join(parts, 'right'),
     bottom: join(parts, 'bottom'),
   };
-  const cornerStart = new Uint32Array(joined.left.length + 1);
-  let [region, corner] = [0, 0];
-  for (const { cornerStart: starts } of parts) {
-    for (let i = 1; i < starts.length; i++) cornerStart[region + i] = corner + starts[i]!;
+  const runStart = new Uint32Array(joined.left.length + 1);
+  let [region, run] = [0, 0];
+  for (const { runStart: starts } of parts) {
+    for (let i = 1; i < starts.length; i++) runStart[region + i] = run + starts[i]!;
     region += starts.length - 1;
-    corner += starts.at(-1)!;
+    run += starts.at(-1)!;
   }
-  return { cornerStart, ...joined };
+  return { runStart, ...joined };
 }
 
-type CornerColumn = Exclude<keyof Regions, 'cornerStart'>;
+type RunColumn = Exclude<keyof Regions, 'runStart'>;
 
-function join(parts: readonly Regions[], column: CornerColumn): Int32Array {
+function join(parts: readonly Regions[], column: RunColumn): Int32Array {
   const joined = new Int32Array(parts.reduce((sum, part) => sum + part[column].length, 0));
   let at = 0;
   for (const part of parts) {

@@ -41,32 +41,55 @@ export const CHOICE: {
 export function planAreas(p: Regions, q: Regions, pairs: RegionPairs, method: AreaMethod | 'auto'): AreaPlan {
   const masked = { p: new Uint8Array(p.left.length), q: new Uint8Array(q.left.length) };
   if (method === 'masks' || method === 'auto') {
-    const products = productsOfCorners(p, q, pairs);
-    markMasked(p, pairs.p, products.p, method, masked.p);
-    markMasked(q, pairs.q, products.q, method, masked.q);
+    const left = markSmall(p, pairs.p, masked.p) + markSmall(q, pairs.q, masked.q);
+    if (left > 0) markWorthwhile(p, q, pairs, method, masked);
   }
-  const lists = { masks: [], corners32: [], corners64: [], sweep: [] } as Record<PairClass, number[]>;
-  for (let pair = 0; pair < pairs.p.length; pair++) {
+  const classes = new Uint8Array(pairs.p.length);
+  const counts = new Uint32Array(CLASSES.length);
+  for (let pair = 0; pair < classes.length; pair++) {
     const [a, b] = [pairs.p[pair]!, pairs.q[pair]!];
-    if (masked.p[a] === 1 && masked.q[b] === 1) lists.masks.push(pair);
-    else lists[unmasked(p, a, q, b, method)].push(pair);
+    const found = masked.p[a]! & masked.q[b]! ? MASKS : signedClass(p, a, q, b, method);
+    classes[pair] = found;
+    counts[found]!++;
   }
-  const numbers = (list: readonly number[]): Uint32Array => Uint32Array.from(list);
-  return {
-    masked,
-    masks: numbers(lists.masks),
-    corners32: numbers(lists.corners32),
-    corners64: numbers(lists.corners64),
-    sweep: numbers(lists.sweep),
-  };
+  const [masks, corners32, corners64, sweep] = CLASSES.map((_, each) => members(classes, each, counts[each]!));
+  return { masked, masks: masks!, corners32: corners32!, corners64: corners64!, sweep: sweep! };
 }
 
-type PairClass = 'masks' | 'corners32' | 'corners64' | 'sweep';
+const CLASSES = ['masks', 'corners32', 'corners64', 'sweep'] as const;
+const [MASKS, CORNERS_32, CORNERS_64, SWEEP] = [0, 1, 2, 3] as const;
 
-const cornersOf = ({ cornerStart }: Regions, region: number): number => cornerStart[region + 1]! - cornerStart[region]!;
+function members(classes: Uint8Array, wanted: number, count: number): Uint32Array {
+  const pairs = new Uint32Array(count);
+  for (let pair = 0, at = 0; at < count; pair++) if (classes[pair] === wanted) pairs[at++] = pair;
+  return pairs;
+}
 
-/** For every region the products of its corners with those of its partners, summed. */
-function productsOfCorners(p: Regions, q: Regions, pairs: RegionPairs): { p: Float64Array; q: Float64Array } {
+/** Both ends of all runs. */
+const cornersOf = ({ runStart }: Regions, region: number): number => 2 * (runStart[region + 1]! - runStart[region]!);
+
+/** Marks the regions whose masks are small by themselves; returns how often it met others. */
+function markSmall(regions: Regions, used: Uint32Array, masked: Uint8Array): number {
+  const { wordsPerCorner, mostWords } = CHOICE;
+  let others = 0;
+  for (let i = 0; i < used.length; i++) {
+    const region = used[i]!;
+    if (masked[region] === 1) continue;
+    const words = maskWords(regions, region);
+    if (words <= mostWords && words <= wordsPerCorner * cornersOf(regions, region)) masked[region] = 1;
+    else others++;
+  }
+  return others;
+}
+
+/** Marks the regions whose masks are worth it for all their pairs together; by masks alone, all that can have one. */
+function markWorthwhile(
+  p: Regions,
+  q: Regions,
+  pairs: RegionPairs,
+  method: AreaMethod | 'auto',
+  masked: { readonly p: Uint8Array; readonly q: Uint8Array },
+): void {
   const products = { p: new Float64Array(p.left.length), q: new Float64Array(q.left.length) };
   for (let pair = 0; pair < pairs.p.length; pair++) {
     const [a, b] = [pairs.p[pair]!, pairs.q[pair]!];
@@ -74,38 +97,25 @@ function productsOfCorners(p: Regions, q: Regions, pairs: RegionPairs): { p: Flo
     products.p[a]! += product;
     products.q[b]! += product;
   }
-  return products;
-}
-
-function markMasked(
-  regions: Regions,
-  used: Uint32Array,
-  products: Float64Array,
-  method: AreaMethod | 'auto',
-  masked: Uint8Array,
-): void {
-  const { wordsPerCorner, productsPerWord, mostWords } = CHOICE;
-  for (const region of used) {
-    const words = maskWords(regions, region);
-    const worth = wordsPerCorner * cornersOf(regions, region) + products[region]! / productsPerWord;
-    masked[region] = words <= mostWords && (method === 'masks' || words <= worth) ? 1 : 0;
+  for (const side of ['p', 'q'] as const) {
+    const regions = { p, q }[side];
+    for (const region of pairs[side]) {
+      const words = maskWords(regions, region);
+      const worth = method === 'masks' || words <= products[side][region]! / CHOICE.productsPerWord;
+      if (worth && words <= CHOICE.mostWords) masked[side][region] = 1;
+    }
   }
 }
 
-function unmasked(p: Regions, a: number, q: Regions, b: number, method: AreaMethod | 'auto'): PairClass {
+function signedClass(p: Regions, a: number, q: Regions, b: number, method: AreaMethod | 'auto'): number {
   const products = cornersOf(p, a) * cornersOf(q, b);
-  if (method === 'sweep' || (method !== 'corners' && products >= CHOICE.sweepFrom)) return 'sweep';
-  return sharedPixels(p, a, q, b) < 2 ** 32 ? 'corners32' : 'corners64';
+  if (method === 'sweep' || (method !== 'corners' && products >= CHOICE.sweepFrom)) return SWEEP;
+  return sharedPixels(p, a, q, b) < 2 ** 32 ? CORNERS_32 : CORNERS_64;
 }
 
 function sharedPixels(p: Regions, a: number, q: Regions, b: number): number {
   const width = Math.min(p.right[a]!, q.right[b]!) - Math.max(p.left[a]!, q.left[b]!);
   return Math.max(0, width) * sharedRows(p, a, q, b);
-}
-
-/** Whether a mask of the region has one word a row. */
-export function isNarrow({ left, right }: Regions, region: number): boolean {
-  return right[region]! - left[region]! <= 32;
 }
 
 /** Rows that the boxes of two regions share. */

@@ -7,10 +7,10 @@ import {
   type Table,
   u32,
 } from '../../primitives/index.ts';
-import { type AreaMethod, type AreaPlan, isNarrow, planAreas, type RegionPairs, sharedRows } from './area-plan.ts';
+import { type AreaMethod, type AreaPlan, planAreas, type RegionPairs, sharedRows } from './area-plan.ts';
 import { addCornerSums, cornerSums64, uploadSignedCorners } from './corner-sum.ts';
 import { cornerSweep } from './corner-sweep.ts';
-import { type DeviceCorners, uploadCorners } from './device-corners.ts';
+import { type DeviceRuns, isNarrow, uploadRuns } from './device-runs.ts';
 import type { NumberedPairs } from './pair-tables.ts';
 import type { Regions } from './regions.ts';
 import { addWideAreas, maskWords, narrowAreas, planMasks, type RowMasks, rowMasks } from './row-masks.ts';
@@ -69,13 +69,9 @@ interface Sides<T> {
 }
 
 function areasOf(areas: BigUint64Array, regions: Uint32Array): BigUint64Array {
-  const words = new Uint32Array(areas.buffer);
-  const result = new Uint32Array(regions.length * 2);
-  for (const [pair, region] of regions.entries()) {
-    result[2 * pair] = words[2 * region]!;
-    result[2 * pair + 1] = words[2 * region + 1]!;
-  }
-  return new BigUint64Array(result.buffer);
+  const result = new BigUint64Array(regions.length);
+  for (let pair = 0; pair < regions.length; pair++) result[pair] = areas[regions[pair]!]!;
+  return result;
 }
 
 /** Cuts a list of pairs where what they need would pass the budget; a pair that needs more alone stands alone. */
@@ -119,18 +115,18 @@ async function addMasked(
     const words = claim(drawn.p, a, part, p) + claim(drawn.q, b, part, q);
     return words + (isNarrow(p, a) && isNarrow(q, b) ? 0 : 2 * sharedRows(p, a, q, b));
   };
-  const corners = { p: uploadCorners(context, p), q: uploadCorners(context, q) };
+  const runs = { p: uploadRuns(context, p), q: uploadRuns(context, q) };
   try {
     for (const list of parts(plan.masks, budget, cost)) {
       const part = localPart(list, pairs);
-      const found = maskedPart(context, sides, corners, part);
+      const found = maskedPart(context, sides, runs, part);
       const { shared, ofP, ofQ } = await readOnce(context, found.areas);
       write(intersection, list, shared);
       write(areas.p, found.p, ofP);
       write(areas.q, found.q, ofQ);
     }
   } finally {
-    context.dispose(corners);
+    context.dispose(runs);
   }
 }
 
@@ -151,14 +147,14 @@ interface MaskedPart {
 function maskedPart(
   context: Context,
   { p, q }: Sides<Regions>,
-  corners: Sides<DeviceCorners>,
+  runs: Sides<DeviceRuns>,
   pairs: NumberedPairs,
 ): MaskedPart {
   const used = { p: distinct(pairs.p, p), q: distinct(pairs.q, q) };
   const areas = context.scope(() => {
     const masks = {
-      p: rowMasks(context, corners.p, planMasks(p, used.p)),
-      q: rowMasks(context, corners.q, planMasks(q, used.q)),
+      p: rowMasks(context, runs.p, planMasks(p, used.p)),
+      q: rowMasks(context, runs.q, planMasks(q, used.q)),
     };
     return {
       shared: maskedAreas(context, { p, q }, masks, pairs),
@@ -172,8 +168,14 @@ function maskedPart(
 /** The regions that occur, ascending. */
 function distinct(regions: Uint32Array, { left }: Regions): Uint32Array {
   const seen = new Uint8Array(left.length);
-  for (const region of regions) seen[region] = 1;
-  return Uint32Array.from(seen.keys()).filter((region) => seen[region] === 1);
+  let count = 0;
+  for (let i = 0; i < regions.length; i++) {
+    count += 1 - seen[regions[i]!]!;
+    seen[regions[i]!] = 1;
+  }
+  const found = new Uint32Array(count);
+  for (let region = 0, at = 0; at < count; region++) if (seen[region] === 1) found[at++] = region;
+  return found;
 }
 
 /** A region shares all its pixels with itself. */

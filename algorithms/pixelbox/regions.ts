@@ -2,140 +2,159 @@ import { CapacityError } from '../../primitives/errors.ts';
 import type { GridPolygons } from './grid-polygons.ts';
 
 /**
- * Regions of whole pixels, each given by its corners alone: a pixel (i, j) is inside if the corners (x, y) with x ≤ i and
- * y ≤ j are odd in number. The outline of a rectilinear polygon has them where it turns; rings, holes, their direction and
- * their touching need no further word. Corners that occur twice cancel.
+ * Regions of whole pixels, as runs along rows. A run (from, to, row) turns the pixels between two columns inside out, in its
+ * row and in all rows below: a pixel is inside where an odd number of runs does. The runs of a rectilinear polygon are its
+ * level edges; rings, holes, their direction and their touching need no further word.
  *
- * On every horizontal and on every vertical line there is an even number of corners.
+ * Runs have a length, from ≠ to, in either direction. On every vertical line an even number of runs begins or ends.
  */
 export interface Regions {
-  /** Corners of region `r` are `cornerStart[r] … cornerStart[r + 1] − 1`; length is regions + 1. */
-  readonly cornerStart: Uint32Array;
-  readonly x: Int32Array;
-  readonly y: Int32Array;
-  /** The least box that holds all corners, half-open: columns left … right − 1, rows top … bottom − 1. Empty: all 0. */
+  /** Runs of region `r` are `runStart[r] … runStart[r + 1] − 1`; length is regions + 1. */
+  readonly runStart: Uint32Array;
+  readonly runFrom: Int32Array;
+  readonly runTo: Int32Array;
+  readonly runRow: Int32Array;
+  /** The least box that holds all runs, half-open: columns left … right − 1, rows top … bottom − 1. Empty: all 0. */
   readonly left: Int32Array;
   readonly top: Int32Array;
   readonly right: Int32Array;
   readonly bottom: Int32Array;
 }
 
-/** Corners that one set of regions may have: a gibibyte of coordinates. */
-const MOST_CORNERS = 2 ** 27;
+/** Runs that one set of regions may have: a gibibyte and a half of coordinates. */
+const MOST_RUNS = 2 ** 27;
 
 /**
  * The regions of polygons on the pixel grid: the pixels whose centres are inside, by the even-odd rule, half-open, so that
  * a centre on a left edge is in and on a right edge out. Of rectilinear polygons that is the polygon itself.
  *
- * Sloped edges become stairs, one corner a step: O(vertices + rows that sloped edges cross). Exact.
+ * Sloped edges become stairs, one run a step: O(vertices + rows that sloped edges cross). Exact.
  *
- * @throws `CapacityError` `pixelbox/corners` where sloped edges cross more than 2²⁷ rows altogether.
+ * @throws `CapacityError` `pixelbox/runs` where sloped edges make more than 2²⁷ steps altogether.
  * @example
  * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [3, 0], [3, 1], [1, 1], [1, 2], [0, 2]]] }');
- * const { x, y, right, bottom } = regionsOf(gridPolygons(zones.polygons));
- * [x.length, right[0], bottom[0]]; // [6, 3, 2]
+ * const { runRow, right, bottom } = regionsOf(gridPolygons(zones.polygons));
+ * [runRow, right[0], bottom[0]]; // [Int32Array [0, 1, 2], 3, 2]
  */
 export function regionsOf({ polygonRings, ringVertices, x, y }: GridPolygons): Regions {
   const count = polygonRings.length - 1;
-  const corners = new Corners(x.length + 2);
-  const cornerStart = new Uint32Array(count + 1);
+  const runs: Runs = { ...runColumns(x.length >> 1), length: 0 };
+  const runStart = new Uint32Array(count + 1);
   const boxes = { left: column(count), top: column(count), right: column(count), bottom: column(count) };
   for (let polygon = 0; polygon < count; polygon++) {
     for (let ring = polygonRings[polygon]!; ring < polygonRings[polygon + 1]!; ring++) {
-      addRing(corners, x, y, ringVertices[ring]!, ringVertices[ring + 1]!, polygon);
+      addRing(runs, x, y, ringVertices[ring]!, ringVertices[ring + 1]!, polygon);
     }
-    cornerStart[polygon + 1] = corners.length;
-    boundCorners(corners, cornerStart[polygon]!, polygon, boxes);
+    runStart[polygon + 1] = runs.length;
+    boundRuns(runs, runStart[polygon]!, polygon, boxes);
   }
-  return { cornerStart, x: corners.x.slice(0, corners.length), y: corners.y.slice(0, corners.length), ...boxes };
+  const used = (all: Int32Array): Int32Array => all.subarray(0, runs.length);
+  return { runStart, runFrom: used(runs.from), runTo: used(runs.to), runRow: used(runs.row), ...boxes };
 }
 
 const column = (length: number): Int32Array => new Int32Array(length);
 
-/** Two columns that grow. */
-class Corners {
-  x: Int32Array;
-  y: Int32Array;
-  length = 0;
+const runColumns = (length: number): RunColumns => ({ from: column(length), to: column(length), row: column(length) });
 
-  constructor(capacity: number) {
-    this.x = column(capacity);
-    this.y = column(capacity);
-  }
+interface RunColumns {
+  from: Int32Array;
+  to: Int32Array;
+  row: Int32Array;
 }
 
-function addRing(corners: Corners, x: Int32Array, y: Int32Array, from: number, to: number, polygon: number): void {
-  const first = corners.length;
-  for (let i = from, before = to - 1; i < to; before = i++) {
-    if (y[before] === y[i]) continue;
-    if (x[before] === x[i]) {
-      addCorner(corners, x[i]!, y[before]!, first, polygon);
-      addCorner(corners, x[i]!, y[i]!, first, polygon);
-    } else {
-      addStairs(corners, x[before]!, y[before]!, x[i]!, y[i]!, first, polygon);
+/** Columns that grow. */
+interface Runs extends RunColumns {
+  length: number;
+}
+
+function addRing(runs: Runs, x: Int32Array, y: Int32Array, start: number, end: number, polygon: number): void {
+  const { length } = runs;
+  // A rectilinear ring has half as many runs as vertices, at most.
+  reserve(runs, (end - start) >> 1, polygon);
+  if (addLevelEdges(runs, x, y, start, end)) return;
+  runs.length = length;
+  addStairs(runs, x, y, start, end, polygon);
+}
+
+/** The runs of a ring without sloped edges; false where it has one. */
+function addLevelEdges(runs: Runs, x: Int32Array, y: Int32Array, start: number, end: number): boolean {
+  const { from, to, row } = runs;
+  let length = runs.length;
+  let last = end - 1;
+  while (last > start && y[last] === y[last - 1]) last--;
+  // The column of the upright edge before, which the ring comes down or goes up along.
+  let column = x[last]!;
+  let lastX = x[end - 1]!;
+  let lastY = y[end - 1]!;
+  for (let i = start; i < end; i++) {
+    const hereX = x[i]!;
+    const hereY = y[i]!;
+    if (hereY !== lastY) {
+      if (hereX !== lastX) return false;
+      if (lastX !== column) {
+        from[length] = column;
+        to[length] = lastX;
+        row[length] = lastY;
+        length++;
+        column = lastX;
+      }
+    }
+    lastX = hereX;
+    lastY = hereY;
+  }
+  runs.length = length;
+  return true;
+}
+
+/** The runs of any ring: from row to row along an edge its column changes, and from edge to edge. */
+function addStairs(runs: Runs, x: Int32Array, y: Int32Array, start: number, end: number, polygon: number): void {
+  let last = end - 1;
+  while (last > start && y[last] === y[last - 1]) last--;
+  const before = last > start ? last - 1 : end - 1;
+  let column = lastColumn(x[before]!, y[before]!, x[last]!, y[last]!);
+  for (let i = start, j = end - 1; i < end; j = i++) {
+    const [x0, y0, x1, y1] = [x[j]!, y[j]!, x[i]!, y[i]!];
+    const step = y0 < y1 ? 1 : -1;
+    for (let row = y0; row !== y1; row += step) {
+      const next = x0 === x1 ? x0 : columnInRow(x0, y0, x1, y1, Math.min(row, row + step));
+      if (next !== column) addRun(runs, column, next, row, polygon);
+      column = next;
+      if (x0 === x1) break;
     }
   }
-  joinEnds(corners, first);
 }
 
-/** A ring that was begun in the middle of a straight line has left the same corner at both ends. */
-function joinEnds(corners: Corners, first: number): void {
-  const { x, y, length } = corners;
-  const last = length - 1;
-  if (last <= first || x[first] !== x[last] || y[first] !== y[last]) return;
-  x[first] = x[last - 1]!;
-  y[first] = y[last - 1]!;
-  corners.length -= 2;
+/** The column at which an edge reaches its end. */
+function lastColumn(x0: number, y0: number, x1: number, y1: number): number {
+  return y0 === y1 ? x1 : columnInRow(x0, y0, x1, y1, y0 < y1 ? y1 - 1 : y1);
 }
 
-/** Where a line goes on straight it would leave the corner that it came to at once: the two cancel. */
-function addCorner(corners: Corners, x: number, y: number, first: number, polygon: number): void {
-  const last = corners.length - 1;
-  if (last >= first && corners.x[last] === x && corners.y[last] === y) {
-    corners.length = last;
-    return;
-  }
-  if (corners.length === corners.x.length) grow(corners, polygon);
-  corners.x[corners.length] = x;
-  corners.y[corners.length] = y;
-  corners.length++;
+function addRun(runs: Runs, from: number, to: number, row: number, polygon: number): void {
+  reserve(runs, 1, polygon);
+  const { length } = runs;
+  runs.from[length] = from;
+  runs.to[length] = to;
+  runs.row[length] = row;
+  runs.length++;
 }
 
-function grow(corners: Corners, polygon: number): void {
-  const length = Math.min(MOST_CORNERS, corners.length * 2);
-  if (length === corners.length) {
-    throw new CapacityError('pixelbox/corners', 'The sloped edges of the polygons cross too many rows of pixels.', {
-      expected: `at most ${MOST_CORNERS} corners`,
+/** Makes room for so many runs more. */
+function reserve(runs: Runs, more: number, polygon: number): void {
+  const needed = runs.length + more;
+  if (needed <= runs.from.length) return;
+  if (needed > MOST_RUNS) {
+    throw new CapacityError('pixelbox/runs', 'The sloped edges of the polygons cross too many rows of pixels.', {
+      expected: `at most ${MOST_RUNS} steps of stairs`,
       got: `more by polygon ${polygon}`,
       remedy: 'Choose larger pixels, or compare the polygons in parts.',
       place: { record: polygon },
     });
   }
-  const { x, y } = corners;
-  corners.x = column(length);
-  corners.y = column(length);
-  corners.x.set(x);
-  corners.y.set(y);
-}
-
-/** The stairs of pixels along a sloped edge, from its start to its end: in every row it passes at a whole column. */
-function addStairs(
-  corners: Corners,
-  x0: number,
-  y0: number,
-  x1: number,
-  y1: number,
-  first: number,
-  polygon: number,
-): void {
-  const [firstRow, lastRow, step] = y0 < y1 ? [y0, y1 - 1, 1] : [y0 - 1, y1, -1];
-  for (let row = firstRow; ; row += step) {
-    const at = columnInRow(x0, y0, x1, y1, row);
-    const [near, far] = step > 0 ? [row, row + 1] : [row + 1, row];
-    addCorner(corners, at, near, first, polygon);
-    addCorner(corners, at, far, first, polygon);
-    if (row === lastRow) return;
-  }
+  const larger = runColumns(Math.min(MOST_RUNS, 2 * needed));
+  larger.from.set(runs.from);
+  larger.to.set(runs.to);
+  larger.row.set(runs.row);
+  Object.assign(runs, larger);
 }
 
 /** The first column whose centre is on or right of the edge, in the middle of a row: ⌈x − ½⌉. */
@@ -161,14 +180,21 @@ function ceilDivideBig(a: bigint, b: bigint): bigint {
 
 type Boxes = Pick<Regions, 'left' | 'top' | 'right' | 'bottom'>;
 
-function boundCorners({ x, y, length }: Corners, start: number, region: number, boxes: Boxes): void {
+/** Where one run of a ring begins another ends, so that the ends alone tell how far they reach. */
+function boundRuns({ to, row, length }: Runs, start: number, region: number, boxes: Boxes): void {
   if (start === length) return;
-  let [left, top, right, bottom] = [x[start]!, y[start]!, x[start]!, y[start]!];
+  let left = to[start]!;
+  let right = left;
+  let top = row[start]!;
+  let bottom = top;
   for (let i = start + 1; i < length; i++) {
-    left = Math.min(left, x[i]!);
-    right = Math.max(right, x[i]!);
-    top = Math.min(top, y[i]!);
-    bottom = Math.max(bottom, y[i]!);
+    const column = to[i]!;
+    const y = row[i]!;
+    // Without branches, which an outline that winds about would mislead at every turn.
+    left ^= (left ^ column) & -Number(column < left);
+    right ^= (right ^ column) & -Number(column > right);
+    top ^= (top ^ y) & -Number(y < top);
+    bottom ^= (bottom ^ y) & -Number(y > bottom);
   }
   boxes.left[region] = left;
   boxes.top[region] = top;

@@ -19,7 +19,7 @@ import {
   u32,
   Var,
 } from '../../primitives/index.ts';
-import type { DeviceCorners } from './device-corners.ts';
+import type { DeviceRuns } from './device-runs.ts';
 import { expandRows, interleave, type NumberedPairs } from './pair-tables.ts';
 import type { Regions } from './regions.ts';
 
@@ -29,7 +29,7 @@ import type { Regions } from './regions.ts';
  * it are left out of account: those of a further strip are to be inverted where the word before in their row ends with 1.
  */
 export interface RowMasks {
-  /** Five numbers a region: where its words start, or −1 if it has none, and its box. */
+  /** Five numbers a region: where its words start, 2³¹ if it has none, and its box. */
   readonly boxes: Column<'i32'>;
   readonly words: Column<'u32'>;
 }
@@ -37,6 +37,8 @@ export interface RowMasks {
 /** What is known of masks before any is made. */
 export interface MaskPlan {
   readonly boxes: Int32Array;
+  /** Where the words of every region start, past all words if it has none. */
+  readonly starts: Uint32Array;
   readonly words: number;
 }
 
@@ -45,34 +47,55 @@ const STRIDE = 5;
 
 /** Words that the mask of a region takes. */
 export function maskWords({ left, top, right, bottom }: Regions, region: number): number {
-  const strips = Math.ceil((right[region]! - left[region]!) / 32);
+  const strips = (right[region]! - left[region]! + 31) >>> 5;
   return strips * (bottom[region]! - top[region]! + 1);
 }
 
 /** Places the masks of the regions in `wanted` one after the other. */
 export function planMasks(regions: Regions, wanted: Uint32Array): MaskPlan {
   const { left, top, right, bottom } = regions;
-  const start = new Int32Array(left.length).fill(-1);
+  const starts = new Uint32Array(Math.max(1, left.length)).fill(BEYOND);
   let words = 0;
-  for (const region of wanted) {
-    start[region] = words;
+  for (let i = 0; i < wanted.length; i++) {
+    const region = wanted[i]!;
+    starts[region] = words;
     words += maskWords(regions, region);
   }
-  return { boxes: interleave(start, left, top, right, bottom), words };
+  const boxes = interleave(new Int32Array(starts.buffer, 0, left.length), left, top, right, bottom);
+  return { boxes, starts, words };
 }
 
-/** The word that a corner flips the rest of, from its column on, or one past all words. */
-const cornerToggle = fn(
-  'cornerToggle',
-  { x: i32, y: i32, region: u32, boxes: array(i32) },
+/** Past the words of all masks, also when rows are counted from there. */
+const BEYOND = 2 ** 31;
+
+/** The word that a packed run flips, from its one column to its other; one past all words where its region has no mask. */
+const narrowToggle = fn(
+  'narrowToggle',
+  { run: u32, region: u32, starts: array(u32) },
   { word: u32, bits: u32 },
-  ({ x, y, region, boxes }) => {
+  ({ run, region, starts }) => ({
+    word: starts.at(region).add(run.shr(12)),
+    bits: bitsFrom(run.shr(6).and(63)).xor(bitsFrom(run.and(63))),
+  }),
+);
+
+/** The bits from a column on, of which there are none from 32 on. */
+function bitsFrom(column: U32): U32 {
+  return select(u32(0), u32(ABSENT).shl(column), column.lt(32));
+}
+
+/** The word that one end of a run flips the rest of, in a region of several strips; one past all words for others. */
+const wideToggle = fn(
+  'wideToggle',
+  { column: i32, row: i32, region: u32, boxes: array(i32) },
+  { word: u32, bits: u32 },
+  ({ column, row, region, boxes }) => {
     const box = boxOf(boxes, region);
-    const across = bitsToU32(x.sub(box.left));
+    const across = bitsToU32(column.sub(box.left));
     const strip = across.shr(5);
-    const word = box.start.add(strip.mul(box.words)).add(bitsToU32(y.sub(box.top)));
-    const known = strip.lt(box.strips).and(box.start.ne(ABSENT));
-    return { word: select(u32(ABSENT), word, known), bits: u32(ABSENT).shl(across.and(31)) };
+    const word = box.start.add(strip.mul(box.words)).add(bitsToU32(row.sub(box.top)));
+    const known = strip.lt(box.strips);
+    return { word: select(u32(ABSENT), word, known), bits: bitsFrom(across.and(31)) };
   },
 );
 
@@ -104,19 +127,27 @@ function boxOf(boxes: ArrayValue<'i32'>, region: U32): Box {
 }
 
 /**
- * Draws regions as bits: every corner flips the rest of its strip in its row, and an exclusive-or scan down the rows makes
- * that the pixels that are inside. One scan serves all strips of all regions, as each of them ends with zero.
+ * Draws regions as bits: every run flips its bits in its row, and an exclusive-or scan down the rows makes that the pixels
+ * that are inside. One scan serves all strips of all regions, as each of them ends with zero.
  *
- * - Work O(corners + words), span O(log words). No pixel is tested against an edge, and corners come in any order.
+ * - Work O(runs + words), span O(log words). No pixel is tested against an edge, and runs come in any order.
  */
-export function rowMasks(context: Context, corners: DeviceCorners, plan: MaskPlan): RowMasks {
+export function rowMasks(context: Context, runs: DeviceRuns, plan: MaskPlan): RowMasks {
   return context.scope(() => {
     const boxes = context.column(plan.boxes);
-    const toggles = context.materialize(constant(u32, 0, plan.words));
-    const { word, bits } = map(cornerToggle, { ...corners, boxes });
-    scatterReduce(bits, word, 'xor', toggles);
-    return { boxes, words: inclusiveScan(toggles, bitXor(u32)) };
+    const words = context.materialize(constant(u32, 0, plan.words));
+    flip(map(narrowToggle, { ...runs.narrow, starts: context.column(plan.starts) }), words);
+    const { from, to, row, region } = runs.wide;
+    for (const column of [from, to]) flip(map(wideToggle, { column, row, region, boxes }), words);
+    return { boxes, words: inclusiveScan(words, bitXor(u32)) };
   });
+}
+
+function flip(
+  { word, bits }: { readonly word: Column<'u32'>; readonly bits: Column<'u32'> },
+  words: Column<'u32'>,
+): void {
+  scatterReduce(bits, word, 'xor', words);
 }
 
 /** The part that the boxes of two regions share. */

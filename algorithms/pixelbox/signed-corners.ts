@@ -24,12 +24,12 @@ export interface SignedCorners {
  * signedCorners(regionsOf(gridPolygons(zones.polygons)), () => true).sign; // Int32Array [1, -1, -1, 1]
  */
 export function signedCorners(regions: Regions, wanted: (region: number) => boolean): SignedCorners {
-  const { cornerStart } = regions;
-  const count = cornerStart.length - 1;
+  const { runStart } = regions;
+  const count = runStart.length - 1;
   const start = new Uint32Array(count + 1);
   const found: Growing = { x: [], y: [], sign: [] };
   for (let region = 0; region < count; region++) {
-    if (wanted(region)) addRegion(regions, cornerStart[region]!, cornerStart[region + 1]!, found);
+    if (wanted(region)) addRegion(regions, runStart[region]!, runStart[region + 1]!, found);
     start[region + 1] = found.x.length;
   }
   return { start, x: Int32Array.from(found.x), y: Int32Array.from(found.y), sign: Int32Array.from(found.sign) };
@@ -41,14 +41,17 @@ interface Growing {
   readonly sign: number[];
 }
 
-function addRegion({ x, y }: Regions, from: number, to: number, found: Growing): void {
-  const order = Uint32Array.from({ length: to - from }, (_, i) => from + i);
-  order.sort((a, b) => y[a]! - y[b]! || x[a]! - x[b]!);
+function addRegion({ runFrom, runTo, runRow }: Regions, from: number, to: number, found: Growing): void {
+  const ends = Array.from({ length: 2 * (to - from) }, (_, i) => {
+    const run = from + (i >> 1);
+    return { x: (i % 2 === 0 ? runFrom : runTo)[run]!, y: runRow[run]! };
+  });
+  ends.sort((a, b) => a.y - b.y || a.x - b.x);
   let boundary: number[] = [];
-  for (let i = 0; i < order.length; ) {
-    const row = y[order[i]!]!;
+  for (let i = 0; i < ends.length; ) {
+    const row = ends[i]!.y;
     const turned: number[] = [];
-    for (; i < order.length && y[order[i]!] === row; i++) toggle(turned, x[order[i]!]!);
+    for (; ends[i]?.y === row; i++) toggle(turned, ends[i]!.x);
     boundary = addRow(boundary, turned, row, found);
   }
 }
