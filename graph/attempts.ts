@@ -60,7 +60,7 @@ async function attempts<A, B>(node: NodeRun, work: Work<A, B>, item: A, context:
       if (attempt <= policy.retry) {
         node.counts.retried++;
         mark(node, 'retry', { item: context.index, attempt });
-        await pause(policy.backoff(attempt), context.signal);
+        await pause(policy.backoff(attempt), node);
         if (context.signal.aborted) return abandonItem(work, item, context);
       } else if (policy.migrate && elsewhere !== undefined) {
         return await attemptElsewhere(node, work, elsewhere, item, context, attempt + 1);
@@ -159,14 +159,15 @@ function mark(node: NodeRun, name: string, detail?: Readonly<Record<string, unkn
   node.run.observer?.mark({ node: node.meta.name, time: performance.now(), name, detail });
 }
 
-function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+/** Ends early when the node is cancelled. */
+function pause(milliseconds: number, { abort, atAbort }: NodeRun): Promise<void> {
   return new Promise((resolve) => {
     const end = (): void => {
       clearTimeout(timer);
-      signal.removeEventListener('abort', end);
+      atAbort.delete(end);
       resolve();
     };
-    const timer = setTimeout(end, milliseconds);
-    signal.addEventListener('abort', end);
+    const timer = setTimeout(end, abort.signal.aborted ? 0 : milliseconds);
+    atAbort.add(end);
   });
 }

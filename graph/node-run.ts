@@ -46,6 +46,8 @@ export interface NodeRun {
   readonly counts: NodeCounts;
   /** Aborted when the run is over or nobody takes the node's output any more. */
   readonly abort: AbortController;
+  /** Called at the abort; not listeners of the signal, since platforms warn of many. */
+  readonly atAbort: Set<() => void>;
   readonly run: RunServices;
 }
 
@@ -116,6 +118,7 @@ export function leave(edge: Edge): void {
 
 export function cancel(node: NodeRun, reason?: unknown): void {
   node.abort.abort(reason);
+  for (const wake of node.atAbort) wake();
   for (const edge of node.inputs) leave(edge);
 }
 

@@ -94,7 +94,7 @@ export function startRun(
     errors$: errors.asObservable(),
     shape,
     counters: () => nodes.map((node, i) => countersOf(node, definition.nodes[i]!)),
-    edges: () => nodes.flatMap(({ inputs }) => inputs.map(edgeCountersOf)),
+    edges: () => nodes.flatMap((node, i) => edgeCountersOf(node, definition.nodes[i]!)),
     abort: (reason = new DOMException('The run was aborted.', 'AbortError')) => state.fail(reason),
   };
 }
@@ -120,6 +120,7 @@ function wire({ name, nodes }: GraphDefinition, state: RunState): NodeRun[] {
       meta,
       outputs: outputs.map((output) => edgeBehind.get(output)!),
       abort: new AbortController(),
+      atAbort: new Set(),
       run: state,
     };
     for (const edge of node.outputs) edge.producers.push(node);
@@ -176,7 +177,11 @@ function countersOf({ meta, counts, inputs }: NodeRun, { inner }: NodeDefinition
   return { ...counts, ...edge, ...inner?.(), name: meta.name };
 }
 
-function edgeCountersOf({ name, channel }: Edge): EdgeCounters {
-  const { capacity, stalls, depth, bytes, peak, peakBytes } = channel;
-  return { edge: name, capacity, stalls, depth, bytes, peak, peakBytes };
+/** The edge of a stage in a pipe is the stage's own. */
+function edgeCountersOf({ meta, inputs }: NodeRun, { inner }: NodeDefinition): EdgeCounters[] {
+  return inputs.map((edge) => {
+    const held = inner === undefined ? edge.channel : { capacity: meta.capacity, ...inner() };
+    const { capacity, stalls, depth, bytes, peak, peakBytes } = held;
+    return { edge: edge.name, capacity, stalls, depth, bytes, peak, peakBytes };
+  });
 }

@@ -1,5 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { fc, test } from '@fast-check/vitest';
+import { map, tap } from 'rxjs';
+import { TestScheduler } from 'rxjs/testing';
 import { describe, expect } from 'vitest';
 import { Channel, type Occupancy } from '../graph/index.ts';
 import { GraphError } from '../primitives/errors.ts';
@@ -210,6 +212,45 @@ describe('the end of a channel', () => {
     expect(pushes.map(({ state }) => state)).toEqual(['done', 'done', 'failed']);
     expect(pushes[2]?.error).toMatchObject({ code: 'graph/channel-closed' });
     expect(discarded).toEqual([1, 2]);
+  });
+});
+
+describe('marbles: occupancy$', () => {
+  /** Puts, takes, closes and abandons as the letters say, and shows the level. */
+  const shown = (actions: string, levels: string, subscription?: string): void => {
+    new TestScheduler((actual, expected) => expect(actual).toEqual(expected)).run(
+      ({ cold, expectObservable, expectSubscriptions }) => {
+        const channel = new Channel<string>({ items: 2 });
+        const act: Readonly<Record<string, () => unknown>> = {
+          p: () => channel.tryPush('item'),
+          t: () => channel.take(),
+          c: () => channel.close(),
+          a: () => channel.abandon(),
+        };
+        const source = cold(actions);
+        const level = channel.occupancy$.pipe(map(({ items }) => `${items}`));
+        expectObservable(level, subscription).toBe(levels);
+        expectObservable(source.pipe(tap((action) => act[action]?.()))).toBe(actions);
+        expectSubscriptions(source.subscriptions).toBe(`^${'-'.repeat(actions.indexOf('|') - 1)}!`);
+      },
+    );
+  };
+
+  test('is the level in the frame of each change, no change for a refusal, and ends with the last item', () => {
+    shown('-p-p-p-t-c-t-|', '01-2---1-1-(0|)');
+  });
+
+  test('an item for one who waits comes and goes in one frame', () => {
+    shown('-t-p-c-|', '00-0-(0|)');
+  });
+
+  test('ends in the frame in which the consumer leaves', () => {
+    shown('-p-p-a-p-|', '01-2-(0|)');
+  });
+
+  test('can be left, and joined late at the level there is', () => {
+    shown('-p-p-t-|', '----21--', '----^----!');
+    shown('-p-p-t-|', '01-', '^-!');
   });
 });
 

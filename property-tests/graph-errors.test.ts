@@ -112,12 +112,19 @@ describe('an item that fails', () => {
       waits.push(attempt);
       return attempt < 3 ? 1 : 1e9;
     };
-    const run = failingGraph([9], { onError: { retry: 5, backoff } }).run();
+    const lanes = 20;
+    const warnings: Error[] = [];
+    const warn = (warning: Error): void => void warnings.push(warning);
+    process.on('warning', warn);
+    const run = failingGraph(Array(lanes).fill(9), { lanes, onError: { retry: 5, backoff } }).run();
     const result = run.result.catch((error: Error) => error.name);
-    while (waits.length < 3) await turns(1);
+    while (waits.length < 3 * lanes) await turns(1);
     run.abort();
     expect(await result).toBe('AbortError');
-    expect(waits).toEqual([1, 2, 3]);
+    expect(waits.toSorted()).toEqual([1, 2, 3].flatMap((attempt) => Array(lanes).fill(attempt)));
+    await settled();
+    process.off('warning', warn);
+    expect(warnings).toEqual([]);
   });
 
   test('whose name cannot be found is told by its index', async () => {
