@@ -2,11 +2,13 @@ import { dirname } from 'node:path';
 import type { CrossCompareJob, CrossCompareRun, Migration } from '../algorithms/cross-compare/cross-compare.ts';
 import type { CrossComparison } from '../algorithms/cross-compare/cross-comparison.ts';
 import type { TileSide } from '../algorithms/cross-compare/tile-comparison.ts';
+import type { Note } from '../algorithms/notes.ts';
 import { resolveTarget, type StagedOutputs, stageOutputs } from '../formats/atomic-write.ts';
 import type { CompareRun } from '../formats/compare-summary.ts';
 import type { ResultSetOptions } from '../formats/result-sets/open-result-set.ts';
 import type { ResultSet, TileSource } from '../formats/result-sets/result-set.ts';
-import { GraphError, UsageError } from '../primitives/errors.ts';
+import { ItemError } from '../graph/index.ts';
+import { CapacityError, FormatError, GeometryError, GraphError, UsageError } from '../primitives/errors.ts';
 import type { BackendOptions } from './arguments.ts';
 import type { CompareOptions } from './compare-arguments.ts';
 import { openCompareOutputs, type WriteOutput } from './compare-outputs.ts';
@@ -196,6 +198,7 @@ async function compareSets<C extends RunContext>(
     progressEvery: log.progressEvery,
   });
   const comparison = await watched(running, log).catch((error: unknown) => {
+    if (isFailedTile(error) && p.tiles.length > 1) log.note(SKIP_NOTE);
     throw causeOf(error);
   });
   for (const note of comparison.notes) log.note(note);
@@ -214,6 +217,18 @@ async function watched({ progress$, result }: CrossCompareRun, log: Log): Promis
     shown.unsubscribe();
     log.clearProgress();
   }
+}
+
+const SKIP_NOTE: Note = {
+  code: 'compare/skip-tiles',
+  message: 'With --on-error skip, tiles that cannot be read are named and left out, and the others compared.',
+};
+
+/** What is wrong with a tile rather than with the run. */
+const TILE_ERRORS = [FormatError, GeometryError, CapacityError];
+
+function isFailedTile(error: unknown): boolean {
+  return error instanceof ItemError && TILE_ERRORS.some((kind) => error.cause instanceof kind);
 }
 
 /** What failed in a node says more to the user than the node does. */
