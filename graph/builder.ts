@@ -78,7 +78,7 @@ export class GraphBuilder<C> {
 
   /**
    * Plain RxJS operators, or one `stage()`. Operators that hold items for a while hold them outside every bound, and
-   * what they drop is theirs to free.
+   * what they drop is theirs to free. A stage's counters are those of the run that was started last.
    */
   pipe<A, B>(name: string, input: Port<A>, op: OperatorFunction<A, B>): Port<B>;
   pipe<A, B, D>(name: string, input: Port<A>, op1: OperatorFunction<A, B>, op2: OperatorFunction<B, D>): Port<D>;

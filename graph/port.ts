@@ -23,6 +23,8 @@ export type Outcomes = Outcome<unknown> | { readonly [name: string]: Outcome<unk
 
 /** What a run of a graph resolves to. */
 export type ResultOf<O extends Outcomes> =
-  O extends Outcome<infer R> ? R : O extends void ? undefined : { readonly [N in keyof O]: OutcomeOf<O[N]> };
-
-type OutcomeOf<O> = O extends Outcome<infer R> ? R : never;
+  O extends Outcome<infer R>
+    ? R
+    : O extends void
+      ? undefined
+      : { readonly [N in keyof O]: O[N] extends Outcome<infer R> ? R : never };

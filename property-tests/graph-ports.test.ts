@@ -238,6 +238,8 @@ describe('a pipe', () => {
     expect(run.counters()[1]).toMatchObject({ name: 'node', in: 9, out: 9 });
     expect(spans.filter((node) => node === 'node')).toHaveLength(9);
     expect([...levels].toSorted()).toEqual(['all', 'node']);
+    expect(run.edges()[0]).toMatchObject({ edge: 'node', capacity: { items: 5 }, depth: 0 });
+    expect(run.edges()[0]?.peak).toBeGreaterThan(1);
   });
 });
 
