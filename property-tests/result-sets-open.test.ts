@@ -123,6 +123,27 @@ describe('a file', () => {
   });
 });
 
+describe('segmentations of real images', () => {
+  const fixtures = join(import.meta.dirname, 'fixtures', 'result-sets');
+  // Tiles, regions and corners; those of the atlases were counted by another program.
+  test.each([
+    ['ihc-sigma-1.0.png', 1, 377, 15_940],
+    ['ihc-sigma-1.6.png', 1, 340, 13_954],
+    ['aal.nii.gz', 181, 4838, 183_464],
+    ['brodmann.nii.gz', 181, 5006, 232_922],
+  ])('%s has %i tiles with %i regions and %i corners', async (name, tiles, regions, corners) => {
+    const set = await openResultSet(join(fixtures, name));
+    const found = [set.tiles.length, 0, 0];
+    for (const tile of set.tiles) {
+      const { polygons, notes } = parseTile(await tile.load(), tile.parameters);
+      found[1]! += polygons.polygonRings.length - 1;
+      found[2]! += polygons.x.length;
+      expect(notes).toEqual([]);
+    }
+    expect(found).toEqual([tiles, regions, corners]);
+  });
+});
+
 describe('a COCO file', () => {
   const annotation = (id: number, image: number | string) => ({
     id,

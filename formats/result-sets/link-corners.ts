@@ -63,26 +63,28 @@ function pairColumns(
   columnOf: (x: number) => number,
 ): Int32Array {
   const upright = new Int32Array(to - from);
-  const visit = (corner: number): void => {
-    const column = columnOf(x[from + corner]!);
-    const above = open[column]!;
-    if (above === -1) {
-      open[column] = corner;
-      return;
-    }
-    upright[above] = corner;
-    upright[corner] = above;
-    open[column] = -1;
-  };
   for (let corner = 0; corner < upright.length; corner++) {
+    const column = columnOf(x[from + corner]!);
     if (turn[from + corner] !== -2) {
-      visit(corner);
+      pairUp(upright, open, column, corner);
       continue;
     }
     // The left one of the two belongs to the pixel below, the right one to the pixel above.
-    visit(corner + 1);
-    visit(corner);
+    pairUp(upright, open, column, corner + 1);
+    pairUp(upright, open, column, corner);
     corner++;
   }
   return upright;
+}
+
+/** Joins a corner to the open one above it in its column, or leaves it open. */
+function pairUp(upright: Int32Array, open: Int32Array, column: number, corner: number): void {
+  const above = open[column]!;
+  if (above === -1) {
+    open[column] = corner;
+    return;
+  }
+  upright[above] = corner;
+  upright[corner] = above;
+  open[column] = -1;
 }

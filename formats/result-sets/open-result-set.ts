@@ -30,8 +30,10 @@ export interface ResultSetOptions extends Pick<TileParameters, 'geometryColumn' 
  * @throws FormatError where nothing is there, no file is of a known ending, or the files of a folder are of several
  * formats; and where a volume or a COCO file is malformed.
  * @example
- * const { tiles } = await openResultSet('slide-1/segmentation-a');
- * const { polygons } = parseTile(await tiles[0].load(), tiles[0].parameters);
+ * const { tiles } = await openResultSet('property-tests/fixtures/result-sets/aal.nii.gz');
+ * const tile = tiles[70];
+ * const { ids } = parseTile(await tile.load(), tile.parameters);
+ * [tiles.length, tile.name, ids.starts.length - 1, textAt(ids, 0)]; // [181, 'slice-070', 79, '43']
  */
 export async function openResultSet(path: string, options: ResultSetOptions = {}): Promise<ResultSet> {
   const found = await statOf(path);
@@ -126,8 +128,7 @@ async function listTiles(
 async function readBytes(file: string, signal: AbortSignal | undefined): Promise<Uint8Array> {
   signal?.throwIfAborted();
   try {
-    // Opening a pipe that nobody writes to would never return.
-    return await readFile(file, { signal, flag: fileConstants.O_RDONLY | fileConstants.O_NONBLOCK });
+    return await readFile(file, { signal });
   } catch (error) {
     signal?.throwIfAborted();
     throw fileError(file, error);

@@ -46,8 +46,10 @@ interface Thread {
  *
  * @example
  * const pool = createParsePool({ threads: 2 });
- * const tiles = await Promise.all(set.tiles.map(async (t) => pool.parse(await t.load(), t.parameters)));
+ * const bytes = new TextEncoder().encode('a 0,0 4,0 4,3 0,3\n');
+ * const { polygons } = await pool.parse(bytes, { format: 'boundaries', place: 'a.txt' });
  * await pool.close();
+ * [polygons.x, bytes.length]; // [Float64Array [0, 4, 4, 0], 0]
  */
 export function createParsePool({ threads: most, start = startParser }: ParsePoolOptions = {}): ParsePool {
   const size = Math.max(1, most ?? availableParallelism());

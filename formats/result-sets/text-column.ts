@@ -1,11 +1,23 @@
 import type { TextColumn } from './result-set.ts';
 
-/** The text of a row: `textAt(textColumnOf(['a', 'b']), 1)` is `'b'`. */
+/**
+ * The text of a row. O(its length).
+ *
+ * @example
+ * const ids = textColumnOf(['nucleus', 'ä']);
+ * textAt(ids, 1); // 'ä'
+ */
 export function textAt({ bytes, starts }: TextColumn, row: number): string {
   return new TextDecoder().decode(bytes.subarray(starts[row], starts[row + 1]));
 }
 
-/** Texts in a column; lone surrogates become U+FFFD, as UTF-8 has none. */
+/**
+ * Texts in a column; lone surrogates become U+FFFD, as UTF-8 has none. O(characters).
+ *
+ * @example
+ * const { starts, bytes } = textColumnOf(['nucleus', 'ä']);
+ * [starts, bytes.length]; // [Uint32Array [0, 7, 9], 9]
+ */
 export function textColumnOf(texts: readonly string[]): TextColumn {
   const encoder = new TextEncoder();
   const encoded = texts.map((text) => encoder.encode(text));

@@ -18,7 +18,7 @@ export type Labels = Uint8Array | Int8Array | Uint16Array | Int16Array | Uint32A
  *
  * @example
  * const { polygons } = traceLabels(Uint8Array.of(0, 7, 7, 7), 2, 2);
- * [polygons.x, polygons.y]; // [[1, 2, 2, 0, 0, 1], [0, 0, 2, 2, 1, 1]]
+ * [polygons.x, polygons.y]; // [Float64Array [1, 2, 2, 0, 0, 1], Float64Array [0, 0, 2, 2, 1, 1]]
  */
 export function traceLabels(
   labels: Labels,
@@ -151,7 +151,7 @@ function eachCorner(ofPixel: Uint32Array, width: number, height: number, visit: 
   }
 }
 
-/** Visits a point once for every region that has a corner there. */
+/** Visits a point once for every region that has a corner there: regions that have several pixels, at the first. */
 function visitPoint(
   upperLeft: number,
   upperRight: number,
@@ -161,19 +161,22 @@ function visitPoint(
   y: number,
   visit: Visit,
 ): void {
-  const visitRegion = (region: number): void => {
+  // A pixel turns the boundary of its region by +1 on this diagonal, −1 on the other; pixels of one region add up.
+  const pair = upperRight === lowerLeft ? -2 : -1;
+  if (upperLeft > 0) {
     const turn =
-      Number(upperLeft === region) +
-      Number(lowerRight === region) -
-      Number(upperRight === region) -
-      Number(lowerLeft === region);
-    if (turn !== 0) visit(region, x, y, turn);
-  };
-  if (upperLeft > 0) visitRegion(upperLeft);
-  if (upperRight > 0 && upperRight !== upperLeft) visitRegion(upperRight);
-  if (lowerLeft > 0 && lowerLeft !== upperLeft && lowerLeft !== upperRight) visitRegion(lowerLeft);
-  const other = lowerRight !== upperLeft && lowerRight !== upperRight && lowerRight !== lowerLeft;
-  if (lowerRight > 0 && other) visitRegion(lowerRight);
+      1 + Number(lowerRight === upperLeft) - Number(upperRight === upperLeft) - Number(lowerLeft === upperLeft);
+    if (turn !== 0) visit(upperLeft, x, y, turn);
+  }
+  if (upperRight > 0 && upperRight !== upperLeft) {
+    const turn = pair + Number(lowerRight === upperRight);
+    if (turn !== 0) visit(upperRight, x, y, turn);
+  }
+  if (lowerLeft > 0 && lowerLeft !== upperLeft && lowerLeft !== upperRight) {
+    if (lowerRight !== lowerLeft) visit(lowerLeft, x, y, -1);
+  }
+  const alone = lowerRight !== upperLeft && lowerRight !== upperRight && lowerRight !== lowerLeft;
+  if (lowerRight > 0 && alone) visit(lowerRight, x, y, 1);
 }
 
 /** Calls regions by their labels, with a number behind where a label has several. */
