@@ -2,6 +2,10 @@ export type { NodeContext, NodeFunction } from './attempts.ts';
 export { type BatchOptions, batchBy } from './batch-by.ts';
 export type { GraphBuilder } from './builder.ts';
 export { type Capacity, Channel, type ChannelOptions, type Occupancy } from './channel.ts';
+export { chromeTrace } from './chrome-trace.ts';
+export { drawDot } from './draw-dot.ts';
+export { drawMermaid } from './draw-mermaid.ts';
+export { drawSvg } from './draw-svg.ts';
 export type { ErrorPolicy, ErrorPolicySteps } from './error-policy.ts';
 export { type Graph, graph } from './graph.ts';
 export { type FailedItem, ItemError } from './item-error.ts';
@@ -48,6 +52,7 @@ export { type Progress, type ProgressOptions, type ProgressReport, progress } fr
 export { type ItemContext, type ItemFunction, type PullMapOptions, pull, pullMap } from './pull-map.ts';
 export type { Pullable, PullSource } from './pull-source.ts';
 export type { GraphRun, RunOptions } from './run.ts';
+export { type ReportOptions, type ReportSection, type ReportTable, runReport } from './run-report.ts';
 export type {
   EdgeCounters,
   EdgeShape,
@@ -67,4 +72,5 @@ export {
   type StageOptions,
   stage,
 } from './stage.ts';
+export { recordTrace, type TracedRun, type TraceOptions, type TraceRecorder } from './trace.ts';
 export type { MigratedOptions, Side } from './two-sided.ts';

@@ -1,4 +1,4 @@
-import { map, Observable, ReplaySubject, switchMap } from 'rxjs';
+import { map, Observable, ReplaySubject, switchMap, tap } from 'rxjs';
 import { checkedCapacity } from './channel.ts';
 import { checkedPolicy, type MigrationPolicy } from './migration-policy.ts';
 import { type MigrationRole, MigrationSession } from './migration-session.ts';
@@ -125,7 +125,7 @@ function twoSided<A, B>(
       const fail = (error: unknown): void => out.error(error);
       const inlet = inletOf<Task<A>>(run.counts, name, options.overflow ?? 'fail', run.discard, fail);
       out.add(inlet);
-      source.pipe(map(run.toTask)).subscribe(inlet);
+      source.pipe(map(run.toTask), tap({ complete: run.sourceEnded })).subscribe(inlet);
     });
 
   return Object.assign(operator, {

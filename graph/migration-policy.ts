@@ -26,6 +26,8 @@ export interface MigrationInput {
   readonly capacity: Required<Occupancy>;
   /** Whether an item waits to enter that edge: it is full then, whatever its bounds say. */
   readonly blocked: boolean;
+  /** Whether nothing more will come to that edge. */
+  readonly ending: boolean;
   /** The stage whose home is the GPU. */
   readonly downstream: StageLoad;
   /** A stage before it whose home is the CPU, if there is one that the GPU can run. */
@@ -52,7 +54,7 @@ export interface MigrationState {
 export interface MigrationDecision {
   readonly state: MigrationState;
   /** Why items are moved, hence from where to where: `starved` from CPU to GPU, the others from GPU to CPU. */
-  readonly reason: 'full' | 'starved' | 'lost';
+  readonly reason: 'full' | 'starved' | 'ending' | 'lost';
   /** Positions in `waiting` of the downstream stage, or of the upstream one if starved, in the order to take them. */
   readonly moves: readonly number[];
 }
@@ -97,6 +99,7 @@ export const initialMigrationState: MigrationState = { mode: 'balanced', since: 
  * - Moving from a congested GPU gains at most `supply / demand - 1`, to a starving one `demand / supply - 1`; while
  *   either is within `margin`, the load is balanced and nothing moves.
  * - While a rate is not known, the smallest item is moved by itself, to learn it.
+ * - Once nothing more will come, what would finish sooner on the CPU goes there whatever the mode, if rates are known.
  * - A GPU that is lost (no lanes) leaves all its items to the CPU, oldest first, whatever the mode.
  *
  * Work is O(moves · waiting · lanes), for what waits on one bounded edge.
@@ -110,6 +113,7 @@ export const initialMigrationState: MigrationState = { mode: 'balanced', since: 
  *   occupancy: { items: 3, bytes: 0 },
  *   capacity: { items: 3, bytes: Infinity },
  *   blocked: true,
+ *   ending: false,
  *   downstream: {
  *     waiting: [90, 20, 40],
  *     gpu: { lanes: 1, underWay: [50], rate: 1 },
@@ -128,6 +132,11 @@ export function decideMigration(
   const { downstream, upstream } = input;
   const next = nextState(input, state, policy);
   if (downstream.gpu.lanes === 0) return { state: next, reason: 'lost', moves: oldest(downstream) };
+  if (input.ending) {
+    const { waiting, gpu, cpu } = downstream;
+    const isKnown = gpu.rate !== undefined && cpu.rate !== undefined;
+    return { state: next, reason: 'ending', moves: isKnown ? movesThatPay(waiting, gpu, cpu) : [] };
+  }
   if (next.mode === 'full' && isWorth(input.supply, input.demand, policy.margin)) {
     return { state: next, reason: 'full', moves: movesThatPay(downstream.waiting, downstream.gpu, downstream.cpu) };
   }

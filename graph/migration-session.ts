@@ -16,6 +16,8 @@ export interface Migratable {
   readonly edge: { readonly depth: number; readonly bytes: number; readonly capacity: Required<Occupancy> };
   /** Whether an item waits to enter the edge. */
   readonly blocked: boolean;
+  /** Whether nothing more will come to it. */
+  readonly ending: boolean;
   /** Size of all that came to the edge, and of all that left the stage. */
   readonly arrivedSize: number;
   readonly finishedSize: number;
@@ -94,6 +96,7 @@ export class MigrationSession {
       occupancy: { items: depth, bytes },
       capacity,
       blocked: downstream.blocked,
+      ending: downstream.ending,
       downstream: downstream.load(),
       upstream: upstream?.load(),
       supply: upstream && supplyOf(upstream, downstream),

@@ -76,6 +76,7 @@ export class TwoSidedRun<A, B> implements Migratable {
   readonly homeLanes: number;
   arrivedSize = 0;
   finishedSize = 0;
+  ending = false;
 
   readonly #name: string;
   readonly #home: Side;
@@ -120,6 +121,10 @@ export class TwoSidedRun<A, B> implements Migratable {
   readonly discard = (task: Task<A>): void => {
     this.#options.discard?.(task.item);
     this.#order?.pass(task.index);
+  };
+
+  readonly sourceEnded = (): void => {
+    this.ending = true;
   };
 
   readonly toTask = (item: A): Task<A> => ({ item, index: this.#arrived++, size: 1, started: 0, migrated: false });
@@ -244,7 +249,7 @@ export class TwoSidedRun<A, B> implements Migratable {
     const failed = this.#failure(error, task.index);
     if (onFailed === undefined || !(failed instanceof GraphError) || context.signal.aborted) throw failed;
     onFailed(failed);
-    this.#surroundings?.passedOver(failed);
+    this.#surroundings?.passedOver(failed, task.item);
     return { task };
   }
 

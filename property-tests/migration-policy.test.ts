@@ -4,6 +4,7 @@ import {
   decideMigration,
   defaultMigrationPolicy,
   initialMigrationState,
+  type MigrationDecision,
   type MigrationInput,
   type MigrationMode,
   type MigrationPolicy,
@@ -38,6 +39,7 @@ const input = (load: fc.Arbitrary<StageLoad>): fc.Arbitrary<MigrationInput> =>
     .record({
       level: fc.tuple(fc.nat({ max: 10 }), fc.nat({ max: 10 })),
       blocked: fc.boolean(),
+      ending: fc.boolean(),
       downstream: load,
       upstream: fc.option(load, { nil: undefined }),
       supply: flow,
@@ -73,6 +75,7 @@ const congested = ({ gpu, cpu, waiting }: { gpu?: number; cpu?: number; waiting:
   occupancy: { items: waiting.length, bytes: 0 },
   capacity: { items: waiting.length, bytes: Number.POSITIVE_INFINITY },
   blocked: true,
+  ending: false,
   downstream: {
     waiting,
     gpu: { lanes: 1, underWay: [waiting[0]!], rate: gpu },
@@ -82,7 +85,7 @@ const congested = ({ gpu, cpu, waiting }: { gpu?: number; cpu?: number; waiting:
 });
 
 /** Moved items, and whence: the stage they wait for, its home and the other side. */
-function movedOf(given: MigrationInput, reason: 'full' | 'starved' | 'lost') {
+function movedOf(given: MigrationInput, reason: MigrationDecision['reason']) {
   const { upstream, downstream } = given;
   if (reason === 'starved') return { ...upstream!, home: upstream!.cpu, away: upstream!.gpu };
   return { ...downstream, home: downstream.gpu, away: downstream.cpu };
@@ -157,7 +160,8 @@ describe('whatever the load', () => {
     'balanced rates move nothing',
     ({ given, before, ratio }) => {
       const demand = given.demand ?? 1;
-      expect(decideMigration({ ...given, demand, supply: demand * ratio }, before).moves).toEqual([]);
+      const balanced = { ...given, ending: false, demand, supply: demand * ratio };
+      expect(decideMigration(balanced, before).moves).toEqual([]);
     },
   );
 
@@ -216,6 +220,14 @@ describe('a congested GPU', () => {
     expect(decideMigration(at(2, 14), entered).state).toEqual({ mode: 'balanced', since: 14 });
   });
 
+  test('gives what pays whatever the level once nothing more will come, but then explores no more', () => {
+    const ending = { ...congested({ gpu: 1, cpu: 1, waiting: [9, 4, 6] }), ending: true, blocked: false };
+    const low = { ...ending, occupancy: { items: 0, bytes: 0 }, supply: 1, demand: 1 };
+    expect(decideMigration(low)).toMatchObject({ reason: 'ending', moves: [1, 2] });
+    const unknown = congested({ gpu: 1, waiting: [9, 4, 6] });
+    expect(decideMigration({ ...unknown, ending: true }).moves).toEqual([]);
+  });
+
   test('that is lost leaves everything to the CPU, oldest first', () => {
     const given = congested({ gpu: 1, cpu: 1, waiting: [9, 1, 5] });
     const lost = { ...given.downstream, gpu: { lanes: 0, underWay: [], rate: 1 } };
@@ -229,6 +241,7 @@ describe('a starving GPU', () => {
     occupancy: { items: 0, bytes: 0 },
     capacity: { items: 4, bytes: Number.POSITIVE_INFINITY },
     blocked: false,
+    ending: false,
     downstream: { waiting: [], gpu: { lanes: 1, underWay: [], rate: 5 }, cpu: { lanes: 1, underWay: [] } },
     upstream: {
       waiting: [8, 3, 6],

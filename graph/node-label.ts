@@ -1,0 +1,25 @@
+import { formatBytes, formatCount, formatDuration } from './markup.ts';
+import type { EdgeShape, NodeCounters } from './shape.ts';
+import type { NodeMeta } from './stage.ts';
+
+/** The lines that a drawing writes into a node: its name, what it is, and with counters what it has done. */
+export function nodeLabel(node: NodeMeta, counters: readonly NodeCounters[]): string[] {
+  const { name, kind, lanes, runsOn } = node;
+  const where = runsOn === 'either' ? 'CPU or GPU' : runsOn.toUpperCase();
+  const lines = [name, [kind, where, ...(lanes > 1 ? [`${formatCount(lanes)} lanes`] : [])].join(' · ')];
+  const done = counters.find((counts) => counts.name === name);
+  if (done === undefined) return lines;
+  lines.push(`${formatCount(done.in)} in · ${formatCount(done.out)} out · ${formatDuration(done.busy)}`);
+  const rare = (['migrated', 'retried', 'skipped', 'dropped'] as const).filter((count) => done[count] > 0);
+  if (rare.length > 0) lines.push(rare.map((count) => `${formatCount(done[count])} ${count}`).join(' · '));
+  return lines;
+}
+
+/** What an edge may hold. */
+export function edgeLabel({ capacity: { items, bytes } }: EdgeShape): string {
+  const bounds = [
+    ...(items < Number.POSITIVE_INFINITY ? [formatCount(items)] : []),
+    ...(bytes < Number.POSITIVE_INFINITY ? [formatBytes(bytes)] : []),
+  ];
+  return bounds.length === 0 ? '' : `≤ ${bounds.join(', ')}`;
+}

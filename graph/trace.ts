@@ -1,0 +1,97 @@
+import type { GraphObserver } from './observer.ts';
+import type { GraphShape, NodeCounters, OccupancySample, Trace, TraceMark, WorkSpan } from './shape.ts';
+
+export interface TraceOptions {
+  /** How many spans, samples and marks to keep, of each the latest. Default 200,000, about 20 MB of each. */
+  readonly limit?: number | undefined;
+  /** The clock of the spans, for the start of the trace. Default `performance.now`. */
+  readonly now?: (() => number) | undefined;
+}
+
+/** What a trace needs to know of a run beside what was observed. */
+export interface TracedRun {
+  readonly shape: GraphShape;
+  counters(): readonly NodeCounters[];
+}
+
+/** An observer that keeps what it is told. */
+export interface TraceRecorder extends GraphObserver {
+  /** How many spans, samples and marks were let go, being older than the limit allows. */
+  dropped(): number;
+  /** What has been recorded so far, each in the order of time; it ends with the last thing that happened. */
+  trace(run: TracedRun): Trace;
+}
+
+/**
+ * Records a run for `chromeTrace` and `runReport`: give it as `observer` to the run, or to single stages. A run
+ * without observer records nothing and pays nothing. Memory is bounded by `limit`, O(1) work for each event.
+ *
+ * @example
+ * ```ts
+ * const recorder = recordTrace({ limit: 2, now: () => 0 });
+ * for (const item of [0, 1, 2]) recorder.mark({ node: 'parse', time: item, name: 'retry', detail: { item } });
+ * const trace = recorder.trace({ shape: { name: 'g', nodes: [], edges: [] }, counters: () => [] });
+ * [trace.marks.length, trace.ended, recorder.dropped()]; // [2, 2, 1]
+ * ```
+ */
+export function recordTrace({ limit = 200_000, now = () => performance.now() }: TraceOptions = {}): TraceRecorder {
+  const started = now();
+  const spans = new Latest<WorkSpan>(limit);
+  const occupancy = new Latest<OccupancySample>(limit);
+  const marks = new Latest<TraceMark>(limit);
+  let ended = started;
+  const until = (time: number): void => {
+    if (time > ended) ended = time;
+  };
+  return {
+    span: (span) => {
+      until(span.end);
+      spans.add(span);
+    },
+    occupancy: (sample) => {
+      until(sample.time);
+      occupancy.add(sample);
+    },
+    mark: (mark) => {
+      until(mark.time);
+      marks.add(mark);
+    },
+    dropped: () => spans.dropped + occupancy.dropped + marks.dropped,
+    trace: (run) => ({
+      shape: run.shape,
+      started,
+      ended,
+      spans: spans.list().sort((a, b) => a.start - b.start),
+      occupancy: occupancy.list(),
+      marks: marks.list(),
+      counters: run.counters(),
+    }),
+  };
+}
+
+/** The latest `limit` of what is added: a ring. */
+class Latest<T> {
+  dropped = 0;
+  readonly #limit: number;
+  readonly #items: T[] = [];
+  #oldest = 0;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  add(item: T): void {
+    if (this.#items.length < this.#limit) {
+      this.#items.push(item);
+      return;
+    }
+    this.dropped++;
+    if (this.#limit === 0) return;
+    this.#items[this.#oldest] = item;
+    this.#oldest = (this.#oldest + 1) % this.#limit;
+  }
+
+  list(): T[] {
+    return [...this.#items.slice(this.#oldest), ...this.#items.slice(0, this.#oldest)];
+  }
+}
