@@ -147,7 +147,7 @@ function abandonItem<A, B>({ handling }: Work<A, B>, item: A, { signal }: ItemCo
 }
 
 /** A name that cannot be found must not hide the failure it is for. */
-function nameOf<A>({ describe }: ItemHandling<A>, item: A): string | undefined {
+export function nameOf<A>({ describe }: ItemHandling<A>, item: A): string | undefined {
   try {
     return describe?.(item);
   } catch {

@@ -22,7 +22,7 @@ export interface Surroundings {
   began(): void;
   ended(): void;
   /** An item has failed for good, and the stage goes on without it. */
-  passedOver(error: GraphError): void;
+  passedOver(error: GraphError, item: unknown): void;
 }
 
 /** A graph's observer at the end of a pipe carries its {@link Surroundings} here. */

@@ -1,6 +1,14 @@
 import { catchError, type Observable, type OperatorFunction, Subscriber, tap, throwError } from 'rxjs';
 import { GraphError } from '../primitives/errors.ts';
-import { type NodeContext, type NodeFunction, SKIPPED, type Skipped, underPolicy, type Work } from './attempts.ts';
+import {
+  type NodeContext,
+  type NodeFunction,
+  nameOf,
+  SKIPPED,
+  type Skipped,
+  underPolicy,
+  type Work,
+} from './attempts.ts';
 import { DEMAND, type Demand } from './demand.ts';
 import { ItemError } from './item-error.ts';
 import { type Edge, emit, forEachItem, type NodeRun, nodeError, type Program } from './node-run.ts';
@@ -134,17 +142,17 @@ function surroundings(node: NodeRun, stageName: string | undefined): Surrounding
     observer: stageName === undefined ? run.observer : run.observer && renamed(run.observer, stageName, meta.name),
     began: () => run.began(),
     ended: () => run.ended(),
-    passedOver: (error) => void ofNode(node, error, 'skipped'),
+    passedOver: (error, item) => void ofNode(node, error, 'skipped', nameOf(node.inputs[0]!.handling, item)),
   };
 }
 
 /** A stage does not know its path; an item that failed in it is told like any other. */
-function ofNode(node: NodeRun, error: unknown, outcome: ItemError['outcome']): unknown {
+function ofNode(node: NodeRun, error: unknown, outcome: ItemError['outcome'], item?: string): unknown {
   const { path } = node;
   if (!(error instanceof GraphError) || error.code !== 'graph/item-failed') return error;
   const { record } = error.place ?? {};
   const index = typeof record === 'number' ? record : 0;
-  const itemError = new ItemError({ path, index, item: undefined, attempts: 1, outcome }, error.cause);
+  const itemError = new ItemError({ path, index, item, attempts: 1, outcome }, error.cause);
   node.run.report(itemError);
   return itemError;
 }
@@ -218,9 +226,25 @@ export function broadcastProgram<A>(copy: ((item: A) => A) | undefined): Program
   return (node) =>
     forEachItem(node.inputs[0]!, async (item) => {
       node.counts.in++;
-      const copies = node.outputs.map((_, i) => (i === 0 || copy === undefined ? item : copy(item as A)));
-      await Promise.all(copies.map((each, i) => emit(node, i, each)));
+      await Promise.all(copiesOf(node, item, copy as ((item: unknown) => unknown) | undefined).map(emitTo(node)));
     });
+}
+
+const emitTo =
+  (node: NodeRun) =>
+  (item: unknown, output: number): Promise<void> =>
+    emit(node, output, item);
+
+/** One for each port; where a copy fails, what was made is freed. */
+function copiesOf({ inputs, outputs }: NodeRun, item: unknown, copy = (same: unknown): unknown => same): unknown[] {
+  const copies = [item];
+  try {
+    while (copies.length < outputs.length) copies.push(copy(item));
+    return copies;
+  } catch (error) {
+    for (const each of copies) inputs[0]?.handling.discard?.(each);
+    throw error;
+  }
 }
 
 export const mergeProgram: Program = (node) =>

@@ -1,7 +1,7 @@
 import { fc, test } from '@fast-check/vitest';
 import { map } from 'rxjs';
 import { describe, expect } from 'vitest';
-import { type GraphBuilder, graph, ItemError, type Port, stage, type TraceMark } from '../graph/index.ts';
+import { type GraphBuilder, graph, ItemError, migrate, type Port, stage, type TraceMark } from '../graph/index.ts';
 import type { GraphError } from '../primitives/errors.ts';
 import { meteredSource, range, settled, turns } from './graph-harness.ts';
 
@@ -159,6 +159,27 @@ describe('an item that fails', () => {
     expect(error).toMatchObject({ place: { node: 'piped/outer', record: 3 }, cause: { message: 'three' } });
     expect(told).toEqual([error]);
   });
+});
+
+test('an item that a migrated stage passes over is told by name, as any other', async () => {
+  const broken = (item: number): number => {
+    if (item === 3) throw new Error('three');
+    return item;
+  };
+  const onFailed = (): void => {};
+  const moved = graph('moved', (g: GraphBuilder<never>) => {
+    const read = g.source('read', range(9), { describe: (item) => `tile-${item}` });
+    return g.collect(
+      'all',
+      g.pipe('outer', read, migrate('inner', { gpu: broken, cpu: broken, ordered: true, onFailed })),
+    );
+  });
+  const run = moved.run();
+  const told: ItemError[] = [];
+  run.errors$.subscribe((error) => told.push(error));
+  expect(await run.result).toEqual(range(9).filter((item) => item !== 3));
+  expect(told).toMatchObject([{ index: 3, item: 'tile-3', outcome: 'skipped', place: { node: 'moved/outer' } }]);
+  expect(run.counters()[1]).toMatchObject({ name: 'outer', out: 8, skipped: 1, retried: 1, migrated: 1 });
 });
 
 describe('a run that fails otherwise', () => {

@@ -120,7 +120,6 @@ export function crossCompare<T extends { readonly name: string }>(
     context,
     matching,
     takeNotes: (side) => notes.add(side.notes),
-    skip: (index, error) => skipped.push(skippedTile(paired.pairs[index]!.tile, error)),
   };
   const run = graphOf(job.scheme, stages, paired, async (tiles, { signal }) => {
     for (const tile of tiles) {
@@ -156,7 +155,7 @@ function graphOf<T extends { readonly name: string }>(
   take: NodeFunction<readonly TileComparison[], void, Context>,
 ) {
   return graph('compare', (g) => {
-    const tiles = g.source<TilePair<T>>('tiles', pairs, { total: pairs.length });
+    const tiles = g.source<TilePair<T>>('tiles', pairs, { total: pairs.length, describe: ({ tile }) => tile });
     const lanes = scheme === 'no-pipe-single' ? 1 : stages.parseLanes;
     const isPiped = scheme === undefined || scheme === 'pipelined';
     const compared = isPiped ? pipelined(g, tiles, stages) : unpipelined(g, tiles, stages, lanes);

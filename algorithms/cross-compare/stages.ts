@@ -1,6 +1,5 @@
 import { type GraphBuilder, type Migrator, migrator, type Port } from '../../graph/index.ts';
 import type { Context } from '../../primitives/context.ts';
-import type { GraphError } from '../../primitives/errors.ts';
 import { aggregate, sizeOfSide, sizeOfTask } from './aggregate.ts';
 import type { CrossCompareJob } from './cross-compare.ts';
 import { type BoxIndex, filterPairs, indexBoxes } from './filter.ts';
@@ -16,9 +15,8 @@ export type Stages<T extends { readonly name: string }> = Pick<
 > & {
   readonly context: Context;
   readonly matching: MatchOptions;
-  /** Hears of every side that was read, and of tiles passed over by a stage of a migrator. */
+  /** Hears of every side that was read. */
   readonly takeNotes: (side: TileSide) => void;
-  readonly skip: (tileIndex: number, error: GraphError) => void;
 };
 
 type ReadSide<T> = (tile: T, signal: AbortSignal) => Promise<TileSide>;
@@ -62,7 +60,7 @@ export function pipelined<T extends { readonly name: string }>(
 function parseStage<T extends { readonly name: string }>(
   g: GraphBuilder<Context>,
   tiles: Port<TilePair<T>>,
-  { parse, migrate, takeNotes, skip, onError = 'stop', parseLanes = DEFAULT_LANES }: Stages<T>,
+  { parse, migrate, takeNotes, onError = 'stop', parseLanes = DEFAULT_LANES }: Stages<T>,
   balance: Migrator,
 ): Port<ParsedTile> {
   const readBy =
@@ -70,9 +68,10 @@ function parseStage<T extends { readonly name: string }>(
     (pair: TilePair<T>, { signal }: { readonly signal: AbortSignal }) =>
       parsePair(pair, read, signal, takeNotes);
   if (migrate?.parseOnGpu === undefined) {
-    return g.stage('parse', tiles, readBy(parse), { lanes: parseLanes, ordered: true, onError, describe: nameOf });
+    return g.stage('parse', tiles, readBy(parse), { lanes: parseLanes, ordered: true, onError });
   }
-  const onFailed = (error: GraphError): void => skip(Number(error.place?.record), error);
+  // The run's errors$ tells of it, as of any other.
+  const onFailed = (): void => {};
   const stage = balance.upstream('parse', {
     cpu: readBy(parse),
     gpu: readBy(migrate.parseOnGpu),
@@ -84,10 +83,6 @@ function parseStage<T extends { readonly name: string }>(
 }
 
 const DEFAULT_LANES = 2;
-
-function nameOf({ tile }: TilePair<unknown>): string {
-  return tile;
-}
 
 async function parsePair<T>(
   { tile, p, q }: TilePair<T>,
@@ -152,7 +147,7 @@ export function unpipelined<T extends { readonly name: string }>(
     const task = filter(build(await parsePair(pair, parse, signal, takeNotes)));
     return inTurn(() => aggregate(context, [task], matching));
   };
-  return g.stage('compare', tiles, compare, { lanes, ordered: true, onError, describe: nameOf });
+  return g.stage('compare', tiles, compare, { lanes, ordered: true, onError });
 }
 
 /** Runs what it is given in the order of the calls, one after another. */
