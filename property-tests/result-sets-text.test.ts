@@ -8,7 +8,10 @@ const pair = (separator: string) => (vertex: Vertex) => vertex.map(numberText).j
 const closed = (ring: readonly Vertex[]) => [...ring, ring[0]!];
 
 describe('texts as a column', () => {
-  test.prop([fc.array(fc.string({ unit: 'grapheme' }))])('are read back', (texts) => {
+  const string = fc.string({
+    unit: fc.oneof(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 1 }), fc.constant('\uFEFF')),
+  });
+  test.prop([fc.array(string)])('are read back', (texts) => {
     const column = textColumnOf(texts);
     expect(texts.map((_, row) => textAt(column, row))).toEqual(texts);
   });

@@ -70,41 +70,45 @@ export function readNumber(cursor: ByteCursor): number {
   const signed = cursor.at < end && (bytes[cursor.at] === char.minus || bytes[cursor.at] === char.plus);
   const start = signed ? cursor.at + 1 : cursor.at;
   let at = start;
-  let value = 0;
+  let mantissa = 0;
   for (; at < end; at++) {
     const digit = bytes[at]! - char.zero;
     if (digit < 0 || digit > 9) break;
-    value = value * 10 + digit;
+    mantissa = mantissa * 10 + digit;
   }
-  const next = at < end ? bytes[at]! : char.newline;
-  const whole = at > start && at - start <= EXACT_DIGITS && next !== char.point && (next | 32) !== char.e;
-  if (!whole) return readDecimal(cursor, start);
+  const point = at;
+  if (at < end && bytes[at] === char.point) {
+    for (at++; at < end; at++) {
+      const digit = bytes[at]! - char.zero;
+      if (digit < 0 || digit > 9) break;
+      mantissa = mantissa * 10 + digit;
+    }
+  }
+  const fraction = at > point ? at - point - 1 : 0;
+  const digits = point - start + fraction;
+  const plain = digits > 0 && digits <= EXACT_DIGITS && !(at < end && (bytes[at]! | 32) === char.e);
+  if (!plain) return readDecimal(cursor, start);
   const negative = signed && bytes[cursor.at] === char.minus;
   cursor.at = at;
+  // One rounding of exact operands: the nearest f64, as Clinger 1990 has it.
+  const value = fraction === 0 ? mantissa : mantissa / TENS[fraction]!;
   return negative ? -value : value;
 }
 
 /** So many digits make a whole number that an f64 holds exactly. */
 const EXACT_DIGITS = 15;
-/** Powers of ten that an f64 holds exactly. */
-const TENS: readonly number[] = Array.from({ length: 23 }, (_, power) => Number(`1e${power}`));
+/** Powers of ten, which an f64 holds exactly. */
+const TENS: readonly number[] = Array.from({ length: EXACT_DIGITS + 1 }, (_, power) => Number(`1e${power}`));
 
+/** A number with an exponent, with more digits than are exact, or none; its digits begin at `start`. */
 function readDecimal(cursor: ByteCursor, start: number): number {
-  const { bytes, end } = cursor;
+  const { bytes, end, at: from } = cursor;
   const point = skipDigits(bytes, start, end);
   const fraction = point < end && bytes[point] === char.point ? point + 1 : point;
   const mantissaEnd = fraction > point ? skipDigits(bytes, fraction, end) : point;
-  const digits = mantissaEnd - start - (fraction - point);
-  if (digits === 0) return Number.NaN;
-  const { exponent, after } = readExponent(bytes, mantissaEnd, end);
-  const from = cursor.at;
-  cursor.at = after;
-  const power = exponent - (mantissaEnd - fraction);
-  if (digits > EXACT_DIGITS || Math.abs(power) >= TENS.length) return Number(textBetween(bytes, from, after));
-  // One rounding of exact operands: the nearest f64, as Clinger 1990 has it.
-  const mantissa = wholeOf(bytes, start, mantissaEnd);
-  const value = power < 0 ? mantissa / TENS[-power]! : mantissa * TENS[power]!;
-  return bytes[from] === char.minus ? -value : value;
+  if (point === start && mantissaEnd === fraction) return Number.NaN;
+  cursor.at = endOfExponent(bytes, mantissaEnd, end);
+  return Number(asciiBetween(bytes, from, cursor.at));
 }
 
 function skipDigits(bytes: Uint8Array, from: number, end: number): number {
@@ -113,22 +117,20 @@ function skipDigits(bytes: Uint8Array, from: number, end: number): number {
   return at;
 }
 
-/** The exponent that stands at `at`; none where `e` is not followed by digits. */
-function readExponent(bytes: Uint8Array, at: number, end: number): { exponent: number; after: number } {
-  if (at >= end || (bytes[at]! | 32) !== char.e) return { exponent: 0, after: at };
+/** One behind the exponent that stands at `at`; there is none where `e` is not followed by digits. */
+function endOfExponent(bytes: Uint8Array, at: number, end: number): number {
+  if (at >= end || (bytes[at]! | 32) !== char.e) return at;
   const signed = at + 1 < end && (bytes[at + 1] === char.minus || bytes[at + 1] === char.plus);
   const start = signed ? at + 2 : at + 1;
   const after = skipDigits(bytes, start, end);
-  if (after === start) return { exponent: 0, after: at };
-  const size = after - start > 6 ? 1e6 : wholeOf(bytes, start, after);
-  return { exponent: bytes[at + 1] === char.minus ? -size : size, after };
+  return after === start ? at : after;
 }
 
-/** The digits between two places as one whole number; a point between them is stepped over. */
-function wholeOf(bytes: Uint8Array, from: number, to: number): number {
-  let value = 0;
-  for (let at = from; at < to; at++) if (bytes[at] !== char.point) value = value * 10 + bytes[at]! - char.zero;
-  return value;
+/** ASCII as a string: of a number's length, this is much faster than a decoder. */
+function asciiBetween(bytes: Uint8Array, from: number, to: number): string {
+  let text = '';
+  for (let at = from; at < to; at++) text += String.fromCharCode(bytes[at]!);
+  return text;
 }
 
 /** Reads a coordinate: a finite number, or an error that says where it should have been. */
@@ -184,7 +186,9 @@ function quoteHere(bytes: Uint8Array, at: number): string {
   return end === at ? 'the end of the line' : quoteName(textBetween(bytes, at, end));
 }
 
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+
 /** The UTF-8 between two places as a string. */
 export function textBetween(bytes: Uint8Array, from: number, to: number): string {
-  return new TextDecoder().decode(bytes.subarray(from, to));
+  return decoder.decode(bytes.subarray(from, to));
 }

@@ -1,4 +1,4 @@
-import { type Dirent, constants as fileConstants, type Stats } from 'node:fs';
+import type { Dirent, Stats } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { listNames, type Note, quoteName } from '../../algorithms/notes.ts';

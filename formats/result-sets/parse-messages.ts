@@ -8,8 +8,8 @@ export interface ParseRequest {
 }
 
 /** What it answers. */
-export type ParseReply =
-  | { readonly tile: PolygonTile; readonly error?: undefined }
+export type ParseReply<Tile = PolygonTile> =
+  | { readonly tile: Tile; readonly error?: undefined }
   | { readonly error: FlatError; readonly tile?: undefined };
 
 /** An error without its class, which messages between threads do not keep. */

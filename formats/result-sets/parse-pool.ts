@@ -4,8 +4,8 @@ import { DeviceLostError } from '../../primitives/errors.ts';
 import { type ParseReply, type ParseRequest, restoreError } from './parse-messages.ts';
 import type { PolygonTile, TileParameters } from './result-set.ts';
 
-/** Threads that parse tiles. */
-export interface ParsePool {
+/** Threads that parse tiles, into polygons or what else their worker makes of them. */
+export interface ParsePool<Tile = PolygonTile> {
   readonly threads: number;
   /**
    * Parses a tile on one of the threads, in the order of the calls, as `parseTile` does on the caller's.
@@ -16,12 +16,12 @@ export interface ParsePool {
    * @throws FormatError, GeometryError as `parseTile` has them; DeviceLostError, with the tile's place, where the thread
    * died under it (another takes its place; other tiles are not concerned) or the pool was closed.
    */
-  parse(bytes: Uint8Array, parameters: TileParameters, signal?: AbortSignal): Promise<PolygonTile>;
+  parse(bytes: Uint8Array, parameters: TileParameters, signal?: AbortSignal): Promise<Tile>;
   /** Ends the threads; tiles under way and waiting fail. Resolves when all threads have ended. */
   close(): Promise<void>;
 }
 
-/** How many threads; and how one is started, which tests use. */
+/** How many threads; and how one is started, where it is not to answer with polygons as they are read. */
 export interface ParsePoolOptions {
   /** Default: one a core. */
   readonly threads?: number | undefined;
@@ -29,15 +29,15 @@ export interface ParsePoolOptions {
 }
 
 /** A tile that waits for a thread or is on one. */
-interface Task {
+interface Task<Tile> {
   readonly request: ParseRequest;
-  readonly settle: (reply: { readonly tile: PolygonTile } | { readonly failed: unknown }) => void;
+  readonly settle: (reply: { readonly tile: Tile } | { readonly failed: unknown }) => void;
 }
 
 /** A thread and the tile it is at. */
-interface Thread {
+interface Thread<Tile> {
   readonly worker: Worker;
-  task: Task | undefined;
+  task: Task<Tile> | undefined;
 }
 
 /**
@@ -51,16 +51,19 @@ interface Thread {
  * await pool.close();
  * [polygons.x, bytes.length]; // [Float64Array [0, 4, 4, 0], 0]
  */
-export function createParsePool({ threads: most, start = startParser }: ParsePoolOptions = {}): ParsePool {
+export function createParsePool<Tile = PolygonTile>({
+  threads: most,
+  start = startParser,
+}: ParsePoolOptions = {}): ParsePool<Tile> {
   const size = Math.max(1, most ?? availableParallelism());
-  const threads = new Set<Thread>();
-  const waiting = new Set<Task>();
+  const threads = new Set<Thread<Tile>>();
+  const waiting = new Set<Task<Tile>>();
   let closed: Promise<void> | undefined;
 
-  const startThread = (): Thread => {
-    const thread: Thread = { worker: start(), task: undefined };
+  const startThread = (): Thread<Tile> => {
+    const thread: Thread<Tile> = { worker: start(), task: undefined };
     let failure: unknown;
-    thread.worker.on('message', (reply: ParseReply) => {
+    thread.worker.on('message', (reply: ParseReply<Tile>) => {
       finish(thread, reply.error === undefined ? { tile: reply.tile } : { failed: restoreError(reply.error) });
       feed();
     });
@@ -85,7 +88,7 @@ export function createParsePool({ threads: most, start = startParser }: ParsePoo
     return thread;
   };
 
-  const finish = (thread: Thread, reply: Parameters<Task['settle']>[0]): void => {
+  const finish = (thread: Thread<Tile>, reply: Parameters<Task<Tile>['settle']>[0]): void => {
     const { task } = thread;
     thread.task = undefined;
     thread.worker.unref();
@@ -103,7 +106,7 @@ export function createParsePool({ threads: most, start = startParser }: ParsePoo
     }
   };
 
-  const give = (thread: Thread, task: Task): void => {
+  const give = (thread: Thread<Tile>, task: Task<Tile>): void => {
     thread.task = task;
     thread.worker.ref();
     try {
@@ -125,12 +128,12 @@ export function createParsePool({ threads: most, start = startParser }: ParsePoo
     async parse(bytes, parameters, signal) {
       signal?.throwIfAborted();
       if (closed !== undefined) throw poolClosed(parameters.place);
-      return await new Promise<PolygonTile>((resolve, reject) => {
+      return await new Promise<Tile>((resolve, reject) => {
         const onAbort = (): void => {
           waiting.delete(task);
           reject(signal!.reason);
         };
-        const task: Task = {
+        const task: Task<Tile> = {
           request: { bytes: movable(bytes), parameters },
           settle: (reply) => {
             signal?.removeEventListener('abort', onAbort);

@@ -1,5 +1,8 @@
 import type { TextColumn } from './result-set.ts';
 
+// A byte-order mark is a character of the text like others.
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+
 /**
  * The text of a row. O(its length).
  *
@@ -8,7 +11,7 @@ import type { TextColumn } from './result-set.ts';
  * textAt(ids, 1); // 'ä'
  */
 export function textAt({ bytes, starts }: TextColumn, row: number): string {
-  return new TextDecoder().decode(bytes.subarray(starts[row], starts[row + 1]));
+  return decoder.decode(bytes.subarray(starts[row], starts[row + 1]));
 }
 
 /**
