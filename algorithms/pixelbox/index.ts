@@ -1,3 +1,10 @@
+/**
+ * Areas of pairs of polygons on a grid of pixels: exact ones ({@link pairAreas}), and PixelBox as it was published
+ * ({@link pixelBox}).
+ *
+ * @module
+ */
+export type { AreaMethod, RegionPairs } from './area-plan.ts';
 export {
   GRID_LIMIT,
   type GridOptions,
@@ -5,9 +12,12 @@ export {
   gridPolygons,
   type SnappedToPixels,
 } from './grid-polygons.ts';
+export { type PairAreaOptions, type PairAreas, pairAreas } from './pair-areas.ts';
 export { type PixelOnlyOptions, pixelOnly } from './pixel-only.ts';
 export { polygonAreas } from './polygon-areas.ts';
 export { type PolygonEdges, uploadPolygonEdges } from './polygon-edges.ts';
 export { contains, intersects, touches } from './predicates.ts';
+export { type Regions, regionsOf } from './regions.ts';
 export { pixelBox, pixelBoxNoSep, type SampledAreas, type SamplingOptions } from './sampling-boxes.ts';
 export type { PolygonPairs } from './sampling-run.ts';
+export { type SignedCorners, signedArea, signedCorners } from './signed-corners.ts';

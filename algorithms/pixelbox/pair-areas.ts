@@ -13,7 +13,7 @@ import { cornerSweep } from './corner-sweep.ts';
 import { type DeviceRuns, isNarrow, uploadRuns } from './device-runs.ts';
 import type { NumberedPairs } from './pair-tables.ts';
 import type { Regions } from './regions.ts';
-import { addWideAreas, maskWords, narrowAreas, planMasks, type RowMasks, rowMasks } from './row-masks.ts';
+import { addWideAreas, maskWords, narrowAreas, placeMasks, type RowMasks, rowMasks, uploadPairs } from './row-masks.ts';
 import { type SignedCorners, signedArea, signedCorners } from './signed-corners.ts';
 
 export interface PairAreaOptions {
@@ -153,8 +153,8 @@ function maskedPart(
   const used = { p: distinct(pairs.p, p), q: distinct(pairs.q, q) };
   const areas = context.scope(() => {
     const masks = {
-      p: rowMasks(context, runs.p, planMasks(p, used.p)),
-      q: rowMasks(context, runs.q, planMasks(q, used.q)),
+      p: rowMasks(context, runs.p, placeMasks(context, p, used.p)),
+      q: rowMasks(context, runs.q, placeMasks(context, q, used.q)),
     };
     return {
       shared: maskedAreas(context, { p, q }, masks, pairs),
@@ -192,21 +192,25 @@ function maskedAreas(
   pairs: NumberedPairs,
 ): Column<'u32'> {
   const narrow = pairs.pair.filter((row) => isNarrow(p, pairs.p[row]!) && isNarrow(q, pairs.q[row]!));
-  if (narrow.length === pairs.pair.length) return narrowAreas(context, pairs, masks.p, masks.q);
-  const short = numbered(narrow, pairs);
-  const areas = context.scope(() => {
-    const shared = narrowAreas(context, short, masks.p, masks.q);
-    return scatter(shared, context.column(narrow), pairs.pair.length);
-  });
+  if (narrow.length === pairs.pair.length) return areasOfNarrow(context, pairs, masks);
   const isShort = new Uint8Array(pairs.pair.length);
-  for (const pair of narrow) isShort[pair] = 1;
-  const wide = numbered(
-    pairs.pair.filter((pair) => isShort[pair] === 0),
-    pairs,
-  );
+  for (const row of narrow) isShort[row] = 1;
+  const others = pairs.pair.filter((row) => isShort[row] === 0);
+  const wide = numbered(others, pairs);
   const rows = wide.p.reduce((sum, a, i) => sum + sharedRows(p, a, q, wide.q[i]!), 0);
-  addWideAreas(context, wide, masks.p, masks.q, rows, areas);
-  return areas;
+  return context.scope(() => {
+    const short = areasOfNarrow(context, numbered(narrow, pairs), masks);
+    const areas = scatter(short, context.column(narrow), pairs.pair.length);
+    addWideAreas(context, uploadPairs(context, wide, rows), masks.p, masks.q, areas);
+    return areas;
+  });
+}
+
+function areasOfNarrow(context: Context, { p, q }: NumberedPairs, masks: Sides<RowMasks>): Column<'u32'> {
+  return context.scope(() => {
+    const pairs = { p: context.column(p), q: context.column(q) };
+    return narrowAreas(context, pairs, masks.p, masks.q);
+  });
 }
 
 /** All other pairs, by signed corners. */

@@ -34,11 +34,11 @@ export interface RowMasks {
   readonly words: Column<'u32'>;
 }
 
-/** What is known of masks before any is made. */
-export interface MaskPlan {
-  readonly boxes: Int32Array;
+/** Where masks are to be, on a device. */
+export interface MaskPlaces {
+  readonly boxes: Column<'i32'>;
   /** Where the words of every region start, past all words if it has none. */
-  readonly starts: Uint32Array;
+  readonly starts: Column<'u32'>;
   readonly words: number;
 }
 
@@ -52,7 +52,7 @@ export function maskWords({ left, top, right, bottom }: Regions, region: number)
 }
 
 /** Places the masks of the regions in `wanted` one after the other. */
-export function planMasks(regions: Regions, wanted: Uint32Array): MaskPlan {
+export function placeMasks(context: Context, regions: Regions, wanted: Uint32Array): MaskPlaces {
   const { left, top, right, bottom } = regions;
   const starts = new Uint32Array(Math.max(1, left.length)).fill(BEYOND);
   let words = 0;
@@ -62,7 +62,7 @@ export function planMasks(regions: Regions, wanted: Uint32Array): MaskPlan {
     words += maskWords(regions, region);
   }
   const boxes = interleave(new Int32Array(starts.buffer, 0, left.length), left, top, right, bottom);
-  return { boxes, starts, words };
+  return { boxes: context.column(boxes), starts: context.column(starts), words };
 }
 
 /** Past the words of all masks, also when rows are counted from there. */
@@ -132,11 +132,10 @@ function boxOf(boxes: ArrayValue<'i32'>, region: U32): Box {
  *
  * - Work O(runs + words), span O(log words). No pixel is tested against an edge, and runs come in any order.
  */
-export function rowMasks(context: Context, runs: DeviceRuns, plan: MaskPlan): RowMasks {
+export function rowMasks(context: Context, runs: DeviceRuns, { boxes, starts, words: count }: MaskPlaces): RowMasks {
   return context.scope(() => {
-    const boxes = context.column(plan.boxes);
-    const words = context.materialize(constant(u32, 0, plan.words));
-    flip(map(narrowToggle, { ...runs.narrow, starts: context.column(plan.starts) }), words);
+    const words = context.materialize(constant(u32, 0, count));
+    flip(map(narrowToggle, { ...runs.narrow, starts }), words);
     const { from, to, row, region } = runs.wide;
     for (const column of [from, to]) flip(map(wideToggle, { column, row, region, boxes }), words);
     return { boxes, words: inclusiveScan(words, bitXor(u32)) };
@@ -188,6 +187,21 @@ const narrowArea = fn('narrowArea', pairParameters, u32, ({ p, q, pBoxes, pWords
   return pixels;
 });
 
+/** Pairs of regions on a device. */
+export interface DevicePairs {
+  readonly p: Column<'u32'>;
+  readonly q: Column<'u32'>;
+  /** Three numbers a pair: its own, which is its row in the result, and its regions. */
+  readonly table: Column<'u32'>;
+  /** Rows that the boxes of the pairs share, in all. */
+  readonly rows: number;
+}
+
+/** Puts pairs on the device. */
+export function uploadPairs(context: Context, { pair, p, q }: NumberedPairs, rows: number): DevicePairs {
+  return { p: context.column(p), q: context.column(q), table: context.column(interleave(pair, p, q)), rows };
+}
+
 /**
  * ‖p∩q‖ in pixels for pairs of regions at most 32 pixels wide: words of both in the rows they share, and as many pixels as
  * their conjunction has ones.
@@ -196,15 +210,12 @@ const narrowArea = fn('narrowArea', pairParameters, u32, ({ p, q, pBoxes, pWords
  */
 export function narrowAreas(
   context: Context,
-  { p, q }: Pick<NumberedPairs, 'p' | 'q'>,
+  { p, q }: Pick<DevicePairs, 'p' | 'q'>,
   ofP: RowMasks,
   ofQ: RowMasks,
 ): Column<'u32'> {
-  return context.scope(() => {
-    const pairs = { p: context.column(p), q: context.column(q) };
-    const masks = { pBoxes: ofP.boxes, pWords: ofP.words, qBoxes: ofQ.boxes, qWords: ofQ.words };
-    return context.materialize(map(narrowArea, { ...pairs, ...masks }));
-  });
+  const masks = { pBoxes: ofP.boxes, pWords: ofP.words, qBoxes: ofQ.boxes, qWords: ofQ.words };
+  return context.materialize(map(narrowArea, { p, q, ...masks }));
 }
 
 const rowsShared = fn(
@@ -267,22 +278,19 @@ function rowReader(box: Box, words: ArrayValue<'u32'>, left: I32, top: I32, rank
 /**
  * Adds ‖p∩q‖ in pixels of every pair to `areas`, for regions of any width: one thread a row of a pair.
  *
- * - Work O(rows shared · strips), balanced over the rows however uneven the pairs. `rows` is the number of them in all.
+ * - Work O(rows shared · strips), balanced over the rows however uneven the pairs.
  */
 export function addWideAreas(
   context: Context,
-  pairs: NumberedPairs,
-  p: RowMasks,
-  q: RowMasks,
-  rows: number,
+  { p, q, table, rows }: DevicePairs,
+  ofP: RowMasks,
+  ofQ: RowMasks,
   areas: Column<'u32'>,
 ): void {
   context.scope(() => {
-    const [pBoxes, qBoxes] = [p.boxes, q.boxes];
-    const counts = map(rowsShared, { p: context.column(pairs.p), q: context.column(pairs.q), pBoxes, qBoxes });
-    const table = context.column(interleave(pairs.pair, pairs.p, pairs.q));
-    const each = { ...expandRows(counts, rows), pairs: table };
-    const { pair, pixels } = map(wideRow, { ...each, pBoxes, pWords: p.words, qBoxes, qWords: q.words });
-    scatterReduce(pixels, pair, 'add', areas);
+    const [pBoxes, qBoxes] = [ofP.boxes, ofQ.boxes];
+    const each = expandRows(map(rowsShared, { p, q, pBoxes, qBoxes }), rows);
+    const found = map(wideRow, { ...each, pairs: table, pBoxes, pWords: ofP.words, qBoxes, qWords: ofQ.words });
+    scatterReduce(found.pixels, found.pair, 'add', areas);
   });
 }

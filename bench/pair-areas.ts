@@ -1,0 +1,94 @@
+import { cpus } from 'node:os';
+import { parseArgs } from 'node:util';
+import type { GridPolygons } from '../algorithms/pixelbox/grid-polygons.ts';
+import { type PairAreas, pairAreas } from '../algorithms/pixelbox/pair-areas.ts';
+import { regionsOf } from '../algorithms/pixelbox/regions.ts';
+import { open } from '../open.ts';
+import { polygonPairs } from './polygon-pairs.ts';
+import { scanlineAreas } from './polygon-scanline.ts';
+
+/**
+ * Areas of pairs of polygons with the statistics of pathology images: a backend beside a bit-mask scanline in plain
+ * JavaScript on one thread (`bench/polygon-scanline.ts`), in turn, from vertices in memory to areas in memory. Every area
+ * is compared.
+ *
+ * node --import tsx bench/pair-areas.ts [--backend workers|webgpu] [--workers 2] [--pairs 619609] [--scale 1]
+ *   [--tiles 8] [--method auto|masks|corners|sweep] [--rounds 7]
+ */
+const { values: options } = parseArgs({
+  options: {
+    backend: { type: 'string', default: 'workers' },
+    adapter: { type: 'string' },
+    workers: { type: 'string', default: '2' },
+    pairs: { type: 'string', default: '619609' },
+    tiles: { type: 'string', default: '8' },
+    scale: { type: 'string', default: '1' },
+    method: { type: 'string', default: 'auto' },
+    rounds: { type: 'string', default: '7' },
+  },
+});
+
+const started = performance.now();
+const tiles = [
+  ...polygonPairs({ pairs: Number(options.pairs), tiles: Number(options.tiles), scale: Number(options.scale) }),
+];
+const count = tiles.reduce((sum, { pairs }) => sum + pairs.p.length, 0);
+const polygons = tiles.reduce((sum, { first, second }) => sum + polygonCount(first) + polygonCount(second), 0);
+const vertices = tiles.reduce((sum, { first, second }) => sum + first.x.length + second.x.length, 0);
+const { backend, adapter } = options;
+const context = await open({ backend, adapter, workers: Number(options.workers) } as Parameters<typeof open>[0]);
+
+console.log(`machine  ${cpus().length} × ${cpus()[0]!.model}, Node ${process.version}`);
+console.log(`pairs    ${count} of ${polygons} polygons with ${vertices} vertices, scale ${options.scale}`);
+console.log(`made in  ${((performance.now() - started) / 1000).toFixed(1)} s`);
+
+function polygonCount({ polygonRings }: GridPolygons): number {
+  return polygonRings.length - 1;
+}
+
+async function byBackend(): Promise<PairAreas[]> {
+  const areas: PairAreas[] = [];
+  for (const { first, second, pairs } of tiles) {
+    areas.push(
+      await pairAreas(context, regionsOf(first), regionsOf(second), pairs, { method: options.method as 'auto' }),
+    );
+  }
+  return areas;
+}
+
+const byScanline = (): ReturnType<typeof scanlineAreas>[] =>
+  tiles.map(({ first, second, pairs }) => scanlineAreas(first, second, pairs));
+
+const contestants: Record<string, () => unknown> = { scanline: byScanline, [backend]: byBackend };
+const times: Record<string, number[]> = { scanline: [], [backend]: [] };
+for (let round = -2; round < Number(options.rounds); round++) {
+  const results: unknown[] = [];
+  for (const [name, run] of Object.entries(contestants)) {
+    const from = performance.now();
+    results.push(await run());
+    if (round >= 0) times[name]!.push(performance.now() - from);
+  }
+  compare(results[0] as ReturnType<typeof byScanline>, results[1] as PairAreas[]);
+}
+for (const [name, list] of Object.entries(times)) {
+  const sorted = list.toSorted((a, b) => a - b);
+  const median = sorted[sorted.length >> 1]!;
+  console.log(
+    `${name.padEnd(9)}${median.toFixed(0)} ms (${sorted[0]!.toFixed(0)} to ${sorted.at(-1)!.toFixed(0)}), ` +
+      `${(count / median / 1000).toFixed(2)} M pairs/s`,
+  );
+}
+await context.close();
+
+function compare(expected: ReturnType<typeof byScanline>, got: PairAreas[]): void {
+  for (const [tile, { intersection, p, q }] of expected.entries()) {
+    for (let pair = 0; pair < p.length; pair++) {
+      const { [tile]: found } = got;
+      const same =
+        Number(found!.intersection[pair]) === intersection[pair] &&
+        Number(found!.p[pair]) === p[pair] &&
+        Number(found!.q[pair]) === q[pair];
+      if (!same) throw new Error(`pair ${pair} of tile ${tile} differs`);
+    }
+  }
+}
