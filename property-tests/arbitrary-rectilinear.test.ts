@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { fc, test } from '@fast-check/vitest';
 import { describe, test as example, expect } from 'vitest';
 import type { Polygons } from '../algorithms/geometry/polygons.ts';
@@ -46,11 +47,37 @@ describe('rectilinear pairs', () => {
     expect([...kinds].sort()).toEqual([...ALL_KINDS].sort());
   });
 
+  example('of the fixed case have the areas that GEOS finds', async () => {
+    const { first, second, areas } = await readFixedCase();
+    expect(geos.areas(polygonOf(first), 0, polygonOf(second), 0)).toMatchObject(areas);
+  });
+
   example('come as columns without any pair', () => {
     expect(pairColumns([]).first).toEqual(pairColumns([]).second);
     expect(pairColumns([]).first.polygonRings).toEqual(Uint32Array.of(0));
   });
 });
+
+interface FixedCase {
+  readonly first: readonly Position[];
+  readonly second: readonly Position[];
+  readonly areas: { readonly first: number; readonly second: number; readonly intersection: number };
+}
+
+async function readFixedCase(): Promise<FixedCase> {
+  return JSON.parse(
+    await readFile(new URL('fixtures/result-sets/martinez-counterexample.json', import.meta.url), 'utf8'),
+  );
+}
+
+function polygonOf(ring: readonly Position[]): Polygons {
+  return {
+    polygonRings: Uint32Array.of(0, 1),
+    ringVertices: Uint32Array.of(0, ring.length),
+    x: Float64Array.from(ring, ([x]) => x),
+    y: Float64Array.from(ring, ([, y]) => y),
+  };
+}
 
 const ALL_KINDS = [
   'several rings',
