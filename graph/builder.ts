@@ -21,7 +21,7 @@ import type {
   SourceOptions,
 } from './node-options.ts';
 import type { ItemHandling, Program } from './node-run.ts';
-import type { Outcome, Port } from './port.ts';
+import type { ItemOf, Outcome, Port } from './port.ts';
 import {
   branchProgram,
   broadcastProgram,
@@ -152,7 +152,11 @@ export class GraphBuilder<C> {
   }
 
   /** The items of several ports as they come, through one edge; those of each port stay in their order. */
-  merge<A>(name: string, inputs: readonly Port<A>[], options: InputOptions<A> = {}): Port<A> {
+  merge<P extends Port<unknown>>(
+    name: string,
+    inputs: readonly P[],
+    options: InputOptions<ItemOf<P>> = {},
+  ): Port<ItemOf<P>> {
     const edge = this.#nodes.input(name, inputs, options);
     const outputs = [outputOf(name, undefined, edge.handling)];
     return this.#add({ meta: metaOf(name, 'merge', edge), inputs: [edge], outputs, program: mergeProgram });

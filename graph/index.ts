@@ -46,7 +46,7 @@ export type {
 } from './node-options.ts';
 export type { ItemHandling } from './node-run.ts';
 export type { GraphObserver } from './observer.ts';
-export type { Outcome, Outcomes, Port, ResultOf } from './port.ts';
+export type { ItemOf, Outcome, Outcomes, Port, ResultOf } from './port.ts';
 export type { Opener } from './programs.ts';
 export { type Progress, type ProgressOptions, type ProgressReport, progress } from './progress.ts';
 export { type ItemContext, type ItemFunction, type PullMapOptions, pull, pullMap } from './pull-map.ts';

@@ -11,6 +11,9 @@ export interface Port<out A> {
   readonly itemType?: A;
 }
 
+/** The type of the items that leave through a port. */
+export type ItemOf<P extends Port<unknown>> = P extends Port<infer A> ? A : never;
+
 /** The result of a node that ends a graph, such as a reduction's; known when the run has ended well. */
 export interface Outcome<out R> {
   readonly node: string;

@@ -85,7 +85,10 @@ function everything(resources: Resources, plan: Plan, step: (node: string) => vo
     const some = g.pipe('some', first, swallow);
     const rules = { odd: asks('branch', (value) => value % 2 === 1), even: 'rest' as const };
     const { odd, even } = g.branch('branch', some, rules, { ...discard, capacity });
-    const copy = ({ value }: Resource): Resource => resources.make(value);
+    const copy = ({ value }: Resource): Resource => {
+      step('tee');
+      return resources.make(value);
+    };
     const { left, right } = g.broadcast('tee', odd, ['left', 'right'], { ...discard, copy });
     const key = (item: Resource): number => {
       step('join');
@@ -166,7 +169,7 @@ describe('whatever happens, every item is freed once', () => {
       let steps = 0;
       const onError: ErrorPolicy = { retry, orElse: 'skip' };
       const failing = everything(resources, plan, (node) => {
-        if (node !== 'read' && steps++ % every === 0) throw new Error('broken');
+        if (node !== 'read' && node !== 'tee' && steps++ % every === 0) throw new Error('broken');
       });
       const run = failing.run(undefined, { onError });
       const errors: ItemError[] = [];

@@ -123,7 +123,7 @@ describe('what a run tells', () => {
         lanes: chain.lanes[0],
         capacity: chain.capacity[0],
       });
-      const merged = g.merge<unknown>('merge', [worked, even], { capacity: chain.capacity[1] });
+      const merged = g.merge('merge', [worked, even], { capacity: chain.capacity[1] });
       return g.sink('sink', merged, async () => await turns(delayAt(second, 0)), { lanes: chain.lanes[1] });
     });
     const run = told.run(undefined, { observer });
@@ -165,7 +165,7 @@ describe('what a run tells', () => {
         { key: { left: (b) => b[0], right: (x) => x }, capacity: 7 },
       );
       g.sink('pairs', joined.pairs, () => {}, { lanes: 2, capacity: { items: 5 }, runsOn: 'gpu' });
-      g.sink('rest', g.merge<unknown>('merge', [joined.leftOnly, joined.rightOnly]), () => {});
+      g.sink('rest', g.merge('merge', [joined.leftOnly, joined.rightOnly]), () => {});
     });
     const unbounded = Number.POSITIVE_INFINITY;
     expect(shape.name).toBe('shape');
@@ -238,6 +238,11 @@ describe('what a run tells', () => {
     const typed: { items: number[]; count: number } = await several.run().result;
     expect(typed).toEqual({ items: range(4), count: 4 });
     expect(await none.run().result).toBeUndefined();
+    const mixed = graph('mixed', (g) =>
+      g.collect('all', g.merge('merge', [g.source('numbers', [1]), g.source('texts', ['one'])])),
+    );
+    const either: (number | string)[] = await mixed.run().result;
+    expect(either.toSorted()).toEqual([1, 'one']);
   });
 
   test('100,000 items run through three nodes', async () => {
