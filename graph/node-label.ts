@@ -9,10 +9,13 @@ export function nodeLabel(node: NodeMeta, counters: readonly NodeCounters[]): st
   const lines = [name, [kind, where, ...(lanes > 1 ? [`${formatCount(lanes)} lanes`] : [])].join(' · ')];
   const done = counters.find((counts) => counts.name === name);
   if (done === undefined) return lines;
-  lines.push(`${formatCount(done.in)} in · ${formatCount(done.out)} out · ${formatDuration(done.busy)}`);
   const rare = (['migrated', 'retried', 'skipped', 'dropped'] as const).filter((count) => done[count] > 0);
-  if (rare.length > 0) lines.push(rare.map((count) => `${formatCount(done[count])} ${count}`).join(' · '));
-  return lines;
+  return [
+    ...lines,
+    `${formatCount(done.in)} in · ${formatCount(done.out)} out`,
+    `${formatDuration(done.busy)} busy`,
+    ...rare.map((count) => `${formatCount(done[count])} ${count}`),
+  ];
 }
 
 /** What an edge may hold. */
