@@ -1,33 +1,55 @@
+import { Worker } from 'node:worker_threads';
 import type { TileSide } from '../algorithms/cross-compare/tile-comparison.ts';
-import { tileSide } from '../algorithms/cross-compare/tile-side.ts';
 import { createParsePool, type ParsePool } from '../formats/result-sets/parse-pool.ts';
-import type { PolygonTile, TileSource } from '../formats/result-sets/result-set.ts';
+import type { TileSource } from '../formats/result-sets/result-set.ts';
 import { DeviceLostError } from '../primitives/errors.ts';
 import type { TileParser } from './compare.ts';
+import type { SideParameters } from './side-worker.ts';
 
-/** Parses tiles on worker threads; a tile whose thread died under it is read once more. */
-export function openTileParser({
-  workers,
-  pixelSize,
-}: {
+/** How tiles are parsed. */
+export interface TileParserOptions {
+  /** Threads; one a core where left out. */
   readonly workers: number | undefined;
   readonly pixelSize: number;
-}): TileParser {
-  const pool = createParsePool({ threads: workers });
+  /** How a thread is started, which tests use. */
+  readonly start?: (() => Worker) | undefined;
+}
+
+/**
+ * Parses tiles on worker threads, down to regions of pixels, which are moved here: parsed polygons take several times
+ * their room, and snapping them takes as long as all else that the main thread does. A tile whose thread died under it is
+ * read once more.
+ */
+export function openTileParser({ workers, pixelSize, start = startSideParser }: TileParserOptions): TileParser {
+  const pool = createParsePool<TileSide>({ threads: workers, start });
   return {
     // One tile is read from disk while the others are parsed.
     lanes: pool.threads + 1,
     async parse(tile, signal): Promise<TileSide> {
-      const polygons = await read(pool, tile, signal).catch((error: unknown) => {
+      const parameters: SideParameters = { ...tile.parameters, pixelSize };
+      try {
+        return await read(pool, tile, parameters, signal);
+      } catch (error) {
         if (!(error instanceof DeviceLostError) || signal.aborted) throw error;
-        return read(pool, tile, signal);
-      });
-      return tileSide(polygons, { pixelSize, place: tile.place });
+        return read(pool, tile, parameters, signal);
+      }
     },
     close: () => pool.close(),
   };
 }
 
-async function read(pool: ParsePool, tile: TileSource, signal: AbortSignal): Promise<PolygonTile> {
-  return pool.parse(await tile.load(signal), tile.parameters, signal);
+async function read(
+  pool: ParsePool<TileSide>,
+  tile: TileSource,
+  parameters: SideParameters,
+  signal: AbortSignal,
+): Promise<TileSide> {
+  return pool.parse(await tile.load(signal), parameters, signal);
+}
+
+/** The source runs unbuilt through a loader. */
+export function startSideParser(): Worker {
+  const entry = import.meta.url.endsWith('.ts') ? './side-worker-boot.mjs' : './side-worker.js';
+  // Flags of the process are not for the threads: loaders would be set up twice, and some are refused.
+  return new Worker(new URL(entry, import.meta.url), { execArgv: [] });
 }
