@@ -15,6 +15,7 @@ import { fn, map, plus, reduce, u32 } from '../primitives/index.ts';
 import { scanline } from './scanline.ts';
 import { gridOf, terrain } from './terrain.ts';
 import { openMemcpy, spread } from './webgpu-memcpy.ts';
+import { printSteps, type Spread, showSpread, type TimedPipeline, timePipeline } from './webgpu-timing.ts';
 
 /**
  * Zonal histograms of the US counties over a raster of u16 that lies on the device, by the device's own clock, beside the
@@ -96,24 +97,14 @@ async function measure(name: string): Promise<void> {
   context.dispose(first);
 
   const heat = (): void => warmUp(column);
-  const repeated = Array.from({ length: rounds }, () => once);
   const words = wordsUnder(column);
   const copy = (): void => context.dispose(copyOf(words));
-  await backend.time([heat, copy, ...repeated]);
-  const { compilations } = backend.counters;
-  const [warming, ...totals] = await backend.time([heat, ...repeated]);
-  const [, ...maps] = await backend.time([heat, ...repeated.map(() => copy)]);
+  const { total, steps } = await timePipeline(backend, heat, WARMING, once, rounds);
+  const { total: mapped } = await timePipeline(backend, heat, WARMING, copy, rounds);
   const copies = await memcpy.times(rounds);
-  const profile = await backend.profile(() => [heat, ...repeated].forEach((run) => void run()));
-  if (backend.counters.compilations !== compilations) throw new Error('The steady state compiles.');
   context.dispose(column);
-  const perRound = profile.filter(({ command }) => !command.startsWith(WARMING)).length / rounds;
-  const steps = Array.from({ length: perRound }, (_, step) => {
-    const times = profile.slice(-perRound * rounds).filter((_, i) => i % perRound === step);
-    return { command: times[0]!.command, ...spread(times.map(({ milliseconds }) => milliseconds)) };
-  });
-  console.log(`\n## ${name}\n\nwarm-up   ${warming!.toFixed(0)} ms`);
-  report(inside, spread(totals), spread(copies), spread(maps), steps);
+  console.log(`\n## ${name}\n`);
+  report(inside, total, spread(copies), mapped, steps);
 }
 
 /** Half a second of work that the host records in little time: an idle GPU takes some tenths of one to raise its clocks. */
@@ -172,26 +163,11 @@ function check(counts: Uint32Array, cells: Uint16Array): number {
   return sum(found);
 }
 
-type Spread = ReturnType<typeof spread>;
-
-function report(
-  inside: number,
-  total: Spread,
-  copy: Spread,
-  mapped: Spread,
-  steps: readonly ({ readonly command: string } & Spread)[],
-): void {
-  const show = ({ median, least, greatest }: Spread): string =>
-    `${median.toFixed(4)} ms (${least.toFixed(4)} to ${greatest.toFixed(4)})`;
-  console.log(`memcpy    ${show(copy)} by copyBufferToBuffer`);
-  console.log(`          ${show(mapped)} by a kernel`);
-  console.log(`total     ${show(total)}`);
+function report(inside: number, total: Spread, copy: Spread, mapped: Spread, steps: TimedPipeline['steps']): void {
+  console.log(`memcpy    ${showSpread(copy)} by copyBufferToBuffer`);
+  console.log(`          ${showSpread(mapped)} by a kernel`);
+  console.log(`total     ${showSpread(total)}`);
   console.log(`ratio     ${(total.median / copy.median).toFixed(2)}, ${(total.median / mapped.median).toFixed(2)}`);
   console.log(`rate      ${(inside / total.median / 1e6).toFixed(1)} G cells in zones a second, of ${inside} cells\n`);
-  console.log('| command | ms | share |\n| --- | --- | --- |');
-  const sum = steps.reduce((so, { median }) => so + median, 0);
-  for (const { command, median } of steps) {
-    console.log(`| ${command} | ${median.toFixed(4)} | ${((100 * median) / sum).toFixed(1)} % |`);
-  }
-  console.log(`| all, one by one | ${sum.toFixed(4)} | |`);
+  printSteps(steps);
 }
