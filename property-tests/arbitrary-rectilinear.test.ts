@@ -11,7 +11,7 @@ const geos = await Geos.open();
 const exact = { extent: 2 ** 26 };
 
 describe('rectilinear pairs', () => {
-  test.prop([rectilinearPair(exact)], { numRuns: 3000 })(
+  test.prop([rectilinearPair(exact)], { numRuns: 1500 })(
     'have the areas that GEOS finds',
     ({ first, second, areas }) => {
       const found = geos.areas(first, 0, second, 0);
