@@ -1,11 +1,7 @@
-import { readFile } from 'node:fs/promises';
-import { gunzipSync } from 'node:zlib';
 import { fc, test } from '@fast-check/vitest';
-import { decode } from 'fast-png';
 import { describe, test as example, expect } from 'vitest';
 import { countLabels, type LabelGrid } from './label-counts.ts';
-
-const FIXTURES = new URL('./fixtures/result-sets/', import.meta.url);
+import { picture, volume } from './label-files.ts';
 
 const grids = fc
   .record({ width: fc.integer({ min: 1, max: 8 }), height: fc.integer({ min: 1, max: 8 }) })
@@ -58,19 +54,3 @@ describe('counted labels', () => {
     expect([total('first'), total('second'), total('pairs')]).toEqual([4838, 5006, 12331]);
   });
 });
-
-async function picture(name: string): Promise<LabelGrid> {
-  const { width, height, data } = decode(await readFile(new URL(name, FIXTURES)));
-  return { width, height, labels: data };
-}
-
-/** The axial slices of a volume of bytes. */
-async function volume(name: string): Promise<LabelGrid[]> {
-  const bytes = gunzipSync(await readFile(new URL(name, FIXTURES)));
-  const [width, height, slices] = [bytes.readInt16LE(42), bytes.readInt16LE(44), bytes.readInt16LE(46)];
-  const start = bytes.readFloatLE(108);
-  return Array.from({ length: slices }, (_, z) => {
-    const at = start + z * width * height;
-    return { width, height, labels: bytes.subarray(at, at + width * height) };
-  });
-}
