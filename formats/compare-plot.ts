@@ -20,6 +20,10 @@ const PALE_BAR = '#a9bfd6';
 /**
  * Draws how the ratios ‖p ∩ q‖ ÷ ‖p ∪ q‖ of the pairs are spread, as a standalone SVG: a histogram in bins of 0.02, with J′,
  * their mean, and the threshold of matches. Bars below the threshold are pale.
+ *
+ * @example
+ * const comparison = totalsOf({ minIou: 0.5, method: 'optimal' }).comparison();
+ * (await comparePlot({ comparison, title: 'a and b' })).includes('No pair of polygons has common area.'); // true
  */
 export async function comparePlot({ comparison, title }: ComparePlot): Promise<string> {
   const height = CHART_TOP + CHART_HEIGHT + MARGIN;

@@ -42,7 +42,16 @@ export function worstTiles(most: number): WorstTiles {
   };
 }
 
-/** What a report says of a comparison, ahead of what it says of the run: figures, histogram, tiles, what was skipped and noted. */
+/**
+ * What a report says of a comparison, ahead of what it says of the run: figures, histogram, tiles, what was left out and
+ * noted.
+ *
+ * @example
+ * const comparison = totalsOf({ minIou: 0.5, method: 'optimal' }).comparison();
+ * const result = { ...comparison, alone: { p: 0, q: 0 }, skipped: [], notes: [] };
+ * const run = { a: 'a.png', b: 'b.png', backend: 'reference', pixelSize: 1 };
+ * (await compareSections(result, run, [])).map(({ title }) => title); // ['Result', 'Ratios of the pairs']
+ */
 export async function compareSections(
   comparison: CrossComparison,
   run: CompareRun,

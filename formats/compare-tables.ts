@@ -43,7 +43,12 @@ export interface TableWriter {
   end(): string | Uint8Array;
 }
 
-/** No rows, with the columns of a table. */
+/**
+ * No rows, with the columns of a table.
+ *
+ * @example
+ * emptyTable('missing').columns.map(([name]) => name); // ['tile', 'set', 'id']
+ */
 export function emptyTable(table: CompareTable): Table {
   const none: SideResult = { ids: NO_TEXTS, polygons: 0, missing: new Uint32Array(0) };
   const noAreas = { intersection: new BigUint64Array(0), p: new BigUint64Array(0), q: new BigUint64Array(0) };

@@ -6,6 +6,19 @@
 
 export type { Note } from '../algorithms/notes.ts';
 export { type StagedOutputs, stageOutputs } from './atomic-write.ts';
+export { type ArrowWriter, arrowWriter } from './compare-arrow.ts';
+export { type ComparePlot, comparePlot } from './compare-plot.ts';
+export { compareSections, type TileFigures, type WorstTiles, worstTiles } from './compare-report.ts';
+export { type CompareRun, compareSummary } from './compare-summary.ts';
+export {
+  COMPARE_TABLES,
+  type CompareTable,
+  emptyTable,
+  type Table,
+  type TableColumn,
+  type TableWriter,
+} from './compare-tables.ts';
+export { csvWriter, jsonWriter } from './compare-text.ts';
 export { isGeographicCrs, normalizeCrs, sameCrs } from './crs.ts';
 export { type GeoTiffOptions, type GeoTiffSource, openGeoTiff } from './geotiff.ts';
 export { type CellWriter, type GeoTiffRaster, writeGeoTiff } from './geotiff-writer.ts';
@@ -23,7 +36,7 @@ export type {
 } from './result-sets/result-set.ts';
 export { textAt, textColumnOf } from './result-sets/text-column.ts';
 export { type Labels, traceLabels } from './result-sets/trace-labels.ts';
-export type { TextChunks } from './text-chunks.ts';
+export type { FileChunks, TextChunks } from './text-chunks.ts';
 export { statisticsCsv, zonalCsv } from './zonal-csv.ts';
 export { type ZonalRun, zonalJson } from './zonal-json.ts';
 export { parseZones, type ReadZones, readZones, type ZoneOptions } from './zones.ts';

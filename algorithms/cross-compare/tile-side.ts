@@ -25,6 +25,11 @@ export interface TileSideOptions {
  * Noted: `compare/moved-vertices` where vertices lie between corners of pixels.
  *
  * @throws what `gridPolygons` and `regionsOf` throw.
+ * @example
+ * const { polygons } = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [2.2, 0], [2.2, 1], [0, 1]]] }').zones;
+ * const ids = { bytes: Uint8Array.of(48), starts: Uint32Array.of(0, 1) };
+ * const { regions, notes } = tileSide({ ids, polygons, notes: [] }, { place: 'a.wkt' });
+ * [regions.right[0], notes[0].code, notes[0].count]; // [2, 'compare/moved-vertices', 2]
  */
 export function tileSide({ ids, polygons, notes }: ReadPolygons, { pixelSize, place }: TileSideOptions): TileSide {
   const grid = gridPolygons(polygons, { pixelSize, file: place });
