@@ -22,7 +22,7 @@ import type { Table, TableColumn, TableWriter } from './compare-tables.ts';
  * const table = emptyTable('missing');
  * const writer = arrowWriter(table);
  * const file = Buffer.concat([writer.begin(), writer.add(table), writer.end()]);
- * tableFromIPC(file).names; // ['tile', 'set', 'id']
+ * file.toString('latin1', 0, 6); // 'ARROW1'
  */
 export function arrowWriter(empty: Table): ArrowWriter {
   const schema = encode(empty, 0, 'stream').subarray(0, -EOS_BYTES);

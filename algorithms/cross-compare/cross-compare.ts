@@ -46,7 +46,7 @@ export interface CrossCompareJob<T extends { readonly name: string }> {
   readonly scheme?: CompareScheme | undefined;
   /** How many tiles are parsed at once, from 1. Default 2. */
   readonly parseLanes?: number | undefined;
-  /** Candidate pairs that go to the device together, but for larger tiles. Default 2¹⁷. */
+  /** Candidate pairs that go to the device together, but for larger tiles. Default 2¹⁵. */
   readonly batchPairs?: number | undefined;
   /** Migration of tasks between a GPU and the CPU; off where left out. */
   readonly migrate?: Migration<T> | undefined;

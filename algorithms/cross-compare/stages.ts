@@ -33,9 +33,9 @@ interface BuiltTile extends ParsedTile {
 }
 
 /** Tiles that may wait before a stage, and their bytes. */
-const WAITING = { items: 4, bytes: 2 ** 26 };
-const BATCH_PAIRS = 2 ** 17;
-const BATCH_BYTES = 2 ** 26;
+const WAITING = { items: 4, bytes: 2 ** 25 };
+const BATCH_PAIRS = 2 ** 15;
+const BATCH_BYTES = 2 ** 25;
 
 /** Parser, builder, filter, batches, aggregator: a stage each. Tiles keep their order. */
 export function pipelined<T extends { readonly name: string }>(
