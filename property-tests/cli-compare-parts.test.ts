@@ -1,0 +1,129 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import { NEVER } from 'rxjs';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { totalsOf } from '../algorithms/cross-compare/totals.ts';
+import { type CompareJob, type CompareParts, runCompare } from '../cli/compare.ts';
+import { parseCompareArguments } from '../cli/compare-arguments.ts';
+import { jsonLog } from '../cli/json-log.ts';
+import type { RunContext, Surroundings } from '../cli/run-support.ts';
+import { GraphError, QuadrilleError, UsageError } from '../primitives/errors.ts';
+
+let folder = '';
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'quadrille-compare-'));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+interface Changes {
+  readonly backend?: string;
+  readonly compare?: (job: CompareJob<RunContext>) => Promise<never>;
+}
+
+/** Parts that compare nothing, and write down what is done with them. */
+function parts(events: string[], { backend = 'reference', compare }: Changes = {}): CompareParts<RunContext> {
+  const result = {
+    ...totalsOf({ minIou: 0.5, method: 'optimal' }).comparison(),
+    alone: { p: 0, q: 0 },
+    skipped: [],
+    notes: [],
+  };
+  return {
+    openResultSet: async (path) => ({ path, format: 'png', tiles: [], notes: [] }),
+    openContext: async (options) => {
+      const name = options.backend === 'workers' ? 'workers' : backend;
+      events.push(`open ${name}`);
+      return {
+        backend: { name },
+        abort: () => void events.push(`abort ${name}`),
+        close: async () => void events.push(`close ${name}`),
+      };
+    },
+    openParser: async () => ({
+      lanes: 1,
+      parse: () => Promise.reject(new Error('there is nothing to parse')),
+      close: async () => void events.push('close parser'),
+    }),
+    crossCompare: async (_, job) => {
+      events.push(`compare, ${job.migrate === undefined ? 'at home' : 'migrating'}`);
+      return {
+        result: compare?.(job) ?? Promise.resolve(result),
+        progress$: NEVER,
+        shape: { name: 'compare', nodes: [], edges: [] },
+        counters: () => [],
+        edges: () => [],
+        abort: () => undefined,
+      };
+    },
+  };
+}
+
+const ignore = (): Writable => new Writable({ write: (_, __, done) => done() });
+const surroundings = (signal = new AbortController().signal): Surroundings => ({
+  log: jsonLog({ write: () => undefined }, { quiet: false }),
+  stdout: ignore(),
+  signal,
+  beforeExit: () => undefined,
+});
+const options = (...words: string[]) => parseCompareArguments(['a', 'b', ...words]);
+const inFolder = (name: string): string => join(folder, name);
+
+describe('runCompare', () => {
+  test('closes what it opened, and commits', async () => {
+    const events: string[] = [];
+    await runCompare(options('--out', inFolder('o.json'), '--pairs', inFolder('p.csv')), parts(events), surroundings());
+    expect(events).toEqual(['open reference', 'compare, at home', 'close parser', 'close reference']);
+    expect((await readdir(folder)).sort()).toEqual(['o.json', 'p.csv']);
+  });
+
+  test.each([
+    [[], true],
+    [['--migrate', 'on'], true],
+    [['--migrate', 'off'], false],
+  ])('has workers stand by for a GPU with %j: %s', async (words, migrating) => {
+    const events: string[] = [];
+    await runCompare(options(...words), parts(events, { backend: 'webgpu (a card)' }), surroundings());
+    expect(events.includes('open workers')).toBe(migrating);
+    expect(events).toContain(migrating ? 'compare, migrating' : 'compare, at home');
+    expect(events.filter((event) => event.startsWith('open')).length).toBe(
+      events.filter((event) => /^close (?!parser)/.test(event)).length,
+    );
+  });
+
+  test('stops when it is aborted, tells the contexts, and leaves no file', async () => {
+    const events: string[] = [];
+    const stop = new AbortController();
+    const compare = ({ signal }: CompareJob<RunContext>): Promise<never> =>
+      new Promise((_, reject) => {
+        signal!.addEventListener('abort', () => reject(signal!.reason));
+        setTimeout(() => stop.abort(new Error('enough')), 1);
+      });
+    const run = runCompare(
+      options('--pairs', inFolder('p.csv')),
+      parts(events, { compare }),
+      surroundings(stop.signal),
+    );
+    await expect(run).rejects.toThrow('enough');
+    expect(events).toContain('abort reference');
+    expect(events.slice(-2)).toEqual(['close parser', 'close reference']);
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  test('throws what failed in a node, not the node, and leaves no file', async () => {
+    const cause = new QuadrilleError('output/write-failed', 'p.csv could not be written.');
+    const failed = new GraphError('graph/item-failed', 'The item failed.', { cause });
+    const compare = () => Promise.reject<never>(new GraphError('graph/item-failed', 'It failed.', { cause: failed }));
+    const run = runCompare(options('--pairs', inFolder('p.csv')), parts([], { compare }), surroundings());
+    await expect(run).rejects.toBe(cause);
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  test('looks at its outputs before anything is read', async () => {
+    const events: string[] = [];
+    const run = runCompare(options('--pairs', inFolder('nowhere/p.csv')), parts(events), surroundings());
+    await expect(run).rejects.toBeInstanceOf(UsageError);
+    expect(events).toEqual([]);
+  });
+});
