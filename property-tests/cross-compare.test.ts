@@ -223,6 +223,16 @@ describe('crossCompare', () => {
     expect(taken).toBe(3);
   });
 
+  test.prop([tiles], { numRuns: 5 })('a lost device ends the run, but where tasks may migrate', async (images) => {
+    const lost = await open({ backend: 'reference' });
+    await lost.close();
+    const candidates = (await compared(jobOf(images))).candidates;
+    fc.pre(candidates > 0);
+    await expect(compared(jobOf(images), lost)).rejects.toThrow();
+    const migrating = jobOf(images, { batchPairs: 4, migrate: { cpu: workers! } });
+    expect(await compared(migrating, lost)).toEqual(await compared(jobOf(images)));
+  });
+
   test('what takes the rows may fail, and the run with it', async () => {
     const image: LabelImage = { width: 1, height: 1, labels: [1], polygons: 1 };
     const one = { path: 'a', tiles: [{ name: '1', image }] };
