@@ -44,18 +44,21 @@ import {
 export function parseBoundaries(bytes: Uint8Array, place: string): PolygonTile {
   const columns = emptyTile(bytes.length / BYTES_A_VERTEX);
   const cursor = startOf(bytes);
-  while (cursor.at < cursor.end) {
-    skipBlanks(cursor);
-    const first = peek(cursor);
-    if (first === char.hash) skipLine(cursor);
-    else if (isLineEnd(first)) endLine(cursor, place);
-    else readPolygon(cursor, columns, place);
-  }
+  while (cursor.at < cursor.end) readLine(cursor, columns, place);
   return finishTile(columns);
 }
 
 /** Two numbers of three or four digits, and what parts them. */
-const BYTES_A_VERTEX = 9;
+export const BYTES_A_VERTEX = 9;
+
+/** Reads the line at the cursor and steps behind it. */
+export function readLine(cursor: ByteCursor, columns: TileColumns, place: string): void {
+  skipBlanks(cursor);
+  const first = peek(cursor);
+  if (first === char.hash) skipLine(cursor);
+  else if (isLineEnd(first)) endLine(cursor, place);
+  else readPolygon(cursor, columns, place);
+}
 
 function readPolygon(cursor: ByteCursor, columns: TileColumns, place: string): void {
   readId(cursor, columns);

@@ -90,6 +90,24 @@ export function growVertices(columns: TileColumns): void {
   columns.y = resizedFloats(columns.y, 2 * columns.y.length);
 }
 
+/** Makes room for so many vertices more. */
+export function reserveVertices(columns: TileColumns, vertices: number): void {
+  while (columns.vertices + vertices > columns.x.length) growVertices(columns);
+}
+
+/** Appends a whole ring that is known to be as it should: three vertices or more, none that closes it, some area. */
+export function appendPlainRing(columns: TileColumns, x: Int32Array, y: Int32Array, from: number, to: number): void {
+  reserveVertices(columns, to - from);
+  const { x: intoX, y: intoY } = columns;
+  let into = columns.vertices;
+  for (let at = from; at < to; at++, into++) {
+    intoX[into] = x[at]!;
+    intoY[into] = y[at]!;
+  }
+  columns.vertices = into;
+  completeRing(columns);
+}
+
 /**
  * Ends the ring under construction, of the polygon begun last: drops the vertices that close it, and the whole of it
  * where fewer than three are left.
@@ -109,6 +127,10 @@ export function endRing(columns: TileColumns, closes: boolean): void {
   }
   if (isFlat({ x: columns.x, y: columns.y, length: columns.vertices }, start))
     note(columns, 'polygons/zero-area-rings');
+  completeRing(columns);
+}
+
+function completeRing(columns: TileColumns): void {
   columns.rings++;
   if (columns.rings === columns.ringVertices.length) {
     columns.ringVertices = resizedWords(columns.ringVertices, 2 * columns.rings);

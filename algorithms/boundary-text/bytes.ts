@@ -1,0 +1,67 @@
+import { type Bool, type Functor, fn, type U32, u32 } from '../../primitives/index.ts';
+
+/** Bytes that mean something in a text of boundaries. */
+export const BYTE = {
+  tab: 9,
+  newline: 10,
+  return: 13,
+  space: 32,
+  hash: 35,
+  comma: 44,
+  minus: 45,
+  zero: 48,
+  semicolon: 59,
+  bar: 124,
+} as const;
+
+/** Whether a byte parts vertices. */
+export function isBlank(byte: U32): Bool {
+  return byte.eq(BYTE.space).or(byte.eq(BYTE.tab));
+}
+
+/** Whether a byte parts the rings of a polygon. */
+export function isRingBreak(byte: U32): Bool {
+  return byte.eq(BYTE.semicolon).or(byte.eq(BYTE.bar));
+}
+
+/**
+ * The bytes of a word that are marks, four at once, as their highest bits: those that end a line or a ring, and those that
+ * begin a token, which is a run of all other bytes but blanks. `before` is the word in front, whose last byte decides on
+ * the first of this one.
+ *
+ * Straight-line arithmetic without carries from byte to byte, so that it runs in the lanes of vector units.
+ */
+export const markBytes: Functor<{ readonly before: typeof u32; readonly here: typeof u32 }, typeof u32> = fn(
+  'markBytes',
+  { before: u32, here: u32 },
+  u32,
+  ({ before, here }) => {
+    const breaks = breakBytes(here);
+    const gaps = breaks.or(blankBytes(here));
+    const gapBefore = breakBytes(before).or(blankBytes(before)).shr(24);
+    const starts = gaps.shl(8).or(gapBefore).and(gaps.not()).and(HIGHEST_BITS);
+    return breaks.or(starts);
+  },
+);
+
+const HIGHEST_BITS = 0x80808080;
+const OTHER_BITS = 0x7f7f7f7f;
+
+function breakBytes(word: U32): U32 {
+  return bytesEqual(word, BYTE.newline).or(bytesEqual(word, BYTE.semicolon)).or(bytesEqual(word, BYTE.bar));
+}
+
+function blankBytes(word: U32): U32 {
+  return bytesEqual(word, BYTE.space).or(bytesEqual(word, BYTE.tab));
+}
+
+/** The highest bits of the bytes that have a value. */
+function bytesEqual(word: U32, byte: number): U32 {
+  const difference = word.xor(byte * 0x01010101);
+  return difference.and(OTHER_BITS).add(OTHER_BITS).or(difference).or(OTHER_BITS).not();
+}
+
+/** Whether a byte is a decimal digit, given how far it is above that of zero, modulo 2³². */
+export function isDigit(aboveZero: U32): Bool {
+  return aboveZero.le(9);
+}

@@ -1,0 +1,7 @@
+export {
+  type BoundaryPart,
+  type BoundaryTextOptions,
+  type FoundBoundaries,
+  parseBoundaryText,
+} from './boundary-text.ts';
+export { UNREAD } from './vertices.ts';

@@ -1,0 +1,142 @@
+import {
+  type ArrayValue,
+  array,
+  type Bool,
+  Break,
+  bitsToI32,
+  bool,
+  type Column,
+  type Context,
+  copyIf,
+  For,
+  fn,
+  type I32,
+  If,
+  i32,
+  map,
+  removeIf,
+  select,
+  sequence,
+  type U32,
+  u32,
+  Var,
+} from '../../primitives/index.ts';
+import { BYTE, isBlank, isDigit, isRingBreak } from './bytes.ts';
+import type { MarkedText } from './marks.ts';
+
+/** Stands for the coordinates of what is no vertex, or is not written in the usual way. No vertex has it. */
+export const UNREAD: number = -(2 ** 31);
+
+/** Longer names are left to the host: a thread looks at every byte of one. */
+const LONGEST_ID = 64;
+
+/**
+ * Whether a mark is a vertex: a token that is not the name of its line. What a device does not read is taken for a vertex
+ * too, to be found unreadable: long names, names with a `;` or `|` in or behind them, comments, and a ring's end where no
+ * ring is.
+ */
+const isVertex = fn('isVertex', { mark: u32, marks: array(u32), bytes: array(u32) }, bool, ({ mark, marks, bytes }) => {
+  const at = marks.at(mark);
+  const byte = bytes.at(at);
+  const first = mark.eq(0).or(bytes.at(marks.at(mark.sub(1))).eq(BYTE.newline));
+  const ends = byte.eq(BYTE.newline).or(isRingBreak(byte).and(first.not()));
+  const found = Var(ends.not());
+  If(first.and(ends.not()), () => found.set(isName(bytes, at).not()));
+  return found;
+});
+
+/** Whether the token at a place is a name: short, without a comma, and with a blank or a newline behind it. */
+function isName(bytes: ArrayValue<'u32'>, at: U32): Bool {
+  const name = Var(bool(false));
+  If(bytes.at(at).ne(BYTE.hash), () => {
+    For(at, at.add(LONGEST_ID), (next) => {
+      const byte = bytes.at(next);
+      name.set(isBlank(byte).or(byte.eq(BYTE.newline)));
+      If(name.or(byte.eq(BYTE.comma)).or(isRingBreak(byte)).or(byte.eq(BYTE.return)), () => Break());
+    });
+  });
+  return name;
+}
+
+/** Coordinates of the vertex that begins at a place; {@link UNREAD}, both, where none does. */
+function readVertex(bytes: ArrayValue<'u32'>, at: U32): { readonly x: I32; readonly y: I32 } {
+  const x = readWhole(bytes, at);
+  const y = readWhole(bytes, x.end.add(1));
+  const comma = bytes.at(x.end).eq(BYTE.comma);
+  const read = x.read.and(comma).and(y.read).and(endsVertex(bytes, y.end));
+  return { x: select(i32(UNREAD), x.value, read), y: select(i32(UNREAD), y.value, read) };
+}
+
+interface Whole {
+  readonly value: I32;
+  /** Where the byte behind it stands. */
+  readonly end: U32;
+  /** Whether there is a number that can be held. −0 cannot. */
+  readonly read: Bool;
+}
+
+/** Reads `-12` or `12`: up to ten digits, of a magnitude below 2³¹. */
+function readWhole(bytes: ArrayValue<'u32'>, at: U32): Whole {
+  const negative = bytes.at(at).eq(BYTE.minus);
+  const start = at.add(u32(negative));
+  const value = Var(u32(0));
+  const end = Var(start);
+  const fits = Var(bool(true));
+  For(start, start.add(MOST_DIGITS), (next) => {
+    const digit = bytes.at(next).sub(BYTE.zero);
+    If(isDigit(digit).not(), () => Break());
+    fits.set(fits.and(value.le(MOST_TENS)));
+    value.set(value.mul(10).add(digit));
+    end.set(next.add(1));
+  });
+  const magnitude = bitsToI32(value);
+  const read = end
+    .ne(start)
+    .and(fits)
+    .and(magnitude.ge(0))
+    .and(negative.and(value.eq(0)).not());
+  return { value: select(magnitude, magnitude.neg(), negative), end, read };
+}
+
+const MOST_DIGITS = 10;
+/** Ten times as many and nine more are still below 2³². */
+const MOST_TENS = 214748364;
+
+function endsVertex(bytes: ArrayValue<'u32'>, at: U32): Bool {
+  const byte = bytes.at(at);
+  const newline = byte.eq(BYTE.newline);
+  const both = byte.eq(BYTE.return).and(bytes.at(at.add(1)).eq(BYTE.newline));
+  return isBlank(byte).or(isRingBreak(byte)).or(newline).or(both);
+}
+
+const coordinates = fn('coordinates', { at: u32, bytes: array(u32) }, { x: i32, y: i32 }, ({ at, bytes }) =>
+  readVertex(bytes, at),
+);
+
+const vertexCount = fn('vertexCount', { mark: u32, other: u32 }, u32, ({ mark, other }) => mark.sub(other));
+
+/** The vertices of a text, and its other marks: names, and where rings and lines end. */
+export interface ReadMarks {
+  readonly vertices: { readonly x: Column<'i32'>; readonly y: Column<'i32'> };
+  readonly others: {
+    readonly at: Column<'u32'>;
+    /** Vertices in front of it. */
+    readonly vertices: Column<'u32'>;
+  };
+}
+
+/**
+ * Parts the vertices from the other marks of a text, and reads them.
+ *
+ * - Work O(bytes of vertices and names), span O(log marks): a thread reads the bytes of its token one after the other.
+ */
+export function readMarks(context: Context, { bytes, marks }: MarkedText): ReadMarks {
+  return context.scope(() => {
+    const mark = sequence(marks.length);
+    const vertex = context.materialize(map(isVertex, { mark, marks, bytes }));
+    const vertices = copyIf(map(coordinates, { at: marks, bytes }), vertex);
+    const others = removeIf({ at: marks, mark }, vertex);
+    const before = map(vertexCount, { mark: others.mark, other: sequence(others.mark.length) });
+    return { vertices, others: { at: others.at, vertices: context.materialize(before) } };
+  });
+}

@@ -1,0 +1,145 @@
+import {
+  type BoundaryTextOptions,
+  type FoundBoundaries,
+  parseBoundaryText,
+  UNREAD,
+} from '../../algorithms/boundary-text/index.ts';
+import type { Context } from '../../primitives/index.ts';
+import { BYTES_A_VERTEX, readLine } from './boundaries-text.ts';
+import { char, startOf } from './byte-cursor.ts';
+import type { PolygonTile } from './result-set.ts';
+import {
+  addVertex,
+  appendPlainRing,
+  beginPolygon,
+  beginPolygonNamed,
+  emptyTile,
+  endPolygon,
+  endRing,
+  finishTile,
+  reserveVertices,
+  type TileColumns,
+} from './tile-columns.ts';
+
+/**
+ * Reads polygon boundaries out of text on a device: the columns, notes and errors of `parseBoundaries`, to the byte.
+ *
+ * A device reads the vertices ({@link parseBoundaryText}); lines that it leaves are read here by the same routine as always,
+ * and once they are the most of a part, all lines behind it.
+ *
+ * - Work O(bytes). Waits for the device twice a part. The text must not change meanwhile.
+ *
+ * @param place - What errors call the text.
+ * @throws FormatError, GeometryError as `parseBoundaries` has them; DeviceLostError, OutOfMemoryError of the device.
+ * @example
+ * const text = new TextEncoder().encode('a 0,0 4,0 4,3 0,0\nb 1,1 2.5,1 2,2\n');
+ * const { polygons } = await parseBoundariesOn(ctx, text, 'a.txt');
+ * [polygons.ringVertices, polygons.x]; // [Uint32Array [0, 3, 6], Float64Array [0, 4, 4, 1, 2.5, 2]]
+ */
+export async function parseBoundariesOn(
+  context: Context,
+  bytes: Uint8Array,
+  place: string,
+  options: BoundaryTextOptions = {},
+): Promise<PolygonTile> {
+  const columns = emptyTile(bytes.length / BYTES_A_VERTEX);
+  const cursor = startOf(bytes);
+  const text = bytes.subarray(cursor.at);
+  const first = cursor.at;
+  for await (const { from, to, found } of parseBoundaryText(context, text, options)) {
+    if (found === undefined) break;
+    const readOnHost = (line: number): void => readLine({ ...cursor, at: first + from + line }, columns, place);
+    const left = appendLines(columns, text.subarray(from, to), found, readOnHost);
+    cursor.at = first + to;
+    if (left > (to - from) / 2) break;
+  }
+  while (cursor.at < cursor.end) readLine(cursor, columns, place);
+  return finishTile(columns);
+}
+
+/** Appends the polygons of lines; how many bytes of them were left to the host. */
+function appendLines(
+  columns: TileColumns,
+  lines: Uint8Array,
+  found: FoundBoundaries,
+  readOnHost: (line: number) => void,
+): number {
+  const { at, vertices } = found;
+  reserveVertices(columns, found.x.length);
+  let left = 0;
+  for (let mark = 0, line = 0; line < lines.length; ) {
+    let end = mark;
+    while (byteAt(lines, at[end]!) !== char.newline) end++;
+    const behind = at[end]! + 1;
+    if (hasUnread(found, mark, end)) {
+      readOnHost(line);
+      left += behind - line;
+    } else if (end > mark || vertices[end]! > verticesBefore(found, mark)) {
+      appendPolygon(columns, lines, found, mark, end);
+    }
+    line = behind;
+    mark = end + 1;
+  }
+  return left;
+}
+
+/** A byte of whole lines; behind the last of them a newline. */
+function byteAt(lines: Uint8Array, at: number): number {
+  return at < lines.length ? lines[at]! : char.newline;
+}
+
+function verticesBefore({ vertices }: FoundBoundaries, mark: number): number {
+  return mark === 0 ? 0 : vertices[mark - 1]!;
+}
+
+/** Whether a line, by the marks that it has from its first to its end, is to be read on the host. */
+function hasUnread(found: FoundBoundaries, first: number, end: number): boolean {
+  const { plain, vertices, x } = found;
+  for (let mark = first; mark <= end; mark++) {
+    if (plain[mark]! > 0) continue;
+    const last = vertices[mark]!;
+    for (let vertex = verticesBefore(found, mark); vertex < last; vertex++) if (x[vertex] === UNREAD) return true;
+  }
+  return false;
+}
+
+function appendPolygon(
+  columns: TileColumns,
+  lines: Uint8Array,
+  found: FoundBoundaries,
+  first: number,
+  end: number,
+): void {
+  const name = found.at[first]!;
+  if (endsRing(byteAt(lines, name))) beginPolygonNamed(columns, columns.polygons);
+  else beginPolygon(columns, lines, name, endOfName(lines, name));
+  for (let mark = first; mark <= end; mark++) appendRing(columns, found, mark);
+  endPolygon(columns);
+}
+
+function endsRing(byte: number): boolean {
+  return byte === char.newline || byte === char.semicolon || byte === char.bar;
+}
+
+/** Names that a device reads end with a blank or a newline; a colon in front of that is none of the name's. */
+function endOfName(lines: Uint8Array, start: number): number {
+  let end = start;
+  for (let byte = byteAt(lines, end); !isGap(byte); byte = byteAt(lines, end)) end++;
+  return end - 1 > start && lines[end - 1] === char.colon ? end - 1 : end;
+}
+
+function isGap(byte: number): boolean {
+  return byte === char.space || byte === char.tab || byte === char.newline;
+}
+
+function appendRing(columns: TileColumns, found: FoundBoundaries, mark: number): void {
+  const { x, y, plain, vertices } = found;
+  const from = verticesBefore(found, mark);
+  const kept = plain[mark]!;
+  if (kept > 0) {
+    appendPlainRing(columns, x, y, from, from + kept);
+  } else if (vertices[mark]! > from) {
+    for (let vertex = from; vertex < vertices[mark]!; vertex++) addVertex(columns, x[vertex]!, y[vertex]!);
+    endRing(columns, false);
+  }
+}
