@@ -1,5 +1,6 @@
+import { bandedWords } from './banded-masks.ts';
+import { isNarrow, narrowWords } from './narrow-masks.ts';
 import type { Regions } from './regions.ts';
-import { maskWords } from './row-masks.ts';
 
 /** How the areas of pairs can be found; all are exact. */
 export type AreaMethod = 'masks' | 'corners' | 'sweep';
@@ -65,19 +66,30 @@ function members(classes: Uint8Array, wanted: number, count: number): Uint32Arra
   return pairs;
 }
 
+/** Words that the mask of a region takes. */
+export function maskWords(regions: Regions, region: number): number {
+  return isNarrow(regions, region) ? narrowWords(regions, region) : bandedWords(regions, region);
+}
+
+/** Whether a region can have a mask: areas of masks are 32-bit numbers. */
+function canHaveMask({ left, top, right, bottom }: Regions, region: number, words: number): boolean {
+  const pixels = (right[region]! - left[region]!) * (bottom[region]! - top[region]!);
+  return words <= CHOICE.mostWords && pixels < 2 ** 32;
+}
+
 /** Both ends of all runs. */
 const cornersOf = ({ runStart }: Regions, region: number): number => 2 * (runStart[region + 1]! - runStart[region]!);
 
 /** Marks the regions whose masks are small by themselves; returns how often it met others. */
 function markSmall(regions: Regions, used: Uint32Array, masked: Uint8Array): number {
-  const { wordsPerCorner, mostWords } = CHOICE;
   let others = 0;
   for (let i = 0; i < used.length; i++) {
     const region = used[i]!;
     if (masked[region] === 1) continue;
     const words = maskWords(regions, region);
-    if (words <= mostWords && words <= wordsPerCorner * cornersOf(regions, region)) masked[region] = 1;
-    else others++;
+    if (words <= CHOICE.wordsPerCorner * cornersOf(regions, region) && canHaveMask(regions, region, words)) {
+      masked[region] = 1;
+    } else others++;
   }
   return others;
 }
@@ -102,7 +114,7 @@ function markWorthwhile(
     for (const region of pairs[side]) {
       const words = maskWords(regions, region);
       const worth = method === 'masks' || words <= products[side][region]! / CHOICE.productsPerWord;
-      if (worth && words <= CHOICE.mostWords) masked[side][region] = 1;
+      if (worth && canHaveMask(regions, region, words)) masked[side][region] = 1;
     }
   }
 }
@@ -115,10 +127,6 @@ function signedClass(p: Regions, a: number, q: Regions, b: number, method: AreaM
 
 function sharedPixels(p: Regions, a: number, q: Regions, b: number): number {
   const width = Math.min(p.right[a]!, q.right[b]!) - Math.max(p.left[a]!, q.left[b]!);
-  return Math.max(0, width) * sharedRows(p, a, q, b);
-}
-
-/** Rows that the boxes of two regions share. */
-export function sharedRows(p: Regions, a: number, q: Regions, b: number): number {
-  return Math.max(0, Math.min(p.bottom[a]!, q.bottom[b]!) - Math.max(p.top[a]!, q.top[b]!));
+  const height = Math.min(p.bottom[a]!, q.bottom[b]!) - Math.max(p.top[a]!, q.top[b]!);
+  return Math.max(0, width) * Math.max(0, height);
 }

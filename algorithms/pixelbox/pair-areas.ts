@@ -1,19 +1,12 @@
-import {
-  type Column,
-  type Context,
-  constant,
-  type HostTableOf,
-  scatter,
-  type Table,
-  u32,
-} from '../../primitives/index.ts';
-import { type AreaMethod, type AreaPlan, planAreas, type RegionPairs, sharedRows } from './area-plan.ts';
+import { type Column, type Context, constant, type HostTableOf, type Table, u32 } from '../../primitives/index.ts';
+import { type AreaMethod, type AreaPlan, maskWords, planAreas, type RegionPairs } from './area-plan.ts';
+import { addBandedAreas, bandedMasks, uploadBandedPairs, uploadBandedRuns } from './banded-masks.ts';
+import type { Selection } from './boxes.ts';
 import { addCornerSums, cornerSums64, uploadSignedCorners } from './corner-sum.ts';
 import { cornerSweep } from './corner-sweep.ts';
-import { type DeviceRuns, isNarrow, uploadRuns } from './device-runs.ts';
+import { isNarrow, narrowAreas, narrowMasks, uploadNarrowRuns } from './narrow-masks.ts';
 import type { NumberedPairs } from './pair-tables.ts';
 import type { Regions } from './regions.ts';
-import { addWideAreas, maskWords, narrowAreas, placeMasks, type RowMasks, rowMasks, uploadPairs } from './row-masks.ts';
 import { type SignedCorners, signedArea, signedCorners } from './signed-corners.ts';
 
 export interface PairAreaOptions {
@@ -107,26 +100,17 @@ async function addMasked(
   intersection: BigUint64Array,
   areas: Sides<BigUint64Array>,
 ): Promise<void> {
-  if (plan.masks.length === 0) return;
   const { p, q } = sides;
   const drawn = { p: new Uint32Array(p.left.length), q: new Uint32Array(q.left.length) };
-  const cost = (pair: number, part: number): number => {
-    const [a, b] = [pairs.p[pair]!, pairs.q[pair]!];
-    const words = claim(drawn.p, a, part, p) + claim(drawn.q, b, part, q);
-    return words + (isNarrow(p, a) && isNarrow(q, b) ? 0 : 2 * sharedRows(p, a, q, b));
-  };
-  const runs = { p: uploadRuns(context, p), q: uploadRuns(context, q) };
-  try {
-    for (const list of parts(plan.masks, budget, cost)) {
-      const part = localPart(list, pairs);
-      const found = maskedPart(context, sides, runs, part);
-      const { shared, ofP, ofQ } = await readOnce(context, found.areas);
-      write(intersection, list, shared);
-      write(areas.p, found.p, ofP);
-      write(areas.q, found.q, ofQ);
+  const cost = (pair: number, part: number): number =>
+    claim(drawn.p, pairs.p[pair]!, part, p) + claim(drawn.q, pairs.q[pair]!, part, q);
+  for (const list of parts(plan.masks, budget, cost)) {
+    for (const found of maskedPart(context, sides, numbered(list, pairs))) {
+      const all = await readOnce(context, found.areas);
+      write(intersection, found.pairs, all);
+      write(areas.p, found.p, all.subarray(found.pairs.length));
+      write(areas.q, found.q, all.subarray(found.pairs.length + found.p.length));
     }
-  } finally {
-    context.dispose(runs);
   }
 }
 
@@ -137,80 +121,84 @@ function claim(drawn: Uint32Array, region: number, part: number, regions: Region
   return maskWords(regions, region);
 }
 
-/** The regions that a part of the pairs is about, and the pixels that pairs share and regions have. */
-interface MaskedPart {
+/** Pairs done together and the regions they are about; areas of the pairs, then of the regions of p and of q. */
+interface MaskedPairs {
+  readonly pairs: Uint32Array;
   readonly p: Uint32Array;
   readonly q: Uint32Array;
-  readonly areas: { readonly shared: Column<'u32'>; readonly ofP: Column<'u32'>; readonly ofQ: Column<'u32'> };
+  readonly areas: Column<'u32'>;
 }
 
-function maskedPart(
-  context: Context,
-  { p, q }: Sides<Regions>,
-  runs: Sides<DeviceRuns>,
-  pairs: NumberedPairs,
-): MaskedPart {
-  const used = { p: distinct(pairs.p, p), q: distinct(pairs.q, q) };
-  const areas = context.scope(() => {
-    const masks = {
-      p: rowMasks(context, runs.p, placeMasks(context, p, used.p)),
-      q: rowMasks(context, runs.q, placeMasks(context, q, used.q)),
-    };
-    return {
-      shared: maskedAreas(context, { p, q }, masks, pairs),
-      ofP: selfAreas(context, p, masks.p, used.p),
-      ofQ: selfAreas(context, q, masks.q, used.q),
-    };
-  });
-  return { ...used, areas };
-}
-
-/** The regions that occur, ascending. */
-function distinct(regions: Uint32Array, { left }: Regions): Uint32Array {
-  const seen = new Uint8Array(left.length);
-  let count = 0;
-  for (let i = 0; i < regions.length; i++) {
-    count += 1 - seen[regions[i]!]!;
-    seen[regions[i]!] = 1;
+/** Pairs of narrow regions, and all others, apart. */
+function maskedPart(context: Context, { p, q }: Sides<Regions>, pairs: NumberedPairs): MaskedPairs[] {
+  const isWide = new Uint8Array(pairs.pair.length);
+  let wide = 0;
+  for (let i = 0; i < isWide.length; i++) {
+    if (isNarrow(p, pairs.p[i]!) && isNarrow(q, pairs.q[i]!)) continue;
+    isWide[i] = 1;
+    wide++;
   }
-  const found = new Uint32Array(count);
-  for (let region = 0, at = 0; at < count; region++) if (seen[region] === 1) found[at++] = region;
-  return found;
+  const pick = (kind: number): NumberedPairs => {
+    const isWanted = (_: number, i: number): boolean => isWide[i] === kind;
+    return { pair: pairs.pair.filter(isWanted), p: pairs.p.filter(isWanted), q: pairs.q.filter(isWanted) };
+  };
+  if (wide === 0) return [drawTogether(context, { p, q }, pairs, narrowly)];
+  if (wide === isWide.length) return [drawTogether(context, { p, q }, pairs, banded)];
+  return [drawTogether(context, { p, q }, pick(0), narrowly), drawTogether(context, { p, q }, pick(1), banded)];
 }
 
-/** A region shares all its pixels with itself. */
-function selfAreas(context: Context, regions: Regions, masks: RowMasks, used: Uint32Array): Column<'u32'> {
-  const pairs = { pair: used.map((_, row) => row), p: used, q: used };
-  return maskedAreas(context, { p: regions, q: regions }, { p: masks, q: masks }, pairs);
-}
-
-/** Pixels that the regions of pairs share, the pairs of narrow regions by the short way. */
-function maskedAreas(
+/** Numbers the regions of both sides through; each is drawn once, and compared with itself as well. */
+function drawTogether(
   context: Context,
   { p, q }: Sides<Regions>,
-  masks: Sides<RowMasks>,
   pairs: NumberedPairs,
-): Column<'u32'> {
-  const narrow = pairs.pair.filter((row) => isNarrow(p, pairs.p[row]!) && isNarrow(q, pairs.q[row]!));
-  if (narrow.length === pairs.pair.length) return areasOfNarrow(context, pairs, masks);
-  const isShort = new Uint8Array(pairs.pair.length);
-  for (const row of narrow) isShort[row] = 1;
-  const others = pairs.pair.filter((row) => isShort[row] === 0);
-  const wide = numbered(others, pairs);
-  const rows = wide.p.reduce((sum, a, i) => sum + sharedRows(p, a, q, wide.q[i]!), 0);
-  return context.scope(() => {
-    const short = areasOfNarrow(context, numbered(narrow, pairs), masks);
-    const areas = scatter(short, context.column(narrow), pairs.pair.length);
-    addWideAreas(context, uploadPairs(context, wide, rows), masks.p, masks.q, areas);
-    return areas;
-  });
+  areasOfSelected: (context: Context, selections: readonly Selection[], pairs: NumberedPairs) => Column<'u32'>,
+): MaskedPairs {
+  const [ofP, ofQ] = [distinct(pairs.p, p), distinct(pairs.q, q)];
+  const count = pairs.pair.length;
+  const total = count + ofP.members.length + ofQ.members.length;
+  const all = { pair: new Uint32Array(total), p: new Uint32Array(total), q: new Uint32Array(total) };
+  for (let i = 0; i < total; i++) {
+    all.pair[i] = i;
+    all.p[i] = i < count ? ofP.local[pairs.p[i]!]! : i - count;
+    all.q[i] = i < count ? ofP.members.length + ofQ.local[pairs.q[i]!]! : i - count;
+  }
+  const selections = [
+    { regions: p, members: ofP.members },
+    { regions: q, members: ofQ.members },
+  ];
+  const areas = context.scope(() => areasOfSelected(context, selections, all));
+  return { pairs: pairs.pair, p: ofP.members, q: ofQ.members, areas };
 }
 
-function areasOfNarrow(context: Context, { p, q }: NumberedPairs, masks: Sides<RowMasks>): Column<'u32'> {
-  return context.scope(() => {
-    const pairs = { p: context.column(p), q: context.column(q) };
-    return narrowAreas(context, pairs, masks.p, masks.q);
-  });
+function narrowly(context: Context, selections: readonly Selection[], { p, q }: NumberedPairs): Column<'u32'> {
+  const masks = narrowMasks(context, uploadNarrowRuns(context, selections));
+  return context.materialize(narrowAreas({ p: context.column(p), q: context.column(q) }, masks));
+}
+
+function banded(context: Context, selections: readonly Selection[], pairs: NumberedPairs): Column<'u32'> {
+  const runs = uploadBandedRuns(context, selections);
+  const areas = context.materialize(constant(u32, 0, pairs.pair.length));
+  addBandedAreas(uploadBandedPairs(context, pairs, runs), bandedMasks(context, runs), areas);
+  return areas;
+}
+
+/** The regions that occur, ascending, and the place of each among them. */
+function distinct(
+  regions: Uint32Array,
+  { left }: Regions,
+): { readonly members: Uint32Array; readonly local: Uint32Array } {
+  const local = new Uint32Array(left.length);
+  for (let i = 0; i < regions.length; i++) local[regions[i]!] = 1;
+  let count = 0;
+  for (let region = 0; region < local.length; region++) count += local[region]!;
+  const members = new Uint32Array(count);
+  for (let region = 0, at = 0; region < local.length; region++) {
+    if (local[region] === 0) continue;
+    members[at] = region;
+    local[region] = at++;
+  }
+  return { members, local };
 }
 
 /** All other pairs, by signed corners. */

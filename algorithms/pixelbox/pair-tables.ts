@@ -7,6 +7,12 @@ export interface NumberedPairs {
   readonly q: Uint32Array;
 }
 
+/** Pairs of regions on a device. */
+export interface PairColumns {
+  readonly p: Column<'u32'>;
+  readonly q: Column<'u32'>;
+}
+
 /** Columns as one column of records, for functors that read a whole record: devices bind few arrays at once. */
 export function interleave<A extends Uint32Array | Int32Array>(...columns: readonly A[]): A {
   const [first] = columns as readonly [A];

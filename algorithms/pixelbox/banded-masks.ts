@@ -1,0 +1,304 @@
+import {
+  type ArrayValue,
+  array,
+  bitsToU32,
+  bitXor,
+  type Column,
+  type Context,
+  constant,
+  exclusiveScan,
+  For,
+  fn,
+  type I32,
+  If,
+  i32,
+  inclusiveScan,
+  map,
+  plus,
+  popcount,
+  scatter,
+  scatterReduce,
+  select,
+  type U32,
+  u32,
+  Var,
+  While,
+} from '../../primitives/index.ts';
+import { type Box, boxOf, boxRecords, type Selection, sharedBox } from './boxes.ts';
+import { sizeOf } from './narrow-masks.ts';
+import { expandRows, interleave, type NumberedPairs } from './pair-tables.ts';
+import type { Regions } from './regions.ts';
+
+/**
+ * Regions of any width and height as bands: rows between one that has runs and the next are all alike, and are stored once. A
+ * band is cut into strips of 32 columns, a word each; the words of a strip follow one another, band after band. In the words
+ * of a strip the pixels to its left are left out of account: a further strip's are inverted where the strip before ends
+ * with 1.
+ */
+export interface BandedMasks {
+  readonly boxes: Column<'i32'>;
+  /** First row of every band; past the last of a region, {@link NO_ROW}. */
+  readonly rows: Column<'i32'>;
+  readonly words: Column<'u32'>;
+}
+
+/** Above all rows. */
+const NO_ROW = 2 ** 31 - 1;
+
+/** The runs of regions on a device, and where their bands are to be. */
+export interface BandedRuns {
+  readonly from: Column<'i32'>;
+  readonly to: Column<'i32'>;
+  readonly row: Column<'i32'>;
+  readonly region: Column<'u32'>;
+  readonly boxes: Column<'i32'>;
+  /** Where the bits of every region's rows start, 32 rows a word. */
+  readonly marks: Column<'u32'>;
+  /** Bands that every region may have. */
+  readonly slots: Uint32Array;
+  readonly size: { readonly words: number; readonly slots: number; readonly marks: number };
+}
+
+/** Bands that a region can have: as many as it has rows, or runs. The last is empty. */
+function slotsOf({ runStart, top, bottom }: Regions, region: number): number {
+  return Math.min(runStart[region + 1]! - runStart[region]!, bottom[region]! - top[region]! + 1);
+}
+
+/** Words that the bands of a region take, and the marks of its rows. */
+export function bandedWords(regions: Regions, region: number): number {
+  const { left, right, top, bottom } = regions;
+  const strips = Math.ceil((right[region]! - left[region]!) / 32);
+  return strips * slotsOf(regions, region) + 2 * markWords(top[region]!, bottom[region]!);
+}
+
+const markWords = (top: number, bottom: number): number => Math.floor((bottom - top) / 32) + 1;
+
+/** Puts the runs of selected regions on the device; regions are numbered as they come. */
+export function uploadBandedRuns(context: Context, selections: readonly Selection[]): BandedRuns {
+  const { members: count, runs } = sizeOf(selections);
+  const column = (): Int32Array => new Int32Array(runs);
+  const lists = { from: column(), to: column(), row: column(), region: new Uint32Array(runs) };
+  const places = { words: new Uint32Array(count), slots: new Uint32Array(count), rows: new Uint32Array(count) };
+  const marks = new Uint32Array(count);
+  const size = { words: 0, slots: 0, marks: 0 };
+  let [local, at] = [0, 0];
+  for (const { regions, members } of selections) {
+    for (const member of members) {
+      const [start, end] = [regions.runStart[member]!, regions.runStart[member + 1]!];
+      lists.from.set(regions.runFrom.subarray(start, end), at);
+      lists.to.set(regions.runTo.subarray(start, end), at);
+      lists.row.set(regions.runRow.subarray(start, end), at);
+      lists.region.fill(local, at, at + end - start);
+      at += end - start;
+      const slots = slotsOf(regions, member);
+      places.words[local] = size.words;
+      places.slots[local] = slots;
+      places.rows[local] = size.slots;
+      marks[local++] = size.marks;
+      size.words += Math.ceil((regions.right[member]! - regions.left[member]!) / 32) * slots;
+      size.slots += slots;
+      size.marks += markWords(regions.top[member]!, regions.bottom[member]!);
+    }
+  }
+  return {
+    from: context.column(lists.from),
+    to: context.column(lists.to),
+    row: context.column(lists.row),
+    region: context.column(lists.region),
+    boxes: context.column(boxRecords(selections, places)),
+    marks: context.column(marks),
+    slots: places.slots,
+    size,
+  };
+}
+
+const rowMark = fn(
+  'rowMark',
+  { row: i32, region: u32, boxes: array(i32), starts: array(u32) },
+  { word: u32, bit: u32 },
+  ({ row, region, boxes, starts }) => {
+    const below = bitsToU32(row.sub(boxOf(boxes, region).top));
+    return { word: starts.at(region).add(below.shr(5)), bit: u32(1).shl(below.and(31)) };
+  },
+);
+
+const markCount = fn('markCount', { marks: u32 }, u32, ({ marks }) => popcount(marks));
+
+/** Which band of its region a run begins: as many rows have marks before its own. */
+const bandOf = fn(
+  'bandOf',
+  { word: u32, bit: u32, region: u32, starts: array(u32), marks: array(u32), before: array(u32) },
+  u32,
+  ({ word, bit, region, starts, marks, before }) =>
+    before
+      .at(word)
+      .sub(before.at(starts.at(region)))
+      .add(popcount(marks.at(word).and(bit.sub(1)))),
+);
+
+const slotOf = fn('slotOf', { band: u32, region: u32, boxes: array(i32) }, u32, ({ band, region, boxes }) =>
+  boxOf(boxes, region).rows.add(band),
+);
+
+/** The word that one end of a run flips the rest of, from its column on; one past all words beyond the last strip. */
+const bandToggle = fn(
+  'bandToggle',
+  { column: i32, band: u32, region: u32, boxes: array(i32) },
+  { word: u32, bits: u32 },
+  ({ column, band, region, boxes }) => {
+    const box = boxOf(boxes, region);
+    const across = bitsToU32(column.sub(box.left));
+    const word = box.words.add(across.shr(5).mul(box.slots)).add(band);
+    const isIn = across.shr(5).lt(stripsOf(box));
+    return { word: select(u32(BEYOND), word, isIn), bits: u32(BEYOND).shl(across.and(31)) };
+  },
+);
+
+const BEYOND = 2 ** 32 - 1;
+
+function stripsOf({ left, right }: Box): U32 {
+  return bitsToU32(right.sub(left)).sub(1).shr(5).add(1);
+}
+
+/**
+ * Draws regions as bands. Rows that have runs are marked, a bit each, and the marks before them counted, which numbers the
+ * bands; then every end of a run flips its strip from there on, and an exclusive-or scan down the bands makes that the
+ * pixels that are inside. One scan serves all strips of all regions, as each of them ends with zero.
+ *
+ * - Work O(runs + words), span O(log words). Runs come in any order.
+ */
+export function bandedMasks(context: Context, runs: BandedRuns): BandedMasks {
+  const { from, to, row, region, boxes, marks: starts, size } = runs;
+  return context.scope(() => {
+    const place = context.materialize(map(rowMark, { row, region, boxes, starts }));
+    const marks = context.materialize(constant(u32, 0, size.marks));
+    scatterReduce(place.bit, place.word, 'or', marks);
+    const before = exclusiveScan(map(markCount, { marks }), plus(u32));
+    const band = context.materialize(map(bandOf, { ...place, region, starts, marks, before }));
+    const rows = scatter(row, map(slotOf, { band, region, boxes }), size.slots, {
+      onto: constant(i32, NO_ROW, size.slots),
+    });
+    const words = context.materialize(constant(u32, 0, size.words));
+    for (const column of [from, to]) {
+      const { word, bits } = map(bandToggle, { column, band, region, boxes });
+      scatterReduce(bits, word, 'xor', words);
+    }
+    return { boxes, rows, words: inclusiveScan(words, bitXor(u32)) };
+  });
+}
+
+/** Bands of p that one thread takes: enough for most regions. */
+const BANDS_A_THREAD = 64;
+
+/** Pairs of regions on a device, in parts. */
+export interface BandedPairs {
+  /** Three numbers a pair: its own, which is its row in the result, and its regions. */
+  readonly pairs: Column<'u32'>;
+  /** Which pair a part belongs to, and which part of it it is. */
+  readonly row: Column<'u32'>;
+  readonly rank: Column<'u32'>;
+}
+
+/** Puts pairs of the regions of some runs on the device. */
+export function uploadBandedPairs(context: Context, { pair, p, q }: NumberedPairs, { slots }: BandedRuns): BandedPairs {
+  const counts = p.map((region) => Math.ceil(slots[region]! / BANDS_A_THREAD));
+  const parts = counts.reduce((sum, count) => sum + count, 0);
+  return context.scope(() => ({
+    pairs: context.column(interleave(pair, p, q)),
+    ...expandRows(context.column(counts), parts),
+  }));
+}
+
+/** Pixels that two regions share in some bands of the first. */
+const bandedPart = fn(
+  'bandedPart',
+  { row: u32, rank: u32, pairs: array(u32), boxes: array(i32), rows: array(i32), words: array(u32) },
+  { pair: u32, pixels: u32 },
+  ({ row, rank, pairs, boxes, rows, words }) => {
+    const at = row.mul(3);
+    const a = boxOf(boxes, pairs.at(at.add(1)));
+    const b = boxOf(boxes, pairs.at(at.add(2)));
+    const { left, top, columns, rows: shared } = sharedBox(a, b);
+    const i = Var(rank.mul(BANDS_A_THREAD));
+    const rowOfA = (band: U32): I32 => select(i32(NO_ROW), rows.at(a.rows.add(band)), band.lt(a.slots));
+    const rowOfB = (band: U32): I32 => select(i32(NO_ROW), rows.at(b.rows.add(band)), band.lt(b.slots));
+    const y = Var(rowOfA(i).max(top));
+    const end = rowOfA(i.add(BANDS_A_THREAD)).min(a.bottom).min(b.bottom);
+    const j = Var(u32(0));
+    const pixels = Var(u32(0));
+    If(shared.gt(0).and(y.lt(end)), () => {
+      While(
+        () => rowOfA(i.add(1)).le(y),
+        () => i.set(i.add(1)),
+      );
+      j.set(lastBand(b, rows, y));
+      While(
+        () => y.lt(end),
+        () => {
+          const next = rowOfA(i.add(1))
+            .min(rowOfB(j.add(1)))
+            .min(end);
+          const height = bitsToU32(next.sub(y));
+          pixels.set(pixels.add(sharedInBand(a, i, b, j, words, left, columns).mul(height)));
+          y.set(next);
+          i.set(i.add(u32(rowOfA(i.add(1)).le(y))));
+          j.set(j.add(u32(rowOfB(j.add(1)).le(y))));
+        },
+      );
+    });
+    return { pair: pairs.at(at), pixels };
+  },
+);
+
+/** The last band of a region that begins in a row or above it. */
+function lastBand({ rows: start, slots }: Box, rows: ArrayValue<'i32'>, row: I32): U32 {
+  const from = Var(u32(0));
+  const to = Var(slots);
+  While(
+    () => from.add(1).lt(to),
+    () => {
+      const middle = from.add(to).shr(1);
+      If(rows.at(start.add(middle)).le(row), () => from.set(middle)).Else(() => to.set(middle));
+    },
+  );
+  return from;
+}
+
+/** Pixels that a row of one band shares with a row of another. */
+function sharedInBand(a: Box, i: U32, b: Box, j: U32, words: ArrayValue<'u32'>, left: I32, columns: U32): U32 {
+  const inA = stripReader(a, i, words, left);
+  const inB = stripReader(b, j, words, left);
+  const pixels = Var(u32(0));
+  For(0, columns.add(31).shr(5), (strip) => pixels.set(pixels.add(popcount(inA(strip).and(inB(strip))))));
+  return pixels;
+}
+
+/** Reads a band of a region from column `left` on, 32 pixels at a time, strip after strip. */
+function stripReader(box: Box, band: U32, words: ArrayValue<'u32'>, left: I32): (strip: U32) => U32 {
+  const across = bitsToU32(left.sub(box.left));
+  const shift = across.and(31);
+  const first = box.words.add(band);
+  const strips = stripsOf(box);
+  const word = Var(words.at(first));
+  const advance = (strip: U32): void => {
+    const next = words.at(first.add(strip.mul(box.slots))).xor(u32(0).sub(word.shr(31)));
+    word.set(select(u32(0), next, strip.lt(strips)));
+  };
+  For(1, across.shr(5).add(1), advance);
+  return (strip) => {
+    const low = Var(word.shr(shift));
+    advance(across.shr(5).add(strip).add(1));
+    // In two shifts, as a shift by 32 would be one by 0.
+    return low.or(word.shl(1).shl(u32(31).sub(shift)));
+  };
+}
+
+/**
+ * Adds ‖p∩q‖ in pixels of every pair to `areas`, by going down the bands of both side by side.
+ *
+ * - Work O((bands of p + bands of q) · strips shared) a pair, one thread for 64 bands of p. The sum is taken modulo 2³².
+ */
+export function addBandedAreas(pairs: BandedPairs, { boxes, rows, words }: BandedMasks, areas: Column<'u32'>): void {
+  const { pair, pixels } = map(bandedPart, { ...pairs, boxes, rows, words });
+  scatterReduce(pixels, pair, 'add', areas);
+}

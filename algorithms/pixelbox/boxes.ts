@@ -1,0 +1,79 @@
+import { type ArrayValue, bitsToU32, type I32, i32, select, type U32, u32 } from '../../primitives/index.ts';
+import type { Regions } from './regions.ts';
+
+/** Some regions of a set, by their numbers there. */
+export interface Selection {
+  readonly regions: Regions;
+  readonly members: Uint32Array;
+}
+
+/** Numbers of a region's record on the device: its box, and where things of it start. */
+const FIELDS = ['left', 'top', 'right', 'bottom', 'words', 'slots', 'rows'] as const;
+
+/** A region's record inside a functor. */
+export interface Box {
+  readonly left: I32;
+  readonly top: I32;
+  readonly right: I32;
+  readonly bottom: I32;
+  /** Where its words start. */
+  readonly words: U32;
+  /** Words of a strip of its mask. */
+  readonly slots: U32;
+  /** Where its rows start. */
+  readonly rows: U32;
+}
+
+/** Where things of regions start, one entry a member of all selections in turn. */
+export interface Places {
+  readonly words: Uint32Array;
+  readonly slots?: Uint32Array;
+  readonly rows?: Uint32Array;
+}
+
+/** The records of the members of selections, one after the other, for functors to read as one array. */
+export function boxRecords(selections: readonly Selection[], { words, slots, rows }: Places): Int32Array {
+  const records = new Int32Array(Math.max(1, words.length) * FIELDS.length);
+  let [local, at] = [0, 0];
+  for (const { regions, members } of selections) {
+    const { left, top, right, bottom } = regions;
+    for (let i = 0; i < members.length; i++, local++, at += FIELDS.length) {
+      const region = members[i]!;
+      records[at] = left[region]!;
+      records[at + 1] = top[region]!;
+      records[at + 2] = right[region]!;
+      records[at + 3] = bottom[region]!;
+      records[at + 4] = words[local]!;
+      records[at + 5] = slots?.[local] ?? 0;
+      records[at + 6] = rows?.[local] ?? 0;
+    }
+  }
+  return records;
+}
+
+/** Reads the record of a region. */
+export function boxOf(boxes: ArrayValue<'i32'>, region: U32): Box {
+  const at = region.mul(FIELDS.length);
+  const field = (name: (typeof FIELDS)[number]): I32 => boxes.at(at.add(FIELDS.indexOf(name)));
+  return {
+    left: field('left'),
+    top: field('top'),
+    right: field('right'),
+    bottom: field('bottom'),
+    words: bitsToU32(field('words')),
+    slots: bitsToU32(field('slots')),
+    rows: bitsToU32(field('rows')),
+  };
+}
+
+/** The part that the boxes of two regions share, and how many rows and columns it has; no rows without columns. */
+export function sharedBox(
+  a: Box,
+  b: Box,
+): { readonly left: I32; readonly top: I32; readonly rows: U32; readonly columns: U32 } {
+  const left = a.left.max(b.left);
+  const top = a.top.max(b.top);
+  const rows = bitsToU32(a.bottom.min(b.bottom).sub(top).max(i32(0)));
+  const columns = bitsToU32(a.right.min(b.right).sub(left).max(i32(0)));
+  return { left, top, rows: select(rows, u32(0), columns.eq(0)), columns };
+}

@@ -1,0 +1,159 @@
+import {
+  array,
+  bitsToU32,
+  bitXor,
+  type Column,
+  type Context,
+  constant,
+  For,
+  fn,
+  i32,
+  inclusiveScan,
+  map,
+  popcount,
+  scatterReduce,
+  select,
+  type U32,
+  u32,
+  Var,
+} from '../../primitives/index.ts';
+import { boxOf, boxRecords, type Selection, sharedBox } from './boxes.ts';
+import type { PairColumns } from './pair-tables.ts';
+import type { Regions } from './regions.ts';
+
+/** Regions at most this many pixels wide have one word a row. */
+const WIDEST = 32;
+/** Rows that the runs of a narrow region can tell apart. */
+const TALLEST = 2 ** 20 - 1;
+
+/** Whether the mask of a region has one word a row, and its runs fit a word each. */
+export function isNarrow({ left, right, top, bottom }: Regions, region: number): boolean {
+  return right[region]! - left[region]! <= WIDEST && bottom[region]! - top[region]! <= TALLEST;
+}
+
+/** Words that the mask of a narrow region takes: one a row, and one more, which is zero. */
+export function narrowWords({ top, bottom }: Regions, region: number): number {
+  return bottom[region]! - top[region]! + 1;
+}
+
+/** The runs of narrow regions on a device, and where their masks are to be. */
+export interface NarrowRuns {
+  /** One a run: row · 2¹² + from · 2⁶ + to, counted from the corner of the region's box. */
+  readonly run: Column<'u32'>;
+  readonly region: Column<'u32'>;
+  /** Where the mask of every region starts. */
+  readonly starts: Column<'u32'>;
+  readonly boxes: Column<'i32'>;
+  readonly words: number;
+}
+
+/** Puts the runs of selected regions, all of them narrow, on the device; regions are numbered as they come. */
+export function uploadNarrowRuns(context: Context, selections: readonly Selection[]): NarrowRuns {
+  const size = sizeOf(selections);
+  const run = new Uint32Array(size.runs);
+  const region = new Uint32Array(size.runs);
+  const starts = new Uint32Array(size.members);
+  let [local, at, words] = [0, 0, 0];
+  for (const { regions, members } of selections) {
+    const { runStart, runFrom, runTo, runRow, left, top } = regions;
+    for (let i = 0; i < members.length; i++, local++) {
+      const member = members[i]!;
+      const column = left[member]!;
+      const firstRow = top[member]!;
+      for (let r = runStart[member]!; r < runStart[member + 1]!; r++) {
+        run[at] = ((runRow[r]! - firstRow) << 12) | ((runFrom[r]! - column) << 6) | (runTo[r]! - column);
+        region[at++] = local;
+      }
+      starts[local] = words;
+      words += narrowWords(regions, member);
+    }
+  }
+  return {
+    run: context.column(run),
+    region: context.column(region),
+    starts: context.column(starts),
+    boxes: context.column(boxRecords(selections, { words: starts })),
+    words,
+  };
+}
+
+/** Members and runs of selections, together. */
+export function sizeOf(selections: readonly Selection[]): { readonly members: number; readonly runs: number } {
+  let [all, runs] = [0, 0];
+  for (const { regions, members } of selections) {
+    all += members.length;
+    for (let i = 0; i < members.length; i++) {
+      runs += regions.runStart[members[i]! + 1]! - regions.runStart[members[i]!]!;
+    }
+  }
+  return { members: all, runs };
+}
+
+/** Regions as words, one a row of their boxes, one bit a pixel. */
+export interface NarrowMasks {
+  readonly boxes: Column<'i32'>;
+  readonly words: Column<'u32'>;
+}
+
+/** The word that a run flips, from its one column to its other. */
+const narrowToggle = fn(
+  'narrowToggle',
+  { run: u32, region: u32, starts: array(u32) },
+  { word: u32, bits: u32 },
+  ({ run, region, starts }) => ({
+    word: starts.at(region).add(run.shr(12)),
+    bits: bitsFrom(run.shr(6).and(63)).xor(bitsFrom(run.and(63))),
+  }),
+);
+
+/** The bits from a column on, of which there are none from 32 on. */
+function bitsFrom(column: U32): U32 {
+  return select(u32(0), u32(2 ** 32 - 1).shl(column), column.lt(32));
+}
+
+/**
+ * Draws narrow regions: every run flips its bits in its row, and an exclusive-or scan down the rows makes that the pixels
+ * that are inside. One scan serves all regions, as each of them ends with zero.
+ *
+ * - Work O(runs + rows), span O(log rows). No pixel is tested against an edge, and runs come in any order.
+ */
+export function narrowMasks(context: Context, { run, region, starts, boxes, words: count }: NarrowRuns): NarrowMasks {
+  return context.scope(() => {
+    const words = context.materialize(constant(u32, 0, count));
+    const { word, bits } = map(narrowToggle, { run, region, starts });
+    scatterReduce(bits, word, 'xor', words);
+    return { boxes, words: inclusiveScan(words, bitXor(u32)) };
+  });
+}
+
+const narrowArea = fn(
+  'narrowArea',
+  { p: u32, q: u32, boxes: array(i32), words: array(u32) },
+  u32,
+  ({ p, q, boxes, words }) => {
+    const a = boxOf(boxes, p);
+    const b = boxOf(boxes, q);
+    const { left, top, rows } = sharedBox(a, b);
+    const shiftA = bitsToU32(left.sub(a.left));
+    const shiftB = bitsToU32(left.sub(b.left));
+    const firstA = a.words.add(bitsToU32(top.sub(a.top)));
+    const firstB = b.words.add(bitsToU32(top.sub(b.top)));
+    const pixels = Var(u32(0));
+    For(0, rows, (row) => {
+      const inA = words.at(firstA.add(row)).shr(shiftA);
+      const inB = words.at(firstB.add(row)).shr(shiftB);
+      pixels.set(pixels.add(popcount(inA.and(inB))));
+    });
+    return pixels;
+  },
+);
+
+/**
+ * ‖p∩q‖ in pixels for pairs of narrow regions, as a view: words of both in the rows they share, and as many pixels as their
+ * conjunction has ones.
+ *
+ * - Work O(rows shared) a pair, in one thread each.
+ */
+export function narrowAreas(pairs: PairColumns, { boxes, words }: NarrowMasks): Column<'u32'> {
+  return map(narrowArea, { p: pairs.p, q: pairs.q, boxes, words });
+}
