@@ -1,6 +1,19 @@
-import { cellColumn, type Source } from '../../primitives/columns/column.ts';
+import { cellColumn, type Memory, type Source } from '../../primitives/columns/column.ts';
 import { destination } from '../../primitives/columns/program.ts';
-import { Column, type Context, map, plus, popcount, slice, type U32, u32 } from '../../primitives/index.ts';
+import {
+  bool,
+  Column,
+  type Context,
+  copyIf,
+  fn,
+  map,
+  plus,
+  popcount,
+  sequence,
+  slice,
+  type U32,
+  u32,
+} from '../../primitives/index.ts';
 import { countIn, fusedScan } from '../../primitives/scan.ts';
 import { BYTE, markBytes } from './bytes.ts';
 
@@ -16,52 +29,89 @@ export interface MarkedText {
 /**
  * Puts a text on the device and finds its marks: where lines and rings end and where tokens begin.
  *
- * - Work O(bytes), span O(log bytes): four bytes are looked at together, and one scan counts their marks and places them.
+ * - Work O(bytes), span O(log bytes): the bytes of a word are looked at together, and words without a mark are left behind.
  * - The text is taken to end with a newline. At most `capacity` marks are stored.
  */
 export function markText(context: Context, text: Uint8Array, capacity: number): MarkedText {
-  const words = context.column(framed(text));
-  const length = (words.length as number) - 1;
-  const mask = map(markBytes, { before: slice(words, 0, length), here: slice(words, 1) });
+  return context.scope(() => {
+    const { words, shift } = uploadText(context, text);
+    const length = words.capacity - 1;
+    // Written out, as it is cheap to compute in lanes and dear one by one.
+    const mask = context.materialize(map(markBytes, { before: slice(words, 0, length), here: slice(words, 1) }));
+    const marked = copyIf({ mask, word: sequence(length) }, map(hasMarks, { mask }));
+    return { bytes: bytesIn(words, 4 + shift), ...placeMarks(context, marked, shift, capacity) };
+  });
+}
+
+const hasMarks = fn('hasMarks', { mask: u32 }, bool, ({ mask }) => mask.ne(0));
+
+/** The positions of all marks of words, one after the other: a scan counts them, and each word stores its up to four. */
+function placeMarks(
+  context: Context,
+  { mask, word }: { readonly mask: Column<'u32'>; readonly word: Column<'u32'> },
+  shift: number,
+  capacity: number,
+): Omit<MarkedText, 'bytes'> {
   const total = context.allocate(1);
   const marks = context.stored('u32', countIn(total, 0, capacity));
   const place = destination(marks);
-  fusedScan('marks', {
+  fusedScan('placeMarks', {
     context,
-    length,
+    length: mask.length,
     monoid: plus(u32),
     element: (index, loader) => [popcount(loader.load([mask], index)[0] as U32)],
     emit: (index, [before], _, loader) => {
-      const [found] = loader.load([mask], index) as [U32];
+      const [found, at] = loader.load([mask, word], index) as [U32, U32];
+      const first = at.mul(4).sub(loader.uniform('u32', shift));
       let rank = before as U32;
       return LANES.flatMap((lane) => {
         const bit = found.shr(8 * lane + 7).and(1);
-        const at = rank;
+        const free = rank;
         rank = rank.add(bit);
-        return [bit.ne(0), at, index.mul(4).add(lane)];
+        return [bit.ne(0), free, first.add(lane)];
       });
     },
     emitted: LANES.flatMap(() => ['bool', 'u32', 'u32'] as const),
     stores: LANES.map((lane) => ({ ...place, guard: 3 * lane, index: 3 * lane + 1, value: 3 * lane + 2 })),
     total,
   });
-  return { bytes: bytesIn(words, 4 * length), marks, count: cellColumn(total, 'u32', 0) };
+  return { marks, count: cellColumn(total, 'u32', 0) };
 }
 
 const LANES = [0, 1, 2, 3] as const;
 
-/** A word of newlines, the text, and newlines up to the end of a word, one at least. */
-function framed(text: Uint8Array): Uint32Array {
-  const words = new Uint32Array(Math.floor(text.length / 4) + 2);
-  const bytes = new Uint8Array(words.buffer);
-  bytes.fill(BYTE.newline, 0, 4);
-  bytes.set(text, 4);
-  bytes.fill(BYTE.newline, 4 + text.length);
-  return words;
+/** A text on a device, in words. */
+interface UploadedText {
+  /** One word of blanks, and then the words that the text lies in; what is not the text's is blank before, newlines behind. */
+  readonly words: Column<'u32'>;
+  /** Bytes of the second word that are not the text's. */
+  readonly shift: number;
 }
 
-/** The bytes of words from the second word on, as a column of their own on the same memory. */
-function bytesIn({ context, source }: Column<'u32'>, length: number): Column<'u32'> {
-  const { memory } = source as Extract<Source, { kind: 'stored' }>;
-  return new Column(context, 'u32', length, { kind: 'stored', memory, storage: 'u8', offset: 4 });
+/** Uploads a text from where it lies: only the words at its ends, which may be others' too, are copied on the host. */
+function uploadText(context: Context, text: Uint8Array): UploadedText {
+  const shift = text.byteOffset % 4;
+  const whole = Math.floor((shift + text.length) / 4);
+  const words = context.stored('u32', whole + 2);
+  const { buffer } = memoryOf(words);
+  const write = (word: number, data: Uint32Array): void => context.backend.write(buffer, word, data);
+  if (whole > 0) write(1, new Uint32Array(text.buffer, text.byteOffset - shift, whole));
+  const head = new Uint8Array(8).fill(BYTE.space);
+  const tail = new Uint8Array(4).fill(BYTE.newline);
+  tail.set(text.subarray(Math.max(0, 4 * whole - shift)));
+  if (whole === 0) tail.copyWithin(shift, 0).fill(BYTE.space, 0, shift);
+  else head.set(text.subarray(0, 4 - shift), 4 + shift);
+  write(0, new Uint32Array(head.buffer, 0, whole === 0 ? 1 : 2));
+  write(whole + 1, new Uint32Array(tail.buffer));
+  return { words, shift };
+}
+
+/** The bytes of words from one of them on, as a column of their own on the same memory. */
+function bytesIn(words: Column<'u32'>, offset: number): Column<'u32'> {
+  const source = { kind: 'stored', memory: memoryOf(words), storage: 'u8', offset } as const;
+  return new Column(words.context, 'u32', 4 * words.capacity - offset, source);
+}
+
+function memoryOf({ source }: Column): Memory {
+  return (source as Extract<Source, { kind: 'stored' }>).memory;
 }

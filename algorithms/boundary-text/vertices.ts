@@ -134,7 +134,7 @@ export function readMarks(context: Context, { bytes, marks }: MarkedText): ReadM
   return context.scope(() => {
     const mark = sequence(marks.length);
     const vertex = context.materialize(map(isVertex, { mark, marks, bytes }));
-    const vertices = copyIf(map(coordinates, { at: marks, bytes }), vertex);
+    const vertices = copyIf(context.materialize(map(coordinates, { at: marks, bytes })), vertex);
     const others = removeIf({ at: marks, mark }, vertex);
     const before = map(vertexCount, { mark: others.mark, other: sequence(others.mark.length) });
     return { vertices, others: { at: others.at, vertices: context.materialize(before) } };
