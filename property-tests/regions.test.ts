@@ -1,7 +1,8 @@
 import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { GRID_LIMIT, type GridPolygons, gridPolygons } from '../algorithms/pixelbox/grid-polygons.ts';
-import { columnInRow, type Regions, regionsOf } from '../algorithms/pixelbox/regions.ts';
+import { type Regions, regionsOf } from '../algorithms/pixelbox/regions.ts';
+import { appendRuns, columnInRow, emptyRuns, mostRuns, type Runs } from '../algorithms/pixelbox/runs.ts';
 import { signedArea, signedCorners } from '../algorithms/pixelbox/signed-corners.ts';
 import { GeometryError } from '../primitives/errors.ts';
 
@@ -41,12 +42,16 @@ function isInside(rings: readonly Ring[], i: number, j: number): boolean {
   return inside;
 }
 
+const runsOf = (regions: Regions, region: number): Runs => {
+  const runs = emptyRuns(0);
+  appendRuns(runs, regions, region);
+  return runs;
+};
+
 /** What the runs of a region say of a pixel. */
-function isCovered({ runStart, runFrom, runTo, runRow }: Regions, region: number, i: number, j: number): boolean {
+function isCovered({ from, to, row, length }: Runs, i: number, j: number): boolean {
   let count = 0;
-  for (let run = runStart[region]!; run < runStart[region + 1]!; run++) {
-    if (runRow[run]! <= j && runFrom[run]! <= i !== runTo[run]! <= i) count++;
-  }
+  for (let run = 0; run < length; run++) if (row[run]! <= j && from[run]! <= i !== to[run]! <= i) count++;
   return count % 2 === 1;
 }
 
@@ -61,16 +66,18 @@ describe('the runs of a region', () => {
     ({ polygons }) => {
       const regions = regionsOf(columns(polygons));
       for (const [region, rings] of polygons.entries()) {
-        for (const [i, j] of pixels) expect(isCovered(regions, region, i, j)).toBe(isInside(rings, i, j));
-        for (let run = regions.runStart[region]!; run < regions.runStart[region + 1]!; run++) {
-          expect(regions.runFrom[run]).not.toBe(regions.runTo[run]);
-          for (const column of [regions.runFrom[run]!, regions.runTo[run]!]) {
+        const runs = runsOf(regions, region);
+        for (const [i, j] of pixels) expect(isCovered(runs, i, j)).toBe(isInside(rings, i, j));
+        for (let run = 0; run < runs.length; run++) {
+          expect(runs.from[run]).not.toBe(runs.to[run]);
+          for (const column of [runs.from[run]!, runs.to[run]!]) {
             expect(column).toBeGreaterThanOrEqual(regions.left[region]!);
             expect(column).toBeLessThanOrEqual(regions.right[region]!);
           }
-          expect(regions.runRow[run]).toBeGreaterThanOrEqual(regions.top[region]!);
-          expect(regions.runRow[run]).toBeLessThanOrEqual(regions.bottom[region]!);
+          expect(runs.row[run]).toBeGreaterThanOrEqual(regions.top[region]!);
+          expect(runs.row[run]).toBeLessThanOrEqual(regions.bottom[region]!);
         }
+        expect(runs.length).toBeLessThanOrEqual(mostRuns(regions, region));
       }
     },
   );
@@ -95,8 +102,10 @@ describe('the runs of a region', () => {
         ...each.slice(turn % (each.length + 1)),
         ...each.slice(0, turn % (each.length + 1)),
       ]);
-      const [a, b] = [regionsOf(columns([rings])), regionsOf(columns([turned.map((each) => each.toReversed())]))];
-      for (const [i, j] of pixels) expect(isCovered(a, 0, i, j)).toBe(isCovered(b, 0, i, j));
+      const [a, b] = [rings, turned.map((each) => each.toReversed())].map((each) =>
+        runsOf(regionsOf(columns([each])), 0),
+      ) as [Runs, Runs];
+      for (const [i, j] of pixels) expect(isCovered(a, i, j)).toBe(isCovered(b, i, j));
     },
   );
 });

@@ -36,34 +36,39 @@ export function sizeOfTask({ p, q, candidates }: TileTask): number {
 
 /** Bytes that one side of a tile holds. */
 export function sizeOfSide({ ids, regions }: TileSide): number {
-  return ids.bytes.length + 4 * ids.starts.length + 12 * regions.runRow.length + 20 * regions.left.length;
+  return ids.bytes.length + 4 * ids.starts.length + 8 * regions.x.length + 24 * regions.left.length;
 }
 
 /** The regions of all arguments after one another. */
 export function joinRegions(parts: readonly Regions[]): Regions {
   if (parts.length === 1) return parts[0]!;
-  const joined = {
-    runFrom: join(parts, 'runFrom'),
-    runTo: join(parts, 'runTo'),
-    runRow: join(parts, 'runRow'),
+  return {
+    polygonRings: joinStarts(parts.map(({ polygonRings }) => polygonRings)),
+    ringVertices: joinStarts(parts.map(({ ringVertices }) => ringVertices)),
+    x: join(parts, 'x'),
+    y: join(parts, 'y'),
     left: join(parts, 'left'),
     top: join(parts, 'top'),
     right: join(parts, 'right'),
     bottom: join(parts, 'bottom'),
   };
-  const runStart = new Uint32Array(joined.left.length + 1);
-  let [region, run] = [0, 0];
-  for (const { runStart: starts } of parts) {
-    for (let i = 1; i < starts.length; i++) runStart[region + i] = run + starts[i]!;
-    region += starts.length - 1;
-    run += starts.at(-1)!;
-  }
-  return { runStart, ...joined };
 }
 
-type RunColumn = Exclude<keyof Regions, 'runStart'>;
+/** Starts of parts and one entry more each, counted through. */
+function joinStarts(parts: readonly Uint32Array[]): Uint32Array {
+  const joined = new Uint32Array(parts.reduce((sum, starts) => sum + starts.length - 1, 1));
+  let [at, before] = [0, 0];
+  for (const starts of parts) {
+    for (let i = 0; i < starts.length; i++) joined[at + i] = before + starts[i]!;
+    at += starts.length - 1;
+    before += starts.at(-1)!;
+  }
+  return joined;
+}
 
-function join(parts: readonly Regions[], column: RunColumn): Int32Array {
+type Int32Columns = Exclude<keyof Regions, 'polygonRings' | 'ringVertices'>;
+
+function join(parts: readonly Regions[], column: Int32Columns): Int32Array {
   const joined = new Int32Array(parts.reduce((sum, part) => sum + part[column].length, 0));
   let at = 0;
   for (const part of parts) {

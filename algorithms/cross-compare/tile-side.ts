@@ -49,10 +49,10 @@ function movedNote(count: number, place: string): Note {
 export const NO_POLYGONS: TileSide = {
   ids: { bytes: new Uint8Array(0), starts: Uint32Array.of(0) },
   regions: {
-    runStart: Uint32Array.of(0),
-    runFrom: new Int32Array(0),
-    runTo: new Int32Array(0),
-    runRow: new Int32Array(0),
+    polygonRings: Uint32Array.of(0),
+    ringVertices: Uint32Array.of(0),
+    x: new Int32Array(0),
+    y: new Int32Array(0),
     left: new Int32Array(0),
     top: new Int32Array(0),
     right: new Int32Array(0),

@@ -1,6 +1,7 @@
 import { bandedWords } from './banded-masks.ts';
 import { isNarrow, narrowWords } from './narrow-masks.ts';
-import type { Regions } from './regions.ts';
+import { type Regions, vertexCount } from './regions.ts';
+import { mostRuns } from './runs.ts';
 
 /** How the areas of pairs can be found; all are exact. */
 export type AreaMethod = 'masks' | 'corners' | 'sweep';
@@ -77,8 +78,10 @@ function canHaveMask({ left, top, right, bottom }: Regions, region: number, word
   return words <= CHOICE.mostWords && pixels < 2 ** 32;
 }
 
-/** Both ends of all runs. */
-const cornersOf = ({ runStart }: Regions, region: number): number => 2 * (runStart[region + 1]! - runStart[region]!);
+/** Both ends of all runs, at most; of narrow regions, whose slopes are short, about so many. */
+function cornersOf(regions: Regions, region: number): number {
+  return isNarrow(regions, region) ? vertexCount(regions, region) : 2 * mostRuns(regions, region);
+}
 
 /** Marks the regions whose masks are small by themselves; returns how often it met others. */
 function markSmall(regions: Regions, used: Uint32Array, masked: Uint8Array): number {

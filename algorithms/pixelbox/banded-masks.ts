@@ -25,9 +25,9 @@ import {
   While,
 } from '../../primitives/index.ts';
 import { type Box, boxOf, boxRecords, type Selection, sharedBox } from './boxes.ts';
-import { sizeOf } from './narrow-masks.ts';
 import { expandRows, interleave, type NumberedPairs } from './pair-tables.ts';
 import type { Regions } from './regions.ts';
+import { appendRuns, emptyRuns, mostRuns } from './runs.ts';
 
 /**
  * Regions of any width and height as bands: rows between one that has runs and the next are all alike, and are stored once. A
@@ -59,57 +59,69 @@ export interface BandedRuns {
   readonly size: { readonly words: number; readonly slots: number; readonly marks: number };
 }
 
-/** Bands that a region can have: as many as it has rows, or runs. The last is empty. */
-function slotsOf({ runStart, top, bottom }: Regions, region: number): number {
-  return Math.min(runStart[region + 1]! - runStart[region]!, bottom[region]! - top[region]! + 1);
-}
-
-/** Words that the bands of a region take, and the marks of its rows. */
+/** Words that the bands of a region take, at most, and the marks of its rows. */
 export function bandedWords(regions: Regions, region: number): number {
-  const { left, right, top, bottom } = regions;
-  const strips = Math.ceil((right[region]! - left[region]!) / 32);
-  return strips * slotsOf(regions, region) + 2 * markWords(top[region]!, bottom[region]!);
+  const marks = 2 * marksOf(regions, region);
+  return stripCount(regions, region) * slotsOf(regions, region, mostRuns(regions, region)) + marks;
 }
 
-const markWords = (top: number, bottom: number): number => Math.floor((bottom - top) / 32) + 1;
+/** Bands that a region can have: as many as it has rows, or runs. The last is empty. */
+function slotsOf({ top, bottom }: Regions, region: number, runs: number): number {
+  return Math.min(runs, bottom[region]! - top[region]! + 1);
+}
+
+function stripCount({ left, right }: Regions, region: number): number {
+  return Math.ceil((right[region]! - left[region]!) / 32);
+}
+
+function marksOf({ top, bottom }: Regions, region: number): number {
+  return Math.floor((bottom[region]! - top[region]!) / 32) + 1;
+}
 
 /** Puts the runs of selected regions on the device; regions are numbered as they come. */
 export function uploadBandedRuns(context: Context, selections: readonly Selection[]): BandedRuns {
-  const { members: count, runs } = sizeOf(selections);
-  const column = (): Int32Array => new Int32Array(runs);
-  const lists = { from: column(), to: column(), row: column(), region: new Uint32Array(runs) };
+  const count = selections.reduce((sum, { members }) => sum + members.length, 0);
+  const runs = emptyRuns(1024);
+  const starts = new Uint32Array(count + 1);
   const places = { words: new Uint32Array(count), slots: new Uint32Array(count), rows: new Uint32Array(count) };
   const marks = new Uint32Array(count);
   const size = { words: 0, slots: 0, marks: 0 };
-  let [local, at] = [0, 0];
+  let local = 0;
   for (const { regions, members } of selections) {
-    for (const member of members) {
-      const [start, end] = [regions.runStart[member]!, regions.runStart[member + 1]!];
-      lists.from.set(regions.runFrom.subarray(start, end), at);
-      lists.to.set(regions.runTo.subarray(start, end), at);
-      lists.row.set(regions.runRow.subarray(start, end), at);
-      lists.region.fill(local, at, at + end - start);
-      at += end - start;
-      const slots = slotsOf(regions, member);
+    for (let i = 0; i < members.length; i++) {
+      const member = members[i]!;
+      appendRuns(runs, regions, member);
+      const slots = slotsOf(regions, member, runs.length - starts[local]!);
       places.words[local] = size.words;
       places.slots[local] = slots;
       places.rows[local] = size.slots;
-      marks[local++] = size.marks;
-      size.words += Math.ceil((regions.right[member]! - regions.left[member]!) / 32) * slots;
+      marks[local] = size.marks;
+      starts[++local] = runs.length;
+      size.words += stripCount(regions, member) * slots;
       size.slots += slots;
-      size.marks += markWords(regions.top[member]!, regions.bottom[member]!);
+      size.marks += marksOf(regions, member);
     }
   }
+  const column = (all: Int32Array): Column<'i32'> => context.column(all.subarray(0, runs.length));
   return {
-    from: context.column(lists.from),
-    to: context.column(lists.to),
-    row: context.column(lists.row),
-    region: context.column(lists.region),
+    from: column(runs.from),
+    to: column(runs.to),
+    row: column(runs.row),
+    region: context.column(ownersOf(starts)),
     boxes: context.column(boxRecords(selections, places)),
     marks: context.column(marks),
     slots: places.slots,
     size,
   };
+}
+
+/** The region of every run. */
+function ownersOf(starts: Uint32Array): Uint32Array {
+  const owners = new Uint32Array(starts.at(-1)!);
+  for (let region = 0; region + 1 < starts.length; region++) {
+    for (let run = starts[region]!; run < starts[region + 1]!; run++) owners[run] = region;
+  }
+  return owners;
 }
 
 const rowMark = fn(

@@ -19,7 +19,8 @@ import {
 } from '../../primitives/index.ts';
 import { boxOf, boxRecords, type Selection, sharedBox } from './boxes.ts';
 import type { PairColumns } from './pair-tables.ts';
-import type { Regions } from './regions.ts';
+import { type Regions, vertexCount } from './regions.ts';
+import { appendRuns, emptyRuns } from './runs.ts';
 
 /** Regions at most this many pixels wide have one word a row. */
 const WIDEST = 32;
@@ -49,44 +50,96 @@ export interface NarrowRuns {
 
 /** Puts the runs of selected regions, all of them narrow, on the device; regions are numbered as they come. */
 export function uploadNarrowRuns(context: Context, selections: readonly Selection[]): NarrowRuns {
-  const size = sizeOf(selections);
-  const run = new Uint32Array(size.runs);
-  const region = new Uint32Array(size.runs);
-  const starts = new Uint32Array(size.members);
-  let [local, at, words] = [0, 0, 0];
+  const count = selections.reduce((sum, { members }) => sum + members.length, 0);
+  const packed = packedRuns(selections.reduce((sum, selection) => sum + verticesOf(selection), 0) >> 1);
+  const starts = new Uint32Array(count);
+  let [local, words] = [0, 0];
   for (const { regions, members } of selections) {
-    const { runStart, runFrom, runTo, runRow, left, top } = regions;
     for (let i = 0; i < members.length; i++, local++) {
       const member = members[i]!;
-      const column = left[member]!;
-      const firstRow = top[member]!;
-      for (let r = runStart[member]!; r < runStart[member + 1]!; r++) {
-        run[at] = ((runRow[r]! - firstRow) << 12) | ((runFrom[r]! - column) << 6) | (runTo[r]! - column);
-        region[at++] = local;
+      const { length } = packed;
+      if (!packLevelEdges(packed, regions, member, local)) {
+        packed.length = length;
+        packStairs(packed, regions, member, local);
       }
       starts[local] = words;
       words += narrowWords(regions, member);
     }
   }
   return {
-    run: context.column(run),
-    region: context.column(region),
+    run: context.column(packed.run.subarray(0, packed.length)),
+    region: context.column(packed.region.subarray(0, packed.length)),
     starts: context.column(starts),
     boxes: context.column(boxRecords(selections, { words: starts })),
     words,
   };
 }
 
-/** Members and runs of selections, together. */
-export function sizeOf(selections: readonly Selection[]): { readonly members: number; readonly runs: number } {
-  let [all, runs] = [0, 0];
-  for (const { regions, members } of selections) {
-    all += members.length;
-    for (let i = 0; i < members.length; i++) {
-      runs += regions.runStart[members[i]! + 1]! - regions.runStart[members[i]!]!;
+function verticesOf({ regions, members }: Selection): number {
+  let vertices = 0;
+  for (let i = 0; i < members.length; i++) vertices += vertexCount(regions, members[i]!);
+  return vertices;
+}
+
+interface PackedRuns {
+  run: Uint32Array;
+  region: Uint32Array;
+  length: number;
+}
+
+function packedRuns(room: number): PackedRuns {
+  return { run: new Uint32Array(room), region: new Uint32Array(room), length: 0 };
+}
+
+function reserve(packed: PackedRuns, more: number): void {
+  const needed = packed.length + more;
+  if (needed <= packed.run.length) return;
+  const larger = packedRuns(2 * needed);
+  larger.run.set(packed.run);
+  larger.region.set(packed.region);
+  Object.assign(packed, { run: larger.run, region: larger.region });
+}
+
+/** The level edges of a rectilinear region; false where it has a sloped edge. One of length 0 flips nothing. */
+function packLevelEdges(packed: PackedRuns, regions: Regions, member: number, local: number): boolean {
+  const { polygonRings, ringVertices, x, y } = regions;
+  const left = regions.left[member]!;
+  const top = regions.top[member]!;
+  reserve(packed, vertexCount(regions, member));
+  const { run, region } = packed;
+  let length = packed.length;
+  for (let ring = polygonRings[member]!; ring < polygonRings[member + 1]!; ring++) {
+    const start = ringVertices[ring]!;
+    const end = ringVertices[ring + 1]!;
+    let lastX = x[end - 1]!;
+    let lastY = y[end - 1]!;
+    for (let i = start; i < end; i++) {
+      const hereX = x[i]!;
+      const hereY = y[i]!;
+      if (hereY === lastY) {
+        run[length] = ((hereY - top) << 12) | ((lastX - left) << 6) | (hereX - left);
+        region[length++] = local;
+      } else if (hereX !== lastX) {
+        return false;
+      }
+      lastX = hereX;
+      lastY = hereY;
     }
   }
-  return { members: all, runs };
+  packed.length = length;
+  return true;
+}
+
+function packStairs(packed: PackedRuns, regions: Regions, member: number, local: number): void {
+  const runs = emptyRuns(vertexCount(regions, member));
+  appendRuns(runs, regions, member);
+  reserve(packed, runs.length);
+  const [left, top] = [regions.left[member]!, regions.top[member]!];
+  for (let i = 0; i < runs.length; i++) {
+    const at = packed.length++;
+    packed.run[at] = ((runs.row[i]! - top) << 12) | ((runs.from[i]! - left) << 6) | (runs.to[i]! - left);
+    packed.region[at] = local;
+  }
 }
 
 /** Regions as words, one a row of their boxes, one bit a pixel. */

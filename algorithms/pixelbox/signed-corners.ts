@@ -1,4 +1,5 @@
-import type { Regions } from './regions.ts';
+import { type Regions, vertexCount } from './regions.ts';
+import { appendRuns, emptyRuns } from './runs.ts';
 
 /**
  * Regions as signed sums of quadrants, in columns: the indicator of a region is Σ sign · [column ≥ x and row ≥ y] over its
@@ -24,12 +25,11 @@ export interface SignedCorners {
  * signedCorners(regionsOf(gridPolygons(zones.polygons)), () => true).sign; // Int32Array [1, -1, -1, 1]
  */
 export function signedCorners(regions: Regions, wanted: (region: number) => boolean): SignedCorners {
-  const { runStart } = regions;
-  const count = runStart.length - 1;
+  const count = regions.left.length;
   const start = new Uint32Array(count + 1);
   const found: Growing = { x: [], y: [], sign: [] };
   for (let region = 0; region < count; region++) {
-    if (wanted(region)) addRegion(regions, runStart[region]!, runStart[region + 1]!, found);
+    if (wanted(region)) addRegion(regions, region, found);
     start[region + 1] = found.x.length;
   }
   return { start, x: Int32Array.from(found.x), y: Int32Array.from(found.y), sign: Int32Array.from(found.sign) };
@@ -41,11 +41,13 @@ interface Growing {
   readonly sign: number[];
 }
 
-function addRegion({ runFrom, runTo, runRow }: Regions, from: number, to: number, found: Growing): void {
-  const ends = Array.from({ length: 2 * (to - from) }, (_, i) => {
-    const run = from + (i >> 1);
-    return { x: (i % 2 === 0 ? runFrom : runTo)[run]!, y: runRow[run]! };
-  });
+function addRegion(regions: Regions, region: number, found: Growing): void {
+  const runs = emptyRuns(vertexCount(regions, region));
+  appendRuns(runs, regions, region);
+  const ends = Array.from({ length: 2 * runs.length }, (_, i) => ({
+    x: (i % 2 === 0 ? runs.from : runs.to)[i >> 1]!,
+    y: runs.row[i >> 1]!,
+  }));
   ends.sort((a, b) => a.y - b.y || a.x - b.x);
   let boundary: number[] = [];
   for (let i = 0; i < ends.length; ) {

@@ -1,0 +1,122 @@
+import { CapacityError } from '../../primitives/errors.ts';
+import type { Regions } from './regions.ts';
+
+/**
+ * Runs along rows, in columns that grow. A run (from, to, row) turns the pixels between two columns inside out, in its row
+ * and in all rows below: a pixel is inside where an odd number of runs does. The runs of a rectilinear polygon are its level
+ * edges; rings, holes, their direction and their touching need no further word.
+ *
+ * Runs have a length, from ≠ to, in either direction. On every vertical line an even number of runs begins or ends.
+ */
+export interface Runs {
+  from: Int32Array;
+  to: Int32Array;
+  row: Int32Array;
+  length: number;
+}
+
+/** Runs that may be together: a gibibyte and a half of coordinates. */
+const MOST_RUNS = 2 ** 27;
+
+/** Columns without runs, with room for some. */
+export function emptyRuns(room: number): Runs {
+  const column = (): Int32Array => new Int32Array(room);
+  return { from: column(), to: column(), row: column(), length: 0 };
+}
+
+/** Runs that a region has, at most. */
+export function mostRuns(regions: Regions, region: number): number {
+  const { polygonRings, ringVertices, x, y } = regions;
+  let runs = 0;
+  for (let ring = polygonRings[region]!; ring < polygonRings[region + 1]!; ring++) {
+    const [start, end] = [ringVertices[ring]!, ringVertices[ring + 1]!];
+    for (let i = start, j = end - 1; i < end; j = i++) {
+      if (y[i] === y[j]) runs++;
+      else if (x[i] !== x[j]) runs += 1 + Math.min(Math.abs(x[i]! - x[j]!), Math.abs(y[i]! - y[j]!));
+    }
+  }
+  return runs;
+}
+
+/**
+ * Appends the runs of a region: level edges, and the steps of the stairs that sloped edges become.
+ *
+ * O(vertices + rows that sloped edges cross). Exact.
+ *
+ * @throws `CapacityError` `pixelbox/runs` where there would be more than 2²⁷ altogether.
+ */
+export function appendRuns(runs: Runs, { polygonRings, ringVertices, x, y }: Regions, region: number): void {
+  for (let ring = polygonRings[region]!; ring < polygonRings[region + 1]!; ring++) {
+    appendRing(runs, x, y, ringVertices[ring]!, ringVertices[ring + 1]!, region);
+  }
+}
+
+/** From row to row along an edge its column changes, and from edge to edge. */
+function appendRing(runs: Runs, x: Int32Array, y: Int32Array, start: number, end: number, region: number): void {
+  let last = end - 1;
+  while (last > start && y[last] === y[last - 1]) last--;
+  const before = last > start ? last - 1 : end - 1;
+  // The column at which the ring comes to its first vertex.
+  let column = lastColumn(x[before]!, y[before]!, x[last]!, y[last]!);
+  for (let i = start, j = end - 1; i < end; j = i++) {
+    const [x0, y0, x1, y1] = [x[j]!, y[j]!, x[i]!, y[i]!];
+    const step = y0 < y1 ? 1 : -1;
+    for (let row = y0; row !== y1; row += step) {
+      const next = x0 === x1 ? x0 : columnInRow(x0, y0, x1, y1, Math.min(row, row + step));
+      if (next !== column) addRun(runs, column, next, row, region);
+      column = next;
+      if (x0 === x1) break;
+    }
+  }
+}
+
+/** The column at which an edge reaches its end. */
+function lastColumn(x0: number, y0: number, x1: number, y1: number): number {
+  return y0 === y1 ? x1 : columnInRow(x0, y0, x1, y1, y0 < y1 ? y1 - 1 : y1);
+}
+
+function addRun(runs: Runs, from: number, to: number, row: number, region: number): void {
+  const { length } = runs;
+  if (length === runs.from.length) grow(runs, region);
+  runs.from[length] = from;
+  runs.to[length] = to;
+  runs.row[length] = row;
+  runs.length++;
+}
+
+function grow(runs: Runs, region: number): void {
+  if (runs.length === MOST_RUNS) {
+    throw new CapacityError('pixelbox/runs', 'The sloped edges of the polygons cross too many rows of pixels.', {
+      expected: `at most ${MOST_RUNS} steps of stairs`,
+      got: `more by polygon ${region}`,
+      remedy: 'Choose larger pixels, or compare the polygons in parts.',
+      place: { record: region },
+    });
+  }
+  const larger = emptyRuns(Math.min(MOST_RUNS, 2 * runs.length + 64));
+  larger.from.set(runs.from);
+  larger.to.set(runs.to);
+  larger.row.set(runs.row);
+  Object.assign(runs, { from: larger.from, to: larger.to, row: larger.row });
+}
+
+/** The first column whose centre is on or right of the edge, in the middle of a row: ⌈x − ½⌉. */
+export function columnInRow(x0: number, y0: number, x1: number, y1: number, row: number): number {
+  const [run, rise] = y0 < y1 ? [x1 - x0, y1 - y0] : [x0 - x1, y0 - y1];
+  // x − ½ = x0 + ((2 (row − y0) + 1) run − rise) / (2 rise)
+  const product = (2 * (row - y0) + 1) * run;
+  if (Math.abs(product) < 2 ** 52) return x0 + ceilDivide(product - rise, 2 * rise);
+  const exact = (2n * BigInt(row - y0) + 1n) * BigInt(run) - BigInt(rise);
+  return x0 + Number(ceilDivideBig(exact, 2n * BigInt(rise)));
+}
+
+/** ⌈a / b⌉ for b > 0, exact though the quotient of doubles is rounded. */
+function ceilDivide(a: number, b: number): number {
+  const quotient = Math.ceil(a / b);
+  const excess = quotient * b - a;
+  return excess < 0 ? quotient + 1 : excess >= b ? quotient - 1 : quotient;
+}
+
+function ceilDivideBig(a: bigint, b: bigint): bigint {
+  return a > 0n ? (a + b - 1n) / b : a / b;
+}
