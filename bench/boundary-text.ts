@@ -17,7 +17,7 @@ import { polygonPairs } from './polygon-pairs.ts';
  * - `upload` is the bytes' way to the device alone.
  *
  * node --import tsx bench/boundary-text.ts [--backends workers,webgpu] [--adapter hardware] [--workers 2]
- *   [--polygons 40000] [--decimals 0] [--part 16777216] [--rounds 7]
+ *   [--polygons 40000] [--decimals 0] [--part 33554432] [--rounds 7]
  */
 const { values: options } = parseArgs({
   options: {
@@ -26,7 +26,7 @@ const { values: options } = parseArgs({
     workers: { type: 'string', default: '2' },
     polygons: { type: 'string', default: '40000' },
     decimals: { type: 'string', default: '0' },
-    part: { type: 'string', default: String(2 ** 24) },
+    part: { type: 'string', default: String(2 ** 25) },
     rounds: { type: 'string', default: '7' },
   },
 });

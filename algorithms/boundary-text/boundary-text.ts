@@ -1,5 +1,6 @@
 import type { Context } from '../../primitives/index.ts';
 import { BYTE } from './bytes.ts';
+import { doublesOf, doubleWords } from './doubles.ts';
 import { markText } from './marks.ts';
 import { plainRings } from './rings.ts';
 import { readMarks } from './vertices.ts';
@@ -15,9 +16,9 @@ export interface BoundaryPart {
 
 /** Vertices, and what stands between them. */
 export interface FoundBoundaries {
-  /** Coordinates of all vertices in order; both {@link UNREAD} of what was taken for a vertex and cannot be read as one. */
-  readonly x: Int32Array;
-  readonly y: Int32Array;
+  /** Coordinates of all vertices in order; both NaN of what was taken for a vertex and cannot be read as one. */
+  readonly x: Float64Array;
+  readonly y: Float64Array;
   /**
    * Where the name of a line begins, a ring ends or a line ends, counted in bytes from the part's first. Behind its last
    * byte there are one to four newlines more.
@@ -33,7 +34,7 @@ export interface FoundBoundaries {
 }
 
 export interface BoundaryTextOptions {
-  /** About so many bytes are on the device at a time, twice. Default 2²⁴; a line is never cut. */
+  /** About so many bytes are on the device at a time, twice. Default 2²⁵; a line is never cut. */
   readonly partBytes?: number;
 }
 
@@ -50,7 +51,7 @@ export interface BoundaryTextOptions {
  *   numbers; look at the rings.
  * - Work O(bytes), span O(log bytes + bytes of the longest name or ring that the device looks at). Deterministic: integers
  *   only. Two waits a part: for the counts, then for the results.
- * - Memory about 9 bytes for each byte of two parts. A part with more marks than a third of its bytes, or with a line above
+ * - Memory about 16 bytes for each byte of two parts. A part with more marks than a third of its bytes, or with a line above
  *   2²⁸ bytes, is left to the host. An empty text has no parts.
  *
  * Source: GPU-Parser in Wang, Huai, Lee, Wang, Zhang and Saltz, Accelerating Pathology Image Data Cross-Comparison on CPU-GPU
@@ -60,12 +61,12 @@ export interface BoundaryTextOptions {
  * @example
  * const text = new TextEncoder().encode('a 0,0 4,0 4,3 0,0\nb 1,1 2.5,1 2,2\n');
  * const { value: part } = await parseBoundaryText(ctx, text).next();
- * [part.found.x, part.found.plain]; // [Int32Array [0, 4, 4, 0, 1, -2147483648, 2], Uint32Array [0, 3, 0, 0, 0]]
+ * [part.found.x, part.found.plain]; // [Float64Array [0, 4, 4, 0, 1, NaN, 2], Uint32Array [0, 3, 0, 0, 0]]
  */
 export async function* parseBoundaryText(
   context: Context,
   text: Uint8Array,
-  { partBytes = 2 ** 24 }: BoundaryTextOptions = {},
+  { partBytes = 2 ** 25 }: BoundaryTextOptions = {},
 ): AsyncGenerator<BoundaryPart, void, undefined> {
   const under: Promise<BoundaryPart>[] = [];
   try {
@@ -106,11 +107,13 @@ async function readPart(context: Context, text: Uint8Array, { from, to }: Lines)
     const marked = markText(context, text.subarray(from, to), room);
     const { vertices, others } = readMarks(context, marked);
     const plain = context.materialize(plainRings(vertices, others));
-    return { count: marked.count, ...vertices, at: others.at, vertices: others.vertices, plain };
+    const { x, y } = { x: doubleWords(context, vertices.x), y: doubleWords(context, vertices.y) };
+    return { count: marked.count, x, y, at: others.at, vertices: others.vertices, plain };
   });
   try {
-    const { count, ...found } = await context.read(columns);
-    return { from, to, found: count[0]! <= room ? found : undefined };
+    const { count, x, y, ...marks } = await context.read(columns);
+    if (count[0]! > room) return { from, to, found: undefined };
+    return { from, to, found: { x: doublesOf(x), y: doublesOf(y), ...marks } };
   } finally {
     context.dispose(columns);
   }

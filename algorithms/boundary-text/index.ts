@@ -4,4 +4,3 @@ export {
   type FoundBoundaries,
   parseBoundaryText,
 } from './boundary-text.ts';
-export { UNREAD } from './vertices.ts';

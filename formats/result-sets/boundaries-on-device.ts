@@ -2,14 +2,14 @@ import {
   type BoundaryTextOptions,
   type FoundBoundaries,
   parseBoundaryText,
-  UNREAD,
 } from '../../algorithms/boundary-text/index.ts';
 import type { Context } from '../../primitives/index.ts';
-import { BYTES_A_VERTEX, readLine } from './boundaries-text.ts';
+import { readLine } from './boundaries-text.ts';
 import { char, startOf } from './byte-cursor.ts';
 import type { PolygonTile } from './result-set.ts';
 import {
   addVertex,
+  adoptVertices,
   appendPlainRing,
   beginPolygon,
   beginPolygonNamed,
@@ -17,7 +17,6 @@ import {
   endPolygon,
   endRing,
   finishTile,
-  reserveVertices,
   type TileColumns,
 } from './tile-columns.ts';
 
@@ -42,7 +41,7 @@ export async function parseBoundariesOn(
   place: string,
   options: BoundaryTextOptions = {},
 ): Promise<PolygonTile> {
-  const columns = emptyTile(bytes.length / BYTES_A_VERTEX);
+  const columns = emptyTile();
   const cursor = startOf(bytes);
   const text = bytes.subarray(cursor.at);
   const first = cursor.at;
@@ -65,7 +64,7 @@ function appendLines(
   readOnHost: (line: number) => void,
 ): number {
   const { at, vertices } = found;
-  reserveVertices(columns, found.x.length);
+  adoptVertices(columns, found.x, found.y);
   let left = 0;
   for (let mark = 0, line = 0; line < lines.length; ) {
     let end = mark;
@@ -98,7 +97,7 @@ function hasUnread(found: FoundBoundaries, first: number, end: number): boolean 
   for (let mark = first; mark <= end; mark++) {
     if (plain[mark]! > 0) continue;
     const last = vertices[mark]!;
-    for (let vertex = verticesBefore(found, mark); vertex < last; vertex++) if (x[vertex] === UNREAD) return true;
+    for (let vertex = verticesBefore(found, mark); vertex < last; vertex++) if (Number.isNaN(x[vertex]!)) return true;
   }
   return false;
 }

@@ -49,7 +49,7 @@ export function parseBoundaries(bytes: Uint8Array, place: string): PolygonTile {
 }
 
 /** Two numbers of three or four digits, and what parts them. */
-export const BYTES_A_VERTEX = 9;
+const BYTES_A_VERTEX = 9;
 
 /** Reads the line at the cursor and steps behind it. */
 export function readLine(cursor: ByteCursor, columns: TileColumns, place: string): void {

@@ -48,7 +48,7 @@ function takeSpare(room: number): Pick<TileColumns, 'x' | 'y'> {
   return { x: new Float64Array(room), y: new Float64Array(room) };
 }
 
-function keepSpare({ x, y }: TileColumns): void {
+function keepSpare({ x, y }: Pick<TileColumns, 'x' | 'y'>): void {
   if (x.length <= LARGEST_SPARE) spare = { x, y };
 }
 
@@ -95,16 +95,30 @@ export function reserveVertices(columns: TileColumns, vertices: number): void {
   while (columns.vertices + vertices > columns.x.length) growVertices(columns);
 }
 
+/** Takes arrays for those that vertices go into, while there are none. Their numbers can be appended from where they stand. */
+export function adoptVertices(columns: TileColumns, x: Float64Array, y: Float64Array): void {
+  if (columns.vertices === 0 && x.length > 0) Object.assign(columns, { x, y });
+}
+
 /** Appends a whole ring that is known to be as it should: three vertices or more, none that closes it, some area. */
-export function appendPlainRing(columns: TileColumns, x: Int32Array, y: Int32Array, from: number, to: number): void {
-  reserveVertices(columns, to - from);
-  const { x: intoX, y: intoY } = columns;
-  let into = columns.vertices;
-  for (let at = from; at < to; at++, into++) {
-    intoX[into] = x[at]!;
-    intoY[into] = y[at]!;
+export function appendPlainRing(
+  columns: TileColumns,
+  x: Float64Array,
+  y: Float64Array,
+  from: number,
+  to: number,
+): void {
+  const start = columns.vertices;
+  const end = start + to - from;
+  if (columns.x !== x || start !== from) {
+    reserveVertices(columns, to - from);
+    const { x: intoX, y: intoY } = columns;
+    for (let at = from, into = start; at < to; at++, into++) {
+      intoX[into] = x[at]!;
+      intoY[into] = y[at]!;
+    }
   }
-  columns.vertices = into;
+  columns.vertices = end;
   completeRing(columns);
 }
 
@@ -167,17 +181,22 @@ export function note(columns: TileColumns, code: string): void {
 
 /** The columns at their length, and what was noted of them. */
 export function finishTile(columns: TileColumns): PolygonTile {
-  const { polygons, rings, vertices, tally } = columns;
+  const { polygons, rings, tally } = columns;
   const ids = { bytes: columns.idBytes.slice(0, columns.idLength), starts: columns.idStarts.slice(0, polygons + 1) };
   for (const row of repeatedRows(ids)) tally.add('polygons/duplicate-ids', textAt(ids, row));
   const finished = {
     polygonRings: columns.polygonRings.slice(0, polygons + 1),
     ringVertices: columns.ringVertices.slice(0, rings + 1),
-    x: columns.x.slice(0, vertices),
-    y: columns.y.slice(0, vertices),
+    ...finishVertices(columns),
   };
-  keepSpare(columns);
   return { ids, polygons: finished, notes: tally.notes(SENTENCES) };
+}
+
+/** The coordinates at their length: the arrays themselves where they are full, as may be those that were adopted. */
+function finishVertices({ x, y, vertices }: TileColumns): Pick<TileColumns, 'x' | 'y'> {
+  if (x.length === vertices) return { x, y };
+  keepSpare({ x, y });
+  return { x: x.slice(0, vertices), y: y.slice(0, vertices) };
 }
 
 const SENTENCES: Readonly<Record<string, (count: number) => string>> = {

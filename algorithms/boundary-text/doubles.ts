@@ -1,0 +1,67 @@
+import { destination, extentOf, fuse, programOf } from '../../primitives/columns/program.ts';
+import {
+  type Bool,
+  bitsToU32,
+  type Column,
+  type Context,
+  clz,
+  type I32,
+  select,
+  type U32,
+  u32,
+} from '../../primitives/index.ts';
+import { countIn } from '../../primitives/scan.ts';
+import { UNREAD } from './vertices.ts';
+
+/**
+ * Whole numbers as the words of f64, low word first, as hosts hold them; {@link UNREAD} as NaN. So the host takes over what
+ * it reads without a loop.
+ */
+export function doubleWords(context: Context, numbers: Column<'i32'>): Column<'u32'> {
+  return context.scope(() => {
+    const { length, capacity } = numbers;
+    const total = context.allocate(1);
+    const twice = fuse('twice', [], ['u32'], (_index, _, loader) => [loader.length(length).mul(2)]);
+    context.backend.forEach(1, programOf(twice), [{ buffer: total.buffer, offset: 0, capacity: 1, value: 0 }]);
+    const words = context.stored('u32', countIn(total, 0, 2 * capacity));
+    const split = fuse('doubles', [], ['u32', 'u32', 'u32', 'u32'], (index, _, loader) => {
+      const { lo, hi } = doubleOf(loader.load([numbers], index)[0] as I32);
+      return [index.mul(2), index.mul(2).add(1), lo, hi];
+    });
+    const place = destination(words);
+    context.backend.forEach(extentOf(length), programOf(split), [
+      { ...place, index: 0, value: 2 },
+      { ...place, index: 1, value: 3 },
+    ]);
+    return words;
+  });
+}
+
+/** The f64 of a whole number: sign, exponent from the highest bit that is set, and what is behind that bit. */
+function doubleOf(number: I32): { readonly lo: U32; readonly hi: U32 } {
+  const size = bitsToU32(number.abs());
+  const zeros = clz(size);
+  // In two shifts, as a shift by 32 would be one by 0.
+  const fraction = size.shl(zeros).shl(1);
+  const exponent = u32(BIAS + 31)
+    .sub(zeros)
+    .shl(20);
+  const sign = bitsToU32(number).and(0x80000000);
+  const hi = sign.or(exponent).or(fraction.shr(12));
+  const lo = fraction.shl(20);
+  const zero: Bool = size.eq(0);
+  const unread = number.eq(UNREAD);
+  return {
+    lo: select(lo, u32(0), zero.or(unread)),
+    hi: select(select(hi, u32(0), zero), u32(QUIET_NAN), unread),
+  };
+}
+
+const BIAS = 1023;
+const QUIET_NAN = 0x7ff80000;
+
+/** Words that were read, as the numbers that they are, and no more memory than that. */
+export function doublesOf(words: Uint32Array): Float64Array {
+  const own = words.byteLength === words.buffer.byteLength ? words : words.slice();
+  return new Float64Array(own.buffer as ArrayBuffer);
+}
