@@ -63,26 +63,36 @@ async function byBackend(): Promise<PairAreas[]> {
 const byScanline = (): ReturnType<typeof scanlineAreas>[] =>
   tiles.map(({ first, second, pairs }) => scanlineAreas(first, second, pairs));
 
-const contestants: Record<string, () => unknown> = { scanline: byScanline, [backend]: byBackend };
-const times: Record<string, number[]> = { scanline: [], [backend]: [] };
+const contestants: Record<string, () => unknown> = process.env.ZZ
+  ? { [backend]: byBackend }
+  : { scanline: byScanline, [backend]: byBackend };
+const times: Record<string, number[]> = process.env.ZZ ? { [backend]: [] } : { scanline: [], [backend]: [] };
+const processor: Record<string, number[]> = { scanline: [], [backend]: [] };
 for (let round = -2; round < Number(options.rounds); round++) {
   const results: unknown[] = [];
   for (const [name, run] of Object.entries(contestants)) {
-    const from = performance.now();
+    const [from, used] = [performance.now(), process.cpuUsage()];
     results.push(await run());
-    if (round >= 0) times[name]!.push(performance.now() - from);
+    if (round < 0) continue;
+    const { user, system } = process.cpuUsage(used);
+    times[name]!.push(performance.now() - from);
+    processor[name]!.push((user + system) / 1000);
   }
-  compare(results[0] as ReturnType<typeof byScanline>, results[1] as PairAreas[]);
+  if (!process.env.ZZ) compare(results[0] as ReturnType<typeof byScanline>, results[1] as PairAreas[]);
 }
 for (const [name, list] of Object.entries(times)) {
   const sorted = list.toSorted((a, b) => a - b);
   const median = sorted[sorted.length >> 1]!;
   console.log(
     `${name.padEnd(9)}${median.toFixed(0)} ms (${sorted[0]!.toFixed(0)} to ${sorted.at(-1)!.toFixed(0)}), ` +
-      `${(count / median / 1000).toFixed(2)} M pairs/s`,
+      `${(count / median / 1000).toFixed(2)} M pairs/s, ${middle(processor[name]!).toFixed(0)} ms of processors`,
   );
 }
 await context.close();
+
+function middle(list: readonly number[]): number {
+  return list.toSorted((a, b) => a - b)[list.length >> 1]!;
+}
 
 function compare(expected: ReturnType<typeof byScanline>, got: PairAreas[]): void {
   for (const [tile, { intersection, p, q }] of expected.entries()) {

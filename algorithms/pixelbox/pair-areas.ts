@@ -101,10 +101,7 @@ async function addMasked(
   areas: Sides<BigUint64Array>,
 ): Promise<void> {
   const { p, q } = sides;
-  const drawn = { p: new Uint32Array(p.left.length), q: new Uint32Array(q.left.length) };
-  const cost = (pair: number, part: number): number =>
-    claim(drawn.p, pairs.p[pair]!, part, p) + claim(drawn.q, pairs.q[pair]!, part, q);
-  for (const list of parts(plan.masks, budget, cost)) {
+  for (const list of maskParts({ p, q }, pairs, plan, budget)) {
     for (const found of maskedPart(context, sides, numbered(list, pairs))) {
       const all = await readOnce(context, found.areas);
       write(intersection, found.pairs, all);
@@ -112,6 +109,30 @@ async function addMasked(
       write(areas.q, found.q, all.subarray(found.pairs.length + found.p.length));
     }
   }
+}
+
+/** All pairs at once if the masks of all regions fit the budget, or as many at a time as do. */
+function maskParts(
+  { p, q }: Sides<Regions>,
+  pairs: RegionPairs,
+  { masks, masked }: AreaPlan,
+  budget: number,
+): Iterable<Uint32Array> {
+  if (wordsOfAll(p, masked.p) + wordsOfAll(q, masked.q) <= budget) return [masks];
+  const drawn = { p: new Uint32Array(p.left.length), q: new Uint32Array(q.left.length) };
+  return parts(
+    masks,
+    budget,
+    (pair, part) => claim(drawn.p, pairs.p[pair]!, part, p) + claim(drawn.q, pairs.q[pair]!, part, q),
+  );
+}
+
+function wordsOfAll(regions: Regions, masked: Uint8Array): number {
+  let words = 0;
+  for (let region = 0; region < masked.length; region++) {
+    if (masked[region] === 1) words += maskWords(regions, region);
+  }
+  return words;
 }
 
 /** Words of a region's mask the first time that a part of the pairs meets it. */
