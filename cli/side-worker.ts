@@ -1,9 +1,10 @@
 import { parentPort } from 'node:worker_threads';
 import type { TileSide } from '../algorithms/cross-compare/tile-comparison.ts';
 import { tileSide } from '../algorithms/cross-compare/tile-side.ts';
-import { flattenError, type ParseReply } from '../formats/result-sets/parse-messages.ts';
+import { flattenError, type ParseReply, type ParseRequest } from '../formats/result-sets/parse-messages.ts';
 import { parseTile } from '../formats/result-sets/parse-tile.ts';
 import type { TileParameters } from '../formats/result-sets/result-set.ts';
+import { bytesOf } from '../formats/result-sets/tile-bytes.ts';
 
 /** What the worker is to make of a tile. */
 export interface SideParameters extends TileParameters {
@@ -14,10 +15,10 @@ type SideReply = ParseReply<TileSide>;
 
 const port = parentPort!;
 
-port.on('message', ({ bytes, parameters }: { readonly bytes: Uint8Array; readonly parameters: SideParameters }) => {
+port.on('message', ({ source, parameters }: ParseRequest & { readonly parameters: SideParameters }) => {
   let tile: TileSide;
   try {
-    tile = tileSide(parseTile(bytes, parameters), parameters);
+    tile = tileSide(parseTile(bytesOf(source), parameters), parameters);
   } catch (error) {
     port.postMessage({ error: flattenError(error) } satisfies SideReply);
     return;

@@ -44,7 +44,8 @@ async function read(
   parameters: SideParameters,
   signal: AbortSignal,
 ): Promise<TileSide> {
-  return pool.parse(await tile.load(signal), parameters, signal);
+  const source = tile.file === undefined ? await tile.load(signal) : { file: tile.file };
+  return pool.parse(source, parameters, signal);
 }
 
 /** The source runs unbuilt through a loader. */

@@ -16,19 +16,22 @@ export interface PairAreas {
  * ratiosOf(areas); // Float64Array [0.25]
  */
 export function ratiosOf({ intersection, p, q }: PairAreas): Float64Array {
-  const common = toNumbers(intersection);
-  const union = toNumbers(p);
-  const other = toNumbers(q);
-  return common.map((shared, i) => {
-    const all = union[i]! + other[i]! - shared;
-    return all === 0 ? 0 : shared / all;
-  });
+  const [common, first, second] = [wordsOf(intersection), wordsOf(p), wordsOf(q)];
+  const ratios = new Float64Array(intersection.length);
+  for (let i = 0; i < ratios.length; i++) {
+    const shared = numberAt(common, i);
+    const all = numberAt(first, i) + numberAt(second, i) - shared;
+    ratios[i] = all === 0 ? 0 : shared / all;
+  }
+  return ratios;
 }
 
-/** The nearest f64s, without a BigInt for each. */
-function toNumbers(column: BigUint64Array): Float64Array {
-  const words = new Uint32Array(column.buffer, column.byteOffset, 2 * column.length);
-  return Float64Array.from(column, (_, i) => words[2 * i + 1]! * 2 ** 32 + words[2 * i]!);
+const wordsOf = (column: BigUint64Array): Uint32Array =>
+  new Uint32Array(column.buffer, column.byteOffset, 2 * column.length);
+
+/** The nearest f64, without a BigInt. */
+function numberAt(words: Uint32Array, i: number): number {
+  return words[2 * i + 1]! * 2 ** 32 + words[2 * i]!;
 }
 
 const UNIT = 2 ** 52;
@@ -40,8 +43,8 @@ const HALF = 2 ** 26;
  */
 export function exactSum(ratios: Float64Array): bigint {
   let [high, low, total] = [0, 0, 0n];
-  for (const [i, ratio] of ratios.entries()) {
-    const units = Math.round(ratio * UNIT);
+  for (let i = 0; i < ratios.length; i++) {
+    const units = Math.round(ratios[i]! * UNIT);
     const above = Math.floor(units / HALF);
     high += above;
     low += units - above * HALF;

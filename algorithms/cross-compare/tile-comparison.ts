@@ -60,7 +60,7 @@ export interface TileComparison {
  */
 export function compareTile(task: TileTask, areas: PairAreas, matching: MatchOptions): TileComparison {
   const { candidates } = task;
-  const met = Uint32Array.from(candidates.p.keys()).filter((pair) => areas.intersection[pair]! > 0n);
+  const met = positive(areas.intersection);
   const p = met.map((pair) => candidates.p[pair]!);
   const q = met.map((pair) => candidates.q[pair]!);
   const common = {
@@ -85,9 +85,18 @@ export function compareTile(task: TileTask, areas: PairAreas, matching: MatchOpt
   };
 }
 
+/** Where a column is not 0. */
+function positive(column: BigUint64Array): Uint32Array {
+  const words = new Uint32Array(column.buffer, column.byteOffset, 2 * column.length);
+  const found = new Uint32Array(column.length);
+  let count = 0;
+  for (let i = 0; i < found.length; i++) if ((words[2 * i]! | words[2 * i + 1]!) !== 0) found[count++] = i;
+  return found.slice(0, count);
+}
+
 function pick(column: BigUint64Array, indices: Uint32Array): BigUint64Array {
   const picked = new BigUint64Array(indices.length);
-  for (const [i, index] of indices.entries()) picked[i] = column[index]!;
+  for (let i = 0; i < indices.length; i++) picked[i] = column[indices[i]!]!;
   return picked;
 }
 

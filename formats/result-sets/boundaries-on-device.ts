@@ -17,6 +17,7 @@ import {
   endPolygon,
   endRing,
   finishTile,
+  reserveVertices,
   type TileColumns,
 } from './tile-columns.ts';
 
@@ -47,6 +48,8 @@ export async function parseBoundariesOn(
   const first = cursor.at;
   for await (const { from, to, found } of parseBoundaryText(context, text, options)) {
     if (found === undefined) break;
+    if (to - from === text.length) adoptVertices(columns, found.x, found.y);
+    else reserveVertices(columns, found.x.length * Math.ceil((text.length - from) / (to - from)));
     const readOnHost = (line: number): void => readLine({ ...cursor, at: first + from + line }, columns, place);
     const left = appendLines(columns, text.subarray(from, to), found, readOnHost);
     cursor.at = first + to;
@@ -64,7 +67,6 @@ function appendLines(
   readOnHost: (line: number) => void,
 ): number {
   const { at, vertices } = found;
-  adoptVertices(columns, found.x, found.y);
   let left = 0;
   for (let mark = 0, line = 0; line < lines.length; ) {
     let end = mark;

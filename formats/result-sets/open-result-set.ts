@@ -122,7 +122,7 @@ async function listTiles(
   if (format === 'nifti') return { tiles: await openNifti(file, prefix, parameters), notes: [] };
   if (format === 'coco') return openCoco(file, parameters);
   const load = (signal?: AbortSignal): Promise<Uint8Array> => readBytes(file, signal);
-  return { tiles: [{ name: stemOf(basename(file)), place: file, format, load, parameters }], notes: [] };
+  return { tiles: [{ name: stemOf(basename(file)), place: file, format, file, load, parameters }], notes: [] };
 }
 
 async function readBytes(file: string, signal: AbortSignal | undefined): Promise<Uint8Array> {

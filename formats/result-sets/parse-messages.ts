@@ -3,9 +3,13 @@ import type { PolygonTile, TileParameters } from './result-set.ts';
 
 /** What a worker is asked. */
 export interface ParseRequest {
-  readonly bytes: Uint8Array;
+  /** The tile's bytes, or the file that holds them and nothing else. */
+  readonly source: TileBytes;
   readonly parameters: TileParameters;
 }
+
+/** Where a thread takes the bytes of a tile from. */
+export type TileBytes = Uint8Array | { readonly file: string };
 
 /** What it answers. */
 export type ParseReply<Tile = PolygonTile> =

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { DeviceLostError } from '../../primitives/errors.ts';
-import { type ParseReply, type ParseRequest, restoreError } from './parse-messages.ts';
+import { type ParseReply, type ParseRequest, restoreError, type TileBytes } from './parse-messages.ts';
 import type { PolygonTile, TileParameters } from './result-set.ts';
 
 /** Threads that parse tiles, into polygons or what else their worker makes of them. */
@@ -10,13 +10,13 @@ export interface ParsePool<Tile = PolygonTile> {
   /**
    * Parses a tile on one of the threads, in the order of the calls, as `parseTile` does on the caller's.
    *
-   * The bytes are moved to the thread: the caller's array is empty afterwards where it is the whole of its buffer, and
-   * is copied where it is a part. An abort settles the call at once; what a thread has begun, it finishes unheard.
+   * Bytes are moved to the thread: the caller's array is empty afterwards where it is the whole of its buffer, and
+   * is copied where it is a part. A file is read by the thread. An abort settles the call at once; what a thread has begun, it finishes unheard.
    *
    * @throws FormatError, GeometryError as `parseTile` has them; DeviceLostError, with the tile's place, where the thread
    * died under it (another takes its place; other tiles are not concerned) or the pool was closed.
    */
-  parse(bytes: Uint8Array, parameters: TileParameters, signal?: AbortSignal): Promise<Tile>;
+  parse(source: TileBytes, parameters: TileParameters, signal?: AbortSignal): Promise<Tile>;
   /** Ends the threads; tiles under way and waiting fail. Resolves when all threads have ended. */
   close(): Promise<void>;
 }
@@ -110,7 +110,8 @@ export function createParsePool<Tile = PolygonTile>({
     thread.task = task;
     thread.worker.ref();
     try {
-      thread.worker.postMessage(task.request, [task.request.bytes.buffer as ArrayBuffer]);
+      const { source } = task.request;
+      thread.worker.postMessage(task.request, source instanceof Uint8Array ? [source.buffer as ArrayBuffer] : []);
     } catch (failed) {
       finish(thread, { failed });
     }
@@ -125,7 +126,7 @@ export function createParsePool<Tile = PolygonTile>({
 
   return {
     threads: size,
-    async parse(bytes, parameters, signal) {
+    async parse(source, parameters, signal) {
       signal?.throwIfAborted();
       if (closed !== undefined) throw poolClosed(parameters.place);
       return await new Promise<Tile>((resolve, reject) => {
@@ -134,7 +135,7 @@ export function createParsePool<Tile = PolygonTile>({
           reject(signal!.reason);
         };
         const task: Task<Tile> = {
-          request: { bytes: movable(bytes), parameters },
+          request: { source: source instanceof Uint8Array ? movable(source) : source, parameters },
           settle: (reply) => {
             signal?.removeEventListener('abort', onAbort);
             if ('tile' in reply) resolve(reply.tile);

@@ -2,13 +2,14 @@ import { parentPort } from 'node:worker_threads';
 import { flattenError, type ParseReply, type ParseRequest } from './parse-messages.ts';
 import { parseTile } from './parse-tile.ts';
 import type { PolygonTile } from './result-set.ts';
+import { bytesOf } from './tile-bytes.ts';
 
 const port = parentPort!;
 
-port.on('message', ({ bytes, parameters }: ParseRequest) => {
+port.on('message', ({ source, parameters }: ParseRequest) => {
   let tile: PolygonTile;
   try {
-    tile = parseTile(bytes, parameters);
+    tile = parseTile(bytesOf(source), parameters);
   } catch (error) {
     port.postMessage({ error: flattenError(error) } satisfies ParseReply);
     return;

@@ -22,6 +22,8 @@ export interface TileSource {
   /** What errors call it: the file, and the slice or image in it. */
   readonly place: string;
   readonly format: ResultSetFormat;
+  /** The file that is this tile and nothing else, where there is one: a thread that parses it can read it itself. */
+  readonly file?: string | undefined;
   /** The tile's own bytes, read from disk or cut out of the volume. */
   load(signal?: AbortSignal): Promise<Uint8Array>;
   /** What `parseTile` of `formats/result-sets/parse-tile.ts` needs beside the bytes; can be sent to a worker thread. */

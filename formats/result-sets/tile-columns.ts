@@ -86,13 +86,19 @@ export function addVertex(columns: TileColumns, x: number, y: number): void {
 
 /** Doubles the room for vertices. */
 export function growVertices(columns: TileColumns): void {
-  columns.x = resizedFloats(columns.x, 2 * columns.x.length);
-  columns.y = resizedFloats(columns.y, 2 * columns.y.length);
+  resizeVertices(columns, 2 * columns.x.length);
+}
+
+function resizeVertices(columns: TileColumns, size: number): void {
+  columns.x = resizedFloats(columns.x, size);
+  columns.y = resizedFloats(columns.y, size);
 }
 
 /** Makes room for so many vertices more. */
 export function reserveVertices(columns: TileColumns, vertices: number): void {
-  while (columns.vertices + vertices > columns.x.length) growVertices(columns);
+  const { length } = columns.x;
+  const needed = columns.vertices + vertices;
+  if (needed > length) resizeVertices(columns, Math.max(needed, 2 * length));
 }
 
 /** Takes arrays for those that vertices go into, while there are none. Their numbers can be appended from where they stand. */
