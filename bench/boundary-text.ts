@@ -17,7 +17,7 @@ import { polygonPairs } from './polygon-pairs.ts';
  * - `upload` is the bytes' way to the device alone.
  *
  * node --import tsx bench/boundary-text.ts [--backends workers,webgpu] [--adapter hardware] [--workers 2]
- *   [--polygons 40000] [--decimals 0] [--part 33554432] [--rounds 7]
+ *   [--polygons 40000] [--decimals 0] [--part BYTES] [--rounds 7]
  */
 const { values: options } = parseArgs({
   options: {
@@ -26,13 +26,13 @@ const { values: options } = parseArgs({
     workers: { type: 'string', default: '2' },
     polygons: { type: 'string', default: '40000' },
     decimals: { type: 'string', default: '0' },
-    part: { type: 'string', default: String(2 ** 25) },
+    part: { type: 'string' },
     rounds: { type: 'string', default: '7' },
   },
 });
 
 const text = writeText(Number(options.polygons), Number(options.decimals));
-const partBytes = Number(options.part);
+const parts = options.part === undefined ? {} : { partBytes: Number(options.part) };
 console.log(`machine  ${cpus().length} × ${cpus()[0]!.model}, Node ${process.version}`);
 console.log(`text     ${(text.length / 1e6).toFixed(1)} MB, 1 line in ${options.decimals} with decimals (0: none)`);
 
@@ -60,11 +60,11 @@ type Contestant = readonly [name: string, run: () => Promise<PolygonTile | undef
 const contestants: Contestant[] = [
   ['one thread', () => parseBoundaries(text, 'text')],
   ...contexts.flatMap(({ backend, context }): Contestant[] => [
-    [backend, () => parseBoundariesOn(context, text, 'text', { partBytes })],
+    [backend, () => parseBoundariesOn(context, text, 'text', parts)],
     [
       `${backend}: marks and numbers`,
       async () => {
-        for await (const part of parseBoundaryText(context, text, { partBytes })) void part;
+        for await (const part of parseBoundaryText(context, text, parts)) void part;
         return undefined;
       },
     ],

@@ -22,6 +22,7 @@ export { csvWriter, jsonWriter } from './compare-text.ts';
 export { isGeographicCrs, normalizeCrs, sameCrs } from './crs.ts';
 export { type GeoTiffOptions, type GeoTiffSource, openGeoTiff } from './geotiff.ts';
 export { type CellWriter, type GeoTiffRaster, writeGeoTiff } from './geotiff-writer.ts';
+export { parseBoundariesOn } from './result-sets/boundaries-on-device.ts';
 export { openResultSet, type ResultSetOptions } from './result-sets/open-result-set.ts';
 export { createParsePool, type ParsePool, type ParsePoolOptions } from './result-sets/parse-pool.ts';
 export { parseTile } from './result-sets/parse-tile.ts';

@@ -178,7 +178,8 @@ onEveryBackend((opened, { runs }) => {
         const parts = [];
         for await (const part of parseBoundaryText(opened().context, text)) parts.push(part);
         expect(parts).toHaveLength(1);
-        const { x, y, plain } = parts[0]!.found!;
+        const { x, y, at, plain } = parts[0]!.found!;
+        expect(at.at(-1)).toBe(text.length - 1);
         const vertices = list.flat().flatMap((r) => (closes ? [...r, r[0]!] : r));
         expect([...x]).toEqual(vertices.map((v) => v[0]));
         expect([...y]).toEqual(vertices.map((v) => v[1]));

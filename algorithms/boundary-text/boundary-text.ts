@@ -20,8 +20,8 @@ export interface FoundBoundaries {
   readonly x: Float64Array;
   readonly y: Float64Array;
   /**
-   * Where the name of a line begins, a ring ends or a line ends, counted in bytes from the part's first. Behind its last
-   * byte there are one to four newlines more.
+   * Where the name of a line begins, a ring ends or a line ends, counted in bytes from the part's first. Where the last
+   * line has no newline, one behind it is taken to be there.
    */
   readonly at: Uint32Array;
   /** Vertices in front of each of these. */
@@ -34,7 +34,10 @@ export interface FoundBoundaries {
 }
 
 export interface BoundaryTextOptions {
-  /** About so many bytes are on the device at a time, twice. Default 2²⁵; a line is never cut. */
+  /**
+   * About so many bytes are on the device at a time, twice; a line is never cut. Default 2²⁶, or a 128th of the backend's
+   * memory if that is less.
+   */
   readonly partBytes?: number;
 }
 
@@ -61,12 +64,12 @@ export interface BoundaryTextOptions {
  * @example
  * const text = new TextEncoder().encode('a 0,0 4,0 4,3 0,0\nb 1,1 2.5,1 2,2\n');
  * const { value: part } = await parseBoundaryText(ctx, text).next();
- * [part.found.x, part.found.plain]; // [Float64Array [0, 4, 4, 0, 1, NaN, 2], Uint32Array [0, 3, 0, 0, 0]]
+ * [part.found.x, part.found.plain]; // [Float64Array [0, 4, 4, 0, 1, NaN, 2], Uint32Array [0, 3, 0, 0]]
  */
 export async function* parseBoundaryText(
   context: Context,
   text: Uint8Array,
-  { partBytes = 2 ** 25 }: BoundaryTextOptions = {},
+  { partBytes = defaultPart(context) }: BoundaryTextOptions = {},
 ): AsyncGenerator<BoundaryPart, void, undefined> {
   const under: Promise<BoundaryPart>[] = [];
   try {
@@ -81,6 +84,13 @@ export async function* parseBoundaryText(
 }
 
 const PARTS_AT_ONCE = 2;
+
+function defaultPart({ backend }: Context): number {
+  return Math.min(2 ** 26, Math.floor(backend.limits.memoryBytes / SHARE_OF_MEMORY));
+}
+
+/** Parts on the device take up about a quarter of its memory at most. */
+const SHARE_OF_MEMORY = 128;
 
 interface Lines {
   readonly from: number;
@@ -107,16 +117,25 @@ async function readPart(context: Context, text: Uint8Array, { from, to }: Lines)
     const marked = markText(context, text.subarray(from, to), room);
     const { vertices, others } = readMarks(context, marked);
     const plain = context.materialize(plainRings(vertices, others));
-    const { x, y } = { x: doubleWords(context, vertices.x), y: doubleWords(context, vertices.y) };
-    return { count: marked.count, x, y, at: others.at, vertices: others.vertices, plain };
+    return { count: marked.count, ...doubleWords(context, vertices), at: others.at, vertices: others.vertices, plain };
   });
   try {
     const { count, x, y, ...marks } = await context.read(columns);
     if (count[0]! > room) return { from, to, found: undefined };
-    return { from, to, found: { x: doublesOf(x), y: doublesOf(y), ...marks } };
+    const ends = marksUpTo(marks.at, text[to - 1] === BYTE.newline ? to - from - 1 : to - from);
+    const cut = (column: Uint32Array): Uint32Array => column.subarray(0, ends);
+    const found = { at: cut(marks.at), vertices: cut(marks.vertices), plain: cut(marks.plain) };
+    return { from, to, found: { x: doublesOf(x), y: doublesOf(y), ...found } };
   } finally {
     context.dispose(columns);
   }
+}
+
+/** How many marks stand up to a place: there are newlines behind a text's last. */
+function marksUpTo(at: Uint32Array, last: number): number {
+  let count = at.length;
+  while (count > 0 && at[count - 1]! > last) count--;
+  return count;
 }
 
 /** Fewer bytes than this a mark, and there is no room: that many only texts of mistakes have. A vertex has four or more. */

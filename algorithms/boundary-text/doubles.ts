@@ -17,25 +17,32 @@ import { UNREAD } from './vertices.ts';
  * Whole numbers as the words of f64, low word first, as hosts hold them; {@link UNREAD} as NaN. So the host takes over what
  * it reads without a loop.
  */
-export function doubleWords(context: Context, numbers: Column<'i32'>): Column<'u32'> {
+export function doubleWords(context: Context, { x, y }: Vertices<'i32'>): Vertices<'u32'> {
   return context.scope(() => {
-    const { length, capacity } = numbers;
+    const { length, capacity } = x;
     const total = context.allocate(1);
     const twice = fuse('twice', [], ['u32'], (_index, _, loader) => [loader.length(length).mul(2)]);
     context.backend.forEach(1, programOf(twice), [{ buffer: total.buffer, offset: 0, capacity: 1, value: 0 }]);
-    const words = context.stored('u32', countIn(total, 0, 2 * capacity));
-    const split = fuse('doubles', [], ['u32', 'u32', 'u32', 'u32'], (index, _, loader) => {
-      const { lo, hi } = doubleOf(loader.load([numbers], index)[0] as I32);
-      return [index.mul(2), index.mul(2).add(1), lo, hi];
+    const words = countIn(total, 0, 2 * capacity);
+    const [xWords, yWords] = [context.stored('u32', words), context.stored('u32', words)];
+    const split = fuse('doubles', [], WORDS, (index, _, loader) => {
+      const [xDouble, yDouble] = loader.load([x, y], index).map((number) => doubleOf(number as I32));
+      return [index.mul(2), index.mul(2).add(1), xDouble!.lo, xDouble!.hi, yDouble!.lo, yDouble!.hi];
     });
-    const place = destination(words);
     context.backend.forEach(extentOf(length), programOf(split), [
-      { ...place, index: 0, value: 2 },
-      { ...place, index: 1, value: 3 },
+      { ...destination(xWords), index: 0, value: 2 },
+      { ...destination(xWords), index: 1, value: 3 },
+      { ...destination(yWords), index: 0, value: 4 },
+      { ...destination(yWords), index: 1, value: 5 },
     ]);
-    return words;
+    return { x: xWords, y: yWords };
   });
 }
+
+type Vertices<T extends 'i32' | 'u32'> = { readonly x: Column<T>; readonly y: Column<T> };
+
+/** Where the words of a row go, and those words. */
+const WORDS = ['u32', 'u32', 'u32', 'u32', 'u32', 'u32'] as const;
 
 /** The f64 of a whole number: sign, exponent from the highest bit that is set, and what is behind that bit. */
 function doubleOf(number: I32): { readonly lo: U32; readonly hi: U32 } {

@@ -1,3 +1,8 @@
+/**
+ * Text of polygon boundaries read on a device: {@link parseBoundaryText}.
+ *
+ * @module
+ */
 export {
   type BoundaryPart,
   type BoundaryTextOptions,
