@@ -234,7 +234,8 @@ const bandedPart = fn(
     const i = Var(rank.mul(BANDS_A_THREAD));
     const rowOfA = (band: U32): I32 => select(i32(NO_ROW), rows.at(a.rows.add(band)), band.lt(a.slots));
     const rowOfB = (band: U32): I32 => select(i32(NO_ROW), rows.at(b.rows.add(band)), band.lt(b.slots));
-    const y = Var(rowOfA(i).max(top));
+    // Boxes may begin above the first band: vertices without an edge count too.
+    const y = Var(rowOfA(i).max(rowOfB(u32(0))).max(top));
     const end = rowOfA(i.add(BANDS_A_THREAD)).min(a.bottom).min(b.bottom);
     const j = Var(u32(0));
     const pixels = Var(u32(0));

@@ -12,7 +12,7 @@ export {
   gridPolygons,
   type SnappedToPixels,
 } from './grid-polygons.ts';
-export { type PairAreaOptions, type PairAreas, pairAreas } from './pair-areas.ts';
+export { areasOfJobs, type PairAreaJob, type PairAreaOptions, type PairAreas, pairAreas } from './pair-areas.ts';
 export { type PixelOnlyOptions, pixelOnly } from './pixel-only.ts';
 export { polygonAreas } from './polygon-areas.ts';
 export { type PolygonEdges, uploadPolygonEdges } from './polygon-edges.ts';

@@ -1,0 +1,66 @@
+import type { Context, HostTableOf, Table } from '../../primitives/index.ts';
+import type { AreaPlan, RegionPairs } from './area-plan.ts';
+import type { NumberedPairs } from './pair-tables.ts';
+import type { Regions } from './regions.ts';
+
+/** Pairs of the regions of two sets, how each is to be done, and the areas found so far. */
+export interface AreaJob {
+  readonly p: Regions;
+  readonly q: Regions;
+  readonly pairs: RegionPairs;
+  readonly plan: AreaPlan;
+  /** ‖p∩q‖, one a pair. */
+  readonly intersection: BigUint64Array;
+  /** One a region; of those that are in no pair 0. */
+  readonly ofP: BigUint64Array;
+  readonly ofQ: BigUint64Array;
+}
+
+/** Cuts a list of pairs where what they need would pass the budget; a pair that needs more alone stands alone. */
+export function* parts(
+  list: Uint32Array,
+  budget: number,
+  cost: (pair: number, part: number) => number,
+): Generator<Uint32Array> {
+  let [from, used, part] = [0, 0, 1];
+  for (let i = 0; i < list.length; i++) {
+    let needed = cost(list[i]!, part);
+    if (i > from && used + needed > budget) {
+      yield list.subarray(from, i);
+      [from, used] = [i, 0];
+      needed = cost(list[i]!, ++part);
+    }
+    used += needed;
+  }
+  if (from < list.length) yield list.subarray(from);
+}
+
+/** The pairs of a list, numbered from 0. */
+export function listedPairs(list: Uint32Array, { p, q }: RegionPairs): NumberedPairs {
+  const column = (): Uint32Array => new Uint32Array(list.length);
+  const listed = { pair: column(), p: column(), q: column() };
+  for (let row = 0; row < list.length; row++) {
+    listed.pair[row] = row;
+    listed.p[row] = p[list[row]!]!;
+    listed.q[row] = q[list[row]!]!;
+  }
+  return listed;
+}
+
+/** Puts 64-bit areas, or 32-bit ones, into the rows of a list. */
+export function writeAreas(areas: BigUint64Array, rows: Uint32Array, lo: Uint32Array, hi?: Uint32Array): void {
+  const words = new Uint32Array(areas.buffer);
+  for (let i = 0; i < rows.length; i++) {
+    words[2 * rows[i]!] = lo[i]!;
+    words[2 * rows[i]! + 1] = hi === undefined ? 0 : hi[i]!;
+  }
+}
+
+/** Reads columns that nobody needs afterwards. */
+export async function readOnce<C extends Table>(context: Context, table: C): Promise<HostTableOf<C>> {
+  try {
+    return await context.read(table);
+  } finally {
+    context.dispose(table);
+  }
+}
