@@ -30,6 +30,8 @@ export interface CompareParts<C extends RunContext> {
   openResultSet(path: string, options: ResultSetOptions): Promise<ResultSet>;
   openContext(options: BackendOptions): Promise<C>;
   openParser(options: { readonly workers: number | undefined; readonly pixelSize: number }): Promise<TileParser>;
+  /** A parser on the device of a context, for text of boundaries. */
+  openDeviceParser(context: C, pixelSize: number): Promise<TileParser['parse']>;
   crossCompare(context: C, job: CompareJob<C>): Promise<CrossCompareRun>;
 }
 
@@ -121,8 +123,9 @@ async function compare<C extends RunContext>(
   signal.addEventListener('abort', stop, { once: true });
   try {
     signal.throwIfAborted();
+    const migrate = cpu.value && (await migration(options, parts, sets, context.value, cpu.value));
     const write = writeBetween(outputs, surroundings);
-    return await compareSets(options, parts, surroundings, write, sets, parser.value, context.value, cpu.value);
+    return await compareSets(options, parts, surroundings, write, sets, parser.value, context.value, migrate);
   } finally {
     signal.removeEventListener('abort', stop);
   }
@@ -162,6 +165,18 @@ async function openOtherSide<C extends RunContext>(
   return parts.openContext({ backend: 'workers', adapter: 'auto', workers });
 }
 
+/** Tasks of the GPU go to workers, and those of the parser to the GPU where it can read the format of both sets. */
+async function migration<C extends RunContext>(
+  { pixelSize }: CompareOptions,
+  parts: CompareParts<C>,
+  { p, q }: Sets,
+  gpu: C,
+  cpu: C,
+): Promise<NonNullable<CompareJob<C>['migrate']>> {
+  if (p.format !== 'boundaries' || q.format !== 'boundaries') return { cpu };
+  return { cpu, parseOnGpu: await parts.openDeviceParser(gpu, pixelSize) };
+}
+
 /** Appends to files; to stdout as long as somebody reads there. */
 function writeBetween(outputs: StagedOutputs, { stdout, signal }: Surroundings): WriteOutput {
   let isRead = true;
@@ -179,7 +194,7 @@ async function compareSets<C extends RunContext>(
   { p, q }: Sets,
   parser: TileParser,
   context: C,
-  cpu: C | undefined,
+  migrate: CompareJob<C>['migrate'],
 ): Promise<Compared> {
   const { minIou, match: method, onError } = options;
   const run = { a: options.a, b: options.b, backend: context.backend.name, pixelSize: options.pixelSize };
@@ -192,7 +207,7 @@ async function compareSets<C extends RunContext>(
     matching: { minIou, method },
     onTile: sink.add,
     onError,
-    migrate: cpu && { cpu },
+    migrate,
     signal,
     observer: sink.observer,
     progressEvery: log.progressEvery,

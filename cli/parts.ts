@@ -34,6 +34,10 @@ export const compareParts: CompareParts<Context> = {
     const { openTileParser } = await import('./tile-parser.ts');
     return openTileParser(options);
   },
+  async openDeviceParser(context, pixelSize) {
+    const { parserOnDevice } = await import('./device-parser.ts');
+    return parserOnDevice(context, pixelSize);
+  },
   async crossCompare(context, job) {
     const { crossCompare } = await import('../algorithms/cross-compare/cross-compare.ts');
     return crossCompare(context, job);

@@ -9,6 +9,7 @@ import { type CompareJob, type CompareParts, runCompare } from '../cli/compare.t
 import { parseCompareArguments } from '../cli/compare-arguments.ts';
 import { jsonLog } from '../cli/json-log.ts';
 import type { RunContext, Surroundings } from '../cli/run-support.ts';
+import type { ResultSetFormat } from '../formats/result-sets/result-set.ts';
 import { GraphError, QuadrilleError, UsageError } from '../primitives/errors.ts';
 
 let folder = '';
@@ -19,11 +20,15 @@ afterEach(() => rm(folder, { recursive: true }));
 
 interface Changes {
   readonly backend?: string;
+  readonly format?: ResultSetFormat;
   readonly compare?: (job: CompareJob<RunContext>) => Promise<never>;
 }
 
 /** Parts that compare nothing, and write down what is done with them. */
-function parts(events: string[], { backend = 'reference', compare }: Changes = {}): CompareParts<RunContext> {
+function parts(
+  events: string[],
+  { backend = 'reference', format = 'png', compare }: Changes = {},
+): CompareParts<RunContext> {
   const result = {
     ...totalsOf({ minIou: 0.5, method: 'optimal' }).comparison(),
     alone: { p: 0, q: 0 },
@@ -31,7 +36,7 @@ function parts(events: string[], { backend = 'reference', compare }: Changes = {
     notes: [],
   };
   return {
-    openResultSet: async (path) => ({ path, format: 'png', tiles: [], notes: [] }),
+    openResultSet: async (path) => ({ path, format, tiles: [], notes: [] }),
     openContext: async (options) => {
       const name = options.backend === 'workers' ? 'workers' : backend;
       events.push(`open ${name}`);
@@ -46,6 +51,10 @@ function parts(events: string[], { backend = 'reference', compare }: Changes = {
       parse: () => Promise.reject(new Error('there is nothing to parse')),
       close: async () => void events.push('close parser'),
     }),
+    openDeviceParser: async ({ backend: { name } }) => {
+      events.push(`parse on ${name}`);
+      return () => Promise.reject(new Error('there is nothing to parse'));
+    },
     crossCompare: async (_, job) => {
       events.push(`compare, ${job.migrate === undefined ? 'at home' : 'migrating'}`);
       return {
@@ -90,6 +99,16 @@ describe('runCompare', () => {
     expect(events.filter((event) => event.startsWith('open')).length).toBe(
       events.filter((event) => /^close (?!parser)/.test(event)).length,
     );
+  });
+
+  test.each<[ResultSetFormat, string[], boolean]>([
+    ['boundaries', [], true],
+    ['boundaries', ['--migrate', 'off'], false],
+    ['wkt', [], false],
+  ])('%s with %j are parsed on a GPU that starves: %s', async (format, words, isParsed) => {
+    const events: string[] = [];
+    await runCompare(options(...words), parts(events, { backend: 'webgpu (a card)', format }), surroundings());
+    expect(events.includes('parse on webgpu (a card)')).toBe(isParsed);
   });
 
   test('stops when it is aborted, tells the contexts, and leaves no file', async () => {
