@@ -1,18 +1,14 @@
 import { parseArgs } from 'node:util';
-import { type RegionPairs, sharedRows } from '../algorithms/pixelbox/area-plan.ts';
-import { type DeviceRuns, isNarrow, uploadRuns } from '../algorithms/pixelbox/device-runs.ts';
-import type { GridPolygons } from '../algorithms/pixelbox/grid-polygons.ts';
-import { type Regions, regionsOf } from '../algorithms/pixelbox/regions.ts';
 import {
-  addWideAreas,
-  type DevicePairs,
-  type MaskPlaces,
-  narrowAreas,
-  placeMasks,
-  type RowMasks,
-  rowMasks,
-  uploadPairs,
-} from '../algorithms/pixelbox/row-masks.ts';
+  addBandedAreas,
+  bandedMasks,
+  uploadBandedPairs,
+  uploadBandedRuns,
+} from '../algorithms/pixelbox/banded-masks.ts';
+import type { GridPolygons } from '../algorithms/pixelbox/grid-polygons.ts';
+import { isNarrow, narrowAreas, narrowMasks, uploadNarrowRuns } from '../algorithms/pixelbox/narrow-masks.ts';
+import type { NumberedPairs } from '../algorithms/pixelbox/pair-tables.ts';
+import { type Regions, regionsOf } from '../algorithms/pixelbox/regions.ts';
 import { createWebGpuBackend } from '../backends/webgpu/index.ts';
 import { openNodeGpu } from '../backends/webgpu-node/index.ts';
 import { Context } from '../primitives/context.ts';
@@ -49,10 +45,10 @@ const { first, second, pairs } = tile!;
 const vertices = first.x.length + second.x.length;
 const expected = scanlineAreas(first, second, pairs);
 console.log(`pairs    ${pairs.p.length} of ${count(first)} + ${count(second)} polygons, ${vertices} vertices`);
-const memcpy = await openMemcpy(gpu, adapter, vertices * 4);
+const memcpy = await openMemcpy(gpu, adapter, Math.ceil(vertices / 64) * 256);
 console.log(`copy     ${showSpread(spread(await memcpy.times(rounds)))} for 4 bytes a vertex, read and written`);
 memcpy.close();
-const warm = context.materialize(constant(u32, 1, adapter === 'hardware' ? 2 ** 28 : 2 ** 10));
+const warm = context.materialize(constant(u32, 1, adapter === 'hardware' ? 2 ** 29 : 2 ** 10));
 const curve: [scale: number, milliseconds: number][] = [];
 for (const scale of options.scales.split(',').map(Number)) curve.push([scale, await measure(scale)]);
 if (curve.length > 1) console.log(`\nslope    ${slope(curve).toFixed(2)} of log time against log scale`);
@@ -66,108 +62,114 @@ function scaled(polygons: GridPolygons, scale: number): GridPolygons {
   return { ...polygons, x: polygons.x.map((v) => v * scale), y: polygons.y.map((v) => v * scale) };
 }
 
-/** A set of regions on the device, and what its masks and its polygons' own areas need. */
-interface Side {
-  readonly regions: Regions;
-  readonly runs: DeviceRuns;
-  readonly places: MaskPlaces;
-  /** Every region with itself. */
-  readonly own: PairLists;
-}
-
-/** Pairs of narrow regions and others, as they go to their kernels. */
-interface PairLists {
-  readonly count: number;
-  /** Numbers of the narrow pairs, in the order of their areas. */
-  readonly short: Uint32Array;
-  readonly narrow: DevicePairs;
-  readonly wide: DevicePairs;
+/** Pairs that are done together, as they go to the device. */
+interface Prepared {
+  readonly list: Uint32Array;
+  /** Regions of p, then of q, in the order of their areas, which follow those of the pairs. */
+  readonly members: { readonly p: Uint32Array; readonly q: Uint32Array };
+  areas(): Column<'u32'>;
+  dispose(): void;
 }
 
 async function measure(scale: number): Promise<number> {
-  const [p, q] = [sideOf(regionsOf(scaled(first, scale))), sideOf(regionsOf(scaled(second, scale)))];
-  const lists = listPairs(p.regions, q.regions, pairs);
-  const once = (): void => context.dispose(allAreas(p, q, lists));
-  await check(p, q, lists, scale);
+  const [p, q] = [regionsOf(scaled(first, scale)), regionsOf(scaled(second, scale))];
+  const narrow = (pair: number): boolean => isNarrow(p, pairs.p[pair]!) && isNarrow(q, pairs.q[pair]!);
+  const lists = [pairs.p.keys(), pairs.p.keys()].map((all, kind) =>
+    Uint32Array.from(all).filter((i) => narrow(i) === (kind === 0)),
+  );
+  const prepared = [prepare(p, q, lists[0]!, prepareNarrow), prepare(p, q, lists[1]!, prepareBanded)].filter(
+    ({ list }) => list.length > 0,
+  );
+  const once = (): void => {
+    for (const { areas } of prepared) context.dispose(areas());
+  };
+  for (const each of prepared) await check(each, scale);
   const { total, steps } = await timePipeline(backend, heat, 'reduce', once, rounds);
-  console.log(`\n## Scale ${scale}\n\ntotal     ${showSpread(total)}`);
-  console.log(`masks     ${((4 * (p.places.words + q.places.words)) / 1e6).toFixed(0)} MB\n`);
+  console.log(`\n## Scale ${scale}\n\ntotal     ${showSpread(total)}, ${lists[0]!.length} narrow pairs\n`);
   printSteps(steps);
-  context.dispose(p.runs, p.places, p.own, q.runs, q.places, q.own, lists);
+  for (const { dispose } of prepared) dispose();
   return total.median;
 }
 
-function sideOf(regions: Regions): Side {
-  const all = Uint32Array.from(regions.left, (_, region) => region);
-  const places = placeMasks(context, regions, all);
-  return { regions, runs: uploadRuns(context, regions), places, own: listPairs(regions, regions, { p: all, q: all }) };
-}
+type Selections = readonly { readonly regions: Regions; readonly members: Uint32Array }[];
 
-function listPairs(p: Regions, q: Regions, all: RegionPairs): PairLists {
-  const lists: Record<'narrow' | 'wide', number[]> = { narrow: [], wide: [] };
-  for (let i = 0; i < all.p.length; i++) {
-    lists[isNarrow(p, all.p[i]!) && isNarrow(q, all.q[i]!) ? 'narrow' : 'wide'].push(i);
-  }
-  const upload = (list: readonly number[]): DevicePairs => {
-    const pair = Uint32Array.from(list);
-    const numbered = { pair, p: pair.map((i) => all.p[i]!), q: pair.map((i) => all.q[i]!) };
-    const rows = list.reduce((sum, i) => sum + sharedRows(p, all.p[i]!, q, all.q[i]!), 0);
-    return uploadPairs(context, numbered, rows);
+function prepare(
+  p: Regions,
+  q: Regions,
+  list: Uint32Array,
+  upload: (selections: Selections, pairs: NumberedPairs) => Pick<Prepared, 'areas' | 'dispose'>,
+): Prepared {
+  const used = (side: Uint32Array): Uint32Array => Uint32Array.from(new Set(list.map((pair) => side[pair]!)));
+  const members = { p: used(pairs.p), q: used(pairs.q) };
+  const place = (of: Uint32Array): Map<number, number> => new Map(Array.from(of, (region, i) => [region, i]));
+  const [ofP, ofQ] = [place(members.p), place(members.q)];
+  const own = Uint32Array.from({ length: members.p.length + members.q.length }, (_, i) => i);
+  const numbered = {
+    pair: Uint32Array.from({ length: list.length + own.length }, (_, i) => i),
+    p: concatenate(
+      list.map((pair) => ofP.get(pairs.p[pair]!)!),
+      own,
+    ),
+    q: concatenate(
+      list.map((pair) => members.p.length + ofQ.get(pairs.q[pair]!)!),
+      own,
+    ),
   };
-  const short = Uint32Array.from(lists.narrow);
-  return { count: all.p.length, short, narrow: upload(lists.narrow), wide: upload(lists.wide) };
+  const selections = [
+    { regions: p, members: members.p },
+    { regions: q, members: members.q },
+  ];
+  return { list, members, ...upload(selections, numbered) };
 }
 
-type AreaColumns = { readonly narrow: Column<'u32'>; readonly wide: Column<'u32'> };
-
-/** All that is timed: masks of both sides, areas of pairs, areas of polygons. */
-function allAreas(p: Side, q: Side, lists: PairLists): Record<'shared' | 'ofP' | 'ofQ', AreaColumns> {
-  return context.scope(() => {
-    const masks = { p: rowMasks(context, p.runs, p.places), q: rowMasks(context, q.runs, q.places) };
-    return {
-      shared: areasOf(lists, masks.p, masks.q),
-      ofP: areasOf(p.own, masks.p, masks.p),
-      ofQ: areasOf(q.own, masks.q, masks.q),
-    };
-  });
+function concatenate(a: Uint32Array, b: Uint32Array): Uint32Array<ArrayBuffer> {
+  const all = new Uint32Array(a.length + b.length);
+  all.set(a);
+  all.set(b, a.length);
+  return all;
 }
 
-function areasOf({ count, narrow, wide }: PairLists, p: RowMasks, q: RowMasks): AreaColumns {
-  const areas = context.materialize(constant(u32, 0, wide.rows === 0 ? 0 : count));
-  if (wide.rows > 0) addWideAreas(context, wide, p, q, areas);
-  return { narrow: narrowAreas(context, narrow, p, q), wide: areas };
+function prepareNarrow(selections: Selections, { p, q }: NumberedPairs): Pick<Prepared, 'areas' | 'dispose'> {
+  const runs = uploadNarrowRuns(context, selections);
+  const columns = { p: context.column(p), q: context.column(q) };
+  const areas = (): Column<'u32'> =>
+    context.scope(() => context.materialize(narrowAreas(columns, narrowMasks(context, runs))));
+  return { areas, dispose: () => context.dispose(runs, columns) };
+}
+
+function prepareBanded(selections: Selections, numbered: NumberedPairs): Pick<Prepared, 'areas' | 'dispose'> {
+  const runs = uploadBandedRuns(context, selections);
+  const parts = uploadBandedPairs(context, numbered, runs);
+  const areas = (): Column<'u32'> =>
+    context.scope(() => {
+      const found = context.materialize(constant(u32, 0, numbered.pair.length));
+      addBandedAreas(parts, bandedMasks(context, runs), found);
+      return found;
+    });
+  return { areas, dispose: () => context.dispose(runs, parts) };
+}
+
+async function check({ list, members, areas }: Prepared, scale: number): Promise<void> {
+  const column = areas();
+  const found = await context.read(column);
+  context.dispose(column);
+  const own = (of: Uint32Array, from: number): Map<number, number> =>
+    new Map(Array.from(of, (region, i) => [region, found[from + i]!]));
+  const ofP = own(members.p, list.length);
+  const ofQ = own(members.q, list.length + members.p.length);
+  for (const [i, pair] of list.entries()) {
+    const same =
+      found[i] === expected.intersection[pair]! * scale ** 2 &&
+      ofP.get(pairs.p[pair]!) === expected.p[pair]! * scale ** 2 &&
+      ofQ.get(pairs.q[pair]!) === expected.q[pair]! * scale ** 2;
+    if (!same) throw new Error(`The areas of pair ${pair} are wrong at scale ${scale}.`);
+  }
 }
 
 /** Half a second of work that the host records in little time. */
 function heat(): void {
-  const passes = adapter === 'hardware' ? 2 ** 12 : 1;
+  const passes = adapter === 'hardware' ? 2 ** 10 : 1;
   for (let pass = 0; pass < passes; pass++) context.dispose(reduce(warm, plus(u32)));
-}
-
-async function check(p: Side, q: Side, lists: PairLists, scale: number): Promise<void> {
-  const columns = allAreas(p, q, lists);
-  const { shared, ofP, ofQ } = await context.read(columns);
-  context.dispose(columns);
-  const found = { shared: inOrder(lists, shared), p: inOrder(p.own, ofP), q: inOrder(q.own, ofQ) };
-  for (let i = 0; i < lists.count; i++) {
-    const same =
-      found.shared[i] === expected.intersection[i]! * scale ** 2 &&
-      found.p[pairs.p[i]!] === expected.p[i]! * scale ** 2 &&
-      found.q[pairs.q[i]!] === expected.q[i]! * scale ** 2;
-    if (!same) throw new Error(`The areas of pair ${i} are wrong at scale ${scale}.`);
-  }
-}
-
-function inOrder(
-  { count, short }: PairLists,
-  areas: { readonly narrow: Uint32Array; readonly wide: Uint32Array },
-): Uint32Array {
-  const all = new Uint32Array(count);
-  all.set(areas.wide);
-  short.forEach((pair, i) => {
-    all[pair] = areas.narrow[i]!;
-  });
-  return all;
 }
 
 /** The slope of the line through the logarithms, by least squares. */
