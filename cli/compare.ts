@@ -36,7 +36,8 @@ export interface CompareParts<C extends RunContext> {
 }
 
 /** What a run is made of. */
-export type CompareJob<C> = Omit<CrossCompareJob<TileSource>, 'migrate'> & {
+export type CompareJob<C> = Omit<CrossCompareJob<TileSource>, 'migrate' | 'reopen'> & {
+  readonly reopen: (() => Promise<C>) | undefined;
   readonly migrate: (Omit<Migration<TileSource>, 'cpu'> & { readonly cpu: C }) | undefined;
 };
 

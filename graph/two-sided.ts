@@ -235,13 +235,13 @@ export class TwoSidedRun<A, B> implements Migratable {
     let { error } = first;
     if (onError === 'migrate') {
       const other = side === 'gpu' ? 'cpu' : 'gpu';
-      if (isDeviceLost(error)) this.#session.loseGpu();
+      if (side === 'gpu' && isDeviceLost(error)) this.#session.loseGpu();
       if (!context.signal.aborted && !isAbort(error) && !(other === 'gpu' && this.#session.gpuLost)) {
         this.migrations.retried++;
         this.#migrating(task, other, { reason: 'failed', error: String(error) });
         const second = await this.#attempt(task, other, context);
         if ('result' in second) return { task, done: second };
-        if (isDeviceLost(second.error)) this.#session.loseGpu();
+        if (other === 'gpu' && isDeviceLost(second.error)) this.#session.loseGpu();
         else error = second.error;
       }
       this.#options.discard?.(task.item);

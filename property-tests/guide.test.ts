@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import ts from 'typescript';
-import { describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '..');
@@ -16,6 +17,10 @@ function blocks(page: string, language: string): string {
   return [...text.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))].map(([, body]) => body).join('');
 }
 
+function pagesWith(language: string): string[] {
+  return pages.filter((page) => blocks(page, language) !== '');
+}
+
 /** The page's program, which imports the sources instead of the published package. */
 function programOf(page: string): string {
   const code = blocks(page, 'ts').replaceAll(/from 'quadrille(\/[^']+)?'/g, (_, entry: string | undefined) => {
@@ -25,11 +30,67 @@ function programOf(page: string): string {
   return ts.transpileModule(code, { compilerOptions }).outputText;
 }
 
+/** Commands of a terminal session: what stands behind `$ `, and behind `> ` where it goes on. */
+function commandsOf(session: string): string[] {
+  return [...session.matchAll(/^\$ .*\n(?:> .*\n)*/gm)].map(([lines]) => lines);
+}
+
+/** A shell that shows every command before what it prints, as a terminal does; npx runs the sources' own command. */
+function shellScript(session: string): string {
+  const cli = join(root, 'cli', 'quadrille.mjs');
+  const start = `exec 2>&1\nnpx() { shift; '${process.execPath}' '${cli}' "$@"; }\n`;
+  const steps = commandsOf(session).map((shown) => {
+    const command = shown.replaceAll(/^[$>] /gm, '');
+    return `cat <<'SHOWN'\n${shown}SHOWN\n${command}`;
+  });
+  return start + steps.join('');
+}
+
+/** How long it took, and on what, is not told beforehand. */
+function withoutTimes(session: string): string {
+  return session.replaceAll(/[\d.]+ s on .+\.$/gm, '… s.');
+}
+
+const folders: string[] = [];
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true });
+});
+
+/** A folder to run commands in, with the committed result sets where a clone has them. */
+function clone(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'quadrille-guide-'));
+  folders.push(folder);
+  const fixtures = join('property-tests', 'fixtures', 'result-sets');
+  cpSync(join(root, fixtures), join(folder, fixtures), { recursive: true });
+  return folder;
+}
+
+function filesIn(folder: string): string[] {
+  const paths = readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((path) => join(folder, path));
+  return paths.filter((path) => statSync(path).isFile());
+}
+
 describe('the code of the documentation', () => {
-  test.each(pages)('of %s prints what the page says', async (page) => {
+  test.each(pagesWith('ts'))('of %s prints what the page says', async (page) => {
     const program = ['--import', 'tsx', '--input-type=module', '-e', programOf(page)];
     const { stdout, stderr } = await run(process.execPath, program, { cwd: root });
     expect(blocks(page, 'text')).not.toBe('');
     expect([stdout, stderr]).toEqual([blocks(page, 'text'), '']);
+  });
+
+  test.each(pagesWith('console'))('of %s gives the sessions that the page shows', async (page) => {
+    const folder = clone();
+    const session = blocks(page, 'console');
+    const { stdout } = await run('bash', ['-c', shellScript(session)], { cwd: folder });
+    expect(withoutTimes(stdout)).toBe(withoutTimes(session));
+    // Pictures that the page shows are those that its commands draw.
+    for (const file of filesIn(folder)) {
+      const shown = join(root, 'docs', basename(file));
+      if (existsSync(shown)) expect(readFileSync(file, 'utf8')).toBe(readFileSync(shown, 'utf8'));
+    }
+  });
+
+  test.each(pages)('is there in %s', (page) => {
+    expect(blocks(page, 'ts') + blocks(page, 'console')).not.toBe('');
   });
 });

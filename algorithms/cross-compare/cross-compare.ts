@@ -9,7 +9,7 @@ import {
   type ProgressReport,
 } from '../../graph/index.ts';
 import type { Context } from '../../primitives/context.ts';
-import { type GraphError, QuadrilleError } from '../../primitives/errors.ts';
+import { type DeviceLostError, type GraphError, QuadrilleError } from '../../primitives/errors.ts';
 import type { CrossComparison, SkippedTile } from './cross-comparison.ts';
 import { checkMinIou, type MatchOptions } from './matching.ts';
 import { noteGatherer } from './note-gatherer.ts';
@@ -50,6 +50,11 @@ export interface CrossCompareJob<T extends { readonly name: string }> {
   readonly batchPairs?: number | undefined;
   /** Migration of tasks between a GPU and the CPU; off where left out. */
   readonly migrate?: Migration<T> | undefined;
+  /**
+   * Opens another context where the device of the one in use was lost or its threads died; what that was at is done again
+   * there. The caller closes both. Left out: the run ends with the error, unless tasks may migrate.
+   */
+  readonly reopen?: ((lost: DeviceLostError) => Promise<Context>) | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Is told of spans, occupancy and migrations, for traces. */
   readonly observer?: GraphObserver | undefined;

@@ -4,6 +4,7 @@ import { aggregate, sizeOfSide, sizeOfTask } from './aggregate.ts';
 import type { CrossCompareJob } from './cross-compare.ts';
 import { type BoxIndex, filterPairs, indexBoxes } from './filter.ts';
 import type { MatchOptions } from './matching.ts';
+import { replaceable } from './stand-in.ts';
 import type { TileComparison, TileSide, TileTask } from './tile-comparison.ts';
 import type { TilePair } from './tile-pairs.ts';
 import { NO_POLYGONS } from './tile-side.ts';
@@ -11,7 +12,7 @@ import { NO_POLYGONS } from './tile-side.ts';
 /** What the stages need of a job. */
 export type Stages<T extends { readonly name: string }> = Pick<
   CrossCompareJob<T>,
-  'parse' | 'onError' | 'parseLanes' | 'batchPairs' | 'migrate'
+  'parse' | 'onError' | 'parseLanes' | 'batchPairs' | 'migrate' | 'reopen'
 > & {
   readonly context: Context;
   readonly matching: MatchOptions;
@@ -112,15 +113,20 @@ function sizeOfParsed({ p, q }: ParsedTile): number {
 function aggregateStage<T extends { readonly name: string }>(
   g: GraphBuilder<Context>,
   batches: Port<TileTask[]>,
-  { context, matching, migrate }: Stages<T>,
+  { context, matching, migrate, reopen }: Stages<T>,
   balance: Migrator,
 ): Port<TileComparison[]> {
-  const on = (place: Context) => (batch: TileTask[]) => aggregate(place, batch, matching);
+  const on = (place: Context, again: Stages<T>['reopen']) => {
+    const onContext = replaceable(place, again);
+    return (batch: TileTask[]) => onContext((ready) => aggregate(ready, batch, matching));
+  };
   const runsOn = context.backend.name.startsWith('webgpu') ? 'gpu' : 'cpu';
-  if (migrate === undefined) return g.stage('aggregate', batches, on(context), { capacity: BATCHES_WAITING, runsOn });
+  if (migrate === undefined) {
+    return g.stage('aggregate', batches, on(context, reopen), { capacity: BATCHES_WAITING, runsOn });
+  }
   const stage = balance.downstream('aggregate', {
-    gpu: on(context),
-    cpu: on(migrate.cpu),
+    gpu: on(context, undefined),
+    cpu: on(migrate.cpu, reopen),
     capacity: BATCHES_WAITING,
     sizeOf: pairsOf,
     ordered: true,
@@ -139,13 +145,14 @@ function pairsOf(batch: readonly TileTask[]): number {
 export function unpipelined<T extends { readonly name: string }>(
   g: GraphBuilder<Context>,
   tiles: Port<TilePair<T>>,
-  { context, matching, parse, takeNotes, onError = 'stop' }: Stages<T>,
+  { context, matching, parse, takeNotes, reopen, onError = 'stop' }: Stages<T>,
   lanes: number = DEFAULT_LANES,
 ): Port<TileComparison[]> {
   const inTurn = oneAtATime();
+  const onContext = replaceable(context, reopen);
   const compare = async (pair: TilePair<T>, { signal }: { readonly signal: AbortSignal }) => {
     const task = filter(build(await parsePair(pair, parse, signal, takeNotes)));
-    return inTurn(() => aggregate(context, [task], matching));
+    return inTurn(() => onContext((ready) => aggregate(ready, [task], matching)));
   };
   return g.stage('compare', tiles, compare, { lanes, ordered: true, onError });
 }
