@@ -24,6 +24,7 @@ export { type GeoTiffOptions, type GeoTiffSource, openGeoTiff } from './geotiff.
 export { type CellWriter, type GeoTiffRaster, writeGeoTiff } from './geotiff-writer.ts';
 export { parseBoundariesOn } from './result-sets/boundaries-on-device.ts';
 export { openResultSet, type ResultSetOptions } from './result-sets/open-result-set.ts';
+export type { TileBytes } from './result-sets/parse-messages.ts';
 export { createParsePool, type ParsePool, type ParsePoolOptions } from './result-sets/parse-pool.ts';
 export { parseTile } from './result-sets/parse-tile.ts';
 export type {

@@ -49,7 +49,7 @@ export interface TileComparison {
   readonly candidates: number;
   readonly meeting: number;
   readonly matches: number;
-  /** The {@link exactSum} of the pairs' ratios, and of the matches' alone. */
+  /** The sum of the pairs' ratios, exact in multiples of 2⁻⁵², and of the matches' alone. */
   readonly ratioSum: bigint;
   readonly matchedSum: bigint;
 }
