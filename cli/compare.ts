@@ -117,16 +117,20 @@ async function compare<C extends RunContext>(
   await using context = closing(await openContext(options, parts.openContext));
   await using cpu = closing(await openOtherSide(options, parts, context.value));
   await using parser = closing(await parts.openParser({ workers: options.workers, pixelSize: options.pixelSize }));
-  const contexts = [context.value, cpu.value].filter((each) => each !== undefined);
+  await using threads = replacing(cpu.value ?? context.value, () => openWorkers(options, parts), surroundings.log);
   const stop = (): void => {
-    for (const each of contexts) each.abort(signal.reason);
+    for (const each of [context.value, threads.current()]) each.abort(signal.reason);
   };
   signal.addEventListener('abort', stop, { once: true });
   try {
     signal.throwIfAborted();
     const migrate = cpu.value && (await migration(options, parts, sets, context.value, cpu.value));
+    const { reopen } = threads;
     const write = writeBetween(outputs, surroundings);
-    return await compareSets(options, parts, surroundings, write, sets, parser.value, context.value, migrate);
+    return await compareSets(options, parts, surroundings, write, sets, parser.value, context.value, {
+      migrate,
+      reopen,
+    });
   } finally {
     signal.removeEventListener('abort', stop);
   }
@@ -135,6 +139,29 @@ async function compare<C extends RunContext>(
 function closing<T extends { close(): Promise<void> } | undefined>(value: T): AsyncDisposable & { readonly value: T } {
   return { value, [Symbol.asyncDispose]: async () => value?.close() };
 }
+
+/** Workers that are opened anew where threads of theirs died; whoever opened the first closes them. Of a GPU there is no other. */
+function replacing<C extends RunContext>(context: C, open: () => Promise<C>, log: Log) {
+  let current = context;
+  const reopen = async (): Promise<C> => {
+    log.note(WORKERS_DIED_NOTE);
+    await current.close();
+    current = await open();
+    return current;
+  };
+  return {
+    current: () => current,
+    reopen: context.backend.name === 'workers' ? reopen : undefined,
+    [Symbol.asyncDispose]: async () => {
+      if (current !== context) await current.close();
+    },
+  };
+}
+
+const WORKERS_DIED_NOTE: Note = {
+  code: 'compare/workers-died',
+  message: 'A worker thread died. What it was at is done again on new ones.',
+};
 
 interface Sets {
   readonly p: ResultSet;
@@ -163,6 +190,13 @@ async function openOtherSide<C extends RunContext>(
   context: C,
 ): Promise<C | undefined> {
   if (migrate === 'off' || !context.backend.name.startsWith('webgpu')) return undefined;
+  return openWorkers({ workers }, parts);
+}
+
+function openWorkers<C extends RunContext>(
+  { workers }: Pick<CompareOptions, 'workers'>,
+  parts: CompareParts<C>,
+): Promise<C> {
   return parts.openContext({ backend: 'workers', adapter: 'auto', workers });
 }
 
@@ -195,7 +229,7 @@ async function compareSets<C extends RunContext>(
   { p, q }: Sets,
   parser: TileParser,
   context: C,
-  migrate: CompareJob<C>['migrate'],
+  otherwise: Pick<CompareJob<C>, 'migrate' | 'reopen'>,
 ): Promise<Compared> {
   const { minIou, match: method, onError } = options;
   const run = { a: options.a, b: options.b, backend: context.backend.name, pixelSize: options.pixelSize };
@@ -208,7 +242,7 @@ async function compareSets<C extends RunContext>(
     matching: { minIou, method },
     onTile: sink.add,
     onError,
-    migrate,
+    ...otherwise,
     signal,
     observer: sink.observer,
     progressEvery: log.progressEvery,
