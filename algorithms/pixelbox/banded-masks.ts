@@ -13,6 +13,7 @@ import {
   If,
   i32,
   inclusiveScan,
+  Let,
   map,
   plus,
   popcount,
@@ -231,31 +232,42 @@ const bandedPart = fn(
     const a = boxOf(boxes, pairs.at(at.add(1)));
     const b = boxOf(boxes, pairs.at(at.add(2)));
     const { left, top, columns, rows: shared } = sharedBox(a, b);
-    const i = Var(rank.mul(BANDS_A_THREAD));
-    const rowOfA = (band: U32): I32 => select(i32(NO_ROW), rows.at(a.rows.add(band)), band.lt(a.slots));
-    const rowOfB = (band: U32): I32 => select(i32(NO_ROW), rows.at(b.rows.add(band)), band.lt(b.slots));
+    const firstBand = rank.mul(BANDS_A_THREAD);
+    const rowOf = (box: Box, band: U32): I32 => select(i32(NO_ROW), rows.at(box.rows.add(band)), band.lt(box.slots));
     // Boxes may begin above the first band: vertices without an edge count too.
-    const y = Var(rowOfA(i).max(rowOfB(u32(0))).max(top));
-    const end = rowOfA(i.add(BANDS_A_THREAD)).min(a.bottom).min(b.bottom);
-    const j = Var(u32(0));
+    const start = rowOf(a, firstBand)
+      .max(rowOf(b, u32(0)))
+      .max(top);
+    const end = rowOf(a, firstBand.add(BANDS_A_THREAD)).min(a.bottom).min(b.bottom);
     const pixels = Var(u32(0));
-    If(shared.gt(0).and(y.lt(end)), () => {
+    If(shared.gt(0).and(start.lt(end)), () => {
+      const y = Var(start);
+      const i = Var(firstBand);
+      const afterI = Var(rowOf(a, firstBand.add(1)));
       While(
-        () => rowOfA(i.add(1)).le(y),
-        () => i.set(i.add(1)),
+        () => afterI.le(y),
+        () => {
+          i.set(i.add(1));
+          afterI.set(rowOf(a, i.add(1)));
+        },
       );
-      j.set(lastBand(b, rows, y));
+      const j = Var(lastBand(b, rows, y));
+      const afterJ = Var(rowOf(b, j.add(1)));
       While(
         () => y.lt(end),
         () => {
-          const next = rowOfA(i.add(1))
-            .min(rowOfB(j.add(1)))
-            .min(end);
+          const next = Let(afterI.min(afterJ).min(end));
           const height = bitsToU32(next.sub(y));
           pixels.set(pixels.add(sharedInBand(a, i, b, j, words, left, columns).mul(height)));
           y.set(next);
-          i.set(i.add(u32(rowOfA(i.add(1)).le(y))));
-          j.set(j.add(u32(rowOfB(j.add(1)).le(y))));
+          If(afterI.le(next), () => {
+            i.set(i.add(1));
+            afterI.set(rowOf(a, i.add(1)));
+          });
+          If(afterJ.le(next), () => {
+            j.set(j.add(1));
+            afterJ.set(rowOf(b, j.add(1)));
+          });
         },
       );
     });
