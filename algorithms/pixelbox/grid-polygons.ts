@@ -53,8 +53,9 @@ export function gridPolygons(polygons: Polygons, { pixelSize = 1, file }: GridOp
   const { polygonRings, ringVertices } = polygons;
   const x = new Int32Array(polygons.x.length);
   const y = new Int32Array(polygons.y.length);
+  const first = pixelSize === 1 ? copyWhole(polygons, x, y) : 0;
   let moved = 0;
-  for (let v = 0; v < x.length; v++) {
+  for (let v = first; v < x.length; v++) {
     const exactX = polygons.x[v]! / pixelSize;
     const exactY = polygons.y[v]! / pixelSize;
     const [column, row] = [Math.round(exactX), Math.round(exactY)];
@@ -67,6 +68,23 @@ export function gridPolygons(polygons: Polygons, { pixelSize = 1, file }: GridOp
   }
   return { polygonRings, ringVertices, x, y, moved };
 }
+
+/** Copies vertices as long as they are on the grid, as those of outlines of pixels are; returns how many. */
+function copyWhole(polygons: Polygons, x: Int32Array, y: Int32Array): number {
+  for (let v = 0; v < x.length; v++) {
+    const exactX = polygons.x[v]!;
+    const exactY = polygons.y[v]!;
+    const column = exactX | 0;
+    const row = exactY | 0;
+    const isOn = column === exactX && row === exactY && isWithin(column) && isWithin(row);
+    if (!isOn) return v;
+    x[v] = column;
+    y[v] = row;
+  }
+  return x.length;
+}
+
+const isWithin = (coordinate: number): boolean => coordinate <= GRID_LIMIT && coordinate >= -GRID_LIMIT;
 
 function beyondGrid(polygons: Polygons, vertex: number, pixels: number, file: string | undefined): GeometryError {
   const polygon = polygonOf(polygons, vertex);
