@@ -1,7 +1,7 @@
 import { cpus, loadavg } from 'node:os';
 import type { CrossComparison } from '../algorithms/cross-compare/cross-comparison.ts';
 import { openResultSet } from '../formats/result-sets/open-result-set.ts';
-import type { ResultSet, TileSource } from '../formats/result-sets/result-set.ts';
+import type { ResultSet } from '../formats/result-sets/result-set.ts';
 
 /** Two folders of tiles. */
 export interface SetPair {
@@ -17,19 +17,6 @@ export async function openSetPair(first: string, second: string): Promise<SetPai
   let bytes = 0;
   for (const tile of [...p.tiles, ...q.tiles]) bytes += (await tile.load()).length;
   return { p, q, bytes };
-}
-
-/** The same tiles, out of the memory of this process; a copy each time, as parsers take the bytes away. */
-export async function inMemory({ p, q, bytes }: SetPair): Promise<SetPair> {
-  const hold = async (set: ResultSet): Promise<ResultSet> => {
-    const tiles: TileSource[] = [];
-    for (const tile of set.tiles) {
-      const text = await tile.load();
-      tiles.push({ ...tile, load: async () => Uint8Array.from(text) });
-    }
-    return { ...set, tiles };
-  };
-  return { p: await hold(p), q: await hold(q), bytes };
 }
 
 /** What a run took, over all threads of the process. */

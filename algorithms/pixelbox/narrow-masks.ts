@@ -51,8 +51,10 @@ export interface NarrowRuns {
 /** Puts the runs of selected regions, all of them narrow, on the device; regions are numbered as they come. */
 export function uploadNarrowRuns(context: Context, selections: readonly Selection[]): NarrowRuns {
   const count = selections.reduce((sum, { members }) => sum + members.length, 0);
-  // A rectilinear ring has half as many level edges as vertices, at least where none lies within an edge.
-  const packed = packedRuns((selections.reduce((sum, selection) => sum + verticesOf(selection), 0) >> 1) + 64);
+  // A rectilinear ring has half as many level edges as vertices. The rest is room for one more region, of which it is not
+  // known yet whether it is.
+  const vertices = selections.reduce((sum, selection) => sum + verticesOf(selection), 0);
+  const packed = packedRuns((vertices >> 1) + Math.min(vertices, 4096));
   const starts = new Uint32Array(count);
   let [local, words] = [0, 0];
   for (const { regions, members } of selections) {
