@@ -31,7 +31,8 @@ import { writePolygonFiles } from './polygon-files.ts';
  * `--adapter workers` has threads stand in for a GPU. Tiles go through a run `--repeat` times, under names of their own.
  *
  * node --import tsx bench/compare-migration.ts [--adapter hardware|software|workers] [--pairs 154902] [--repeat 4]
- *   [--cases a,b,c] [--rounds 5] [--workers N] [--threads N] [--few 1] [--balanced 2] [--batch 32768] [--parse-on-gpu on|off]
+ *   [--tiles 100] [--cases a,b,c] [--rounds 5] [--workers N] [--threads N] [--few 1] [--balanced 2] [--share 0.5]
+ *   [--batch 32768] [--parse-on-gpu on|off]
  */
 const cores = availableParallelism();
 const { values: options } = parseArgs({
@@ -47,6 +48,8 @@ const { values: options } = parseArgs({
     threads: { type: 'string', default: String(Math.max(1, cores - 2)) },
     few: { type: 'string', default: '1' },
     balanced: { type: 'string', default: '2' },
+    /** Rate of the GPU in (a), as a part of that of the CPU. */
+    share: { type: 'string', default: '0.5' },
     batch: { type: 'string', default: String(2 ** 15) },
     'parse-on-gpu': { type: 'string', default: 'on' },
   },
@@ -99,8 +102,18 @@ async function main(): Promise<void> {
     number,
     number,
   ];
+  if (parsed.get(threads)! < 1.5 * onCpu * Number(options.share)) {
+    console.log('(a)       is bound by the parser here: give it more --threads, or the GPU a smaller --share');
+  }
+  if (parsed.get(few)! > 0.8 * onGpu) console.log('(b)       is not bound by the parser here');
+  if (parsed.get(balanced)! > onGpu) console.log('(c)       is bound by the GPU here: give the parser fewer threads');
   const cases: Record<string, Case> = {
-    a: { name: '(a)', says: 'GPU at half the rate of the CPU', threads, limit: onCpu / 2 },
+    a: {
+      name: '(a)',
+      says: `GPU at ${options.share} of the rate of the CPU`,
+      threads,
+      limit: onCpu * Number(options.share),
+    },
     b: { name: '(b)', says: 'GPU waits for the parser', threads: few },
     c: { name: '(c)', says: 'GPU at the rate of the parser', threads: balanced, limit: parsed.get(balanced)! },
   };

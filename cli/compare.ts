@@ -140,7 +140,7 @@ function closing<T extends { close(): Promise<void> } | undefined>(value: T): As
   return { value, [Symbol.asyncDispose]: async () => value?.close() };
 }
 
-/** Workers that are opened anew where threads of theirs died; whoever opened the first closes them. Of a GPU there is no other. */
+/** Workers that are opened anew where threads of theirs died; the first are closed by who opened them. */
 function replacing<C extends RunContext>(context: C, open: () => Promise<C>, log: Log) {
   let current = context;
   const reopen = async (): Promise<C> => {

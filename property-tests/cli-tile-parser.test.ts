@@ -2,9 +2,11 @@ import { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, test } from 'vitest';
 import { tileSide } from '../algorithms/cross-compare/tile-side.ts';
 import type { TileParser } from '../cli/compare.ts';
+import { parserOnDevice } from '../cli/device-parser.ts';
 import { openTileParser, startSideParser } from '../cli/tile-parser.ts';
 import { parseTile } from '../formats/result-sets/parse-tile.ts';
 import type { TileSource } from '../formats/result-sets/result-set.ts';
+import { open } from '../index.ts';
 import { DeviceLostError, FormatError, GeometryError } from '../primitives/errors.ts';
 
 const never = new AbortController().signal;
@@ -56,5 +58,41 @@ describe('openTileParser', () => {
       new Worker('require("node:worker_threads").parentPort.on("message", () => process.exit(1))', { eval: true });
     parser = openTileParser({ workers: 1, pixelSize: 1, start: dying });
     await expect(parser.parse(tile(SQUARES), never)).rejects.toBeInstanceOf(DeviceLostError);
+  });
+});
+
+describe('parserOnDevice', () => {
+  test('gives what the threads give, notes and errors too', async () => {
+    parser = openTileParser({ workers: 1, pixelSize: 0.5 });
+    const context = await open({ backend: 'reference' });
+    const onDevice = parserOnDevice(context, 0.5);
+    const texts = [
+      SQUARES,
+      '',
+      '# none\n',
+      'a 0,0 4,0 4,4.2 0,4 ; 1,1 2,1 2,2\n0,0 1,0 1,1\n',
+      'a 0,0 1,x',
+      'a 0,0 1e300,0 0,1\n',
+    ];
+    for (const text of texts) {
+      const [threads, device] = await Promise.allSettled([
+        parser.parse(tile(text), never),
+        onDevice(tile(text), never),
+      ]);
+      if (threads.status === 'fulfilled') expect(device).toEqual(threads);
+      else {
+        const { name, message, code, place } = threads.reason;
+        expect(device).toMatchObject({ status: 'rejected', reason: { name, message, code, place } });
+      }
+    }
+    await context.close();
+  });
+
+  test('reads no tile that nobody waits for any more', async () => {
+    parser = openTileParser({ workers: 1, pixelSize: 1 });
+    const context = await open({ backend: 'reference' });
+    const reason = new Error('enough');
+    await expect(parserOnDevice(context, 1)(tile(SQUARES), AbortSignal.abort(reason))).rejects.toBe(reason);
+    await context.close();
   });
 });

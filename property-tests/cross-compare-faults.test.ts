@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import { globals } from 'webgpu';
 import { type CompareScheme, type CrossCompareJob, crossCompare } from '../algorithms/cross-compare/cross-compare.ts';
 import type { CrossComparison } from '../algorithms/cross-compare/cross-comparison.ts';
+import { replaceable } from '../algorithms/cross-compare/stand-in.ts';
 import type { TileComparison, TileSide } from '../algorithms/cross-compare/tile-comparison.ts';
 import { type CompareParts, runCompare } from '../cli/compare.ts';
 import { parseCompareArguments } from '../cli/compare-arguments.ts';
@@ -174,6 +175,22 @@ describe('a worker of the backend that is killed', () => {
     expect(await compare({ scheme, context: opened[0]!.result, reopen, atParse })).toEqual(whole);
     expect(opened.length).toBeGreaterThan(1);
     for (const { result } of opened) await result.close();
+  });
+
+  test('is replaced once for all that it was at', async () => {
+    let opened = 0;
+    const onContext = replaceable(reference, async () => {
+      opened++;
+      return open({ backend: 'reference' });
+    });
+    const losing = (context: Context): Promise<string> =>
+      context === reference ? Promise.reject(new DeviceLostError('device/worker', 'Gone.')) : Promise.resolve('done');
+    expect(await Promise.all([onContext(losing), onContext(losing)])).toEqual(['done', 'done']);
+    expect(await onContext(losing)).toBe('done');
+    expect(opened).toBe(1);
+    const lost = replaceable(reference, async () => reference);
+    expect(await failing(lost(losing))).toEqual(['device/worker']);
+    expect(await failing(replaceable(reference, undefined)(losing))).toEqual(['device/worker']);
   });
 
   test('costs time alone on the command line', async () => {

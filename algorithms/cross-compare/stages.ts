@@ -127,6 +127,7 @@ function aggregateStage<T extends { readonly name: string }>(
   const stage = balance.downstream('aggregate', {
     gpu: on(context, undefined),
     cpu: on(migrate.cpu, reopen),
+    cpuLanes: CPU_BATCHES,
     capacity: BATCHES_WAITING,
     sizeOf: pairsOf,
     ordered: true,
@@ -135,6 +136,8 @@ function aggregateStage<T extends { readonly name: string }>(
 }
 
 const BATCHES_WAITING = 4;
+/** On the CPU at once: a batch that is done before its turn keeps its lane until a slower GPU has done those before. */
+const CPU_BATCHES = 2;
 
 /** What a batch costs: its candidates, and something for each tile. */
 function pairsOf(batch: readonly TileTask[]): number {

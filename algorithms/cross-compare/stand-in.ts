@@ -5,21 +5,22 @@ import { DeviceLostError } from '../../primitives/errors.ts';
 export type OnContext = <R>(work: (context: Context) => Promise<R>) => Promise<R>;
 
 /**
- * Work on a context that may be replaced. The one who opens contexts closes them; of calls that are under way at the same
- * time, each would open one of its own. Work that is lost twice has failed.
+ * Work on a context that may be replaced; the one who opens contexts closes them. Several calls may be under way at once:
+ * one that is lost opens another context, and the others take that. Work that is lost twice has failed.
  */
 export function replaceable(
   context: Context,
   reopen: ((lost: DeviceLostError) => Promise<Context>) | undefined,
 ): OnContext {
-  let current = context;
+  let latest = Promise.resolve(context);
   return async (work) => {
+    const used = latest;
     try {
-      return await work(current);
+      return await work(await used);
     } catch (error) {
       if (reopen === undefined || !(error instanceof DeviceLostError)) throw error;
-      current = await reopen(error);
-      return work(current);
+      if (latest === used) latest = reopen(error);
+      return work(await latest);
     }
   };
 }
