@@ -2,11 +2,12 @@ import { parseArgs } from 'node:util';
 import {
   addBandedAreas,
   bandedMasks,
+  bandedOwnAreas,
   uploadBandedPairs,
   uploadBandedRuns,
 } from '../algorithms/pixelbox/banded-masks.ts';
 import type { GridPolygons } from '../algorithms/pixelbox/grid-polygons.ts';
-import { isNarrow, narrowAreas, narrowMasks, uploadNarrowRuns } from '../algorithms/pixelbox/narrow-masks.ts';
+import { isNarrow, narrowAreas, narrowMasks, narrowOwnAreas, uploadNarrowRuns } from '../algorithms/pixelbox/narrow-masks.ts';
 import type { NumberedPairs } from '../algorithms/pixelbox/pair-tables.ts';
 import { type Regions, regionsOf } from '../algorithms/pixelbox/regions.ts';
 import { createWebGpuBackend } from '../backends/webgpu/index.ts';

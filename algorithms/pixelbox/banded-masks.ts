@@ -20,6 +20,7 @@ import {
   scatter,
   scatterReduce,
   select,
+  sequence,
   type U32,
   u32,
   Var,
@@ -326,4 +327,38 @@ function stripReader(box: Box, band: U32, words: ArrayValue<'u32'>, left: I32): 
 export function addBandedAreas(pairs: BandedPairs, { boxes, rows, words }: BandedMasks, areas: Column<'u32'>): void {
   const { pair, pixels } = map(bandedPart, { ...pairs, boxes, rows, words });
   scatterReduce(pixels, pair, 'add', areas);
+}
+
+const bandedArea = fn(
+  'bandedArea',
+  { region: u32, boxes: array(i32), rows: array(i32), words: array(u32) },
+  u32,
+  ({ region, boxes, rows, words }) => {
+    const box = boxOf(boxes, region);
+    const strips = stripsOf(box);
+    const pixels = Var(u32(0));
+    const row = Var(rows.at(box.rows));
+    For(1, box.slots, (next) => {
+      const below = Let(rows.at(box.rows.add(next)).min(box.bottom));
+      const first = box.words.add(next).sub(1);
+      const word = Var(u32(0));
+      const inRow = Var(u32(0));
+      For(0, strips, (strip) => {
+        word.set(words.at(first.add(strip.mul(box.slots))).xor(u32(0).sub(word.shr(31))));
+        inRow.set(inRow.add(popcount(word)));
+      });
+      pixels.set(pixels.add(inRow.mul(bitsToU32(below.sub(row)))));
+      row.set(below);
+    });
+    return pixels;
+  },
+);
+
+/**
+ * The areas of the first `count` regions in pixels, as a view, modulo 2³².
+ *
+ * - Work O(bands · strips) a region, in one thread each.
+ */
+export function bandedOwnAreas({ boxes, rows, words }: BandedMasks, count: number): Column<'u32'> {
+  return map(bandedArea, { region: sequence(count), boxes, rows, words });
 }
