@@ -183,9 +183,46 @@ describe('a COCO file', () => {
     ['{"images": []}', 'format/malformed-coco'],
     ['{"images": [', 'format/json-syntax'],
     ['{"annotations": [{"image_id": tru}]}', 'format/json-syntax'],
+    ['{"info": [}, "annotations": []}', 'format/json-syntax'],
   ])('%j is an error', async (text, code) => {
     const path = join(await folder({ 'c.json': text }), 'c.json');
     await expect(openResultSet(path)).rejects.toThrow(expect.objectContaining({ code }));
+  });
+});
+
+describe('a COCO file that is cut or broken', () => {
+  const annotation = '{"image_id": 1, "segmentation": [[0, 0, 1, 0, 1, 1]]}';
+  const whole = `{"images": [{"id": 1}], "annotations": [${annotation},\n${annotation}], "info": {}}`;
+
+  test.prop([fc.constantFrom(whole, `[${annotation},\n${annotation}]`), fc.nat()])(
+    'is refused wherever it is cut',
+    async (text, cut) => {
+      const path = join(await folder({ 'c.json': text.slice(0, cut % text.length) }), 'c.json');
+      const error = { code: 'format/json-syntax', place: expect.objectContaining({ file: path }) };
+      const opened = openResultSet(path, { format: 'coco' });
+      await expect(opened).rejects.toThrow(expect.objectContaining(error));
+    },
+  );
+
+  const column = annotation.length + 2;
+  test.each([
+    [`{"images": [],\n"annotations":\n[${annotation}`, 3, column, 'the text ends too early'],
+    [`[${annotation},`, 1, column + 1, 'the text ends too early'],
+    [`[${annotation} ${annotation}]`, 1, column + 1, "expected ',' or ']'"],
+    [`[${annotation}]]]garbage`, 1, column + 1, 'expected nothing after the value'],
+    [`{"annotations":\n[${annotation}}`, 2, column, "expected ',' or ']'"],
+    [`{"annotations":\n[${annotation}]]`, 2, column + 1, "expected ',' or '}'"],
+    [`{"annotations":\n[${annotation}]} {`, 2, column + 3, 'expected nothing after the value'],
+    [`[${annotation},]`, 1, column + 1, 'expected a value'],
+  ])('%j is an error at its line and column', async (text, line, column, reason) => {
+    const file = join(await folder({ 'c.json': text }), 'c.json');
+    await expect(openResultSet(file, { format: 'coco' })).rejects.toThrow(
+      expect.objectContaining({
+        code: 'format/json-syntax',
+        place: { file, line, column },
+        message: expect.stringContaining(reason),
+      }),
+    );
   });
 });
 

@@ -4,8 +4,16 @@ import { FormatError } from '../../primitives/errors.ts';
 import { isJsonObject } from '../feature.ts';
 import { fileError } from '../file-error.ts';
 import { stemOf } from './file-kind.ts';
-import { decodeJson, parseJsonBytes } from './json-bytes.ts';
-import { beginsArray, beginsObject, elementsOf, type JsonSpan, membersOf, skipJsonSpace } from './json-spans.ts';
+import { decodeJson, jsonFaultAt, parseJsonBytes } from './json-bytes.ts';
+import {
+  beginsArray,
+  beginsObject,
+  elementsOf,
+  type JsonEnd,
+  type JsonSpan,
+  membersOf,
+  skipJsonSpace,
+} from './json-spans.ts';
 import { readExactly } from './read-exactly.ts';
 import type { TileParameters, TileSource } from './result-set.ts';
 
@@ -50,14 +58,17 @@ function indexCoco(bytes: Uint8Array, file: string): CocoIndex {
   const names = new Map<string, string>();
   const spans = new Map<string, JsonSpan[]>();
   // Detections are a bare array of annotations: their images have no names but their ids.
-  if (beginsArray(bytes, start)) indexAnnotations(bytes, start, spans, file);
+  const ended = endOfText(bytes, file);
+  if (beginsArray(bytes, start)) indexAnnotations(bytes, start, spans, file, ended);
   let annotated = beginsArray(bytes, start);
   if (beginsObject(bytes, start)) {
-    for (const { key, start: at } of membersOf(bytes, start)) {
-      if (key === 'images' && beginsArray(bytes, at)) indexImages(bytes, at, names, file);
-      if (key !== 'annotations' || !beginsArray(bytes, at)) continue;
-      indexAnnotations(bytes, at, spans, file);
-      annotated = true;
+    for (const member of membersOf(bytes, start, ended)) {
+      const list = beginsArray(bytes, member.start) ? member.key : undefined;
+      if (list === 'images') indexImages(bytes, member.start, names, file);
+      else if (list === 'annotations') indexAnnotations(bytes, member.start, spans, file);
+      // Brackets that do not match could hide annotations in a value that nobody asks for.
+      else parsedSpan(bytes, member, file);
+      annotated ||= list === 'annotations';
     }
   }
   if (annotated) return { names, spans };
@@ -69,9 +80,26 @@ function indexCoco(bytes: Uint8Array, file: string): CocoIndex {
   });
 }
 
+/** Refuses lists and objects that are cut off or broken: what stands behind would be lost without a word. */
+function endOfList(bytes: Uint8Array, file: string): JsonEnd {
+  return (at, missing) => {
+    if (missing !== undefined) throw jsonFaultAt(bytes, at, missing, file);
+  };
+}
+
+/** Refuses also what stands behind the value that is the whole text. */
+function endOfText(bytes: Uint8Array, file: string): JsonEnd {
+  return (at, missing) => {
+    const rest = missing === undefined ? skipJsonSpace(bytes, at) : at;
+    if (rest < bytes.length || missing !== undefined) {
+      throw jsonFaultAt(bytes, rest, missing ?? 'expected nothing after the value', file);
+    }
+  };
+}
+
 function indexImages(bytes: Uint8Array, start: number, names: Map<string, string>, file: string): void {
   let index = 0;
-  for (const span of elementsOf(bytes, start)) {
+  for (const span of elementsOf(bytes, start, endOfList(bytes, file))) {
     const image = parsedSpan(bytes, span, file);
     const id = isJsonObject(image) ? idText(image.id) : undefined;
     if (!isJsonObject(image) || id === undefined) throw malformed(`Image ${index} has no id.`, index, file);
@@ -80,9 +108,15 @@ function indexImages(bytes: Uint8Array, start: number, names: Map<string, string
   }
 }
 
-function indexAnnotations(bytes: Uint8Array, start: number, spans: Map<string, JsonSpan[]>, file: string): void {
+function indexAnnotations(
+  bytes: Uint8Array,
+  start: number,
+  spans: Map<string, JsonSpan[]>,
+  file: string,
+  ended: JsonEnd = endOfList(bytes, file),
+): void {
   let index = 0;
-  for (const span of elementsOf(bytes, start)) {
+  for (const span of elementsOf(bytes, start, ended)) {
     const image = imageOf(bytes, span, file);
     if (image === undefined) throw malformed(`Annotation ${index} has no "image_id".`, index, file);
     const list = spans.get(image);
@@ -94,7 +128,7 @@ function indexAnnotations(bytes: Uint8Array, start: number, spans: Map<string, J
 
 function imageOf(bytes: Uint8Array, span: JsonSpan, file: string): string | undefined {
   if (!beginsObject(bytes, span.start)) return undefined;
-  for (const member of membersOf(bytes, span.start)) {
+  for (const member of membersOf(bytes, span.start, endOfList(bytes, file))) {
     if (member.key === 'image_id') return idText(parsedSpan(bytes, member, file));
   }
   return undefined;

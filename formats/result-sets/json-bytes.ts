@@ -1,5 +1,6 @@
 import { FormatError } from '../../primitives/errors.ts';
 import { findJsonFault } from '../json-syntax.ts';
+import { placeIn } from './byte-cursor.ts';
 
 /** The UTF-8 of a text of JSON as a string; a byte-order mark is dropped. */
 export function decodeJson(bytes: Uint8Array, file: string): string {
@@ -27,4 +28,13 @@ export function parseJsonBytes(bytes: Uint8Array, file: string): unknown {
       cause,
     });
   }
+}
+
+/** The error for bytes that depart from JSON at a place, which can be told of files that are too long for one string. */
+export function jsonFaultAt(bytes: Uint8Array, at: number, reason: string, file: string): FormatError {
+  const told = at >= bytes.length ? 'the text ends too early' : reason;
+  return new FormatError('format/json-syntax', `The text is not valid JSON: ${told}.`, {
+    place: placeIn(bytes, at, file),
+    remedy: 'Check that the file is complete and of that kind.',
+  });
 }

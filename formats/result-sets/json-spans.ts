@@ -16,8 +16,12 @@ const CLOSE_OBJECT = 125;
 /** First byte at or behind `at` that is no white space; the end of the bytes where there is none. */
 export function skipJsonSpace(bytes: Uint8Array, at: number): number {
   let next = at;
-  while (next < bytes.length && (bytes[next] === 32 || (bytes[next]! >= 9 && bytes[next]! <= 13))) next++;
+  while (isJsonSpace(bytes[next])) next++;
   return next;
+}
+
+function isJsonSpace(byte: number | undefined): boolean {
+  return byte === 32 || byte === 9 || byte === 10 || byte === 13;
 }
 
 /** Whether an object or an array begins at a byte. */
@@ -30,33 +34,52 @@ export function beginsArray(bytes: Uint8Array, at: number): boolean {
 }
 
 /**
- * The members of the object that begins at `start`, without parsing their values: key, as written between its quotes,
- * and the span of the value. Ends early where the text departs from JSON or ends; nothing is checked beyond that.
+ * Hears where an object or an array ends: `at` is one behind its bracket, or, with what is `missing`, where the text
+ * departs from JSON.
  */
-export function* membersOf(bytes: Uint8Array, start: number): Generator<JsonSpan & { readonly key: string }> {
+export type JsonEnd = (at: number, missing?: string) => void;
+
+const unheard: JsonEnd = () => {};
+
+/**
+ * The members of the object that begins at `start`, without parsing their values: key, as written between its quotes,
+ * and the span of the value. Ends early where the text departs from JSON or ends; of the values themselves nothing is
+ * checked.
+ */
+export function* membersOf(
+  bytes: Uint8Array,
+  start: number,
+  ended: JsonEnd = unheard,
+): Generator<JsonSpan & { readonly key: string }> {
   let at = skipJsonSpace(bytes, start + 1);
-  while (bytes[at] === QUOTE) {
+  if (bytes[at] === CLOSE_OBJECT) return ended(at + 1);
+  for (;;) {
+    if (bytes[at] !== QUOTE) return ended(at, 'expected a key in double quotes');
     const keyEnd = endOfString(bytes, at);
     const colon = skipJsonSpace(bytes, keyEnd);
-    if (bytes[colon] !== COLON) return;
+    if (bytes[colon] !== COLON) return ended(colon, "expected ':' after a key");
     const from = skipJsonSpace(bytes, colon + 1);
     const end = endOfValue(bytes, from);
+    if (end === from) return ended(from, 'expected a value');
     yield { key: new TextDecoder().decode(bytes.subarray(at + 1, keyEnd - 1)), start: from, end };
     const comma = skipJsonSpace(bytes, end);
-    if (bytes[comma] !== COMMA) return;
+    if (bytes[comma] === CLOSE_OBJECT) return ended(comma + 1);
+    if (bytes[comma] !== COMMA) return ended(comma, "expected ',' or '}'");
     at = skipJsonSpace(bytes, comma + 1);
   }
 }
 
 /** The elements of the array that begins at `start`, in the way of {@link membersOf}. */
-export function* elementsOf(bytes: Uint8Array, start: number): Generator<JsonSpan> {
+export function* elementsOf(bytes: Uint8Array, start: number, ended: JsonEnd = unheard): Generator<JsonSpan> {
   let at = skipJsonSpace(bytes, start + 1);
-  while (at < bytes.length && bytes[at] !== CLOSE_ARRAY) {
+  if (bytes[at] === CLOSE_ARRAY) return ended(at + 1);
+  for (;;) {
     const end = endOfValue(bytes, at);
-    if (end === at) return;
+    if (end === at) return ended(at, 'expected a value');
     yield { start: at, end };
     const comma = skipJsonSpace(bytes, end);
-    if (bytes[comma] !== COMMA) return;
+    if (bytes[comma] === CLOSE_ARRAY) return ended(comma + 1);
+    if (bytes[comma] !== COMMA) return ended(comma, "expected ',' or ']'");
     at = skipJsonSpace(bytes, comma + 1);
   }
 }
