@@ -296,9 +296,8 @@ describe('a NIfTI volume', () => {
       const { tiles, format } = await openResultSet(path);
       expect(format).toBe('nifti');
       const [width, height, slices] = written.size as [number, number, number];
-      const digits = slices > 10 ? 2 : 1;
       expect(tiles.map((tile) => tile.name)).toEqual(
-        Array.from({ length: slices }, (_, slice) => `slice-${String(slice).padStart(digits, '0')}`),
+        Array.from({ length: slices }, (_, slice) => `slice-${String(slice).padStart(6, '0')}`),
       );
       // In any order, and again: a volume that was let go is unpacked anew.
       for (const slice of [...tiles.keys()].reverse().concat(0)) {
@@ -312,7 +311,21 @@ describe('a NIfTI volume', () => {
   test('stands before its slices in a folder of volumes', async () => {
     const file = nifti({ size: [1, 1, 2], voxels: [1, 2] }, 'u8');
     const { tiles } = await openResultSet(await folder({ 'b.nii': file, 'a.nii.gz': gzipSync(file) }));
-    expect(tiles.map(({ name }) => name)).toEqual(['a/slice-0', 'a/slice-1', 'b/slice-0', 'b/slice-1']);
+    expect(tiles.map(({ name }) => name)).toEqual([
+      'a/slice-000000',
+      'a/slice-000001',
+      'b/slice-000000',
+      'b/slice-000001',
+    ]);
+  });
+
+  test('calls its slices alike however many it has, and lists them in their order', async () => {
+    const file = (slices: number) => nifti({ size: [1, 1, slices], voxels: Array(slices).fill(1) }, 'u8');
+    const path = await folder({ 'few.nii': file(9), 'more.nii': file(1200) });
+    const names = async (name: string) => (await openResultSet(join(path, name))).tiles.map((tile) => tile.name);
+    const more = await names('more.nii');
+    expect(await names('few.nii')).toEqual(more.slice(0, 9));
+    expect(more[1199]).toBe('slice-001199');
   });
 
   const small: Volume = { size: [2, 2, 2], voxels: [1, 2, 3, 4, 5, 6, 7, 8] };

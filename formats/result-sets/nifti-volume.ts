@@ -26,12 +26,14 @@ export async function openNifti(file: string, prefix: string, parameters: TilePa
   const header = readNiftiHeader(packed ? await unpack(file, 0, NIFTI_HEADER_BYTES) : await headOf(file), file);
   await checkLength(header, file, packed);
   const load = packed ? packedSlices(header, file) : (slice: number) => readSlice(header, file, slice);
-  const digits = String(header.slices - 1).length;
   return Array.from({ length: header.slices }, (_, slice) => {
-    const name = `slice-${String(slice).padStart(digits, '0')}`;
+    const name = `slice-${String(slice).padStart(SLICE_DIGITS, '0')}`;
     return sliceTile(header, `${prefix}${name}`, `${file} (${name})`, parameters, () => load(slice));
   });
 }
+
+/** Of all volumes, whatever their slices, so that those of two can be paired: few formats have room for more slices. */
+const SLICE_DIGITS = 6;
 
 function sliceTile(
   header: NiftiHeader,

@@ -21,7 +21,7 @@ export interface ResultSetOptions extends Pick<TileParameters, 'geometryColumn' 
  *
  * The format is told by the files' endings, and of JSON by content: `.geojson`, `.json` GeoJSON or COCO; `.wkt`;
  * `.csv`, `.tsv` with a column of WKT; `.txt` boundaries, `id x,y x,y …`; `.png` labels; `.nii`, `.nii.gz` label
- * volumes, a slice a tile. Tiles are called by their file's name without that ending; slices `slice-017`, behind
+ * volumes, a slice a tile. Tiles are called by their file's name without that ending; slices `slice-000017`, behind
  * `volume/` where a folder holds volumes; images of a COCO file by their `file_name` without its ending.
  *
  * Polygons are not read before `load()`; what listing costs is the folder's names, of volumes their headers, and of
@@ -33,7 +33,7 @@ export interface ResultSetOptions extends Pick<TileParameters, 'geometryColumn' 
  * const { tiles } = await openResultSet('property-tests/fixtures/result-sets/aal.nii.gz');
  * const tile = tiles[70];
  * const { ids } = parseTile(await tile.load(), tile.parameters);
- * [tiles.length, tile.name, ids.starts.length - 1, textAt(ids, 0)]; // [181, 'slice-070', 79, '43']
+ * [tiles.length, tile.name, ids.starts.length - 1, textAt(ids, 0)]; // [181, 'slice-000070', 79, '43']
  */
 export async function openResultSet(path: string, options: ResultSetOptions = {}): Promise<ResultSet> {
   const found = await statOf(path);
