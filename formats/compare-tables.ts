@@ -60,7 +60,7 @@ export function emptyTable(table: CompareTable): Table {
     matched: new Uint8Array(0),
   };
   const sums = { candidates: 0, meeting: 0, matches: 0, ratioSum: 0n, matchedSum: 0n };
-  const { columns } = COMPARE_TABLES[table]({ tile: '', p: none, q: none, pairs, ...sums });
+  const { columns } = COMPARE_TABLES[table]({ tile: '', p: none, q: none, pairs, notes: [], ...sums });
   return { rows: 0, columns };
 }
 

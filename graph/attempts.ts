@@ -130,7 +130,7 @@ function giveUp<A, B>(
   attempts: number,
   cause: unknown,
 ): Skipped {
-  const outcome = policy.orElse === 'skip' ? 'skipped' : 'stopped';
+  const outcome = policy.orElse(cause) === 'skip' ? 'skipped' : 'stopped';
   const error = new ItemError({ path: node.path, index, item: nameOf(handling, item), attempts, outcome }, cause);
   handling.discard?.(item);
   mark(node, 'error', { item: index, message: error.message });

@@ -8,8 +8,8 @@ export interface ErrorPolicySteps {
   readonly backoff?: number | ((attempt: number) => number) | undefined;
   /** Then once on the node's other side, its `elsewhere`. Default false. */
   readonly migrate?: boolean | undefined;
-  /** What if that failed too. Default `stop`. */
-  readonly orElse?: 'stop' | 'skip' | undefined;
+  /** What if that failed too; a function chooses by what was thrown. Default `stop`. */
+  readonly orElse?: 'stop' | 'skip' | ((cause: unknown) => 'stop' | 'skip') | undefined;
 }
 
 /**
@@ -24,21 +24,26 @@ export interface FullPolicy {
   readonly retry: number;
   readonly backoff: (attempt: number) => number;
   readonly migrate: boolean;
-  readonly orElse: 'stop' | 'skip';
+  readonly orElse: (cause: unknown) => 'stop' | 'skip';
 }
 
 /** @throws `GraphError` `graph/bad-policy` for a count that is none. */
 export function fullPolicy(policy: ErrorPolicy, path: string): FullPolicy {
   const steps = typeof policy === 'string' ? named[policy] : policy;
   const { retry = 0, backoff = 0, migrate = false, orElse = 'stop' } = steps ?? {};
-  const isKnown = steps !== undefined && (orElse === 'stop' || orElse === 'skip');
+  const isKnown = steps !== undefined && (typeof orElse === 'function' || orElse === 'stop' || orElse === 'skip');
   const isDelay = typeof backoff === 'function' || backoff >= 0;
   if (!isKnown || !isDelay || !(Number.isInteger(retry) || retry === Number.POSITIVE_INFINITY) || retry < 0) {
     const expected = "'stop', 'skip', 'migrate', or steps: retry an integer from 0, backoff in ms from 0";
-    const got = typeof policy === 'string' ? policy : { retry, backoff: `${backoff}`, orElse };
+    const got = typeof policy === 'string' ? policy : { retry, backoff: `${backoff}`, orElse: `${orElse}` };
     throw new GraphError('graph/bad-policy', 'This is no error policy.', { expected, got, place: { node: path } });
   }
-  return { retry, backoff: typeof backoff === 'function' ? backoff : () => backoff, migrate, orElse };
+  return {
+    retry,
+    backoff: typeof backoff === 'function' ? backoff : () => backoff,
+    migrate,
+    orElse: typeof orElse === 'function' ? orElse : () => orElse,
+  };
 }
 
 const named: Readonly<Record<string, ErrorPolicySteps>> = {

@@ -87,6 +87,7 @@ function tileOf(tile: string, ratios: readonly number[]): TileComparison {
     matches: 0,
     ratioSum: ratios.reduce((sum, ratio) => sum + BigInt(ratio * 2 ** 52), 0n),
     matchedSum: 0n,
+    notes: [],
   };
 }
 

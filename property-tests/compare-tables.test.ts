@@ -62,6 +62,7 @@ const namedTile: fc.Arbitrary<NamedTile> = fc
       matches: 0,
       ratioSum: 2n ** 51n * BigInt(pairs.length),
       matchedSum: 0n,
+      notes: [],
     };
     return { comparison, idsP, idsQ };
   });

@@ -132,6 +132,35 @@ describe('crossCompare', () => {
     },
   );
 
+  const schemes: readonly CompareScheme[] = ['pipelined', 'no-pipe-single', 'no-pipe-multiple'];
+  const DOT: LabelImage = { width: 1, height: 1, labels: [1], polygons: 1 };
+  const dots = (path: string, count: number) => ({
+    path,
+    tiles: Array.from({ length: count }, (_, index) => ({ name: nameAt(index), image: DOT })),
+  });
+
+  test.each(schemes)('a device that fails ends the run, though tiles may be skipped: %s', async (scheme) => {
+    const closed = await open({ backend: 'reference' });
+    await closed.close();
+    const job: TestJob = { p: dots('a', 5), q: dots('b', 5), parse, scheme, onError: 'skip' };
+    const error = await crossCompare(closed, job).result.catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ cause: { code: 'device/closed' } });
+  });
+
+  test.each(schemes)('notes are those of the tiles in their order, without those skipped: %s', async (scheme) => {
+    const slowFirst = async (tile: TestTile): Promise<TileSide> => {
+      const index = Number(/\d+$/.exec(tile.name));
+      await new Promise((resolve) => setTimeout(resolve, 8 - 2 * index));
+      if (tile.image === undefined) return parse(tile);
+      return { ...sideOf(tile.image), notes: [{ code: 'test/odd', message: `${index} is odd.`, count: 1 }] };
+    };
+    const [p, q] = [dots('a', 4), dots('b', 4)];
+    const broken = { ...q, tiles: q.tiles.map((tile, index) => (index === 0 ? { ...tile, image: undefined } : tile)) };
+    const { notes } = await compared({ p, q: broken, parse: slowFirst, parseLanes: 4, scheme, onError: 'skip' });
+    const message = '1 is odd. (5 more files or tiles have such.)';
+    expect(notes).toEqual([{ code: 'test/odd', message, count: 6 }]);
+  });
+
   test('a tile that cannot be read ends the run, and is named', async () => {
     const image: LabelImage = { width: 1, height: 1, labels: [1], polygons: 1 };
     const run = crossCompare(reference!, {

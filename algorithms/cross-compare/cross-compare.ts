@@ -40,7 +40,7 @@ export interface CrossCompareJob<T extends { readonly name: string }> {
   readonly onTile?: ((tile: TileComparison) => Promise<void> | void) | undefined;
   /**
    * What a tile does that cannot be read: `stop` ends the run with its error (default), `skip` leaves the tile out of
-   * all figures and lists it in the result.
+   * all figures and lists it in the result. A device that fails ends the run either way.
    */
   readonly onError?: 'stop' | 'skip' | undefined;
   readonly scheme?: CompareScheme | undefined;
@@ -124,12 +124,12 @@ export function crossCompare<T extends { readonly name: string }>(
     ...job,
     context,
     matching,
-    takeNotes: (side) => notes.add(side.notes),
   };
   const run = graphOf(job.scheme, stages, paired, async (tiles, { signal }) => {
     for (const tile of tiles) {
       signal.throwIfAborted();
       totals.add(tile);
+      notes.add(tile.notes);
       await job.onTile?.(tile);
     }
   }).run(context, {

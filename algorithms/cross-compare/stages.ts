@@ -16,8 +16,6 @@ export type Stages<T extends { readonly name: string }> = Pick<
 > & {
   readonly context: Context;
   readonly matching: MatchOptions;
-  /** Hears of every side that was read. */
-  readonly takeNotes: (side: TileSide) => void;
 };
 
 type ReadSide<T> = (tile: T, signal: AbortSignal) => Promise<TileSide>;
@@ -61,13 +59,13 @@ export function pipelined<T extends { readonly name: string }>(
 function parseStage<T extends { readonly name: string }>(
   g: GraphBuilder<Context>,
   tiles: Port<TilePair<T>>,
-  { parse, migrate, takeNotes, onError = 'stop', parseLanes = DEFAULT_LANES }: Stages<T>,
+  { parse, migrate, onError = 'stop', parseLanes = DEFAULT_LANES }: Stages<T>,
   balance: Migrator,
 ): Port<ParsedTile> {
   const readBy =
     (read: ReadSide<T>) =>
     (pair: TilePair<T>, { signal }: { readonly signal: AbortSignal }) =>
-      parsePair(pair, read, signal, takeNotes);
+      parsePair(pair, read, signal);
   if (migrate?.parseOnGpu === undefined) {
     return g.stage('parse', tiles, readBy(parse), { lanes: parseLanes, ordered: true, onError });
   }
@@ -85,16 +83,9 @@ function parseStage<T extends { readonly name: string }>(
 
 const DEFAULT_LANES = 2;
 
-async function parsePair<T>(
-  { tile, p, q }: TilePair<T>,
-  read: ReadSide<T>,
-  signal: AbortSignal,
-  takeNotes: (side: TileSide) => void,
-): Promise<ParsedTile> {
+async function parsePair<T>({ tile, p, q }: TilePair<T>, read: ReadSide<T>, signal: AbortSignal): Promise<ParsedTile> {
   const side = (source: T | undefined) => (source === undefined ? NO_POLYGONS : read(source, signal));
   const [ofP, ofQ] = await Promise.all([side(p), side(q)]);
-  takeNotes(ofP);
-  takeNotes(ofQ);
   return { tile, p: ofP, q: ofQ };
 }
 
@@ -148,16 +139,27 @@ function pairsOf(batch: readonly TileTask[]): number {
 export function unpipelined<T extends { readonly name: string }>(
   g: GraphBuilder<Context>,
   tiles: Port<TilePair<T>>,
-  { context, matching, parse, takeNotes, reopen, onError = 'stop' }: Stages<T>,
+  { context, matching, parse, reopen, onError }: Stages<T>,
   lanes: number = DEFAULT_LANES,
 ): Port<TileComparison[]> {
   const inTurn = oneAtATime();
   const onContext = replaceable(context, reopen);
+  const unread = new Set<unknown>();
+  const read: ReadSide<T> = async (tile, signal) => {
+    try {
+      return await parse(tile, signal);
+    } catch (cause) {
+      unread.add(cause);
+      throw cause;
+    }
+  };
   const compare = async (pair: TilePair<T>, { signal }: { readonly signal: AbortSignal }) => {
-    const task = filter(build(await parsePair(pair, parse, signal, takeNotes)));
+    const task = filter(build(await parsePair(pair, read, signal)));
     return inTurn(() => onContext((ready) => aggregate(ready, [task], matching)));
   };
-  return g.stage('compare', tiles, compare, { lanes, ordered: true, onError });
+  // What fails later is the device, and no fault of the tile's.
+  const orElse = (cause: unknown) => (onError === 'skip' && unread.has(cause) ? 'skip' : 'stop');
+  return g.stage('compare', tiles, compare, { lanes, ordered: true, onError: { orElse } });
 }
 
 /** Runs what it is given in the order of the calls, one after another. */

@@ -52,6 +52,8 @@ export interface TileComparison {
   /** The sum of the pairs' ratios, exact in multiples of 2⁻⁵², and of the matches' alone. */
   readonly ratioSum: bigint;
   readonly matchedSum: bigint;
+  /** What was met while its sides were read, those of `p` first. */
+  readonly notes: readonly Note[];
 }
 
 /**
@@ -82,6 +84,7 @@ export function compareTile(task: TileTask, areas: PairAreas, matching: MatchOpt
     matches: matches.length,
     ratioSum: exactSum(ratio),
     matchedSum: exactSum(Float64Array.from(matches, (pair) => ratio[pair]!)),
+    notes: [...task.p.notes, ...task.q.notes],
   };
 }
 
