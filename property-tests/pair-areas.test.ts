@@ -4,6 +4,8 @@ import { type AreaMethod, type AreaPlan, planAreas, type RegionPairs } from '../
 import { gridPolygons } from '../algorithms/pixelbox/grid-polygons.ts';
 import { type PairAreaOptions, pairAreas } from '../algorithms/pixelbox/pair-areas.ts';
 import { type Regions, regionsOf } from '../algorithms/pixelbox/regions.ts';
+import { createReferenceBackend } from '../backends/reference/index.ts';
+import { Context } from '../primitives/context.ts';
 import { type RectilinearOptions, type RectilinearPairs, rectilinearPairs } from './arbitrary-rectilinear.ts';
 import { onEveryBackend } from './backends.ts';
 
@@ -111,6 +113,44 @@ const regionOf = (...rings: [number, number][][]): Regions =>
       y: Float64Array.from(rings.flat(), ([, y]) => y),
     }),
   );
+
+describe('what cannot be meant is refused', () => {
+  const square = (): Regions => regionOf(rectangle(4, 4));
+  const one = Uint32Array.of(0);
+  const context = new Context(createReferenceBackend());
+  const areas = (pairs: RegionPairs, options: PairAreaOptions = {}) =>
+    pairAreas(context, square(), square(), pairs, options);
+
+  test('regions that are not there, and pairs without one', async () => {
+    const refused = expect.objectContaining({ code: 'pixelbox/pairs' });
+    await expect(areas({ p: Uint32Array.of(1), q: one })).rejects.toThrow(refused);
+    await expect(areas({ p: one, q: Uint32Array.of(7) })).rejects.toThrow(refused);
+    await expect(areas({ p: Uint32Array.of(0, 0), q: one })).rejects.toThrow(refused);
+  });
+
+  test('methods and budgets', async () => {
+    const pairs = { p: one, q: one };
+    const method = areas(pairs, { method: 'foo' as AreaMethod });
+    await expect(method).rejects.toThrow(expect.objectContaining({ code: 'pixelbox/method' }));
+    for (const budget of [0, -1, Number.NaN]) {
+      await expect(areas(pairs, { budget })).rejects.toThrow(expect.objectContaining({ code: 'pixelbox/budget' }));
+    }
+  });
+
+  test('where there is no room for the corners of both sides nothing stays', async () => {
+    const { counters } = context.backend;
+    const before = counters.liveBuffers;
+    for (let bytes = 64; bytes < 4096; bytes += 64) {
+      const small = new Context(createReferenceBackend({ limits: { memoryBytes: bytes } }));
+      const each = { p: one, q: one };
+      await pairAreas(small, square(), square(), each, { method: 'corners' }).catch(() => undefined);
+      await small.sync().catch(() => undefined);
+      expect(small.backend.counters.liveBuffers).toBe(0);
+      await small.close();
+    }
+    expect(counters.liveBuffers).toBe(before);
+  });
+});
 
 describe('the choice of a method', () => {
   const [few, small, toothed] = [rectangle(1_000_000, 1_000_000), rectangle(20, 30), comb(3000)];

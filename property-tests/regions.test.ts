@@ -128,6 +128,56 @@ test.prop({
   expect(isPast(column - 1)).toBe(false);
 });
 
+test.prop({
+  width: fc.integer({ min: 1, max: 6 }),
+  height: fc.integer({ min: 1, max: 3000 }),
+  left: fc.constantFrom(0, -GRID_LIMIT, GRID_LIMIT - 6),
+  top: fc.constantFrom(0, -GRID_LIMIT, GRID_LIMIT - 3000),
+  up: fc.boolean(),
+})('a steep edge has the runs that going down row by row finds', ({ width, height, left, top, up }) => {
+  const [from, to] = up ? [top + height, top] : [top, top + height];
+  const ring = [
+    [left, from],
+    [left + width, to],
+    [left, to],
+  ] as const;
+  const runs = runsOf(regionsOf(columns([[ring]])), 0);
+  const rows = Array.from({ length: height }, (_, row) => top + row);
+  for (const row of rows) {
+    const edge = columnInRow(left, from, left + width, to, row);
+    for (let column = left; column < left + width; column++) {
+      expect(isCovered(runs, column, row)).toBe(column < edge);
+    }
+  }
+  expect(runs.length).toBeLessThanOrEqual(width + 2);
+});
+
+test('an edge from one limit to the other takes no time for its rows', () => {
+  const ring = [
+    [0, -GRID_LIMIT],
+    [4, GRID_LIMIT],
+    [0, GRID_LIMIT],
+  ] as const;
+  expect(
+    signedArea(
+      signedCorners(regionsOf(columns([[ring]])), () => true),
+      0,
+    ),
+  ).toBe(2n ** 32n);
+});
+
+test('more steps of stairs than can be sorted are refused', () => {
+  const side = 2 ** 25;
+  const ring = [
+    [0, 0],
+    [side, side],
+    [0, side],
+  ] as const;
+  expect(() => signedCorners(regionsOf(columns([[ring]])), () => true)).toThrow(
+    expect.objectContaining({ code: 'pixelbox/runs', place: { record: 0 } }),
+  );
+});
+
 describe('polygons on the grid', () => {
   const polygonsOf = (x: number[], y: number[]) => ({
     polygonRings: Uint32Array.of(0, 1),

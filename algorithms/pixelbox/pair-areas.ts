@@ -1,4 +1,4 @@
-import type { Context } from '../../primitives/index.ts';
+import { ArgumentError, type Context } from '../../primitives/index.ts';
 import type { AreaJob } from './area-job.ts';
 import { type AreaMethod, planAreas, type RegionPairs } from './area-plan.ts';
 import { addMaskedAreas } from './masked-areas.ts';
@@ -31,6 +31,8 @@ export interface PairAreas {
  * - The same numbers on every backend, whatever the method and the budget.
  * - Waits for the device once for each part of the pairs.
  *
+ * @throws `ArgumentError` `pixelbox/pairs` for regions that are not there, `pixelbox/method`, `pixelbox/budget`;
+ * `CapacityError` `pixelbox/runs` where sloped edges make too many steps.
  * @example
  * const boxes = '{ "type": "MultiPolygon", "coordinates": [[[[0, 0], [4, 0], [4, 3], [0, 3]], [[1, 1], [2, 1], [2, 2], [1, 2]]]] }';
  * const regions = regionsOf(gridPolygons(parseZones(boxes).zones.polygons));
@@ -70,6 +72,7 @@ export async function areasOfJobs(
   jobs: readonly PairAreaJob[],
   { method = 'auto', budget = 2 ** 26 }: PairAreaOptions = {},
 ): Promise<PairAreas[]> {
+  requireOptions(method, budget);
   const planned = jobs.map((job) => planJob(job, method));
   await addMaskedAreas(context, planned, budget);
   for (const job of planned) await addSignedAreas(context, job, budget);
@@ -81,9 +84,46 @@ export async function areasOfJobs(
 }
 
 function planJob({ p, q, pairs }: PairAreaJob, method: AreaMethod | 'auto'): AreaJob {
+  requirePairs(p, q, pairs);
   const intersection = new BigUint64Array(pairs.p.length);
   const [ofP, ofQ] = [new BigUint64Array(p.left.length), new BigUint64Array(q.left.length)];
   return { p, q, pairs, plan: planAreas(p, q, pairs, method), intersection, ofP, ofQ };
+}
+
+const METHODS: readonly string[] = ['auto', 'masks', 'corners', 'sweep'];
+
+function requireOptions(method: string, budget: number): void {
+  if (!METHODS.includes(method)) {
+    const details = { expected: METHODS.join(', '), got: method };
+    throw new ArgumentError('pixelbox/method', 'There is no such method for areas.', details);
+  }
+  if (!(budget > 0)) {
+    throw new ArgumentError('pixelbox/budget', 'The budget is no number of words.', {
+      expected: 'above 0',
+      got: budget,
+      remedy: 'Leave it out.',
+    });
+  }
+}
+
+function requirePairs(p: Regions, q: Regions, pairs: RegionPairs): void {
+  if (pairs.p.length !== pairs.q.length) {
+    const details = { expected: `${pairs.p.length} regions of q`, got: pairs.q.length };
+    throw new ArgumentError('pixelbox/pairs', 'Pairs have a region of p and one of q each.', details);
+  }
+  for (const [side, regions] of [
+    ['p', p],
+    ['q', q],
+  ] as const) {
+    const count = regions.left.length;
+    const wrong = pairs[side].findIndex((region) => region >= count);
+    if (wrong < 0) continue;
+    throw new ArgumentError('pixelbox/pairs', `A pair names a region that ${side} does not have.`, {
+      expected: `below ${count}`,
+      got: pairs[side][wrong],
+      place: { record: wrong },
+    });
+  }
 }
 
 function gatherAreas(areas: BigUint64Array, regions: Uint32Array): BigUint64Array {

@@ -28,10 +28,10 @@ export interface SamplingOptions {
 }
 
 /** Areas in pixels, pair by pair. */
-export interface SampledAreas {
+export type SampledAreas = {
   readonly intersection: ColumnsOf<typeof u64>;
   readonly union: ColumnsOf<typeof u64>;
-}
+};
 
 /**
  * The areas of intersection and of union of pairs of polygons: PixelBox. The MBR of a pair is its first sampling box; a box

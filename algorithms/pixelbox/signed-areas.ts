@@ -12,7 +12,11 @@ export async function addSignedAreas(context: Context, job: AreaJob, budget: num
   const { p, q, pairs, intersection } = job;
   const lists = [corners32, corners64, sweep];
   const signed = { p: signSide(p, pairs.p, lists, job.ofP), q: signSide(q, pairs.q, lists, job.ofQ) };
-  const device = { p: uploadSignedCorners(context, signed.p), q: uploadSignedCorners(context, signed.q) };
+  // In a scope, so that nothing stays if there is no room for the second.
+  const device = context.scope(() => ({
+    p: uploadSignedCorners(context, signed.p),
+    q: uploadSignedCorners(context, signed.q),
+  }));
   const terms = (pair: number): number => cornersIn(signed.p, pairs.p[pair]!);
   const both = (pair: number): number => 24 * (terms(pair) + cornersIn(signed.q, pairs.q[pair]!));
   try {

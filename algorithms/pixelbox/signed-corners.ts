@@ -1,5 +1,5 @@
 import { type Regions, vertexCount } from './regions.ts';
-import { appendRuns, emptyRuns } from './runs.ts';
+import { appendRuns, emptyRuns, type Runs } from './runs.ts';
 
 /**
  * Regions as signed sums of quadrants, in columns: the indicator of a region is Σ sign · [column ≥ x and row ≥ y] over its
@@ -41,21 +41,34 @@ interface Growing {
   readonly sign: number[];
 }
 
+/** Runs that a region with signed corners may have: their ends are sorted here. */
+const MOST_RUNS = 2 ** 24;
+const BIAS = 2 ** 31;
+
 function addRegion(regions: Regions, region: number, found: Growing): void {
-  const runs = emptyRuns(vertexCount(regions, region));
+  const runs = emptyRuns(vertexCount(regions, region), MOST_RUNS);
   appendRuns(runs, regions, region);
-  const ends = Array.from({ length: 2 * runs.length }, (_, i) => ({
-    x: (i % 2 === 0 ? runs.from : runs.to)[i >> 1]!,
-    y: runs.row[i >> 1]!,
-  }));
-  ends.sort((a, b) => a.y - b.y || a.x - b.x);
+  const ends = sortedEnds(runs);
   let boundary: number[] = [];
   for (let i = 0; i < ends.length; ) {
-    const row = ends[i]!.y;
+    const row = ends[i + 1]!;
     const turned: number[] = [];
-    for (; ends[i]?.y === row; i++) toggle(turned, ends[i]!.x);
-    boundary = addRow(boundary, turned, row, found);
+    for (; i < ends.length && ends[i + 1] === row; i += 2) toggle(turned, ends[i]! - BIAS);
+    boundary = addRow(boundary, turned, row - BIAS, found);
   }
+}
+
+/** Both ends of all runs by row, and in each by column: column and row of each, biased to be unsigned. */
+function sortedEnds({ from, to, row, length }: Runs): Uint32Array {
+  const ends = new BigUint64Array(2 * length);
+  const words = new Uint32Array(ends.buffer);
+  for (let run = 0, at = 0; run < length; run++, at += 4) {
+    words[at] = from[run]! + BIAS;
+    words[at + 2] = to[run]! + BIAS;
+    words[at + 1] = words[at + 3] = row[run]! + BIAS;
+  }
+  ends.sort();
+  return words;
 }
 
 /** Appends a column, or takes it away again: equal ones come one after the other. */
