@@ -78,6 +78,34 @@ describe('a folder', () => {
     expect(await parsed(tiles[0]!)).toHaveLength(1);
   });
 
+  const wkt = 'POLYGON ((0 0, 1 0, 1 1, 0 0))\n';
+  const features = JSON.stringify([square]);
+  const coco = '{"images": [{"id": 1}], "annotations": [], "type": "instances"}';
+  test.each<[Record<string, string | null>, ResultSetOptions['format'], string[], number]>([
+    [{ a: wkt, 'b.dat': wkt, 'c.x.y': wkt, '.hidden': '', more: null }, 'wkt', ['a', 'b', 'c.x'], 2],
+    [{ 'a.txt': wkt, 'b.txt': wkt, 'c.png': 'x' }, 'wkt', ['a', 'b'], 1],
+    [{ 'a.txt': wkt, 'b.wkt': wkt, 'c.dat': 'x' }, 'wkt', ['b'], 2],
+    [{ 'a.txt': line, 'b.dat': line }, 'boundaries', ['a'], 1],
+    [{ 'a.json': coco, 'b.json': features, 'c.geojson': features }, 'geojson', ['b', 'c'], 1],
+    [{ 'a.json': coco, 'b.json': features, 'c.geojson': features }, 'coco', ['1'], 2],
+  ])('with %j has as %s the tiles %j', async (files, format, names, left) => {
+    const { tiles, notes } = await openResultSet(await folder(files), { format });
+    expect(tiles.map(({ name }) => name)).toEqual(names);
+    expect(notes.map(({ code, count }) => [code, count])).toEqual(left === 0 ? [] : [['result-set/other-files', left]]);
+    for (const tile of tiles) expect(await parsed(tile)).toHaveLength(format === 'coco' ? 0 : 1);
+  });
+
+  test.each<[Record<string, string>, ResultSetOptions['format'], string, string]>([
+    [{ 'a.wkt': wkt, 'b.wkt': wkt }, 'png', 'files of the format png', '2 wkt ("a.wkt")'],
+    [{ 'a.txt': line }, 'nifti', 'files of the format nifti', '1 boundaries ("a.txt")'],
+    [{ 'a.json': features }, 'coco', 'files of the format coco', '1 json ("a.json")'],
+    [{ '.hidden': wkt }, 'wkt', 'files that are not hidden', '".hidden"'],
+  ])('with %j has no tiles as %s, and says what it has', async (files, format, expected, got) => {
+    await expect(openResultSet(await folder(files), { format })).rejects.toThrow(
+      expect.objectContaining({ code: 'format/no-tiles', expected, got }),
+    );
+  });
+
   test('of 10,000 tiles is listed without reading them', async () => {
     const path = await folder({});
     const names = Array.from({ length: 10_000 }, (_, index) => String(index).padStart(5, '0'));
@@ -99,6 +127,7 @@ describe('a file', () => {
     ['t.txt', line, 'boundaries'],
     ['t.geojson', JSON.stringify(square), 'geojson'],
     ['t.json', JSON.stringify([square]), 'geojson'],
+    ['t.json', JSON.stringify({ ...square, annotations: [] }), 'geojson'],
     ['t.json', JSON.stringify({ info: {}, type: 'FeatureCollection', features: [square] }), 'geojson'],
   ])('%s %j is one tile, %s', async (name, content, format) => {
     const path = join(await folder({ [name]: content }), name);
@@ -175,6 +204,13 @@ describe('a COCO file', () => {
     const path = join(await folder({ 'd.json': JSON.stringify([annotation(1, 'x'), annotation(2, 'y')]) }), 'd.json');
     const { tiles, notes } = await openResultSet(path);
     expect([tiles.map(({ name }) => name), notes]).toEqual([['x', 'y'], []]);
+  });
+
+  test('with a type of its own is told from GeoJSON', async () => {
+    const file = { type: 'instances', images: [{ id: 1 }], annotations: [annotation(1, 1)] };
+    const path = join(await folder({ 'c.json': JSON.stringify(file) }), 'c.json');
+    const { format, tiles } = await openResultSet(path);
+    expect([format, await parsed(tiles[0]!)]).toEqual(['coco', [expect.objectContaining({ id: '1' })]]);
   });
 
   test.each([

@@ -4,15 +4,19 @@ import { basename, join } from 'node:path';
 import { listNames, type Note, quoteName } from '../../algorithms/notes.ts';
 import { FormatError } from '../../primitives/errors.ts';
 import { fileError } from '../file-error.ts';
+import { byCodeUnits, chooseFiles, ENDINGS, formatOf, kindOfFormat } from './choose-files.ts';
 import { openCoco } from './coco-index.ts';
-import { type FileKind, kindOf, stemOf } from './file-kind.ts';
+import { kindOf, stemOf } from './file-kind.ts';
 import { openNifti } from './nifti-volume.ts';
 import type { ResultSet, ResultSetFormat, TileParameters, TileSource } from './result-set.ts';
-import { sniffJson } from './sniff-json.ts';
 
 /** How to read a result set. */
 export interface ResultSetOptions extends Pick<TileParameters, 'geometryColumn' | 'idColumn' | 'regions'> {
-  /** Format of the files, where it is not to be told by their endings; of a folder, files of others are left out. */
+  /**
+   * Format of the files, where it is not to be told by their endings. Of a folder those are read whose endings are of
+   * the format, and of JSON none whose content is of the other; where there are none, those whose endings tell nothing:
+   * unknown ones, and for text `.txt`.
+   */
   readonly format?: ResultSetFormat | undefined;
 }
 
@@ -27,7 +31,7 @@ export interface ResultSetOptions extends Pick<TileParameters, 'geometryColumn' 
  * Polygons are not read before `load()`; what listing costs is the folder's names, of volumes their headers, and of
  * COCO one pass over the file. Noted: `result-set/other-files`, which are left out.
  *
- * @throws FormatError where nothing is there, no file is of a known ending, or the files of a folder are of several
+ * @throws FormatError where nothing is there, no file is of a known ending or of the format that is named, or the files of a folder are of several
  * formats; and where a volume or a COCO file is malformed.
  * @example
  * const { tiles } = await openResultSet('property-tests/fixtures/result-sets/aal.nii.gz');
@@ -76,37 +80,6 @@ async function entriesOf(path: string): Promise<Dirent[]> {
   }
 }
 
-interface Chosen {
-  readonly chosen: readonly string[];
-  readonly format: ResultSetFormat;
-  readonly others: readonly string[];
-}
-
-async function chooseFiles(path: string, entries: Dirent[], wanted: ResultSetFormat | undefined): Promise<Chosen> {
-  const kinds = new Map<FileKind, string[]>();
-  const others: string[] = [];
-  for (const entry of entries) {
-    const kind = entry.isFile() || entry.isSymbolicLink() ? kindOf(entry.name) : undefined;
-    const taken = kind !== undefined && (wanted === undefined || kind === kindOfFormat(wanted));
-    if (!taken) others.push(entry.name);
-    else if (kinds.has(kind)) kinds.get(kind)!.push(entry.name);
-    else kinds.set(kind, [entry.name]);
-  }
-  if (kinds.size !== 1) throw unclearFolder(path, kinds, others);
-  const [kind, names] = [...kinds][0]!;
-  const chosen = names.sort(byCodeUnits);
-  return { chosen, format: wanted ?? (await formatOf(kind, join(path, chosen[0]!))), others: others.sort(byCodeUnits) };
-}
-
-/** The format of files of a kind; JSON is told by the content of one of them. */
-async function formatOf(kind: FileKind, path: string): Promise<ResultSetFormat> {
-  return kind === 'json' ? await sniffJson(path) : kind;
-}
-
-function kindOfFormat(format: ResultSetFormat | undefined): FileKind | undefined {
-  return format === 'geojson' || format === 'coco' ? 'json' : format;
-}
-
 interface Listed {
   readonly tiles: readonly TileSource[];
   readonly notes: readonly Note[];
@@ -147,10 +120,6 @@ function inOrder(tiles: readonly TileSource[], path: string): TileSource[] {
   });
 }
 
-function byCodeUnits(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
-}
-
 function otherFilesNote(others: readonly string[], path: string): Note {
   const count = others.length;
   const subject = count === 1 ? '1 entry' : `${count} entries`;
@@ -158,30 +127,11 @@ function otherFilesNote(others: readonly string[], path: string): Note {
   return { code: 'result-set/other-files', message, count };
 }
 
-const ENDINGS = '.geojson, .json, .wkt, .csv, .tsv, .txt, .png, .nii or .nii.gz';
-
 function unknownEnding(path: string): FormatError {
   return new FormatError('format/unknown-ending', 'The name of the file does not tell its format.', {
     expected: `a name that ends in ${ENDINGS}`,
     got: basename(path),
     remedy: 'Rename the file, or name its format.',
-    place: { file: path },
-  });
-}
-
-function unclearFolder(path: string, kinds: ReadonlyMap<FileKind, string[]>, others: readonly string[]): FormatError {
-  if (kinds.size === 0) {
-    return new FormatError('format/no-tiles', 'There are no tiles in the folder.', {
-      expected: `files whose names end in ${ENDINGS}`,
-      got: others.length === 0 ? 'an empty folder' : listNames(others, 3),
-      remedy: 'Name the folder that holds the files themselves; folders in it are not searched.',
-      place: { file: path },
-    });
-  }
-  return new FormatError('format/several-formats', 'The files of the folder are of several formats.', {
-    expected: 'one format a result set',
-    got: [...kinds].map(([kind, names]) => `${names.length} ${kind} (${quoteName(names[0]!)})`).join(', '),
-    remedy: 'Name the format to read, or move the others away.',
     place: { file: path },
   });
 }

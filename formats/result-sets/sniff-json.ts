@@ -5,9 +5,14 @@ import { beginsArray, beginsObject, elementsOf, membersOf, skipJsonSpace } from 
 /** So much of a file is looked at. */
 const PREFIX = 65_536;
 
-/** Whether a file of JSON is COCO or GeoJSON, by the first keys in it; GeoJSON where they do not tell. */
-export async function sniffJson(file: string): Promise<'coco' | 'geojson'> {
-  return isCoco(await prefixOf(file)) ? 'coco' : 'geojson';
+/** Whether a file of JSON is COCO or GeoJSON, by the first keys in it; undefined where they do not tell. */
+export async function sniffJson(file: string): Promise<'coco' | 'geojson' | undefined> {
+  const bytes = await prefixOf(file);
+  const start = skipJsonSpace(bytes, bytes[0] === 0xef ? 3 : 0);
+  if (!beginsArray(bytes, start)) return kindOfObject(bytes, start);
+  // Of detections, COCO is a bare array of annotations, which have an image.
+  for (const first of elementsOf(bytes, start)) return kindOfObject(bytes, first.start);
+  return undefined;
 }
 
 async function prefixOf(file: string): Promise<Uint8Array> {
@@ -21,22 +26,24 @@ async function prefixOf(file: string): Promise<Uint8Array> {
   }
 }
 
-/** COCO is an object with images and annotations, or, of detections, an array of annotations, which have an image. */
-function isCoco(bytes: Uint8Array): boolean {
-  const start = skipJsonSpace(bytes, bytes[0] === 0xef ? 3 : 0);
-  if (beginsArray(bytes, start)) {
-    for (const first of elementsOf(bytes, start)) return hasKey(bytes, first.start, new Set(['image_id']));
-    return false;
+const GEOJSON_KEYS: ReadonlySet<string> = new Set(['features', 'geometry', 'coordinates', 'geometries']);
+const COCO_KEYS: ReadonlySet<string> = new Set(['images', 'annotations', 'categories', 'info', 'licenses', 'image_id']);
+
+/** Keys of GeoJSON tell before those of COCO, as it may have others beside them; COCO may have a "type" of its own. */
+function kindOfObject(bytes: Uint8Array, start: number): 'coco' | 'geojson' | undefined {
+  if (!beginsObject(bytes, start)) return undefined;
+  let coco = false;
+  for (const { key, start: from, end } of membersOf(bytes, start)) {
+    if (GEOJSON_KEYS.has(key) || (key === 'type' && namesGeoJson(bytes, from, end))) return 'geojson';
+    coco ||= COCO_KEYS.has(key);
   }
-  if (!beginsObject(bytes, start) || hasKey(bytes, start, GEOJSON_KEYS)) return false;
-  return hasKey(bytes, start, COCO_KEYS);
+  return coco ? 'coco' : undefined;
 }
 
-const GEOJSON_KEYS: ReadonlySet<string> = new Set(['type', 'features', 'geometry', 'coordinates', 'geometries']);
-const COCO_KEYS: ReadonlySet<string> = new Set(['images', 'annotations', 'categories', 'info', 'licenses']);
+const GEOJSON_TYPE = /^"(Feature|FeatureCollection|(Multi)?(Point|LineString|Polygon)|GeometryCollection)"$/;
 
-function hasKey(bytes: Uint8Array, start: number, keys: ReadonlySet<string>): boolean {
-  if (!beginsObject(bytes, start)) return false;
-  for (const { key } of membersOf(bytes, start)) if (keys.has(key)) return true;
-  return false;
+function namesGeoJson(bytes: Uint8Array, from: number, end: number): boolean {
+  return GEOJSON_TYPE.test(new TextDecoder().decode(bytes.subarray(from, Math.min(end, from + LONGEST_TYPE))));
 }
+
+const LONGEST_TYPE = 32;

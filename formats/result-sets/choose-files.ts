@@ -1,0 +1,132 @@
+import type { Dirent } from 'node:fs';
+import { join } from 'node:path';
+import { listNames, quoteName } from '../../algorithms/notes.ts';
+import { FormatError } from '../../primitives/errors.ts';
+import { type FileKind, kindOf } from './file-kind.ts';
+import type { ResultSetFormat } from './result-set.ts';
+import { sniffJson } from './sniff-json.ts';
+
+/** The files of a folder that are its tiles, by their names, and what is left out. */
+export interface ChosenFiles {
+  readonly chosen: readonly string[];
+  readonly format: ResultSetFormat;
+  readonly others: readonly string[];
+}
+
+/** Endings that tell a format, for messages. */
+export const ENDINGS = '.geojson, .json, .wkt, .csv, .tsv, .txt, .png, .nii or .nii.gz';
+
+/**
+ * Chooses the files of a folder: those of the format that is wanted, else of the one that their endings tell.
+ *
+ * @throws FormatError where there are none, or none is wanted and they are of several formats.
+ */
+export async function chooseFiles(
+  path: string,
+  entries: readonly Dirent[],
+  wanted: ResultSetFormat | undefined,
+): Promise<ChosenFiles> {
+  const kinds = kindsOf(entries);
+  const chosen = wanted === undefined ? onlyKind(path, kinds) : await filesOf(path, wanted, kinds);
+  if (chosen.length === 0) throw noTiles(path, wanted, kinds, entries);
+  chosen.sort(byCodeUnits);
+  const taken = new Set(chosen);
+  const others = entries.map(({ name }) => name).filter((name) => !taken.has(name));
+  const format = wanted ?? (await formatOf(kindOf(chosen[0]!)!, join(path, chosen[0]!)));
+  return { chosen, format, others: others.sort(byCodeUnits) };
+}
+
+/** Names of files by what their endings tell; hidden files and folders are in none. */
+type FilesByKind = ReadonlyMap<FileKind | undefined, readonly string[]>;
+
+function kindsOf(entries: readonly Dirent[]): FilesByKind {
+  const kinds = new Map<FileKind | undefined, string[]>();
+  for (const entry of entries) {
+    if (entry.name.startsWith('.') || !(entry.isFile() || entry.isSymbolicLink())) continue;
+    const kind = kindOf(entry.name);
+    const names = kinds.get(kind);
+    if (names === undefined) kinds.set(kind, [entry.name]);
+    else names.push(entry.name);
+  }
+  return kinds;
+}
+
+function onlyKind(path: string, kinds: FilesByKind): string[] {
+  const known = [...kinds].filter(([kind]) => kind !== undefined);
+  if (known.length > 1) throw severalFormats(path, kinds);
+  return known.flatMap(([, names]) => names);
+}
+
+async function filesOf(path: string, wanted: ResultSetFormat, kinds: FilesByKind): Promise<string[]> {
+  const fitting = kinds.get(kindOfFormat(wanted)) ?? [];
+  if (fitting.length > 0) {
+    return wanted === 'geojson' || wanted === 'coco' ? await jsonOf(path, wanted, fitting) : [...fitting];
+  }
+  // No ending fits: what is left are endings that tell nothing, as that of any text.
+  const text = wanted === 'png' || wanted === 'nifti' ? [] : (kinds.get('boundaries') ?? []);
+  return [...(kinds.get(undefined) ?? []), ...text];
+}
+
+/** Files of JSON without those that are of the other kind. */
+async function jsonOf(path: string, wanted: 'geojson' | 'coco', names: readonly string[]): Promise<string[]> {
+  const chosen: string[] = [];
+  for (const name of names) {
+    const told = await sniffJson(join(path, name));
+    if (told === undefined || told === wanted) chosen.push(name);
+  }
+  return chosen;
+}
+
+/** The format of files of a kind; JSON is told by the content of one of them, and is GeoJSON where that does not tell. */
+export async function formatOf(kind: FileKind, path: string): Promise<ResultSetFormat> {
+  return kind === 'json' ? ((await sniffJson(path)) ?? 'geojson') : kind;
+}
+
+/** The kind of file that a format is in. */
+export function kindOfFormat(format: ResultSetFormat | undefined): FileKind | undefined {
+  return format === 'geojson' || format === 'coco' ? 'json' : format;
+}
+
+/** The order of names. */
+export function byCodeUnits(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function noTiles(
+  path: string,
+  wanted: ResultSetFormat | undefined,
+  kinds: FilesByKind,
+  entries: readonly Dirent[],
+): FormatError {
+  const known = [...kinds.keys()].some((kind) => kind !== undefined);
+  if (wanted !== undefined && known) {
+    const sentence = `There are no files of the format ${wanted} in the folder, only of others.`;
+    return new FormatError('format/no-tiles', sentence, {
+      expected: `files of the format ${wanted}`,
+      got: listKinds(kinds),
+      remedy: 'Leave the format out where endings tell it: the one that is named holds for both sets of a comparison.',
+      place: { file: path },
+    });
+  }
+  const names = entries.map(({ name }) => name).sort(byCodeUnits);
+  return new FormatError('format/no-tiles', 'There are no tiles in the folder.', {
+    expected: wanted === undefined ? `files whose names end in ${ENDINGS}` : 'files that are not hidden',
+    got: names.length === 0 ? 'an empty folder' : listNames(names, 3),
+    remedy: 'Name the folder that holds the files themselves; folders in it are not searched.',
+    place: { file: path },
+  });
+}
+
+function severalFormats(path: string, kinds: FilesByKind): FormatError {
+  return new FormatError('format/several-formats', 'The files of the folder are of several formats.', {
+    expected: 'one format a result set',
+    got: listKinds(kinds),
+    remedy: 'Name the format to read, or move the others away.',
+    place: { file: path },
+  });
+}
+
+function listKinds(kinds: FilesByKind): string {
+  const known = [...kinds].filter(([kind]) => kind !== undefined);
+  return known.map(([kind, names]) => `${names.length} ${kind} (${quoteName(names[0]!)})`).join(', ');
+}
