@@ -23,6 +23,8 @@ export interface Surroundings {
   ended(): void;
   /** An item has failed for good, and the stage goes on without it. */
   passedOver(error: GraphError, item: unknown): void;
+  /** The error of an item that ends the stream, with the item's name. */
+  named(error: GraphError, item: unknown): GraphError;
 }
 
 /** A graph's observer at the end of a pipe carries its {@link Surroundings} here. */

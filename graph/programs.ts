@@ -131,30 +131,37 @@ export function pipeProgram<A, B>(operator: OperatorFunction<A, B>, stageName?: 
     const { channel, handling } = node.inputs[0]!;
     const items = pull(channel as Pullable<A>, { name: node.path, discard: handling.discard });
     const results = items.pipe(tap(() => node.counts.in++)).pipe(operator);
-    const named = catchError<B, Observable<never>>((error) => throwError(() => ofNode(node, error, 'stopped')));
+    const named = catchError<B, Observable<never>>((error) =>
+      throwError(() => told(node, ofNode(node, error, 'stopped'))),
+    );
     return drive(node, stageName === undefined ? results : results.pipe(named), surroundings(node, stageName));
   };
 }
 
 function surroundings(node: NodeRun, stageName: string | undefined): Surroundings {
   const { run, meta } = node;
+  const { handling } = node.inputs[0]!;
   return {
     observer: stageName === undefined ? run.observer : run.observer && renamed(run.observer, stageName, meta.name),
     began: () => run.began(),
     ended: () => run.ended(),
-    passedOver: (error, item) => void ofNode(node, error, 'skipped', nameOf(node.inputs[0]!.handling, item)),
+    passedOver: (error, item) => void told(node, ofNode(node, error, 'skipped', nameOf(handling, item))),
+    named: (error, item) => ofNode(node, error, 'stopped', nameOf(handling, item)),
   };
 }
 
-/** A stage does not know its path; an item that failed in it is told like any other. */
-function ofNode(node: NodeRun, error: unknown, outcome: ItemError['outcome'], item?: string): unknown {
-  const { path } = node;
-  if (!(error instanceof GraphError) || error.code !== 'graph/item-failed') return error;
+/** A stage does not know its path, nor what its items are called. */
+function ofNode<E>({ path }: NodeRun, error: E, outcome: ItemError['outcome'], item?: string): E | ItemError {
+  if (!(error instanceof GraphError) || error.code !== 'graph/item-failed' || error.place?.node === path) return error;
   const { record } = error.place ?? {};
   const index = typeof record === 'number' ? record : 0;
-  const itemError = new ItemError({ path, index, item, attempts: 1, outcome }, error.cause);
-  node.run.report(itemError);
-  return itemError;
+  return new ItemError({ path, index, item, attempts: 1, outcome }, error.cause);
+}
+
+/** An item that failed in a stage is told like any other. */
+function told<E>({ run }: NodeRun, error: E): E {
+  if (error instanceof ItemError) run.report(error);
+  return error;
 }
 
 function renamed(observer: GraphObserver, from: string, to: string): GraphObserver {

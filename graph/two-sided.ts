@@ -247,7 +247,8 @@ export class TwoSidedRun<A, B> implements Migratable {
       this.#options.discard?.(task.item);
     }
     const failed = this.#failure(error, task.index);
-    if (onFailed === undefined || !(failed instanceof GraphError) || context.signal.aborted) throw failed;
+    if (onFailed === undefined || !(failed instanceof GraphError) || context.signal.aborted)
+      throw this.#named(failed, task.item);
     onFailed(failed);
     this.#surroundings?.passedOver(failed, task.item);
     return { task };
@@ -284,6 +285,10 @@ export class TwoSidedRun<A, B> implements Migratable {
     const message = cause instanceof Error ? cause.message : String(cause);
     const details = { place: { node: this.#name, record }, cause };
     return new GraphError('graph/item-failed', `The item failed: ${message}`, details);
+  }
+
+  #named(failed: unknown, item: A): unknown {
+    return failed instanceof GraphError ? (this.#surroundings?.named(failed, item) ?? failed) : failed;
   }
 
   #migrating(task: Task<A>, to: Side, detail: Readonly<Record<string, unknown>>): void {
