@@ -161,29 +161,68 @@ describe('crossCompare', () => {
     expect(notes).toEqual([{ code: 'test/odd', message, count: 6 }]);
   });
 
-  test('a tile that cannot be read ends the run, and is named', async () => {
-    const image: LabelImage = { width: 1, height: 1, labels: [1], polygons: 1 };
-    const run = crossCompare(reference!, {
-      p: {
-        path: 'a',
-        tiles: [
-          { name: '1', image },
-          { name: '2', image },
-        ],
-      },
-      q: {
-        path: 'b',
-        tiles: [
-          { name: '1', image },
-          { name: '2', image: undefined },
-        ],
-      },
-      parse,
-    });
-    const error = await run.result.catch((reason: unknown) => reason);
-    expect(error).toBeInstanceOf(ItemError);
-    expect(error).toMatchObject({ item: '2', cause: { code: 'format/syntax' } });
+  test.each(schemes)('parsers that listen for the abort on many lanes make no warning: %s', async (scheme) => {
+    const warnings: Error[] = [];
+    const hear = (warning: Error): void => void warnings.push(warning);
+    process.on('warning', hear);
+    const listening = async (tile: TestTile, signal: AbortSignal): Promise<TileSide> => {
+      const stop = (): void => undefined;
+      signal.addEventListener('abort', stop);
+      await new Promise((resolve) => setTimeout(resolve, 2));
+      signal.removeEventListener('abort', stop);
+      return sideOf(tile.image!);
+    };
+    const migrate = { cpu: workers!, parseOnGpu: listening };
+    await compared({ p: dots('a', 40), q: dots('b', 40), parse: listening, parseLanes: 14, scheme, migrate });
+    await new Promise((resolve) => setTimeout(resolve));
+    process.off('warning', hear);
+    expect(warnings).toEqual([]);
   });
+
+  test('an abort reaches the parsers, with its reason', async () => {
+    const heard: unknown[] = [];
+    const waiting = (_: TestTile, signal: AbortSignal): Promise<TileSide> =>
+      new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => {
+          heard.push(signal.reason);
+          reject(signal.reason);
+        });
+      });
+    const stop = new AbortController();
+    const job = { p: dots('a', 4), q: dots('b', 4), parse: waiting, parseLanes: 3, signal: stop.signal };
+    const run = crossCompare(reference!, job).result.catch((reason: unknown) => reason);
+    setTimeout(() => stop.abort(new Error('enough')), 5);
+    expect(await run).toEqual(new Error('enough'));
+    expect(heard.length).toBe(6);
+  });
+
+  test.each([false, true])(
+    'a tile that cannot be read ends the run, and is named; tasks migrate: %s',
+    async (migrates) => {
+      const image: LabelImage = { width: 1, height: 1, labels: [1], polygons: 1 };
+      const run = crossCompare(reference!, {
+        migrate: migrates ? { cpu: workers!, parseOnGpu: parse } : undefined,
+        p: {
+          path: 'a',
+          tiles: [
+            { name: '1', image },
+            { name: '2', image },
+          ],
+        },
+        q: {
+          path: 'b',
+          tiles: [
+            { name: '1', image },
+            { name: '2', image: undefined },
+          ],
+        },
+        parse,
+      });
+      const error = await run.result.catch((reason: unknown) => reason);
+      expect(error).toBeInstanceOf(ItemError);
+      expect(error).toMatchObject({ item: '2', cause: { code: 'format/syntax' } });
+    },
+  );
 
   test('polygons of a tile that one side lacks are missing, and noted', async () => {
     const image: LabelImage = { width: 2, height: 1, labels: [1, 2], polygons: 2 };

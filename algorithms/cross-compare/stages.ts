@@ -4,6 +4,7 @@ import { aggregate, sizeOfSide, sizeOfTask } from './aggregate.ts';
 import type { CrossCompareJob } from './cross-compare.ts';
 import { type BoxIndex, filterPairs, indexBoxes } from './filter.ts';
 import type { MatchOptions } from './matching.ts';
+import { ownSignals } from './own-signal.ts';
 import { replaceable } from './stand-in.ts';
 import type { TileComparison, TileSide, TileTask } from './tile-comparison.ts';
 import type { TilePair } from './tile-pairs.ts';
@@ -62,10 +63,11 @@ function parseStage<T extends { readonly name: string }>(
   { parse, migrate, onError = 'stop', parseLanes = DEFAULT_LANES }: Stages<T>,
   balance: Migrator,
 ): Port<ParsedTile> {
+  const underOwn = ownSignals();
   const readBy =
     (read: ReadSide<T>) =>
     (pair: TilePair<T>, { signal }: { readonly signal: AbortSignal }) =>
-      parsePair(pair, read, signal);
+      underOwn(signal, (own) => parsePair(pair, read, own));
   if (migrate?.parseOnGpu === undefined) {
     return g.stage('parse', tiles, readBy(parse), { lanes: parseLanes, ordered: true, onError });
   }
@@ -144,6 +146,7 @@ export function unpipelined<T extends { readonly name: string }>(
 ): Port<TileComparison[]> {
   const inTurn = oneAtATime();
   const onContext = replaceable(context, reopen);
+  const underOwn = ownSignals();
   const unread = new Set<unknown>();
   const read: ReadSide<T> = async (tile, signal) => {
     try {
@@ -154,7 +157,7 @@ export function unpipelined<T extends { readonly name: string }>(
     }
   };
   const compare = async (pair: TilePair<T>, { signal }: { readonly signal: AbortSignal }) => {
-    const task = filter(build(await parsePair(pair, read, signal)));
+    const task = filter(build(await underOwn(signal, (own) => parsePair(pair, read, own))));
     return inTurn(() => onContext((ready) => aggregate(ready, [task], matching)));
   };
   // What fails later is the device, and no fault of the tile's.

@@ -1,0 +1,27 @@
+/** Does work under a signal of its own, which is aborted when the given one is. */
+export type UnderOwnSignal = <R>(signal: AbortSignal, work: (own: AbortSignal) => Promise<R>) => Promise<R>;
+
+/** However much work is under way, a given signal has one listener: platforms warn of more than ten. */
+export function ownSignals(): UnderOwnSignal {
+  const listening = new WeakMap<AbortSignal, Set<AbortController>>();
+  const listenTo = (signal: AbortSignal): Set<AbortController> => {
+    const controllers = new Set<AbortController>();
+    const abortAll = (): void => {
+      for (const controller of controllers) controller.abort(signal.reason);
+    };
+    signal.addEventListener('abort', abortAll, { once: true });
+    listening.set(signal, controllers);
+    return controllers;
+  };
+  return async (signal, work) => {
+    signal.throwIfAborted();
+    const controllers = listening.get(signal) ?? listenTo(signal);
+    const controller = new AbortController();
+    controllers.add(controller);
+    try {
+      return await work(controller.signal);
+    } finally {
+      controllers.delete(controller);
+    }
+  };
+}
