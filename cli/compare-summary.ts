@@ -13,7 +13,6 @@ export interface CompareEnd {
 export function compareSummaryLines(comparison: CrossComparison, run: CompareRun, end: CompareEnd): RunSummary {
   const { similarity, pairs, candidates, polygons, missing, matching, tiles, skipped } = comparison;
   const { seconds, outputs } = end;
-  const left = skipped.length === 0 ? '' : ` (${skipped.length} left out)`;
   return {
     lines: [
       Number.isNaN(similarity)
@@ -22,7 +21,8 @@ export function compareSummaryLines(comparison: CrossComparison, run: CompareRun
       `${counted(polygons.p, 'polygon')} in ${run.a}, ${missing.p.toLocaleString('en-US')} missing from ${run.b}; ` +
         `${counted(polygons.q, 'polygon')} in ${run.b}, ${missing.q.toLocaleString('en-US')} missing from ${run.a}.`,
       `${matches(matching.matches)} from ${matching.minIou} on (${matching.method}): ${rates(matching)}.`,
-      `${counted(tiles, 'tile')}${left}, ${seconds.toFixed(1)} s on ${run.backend}.`,
+      `${counted(tiles, 'tile')}, ${seconds.toFixed(1)} s on ${run.backend}.`,
+      ...(skipped.length === 0 ? [] : [leftOut(skipped.length, tiles)]),
       ...(outputs.length === 0 ? [] : [`Wrote ${outputs.join(', ')}.`]),
     ],
     fields: {
@@ -40,6 +40,11 @@ export function compareSummaryLines(comparison: CrossComparison, run: CompareRun
       outputs,
     },
   };
+}
+
+function leftOut(skipped: number, tiles: number): string {
+  const were = skipped === 1 ? 'tile was' : 'tiles were';
+  return `${skipped} of ${counted(skipped + tiles, 'tile')} could not be read: the ${were} left out of all figures.`;
 }
 
 function matches(count: number): string {

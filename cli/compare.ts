@@ -13,6 +13,7 @@ import type { BackendOptions } from './arguments.ts';
 import type { CompareOptions } from './compare-arguments.ts';
 import { openCompareOutputs, type WriteOutput } from './compare-outputs.ts';
 import { compareSummaryLines } from './compare-summary.ts';
+import { Interrupted } from './interrupt.ts';
 import type { Log } from './log.ts';
 import { openContext, protectInputs, type RunContext, type Surroundings } from './run-support.ts';
 import { writeToStdout } from './standard-output.ts';
@@ -58,13 +59,17 @@ export async function runCompare<C extends RunContext>(
   await protectFolders(options, files);
   const outputs = await stageOutputs(files);
   surroundings.beforeExit(() => outputs.discardNow());
+  const writer = writeBetween(outputs, surroundings);
   try {
-    const { comparison, run } = await compare(options, parts, surroundings, outputs);
+    const { comparison, run } = await compare(options, parts, surroundings, writer.write);
     surroundings.signal.throwIfAborted();
     await outputs.commit();
     if (!printsToStdout(options)) await print(`${comparison.similarity}\n`, surroundings);
     const seconds = (performance.now() - started) / 1000;
     surroundings.log.summary(compareSummaryLines(comparison, run, { seconds, outputs: files }));
+  } catch (error) {
+    const { reason } = surroundings.signal;
+    throw reason instanceof Interrupted && writer.hasPrinted() ? reason.withinOutput() : error;
   } finally {
     await outputs.discard();
   }
@@ -110,7 +115,7 @@ async function compare<C extends RunContext>(
   options: CompareOptions,
   parts: CompareParts<C>,
   surroundings: Surroundings,
-  outputs: StagedOutputs,
+  write: WriteOutput,
 ): Promise<Compared> {
   const { signal } = surroundings;
   const sets = await openSets(options, parts, surroundings);
@@ -126,7 +131,6 @@ async function compare<C extends RunContext>(
     signal.throwIfAborted();
     const migrate = cpu.value && (await migration(options, parts, sets, context.value, cpu.value));
     const { reopen } = threads;
-    const write = writeBetween(outputs, surroundings);
     return await compareSets(options, parts, surroundings, write, sets, parser.value, context.value, {
       migrate,
       reopen,
@@ -213,12 +217,15 @@ async function migration<C extends RunContext>(
 }
 
 /** Appends to files; to stdout as long as somebody reads there. */
-function writeBetween(outputs: StagedOutputs, { stdout, signal }: Surroundings): WriteOutput {
-  let isRead = true;
-  return async (path, chunk) => {
-    if (path !== '-') await outputs.write(path, [chunk], signal);
-    else if (isRead) isRead = (await writeToStdout(stdout, [chunk], signal)) === 'written';
+function writeBetween(outputs: StagedOutputs, { stdout, signal }: Surroundings) {
+  let [isRead, hasPrinted] = [true, false];
+  const write: WriteOutput = async (path, chunk) => {
+    if (path !== '-') return outputs.write(path, [chunk], signal);
+    if (!isRead) return;
+    hasPrinted ||= chunk.length > 0 && !signal.aborted;
+    isRead = (await writeToStdout(stdout, [chunk], signal)) === 'written';
   };
+  return { write, hasPrinted: () => hasPrinted };
 }
 
 async function compareSets<C extends RunContext>(
@@ -255,6 +262,7 @@ async function compareSets<C extends RunContext>(
   for (const { tile, code, message } of comparison.skipped) {
     log.note({ code, message: `The tile ${JSON.stringify(tile)} is left out: ${message}` });
   }
+  if (comparison.tiles === 0 && comparison.skipped.length > 0) throw noTileCompared(comparison);
   await sink.end(comparison, running);
   return { comparison, run };
 }
@@ -267,6 +275,15 @@ async function watched({ progress$, result }: CrossCompareRun, log: Log): Promis
     shown.unsubscribe();
     log.clearProgress();
   }
+}
+
+function noTileCompared({ skipped }: CrossComparison): FormatError {
+  const [first] = skipped;
+  return new FormatError('compare/no-tile-compared', 'No tile could be compared: every one was left out.', {
+    expected: 'at least one tile that can be read on both sides',
+    got: `${skipped.length} that cannot, the first of them ${JSON.stringify(first!.tile)}`,
+    remedy: 'The notes say what is wrong with each.',
+  });
 }
 
 const SKIP_NOTE: Note = {

@@ -6,10 +6,17 @@ const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
 /** Why a run was aborted: a signal that the process received. */
 export class Interrupted extends QuadrilleError {
   readonly exitCode: number;
+  readonly #signal: keyof typeof SIGNALS;
 
-  constructor(signal: keyof typeof SIGNALS) {
-    super('run/interrupted', `Stopped by ${signal}; nothing was written.`);
+  constructor(signal: keyof typeof SIGNALS, outcome = 'nothing was written') {
+    super('run/interrupted', `Stopped by ${signal}; ${outcome}.`);
+    this.#signal = signal;
     this.exitCode = SIGNALS[signal];
+  }
+
+  /** The same, of a run that has begun to write to stdout. */
+  withinOutput(): Interrupted {
+    return new Interrupted(this.#signal, 'the output on stdout is incomplete, and no file was written');
   }
 }
 

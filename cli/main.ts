@@ -5,7 +5,7 @@ import { parseCompareArguments } from './compare-arguments.ts';
 import { EXIT, exitCodeOf } from './failure.ts';
 import { COMPARE_HELP, DEVICES_HELP, MAIN_HELP, ZONAL_HELP } from './help.ts';
 import { humanLog } from './human-log.ts';
-import { type InterruptListener, listenForInterrupts } from './interrupt.ts';
+import { Interrupted, type InterruptListener, listenForInterrupts } from './interrupt.ts';
 import { jsonLog } from './json-log.ts';
 import type { Log, LogStream } from './log.ts';
 import { suggest } from './suggest.ts';
@@ -46,7 +46,7 @@ export async function main(args: readonly string[], version: string, streams: St
     await dispatch(args, version, { log, stdout, interrupts });
     return EXIT.success;
   } catch (error) {
-    const cause = interrupts.signal.aborted ? interrupts.signal.reason : error;
+    const cause = interrupts.signal.aborted && !(error instanceof Interrupted) ? interrupts.signal.reason : error;
     const exitCode = exitCodeOf(cause);
     log.clearProgress();
     log.error(cause, exitCode);

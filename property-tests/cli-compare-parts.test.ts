@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { totalsOf } from '../algorithms/cross-compare/totals.ts';
 import { type CompareJob, type CompareParts, runCompare } from '../cli/compare.ts';
 import { parseCompareArguments } from '../cli/compare-arguments.ts';
+import { Interrupted } from '../cli/interrupt.ts';
 import { jsonLog } from '../cli/json-log.ts';
 import type { RunContext, Surroundings } from '../cli/run-support.ts';
 import type { ResultSetFormat } from '../formats/result-sets/result-set.ts';
@@ -128,6 +129,20 @@ describe('runCompare', () => {
     expect(events).toContain('abort reference');
     expect(events.slice(-2)).toEqual(['close parser', 'close reference']);
     expect(await readdir(folder)).toEqual([]);
+  });
+
+  test.each([
+    ['-', 'Stopped by SIGINT; the output on stdout is incomplete, and no file was written.'],
+    ['p.csv', 'Stopped by SIGINT; nothing was written.'],
+  ])('says what a Ctrl-C leaves of the pairs in %s', async (path, message) => {
+    const stop = new AbortController();
+    const compare = async ({ signal }: CompareJob<RunContext>): Promise<never> => {
+      stop.abort(new Interrupted('SIGINT'));
+      throw signal!.reason;
+    };
+    const words = ['--pairs', path === '-' ? path : inFolder(path)];
+    const run = runCompare(options(...words), parts([], { compare }), surroundings(stop.signal));
+    await expect(run).rejects.toMatchObject({ code: 'run/interrupted', message, exitCode: 130 });
   });
 
   test('throws what failed in a node, not the node, and leaves no file', async () => {

@@ -141,12 +141,24 @@ describe('quadrille compare', () => {
     );
     expect([exitCode, stdout]).toEqual([0, '0.5\n']);
     expect(stderr).toMatch(/^note: The tile "t2" is left out: torn\/t2\.txt:1/);
-    expect(stderr).toContain('2 tiles (1 left out)');
+    expect(stderr).toContain('1 of 3 tiles could not be read: the tile was left out of all figures.');
     const { tiles, skipped } = JSON.parse(await written('out/skipped.json'));
     expect([tiles, skipped]).toEqual([
       { compared: 2, onlyA: 0, onlyB: 0, skipped: 1 },
       [expect.objectContaining({ tile: 't2' })],
     ]);
+  });
+
+  test('fails where every tile is left out, and writes nothing', async () => {
+    await mkdir(shop.path('all-torn'));
+    await shop.write('all-torn/t1.txt', 'p 0,0 4,\n');
+    const words = ['@all-torn', '@all-torn', '--on-error', 'skip', '--out', '@out/none-left.json'];
+    const { exitCode, stdout, stderr } = await compare(...words);
+    expect([exitCode, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(
+      /^note: The tile "t1" is left out: all-torn\/t1\.txt:1.*\nquadrille: No tile could be compared/,
+    );
+    expect(await readdir(shop.path('out'))).not.toContain('none-left.json');
   });
 
   test('notes vertices that it moved to the pixel grid, and tiles of one set alone', async () => {
