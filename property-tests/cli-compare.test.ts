@@ -1,7 +1,8 @@
 import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { tableFromIPC } from '@uwdata/flechette';
+import { encode } from 'fast-png';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openWorkshop, type Workshop } from './cli-support.ts';
+import { openWorkshop, rectangle, type Workshop } from './cli-support.ts';
 import { parseCsv } from './parse-csv.ts';
 
 let shop: Workshop;
@@ -147,6 +148,29 @@ describe('quadrille compare', () => {
       { compared: 2, onlyA: 0, onlyB: 0, skipped: 1 },
       [expect.objectContaining({ tile: 't2' })],
     ]);
+  });
+
+  test('notes images of different sizes, with both sizes', async () => {
+    const image = (width: number, height: number) =>
+      encode({ width, height, data: new Uint8Array(width * height).fill(1), channels: 1, depth: 8 });
+    await shop.write('small.png', image(4, 3));
+    await shop.write('large.png', image(4, 6));
+    const { exitCode, stdout, stderr } = await compare('@small.png', '@large.png');
+    expect([exitCode, stdout]).toEqual([0, '0.5\n']);
+    expect(stderr).toMatch(/^note: The tile "small" has 4 × 3 pixels in the first set and 4 × 6 in the second/);
+    expect((await compare('@small.png', '@small.png')).stderr).not.toContain('pixels in the first set');
+  });
+
+  test('names the tile whose geometries were left out', async () => {
+    const polygon = { type: 'Polygon', coordinates: [rectangle(0, 0, 2, 2)] };
+    const features = [polygon, { type: 'Point', coordinates: [0, 0] }].map((geometry) => ({
+      type: 'Feature',
+      properties: {},
+      geometry,
+    }));
+    await shop.write('odd.geojson', { type: 'FeatureCollection', features });
+    const { stderr } = await compare('@odd.geojson', '@odd.geojson');
+    expect(stderr).toMatch(/^note: odd\.geojson: 1 geometry is no polygon and was left out/m);
   });
 
   test('fails where every tile is left out, and writes nothing', async () => {

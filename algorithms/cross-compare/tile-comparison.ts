@@ -5,6 +5,12 @@ import { exactSum, type PairAreas, ratiosOf } from './areas.ts';
 import type { Candidates, PairColumns } from './filter.ts';
 import { type MatchOptions, matchPairs } from './matching.ts';
 
+/** Columns and rows of an image. */
+export interface ImageSize {
+  readonly width: number;
+  readonly height: number;
+}
+
 /** The polygons that one side has in a tile. */
 export interface TileSide {
   /** What the file calls them, one a polygon. */
@@ -12,6 +18,8 @@ export interface TileSide {
   readonly regions: Regions;
   /** What was met while they were read. */
   readonly notes: readonly Note[];
+  /** Of their image, where it is known. */
+  readonly size?: ImageSize | undefined;
 }
 
 /** A tile on its way to the aggregator: both sides, and the pairs that can have common area. */
@@ -52,7 +60,7 @@ export interface TileComparison {
   /** The sum of the pairs' ratios, exact in multiples of 2⁻⁵², and of the matches' alone. */
   readonly ratioSum: bigint;
   readonly matchedSum: bigint;
-  /** What was met while its sides were read, those of `p` first. */
+  /** What was met while its sides were read, those of `p` first, and `compare/tile-sizes` where their sizes differ. */
   readonly notes: readonly Note[];
 }
 
@@ -84,8 +92,18 @@ export function compareTile(task: TileTask, areas: PairAreas, matching: MatchOpt
     matches: matches.length,
     ratioSum: exactSum(ratio),
     matchedSum: exactSum(Float64Array.from(matches, (pair) => ratio[pair]!)),
-    notes: [...task.p.notes, ...task.q.notes],
+    notes: [...task.p.notes, ...task.q.notes, ...sizeNote(task)],
   };
+}
+
+function sizeNote({ tile, p, q }: TileTask): Note[] {
+  if (p.size === undefined || q.size === undefined) return [];
+  if (p.size.width === q.size.width && p.size.height === q.size.height) return [];
+  const said = ({ width, height }: ImageSize): string => `${width} × ${height}`;
+  const message =
+    `The tile ${JSON.stringify(tile)} has ${said(p.size)} pixels in the first set and ${said(q.size)} in the second; ` +
+    'they are compared from the same corner on.';
+  return [{ code: 'compare/tile-sizes', message, count: 1 }];
 }
 
 /** Where a column is not 0. */

@@ -3,13 +3,15 @@ import type { Note } from '../notes.ts';
 import { gridPolygons } from '../pixelbox/grid-polygons.ts';
 import { regionsOf } from '../pixelbox/regions.ts';
 import type { TextColumn } from '../text-column.ts';
-import type { TileSide } from './tile-comparison.ts';
+import type { ImageSize, TileSide } from './tile-comparison.ts';
 
 /** Polygons as they were read. */
 export interface ReadPolygons {
   readonly ids: TextColumn;
   readonly polygons: Polygons;
   readonly notes: readonly Note[];
+  /** Columns and rows of the image, where it is known. */
+  readonly size?: ImageSize | undefined;
 }
 
 export interface TileSideOptions {
@@ -31,10 +33,14 @@ export interface TileSideOptions {
  * const { regions, notes } = tileSide({ ids, polygons, notes: [] }, { place: 'a.wkt' });
  * [regions.right[0], notes[0].code, notes[0].count]; // [2, 'compare/moved-vertices', 2]
  */
-export function tileSide({ ids, polygons, notes }: ReadPolygons, { pixelSize, place }: TileSideOptions): TileSide {
+export function tileSide(
+  { ids, polygons, notes, size }: ReadPolygons,
+  { pixelSize, place }: TileSideOptions,
+): TileSide {
   const grid = gridPolygons(polygons, { pixelSize, file: place });
   const moved = grid.moved === 0 ? [] : [movedNote(grid.moved, place)];
-  return { ids, regions: regionsOf(grid), notes: [...notes, ...moved] };
+  const placed = notes.map((note) => ({ ...note, message: `${place}: ${note.message}` }));
+  return { ids, regions: regionsOf(grid), notes: [...placed, ...moved], size };
 }
 
 function movedNote(count: number, place: string): Note {

@@ -10,7 +10,7 @@ import { type Labels, traceLabels } from './trace-labels.ts';
  */
 export function parseLabelPng(bytes: Uint8Array, { place, regions }: TileParameters): PolygonTile {
   const { labels, width, height } = readPngLabels(bytes, place);
-  return traceLabels(labels, width, height, regions);
+  return { ...traceLabels(labels, width, height, regions), size: { width, height } };
 }
 
 /**
@@ -32,7 +32,7 @@ export function parseBareLabels(bytes: Uint8Array, { place, labels, regions }: T
   }
   // A view must begin at a multiple of its element's size.
   const aligned = bytes.byteOffset % make.size === 0 ? bytes : bytes.slice();
-  return traceLabels(make.view(aligned, width * height), width, height, regions);
+  return { ...traceLabels(make.view(aligned, width * height), width, height, regions), size: { width, height } };
 }
 
 interface LabelMaker {

@@ -10,6 +10,8 @@ export interface PolygonTile {
   readonly ids: TextColumn;
   readonly polygons: Polygons;
   readonly notes: readonly Note[];
+  /** Columns and rows of a label image. */
+  readonly size?: { readonly width: number; readonly height: number } | undefined;
 }
 
 /** The formats a result set may be in. */
