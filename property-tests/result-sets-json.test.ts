@@ -111,6 +111,22 @@ describe('COCO polygons', () => {
   });
 });
 
+describe('parts of a COCO polygon', () => {
+  const side = fc.tuple(fc.integer({ min: 0, max: 9 }), fc.integer({ min: 1, max: 4 }));
+  test.prop([fc.array(fc.tuple(side, side), { maxLength: 4 })])(
+    'are noted where the boxes of two share area, as squares of the grid tell',
+    (boxes) => {
+      const parts = boxes.map(([[x, w], [y, h]]) => [x, y, x + w, y, x + w, y + h, x, y + h]);
+      const cells = boxes.flatMap(([[x, w], [y, h]]) =>
+        Array.from({ length: w * h }, (_, at) => `${x + (at % w)},${y + Math.floor(at / w)}`),
+      );
+      const tile = read('coco', JSON.stringify([{ id: 1, segmentation: parts }]));
+      const meet = new Set(cells).size < cells.length;
+      expect(noted(tile)['polygons/overlapping-parts']).toBe(meet ? 1 : undefined);
+    },
+  );
+});
+
 describe('spans of JSON', () => {
   test.prop([fc.array(fc.jsonValue()), fc.constantFrom(undefined, 1, '\t')])(
     'are those of its elements',

@@ -213,10 +213,25 @@ describe('a COCO file', () => {
     expect([format, await parsed(tiles[0]!)]).toEqual(['coco', [expect.objectContaining({ id: '1' })]]);
   });
 
+  test('calls annotations by their ids in errors', async () => {
+    const broken = { ...annotation(71, 2), segmentation: [[0, 0, 1]] };
+    const text = JSON.stringify([annotation(70, 1), broken]);
+    const path = join(await folder({ 'c.json': text, 'd.json': '[{"image_id": 1}, {"id": "x"}]' }), 'c.json');
+    const { tiles } = await openResultSet(path);
+    await expect(parsed(tiles[1]!)).rejects.toThrow('The segmentation of the annotation with id "71" cannot be read.');
+    const other = openResultSet(path.replace('c.json', 'd.json'));
+    await expect(other).rejects.toThrow('The annotation with id "x" has no "image_id".');
+  });
+
   test.each([
     ['{"images": [], "annotations": [{"id": 1}]}', 'format/malformed-coco'],
     ['{"images": [{}], "annotations": []}', 'format/malformed-coco'],
     ['{"images": []}', 'format/malformed-coco'],
+    ['{"images": [{"id": 1}, {"id": 2}, {"id": 1}], "annotations": []}', 'format/duplicate-image'],
+    [
+      '{"images": [{"id": 1, "file_name": "a"}, {"id": "1", "file_name": "b"}], "annotations": []}',
+      'format/duplicate-image',
+    ],
     ['{"images": [', 'format/json-syntax'],
     ['{"annotations": [{"image_id": tru}]}', 'format/json-syntax'],
     ['{"info": [}, "annotations": []}', 'format/json-syntax'],

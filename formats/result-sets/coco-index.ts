@@ -21,7 +21,8 @@ import type { TileParameters, TileSource } from './result-set.ts';
  * Lists the images of a COCO file as tiles. The file is read once and let go; what stays is where the annotations of
  * every image stand, and `load()` reads those, as a COCO text of one image.
  *
- * @throws FormatError where the text has no annotations, or one of them has no image.
+ * @throws FormatError where the text has no annotations, or one of them has no image, two images have one id, or it is cut
+ * off or otherwise no JSON.
  */
 export async function openCoco(
   file: string,
@@ -103,6 +104,7 @@ function indexImages(bytes: Uint8Array, start: number, names: Map<string, string
     const image = parsedSpan(bytes, span, file);
     const id = isJsonObject(image) ? idText(image.id) : undefined;
     if (!isJsonObject(image) || id === undefined) throw malformed(`Image ${index} has no id.`, index, file);
+    if (names.has(id)) throw duplicateImage(id, index, file);
     names.set(id, typeof image.file_name === 'string' ? stemOf(image.file_name) : id);
     index++;
   }
@@ -118,7 +120,7 @@ function indexAnnotations(
   let index = 0;
   for (const span of elementsOf(bytes, start, ended)) {
     const image = imageOf(bytes, span, file);
-    if (image === undefined) throw malformed(`Annotation ${index} has no "image_id".`, index, file);
+    if (image === undefined) throw malformed(`${nameAnnotation(bytes, span, index)} has no "image_id".`, index, file);
     const list = spans.get(image);
     if (list === undefined) spans.set(image, [span]);
     else list.push(span);
@@ -132,6 +134,13 @@ function imageOf(bytes: Uint8Array, span: JsonSpan, file: string): string | unde
     if (member.key === 'image_id') return idText(parsedSpan(bytes, member, file));
   }
   return undefined;
+}
+
+function nameAnnotation(bytes: Uint8Array, span: JsonSpan, index: number): string {
+  for (const { key, start, end } of beginsObject(bytes, span.start) ? membersOf(bytes, span.start) : []) {
+    if (key === 'id') return `The annotation with id ${new TextDecoder().decode(bytes.subarray(start, end))}`;
+  }
+  return `Annotation ${index}`;
 }
 
 function idText(id: unknown): string | undefined {
@@ -189,6 +198,14 @@ function malformed(sentence: string, record: number, file: string): FormatError 
     expected: 'images with "id", annotations with "image_id"',
     got: 'something else',
     remedy: 'Write the file again as COCO.',
+    place: { file, record },
+  });
+}
+
+function duplicateImage(id: string, record: number, file: string): FormatError {
+  return new FormatError('format/duplicate-image', `Two images have the id ${quoteName(id)}.`, {
+    expected: 'one image an id, the number 1 and the text "1" being one',
+    remedy: 'Number the images anew, and their annotations with them.',
     place: { file, record },
   });
 }

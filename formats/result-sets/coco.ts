@@ -1,8 +1,9 @@
+import { quoteName } from '../../algorithms/notes.ts';
 import { FormatError, GeometryError } from '../../primitives/errors.ts';
 import { isJsonObject, type JsonObject } from '../feature.ts';
 import { parseJsonBytes } from './json-bytes.ts';
 import type { PolygonTile } from './result-set.ts';
-import { decodeCounts, traceRuns } from './rle.ts';
+import { type AnnotationPlace, decodeCounts, traceRuns } from './rle.ts';
 import {
   addVertex,
   beginPolygonNamed,
@@ -12,6 +13,7 @@ import {
   endRing,
   finishTile,
   note,
+  ringBoxesMeet,
   type TileColumns,
 } from './tile-columns.ts';
 
@@ -19,20 +21,22 @@ import {
  * Reads the annotations of a COCO text, an object with `annotations` or a bare array of them, whatever their image.
  *
  * A segmentation is a list of polygons, `[x, y, x, y, …]` each, which become rings of one polygon; or run lengths,
- * plain or compressed, which are traced into rings along pixel edges. Named by `id`, else by their index. Crowd
+ * plain or compressed, which are traced into rings along pixel edges. Of polygons that overlap, COCO means the union;
+ * rings are taken even-odd, and those whose boxes meet are noted as `polygons/overlapping-parts`. Named by `id`, else by their index. Crowd
  * regions (`iscrowd`) are polygons like others, noted as `polygons/crowd`; annotations without segmentation are left
  * out, noted as `polygons/other-geometry`.
  *
  * O(bytes), and O(runs · log runs) for masks, whatever their size.
  *
- * @throws FormatError, GeometryError with the index of the annotation.
+ * @throws FormatError, GeometryError with the index of the annotation, and its id where it has one.
  */
 export function parseCoco(bytes: Uint8Array, file: string): PolygonTile {
   const annotations = listAnnotations(parseJsonBytes(bytes, file), file);
   const columns = emptyTile();
   for (const [record, annotation] of annotations.entries()) {
-    if (!isJsonObject(annotation)) throw malformed(record, file, 'an object', annotation);
-    readAnnotation(columns, annotation, { file, record });
+    const place = { file, record };
+    if (!isJsonObject(annotation)) throw malformed({ called: `annotation ${record}`, place }, 'an object', annotation);
+    readAnnotation(columns, annotation, place);
   }
   return finishTile(columns);
 }
@@ -46,63 +50,66 @@ function listAnnotations(root: unknown, file: string): readonly unknown[] {
   });
 }
 
-interface AnnotationPlace {
-  readonly file: string;
-  readonly record: number;
-}
-
-function readAnnotation(columns: TileColumns, annotation: JsonObject, place: AnnotationPlace): void {
+function readAnnotation(columns: TileColumns, annotation: JsonObject, place: AnnotationPlace['place']): void {
   const { id, segmentation, iscrowd } = annotation;
-  beginPolygonNamed(columns, typeof id === 'number' || typeof id === 'string' ? id : place.record);
+  const named = typeof id === 'number' || typeof id === 'string';
+  // Of one image out of many, the index says little: people look for the id.
+  const at = {
+    called: named ? `the annotation with id ${quoteName(String(id))}` : `annotation ${place.record}`,
+    place,
+  };
+  beginPolygonNamed(columns, named ? id : place.record);
   if (segmentation === undefined || segmentation === null) {
     note(columns, 'polygons/other-geometry');
     dropPolygon(columns);
     return;
   }
   if (iscrowd === 1 || iscrowd === true) note(columns, 'polygons/crowd');
-  if (Array.isArray(segmentation)) for (const ring of segmentation) readRing(columns, ring, place);
-  else readMask(columns, segmentation, place);
+  if (Array.isArray(segmentation)) {
+    for (const ring of segmentation) readRing(columns, ring, at);
+    if (ringBoxesMeet(columns)) note(columns, 'polygons/overlapping-parts');
+  } else readMask(columns, segmentation, at);
   endPolygon(columns);
 }
 
-function readRing(columns: TileColumns, ring: unknown, { file, record }: AnnotationPlace): void {
+function readRing(columns: TileColumns, ring: unknown, annotation: AnnotationPlace): void {
   if (!Array.isArray(ring) || ring.length % 2 !== 0) {
-    throw malformed(record, file, 'polygons as arrays of x, y, x, y …', ring);
+    throw malformed(annotation, 'polygons as arrays of x, y, x, y …', ring);
   }
   for (let at = 0; at < ring.length; at += 2) {
     const [x, y] = [ring[at], ring[at + 1]];
     if (Number.isFinite(x) && Number.isFinite(y)) addVertex(columns, x, y);
-    else throw notFinite(x, y, { file, record });
+    else throw notFinite(x, y, annotation);
   }
   endRing(columns, false);
 }
 
-function readMask(columns: TileColumns, mask: unknown, place: AnnotationPlace): void {
+function readMask(columns: TileColumns, mask: unknown, annotation: AnnotationPlace): void {
   const { size, counts } = isJsonObject(mask) ? mask : { size: undefined, counts: undefined };
   const sized = Array.isArray(size) && size.length === 2 && size.every((length) => typeof length === 'number');
   if (!sized || !(typeof counts === 'string' || isNumbers(counts))) {
-    throw malformed(place.record, place.file, 'polygons, or { size: [height, width], counts }', mask);
+    throw malformed(annotation, 'polygons, or { size: [height, width], counts }', mask);
   }
   const [height, width] = size as [number, number];
-  const lengths = typeof counts === 'string' ? decodeCounts(counts, place) : counts;
-  traceRuns(columns, { width, height, counts: lengths }, place);
+  const lengths = typeof counts === 'string' ? decodeCounts(counts, annotation) : counts;
+  traceRuns(columns, { width, height, counts: lengths }, annotation);
 }
 
 function isNumbers(value: unknown): value is number[] {
   return Array.isArray(value) && value.every((member) => typeof member === 'number');
 }
 
-function malformed(record: number, file: string, expected: string, got: unknown): FormatError {
-  return new FormatError('format/malformed-coco', `Annotation ${record} has no segmentation that can be read.`, {
+function malformed({ called, place }: AnnotationPlace, expected: string, got: unknown): FormatError {
+  return new FormatError('format/malformed-coco', `The segmentation of ${called} cannot be read.`, {
     expected,
     got: Array.isArray(got) ? `an array of ${got.length}` : got === null ? 'null' : `a ${typeof got}`,
     remedy: 'Write the file again as COCO.',
-    place: { file, record },
+    place,
   });
 }
 
-function notFinite(x: unknown, y: unknown, place: AnnotationPlace): GeometryError {
-  return new GeometryError('geometry/not-finite', `A coordinate of annotation ${place.record} is no finite number.`, {
+function notFinite(x: unknown, y: unknown, { called, place }: AnnotationPlace): GeometryError {
+  return new GeometryError('geometry/not-finite', `A coordinate of ${called} is no finite number.`, {
     expected: 'finite numbers',
     got: `(${JSON.stringify(x)}, ${JSON.stringify(y)})`.slice(0, 60),
     remedy: 'Correct or remove the annotation.',

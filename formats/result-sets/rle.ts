@@ -9,6 +9,12 @@ export interface RunLengths {
   readonly counts: readonly number[];
 }
 
+/** Where an annotation stands, and what errors call it. */
+export interface AnnotationPlace {
+  readonly called: string;
+  readonly place: { readonly file: string; readonly record: number };
+}
+
 /** Columns and rows of a mask: so that places in it, and signs beside them, are whole numbers of an f64. */
 const MOST_PIXELS = 2 ** 50;
 
@@ -20,8 +26,8 @@ const MOST_PIXELS = 2 ** 50;
  *
  * @throws FormatError where the runs do not add up to the mask's pixels.
  */
-export function traceRuns(columns: TileColumns, mask: RunLengths, place: { file: string; record: number }): void {
-  checkRuns(mask, place);
+export function traceRuns(columns: TileColumns, mask: RunLengths, at: AnnotationPlace): void {
+  checkRuns(mask, at);
   const keys = rectangleCorners(mask);
   const { x, y, turn } = uncancelled(keys, mask.width + 1);
   const ranks = new Map<number, number>();
@@ -30,12 +36,12 @@ export function traceRuns(columns: TileColumns, mask: RunLengths, place: { file:
   linkCorners(columns, { x, y, turn }, 0, x.length, open, (value) => ranks.get(value)!);
 }
 
-function checkRuns({ width, height, counts }: RunLengths, place: { file: string; record: number }): void {
+function checkRuns({ width, height, counts }: RunLengths, { called, place }: AnnotationPlace): void {
   const sizes = [width, height].every((size) => Number.isSafeInteger(size) && size > 0 && size < 2 ** 31);
   const whole = counts.every((count) => Number.isSafeInteger(count) && count >= 0);
   const sum = counts.reduce((total, count) => total + count, 0);
   if (sizes && width * height <= MOST_PIXELS && whole && sum === width * height) return;
-  throw new FormatError('format/bad-rle', `The run lengths of annotation ${place.record} do not make a mask.`, {
+  throw new FormatError('format/bad-rle', `The run lengths of ${called} do not make a mask.`, {
     expected: 'counts that add up to the pixels of "size"',
     got: `${sum} for ${height} × ${width}`,
     remedy: 'Write the mask again, for example with pycocotools.',
@@ -105,7 +111,7 @@ function uncancelled(
  *
  * @throws FormatError where a character is none of the alphabet, a number is cut off or passes 53 bits.
  */
-export function decodeCounts(text: string, place: { file: string; record: number }): number[] {
+export function decodeCounts(text: string, annotation: AnnotationPlace): number[] {
   const counts: number[] = [];
   for (let at = 0; at < text.length; ) {
     let value = 0;
@@ -113,7 +119,7 @@ export function decodeCounts(text: string, place: { file: string; record: number
     let digit: number;
     do {
       digit = at < text.length ? text.charCodeAt(at) - 48 : -1;
-      if (digit < 0 || digit > 63 || scale > 2 ** 45) throw badCounts(text, at, place);
+      if (digit < 0 || digit > 63 || scale > 2 ** 45) throw badCounts(text, at, annotation);
       value += (digit & 31) * scale;
       scale *= 32;
       at++;
@@ -124,8 +130,8 @@ export function decodeCounts(text: string, place: { file: string; record: number
   return counts;
 }
 
-function badCounts(text: string, at: number, place: { file: string; record: number }): FormatError {
-  return new FormatError('format/bad-rle', `The run lengths of annotation ${place.record} are not COCO's.`, {
+function badCounts(text: string, at: number, { called, place }: AnnotationPlace): FormatError {
+  return new FormatError('format/bad-rle', `The run lengths of ${called} are not COCO's.`, {
     expected: "characters from '0' to 'o', no number cut off",
     got: at < text.length ? `character ${at + 1} is ${JSON.stringify(text[at])}` : 'the end of the text',
     remedy: 'Write the mask again, for example with pycocotools.',

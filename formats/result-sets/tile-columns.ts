@@ -171,6 +171,32 @@ export function endPolygon(columns: TileColumns): void {
   columns.polygonRings[columns.polygons] = columns.rings;
 }
 
+/** Whether the boxes of two rings of the polygon begun last share area. Sorted by left edges, near ones alone are compared. */
+export function ringBoxesMeet({ polygonRings, polygons, rings, ringVertices, x, y }: TileColumns): boolean {
+  const first = polygonRings[polygons]!;
+  if (rings - first < 2) return false;
+  const boxes = Array.from({ length: rings - first }, (_, ring) =>
+    boxOf(x, y, ringVertices[first + ring]!, ringVertices[first + ring + 1]!),
+  ).sort((a, b) => a.left - b.left);
+  return boxes.some((box, index) => {
+    for (let next = index + 1; next < boxes.length && boxes[next]!.left < box.right; next++) {
+      if (boxes[next]!.top < box.bottom && box.top < boxes[next]!.bottom) return true;
+    }
+    return false;
+  });
+}
+
+function boxOf(x: Float64Array, y: Float64Array, from: number, to: number) {
+  const box = { left: x[from]!, top: y[from]!, right: x[from]!, bottom: y[from]! };
+  for (let at = from + 1; at < to; at++) {
+    box.left = Math.min(box.left, x[at]!);
+    box.right = Math.max(box.right, x[at]!);
+    box.top = Math.min(box.top, y[at]!);
+    box.bottom = Math.max(box.bottom, y[at]!);
+  }
+  return box;
+}
+
 /** Takes the polygon begun last away again, with all its rings: it is none. */
 export function dropPolygon(columns: TileColumns): void {
   columns.rings = columns.polygonRings[columns.polygons]!;
@@ -216,6 +242,8 @@ const SENTENCES: Readonly<Record<string, (count: number) => string>> = {
   'polygons/other-geometry': (n) =>
     `${n === 1 ? '1 geometry is no polygon and was' : `${n} geometries are no polygons and were`} left out, of`,
   'polygons/crowd': (n) => `${n === 1 ? '1 polygon is a crowd' : `${n} polygons are crowds`}, taken as one object each`,
+  'polygons/overlapping-parts': (n) =>
+    `${n === 1 ? '1 polygon has' : `${n} polygons have`} parts whose boxes meet: parts are taken even-odd, and what two of them cover is outside, in`,
   'polygons/duplicate-ids': (n) => `${n === 1 ? '1 polygon has' : `${n} polygons have`} the id of one before`,
 };
 
