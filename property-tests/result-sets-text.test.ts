@@ -146,11 +146,32 @@ GEOMETRYCOLLECTION EMPTY`,
     ['GEOMETRYCOLLECTION (POINT (1 2', 1],
     ['GEOMETRYCOLLECTION (', 1],
     ['POLYGON', 1],
+    ['POLYGON ((0 0, 0 1.5.5, 1 1))', 1],
+    ['POLYGON ((0 0, 0-1, 1 1))', 1],
+    ['POLYGON ((0 0, 1x 0, 1 1))', 1],
+    ['POLYGON ((0 0, 1 0x, 1 1))', 1],
+    ['POLYGON ((0 0, 1 0 x, 1 1))', 1],
+    ['POLYGON ((0 0, 1 0 1-2, 1 1))', 1],
+    ['POLYGON ((0 0, 1 0 1 2 3, 1 1))', 1],
   ])('%j is an error at its line', (text, line) => {
     expect(() => read('wkt', text)).toThrow(
       expect.objectContaining({
         code: 'format/malformed-text',
         place: expect.objectContaining({ file: 'tile', line }),
+      }),
+    );
+  });
+
+  const whole = 'MULTIPOLYGON Z (((0 0 1, 1 0 nan, 1 1 1, 0 0 1)), EMPTY)';
+  test.prop([fc.nat({ max: whole.length - 'POLYGON'.length - 1 })])('that is cut at its end says so', (cut) => {
+    const text = whole.slice(0, whole.length - 1 - (cut % (whole.length - 'MULTIPOLYGON Z '.length)));
+    // A keyword that is cut, and a number that is no number any more, are seen as what they are.
+    fc.pre(!/[A-Z]$|n$|na$/.test(text.trimEnd().replace(/EMPTY$|Z$/, '')));
+    expect(() => read('wkt', text)).toThrow(
+      expect.objectContaining({
+        code: 'format/malformed-text',
+        got: 'the end of the text',
+        message: expect.stringContaining('The geometry ends too early.'),
       }),
     );
   });
@@ -207,6 +228,39 @@ describe('delimited text', () => {
   ])('%j is an error', (text, code, line) => {
     const place = line === undefined ? { file: 'tile' } : expect.objectContaining({ file: 'tile', line });
     expect(() => read('csv', text)).toThrow(expect.objectContaining({ code, place }));
+  });
+
+  test('without a header may begin with blank geometries', () => {
+    const square = '"POLYGON ((0 0, 1 0, 1 1, 0 0))"';
+    const ids = (text: string) => written(read('csv', text)).map(({ id, rings }) => [id, rings.length]);
+    expect(ids(`7,\n8,""\n9,${square}\n`)).toEqual([
+      ['7', 0],
+      ['8', 0],
+      ['9', 1],
+    ]);
+    expect(ids(`,7\n${square},8\n`)).toEqual([
+      ['7', 0],
+      ['8', 1],
+    ]);
+    // Names of columns that are numbers, as some programs write them.
+    expect(ids(`,0,1\n0,a,${square}\n`)).toEqual([['0', 1]]);
+    expect(ids(`x,y\n1,\n2,${square}\n`)).toEqual([
+      ['0', 0],
+      ['1', 1],
+    ]);
+  });
+
+  test('says what to mend', () => {
+    const text = 'id,wkt\n1,POLYGON ((0 0, 1 0, 1 1))';
+    expect(() => read('csv', text)).toThrow('Put geometries in double quotes');
+    expect(() => read('csv', 'id,wkt\n1,"POLYGON ((0 0, 1 0"\n')).toThrow('The geometry ends too early.');
+    expect(() => read('csv', 'id,wkt\n1,"POLYGON EMPTY"', { idColumn: 'nme' })).toThrow(
+      expect.objectContaining({
+        expected: 'a header with "nme"',
+        got: '"id, wkt"',
+        remedy: 'Name the column of the ids as the header has it.',
+      }),
+    );
   });
 
   test('may be empty, or a header alone', () => {

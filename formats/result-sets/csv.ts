@@ -16,9 +16,10 @@ import { readGeometry, skipSpace } from './wkt.ts';
  * Reads polygons out of delimited text (RFC 4180) with a column of well-known text. Fields are parted by tabs,
  * semicolons or commas, whichever the first record has outside of quotes, looked for in this order.
  *
- * The first record is a header where none of its fields is a geometry. Then columns are found by their names, of any
+ * The first record is a header where none of its fields is a geometry, unless it has a number for an id and a blank
+ * where records below have geometries. Then columns are found by their names, of any
  * case: `geometryColumn`, or `wkt`, `geometry`, `geom`, `the_geom` and the like, else the first that holds geometry in
- * the record below; `idColumn`, or `id`, `fid`, `gid` and the like, else the record's index is the id. Without a header
+ * a record below; `idColumn`, or `id`, `fid`, `gid` and the like, else the record's index is the id. Without a header
  * the geometry is the first field that holds one, and the id the first of the others. An empty geometry is a polygon
  * without rings, noted. Geometries are read as `.wkt` files are.
  *
@@ -30,7 +31,7 @@ export function parseCsv(bytes: Uint8Array, { place, geometryColumn, idColumn }:
   const table = startTable(bytes, place);
   const columns = emptyTile(bytes.length / BYTES_A_VERTEX);
   if (!nextRecord(table)) return finishTile(columns);
-  const header = table.fields.some((field) => holdsGeometry(table, field)) ? undefined : headerOf(table);
+  const header = beginsWithHeader(table) ? headerOf(table) : undefined;
   if (header !== undefined && !nextRecord(table)) return finishTile(columns);
   const chosen = chooseColumns(table, header, geometryColumn, idColumn);
   let index = 0;
@@ -141,6 +142,33 @@ function holdsGeometry({ cursor: { bytes } }: Table, { from, to }: Field): boole
   return GEOMETRY.test(textBetween(bytes, from, Math.min(to, from + TELLING)));
 }
 
+function beginsWithHeader(table: Table): boolean {
+  const { fields } = table;
+  if (fields.some((field) => holdsGeometry(table, field))) return false;
+  const geometry = geometryAhead(table);
+  if (geometry === undefined || geometry >= fields.length || fields.length < 2) return true;
+  const id = textOf(table, fields[idBeside(geometry)]!).trim();
+  const blank = textOf(table, fields[geometry]!).trim() === '';
+  return !(blank && /^\d+$/.test(id));
+}
+
+/** The first column that holds a geometry, in the first record from the current one on that has any. */
+function geometryAhead(table: Table): number | undefined {
+  const { fields, start, cursor } = table;
+  const { at } = cursor;
+  let found: number;
+  do found = table.fields.findIndex((field) => holdsGeometry(table, field));
+  while (found === -1 && nextRecord(table));
+  Object.assign(table, { fields, start });
+  cursor.at = at;
+  return found === -1 ? undefined : found;
+}
+
+/** The column of the ids where no header tells it: the first of the others. */
+function idBeside(geometry: number): number {
+  return Number(geometry === 0);
+}
+
 function headerOf(table: Table): string[] {
   return table.fields.map((field) => textOf(table, field).trim());
 }
@@ -163,7 +191,7 @@ const GEOMETRY_NAMES = [
 ];
 const ID_NAMES = ['id', 'fid', 'gid', 'ogc_fid', 'objectid', 'object_id', 'polygon_id', 'uuid', 'label', 'name'];
 
-/** Finds the columns by the header, or, where it does not tell, by the first record below it. */
+/** Finds the columns by the header, or, where it does not tell, by the records below it. */
 function chooseColumns(
   table: Table,
   header: readonly string[] | undefined,
@@ -175,17 +203,28 @@ function chooseColumns(
     const found = wanted.map((name) => lower.indexOf(name)).find((column) => column !== -1);
     return found;
   };
-  const stated = (wanted: string | undefined): number | undefined => {
+  const stated = (wanted: string | undefined, what: string): number | undefined => {
     if (wanted === undefined) return undefined;
     const column = (header ?? []).indexOf(wanted);
-    if (column === -1) throw noColumn(`There is no column ${quoteName(wanted)}.`, wanted, header, table.file);
-    return column;
+    if (column !== -1) return column;
+    throw noColumn(
+      `There is no column ${quoteName(wanted)} of ${what}.`,
+      `a header with ${quoteName(wanted)}`,
+      header,
+      {
+        remedy: `Name the column of ${what} as the header has it.`,
+        file: table.file,
+      },
+    );
   };
-  const held = table.fields.findIndex((field) => holdsGeometry(table, field));
-  const geometry = stated(geometryColumn) ?? named(GEOMETRY_NAMES) ?? (held === -1 ? undefined : held);
-  if (geometry === undefined) throw noColumn('There is no column of geometry.', GEOMETRY_NAMES[0]!, header, table.file);
-  const other = header === undefined && table.fields.length > 1 ? Number(geometry === 0) : undefined;
-  return { geometry, id: stated(idColumn) ?? named(ID_NAMES) ?? other };
+  const geometry = stated(geometryColumn, 'the geometry') ?? named(GEOMETRY_NAMES) ?? geometryAhead(table);
+  if (geometry === undefined) {
+    const expected = 'a header with "wkt", or a field of well-known text';
+    const remedy = 'Name the column of the geometry.';
+    throw noColumn('There is no column of geometry.', expected, header, { remedy, file: table.file });
+  }
+  const other = header === undefined && table.fields.length > 1 ? idBeside(geometry) : undefined;
+  return { geometry, id: stated(idColumn, 'the ids') ?? named(ID_NAMES) ?? other };
 }
 
 function readPolygon(table: Table, columns: TileColumns, { geometry, id }: Chosen, index: number): void {
@@ -205,6 +244,7 @@ function readPolygon(table: Table, columns: TileColumns, { geometry, id }: Chose
     return;
   }
   refuseBinary(inside, file);
+  refuseUnquoted(table, field);
   readGeometry(inside, columns, file);
   skipSpace(inside);
   if (inside.at < inside.end) throw malformed(inside, file, 'the end of the geometry');
@@ -223,13 +263,23 @@ function refuseBinary({ bytes, at, end }: ByteCursor, file: string): void {
   });
 }
 
-function noColumn(sentence: string, wanted: string, header: readonly string[] | undefined, file: string): FormatError {
-  return new FormatError('format/no-column', sentence, {
-    expected: `a header with ${quoteName(wanted)}, or a field of well-known text`,
-    got: header === undefined ? 'no header' : quoteName(header.join(', ')),
-    remedy: 'Name the columns of the geometry and of the ids.',
-    place: { file },
-  });
+/** Geometries hold commas: without quotes, a comma between fields ends them at the first position. */
+function refuseUnquoted({ cursor: { bytes }, delimiter, file }: Table, { from, to }: Field): void {
+  const cut = bytes[to] === delimiter && bytes[from - 1] !== char.quote && bytes[to - 1] !== char.close;
+  if (!cut || bytes.subarray(from, to).indexOf(char.open) === -1) return;
+  const at = { bytes, at: from, end: to };
+  const remedy = 'Put geometries in double quotes: what parts fields stands in them too.';
+  throw malformedText(at, file, 'The geometry is cut off where the next field begins.', "')' at its end", remedy);
+}
+
+function noColumn(
+  sentence: string,
+  expected: string,
+  header: readonly string[] | undefined,
+  { remedy, file }: { readonly remedy: string; readonly file: string },
+): FormatError {
+  const got = header === undefined ? 'no header' : quoteName(header.join(', '));
+  return new FormatError('format/no-column', sentence, { expected, got, remedy, place: { file } });
 }
 
 function malformed(cursor: ByteCursor, file: string, expected: string): FormatError {

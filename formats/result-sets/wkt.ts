@@ -194,23 +194,44 @@ function readRing(cursor: ByteCursor, columns: TileColumns, file: string): void 
   take(cursor, char.open, file);
   do {
     skipSpace(cursor);
-    const x = readCoordinate(cursor, file);
-    skipSpace(cursor);
-    addVertex(columns, x, readCoordinate(cursor, file));
-    skipMeasures(cursor);
+    const x = readPart(cursor, file);
+    skipGap(cursor, file);
+    addVertex(columns, x, readPart(cursor, file));
+    skipMeasures(cursor, file);
   } while (separated(cursor, file));
   endRing(columns, true);
 }
 
-/** Steps over a third and a fourth number. */
-function skipMeasures(cursor: ByteCursor): void {
+function readPart(cursor: ByteCursor, file: string): number {
+  if (cursor.at >= cursor.end) throw malformed(cursor, file, 'a number');
+  return readCoordinate(cursor, file);
+}
+
+/** Steps over the white space that parts two numbers. */
+function skipGap(cursor: ByteCursor, file: string): void {
+  const start = cursor.at;
+  skipSpace(cursor);
+  if (cursor.at === start) throw malformed(cursor, file, 'a blank behind the number');
+}
+
+const NO_NUMBER: ReadonlySet<string> = new Set(['NAN', 'INF', 'INFINITY']);
+
+/** Steps over a third and a fourth number, which may be none, as they are not the plane's. */
+function skipMeasures(cursor: ByteCursor, file: string): void {
   for (let more = 0; more < 2; more++) {
-    const byte = peek(cursor);
-    if (byte === char.comma || byte === char.close) return;
-    skipSpace(cursor);
-    // A number that is none of the plane's may be NaN.
-    if (Number.isNaN(readNumber(cursor))) readLetters(cursor);
+    if (endsPosition(cursor)) return;
+    skipGap(cursor, file);
+    if (endsPosition(cursor)) return;
+    const start = cursor.at;
+    if (!Number.isNaN(readNumber(cursor)) || NO_NUMBER.has(readLetters(cursor))) continue;
+    cursor.at = start;
+    throw malformed(cursor, file, "a number, ',' or ')'");
   }
+}
+
+function endsPosition(cursor: ByteCursor): boolean {
+  const byte = cursor.at < cursor.end ? peek(cursor) : undefined;
+  return byte === char.comma || byte === char.close;
 }
 
 function skipParentheses(cursor: ByteCursor, file: string): void {
@@ -233,5 +254,12 @@ function take(cursor: ByteCursor, wanted: number, file: string): void {
 }
 
 function malformed(cursor: ByteCursor, file: string, expected: string): Error {
-  return malformedText(cursor, file, 'The geometry is not well-known text.', expected, 'Write one geometry a line.');
+  const { bytes, end, at } = cursor;
+  if (at < end) {
+    return malformedText(cursor, file, 'The geometry is not well-known text.', expected, 'Write one geometry a line.');
+  }
+  // Behind a field stands more of the text, which is not what is got.
+  const inside = { bytes: bytes.subarray(0, end), end, at };
+  const remedy = 'Check that the text is complete, and not cut at some length.';
+  return malformedText(inside, file, 'The geometry ends too early.', expected, remedy);
 }
