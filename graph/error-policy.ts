@@ -27,15 +27,20 @@ export interface FullPolicy {
   readonly orElse: (cause: unknown) => 'stop' | 'skip';
 }
 
-/** @throws `GraphError` `graph/bad-policy` for a count that is none. */
+/** @throws `GraphError` `graph/bad-policy` for a count that is none, and for a step that is unknown. */
 export function fullPolicy(policy: ErrorPolicy, path: string): FullPolicy {
   const steps = typeof policy === 'string' ? named[policy] : policy;
   const { retry = 0, backoff = 0, migrate = false, orElse = 'stop' } = steps ?? {};
-  const isKnown = steps !== undefined && (typeof orElse === 'function' || orElse === 'stop' || orElse === 'skip');
+  const isKnown =
+    steps !== undefined &&
+    steps !== null &&
+    Object.keys(steps).every((key) => STEPS.has(key)) &&
+    (typeof orElse === 'function' || orElse === 'stop' || orElse === 'skip');
   const isDelay = typeof backoff === 'function' || backoff >= 0;
   if (!isKnown || !isDelay || !(Number.isInteger(retry) || retry === Number.POSITIVE_INFINITY) || retry < 0) {
-    const expected = "'stop', 'skip', 'migrate', or steps: retry an integer from 0, backoff in ms from 0";
-    const got = typeof policy === 'string' ? policy : { retry, backoff: `${backoff}`, orElse: `${orElse}` };
+    const expected =
+      "'stop', 'skip', 'migrate', or steps: retry an integer from 0, backoff in ms from 0, migrate, orElse";
+    const got = typeof policy === 'string' ? policy : { ...policy, backoff: `${backoff}`, orElse: `${orElse}` };
     throw new GraphError('graph/bad-policy', 'This is no error policy.', { expected, got, place: { node: path } });
   }
   return {
@@ -45,6 +50,8 @@ export function fullPolicy(policy: ErrorPolicy, path: string): FullPolicy {
     orElse: typeof orElse === 'function' ? orElse : () => orElse,
   };
 }
+
+const STEPS: ReadonlySet<string> = new Set(['retry', 'backoff', 'migrate', 'orElse']);
 
 const named: Readonly<Record<string, ErrorPolicySteps>> = {
   stop: { orElse: 'stop' },

@@ -64,18 +64,18 @@ export function graph<O extends Outcomes, C = Context>(
 }
 
 function requireOutcomes(list: NodeList, outcomes: unknown): void {
-  if (outcomes === undefined || list.hasOutcome(outcomes)) return;
+  if (list.hasOutcome(outcomes)) return;
   const isRecord = typeof outcomes === 'object' && outcomes !== null && !('then' in outcomes);
   if (isRecord && Object.values(outcomes).every((outcome) => list.hasOutcome(outcome))) return;
   throw new GraphError('graph/foreign-outcome', 'The definition does not return outcomes of this graph.', {
     expected: 'what sink(), reduce() or collect() gave, or a record of such',
-    got: outcomes instanceof Promise ? 'a promise' : typeof outcomes,
+    got: outcomes === undefined ? 'nothing' : outcomes instanceof Promise ? 'a promise' : typeof outcomes,
+    remedy: 'End the definition with return and what a node that ends the graph gave.',
     place: { node: list.graph },
   });
 }
 
 function resultOf(list: NodeList, outcomes: unknown, values: ReadonlyMap<string, unknown>): unknown {
-  if (outcomes === undefined) return undefined;
   if (list.hasOutcome(outcomes)) return values.get(outcomes.node);
   const entries = Object.entries(outcomes as Record<string, { node: string }>);
   return Object.fromEntries(entries.map(([name, { node }]) => [name, values.get(node)]));

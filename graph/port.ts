@@ -21,13 +21,9 @@ export interface Outcome<out R> {
   readonly resultType?: R;
 }
 
-/** What the function that defines a graph may return: an outcome, several by name, or nothing. */
-export type Outcomes = Outcome<unknown> | { readonly [name: string]: Outcome<unknown> } | void;
+/** What the function that defines a graph returns: an outcome, or several by name. */
+export type Outcomes = Outcome<unknown> | { readonly [name: string]: Outcome<unknown> };
 
 /** What a run of a graph resolves to. */
 export type ResultOf<O extends Outcomes> =
-  O extends Outcome<infer R>
-    ? R
-    : O extends void
-      ? undefined
-      : { readonly [N in keyof O]: O[N] extends Outcome<infer R> ? R : never };
+  O extends Outcome<infer R> ? R : { readonly [N in keyof O]: O[N] extends Outcome<infer R> ? R : never };

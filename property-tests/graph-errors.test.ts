@@ -1,7 +1,16 @@
 import { fc, test } from '@fast-check/vitest';
 import { map } from 'rxjs';
 import { describe, expect } from 'vitest';
-import { type GraphBuilder, graph, ItemError, migrate, type Port, stage, type TraceMark } from '../graph/index.ts';
+import {
+  type GraphBuilder,
+  graph,
+  ItemError,
+  migrate,
+  type Outcome,
+  type Port,
+  stage,
+  type TraceMark,
+} from '../graph/index.ts';
 import type { GraphError } from '../primitives/errors.ts';
 import { meteredSource, range, settled, turns } from './graph-harness.ts';
 
@@ -187,14 +196,14 @@ describe('a run that fails otherwise', () => {
     const broken = (what: string) => (): never => {
       throw new Error(what);
     };
-    const failing = (end: (g: GraphBuilder<never>, port: Port<number>) => void, source = meteredSource(5)) =>
+    const failing = (end: (g: GraphBuilder<never>, port: Port<number>) => Outcome<number>, source = meteredSource(5)) =>
       graph('failing', (g: GraphBuilder<never>) => end(g, g.source('read', source)));
-    const sink = (g: GraphBuilder<never>, port: Port<unknown>): unknown => g.sink('sink', port, () => {});
+    const sink = (g: GraphBuilder<never>, port: Port<unknown>) => g.sink('sink', port, () => {});
     const source = failing(sink, meteredSource(5, [0], 2));
     const pipe = failing((g, port) => sink(g, g.pipe('pipe', port, map(broken('operator')))));
     const tee = failing((g, port) => {
       const { a, b } = g.broadcast('tee', port, ['a', 'b'], { copy: broken('copy') });
-      sink(g, g.merge('merge', [a, b]));
+      return sink(g, g.merge('merge', [a, b]));
     });
     const batch = failing((g, port) => sink(g, g.batch('batch', port, { bytes: 4, sizeOf: () => -1 })));
     const size = failing((g, port) =>
@@ -272,7 +281,7 @@ describe('a graph that is wired wrongly is refused where it is defined', () => {
   let foreign: Port<number> | undefined;
   graph('other', (g) => {
     foreign = g.source('read', [1]);
-    g.sink('sink', foreign, () => {});
+    return g.sink('sink', foreign, () => {});
   });
   const sink = (g: GraphBuilder<never>, port: Port<unknown>, name = 'sink') => g.sink(name, port, () => {});
 
@@ -291,8 +300,14 @@ describe('a graph that is wired wrongly is refused where it is defined', () => {
     ['graph/no-size', 'bad/sink', (g, port) => g.sink('sink', port, () => {}, { capacity: { bytes: 8 } })],
     ['graph/bad-policy', 'bad/sink', (g, port) => g.sink('sink', port, () => {}, { onError: { retry: -1 } })],
     ['graph/bad-policy', 'bad/sink', (g, port) => g.sink('sink', port, () => {}, { onError: 'ignore' as never })],
+    [
+      'graph/bad-policy',
+      'bad/sink',
+      (g, port) => g.sink('sink', port, () => {}, { onError: { attempts: 3 } as never }),
+    ],
     ['graph/no-other-side', 'bad/sink', (g, port) => g.sink('sink', port, () => {}, { onError: 'migrate' })],
     ['graph/foreign-outcome', 'bad', (g, port) => [sink(g, port), { node: 'sink' }].at(1)],
+    ['graph/foreign-outcome', 'bad', (g, port) => void sink(g, port)],
     ['graph/foreign-outcome', 'bad', async (g, port) => sink(g, port)],
     [
       'graph/bad-hold',
@@ -307,12 +322,12 @@ describe('a graph that is wired wrongly is refused where it is defined', () => {
   }
 
   test('graph/empty, a bad name of its own, and a builder that has left its function', () => {
-    expect(() => graph('empty', () => {})).toThrow(expect.objectContaining({ code: 'graph/empty' }));
-    expect(() => graph('a/b', () => {})).toThrow(expect.objectContaining({ code: 'graph/bad-name' }));
+    expect(() => graph('empty', () => ({}))).toThrow(expect.objectContaining({ code: 'graph/empty' }));
+    expect(() => graph('a/b', () => ({}))).toThrow(expect.objectContaining({ code: 'graph/bad-name' }));
     let builder: GraphBuilder<never> | undefined;
     graph('done', (g: GraphBuilder<never>) => {
       builder = g;
-      sink(g, g.source('read', [1]));
+      return sink(g, g.source('read', [1]));
     });
     expect(() => builder?.source('late', [1])).toThrow(expect.objectContaining({ code: 'graph/closed' }));
   });

@@ -185,7 +185,7 @@ describe('a join', () => {
       g.sink('sink', idle, () => {});
       const sides = { left: g.source('left', range(10)), right: g.source('right', range(10)) };
       const ports = g.join('join', sides, { key: { left: (x) => x, right: (x) => -1 - x }, hold: 3 });
-      for (const [name, port] of Object.entries(ports)) g.sink(name, port, () => {});
+      return Object.fromEntries(Object.entries(ports).map(([name, port]) => [name, g.sink(name, port, () => {})]));
     });
     expect(await errorOf(never)).toMatchObject({ code: 'graph/stalled', place: { node: 'never/join' } });
   });
