@@ -114,6 +114,45 @@ test('a thread that cannot start fails its tile and no more', async () => {
   await pool.close();
 });
 
+test.each([1, 2])('threads that cannot be replaced fail the tiles that wait, of %i', async (threads) => {
+  const started: Worker[] = [];
+  const refusal = new Error('no more threads');
+  let refuse = false;
+  const start = () => {
+    if (refuse) throw refusal;
+    const worker = startParser();
+    started.push(worker);
+    return worker;
+  };
+  const pool = createParsePool({ threads, start });
+  const answers = Array.from({ length: threads + 3 }, (_, index) => pool.parse(longText(), boundaries(String(index))));
+  const settled = Promise.allSettled(answers);
+  refuse = true;
+  await Promise.all(started.map((worker) => worker.terminate()));
+  for (const [index, answer] of (await settled).entries()) {
+    const place = { file: String(index) };
+    expect(answer).toMatchObject({ status: 'rejected', reason: { code: 'device/parser', place } });
+    if (index >= threads) expect((answer as PromiseRejectedResult).reason.cause).toBe(refusal);
+  }
+  await expect(pool.parse(encode(''), boundaries('next'))).rejects.toMatchObject({ code: 'device/parser' });
+  refuse = false;
+  const tile = await pool.parse(encode(tileText(0)), boundaries('last'));
+  expect(tile).toEqual(parseTile(encode(tileText(0)), boundaries('last')));
+  await pool.close();
+});
+
+test('a thread that cannot be started leaves its tiles to those that there are', async () => {
+  let starts = 0;
+  const start = () => {
+    if (starts++ > 0) throw new Error('no more threads');
+    return startParser();
+  };
+  const pool = createParsePool({ threads: 3, start });
+  const tiles = await Promise.all([0, 1, 2, 3].map((index) => pool.parse(encode(tileText(index)), boundaries('t'))));
+  expect(tiles).toEqual([0, 1, 2, 3].map((index) => parseTile(encode(tileText(index)), boundaries('t'))));
+  await pool.close();
+});
+
 test('bytes that were moved away already are an error, and the thread is used again', async () => {
   await withPool(1, async (pool, started) => {
     const bytes = encode(tileText(0));

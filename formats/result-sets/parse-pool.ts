@@ -14,7 +14,8 @@ export interface ParsePool<Tile = PolygonTile> {
    * is copied where it is a part. A file is read by the thread. An abort settles the call at once; what a thread has begun, it finishes unheard.
    *
    * @throws FormatError, GeometryError as `parseTile` has them; DeviceLostError, with the tile's place, where the thread
-   * died under it (another takes its place; other tiles are not concerned) or the pool was closed.
+   * died under it (another takes its place; other tiles are not concerned) or there is none and none can be started, or the
+   * pool was closed.
    */
   parse(source: TileBytes, parameters: TileParameters, signal?: AbortSignal): Promise<Tile>;
   /** Ends the threads; tiles under way and waiting fail. Resolves when all threads have ended. */
@@ -101,8 +102,18 @@ export function createParsePool<Tile = PolygonTile>({
       if (closed !== undefined) return;
       const idle = [...threads].find((thread) => thread.task === undefined);
       if (idle === undefined && threads.size >= size) return;
+      let thread: Thread<Tile>;
+      try {
+        thread = idle ?? startThread();
+      } catch (cause) {
+        // Threads that there are will come for it; without any, nothing would.
+        if (threads.size > 0) return;
+        waiting.delete(task);
+        task.settle({ failed: threadDied(task.request.parameters.place, cause) });
+        continue;
+      }
       waiting.delete(task);
-      give(idle ?? startThread(), task);
+      give(thread, task);
     }
   };
 
