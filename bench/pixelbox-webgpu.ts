@@ -2,18 +2,11 @@ import { parseArgs } from 'node:util';
 import {
   addBandedAreas,
   bandedMasks,
-  bandedOwnAreas,
   uploadBandedPairs,
   uploadBandedRuns,
 } from '../algorithms/pixelbox/banded-masks.ts';
 import type { GridPolygons } from '../algorithms/pixelbox/grid-polygons.ts';
-import {
-  isNarrow,
-  narrowAreas,
-  narrowMasks,
-  narrowOwnAreas,
-  uploadNarrowRuns,
-} from '../algorithms/pixelbox/narrow-masks.ts';
+import { isNarrow, narrowAreas, narrowMasks, uploadNarrowRuns } from '../algorithms/pixelbox/narrow-masks.ts';
 import type { NumberedPairs } from '../algorithms/pixelbox/pair-tables.ts';
 import { type Regions, regionsOf } from '../algorithms/pixelbox/regions.ts';
 import { createWebGpuBackend } from '../backends/webgpu/index.ts';
@@ -69,15 +62,12 @@ function scaled(polygons: GridPolygons, scale: number): GridPolygons {
   return { ...polygons, x: polygons.x.map((v) => v * scale), y: polygons.y.map((v) => v * scale) };
 }
 
-/** Areas of pairs, and of the regions of p and of q. */
-type DrawnAreas = { readonly shared: Column<'u32'>; readonly own: Column<'u32'> };
-
 /** Pairs that are done together, as they go to the device. */
 interface Prepared {
   readonly list: Uint32Array;
-  /** Regions in the order of their areas: those of p, then those of q. */
+  /** Regions of p, then of q, in the order of their areas, which follow those of the pairs. */
   readonly members: { readonly p: Uint32Array; readonly q: Uint32Array };
-  areas(): DrawnAreas;
+  areas(): Column<'u32'>;
   dispose(): void;
 }
 
@@ -113,10 +103,17 @@ function prepare(
   const members = { p: used(pairs.p), q: used(pairs.q) };
   const place = (of: Uint32Array): Map<number, number> => new Map(Array.from(of, (region, i) => [region, i]));
   const [ofP, ofQ] = [place(members.p), place(members.q)];
+  const own = Uint32Array.from({ length: members.p.length + members.q.length }, (_, i) => i);
   const numbered = {
-    pair: Uint32Array.from(list.keys()),
-    p: list.map((pair) => ofP.get(pairs.p[pair]!)!),
-    q: list.map((pair) => members.p.length + ofQ.get(pairs.q[pair]!)!),
+    pair: Uint32Array.from({ length: list.length + own.length }, (_, i) => i),
+    p: concatenate(
+      list.map((pair) => ofP.get(pairs.p[pair]!)!),
+      own,
+    ),
+    q: concatenate(
+      list.map((pair) => members.p.length + ofQ.get(pairs.q[pair]!)!),
+      own,
+    ),
   };
   const selections = [
     { regions: p, members: members.p },
@@ -125,48 +122,44 @@ function prepare(
   return { list, members, ...upload(selections, numbered) };
 }
 
+function concatenate(a: Uint32Array, b: Uint32Array): Uint32Array<ArrayBuffer> {
+  const all = new Uint32Array(a.length + b.length);
+  all.set(a);
+  all.set(b, a.length);
+  return all;
+}
+
 function prepareNarrow(selections: Selections, { p, q }: NumberedPairs): Pick<Prepared, 'areas' | 'dispose'> {
   const runs = uploadNarrowRuns(context, selections);
   const columns = { p: context.column(p), q: context.column(q) };
-  const count = countOf(selections);
-  const areas = (): DrawnAreas =>
-    context.scope(() => {
-      const masks = narrowMasks(context, runs);
-      return {
-        shared: context.materialize(narrowAreas(columns, masks)),
-        own: context.materialize(narrowOwnAreas(masks, count)),
-      };
-    });
+  const areas = (): Column<'u32'> =>
+    context.scope(() => context.materialize(narrowAreas(columns, narrowMasks(context, runs))));
   return { areas, dispose: () => context.dispose(runs, columns) };
 }
 
 function prepareBanded(selections: Selections, numbered: NumberedPairs): Pick<Prepared, 'areas' | 'dispose'> {
   const runs = uploadBandedRuns(context, selections);
   const parts = uploadBandedPairs(context, numbered, runs);
-  const count = countOf(selections);
-  const areas = (): DrawnAreas =>
+  const areas = (): Column<'u32'> =>
     context.scope(() => {
-      const shared = context.materialize(constant(u32, 0, numbered.pair.length));
-      const masks = bandedMasks(context, runs);
-      addBandedAreas(parts, masks, shared);
-      return { shared, own: context.materialize(bandedOwnAreas(masks, count)) };
+      const found = context.materialize(constant(u32, 0, numbered.pair.length));
+      addBandedAreas(parts, bandedMasks(context, runs), found);
+      return found;
     });
   return { areas, dispose: () => context.dispose(runs, parts) };
 }
 
-function countOf(selections: Selections): number {
-  return selections.reduce((sum, { members }) => sum + members.length, 0);
-}
-
 async function check({ list, members, areas }: Prepared, scale: number): Promise<void> {
-  const columns = areas();
-  const { shared, own } = await context.read(columns);
-  context.dispose(columns);
-  const ofP = new Map(Array.from(members.p, (region, i) => [region, own[i]!]));
-  const ofQ = new Map(Array.from(members.q, (region, i) => [region, own[members.p.length + i]!]));
+  const column = areas();
+  const found = await context.read(column);
+  context.dispose(column);
+  const own = (of: Uint32Array, from: number): Map<number, number> =>
+    new Map(Array.from(of, (region, i) => [region, found[from + i]!]));
+  const ofP = own(members.p, list.length);
+  const ofQ = own(members.q, list.length + members.p.length);
   for (const [i, pair] of list.entries()) {
     const same =
-      shared[i] === expected.intersection[pair]! * scale ** 2 &&
+      found[i] === expected.intersection[pair]! * scale ** 2 &&
       ofP.get(pairs.p[pair]!) === expected.p[pair]! * scale ** 2 &&
       ofQ.get(pairs.q[pair]!) === expected.q[pair]! * scale ** 2;
     if (!same) throw new Error(`The areas of pair ${pair} are wrong at scale ${scale}.`);

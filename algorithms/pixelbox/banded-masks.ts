@@ -20,7 +20,6 @@ import {
   scatter,
   scatterReduce,
   select,
-  sequence,
   type U32,
   u32,
   Var,
@@ -154,19 +153,35 @@ const slotOf = fn('slotOf', { band: u32, region: u32, boxes: array(i32) }, u32, 
   boxOf(boxes, region).rows.add(band),
 );
 
-/** The word that one end of a run flips the rest of, from its column on; one past all words beyond the last strip. */
-const bandToggle = fn(
-  'bandToggle',
-  { column: i32, band: u32, region: u32, boxes: array(i32) },
-  { word: u32, bits: u32 },
-  ({ column, band, region, boxes }) => {
-    const box = boxOf(boxes, region);
-    const across = bitsToU32(column.sub(box.left));
-    const word = box.words.add(across.shr(5).mul(box.slots)).add(band);
-    const isIn = across.shr(5).lt(stripsOf(box));
-    return { word: select(u32(BEYOND), word, isIn), bits: u32(BEYOND).shl(across.and(31)) };
-  },
-);
+const bandedRun = { from: i32, to: i32, band: u32, region: u32, boxes: array(i32) } as const;
+
+/** The word in which a run begins: it is flipped from there on, or up to where the run ends in the same word. */
+const firstToggle = fn('firstToggle', bandedRun, { word: u32, bits: u32 }, (run) => {
+  const { strip, word, bits } = endOf(run, run.from);
+  const other = endOf(run, run.to);
+  return { word, bits: select(bits, bits.xor(other.bits), strip.eq(other.strip)) };
+});
+
+/** The word in which a run ends, where that is another one: it is flipped from there on. */
+const secondToggle = fn('secondToggle', bandedRun, { word: u32, bits: u32 }, (run) => {
+  const { strip, word, bits } = endOf(run, run.to);
+  return { word: select(word, u32(BEYOND), strip.eq(endOf(run, run.from).strip)), bits };
+});
+
+interface Run {
+  readonly band: U32;
+  readonly region: U32;
+  readonly boxes: ArrayValue<'i32'>;
+}
+
+/** One end of a run: its strip, the word of that, past all words beyond the last strip, and the bits from its column on. */
+function endOf({ band, region, boxes }: Run, column: I32): { strip: U32; word: U32; bits: U32 } {
+  const box = boxOf(boxes, region);
+  const across = bitsToU32(column.sub(box.left));
+  const strip = across.shr(5);
+  const word = box.words.add(strip.mul(box.slots)).add(band);
+  return { strip, word: select(u32(BEYOND), word, strip.lt(stripsOf(box))), bits: u32(BEYOND).shl(across.and(31)) };
+}
 
 const BEYOND = 2 ** 32 - 1;
 
@@ -193,8 +208,8 @@ export function bandedMasks(context: Context, runs: BandedRuns): BandedMasks {
       onto: constant(i32, NO_ROW, size.slots),
     });
     const words = context.materialize(constant(u32, 0, size.words));
-    for (const column of [from, to]) {
-      const { word, bits } = map(bandToggle, { column, band, region, boxes });
+    for (const toggle of [firstToggle, secondToggle]) {
+      const { word, bits } = map(toggle, { from, to, band, region, boxes });
       scatterReduce(bits, word, 'xor', words);
     }
     return { boxes, rows, words: inclusiveScan(words, bitXor(u32)) };
@@ -327,38 +342,4 @@ function stripReader(box: Box, band: U32, words: ArrayValue<'u32'>, left: I32): 
 export function addBandedAreas(pairs: BandedPairs, { boxes, rows, words }: BandedMasks, areas: Column<'u32'>): void {
   const { pair, pixels } = map(bandedPart, { ...pairs, boxes, rows, words });
   scatterReduce(pixels, pair, 'add', areas);
-}
-
-const bandedArea = fn(
-  'bandedArea',
-  { region: u32, boxes: array(i32), rows: array(i32), words: array(u32) },
-  u32,
-  ({ region, boxes, rows, words }) => {
-    const box = boxOf(boxes, region);
-    const strips = stripsOf(box);
-    const pixels = Var(u32(0));
-    const row = Var(rows.at(box.rows));
-    For(1, box.slots, (next) => {
-      const below = Let(rows.at(box.rows.add(next)).min(box.bottom));
-      const first = box.words.add(next).sub(1);
-      const word = Var(u32(0));
-      const inRow = Var(u32(0));
-      For(0, strips, (strip) => {
-        word.set(words.at(first.add(strip.mul(box.slots))).xor(u32(0).sub(word.shr(31))));
-        inRow.set(inRow.add(popcount(word)));
-      });
-      pixels.set(pixels.add(inRow.mul(bitsToU32(below.sub(row)))));
-      row.set(below);
-    });
-    return pixels;
-  },
-);
-
-/**
- * The areas of the first `count` regions in pixels, as a view, modulo 2³².
- *
- * - Work O(bands · strips) a region, in one thread each.
- */
-export function bandedOwnAreas({ boxes, rows, words }: BandedMasks, count: number): Column<'u32'> {
-  return map(bandedArea, { region: sequence(count), boxes, rows, words });
 }

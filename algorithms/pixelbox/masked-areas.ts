@@ -1,9 +1,9 @@
 import { type Column, type Context, constant, u32 } from '../../primitives/index.ts';
 import { type AreaJob, parts, readOnce, writeAreas } from './area-job.ts';
 import { maskWords } from './area-plan.ts';
-import { addBandedAreas, bandedMasks, bandedOwnAreas, uploadBandedPairs, uploadBandedRuns } from './banded-masks.ts';
+import { addBandedAreas, bandedMasks, uploadBandedPairs, uploadBandedRuns } from './banded-masks.ts';
 import type { Selection } from './boxes.ts';
-import { isNarrow, narrowAreas, narrowMasks, narrowOwnAreas, uploadNarrowRuns } from './narrow-masks.ts';
+import { isNarrow, narrowAreas, narrowMasks, uploadNarrowRuns } from './narrow-masks.ts';
 import type { NumberedPairs } from './pair-tables.ts';
 import type { Regions } from './regions.ts';
 
@@ -85,28 +85,24 @@ interface Numbered extends Selection {
   readonly areas: BigUint64Array;
 }
 
-/** Areas of pairs and of the regions themselves. */
-type DrawnAreas = { readonly shared: Column<'u32'>; readonly own: Column<'u32'> };
-
-/** Draws the regions of all listed pairs, each once, compares the pairs, and counts every region. */
+/** Draws the regions of all listed pairs, each once, compares the pairs, and every region with itself. */
 async function drawTogether(
   context: Context,
   listed: readonly Listed[],
-  areasOf: (context: Context, selections: readonly Selection[], pairs: NumberedPairs, regions: number) => DrawnAreas,
+  areasOf: (context: Context, selections: readonly Selection[], pairs: NumberedPairs) => Column<'u32'>,
 ): Promise<void> {
   const sides = numberSides(listed);
-  const regions = sides.reduce((sum, { members }) => sum + members.length, 0);
-  const columns = context.scope(() => areasOf(context, sides, numberPairs(listed, sides), regions));
-  const { shared, own } = await readOnce(context, columns);
-  let [pair, region] = [0, 0];
-  for (const { job, list } of listed) {
-    writeAreas(job.intersection, list, shared.subarray(pair, pair + list.length));
-    pair += list.length;
-  }
-  for (const { members, areas } of sides) {
-    writeAreas(areas, members, own.subarray(region, region + members.length));
-    region += members.length;
-  }
+  const all = await readOnce(
+    context,
+    context.scope(() => areasOf(context, sides, numberPairs(listed, sides))),
+  );
+  let row = 0;
+  const take = (areas: BigUint64Array, rows: Uint32Array): void => {
+    writeAreas(areas, rows, all.subarray(row, row + rows.length));
+    row += rows.length;
+  };
+  for (const { job, list } of listed) take(job.intersection, list);
+  for (const { members, areas } of sides) take(areas, members);
 }
 
 /** Both sides of every job in turn. */
@@ -143,40 +139,33 @@ function distinct(
   return { members, local };
 }
 
-/** The listed pairs of all jobs. */
+/** The listed pairs of all jobs, then every region with itself. */
 function numberPairs(listed: readonly Listed[], sides: readonly Numbered[]): NumberedPairs {
-  const total = listed.reduce((sum, { list }) => sum + list.length, 0);
+  const regions = sides.reduce((sum, { members }) => sum + members.length, 0);
+  const total = listed.reduce((sum, { list }) => sum + list.length, regions);
   const column = (): Uint32Array => new Uint32Array(total);
   const numbered = { pair: column(), p: column(), q: column() };
   let row = 0;
   for (const [index, { job, list }] of listed.entries()) {
     const [p, q] = [sides[2 * index]!, sides[2 * index + 1]!];
     for (let i = 0; i < list.length; i++, row++) {
-      numbered.pair[row] = row;
       numbered.p[row] = p.first + p.local[job.pairs.p[list[i]!]!]!;
       numbered.q[row] = q.first + q.local[job.pairs.q[list[i]!]!]!;
     }
   }
+  for (let region = 0; region < regions; region++, row++) numbered.p[row] = numbered.q[row] = region;
+  for (let i = 0; i < total; i++) numbered.pair[i] = i;
   return numbered;
 }
 
-function narrowly(
-  context: Context,
-  selections: readonly Selection[],
-  { p, q }: NumberedPairs,
-  regions: number,
-): DrawnAreas {
+function narrowly(context: Context, selections: readonly Selection[], { p, q }: NumberedPairs): Column<'u32'> {
   const masks = narrowMasks(context, uploadNarrowRuns(context, selections));
-  return {
-    shared: context.materialize(narrowAreas({ p: context.column(p), q: context.column(q) }, masks)),
-    own: context.materialize(narrowOwnAreas(masks, regions)),
-  };
+  return context.materialize(narrowAreas({ p: context.column(p), q: context.column(q) }, masks));
 }
 
-function banded(context: Context, selections: readonly Selection[], pairs: NumberedPairs, regions: number): DrawnAreas {
+function banded(context: Context, selections: readonly Selection[], pairs: NumberedPairs): Column<'u32'> {
   const runs = uploadBandedRuns(context, selections);
-  const masks = bandedMasks(context, runs);
-  const shared = context.materialize(constant(u32, 0, pairs.pair.length));
-  addBandedAreas(uploadBandedPairs(context, pairs, runs), masks, shared);
-  return { shared, own: context.materialize(bandedOwnAreas(masks, regions)) };
+  const areas = context.materialize(constant(u32, 0, pairs.pair.length));
+  addBandedAreas(uploadBandedPairs(context, pairs, runs), bandedMasks(context, runs), areas);
+  return areas;
 }

@@ -13,7 +13,6 @@ import {
   popcount,
   scatterReduce,
   select,
-  sequence,
   type U32,
   u32,
   Var,
@@ -213,22 +212,4 @@ const narrowArea = fn(
  */
 export function narrowAreas(pairs: PairColumns, { boxes, words }: NarrowMasks): Column<'u32'> {
   return map(narrowArea, { p: pairs.p, q: pairs.q, boxes, words });
-}
-
-const narrowOwnArea = fn('narrowOwnArea', { region: u32, boxes: array(i32), words: array(u32) }, u32, (at) => {
-  const box = boxOf(at.boxes, at.region);
-  const pixels = Var(u32(0));
-  For(box.words, box.words.add(bitsToU32(box.bottom.sub(box.top))), (word) => {
-    pixels.set(pixels.add(popcount(at.words.at(word))));
-  });
-  return pixels;
-});
-
-/**
- * The areas of the first `count` regions in pixels, as a view.
- *
- * - Work O(rows) a region, in one thread each.
- */
-export function narrowOwnAreas({ boxes, words }: NarrowMasks, count: number): Column<'u32'> {
-  return map(narrowOwnArea, { region: sequence(count), boxes, words });
 }
