@@ -162,7 +162,8 @@ describe('a PNG of labels', () => {
   test.prop([labelImage(1), fc.constantFrom(1, 2, 4, 8), fc.boolean()])(
     'is traced whatever its bits, with a palette or without',
     (image, depth, palette) => {
-      const expected = traceLabels(Uint8Array.from(image.labels), image.width, image.height);
+      const { width, height } = image;
+      const expected = { ...traceLabels(Uint8Array.from(image.labels), width, height), size: { width, height } };
       expect(read('png', smallPng(image, depth, palette))).toEqual(expected);
     },
   );
@@ -172,7 +173,8 @@ describe('a PNG of labels', () => {
     (image, interlace) => {
       const data = Uint16Array.from(image.labels);
       const png = encode({ ...image, data, channels: 1, depth: 16 }, { interlace });
-      expect(read('png', png)).toEqual(traceLabels(data, image.width, image.height));
+      const { width, height } = image;
+      expect(read('png', png)).toEqual({ ...traceLabels(data, width, height), size: { width, height } });
     },
   );
 
