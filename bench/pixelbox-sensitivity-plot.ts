@@ -28,6 +28,7 @@ export async function drawCurves(curves: readonly [Curve, Curve]): Promise<strin
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${HEIGHT + TOP}" viewBox="0 0 ${WIDTH} ${HEIGHT + TOP}" ` +
       `font-family="system-ui, 'Segoe UI', Helvetica, Arial, 'DejaVu Sans', sans-serif">`,
+    '<title>PixelBox: time by scale, and by threshold</title>',
     '<rect width="100%" height="100%" fill="#fff"/>',
     ...drawn,
     '</svg>\n',
