@@ -1,10 +1,11 @@
 import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
-import { exactSum, meanOf, type PairAreas, ratiosOf } from '../algorithms/cross-compare/areas.ts';
+import { exactSum, meanOf, ratiosOf } from '../algorithms/cross-compare/areas.ts';
 import { filterPairs, indexBoxes, type PairColumns } from '../algorithms/cross-compare/filter.ts';
 import type { MatchOptions } from '../algorithms/cross-compare/matching.ts';
 import { compareTile, type TileComparison } from '../algorithms/cross-compare/tile-comparison.ts';
 import { RATIO_BINS, totalsOf } from '../algorithms/cross-compare/totals.ts';
+import type { PairAreas } from '../algorithms/pixelbox/pair-areas.ts';
 import { countLabels, type LabelPair, labelPair, sideOf } from './random-label-images.ts';
 
 const MATCHING: MatchOptions = { minIou: 0.5, method: 'optimal' };

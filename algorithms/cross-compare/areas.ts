@@ -1,9 +1,4 @@
-/** Areas of pairs of polygons in pixels, one entry a pair. */
-export interface PairAreas {
-  readonly intersection: BigUint64Array;
-  readonly p: BigUint64Array;
-  readonly q: BigUint64Array;
-}
+import type { PairAreas } from '../pixelbox/pair-areas.ts';
 
 /**
  * ‖p ∩ q‖ ÷ ‖p ∪ q‖ of every pair, by ‖p ∪ q‖ = ‖p‖ + ‖q‖ − ‖p ∩ q‖; 0 where both polygons have no pixel.

@@ -5,7 +5,8 @@
  * @module
  */
 
-export { type PairAreas, ratiosOf } from './areas.ts';
+export type { PairAreas } from '../pixelbox/pair-areas.ts';
+export { ratiosOf } from './areas.ts';
 export {
   type CompareScheme,
   type CrossCompareJob,

@@ -1,7 +1,8 @@
 import type { Note } from '../notes.ts';
+import type { PairAreas } from '../pixelbox/pair-areas.ts';
 import type { Regions } from '../pixelbox/regions.ts';
 import type { TextColumn } from '../text-column.ts';
-import { exactSum, type PairAreas, ratiosOf } from './areas.ts';
+import { exactSum, ratiosOf } from './areas.ts';
 import type { Candidates, PairColumns } from './filter.ts';
 import { type MatchOptions, matchPairs } from './matching.ts';
 

@@ -22,7 +22,7 @@ export interface TileSideOptions {
 }
 
 /**
- * Polygons of one side of a tile on the pixel grid. O(vertices + rows that sloped edges cross).
+ * Polygons of one side of a tile on the pixel grid. O(vertices).
  *
  * Noted: `compare/moved-vertices` where vertices lie between corners of pixels.
  *

@@ -28,7 +28,7 @@ import {
 import { type Box, boxOf, boxRecords, type Selection, sharedBox } from './boxes.ts';
 import { expandRows, interleave, type NumberedPairs } from './pair-tables.ts';
 import type { Regions } from './regions.ts';
-import { appendRuns, emptyRuns, mostRuns } from './runs.ts';
+import { appendRuns, emptyRuns } from './runs.ts';
 
 /**
  * Regions of any width and height as bands: rows between one that has runs and the next are all alike, and are stored once. A
@@ -60,10 +60,9 @@ export interface BandedRuns {
   readonly size: { readonly words: number; readonly slots: number; readonly marks: number };
 }
 
-/** Words that the bands of a region take, at most, and the marks of its rows. */
-export function bandedWords(regions: Regions, region: number): number {
-  const marks = 2 * marksOf(regions, region);
-  return stripCount(regions, region) * slotsOf(regions, region, mostRuns(regions, region)) + marks;
+/** Words that the bands of a region with so many runs take, at most, and the marks of its rows. */
+export function bandedWords(regions: Regions, region: number, runs: number): number {
+  return stripCount(regions, region) * slotsOf(regions, region, runs) + 2 * marksOf(regions, region);
 }
 
 /** Bands that a region can have: as many as it has rows, or runs. The last is empty. */

@@ -1,16 +1,14 @@
 import { type Column, type Context, constant, u32 } from '../../primitives/index.ts';
 import { type AreaJob, parts, readOnce, writeAreas } from './area-job.ts';
-import { maskWords } from './area-plan.ts';
 import { addBandedAreas, bandedMasks, uploadBandedPairs, uploadBandedRuns } from './banded-masks.ts';
 import type { Selection } from './boxes.ts';
 import { isNarrow, narrowAreas, narrowMasks, uploadNarrowRuns } from './narrow-masks.ts';
 import type { NumberedPairs } from './pair-tables.ts';
-import type { Regions } from './regions.ts';
 
 /** Finds the areas of all pairs of which both regions have masks: of all jobs at once if they fit the budget. */
 export async function addMaskedAreas(context: Context, jobs: readonly AreaJob[], budget: number): Promise<void> {
   const words = jobs.reduce(
-    (sum, job) => sum + wordsOf(job.p, job.plan.masked.p) + wordsOf(job.q, job.plan.masked.q),
+    (sum, { plan: { words, masked } }) => sum + maskedWords(words.p, masked.p) + maskedWords(words.q, masked.q),
     0,
   );
   if (words <= budget) {
@@ -25,26 +23,24 @@ export async function addMaskedAreas(context: Context, jobs: readonly AreaJob[],
   }
 }
 
-function wordsOf(regions: Regions, masked: Uint8Array): number {
-  let words = 0;
-  for (let region = 0; region < masked.length; region++) {
-    if (masked[region] === 1) words += maskWords(regions, region);
-  }
-  return words;
+function maskedWords(words: Float64Array, masked: Uint8Array): number {
+  let sum = 0;
+  for (let region = 0; region < masked.length; region++) if (masked[region] === 1) sum += words[region]!;
+  return sum;
 }
 
 /** The masks of regions that a part of the pairs is about count once. */
-function partsOf({ p, q, pairs, plan }: AreaJob, budget: number): Iterable<Uint32Array> {
+function partsOf({ p, q, pairs, plan: { masks, words } }: AreaJob, budget: number): Iterable<Uint32Array> {
   const drawn = { p: new Uint32Array(p.left.length), q: new Uint32Array(q.left.length) };
-  const claim = (seen: Uint32Array, regions: Regions, region: number, part: number): number => {
+  const claim = (seen: Uint32Array, all: Float64Array, region: number, part: number): number => {
     if (seen[region] === part) return 0;
     seen[region] = part;
-    return maskWords(regions, region);
+    return all[region]!;
   };
   return parts(
-    plan.masks,
+    masks,
     budget,
-    (pair, part) => claim(drawn.p, p, pairs.p[pair]!, part) + claim(drawn.q, q, pairs.q[pair]!, part),
+    (pair, part) => claim(drawn.p, words.p, pairs.p[pair]!, part) + claim(drawn.q, words.q, pairs.q[pair]!, part),
   );
 }
 
