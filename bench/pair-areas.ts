@@ -63,10 +63,8 @@ async function byBackend(): Promise<PairAreas[]> {
 const byScanline = (): ReturnType<typeof scanlineAreas>[] =>
   tiles.map(({ first, second, pairs }) => scanlineAreas(first, second, pairs));
 
-const contestants: Record<string, () => unknown> = process.env.ZZ
-  ? { [backend]: byBackend }
-  : { scanline: byScanline, [backend]: byBackend };
-const times: Record<string, number[]> = process.env.ZZ ? { [backend]: [] } : { scanline: [], [backend]: [] };
+const contestants = { scanline: byScanline, [backend]: byBackend };
+const times: Record<string, number[]> = { scanline: [], [backend]: [] };
 const processor: Record<string, number[]> = { scanline: [], [backend]: [] };
 for (let round = -2; round < Number(options.rounds); round++) {
   const results: unknown[] = [];
@@ -78,7 +76,7 @@ for (let round = -2; round < Number(options.rounds); round++) {
     times[name]!.push(performance.now() - from);
     processor[name]!.push((user + system) / 1000);
   }
-  if (!process.env.ZZ) compare(results[0] as ReturnType<typeof byScanline>, results[1] as PairAreas[]);
+  compare(results[0] as ReturnType<typeof byScanline>, results[1] as PairAreas[]);
 }
 for (const [name, list] of Object.entries(times)) {
   const sorted = list.toSorted((a, b) => a - b);

@@ -23,12 +23,13 @@ import {
   type U32,
   u32,
   Var,
+  type Variable,
   While,
 } from '../../primitives/index.ts';
 import { type Box, boxOf, boxRecords, type Selection, sharedBox } from './boxes.ts';
 import { expandRows, interleave, type NumberedPairs } from './pair-tables.ts';
 import type { Regions } from './regions.ts';
-import { appendRuns, emptyRuns } from './runs.ts';
+import { appendRuns, emptyRuns, type Runs } from './runs.ts';
 
 /**
  * Regions of any width and height as bands: rows between one that has runs and the next are all alike, and are stored once. A
@@ -55,19 +56,15 @@ export interface BandedRuns {
   readonly boxes: Column<'i32'>;
   /** Where the bits of every region's rows start, 32 rows a word. */
   readonly marks: Column<'u32'>;
-  /** Bands that every region may have. */
+  /** Bands of every region. */
   readonly slots: Uint32Array;
   readonly size: { readonly words: number; readonly slots: number; readonly marks: number };
 }
 
 /** Words that the bands of a region with so many runs take, at most, and the marks of its rows. */
 export function bandedWords(regions: Regions, region: number, runs: number): number {
-  return stripCount(regions, region) * slotsOf(regions, region, runs) + 2 * marksOf(regions, region);
-}
-
-/** Bands that a region can have: as many as it has rows, or runs. The last is empty. */
-function slotsOf({ top, bottom }: Regions, region: number, runs: number): number {
-  return Math.min(runs, bottom[region]! - top[region]! + 1);
+  const bands = Math.min(runs, regions.bottom[region]! - regions.top[region]! + 1);
+  return stripCount(regions, region) * bands + 2 * marksOf(regions, region);
 }
 
 function stripCount({ left, right }: Regions, region: number): number {
@@ -82,6 +79,7 @@ function marksOf({ top, bottom }: Regions, region: number): number {
 export function uploadBandedRuns(context: Context, selections: readonly Selection[]): BandedRuns {
   const count = selections.reduce((sum, { members }) => sum + members.length, 0);
   const runs = emptyRuns(1024);
+  const countBands = bandCounter();
   const starts = new Uint32Array(count + 1);
   const places = { words: new Uint32Array(count), slots: new Uint32Array(count), rows: new Uint32Array(count) };
   const marks = new Uint32Array(count);
@@ -91,7 +89,7 @@ export function uploadBandedRuns(context: Context, selections: readonly Selectio
     for (let i = 0; i < members.length; i++) {
       const member = members[i]!;
       appendRuns(runs, regions, member);
-      const slots = slotsOf(regions, member, runs.length - starts[local]!);
+      const slots = countBands(runs, starts[local]!, regions.top[member]!, marksOf(regions, member));
       places.words[local] = size.words;
       places.slots[local] = slots;
       places.rows[local] = size.slots;
@@ -112,6 +110,23 @@ export function uploadBandedRuns(context: Context, selections: readonly Selectio
     marks: context.column(marks),
     slots: places.slots,
     size,
+  };
+}
+
+/** Counts the rows of a region in which runs begin, of which there are as many as it has bands; the last band is empty. */
+function bandCounter(): (runs: Runs, firstRun: number, top: number, marks: number) => number {
+  let seen = new Uint32Array(64);
+  return ({ row, length }, firstRun, top, marks) => {
+    if (marks > seen.length) seen = new Uint32Array(2 * marks);
+    else seen.fill(0, 0, marks);
+    let bands = 0;
+    for (let run = firstRun; run < length; run++) {
+      const below = row[run]! - top;
+      const word = seen[below >> 5]!;
+      bands += ~(word >>> (below & 31)) & 1;
+      seen[below >> 5] = word | (1 << (below & 31));
+    }
+    return bands;
   };
 }
 
@@ -237,58 +252,95 @@ export function uploadBandedPairs(context: Context, { pair, p, q }: NumberedPair
   }));
 }
 
+const bandColumns = { rows: array(i32), words: array(u32) } as const;
+
+interface Bands {
+  readonly rows: ArrayValue<'i32'>;
+  readonly words: ArrayValue<'u32'>;
+}
+
 /** Pixels that two regions share in some bands of the first. */
 const bandedPart = fn(
   'bandedPart',
-  { row: u32, rank: u32, pairs: array(u32), boxes: array(i32), rows: array(i32), words: array(u32) },
+  { row: u32, rank: u32, pairs: array(u32), boxes: array(i32), ...bandColumns },
   { pair: u32, pixels: u32 },
   ({ row, rank, pairs, boxes, rows, words }) => {
     const at = row.mul(3);
-    const a = boxOf(boxes, pairs.at(at.add(1)));
-    const b = boxOf(boxes, pairs.at(at.add(2)));
-    const { left, top, columns, rows: shared } = sharedBox(a, b);
+    const [p, q] = [pairs.at(at.add(1)), pairs.at(at.add(2))];
     const firstBand = rank.mul(BANDS_A_THREAD);
-    const rowOf = (box: Box, band: U32): I32 => select(i32(NO_ROW), rows.at(box.rows.add(band)), band.lt(box.slots));
-    // Boxes may begin above the first band: vertices without an edge count too.
-    const start = rowOf(a, firstBand)
-      .max(rowOf(b, u32(0)))
-      .max(top);
-    const end = rowOf(a, firstBand.add(BANDS_A_THREAD)).min(a.bottom).min(b.bottom);
     const pixels = Var(u32(0));
-    If(shared.gt(0).and(start.lt(end)), () => {
-      const y = Var(start);
-      const i = Var(firstBand);
-      const afterI = Var(rowOf(a, firstBand.add(1)));
-      While(
-        () => afterI.le(y),
-        () => {
-          i.set(i.add(1));
-          afterI.set(rowOf(a, i.add(1)));
-        },
-      );
-      const j = Var(lastBand(b, rows, y));
-      const afterJ = Var(rowOf(b, j.add(1)));
-      While(
-        () => y.lt(end),
-        () => {
-          const next = Let(afterI.min(afterJ).min(end));
-          const height = bitsToU32(next.sub(y));
-          pixels.set(pixels.add(sharedInBand(a, i, b, j, words, left, columns).mul(height)));
-          y.set(next);
-          If(afterI.le(next), () => {
-            i.set(i.add(1));
-            afterI.set(rowOf(a, i.add(1)));
-          });
-          If(afterJ.le(next), () => {
-            j.set(j.add(1));
-            afterJ.set(rowOf(b, j.add(1)));
-          });
-        },
-      );
-    });
+    If(p.eq(q), () => addOwn(pixels, boxOf(boxes, p), firstBand, { rows, words })).Else(() =>
+      addShared(pixels, boxOf(boxes, p), boxOf(boxes, q), firstBand, { rows, words }),
+    );
     return { pair: pairs.at(at), pixels };
   },
 );
+
+/** Goes down the bands of one region. */
+function addOwn(pixels: Variable<'u32'>, box: Box, firstBand: U32, { rows, words }: Bands): void {
+  const end = Let(firstBand.add(BANDS_A_THREAD).min(box.slots));
+  const strips = stripsOf(box);
+  const y = Var(rowOf(box, firstBand, rows));
+  For(firstBand, end, (band) => {
+    const next = rowOf(box, band.add(1), rows);
+    const first = Let(box.words.add(band));
+    const inBand = Var(u32(0));
+    const word = Var(u32(0));
+    For(0, strips, (strip) => {
+      word.set(words.at(first.add(strip.mul(box.slots))).xor(u32(0).sub(word.shr(31))));
+      inBand.set(inBand.add(popcount(word)));
+    });
+    // The last band is empty, however far it goes.
+    pixels.set(pixels.add(inBand.mul(bitsToU32(next.sub(y)))));
+    y.set(next);
+  });
+}
+
+/** Goes down the bands of two regions side by side. */
+function addShared(pixels: Variable<'u32'>, a: Box, b: Box, firstBand: U32, { rows, words }: Bands): void {
+  const { left, top, columns, rows: shared } = sharedBox(a, b);
+  // Boxes may begin above the first band: vertices without an edge count too.
+  const start = rowOf(a, firstBand, rows)
+    .max(rowOf(b, u32(0), rows))
+    .max(top);
+  const end = rowOf(a, firstBand.add(BANDS_A_THREAD), rows).min(a.bottom).min(b.bottom);
+  If(shared.gt(0).and(start.lt(end)), () => {
+    const y = Var(start);
+    const i = Var(firstBand);
+    const afterI = Var(rowOf(a, firstBand.add(1), rows));
+    While(
+      () => afterI.le(y),
+      () => {
+        i.set(i.add(1));
+        afterI.set(rowOf(a, i.add(1), rows));
+      },
+    );
+    const j = Var(lastBand(b, rows, y));
+    const afterJ = Var(rowOf(b, j.add(1), rows));
+    While(
+      () => y.lt(end),
+      () => {
+        const next = Let(afterI.min(afterJ).min(end));
+        const height = bitsToU32(next.sub(y));
+        pixels.set(pixels.add(sharedInBand(a, i, b, j, words, left, columns).mul(height)));
+        y.set(next);
+        If(afterI.le(next), () => {
+          i.set(i.add(1));
+          afterI.set(rowOf(a, i.add(1), rows));
+        });
+        If(afterJ.le(next), () => {
+          j.set(j.add(1));
+          afterJ.set(rowOf(b, j.add(1), rows));
+        });
+      },
+    );
+  });
+}
+
+/** The first row of a band; {@link NO_ROW} past the last. */
+function rowOf({ rows: start, slots }: Box, band: U32, rows: ArrayValue<'i32'>): I32 {
+  return select(i32(NO_ROW), rows.at(start.add(band)), band.lt(slots));
+}
 
 /** The last band of a region that begins in a row or above it. */
 function lastBand({ rows: start, slots }: Box, rows: ArrayValue<'i32'>, row: I32): U32 {

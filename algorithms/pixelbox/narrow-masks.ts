@@ -24,7 +24,7 @@ import { appendRuns, emptyRuns } from './runs.ts';
 
 /** Regions at most this many pixels wide have one word a row. */
 const WIDEST = 32;
-/** Rows that the runs of a narrow region can tell apart. */
+/** Rows of a narrow region, at most: places of words are 32-bit numbers. */
 const TALLEST = 2 ** 20 - 1;
 
 /** Whether the mask of a region has one word a row, and its runs fit a word each. */
@@ -39,11 +39,10 @@ export function narrowWords({ top, bottom }: Regions, region: number): number {
 
 /** The runs of narrow regions on a device, and where their masks are to be. */
 export interface NarrowRuns {
-  /** One a run: row · 2¹² + from · 2⁶ + to, counted from the corner of the region's box. */
-  readonly run: Column<'u32'>;
-  readonly region: Column<'u32'>;
-  /** Where the mask of every region starts. */
-  readonly starts: Column<'u32'>;
+  /** The word of every run's row. */
+  readonly word: Column<'u32'>;
+  /** From · 2⁶ + to, counted from the left of the region's box. */
+  readonly columns: Column<'u32'>;
   readonly boxes: Column<'i32'>;
   readonly words: number;
 }
@@ -51,97 +50,89 @@ export interface NarrowRuns {
 /** Puts the runs of selected regions, all of them narrow, on the device; regions are numbered as they come. */
 export function uploadNarrowRuns(context: Context, selections: readonly Selection[]): NarrowRuns {
   const count = selections.reduce((sum, { members }) => sum + members.length, 0);
-  // A rectilinear ring has half as many level edges as vertices. The rest is room for one more region, of which it is not
-  // known yet whether it is.
-  const vertices = selections.reduce((sum, selection) => sum + verticesOf(selection), 0);
-  const packed = packedRuns((vertices >> 1) + Math.min(vertices, 4096));
+  const packed = packedRuns(selections.reduce((sum, selection) => sum + alternatingEdges(selection), 0));
   const starts = new Uint32Array(count);
   let [local, words] = [0, 0];
   for (const { regions, members } of selections) {
     for (let i = 0; i < members.length; i++, local++) {
       const member = members[i]!;
-      const { length } = packed;
-      if (!packLevelEdges(packed, regions, member, local)) {
-        packed.length = length;
-        packStairs(packed, regions, member, local);
-      }
+      if (regions.alternating[member] === 1) packLevelEdges(packed, regions, member, words);
+      else packStairs(packed, regions, member, words);
       starts[local] = words;
       words += narrowWords(regions, member);
     }
   }
   return {
-    run: context.column(packed.run.subarray(0, packed.length)),
-    region: context.column(packed.region.subarray(0, packed.length)),
-    starts: context.column(starts),
+    word: context.column(packed.word.subarray(0, packed.length)),
+    columns: context.column(packed.columns.subarray(0, packed.length)),
     boxes: context.column(boxRecords(selections, { words: starts })),
     words,
   };
 }
 
-function verticesOf({ regions, members }: Selection): number {
+/** Level edges of the regions where every second edge is level. */
+function alternatingEdges({ regions, members }: Selection): number {
   let vertices = 0;
-  for (let i = 0; i < members.length; i++) vertices += vertexCount(regions, members[i]!);
-  return vertices;
+  for (let i = 0; i < members.length; i++) {
+    if (regions.alternating[members[i]!] === 1) vertices += vertexCount(regions, members[i]!);
+  }
+  return vertices / 2;
 }
 
 interface PackedRuns {
-  run: Uint32Array;
-  region: Uint32Array;
+  word: Uint32Array;
+  columns: Uint16Array;
   length: number;
 }
 
 function packedRuns(room: number): PackedRuns {
-  return { run: new Uint32Array(room), region: new Uint32Array(room), length: 0 };
+  return { word: new Uint32Array(room), columns: new Uint16Array(room), length: 0 };
 }
 
 function reserve(packed: PackedRuns, more: number): void {
   const needed = packed.length + more;
-  if (needed <= packed.run.length) return;
+  if (needed <= packed.word.length) return;
   const larger = packedRuns(2 * needed);
-  larger.run.set(packed.run);
-  larger.region.set(packed.region);
-  Object.assign(packed, { run: larger.run, region: larger.region });
+  larger.word.set(packed.word);
+  larger.columns.set(packed.columns);
+  Object.assign(packed, { word: larger.word, columns: larger.columns });
 }
 
-/** The level edges of a rectilinear region; false where it has a sloped edge. One of length 0 flips nothing. */
-function packLevelEdges(packed: PackedRuns, regions: Regions, member: number, local: number): boolean {
+/** Every second edge, from the first that is level. One of length 0 flips nothing. */
+function packLevelEdges(packed: PackedRuns, regions: Regions, member: number, firstWord: number): void {
   const { polygonRings, ringVertices, x, y } = regions;
   const left = regions.left[member]!;
-  const top = regions.top[member]!;
-  reserve(packed, vertexCount(regions, member));
-  const { run, region } = packed;
-  let length = packed.length;
+  const origin = firstWord - regions.top[member]!;
+  reserve(packed, vertexCount(regions, member) / 2);
+  const { word, columns } = packed;
+  let { length } = packed;
   for (let ring = polygonRings[member]!; ring < polygonRings[member + 1]!; ring++) {
     const start = ringVertices[ring]!;
     const end = ringVertices[ring + 1]!;
-    let lastX = x[end - 1]!;
-    let lastY = y[end - 1]!;
-    for (let i = start; i < end; i++) {
-      const hereX = x[i]!;
-      const hereY = y[i]!;
-      if (hereY === lastY) {
-        run[length] = ((hereY - top) << 12) | ((lastX - left) << 6) | (hereX - left);
-        region[length++] = local;
-      } else if (hereX !== lastX) {
-        return false;
+    if (y[start] === y[start + 1]) {
+      for (let i = start; i < end; i += 2, length++) {
+        word[length] = origin + y[i]!;
+        columns[length] = ((x[i]! - left) << 6) | (x[i + 1]! - left);
       }
-      lastX = hereX;
-      lastY = hereY;
+    } else {
+      for (let i = start, before = end - 1; i < end; before = i + 1, i += 2, length++) {
+        word[length] = origin + y[i]!;
+        columns[length] = ((x[before]! - left) << 6) | (x[i]! - left);
+      }
     }
   }
   packed.length = length;
-  return true;
 }
 
-function packStairs(packed: PackedRuns, regions: Regions, member: number, local: number): void {
+function packStairs(packed: PackedRuns, regions: Regions, member: number, firstWord: number): void {
   const runs = emptyRuns(vertexCount(regions, member));
   appendRuns(runs, regions, member);
   reserve(packed, runs.length);
-  const [left, top] = [regions.left[member]!, regions.top[member]!];
+  const [left, origin] = [regions.left[member]!, firstWord - regions.top[member]!];
   for (let i = 0; i < runs.length; i++) {
     const at = packed.length++;
-    packed.run[at] = ((runs.row[i]! - top) << 12) | ((runs.from[i]! - left) << 6) | (runs.to[i]! - left);
-    packed.region[at] = local;
+    packed.word[at] = origin + runs.row[i]!;
+    packed.columns[at] = ((runs.from[i]! - left) << 6) | (runs.to[i]! - left);
   }
 }
 
@@ -151,15 +142,9 @@ export interface NarrowMasks {
   readonly words: Column<'u32'>;
 }
 
-/** The word that a run flips, from its one column to its other. */
-const narrowToggle = fn(
-  'narrowToggle',
-  { run: u32, region: u32, starts: array(u32) },
-  { word: u32, bits: u32 },
-  ({ run, region, starts }) => ({
-    word: starts.at(region).add(run.shr(12)),
-    bits: bitsFrom(run.shr(6).and(63)).xor(bitsFrom(run.and(63))),
-  }),
+/** The bits of its word that a run flips, from its one column to its other. */
+const narrowToggle = fn('narrowToggle', { columns: u32 }, u32, ({ columns }) =>
+  bitsFrom(columns.shr(6)).xor(bitsFrom(columns.and(63))),
 );
 
 /** The bits from a column on, of which there are none from 32 on. */
@@ -173,11 +158,10 @@ function bitsFrom(column: U32): U32 {
  *
  * - Work O(runs + rows), span O(log rows). No pixel is tested against an edge, and runs come in any order.
  */
-export function narrowMasks(context: Context, { run, region, starts, boxes, words: count }: NarrowRuns): NarrowMasks {
+export function narrowMasks(context: Context, { word, columns, boxes, words: count }: NarrowRuns): NarrowMasks {
   return context.scope(() => {
     const words = context.materialize(constant(u32, 0, count));
-    const { word, bits } = map(narrowToggle, { run, region, starts });
-    scatterReduce(bits, word, 'xor', words);
+    scatterReduce(map(narrowToggle, { columns }), word, 'xor', words);
     return { boxes, words: inclusiveScan(words, bitXor(u32)) };
   });
 }
