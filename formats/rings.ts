@@ -93,7 +93,9 @@ const FLAT = 2 ** -40;
  *
  * O(vertices).
  */
-export function isFlat({ x, y, length }: Vertices, start: number): boolean {
+export function isFlat(vertices: Vertices, start: number): boolean {
+  if (beginsSquarely(vertices, start)) return false;
+  const { x, y, length } = vertices;
   const [fromX, fromY] = [x[start]!, y[start]!];
   let [alongX, alongY] = [0, 0];
   for (let v = start + 1; v < length; v++) {
@@ -105,6 +107,23 @@ export function isFlat({ x, y, length }: Vertices, start: number): boolean {
   for (let v = start + 1; v < length; v++) {
     if (Math.abs(alongX * (y[v]! - fromY) - alongY * (x[v]! - fromX)) > tolerance) return false;
   }
+  return true;
+}
+
+/**
+ * Whether the ring begins with a level and an upright edge, in either order, and reaches nowhere so far along the first of
+ * them that a line through all vertices could pass by its end: such a ring is not flat. Outlines of pixels are so, and there
+ * are millions of them.
+ */
+function beginsSquarely({ x, y, length }: Vertices, start: number): boolean {
+  const [along, across] = y[start] === y[start + 1] ? [x, y] : [y, x];
+  const from = along[start]!;
+  const side = Math.abs(along[start + 1]! - from);
+  const turns = across[start] === across[start + 1] && along[start + 1] === along[start + 2];
+  if (length - start < 3 || side === 0 || !turns || across[start + 1] === across[start + 2]) return false;
+  // Half of what a flat ring needs, as its test rounds.
+  const far = side / (2 * FLAT);
+  for (let v = start + 2; v < length; v++) if (Math.abs(along[v]! - from) > far) return false;
   return true;
 }
 

@@ -77,6 +77,7 @@ function parseStage<T extends { readonly name: string }>(
     cpu: readBy(parse),
     gpu: readBy(migrate.parseOnGpu),
     cpuLanes: parseLanes,
+    gpuLanes: GPU_TILES,
     ordered: true,
     onFailed: onError === 'skip' ? onFailed : undefined,
   });
@@ -84,6 +85,8 @@ function parseStage<T extends { readonly name: string }>(
 }
 
 const DEFAULT_LANES = 2;
+/** On the GPU at once: one is prepared while the other is waited for. */
+const GPU_TILES = 2;
 
 async function parsePair<T>({ tile, p, q }: TilePair<T>, read: ReadSide<T>, signal: AbortSignal): Promise<ParsedTile> {
   const side = (source: T | undefined) => (source === undefined ? NO_POLYGONS : read(source, signal));
