@@ -4,8 +4,11 @@ import { isFlat } from '../formats/rings.ts';
 
 type Vertex = readonly [x: number, y: number];
 
+const column = (ring: readonly Vertex[], axis: 0 | 1): Float64Array =>
+  Float64Array.from(ring, (vertex) => vertex[axis]);
+
 const flat = (ring: readonly Vertex[]): boolean =>
-  isFlat({ x: ring.map(([x]) => x), y: ring.map(([, y]) => y), length: ring.length }, 0);
+  isFlat({ x: column(ring, 0), y: column(ring, 1), length: ring.length }, 0);
 
 /** As it is defined: no vertex is farther beside the line to the farthest one than rounding explains. */
 function isFlatByDefinition(ring: readonly Vertex[]): boolean {
