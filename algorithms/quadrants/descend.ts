@@ -1,0 +1,253 @@
+import {
+  type ArrayValue,
+  array,
+  bool,
+  type Column,
+  type Context,
+  constant,
+  copyIf,
+  ctz,
+  exclusiveScan,
+  expand,
+  fn,
+  gather,
+  type Monoid,
+  map,
+  monoid,
+  plus,
+  popcount,
+  reduceByKey,
+  scatterReduce,
+  select,
+  sequence,
+  type U32,
+  u32,
+  uniform,
+} from '../../primitives/index.ts';
+import { edgesInEnclosing, edgesInQuadrants, FLIPS, PASSES, type Passages } from './edge-in-quadrant.ts';
+import type { Edges } from './edges.ts';
+import {
+  enclosingQuadrants,
+  type OpenQuadrants,
+  packQuadrant,
+  type Quadrant,
+  quadrantArrays,
+  quadrantAt,
+} from './open-quadrants.ts';
+
+/** Quadrants that are to be split, and the edges that pass through them. */
+export interface Front {
+  readonly open: OpenQuadrants;
+  readonly passages: Passages;
+}
+
+/** Quadrants that are settled: those that a polygon holds whole, and those of the least side that edges pass through. */
+export interface Leaves {
+  readonly column: Column<'u32'>;
+  readonly row: Column<'u32'>;
+  readonly owner: Column<'u32'>;
+  /** 1 where edges pass through. */
+  readonly boundary: Column<'u32'>;
+}
+
+/** What a step comes to; the host knows how many of everything there are. */
+export interface Descent {
+  readonly front: Front;
+  readonly leaves: Leaves;
+}
+
+/** The quadrants around the polygons: those with edges inside go on, the others are settled or of no use. */
+export function enclose(context: Context, edges: Edges, least: number): Promise<Descent> {
+  const passages = {
+    quadrant: edges.owner,
+    edge: context.scope(() => context.materialize(sequence(edges.owner.length))),
+  };
+  const open = context.scope(() => context.materialize({ ...enclosingQuadrants(edges, least) }));
+  return settle(context, { open, passages }, edgesInEnclosing(passages, edges, open), 0, least).finally(() =>
+    context.dispose(open, passages.edge),
+  );
+}
+
+/**
+ * One level of decomposition: quadrants become their four children, which keep the edges that pass through them.
+ *
+ * - Work O(passages + quadrants), span O(log passages). Waits for the device once.
+ */
+export function descend(context: Context, edges: Edges, front: Front, least: number): Promise<Descent> {
+  return settle(context, front, edgesInQuadrants(front.passages, edges, front.open), 2, least);
+}
+
+/** What becomes of a quadrant. */
+const NOTHING = 0;
+const INSIDE = 1;
+const BOUNDARY = 2;
+const OPEN = 3;
+
+/** Bits of a child's number: of four children 2, of the quadrant itself 0. */
+type ChildBits = 0 | 2;
+
+/** Looks what the edges do, and sorts the quadrants' children into those that go on, those that are settled, and the rest. */
+async function settle(
+  context: Context,
+  { open, passages }: Front,
+  looks: Column<'u32'>,
+  bits: ChildBits,
+  least: number,
+): Promise<Descent> {
+  const made = context.scope(() => {
+    const look = context.materialize(looks);
+    const marks = markQuadrants(context, passages.quadrant, look, open.column.length);
+    const children = sequence((open.column.length as number) << bits);
+    const places = { columns: open.column, rows: open.row, marks };
+    const kind = context.materialize(map(kindOf, { child: children, ...places, bits, least }));
+    return {
+      look,
+      marks,
+      numbers: exclusiveScan(map(opens, { kind }), plus(u32)),
+      goesOn: copyIf(children, map(isKind, { kind, from: OPEN, to: OPEN })),
+      settled: copyIf(children, map(isKind, { kind, from: INSIDE, to: BOUNDARY })),
+    };
+  });
+  try {
+    const { look, marks, numbers, goesOn, settled } = made;
+    const counts = map(passCount, { quadrant: passages.quadrant, look, columns: open.column, bits, least });
+    const [openCount, leafCount, next] = await Promise.all([
+      context.count(goesOn),
+      context.count(settled),
+      expand({ ...passages, look }, counts, passOn, { captures: { numbers, bits } }),
+    ]);
+    const parents = { ...open, marks };
+    return context.scope(() => ({
+      front: { open: openChildren(context, parents, gather(goesOn, sequence(openCount)), bits), passages: next },
+      leaves: leavesOf(context, parents, gather(settled, sequence(leafCount)), bits),
+    }));
+  } finally {
+    context.dispose(made);
+  }
+}
+
+/** Bits of edges in the same quadrant: to pass through and to pass through is to pass through, flips cancel out. */
+const together: Monoid<typeof u32> = monoid({
+  of: u32,
+  identity: 0,
+  combine: ({ a, b }) => a.or(b).and(PASSES).or(a.xor(b).and(FLIPS)),
+  name: 'together',
+});
+
+const masked = fn('masked', { bits: u32, mask: uniform(u32) }, u32, ({ bits, mask }) => bits.and(mask));
+
+/** Brings together what all edges of a quadrant do. Those next to each other first: large polygons have many in one. */
+function markQuadrants(
+  context: Context,
+  quadrant: Column<'u32'>,
+  look: Column<'u32'>,
+  count: Column['length'],
+): Column<'u32'> {
+  const marks = context.materialize(constant(u32, 0, count));
+  const { keys, values } = reduceByKey(quadrant, look, together);
+  scatterReduce(map(masked, { bits: values, mask: PASSES }), keys, 'or', marks);
+  scatterReduce(map(masked, { bits: values, mask: FLIPS }), keys, 'xor', marks);
+  return marks;
+}
+
+const parents = { ...quadrantArrays, marks: array(u32), bits: uniform(u32) } as const;
+
+interface Parents {
+  readonly columns: ArrayValue<'u32'>;
+  readonly rows: ArrayValue<'u32'>;
+  readonly marks: ArrayValue<'u32'>;
+  readonly bits: U32;
+}
+
+/** A child, and 1 where edges pass through it. */
+function childOf(child: U32, { columns, rows, marks, bits }: Parents): Quadrant & { readonly passed: U32 } {
+  const index = child.shr(bits);
+  const number = child.sub(index.shl(bits));
+  const { x, y, shift, parity } = quadrantAt(columns, rows, index);
+  const mark = marks.at(index);
+  const side = shift.sub(bits.shr(1));
+  // The way from the quadrant's corner to the child's: see `edge-in-quadrant.ts`.
+  const way = select(number.add(number.and(number.shr(1)).mul(3)), u32(1), bits.eq(0));
+  return {
+    x: x.add(number.and(1).shl(side)),
+    y: y.add(number.shr(1).shl(side)),
+    shift: side,
+    parity: parity.xor(popcount(mark.shr(4).and(way)).and(1)),
+    passed: mark.shr(number).and(1),
+  };
+}
+
+const kindOf = fn('kindOf', { child: u32, ...parents, least: uniform(u32) }, u32, ({ child, least, ...from }) => {
+  const { shift, parity, passed } = childOf(child, from);
+  return select(
+    select(u32(NOTHING), u32(INSIDE), parity.eq(1)),
+    select(u32(BOUNDARY), u32(OPEN), shift.gt(least)),
+    passed.eq(1),
+  );
+});
+
+const opens = fn('opens', { kind: u32 }, u32, ({ kind }) => u32(kind.eq(OPEN)));
+
+const isKind = fn('isKind', { kind: u32, from: uniform(u32), to: uniform(u32) }, bool, ({ kind, from, to }) =>
+  kind.ge(from).and(kind.le(to)),
+);
+
+/** How many open children of its quadrant an edge passes through: those that it passes through, if they are not settled. */
+const passCount = fn(
+  'passCount',
+  { quadrant: u32, look: u32, columns: array(u32), bits: uniform(u32), least: uniform(u32) },
+  u32,
+  ({ quadrant, look, columns, bits, least }) => {
+    const side = ctz(columns.at(quadrant)).sub(bits.shr(1));
+    return select(u32(0), popcount(look.and(PASSES)), side.gt(least));
+  },
+);
+
+const passOn = fn(
+  'passOn',
+  { quadrant: u32, edge: u32, look: u32, rank: u32, numbers: array(u32), bits: uniform(u32) },
+  { quadrant: u32, edge: u32 },
+  ({ quadrant, edge, look, rank, numbers, bits }) => {
+    const passes = [look.and(PASSES)];
+    for (let k = 0; k < 2; k++) passes.push(passes[k]!.and(passes[k]!.sub(1)));
+    const left = select(select(passes[0]!, passes[1]!, rank.eq(1)), passes[2]!, rank.eq(2));
+    return { quadrant: numbers.at(quadrant.shl(bits).add(ctz(left))), edge };
+  },
+);
+
+type MarkedQuadrants = OpenQuadrants & { readonly marks: Column<'u32'> };
+
+const openChild = fn(
+  'openChild',
+  { child: u32, ...parents, owners: array(u32) },
+  { column: u32, row: u32, owner: u32 },
+  ({ child, owners, ...from }) => ({ ...packQuadrant(childOf(child, from)), owner: owners.at(child.shr(from.bits)) }),
+);
+
+function openChildren(
+  context: Context,
+  { column, row, owner, marks }: MarkedQuadrants,
+  child: Column<'u32'>,
+  bits: ChildBits,
+): OpenQuadrants {
+  return context.materialize(map(openChild, { child, columns: column, rows: row, marks, bits, owners: owner }));
+}
+
+const leaf = fn(
+  'leaf',
+  { child: u32, ...parents, owners: array(u32) },
+  { column: u32, row: u32, owner: u32, boundary: u32 },
+  ({ child, owners, ...from }) => {
+    const { passed, ...place } = childOf(child, from);
+    return { ...packQuadrant(place), owner: owners.at(child.shr(from.bits)), boundary: passed };
+  },
+);
+
+function leavesOf(
+  context: Context,
+  { column, row, owner, marks }: MarkedQuadrants,
+  child: Column<'u32'>,
+  bits: ChildBits,
+): Leaves {
+  return context.materialize(map(leaf, { child, columns: column, rows: row, marks, bits, owners: owner }));
+}

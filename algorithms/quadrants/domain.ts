@@ -1,0 +1,98 @@
+import { ArgumentError, GeometryError } from '../../primitives/errors.ts';
+import type { Polygons } from '../geometry/polygons.ts';
+
+/** A domain is so many steps wide and high, as a power of two: coordinates, and differences of two, are 32-bit integers. */
+export const DOMAIN_BITS = 30;
+
+/** Steps of a domain along each axis. */
+export const DOMAIN_STEPS: number = 2 ** DOMAIN_BITS;
+
+/** A square of the plane that is split into quadrants. One domain serves all that are to be indexed together. */
+export interface Domain {
+  readonly left: number;
+  readonly bottom: number;
+  /** Width and height. */
+  readonly size: number;
+}
+
+/** All longitudes and latitudes, in degrees: a step is 37 mm at the equator. */
+export const WORLD: Domain = { left: -180, bottom: -180, size: 360 };
+
+/** Polygons in steps of a domain, as columns: polygon → rings → vertices in CSR form; even-odd over all rings. */
+export interface DomainPolygons {
+  /** Rings of polygon `p` are `polygonRings[p] … polygonRings[p + 1] − 1`; length is polygons + 1. */
+  readonly polygonRings: Uint32Array;
+  /** Vertices of ring `r` are `ringVertices[r] … ringVertices[r + 1] − 1`; length is rings + 1. */
+  readonly ringVertices: Uint32Array;
+  /** From 0 to {@link DOMAIN_STEPS}. */
+  readonly x: Int32Array;
+  readonly y: Int32Array;
+}
+
+export interface PlaceOptions {
+  /** What errors call the polygons' file. */
+  readonly file?: string | undefined;
+}
+
+/**
+ * Moves every vertex to the nearest point of the domain's grid of 2³⁰ × 2³⁰ steps.
+ *
+ * O(vertices). A tie goes to the larger coordinate.
+ *
+ * @throws `ArgumentError` `quadrants/domain` for a domain without a size, `GeometryError` `geometry/beyond-domain`, with the
+ * polygon for its record, for a coordinate that is not finite or not in the domain.
+ * @example
+ * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [90, 0], [90, 90], [0, 90]]] }');
+ * placeInDomain(zones.polygons, WORLD).x.map((step) => step / 2 ** 28); // Int32Array [2, 3, 3, 2]
+ */
+export function placeInDomain(polygons: Polygons, domain: Domain, { file }: PlaceOptions = {}): DomainPolygons {
+  requireDomain(domain);
+  const { polygonRings, ringVertices } = polygons;
+  const x = new Int32Array(polygons.x.length);
+  const y = new Int32Array(polygons.y.length);
+  for (let v = 0; v < x.length; v++) {
+    const column = stepOf(polygons.x[v]!, domain.left, domain.size);
+    const row = stepOf(polygons.y[v]!, domain.bottom, domain.size);
+    if (!isInside(column)) throw beyondDomain('x', polygons, v, domain, file);
+    if (!isInside(row)) throw beyondDomain('y', polygons, v, domain, file);
+    x[v] = column;
+    y[v] = row;
+  }
+  return { polygonRings, ringVertices, x, y };
+}
+
+function stepOf(coordinate: number, from: number, size: number): number {
+  return Math.round(((coordinate - from) / size) * DOMAIN_STEPS);
+}
+
+const isInside = (step: number): boolean => step >= 0 && step <= DOMAIN_STEPS;
+
+function requireDomain({ left, bottom, size }: Domain): void {
+  const isPlace = Number.isFinite(left) && Number.isFinite(bottom);
+  if (isPlace && size > 0 && Number.isFinite(left + size) && Number.isFinite(bottom + size)) return;
+  throw new ArgumentError('quadrants/domain', 'The domain is no square of the plane.', {
+    expected: 'a finite corner, and a size above 0',
+    got: `left ${left}, bottom ${bottom}, size ${size}`,
+  });
+}
+
+function beyondDomain(
+  axis: 'x' | 'y',
+  polygons: Polygons,
+  vertex: number,
+  { left, bottom, size }: Domain,
+  file: string | undefined,
+): GeometryError {
+  const polygon = polygonOf(polygons, vertex);
+  const from = axis === 'x' ? left : bottom;
+  return new GeometryError('geometry/beyond-domain', `A vertex of polygon ${polygon} is not in the domain.`, {
+    expected: `${axis} from ${from} to ${from + size}`,
+    got: polygons[axis][vertex]!,
+    remedy: 'Choose a domain that holds all polygons, or correct the polygon.',
+    place: { file, record: polygon },
+  });
+}
+
+function polygonOf({ polygonRings, ringVertices }: Polygons, vertex: number): number {
+  return polygonRings.findIndex((_, polygon) => vertex < ringVertices[polygonRings[polygon + 1]!]!);
+}

@@ -1,0 +1,182 @@
+import {
+  type ArrayValue,
+  add64,
+  array,
+  type Bool,
+  bitsToI32,
+  type Column,
+  fn,
+  type I32,
+  i32,
+  i64OfI32,
+  ltI64,
+  map,
+  mulI32,
+  select,
+  shl64,
+  sub64,
+  type U32,
+  type U64,
+  u32,
+} from '../../primitives/index.ts';
+import type { Edges } from './edges.ts';
+import { type OpenQuadrants, type Quadrant, quadrantArrays, quadrantAt } from './open-quadrants.ts';
+
+/** Which edges may pass through which quadrants, in the order of the edges. */
+export interface Passages {
+  /** Numbers of quadrants that are to be split. */
+  readonly quadrant: Column<'u32'>;
+  readonly edge: Column<'u32'>;
+}
+
+/**
+ * What an edge does in a quadrant, as bits. Of the quadrant's children, numbered x + 2y, bit 0 to 3 tell through which of
+ * them it passes; bits 4 to 6 whether it flips the parity on the way between corners:
+ *
+ *     2 ─────── 3       bit 4: from corner 0 to 1, along the bottom
+ *     │         │       bit 5: from corner 0 to 2, up the left side
+ *     0 ─────── 1       bit 6: from corner 2 to 3
+ *
+ * where 0 is the lower left corner of the quadrant and 3 its centre: the lower left corners of the children.
+ *
+ * An edge passes through a quadrant where it has a point strictly inside. Through a quadrant that no edge passes through,
+ * all points are alike, those on its left and bottom sides included. Points stand for what lies next to them to the right and
+ * above, right before above: so no edge goes through a corner, and half-open is what comes of it.
+ */
+export const PASSES: number = 0b1111;
+export const FLIPS: number = 0b1110000;
+
+const edge = { edge: u32, ends: array(i32) } as const;
+
+const edgeInQuadrant = fn(
+  'edgeInQuadrant',
+  { quadrant: u32, ...edge, ...quadrantArrays },
+  u32,
+  ({ quadrant, edge, ends, columns, rows }) => {
+    const place = quadrantAt(columns, rows, quadrant);
+    const line = lineFrom(ends, edge, place);
+    const half = place.shift.sub(1);
+    const side = u32(1).shl(half);
+    const [right, up] = [shl64({ a: i64OfI32(line.dx), count: half }), shl64({ a: i64OfI32(line.dy), count: half })];
+    // Of the lattice of corners: a step to the right takes `up` off what tells the side of the line, one up adds `right`.
+    const at00 = line.atCorner;
+    const at10 = sub64({ a: at00, b: up });
+    const at01 = add64({ a: at00, b: right });
+    const at11 = add64({ a: at10, b: right });
+    const reach = reachOf(right, up);
+    const passes = [at00, at10, at01, at11].map((at, child) => {
+      const meets = meetsBox(line, bitsToI32(side.mul(child & 1)), bitsToI32(side.mul(child >> 1)), bitsToI32(side));
+      return u32(meets.and(straddles(at, reach))).shl(child);
+    });
+    const [x, y] = [bitsToI32(side), i32(0)];
+    const bottom = meetsRow(line, y).and(isPast(line, at10)).and(isPast(line, at00).not());
+    const middle = meetsRow(line, x).and(isPast(line, at11)).and(isPast(line, at01).not());
+    const leftSide = meetsColumn(line).and(isAbove(line, at00)).and(isAbove(line, at01).not());
+    const flips = u32(bottom).shl(4).or(u32(leftSide).shl(5)).or(u32(middle).shl(6));
+    return passes.reduce((bits, bit) => bits.or(bit), flips);
+  },
+);
+
+const edgeInEnclosing = fn(
+  'edgeInEnclosing',
+  { quadrant: u32, ...edge, ...quadrantArrays },
+  u32,
+  ({ quadrant, edge, ends, columns, rows }) => {
+    const place = quadrantAt(columns, rows, quadrant);
+    const line = lineFrom(ends, edge, place);
+    const [right, up] = [line.dx, line.dy].map((d) => shl64({ a: i64OfI32(d), count: place.shift })) as [U64, U64];
+    const side = bitsToI32(u32(1).shl(place.shift));
+    const passes = meetsBox(line, i32(0), i32(0), side).and(straddles(line.atCorner, reachOf(right, up)));
+    const flips = meetsRow(line, i32(0)).and(isPast(line, line.atCorner));
+    return u32(passes).or(u32(flips).shl(4));
+  },
+);
+
+/** What edges do in quadrants that are to be split, as a view. Exact in 64 bits. */
+export function edgesInQuadrants(passages: Passages, edges: Edges, { column, row }: OpenQuadrants): Column<'u32'> {
+  return map(edgeInQuadrant, { ...passages, ends: edges.ends, columns: column, rows: row });
+}
+
+/**
+ * What edges do in the quadrants around their polygons, as a view: bit 0 tells whether an edge passes through, bit 4 whether
+ * it flips the parity of the lower left corner, seen from the left of everything.
+ */
+export function edgesInEnclosing(passages: Passages, edges: Edges, { column, row }: OpenQuadrants): Column<'u32'> {
+  return map(edgeInEnclosing, { ...passages, ends: edges.ends, columns: column, rows: row });
+}
+
+/** An edge, seen from the corner of a quadrant. */
+interface Line {
+  readonly ax: I32;
+  readonly ay: I32;
+  readonly bx: I32;
+  readonly by: I32;
+  readonly dx: I32;
+  readonly dy: I32;
+  /** Above 0 where the quadrant's corner lies left of the edge, below 0 right of it: twice the area of the triangle. */
+  readonly atCorner: U64;
+}
+
+function lineFrom(ends: ArrayValue<'i32'>, edge: U32, { x, y }: Quadrant): Line {
+  const at = edge.mul(4);
+  const [left, bottom] = [bitsToI32(x), bitsToI32(y)];
+  const [ax, bx] = [ends.at(at).sub(left), ends.at(at.add(2)).sub(left)];
+  const [ay, by] = [ends.at(at.add(1)).sub(bottom), ends.at(at.add(3)).sub(bottom)];
+  const [dx, dy] = [bx.sub(ax), by.sub(ay)];
+  const atCorner = sub64({ a: mulI32({ a: dy, b: ax }), b: mulI32({ a: dx, b: ay }) });
+  return { ax, ay, bx, by, dx, dy, atCorner };
+}
+
+/** Whether the box of an edge shares a point with the inside of a square. */
+function meetsBox({ ax, ay, bx, by }: Line, x: I32, y: I32, side: I32): Bool {
+  const inColumns = ax.min(bx).lt(x.add(side)).and(ax.max(bx).gt(x));
+  const inRows = ay.min(by).lt(y.add(side)).and(ay.max(by).gt(y));
+  return inColumns.and(inRows);
+}
+
+/** How far above and below that of its lower left corner what tells the side of the line gets in a square. */
+function reachOf(right: U64, up: U64): { readonly highest: U64; readonly lowest: U64 } {
+  const zero = { lo: u32(0), hi: u32(0) };
+  const left = sub64({ a: zero, b: up });
+  const positive = (a: U64): U64 => select(a, zero, isNegative(a));
+  const negative = (a: U64): U64 => select(zero, a, isNegative(a));
+  return {
+    highest: add64({ a: positive(right), b: positive(left) }),
+    lowest: add64({ a: negative(right), b: negative(left) }),
+  };
+}
+
+/** Whether a square has corners strictly on both sides of a line. */
+function straddles(at: U64, { highest, lowest }: { readonly highest: U64; readonly lowest: U64 }): Bool {
+  const zero = { lo: u32(0), hi: u32(0) };
+  return ltI64({ a: zero, b: add64({ a: at, b: highest }) }).and(isNegative(add64({ a: at, b: lowest })));
+}
+
+function isNegative({ hi }: U64): Bool {
+  return bitsToI32(hi).lt(0);
+}
+
+function isPositive(a: U64): Bool {
+  return ltI64({ a: { lo: u32(0), hi: u32(0) }, b: a });
+}
+
+function meetsRow({ ay, by }: Line, y: I32): Bool {
+  return ay.le(y).ne(by.le(y));
+}
+
+function meetsColumn({ ax, bx }: Line): Bool {
+  return ax.le(0).ne(bx.le(0));
+}
+
+/** Whether a point, in a row that the edge meets, is on the edge or right of it. */
+function isPast({ dy }: Line, at: U64): Bool {
+  return select(isNegative(at), isPositive(at), dy.gt(0)).not();
+}
+
+/** Whether an edge that meets the left side's line gets over a point of it, or right of it does. */
+function isAbove({ dx, dy }: Line, at: U64): Bool {
+  const over = select(isPositive(at), isNegative(at), dx.gt(0));
+  const through = at.lo.or(at.hi).eq(0);
+  const rises = dy.ne(0).and(dx.gt(0).eq(dy.gt(0)));
+  return over.or(through.and(rises));
+}

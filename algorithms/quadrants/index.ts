@@ -1,0 +1,17 @@
+/**
+ * Polygons as quadrants: squares of a regular subdivision of the plane, those inside a polygon and those that its edges pass
+ * through.
+ *
+ * @module
+ */
+
+export { type DecomposeOptions, decompose, type Quadrants } from './decompose.ts';
+export {
+  DOMAIN_BITS,
+  DOMAIN_STEPS,
+  type Domain,
+  type DomainPolygons,
+  type PlaceOptions,
+  placeInDomain,
+  WORLD,
+} from './domain.ts';

@@ -1,0 +1,97 @@
+import {
+  type ArrayParameter,
+  type ArrayValue,
+  array,
+  bitsToU32,
+  type Column,
+  clz,
+  ctz,
+  fn,
+  type I32,
+  i32,
+  map,
+  sequence,
+  type U32,
+  u32,
+  uniform,
+} from '../../primitives/index.ts';
+import { DOMAIN_BITS } from './domain.ts';
+import type { Edges } from './edges.ts';
+
+/**
+ * Quadrants that edges pass through and that are to be split, three words each, as devices bind few arrays at once.
+ *
+ * - `column`: steps from the domain's left to the quadrant's, doubled, and one bit more that tells its side: 2^n steps are
+ *   bit n. What is left of a quadrant is a multiple of its side, so that this bit is the lowest that is set.
+ * - `row`: steps from the domain's bottom to the quadrant's, and bit 31: whether the polygon holds its lower left corner.
+ * - `owner`: the polygon, numbered among those that have edges.
+ */
+export interface OpenQuadrants {
+  readonly column: Column<'u32'>;
+  readonly row: Column<'u32'>;
+  readonly owner: Column<'u32'>;
+}
+
+/** How functors capture the places of quadrants. */
+export const quadrantArrays: { readonly columns: ArrayParameter<'u32'>; readonly rows: ArrayParameter<'u32'> } = {
+  columns: array(u32),
+  rows: array(u32),
+};
+
+const ROW_BITS = 2 ** 31 - 1;
+
+/** A quadrant inside a functor. */
+export interface Quadrant {
+  /** Steps from the domain's corner to the quadrant's. */
+  readonly x: U32;
+  readonly y: U32;
+  /** The side is 2^shift steps. */
+  readonly shift: U32;
+  /** 1 where the polygon holds the lower left corner, else 0. */
+  readonly parity: U32;
+}
+
+/** Reads a quadrant. */
+export function quadrantAt(columns: ArrayValue<'u32'>, rows: ArrayValue<'u32'>, index: U32): Quadrant {
+  return unpackQuadrant(columns.at(index), rows.at(index));
+}
+
+export function unpackQuadrant(column: U32, row: U32): Quadrant {
+  const shift = ctz(column);
+  return { x: column.xor(u32(1).shl(shift)).shr(1), y: row.and(ROW_BITS), shift, parity: row.shr(31) };
+}
+
+/** The two words of a quadrant's place. */
+export function packQuadrant({ x, y, shift, parity }: Quadrant): { readonly column: U32; readonly row: U32 } {
+  return { column: x.shl(1).or(u32(1).shl(shift)), row: y.or(parity.shl(31)) };
+}
+
+const enclosingQuadrant = fn(
+  'enclosingQuadrant',
+  { left: i32, bottom: i32, right: i32, top: i32, least: uniform(u32) },
+  { column: u32, row: u32 },
+  ({ left, bottom, right, top, least }) => {
+    const [x0, y0] = [cellOf(left), cellOf(bottom)];
+    const [x1, y1] = [cellOf(right.sub(1).max(left)), cellOf(top.sub(1).max(bottom))];
+    const differ = x0.xor(x1).or(y0.xor(y1));
+    const shift = u32(32).sub(clz(differ)).max(least);
+    const corner = (cell: U32): U32 => cell.shr(shift).shl(shift);
+    return packQuadrant({ x: corner(x0), y: corner(y0), shift, parity: u32(0) });
+  },
+);
+
+/**
+ * The smallest quadrants around the boxes of polygons, but none below a side of 2^least steps, as views: as many leading bits
+ * of the Morton codes of two opposite corners as are alike, and so many of each coordinate. Quadrants are half-open: what
+ * ends on a quadrant's right or top side is still in it.
+ */
+export function enclosingQuadrants({ polygons }: Edges, least: number): OpenQuadrants {
+  const { left, bottom, right, top } = polygons;
+  const place = map(enclosingQuadrant, { left, bottom, right, top, least });
+  return { ...place, owner: sequence(left.length) };
+}
+
+/** The step that begins at a coordinate; at the end of the domain the last one. */
+function cellOf(coordinate: I32): U32 {
+  return bitsToU32(coordinate.min(2 ** DOMAIN_BITS - 1));
+}

@@ -1,0 +1,102 @@
+import { DOMAIN_STEPS } from '../algorithms/quadrants/index.ts';
+
+export type Ring = readonly (readonly [x: number, y: number])[];
+
+export interface QuadrantByHand {
+  readonly polygon: number;
+  readonly level: number;
+  readonly code: bigint;
+  readonly boundary: boolean;
+}
+
+interface Place {
+  readonly column: number;
+  readonly row: number;
+  readonly level: number;
+}
+
+type Edge = readonly [ax: bigint, ay: bigint, bx: bigint, by: bigint];
+
+/** The quadrants of a polygon by recursion from the whole domain, each tested against every edge, in integers of any size. */
+export function splitByHand(polygon: number, rings: readonly Ring[], levels: number): QuadrantByHand[] {
+  const edges = rings
+    .flatMap((ring) =>
+      ring.map(([x, y], i): Edge => {
+        const [u, v] = ring.at(i - 1)!;
+        return [BigInt(u), BigInt(v), BigInt(x), BigInt(y)];
+      }),
+    )
+    // A vertex that is written twice makes no edge.
+    .filter(([ax, ay, bx, by]) => ax !== bx || ay !== by);
+  const split = (place: Place): QuadrantByHand[] => {
+    const boundary = edges.some((edge) => passesThrough(edge, place));
+    if (!boundary && !holdsCorner(edges, place)) return [];
+    if (!boundary || place.level === levels) return [{ polygon, level: place.level, code: codeOf(place), boundary }];
+    return [0, 1, 2, 3].flatMap((child) =>
+      split({
+        column: 2 * place.column + (child & 1),
+        row: 2 * place.row + (child >> 1),
+        level: place.level + 1,
+      }),
+    );
+  };
+  return split({ column: 0, row: 0, level: 0 });
+}
+
+/** Whether a part of the edge is strictly inside: cut by the four sides, and its middle looked at. */
+function passesThrough([ax, ay, bx, by]: Edge, place: Place): boolean {
+  const { left, bottom, side } = boxOf(place);
+  // Where along the edge it is inside, from and to as fractions over one denominator each.
+  let [from, to]: [Fraction, Fraction] = [
+    [0n, 1n],
+    [1n, 1n],
+  ];
+  for (const [a, b, low] of [
+    [ax, bx, left],
+    [ay, by, bottom],
+  ] as const) {
+    const high = low + side;
+    if (a === b) {
+      if (a <= low || a >= high) return false;
+      continue;
+    }
+    const [enter, leave] = a < b ? [low, high] : [high, low];
+    from = larger(from, fraction(enter - a, b - a));
+    to = smaller(to, fraction(leave - a, b - a));
+  }
+  return less(from, to);
+}
+
+type Fraction = readonly [over: bigint, under: bigint];
+
+const fraction = (over: bigint, under: bigint): Fraction => (under < 0n ? [-over, -under] : [over, under]);
+const less = (a: Fraction, b: Fraction): boolean => a[0] * b[1] < b[0] * a[1];
+const larger = (a: Fraction, b: Fraction): Fraction => (less(a, b) ? b : a);
+const smaller = (a: Fraction, b: Fraction): Fraction => (less(b, a) ? b : a);
+
+/** Even-odd by a ray to the left; points on an edge count as right of it, and ends of edges as above. */
+function holdsCorner(edges: readonly Edge[], place: Place): boolean {
+  const { left, bottom } = boxOf(place);
+  let holds = false;
+  for (const [ax, ay, bx, by] of edges) {
+    if (ay <= bottom === by <= bottom) continue;
+    const [over, under] = fraction((bottom - ay) * (bx - ax), by - ay);
+    if (over <= (left - ax) * under) holds = !holds;
+  }
+  return holds;
+}
+
+function boxOf({ column, row, level }: Place): { left: bigint; bottom: bigint; side: bigint } {
+  const side = BigInt(DOMAIN_STEPS) >> BigInt(level);
+  return { left: BigInt(column) * side, bottom: BigInt(row) * side, side };
+}
+
+/** Column and row with their bits in turn, the column's lowest first. */
+function codeOf({ column, row, level }: Place): bigint {
+  let code = 0n;
+  for (let bit = 0; bit < level; bit++) {
+    code |= BigInt((column >> bit) & 1) << BigInt(2 * bit);
+    code |= BigInt((row >> bit) & 1) << BigInt(2 * bit + 1);
+  }
+  return code;
+}
