@@ -4,9 +4,11 @@ import {
   array,
   type Bool,
   bitsToI32,
+  bitsToU32,
   type Column,
   fn,
   type I32,
+  If,
   i32,
   i64OfI32,
   ltI64,
@@ -18,6 +20,7 @@ import {
   type U32,
   type U64,
   u32,
+  Var,
 } from '../../primitives/index.ts';
 import type { Edges } from './edges.ts';
 import { type OpenQuadrants, type Quadrant, quadrantArrays, quadrantAt } from './open-quadrants.ts';
@@ -56,26 +59,44 @@ const edgeInQuadrant = fn(
     const place = quadrantAt(columns, rows, quadrant);
     const line = lineFrom(ends, edge, place);
     const half = place.shift.sub(1);
-    const side = u32(1).shl(half);
-    const [right, up] = [shl64({ a: i64OfI32(line.dx), count: half }), shl64({ a: i64OfI32(line.dy), count: half })];
-    // Of the lattice of corners: a step to the right takes `up` off what tells the side of the line, one up adds `right`.
-    const at00 = line.atCorner;
-    const at10 = sub64({ a: at00, b: up });
-    const at01 = add64({ a: at00, b: right });
-    const at11 = add64({ a: at10, b: right });
-    const reach = reachOf(right, up);
-    const passes = [at00, at10, at01, at11].map((at, child) => {
-      const meets = meetsBox(line, bitsToI32(side.mul(child & 1)), bitsToI32(side.mul(child >> 1)), bitsToI32(side));
-      return u32(meets.and(straddles(at, reach))).shl(child);
-    });
-    const [x, y] = [bitsToI32(side), i32(0)];
-    const bottom = meetsRow(line, y).and(isPast(line, at10)).and(isPast(line, at00).not());
-    const middle = meetsRow(line, x).and(isPast(line, at11)).and(isPast(line, at01).not());
-    const leftSide = meetsColumn(line).and(isAbove(line, at00)).and(isAbove(line, at01).not());
-    const flips = u32(bottom).shl(4).or(u32(leftSide).shl(5)).or(u32(middle).shl(6));
-    return passes.reduce((bits, bit) => bits.or(bit), flips);
+    const columnOf = stripWithin(line.ax, line.bx, half);
+    const rowOf = stripWithin(line.ay, line.by, half);
+    const bits = Var(u32(0));
+    // Most edges are far shorter than quadrants, and within one of the children.
+    If(columnOf.or(rowOf).lt(2), () => bits.set(u32(1).shl(columnOf.add(rowOf.shl(1))))).Else(() =>
+      bits.set(acrossChildren(line, half)),
+    );
+    return bits;
   },
 );
+
+/** The strip, 2^half wide and numbered from 0, that two coordinates are strictly within; 2 or more where there is none. */
+function stripWithin(a: I32, b: I32, half: U32): U32 {
+  const [low, high] = [bitsToU32(a.min(b)), bitsToU32(a.max(b))];
+  const strip = low.shr(half);
+  const isWithin = strip.eq(high.shr(half)).and(low.ne(strip.shl(half)));
+  return select(u32(2), strip, isWithin);
+}
+
+function acrossChildren(line: Line, half: U32): U32 {
+  const side = bitsToI32(u32(1).shl(half));
+  const [right, up] = [shl64({ a: i64OfI32(line.dx), count: half }), shl64({ a: i64OfI32(line.dy), count: half })];
+  // Of the lattice of corners: a step to the right takes `up` off what tells the side of the line, one up adds `right`.
+  const at00 = sideOfCorner(line);
+  const at10 = sub64({ a: at00, b: up });
+  const at01 = add64({ a: at00, b: right });
+  const at11 = add64({ a: at10, b: right });
+  const reach = reachOf(right, up);
+  const passes = [at00, at10, at01, at11].map((at, child) => {
+    const meets = meetsBox(line, side.mul(child & 1), side.mul(child >> 1), side);
+    return u32(meets.and(straddles(at, reach))).shl(child);
+  });
+  const bottom = meetsRow(line, i32(0)).and(isPast(line, at10)).and(isPast(line, at00).not());
+  const middle = meetsRow(line, side).and(isPast(line, at11)).and(isPast(line, at01).not());
+  const leftSide = meetsColumn(line).and(isAbove(line, at00)).and(isAbove(line, at01).not());
+  const flips = u32(bottom).shl(4).or(u32(leftSide).shl(5)).or(u32(middle).shl(6));
+  return passes.reduce((bits, bit) => bits.or(bit), flips);
+}
 
 const edgeInEnclosing = fn(
   'edgeInEnclosing',
@@ -86,8 +107,8 @@ const edgeInEnclosing = fn(
     const line = lineFrom(ends, edge, place);
     const [right, up] = [line.dx, line.dy].map((d) => shl64({ a: i64OfI32(d), count: place.shift })) as [U64, U64];
     const side = bitsToI32(u32(1).shl(place.shift));
-    const passes = meetsBox(line, i32(0), i32(0), side).and(straddles(line.atCorner, reachOf(right, up)));
-    const flips = meetsRow(line, i32(0)).and(isPast(line, line.atCorner));
+    const passes = meetsBox(line, i32(0), i32(0), side).and(straddles(sideOfCorner(line), reachOf(right, up)));
+    const flips = meetsRow(line, i32(0)).and(isPast(line, sideOfCorner(line)));
     return u32(passes).or(u32(flips).shl(4));
   },
 );
@@ -113,8 +134,6 @@ interface Line {
   readonly by: I32;
   readonly dx: I32;
   readonly dy: I32;
-  /** Above 0 where the quadrant's corner lies left of the edge, below 0 right of it: twice the area of the triangle. */
-  readonly atCorner: U64;
 }
 
 function lineFrom(ends: ArrayValue<'i32'>, edge: U32, { x, y }: Quadrant): Line {
@@ -122,9 +141,12 @@ function lineFrom(ends: ArrayValue<'i32'>, edge: U32, { x, y }: Quadrant): Line 
   const [left, bottom] = [bitsToI32(x), bitsToI32(y)];
   const [ax, bx] = [ends.at(at).sub(left), ends.at(at.add(2)).sub(left)];
   const [ay, by] = [ends.at(at.add(1)).sub(bottom), ends.at(at.add(3)).sub(bottom)];
-  const [dx, dy] = [bx.sub(ax), by.sub(ay)];
-  const atCorner = sub64({ a: mulI32({ a: dy, b: ax }), b: mulI32({ a: dx, b: ay }) });
-  return { ax, ay, bx, by, dx, dy, atCorner };
+  return { ax, ay, bx, by, dx: bx.sub(ax), dy: by.sub(ay) };
+}
+
+/** Above 0 where the quadrant's corner lies left of the edge, below 0 right of it: twice the area of their triangle. */
+function sideOfCorner({ ax, ay, dx, dy }: Line): U64 {
+  return sub64({ a: mulI32({ a: dy, b: ax }), b: mulI32({ a: dx, b: ay }) });
 }
 
 /** Whether the box of an edge shares a point with the inside of a square. */
