@@ -33,6 +33,7 @@ const near: fc.Arbitrary<Ring> = fc
   );
 const polygon = fc.array(fc.oneof(anyRing, rectangle, near), { maxLength: 3 });
 const polygons = fc.array(polygon, { maxLength: 5 });
+const budgets = fc.constantFrom(undefined, 1, 200, 1000);
 
 const columns = (all: readonly (readonly Ring[])[]): DomainPolygons => {
   const rings = all.flat();
@@ -52,9 +53,9 @@ describe('decompose', () => {
   onEveryBackend((opened, { runs }) => {
     test('gives the quadrants that going down from the domain by hand gives', { timeout: 120_000 }, async () => {
       await fc.assert(
-        fc.asyncProperty(polygons, fc.integer({ min: 0, max: LEVELS }), async (all, levels) => {
+        fc.asyncProperty(polygons, fc.integer({ min: 0, max: LEVELS }), budgets, async (all, levels, budget) => {
           const { context } = opened();
-          const quadrants = await decompose(context, columns(all), { levels });
+          const quadrants = await decompose(context, columns(all), { levels, budget });
           const found = await context.read({ ...quadrants, code: { ...quadrants.code } });
           context.dispose(quadrants);
           const rows = Array.from(found.polygon, (polygon, i) => ({

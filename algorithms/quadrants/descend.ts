@@ -26,6 +26,7 @@ import {
 } from '../../primitives/index.ts';
 import { edgesInEnclosing, edgesInQuadrants, FLIPS, PASSES, type Passages } from './edge-in-quadrant.ts';
 import type { Edges } from './edges.ts';
+import type { Leaves } from './leaves.ts';
 import {
   enclosingQuadrants,
   type OpenQuadrants,
@@ -39,15 +40,6 @@ import {
 export interface Front {
   readonly open: OpenQuadrants;
   readonly passages: Passages;
-}
-
-/** Quadrants that are settled: those that a polygon holds whole, and those of the least side that edges pass through. */
-export interface Leaves {
-  readonly column: Column<'u32'>;
-  readonly row: Column<'u32'>;
-  readonly owner: Column<'u32'>;
-  /** 1 where edges pass through. */
-  readonly boundary: Column<'u32'>;
 }
 
 /** What a step comes to; the host knows how many of everything there are. */

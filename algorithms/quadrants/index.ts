@@ -5,7 +5,7 @@
  * @module
  */
 
-export { type DecomposeOptions, decompose, type Quadrants } from './decompose.ts';
+export { type DecomposeOptions, decompose } from './decompose.ts';
 export {
   DOMAIN_BITS,
   DOMAIN_STEPS,
@@ -15,3 +15,4 @@ export {
   placeInDomain,
   WORLD,
 } from './domain.ts';
+export type { Quadrants } from './leaves.ts';

@@ -1,0 +1,89 @@
+import {
+  array,
+  type Column,
+  type Context,
+  constant,
+  fn,
+  map,
+  mortonEncode64,
+  scatterReduce,
+  sequence,
+  sortByKey,
+  u32,
+  u64,
+  uniform,
+} from '../../primitives/index.ts';
+import { DOMAIN_BITS } from './domain.ts';
+import type { Edges } from './edges.ts';
+import { unpackQuadrant } from './open-quadrants.ts';
+
+/** Quadrants that are settled, packed as those that are open: those that a polygon holds whole, and those of the least side that edges pass through. */
+export interface Leaves {
+  readonly column: Column<'u32'>;
+  readonly row: Column<'u32'>;
+  readonly owner: Column<'u32'>;
+  /** 1 where edges pass through. */
+  readonly boundary: Column<'u32'>;
+}
+
+/**
+ * Quadrants of polygons: a quadrant of level l is one of 2^l × 2^l squares that make up the domain, half-open, and has as
+ * its code the Morton code of its column and row among them, x in the even bits.
+ */
+export interface Quadrants {
+  /** Numbers of the polygons, ascending; codes ascend within a polygon, as places in the plane. */
+  readonly polygon: Column<'u32'>;
+  readonly code: { readonly lo: Column<'u32'>; readonly hi: Column<'u32'> };
+  readonly level: Column<'u32'>;
+  /** 1 where edges of the polygon pass through the quadrant, which is of the last level then; 0 where the polygon holds all of it. */
+  readonly boundary: Column<'u32'>;
+}
+
+const place = fn(
+  'place',
+  { column: u32, row: u32, least: uniform(u32) },
+  { lo: u32, hi: u32 },
+  ({ column, row, least }) => {
+    const { x, y } = unpackQuadrant(column, row);
+    return mortonEncode64({ x: x.shr(least), y: y.shr(least) });
+  },
+);
+
+const quadrant = fn(
+  'quadrant',
+  { column: u32, row: u32, owner: u32, boundary: u32, polygons: array(u32) },
+  { polygon: u32, code: u64, level: u32, boundary: u32 },
+  ({ column, row, owner, boundary, polygons }) => {
+    const { x, y, shift } = unpackQuadrant(column, row);
+    const code = mortonEncode64({ x: x.shr(shift), y: y.shr(shift) });
+    return { polygon: polygons.at(owner), code, level: u32(DOMAIN_BITS).sub(shift), boundary };
+  },
+);
+
+/** Brings the leaves of all levels together, by polygon and then by place. */
+export function quadrantsOf(context: Context, settled: readonly Leaves[], edges: Edges, least: number): Quadrants {
+  return context.scope(() => {
+    const leaves = gatherLeaves(context, settled);
+    const bits = { from: 0, to: Math.max(1, 2 * (DOMAIN_BITS - least)) };
+    const byPlace = sortByKey(map(place, { column: leaves.column, row: leaves.row, least }), leaves, { bits });
+    const { values } = sortByKey(byPlace.values.owner, byPlace.values);
+    return context.materialize(map(quadrant, { ...values, polygons: edges.polygons.id }));
+  });
+}
+
+/** One table of all leaves; frees those of the levels. */
+function gatherLeaves(context: Context, settled: readonly Leaves[]) {
+  const total = settled.reduce((sum, { column }) => sum + (column.length as number), 0);
+  const zeros = (): Column<'u32'> => context.materialize(constant(u32, 0, total));
+  const leaves = { column: zeros(), row: zeros(), owner: zeros(), boundary: zeros() };
+  let first = 0;
+  for (const level of settled) {
+    const count = level.column.length as number;
+    for (const [name, column] of Object.entries(leaves)) {
+      scatterReduce(level[name as keyof Leaves], sequence(count, first), 'or', column);
+    }
+    first += count;
+    context.dispose(level);
+  }
+  return leaves;
+}
