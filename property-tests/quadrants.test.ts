@@ -1,8 +1,18 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
-import { DOMAIN_STEPS, type DomainPolygons, decompose } from '../algorithms/quadrants/index.ts';
+import { expect, test } from 'vitest';
+import {
+  DOMAIN_STEPS,
+  type DomainPolygons,
+  decompose,
+  decomposeWhole,
+  placeInDomain,
+  type Quadrants,
+  WORLD,
+} from '../algorithms/quadrants/index.ts';
+import type { Context } from '../primitives/context.ts';
+import { ArgumentError, GeometryError } from '../primitives/errors.ts';
 import { onEveryBackend } from './backends.ts';
-import { type Ring, splitByHand } from './quadrants-by-hand.ts';
+import { type QuadrantByHand, type Ring, splitByHand } from './quadrants-by-hand.ts';
 
 const LEVELS = 5;
 
@@ -33,7 +43,6 @@ const near: fc.Arbitrary<Ring> = fc
   );
 const polygon = fc.array(fc.oneof(anyRing, rectangle, near), { maxLength: 3 });
 const polygons = fc.array(polygon, { maxLength: 5 });
-const budgets = fc.constantFrom(undefined, 1, 200, 1000);
 
 const columns = (all: readonly (readonly Ring[])[]): DomainPolygons => {
   const rings = all.flat();
@@ -49,25 +58,91 @@ const columns = (all: readonly (readonly Ring[])[]): DomainPolygons => {
   };
 };
 
-describe('decompose', () => {
-  onEveryBackend((opened, { runs }) => {
-    test('gives the quadrants that going down from the domain by hand gives', { timeout: 120_000 }, async () => {
-      await fc.assert(
-        fc.asyncProperty(polygons, fc.integer({ min: 0, max: LEVELS }), budgets, async (all, levels, budget) => {
-          const { context } = opened();
-          const quadrants = await decompose(context, columns(all), { levels, budget });
-          const found = await context.read({ ...quadrants, code: { ...quadrants.code } });
-          context.dispose(quadrants);
-          const rows = Array.from(found.polygon, (polygon, i) => ({
-            polygon,
-            level: found.level[i]!,
-            code: (BigInt(found.code.hi[i]!) << 32n) | BigInt(found.code.lo[i]!),
-            boundary: found.boundary[i] === 1,
-          }));
-          expect(rows).toEqual(all.flatMap((rings, polygon) => splitByHand(polygon, rings, levels)));
-        }),
-        { numRuns: 4 * runs },
-      );
-    });
+const rowsOf = async (context: Context, quadrants: Quadrants): Promise<QuadrantByHand[]> => {
+  const found = await context.read({ ...quadrants, code: { ...quadrants.code } });
+  context.dispose(quadrants);
+  return Array.from(found.polygon, (polygon, i) => ({
+    polygon,
+    level: found.level[i]!,
+    code: (BigInt(found.code.hi[i]!) << 32n) | BigInt(found.code.lo[i]!),
+    boundary: found.boundary[i] === 1,
+  }));
+};
+
+const byHand = (all: readonly (readonly Ring[])[], levels: number): QuadrantByHand[] =>
+  all.flatMap((rings, polygon) => splitByHand(polygon, rings, levels));
+
+onEveryBackend((opened, { runs }) => {
+  test('decompose gives the quadrants that going down from the domain by hand gives', {
+    timeout: 120_000,
+  }, async () => {
+    const budgets = fc.constantFrom(undefined, 1, 200, 1000);
+    await fc.assert(
+      fc.asyncProperty(polygons, fc.integer({ min: 0, max: LEVELS }), budgets, async (all, levels, budget) => {
+        const { context } = opened();
+        const quadrants = await decompose(context, columns(all), { levels, budget });
+        expect(await rowsOf(context, quadrants)).toEqual(byHand(all, levels));
+      }),
+      { numRuns: 4 * runs },
+    );
   });
+
+  test('decomposeWhole gives them too', { timeout: 120_000 }, async () => {
+    await fc.assert(
+      fc.asyncProperty(polygons, fc.integer({ min: 0, max: LEVELS }), async (all, levels) => {
+        const { context } = opened();
+        const quadrants = await decomposeWhole(context, columns(all), { levels });
+        expect(await rowsOf(context, quadrants)).toEqual(byHand(all, levels));
+      }),
+      { numRuns: 2 * runs },
+    );
+  });
+
+  test('quadrants have a side of one step at the last of 30 levels', async () => {
+    const { context } = opened();
+    const [low, high] = [DOMAIN_STEPS - 3, DOMAIN_STEPS];
+    const triangle: Ring = [
+      [low, low],
+      [high, low],
+      [low, high],
+    ];
+    const quadrants = await decompose(context, columns([[triangle]]), { levels: 30 });
+    expect(await rowsOf(context, quadrants)).toEqual(byHand([[triangle]], 30));
+  });
+
+  test('nothing is left behind, not by a failure either', async () => {
+    const { context } = opened();
+    const { liveBytes } = context.backend.counters;
+    const square: Ring = [
+      [0, 0],
+      [DOMAIN_STEPS, 0],
+      [DOMAIN_STEPS, DOMAIN_STEPS],
+      [1, DOMAIN_STEPS],
+    ];
+    for (const budget of [undefined, 1]) {
+      context.dispose(await decompose(context, columns([[square], [square]]), { levels: 5, budget }));
+    }
+    await expect(decompose(context, columns([[square]]), { levels: 31 })).rejects.toThrow(ArgumentError);
+    await expect(decompose(context, columns([[square]]), { levels: 5, budget: 0 })).rejects.toThrow(ArgumentError);
+    expect(context.backend.counters.liveBytes).toBe(liveBytes);
+  });
+});
+
+test('coordinates outside the domain are refused, with the polygon', () => {
+  const ring = { polygonRings: Uint32Array.of(0, 0, 1), ringVertices: Uint32Array.of(0, 1) };
+  for (const [x, y] of [
+    [180.1, 0],
+    [0, -180.1],
+    [Number.NaN, 0],
+    [0, Number.POSITIVE_INFINITY],
+  ] as const) {
+    const polygons = { ...ring, x: Float64Array.of(x), y: Float64Array.of(y) };
+    const refused = (): DomainPolygons => placeInDomain(polygons, WORLD);
+    expect(refused).toThrow(GeometryError);
+    expect(refused).toThrow(expect.objectContaining({ code: 'geometry/beyond-domain' }));
+  }
+  const nowhere = { left: 0, bottom: Number.NaN, size: 1 };
+  expect(() => placeInDomain({ ...ring, x: Float64Array.of(0), y: Float64Array.of(0) }, nowhere)).toThrow(
+    ArgumentError,
+  );
 });

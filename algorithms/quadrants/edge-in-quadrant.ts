@@ -1,8 +1,6 @@
 import {
-  type ArrayValue,
   add64,
   array,
-  type Bool,
   bitsToI32,
   bitsToU32,
   type Column,
@@ -11,19 +9,30 @@ import {
   If,
   i32,
   i64OfI32,
-  ltI64,
   map,
-  mulI32,
   select,
   shl64,
   sub64,
   type U32,
-  type U64,
   u32,
   Var,
 } from '../../primitives/index.ts';
+import {
+  flipsCorner,
+  isAbove,
+  isPast,
+  type Line,
+  lineFrom,
+  meetsBox,
+  meetsColumn,
+  meetsRow,
+  passesThrough,
+  reachOf,
+  sideOfCorner,
+  straddles,
+} from './edge-line.ts';
 import type { Edges } from './edges.ts';
-import { type OpenQuadrants, type Quadrant, quadrantArrays, quadrantAt } from './open-quadrants.ts';
+import { type OpenQuadrants, quadrantArrays, quadrantAt } from './open-quadrants.ts';
 
 /** Which edges may pass through which quadrants, in the order of the edges. */
 export interface Passages {
@@ -105,11 +114,7 @@ const edgeInEnclosing = fn(
   ({ quadrant, edge, ends, columns, rows }) => {
     const place = quadrantAt(columns, rows, quadrant);
     const line = lineFrom(ends, edge, place);
-    const [right, up] = [line.dx, line.dy].map((d) => shl64({ a: i64OfI32(d), count: place.shift })) as [U64, U64];
-    const side = bitsToI32(u32(1).shl(place.shift));
-    const passes = meetsBox(line, i32(0), i32(0), side).and(straddles(sideOfCorner(line), reachOf(right, up)));
-    const flips = meetsRow(line, i32(0)).and(isPast(line, sideOfCorner(line)));
-    return u32(passes).or(u32(flips).shl(4));
+    return u32(passesThrough(line, place.shift)).or(u32(flipsCorner(line)).shl(4));
   },
 );
 
@@ -124,81 +129,4 @@ export function edgesInQuadrants(passages: Passages, edges: Edges, { column, row
  */
 export function edgesInEnclosing(passages: Passages, edges: Edges, { column, row }: OpenQuadrants): Column<'u32'> {
   return map(edgeInEnclosing, { ...passages, ends: edges.ends, columns: column, rows: row });
-}
-
-/** An edge, seen from the corner of a quadrant. */
-interface Line {
-  readonly ax: I32;
-  readonly ay: I32;
-  readonly bx: I32;
-  readonly by: I32;
-  readonly dx: I32;
-  readonly dy: I32;
-}
-
-function lineFrom(ends: ArrayValue<'i32'>, edge: U32, { x, y }: Quadrant): Line {
-  const at = edge.mul(4);
-  const [left, bottom] = [bitsToI32(x), bitsToI32(y)];
-  const [ax, bx] = [ends.at(at).sub(left), ends.at(at.add(2)).sub(left)];
-  const [ay, by] = [ends.at(at.add(1)).sub(bottom), ends.at(at.add(3)).sub(bottom)];
-  return { ax, ay, bx, by, dx: bx.sub(ax), dy: by.sub(ay) };
-}
-
-/** Above 0 where the quadrant's corner lies left of the edge, below 0 right of it: twice the area of their triangle. */
-function sideOfCorner({ ax, ay, dx, dy }: Line): U64 {
-  return sub64({ a: mulI32({ a: dy, b: ax }), b: mulI32({ a: dx, b: ay }) });
-}
-
-/** Whether the box of an edge shares a point with the inside of a square. */
-function meetsBox({ ax, ay, bx, by }: Line, x: I32, y: I32, side: I32): Bool {
-  const inColumns = ax.min(bx).lt(x.add(side)).and(ax.max(bx).gt(x));
-  const inRows = ay.min(by).lt(y.add(side)).and(ay.max(by).gt(y));
-  return inColumns.and(inRows);
-}
-
-/** How far above and below that of its lower left corner what tells the side of the line gets in a square. */
-function reachOf(right: U64, up: U64): { readonly highest: U64; readonly lowest: U64 } {
-  const zero = { lo: u32(0), hi: u32(0) };
-  const left = sub64({ a: zero, b: up });
-  const positive = (a: U64): U64 => select(a, zero, isNegative(a));
-  const negative = (a: U64): U64 => select(zero, a, isNegative(a));
-  return {
-    highest: add64({ a: positive(right), b: positive(left) }),
-    lowest: add64({ a: negative(right), b: negative(left) }),
-  };
-}
-
-/** Whether a square has corners strictly on both sides of a line. */
-function straddles(at: U64, { highest, lowest }: { readonly highest: U64; readonly lowest: U64 }): Bool {
-  const zero = { lo: u32(0), hi: u32(0) };
-  return ltI64({ a: zero, b: add64({ a: at, b: highest }) }).and(isNegative(add64({ a: at, b: lowest })));
-}
-
-function isNegative({ hi }: U64): Bool {
-  return bitsToI32(hi).lt(0);
-}
-
-function isPositive(a: U64): Bool {
-  return ltI64({ a: { lo: u32(0), hi: u32(0) }, b: a });
-}
-
-function meetsRow({ ay, by }: Line, y: I32): Bool {
-  return ay.le(y).ne(by.le(y));
-}
-
-function meetsColumn({ ax, bx }: Line): Bool {
-  return ax.le(0).ne(bx.le(0));
-}
-
-/** Whether a point, in a row that the edge meets, is on the edge or right of it. */
-function isPast({ dy }: Line, at: U64): Bool {
-  return select(isNegative(at), isPositive(at), dy.gt(0)).not();
-}
-
-/** Whether an edge that meets the left side's line gets over a point of it, or right of it does. */
-function isAbove({ dx, dy }: Line, at: U64): Bool {
-  const over = select(isPositive(at), isNegative(at), dx.gt(0));
-  const through = at.lo.or(at.hi).eq(0);
-  const rises = dy.ne(0).and(dx.gt(0).eq(dy.gt(0)));
-  return over.or(through.and(rises));
 }

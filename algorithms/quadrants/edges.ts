@@ -7,9 +7,11 @@ export interface Edges {
   readonly ends: Column<'i32'>;
   /** The polygon of every edge, numbered among those that have edges. */
   readonly owner: Column<'u32'>;
-  /** The polygons that have edges: their numbers, ascending, and the boxes of their edges. */
+  /** The polygons that have edges: their numbers, ascending, where their edges are, and the boxes of these. */
   readonly polygons: {
     readonly id: Column<'u32'>;
+    /** Where their edges start, and one more: where all edges end. */
+    readonly first: Column<'u32'>;
     readonly left: Column<'i32'>;
     readonly bottom: Column<'i32'>;
     readonly right: Column<'i32'>;
@@ -19,13 +21,14 @@ export interface Edges {
 
 /** Puts the edges of polygons on the device. O(vertices). */
 export function uploadEdges(context: Context, polygons: DomainPolygons): Edges {
-  const { ends, owner, id } = edgesOf(polygons);
+  const { ends, owner, id, first } = edgesOf(polygons);
   const { left, bottom, right, top } = boxesOf(ends, owner, id.length);
   return {
     ends: context.column(ends),
     owner: context.column(owner),
     polygons: {
       id: context.column(id),
+      first: context.column(first),
       left: context.column(left),
       bottom: context.column(bottom),
       right: context.column(right),
@@ -38,12 +41,14 @@ interface HostEdges {
   readonly ends: Int32Array;
   readonly owner: Uint32Array;
   readonly id: Uint32Array;
+  readonly first: Uint32Array;
 }
 
 function edgesOf({ polygonRings, ringVertices, x, y }: DomainPolygons): HostEdges {
   const ends = new Int32Array(4 * x.length);
   const owner = new Uint32Array(x.length);
   const id = new Uint32Array(polygonRings.length - 1);
+  const first = new Uint32Array(polygonRings.length);
   let [edge, found] = [0, 0];
   for (let polygon = 0; polygon < id.length; polygon++) {
     const before = edge;
@@ -58,9 +63,16 @@ function edgesOf({ polygonRings, ringVertices, x, y }: DomainPolygons): HostEdge
         owner[edge++] = found;
       }
     }
-    if (edge > before) id[found++] = polygon;
+    if (edge === before) continue;
+    id[found++] = polygon;
+    first[found] = edge;
   }
-  return { ends: ends.subarray(0, 4 * edge), owner: owner.subarray(0, edge), id: id.subarray(0, found) };
+  return {
+    ends: ends.subarray(0, 4 * edge),
+    owner: owner.subarray(0, edge),
+    id: id.subarray(0, found),
+    first: first.subarray(0, found + 1),
+  };
 }
 
 /** Every vertex that is left ends an edge. */

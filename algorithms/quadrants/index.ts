@@ -16,3 +16,4 @@ export {
   WORLD,
 } from './domain.ts';
 export type { Quadrants } from './leaves.ts';
+export { decomposeWhole } from './whole-polygon.ts';

@@ -1,0 +1,107 @@
+import {
+  type ArrayValue,
+  add64,
+  type Bool,
+  bitsToI32,
+  type I32,
+  i32,
+  i64OfI32,
+  ltI64,
+  mulI32,
+  select,
+  shl64,
+  sub64,
+  type U32,
+  type U64,
+  u32,
+} from '../../primitives/index.ts';
+import type { Quadrant } from './open-quadrants.ts';
+
+/** An edge, seen from the corner of a quadrant. */
+export interface Line {
+  readonly ax: I32;
+  readonly ay: I32;
+  readonly bx: I32;
+  readonly by: I32;
+  readonly dx: I32;
+  readonly dy: I32;
+}
+
+export function lineFrom(ends: ArrayValue<'i32'>, edge: U32, { x, y }: Quadrant): Line {
+  const at = edge.mul(4);
+  const [left, bottom] = [bitsToI32(x), bitsToI32(y)];
+  const [ax, bx] = [ends.at(at).sub(left), ends.at(at.add(2)).sub(left)];
+  const [ay, by] = [ends.at(at.add(1)).sub(bottom), ends.at(at.add(3)).sub(bottom)];
+  return { ax, ay, bx, by, dx: bx.sub(ax), dy: by.sub(ay) };
+}
+
+/** Above 0 where the quadrant's corner lies left of the edge, below 0 right of it: twice the area of their triangle. */
+export function sideOfCorner({ ax, ay, dx, dy }: Line): U64 {
+  return sub64({ a: mulI32({ a: dy, b: ax }), b: mulI32({ a: dx, b: ay }) });
+}
+
+/** Whether the box of an edge shares a point with the inside of a square. */
+export function meetsBox({ ax, ay, bx, by }: Line, x: I32, y: I32, side: I32): Bool {
+  const inColumns = ax.min(bx).lt(x.add(side)).and(ax.max(bx).gt(x));
+  const inRows = ay.min(by).lt(y.add(side)).and(ay.max(by).gt(y));
+  return inColumns.and(inRows);
+}
+
+/** How far above and below that of its lower left corner what tells the side of the line gets in a square. */
+export function reachOf(right: U64, up: U64): { readonly highest: U64; readonly lowest: U64 } {
+  const zero = { lo: u32(0), hi: u32(0) };
+  const left = sub64({ a: zero, b: up });
+  const positive = (a: U64): U64 => select(a, zero, isNegative(a));
+  const negative = (a: U64): U64 => select(zero, a, isNegative(a));
+  return {
+    highest: add64({ a: positive(right), b: positive(left) }),
+    lowest: add64({ a: negative(right), b: negative(left) }),
+  };
+}
+
+/** Whether a square has corners strictly on both sides of a line. */
+export function straddles(at: U64, { highest, lowest }: { readonly highest: U64; readonly lowest: U64 }): Bool {
+  const zero = { lo: u32(0), hi: u32(0) };
+  return ltI64({ a: zero, b: add64({ a: at, b: highest }) }).and(isNegative(add64({ a: at, b: lowest })));
+}
+
+function isNegative({ hi }: U64): Bool {
+  return bitsToI32(hi).lt(0);
+}
+
+function isPositive(a: U64): Bool {
+  return ltI64({ a: { lo: u32(0), hi: u32(0) }, b: a });
+}
+
+export function meetsRow({ ay, by }: Line, y: I32): Bool {
+  return ay.le(y).ne(by.le(y));
+}
+
+export function meetsColumn({ ax, bx }: Line): Bool {
+  return ax.le(0).ne(bx.le(0));
+}
+
+/** Whether a point, in a row that the edge meets, is on the edge or right of it. */
+export function isPast({ dy }: Line, at: U64): Bool {
+  return select(isNegative(at), isPositive(at), dy.gt(0)).not();
+}
+
+/** Whether an edge that meets the left side's line gets over a point of it, or right of it does. */
+export function isAbove({ dx, dy }: Line, at: U64): Bool {
+  const over = select(isPositive(at), isNegative(at), dx.gt(0));
+  const through = at.lo.or(at.hi).eq(0);
+  const rises = dy.ne(0).and(dx.gt(0).eq(dy.gt(0)));
+  return over.or(through.and(rises));
+}
+
+/** Whether an edge passes through a square of 2^shift steps, from whose corner it is seen. */
+export function passesThrough(line: Line, shift: U32): Bool {
+  const [right, up] = [line.dx, line.dy].map((d) => shl64({ a: i64OfI32(d), count: shift })) as [U64, U64];
+  const meets = meetsBox(line, i32(0), i32(0), bitsToI32(u32(1).shl(shift)));
+  return meets.and(straddles(sideOfCorner(line), reachOf(right, up)));
+}
+
+/** Whether an edge flips the parity of the corner it is seen from, looked at from the left of everything. */
+export function flipsCorner(line: Line): Bool {
+  return meetsRow(line, i32(0)).and(isPast(line, sideOfCorner(line)));
+}
