@@ -61,7 +61,12 @@ console.log('\n| vertices of each | polygons | vertices | quadrants | edges, s |
 console.log('| --- | --- | --- | --- | --- | --- | --- |');
 let secondsPerTest = 0;
 for (const [from, to] of GROUPS) await compareGroup(bySize(parts, from, to), `${from} to ${to}`);
-await followLevels(placeInDomain(parts, WORLD));
+const all = placeInDomain(parts, WORLD);
+const quadrants = await sizeOf(await decompose(context, all, { levels }));
+console.log(
+  `\nall at once: ${quadrants} quadrants in ${spread(await seconds(() => decompose(context, all, { levels })), 3)} s`,
+);
+await followLevels(all);
 
 async function compareGroup(polygons: Polygons, name: string): Promise<void> {
   const placed = placeInDomain(polygons, WORLD);
