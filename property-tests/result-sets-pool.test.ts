@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events';
 import type { Worker } from 'node:worker_threads';
 import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
@@ -173,4 +174,26 @@ test('an abort of a tile on a thread is heard at once, and the thread is used ag
     await pool.parse(encode(tileText(0)), boundaries('next'));
     expect(started).toHaveLength(1);
   });
+});
+
+test('a thread that answers while it is being ended is waited for all the same', async () => {
+  const calls: string[] = [];
+  const thread = Object.assign(new EventEmitter(), {
+    ref: () => calls.push('ref'),
+    unref: () => calls.push('unref'),
+    postMessage: () => calls.push('post'),
+    terminate: async () => {
+      calls.push('terminate');
+      await new Promise((resolve) => setImmediate(resolve));
+      thread.emit('message', { tile: parseTile(encode(tileText(0)), boundaries('')) });
+      thread.emit('exit', 1);
+    },
+  });
+  const pool = createParsePool({ threads: 1, start: () => thread as unknown as Worker });
+  const answer = pool.parse(encode(tileText(0)), boundaries('one'));
+  const aborted = pool.close();
+  await answer.catch(() => undefined);
+  await aborted;
+  // A process without anything that holds it ends, with code 13 where it still awaits something.
+  expect(calls).toEqual(['ref', 'post', 'terminate']);
 });

@@ -92,7 +92,8 @@ export function createParsePool<Tile = PolygonTile>({
   const finish = (thread: Thread<Tile>, reply: Parameters<Task<Tile>['settle']>[0]): void => {
     const { task } = thread;
     thread.task = undefined;
-    thread.worker.unref();
+    // What a thread still says while it is being ended must not keep the process from waiting for its end.
+    if (closed === undefined) thread.worker.unref();
     task?.settle(reply);
   };
 
