@@ -2,6 +2,7 @@ export { adjacentDifference } from './adjacent-difference.ts';
 export * from './backend.ts';
 export { Column, type ColumnsOf, type DeviceLength, type Table } from './columns/column.ts';
 export type { HostArray, HostArrayOf, HostTableOf } from './columns/host-array.ts';
+export { concatenate } from './concatenate.ts';
 export { Context } from './context.ts';
 export { copyIf, type Predicate, partition, removeIf } from './copy-if.ts';
 export { all, any, count } from './count.ts';

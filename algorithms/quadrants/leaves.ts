@@ -2,12 +2,10 @@ import {
   array,
   type Column,
   type Context,
-  constant,
+  concatenate,
   fn,
   map,
   mortonEncode64,
-  scatterReduce,
-  sequence,
   sortByKey,
   u32,
   u64,
@@ -17,7 +15,10 @@ import { DOMAIN_BITS } from './domain.ts';
 import type { Edges } from './edges.ts';
 import { unpackQuadrant } from './open-quadrants.ts';
 
-/** Quadrants that are settled, packed as those that are open: those that a polygon holds whole, and those of the least side that edges pass through. */
+/**
+ * Quadrants that are settled, packed as those that are open: those that a polygon holds whole, and those of the least side
+ * that edges pass through.
+ */
 export interface Leaves {
   readonly column: Column<'u32'>;
   readonly row: Column<'u32'>;
@@ -73,17 +74,7 @@ export function quadrantsOf(context: Context, settled: readonly Leaves[], edges:
 
 /** One table of all leaves; frees those of the levels. */
 function gatherLeaves(context: Context, settled: readonly Leaves[]) {
-  const total = settled.reduce((sum, { column }) => sum + (column.length as number), 0);
-  const zeros = (): Column<'u32'> => context.materialize(constant(u32, 0, total));
-  const leaves = { column: zeros(), row: zeros(), owner: zeros(), boundary: zeros() };
-  let first = 0;
-  for (const level of settled) {
-    const count = level.column.length as number;
-    for (const [name, column] of Object.entries(leaves)) {
-      scatterReduce(level[name as keyof Leaves], sequence(count, first), 'or', column);
-    }
-    first += count;
-    context.dispose(level);
-  }
+  const leaves = concatenate(settled.map((level) => ({ ...level })));
+  context.dispose(settled);
   return leaves;
 }

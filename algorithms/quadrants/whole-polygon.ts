@@ -63,7 +63,7 @@ async function testAll(context: Context, edges: Edges, least: number): Promise<L
   const settled: Leaves[] = [];
   let open = context.scope(() => context.materialize({ ...enclosingQuadrants(edges, least) }));
   try {
-    for (let bits = 0; open.column.length !== 0; bits = 2) {
+    for (let bits = 0; bits === 0 || open.column.length !== 0; bits = 2) {
       const tested = await testChildren(context, edges, open, bits, least);
       settled.push(tested.leaves);
       context.dispose(open);

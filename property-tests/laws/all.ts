@@ -1,3 +1,4 @@
+import { concatenateLaws } from './concatenate.ts';
 import { copyIfLaws } from './copy-if.ts';
 import { expandLaws } from './expand.ts';
 import { extremumLaws } from './extremum.ts';
@@ -27,6 +28,7 @@ export const primitiveLaws: readonly Law[] = [
   ...reduceLaws,
   ...extremumLaws,
   ...scanLaws,
+  ...concatenateLaws,
   ...copyIfLaws,
   ...reduceByKeyLaws,
   ...sortLaws,

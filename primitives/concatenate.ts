@@ -1,0 +1,85 @@
+import {
+  type Column,
+  columnsOf,
+  commonLength,
+  type DeviceLength,
+  requireContext,
+  requireLength,
+  type Table,
+  withColumns,
+} from './columns/column.ts';
+import { destination, extentOf, fuse, programOf } from './columns/program.ts';
+import { wordsOf } from './columns/words.ts';
+import type { Context } from './context.ts';
+import { ArgumentError } from './errors.ts';
+
+type Length = number | DeviceLength;
+
+/**
+ * The rows of several tables with the same columns, those of the first table first, as a stored table.
+ *
+ * - Work O(rows of all), span O(tables). Deterministic. Accepts device counts: the result's is the sum of theirs.
+ * - Equivalent loop: `out = tables.flat()`.
+ *
+ * @throws {@link ArgumentError} where there is no table, where the tables have other columns than the first, and where
+ * there could be more rows than a column can have.
+ * @example
+ * const [first, second] = [ctx.column(Uint32Array.of(7, 8)), sequence(2)];
+ * await ctx.read(concatenate([first, second])); // Uint32Array [7, 8, 0, 1]
+ */
+export function concatenate<C extends Table>(tables: readonly C[]): C {
+  const [first] = tables;
+  if (first === undefined) {
+    throw new ArgumentError('concatenate/nothing', 'concatenate was given no table.', {
+      remedy: 'Nobody can tell which columns no rows have: give it one table of no rows.',
+    });
+  }
+  const types = typesOf(first);
+  for (const [i, table] of tables.entries()) requireTypes(types, typesOf(table), i);
+  const lengths = tables.map((table) => commonLength(columnsOf(table), 'concatenate'));
+  const context = requireContext(tables.flatMap(columnsOf), 'concatenate');
+  return context.scope(() => {
+    const starts: Length[] = [0];
+    for (const length of lengths) starts.push(addLengths(context, starts.at(-1)!, length));
+    const stored = columnsOf(first).map(({ type }) => context.stored(type, starts.at(-1)!));
+    for (const [i, table] of tables.entries()) putRows(context, table, lengths[i]!, starts[i]!, stored);
+    return withColumns(first, stored);
+  });
+}
+
+function typesOf(table: Table): string {
+  return columnsOf(table)
+    .map(({ type }) => type)
+    .join(', ');
+}
+
+function requireTypes(expected: string, got: string, table: number): void {
+  if (expected === got) return;
+  throw new ArgumentError('concatenate/columns', 'concatenate was given tables with different columns.', {
+    expected,
+    got,
+    place: { record: table },
+  });
+}
+
+/** The sum of two lengths; of device counts it is computed on the device. */
+function addLengths(context: Context, a: Length, b: Length): Length {
+  const limit = [a, b].reduce<number>((sum, length) => sum + (typeof length === 'number' ? length : length.limit), 0);
+  requireLength(limit, 'concatenate');
+  if (typeof a === 'number' && typeof b === 'number') return limit;
+  const memory = context.allocate(1);
+  const sum = fuse('addLengths', [], ['u32'], (_index, _, loader) => [loader.length(a).add(loader.length(b))]);
+  context.backend.forEach(1, programOf(sum), [{ buffer: memory.buffer, offset: 0, capacity: 1, value: 0 }]);
+  return { memory, word: 0, minus: 0, limit };
+}
+
+function putRows(context: Context, table: Table, length: Length, start: Length, stored: readonly Column[]): void {
+  const words = columnsOf(table).map(wordsOf);
+  const types = ['u32', ...words.map(() => 'u32')] as 'u32'[];
+  const placed = fuse('concatenate', [], types, (index, _, loader) => [
+    index.add(loader.length(start)),
+    ...loader.load(words, index),
+  ]);
+  const stores = stored.map((column, i) => ({ ...destination(column), index: 0, value: 1 + i }));
+  context.backend.forEach(extentOf(length), programOf(placed), stores);
+}
