@@ -48,6 +48,7 @@ function measureAlternating(regions: Regions, region: number): boolean {
   let right = left;
   let bottom = top;
   let differences = 0;
+  let far = 0;
   for (let ring = polygonRings[region]!; ring < polygonRings[region + 1]!; ring++) {
     const start = ringVertices[ring]!;
     const end = ringVertices[ring + 1]!;
@@ -57,6 +58,7 @@ function measureAlternating(regions: Regions, region: number): boolean {
     for (let i = start; i < end; i += 2) {
       differences |= (along[i]! ^ turn) | (across[i]! ^ across[i + 1]!);
       turn = along[i + 1]!;
+      far |= (x[i]! ^ (x[i]! << 1)) | (y[i]! ^ (y[i]! << 1));
       const toLeft = (x[i]! - left) | 0;
       const toRight = (right - x[i]!) | 0;
       const toTop = (y[i]! - top) | 0;
@@ -67,7 +69,8 @@ function measureAlternating(regions: Regions, region: number): boolean {
       bottom = (bottom - (toBottom & (toBottom >> 31))) | 0;
     }
   }
-  if (differences !== 0) return false;
+  // The two highest bits differ at 2³⁰ alone, from where it is 2³¹ to −2³⁰: too far for a difference.
+  if (differences !== 0 || far < 0) return false;
   setBox(regions, region, left, top, right, bottom);
   return true;
 }
