@@ -1,0 +1,8 @@
+/**
+ * The multi-attribute quadtree: one tree over the quadrants of many polygons, of sets that may overlap.
+ *
+ * @module
+ */
+
+export { buildMaqTree } from './build.ts';
+export type { MaqEntries, MaqNodes, MaqTree } from './tree.ts';

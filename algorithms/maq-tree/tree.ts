@@ -1,0 +1,32 @@
+import type { Column } from '../../primitives/index.ts';
+
+/**
+ * The nodes of a multi-attribute quadtree, one row each: level after level from the root, and within a level by Morton code.
+ * So the children of a node stand together.
+ */
+export interface MaqNodes {
+  /** Morton code of the node's column and row among the 2^level × 2^level quadrants of its level, x in the even bits. */
+  readonly code: { readonly lo: Column<'u32'>; readonly hi: Column<'u32'> };
+  readonly level: Column<'u32'>;
+  /** Number of the node's first child; without children that of the first child after it. */
+  readonly firstChild: Column<'u32'>;
+  readonly childCount: Column<'u32'>;
+  /** Number of the node's first entry; 0 without entries. */
+  readonly firstEntry: Column<'u32'>;
+  /** Polygons that have the node's quadrant; 0 for a via node, which is there for those below it. */
+  readonly entryCount: Column<'u32'>;
+}
+
+/** What polygons have to do with quadrants, node after node, and within a node by set and polygon. */
+export interface MaqEntries {
+  readonly polygon: Column<'u32'>;
+  readonly set: Column<'u32'>;
+  /** 1 where edges of the polygon pass through the quadrant, 0 where the polygon holds all of it. */
+  readonly boundary: Column<'u32'>;
+}
+
+/** A quadtree over the quadrants of polygons that may overlap, of one or more sets: the MAQ-tree, as columns. */
+export interface MaqTree {
+  readonly nodes: MaqNodes;
+  readonly entries: MaqEntries;
+}

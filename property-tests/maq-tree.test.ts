@@ -1,0 +1,143 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { buildMaqTree, type MaqTree } from '../algorithms/maq-tree/index.ts';
+import type { Quadrants } from '../algorithms/quadrants/index.ts';
+import type { Context } from '../primitives/context.ts';
+import { ArgumentError } from '../primitives/errors.ts';
+import { onEveryBackend } from './backends.ts';
+
+interface Row {
+  readonly set: number;
+  readonly polygon: number;
+  readonly level: number;
+  readonly code: bigint;
+  readonly boundary: number;
+}
+
+interface Node {
+  readonly level: number;
+  readonly code: bigint;
+  readonly children: Node[];
+  readonly entries: Row[];
+}
+
+/** A quadrant of a level up to 30; few codes at each, so that polygons share quadrants and hold one another's. */
+const place = fc.integer({ min: 0, max: 30 }).chain((level) => {
+  const last = (1n << BigInt(2 * level)) - 1n;
+  const code = fc.oneof(
+    fc.bigInt({ min: 0n, max: last < 7n ? last : 7n }),
+    fc.bigInt({ min: last < 7n ? 0n : last - 7n, max: last }),
+    fc.bigInt({ min: 0n, max: last }),
+  );
+  return fc.record({ level: fc.constant(level), code });
+});
+const shallow = place.filter(({ level }) => level <= 3);
+const rows = fc.uniqueArray(
+  fc
+    .tuple(fc.oneof(shallow, place), fc.nat({ max: 4 }), fc.nat({ max: 2 }), fc.nat({ max: 1 }))
+    .map(([at, polygon, set, boundary]): Row => ({ ...at, polygon, set, boundary })),
+  { maxLength: 60, selector: ({ set, polygon, level, code }) => `${set}/${polygon}/${level}/${code}` },
+);
+
+const SETS = [0, 1, 2];
+
+function upload(context: Context, all: readonly Row[]): Quadrants[] {
+  const column = (of: readonly Row[], field: (row: Row) => number) => context.column(Uint32Array.from(of, field));
+  return SETS.map((set) => {
+    const own = all.filter((row) => row.set === set);
+    return {
+      polygon: column(own, ({ polygon }) => polygon),
+      code: {
+        lo: column(own, ({ code }) => Number(code & 0xffffffffn)),
+        hi: column(own, ({ code }) => Number(code >> 32n)),
+      },
+      level: column(own, ({ level }) => level),
+      boundary: column(own, ({ boundary }) => boundary),
+    };
+  });
+}
+
+/** The tree by insertion of each row from the root down, and then level by level. */
+function treeByHand(all: readonly Row[]): Node[] {
+  const root: Node = { level: 0, code: 0n, children: [], entries: [] };
+  for (const row of all) {
+    let node = root;
+    for (let level = 1; level <= row.level; level++) {
+      const code = row.code >> BigInt(2 * (row.level - level));
+      let child = node.children.find((each) => each.code === code);
+      if (child === undefined) {
+        child = { level, code, children: [], entries: [] };
+        node.children.push(child);
+      }
+      node = child;
+    }
+    node.entries.push(row);
+  }
+  const nodes: Node[] = [];
+  let front = all.length === 0 ? [] : [root];
+  while (front.length > 0) {
+    nodes.push(...front);
+    for (const node of front) {
+      node.children.sort((a, b) => (a.code < b.code ? -1 : 1));
+      node.entries.sort((a, b) => a.set - b.set || a.polygon - b.polygon);
+    }
+    front = front.flatMap(({ children }) => children);
+  }
+  return nodes;
+}
+
+async function read(context: Context, { nodes, entries }: MaqTree) {
+  const { code, ...rest } = nodes;
+  const found = await context.read({ code: { ...code }, ...rest });
+  return {
+    nodes: Array.from(found.level, (level, i) => ({
+      level,
+      code: (BigInt(found.code.hi[i]!) << 32n) | BigInt(found.code.lo[i]!),
+      firstChild: found.firstChild[i]!,
+      childCount: found.childCount[i]!,
+      firstEntry: found.firstEntry[i]!,
+      entryCount: found.entryCount[i]!,
+    })),
+    entries: await context.read({ ...entries }),
+  };
+}
+
+onEveryBackend((opened, { runs }) => {
+  test('the tree is that of inserting quadrants one by one, whatever their order', { timeout: 120_000 }, async () => {
+    await fc.assert(
+      fc.asyncProperty(rows, fc.nat(), async (all, turn) => {
+        const { context } = opened();
+        const { liveBytes } = context.backend.counters;
+        const turned = [...all.slice(turn % (all.length + 1)), ...all.slice(0, turn % (all.length + 1))];
+        const sets = upload(context, turned.toReversed());
+        const tree = await buildMaqTree(context, sets);
+        const found = await read(context, tree);
+        context.dispose(tree, sets);
+        expect(context.backend.counters.liveBytes).toBe(liveBytes);
+
+        const expected = treeByHand(all);
+        const count = (counts: readonly number[]): number => counts.reduce((sum, each) => sum + each, 0);
+        expect(found.nodes.map(({ level, code }) => ({ level, code }))).toEqual(
+          expected.map(({ level, code }) => ({ level, code })),
+        );
+        for (const [i, { children, entries }] of expected.entries()) {
+          const node = found.nodes[i]!;
+          expect([node.childCount, node.entryCount]).toEqual([children.length, entries.length]);
+          if (children.length > 0)
+            expect(expected.slice(node.firstChild, node.firstChild + children.length)).toEqual(children);
+          const before = count(expected.slice(0, i).map((each) => each.entries.length));
+          expect(node.firstEntry).toBe(entries.length === 0 ? 0 : before);
+        }
+        const listed = expected.flatMap(({ entries }) => entries);
+        expect([...found.entries.polygon]).toEqual(listed.map(({ polygon }) => polygon));
+        expect([...found.entries.set]).toEqual(listed.map(({ set }) => set));
+        expect([...found.entries.boundary]).toEqual(listed.map(({ boundary }) => boundary));
+      }),
+      { numRuns: 2 * runs },
+    );
+  });
+
+  test('a tree needs sets', async () => {
+    await expect(buildMaqTree(opened().context, [])).rejects.toThrow(ArgumentError);
+  });
+});
