@@ -22,6 +22,7 @@ export { csvWriter, jsonWriter } from './compare-text.ts';
 export { isGeographicCrs, normalizeCrs, sameCrs } from './crs.ts';
 export { type GeoTiffOptions, type GeoTiffSource, openGeoTiff } from './geotiff.ts';
 export { type CellWriter, type GeoTiffRaster, writeGeoTiff } from './geotiff-writer.ts';
+export { encodeMaq, type MaqFile, type OpenMaqOptions, openMaq } from './maq-file.ts';
 export { parseBoundariesOn } from './result-sets/boundaries-on-device.ts';
 export { openResultSet, type ResultSetOptions } from './result-sets/open-result-set.ts';
 export type { TileBytes } from './result-sets/parse-messages.ts';

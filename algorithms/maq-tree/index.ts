@@ -5,4 +5,5 @@
  */
 
 export { buildMaqTree } from './build.ts';
+export { type HostMaqTree, readMaqTree, uploadMaqTree } from './host-tree.ts';
 export type { MaqEntries, MaqNodes, MaqTree } from './tree.ts';

@@ -1,0 +1,85 @@
+import { fc, test } from '@fast-check/vitest';
+import { describe, expect } from 'vitest';
+import type { HostMaqTree } from '../algorithms/maq-tree/index.ts';
+import { encodeMaq, type MaqFile, openMaq } from '../formats/maq-file.ts';
+import { FormatError } from '../primitives/errors.ts';
+
+const column = (length: number) => fc.uint32Array({ minLength: length, maxLength: length });
+
+const tree: fc.Arbitrary<HostMaqTree> = fc.tuple(fc.nat({ max: 20 }), fc.nat({ max: 20 })).chain(([nodes, entries]) =>
+  fc.record({
+    nodes: fc.record({
+      code: fc.record({ lo: column(nodes), hi: column(nodes) }),
+      level: column(nodes),
+      firstChild: column(nodes),
+      childCount: column(nodes),
+      firstEntry: column(nodes),
+      entryCount: column(nodes),
+    }),
+    entries: fc.record({ polygon: column(entries), set: column(entries), boundary: column(entries) }),
+  }),
+);
+const number = fc.double({ noNaN: true });
+const maqFile: fc.Arbitrary<MaqFile> = fc.record({
+  domain: fc.record({ left: number, bottom: number, size: number }),
+  levels: fc.nat({ max: 30 }),
+  tree,
+});
+
+const codeOf = (bytes: Uint8Array): string => {
+  try {
+    openMaq(bytes, { file: 'birds.maq' });
+  } catch (error) {
+    if (error instanceof FormatError && error.place?.file === 'birds.maq') return error.code;
+    throw error;
+  }
+  return 'opened';
+};
+
+describe('files of MAQ-trees', () => {
+  test.prop([maqFile, fc.nat({ max: 8 })])(
+    'give back what was written, wherever they lie in memory',
+    (written, shift) => {
+      const encoded = new Uint8Array(encodeMaq(written));
+      expect(openMaq(encoded)).toEqual(written);
+      const shared = new Uint8Array(new SharedArrayBuffer(encoded.length + 8), shift, encoded.length);
+      shared.set(encoded);
+      expect(openMaq(shared)).toEqual(written);
+      const { polygon } = openMaq(shared).tree.entries;
+      // Without a copy where that can be.
+      expect(polygon.buffer === shared.buffer).toBe(shift % 4 === 0);
+    },
+  );
+
+  test.prop([maqFile, fc.nat(), fc.integer({ min: 1, max: 255 })])(
+    'are refused where one byte is another',
+    (written, at, change) => {
+      const encoded = new Uint8Array(encodeMaq(written));
+      const place = at % encoded.length;
+      encoded[place]! ^= change;
+      const expected = place < 8 ? ['maq/foreign'] : place < 12 ? ['maq/newer'] : ['maq/damaged', 'maq/truncated'];
+      expect(expected).toContain(codeOf(encoded));
+    },
+  );
+
+  test.prop([maqFile, fc.nat(), fc.uint8Array({ minLength: 1, maxLength: 9 })])(
+    'are refused where they are cut, or something follows',
+    (written, at, more) => {
+      const encoded = new Uint8Array(encodeMaq(written));
+      const cut = encoded.subarray(0, at % encoded.length);
+      expect(codeOf(cut)).toBe(cut.length === 0 ? 'maq/foreign' : 'maq/truncated');
+      expect(codeOf(Uint8Array.from([...encoded, ...more]))).toBe('maq/truncated');
+    },
+  );
+
+  test.prop([fc.uint8Array({ maxLength: 200 })])('are none of any bytes', (bytes) => {
+    expect(['maq/foreign', 'maq/truncated', 'maq/newer', 'maq/damaged']).toContain(codeOf(bytes));
+  });
+
+  test.prop([maqFile])('open without a look at the checksum, if told so', (written) => {
+    const encoded = new Uint8Array(encodeMaq(written));
+    encoded[56]! ^= 1;
+    expect(codeOf(encoded)).toBe('maq/damaged');
+    expect(openMaq(encoded, { verify: false })).toEqual(written);
+  });
+});
