@@ -1,64 +1,20 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { buildMaqTree, type MaqTree } from '../algorithms/maq-tree/index.ts';
-import type { Quadrants } from '../algorithms/quadrants/index.ts';
 import type { Context } from '../primitives/context.ts';
 import { ArgumentError } from '../primitives/errors.ts';
+import { type QuadrantRow, quadrantRows, uploadRows } from './arbitrary-quadrants.ts';
 import { onEveryBackend } from './backends.ts';
-
-interface Row {
-  readonly set: number;
-  readonly polygon: number;
-  readonly level: number;
-  readonly code: bigint;
-  readonly boundary: number;
-}
 
 interface Node {
   readonly level: number;
   readonly code: bigint;
   readonly children: Node[];
-  readonly entries: Row[];
-}
-
-/** A quadrant of a level up to 30; few codes at each, so that polygons share quadrants and hold one another's. */
-const place = fc.integer({ min: 0, max: 30 }).chain((level) => {
-  const last = (1n << BigInt(2 * level)) - 1n;
-  const code = fc.oneof(
-    fc.bigInt({ min: 0n, max: last < 7n ? last : 7n }),
-    fc.bigInt({ min: last < 7n ? 0n : last - 7n, max: last }),
-    fc.bigInt({ min: 0n, max: last }),
-  );
-  return fc.record({ level: fc.constant(level), code });
-});
-const shallow = place.filter(({ level }) => level <= 3);
-const rows = fc.uniqueArray(
-  fc
-    .tuple(fc.oneof(shallow, place), fc.nat({ max: 4 }), fc.nat({ max: 2 }), fc.nat({ max: 1 }))
-    .map(([at, polygon, set, boundary]): Row => ({ ...at, polygon, set, boundary })),
-  { maxLength: 60, selector: ({ set, polygon, level, code }) => `${set}/${polygon}/${level}/${code}` },
-);
-
-const SETS = [0, 1, 2];
-
-function upload(context: Context, all: readonly Row[]): Quadrants[] {
-  const column = (of: readonly Row[], field: (row: Row) => number) => context.column(Uint32Array.from(of, field));
-  return SETS.map((set) => {
-    const own = all.filter((row) => row.set === set);
-    return {
-      polygon: column(own, ({ polygon }) => polygon),
-      code: {
-        lo: column(own, ({ code }) => Number(code & 0xffffffffn)),
-        hi: column(own, ({ code }) => Number(code >> 32n)),
-      },
-      level: column(own, ({ level }) => level),
-      boundary: column(own, ({ boundary }) => boundary),
-    };
-  });
+  readonly entries: QuadrantRow[];
 }
 
 /** The tree by insertion of each row from the root down, and then level by level. */
-function treeByHand(all: readonly Row[]): Node[] {
+function treeByHand(all: readonly QuadrantRow[]): Node[] {
   const root: Node = { level: 0, code: 0n, children: [], entries: [] };
   for (const row of all) {
     let node = root;
@@ -105,11 +61,11 @@ async function read(context: Context, { nodes, entries }: MaqTree) {
 onEveryBackend((opened, { runs }) => {
   test('the tree is that of inserting quadrants one by one, whatever their order', { timeout: 120_000 }, async () => {
     await fc.assert(
-      fc.asyncProperty(rows, fc.nat(), async (all, turn) => {
+      fc.asyncProperty(quadrantRows, fc.nat(), async (all, turn) => {
         const { context } = opened();
         const { liveBytes } = context.backend.counters;
         const turned = [...all.slice(turn % (all.length + 1)), ...all.slice(0, turn % (all.length + 1))];
-        const sets = upload(context, turned.toReversed());
+        const sets = uploadRows(context, turned.toReversed());
         const tree = await buildMaqTree(context, sets);
         const found = await read(context, tree);
         context.dispose(tree, sets);

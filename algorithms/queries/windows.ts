@@ -1,0 +1,56 @@
+import { ArgumentError } from '../../primitives/errors.ts';
+import type { Column, Context } from '../../primitives/index.ts';
+import { DOMAIN_STEPS, type Domain } from '../quadrants/index.ts';
+
+/** Boxes with sides along the axes, half-open as quadrants are: what is on a left or bottom side is in, on a right or top side out. */
+export interface Windows {
+  readonly left: ArrayLike<number>;
+  readonly bottom: ArrayLike<number>;
+  readonly right: ArrayLike<number>;
+  readonly top: ArrayLike<number>;
+}
+
+/** Windows on a device: left, bottom, right and top of each, in steps of the domain. */
+export interface PlacedWindows {
+  readonly sides: Column<'u32'>;
+  readonly count: number;
+}
+
+/**
+ * Puts windows on the device, each side moved to the nearest step of the domain as vertices of polygons are, and to the
+ * domain's end where it is beyond.
+ *
+ * @throws `ArgumentError` `queries/windows` for columns of different lengths, or a side that is no number.
+ * @example
+ * const windows = placeWindows(ctx, { left: [0], bottom: [0], right: [90], top: [400] }, WORLD);
+ * (await ctx.read(windows.sides)).map((step) => step / 2 ** 28); // Uint32Array [2, 2, 3, 4]
+ */
+export function placeWindows(context: Context, windows: Windows, domain: Domain): PlacedWindows {
+  const { left, bottom, right, top } = windows;
+  const count = left.length;
+  if ([bottom, right, top].some(({ length }) => length !== count)) {
+    throw new ArgumentError('queries/windows', 'A window has four sides.', {
+      expected: `${count} of each`,
+      got: [left, bottom, right, top].map(({ length }) => length).join(', '),
+    });
+  }
+  const sides = new Uint32Array(4 * count);
+  for (let i = 0; i < count; i++) {
+    sides[4 * i] = stepOf(left[i]!, domain.left, domain.size, i);
+    sides[4 * i + 1] = stepOf(bottom[i]!, domain.bottom, domain.size, i);
+    sides[4 * i + 2] = stepOf(right[i]!, domain.left, domain.size, i);
+    sides[4 * i + 3] = stepOf(top[i]!, domain.bottom, domain.size, i);
+  }
+  return { sides: context.column(sides), count };
+}
+
+function stepOf(side: number, from: number, size: number, window: number): number {
+  if (Number.isNaN(side)) {
+    throw new ArgumentError('queries/windows', 'A side of a window is no number.', {
+      expected: 'a number',
+      got: side,
+      place: { record: window },
+    });
+  }
+  return Math.min(DOMAIN_STEPS, Math.max(0, Math.round(((side - from) / size) * DOMAIN_STEPS)));
+}

@@ -1,0 +1,105 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { buildMaqTree } from '../algorithms/maq-tree/index.ts';
+import { DOMAIN_STEPS, type Domain, WORLD } from '../algorithms/quadrants/index.ts';
+import { placeWindows, polygonsOf, queryWindows } from '../algorithms/queries/index.ts';
+import { ArgumentError } from '../primitives/errors.ts';
+import { type QuadrantRow, quadrantRows, uploadRows } from './arbitrary-quadrants.ts';
+import { onEveryBackend } from './backends.ts';
+import { expectRefusal, openReference } from './reference-context.ts';
+
+/** One step is 1. */
+const STEPS: Domain = { left: 0, bottom: 0, size: DOMAIN_STEPS };
+
+/** On sides of quadrants, next to them, and anywhere. */
+const side = fc.oneof(
+  fc.integer({ min: 0, max: 16 }).map((i) => (i * DOMAIN_STEPS) / 16),
+  fc.tuple(fc.integer({ min: 1, max: 15 }), fc.constantFrom(-1, 1)).map(([i, by]) => (i * DOMAIN_STEPS) / 16 + by),
+  fc.integer({ min: 0, max: 4 }),
+  fc.integer({ min: 0, max: DOMAIN_STEPS }),
+);
+type Window = readonly [left: number, bottom: number, right: number, top: number];
+const windows: fc.Arbitrary<Window[]> = fc.array(fc.tuple(side, side, side, side), { maxLength: 12 });
+
+function squareOf({ level, code }: QuadrantRow): Window {
+  let [x, y] = [0, 0];
+  for (let bit = 0; bit < level; bit++) {
+    x += Number((code >> BigInt(2 * bit)) & 1n) * 2 ** bit;
+    y += Number((code >> BigInt(2 * bit + 1)) & 1n) * 2 ** bit;
+  }
+  const size = DOMAIN_STEPS / 2 ** level;
+  return [x * size, y * size, (x + 1) * size, (y + 1) * size];
+}
+
+function share(a: Window, b: Window): boolean {
+  const width = Math.min(a[2], b[2]) - Math.max(a[0], b[0]);
+  const height = Math.min(a[3], b[3]) - Math.max(a[1], b[1]);
+  return width > 0 && height > 0;
+}
+
+const columns = (all: readonly Window[]) => ({
+  left: all.map((each) => each[0]),
+  bottom: all.map((each) => each[1]),
+  right: all.map((each) => each[2]),
+  top: all.map((each) => each[3]),
+});
+
+onEveryBackend((opened, { runs }) => {
+  test('windows meet what they share a point with, quadrants and polygons', { timeout: 120_000 }, async () => {
+    const capacities = fc.constantFrom(undefined, 1, 7);
+    await fc.assert(
+      fc.asyncProperty(quadrantRows, windows, capacities, async (rows, asked, capacity) => {
+        const { context } = opened();
+        const { liveBytes } = context.backend.counters;
+        const sets = uploadRows(context, rows);
+        const tree = await buildMaqTree(context, sets);
+        const placed = placeWindows(context, columns(asked), STEPS);
+        const pairs = await queryWindows(context, tree, placed, { capacity });
+        const polygons = await polygonsOf(context, tree, pairs);
+        const found = await context.read({ ...pairs });
+        const { lo, hi } = await context.read({ ...tree.nodes.code });
+        const levels = await context.read(tree.nodes.level);
+        const met = await context.read({ ...polygons });
+        context.dispose(sets, tree, placed.sides, pairs, polygons);
+        expect(context.backend.counters.liveBytes).toBe(liveBytes);
+
+        const nodes = Array.from(found.node, (node, i) => {
+          return `${found.query[i]} ${levels[node]} ${(BigInt(hi[node]!) << 32n) | BigInt(lo[node]!)}`;
+        });
+        const hits = asked.flatMap((window, query) =>
+          rows.filter((row) => share(window, squareOf(row))).map((row) => ({ query, ...row })),
+        );
+        const distinct = new Set(hits.map(({ query, level, code }) => `${query} ${level} ${code}`));
+        expect(nodes.toSorted()).toEqual([...distinct].sort());
+        const places = Array.from(found.node, (node, i) => found.query[i]! * 2 ** 20 + node);
+        expect(places).toEqual(places.toSorted((a, b) => a - b));
+
+        const expected = hits
+          .map(({ query, set, polygon }): [number, number, number] => [query, set, polygon])
+          .sort((a, b) => a[0] - b[0] || a[1] - b[1] || a[2] - b[2])
+          .filter((row, i, all) => i === 0 || row.join() !== all[i - 1]!.join());
+        expect(Array.from(met.query, (query, i) => [query, met.set[i], met.polygon[i]])).toEqual(expected);
+      }),
+      { numRuns: 2 * runs },
+    );
+  });
+});
+
+test('windows are moved to steps, and cut to the domain', async () => {
+  await using context = openReference();
+  const placed = placeWindows(context, columns([[-1000, 0.1, Number.POSITIVE_INFINITY, 90]]), WORLD);
+  const [left, bottom, right, top] = await context.read(placed.sides);
+  expect([left, right, top]).toEqual([0, DOMAIN_STEPS, 3 * 2 ** 28]);
+  expect(bottom).toBe(Math.round((180.1 / 360) * DOMAIN_STEPS));
+});
+
+test('refused: windows without four sides, sides that are no numbers, no capacity', async () => {
+  await using context = openReference();
+  const refuses = (window: Parameters<typeof placeWindows>[1]): void =>
+    expectRefusal(context, 'queries/windows', () => placeWindows(context, window, WORLD));
+  refuses({ left: [0], bottom: [0], right: [1], top: [] });
+  refuses({ left: [0], bottom: [Number.NaN], right: [1], top: [1] });
+  const tree = await buildMaqTree(context, uploadRows(context, []));
+  const placed = placeWindows(context, columns([[0, 0, 1, 1]]), WORLD);
+  await expect(queryWindows(context, tree, placed, { capacity: 0 })).rejects.toThrow(ArgumentError);
+});
