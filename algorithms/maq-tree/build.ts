@@ -100,9 +100,9 @@ function groupQuadrants(context: Context, sets: readonly Quadrants[]): Grouped {
   }));
   const all = concatenate(rows);
   const byPolygon = sortByKey(all.polygon, all).values;
-  const bySet = sortByKey(byPolygon.set, byPolygon).values;
+  const bySet = sortByKey(byPolygon.set, byPolygon, { bits: lowest(32 - Math.clz32(sets.length - 1)) }).values;
   const byCode = sortByKey({ lo: bySet.lo, hi: bySet.hi }, bySet).values;
-  const sorted = sortByKey(byCode.level, byCode, { bits: { from: 0, to: 5 } }).values;
+  const sorted = sortByKey(byCode.level, byCode, { bits: lowest(5) }).values;
   const { keys, values } = reduceByKey(
     { level: sorted.level, lo: sorted.lo, hi: sorted.hi },
     constant(u32, 1, sorted.level.length),
@@ -118,6 +118,11 @@ function groupQuadrants(context: Context, sets: readonly Quadrants[]): Grouped {
     },
     starts: context.materialize(lowerBound(keys.level, levels)),
   };
+}
+
+/** So many bits of a key, and one at least: fewer bits are fewer passes of a sort. */
+function lowest(bits: number): { readonly from: number; readonly to: number } {
+  return { from: 0, to: Math.max(1, bits) };
 }
 
 /** The nodes of a level, ascending by code. */
@@ -148,13 +153,13 @@ function linkLevels(context: Context, own: OwnNodes, starts: Uint32Array): Level
       own: sequence(count, starts[level]! + 1),
     };
     const below = levels[0];
-    levels.unshift(below === undefined ? context.materialize(quadrants) : mergeLevel(quadrants, below));
+    levels.unshift(below === undefined ? context.materialize(quadrants) : mergeLevel(quadrants, below, level));
   }
   return levels;
 }
 
 /** The quadrants of a level and the parents of the nodes below: a node for each code. */
-function mergeLevel(quadrants: LevelNodes, below: LevelNodes): LevelNodes {
+function mergeLevel(quadrants: LevelNodes, below: LevelNodes, level: number): LevelNodes {
   const parents = reduceByKey(
     map(parentOf, { code: below.code }),
     constant(u32, 1, below.childCount.length),
@@ -164,7 +169,7 @@ function mergeLevel(quadrants: LevelNodes, below: LevelNodes): LevelNodes {
     { ...quadrants, code: { ...quadrants.code } },
     { code: parents.keys, childCount: parents.values, own: constant(u32, 0, parents.values.length) },
   ]);
-  const sorted = sortByKey(rows.code, { childCount: rows.childCount, own: rows.own });
+  const sorted = sortByKey(rows.code, { childCount: rows.childCount, own: rows.own }, { bits: lowest(2 * level) });
   const { keys, values } = reduceByKey(sorted.keys, sorted.values, linked);
   return { code: keys, ...values };
 }
