@@ -109,10 +109,11 @@ async function settle(
       expand({ ...passages, look }, counts, passOn, { captures: { numbers, bits } }),
     ]);
     const parents = { ...open, marks };
-    return context.scope(() => ({
-      front: { open: openChildren(context, parents, gather(goesOn, sequence(openCount)), bits), passages: next },
-      leaves: leavesOf(context, parents, gather(settled, sequence(leafCount)), bits),
-    }));
+    return context.scope(() => {
+      const { boundary: _, ...places } = childrenOf(parents, gather(goesOn, sequence(openCount)), bits);
+      const leaves = childrenOf(parents, gather(settled, sequence(leafCount)), bits);
+      return { front: { open: context.materialize(places), passages: next }, leaves: context.materialize(leaves) };
+    });
   } finally {
     context.dispose(made);
   }
@@ -209,24 +210,8 @@ const passOn = fn(
 
 type MarkedQuadrants = OpenQuadrants & { readonly marks: Column<'u32'> };
 
-const openChild = fn(
-  'openChild',
-  { child: u32, ...parents, owners: array(u32) },
-  { column: u32, row: u32, owner: u32 },
-  ({ child, owners, ...from }) => ({ ...packQuadrant(childOf(child, from)), owner: owners.at(child.shr(from.bits)) }),
-);
-
-function openChildren(
-  context: Context,
-  { column, row, owner, marks }: MarkedQuadrants,
-  child: Column<'u32'>,
-  bits: ChildBits,
-): OpenQuadrants {
-  return context.materialize(map(openChild, { child, columns: column, rows: row, marks, bits, owners: owner }));
-}
-
-const leaf = fn(
-  'leaf',
+const packedChild = fn(
+  'packedChild',
   { child: u32, ...parents, owners: array(u32) },
   { column: u32, row: u32, owner: u32, boundary: u32 },
   ({ child, owners, ...from }) => {
@@ -235,11 +220,7 @@ const leaf = fn(
   },
 );
 
-function leavesOf(
-  context: Context,
-  { column, row, owner, marks }: MarkedQuadrants,
-  child: Column<'u32'>,
-  bits: ChildBits,
-): Leaves {
-  return context.materialize(map(leaf, { child, columns: column, rows: row, marks, bits, owners: owner }));
+/** Children by their numbers, as a view. */
+function childrenOf({ column, row, owner, marks }: MarkedQuadrants, child: Column<'u32'>, bits: ChildBits) {
+  return map(packedChild, { child, columns: column, rows: row, marks, bits, owners: owner });
 }
