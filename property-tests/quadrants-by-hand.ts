@@ -1,6 +1,5 @@
 import { DOMAIN_STEPS } from '../algorithms/quadrants/index.ts';
-
-export type Ring = readonly (readonly [x: number, y: number])[];
+import type { Ring } from './ring-columns.ts';
 
 export interface QuadrantByHand {
   readonly polygon: number;

@@ -12,7 +12,8 @@ import {
 import type { Context } from '../primitives/context.ts';
 import { ArgumentError, GeometryError } from '../primitives/errors.ts';
 import { onEveryBackend } from './backends.ts';
-import { type QuadrantByHand, type Ring, splitByHand } from './quadrants-by-hand.ts';
+import { type QuadrantByHand, splitByHand } from './quadrants-by-hand.ts';
+import { columnsOfRings, type Ring } from './ring-columns.ts';
 
 const LEVELS = 5;
 
@@ -44,20 +45,6 @@ const near: fc.Arbitrary<Ring> = fc
 const polygon = fc.array(fc.oneof(anyRing, rectangle, near), { maxLength: 3 });
 const polygons = fc.array(polygon, { maxLength: 5 });
 
-const columns = (all: readonly (readonly Ring[])[]): DomainPolygons => {
-  const rings = all.flat();
-  const before = (lists: readonly { readonly length: number }[]): Uint32Array => {
-    let sum = 0;
-    return Uint32Array.from([0, ...lists.map(({ length }) => (sum += length))]);
-  };
-  return {
-    polygonRings: before(all),
-    ringVertices: before(rings),
-    x: Int32Array.from(rings.flat(), ([x]) => x),
-    y: Int32Array.from(rings.flat(), ([, y]) => y),
-  };
-};
-
 const rowsOf = async (context: Context, quadrants: Quadrants): Promise<QuadrantByHand[]> => {
   const found = await context.read({ ...quadrants, code: { ...quadrants.code } });
   context.dispose(quadrants);
@@ -80,7 +67,7 @@ onEveryBackend((opened, { runs }) => {
     await fc.assert(
       fc.asyncProperty(polygons, fc.integer({ min: 0, max: LEVELS }), budgets, async (all, levels, budget) => {
         const { context } = opened();
-        const quadrants = await decompose(context, columns(all), { levels, budget });
+        const quadrants = await decompose(context, columnsOfRings(all), { levels, budget });
         expect(await rowsOf(context, quadrants)).toEqual(byHand(all, levels));
       }),
       { numRuns: 4 * runs },
@@ -91,7 +78,7 @@ onEveryBackend((opened, { runs }) => {
     await fc.assert(
       fc.asyncProperty(polygons, fc.integer({ min: 0, max: LEVELS }), async (all, levels) => {
         const { context } = opened();
-        const quadrants = await decomposeWhole(context, columns(all), { levels });
+        const quadrants = await decomposeWhole(context, columnsOfRings(all), { levels });
         expect(await rowsOf(context, quadrants)).toEqual(byHand(all, levels));
       }),
       { numRuns: 2 * runs },
@@ -106,7 +93,7 @@ onEveryBackend((opened, { runs }) => {
       [high, low],
       [low, high],
     ];
-    const quadrants = await decompose(context, columns([[triangle]]), { levels: 30 });
+    const quadrants = await decompose(context, columnsOfRings([[triangle]]), { levels: 30 });
     expect(await rowsOf(context, quadrants)).toEqual(byHand([[triangle]], 30));
   });
 
@@ -120,10 +107,12 @@ onEveryBackend((opened, { runs }) => {
       [1, DOMAIN_STEPS],
     ];
     for (const budget of [undefined, 1]) {
-      context.dispose(await decompose(context, columns([[square], [square]]), { levels: 5, budget }));
+      context.dispose(await decompose(context, columnsOfRings([[square], [square]]), { levels: 5, budget }));
     }
-    await expect(decompose(context, columns([[square]]), { levels: 31 })).rejects.toThrow(ArgumentError);
-    await expect(decompose(context, columns([[square]]), { levels: 5, budget: 0 })).rejects.toThrow(ArgumentError);
+    await expect(decompose(context, columnsOfRings([[square]]), { levels: 31 })).rejects.toThrow(ArgumentError);
+    await expect(decompose(context, columnsOfRings([[square]]), { levels: 5, budget: 0 })).rejects.toThrow(
+      ArgumentError,
+    );
     expect(context.backend.counters.liveBytes).toBe(liveBytes);
   });
 });

@@ -1,31 +1,16 @@
 import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
-import { GRID_LIMIT, type GridPolygons, gridPolygons } from '../algorithms/pixelbox/grid-polygons.ts';
+import { GRID_LIMIT, gridPolygons } from '../algorithms/pixelbox/grid-polygons.ts';
 import { type Regions, regionsOf } from '../algorithms/pixelbox/regions.ts';
 import { appendRuns, columnInRow, emptyRuns, mostRuns, type Runs } from '../algorithms/pixelbox/runs.ts';
 import { signedArea, signedCorners } from '../algorithms/pixelbox/signed-corners.ts';
 import { GeometryError } from '../primitives/errors.ts';
+import { columnsOfRings, type Ring } from './ring-columns.ts';
 
 const SIDE = 12;
 const coordinate = fc.integer({ min: -SIDE, max: SIDE });
 const ring = fc.array(fc.tuple(coordinate, coordinate), { maxLength: 7 });
 const polygon = fc.array(ring, { maxLength: 3 });
-
-type Ring = readonly (readonly [number, number])[];
-
-const columns = (polygons: readonly (readonly Ring[])[]): GridPolygons => {
-  const rings = polygons.flat();
-  const before = <T>(lists: readonly (readonly T[])[]): Uint32Array => {
-    let sum = 0;
-    return Uint32Array.from([0, ...lists.map((list) => (sum += list.length))]);
-  };
-  return {
-    polygonRings: before(polygons),
-    ringVertices: before(rings),
-    x: Int32Array.from(rings.flat(), ([x]) => x),
-    y: Int32Array.from(rings.flat(), ([, y]) => y),
-  };
-};
 
 /** Whether the centre of a pixel is inside, by a ray to the left, in doubled coordinates; left edges are in. */
 function isInside(rings: readonly Ring[], i: number, j: number): boolean {
@@ -64,7 +49,7 @@ describe('the runs of a region', () => {
   test.prop({ polygons: fc.array(polygon, { minLength: 1, maxLength: 4 }) })(
     'cover the pixels whose centres are inside, and are all in its box',
     ({ polygons }) => {
-      const regions = regionsOf(columns(polygons));
+      const regions = regionsOf(columnsOfRings(polygons));
       for (const [region, rings] of polygons.entries()) {
         const runs = runsOf(regions, region);
         for (const [i, j] of pixels) expect(isCovered(runs, i, j)).toBe(isInside(rings, i, j));
@@ -83,7 +68,7 @@ describe('the runs of a region', () => {
   );
 
   test.prop({ rings: polygon })('have signed ends that add up to the indicator of the region', ({ rings }) => {
-    const regions = regionsOf(columns([rings]));
+    const regions = regionsOf(columnsOfRings([rings]));
     const signed = signedCorners(regions, () => true);
     let area = 0n;
     for (const [i, j] of pixels) {
@@ -103,7 +88,7 @@ describe('the runs of a region', () => {
         ...each.slice(0, turn % (each.length + 1)),
       ]);
       const [a, b] = [rings, turned.map((each) => each.toReversed())].map((each) =>
-        runsOf(regionsOf(columns([each])), 0),
+        runsOf(regionsOf(columnsOfRings([each])), 0),
       ) as [Runs, Runs];
       for (const [i, j] of pixels) expect(isCovered(a, i, j)).toBe(isCovered(b, i, j));
     },
@@ -141,7 +126,7 @@ describe('regions', () => {
   test.prop([fc.array(fc.array(fc.oneof(alternatingRing, anyRing), { maxLength: 3 }), { maxLength: 4 })], {
     numRuns: 1000,
   })('have the boxes of their vertices, to the limits of the grid', (polygons) => {
-    const { left, top, right, bottom, alternating } = regionsOf(columns(polygons));
+    const { left, top, right, bottom, alternating } = regionsOf(columnsOfRings(polygons));
     for (const [i, rings] of polygons.entries()) {
       const vertices = rings.flat();
       const least = (axis: 0 | 1): number => Math.min(...vertices.map((vertex) => vertex[axis]));
@@ -164,7 +149,7 @@ describe('regions', () => {
     ];
     const hole: Ring = outline.map(([x, y]) => [3 * x, 3 * y]);
     const rings = [[outline], [[...outline.slice(1), outline[0]!]], [hole, outline], [outline.slice(1)], [[]]];
-    expect([...regionsOf(columns(rings)).alternating]).toEqual([1, 1, 1, 0, 0]);
+    expect([...regionsOf(columnsOfRings(rings)).alternating]).toEqual([1, 1, 1, 0, 0]);
   });
 });
 
@@ -199,7 +184,7 @@ test.prop({
     [left + width, to],
     [left, to],
   ] as const;
-  const runs = runsOf(regionsOf(columns([[ring]])), 0);
+  const runs = runsOf(regionsOf(columnsOfRings([[ring]])), 0);
   const rows = Array.from({ length: height }, (_, row) => top + row);
   for (const row of rows) {
     const edge = columnInRow(left, from, left + width, to, row);
@@ -218,7 +203,7 @@ test('an edge from one limit to the other takes no time for its rows', () => {
   ] as const;
   expect(
     signedArea(
-      signedCorners(regionsOf(columns([[ring]])), () => true),
+      signedCorners(regionsOf(columnsOfRings([[ring]])), () => true),
       0,
     ),
   ).toBe(2n ** 32n);
@@ -231,7 +216,7 @@ test('more steps of stairs than can be sorted are refused', () => {
     [side, side],
     [0, side],
   ] as const;
-  expect(() => signedCorners(regionsOf(columns([[ring]])), () => true)).toThrow(
+  expect(() => signedCorners(regionsOf(columnsOfRings([[ring]])), () => true)).toThrow(
     expect.objectContaining({ code: 'pixelbox/runs', place: { record: 0 } }),
   );
 });

@@ -1,5 +1,5 @@
 import { GeometryError } from '../../primitives/errors.ts';
-import type { Polygons, Zones } from './polygons.ts';
+import { type Polygons, polygonOfVertex, type Zones } from './polygons.ts';
 import type { RasterGrid } from './raster.ts';
 
 /** Steps of the integer grid along one side of a cell: coordinates are exact to 2⁻²⁰ of a cell. */
@@ -55,12 +55,8 @@ function snapAxis(axis: 'x' | 'y', polygons: Polygons, first: number, step: numb
   return polygons[axis].map((value, vertex) => {
     const steps = Math.round(((value - first) / step) * STEPS_PER_CELL);
     if (Math.abs(steps) <= GRID_EXTENT) return steps;
-    throw beyondGrid(`${axis} = ${value}`, steps / STEPS_PER_CELL, zoneOf(polygons, vertex), origin);
+    throw beyondGrid(`${axis} = ${value}`, steps / STEPS_PER_CELL, polygonOfVertex(polygons, vertex), origin);
   });
-}
-
-function zoneOf({ polygonRings, ringVertices }: Polygons, vertex: number): number {
-  return polygonRings.findIndex((_, zone) => vertex < ringVertices[polygonRings[zone + 1]!]!);
 }
 
 function beyondGrid(coordinate: string, cells: number, zone: number, { names, file }: ZoneOrigin): GeometryError {

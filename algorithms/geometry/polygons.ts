@@ -24,3 +24,11 @@ export interface Zones {
   /** File they were read from, for errors. */
   readonly file?: string | undefined;
 }
+
+/** The polygon that a vertex is of, for errors: O(polygons). */
+export function polygonOfVertex(
+  { polygonRings, ringVertices }: Pick<Polygons, 'polygonRings' | 'ringVertices'>,
+  vertex: number,
+): number {
+  return polygonRings.findIndex((_, polygon) => vertex < ringVertices[polygonRings[polygon + 1]!]!);
+}

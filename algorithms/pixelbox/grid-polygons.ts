@@ -1,5 +1,5 @@
 import { ArgumentError, GeometryError } from '../../primitives/errors.ts';
-import type { Polygons } from '../geometry/polygons.ts';
+import { type Polygons, polygonOfVertex } from '../geometry/polygons.ts';
 
 /** Coordinates are whole numbers of pixels from −2³⁰ to 2³⁰, so that differences of two are 32-bit integers. */
 export const GRID_LIMIT: number = 2 ** 30;
@@ -87,15 +87,11 @@ function copyWhole(polygons: Polygons, x: Int32Array, y: Int32Array): number {
 const isWithin = (coordinate: number): boolean => coordinate <= GRID_LIMIT && coordinate >= -GRID_LIMIT;
 
 function beyondGrid(polygons: Polygons, vertex: number, pixels: number, file: string | undefined): GeometryError {
-  const polygon = polygonOf(polygons, vertex);
+  const polygon = polygonOfVertex(polygons, vertex);
   return new GeometryError('geometry/beyond-grid', `A coordinate of polygon ${polygon} is too large.`, {
     expected: `at most ${GRID_LIMIT} pixels from 0`,
     got: `${pixels} pixels`,
     remedy: 'Check the units of the coordinates, or choose larger pixels.',
     place: { file, record: polygon },
   });
-}
-
-function polygonOf({ polygonRings, ringVertices }: Polygons, vertex: number): number {
-  return polygonRings.findIndex((_, polygon) => vertex < ringVertices[polygonRings[polygon + 1]!]!);
 }

@@ -28,12 +28,12 @@ import { edgesInEnclosing, edgesInQuadrants, FLIPS, PASSES, type Passages } from
 import type { Edges } from './edges.ts';
 import type { Leaves } from './leaves.ts';
 import {
+  childPlace,
   enclosingQuadrants,
   type OpenQuadrants,
   packQuadrant,
   type Quadrant,
   quadrantArrays,
-  quadrantAt,
 } from './open-quadrants.ts';
 
 /** Quadrants that are to be split, and the edges that pass through them. */
@@ -154,17 +154,12 @@ interface Parents {
 
 /** A child, and 1 where edges pass through it. */
 function childOf(child: U32, { columns, rows, marks, bits }: Parents): Quadrant & { readonly passed: U32 } {
-  const index = child.shr(bits);
-  const number = child.sub(index.shl(bits));
-  const { x, y, shift, parity } = quadrantAt(columns, rows, index);
-  const mark = marks.at(index);
-  const side = shift.sub(bits.shr(1));
+  const { parent, number, parity, ...place } = childPlace(child, bits, columns, rows);
+  const mark = marks.at(parent);
   // The way from the quadrant's corner to the child's: see `edge-in-quadrant.ts`.
   const way = select(number.add(number.and(number.shr(1)).mul(3)), u32(1), bits.eq(0));
   return {
-    x: x.add(number.and(1).shl(side)),
-    y: y.add(number.shr(1).shl(side)),
-    shift: side,
+    ...place,
     parity: parity.xor(popcount(mark.shr(4).and(way)).and(1)),
     passed: mark.shr(number).and(1),
   };

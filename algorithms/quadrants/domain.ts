@@ -1,5 +1,5 @@
 import { ArgumentError, GeometryError } from '../../primitives/errors.ts';
-import type { Polygons } from '../geometry/polygons.ts';
+import { type Polygons, polygonOfVertex } from '../geometry/polygons.ts';
 
 /** A domain is so many steps wide and high, as a power of two: coordinates, and differences of two, are 32-bit integers. */
 export const DOMAIN_BITS = 30;
@@ -83,7 +83,7 @@ function beyondDomain(
   { left, bottom, size }: Domain,
   file: string | undefined,
 ): GeometryError {
-  const polygon = polygonOf(polygons, vertex);
+  const polygon = polygonOfVertex(polygons, vertex);
   const from = axis === 'x' ? left : bottom;
   return new GeometryError('geometry/beyond-domain', `A vertex of polygon ${polygon} is not in the domain.`, {
     expected: `${axis} from ${from} to ${from + size}`,
@@ -91,8 +91,4 @@ function beyondDomain(
     remedy: 'Choose a domain that holds all polygons, or correct the polygon.',
     place: { file, record: polygon },
   });
-}
-
-function polygonOf({ polygonRings, ringVertices }: Polygons, vertex: number): number {
-  return polygonRings.findIndex((_, polygon) => vertex < ringVertices[polygonRings[polygon + 1]!]!);
 }

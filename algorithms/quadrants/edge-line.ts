@@ -61,8 +61,7 @@ export function reachOf(right: U64, up: U64): { readonly highest: U64; readonly 
 
 /** Whether a square has corners strictly on both sides of a line. */
 export function straddles(at: U64, { highest, lowest }: { readonly highest: U64; readonly lowest: U64 }): Bool {
-  const zero = { lo: u32(0), hi: u32(0) };
-  return ltI64({ a: zero, b: add64({ a: at, b: highest }) }).and(isNegative(add64({ a: at, b: lowest })));
+  return isPositive(add64({ a: at, b: highest })).and(isNegative(add64({ a: at, b: lowest })));
 }
 
 function isNegative({ hi }: U64): Bool {

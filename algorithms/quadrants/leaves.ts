@@ -13,16 +13,13 @@ import {
 } from '../../primitives/index.ts';
 import { DOMAIN_BITS } from './domain.ts';
 import type { Edges } from './edges.ts';
-import { unpackQuadrant } from './open-quadrants.ts';
+import { type OpenQuadrants, unpackQuadrant } from './open-quadrants.ts';
 
 /**
  * Quadrants that are settled, packed as those that are open: those that a polygon holds whole, and those of the least side
  * that edges pass through.
  */
-export interface Leaves {
-  readonly column: Column<'u32'>;
-  readonly row: Column<'u32'>;
-  readonly owner: Column<'u32'>;
+export interface Leaves extends OpenQuadrants {
   /** 1 where edges pass through. */
   readonly boundary: Column<'u32'>;
 }

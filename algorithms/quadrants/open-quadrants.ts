@@ -61,6 +61,23 @@ export function unpackQuadrant(column: U32, row: U32): Quadrant {
   return { x: column.xor(u32(1).shl(shift)).shr(1), y: row.and(ROW_BITS), shift, parity: row.shr(31) };
 }
 
+/**
+ * The place of a child, with the parity of its parent's corner, and what its number is made of: that of its parent, and
+ * below it, in 2 bits, its own, x + 2y. With 0 bits it is the quadrant itself.
+ */
+export function childPlace(
+  child: U32,
+  bits: U32,
+  columns: ArrayValue<'u32'>,
+  rows: ArrayValue<'u32'>,
+): Quadrant & { readonly parent: U32; readonly number: U32 } {
+  const parent = child.shr(bits);
+  const number = child.sub(parent.shl(bits));
+  const { x, y, shift, parity } = quadrantAt(columns, rows, parent);
+  const side = shift.sub(bits.shr(1));
+  return { x: x.add(number.and(1).shl(side)), y: y.add(number.shr(1).shl(side)), shift: side, parity, parent, number };
+}
+
 /** The two words of a quadrant's place. */
 export function packQuadrant({ x, y, shift, parity }: Quadrant): { readonly column: U32; readonly row: U32 } {
   return { column: x.shl(1).or(u32(1).shl(shift)), row: y.or(parity.shl(31)) };

@@ -23,11 +23,11 @@ import { flipsCorner, lineFrom, passesThrough } from './edge-line.ts';
 import { type Edges, uploadEdges } from './edges.ts';
 import { type Leaves, type Quadrants, quadrantsOf } from './leaves.ts';
 import {
+  childPlace,
   enclosingQuadrants,
   type OpenQuadrants,
   packQuadrant,
   quadrantArrays,
-  quadrantAt,
   unpackQuadrant,
 } from './open-quadrants.ts';
 
@@ -122,12 +122,8 @@ const child = fn(
   { child: u32, ...quadrantArrays, owners: array(u32), bits: uniform(u32) },
   { column: u32, row: u32, owner: u32 },
   ({ child, columns, rows, owners, bits }) => {
-    const index = child.shr(bits);
-    const number = child.sub(index.shl(bits));
-    const { x, y, shift } = quadrantAt(columns, rows, index);
-    const side = shift.sub(bits.shr(1));
-    const place = { x: x.add(number.and(1).shl(side)), y: y.add(number.shr(1).shl(side)), shift: side };
-    return { ...packQuadrant({ ...place, parity: u32(0) }), owner: owners.at(index) };
+    const { parent, x, y, shift } = childPlace(child, bits, columns, rows);
+    return { ...packQuadrant({ x, y, shift, parity: u32(0) }), owner: owners.at(parent) };
   },
 );
 
