@@ -123,17 +123,17 @@ async function requireSame(on: Context, placed: DomainPolygons): Promise<void> {
 
 /** The time of every level against the passages that it looks at. */
 async function followLevels(placed: DomainPolygons): Promise<void> {
-  const least = DOMAIN_BITS - levels;
+  const rules = { least: DOMAIN_BITS - levels, keepsEdges: false };
   const rows: { passages: number; open: number; leaves: number; times: number[] }[] = [];
   for (let round = -1; round < rounds; round++) {
     const edges = context.scope(() => uploadEdges(context, placed));
     await context.sync();
-    let step = await enclose(context, edges, least);
+    let step = await enclose(context, edges, rules);
     for (let level = 0; step.front.open.column.length !== 0; level++) {
       const { front, leaves } = step;
       await context.sync();
       const { wall, result } = await timed(async () => {
-        const next = await descend(context, edges, front, least);
+        const next = await descend(context, edges, front, rules);
         await context.sync();
         return next;
       });

@@ -8,7 +8,7 @@ export interface QuadrantByHand {
   readonly boundary: boolean;
 }
 
-interface Place {
+export interface Place {
   readonly column: number;
   readonly row: number;
   readonly level: number;
@@ -16,9 +16,8 @@ interface Place {
 
 type Edge = readonly [ax: bigint, ay: bigint, bx: bigint, by: bigint];
 
-/** The quadrants of a polygon by recursion from the whole domain, each tested against every edge, in integers of any size. */
-export function splitByHand(polygon: number, rings: readonly Ring[], levels: number): QuadrantByHand[] {
-  const edges = rings
+const edgesOfRings = (rings: readonly Ring[]): Edge[] =>
+  rings
     .flatMap((ring) =>
       ring.map(([x, y], i): Edge => {
         const [u, v] = ring.at(i - 1)!;
@@ -27,6 +26,16 @@ export function splitByHand(polygon: number, rings: readonly Ring[], levels: num
     )
     // A vertex that is written twice makes no edge.
     .filter(([ax, ay, bx, by]) => ax !== bx || ay !== by);
+
+/** Whether the rings hold the lower left corner of a quadrant, and which of their edges pass through it. */
+export function edgesByHand(rings: readonly Ring[], place: Place): { corner: boolean; edges: Edge[] } {
+  const edges = edgesOfRings(rings);
+  return { corner: holdsCorner(edges, place), edges: edges.filter((edge) => passesThrough(edge, place)) };
+}
+
+/** The quadrants of a polygon by recursion from the whole domain, each tested against every edge, in integers of any size. */
+export function splitByHand(polygon: number, rings: readonly Ring[], levels: number): QuadrantByHand[] {
+  const edges = edgesOfRings(rings);
   const split = (place: Place): QuadrantByHand[] => {
     const boundary = edges.some((edge) => passesThrough(edge, place));
     if (!boundary && !holdsCorner(edges, place)) return [];
@@ -98,4 +107,14 @@ function codeOf({ column, row, level }: Place): bigint {
     code |= BigInt((row >> bit) & 1) << BigInt(2 * bit + 1);
   }
   return code;
+}
+
+/** The column and the row of a quadrant with a code. */
+export function placeOf(level: number, code: bigint): Place {
+  const place = { column: 0, row: 0, level };
+  for (let bit = 0; bit < level; bit++) {
+    place.column |= Number((code >> BigInt(2 * bit)) & 1n) << bit;
+    place.row |= Number((code >> BigInt(2 * bit + 1)) & 1n) << bit;
+  }
+  return place;
 }

@@ -12,7 +12,7 @@ import {
 import type { Context } from '../primitives/context.ts';
 import { ArgumentError, GeometryError } from '../primitives/errors.ts';
 import { onEveryBackend } from './backends.ts';
-import { type QuadrantByHand, splitByHand } from './quadrants-by-hand.ts';
+import { edgesByHand, placeOf, type QuadrantByHand, splitByHand } from './quadrants-by-hand.ts';
 import { columnsOfRings, type Ring } from './ring-columns.ts';
 
 const LEVELS = 5;
@@ -71,6 +71,38 @@ onEveryBackend((opened, { runs }) => {
         expect(await rowsOf(context, quadrants)).toEqual(byHand(all, levels));
       }),
       { numRuns: 4 * runs },
+    );
+  });
+
+  test('a boundary quadrant keeps the edges that pass through it, and whether its corner is inside', {
+    timeout: 120_000,
+  }, async () => {
+    const budgets = fc.constantFrom(undefined, 1, 200);
+    await fc.assert(
+      fc.asyncProperty(polygons, fc.integer({ min: 0, max: LEVELS }), budgets, async (all, levels, budget) => {
+        const { context } = opened();
+        const { edges, ...quadrants } = await decompose(context, columnsOfRings(all), {
+          levels,
+          budget,
+          keepsEdges: true,
+        });
+        const { edge, ends, ...rows } = edges;
+        const kept = {
+          ...(await context.read({ ...rows })),
+          edge: await context.read(edge),
+          ends: await context.read(ends),
+        };
+        context.dispose(edges);
+        for (const [row, { polygon, level, code, boundary }] of (await rowsOf(context, quadrants)).entries()) {
+          const byHand = edgesByHand(all[polygon]!, placeOf(level, code));
+          expect(kept.corner[row] === 1).toBe(byHand.corner);
+          const own = kept.edge.subarray(kept.first[row], kept.first[row]! + kept.count[row]!);
+          expect(Array.from(own, (each) => [...kept.ends.subarray(4 * each, 4 * each + 4)].map(BigInt))).toEqual(
+            boundary ? byHand.edges : [],
+          );
+        }
+      }),
+      { numRuns: 2 * runs },
     );
   });
 

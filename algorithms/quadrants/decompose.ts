@@ -1,8 +1,9 @@
 import { ArgumentError, type Context } from '../../primitives/index.ts';
-import { descend, enclose, type Front } from './descend.ts';
+import { type Descent, type DescentRules, descend, enclose, type Front } from './descend.ts';
 import { DOMAIN_BITS, type DomainPolygons } from './domain.ts';
+import type { Passages } from './edge-in-quadrant.ts';
 import { type Edges, uploadEdges } from './edges.ts';
-import { type Leaves, type Quadrants, quadrantsOf } from './leaves.ts';
+import { type Leaves, type Quadrants, type QuadrantsWithEdges, quadrantsOf } from './leaves.ts';
 import { type SpilledFront, spill, splitFront, takeUp } from './spill.ts';
 
 export interface DecomposeOptions {
@@ -14,6 +15,8 @@ export interface DecomposeOptions {
    * the budget is split all the same.
    */
   readonly budget?: number | undefined;
+  /** Whether the edges that pass through boundary quadrants are kept, which exact answers need. Default false. */
+  readonly keepsEdges?: boolean | undefined;
 }
 
 /**
@@ -37,19 +40,30 @@ export interface DecomposeOptions {
  * const quadrants = await decompose(ctx, placeInDomain(zones.polygons, WORLD), { levels: 4 });
  * await ctx.read({ code: quadrants.code.lo, level: quadrants.level }); // { code: Uint32Array [12, 13], level: Uint32Array [2, 2] }
  */
+export function decompose(
+  context: Context,
+  polygons: DomainPolygons,
+  options: DecomposeOptions & { readonly keepsEdges: true },
+): Promise<QuadrantsWithEdges>;
+export function decompose(context: Context, polygons: DomainPolygons, options: DecomposeOptions): Promise<Quadrants>;
 export async function decompose(
   context: Context,
   polygons: DomainPolygons,
-  { levels, budget = 2 ** 28 }: DecomposeOptions,
+  { levels, budget = 2 ** 28, keepsEdges = false }: DecomposeOptions,
 ): Promise<Quadrants> {
   requireLevels(levels);
   requireBudget(budget);
-  const least = DOMAIN_BITS - levels;
+  const rules = { least: DOMAIN_BITS - levels, keepsEdges };
   const edges = context.scope(() => uploadEdges(context, polygons));
+  const { ends, ...temporary } = edges;
+  let kept = false;
   try {
-    return quadrantsOf(context, await descendAll(context, edges, least, budget), edges, least);
+    const { leaves, passages } = await descendAll(context, edges, rules, budget);
+    const quadrants = quadrantsOf(context, leaves, edges, rules.least, keepsEdges ? passages : undefined);
+    kept = keepsEdges;
+    return quadrants;
   } finally {
-    context.dispose(edges);
+    context.dispose(temporary, kept ? undefined : ends);
   }
 }
 
@@ -71,13 +85,22 @@ function requireBudget(budget: number): void {
   });
 }
 
+interface Settled {
+  readonly leaves: Leaves[];
+  /** The passages of the leaves, where they are kept. */
+  readonly passages: Passages[];
+}
+
 /** Level after level, until no quadrant is left to be split; fronts that are beyond the budget wait on the host. */
-async function descendAll(context: Context, edges: Edges, least: number, budget: number): Promise<Leaves[]> {
-  const settled: Leaves[] = [];
+async function descendAll(context: Context, edges: Edges, rules: DescentRules, budget: number): Promise<Settled> {
+  const settled: Settled = { leaves: [], passages: [] };
+  const settle = ({ front, leaves, leafPassages }: Descent): Front => {
+    settled.leaves.push(leaves);
+    if (leafPassages !== undefined) settled.passages.push(leafPassages);
+    return front;
+  };
   const waiting: SpilledFront[] = [];
-  const first = await enclose(context, edges, least);
-  settled.push(first.leaves);
-  let { front } = first;
+  let front = settle(await enclose(context, edges, rules));
   try {
     for (;;) {
       const quadrants = front.open.column.length as number;
@@ -87,10 +110,9 @@ async function descendAll(context: Context, edges: Edges, least: number, budget:
         front = earlier;
         waiting.push(await spill(context, later));
       } else if (quadrants > 0) {
-        const step = await descend(context, edges, front, least);
-        settled.push(step.leaves);
+        const step = await descend(context, edges, front, rules);
         context.dispose(front);
-        front = step.front;
+        front = settle(step);
       } else {
         const next = waiting.pop();
         if (next === undefined) return settled;

@@ -46,16 +46,26 @@ export interface Front {
 export interface Descent {
   readonly front: Front;
   readonly leaves: Leaves;
+  /** The edges that pass through the leaves, where they are kept. */
+  readonly leafPassages: Passages | undefined;
+}
+
+/** What holds for all steps. */
+export interface DescentRules {
+  /** Quadrants of 2^least steps are not split. */
+  readonly least: number;
+  /** Whether it is kept which edges pass through leaves. */
+  readonly keepsEdges: boolean;
 }
 
 /** The quadrants around the polygons: those with edges inside go on, the others are settled or of no use. */
-export function enclose(context: Context, edges: Edges, least: number): Promise<Descent> {
+export function enclose(context: Context, edges: Edges, rules: DescentRules): Promise<Descent> {
   const passages = {
     quadrant: edges.owner,
     edge: context.scope(() => context.materialize(sequence(edges.owner.length))),
   };
-  const open = context.scope(() => context.materialize({ ...enclosingQuadrants(edges, least) }));
-  return settle(context, { open, passages }, edgesInEnclosing(passages, edges, open), 0, least).finally(() =>
+  const open = context.scope(() => context.materialize({ ...enclosingQuadrants(edges, rules.least) }));
+  return settle(context, { open, passages }, edgesInEnclosing(passages, edges, open), 0, rules).finally(() =>
     context.dispose(open, passages.edge),
   );
 }
@@ -65,8 +75,8 @@ export function enclose(context: Context, edges: Edges, least: number): Promise<
  *
  * - Work O(passages + quadrants), span O(log passages). Waits for the device once.
  */
-export function descend(context: Context, edges: Edges, front: Front, least: number): Promise<Descent> {
-  return settle(context, front, edgesInQuadrants(front.passages, edges, front.open), 2, least);
+export function descend(context: Context, edges: Edges, front: Front, rules: DescentRules): Promise<Descent> {
+  return settle(context, front, edgesInQuadrants(front.passages, edges, front.open), 2, rules);
 }
 
 /** What becomes of a quadrant. */
@@ -84,7 +94,7 @@ async function settle(
   { open, passages }: Front,
   looks: Column<'u32'>,
   bits: ChildBits,
-  least: number,
+  { least, keepsEdges }: DescentRules,
 ): Promise<Descent> {
   const made = context.scope(() => {
     const look = context.materialize(looks);
@@ -96,23 +106,29 @@ async function settle(
       look,
       marks,
       numbers: exclusiveScan(map(opens, { kind }), plus(u32)),
+      leafNumbers: keepsEdges ? exclusiveScan(map(settles, { kind }), plus(u32)) : undefined,
       goesOn: copyIf(children, map(isKind, { kind, from: OPEN, to: OPEN })),
       settled: copyIf(children, map(isKind, { kind, from: INSIDE, to: BOUNDARY })),
     };
   });
   try {
-    const { look, marks, numbers, goesOn, settled } = made;
-    const counts = map(passCount, { quadrant: passages.quadrant, look, columns: open.column, bits, least });
-    const [openCount, leafCount, next] = await Promise.all([
+    const { look, marks, numbers, leafNumbers, goesOn, settled } = made;
+    const passOnto = (children: Column<'u32'>, settles: 0 | 1): Promise<Passages> => {
+      const counts = map(passCount, { quadrant: passages.quadrant, look, columns: open.column, bits, least, settles });
+      return expand({ ...passages, look }, counts, passOn, { captures: { numbers: children, bits } });
+    };
+    const [openCount, leafCount, next, leafPassages] = await Promise.all([
       context.count(goesOn),
       context.count(settled),
-      expand({ ...passages, look }, counts, passOn, { captures: { numbers, bits } }),
+      passOnto(numbers, 0),
+      leafNumbers === undefined ? undefined : passOnto(leafNumbers, 1),
     ]);
     const parents = { ...open, marks };
     return context.scope(() => {
       const { boundary: _, ...places } = childrenOf(parents, gather(goesOn, sequence(openCount)), bits);
       const leaves = childrenOf(parents, gather(settled, sequence(leafCount)), bits);
-      return { front: { open: context.materialize(places), passages: next }, leaves: context.materialize(leaves) };
+      const front = { open: context.materialize(places), passages: next };
+      return { front, leaves: context.materialize(leaves), leafPassages };
     });
   } finally {
     context.dispose(made);
@@ -176,18 +192,20 @@ const kindOf = fn('kindOf', { child: u32, ...parents, least: uniform(u32) }, u32
 
 const opens = fn('opens', { kind: u32 }, u32, ({ kind }) => u32(kind.eq(OPEN)));
 
+const settles = fn('settles', { kind: u32 }, u32, ({ kind }) => u32(kind.eq(INSIDE).or(kind.eq(BOUNDARY))));
+
 const isKind = fn('isKind', { kind: u32, from: uniform(u32), to: uniform(u32) }, bool, ({ kind, from, to }) =>
   kind.ge(from).and(kind.le(to)),
 );
 
-/** How many open children of its quadrant an edge passes through: those that it passes through, if they are not settled. */
+/** How many children of its quadrant an edge passes through, if they go on, or, where these are asked for, if they settle. */
 const passCount = fn(
   'passCount',
-  { quadrant: u32, look: u32, columns: array(u32), bits: uniform(u32), least: uniform(u32) },
+  { quadrant: u32, look: u32, columns: array(u32), bits: uniform(u32), least: uniform(u32), settles: uniform(u32) },
   u32,
-  ({ quadrant, look, columns, bits, least }) => {
+  ({ quadrant, look, columns, bits, least, settles }) => {
     const side = ctz(columns.at(quadrant)).sub(bits.shr(1));
-    return select(u32(0), popcount(look.and(PASSES)), side.gt(least));
+    return select(u32(0), popcount(look.and(PASSES)), side.gt(least).ne(settles.eq(1)));
   },
 );
 

@@ -5,6 +5,7 @@
  * @module
  */
 
+export type { BoundaryEdges } from './boundary-edges.ts';
 export { type DecomposeOptions, decompose } from './decompose.ts';
 export {
   DOMAIN_BITS,
@@ -15,5 +16,5 @@ export {
   placeInDomain,
   WORLD,
 } from './domain.ts';
-export type { Quadrants } from './leaves.ts';
+export type { Quadrants, QuadrantsWithEdges } from './leaves.ts';
 export { decomposeWhole } from './whole-polygon.ts';

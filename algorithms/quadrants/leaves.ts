@@ -6,12 +6,15 @@ import {
   fn,
   map,
   mortonEncode64,
+  sequence,
   sortByKey,
   u32,
   u64,
   uniform,
 } from '../../primitives/index.ts';
+import { type BoundaryEdges, boundaryEdgesOf } from './boundary-edges.ts';
 import { DOMAIN_BITS } from './domain.ts';
+import type { Passages } from './edge-in-quadrant.ts';
 import type { Edges } from './edges.ts';
 import { type OpenQuadrants, unpackQuadrant } from './open-quadrants.ts';
 
@@ -37,6 +40,11 @@ export interface Quadrants {
   readonly boundary: Column<'u32'>;
 }
 
+/** Quadrants with what it takes to tell which points of those on boundaries the polygons hold. */
+export interface QuadrantsWithEdges extends Quadrants {
+  readonly edges: BoundaryEdges;
+}
+
 const place = fn(
   'place',
   { column: u32, row: u32, least: uniform(u32) },
@@ -58,14 +66,27 @@ const quadrant = fn(
   },
 );
 
-/** Brings the leaves of all levels together, by polygon and then by place. */
-export function quadrantsOf(context: Context, settled: readonly Leaves[], edges: Edges, least: number): Quadrants {
+/**
+ * Brings the leaves of all levels together, by polygon and then by place; with the passages of edges through them, where the
+ * leaves of every level come with theirs.
+ */
+export function quadrantsOf(
+  context: Context,
+  settled: readonly Leaves[],
+  edges: Edges,
+  least: number,
+  passages?: readonly Passages[],
+): Quadrants | QuadrantsWithEdges {
   return context.scope(() => {
+    const counts = settled.map(({ column }) => column.length as number);
     const leaves = gatherLeaves(context, settled);
     const bits = { from: 0, to: Math.max(1, 2 * (DOMAIN_BITS - least)) };
-    const byPlace = sortByKey(map(place, { column: leaves.column, row: leaves.row, least }), leaves, { bits });
-    const { values } = sortByKey(byPlace.values.owner, byPlace.values);
-    return context.materialize(map(quadrant, { ...values, polygons: edges.polygons.id }));
+    const rows = { ...leaves, leaf: sequence(leaves.column.length) };
+    const byPlace = sortByKey(map(place, { column: leaves.column, row: leaves.row, least }), rows, { bits });
+    const { leaf, ...sorted } = sortByKey(byPlace.values.owner, byPlace.values).values;
+    const quadrants = context.materialize(map(quadrant, { ...sorted, polygons: edges.polygons.id }));
+    if (passages === undefined) return quadrants;
+    return { ...quadrants, edges: boundaryEdgesOf(context, { leaf, row: sorted.row }, passages, counts, edges) };
   });
 }
 
