@@ -3,41 +3,39 @@ import {
   array,
   type Column,
   type Context,
-  concatenate,
   constant,
   exclusiveScan,
   fn,
   gather,
-  lowerBound,
   map,
   maximum,
   plus,
-  product,
+  reduce,
   reduceByKey,
   select,
   sequence,
-  slice,
   sortByKey,
   u32,
-  u64,
-  uniform,
 } from '../../primitives/index.ts';
-import { DOMAIN_BITS } from '../quadrants/domain.ts';
-import type { Quadrants } from '../quadrants/leaves.ts';
-import type { MaqEntries, MaqNodes, MaqTree } from './tree.ts';
+import type { Quadrants, QuadrantsWithEdges } from '../quadrants/leaves.ts';
+import { type ConcatenatedSets, concatenateSets, type SetRows } from './concatenate-sets.ts';
+import { type CountedNodes, hasChildren, openNodes, parentsOf, placeIn } from './preorder.ts';
+import type { MaqNodes, MaqTree, MaqTreeWithEdges } from './tree.ts';
 
 /**
  * Builds the quadtree over the quadrants of one or more sets of polygons, which may overlap: every quadrant is a node, and so
  * is every quadrant that holds one.
  *
- * Quadrants are sorted by level and code, and equal ones are one node with all their polygons. Then level by level from the
- * last: the nodes of a level are its own quadrants and the parents of the nodes below, sorted together.
+ * Quadrants are sorted by place, larger ones first: that is the tree in preorder, but for the nodes that no polygon has. Those
+ * of them that a quadrant does not share with the one before it come in front of it. Then one stable sort by level brings the
+ * nodes into the order of the tree, and runs of equal parents are the children's numbers.
  *
  * - The same tree whatever the order of the quadrants, of a set and of a polygon, on every backend.
- * - Work O(quadrants · levels) and their sorting, span O(levels · log quadrants). Waits for the device twice.
+ * - Work O(nodes) and the sorting of quadrants and nodes, span O(log nodes). Waits for the device twice.
+ * - Quadrants of all sets with edges make a tree with edges.
  *
  * Source: Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex Polygon Data on
- * GPUs, 2014, section 4.2.
+ * GPUs, 2014, section 4.2, where the tree grows level by level from the last.
  *
  * @param sets - Quadrants of one domain each; sets are numbered as they come.
  * @throws `ArgumentError` `maq-tree/no-sets`.
@@ -48,171 +46,117 @@ import type { MaqEntries, MaqNodes, MaqTree } from './tree.ts';
  * await ctx.read({ level: tree.nodes.level, children: tree.nodes.childCount });
  * // { level: Uint32Array [0, 1, 2, 2], children: Uint32Array [1, 2, 0, 0] }
  */
-export async function buildMaqTree(context: Context, sets: readonly Quadrants[]): Promise<MaqTree> {
+export function buildMaqTree(context: Context, sets: readonly QuadrantsWithEdges[]): Promise<MaqTreeWithEdges>;
+export function buildMaqTree(context: Context, sets: readonly Quadrants[]): Promise<MaqTree>;
+export async function buildMaqTree(
+  context: Context,
+  sets: readonly (Quadrants | QuadrantsWithEdges)[],
+): Promise<MaqTree | MaqTreeWithEdges> {
   if (sets.length === 0) {
     throw new ArgumentError('maq-tree/no-sets', 'A tree is built over quadrants, and none were given.', {
       expected: 'the quadrants of one set of polygons or more',
       got: 'no set',
     });
   }
-  const { entries, own, starts } = context.scope(() => groupQuadrants(context, sets));
+  const all = context.scope(() => concatenateSets(sets));
   try {
-    const ends = await context.read(starts);
-    const levels = context.scope(() => linkLevels(context, own, ends));
-    try {
-      const counts = await Promise.all(levels.map((level) => context.count(level.childCount)));
-      return { nodes: context.scope(() => nodesOf(levels, own, counts)), entries };
-    } finally {
-      context.dispose(levels);
-    }
+    return await growTree(context, all, sets.length);
   } catch (error) {
-    context.dispose(entries);
+    context.dispose(all.edge, all.ends);
     throw error;
   } finally {
-    context.dispose(own, starts);
+    context.dispose(all.rows, all.rowEdges);
   }
 }
 
-type Code = { readonly lo: Column<'u32'>; readonly hi: Column<'u32'> };
-
-/** The quadrants that polygons have, each once, by level and code, and where their entries are. */
-interface OwnNodes {
-  readonly code: Code;
-  readonly firstEntry: Column<'u32'>;
-  readonly entryCount: Column<'u32'>;
+async function growTree(
+  context: Context,
+  { rows, rowEdges, edge, ends }: ConcatenatedSets,
+  sets: number,
+): Promise<MaqTree | MaqTreeWithEdges> {
+  const preorder = await sortRows(context, rows, sets);
+  try {
+    const nodes = await nodesOf(context, rows, preorder);
+    return context.scope(() => {
+      const order = sortFurther(rows.level, preorder, LEVEL_BITS);
+      const { polygon, set, boundary } = rows;
+      const entries = context.materialize(gather({ polygon, set, boundary }, order));
+      if (rowEdges === undefined) return { nodes, entries };
+      return { nodes, entries, edges: { ...context.materialize(gather({ ...rowEdges }, order)), edge, ends } };
+    });
+  } finally {
+    context.dispose(preorder);
+  }
 }
 
-interface Grouped {
-  readonly entries: MaqEntries;
-  readonly own: OwnNodes;
-  /** Where the quadrants of every level start, and after the last of them the end. */
-  readonly starts: Column<'u32'>;
+/** Of 31 levels. */
+const LEVEL_BITS = 5;
+
+/** Numbers of rows: by place, larger quadrants first, then by set and polygon. Waits for the device once. */
+async function sortRows(context: Context, rows: SetRows, sets: number): Promise<Column<'u32'>> {
+  const { polygon, set, level } = rows;
+  const sizes = context.scope(() => ({ polygon: reduce(polygon, maximum(u32)), level: reduce(level, maximum(u32)) }));
+  const most = await context.read(sizes).finally(() => context.dispose(sizes));
+  const last = most.level[0]!;
+  return context.scope(() => {
+    const byPolygon = sortByKey(polygon, sequence(polygon.length), { bits: lowest(bitsOf(most.polygon[0]!)) }).values;
+    const bySet = sortFurther(set, byPolygon, bitsOf(sets - 1));
+    const byLevel = sortFurther(level, bySet, bitsOf(last));
+    const bits = lowest(2 * last);
+    return context.materialize(sortByKey(gather(placeIn(rows, last), byLevel), byLevel, { bits }).values);
+  });
 }
 
-function groupQuadrants(context: Context, sets: readonly Quadrants[]): Grouped {
-  const rows = sets.map(({ polygon, code, level, boundary }, set) => ({
-    polygon,
-    lo: code.lo,
-    hi: code.hi,
-    level,
-    boundary,
-    set: constant(u32, set, polygon.length),
-  }));
-  const all = concatenate(rows);
-  const byPolygon = sortByKey(all.polygon, all).values;
-  const bySet = sortByKey(byPolygon.set, byPolygon, { bits: lowest(32 - Math.clz32(sets.length - 1)) }).values;
-  const byCode = sortByKey({ lo: bySet.lo, hi: bySet.hi }, bySet).values;
-  const sorted = sortByKey(byCode.level, byCode, { bits: lowest(5) }).values;
-  const { keys, values } = reduceByKey(
-    { level: sorted.level, lo: sorted.lo, hi: sorted.hi },
-    constant(u32, 1, sorted.level.length),
-    plus(u32),
-  );
-  const levels = sequence(DOMAIN_BITS + 2);
-  return {
-    entries: { polygon: sorted.polygon, set: sorted.set, boundary: sorted.boundary },
-    own: {
-      code: { lo: keys.lo, hi: keys.hi },
-      firstEntry: exclusiveScan(values, plus(u32)),
-      entryCount: values,
-    },
-    starts: context.materialize(lowerBound(keys.level, levels)),
-  };
+/** Sorts rows by a key; where keys are equal, they stay in the order that they have. */
+function sortFurther(key: Column<'u32'>, order: Column<'u32'>, bits: number): Column<'u32'> {
+  return bits === 0 ? order : sortByKey(gather(key, order), order, { bits: lowest(bits) }).values;
 }
+
+const bitsOf = (most: number): number => 32 - Math.clz32(most);
 
 /** So many bits of a key, and one at least: fewer bits are fewer passes of a sort. */
 function lowest(bits: number): { readonly from: number; readonly to: number } {
   return { from: 0, to: Math.max(1, bits) };
 }
 
-/** The nodes of a level, ascending by code. */
-interface LevelNodes {
-  readonly code: Code;
-  readonly childCount: Column<'u32'>;
-  /** 1 + the number of the node among those with entries; 0 for a node that is there for those below it. */
-  readonly own: Column<'u32'>;
-}
-
-const parentOf = fn('parentOf', { code: u64 }, u64, ({ code }) => ({
-  lo: code.lo.shr(2).or(code.hi.shl(30)),
-  hi: code.hi.shr(2),
-}));
-
-const linked = product({ childCount: plus(u32), own: maximum(u32) });
-
-/** From the last level that has quadrants up to the root, in the order of the levels. */
-function linkLevels(context: Context, own: OwnNodes, starts: Uint32Array): LevelNodes[] {
-  const levels: LevelNodes[] = [];
-  const last = starts.findLastIndex((start, level) => level <= DOMAIN_BITS && start < starts[level + 1]!);
-  for (let level = last; level >= 0; level--) {
-    const count = starts[level + 1]! - starts[level]!;
-    const at = sequence(count, starts[level]!);
-    const quadrants = {
-      code: gather({ ...own.code }, at),
-      childCount: constant(u32, 0, count),
-      own: sequence(count, starts[level]! + 1),
-    };
-    const below = levels[0];
-    levels.unshift(below === undefined ? context.materialize(quadrants) : mergeLevel(quadrants, below, level));
+/** All nodes, level by level and in each by code. Waits for the device once. */
+async function nodesOf(context: Context, rows: SetRows, preorder: Column<'u32'>): Promise<MaqNodes> {
+  const own = context.scope(() => {
+    const { level, lo, hi } = gather({ level: rows.level, lo: rows.lo, hi: rows.hi }, preorder);
+    const { keys, values } = reduceByKey({ level, lo, hi }, constant(u32, 1, preorder.length), plus(u32));
+    return { ...keys, entryCount: values };
+  });
+  try {
+    const nodes = await openNodes(own);
+    try {
+      return context.scope(() => linkNodes(context, nodes));
+    } finally {
+      context.dispose(nodes);
+    }
+  } finally {
+    context.dispose(own);
   }
-  return levels;
 }
 
-/** The quadrants of a level and the parents of the nodes below: a node for each code. */
-function mergeLevel(quadrants: LevelNodes, below: LevelNodes, level: number): LevelNodes {
-  const parents = reduceByKey(
-    map(parentOf, { code: below.code }),
-    constant(u32, 1, below.childCount.length),
-    plus(u32),
-  );
-  const rows = concatenate([
-    { ...quadrants, code: { ...quadrants.code } },
-    { code: parents.keys, childCount: parents.values, own: constant(u32, 0, parents.values.length) },
-  ]);
-  const sorted = sortByKey(rows.code, { childCount: rows.childCount, own: rows.own }, { bits: lowest(2 * level) });
-  const { keys, values } = reduceByKey(sorted.keys, sorted.values, linked);
-  return { code: keys, ...values };
-}
-
-const entryPlace = fn(
-  'entryPlace',
-  { own: u32, first: array(u32), count: array(u32) },
-  { firstEntry: u32, entryCount: u32 },
-  ({ own, first, count }) => {
-    const isOwn = own.gt(0);
-    const at = own.sub(1);
-    return { firstEntry: select(u32(0), first.at(at), isOwn), entryCount: select(u32(0), count.at(at), isOwn) };
-  },
+const countOfRun = fn('countOfRun', { isParent: u32, run: u32, counts: array(u32) }, u32, ({ isParent, run, counts }) =>
+  select(u32(0), counts.at(run.add(isParent)), isParent.eq(1)),
 );
 
-const moved = fn('moved', { place: u32, by: uniform(u32) }, u32, ({ place, by }) => place.add(by));
+const following = fn('following', { place: u32 }, u32, ({ place }) => place.add(1));
 
-/** All levels in one table, the root first, and where the children of each node are in it. */
-function nodesOf(levels: readonly LevelNodes[], own: OwnNodes, counts: readonly number[]): MaqNodes {
-  let end = 0;
-  const tables = levels.map(({ code, childCount, own: number }, level) => {
-    const rows = gather({ lo: code.lo, hi: code.hi, childCount, number }, sequence(counts[level]!));
-    end += counts[level]!;
-    return {
-      code: { lo: rows.lo, hi: rows.hi },
-      level: constant(u32, level, counts[level]!),
-      firstChild: map(moved, { place: exclusiveScan(rows.childCount, plus(u32)), by: end }),
-      childCount: rows.childCount,
-      ...map(entryPlace, { own: rows.number, first: own.firstEntry, count: own.entryCount }),
-    };
+/** Brings nodes from the preorder into that of the levels, and finds their children and entries. */
+function linkNodes(context: Context, nodes: CountedNodes): MaqNodes {
+  const marked = { ...nodes, isParent: hasChildren(nodes.level) };
+  const { lo, hi, level, entryCount, isParent } = sortByKey(nodes.level, marked, { bits: lowest(LEVEL_BITS) }).values;
+  const siblings = reduceByKey({ ...parentsOf({ level, lo, hi }) }, constant(u32, 1, level.length), plus(u32)).values;
+  // The first run is that of the root, which has no parent.
+  const childCount = map(countOfRun, { isParent, run: exclusiveScan(isParent, plus(u32)), counts: siblings });
+  return context.materialize({
+    code: { lo, hi },
+    level,
+    firstChild: map(following, { place: exclusiveScan(childCount, plus(u32)) }),
+    childCount,
+    firstEntry: exclusiveScan(entryCount, plus(u32)),
+    entryCount,
   });
-  return concatenate(tables.length === 0 ? [noNodes(own)] : tables);
-}
-
-function noNodes({ code, firstEntry, entryCount }: OwnNodes) {
-  const none = slice({ lo: code.lo, hi: code.hi, firstEntry, entryCount }, 0, 0);
-  const zero = constant(u32, 0, none.lo.length);
-  return {
-    code: { lo: none.lo, hi: none.hi },
-    level: zero,
-    firstChild: zero,
-    childCount: zero,
-    firstEntry: none.firstEntry,
-    entryCount: none.entryCount,
-  };
 }

@@ -6,4 +6,4 @@
 
 export { buildMaqTree } from './build.ts';
 export { type HostMaqTree, readMaqTree, uploadMaqTree } from './host-tree.ts';
-export type { MaqEntries, MaqNodes, MaqTree } from './tree.ts';
+export type { MaqEntries, MaqNodes, MaqTree, MaqTreeWithEdges } from './tree.ts';

@@ -1,4 +1,5 @@
 import type { Column } from '../../primitives/index.ts';
+import type { BoundaryEdges } from '../quadrants/boundary-edges.ts';
 
 /**
  * The nodes of a multi-attribute quadtree, one row each: level after level from the root, and within a level by Morton code.
@@ -11,7 +12,7 @@ export interface MaqNodes {
   /** Number of the node's first child; without children that of the first child after it. */
   readonly firstChild: Column<'u32'>;
   readonly childCount: Column<'u32'>;
-  /** Number of the node's first entry; 0 without entries. */
+  /** Number of the node's first entry; without entries that of the first entry after it. */
   readonly firstEntry: Column<'u32'>;
   /** Polygons that have the node's quadrant; 0 for a via node, which is there for those below it. */
   readonly entryCount: Column<'u32'>;
@@ -29,4 +30,9 @@ export interface MaqEntries {
 export interface MaqTree {
   readonly nodes: MaqNodes;
   readonly entries: MaqEntries;
+}
+
+/** A tree that also has the edges that pass through boundary quadrants: one row an entry. Exact answers need it. */
+export interface MaqTreeWithEdges extends MaqTree {
+  readonly edges: BoundaryEdges;
 }

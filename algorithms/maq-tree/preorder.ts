@@ -1,0 +1,122 @@
+import {
+  array,
+  type Column,
+  clz,
+  expand,
+  fn,
+  map,
+  select,
+  sequence,
+  shl64,
+  shrU64,
+  type U32,
+  type U64,
+  u32,
+  u64,
+  uniform,
+} from '../../primitives/index.ts';
+
+/** Quadrants by level and code. */
+export interface Places {
+  readonly level: Column<'u32'>;
+  readonly lo: Column<'u32'>;
+  readonly hi: Column<'u32'>;
+}
+
+type Words = { readonly lo: Column<'u32'>; readonly hi: Column<'u32'> };
+
+const place = fn('place', { level: u32, lo: u32, hi: u32, last: uniform(u32) }, u64, ({ level, lo, hi, last }) =>
+  shl64({ a: { lo, hi }, count: last.sub(level).shl(1) }),
+);
+
+/** The first quadrant of the last level in each quadrant, as a view: by this, then by level, is the preorder. */
+export function placeIn({ level, lo, hi }: Places, last: number): Words {
+  return map(place, { level, lo, hi, last });
+}
+
+const opened = fn(
+  'opened',
+  { index: u32, levels: array(u32), low: array(u32), high: array(u32) },
+  u32,
+  ({ index, levels, low, high }) => {
+    const quadrantAt = (at: U32) => ({ level: levels.at(at), code: { lo: low.at(at), hi: high.at(at) } });
+    const own = quadrantAt(index);
+    const shared = sharedLevel(quadrantAt(index.sub(index.min(1))), own);
+    return select(own.level.sub(shared), own.level.add(1), index.eq(0));
+  },
+);
+
+/** Nodes with the number of their entries, 0 where no polygon has the quadrant. */
+export interface CountedNodes extends Places {
+  readonly entryCount: Column<'u32'>;
+}
+
+/**
+ * All nodes of a tree in preorder, from the quadrants that polygons have, which are different and in preorder: every quadrant
+ * brings those that hold it, but not the quadrant before it, and itself. Waits for the device once.
+ */
+export function openNodes(own: CountedNodes): Promise<CountedNodes> {
+  const { level, lo, hi } = own;
+  const count = map(opened, { index: sequence(level.length), levels: level, low: lo, high: hi });
+  return expand({ ...own, opened: count }, count, nodeAt);
+}
+
+interface PlacedQuadrant {
+  readonly level: U32;
+  readonly code: U64;
+}
+
+/** The level of the smallest quadrant that holds both. */
+function sharedLevel(a: PlacedQuadrant, b: PlacedQuadrant): U32 {
+  const level = a.level.min(b.level);
+  const [x, y] = [a, b].map((each) => ancestor(each, level)) as [U64, U64];
+  const [lo, hi] = [x.lo.xor(y.lo), x.hi.xor(y.hi)];
+  const differing = select(u32(32).sub(clz(lo)), u32(64).sub(clz(hi)), hi.ne(0));
+  return level.sub(differing.add(1).shr(1));
+}
+
+function ancestor({ level, code }: PlacedQuadrant, at: U32): U64 {
+  return shrU64({ a: code, count: level.sub(at).shl(1) });
+}
+
+/** The nodes that a quadrant brings, larger ones first; only the last, the quadrant itself, has entries. */
+const nodeAt = fn(
+  'nodeAt',
+  { level: u32, lo: u32, hi: u32, opened: u32, entryCount: u32, rank: u32 },
+  { level: u32, lo: u32, hi: u32, entryCount: u32 },
+  ({ level, lo, hi, opened, entryCount, rank }) => {
+    const up = opened.sub(1).sub(rank);
+    const code = shrU64({ a: { lo, hi }, count: up.shl(1) });
+    return { level: level.sub(up), ...code, entryCount: select(u32(0), entryCount, up.eq(0)) };
+  },
+);
+
+const isParent = fn(
+  'isParent',
+  { index: u32, count: uniform(u32), levels: array(u32) },
+  u32,
+  ({ index, count, levels }) => {
+    const next = index.add(1);
+    return u32(next.lt(count).and(levels.at(next.min(count.sub(1))).gt(levels.at(index))));
+  },
+);
+
+/** 1 where a node has children, of nodes in preorder, as a view. */
+export function hasChildren(level: Column<'u32'>): Column<'u32'> {
+  return map(isParent, { index: sequence(level.length), count: level.length as number, levels: level });
+}
+
+const parent = fn(
+  'parent',
+  { level: u32, lo: u32, hi: u32 },
+  { level: u32, lo: u32, hi: u32 },
+  ({ level, lo, hi }) => ({
+    level,
+    ...shrU64({ a: { lo, hi }, count: u32(2) }),
+  }),
+);
+
+/** The parents of nodes, as views, with the nodes' levels. */
+export function parentsOf(nodes: Places): Places {
+  return map(parent, { level: nodes.level, lo: nodes.lo, hi: nodes.hi });
+}
