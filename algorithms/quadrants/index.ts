@@ -7,6 +7,7 @@
 
 export type { BoundaryEdges } from './boundary-edges.ts';
 export { type DecomposeOptions, decompose } from './decompose.ts';
+export { type DepthFirstOptions, decomposeDepthFirst } from './depth-first.ts';
 export {
   DOMAIN_BITS,
   DOMAIN_STEPS,

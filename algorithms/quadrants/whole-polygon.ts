@@ -1,25 +1,6 @@
-import {
-  array,
-  bool,
-  type Column,
-  type Context,
-  copyIf,
-  ctz,
-  For,
-  fn,
-  gather,
-  If,
-  i32,
-  map,
-  sequence,
-  u32,
-  uniform,
-  Var,
-  While,
-} from '../../primitives/index.ts';
+import { array, type Column, type Context, copyIf, fn, gather, map, sequence, u32 } from '../../primitives/index.ts';
 import { requireLevels } from './decompose.ts';
 import { DOMAIN_BITS, type DomainPolygons } from './domain.ts';
-import { flipsCorner, lineFrom, passesThrough } from './edge-line.ts';
 import { type Edges, uploadEdges } from './edges.ts';
 import { type Leaves, type Quadrants, quadrantsOf } from './leaves.ts';
 import {
@@ -30,6 +11,7 @@ import {
   quadrantArrays,
   unpackQuadrant,
 } from './open-quadrants.ts';
+import { areOpen, leavesAmong, polygonArrays, relationTo } from './polygon-relation.ts';
 
 /**
  * {@link decompose} as Zhang, You and Gruenwald (2014) have it: level by level, and each quadrant is tested against its whole
@@ -61,14 +43,19 @@ export async function decomposeWhole(
 
 async function testAll(context: Context, edges: Edges, least: number): Promise<Leaves[]> {
   const settled: Leaves[] = [];
-  let open = context.scope(() => context.materialize({ ...enclosingQuadrants(edges, least) }));
+  let open: OpenQuadrants | undefined;
   try {
-    for (let bits = 0; bits === 0 || open.column.length !== 0; bits = 2) {
-      const tested = await testChildren(context, edges, open, bits, least);
+    do {
+      const tested = await testQuadrants(
+        context,
+        edges,
+        open === undefined ? enclosingQuadrants(edges, least) : childrenOf(open),
+        least,
+      );
       settled.push(tested.leaves);
       context.dispose(open);
       open = tested.open;
-    }
+    } while (open.column.length !== 0);
     return settled;
   } catch (error) {
     context.dispose(settled);
@@ -78,40 +65,33 @@ async function testAll(context: Context, edges: Edges, least: number): Promise<L
   }
 }
 
+/** Quadrants that were tested: those that are to be split, and those that are settled. */
 interface Tested {
   readonly open: { readonly [K in keyof OpenQuadrants]: Column<'u32'> };
   readonly leaves: Leaves;
 }
 
-/** Tests the children of quadrants, or where `bits` is 0 the quadrants themselves. Waits for the device once. */
-async function testChildren(
+/** Tests quadrants against the polygons that own them. Waits for the device once. */
+export async function testQuadrants(
   context: Context,
   edges: Edges,
   { column, row, owner }: OpenQuadrants,
-  bits: number,
   least: number,
 ): Promise<Tested> {
   const made = context.scope(() => {
-    const from = { columns: column, rows: row, owners: owner, bits };
-    const children = map(child, { child: sequence((column.length as number) << bits), ...from });
-    const { first } = edges.polygons;
-    const kinds = map(relation, { ...children, firsts: first, ends: edges.ends });
-    const tested = context.materialize({ ...children, kind: kinds });
-    return {
-      tested,
-      goesOn: copyIf(tested, map(isOpen, { column: tested.column, kind: tested.kind, least })),
-      settled: copyIf(tested, map(isLeaf, { column: tested.column, kind: tested.kind, least })),
-    };
+    const polygons = { firsts: edges.polygons.first, ends: edges.ends };
+    const kind = map(relation, { column, row, owner, ...polygons });
+    const tested = context.materialize({ column, row, owner, kind });
+    const { kind: _, ...place } = tested;
+    return { tested, goesOn: copyIf(place, areOpen(tested, least)), settled: leavesAmong(tested, least) };
   });
   try {
     const { goesOn, settled } = made;
-    const [openCount, leafCount] = await Promise.all([context.count(goesOn), context.count(settled)]);
-    return context.scope(() => {
-      const open = gather({ column: goesOn.column, row: goesOn.row, owner: goesOn.owner }, sequence(openCount));
-      const { kind, ...place } = gather(settled, sequence(leafCount));
-      const boundary = map(isCrossed, { kind });
-      return { open: context.materialize(open), leaves: context.materialize({ ...place, boundary }) };
-    });
+    const [openCount, leafCount] = await Promise.all([context.count(goesOn), context.count({ ...settled })]);
+    return context.scope(() => ({
+      open: context.materialize(gather(goesOn, sequence(openCount))),
+      leaves: context.materialize(gather({ ...settled }, sequence(leafCount))),
+    }));
   } finally {
     context.dispose(made);
   }
@@ -119,50 +99,23 @@ async function testChildren(
 
 const child = fn(
   'child',
-  { child: u32, ...quadrantArrays, owners: array(u32), bits: uniform(u32) },
+  { child: u32, ...quadrantArrays, owners: array(u32) },
   { column: u32, row: u32, owner: u32 },
-  ({ child, columns, rows, owners, bits }) => {
-    const { parent, x, y, shift } = childPlace(child, bits, columns, rows);
+  ({ child, columns, rows, owners }) => {
+    const { parent, x, y, shift } = childPlace(child, u32(2), columns, rows);
     return { ...packQuadrant({ x, y, shift, parity: u32(0) }), owner: owners.at(parent) };
   },
 );
 
-/** The relations of a quadrant and a polygon. */
-const OUTSIDE = 0;
-const INSIDE = 1;
-const CROSSED = 2;
+/** The four children of every quadrant, as views. */
+function childrenOf({ column, row, owner }: OpenQuadrants): OpenQuadrants {
+  const children = sequence((column.length as number) << 2);
+  return map(child, { child: children, columns: column, rows: row, owners: owner });
+}
 
 const relation = fn(
   'relation',
-  { column: u32, row: u32, owner: u32, firsts: array(u32), ends: array(i32) },
+  { column: u32, row: u32, owner: u32, ...polygonArrays },
   u32,
-  ({ column, row, owner, firsts, ends }) => {
-    const place = unpackQuadrant(column, row);
-    const [first, end] = [firsts.at(owner), firsts.at(owner.add(1))];
-    const found = Var(u32(OUTSIDE));
-    const edge = Var(first);
-    While(
-      () => edge.lt(end).and(found.eq(OUTSIDE)),
-      () => {
-        If(passesThrough(lineFrom(ends, edge, place), place.shift), () => found.set(u32(CROSSED)));
-        edge.set(edge.add(1));
-      },
-    );
-    If(found.eq(OUTSIDE), () => {
-      For(first, end, (each) => {
-        found.set(found.xor(u32(flipsCorner(lineFrom(ends, each, place)))));
-      });
-    });
-    return found;
-  },
+  ({ column, row, owner, ...polygons }) => relationTo(unpackQuadrant(column, row), owner, polygons),
 );
-
-const isOpen = fn('isOpen', { column: u32, kind: u32, least: uniform(u32) }, bool, ({ column, kind, least }) =>
-  kind.eq(CROSSED).and(ctz(column).gt(least)),
-);
-
-const isLeaf = fn('isLeaf', { column: u32, kind: u32, least: uniform(u32) }, bool, ({ column, kind, least }) =>
-  kind.eq(INSIDE).or(kind.eq(CROSSED).and(ctz(column).le(least))),
-);
-
-const isCrossed = fn('isCrossed', { kind: u32 }, u32, ({ kind }) => u32(kind.eq(CROSSED)));

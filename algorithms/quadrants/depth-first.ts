@@ -1,0 +1,349 @@
+import {
+  ArgumentError,
+  type ArrayValue,
+  array,
+  bool,
+  type Column,
+  type Context,
+  concatenate,
+  copyIf,
+  ctz,
+  exclusiveScan,
+  fn,
+  gather,
+  If,
+  inclusiveScan,
+  map,
+  plus,
+  reduce,
+  scatter,
+  scatterReduce,
+  select,
+  sequence,
+  type U32,
+  u32,
+  uniform,
+  Var,
+} from '../../primitives/index.ts';
+import { requireLevels } from './decompose.ts';
+import { DOMAIN_BITS, type DomainPolygons } from './domain.ts';
+import { type Edges, uploadEdges } from './edges.ts';
+import { type Leaves, type Quadrants, quadrantsOf } from './leaves.ts';
+import {
+  enclosingQuadrants,
+  type OpenQuadrants,
+  packQuadrant,
+  quadrantArrays,
+  unpackQuadrant,
+} from './open-quadrants.ts';
+import { areOpen, leavesAmong, OUTSIDE, polygonArrays, relationTo, type TestedQuadrants } from './polygon-relation.ts';
+import { testQuadrants } from './whole-polygon.ts';
+
+export interface DepthFirstOptions {
+  /** How often the domain is halved along each axis for the smallest quadrants, from 0 to 30. */
+  readonly levels: number;
+  /** Into how many quadrants one is split at once: 4, 16 or 64, which is 1, 2 or 3 levels. 64 where left out. */
+  readonly split?: 4 | 16 | 64 | undefined;
+}
+
+/**
+ * {@link decompose} with a stack for every polygon, as PixelBox* has it, to which Zhang, You and Gruenwald (2014) compare
+ * theirs: in a round every polygon takes the quadrant on top of its stack, which is split into `split` at once; all of them
+ * are tested against the whole polygon, those that are to be split further are put on the stack, the others are settled. An
+ * experiment, for comparison.
+ *
+ * The quadrants cover what those of `decompose` cover, and those that edges pass through are the same. Inside quadrants are
+ * found at every log₄ `split` levels only, counted from the smallest quadrant around the polygon, and at the last level: each
+ * of `decompose` is there as its parts of the next of these levels. With a `split` of 4 all quadrants are the same. The last
+ * split of a quadrant goes down to the last level and no further.
+ *
+ * - Work O(quadrants · edges of their polygons), span O(rounds · edges of a polygon): as many rounds as the quadrants of a
+ *   polygon that are split. Where s splits lie one below the other, a stack has at most (split − 1) · (s − 1) + 1 quadrants.
+ * - Waits O(log rounds + tests / 2²¹) times: rounds are asked for ahead, and those that find all stacks empty do nothing.
+ * - The same quadrants in the same order on every backend.
+ *
+ * Source: Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex Polygon Data on
+ * GPUs, 2014, section 6; Wang, Huai, Lee, Wang, Zhang and Saltz, Accelerating Pathology Image Data Cross-Comparison on
+ * CPU-GPU Hybrid Systems, 2012.
+ *
+ * @throws `ArgumentError` `quadrants/levels`, `quadrants/split`.
+ * @example
+ * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [180, 0], [180, 90], [0, 90]]] }');
+ * const quadrants = await decomposeDepthFirst(ctx, placeInDomain(zones.polygons, WORLD), { levels: 4 });
+ * (await ctx.read(quadrants.code.lo)).length; // 32
+ */
+export async function decomposeDepthFirst(
+  context: Context,
+  polygons: DomainPolygons,
+  { levels, split = 64 }: DepthFirstOptions,
+): Promise<Quadrants> {
+  requireLevels(levels);
+  requireSplit(split);
+  const least = DOMAIN_BITS - levels;
+  const edges = context.scope(() => uploadEdges(context, polygons));
+  try {
+    return quadrantsOf(context, await emptyStacks(context, edges, { least, bits: Math.log2(split) }), edges, least);
+  } finally {
+    context.dispose(edges);
+  }
+}
+
+function requireSplit(split: number): void {
+  if ([4, 16, 64].includes(split)) return;
+  throw new ArgumentError('quadrants/split', 'A quadrant cannot be split into so many.', {
+    expected: '4, 16 or 64',
+    got: split,
+  });
+}
+
+/** Splits go down to quadrants of 2^least steps, and number the parts of one in so many bits. */
+interface Splits {
+  readonly least: number;
+  readonly bits: number;
+}
+
+/**
+ * The stacks of all polygons, one after the other, in memory that is changed in place: two words a quadrant, its column and its
+ * row as {@link OpenQuadrants} has them. What lies above the quadrant that a polygon has taken is 0.
+ */
+type Stacks = Column<'u32'>;
+
+/** The quadrants that polygons have taken off their stacks, 0 where there was none, and the places where they were. */
+interface Taken {
+  readonly top: Column<'u32'>;
+  readonly column: Column<'u32'>;
+  readonly row: Column<'u32'>;
+}
+
+/** Polygons that still have quadrants: their numbers, the bottoms of their stacks, and what they have taken. */
+interface Working extends Taken {
+  readonly owner: Column<'u32'>;
+  readonly bottom: Column<'u32'>;
+}
+
+/** So many parts of quadrants are tested, at most, before the host looks which polygons are through. */
+const TESTED_AT_ONCE = 2 ** 21;
+
+/** Round after round until all stacks are empty; the host looks ever more seldom whether they are. */
+async function emptyStacks(context: Context, edges: Edges, splits: Splits): Promise<Leaves[]> {
+  const { open, leaves } = await testQuadrants(context, edges, enclosingQuadrants(edges, splits.least), splits.least);
+  const settled = [leaves];
+  let made: { readonly stacks: Stacks; readonly working: Working } | undefined;
+  try {
+    made = await stackUp(context, open, splits);
+    const { stacks } = made;
+    for (let past = 0; made.working.owner.length !== 0; ) {
+      const parts = (made.working.owner.length as number) * 2 ** splits.bits;
+      const rounds = Math.max(1, Math.min(Math.floor(TESTED_AT_ONCE / parts), 4 + (past >> 1)));
+      const next = await runRounds(context, edges, stacks, made.working, rounds, splits);
+      settled.push(next.leaves);
+      context.dispose(made.working);
+      made = { stacks, working: next.working };
+      past += rounds;
+    }
+    return settled;
+  } catch (error) {
+    context.dispose(settled);
+    throw error;
+  } finally {
+    context.dispose(open, made);
+  }
+}
+
+/** Room for all that can ever lie on each stack, and there the quadrant to begin with, which is taken. Waits once. */
+async function stackUp(
+  context: Context,
+  { column, row, owner }: OpenQuadrants,
+  splits: Splits,
+): Promise<{ readonly stacks: Stacks; readonly working: Working }> {
+  const rooms = map(roomFor, { column, ...splits });
+  const total = context.scope(() => reduce(rooms, plus(u32)));
+  try {
+    const [quadrants] = await context.read(total);
+    return context.scope(() => {
+      const bottom = exclusiveScan(rooms, plus(u32));
+      const word = sequence(2 * (owner.length as number));
+      const words = map(wordOf, { word, columns: column, rows: row });
+      const stacks = scatter(words, map(placeOf, { word, quadrants: bottom }), 2 * quadrants!);
+      return { stacks, working: { owner, bottom, top: bottom, column, row } };
+    });
+  } finally {
+    context.dispose(total);
+  }
+}
+
+const roomFor = fn(
+  'roomFor',
+  { column: u32, least: uniform(u32), bits: uniform(u32) },
+  u32,
+  ({ column, least, bits }) => {
+    const halvings = bits.shr(1);
+    const splitsBelow = ctz(column).sub(least).sub(1).div(halvings);
+    return u32(1).shl(bits).sub(1).mul(splitsBelow).add(1);
+  },
+);
+
+/** So many rounds; then the polygons whose stacks are not empty. Waits for the device once. */
+async function runRounds(
+  context: Context,
+  edges: Edges,
+  stacks: Stacks,
+  { owner, bottom, ...first }: Working,
+  rounds: number,
+  { least, bits }: Splits,
+): Promise<{ readonly working: Working; readonly leaves: Leaves }> {
+  const made = context.scope(() => {
+    const tested: TestedQuadrants[] = [];
+    let taken: Taken = first;
+    for (let round = 0; round < rounds; round++) {
+      const step = context.scope(() =>
+        splitTaken(context, edges, stacks, { owner, bottom, ...taken }, { least, bits }),
+      );
+      tested.push(step.tested);
+      taken = step.taken;
+    }
+    const { column } = taken;
+    return {
+      leaves: leavesAmong(concatenate(tested.map((quadrants) => ({ ...quadrants }))), least),
+      unfinished: copyIf({ owner, bottom, ...taken }, map(isTaken, { column })),
+    };
+  });
+  try {
+    const { leaves, unfinished } = made;
+    const [leafCount, count] = await Promise.all([context.count({ ...leaves }), context.count(unfinished)]);
+    return context.scope(() => ({
+      leaves: context.materialize(gather({ ...leaves }, sequence(leafCount))),
+      working: context.materialize(gather(unfinished, sequence(count))),
+    }));
+  } finally {
+    context.dispose(made);
+  }
+}
+
+const isTaken = fn('isTaken', { column: u32 }, bool, ({ column }) => column.ne(0));
+
+/** One round: splits the quadrants that are taken, puts those of their parts that go on back on the stacks, and takes the next. */
+function splitTaken(
+  context: Context,
+  edges: Edges,
+  stacks: Stacks,
+  { owner, bottom, ...taken }: Working,
+  { least, bits }: Splits,
+): { readonly tested: TestedQuadrants; readonly taken: Taken } {
+  const part = sequence((owner.length as number) << bits);
+  const polygons = { firsts: edges.polygons.first, ends: edges.ends };
+  const places = { columns: taken.column, rows: taken.row, owners: owner };
+  const parts = context.materialize(map(testPart, { part, ...places, ...polygons, least, bits }));
+  const tested = { ...parts, owner: map(ownerOf, { part, owners: owner, bits }) };
+  const pushed = inclusiveScan(map(asNumber, { flag: areOpen(tested, least) }), plus(u32));
+  changeStacks(stacks, taken, tested, pushed, bits);
+  const next = { parent: sequence(owner.length), bottom, top: taken.top, pushed, words: stacks, bits };
+  return { tested, taken: context.materialize(map(takeNext, next)) };
+}
+
+/** A part of the quadrant that a polygon has taken: outside, where it has none, or where there are fewer parts. */
+const testPart = fn(
+  'testPart',
+  { part: u32, ...quadrantArrays, owners: array(u32), ...polygonArrays, least: uniform(u32), bits: uniform(u32) },
+  { column: u32, row: u32, kind: u32 },
+  ({ part, columns, rows, owners, least, bits, ...polygons }) => {
+    const parent = part.shr(bits);
+    const number = part.sub(parent.shl(bits));
+    const { x, y, shift } = unpackQuadrant(columns.at(parent), rows.at(parent));
+    const halvings = bits.shr(1).min(shift.sub(least));
+    const side = shift.sub(halvings);
+    const place = {
+      x: x.add(number.and(u32(1).shl(halvings).sub(1)).shl(side)),
+      y: y.add(number.shr(halvings).shl(side)),
+      shift: side,
+      parity: u32(0),
+    };
+    const isPart = columns
+      .at(parent)
+      .ne(0)
+      .and(number.shr(halvings.shl(1)).eq(0));
+    const kind = Var(u32(OUTSIDE));
+    If(isPart, () => kind.set(relationTo(place, owners.at(parent), polygons)));
+    return { ...packQuadrant(place), kind };
+  },
+);
+
+const ownerOf = fn('ownerOf', { part: u32, owners: array(u32), bits: uniform(u32) }, u32, ({ part, owners, bits }) =>
+  owners.at(part.shr(bits)),
+);
+
+const asNumber = fn('asNumber', { flag: bool }, u32, ({ flag }) => u32(flag));
+
+/** Words of quadrants, two each. */
+const wordOf = fn('wordOf', { word: u32, ...quadrantArrays }, u32, ({ word, columns, rows }) =>
+  wordAt(word, columns, rows),
+);
+
+function wordAt(word: U32, columns: ArrayValue<'u32'>, rows: ArrayValue<'u32'>): U32 {
+  return select(columns.at(word.shr(1)), rows.at(word.shr(1)), word.and(1).eq(1));
+}
+
+/** Where the words of quadrants go, given where the quadrants do. */
+const placeOf = fn('placeOf', { word: u32, quadrants: array(u32) }, u32, ({ word, quadrants }) =>
+  quadrants.at(word.shr(1)).shl(1).or(word.and(1)),
+);
+
+/**
+ * Takes quadrants off the stacks and puts those of their parts that are to be split there: by the difference that it makes to
+ * each word, in one launch, as the first part goes where its quadrant was.
+ */
+function changeStacks(
+  stacks: Stacks,
+  { top, column, row }: Taken,
+  parts: OpenQuadrants,
+  pushed: Column<'u32'>,
+  bits: number,
+): void {
+  const taken = 2 * (top.length as number);
+  const word = sequence(taken + 2 * (parts.column.length as number));
+  const words = { columns: column, rows: row, partColumns: parts.column, partRows: parts.row };
+  const difference = map(changeOf, { word, taken, ...words });
+  scatterReduce(difference, map(placeOfChange, { word, taken, tops: top, pushed, bits }), 'xor', stacks);
+}
+
+const changeOf = fn(
+  'changeOf',
+  { word: u32, taken: uniform(u32), ...quadrantArrays, partColumns: array(u32), partRows: array(u32) },
+  u32,
+  ({ word, taken, columns, rows, partColumns, partRows }) =>
+    select(wordAt(word.sub(taken), partColumns, partRows), wordAt(word, columns, rows), word.lt(taken)),
+);
+
+/** Nowhere for a part that is not to be split: no more are pushed up to it than before it. */
+const placeOfChange = fn(
+  'placeOfChange',
+  { word: u32, taken: uniform(u32), tops: array(u32), pushed: array(u32), bits: uniform(u32) },
+  u32,
+  ({ word, taken, tops, pushed, bits }) => {
+    const isTaken = word.lt(taken);
+    const part = word.sub(taken).shr(1);
+    const parent = select(part.shr(bits), word.shr(1), isTaken);
+    const [before, upTo] = [pushed.at(part.sub(1)), pushed.at(part)];
+    const ofOthers = pushed.at(parent.shl(bits).sub(1));
+    const place = tops.at(parent).add(select(before.sub(ofOthers), u32(0), isTaken));
+    return select(u32(NOWHERE), place.shl(1).or(word.and(1)), isTaken.or(upTo.ne(before)));
+  },
+);
+
+/** No stack has such a place. */
+const NOWHERE = 2 ** 32 - 2;
+
+const takeNext = fn(
+  'takeNext',
+  { parent: u32, bottom: u32, top: u32, pushed: array(u32), words: array(u32), bits: uniform(u32) },
+  { top: u32, column: u32, row: u32 },
+  ({ parent, bottom, top, pushed, words, bits }) => {
+    const first = parent.shl(bits);
+    const last = first.add(u32(1).shl(bits)).sub(1);
+    const above = top.add(pushed.at(last)).sub(pushed.at(first.sub(1)));
+    const isLeft = above.gt(bottom);
+    const next = above.sub(u32(isLeft));
+    const word = select(u32(NOWHERE), next.shl(1), isLeft);
+    return { top: next, column: words.at(word), row: words.at(word.add(1)) };
+  },
+);

@@ -1,0 +1,87 @@
+import {
+  type ArrayParameter,
+  type ArrayValue,
+  array,
+  bool,
+  type Column,
+  copyIf,
+  ctz,
+  For,
+  fn,
+  If,
+  i32,
+  map,
+  type U32,
+  u32,
+  uniform,
+  Var,
+  While,
+} from '../../primitives/index.ts';
+import { flipsCorner, lineFrom, passesThrough } from './edge-line.ts';
+import type { Leaves } from './leaves.ts';
+import type { OpenQuadrants, Quadrant } from './open-quadrants.ts';
+
+/** The relations of a quadrant and a polygon. */
+export const OUTSIDE = 0;
+const INSIDE = 1;
+const CROSSED = 2;
+
+/** How functors capture polygons: where the edges of each start, and the ends of all edges. */
+export const polygonArrays: { readonly firsts: ArrayParameter<'u32'>; readonly ends: ArrayParameter<'i32'> } = {
+  firsts: array(u32),
+  ends: array(i32),
+};
+
+interface PolygonArrays {
+  readonly firsts: ArrayValue<'u32'>;
+  readonly ends: ArrayValue<'i32'>;
+}
+
+/**
+ * The relation of a quadrant to the polygon that owns it: whether an edge passes through, up to the first that does; then,
+ * where none does, whether the polygon holds it, which takes all edges.
+ */
+export function relationTo(quadrant: Quadrant, owner: U32, { firsts, ends }: PolygonArrays): U32 {
+  const [first, end] = [firsts.at(owner), firsts.at(owner.add(1))];
+  const found = Var(u32(OUTSIDE));
+  const edge = Var(first);
+  While(
+    () => edge.lt(end).and(found.eq(OUTSIDE)),
+    () => {
+      If(passesThrough(lineFrom(ends, edge, quadrant), quadrant.shift), () => found.set(u32(CROSSED)));
+      edge.set(edge.add(1));
+    },
+  );
+  If(found.eq(OUTSIDE), () => {
+    For(first, end, (each) => {
+      found.set(found.xor(u32(flipsCorner(lineFrom(ends, each, quadrant)))));
+    });
+  });
+  return found;
+}
+
+/** Quadrants and their relations to the polygons that own them. */
+export interface TestedQuadrants extends OpenQuadrants {
+  readonly kind: Column<'u32'>;
+}
+
+const isOpen = fn('isOpen', { column: u32, kind: u32, least: uniform(u32) }, bool, ({ column, kind, least }) =>
+  kind.eq(CROSSED).and(ctz(column).gt(least)),
+);
+
+const isLeaf = fn('isLeaf', { column: u32, kind: u32, least: uniform(u32) }, bool, ({ column, kind, least }) =>
+  kind.eq(INSIDE).or(kind.eq(CROSSED).and(ctz(column).le(least))),
+);
+
+const isCrossed = fn('isCrossed', { kind: u32 }, u32, ({ kind }) => u32(kind.eq(CROSSED)));
+
+/** Which quadrants are to be split: edges pass through them, and their side is above 2^least steps. */
+export function areOpen({ column, kind }: TestedQuadrants, least: number): Column<'bool'> {
+  return map(isOpen, { column, kind, least });
+}
+
+/** The quadrants that are settled; how many, the device knows. */
+export function leavesAmong({ column, row, owner, kind }: TestedQuadrants, least: number): Leaves {
+  const { kind: kinds, ...place } = copyIf({ column, row, owner, kind }, map(isLeaf, { column, kind, least }));
+  return { ...place, boundary: map(isCrossed, { kind: kinds }) };
+}
