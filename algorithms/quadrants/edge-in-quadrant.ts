@@ -119,8 +119,12 @@ const edgeInEnclosing = fn(
 );
 
 /** What edges do in quadrants that are to be split, as a view. Exact in 64 bits. */
-export function edgesInQuadrants(passages: Passages, edges: Edges, { column, row }: OpenQuadrants): Column<'u32'> {
-  return map(edgeInQuadrant, { ...passages, ends: edges.ends, columns: column, rows: row });
+export function edgesInQuadrants(
+  passages: Passages,
+  { ends }: Pick<Edges, 'ends'>,
+  { column, row }: Pick<OpenQuadrants, 'column' | 'row'>,
+): Column<'u32'> {
+  return map(edgeInQuadrant, { ...passages, ends, columns: column, rows: row });
 }
 
 /**
