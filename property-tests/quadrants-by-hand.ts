@@ -82,16 +82,25 @@ const less = (a: Fraction, b: Fraction): boolean => a[0] * b[1] < b[0] * a[1];
 const larger = (a: Fraction, b: Fraction): Fraction => (less(a, b) ? b : a);
 const smaller = (a: Fraction, b: Fraction): Fraction => (less(b, a) ? b : a);
 
-/** Even-odd by a ray to the left; points on an edge count as right of it, and ends of edges as above. */
 function holdsCorner(edges: readonly Edge[], place: Place): boolean {
   const { left, bottom } = boxOf(place);
+  return holdsPoint(edges, left, bottom);
+}
+
+/** Even-odd by a ray to the left; points on an edge count as right of it, and ends of edges as above. */
+function holdsPoint(edges: readonly Edge[], x: bigint, y: bigint): boolean {
   let holds = false;
   for (const [ax, ay, bx, by] of edges) {
-    if (ay <= bottom === by <= bottom) continue;
-    const [over, under] = fraction((bottom - ay) * (bx - ax), by - ay);
-    if (over <= (left - ax) * under) holds = !holds;
+    if (ay <= y === by <= y) continue;
+    const [over, under] = fraction((y - ay) * (bx - ax), by - ay);
+    if (over <= (x - ax) * under) holds = !holds;
   }
   return holds;
+}
+
+/** Whether the rings hold a point. */
+export function ringsHold(rings: readonly Ring[], [x, y]: readonly [x: number, y: number]): boolean {
+  return holdsPoint(edgesOfRings(rings), BigInt(x), BigInt(y));
 }
 
 function boxOf({ column, row, level }: Place): { left: bigint; bottom: bigint; side: bigint } {

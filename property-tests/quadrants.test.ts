@@ -11,39 +11,10 @@ import {
 } from '../algorithms/quadrants/index.ts';
 import type { Context } from '../primitives/context.ts';
 import { ArgumentError, GeometryError } from '../primitives/errors.ts';
+import { LEVELS, polygons } from './arbitrary-domain-polygons.ts';
 import { onEveryBackend } from './backends.ts';
 import { edgesByHand, placeOf, type QuadrantByHand, splitByHand } from './quadrants-by-hand.ts';
 import { columnsOfRings, type Ring } from './ring-columns.ts';
-
-const LEVELS = 5;
-
-/** Places on the sides of quadrants, in their middles, next to both, and anywhere. */
-const coordinate = fc.oneof(
-  { weight: 4, arbitrary: fc.integer({ min: 0, max: 2 ** LEVELS }).map((side) => side * (DOMAIN_STEPS / 2 ** LEVELS)) },
-  { weight: 1, arbitrary: fc.integer({ min: 0, max: 2 ** 7 }).map((side) => side * (DOMAIN_STEPS / 2 ** 7)) },
-  {
-    weight: 1,
-    arbitrary: fc
-      .tuple(fc.integer({ min: 1, max: 2 ** LEVELS - 1 }), fc.constantFrom(-1, 1))
-      .map(([side, next]) => side * (DOMAIN_STEPS / 2 ** LEVELS) + next),
-  },
-  { weight: 2, arbitrary: fc.integer({ min: 0, max: DOMAIN_STEPS }) },
-);
-const vertex = fc.tuple(coordinate, coordinate);
-const anyRing: fc.Arbitrary<Ring> = fc.array(vertex, { maxLength: 8 });
-const rectangle: fc.Arbitrary<Ring> = fc.tuple(vertex, vertex).map(([[left, bottom], [right, top]]) => [
-  [left, bottom],
-  [right, bottom],
-  [right, top],
-  [left, top],
-]);
-const near: fc.Arbitrary<Ring> = fc
-  .tuple(vertex, fc.array(fc.tuple(fc.nat(9), fc.nat(9)), { minLength: 3, maxLength: 6 }))
-  .map(([[x, y], offsets]) =>
-    offsets.map(([dx, dy]): [number, number] => [Math.min(DOMAIN_STEPS, x + dx), Math.min(DOMAIN_STEPS, y + dy)]),
-  );
-const polygon = fc.array(fc.oneof(anyRing, rectangle, near), { maxLength: 3 });
-const polygons = fc.array(polygon, { maxLength: 5 });
 
 const rowsOf = async (context: Context, quadrants: Quadrants): Promise<QuadrantByHand[]> => {
   const found = await context.read({ ...quadrants, code: { ...quadrants.code } });

@@ -15,7 +15,6 @@ import {
   type U64,
   u32,
 } from '../../primitives/index.ts';
-import type { Quadrant } from './open-quadrants.ts';
 
 /** An edge, seen from the corner of a quadrant. */
 export interface Line {
@@ -27,7 +26,13 @@ export interface Line {
   readonly dy: I32;
 }
 
-export function lineFrom(ends: ArrayValue<'i32'>, edge: U32, { x, y }: Quadrant): Line {
+/** A point that edges are seen from, in steps of the domain. */
+export interface Place {
+  readonly x: U32;
+  readonly y: U32;
+}
+
+export function lineFrom(ends: ArrayValue<'i32'>, edge: U32, { x, y }: Place): Line {
   const at = edge.mul(4);
   const [left, bottom] = [bitsToI32(x), bitsToI32(y)];
   const [ax, bx] = [ends.at(at).sub(left), ends.at(at.add(2)).sub(left)];
@@ -103,4 +108,28 @@ export function passesThrough(line: Line, shift: U32): Bool {
 /** Whether an edge flips the parity of the corner it is seen from, looked at from the left of everything. */
 export function flipsCorner(line: Line): Bool {
   return meetsRow(line, i32(0)).and(isPast(line, sideOfCorner(line)));
+}
+
+/**
+ * Whether an edge flips the parity on the way from a quadrant's corner to a point of it: along the bottom to the point's
+ * column, and then up.
+ */
+export function flipsWay(ends: ArrayValue<'i32'>, edge: U32, corner: Place, point: Place): Bool {
+  const bend = { x: point.x, y: corner.y };
+  const [fromCorner, fromBend, fromPoint] = [corner, bend, point].map((place) => {
+    const line = lineFrom(ends, edge, place);
+    return { line, side: sideOfCorner(line) };
+  }) as [SeenLine, SeenLine, SeenLine];
+  const bottom = meetsRow(fromCorner.line, i32(0)).and(passed(fromBend)).and(passed(fromCorner).not());
+  const up = meetsColumn(fromBend.line).and(isAbove(fromBend.line, fromBend.side));
+  return bottom.ne(up.and(isAbove(fromPoint.line, fromPoint.side).not()));
+}
+
+interface SeenLine {
+  readonly line: Line;
+  readonly side: U64;
+}
+
+function passed({ line, side }: SeenLine): Bool {
+  return isPast(line, side);
 }

@@ -4,5 +4,6 @@
  * @module
  */
 
+export { type PlacedPoints, type PointPolygons, type Points, placePoints, queryPoints } from './points.ts';
 export { polygonsOf, type QueryNodes, type QueryOptions, type QueryPolygons, queryWindows } from './range.ts';
 export { type PlacedWindows, placeWindows, type Windows } from './windows.ts';

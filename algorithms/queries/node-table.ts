@@ -1,0 +1,104 @@
+import {
+  type ArrayValue,
+  array,
+  Break,
+  bool,
+  type Column,
+  type Context,
+  For,
+  fn,
+  If,
+  map,
+  popcount,
+  select,
+  sequence,
+  type U32,
+  u32,
+  Var,
+  While,
+} from '../../primitives/index.ts';
+import type { MaqNodes } from '../maq-tree/index.ts';
+import { DOMAIN_BITS } from '../quadrants/index.ts';
+
+/**
+ * What it takes to go down a tree, four words a node side by side, so that a kernel binds one array and a node is read in one
+ * go: the first child, which of four children there are, the first entry, and the entries.
+ */
+export type NodeTable = Column<'u32'>;
+
+const WORDS = 4;
+
+const nodeWord = fn(
+  'nodeWord',
+  {
+    index: u32,
+    codes: array(u32),
+    firstChild: array(u32),
+    childCount: array(u32),
+    firstEntry: array(u32),
+    entryCount: array(u32),
+  },
+  u32,
+  ({ index, codes, firstChild, childCount, firstEntry, entryCount }) => {
+    const node = index.div(WORDS);
+    const word = index.sub(node.mul(WORDS));
+    const children = Var(u32(0));
+    If(word.eq(1), () => {
+      const first = firstChild.at(node);
+      For(first, first.add(childCount.at(node)), (child) => {
+        children.set(children.or(u32(1).shl(codes.at(child).and(3))));
+      });
+    });
+    const ofEntries = select(firstEntry.at(node), entryCount.at(node), word.eq(3));
+    return select(select(firstChild.at(node), children, word.eq(1)), ofEntries, word.ge(2));
+  },
+);
+
+/** Makes the table of a tree's nodes. */
+export function tableOfNodes(context: Context, nodes: MaqNodes): NodeTable {
+  const { code, firstChild, childCount, firstEntry, entryCount } = nodes;
+  const index = sequence(WORDS * (nodes.level.length as number));
+  const words = map(nodeWord, { index, codes: code.lo, firstChild, childCount, firstEntry, entryCount });
+  return context.materialize(words);
+}
+
+/** A node inside a functor. */
+export interface TableNode {
+  readonly firstChild: U32;
+  /** Bit x + 2y tells whether there is this child. */
+  readonly children: U32;
+  readonly firstEntry: U32;
+  readonly entryCount: U32;
+}
+
+/** Reads a node; of a table without nodes one without children and entries. */
+export function nodeOf(table: ArrayValue<'u32'>, node: U32): TableNode {
+  const [firstChild, children, firstEntry, entryCount] = [0, 1, 2, 3].map((word) =>
+    table.at(node.mul(WORDS).add(word)),
+  ) as [U32, U32, U32, U32];
+  return { firstChild, children, firstEntry, entryCount };
+}
+
+/**
+ * Goes from the root down to the smallest node that holds a place, which is in the domain: `visit` sees each node, its number
+ * and its side, 2^shift steps. A `Break` of it ends the way.
+ */
+export function goDown(
+  table: ArrayValue<'u32'>,
+  { x, y }: { readonly x: U32; readonly y: U32 },
+  visit: (node: TableNode, number: U32, shift: U32) => void,
+): void {
+  const number = Var(u32(0));
+  const shift = Var(u32(DOMAIN_BITS));
+  While(
+    () => bool(true),
+    () => {
+      const node = nodeOf(table, number);
+      visit(node, number, shift);
+      shift.set(shift.sub(1));
+      const child = x.shr(shift).and(1).or(y.shr(shift).and(1).shl(1));
+      If(node.children.shr(child).and(1).eq(0), () => Break());
+      number.set(node.firstChild.add(popcount(node.children.and(u32(1).shl(child).sub(1)))));
+    },
+  );
+}
