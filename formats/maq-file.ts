@@ -1,12 +1,25 @@
-import type { HostMaqTree } from '../algorithms/maq-tree/host-tree.ts';
+import type { HostMaqTree, HostMaqTreeWithEdges } from '../algorithms/maq-tree/host-tree.ts';
+import type { MaqExtent } from '../algorithms/maq-tree/tree.ts';
 import type { Domain } from '../algorithms/quadrants/domain.ts';
 import { FormatError } from '../primitives/errors.ts';
 
-/** A tree with what it takes to ask it: the square of the plane that it splits, and how often. */
+/** A tree with what it takes to ask it: the square of the plane that it splits, and how often, and what its polygons are called. */
 export interface MaqFile {
   readonly domain: Domain;
+  /** Levels that were asked for; the tree may end before. */
   readonly levels: number;
-  readonly tree: HostMaqTree;
+  /** The sets of polygons, in their order. */
+  readonly sets: readonly MaqSet[];
+  readonly tree: HostMaqTree | HostMaqTreeWithEdges;
+}
+
+/** A set of polygons in a tree. */
+export interface MaqSet {
+  readonly name: string;
+  /** Coordinate reference system, where it is known. */
+  readonly crs?: string | undefined;
+  /** What its polygons are called, in their order. */
+  readonly names: readonly string[];
 }
 
 export interface OpenMaqOptions {
@@ -17,23 +30,30 @@ export interface OpenMaqOptions {
 }
 
 /**
- * The file, all little-endian: a header of 64 bytes, then the columns one after the other, as 32-bit words.
+ * The file, all little-endian: a header of 80 bytes, then the columns one after the other, as 32-bit words, then the sets as
+ * JSON in UTF-8, filled up with spaces to a whole word.
  *
  *      0  8 bytes   the magic
  *      8  u32       version
- *     12  u32       levels
+ *     12  u32       levels that were asked for
  *     16  u32       nodes
  *     20  u32       entries
  *     24  f64 × 3   left, bottom and size of the domain
- *     48  u32 × 2   zero
+ *     48  u32       last level that has quadrants
+ *     52  u32       one more than the greatest number of a polygon
  *     56  u32 × 2   Fletcher-64 of all other words
+ *     64  u32       1 with edges, else 0
+ *     68  u32       passages of edges through boundary quadrants
+ *     72  u32       edges
+ *     76  u32       words of the sets
  */
 const MAGIC = 'MAQTREE\n';
 const VERSION = 1;
-const HEADER_WORDS = 16;
+const HEADER_WORDS = 20;
 const CHECKSUM_WORD = 14;
 const NODE_COLUMNS = 7;
 const ENTRY_COLUMNS = 3;
+const EDGE_COLUMNS = 3;
 
 /**
  * A tree as the bytes of a file.
@@ -41,19 +61,29 @@ const ENTRY_COLUMNS = 3;
  * @example
  * const none = new Uint32Array();
  * const nodes = { code: { lo: none, hi: none }, level: none, firstChild: none, childCount: none, firstEntry: none, entryCount: none };
- * const tree = { nodes, entries: { polygon: none, set: none, boundary: none } };
- * encodeMaq({ domain: WORLD, levels: 12, tree }).byteLength; // 64
+ * const tree = { nodes, entries: { polygon: none, set: none, boundary: none }, extent: { levels: 0, sets: 1, polygons: 0 } };
+ * encodeMaq({ domain: WORLD, levels: 12, sets: [{ name: 'birds', names: [] }], tree }).byteLength; // 108
  */
-export function encodeMaq({ domain, levels, tree }: MaqFile): ArrayBuffer {
-  const columns = columnsOf(tree);
+export function encodeMaq({ domain, levels, sets, tree }: MaqFile): ArrayBuffer {
+  const columns = [...columnsOf(tree), wordsOfSets(sets)];
   const length = columns.reduce((sum, column) => sum + column.length, HEADER_WORDS);
   const words = new Uint32Array(length);
   const header = new DataView(words.buffer);
   for (let i = 0; i < MAGIC.length; i++) header.setUint8(i, MAGIC.charCodeAt(i));
-  header.setUint32(8, VERSION, true);
-  header.setUint32(12, levels, true);
-  header.setUint32(16, tree.nodes.level.length, true);
-  header.setUint32(20, tree.entries.polygon.length, true);
+  const { edge, ends } = 'edges' in tree ? tree.edges : { edge: [], ends: [] };
+  const numbers: [at: number, value: number][] = [
+    [8, VERSION],
+    [12, levels],
+    [16, tree.nodes.level.length],
+    [20, tree.entries.polygon.length],
+    [48, tree.extent.levels],
+    [52, tree.extent.polygons],
+    [64, 'edges' in tree ? 1 : 0],
+    [68, edge.length],
+    [72, ends.length / 4],
+    [76, columns.at(-1)!.length],
+  ];
+  for (const [at, value] of numbers) header.setUint32(at, value, true);
   for (const [i, value] of [domain.left, domain.bottom, domain.size].entries())
     header.setFloat64(24 + 8 * i, value, true);
   let at = HEADER_WORDS;
@@ -65,62 +95,130 @@ export function encodeMaq({ domain, levels, tree }: MaqFile): ArrayBuffer {
   return words.buffer;
 }
 
-function columnsOf({ nodes, entries }: HostMaqTree): Uint32Array[] {
-  const { code, level, firstChild, childCount, firstEntry, entryCount } = nodes;
-  const { polygon, set, boundary } = entries;
-  return [code.lo, code.hi, level, firstChild, childCount, firstEntry, entryCount, polygon, set, boundary];
+/** Names that are the numbers of their polygons are told by how many they are. */
+function wordsOfSets(sets: readonly MaqSet[]): Uint32Array {
+  const written = sets.map(({ name, crs, names }) => ({
+    name,
+    crs,
+    names: names.every((each, number) => each === String(number)) ? names.length : names,
+  }));
+  const bytes = new TextEncoder().encode(JSON.stringify(written));
+  const padded = new Uint8Array(Math.ceil(bytes.length / 4) * 4).fill(0x20);
+  padded.set(bytes);
+  return new Uint32Array(padded.buffer);
+}
+
+function columnsOf(tree: HostMaqTree | HostMaqTreeWithEdges): (Uint32Array | Int32Array)[] {
+  const { code, level, firstChild, childCount, firstEntry, entryCount } = tree.nodes;
+  const { polygon, set, boundary } = tree.entries;
+  const columns = [code.lo, code.hi, level, firstChild, childCount, firstEntry, entryCount, polygon, set, boundary];
+  if (!('edges' in tree)) return columns;
+  const { corner, first, count, edge, ends } = tree.edges;
+  return [...columns, corner, first, count, edge, ends];
 }
 
 /**
  * Opens a tree in the bytes of a file. The columns are views of these bytes, which may be shared memory or a mapped file;
  * only bytes that do not start at a whole word are copied.
  *
- * @throws `FormatError` `maq/foreign` for bytes that are no such file, `maq/newer` for one of a later version, `maq/truncated`
+ * @throws `FormatError` `maq/foreign` for bytes that are no such file, `maq/newer` for one of another version, `maq/truncated`
  * for one that is shorter or longer than it says, `maq/damaged` where the checksum tells that bytes have changed.
  * @example
  * const none = new Uint32Array();
  * const nodes = { code: { lo: none, hi: none }, level: none, firstChild: none, childCount: none, firstEntry: none, entryCount: none };
- * const bytes = new Uint8Array(encodeMaq({ domain: WORLD, levels: 12, tree: { nodes, entries: { polygon: none, set: none, boundary: none } } }));
- * openMaq(bytes).levels; // 12
+ * const tree = { nodes, entries: { polygon: none, set: none, boundary: none }, extent: { levels: 0, sets: 1, polygons: 0 } };
+ * const bytes = new Uint8Array(encodeMaq({ domain: WORLD, levels: 12, sets: [{ name: 'birds', names: [] }], tree }));
+ * openMaq(bytes).sets; // [{ name: 'birds', names: [] }]
  */
 export function openMaq(bytes: Uint8Array, { file = 'tree', verify = true }: OpenMaqOptions = {}): MaqFile {
   requireHeader(bytes, file);
   const own = bytes.byteOffset % 4 === 0 ? bytes : Uint8Array.from(bytes);
   const header = new DataView(own.buffer, own.byteOffset, 4 * HEADER_WORDS);
-  const [nodes, entries] = [header.getUint32(16, true), header.getUint32(20, true)];
-  const expected = 4 * (HEADER_WORDS + NODE_COLUMNS * nodes + ENTRY_COLUMNS * entries);
-  if (own.byteLength !== expected) {
-    throw new FormatError('maq/truncated', 'The tree is not as long as it says.', {
-      expected: `${expected} bytes`,
-      got: `${own.byteLength} bytes`,
-      remedy: 'Copy the file again, or build it again.',
-      place: { file },
-    });
-  }
+  const number = (at: number): number => header.getUint32(at, true);
+  const [nodes, entries, passages, edges] = [number(16), number(20), number(68), number(72)];
+  const withEdges = number(64) === 1;
+  const lengths = [
+    ...Array.from({ length: NODE_COLUMNS }, () => nodes),
+    ...Array.from({ length: ENTRY_COLUMNS + (withEdges ? EDGE_COLUMNS : 0) }, () => entries),
+    ...(withEdges ? [passages, 4 * edges] : []),
+    number(76),
+  ];
+  requireLength(own, 4 * lengths.reduce((sum, length) => sum + length, HEADER_WORDS), file);
   const words = new Uint32Array(own.buffer, own.byteOffset, own.byteLength / 4);
   if (verify) requireChecksum(words, file);
-  const column = (start: number, length: number): Uint32Array => words.subarray(start, start + length);
-  const nodeColumn = (i: number): Uint32Array => column(HEADER_WORDS + i * nodes, nodes);
-  const entryColumn = (i: number): Uint32Array => column(HEADER_WORDS + NODE_COLUMNS * nodes + i * entries, entries);
+  let at = HEADER_WORDS;
+  const columns = lengths.map((length) => {
+    at += length;
+    return words.subarray(at - length, at);
+  });
+  const sets = setsIn(columns.pop()!, file);
+  const extent = { levels: number(48), sets: sets.length, polygons: number(52) };
   return {
     domain: {
       left: header.getFloat64(24, true),
       bottom: header.getFloat64(32, true),
       size: header.getFloat64(40, true),
     },
-    levels: header.getUint32(12, true),
-    tree: {
-      nodes: {
-        code: { lo: nodeColumn(0), hi: nodeColumn(1) },
-        level: nodeColumn(2),
-        firstChild: nodeColumn(3),
-        childCount: nodeColumn(4),
-        firstEntry: nodeColumn(5),
-        entryCount: nodeColumn(6),
-      },
-      entries: { polygon: entryColumn(0), set: entryColumn(1), boundary: entryColumn(2) },
-    },
+    levels: number(12),
+    sets,
+    tree: treeOf(columns, extent),
   };
+}
+
+function treeOf(columns: readonly Uint32Array[], extent: MaqExtent): HostMaqTree | HostMaqTreeWithEdges {
+  const [lo, hi, level, firstChild, childCount, firstEntry, entryCount, polygon, set, boundary, ...rest] = columns as [
+    Uint32Array,
+    Uint32Array,
+    Uint32Array,
+    Uint32Array,
+    Uint32Array,
+    ...Uint32Array[],
+  ];
+  const tree = {
+    nodes: { code: { lo, hi }, level, firstChild, childCount, firstEntry: firstEntry!, entryCount: entryCount! },
+    entries: { polygon: polygon!, set: set!, boundary: boundary! },
+    extent,
+  };
+  const [corner, first, count, edge, ends] = rest;
+  if (ends === undefined) return tree;
+  const coordinates = new Int32Array(ends.buffer, ends.byteOffset, ends.length);
+  return { ...tree, edges: { corner: corner!, first: first!, count: count!, edge: edge!, ends: coordinates } };
+}
+
+/** What is written there, though nobody may have looked at the checksum. */
+function setsIn(words: Uint32Array, file: string): MaqSet[] {
+  try {
+    // Text is not decoded from shared memory.
+    const bytes = Uint8Array.from(new Uint8Array(words.buffer, words.byteOffset, words.byteLength));
+    const written = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as WrittenSet[];
+    return written.map(({ name, crs, names }) => ({
+      name,
+      ...(crs === undefined ? {} : { crs }),
+      names: typeof names === 'number' ? Array.from({ length: names }, (_, number) => String(number)) : names,
+    }));
+  } catch (cause) {
+    throw new FormatError('maq/damaged', 'The sets of the tree cannot be read.', {
+      remedy: 'Copy the file again, or build it again.',
+      place: { file },
+      cause,
+    });
+  }
+}
+
+interface WrittenSet {
+  readonly name: string;
+  readonly crs?: string;
+  readonly names: number | string[];
+}
+
+function requireLength(bytes: Uint8Array, expected: number, file: string): void {
+  if (bytes.byteLength === expected) return;
+  throw new FormatError('maq/truncated', 'The tree is not as long as it says.', {
+    expected: `${expected} bytes`,
+    got: `${bytes.byteLength} bytes`,
+    remedy: 'Copy the file again, or build it again.',
+    place: { file },
+  });
 }
 
 function requireHeader(bytes: Uint8Array, file: string): void {

@@ -1,30 +1,59 @@
 import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
-import type { HostMaqTree } from '../algorithms/maq-tree/index.ts';
 import { encodeMaq, type MaqFile, openMaq } from '../formats/maq-file.ts';
 import { FormatError } from '../primitives/errors.ts';
 
 const column = (length: number) => fc.uint32Array({ minLength: length, maxLength: length });
 
-const tree: fc.Arbitrary<HostMaqTree> = fc.tuple(fc.nat({ max: 20 }), fc.nat({ max: 20 })).chain(([nodes, entries]) =>
+const sets = fc.array(
+  fc.record(
+    {
+      name: fc.string({ unit: 'grapheme' }),
+      crs: fc.constantFrom('OGC:CRS84', 'EPSG:2056'),
+      names: fc.oneof(
+        fc.array(fc.string({ unit: 'grapheme' }), { maxLength: 5 }),
+        fc.nat({ max: 5 }).map((count) => Array.from({ length: count }, (_, i) => String(i))),
+      ),
+    },
+    { requiredKeys: ['name', 'names'], noNullPrototype: true },
+  ),
+  { maxLength: 3 },
+);
+const entry = (count: number) => ({ polygon: column(count), set: column(count), boundary: column(count) });
+const edgesOf = (entries: number) =>
   fc.record({
-    nodes: fc.record({
-      code: fc.record({ lo: column(nodes), hi: column(nodes) }),
-      level: column(nodes),
-      firstChild: column(nodes),
-      childCount: column(nodes),
-      firstEntry: column(nodes),
-      entryCount: column(nodes),
+    corner: column(entries),
+    first: column(entries),
+    count: column(entries),
+    edge: fc.uint32Array({ maxLength: 9 }),
+    ends: fc.nat({ max: 5 }).chain((edges) => fc.int32Array({ minLength: 4 * edges, maxLength: 4 * edges })),
+  });
+const number = fc.double({ noNaN: true });
+const size = fc.nat({ max: 20 });
+const maqFile: fc.Arbitrary<MaqFile> = fc.tuple(size, size, sets, fc.boolean()).chain(([nodes, entries, sets, edges]) =>
+  fc.record({
+    domain: fc.record({ left: number, bottom: number, size: number }),
+    levels: fc.nat({ max: 30 }),
+    sets: fc.constant(sets),
+    tree: fc.record({
+      nodes: fc.record({
+        code: fc.record({ lo: column(nodes), hi: column(nodes) }),
+        level: column(nodes),
+        firstChild: column(nodes),
+        childCount: column(nodes),
+        firstEntry: column(nodes),
+        entryCount: column(nodes),
+      }),
+      entries: fc.record(entry(entries)),
+      extent: fc.record({
+        levels: fc.nat({ max: 30 }),
+        sets: fc.constant(sets.length),
+        polygons: fc.nat({ max: 2 ** 32 - 1 }),
+      }),
+      ...(edges ? { edges: edgesOf(entries) } : {}),
     }),
-    entries: fc.record({ polygon: column(entries), set: column(entries), boundary: column(entries) }),
   }),
 );
-const number = fc.double({ noNaN: true });
-const maqFile: fc.Arbitrary<MaqFile> = fc.record({
-  domain: fc.record({ left: number, bottom: number, size: number }),
-  levels: fc.nat({ max: 30 }),
-  tree,
-});
 
 const codeOf = (bytes: Uint8Array): string => {
   try {

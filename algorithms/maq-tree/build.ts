@@ -13,14 +13,13 @@ import {
   reduce,
   reduceByKey,
   select,
-  sequence,
-  sortByKey,
   u32,
 } from '../../primitives/index.ts';
+import { bitsUpTo, orderRows } from '../order-rows.ts';
 import type { Quadrants, QuadrantsWithEdges } from '../quadrants/leaves.ts';
 import { type ConcatenatedSets, concatenateSets, type SetRows } from './concatenate-sets.ts';
 import { type CountedNodes, hasChildren, openNodes, parentsOf, placeIn } from './preorder.ts';
-import type { MaqNodes, MaqTree, MaqTreeWithEdges } from './tree.ts';
+import type { MaqExtent, MaqNodes, MaqTree, MaqTreeWithEdges } from './tree.ts';
 
 /**
  * Builds the quadtree over the quadrants of one or more sets of polygons, which may overlap: every quadrant is a node, and so
@@ -74,53 +73,53 @@ async function growTree(
   { rows, rowEdges, edge, ends }: ConcatenatedSets,
   sets: number,
 ): Promise<MaqTree | MaqTreeWithEdges> {
-  const preorder = await sortRows(context, rows, sets);
+  const extent = await extentOf(context, rows, sets);
+  const preorder = preorderOf(context, rows, extent);
   try {
-    const nodes = await nodesOf(context, rows, preorder);
+    const nodes = await nodesOf(context, rows, preorder, extent);
     return context.scope(() => {
-      const order = sortFurther(rows.level, preorder, LEVEL_BITS);
-      const { polygon, set, boundary } = rows;
+      const { polygon, set, boundary, level } = rows;
+      const order = orderRows(level.length, [{ key: level, bits: bitsUpTo(extent.levels) }], preorder);
       const entries = context.materialize(gather({ polygon, set, boundary }, order));
-      if (rowEdges === undefined) return { nodes, entries };
-      return { nodes, entries, edges: { ...context.materialize(gather({ ...rowEdges }, order)), edge, ends } };
+      if (rowEdges === undefined) return { nodes, entries, extent };
+      const perEntry = context.materialize(gather({ ...rowEdges }, order));
+      return { nodes, entries, extent, edges: { ...perEntry, edge, ends } };
     });
   } finally {
     context.dispose(preorder);
   }
 }
 
-/** Of 31 levels. */
-const LEVEL_BITS = 5;
+/** What the rows' columns are at most. Waits for the device once. */
+async function extentOf(context: Context, { polygon, level }: SetRows, sets: number): Promise<MaqExtent> {
+  const most = context.scope(() => ({ polygon: reduce(polygon, maximum(u32)), level: reduce(level, maximum(u32)) }));
+  try {
+    const { polygon, level } = await context.read(most);
+    return { levels: level[0]!, sets, polygons: polygon[0]! + 1 };
+  } finally {
+    context.dispose(most);
+  }
+}
 
-/** Numbers of rows: by place, larger quadrants first, then by set and polygon. Waits for the device once. */
-async function sortRows(context: Context, rows: SetRows, sets: number): Promise<Column<'u32'>> {
+/** Numbers of rows: by place, larger quadrants first, then by set and polygon. */
+function preorderOf(context: Context, rows: SetRows, { levels, sets, polygons }: MaqExtent): Column<'u32'> {
   const { polygon, set, level } = rows;
-  const sizes = context.scope(() => ({ polygon: reduce(polygon, maximum(u32)), level: reduce(level, maximum(u32)) }));
-  const most = await context.read(sizes).finally(() => context.dispose(sizes));
-  const last = most.level[0]!;
-  return context.scope(() => {
-    const byPolygon = sortByKey(polygon, sequence(polygon.length), { bits: lowest(bitsOf(most.polygon[0]!)) }).values;
-    const bySet = sortFurther(set, byPolygon, bitsOf(sets - 1));
-    const byLevel = sortFurther(level, bySet, bitsOf(last));
-    const bits = lowest(2 * last);
-    return context.materialize(sortByKey(gather(placeIn(rows, last), byLevel), byLevel, { bits }).values);
-  });
-}
-
-/** Sorts rows by a key; where keys are equal, they stay in the order that they have. */
-function sortFurther(key: Column<'u32'>, order: Column<'u32'>, bits: number): Column<'u32'> {
-  return bits === 0 ? order : sortByKey(gather(key, order), order, { bits: lowest(bits) }).values;
-}
-
-const bitsOf = (most: number): number => 32 - Math.clz32(most);
-
-/** So many bits of a key, and one at least: fewer bits are fewer passes of a sort. */
-function lowest(bits: number): { readonly from: number; readonly to: number } {
-  return { from: 0, to: Math.max(1, bits) };
+  const keys = [
+    { key: polygon, bits: bitsUpTo(polygons - 1) },
+    { key: set, bits: bitsUpTo(sets - 1) },
+    { key: level, bits: bitsUpTo(levels) },
+    { key: placeIn(rows, levels), bits: 2 * levels },
+  ];
+  return context.scope(() => context.materialize(orderRows(polygon.length, keys)));
 }
 
 /** All nodes, level by level and in each by code. Waits for the device once. */
-async function nodesOf(context: Context, rows: SetRows, preorder: Column<'u32'>): Promise<MaqNodes> {
+async function nodesOf(
+  context: Context,
+  rows: SetRows,
+  preorder: Column<'u32'>,
+  { levels }: MaqExtent,
+): Promise<MaqNodes> {
   const own = context.scope(() => {
     const { level, lo, hi } = gather({ level: rows.level, lo: rows.lo, hi: rows.hi }, preorder);
     const { keys, values } = reduceByKey({ level, lo, hi }, constant(u32, 1, preorder.length), plus(u32));
@@ -129,7 +128,7 @@ async function nodesOf(context: Context, rows: SetRows, preorder: Column<'u32'>)
   try {
     const nodes = await openNodes(own);
     try {
-      return context.scope(() => linkNodes(context, nodes));
+      return context.scope(() => linkNodes(context, nodes, levels));
     } finally {
       context.dispose(nodes);
     }
@@ -145,9 +144,10 @@ const countOfRun = fn('countOfRun', { isParent: u32, run: u32, counts: array(u32
 const following = fn('following', { place: u32 }, u32, ({ place }) => place.add(1));
 
 /** Brings nodes from the preorder into that of the levels, and finds their children and entries. */
-function linkNodes(context: Context, nodes: CountedNodes): MaqNodes {
+function linkNodes(context: Context, nodes: CountedNodes, levels: number): MaqNodes {
   const marked = { ...nodes, isParent: hasChildren(nodes.level) };
-  const { lo, hi, level, entryCount, isParent } = sortByKey(nodes.level, marked, { bits: lowest(LEVEL_BITS) }).values;
+  const byLevel = orderRows(nodes.level.length, [{ key: nodes.level, bits: bitsUpTo(levels) }]);
+  const { lo, hi, level, entryCount, isParent } = context.materialize(gather(marked, byLevel));
   const siblings = reduceByKey({ ...parentsOf({ level, lo, hi }) }, constant(u32, 1, level.length), plus(u32)).values;
   // The first run is that of the root, which has no parent.
   const childCount = map(countOfRun, { isParent, run: exclusiveScan(isParent, plus(u32)), counts: siblings });

@@ -1,5 +1,5 @@
 import type { Context } from '../../primitives/index.ts';
-import type { MaqTree } from './tree.ts';
+import type { MaqExtent, MaqTree, MaqTreeWithEdges } from './tree.ts';
 
 /** A {@link MaqTree} in the memory of the host: the same columns, as arrays. */
 export interface HostMaqTree {
@@ -16,6 +16,18 @@ export interface HostMaqTree {
     readonly set: Uint32Array;
     readonly boundary: Uint32Array;
   };
+  readonly extent: MaqExtent;
+}
+
+/** A {@link MaqTreeWithEdges} in the memory of the host. */
+export interface HostMaqTreeWithEdges extends HostMaqTree {
+  readonly edges: {
+    readonly corner: Uint32Array;
+    readonly first: Uint32Array;
+    readonly count: Uint32Array;
+    readonly edge: Uint32Array;
+    readonly ends: Int32Array;
+  };
 }
 
 /**
@@ -26,12 +38,25 @@ export interface HostMaqTree {
  * const { entries } = await readMaqTree(ctx, await buildMaqTree(ctx, [quadrants]));
  * entries.polygon; // Uint32Array []
  */
-export async function readMaqTree(context: Context, { nodes, entries }: MaqTree): Promise<HostMaqTree> {
-  const [hostNodes, hostEntries] = await Promise.all([
-    context.read({ ...nodes, code: { ...nodes.code } }),
-    context.read({ ...entries }),
+export function readMaqTree(context: Context, tree: MaqTreeWithEdges): Promise<HostMaqTreeWithEdges>;
+export function readMaqTree(context: Context, tree: MaqTree): Promise<HostMaqTree>;
+export async function readMaqTree(
+  context: Context,
+  tree: MaqTree | MaqTreeWithEdges,
+): Promise<HostMaqTree | HostMaqTreeWithEdges> {
+  const [nodes, entries] = await Promise.all([
+    context.read({ ...tree.nodes, code: { ...tree.nodes.code } }),
+    context.read({ ...tree.entries }),
   ]);
-  return { nodes: hostNodes, entries: hostEntries };
+  const { extent } = tree;
+  if (!('edges' in tree)) return { nodes, entries, extent };
+  const { edge, ends, ...perEntry } = tree.edges;
+  const [rows, edgeNumbers, coordinates] = await Promise.all([
+    context.read(perEntry),
+    context.read(edge),
+    context.read(ends),
+  ]);
+  return { nodes, entries, extent, edges: { ...rows, edge: edgeNumbers, ends: coordinates } };
 }
 
 /**
@@ -40,23 +65,42 @@ export async function readMaqTree(context: Context, { nodes, entries }: MaqTree)
  * @example
  * const none = new Uint32Array();
  * const nodes = { code: { lo: none, hi: none }, level: none, firstChild: none, childCount: none, firstEntry: none, entryCount: none };
- * const tree = uploadMaqTree(ctx, { nodes, entries: { polygon: none, set: none, boundary: none } });
+ * const entries = { polygon: none, set: none, boundary: none };
+ * const tree = uploadMaqTree(ctx, { nodes, entries, extent: { levels: 0, sets: 1, polygons: 0 } });
  * await ctx.count(tree.nodes.level); // 0
  */
-export function uploadMaqTree(context: Context, { nodes, entries }: HostMaqTree): MaqTree {
-  return {
-    nodes: {
-      code: { lo: context.column(nodes.code.lo), hi: context.column(nodes.code.hi) },
-      level: context.column(nodes.level),
-      firstChild: context.column(nodes.firstChild),
-      childCount: context.column(nodes.childCount),
-      firstEntry: context.column(nodes.firstEntry),
-      entryCount: context.column(nodes.entryCount),
-    },
-    entries: {
-      polygon: context.column(entries.polygon),
-      set: context.column(entries.set),
-      boundary: context.column(entries.boundary),
-    },
-  };
+export function uploadMaqTree(context: Context, tree: HostMaqTreeWithEdges): MaqTreeWithEdges;
+export function uploadMaqTree(context: Context, tree: HostMaqTree): MaqTree;
+export function uploadMaqTree(context: Context, tree: HostMaqTree | HostMaqTreeWithEdges): MaqTree | MaqTreeWithEdges {
+  const { nodes, entries, extent } = tree;
+  return context.scope(() => {
+    const uploaded = {
+      nodes: {
+        code: { lo: context.column(nodes.code.lo), hi: context.column(nodes.code.hi) },
+        level: context.column(nodes.level),
+        firstChild: context.column(nodes.firstChild),
+        childCount: context.column(nodes.childCount),
+        firstEntry: context.column(nodes.firstEntry),
+        entryCount: context.column(nodes.entryCount),
+      },
+      entries: {
+        polygon: context.column(entries.polygon),
+        set: context.column(entries.set),
+        boundary: context.column(entries.boundary),
+      },
+      extent,
+    };
+    if (!('edges' in tree)) return uploaded;
+    const { corner, first, count, edge, ends } = tree.edges;
+    return {
+      ...uploaded,
+      edges: {
+        corner: context.column(corner),
+        first: context.column(first),
+        count: context.column(count),
+        edge: context.column(edge),
+        ends: context.column(ends),
+      },
+    };
+  });
 }

@@ -5,5 +5,5 @@
  */
 
 export { buildMaqTree } from './build.ts';
-export { type HostMaqTree, readMaqTree, uploadMaqTree } from './host-tree.ts';
-export type { MaqEntries, MaqNodes, MaqTree, MaqTreeWithEdges } from './tree.ts';
+export { type HostMaqTree, type HostMaqTreeWithEdges, readMaqTree, uploadMaqTree } from './host-tree.ts';
+export type { MaqEntries, MaqExtent, MaqNodes, MaqTree, MaqTreeWithEdges } from './tree.ts';

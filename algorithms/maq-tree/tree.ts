@@ -26,10 +26,20 @@ export interface MaqEntries {
   readonly boundary: Column<'u32'>;
 }
 
+/** How far the numbers in a tree go. */
+export interface MaqExtent {
+  /** The last level that has quadrants. */
+  readonly levels: number;
+  readonly sets: number;
+  /** One more than the greatest number of a polygon. */
+  readonly polygons: number;
+}
+
 /** A quadtree over the quadrants of polygons that may overlap, of one or more sets: the MAQ-tree, as columns. */
 export interface MaqTree {
   readonly nodes: MaqNodes;
   readonly entries: MaqEntries;
+  readonly extent: MaqExtent;
 }
 
 /** A tree that also has the edges that pass through boundary quadrants: one row an entry. Exact answers need it. */

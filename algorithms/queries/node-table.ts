@@ -95,6 +95,8 @@ export function goDown(
     () => {
       const node = nodeOf(table, number);
       visit(node, number, shift);
+      // A tree has no children there; a file may lie.
+      If(shift.eq(0), () => Break());
       shift.set(shift.sub(1));
       const child = x.shr(shift).and(1).or(y.shr(shift).and(1).shl(1));
       If(node.children.shr(child).and(1).eq(0), () => Break());

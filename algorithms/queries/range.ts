@@ -13,12 +13,13 @@ import {
   map,
   mortonDecode64,
   sequence,
-  sortByKey,
+  slice,
   type U32,
   u32,
   unique,
 } from '../../primitives/index.ts';
 import type { MaqTree } from '../maq-tree/index.ts';
+import { bitsUpTo, orderRows } from '../order-rows.ts';
 import { DOMAIN_BITS } from '../quadrants/index.ts';
 import type { PlacedWindows } from './windows.ts';
 
@@ -69,7 +70,14 @@ export async function queryWindows(
   const found: QueryNodes[] = [];
   try {
     await descendTree(context, tree, windows, capacity, found);
-    return context.scope(() => sortPairs(concatenate(found.map((pairs) => ({ ...pairs })))));
+    return context.scope(() => {
+      const { query, node } = concatenate(found.map((pairs) => ({ ...pairs })));
+      const keys = [
+        { key: node, bits: bitsUpTo((tree.nodes.level.length as number) - 1) },
+        { key: query, bits: bitsUpTo(windows.count - 1) },
+      ];
+      return context.materialize(gather({ query, node }, orderRows(query.length, keys)));
+    });
   } finally {
     context.dispose(found);
   }
@@ -180,12 +188,6 @@ async function meetNodes(
   }
 }
 
-function sortPairs(pairs: { readonly query: Column<'u32'>; readonly node: Column<'u32'> }): QueryNodes {
-  const byNode = sortByKey(pairs.node, pairs.query);
-  const { keys, values } = sortByKey(byNode.values, byNode.keys);
-  return { query: keys, node: values };
-}
-
 /** Polygons that queries meet, each once a query: ascending by query, set and polygon. */
 export interface QueryPolygons {
   readonly query: Column<'u32'>;
@@ -217,14 +219,20 @@ const entryOf = fn(
  * // { query: Uint32Array [0], set: Uint32Array [0], polygon: Uint32Array [0] }
  */
 export async function polygonsOf(context: Context, tree: MaqTree, { query, node }: QueryNodes): Promise<QueryPolygons> {
-  const { nodes, entries } = tree;
+  const { nodes, entries, extent } = tree;
   const counts = gather(nodes.entryCount, node);
   const captures = { first: nodes.firstEntry, polygons: entries.polygon, sets: entries.set };
-  const all = await expand({ query, node }, counts, entryOf, { captures });
+  const [all, last] = await Promise.all([
+    expand({ query, node }, counts, entryOf, { captures }),
+    context.read(slice(query, Math.max(0, (query.length as number) - 1))),
+  ]);
   const distinct = context.scope(() => {
-    const byPolygon = sortByKey(all.polygon, all).values;
-    const bySet = sortByKey(byPolygon.set, byPolygon).values;
-    return unique(sortByKey(bySet.query, bySet).values);
+    const keys = [
+      { key: all.polygon, bits: bitsUpTo(extent.polygons - 1) },
+      { key: all.set, bits: bitsUpTo(extent.sets - 1) },
+      { key: all.query, bits: bitsUpTo(last[0] ?? 0) },
+    ];
+    return unique(context.materialize(gather(all, orderRows(all.query.length, keys))));
   });
   try {
     const found = await context.count(distinct);
