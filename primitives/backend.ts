@@ -3,9 +3,9 @@ import type { Module, ScalarType } from './functors/ir.ts';
 /**
  * The contract between the primitives and the place where they run.
  *
- * A backend owns memory and runs five kernels: `forEach`, `reduce`, `scan`, `sort` and `histogram`. Every kernel reads
- * its input through a *program*: a functor of the index into which all views (transforms, gathers, slices …) have been
- * fused, so that a backend knows nothing of views. Kernels are commands: they return at once and take effect in the
+ * A backend owns memory and runs six kernels: `forEach`, `walk`, `reduce`, `scan`, `sort` and `histogram`. Every kernel
+ * reads its input through a *program*: a functor of the index into which all views (transforms, gathers, slices …) have
+ * been fused, so that a backend knows nothing of views. Kernels are commands: they return at once and take effect in the
  * order of their calls; only `read` and `sync` wait. All other primitives are written in these, once, in `primitives/`.
  */
 export interface Backend {
@@ -27,6 +27,7 @@ export interface Backend {
 
   /** Evaluates `program(index)` for every index of the extent and stores its results. */
   forEach(extent: Extent, program: Program, stores: readonly Store[]): void;
+  walk(command: WalkCommand): void;
   /** Folds `program(index)` over the extent, in order, into the words at `into`; the identity where it is empty. */
   reduce(extent: Extent, program: Program, monoid: MonoidProgram, into: Cell): void;
   scan(command: ScanCommand): void;
@@ -124,6 +125,24 @@ export interface Store {
 }
 
 export type AtomicCombination = 'add' | 'and' | 'or' | 'xor' | 'min' | 'max';
+
+/**
+ * A walk for every index of the extent: steps one after the other, each from the state that the one before it left.
+ *
+ * `start(index)` returns `(more: bool, leaves …)`. As long as there is more, `step(index, leaves …)` is evaluated, which
+ * returns `(more: bool, next …, …)`: `next` are the new values of the first `changing` leaves, the others stay what they
+ * are. After every step all stores are carried out on its results, which are numbered with `more` as result 0. Of what the
+ * steps of one index store in one place, the last stands; the places of different indices must be distinct, unless
+ * `combine` says how they meet.
+ */
+export interface WalkCommand {
+  readonly extent: Extent;
+  readonly start: Program;
+  readonly step: Program;
+  /** How many leaves a step changes. */
+  readonly changing: number;
+  readonly stores: readonly Store[];
+}
 
 /**
  * An associative operator with identity over a record of scalars. The module's entry takes the leaves of the left

@@ -1,11 +1,9 @@
 import {
   type Column,
   type ColumnsOf,
-  cellColumn,
   columnsOf,
   commonLength,
   type DeviceLength,
-  type Memory,
   requireContext,
   requireLength,
   requireType,
@@ -14,14 +12,14 @@ import {
 import { destination, extentOf, fuse, programOf } from './columns/program.ts';
 import { columnsIn } from './columns/reachable.ts';
 import type { Context } from './context.ts';
-import { CapacityError } from './errors.ts';
 import { type FunctorDescription, u32 } from './functors/functor.ts';
 import { assemble, leafTypes, type Shape } from './functors/shapes.ts';
 import type { U32 } from './functors/value.ts';
 import { bindCaptures } from './map.ts';
-import { maximum, saturatingPlus } from './monoid.ts';
+import { maximum } from './monoid.ts';
+import { makeExactly, makeWithin, type PlacedRows, placeRows } from './placed-rows.ts';
 import { applyToRank, type CaptureArguments, requireNoRank } from './ranked-rows.ts';
-import { countIn, fusedScan } from './scan.ts';
+import { fusedScan } from './scan.ts';
 import { constant } from './sequence.ts';
 
 /** A functor of a row's fields and of `rank`, the number of the output row among those of its row. */
@@ -76,7 +74,13 @@ export function expand<R extends Shape>(
   { capacity, captures = {} }: ExpandOptions = {},
 ): ColumnsOf<R> | Promise<ColumnsOf<R>> {
   const request = expansionOf(rows, counts, functor, captures);
-  return capacity === undefined ? expandExactly(request) : expandWithin(request, capacity);
+  const { context } = request;
+  const place = (): PlacedRows => placeRows('expand', context, request.counts);
+  const make = ({ offsets }: PlacedRows, length: number | DeviceLength): ColumnsOf<R> =>
+    spreadRows(request, offsets, length);
+  return capacity === undefined
+    ? makeExactly('expand', context, place, make)
+    : makeWithin('expand', context, capacity, place, make);
 }
 
 interface Expansion<R extends Shape> {
@@ -103,62 +107,6 @@ function expansionOf<R extends Shape>(
   const length = commonLength([...columns, perRow], 'expand');
   const context = requireContext([...columns, perRow, ...columnsIn(captures)], 'expand');
   return { context, rows, columns, length, counts: perRow, functor, captures };
-}
-
-async function expandExactly<R extends Shape>(request: Expansion<R>): Promise<ColumnsOf<R>> {
-  const { context } = request;
-  const placed = placeRows(request);
-  try {
-    const [needed] = await context.read(placed.total);
-    if (needed === 2 ** 32 - 1) {
-      throw new CapacityError('capacity/rows', 'expand made more rows than a column can have.', {
-        expected: 'fewer than 2^32 - 1 rows',
-        got: needed,
-        remedy: 'Expand the rows in parts.',
-      });
-    }
-    return spreadRows(request, placed.offsets, needed!);
-  } finally {
-    context.dispose(placed);
-  }
-}
-
-function expandWithin<R extends Shape>(request: Expansion<R>, capacity: number): ColumnsOf<R> {
-  requireLength(capacity, 'expand');
-  const { context } = request;
-  return context.scope(() => {
-    const { offsets, count } = placeRows(request);
-    const length = countIn(count, 0, capacity);
-    const result = spreadRows(request, offsets, length);
-    context.expectCapacity(length, 'expand');
-    return result;
-  });
-}
-
-interface PlacedRows {
-  /** Where the output of every row starts. */
-  readonly offsets: Column<'u32'>;
-  /** Where the number of output rows stands, as memory and as a column. */
-  readonly count: Memory;
-  readonly total: Column<'u32'>;
-}
-
-function placeRows({ context, counts, length }: Expansion<Shape>): PlacedRows {
-  return context.scope(() => {
-    const offsets = context.stored('u32', length);
-    const count = context.allocate(1);
-    fusedScan('expandOffsets', {
-      context,
-      length,
-      monoid: saturatingPlus,
-      element: (index, loader) => loader.load([counts], index),
-      emit: (_, exclusive) => exclusive,
-      emitted: ['u32'],
-      stores: [{ ...destination(offsets), value: 0 }],
-      total: count,
-    });
-    return { offsets, count, total: cellColumn(count, 'u32', 0) };
-  });
 }
 
 /** Marks where rows start, spreads the marks by a maximum scan, and computes the output rows as they are found. */

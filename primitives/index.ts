@@ -38,3 +38,5 @@ export { lowerBound, upperBound } from './search.ts';
 export { constant, fill, sequence, tabulate } from './sequence.ts';
 export { reverse, slice } from './slice.ts';
 export { type SortKeys, type SortOptions, sort, sortByKey, sortPermutation } from './sort.ts';
+export { type UnfoldOptions, unfold, unfoldReduce } from './unfold.ts';
+export type { WalkStart, WalkState, WalkStep } from './walk-functors.ts';

@@ -146,13 +146,13 @@ export function scatterReduce(
   requireType(values, ['u32'], 'values', 'scatterReduce');
   requireType(indices, ['u32'], 'indices', 'scatterReduce');
   requireType(onto, ['u32'], 'elements', 'scatterReduce');
-  requireCombination(combine);
+  requireCombination('scatterReduce', combine);
   const context = requireContext([values, indices, onto], 'scatterReduce');
   const extent = commonLength([values, indices], 'scatterReduce');
   const program = fuse('scatterReduce', [], ['u32', 'u32'], (index, _, loader) =>
     loader.load([indices, values], index),
   );
-  requireUnread(program, onto);
+  requireUnread('scatterReduce', [program], onto);
   context.backend.forEach(extentOf(extent), programOf(program), [
     { ...destination(onto), index: 0, value: 1, combine },
   ]);
@@ -160,19 +160,20 @@ export function scatterReduce(
 
 const combinations: readonly AtomicCombination[] = ['add', 'and', 'or', 'xor', 'min', 'max'];
 
-function requireCombination(combine: AtomicCombination): void {
+export function requireCombination(primitive: string, combine: AtomicCombination): void {
   if (combinations.includes(combine)) return;
-  throw new ArgumentError('scatter/combination', 'scatterReduce was given no combination.', {
+  throw new ArgumentError('scatter/combination', `${primitive} was given no combination.`, {
     expected: combinations.join(', '),
     got: String(combine),
   });
 }
 
 /** What is written in place must not be read by the same launch. */
-function requireUnread({ arrays }: Fusion, onto: Column): void {
+export function requireUnread(primitive: string, programs: readonly Fusion[], onto: Column): void {
   const { source } = onto;
-  if (source.kind === 'view' || [...arrays.values()].every(({ memory }) => memory !== source.memory)) return;
-  throw new ArgumentError('scatter/aliased', 'scatterReduce was given rows that read the column it changes.', {
+  const read = programs.flatMap(({ arrays }) => [...arrays.values()]);
+  if (source.kind === 'view' || read.every(({ memory }) => memory !== source.memory)) return;
+  throw new ArgumentError('scatter/aliased', `${primitive} was given rows that read the column it changes.`, {
     remedy: 'Materialize a copy of them first.',
   });
 }

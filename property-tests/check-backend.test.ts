@@ -36,6 +36,9 @@ describe('checkBackend', () => {
           stores.map(({ guard: _, ...store }) => store),
         ),
     }),
+    'walks whose guards are passed over': (backend) => ({
+      walk: (command) => backend.walk({ ...command, stores: command.stores.map(({ guard: _, ...store }) => store) }),
+    }),
     'a histogram with a bin too few': (backend) => ({
       histogram: (command) => backend.histogram({ ...command, bins: Math.max(1, command.bins - 1) }),
     }),

@@ -12,6 +12,17 @@ const isOdd = fn({ x: u32 }, bool, ({ x }) => x.and(1).eq(1));
 const twice = fn({ x: u32 }, u32, ({ x }) => x.mul(2));
 const pair = fn({ x: u32, rank: u32, ring: q.array(u32) }, u32, ({ x, rank, ring }) => ring.at(x.add(rank)));
 const element = fn({ x: u32, rank: u32 }, { bin: u32, histogram: u32 }, ({ x, rank }) => ({ bin: x, histogram: rank }));
+const fromZero = fn({}, { rank: u32 }, () => ({ rank: 0 }));
+const countUp = fn(
+  { x: u32, rank: u32, ring: q.array(u32) },
+  { more: bool, emits: bool, state: { rank: u32 }, value: { index: u32, value: u32 } },
+  ({ x, rank, ring }) => ({
+    more: rank.lt(x),
+    emits: rank.lt(x),
+    state: { rank: rank.add(1) },
+    value: { index: rank, value: ring.at(x.add(rank)) },
+  }),
+);
 
 type U32 = Column<'u32'>;
 
@@ -44,6 +55,17 @@ const primitives: { readonly [name: string]: (x: U32, context: Context) => unkno
   rankHistogram: (x) =>
     q.rankHistogram({ active: q.map(isOdd, { x }), x }, element, { ranks: 2, bins: 8, histograms: 2 }),
   expand: (x) => q.expand({ x }, x, pair, { capacity: 400, captures: { ring: q.reverse(x) } }),
+  unfold: (x) => q.unfold({ x }, fromZero, countUp, { capacity: 400, captures: { ring: q.reverse(x) } }),
+  unfoldReduce: (x, context) => {
+    const onto = context.scope(() => q.fill(context, u32, 0, 8));
+    try {
+      q.unfoldReduce({ x }, fromZero, countUp, 'add', onto, { captures: { ring: q.reverse(x) } });
+    } catch (error) {
+      context.dispose(onto);
+      throw error;
+    }
+    return onto;
+  },
 };
 
 const held = ({ backend: { counters } }: Context): { readonly buffers: number; readonly bytes: number } => ({
@@ -76,7 +98,7 @@ onEveryBackend((opened) => {
 });
 
 describe.each(Object.entries(primitives))('%s', (_, primitive) => {
-  const calls = ['allocate', 'forEach', 'reduce', 'scan', 'sort', 'histogram'] as const;
+  const calls = ['allocate', 'forEach', 'walk', 'reduce', 'scan', 'sort', 'histogram'] as const;
 
   /** A backend that fails at the given call of those that take memory or launch something. */
   function failingAt(last: number): {

@@ -12,6 +12,7 @@ import type {
   ScanCommand,
   SortCommand,
   Store,
+  WalkCommand,
 } from '../../primitives/backend.ts';
 import { capacityOf } from '../../primitives/backend.ts';
 import { combineAll, prefixes } from '../../primitives/combination-tree.ts';
@@ -94,6 +95,7 @@ export function createReferenceBackend(options: ReferenceOptions = {}): Backend 
     },
     sync: async () => guard(),
     forEach: launch(forEach),
+    walk: launch(walk),
     reduce: launch(reduce),
     scan: launch(scan),
     sort: launch(sort),
@@ -112,6 +114,22 @@ function forEach(memory: HostMemory, extent: Extent, program: Program, stores: r
   const write = writer(memory, program, stores);
   const length = memory.lengthOf(extent);
   for (let i = 0; i < length; i++) write(i, entry(i));
+}
+
+function walk(memory: HostMemory, { extent, start, step, changing, stores }: WalkCommand): void {
+  const begin = bind(memory, start);
+  const advance = bind(memory, step);
+  const write = writer(memory, step, stores);
+  const length = memory.lengthOf(extent);
+  for (let i = 0; i < length; i++) {
+    let [more, ...leaves] = begin(i);
+    while (more === true) {
+      const results = advance(i, ...leaves);
+      write(i, results);
+      more = results[0];
+      leaves = [...results.slice(1, 1 + changing), ...leaves.slice(changing)];
+    }
+  }
 }
 
 function reduce(memory: HostMemory, extent: Extent, program: Program, monoid: MonoidProgram, into: Cell): void {

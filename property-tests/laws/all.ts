@@ -15,6 +15,7 @@ import { searchLaws } from './search.ts';
 import { sequenceLaws } from './sequence.ts';
 import { sliceLaws } from './slice.ts';
 import { sortLaws } from './sort.ts';
+import { unfoldLaws } from './unfold.ts';
 
 export { kernelLaws };
 
@@ -35,7 +36,8 @@ export const primitiveLaws: readonly Law[] = [
   ...searchLaws,
   ...histogramLaws,
   ...expandLaws,
+  ...unfoldLaws,
 ];
 
-/** The laws of the five kernels of a backend, and then those of what is built on them. */
+/** The laws of the six kernels of a backend, and then those of what is built on them. */
 export const allLaws: readonly Law[] = [...kernelLaws, ...primitiveLaws];

@@ -64,7 +64,7 @@ const fiveResults = (length: number): ReturnType<typeof programOf> =>
 
 const sumAndCount = product({ sum: plus(u32), count: plus(u32) });
 
-/** The laws of the five kernels and of the order of commands. */
+/** The laws of the six kernels and of the order of commands. */
 export const kernelLaws: readonly Law[] = [
   law(
     'forEach stores by index, by a computed place, guarded, and within its capacity',
@@ -127,6 +127,60 @@ export const kernelLaws: readonly Law[] = [
       for (let i = 0; i < length; i++) {
         expected[i] = a[i + skipped] ?? 0;
         expected[length + 1 + i] = bytes[i + skipped] ?? 0;
+      }
+      assertSame(result, expected);
+    },
+  ),
+  law(
+    'walk stores after every step, as long as there is more, and nothing where there was nothing to walk',
+    [extentSample, fc.nat({ max: 9 }), fewRows],
+    async (run, sample, offset, capacity) => {
+      const length = lengthOf(sample);
+      const room = offset + 3 * Math.max(capacity, sample.limit) + 5;
+      const result = await run((context) => {
+        const [last, guarded, placed, sums] = Array.from({ length: 4 }, () => canvas(context, room)) as [
+          Column,
+          Column,
+          Column,
+          Column,
+        ];
+        const store = (column: Column, rest: Omit<Store, 'buffer' | 'offset' | 'capacity'>): Store => ({
+          buffer: destination(column).buffer,
+          offset,
+          capacity,
+          ...rest,
+        });
+        const start = fuse('start', [], ['bool', 'u32', 'u32'], (index) => {
+          const steps = index.rem(4);
+          return [steps.gt(0), steps, index.mul(7)];
+        });
+        const step = fuse('step', ['u32', 'u32'], ['bool', 'u32', 'u32', 'u32'], (index, values) => {
+          const [left, sevenfold] = values as [U32, U32];
+          const rest = left.sub(1);
+          return [rest.gt(0), rest, index.mul(3).add(rest), sevenfold];
+        });
+        context.backend.walk({
+          extent: extentIn(context, sample),
+          start: programOf(start),
+          step: programOf(step),
+          changing: 1,
+          stores: [
+            store(last, { value: 1 }),
+            store(guarded, { value: 3, guard: 0 }),
+            store(placed, { value: 3, index: 2 }),
+            store(sums, { value: 3, index: 1, combine: 'add' }),
+          ],
+        });
+        return { last, guarded, placed, sums };
+      });
+      const expected = { last: blank(room), guarded: blank(room), placed: blank(room), sums: blank(room) };
+      for (let i = 0; i < length; i++) {
+        for (let rest = (i % 4) - 1; rest >= 0; rest--) {
+          if (i < capacity) expected.last[offset + i] = rest;
+          if (i < capacity && rest > 0) expected.guarded[offset + i] = 7 * i;
+          if (3 * i + rest < capacity) expected.placed[offset + 3 * i + rest] = 7 * i;
+          if (rest < capacity) expected.sums[offset + rest]! += 7 * i;
+        }
       }
       assertSame(result, expected);
     },

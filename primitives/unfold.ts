@@ -1,0 +1,302 @@
+import type { AtomicCombination, Store } from './backend.ts';
+import {
+  Column,
+  type ColumnsOf,
+  columnsOf,
+  commonLength,
+  type DeviceLength,
+  requireContext,
+  requireType,
+  type Table,
+} from './columns/column.ts';
+import { destination, extentOf, fuse, type Loader, programOf } from './columns/program.ts';
+import { columnsIn } from './columns/reachable.ts';
+import type { Context } from './context.ts';
+import { bool, u32 } from './functors/functor.ts';
+import type { ScalarType } from './functors/ir.ts';
+import { assemble, leafTypes, type Scalar, type Shape, type Tree } from './functors/shapes.ts';
+import type { Bool, U32, Value } from './functors/value.ts';
+import { applyFunctor, bindCaptures } from './map.ts';
+import { makeExactly, makeWithin, type PlacedRows, placeRows } from './placed-rows.ts';
+import type { CaptureArguments } from './ranked-rows.ts';
+import { requireCombination, requireUnread } from './scatter.ts';
+import {
+  argumentsOfStep,
+  type Fields,
+  fieldsTaken,
+  leavesOf,
+  requireWalk,
+  type WalkStart,
+  type WalkState,
+  type WalkStep,
+} from './walk-functors.ts';
+
+export interface UnfoldOptions {
+  /** The most rows that the result can have; with it, unfold does not wait. */
+  readonly capacity?: number;
+  /** Columns and numbers for the captured arrays and uniforms of both functors, by name. */
+  readonly captures?: CaptureArguments;
+}
+
+/**
+ * Every row makes rows by a walk of its own: `start` gives it a state, `step` takes the state on, and emits a row or none,
+ * as long as it says that there is more. Output is in the order of the rows, and of the steps of each. For what no other
+ * primitive finds without walking there anew for every row that it makes: all hits of a query in a tree, all crossings of
+ * a ring.
+ *
+ * Every walk is walked twice: first to count what it emits, then to write it, up to the last row that it emits. With
+ * `capacity` it does not wait: at most that many rows are written, and where there are more, the next read, count or sync
+ * throws {@link CapacityError} with the number that was needed. Without it the number is asked for, which waits for the
+ * device once, and the result is exact; therefore it is a promise.
+ *
+ * - Work O(rows + steps), span O(steps of the longest walk + log rows): a walk is never split. Deterministic.
+ * - Laws asked: every walk ends, within the time that the device gives a kernel.
+ * - Of no rows: no rows. A walk has at least one step. Fields of a row, its views included, are computed once a row and
+ *   pass. Accepts device counts. Totals past 2³² − 2 are detected, never wrapped. A captured view is written out first.
+ * - Equivalent loop: `for (const row of rows) { let more = true, state = start(row); while (more) {
+ *   const made = step({ ...row, ...state }); if (made.emits) out.push(made.value); ({ more, state } = made); } }`.
+ *
+ * Source: Gibbons and Jones, The Under-appreciated Unfold, 1998; counted and then written as in Blelloch 1990.
+ *
+ * @throws {@link ArgumentError} where a functor takes a field that neither the row nor the state has, or both have one of
+ * that name, or the step does not return what a {@link WalkStep} does.
+ * @example
+ * const rows = { n: ctx.column(Uint32Array.of(3, 1, 4)) };
+ * const start = fn({ n: u32 }, { x: u32 }, ({ n }) => ({ x: n }));
+ * const collatz = fn({ x: u32 }, { more: bool, emits: bool, state: { x: u32 }, value: u32 }, ({ x }) => ({
+ *   more: x.gt(1), emits: true, state: { x: select(x.shr(1), x.mul(3).add(1), x.and(1).eq(1)) }, value: x }));
+ * await ctx.read(unfold(rows, start, collatz, { capacity: 16 }));
+ * // Uint32Array [3, 10, 5, 16, 8, 4, 2, 1, 1, 4, 2, 1]
+ */
+export function unfold<S extends WalkState, R extends Shape>(
+  rows: Table,
+  start: WalkStart<S>,
+  step: WalkStep<S, R>,
+  options: UnfoldOptions & { readonly capacity: number },
+): ColumnsOf<R>;
+export function unfold<S extends WalkState, R extends Shape>(
+  rows: Table,
+  start: WalkStart<S>,
+  step: WalkStep<S, R>,
+  options?: UnfoldOptions & { readonly capacity?: never },
+): Promise<ColumnsOf<R>>;
+export function unfold<S extends WalkState, R extends Shape>(
+  rows: Table,
+  start: WalkStart<S>,
+  step: WalkStep<S, R>,
+  { capacity, captures = {} }: UnfoldOptions = {},
+): ColumnsOf<R> | Promise<ColumnsOf<R>> {
+  const walk = walkOf('unfold', rows, start, step, captures);
+  const { context } = walk;
+  const place = (): PlacedWalks => placeWalks(walk);
+  const make = (placed: PlacedWalks, length: number | DeviceLength): ColumnsOf<R> => writeWalks(walk, placed, length);
+  return capacity === undefined
+    ? makeExactly('unfold', context, place, make)
+    : makeWithin('unfold', context, capacity, place, make);
+}
+
+/**
+ * Combines what walks emit into `onto`, in place, as {@link scatterReduce} does with the rows that {@link unfold} makes,
+ * which are never written: `onto[index] = onto[index] ⊕ value`. Indices at or past the length of `onto` are ignored.
+ *
+ * - Work O(rows + steps), span O(steps of the longest walk), or O(emitted rows) where all of them name one element; every
+ *   walk is walked once. Deterministic: the operations commute and are exact.
+ * - `add` is modulo 2³². Accepts device counts.
+ * - Equivalent loop: that of {@link unfold}, with `if (made.emits && index < onto.length) onto[index] ^= value` of
+ *   `{ index, value } = made.value`.
+ *
+ * @throws {@link ArgumentError} as {@link unfold}, and where `onto` is a view or packed, or is read by what is walked.
+ * @example
+ * const multiples = fn({ m: u32, by: u32 },
+ *   { more: bool, emits: bool, state: { m: u32 }, value: { index: u32, value: u32 } }, ({ m, by }) => ({
+ *   more: m.add(by).lt(8), emits: true, state: { m: m.add(by) }, value: { index: m, value: 1 } }));
+ * const divisors = ctx.column(new Uint32Array(8));
+ * const from = fn({ by: u32 }, { m: u32 }, ({ by }) => ({ m: by }));
+ * unfoldReduce({ by: ctx.column(Uint32Array.of(1, 2, 3)) }, from, multiples, 'add', divisors);
+ * await ctx.read(divisors); // Uint32Array [0, 1, 2, 2, 2, 1, 3, 1]
+ */
+export function unfoldReduce<S extends WalkState>(
+  rows: Table,
+  start: WalkStart<S>,
+  step: WalkStep<S, IndexAndValue>,
+  combine: AtomicCombination,
+  onto: Column<'u32'>,
+  { captures = {} }: Pick<UnfoldOptions, 'captures'> = {},
+): void {
+  requireType(onto, ['u32'], 'elements', 'unfoldReduce');
+  requireCombination('unfoldReduce', combine);
+  const walk = walkOf('unfoldReduce', rows, start, step, captures, onto);
+  requireWalk(start, step, indexAndValue);
+  const into = destination(onto);
+  walk.context.scope(() =>
+    runWalk(walk, walk.name, {
+      own: [],
+      stored: ['bool', 'u32', 'u32'],
+      begin: () => [bool(true)],
+      advance: (_, { more, emits, value }) => ({ next: [more], stored: [emits, ...leavesOf(indexAndValue, value)] }),
+      stores: (first) => [{ ...into, guard: first, index: first + 1, value: first + 2, combine }],
+      changed: onto,
+    }),
+  );
+}
+
+type IndexAndValue = { readonly index: Scalar<'u32'>; readonly value: Scalar<'u32'> };
+const indexAndValue: IndexAndValue = { index: u32, value: u32 };
+
+type Values = readonly Value<ScalarType>[];
+
+/** Rows and how they are walked. */
+interface Walk {
+  readonly name: string;
+  readonly context: Context;
+  readonly length: Column['length'];
+  readonly start: WalkStart<WalkState>;
+  readonly step: WalkStep<WalkState, Shape>;
+  /** What the functors take of a row. */
+  readonly startFields: Fields;
+  readonly stepFields: Fields;
+  readonly captures: CaptureArguments;
+}
+
+function walkOf(
+  name: string,
+  rows: Table,
+  start: WalkStart<WalkState>,
+  step: WalkStep<WalkState, Shape>,
+  captures: CaptureArguments,
+  ...others: readonly Column[]
+): Walk {
+  requireWalk(start, step, undefined);
+  const columns = columnsOf(rows);
+  const length = commonLength(columns, name);
+  return {
+    name,
+    context: requireContext([...columns, ...columnsIn(captures), ...others], name),
+    length,
+    start,
+    step,
+    startFields: fieldsTaken(name, start, rows, {}),
+    stepFields: fieldsTaken(name, step, rows, start.result),
+    captures,
+  };
+}
+
+interface PlacedWalks extends PlacedRows {
+  /** How many rows every walk emits. */
+  readonly counts: Column<'u32'>;
+  /** The views among the captures, written out. */
+  readonly written: { readonly [name: string]: Column };
+}
+
+/** Walks to count what is emitted. */
+function placeWalks(walk: Walk): PlacedWalks {
+  const { context, length, captures } = walk;
+  return context.scope(() => {
+    const written = context.materialize(viewsIn(captures));
+    const counts = context.stored('u32', length);
+    runWalk({ ...walk, captures: { ...captures, ...written } }, `${walk.name}Count`, {
+      own: ['u32'],
+      stored: ['bool'],
+      begin: () => [bool(true), u32(0)],
+      advance: ([count], { more, emits }) => ({ next: [more, saturating(count as U32, emits)], stored: [more.not()] }),
+      stores: (first) => [{ ...destination(counts), guard: first, value: 1 }],
+    });
+    return { ...placeRows(walk.name, context, counts), counts, written };
+  });
+}
+
+function viewsIn(captures: CaptureArguments): { readonly [name: string]: Column } {
+  return Object.fromEntries(
+    Object.entries(captures).flatMap(([name, capture]) =>
+      capture instanceof Column && capture.source.kind === 'view' ? [[name, capture]] : [],
+    ),
+  );
+}
+
+/** One more, if so, but never past the largest u32. */
+function saturating(count: U32, another: Bool): U32 {
+  return count.max(count.add(u32(another)));
+}
+
+/** Walks again, each as far as its last row that has room. */
+function writeWalks<R extends Shape>(
+  walk: Walk,
+  { offsets, counts, written }: PlacedWalks,
+  length: number | DeviceLength,
+): ColumnsOf<R> {
+  const { context, step } = walk;
+  const { value } = step.result;
+  const types = leafTypes(value);
+  return context.scope(() => {
+    const results = types.map((type) => context.stored(type, length));
+    runWalk({ ...walk, captures: { ...walk.captures, ...written } }, walk.name, {
+      own: ['u32', 'u32'],
+      stored: ['bool', 'u32', ...types],
+      begin: (index, loader) => {
+        const [offset, count] = loader.load([offsets, counts], index) as [U32, U32];
+        const capacity = loader.uniform('u32', typeof length === 'number' ? length : length.limit);
+        const end = offset.add(count.min(capacity.sub(offset.min(capacity))));
+        return [offset.lt(end), offset, end];
+      },
+      advance: ([place, end], { more, emits, value: made }) => {
+        const next = (place as U32).add(u32(emits));
+        return { next: [more.and(next.lt(end as U32)), next, end!], stored: [emits, place!, ...leavesOf(value, made)] };
+      },
+      stores: (first) =>
+        results.map((column, i) => ({ ...destination(column), guard: first, index: first + 1, value: first + 2 + i })),
+    });
+    return assemble<Column>(value, results) as ColumnsOf<R>;
+  });
+}
+
+/** What a primitive makes of the steps of walks. */
+interface Recording {
+  /** Types of a state of the primitive's own, which goes along with the walk's. */
+  readonly own: readonly ScalarType[];
+  /** Whether a row is walked at all, and the primitive's own state. */
+  readonly begin: (index: U32, loader: Loader) => Values;
+  /** Whether there is more and the primitive's next state, and what its stores choose from. */
+  readonly advance: (own: Values, made: Made) => { readonly next: Values; readonly stored: Values };
+  readonly stored: readonly ScalarType[];
+  /** The stores, given the number of the first result that is stored; the primitive's own state is 1, 2 … */
+  readonly stores: (first: number) => readonly Store[];
+  /** A column that is changed in place. */
+  readonly changed?: Column;
+}
+
+/** What a step returns. */
+interface Made {
+  readonly more: Bool;
+  readonly emits: Bool;
+  readonly state: Tree<Value<ScalarType>>;
+  readonly value: Tree<Value<ScalarType>>;
+}
+
+function runWalk(walk: Walk, name: string, recording: Recording): void {
+  const { context, length, start, step, startFields, stepFields, captures } = walk;
+  const { own, stored, stores, changed } = recording;
+  const [boundStart, boundStep] = [start, step].map((functor) => bindCaptures(functor, captures, context));
+  const changing = [...own, ...leafTypes(start.result)];
+  // What the steps take of a row goes along behind what they change: it is computed once a row.
+  const kept = columnsOf(stepFields);
+  const leaves = [...changing, ...kept.map(({ type }) => type)];
+  const begin = fuse(`${name}Start`, [], ['bool', ...leaves], (index, _, loader) => {
+    const state = applyFunctor(start, loader.load(columnsOf(startFields), index), boundStart!, loader);
+    return [...recording.begin(index, loader), ...state, ...loader.load(kept, index)];
+  });
+  const advance = fuse(name, leaves, ['bool', ...changing, ...stored], (_index, values, loader) => {
+    const [state, fields] = [values.slice(own.length, changing.length), values.slice(changing.length)];
+    const args = argumentsOfStep(step, start.result, stepFields, state, fields);
+    const made = assemble(step.result, applyFunctor(step, args, boundStep!, loader)) as unknown as Made;
+    const { next, stored } = recording.advance(values.slice(0, own.length), made);
+    return [...next, ...leavesOf(start.result, made.state), ...stored];
+  });
+  if (changed !== undefined) requireUnread(name, [begin, advance], changed);
+  context.backend.walk({
+    extent: extentOf(length),
+    start: programOf(begin),
+    step: programOf(advance),
+    changing: changing.length,
+    stores: stores(1 + changing.length),
+  });
+}
