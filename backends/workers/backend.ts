@@ -13,7 +13,7 @@ import type {
 } from '../../primitives/backend.ts';
 import { ArgumentError, DeviceLostError, FunctorError } from '../../primitives/errors.ts';
 import type { Block } from './allocator.ts';
-import { costOf } from './cost.ts';
+import { costOf, costOfWalk } from './cost.ts';
 import { launchForEach } from './for-each.ts';
 import { launchHistogram } from './histogram.ts';
 import type { Kernel, Launch, Launcher } from './launch.ts';
@@ -32,6 +32,7 @@ import {
 import { launchSort } from './sort.ts';
 import { launchTreeReduce } from './tree-reduce.ts';
 import { launchTreeScan } from './tree-scan.ts';
+import { launchWalk } from './walk.ts';
 import type { FunctionBody } from './wasm-encoder.ts';
 
 export interface WorkersOptions {
@@ -289,6 +290,13 @@ function createBackend(pool: Pool, memory: SharedMemory, limits: Limits, inlineN
         cost: costOf(program.module),
         writes: stores.map(({ buffer }) => buffer),
         launch: (launcher) => launchForEach(launcher, extent, program, stores),
+      }),
+    walk: (command) =>
+      issue({
+        extent: command.extent,
+        cost: costOfWalk(command),
+        writes: command.stores.map(({ buffer }) => buffer),
+        launch: (launcher) => launchWalk(launcher, command),
       }),
     reduce: (extent, program, monoid, into) =>
       issue({

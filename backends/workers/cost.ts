@@ -1,3 +1,4 @@
+import type { WalkCommand } from '../../primitives/backend.ts';
 import { entryOf, type Module, type Statement } from '../../primitives/functors/ir.ts';
 
 /** Nanoseconds, roughly: what decides whether a command is worth waking the workers for. */
@@ -17,6 +18,11 @@ export function costOf(module: Module): number {
     known.set(module, cost);
   }
   return cost;
+}
+
+/** The same of a walk from its start to its end. */
+export function costOfWalk({ start, step }: WalkCommand): number {
+  return costOf(start.module) + ROUNDS * costOf(step.module);
 }
 
 function costOfBlock(statements: readonly Statement[], functions: ReadonlyMap<string, number>): number {
