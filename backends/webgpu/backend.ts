@@ -9,6 +9,7 @@ import { histogram } from './kernels/histogram.ts';
 import { reduce } from './kernels/reduce.ts';
 import { scan } from './kernels/scan.ts';
 import { sort } from './kernels/sort.ts';
+import { walk } from './kernels/walk.ts';
 import { type Machine, startMachine } from './machine.ts';
 import { probe, type Verdict } from './probe.ts';
 import type { CommandTime } from './timer.ts';
@@ -142,6 +143,7 @@ function backendOf(
       return machine.timer.profile(commands);
     },
     forEach: command('forEach', forEach, (_, program) => program),
+    walk: command('walk', walk, ({ step }) => step),
     reduce: command('reduce', reduce, (_, program) => program),
     scan: command('scan', scan, ({ program }) => program),
     sort: command('sort', sort, ({ program }) => program),
