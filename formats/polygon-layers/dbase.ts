@@ -1,0 +1,153 @@
+import { listNames } from '../../algorithms/notes.ts';
+import { FormatError } from '../../primitives/errors.ts';
+import { truncated } from '../tiff/byte-source.ts';
+import { type ByteWindow, bytesThere, need, offsetOf, openWindow } from './byte-window.ts';
+import { type LayerInput, readWhole } from './layer-input.ts';
+
+/** The attributes beside a Shapefile (dBASE), of which one column may name the records. */
+export interface AttributeTable {
+  readonly file: string;
+  readonly records: number;
+  /** Steps to the next record, which must be there. */
+  next(): Promise<AttributeRecord>;
+  readonly window: ByteWindow;
+}
+
+export interface AttributeRecord {
+  readonly deleted: boolean;
+  /** The value of the column that was asked for; null where it is blank. */
+  readonly value: string | null | undefined;
+}
+
+/** Types of columns that are texts: characters, numbers, dates and truth values. */
+const TEXTS = 'CNFDL';
+const DELETED = 42;
+
+/**
+ * Opens the attributes, and finds the column that names the records, if one is to.
+ *
+ * @throws FormatError where the head is malformed, the file is shorter than its records, or there is no such column.
+ */
+export async function openAttributes(
+  input: LayerInput,
+  column: string | undefined,
+  signal?: AbortSignal,
+): Promise<AttributeTable> {
+  const decoder = await decoderOf(input);
+  const window = openWindow(input.blocks(signal), input.file);
+  await requireBytes(window, input, 32);
+  const records = window.bytes.readUInt32LE(window.at + 4);
+  const headBytes = window.bytes.readUInt16LE(window.at + 8);
+  const recordBytes = window.bytes.readUInt16LE(window.at + 10);
+  if (headBytes < 33 || recordBytes < 1) throw malformed(input.file, 'lengths of a head and a record', 'none');
+  await requireBytes(window, input, headBytes);
+  const field = fieldOf(window.bytes.subarray(window.at, window.at + headBytes), column, decoder, input.file);
+  if (field !== undefined && field.start + field.length > recordBytes) {
+    throw malformed(input.file, `columns in ${recordBytes} bytes`, `one up to byte ${field.start + field.length}`);
+  }
+  window.at += headBytes;
+  if (headBytes + records * recordBytes > input.size) {
+    throw truncated(input.file, input.size, headBytes, records * recordBytes);
+  }
+  return {
+    file: input.file,
+    records,
+    window,
+    async next() {
+      if (bytesThere(window) < recordBytes) await requireBytes(window, input, recordBytes);
+      const { bytes, at } = window;
+      window.at += recordBytes;
+      return { deleted: bytes[at] === DELETED, value: field && decoder(bytes, at + field.start, field.length) };
+    },
+  };
+}
+
+async function requireBytes(window: ByteWindow, input: LayerInput, length: number): Promise<void> {
+  if (!(await need(window, length))) throw truncated(input.file, input.size, offsetOf(window), length);
+}
+
+/** Where a column stands in a record. */
+interface Field {
+  readonly start: number;
+  readonly length: number;
+}
+
+const END_OF_FIELDS = 0x0d;
+
+function fieldOf(head: Buffer, column: string | undefined, decode: Decoder, file: string): Field | undefined {
+  if (column === undefined) return undefined;
+  const names: string[] = [];
+  let start = 1;
+  for (let at = 32; at + 32 <= head.length && head[at] !== END_OF_FIELDS; at += 32) {
+    const end = head.indexOf(0, at);
+    const name = decode(head, at, Math.min(end === -1 ? 11 : end - at, 11)) ?? '';
+    const type = String.fromCharCode(head[at + 11]!);
+    // Of texts, some writers put the upper byte of the length where others have decimals.
+    const length = head[at + 16]! + (type === 'C' ? 256 * head[at + 17]! : 0);
+    if (name === column) {
+      if (TEXTS.includes(type)) return { start, length };
+      throw unnameable(file, column, type);
+    }
+    names.push(name);
+    start += length;
+  }
+  throw new FormatError('format/missing-property', `There is no column ${JSON.stringify(column)}.`, {
+    remedy: names.length === 0 ? 'There are none.' : `There are ${listNames(names, 20)}.`,
+    place: { file },
+  });
+}
+
+/** Decodes a value without the blanks around it; null where there is nothing else. */
+type Decoder = (bytes: Buffer, start: number, length: number) => string | null;
+
+/** The file's own encoding where one stands beside it; else UTF-8, and where a value is none, Windows-1252. */
+async function decoderOf(input: LayerInput): Promise<Decoder> {
+  const beside = await input.beside('.cpg');
+  const label = beside === undefined ? '' : (await readWhole(beside, 1024)).toString('latin1').trim();
+  const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+  const stated = label === '' ? undefined : decoderFor(label);
+  const loose = stated ?? new TextDecoder('windows-1252');
+  return (bytes, start, length) => {
+    const part = bytes.subarray(start, start + length);
+    const text = (stated === undefined && isUtf8(strict, part) ? strict : loose).decode(part);
+    const trimmed = text.replace(/^[\0 ]+|[\0 ]+$/g, '');
+    return trimmed === '' ? null : trimmed;
+  };
+}
+
+/** Labels are those of the web, or numbers of Windows code pages; others tell nothing. */
+function decoderFor(label: string): TextDecoder | undefined {
+  for (const name of [label, `windows-${/\d+$/.exec(label)?.[0]}`]) {
+    try {
+      return new TextDecoder(name, { ignoreBOM: true });
+    } catch {}
+  }
+  return undefined;
+}
+
+function isUtf8(decoder: TextDecoder, bytes: Buffer): boolean {
+  try {
+    decoder.decode(bytes);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function malformed(file: string, expected: string, got: string): FormatError {
+  return new FormatError('format/malformed-dbase', 'The attributes are no dBASE file.', {
+    expected,
+    got,
+    remedy: 'Copy the file again, or take it away if the polygons need no names.',
+    place: { file },
+  });
+}
+
+function unnameable(file: string, column: string, type: string): FormatError {
+  return new FormatError('format/bad-name', `The column ${JSON.stringify(column)} cannot name the polygons.`, {
+    expected: 'texts, numbers or dates',
+    got: `values of type ${JSON.stringify(type)}`,
+    remedy: 'Name the polygons by another column.',
+    place: { file },
+  });
+}

@@ -1,0 +1,81 @@
+/**
+ * A table of a FlatBuffers message (https://flatbuffers.dev/internals). Whatever its offsets say, nothing outside of its
+ * bytes is read: `DataView` throws a `RangeError` first, as all functions here do for what the bytes cannot hold.
+ */
+export interface Table {
+  readonly view: DataView;
+  readonly at: number;
+}
+
+/** The table that the bytes of a message begin with an offset to. */
+export function rootTable(view: DataView): Table {
+  return { view, at: view.getUint32(0, true) };
+}
+
+/** Where a field of a table stands, by its number in the schema; undefined where it has its default. */
+function fieldOf({ view, at }: Table, field: number): number | undefined {
+  const layout = at - view.getInt32(at, true);
+  const entry = 4 + 2 * field;
+  if (entry + 2 > view.getUint16(layout, true)) return undefined;
+  const offset = view.getUint16(layout + entry, true);
+  return offset === 0 ? undefined : at + offset;
+}
+
+export function u8Field(table: Table, field: number, otherwise: number): number {
+  const at = fieldOf(table, field);
+  return at === undefined ? otherwise : table.view.getUint8(at);
+}
+
+export function u16Field(table: Table, field: number, otherwise: number): number {
+  const at = fieldOf(table, field);
+  return at === undefined ? otherwise : table.view.getUint16(at, true);
+}
+
+export function i32Field(table: Table, field: number, otherwise: number): number {
+  const at = fieldOf(table, field);
+  return at === undefined ? otherwise : table.view.getInt32(at, true);
+}
+
+/** A count of 64 bits; one that no f64 holds is wrong anyway, and stays too large. */
+export function u64Field(table: Table, field: number, otherwise: number): number {
+  const at = fieldOf(table, field);
+  return at === undefined ? otherwise : Number(table.view.getBigUint64(at, true));
+}
+
+/** Elements of a vector: the first of them at `start`, each of so many bytes as were asked for. */
+export interface Vector {
+  readonly view: DataView;
+  readonly start: number;
+  readonly length: number;
+}
+
+/** A field that is a vector; empty where it is not there. */
+export function vectorField(table: Table, field: number, elementBytes: number): Vector {
+  const { view } = table;
+  const at = fieldOf(table, field);
+  if (at === undefined) return { view, start: 0, length: 0 };
+  const vector = at + view.getUint32(at, true);
+  const length = view.getUint32(vector, true);
+  const start = vector + 4;
+  if (start + length * elementBytes > view.byteLength) throw new RangeError('A vector is longer than its message.');
+  return { view, start, length };
+}
+
+/** A field that is a table. */
+export function tableField(table: Table, field: number): Table | undefined {
+  const at = fieldOf(table, field);
+  return at === undefined ? undefined : { view: table.view, at: at + table.view.getUint32(at, true) };
+}
+
+/** Element of a vector of tables. */
+export function tableAt({ view, start }: Vector, index: number): Table {
+  const at = start + 4 * index;
+  return { view, at: at + view.getUint32(at, true) };
+}
+
+/** A field that is a text. */
+export function textField(table: Table, field: number): string | undefined {
+  if (fieldOf(table, field) === undefined) return undefined;
+  const { view, start, length } = vectorField(table, field, 1);
+  return new TextDecoder().decode(new Uint8Array(view.buffer, view.byteOffset + start, length));
+}

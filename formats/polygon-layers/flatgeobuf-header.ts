@@ -1,0 +1,139 @@
+import { FormatError } from '../../primitives/errors.ts';
+import { truncated } from '../tiff/byte-source.ts';
+import { type ByteWindow, need, offsetOf } from './byte-window.ts';
+import {
+  i32Field,
+  rootTable,
+  type Table,
+  tableAt,
+  tableField,
+  textField,
+  u8Field,
+  u16Field,
+  u64Field,
+  vectorField,
+} from './flatbuffer.ts';
+import type { LayerInput } from './layer-input.ts';
+import { crsOfWkt } from './projection.ts';
+
+/** What the head of a FlatGeobuf file says. */
+export interface FlatGeobufHeader {
+  /** Kind of all geometries; 0 where each says its own. */
+  readonly geometryType: number;
+  readonly columns: readonly { readonly name: string; readonly type: number }[];
+  /** 0 where the writer did not know. */
+  readonly features: number;
+  readonly crs: string | undefined;
+}
+
+/** First bytes of a file; behind them stand the letters again, and a patch level. */
+export const FLATGEOBUF_MAGIC: Buffer = Buffer.from('fgb');
+const VERSION = 3;
+const MAGIC_BYTES = 8;
+/** The most that other readers take. */
+const MOST_HEADER_BYTES = 10 * 2 ** 20;
+
+/**
+ * Reads the head of a file, and steps behind it and the index: what is read as a whole needs no index.
+ *
+ * @throws FormatError where the head is malformed, or the file is shorter than head and index.
+ */
+export async function readFlatGeobufHeader(window: ByteWindow, input: LayerInput): Promise<FlatGeobufHeader> {
+  const length = await readPreamble(window, input);
+  await requireBytes(window, input, length, 'The header');
+  const bytes = window.bytes.subarray(window.at, window.at + length);
+  const { header, indexNode } = parseHeader(bytes, input.file);
+  window.at += length;
+  await skip(window, input, indexBytes(header.features, indexNode));
+  return header;
+}
+
+async function readPreamble(window: ByteWindow, input: LayerInput): Promise<number> {
+  await requireBytes(window, input, MAGIC_BYTES + 4, 'The header');
+  const { bytes } = window;
+  if (bytes.compare(FLATGEOBUF_MAGIC, 0, 3, 0, 3) !== 0 || bytes.compare(FLATGEOBUF_MAGIC, 0, 3, 4, 7) !== 0) {
+    throw headerError(input.file, 'The file is no FlatGeobuf.', 'the letters "fgb", twice', 'other bytes');
+  }
+  if (bytes[3] !== VERSION) {
+    throw headerError(input.file, 'The file is of another version.', `FlatGeobuf ${VERSION}`, `${bytes[3]}`);
+  }
+  const length = bytes.readUInt32LE(MAGIC_BYTES);
+  if (length > MOST_HEADER_BYTES) {
+    throw headerError(input.file, 'The header is too long.', `at most ${MOST_HEADER_BYTES} bytes`, `${length}`);
+  }
+  window.at = MAGIC_BYTES + 4;
+  return length;
+}
+
+function parseHeader(bytes: Buffer, file: string): { header: FlatGeobufHeader; indexNode: number } {
+  try {
+    const table = rootTable(new DataView(bytes.buffer, bytes.byteOffset, bytes.length));
+    const columns = vectorField(table, 7, 4);
+    const header = {
+      geometryType: u8Field(table, 2, 0),
+      columns: Array.from({ length: columns.length }, (_, index) => columnOf(tableAt(columns, index))),
+      features: u64Field(table, 8, 0),
+      crs: crsOf(tableField(table, 10)),
+    };
+    return { header, indexNode: u16Field(table, 9, 16) };
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause;
+    throw headerError(file, 'The header is damaged.', 'offsets inside of the header', 'one outside', cause);
+  }
+}
+
+function columnOf(table: Table): { name: string; type: number } {
+  return { name: textField(table, 0) ?? '', type: u8Field(table, 1, 0) };
+}
+
+function crsOf(crs: Table | undefined): string | undefined {
+  if (crs === undefined) return undefined;
+  const authority = textField(crs, 0) || 'EPSG';
+  const code = i32Field(crs, 1, 0);
+  const name = code !== 0 ? String(code) : textField(crs, 5);
+  if (name) return `${authority}:${name}`;
+  return crsOfWkt(textField(crs, 4) ?? '');
+}
+
+/** An entry of the packed Hilbert R-tree: a box and an offset. */
+const INDEX_ENTRY_BYTES = 40;
+
+function indexBytes(features: number, nodeSize: number): number {
+  if (features === 0 || nodeSize === 0) return 0;
+  const width = Math.max(nodeSize, 2);
+  let entries = features;
+  for (let level = features; level > 1; ) {
+    level = Math.ceil(level / width);
+    entries += level;
+  }
+  // Of a single feature the tree has a root too.
+  return (features === 1 ? 2 : entries) * INDEX_ENTRY_BYTES;
+}
+
+async function skip(window: ByteWindow, input: LayerInput, length: number): Promise<void> {
+  requireInFile(window, input, length, 'The index');
+  let left = length;
+  while (left > 0) {
+    if (!(await need(window, 1))) throw truncated(input.file, input.size, offsetOf(window), left, 'The index');
+    const step = Math.min(left, window.end - window.at);
+    window.at += step;
+    left -= step;
+  }
+}
+
+/** Brings so many bytes, of which the file is asked first: a length that lies costs no memory. */
+export async function requireBytes(window: ByteWindow, input: LayerInput, length: number, what: string): Promise<void> {
+  requireInFile(window, input, length, what);
+  if (!(await need(window, length))) throw truncated(input.file, offsetOf(window), offsetOf(window), length, what);
+}
+
+function requireInFile(window: ByteWindow, input: LayerInput, length: number, what: string): void {
+  if (offsetOf(window) + length > input.size) {
+    throw truncated(input.file, input.size, offsetOf(window), length, what);
+  }
+}
+
+function headerError(file: string, sentence: string, expected: string, got: string, cause?: unknown): FormatError {
+  const remedy = 'Check that the file is FlatGeobuf, and complete; write it again if it is.';
+  return new FormatError('format/malformed-flatgeobuf', sentence, { expected, got, remedy, place: { file }, cause });
+}

@@ -1,0 +1,72 @@
+import { listNames } from '../../algorithms/notes.ts';
+import { FormatError } from '../../primitives/errors.ts';
+import { describeFeature, type FeaturePlace } from '../feature.ts';
+import { type Table, vectorField } from './flatbuffer.ts';
+import type { FlatGeobufHeader } from './flatgeobuf-header.ts';
+import { missingProperty, nameText } from './record-name.ts';
+
+const BINARY = 14;
+
+/** How the value of a column of a type is read, and how many bytes it takes; texts have their length before them. */
+const FIXED: readonly (readonly [bytes: number, read: (view: DataView, at: number) => unknown])[] = [
+  [1, (view, at) => view.getInt8(at)],
+  [1, (view, at) => view.getUint8(at)],
+  [1, (view, at) => view.getUint8(at) !== 0],
+  [2, (view, at) => view.getInt16(at, true)],
+  [2, (view, at) => view.getUint16(at, true)],
+  [4, (view, at) => view.getInt32(at, true)],
+  [4, (view, at) => view.getUint32(at, true)],
+  [8, (view, at) => view.getBigInt64(at, true)],
+  [8, (view, at) => view.getBigUint64(at, true)],
+  [4, (view, at) => view.getFloat32(at, true)],
+  [8, (view, at) => view.getFloat64(at, true)],
+];
+
+/**
+ * The value of a property as a name. Properties are pairs of a column's number and a value of its type; null ones are not
+ * there.
+ *
+ * @throws RangeError where a value goes beyond the feature.
+ * @throws FormatError where the property is not there, or no text or number.
+ */
+export function propertyText(
+  feature: Table,
+  columns: FlatGeobufHeader['columns'],
+  property: string,
+  at: FeaturePlace,
+): string {
+  const { view, start, length } = vectorField(feature, 1, 1);
+  for (let next = start; next < start + length; ) {
+    const column = columns[view.getUint16(next, true)];
+    if (column === undefined) throw new RangeError('A property is of a column that is not there.');
+    const fixed = FIXED[column.type];
+    const from = next + 2 + (fixed === undefined ? 4 : 0);
+    const bytes = fixed === undefined ? view.getUint32(next + 2, true) : fixed[0];
+    if (from + bytes > start + length) throw new RangeError('A property is longer than its feature.');
+    if (column.name === property) {
+      if (column.type >= BINARY) throw binaryName(property, at);
+      return nameText(fixed === undefined ? textOf(view, from, bytes) : fixed[1](view, from), property, at);
+    }
+    next = from + bytes;
+  }
+  if (columns.some(({ name }) => name === property)) return nameText(null, property, at);
+  const names = columns.map(({ name }) => name);
+  throw missingProperty(property, names.length === 0 ? 'There are none.' : `There are ${listNames(names, 20)}.`, at);
+}
+
+function textOf(view: DataView, at: number, bytes: number): string {
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(new Uint8Array(view.buffer, view.byteOffset + at, bytes));
+}
+
+function binaryName(property: string, at: FeaturePlace): FormatError {
+  return new FormatError(
+    'format/bad-name',
+    `The ${JSON.stringify(property)} of ${describeFeature(at)} cannot name it.`,
+    {
+      expected: 'a text or a number',
+      got: 'bytes',
+      remedy: 'Name the polygons by another property.',
+      place: { file: at.file, record: at.index },
+    },
+  );
+}

@@ -1,0 +1,127 @@
+import { FormatError } from '../../primitives/errors.ts';
+import type { FeaturePlace } from '../feature.ts';
+import { readBinaryRing } from './binary-rings.ts';
+import { bytesThere, closeWindow, openWindow } from './byte-window.ts';
+import { rootTable, type Table, tableAt, tableField, u8Field, type Vector, vectorField } from './flatbuffer.ts';
+import { type FlatGeobufHeader, readFlatGeobufHeader, requireBytes } from './flatgeobuf-header.ts';
+import { propertyText } from './flatgeobuf-properties.ts';
+import { beginPolygon, isFull, type LayerColumns } from './layer-columns.ts';
+import type { LayerInput } from './layer-input.ts';
+import { endRecord, type Found, type OpenedFormat, type Reading, readRecord } from './layer-reading.ts';
+
+const POLYGON = 3;
+const MULTI_POLYGON = 6;
+const COLLECTION = 7;
+/** A polygon of a multipolygon, which need not say so. */
+const PART = -1;
+
+/**
+ * Opens a FlatGeobuf file (https://github.com/flatgeobuf/flatgeobuf, version 3). Polygons come in the file's order, which
+ * is that of its index; each is called by its place in that order, as features have no id, or by a property.
+ *
+ * The file is read by own code, with npm's flatgeobuf as a witness in the tests: that trusts every length and offset, reads
+ * files that are cut off as if they ended there, and does not end on an empty file with an index.
+ */
+export async function openFlatGeobuf(input: LayerInput): Promise<OpenedFormat> {
+  const window = openWindow(input.blocks(), input.file);
+  try {
+    const { crs } = await readFlatGeobufHeader(window, input);
+    return { read: readFeatures, stated: crs, geographic: false };
+  } finally {
+    await closeWindow(window);
+  }
+}
+
+async function* readFeatures(reading: Reading): AsyncGenerator<void, void, undefined> {
+  const { window, input } = reading;
+  const header = await readFlatGeobufHeader(window, input);
+  let index = 0;
+  for (; bytesThere(window) > 0 || window.base + window.end < input.size; index++) {
+    const what = `Feature ${index}`;
+    if (bytesThere(window) < 4) await requireBytes(window, input, 4, what);
+    const length = window.bytes.readUInt32LE(window.at);
+    if (bytesThere(window) < 4 + length) await requireBytes(window, input, 4 + length, what);
+    const start = window.at + 4;
+    const view = new DataView(window.bytes.buffer, window.bytes.byteOffset + start, length);
+    readRecord(reading, index, () => readFeature(reading, header, view, index));
+    window.at = start + length;
+    if (isFull(reading.columns)) yield;
+  }
+  if (header.features !== 0 && header.features !== index) throw wrongCount(input.file, header.features, index);
+}
+
+function readFeature(reading: Reading, header: FlatGeobufHeader, view: DataView, index: number): void {
+  const { columns, input, options } = reading;
+  const at = { file: input.file, index, id: undefined };
+  try {
+    const feature = rootTable(view);
+    const name = options.id === undefined ? String(index) : propertyText(feature, header.columns, options.id, at);
+    beginPolygon(columns, name);
+    const geometry = tableField(feature, 0);
+    endRecord(reading, geometry === undefined ? NO_GEOMETRY : readGeometry(columns, geometry, header.geometryType, at));
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause;
+    throw damaged('an offset or a length outside of it', at, cause);
+  }
+}
+
+const NO_GEOMETRY: Found = { polygons: 0, others: 0 };
+
+/**
+ * Walks the parts of a geometry, with a stack of its own. Offsets may lead back to a part that was there before: no part
+ * takes less than 8 bytes, and no position less than 16, so that more of them than the feature has bytes are a mistake.
+ */
+function readGeometry(columns: LayerColumns, geometry: Table, headerType: number, at: FeaturePlace): Found {
+  const found: Found = { polygons: 0, others: 0 };
+  const pending: [Table, number][] = [[geometry, headerType]];
+  const bytes = geometry.view.byteLength;
+  const before = columns.vertices.length;
+  for (let parts = 1; pending.length > 0; ) {
+    const [next, known] = pending.pop()!;
+    const type = known === 0 ? u8Field(next, 6, 0) : known;
+    if (type === POLYGON || type === MULTI_POLYGON) found.polygons++;
+    if (type === POLYGON || type === PART) readRings(columns, vectorField(next, 1, 8), vectorField(next, 0, 4), at);
+    else if (type === MULTI_POLYGON || type === COLLECTION) {
+      const members = vectorField(next, 7, 4);
+      parts += members.length;
+      if (8 * parts > bytes) throw damaged('parts that overlap', at);
+      const kind = type === MULTI_POLYGON ? PART : 0;
+      for (let part = members.length - 1; part >= 0; part--) pending.push([tableAt(members, part), kind]);
+    } else found.others++;
+    if (16 * (columns.vertices.length - before) > bytes) throw damaged('parts that overlap', at);
+  }
+  return found;
+}
+
+function readRings(columns: LayerColumns, xy: Vector, ends: Vector, at: FeaturePlace): void {
+  const vertices = xy.length / 2;
+  if (!Number.isInteger(vertices)) throw damaged(`${xy.length} coordinates`, at);
+  if (vertices === 0 && ends.length === 0) return;
+  let start = 0;
+  for (let ring = 0; ring < Math.max(ends.length, 1); ring++) {
+    const end = ends.length === 0 ? vertices : ends.view.getUint32(ends.start + 4 * ring, true);
+    if (end < start || end > vertices) throw damaged(`a ring that ends at vertex ${end} of ${vertices}`, at);
+    readBinaryRing(columns, xy.view, xy.start + 16 * start, end - start, at);
+    start = end;
+  }
+  if (start !== vertices) throw damaged(`${vertices - start} vertices that are of no ring`, at);
+}
+
+function wrongCount(file: string, expected: number, got: number): FormatError {
+  return new FormatError('format/truncated', 'The file has not as many features as its header says.', {
+    expected: `${expected} features`,
+    got: `${got}`,
+    remedy: 'Copy the file again, or write it again.',
+    place: { file },
+  });
+}
+
+function damaged(got: string, { file, index }: Pick<FeaturePlace, 'file' | 'index'>, cause?: unknown): FormatError {
+  return new FormatError('format/malformed-flatgeobuf', `Feature ${index} is damaged.`, {
+    expected: 'the geometry of a feature',
+    got,
+    remedy: 'Copy the file again, or write it again.',
+    place: { file, record: index },
+    cause,
+  });
+}

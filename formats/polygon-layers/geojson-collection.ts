@@ -1,0 +1,179 @@
+import { FormatError } from '../../primitives/errors.ts';
+import { isJsonObject, type JsonObject, statedCrs } from '../feature.ts';
+import { geoJsonFeatures, isGeoJson } from '../geojson.ts';
+import { skipJsonSpace } from '../result-sets/json-spans.ts';
+import { type ByteWindow, bytesThere, need, needMore, offsetOf } from './byte-window.ts';
+import { malformed, readFeature } from './geojson-feature.ts';
+import { faultErrorIn, faultOf, syntaxFault } from './json-faults.ts';
+import { emptyRecord, type JsonRecord, parseRecord, scanRecord } from './json-record.ts';
+import { isFull } from './layer-columns.ts';
+import { type Reading, readRecord } from './layer-reading.ts';
+
+const COMMA = 44;
+const COLON = 58;
+const OPEN_ARRAY = 91;
+const CLOSE_ARRAY = 93;
+const OPEN_OBJECT = 123;
+const CLOSE_OBJECT = 125;
+
+/**
+ * Reads a text that is one FeatureCollection, a feature at a time; its other members may stand before and behind
+ * "features". Only one feature, or one other member, is in memory at a time, and only once.
+ */
+export async function* readCollection(reading: Reading): AsyncGenerator<void, void, undefined> {
+  const { window } = reading;
+  const record = emptyRecord();
+  const root = new Map<string, unknown>();
+  await skipMark(window);
+  await take(reading, OPEN_OBJECT);
+  let more = (await token(window)) !== CLOSE_OBJECT;
+  if (!more) window.at++;
+  while (more) {
+    const key = await readKey(reading, record);
+    await take(reading, COLON);
+    if (key === 'features' && root.has(key)) throw malformed('The text has two members "features".', reading.input);
+    if (key === 'features' && (await token(window)) === OPEN_ARRAY) {
+      root.set(key, []);
+      yield* readFeatures(reading, record);
+    } else {
+      root.set(key, await readValue(reading, record));
+      if (key === 'crs') reading.stated = statedCrs({ crs: root.get('crs') });
+    }
+    more = await separated(reading, CLOSE_OBJECT);
+  }
+  await requireEnd(reading);
+  checkRoot(reading, Object.fromEntries(root));
+}
+
+/** Reads a text that is one Feature or one geometry. */
+export async function* readSingle(reading: Reading): AsyncGenerator<void, void, undefined> {
+  await skipMark(reading.window);
+  await token(reading.window);
+  const record = emptyRecord();
+  const value = await readValue(reading, record);
+  await requireEnd(reading);
+  if (!isJsonObject(value) || !isGeoJson(value)) throw notGeoJson(reading, value);
+  checkLayer(reading, value);
+  reading.stated = statedCrs(value);
+  readRecord(reading, 0, () => {
+    readFeature(reading, value.type === 'Feature' ? value : { geometry: value }, splitOf(record), 0);
+  });
+}
+
+/** Steps over a byte-order mark. */
+export async function skipMark(window: ByteWindow): Promise<void> {
+  await need(window, 3);
+  if (window.bytes[0] === 0xef && window.bytes[1] === 0xbb && window.bytes[2] === 0xbf) window.at += 3;
+}
+
+/** The next byte that is no white space; 0 at the end of the stream. */
+async function token(window: ByteWindow): Promise<number> {
+  do {
+    window.at = skipJsonSpace(window.bytes, window.at);
+  } while (bytesThere(window) === 0 && (await needMore(window)));
+  return window.bytes[window.at]!;
+}
+
+async function take(reading: Reading, wanted: number): Promise<void> {
+  if ((await token(reading.window)) !== wanted) throw await fault(reading, `expected '${String.fromCharCode(wanted)}'`);
+  reading.window.at++;
+}
+
+/** Steps over the comma before the next member, or over the bracket that ends the list. */
+async function separated(reading: Reading, close: number): Promise<boolean> {
+  const { window } = reading;
+  window.at = skipJsonSpace(window.bytes, window.at);
+  const byte = bytesThere(window) > 0 ? window.bytes[window.at] : await token(window);
+  if (byte !== COMMA && byte !== close) throw await fault(reading, `expected ',' or '${String.fromCharCode(close)}'`);
+  window.at++;
+  return byte === COMMA;
+}
+
+async function requireEnd(reading: Reading): Promise<void> {
+  if ((await token(reading.window)) !== 0 || bytesThere(reading.window) > 0) {
+    throw await fault(reading, 'expected nothing after the value');
+  }
+}
+
+async function readKey(reading: Reading, record: JsonRecord): Promise<string> {
+  await token(reading.window);
+  const start = offsetOf(reading.window);
+  const key = await readValue(reading, record);
+  if (typeof key === 'string') return key;
+  throw await faultErrorIn(reading.input, syntaxFault(start, 'expected a key in double quotes'));
+}
+
+/** Reads the value that begins at the window, and steps behind it. */
+async function readValue(reading: Reading, record: JsonRecord, index?: number): Promise<unknown> {
+  const end = await endOfValue(reading, record, index);
+  const value = await parse(reading, record, end, index);
+  reading.window.at = end;
+  return value;
+}
+
+async function endOfValue({ window, input }: Reading, record: JsonRecord, index?: number): Promise<number> {
+  let end = scanRecord(record, window.bytes, window.at, window.end);
+  while (end === -1 && (await needMore(window))) end = scanRecord(record, window.bytes, window.at, window.end, true);
+  if (end !== -1) return end;
+  throw await faultErrorIn(input, syntaxFault(window.base + window.end, 'the text ends too early'), index);
+}
+
+async function parse({ window, input }: Reading, record: JsonRecord, end: number, index?: number): Promise<unknown> {
+  try {
+    return parseRecord(record);
+  } catch {
+    const { offset, ...told } = faultOf(window.bytes.subarray(window.at, end));
+    throw await faultErrorIn(input, { ...told, offset: offsetOf(window) + offset }, index);
+  }
+}
+
+async function fault({ window, input }: Reading, reason: string): Promise<FormatError> {
+  const told = bytesThere(window) === 0 ? 'the text ends too early' : reason;
+  return faultErrorIn(input, syntaxFault(offsetOf(window), told));
+}
+
+async function* readFeatures(reading: Reading, record: JsonRecord): AsyncGenerator<void, void, undefined> {
+  const { window } = reading;
+  window.at++;
+  let more = (await token(window)) !== CLOSE_ARRAY;
+  if (!more) window.at++;
+  for (let index = 0; more; index++) {
+    window.at = skipJsonSpace(window.bytes, window.at);
+    const there = bytesThere(window) > 0 || (await token(window)) !== 0;
+    const feature = there ? await readValue(reading, record, index) : undefined;
+    readRecord(reading, index, () => {
+      if (!isJsonObject(feature) || feature.type !== 'Feature') {
+        throw malformed(`Member ${index} of "features" is not a Feature.`, { file: reading.input.file, index });
+      }
+      readFeature(reading, feature, splitOf(record), index);
+    });
+    if (isFull(reading.columns)) yield;
+    more = await separated(reading, CLOSE_ARRAY);
+  }
+}
+
+/** The coordinates of a record, where they are not in its text. */
+export function splitOf({ split, coordinates }: JsonRecord): JsonRecord['coordinates'] | undefined {
+  return split ? coordinates : undefined;
+}
+
+function checkRoot(reading: Reading, root: JsonObject): void {
+  if (root.type !== 'FeatureCollection') throw notGeoJson(reading, root);
+  if (!Array.isArray(root.features)) throw malformed('The FeatureCollection has no array "features".', reading.input);
+  checkLayer(reading, root);
+}
+
+/** A text of GeoJSON has one layer at most, its "name". */
+function checkLayer({ input, options }: Reading, root: JsonObject): void {
+  geoJsonFeatures(root, options.layer, input.file);
+}
+
+function notGeoJson({ input }: Reading, root: unknown): FormatError {
+  const type = isJsonObject(root) ? root.type : undefined;
+  return new FormatError('format/not-zones', 'The file is JSON, but not GeoJSON.', {
+    expected: 'an object whose "type" is FeatureCollection, Feature or a geometry',
+    got: typeof type === 'string' ? JSON.stringify(type) : 'no type',
+    remedy: 'Convert the file to GeoJSON, for example with ogr2ogr.',
+    place: { file: input.file },
+  });
+}

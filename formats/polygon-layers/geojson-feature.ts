@@ -1,0 +1,120 @@
+import { quoteName } from '../../algorithms/notes.ts';
+import { FormatError } from '../../primitives/errors.ts';
+import { describeFeature, type FeaturePlace, isJsonObject, type JsonObject } from '../feature.ts';
+import { isGeoJson } from '../geojson.ts';
+import { appendPositions } from '../rings.ts';
+import type { CoordinateColumns } from './json-coordinates.ts';
+import { appendRing, beginPolygon, endRing, type LayerColumns } from './layer-columns.ts';
+import { endRecord, type Found, type Reading } from './layer-reading.ts';
+import { featureName } from './record-name.ts';
+
+/**
+ * Reads a GeoJSON feature as one polygon: Polygon, MultiPolygon and collections of these, null and empty ones without
+ * rings. Geometries of other kinds are left out and noted, alone or in a collection.
+ *
+ * @param split - The coordinates, where they stand beside the feature and not in it.
+ * @throws FormatError where a member is missing or of the wrong kind, GeometryError where a coordinate is no finite number.
+ */
+export function readFeature(
+  reading: Reading,
+  { id, properties, geometry }: JsonObject,
+  split: CoordinateColumns | undefined,
+  index: number,
+): void {
+  const { columns } = reading;
+  const at = { file: reading.input.file, index, id };
+  const name = featureName(properties, reading.options.id, at);
+  if (geometry === undefined) throw malformed(`There is no "geometry" in ${describeFeature(at)}.`, at);
+  beginPolygon(columns, name);
+  endRecord(reading, geometry === null ? NO_GEOMETRY : readGeometry(columns, geometry, split, at));
+}
+
+const NO_GEOMETRY: Found = { polygons: 0, others: 0 };
+
+/** Walks nested collections with a stack of its own, so that no depth of nesting overflows the engine's. */
+function readGeometry(
+  columns: LayerColumns,
+  geometry: unknown,
+  split: CoordinateColumns | undefined,
+  at: FeaturePlace,
+): Found {
+  const pending: unknown[] = [geometry];
+  const found: Found = { polygons: 0, others: 0 };
+  while (pending.length > 0) {
+    const next = pending.pop();
+    if (!isJsonObject(next) || !isGeometry(next)) throw unknownGeometry(next, at);
+    if (next.type === 'GeometryCollection') {
+      for (const part of arrayMember(next, 'geometries', at).toReversed()) pending.push(part);
+    } else if (next.type === 'Polygon' || next.type === 'MultiPolygon') {
+      found.polygons++;
+      const depth = next.type === 'Polygon' ? 3 : 4;
+      if (split === undefined) readCoordinates(columns, arrayMember(next, 'coordinates', at), depth, at);
+      else takeCoordinates(columns, arrayMember(next, 'coordinates', at), depth, split, at);
+    } else found.others++;
+  }
+  return found;
+}
+
+function isGeometry(value: JsonObject): boolean {
+  return isGeoJson(value) && value.type !== 'Feature' && value.type !== 'FeatureCollection';
+}
+
+function readCoordinates(columns: LayerColumns, coordinates: unknown[], depth: number, at: FeaturePlace): void {
+  for (const rings of depth === 3 ? [coordinates] : coordinates) {
+    if (!Array.isArray(rings)) throw malformed(`A polygon of ${describeFeature(at)} is not an array of rings.`, at);
+    for (const ring of rings) {
+      appendPositions(columns.vertices, ring, at);
+      endRing(columns);
+    }
+  }
+}
+
+/** Takes the rings of the array whose number stands in its place. */
+function takeCoordinates(
+  columns: LayerColumns,
+  [number]: unknown[],
+  depth: number,
+  coordinates: CoordinateColumns,
+  at: FeaturePlace,
+): void {
+  const array = number as number;
+  const { arrayEnds, depths, ringEnds } = coordinates;
+  if (depths[array] !== depth) throw wrongDepth(depth, depths[array]!, at);
+  for (let ring = arrayEnds[array - 1] ?? 0; ring < arrayEnds[array]!; ring++) {
+    appendRing(columns, coordinates, ringEnds[ring - 1] ?? 0, ringEnds[ring]!);
+  }
+}
+
+function arrayMember(geometry: JsonObject, member: string, at: FeaturePlace): unknown[] {
+  const value = geometry[member];
+  if (Array.isArray(value)) return value;
+  throw malformed(`The geometry of ${describeFeature(at)} has no array "${member}".`, at);
+}
+
+function unknownGeometry(geometry: unknown, at: FeaturePlace): FormatError {
+  const type = isJsonObject(geometry) ? geometry.type : undefined;
+  return malformed(`The geometry of ${describeFeature(at)} is of no known kind.`, at, {
+    expected: 'Polygon, MultiPolygon or another geometry of RFC 7946',
+    got: typeof type === 'string' ? quoteName(type) : 'a geometry without a type',
+  });
+}
+
+function wrongDepth(expected: number, got: number, at: FeaturePlace): FormatError {
+  return malformed(`The "coordinates" of ${describeFeature(at)} are not nested as its type says.`, at, {
+    expected: `positions in ${expected - 1} arrays`,
+    got: `in ${got - 1}`,
+  });
+}
+
+/** The error for a feature that is not as RFC 7946 has it. */
+export function malformed(
+  sentence: string,
+  { file, index }: Pick<FeaturePlace, 'file'> & { readonly index?: number | undefined },
+  difference: { readonly expected?: string; readonly got?: string } = {},
+): FormatError {
+  return new FormatError('format/malformed-geojson', sentence, {
+    ...difference,
+    remedy: 'Write the file again as GeoJSON (RFC 7946).',
+    place: { file, record: index },
+  });
+}

@@ -1,0 +1,35 @@
+import { statedCrs } from '../feature.ts';
+import { membersOf, skipJsonSpace } from '../result-sets/json-spans.ts';
+import { closeWindow, need, openWindow } from './byte-window.ts';
+import { readCollection, readSingle } from './geojson-collection.ts';
+import { HEAD_BYTES, kindOfRoot } from './layer-format.ts';
+import type { LayerInput } from './layer-input.ts';
+import type { OpenedFormat } from './layer-reading.ts';
+
+/** Opens a text of GeoJSON: a collection is read in a stream, anything else is one record. */
+export async function openGeoJson(input: LayerInput): Promise<OpenedFormat> {
+  const window = openWindow(input.blocks(), input.file);
+  try {
+    await need(window, HEAD_BYTES);
+    const head = window.bytes.subarray(0, window.end);
+    const start = skipJsonSpace(head, head[0] === 0xef ? 3 : 0);
+    const read = kindOfRoot(head, start) === 'single' ? readSingle : readCollection;
+    return { read, stated: crsIn(head, start), geographic: true };
+  } finally {
+    await closeWindow(window);
+  }
+}
+
+/** What the text states before its features begin; behind them it may still do so. */
+function crsIn(head: Buffer, start: number): string | null | undefined {
+  for (const { key, start: from, end } of membersOf(head, start)) {
+    if (key === 'features') return undefined;
+    if (key !== 'crs') continue;
+    try {
+      return statedCrs({ crs: JSON.parse(head.toString('utf8', from, end)) });
+    } catch {
+      return undefined;
+    }
+  }
+  return undefined;
+}

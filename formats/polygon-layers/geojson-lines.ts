@@ -1,0 +1,94 @@
+import { isJsonObject } from '../feature.ts';
+import { isGeoJson } from '../geojson.ts';
+import { skipJsonSpace } from '../result-sets/json-spans.ts';
+import { type ByteWindow, needMore } from './byte-window.ts';
+import { skipMark, splitOf } from './geojson-collection.ts';
+import { malformed, readFeature } from './geojson-feature.ts';
+import { faultError, faultOf } from './json-faults.ts';
+import { emptyRecord, holdText, type JsonRecord, parseRecord, scanRecord } from './json-record.ts';
+import { isFull } from './layer-columns.ts';
+import { type Reading, readRecord } from './layer-reading.ts';
+
+/** Parts the texts of a sequence (RFC 8142). */
+export const RECORD_SEPARATOR = 0x1e;
+const NEWLINE = 10;
+
+/**
+ * Reads a text with a Feature or a geometry a line; empty lines are none. Where the text begins with a record separator,
+ * these part the records, and newlines do not.
+ *
+ * A line that is no JSON is a record that cannot be read: the next line is another one.
+ */
+export async function* readLines(reading: Reading): AsyncGenerator<void, void, undefined> {
+  const { window } = reading;
+  const record = emptyRecord();
+  await skipMark(window);
+  const separator = window.bytes[window.at] === RECORD_SEPARATOR ? RECORD_SEPARATOR : NEWLINE;
+  let index = 0;
+  for (let line = 1; ; line++) {
+    const end = endOfPart(window, separator) ?? (await findEnd(window, separator));
+    const start = skipSeparators(window.bytes, window.at);
+    if (start < end) {
+      const at = { index, line: separator === NEWLINE ? line : undefined, start, end };
+      readRecord(reading, index, () => readLine(reading, record, at));
+      index++;
+      if (isFull(reading.columns)) yield;
+    }
+    window.at = Math.min(end + 1, window.end);
+    if (end === window.end) return;
+  }
+}
+
+/** Where the next separator stands; undefined where none is there. */
+function endOfPart({ bytes, at, end }: ByteWindow, separator: number): number | undefined {
+  const found = bytes.indexOf(separator, at);
+  return found === -1 || found >= end ? undefined : found;
+}
+
+async function findEnd(window: ByteWindow, separator: number): Promise<number> {
+  let end: number | undefined;
+  while (end === undefined && (await needMore(window))) end = endOfPart(window, separator);
+  return end ?? window.end;
+}
+
+function skipSeparators(bytes: Buffer, start: number): number {
+  let at = skipJsonSpace(bytes, start);
+  while (bytes[at] === RECORD_SEPARATOR) at = skipJsonSpace(bytes, at + 1);
+  return at;
+}
+
+interface LineAt {
+  readonly index: number;
+  readonly line: number | undefined;
+  readonly start: number;
+  readonly end: number;
+}
+
+function readLine(reading: Reading, record: JsonRecord, at: LineAt): void {
+  const { index } = at;
+  const { file } = reading.input;
+  const value = parseLine(reading, record, at);
+  if (isJsonObject(value) && value.type === 'Feature') readFeature(reading, value, splitOf(record), index);
+  else if (isJsonObject(value) && isGeoJson(value) && value.type !== 'FeatureCollection') {
+    readFeature(reading, { geometry: value }, splitOf(record), index);
+  } else throw malformed(`Text ${index} is not a Feature or a geometry.`, { file, index });
+}
+
+function parseLine({ window, input }: Reading, record: JsonRecord, at: LineAt): unknown {
+  const { bytes } = window;
+  const { index, line, start, end } = at;
+  const fail = (fault: ReturnType<typeof faultOf>) => {
+    const column = line === undefined ? undefined : start - window.at + fault.offset + 1;
+    return faultError(fault, { file: input.file, line, column, record: index });
+  };
+  // The separator has done its work; a scanner stops at 0.
+  bytes[end] = 0;
+  const behind = scanRecord(record, bytes, start, end);
+  if (behind === -1) holdText(record, bytes, start, end);
+  else if (skipJsonSpace(bytes, behind) < end) throw fail(faultOf(bytes.subarray(start, end)));
+  try {
+    return parseRecord(record);
+  } catch {
+    throw fail(faultOf(bytes.subarray(start, end)));
+  }
+}

@@ -1,0 +1,60 @@
+import { FormatError } from '../../primitives/errors.ts';
+import { findJsonFault } from '../json-syntax.ts';
+import type { LayerInput } from './layer-input.ts';
+
+const REMEDY = 'Check that the file is complete and of that kind.';
+
+/** What is wrong with a text that is no JSON: the byte at which it departs, and why. */
+export interface TextFault {
+  readonly offset: number;
+  readonly code: string;
+  readonly sentence: string;
+}
+
+/** Finds what is wrong with a value that `JSON.parse` does not take. */
+export function faultOf(bytes: Buffer): TextFault {
+  const offset = invalidUtf8(bytes);
+  if (offset !== undefined)
+    return { offset, code: 'format/not-utf8', sentence: 'The text is not UTF-8, so it is no JSON.' };
+  if (bytes.length === 0) return syntaxFault(0, 'expected a value');
+  const text = bytes.toString('utf8');
+  const fault = findJsonFault(text);
+  return syntaxFault(Buffer.byteLength(text.slice(0, fault?.offset)), fault?.reason ?? 'the engine refuses it');
+}
+
+/** A departure from the grammar of JSON. */
+export function syntaxFault(offset: number, reason: string): TextFault {
+  return { offset, code: 'format/json-syntax', sentence: `The text is not valid JSON: ${reason}.` };
+}
+
+/** First byte that is in no character of UTF-8: the one where decoding and encoding again gives something else. */
+function invalidUtf8(bytes: Buffer): number | undefined {
+  const again = Buffer.from(bytes.toString('utf8'));
+  if (again.equals(bytes)) return undefined;
+  let at = 0;
+  while (bytes[at] === again[at]) at++;
+  return at;
+}
+
+/** The error for a fault at a place that is known. */
+export function faultError({ code, sentence }: TextFault, place: FormatError['place']): FormatError {
+  return new FormatError(code, sentence, { place, remedy: REMEDY });
+}
+
+/** The error for a fault in a text of any length, read again up to there for its line and column. */
+export async function faultErrorIn(input: LayerInput, fault: TextFault, record?: number): Promise<FormatError> {
+  let line = 1;
+  let [start, read] = [0, 0];
+  for await (const block of input.blocks()) {
+    const bytes = Buffer.from(block.buffer, block.byteOffset, Math.min(block.length, fault.offset - read));
+    for (let at = bytes.indexOf(NEWLINE); at !== -1; at = bytes.indexOf(NEWLINE, at + 1)) {
+      line++;
+      start = read + at + 1;
+    }
+    read += bytes.length;
+    if (read === fault.offset) break;
+  }
+  return faultError(fault, { file: input.file, line, column: fault.offset - start + 1, record });
+}
+
+const NEWLINE = 10;

@@ -1,0 +1,204 @@
+import { skipJsonSpace } from '../result-sets/json-spans.ts';
+import {
+  type CoordinateColumns,
+  CUT_OFF,
+  clearCoordinates,
+  emptyCoordinates,
+  IRREGULAR,
+  lastPosition,
+  readCoordinates,
+  resumeCoordinates,
+} from './json-coordinates.ts';
+
+/**
+ * A value of JSON in a stream, split in two: the coordinates of its polygons as columns, and its text without them.
+ *
+ * In place of every array "coordinates" that {@link readCoordinates} takes, the text has an array of one number, which
+ * counts them: `{"type":"Polygon","coordinates":[0]}`. So `JSON.parse`, which needs a hundred nanoseconds for a position, is
+ * left with what is small, and still decides what is a key, a string or a mistake.
+ */
+export interface JsonRecord {
+  readonly coordinates: CoordinateColumns;
+  /** Whether the text is without its coordinates; else they are all in it, and there are no columns. */
+  split: boolean;
+  text: Buffer;
+  textLength: number;
+  paused: Pause | undefined;
+}
+
+/** Starts with memory for a small record. */
+export function emptyRecord(): JsonRecord {
+  const text = Buffer.allocUnsafeSlow(4096);
+  return { coordinates: emptyCoordinates(), split: false, text, textLength: 0, paused: undefined };
+}
+
+const QUOTE = 34;
+const COMMA = 44;
+const COLON = 58;
+const OPEN_ARRAY = 91;
+const BACKSLASH = 92;
+const CLOSE_ARRAY = 93;
+const OPEN_OBJECT = 123;
+const CLOSE_OBJECT = 125;
+
+/** Where in a record its last array was cut off, counted from the record's start. */
+interface Pause {
+  /** What stands before this is in the text. */
+  readonly copied: number;
+  readonly array: number;
+  readonly position: number;
+  readonly depth: number;
+}
+
+/**
+ * Finds the end of the value that begins at `start`, and splits it on the way. Of its syntax nothing is checked but what
+ * its end depends on: strings and the number of open brackets.
+ *
+ * What a feature has in its "properties" stays as it is. A record with a backslash elsewhere is not split, as it may spell
+ * "coordinates" in another way; nor is one whose coordinates are not those of polygons.
+ *
+ * @param end - One behind the last byte there; a byte 0 stands at it.
+ * @param resumes - Whether the same value was scanned just before, when less of it was there.
+ * @returns One behind the value; −1 where it goes on behind `end`, as may a number that ends there.
+ */
+export function scanRecord(record: JsonRecord, bytes: Buffer, start: number, end: number, resumes = false): number {
+  const { coordinates } = record;
+  const paused = resumes ? record.paused : undefined;
+  record.paused = undefined;
+  let [at, copied, depth] = [start, start, 0];
+  if (paused === undefined) clearRecord(record);
+  else {
+    copied = start + paused.copied;
+    depth = paused.depth;
+    at = start + paused.array;
+    const behind = resumeCoordinates(coordinates, bytes, start + paused.position, end);
+    if (behind === CUT_OFF) return pause(record, paused, start);
+    if (behind === IRREGULAR) record.split = false;
+    else at = copied = replaceArray(record, bytes, copied, at, behind);
+  }
+  let inProperties = false;
+  for (;;) {
+    const byte = bytes[at]!;
+    if (byte === QUOTE) {
+      const close = endOfString(bytes, at, end);
+      if (close === -1) return -1;
+      if (stringEscapes && !inProperties) record.split = false;
+      const key = inProperties || depth === 0 ? -1 : keyAt(bytes, at, close);
+      at = close;
+      if (depth === 0) break;
+      if (key === PROPERTIES && depth === 1) inProperties = true;
+      if (key !== COORDINATES || !record.split || bytes[valueStart] !== OPEN_ARRAY) continue;
+      at = valueStart;
+      const behind = readCoordinates(coordinates, bytes, at, end);
+      if (behind === CUT_OFF) return pause(record, { copied: copied - start, array: at - start, depth }, start);
+      if (behind === IRREGULAR) record.split = false;
+      else at = copied = replaceArray(record, bytes, copied, at, behind);
+      continue;
+    }
+    if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) depth++;
+    else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) {
+      if (depth === 0) break;
+      if (--depth === 0) {
+        at++;
+        break;
+      }
+    } else if (byte === COMMA) {
+      if (depth === 0) break;
+      if (depth === 1) inProperties = false;
+    } else if (byte === 0 && at >= end) return -1;
+    else if (byte <= 32 && depth === 0) break;
+    at++;
+  }
+  if (record.split && coordinates.arrayEnds.length > 0) appendText(record, bytes, copied, at);
+  else holdText(record, bytes, start, at);
+  return at;
+}
+
+function clearRecord(record: JsonRecord): void {
+  clearCoordinates(record.coordinates);
+  record.textLength = 0;
+  record.split = true;
+}
+
+function pause(record: JsonRecord, where: Omit<Pause, 'position'>, start: number): -1 {
+  record.paused = { ...where, position: lastPosition - start };
+  return -1;
+}
+
+/** Puts an array's number in its place: the text goes on behind it. */
+function replaceArray(record: JsonRecord, bytes: Buffer, copied: number, array: number, behind: number): number {
+  appendText(record, bytes, copied, array);
+  const text = `[${record.coordinates.arrayEnds.length - 1}]`;
+  reserveText(record, text.length);
+  record.textLength += record.text.write(text, record.textLength, 'latin1');
+  return behind;
+}
+
+/** Makes the bytes `start … end − 1` the text of a record, with all that is in them. */
+export function holdText(record: JsonRecord, bytes: Buffer, start: number, end: number): void {
+  record.split = false;
+  record.textLength = 0;
+  appendText(record, bytes, start, end);
+}
+
+/** Whether the string that was looked at last has a backslash in it. */
+let stringEscapes = false;
+
+/** One behind the quote that ends the string at `start`; −1 where there is none before `end`. */
+function endOfString(bytes: Buffer, start: number, end: number): number {
+  stringEscapes = false;
+  let at = start + 1;
+  while (bytes[at] !== QUOTE) {
+    if (bytes[at] === BACKSLASH) {
+      stringEscapes = true;
+      at++;
+    }
+    at++;
+    if (at >= end) return -1;
+  }
+  return at < end ? at + 1 : -1;
+}
+
+const COORDINATES = 1;
+const PROPERTIES = 2;
+const KEYS: readonly (readonly [Buffer, number])[] = [
+  [Buffer.from('"coordinates"'), COORDINATES],
+  [Buffer.from('"properties"'), PROPERTIES],
+];
+
+/** Where the value begins that belongs to the key that was looked at last. */
+let valueStart = 0;
+
+/** Which of the two keys the string `start … end − 1` is, −1 where it is neither; sets where its value begins. */
+function keyAt(bytes: Buffer, start: number, end: number): number {
+  for (const [key, kind] of KEYS) {
+    if (end - start !== key.length || bytes[start + 1] !== key[1]) continue;
+    if (key.compare(bytes, start, end) !== 0) continue;
+    const colon = skipJsonSpace(bytes, end);
+    if (bytes[colon] !== COLON) return -1;
+    valueStart = skipJsonSpace(bytes, colon + 1);
+    return kind;
+  }
+  return -1;
+}
+
+function appendText(record: JsonRecord, bytes: Buffer, from: number, to: number): void {
+  reserveText(record, to - from);
+  bytes.copy(record.text, record.textLength, from, to);
+  record.textLength += to - from;
+}
+
+function reserveText(record: JsonRecord, length: number): void {
+  const needed = record.textLength + length;
+  if (needed <= record.text.length) return;
+  const larger = Buffer.allocUnsafeSlow(Math.max(needed, 2 * record.text.length));
+  record.text.copy(larger, 0, 0, record.textLength);
+  record.text = larger;
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** Parses the text of a record. Throws what `TextDecoder` and `JSON.parse` throw where it is no UTF-8 or no JSON. */
+export function parseRecord({ text, textLength }: JsonRecord): unknown {
+  return JSON.parse(decoder.decode(text.subarray(0, textLength)));
+}

@@ -1,0 +1,131 @@
+import type { Polygons } from '../../algorithms/geometry/polygons.ts';
+import { type NoteTally, noteTally } from '../../algorithms/notes.ts';
+import { dropClosingVertex, emptyVertices, isFlat, jumpsAntimeridian, type Vertices } from '../rings.ts';
+
+/** Polygons under construction, and what was noticed of all that were read. */
+export interface LayerColumns {
+  names: string[];
+  polygonRings: number[];
+  ringVertices: number[];
+  readonly vertices: Vertices;
+  readonly tally: NoteTally;
+  /** Codes noted of the polygon begun last: they count once it is kept. */
+  readonly noticed: string[];
+  /** Whether the coordinates may be longitudes, so that their jumps are noted. */
+  mayJump: boolean;
+  /** Records kept so far, and records left out as they are of other kinds. */
+  polygons: number;
+  others: number;
+}
+
+/** Starts with no polygons. */
+export function emptyLayer(): LayerColumns {
+  return {
+    names: [],
+    polygonRings: [0],
+    ringVertices: [0],
+    vertices: emptyVertices(),
+    tally: noteTally(),
+    noticed: [],
+    mayJump: false,
+    polygons: 0,
+    others: 0,
+  };
+}
+
+/** Begins a polygon. */
+export function beginPolygon(columns: LayerColumns, name: string): void {
+  columns.names.push(name);
+  columns.noticed.length = 0;
+}
+
+/** Ends the polygon begun last, and keeps it. */
+export function endPolygon({ names, noticed, polygonRings, ringVertices, tally }: LayerColumns): void {
+  const rings = ringVertices.length - 1;
+  if (polygonRings.at(-1) === rings) noticed.push('zones/no-geometry');
+  polygonRings.push(rings);
+  for (const code of noticed) tally.add(code, names.at(-1)!);
+}
+
+/** Takes the polygon begun last away again, with what it has so far; nothing happens where it has ended already. */
+export function dropPolygon({ names, polygonRings, ringVertices, vertices }: LayerColumns): void {
+  names.length = polygonRings.length - 1;
+  ringVertices.length = polygonRings.at(-1)! + 1;
+  vertices.length = ringVertices.at(-1)!;
+}
+
+/** Makes room for so many vertices behind those that are there. */
+export function reserveVertices(vertices: Vertices, count: number): void {
+  const needed = vertices.length + count;
+  if (needed <= vertices.x.length) return;
+  const size = Math.max(needed, 2 * vertices.x.length);
+  vertices.x = resized(vertices.x, size);
+  vertices.y = resized(vertices.y, size);
+}
+
+function resized(column: Float64Array, size: number): Float64Array {
+  const larger = new Float64Array(size);
+  larger.set(column);
+  return larger;
+}
+
+/**
+ * Appends the vertices `from … to − 1` of other columns as a ring.
+ *
+ * @param closes - Whether the format wants the first vertex repeated at the end, so that its absence is noted.
+ */
+export function appendRing(
+  columns: LayerColumns,
+  { x, y }: Pick<Vertices, 'x' | 'y'>,
+  from: number,
+  to: number,
+  closes = true,
+): void {
+  const { vertices } = columns;
+  reserveVertices(vertices, to - from);
+  vertices.x.set(x.subarray(from, to), vertices.length);
+  vertices.y.set(y.subarray(from, to), vertices.length);
+  vertices.length += to - from;
+  endRing(columns, closes);
+}
+
+/** Ends the ring under construction: all vertices behind the last one that has ended. */
+export function endRing({ ringVertices, vertices, noticed, mayJump }: LayerColumns, closes = true): void {
+  const start = ringVertices.at(-1)!;
+  if (vertices.length === start) {
+    noticed.push('zones/empty-rings');
+    return;
+  }
+  const open = !dropClosingVertex(vertices, start) && vertices.length > start + 1;
+  if (open && closes) noticed.push('zones/unclosed-rings');
+  if (mayJump && jumpsAntimeridian(vertices, start)) noticed.push('zones/antimeridian-jumps');
+  if (isFlat(vertices, start)) noticed.push('zones/zero-area-rings');
+  ringVertices.push(vertices.length);
+}
+
+/** A batch is handed on once it has so many vertices, or so many polygons. */
+export const BATCH_VERTICES: number = 2 ** 20;
+const BATCH_POLYGONS = 2 ** 18;
+
+/** Whether it is time to hand on what is there. */
+export function isFull({ names, vertices }: LayerColumns): boolean {
+  return vertices.length >= BATCH_VERTICES || names.length >= BATCH_POLYGONS;
+}
+
+/** Takes the polygons out of the columns. */
+export function takePolygons(columns: LayerColumns): { names: string[]; polygons: Polygons } {
+  const { names, polygonRings, ringVertices, vertices } = columns;
+  const polygons = {
+    polygonRings: Uint32Array.from(polygonRings),
+    ringVertices: Uint32Array.from(ringVertices),
+    x: vertices.x.slice(0, vertices.length),
+    y: vertices.y.slice(0, vertices.length),
+  };
+  columns.names = [];
+  columns.polygonRings = [0];
+  columns.ringVertices = [0];
+  // One polygon may have been as long as a file: its memory is not kept.
+  if (vertices.x.length > 4 * BATCH_VERTICES) Object.assign(vertices, emptyVertices());
+  vertices.length = 0;
+  return { names, polygons };
+}

@@ -1,0 +1,123 @@
+import { extname } from 'node:path';
+import { FormatError } from '../../primitives/errors.ts';
+import { isGeoJson } from '../geojson.ts';
+import { beginsObject, membersOf, skipJsonSpace } from '../result-sets/json-spans.ts';
+import { type ByteWindow, need, needMore } from './byte-window.ts';
+import { FLATGEOBUF_MAGIC } from './flatgeobuf-header.ts';
+import { RECORD_SEPARATOR } from './geojson-lines.ts';
+import { emptyRecord, scanRecord } from './json-record.ts';
+import type { PolygonLayerFormat } from './polygon-layer.ts';
+import { SHAPEFILE_CODE } from './shapefile.ts';
+
+/** So much of a file is looked at. */
+export const HEAD_BYTES = 65_536;
+
+/**
+ * Tells the format of a file by its first bytes, and where those are JSON or nothing known, also by its ending.
+ *
+ * @throws FormatError `format/unknown-layer` where neither tells.
+ */
+export async function formatOf(window: ByteWindow, file: string): Promise<PolygonLayerFormat> {
+  await need(window, HEAD_BYTES);
+  const head = window.bytes.subarray(0, window.end);
+  const ending = extname(file).toLowerCase();
+  if (head.length >= 3 && head.compare(FLATGEOBUF_MAGIC, 0, 3, 0, 3) === 0) return 'flatgeobuf';
+  if (head.length >= 4 && head.readInt32BE(0) === SHAPEFILE_CODE && ending !== '.shx') return 'shapefile';
+  const start = skipJsonSpace(head, head[0] === 0xef ? 3 : 0);
+  if (head[start] === RECORD_SEPARATOR) return 'geojson-lines';
+  if (beginsObject(head, start)) return formatOfJson(window, start, ending);
+  if (WKT.test(head.toString('latin1', start, start + 40))) return 'wkt';
+  const byEnding = ENDINGS.get(ending);
+  if (byEnding !== undefined) return byEnding;
+  throw unknownFormat(head, ending, file);
+}
+
+/** Keywords, whose tags are left out, behind comments and the number of a coordinate system. */
+const WKT =
+  /^(#|(SRID\s*=\s*\d+\s*;\s*)?(MULTI)?(POLYGON|POINT|LINESTRING|SURFACE|CURVE)|(SRID\s*=\s*\d+\s*;\s*)?GEOMETRYCOLLECTION)/i;
+
+const ENDINGS: ReadonlyMap<string, PolygonLayerFormat> = new Map([
+  ['.geojson', 'geojson'],
+  ['.json', 'geojson'],
+  ['.topojson', 'topojson'],
+  ['.fgb', 'flatgeobuf'],
+  ['.shp', 'shapefile'],
+  ['.wkt', 'wkt'],
+]);
+
+/** Endings that texts with a feature a line have. */
+const LINES: ReadonlySet<string> = new Set([
+  '.ndjson',
+  '.jsonl',
+  '.ldjson',
+  '.ndgeojson',
+  '.geojsonl',
+  '.geojsonld',
+  '.geojsons',
+  '.geojsonseq',
+]);
+
+async function formatOfJson(window: ByteWindow, start: number, ending: string): Promise<PolygonLayerFormat> {
+  const kind = kindOfRoot(window.bytes.subarray(0, window.end), start);
+  if (kind === 'topology') return 'topojson';
+  if (LINES.has(ending)) return 'geojson-lines';
+  return kind === 'single' && (await isFirstOfMany(window, start)) ? 'geojson-lines' : 'geojson';
+}
+
+/** What kind of object a text begins with, by the first of its keys that tells; taken to be a collection where none does. */
+export function kindOfRoot(head: Uint8Array, start: number): 'topology' | 'single' | 'collection' {
+  for (const { key, start: from, end } of membersOf(head, start)) {
+    if (key === 'arcs' || key === 'objects') return 'topology';
+    if (key === 'features') return 'collection';
+    if (key === 'geometry' || key === 'coordinates' || key === 'geometries') return 'single';
+    if (key !== 'type') continue;
+    const type = typeOf(head.subarray(from, end));
+    if (type === 'Topology') return 'topology';
+    if (type === 'FeatureCollection') return 'collection';
+    if (isGeoJson({ type })) return 'single';
+  }
+  return 'collection';
+}
+
+function typeOf(bytes: Uint8Array): string {
+  return new TextDecoder('latin1').decode(bytes.subarray(1, Math.min(bytes.length - 1, 30)));
+}
+
+/** Whether the value at `start` stands on a line of its own, with something on another one behind it. */
+async function isFirstOfMany(window: ByteWindow, start: number): Promise<boolean> {
+  const record = emptyRecord();
+  let end = scanRecord(record, window.bytes, start, window.end);
+  while (end === -1 && (await needMore(window))) end = scanRecord(record, window.bytes, start, window.end);
+  if (end === -1) return window.bytes.subarray(start, window.end).includes(10);
+  if (window.bytes.subarray(start, end).includes(10)) return false;
+  let next = skipJsonSpace(window.bytes, end);
+  while (next === window.end && (await needMore(window))) next = skipJsonSpace(window.bytes, end);
+  return next < window.end;
+}
+
+/** First bytes of files that people have polygons in, and what to do about them. */
+const FOREIGN: readonly (readonly [bytes: string, what: string, remedy: string])[] = [
+  ['PK\x03\x04', 'a ZIP archive', 'Unpack it, and name the file in it.'],
+  ['\x1f\x8b', 'compressed by gzip', 'Unpack it first.'],
+  ['SQLite format 3', 'an SQLite database, such as GeoPackage', 'Convert it, for example with ogr2ogr.'],
+  ['PAR1', 'a Parquet file', 'Convert it, for example with ogr2ogr.'],
+  ['\xff\xfe', 'text in UTF-16', 'Write it as UTF-8.'],
+  ['\xfe\xff', 'text in UTF-16', 'Write it as UTF-8.'],
+  ['<', 'XML, such as KML or GML', 'Convert it, for example with ogr2ogr.'],
+  ['[', 'an array of JSON', 'Write it as a FeatureCollection, or with a Feature a line.'],
+];
+
+/** Files beside a Shapefile, one of which may be named by mistake. */
+const BESIDE: ReadonlySet<string> = new Set(['.dbf', '.shx', '.prj', '.cpg']);
+
+function unknownFormat(head: Buffer, ending: string, file: string): FormatError {
+  const text = head.toString('latin1', 0, 16);
+  const foreign = FOREIGN.find(([bytes]) => text.startsWith(bytes));
+  const remedy = BESIDE.has(ending) ? 'Name the file that ends in .shp.' : foreign?.[2];
+  return new FormatError('format/unknown-layer', 'The file is of no format that polygons are read from.', {
+    expected: 'GeoJSON, TopoJSON, FlatGeobuf, a Shapefile or WKT',
+    got: head.length === 0 ? 'an empty file' : (foreign?.[1] ?? 'something else'),
+    remedy: remedy ?? 'Convert it, for example with ogr2ogr.',
+    place: { file },
+  });
+}

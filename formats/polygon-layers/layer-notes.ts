@@ -1,0 +1,70 @@
+import { type Note, noteTally } from '../../algorithms/notes.ts';
+import { isGeographicCrs, normalizeCrs } from '../crs.ts';
+import type { Reading } from './layer-reading.ts';
+
+/**
+ * The coordinate system, as far as the layer has been read.
+ *
+ * @param geographic - Whether coordinates of which nothing is said are longitudes and latitudes.
+ */
+export function crsOf(
+  { options, stated }: Pick<Reading, 'options' | 'stated'>,
+  geographic: boolean,
+): string | undefined {
+  const named = options.crs ?? stated;
+  if (named === undefined) return geographic ? 'OGC:CRS84' : undefined;
+  return named === null ? undefined : normalizeCrs(named);
+}
+
+/** What was noticed of a layer. */
+export function notesOf(reading: Reading, crs: string | undefined): Note[] {
+  const { columns, firstBad } = reading;
+  const notes = columns.tally.notes(SENTENCES).map((note) => {
+    return note.code === 'polygons/bad-records' ? { ...note, message: `${note.message} ${firstBad}` } : note;
+  });
+  const told = isGeographicCrs(crs) ? notes : notes.filter(({ code }) => code !== 'zones/antimeridian-jumps');
+  return crs === undefined ? [...told, crsNote(reading)] : told;
+}
+
+const SENTENCES: Readonly<Record<string, (count: number) => string>> = {
+  'zones/unclosed-rings': (n) => `${ringsThat(n, 'was', 'were')} left open and ${n === 1 ? 'was' : 'were'} closed, in`,
+  'zones/empty-rings': (n) => `${ringsThat(n, 'has', 'have')} no vertices, in`,
+  'zones/zero-area-rings': (n) =>
+    `${ringsThat(n, 'has all its', 'have all their')} vertices on one line and ${n === 1 ? 'encloses' : 'enclose'} no area, in`,
+  'zones/no-geometry': (n) => `${n === 1 ? '1 polygon has' : `${n} polygons have`} no geometry`,
+  'zones/antimeridian-jumps': (n) =>
+    `${ringsThat(n, 'jumps', 'jump')} by more than 180 degrees of longitude; taken as written, in`,
+  'polygons/short-rings': (n) =>
+    `${ringsThat(n, 'has', 'have')} fewer than three vertices and ${n === 1 ? 'was' : 'were'} left out, in`,
+  'polygons/other-geometry': (n) =>
+    `${n === 1 ? '1 geometry is no polygon and was' : `${n} geometries are no polygons and were`} left out, of`,
+  'polygons/deleted-records': (n) =>
+    `${n === 1 ? '1 record is marked as deleted and was' : `${n} records are marked as deleted and were`} left out`,
+  'polygons/trailing-bytes': () => 'The file goes on behind the end that its head tells, and that was not read',
+  'polygons/bad-records': (n) =>
+    `${n === 1 ? '1 record' : `${n} records`} could not be read and ${n === 1 ? 'was' : 'were'} left out`,
+};
+
+function ringsThat(count: number, singular: string, plural: string): string {
+  return count === 1 ? `1 ring ${singular}` : `${count} rings ${plural}`;
+}
+
+function crsNote({ stated }: Reading): Note {
+  const reason = stated === null ? 'has a "crs" member that names no coordinate system' : 'states no coordinate system';
+  return { code: 'zones/crs-unknown', message: `The file of polygons ${reason}.` };
+}
+
+/** That there is nothing in a layer. */
+export const NO_POLYGONS: Note = { code: 'zones/none', message: 'There are no polygons in the file.' };
+
+/** Names that several polygons share. */
+export function duplicateNotes(names: readonly string[]): Note[] {
+  const seen = new Map<string, number>();
+  for (const name of names) seen.set(name, (seen.get(name) ?? 0) + 1);
+  const tally = noteTally();
+  for (const [name, times] of seen) if (times > 1) tally.add('zones/duplicate-names', name);
+  return tally.notes({
+    'zones/duplicate-names': (n) =>
+      `${n === 1 ? '1 name is' : `${n} names are`} shared by several polygons, which stay separate`,
+  });
+}

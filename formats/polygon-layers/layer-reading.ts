@@ -1,0 +1,69 @@
+import { FormatError, GeometryError } from '../../primitives/errors.ts';
+import type { ByteWindow } from './byte-window.ts';
+import { dropPolygon, endPolygon, type LayerColumns } from './layer-columns.ts';
+import type { LayerInput } from './layer-input.ts';
+import type { PolygonLayerOptions } from './polygon-layer.ts';
+
+/** One reading of a layer, from its first byte to its last. */
+export interface Reading {
+  readonly input: LayerInput;
+  readonly options: PolygonLayerOptions;
+  readonly signal: AbortSignal | undefined;
+  readonly window: ByteWindow;
+  readonly columns: LayerColumns;
+  /** What the file says of its coordinate system, as far as it has been read: null where it names none that can be told. */
+  stated: string | null | undefined;
+  /** Why the first of the records that were left out was. */
+  firstBad: string | undefined;
+}
+
+/** Reads the records of a layer into the columns, and pauses whenever these are full. */
+export type LayerReader = (reading: Reading) => AsyncGenerator<void, void, undefined>;
+
+/** A format's part in opening a layer. */
+export interface OpenedFormat {
+  readonly read: LayerReader;
+  readonly stated: string | null | undefined;
+  /** Whether coordinates of which nothing is said are longitudes and latitudes. */
+  readonly geographic: boolean;
+}
+
+/** Reads one record; one that cannot be read stops the reading or is left out, as the user chose. */
+export function readRecord(reading: Reading, index: number, read: () => void): void {
+  try {
+    read();
+  } catch (error) {
+    leaveOut(reading, index, error);
+  }
+}
+
+/** Leaves out a record that cannot be read, or throws why. */
+export function leaveOut(reading: Reading, index: number, error: unknown): void {
+  const bad = error instanceof FormatError || error instanceof GeometryError;
+  if (!bad || reading.options.onBadRecord !== 'skip') throw error;
+  dropPolygon(reading.columns);
+  reading.columns.tally.add('polygons/bad-records', String(index));
+  reading.firstBad ??= error.message;
+}
+
+/** What was found in the geometry of one record. */
+export interface Found {
+  /** Polygons and multipolygons, with rings or without. */
+  polygons: number;
+  /** Geometries of other kinds. */
+  others: number;
+}
+
+/** Ends the polygon begun last: it is left out where all that its record has are geometries of other kinds. */
+export function endRecord({ columns }: Reading, { polygons, others }: Found): void {
+  const name = columns.names.at(-1)!;
+  if (others > 0 && polygons === 0) {
+    dropPolygon(columns);
+    columns.others++;
+    columns.tally.add('polygons/other-geometry', name);
+    return;
+  }
+  if (others > 0) columns.noticed.push('polygons/other-geometry');
+  columns.polygons++;
+  endPolygon(columns);
+}

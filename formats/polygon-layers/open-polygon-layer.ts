@@ -1,0 +1,210 @@
+import type { Polygons } from '../../algorithms/geometry/polygons.ts';
+import type { Note } from '../../algorithms/notes.ts';
+import { FormatError, UsageError } from '../../primitives/errors.ts';
+import { findNoLatitude, isGeographicCrs } from '../crs.ts';
+import type { ReadZones } from '../zones.ts';
+import { closeWindow, offsetOf, openWindow } from './byte-window.ts';
+import { openFlatGeobuf } from './flatgeobuf.ts';
+import { openGeoJson } from './geojson-layer.ts';
+import { readLines } from './geojson-lines.ts';
+import { emptyLayer, takePolygons } from './layer-columns.ts';
+import { formatOf } from './layer-format.ts';
+import { fileInput, type LayerInput } from './layer-input.ts';
+import { crsOf, duplicateNotes, NO_POLYGONS, notesOf } from './layer-notes.ts';
+import type { OpenedFormat, Reading } from './layer-reading.ts';
+import type {
+  PolygonBatch,
+  PolygonBatches,
+  PolygonLayer,
+  PolygonLayerFormat,
+  PolygonLayerOptions,
+} from './polygon-layer.ts';
+import { openShapefile } from './shapefile.ts';
+import { readTopology } from './topojson-layer.ts';
+import { readWktLines } from './wkt-lines.ts';
+
+/**
+ * Opens a layer of polygons: GeoJSON of any size (FeatureCollection, Feature, geometry), GeoJSON with a Feature or a
+ * geometry a line, also with record separators (RFC 8142), TopoJSON, FlatGeobuf, a Shapefile with what lies beside it, or
+ * WKT with a geometry a line. The content tells the format, or `options.format`.
+ *
+ * Every Polygon and MultiPolygon feature is one polygon, in the file's order, read as {@link readZones} reads zones: rings
+ * as written, even-odd, closing vertices not stored. It is named by its `id`, by the property `options.id`, or by its
+ * index among the file's records. Of positions the first two numbers are taken.
+ *
+ * Polygons come in batches of about 2^20 vertices. But for TopoJSON, which is held in memory whole, memory is bounded by the
+ * batch and the longest record, not by the file. O(bytes).
+ *
+ * Noted, not refused: `zones/none`, `zones/unclosed-rings`, `zones/empty-rings` (which are left out),
+ * `zones/zero-area-rings`, `zones/no-geometry`, `zones/crs-unknown`, `zones/antimeridian-jumps` (of longitudes);
+ * `polygons/other-geometry`: points and lines, left out; `polygons/short-rings`: of WKT, rings of less than three vertices,
+ * left out; `polygons/deleted-records` and `polygons/trailing-bytes` of Shapefiles; with `onBadRecord: 'skip'`
+ * `polygons/bad-records`. Names are not compared: in a stream that would take memory for all of them.
+ *
+ * @throws FormatError where the file is missing, cut off, of no known or another format; while reading, also where a
+ * record is malformed, a property that is to name it is not there, or all of the layer are points and lines
+ * (`format/not-polygon`); with the record where there is one.
+ * @throws GeometryError where a coordinate is not a finite number; `place.record` is the record's index.
+ * @throws CapacityError where one record has more bytes than a string of JavaScript can have.
+ * @throws UsageError where the layer is unknown, or several are there and none is named.
+ * @example
+ * const layer = await openPolygonLayer('node_modules/us-atlas/counties-10m.json', { layer: 'counties' });
+ * let polygons = 0;
+ * for await (const { zones } of layer.batches()) polygons += zones.names.length;
+ * [layer.format, polygons]; // ['topojson', 3231]
+ */
+export async function openPolygonLayer(file: string, options: PolygonLayerOptions = {}): Promise<PolygonLayer> {
+  return openLayer(await fileInput(file), options);
+}
+
+/**
+ * Reads a layer of polygons as a whole, as {@link openPolygonLayer} does. Noted besides: `zones/duplicate-names`.
+ *
+ * @example
+ * const { zones } = await readPolygonLayer('node_modules/us-atlas/states-10m.json', { layer: 'states', id: 'name' });
+ * [zones.names.length, zones.names[0]]; // [56, 'Texas']
+ */
+export async function readPolygonLayer(file: string, options: PolygonLayerOptions = {}): Promise<ReadZones> {
+  return readLayer(await openPolygonLayer(file, options));
+}
+
+/** Opens a layer in bytes that come from anywhere. */
+export async function openLayer(input: LayerInput, options: PolygonLayerOptions): Promise<PolygonLayer> {
+  const format = options.format ?? (await tellFormat(input));
+  if (options.layer !== undefined && !LAYERED.has(format)) throw noLayers(options.layer, input.file);
+  const opened = await OPENERS[format](input);
+  const { file, size } = input;
+  const crs = crsOf({ options, stated: opened.stated }, opened.geographic);
+  return { file, format, crs, size, batches: (signal) => readBatches(input, opened, options, signal) };
+}
+
+/** Reads all batches of a layer into one. */
+export async function readLayer(layer: PolygonLayer): Promise<ReadZones> {
+  const batches = layer.batches();
+  const parts: Polygons[] = [];
+  const names: string[] = [];
+  for await (const { zones } of batches) {
+    parts.push(zones.polygons);
+    for (const name of zones.names) names.push(name);
+  }
+  const zones = { names, polygons: joined(parts), crs: batches.crs, file: layer.file };
+  return { zones, notes: [...batches.notes(), ...duplicateNotes(names)] };
+}
+
+/** Formats that know layers by name. */
+const LAYERED: ReadonlySet<PolygonLayerFormat> = new Set(['topojson', 'geojson']);
+
+const OPENERS: Readonly<Record<PolygonLayerFormat, (input: LayerInput) => OpenedFormat | Promise<OpenedFormat>>> = {
+  geojson: openGeoJson,
+  'geojson-lines': () => ({ read: readLines, stated: undefined, geographic: true }),
+  topojson: () => ({ read: readTopology, stated: undefined, geographic: true }),
+  flatgeobuf: openFlatGeobuf,
+  shapefile: openShapefile,
+  wkt: () => ({ read: readWktLines, stated: undefined, geographic: false }),
+};
+
+async function tellFormat(input: LayerInput): Promise<PolygonLayerFormat> {
+  const window = openWindow(input.blocks(), input.file);
+  try {
+    return await formatOf(window, input.file);
+  } finally {
+    await closeWindow(window);
+  }
+}
+
+function readBatches(
+  input: LayerInput,
+  { read, stated, geographic }: OpenedFormat,
+  options: PolygonLayerOptions,
+  signal: AbortSignal | undefined,
+): PolygonBatches {
+  const columns = emptyLayer();
+  const window = openWindow(input.blocks(signal), input.file);
+  const reading: Reading = { input, options, signal, window, columns, stated, firstBad: undefined };
+  columns.mayJump = isGeographicCrs(crsOf(reading, geographic));
+  let latitudes = true;
+  let polygons = 0;
+  const crs = (): string | undefined => crsOf(reading, geographic && latitudes);
+  const take = (): PolygonBatch => {
+    const { names, polygons: taken } = takePolygons(columns);
+    latitudes &&= !geographic || findNoLatitude(extremesOf(taken.y)) === undefined;
+    polygons += names.length;
+    return { zones: { names, polygons: taken, crs: crs(), file: input.file }, bytesRead: offsetOf(window) };
+  };
+  const iterate = async function* (): AsyncGenerator<PolygonBatch, void, undefined> {
+    try {
+      for await (const _ of read(reading)) yield take();
+      if (columns.polygons === 0 && columns.others > 0) throw noPolygons(input.file, columns.others);
+      if (polygons === 0 || columns.names.length > 0) yield take();
+    } finally {
+      await closeWindow(window);
+    }
+  };
+  const batches = iterate();
+  return {
+    get crs() {
+      return crs();
+    },
+    notes: (): Note[] => [...(polygons === 0 ? [NO_POLYGONS] : []), ...notesOf(reading, crs())],
+    [Symbol.asyncIterator]: () => batches,
+  };
+}
+
+function extremesOf(column: Float64Array): Float64Array {
+  let [least, greatest] = [0, 0];
+  for (let row = 0; row < column.length; row++) {
+    if (column[row]! < least) least = column[row]!;
+    if (column[row]! > greatest) greatest = column[row]!;
+  }
+  return Float64Array.of(least, greatest);
+}
+
+function joined(parts: readonly Polygons[]): Polygons {
+  return {
+    polygonRings: joinedStarts(parts.map(({ polygonRings }) => polygonRings)),
+    ringVertices: joinedStarts(parts.map(({ ringVertices }) => ringVertices)),
+    x: joinedColumns(parts.map(({ x }) => x)),
+    y: joinedColumns(parts.map(({ y }) => y)),
+  };
+}
+
+/** Starts of rows, of which every part begins at 0. */
+function joinedStarts(parts: readonly Uint32Array[]): Uint32Array {
+  const starts = new Uint32Array(parts.reduce((sum, part) => sum + part.length - 1, 1));
+  let at = 0;
+  for (const part of parts) {
+    const before = starts[at]!;
+    for (let row = 1; row < part.length; row++) starts[++at] = before + part[row]!;
+  }
+  return starts;
+}
+
+function joinedColumns(parts: readonly Float64Array[]): Float64Array {
+  const [only] = parts;
+  if (parts.length === 1) return only!;
+  const column = new Float64Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    column.set(part, at);
+    at += part.length;
+  }
+  return column;
+}
+
+function noPolygons(file: string, others: number): FormatError {
+  return new FormatError('format/not-polygon', 'The layer has no polygons.', {
+    expected: 'Polygon or MultiPolygon',
+    got: `${others} geometries of other kinds`,
+    remedy: 'Name a layer of polygons.',
+    place: { file },
+  });
+}
+
+function noLayers(layer: string, file: string): UsageError {
+  return new UsageError('usage/unknown-layer', `The file has no layer ${JSON.stringify(layer)}.`, {
+    expected: 'no layers: its format has none',
+    got: JSON.stringify(layer),
+    remedy: 'Leave the layer out.',
+    place: { file },
+  });
+}

@@ -1,0 +1,39 @@
+import { quoteName } from '../../algorithms/notes.ts';
+import { FormatError } from '../../primitives/errors.ts';
+import { describeFeature, type FeaturePlace, isJsonObject } from '../feature.ts';
+
+/** What a feature is called: its `id`, or its index where it has none, or a property where one is named. */
+export function featureName(properties: unknown, property: string | undefined, at: FeaturePlace): string {
+  if (property === undefined) return at.id == null ? String(at.index) : nameText(at.id, 'id', at);
+  if (isJsonObject(properties) && Object.hasOwn(properties, property)) {
+    return nameText(properties[property], property, at);
+  }
+  const there = isJsonObject(properties) ? Object.keys(properties).slice(0, 20).join(', ') : '';
+  throw missingProperty(property, there === '' ? 'It has no properties.' : `Its properties are ${there}.`, at);
+}
+
+/** The error for a record without the property that is to name it. */
+export function missingProperty(property: string, remedy: string, at: FeaturePlace): FormatError {
+  return new FormatError('format/missing-property', `There is no ${quoteName(property)} in ${describeFeature(at)}.`, {
+    remedy,
+    place: { file: at.file, record: at.index },
+  });
+}
+
+/** A value of a property as a name. */
+export function nameText(value: unknown, property: string, at: FeaturePlace): string {
+  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return String(value);
+  if (typeof value === 'bigint') return String(value);
+  if (value === null) {
+    throw new FormatError('format/missing-property', `The ${quoteName(property)} of ${describeFeature(at)} is null.`, {
+      remedy: 'Give it a value, or name the polygons by another property.',
+      place: { file: at.file, record: at.index },
+    });
+  }
+  throw new FormatError('format/bad-name', `The ${quoteName(property)} of ${describeFeature(at)} cannot name it.`, {
+    expected: 'a string or a number',
+    got: Array.isArray(value) ? 'an array' : 'an object',
+    remedy: 'Name the polygons by another property.',
+    place: { file: at.file, record: at.index },
+  });
+}

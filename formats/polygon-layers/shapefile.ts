@@ -1,0 +1,185 @@
+import { FormatError } from '../../primitives/errors.ts';
+import type { FeaturePlace } from '../feature.ts';
+import { truncated } from '../tiff/byte-source.ts';
+import { readBinaryRing } from './binary-rings.ts';
+import { type ByteWindow, bytesThere, closeWindow, need, offsetOf, openWindow } from './byte-window.ts';
+import { type AttributeRecord, type AttributeTable, openAttributes } from './dbase.ts';
+import { beginPolygon, isFull, type LayerColumns } from './layer-columns.ts';
+import { type LayerInput, readWhole } from './layer-input.ts';
+import { endRecord, type Found, type OpenedFormat, type Reading, readRecord } from './layer-reading.ts';
+import { crsOfWkt } from './projection.ts';
+import { nameText } from './record-name.ts';
+
+/** First four bytes of a file, high byte first. */
+export const SHAPEFILE_CODE = 9994;
+const VERSION = 1000;
+const HEAD_BYTES = 100;
+const MOST_PRJ_BYTES = 2 ** 20;
+
+const NULL_SHAPE = 0;
+/** Polygon, PolygonZ and PolygonM: heights and measures stand behind the points. */
+const POLYGONS: ReadonlySet<number> = new Set([5, 15, 25]);
+/** Points and lines, and patches of surfaces in space. */
+const OTHERS: ReadonlySet<number> = new Set([1, 3, 8, 11, 13, 18, 21, 23, 28, 31]);
+
+/**
+ * Opens a Shapefile (ESRI, Shapefile Technical Description, 1998): shapes, with the names out of the `.dbf` and the
+ * coordinate system out of the `.prj` beside them. Records that the `.dbf` marks as deleted are left out and noted.
+ *
+ * The file is read by own code, with npm's shapefile as a witness in the tests: that takes what is cut off for the end,
+ * steps over damage without a word, and compares every hole with every vertex of every polygon, to nest what even-odd need
+ * not nest.
+ */
+export async function openShapefile(input: LayerInput): Promise<OpenedFormat> {
+  const window = openWindow(input.blocks(), input.file);
+  try {
+    await readHead(window, input);
+  } finally {
+    await closeWindow(window);
+  }
+  const projection = await input.beside('.prj');
+  const text = projection === undefined ? '' : (await readWhole(projection, MOST_PRJ_BYTES)).toString('utf8');
+  return { read: readShapes, stated: crsOfWkt(text), geographic: false };
+}
+
+async function* readShapes(reading: Reading): AsyncGenerator<void, void, undefined> {
+  const { input, options, signal } = reading;
+  const attributes = await attributesOf(input, options.id, signal);
+  try {
+    yield* readRecords(reading, attributes);
+  } finally {
+    if (attributes !== undefined) await closeWindow(attributes.window);
+  }
+}
+
+async function attributesOf(
+  input: LayerInput,
+  column: string | undefined,
+  signal?: AbortSignal,
+): Promise<AttributeTable | undefined> {
+  const beside = await input.beside('.dbf');
+  if (beside !== undefined) return openAttributes(beside, column, signal);
+  if (column === undefined) return undefined;
+  throw new FormatError('format/missing-file', 'There are no attributes to name the polygons by.', {
+    expected: 'a file beside it that ends in .dbf',
+    got: 'none',
+    remedy: 'Copy all files of the Shapefile, or name no property.',
+    place: { file: input.file },
+  });
+}
+
+async function* readRecords(
+  reading: Reading,
+  attributes: AttributeTable | undefined,
+): AsyncGenerator<void, void, undefined> {
+  const { window, input, columns } = reading;
+  const end = await readHead(window, input);
+  let index = 0;
+  for (; offsetOf(window) < end; index++) {
+    const length = await requireRecord(window, input, end, index);
+    if (index === attributes?.records) throw unequalCounts(attributes, `more than ${index} shapes`);
+    const attribute = await attributes?.next();
+    const { buffer, byteOffset } = window.bytes;
+    const view = new DataView(buffer, byteOffset + window.at, length);
+    if (attribute?.deleted) columns.tally.add('polygons/deleted-records', String(index));
+    else readRecord(reading, index, () => readShape(reading, view, attribute, index));
+    window.at += length;
+    if (isFull(columns)) yield;
+  }
+  if (attributes !== undefined && attributes.records !== index) throw unequalCounts(attributes, `${index} shapes`);
+  if (end < input.size) columns.tally.add('polygons/trailing-bytes', `${input.size - end} bytes`);
+}
+
+/** Steps behind the head; returns where the file says that it ends. */
+async function readHead(window: ByteWindow, input: LayerInput): Promise<number> {
+  if (!(await need(window, HEAD_BYTES))) throw truncated(input.file, input.size, 0, HEAD_BYTES, 'The head');
+  const { bytes } = window;
+  const [code, version, type] = [bytes.readInt32BE(0), bytes.readInt32LE(28), bytes.readInt32LE(32)];
+  if (code !== SHAPEFILE_CODE || version !== VERSION) {
+    throw malformed(
+      'The file is no Shapefile.',
+      `code ${SHAPEFILE_CODE}, version ${VERSION}`,
+      `${code}, ${version}`,
+      input.file,
+    );
+  }
+  const end = 2 * bytes.readUInt32BE(24);
+  if (end < HEAD_BYTES || end > input.size) throw truncated(input.file, input.size, 0, Math.max(end, HEAD_BYTES));
+  if (type !== NULL_SHAPE && !POLYGONS.has(type) && !OTHERS.has(type)) {
+    throw malformed('The shapes are of no known kind.', 'polygons', `type ${type}`, input.file);
+  }
+  window.at = HEAD_BYTES;
+  return end;
+}
+
+/** Steps behind the head of a record, and brings its content; returns its length. */
+async function requireRecord(window: ByteWindow, input: LayerInput, end: number, index: number): Promise<number> {
+  const what = `Record ${index}`;
+  const start = offsetOf(window);
+  if (start + 8 > end) throw truncated(input.file, end, start, 8, what);
+  if (bytesThere(window) < 8 && !(await need(window, 8))) throw truncated(input.file, start, start, 8, what);
+  const length = 2 * window.bytes.readUInt32BE(window.at + 4);
+  if (start + 8 + length > end) throw truncated(input.file, end, start, 8 + length, what);
+  if (bytesThere(window) < 8 + length && !(await need(window, 8 + length))) {
+    throw truncated(input.file, start, start, 8 + length, what);
+  }
+  window.at += 8;
+  return length;
+}
+
+function readShape(reading: Reading, view: DataView, attribute: AttributeRecord | undefined, index: number): void {
+  const { columns, input, options } = reading;
+  const at = { file: input.file, index, id: undefined };
+  const name = options.id === undefined ? String(index) : nameText(attribute?.value, options.id, at);
+  beginPolygon(columns, name);
+  if (view.byteLength < 4) throw damaged('a kind of shape', `${view.byteLength} bytes`, at);
+  const type = view.getInt32(0, true);
+  if (POLYGONS.has(type)) readRings(columns, view, at);
+  else if (type !== NULL_SHAPE && !OTHERS.has(type)) throw damaged('a kind of shape', `type ${type}`, at);
+  endRecord(reading, foundIn(type));
+}
+
+function foundIn(type: number): Found {
+  return { polygons: POLYGONS.has(type) ? 1 : 0, others: OTHERS.has(type) ? 1 : 0 };
+}
+
+/** Where the counts of parts and points stand, behind kind and box; then come the parts' first points, then the points. */
+const COUNTS = 36;
+const PARTS = 44;
+
+function readRings(columns: LayerColumns, view: DataView, at: FeaturePlace): void {
+  if (view.byteLength < PARTS) throw damaged(`${PARTS} bytes or more`, `${view.byteLength}`, at);
+  const parts = view.getUint32(COUNTS, true);
+  const points = view.getUint32(COUNTS + 4, true);
+  const start = PARTS + 4 * parts;
+  if (start + 16 * points > view.byteLength) {
+    throw damaged(`${parts} parts and ${points} points in ${view.byteLength} bytes`, 'more than these hold', at);
+  }
+  if (parts === 0 && points > 0) throw damaged('points that are of a part', `${points} of none`, at);
+  for (let part = 0; part < parts; part++) {
+    const from = view.getUint32(PARTS + 4 * part, true);
+    const to = part + 1 < parts ? view.getUint32(PARTS + 4 * part + 4, true) : points;
+    if (from > to || to > points || (part === 0 && from !== 0)) {
+      throw damaged(`a part from 0 to ${points} behind the one before`, `${from} to ${to}`, at);
+    }
+    readBinaryRing(columns, view, start + 16 * from, to - from, at);
+  }
+}
+
+function unequalCounts({ file, records }: AttributeTable, got: string): FormatError {
+  return new FormatError('format/unequal-counts', 'There are not as many attributes as shapes.', {
+    expected: `${records} shapes, as many as records of attributes`,
+    got,
+    remedy: 'Copy all files of the Shapefile again.',
+    place: { file },
+  });
+}
+
+function damaged(expected: string, got: string, { file, index }: FeaturePlace): FormatError {
+  return malformed(`Record ${index} is damaged.`, expected, got, file, index);
+}
+
+function malformed(sentence: string, expected: string, got: string, file: string, record?: number): FormatError {
+  const remedy = 'Copy the file again, or write it again.';
+  return new FormatError('format/malformed-shapefile', sentence, { expected, got, remedy, place: { file, record } });
+}

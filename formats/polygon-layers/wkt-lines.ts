@@ -1,0 +1,130 @@
+import { FormatError, GeometryError } from '../../primitives/errors.ts';
+import { isGeographicCrs } from '../crs.ts';
+import { type ByteCursor, char, malformedText } from '../result-sets/byte-cursor.ts';
+import { beginPolygonNamed, emptyTile, type TileColumns } from '../result-sets/tile-columns.ts';
+import { readGeometry, skipSpace } from '../result-sets/wkt.ts';
+import { type ByteWindow, needMore } from './byte-window.ts';
+import { skipMark } from './geojson-collection.ts';
+import { appendRing, beginPolygon, isFull, type LayerColumns } from './layer-columns.ts';
+import { endRecord, type Reading, readRecord } from './layer-reading.ts';
+
+/**
+ * Reads a text with one geometry a line in well-known text, as `formats/result-sets/wkt.ts` does. Polygons are called by
+ * their index among the geometries. Lines that are blank or begin with `#` are none.
+ *
+ * `SRID=…;` before the first geometry names the coordinate system of all.
+ */
+export async function* readWktLines(reading: Reading): AsyncGenerator<void, void, undefined> {
+  const { window } = reading;
+  await skipMark(window);
+  let index = 0;
+  for (let line = 1; ; line++) {
+    const end = await endOfLine(window);
+    const cursor = { bytes: window.bytes.subarray(0, end), at: window.at, end };
+    skipSpace(cursor);
+    if (cursor.at < end && cursor.bytes[cursor.at] !== char.hash) {
+      const at = { index, line };
+      readRecord(reading, index, () => readLine(reading, cursor, at));
+      index++;
+      if (isFull(reading.columns)) yield;
+    }
+    window.at = Math.min(end + 1, window.end);
+    if (end === window.end) return;
+  }
+}
+
+/** Where the line ends that begins at the window: at its newline, or at the end of the stream. */
+async function endOfLine(window: ByteWindow): Promise<number> {
+  for (;;) {
+    const newline = window.bytes.indexOf(char.newline, window.at);
+    if (newline !== -1 && newline < window.end) return newline;
+    if (!(await needMore(window))) return window.end;
+  }
+}
+
+interface LineAt {
+  readonly index: number;
+  readonly line: number;
+}
+
+function readLine(reading: Reading, cursor: ByteCursor, { index, line }: LineAt): void {
+  const { columns, input } = reading;
+  const name = String(index);
+  const start = cursor.at;
+  // Two numbers of four digits, and what parts them.
+  const tile = emptyTile((cursor.end - start) / 9);
+  beginPolygonNamed(tile, name);
+  try {
+    takeSrid(reading, cursor, index);
+    readGeometry(cursor, tile, input.file);
+    requireLineEnd(cursor, input.file);
+  } catch (error) {
+    throw placedError(error, reading, { index, line });
+  }
+  beginPolygon(columns, name);
+  if (tile.polygons > 0) appendTile(columns, tile);
+  endRecord(reading, { polygons: tile.polygons, others: 1 - tile.polygons });
+}
+
+const SRID = /^SRID\s*=\s*(\d+)\s*;/i;
+
+function takeSrid(reading: Reading, { bytes, at, end }: ByteCursor, index: number): void {
+  const found = SRID.exec(Buffer.from(bytes.buffer, bytes.byteOffset + at, Math.min(end - at, 40)).toString('latin1'));
+  // 0 stands for none in PostGIS.
+  const srid = found === null || Number(found[1]) === 0 ? undefined : `EPSG:${Number(found[1])}`;
+  if (index === 0) {
+    reading.stated = srid;
+    reading.columns.mayJump = isGeographicCrs(reading.options.crs ?? srid);
+  }
+  if (srid !== undefined && srid !== reading.stated) {
+    throw new FormatError('format/mixed-crs', 'The geometries are not all in one coordinate system.', {
+      expected: `${reading.stated ?? 'none'}, as the first geometry has it`,
+      got: srid,
+      remedy: 'Transform them into one.',
+      place: { file: reading.input.file, record: index },
+    });
+  }
+}
+
+function requireLineEnd(cursor: ByteCursor, file: string): void {
+  if (cursor.bytes[cursor.at] === char.semicolon) cursor.at++;
+  skipSpace(cursor);
+  if (cursor.at === cursor.end) return;
+  const remedy = 'Write one geometry a line.';
+  throw malformedText(cursor, file, 'Behind the geometry stands something else.', 'the end of the line', remedy);
+}
+
+/** The error with the line and the record in the file: a reader of one line knows its column alone. */
+function placedError(error: unknown, { input, window }: Reading, { index, line }: LineAt): unknown {
+  if (!(error instanceof FormatError || error instanceof GeometryError)) return error;
+  const Kind = error instanceof GeometryError ? GeometryError : FormatError;
+  const { code, expected, got, remedy, place } = error;
+  const column = place?.column === undefined || place.line !== 1 ? undefined : place.column - window.at;
+  return new Kind(code, 'The geometry of the line is no well-known text.', {
+    expected,
+    got,
+    remedy,
+    place: { file: input.file, line, column, record: index },
+    cause: error,
+  });
+}
+
+const NOTED: Readonly<Record<string, string>> = {
+  'polygons/unclosed-rings': 'zones/unclosed-rings',
+  'polygons/short-rings': 'polygons/short-rings',
+  'polygons/other-geometry': 'polygons/other-geometry',
+};
+const UNTOLD: Readonly<Record<string, () => string>> = Object.fromEntries(
+  [...Object.keys(NOTED), 'polygons/empty', 'polygons/zero-area-rings'].map((code) => [code, () => '']),
+);
+
+/** Appends the rings of a tile's only polygon, and what was noted of them that their vertices do not tell. */
+function appendTile(columns: LayerColumns, tile: TileColumns): void {
+  for (const { code, count } of tile.tally.notes(UNTOLD)) {
+    const known = NOTED[code];
+    for (let more = known === undefined ? 0 : (count ?? 1); more > 0; more--) columns.noticed.push(known!);
+  }
+  for (let ring = 0; ring < tile.rings; ring++) {
+    appendRing(columns, tile, tile.ringVertices[ring]!, tile.ringVertices[ring + 1]!, false);
+  }
+}
