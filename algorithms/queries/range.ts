@@ -60,13 +60,7 @@ export async function queryWindows(
   windows: PlacedWindows,
   { capacity = 2 ** 26 }: QueryOptions = {},
 ): Promise<QueryNodes> {
-  if (!(capacity >= 1)) {
-    throw new ArgumentError('queries/capacity', 'The capacity is no number of pairs.', {
-      expected: '1 or more',
-      got: capacity,
-      remedy: 'Leave it out.',
-    });
-  }
+  requireCapacity(capacity);
   const found: QueryNodes[] = [];
   try {
     await descendTree(context, tree, windows, capacity, found);
@@ -81,6 +75,16 @@ export async function queryWindows(
   } finally {
     context.dispose(found);
   }
+}
+
+/** For {@link queryWindows} and its like. */
+export function requireCapacity(capacity: number): void {
+  if (capacity >= 1) return;
+  throw new ArgumentError('queries/capacity', 'The capacity is no number of pairs.', {
+    expected: '1 or more',
+    got: capacity,
+    remedy: 'Leave it out.',
+  });
 }
 
 /** Pairs in the memory of the host. */

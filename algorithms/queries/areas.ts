@@ -1,0 +1,271 @@
+import {
+  ArgumentError,
+  array,
+  bool,
+  type Column,
+  type Context,
+  concatenate,
+  copyIf,
+  expand,
+  fn,
+  gather,
+  ltU64,
+  map,
+  maximum,
+  mortonDecode64,
+  mulU32,
+  plus,
+  product,
+  reduce,
+  reduceByKey,
+  select,
+  sequence,
+  shl64,
+  type U32,
+  type U64,
+  u32,
+  u64,
+  uniform,
+} from '../../primitives/index.ts';
+import type { MaqTree } from '../maq-tree/index.ts';
+import { bitsUpTo, orderRows } from '../order-rows.ts';
+import { DOMAIN_BITS, type Quadrants } from '../quadrants/index.ts';
+import { type QueryOptions, queryWindows, requireCapacity } from './range.ts';
+import { shareQuadrants } from './shared-quadrants.ts';
+import type { PlacedWindows } from './windows.ts';
+
+type Wide = { readonly lo: Column<'u32'>; readonly hi: Column<'u32'> };
+
+/**
+ * How much area regions and polygons have in common, in square steps of the domain: ascending by region, set and polygon, each
+ * three once. The area is at least `least` and at most `most`: quadrants inside both are in it, those with edges of either may
+ * be in part.
+ */
+export interface SharedAreas {
+  readonly region: Column<'u32'>;
+  readonly set: Column<'u32'>;
+  readonly polygon: Column<'u32'>;
+  readonly least: Wide;
+  readonly most: Wide;
+}
+
+export interface AreaOptions extends QueryOptions {
+  /** Areas that cannot be above this are left out, in square steps; 0 where left out. */
+  readonly above?: bigint | undefined;
+}
+
+/**
+ * The area that every region has in common with every polygon of a tree: by region and species above a threshold, where regions
+ * are areas of interest and polygons the ranges of species,
+ *
+ *     SELECT region, species, SUM(AREA(INTERSECTION)) … GROUP BY region, species HAVING SUM(…) > above
+ *
+ * with bounds that hold whatever the level, and close in with it. A row is left out where the area is surely not above the
+ * threshold; it surely is where `least` is.
+ *
+ * - Work O(quadrants of regions · levels + pairs of quadrants) and the sorting of these, span O(levels + log pairs).
+ * - The same rows on every backend, whatever the capacity. Sums are of 64 bits: the whole domain has 2⁶⁰ square steps.
+ *
+ * Source: Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex Polygon Data on
+ * GPUs, 2014, Figure 2 and section 4.3.2.
+ *
+ * @param regions - Quadrants of the regions, in the domain of the tree.
+ * @throws `ArgumentError` `queries/capacity`, `queries/above`.
+ * @example
+ * const place = (text) => placeInDomain(parseZones(text).zones.polygons, WORLD);
+ * const east = place('{ "type": "Polygon", "coordinates": [[[0, 0], [180, 0], [180, 90], [0, 90]]] }');
+ * const north = place('{ "type": "Polygon", "coordinates": [[[-90, 45], [90, 45], [90, 90], [-90, 90]]] }');
+ * const tree = await buildMaqTree(ctx, [await decompose(ctx, east, { levels: 4 })]);
+ * const areas = await areasByRegion(ctx, tree, await decompose(ctx, north, { levels: 4 }));
+ * const steps = await ctx.read({ ...areas.least });
+ * (steps.hi[0] * 2 ** 32 + steps.lo[0]) * (360 / 2 ** 30) ** 2; // 4050
+ */
+export async function areasByRegion(
+  context: Context,
+  tree: MaqTree,
+  regions: Quadrants,
+  { above = 0n, capacity = 2 ** 24 }: AreaOptions = {},
+): Promise<SharedAreas> {
+  requireCapacity(capacity);
+  requireAbove(above);
+  const { set, polygon, boundary } = tree.entries;
+  const parts: SharedAreas[] = [];
+  try {
+    const most = await greatest(context, regions.polygon);
+    await shareQuadrants(context, tree, regions, capacity, async ({ row, entry, shift }) => {
+      const areas = map(areaOfPair, { row, entry, shift, regions: regions.boundary, polygons: boundary });
+      const shared = { region: gather(regions.polygon, row), ...gather({ set, polygon }, entry), ...areas };
+      parts.push(await sumAreas(context, tree, shared, most));
+    });
+    return await sharedAbove(context, tree, parts, most, above);
+  } finally {
+    context.dispose(parts);
+  }
+}
+
+/**
+ * {@link areasByRegion} of windows, which are regions by their number: with rectangles there is no doubt but where polygons
+ * have their edges.
+ *
+ * - Work as `queryWindows`, and O(entries of the nodes) with their sorting.
+ *
+ * @throws `ArgumentError` `queries/capacity`, `queries/above`.
+ * @example
+ * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [180, 0], [180, 90], [0, 90]]] }');
+ * const tree = await buildMaqTree(ctx, [await decompose(ctx, placeInDomain(zones.polygons, WORLD), { levels: 4 })]);
+ * const windows = placeWindows(ctx, { left: [-10], bottom: [22.5], right: [22.5], top: [45] }, WORLD);
+ * const { most } = await areasByWindow(ctx, tree, windows);
+ * const steps = await ctx.read({ ...most });
+ * (steps.hi[0] * 2 ** 32 + steps.lo[0]) * (360 / 2 ** 30) ** 2; // 506.25
+ */
+export async function areasByWindow(
+  context: Context,
+  tree: MaqTree,
+  windows: PlacedWindows,
+  { above = 0n, capacity }: AreaOptions = {},
+): Promise<SharedAreas> {
+  requireAbove(above);
+  const { nodes, entries } = tree;
+  const { code, level, firstEntry, entryCount } = nodes;
+  const pairs = await queryWindows(context, tree, windows, { capacity });
+  const parts: SharedAreas[] = [];
+  try {
+    const rows = { region: pairs.query, node: pairs.node };
+    const shared = await expand(rows, gather(entryCount, pairs.node), entryInNode, { captures: { first: firstEntry } });
+    try {
+      const place = { low: code.lo, high: code.hi, levels: level };
+      const areas = map(areaInWindow, { ...shared, ...place, sides: windows.sides, polygons: entries.boundary });
+      const { set, polygon } = gather({ set: entries.set, polygon: entries.polygon }, shared.entry);
+      const most = Math.max(0, windows.count - 1);
+      parts.push(await sumAreas(context, tree, { region: shared.region, set, polygon, ...areas }, most));
+      return await sharedAbove(context, tree, parts, most, above);
+    } finally {
+      context.dispose(shared);
+    }
+  } finally {
+    context.dispose(pairs, parts);
+  }
+}
+
+function requireAbove(above: bigint): void {
+  if (above >= 0n && above < 2n ** 64n) return;
+  throw new ArgumentError('queries/above', 'The threshold is no area.', {
+    expected: 'square steps of the domain, from 0n to 2n ** 64n - 1n',
+    got: String(above),
+  });
+}
+
+async function greatest(context: Context, numbers: Column<'u32'>): Promise<number> {
+  const most = reduce(numbers, maximum(u32));
+  const [number] = await context.read(most).finally(() => context.dispose(most));
+  return number!;
+}
+
+const areaOfPair = fn(
+  'areaOfPair',
+  { row: u32, entry: u32, shift: u32, regions: array(u32), polygons: array(u32) },
+  { least: u64, most: u64 },
+  ({ row, entry, shift, regions, polygons }) =>
+    boundsOf(shl64({ a: { lo: u32(1), hi: u32(0) }, count: shift.shl(1) }), regions.at(row).or(polygons.at(entry))),
+);
+
+const entryInNode = fn(
+  'entryInNode',
+  { region: u32, node: u32, rank: u32, first: array(u32) },
+  { region: u32, node: u32, entry: u32 },
+  ({ region, node, rank, first }) => ({ region, node, entry: first.at(node).add(rank) }),
+);
+
+const areaInWindow = fn(
+  'areaInWindow',
+  {
+    region: u32,
+    node: u32,
+    entry: u32,
+    low: array(u32),
+    high: array(u32),
+    levels: array(u32),
+    sides: array(u32),
+    polygons: array(u32),
+  },
+  { least: u64, most: u64 },
+  ({ region, node, entry, low, high, levels, sides, polygons }) => {
+    const { x: column, y: row } = mortonDecode64({ code: { lo: low.at(node), hi: high.at(node) } });
+    const shift = u32(DOMAIN_BITS).sub(levels.at(node));
+    const side = u32(1).shl(shift);
+    const [left, bottom, right, top] = [0, 1, 2, 3].map((each) => sides.at(region.mul(4).add(each))) as [
+      U32,
+      U32,
+      U32,
+      U32,
+    ];
+    const within = (low: U32, high: U32, from: U32): U32 => high.min(from.add(side)).sub(low.max(from));
+    const area = mulU32({ a: within(left, right, column.shl(shift)), b: within(bottom, top, row.shl(shift)) });
+    return boundsOf(area, polygons.at(entry));
+  },
+);
+
+/** Of an area that is shared whole, or, where edges pass through, in part. */
+function boundsOf(area: U64, boundary: U32): { readonly least: U64; readonly most: U64 } {
+  return { least: select(area, { lo: u32(0), hi: u32(0) }, boundary.eq(1)), most: area };
+}
+
+const sums = product({ least: plus(u64), most: plus(u64) });
+
+/** Adds up the rows of each region and polygon. Waits for the device once. */
+async function sumAreas(context: Context, { extent }: MaqTree, areas: SharedAreas, most: number): Promise<SharedAreas> {
+  const summed = context.scope(() => {
+    const { region, set, polygon } = areas;
+    const order = orderRows(region.length, [
+      { key: polygon, bits: bitsUpTo(extent.polygons - 1) },
+      { key: set, bits: bitsUpTo(extent.sets - 1) },
+      { key: region, bits: bitsUpTo(most) },
+    ]);
+    const sorted = context.materialize(gather(tableOf(areas), order));
+    const keys = { region: sorted.region, set: sorted.set, polygon: sorted.polygon };
+    return reduceByKey(keys, { least: sorted.least, most: sorted.most }, sums);
+  });
+  try {
+    const { keys, values } = gather(summed, sequence(await context.count(summed.keys)));
+    return context.scope(() => context.materialize({ ...keys, ...values }));
+  } finally {
+    context.dispose(summed);
+  }
+}
+
+const canBeAbove = fn(
+  'canBeAbove',
+  { lo: u32, hi: u32, aboveLow: uniform(u32), aboveHigh: uniform(u32) },
+  bool,
+  ({ lo, hi, aboveLow, aboveHigh }) => ltU64({ a: { lo: aboveLow, hi: aboveHigh }, b: { lo, hi } }),
+);
+
+/** Brings parts together and keeps what can be above the threshold. Waits for the device, once or twice. */
+async function sharedAbove(
+  context: Context,
+  tree: MaqTree,
+  parts: SharedAreas[],
+  most: number,
+  above: bigint,
+): Promise<SharedAreas> {
+  if (parts.length > 1) {
+    const all = context.scope(() => concatenate(parts.map(tableOf)));
+    context.dispose(parts.splice(0));
+    parts.push(await sumAreas(context, tree, all, most).finally(() => context.dispose(all)));
+  }
+  const [areas] = parts.map(tableOf);
+  const threshold = { aboveLow: Number(above & 0xffffffffn), aboveHigh: Number(above >> 32n) };
+  const kept = context.scope(() =>
+    copyIf(areas!, context.materialize(map(canBeAbove, { ...areas!.most, ...threshold }))),
+  );
+  try {
+    const rows = gather(kept, sequence(await context.count(kept)));
+    return context.scope(() => context.materialize(rows));
+  } finally {
+    context.dispose(kept);
+  }
+}
+
+function tableOf({ region, set, polygon, least, most }: SharedAreas) {
+  return { region, set, polygon, least: { ...least }, most: { ...most } };
+}
