@@ -133,7 +133,7 @@ export type AtomicCombination = 'add' | 'and' | 'or' | 'xor' | 'min' | 'max';
  * returns `(more: bool, next …, …)`: `next` are the new values of the first `changing` leaves, the others stay what they
  * are. After every step all stores are carried out on its results, which are numbered with `more` as result 0. Of what the
  * steps of one index store in one place, the last stands; the places of different indices must be distinct, unless
- * `combine` says how they meet.
+ * `combine` says how they meet. None of the words that are stored may be read by the command.
  */
 export interface WalkCommand {
   readonly extent: Extent;

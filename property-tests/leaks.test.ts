@@ -56,16 +56,12 @@ const primitives: { readonly [name: string]: (x: U32, context: Context) => unkno
     q.rankHistogram({ active: q.map(isOdd, { x }), x }, element, { ranks: 2, bins: 8, histograms: 2 }),
   expand: (x) => q.expand({ x }, x, pair, { capacity: 400, captures: { ring: q.reverse(x) } }),
   unfold: (x) => q.unfold({ x }, fromZero, countUp, { capacity: 400, captures: { ring: q.reverse(x) } }),
-  unfoldReduce: (x, context) => {
-    const onto = context.scope(() => q.fill(context, u32, 0, 8));
-    try {
+  unfoldReduce: (x, context) =>
+    context.scope(() => {
+      const onto = q.fill(context, u32, 0, 8);
       q.unfoldReduce({ x }, fromZero, countUp, 'add', onto, { captures: { ring: q.reverse(x) } });
-    } catch (error) {
-      context.dispose(onto);
-      throw error;
-    }
-    return onto;
-  },
+      return onto;
+    }),
 };
 
 const held = ({ backend: { counters } }: Context): { readonly buffers: number; readonly bytes: number } => ({
@@ -176,6 +172,18 @@ onEveryBackend((opened) => {
       const x = context.column(numbers);
       context.dispose(q.expand({ x }, x, rank, { capacity: 3 }), x);
       await expect(context.sync()).rejects.toThrow('more rows than its capacity');
+    },
+    'an unfold that waits': async (context) => {
+      const x = context.column(numbers);
+      const rows = await q.unfold({ x }, fromZero, countUp, { captures: { ring: q.reverse(x) } });
+      expect(rows.value.length).toBe(numbers.reduce((sum, count) => sum + count, 0));
+      context.dispose(rows, x);
+    },
+    'rows lost in an unfold': async (context) => {
+      const x = context.column(numbers);
+      const lost = q.unfold({ x }, fromZero, countUp, { capacity: 3, captures: { ring: x } });
+      await expect(context.read(lost)).rejects.toThrow('unfold made more rows than its capacity');
+      context.dispose(lost, x);
     },
     'an expand that waits': async (context) => {
       const x = context.column(numbers);
