@@ -11,9 +11,17 @@ interface GeoJson {
   readonly coordinates?: unknown;
 }
 
-/** The polygons of a GeoJSON file, every part of a multipolygon one of its own, with its holes. */
+/**
+ * The polygons of a file, every part of a multipolygon one of its own, with its holes: GeoJSON, or what {@link packParts}
+ * made of it.
+ */
 export async function readParts(file: string): Promise<Polygons> {
-  const parts = [...partsOf(JSON.parse(await readFile(file, 'utf8')) as GeoJson)];
+  const bytes = await readFile(file);
+  return bytes.length >= 4 && bytes.readUInt32LE() === MAGIC ? unpackParts(bytes) : parseParts(bytes.toString('utf8'));
+}
+
+function parseParts(json: string): Polygons {
+  const parts = [...partsOf(JSON.parse(json) as GeoJson)];
   const rings = parts.flatMap((part) => part.map((ring) => ring.slice(0, -1)));
   const vertices = rings.reduce((sum, ring) => sum + ring.length, 0);
   const [x, y] = [new Float64Array(vertices), new Float64Array(vertices)];
@@ -33,6 +41,38 @@ function startsOf(lists: readonly { readonly length: number }[]): Uint32Array {
   const starts = new Uint32Array(lists.length + 1);
   for (const [i, { length }] of lists.entries()) starts[i + 1] = starts[i]! + length;
   return starts;
+}
+
+const MAGIC = 0x796c6f70;
+/** Coordinates are whole numbers of these parts of a degree: to 180 they fit 32 bits, and a step is 11 mm. */
+const PER_DEGREE = 1e7;
+
+/**
+ * Polygons in longitude and latitude as words: a mark, how many polygons and rings there are, where rings and vertices start,
+ * and the coordinates, all x and then all y, to 10⁻⁷ degrees. About a third of the GeoJSON, and read in no time.
+ */
+export function packParts({ polygonRings, ringVertices, x, y }: Polygons): Uint8Array {
+  const header = Uint32Array.of(MAGIC, polygonRings.length, ringVertices.length);
+  const whole = (degrees: Float64Array): Int32Array => Int32Array.from(degrees, (d) => Math.round(d * PER_DEGREE));
+  const columns = [header, polygonRings, ringVertices, whole(x), whole(y)];
+  return Buffer.concat(
+    columns.map(({ buffer, byteOffset, byteLength }) => Buffer.from(buffer, byteOffset, byteLength)),
+  );
+}
+
+function unpackParts(bytes: Buffer): Polygons {
+  const words = new Int32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
+  const [polygons, rings] = [words[1]!, words[2]!];
+  const starts = 3 + polygons + rings;
+  const vertices = (words.length - starts) / 2;
+  const degrees = (from: number): Float64Array =>
+    Float64Array.from(words.subarray(from, from + vertices), (steps) => steps / PER_DEGREE);
+  return {
+    polygonRings: new Uint32Array(words.slice(3, 3 + polygons).buffer),
+    ringVertices: new Uint32Array(words.slice(3 + polygons, starts).buffer),
+    x: degrees(starts),
+    y: degrees(starts + vertices),
+  };
 }
 
 /** The polygons that have at least so many vertices, and fewer than so many. */

@@ -1,9 +1,6 @@
 import { parseArgs } from 'node:util';
 import type { Polygons } from '../algorithms/geometry/polygons.ts';
-import { descend, enclose } from '../algorithms/quadrants/descend.ts';
-import { uploadEdges } from '../algorithms/quadrants/edges.ts';
 import {
-  DOMAIN_BITS,
   type DomainPolygons,
   decompose,
   decomposeWhole,
@@ -15,6 +12,7 @@ import { type OpenOptions, open } from '../open.ts';
 import type { Context } from '../primitives/index.ts';
 import { machine, median, spread, timed } from './compare-input.ts';
 import { bySize, readParts } from './map-polygons.ts';
+import { followSteps } from './quadtree-steps.ts';
 
 /**
  * Polygons of a map into quadrants: by the edges that pass through each, and by a test of each with its whole polygon as in
@@ -66,7 +64,7 @@ const quadrants = await sizeOf(await decompose(context, all, { levels }));
 console.log(
   `\nall at once: ${quadrants} quadrants in ${spread(await seconds(() => decompose(context, all, { levels })), 3)} s`,
 );
-await followLevels(all);
+await showSteps(all);
 
 async function compareGroup(polygons: Polygons, name: string): Promise<void> {
   const placed = placeInDomain(polygons, WORLD);
@@ -122,36 +120,17 @@ async function requireSame(on: Context, placed: DomainPolygons): Promise<void> {
 }
 
 /** The time of every level against the passages that it looks at. */
-async function followLevels(placed: DomainPolygons): Promise<void> {
-  const rules = { least: DOMAIN_BITS - levels, keepsEdges: false };
-  const rows: { passages: number; open: number; leaves: number; times: number[] }[] = [];
-  for (let round = -1; round < rounds; round++) {
-    const edges = context.scope(() => uploadEdges(context, placed));
-    await context.sync();
-    let step = await enclose(context, edges, rules);
-    for (let level = 0; step.front.open.column.length !== 0; level++) {
-      const { front, leaves } = step;
-      await context.sync();
-      const { wall, result } = await timed(async () => {
-        const next = await descend(context, edges, front, rules);
-        await context.sync();
-        return next;
-      });
-      rows[level] ??= { passages: 0, open: 0, leaves: 0, times: [] };
-      const row = rows[level]!;
-      row.passages = front.passages.edge.length as number;
-      row.open = front.open.column.length as number;
-      row.leaves = result.leaves.column.length as number;
-      if (round >= 0) row.times.push(1000 * wall);
-      context.dispose(front, leaves);
-      step = result;
-    }
-    context.dispose(step, edges);
-  }
+async function showSteps(placed: DomainPolygons): Promise<void> {
   console.log('\n| step | quadrants split | passages | settled | ms | ns a passage |');
   console.log('| --- | --- | --- | --- | --- | --- |');
-  for (const [level, { passages, open: split, leaves, times }] of rows.entries()) {
-    const each = ((1e6 * median(times)) / passages).toFixed(1);
-    console.log(`| ${level + 1} | ${split} | ${passages} | ${leaves} | ${spread(times, 1)} | ${each} |`);
+  for (const [step, { passages, split, leaves, seconds }] of (
+    await followSteps(context, placed, levels, rounds)
+  ).entries()) {
+    const each = ((1e9 * median(seconds)) / passages).toFixed(1);
+    const times = spread(
+      seconds.map((wall) => 1000 * wall),
+      1,
+    );
+    console.log(`| ${step + 1} | ${split} | ${passages} | ${leaves} | ${times} | ${each} |`);
   }
 }

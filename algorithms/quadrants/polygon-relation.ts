@@ -2,6 +2,7 @@ import {
   type ArrayParameter,
   type ArrayValue,
   array,
+  bitsToI32,
   bool,
   type Column,
   copyIf,
@@ -17,7 +18,7 @@ import {
   Var,
   While,
 } from '../../primitives/index.ts';
-import { flipsCorner, lineFrom, passesThrough } from './edge-line.ts';
+import { flipsCorner, lineFrom, meetsBox, passesThrough } from './edge-line.ts';
 import type { Leaves } from './leaves.ts';
 import type { OpenQuadrants, Quadrant } from './open-quadrants.ts';
 
@@ -48,7 +49,11 @@ export function relationTo(quadrant: Quadrant, owner: U32, { firsts, ends }: Pol
   While(
     () => edge.lt(end).and(found.eq(OUTSIDE)),
     () => {
-      If(passesThrough(lineFrom(ends, edge, quadrant), quadrant.shift), () => found.set(u32(CROSSED)));
+      const line = lineFrom(ends, edge, quadrant);
+      // Most edges are nowhere near, which four comparisons tell.
+      If(meetsBox(line, i32(0), i32(0), bitsToI32(u32(1).shl(quadrant.shift))), () => {
+        If(passesThrough(line, quadrant.shift), () => found.set(u32(CROSSED)));
+      });
       edge.set(edge.add(1));
     },
   );
