@@ -93,7 +93,8 @@ export async function areasByRegion(
   try {
     const most = await greatest(context, regions.polygon);
     await shareQuadrants(context, tree, regions, capacity, async ({ row, entry, shift }) => {
-      const areas = map(areaOfPair, { row, entry, shift, regions: regions.boundary, polygons: boundary });
+      const captures = { levels: regions.level, regions: regions.boundary, polygons: boundary };
+      const areas = map(areaOfPair, { row, entry, shift, ...captures });
       const shared = { region: gather(regions.polygon, row), ...gather({ set, polygon }, entry), ...areas };
       parts.push(await sumAreas(context, tree, shared, most));
     });
@@ -155,7 +156,8 @@ function requireAbove(above: bigint): void {
   });
 }
 
-async function greatest(context: Context, numbers: Column<'u32'>): Promise<number> {
+/** The greatest of some numbers, 0 where there are none. Waits for the device once. */
+export async function greatest(context: Context, numbers: Column<'u32'>): Promise<number> {
   const most = reduce(numbers, maximum(u32));
   const [number] = await context.read(most).finally(() => context.dispose(most));
   return number!;
@@ -163,10 +165,13 @@ async function greatest(context: Context, numbers: Column<'u32'>): Promise<numbe
 
 const areaOfPair = fn(
   'areaOfPair',
-  { row: u32, entry: u32, shift: u32, regions: array(u32), polygons: array(u32) },
+  { row: u32, entry: u32, shift: u32, levels: array(u32), regions: array(u32), polygons: array(u32) },
   { least: u64, most: u64 },
-  ({ row, entry, shift, regions, polygons }) =>
-    boundsOf(shl64({ a: { lo: u32(1), hi: u32(0) }, count: shift.shl(1) }), regions.at(row).or(polygons.at(entry))),
+  ({ row, entry, shift, levels, regions, polygons }) => {
+    const smaller = shift.min(u32(DOMAIN_BITS).sub(levels.at(row)));
+    const area = shl64({ a: { lo: u32(1), hi: u32(0) }, count: smaller.shl(1) });
+    return boundsOf(area, regions.at(row).or(polygons.at(entry)));
+  },
 );
 
 const entryInNode = fn(

@@ -25,7 +25,7 @@ import { goDown, type NodeTable, nodeOf, tableOfNodes } from './node-table.ts';
 export interface SharedQuadrants {
   readonly row: Column<'u32'>;
   readonly entry: Column<'u32'>;
-  /** The smaller of the two has a side of 2^shift steps. */
+  /** The entry's quadrant has a side of 2^shift steps. */
   readonly shift: Column<'u32'>;
 }
 
@@ -109,8 +109,8 @@ interface Place {
 }
 
 /**
- * Visits the entries that share area with a quadrant, so many from a first on, with the side of the smaller quadrant: those of
- * each node above it, and all together those of its own level and of each level below.
+ * Visits the entries that share area with a quadrant, so many from a first on, with the side of their quadrants: those of each
+ * node above it, and all together those of its own level and of each level below.
  */
 function visitSegments(
   table: ArrayValue<'u32'>,
@@ -126,7 +126,7 @@ function visitSegments(
       to.set(number.add(1));
       Break();
     });
-    visit(node.firstEntry, node.entryCount, own);
+    visit(node.firstEntry, node.entryCount, shift);
   });
   const shift = Var(own);
   While(

@@ -1,0 +1,260 @@
+import {
+  ArgumentError,
+  array,
+  bool,
+  type Column,
+  type Context,
+  concatenate,
+  copyIf,
+  fn,
+  gather,
+  inclusiveScan,
+  map,
+  maximum,
+  mortonDecode64,
+  plus,
+  reduce,
+  reduceByKey,
+  runHeads,
+  scatterReduce,
+  select,
+  sequence,
+  u32,
+  uniform,
+  unique,
+  upperBound,
+} from '../../primitives/index.ts';
+import type { MaqTreeWithEdges } from '../maq-tree/index.ts';
+import { bitsUpTo, orderRows } from '../order-rows.ts';
+import { overlapsInQuadrants, type QuadrantPairs } from '../overlaps/index.ts';
+import { type BoundaryEdges, DOMAIN_BITS, type QuadrantsWithEdges } from '../quadrants/index.ts';
+import { packQuadrant } from '../quadrants/open-quadrants.ts';
+import { greatest } from './areas.ts';
+import { type QueryOptions, type QueryPolygons, requireCapacity } from './range.ts';
+import { type SharedQuadrants, shareQuadrants } from './shared-quadrants.ts';
+
+/**
+ * The pairs of a query polygon and a polygon of a tree that share area, exact in steps of the domain: a join of two layers.
+ *
+ * Polygons that share a quadrant inside both do. Of the others, quadrants that one has inside and the other on its boundary, or
+ * both on theirs, are looked at with the edges that pass through them. Polygons that only touch do not share area.
+ *
+ * - Work O(quadrants of queries · levels + pairs of quadrants) and the sorting of these, and for quadrants on boundaries what
+ *   `overlapsInQuadrants` takes.
+ * - The same pairs in the same order on every backend, whatever the capacity.
+ *
+ * Source: Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex Polygon Data on
+ * GPUs, 2014, section 4.3.2, polygon queries as the filter of a join; refined by the edges that quadrants keep.
+ *
+ * @param queries - Quadrants of the query polygons, of the levels that those of the tree have.
+ * @throws `ArgumentError` `queries/capacity`; `queries/levels` where boundary quadrants of different sizes meet.
+ * @example
+ * const place = (text) => placeInDomain(parseZones(text).zones.polygons, WORLD);
+ * const lake = place('{ "type": "Polygon", "coordinates": [[[1, 1], [50, 1], [1, 50]]] }');
+ * const parcels = place('{ "type": "MultiPolygon", "coordinates": [[[[40, 5], [60, 5], [60, 20]]], [[[50, 1], [60, 50], [1, 50]]]] }');
+ * const options = { levels: 8, keepsEdges: true };
+ * const tree = await buildMaqTree(ctx, [await decompose(ctx, parcels, options)]);
+ * await ctx.read({ ...(await joinPolygons(ctx, tree, await decompose(ctx, lake, options))) });
+ * // { query: Uint32Array [0], set: Uint32Array [0], polygon: Uint32Array [0] }
+ */
+export async function joinPolygons(
+  context: Context,
+  tree: MaqTreeWithEdges,
+  queries: QuadrantsWithEdges,
+  { capacity = 2 ** 24 }: QueryOptions = {},
+): Promise<QueryPolygons> {
+  requireCapacity(capacity);
+  const parts: QueryPolygons[] = [];
+  const edges = context.scope(() => edgesOfBoth(context, queries, tree));
+  try {
+    const most = await greatest(context, queries.polygon);
+    const join: Join = { tree, queries, ...edges, most };
+    await shareQuadrants(context, tree, queries, capacity, async (pairs) => {
+      parts.push(await joinPart(context, join, pairs));
+    });
+    return await eachOnce(context, join, parts);
+  } finally {
+    context.dispose(edges, parts);
+  }
+}
+
+interface Join {
+  readonly tree: MaqTreeWithEdges;
+  readonly queries: QuadrantsWithEdges;
+  /** Edges through the quadrants of the queries, and then those of the tree, in one table. */
+  readonly edge: Column<'u32'>;
+  readonly ends: Column<'i32'>;
+  /** The greatest number of a query. */
+  readonly most: number;
+}
+
+const moved = fn('moved', { place: u32, by: uniform(u32) }, u32, ({ place, by }) => place.add(by));
+
+function edgesOfBoth(context: Context, { edges: own }: QuadrantsWithEdges, { edges }: MaqTreeWithEdges) {
+  const by = (own.ends.length as number) / 4;
+  return context.materialize({
+    edge: concatenate([own.edge, map(moved, { place: edges.edge, by })]),
+    ends: concatenate([own.ends, edges.ends]),
+  });
+}
+
+/** The polygons of the pairs that share area. Waits for the device as `overlapsInQuadrants` does, and thrice. */
+async function joinPart(context: Context, join: Join, pairs: SharedQuadrants): Promise<QueryPolygons> {
+  const made = context.scope(() => groupPairs(context, join, pairs));
+  try {
+    const { run, shared, open, mixed } = made;
+    const [openCount, mixes] = await Promise.all([context.count(open), context.read(mixed)]);
+    if (mixes[0] === 1) throw mixedLevels();
+    const rows = gather(open, sequence(openCount));
+    const cells = context.scope(() => cellsOf(context, join, rows));
+    try {
+      const overlaps = await overlapsInQuadrants(context, cells, join.edge, join.ends);
+      scatterReduce(overlaps, rows.run, 'or', shared);
+      context.dispose(overlaps);
+    } finally {
+      context.dispose(cells);
+    }
+    const found = context.scope(() => copyIf(run, map(isSet, { flag: shared })));
+    const count = await context.count(found);
+    return context.scope(() => {
+      const exact = context.materialize(gather(found, sequence(count)));
+      context.dispose(found);
+      return exact;
+    });
+  } finally {
+    context.dispose(made);
+  }
+}
+
+function mixedLevels(): ArgumentError {
+  return new ArgumentError('queries/levels', 'Boundary quadrants of different sizes meet.', {
+    expected: 'queries that are decomposed to as many levels as the polygons of the tree',
+    remedy: 'Decompose the queries again.',
+  });
+}
+
+const relationOf = fn(
+  'relationOf',
+  { row: u32, entry: u32, shift: u32, own: array(u32), levels: array(u32), boundary: array(u32) },
+  { sure: u32, mixed: u32 },
+  ({ row, entry, shift, own, levels, boundary }) => {
+    const [a, b] = [own.at(row), boundary.at(entry)];
+    const sizesDiffer = shift.ne(u32(DOMAIN_BITS).sub(levels.at(row)));
+    return { sure: u32(1).sub(a.or(b)), mixed: a.and(b).and(u32(sizesDiffer)) };
+  },
+);
+
+/**
+ * Brings the pairs of the same polygons together: `run` has each pair of polygons once, `shared` tells of which it is sure that
+ * they share area, and `open` are the pairs of quadrants of the others, with the number of their run.
+ */
+function groupPairs(context: Context, { tree, queries, most }: Join, { row, entry, shift }: SharedQuadrants) {
+  const { set, polygon, boundary } = tree.entries;
+  const captures = { own: queries.boundary, levels: queries.level, boundary };
+  const { sure, mixed } = context.materialize(map(relationOf, { row, entry, shift, ...captures }));
+  const keys = context.materialize({ query: gather(queries.polygon, row), ...gather({ set, polygon }, entry) });
+  const order = orderByPolygons(tree, keys, most);
+  const sorted = context.materialize(gather({ ...keys, row, entry, shift, sure }, order));
+  const { query, set: sets, polygon: polygons, ...rest } = sorted;
+  const runs = reduceByKey({ query, set: sets, polygon: polygons }, sorted.sure, maximum(u32));
+  const number = inclusiveScan(map(asNumber, { flag: runHeads({ query, sets, polygons }) }), plus(u32));
+  const run = context.materialize(map(before, { number }));
+  const open = context.materialize(map(isOpen, { run, shared: runs.values }));
+  return {
+    run: runs.keys,
+    shared: runs.values,
+    open: copyIf({ row: rest.row, entry: rest.entry, shift: rest.shift, run }, open),
+    mixed: reduce(mixed, maximum(u32)),
+  };
+}
+
+function orderByPolygons({ extent }: MaqTreeWithEdges, { query, set, polygon }: QueryPolygons, most: number) {
+  return orderRows(query.length, [
+    { key: polygon, bits: bitsUpTo(extent.polygons - 1) },
+    { key: set, bits: bitsUpTo(extent.sets - 1) },
+    { key: query, bits: bitsUpTo(most) },
+  ]);
+}
+
+const asNumber = fn('asNumber', { flag: bool }, u32, ({ flag }) => u32(flag));
+const before = fn('before', { number: u32 }, u32, ({ number }) => number.sub(1));
+const isSet = fn('isSet', { flag: u32 }, bool, ({ flag }) => flag.eq(1));
+const isOpen = fn('isOpen', { run: u32, shared: array(u32) }, bool, ({ run, shared }) => shared.at(run).eq(0));
+
+const smallerPlace = fn(
+  'smallerPlace',
+  {
+    row: u32,
+    node: u32,
+    shift: u32,
+    ownLow: array(u32),
+    ownHigh: array(u32),
+    ownLevels: array(u32),
+    low: array(u32),
+    high: array(u32),
+  },
+  { column: u32, row: u32 },
+  ({ row, node, shift, ownLow, ownHigh, ownLevels, low, high }) => {
+    const own = u32(DOMAIN_BITS).sub(ownLevels.at(row));
+    const isOwn = own.le(shift);
+    const code = select({ lo: low.at(node), hi: high.at(node) }, { lo: ownLow.at(row), hi: ownHigh.at(row) }, isOwn);
+    const { x, y } = mortonDecode64({ code });
+    const side = own.min(shift);
+    return packQuadrant({ x: x.shl(side), y: y.shl(side), shift: side, parity: u32(0) });
+  },
+);
+
+const regionIn = fn(
+  'regionIn',
+  { row: u32, corners: array(u32), firsts: array(u32), counts: array(u32), by: uniform(u32) },
+  { corner: u32, first: u32, count: u32 },
+  ({ row, corners, firsts, counts, by }) => ({
+    corner: corners.at(row),
+    first: firsts.at(row).add(by),
+    count: counts.at(row),
+  }),
+);
+
+interface OpenPairs {
+  readonly row: Column<'u32'>;
+  readonly entry: Column<'u32'>;
+  readonly shift: Column<'u32'>;
+}
+
+/** The smaller quadrant of every pair, and what both polygons have in it: of one that is inside, nothing but its area. */
+function cellsOf(context: Context, { tree, queries }: Join, { row, entry, shift }: OpenPairs): QuadrantPairs {
+  const { nodes } = tree;
+  const node = map(before, { number: upperBound(nodes.firstEntry, entry) });
+  const places = {
+    ownLow: queries.code.lo,
+    ownHigh: queries.code.hi,
+    ownLevels: queries.level,
+    low: nodes.code.lo,
+    high: nodes.code.hi,
+  };
+  const edgesAt = ({ corner, first, count }: BoundaryEdges, at: Column<'u32'>, by: number) =>
+    map(regionIn, { row: at, corners: corner, firsts: first, counts: count, by });
+  return context.materialize({
+    ...map(smallerPlace, { row, node, shift, ...places }),
+    p: edgesAt(queries.edges, row, 0),
+    q: edgesAt(tree.edges, entry, queries.edges.edge.length as number),
+  });
+}
+
+/** The pairs of all parts, in order and each once. Waits for the device once. */
+async function eachOnce(
+  context: Context,
+  { tree, most }: Join,
+  parts: readonly QueryPolygons[],
+): Promise<QueryPolygons> {
+  const pairs = context.scope(() => {
+    const all = concatenate(parts.map((part) => ({ ...part })));
+    return unique(context.materialize(gather(all, orderByPolygons(tree, all, most))));
+  });
+  try {
+    const found = gather(pairs, sequence(await context.count(pairs)));
+    return context.scope(() => context.materialize(found));
+  } finally {
+    context.dispose(pairs);
+  }
+}
