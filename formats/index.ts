@@ -23,6 +23,14 @@ export { isGeographicCrs, normalizeCrs, sameCrs } from './crs.ts';
 export { type GeoTiffOptions, type GeoTiffSource, openGeoTiff } from './geotiff.ts';
 export { type CellWriter, type GeoTiffRaster, writeGeoTiff } from './geotiff-writer.ts';
 export { encodeMaq, type MaqFile, type OpenMaqOptions, openMaq } from './maq-file.ts';
+export { openPolygonLayer, readPolygonLayer } from './polygon-layers/open-polygon-layer.ts';
+export type {
+  PolygonBatch,
+  PolygonBatches,
+  PolygonLayer,
+  PolygonLayerFormat,
+  PolygonLayerOptions,
+} from './polygon-layers/polygon-layer.ts';
 export { parseBoundariesOn } from './result-sets/boundaries-on-device.ts';
 export { openResultSet, type ResultSetOptions } from './result-sets/open-result-set.ts';
 export type { TileBytes } from './result-sets/parse-messages.ts';

@@ -19,8 +19,8 @@ const PART = -1;
  * Opens a FlatGeobuf file (https://github.com/flatgeobuf/flatgeobuf, version 3). Polygons come in the file's order, which
  * is that of its index; each is called by its place in that order, as features have no id, or by a property.
  *
- * The file is read by own code, with npm's flatgeobuf as a witness in the tests: that trusts every length and offset, reads
- * files that are cut off as if they ended there, and does not end on an empty file with an index.
+ * The file is read by own code, with npm's flatgeobuf as a witness in the tests: that trusts every length and offset,
+ * makes up vertices where a file is cut off, and never ends on a head with an index of no features.
  */
 export async function openFlatGeobuf(input: LayerInput): Promise<OpenedFormat> {
   const window = openWindow(input.blocks(), input.file);

@@ -31,8 +31,9 @@ export async function* readCollection(reading: Reading): AsyncGenerator<void, vo
   while (more) {
     const key = await readKey(reading, record);
     await take(reading, COLON);
+    const isArray = (await token(window)) === OPEN_ARRAY;
     if (key === 'features' && root.has(key)) throw malformed('The text has two members "features".', reading.input);
-    if (key === 'features' && (await token(window)) === OPEN_ARRAY) {
+    if (key === 'features' && isArray) {
       root.set(key, []);
       yield* readFeatures(reading, record);
     } else {

@@ -13,7 +13,7 @@ export interface LayerColumns {
   readonly noticed: string[];
   /** Whether the coordinates may be longitudes, so that their jumps are noted. */
   mayJump: boolean;
-  /** Records kept so far, and records left out as they are of other kinds. */
+  /** Records with polygons so far, and records left out as they are of other kinds. */
   polygons: number;
   others: number;
 }

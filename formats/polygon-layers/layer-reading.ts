@@ -64,6 +64,6 @@ export function endRecord({ columns }: Reading, { polygons, others }: Found): vo
     return;
   }
   if (others > 0) columns.noticed.push('polygons/other-geometry');
-  columns.polygons++;
+  if (polygons > 0) columns.polygons++;
   endPolygon(columns);
 }

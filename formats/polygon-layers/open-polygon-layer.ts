@@ -28,7 +28,7 @@ import { readWktLines } from './wkt-lines.ts';
  * geometry a line, also with record separators (RFC 8142), TopoJSON, FlatGeobuf, a Shapefile with what lies beside it, or
  * WKT with a geometry a line. The content tells the format, or `options.format`.
  *
- * Every Polygon and MultiPolygon feature is one polygon, in the file's order, read as {@link readZones} reads zones: rings
+ * Every Polygon and MultiPolygon feature is one polygon, in the file's order, read as `readZones` reads zones: rings
  * as written, even-odd, closing vertices not stored. It is named by its `id`, by the property `options.id`, or by its
  * index among the file's records. Of positions the first two numbers are taken.
  *

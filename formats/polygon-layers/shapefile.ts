@@ -26,9 +26,8 @@ const OTHERS: ReadonlySet<number> = new Set([1, 3, 8, 11, 13, 18, 21, 23, 28, 31
  * Opens a Shapefile (ESRI, Shapefile Technical Description, 1998): shapes, with the names out of the `.dbf` and the
  * coordinate system out of the `.prj` beside them. Records that the `.dbf` marks as deleted are left out and noted.
  *
- * The file is read by own code, with npm's shapefile as a witness in the tests: that takes what is cut off for the end,
- * steps over damage without a word, and compares every hole with every vertex of every polygon, to nest what even-odd need
- * not nest.
+ * The file is read by own code, with npm's shapefile as a witness in the tests: that steps over damage without a word, and
+ * nests rings, which even-odd does not need, by comparing every hole with every polygon: 13 s for 16,000 holes.
  */
 export async function openShapefile(input: LayerInput): Promise<OpenedFormat> {
   const window = openWindow(input.blocks(), input.file);

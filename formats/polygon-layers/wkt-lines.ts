@@ -20,9 +20,10 @@ export async function* readWktLines(reading: Reading): AsyncGenerator<void, void
   let index = 0;
   for (let line = 1; ; line++) {
     const end = await endOfLine(window);
-    const cursor = { bytes: window.bytes.subarray(0, end), at: window.at, end };
+    const bytes = window.bytes.subarray(window.at, end);
+    const cursor = { bytes, at: 0, end: bytes.length };
     skipSpace(cursor);
-    if (cursor.at < end && cursor.bytes[cursor.at] !== char.hash) {
+    if (cursor.at < cursor.end && cursor.bytes[cursor.at] !== char.hash) {
       const at = { index, line };
       readRecord(reading, index, () => readLine(reading, cursor, at));
       index++;
@@ -95,16 +96,15 @@ function requireLineEnd(cursor: ByteCursor, file: string): void {
 }
 
 /** The error with the line and the record in the file: a reader of one line knows its column alone. */
-function placedError(error: unknown, { input, window }: Reading, { index, line }: LineAt): unknown {
+function placedError(error: unknown, { input }: Reading, { index, line }: LineAt): unknown {
   if (!(error instanceof FormatError || error instanceof GeometryError)) return error;
   const Kind = error instanceof GeometryError ? GeometryError : FormatError;
   const { code, expected, got, remedy, place } = error;
-  const column = place?.column === undefined || place.line !== 1 ? undefined : place.column - window.at;
   return new Kind(code, 'The geometry of the line is no well-known text.', {
     expected,
     got,
     remedy,
-    place: { file: input.file, line, column, record: index },
+    place: { file: input.file, line, column: place?.column, record: index },
     cause: error,
   });
 }
