@@ -51,7 +51,7 @@ const MAGIC = 'MAQTREE\n';
 const VERSION = 1;
 const HEADER_WORDS = 20;
 const CHECKSUM_WORD = 14;
-const NODE_COLUMNS = 7;
+const NODE_COLUMNS = 8;
 const ENTRY_COLUMNS = 3;
 const EDGE_COLUMNS = 3;
 
@@ -60,7 +60,7 @@ const EDGE_COLUMNS = 3;
  *
  * @example
  * const none = new Uint32Array();
- * const nodes = { code: { lo: none, hi: none }, level: none, firstChild: none, childCount: none, firstEntry: none, entryCount: none };
+ * const nodes = { code: { lo: none, hi: none }, level: none, firstChild: none, childCount: none, firstEntry: none, entryCount: none, next: none };
  * const tree = { nodes, entries: { polygon: none, set: none, boundary: none }, extent: { levels: 0, sets: 1, polygons: 0 } };
  * encodeMaq({ domain: WORLD, levels: 12, sets: [{ name: 'birds', names: [] }], tree }).byteLength; // 108
  */
@@ -109,9 +109,21 @@ function wordsOfSets(sets: readonly MaqSet[]): Uint32Array {
 }
 
 function columnsOf(tree: HostMaqTree | HostMaqTreeWithEdges): (Uint32Array | Int32Array)[] {
-  const { code, level, firstChild, childCount, firstEntry, entryCount } = tree.nodes;
+  const { code, level, firstChild, childCount, firstEntry, entryCount, next } = tree.nodes;
   const { polygon, set, boundary } = tree.entries;
-  const columns = [code.lo, code.hi, level, firstChild, childCount, firstEntry, entryCount, polygon, set, boundary];
+  const columns = [
+    code.lo,
+    code.hi,
+    level,
+    firstChild,
+    childCount,
+    firstEntry,
+    entryCount,
+    next,
+    polygon,
+    set,
+    boundary,
+  ];
   if (!('edges' in tree)) return columns;
   const { corner, first, count, edge, ends } = tree.edges;
   return [...columns, corner, first, count, edge, ends];
@@ -125,7 +137,7 @@ function columnsOf(tree: HostMaqTree | HostMaqTreeWithEdges): (Uint32Array | Int
  * for one that is shorter or longer than it says, `maq/damaged` where the checksum tells that bytes have changed.
  * @example
  * const none = new Uint32Array();
- * const nodes = { code: { lo: none, hi: none }, level: none, firstChild: none, childCount: none, firstEntry: none, entryCount: none };
+ * const nodes = { code: { lo: none, hi: none }, level: none, firstChild: none, childCount: none, firstEntry: none, entryCount: none, next: none };
  * const tree = { nodes, entries: { polygon: none, set: none, boundary: none }, extent: { levels: 0, sets: 1, polygons: 0 } };
  * const bytes = new Uint8Array(encodeMaq({ domain: WORLD, levels: 12, sets: [{ name: 'birds', names: [] }], tree }));
  * openMaq(bytes).sets; // [{ name: 'birds', names: [] }]
@@ -166,16 +178,18 @@ export function openMaq(bytes: Uint8Array, { file = 'tree', verify = true }: Ope
 }
 
 function treeOf(columns: readonly Uint32Array[], extent: MaqExtent): HostMaqTree | HostMaqTreeWithEdges {
-  const [lo, hi, level, firstChild, childCount, firstEntry, entryCount, polygon, set, boundary, ...rest] = columns as [
-    Uint32Array,
-    Uint32Array,
-    Uint32Array,
-    Uint32Array,
-    Uint32Array,
-    ...Uint32Array[],
-  ];
+  const [lo, hi, level, firstChild, childCount, firstEntry, entryCount, next, polygon, set, boundary, ...rest] =
+    columns as [Uint32Array, Uint32Array, Uint32Array, Uint32Array, Uint32Array, ...Uint32Array[]];
   const tree = {
-    nodes: { code: { lo, hi }, level, firstChild, childCount, firstEntry: firstEntry!, entryCount: entryCount! },
+    nodes: {
+      code: { lo, hi },
+      level,
+      firstChild,
+      childCount,
+      firstEntry: firstEntry!,
+      entryCount: entryCount!,
+      next: next!,
+    },
     entries: { polygon: polygon!, set: set!, boundary: boundary! },
     extent,
   };

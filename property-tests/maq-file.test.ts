@@ -43,6 +43,7 @@ const maqFile: fc.Arbitrary<MaqFile> = fc.tuple(size, size, sets, fc.boolean()).
         childCount: column(nodes),
         firstEntry: column(nodes),
         entryCount: column(nodes),
+        next: column(nodes),
       }),
       entries: fc.record(entry(entries)),
       extent: fc.record({

@@ -53,6 +53,7 @@ async function read(context: Context, { nodes, entries }: MaqTree) {
       childCount: found.childCount[i]!,
       firstEntry: found.firstEntry[i]!,
       entryCount: found.entryCount[i]!,
+      next: found.next[i]!,
     })),
     entries: await context.read({ ...entries }),
   };
@@ -76,13 +77,20 @@ onEveryBackend((opened, { runs }) => {
         expect(found.nodes.map(({ level, code }) => ({ level, code }))).toEqual(
           expected.map(({ level, code }) => ({ level, code })),
         );
-        for (const [i, { children, entries }] of expected.entries()) {
+        const preorder = expected.slice(0, 1).flatMap(function all(each): Node[] {
+          return [each, ...each.children.flatMap(all)];
+        });
+        for (const [i, { level, code, children, entries }] of expected.entries()) {
           const node = found.nodes[i]!;
           expect([node.childCount, node.entryCount]).toEqual([children.length, entries.length]);
           if (children.length > 0)
             expect(expected.slice(node.firstChild, node.firstChild + children.length)).toEqual(children);
           const before = count(expected.slice(0, i).map((each) => each.entries.length));
           expect(node.firstEntry).toBe(before);
+          const inside = (other: Node): boolean =>
+            other.level >= level && other.code >> BigInt(2 * (other.level - level)) === code;
+          const after = preorder.find((other, at) => at > preorder.indexOf(expected[i]!) && !inside(other));
+          expect(node.next).toBe(after === undefined ? expected.length : expected.indexOf(after));
         }
         const listed = expected.flatMap(({ entries }) => entries);
         expect([...found.entries.polygon]).toEqual(listed.map(({ polygon }) => polygon));

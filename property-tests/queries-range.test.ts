@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { buildMaqTree } from '../algorithms/maq-tree/index.ts';
 import { DOMAIN_STEPS, type Domain, WORLD } from '../algorithms/quadrants/index.ts';
-import { placeWindows, polygonsOf, queryWindows } from '../algorithms/queries/index.ts';
+import { placeWindows, polygonsOf, queryWindows, queryWindowsBreadthFirst } from '../algorithms/queries/index.ts';
 import { ArgumentError } from '../primitives/errors.ts';
 import { type QuadrantRow, quadrantRows, uploadRows } from './arbitrary-quadrants.ts';
 import { onEveryBackend } from './backends.ts';
@@ -54,25 +54,35 @@ onEveryBackend((opened, { runs }) => {
         const sets = uploadRows(context, rows);
         const tree = await buildMaqTree(context, sets);
         const placed = placeWindows(context, columns(asked), STEPS);
-        const pairs = await queryWindows(context, tree, placed, { capacity });
+        const pairs = await queryWindows(context, tree, placed);
+        const byLevels = await queryWindowsBreadthFirst(context, tree, placed, { capacity });
         const polygons = await polygonsOf(context, tree, pairs);
         const found = await context.read({ ...pairs });
+        const sorted = await context.read({ ...byLevels });
         const { lo, hi } = await context.read({ ...tree.nodes.code });
         const levels = await context.read(tree.nodes.level);
         const met = await context.read({ ...polygons });
-        context.dispose(sets, tree, placed.sides, pairs, polygons);
+        context.dispose(sets, tree, placed.sides, pairs, byLevels, polygons);
         expect(context.backend.counters.liveBytes).toBe(liveBytes);
 
-        const nodes = Array.from(found.node, (node, i) => {
-          return `${found.query[i]} ${levels[node]} ${(BigInt(hi[node]!) << 32n) | BigInt(lo[node]!)}`;
-        });
+        const codeAt = (node: number): bigint => (BigInt(hi[node]!) << 32n) | BigInt(lo[node]!);
+        const nodes = Array.from(found.node, (node, i) => `${found.query[i]} ${levels[node]} ${codeAt(node)}`);
         const hits = asked.flatMap((window, query) =>
           rows.filter((row) => share(window, squareOf(row))).map((row) => ({ query, ...row })),
         );
         const distinct = new Set(hits.map(({ query, level, code }) => `${query} ${level} ${code}`));
         expect(nodes.toSorted()).toEqual([...distinct].sort());
-        const places = Array.from(found.node, (node, i) => found.query[i]! * 2 ** 20 + node);
-        expect(places).toEqual(places.toSorted((a, b) => a - b));
+        const placesOf = ({ query, node }: typeof found) => Array.from(node, (each, i) => query[i]! * 2 ** 20 + each);
+        expect(placesOf(sorted)).toEqual(placesOf(found).sort((a, b) => a - b));
+        expect([...found.query]).toEqual([...found.query].sort((a, b) => a - b));
+        for (const [i, node] of found.node.entries()) {
+          // What holds a node does not come after it.
+          const inside = found.node.subarray(i + 1, found.query.lastIndexOf(found.query[i]!) + 1);
+          const holds = (outer: number): boolean =>
+            levels[outer]! < levels[node]! &&
+            codeAt(node) >> BigInt(2 * (levels[node]! - levels[outer]!)) === codeAt(outer);
+          expect(inside.some(holds)).toBe(false);
+        }
 
         const expected = hits
           .map(({ query, set, polygon }): [number, number, number] => [query, set, polygon])
@@ -101,5 +111,5 @@ test('refused: windows without four sides, sides that are no numbers, no capacit
   refuses({ left: [0], bottom: [Number.NaN], right: [1], top: [1] });
   const tree = await buildMaqTree(context, uploadRows(context, []));
   const placed = placeWindows(context, columns([[0, 0, 1, 1]]), WORLD);
-  await expect(queryWindows(context, tree, placed, { capacity: 0 })).rejects.toThrow(ArgumentError);
+  await expect(queryWindowsBreadthFirst(context, tree, placed, { capacity: 0 })).rejects.toThrow(ArgumentError);
 });

@@ -1,24 +1,21 @@
 import {
   ArgumentError,
-  array,
   type Column,
   type Context,
   constant,
   exclusiveScan,
-  fn,
   gather,
-  map,
   maximum,
   plus,
   reduce,
   reduceByKey,
-  select,
   u32,
 } from '../../primitives/index.ts';
 import { bitsUpTo, orderRows } from '../order-rows.ts';
 import type { Quadrants, QuadrantsWithEdges } from '../quadrants/leaves.ts';
 import { type ConcatenatedSets, concatenateSets, type SetRows } from './concatenate-sets.ts';
-import { type CountedNodes, hasChildren, openNodes, parentsOf, placeIn } from './preorder.ts';
+import { childrenOf, nextOf } from './links.ts';
+import { type CountedNodes, hasChildren, openNodes, placeIn } from './preorder.ts';
 import type { MaqExtent, MaqNodes, MaqTree, MaqTreeWithEdges } from './tree.ts';
 
 /**
@@ -137,26 +134,18 @@ async function nodesOf(
   }
 }
 
-const countOfRun = fn('countOfRun', { isParent: u32, run: u32, counts: array(u32) }, u32, ({ isParent, run, counts }) =>
-  select(u32(0), counts.at(run.add(isParent)), isParent.eq(1)),
-);
-
-const following = fn('following', { place: u32 }, u32, ({ place }) => place.add(1));
-
-/** Brings nodes from the preorder into that of the levels, and finds their children and entries. */
+/** Brings nodes from the preorder into that of the levels, and finds their children, entries and what follows them. */
 function linkNodes(context: Context, nodes: CountedNodes, levels: number): MaqNodes {
   const marked = { ...nodes, isParent: hasChildren(nodes.level) };
   const byLevel = orderRows(nodes.level.length, [{ key: nodes.level, bits: bitsUpTo(levels) }]);
   const { lo, hi, level, entryCount, isParent } = context.materialize(gather(marked, byLevel));
-  const siblings = reduceByKey({ ...parentsOf({ level, lo, hi }) }, constant(u32, 1, level.length), plus(u32)).values;
-  // The first run is that of the root, which has no parent.
-  const childCount = map(countOfRun, { isParent, run: exclusiveScan(isParent, plus(u32)), counts: siblings });
+  const children = context.materialize({ ...childrenOf({ level, lo, hi }, isParent) });
   return context.materialize({
     code: { lo, hi },
     level,
-    firstChild: map(following, { place: exclusiveScan(childCount, plus(u32)) }),
-    childCount,
+    ...children,
     firstEntry: exclusiveScan(entryCount, plus(u32)),
     entryCount,
+    next: nextOf({ level, lo, hi }, isParent, children),
   });
 }

@@ -10,6 +10,7 @@ export interface HostMaqTree {
     readonly childCount: Uint32Array;
     readonly firstEntry: Uint32Array;
     readonly entryCount: Uint32Array;
+    readonly next: Uint32Array;
   };
   readonly entries: {
     readonly polygon: Uint32Array;
@@ -64,7 +65,7 @@ export async function readMaqTree(
  *
  * @example
  * const none = new Uint32Array();
- * const nodes = { code: { lo: none, hi: none }, level: none, firstChild: none, childCount: none, firstEntry: none, entryCount: none };
+ * const nodes = { code: { lo: none, hi: none }, level: none, firstChild: none, childCount: none, firstEntry: none, entryCount: none, next: none };
  * const entries = { polygon: none, set: none, boundary: none };
  * const tree = uploadMaqTree(ctx, { nodes, entries, extent: { levels: 0, sets: 1, polygons: 0 } });
  * await ctx.count(tree.nodes.level); // 0
@@ -82,6 +83,7 @@ export function uploadMaqTree(context: Context, tree: HostMaqTree | HostMaqTreeW
         childCount: context.column(nodes.childCount),
         firstEntry: context.column(nodes.firstEntry),
         entryCount: context.column(nodes.entryCount),
+        next: context.column(nodes.next),
       },
       entries: {
         polygon: context.column(entries.polygon),

@@ -105,18 +105,3 @@ const isParent = fn(
 export function hasChildren(level: Column<'u32'>): Column<'u32'> {
   return map(isParent, { index: sequence(level.length), count: level.length as number, levels: level });
 }
-
-const parent = fn(
-  'parent',
-  { level: u32, lo: u32, hi: u32 },
-  { level: u32, lo: u32, hi: u32 },
-  ({ level, lo, hi }) => ({
-    level,
-    ...shrU64({ a: { lo, hi }, count: u32(2) }),
-  }),
-);
-
-/** The parents of nodes, as views, with the nodes' levels. */
-export function parentsOf(nodes: Places): Places {
-  return map(parent, { level: nodes.level, lo: nodes.lo, hi: nodes.hi });
-}

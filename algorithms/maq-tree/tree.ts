@@ -16,6 +16,8 @@ export interface MaqNodes {
   readonly firstEntry: Column<'u32'>;
   /** Polygons that have the node's quadrant; 0 for a via node, which is there for those below it. */
   readonly entryCount: Column<'u32'>;
+  /** Number of the node that follows this and all below it in preorder; the number of nodes where none does. */
+  readonly next: Column<'u32'>;
 }
 
 /** What polygons have to do with quadrants, node after node, and within a node by set and polygon. */

@@ -30,7 +30,8 @@ import {
 import type { MaqTree } from '../maq-tree/index.ts';
 import { bitsUpTo, orderRows } from '../order-rows.ts';
 import { DOMAIN_BITS, type Quadrants } from '../quadrants/index.ts';
-import { type QueryOptions, queryWindows, requireCapacity } from './range.ts';
+import { type QueryOptions, requireCapacity } from './query-options.ts';
+import { queryWindows } from './range.ts';
 import { shareQuadrants } from './shared-quadrants.ts';
 import type { PlacedWindows } from './windows.ts';
 
@@ -49,10 +50,13 @@ export interface SharedAreas {
   readonly most: Wide;
 }
 
-export interface AreaOptions extends QueryOptions {
+export interface ThresholdOptions {
   /** Areas that cannot be above this are left out, in square steps; 0 where left out. */
   readonly above?: bigint | undefined;
 }
+
+/** The capacity is 2²⁴ where left out. */
+export interface AreaOptions extends ThresholdOptions, QueryOptions {}
 
 /**
  * The area that every region has in common with every polygon of a tree: by region and species above a threshold, where regions
@@ -110,7 +114,7 @@ export async function areasByRegion(
  *
  * - Work as `queryWindows`, and O(entries of the nodes) with their sorting.
  *
- * @throws `ArgumentError` `queries/capacity`, `queries/above`.
+ * @throws `ArgumentError` `queries/above`.
  * @example
  * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [180, 0], [180, 90], [0, 90]]] }');
  * const tree = await buildMaqTree(ctx, [await decompose(ctx, placeInDomain(zones.polygons, WORLD), { levels: 4 })]);
@@ -123,12 +127,12 @@ export async function areasByWindow(
   context: Context,
   tree: MaqTree,
   windows: PlacedWindows,
-  { above = 0n, capacity }: AreaOptions = {},
+  { above = 0n }: ThresholdOptions = {},
 ): Promise<SharedAreas> {
   requireAbove(above);
   const { nodes, entries } = tree;
   const { code, level, firstEntry, entryCount } = nodes;
-  const pairs = await queryWindows(context, tree, windows, { capacity });
+  const pairs = await queryWindows(context, tree, windows);
   const parts: SharedAreas[] = [];
   try {
     const rows = { region: pairs.query, node: pairs.node };

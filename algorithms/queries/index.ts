@@ -4,8 +4,11 @@
  * @module
  */
 
-export { type AreaOptions, areasByRegion, areasByWindow, type SharedAreas } from './areas.ts';
+export { type AreaOptions, areasByRegion, areasByWindow, type SharedAreas, type ThresholdOptions } from './areas.ts';
+export { queryWindowsBreadthFirst } from './breadth-first.ts';
 export { joinPolygons } from './join.ts';
 export { type PlacedPoints, type PointPolygons, type Points, placePoints, queryPoints } from './points.ts';
-export { polygonsOf, type QueryNodes, type QueryOptions, type QueryPolygons, queryWindows } from './range.ts';
+export { polygonsOf, type QueryPolygons } from './polygons-of.ts';
+export type { QueryOptions } from './query-options.ts';
+export { type QueryNodes, queryWindows } from './range.ts';
 export { type PlacedWindows, placeWindows, type Windows } from './windows.ts';

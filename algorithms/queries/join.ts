@@ -30,7 +30,8 @@ import { overlapsInQuadrants, type QuadrantPairs } from '../overlaps/index.ts';
 import { type BoundaryEdges, DOMAIN_BITS, type QuadrantsWithEdges } from '../quadrants/index.ts';
 import { packQuadrant } from '../quadrants/open-quadrants.ts';
 import { greatest } from './areas.ts';
-import { type QueryOptions, type QueryPolygons, requireCapacity } from './range.ts';
+import type { QueryPolygons } from './polygons-of.ts';
+import { type QueryOptions, requireCapacity } from './query-options.ts';
 import { type SharedQuadrants, shareQuadrants } from './shared-quadrants.ts';
 
 /**

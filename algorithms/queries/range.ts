@@ -1,53 +1,39 @@
 import {
-  ArgumentError,
   array,
   bool,
   type Column,
   type Context,
-  concatenate,
-  constant,
-  copyIf,
-  expand,
   fn,
-  gather,
   map,
   mortonDecode64,
+  select,
   sequence,
-  slice,
   type U32,
   u32,
-  unique,
+  unfold,
+  uniform,
 } from '../../primitives/index.ts';
-import type { MaqTree } from '../maq-tree/index.ts';
-import { bitsUpTo, orderRows } from '../order-rows.ts';
+import type { MaqNodes, MaqTree } from '../maq-tree/index.ts';
 import { DOMAIN_BITS } from '../quadrants/index.ts';
 import type { PlacedWindows } from './windows.ts';
 
-export interface QueryOptions {
-  /**
-   * Pairs of a query and a node that may be under way on the device; 2²⁶ where left out. Beyond that, queries wait until
-   * others are done. The result is the same, and has to fit the device whole.
-   */
-  readonly capacity?: number | undefined;
-}
-
-/** Nodes of a tree that queries meet, ascending by query, then by node. */
+/** Nodes of a tree that queries meet: ascending by query, and for a query a node before those in it. */
 export interface QueryNodes {
   readonly query: Column<'u32'>;
   readonly node: Column<'u32'>;
 }
 
 /**
- * The nodes of a tree with entries whose quadrants share a point with a window: for all windows at once, level by level from
- * the root. Of the pairs of a window and a node, those that meet go on with the node's children.
+ * The nodes of a tree with entries whose quadrants share a point with a window, for many windows at once. Every window walks
+ * through the tree by itself, in preorder: into the nodes that it meets, and past all that is in the others.
  *
- * - Work O(pairs that meet, and their children), span O(levels · log pairs). Waits for the device twice a level.
- * - The same pairs in the same order on every backend, whatever the capacity. A window without a point meets nothing.
+ * - Work O(nodes that meet, and their children), span O(nodes that one window meets + log pairs). Waits for the device once.
+ * - The same pairs in the same order on every backend. A window without a point meets nothing.
  *
- * Source: Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex Polygon Data on
- * GPUs, 2014, section 4.3.1.
+ * Source: after Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex Polygon Data
+ * on GPUs, 2014, section 4.3.1, who go level by level: see `queryWindowsBreadthFirst`.
  *
- * @throws `ArgumentError` `queries/capacity`.
+ * @throws `CapacityError` where there are 2³² − 1 pairs or more.
  * @example
  * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [180, 0], [180, 90], [0, 90]]] }');
  * const tree = await buildMaqTree(ctx, [await decompose(ctx, placeInDomain(zones.polygons, WORLD), { levels: 4 })]);
@@ -56,192 +42,99 @@ export interface QueryNodes {
  */
 export async function queryWindows(
   context: Context,
-  tree: MaqTree,
-  windows: PlacedWindows,
-  { capacity = 2 ** 26 }: QueryOptions = {},
-): Promise<QueryNodes> {
-  requireCapacity(capacity);
-  const found: QueryNodes[] = [];
-  try {
-    await descendTree(context, tree, windows, capacity, found);
-    return context.scope(() => {
-      const { query, node } = concatenate(found.map((pairs) => ({ ...pairs })));
-      const keys = [
-        { key: node, bits: bitsUpTo((tree.nodes.level.length as number) - 1) },
-        { key: query, bits: bitsUpTo(windows.count - 1) },
-      ];
-      return context.materialize(gather({ query, node }, orderRows(query.length, keys)));
-    });
-  } finally {
-    context.dispose(found);
-  }
-}
-
-/** For {@link queryWindows} and its like. */
-export function requireCapacity(capacity: number): void {
-  if (capacity >= 1) return;
-  throw new ArgumentError('queries/capacity', 'The capacity is no number of pairs.', {
-    expected: '1 or more',
-    got: capacity,
-    remedy: 'Leave it out.',
-  });
-}
-
-/** Pairs in the memory of the host. */
-interface WaitingPairs {
-  readonly query: Uint32Array;
-  readonly node: Uint32Array;
-}
-
-/** From the root down; pairs beyond the capacity wait on the host. */
-async function descendTree(
-  context: Context,
-  tree: MaqTree,
-  windows: PlacedWindows,
-  capacity: number,
-  found: QueryNodes[],
-): Promise<void> {
-  const waiting: WaitingPairs[] = [];
-  const roots = (tree.nodes.level.length as number) === 0 ? 0 : windows.count;
-  let front: QueryNodes = context.scope(() =>
-    context.materialize({ query: sequence(roots), node: constant(u32, 0, roots) }),
-  );
-  try {
-    for (;;) {
-      const pairs = front.query.length as number;
-      if (pairs > capacity) {
-        const { earlier, later } = context.scope(() => splitPairs(context, front, pairs));
-        context.dispose(front);
-        front = earlier;
-        try {
-          waiting.push(await context.read({ ...later }));
-        } finally {
-          context.dispose(later);
-        }
-      } else if (pairs > 0 || found.length === 0) {
-        const step = await meetNodes(context, tree, windows, front);
-        found.push(step.found);
-        context.dispose(front);
-        front = step.next;
-      } else {
-        const next = waiting.pop();
-        if (next === undefined) return;
-        context.dispose(front);
-        front = context.scope(() => ({ query: context.column(next.query), node: context.column(next.node) }));
-      }
-    }
-  } finally {
-    context.dispose(front);
-  }
-}
-
-function splitPairs(context: Context, front: QueryNodes, pairs: number) {
-  const middle = pairs >> 1;
-  const part = (from: number, to: number): QueryNodes =>
-    context.materialize(gather({ ...front }, sequence(to - from, from)));
-  return { earlier: part(0, middle), later: part(middle, pairs) };
-}
-
-const meets = fn(
-  'meets',
-  { query: u32, node: u32, sides: array(u32), low: array(u32), high: array(u32), levels: array(u32) },
-  bool,
-  ({ query, node, sides, low, high, levels }) => {
-    const { x: column, y: row } = mortonDecode64({ code: { lo: low.at(node), hi: high.at(node) } });
-    const shift = u32(DOMAIN_BITS).sub(levels.at(node));
-    const at = query.mul(4);
-    const [left, bottom, right, top] = [0, 1, 2, 3].map((side) => sides.at(at.add(side))) as [U32, U32, U32, U32];
-    const [x, y] = [column.shl(shift), row.shl(shift)];
-    const side = u32(1).shl(shift);
-    const inColumns = left.max(x).lt(right.min(x.add(side)));
-    return inColumns.and(bottom.max(y).lt(top.min(y.add(side))));
-  },
-);
-
-const has = fn('has', { node: u32, counts: array(u32) }, bool, ({ node, counts }) => counts.at(node).gt(0));
-
-const childPair = fn(
-  'childPair',
-  { query: u32, node: u32, rank: u32, first: array(u32) },
-  { query: u32, node: u32 },
-  ({ query, node, rank, first }) => ({ query, node: first.at(node).add(rank) }),
-);
-
-/** The pairs of a front that meet: those of nodes with entries are found, and all go on with the nodes' children. */
-async function meetNodes(
-  context: Context,
   { nodes }: MaqTree,
-  { sides }: PlacedWindows,
-  front: QueryNodes,
-): Promise<{ readonly found: QueryNodes; readonly next: QueryNodes }> {
-  const { code, level, firstChild, childCount, entryCount } = nodes;
-  const made = context.scope(() => {
-    const flags = context.materialize(map(meets, { ...front, sides, low: code.lo, high: code.hi, levels: level }));
-    const met = copyIf({ ...front }, flags);
-    return { flags, met, hits: copyIf(met, map(has, { node: met.node, counts: entryCount })) };
-  });
+  { sides, count }: PlacedWindows,
+): Promise<QueryNodes> {
+  const table = context.scope(() => context.materialize(tableForWindows(nodes)));
   try {
-    const { met, hits } = made;
-    const [hitCount, next] = await Promise.all([
-      context.count(hits),
-      expand(met, gather(childCount, met.node), childPair, { captures: { first: firstChild } }),
-    ]);
-    return { found: context.scope(() => context.materialize(gather(hits, sequence(hitCount)))), next };
+    const total = nodes.level.length as number;
+    const query = sequence(total === 0 ? 0 : count);
+    const rows = { query, ...map(sidesOf, { query, sides }) };
+    return await unfold(rows, fromRoot, visit, { captures: { table, total } });
   } finally {
-    context.dispose(made);
+    context.dispose(table);
   }
 }
-
-/** Polygons that queries meet, each once a query: ascending by query, set and polygon. */
-export interface QueryPolygons {
-  readonly query: Column<'u32'>;
-  readonly set: Column<'u32'>;
-  readonly polygon: Column<'u32'>;
-}
-
-const entryOf = fn(
-  'entryOf',
-  { query: u32, node: u32, rank: u32, first: array(u32), polygons: array(u32), sets: array(u32) },
-  { query: u32, set: u32, polygon: u32 },
-  ({ query, node, rank, first, polygons, sets }) => {
-    const entry = first.at(node).add(rank);
-    return { query, set: sets.at(entry), polygon: polygons.at(entry) };
-  },
-);
 
 /**
- * The polygons whose quadrants are among the nodes that queries meet, each once a query.
- *
- * - Work O(entries of the nodes) and their sorting. Waits for the device twice.
- *
- * @example
- * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [180, 0], [180, 90], [0, 90]]] }');
- * const tree = await buildMaqTree(ctx, [await decompose(ctx, placeInDomain(zones.polygons, WORLD), { levels: 4 })]);
- * const windows = placeWindows(ctx, { left: [10], bottom: [10], right: [100], top: [20] }, WORLD);
- * const nodes = await queryWindows(ctx, tree, windows);
- * await ctx.read({ ...(await polygonsOf(ctx, tree, nodes)) });
- * // { query: Uint32Array [0], set: Uint32Array [0], polygon: Uint32Array [0] }
+ * What a walk looks at, four words a node side by side: the column, doubled, with a bit more that tells the side, as in
+ * `open-quadrants.ts`; the row, in bit 30 whether there are children, in bit 31 whether entries; the first child; the node
+ * that follows all of these.
  */
-export async function polygonsOf(context: Context, tree: MaqTree, { query, node }: QueryNodes): Promise<QueryPolygons> {
-  const { nodes, entries, extent } = tree;
-  const counts = gather(nodes.entryCount, node);
-  const captures = { first: nodes.firstEntry, polygons: entries.polygon, sets: entries.set };
-  const [all, last] = await Promise.all([
-    expand({ query, node }, counts, entryOf, { captures }),
-    context.read(slice(query, Math.max(0, (query.length as number) - 1))),
-  ]);
-  const distinct = context.scope(() => {
-    const keys = [
-      { key: all.polygon, bits: bitsUpTo(extent.polygons - 1) },
-      { key: all.set, bits: bitsUpTo(extent.sets - 1) },
-      { key: all.query, bits: bitsUpTo(last[0] ?? 0) },
-    ];
-    return unique(context.materialize(gather(all, orderRows(all.query.length, keys))));
-  });
-  try {
-    const found = await context.count(distinct);
-    return context.scope(() => context.materialize(gather(distinct, sequence(found))));
-  } finally {
-    context.dispose(all, distinct);
-  }
+const WORDS = 4;
+
+const windowWord = fn(
+  'windowWord',
+  {
+    index: u32,
+    low: array(u32),
+    high: array(u32),
+    levels: array(u32),
+    firstChild: array(u32),
+    childCount: array(u32),
+    entryCount: array(u32),
+    next: array(u32),
+  },
+  u32,
+  ({ index, low, high, levels, firstChild, childCount, entryCount, next }) => {
+    const node = index.div(WORDS);
+    const word = index.sub(node.mul(WORDS));
+    const { x, y } = mortonDecode64({ code: { lo: low.at(node), hi: high.at(node) } });
+    const shift = u32(DOMAIN_BITS).sub(levels.at(node));
+    const column = x.shl(shift).shl(1).or(u32(1).shl(shift));
+    const marks = u32(childCount.at(node).gt(0)).or(u32(entryCount.at(node).gt(0)).shl(1));
+    const place = select(column, y.shl(shift).or(marks.shl(30)), word.eq(1));
+    return select(place, select(firstChild.at(node), next.at(node), word.eq(3)), word.ge(2));
+  },
+);
+
+function tableForWindows({ code, level, firstChild, childCount, entryCount, next }: MaqNodes): Column<'u32'> {
+  const index = sequence(WORDS * (level.length as number));
+  const columns = { low: code.lo, high: code.hi, levels: level, firstChild, childCount, entryCount, next };
+  return map(windowWord, { index, ...columns });
 }
+
+const sidesOf = fn(
+  'sidesOf',
+  { query: u32, sides: array(u32) },
+  { left: u32, bottom: u32, right: u32, top: u32 },
+  ({ query, sides }) => {
+    const [left, bottom, right, top] = [0, 1, 2, 3].map((side) => sides.at(query.mul(4).add(side))) as [
+      U32,
+      U32,
+      U32,
+      U32,
+    ];
+    return { left, bottom, right, top };
+  },
+);
+
+const fromRoot = fn('fromRoot', { query: u32 }, { node: u32 }, () => ({ node: 0 }));
+
+const visit = fn(
+  'visit',
+  { query: u32, left: u32, bottom: u32, right: u32, top: u32, node: u32, table: array(u32), total: uniform(u32) },
+  { more: bool, emits: bool, state: { node: u32 }, value: { query: u32, node: u32 } },
+  ({ query, left, bottom, right, top, node, table, total }) => {
+    const [column, row, firstChild, next] = [0, 1, 2, 3].map((word) => table.at(node.mul(WORDS).add(word))) as [
+      U32,
+      U32,
+      U32,
+      U32,
+    ];
+    const side = column.and(u32(0).sub(column));
+    const [x, y] = [column.xor(side).shr(1), row.and(DOMAIN_MASK)];
+    const inColumns = left.max(x).lt(right.min(x.add(side)));
+    const meets = inColumns.and(bottom.max(y).lt(top.min(y.add(side))));
+    const into = meets.and(row.shr(DOMAIN_BITS).and(1).eq(1));
+    const following = select(next, firstChild, into);
+    return {
+      more: following.lt(total),
+      emits: meets.and(row.shr(DOMAIN_BITS + 1).eq(1)),
+      state: { node: following },
+      value: { query, node },
+    };
+  },
+);
+
+const DOMAIN_MASK = 2 ** DOMAIN_BITS - 1;

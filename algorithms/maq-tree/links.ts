@@ -1,0 +1,100 @@
+import {
+  array,
+  Break,
+  bool,
+  type Column,
+  constant,
+  copyIf,
+  exclusiveScan,
+  fn,
+  If,
+  inclusiveScan,
+  map,
+  plus,
+  reduceByKey,
+  runHeads,
+  select,
+  sequence,
+  shrU64,
+  u32,
+  uniform,
+  Var,
+  While,
+} from '../../primitives/index.ts';
+import type { Places } from './preorder.ts';
+
+/** Where the children of nodes are. */
+export interface Children {
+  readonly firstChild: Column<'u32'>;
+  readonly childCount: Column<'u32'>;
+}
+
+const parent = fn(
+  'parent',
+  { level: u32, lo: u32, hi: u32 },
+  { level: u32, lo: u32, hi: u32 },
+  ({ level, lo, hi }) => ({
+    level,
+    ...shrU64({ a: { lo, hi }, count: u32(2) }),
+  }),
+);
+
+/** The parents of nodes, as views, with the nodes' levels: those of siblings are equal, and stand side by side. */
+function parentsOf(nodes: Places): Places {
+  return map(parent, { level: nodes.level, lo: nodes.lo, hi: nodes.hi });
+}
+
+const countOfRun = fn('countOfRun', { isParent: u32, run: u32, counts: array(u32) }, u32, ({ isParent, run, counts }) =>
+  select(u32(0), counts.at(run.add(isParent)), isParent.eq(1)),
+);
+
+const following = fn('following', { place: u32 }, u32, ({ place }) => place.add(1));
+
+/** The children of nodes in the order of the tree, of which it is known which have some. */
+export function childrenOf(nodes: Places, isParent: Column<'u32'>): Children {
+  const siblings = reduceByKey({ ...parentsOf(nodes) }, constant(u32, 1, isParent.length), plus(u32)).values;
+  // The first run is that of the root, which has no parent.
+  const childCount = map(countOfRun, { isParent, run: exclusiveScan(isParent, plus(u32)), counts: siblings });
+  return { firstChild: map(following, { place: exclusiveScan(childCount, plus(u32)) }), childCount };
+}
+
+const asNumber = fn('asNumber', { flag: bool }, u32, ({ flag }) => u32(flag));
+const isSet = fn('isSet', { flag: u32 }, bool, ({ flag }) => flag.eq(1));
+
+const next = fn(
+  'next',
+  {
+    node: u32,
+    runs: array(u32),
+    parents: array(u32),
+    firstChild: array(u32),
+    childCount: array(u32),
+    count: uniform(u32),
+  },
+  u32,
+  ({ node, runs, parents, firstChild, childCount, count }) => {
+    const at = Var(node);
+    const found = Var(count);
+    While(
+      () => at.gt(0),
+      () => {
+        const parent = parents.at(runs.at(at).sub(2));
+        If(at.add(1).lt(firstChild.at(parent).add(childCount.at(parent))), () => {
+          found.set(at.add(1));
+          Break();
+        });
+        at.set(parent);
+      },
+    );
+    return found;
+  },
+);
+
+/** The node that follows a node and all below it in preorder, as a view; the number of nodes where none does. */
+export function nextOf(nodes: Places, isParent: Column<'u32'>, { firstChild, childCount }: Children): Column<'u32'> {
+  const node = sequence(isParent.length);
+  // The run of the root is the first, and has the number 1.
+  const runs = inclusiveScan(map(asNumber, { flag: runHeads({ ...parentsOf(nodes) }) }), plus(u32));
+  const parents = copyIf(node, map(isSet, { flag: isParent }));
+  return map(next, { node, runs, parents, firstChild, childCount, count: isParent.length as number });
+}

@@ -1,0 +1,169 @@
+import {
+  array,
+  bool,
+  type Context,
+  concatenate,
+  constant,
+  copyIf,
+  expand,
+  fn,
+  gather,
+  map,
+  mortonDecode64,
+  sequence,
+  type U32,
+  u32,
+} from '../../primitives/index.ts';
+import type { MaqTree } from '../maq-tree/index.ts';
+import { bitsUpTo, orderRows } from '../order-rows.ts';
+import { DOMAIN_BITS } from '../quadrants/index.ts';
+import { type QueryOptions, requireCapacity } from './query-options.ts';
+import type { QueryNodes } from './range.ts';
+import type { PlacedWindows } from './windows.ts';
+
+/**
+ * `queryWindows` as Zhang, You and Gruenwald (2014) have it: level by level from the root, for all windows at once. Of the pairs
+ * of a window and a node, those that meet go on with the node's children. An experiment, for comparison, and for windows so
+ * different in what they meet that walks of their own would wait for the longest. The pairs are the same, ascending by window
+ * and then by node.
+ *
+ * - Work O(pairs that meet, and their children), span O(levels · log pairs). Waits for the device twice a level.
+ * - The same pairs in the same order on every backend, whatever the capacity, which is 2²⁶ where left out.
+ *
+ * Source: Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex Polygon Data on
+ * GPUs, 2014, section 4.3.1.
+ *
+ * @throws `ArgumentError` `queries/capacity`.
+ * @example
+ * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [180, 0], [180, 90], [0, 90]]] }');
+ * const tree = await buildMaqTree(ctx, [await decompose(ctx, placeInDomain(zones.polygons, WORLD), { levels: 4 })]);
+ * const windows = placeWindows(ctx, { left: [10, -20], bottom: [10, 0], right: [20, 0], top: [20, 9] }, WORLD);
+ * await ctx.read({ ...(await queryWindowsBreadthFirst(ctx, tree, windows)) }); // { query: Uint32Array [0], node: Uint32Array [2] }
+ */
+export async function queryWindowsBreadthFirst(
+  context: Context,
+  tree: MaqTree,
+  windows: PlacedWindows,
+  { capacity = 2 ** 26 }: QueryOptions = {},
+): Promise<QueryNodes> {
+  requireCapacity(capacity);
+  const found: QueryNodes[] = [];
+  try {
+    await descendTree(context, tree, windows, capacity, found);
+    return context.scope(() => {
+      const { query, node } = concatenate(found.map((pairs) => ({ ...pairs })));
+      const keys = [
+        { key: node, bits: bitsUpTo((tree.nodes.level.length as number) - 1) },
+        { key: query, bits: bitsUpTo(windows.count - 1) },
+      ];
+      return context.materialize(gather({ query, node }, orderRows(query.length, keys)));
+    });
+  } finally {
+    context.dispose(found);
+  }
+}
+
+/** Pairs in the memory of the host. */
+interface WaitingPairs {
+  readonly query: Uint32Array;
+  readonly node: Uint32Array;
+}
+
+/** From the root down; pairs beyond the capacity wait on the host. */
+async function descendTree(
+  context: Context,
+  tree: MaqTree,
+  windows: PlacedWindows,
+  capacity: number,
+  found: QueryNodes[],
+): Promise<void> {
+  const waiting: WaitingPairs[] = [];
+  const roots = (tree.nodes.level.length as number) === 0 ? 0 : windows.count;
+  let front: QueryNodes = context.scope(() =>
+    context.materialize({ query: sequence(roots), node: constant(u32, 0, roots) }),
+  );
+  try {
+    for (;;) {
+      const pairs = front.query.length as number;
+      if (pairs > capacity) {
+        const { earlier, later } = context.scope(() => splitPairs(context, front, pairs));
+        context.dispose(front);
+        front = earlier;
+        try {
+          waiting.push(await context.read({ ...later }));
+        } finally {
+          context.dispose(later);
+        }
+      } else if (pairs > 0 || found.length === 0) {
+        const step = await meetNodes(context, tree, windows, front);
+        found.push(step.found);
+        context.dispose(front);
+        front = step.next;
+      } else {
+        const next = waiting.pop();
+        if (next === undefined) return;
+        context.dispose(front);
+        front = context.scope(() => ({ query: context.column(next.query), node: context.column(next.node) }));
+      }
+    }
+  } finally {
+    context.dispose(front);
+  }
+}
+
+function splitPairs(context: Context, front: QueryNodes, pairs: number) {
+  const middle = pairs >> 1;
+  const part = (from: number, to: number): QueryNodes =>
+    context.materialize(gather({ ...front }, sequence(to - from, from)));
+  return { earlier: part(0, middle), later: part(middle, pairs) };
+}
+
+const meets = fn(
+  'meets',
+  { query: u32, node: u32, sides: array(u32), low: array(u32), high: array(u32), levels: array(u32) },
+  bool,
+  ({ query, node, sides, low, high, levels }) => {
+    const { x: column, y: row } = mortonDecode64({ code: { lo: low.at(node), hi: high.at(node) } });
+    const shift = u32(DOMAIN_BITS).sub(levels.at(node));
+    const at = query.mul(4);
+    const [left, bottom, right, top] = [0, 1, 2, 3].map((side) => sides.at(at.add(side))) as [U32, U32, U32, U32];
+    const [x, y] = [column.shl(shift), row.shl(shift)];
+    const side = u32(1).shl(shift);
+    const inColumns = left.max(x).lt(right.min(x.add(side)));
+    return inColumns.and(bottom.max(y).lt(top.min(y.add(side))));
+  },
+);
+
+const has = fn('has', { node: u32, counts: array(u32) }, bool, ({ node, counts }) => counts.at(node).gt(0));
+
+const childPair = fn(
+  'childPair',
+  { query: u32, node: u32, rank: u32, first: array(u32) },
+  { query: u32, node: u32 },
+  ({ query, node, rank, first }) => ({ query, node: first.at(node).add(rank) }),
+);
+
+/** The pairs of a front that meet: those of nodes with entries are found, and all go on with the nodes' children. */
+async function meetNodes(
+  context: Context,
+  { nodes }: MaqTree,
+  { sides }: PlacedWindows,
+  front: QueryNodes,
+): Promise<{ readonly found: QueryNodes; readonly next: QueryNodes }> {
+  const { code, level, firstChild, childCount, entryCount } = nodes;
+  const made = context.scope(() => {
+    const flags = context.materialize(map(meets, { ...front, sides, low: code.lo, high: code.hi, levels: level }));
+    const met = copyIf({ ...front }, flags);
+    return { flags, met, hits: copyIf(met, map(has, { node: met.node, counts: entryCount })) };
+  });
+  try {
+    const { met, hits } = made;
+    const [hitCount, next] = await Promise.all([
+      context.count(hits),
+      expand(met, gather(childCount, met.node), childPair, { captures: { first: firstChild } }),
+    ]);
+    return { found: context.scope(() => context.materialize(gather(hits, sequence(hitCount)))), next };
+  } finally {
+    context.dispose(made);
+  }
+}

@@ -1,0 +1,18 @@
+import { ArgumentError } from '../../primitives/errors.ts';
+
+export interface QueryOptions {
+  /**
+   * Pairs of what is asked and what is there that may be under way on the device. Beyond that, some wait until others are done.
+   * The result is the same, and has to fit the device whole.
+   */
+  readonly capacity?: number | undefined;
+}
+
+export function requireCapacity(capacity: number): void {
+  if (capacity >= 1) return;
+  throw new ArgumentError('queries/capacity', 'The capacity is no number of pairs.', {
+    expected: '1 or more',
+    got: capacity,
+    remedy: 'Leave it out.',
+  });
+}
