@@ -28,6 +28,7 @@ function methodsOf(context: Context | undefined): Record<string, Method> {
   };
 }
 
+const TELLING_SECONDS = 0.5;
 /** For V8 to have compiled what runs in plain JavaScript before it is timed: a run that takes long is timed at once. */
 const WARM_UP_LEVELS = 4;
 
@@ -42,7 +43,9 @@ export async function measureDecompositions(bench: Bench): Promise<void> {
       for (const levels of name === DEPTH_FIRST ? bench.levels.slice(0, 1) : bench.levels) {
         const tests = testsOf(group, levels);
         if (name !== PASSAGES && secondsPerTest * tests > bench.patience) continue;
-        secondsPerTest = (await measure(bench, group, name, method, levels)) / tests;
+        const seconds = await measure(bench, group, name, method, levels);
+        // Short runs are launches more than tests, and would tell of far longer ones than there are.
+        secondsPerTest = seconds > TELLING_SECONDS ? seconds / tests : 0;
       }
     }
   }

@@ -47,7 +47,7 @@ if (options.polygons === undefined || options.out === undefined) {
   throw new Error('Say which polygons, and where the measurements go: --polygons map.geo.json --out measurements.json');
 }
 
-/** One for each figure or more. */
+/** By the names that the figures know them by; polygon queries, Figure 16, are still to come. */
 const EXPERIMENTS: Record<string, Experiment> = {
   decompose: measureDecompositions,
   trees: measureTrees,

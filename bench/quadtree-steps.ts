@@ -14,12 +14,17 @@ export interface Step {
   readonly seconds: number[];
 }
 
-/** The time of every level of all polygons at once, against the passages of edges through quadrants that it looks at. */
-export async function measureSteps({ context, map, levels, rounds, record }: Bench): Promise<void> {
+/**
+ * The time of every level against the passages of edges through quadrants that it looks at: of all polygons at once, and of
+ * each group, which has fewer.
+ */
+export async function measureSteps({ context, map, groups, levels, rounds, record }: Bench): Promise<void> {
   if (context === undefined) return;
-  const steps = await followSteps(context, placeInDomain(map, WORLD), Math.max(...levels), rounds);
-  for (const { passages, leaves, seconds } of steps) {
-    record({ experiment: 'steps', group: '', method: 'passages', x: passages, found: leaves, seconds });
+  for (const { name, polygons } of [...groups, { name: 'all', polygons: map }]) {
+    const steps = await followSteps(context, placeInDomain(polygons, WORLD), Math.max(...levels), rounds);
+    for (const { passages, leaves, seconds } of steps) {
+      record({ experiment: 'steps', group: name, method: 'passages', x: passages, found: leaves, seconds });
+    }
   }
 }
 
