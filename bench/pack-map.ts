@@ -6,11 +6,11 @@ import { packParts, readParts } from './map-polygons.ts';
  * A map for machines that cannot fetch it: the polygons of a GeoJSON file as `packParts` has them, which the benchmarks read
  * in its place.
  *
- * node --max-old-space-size=6144 --import tsx bench/pack-map.ts --polygons map.geo.json --out map.polygons
+ * node --max-old-space-size=6144 --import tsx bench/pack-map.ts --polygons map.geo.json --out map.polygons.gz
  */
 const { values: options } = parseArgs({ options: { polygons: { type: 'string' }, out: { type: 'string' } } });
 if (options.polygons === undefined || options.out === undefined) {
-  throw new Error('Say which polygons, and where they go: --polygons map.geo.json --out map.polygons');
+  throw new Error('Say which polygons, and where they go: --polygons map.geo.json --out map.polygons.gz');
 }
 const parts = await readParts(options.polygons);
 await writeFile(options.out, packParts(parts));
