@@ -1,24 +1,19 @@
 import {
   type ArrayValue,
   array,
-  Break,
-  bool,
   type Column,
   type Context,
   For,
   fn,
   If,
   map,
-  popcount,
   select,
   sequence,
   type U32,
   u32,
   Var,
-  While,
 } from '../../primitives/index.ts';
 import type { MaqNodes } from '../maq-tree/index.ts';
-import { DOMAIN_BITS } from '../quadrants/index.ts';
 
 /**
  * What it takes to go down a tree, four words a node side by side, so that a kernel binds one array and a node is read in one
@@ -77,30 +72,4 @@ export function nodeOf(table: ArrayValue<'u32'>, node: U32): TableNode {
     table.at(node.mul(WORDS).add(word)),
   ) as [U32, U32, U32, U32];
   return { firstChild, children, firstEntry, entryCount };
-}
-
-/**
- * Goes from the root down to the smallest node that holds a place, which is in the domain: `visit` sees each node, its number
- * and its side, 2^shift steps. A `Break` of it ends the way.
- */
-export function goDown(
-  table: ArrayValue<'u32'>,
-  { x, y }: { readonly x: U32; readonly y: U32 },
-  visit: (node: TableNode, number: U32, shift: U32) => void,
-): void {
-  const number = Var(u32(0));
-  const shift = Var(u32(DOMAIN_BITS));
-  While(
-    () => bool(true),
-    () => {
-      const node = nodeOf(table, number);
-      visit(node, number, shift);
-      // A tree has no children there; a file may lie.
-      If(shift.eq(0), () => Break());
-      shift.set(shift.sub(1));
-      const child = x.shr(shift).and(1).or(y.shr(shift).and(1).shl(1));
-      If(node.children.shr(child).and(1).eq(0), () => Break());
-      number.set(node.firstChild.add(popcount(node.children.and(u32(1).shl(child).sub(1)))));
-    },
-  );
 }

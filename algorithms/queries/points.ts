@@ -1,26 +1,27 @@
 import {
   ArgumentError,
   array,
-  Break,
   bool,
   type Column,
   type Context,
   copyIf,
-  expand,
   For,
   fn,
   gather,
   If,
   i32,
   map,
+  popcount,
+  select,
   sequence,
   u32,
+  unfold,
   Var,
 } from '../../primitives/index.ts';
 import type { MaqTreeWithEdges } from '../maq-tree/index.ts';
 import { flipsWay } from '../quadrants/edge-line.ts';
-import { DOMAIN_STEPS, type Domain } from '../quadrants/index.ts';
-import { goDown, tableOfNodes } from './node-table.ts';
+import { DOMAIN_BITS, DOMAIN_STEPS, type Domain } from '../quadrants/index.ts';
+import { nodeOf, tableOfNodes } from './node-table.ts';
 
 export interface Points {
   readonly x: ArrayLike<number>;
@@ -101,7 +102,7 @@ export async function queryPoints(
   const table = context.scope(() => tableOfNodes(context, tree.nodes));
   try {
     const rows = { x, y, point: sequence(x.length) };
-    const candidates = await expand(rows, map(candidateCount, { x, y, table }), candidateAt, { captures: { table } });
+    const candidates = await unfold(rows, fromRoot, nextEntry, { captures: { table } });
     const found = context.scope(() => {
       const { corner, first, count, edge, ends } = edges;
       const { point, ...place } = candidates;
@@ -123,30 +124,36 @@ export async function queryPoints(
   }
 }
 
-/** How many polygons may hold a point: the entries of all nodes that do. */
-const candidateCount = fn('candidateCount', { x: u32, y: u32, table: array(u32) }, u32, ({ x, y, table }) => {
-  const total = Var(u32(0));
-  If(x.max(y).lt(DOMAIN_STEPS), () => {
-    goDown(table, { x, y }, ({ entryCount }) => total.set(total.add(entryCount)));
-  });
-  return total;
-});
+const walk = { node: u32, shift: u32, rank: u32 } as const;
 
-const candidateAt = fn(
-  'candidateAt',
-  { x: u32, y: u32, point: u32, rank: u32, table: array(u32) },
-  { point: u32, x: u32, y: u32, entry: u32, shift: u32 },
-  ({ x, y, point, rank, table }) => {
-    const [left, entry, side] = [Var(rank), Var(u32(0)), Var(u32(0))];
-    goDown(table, { x, y }, ({ firstEntry, entryCount }, _, shift) => {
-      If(left.lt(entryCount), () => {
-        entry.set(firstEntry.add(left));
-        side.set(shift);
-        Break();
-      });
-      left.set(left.sub(entryCount));
-    });
-    return { point, x, y, entry, shift: side };
+/** A point that is not in the domain is at no node. */
+const fromRoot = fn('fromRoot', { x: u32, y: u32 }, walk, ({ x, y }) => ({
+  node: select(u32(0), u32(2 ** 32 - 1), x.max(y).ge(DOMAIN_STEPS)),
+  shift: DOMAIN_BITS,
+  rank: 0,
+}));
+
+/** The entries of the nodes that hold a point, from the root down: one after the other, and then the child that holds it. */
+const nextEntry = fn(
+  'nextEntry',
+  { x: u32, y: u32, point: u32, ...walk, table: array(u32) },
+  { more: bool, emits: bool, state: walk, value: { point: u32, x: u32, y: u32, entry: u32, shift: u32 } },
+  ({ x, y, point, node, shift, rank, table }) => {
+    const { firstChild, children, firstEntry, entryCount } = nodeOf(table, node);
+    const stays = rank.lt(entryCount);
+    const side = shift.sub(1);
+    const child = x.shr(side).and(1).or(y.shr(side).and(1).shl(1));
+    const holding = firstChild.add(popcount(children.and(u32(1).shl(child).sub(1))));
+    return {
+      more: stays.or(children.shr(child).and(1).eq(1).and(shift.gt(0))),
+      emits: stays,
+      state: {
+        node: select(holding, node, stays),
+        shift: select(side, shift, stays),
+        rank: select(u32(0), rank.add(1), stays),
+      },
+      value: { point, x, y, entry: firstEntry.add(rank), shift },
+    };
   },
 );
 

@@ -2,6 +2,7 @@ import {
   type ArrayValue,
   array,
   Break,
+  bool,
   type Column,
   type Context,
   expand,
@@ -9,17 +10,19 @@ import {
   gather,
   If,
   map,
-  mortonDecode64,
   popcount,
+  select,
   sequence,
+  shrU64,
   type U32,
   u32,
+  unfold,
   Var,
   While,
 } from '../../primitives/index.ts';
 import type { MaqTree } from '../maq-tree/index.ts';
 import { DOMAIN_BITS, type Quadrants } from '../quadrants/index.ts';
-import { goDown, type NodeTable, nodeOf, tableOfNodes } from './node-table.ts';
+import { type NodeTable, nodeOf, tableOfNodes } from './node-table.ts';
 
 /** Pairs of a row of quadrants and an entry of a tree of which one's quadrant holds the other's; ascending by row. */
 export interface SharedQuadrants {
@@ -88,10 +91,7 @@ interface PlacedRows {
 }
 
 async function sharedBy(context: Context, table: NodeTable, rows: PlacedRows): Promise<SharedQuadrants> {
-  const { row: _, ...places } = rows;
-  const segments = await expand({ ...rows }, map(segmentCount, { ...places, table }), segmentAt, {
-    captures: { table },
-  });
+  const segments = await unfold({ ...rows }, fromRoot, nextSegment, { captures: { table } });
   try {
     const { count, ...firsts } = segments;
     return await expand(firsts, count, entryAt);
@@ -100,78 +100,69 @@ async function sharedBy(context: Context, table: NodeTable, rows: PlacedRows): P
   }
 }
 
-const placeFields = { lo: u32, hi: u32, level: u32 } as const;
+const place = { lo: u32, hi: u32, level: u32 } as const;
+/** Nodes side by side, those from a first on up to a last, with a side of 2^shift steps. */
+const siblings = { from: u32, to: u32, shift: u32 } as const;
 
-interface Place {
-  readonly lo: U32;
-  readonly hi: U32;
-  readonly level: U32;
-}
+type ValuesOfFields<F> = { readonly [K in keyof F]: U32 };
 
 /**
- * Visits the entries that share area with a quadrant, so many from a first on, with the side of their quadrants: those of each
- * node above it, and all together those of its own level and of each level below.
+ * The entries of nodes on the way from the root to a quadrant and through it, and the nodes to look at next: as long as these
+ * are larger than the quadrant, the child that holds it; from there on all children.
  */
-function visitSegments(
+function lookAt(
   table: ArrayValue<'u32'>,
-  { lo, hi, level }: Place,
-  visit: (first: U32, count: U32, shift: U32) => void,
-): void {
+  { lo, hi, level }: ValuesOfFields<typeof place>,
+  { from, to, shift }: ValuesOfFields<typeof siblings>,
+) {
   const own = u32(DOMAIN_BITS).sub(level);
-  const { x: column, y: row } = mortonDecode64({ code: { lo, hi } });
-  const [from, to] = [Var(u32(0)), Var(u32(0))];
-  goDown(table, { x: column.shl(own), y: row.shl(own) }, (node, number, shift) => {
-    If(shift.eq(own), () => {
-      from.set(number);
-      to.set(number.add(1));
-      Break();
-    });
-    visit(node.firstEntry, node.entryCount, shift);
-  });
-  const shift = Var(own);
-  While(
-    () => from.lt(to).and(shift.le(own)),
-    () => {
-      const [first, last] = [nodeOf(table, from), nodeOf(table, to.sub(1))];
-      visit(first.firstEntry, last.firstEntry.add(last.entryCount).sub(first.firstEntry), shift);
-      from.set(first.firstChild);
-      to.set(last.firstChild.add(popcount(last.children)));
-      shift.set(shift.sub(1));
-    },
-  );
+  const [first, last] = [nodeOf(table, from), nodeOf(table, to.sub(1))];
+  const code = shrU64({ a: { lo, hi }, count: shift.sub(1).sub(own).shl(1) });
+  const child = code.lo.and(3);
+  const holding = first.firstChild.add(popcount(first.children.and(u32(1).shl(child).sub(1))));
+  const isAbove = shift.gt(own);
+  const next = {
+    from: select(first.firstChild, holding, isAbove),
+    to: select(last.firstChild.add(popcount(last.children)), holding.add(1), isAbove),
+    shift: shift.sub(1),
+  };
+  const hasNext = select(next.from.lt(next.to), first.children.shr(child).and(1).eq(1), isAbove);
+  return {
+    first: first.firstEntry,
+    count: last.firstEntry.add(last.entryCount).sub(first.firstEntry),
+    next,
+    more: hasNext.and(shift.gt(0)),
+  };
 }
 
 /** Pairs of a quadrant; 2³² − 1 where they are more. */
-const pairCount = fn('pairCount', { ...placeFields, table: array(u32) }, u32, ({ table, ...place }) => {
+const pairCount = fn('pairCount', { ...place, table: array(u32) }, u32, ({ table, ...own }) => {
   const total = Var(u32(0));
-  visitSegments(table, place, (_, count) => {
-    const sum = total.add(count);
-    If(sum.lt(count), () => total.set(2 ** 32 - 1)).Else(() => total.set(sum));
-  });
+  const [from, to, shift] = [Var(u32(0)), Var(u32(1)), Var(u32(DOMAIN_BITS))];
+  While(
+    () => bool(true),
+    () => {
+      const { count, next, more } = lookAt(table, own, { from, to, shift });
+      const sum = total.add(count);
+      total.set(select(sum, u32(2 ** 32 - 1), sum.lt(count)));
+      If(more.not(), () => Break());
+      from.set(next.from);
+      to.set(next.to);
+      shift.set(next.shift);
+    },
+  );
   return total;
 });
 
-const segmentCount = fn('segmentCount', { ...placeFields, table: array(u32) }, u32, ({ table, ...place }) => {
-  const total = Var(u32(0));
-  visitSegments(table, place, (_, count) => total.set(total.add(count.min(1))));
-  return total;
-});
+const fromRoot = fn('fromRoot', { row: u32 }, siblings, () => ({ from: 0, to: 1, shift: DOMAIN_BITS }));
 
-const segmentAt = fn(
-  'segmentAt',
-  { ...placeFields, row: u32, rank: u32, table: array(u32) },
-  { row: u32, first: u32, count: u32, shift: u32 },
-  ({ row, rank, table, ...place }) => {
-    const [left, found] = [Var(rank), { first: Var(u32(0)), count: Var(u32(0)), shift: Var(u32(0)) }];
-    visitSegments(table, place, (first, count, shift) => {
-      If(left.eq(0).and(count.gt(0)), () => {
-        found.first.set(first);
-        found.count.set(count);
-        found.shift.set(shift);
-      });
-      left.set(left.sub(count.min(1)));
-    });
-    return { row, ...found };
+const nextSegment = fn(
+  'nextSegment',
+  { ...place, row: u32, ...siblings, table: array(u32) },
+  { more: bool, emits: bool, state: siblings, value: { row: u32, first: u32, count: u32, shift: u32 } },
+  ({ lo, hi, level, row, table, ...at }) => {
+    const { first, count, next, more } = lookAt(table, { lo, hi, level }, at);
+    return { more, emits: count.gt(0), state: next, value: { row, first, count, shift: at.shift } };
   },
 );
 
