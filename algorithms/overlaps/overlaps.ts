@@ -13,6 +13,7 @@ import {
   u32,
 } from '../../primitives/index.ts';
 import type { Front } from './cells.ts';
+import { linesOf } from './segment.ts';
 import { largeCells, splitCells } from './split.ts';
 import { alongBottom, alongEdge } from './walk.ts';
 
@@ -105,19 +106,17 @@ const itemAt = fn(
   },
 );
 
-function testCells(
-  context: Context,
-  { cells, items }: Front,
-  ends: Column<'i32'>,
-  most: number,
-  overlaps: Column<'u32'>,
-) {
+function testCells(context: Context, front: Front, ends: Column<'i32'>, most: number, overlaps: Column<'u32'>): void {
+  const { cells, items } = front;
   const { column, row, pair } = cells;
   const { capacity } = column;
   const firsts = context.materialize(lowerBound(items.cell, sequence(capacity + 1)));
-  const tables = { columns: column, rows: row, firsts, items: items.item, ends, most };
+  const lines = context.materialize(linesOf(front, ends));
+  const tables = { columns: column, rows: row, firsts, items: items.item, lines, most };
   const found = context.materialize(map(alongBottom, { cell: sequence(column.length), ...tables }));
   scatterReduce(found, pair, 'or', overlaps);
-  const foundNext = context.materialize(map(alongEdge, { ...items, found, ...tables }));
+  const foundNext = context.materialize(
+    map(alongEdge, { cell: items.cell, index: sequence(items.cell.length), found, ...tables }),
+  );
   scatterReduce(foundNext, gather(pair, items.cell), 'or', overlaps);
 }

@@ -1,16 +1,20 @@
 import {
   type ArrayValue,
+  array,
   type Bool,
   bitsToI32,
+  type Column,
   compareI128,
   type Functor,
   fn,
   type I32,
   i32,
   ltI64,
+  map,
   mulI32,
   mulU64,
   select,
+  sequence,
   sub64,
   type U32,
   type U64,
@@ -19,6 +23,7 @@ import {
   u64OfU32,
   type ValuesOf,
 } from '../../primitives/index.ts';
+import { cellArrays, cellAt, edgeOfItem, type Front } from './cells.ts';
 
 /** An edge seen from the corner of a quadrant: its left end, of a vertical one the lower, and the way to the other. */
 export interface Segment {
@@ -28,18 +33,34 @@ export interface Segment {
   readonly dy: I32;
 }
 
-export function segmentAt(ends: ArrayValue<'i32'>, edge: U32, x: U32, y: U32): Segment {
-  const at = edge.mul(4);
-  const [fromX, toX] = [ends.at(at), ends.at(at.add(2))];
-  const [fromY, toY] = [ends.at(at.add(1)), ends.at(at.add(3))];
-  const turned = toX.lt(fromX).or(toX.eq(fromX).and(toY.lt(fromY)));
-  const [dx, dy] = [toX.sub(fromX), toY.sub(fromY)];
-  return {
-    ax: select(fromX, toX, turned).sub(bitsToI32(x)),
-    ay: select(fromY, toY, turned).sub(bitsToI32(y)),
-    dx: select(dx, dx.neg(), turned),
-    dy: select(dy, dy.neg(), turned),
-  };
+const lineWord = fn(
+  'lineWord',
+  { index: u32, cells: array(u32), items: array(u32), ...cellArrays, ends: array(i32) },
+  i32,
+  ({ index, cells, items, columns, rows, ends }) => {
+    const number = index.shr(2);
+    const at = edgeOfItem(items.at(number)).mul(4);
+    const axis = index.and(1);
+    const { x, y } = cellAt(columns, rows, cells.at(number));
+    const [fromX, toX] = [ends.at(at), ends.at(at.add(2))];
+    const [fromY, toY] = [ends.at(at.add(1)), ends.at(at.add(3))];
+    const turned = toX.lt(fromX).or(toX.eq(fromX).and(toY.lt(fromY)));
+    const [from, to] = [select(fromX, fromY, axis.ne(0)), select(toX, toY, axis.ne(0))];
+    const left = select(from, to, turned);
+    const right = select(to, from, turned);
+    return select(left.sub(bitsToI32(select(x, y, axis.ne(0)))), right.sub(left), index.and(2).ne(0));
+  },
+);
+
+/** The edges as ax, ay, dx, dy. */
+export function linesOf({ cells, items }: Front, ends: Column<'i32'>): Column<'i32'> {
+  const arrays = { cells: items.cell, items: items.item, columns: cells.column, rows: cells.row, ends };
+  return map(lineWord, { index: sequence(4 * (items.item.length as number)), ...arrays });
+}
+
+export function lineAt(lines: ArrayValue<'i32'>, index: U32): Segment {
+  const at = index.mul(4);
+  return { ax: lines.at(at), ay: lines.at(at.add(1)), dx: lines.at(at.add(2)), dy: lines.at(at.add(3)) };
 }
 
 /** Above 0 where a point lies above a segment's line, left of it where that is vertical: twice the area of their triangle. */

@@ -178,7 +178,7 @@ const passOn = fn(
   ({ cell, item, passes, rank, numbers }) => {
     const left = [passes];
     for (let k = 0; k < 3; k++) left.push(left[k]!.and(left[k]!.sub(1)));
-    const nth = left.slice(1).reduce((found, rest, k) => select(found, rest, rank.gt(k)));
+    const nth = left.slice(1).reduce((found, rest, k) => select(found, rest, rank.gt(k)), passes);
     return { cell: numbers.at(cell.shl(2).add(ctz(nth))), item };
   },
 );

@@ -23,8 +23,8 @@ import {
   type Variable,
   While,
 } from '../../primitives/index.ts';
-import { BOTH, cellArrays, cellAt, edgeOfItem, regionOfItem } from './cells.ts';
-import { compareShares, isPositive, type Segment, type Share, segmentAt, sideOf, turn } from './segment.ts';
+import { BOTH, cellArrays, cellAt, regionOfItem } from './cells.ts';
+import { compareShares, isPositive, lineAt, type Segment, type Share, sideOf, turn } from './segment.ts';
 
 /** The part of a segment that lies in its cell, from its left end on. */
 interface Stretch {
@@ -52,10 +52,10 @@ interface Tables {
   readonly rows: ArrayValue<'u32'>;
   readonly firsts: ArrayValue<'u32'>;
   readonly items: ArrayValue<'u32'>;
-  readonly ends: ArrayValue<'i32'>;
+  readonly lines: ArrayValue<'i32'>;
 }
 
-const tables = { ...cellArrays, firsts: array(u32), items: array(u32), ends: array(i32) } as const;
+const tables = { ...cellArrays, firsts: array(u32), items: array(u32), lines: array(i32) } as const;
 
 export const alongBottom = fn(
   'alongBottom',
@@ -73,13 +73,13 @@ export const alongBottom = fn(
 
 export const alongEdge = fn(
   'alongEdge',
-  { cell: u32, item: u32, ...tables, found: array(u32), most: uniform(u32) },
+  { cell: u32, index: u32, ...tables, found: array(u32), most: uniform(u32) },
   u32,
-  ({ cell: number, item, found: foundBefore, most, ...arrays }) => {
+  ({ cell: number, index, found: foundBefore, most, ...arrays }) => {
     const found = Var(u32(0));
     If(foundBefore.at(number).eq(0), () => {
       const cell = cellOf(number, arrays);
-      const edge = segmentAt(arrays.ends, edgeOfItem(item), cell.x, cell.y);
+      const edge = lineAt(arrays.lines, index);
       If(isTested(cell, most).and(edge.dx.gt(0)), () => found.set(walk(edge, cell, arrays)));
     });
     return found;
@@ -96,10 +96,9 @@ function isTested({ first, end, side }: Cell, most: U32): Bool {
   return end.sub(first).le(most).or(side.eq(1));
 }
 
-function forEach({ x, y, first, end }: Cell, { items, ends }: Tables, body: (other: Segment, region: U32) => void) {
+function forEach({ first, end }: Cell, { items, lines }: Tables, body: (other: Segment, region: U32) => void) {
   For(first, end, (i) => {
-    const item = items.at(i);
-    body(segmentAt(ends, edgeOfItem(item), x, y), regionOfItem(item));
+    body(lineAt(lines, i), regionOfItem(items.at(i)));
   });
 }
 
