@@ -2,12 +2,13 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { buildMaqTree } from '../algorithms/maq-tree/index.ts';
 import { DOMAIN_STEPS, decompose } from '../algorithms/quadrants/index.ts';
-import { joinPolygons, type QueryPolygons } from '../algorithms/queries/index.ts';
+import { joinPolygons, type QueryPolygons, queryPolygons } from '../algorithms/queries/index.ts';
 import type { Context } from '../primitives/context.ts';
 import { ArgumentError } from '../primitives/errors.ts';
 import { LEVELS, polygons } from './arbitrary-domain-polygons.ts';
 import { onEveryBackend } from './backends.ts';
 import { overlapByHand } from './overlaps-by-hand.ts';
+import { type QuadrantByHand, splitByHand } from './quadrants-by-hand.ts';
 import { columnsOfRings, type Ring } from './ring-columns.ts';
 
 const DOMAIN = { x: 0, y: 0, side: DOMAIN_STEPS };
@@ -18,10 +19,28 @@ async function join(context: Context, sets: Ring[][][], asked: Ring[][], levels:
   for (const set of sets) quadrants.push(await decompose(context, columnsOfRings(set), options));
   const tree = await buildMaqTree(context, quadrants);
   const queries = await decompose(context, columnsOfRings(asked), options);
+  const candidates = await queryPolygons(context, tree, queries, { capacity });
   const pairs = await joinPolygons(context, tree, queries, { capacity });
-  const rows = await rowsOf(context, pairs);
-  context.dispose(quadrants, tree, queries, pairs);
+  const [filtered, rows] = [await rowsOf(context, candidates), await rowsOf(context, pairs)];
+  const touching = candidatesByHand(sets, asked, levels);
+  expect(filtered).toEqual(touching);
+  context.dispose(quadrants, tree, queries, candidates, pairs);
   return rows;
+}
+
+/** The pairs of polygons with quadrants of which one holds the other. */
+function candidatesByHand(sets: Ring[][][], asked: Ring[][], levels: number): number[][] {
+  const piecesOf = (set: Ring[][]) => set.map((rings, polygon) => splitByHand(polygon, rings, levels));
+  const trees = sets.map(piecesOf);
+  const holds = (a: QuadrantByHand, b: QuadrantByHand): boolean =>
+    a.level <= b.level && b.code >> BigInt(2 * (b.level - a.level)) === a.code;
+  return piecesOf(asked).flatMap((own, query) =>
+    trees.flatMap((tree, set) =>
+      tree.flatMap((pieces, polygon) =>
+        own.some((a) => pieces.some((b) => holds(a, b) || holds(b, a))) ? [[query, set, polygon]] : [],
+      ),
+    ),
+  );
 }
 
 async function rowsOf(

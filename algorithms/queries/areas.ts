@@ -11,12 +11,10 @@ import {
   gather,
   ltU64,
   map,
-  maximum,
   mortonDecode64,
   mulU32,
   plus,
   product,
-  reduce,
   reduceByKey,
   select,
   sequence,
@@ -30,6 +28,7 @@ import {
 import type { MaqTree } from '../maq-tree/index.ts';
 import { bitsUpTo, orderRows } from '../order-rows.ts';
 import { DOMAIN_BITS, type Quadrants } from '../quadrants/index.ts';
+import { greatest } from './greatest.ts';
 import { type QueryOptions, requireCapacity } from './query-options.ts';
 import { queryWindows } from './range.ts';
 import { shareQuadrants } from './shared-quadrants.ts';
@@ -158,13 +157,6 @@ function requireAbove(above: bigint): void {
     expected: 'square steps of the domain, from 0n to 2n ** 64n - 1n',
     got: String(above),
   });
-}
-
-/** The greatest of some numbers, 0 where there are none. Waits for the device once. */
-export async function greatest(context: Context, numbers: Column<'u32'>): Promise<number> {
-  const most = reduce(numbers, maximum(u32));
-  const [number] = await context.read(most).finally(() => context.dispose(most));
-  return number!;
 }
 
 const areaOfPair = fn(

@@ -8,7 +8,7 @@ export { type AreaOptions, areasByRegion, areasByWindow, type SharedAreas, type 
 export { queryWindowsBreadthFirst } from './breadth-first.ts';
 export { joinPolygons } from './join.ts';
 export { type PlacedPoints, type PointPolygons, type Points, placePoints, queryPoints } from './points.ts';
-export { polygonsOf, type QueryPolygons } from './polygons-of.ts';
+export { polygonsOf, type QueryPolygons, queryPolygons } from './polygons-of.ts';
 export type { QueryOptions } from './query-options.ts';
 export { type QueryNodes, queryWindows } from './range.ts';
 export { type PlacedWindows, placeWindows, type Windows } from './windows.ts';

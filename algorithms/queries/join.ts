@@ -21,16 +21,14 @@ import {
   sequence,
   u32,
   uniform,
-  unique,
   upperBound,
 } from '../../primitives/index.ts';
 import type { MaqTreeWithEdges } from '../maq-tree/index.ts';
-import { bitsUpTo, orderRows } from '../order-rows.ts';
 import { overlapsInQuadrants, type QuadrantPairs } from '../overlaps/index.ts';
 import { type BoundaryEdges, DOMAIN_BITS, type QuadrantsWithEdges } from '../quadrants/index.ts';
 import { packQuadrant } from '../quadrants/open-quadrants.ts';
-import { greatest } from './areas.ts';
-import type { QueryPolygons } from './polygons-of.ts';
+import { greatest } from './greatest.ts';
+import { mergeParts, orderByPolygons, type QueryPolygons } from './polygons-of.ts';
 import { type QueryOptions, requireCapacity } from './query-options.ts';
 import { type SharedQuadrants, shareQuadrants } from './shared-quadrants.ts';
 
@@ -73,7 +71,7 @@ export async function joinPolygons(
     await shareQuadrants(context, tree, queries, capacity, async (pairs) => {
       parts.push(await joinPart(context, join, pairs));
     });
-    return await eachOnce(context, join, parts);
+    return await mergeParts(context, tree.extent, parts, most);
   } finally {
     context.dispose(edges, parts);
   }
@@ -154,7 +152,7 @@ function groupPairs(context: Context, { tree, queries, most }: Join, { row, entr
   const captures = { own: queries.boundary, levels: queries.level, boundary };
   const { sure, mixed } = context.materialize(map(relationOf, { row, entry, shift, ...captures }));
   const keys = context.materialize({ query: gather(queries.polygon, row), ...gather({ set, polygon }, entry) });
-  const order = orderByPolygons(tree, keys, most);
+  const order = orderByPolygons(tree.extent, keys, most);
   const sorted = context.materialize(gather({ ...keys, row, entry, shift, sure }, order));
   const { query, set: sets, polygon: polygons, ...rest } = sorted;
   const runs = reduceByKey({ query, set: sets, polygon: polygons }, sorted.sure, maximum(u32));
@@ -167,14 +165,6 @@ function groupPairs(context: Context, { tree, queries, most }: Join, { row, entr
     open: copyIf({ row: rest.row, entry: rest.entry, shift: rest.shift, run }, open),
     mixed: reduce(mixed, maximum(u32)),
   };
-}
-
-function orderByPolygons({ extent }: MaqTreeWithEdges, { query, set, polygon }: QueryPolygons, most: number) {
-  return orderRows(query.length, [
-    { key: polygon, bits: bitsUpTo(extent.polygons - 1) },
-    { key: set, bits: bitsUpTo(extent.sets - 1) },
-    { key: query, bits: bitsUpTo(most) },
-  ]);
 }
 
 const asNumber = fn('asNumber', { flag: bool }, u32, ({ flag }) => u32(flag));
@@ -240,22 +230,4 @@ function cellsOf(context: Context, { tree, queries }: Join, { row, entry, shift 
     p: edgesAt(queries.edges, row, 0),
     q: edgesAt(tree.edges, entry, queries.edges.edge.length as number),
   });
-}
-
-/** The pairs of all parts, in order and each once. Waits for the device once. */
-async function eachOnce(
-  context: Context,
-  { tree, most }: Join,
-  parts: readonly QueryPolygons[],
-): Promise<QueryPolygons> {
-  const pairs = context.scope(() => {
-    const all = concatenate(parts.map((part) => ({ ...part })));
-    return unique(context.materialize(gather(all, orderByPolygons(tree, all, most))));
-  });
-  try {
-    const found = gather(pairs, sequence(await context.count(pairs)));
-    return context.scope(() => context.materialize(found));
-  } finally {
-    context.dispose(pairs);
-  }
 }

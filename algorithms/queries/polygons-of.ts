@@ -2,6 +2,7 @@ import {
   array,
   type Column,
   type Context,
+  concatenate,
   expand,
   fn,
   gather,
@@ -10,9 +11,13 @@ import {
   u32,
   unique,
 } from '../../primitives/index.ts';
-import type { MaqTree } from '../maq-tree/index.ts';
+import type { MaqExtent, MaqTree } from '../maq-tree/index.ts';
 import { bitsUpTo, orderRows } from '../order-rows.ts';
+import type { Quadrants } from '../quadrants/index.ts';
+import { greatest } from './greatest.ts';
+import { type QueryOptions, requireCapacity } from './query-options.ts';
 import type { QueryNodes } from './range.ts';
+import { shareQuadrants } from './shared-quadrants.ts';
 
 /** Polygons that queries meet, each once a query: ascending by query, set and polygon. */
 export interface QueryPolygons {
@@ -52,18 +57,92 @@ export async function polygonsOf(context: Context, tree: MaqTree, { query, node 
     expand({ query, node }, counts, entryOf, { captures }),
     context.read(slice(query, Math.max(0, (query.length as number) - 1))),
   ]);
-  const distinct = context.scope(() => {
-    const keys = [
-      { key: all.polygon, bits: bitsUpTo(extent.polygons - 1) },
-      { key: all.set, bits: bitsUpTo(extent.sets - 1) },
-      { key: all.query, bits: bitsUpTo(last[0] ?? 0) },
-    ];
-    return unique(context.materialize(gather(all, orderRows(all.query.length, keys))));
-  });
+  return eachOnce(context, extent, all, last[0] ?? 0).finally(() => context.dispose(all));
+}
+
+/**
+ * The polygons that share a quadrant, or the inside of one, with the quadrants of query polygons, each once a query: those that
+ * share area, and of those that do not, some whose edges pass through the same boundary quadrants or end there. The filter of a
+ * join; `joinPolygons` is exact.
+ *
+ * - Work O(quadrants of queries · levels + pairs of quadrants) and the sorting of these. Waits for the device thrice, or thrice
+ *   for each part of the pairs, which are 2²⁴ where no capacity is given.
+ * - The same pairs in the same order on every backend, whatever the capacity.
+ *
+ * Source: Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex Polygon Data on
+ * GPUs, 2014, section 4.3.2.
+ *
+ * @param queries - Quadrants of the query polygons, in the domain of the tree.
+ * @throws `ArgumentError` `queries/capacity`.
+ * @example
+ * const place = (text) => placeInDomain(parseZones(text).zones.polygons, WORLD);
+ * const east = place('{ "type": "Polygon", "coordinates": [[[0, 0], [180, 0], [180, 90], [0, 90]]] }');
+ * const north = place('{ "type": "Polygon", "coordinates": [[[-90, 45], [90, 45], [90, 90], [-90, 90]]] }');
+ * const tree = await buildMaqTree(ctx, [await decompose(ctx, east, { levels: 4 })]);
+ * await ctx.read({ ...(await queryPolygons(ctx, tree, await decompose(ctx, north, { levels: 4 }))) });
+ * // { query: Uint32Array [0], set: Uint32Array [0], polygon: Uint32Array [0] }
+ */
+export async function queryPolygons(
+  context: Context,
+  tree: MaqTree,
+  queries: Quadrants,
+  { capacity = 2 ** 24 }: QueryOptions = {},
+): Promise<QueryPolygons> {
+  requireCapacity(capacity);
+  const { set, polygon } = tree.entries;
+  const parts: QueryPolygons[] = [];
   try {
-    const found = await context.count(distinct);
-    return context.scope(() => context.materialize(gather(distinct, sequence(found))));
+    const most = await greatest(context, queries.polygon);
+    await shareQuadrants(context, tree, queries, capacity, async ({ row, entry }) => {
+      const pairs = { query: gather(queries.polygon, row), ...gather({ set, polygon }, entry) };
+      parts.push(await eachOnce(context, tree.extent, pairs, most));
+    });
+    return await mergeParts(context, tree.extent, parts, most);
   } finally {
-    context.dispose(all, distinct);
+    context.dispose(parts);
   }
+}
+
+/** Row numbers by query, set and polygon. */
+export function orderByPolygons(
+  { sets, polygons }: MaqExtent,
+  { query, set, polygon }: QueryPolygons,
+  most: number,
+): Column<'u32'> {
+  return orderRows(query.length, [
+    { key: polygon, bits: bitsUpTo(polygons - 1) },
+    { key: set, bits: bitsUpTo(sets - 1) },
+    { key: query, bits: bitsUpTo(most) },
+  ]);
+}
+
+/** Sorts pairs and leaves each once; `most` is the greatest number of a query. Waits for the device once. */
+async function eachOnce(
+  context: Context,
+  extent: MaqExtent,
+  pairs: QueryPolygons,
+  most: number,
+): Promise<QueryPolygons> {
+  const distinct = context.scope(() =>
+    unique(context.materialize(gather({ ...pairs }, orderByPolygons(extent, pairs, most)))),
+  );
+  try {
+    const found = gather(distinct, sequence(await context.count(distinct)));
+    return context.scope(() => context.materialize(found));
+  } finally {
+    context.dispose(distinct);
+  }
+}
+
+/** The pairs of all parts, of which there is one at least, each once. Parts are freed. */
+export async function mergeParts(
+  context: Context,
+  extent: MaqExtent,
+  parts: QueryPolygons[],
+  most: number,
+): Promise<QueryPolygons> {
+  if (parts.length === 1) return parts.pop()!;
+  const all = context.scope(() => concatenate(parts.map((part) => ({ ...part }))));
+  context.dispose(parts.splice(0));
+  return eachOnce(context, extent, all, most).finally(() => context.dispose(all));
 }
