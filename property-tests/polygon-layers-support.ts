@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { serialize } from 'flatgeobuf/lib/mjs/geojson.js';
+import type { Geometry, MultiPolygon, Polygon } from 'geojson';
 import type { LayerInput } from '../formats/polygon-layers/layer-input.ts';
 import { openLayer, readLayer } from '../formats/polygon-layers/open-polygon-layer.ts';
 import type { PolygonLayerOptions } from '../formats/polygon-layers/polygon-layer.ts';
@@ -97,6 +98,13 @@ export const features: fc.Arbitrary<readonly WrittenFeature[]> = fc.array(
 /** The rings that a reader should give: all parts of a feature together, without closing vertices. */
 export function openRings(written: readonly WrittenFeature[]): Ring[][] {
   return written.map(({ parts }) => parts.flat().map((ring) => ring.slice(0, -1)));
+}
+
+/** The open rings of a geometry by another reader, in its order. */
+export function ringsIn(geometry: Geometry | null): Ring[] {
+  const { type, coordinates } = geometry as Polygon | MultiPolygon;
+  const rings = type === 'Polygon' ? coordinates : coordinates.flat();
+  return rings.map((ring) => ring.slice(0, -1).map(([x, y]) => [x!, y!] as const));
 }
 
 /** A geometry of RFC 7946. */

@@ -62,7 +62,7 @@ export async function openPolygonLayer(file: string, options: PolygonLayerOption
  *
  * @example
  * const { zones } = await readPolygonLayer('node_modules/us-atlas/states-10m.json', { layer: 'states', id: 'name' });
- * [zones.names.length, zones.names[0]]; // [56, 'Texas']
+ * [zones.names.length, zones.names[0]]; // [56, 'Alabama']
  */
 export async function readPolygonLayer(file: string, options: PolygonLayerOptions = {}): Promise<ReadZones> {
   return readLayer(await openPolygonLayer(file, options));
