@@ -4,4 +4,5 @@
  * @module
  */
 
-export { type OverlapOptions, overlapsInQuadrants, type QuadrantPairs, type RegionInQuadrants } from './overlaps.ts';
+export type { QuadrantPairs, RegionInQuadrants } from './cells.ts';
+export { type OverlapOptions, overlapsInQuadrants } from './overlaps.ts';

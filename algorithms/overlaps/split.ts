@@ -7,6 +7,7 @@ import {
   ctz,
   exclusiveScan,
   expand,
+  f32,
   fn,
   gather,
   lowerBound,
@@ -15,7 +16,9 @@ import {
   monoid,
   plus,
   popcount,
+  product,
   reduceByKey,
+  scatter,
   scatterReduce,
   select,
   sequence,
@@ -24,115 +27,146 @@ import {
   u32,
   uniform,
 } from '../../primitives/index.ts';
+import { bitsUpTo } from '../order-rows.ts';
 import { edgesInQuadrants, FLIPS, PASSES } from '../quadrants/edge-in-quadrant.ts';
-import { BOTH, cellArrays, cellAt, edgeOfItem, type Front, regionOfItem } from './cells.ts';
+import { BOTH, cellArrays, cellAt, edgeOfItem, type Front, packCell, regionOfItem } from './cells.ts';
+import { markOverlaps } from './walk.ts';
 
-/** The cells with more edges than `most`, which are not decided yet ... */
-export async function largeCells(
+/** Cells of a front that have many edges, and their numbers in it. */
+export interface CrowdedCells extends Front {
+  readonly number: Column<'u32'>;
+}
+
+/** The cells that have more edges than `most`, that can be split, and whose pair is not known to overlap. Waits once. */
+export async function crowdedCells(
   context: Context,
   { cells, items }: Front,
   most: number,
   overlaps: Column<'u32'>,
-): Promise<Front> {
+): Promise<CrowdedCells> {
   const made = context.scope(() => {
-    const { capacity, length } = cells.column;
-    const firsts = context.materialize(lowerBound(items.cell, sequence(capacity + 1)));
-    const large = context.materialize(
-      map(isLarge, { cell: sequence(length), column: cells.column, pair: cells.pair, firsts, overlaps, most }),
-    );
-    const kept = map(flagAt, { cell: items.cell, flags: large });
-    const numbers = exclusiveScan(large, plus(u32));
+    const number = sequence(cells.column.length);
+    const firsts = context.materialize(lowerBound(items.cell, sequence(cells.column.capacity + 1)));
+    const { column, pair } = cells;
+    const crowded = context.materialize(map(isCrowded, { number, column, pair, firsts, overlaps, most }));
+    const numbers = exclusiveScan(crowded, plus(u32));
+    const renumbered = { cell: gather(numbers, items.cell), item: items.item };
     return {
-      cells: copyIf({ ...cells }, map(isSet, { flag: large })),
-      items: copyIf({ cell: gather(numbers, items.cell), item: items.item }, kept),
+      cells: copyIf({ ...cells, number }, map(isSet, { flag: crowded })),
+      items: copyIf(renumbered, map(isSet, { flag: gather(crowded, items.cell) })),
     };
   });
   try {
     const [cellCount, itemCount] = await Promise.all([context.count(made.cells), context.count(made.items)]);
-    return context.scope(() => ({
-      cells: context.materialize(gather(made.cells, sequence(cellCount))),
-      items: context.materialize(gather(made.items, sequence(itemCount))),
-    }));
-  } finally {
-    context.dispose(made);
-  }
-}
-
-const isLarge = fn(
-  'isLarge',
-  { cell: u32, column: u32, pair: u32, firsts: array(u32), overlaps: array(u32), most: uniform(u32) },
-  u32,
-  ({ cell, column, pair, firsts, overlaps, most }) => {
-    const count = firsts.at(cell.add(1)).sub(firsts.at(cell));
-    return u32(count.gt(most).and(ctz(column).gt(0)).and(overlaps.at(pair).eq(0)));
-  },
-);
-const flagAt = fn('flagAt', { cell: u32, flags: array(u32) }, bool, ({ cell, flags }) => flags.at(cell).ne(0));
-const isSet = fn('isSet', { flag: u32 }, bool, ({ flag }) => flag.ne(0));
-
-export async function splitCells(
-  context: Context,
-  { cells, items }: Front,
-  ends: Column<'i32'>,
-  overlaps: Column<'u32'>,
-): Promise<Front> {
-  const count = cells.column.length as number;
-  const children = sequence(4 * count);
-  const made = context.scope(() => {
-    const places = { column: cells.column, row: context.materialize(map(rowOnly, { row: cells.row })) };
-    const passages = { quadrant: items.cell, edge: map(edgeIn, { item: items.item }) };
-    const look = context.materialize(edgesInQuadrants(passages, { ends }, places));
-    const byRegion = map(inRegion, { look, item: items.item });
-    const { values: marks } = reduceByKey(items.cell, byRegion, together);
-    const parents = { columns: cells.column, rows: cells.row, marks };
-    const child = context.materialize(map(childAt, { child: children, ...parents, pairs: cells.pair }));
-    scatterReduce(map(isKind, { kind: child.kind, wanted: DECIDED }), child.pair, 'or', overlaps);
-    const opens = context.materialize(map(isOpen, { kind: child.kind, pair: child.pair, overlaps }));
-    const { kind: _, ...open } = child;
-    return {
-      cells: copyIf(open, map(isSet, { flag: opens })),
-      numbers: exclusiveScan(opens, plus(u32)),
-      passes: context.materialize(map(openPasses, { cell: items.cell, look, opens })),
-    };
-  });
-  try {
-    const { numbers, passes } = made;
-    const [cellCount, passed] = await Promise.all([
-      context.count(made.cells),
-      expand({ ...items, passes }, map(passCount, { passes }), passOn, { captures: { numbers } }),
-    ]);
     return context.scope(() => {
-      const next = context.materialize(gather(made.cells, sequence(cellCount)));
-      const bits = { from: 0, to: Math.max(1, Math.ceil(Math.log2(cellCount))) };
-      const sorted = sortByKey(passed.cell, { item: passed.item }, { bits });
-      context.dispose(passed);
-      return { cells: next, items: { cell: sorted.keys, item: sorted.values.item } };
+      const { number, ...places } = context.materialize(gather(made.cells, sequence(cellCount)));
+      return { cells: places, number, items: context.materialize(gather(made.items, sequence(itemCount))) };
     });
   } finally {
     context.dispose(made);
   }
 }
 
-const rowOnly = fn('rowOnly', { row: u32 }, u32, ({ row }) => row.and(2 ** 30 - 1));
-const edgeIn = fn('edgeIn', { item: u32 }, u32, ({ item }) => edgeOfItem(item));
+const isSet = fn('isSet', { flag: u32 }, bool, ({ flag }) => flag.ne(0));
 
-/** What edges of p do stands in the low byte, what edges of q do in the next. */
+const isCrowded = fn(
+  'isCrowded',
+  { number: u32, column: u32, pair: u32, firsts: array(u32), overlaps: array(u32), most: uniform(u32) },
+  u32,
+  ({ number, column, pair, firsts, overlaps, most }) => {
+    const count = firsts.at(number.add(1)).sub(firsts.at(number));
+    return u32(count.gt(most).and(ctz(column).gt(0)).and(overlaps.at(pair).eq(0)));
+  },
+);
+
+/**
+ * Decides the cells of a front, but for those crowded ones that splitting does good; gives the children of these that are not
+ * decided by their corners. Waits once.
+ *
+ * To walk in a cell of n edges takes n² steps, about. A cell is split where the squares of its open children come to no more
+ * than its own: not where its edges run along each other or meet in one point, whose children are as crowded. So splitting can
+ * not make the work grow.
+ */
+export async function splitCells(
+  context: Context,
+  front: Front,
+  crowded: CrowdedCells,
+  ends: Column<'i32'>,
+  overlaps: Column<'u32'>,
+): Promise<Front> {
+  const made = context.scope(() => {
+    const { cell, item } = crowded.items;
+    const look = context.materialize(looksOf(context, crowded, ends));
+    const children = context.materialize(childrenOf(crowded, look));
+    const { kind, pair, ...places } = children;
+    scatterReduce(map(isKind, { kind, wanted: DECIDED }), pair, 'or', overlaps);
+    const open = context.materialize(map(isKind, { kind, wanted: OPEN }));
+    const splits = context.materialize(whereSplitPays(context, crowded, map(openPasses, { cell, look, open })));
+    const waits = scatter(splits, crowded.number, front.cells.pair.length);
+    markOverlaps(context, front, ends, waits, overlaps);
+    const goesOn = context.materialize(map(isToGoOn, { child: sequence(open.length), open, pair, splits, overlaps }));
+    return {
+      cells: copyIf({ ...places, pair }, map(isSet, { flag: goesOn })),
+      numbers: exclusiveScan(goesOn, plus(u32)),
+      items: { cell, item, passes: context.materialize(map(openPasses, { cell, look, open: goesOn })) },
+    };
+  });
+  try {
+    const { cells, numbers, items } = made;
+    const [cellCount, passed] = await Promise.all([
+      context.count(cells),
+      expand(items, map(passCount, { passes: items.passes }), passOn, { captures: { numbers } }),
+    ]);
+    return context.scope(() => {
+      const places = context.materialize(gather(cells, sequence(cellCount)));
+      const sorted = sortByKey(passed.cell, passed.item, { bits: { from: 0, to: Math.max(1, bitsUpTo(cellCount)) } });
+      context.dispose(passed);
+      return { cells: places, items: { cell: sorted.keys, item: sorted.values } };
+    });
+  } finally {
+    const { cells, numbers, items } = made;
+    context.dispose(cells, numbers, items.passes);
+  }
+}
+
+/** What edges do in their cells, as bits: see `edge-in-quadrant.ts`. */
+function looksOf(context: Context, { cells, items }: Front, ends: Column<'i32'>): Column<'u32'> {
+  const row = context.materialize(map(rowOf, { row: cells.row }));
+  const passages = { quadrant: items.cell, edge: map(edgeOf, { item: items.item }) };
+  return edgesInQuadrants(passages, { ends }, { column: cells.column, row });
+}
+
+const rowOf = fn('rowOf', { row: u32 }, u32, ({ row }) => edgeOfItem(row));
+const edgeOf = fn('edgeOf', { item: u32 }, u32, ({ item }) => edgeOfItem(item));
+
+/** What becomes of a child. */
+const NOTHING = 0;
+const DECIDED = 1;
+const OPEN = 2;
+
+/** The children of cells, x + 2y of each, as a view. */
+function childrenOf({ cells, items }: Front, look: Column<'u32'>) {
+  const { values } = reduceByKey(items.cell, map(inRegion, { look, item: items.item }), together);
+  const parents = { columns: cells.column, rows: cells.row, marks: values, pairs: cells.pair };
+  return map(childAt, { child: sequence(4 * (cells.column.length as number)), ...parents });
+}
+
+/** What edges of p do is in the low byte, what edges of q do in the next. */
 const inRegion = fn('inRegion', { look: u32, item: u32 }, u32, ({ look, item }) =>
   look.shl(regionOfItem(item).sub(1).mul(8)),
 );
 
-const BOTH_PASSES = PASSES * 0x101;
-const BOTH_FLIPS = FLIPS * 0x101;
+/** Edges of a region in the same cell: to pass through and to pass through is to pass through, flips cancel out. */
 const together: Monoid<typeof u32> = monoid({
   of: u32,
   identity: 0,
-  combine: ({ a, b }) => a.or(b).and(BOTH_PASSES).or(a.xor(b).and(BOTH_FLIPS)),
+  combine: ({ a, b }) =>
+    a
+      .or(b)
+      .and(PASSES * 0x101)
+      .or(a.xor(b).and(FLIPS * 0x101)),
   name: 'togetherByRegion',
 });
-
-const NOTHING = 0;
-const DECIDED = 1;
-const OPEN = 2;
 
 const childAt = fn(
   'childAt',
@@ -141,33 +175,69 @@ const childAt = fn(
   ({ child, columns, rows, marks, pairs }) => {
     const parent = child.shr(2);
     const number = child.and(3);
-    const { x, y, shift, corner } = cellAt(columns, rows, parent);
+    const place = cellAt(columns, rows, parent);
     const mark = marks.at(parent);
-    const half = shift.sub(1);
+    // The way from the cell's corner to the child's: see `edge-in-quadrant.ts`.
     const way = number.add(number.and(number.shr(1)).mul(3));
     const flips = (of: U32): U32 => popcount(of.shr(4).and(way)).and(1);
     const passed = (of: U32): U32 => of.shr(number).and(1);
-    const state = corner.xor(flips(mark).or(flips(mark.shr(8)).shl(1)));
-    const there = state.or(passed(mark)).or(passed(mark.shr(8)).shl(1));
+    const ofBoth = (of: (mark: U32) => U32): U32 => of(mark).or(of(mark.shr(8)).shl(1));
+    const corner = place.corner.xor(ofBoth(flips));
+    const shift = place.shift.sub(1);
+    const x = place.x.add(number.and(1).shl(shift));
+    const y = place.y.add(number.shr(1).shl(shift));
+    const isThere = corner.or(ofBoth(passed)).eq(BOTH);
     return {
-      column: x.add(number.and(1).shl(half)).shl(1).or(u32(1).shl(half)),
-      row: y.add(number.shr(1).shl(half)).or(state.shl(30)),
+      ...packCell({ x, y, shift, corner }),
       pair: pairs.at(parent),
-      kind: select(select(u32(NOTHING), OPEN, there.eq(BOTH)), DECIDED, state.eq(BOTH)),
+      kind: select(select(u32(NOTHING), OPEN, isThere), DECIDED, corner.eq(BOTH)),
     };
   },
 );
 
 const isKind = fn('isKind', { kind: u32, wanted: uniform(u32) }, u32, ({ kind, wanted }) => u32(kind.eq(wanted)));
 
-const isOpen = fn('isOpen', { kind: u32, pair: u32, overlaps: array(u32) }, u32, ({ kind, pair, overlaps }) =>
-  u32(kind.eq(OPEN).and(overlaps.at(pair).eq(0))),
+/** The open children that an edge passes through, as bits. */
+const openPasses = fn('openPasses', { cell: u32, look: u32, open: array(u32) }, u32, ({ cell, look, open }) => {
+  const bits = [0, 1, 2, 3].map((number) => open.at(cell.shl(2).add(number)).shl(number));
+  return look.and(bits.reduce((all, bit) => all.or(bit)));
+});
+
+/** 1 where the squares of the children's edges come to no more than that of the cell's own, as a view. */
+function whereSplitPays(context: Context, { cells, items }: Front, passes: Column<'u32'>): Column<'u32'> {
+  const sum = plus(u32);
+  const { values } = reduceByKey(items.cell, map(byChild, { passes }), product({ c0: sum, c1: sum, c2: sum, c3: sum }));
+  const counts = context.materialize(values);
+  const cell = sequence(cells.column.length);
+  const firsts = context.materialize(lowerBound(items.cell, sequence((cells.column.length as number) + 1)));
+  return map(pays, { cell, firsts, counts0: counts.c0, counts1: counts.c1, counts2: counts.c2, counts3: counts.c3 });
+}
+
+const byChild = fn('byChild', { passes: u32 }, { c0: u32, c1: u32, c2: u32, c3: u32 }, ({ passes }) => ({
+  c0: passes.and(1),
+  c1: passes.shr(1).and(1),
+  c2: passes.shr(2).and(1),
+  c3: passes.shr(3),
+}));
+
+const pays = fn(
+  'splitPays',
+  { cell: u32, firsts: array(u32), counts0: array(u32), counts1: array(u32), counts2: array(u32), counts3: array(u32) },
+  u32,
+  ({ cell, firsts, ...counts }) => {
+    const square = (count: U32) => f32(count).mul(f32(count));
+    const own = square(firsts.at(cell.add(1)).sub(firsts.at(cell)));
+    const squares = [counts.counts0, counts.counts1, counts.counts2, counts.counts3].map((of) => square(of.at(cell)));
+    return u32(squares.reduce((sum, each) => sum.add(each)).le(own));
+  },
 );
 
-const openPasses = fn('openPasses', { cell: u32, look: u32, opens: array(u32) }, u32, ({ cell, look, opens }) => {
-  const open = [0, 1, 2, 3].map((number) => opens.at(cell.shl(2).add(number)).shl(number));
-  return look.and(open.reduce((mask, bit) => mask.or(bit)));
-});
+const isToGoOn = fn(
+  'isToGoOn',
+  { child: u32, open: u32, pair: u32, splits: array(u32), overlaps: array(u32) },
+  u32,
+  ({ child, open, pair, splits, overlaps }) => open.and(splits.at(child.shr(2))).and(overlaps.at(pair).xor(1)),
+);
 
 const passCount = fn('passCount', { passes: u32 }, u32, ({ passes }) => popcount(passes));
 
@@ -178,7 +248,7 @@ const passOn = fn(
   ({ cell, item, passes, rank, numbers }) => {
     const left = [passes];
     for (let k = 0; k < 3; k++) left.push(left[k]!.and(left[k]!.sub(1)));
-    const nth = left.slice(1).reduce((found, rest, k) => select(found, rest, rank.gt(k)), passes);
-    return { cell: numbers.at(cell.shl(2).add(ctz(nth))), item };
+    const child = ctz(left.reduce((found, rest, k) => select(found, rest, rank.ge(k))));
+    return { cell: numbers.at(cell.shl(2).add(child)), item };
   },
 );

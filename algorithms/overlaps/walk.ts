@@ -3,16 +3,23 @@ import {
   array,
   type Bool,
   bitsToI32,
-  bitsToU32,
+  bool,
+  type Column,
+  type Context,
   compareI128,
   For,
   fn,
   type I32,
   If,
   i32,
+  lowerBound,
+  ltI64,
+  map,
   mulI64,
   neg64,
+  scatterReduce,
   select,
+  sequence,
   signI64,
   type U32,
   type U64,
@@ -23,29 +30,67 @@ import {
   type Variable,
   While,
 } from '../../primitives/index.ts';
-import { BOTH, cellArrays, cellAt, regionOfItem } from './cells.ts';
-import { compareShares, isPositive, lineAt, type Segment, type Share, sideOf, turn } from './segment.ts';
+import { BOTH, cellArrays, cellAt, type Front, regionOfItem } from './cells.ts';
+import { endOf, type Line, lineAt, linesOf, sideOf, turnOf } from './lines.ts';
+import { compareShares, moveShare, movingShare, type Share, shareOf } from './shares.ts';
 
-/** The part of a segment that lies in its cell, from its left end on. */
-interface Stretch {
-  readonly entry: Share;
-  readonly exit: Share;
-  /** Whether it begins at a side. */
-  readonly isCut: Bool;
-  /** Whether it begins where the segment comes in through the left side. */
-  readonly throughLeft: Bool;
-  /** Its ordinate where it begins, if it does not come in through the left side. */
-  readonly y: I32;
+/*
+ * Whether two regions share area in a cell.
+ *
+ * The edges of both cut the open cell into faces, and each face lies in p or not and in q or not. Let F be a face that lies in
+ * both, and v the least point of its closure, by x and then by y. Next to v, F fills a wedge that opens to the right; it has a
+ * lower side, not vertical, along which F lies above. That lower side is either the bottom of the cell or an edge e. So it is
+ * enough to walk just above the bottom and just above every edge that is not vertical, from left to right through the cell, and
+ * to look which regions hold what is passed.
+ *
+ * On a walk above e, what is passed changes where other edges meet e from above. F comes up at v: where the walk begins, or
+ * where the edge that bounds the wedge from above leaves e. A walk takes as crossings all edges with an end above the line of e
+ * and an end on or below it, so touching edges, those that end on e, and any number of edges through one point need no further
+ * word: the parities flip by all of them at once. Edges that run along e are no crossings, and edges that cancel out do.
+ *
+ * A crossing is a share of e, num / den, and shares are compared by products below 2¹²³. What is passed at the beginning
+ * of the walk follows from the corner of the cell, on a way inside the cell: up along the left side to the height of the
+ * beginning, and on to the right. Begins and ends of ways stand a little beside the points that are named: the corner to the
+ * right and then above, the beginning of a walk ahead on e and then above.
+ */
+
+/** How many edges of a cell are walked along before it is looked whether that was enough. */
+const RANKS = [0, 2, 2 ** 32 - 1] as const;
+
+/** What came of a cell: nothing yet, an overlap, or that its children are to take its place. */
+const FOUND = 1;
+const WAITS = 2;
+
+/**
+ * Marks the pairs that overlap in some of the cells that do not wait.
+ *
+ * - Work O(Σ n² + n · c) over the n edges of every cell and the c crossings along each, span O(n + c) and that of a search.
+ *
+ * @param waits - 1 for cells that are not to be looked at.
+ */
+export function markOverlaps(
+  context: Context,
+  front: Front,
+  ends: Column<'i32'>,
+  waits: Column<'u32'>,
+  overlaps: Column<'u32'>,
+): void {
+  const { column, row, pair } = front.cells;
+  const { cell, item } = front.items;
+  const firsts = context.materialize(lowerBound(cell, sequence(column.capacity + 1)));
+  const lines = context.materialize(linesOf(front, ends));
+  const tables = { columns: column, rows: row, firsts, items: item, lines };
+  const outcomes = context.materialize(map(alongBottom, { cell: sequence(column.length), waits, ...tables }));
+  for (let i = 1; i < RANKS.length; i++) {
+    const ranks = { from: RANKS[i - 1]!, to: RANKS[i]! };
+    const rows = { cell, index: sequence(cell.length) };
+    const found = context.materialize(map(alongEdge, { ...rows, outcomes, ...tables, ...ranks }));
+    scatterReduce(found, cell, 'or', outcomes);
+  }
+  scatterReduce(map(isFound, { outcome: outcomes }), pair, 'or', overlaps);
 }
 
-interface Cell {
-  readonly x: U32;
-  readonly y: U32;
-  readonly side: I32;
-  readonly corner: U32;
-  readonly first: U32;
-  readonly end: U32;
-}
+const tables = { ...cellArrays, firsts: array(u32), items: array(u32), lines: array(i32) } as const;
 
 interface Tables {
   readonly columns: ArrayValue<'u32'>;
@@ -55,184 +100,175 @@ interface Tables {
   readonly lines: ArrayValue<'i32'>;
 }
 
-const tables = { ...cellArrays, firsts: array(u32), items: array(u32), lines: array(i32) } as const;
-
-export const alongBottom = fn(
+const alongBottom = fn(
   'alongBottom',
-  { cell: u32, ...tables, most: uniform(u32) },
+  { cell: u32, waits: u32, ...tables },
   u32,
-  ({ cell: number, most, ...arrays }) => {
+  ({ cell: number, waits, ...arrays }) => {
+    const outcome = Var(waits.mul(WAITS));
+    If(waits.eq(0), () => {
+      const cell = cellOf(number, arrays);
+      outcome.set(overlapsAlong({ ax: i32(0), ay: i32(0), dx: cell.side, dy: i32(0) }, cell, arrays));
+    });
+    return outcome;
+  },
+);
+
+const alongEdge = fn(
+  'alongEdge',
+  { cell: u32, index: u32, outcomes: array(u32), ...tables, from: uniform(u32), to: uniform(u32) },
+  u32,
+  ({ cell: number, index, outcomes, from, to, ...arrays }) => {
     const found = Var(u32(0));
-    const cell = cellOf(number, arrays);
-    If(isTested(cell, most), () => {
-      found.set(walk({ ax: i32(0), ay: i32(0), dx: cell.side, dy: i32(0) }, cell, arrays));
+    const rank = index.sub(arrays.firsts.at(number));
+    If(outcomes.at(number).eq(0).and(rank.ge(from)).and(rank.lt(to)), () => {
+      const line = lineAt(arrays.lines, index);
+      If(line.dx.gt(0), () => found.set(overlapsAlong(line, cellOf(number, arrays), arrays)));
     });
     return found;
   },
 );
 
-export const alongEdge = fn(
-  'alongEdge',
-  { cell: u32, index: u32, ...tables, found: array(u32), most: uniform(u32) },
-  u32,
-  ({ cell: number, index, found: foundBefore, most, ...arrays }) => {
-    const found = Var(u32(0));
-    If(foundBefore.at(number).eq(0), () => {
-      const cell = cellOf(number, arrays);
-      const edge = lineAt(arrays.lines, index);
-      If(isTested(cell, most).and(edge.dx.gt(0)), () => found.set(walk(edge, cell, arrays)));
-    });
-    return found;
-  },
-);
+const isFound = fn('isFound', { outcome: u32 }, u32, ({ outcome }) => outcome.and(FOUND));
+
+interface Cell {
+  readonly side: I32;
+  readonly corner: U32;
+  readonly first: U32;
+  readonly end: U32;
+}
 
 function cellOf(number: U32, { columns, rows, firsts }: Tables): Cell {
-  const { x, y, shift, corner } = cellAt(columns, rows, number);
+  const { shift, corner } = cellAt(columns, rows, number);
   const side = bitsToI32(u32(1).shl(shift));
-  return { x, y, side, corner, first: firsts.at(number), end: firsts.at(number.add(1)) };
+  return { side, corner, first: firsts.at(number), end: firsts.at(number.add(1)) };
 }
 
-function isTested({ first, end, side }: Cell, most: U32): Bool {
-  return end.sub(first).le(most).or(side.eq(1));
+/** 1 where something that is passed on the walk above a line lies in both regions. */
+function overlapsAlong(line: Line, { side, corner, first, end }: Cell, { items, lines }: Tables): U32 {
+  const stretch = stretchOf(line, side);
+  const state = Var(corner);
+  const at = movingShare(stretch.from);
+  const isFirst = Var(bool(true));
+  const goesOn = Var(bool(true));
+  While(
+    () => goesOn,
+    () => {
+      const next = movingShare(stretch.to);
+      const flips = Var(u32(0));
+      goesOn.set(false);
+      For(first, end, (i) => {
+        const other = lineAt(lines, i);
+        const region = regionOfItem(items.at(i));
+        If(isFirst, () => passOnTheWay(state, other, region, line, stretch));
+        forCrossing(line, other, (crossing) => {
+          If(compareShares({ a: at, b: crossing }).lt(0), () => {
+            const order = compareShares({ a: crossing, b: next });
+            If(order.lt(0), () => {
+              moveShare(next, crossing);
+              flips.set(region);
+              goesOn.set(true);
+            }).ElseIf(
+              () => order.eq(0).and(goesOn),
+              () => flips.set(flips.xor(region)),
+            );
+          });
+        });
+      });
+      isFirst.set(false);
+      If(state.ne(BOTH), () => state.set(state.xor(flips)));
+      If(state.eq(BOTH), () => goesOn.set(false));
+      moveShare(at, next);
+    },
+  );
+  return u32(state.eq(BOTH));
 }
 
-function forEach({ first, end }: Cell, { items, lines }: Tables, body: (other: Segment, region: U32) => void) {
-  For(first, end, (i) => {
-    body(lineAt(lines, i), regionOfItem(items.at(i)));
-  });
+/** The part of a line that lies in its cell. */
+interface Stretch {
+  readonly from: Share;
+  readonly to: Share;
+  /** Whether the line comes in through a side of the cell, and whether through the left one. */
+  readonly comesIn: Bool;
+  readonly throughLeft: Bool;
+  /** The height where it begins, if not at the left side. */
+  readonly height: I32;
 }
 
-function stretchIn({ ax, ay, dx, dy }: Segment, side: I32): Stretch {
+function stretchOf({ ax, ay, dx, dy }: Line, side: I32): Stretch {
   const falls = dy.lt(0);
-  const denX = dx;
-  const denY = dy.abs().max(1);
-  const inX = ax.neg().max(0);
-  const inY = select(ay.neg(), ay.sub(side), falls).max(0);
-  const outX = side.sub(ax).min(denX);
-  const outY = select(side.sub(ay), ay, falls).min(denY);
-  const [entryX, entryY, exitX, exitY] = [
-    share(inX, denX),
-    share(inY, denY),
-    share(outX, denX),
-    share(outY, denY),
-  ] as const;
-  const throughLeft = inX.gt(0).and(compareShares({ a: entryX, b: entryY }).ge(0));
+  const tall = dy.abs().max(1);
+  const beforeX = ax.neg().max(0);
+  const beforeY = select(ay.neg(), ay.sub(side), falls).max(0);
+  const [fromX, fromY] = [shareOf(beforeX, dx), shareOf(beforeY, tall)];
+  const toX = shareOf(side.sub(ax).min(dx), dx);
+  const toY = shareOf(select(side.sub(ay), ay, falls).min(tall), tall);
+  const throughLeft = beforeX.gt(0).and(compareShares({ a: fromX, b: fromY }).ge(0));
   return {
-    entry: select(entryY, entryX, throughLeft),
-    exit: select(exitX, exitY, compareShares({ a: exitY, b: exitX }).lt(0)),
-    isCut: inX.gt(0).or(inY.gt(0)),
+    from: select(fromY, fromX, throughLeft),
+    to: select(toX, toY, compareShares({ a: toY, b: toX }).lt(0)),
+    comesIn: beforeX.gt(0).or(beforeY.gt(0)),
     throughLeft,
-    y: select(ay, select(i32(0), side, falls), inY.gt(0)),
+    height: select(ay, select(i32(0), side, falls), beforeY.gt(0)),
   };
 }
 
-function share(num: I32, den: I32): Share {
-  return { num: u64OfU32(bitsToU32(num)), den: u64OfU32(bitsToU32(den)) };
-}
-
-/** Takes the state from the corner of a cell to where a stretch begins, past one edge. */
-function pass(state: Variable<'u32'>, other: Segment, region: U32, edge: Segment, stretch: Stretch): void {
-  const { throughLeft, y } = stretch;
-  const row = y.sub(i32(edge.dy.lt(0)));
-  const spansLeft = other.ax.le(0).and(other.ax.add(other.dx).gt(0));
-  const spansRow = other.ay.le(row).ne(other.ay.add(other.dy).le(row)).and(throughLeft.not());
-  If(spansLeft.or(spansRow), () => {
-    const aboveCorner = isAbove(sideOf(other, i32(0), i32(0)), other.dy.lt(0));
-    const aboveTurn = isAbove(sideOf(other, i32(0), y), edge.dy.ge(0));
-    const aboveStart = isAboveStart(other, edge, stretch);
+/**
+ * Flips the state where another edge lies on the way from the corner to the beginning of the walk above a line. Where that is
+ * on the left side the way goes up only.
+ */
+function passOnTheWay(state: Variable<'u32'>, other: Line, region: U32, line: Line, stretch: Stretch): void {
+  const { throughLeft, height } = stretch;
+  const end = endOf(other);
+  // The walk begins above the height, or below it where the line falls.
+  const row = height.sub(i32(line.dy.lt(0)));
+  const meetsUp = other.ax.le(0).and(end.x.gt(0));
+  const meetsAcross = other.ay.le(row).ne(end.y.le(row)).and(throughLeft.not());
+  If(meetsUp.or(meetsAcross), () => {
+    const corner = isAbove(sideOf(other, i32(0), i32(0)), other.dy.lt(0));
+    const bend = isAbove(sideOf(other, i32(0), height), line.dy.ge(0));
+    const start = isStartAbove(other, line, stretch);
     const flips = select(
-      spansLeft.and(aboveCorner.ne(aboveTurn)).ne(spansRow.and(aboveTurn.ne(aboveStart))),
-      aboveCorner.ne(aboveStart),
+      meetsUp.and(corner.ne(bend)).ne(meetsAcross.and(bend.ne(start))),
+      corner.ne(start),
       throughLeft,
     );
     If(flips, () => state.set(state.xor(region)));
   });
 }
 
-function isAbove(at: U64, onLine: Bool): Bool {
-  return isPositive(at).or(isZero(at).and(onLine));
+function isAbove(at: U64, whereOn: Bool): Bool {
+  return isPositive(at).or(at.lo.or(at.hi).eq(0).and(whereOn));
 }
 
-function isZero({ lo, hi }: U64): Bool {
-  return lo.or(hi).eq(0);
+function isPositive(a: U64): Bool {
+  return ltI64({ a: u64OfU32(u32(0)), b: a });
 }
 
-function isAboveStart(other: Segment, edge: Segment, { entry, isCut }: Stretch): Bool {
-  const steeper = turn(edge, other);
-  const along = sideOf(other, edge.ax, edge.ay);
-  const order = Var(signI64({ a: along }));
-  If(isCut, () =>
-    order.set(compareI128({ a: mulI64({ a: along, b: entry.den }), b: mulI64({ a: entry.num, b: steeper }) })),
-  );
-  return order.gt(0).or(order.eq(0).and(isPositive(steeper).not()));
+/** Whether the beginning of the walk above a line lies above another. */
+function isStartAbove(other: Line, line: Line, { from, comesIn }: Stretch): Bool {
+  const turn = turnOf(line, other);
+  const at = sideOf(other, line.ax, line.ay);
+  const order = Var(signI64({ a: at }));
+  If(comesIn, () => {
+    order.set(compareI128({ a: mulI64({ a: at, b: from.den }), b: mulI64({ a: from.num, b: turn }) }));
+  });
+  return order.gt(0).or(order.eq(0).and(isPositive(turn).not()));
 }
 
-interface MovingShare {
-  readonly num: { readonly lo: Variable<'u32'>; readonly hi: Variable<'u32'> };
-  readonly den: { readonly lo: Variable<'u32'>; readonly hi: Variable<'u32'> };
-}
-
-function movingShare({ num, den }: Share): MovingShare {
-  return { num: { lo: Var(num.lo), hi: Var(num.hi) }, den: { lo: Var(den.lo), hi: Var(den.hi) } };
-}
-
-function setShare(moving: MovingShare, { num, den }: Share): void {
-  moving.num.lo.set(num.lo);
-  moving.num.hi.set(num.hi);
-  moving.den.lo.set(den.lo);
-  moving.den.hi.set(den.hi);
-}
-
-function walk(edge: Segment, cell: Cell, arrays: Tables): U32 {
-  const stretch = stretchIn(edge, cell.side);
-  const state = Var(cell.corner);
-  const at = movingShare(stretch.entry);
-  const isFirst = Var(u32(1));
-  const goesOn = Var(u32(1));
-  While(
-    () => goesOn.ne(0),
-    () => {
-      const next = movingShare(stretch.exit);
-      const flips = Var(u32(0));
-      goesOn.set(0);
-      forEach(cell, arrays, (other, region) => {
-        If(isFirst.ne(0), () => pass(state, other, region, edge, stretch));
-        forCrossing(edge, other, (crossing) => {
-          If(compareShares({ a: at, b: crossing }).lt(0), () => {
-            const order = compareShares({ a: crossing, b: next });
-            If(order.lt(0), () => {
-              setShare(next, crossing);
-              flips.set(region);
-              goesOn.set(1);
-            }).ElseIf(
-              () => order.eq(0).and(goesOn.ne(0)),
-              () => flips.set(flips.xor(region)),
-            );
-          });
-        });
-      });
-      isFirst.set(0);
-      If(state.ne(BOTH), () => state.set(state.xor(flips)));
-      If(state.eq(BOTH), () => goesOn.set(0));
-      setShare(at, next);
-    },
-  );
-  return u32(state.eq(BOTH));
-}
-
-function forCrossing(edge: Segment, other: Segment, body: (at: Share) => void): void {
-  const meets = other.ax.lt(edge.ax.add(edge.dx)).and(other.ax.add(other.dx).gt(edge.ax));
-  const low = (of: Segment): I32 => of.ay.add(of.dy.min(0));
-  const high = (of: Segment): I32 => of.ay.add(of.dy.max(0));
-  If(meets.and(low(other).le(high(edge))).and(high(other).ge(low(edge))), () => {
-    const from = sideOf(edge, other.ax, other.ay);
-    const to = sideOf(edge, other.ax.add(other.dx), other.ay.add(other.dy));
-    const upwards = isPositive(to);
-    If(isPositive(from).ne(upwards), () => {
-      const along = sideOf(other, edge.ax, edge.ay);
-      const steeper = turn(edge, other);
-      const num = select(neg64({ a: along }), along, upwards);
-      If(isPositive(num), () => body({ num, den: select(neg64({ a: steeper }), steeper, upwards) }));
+/** Runs the body where another edge crosses the way just above a line, with the place: after the line's left end. */
+function forCrossing(line: Line, other: Line, body: (at: Share) => void): void {
+  const [lineEnd, otherEnd] = [endOf(line), endOf(other)];
+  const [low, high] = [line.ay.min(lineEnd.y), line.ay.max(lineEnd.y)];
+  const inColumns = other.ax.lt(lineEnd.x).and(otherEnd.x.gt(line.ax));
+  const inRows = other.ay.min(otherEnd.y).le(high).and(other.ay.max(otherEnd.y).gt(low));
+  If(inColumns.and(inRows), () => {
+    const rises = isPositive(sideOf(line, otherEnd.x, otherEnd.y));
+    If(isPositive(sideOf(line, other.ax, other.ay)).ne(rises), () => {
+      const at = sideOf(other, line.ax, line.ay);
+      const turn = turnOf(line, other);
+      const num = select(neg64({ a: at }), at, rises);
+      If(isPositive(num), () => body({ num, den: select(neg64({ a: turn }), turn, rises) }));
     });
   });
 }
