@@ -58,8 +58,9 @@ export interface UnfoldOptions {
  *
  * Source: Gibbons and Jones, The Under-appreciated Unfold, 1998; counted and then written as in Blelloch 1990.
  *
- * @throws {@link ArgumentError} where a functor takes a field that neither the row nor the state has, or both have one of
- * that name, or the step does not return what a {@link WalkStep} does.
+ * @throws {@link ArgumentError} `rows/field` where a functor takes a field that neither the row nor the state has,
+ * `rows/type` where it is of another type, `rows/state` where both have one of that name, `unfold/state` and
+ * `unfold/result` where the functors do not return what {@link WalkStart} and {@link WalkStep} say.
  * @example
  * const rows = { n: ctx.column(Uint32Array.of(3, 1, 4)) };
  * const start = fn({ n: u32 }, { x: u32 }, ({ n }) => ({ x: n }));
@@ -105,7 +106,8 @@ export function unfold<S extends WalkState, R extends Shape>(
  * - Equivalent loop: that of {@link unfold}, with `if (made.emits && index < onto.length) onto[index] ^= value` of
  *   `{ index, value } = made.value`.
  *
- * @throws {@link ArgumentError} as {@link unfold}, and where `onto` is a view or packed, or is read by what is walked.
+ * @throws {@link ArgumentError} as {@link unfold}; `column/not-writable` where `onto` is a view or packed,
+ * `scatter/aliased` where the walks read it.
  * @example
  * const multiples = fn({ m: u32, by: u32 },
  *   { more: bool, emits: bool, state: { m: u32 }, value: { index: u32, value: u32 } }, ({ m, by }) => ({

@@ -63,30 +63,27 @@ testOnEveryBackend(
   },
 );
 
-testOnEveryBackend(
-  'computes a captured view and the views of a row no more often than they are asked for',
-  async ({ context }) => {
-    const count = context.column(counts);
-    const table = q.map(
-      fn({ count: u32 }, u32, ({ count }) => count.mul(10)),
-      { count },
-    );
-    const look = fn({ twice: u32, k: u32, table: q.array(u32) }, step(u32), ({ twice, k, table }) => ({
-      more: k.add(1).lt(twice),
-      emits: k.lt(twice),
-      state: { k: k.add(1) },
-      value: table.at(k),
-    }));
-    const twice = q.map(
-      fn({ count: u32 }, u32, ({ count }) => count.mul(2)),
-      { count },
-    );
-    const rows = await q.unfold({ twice }, fromZero, look, { captures: { table } });
-    assertSame(await context.read(rows), Uint32Array.of(30, 0, 10, 40, 0, 0, 30, 0, 30, 0, 10, 40, 0, 0, 0, 0));
-    context.dispose(rows, count);
-    expect(context.backend.counters.liveBuffers).toBe(0);
-  },
-);
+testOnEveryBackend('takes views, as rows and captured, where it waits too', async ({ context }) => {
+  const count = context.column(counts);
+  const table = q.map(
+    fn({ count: u32 }, u32, ({ count }) => count.mul(10)),
+    { count },
+  );
+  const look = fn({ twice: u32, k: u32, table: q.array(u32) }, step(u32), ({ twice, k, table }) => ({
+    more: k.add(1).lt(twice),
+    emits: k.lt(twice),
+    state: { k: k.add(1) },
+    value: table.at(k),
+  }));
+  const twice = q.map(
+    fn({ count: u32 }, u32, ({ count }) => count.mul(2)),
+    { count },
+  );
+  const rows = await q.unfold({ twice }, fromZero, look, { captures: { table } });
+  assertSame(await context.read(rows), Uint32Array.of(30, 0, 10, 40, 0, 0, 30, 0, 30, 0, 10, 40, 0, 0, 0, 0));
+  context.dispose(rows, count);
+  expect(context.backend.counters.liveBuffers).toBe(0);
+});
 
 const start = fn({ x: u32 }, { k: u32 }, ({ x }) => ({ k: x }));
 
