@@ -120,7 +120,7 @@ export function unfold<S extends WalkState, R extends Shape>(
 export function unfoldReduce<S extends WalkState>(
   rows: Table,
   start: WalkStart<S>,
-  step: WalkStep<S, IndexAndValue>,
+  step: WalkStep<S, { readonly index: Scalar<'u32'>; readonly value: Scalar<'u32'> }>,
   combine: AtomicCombination,
   onto: Column<'u32'>,
   { captures = {} }: Pick<UnfoldOptions, 'captures'> = {},
@@ -142,8 +142,7 @@ export function unfoldReduce<S extends WalkState>(
   );
 }
 
-type IndexAndValue = { readonly index: Scalar<'u32'>; readonly value: Scalar<'u32'> };
-const indexAndValue: IndexAndValue = { index: u32, value: u32 };
+const indexAndValue = { index: u32, value: u32 };
 
 type Values = readonly Value<ScalarType>[];
 

@@ -6,7 +6,7 @@ import type { Memory } from '../memory.ts';
 import { createParameters, type LengthWords, type Parameters } from '../parameters.ts';
 import { separate } from '../snapshot.ts';
 import type { Helper } from '../wgsl-helpers.ts';
-import { packArrays } from './for-each-plan.ts';
+import { packArrays } from './pack-arrays.ts';
 import {
   type BoundStore,
   bindGroup,
