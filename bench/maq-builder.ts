@@ -73,7 +73,7 @@ function mergeLevels(keys: Uint32Array, order: Uint32Array): Level[] {
       while (child < children.length && children[child]! >>> 2 === code) child++;
       made.code.push(code);
       made.childCount.push(child - firstChild);
-      made.firstEntry.push(own > firstOwn ? firstOwn : 0);
+      made.firstEntry.push(firstOwn);
       made.entryCount.push(own - firstOwn);
     }
     levels.unshift(made);

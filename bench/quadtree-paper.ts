@@ -9,6 +9,7 @@ import { machine, spread } from './compare-input.ts';
 import { bySize, readParts } from './map-polygons.ts';
 import { DEPTH_FIRST, measureDecompositions } from './quadtree-decompose.ts';
 import type { Bench, Experiment, Measured, Measurement } from './quadtree-experiment.ts';
+import { measurePolygonQueries } from './quadtree-polygon-queries.ts';
 import { measureSteps } from './quadtree-steps.ts';
 import { measureTrees } from './quadtree-trees.ts';
 import { measureWindows } from './quadtree-windows.ts';
@@ -21,7 +22,7 @@ import { measureWindows } from './quadtree-windows.ts';
  *
  * node --max-old-space-size=8192 --import tsx bench/quadtree-paper.ts --polygons map.geo.json --out FILE
  *   [--source 'npm package'] [--label 'machine'] [--backend plain,workers,webgpu] [--adapter hardware] [--workers 2]
- *   [--groups 10,100,1000,10000,100000] [--levels 12,13,14,15] [--experiments decompose,trees,windows,steps]
+ *   [--groups 10,100,1000,10000,100000] [--levels 12,13,14,15] [--experiments decompose,trees,windows,polygon-queries,steps]
  *   [--rounds 3] [--patience 30] [--commit HASH]
  *
  * Polygons are GeoJSON, or what `bench/pack-map.ts` made of it.
@@ -37,7 +38,7 @@ const { values: options } = parseArgs({
     workers: { type: 'string', default: '2' },
     groups: { type: 'string', default: '10,100,1000,10000,100000' },
     levels: { type: 'string', default: '12,13,14,15' },
-    experiments: { type: 'string', default: 'decompose,trees,windows,steps' },
+    experiments: { type: 'string', default: 'decompose,trees,windows,polygon-queries,steps' },
     rounds: { type: 'string', default: '3' },
     patience: { type: 'string', default: '30' },
     commit: { type: 'string' },
@@ -47,11 +48,12 @@ if (options.polygons === undefined || options.out === undefined) {
   throw new Error('Say which polygons, and where the measurements go: --polygons map.geo.json --out measurements.json');
 }
 
-/** By the names that the figures know them by; polygon queries, Figure 16, are still to come. */
+/** By the names that the figures know them by. */
 const EXPERIMENTS: Record<string, Experiment> = {
   decompose: measureDecompositions,
   trees: measureTrees,
   windows: measureWindows,
+  'polygon-queries': measurePolygonQueries,
   steps: measureSteps,
 };
 

@@ -40,7 +40,7 @@ export async function measureWindows(bench: Bench): Promise<void> {
 }
 
 function record(bench: Bench, x: number, found: number, seconds: readonly number[]): void {
-  bench.record({ experiment: 'windows', group: '', method: 'level by level', x, found, seconds });
+  bench.record({ experiment: 'windows', group: '', method: 'walks', x, found, seconds });
 }
 
 function randomWindows(count: number): Windows {

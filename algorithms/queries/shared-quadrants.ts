@@ -1,28 +1,25 @@
 import {
   type ArrayValue,
   array,
-  Break,
   bool,
   type Column,
   type Context,
   expand,
   fn,
-  gather,
-  If,
-  map,
   popcount,
+  reduce,
+  saturatingPlus,
   select,
   sequence,
   shrU64,
+  slice,
   type U32,
   u32,
   unfold,
-  Var,
-  While,
 } from '../../primitives/index.ts';
 import type { MaqTree } from '../maq-tree/index.ts';
 import { DOMAIN_BITS, type Quadrants } from '../quadrants/index.ts';
-import { type NodeTable, nodeOf, tableOfNodes } from './node-table.ts';
+import { nodeOf, tableOfNodes } from './node-table.ts';
 
 /** Pairs of a row of quadrants and an entry of a tree of which one's quadrant holds the other's; ascending by row. */
 export interface SharedQuadrants {
@@ -33,13 +30,13 @@ export interface SharedQuadrants {
 }
 
 /**
- * Finds all entries of a tree that share area with quadrants, and hands them on in parts of consecutive rows with at most
- * `capacity` pairs, or one row.
+ * Finds all entries of a tree that share area with quadrants, and hands them on in parts, of at most `capacity` pairs but where
+ * more stand side by side. Parts go on where the one before ends, which may be within a row.
  *
  * The entries of the nodes above a quadrant, and on every level those of the nodes in it, stand side by side: from the root
  * down to the quadrant, and from there by the first child of the first node and the last of the last.
  *
- * - Work O(quadrants · levels + pairs), span O(levels + log pairs). Waits once for all, and twice a part.
+ * - Work O(quadrants · levels + pairs), span O(levels + log pairs). Waits twice, and once a part.
  * - The same pairs in the same order on every backend, whatever the capacity.
  *
  * Source: Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex Polygon Data on
@@ -53,51 +50,40 @@ export async function shareQuadrants(
   take: (part: SharedQuadrants) => Promise<void>,
 ): Promise<void> {
   const table = context.scope(() => tableOfNodes(context, tree.nodes));
+  const rows = { lo: code.lo, hi: code.hi, level, row: sequence(level.length) };
+  const found = unfold(rows, fromRoot, nextSegment, { captures: { table } });
+  const segments = await found.finally(() => context.dispose(table));
   try {
-    const places = { lo: code.lo, hi: code.hi, level };
-    const counts = await context.read(map(pairCount, { ...places, table }));
-    for (const [from, to] of partsWithin(counts, capacity)) {
-      const row = sequence(to - from, from);
-      const pairs = await sharedBy(context, table, { ...gather(places, row), row });
-      try {
-        await take(pairs);
-      } finally {
-        context.dispose(pairs);
-      }
+    for (const [from, to] of await partsWithin(context, segments.count, capacity)) {
+      const { count, ...firsts } = slice(segments, from, to);
+      const pairs = await expand(firsts, count, entryAt);
+      await take(pairs).finally(() => context.dispose(pairs));
     }
-  } finally {
-    context.dispose(table);
-  }
-}
-
-/** Runs of rows that have no more pairs than the capacity, or are one row; an empty one where there are no rows. */
-function* partsWithin(counts: Uint32Array, capacity: number): Generator<[from: number, to: number]> {
-  let [from, sum] = [0, 0];
-  for (let row = 0; row < counts.length; row++) {
-    if (row > from && sum + counts[row]! > capacity) {
-      yield [from, row];
-      [from, sum] = [row, 0];
-    }
-    sum += counts[row]!;
-  }
-  yield [from, counts.length];
-}
-
-interface PlacedRows {
-  readonly lo: Column<'u32'>;
-  readonly hi: Column<'u32'>;
-  readonly level: Column<'u32'>;
-  readonly row: Column<'u32'>;
-}
-
-async function sharedBy(context: Context, table: NodeTable, rows: PlacedRows): Promise<SharedQuadrants> {
-  const segments = await unfold({ ...rows }, fromRoot, nextSegment, { captures: { table } });
-  try {
-    const { count, ...firsts } = segments;
-    return await expand(firsts, count, entryAt);
   } finally {
     context.dispose(segments);
   }
+}
+
+/** Runs of segments that have no more pairs than the capacity, or are one segment; one that is empty where there are none. */
+async function partsWithin(
+  context: Context,
+  counts: Column<'u32'>,
+  capacity: number,
+): Promise<[from: number, to: number][]> {
+  const total = context.scope(() => reduce(counts, saturatingPlus));
+  const [pairs] = await context.read(total).finally(() => context.dispose(total));
+  const segments = counts.length as number;
+  if (pairs! <= capacity) return [[0, segments]];
+  const parts: [number, number][] = [];
+  let [from, sum] = [0, 0];
+  for (const [segment, count] of (await context.read(counts)).entries()) {
+    if (segment > from && sum + count > capacity) {
+      parts.push([from, segment]);
+      [from, sum] = [segment, 0];
+    }
+    sum += count;
+  }
+  return [...parts, [from, segments]];
 }
 
 const place = { lo: u32, hi: u32, level: u32 } as const;
@@ -134,25 +120,6 @@ function lookAt(
     more: hasNext.and(shift.gt(0)),
   };
 }
-
-/** Pairs of a quadrant; 2³² − 1 where they are more. */
-const pairCount = fn('pairCount', { ...place, table: array(u32) }, u32, ({ table, ...own }) => {
-  const total = Var(u32(0));
-  const [from, to, shift] = [Var(u32(0)), Var(u32(1)), Var(u32(DOMAIN_BITS))];
-  While(
-    () => bool(true),
-    () => {
-      const { count, next, more } = lookAt(table, own, { from, to, shift });
-      const sum = total.add(count);
-      total.set(select(sum, u32(2 ** 32 - 1), sum.lt(count)));
-      If(more.not(), () => Break());
-      from.set(next.from);
-      to.set(next.to);
-      shift.set(next.shift);
-    },
-  );
-  return total;
-});
 
 const fromRoot = fn('fromRoot', { row: u32 }, siblings, () => ({ from: 0, to: 1, shift: DOMAIN_BITS }));
 
