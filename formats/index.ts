@@ -22,7 +22,7 @@ export { csvWriter, jsonWriter } from './compare-text.ts';
 export { isGeographicCrs, normalizeCrs, sameCrs } from './crs.ts';
 export { type GeoTiffOptions, type GeoTiffSource, openGeoTiff } from './geotiff.ts';
 export { type CellWriter, type GeoTiffRaster, writeGeoTiff } from './geotiff-writer.ts';
-export { encodeMaq, type MaqFile, type OpenMaqOptions, openMaq } from './maq-file.ts';
+export { encodeMaq, type MaqFile, type MaqSet, type OpenMaqOptions, openMaq } from './maq-file.ts';
 export { openPolygonLayer, readPolygonLayer } from './polygon-layers/open-polygon-layer.ts';
 export type {
   PolygonBatch,

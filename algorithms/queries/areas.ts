@@ -34,8 +34,6 @@ import { queryWindows } from './range.ts';
 import { shareQuadrants } from './shared-quadrants.ts';
 import type { PlacedWindows } from './windows.ts';
 
-type Wide = { readonly lo: Column<'u32'>; readonly hi: Column<'u32'> };
-
 /**
  * How much area regions and polygons have in common, in square steps of the domain: ascending by region, set and polygon, each
  * three once. The area is at least `least` and at most `most`: quadrants inside both are in it, those with edges of either may
@@ -45,8 +43,8 @@ export interface SharedAreas {
   readonly region: Column<'u32'>;
   readonly set: Column<'u32'>;
   readonly polygon: Column<'u32'>;
-  readonly least: Wide;
-  readonly most: Wide;
+  readonly least: { readonly lo: Column<'u32'>; readonly hi: Column<'u32'> };
+  readonly most: { readonly lo: Column<'u32'>; readonly hi: Column<'u32'> };
 }
 
 export interface ThresholdOptions {
