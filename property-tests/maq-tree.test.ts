@@ -1,10 +1,13 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { buildMaqTree, type MaqTree } from '../algorithms/maq-tree/index.ts';
+import { buildMaqTree, type MaqTree, readMaqTree } from '../algorithms/maq-tree/index.ts';
+import { decompose } from '../algorithms/quadrants/index.ts';
 import type { Context } from '../primitives/context.ts';
 import { ArgumentError } from '../primitives/errors.ts';
+import { LEVELS, polygons } from './arbitrary-domain-polygons.ts';
 import { type QuadrantRow, quadrantRows, uploadRows } from './arbitrary-quadrants.ts';
 import { onEveryBackend } from './backends.ts';
+import { columnsOfRings } from './ring-columns.ts';
 
 interface Node {
   readonly level: number;
@@ -99,6 +102,40 @@ onEveryBackend((opened, { runs }) => {
       }),
       { numRuns: 2 * runs },
     );
+  });
+
+  test('a set in parts gives the tree of the set in one piece, to the byte', { timeout: 120_000 }, async () => {
+    const cuts = fc.array(fc.nat({ max: 5 }), { maxLength: 3 });
+    await fc.assert(
+      fc.asyncProperty(polygons, polygons, cuts, fc.boolean(), async (all, others, at, keepsEdges) => {
+        const { context } = opened();
+        const { liveBytes } = context.backend.counters;
+        const quadrantsOf = (some: typeof all) =>
+          decompose(context, columnsOfRings(some), { levels: LEVELS, keepsEdges });
+        const other = await quadrantsOf(others);
+        const whole = await quadrantsOf(all);
+        const starts = [0, ...at.map((cut) => Math.min(cut, all.length)).sort((a, b) => a - b)];
+        const parts = await Promise.all(
+          starts.map(async (firstPolygon, part) => ({
+            quadrants: await quadrantsOf(all.slice(firstPolygon, starts[part + 1])),
+            firstPolygon,
+          })),
+        );
+        const [inOne, inParts] = [
+          await buildMaqTree(context, [other, whole]),
+          await buildMaqTree(context, [other, parts]),
+        ];
+        expect('edges' in inParts).toBe(keepsEdges);
+        expect(await readMaqTree(context, inParts)).toEqual(await readMaqTree(context, inOne));
+        context.dispose(inOne, inParts, other, whole, parts);
+        expect(context.backend.counters.liveBytes).toBe(liveBytes);
+      }),
+      { numRuns: runs },
+    );
+  });
+
+  test('a set needs parts', async () => {
+    await expect(buildMaqTree(opened().context, [[]])).rejects.toThrow('set 0 without parts');
   });
 
   test('a tree needs sets', async () => {

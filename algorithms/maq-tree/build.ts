@@ -12,8 +12,8 @@ import {
   u32,
 } from '../../primitives/index.ts';
 import { bitsUpTo, orderRows } from '../order-rows.ts';
-import type { Quadrants, QuadrantsWithEdges } from '../quadrants/leaves.ts';
-import { type ConcatenatedSets, concatenateSets, type SetRows } from './concatenate-sets.ts';
+import type { QuadrantsWithEdges } from '../quadrants/leaves.ts';
+import { type ConcatenatedSets, concatenateSets, partsOf, type QuadrantSet, type SetRows } from './concatenate-sets.ts';
 import { childrenOf, nextOf } from './links.ts';
 import { type CountedNodes, hasChildren, openNodes, placeIn } from './preorder.ts';
 import type { MaqExtent, MaqNodes, MaqTree, MaqTreeWithEdges } from './tree.ts';
@@ -29,12 +29,14 @@ import type { MaqExtent, MaqNodes, MaqTree, MaqTreeWithEdges } from './tree.ts';
  * - The same tree whatever the order of the quadrants, of a set and of a polygon, on every backend.
  * - Work O(nodes) and the sorting of quadrants and nodes, span O(log nodes). Waits for the device twice.
  * - Quadrants of all sets with edges make a tree with edges.
+ * - A set may come in parts, as a file that is read in batches does: the tree is that of the set in one piece, to the byte where
+ *   the parts are in the order of their polygons.
  *
  * Source: Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex Polygon Data on
  * GPUs, 2014, section 4.2, where the tree grows level by level from the last.
  *
- * @param sets - Quadrants of one domain each; sets are numbered as they come.
- * @throws `ArgumentError` `maq-tree/no-sets`.
+ * @param sets - Quadrants of one domain; sets are numbered as they come.
+ * @throws `ArgumentError` `maq-tree/no-sets` where there is no set, or one without parts.
  * @example
  * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [180, 0], [180, 90], [0, 90]]] }');
  * const quadrants = await decompose(ctx, placeInDomain(zones.polygons, WORLD), { levels: 4 });
@@ -42,16 +44,20 @@ import type { MaqExtent, MaqNodes, MaqTree, MaqTreeWithEdges } from './tree.ts';
  * await ctx.read({ level: tree.nodes.level, children: tree.nodes.childCount });
  * // { level: Uint32Array [0, 1, 2, 2], children: Uint32Array [1, 2, 0, 0] }
  */
-export function buildMaqTree(context: Context, sets: readonly QuadrantsWithEdges[]): Promise<MaqTreeWithEdges>;
-export function buildMaqTree(context: Context, sets: readonly Quadrants[]): Promise<MaqTree>;
+export function buildMaqTree(
+  context: Context,
+  sets: readonly QuadrantSet<QuadrantsWithEdges>[],
+): Promise<MaqTreeWithEdges>;
+export function buildMaqTree(context: Context, sets: readonly QuadrantSet[]): Promise<MaqTree>;
 export async function buildMaqTree(
   context: Context,
-  sets: readonly (Quadrants | QuadrantsWithEdges)[],
+  sets: readonly QuadrantSet[],
 ): Promise<MaqTree | MaqTreeWithEdges> {
-  if (sets.length === 0) {
+  const without = sets.findIndex((set) => partsOf(set).length === 0);
+  if (sets.length === 0 || without >= 0) {
     throw new ArgumentError('maq-tree/no-sets', 'A tree is built over quadrants, and none were given.', {
       expected: 'the quadrants of one set of polygons or more',
-      got: 'no set',
+      got: without < 0 ? 'no set' : `set ${without} without parts`,
     });
   }
   const all = context.scope(() => concatenateSets(sets));

@@ -30,11 +30,22 @@ export interface ConcatenatedEdges {
   readonly ends: Column<'i32'>;
 }
 
+/** Quadrants of consecutive polygons of a set. */
+export interface SetPart<Q extends Quadrants = Quadrants> {
+  readonly quadrants: Q;
+  /** The number in the set of the part's first polygon, which has the number 0 in the part. */
+  readonly firstPolygon: number;
+}
+
+/** The quadrants of a set of polygons, in one piece or in parts, of which there is one at least. */
+export type QuadrantSet<Q extends Quadrants = Quadrants> = Q | readonly SetPart<Q>[];
+
 /** Brings the quadrants of sets together, numbered by set, and their edges into one table. */
-export function concatenateSets(sets: readonly (Quadrants | QuadrantsWithEdges)[]): ConcatenatedSets {
+export function concatenateSets(sets: readonly QuadrantSet[]): ConcatenatedSets {
+  const parts = sets.flatMap((each, set) => partsOf(each).map((part) => ({ ...part, set })));
   const rows = concatenate(
-    sets.map(({ polygon, code, level, boundary }, set) => ({
-      polygon,
+    parts.map(({ quadrants: { polygon, code, level, boundary }, firstPolygon, set }) => ({
+      polygon: firstPolygon === 0 ? polygon : map(moved, { place: polygon, by: firstPolygon }),
       set: constant(u32, set, polygon.length),
       level,
       lo: code.lo,
@@ -42,16 +53,23 @@ export function concatenateSets(sets: readonly (Quadrants | QuadrantsWithEdges)[
       boundary,
     })),
   );
-  const withEdges = sets.filter((set): set is QuadrantsWithEdges => 'edges' in set);
-  if (withEdges.length < sets.length) return { rows };
+  const withEdges = parts
+    .map(({ quadrants }) => quadrants)
+    .filter((each): each is QuadrantsWithEdges => 'edges' in each);
+  if (withEdges.length < parts.length) return { rows };
   return { rows, ...concatenateEdges(withEdges) };
+}
+
+/** A set as parts: one piece is one part. */
+export function partsOf(set: QuadrantSet): readonly SetPart[] {
+  return 'polygon' in set ? [{ quadrants: set, firstPolygon: 0 }] : set;
 }
 
 const moved = fn('moved', { place: u32, by: uniform(u32) }, u32, ({ place, by }) => place.add(by));
 
-function concatenateEdges(sets: readonly QuadrantsWithEdges[]): ConcatenatedEdges {
+function concatenateEdges(parts: readonly QuadrantsWithEdges[]): ConcatenatedEdges {
   let [passages, edges] = [0, 0];
-  const tables = sets.map(({ edges: { corner, first, count, edge, ends } }) => {
+  const tables = parts.map(({ edges: { corner, first, count, edge, ends } }) => {
     const table = {
       rowEdges: { corner, first: map(moved, { place: first, by: passages }), count },
       edge: map(moved, { place: edge, by: edges }),

@@ -5,5 +5,6 @@
  */
 
 export { buildMaqTree } from './build.ts';
+export type { QuadrantSet, SetPart } from './concatenate-sets.ts';
 export { type HostMaqTree, type HostMaqTreeWithEdges, readMaqTree, uploadMaqTree } from './host-tree.ts';
 export type { MaqEntries, MaqExtent, MaqNodes, MaqTree, MaqTreeWithEdges } from './tree.ts';
