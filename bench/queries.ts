@@ -2,16 +2,17 @@ import { parseArgs } from 'node:util';
 import Flatbush from 'flatbush';
 import { buildMaqTree, readMaqTree } from '../algorithms/maq-tree/index.ts';
 import { DOMAIN_BITS, DOMAIN_STEPS, decompose, placeInDomain, WORLD } from '../algorithms/quadrants/index.ts';
-import { placeWindows, polygonsOf, queryWindows } from '../algorithms/queries/index.ts';
+import { placeWindows, polygonsOf, queryPolygons, queryWindows } from '../algorithms/queries/index.ts';
 import { type OpenOptions, open } from '../open.ts';
 import { machine, median, spread } from './compare-input.ts';
 import { readParts } from './map-polygons.ts';
 import { buildByHand, countByWalking, MOST_LEVELS } from './maq-builder.ts';
+import { countPolygonsByWalking } from './walk-polygons.ts';
 
 /**
  * A MAQ-tree over the quadrants of a map's polygons, and windows in it: a backend beside plain JavaScript on one thread
  * (`bench/maq-builder.ts`), and beside flatbush over the boxes of the polygons, which finds boxes where the tree finds
- * quadrants. Windows lie around vertices of the map, as questions lie where the data is. Nodes, entries and pairs must be
+ * quadrants. Windows lie around vertices of the map, as questions lie where the data is; and all polygons ask for all that they meet. Nodes, entries and pairs must be
  * the same by both.
  *
  * node --max-old-space-size=6144 --import tsx bench/queries.ts --file map.geo.json [--levels 12] [--windows 100000]
@@ -48,6 +49,7 @@ await requireSameTree();
 const windows = windowsAround(Number(options.windows), Number(options.width));
 const placed = placeWindows(context, windows, WORLD);
 const sides = await context.read(placed.sides);
+const boxesOfPolygons: [left: number, bottom: number, right: number, top: number][] = [];
 const boxes = boxesOf();
 await compare('build', {
   'one thread': () => buildByHand(host.polygon, host.code, host.level).code.length,
@@ -82,6 +84,21 @@ await compare(`${placed.count} windows, polygons`, {
     context.dispose(found, met);
     return count;
   },
+});
+
+const byPolygons = async (): Promise<number> => {
+  const met = await queryPolygons(context, tree, quadrants);
+  const count = await context.count({ query: met.query });
+  context.dispose(met);
+  return count;
+};
+await compare('all polygons as queries', {
+  'one thread': () => countPolygonsByWalking(byHand, host),
+  [backend]: byPolygons,
+});
+await compare('all polygons as queries', {
+  'flatbush, boxes': () => boxesOfPolygons.reduce((met, box) => met + boxes.search(...box).length, 0),
+  [backend]: byPolygons,
 });
 
 /** Seconds of each in turn, what each found, and how many times quicker the last is than the first. */
@@ -145,6 +162,7 @@ function boxesOf(): Flatbush {
     for (let v = from; v < to; v++) {
       box = [Math.min(box[0], x[v]!), Math.min(box[1], y[v]!), Math.max(box[2], x[v]!), Math.max(box[3], y[v]!)];
     }
+    boxesOfPolygons.push(box);
     index.add(...box);
   }
   index.finish();
