@@ -24,7 +24,7 @@ import { GeosPolygons } from './points-geos.ts';
  * Points are lines of a table parted by tabs, with latitude and longitude in the fields 4 and 5, as GeoNames has them.
  *
  * node --max-old-space-size=6144 --import tsx bench/points-in-polygons.ts --polygons admin1.json --points cities500.txt
- *   [--levels 12] [--backend workers|webgpu] [--adapter hardware] [--workers 2] [--rounds 5]
+ *   [--levels 12] [--backend workers|webgpu] [--adapter hardware] [--workers 2] [--rounds 5] [--no-geos]
  */
 const { values: options } = parseArgs({
   options: {
@@ -35,7 +35,9 @@ const { values: options } = parseArgs({
     adapter: { type: 'string' },
     workers: { type: 'string', default: '2' },
     rounds: { type: 'string', default: '5' },
+    geos: { type: 'boolean', default: true },
   },
+  allowNegative: true,
 });
 if (options.polygons === undefined || options.points === undefined) {
   throw new Error('Say which: --polygons map.geo.json --points cities500.txt');
@@ -68,24 +70,26 @@ const own = new Set(Array.from(found.point, (point, i) => pairKey(point, found.p
 console.log(`even-odd  ${exactSeconds.toFixed(3)} s, ${exact.size} pairs, ${differing(own, exact).length} differ`);
 console.log(`          ${(exactSeconds / median(times)).toFixed(1)} times as long`);
 
-const geos = await GeosPolygons.open(parts);
-const geosFrom = performance.now();
-const byGeos = heldByGeos();
-const geosSeconds = (performance.now() - geosFrom) / 1000;
-const apart = differing(own, byGeos);
-// A vertex and a point are each moved by half a step along an axis at most.
-const step = WORLD.size / DOMAIN_STEPS;
-const far = apart.filter((key) => {
-  const [point, polygon] = pairOf(key);
-  return geos.distanceToBoundary(polygon, points.x[point]!, points.y[point]!) > Math.SQRT2 * step;
-});
-console.log(
-  `GEOS      ${geosSeconds.toFixed(3)} s, ${byGeos.size} pairs, ${apart.length} differ, ${far.length} of them`,
-);
-console.log(
-  `          farther than a step from the boundary; ${(geosSeconds / median(times)).toFixed(1)} times as long`,
-);
-process.exitCode = differing(own, exact).length + far.length === 0 ? 0 : 1;
+const far = options.geos ? await compareWithGeos() : 0;
+process.exitCode = differing(own, exact).length + far === 0 ? 0 : 1;
+
+/** How many pairs differ though the point is farther than a step from the boundary. */
+async function compareWithGeos(): Promise<number> {
+  const geos = await GeosPolygons.open(parts);
+  const from = performance.now();
+  const held = heldBy(geos);
+  const seconds = (performance.now() - from) / 1000;
+  const apart = differing(own, held);
+  // A vertex and a point are each moved by half a step along an axis at most.
+  const step = WORLD.size / DOMAIN_STEPS;
+  const far = apart.filter((key) => {
+    const [point, polygon] = pairOf(key);
+    return geos.distanceToBoundary(polygon, points.x[point]!, points.y[point]!) > Math.SQRT2 * step;
+  });
+  console.log(`GEOS      ${seconds.toFixed(3)} s, ${held.size} pairs, ${apart.length} differ, ${far.length} of them`);
+  console.log(`          farther than a step from the boundary; ${(seconds / median(times)).toFixed(1)} times as long`);
+  return far.length;
+}
 
 async function readPoints(file: string): Promise<{ x: Float64Array; y: Float64Array }> {
   const lines = (await readFile(file, 'utf8')).split('\n').filter((line) => line !== '');
@@ -158,7 +162,7 @@ function sideOf(ax: number, ay: number, dx: number, dy: number): number {
   return -Number(BigInt(dy) * BigInt(ax) - BigInt(dx) * BigInt(ay));
 }
 
-function heldByGeos(): Set<number> {
+function heldBy(geos: GeosPolygons): Set<number> {
   const held = new Set<number>();
   for (let point = 0; point < steps.x.length; point++) {
     for (const polygon of boxes.search(steps.x[point]!, steps.y[point]!, steps.x[point]!, steps.y[point]!)) {
