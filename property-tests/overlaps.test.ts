@@ -8,6 +8,8 @@ import type { Ring } from './ring-columns.ts';
 
 const END = 2 ** 30;
 
+/** What there is of a region in a cell. */
+type Part = Pick<PartByHand, 'corner' | 'edges'>;
 type Point = readonly [x: number, y: number];
 
 /** A cell of the domain, with places that matter for it. */
@@ -68,7 +70,7 @@ const ringsOf = (vertex: fc.Arbitrary<Point>): fc.Arbitrary<Ring[]> => {
   return fc.array(ring, { maxLength: 3 });
 };
 
-const cellRing = ({ x, y, side }: Frame): Ring => [
+const cellRing = ({ x, y, side }: Pick<Frame, 'x' | 'y' | 'side'>): Ring => [
   [x, y],
   [x + side, y],
   [x + side, y + side],
@@ -107,7 +109,7 @@ const regionsIn = (frame: Frame): fc.Arbitrary<readonly [p: Ring[], q: Ring[]]> 
 const cellCase: fc.Arbitrary<CellCase> = fc
   .oneof({ weight: 2, arbitrary: tiny }, huge)
   .chain((frame) => regionsIn(frame).map(([p, q]) => ({ x: frame.x, y: frame.y, side: frame.side, p, q })));
-const cellCases = fc.array(cellCase, { minLength: 1, maxLength: 60 });
+const cellCases = fc.array(cellCase, { minLength: 1, maxLength: 60, size: 'max' });
 
 interface Row extends CellCase {
   readonly byHand: CellByHand;
@@ -122,7 +124,7 @@ async function overlapsOf(
     readonly x: number;
     readonly y: number;
     readonly side: number;
-    readonly parts: readonly PartByHand[];
+    readonly parts: readonly Part[];
   }[],
   options?: { readonly most?: number },
 ): Promise<number[]> {
@@ -150,14 +152,33 @@ async function overlapsOf(
     q: region(1),
   };
   const tables = [context.column(Uint32Array.from(edge)), context.column(Int32Array.from(ends))] as const;
-  const overlaps = await overlapsInQuadrants(context, pairs, ...tables, options);
-  const found = await context.read(overlaps);
-  context.dispose(overlaps, pairs, tables);
-  return Array.from(found);
+  try {
+    const overlaps = await overlapsInQuadrants(context, pairs, ...tables, options);
+    const found = await context.read(overlaps);
+    context.dispose(overlaps);
+    return Array.from(found);
+  } finally {
+    context.dispose(pairs, tables);
+  }
 }
 
 const inOrder = ({ byHand: { p, q }, ...cell }: Row) => ({ ...cell, parts: [p, q] });
 const answers = (rows: readonly Row[]): number[] => rows.map(({ byHand }) => Number(byHand.overlaps));
+const reversed = ({ corner, edges }: Part): Part => ({
+  corner,
+  edges: edges.map(([ax, ay, bx, by]): Edge => [bx, by, ax, ay]).reverse(),
+});
+/** All of a cell, and what is not in a region. */
+const whole: Part = { corner: true, edges: [] };
+const complementOf = ({ corner, edges }: Part): Part => ({ corner: !corner, edges });
+
+/** More edges in a cell than are looked at in the first turn, on a grid where they meet in few places. */
+const manyEdges: fc.Arbitrary<CellCase> = fc.integer({ min: 2, max: 3 }).chain((shift) => {
+  const side = 2 ** shift;
+  const vertex = fc.tuple(fc.nat(side), fc.nat(side));
+  const rings = fc.array(fc.array(vertex, { minLength: 12, maxLength: 12 }), { minLength: 4, maxLength: 4 });
+  return fc.record({ p: rings, q: rings, x: fc.constant(0), y: fc.constant(0), side: fc.constant(side) });
+});
 
 onEveryBackend((opened, { runs }) => {
   test('regions overlap where a trapezoid of the cell lies in both', { timeout: 120_000 }, async () => {
@@ -178,5 +199,82 @@ onEveryBackend((opened, { runs }) => {
       }),
       { numRuns: 2 * runs },
     );
+  });
+
+  test('cells of many edges give the same, split or not', { timeout: 120_000 }, async () => {
+    await fc.assert(
+      fc.asyncProperty(manyEdges, fc.boolean(), fc.boolean(), async (one, isSame, isComplement) => {
+        const rows = withAnswers([isSame ? { ...one, q: isComplement ? [...one.p, cellRing(one)] : one.p } : one]);
+        const found = [];
+        for (const most of [0, 32, 2 ** 32 - 1]) {
+          found.push(await overlapsOf(opened().context, rows.map(inOrder), { most }));
+        }
+        expect(found).toEqual(found.map(() => answers(rows)));
+      }),
+      { numRuns: Math.ceil(runs / 4) },
+    );
+  });
+
+  test('it does not matter which region is which, nor which way edges go, nor their order', {
+    timeout: 120_000,
+  }, async () => {
+    await fc.assert(
+      fc.asyncProperty(cellCases, async (all) => {
+        const rows = withAnswers(all);
+        const turned = rows.map(({ byHand: { p, q }, ...cell }) => ({ ...cell, parts: [q, reversed(p)] }));
+        expect(await overlapsOf(opened().context, turned)).toEqual(answers(rows));
+      }),
+      { numRuns: runs },
+    );
+  });
+
+  test('a region overlaps itself and the whole cell where it has area there, and never its complement', {
+    timeout: 120_000,
+  }, async () => {
+    await fc.assert(
+      fc.asyncProperty(cellCases, fc.constantFrom(0, 32), async (all, most) => {
+        const rows = withAnswers(all);
+        const besides = (other: (p: Part) => Part) =>
+          overlapsOf(
+            opened().context,
+            rows.map(({ byHand: { p }, ...cell }) => ({ ...cell, parts: [p, other(p)] })),
+            { most },
+          );
+        const hasArea = rows.map(({ byHand }) => Number(byHand.p.hasArea));
+        expect(await besides((p) => p)).toEqual(hasArea);
+        expect(await besides(reversed)).toEqual(hasArea);
+        expect(await besides(() => whole)).toEqual(hasArea);
+        expect(await besides(complementOf)).toEqual(hasArea.map(() => 0));
+      }),
+      { numRuns: runs },
+    );
+  });
+
+  test('slivers across the domain are told from none', async () => {
+    const sliver = (...ring: Ring): Ring[] => [ring];
+    const below = sliver([0, 0], [END, END - 1], [END, END]);
+    const cell = { x: 0, y: 0, side: END, p: below };
+    const rows = withAnswers([
+      { ...cell, q: sliver([0, 0], [END, END], [END - 1, END]) },
+      { ...cell, q: sliver([0, 0], [END, END - 1], [END, 0]) },
+      { ...cell, q: sliver([1, 1], [END, END - 1], [END - 1, END]) },
+      { ...cell, q: sliver([0, 1], [END, END], [END - 1, END]) },
+      { ...cell, q: sliver([1, 0], [END, END], [END, END - 2]) },
+      { ...cell, q: sliver([END, 0], [END, END], [END - 1, END - 1]) },
+    ]);
+    expect(answers(rows)).toEqual([0, 0, 1, 0, 1, 1]);
+    expect(await overlapsOf(opened().context, rows.map(inOrder))).toEqual(answers(rows));
+  });
+
+  test('no rows give no rows, and nothing is left behind, not by a failure either', async () => {
+    const { context } = opened();
+    const { liveBytes } = context.backend.counters;
+    expect(await overlapsOf(context, [])).toEqual([]);
+    const rows = withAnswers(fc.sample(cellCase, { numRuns: 40, seed: 7 }));
+    await overlapsOf(context, rows.map(inOrder), { most: 1 });
+    await expect(overlapsOf(context, rows.map(inOrder), { most: 0.5 })).rejects.toThrow(
+      expect.objectContaining({ code: 'overlaps/most' }),
+    );
+    expect(context.backend.counters.liveBytes).toBe(liveBytes);
   });
 });

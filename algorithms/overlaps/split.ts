@@ -7,6 +7,7 @@ import {
   ctz,
   exclusiveScan,
   expand,
+  type F32,
   f32,
   fn,
   gather,
@@ -18,7 +19,6 @@ import {
   popcount,
   product,
   reduceByKey,
-  scatter,
   scatterReduce,
   select,
   sequence,
@@ -30,7 +30,7 @@ import {
 import { bitsUpTo } from '../order-rows.ts';
 import { edgesInQuadrants, FLIPS, PASSES } from '../quadrants/edge-in-quadrant.ts';
 import { BOTH, cellArrays, cellAt, edgeOfItem, type Front, packCell, regionOfItem } from './cells.ts';
-import { markOverlaps } from './walk.ts';
+import { leaveToChildren, type Walks, walk } from './walks.ts';
 
 /** Cells of a front that have many edges, and their numbers in it. */
 export interface CrowdedCells extends Front {
@@ -41,14 +41,14 @@ export interface CrowdedCells extends Front {
 export async function crowdedCells(
   context: Context,
   { cells, items }: Front,
+  { firsts, outcomes }: Walks,
   most: number,
   overlaps: Column<'u32'>,
 ): Promise<CrowdedCells> {
   const made = context.scope(() => {
     const number = sequence(cells.column.length);
-    const firsts = context.materialize(lowerBound(items.cell, sequence(cells.column.capacity + 1)));
-    const { column, pair } = cells;
-    const crowded = context.materialize(map(isCrowded, { number, column, pair, firsts, overlaps, most }));
+    const rows = { number, column: cells.column, pair: cells.pair, outcome: outcomes };
+    const crowded = context.materialize(map(isCrowded, { ...rows, firsts, overlaps, most }));
     const numbers = exclusiveScan(crowded, plus(u32));
     const renumbered = { cell: gather(numbers, items.cell), item: items.item };
     return {
@@ -71,11 +71,12 @@ const isSet = fn('isSet', { flag: u32 }, bool, ({ flag }) => flag.ne(0));
 
 const isCrowded = fn(
   'isCrowded',
-  { number: u32, column: u32, pair: u32, firsts: array(u32), overlaps: array(u32), most: uniform(u32) },
+  { number: u32, column: u32, pair: u32, outcome: u32, firsts: array(u32), overlaps: array(u32), most: uniform(u32) },
   u32,
-  ({ number, column, pair, firsts, overlaps, most }) => {
+  ({ number, column, pair, outcome, firsts, overlaps, most }) => {
     const count = firsts.at(number.add(1)).sub(firsts.at(number));
-    return u32(count.gt(most).and(ctz(column).gt(0)).and(overlaps.at(pair).eq(0)));
+    const isOpen = outcome.or(overlaps.at(pair)).eq(0);
+    return u32(isOpen.and(count.gt(most)).and(ctz(column).gt(0)));
   },
 );
 
@@ -90,6 +91,7 @@ const isCrowded = fn(
 export async function splitCells(
   context: Context,
   front: Front,
+  walks: Walks,
   crowded: CrowdedCells,
   ends: Column<'i32'>,
   overlaps: Column<'u32'>,
@@ -102,8 +104,8 @@ export async function splitCells(
     scatterReduce(map(isKind, { kind, wanted: DECIDED }), pair, 'or', overlaps);
     const open = context.materialize(map(isKind, { kind, wanted: OPEN }));
     const splits = context.materialize(whereSplitPays(context, crowded, map(openPasses, { cell, look, open })));
-    const waits = scatter(splits, crowded.number, front.cells.pair.length);
-    markOverlaps(context, front, ends, waits, overlaps);
+    leaveToChildren(walks, splits, crowded.number);
+    walk(context, front, walks, 'rest', overlaps);
     const goesOn = context.materialize(map(isToGoOn, { child: sequence(open.length), open, pair, splits, overlaps }));
     return {
       cells: copyIf({ ...places, pair }, map(isSet, { flag: goesOn })),
@@ -210,7 +212,7 @@ function whereSplitPays(context: Context, { cells, items }: Front, passes: Colum
   const counts = context.materialize(values);
   const cell = sequence(cells.column.length);
   const firsts = context.materialize(lowerBound(items.cell, sequence((cells.column.length as number) + 1)));
-  return map(pays, { cell, firsts, counts0: counts.c0, counts1: counts.c1, counts2: counts.c2, counts3: counts.c3 });
+  return map(pays, { cell, firsts, ...counts });
 }
 
 const byChild = fn('byChild', { passes: u32 }, { c0: u32, c1: u32, c2: u32, c3: u32 }, ({ passes }) => ({
@@ -222,13 +224,15 @@ const byChild = fn('byChild', { passes: u32 }, { c0: u32, c1: u32, c2: u32, c3: 
 
 const pays = fn(
   'splitPays',
-  { cell: u32, firsts: array(u32), counts0: array(u32), counts1: array(u32), counts2: array(u32), counts3: array(u32) },
+  { cell: u32, firsts: array(u32), c0: array(u32), c1: array(u32), c2: array(u32), c3: array(u32) },
   u32,
-  ({ cell, firsts, ...counts }) => {
-    const square = (count: U32) => f32(count).mul(f32(count));
-    const own = square(firsts.at(cell.add(1)).sub(firsts.at(cell)));
-    const squares = [counts.counts0, counts.counts1, counts.counts2, counts.counts3].map((of) => square(of.at(cell)));
-    return u32(squares.reduce((sum, each) => sum.add(each)).le(own));
+  ({ cell, firsts, c0, c1, c2, c3 }) => {
+    const own = firsts.at(cell.add(1)).sub(firsts.at(cell));
+    const counts = [c0, c1, c2, c3].map((of) => of.at(cell));
+    const square = (count: U32): F32 => f32(count).mul(f32(count));
+    const squares = counts.map(square).reduce((sum, each) => sum.add(each));
+    const total = counts.reduce((sum, each) => sum.add(each));
+    return u32(squares.mul(2).le(square(own)).or(total.le(own)));
   },
 );
 

@@ -1,37 +1,27 @@
 import {
   type ArrayValue,
-  array,
   type Bool,
-  bitsToI32,
   bool,
-  type Column,
-  type Context,
   compareI128,
   For,
-  fn,
   type I32,
   If,
   i32,
-  lowerBound,
   ltI64,
-  map,
   mulI64,
   neg64,
-  scatterReduce,
   select,
-  sequence,
   signI64,
   type U32,
   type U64,
   u32,
   u64OfU32,
-  uniform,
   Var,
   type Variable,
   While,
 } from '../../primitives/index.ts';
-import { BOTH, cellArrays, cellAt, type Front, regionOfItem } from './cells.ts';
-import { endOf, type Line, lineAt, linesOf, sideOf, turnOf } from './lines.ts';
+import { BOTH, regionOfItem } from './cells.ts';
+import { endOf, type Line, lineAt, sideOf, turnOf } from './lines.ts';
 import { compareShares, moveShare, movingShare, type Share, shareOf } from './shares.ts';
 
 /*
@@ -54,98 +44,22 @@ import { compareShares, moveShare, movingShare, type Share, shareOf } from './sh
  * right and then above, the beginning of a walk ahead on e and then above.
  */
 
-/** How many edges of a cell are walked along before it is looked whether that was enough. */
-const RANKS = [0, 2, 2 ** 32 - 1] as const;
-
-/** What came of a cell: nothing yet, an overlap, or that its children are to take its place. */
-const FOUND = 1;
-const WAITS = 2;
-
-/**
- * Marks the pairs that overlap in some of the cells that do not wait.
- *
- * - Work O(Σ n² + n · c) over the n edges of every cell and the c crossings along each, span O(n + c) and that of a search.
- *
- * @param waits - 1 for cells that are not to be looked at.
- */
-export function markOverlaps(
-  context: Context,
-  front: Front,
-  ends: Column<'i32'>,
-  waits: Column<'u32'>,
-  overlaps: Column<'u32'>,
-): void {
-  const { column, row, pair } = front.cells;
-  const { cell, item } = front.items;
-  const firsts = context.materialize(lowerBound(cell, sequence(column.capacity + 1)));
-  const lines = context.materialize(linesOf(front, ends));
-  const tables = { columns: column, rows: row, firsts, items: item, lines };
-  const outcomes = context.materialize(map(alongBottom, { cell: sequence(column.length), waits, ...tables }));
-  for (let i = 1; i < RANKS.length; i++) {
-    const ranks = { from: RANKS[i - 1]!, to: RANKS[i]! };
-    const rows = { cell, index: sequence(cell.length) };
-    const found = context.materialize(map(alongEdge, { ...rows, outcomes, ...tables, ...ranks }));
-    scatterReduce(found, cell, 'or', outcomes);
-  }
-  scatterReduce(map(isFound, { outcome: outcomes }), pair, 'or', overlaps);
-}
-
-const tables = { ...cellArrays, firsts: array(u32), items: array(u32), lines: array(i32) } as const;
-
-interface Tables {
-  readonly columns: ArrayValue<'u32'>;
-  readonly rows: ArrayValue<'u32'>;
-  readonly firsts: ArrayValue<'u32'>;
-  readonly items: ArrayValue<'u32'>;
-  readonly lines: ArrayValue<'i32'>;
-}
-
-const alongBottom = fn(
-  'alongBottom',
-  { cell: u32, waits: u32, ...tables },
-  u32,
-  ({ cell: number, waits, ...arrays }) => {
-    const outcome = Var(waits.mul(WAITS));
-    If(waits.eq(0), () => {
-      const cell = cellOf(number, arrays);
-      outcome.set(overlapsAlong({ ax: i32(0), ay: i32(0), dx: cell.side, dy: i32(0) }, cell, arrays));
-    });
-    return outcome;
-  },
-);
-
-const alongEdge = fn(
-  'alongEdge',
-  { cell: u32, index: u32, outcomes: array(u32), ...tables, from: uniform(u32), to: uniform(u32) },
-  u32,
-  ({ cell: number, index, outcomes, from, to, ...arrays }) => {
-    const found = Var(u32(0));
-    const rank = index.sub(arrays.firsts.at(number));
-    If(outcomes.at(number).eq(0).and(rank.ge(from)).and(rank.lt(to)), () => {
-      const line = lineAt(arrays.lines, index);
-      If(line.dx.gt(0), () => found.set(overlapsAlong(line, cellOf(number, arrays), arrays)));
-    });
-    return found;
-  },
-);
-
-const isFound = fn('isFound', { outcome: u32 }, u32, ({ outcome }) => outcome.and(FOUND));
-
-interface Cell {
+/** A cell with its edges, inside a functor. */
+export interface Cell {
   readonly side: I32;
   readonly corner: U32;
   readonly first: U32;
   readonly end: U32;
 }
 
-function cellOf(number: U32, { columns, rows, firsts }: Tables): Cell {
-  const { shift, corner } = cellAt(columns, rows, number);
-  const side = bitsToI32(u32(1).shl(shift));
-  return { side, corner, first: firsts.at(number), end: firsts.at(number.add(1)) };
+/** How edges are read: their regions, and their lines. */
+export interface EdgeArrays {
+  readonly items: ArrayValue<'u32'>;
+  readonly lines: ArrayValue<'i32'>;
 }
 
-/** 1 where something that is passed on the walk above a line lies in both regions. */
-function overlapsAlong(line: Line, { side, corner, first, end }: Cell, { items, lines }: Tables): U32 {
+/** 1 where something that is passed on the walk above a line, which is not vertical, lies in both regions. */
+export function overlapsAlong(line: Line, { side, corner, first, end }: Cell, { items, lines }: EdgeArrays): U32 {
   const stretch = stretchOf(line, side);
   const state = Var(corner);
   const at = movingShare(stretch.from);

@@ -1,0 +1,180 @@
+import {
+  type ArrayValue,
+  array,
+  type Bool,
+  bitsToI32,
+  bool,
+  type Column,
+  type Context,
+  constant,
+  For,
+  fn,
+  If,
+  i32,
+  lowerBound,
+  map,
+  scatterReduce,
+  sequence,
+  type U32,
+  u32,
+  uniform,
+  Var,
+  While,
+} from '../../primitives/index.ts';
+import { cellArrays, cellAt, type Front } from './cells.ts';
+import { type Line, lineAt, linesOf } from './lines.ts';
+import { type Cell, overlapsAlong } from './walk.ts';
+
+/** What is known of a cell: nothing yet, that the regions overlap, that they do not, or that its children take its place. */
+const FOUND = 1;
+const APART = 2;
+const WAITS = 4;
+
+/** A front under way: where the items of its cells start, their lines, and what is known of the cells. */
+export interface Walks {
+  readonly firsts: Column<'u32'>;
+  readonly lines: Column<'i32'>;
+  readonly outcomes: Column<'u32'>;
+}
+
+/** What is known of a front before any walk. */
+export function prepareWalks(context: Context, front: Front, ends: Column<'i32'>): Walks {
+  const { column } = front.cells;
+  return {
+    firsts: context.materialize(lowerBound(front.items.cell, sequence(column.capacity + 1))),
+    lines: context.materialize(linesOf(front, ends)),
+    outcomes: context.materialize(constant(u32, 0, column.length)),
+  };
+}
+
+/** The most edges of a cell that is looked at in the first turn. */
+const FEW = 64;
+
+/**
+ * Decides cells, and marks the pairs that are found to overlap. Two turns make one decision:
+ *
+ * - 'first', what decides most cells that have few edges: whether the regions complete each other, and the walks along the
+ *   bottom and along two edges, the first of p and the last of q;
+ * - 'rest', all other walks in cells of which nothing is known yet.
+ *
+ * Work O(Σ n² + n · c) over the n edges of every cell and the c places where a walk is crossed, span O(n · c) for the most of a
+ * cell.
+ */
+export function walk(
+  context: Context,
+  { cells, items }: Front,
+  { firsts, lines, outcomes }: Walks,
+  turn: 'first' | 'rest',
+  overlaps: Column<'u32'>,
+): void {
+  const tables = {
+    columns: cells.column,
+    rows: cells.row,
+    firsts,
+    items: items.item,
+    lines,
+    isFirstTurn: turn === 'first',
+  };
+  const cell = sequence(cells.column.length);
+  const decided = context.materialize(map(alongBottom, { cell, outcome: outcomes, ...tables }));
+  scatterReduce(decided, cell, 'or', outcomes);
+  const rows = { cell: items.cell, index: sequence(items.cell.length) };
+  const found = context.materialize(map(alongEdge, { ...rows, outcomes, ...tables }));
+  scatterReduce(found, items.cell, 'or', outcomes);
+  scatterReduce(map(isFound, { outcome: outcomes }), cells.pair, 'or', overlaps);
+}
+
+/** Leaves the cells to their children whose flag is 1. */
+export function leaveToChildren({ outcomes }: Walks, flags: Column<'u32'>, cells: Column<'u32'>): void {
+  scatterReduce(map(waiting, { flag: flags }), cells, 'or', outcomes);
+}
+
+const waiting = fn('waiting', { flag: u32 }, u32, ({ flag }) => flag.mul(WAITS));
+
+const tables = {
+  ...cellArrays,
+  firsts: array(u32),
+  items: array(u32),
+  lines: array(i32),
+  isFirstTurn: uniform(bool),
+} as const;
+
+interface Tables {
+  readonly columns: ArrayValue<'u32'>;
+  readonly rows: ArrayValue<'u32'>;
+  readonly firsts: ArrayValue<'u32'>;
+  readonly items: ArrayValue<'u32'>;
+  readonly lines: ArrayValue<'i32'>;
+  readonly isFirstTurn: Bool;
+}
+
+const alongBottom = fn(
+  'alongBottom',
+  { cell: u32, outcome: u32, ...tables },
+  u32,
+  ({ cell: number, outcome, ...arrays }) => {
+    const { isFirstTurn } = arrays;
+    const cell = cellOf(number, arrays);
+    const decided = Var(u32(0));
+    If(outcome.eq(0).and(hasFew(cell).eq(isFirstTurn)), () => {
+      If(isFirstTurn.and(complete(cell, arrays)), () => decided.set(u32(APART))).Else(() =>
+        decided.set(overlapsAlong({ ax: i32(0), ay: i32(0), dx: cell.side, dy: i32(0) }, cell, arrays)),
+      );
+    });
+    return decided;
+  },
+);
+
+function hasFew({ first, end }: Cell): Bool {
+  return end.sub(first).le(FEW);
+}
+
+/**
+ * Whether each region is what the other is not, as neighbours with the same edges are: they differ in the corner, and no edge
+ * is there an odd number of times.
+ */
+function complete({ corner, first, end }: Cell, { lines }: Tables): Bool {
+  const found = Var(corner.eq(1).or(corner.eq(2)));
+  const next = Var(first);
+  While(
+    () => found.and(next.lt(end)),
+    () => {
+      const line = lineAt(lines, next);
+      For(first, end, (i) => {
+        const other = lineAt(lines, i);
+        found.set(found.ne(isSame(line, other)));
+      });
+      next.set(next.add(1));
+    },
+  );
+  return found;
+}
+
+function isSame(a: Line, b: Line): Bool {
+  const startsAlike = a.ax.eq(b.ax).and(a.ay.eq(b.ay));
+  return startsAlike.and(a.dx.eq(b.dx)).and(a.dy.eq(b.dy));
+}
+
+const alongEdge = fn(
+  'alongEdge',
+  { cell: u32, index: u32, outcomes: array(u32), ...tables },
+  u32,
+  ({ cell: number, index, outcomes, ...arrays }) => {
+    const found = Var(u32(0));
+    const cell = cellOf(number, arrays);
+    const isFirst = hasFew(cell).and(index.eq(cell.first).or(index.add(1).eq(cell.end)));
+    If(outcomes.at(number).eq(0).and(isFirst.eq(arrays.isFirstTurn)), () => {
+      const line = lineAt(arrays.lines, index);
+      If(line.dx.gt(0), () => found.set(overlapsAlong(line, cell, arrays)));
+    });
+    return found;
+  },
+);
+
+const isFound = fn('isFound', { outcome: u32 }, u32, ({ outcome }) => outcome.and(FOUND));
+
+function cellOf(number: U32, { columns, rows, firsts }: Tables): Cell {
+  const { shift, corner } = cellAt(columns, rows, number);
+  const side = bitsToI32(u32(1).shl(shift));
+  return { side, corner, first: firsts.at(number), end: firsts.at(number.add(1)) };
+}
