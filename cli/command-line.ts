@@ -11,6 +11,8 @@ export interface OptionSpec {
   readonly help: string;
   /** The only values allowed. */
   readonly choices?: readonly string[];
+  /** Whether it may be given several times. */
+  readonly repeats?: boolean;
 }
 
 /** The options of one call, by name: text, or true for a flag. */
@@ -21,6 +23,8 @@ export interface CommandWords {
   /** Those that belong to no option, as many as the command asks for. */
   readonly words: readonly string[];
   readonly values: OptionValues;
+  /** All values of the options that may be given several times, by name. */
+  readonly repeated: ReadonlyMap<string, readonly string[]>;
 }
 
 /** Reads the options of a command that takes no other words; see {@link readCommand}. */
@@ -30,7 +34,7 @@ export function readOptions(args: readonly string[], specs: readonly OptionSpec[
 
 /**
  * Reads `--name value`, `--name=value` and flags against the specs of a command, and the words called `names`, in any
- * order. What follows `--` is words.
+ * order; of a last name that ends in `…` there may be several. What follows `--` is words.
  *
  * A value may begin with one dash (`--nodata -9999`, `--bins -1:1:0.1`, `--out -`); one that begins with two needs
  * `--name=--value`.
@@ -44,27 +48,35 @@ export function readCommand(
   names: readonly string[],
 ): CommandWords {
   const values = new Map<string, string | true>();
+  const repeated = new Map<string, string[]>();
   const words: string[] = [];
+  const mostWords = names.at(-1)?.endsWith('…') === true ? Number.POSITIVE_INFINITY : names.length;
   for (const token of tokenize(args, specs)) {
     if (token.kind === 'option-terminator') continue;
     if (token.kind === 'positional') {
-      if (words.length === names.length) throw strayWord(token.value);
+      if (words.length === mostWords) throw strayWord(token.value);
       words.push(token.value);
       continue;
     }
     const spec = specs.find(({ name }) => name === token.name);
     if (spec === undefined) throw unknownOption(token.rawName, specs);
+    if (spec.repeats === true) {
+      repeated.set(spec.name, [...(repeated.get(spec.name) ?? []), optionValue(spec, token) as string]);
+      continue;
+    }
     if (values.has(spec.name)) throw new UsageError('usage/repeated-option', `--${spec.name} is given twice.`);
     values.set(spec.name, optionValue(spec, token));
   }
   if (words.length < names.length) throw missingWord(names[words.length]!, names);
-  return { words, values };
+  return { words, values, repeated };
 }
 
 function missingWord(name: string, names: readonly string[]): UsageError {
-  return new UsageError('usage/missing-word', `${name} is missing.`, {
-    remedy: `Name ${names.join(' and ')}, each a file or a folder.`,
-  });
+  const remedy =
+    names.length === 1
+      ? 'Name a file right after the command.'
+      : `Name ${names.join(' and ')}, each a file or a folder.`;
+  return new UsageError('usage/missing-word', `${name.replace('…', '')} is missing.`, { remedy });
 }
 
 type Token = ReturnType<typeof tokenize>[number];

@@ -8,14 +8,14 @@ import type { CompareRun } from '../formats/compare-summary.ts';
 import type { ResultSetOptions } from '../formats/result-sets/open-result-set.ts';
 import type { ResultSet, TileSource } from '../formats/result-sets/result-set.ts';
 import { ItemError } from '../graph/index.ts';
-import { CapacityError, FormatError, GeometryError, GraphError, UsageError } from '../primitives/errors.ts';
+import { CapacityError, FormatError, GeometryError, UsageError } from '../primitives/errors.ts';
 import type { BackendOptions } from './arguments.ts';
 import type { CompareOptions } from './compare-arguments.ts';
 import { openCompareOutputs, type WriteOutput } from './compare-outputs.ts';
 import { compareSummaryLines } from './compare-summary.ts';
 import { Interrupted } from './interrupt.ts';
 import type { Log } from './log.ts';
-import { openContext, protectInputs, type RunContext, type Surroundings } from './run-support.ts';
+import { causeOf, openContext, protectInputs, type RunContext, type Surroundings } from './run-support.ts';
 import { writeToStdout } from './standard-output.ts';
 
 /** Reads tiles, several at once. */
@@ -296,10 +296,4 @@ const TILE_ERRORS = [FormatError, GeometryError, CapacityError];
 
 function isFailedTile(error: unknown): boolean {
   return error instanceof ItemError && TILE_ERRORS.some((kind) => error.cause instanceof kind);
-}
-
-/** What failed in a node says more to the user than the node does. */
-function causeOf(error: unknown): unknown {
-  const isItem = error instanceof GraphError && error.code === 'graph/item-failed';
-  return isItem && error.cause !== undefined ? causeOf(error.cause) : error;
 }

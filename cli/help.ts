@@ -8,6 +8,7 @@ export const MAIN_HELP = `quadrille: data-parallel primitives for spatial data
 
   quadrille zonal     histograms and statistics of a raster's cells in polygons
   quadrille compare   two sets of polygons of the same image: how alike they are
+  quadrille index     sets of polygons as a quadtree in a file, and questions to it
   quadrille devices   what can run here, and how exactly
   quadrille --version
   quadrille COMMAND --help
@@ -72,7 +73,8 @@ ${describe(DEVICES_SPECS)}
 ${COLUMNS_MEAN}
 `;
 
-function describe(specs: readonly OptionSpec[]): string {
+/** The lines of a help page that say what options there are. */
+export function describe(specs: readonly OptionSpec[]): string {
   const heads = specs.map(({ name, short, value }) => {
     const long = value === undefined ? `--${name}` : `--${name} ${value}`;
     return short === undefined ? long : `-${short}, ${long}`;

@@ -29,7 +29,7 @@ export function humanLog(stream: LogStream, { quiet }: { readonly quiet: boolean
   return {
     progressEvery: 100,
     note,
-    progress: (report, unit) => bar?.draw(report, unit),
+    progress: (report, unit, figures) => bar?.draw(report, unit, figures),
     clearProgress: () => bar?.clear(),
     summary,
     error: (error) => say(`quadrille: ${describeFailure(error)}`),

@@ -13,9 +13,16 @@ export function jsonLog(stream: LogStream, { quiet }: { readonly quiet: boolean 
   return {
     progressEvery: 1000,
     note: (note) => unlessQuiet('note', note),
-    progress: ({ done, total, rate, eta, elapsed }, unit) => {
+    progress: ({ done, total, rate, eta, elapsed }, unit, figures) => {
       const names = PROGRESS_FIELDS[unit];
-      unlessQuiet('progress', { [names.done]: done, [names.total]: total, [names.rate]: rate, eta, elapsed });
+      unlessQuiet('progress', {
+        [names.done]: done,
+        [names.total]: total,
+        [names.rate]: rate,
+        eta,
+        elapsed,
+        ...figures,
+      });
     },
     clearProgress: () => undefined,
     summary: ({ fields }) => unlessQuiet('result', fields),
@@ -26,4 +33,5 @@ export function jsonLog(stream: LogStream, { quiet }: { readonly quiet: boolean 
 const PROGRESS_FIELDS = {
   cells: { done: 'doneCells', total: 'totalCells', rate: 'cellsPerSecond' },
   tiles: { done: 'doneTiles', total: 'totalTiles', rate: 'tilesPerSecond' },
+  bytes: { done: 'doneBytes', total: 'totalBytes', rate: 'bytesPerSecond' },
 } as const;

@@ -10,14 +10,17 @@ export interface RunSummary {
 }
 
 /** What progress counts. */
-export type ProgressUnit = 'cells' | 'tiles';
+export type ProgressUnit = 'cells' | 'tiles' | 'bytes';
+
+/** Other figures that grow while a command runs, by what they count. */
+export type ProgressFigures = Readonly<Record<string, number>>;
 
 /** Where a command says what happens; results go elsewhere. */
 export interface Log {
   /** Shortest time between two progress reports, in milliseconds. */
   readonly progressEvery: number;
   note(note: Note): void;
-  progress(report: ProgressReport, unit: ProgressUnit): void;
+  progress(report: ProgressReport, unit: ProgressUnit, figures?: ProgressFigures): void;
   /** Takes the progress bar away; it comes back with the next report. */
   clearProgress(): void;
   summary(summary: RunSummary): void;

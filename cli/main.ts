@@ -5,9 +5,12 @@ import { parseCompareArguments } from './compare-arguments.ts';
 import { EXIT, exitCodeOf } from './failure.ts';
 import { COMPARE_HELP, DEVICES_HELP, MAIN_HELP, ZONAL_HELP } from './help.ts';
 import { humanLog } from './human-log.ts';
+import { parseBuildArguments, parseInfoArguments } from './index-arguments.ts';
+import { BUILD_HELP, INDEX_HELP, INFO_HELP } from './index-help.ts';
 import { Interrupted, type InterruptListener, listenForInterrupts } from './interrupt.ts';
 import { jsonLog } from './json-log.ts';
 import type { Log, LogStream } from './log.ts';
+import type { Surroundings } from './run-support.ts';
 import { suggest } from './suggest.ts';
 
 /** Where a command writes. */
@@ -25,9 +28,21 @@ interface Session {
 
 type Command = (args: readonly string[], session: Session) => Promise<void>;
 
-const COMMANDS: ReadonlyMap<string, { readonly help: string; readonly run: Command }> = new Map([
+/** Commands by name; one may be a family of others. */
+type Commands = ReadonlyMap<
+  string,
+  { readonly help: string } & ({ readonly run: Command } | { readonly of: Commands })
+>;
+
+const INDEX_COMMANDS: Commands = new Map([
+  ['build', { help: BUILD_HELP, run: indexBuild }],
+  ['info', { help: INFO_HELP, run: indexInfo }],
+]);
+
+const COMMANDS: Commands = new Map([
   ['zonal', { help: ZONAL_HELP, run: zonal }],
   ['compare', { help: COMPARE_HELP, run: compare }],
+  ['index', { help: INDEX_HELP, of: INDEX_COMMANDS }],
   ['devices', { help: DEVICES_HELP, run: devices }],
 ]);
 
@@ -61,48 +76,68 @@ function chooseLog(args: readonly string[], stderr: LogStream): Log {
 }
 
 async function dispatch(args: readonly string[], version: string, session: Session): Promise<void> {
-  const [name, ...rest] = args;
+  const [name] = args;
   const { stdout } = session;
   if (name === '--help' || name === '-h' || name === 'help') {
     stdout.write(MAIN_HELP);
   } else if (name === '--version' || name === '-V') {
     stdout.write(`${version}\n`);
   } else {
-    const command = COMMANDS.get(name ?? '');
-    if (command === undefined) throw unknownCommand(name);
-    if (rest.includes('--help') || rest.includes('-h')) stdout.write(command.help);
-    else await command.run(rest, session);
+    await runOneOf(COMMANDS, '', args, session);
   }
 }
 
-function unknownCommand(name: string | undefined): UsageError {
-  if (name === undefined) return new UsageError('usage/no-command', 'No command is given.', { remedy: 'See --help.' });
-  const meant = suggest(name, [...COMMANDS.keys()]);
-  return new UsageError('usage/unknown-command', `There is no command ${name}.`, {
-    remedy: meant === undefined ? 'See --help for those there are.' : `Did you mean ${meant}?`,
+/** Runs the command that the first word names; `before` is what is written before such names. */
+async function runOneOf(commands: Commands, before: string, args: readonly string[], session: Session): Promise<void> {
+  const [name, ...rest] = args;
+  const command = commands.get(name ?? '');
+  if (command === undefined) throw unknownCommand(name, before, commands);
+  const isFamily = 'of' in command && !HELP.has(rest[0] ?? '');
+  if (isFamily) await runOneOf(command.of, `${before}${name} `, rest, session);
+  else if ('of' in command || rest.some((word) => HELP.has(word))) session.stdout.write(command.help);
+  else await command.run(rest, session);
+}
+
+const HELP: ReadonlySet<string> = new Set(['--help', '-h']);
+
+function unknownCommand(name: string | undefined, before: string, commands: Commands): UsageError {
+  const help = `See ${before === '' ? '' : `quadrille ${before}`}--help`;
+  if (name === undefined) return new UsageError('usage/no-command', 'No command is given.', { remedy: `${help}.` });
+  const meant = suggest(name, [...commands.keys()]);
+  return new UsageError('usage/unknown-command', `There is no command ${before}${name}.`, {
+    remedy: meant === undefined ? `${help} for those there are.` : `Did you mean ${before}${meant}?`,
   });
 }
 
-async function zonal(args: readonly string[], { log, stdout, interrupts }: Session): Promise<void> {
+function surroundingsOf({ log, stdout, interrupts }: Session): Surroundings {
+  return { log, stdout, signal: interrupts.signal, beforeExit: interrupts.beforeExit };
+}
+
+async function zonal(args: readonly string[], session: Session): Promise<void> {
   const options = parseZonalArguments(args);
   const [{ runZonal }, { zonalParts }] = await Promise.all([import('./zonal.ts'), import('./parts.ts')]);
-  await runZonal(options, zonalParts, {
-    log,
-    stdout,
-    signal: interrupts.signal,
-    beforeExit: interrupts.beforeExit,
-  });
+  await runZonal(options, zonalParts, surroundingsOf(session));
 }
 
-async function compare(args: readonly string[], { log, stdout, interrupts }: Session): Promise<void> {
+async function compare(args: readonly string[], session: Session): Promise<void> {
   const options = parseCompareArguments(args);
   const [{ runCompare }, { compareParts }] = await Promise.all([import('./compare.ts'), import('./parts.ts')]);
-  await runCompare(options, compareParts, {
-    log,
-    stdout,
-    signal: interrupts.signal,
-    beforeExit: interrupts.beforeExit,
-  });
+  await runCompare(options, compareParts, surroundingsOf(session));
+}
+
+async function indexBuild(args: readonly string[], session: Session): Promise<void> {
+  const options = parseBuildArguments(args);
+  const [{ runIndexBuild }, { buildParts }] = await Promise.all([
+    import('./index-build.ts'),
+    import('./index-parts.ts'),
+  ]);
+  await runIndexBuild(options, buildParts, surroundingsOf(session));
+}
+
+async function indexInfo(args: readonly string[], session: Session): Promise<void> {
+  const options = parseInfoArguments(args);
+  const [{ runIndexInfo }, { infoParts }] = await Promise.all([import('./index-info.ts'), import('./index-parts.ts')]);
+  await runIndexInfo(options, infoParts, surroundingsOf(session));
 }
 
 async function devices(args: readonly string[], { stdout }: Session): Promise<void> {

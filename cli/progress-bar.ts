@@ -1,9 +1,9 @@
 import type { ProgressReport } from '../graph/index.ts';
-import type { LogStream, ProgressUnit } from './log.ts';
+import type { LogStream, ProgressFigures, ProgressUnit } from './log.ts';
 
 /** A line of a terminal that is drawn over itself. */
 export interface ProgressBar {
-  draw(report: ProgressReport, unit: ProgressUnit): void;
+  draw(report: ProgressReport, unit: ProgressUnit, figures?: ProgressFigures): void;
   /** Leaves the line empty and the cursor at its start. */
   clear(): void;
 }
@@ -14,8 +14,8 @@ const ERASE_LINE = '\r\u001b[K';
 export function progressBar(stream: LogStream): ProgressBar {
   let drawn = false;
   return {
-    draw(report, unit) {
-      stream.write(ERASE_LINE + renderProgress(report, unit, stream.columns ?? 80));
+    draw(report, unit, figures) {
+      stream.write(ERASE_LINE + renderProgress(report, unit, stream.columns ?? 80, figures));
       drawn = true;
     },
     clear() {
@@ -28,22 +28,24 @@ export function progressBar(stream: LogStream): ProgressBar {
 const WIDEST_BAR = 40;
 const NARROWEST_BAR = 6;
 
-/** The text of a progress bar, shorter than `columns`: bar, per cent, rate, time to go. */
+/** The text of a progress bar, shorter than `columns`: bar, per cent, rate, other figures, time to go. */
 export function renderProgress(
   { done, total, rate, eta }: ProgressReport,
   unit: ProgressUnit,
   columns: number,
+  figures: ProgressFigures = {},
 ): string {
   const share = total === undefined || total === 0 ? undefined : Math.min(1, done / total);
-  const figures = [
+  const told = [
     ...(share === undefined ? [] : [`${Math.floor(share * 100)} %`.padStart(5)]),
     `${siPrefixed(rate)}${unit}/s`,
+    ...Object.entries(figures).map(([name, count]) => `${siPrefixed(count).trim()} ${name}`),
     ...(eta === undefined ? [] : [`${duration(eta)} left`]),
   ].join('  ');
-  const room = Math.min(WIDEST_BAR, columns - figures.length - 2);
-  if (share === undefined || room < NARROWEST_BAR) return figures.slice(0, Math.max(0, columns - 1));
+  const room = Math.min(WIDEST_BAR, columns - told.length - 2);
+  if (share === undefined || room < NARROWEST_BAR) return told.slice(0, Math.max(0, columns - 1));
   const filled = Math.round(share * room);
-  return `${'━'.repeat(filled)}${'─'.repeat(room - filled)} ${figures}`;
+  return `${'━'.repeat(filled)}${'─'.repeat(room - filled)} ${told}`;
 }
 
 const PREFIXES = ['', 'k', 'M', 'G', 'T'];

@@ -1,5 +1,5 @@
 import { resolveTarget } from '../formats/atomic-write.ts';
-import { DeviceLostError, UsageError } from '../primitives/errors.ts';
+import { DeviceLostError, GraphError, UsageError } from '../primitives/errors.ts';
 import type { BackendOptions } from './arguments.ts';
 import type { Log } from './log.ts';
 
@@ -52,3 +52,11 @@ export async function openContext<C>(
     throw error;
   }
 }
+
+/** What failed in a node of a graph says more to the user than the node does. */
+export function causeOf(error: unknown): unknown {
+  const isCarrier = error instanceof GraphError && CARRIERS.has(error.code);
+  return isCarrier && error.cause !== undefined ? causeOf(error.cause) : error;
+}
+
+const CARRIERS: ReadonlySet<string> = new Set(['graph/item-failed', 'graph/node-failed']);

@@ -1,3 +1,4 @@
+import { DOMAIN_BITS, type Domain, WORLD } from '../algorithms/quadrants/domain.ts';
 import type { Binning } from '../algorithms/zonal/types.ts';
 import { UsageError } from '../primitives/errors.ts';
 
@@ -71,6 +72,29 @@ export function parseCount(text: string, option: string): number {
   throw new UsageError('usage/not-a-count', `${option} ${text} is not a whole number from 1.`);
 }
 
+/** Reads how often a domain is halved. */
+export function parseLevels(text: string, option: string): number {
+  const value = /^\d+$/.test(text) ? Number(text) : -1;
+  if (value >= 0 && value <= DOMAIN_BITS) return value;
+  throw new UsageError('usage/levels', `${option} ${text} is not a whole number from 0 to ${DOMAIN_BITS}.`);
+}
+
+/** Reads `left,bottom,size`, or `world`: all longitudes and latitudes. */
+export function parseDomain(text: string, option: string): Domain {
+  if (text.toLowerCase() === 'world') return WORLD;
+  const parts = text.split(',');
+  if (parts.length !== 3) {
+    throw new UsageError('usage/domain', `${option} ${text} is not of the form left,bottom,size.`, {
+      remedy: `Write it as ${option} -180,-180,360, or ${option} world.`,
+    });
+  }
+  const [left, bottom, size] = parts.map((part) => parseNumber(part, option)) as [number, number, number];
+  if (size > 0 && Number.isFinite(left + size) && Number.isFinite(bottom + size)) return { left, bottom, size };
+  throw new UsageError('usage/domain', `${option} ${text} has a size of ${size}.`, {
+    remedy: 'Give a finite size above 0: the width and height of the square.',
+  });
+}
+
 /** Reads a number above 0, and at most `most`. */
 export function parsePositive(text: string, option: string, most: number = Number.MAX_VALUE): number {
   const value = parseNumber(text, option);
@@ -110,7 +134,9 @@ export function parseByteSize(text: string, option: string): number {
 
 /** Ends of file names that promise a format which is not written. */
 const OTHER_FORMATS: ReadonlySet<string> = new Set(
-  'arrow feather gif gpkg gz jpeg jpg ods parquet pdf png shp svg tif tiff tsv webp xls xlsx zip'.split(' '),
+  'arrow feather fgb geojson gif gpkg gz jpeg jpg maq ods parquet pdf png shp svg tif tiff topojson tsv webp wkt xls xlsx zip'.split(
+    ' ',
+  ),
 );
 
 const KNOWN_FORMATS: ReadonlySet<string> = new Set([...OTHER_FORMATS, 'csv', 'html', 'json']);

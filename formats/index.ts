@@ -31,6 +31,8 @@ export type {
   PolygonLayerFormat,
   PolygonLayerOptions,
 } from './polygon-layers/polygon-layer.ts';
+export { quadrantImage } from './quadrant-plot/image.ts';
+export { type QuadrantPlot, quadrantPlot } from './quadrant-plot.ts';
 export { parseBoundariesOn } from './result-sets/boundaries-on-device.ts';
 export { openResultSet, type ResultSetOptions } from './result-sets/open-result-set.ts';
 export type { TileBytes } from './result-sets/parse-messages.ts';

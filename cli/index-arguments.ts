@@ -1,0 +1,205 @@
+import type { Domain } from '../algorithms/quadrants/domain.ts';
+import type { PolygonLayerFormat, PolygonLayerOptions } from '../formats/polygon-layers/polygon-layer.ts';
+import { UsageError } from '../primitives/errors.ts';
+import {
+  BACKEND_SPECS,
+  type BackendOptions,
+  checkOneToStdout,
+  parseBackend,
+  parsed,
+  text,
+  VOICE_SPECS,
+  type VoiceOptions,
+} from './arguments.ts';
+import { type OptionSpec, type OptionValues, readCommand } from './command-line.ts';
+import { checkEnding, formatOfName, parseByteSize, parseCrs, parseDomain, parseLevels } from './values.ts';
+
+/** A drawing of a tree and where it goes; `-` is stdout. */
+export interface PlotOutput {
+  readonly path: string;
+  readonly format: 'svg' | 'png';
+}
+
+/** One call of `quadrille index build`, checked as far as the command line alone allows. */
+export interface BuildOptions extends BackendOptions, VoiceOptions {
+  /** A set of polygons each. */
+  readonly files: readonly string[];
+  readonly reading: PolygonLayerOptions;
+  /** File, or `-` for stdout. */
+  readonly out: string;
+  readonly levels: number;
+  /** Undefined where the files are to tell. */
+  readonly domain: Domain | undefined;
+  readonly keepsEdges: boolean;
+  /** Words of device memory for decomposition; undefined leaves it to the algorithm. */
+  readonly budget: number | undefined;
+  readonly plots: readonly PlotOutput[];
+  readonly json: boolean;
+}
+
+/** One call of `quadrille index info`. */
+export interface InfoOptions extends VoiceOptions {
+  readonly tree: string;
+  readonly plots: readonly PlotOutput[];
+  readonly json: boolean;
+}
+
+const LAYER_FORMATS = [
+  'geojson',
+  'geojson-lines',
+  'topojson',
+  'flatgeobuf',
+  'shapefile',
+  'wkt',
+] as const satisfies readonly PolygonLayerFormat[];
+
+/** The options that {@link parseReading} reads. */
+export const READING_SPECS: readonly OptionSpec[] = [
+  { name: 'layer', value: 'NAME', help: 'which layer of the polygons, where there are several' },
+  { name: 'id', value: 'PROPERTY', help: "name polygons by this property instead of the feature's id" },
+  { name: 'assume-crs', value: 'EPSG:N', help: 'take the coordinates to be in this CRS, whatever the files say' },
+  {
+    name: 'input-format',
+    value: 'NAME',
+    help: `of the polygons, where files do not tell: ${LAYER_FORMATS.join(', ')}`,
+    choices: LAYER_FORMATS,
+  },
+  {
+    name: 'on-bad-record',
+    value: 'stop|skip',
+    help: 'a record that cannot be used: end the run (default), or leave it out, count it and go on',
+    choices: ['stop', 'skip'],
+  },
+];
+
+const PLOT_SPEC: OptionSpec = {
+  name: 'plot',
+  value: 'FILE.svg|FILE.png',
+  help: 'draws the quadrants; may be given several times; - is SVG on stdout',
+  repeats: true,
+};
+
+export const BUDGET_SPEC: OptionSpec = {
+  name: 'budget',
+  value: 'BYTES',
+  help: 'device memory for quadrants on their way, as 512MB (default 1GiB)',
+};
+
+export const BUILD_SPECS: readonly OptionSpec[] = [
+  { name: 'out', short: 'o', value: 'FILE.maq', help: 'the tree; - is stdout' },
+  {
+    name: 'levels',
+    value: 'N',
+    help: 'how often the domain is halved for the smallest quadrants, from 0 to 30 (default 12)',
+  },
+  {
+    name: 'domain',
+    value: 'LEFT,BOTTOM,SIZE',
+    help: 'the square that is split, or world (default: world for longitudes and latitudes, else what holds all files)',
+  },
+  { name: 'no-edges', help: 'leave edges out: a smaller file, for which windows and --filter-only remain' },
+  ...READING_SPECS,
+  PLOT_SPEC,
+  { name: 'json', help: 'the summary as one JSON object on stdout' },
+  ...BACKEND_SPECS,
+  BUDGET_SPEC,
+  ...VOICE_SPECS,
+];
+
+export const INFO_SPECS: readonly OptionSpec[] = [
+  { name: 'json', help: 'one JSON object on stdout' },
+  PLOT_SPEC,
+  ...VOICE_SPECS,
+];
+
+const DEFAULT_LEVELS = 12;
+
+/**
+ * Reads the words after `quadrille index build`.
+ *
+ * @throws UsageError with what is wrong and how to mend it.
+ */
+export function parseBuildArguments(args: readonly string[]): BuildOptions {
+  const { words, values, repeated } = readCommand(args, BUILD_SPECS, ['FILE…']);
+  const out = text(values, 'out');
+  if (out === undefined) {
+    throw new UsageError('usage/missing-option', '--out is missing.', { remedy: 'Name a file with -o FILE.maq.' });
+  }
+  checkTreeName(out);
+  const options: BuildOptions = {
+    files: words,
+    reading: parseReading(values),
+    out,
+    levels: parsed(values, 'levels', parseLevels) ?? DEFAULT_LEVELS,
+    domain: parsed(values, 'domain', parseDomain),
+    keepsEdges: !values.has('no-edges'),
+    ...parseBackend(values),
+    budget: parseBudget(values),
+    plots: parsePlots(repeated.get('plot')),
+    json: values.has('json'),
+    jsonLog: values.has('json-log'),
+    quiet: values.has('quiet'),
+  };
+  checkOneTarget(options.plots, { out });
+  return options;
+}
+
+/**
+ * Reads the words after `quadrille index info`.
+ *
+ * @throws UsageError with what is wrong and how to mend it.
+ */
+export function parseInfoArguments(args: readonly string[]): InfoOptions {
+  const { words, values, repeated } = readCommand(args, INFO_SPECS, ['TREE']);
+  const plots = parsePlots(repeated.get('plot'));
+  checkOneTarget(plots, {});
+  return {
+    tree: words[0]!,
+    plots,
+    json: values.has('json'),
+    jsonLog: values.has('json-log'),
+    quiet: values.has('quiet'),
+  };
+}
+
+/** How to read layers of polygons. */
+export function parseReading(values: OptionValues): PolygonLayerOptions {
+  return {
+    layer: text(values, 'layer'),
+    id: text(values, 'id'),
+    crs: parsed(values, 'assume-crs', parseCrs),
+    format: text(values, 'input-format') as PolygonLayerFormat | undefined,
+    onBadRecord: text(values, 'on-bad-record') as 'stop' | 'skip' | undefined,
+  };
+}
+
+const BYTES_PER_WORD = 4;
+
+/** Words of a budget in bytes. */
+export function parseBudget(values: OptionValues): number | undefined {
+  const bytes = parsed(values, 'budget', parseByteSize);
+  return bytes === undefined ? undefined : Math.max(1, Math.floor(bytes / BYTES_PER_WORD));
+}
+
+/** A tree that is called as a text or an image is looked for in vain, or overwrites what it was made of. */
+function checkTreeName(path: string): void {
+  checkEnding(path, '--out', 'maq');
+}
+
+function parsePlots(paths: readonly string[] = []): PlotOutput[] {
+  return paths.map((path) => {
+    const format = path === '-' ? 'svg' : formatOfName(path, ['svg', 'png']);
+    if (format !== undefined) return { path, format };
+    throw new UsageError('usage/format', `--plot ${path} names no format that is drawn.`, {
+      remedy: 'Name a file that ends in .svg or .png.',
+    });
+  });
+}
+
+function checkOneTarget(plots: readonly PlotOutput[], others: Readonly<Record<string, string>>): void {
+  const toStdout = plots.filter(({ path }) => path === '-');
+  if (toStdout.length > 1) {
+    throw new UsageError('usage/stdout-twice', '--plot - is given twice.', { remedy: 'Give it once.' });
+  }
+  checkOneToStdout({ ...others, plot: toStdout[0]?.path }, 'Send all but one of them to a file.');
+}

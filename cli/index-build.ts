@@ -1,0 +1,174 @@
+import { type NoteTally, noteTally } from '../algorithms/notes.ts';
+import type { Domain } from '../algorithms/quadrants/domain.ts';
+import { stageOutputs } from '../formats/atomic-write.ts';
+import type { MaqFile } from '../formats/maq-file.ts';
+import type { PolygonLayer, PolygonLayerOptions } from '../formats/polygon-layers/polygon-layer.ts';
+import type { BackendOptions } from './arguments.ts';
+import type { BuildOptions } from './index-arguments.ts';
+import type { BuiltTree, TreeJob, TreeRun } from './index-graph.ts';
+import {
+  CrsTurned,
+  commonCrs,
+  crsNotes,
+  findDomain,
+  type LayerSet,
+  notesOfSets,
+  setsOf,
+  standardDomain,
+} from './index-layers.ts';
+import { type DrawParts, drawTo, writeBytes } from './index-outputs.ts';
+import { BEYOND_SENTENCES } from './index-place.ts';
+import { type BuildFacts, buildSummary } from './index-summary.ts';
+import type { Log } from './log.ts';
+import { causeOf, openContext, protectInputs, type RunContext, type Surroundings } from './run-support.ts';
+import { writeToStdout } from './standard-output.ts';
+
+/** The parts that the command puts together. */
+export interface BuildParts<C extends RunContext> extends DrawParts {
+  openLayer(file: string, options: PolygonLayerOptions): Promise<PolygonLayer>;
+  openContext(options: BackendOptions): Promise<C>;
+  buildTree(context: C, job: TreeJob): Promise<TreeRun>;
+  encodeTree(file: MaqFile): Promise<ArrayBuffer>;
+}
+
+/**
+ * Runs `quadrille index build`: reads, decomposes, builds, and writes the tree and its drawings, or none of them.
+ *
+ * @throws what its parts throw; {@link Surroundings.signal}'s reason when it is aborted.
+ */
+export async function runIndexBuild<C extends RunContext>(
+  options: BuildOptions,
+  parts: BuildParts<C>,
+  surroundings: Surroundings,
+): Promise<void> {
+  const started = performance.now();
+  const targets = [options.out, ...options.plots.map(({ path }) => path)];
+  const files = targets.filter((path) => path !== '-');
+  await protectInputs(options.files, files);
+  const outputs = await stageOutputs(files);
+  surroundings.beforeExit(() => outputs.discardNow());
+  try {
+    const { file, backend, figures } = await build(options, parts, surroundings);
+    const bytes = new Uint8Array(await parts.encodeTree(file));
+    await writeBytes(options.out, bytes, outputs, surroundings);
+    await drawTo(options.plots, file, parts, outputs, surroundings);
+    surroundings.signal.throwIfAborted();
+    await outputs.commit();
+    const facts: BuildFacts = {
+      file: options.out,
+      backend,
+      bytes: bytes.length,
+      seconds: (performance.now() - started) / 1000,
+      peakBytes: process.resourceUsage().maxRSS * 1024,
+      outputs: files,
+      ...figures,
+    };
+    const summary = buildSummary(file, facts);
+    if (files.length === targets.length) {
+      const told = options.json ? JSON.stringify(summary.fields) : summary.lines[0];
+      await writeToStdout(surroundings.stdout, [`${told}\n`], surroundings.signal);
+    }
+    surroundings.log.summary({ lines: summary.lines.slice(1), fields: summary.fields });
+  } finally {
+    await outputs.discard();
+  }
+}
+
+interface Built {
+  readonly file: MaqFile;
+  readonly backend: string;
+  readonly figures: BuiltTree['figures'];
+}
+
+async function build<C extends RunContext>(
+  options: BuildOptions,
+  parts: BuildParts<C>,
+  surroundings: Surroundings,
+): Promise<Built> {
+  const { log, signal } = surroundings;
+  const layers: PolygonLayer[] = [];
+  for (const file of options.files) {
+    layers.push(await parts.openLayer(file, options.reading));
+    signal.throwIfAborted();
+  }
+  const sets = setsOf(layers);
+  for (const note of notesOfSets(sets)) log.note(note);
+  const domain = options.domain ?? standardDomain(commonCrs(sets)) ?? (await tellDomain(sets, log, signal));
+  const context = await openContext(options, parts.openContext);
+  const stop = (): void => context.abort(signal.reason);
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    signal.throwIfAborted();
+    return await buildIn(domain, sets, options, parts, context, surroundings).catch(async (error: unknown) => {
+      if (!(causeOf(error) instanceof CrsTurned)) throw error;
+      const other = await tellDomain(sets, log, signal);
+      return buildIn(other, sets, options, parts, context, surroundings);
+    });
+  } catch (error) {
+    throw causeOf(error);
+  } finally {
+    signal.removeEventListener('abort', stop);
+    await context.close();
+  }
+}
+
+async function tellDomain(sets: readonly LayerSet[], log: Log, signal: AbortSignal): Promise<Domain> {
+  const domain = await findDomain(sets, log, signal);
+  const { left, bottom, size } = domain;
+  log.note({
+    code: 'index/domain-found',
+    message: `The domain is the square that holds all polygons: --domain ${left},${bottom},${size}.`,
+  });
+  return domain;
+}
+
+async function buildIn<C extends RunContext>(
+  domain: Domain,
+  sets: readonly LayerSet[],
+  options: BuildOptions,
+  parts: BuildParts<C>,
+  context: C,
+  { log, signal }: Surroundings,
+): Promise<Built> {
+  const tally = noteTally();
+  const { onBadRecord = 'stop' } = options.reading;
+  const { levels, keepsEdges, budget } = options;
+  const running = await parts.buildTree(context, {
+    sets,
+    placing: { domain, onBadRecord, tally, remedy: BEYOND_REMEDY },
+    isStandard: options.domain === undefined && domain === standardDomain(commonCrs(sets)),
+    levels,
+    keepsEdges,
+    budget,
+    signal,
+    progressEvery: log.progressEvery,
+  });
+  const { tree, names, figures } = await watched(running, log);
+  tellNotes(sets, tally, log);
+  const crs = commonCrs(sets);
+  const named = sets.map(({ name }, set) => ({ name, crs, names: names[set]! }));
+  return { file: { domain, levels, sets: named, tree }, backend: context.backend.name, figures };
+}
+
+const BEYOND_REMEDY =
+  'Choose a domain that holds all polygons with --domain left,bottom,size, or leave such polygons out with ' +
+  '--on-bad-record skip.';
+
+async function watched({ progress$, result, figures }: TreeRun, log: Log): Promise<BuiltTree> {
+  const shown = progress$.subscribe((report) => {
+    const { polygons, quadrants } = figures();
+    log.progress(report, 'bytes', { polygons, quadrants });
+  });
+  try {
+    return await result;
+  } finally {
+    shown.unsubscribe();
+    log.clearProgress();
+  }
+}
+
+function tellNotes(sets: readonly LayerSet[], tally: NoteTally, log: Log): void {
+  for (const { notes } of sets) for (const note of notes) log.note(note);
+  for (const note of crsNotes(sets, commonCrs(sets))) log.note(note);
+  for (const note of tally.notes(BEYOND_SENTENCES)) log.note(note);
+}

@@ -1,0 +1,154 @@
+import type { Observable } from 'rxjs';
+import type { Zones } from '../algorithms/geometry/polygons.ts';
+import {
+  buildMaqTree,
+  type HostMaqTree,
+  type HostMaqTreeWithEdges,
+  readMaqTree,
+  type SetPart,
+} from '../algorithms/maq-tree/index.ts';
+import { type DomainPolygons, decompose, type Quadrants } from '../algorithms/quadrants/index.ts';
+import { type GraphRun, graph, type ProgressReport } from '../graph/index.ts';
+import type { Context } from '../primitives/context.ts';
+import { CrsTurned, commonCrs, type LayerSet, standardDomain } from './index-layers.ts';
+import { type Placing, placeZones } from './index-place.ts';
+
+/** A tree to build over sets of polygons that come in batches. */
+export interface TreeJob {
+  readonly sets: readonly LayerSet[];
+  readonly placing: Placing;
+  /** Whether the domain is that of all trees in longitudes and latitudes, so that the sets have to be in such. */
+  readonly isStandard: boolean;
+  readonly levels: number;
+  readonly keepsEdges: boolean;
+  readonly budget: number | undefined;
+  readonly signal: AbortSignal;
+  /** Shortest time between two progress reports, in milliseconds. */
+  readonly progressEvery: number;
+}
+
+/** A tree and what it is made of. */
+export interface BuiltTree {
+  readonly tree: HostMaqTree | HostMaqTreeWithEdges;
+  /** Names of the polygons of each set. */
+  readonly names: readonly (readonly string[])[];
+  readonly figures: BuildFigures;
+}
+
+export interface BuildFigures {
+  readonly polygons: number;
+  readonly vertices: number;
+  readonly quadrants: number;
+}
+
+/** A tree being built. */
+export interface TreeRun {
+  readonly result: Promise<BuiltTree>;
+  /** Bytes read, of polygons that are decomposed. */
+  readonly progress$: Observable<ProgressReport>;
+  /** What there is so far. */
+  figures(): BuildFigures;
+}
+
+interface Batch {
+  readonly set: number;
+  /** Bytes of the file that were read for it. */
+  readonly bytes: number;
+}
+
+type ReadBatch = Batch & { readonly zones: Zones };
+type PlacedBatch = Batch & { readonly polygons: DomainPolygons; readonly firstPolygon: number };
+type DecomposedBatch = Batch & SetPart;
+
+/** A set on its way into the tree. */
+interface SetUnderWay {
+  /** Polygons read so far, those that were left out as well. */
+  read: number;
+  readonly names: string[];
+  readonly parts: SetPart[];
+}
+
+/**
+ * Builds a tree: batches of polygons are read, placed and decomposed behind bounded edges, so that one is parsed while
+ * another is on the device; then one tree is built over all quadrants, which stay on the device until then.
+ */
+export function buildTree(context: Context, job: TreeJob): TreeRun {
+  const { levels, keepsEdges, budget, sets, placing } = job;
+  const underWay = sets.map((): SetUnderWay => ({ read: 0, names: [], parts: [] }));
+  const figures = { polygons: 0, vertices: 0, quadrants: 0 };
+
+  const place = ({ set, bytes, zones }: ReadBatch): PlacedBatch => {
+    const own = underWay[set]!;
+    const firstPolygon = own.names.length;
+    const { names, polygons } = placeZones(zones, own.read, placing);
+    own.read += zones.names.length;
+    for (const name of names) own.names.push(name);
+    return { set, bytes, polygons, firstPolygon };
+  };
+  const split = async ({ set, bytes, polygons, firstPolygon }: PlacedBatch): Promise<DecomposedBatch> => {
+    const quadrants = await decompose(context, polygons, { levels, budget, keepsEdges });
+    figures.polygons += polygons.polygonRings.length - 1;
+    figures.vertices += polygons.x.length;
+    figures.quadrants += quadrants.level.length as number;
+    return { set, bytes, quadrants, firstPolygon };
+  };
+  const gather = ({ set, quadrants, firstPolygon }: DecomposedBatch): void => {
+    underWay[set]!.parts.push({ quadrants, firstPolygon });
+  };
+  const free = ({ quadrants }: { readonly quadrants: Quadrants }): void => context.dispose(quadrants);
+
+  const run: GraphRun<number> = graph('index', (g) => {
+    const read = g.source('read', ({ signal }: { signal: AbortSignal }) => batchesOf(job, signal));
+    const placed = g.stage('place', read, place);
+    const decomposed = g.stage('decompose', placed, split, { discardResult: free });
+    return g.sink('gather', decomposed, gather, { discard: free, progress: ({ bytes }) => bytes });
+  }).run(context, {
+    signal: job.signal,
+    total: sets.reduce((sum, { layer }) => sum + layer.size, 0),
+    progressEvery: job.progressEvery,
+  });
+  const finish = async (): Promise<BuiltTree> => {
+    const parts = underWay.map((set) => set.parts);
+    try {
+      await run.result;
+      return { tree: await treeOf(context, parts), names: underWay.map(({ names }) => names), figures };
+    } finally {
+      context.dispose(parts);
+    }
+  };
+  return { result: finish(), progress$: run.progress$, figures: () => ({ ...figures }) };
+}
+
+/** All batches of all sets, one after another. */
+async function* batchesOf({ sets, isStandard }: TreeJob, signal: AbortSignal): AsyncGenerator<ReadBatch> {
+  for (const [set, of] of sets.entries()) {
+    let before = 0;
+    const batches = of.layer.batches(signal);
+    for await (const { zones, bytesRead } of batches) {
+      learnCrs(batches.crs, of);
+      yield { set, zones, bytes: bytesRead - before };
+      before = bytesRead;
+    }
+    learnCrs(batches.crs, of);
+    of.notes = batches.notes();
+  }
+
+  function learnCrs(crs: string | undefined, set: LayerSet): void {
+    if (crs === set.crs) return;
+    set.crs = crs;
+    const common = commonCrs(sets);
+    if (isStandard && standardDomain(common) === undefined) throw new CrsTurned();
+  }
+}
+
+async function treeOf(
+  context: Context,
+  sets: readonly (readonly SetPart[])[],
+): Promise<HostMaqTree | HostMaqTreeWithEdges> {
+  const tree = await buildMaqTree(context, sets);
+  try {
+    return await readMaqTree(context, tree);
+  } finally {
+    context.dispose(tree);
+  }
+}

@@ -1,0 +1,130 @@
+import { stageOutputs } from '../formats/atomic-write.ts';
+import type { MaqFile } from '../formats/maq-file.ts';
+import type { InfoOptions } from './index-arguments.ts';
+import { type DrawParts, drawTo } from './index-outputs.ts';
+import { sizeText } from './index-summary.ts';
+import { protectInputs, type Surroundings } from './run-support.ts';
+import { writeToStdout } from './standard-output.ts';
+
+/** A tree out of its file. */
+export interface OpenedTree {
+  readonly file: MaqFile;
+  readonly bytes: number;
+}
+
+/** The parts that the command puts together. */
+export interface InfoParts extends DrawParts {
+  openTree(path: string, signal: AbortSignal): Promise<OpenedTree>;
+}
+
+/**
+ * Runs `quadrille index info`: says what is in a tree, and draws it where asked to.
+ *
+ * @throws what its parts throw; {@link Surroundings.signal}'s reason when it is aborted.
+ */
+export async function runIndexInfo(options: InfoOptions, parts: InfoParts, surroundings: Surroundings): Promise<void> {
+  const files = options.plots.map(({ path }) => path).filter((path) => path !== '-');
+  await protectInputs([options.tree], files);
+  const outputs = await stageOutputs(files);
+  surroundings.beforeExit(() => outputs.discardNow());
+  try {
+    const { file, bytes } = await parts.openTree(options.tree, surroundings.signal);
+    await drawTo(options.plots, file, parts, outputs, surroundings);
+    surroundings.signal.throwIfAborted();
+    await outputs.commit();
+    const facts = factsOf(file, bytes);
+    if (files.length === options.plots.length) {
+      const told = options.json ? `${JSON.stringify(facts, null, 2)}\n` : textOf(options.tree, facts);
+      await writeToStdout(surroundings.stdout, [told], surroundings.signal);
+    }
+    const lines = files.length === 0 ? [] : [`Wrote ${files.join(', ')}.`];
+    surroundings.log.summary({ lines, fields: { ...facts, outputs: files } });
+  } finally {
+    await outputs.discard();
+  }
+}
+
+/** What `quadrille index info` tells. */
+interface TreeFacts {
+  readonly bytes: number;
+  readonly levels: number;
+  readonly domain: MaqFile['domain'];
+  readonly step: number;
+  readonly sets: readonly { readonly name: string; readonly crs: string | undefined; readonly polygons: number }[];
+  readonly nodes: number;
+  /** From the root to the last level that has quadrants. */
+  readonly nodesPerLevel: readonly number[];
+  /** Nodes whose quadrant no polygon has. */
+  readonly viaNodes: number;
+  readonly entries: { readonly inside: number; readonly boundary: number };
+  /** Of polygons that have quadrants, and of their passages through them; null for a tree without. */
+  readonly edges: { readonly edges: number; readonly passages: number } | null;
+  readonly bytesPerPart: Readonly<Record<'header' | 'nodes' | 'entries' | 'edges' | 'names', number>>;
+  readonly checksum: 'ok';
+}
+
+const HEADER_BYTES = 80;
+
+function factsOf({ domain, levels, sets, tree }: MaqFile, bytes: number): TreeFacts {
+  const { nodes, entries } = tree;
+  const nodesPerLevel = new Array<number>(tree.extent.levels + 1).fill(0);
+  for (const level of nodes.level) nodesPerLevel[level]!++;
+  const boundary = entries.boundary.reduce((sum, each) => sum + each, 0);
+  const { edge, ends } = 'edges' in tree ? tree.edges : { edge: [], ends: [] };
+  const total = entries.boundary.length;
+  const parts = {
+    header: HEADER_BYTES,
+    nodes: 4 * 8 * nodes.level.length,
+    entries: 4 * 3 * total,
+    edges: 'edges' in tree ? 4 * (3 * total + edge.length + ends.length) : 0,
+  };
+  const names = bytes - Object.values(parts).reduce((sum, each) => sum + each, 0);
+  return {
+    bytes,
+    levels,
+    domain,
+    step: domain.size / 2 ** 30,
+    sets: sets.map(({ name, crs, names }) => ({ name, crs, polygons: names.length })),
+    nodes: nodes.level.length,
+    nodesPerLevel: nodes.level.length === 0 ? [] : nodesPerLevel,
+    viaNodes: nodes.entryCount.reduce((sum, count) => sum + (count === 0 ? 1 : 0), 0),
+    entries: { inside: total - boundary, boundary },
+    edges: 'edges' in tree ? { edges: ends.length / 4, passages: edge.length } : null,
+    bytesPerPart: { ...parts, names },
+    // A file whose checksum is another one does not open.
+    checksum: 'ok',
+  };
+}
+
+function textOf(path: string, facts: TreeFacts): string {
+  const { levels, domain, step, sets, nodes, nodesPerLevel, viaNodes, entries, edges, bytesPerPart, bytes } = facts;
+  const number = (value: number): string => value.toLocaleString('en-US');
+  const { left, bottom, size } = domain;
+  const rows: [what: string, told: string][] = [
+    ['file', `${path}, ${sizeText(bytes)}, checksum ok`],
+    ...sets.map(({ name, crs, polygons }, set): [string, string] => [
+      set === 0 ? 'sets' : '',
+      `${name}: ${number(polygons)} polygons${crs === undefined ? '' : `, ${crs}`}`,
+    ]),
+    ['domain', `left ${left}, bottom ${bottom}, size ${size}; a step is ${step.toPrecision(3)}`],
+    ['levels', `${levels}; the smallest quadrants are ${(size / 2 ** levels).toPrecision(3)} wide`],
+    ['nodes', `${number(nodes)}, ${number(viaNodes)} of them on the way to others`],
+    ...nodesPerLevel.map((count, level): [string, string] => [
+      level === 0 ? '  by level' : '',
+      `${level}: ${number(count)}`,
+    ]),
+    ['entries', `${number(entries.inside)} inside polygons, ${number(entries.boundary)} on their boundaries`],
+    [
+      'edges',
+      edges === null ? 'none: no exact answers' : `${number(edges.edges)}, with ${number(edges.passages)} passages`,
+    ],
+    [
+      'bytes',
+      Object.entries(bytesPerPart)
+        .map(([part, of]) => `${part} ${number(of)}`)
+        .join(', '),
+    ],
+  ];
+  const width = Math.max(...rows.map(([what]) => what.length));
+  return rows.map(([what, told]) => `${what.padEnd(width)}  ${told}\n`).join('');
+}

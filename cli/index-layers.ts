@@ -1,0 +1,140 @@
+import { basename, extname } from 'node:path';
+import type { Note } from '../algorithms/notes.ts';
+import { type Domain, WORLD } from '../algorithms/quadrants/domain.ts';
+import { isGeographicCrs, sameCrs } from '../formats/crs.ts';
+import type { PolygonLayer } from '../formats/polygon-layers/polygon-layer.ts';
+import { progress } from '../graph/progress.ts';
+import { GeometryError, UsageError } from '../primitives/errors.ts';
+import type { Log } from './log.ts';
+
+/** A file of polygons that is to be a set. */
+export interface LayerSet {
+  readonly name: string;
+  readonly layer: PolygonLayer;
+  /** Coordinate system, as far as the file has been read. */
+  crs: string | undefined;
+  /** What was noticed of it, once it is read. */
+  notes: readonly Note[];
+}
+
+/** Sets by the names of their files, in the order of the command line. */
+export function setsOf(layers: readonly PolygonLayer[]): LayerSet[] {
+  return layers.map((layer) => ({ name: basename(layer.file, extname(layer.file)), layer, crs: layer.crs, notes: [] }));
+}
+
+/** What there is to say of sets before they are read. */
+export function notesOfSets(sets: readonly LayerSet[]): Note[] {
+  const names = sets.map(({ name }) => name);
+  const shared = names.find((name, at) => names.indexOf(name) !== at);
+  if (shared === undefined) return [];
+  const message = `Several sets are called ${JSON.stringify(shared)}, after their files; they stay separate.`;
+  return [{ code: 'index/same-names', message }];
+}
+
+/**
+ * The coordinate system that sets share; sets that name none follow the others.
+ *
+ * @throws UsageError `input/crs-mismatch` where two name different ones.
+ */
+export function commonCrs(sets: readonly Pick<LayerSet, 'crs' | 'layer'>[]): string | undefined {
+  const [first, ...others] = sets.filter(({ crs }) => crs !== undefined);
+  if (first === undefined) return undefined;
+  const other = others.find(({ crs }) => !sameCrs(first.crs, crs));
+  if (other === undefined) return first.crs;
+  throw crsMismatch({ name: first.layer.file, crs: first.crs! }, { name: other.layer.file, crs: other.crs! });
+}
+
+/** The error for two that are to be used together. */
+export function crsMismatch(
+  a: { readonly name: string; readonly crs: string },
+  b: { readonly name: string; readonly crs: string },
+): UsageError {
+  return new UsageError('input/crs-mismatch', `${a.name} is in ${a.crs}, but ${b.name} is in ${b.crs}.`, {
+    remedy:
+      `Reproject one of them, for example with ogr2ogr -t_srs ${a.crs}; or, where the coordinates agree all the same, ` +
+      `say so with --assume-crs ${a.crs}.`,
+  });
+}
+
+/** That some sets name no coordinate system. */
+export function crsNotes(sets: readonly LayerSet[], crs: string | undefined): Note[] {
+  const silent = sets.filter((set) => set.crs === undefined).map(({ layer }) => layer.file);
+  if (silent.length === 0 || crs === undefined) return [];
+  const message = `The coordinate system of ${silent.join(', ')} is not known; taken to be that of the others, ${crs}.`;
+  return [{ code: 'index/crs-assumed', message }];
+}
+
+/** Longitudes and latitudes have a domain that all trees share, so that these may be compared. */
+export function standardDomain(crs: string | undefined): Domain | undefined {
+  return isGeographicCrs(crs) ? WORLD : undefined;
+}
+
+/** Thrown on the way, where files turn out to be in another kind of coordinates than they seemed to. */
+export class CrsTurned extends Error {}
+
+/** Reads all files once, for a square that holds them; sets learn their coordinate systems. */
+export async function findDomain(sets: readonly LayerSet[], log: Log, signal: AbortSignal): Promise<Domain> {
+  const meter = progress({
+    total: sets.reduce((sum, { layer }) => sum + layer.size, 0),
+    every: log.progressEvery,
+  });
+  const shown = meter.progress$.subscribe((report) => log.progress(report, 'bytes'));
+  const extent: Extent = { left: Infinity, bottom: Infinity, right: -Infinity, top: -Infinity };
+  try {
+    for (const set of sets) {
+      let read = 0;
+      const batches = set.layer.batches(signal);
+      for await (const { zones, bytesRead } of batches) {
+        grow(extent, zones.polygons);
+        meter.advance(bytesRead - read);
+        read = bytesRead;
+      }
+      set.crs = batches.crs;
+    }
+  } finally {
+    meter.end();
+    shown.unsubscribe();
+    log.clearProgress();
+  }
+  return standardDomain(commonCrs(sets)) ?? domainAround(extent);
+}
+
+interface Extent {
+  left: number;
+  bottom: number;
+  right: number;
+  top: number;
+}
+
+function grow(extent: Extent, { x, y }: { readonly x: Float64Array; readonly y: Float64Array }): void {
+  for (let v = 0; v < x.length; v++) {
+    if (x[v]! < extent.left) extent.left = x[v]!;
+    if (x[v]! > extent.right) extent.right = x[v]!;
+    if (y[v]! < extent.bottom) extent.bottom = y[v]!;
+    if (y[v]! > extent.top) extent.top = y[v]!;
+  }
+}
+
+/** The side of a domain is so many times what its corner is a multiple of. */
+const CORNERS = 8;
+
+/**
+ * A square that holds an extent, with a side of a power of two, and a corner at a multiple of an eighth of it: sides of
+ * quadrants are round numbers, and extents that differ little have the same square. An empty extent has the unit square.
+ *
+ * @throws GeometryError `index/no-domain` where the extent is beyond what numbers can tell.
+ */
+export function domainAround({ left, bottom, right, top }: Readonly<Extent>): Domain {
+  if (!(left <= right)) return { left: 0, bottom: 0, size: 1 };
+  const span = Math.max(right - left, top - bottom);
+  const corner = (low: number, size: number): number => Math.floor(low / (size / CORNERS)) * (size / CORNERS);
+  for (let size = 2 ** Math.ceil(Math.log2(span || 1)); size < 2 ** 1020; size *= 2) {
+    const domain = { left: corner(left, size), bottom: corner(bottom, size), size };
+    if (domain.left + size > right && domain.bottom + size > top) return domain;
+  }
+  throw new GeometryError('index/no-domain', 'No square holds all coordinates.', {
+    expected: 'coordinates below 2^1019',
+    got: `x from ${left} to ${right}, y from ${bottom} to ${top}`,
+    remedy: 'Correct the coordinates, or give a --domain and --on-bad-record skip.',
+  });
+}

@@ -1,0 +1,51 @@
+import type { StagedOutputs } from '../formats/atomic-write.ts';
+import type { MaqFile } from '../formats/maq-file.ts';
+import type { PlotOutput } from './index-arguments.ts';
+import type { Surroundings } from './run-support.ts';
+import { writeToStdout } from './standard-output.ts';
+
+/** A drawing, and what there is to say of it. */
+export interface DrawnTree {
+  readonly content: string | Uint8Array;
+  /** Undefined where all quadrants are drawn as they are. */
+  readonly remark: string | undefined;
+}
+
+/** The part that draws. */
+export interface DrawParts {
+  drawTree(file: MaqFile, format: PlotOutput['format']): Promise<DrawnTree>;
+}
+
+/** Draws a tree to every output that asks for it. */
+export async function drawTo(
+  plots: readonly PlotOutput[],
+  file: MaqFile,
+  { drawTree }: DrawParts,
+  outputs: StagedOutputs,
+  surroundings: Surroundings,
+): Promise<void> {
+  for (const { path, format } of plots) {
+    surroundings.signal.throwIfAborted();
+    const { content, remark } = await drawTree(file, format);
+    if (remark !== undefined) surroundings.log.note({ code: 'index/drawn-coarser', message: `${path}: ${remark}` });
+    const bytes = typeof content === 'string' ? new TextEncoder().encode(content) : content;
+    await writeBytes(path, bytes, outputs, surroundings);
+  }
+}
+
+/** So much is written at once: between chunks a run can be stopped. */
+const CHUNK_BYTES = 2 ** 24;
+
+/** Writes bytes to a staged file, or to stdout where the path is `-`. */
+export async function writeBytes(
+  path: string,
+  bytes: Uint8Array,
+  outputs: StagedOutputs,
+  { stdout, signal }: Surroundings,
+): Promise<void> {
+  const chunks = function* (): Generator<Uint8Array> {
+    for (let at = 0; at < bytes.length; at += CHUNK_BYTES) yield bytes.subarray(at, at + CHUNK_BYTES);
+  };
+  if (path === '-') await writeToStdout(stdout, chunks(), signal);
+  else await outputs.write(path, chunks(), signal);
+}

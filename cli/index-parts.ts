@@ -1,0 +1,44 @@
+import type { Context } from '../primitives/context.ts';
+import type { BuildParts } from './index-build.ts';
+import type { InfoParts } from './index-info.ts';
+import type { DrawParts } from './index-outputs.ts';
+import { zonalParts } from './parts.ts';
+
+/** The real part that draws, loaded when it is first needed. */
+const drawParts: DrawParts = {
+  async drawTree(file, format) {
+    if (format === 'png') {
+      const { quadrantImage } = await import('../formats/quadrant-plot/image.ts');
+      return quadrantImage(file);
+    }
+    const { quadrantPlot } = await import('../formats/quadrant-plot.ts');
+    return quadrantPlot(file);
+  },
+};
+
+/** The real parts of `quadrille index build`, each loaded when it is first needed. */
+export const buildParts: BuildParts<Context> = {
+  ...drawParts,
+  async openLayer(file, options) {
+    const { openPolygonLayer } = await import('../formats/polygon-layers/open-polygon-layer.ts');
+    return openPolygonLayer(file, options);
+  },
+  openContext: zonalParts.openContext,
+  async buildTree(context, job) {
+    const { buildTree } = await import('./index-graph.ts');
+    return buildTree(context, job);
+  },
+  async encodeTree(file) {
+    const { encodeMaq } = await import('../formats/maq-file.ts');
+    return encodeMaq(file);
+  },
+};
+
+/** The real parts of `quadrille index info`. */
+export const infoParts: InfoParts = {
+  ...drawParts,
+  async openTree(path, signal) {
+    const { openTreeFile } = await import('./index-tree-file.ts');
+    return openTreeFile(path, signal);
+  },
+};

@@ -1,0 +1,58 @@
+import type { MaqFile } from '../formats/maq-file.ts';
+import type { BuildFigures } from './index-graph.ts';
+import type { RunSummary } from './log.ts';
+import { counted } from './zonal-summary.ts';
+
+/** How a tree was built. */
+export interface BuildFacts extends BuildFigures {
+  /** What the tree is written to, or `-`. */
+  readonly file: string;
+  readonly backend: string;
+  readonly bytes: number;
+  readonly seconds: number;
+  /** The most memory that the process had, workers included and a GPU's left out. */
+  readonly peakBytes: number;
+  readonly outputs: readonly string[];
+}
+
+/** The last words of `quadrille index build`: the first line is its answer. */
+export function buildSummary({ sets, levels, domain, tree }: MaqFile, facts: BuildFacts): RunSummary {
+  const { file, backend, polygons, vertices, quadrants, bytes, seconds, peakBytes, outputs } = facts;
+  const nodes = tree.nodes.level.length;
+  const parts = [
+    counted(sets.length, 'set'),
+    counted(polygons, 'polygon'),
+    vertices === 1 ? '1 vertex' : `${vertices.toLocaleString('en-US')} vertices`,
+    counted(quadrants, 'quadrant'),
+    counted(nodes, 'node'),
+    counted(levels, 'level'),
+    sizeText(bytes),
+    `${seconds.toFixed(1)} s on ${backend}`,
+    `at most ${sizeText(peakBytes)} of memory`,
+  ];
+  const { left, bottom, size } = domain;
+  return {
+    lines: [
+      `${file === '-' ? 'tree' : file}: ${parts.join(', ')}`,
+      `The domain is ${left},${bottom},${size}: a step is ${(size / 2 ** 30).toPrecision(3)}.`,
+      ...(outputs.length === 0 ? [] : [`Wrote ${outputs.join(', ')}.`]),
+    ],
+    fields: {
+      ...facts,
+      sets: sets.map(({ name, crs, names }) => ({ name, crs, polygons: names.length })),
+      levels,
+      domain,
+      nodes,
+      edges: 'edges' in tree,
+    },
+  };
+}
+
+const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB'];
+
+/** `1.2 MB`. */
+export function sizeText(bytes: number): string {
+  let [scaled, unit] = [bytes, 0];
+  for (; scaled >= 999.5 && unit < UNITS.length - 1; unit++) scaled /= 1000;
+  return `${unit > 0 && scaled < 99.5 ? scaled.toPrecision(2) : Math.round(scaled)} ${UNITS[unit]}`;
+}

@@ -1,0 +1,192 @@
+import { DOMAIN_BITS } from '../algorithms/quadrants/domain.ts';
+import type { MaqFile } from './maq-file.ts';
+import { cellsWithin, type DrawnCells, frameAround, type QuadrantFrame } from './quadrant-plot/cells.ts';
+import { type Outlines, outlinesOf } from './quadrant-plot/outlines.ts';
+import { BOUNDARY, colorOfLevel, hexOf, OUTLINE } from './quadrant-plot/palette.ts';
+import { countText, escapeXml, MARGIN, MUTED, px, shorten, text, WIDTH } from './zonal-plot/page.ts';
+
+/** A drawing of a tree. */
+export interface QuadrantPlot<C> {
+  readonly content: C;
+  /** What is drawn coarser than it is; undefined where all is drawn as it is. */
+  readonly remark: string | undefined;
+}
+
+const MOST_HEIGHT = 900;
+const MAP_TOP = 118;
+/** Bounds of a drawing that a browser shows at once: about a megabyte. */
+const MOST_SQUARES = 40_000;
+const MOST_POINTS = 80_000;
+const LEAST_PIXELS = 1;
+const LINE_STEP = 0.5;
+
+/**
+ * Draws the quadrants of a tree as a standalone SVG: squares inside polygons coloured by level, squares that edges pass through,
+ * and the outlines of polygons on top where the tree has them. After figures 3 and 5 of Zhang, You and Gruenwald (2014).
+ *
+ * Squares stay squares: coordinates are drawn as they are. The size is bounded: a tree whose squares would be smaller than a pixel, or
+ * too many, is drawn to the level before, its smaller squares as those around them, and the caption says so.
+ *
+ * @example
+ * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [180, 0], [180, 90], [0, 90]]] }');
+ * const quadrants = await decompose(ctx, placeInDomain(zones.polygons, WORLD), { levels: 4 });
+ * const tree = await readMaqTree(ctx, await buildMaqTree(ctx, [quadrants]));
+ * const { content } = quadrantPlot({ domain: WORLD, levels: 4, sets: [{ name: 'east', names: ['0'] }], tree });
+ * content.includes('2 quadrants'); // true
+ */
+export function quadrantPlot(file: MaqFile): QuadrantPlot<string> {
+  const { tree } = file;
+  const frame = frameAround(tree, WIDTH - 2 * MARGIN, MOST_HEIGHT);
+  const cells = cellsWithin(tree, frame, LEAST_PIXELS, MOST_SQUARES);
+  const outlines = outlinesOf(tree, frame, LINE_STEP, MOST_POINTS);
+  const height = MAP_TOP + frame.height + MARGIN;
+  const remark = remarkOn(file, cells);
+  const content = [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" ` +
+      `font-family="system-ui, 'Segoe UI', Helvetica, Arial, 'DejaVu Sans', sans-serif" style="background: #fff">`,
+    `<title>${escapeXml(titleOf(file))}</title>`,
+    '<rect width="100%" height="100%" fill="#fff"/>',
+    text(shorten(titleOf(file), LONGEST_TITLE), { x: MARGIN, y: 46, size: 22, weight: 600 }),
+    text(subtitleOf(file), { x: MARGIN, y: 70, size: 13, fill: MUTED }),
+    ...(remark === undefined ? [] : [text(remark, { x: WIDTH - MARGIN, y: 70, size: 13, fill: MUTED, anchor: 'end' })]),
+    drawLegend(cells, outlines !== undefined),
+    // Squares that lie across the frame are cut off.
+    `<svg x="${px((WIDTH - frame.width) / 2)}" y="${MAP_TOP}" width="${frame.width}" height="${frame.height}">`,
+    ...drawCells(cells, frame),
+    ...(outlines === undefined ? [] : [drawOutlines(outlines)]),
+    '</svg>',
+    '</svg>\n',
+  ].join('\n');
+  return { content, remark };
+}
+
+/** What a drawing shows coarser than it is. */
+export function remarkOn({ tree }: MaqFile, { level, isCoarser }: DrawnCells): string | undefined {
+  if (!isCoarser) return undefined;
+  return `Drawn to level ${level} of ${tree.extent.levels}: smaller squares would be less than a pixel, or too many.`;
+}
+
+const LONGEST_TITLE = 70;
+
+function titleOf({ sets }: MaqFile): string {
+  return sets.map(({ name }) => name).join(', ');
+}
+
+function subtitleOf({ sets, levels, tree }: MaqFile): string {
+  const polygons = sets.reduce((sum, { names }) => sum + names.length, 0);
+  return [
+    `${countText(polygons)} ${polygons === 1 ? 'polygon' : 'polygons'} as ${countText(tree.entries.polygon.length)} quadrants`,
+    `${countText(tree.nodes.level.length)} nodes`,
+    `${levels} levels`,
+  ].join(', ');
+}
+
+/** The first and the last level of squares inside; undefined where there are none. */
+export function insideLevels({ levels, boundary }: DrawnCells): readonly [first: number, last: number] | undefined {
+  const inside = levels.filter((_, cell) => boundary[cell] === 0);
+  return inside.length === 0 ? undefined : [inside[0]!, inside.at(-1)!];
+}
+
+const KEY = 14;
+const KEYS_TOP = 86;
+
+function drawLegend(cells: DrawnCells, hasOutlines: boolean): string {
+  const parts: string[] = [];
+  let x = MARGIN;
+  const say = (content: string, width: number): void => {
+    parts.push(text(content, { x, y: KEYS_TOP + 11, size: 11, fill: MUTED }));
+    x += width;
+  };
+  const key = (fill: string): void => {
+    parts.push(`<rect x="${px(x)}" y="${KEYS_TOP}" width="${KEY}" height="${KEY}" fill="${fill}"/>`);
+    x += KEY + 5;
+  };
+  const inside = insideLevels(cells);
+  if (inside !== undefined) {
+    say('inside, by level', 96);
+    for (let level = inside[0]; level <= inside[1]; level++) {
+      key(hexOf(colorOfLevel(level, ...inside)));
+      say(String(level), 26);
+    }
+    x += 12;
+  }
+  if (cells.boundary.includes(1)) {
+    key(hexOf(BOUNDARY));
+    say('on boundaries', 100);
+  }
+  if (hasOutlines) {
+    parts.push(`<path d="M${px(x)} ${KEYS_TOP + KEY / 2}h18" stroke="${hexOf(OUTLINE)}"/>`);
+    x += 23;
+    say('outlines', 0);
+  }
+  return parts.join('');
+}
+
+/** Squares from so many pixels on are set apart by lines. */
+const LINED_PIXELS = 3;
+
+function drawCells(cells: DrawnCells, frame: QuadrantFrame): string[] {
+  const inside = insideLevels(cells);
+  const last = cells.level;
+  const paths: string[] = [];
+  const draw = (level: number, boundary: number, fill: string): void => {
+    const pixels = frame.scale * 2 ** (DOMAIN_BITS - level);
+    const lined = pixels >= LINED_PIXELS;
+    const d = pathOf(cells, level, boundary, lined);
+    if (d === '') return;
+    const line = lined ? ` stroke="#fff" stroke-width="${px(Math.min(0.6, pixels / 10) / pixels)}"` : '';
+    const scale = `${(frame.scale * 2 ** (DOMAIN_BITS - level)).toPrecision(10)}`;
+    const left = px(-frame.left * frame.scale);
+    const bottom = px(frame.top * frame.scale);
+    // Rows count from the bottom, lines of an SVG from the top.
+    const place = `translate(${left} ${bottom}) scale(${scale} -${scale})`;
+    const crisp = lined ? '' : ' shape-rendering="crispEdges"';
+    paths.push(`<path transform="${place}" fill="${fill}"${line}${crisp} d="${d}"/>`);
+  };
+  if (inside !== undefined) {
+    for (let level = inside[0]; level <= inside[1]; level++) draw(level, 0, hexOf(colorOfLevel(level, ...inside)));
+  }
+  for (let level = 0; level <= last; level++) draw(level, 1, hexOf(BOUNDARY));
+  return paths;
+}
+
+/** The squares of a level, in columns and rows of it; those without lines between them in runs along a row. */
+function pathOf(cells: DrawnCells, level: number, boundary: number, lined: boolean): string {
+  const own = [...cells.levels.keys()].filter((at) => cells.levels[at] === level && cells.boundary[at] === boundary);
+  const { column, row } = cells;
+  if (!lined) own.sort((a, b) => row[a]! - row[b]! || column[a]! - column[b]!);
+  let d = '';
+  let [x, y] = [0, 0];
+  for (let at = 0; at < own.length; ) {
+    const [left, bottom] = [column[own[at]!]!, row[own[at]!]!];
+    let run = 1;
+    while (!lined && at + run < own.length && isAt(own[at + run]!, left + run, bottom)) run++;
+    d += d === '' ? `M${left} ${bottom}` : `m${step(left - x)}${step(bottom - y, true)}`;
+    d += `h${run}v1h-${run}z`;
+    [x, y] = [left, bottom];
+    at += run;
+  }
+  return d;
+
+  function isAt(cell: number, atColumn: number, atRow: number): boolean {
+    return column[cell] === atColumn && row[cell] === atRow;
+  }
+}
+
+/** A number of a path; one behind another needs a space, where no sign parts them. */
+function step(value: number, isSecond = false): string {
+  return isSecond && value >= 0 ? ` ${value}` : String(value);
+}
+
+function drawOutlines({ step: grid, x, y, starts }: Outlines): string {
+  let d = '';
+  for (let line = 0; line < starts.length - 1; line++) {
+    const from = starts[line]!;
+    d += `M${x[from]} ${y[from]}l`;
+    for (let point = from + 1; point < starts[line + 1]!; point++) {
+      d += step(x[point]! - x[point - 1]!, point > from + 1) + step(y[point]! - y[point - 1]!, true);
+    }
+  }
+  const width = px(0.7 / grid);
+  return `<path transform="scale(${grid})" fill="none" stroke="${hexOf(OUTLINE)}" stroke-width="${width}" stroke-linejoin="round" d="${d}"/>`;
+}

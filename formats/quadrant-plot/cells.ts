@@ -1,0 +1,129 @@
+import type { HostMaqTree } from '../../algorithms/maq-tree/host-tree.ts';
+import { DOMAIN_BITS } from '../../algorithms/quadrants/domain.ts';
+
+/** A part of the domain, in its steps, and how it becomes pixels. */
+export interface QuadrantFrame {
+  readonly left: number;
+  readonly top: number;
+  readonly width: number;
+  readonly height: number;
+  /** Pixels a step. */
+  readonly scale: number;
+}
+
+/** Room around what is shown, as a share of it. */
+const PAD = 0.015;
+
+/** The largest frame, within given sides, around all quadrants that polygons have. */
+export function frameAround({ nodes }: HostMaqTree, width: number, height: number): QuadrantFrame {
+  let [left, bottom, right, top] = [Infinity, Infinity, -Infinity, -Infinity];
+  for (let node = 0; node < nodes.level.length; node++) {
+    if (nodes.entryCount[node] === 0) continue;
+    const side = 2 ** (DOMAIN_BITS - nodes.level[node]!);
+    const [x, y] = [columnOf(nodes, node) * side, rowOf(nodes, node) * side];
+    left = Math.min(left, x);
+    bottom = Math.min(bottom, y);
+    right = Math.max(right, x + side);
+    top = Math.max(top, y + side);
+  }
+  if (left > right) [left, bottom, right, top] = [0, 0, 2 ** DOMAIN_BITS, 2 ** DOMAIN_BITS];
+  const pad = PAD * Math.max(right - left, top - bottom);
+  const [spanX, spanY] = [right - left + 2 * pad, top - bottom + 2 * pad];
+  const scale = Math.min(width / spanX, height / spanY);
+  return {
+    left: left - pad,
+    top: top + pad,
+    width: Math.max(1, Math.round(spanX * scale)),
+    height: Math.max(1, Math.round(spanY * scale)),
+    scale,
+  };
+}
+
+/** Squares to draw: larger ones first. */
+export interface DrawnCells {
+  /** All quadrants up to this level are drawn as they are; what is smaller is drawn as the square of this level around it. */
+  readonly level: number;
+  /** Whether there are smaller ones. */
+  readonly isCoarser: boolean;
+  /** Left and bottom in the domain's columns and rows of the square's own level. */
+  readonly column: Uint32Array;
+  readonly row: Uint32Array;
+  readonly levels: Uint8Array;
+  /** 1 where edges pass through, for some polygon; 0 where some polygons hold all of it. */
+  readonly boundary: Uint8Array;
+}
+
+/** The last level whose squares are at least `least` pixels wide, and of which there are at most `most`. */
+export function cellsWithin(tree: HostMaqTree, { scale }: QuadrantFrame, least: number, most: number): DrawnCells {
+  const held = heldBelow(tree);
+  let level = tree.extent.levels;
+  while (level > 0 && scale * 2 ** (DOMAIN_BITS - level) < least) level--;
+  while (level > 0 && countTo(tree, level) > most) level--;
+  return cellsTo(tree, held, level);
+}
+
+/** Of every node what polygons have in it and below: 0 nothing, 1 quadrants inside, 2 quadrants on boundaries. */
+function heldBelow(tree: HostMaqTree): Uint8Array {
+  const { firstChild, childCount } = tree.nodes;
+  const held = new Uint8Array(firstChild.length);
+  for (let node = held.length - 1; node >= 0; node--) {
+    let most = heldBy(tree, node);
+    for (let child = firstChild[node]!; child < firstChild[node]! + childCount[node]!; child++) {
+      most = Math.max(most, held[child]!);
+    }
+    held[node] = most;
+  }
+  return held;
+}
+
+/** The same of a node alone. */
+function heldBy({ nodes, entries }: HostMaqTree, node: number): number {
+  const [from, count] = [nodes.firstEntry[node]!, nodes.entryCount[node]!];
+  for (let entry = from; entry < from + count; entry++) if (entries.boundary[entry] === 1) return 2;
+  return count === 0 ? 0 : 1;
+}
+
+function countTo({ nodes }: HostMaqTree, level: number): number {
+  let count = 0;
+  for (let node = 0; node < nodes.level.length && nodes.level[node]! <= level; node++) {
+    if (nodes.entryCount[node]! > 0 || nodes.level[node] === level) count++;
+  }
+  return count;
+}
+
+function cellsTo(tree: HostMaqTree, held: Uint8Array, level: number): DrawnCells {
+  const { nodes } = tree;
+  const drawn: number[] = [];
+  for (let node = 0; node < nodes.level.length && nodes.level[node]! <= level; node++) {
+    if (nodes.entryCount[node]! > 0 || nodes.level[node] === level) drawn.push(node);
+  }
+  return {
+    level,
+    isCoarser: level < tree.extent.levels,
+    column: Uint32Array.from(drawn, (node) => columnOf(nodes, node)),
+    row: Uint32Array.from(drawn, (node) => rowOf(nodes, node)),
+    levels: Uint8Array.from(drawn, (node) => nodes.level[node]!),
+    boundary: Uint8Array.from(drawn, (node) =>
+      (nodes.level[node] === level ? held[node] : heldBy(tree, node)) === 2 ? 1 : 0,
+    ),
+  };
+}
+
+type Codes = Pick<HostMaqTree['nodes'], 'code'>;
+
+function columnOf({ code }: Codes, node: number): number {
+  return evenBits(code.lo[node]!) + 2 ** 16 * evenBits(code.hi[node]!);
+}
+
+function rowOf({ code }: Codes, node: number): number {
+  return evenBits(code.lo[node]! >>> 1) + 2 ** 16 * evenBits(code.hi[node]! >>> 1);
+}
+
+/** The even bits of a word, side by side. */
+function evenBits(word: number): number {
+  let bits = word & 0x55555555;
+  bits = (bits | (bits >>> 1)) & 0x33333333;
+  bits = (bits | (bits >>> 2)) & 0x0f0f0f0f;
+  bits = (bits | (bits >>> 4)) & 0x00ff00ff;
+  return (bits | (bits >>> 8)) & 0x0000ffff;
+}

@@ -1,0 +1,117 @@
+import { encode } from 'fast-png';
+import { DOMAIN_BITS } from '../../algorithms/quadrants/domain.ts';
+import type { MaqFile } from '../maq-file.ts';
+import { insideLevels, type QuadrantPlot, remarkOn } from '../quadrant-plot.ts';
+import { cellsWithin, type DrawnCells, frameAround, type QuadrantFrame } from './cells.ts';
+import { type Outlines, outlinesOf } from './outlines.ts';
+import { BOUNDARY, colorOfLevel, OUTLINE, type Rgb } from './palette.ts';
+
+const LONGEST_SIDE = 2000;
+const LEAST_PIXELS = 1;
+
+/** Pixels, three bytes each, from the top. */
+interface Image {
+  readonly width: number;
+  readonly height: number;
+  readonly data: Uint8Array;
+}
+
+/**
+ * Draws the quadrants of a tree as a PNG of at most 2,000 × 2,000 pixels: as `quadrantPlot` does, but for titles and the legend.
+ *
+ * @example
+ * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [180, 0], [180, 90], [0, 90]]] }');
+ * const quadrants = await decompose(ctx, placeInDomain(zones.polygons, WORLD), { levels: 4 });
+ * const tree = await readMaqTree(ctx, await buildMaqTree(ctx, [quadrants]));
+ * const { content } = quadrantImage({ domain: WORLD, levels: 4, sets: [{ name: 'east', names: ['0'] }], tree });
+ * String.fromCharCode(...content.subarray(1, 4)); // 'PNG'
+ */
+export function quadrantImage(file: MaqFile): QuadrantPlot<Uint8Array> {
+  const frame = frameAround(file.tree, LONGEST_SIDE, LONGEST_SIDE);
+  const { width, height } = frame;
+  const image = { width, height, data: new Uint8Array(3 * width * height).fill(255) };
+  const cells = cellsWithin(file.tree, frame, LEAST_PIXELS, Number.POSITIVE_INFINITY);
+  fillCells(image, cells, frame);
+  const outlines = outlinesOf(file.tree, frame, 0.5, Number.POSITIVE_INFINITY);
+  if (outlines !== undefined) drawLines(image, outlines);
+  return { content: encode({ ...image, channels: 3, depth: 8 }), remark: remarkOn(file, cells) };
+}
+
+/** Squares from so many pixels on are set apart by lines. */
+const LINED_PIXELS = 5;
+
+function fillCells(image: Image, cells: DrawnCells, frame: QuadrantFrame): void {
+  const inside = insideLevels(cells);
+  for (const boundary of [0, 1]) {
+    for (const [cell, level] of cells.levels.entries()) {
+      if (cells.boundary[cell] !== boundary) continue;
+      const side = frame.scale * 2 ** (DOMAIN_BITS - level);
+      const left = cells.column[cell]! * side - frame.left * frame.scale;
+      const bottom = frame.top * frame.scale - cells.row[cell]! * side;
+      const color = boundary === 1 ? BOUNDARY : colorOfLevel(level, ...inside!);
+      const box = {
+        left: Math.round(left),
+        right: Math.round(left + side),
+        top: Math.round(bottom - side),
+        bottom: Math.round(bottom),
+      };
+      fillBox(image, box, color);
+      if (side < LINED_PIXELS) continue;
+      const line = lighter(color);
+      fillBox(image, { ...box, right: box.left + 1 }, line);
+      fillBox(image, { ...box, top: box.bottom - 1 }, line);
+    }
+  }
+}
+
+interface Box {
+  readonly left: number;
+  readonly right: number;
+  readonly top: number;
+  readonly bottom: number;
+}
+
+function fillBox({ width, height, data }: Image, { left, right, top, bottom }: Box, color: Rgb): void {
+  const [from, to] = [Math.max(0, left), Math.min(width, right)];
+  for (let row = Math.max(0, top); row < Math.min(height, bottom); row++) {
+    for (let column = from; column < to; column++) data.set(color, 3 * (row * width + column));
+  }
+}
+
+function lighter(color: Rgb): Rgb {
+  return color.map((part) => Math.round(part + 0.55 * (255 - part))) as unknown as Rgb;
+}
+
+function drawLines(image: Image, { step, x, y, starts }: Outlines): void {
+  for (let line = 0; line < starts.length - 1; line++) {
+    for (let point = starts[line]! + 1; point < starts[line + 1]!; point++) {
+      drawLine(image, x[point - 1]! * step, y[point - 1]! * step, x[point]! * step, y[point]! * step);
+    }
+  }
+}
+
+/** A line as wide as a pixel, its coverage shared between the two nearest pixels across it (after Wu, 1991). */
+function drawLine(image: Image, fromX: number, fromY: number, toX: number, toY: number): void {
+  const isSteep = Math.abs(toY - fromY) > Math.abs(toX - fromX);
+  const [a, b, c, d] = isSteep ? [fromY, fromX, toY, toX] : [fromX, fromY, toX, toY];
+  const [start, low, end, high] = a <= c ? [a, b, c, d] : [c, d, a, b];
+  const slope = end === start ? 0 : (high - low) / (end - start);
+  for (let along = Math.floor(start); along < Math.max(end, Math.floor(start) + 1); along++) {
+    const across = low + slope * (Math.min(Math.max(along + 0.5, start), end) - start) - 0.5;
+    const near = Math.floor(across);
+    const share = across - near;
+    for (const [at, cover] of [
+      [near, 1 - share],
+      [near + 1, share],
+    ] as const) {
+      if (isSteep) blend(image, at, along, cover);
+      else blend(image, along, at, cover);
+    }
+  }
+}
+
+function blend({ width, height, data }: Image, column: number, row: number, cover: number): void {
+  if (column < 0 || row < 0 || column >= width || row >= height) return;
+  const at = 3 * (row * width + column);
+  for (let part = 0; part < 3; part++) data[at + part] = data[at + part]! + cover * (OUTLINE[part]! - data[at + part]!);
+}

@@ -1,0 +1,29 @@
+/** Red, green and blue, from 0 to 255. */
+export type Rgb = readonly [red: number, green: number, blue: number];
+
+/** Of quadrants that edges pass through. */
+export const BOUNDARY: Rgb = [236, 158, 66];
+/** Of the outlines of polygons. */
+export const OUTLINE: Rgb = [27, 30, 36];
+
+/** From the largest quadrants inside to the smallest: deep water to shallow, whose lightness tells levels apart for all eyes. */
+const DEEP_TO_SHALLOW: readonly Rgb[] = [
+  [32, 60, 104],
+  [38, 107, 148],
+  [92, 165, 183],
+  [168, 213, 210],
+  [222, 239, 230],
+];
+
+/** The colour of quadrants inside of a level, among the levels that there are. */
+export function colorOfLevel(level: number, first: number, last: number): Rgb {
+  const at = ((level - first) / Math.max(1, last - first)) * (DEEP_TO_SHALLOW.length - 1);
+  const below = Math.min(DEEP_TO_SHALLOW.length - 2, Math.floor(at));
+  const [from, to] = [DEEP_TO_SHALLOW[below]!, DEEP_TO_SHALLOW[below + 1]!];
+  return [0, 1, 2].map((part) => Math.round(from[part]! + (at - below) * (to[part]! - from[part]!))) as unknown as Rgb;
+}
+
+/** `#1b1e24`. */
+export function hexOf(color: Rgb): string {
+  return `#${color.map((part) => part.toString(16).padStart(2, '0')).join('')}`;
+}
