@@ -28,7 +28,6 @@ import {
 import type { MaqTree } from '../maq-tree/index.ts';
 import { bitsUpTo, orderRows } from '../order-rows.ts';
 import { DOMAIN_BITS, type Quadrants } from '../quadrants/index.ts';
-import { greatest } from './greatest.ts';
 import { type QueryOptions, requireCapacity } from './query-options.ts';
 import { queryWindows } from './range.ts';
 import { shareQuadrants } from './shared-quadrants.ts';
@@ -92,14 +91,15 @@ export async function areasByRegion(
   const { set, polygon, boundary } = tree.entries;
   const parts: SharedAreas[] = [];
   try {
-    const most = await greatest(context, regions.polygon);
-    await shareQuadrants(context, tree, regions, capacity, async ({ row, entry, shift }) => {
+    let queries = 0;
+    await shareQuadrants(context, tree, regions, capacity, async ({ row, entry, shift }, most) => {
+      queries = most;
       const captures = { levels: regions.level, regions: regions.boundary, polygons: boundary };
       const areas = map(areaOfPair, { row, entry, shift, ...captures });
       const shared = { region: gather(regions.polygon, row), ...gather({ set, polygon }, entry), ...areas };
       parts.push(await sumAreas(context, tree, shared, most));
     });
-    return await sharedAbove(context, tree, parts, most, above);
+    return await sharedAbove(context, tree, parts, queries, above);
   } finally {
     context.dispose(parts);
   }

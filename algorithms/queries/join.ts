@@ -27,7 +27,6 @@ import type { MaqTreeWithEdges } from '../maq-tree/index.ts';
 import { overlapsInQuadrants, type QuadrantPairs } from '../overlaps/index.ts';
 import { type BoundaryEdges, DOMAIN_BITS, type QuadrantsWithEdges } from '../quadrants/index.ts';
 import { packQuadrant } from '../quadrants/open-quadrants.ts';
-import { greatest } from './greatest.ts';
 import { mergeParts, orderByPolygons, type QueryPolygons } from './polygons-of.ts';
 import { type QueryOptions, requireCapacity } from './query-options.ts';
 import { type SharedQuadrants, shareQuadrants } from './shared-quadrants.ts';
@@ -66,12 +65,12 @@ export async function joinPolygons(
   const parts: QueryPolygons[] = [];
   const edges = context.scope(() => edgesOfBoth(context, queries, tree));
   try {
-    const most = await greatest(context, queries.polygon);
-    const join: Join = { tree, queries, ...edges, most };
-    await shareQuadrants(context, tree, queries, capacity, async (pairs) => {
-      parts.push(await joinPart(context, join, pairs));
+    let queriesTo = 0;
+    await shareQuadrants(context, tree, queries, capacity, async (pairs, most) => {
+      queriesTo = most;
+      parts.push(await joinPart(context, { tree, queries, ...edges, most }, pairs));
     });
-    return await mergeParts(context, tree.extent, parts, most);
+    return await mergeParts(context, tree.extent, parts, queriesTo);
   } finally {
     context.dispose(edges, parts);
   }

@@ -14,7 +14,6 @@ import {
 import type { MaqExtent, MaqTree } from '../maq-tree/index.ts';
 import { bitsUpTo, orderRows } from '../order-rows.ts';
 import type { Quadrants } from '../quadrants/index.ts';
-import { greatest } from './greatest.ts';
 import { type QueryOptions, requireCapacity } from './query-options.ts';
 import type { QueryNodes } from './range.ts';
 import { shareQuadrants } from './shared-quadrants.ts';
@@ -92,12 +91,13 @@ export async function queryPolygons(
   const { set, polygon } = tree.entries;
   const parts: QueryPolygons[] = [];
   try {
-    const most = await greatest(context, queries.polygon);
-    await shareQuadrants(context, tree, queries, capacity, async ({ row, entry }) => {
+    let queriesTo = 0;
+    await shareQuadrants(context, tree, queries, capacity, async ({ row, entry }, most) => {
+      queriesTo = most;
       const pairs = { query: gather(queries.polygon, row), ...gather({ set, polygon }, entry) };
       parts.push(await eachOnce(context, tree.extent, pairs, most));
     });
-    return await mergeParts(context, tree.extent, parts, most);
+    return await mergeParts(context, tree.extent, parts, queriesTo);
   } finally {
     context.dispose(parts);
   }

@@ -6,6 +6,7 @@ import {
   type Context,
   expand,
   fn,
+  maximum,
   popcount,
   reduce,
   saturatingPlus,
@@ -31,7 +32,8 @@ export interface SharedQuadrants {
 
 /**
  * Finds all entries of a tree that share area with quadrants, and hands them on in parts, of at most `capacity` pairs but where
- * more stand side by side. Parts go on where the one before ends, which may be within a row.
+ * more stand side by side, with the greatest number of a polygon of the quadrants. Parts go on where the one before ends, which
+ * may be within a row.
  *
  * The entries of the nodes above a quadrant, and on every level those of the nodes in it, stand side by side: from the root
  * down to the quadrant, and from there by the first child of the first node and the last of the last.
@@ -45,35 +47,46 @@ export interface SharedQuadrants {
 export async function shareQuadrants(
   context: Context,
   tree: MaqTree,
-  { code, level }: Quadrants,
+  { polygon, code, level }: Quadrants,
   capacity: number,
-  take: (part: SharedQuadrants) => Promise<void>,
+  take: (part: SharedQuadrants, most: number) => Promise<void>,
 ): Promise<void> {
   const table = context.scope(() => tableOfNodes(context, tree.nodes));
   const rows = { lo: code.lo, hi: code.hi, level, row: sequence(level.length) };
   const found = unfold(rows, fromRoot, nextSegment, { captures: { table } });
   const segments = await found.finally(() => context.dispose(table));
   try {
-    for (const [from, to] of await partsWithin(context, segments.count, capacity)) {
+    const { pairs, most } = await measure(context, segments.count, polygon);
+    for (const [from, to] of await partsWithin(context, segments.count, pairs, capacity)) {
       const { count, ...firsts } = slice(segments, from, to);
-      const pairs = await expand(firsts, count, entryAt);
-      await take(pairs).finally(() => context.dispose(pairs));
+      const part = await expand(firsts, count, entryAt);
+      await take(part, most).finally(() => context.dispose(part));
     }
   } finally {
     context.dispose(segments);
   }
 }
 
+/** All pairs, 2³² − 1 where they are more, and the greatest number of a polygon. Waits for the device once. */
+async function measure(
+  context: Context,
+  counts: Column<'u32'>,
+  polygon: Column<'u32'>,
+): Promise<{ readonly pairs: number; readonly most: number }> {
+  const sizes = context.scope(() => ({ pairs: reduce(counts, saturatingPlus), most: reduce(polygon, maximum(u32)) }));
+  const { pairs, most } = await context.read(sizes).finally(() => context.dispose(sizes));
+  return { pairs: pairs[0]!, most: most[0]! };
+}
+
 /** Runs of segments that have no more pairs than the capacity, or are one segment; one that is empty where there are none. */
 async function partsWithin(
   context: Context,
   counts: Column<'u32'>,
+  pairs: number,
   capacity: number,
 ): Promise<[from: number, to: number][]> {
-  const total = context.scope(() => reduce(counts, saturatingPlus));
-  const [pairs] = await context.read(total).finally(() => context.dispose(total));
   const segments = counts.length as number;
-  if (pairs! <= capacity) return [[0, segments]];
+  if (pairs <= capacity) return [[0, segments]];
   const parts: [number, number][] = [];
   let [from, sum] = [0, 0];
   for (const [segment, count] of (await context.read(counts)).entries()) {
