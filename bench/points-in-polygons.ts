@@ -158,8 +158,8 @@ function holds(polygon: number, px: number, py: number): boolean {
 /** The sign of dy · ax − dx · ay: in doubles where these tell it, else in integers of any size. */
 function sideOf(ax: number, ay: number, dx: number, dy: number): number {
   const about = dy * ax - dx * ay;
-  if (Math.abs(about) > 2 ** (2 * DOMAIN_BITS - 48)) return -about;
-  return -Number(BigInt(dy) * BigInt(ax) - BigInt(dx) * BigInt(ay));
+  if (Math.abs(about) > 2 ** (2 * DOMAIN_BITS - 48)) return about;
+  return Number(BigInt(dy) * BigInt(ax) - BigInt(dx) * BigInt(ay));
 }
 
 function heldBy(geos: GeosPolygons): Set<number> {
