@@ -3,7 +3,7 @@ import type { CrossCompareJob, CrossCompareRun, Migration } from '../algorithms/
 import type { CrossComparison } from '../algorithms/cross-compare/cross-comparison.ts';
 import type { TileSide } from '../algorithms/cross-compare/tile-comparison.ts';
 import type { Note } from '../algorithms/notes.ts';
-import { resolveTarget, type StagedOutputs, stageOutputs } from '../formats/atomic-write.ts';
+import { resolveTarget, stageOutputs } from '../formats/atomic-write.ts';
 import type { CompareRun } from '../formats/compare-summary.ts';
 import type { ResultSetOptions } from '../formats/result-sets/open-result-set.ts';
 import type { ResultSet, TileSource } from '../formats/result-sets/result-set.ts';
@@ -15,7 +15,14 @@ import { openCompareOutputs, type WriteOutput } from './compare-outputs.ts';
 import { compareSummaryLines } from './compare-summary.ts';
 import { Interrupted } from './interrupt.ts';
 import type { Log } from './log.ts';
-import { causeOf, openContext, protectInputs, type RunContext, type Surroundings } from './run-support.ts';
+import {
+  causeOf,
+  openContext,
+  protectInputs,
+  type RunContext,
+  type Surroundings,
+  writeBetween,
+} from './run-support.ts';
 import { writeToStdout } from './standard-output.ts';
 
 /** Reads tiles, several at once. */
@@ -214,18 +221,6 @@ async function migration<C extends RunContext>(
 ): Promise<NonNullable<CompareJob<C>['migrate']>> {
   if (p.format !== 'boundaries' || q.format !== 'boundaries') return { cpu };
   return { cpu, parseOnGpu: await parts.openDeviceParser(gpu, pixelSize) };
-}
-
-/** Appends to files; to stdout as long as somebody reads there. */
-function writeBetween(outputs: StagedOutputs, { stdout, signal }: Surroundings) {
-  let [isRead, hasPrinted] = [true, false];
-  const write: WriteOutput = async (path, chunk) => {
-    if (path !== '-') return outputs.write(path, [chunk], signal);
-    if (!isRead) return;
-    hasPrinted ||= chunk.length > 0 && !signal.aborted;
-    isRead = (await writeToStdout(stdout, [chunk], signal)) === 'written';
-  };
-  return { write, hasPrinted: () => hasPrinted };
 }
 
 async function compareSets<C extends RunContext>(

@@ -1,5 +1,6 @@
 import { describe } from './help.ts';
 import { BUILD_SPECS, INFO_SPECS } from './index-arguments.ts';
+import { QUERY_SPECS } from './index-query-arguments.ts';
 
 /** The page of `quadrille index --help`. */
 export const INDEX_HELP = `quadrille index COMMAND
@@ -8,10 +9,12 @@ Sets of polygons as quadrants in one quadtree, which is kept in a file and asked
 
   quadrille index build FILE…   makes a tree of files of polygons
   quadrille index info TREE     what is in a tree
+  quadrille index query TREE    which polygons hold points, meet windows, or share area with polygons
   quadrille index COMMAND --help
 
   quadrille index build birds.geojson reserves.shp --levels 12 -o birds.maq --plot birds.svg
   quadrille index info birds.maq
+  quadrille index query birds.maq --points sightings.csv -o ranges.csv
 `;
 
 /** The page of `quadrille index build --help`. */
@@ -44,4 +47,28 @@ ${describe(INFO_SPECS)}
 
   quadrille index info counties.maq --json
   quadrille index info counties.maq --plot counties.svg --plot counties.png
+`;
+
+/** The page of `quadrille index query --help`. */
+export const QUERY_HELP: string = `quadrille index query TREE (--points FILE | --windows FILE | --polygons FILE) [options]
+
+Asks a tree: which polygons hold each point, meet each window, or share area with each polygon. Files may be of any size:
+they are read and answered some at a time.
+
+${describe(QUERY_SPECS)}
+
+What is written: a row for every query and polygon that it has to do with, in the order of the queries.
+  --points    point,set,polygon: exact. A point on a left or bottom edge is inside, on a right or top edge outside.
+  --windows   window,set,polygon,least,most: the common area is from least to most, in square units of the coordinates;
+              where least is 0 there may be none.
+  --polygons  query,set,polygon,least,most: exactly those that share area. With --filter-only some that do not.
+  --above     leaves out where most is not above, and adds a column sure: 1 where least is, too.
+  --count     query,count or set,polygon,count, of all, those without any as well.
+  Queries are named by their column or property id, by another with --id, else by their number in the file, from 0.
+  Columns are parted by commas, semicolons or tabs, and found by the names in the first line: x or lon or longitude,
+  y or lat or latitude; left or minx or xmin or west, and so on. Coordinates are those of the tree.
+
+  quadrille index query counties.maq --points sightings.csv --count polygon -o sightings-by-county.csv
+  quadrille index query birds.maq --windows tiles.csv --above 0.5 -o richness.csv
+  quadrille index query birds.maq --polygons reserves.shp --id NAME -o birds-by-reserve.json
 `;

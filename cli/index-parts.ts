@@ -2,6 +2,7 @@ import type { Context } from '../primitives/context.ts';
 import type { BuildParts } from './index-build.ts';
 import type { InfoParts } from './index-info.ts';
 import type { DrawParts } from './index-outputs.ts';
+import type { QueryParts } from './index-query.ts';
 import { zonalParts } from './parts.ts';
 
 /** The real part that draws, loaded when it is first needed. */
@@ -40,5 +41,20 @@ export const infoParts: InfoParts = {
   async openTree(path, signal) {
     const { openTreeFile } = await import('./index-tree-file.ts');
     return openTreeFile(path, signal);
+  },
+};
+
+/** The real parts of `quadrille index query`, each loaded when it is first needed. */
+export const queryParts: QueryParts<Context> = {
+  openTree: infoParts.openTree,
+  openLayer: buildParts.openLayer,
+  async openRows(file, options) {
+    const { openCsvRows } = await import('../formats/csv-rows.ts');
+    return openCsvRows(file, options);
+  },
+  openContext: zonalParts.openContext,
+  async askTree(context, job) {
+    const { askTree } = await import('./index-ask.ts');
+    return askTree(context, job);
   },
 };

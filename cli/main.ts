@@ -6,7 +6,8 @@ import { EXIT, exitCodeOf } from './failure.ts';
 import { COMPARE_HELP, DEVICES_HELP, MAIN_HELP, ZONAL_HELP } from './help.ts';
 import { humanLog } from './human-log.ts';
 import { parseBuildArguments, parseInfoArguments } from './index-arguments.ts';
-import { BUILD_HELP, INDEX_HELP, INFO_HELP } from './index-help.ts';
+import { BUILD_HELP, INDEX_HELP, INFO_HELP, QUERY_HELP } from './index-help.ts';
+import { parseQueryArguments } from './index-query-arguments.ts';
 import { Interrupted, type InterruptListener, listenForInterrupts } from './interrupt.ts';
 import { jsonLog } from './json-log.ts';
 import type { Log, LogStream } from './log.ts';
@@ -37,6 +38,7 @@ type Commands = ReadonlyMap<
 const INDEX_COMMANDS: Commands = new Map([
   ['build', { help: BUILD_HELP, run: indexBuild }],
   ['info', { help: INFO_HELP, run: indexInfo }],
+  ['query', { help: QUERY_HELP, run: indexQuery }],
 ]);
 
 const COMMANDS: Commands = new Map([
@@ -138,6 +140,15 @@ async function indexInfo(args: readonly string[], session: Session): Promise<voi
   const options = parseInfoArguments(args);
   const [{ runIndexInfo }, { infoParts }] = await Promise.all([import('./index-info.ts'), import('./index-parts.ts')]);
   await runIndexInfo(options, infoParts, surroundingsOf(session));
+}
+
+async function indexQuery(args: readonly string[], session: Session): Promise<void> {
+  const options = parseQueryArguments(args);
+  const [{ runIndexQuery }, { queryParts }] = await Promise.all([
+    import('./index-query.ts'),
+    import('./index-parts.ts'),
+  ]);
+  await runIndexQuery(options, queryParts, surroundingsOf(session));
 }
 
 async function devices(args: readonly string[], { stdout }: Session): Promise<void> {

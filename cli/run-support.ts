@@ -1,7 +1,8 @@
-import { resolveTarget } from '../formats/atomic-write.ts';
+import { resolveTarget, type StagedOutputs } from '../formats/atomic-write.ts';
 import { DeviceLostError, GraphError, UsageError } from '../primitives/errors.ts';
 import type { BackendOptions } from './arguments.ts';
 import type { Log } from './log.ts';
+import { writeToStdout } from './standard-output.ts';
 
 /** What a command needs to know of the context that it opens. */
 export interface RunContext {
@@ -60,3 +61,24 @@ export function causeOf(error: unknown): unknown {
 }
 
 const CARRIERS: ReadonlySet<string> = new Set(['graph/item-failed', 'graph/node-failed']);
+
+/** Writes outputs as they come, by the paths that the command line gives them. */
+export interface OutputWriter {
+  write(path: string, chunk: string | Uint8Array): Promise<void>;
+  /** Whether something went to stdout. */
+  hasPrinted(): boolean;
+  /** Whether somebody reads stdout still. */
+  isRead(): boolean;
+}
+
+/** Appends to files; to stdout as long as somebody reads there. */
+export function writeBetween(outputs: StagedOutputs, { stdout, signal }: Surroundings): OutputWriter {
+  let [isRead, hasPrinted] = [true, false];
+  const write: OutputWriter['write'] = async (path, chunk) => {
+    if (path !== '-') return outputs.write(path, [chunk], signal);
+    if (!isRead) return;
+    hasPrinted ||= chunk.length > 0 && !signal.aborted;
+    isRead = (await writeToStdout(stdout, [chunk], signal)) === 'written';
+  };
+  return { write, hasPrinted: () => hasPrinted, isRead: () => isRead };
+}

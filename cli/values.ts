@@ -103,6 +103,13 @@ export function parsePositive(text: string, option: string, most: number = Numbe
   throw new UsageError('usage/out-of-range', `${option} ${text} is not ${range}.`);
 }
 
+/** Reads an area: a number from 0. */
+export function parseArea(text: string, option: string): number {
+  const value = parseNumber(text, option);
+  if (value >= 0) return value;
+  throw new UsageError('usage/out-of-range', `${option} ${text} is not 0 or above.`);
+}
+
 /** Reads `EPSG:4326` or `OGC:CRS84`, in any case. */
 export function parseCrs(text: string, option: string): string {
   const name = text.toUpperCase();

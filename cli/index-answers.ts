@@ -1,0 +1,163 @@
+import type { Table, TableColumn, TableWriter } from '../formats/compare-tables.ts';
+import { csvWriter, jsonWriter } from '../formats/compare-text.ts';
+import type { MaqFile } from '../formats/maq-file.ts';
+import { textColumnOf } from '../formats/result-sets/text-column.ts';
+import type { TableFormat } from './compare-arguments.ts';
+import type { Answers } from './index-ask.ts';
+import type { QueryKind, QueryOptions } from './index-query-arguments.ts';
+
+/** Takes answers and writes them as the command line asks for. */
+export interface AnswerSink {
+  add(answers: Answers): Promise<void>;
+  /** Writes what can be written only when all are there. */
+  end(): Promise<void>;
+  readonly totals: AnswerTotals;
+}
+
+export interface AnswerTotals {
+  readonly queries: number;
+  /** Queries with a polygon at least. */
+  readonly met: number;
+  /** Pairs of a query and a polygon. */
+  readonly pairs: number;
+}
+
+/** What queries are called in headers. */
+const QUERY_COLUMNS: Readonly<Record<QueryKind, string>> = { points: 'point', windows: 'window', polygons: 'query' };
+
+/** Rows that are written at once. */
+const CHUNK_ROWS = 2 ** 16;
+
+/** Begins the output; the header waits for the first answers, which tell what columns there are. */
+export function answerSink(
+  { kind, format, count, above }: Pick<QueryOptions, 'kind' | 'format' | 'count' | 'above'>,
+  file: MaqFile,
+  write: (chunk: string | Uint8Array) => Promise<void>,
+): AnswerSink {
+  const polygons = polygonsOf(file);
+  const totals = { queries: 0, met: 0, pairs: 0 };
+  const queriesOf = new Float64Array(count === 'polygon' ? polygons.starts.at(-1)! : 0);
+  let writer: TableWriter | undefined;
+
+  const writeTable = async (table: Table): Promise<void> => {
+    if (writer === undefined) {
+      writer = await writerOf(format, withoutRows(table));
+      await write(writer.begin());
+    }
+    for (let from = 0; from < table.rows; from += CHUNK_ROWS) {
+      await write(writer.add(someRows(table, from, Math.min(table.rows, from + CHUNK_ROWS))));
+    }
+    if (table.rows === 0) await write(writer.add(table));
+  };
+  return {
+    totals,
+    async add(answers) {
+      const { batch, query, set, polygon } = answers;
+      const perQuery = new Float64Array(batch.count);
+      for (const each of query) perQuery[each]!++;
+      totals.queries += batch.count;
+      totals.met += perQuery.reduce((sum, found) => sum + (found > 0 ? 1 : 0), 0);
+      totals.pairs += query.length;
+      if (count === 'polygon') {
+        for (let row = 0; row < set.length; row++) queriesOf[polygons.starts[set[row]!]! + polygon[row]!]!++;
+      } else if (count === 'query') {
+        const all = Uint32Array.from(perQuery, (_, each) => each);
+        const columns = [queryColumn(kind, batch, all), ['count', { type: 'count', values: perQuery }] as const];
+        await writeTable({ rows: batch.count, columns });
+      } else await writeTable(pairRows(kind, answers, polygons, above !== undefined));
+    },
+    async end() {
+      if (count === 'polygon') await writeTable(polygonRows(polygons, queriesOf));
+      if (writer !== undefined) await write(writer.end());
+    },
+  };
+}
+
+async function writerOf(format: TableFormat, empty: Table): Promise<TableWriter> {
+  if (format === 'csv') return csvWriter(empty);
+  if (format === 'json') return jsonWriter(empty);
+  const { arrowWriter } = await import('../formats/compare-arrow.ts');
+  return arrowWriter(empty);
+}
+
+type Texts = Extract<TableColumn, { readonly type: 'text' }>['texts'];
+
+/** The polygons of all sets, one after another. */
+interface TreePolygons {
+  /** Where sets start, and one more. */
+  readonly starts: readonly number[];
+  readonly setNames: Texts;
+  readonly names: Texts;
+}
+
+function polygonsOf({ sets }: MaqFile): TreePolygons {
+  const starts = [0];
+  for (const { names } of sets) starts.push(starts.at(-1)! + names.length);
+  return {
+    starts,
+    setNames: textColumnOf(sets.map(({ name }) => name)),
+    names: textColumnOf(sets.flatMap(({ names }) => names)),
+  };
+}
+
+function queryColumn(
+  kind: QueryKind,
+  { first, names }: Answers['batch'],
+  query: Uint32Array,
+): readonly [name: string, column: TableColumn] {
+  const column: TableColumn =
+    names === undefined
+      ? { type: 'count', values: Float64Array.from(query, (each) => first + each) }
+      : { type: 'text', texts: textColumnOf(names), rows: query };
+  return [QUERY_COLUMNS[kind], column];
+}
+
+function pairRows(
+  kind: QueryKind,
+  { batch, query, set, polygon, areas }: Answers,
+  { starts, setNames, names }: TreePolygons,
+  tellsSure: boolean,
+): Table {
+  const rows = polygon.map((each, row) => starts[set[row]!]! + each);
+  return {
+    rows: query.length,
+    columns: [
+      queryColumn(kind, batch, query),
+      ['set', { type: 'text', texts: setNames, rows: set }],
+      ['polygon', { type: 'text', texts: names, rows }],
+      ...(areas === undefined
+        ? []
+        : [
+            ['least', { type: 'ratio', values: areas.least }] as const,
+            ['most', { type: 'ratio', values: areas.most }] as const,
+          ]),
+      ...(areas === undefined || !tellsSure ? [] : [['sure', { type: 'flag', values: areas.sure }] as const]),
+    ],
+  };
+}
+
+function polygonRows({ starts, setNames, names }: TreePolygons, counts: Float64Array): Table {
+  const sets = new Uint32Array(counts.length);
+  for (let set = 0; set < starts.length - 1; set++) sets.fill(set, starts[set], starts[set + 1]);
+  return {
+    rows: counts.length,
+    columns: [
+      ['set', { type: 'text', texts: setNames, rows: sets }],
+      ['polygon', { type: 'text', texts: names, rows: Uint32Array.from(counts, (_, each) => each) }],
+      ['count', { type: 'count', values: counts }],
+    ],
+  };
+}
+
+function withoutRows(table: Table): Table {
+  return someRows(table, 0, 0);
+}
+
+function someRows({ columns }: Table, from: number, to: number): Table {
+  return { rows: to - from, columns: columns.map(([name, column]) => [name, someOf(column, from, to)]) };
+}
+
+function someOf(column: TableColumn, from: number, to: number): TableColumn {
+  if (column.type === 'text') return { ...column, rows: column.rows.subarray(from, to) };
+  return { ...column, values: column.values.subarray(from, to) } as TableColumn;
+}

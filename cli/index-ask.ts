@@ -1,0 +1,236 @@
+import type { Observable } from 'rxjs';
+import type { Zones } from '../algorithms/geometry/polygons.ts';
+import { type MaqTree, type MaqTreeWithEdges, uploadMaqTree } from '../algorithms/maq-tree/index.ts';
+import type { NoteTally } from '../algorithms/notes.ts';
+import { decompose, type QuadrantsWithEdges } from '../algorithms/quadrants/index.ts';
+import {
+  areasByRegion,
+  areasByWindow,
+  joinPolygons,
+  placePoints,
+  placeWindows,
+  queryPoints,
+  type SharedAreas,
+} from '../algorithms/queries/index.ts';
+import type { MaqFile } from '../formats/maq-file.ts';
+import { graph, type ProgressReport } from '../graph/index.ts';
+import type { Context } from '../primitives/context.ts';
+import { placeZones } from './index-place.ts';
+
+/** Some queries, in the order of their file. */
+export interface QueryBatch {
+  /** Number of the first of them. */
+  readonly first: number;
+  readonly count: number;
+  /** What they are called; undefined where they are numbered. */
+  readonly names: readonly string[] | undefined;
+  /** Bytes of the file that were read for them. */
+  readonly bytes: number;
+  readonly asked: AskedPoints | AskedWindows | AskedPolygons;
+}
+
+export interface AskedPoints {
+  readonly kind: 'points';
+  readonly x: Float64Array;
+  readonly y: Float64Array;
+}
+
+export interface AskedWindows {
+  readonly kind: 'windows';
+  readonly left: Float64Array;
+  readonly bottom: Float64Array;
+  readonly right: Float64Array;
+  readonly top: Float64Array;
+}
+
+export interface AskedPolygons {
+  readonly kind: 'polygons';
+  readonly zones: Zones;
+}
+
+/** Polygons that have to do with queries; areas but for points. */
+export interface Answers {
+  readonly batch: Omit<QueryBatch, 'asked'>;
+  /** Numbers of the queries in their batch. */
+  readonly query: Uint32Array;
+  readonly set: Uint32Array;
+  readonly polygon: Uint32Array;
+  readonly areas: AnswerAreas | undefined;
+}
+
+/** Common areas in square units of the domain's coordinates: at least, at most, and whether they are surely above the threshold. */
+export interface AnswerAreas {
+  readonly least: Float64Array;
+  readonly most: Float64Array;
+  readonly sure: Uint8Array;
+}
+
+/** What is asked of a tree. */
+export interface QueryJob {
+  readonly file: MaqFile;
+  /** Queries, read as they are needed. */
+  readonly batches: (signal: AbortSignal) => AsyncIterable<QueryBatch>;
+  /** Bytes of their file. */
+  readonly totalBytes: number;
+  /** Common areas that are not above are left out, in square units. */
+  readonly above: number;
+  /** Leave polygons in that quadrants alone do not tell apart from those that share area. */
+  readonly filterOnly: boolean;
+  readonly budget: number | undefined;
+  readonly onBadRecord: 'stop' | 'skip';
+  readonly tally: NoteTally;
+  /** Takes the answers one after another, in the order of the queries; the run waits for it. */
+  readonly take: (answers: Answers) => Promise<void>;
+  readonly signal: AbortSignal;
+  readonly progressEvery: number;
+}
+
+/** Answers on their way. */
+export interface QueryRun {
+  readonly result: Promise<unknown>;
+  /** Bytes of queries that are answered. */
+  readonly progress$: Observable<ProgressReport>;
+}
+
+/** Asks a tree: queries are read, asked on the device and their answers taken behind bounded edges, some at a time. */
+export function askTree(context: Context, job: QueryJob): QueryRun {
+  const tree: MaqTree | MaqTreeWithEdges = uploadMaqTree(context, job.file.tree);
+  const run = graph('query', (g) => {
+    const read = g.source('read', ({ signal }: { signal: AbortSignal }) => job.batches(signal));
+    const answered = g.stage('ask', read, (batch) => answerBatch(context, tree, job, batch));
+    return g.sink('take', answered, job.take, { progress: ({ batch }) => batch.bytes });
+  }).run(context, { signal: job.signal, total: job.totalBytes, progressEvery: job.progressEvery });
+  return { result: run.result.finally(() => context.dispose(tree)), progress$: run.progress$ };
+}
+
+async function answerBatch(
+  context: Context,
+  tree: MaqTree | MaqTreeWithEdges,
+  job: QueryJob,
+  { asked, ...batch }: QueryBatch,
+): Promise<Answers> {
+  switch (asked.kind) {
+    case 'points':
+      return { ...(await polygonsAt(context, tree as MaqTreeWithEdges, job, asked)), batch, areas: undefined };
+    case 'windows':
+      return { ...(await polygonsInWindows(context, tree, job, asked)), batch };
+    case 'polygons':
+      return polygonsSharing(context, tree, job, batch, asked.zones);
+  }
+}
+
+async function polygonsAt(context: Context, tree: MaqTreeWithEdges, { file }: QueryJob, points: AskedPoints) {
+  const placed = placePoints(context, points, file.domain);
+  try {
+    const found = await queryPoints(context, tree, placed);
+    const { point, set, polygon } = await context.read({ ...found }).finally(() => context.dispose(found));
+    return { query: point, set, polygon };
+  } finally {
+    context.dispose(placed);
+  }
+}
+
+async function polygonsInWindows(context: Context, tree: MaqTree, job: QueryJob, windows: AskedWindows) {
+  const placed = placeWindows(context, windows, job.file.domain);
+  try {
+    return await readAreas(context, await areasByWindow(context, tree, placed, { above: stepsAbove(job) }), job);
+  } finally {
+    context.dispose(placed);
+  }
+}
+
+/** Pairs of quadrants that are under way on the device. */
+const CAPACITY = 2 ** 22;
+
+async function polygonsSharing(
+  context: Context,
+  tree: MaqTree | MaqTreeWithEdges,
+  job: QueryJob,
+  batch: Answers['batch'],
+  zones: Zones,
+): Promise<Answers> {
+  const { domain, levels } = job.file;
+  const { onBadRecord, tally, budget, filterOnly } = job;
+  const { names, polygons } = placeZones(zones, batch.first, { domain, onBadRecord, tally, remedy: BEYOND_REMEDY });
+  const quadrants = await decompose(context, polygons, { levels, budget, keepsEdges: !filterOnly });
+  try {
+    const shared = await areasByRegion(context, tree, quadrants, { above: stepsAbove(job), capacity: CAPACITY });
+    const areas = await readAreas(context, shared, job);
+    const own = { ...batch, names, count: names.length };
+    if (filterOnly) return { ...areas, batch: own };
+    const exact = await joinPolygons(context, tree as MaqTreeWithEdges, quadrants as QuadrantsWithEdges, {
+      capacity: CAPACITY,
+    });
+    const pairs = await context.read({ ...exact }).finally(() => context.dispose(exact));
+    return { ...onlyPairs(areas, pairs), batch: own };
+  } finally {
+    context.dispose(quadrants);
+  }
+}
+
+const BEYOND_REMEDY = "Cut the polygon to the tree's domain, or leave such polygons out with --on-bad-record skip.";
+
+/** Square units of the coordinates that a square step of the domain has. */
+function areaOfStep({ domain }: MaqFile): number {
+  return (domain.size / 2 ** 30) ** 2;
+}
+
+/** Whole square steps are above an area where they are above what it holds of them. */
+function stepsAbove({ above, file }: QueryJob): bigint {
+  const steps = Math.floor(above / areaOfStep(file));
+  return steps < 2 ** 63 ? BigInt(steps) : 2n ** 63n;
+}
+
+type AreaRows = Pick<Answers, 'query' | 'set' | 'polygon'> & { readonly areas: AnswerAreas };
+
+async function readAreas(context: Context, shared: SharedAreas, job: QueryJob): Promise<AreaRows> {
+  const { region, set, polygon, least, most } = shared;
+  const found = await context
+    .read({ region, set, polygon, least: { ...least }, most: { ...most } })
+    .finally(() => context.dispose(shared));
+  const step = areaOfStep(job.file);
+  const above = stepsAbove(job);
+  const areaOf = ({ lo, hi }: Words): Float64Array =>
+    Float64Array.from(lo, (low, row) => (hi[row]! * 2 ** 32 + low) * step);
+  const [aboveHigh, aboveLow] = [Number(above >> 32n), Number(above & 0xffffffffn)];
+  const isSure = (low: number, row: number): number => {
+    const high = found.least.hi[row]!;
+    return high > aboveHigh || (high === aboveHigh && low > aboveLow) ? 1 : 0;
+  };
+  return {
+    query: found.region,
+    set: found.set,
+    polygon: found.polygon,
+    areas: { least: areaOf(found.least), most: areaOf(found.most), sure: Uint8Array.from(found.least.lo, isSure) },
+  };
+}
+
+interface Words {
+  readonly lo: Uint32Array;
+  readonly hi: Uint32Array;
+}
+
+/** The rows of areas whose polygons are among pairs; both ascend by query, set and polygon. */
+function onlyPairs(rows: AreaRows, pairs: Pick<Answers, 'query' | 'set' | 'polygon'>): AreaRows {
+  const kept: number[] = [];
+  for (let row = 0, pair = 0; row < rows.query.length && pair < pairs.query.length; ) {
+    const order =
+      rows.query[row]! - pairs.query[pair]! ||
+      rows.set[row]! - pairs.set[pair]! ||
+      rows.polygon[row]! - pairs.polygon[pair]!;
+    if (order === 0) kept.push(row);
+    if (order <= 0) row++;
+    if (order >= 0) pair++;
+  }
+  const { least, most, sure } = rows.areas;
+  return {
+    query: Uint32Array.from(kept, (row) => rows.query[row]!),
+    set: Uint32Array.from(kept, (row) => rows.set[row]!),
+    polygon: Uint32Array.from(kept, (row) => rows.polygon[row]!),
+    areas: {
+      least: Float64Array.from(kept, (row) => least[row]!),
+      most: Float64Array.from(kept, (row) => most[row]!),
+      sure: Uint8Array.from(kept, (row) => sure[row]!),
+    },
+  };
+}

@@ -1,0 +1,115 @@
+import type { PolygonLayerOptions } from '../formats/polygon-layers/polygon-layer.ts';
+import { UsageError } from '../primitives/errors.ts';
+import {
+  BACKEND_SPECS,
+  type BackendOptions,
+  parseBackend,
+  parsed,
+  text,
+  VOICE_SPECS,
+  type VoiceOptions,
+} from './arguments.ts';
+import { type OptionSpec, type OptionValues, readCommand } from './command-line.ts';
+import { TABLE_FORMATS, type TableFormat } from './compare-arguments.ts';
+import { BUDGET_SPEC, parseBudget, parseReading, READING_SPECS } from './index-arguments.ts';
+import { checkEnding, formatOfName, parseArea } from './values.ts';
+
+/** What a tree is asked with. */
+export type QueryKind = 'points' | 'windows' | 'polygons';
+
+/** One call of `quadrille index query`, checked as far as the command line alone allows. */
+export interface QueryOptions extends BackendOptions, VoiceOptions {
+  readonly tree: string;
+  readonly kind: QueryKind;
+  readonly queries: string;
+  /** Of polygons how to read them; of others `id` and `onBadRecord` alone. */
+  readonly reading: PolygonLayerOptions;
+  /** File, or `-` for stdout. */
+  readonly out: string;
+  readonly format: TableFormat;
+  /** Instead of rows, how many there are for each query, or for each polygon of the tree. */
+  readonly count: 'query' | 'polygon' | undefined;
+  /** In square units of the domain's coordinates. */
+  readonly above: number | undefined;
+  readonly filterOnly: boolean;
+  readonly budget: number | undefined;
+}
+
+export const QUERY_SPECS: readonly OptionSpec[] = [
+  { name: 'points', value: 'FILE.csv', help: 'which polygons hold points: columns x and y, or lon and lat' },
+  { name: 'windows', value: 'FILE.csv', help: 'which polygons meet boxes: columns left, bottom, right and top' },
+  { name: 'polygons', value: 'FILE', help: 'which polygons share area with polygons, of any format that build reads' },
+  { name: 'out', short: 'o', value: 'FILE', help: 'the answers; - is stdout (default)' },
+  {
+    name: 'format',
+    value: 'csv|json|arrow',
+    help: 'of --out, where its name does not say (default csv)',
+    choices: TABLE_FORMATS,
+  },
+  {
+    name: 'count',
+    value: 'query|polygon',
+    help: 'only how many: polygons of each query, or queries of each polygon',
+    choices: ['query', 'polygon'],
+  },
+  { name: 'above', value: 'AREA', help: 'only where the common area can be above this, in square units' },
+  { name: 'filter-only', help: 'polygons by their quadrants alone: faster, with some that do not share area' },
+  ...READING_SPECS.map((spec) =>
+    spec.name === 'id' ? { ...spec, help: 'the property, or column, that names queries (default id)' } : spec,
+  ),
+  ...BACKEND_SPECS,
+  BUDGET_SPEC,
+  ...VOICE_SPECS,
+];
+
+/** Options that only some kinds of queries have a use for. */
+const USES: readonly (readonly [option: string, kinds: readonly QueryKind[]])[] = [
+  ['above', ['windows', 'polygons']],
+  ['filter-only', ['polygons']],
+  ['layer', ['polygons']],
+  ['input-format', ['polygons']],
+  ['assume-crs', ['polygons']],
+  ['budget', ['polygons']],
+];
+
+/**
+ * Reads the words after `quadrille index query`.
+ *
+ * @throws UsageError with what is wrong and how to mend it.
+ */
+export function parseQueryArguments(args: readonly string[]): QueryOptions {
+  const { words, values } = readCommand(args, QUERY_SPECS, ['TREE']);
+  const kind = parseKind(values);
+  for (const [option, kinds] of USES) {
+    if (!values.has(option) || kinds.includes(kind)) continue;
+    throw new UsageError('usage/contradiction', `--${option} means nothing to --${kind}.`, {
+      remedy: `Leave it out; it is for ${kinds.map((each) => `--${each}`).join(' and ')}.`,
+    });
+  }
+  const out = text(values, 'out') ?? '-';
+  const given = text(values, 'format') as TableFormat | undefined;
+  const format = formatOfName(out, TABLE_FORMATS) ?? given;
+  if (format === undefined) checkEnding(out, '--out', 'csv', 'Name a file that ends in .csv, .json or .arrow.');
+  return {
+    tree: words[0]!,
+    kind,
+    queries: text(values, kind)!,
+    reading: parseReading(values),
+    out,
+    format: format ?? 'csv',
+    count: text(values, 'count') as QueryOptions['count'],
+    above: parsed(values, 'above', parseArea),
+    filterOnly: values.has('filter-only'),
+    budget: parseBudget(values),
+    ...parseBackend(values),
+    jsonLog: values.has('json-log'),
+    quiet: values.has('quiet'),
+  };
+}
+
+function parseKind(values: OptionValues): QueryKind {
+  const given = (['points', 'windows', 'polygons'] as const).filter((kind) => values.has(kind));
+  if (given.length === 1) return given[0]!;
+  const complaint = given.length === 0 ? 'Nothing says what to ask.' : `--${given.join(' and --')} exclude each other.`;
+  throw new UsageError('usage/queries', complaint, { remedy: 'Give one of --points, --windows and --polygons.' });
+}

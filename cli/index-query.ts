@@ -1,0 +1,161 @@
+import { stageOutputs } from '../formats/atomic-write.ts';
+import type { MaqFile } from '../formats/maq-file.ts';
+import { UsageError } from '../primitives/errors.ts';
+import type { BackendOptions } from './arguments.ts';
+import { type AnswerTotals, answerSink } from './index-answers.ts';
+import type { QueryJob, QueryRun } from './index-ask.ts';
+import type { InfoParts } from './index-info.ts';
+import { openQueries, type QueryReaders } from './index-queries.ts';
+import type { QueryOptions } from './index-query-arguments.ts';
+import { Interrupted } from './interrupt.ts';
+import type { Log, RunSummary } from './log.ts';
+import {
+  causeOf,
+  type OutputWriter,
+  openContext,
+  protectInputs,
+  type RunContext,
+  type Surroundings,
+  writeBetween,
+} from './run-support.ts';
+import { counted } from './zonal-summary.ts';
+
+/** The parts that the command puts together. */
+export interface QueryParts<C extends RunContext> extends QueryReaders, Pick<InfoParts, 'openTree'> {
+  openContext(options: BackendOptions): Promise<C>;
+  askTree(context: C, job: QueryJob): Promise<QueryRun>;
+}
+
+/**
+ * Runs `quadrille index query`: reads queries, asks, and writes answers as they come; a file appears whole or not at all.
+ *
+ * @throws what its parts throw; {@link Surroundings.signal}'s reason when it is aborted.
+ */
+export async function runIndexQuery<C extends RunContext>(
+  options: QueryOptions,
+  parts: QueryParts<C>,
+  surroundings: Surroundings,
+): Promise<void> {
+  const started = performance.now();
+  const files = options.out === '-' ? [] : [options.out];
+  await protectInputs([options.tree, options.queries], files);
+  const outputs = await stageOutputs(files);
+  surroundings.beforeExit(() => outputs.discardNow());
+  const writer = writeBetween(outputs, surroundings);
+  try {
+    const { totals, backend } = await ask(options, parts, surroundings, writer);
+    surroundings.signal.throwIfAborted();
+    await outputs.commit();
+    const seconds = (performance.now() - started) / 1000;
+    surroundings.log.summary(querySummary(options, totals, { backend, seconds, outputs: files }));
+  } catch (error) {
+    const { reason } = surroundings.signal;
+    throw reason instanceof Interrupted && writer.hasPrinted() ? reason.withinOutput() : causeOf(error);
+  } finally {
+    await outputs.discard();
+  }
+}
+
+interface Asked {
+  readonly totals: AnswerTotals;
+  readonly backend: string;
+}
+
+async function ask<C extends RunContext>(
+  options: QueryOptions,
+  parts: QueryParts<C>,
+  { log, signal }: Surroundings,
+  writer: OutputWriter,
+): Promise<Asked> {
+  const { file } = await parts.openTree(options.tree, signal);
+  requireEdges(options, file);
+  const source = await openQueries(options, file, parts);
+  const sink = answerSink(options, file, (chunk) => writer.write(options.out, chunk));
+  const context = await openContext(options, parts.openContext);
+  const stop = (): void => context.abort(signal.reason);
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    signal.throwIfAborted();
+    const running = await parts.askTree(context, {
+      file,
+      batches: (own) => whileRead(source.batches(own), writer),
+      totalBytes: source.totalBytes,
+      above: options.above ?? 0,
+      filterOnly: options.filterOnly,
+      budget: options.budget,
+      onBadRecord: options.reading.onBadRecord ?? 'stop',
+      tally: source.tally,
+      async take(answers) {
+        source.learn(answers);
+        await sink.add(answers);
+      },
+      signal,
+      progressEvery: log.progressEvery,
+    });
+    await watched(running, log, () => sink.totals);
+    await sink.end();
+    source.tellNotes(log);
+    return { totals: sink.totals, backend: context.backend.name };
+  } finally {
+    signal.removeEventListener('abort', stop);
+    await context.close();
+  }
+}
+
+/** Exact answers need edges; windows have bounds without. */
+function requireEdges({ kind, filterOnly, tree }: QueryOptions, { tree: { entries }, tree: built }: MaqFile): void {
+  if (kind === 'windows' || filterOnly || 'edges' in built || entries.polygon.length === 0) return;
+  throw new UsageError('index/no-edges', `${tree} was built without edges, which exact answers need.`, {
+    remedy:
+      kind === 'points'
+        ? 'Build it again without --no-edges.'
+        : 'Build it again without --no-edges, or use --filter-only.',
+  });
+}
+
+/** Queries as long as somebody takes the answers. */
+async function* whileRead<B>(batches: AsyncIterable<B>, writer: OutputWriter): AsyncGenerator<B> {
+  for await (const batch of batches) {
+    if (!writer.isRead()) return;
+    yield batch;
+  }
+}
+
+async function watched({ progress$, result }: QueryRun, log: Log, totals: () => AnswerTotals): Promise<void> {
+  const shown = progress$.subscribe((report) => {
+    const { queries, pairs } = totals();
+    log.progress(report, 'bytes', { queries, pairs });
+  });
+  try {
+    await result;
+  } finally {
+    shown.unsubscribe();
+    log.clearProgress();
+  }
+}
+
+interface QueryEnd {
+  readonly backend: string;
+  readonly seconds: number;
+  readonly outputs: readonly string[];
+}
+
+const SAYS: Readonly<Record<QueryOptions['kind'], readonly [thing: string, met: string]>> = {
+  points: ['point', 'in polygons'],
+  windows: ['window', 'with polygons in them'],
+  polygons: ['query polygon', 'with polygons in common'],
+};
+
+function querySummary({ kind }: QueryOptions, totals: AnswerTotals, end: QueryEnd): RunSummary {
+  const { queries, met, pairs } = totals;
+  const [thing, what] = SAYS[kind];
+  const { backend, seconds, outputs } = end;
+  return {
+    lines: [
+      `${counted(queries, thing)}, ${met.toLocaleString('en-US')} of them ${what}: ${counted(pairs, 'pair')}, ` +
+        `${seconds.toFixed(1)} s on ${backend}.`,
+      ...(outputs.length === 0 ? [] : [`Wrote ${outputs.join(', ')}.`]),
+    ],
+    fields: { kind, ...totals, ...end },
+  };
+}

@@ -1,0 +1,292 @@
+import { quoteName } from '../algorithms/notes.ts';
+import { FormatError, type QuadrilleError } from '../primitives/errors.ts';
+import { fileInput, type LayerInput } from './polygon-layers/layer-input.ts';
+
+/** Which columns of a CSV are read. */
+export interface CsvRowsOptions {
+  /** Numbers: the names that each column may have, of any case. */
+  readonly numbers: readonly (readonly string[])[];
+  /** The column that names rows; where left out one called `id`, if there is one. */
+  readonly id?: string | undefined;
+  /** What is wrong with the numbers of a row; undefined where nothing is. */
+  readonly faultOf?: ((numbers: readonly number[]) => string | undefined) | undefined;
+  /** Asked before each batch: how many rows it may have. */
+  readonly batchRows: () => number;
+  /** Takes the errors of rows that cannot be read, which are then left out; they are thrown where left out. */
+  readonly onBadRow?: ((error: QuadrilleError) => void) | undefined;
+}
+
+/** Some rows of a CSV, in its order. */
+export interface CsvRows {
+  /** Number of the first of them, from 0; rows that were left out do not count. */
+  readonly first: number;
+  readonly count: number;
+  /** A column for each that was asked for. */
+  readonly numbers: readonly Float64Array[];
+  /** What rows are called; undefined where no column tells. */
+  readonly names: readonly string[] | undefined;
+  /** So far the file has been read. */
+  readonly bytesRead: number;
+}
+
+/** A CSV, not yet read. */
+export interface CsvFile {
+  readonly size: number;
+  /** Reads the rows; there is one batch at least. */
+  batches(signal?: AbortSignal): AsyncIterable<CsvRows>;
+}
+
+/**
+ * Opens delimited text (RFC 4180) with a header, to read numbers out of it in batches: memory is bounded by the batch. Fields are
+ * parted by tabs, semicolons or commas, whichever the header has, looked for in this order. Blank lines are passed over. O(bytes).
+ *
+ * @throws FormatError where the file is missing; while reading `csv/missing-column` for a header without a column that is needed,
+ * `csv/bad-row` with the line for a row whose fields are too few or no finite numbers, `csv/open-quote` with the line,
+ * `format/not-utf8`.
+ */
+export async function openCsvRows(file: string, options: CsvRowsOptions): Promise<CsvFile> {
+  const input = await fileInput(file);
+  return { size: input.size, batches: (signal) => readRows(input, options, signal) };
+}
+
+/** A reading of a text, on its way. */
+interface Reading {
+  readonly file: string;
+  readonly options: CsvRowsOptions;
+  /** Line of the record that is read, and of the next, from 1. */
+  line: number;
+  next: number;
+}
+
+interface Columns {
+  readonly delimiter: string;
+  readonly numbers: readonly number[];
+  readonly id: number;
+  /** Fields that a row has at least. */
+  readonly least: number;
+}
+
+async function* readRows(input: LayerInput, options: CsvRowsOptions, signal?: AbortSignal): AsyncGenerator<CsvRows> {
+  const reading: Reading = { file: input.file, options, line: 1, next: 1 };
+  let columns: Columns | undefined;
+  let batch: Batch | undefined;
+  let [first, bytesRead] = [0, 0];
+  const take = (): CsvRows => {
+    const rows = { ...rowsOf(batch!), first, bytesRead };
+    first += rows.count;
+    batch = undefined;
+    return rows;
+  };
+  for await (const { records, bytes } of recordsIn(input, reading, signal)) {
+    bytesRead = bytes;
+    for (const { text, line } of records) {
+      reading.line = line;
+      if (columns === undefined) {
+        columns = columnsOf(text, reading);
+        continue;
+      }
+      batch ??= newBatch(columns, options.batchRows());
+      readRow(text, columns, batch, reading);
+      if (batch.count === batch.capacity) yield take();
+    }
+  }
+  if (columns === undefined) throw missingColumn(reading, options.numbers[0]![0]!, []);
+  if (batch !== undefined || first === 0) {
+    batch ??= newBatch(columns, 1);
+    yield take();
+  }
+}
+
+interface TextRecord {
+  readonly text: string;
+  readonly line: number;
+}
+
+/** No record that is meant as one is longer: a quote is open. */
+const LONGEST_RECORD = 2 ** 20;
+
+/** The records of a text that are not blank, those of a block at a time. */
+async function* recordsIn(
+  input: LayerInput,
+  reading: Reading,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<{ readonly records: Iterable<TextRecord>; readonly bytes: number }> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  const decode = (block?: Uint8Array): string => {
+    try {
+      return block === undefined ? decoder.decode() : decoder.decode(block, { stream: true });
+    } catch (cause) {
+      throw notUtf8(input.file, reading.next, cause);
+    }
+  };
+  let [rest, bytes] = ['', 0];
+  for await (const block of input.blocks(signal)) {
+    bytes += block.length;
+    const text = rest + decode(block);
+    const end = endOfRecords(text);
+    if (text.length - end > LONGEST_RECORD) throw openQuote(reading);
+    rest = text.slice(end);
+    yield { records: splitRecords(text, end, reading), bytes };
+  }
+  const text = rest + decode();
+  if (text.trim() !== '') yield { records: splitRecords(`${text}\n`, text.length + 1, reading), bytes };
+}
+
+/** Behind the last newline of a text: where quotes are open there, the record goes on, and its start is told apart later. */
+function endOfRecords(text: string): number {
+  if (!text.includes('"')) return text.lastIndexOf('\n') + 1;
+  let [end, quoted] = [0, false];
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) quoted = !quoted;
+    else if (code === NEWLINE && !quoted) end = at + 1;
+  }
+  return end;
+}
+
+const QUOTE = 34;
+const NEWLINE = 10;
+
+function* splitRecords(text: string, end: number, reading: Reading): Generator<TextRecord> {
+  for (let at = 0; at < end; ) {
+    const start = reading.next;
+    let to = text.indexOf('\n', at);
+    reading.next++;
+    while (isOpen(text, at, to)) {
+      to = text.indexOf('\n', to + 1);
+      if (to === -1 || to >= end) {
+        reading.line = start;
+        throw openQuote(reading);
+      }
+      reading.next++;
+    }
+    const record = text.slice(at, text.charCodeAt(to - 1) === RETURN && to > at ? to - 1 : to);
+    if (record.trim() !== '') yield { text: record, line: start };
+    at = to + 1;
+  }
+}
+
+const RETURN = 13;
+
+/** Whether a quote is open at the end of a stretch of text. */
+function isOpen(text: string, from: number, to: number): boolean {
+  let open = false;
+  for (let at = text.indexOf('"', from); at !== -1 && at < to; at = text.indexOf('"', at + 1)) open = !open;
+  return open;
+}
+
+function columnsOf(header: string, reading: Reading): Columns {
+  const unquoted = header.replaceAll(/"[^"]*"/g, '');
+  const delimiter = ['\t', ';'].find((each) => unquoted.includes(each)) ?? ',';
+  const names = fieldsOf(header.replace(/^\uFEFF/, ''), delimiter).map((name) => name.trim().toLowerCase());
+  const { numbers, id } = reading.options;
+  const find = (wanted: readonly string[]): number =>
+    wanted.map((name) => names.indexOf(name.toLowerCase())).find((at) => at >= 0) ?? -1;
+  const at = numbers.map(find);
+  const missing = at.indexOf(-1);
+  if (missing >= 0) throw missingColumn(reading, numbers[missing]!.join(' or '), names);
+  const idAt = find([id ?? 'id']);
+  if (id !== undefined && idAt < 0) throw missingColumn(reading, id, names);
+  return { delimiter, numbers: at, id: idAt, least: Math.max(...at, idAt) + 1 };
+}
+
+function fieldsOf(record: string, delimiter: string): string[] {
+  if (!record.includes('"')) return record.split(delimiter);
+  const fields: string[] = [];
+  for (let at = 0; at <= record.length; ) {
+    let end = at;
+    let field = '';
+    if (record[at] === '"') {
+      const quoted = /"((?:[^"]|"")*)"/y;
+      quoted.lastIndex = at;
+      const found = quoted.exec(record);
+      field = (found?.[1] ?? '').replaceAll('""', '"');
+      end = found === null ? record.length : quoted.lastIndex;
+    }
+    const next = record.indexOf(delimiter, end);
+    const to = next === -1 ? record.length : next;
+    fields.push(field + record.slice(end, to));
+    at = to + 1;
+  }
+  return fields;
+}
+
+/** Rows under construction. */
+interface Batch {
+  readonly capacity: number;
+  count: number;
+  readonly numbers: readonly Float64Array[];
+  readonly names: string[] | undefined;
+}
+
+function newBatch({ numbers, id }: Columns, capacity: number): Batch {
+  return {
+    capacity,
+    count: 0,
+    numbers: numbers.map(() => new Float64Array(capacity)),
+    names: id < 0 ? undefined : [],
+  };
+}
+
+function rowsOf({ count, numbers, names }: Batch): Omit<CsvRows, 'first' | 'bytesRead'> {
+  return { count, numbers: numbers.map((column) => column.subarray(0, count)), names };
+}
+
+const NUMBER = /^\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$/i;
+
+function readRow(text: string, columns: Columns, batch: Batch, reading: Reading): void {
+  const fields = fieldsOf(text, columns.delimiter);
+  const fault = fillRow(fields, columns, batch, reading);
+  if (fault === undefined) {
+    batch.names?.push(fields[columns.id]!);
+    batch.count++;
+    return;
+  }
+  const { file, line, options } = reading;
+  const error = new FormatError('csv/bad-row', `The row cannot be read: ${fault}.`, {
+    remedy: 'Correct it, or leave such rows out with --on-bad-record skip.',
+    place: { file, line },
+  });
+  if (options.onBadRow === undefined) throw error;
+  options.onBadRow(error);
+}
+
+function fillRow(
+  fields: readonly string[],
+  { numbers, least }: Columns,
+  batch: Batch,
+  { options }: Reading,
+): string | undefined {
+  if (fields.length < least) return `it has ${fields.length} of ${least} fields`;
+  for (let column = 0; column < numbers.length; column++) {
+    const field = fields[numbers[column]!]!;
+    const value = NUMBER.test(field) ? Number(field) : Number.NaN;
+    if (!Number.isFinite(value)) return `${options.numbers[column]![0]} is ${quoteName(field)}, no finite number`;
+    batch.numbers[column]![batch.count] = value;
+  }
+  return options.faultOf?.(batch.numbers.map((column) => column[batch.count]!));
+}
+
+function missingColumn({ file }: Reading, wanted: string, names: readonly string[]): FormatError {
+  return new FormatError('csv/missing-column', `The CSV has no column ${wanted}.`, {
+    expected: `a header with ${wanted}`,
+    got: names.length === 0 ? 'an empty file' : names.slice(0, 20).map(quoteName).join(', '),
+    remedy: 'Write the names of the columns into the first line.',
+    place: { file, line: 1 },
+  });
+}
+
+function openQuote({ file, line }: Reading): FormatError {
+  return new FormatError('csv/open-quote', 'A quote is opened and not closed.', {
+    remedy: 'Close it; quotes inside of fields are doubled.',
+    place: { file, line },
+  });
+}
+
+function notUtf8(file: string, line: number, cause: unknown): FormatError {
+  return new FormatError('format/not-utf8', 'The text is not UTF-8.', {
+    remedy: 'Write it as UTF-8.',
+    place: { file, line },
+    cause,
+  });
+}
