@@ -2,9 +2,11 @@ import type { Zones } from '../algorithms/geometry/polygons.ts';
 import { type Note, type NoteTally, noteTally, quoteName } from '../algorithms/notes.ts';
 import { FormatError } from '../primitives/errors.ts';
 import { findNoLatitude, isGeographicCrs, normalizeCrs } from './crs.ts';
-import { describeFeature, type FeaturePlace, isJsonObject, type RawFeature, type RawFeatures } from './feature.ts';
+import { type FeaturePlace, isJsonObject, type RawFeature, type RawFeatures } from './feature.ts';
 import { geoJsonFeatures, isGeoJson } from './geojson.ts';
 import { parseJson, readTextFile } from './json-file.ts';
+import { featureName } from './record-name.ts';
+import { RING_SENTENCES, ringsThat } from './ring-notes.ts';
 import {
   appendPositions,
   dropClosingVertex,
@@ -133,40 +135,11 @@ function readColumns(features: Iterable<RawFeature>, options: ZoneOptions, geogr
   const rules = { geographic, unwrap: geographic && options.antimeridian === 'unwrap' };
   for (const feature of features) {
     const at = { file, index: columns.names.length, id: feature.id };
-    columns.names.push(zoneName(feature, options.id, at));
+    columns.names.push(featureName(feature.properties, options.id, at));
     readPolygons(columns, feature, rules, at);
     columns.polygonRings.push(columns.ringVertices.length - 1);
   }
   return columns;
-}
-
-function zoneName(feature: RawFeature, property: string | undefined, at: FeaturePlace): string {
-  if (property === undefined) return feature.id == null ? String(at.index) : nameText(feature.id, 'id', at);
-  const { properties } = feature;
-  if (isJsonObject(properties) && Object.hasOwn(properties, property)) {
-    return nameText(properties[property], property, at);
-  }
-  const there = isJsonObject(properties) ? Object.keys(properties).slice(0, 20).join(', ') : '';
-  throw new FormatError('format/missing-property', `There is no ${quoteName(property)} in ${describeFeature(at)}.`, {
-    remedy: there === '' ? 'It has no properties.' : `Its properties are ${there}.`,
-    place: { file: at.file, record: at.index },
-  });
-}
-
-function nameText(value: unknown, property: string, at: FeaturePlace): string {
-  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return String(value);
-  if (value === null) {
-    throw new FormatError('format/missing-property', `The ${quoteName(property)} of ${describeFeature(at)} is null.`, {
-      remedy: 'Give it a value, or name the zones by another property.',
-      place: { file: at.file, record: at.index },
-    });
-  }
-  throw new FormatError('format/bad-name', `The ${quoteName(property)} of ${describeFeature(at)} cannot name a zone.`, {
-    expected: 'a string or a number',
-    got: Array.isArray(value) ? 'an array' : 'an object',
-    remedy: 'Name the zones by another property.',
-    place: { file: at.file, record: at.index },
-  });
 }
 
 function readPolygons(columns: Columns, feature: RawFeature, rules: RingRules, at: FeaturePlace): void {
@@ -212,10 +185,7 @@ function readJump(vertices: Vertices, start: number, { unwrap }: RingRules): str
 }
 
 const SENTENCES: Readonly<Record<string, (count: number) => string>> = {
-  'zones/unclosed-rings': (n) => `${ringsThat(n, 'was', 'were')} left open and ${n === 1 ? 'was' : 'were'} closed, in`,
-  'zones/empty-rings': (n) => `${ringsThat(n, 'has', 'have')} no vertices, in`,
-  'zones/zero-area-rings': (n) =>
-    `${ringsThat(n, 'has all its', 'have all their')} vertices on one line and ${n === 1 ? 'encloses' : 'enclose'} no area, in`,
+  ...RING_SENTENCES,
   'zones/no-geometry': (n) => `${n === 1 ? '1 zone has' : `${n} zones have`} no geometry`,
   'zones/antimeridian-jumps': (n) =>
     `${ringsThat(n, 'jumps', 'jump')} by more than 180 degrees of longitude; taken as written ` +
@@ -225,10 +195,6 @@ const SENTENCES: Readonly<Record<string, (count: number) => string>> = {
     `${ringsThat(n, 'jumps', 'jump')} by more than 180 degrees of longitude but cannot be unwrapped; taken as ` +
     'written, in',
 };
-
-function ringsThat(count: number, singular: string, plural: string): string {
-  return count === 1 ? `1 ring ${singular}` : `${count} rings ${plural}`;
-}
 
 function noZonesNotes(names: readonly string[]): Note[] {
   return names.length > 0 ? [] : [{ code: 'zones/none', message: 'There are no zones in the file of zones.' }];

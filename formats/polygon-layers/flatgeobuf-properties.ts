@@ -1,9 +1,9 @@
 import { listNames } from '../../algorithms/notes.ts';
 import { FormatError } from '../../primitives/errors.ts';
 import { describeFeature, type FeaturePlace } from '../feature.ts';
+import { missingProperty, nameText } from '../record-name.ts';
 import { type Table, vectorField } from './flatbuffer.ts';
 import type { FlatGeobufHeader } from './flatgeobuf-header.ts';
-import { missingProperty, nameText } from './record-name.ts';
 
 const BINARY = 14;
 

@@ -2,11 +2,11 @@ import { quoteName } from '../../algorithms/notes.ts';
 import { FormatError } from '../../primitives/errors.ts';
 import { describeFeature, type FeaturePlace, isJsonObject, type JsonObject } from '../feature.ts';
 import { isGeoJson } from '../geojson.ts';
+import { featureName } from '../record-name.ts';
 import { appendPositions } from '../rings.ts';
 import type { CoordinateColumns } from './json-coordinates.ts';
 import { appendRing, beginPolygon, endRing, type LayerColumns } from './layer-columns.ts';
 import { endRecord, type Found, type Reading } from './layer-reading.ts';
-import { featureName } from './record-name.ts';
 
 /**
  * Reads a GeoJSON feature as one polygon: Polygon, MultiPolygon and collections of these, null and empty ones without

@@ -1,5 +1,6 @@
 import { type Note, noteTally } from '../../algorithms/notes.ts';
 import { isGeographicCrs, normalizeCrs } from '../crs.ts';
+import { RING_SENTENCES, ringsThat } from '../ring-notes.ts';
 import type { Reading } from './layer-reading.ts';
 
 /**
@@ -27,10 +28,7 @@ export function notesOf(reading: Reading, crs: string | undefined): Note[] {
 }
 
 const SENTENCES: Readonly<Record<string, (count: number) => string>> = {
-  'zones/unclosed-rings': (n) => `${ringsThat(n, 'was', 'were')} left open and ${n === 1 ? 'was' : 'were'} closed, in`,
-  'zones/empty-rings': (n) => `${ringsThat(n, 'has', 'have')} no vertices, in`,
-  'zones/zero-area-rings': (n) =>
-    `${ringsThat(n, 'has all its', 'have all their')} vertices on one line and ${n === 1 ? 'encloses' : 'enclose'} no area, in`,
+  ...RING_SENTENCES,
   'zones/no-geometry': (n) => `${n === 1 ? '1 polygon has' : `${n} polygons have`} no geometry`,
   'zones/antimeridian-jumps': (n) =>
     `${ringsThat(n, 'jumps', 'jump')} by more than 180 degrees of longitude; taken as written, in`,
@@ -44,10 +42,6 @@ const SENTENCES: Readonly<Record<string, (count: number) => string>> = {
   'polygons/bad-records': (n) =>
     `${n === 1 ? '1 record' : `${n} records`} could not be read and ${n === 1 ? 'was' : 'were'} left out`,
 };
-
-function ringsThat(count: number, singular: string, plural: string): string {
-  return count === 1 ? `1 ring ${singular}` : `${count} rings ${plural}`;
-}
 
 function crsNote({ stated }: Reading): Note {
   const reason = stated === null ? 'has a "crs" member that names no coordinate system' : 'states no coordinate system';

@@ -1,5 +1,6 @@
 import { FormatError } from '../../primitives/errors.ts';
 import type { FeaturePlace } from '../feature.ts';
+import { nameText } from '../record-name.ts';
 import { truncated } from '../tiff/byte-source.ts';
 import { readBinaryRing } from './binary-rings.ts';
 import { type ByteWindow, bytesThere, closeWindow, need, offsetOf, openWindow } from './byte-window.ts';
@@ -8,7 +9,6 @@ import { beginPolygon, isFull, type LayerColumns } from './layer-columns.ts';
 import { type LayerInput, readWhole } from './layer-input.ts';
 import { endRecord, type Found, type OpenedFormat, type Reading, readRecord } from './layer-reading.ts';
 import { crsOfWkt } from './projection.ts';
-import { nameText } from './record-name.ts';
 
 /** First four bytes of a file, high byte first. */
 export const SHAPEFILE_CODE = 9994;

@@ -1,12 +1,12 @@
 import { FormatError } from '../../primitives/errors.ts';
 import { isJsonObject, type JsonObject, type RawFeature } from '../feature.ts';
+import { featureName } from '../record-name.ts';
 import { parseJsonBytes } from '../result-sets/json-bytes.ts';
 import { appendPositions } from '../rings.ts';
 import { isTopoJson, topoJsonFeatures } from '../topojson.ts';
 import { need } from './byte-window.ts';
 import { beginPolygon, endRing, isFull } from './layer-columns.ts';
 import { endRecord, type Reading, readRecord } from './layer-reading.ts';
-import { featureName } from './record-name.ts';
 
 /** Reads one object of a topology, which is held in memory whole: any of its arcs may be of any of its polygons. */
 export async function* readTopology(reading: Reading): AsyncGenerator<void, void, undefined> {

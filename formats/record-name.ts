@@ -1,6 +1,6 @@
-import { quoteName } from '../../algorithms/notes.ts';
-import { FormatError } from '../../primitives/errors.ts';
-import { describeFeature, type FeaturePlace, isJsonObject } from '../feature.ts';
+import { quoteName } from '../algorithms/notes.ts';
+import { FormatError } from '../primitives/errors.ts';
+import { describeFeature, type FeaturePlace, isJsonObject } from './feature.ts';
 
 /** What a feature is called: its `id`, or its index where it has none, or a property where one is named. */
 export function featureName(properties: unknown, property: string | undefined, at: FeaturePlace): string {
