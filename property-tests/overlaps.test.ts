@@ -187,7 +187,7 @@ onEveryBackend((opened, { runs }) => {
         const rows = withAnswers(all);
         expect(await overlapsOf(opened().context, rows.map(inOrder))).toEqual(answers(rows));
       }),
-      { numRuns: 2 * runs },
+      { numRuns: 5 * runs },
     );
   });
 
@@ -197,7 +197,7 @@ onEveryBackend((opened, { runs }) => {
         const rows = withAnswers(all);
         expect(await overlapsOf(opened().context, rows.map(inOrder), { most })).toEqual(answers(rows));
       }),
-      { numRuns: 2 * runs },
+      { numRuns: 3 * runs },
     );
   });
 

@@ -19,9 +19,10 @@ export interface OverlapOptions {
  * corner, and all edges with a point strictly inside, no others. One that holds the quadrant whole has the corner and no edges.
  * Edges may cross, touch, coincide and cancel out in any way, those of one region and those of both.
  *
- * Exact in integers: faces of the arrangement of all edges are found on walks along each of them, and what lies in a face
- * follows from the corner by the edges on the way to it; see `walk.ts`. Most pairs are decided early: where both regions hold the
- * corner or one is not there, where neighbours have the same edges, or on the first walks.
+ * Exact in integers. A part of the quadrant that lies in both regions, and that edges bound, has a leftmost point, and there it
+ * lies just above an edge or just above the quadrant's bottom: walks above the bottom and above every edge, from crossing to
+ * crossing, pass all such parts. The proof is in `walk.ts`. Most rows are decided early: where both regions hold the corner or
+ * one is not there, where neighbours have the same edges, or on the first walks.
  *
  * - Work O(Σ n² + n · c) over the n edges of both regions in a row, a walk along each of which passes c places where others
  *   cross; by splitting about O(n log n) where edges are spread out. Span O(n · c) of a row. Waits for the device twice, and

@@ -15,7 +15,7 @@ import {
 
 /** The shape of a {@link Share}. */
 export type ShareShape = { readonly num: typeof u64; readonly den: typeof u64 };
-/** A place on a line, as a share of it from its left end on: `num / den`, from 0 to 1, `den` from 1 to 2⁶¹. */
+/** A place on a line, as a share of it from its left end on: `num / den`, `num` from 0, `den` from 1, both up to 2⁶¹. */
 export type Share = ValuesOf<ShareShape>;
 
 const share: ShareShape = { num: u64, den: u64 };

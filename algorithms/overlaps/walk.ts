@@ -27,21 +27,22 @@ import { compareShares, moveShare, movingShare, type Share, shareOf } from './sh
 /*
  * Whether two regions share area in a cell.
  *
- * The edges of both cut the open cell into faces, and each face lies in p or not and in q or not. Let F be a face that lies in
- * both, and v the least point of its closure, by x and then by y. Next to v, F fills a wedge that opens to the right; it has a
- * lower side, not vertical, along which F lies above. That lower side is either the bottom of the cell or an edge e. So it is
- * enough to walk just above the bottom and just above every edge that is not vertical, from left to right through the cell, and
- * to look which regions hold what is passed.
+ * The edges of both cut the open cell into faces; each face lies in p or not, and in q or not. Let F be a face that lies in both,
+ * and v the least point of its closure, by x and then by y. At v, F fills a wedge between two directions to the right of v. The
+ * lower one is not vertical, or v were not least, so that F lies just above the bottom of the cell or just above an edge e that
+ * goes on to the right from v. It is enough, then, to walk just above the bottom and just above every edge that is not vertical,
+ * from where it comes into the cell or starts in it to where it leaves or ends, and to look which regions hold what is passed.
  *
- * On a walk above e, what is passed changes where other edges meet e from above. F comes up at v: where the walk begins, or
- * where the edge that bounds the wedge from above leaves e. A walk takes as crossings all edges with an end above the line of e
- * and an end on or below it, so touching edges, those that end on e, and any number of edges through one point need no further
- * word: the parities flip by all of them at once. Edges that run along e are no crossings, and edges that cancel out do.
+ * What is passed changes at crossings: where another edge has an end above the line of e and one on or below it, and meets the
+ * line there. F comes up at v: either the walk begins at v, or the upper side of the wedge is part of an edge that leaves e
+ * upwards at v, and so crosses. (Were it a part of the cell's left side or top, the walk would begin at v.) All crossings at one
+ * place flip the parities together, before these are looked at; so edges that touch e, end on it or go through one point with
+ * others need no further word. Edges along e do not cross it, and those that coincide flip as often as they are there.
  *
- * A crossing is a share of e, num / den, and shares are compared by products below 2¹²³. What is passed at the beginning
- * of the walk follows from the corner of the cell, on a way inside the cell: up along the left side to the height of the
- * beginning, and on to the right. Begins and ends of ways stand a little beside the points that are named: the corner to the
- * right and then above, the beginning of a walk ahead on e and then above.
+ * A crossing is a share num / den of e, both at most 2⁶¹, and shares are compared by products of 128 bits. What is passed at the
+ * beginning follows from the corner of the cell, on a way inside the cell: up along its left side to the height of the
+ * beginning, then to the right. All these points stand for some next to them: the corner for one to the right and then above, the
+ * beginning of a walk for one ahead on e and then above; where a point is on a line, that tells its side.
  */
 
 /** A cell with its edges, inside a functor. */
