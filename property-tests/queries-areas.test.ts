@@ -2,7 +2,13 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { buildMaqTree } from '../algorithms/maq-tree/index.ts';
 import { DOMAIN_STEPS, type Domain, decompose } from '../algorithms/quadrants/index.ts';
-import { areasByRegion, areasByWindow, placeWindows, type SharedAreas } from '../algorithms/queries/index.ts';
+import {
+  areasByRegion,
+  areasByWindow,
+  placeWindows,
+  queryWindows,
+  type SharedAreas,
+} from '../algorithms/queries/index.ts';
 import type { Context } from '../primitives/context.ts';
 import { ArgumentError } from '../primitives/errors.ts';
 import { LEVELS, polygons, vertex } from './arbitrary-domain-polygons.ts';
@@ -148,6 +154,39 @@ onEveryBackend((opened, { runs }) => {
         expect(found).toEqual(inOrder(kept).map((key) => [key, expected.get(key)]));
       }),
       { numRuns: 2 * runs },
+    );
+  });
+
+  test('a window has what its parts have: nodes together, areas added up', { timeout: 120_000 }, async () => {
+    const cut = fc.tuple(vertex, vertex, fc.integer({ min: 0, max: DOMAIN_STEPS }));
+    await fc.assert(
+      fc.asyncProperty(polygons, cut, depth, async (set, [[a, b], [c, d], middle], levels) => {
+        const { context } = opened();
+        const [left, right, bottom, top] = [Math.min(a, c), Math.max(a, c), Math.min(b, d), Math.max(b, d)];
+        const at = Math.min(Math.max(middle, left), right);
+        const quadrants = await decompose(context, columnsOfRings(set), { levels });
+        const tree = await buildMaqTree(context, [quadrants]);
+        const windows = placeWindows(
+          context,
+          { left: [left, left, at], bottom: [bottom, bottom, bottom], right: [right, at, right], top: [top, top, top] },
+          STEPS,
+        );
+        const pairs = await queryWindows(context, tree, windows);
+        const { query, node } = await context.read({ ...pairs });
+        const nodes = [0, 1, 2].map((number) => [...node].filter((_, row) => query[row] === number));
+        const areas = new Map(await read(context, await areasByWindow(context, tree, windows)));
+        context.dispose(quadrants, tree, windows.sides, pairs);
+
+        expect([...new Set([...nodes[1]!, ...nodes[2]!])].sort()).toEqual(nodes[0]!.toSorted());
+        for (const polygon of set.keys()) {
+          const [whole, first, second] = [0, 1, 2].map((number) => {
+            return areas.get(`${number} 0 ${polygon}`) ?? { least: 0n, most: 0n };
+          }) as [Area, Area, Area];
+          expect(whole.least).toBe(first.least + second.least);
+          expect(whole.most).toBe(first.most + second.most);
+        }
+      }),
+      { numRuns: runs },
     );
   });
 
