@@ -11,9 +11,9 @@ import {
 } from '../algorithms/quadrants/index.ts';
 import type { Context } from '../primitives/context.ts';
 import { ArgumentError, GeometryError } from '../primitives/errors.ts';
-import { LEVELS, polygons } from './arbitrary-domain-polygons.ts';
+import { LEVELS, polygons, vertex } from './arbitrary-domain-polygons.ts';
 import { onEveryBackend } from './backends.ts';
-import { edgesByHand, placeOf, type QuadrantByHand, splitByHand } from './quadrants-by-hand.ts';
+import { edgesByHand, placeOf, type QuadrantByHand, ringsHold, splitByHand } from './quadrants-by-hand.ts';
 import { columnsOfRings, type Ring } from './ring-columns.ts';
 
 const rowsOf = async (context: Context, quadrants: Quadrants): Promise<QuadrantByHand[]> => {
@@ -26,6 +26,12 @@ const rowsOf = async (context: Context, quadrants: Quadrants): Promise<QuadrantB
     boundary: found.boundary[i] === 1,
   }));
 };
+
+/** From and up to which step of the domain in Morton order a quadrant is. */
+function spanOf(level: number, code: bigint): [from: bigint, to: bigint] {
+  const shift = BigInt(60 - 2 * level);
+  return [code << shift, (code + 1n) << shift];
+}
 
 const byHand = (all: readonly (readonly Ring[])[], levels: number): QuadrantByHand[] =>
   all.flatMap((rings, polygon) => splitByHand(polygon, rings, levels));
@@ -74,6 +80,59 @@ onEveryBackend((opened, { runs }) => {
         }
       }),
       { numRuns: 2 * runs },
+    );
+  });
+
+  test('quadrants inside lie in their polygon, and those of a polygon share nothing', async () => {
+    const share = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
+    await fc.assert(
+      fc.asyncProperty(polygons, fc.integer({ min: 0, max: LEVELS }), share, share, async (all, levels, u, v) => {
+        const { context } = opened();
+        const rows = await rowsOf(context, await decompose(context, columnsOfRings(all), { levels }));
+        for (const [i, { polygon, level, code, boundary }] of rows.entries()) {
+          const next = rows[i + 1];
+          if (next?.polygon === polygon) {
+            expect(spanOf(level, code)[1]).toBeLessThanOrEqual(spanOf(next.level, next.code)[0]);
+          }
+          if (boundary) continue;
+          const { column, row } = placeOf(level, code);
+          const side = DOMAIN_STEPS / 2 ** level;
+          const point = [Math.floor((column + u) * side), Math.floor((row + v) * side)] as const;
+          expect(ringsHold(all[polygon]!, point)).toBe(true);
+        }
+      }),
+      { numRuns: runs },
+    );
+  });
+
+  test('of a partition of the plane, quadrants inside share nothing, and all quadrants together miss nothing', async () => {
+    const corners: Ring = [
+      [0, 0],
+      [DOMAIN_STEPS, 0],
+      [DOMAIN_STEPS, DOMAIN_STEPS],
+      [0, DOMAIN_STEPS],
+    ];
+    await fc.assert(
+      fc.asyncProperty(vertex, fc.integer({ min: 0, max: LEVELS + 1 }), async (centre, levels) => {
+        const { context } = opened();
+        const triangles = corners.map((corner, i): Ring[] => [[corner, corners[(i + 1) % 4]!, centre]]);
+        const rows = await rowsOf(context, await decompose(context, columnsOfRings(triangles), { levels }));
+        const spans = rows
+          .map(({ level, code, boundary }) => ({ span: spanOf(level, code), boundary }))
+          .sort((a, b) => (a.span[0] < b.span[0] ? -1 : a.span[0] > b.span[0] ? 1 : 0));
+        let end = 0n;
+        let inside = 0n;
+        for (const { span, boundary } of spans) {
+          expect(span[0]).toBeLessThanOrEqual(end);
+          if (!boundary) {
+            expect(span[0]).toBeGreaterThanOrEqual(inside);
+            inside = span[1];
+          }
+          if (span[1] > end) end = span[1];
+        }
+        expect(end).toBe(2n ** 60n);
+      }),
+      { numRuns: runs },
     );
   });
 
