@@ -1,5 +1,6 @@
 import type { Domain } from '../algorithms/quadrants/domain.ts';
 import type { PolygonLayerFormat, PolygonLayerOptions } from '../formats/polygon-layers/polygon-layer.ts';
+import type { Extent } from '../formats/zonal-plot/extent.ts';
 import { UsageError } from '../primitives/errors.ts';
 import {
   BACKEND_SPECS,
@@ -12,7 +13,7 @@ import {
   type VoiceOptions,
 } from './arguments.ts';
 import { type OptionSpec, type OptionValues, readCommand } from './command-line.ts';
-import { checkEnding, formatOfName, parseByteSize, parseCrs, parseDomain, parseLevels } from './values.ts';
+import { checkEnding, formatOfName, parseByteSize, parseCrs, parseDomain, parseExtent, parseLevels } from './values.ts';
 
 /** A drawing of a tree and where it goes; `-` is stdout. */
 export interface PlotOutput {
@@ -20,8 +21,15 @@ export interface PlotOutput {
   readonly format: 'svg' | 'png';
 }
 
+/** What is to be drawn of a tree. */
+export interface PlotRequest {
+  readonly plots: readonly PlotOutput[];
+  /** In the coordinates of the domain; undefined for all. */
+  readonly plotWindow: Extent | undefined;
+}
+
 /** One call of `quadrille index build`, checked as far as the command line alone allows. */
-export interface BuildOptions extends BackendOptions, VoiceOptions {
+export interface BuildOptions extends BackendOptions, VoiceOptions, PlotRequest {
   /** A set of polygons each. */
   readonly files: readonly string[];
   readonly reading: PolygonLayerOptions;
@@ -33,14 +41,12 @@ export interface BuildOptions extends BackendOptions, VoiceOptions {
   readonly keepsEdges: boolean;
   /** Words of device memory for decomposition; undefined leaves it to the algorithm. */
   readonly budget: number | undefined;
-  readonly plots: readonly PlotOutput[];
   readonly json: boolean;
 }
 
 /** One call of `quadrille index info`. */
-export interface InfoOptions extends VoiceOptions {
+export interface InfoOptions extends VoiceOptions, PlotRequest {
   readonly tree: string;
-  readonly plots: readonly PlotOutput[];
   readonly json: boolean;
 }
 
@@ -61,7 +67,7 @@ export const READING_SPECS: readonly OptionSpec[] = [
   {
     name: 'input-format',
     value: 'NAME',
-    help: `of the polygons, where files do not tell: ${LAYER_FORMATS.join(', ')}`,
+    help: `of the polygons: ${LAYER_FORMATS.join(', ')}`,
     choices: LAYER_FORMATS,
   },
   {
@@ -72,12 +78,15 @@ export const READING_SPECS: readonly OptionSpec[] = [
   },
 ];
 
-const PLOT_SPEC: OptionSpec = {
-  name: 'plot',
-  value: 'FILE.svg|FILE.png',
-  help: 'draws the quadrants; may be given several times; - is SVG on stdout',
-  repeats: true,
-};
+const PLOT_SPECS: readonly OptionSpec[] = [
+  {
+    name: 'plot',
+    value: 'FILE.svg|FILE.png',
+    help: 'draws the quadrants; may be given several times; - is SVG on stdout',
+    repeats: true,
+  },
+  { name: 'plot-window', value: 'L,B,R,T', help: 'draws only what lies from left and bottom to right and top' },
+];
 
 export const BUDGET_SPEC: OptionSpec = {
   name: 'budget',
@@ -90,16 +99,16 @@ export const BUILD_SPECS: readonly OptionSpec[] = [
   {
     name: 'levels',
     value: 'N',
-    help: 'how often the domain is halved for the smallest quadrants, from 0 to 30 (default 12)',
+    help: 'how often the domain is halved for the smallest quadrants, 0 to 30 (default 12)',
   },
   {
     name: 'domain',
     value: 'LEFT,BOTTOM,SIZE',
-    help: 'the square that is split, or world (default: world for longitudes and latitudes, else what holds all files)',
+    help: 'the square that is split, or world (default: see above)',
   },
-  { name: 'no-edges', help: 'leave edges out: a smaller file, for which windows and --filter-only remain' },
+  { name: 'no-edges', help: 'leave edges out: a smaller file, with no exact answers' },
   ...READING_SPECS,
-  PLOT_SPEC,
+  ...PLOT_SPECS,
   { name: 'json', help: 'the summary as one JSON object on stdout' },
   ...BACKEND_SPECS,
   BUDGET_SPEC,
@@ -108,7 +117,7 @@ export const BUILD_SPECS: readonly OptionSpec[] = [
 
 export const INFO_SPECS: readonly OptionSpec[] = [
   { name: 'json', help: 'one JSON object on stdout' },
-  PLOT_SPEC,
+  ...PLOT_SPECS,
   ...VOICE_SPECS,
 ];
 
@@ -135,7 +144,7 @@ export function parseBuildArguments(args: readonly string[]): BuildOptions {
     keepsEdges: !values.has('no-edges'),
     ...parseBackend(values),
     budget: parseBudget(values),
-    plots: parsePlots(repeated.get('plot')),
+    ...parsePlotRequest(values, repeated.get('plot')),
     json: values.has('json'),
     jsonLog: values.has('json-log'),
     quiet: values.has('quiet'),
@@ -151,11 +160,11 @@ export function parseBuildArguments(args: readonly string[]): BuildOptions {
  */
 export function parseInfoArguments(args: readonly string[]): InfoOptions {
   const { words, values, repeated } = readCommand(args, INFO_SPECS, ['TREE']);
-  const plots = parsePlots(repeated.get('plot'));
-  checkOneTarget(plots, {});
+  const request = parsePlotRequest(values, repeated.get('plot'));
+  checkOneTarget(request.plots, {});
   return {
     tree: words[0]!,
-    plots,
+    ...request,
     json: values.has('json'),
     jsonLog: values.has('json-log'),
     quiet: values.has('quiet'),
@@ -184,6 +193,10 @@ export function parseBudget(values: OptionValues): number | undefined {
 /** A tree that is called as a text or an image is looked for in vain, or overwrites what it was made of. */
 function checkTreeName(path: string): void {
   checkEnding(path, '--out', 'maq');
+}
+
+function parsePlotRequest(values: OptionValues, paths: readonly string[] | undefined): PlotRequest {
+  return { plots: parsePlots(paths), plotWindow: parsed(values, 'plot-window', parseExtent) };
 }
 
 function parsePlots(paths: readonly string[] = []): PlotOutput[] {

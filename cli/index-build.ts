@@ -51,7 +51,7 @@ export async function runIndexBuild<C extends RunContext>(
     const { file, backend, figures } = await build(options, parts, surroundings);
     const bytes = new Uint8Array(await parts.encodeTree(file));
     await writeBytes(options.out, bytes, outputs, surroundings);
-    await drawTo(options.plots, file, parts, outputs, surroundings);
+    await drawTo(options, file, parts, outputs, surroundings);
     surroundings.signal.throwIfAborted();
     await outputs.commit();
     const facts: BuildFacts = {

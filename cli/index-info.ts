@@ -29,7 +29,7 @@ export async function runIndexInfo(options: InfoOptions, parts: InfoParts, surro
   surroundings.beforeExit(() => outputs.discardNow());
   try {
     const { file, bytes } = await parts.openTree(options.tree, surroundings.signal);
-    await drawTo(options.plots, file, parts, outputs, surroundings);
+    await drawTo(options, file, parts, outputs, surroundings);
     surroundings.signal.throwIfAborted();
     await outputs.commit();
     const facts = factsOf(file, bytes);

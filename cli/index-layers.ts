@@ -127,7 +127,8 @@ const CORNERS = 8;
 export function domainAround({ left, bottom, right, top }: Readonly<Extent>): Domain {
   if (!(left <= right)) return { left: 0, bottom: 0, size: 1 };
   const span = Math.max(right - left, top - bottom);
-  const corner = (low: number, size: number): number => Math.floor(low / (size / CORNERS)) * (size / CORNERS);
+  // Adding zero turns -0 into 0.
+  const corner = (low: number, size: number): number => Math.floor(low / (size / CORNERS)) * (size / CORNERS) + 0;
   for (let size = 2 ** Math.ceil(Math.log2(span || 1)); size < 2 ** 1020; size *= 2) {
     const domain = { left: corner(left, size), bottom: corner(bottom, size), size };
     if (domain.left + size > right && domain.bottom + size > top) return domain;

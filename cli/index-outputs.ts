@@ -1,6 +1,7 @@
 import type { StagedOutputs } from '../formats/atomic-write.ts';
 import type { MaqFile } from '../formats/maq-file.ts';
-import type { PlotOutput } from './index-arguments.ts';
+import type { QuadrantPlotOptions } from '../formats/quadrant-plot.ts';
+import type { PlotOutput, PlotRequest } from './index-arguments.ts';
 import type { Surroundings } from './run-support.ts';
 import { writeToStdout } from './standard-output.ts';
 
@@ -13,12 +14,12 @@ export interface DrawnTree {
 
 /** The part that draws. */
 export interface DrawParts {
-  drawTree(file: MaqFile, format: PlotOutput['format']): Promise<DrawnTree>;
+  drawTree(file: MaqFile, format: PlotOutput['format'], options: QuadrantPlotOptions): Promise<DrawnTree>;
 }
 
 /** Draws a tree to every output that asks for it. */
 export async function drawTo(
-  plots: readonly PlotOutput[],
+  { plots, plotWindow: window }: PlotRequest,
   file: MaqFile,
   { drawTree }: DrawParts,
   outputs: StagedOutputs,
@@ -26,7 +27,7 @@ export async function drawTo(
 ): Promise<void> {
   for (const { path, format } of plots) {
     surroundings.signal.throwIfAborted();
-    const { content, remark } = await drawTree(file, format);
+    const { content, remark } = await drawTree(file, format, { window });
     if (remark !== undefined) surroundings.log.note({ code: 'index/drawn-coarser', message: `${path}: ${remark}` });
     const bytes = typeof content === 'string' ? new TextEncoder().encode(content) : content;
     await writeBytes(path, bytes, outputs, surroundings);

@@ -7,13 +7,13 @@ import { zonalParts } from './parts.ts';
 
 /** The real part that draws, loaded when it is first needed. */
 const drawParts: DrawParts = {
-  async drawTree(file, format) {
+  async drawTree(file, format, options) {
     if (format === 'png') {
       const { quadrantImage } = await import('../formats/quadrant-plot/image.ts');
-      return quadrantImage(file);
+      return quadrantImage(file, options);
     }
     const { quadrantPlot } = await import('../formats/quadrant-plot.ts');
-    return quadrantPlot(file);
+    return quadrantPlot(file, options);
   },
 };
 

@@ -60,7 +60,7 @@ export function causeOf(error: unknown): unknown {
   return isCarrier && error.cause !== undefined ? causeOf(error.cause) : error;
 }
 
-const CARRIERS: ReadonlySet<string> = new Set(['graph/item-failed', 'graph/node-failed']);
+const CARRIERS: ReadonlySet<string> = new Set(['graph/item-failed', 'graph/node-failed', 'graph/source-failed']);
 
 /** Writes outputs as they come, by the paths that the command line gives them. */
 export interface OutputWriter {

@@ -1,5 +1,6 @@
 import { DOMAIN_BITS, type Domain, WORLD } from '../algorithms/quadrants/domain.ts';
 import type { Binning } from '../algorithms/zonal/types.ts';
+import type { Extent } from '../formats/zonal-plot/extent.ts';
 import { UsageError } from '../primitives/errors.ts';
 
 /** Reads `lo:hi:width`; the width must fit a whole number of times, within 1e-9 of it. */
@@ -92,6 +93,16 @@ export function parseDomain(text: string, option: string): Domain {
   if (size > 0 && Number.isFinite(left + size) && Number.isFinite(bottom + size)) return { left, bottom, size };
   throw new UsageError('usage/domain', `${option} ${text} has a size of ${size}.`, {
     remedy: 'Give a finite size above 0: the width and height of the square.',
+  });
+}
+
+/** Reads `left,bottom,right,top`: a rectangle with an area. */
+export function parseExtent(text: string, option: string): Extent {
+  const parts = text.split(',');
+  const [left, bottom, right, top] = parts.map((part) => parseNumber(part, option)) as [number, number, number, number];
+  if (parts.length === 4 && left < right && bottom < top) return { left, bottom, right, top };
+  throw new UsageError('usage/extent', `${option} ${text} is no rectangle left,bottom,right,top.`, {
+    remedy: `Write it as ${option} -125,24,-66,50.`,
   });
 }
 

@@ -32,7 +32,7 @@ export type {
   PolygonLayerOptions,
 } from './polygon-layers/polygon-layer.ts';
 export { quadrantImage } from './quadrant-plot/image.ts';
-export { type QuadrantPlot, quadrantPlot } from './quadrant-plot.ts';
+export { type QuadrantPlot, type QuadrantPlotOptions, quadrantPlot } from './quadrant-plot.ts';
 export { parseBoundariesOn } from './result-sets/boundaries-on-device.ts';
 export { openResultSet, type ResultSetOptions } from './result-sets/open-result-set.ts';
 export type { TileBytes } from './result-sets/parse-messages.ts';
@@ -52,4 +52,5 @@ export { type Labels, traceLabels } from './result-sets/trace-labels.ts';
 export type { FileChunks, TextChunks } from './text-chunks.ts';
 export { statisticsCsv, zonalCsv } from './zonal-csv.ts';
 export { type ZonalRun, zonalJson } from './zonal-json.ts';
+export type { Extent } from './zonal-plot/extent.ts';
 export { parseZones, type ReadZones, readZones, type ZoneOptions } from './zones.ts';

@@ -1,9 +1,15 @@
-import { DOMAIN_BITS } from '../algorithms/quadrants/domain.ts';
+import { DOMAIN_BITS, DOMAIN_STEPS } from '../algorithms/quadrants/domain.ts';
 import type { MaqFile } from './maq-file.ts';
-import { cellsWithin, type DrawnCells, frameAround, type QuadrantFrame } from './quadrant-plot/cells.ts';
+import { cellsWithin, type DrawnCells, extentOf, frameOf, type QuadrantFrame } from './quadrant-plot/cells.ts';
 import { type Outlines, outlinesOf } from './quadrant-plot/outlines.ts';
 import { BOUNDARY, colorOfLevel, hexOf, OUTLINE } from './quadrant-plot/palette.ts';
+import type { Extent } from './zonal-plot/extent.ts';
 import { countText, escapeXml, MARGIN, MUTED, px, shorten, text, WIDTH } from './zonal-plot/page.ts';
+
+export interface QuadrantPlotOptions {
+  /** What is shown, in the coordinates of the domain; all quadrants that polygons have where left out. */
+  readonly window?: Extent | undefined;
+}
 
 /** A drawing of a tree. */
 export interface QuadrantPlot<C> {
@@ -15,7 +21,7 @@ export interface QuadrantPlot<C> {
 const MOST_HEIGHT = 900;
 const MAP_TOP = 118;
 /** Bounds of a drawing that a browser shows at once: about a megabyte. */
-const MOST_SQUARES = 40_000;
+const MOST_SQUARES = 80_000;
 const MOST_POINTS = 80_000;
 const LEAST_PIXELS = 1;
 const LINE_STEP = 0.5;
@@ -34,9 +40,9 @@ const LINE_STEP = 0.5;
  * const { content } = quadrantPlot({ domain: WORLD, levels: 4, sets: [{ name: 'east', names: ['0'] }], tree });
  * content.includes('2 quadrants'); // true
  */
-export function quadrantPlot(file: MaqFile): QuadrantPlot<string> {
+export function quadrantPlot(file: MaqFile, options: QuadrantPlotOptions = {}): QuadrantPlot<string> {
   const { tree } = file;
-  const frame = frameAround(tree, WIDTH - 2 * MARGIN, MOST_HEIGHT);
+  const frame = frameOf(shownExtent(file, options), WIDTH - 2 * MARGIN, MOST_HEIGHT);
   const cells = cellsWithin(tree, frame, LEAST_PIXELS, MOST_SQUARES);
   const outlines = outlinesOf(tree, frame, LINE_STEP, MOST_POINTS);
   const height = MAP_TOP + frame.height + MARGIN;
@@ -60,10 +66,23 @@ export function quadrantPlot(file: MaqFile): QuadrantPlot<string> {
   return { content, remark };
 }
 
+/** What a drawing shows, in steps of the domain. */
+export function shownExtent({ domain, tree }: MaqFile, { window }: QuadrantPlotOptions): Extent {
+  if (window === undefined) return extentOf(tree);
+  const stepOf = (at: number, from: number): number => ((at - from) / domain.size) * DOMAIN_STEPS;
+  return {
+    left: stepOf(window.left, domain.left),
+    bottom: stepOf(window.bottom, domain.bottom),
+    right: stepOf(window.right, domain.left),
+    top: stepOf(window.top, domain.bottom),
+  };
+}
+
 /** What a drawing shows coarser than it is. */
-export function remarkOn({ tree }: MaqFile, { level, isCoarser }: DrawnCells): string | undefined {
+export function remarkOn({ tree }: MaqFile, { level, isCoarser, isByPixels }: DrawnCells): string | undefined {
   if (!isCoarser) return undefined;
-  return `Drawn to level ${level} of ${tree.extent.levels}: smaller squares would be less than a pixel, or too many.`;
+  const reason = isByPixels ? 'are less than a pixel' : 'are too many';
+  return `Drawn to level ${level} of ${tree.extent.levels}: smaller squares ${reason}.`;
 }
 
 const LONGEST_TITLE = 70;

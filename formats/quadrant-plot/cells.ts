@@ -1,5 +1,6 @@
 import type { HostMaqTree } from '../../algorithms/maq-tree/host-tree.ts';
 import { DOMAIN_BITS } from '../../algorithms/quadrants/domain.ts';
+import type { Extent } from '../zonal-plot/extent.ts';
 
 /** A part of the domain, in its steps, and how it becomes pixels. */
 export interface QuadrantFrame {
@@ -14,8 +15,20 @@ export interface QuadrantFrame {
 /** Room around what is shown, as a share of it. */
 const PAD = 0.015;
 
-/** The largest frame, within given sides, around all quadrants that polygons have. */
-export function frameAround({ nodes }: HostMaqTree, width: number, height: number): QuadrantFrame {
+/** The largest frame, within given sides, that shows an extent in steps of the domain. */
+export function frameOf({ left, bottom, right, top }: Extent, width: number, height: number): QuadrantFrame {
+  const scale = Math.min(width / (right - left), height / (top - bottom));
+  return {
+    left,
+    top,
+    width: Math.max(1, Math.round((right - left) * scale)),
+    height: Math.max(1, Math.round((top - bottom) * scale)),
+    scale,
+  };
+}
+
+/** All quadrants that polygons have, with some room around them. */
+export function extentOf({ nodes }: HostMaqTree): Extent {
   let [left, bottom, right, top] = [Infinity, Infinity, -Infinity, -Infinity];
   for (let node = 0; node < nodes.level.length; node++) {
     if (nodes.entryCount[node] === 0) continue;
@@ -28,15 +41,7 @@ export function frameAround({ nodes }: HostMaqTree, width: number, height: numbe
   }
   if (left > right) [left, bottom, right, top] = [0, 0, 2 ** DOMAIN_BITS, 2 ** DOMAIN_BITS];
   const pad = PAD * Math.max(right - left, top - bottom);
-  const [spanX, spanY] = [right - left + 2 * pad, top - bottom + 2 * pad];
-  const scale = Math.min(width / spanX, height / spanY);
-  return {
-    left: left - pad,
-    top: top + pad,
-    width: Math.max(1, Math.round(spanX * scale)),
-    height: Math.max(1, Math.round(spanY * scale)),
-    scale,
-  };
+  return { left: left - pad, bottom: bottom - pad, right: right + pad, top: top + pad };
 }
 
 /** Squares to draw: larger ones first. */
@@ -45,6 +50,8 @@ export interface DrawnCells {
   readonly level: number;
   /** Whether there are smaller ones. */
   readonly isCoarser: boolean;
+  /** Whether that is because they are less than a pixel; else there are too many. */
+  readonly isByPixels: boolean;
   /** Left and bottom in the domain's columns and rows of the square's own level. */
   readonly column: Uint32Array;
   readonly row: Uint32Array;
@@ -53,13 +60,18 @@ export interface DrawnCells {
   readonly boundary: Uint8Array;
 }
 
-/** The last level whose squares are at least `least` pixels wide, and of which there are at most `most`. */
-export function cellsWithin(tree: HostMaqTree, { scale }: QuadrantFrame, least: number, most: number): DrawnCells {
+/**
+ * What a frame shows, to the last level whose squares are at least `least` pixels wide, and at most `most` squares, or those of
+ * the root.
+ */
+export function cellsWithin(tree: HostMaqTree, frame: QuadrantFrame, least: number, most: number): DrawnCells {
   const held = heldBelow(tree);
-  let level = tree.extent.levels;
-  while (level > 0 && scale * 2 ** (DOMAIN_BITS - level) < least) level--;
-  while (level > 0 && countTo(tree, level) > most) level--;
-  return cellsTo(tree, held, level);
+  const byPixels = DOMAIN_BITS - Math.ceil(Math.log2(least / frame.scale));
+  for (let level = Math.max(0, Math.min(tree.extent.levels, byPixels)); ; level--) {
+    const nodes = nodesTo(tree, level, frame);
+    if (nodes.length > most && level > 0) continue;
+    return cellsOf(tree, held, nodes, level, level === byPixels);
+  }
 }
 
 /** Of every node what polygons have in it and below: 0 nothing, 1 quadrants inside, 2 quadrants on boundaries. */
@@ -83,29 +95,36 @@ function heldBy({ nodes, entries }: HostMaqTree, node: number): number {
   return count === 0 ? 0 : 1;
 }
 
-function countTo({ nodes }: HostMaqTree, level: number): number {
-  let count = 0;
+/** Numbers of the nodes that a frame shows: all of a level, and those before with quadrants of polygons. */
+function nodesTo({ nodes }: HostMaqTree, level: number, { left, top, width, height, scale }: QuadrantFrame): number[] {
+  const [right, bottom] = [left + width / scale, top - height / scale];
+  const found: number[] = [];
   for (let node = 0; node < nodes.level.length && nodes.level[node]! <= level; node++) {
-    if (nodes.entryCount[node]! > 0 || nodes.level[node] === level) count++;
+    if (nodes.entryCount[node] === 0 && nodes.level[node] !== level) continue;
+    const side = 2 ** (DOMAIN_BITS - nodes.level[node]!);
+    const [x, y] = [columnOf(nodes, node) * side, rowOf(nodes, node) * side];
+    if (x < right && x + side > left && y < top && y + side > bottom) found.push(node);
   }
-  return count;
+  return found;
 }
 
-function cellsTo(tree: HostMaqTree, held: Uint8Array, level: number): DrawnCells {
+function cellsOf(
+  tree: HostMaqTree,
+  held: Uint8Array,
+  drawn: readonly number[],
+  level: number,
+  byPixels: boolean,
+): DrawnCells {
   const { nodes } = tree;
-  const drawn: number[] = [];
-  for (let node = 0; node < nodes.level.length && nodes.level[node]! <= level; node++) {
-    if (nodes.entryCount[node]! > 0 || nodes.level[node] === level) drawn.push(node);
-  }
+  const holds = (node: number): number => (nodes.level[node] === level ? held[node]! : heldBy(tree, node));
   return {
     level,
     isCoarser: level < tree.extent.levels,
+    isByPixels: byPixels,
     column: Uint32Array.from(drawn, (node) => columnOf(nodes, node)),
     row: Uint32Array.from(drawn, (node) => rowOf(nodes, node)),
     levels: Uint8Array.from(drawn, (node) => nodes.level[node]!),
-    boundary: Uint8Array.from(drawn, (node) =>
-      (nodes.level[node] === level ? held[node] : heldBy(tree, node)) === 2 ? 1 : 0,
-    ),
+    boundary: Uint8Array.from(drawn, (node) => (holds(node) === 2 ? 1 : 0)),
   };
 }
 

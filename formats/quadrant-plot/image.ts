@@ -1,8 +1,8 @@
 import { encode } from 'fast-png';
 import { DOMAIN_BITS } from '../../algorithms/quadrants/domain.ts';
 import type { MaqFile } from '../maq-file.ts';
-import { insideLevels, type QuadrantPlot, remarkOn } from '../quadrant-plot.ts';
-import { cellsWithin, type DrawnCells, frameAround, type QuadrantFrame } from './cells.ts';
+import { insideLevels, type QuadrantPlot, type QuadrantPlotOptions, remarkOn, shownExtent } from '../quadrant-plot.ts';
+import { cellsWithin, type DrawnCells, frameOf, type QuadrantFrame } from './cells.ts';
 import { type Outlines, outlinesOf } from './outlines.ts';
 import { BOUNDARY, colorOfLevel, OUTLINE, type Rgb } from './palette.ts';
 
@@ -26,8 +26,8 @@ interface Image {
  * const { content } = quadrantImage({ domain: WORLD, levels: 4, sets: [{ name: 'east', names: ['0'] }], tree });
  * String.fromCharCode(...content.subarray(1, 4)); // 'PNG'
  */
-export function quadrantImage(file: MaqFile): QuadrantPlot<Uint8Array> {
-  const frame = frameAround(file.tree, LONGEST_SIDE, LONGEST_SIDE);
+export function quadrantImage(file: MaqFile, options: QuadrantPlotOptions = {}): QuadrantPlot<Uint8Array> {
+  const frame = frameOf(shownExtent(file, options), LONGEST_SIDE, LONGEST_SIDE);
   const { width, height } = frame;
   const image = { width, height, data: new Uint8Array(3 * width * height).fill(255) };
   const cells = cellsWithin(file.tree, frame, LEAST_PIXELS, Number.POSITIVE_INFINITY);

@@ -31,30 +31,23 @@ export function outlinesOf(
 }
 
 function outlinesOn(ends: Int32Array, frame: QuadrantFrame, step: number, most: number): Outlines | undefined {
-  const perStep = frame.scale / step;
-  const columns = Math.ceil(frame.width / step) + 2;
-  const points = columns * (Math.ceil(frame.height / step) + 2);
-  const pointOf = (at: number): number => {
-    const column = Math.round((ends[at]! - frame.left) * perStep);
-    return Math.round((frame.top - ends[at + 1]!) * perStep) * columns + column;
-  };
+  const columns = Math.round(frame.width / step) + 1;
+  const points = columns * (Math.round(frame.height / step) + 1);
   const drawn = new Set<number>();
   const outlines: Outlines = { step, x: [], y: [], starts: [] };
-  let [last, before] = [-1, -1];
+  let last = -1;
   const push = (point: number): void => {
     outlines.x.push(point % columns);
     outlines.y.push(Math.floor(point / columns));
     last = point;
   };
+  const segment = new Float64Array(4);
   for (let edge = 0; edge < ends.length; edge += 4) {
-    // An edge mostly goes on from where the one before it ended.
-    const goesOn = edge > 0 && ends[edge] === ends[edge - 2] && ends[edge + 1] === ends[edge - 1];
-    const from = goesOn ? before : pointOf(edge);
-    const to = pointOf(edge + 2);
-    before = to;
-    if (from === to) continue;
+    if (!segmentIn(frame, ends, edge, segment)) continue;
+    const from = Math.round(segment[1]! / step) * columns + Math.round(segment[0]! / step);
+    const to = Math.round(segment[3]! / step) * columns + Math.round(segment[2]! / step);
     const key = Math.min(from, to) * points + Math.max(from, to);
-    if (drawn.has(key)) continue;
+    if (from === to || drawn.has(key)) continue;
     drawn.add(key);
     if (outlines.x.length >= most) return undefined;
     if (last !== from) {
@@ -65,4 +58,24 @@ function outlinesOn(ends: Int32Array, frame: QuadrantFrame, step: number, most: 
   }
   outlines.starts.push(outlines.x.length);
   return outlines;
+}
+
+/** The part of an edge that a frame shows, in pixels from its upper left corner; false where it shows none (Liang and Barsky, 1984). */
+function segmentIn(frame: QuadrantFrame, ends: Int32Array, edge: number, segment: Float64Array): boolean {
+  const { left, top, width, height, scale } = frame;
+  const [x, y] = [(ends[edge]! - left) * scale, (top - ends[edge + 1]!) * scale];
+  const [dx, dy] = [(ends[edge + 2]! - left) * scale - x, (top - ends[edge + 3]!) * scale - y];
+  let [enters, leaves] = [0, 1];
+  for (const [along, from, to] of [
+    [dx, -x, width - x],
+    [dy, -y, height - y],
+  ] as const) {
+    if (along === 0 && (from > 0 || to < 0)) return false;
+    if (along === 0) continue;
+    enters = Math.max(enters, Math.min(from / along, to / along));
+    leaves = Math.min(leaves, Math.max(from / along, to / along));
+  }
+  if (enters > leaves) return false;
+  segment.set([x + enters * dx, y + enters * dy, x + leaves * dx, y + leaves * dy]);
+  return true;
 }
