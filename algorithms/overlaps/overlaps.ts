@@ -5,7 +5,7 @@ import { prepareWalks, walk } from './walks.ts';
 
 export interface OverlapOptions {
   /**
-   * Quadrants with more edges than this of both regions are split first, where that lessens the work; 32 where left out. The
+   * Quadrants with more edges than this of both regions are split first, where that lessens the work; 16 where left out. The
    * result is the same.
    */
   readonly most?: number | undefined;
@@ -46,7 +46,7 @@ export async function overlapsInQuadrants(
   pairs: QuadrantPairs,
   edge: Column<'u32'>,
   ends: Column<'i32'>,
-  { most = 32 }: OverlapOptions = {},
+  { most = 16 }: OverlapOptions = {},
 ): Promise<Column<'u32'>> {
   requireMost(most);
   let front = await cellsOf(context, pairs, edge);
