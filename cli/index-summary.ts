@@ -33,7 +33,7 @@ export function buildSummary({ sets, levels, domain, tree }: MaqFile, facts: Bui
   const { left, bottom, size } = domain;
   return {
     lines: [
-      `${file === '-' ? 'tree' : file}: ${parts.join(', ')}`,
+      `${file === '-' ? 'tree' : file}: ${parts.join(', ')}.`,
       `The domain is ${left},${bottom},${size}: a step is ${(size / 2 ** 30).toPrecision(3)}.`,
       ...(outputs.length === 0 ? [] : [`Wrote ${outputs.join(', ')}.`]),
     ],

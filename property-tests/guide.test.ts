@@ -56,12 +56,14 @@ afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true });
 });
 
-/** A folder to run commands in, with the committed result sets where a clone has them. */
+/** Data that commands of the pages read, where a clone has it. */
+const DATA = ['property-tests/fixtures/result-sets', 'node_modules/us-atlas/counties-10m.json'];
+
+/** A folder to run commands in, with that data. */
 function clone(): string {
   const folder = mkdtempSync(join(tmpdir(), 'quadrille-guide-'));
   folders.push(folder);
-  const fixtures = join('property-tests', 'fixtures', 'result-sets');
-  cpSync(join(root, fixtures), join(folder, fixtures), { recursive: true });
+  for (const path of DATA) cpSync(join(root, path), join(folder, path), { recursive: true });
   return folder;
 }
 
