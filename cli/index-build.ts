@@ -1,8 +1,9 @@
-import { type NoteTally, noteTally } from '../algorithms/notes.ts';
+import { type Note, type NoteTally, noteTally } from '../algorithms/notes.ts';
 import type { Domain } from '../algorithms/quadrants/domain.ts';
 import { stageOutputs } from '../formats/atomic-write.ts';
 import type { MaqFile } from '../formats/maq-file.ts';
 import type { PolygonLayer, PolygonLayerOptions } from '../formats/polygon-layers/polygon-layer.ts';
+import { OutOfMemoryError } from '../primitives/errors.ts';
 import type { BackendOptions } from './arguments.ts';
 import type { BuildOptions } from './index-arguments.ts';
 import type { BuiltTree, TreeJob, TreeRun } from './index-graph.ts';
@@ -105,12 +106,19 @@ async function build<C extends RunContext>(
       return buildIn(other, sets, options, parts, context, surroundings);
     });
   } catch (error) {
-    throw causeOf(error);
+    const cause = causeOf(error);
+    if (cause instanceof OutOfMemoryError) log.note(MEMORY_NOTE);
+    throw cause;
   } finally {
     signal.removeEventListener('abort', stop);
     await context.close();
   }
 }
+
+const MEMORY_NOTE: Note = {
+  code: 'index/less-memory',
+  message: 'A tree takes less memory with fewer --levels or with --no-edges.',
+};
 
 async function tellDomain(sets: readonly LayerSet[], log: Log, signal: AbortSignal): Promise<Domain> {
   const domain = await findDomain(sets, log, signal);

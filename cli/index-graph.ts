@@ -145,7 +145,7 @@ async function treeOf(
   context: Context,
   sets: readonly (readonly SetPart[])[],
 ): Promise<HostMaqTree | HostMaqTreeWithEdges> {
-  const tree = await buildMaqTree(context, sets);
+  const tree = await buildMaqTree(context, sets, { frees: true });
   try {
     return await readMaqTree(context, tree);
   } finally {

@@ -48,15 +48,25 @@ const WINDOW_COLUMNS = [
 const FIRST_ROWS = 2 ** 12;
 const ANSWERS = 2 ** 21;
 const LEAST_ROWS = 2 ** 8;
+/** Every batch looks at all nodes of the tree once: points are asked of large trees in large batches. */
+const NODES_A_POINT = 16;
+const MOST_POINTS = [2 ** 17, 2 ** 20] as const;
 /** A window meets many quadrants for every polygon. */
-const MOST_ROWS = { points: 2 ** 17, windows: 2 ** 12 } as const;
+const MOST_WINDOWS = 2 ** 12;
+const GROWTH = 8;
+
+function mostRows(kind: 'points' | 'windows', { nodes }: MaqFile['tree']): number {
+  if (kind === 'windows') return MOST_WINDOWS;
+  return Math.min(MOST_POINTS[1], Math.max(MOST_POINTS[0], Math.floor(nodes.level.length / NODES_A_POINT)));
+}
 
 async function rowQueries(
   { queries, reading, tree }: QueryOptions,
   kind: 'points' | 'windows',
-  { domain }: MaqFile,
+  { domain, tree: built }: MaqFile,
   readers: QueryReaders,
 ): Promise<QuerySource> {
+  const most = mostRows(kind, built);
   let size: number = FIRST_ROWS;
   let [bad, firstBad, beyond] = [0, '', 0];
   const rows = await readers.openRows(queries, {
@@ -85,7 +95,7 @@ async function rowQueries(
     },
     learn({ batch, query }) {
       const fitting = Math.floor((ANSWERS * batch.count) / Math.max(1, query.length));
-      size = Math.max(LEAST_ROWS, Math.min(MOST_ROWS[kind], 4 * size, fitting));
+      size = Math.max(LEAST_ROWS, Math.min(most, GROWTH * size, fitting));
     },
     tellNotes(log) {
       if (bad > 0) {

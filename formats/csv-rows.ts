@@ -148,17 +148,21 @@ const QUOTE = 34;
 const NEWLINE = 10;
 
 function* splitRecords(text: string, end: number, reading: Reading): Generator<TextRecord> {
+  // The next quote, looked for once: not by every line to the end of the text.
+  let quote = nextOf('"', text, 0);
   for (let at = 0; at < end; ) {
     const start = reading.next;
-    let to = text.indexOf('\n', at);
-    reading.next++;
-    while (isOpen(text, at, to)) {
-      to = text.indexOf('\n', to + 1);
-      if (to === -1 || to >= end) {
+    let open = false;
+    let to = at;
+    for (let from = at; ; from = to + 1) {
+      to = nextOf('\n', text, from);
+      if (to >= end) {
         reading.line = start;
         throw openQuote(reading);
       }
       reading.next++;
+      for (; quote < to; quote = nextOf('"', text, quote + 1)) open = !open;
+      if (!open) break;
     }
     const record = text.slice(at, text.charCodeAt(to - 1) === RETURN && to > at ? to - 1 : to);
     if (record.trim() !== '') yield { text: record, line: start };
@@ -168,11 +172,10 @@ function* splitRecords(text: string, end: number, reading: Reading): Generator<T
 
 const RETURN = 13;
 
-/** Whether a quote is open at the end of a stretch of text. */
-function isOpen(text: string, from: number, to: number): boolean {
-  let open = false;
-  for (let at = text.indexOf('"', from); at !== -1 && at < to; at = text.indexOf('"', at + 1)) open = !open;
-  return open;
+/** Where a character is next; the end of the text and beyond where it is not. */
+function nextOf(character: string, text: string, from: number): number {
+  const at = text.indexOf(character, from);
+  return at === -1 ? Number.POSITIVE_INFINITY : at;
 }
 
 function columnsOf(header: string, reading: Reading): Columns {

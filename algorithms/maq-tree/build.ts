@@ -18,6 +18,11 @@ import { childrenOf, nextOf } from './links.ts';
 import { type CountedNodes, hasChildren, openNodes, placeIn } from './preorder.ts';
 import type { MaqExtent, MaqNodes, MaqTree, MaqTreeWithEdges } from './tree.ts';
 
+export interface BuildMaqTreeOptions {
+  /** Whether the quadrants of the sets are freed once they are copied: the tree is built in about half the memory. Default false. */
+  readonly frees?: boolean | undefined;
+}
+
 /**
  * Builds the quadtree over the quadrants of one or more sets of polygons, which may overlap: every quadrant is a node, and so
  * is every quadrant that holds one.
@@ -47,11 +52,17 @@ import type { MaqExtent, MaqNodes, MaqTree, MaqTreeWithEdges } from './tree.ts';
 export function buildMaqTree(
   context: Context,
   sets: readonly QuadrantSet<QuadrantsWithEdges>[],
+  options?: BuildMaqTreeOptions,
 ): Promise<MaqTreeWithEdges>;
-export function buildMaqTree(context: Context, sets: readonly QuadrantSet[]): Promise<MaqTree>;
+export function buildMaqTree(
+  context: Context,
+  sets: readonly QuadrantSet[],
+  options?: BuildMaqTreeOptions,
+): Promise<MaqTree>;
 export async function buildMaqTree(
   context: Context,
   sets: readonly QuadrantSet[],
+  { frees = false }: BuildMaqTreeOptions = {},
 ): Promise<MaqTree | MaqTreeWithEdges> {
   const without = sets.findIndex((set) => partsOf(set).length === 0);
   if (sets.length === 0 || without >= 0) {
@@ -61,6 +72,7 @@ export async function buildMaqTree(
     });
   }
   const all = context.scope(() => concatenateSets(sets));
+  if (frees) context.dispose(sets);
   try {
     return await growTree(context, all, sets.length);
   } catch (error) {

@@ -4,7 +4,7 @@
  * @module
  */
 
-export { buildMaqTree } from './build.ts';
+export { type BuildMaqTreeOptions, buildMaqTree } from './build.ts';
 export type { QuadrantSet, SetPart } from './concatenate-sets.ts';
 export { type HostMaqTree, type HostMaqTreeWithEdges, readMaqTree, uploadMaqTree } from './host-tree.ts';
 export type { MaqEntries, MaqExtent, MaqNodes, MaqTree, MaqTreeWithEdges } from './tree.ts';
