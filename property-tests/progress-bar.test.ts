@@ -38,6 +38,8 @@ describe('renderProgress', () => {
   test.prop([report, fc.integer({ min: 1, max: 300 })])('stays within one line of the terminal', (value, columns) => {
     const text = renderProgress(value, 'cells', columns);
     expect([...text].length).toBeLessThan(columns);
+    const withFigures = renderProgress(value, 'bytes', columns, { polygons: value.done, quadrants: value.rate });
+    expect([...withFigures].length).toBeLessThan(columns);
     expect(text).not.toContain('\n');
   });
 
