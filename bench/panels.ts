@@ -1,5 +1,5 @@
 import { axisX, axisY, dot, gridY, line, plot } from '@observablehq/plot';
-import { HAIRLINE, INK, MARGIN, MUTED, text } from '../formats/zonal-plot/page.ts';
+import { escapeXml, HAIRLINE, INK, MARGIN, MUTED, text } from '../formats/zonal-plot/page.ts';
 
 /** Lines or points over a logarithmic axis, one for every name. */
 export interface Panel {
@@ -49,6 +49,7 @@ export async function drawPanels(title: string, panels: readonly Panel[]): Promi
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" ` +
       `font-family="system-ui, 'Segoe UI', Helvetica, Arial, 'DejaVu Sans', sans-serif">`,
+    `<title>${escapeXml(title)}</title>`,
     '<rect width="100%" height="100%" fill="#fff"/>',
     text(title, { x: MARGIN, y: 28, size: 16, weight: 600 }),
     ...legendOf(names),

@@ -59,6 +59,15 @@ function introduction(): string[] {
   ];
 }
 
+/** Rows as a table of Markdown, the first as its head, with columns as wide as they must be. */
+function tableLines(rows: readonly (readonly string[])[]): string[] {
+  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell, column) => cell.padEnd(widths[column]!)).join(' | ')} |`;
+  const [head, ...body] = rows;
+  return [line(head!), line(widths.map((width) => '-'.repeat(width))), ...body.map(line)];
+}
+
 function tableOf(all: readonly Measured[]): string[] {
   const bySource = new Map(all.map(({ source, groups }) => [source, groups]));
   return [...bySource].flatMap(([source, groups]) => [
@@ -66,12 +75,14 @@ function tableOf(all: readonly Measured[]): string[] {
     '',
     `Polygons of \`${source}\`:`,
     '',
-    '| vertices of a polygon | polygons | vertices |',
-    '| --- | --- | --- |',
-    ...groups.map(
-      ({ name, polygons, vertices }) =>
-        `| ${name} | ${polygons.toLocaleString('en')} | ${vertices.toLocaleString('en')} |`,
-    ),
+    ...tableLines([
+      ['vertices of a polygon', 'polygons', 'vertices'],
+      ...groups.map(({ name, polygons, vertices }) => [
+        name,
+        polygons.toLocaleString('en'),
+        vertices.toLocaleString('en'),
+      ]),
+    ]),
     '',
   ]);
 }

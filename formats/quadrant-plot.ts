@@ -57,7 +57,7 @@ export function quadrantPlot(file: MaqFile, options: QuadrantPlotOptions = {}): 
     ...(remark === undefined ? [] : [text(remark, { x: WIDTH - MARGIN, y: 70, size: 13, fill: MUTED, anchor: 'end' })]),
     drawLegend(cells, outlines !== undefined),
     // Squares that lie across the frame are cut off.
-    `<svg x="${px((WIDTH - frame.width) / 2)}" y="${MAP_TOP}" width="${frame.width}" height="${frame.height}">`,
+    `<svg aria-hidden="true" x="${px((WIDTH - frame.width) / 2)}" y="${MAP_TOP}" width="${frame.width}" height="${frame.height}">`,
     ...drawCells(cells, frame),
     ...(outlines === undefined ? [] : [drawOutlines(outlines)]),
     '</svg>',

@@ -4,7 +4,7 @@ import type { Log } from '../cli/log.ts';
 import { type MaqFile, openMaq } from '../formats/maq-file.ts';
 import { collection, type Ending, openWorkshop, rectangle, type Workshop, zone } from './cli-support.ts';
 
-export const TRIANGLE = [
+export const TRIANGLE: [x: number, y: number][] = [
   [-60, 10],
   [-20, 15],
   [-35, 50],
