@@ -1,8 +1,9 @@
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
+import { regionsOn } from '../algorithms/pixelbox/device-regions.ts';
 import type { GridPolygons } from '../algorithms/pixelbox/grid-polygons.ts';
 import { type PairAreas, pairAreas } from '../algorithms/pixelbox/pair-areas.ts';
-import { regionsOf } from '../algorithms/pixelbox/regions.ts';
+import { type Regions, regionsOf } from '../algorithms/pixelbox/regions.ts';
 import { open } from '../open.ts';
 import { polygonPairs } from './polygon-pairs.ts';
 import { scanlineAreas } from './polygon-scanline.ts';
@@ -10,10 +11,10 @@ import { scanlineAreas } from './polygon-scanline.ts';
 /**
  * Areas of pairs of polygons with the statistics of pathology images: a backend beside a bit-mask scanline in plain
  * JavaScript on one thread (`bench/polygon-scanline.ts`), in turn, from vertices in memory to areas in memory. Every area
- * is compared.
+ * is compared. Regions are drawn on the device, from vertices that are copied there, or from edges that the host packs.
  *
  * node --import tsx bench/pair-areas.ts [--backend workers|webgpu] [--workers 2] [--pairs 619609] [--scale 1]
- *   [--tiles 40] [--method auto|masks|corners|sweep] [--rounds 7]
+ *   [--tiles 40] [--method auto|masks|corners|sweep] [--from vertices|edges] [--rounds 7]
  */
 const { values: options } = parseArgs({
   options: {
@@ -24,6 +25,7 @@ const { values: options } = parseArgs({
     tiles: { type: 'string', default: '40' },
     scale: { type: 'string', default: '1' },
     method: { type: 'string', default: 'auto' },
+    from: { type: 'string', default: 'vertices' },
     rounds: { type: 'string', default: '7' },
   },
 });
@@ -46,6 +48,10 @@ function polygonCount({ polygonRings }: GridPolygons): number {
   return polygonRings.length - 1;
 }
 
+async function regionsFor(polygons: GridPolygons): Promise<Regions> {
+  return options.from === 'vertices' ? regionsOn(context, polygons) : regionsOf(polygons);
+}
+
 /** Two tiles at a time, so that one is prepared on the main thread while the other one is on the device. */
 async function byBackend(): Promise<PairAreas[]> {
   const areas: PairAreas[] = [];
@@ -53,7 +59,9 @@ async function byBackend(): Promise<PairAreas[]> {
   const lane = async (): Promise<void> => {
     for (const [i, { first, second, pairs }] of work) {
       const method = options.method as 'auto';
-      areas[i] = await pairAreas(context, regionsOf(first), regionsOf(second), pairs, { method });
+      const [p, q] = await Promise.all([regionsFor(first), regionsFor(second)]);
+      areas[i] = await pairAreas(context, p, q, pairs, { method });
+      context.dispose(p, q);
     }
   };
   await Promise.all([lane(), lane()]);

@@ -70,15 +70,17 @@ async function measure(teeth: number, scale: number, count: number): Promise<voi
     const median = times.toSorted((a, b) => a - b)[times.length >> 1]!;
     cells.push(`${median.toFixed(1)}${method === 'masks' ? note(p, q, pairs) : ''}`);
   }
-  const { masks, corners32, corners64 } = planAreas(p, q, pairs, 'auto');
-  const choice = masks.length > 0 ? 'masks' : corners32.length + corners64.length > 0 ? 'corners' : 'sweep';
+  const { narrow, banded, corners32, corners64 } = planAreas(p, q, pairs, 'auto');
+  const choice =
+    narrow.length + banded.length > 0 ? 'masks' : corners32.length + corners64.length > 0 ? 'corners' : 'sweep';
   const side = `${2 * teeth * scale} × ${(teeth + 1) * scale}`;
   console.log(`| ${4 * teeth} | ${side} | ${count} | ${cells.join(' | ')} | ${choice} |`);
 }
 
 /** Some boxes are too large for a mask even where masks are asked for. */
 function note(p: Regions, q: Regions, pairs: { p: Uint32Array; q: Uint32Array }): string {
-  return planAreas(p, q, pairs, 'masks').masks.length === 0 ? ' (by corners)' : '';
+  const { narrow, banded } = planAreas(p, q, pairs, 'masks');
+  return narrow.length + banded.length === 0 ? ' (by corners)' : '';
 }
 
 /** Combs whose teeth have different lengths, so that every one begins a row of its own. */

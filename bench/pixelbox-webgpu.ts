@@ -6,7 +6,7 @@ import {
   uploadBandedRuns,
 } from '../algorithms/pixelbox/banded-masks.ts';
 import type { GridPolygons } from '../algorithms/pixelbox/grid-polygons.ts';
-import { isNarrow, narrowAreas, narrowMasks, uploadNarrowRuns } from '../algorithms/pixelbox/narrow-masks.ts';
+import { isNarrow, narrowAreas, narrowMasks, uploadNarrowRegions } from '../algorithms/pixelbox/narrow-masks.ts';
 import type { NumberedPairs } from '../algorithms/pixelbox/pair-tables.ts';
 import { type Regions, regionsOf } from '../algorithms/pixelbox/regions.ts';
 import { createWebGpuBackend } from '../backends/webgpu/index.ts';
@@ -130,7 +130,7 @@ function concatenate(a: Uint32Array, b: Uint32Array): Uint32Array<ArrayBuffer> {
 }
 
 function prepareNarrow(selections: Selections, { p, q }: NumberedPairs): Pick<Prepared, 'areas' | 'dispose'> {
-  const runs = uploadNarrowRuns(context, selections);
+  const runs = uploadNarrowRegions(context, selections);
   const columns = { p: context.column(p), q: context.column(q) };
   const areas = (): Column<'u32'> =>
     context.scope(() => context.materialize(narrowAreas(columns, narrowMasks(context, runs))));

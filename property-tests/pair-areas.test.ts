@@ -1,13 +1,15 @@
 import { fc } from '@fast-check/vitest';
 import { describe, expect, test } from 'vitest';
 import { type AreaMethod, type AreaPlan, planAreas, type RegionPairs } from '../algorithms/pixelbox/area-plan.ts';
-import { gridPolygons } from '../algorithms/pixelbox/grid-polygons.ts';
+import { regionsOn } from '../algorithms/pixelbox/device-regions.ts';
+import { GRID_LIMIT, gridPolygons } from '../algorithms/pixelbox/grid-polygons.ts';
 import { type PairAreaOptions, pairAreas } from '../algorithms/pixelbox/pair-areas.ts';
 import { type Regions, regionsOf } from '../algorithms/pixelbox/regions.ts';
 import { createReferenceBackend } from '../backends/reference/index.ts';
 import { Context } from '../primitives/context.ts';
 import { type RectilinearOptions, type RectilinearPairs, rectilinearPairs } from './arbitrary-rectilinear.ts';
 import { onEveryBackend } from './backends.ts';
+import { columnsOfRings } from './ring-columns.ts';
 
 const sidesOf = ({ first, second }: RectilinearPairs): { p: Regions; q: Regions } => ({
   p: regionsOf(gridPolygons(first)),
@@ -40,8 +42,12 @@ onEveryBackend((opened, backend) => {
       const options = fc.constantFrom<PairAreaOptions>({ method }, { method, budget: 64 }, { method, budget: 1 });
       await fc.assert(
         fc.asyncProperty(rectilinearPairs({ ...shapes, maxPairs: 12 }), options, async (pairs, option) => {
+          const { context } = opened();
           const { p, q } = sidesOf(pairs);
-          const found = await pairAreas(opened().context, p, q, inOrder(pairs.areas.length), option);
+          const found = await pairAreas(context, p, q, inOrder(pairs.areas.length), option);
+          const there = { p: await regionsOn(context, p), q: await regionsOn(context, q) };
+          expect(await pairAreas(context, there.p, there.q, inOrder(pairs.areas.length), option)).toEqual(found);
+          context.dispose(there);
           expect([...found.intersection]).toEqual(pairs.areas.map(({ intersection }) => intersection));
           expect([...found.p]).toEqual(pairs.areas.map(({ first }) => first));
           expect([...found.q]).toEqual(pairs.areas.map(({ second }) => second));
@@ -70,6 +76,51 @@ onEveryBackend((opened, backend) => {
     );
   });
 
+  const axis = (side: number) => fc.integer({ min: 0, max: side });
+  const ring = (width: number, height: number) => fc.array(fc.tuple(axis(width), axis(height)), { maxLength: 8 });
+  const polygons = fc
+    .record({ width: fc.constantFrom(1, 5, 32, 33), height: fc.constantFrom(4, 30, 3000) })
+    .chain(({ width, height }) =>
+      fc.array(fc.array(ring(width, height), { maxLength: 3 }), { minLength: 1, maxLength: 6 }),
+    );
+
+  test('polygons with slopes that are drawn on the device have the areas that their corners have', {
+    timeout: 300_000,
+  }, async () => {
+    const input = fc.record({ polygons, far: fc.constantFrom(0, -GRID_LIMIT, GRID_LIMIT - 3000), both: fc.boolean() });
+    await fc.assert(
+      fc.asyncProperty(input, async ({ polygons, far, both }) => {
+        const { context } = opened();
+        const moved = polygons.map((rings) => rings.map((each) => each.map(([x, y]) => [x + far, y + far] as const)));
+        const grid = columnsOfRings(moved);
+        const here = regionsOf(grid);
+        const there = await regionsOn(context, grid);
+        const each = inOrder(polygons.length).p;
+        const pairs = { p: each, q: each.toReversed() };
+        const found = await pairAreas(context, there, both ? there : here, pairs, { method: 'masks' });
+        context.dispose(there);
+        expect(found).toEqual(await pairAreas(context, here, here, pairs, { method: 'corners' }));
+      }),
+      { numRuns: 4 * backend.runs },
+    );
+  });
+
+  test('boxes that are found on the device are those that are found here', { timeout: 300_000 }, async () => {
+    const far = fc.constantFrom(-GRID_LIMIT, 1 - GRID_LIMIT, -1, 0, 7, GRID_LIMIT - 1, GRID_LIMIT);
+    const input = fc.array(fc.array(fc.array(fc.tuple(far, far), { maxLength: 5 }), { maxLength: 3 }), {
+      maxLength: 5,
+    });
+    await fc.assert(
+      fc.asyncProperty(input, async (polygons) => {
+        const grid = columnsOfRings(polygons);
+        const { vertices, ...regions } = await regionsOn(opened().context, grid);
+        opened().context.dispose(vertices);
+        expect(regions).toEqual(regionsOf(grid));
+      }),
+      { numRuns: backend.runs },
+    );
+  });
+
   test('nothing is left behind', async () => {
     const pairs = fc.sample(rectilinearPairs({ maxPairs: 10 }), { numRuns: 3, seed: 7 });
     const { counters } = opened().context.backend;
@@ -78,6 +129,9 @@ onEveryBackend((opened, backend) => {
       for (const each of pairs) {
         const { p, q } = sidesOf(each);
         await pairAreas(opened().context, p, q, inOrder(each.areas.length), { method });
+        const there = await regionsOn(opened().context, p);
+        await pairAreas(opened().context, there, q, inOrder(each.areas.length), { method });
+        opened().context.dispose(there);
       }
     }
     expect({ buffers: counters.liveBuffers, bytes: counters.liveBytes }).toEqual(before);
@@ -158,7 +212,7 @@ describe('the choice of a method', () => {
     planAreas(regionOf(p), regionOf(q), inOrder(1), 'auto');
 
   test('draws regions whose masks are small', () => {
-    expect([...choose(small, small).masks]).toEqual([0]);
+    expect([...choose(small, small).narrow]).toEqual([0]);
   });
 
   test('draws no region with few corners and many pixels, and sums its corners', () => {
@@ -179,7 +233,8 @@ describe('the choice of a method', () => {
         (pairs, method) => {
           const { p, q } = sidesOf(pairs);
           const plan = planAreas(p, q, inOrder(pairs.areas.length), method as AreaMethod);
-          const listed = [plan.masks, plan.corners32, plan.corners64, plan.sweep].flatMap((list) => [...list]);
+          const { narrow, banded, corners32, corners64, sweep } = plan;
+          const listed = [narrow, banded, corners32, corners64, sweep].flatMap((list) => [...list]);
           expect(listed.toSorted((a, b) => a - b)).toEqual([...inOrder(pairs.areas.length).p]);
         },
       ),

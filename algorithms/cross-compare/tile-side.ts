@@ -63,7 +63,6 @@ export const NO_POLYGONS: TileSide = {
     top: new Int32Array(0),
     right: new Int32Array(0),
     bottom: new Int32Array(0),
-    alternating: new Uint8Array(0),
   },
   notes: [],
 };

@@ -12,16 +12,16 @@ export interface RegionPairs {
   readonly q: Uint32Array;
 }
 
-/** Which pairs are done how, by their numbers, and which regions need masks for it. */
+/** Which pairs are done how, by their numbers. */
 export interface AreaPlan {
-  readonly masked: { readonly p: Uint8Array; readonly q: Uint8Array };
-  /** Words that the mask of every region in a pair takes, or would take. */
-  readonly words: { readonly p: Float64Array; readonly q: Float64Array };
-  readonly masks: Uint32Array;
+  /** By masks with one word a row; by masks of bands, where one of the regions is too wide for that. */
+  readonly narrow: Uint32Array;
+  readonly banded: Uint32Array;
   /** By sums over corners modulo 2³² and modulo 2⁶⁴. */
   readonly corners32: Uint32Array;
   readonly corners64: Uint32Array;
   readonly sweep: Uint32Array;
+  readonly sizes: Sides<RegionSizes>;
 }
 
 /** What the choice rests on, from `bench/pixelbox-methods.ts`: words of a mask, and products of corners, take time alike. */
@@ -43,27 +43,24 @@ export const CHOICE: {
  * O(regions + pairs), and the vertices of wide regions once.
  */
 export function planAreas(p: Regions, q: Regions, pairs: RegionPairs, method: AreaMethod | 'auto'): AreaPlan {
-  const sizes = { p: measureRegions(p, pairs.p), q: measureRegions(q, pairs.q) };
-  const masked = { p: new Uint8Array(p.left.length), q: new Uint8Array(q.left.length) };
-  if (method === 'masks' || method === 'auto') {
-    const left = markSmall(p, pairs.p, sizes.p, masked.p) + markSmall(q, pairs.q, sizes.q, masked.q);
-    if (left > 0) markWorthwhile({ p, q }, pairs, sizes, method, masked);
-  }
+  const draws = method === 'masks' || method === 'auto';
+  const sizes = { p: measureRegions(p, pairs.p, draws), q: measureRegions(q, pairs.q, draws) };
+  if (draws && sizes.p.plain + sizes.q.plain > 0) markWorthwhile({ p, q }, pairs, sizes, method);
   const classes = new Uint8Array(pairs.p.length);
   const counts = new Uint32Array(CLASSES.length);
   for (let pair = 0; pair < classes.length; pair++) {
     const [a, b] = [pairs.p[pair]!, pairs.q[pair]!];
-    const found = masked.p[a]! & masked.q[b]! ? MASKS : signedClass({ p, q }, a, b, sizes, method);
+    const kind = Math.min(sizes.p.kinds[a]!, sizes.q.kinds[b]!);
+    const found = kind === PLAIN ? signedClass({ p, q }, a, b, sizes, method) : NARROW - kind;
     classes[pair] = found;
     counts[found]!++;
   }
-  const [masks, corners32, corners64, sweep] = CLASSES.map((_, each) => members(classes, each, counts[each]!));
-  const words = { p: sizes.p.words, q: sizes.q.words };
-  return { masked, words, masks: masks!, corners32: corners32!, corners64: corners64!, sweep: sweep! };
+  const [narrow, banded, corners32, corners64, sweep] = CLASSES.map((_, each) => members(classes, each, counts[each]!));
+  return { narrow: narrow!, banded: banded!, corners32: corners32!, corners64: corners64!, sweep: sweep!, sizes };
 }
 
-const CLASSES = ['masks', 'corners32', 'corners64', 'sweep'] as const;
-const [MASKS, CORNERS_32, CORNERS_64, SWEEP] = [0, 1, 2, 3] as const;
+const CLASSES = ['narrow', 'banded', 'corners32', 'corners64', 'sweep'] as const;
+const [CORNERS_32, CORNERS_64, SWEEP] = [2, 3, 4] as const;
 
 function members(classes: Uint8Array, wanted: number, count: number): Uint32Array {
   const pairs = new Uint32Array(count);
@@ -71,10 +68,19 @@ function members(classes: Uint8Array, wanted: number, count: number): Uint32Arra
   return pairs;
 }
 
-/** Sizes of the regions that occur in pairs; 0 for the others. Taken once: those of wide regions ask for all their edges. */
-interface RegionSizes {
-  /** Both ends of all runs, at most; of narrow regions, whose slopes are short, about so many. */
+/** What a region is in: no pair, pairs without a mask for it, or pairs with a mask that has several words a row, or one. */
+const [UNUSED, PLAIN, BANDED, NARROW] = [0, 1, 2, 3] as const;
+
+/** Sizes of the regions that occur in pairs. */
+export interface RegionSizes {
+  readonly kinds: Uint8Array;
+  /** How many regions have no mask of themselves. */
+  readonly plain: number;
+  /** The places of wide regions in the columns below, which ask for all their edges. */
+  readonly wide: Uint32Array;
+  /** Both ends of all runs of wide regions, at most. */
   readonly corners: Float64Array;
+  /** Words that the masks of wide regions take, or would take. */
   readonly words: Float64Array;
 }
 
@@ -83,24 +89,48 @@ interface Sides<T> {
   readonly q: T;
 }
 
-function measureRegions(regions: Regions, used: Uint32Array): RegionSizes {
-  const count = regions.left.length;
-  const sizes = { corners: new Float64Array(count), words: new Float64Array(count) };
-  const seen = new Uint8Array(count);
-  for (let i = 0; i < used.length; i++) {
-    const region = used[i]!;
-    if (seen[region] === 1) continue;
-    seen[region] = 1;
-    if (isNarrow(regions, region)) {
-      sizes.corners[region] = vertexCount(regions, region);
-      sizes.words[region] = narrowWords(regions, region);
-    } else {
-      const runs = mostRuns(regions, region);
-      sizes.corners[region] = 2 * runs;
-      sizes.words[region] = bandedWords(regions, region, runs);
-    }
+/** Sizes of regions; where masks are drawn, those that are small by themselves have one. */
+function measureRegions(regions: Regions, used: Uint32Array, draws: boolean): RegionSizes {
+  const kinds = new Uint8Array(regions.left.length);
+  for (let i = 0; i < used.length; i++) kinds[used[i]!] = PLAIN;
+  let [plain, wideCount] = [0, 0];
+  for (let region = 0; region < kinds.length; region++) {
+    if (kinds[region] === UNUSED) continue;
+    if (!isNarrow(regions, region)) wideCount++;
+    else if (draws && isSmall(narrowWords(regions, region), vertexCount(regions, region))) kinds[region] = NARROW;
+    else plain++;
   }
-  return sizes;
+  const wide = new Uint32Array(wideCount === 0 ? 0 : kinds.length);
+  const [corners, words] = [new Float64Array(wideCount), new Float64Array(wideCount)];
+  for (let region = 0, at = 0; at < wideCount; region++) {
+    if (kinds[region] !== PLAIN || isNarrow(regions, region)) continue;
+    const runs = mostRuns(regions, region);
+    corners[at] = 2 * runs;
+    words[at] = bandedWords(regions, region, runs);
+    if (draws && isSmall(words[at]!, corners[at]!) && canHaveMask(regions, region, words[at]!)) kinds[region] = BANDED;
+    else plain++;
+    wide[region] = at++;
+  }
+  return { kinds, plain, wide, corners, words };
+}
+
+function isSmall(words: number, corners: number): boolean {
+  return words <= CHOICE.wordsPerCorner * corners;
+}
+
+/** Both ends of all runs of a region, at most; of narrow regions, whose slopes are short, about so many. */
+function cornersOf(regions: Regions, { wide, corners }: RegionSizes, region: number): number {
+  return isNarrow(regions, region) ? vertexCount(regions, region) : corners[wide[region]!]!;
+}
+
+/** Words that the mask of a region takes, or would take. */
+function wordsOf(regions: Regions, { wide, words }: RegionSizes, region: number): number {
+  return isNarrow(regions, region) ? narrowWords(regions, region) : words[wide[region]!]!;
+}
+
+/** Words that the mask of a region takes; 0 of one that has none. */
+export function maskedWords(regions: Regions, sizes: RegionSizes, region: number): number {
+  return sizes.kinds[region]! < BANDED ? 0 : wordsOf(regions, sizes, region);
 }
 
 /** Whether a region can have a mask: areas of masks are 32-bit numbers. */
@@ -109,40 +139,29 @@ function canHaveMask({ left, top, right, bottom }: Regions, region: number, word
   return words <= CHOICE.mostWords && pixels < 2 ** 32;
 }
 
-/** Marks the regions whose masks are small by themselves; returns how often it met others. */
-function markSmall(regions: Regions, used: Uint32Array, sizes: RegionSizes, masked: Uint8Array): number {
-  let others = 0;
-  for (let i = 0; i < used.length; i++) {
-    const region = used[i]!;
-    if (masked[region] === 1) continue;
-    const words = sizes.words[region]!;
-    if (words <= CHOICE.wordsPerCorner * sizes.corners[region]! && canHaveMask(regions, region, words)) {
-      masked[region] = 1;
-    } else others++;
-  }
-  return others;
-}
-
-/** Marks the regions whose masks are worth it for all their pairs together; by masks alone, all that can have one. */
+/** Gives masks to the regions for all whose pairs together they are worth it; by masks alone, to all that can have one. */
 function markWorthwhile(
   sides: Sides<Regions>,
   pairs: RegionPairs,
   sizes: Sides<RegionSizes>,
   method: AreaMethod | 'auto',
-  masked: Sides<Uint8Array>,
 ): void {
-  const products = { p: new Float64Array(masked.p.length), q: new Float64Array(masked.q.length) };
+  const count = (side: 'p' | 'q'): number => sides[side].left.length;
+  const products = { p: new Float64Array(count('p')), q: new Float64Array(count('q')) };
   for (let pair = 0; pair < pairs.p.length; pair++) {
     const [a, b] = [pairs.p[pair]!, pairs.q[pair]!];
-    const product = sizes.p.corners[a]! * sizes.q.corners[b]!;
+    const product = cornersOf(sides.p, sizes.p, a) * cornersOf(sides.q, sizes.q, b);
     products.p[a]! += product;
     products.q[b]! += product;
   }
   for (const side of ['p', 'q'] as const) {
-    for (const region of pairs[side]) {
-      const words = sizes[side].words[region]!;
+    const { kinds } = sizes[side];
+    for (let region = 0; region < kinds.length; region++) {
+      if (kinds[region] !== PLAIN) continue;
+      const words = wordsOf(sides[side], sizes[side], region);
       const worth = method === 'masks' || words <= products[side][region]! / CHOICE.productsPerWord;
-      if (worth && canHaveMask(sides[side], region, words)) masked[side][region] = 1;
+      if (!worth || !canHaveMask(sides[side], region, words)) continue;
+      kinds[region] = isNarrow(sides[side], region) ? NARROW : BANDED;
     }
   }
 }
@@ -154,7 +173,7 @@ function signedClass(
   sizes: Sides<RegionSizes>,
   method: AreaMethod | 'auto',
 ): number {
-  const products = sizes.p.corners[a]! * sizes.q.corners[b]!;
+  const products = cornersOf(p, sizes.p, a) * cornersOf(q, sizes.q, b);
   if (method === 'sweep' || (method !== 'corners' && products >= CHOICE.sweepFrom)) return SWEEP;
   return sharedPixels(p, a, q, b) < 2 ** 32 ? CORNERS_32 : CORNERS_64;
 }

@@ -26,7 +26,7 @@ import {
   type Variable,
   While,
 } from '../../primitives/index.ts';
-import { type Box, boxOf, boxRecords, type Selection, sharedBox } from './boxes.ts';
+import { type BandedBox, bandedBoxOf, boxRecords, type Selection, sharedBox, vertexTotal } from './boxes.ts';
 import { expandRows, interleave, type NumberedPairs } from './pair-tables.ts';
 import type { Regions } from './regions.ts';
 import { appendRuns, emptyRuns, type Runs } from './runs.ts';
@@ -78,7 +78,7 @@ function marksOf({ top, bottom }: Regions, region: number): number {
 /** Puts the runs of selected regions on the device; regions are numbered as they come. */
 export function uploadBandedRuns(context: Context, selections: readonly Selection[]): BandedRuns {
   const count = selections.reduce((sum, { members }) => sum + members.length, 0);
-  const runs = emptyRuns(1024);
+  const runs = emptyRuns(vertexTotal(selections) >> 1);
   const countBands = bandCounter();
   const starts = new Uint32Array(count + 1);
   const places = { words: new Uint32Array(count), slots: new Uint32Array(count), rows: new Uint32Array(count) };
@@ -144,7 +144,7 @@ const rowMark = fn(
   { row: i32, region: u32, boxes: array(i32), starts: array(u32) },
   { word: u32, bit: u32 },
   ({ row, region, boxes, starts }) => {
-    const below = bitsToU32(row.sub(boxOf(boxes, region).top));
+    const below = bitsToU32(row.sub(bandedBoxOf(boxes, region).top));
     return { word: starts.at(region).add(below.shr(5)), bit: u32(1).shl(below.and(31)) };
   },
 );
@@ -164,7 +164,7 @@ const bandOf = fn(
 );
 
 const slotOf = fn('slotOf', { band: u32, region: u32, boxes: array(i32) }, u32, ({ band, region, boxes }) =>
-  boxOf(boxes, region).rows.add(band),
+  bandedBoxOf(boxes, region).rows.add(band),
 );
 
 const bandedRun = { from: i32, to: i32, band: u32, region: u32, boxes: array(i32) } as const;
@@ -190,7 +190,7 @@ interface Run {
 
 /** One end of a run: its strip, the word of that, past all words beyond the last strip, and the bits from its column on. */
 function endOf({ band, region, boxes }: Run, column: I32): { strip: U32; word: U32; bits: U32 } {
-  const box = boxOf(boxes, region);
+  const box = bandedBoxOf(boxes, region);
   const across = bitsToU32(column.sub(box.left));
   const strip = across.shr(5);
   const word = box.words.add(strip.mul(box.slots)).add(band);
@@ -199,7 +199,7 @@ function endOf({ band, region, boxes }: Run, column: I32): { strip: U32; word: U
 
 const BEYOND = 2 ** 32 - 1;
 
-function stripsOf({ left, right }: Box): U32 {
+function stripsOf({ left, right }: BandedBox): U32 {
   return bitsToU32(right.sub(left)).sub(1).shr(5).add(1);
 }
 
@@ -269,15 +269,15 @@ const bandedPart = fn(
     const [p, q] = [pairs.at(at.add(1)), pairs.at(at.add(2))];
     const firstBand = rank.mul(BANDS_A_THREAD);
     const pixels = Var(u32(0));
-    If(p.eq(q), () => addOwn(pixels, boxOf(boxes, p), firstBand, { rows, words })).Else(() =>
-      addShared(pixels, boxOf(boxes, p), boxOf(boxes, q), firstBand, { rows, words }),
+    If(p.eq(q), () => addOwn(pixels, bandedBoxOf(boxes, p), firstBand, { rows, words })).Else(() =>
+      addShared(pixels, bandedBoxOf(boxes, p), bandedBoxOf(boxes, q), firstBand, { rows, words }),
     );
     return { pair: pairs.at(at), pixels };
   },
 );
 
 /** Goes down the bands of one region. */
-function addOwn(pixels: Variable<'u32'>, box: Box, firstBand: U32, { rows, words }: Bands): void {
+function addOwn(pixels: Variable<'u32'>, box: BandedBox, firstBand: U32, { rows, words }: Bands): void {
   const end = Let(firstBand.add(BANDS_A_THREAD).min(box.slots));
   const strips = stripsOf(box);
   const y = Var(rowOf(box, firstBand, rows));
@@ -297,7 +297,7 @@ function addOwn(pixels: Variable<'u32'>, box: Box, firstBand: U32, { rows, words
 }
 
 /** Goes down the bands of two regions side by side. */
-function addShared(pixels: Variable<'u32'>, a: Box, b: Box, firstBand: U32, { rows, words }: Bands): void {
+function addShared(pixels: Variable<'u32'>, a: BandedBox, b: BandedBox, firstBand: U32, { rows, words }: Bands): void {
   const { left, top, columns, rows: shared } = sharedBox(a, b);
   // Boxes may begin above the first band: vertices without an edge count too.
   const start = rowOf(a, firstBand, rows)
@@ -338,12 +338,12 @@ function addShared(pixels: Variable<'u32'>, a: Box, b: Box, firstBand: U32, { ro
 }
 
 /** The first row of a band; {@link NO_ROW} past the last. */
-function rowOf({ rows: start, slots }: Box, band: U32, rows: ArrayValue<'i32'>): I32 {
+function rowOf({ rows: start, slots }: BandedBox, band: U32, rows: ArrayValue<'i32'>): I32 {
   return select(i32(NO_ROW), rows.at(start.add(band)), band.lt(slots));
 }
 
 /** The last band of a region that begins in a row or above it. */
-function lastBand({ rows: start, slots }: Box, rows: ArrayValue<'i32'>, row: I32): U32 {
+function lastBand({ rows: start, slots }: BandedBox, rows: ArrayValue<'i32'>, row: I32): U32 {
   const from = Var(u32(0));
   const to = Var(slots);
   While(
@@ -357,7 +357,15 @@ function lastBand({ rows: start, slots }: Box, rows: ArrayValue<'i32'>, row: I32
 }
 
 /** Pixels that a row of one band shares with a row of another. */
-function sharedInBand(a: Box, i: U32, b: Box, j: U32, words: ArrayValue<'u32'>, left: I32, columns: U32): U32 {
+function sharedInBand(
+  a: BandedBox,
+  i: U32,
+  b: BandedBox,
+  j: U32,
+  words: ArrayValue<'u32'>,
+  left: I32,
+  columns: U32,
+): U32 {
   const inA = stripReader(a, i, words, left);
   const inB = stripReader(b, j, words, left);
   const pixels = Var(u32(0));
@@ -366,7 +374,7 @@ function sharedInBand(a: Box, i: U32, b: Box, j: U32, words: ArrayValue<'u32'>, 
 }
 
 /** Reads a band of a region from column `left` on, 32 pixels at a time, strip after strip. */
-function stripReader(box: Box, band: U32, words: ArrayValue<'u32'>, left: I32): (strip: U32) => U32 {
+function stripReader(box: BandedBox, band: U32, words: ArrayValue<'u32'>, left: I32): (strip: U32) => U32 {
   const across = bitsToU32(left.sub(box.left));
   const shift = across.and(31);
   const first = box.words.add(band);

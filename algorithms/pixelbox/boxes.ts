@@ -1,5 +1,5 @@
 import { type ArrayValue, bitsToU32, type I32, i32, select, type U32, u32 } from '../../primitives/index.ts';
-import type { Regions } from './regions.ts';
+import { type Regions, vertexCount } from './regions.ts';
 
 /** Some regions of a set, by their numbers there. */
 export interface Selection {
@@ -7,8 +7,19 @@ export interface Selection {
   readonly members: Uint32Array;
 }
 
+/** Vertices of the members of all selections. */
+export function vertexTotal(selections: readonly Selection[]): number {
+  let total = 0;
+  for (const { regions, members } of selections) {
+    for (let i = 0; i < members.length; i++) total += vertexCount(regions, members[i]!);
+  }
+  return total;
+}
+
 /** Numbers of a region's record on the device: its box, and where things of it start. */
-const FIELDS = ['left', 'top', 'right', 'bottom', 'words', 'slots', 'rows'] as const;
+const FIELDS = ['left', 'top', 'right', 'bottom', 'words'] as const;
+/** Those of a region that has bands. */
+const BANDED_FIELDS = [...FIELDS, 'slots', 'rows'] as const;
 
 /** A region's record inside a functor. */
 export interface Box {
@@ -18,6 +29,10 @@ export interface Box {
   readonly bottom: I32;
   /** Where its words start. */
   readonly words: U32;
+}
+
+/** The record of a region that has bands. */
+export interface BandedBox extends Box {
   /** Words of a strip of its mask. */
   readonly slots: U32;
   /** Where its rows start. */
@@ -33,19 +48,21 @@ export interface Places {
 
 /** The records of the members of selections, one after the other, for functors to read as one array. */
 export function boxRecords(selections: readonly Selection[], { words, slots, rows }: Places): Int32Array {
-  const records = new Int32Array(Math.max(1, words.length) * FIELDS.length);
+  const stride = slots === undefined ? FIELDS.length : BANDED_FIELDS.length;
+  const records = new Int32Array(Math.max(1, words.length) * stride);
   let [local, at] = [0, 0];
   for (const { regions, members } of selections) {
     const { left, top, right, bottom } = regions;
-    for (let i = 0; i < members.length; i++, local++, at += FIELDS.length) {
+    for (let i = 0; i < members.length; i++, local++, at += stride) {
       const region = members[i]!;
       records[at] = left[region]!;
       records[at + 1] = top[region]!;
       records[at + 2] = right[region]!;
       records[at + 3] = bottom[region]!;
       records[at + 4] = words[local]!;
-      records[at + 5] = slots?.[local] ?? 0;
-      records[at + 6] = rows?.[local] ?? 0;
+      if (slots === undefined || rows === undefined) continue;
+      records[at + 5] = slots[local]!;
+      records[at + 6] = rows[local]!;
     }
   }
   return records;
@@ -53,17 +70,19 @@ export function boxRecords(selections: readonly Selection[], { words, slots, row
 
 /** Reads the record of a region. */
 export function boxOf(boxes: ArrayValue<'i32'>, region: U32): Box {
-  const at = region.mul(FIELDS.length);
-  const field = (name: (typeof FIELDS)[number]): I32 => boxes.at(at.add(FIELDS.indexOf(name)));
-  return {
-    left: field('left'),
-    top: field('top'),
-    right: field('right'),
-    bottom: field('bottom'),
-    words: bitsToU32(field('words')),
-    slots: bitsToU32(field('slots')),
-    rows: bitsToU32(field('rows')),
-  };
+  const { left, top, right, bottom, words } = fieldsOf(boxes, region, FIELDS);
+  return { left, top, right, bottom, words: bitsToU32(words) };
+}
+
+/** Reads the record of a region that has bands. */
+export function bandedBoxOf(boxes: ArrayValue<'i32'>, region: U32): BandedBox {
+  const { words, slots, rows, ...box } = fieldsOf(boxes, region, BANDED_FIELDS);
+  return { ...box, words: bitsToU32(words), slots: bitsToU32(slots), rows: bitsToU32(rows) };
+}
+
+function fieldsOf<F extends string>(boxes: ArrayValue<'i32'>, region: U32, names: readonly F[]): Record<F, I32> {
+  const at = region.mul(names.length);
+  return Object.fromEntries(names.map((name, i) => [name, boxes.at(at.add(i))])) as Record<F, I32>;
 }
 
 /** The part that the boxes of two regions share, and how many rows and columns it has; no rows without columns. */

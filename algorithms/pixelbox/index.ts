@@ -5,6 +5,7 @@
  * @module
  */
 export type { AreaMethod, RegionPairs } from './area-plan.ts';
+export { type DeviceRegions, regionsOn } from './device-regions.ts';
 export {
   GRID_LIMIT,
   type GridOptions,
@@ -17,7 +18,7 @@ export { type PixelOnlyOptions, pixelOnly } from './pixel-only.ts';
 export { polygonAreas } from './polygon-areas.ts';
 export { type PolygonEdges, uploadPolygonEdges } from './polygon-edges.ts';
 export { contains, intersects, touches } from './predicates.ts';
-export { type Regions, regionsOf } from './regions.ts';
+export { type DeviceVertices, type Regions, regionsOf } from './regions.ts';
 export { pixelBox, pixelBoxNoSep, type SampledAreas, type SamplingOptions } from './sampling-boxes.ts';
 export type { PolygonPairs } from './sampling-run.ts';
 export { type SignedCorners, signedArea, signedCorners } from './signed-corners.ts';

@@ -1,46 +1,54 @@
 import { type Column, type Context, constant, u32 } from '../../primitives/index.ts';
 import { type AreaJob, parts, readOnce, writeAreas } from './area-job.ts';
+import { maskedWords, type RegionPairs, type RegionSizes } from './area-plan.ts';
 import { addBandedAreas, bandedMasks, uploadBandedPairs, uploadBandedRuns } from './banded-masks.ts';
 import type { Selection } from './boxes.ts';
-import { isNarrow, narrowAreas, narrowMasks, uploadNarrowRuns } from './narrow-masks.ts';
-import type { NumberedPairs } from './pair-tables.ts';
+import { narrowAreas, narrowMasks, uploadNarrowRegions } from './narrow-masks.ts';
+import type { Regions } from './regions.ts';
 
 /** Finds the areas of all pairs of which both regions have masks: of all jobs at once if they fit the budget. */
 export async function addMaskedAreas(context: Context, jobs: readonly AreaJob[], budget: number): Promise<void> {
-  const words = jobs.reduce(
-    (sum, { plan: { words, masked } }) => sum + maskedWords(words.p, masked.p) + maskedWords(words.q, masked.q),
-    0,
-  );
+  const words = jobs.reduce((sum, { p, q, plan: { sizes } }) => sum + allWords(p, sizes.p) + allWords(q, sizes.q), 0);
   if (words <= budget) {
-    await addTogether(
-      context,
-      jobs.map((job) => ({ job, list: job.plan.masks })),
-    );
+    const all = (kind: Kind): Listed[] => jobs.map((job) => ({ job, list: job.plan[kind] }));
+    // The second are prepared while the device has the first.
+    await settle(KINDS.map((kind) => drawTogether(context, all(kind), kind)));
     return;
   }
   for (const job of jobs) {
-    for (const list of partsOf(job, budget)) await addTogether(context, [{ job, list }]);
+    for (const kind of KINDS) {
+      for (const list of partsOf(job, job.plan[kind], budget)) await drawTogether(context, [{ job, list }], kind);
+    }
   }
 }
 
-function maskedWords(words: Float64Array, masked: Uint8Array): number {
+const KINDS = ['narrow', 'banded'] as const;
+type Kind = (typeof KINDS)[number];
+
+/** Waits until all of them are through, then throws what went wrong first. */
+async function settle(promises: readonly Promise<void>[]): Promise<void> {
+  const failed = (await Promise.allSettled(promises)).find((outcome) => outcome.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
+}
+
+function allWords(regions: Regions, sizes: RegionSizes): number {
   let sum = 0;
-  for (let region = 0; region < masked.length; region++) if (masked[region] === 1) sum += words[region]!;
+  for (let region = 0; region < sizes.kinds.length; region++) sum += maskedWords(regions, sizes, region);
   return sum;
 }
 
 /** The masks of regions that a part of the pairs is about count once. */
-function partsOf({ p, q, pairs, plan: { masks, words } }: AreaJob, budget: number): Iterable<Uint32Array> {
+function partsOf({ p, q, pairs, plan: { sizes } }: AreaJob, list: Uint32Array, budget: number): Iterable<Uint32Array> {
   const drawn = { p: new Uint32Array(p.left.length), q: new Uint32Array(q.left.length) };
-  const claim = (seen: Uint32Array, all: Float64Array, region: number, part: number): number => {
+  const claim = (seen: Uint32Array, regions: Regions, of: RegionSizes, region: number, part: number): number => {
     if (seen[region] === part) return 0;
     seen[region] = part;
-    return all[region]!;
+    return maskedWords(regions, of, region);
   };
   return parts(
-    masks,
+    list,
     budget,
-    (pair, part) => claim(drawn.p, words.p, pairs.p[pair]!, part) + claim(drawn.q, words.q, pairs.q[pair]!, part),
+    (pair, part) => claim(drawn.p, p, sizes.p, pairs.p[pair]!, part) + claim(drawn.q, q, sizes.q, pairs.q[pair]!, part),
   );
 }
 
@@ -48,30 +56,6 @@ function partsOf({ p, q, pairs, plan: { masks, words } }: AreaJob, budget: numbe
 interface Listed {
   readonly job: AreaJob;
   readonly list: Uint32Array;
-}
-
-/** Pairs of narrow regions, and all others, apart. */
-async function addTogether(context: Context, listed: readonly Listed[]): Promise<void> {
-  const narrow: Listed[] = [];
-  const others: Listed[] = [];
-  for (const { job, list } of listed) {
-    const [short, rest] = splitNarrow(job, list);
-    if (short.length > 0) narrow.push({ job, list: short });
-    if (rest.length > 0) others.push({ job, list: rest });
-  }
-  if (narrow.length > 0) await drawTogether(context, narrow, narrowly);
-  if (others.length > 0) await drawTogether(context, others, banded);
-}
-
-function splitNarrow({ p, q, pairs }: AreaJob, list: Uint32Array): [narrow: Uint32Array, others: Uint32Array] {
-  const split = new Uint32Array(list.length);
-  let [narrow, end] = [0, list.length];
-  for (let i = 0; i < list.length; i++) {
-    const pair = list[i]!;
-    if (isNarrow(p, pairs.p[pair]!) && isNarrow(q, pairs.q[pair]!)) split[narrow++] = pair;
-    else split[--end] = pair;
-  }
-  return [split.subarray(0, narrow), split.subarray(narrow)];
 }
 
 /** A side of a job in what is drawn together: the regions that occur, and the numbers they have there. */
@@ -82,19 +66,18 @@ interface Numbered extends Selection {
 }
 
 /** Draws the regions of all listed pairs, each once, compares the pairs, and every region with itself. */
-async function drawTogether(
-  context: Context,
-  listed: readonly Listed[],
-  areasOf: (context: Context, selections: readonly Selection[], pairs: NumberedPairs) => Column<'u32'>,
-): Promise<void> {
+async function drawTogether(context: Context, all: readonly Listed[], kind: Kind): Promise<void> {
+  const listed = all.filter(({ list }) => list.length > 0);
+  if (listed.length === 0) return;
   const sides = numberSides(listed);
-  const all = await readOnce(
+  const areasOf = kind === 'narrow' ? narrowly : banded;
+  const areas = await readOnce(
     context,
     context.scope(() => areasOf(context, sides, numberPairs(listed, sides))),
   );
   let row = 0;
-  const take = (areas: BigUint64Array, rows: Uint32Array): void => {
-    writeAreas(areas, rows, all.subarray(row, row + rows.length));
+  const take = (into: BigUint64Array, rows: Uint32Array): void => {
+    writeAreas(into, rows, areas.subarray(row, row + rows.length));
     row += rows.length;
   };
   for (const { job, list } of listed) take(job.intersection, list);
@@ -136,11 +119,10 @@ function distinct(
 }
 
 /** The listed pairs of all jobs, then every region with itself. */
-function numberPairs(listed: readonly Listed[], sides: readonly Numbered[]): NumberedPairs {
+function numberPairs(listed: readonly Listed[], sides: readonly Numbered[]): RegionPairs {
   const regions = sides.reduce((sum, { members }) => sum + members.length, 0);
   const total = listed.reduce((sum, { list }) => sum + list.length, regions);
-  const column = (): Uint32Array => new Uint32Array(total);
-  const numbered = { pair: column(), p: column(), q: column() };
+  const numbered = { p: new Uint32Array(total), q: new Uint32Array(total) };
   let row = 0;
   for (const [index, { job, list }] of listed.entries()) {
     const [p, q] = [sides[2 * index]!, sides[2 * index + 1]!];
@@ -150,18 +132,19 @@ function numberPairs(listed: readonly Listed[], sides: readonly Numbered[]): Num
     }
   }
   for (let region = 0; region < regions; region++, row++) numbered.p[row] = numbered.q[row] = region;
-  for (let i = 0; i < total; i++) numbered.pair[i] = i;
   return numbered;
 }
 
-function narrowly(context: Context, selections: readonly Selection[], { p, q }: NumberedPairs): Column<'u32'> {
-  const masks = narrowMasks(context, uploadNarrowRuns(context, selections));
+function narrowly(context: Context, selections: readonly Selection[], { p, q }: RegionPairs): Column<'u32'> {
+  const masks = narrowMasks(context, uploadNarrowRegions(context, selections));
   return context.materialize(narrowAreas({ p: context.column(p), q: context.column(q) }, masks));
 }
 
-function banded(context: Context, selections: readonly Selection[], pairs: NumberedPairs): Column<'u32'> {
+function banded(context: Context, selections: readonly Selection[], pairs: RegionPairs): Column<'u32'> {
   const runs = uploadBandedRuns(context, selections);
-  const areas = context.materialize(constant(u32, 0, pairs.pair.length));
-  addBandedAreas(uploadBandedPairs(context, pairs, runs), bandedMasks(context, runs), areas);
+  const pair = new Uint32Array(pairs.p.length);
+  for (let row = 0; row < pair.length; row++) pair[row] = row;
+  const areas = context.materialize(constant(u32, 0, pair.length));
+  addBandedAreas(uploadBandedPairs(context, { pair, ...pairs }, runs), bandedMasks(context, runs), areas);
   return areas;
 }

@@ -1,5 +1,6 @@
 import {
   array,
+  bitsToI32,
   bitsToU32,
   bitXor,
   type Column,
@@ -12,14 +13,13 @@ import {
   map,
   popcount,
   scatterReduce,
-  select,
-  type U32,
   u32,
   Var,
 } from '../../primitives/index.ts';
-import { boxOf, boxRecords, type Selection, sharedBox } from './boxes.ts';
+import { boxOf, boxRecords, type Selection, sharedBox, vertexTotal } from './boxes.ts';
 import type { PairColumns } from './pair-tables.ts';
 import { type Regions, vertexCount } from './regions.ts';
+import { bitsFrom, flipAroundRings, type RingTable, uploadRings } from './ring-walk.ts';
 import { appendRuns, emptyRuns } from './runs.ts';
 
 /** Regions at most this many pixels wide have one word a row. */
@@ -37,46 +37,52 @@ export function narrowWords({ top, bottom }: Regions, region: number): number {
   return bottom[region]! - top[region]! + 1;
 }
 
-/** The runs of narrow regions on a device, and where their masks are to be. */
-export interface NarrowRuns {
-  /** The word of every run's row. */
-  readonly word: Column<'u32'>;
-  /** From · 2⁶ + to, counted from the left of the region's box. */
-  readonly columns: Column<'u32'>;
+/** Narrow regions on a device, and where their masks are to be. */
+export interface NarrowRegions {
+  /** The runs of those whose vertices are on the host alone, and the rings of the others. */
+  readonly runs: {
+    /** The word of every run's row. */
+    readonly word: Column<'u32'>;
+    /** From · 2⁶ + to, counted from the left of the region's box. */
+    readonly columns: Column<'u32'>;
+  };
+  readonly tables: readonly RingTable[];
   readonly boxes: Column<'i32'>;
   readonly words: number;
 }
 
-/** Puts the runs of selected regions, all of them narrow, on the device; regions are numbered as they come. */
-export function uploadNarrowRuns(context: Context, selections: readonly Selection[]): NarrowRuns {
-  const count = selections.reduce((sum, { members }) => sum + members.length, 0);
-  const packed = packedRuns(selections.reduce((sum, selection) => sum + alternatingEdges(selection), 0));
-  const starts = new Uint32Array(count);
+/** Puts selected regions, all of them narrow, on the device; regions are numbered as they come. */
+export function uploadNarrowRegions(context: Context, selections: readonly Selection[]): NarrowRegions {
+  const packed = packedRuns(roomForEdges(selections));
+  const tables: RingTable[] = [];
+  const starts = new Uint32Array(selections.reduce((sum, { members }) => sum + members.length, 0));
   let [local, words] = [0, 0];
   for (const { regions, members } of selections) {
-    for (let i = 0; i < members.length; i++, local++) {
+    const { vertices } = regions;
+    if (vertices !== undefined) tables.push(uploadRings(context, regions, vertices, members, local));
+    for (let i = 0; i < members.length; i++) {
       const member = members[i]!;
-      if (regions.alternating[member] === 1) packLevelEdges(packed, regions, member, words);
-      else packStairs(packed, regions, member, words);
-      starts[local] = words;
+      if (vertices === undefined && !packLevelEdges(packed, regions, member, words)) {
+        packStairs(packed, regions, member, words);
+      }
+      starts[local++] = words;
       words += narrowWords(regions, member);
     }
   }
   return {
-    word: context.column(packed.word.subarray(0, packed.length)),
-    columns: context.column(packed.columns.subarray(0, packed.length)),
+    runs: {
+      word: context.column(packed.word.subarray(0, packed.length)),
+      columns: context.column(packed.columns.subarray(0, packed.length)),
+    },
+    tables,
     boxes: context.column(boxRecords(selections, { words: starts })),
     words,
   };
 }
 
-/** Level edges of the regions where every second edge is level. */
-function alternatingEdges({ regions, members }: Selection): number {
-  let vertices = 0;
-  for (let i = 0; i < members.length; i++) {
-    if (regions.alternating[members[i]!] === 1) vertices += vertexCount(regions, members[i]!);
-  }
-  return vertices / 2;
+/** Room for every second edge, as level ones are around pixels. */
+function roomForEdges(selections: readonly Selection[]): number {
+  return vertexTotal(selections.filter(({ regions }) => regions.vertices === undefined)) >> 1;
 }
 
 interface PackedRuns {
@@ -98,30 +104,38 @@ function reserve(packed: PackedRuns, more: number): void {
   Object.assign(packed, { word: larger.word, columns: larger.columns });
 }
 
-/** Every second edge, from the first that is level. One of length 0 flips nothing. */
-function packLevelEdges(packed: PackedRuns, regions: Regions, member: number, firstWord: number): void {
+/**
+ * Every second edge of a region where level and upright ones take turns around every ring, as around pixels they do; false,
+ * and none, of another. An edge of length 0 flips nothing.
+ */
+function packLevelEdges(packed: PackedRuns, regions: Regions, member: number, firstWord: number): boolean {
   const { polygonRings, ringVertices, x, y } = regions;
   const left = regions.left[member]!;
   const origin = firstWord - regions.top[member]!;
-  reserve(packed, vertexCount(regions, member) / 2);
+  reserve(packed, vertexCount(regions, member) >> 1);
   const { word, columns } = packed;
   let { length } = packed;
+  let others = 0;
   for (let ring = polygonRings[member]!; ring < polygonRings[member + 1]!; ring++) {
     const start = ringVertices[ring]!;
     const end = ringVertices[ring + 1]!;
-    if (y[start] === y[start + 1]) {
-      for (let i = start; i < end; i += 2, length++) {
-        word[length] = origin + y[i]!;
-        columns[length] = ((x[i]! - left) << 6) | (x[i + 1]! - left);
-      }
-    } else {
-      for (let i = start, before = end - 1; i < end; before = i + 1, i += 2, length++) {
-        word[length] = origin + y[i]!;
-        columns[length] = ((x[before]! - left) << 6) | (x[i]! - left);
-      }
+    if (((end - start) & 1) === 1) return false;
+    if (start === end) continue;
+    const skipped = y[start] === y[start + 1] ? 1 : 0;
+    let from = skipped === 1 ? start : end - 1;
+    let last = x[end - 2 + skipped]!;
+    for (let to = start + skipped; to < end; from = to + 1, to += 2, length++) {
+      const column = x[from]!;
+      const row = y[from]!;
+      others |= (column ^ last) | (row ^ y[to]!);
+      last = x[to]!;
+      word[length] = origin + row;
+      columns[length] = ((column - left) << 6) | (last - left);
     }
   }
+  if (others !== 0) return false;
   packed.length = length;
+  return true;
 }
 
 function packStairs(packed: PackedRuns, regions: Regions, member: number, firstWord: number): void {
@@ -144,24 +158,21 @@ export interface NarrowMasks {
 
 /** The bits of its word that a run flips, from its one column to its other. */
 const narrowToggle = fn('narrowToggle', { columns: u32 }, u32, ({ columns }) =>
-  bitsFrom(columns.shr(6)).xor(bitsFrom(columns.and(63))),
+  bitsFrom(bitsToI32(columns.shr(6))).xor(bitsFrom(bitsToI32(columns.and(63)))),
 );
-
-/** The bits from a column on, of which there are none from 32 on. */
-function bitsFrom(column: U32): U32 {
-  return select(u32(0), u32(2 ** 32 - 1).shl(column), column.lt(32));
-}
 
 /**
  * Draws narrow regions: every run flips its bits in its row, and an exclusive-or scan down the rows makes that the pixels
  * that are inside. One scan serves all regions, as each of them ends with zero.
  *
- * - Work O(runs + rows), span O(log rows). No pixel is tested against an edge, and runs come in any order.
+ * - Work O(runs + vertices of rings + rows), span O(vertices of the longest ring + log rows). No pixel is tested against an
+ *   edge, and runs come in any order.
  */
-export function narrowMasks(context: Context, { word, columns, boxes, words: count }: NarrowRuns): NarrowMasks {
+export function narrowMasks(context: Context, { runs, tables, boxes, words: count }: NarrowRegions): NarrowMasks {
   return context.scope(() => {
     const words = context.materialize(constant(u32, 0, count));
-    scatterReduce(map(narrowToggle, { columns }), word, 'xor', words);
+    if (runs.word.length !== 0) scatterReduce(map(narrowToggle, { columns: runs.columns }), runs.word, 'xor', words);
+    for (const table of tables) flipAroundRings(table, boxes, words);
     return { boxes, words: inclusiveScan(words, bitXor(u32)) };
   });
 }

@@ -116,11 +116,13 @@ function requirePairs(p: Regions, q: Regions, pairs: RegionPairs): void {
     ['q', q],
   ] as const) {
     const count = regions.left.length;
-    const wrong = pairs[side].findIndex((region) => region >= count);
-    if (wrong < 0) continue;
+    const { [side]: list } = pairs;
+    let wrong = 0;
+    while (wrong < list.length && list[wrong]! < count) wrong++;
+    if (wrong === list.length) continue;
     throw new ArgumentError('pixelbox/pairs', `A pair names a region that ${side} does not have.`, {
       expected: `below ${count}`,
-      got: pairs[side][wrong],
+      got: list[wrong],
       place: { record: wrong },
     });
   }

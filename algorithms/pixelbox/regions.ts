@@ -1,3 +1,4 @@
+import type { Column } from '../../primitives/index.ts';
 import type { GridPolygons } from './grid-polygons.ts';
 
 /**
@@ -10,8 +11,14 @@ export interface Regions extends GridPolygons {
   readonly top: Int32Array;
   readonly right: Int32Array;
   readonly bottom: Int32Array;
-  /** 1 where level and upright edges take turns around every ring, as around pixels they do. */
-  readonly alternating: Uint8Array;
+  /** `x` and `y` on a device, where they are there too: see `regionsOn`. */
+  readonly vertices?: DeviceVertices;
+}
+
+/** Vertices on a device. */
+export interface DeviceVertices {
+  readonly x: Column<'i32'>;
+  readonly y: Column<'i32'>;
 }
 
 /**
@@ -22,64 +29,66 @@ export interface Regions extends GridPolygons {
  * const { right, bottom } = regionsOf(gridPolygons(zones.polygons));
  * [right, bottom]; // [Int32Array [3], Int32Array [2]]
  */
-export function regionsOf(polygons: GridPolygons): Regions {
-  const count = polygons.polygonRings.length - 1;
+export function regionsOf({ polygonRings, ringVertices, x, y }: GridPolygons): Regions {
+  const count = polygonRings.length - 1;
   const column = (): Int32Array => new Int32Array(count);
-  const boxes = { left: column(), top: column(), right: column(), bottom: column() };
-  const { polygonRings, ringVertices, x, y } = polygons;
-  const regions = { polygonRings, ringVertices, x, y, ...boxes, alternating: new Uint8Array(count) };
+  const regions = {
+    polygonRings,
+    ringVertices,
+    x,
+    y,
+    left: column(),
+    top: column(),
+    right: column(),
+    bottom: column(),
+  };
   for (let region = 0; region < count; region++) {
-    if (measureAlternating(regions, region)) regions.alternating[region] = 1;
-    else measureAny(regions, region);
+    const start = ringVertices[polygonRings[region]!]!;
+    const end = ringVertices[polygonRings[region + 1]!]!;
+    if (start < end && !measure(regions, region, start, end)) measureFar(regions, region, start, end);
   }
   return regions;
 }
 
+const LIMIT = 2 ** 30;
+
 /**
- * The box of a region whose edges take turns; false, and no box, of another. Every second vertex has been at all columns
- * and rows. Without branches, as outlines turn where no processor can foresee it.
+ * The box of some vertices; false where one has a coordinate of 2³⁰, from where it is 2³¹ to −2³⁰: too far for a difference.
+ * Two vertices at a time and without branches, as outlines turn where no processor can foresee it.
  */
-function measureAlternating(regions: Regions, region: number): boolean {
-  const { polygonRings, ringVertices, x, y } = regions;
-  if (vertexCount(regions, region) === 0) return false;
-  const first = ringVertices[polygonRings[region]!]!;
-  let left = x[first]!;
-  let top = y[first]!;
+function measure(regions: Regions, region: number, start: number, end: number): boolean {
+  const { x, y } = regions;
+  let left = x[start]!;
+  let top = y[start]!;
   let right = left;
   let bottom = top;
-  let differences = 0;
-  let far = 0;
-  for (let ring = polygonRings[region]!; ring < polygonRings[region + 1]!; ring++) {
-    const start = ringVertices[ring]!;
-    const end = ringVertices[ring + 1]!;
-    if (((end - start) & 1) === 1 || start === end) return false;
-    const [along, across] = y[start] === y[start + 1] ? [x, y] : [y, x];
-    let turn = along[end - 1]!;
-    for (let i = start; i < end; i += 2) {
-      differences |= (along[i]! ^ turn) | (across[i]! ^ across[i + 1]!);
-      turn = along[i + 1]!;
-      far |= (x[i]! ^ (x[i]! << 1)) | (y[i]! ^ (y[i]! << 1));
-      const toLeft = (x[i]! - left) | 0;
-      const toRight = (right - x[i]!) | 0;
-      const toTop = (y[i]! - top) | 0;
-      const toBottom = (bottom - y[i]!) | 0;
-      left = (left + (toLeft & (toLeft >> 31))) | 0;
-      right = (right - (toRight & (toRight >> 31))) | 0;
-      top = (top + (toTop & (toTop >> 31))) | 0;
-      bottom = (bottom - (toBottom & (toBottom >> 31))) | 0;
-    }
+  // The sums that are 2³¹ are negative.
+  let far = (left + LIMIT) | (top + LIMIT);
+  for (let i = start + ((end - start) & 1); i < end; i += 2) {
+    const x0 = x[i]!;
+    const x1 = x[i + 1]!;
+    const y0 = y[i]!;
+    const y1 = y[i + 1]!;
+    far |= (x0 + LIMIT) | (x1 + LIMIT) | (y0 + LIMIT) | (y1 + LIMIT);
+    const back = belowZero((x1 - x0) | 0);
+    const up = belowZero((y1 - y0) | 0);
+    left = (left + belowZero((x0 + back - left) | 0)) | 0;
+    right = (right - belowZero((right - x1 + back) | 0)) | 0;
+    top = (top + belowZero((y0 + up - top) | 0)) | 0;
+    bottom = (bottom - belowZero((bottom - y1 + up) | 0)) | 0;
   }
-  // The two highest bits differ at 2³⁰ alone, from where it is 2³¹ to −2³⁰: too far for a difference.
-  if (differences !== 0 || far < 0) return false;
+  if (far < 0) return false;
   setBox(regions, region, left, top, right, bottom);
   return true;
 }
 
-function measureAny(regions: Regions, region: number): void {
-  const { polygonRings, ringVertices, x, y } = regions;
-  const start = ringVertices[polygonRings[region]!]!;
-  const end = ringVertices[polygonRings[region + 1]!]!;
-  if (start === end) return;
+/** A number where it is negative, else 0. */
+function belowZero(number: number): number {
+  return number & (number >> 31);
+}
+
+function measureFar(regions: Regions, region: number, start: number, end: number): void {
+  const { x, y } = regions;
   let left = x[start]!;
   let top = y[start]!;
   let right = left;

@@ -61,7 +61,10 @@ function appendRing(runs: Runs, x: Int32Array, y: Int32Array, start: number, end
   // The column at which the ring comes to its first vertex.
   let column = lastColumn(x[before]!, y[before]!, x[last]!, y[last]!);
   for (let i = start, j = end - 1; i < end; j = i++) {
-    const [x0, y0, x1, y1] = [x[j]!, y[j]!, x[i]!, y[i]!];
+    const x0 = x[j]!;
+    const y0 = y[j]!;
+    const x1 = x[i]!;
+    const y1 = y[i]!;
     const step = y0 < y1 ? 1 : -1;
     const isSteep = Math.abs(y1 - y0) > STEEP * Math.abs(x1 - x0);
     for (let row = y0; row !== y1; row += step) {
