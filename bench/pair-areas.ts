@@ -52,7 +52,7 @@ async function regionsFor(polygons: GridPolygons): Promise<Regions> {
   return options.from === 'vertices' ? regionsOn(context, polygons) : regionsOf(polygons);
 }
 
-/** Two tiles at a time, so that one is prepared on the main thread while the other one is on the device. */
+/** Three tiles at a time, so that one is prepared on the main thread while others are on the device. */
 async function byBackend(): Promise<PairAreas[]> {
   const areas: PairAreas[] = [];
   const work = tiles.entries();
@@ -64,7 +64,7 @@ async function byBackend(): Promise<PairAreas[]> {
       context.dispose(p, q);
     }
   };
-  await Promise.all([lane(), lane()]);
+  await Promise.all([lane(), lane(), lane()]);
   return areas;
 }
 
