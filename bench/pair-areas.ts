@@ -15,6 +15,7 @@ import { scanlineAreas } from './polygon-scanline.ts';
  *
  * node --import tsx bench/pair-areas.ts [--backend workers|webgpu] [--workers 2] [--pairs 619609] [--scale 1]
  *   [--tiles 40] [--method auto|masks|corners|sweep] [--from vertices|edges] [--rounds 7]
+ *   [--passes 5]
  */
 const { values: options } = parseArgs({
   options: {
@@ -27,6 +28,7 @@ const { values: options } = parseArgs({
     method: { type: 'string', default: 'auto' },
     from: { type: 'string', default: 'vertices' },
     rounds: { type: 'string', default: '7' },
+    passes: { type: 'string', default: '5' },
   },
 });
 
@@ -38,6 +40,7 @@ const count = tiles.reduce((sum, { pairs }) => sum + pairs.p.length, 0);
 const polygons = tiles.reduce((sum, { first, second }) => sum + polygonCount(first) + polygonCount(second), 0);
 const vertices = tiles.reduce((sum, { first, second }) => sum + first.x.length + second.x.length, 0);
 const { backend, adapter } = options;
+const passes = Number(options.passes);
 const context = await open({ backend, adapter, workers: Number(options.workers) } as Parameters<typeof open>[0]);
 
 console.log(`machine  ${cpus().length} × ${cpus()[0]!.model}, Node ${process.version}`);
@@ -78,11 +81,12 @@ for (let round = -2; round < Number(options.rounds); round++) {
   const results: unknown[] = [];
   for (const [name, run] of Object.entries(contestants)) {
     const [from, used] = [performance.now(), process.cpuUsage()];
+    for (let pass = 1; pass < passes; pass++) await run();
     results.push(await run());
     if (round < 0) continue;
     const { user, system } = process.cpuUsage(used);
-    times[name]!.push(performance.now() - from);
-    processor[name]!.push((user + system) / 1000);
+    times[name]!.push((performance.now() - from) / passes);
+    processor[name]!.push((user + system) / 1000 / passes);
   }
   compare(results[0] as ReturnType<typeof byScanline>, results[1] as PairAreas[]);
 }

@@ -112,6 +112,10 @@ function sortRows<K extends SortKeys, V extends Table>(
   const descending = options.descending ?? false;
   return context.scope(() => {
     const [key, low] = columns as [Column, Column?];
+    if (low !== undefined && payloads.length === 0) {
+      const sorted = sortPairsOfWords(context, { hi: key as Column<'u32'>, lo: low as Column<'u32'> }, bits, descending);
+      return { keys: sorted as K, values } as never;
+    }
     if (low !== undefined) {
       const order = permutationOf(context, columns, bits, descending);
       return context.materialize(gather({ keys, values: values ?? {} }, order)) as never;
@@ -124,6 +128,25 @@ function sortRows<K extends SortKeys, V extends Table>(
     const order = sorted.payload as Column<'u32'>;
     return { keys: sorted.keys as K, values: context.materialize(gather(values!, order)) };
   });
+}
+
+/** 64-bit keys alone: by each word in turn, which carries the other along. */
+function sortPairsOfWords(
+  context: Context,
+  keys: { readonly hi: Column<'u32'>; readonly lo: Column<'u32'> },
+  bits: BitRange,
+  descending: boolean,
+): { readonly hi: Column<'u32'>; readonly lo: Column<'u32'> } {
+  let words = { hi: sortableWords(keys.hi, descending), lo: sortableWords(keys.lo, descending) };
+  const { length } = keys.hi;
+  for (const [column, range] of sortedWords([keys.hi, keys.lo], bits)) {
+    const [by, carried] = column === keys.lo ? (['lo', 'hi'] as const) : (['hi', 'lo'] as const);
+    const sorted = { hi: context.stored('u32', length), lo: context.stored('u32', length) };
+    radixSort(context, words[by], words[carried], range, sorted[by], sorted[carried]);
+    words = sorted;
+  }
+  const { lo, hi } = words;
+  return { lo: keysOfSortable(lo, 'u32', descending), hi: keysOfSortable(hi, 'u32', descending) };
 }
 
 /** 32-bit keys, and at most one column of values that is carried along. */

@@ -47,22 +47,27 @@ const columns = (all: readonly Window[]) => ({
 onEveryBackend((opened, { runs }) => {
   test('windows meet what they share a point with, quadrants and polygons', { timeout: 120_000 }, async () => {
     const capacities = fc.constantFrom(undefined, 1, 7);
+    // Numbers that fill 64 bits, and those that pass them.
+    const sizes = fc.constantFrom({ sets: 2 ** 28, polygons: 2 ** 32 }, { sets: 2 ** 32, polygons: 2 ** 32 });
     await fc.assert(
-      fc.asyncProperty(quadrantRows, windows, capacities, async (rows, asked, capacity) => {
+      fc.asyncProperty(quadrantRows, windows, capacities, sizes, async (rows, asked, capacity, size) => {
         const { context } = opened();
         const { liveBytes } = context.backend.counters;
         const sets = uploadRows(context, rows);
         const tree = await buildMaqTree(context, sets);
+        const extent = { ...tree.extent, ...size };
         const placed = placeWindows(context, columns(asked), STEPS);
         const pairs = await queryWindows(context, tree, placed);
         const byLevels = await queryWindowsBreadthFirst(context, tree, placed, { capacity });
         const polygons = await polygonsOf(context, tree, pairs);
+        const again = await polygonsOf(context, { ...tree, extent }, pairs);
         const found = await context.read({ ...pairs });
         const sorted = await context.read({ ...byLevels });
         const { lo, hi } = await context.read({ ...tree.nodes.code });
         const levels = await context.read(tree.nodes.level);
         const met = await context.read({ ...polygons });
-        context.dispose(sets, tree, placed.sides, pairs, byLevels, polygons);
+        expect(await context.read({ ...again })).toEqual(met);
+        context.dispose(sets, tree, placed.sides, pairs, byLevels, polygons, again);
         expect(context.backend.counters.liveBytes).toBe(liveBytes);
 
         const codeAt = (node: number): bigint => (BigInt(hi[node]!) << 32n) | BigInt(lo[node]!);

@@ -16,6 +16,8 @@ export interface RegionPairs {
 export interface AreaPlan {
   /** By masks with one word a row; by masks of bands, where one of the regions is too wide for that. */
   readonly narrow: Uint32Array;
+  /** Whether all regions are narrow and small, so that all can be drawn without a look at which of them occur. */
+  readonly isNarrow: boolean;
   readonly banded: Uint32Array;
   /** By sums over corners modulo 2³² and modulo 2⁶⁴. */
   readonly corners32: Uint32Array;
@@ -44,6 +46,9 @@ export const CHOICE: {
  */
 export function planAreas(p: Regions, q: Regions, pairs: RegionPairs, method: AreaMethod | 'auto'): AreaPlan {
   const draws = method === 'masks' || method === 'auto';
+  if (draws && pairs.p.length >= Math.max(p.left.length, q.left.length) && isAllSmall(p) && isAllSmall(q)) {
+    return planNarrow(p, q, pairs);
+  }
   const sizes = { p: measureRegions(p, pairs.p, draws), q: measureRegions(q, pairs.q, draws) };
   if (draws && sizes.p.plain + sizes.q.plain > 0) markWorthwhile({ p, q }, pairs, sizes, method);
   const classes = new Uint8Array(pairs.p.length);
@@ -56,11 +61,58 @@ export function planAreas(p: Regions, q: Regions, pairs: RegionPairs, method: Ar
     counts[found]!++;
   }
   const [narrow, banded, corners32, corners64, sweep] = CLASSES.map((_, each) => members(classes, each, counts[each]!));
-  return { narrow: narrow!, banded: banded!, corners32: corners32!, corners64: corners64!, sweep: sweep!, sizes };
+  return {
+    narrow: narrow!,
+    isNarrow: false,
+    banded: banded!,
+    corners32: corners32!,
+    corners64: corners64!,
+    sweep: sweep!,
+    sizes,
+  };
+}
+
+/** Whether all regions of a set are narrow, and small by themselves. */
+function isAllSmall(regions: Regions): boolean {
+  let region = 0;
+  while (region < regions.left.length && isSmallNarrow(regions, region)) region++;
+  return region === regions.left.length;
+}
+
+function isSmallNarrow(regions: Regions, region: number): boolean {
+  return isNarrow(regions, region) && isSmall(narrowWords(regions, region), vertexCount(regions, region));
+}
+
+/** Masks for all regions, without a look at which of them occur. */
+function planNarrow(p: Regions, q: Regions, pairs: RegionPairs): AreaPlan {
+  const none = new Uint32Array(0);
+  const sizes = { p: narrowSizes(p), q: narrowSizes(q) };
+  return {
+    narrow: ascending(pairs.p.length),
+    isNarrow: true,
+    banded: none,
+    corners32: none,
+    corners64: none,
+    sweep: none,
+    sizes,
+  };
+}
+
+function narrowSizes(regions: Regions): RegionSizes {
+  const none = new Float64Array(0);
+  const kinds = new Uint8Array(regions.left.length).fill(NARROW);
+  return { kinds, plain: 0, wide: new Uint32Array(0), corners: none, words: none };
 }
 
 const CLASSES = ['narrow', 'banded', 'corners32', 'corners64', 'sweep'] as const;
 const [CORNERS_32, CORNERS_64, SWEEP] = [2, 3, 4] as const;
+
+/** 0, 1, 2 … */
+export function ascending(length: number): Uint32Array {
+  const numbers = new Uint32Array(length);
+  for (let i = 0; i < length; i++) numbers[i] = i;
+  return numbers;
+}
 
 function members(classes: Uint8Array, wanted: number, count: number): Uint32Array {
   const pairs = new Uint32Array(count);
@@ -97,7 +149,7 @@ function measureRegions(regions: Regions, used: Uint32Array, draws: boolean): Re
   for (let region = 0; region < kinds.length; region++) {
     if (kinds[region] === UNUSED) continue;
     if (!isNarrow(regions, region)) wideCount++;
-    else if (draws && isSmall(narrowWords(regions, region), vertexCount(regions, region))) kinds[region] = NARROW;
+    else if (draws && isSmallNarrow(regions, region)) kinds[region] = NARROW;
     else plain++;
   }
   const wide = new Uint32Array(wideCount === 0 ? 0 : kinds.length);

@@ -1,6 +1,6 @@
 import { type Column, type Context, constant, u32 } from '../../primitives/index.ts';
 import { type AreaJob, parts, readOnce, writeAreas } from './area-job.ts';
-import { maskedWords, type RegionPairs, type RegionSizes } from './area-plan.ts';
+import { ascending, maskedWords, type RegionPairs, type RegionSizes } from './area-plan.ts';
 import { addBandedAreas, bandedMasks, uploadBandedPairs, uploadBandedRuns } from './banded-masks.ts';
 import type { Selection } from './boxes.ts';
 import { narrowAreas, narrowMasks, uploadNarrowRegions } from './narrow-masks.ts';
@@ -91,7 +91,9 @@ function numberSides(listed: readonly Listed[]): Numbered[] {
   for (const { job, list } of listed) {
     for (const side of ['p', 'q'] as const) {
       const regions = job[side];
-      const { members, local } = distinct(job.pairs[side], list, regions.left.length);
+      const { members, local } = isWhole(job, list)
+        ? allOf(regions.left.length)
+        : distinct(job.pairs[side], list, regions.left.length);
       sides.push({ regions, members, local, first, areas: side === 'p' ? job.ofP : job.ofQ });
       first += members.length;
     }
@@ -99,12 +101,19 @@ function numberSides(listed: readonly Listed[]): Numbered[] {
   return sides;
 }
 
+function isWhole({ plan, pairs }: AreaJob, list: Uint32Array): boolean {
+  return plan.isNarrow && list.length === pairs.p.length;
+}
+
+type Members = Pick<Numbered, 'members' | 'local'>;
+
+function allOf(count: number): Members {
+  const members = ascending(count);
+  return { members, local: members };
+}
+
 /** The regions that occur in listed pairs, ascending, and the place of each among them. */
-function distinct(
-  regions: Uint32Array,
-  list: Uint32Array,
-  count: number,
-): { readonly members: Uint32Array; readonly local: Uint32Array } {
+function distinct(regions: Uint32Array, list: Uint32Array, count: number): Members {
   const local = new Uint32Array(count);
   for (let i = 0; i < list.length; i++) local[regions[list[i]!]!] = 1;
   let found = 0;
@@ -142,8 +151,7 @@ function narrowly(context: Context, selections: readonly Selection[], { p, q }: 
 
 function banded(context: Context, selections: readonly Selection[], pairs: RegionPairs): Column<'u32'> {
   const runs = uploadBandedRuns(context, selections);
-  const pair = new Uint32Array(pairs.p.length);
-  for (let row = 0; row < pair.length; row++) pair[row] = row;
+  const pair = ascending(pairs.p.length);
   const areas = context.materialize(constant(u32, 0, pair.length));
   addBandedAreas(uploadBandedPairs(context, { pair, ...pairs }, runs), bandedMasks(context, runs), areas);
   return areas;

@@ -6,9 +6,18 @@ import {
   expand,
   fn,
   gather,
+  map,
+  select,
   sequence,
+  shl64,
+  shrU64,
   slice,
+  sort,
+  type U32,
   u32,
+  u64,
+  u64OfU32,
+  uniform,
   unique,
 } from '../../primitives/index.ts';
 import type { MaqExtent, MaqTree } from '../maq-tree/index.ts';
@@ -123,15 +132,53 @@ async function eachOnce(
   pairs: QueryPolygons,
   most: number,
 ): Promise<QueryPolygons> {
-  const distinct = context.scope(() =>
-    unique(context.materialize(gather({ ...pairs }, orderByPolygons(extent, pairs, most)))),
-  );
+  const distinct = context.scope(() => distinctPairs(context, extent, pairs, most));
   try {
-    const found = gather(distinct, sequence(await context.count(distinct)));
+    const found = gather({ ...distinct }, sequence(await context.count({ ...distinct })));
     return context.scope(() => context.materialize(found));
   } finally {
     context.dispose(distinct);
   }
+}
+
+/** Pairs are sorted as 64-bit numbers where that is enough for them, which moves no row to and fro. */
+function distinctPairs(context: Context, extent: MaqExtent, pairs: QueryPolygons, most: number): QueryPolygons {
+  const [setBits, polygonBits] = [bitsUpTo(extent.sets - 1), bitsUpTo(extent.polygons - 1)];
+  const bits = bitsUpTo(most) + setBits + polygonBits;
+  if (bits > 64) return unique(context.materialize(gather({ ...pairs }, orderByPolygons(extent, pairs, most))));
+  const keys = sort(map(pairKey, { ...pairs, setBits, polygonBits }), { bits: { from: 0, to: bits } });
+  return map(pairOf, { key: unique(keys), setBits, polygonBits });
+}
+
+const widths = { setBits: uniform(u32), polygonBits: uniform(u32) } as const;
+
+/** Ascends by query, set and polygon. */
+const pairKey = fn(
+  'pairKey',
+  { query: u32, set: u32, polygon: u32, ...widths },
+  u64,
+  ({ query, set, polygon, setBits, polygonBits }) => {
+    const ofSet = shl64({ a: u64OfU32(query), count: setBits });
+    const ofPolygon = shl64({ a: { lo: ofSet.lo.or(set), hi: ofSet.hi }, count: polygonBits });
+    return { lo: ofPolygon.lo.or(polygon), hi: ofPolygon.hi };
+  },
+);
+
+const pairOf = fn(
+  'pairOf',
+  { key: u64, ...widths },
+  { query: u32, set: u32, polygon: u32 },
+  ({ key, setBits, polygonBits }) => {
+    const sets = shrU64({ a: key, count: polygonBits });
+    const query = shrU64({ a: sets, count: setBits }).lo;
+    return { query, set: lowBits(sets.lo, setBits), polygon: lowBits(key.lo, polygonBits) };
+  },
+);
+
+/** The lowest bits of a word, from none to all. */
+function lowBits(word: U32, count: U32): U32 {
+  const others = u32(32).sub(count);
+  return select(word.shl(others).shr(others), u32(0), count.eq(0));
 }
 
 /** The pairs of all parts, of which there is one at least, each once. Parts are freed. */

@@ -59,7 +59,8 @@ export async function shareQuadrants(
     const { pairs, most } = await measure(context, segments.count, polygon);
     for (const [from, to] of await partsWithin(context, segments.count, pairs, capacity)) {
       const { count, ...firsts } = slice(segments, from, to);
-      const part = await expand(firsts, count, entryAt);
+      const isWhole = to - from === segments.count.length && pairs <= capacity;
+      const part = isWhole ? expand(firsts, count, entryAt, { capacity: pairs }) : await expand(firsts, count, entryAt);
       await take(part, most).finally(() => context.dispose(part));
     }
   } finally {
