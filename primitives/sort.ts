@@ -113,7 +113,12 @@ function sortRows<K extends SortKeys, V extends Table>(
   return context.scope(() => {
     const [key, low] = columns as [Column, Column?];
     if (low !== undefined && payloads.length === 0) {
-      const sorted = sortPairsOfWords(context, { hi: key as Column<'u32'>, lo: low as Column<'u32'> }, bits, descending);
+      const sorted = sortPairsOfWords(
+        context,
+        { hi: key as Column<'u32'>, lo: low as Column<'u32'> },
+        bits,
+        descending,
+      );
       return { keys: sorted as K, values } as never;
     }
     if (low !== undefined) {

@@ -11,6 +11,7 @@ import {
 } from './columns/column.ts';
 import { destination, extentOf, fuse, type Loader, programOf } from './columns/program.ts';
 import { columnsIn } from './columns/reachable.ts';
+import { wordsOf } from './columns/words.ts';
 import type { Context } from './context.ts';
 import { bool, u32 } from './functors/functor.ts';
 import type { ScalarType } from './functors/ir.ts';
@@ -44,8 +45,8 @@ export interface UnfoldOptions {
  * primitive finds without walking there anew for every row that it makes: all hits of a query in a tree, all crossings of
  * a ring.
  *
- * Every walk is walked twice: first to count what it emits, then to write it, up to the last row that it emits. With
- * `capacity` it does not wait: at most that many rows are written, and where there are more, the next read, count or sync
+ * Every walk is walked to count what it emits; one that emits several rows is walked again to write them, up to the last.
+ * With `capacity` it does not wait: at most that many rows are written, and where there are more, the next read, count or sync
  * throws {@link CapacityError} with the number that was needed. Without it the number is asked for, which waits for the
  * device once, and the result is exact; therefore it is a promise.
  *
@@ -185,6 +186,8 @@ function walkOf(
 interface PlacedWalks extends PlacedRows {
   /** How many rows every walk emits. */
   readonly counts: Column<'u32'>;
+  /** The first row that every walk emits, where it has few columns. */
+  readonly firsts: readonly Column[] | undefined;
   /** The views among the captures, written out. */
   readonly written: { readonly [name: string]: Column };
 }
@@ -195,16 +198,29 @@ function placeWalks(walk: Walk): PlacedWalks {
   return context.scope(() => {
     const written = context.materialize(viewsIn(captures));
     const counts = context.stored('u32', length);
+    const { value: shape } = walk.step.result;
+    const types = leafTypes(shape).length <= MOST_KEPT ? leafTypes(shape) : [];
+    const firsts = types.map((type) => context.stored(type, length));
     runWalk({ ...walk, captures: { ...captures, ...written } }, `${walk.name}Count`, {
       own: ['u32'],
-      stored: ['bool'],
+      stored: ['bool', 'bool', ...types],
       begin: () => [bool(true), u32(0)],
-      advance: ([count], { more, emits }) => ({ next: [more, saturating(count as U32, emits)], stored: [more.not()] }),
-      stores: (first) => [{ ...destination(counts), guard: first, value: 1 }],
+      advance: ([count], { more, emits, value }) => ({
+        next: [more, saturating(count as U32, emits)],
+        stored: [more.not(), emits.and((count as U32).eq(0)), ...(firsts.length === 0 ? [] : leavesOf(shape, value))],
+      }),
+      stores: (first) => [
+        { ...destination(counts), guard: first, value: 1 },
+        ...firsts.map((column, i) => ({ ...destination(column), guard: first + 1, value: first + 2 + i })),
+      ],
     });
-    return { ...placeRows(walk.name, context, counts), counts, written };
+    const kept = firsts.length === 0 ? undefined : firsts;
+    return { ...placeRows(walk.name, context, counts), counts, firsts: kept, written };
   });
 }
+
+/** First rows of at most so many columns are kept from when they are counted: a kernel writes to few buffers. */
+const MOST_KEPT = 5;
 
 function viewsIn(captures: CaptureArguments): { readonly [name: string]: Column } {
   return Object.fromEntries(
@@ -219,10 +235,10 @@ function saturating(count: U32, another: Bool): U32 {
   return count.max(count.add(u32(another)));
 }
 
-/** Walks again, each as far as its last row that has room. */
+/** Walks again where there are rows to write that were not kept, each as far as its last row that has room. */
 function writeWalks<R extends Shape>(
   walk: Walk,
-  { offsets, counts, written }: PlacedWalks,
+  { offsets, counts, firsts, written }: PlacedWalks,
   length: number | DeviceLength,
 ): ColumnsOf<R> {
   const { context, step } = walk;
@@ -230,6 +246,8 @@ function writeWalks<R extends Shape>(
   const types = leafTypes(value);
   return context.scope(() => {
     const results = types.map((type) => context.stored(type, length));
+    if (firsts !== undefined) writeFirsts(walk, offsets, counts, firsts, results);
+    const few = firsts === undefined ? 0 : 1;
     runWalk({ ...walk, captures: { ...walk.captures, ...written } }, walk.name, {
       own: ['u32', 'u32'],
       stored: ['bool', 'u32', ...types],
@@ -237,7 +255,7 @@ function writeWalks<R extends Shape>(
         const [offset, count] = loader.load([offsets, counts], index) as [U32, U32];
         const capacity = loader.uniform('u32', typeof length === 'number' ? length : length.limit);
         const end = offset.add(count.min(capacity.sub(offset.min(capacity))));
-        return [offset.lt(end), offset, end];
+        return [offset.lt(end).and(count.gt(few)), offset, end];
       },
       advance: ([place, end], { more, emits, value: made }) => {
         const next = (place as U32).add(u32(emits));
@@ -248,6 +266,24 @@ function writeWalks<R extends Shape>(
     });
     return assemble<Column>(value, results) as ColumnsOf<R>;
   });
+}
+
+/** Moves the first row of every walk that has one to its place. */
+function writeFirsts(
+  { name, context, length }: Walk,
+  offsets: Column<'u32'>,
+  counts: Column<'u32'>,
+  firsts: readonly Column[],
+  results: readonly Column[],
+): void {
+  const words = firsts.map(wordsOf);
+  const types = words.map(({ type }) => type);
+  const placed = fuse(`${name}Firsts`, [], ['bool', 'u32', ...types], (index, _, loader) => {
+    const [count, offset] = loader.load([counts, offsets], index) as [U32, U32];
+    return [count.gt(0), offset, ...loader.load(words, index)];
+  });
+  const stores = results.map((column, i) => ({ ...destination(column), guard: 0, index: 1, value: 2 + i }));
+  context.backend.forEach(extentOf(length), programOf(placed), stores);
 }
 
 /** What a primitive makes of the steps of walks. */

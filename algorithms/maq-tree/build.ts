@@ -15,6 +15,7 @@ import { bitsUpTo, orderRows } from '../order-rows.ts';
 import type { QuadrantsWithEdges } from '../quadrants/leaves.ts';
 import { type ConcatenatedSets, concatenateSets, partsOf, type QuadrantSet, type SetRows } from './concatenate-sets.ts';
 import { childrenOf, nextOf } from './links.ts';
+import { tableOfNodes } from './node-table.ts';
 import { type CountedNodes, hasChildren, openNodes, placeIn } from './preorder.ts';
 import type { MaqExtent, MaqNodes, MaqTree, MaqTreeWithEdges } from './tree.ts';
 
@@ -96,9 +97,10 @@ async function growTree(
       const { polygon, set, boundary, level } = rows;
       const order = orderRows(level.length, [{ key: level, bits: bitsUpTo(extent.levels) }], preorder);
       const entries = context.materialize(gather({ polygon, set, boundary }, order));
-      if (rowEdges === undefined) return { nodes, entries, extent };
+      const table = tableOfNodes(context, nodes);
+      if (rowEdges === undefined) return { nodes, entries, extent, table };
       const perEntry = context.materialize(gather({ ...rowEdges }, order));
-      return { nodes, entries, extent, edges: { ...perEntry, edge, ends } };
+      return { nodes, entries, extent, table, edges: { ...perEntry, edge, ends } };
     });
   } finally {
     context.dispose(preorder);

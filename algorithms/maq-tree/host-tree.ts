@@ -1,4 +1,5 @@
 import type { Context } from '../../primitives/index.ts';
+import { tableOfNodes } from './node-table.ts';
 import type { MaqExtent, MaqTree, MaqTreeWithEdges } from './tree.ts';
 
 /** A {@link MaqTree} in the memory of the host: the same columns, as arrays. */
@@ -75,22 +76,24 @@ export function uploadMaqTree(context: Context, tree: HostMaqTree): MaqTree;
 export function uploadMaqTree(context: Context, tree: HostMaqTree | HostMaqTreeWithEdges): MaqTree | MaqTreeWithEdges {
   const { nodes, entries, extent } = tree;
   return context.scope(() => {
+    const columns = {
+      code: { lo: context.column(nodes.code.lo), hi: context.column(nodes.code.hi) },
+      level: context.column(nodes.level),
+      firstChild: context.column(nodes.firstChild),
+      childCount: context.column(nodes.childCount),
+      firstEntry: context.column(nodes.firstEntry),
+      entryCount: context.column(nodes.entryCount),
+      next: context.column(nodes.next),
+    };
     const uploaded = {
-      nodes: {
-        code: { lo: context.column(nodes.code.lo), hi: context.column(nodes.code.hi) },
-        level: context.column(nodes.level),
-        firstChild: context.column(nodes.firstChild),
-        childCount: context.column(nodes.childCount),
-        firstEntry: context.column(nodes.firstEntry),
-        entryCount: context.column(nodes.entryCount),
-        next: context.column(nodes.next),
-      },
+      nodes: columns,
       entries: {
         polygon: context.column(entries.polygon),
         set: context.column(entries.set),
         boundary: context.column(entries.boundary),
       },
       extent,
+      table: tableOfNodes(context, columns),
     };
     if (!('edges' in tree)) return uploaded;
     const { corner, first, count, edge, ends } = tree.edges;

@@ -1,5 +1,6 @@
 import type { Column } from '../../primitives/index.ts';
 import type { BoundaryEdges } from '../quadrants/boundary-edges.ts';
+import type { NodeTable } from './node-table.ts';
 
 /**
  * The nodes of a multi-attribute quadtree, one row each: level after level from the root, and within a level by Morton code.
@@ -42,6 +43,8 @@ export interface MaqTree {
   readonly nodes: MaqNodes;
   readonly entries: MaqEntries;
   readonly extent: MaqExtent;
+  /** The nodes once more, for walks down the tree. */
+  readonly table: NodeTable;
 }
 
 /** A tree that also has the edges that pass through boundary quadrants: one row an entry. Exact answers need it. */

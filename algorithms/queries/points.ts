@@ -18,10 +18,9 @@ import {
   unfold,
   Var,
 } from '../../primitives/index.ts';
-import type { MaqTreeWithEdges } from '../maq-tree/index.ts';
+import { type MaqTreeWithEdges, nodeOf } from '../maq-tree/index.ts';
 import { flipsWay } from '../quadrants/edge-line.ts';
 import { DOMAIN_BITS, DOMAIN_STEPS, type Domain } from '../quadrants/index.ts';
-import { nodeOf, tableOfNodes } from './node-table.ts';
 
 export interface Points {
   readonly x: ArrayLike<number>;
@@ -98,29 +97,24 @@ export async function queryPoints(
   tree: MaqTreeWithEdges,
   { x, y }: PlacedPoints,
 ): Promise<PointPolygons> {
-  const { entries, edges } = tree;
-  const table = context.scope(() => tableOfNodes(context, tree.nodes));
+  const { entries, edges, table } = tree;
+  const rows = { x, y, point: sequence(x.length) };
+  const candidates = await unfold(rows, fromRoot, nextEntry, { captures: { table } });
+  const found = context.scope(() => {
+    const { corner, first, count, edge, ends } = edges;
+    const { point, ...place } = candidates;
+    const captures = { boundary: entries.boundary, corner, first, count, edge, ends };
+    return copyIf({ point, entry: place.entry }, context.materialize(map(holds, { ...place, ...captures })));
+  });
+  context.dispose(candidates);
   try {
-    const rows = { x, y, point: sequence(x.length) };
-    const candidates = await unfold(rows, fromRoot, nextEntry, { captures: { table } });
-    const found = context.scope(() => {
-      const { corner, first, count, edge, ends } = edges;
-      const { point, ...place } = candidates;
-      const captures = { boundary: entries.boundary, corner, first, count, edge, ends };
-      return copyIf({ point, entry: place.entry }, context.materialize(map(holds, { ...place, ...captures })));
+    const pairs = gather(found, sequence(await context.count(found)));
+    return context.scope(() => {
+      const { set, polygon } = entries;
+      return context.materialize({ point: pairs.point, ...gather({ set, polygon }, pairs.entry) });
     });
-    context.dispose(candidates);
-    try {
-      const pairs = gather(found, sequence(await context.count(found)));
-      return context.scope(() => {
-        const { set, polygon } = entries;
-        return context.materialize({ point: pairs.point, ...gather({ set, polygon }, pairs.entry) });
-      });
-    } finally {
-      context.dispose(found);
-    }
   } finally {
-    context.dispose(table);
+    context.dispose(found);
   }
 }
 

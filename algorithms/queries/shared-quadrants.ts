@@ -18,9 +18,8 @@ import {
   u32,
   unfold,
 } from '../../primitives/index.ts';
-import type { MaqTree } from '../maq-tree/index.ts';
+import { type MaqTree, nodeBeside, nodeOf } from '../maq-tree/index.ts';
 import { DOMAIN_BITS, type Quadrants } from '../quadrants/index.ts';
-import { nodeOf, tableOfNodes } from './node-table.ts';
 
 /** Pairs of a row of quadrants and an entry of a tree of which one's quadrant holds the other's; ascending by row. */
 export interface SharedQuadrants {
@@ -51,10 +50,8 @@ export async function shareQuadrants(
   capacity: number,
   take: (part: SharedQuadrants, most: number) => Promise<void>,
 ): Promise<void> {
-  const table = context.scope(() => tableOfNodes(context, tree.nodes));
   const rows = { lo: code.lo, hi: code.hi, level, row: sequence(level.length) };
-  const found = unfold(rows, fromRoot, nextSegment, { captures: { table } });
-  const segments = await found.finally(() => context.dispose(table));
+  const segments = await unfold(rows, fromRoot, nextSegment, { captures: { table: tree.table } });
   try {
     const { pairs, most } = await measure(context, segments.count, polygon);
     for (const [from, to] of await partsWithin(context, segments.count, pairs, capacity)) {
@@ -116,7 +113,8 @@ function lookAt(
   { from, to, shift }: ValuesOfFields<typeof siblings>,
 ) {
   const own = u32(DOMAIN_BITS).sub(level);
-  const [first, last] = [nodeOf(table, from), nodeOf(table, to.sub(1))];
+  const first = nodeOf(table, from);
+  const last = nodeBeside(table, first, from, to.sub(1));
   const code = shrU64({ a: { lo, hi }, count: shift.sub(1).sub(own).shl(1) });
   const child = code.lo.and(3);
   const holding = first.firstChild.add(popcount(first.children.and(u32(1).shl(child).sub(1))));

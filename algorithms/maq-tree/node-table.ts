@@ -13,7 +13,7 @@ import {
   u32,
   Var,
 } from '../../primitives/index.ts';
-import type { MaqNodes } from '../maq-tree/index.ts';
+import type { MaqNodes } from './tree.ts';
 
 /**
  * What it takes to go down a tree, four words a node side by side, so that a kernel binds one array and a node is read in one
@@ -72,4 +72,19 @@ export function nodeOf(table: ArrayValue<'u32'>, node: U32): TableNode {
     table.at(node.mul(WORDS).add(word)),
   ) as [U32, U32, U32, U32];
   return { firstChild, children, firstEntry, entryCount };
+}
+
+/** Reads a node that mostly is one that has been read before, `known` at place `at`. */
+export function nodeBeside(table: ArrayValue<'u32'>, known: TableNode, at: U32, node: U32): TableNode {
+  const other = {
+    firstChild: Var(known.firstChild),
+    children: Var(known.children),
+    firstEntry: Var(known.firstEntry),
+    entryCount: Var(known.entryCount),
+  };
+  If(node.ne(at), () => {
+    const read = nodeOf(table, node);
+    for (const name of ['firstChild', 'children', 'firstEntry', 'entryCount'] as const) other[name].set(read[name]);
+  });
+  return other;
 }
