@@ -18,7 +18,8 @@ import {
   unfold,
   Var,
 } from '../../primitives/index.ts';
-import { type MaqTreeWithEdges, nodeOf } from '../maq-tree/index.ts';
+import type { MaqTreeWithEdges } from '../maq-tree/index.ts';
+import { nodeOf } from '../maq-tree/node-table.ts';
 import { flipsWay } from '../quadrants/edge-line.ts';
 import { DOMAIN_BITS, DOMAIN_STEPS, type Domain } from '../quadrants/index.ts';
 

@@ -18,7 +18,8 @@ import {
   u32,
   unfold,
 } from '../../primitives/index.ts';
-import { type MaqTree, nodeBeside, nodeOf } from '../maq-tree/index.ts';
+import type { MaqTree } from '../maq-tree/index.ts';
+import { nodeBeside, nodeOf } from '../maq-tree/node-table.ts';
 import { DOMAIN_BITS, type Quadrants } from '../quadrants/index.ts';
 
 /** Pairs of a row of quadrants and an entry of a tree of which one's quadrant holds the other's; ascending by row. */
