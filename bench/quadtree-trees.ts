@@ -18,9 +18,9 @@ export async function measureTrees(bench: Bench): Promise<void> {
     const { seconds, last } = await timeRounds(bench, async () => {
       if (context === undefined) return buildByHand(sample.polygon, sample.code, sample.level);
       const quadrants = uploadQuadrants(context, sample);
-      const { nodes, entries } = await buildMaqTree(context, [quadrants]);
+      const tree = await buildMaqTree(context, [quadrants]);
       context.dispose(quadrants);
-      return { nodes, entries, level: nodes.level };
+      return { ...tree, level: tree.nodes.level };
     });
     context?.dispose(last);
     const found = last.level.length as number;

@@ -220,7 +220,7 @@ function placeWalks(walk: Walk): PlacedWalks {
 }
 
 /** First rows of at most so many columns are kept from when they are counted: a kernel writes to few buffers. */
-const MOST_KEPT = 5;
+const MOST_KEPT = 4;
 
 function viewsIn(captures: CaptureArguments): { readonly [name: string]: Column } {
   return Object.fromEntries(
