@@ -41,7 +41,7 @@ export interface OpenMaqOptions {
  *     24  f64 × 3   left, bottom and size of the domain
  *     48  u32       last level that has quadrants
  *     52  u32       one more than the greatest number of a polygon
- *     56  u32 × 2   Fletcher-64 of all other words
+ *     56  u32 × 2   Fletcher-64 of the halves of all other words
  *     64  u32       1 with edges, else 0
  *     68  u32       passages of edges through boundary quadrants
  *     72  u32       edges
@@ -274,16 +274,22 @@ function requireChecksum(words: Uint32Array, file: string): void {
   });
 }
 
-/** Fletcher, An Arithmetic Checksum for Serial Transmissions, 1982, over words, modulo 2³² − 1; its own words left out. */
+/**
+ * Fletcher, An Arithmetic Checksum for Serial Transmissions, 1982, modulo 2³² − 1, its own words left out. Over half words,
+ * the lower first: of whole ones, 0 and 2³² − 1 would be the same.
+ */
 function checksumOf(words: Uint32Array): [low: number, high: number] {
   const modulus = 2 ** 32 - 1;
   let [sum, sums] = [0, 0];
   for (let i = 0; i < words.length; i++) {
     if (i === CHECKSUM_WORD || i === CHECKSUM_WORD + 1) continue;
-    sum += words[i]!;
-    if (sum >= modulus) sum -= modulus;
-    sums += sum;
-    if (sums >= modulus) sums -= modulus;
+    const word = words[i]!;
+    for (let half = 0; half < 32; half += 16) {
+      sum += (word >>> half) & 0xffff;
+      if (sum >= modulus) sum -= modulus;
+      sums += sum;
+      if (sums >= modulus) sums -= modulus;
+    }
   }
   return [sum, sums];
 }

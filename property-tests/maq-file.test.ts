@@ -92,6 +92,16 @@ describe('files of MAQ-trees', () => {
     },
   );
 
+  test.prop([maqFile, fc.nat()])('are refused where all bits of a word are others', (written, at) => {
+    const words = new Uint32Array(encodeMaq(written));
+    const places = [...words.keys()].slice(3);
+    // What a medium gives back that has lost a word: of zeros ones, and of ones zeros.
+    const uniform = places.filter((place) => words[place] === 0 || words[place] === 2 ** 32 - 1);
+    const place = uniform.length === 0 ? places[at % places.length]! : uniform[at % uniform.length]!;
+    words[place] = ~words[place]!;
+    expect(['maq/damaged', 'maq/truncated']).toContain(codeOf(new Uint8Array(words.buffer)));
+  });
+
   test.prop([maqFile, fc.nat(), fc.uint8Array({ minLength: 1, maxLength: 9 })])(
     'are refused where they are cut, or something follows',
     (written, at, more) => {
