@@ -245,7 +245,10 @@ describe('the format', () => {
       remedy: 'Name the file that ends in .shp.',
     });
     await expect(openPolygonLayer(fixture('none.shp'))).rejects.toMatchObject({ code: 'format/missing-file' });
-    await expect(openPolygonLayer(fixture(''))).rejects.toMatchObject({ code: 'format/not-a-file' });
+    await expect(openPolygonLayer(fixture(''))).rejects.toMatchObject({
+      code: 'format/not-a-file',
+      message: expect.stringContaining('This is a directory. Name a file inside it.'),
+    });
     await expect(readPolygonLayer(fixture('shapes.fgb'), { layer: 'x' })).rejects.toMatchObject({
       code: 'usage/unknown-layer',
     });

@@ -299,7 +299,12 @@ describe('what is left out', () => {
     expect(zones.names).toEqual(['f1', 'f2', 'f4']);
     expect([...zones.polygons.polygonRings]).toEqual([0, 1, 2, 2]);
     expect(notes).toMatchObject([
-      { code: 'polygons/other-geometry', count: 5, zone: 'f0' },
+      {
+        code: 'polygons/other-geometry',
+        count: 5,
+        zone: 'f0',
+        message: expect.stringContaining('5 records have geometry other than polygons, which was left out'),
+      },
       { code: 'zones/no-geometry', count: 1, zone: 'f4' },
     ]);
   });
@@ -307,6 +312,7 @@ describe('what is left out', () => {
   test('is no whole layer: that is an error', async () => {
     const text = collection([point, line, null].map((geometry) => feature(geometry)));
     expect(await failure(text)).toMatchObject({ code: 'format/not-polygon', got: '2 geometries of other kinds' });
+    expect(await failure(collection([feature(point)]))).toMatchObject({ got: '1 geometry of another kind' });
     const only = await readText(collection([feature(null)]));
     expect(only.notes).toMatchObject([{ code: 'zones/no-geometry', count: 1 }]);
     expect((await readText(collection([]))).notes).toMatchObject([{ code: 'zones/none' }]);

@@ -100,6 +100,7 @@ const FOREIGN: readonly (readonly [bytes: string, what: string, remedy: string])
   ['PK\x03\x04', 'a ZIP archive', 'Unpack it, and name the file in it.'],
   ['\x1f\x8b', 'compressed by gzip', 'Unpack it first.'],
   ['SQLite format 3', 'an SQLite database, such as GeoPackage', 'Convert it, for example with ogr2ogr.'],
+  ['MAQTREE\n', 'a tree that index build wrote', 'Name the files of polygons that it was built of.'],
   ['PAR1', 'a Parquet file', 'Convert it, for example with ogr2ogr.'],
   ['\xff\xfe', 'text in UTF-16', 'Write it as UTF-8.'],
   ['\xfe\xff', 'text in UTF-16', 'Write it as UTF-8.'],

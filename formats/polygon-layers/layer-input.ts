@@ -24,16 +24,14 @@ export async function fileInput(file: string): Promise<LayerInput> {
 }
 
 async function sizeOf(file: string): Promise<number> {
-  try {
-    const found = await stat(file);
-    if (found.isFile()) return found.size;
-  } catch (error) {
+  const found = await stat(file).catch((error: unknown) => {
     throw fileError(file, error);
-  }
-  throw new FormatError('format/not-a-file', 'This is no regular file, so it cannot be read twice.', {
-    place: { file },
-    remedy: 'Name a file on disk.',
   });
+  if (found.isFile()) return found.size;
+  const [sentence, remedy] = found.isDirectory()
+    ? ['This is a directory.', 'Name a file inside it.']
+    : ['This is no regular file, so it cannot be read twice.', 'Name a file on disk.'];
+  throw new FormatError('format/not-a-file', sentence, { place: { file }, remedy });
 }
 
 async function* blocksOf(file: string, signal?: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {

@@ -35,7 +35,7 @@ const SENTENCES: Readonly<Record<string, (count: number) => string>> = {
   'polygons/short-rings': (n) =>
     `${ringsThat(n, 'has', 'have')} fewer than three vertices and ${n === 1 ? 'was' : 'were'} left out, in`,
   'polygons/other-geometry': (n) =>
-    `${n === 1 ? '1 record is' : `${n} records are`} no polygon, or in part, and that was left out`,
+    `${n === 1 ? '1 record has' : `${n} records have`} geometry other than polygons, which was left out`,
   'polygons/deleted-records': (n) =>
     `${n === 1 ? '1 record is marked as deleted and was' : `${n} records are marked as deleted and were`} left out`,
   'polygons/trailing-bytes': () => 'The file goes on behind the end that its head tells, and that was not read',

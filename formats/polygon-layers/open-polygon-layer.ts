@@ -194,7 +194,7 @@ function joinedColumns(parts: readonly Float64Array[]): Float64Array {
 function noPolygons(file: string, others: number): FormatError {
   return new FormatError('format/not-polygon', 'The layer has no polygons.', {
     expected: 'Polygon or MultiPolygon',
-    got: `${others} geometries of other kinds`,
+    got: others === 1 ? '1 geometry of another kind' : `${others} geometries of other kinds`,
     remedy: 'Name a layer of polygons.',
     place: { file },
   });
