@@ -102,12 +102,12 @@ function polygonsOf({ sets }: MaqFile): TreePolygons {
 
 function queryColumn(
   kind: QueryKind,
-  { first, names }: Answers['batch'],
+  { first, names, numbers }: Answers['batch'],
   query: Uint32Array,
 ): readonly [name: string, column: TableColumn] {
   const column: TableColumn =
     names === undefined
-      ? { type: 'count', values: Float64Array.from(query, (each) => first + each) }
+      ? { type: 'count', values: Float64Array.from(query, (each) => numbers?.[each] ?? first + each) }
       : { type: 'text', texts: textColumnOf(names), rows: query };
   return [QUERY_COLUMNS[kind], column];
 }

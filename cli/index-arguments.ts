@@ -135,6 +135,7 @@ export function parseBuildArguments(args: readonly string[]): BuildOptions {
     throw new UsageError('usage/missing-option', '--out is missing.', { remedy: 'Name a file with -o FILE.maq.' });
   }
   checkTreeName(out);
+  checkNoStdin(words);
   const options: BuildOptions = {
     files: words,
     reading: parseReading(values),
@@ -160,6 +161,7 @@ export function parseBuildArguments(args: readonly string[]): BuildOptions {
  */
 export function parseInfoArguments(args: readonly string[]): InfoOptions {
   const { words, values, repeated } = readCommand(args, INFO_SPECS, ['TREE']);
+  checkNoStdin(words);
   const request = parsePlotRequest(values, repeated.get('plot'));
   checkOneTarget(request.plots, {});
   return {
@@ -196,7 +198,25 @@ function checkTreeName(path: string): void {
 }
 
 function parsePlotRequest(values: OptionValues, paths: readonly string[] | undefined): PlotRequest {
-  return { plots: parsePlots(paths), plotWindow: parsed(values, 'plot-window', parseExtent) };
+  const plotWindow = parsed(values, 'plot-window', parseExtent);
+  if (plotWindow !== undefined && paths === undefined) {
+    throw new UsageError('usage/contradiction', '--plot-window means nothing without --plot.', {
+      remedy: 'Name a drawing with --plot FILE.svg, or leave the window out.',
+    });
+  }
+  return { plots: parsePlots(paths), plotWindow };
+}
+
+/**
+ * Refuses `-` for a file that is read.
+ *
+ * @throws UsageError `usage/stdin`.
+ */
+export function checkNoStdin(files: readonly string[]): void {
+  if (!files.includes('-')) return;
+  throw new UsageError('usage/stdin', '- is stdin, which nothing is read from.', {
+    remedy: 'Name a file on disk (./- if it is called so).',
+  });
 }
 
 function parsePlots(paths: readonly string[] = []): PlotOutput[] {

@@ -24,6 +24,8 @@ export interface QueryBatch {
   readonly count: number;
   /** What they are called; undefined where they are numbered. */
   readonly names: readonly string[] | undefined;
+  /** Their numbers in the file, where records may have been left out; undefined where they go on from `first`. */
+  readonly numbers?: Float64Array | undefined;
   /** Bytes of the file that were read for them. */
   readonly bytes: number;
   readonly asked: AskedPoints | AskedWindows | AskedPolygons;

@@ -60,11 +60,12 @@ ${describe(QUERY_SPECS)}
 What is written: a row for every query and polygon that it has to do with, in the order of the queries.
   --points    point,set,polygon: exact. A point on a left or bottom edge is inside, on a right or top edge outside.
   --windows   window,set,polygon,least,most: the common area is from least to most, in square units of the coordinates;
-              where least is 0 there may be none.
+              where least is 0 there may be none. Sides are moved to the nearest steps of the domain.
   --polygons  query,set,polygon,least,most: exactly those that share area. With --filter-only some that do not.
   --above     leaves out where most is not above, and adds a column sure: 1 where least is, too.
   --count     query,count or set,polygon,count, of all, those without any as well.
-  Queries are named by their column or property id, by another with --id, else by their number in the file, from 0.
+  Queries are named by their column id or the feature's id, with --id by a column or property, else by their number in
+  the file, from 0; records that are left out count.
   Columns are parted by commas, semicolons or tabs, and found by the names in the first line: x or lon or longitude,
   y or lat or latitude; left or minx or xmin or west, and so on. Coordinates are those of the tree.
 

@@ -49,11 +49,17 @@ export function crsMismatch(
   a: { readonly name: string; readonly crs: string },
   b: { readonly name: string; readonly crs: string },
 ): UsageError {
+  const code = [a.crs, b.crs].find(canAssume) ?? 'EPSG:N';
   return new UsageError('input/crs-mismatch', `${a.name} is in ${a.crs}, but ${b.name} is in ${b.crs}.`, {
     remedy:
-      `Reproject one of them, for example with ogr2ogr -t_srs ${a.crs}; or, where the coordinates agree all the same, ` +
-      `say so with --assume-crs ${a.crs}.`,
+      `Reproject one of them, for example with ogr2ogr -t_srs ${code}; or, where the coordinates agree all the same, ` +
+      `say so with --assume-crs ${code}.`,
   });
+}
+
+/** Whether `--assume-crs` takes a name: files that tell no code, as those of Esri's software, tell a name of their own. */
+export function canAssume(crs: string): boolean {
+  return /^EPSG:\d+$/.test(crs) || crs === 'OGC:CRS84';
 }
 
 /** That some sets name no coordinate system. */

@@ -1,10 +1,11 @@
 import { type NoteTally, noteTally } from '../algorithms/notes.ts';
+import { DOMAIN_STEPS, type Domain } from '../algorithms/quadrants/domain.ts';
 import { sameCrs } from '../formats/crs.ts';
 import type { CsvFile, CsvRows, CsvRowsOptions } from '../formats/csv-rows.ts';
 import type { MaqFile } from '../formats/maq-file.ts';
 import type { PolygonBatches, PolygonLayer, PolygonLayerOptions } from '../formats/polygon-layers/polygon-layer.ts';
 import type { Answers, AskedPoints, AskedWindows, QueryBatch } from './index-ask.ts';
-import { crsMismatch } from './index-layers.ts';
+import { canAssume, crsMismatch } from './index-layers.ts';
 import { BEYOND_SENTENCES } from './index-place.ts';
 import type { QueryOptions } from './index-query-arguments.ts';
 import type { Log } from './log.ts';
@@ -68,18 +69,15 @@ async function rowQueries(
 ): Promise<QuerySource> {
   const most = mostRows(kind, built);
   let size: number = FIRST_ROWS;
-  let [bad, firstBad, beyond] = [0, '', 0];
+  let [beyond, flat] = [0, 0];
+  const faultOf = kind === 'points' ? undefined : windowFault;
+  const skipping = reading.onBadRecord === 'skip' ? skippedRows(faultOf) : undefined;
   const rows = await readers.openRows(queries, {
     numbers: kind === 'points' ? POINT_COLUMNS : WINDOW_COLUMNS,
     id: reading.id,
-    faultOf: kind === 'points' ? undefined : windowFault,
     batchRows: () => size,
-    onBadRow:
-      reading.onBadRecord !== 'skip'
-        ? undefined
-        : ({ message }) => {
-            if (bad++ === 0) firstBad = message;
-          },
+    faultOf: skipping?.faultOf ?? faultOf,
+    onBadRow: skipping?.onBadRow,
   });
   return {
     totalBytes: rows.size,
@@ -88,8 +86,10 @@ async function rowQueries(
       let before = 0;
       for await (const batch of rows.batches(signal)) {
         const { first, count, names, bytesRead } = batch;
-        if (kind === 'points') beyond += countBeyond(batch, domain);
-        yield { first, count, names, bytes: bytesRead - before, asked: askedOf(kind, batch) };
+        beyond += kind === 'points' ? countPointsBeyond(batch, domain) : countWindowsBeyond(batch, domain);
+        if (kind === 'windows') flat += countFlat(batch, domain);
+        const numbers = skipping?.take(count);
+        yield { first, count, names, numbers, bytes: bytesRead - before, asked: askedOf(kind, batch) };
         before = bytesRead;
       }
     },
@@ -98,15 +98,44 @@ async function rowQueries(
       size = Math.max(LEAST_ROWS, Math.min(most, GROWTH * size, fitting));
     },
     tellNotes(log) {
-      if (bad > 0) {
-        const rows = bad === 1 ? '1 row was left out' : `${bad} rows were left out`;
-        log.note({ code: 'csv/bad-rows', message: `${rows}. ${firstBad}`, count: bad });
-      }
+      skipping?.tellNotes(log);
       if (beyond > 0) {
-        const points = beyond === 1 ? '1 point is' : `${beyond} points are`;
-        const message = `${points} beyond the domain of ${tree}, and in no polygon.`;
-        log.note({ code: 'index/points-beyond-domain', message, count: beyond });
+        const [thing, why] = kind === 'points' ? ['point', 'in no polygon'] : ['window', 'without area in any polygon'];
+        const things = beyond === 1 ? `1 ${thing} is` : `${beyond} ${thing}s are`;
+        const message = `${things} beyond the domain of ${tree}, and ${why}.`;
+        log.note({ code: `index/${kind}-beyond-domain`, message, count: beyond });
       }
+      if (flat > 0) {
+        const windows = flat === 1 ? '1 window has no area and shares' : `${flat} windows have no area and share`;
+        log.note({ code: 'index/flat-windows', message: `${windows} none with any polygon.`, count: flat });
+      }
+    },
+  };
+}
+
+type FaultOf = CsvRowsOptions['faultOf'];
+
+/** Leaves bad rows out, and tells the numbers in the file of those that stay. */
+function skippedRows(faultOf: FaultOf) {
+  const kept: number[] = [];
+  let [row, bad, firstBad] = [0, 0, ''];
+  return {
+    // Of every row the reader asks here, or complains below, or both, in this order.
+    faultOf(numbers: readonly number[]): string | undefined {
+      const fault = faultOf?.(numbers);
+      if (fault === undefined) kept.push(row++);
+      return fault;
+    },
+    onBadRow({ message }: Error): void {
+      row++;
+      if (bad++ === 0) firstBad = message;
+    },
+    /** Numbers of the next rows that stay. */
+    take: (count: number): Float64Array => Float64Array.from(kept.splice(0, count)),
+    tellNotes(log: Log): void {
+      if (bad === 0) return;
+      const rows = bad === 1 ? '1 row was left out' : `${bad} rows were left out`;
+      log.note({ code: 'csv/bad-rows', message: `${rows}. ${firstBad}`, count: bad });
     },
   };
 }
@@ -121,13 +150,39 @@ function askedOf(kind: 'points' | 'windows', { numbers }: CsvRows): AskedPoints 
   return kind === 'points' ? { kind, x: a, y: b } : { kind, left: a, bottom: b, right: c, top: d };
 }
 
-function countBeyond({ numbers: [x, y], count }: CsvRows, { left, bottom, size }: MaqFile['domain']): number {
+/** Steps of the domain, to which points and sides are moved. */
+function stepOf(at: number, from: number, { size }: Domain): number {
+  return Math.round(((at - from) / size) * DOMAIN_STEPS);
+}
+
+function countPointsBeyond({ numbers: [x, y], count }: CsvRows, domain: Domain): number {
+  const isIn = (step: number): boolean => step >= 0 && step < DOMAIN_STEPS;
   let beyond = 0;
   for (let row = 0; row < count; row++) {
-    const [atX, atY] = [x![row]! - left, y![row]! - bottom];
-    if (!(atX >= 0 && atX < size && atY >= 0 && atY < size)) beyond++;
+    if (!isIn(stepOf(x![row]!, domain.left, domain)) || !isIn(stepOf(y![row]!, domain.bottom, domain))) beyond++;
   }
   return beyond;
+}
+
+function countWindowsBeyond({ numbers: [left, bottom, right, top], count }: CsvRows, domain: Domain): number {
+  const isOut = (low: number, high: number, from: number): boolean =>
+    stepOf(high, from, domain) <= 0 || stepOf(low, from, domain) >= DOMAIN_STEPS;
+  let beyond = 0;
+  for (let row = 0; row < count; row++) {
+    if (isOut(left![row]!, right![row]!, domain.left) || isOut(bottom![row]!, top![row]!, domain.bottom)) beyond++;
+  }
+  return beyond;
+}
+
+/** Windows whose sides are moved to the same step. */
+function countFlat({ numbers: [left, bottom, right, top], count }: CsvRows, domain: Domain): number {
+  const isFlat = (low: number, high: number, from: number): boolean =>
+    stepOf(low, from, domain) === stepOf(high, from, domain);
+  let flat = 0;
+  for (let row = 0; row < count; row++) {
+    if (isFlat(left![row]!, right![row]!, domain.left) || isFlat(bottom![row]!, top![row]!, domain.bottom)) flat++;
+  }
+  return flat;
 }
 
 async function polygonQueries(
@@ -141,6 +196,8 @@ async function polygonQueries(
   let batches: PolygonBatches | undefined;
   const requireSameCrs = (own: string | undefined): void => {
     if (own === undefined || crs === undefined || sameCrs(own, crs)) return;
+    // A system without a code cannot be assumed of others: what is assumed of these is assumed of it.
+    if (reading.crs !== undefined && !canAssume(crs)) return;
     throw crsMismatch({ name: tree, crs }, { name: queries, crs: own });
   };
   requireSameCrs(layer.crs);

@@ -11,7 +11,7 @@ import {
 } from './arguments.ts';
 import { type OptionSpec, type OptionValues, readCommand } from './command-line.ts';
 import { TABLE_FORMATS, type TableFormat } from './compare-arguments.ts';
-import { BUDGET_SPEC, parseBudget, parseReading, READING_SPECS } from './index-arguments.ts';
+import { BUDGET_SPEC, checkNoStdin, parseBudget, parseReading, READING_SPECS } from './index-arguments.ts';
 import { checkEnding, formatOfName, parseArea } from './values.ts';
 
 /** What a tree is asked with. */
@@ -55,7 +55,9 @@ export const QUERY_SPECS: readonly OptionSpec[] = [
   { name: 'above', value: 'AREA', help: 'only where the common area can be above this, in square units' },
   { name: 'filter-only', help: 'polygons by their quadrants alone: faster, with some that do not share area' },
   ...READING_SPECS.map((spec) =>
-    spec.name === 'id' ? { ...spec, help: 'the property, or column, that names queries (default id)' } : spec,
+    spec.name === 'id'
+      ? { ...spec, help: "the property, or column, that names queries (default: the feature's id, or column id)" }
+      : spec,
   ),
   ...BACKEND_SPECS,
   BUDGET_SPEC,
@@ -80,6 +82,7 @@ const USES: readonly (readonly [option: string, kinds: readonly QueryKind[]])[] 
 export function parseQueryArguments(args: readonly string[]): QueryOptions {
   const { words, values } = readCommand(args, QUERY_SPECS, ['TREE']);
   const kind = parseKind(values);
+  checkNoStdin([...words, text(values, kind)!]);
   for (const [option, kinds] of USES) {
     if (!values.has(option) || kinds.includes(kind)) continue;
     throw new UsageError('usage/contradiction', `--${option} means nothing to --${kind}.`, {

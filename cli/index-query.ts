@@ -143,12 +143,13 @@ interface QueryEnd {
 const SAYS: Readonly<Record<QueryOptions['kind'], readonly [thing: string, met: string]>> = {
   points: ['point', 'in polygons'],
   windows: ['window', 'with polygons in them'],
-  polygons: ['query polygon', 'with polygons in common'],
+  polygons: ['query polygon', 'sharing area with polygons'],
 };
 
-function querySummary({ kind }: QueryOptions, totals: AnswerTotals, end: QueryEnd): RunSummary {
+function querySummary({ kind, filterOnly }: QueryOptions, totals: AnswerTotals, end: QueryEnd): RunSummary {
   const { queries, met, pairs } = totals;
-  const [thing, what] = SAYS[kind];
+  const [thing, surely] = SAYS[kind];
+  const what = filterOnly ? 'perhaps sharing area with polygons' : surely;
   const { backend, seconds, outputs } = end;
   return {
     lines: [

@@ -11,6 +11,7 @@ import { parseZones } from '../formats/zones.ts';
 import { answer, type IndexWorkshop, openIndexWorkshop, quietLog, shapes } from './cli-index-support.ts';
 import { collection, rectangle, zone } from './cli-support.ts';
 import { parseCsv } from './parse-csv.ts';
+import { flatGeobufOf, shapefileOf, type WrittenFeature } from './polygon-layers-support.ts';
 import { ringsHold } from './quadrants-by-hand.ts';
 
 let shop: IndexWorkshop;
@@ -124,8 +125,33 @@ describe('quadrille index query --points', () => {
   test('leaves bad rows out and counts them, where asked to', async () => {
     await shop.write('some.csv', 'x,y\n35,35\nx,y\n1\n10,10\n');
     const { stdout, stderr } = await shop.query('@shapes.maq', '--points', '@some.csv', '--on-bad-record', 'skip');
-    expect(stdout).toBe('point,set,polygon\n0,shapes,island\n1,shapes,frame\n');
+    expect(stdout).toBe('point,set,polygon\n0,shapes,island\n3,shapes,frame\n');
     expect(stderr).toMatch(/note: 2 rows were left out\. .*some\.csv:3: The row cannot be read/);
+  });
+
+  test('numbers points and windows as their file does, whatever rows are left out, in batches of any size', async () => {
+    const isGood = fc.array(fc.boolean(), { minLength: 1, maxLength: 9 });
+    await fc.assert(
+      fc.asyncProperty(isGood, async (pattern) => {
+        const rows = Array.from({ length: 5000 }, (_, row) => pattern[row % pattern.length]!);
+        const good = rows.flatMap((each, row) => (each ? [`${row}`] : []));
+        const skip = ['--on-bad-record', 'skip', '--count', 'query'];
+        await shop.write('p.csv', `x,y\n${rows.map((each) => (each ? '10,10' : '10')).join('\n')}`);
+        const points = parseCsv(await answer(shop.query('@shapes.maq', '--points', '@p.csv', ...skip)));
+        expect(points.slice(1)).toEqual(good.map((row) => [row, '1']));
+        const boxes = rows.map((each, row) => (each ? '9,9,10,10' : row % 2 ? '9,9,8,8' : '9,9,,'));
+        await shop.write('w.csv', `left,bottom,right,top\n${boxes.join('\n')}`);
+        const windows = parseCsv(await answer(shop.query('@shapes.maq', '--windows', '@w.csv', ...skip)));
+        expect(windows.slice(1)).toEqual(good.map((row) => [row, '1']));
+      }),
+      { numRuns: 3 },
+    );
+  });
+
+  test('takes points that are moved to the end of the domain to be beyond it', async () => {
+    await shop.write('end.csv', 'x,y\n180,10\n179.99999999999,10\n10,-180.1\n');
+    const { stderr } = await shop.query('@shapes.maq', '--points', '@end.csv');
+    expect(stderr).toContain('note: 3 points are beyond the domain of');
   });
 
   test('needs edges', async () => {
@@ -168,6 +194,17 @@ describe('quadrille index query --windows', () => {
     expect(parseCsv(await answer(shop.query(...words, '1e6')))).toHaveLength(1);
   });
 
+  test('notes windows that are beyond the domain or have no area', async () => {
+    await shop.write(
+      'odd-windows.csv',
+      'left,bottom,right,top\n180,5,190,9\n-200,5,-180,9\n5,5,5,9\n5,5,9,5.00000000001\n5,5,9,9\n-500,-500,500,500\n',
+    );
+    const { stdout, stderr } = await shop.query('@shapes.maq', '--windows', '@odd-windows.csv', '--count', 'query');
+    expect(stdout).toBe('window,count\n0,0\n1,0\n2,0\n3,0\n4,1\n5,3\n');
+    expect(stderr).toMatch(/note: 2 windows are beyond the domain of .*shapes\.maq, and without area in any polygon\./);
+    expect(stderr).toContain('note: 2 windows have no area and share none with any polygon.');
+  });
+
   test('counts, works without edges, and refuses windows that are upside down', async () => {
     await answer(shop.build('@shapes.geojson', '-o', '@bare.maq', '--levels', '6', '--no-edges'));
     expect(await answer(shop.query('@bare.maq', '--windows', '@windows.csv', '--count', 'query'))).toBe(
@@ -184,7 +221,9 @@ describe('quadrille index query --windows', () => {
 
 describe('quadrille index query --polygons', () => {
   test('tells exactly which polygons share area, with bounds for it', async () => {
-    const rows = parseCsv(await answer(shop.query('@shapes.maq', '--polygons', '@boxes.geojson')));
+    const { stdout, stderr } = await shop.query('@shapes.maq', '--polygons', '@boxes.geojson');
+    expect(stderr).toMatch(/^2 query polygons, 2 of them sharing area with polygons: 2 pairs, /m);
+    const rows = parseCsv(stdout);
     expect(rows.map((row) => row.slice(0, 3))).toEqual([
       ['query', 'set', 'polygon'],
       ['w', 'shapes', 'wedge'],
@@ -259,6 +298,37 @@ describe('quadrille index query --polygons', () => {
     );
     expect(stdout).toBe('query,count\nok,1\n');
     expect(notes).toContain('1 polygon is not in the domain and was left out: "wide"');
+  });
+});
+
+describe('a coordinate system that has a name and no code', () => {
+  beforeAll(async () => {
+    const fields: WrittenFeature[] = [0, 1, 2].map((at) => ({
+      name: `${at}`,
+      parts: [[rectangle(at, 1, at + 1, 2)]] as never,
+    }));
+    await shop.write('named.shp', shapefileOf(fields));
+    await shop.write('named.prj', 'PROJCS["Moon_Grid",GEOGCS["Moon",DATUM["Moon",SPHEROID["Moon",1737400,0]]]]');
+    await answer(shop.build('@named.shp', '-o', '@named.maq', '--levels', '6'));
+    await shop.write('coded.fgb', flatGeobufOf(fields, 25832));
+  });
+
+  test('is not advised to be assumed, which takes codes', async () => {
+    for (const ending of [
+      await shop.query('@named.maq', '--polygons', '@coded.fgb'),
+      await shop.build('@named.shp', '@coded.fgb', '-o', '@both.maq'),
+    ]) {
+      expect(ending.exitCode).toBe(2);
+      expect(ending.stderr).toMatch(/named\.(maq|shp) is in Moon_Grid, but .*coded\.fgb is in EPSG:25832\./);
+      expect(ending.stderr).toContain('ogr2ogr -t_srs EPSG:25832;');
+      expect(ending.stderr).toContain('say so with --assume-crs EPSG:25832.');
+    }
+  });
+
+  test('is that which is assumed of the queries', async () => {
+    const words = ['@named.maq', '--polygons', '@coded.fgb', '--count', 'query'];
+    const rows = parseCsv(await answer(shop.query(...words, '--assume-crs', 'EPSG:25832')));
+    expect(rows.slice(1).map(([, count]) => count)).toEqual(['1', '1', '1']);
   });
 });
 
