@@ -11,6 +11,7 @@ import {
   reduceByKey,
   u32,
 } from '../../primitives/index.ts';
+import { freeOnFailure } from '../free-on-failure.ts';
 import { bitsUpTo, orderRows } from '../order-rows.ts';
 import type { QuadrantsWithEdges } from '../quadrants/leaves.ts';
 import { type ConcatenatedSets, concatenateSets, partsOf, type QuadrantSet, type SetRows } from './concatenate-sets.ts';
@@ -93,15 +94,17 @@ async function growTree(
   const preorder = preorderOf(context, rows, extent);
   try {
     const nodes = await nodesOf(context, rows, preorder, extent);
-    return context.scope(() => {
-      const { polygon, set, boundary, level } = rows;
-      const order = orderRows(level.length, [{ key: level, bits: bitsUpTo(extent.levels) }], preorder);
-      const entries = context.materialize(gather({ polygon, set, boundary }, order));
-      const table = tableOfNodes(context, nodes);
-      if (rowEdges === undefined) return { nodes, entries, extent, table };
-      const perEntry = context.materialize(gather({ ...rowEdges }, order));
-      return { nodes, entries, extent, table, edges: { ...perEntry, edge, ends } };
-    });
+    return freeOnFailure(context, nodes, () =>
+      context.scope(() => {
+        const { polygon, set, boundary, level } = rows;
+        const order = orderRows(level.length, [{ key: level, bits: bitsUpTo(extent.levels) }], preorder);
+        const entries = context.materialize(gather({ polygon, set, boundary }, order));
+        const table = tableOfNodes(context, nodes);
+        if (rowEdges === undefined) return { nodes, entries, extent, table };
+        const perEntry = context.materialize(gather({ ...rowEdges }, order));
+        return { nodes, entries, extent, table, edges: { ...perEntry, edge, ends } };
+      }),
+    );
   } finally {
     context.dispose(preorder);
   }

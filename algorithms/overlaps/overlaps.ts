@@ -1,4 +1,5 @@
 import { ArgumentError, type Column, type Context, fn, map, u32 } from '../../primitives/index.ts';
+import { freeOnFailure } from '../free-on-failure.ts';
 import { cellsOf, type Front, type QuadrantPairs } from './cells.ts';
 import { crowdedCells, splitCells } from './split.ts';
 import { prepareWalks, walk } from './walks.ts';
@@ -50,7 +51,9 @@ export async function overlapsInQuadrants(
 ): Promise<Column<'u32'>> {
   requireMost(most);
   let front = await cellsOf(context, pairs, edge);
-  const overlaps = context.scope(() => context.materialize(map(holdBoth, { p: pairs.p.corner, q: pairs.q.corner })));
+  const overlaps = freeOnFailure(context, front, () =>
+    context.scope(() => context.materialize(map(holdBoth, { p: pairs.p.corner, q: pairs.q.corner }))),
+  );
   try {
     for (;;) {
       const children = await decide(context, front, ends, most, overlaps);

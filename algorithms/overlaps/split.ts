@@ -27,6 +27,7 @@ import {
   u32,
   uniform,
 } from '../../primitives/index.ts';
+import { allOrNone, freeOnFailure } from '../free-on-failure.ts';
 import { bitsUpTo } from '../order-rows.ts';
 import { edgesInQuadrants, FLIPS, PASSES } from '../quadrants/edge-in-quadrant.ts';
 import { BOTH, cellArrays, cellAt, edgeOfItem, type Front, packCell, regionOfItem } from './cells.ts';
@@ -115,16 +116,18 @@ export async function splitCells(
   });
   try {
     const { cells, numbers, items } = made;
-    const [cellCount, passed] = await Promise.all([
+    const [cellCount, passed] = await allOrNone(context, [
       context.count(cells),
       expand(items, map(passCount, { passes: items.passes }), passOn, { captures: { numbers } }),
     ]);
-    return context.scope(() => {
-      const places = context.materialize(gather(cells, sequence(cellCount)));
-      const sorted = sortByKey(passed.cell, passed.item, { bits: { from: 0, to: Math.max(1, bitsUpTo(cellCount)) } });
-      context.dispose(passed);
-      return { cells: places, items: { cell: sorted.keys, item: sorted.values } };
-    });
+    return freeOnFailure(context, passed, () =>
+      context.scope(() => {
+        const places = context.materialize(gather(cells, sequence(cellCount)));
+        const sorted = sortByKey(passed.cell, passed.item, { bits: { from: 0, to: Math.max(1, bitsUpTo(cellCount)) } });
+        context.dispose(passed);
+        return { cells: places, items: { cell: sorted.keys, item: sorted.values } };
+      }),
+    );
   } finally {
     const { cells, numbers, items } = made;
     context.dispose(cells, numbers, items.passes);

@@ -24,6 +24,7 @@ import {
   u32,
   uniform,
 } from '../../primitives/index.ts';
+import { allOrNone, freeOnFailure } from '../free-on-failure.ts';
 import { edgesInEnclosing, edgesInQuadrants, FLIPS, PASSES, type Passages } from './edge-in-quadrant.ts';
 import type { Edges } from './edges.ts';
 import type { Leaves } from './leaves.ts';
@@ -60,13 +61,13 @@ export interface DescentRules {
 
 /** The quadrants around the polygons: those with edges inside go on, the others are settled or of no use. */
 export function enclose(context: Context, edges: Edges, rules: DescentRules): Promise<Descent> {
-  const passages = {
-    quadrant: edges.owner,
-    edge: context.scope(() => context.materialize(sequence(edges.owner.length))),
-  };
-  const open = context.scope(() => context.materialize({ ...enclosingQuadrants(edges, rules.least) }));
+  const { open, edge } = context.scope(() => ({
+    open: context.materialize({ ...enclosingQuadrants(edges, rules.least) }),
+    edge: context.materialize(sequence(edges.owner.length)),
+  }));
+  const passages = { quadrant: edges.owner, edge };
   return settle(context, { open, passages }, edgesInEnclosing(passages, edges, open), 0, rules).finally(() =>
-    context.dispose(open, passages.edge),
+    context.dispose(open, edge),
   );
 }
 
@@ -117,19 +118,21 @@ async function settle(
       const counts = map(passCount, { quadrant: passages.quadrant, look, columns: open.column, bits, least, settles });
       return expand({ ...passages, look }, counts, passOn, { captures: { numbers: children, bits } });
     };
-    const [openCount, leafCount, next, leafPassages] = await Promise.all([
+    const [openCount, leafCount, next, leafPassages] = await allOrNone(context, [
       context.count(goesOn),
       context.count(settled),
       passOnto(numbers, 0),
       leafNumbers === undefined ? undefined : passOnto(leafNumbers, 1),
     ]);
     const parents = { ...open, marks };
-    return context.scope(() => {
-      const { boundary: _, ...places } = childrenOf(parents, gather(goesOn, sequence(openCount)), bits);
-      const leaves = childrenOf(parents, gather(settled, sequence(leafCount)), bits);
-      const front = { open: context.materialize(places), passages: next };
-      return { front, leaves: context.materialize(leaves), leafPassages };
-    });
+    return freeOnFailure(context, [next, leafPassages], () =>
+      context.scope(() => {
+        const { boundary: _, ...places } = childrenOf(parents, gather(goesOn, sequence(openCount)), bits);
+        const leaves = childrenOf(parents, gather(settled, sequence(leafCount)), bits);
+        const front = { open: context.materialize(places), passages: next };
+        return { front, leaves: context.materialize(leaves), leafPassages };
+      }),
+    );
   } finally {
     context.dispose(made);
   }

@@ -12,6 +12,7 @@ import {
   u64,
   uniform,
 } from '../../primitives/index.ts';
+import { freeOnFailure } from '../free-on-failure.ts';
 import { type BoundaryEdges, boundaryEdgesOf } from './boundary-edges.ts';
 import { DOMAIN_BITS } from './domain.ts';
 import type { Passages } from './edge-in-quadrant.ts';
@@ -68,7 +69,7 @@ const quadrant = fn(
 
 /**
  * Brings the leaves of all levels together, by polygon and then by place; with the passages of edges through them, where the
- * leaves of every level come with theirs.
+ * leaves of every level come with theirs. Frees both, also where it fails.
  */
 export function quadrantsOf(
   context: Context,
@@ -77,17 +78,19 @@ export function quadrantsOf(
   least: number,
   passages?: readonly Passages[],
 ): Quadrants | QuadrantsWithEdges {
-  return context.scope(() => {
-    const counts = settled.map(({ column }) => column.length as number);
-    const leaves = gatherLeaves(context, settled);
-    const bits = { from: 0, to: Math.max(1, 2 * (DOMAIN_BITS - least)) };
-    const rows = { ...leaves, leaf: sequence(leaves.column.length) };
-    const byPlace = sortByKey(map(place, { column: leaves.column, row: leaves.row, least }), rows, { bits });
-    const { leaf, ...sorted } = sortByKey(byPlace.values.owner, byPlace.values).values;
-    const quadrants = context.materialize(map(quadrant, { ...sorted, polygons: edges.polygons.id }));
-    if (passages === undefined) return quadrants;
-    return { ...quadrants, edges: boundaryEdgesOf(context, { leaf, row: sorted.row }, passages, counts, edges) };
-  });
+  return freeOnFailure(context, [settled, passages], () =>
+    context.scope(() => {
+      const counts = settled.map(({ column }) => column.length as number);
+      const leaves = gatherLeaves(context, settled);
+      const bits = { from: 0, to: Math.max(1, 2 * (DOMAIN_BITS - least)) };
+      const rows = { ...leaves, leaf: sequence(leaves.column.length) };
+      const byPlace = sortByKey(map(place, { column: leaves.column, row: leaves.row, least }), rows, { bits });
+      const { leaf, ...sorted } = sortByKey(byPlace.values.owner, byPlace.values).values;
+      const quadrants = context.materialize(map(quadrant, { ...sorted, polygons: edges.polygons.id }));
+      if (passages === undefined) return quadrants;
+      return { ...quadrants, edges: boundaryEdgesOf(context, { leaf, row: sorted.row }, passages, counts, edges) };
+    }),
+  );
 }
 
 /** One table of all leaves; frees those of the levels. */

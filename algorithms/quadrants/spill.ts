@@ -1,4 +1,5 @@
 import { bool, type Context, copyIf, fn, gather, map, sequence, u32, uniform } from '../../primitives/index.ts';
+import { allOrNone } from '../free-on-failure.ts';
 import type { Front } from './descend.ts';
 
 /** A front in the memory of the host. */
@@ -25,7 +26,7 @@ export async function splitFront(
 ): Promise<{ readonly earlier: Front; readonly later: Front }> {
   const count = front.open.column.length as number;
   const middle = count >> 1;
-  const [earlier, later] = await Promise.all([
+  const [earlier, later] = await allOrNone(context, [
     partOf(context, front, 0, middle),
     partOf(context, front, middle, count),
   ]);

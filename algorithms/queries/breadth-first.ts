@@ -14,6 +14,7 @@ import {
   type U32,
   u32,
 } from '../../primitives/index.ts';
+import { allOrNone, freeOnFailure } from '../free-on-failure.ts';
 import type { MaqTree } from '../maq-tree/index.ts';
 import { bitsUpTo, orderRows } from '../order-rows.ts';
 import { DOMAIN_BITS } from '../quadrants/index.ts';
@@ -158,11 +159,12 @@ async function meetNodes(
   });
   try {
     const { met, hits } = made;
-    const [hitCount, next] = await Promise.all([
+    const [hitCount, next] = await allOrNone(context, [
       context.count(hits),
       expand(met, gather(childCount, met.node), childPair, { captures: { first: firstChild } }),
     ]);
-    return { found: context.scope(() => context.materialize(gather(hits, sequence(hitCount)))), next };
+    const rows = gather(hits, sequence(hitCount));
+    return { found: freeOnFailure(context, next, () => context.scope(() => context.materialize(rows))), next };
   } finally {
     context.dispose(made);
   }

@@ -23,6 +23,7 @@ import {
   uniform,
   upperBound,
 } from '../../primitives/index.ts';
+import { freeOnFailure } from '../free-on-failure.ts';
 import type { MaqTreeWithEdges } from '../maq-tree/index.ts';
 import { overlapsInQuadrants, type QuadrantPairs } from '../overlaps/index.ts';
 import { type BoundaryEdges, DOMAIN_BITS, type QuadrantsWithEdges } from '../quadrants/index.ts';
@@ -107,18 +108,18 @@ async function joinPart(context: Context, join: Join, pairs: SharedQuadrants): P
     const cells = context.scope(() => cellsOf(context, join, rows));
     try {
       const overlaps = await overlapsInQuadrants(context, cells, join.edge, join.ends);
-      scatterReduce(overlaps, rows.run, 'or', shared);
+      freeOnFailure(context, overlaps, () => scatterReduce(overlaps, rows.run, 'or', shared));
       context.dispose(overlaps);
     } finally {
       context.dispose(cells);
     }
     const found = context.scope(() => copyIf(run, map(isSet, { flag: shared })));
-    const count = await context.count(found);
-    return context.scope(() => {
-      const exact = context.materialize(gather(found, sequence(count)));
+    try {
+      const exact = gather(found, sequence(await context.count(found)));
+      return context.scope(() => context.materialize(exact));
+    } finally {
       context.dispose(found);
-      return exact;
-    });
+    }
   } finally {
     context.dispose(made);
   }

@@ -18,6 +18,7 @@ import {
   unfold,
   Var,
 } from '../../primitives/index.ts';
+import { freeOnFailure } from '../free-on-failure.ts';
 import type { MaqTreeWithEdges } from '../maq-tree/index.ts';
 import { nodeOf } from '../maq-tree/node-table.ts';
 import { flipsWay } from '../quadrants/edge-line.ts';
@@ -101,12 +102,14 @@ export async function queryPoints(
   const { entries, edges, table } = tree;
   const rows = { x, y, point: sequence(x.length) };
   const candidates = await unfold(rows, fromRoot, nextEntry, { captures: { table } });
-  const found = context.scope(() => {
-    const { corner, first, count, edge, ends } = edges;
-    const { point, ...place } = candidates;
-    const captures = { boundary: entries.boundary, corner, first, count, edge, ends };
-    return copyIf({ point, entry: place.entry }, context.materialize(map(holds, { ...place, ...captures })));
-  });
+  const found = freeOnFailure(context, candidates, () =>
+    context.scope(() => {
+      const { corner, first, count, edge, ends } = edges;
+      const { point, ...place } = candidates;
+      const captures = { boundary: entries.boundary, corner, first, count, edge, ends };
+      return copyIf({ point, entry: place.entry }, context.materialize(map(holds, { ...place, ...captures })));
+    }),
+  );
   context.dispose(candidates);
   try {
     const pairs = gather(found, sequence(await context.count(found)));

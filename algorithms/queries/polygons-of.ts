@@ -20,6 +20,7 @@ import {
   uniform,
   unique,
 } from '../../primitives/index.ts';
+import { allOrNone } from '../free-on-failure.ts';
 import type { MaqExtent, MaqTree } from '../maq-tree/index.ts';
 import { bitsUpTo, orderRows } from '../order-rows.ts';
 import type { Quadrants } from '../quadrants/index.ts';
@@ -61,7 +62,7 @@ export async function polygonsOf(context: Context, tree: MaqTree, { query, node 
   const { nodes, entries, extent } = tree;
   const counts = gather(nodes.entryCount, node);
   const captures = { first: nodes.firstEntry, polygons: entries.polygon, sets: entries.set };
-  const [all, last] = await Promise.all([
+  const [all, last] = await allOrNone(context, [
     expand({ query, node }, counts, entryOf, { captures }),
     context.read(slice(query, Math.max(0, (query.length as number) - 1))),
   ]);

@@ -1,0 +1,24 @@
+import type { Context } from '../primitives/index.ts';
+
+/** What is made of columns that are handed over; they are freed where that fails. */
+export function freeOnFailure<T>(context: Context, columns: unknown, make: () => T): T {
+  try {
+    return make();
+  } catch (error) {
+    context.dispose(columns);
+    throw error;
+  }
+}
+
+/** Waits for all; where one fails, until the others are through, whose columns are freed, and throws what went wrong first. */
+export async function allOrNone<T extends readonly unknown[]>(
+  context: Context,
+  promises: { readonly [K in keyof T]: T[K] | Promise<T[K]> },
+): Promise<T> {
+  const outcomes = await Promise.allSettled(promises);
+  const failed = outcomes.find((outcome) => outcome.status === 'rejected');
+  if (failed === undefined)
+    return outcomes.map((outcome) => (outcome as PromiseFulfilledResult<unknown>).value) as never;
+  context.dispose(outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : undefined)));
+  throw failed.reason;
+}
