@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { createWebGpuBackend } from '../backends/webgpu/index.ts';
+import { defaultTuning } from '../backends/webgpu/tuning.ts';
 import { openNodeGpu } from '../backends/webgpu-node/index.ts';
 import { Context } from '../primitives/context.ts';
 import * as q from '../primitives/index.ts';
@@ -13,7 +14,7 @@ import { openMemcpy, spread } from './webgpu-memcpy.ts';
  * Keys are a 32-bit hash of the index; reduceByKey has runs of 16; scatter and gather go by the permutation that sorts them.
  *
  * node --import tsx bench/webgpu-primitives.ts [--adapter hardware|software] [--log2 20,24,28] [--rounds 11] [--peer file.csv]
- *   [--only name]
+ *   [--only name,…] [--tuning '{ "scan": { "items": 8 } }']
  */
 const { values: options } = parseArgs({
   options: {
@@ -22,12 +23,17 @@ const { values: options } = parseArgs({
     rounds: { type: 'string', default: '11' },
     peer: { type: 'string' },
     only: { type: 'string', default: '' },
+    tuning: { type: 'string', default: '{}' },
   },
 });
 const adapter = options.adapter === 'software' ? 'software' : 'hardware';
 const rounds = Number(options.rounds);
 const gpu = await openNodeGpu(adapter);
-const backend = await createWebGpuBackend({ gpu, adapter, tuning: { commandsPerSubmission: 2 ** 20 } });
+const tuning: Record<string, object | number> = { commandsPerSubmission: 2 ** 20 };
+for (const [part, numbers] of Object.entries(JSON.parse(options.tuning) as Record<string, object>)) {
+  tuning[part] = { ...(defaultTuning[part as keyof typeof defaultTuning] as object), ...numbers };
+}
+const backend = await createWebGpuBackend({ gpu, adapter, tuning });
 const context = new Context(backend);
 const { u32 } = q;
 
@@ -51,6 +57,10 @@ interface Inputs {
   readonly index: q.Column<'u32'>;
   readonly runs: q.Column<'u32'>;
   readonly order: q.Column<'u32'>;
+}
+
+function isWanted(name: string): boolean {
+  return options.only.split(',').some((part) => name.includes(part));
 }
 
 function inputsOf(n: number): Inputs {
@@ -105,7 +115,7 @@ async function measure(log2: number): Promise<void> {
   line('memcpy', log2, copy, copy, peers.get(`copy memcpy ${log2}`));
   const inputs = inputsOf(n);
   for (const [name, [peer, run]] of Object.entries(primitives(n, inputs))) {
-    if (!name.includes(options.only)) continue;
+    if (!isWanted(name)) continue;
     const once = (): void => context.dispose(run());
     const repeated = Array.from({ length: rounds }, () => once);
     await backend.time(repeated);

@@ -12,8 +12,9 @@ import { wordsOf } from './columns/words.ts';
 import { copyIf } from './copy-if.ts';
 import { u32 } from './functors/functor.ts';
 import { assemble, type Shape } from './functors/shapes.ts';
+import { select, type ValueTree } from './functors/standard/choose.ts';
 import type { U32 } from './functors/value.ts';
-import { type AnyMonoid, type Monoid, monoidProgram, plus, product, segmented } from './monoid.ts';
+import { type AnyMonoid, type Monoid, monoid, monoidProgram, plus } from './monoid.ts';
 import { requireTypes } from './reduce.ts';
 import { endsRun, runHeads, startsRun } from './runs.ts';
 import { countIn, fusedScan } from './scan.ts';
@@ -56,9 +57,9 @@ export function reduceByKey<K extends Table, S extends Shape>(
       monoid: byRun,
       element: (index, loader) => {
         const head = startsRun(keyWords, index, loader);
-        return [u32(head), head, ...loader.load(valueColumns, index)];
+        return [u32(head), ...loader.load(valueColumns, index)];
       },
-      emit: (index, _, [run, , ...combined], loader) => {
+      emit: (index, _, [run, ...combined], loader) => {
         const last = endsRun(keyWords, length, index, loader);
         return [last, (run as U32).sub(1), ...loader.load(keyWords, index), ...combined];
       },
@@ -75,11 +76,26 @@ export function reduceByKey<K extends Table, S extends Shape>(
 
 const byRunOnce = new WeakMap<AnyMonoid, AnyMonoid>();
 
-/** Counts the runs and combines within each. */
-function combinedByRun(monoid: Monoid<Shape>): AnyMonoid {
-  const made = byRunOnce.get(monoid) ?? product({ runs: plus(u32), run: segmented(monoid) });
-  byRunOnce.set(monoid, made);
+function combinedByRun(inner: Monoid<Shape>): AnyMonoid {
+  const made = byRunOnce.get(inner) ?? makeByRun(inner);
+  byRunOnce.set(inner, made);
   return made;
+}
+
+/** Counts the runs and combines within each: the value starts anew where the right side begins one. */
+function makeByRun(inner: Monoid<Shape>): AnyMonoid {
+  type Operand = { readonly runs: U32; readonly value: ValueTree };
+  const combine = inner.combine as never as (operands: { readonly a: ValueTree; readonly b: ValueTree }) => ValueTree;
+  return monoid({
+    of: { runs: u32, value: inner.shape } as Shape,
+    identity: { runs: 0, value: inner.identity } as never,
+    combine: (({ a, b }: { readonly a: Operand; readonly b: Operand }) => ({
+      runs: a.runs.add(b.runs),
+      value: select(combine({ a: a.value, b: b.value }), b.value, b.runs.ne(0)),
+    })) as never,
+    exact: inner.exact,
+    name: 'byRun',
+  });
 }
 
 /**

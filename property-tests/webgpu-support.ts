@@ -60,7 +60,7 @@ function byWorkgroups(): Partial<Tuning> {
 function lookingBack(silence: { mute?: number }): Partial<Tuning> {
   const { scan, sort } = defaultTuning;
   return {
-    scan: { ...scan, threads: 64, quads: 2, tries: 1, ...silence },
+    scan: { ...scan, threads: 64, items: 8, tries: 1, ...silence },
     sort: { ...sort, sweep: { on: true, threads: 64, keys: 4, leastTiles: 1, tries: 1, ...silence } },
   };
 }

@@ -22,6 +22,11 @@ export interface Subgroups {
   readonly most: number;
 }
 
+/** Lanes of a subgroup where all have as many. */
+export function widthOf({ least, most }: Subgroups): number | undefined {
+  return least === most ? least : undefined;
+}
+
 const wantedFeatures = ['subgroups', 'subgroup-size-control', 'timestamp-query'] as const;
 
 const wantedLimits = [

@@ -3,7 +3,7 @@ import { ArgumentError } from '../../primitives/errors.ts';
 import type { Arithmetic } from './arithmetic.ts';
 import type { Bindings } from './bindings.ts';
 import type { Compiler } from './compile.ts';
-import type { Subgroups } from './device.ts';
+import { type Subgroups, widthOf } from './device.ts';
 import type { MemoryPool } from './memory.ts';
 import { type Parameters, parameterDeclarations } from './parameters.ts';
 import type { ParameterSlot, Recorder } from './recorder.ts';
@@ -76,7 +76,7 @@ export function launch(engine: Engine, { key, parameters, slot, bindings, code, 
   const access = bindings.access();
   const choices = Object.values(engine.arithmetic).join();
   const kernel = compiler.kernel(`${key} ${bindings.key()} ${parameters.words.length} ${choices}`, access, () =>
-    shader(code(), parameters, bindings),
+    shader(code(), parameters, bindings, engine.subgroups),
   );
   const { parts } = bindings;
   const storage = compiler.storageGroup(kernel, parts);
@@ -112,12 +112,16 @@ function shader(
   { threads, declarations, main, helpers, subgroups }: KernelText,
   parameters: Parameters,
   bindings: Bindings,
+  of: Subgroups | undefined,
 ): string {
-  const lanes = `, @builtin(subgroup_size) sg: u32, @builtin(subgroup_id) sid: u32, @builtin(subgroup_invocation_id) lane: u32`;
+  const width = of === undefined ? undefined : widthOf(of);
+  const size = width === undefined ? '@builtin(subgroup_size) sg: u32, ' : '';
+  const lanes = `, ${size}@builtin(subgroup_id) sid: u32, @builtin(subgroup_invocation_id) lane: u32`;
   return `${subgroups ? 'enable subgroups;\nrequires subgroup_id;\ndiagnostic(off, subgroup_uniformity);' : ''}
 ${parameterDeclarations(parameters)}
 ${bindings.declarations()}
 ${helperDeclarations(helpers)}
+${subgroups && width !== undefined ? `const sg = ${width}u;` : ''}
 ${declarations}
 @compute @workgroup_size(${threads})
 fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) t: u32${subgroups ? lanes : ''}) {

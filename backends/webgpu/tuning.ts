@@ -33,9 +33,9 @@ export interface Tuning {
 
 export interface LookBackTuning {
   readonly lookBack: boolean;
-  /** Threads of a workgroup, and groups of 4 elements that a thread holds of a state of one word. */
+  /** Threads of a workgroup, and words of states that a thread holds. */
   readonly threads: number;
-  readonly quads: number;
+  readonly items: number;
   /** Tries before a workgroup computes what another one has not published. */
   readonly tries: number;
   /** Lets every so many-th tile publish nothing, so that others have to: for tests. */
@@ -61,7 +61,7 @@ export const defaultTuning: Tuning = {
   reduce: { threads: 256, tile: 4096, groups: 4096 },
   blockBy: 'workgroup',
   blockRows: 4,
-  scan: { lookBack: true, threads: 256, quads: 4, tries: 16 },
+  scan: { lookBack: true, threads: 256, items: 8, tries: 16 },
   sort: {
     tile: 4096,
     tileBy: 'workgroup',

@@ -70,7 +70,7 @@ fn level_length() -> u32 { return ${expression}; }`;
 export function emitBlockFunctions({ by, rows, lanes }: BlockForm, types: readonly ScalarType[]): string {
   const shared = by === 'workgroup' ? emitSharedStates(types, QUADS * rows) : '';
   return `${shared}
-${lanes === undefined ? '' : emitLaneFunctions(types)}
+${lanes === undefined ? '' : emitLaneFunctions(types, { least: lanes, most: lanes })}
 fn quads_of(block: u32, n: u32) -> u32 {
   let first = min(n, block * ${BLOCK}u);
   return (min(${BLOCK}u, n - first) + 3u) / 4u;

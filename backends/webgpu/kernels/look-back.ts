@@ -23,7 +23,7 @@ export interface LookBackText {
   readonly mute: number | undefined;
 }
 
-/** The first word of a tile's states is that after the counter. */
+/** The first word of the spine is a counter, which tiles that take their numbers by the grid do without. */
 const COUNTER_WORDS = 1;
 
 /** Words of the spine that so many tiles need. */
@@ -31,7 +31,7 @@ export function spineWords(tiles: number, types: readonly ScalarType[]): number 
   return tiles * 2 * types.length;
 }
 
-/** WGSL of `count_tile()`, `publish(tile, state, s)` and `read_tile(tile)`; dispatch words 0 and 1 are epoch and count. */
+/** WGSL of `publish(tile, state, s)` and `read_tile(tile)`; dispatch word 0 is the epoch. */
 export function emitSpine({ types, slot }: LookBackText): string {
   const word = (leaf: number, half: number): string =>
     `tile * ${2 * types.length}u + ${2 * leaf + half + COUNTER_WORDS}u`;
@@ -44,8 +44,7 @@ export function emitSpine({ types, slot }: LookBackText): string {
   const reads = halves.map(({ leaf, half }) => `let w${leaf}${half} = peek_${slot}(${word(leaf, half)});`);
   const tags = halves.map(({ leaf, half }) => `((w${leaf}${half} >> 16u) == tag)`);
   const leaves = types.map((type, leaf) => fromWord(type, `((w${leaf}0 & 0xffffu) | (w${leaf}1 << 16u))`));
-  return `fn count_tile() -> u32 { return count_${slot}(0u) - ${dispatchWord(1)}; }
-fn publish(tile: u32, state: u32, s: S) {
+  return `fn publish(tile: u32, state: u32, s: S) {
   let tag = (${dispatchWord(0)} << 18u) | (state << 16u);
   ${writes.join('\n  ')}
 }
@@ -59,13 +58,16 @@ fn read_tile(tile: u32) -> Published {
 }
 
 /**
- * WGSL statements that find the prefix before `tile`: afterwards `prefix` in the first subgroup is it. They are in
- * uniform control flow, and call `aggregate_of(tile, …)` with all threads.
+ * WGSL statements that find the prefix before `tile`: as soon as the first subgroup has it, it runs `found`; then all
+ * threads have met. They are in uniform control flow, and call `aggregate_of(tile, …)` with all threads.
  */
-export function emitLookBack({ tries }: LookBackText): string {
+export function emitLookBack({ tries }: LookBackText, found: string): string {
   return `var prefix = identity();
 var look = tile;
-if (tile > 0u) {
+if (tile == 0u) {
+  if (sid == 0u) { ${found} }
+  workgroupBarrier();
+} else {
   loop {
     if (sid == 0u) {
       var state = MISSING;
@@ -89,6 +91,7 @@ if (tile > 0u) {
         look -= sg;
         tried = 0u;
       }
+      if (state == FOUND) { ${found} }
       if (lane == 0u) { found_state = state; found_missing = missing; }
     }
     if (workgroupUniformLoad(&found_state) == FOUND) { break; }

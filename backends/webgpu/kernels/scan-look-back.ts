@@ -1,7 +1,6 @@
 import { type Cell, capacityOf, type Extent, type MonoidProgram } from '../../../primitives/backend.ts';
 import { type Engine, type KernelText, launch, placeParameters } from '../engine.ts';
-import { lengthExpression, parameter } from '../parameters.ts';
-import type { Tuning } from '../tuning.ts';
+import { GROUP_NUMBER, lengthExpression, parameter } from '../parameters.ts';
 import type { Helper } from '../wgsl-helpers.ts';
 import {
   AGGREGATE,
@@ -25,19 +24,33 @@ export const LOOK_BACK_BINDINGS = 2;
 /** The tile of a workgroup. */
 export interface LookBackTile {
   readonly threads: number;
-  /** Groups of 4 elements that a thread holds. */
-  readonly quads: number;
+  /** Elements that a thread scans: a power of two, so that they lie between two gaps of the exchange. */
+  readonly items: number;
   readonly elements: number;
 }
 
-/** Tiles are smaller where large states fill registers, and where what is written out for every element is not light. */
+/** The largest tile whose states fit the memory of a workgroup; of few elements a thread where their code is not light. */
 export function lookBackTile(
-  { scan: { threads, quads: most } }: Tuning,
+  { tuning, shared }: Pick<Engine, 'tuning' | 'shared'>,
   { types }: MonoidProgram,
   light: boolean,
-): LookBackTile {
-  const quads = light ? Math.max(1, Math.floor(most / types.length)) : 1;
-  return { threads, quads, elements: threads * 4 * quads };
+): LookBackTile | undefined {
+  const { threads, items: most } = tuning.scan;
+  const fits = (items: number): boolean =>
+    items <= (light ? most : 4) &&
+    4 * types.length * (exchangeWords(threads * items) + totalsOf(threads)) + 8 <= shared;
+  const items = [32, 16, 8, 4].find(fits);
+  return items === undefined ? undefined : { threads, items, elements: threads * items };
+}
+
+/** The totals of subgroups, which have 4 lanes at least, and the prefix of the tile. */
+function totalsOf(threads: number): number {
+  return threads / 4 + 1;
+}
+
+/** A gap after every 32 elements, and one element more, for the prefix before the first. */
+function exchangeWords(elements: number): number {
+  return elements + elements / 32 + 1;
 }
 
 /** Scans an exact monoid in one pass over the elements. */
@@ -50,8 +63,10 @@ export function scanByLookBack(
   window: Window,
   total: Cell | undefined,
   tile: LookBackTile,
+  light: boolean,
 ): void {
   const { pool, spine, tuning } = engine;
+  const subgroups = engine.subgroups!;
   const { types } = monoid;
   const { parameters, length } = source;
   const cell =
@@ -76,29 +91,28 @@ export function scanByLookBack(
 ${functions}
 ${emitEvaluation(source.program)}
 ${out === undefined ? '' : emitStateStore('write_total', out, parameter(cell!.strideWord), types)}
-${emitSharedStates(types, tile.threads / 4 + 1)}
-${emitLaneFunctions(types)}
+${emitSharedStates(types, totalsOf(tile.threads))}
+${emitExchange(types, tile.elements)}
+${emitLaneFunctions(types, subgroups)}
 ${lookBackDeclarations}
 ${emitSpine(lookBack)}
 ${emitAggregate(tile)}`,
-      main: emitTile(tile, lookBack, lengthExpression(length), writeTotal),
+      main: emitTile(tile, lookBack, light, lengthExpression(length), writeTotal),
     };
   };
-  const counts = launch(engine, {
-    key: `look back ${monoidKey(monoid)} ${key} ${JSON.stringify(tuning.scan)} ${tile.quads} ${slot} ${out} ${cell?.cell?.word} ${length.raw}`,
+  launch(engine, {
+    key: `look back ${monoidKey(monoid)} ${key} ${JSON.stringify(tuning.scan)} ${tile.items} ${light} ${slot} ${out} ${cell?.cell?.word} ${length.raw}`,
     parameters,
     slot: placeParameters(engine, parameters),
     bindings,
     code: text,
     groups: tiles,
-    words: [run.epoch, run.counted],
+    words: [run.epoch],
   });
-  spine.end(counts);
 }
 
 /** WGSL of `element(i, n)`, and of `aggregate_of(tile, …)`, which all threads of a workgroup call together. */
-function emitAggregate({ threads, quads, elements }: LookBackTile): string {
-  const items = 4 * quads;
+function emitAggregate({ threads, items, elements }: LookBackTile): string {
   return `fn element(i: u32, n: u32) -> S { var s = evaluate(min(i, n - 1u)); if (i >= n) { s = identity(); } return s; }
 fn aggregate_of(tile: u32, n: u32, u: u32, sid: u32, lane: u32, sg: u32) -> S {
   var s = identity();
@@ -117,68 +131,81 @@ fn fold(first: u32, end: u32) -> S {
 }
 
 /**
- * The scan of a tile. Every subgroup has a run of the tile; its lanes hold groups of 4 elements side by side, so that
- * what a subgroup reads at a time lies together. What a thread holds are variables of their own: an array that is
- * indexed would go to memory.
+ * The scan of a tile. What lies together is read together, and handed over to the threads that scan it, each a run of the
+ * tile; the prefixes within the tile are handed back while the first subgroup looks back, and what lies together is written
+ * together. What a thread holds are variables of their own: an array that is indexed would go to memory.
  */
 function emitTile(
-  { threads, quads: count, elements: tile }: LookBackTile,
+  { threads, items, elements }: LookBackTile,
   lookBack: LookBackText,
+  light: boolean,
   length: string,
   writeTotal: (state: string) => string,
 ): string {
   const { mute } = lookBack;
-  const quads = Array.from({ length: count }, (_, k) => k);
   const prefixPlace = `${threads / 4}u`;
+  const each = (write: (j: number) => string): string => Array.from({ length: items }, (_, j) => write(j)).join('\n');
+  const striped = (j: number): string => `${j * threads}u + u`;
+  const blocked = (j: number): string => `u * ${items}u + ${j}u`;
   const publish = (state: string, value: string): string =>
     `if (lane == 0u${mute === undefined ? '' : ` && tile % ${mute}u != ${mute - 1}u`}) { publish(tile, ${state}, ${value}); }`;
-  return `if (t == 0u) { found_missing = count_tile(); }
-let tile = workgroupUniformLoad(&found_missing);
+  const found = `let all = combine(prefix, total);
+if (tile > 0u) { ${publish(`${INCLUSIVE}u`, 'all')} }
+if (lane == 0u) {
+  put(${prefixPlace}, prefix);
+  if (n - start <= ${elements}u) { ${writeTotal('all')} }
+}`;
+  const read = (element: (j: number) => string): string =>
+    `${each((j) => `let s${j} = ${element(j)};`)}\n${each((j) => `hand(${striped(j)}, s${j});`)}`;
+  const write = (guard: string): string =>
+    each(
+      (j) =>
+        `{ let e = ${striped(j)}; let i = start + e; ${guard}{ consume(i, combine(outer, handed(e)), combine(outer, handed(e + 1u))); } }`,
+    );
+  // Whole tiles are most of all; where code is long, one that looks at the end serves them too.
+  const whole = (fast: string, careful: string): string =>
+    light ? `if (n - start >= ${elements}u) {\n${fast}\n} else {\n${careful}\n}` : careful;
+  return `let tile = ${GROUP_NUMBER};
 let n = ${length};
 if (n == 0u && tile == 0u && t == 0u) { ${writeTotal('identity()')} }
-if (tile * ${tile}u >= n) { return; }
+if (tile > (n - 1u) / ${elements}u || n == 0u) { return; }
 let u = sid * sg + lane;
-let start = tile * ${tile}u + sid * sg * ${4 * count}u;
-${quads.map((k) => [0, 1, 2, 3].map((c) => `let e${k}${c} = element(start + (${k}u * sg + lane) * 4u + ${c}u, n);`).join(' ')).join('\n')}
-var carry = identity();
-${quads.map((k) => scanQuad(k)).join('\n')}
-if (lane == 0u) { put(sid, carry); }
+let start = tile * ${elements}u;
+// Read, and hand over.
+${whole(
+  read((j) => `evaluate(start + ${striped(j)})`),
+  read((j) => `element(start + ${striped(j)}, n)`),
+)}
 workgroupBarrier();
-let earlier = fold(0u, sid);
+// Scan.
+${each((j) => (j === 0 ? `let l0 = handed(${blocked(0)});` : `let l${j} = combine(l${j - 1}, handed(${blocked(j)}));`))}
+let sum = lanes_up_to(l${items - 1}, lane, sg);
+var before = lane_up(sum, 1u);
+if (lane == 0u) { before = identity(); }
+if (lane == sg - 1u) { put(sid, sum); }
+workgroupBarrier();
 var total = identity();
 if (sid == 0u) {
   total = fold(0u, ${threads}u / sg);
   ${publish(`select(${AGGREGATE}u, ${INCLUSIVE}u, tile == 0u)`, 'total')}
 }
-workgroupBarrier();
-${emitLookBack(lookBack)}
-if (sid == 0u) {
-  let all = combine(prefix, total);
-  ${publish(`${INCLUSIVE}u`, 'all')}
-  if (lane == 0u) {
-    put(${prefixPlace}, prefix);
-    if (n - tile * ${tile}u <= ${tile}u) { ${writeTotal('all')} }
-  }
-}
-workgroupBarrier();
-let outer = combine(take(${prefixPlace}), earlier);
-${quads.map((k) => consumeQuad(k)).join('\n')}`;
+// Hand back, one place on, so that what is before an element lies beside it.
+let own = combine(fold(0u, sid), before);
+if (u == 0u) { hand(0u, identity()); }
+${each((j) => `hand(${blocked(j)} + 1u, combine(own, l${j}));`)}
+// Look back.
+${emitLookBack(lookBack, found)}
+// Write.
+let outer = take(${prefixPlace});
+${whole(write(''), write('if (i < n) '))}`;
 }
 
-/** Scans the quad of a thread, and those of its subgroup: `p` is what is before it in the subgroup's run. */
-function scanQuad(k: number): string {
-  return `let l${k}0 = e${k}0; let l${k}1 = combine(l${k}0, e${k}1); let l${k}2 = combine(l${k}1, e${k}2); let l${k}3 = combine(l${k}2, e${k}3);
-let sum${k} = lanes_up_to(l${k}3, lane, sg);
-var p${k} = lane_up(sum${k}, 1u);
-if (lane == 0u) { p${k} = carry; } else { p${k} = combine(carry, p${k}); }
-carry = combine(carry, lane_at(sum${k}, sg - 1u));`;
-}
-
-function consumeQuad(k: number): string {
-  const element = (c: number): string =>
-    `if (i${k} + ${c}u < n) { let y = combine(b${k}, l${k}${c}); consume(i${k} + ${c}u, x${k}, y); x${k} = y; }`;
-  return `let i${k} = start + (${k}u * sg + lane) * 4u;
-let b${k} = combine(outer, p${k});
-var x${k} = b${k};
-${[0, 1, 2, 3].map(element).join('\n')}`;
+/** A gap after every 32 elements: threads that each have a run of 4, 8, 16 or 32 then never wait for the same bank. */
+function emitExchange(types: MonoidProgram['types'], elements: number): string {
+  const arrays = types.map((type, leaf) => `var<workgroup> x${leaf}: array<${type}, ${exchangeWords(elements)}>;`);
+  const hand = types.map((_, leaf) => `x${leaf}[at] = s.a${leaf};`);
+  const handed = types.map((_, leaf) => `x${leaf}[at]`);
+  return `${arrays.join('\n')}
+fn hand(place: u32, s: S) { let at = place + (place >> 5u); ${hand.join(' ')} }
+fn handed(place: u32) -> S { let at = place + (place >> 5u); return S(${handed.join(', ')}); }`;
 }
