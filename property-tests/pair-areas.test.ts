@@ -1,5 +1,5 @@
 import { fc } from '@fast-check/vitest';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { type AreaMethod, type AreaPlan, planAreas, type RegionPairs } from '../algorithms/pixelbox/area-plan.ts';
 import { regionsOn } from '../algorithms/pixelbox/device-regions.ts';
 import { GRID_LIMIT, gridPolygons } from '../algorithms/pixelbox/grid-polygons.ts';
@@ -204,6 +204,19 @@ describe('what cannot be meant is refused', () => {
     }
     expect(counters.liveBuffers).toBe(before);
   });
+});
+
+test('of many small regions, those that no pair is about take nothing of a budget', async () => {
+  const backend = createReferenceBackend();
+  const allocate = vi.spyOn(backend, 'allocate');
+  const context = new Context(backend);
+  const [count, rows, budget] = [100, 50, 1000];
+  const regions = regionOf(...Array.from({ length: count }, () => rectangle(20, rows)));
+  const each = new Uint32Array(count);
+  const { intersection } = await pairAreas(context, regions, regions, { p: each, q: each }, { budget });
+  expect([...intersection]).toEqual(new Array(count).fill(BigInt(20 * rows)));
+  expect(Math.max(...allocate.mock.calls.map(([words]) => words))).toBeLessThanOrEqual(budget);
+  await context.close();
 });
 
 describe('the choice of a method', () => {

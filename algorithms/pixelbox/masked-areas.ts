@@ -101,8 +101,9 @@ function numberSides(listed: readonly Listed[]): Numbered[] {
   return sides;
 }
 
-function isWhole({ plan, pairs }: AreaJob, list: Uint32Array): boolean {
-  return plan.isNarrow && list.length === pairs.p.length;
+/** Whether all regions can be drawn: with a budget's part of the pairs only those that it is about have room. */
+function isWhole({ plan }: AreaJob, list: Uint32Array): boolean {
+  return plan.isNarrow && list === plan.narrow;
 }
 
 type Members = Pick<Numbered, 'members' | 'local'>;
