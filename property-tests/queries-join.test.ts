@@ -1,8 +1,14 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { buildMaqTree } from '../algorithms/maq-tree/index.ts';
-import { DOMAIN_STEPS, decompose } from '../algorithms/quadrants/index.ts';
-import { joinPolygons, type QueryPolygons, queryPolygons } from '../algorithms/queries/index.ts';
+import { DOMAIN_STEPS, decompose, WORLD } from '../algorithms/quadrants/index.ts';
+import {
+  joinPolygons,
+  placePoints,
+  type QueryPolygons,
+  queryPoints,
+  queryPolygons,
+} from '../algorithms/queries/index.ts';
 import type { Context } from '../primitives/context.ts';
 import { ArgumentError } from '../primitives/errors.ts';
 import { LEVELS, polygons } from './arbitrary-domain-polygons.ts';
@@ -123,5 +129,27 @@ onEveryBackend((opened, { runs }) => {
     }
     expect(context.backend.counters.liveBytes).toBe(liveBytes);
     context.dispose(coarse, fine);
+  });
+
+  test('refused: quadrants and trees without edges', async () => {
+    const { context } = opened();
+    const triangle = columnsOfRings([
+      [
+        [
+          [1, 1],
+          [9, 1],
+          [1, 9],
+        ],
+      ],
+    ]);
+    const plain = await decompose(context, triangle, { levels: 3 });
+    const kept = await decompose(context, triangle, { levels: 3, keepsEdges: true });
+    const trees = { plain: await buildMaqTree(context, [plain]), kept: await buildMaqTree(context, [kept]) };
+    const refused = expect.objectContaining({ code: 'queries/edges' });
+    await expect(joinPolygons(context, trees.plain as never, kept)).rejects.toThrow(refused);
+    await expect(joinPolygons(context, trees.kept, plain as never)).rejects.toThrow(refused);
+    const points = placePoints(context, { x: [1], y: [1] }, WORLD);
+    await expect(queryPoints(context, trees.plain as never, points)).rejects.toThrow(refused);
+    context.dispose(plain, kept, trees, points);
   });
 });

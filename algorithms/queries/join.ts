@@ -29,7 +29,7 @@ import { overlapsInQuadrants, type QuadrantPairs } from '../overlaps/index.ts';
 import { type BoundaryEdges, DOMAIN_BITS, type QuadrantsWithEdges } from '../quadrants/index.ts';
 import { packQuadrant } from '../quadrants/open-quadrants.ts';
 import { mergeParts, orderByPolygons, type QueryPolygons } from './polygons-of.ts';
-import { type QueryOptions, requireCapacity } from './query-options.ts';
+import { type QueryOptions, requireCapacity, requireEdges } from './query-options.ts';
 import { type SharedQuadrants, shareQuadrants } from './shared-quadrants.ts';
 
 /**
@@ -46,7 +46,7 @@ import { type SharedQuadrants, shareQuadrants } from './shared-quadrants.ts';
  * GPUs, 2014, section 4.3.2, polygon queries as the filter of a join; refined by the edges that quadrants keep.
  *
  * @param queries - Quadrants of the query polygons, of the levels that those of the tree have.
- * @throws `ArgumentError` `queries/capacity`; `queries/levels` where boundary quadrants of different sizes meet.
+ * @throws `ArgumentError` `queries/capacity`; `queries/edges`; `queries/levels` where boundary quadrants of different sizes meet.
  * @example
  * const place = (text) => placeInDomain(parseZones(text).zones.polygons, WORLD);
  * const lake = place('{ "type": "Polygon", "coordinates": [[[1, 1], [50, 1], [1, 50]]] }');
@@ -63,6 +63,8 @@ export async function joinPolygons(
   { capacity = 2 ** 24 }: QueryOptions = {},
 ): Promise<QueryPolygons> {
   requireCapacity(capacity);
+  requireEdges('the tree', tree);
+  requireEdges('the queries', queries);
   const parts: QueryPolygons[] = [];
   const edges = context.scope(() => edgesOfBoth(context, queries, tree));
   try {

@@ -23,6 +23,7 @@ import type { MaqTreeWithEdges } from '../maq-tree/index.ts';
 import { nodeOf } from '../maq-tree/node-table.ts';
 import { flipsWay } from '../quadrants/edge-line.ts';
 import { DOMAIN_BITS, DOMAIN_STEPS, type Domain } from '../quadrants/index.ts';
+import { requireEdges } from './query-options.ts';
 
 export interface Points {
   readonly x: ArrayLike<number>;
@@ -85,7 +86,7 @@ export interface PointPolygons {
  * Source: after Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex Polygon Data
  * on GPUs, 2014; exact by the edges that quadrants keep.
  *
- * @throws `CapacityError` where points and quadrants make 2³² − 1 candidates or more.
+ * @throws `ArgumentError` `queries/edges`; `CapacityError` where points and quadrants make 2³² − 1 candidates or more.
  * @example
  * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [180, 0], [0, 90]]] }');
  * const quadrants = await decompose(ctx, placeInDomain(zones.polygons, WORLD), { levels: 4, keepsEdges: true });
@@ -99,6 +100,7 @@ export async function queryPoints(
   tree: MaqTreeWithEdges,
   { x, y }: PlacedPoints,
 ): Promise<PointPolygons> {
+  requireEdges('the tree', tree);
   const { entries, edges, table } = tree;
   const rows = { x, y, point: sequence(x.length) };
   const candidates = await unfold(rows, fromRoot, nextEntry, { captures: { table } });

@@ -8,6 +8,16 @@ export interface QueryOptions {
   readonly capacity?: number | undefined;
 }
 
+/** Quadrants and trees that are asked for exact answers; of JavaScript come others too. */
+export function requireEdges(what: string, { edges }: { readonly edges?: object }): void {
+  if (edges !== undefined) return;
+  throw new ArgumentError('queries/edges', `Exact answers need the edges of ${what}.`, {
+    expected: `${what} with edges`,
+    got: `${what} without edges`,
+    remedy: 'Decompose the polygons with keepsEdges: true.',
+  });
+}
+
 export function requireCapacity(capacity: number): void {
   if (capacity >= 1) return;
   throw new ArgumentError('queries/capacity', 'The capacity is no number of pairs.', {
