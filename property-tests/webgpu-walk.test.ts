@@ -73,7 +73,9 @@ describeConfigurations((backend) => {
             const seeds = bindingOf(keep(upload(one, randomWords(n + 3))), n, 'u32', 2);
             const table = bindingOf(keep(upload(one, randomFloats(650))), 650, 'f32');
             const count = keep(upload(one, Uint32Array.of(n)));
-            const blank = (words: number): DeviceBuffer => keep(upload(one, new Uint32Array(words).fill(77)));
+            // A word at least: a buffer of none has one, in which anything may stand.
+            const blank = (words: number): DeviceBuffer =>
+              keep(upload(one, new Uint32Array(Math.max(1, words)).fill(77)));
             const [own, placed, bins] = [blank(2 * n + offset), blank(6 * n + offset), blank(80)];
             const stores: Store[] = [
               { buffer: own, offset, capacity: n, value: 3 },
