@@ -33,7 +33,7 @@ export interface Tuning {
 
 export interface LookBackTuning {
   readonly lookBack: boolean;
-  /** Threads of a workgroup, and words of states that a thread holds. */
+  /** Threads of a workgroup, and elements that a thread scans at most. */
   readonly threads: number;
   readonly items: number;
   /** Tries before a workgroup computes what another one has not published. */

@@ -1,5 +1,6 @@
 import { BLOCK, QUAD } from '../../../primitives/combination-tree.ts';
 import type { ScalarType } from '../../../primitives/functors/ir.ts';
+import { widthOf } from '../device.ts';
 import type { Engine } from '../engine.ts';
 import { dispatchWord, GROUP_NUMBER, type LengthWords, lengthExpression } from '../parameters.ts';
 import type { Tuning } from '../tuning.ts';
@@ -38,7 +39,7 @@ export function blockForm({ tuning, subgroups }: Engine, leaves: number, light: 
   return {
     by,
     rows: light ? Math.max(1, Math.floor(blockRows / leaves)) : 1,
-    lanes: subgroups?.most === subgroups?.least ? subgroups?.least : undefined,
+    lanes: subgroups && widthOf(subgroups),
   };
 }
 
@@ -70,7 +71,7 @@ fn level_length() -> u32 { return ${expression}; }`;
 export function emitBlockFunctions({ by, rows, lanes }: BlockForm, types: readonly ScalarType[]): string {
   const shared = by === 'workgroup' ? emitSharedStates(types, QUADS * rows) : '';
   return `${shared}
-${lanes === undefined ? '' : emitLaneFunctions(types, { least: lanes, most: lanes })}
+${lanes === undefined ? '' : emitLaneFunctions(types, lanes)}
 fn quads_of(block: u32, n: u32) -> u32 {
   let first = min(n, block * ${BLOCK}u);
   return (min(${BLOCK}u, n - first) + 3u) / 4u;

@@ -1,4 +1,5 @@
 import { type Cell, capacityOf, type Extent, type MonoidProgram } from '../../../primitives/backend.ts';
+import { widthOf } from '../device.ts';
 import { type Engine, type KernelText, launch, placeParameters } from '../engine.ts';
 import { GROUP_NUMBER, lengthExpression, parameter } from '../parameters.ts';
 import type { Helper } from '../wgsl-helpers.ts';
@@ -27,6 +28,8 @@ export interface LookBackTile {
   /** Elements that a thread scans: a power of two, so that they lie between two gaps of the exchange. */
   readonly items: number;
   readonly elements: number;
+  /** Whether the code for an element is so short that whole tiles have their own, without looks at the end. */
+  readonly light: boolean;
 }
 
 /** The largest tile whose states fit the memory of a workgroup; of few elements a thread where their code is not light. */
@@ -40,7 +43,7 @@ export function lookBackTile(
     items <= (light ? most : 4) &&
     4 * types.length * (exchangeWords(threads * items) + totalsOf(threads)) + 8 <= shared;
   const items = [32, 16, 8, 4].find(fits);
-  return items === undefined ? undefined : { threads, items, elements: threads * items };
+  return items === undefined ? undefined : { threads, items, elements: threads * items, light };
 }
 
 /** The totals of subgroups, which have 4 lanes at least, and the prefix of the tile. */
@@ -63,10 +66,8 @@ export function scanByLookBack(
   window: Window,
   total: Cell | undefined,
   tile: LookBackTile,
-  light: boolean,
 ): void {
   const { pool, spine, tuning } = engine;
-  const subgroups = engine.subgroups!;
   const { types } = monoid;
   const { parameters, length } = source;
   const cell =
@@ -93,15 +94,15 @@ ${emitEvaluation(source.program)}
 ${out === undefined ? '' : emitStateStore('write_total', out, parameter(cell!.strideWord), types)}
 ${emitSharedStates(types, totalsOf(tile.threads))}
 ${emitExchange(types, tile.elements)}
-${emitLaneFunctions(types, subgroups)}
+${emitLaneFunctions(types, widthOf(engine.subgroups!))}
 ${lookBackDeclarations}
 ${emitSpine(lookBack)}
 ${emitAggregate(tile)}`,
-      main: emitTile(tile, lookBack, light, lengthExpression(length), writeTotal),
+      main: emitTile(tile, lookBack, lengthExpression(length), writeTotal),
     };
   };
   launch(engine, {
-    key: `look back ${monoidKey(monoid)} ${key} ${JSON.stringify(tuning.scan)} ${tile.items} ${light} ${slot} ${out} ${cell?.cell?.word} ${length.raw}`,
+    key: `look back ${monoidKey(monoid)} ${key} ${JSON.stringify(tuning.scan)} ${tile.items} ${tile.light} ${slot} ${out} ${cell?.cell?.word} ${length.raw}`,
     parameters,
     slot: placeParameters(engine, parameters),
     bindings,
@@ -136,9 +137,8 @@ fn fold(first: u32, end: u32) -> S {
  * together. What a thread holds are variables of their own: an array that is indexed would go to memory.
  */
 function emitTile(
-  { threads, items, elements }: LookBackTile,
+  { threads, items, elements, light }: LookBackTile,
   lookBack: LookBackText,
-  light: boolean,
   length: string,
   writeTotal: (state: string) => string,
 ): string {

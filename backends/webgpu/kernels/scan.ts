@@ -42,12 +42,11 @@ function scanInOnePass(engine: Engine, command: ScanCommand): boolean {
     return false;
   const source = linkSource(engine, extent, program);
   const sink = linkSink(engine, source.parameters, emit, stores);
-  const light = isLight(program.module) && isLight(emit.module);
-  const tile = lookBackTile(engine, monoid, light);
+  const tile = lookBackTile(engine, monoid, isLight(program.module) && isLight(emit.module));
   if (tile === undefined) return false;
   const [placed, ...more] = placeSinks(engine, capacity, source, sink, tile.elements, LOOK_BACK_BINDINGS) ?? [];
   if (placed === undefined || more.length > 0 || placed.windows.length > 1) return false;
-  scanByLookBack(engine, extent, monoid, source, placed.sink, placed.windows[0]!, total, tile, light);
+  scanByLookBack(engine, extent, monoid, source, placed.sink, placed.windows[0]!, total, tile);
   return true;
 }
 
