@@ -4,10 +4,10 @@ import {
   commonLength,
   type DeviceLength,
   requireContext,
-  requireLength,
   type Table,
   withColumns,
 } from './columns/column.ts';
+import { addLengths } from './columns/length.ts';
 import { destination, extentOf, fuse, programOf } from './columns/program.ts';
 import { wordsOf } from './columns/words.ts';
 import type { Context } from './context.ts';
@@ -40,7 +40,7 @@ export function concatenate<C extends Table>(tables: readonly C[]): C {
   const context = requireContext(tables.flatMap(columnsOf), 'concatenate');
   return context.scope(() => {
     const starts: Length[] = [0];
-    for (const length of lengths) starts.push(addLengths(context, starts.at(-1)!, length));
+    for (const length of lengths) starts.push(addLengths('concatenate', context, starts.at(-1)!, length));
     const stored = columnsOf(first).map(({ type }) => context.stored(type, starts.at(-1)!));
     for (const [i, table] of tables.entries()) putRows(context, table, lengths[i]!, starts[i]!, stored);
     return withColumns(first, stored);
@@ -60,17 +60,6 @@ function requireTypes(expected: string, got: string, table: number): void {
     got,
     place: { record: table },
   });
-}
-
-/** The sum of two lengths; of device counts it is computed on the device. */
-function addLengths(context: Context, a: Length, b: Length): Length {
-  const limit = [a, b].reduce<number>((sum, length) => sum + (typeof length === 'number' ? length : length.limit), 0);
-  requireLength(limit, 'concatenate');
-  if (typeof a === 'number' && typeof b === 'number') return limit;
-  const memory = context.allocate(1);
-  const sum = fuse('addLengths', [], ['u32'], (_index, _, loader) => [loader.length(a).add(loader.length(b))]);
-  context.backend.forEach(1, programOf(sum), [{ buffer: memory.buffer, offset: 0, capacity: 1, value: 0 }]);
-  return { memory, word: 0, minus: 0, limit };
 }
 
 function putRows(context: Context, table: Table, length: Length, start: Length, stored: readonly Column[]): void {

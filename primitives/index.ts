@@ -13,6 +13,7 @@ export * from './functors/index.ts';
 export { gather } from './gather.ts';
 export { binOf, type HistogramOptions, histogram, histogramEdges, histogramEven } from './histogram.ts';
 export { map } from './map.ts';
+export { type KeyedRows, type MergeOptions, merge, mergeByKey } from './merge.ts';
 export {
   bitAnd,
   bitOr,
@@ -34,7 +35,7 @@ export { reduceByKey, runLengthEncode, unique, uniqueByKey } from './reduce-by-k
 export { runHeads } from './runs.ts';
 export { exclusiveScan, inclusiveScan, segmentedScan } from './scan.ts';
 export { type ScatterOptions, scatter, scatterIf, scatterReduce } from './scatter.ts';
-export { lowerBound, upperBound } from './search.ts';
+export { lowerBound, type SearchOptions, upperBound } from './search.ts';
 export { constant, fill, sequence, tabulate } from './sequence.ts';
 export { reverse, slice } from './slice.ts';
 export { type SortKeys, type SortOptions, sort, sortByKey, sortPermutation } from './sort.ts';

@@ -7,12 +7,17 @@ import { bool, u32 } from './functors/functor.ts';
 import type { Bool, U32 } from './functors/value.ts';
 import { keyColumns, type SortKeys } from './sort.ts';
 
+export interface SearchOptions {
+  /** The keys are sorted from the largest on: `below` then means `before` in this order. */
+  readonly descending?: boolean;
+}
+
 /**
  * For every needle the number of keys below it: where it would stand first among the sorted keys. A view.
  *
  * Order and key types as {@link sort}. Keys that are not sorted give some position, never an error.
  *
- * - Laws asked: the keys are sorted, ascending.
+ * - Laws asked: the keys are sorted, ascending unless the options say otherwise.
  * - Work O(log keys) a needle, span the same, per use of the view. Deterministic. Accepts device counts on both sides.
  * - Of no keys: zeros.
  * - Equivalent loop: `out[i] = keys.filter((key) => key < needles[i]).length`.
@@ -21,8 +26,8 @@ import { keyColumns, type SortKeys } from './sort.ts';
  * const keys = ctx.column(Uint32Array.of(1, 3, 3, 5));
  * await ctx.read(lowerBound(keys, ctx.column(Uint32Array.of(0, 3, 9)))); // Uint32Array [0, 1, 4]
  */
-export function lowerBound<K extends SortKeys>(keys: K, needles: K): Column<'u32'> {
-  return bound('lowerBound', keys, needles, (key, needle) => below(key, needle));
+export function lowerBound<K extends SortKeys>(keys: K, needles: K, options: SearchOptions = {}): Column<'u32'> {
+  return bound('lowerBound', keys, needles, options, (key, needle) => below(key, needle));
 }
 
 /**
@@ -35,18 +40,19 @@ export function lowerBound<K extends SortKeys>(keys: K, needles: K): Column<'u32
  * const keys = ctx.column(Uint32Array.of(1, 3, 3, 5));
  * await ctx.read(upperBound(keys, ctx.column(Uint32Array.of(0, 3, 9)))); // Uint32Array [0, 3, 4]
  */
-export function upperBound<K extends SortKeys>(keys: K, needles: K): Column<'u32'> {
-  return bound('upperBound', keys, needles, (key, needle) => below(needle, key).not());
+export function upperBound<K extends SortKeys>(keys: K, needles: K, options: SearchOptions = {}): Column<'u32'> {
+  return bound('upperBound', keys, needles, options, (key, needle) => below(needle, key).not());
 }
 
 function bound<K extends SortKeys>(
   primitive: string,
   keys: K,
   needles: K,
+  { descending }: SearchOptions,
   isBefore: (key: readonly U32[], needle: readonly U32[]) => Bool,
 ): Column<'u32'> {
-  const keyWords = orderedWords(keys);
-  const needleWords = orderedWords(needles);
+  const keyWords = orderedWords(keys, descending);
+  const needleWords = orderedWords(needles, descending);
   requireSameTypes(primitive, keyColumns(keys), keyColumns(needles));
   const keyLength = commonLength(keyWords, primitive);
   const view = fuse(primitive, [], ['u32'], (index, _, loader) => {
@@ -70,8 +76,9 @@ function bound<K extends SortKeys>(
   return viewColumn(context, 'u32', commonLength(needleWords, primitive), view);
 }
 
-function orderedWords(keys: SortKeys): Column<'u32'>[] {
-  return keyColumns(keys).map((column) => sortableWords(column));
+/** Keys as words, the most significant first, whose lexicographic order is that of the keys. */
+export function orderedWords(keys: SortKeys, descending?: boolean): Column<'u32'>[] {
+  return keyColumns(keys).map((column) => sortableWords(column, descending));
 }
 
 function load(words: readonly Column<'u32'>[], index: U32, loader: Loader): U32[] {
@@ -79,7 +86,7 @@ function load(words: readonly Column<'u32'>[], index: U32, loader: Loader): U32[
 }
 
 /** Lexicographic order of words, the most significant first. */
-function below(left: readonly U32[], right: readonly U32[]): Bool {
+export function below(left: readonly U32[], right: readonly U32[]): Bool {
   return left.reduceRight<Bool>((rest, word, i) => word.lt(right[i]!).or(word.eq(right[i]!).and(rest)), bool(false));
 }
 

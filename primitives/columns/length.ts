@@ -21,3 +21,23 @@ export function scaleLength(context: Context, length: Column['length'], times: n
   ]);
   return { memory, word: 0, minus: 0, limit };
 }
+
+/**
+ * The sum of two lengths. Of device counts it is computed on the device.
+ *
+ * @throws {@link ArgumentError} where that could be more rows than a column can have.
+ */
+export function addLengths(
+  primitive: string,
+  context: Context,
+  a: Column['length'],
+  b: Column['length'],
+): number | DeviceLength {
+  const limit = [a, b].reduce<number>((sum, length) => sum + (typeof length === 'number' ? length : length.limit), 0);
+  requireLength(limit, primitive);
+  if (typeof a === 'number' && typeof b === 'number') return limit;
+  const memory = context.allocate(1);
+  const sum = fuse('addLengths', [], ['u32'], (_index, _, loader) => [loader.length(a).add(loader.length(b))]);
+  context.backend.forEach(1, programOf(sum), [{ buffer: memory.buffer, offset: 0, capacity: 1, value: 0 }]);
+  return { memory, word: 0, minus: 0, limit };
+}

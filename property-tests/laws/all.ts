@@ -7,6 +7,7 @@ import { histogramLaws } from './histogram.ts';
 import { kernelLaws } from './kernels.ts';
 import type { Law } from './law.ts';
 import { mapLaws } from './map.ts';
+import { mergeLaws } from './merge.ts';
 import { reduceLaws } from './reduce.ts';
 import { reduceByKeyLaws } from './reduce-by-key.ts';
 import { scanLaws } from './scan.ts';
@@ -34,6 +35,7 @@ export const primitiveLaws: readonly Law[] = [
   ...reduceByKeyLaws,
   ...sortLaws,
   ...searchLaws,
+  ...mergeLaws,
   ...histogramLaws,
   ...expandLaws,
   ...unfoldLaws,

@@ -15,6 +15,7 @@ interface Case {
   readonly keys: HostRows<{ readonly [name: string]: HostKind }>;
   readonly needles: HostRows<{ readonly [name: string]: HostKind }>;
   readonly how: readonly [Presentation, Presentation];
+  readonly descending: boolean;
 }
 
 const searchCase: fc.Arbitrary<Case> = fc.constantFrom<KeyKind[]>('u32', 'i32', 'f32', 'u64', 'i8').chain((kind) => {
@@ -25,6 +26,7 @@ const searchCase: fc.Arbitrary<Case> = fc.constantFrom<KeyKind[]>('u32', 'i32', 
     keys: rowsOf(fields, fewRows),
     needles: rowsOf(fields, fewRows),
     how: fc.tuple(how, how),
+    descending: fc.boolean(),
   });
 });
 
@@ -44,15 +46,16 @@ function ordered(kind: KeyKind, host: Case['keys']): number[] {
 }
 
 export const searchLaws: readonly Law[] = [
-  law('lowerBound counts the keys below, upperBound those not above', [searchCase], async (run, each) => {
-    const { kind, keys, needles, how } = each;
+  law('lowerBound counts the keys before a needle, upperBound those not behind it', [searchCase], async (run, each) => {
+    const { kind, keys, needles, how, descending } = each;
     const result = await run((context) => {
-      const sorted = sort(keysOf(kind, present(context, keys, how[0])));
+      const sorted = sort(keysOf(kind, present(context, keys, how[0])), { descending });
       const sought = keysOf(kind, present(context, needles, how[1]));
-      return { lower: lowerBound(sorted, sought), upper: upperBound(sorted, sought) };
+      return { lower: lowerBound(sorted, sought, { descending }), upper: upperBound(sorted, sought, { descending }) };
     });
-    const numbers = ordered(kind, keys);
-    const wanted = ordered(kind, needles);
+    const [numbers, wanted] = [keys, needles].map((table) =>
+      ordered(kind, table).map((number) => (descending ? -number : number)),
+    ) as [number[], number[]];
     assertSame(result, {
       lower: Uint32Array.from(wanted, (needle) => numbers.filter((key) => key < needle).length),
       upper: Uint32Array.from(wanted, (needle) => numbers.filter((key) => key <= needle).length),

@@ -1,0 +1,121 @@
+import fc from 'fast-check';
+import type { Column } from '../../primitives/columns/column.ts';
+import type { HostArray } from '../../primitives/columns/host-array.ts';
+import { merge, mergeByKey } from '../../primitives/merge.ts';
+import { type SortKeys, sortByKey } from '../../primitives/sort.ts';
+import { type HostKind, type HostRows, rowsOf } from '../arbitraries/columns.ts';
+import { type Presentation, present, presentation } from '../arbitraries/presentations.ts';
+import { assertSameBytes } from './compare.ts';
+import { type Law, law } from './law.ts';
+import { rowsIn, take } from './rows.ts';
+
+type KeyKind = 'u32' | 'i32' | 'f32' | 'u64' | 'u8' | 'tiny';
+type Rows = HostRows<{ readonly [name: string]: HostKind }>;
+type Columns = { readonly [name: string]: Column };
+
+/** Columns that go along, as many as are wanted: with all of them a kernel has more columns than it can bind. */
+const payloads = { float: 'f32', byte: 'i8', flag: 'bool', row: 'u32' } as const;
+
+interface Case {
+  readonly kind: KeyKind;
+  readonly sides: readonly [Rows, Rows];
+  readonly how: readonly [Presentation, Presentation];
+  readonly along: readonly string[];
+  readonly descending: boolean;
+}
+
+const mergeCase: fc.Arbitrary<Case> = fc
+  .constantFrom<KeyKind[]>('u32', 'i32', 'f32', 'u64', 'u8', 'tiny')
+  .chain((kind) => {
+    const fields: { [name: string]: HostKind } = kind === 'u64' ? { lo: 'u32', hi: 'tiny' } : { key: kind };
+    const rows = rowsOf({ ...fields, ...payloads });
+    return fc.record({
+      kind: fc.constant(kind),
+      sides: fc.tuple(rows, rows),
+      how: fc.tuple(presentation, presentation),
+      along: fc.constantFrom(['row'], ['float', 'flag'], Object.keys(payloads)),
+      descending: fc.boolean(),
+    });
+  });
+
+function keysOf(kind: KeyKind, table: Columns): SortKeys {
+  return (kind === 'u64' ? { lo: table.lo, hi: table.hi } : table.key) as SortKeys;
+}
+
+/** A row's key as a number in the order of the keys. */
+function keyOf(kind: KeyKind, rows: Rows, row: number): number {
+  if (kind === 'u64') return Number(rows.hi![row]) * 2 ** 32 + Number(rows.lo![row]);
+  if (kind !== 'f32') return Number(rows.key![row]);
+  const { buffer, byteOffset } = rows.key as Float32Array;
+  const [word] = new Int32Array(buffer, byteOffset + 4 * row, 1);
+  return word! >= 0 ? word! : (word! ^ 0x7fffffff) | 0;
+}
+
+/** The numbers of the rows in the order that they must come in, those of the second table after those of the first. */
+function mergedOrder({ kind, sides: [a, b], descending }: Case): number[] {
+  const sign = descending ? -1 : 1;
+  const keyAt = (side: Rows) => (row: number) => ({ row, key: sign * keyOf(kind, side, row) });
+  const sorted = [a, b].map((side) =>
+    Array.from({ length: rowsIn(side) }, (_, row) => keyAt(side)(row)).sort((x, y) => x.key - y.key || x.row - y.row),
+  );
+  const [first, second] = sorted as [(typeof sorted)[0], (typeof sorted)[0]];
+  const order: number[] = [];
+  for (let i = 0, j = 0; i < first.length || j < second.length; ) {
+    const isFirst = j === second.length || (i < first.length && first[i]!.key <= second[j]!.key);
+    order.push(isFirst ? first[i++]!.row : rowsIn(a) + second[j++]!.row);
+  }
+  return order;
+}
+
+/** The rows of two tables, those of the first before those of the second. */
+function together(a: Rows, b: Rows): Rows {
+  const join = (first: HostArray, second: HostArray): HostArray => {
+    if (!ArrayBuffer.isView(first)) return [...first, ...(second as readonly boolean[])];
+    const joined = new (first.constructor as new (length: number) => Uint32Array)(first.length + second.length);
+    joined.set(first as Uint32Array);
+    joined.set(second as Uint32Array, first.length);
+    return joined;
+  };
+  return Object.fromEntries(Object.keys(a).map((name) => [name, join(a[name]!, b[name]!)])) as Rows;
+}
+
+function pickFields<V>(table: { readonly [name: string]: V }, names: readonly string[]): { [name: string]: V } {
+  return Object.fromEntries(names.map((name) => [name, table[name]!]));
+}
+
+export const mergeLaws: readonly Law[] = [
+  law('mergeByKey is the stable sort of both tables', [mergeCase], async (run, each) => {
+    const { kind, sides, how, along, descending } = each;
+    const result = await run((context) => {
+      const [a, b] = sides.map((rows, side) => {
+        const table: Columns = present(context, rows, how[side]!);
+        return sortByKey(keysOf(kind, table), pickFields(table, along), { descending });
+      });
+      const { keys, values } = mergeByKey(a!, b!, { descending });
+      const alone = merge(a!.keys, b!.keys, { descending });
+      const fields = (named: SortKeys): Columns => ('lo' in named ? { lo: named.lo, hi: named.hi } : { key: named });
+      return { rows: { ...fields(keys), ...values }, keys: fields(alone) };
+    });
+    const keyNames = kind === 'u64' ? ['lo', 'hi'] : ['key'];
+    const merged = take(together(...sides), mergedOrder(each));
+    const expected = { rows: pickFields(merged, [...keyNames, ...along]), keys: pickFields(merged, keyNames) };
+    assertSameBytes(result, expected, 'merged', true);
+  }),
+  law('tables that are not sorted give as many rows, each of one of them', [mergeCase], async (run, each) => {
+    const { kind, sides, how, descending } = each;
+    const result = await run((context) => {
+      const [a, b] = sides.map((rows, side) => {
+        const table: Columns = present(context, rows, how[side]!);
+        return { keys: keysOf(kind, table), values: table.row! };
+      });
+      return mergeByKey(a!, b!, { descending }).values;
+    });
+    const [a, b] = sides.map(({ row }) => row as Uint32Array);
+    if (result.length !== a!.length + b!.length) {
+      throw new Error(`${a!.length} and ${b!.length} rows became ${result.length}`);
+    }
+    const known = new Set([...a!, ...b!]);
+    const foreign = result.findIndex((row) => !known.has(row));
+    if (foreign >= 0) throw new Error(`row ${foreign} is ${result[foreign]}, which neither table has`);
+  }),
+];
