@@ -4,6 +4,7 @@ import {
   commonLength,
   type DeviceLength,
   requireContext,
+  signatureOf,
   type Table,
   withColumns,
 } from './columns/column.ts';
@@ -34,8 +35,8 @@ export function concatenate<C extends Table>(tables: readonly C[]): C {
       remedy: 'Nobody can tell which columns no rows have: give it one table of no rows.',
     });
   }
-  const types = typesOf(first);
-  for (const [i, table] of tables.entries()) requireTypes(types, typesOf(table), i);
+  const signature = signatureOf(first);
+  for (const [i, table] of tables.entries()) requireSignature(signature, signatureOf(table), i);
   const lengths = tables.map((table) => commonLength(columnsOf(table), 'concatenate'));
   const context = requireContext(tables.flatMap(columnsOf), 'concatenate');
   return context.scope(() => {
@@ -47,13 +48,7 @@ export function concatenate<C extends Table>(tables: readonly C[]): C {
   });
 }
 
-function typesOf(table: Table): string {
-  return columnsOf(table)
-    .map(({ type }) => type)
-    .join(', ');
-}
-
-function requireTypes(expected: string, got: string, table: number): void {
+function requireSignature(expected: string, got: string, table: number): void {
   if (expected === got) return;
   throw new ArgumentError('concatenate/columns', 'concatenate was given tables with different columns.', {
     expected,

@@ -36,6 +36,7 @@ export { runHeads } from './runs.ts';
 export { exclusiveScan, inclusiveScan, segmentedScan } from './scan.ts';
 export { type ScatterOptions, scatter, scatterIf, scatterReduce } from './scatter.ts';
 export { lowerBound, type SearchOptions, upperBound } from './search.ts';
+export { quantiles, type SelectOptions, selectKth } from './select-kth.ts';
 export { constant, fill, sequence, tabulate } from './sequence.ts';
 export { reverse, slice } from './slice.ts';
 export { type SortKeys, type SortOptions, sort, sortByKey, sortPermutation } from './sort.ts';

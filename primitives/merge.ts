@@ -4,6 +4,7 @@ import {
   commonLength,
   type DeviceLength,
   requireContext,
+  signatureOf,
   type Table,
   withColumns,
 } from './columns/column.ts';
@@ -108,11 +109,7 @@ function mergeRows<C extends Table>(primitive: string, a: Sorted<C>, b: Sorted<C
 }
 
 function requireAlike(primitive: string, first: Table, second: Table): void {
-  const [expected, got] = [first, second].map((table) =>
-    columnsOf(table)
-      .map(({ type }) => type)
-      .join(', '),
-  );
+  const [expected, got] = [signatureOf(first), signatureOf(second)];
   if (expected === got) return;
   throw new ArgumentError('merge/columns', `${primitive} was given tables with different columns.`, { expected, got });
 }

@@ -97,6 +97,13 @@ export function shapeOf(table: Table): Shape {
     : Object.fromEntries(Object.entries(table).map(([name, field]) => [name, shapeOf(field)]));
 }
 
+/** A table's columns as text: their types, and the names of the fields that they stand in. */
+export function signatureOf(table: Table): string {
+  if (table instanceof Column) return table.type;
+  const fields = Object.entries(table).map(([name, field]) => `${name}: ${signatureOf(field)}`);
+  return `{ ${fields.join(', ')} }`;
+}
+
 /**
  * The columns of a table, depth first in the order of its fields.
  *

@@ -13,6 +13,7 @@ import { reduceByKeyLaws } from './reduce-by-key.ts';
 import { scanLaws } from './scan.ts';
 import { scatterLaws } from './scatter.ts';
 import { searchLaws } from './search.ts';
+import { selectKthLaws } from './select-kth.ts';
 import { sequenceLaws } from './sequence.ts';
 import { sliceLaws } from './slice.ts';
 import { sortLaws } from './sort.ts';
@@ -36,6 +37,7 @@ export const primitiveLaws: readonly Law[] = [
   ...sortLaws,
   ...searchLaws,
   ...mergeLaws,
+  ...selectKthLaws,
   ...histogramLaws,
   ...expandLaws,
   ...unfoldLaws,
