@@ -61,7 +61,10 @@ function lookingBack(silence: { mute?: number }): Partial<Tuning> {
   const { scan, sort } = defaultTuning;
   return {
     scan: { ...scan, threads: 64, items: 8, tries: 1, ...silence },
-    sort: { ...sort, sweep: { on: true, threads: 64, keys: 4, leastTiles: 1, tries: 1, ...silence } },
+    sort: {
+      ...sort,
+      sweep: { on: true, threads: 64, keys: 4, parts: 2, ahead: 3, leastTiles: 1, tries: 1, ...silence },
+    },
   };
 }
 

@@ -47,6 +47,10 @@ export interface SweepTuning {
   /** Threads of a workgroup, and keys that a thread holds. */
   readonly threads: number;
   readonly keys: number;
+  /** Parts of a tile that change places one after the other: more of them take less of the workgroup's memory. */
+  readonly parts: number;
+  /** Tiles that a thread looks at together when it looks back. */
+  readonly ahead: number;
   /** Tiles below which the portable sort is used. */
   readonly leastTiles: number;
   /** Tries before a workgroup counts what another one has not published. */
@@ -65,7 +69,7 @@ export const defaultTuning: Tuning = {
   sort: {
     tile: 4096,
     tileBy: 'workgroup',
-    sweep: { on: true, threads: 256, keys: 16, leastTiles: 2, tries: 16 },
+    sweep: { on: true, threads: 256, keys: 24, parts: 2, ahead: 8, leastTiles: 2, tries: 64 },
   },
   histogram: { tile: 4096, groups: 4096, ownBins: 4096, keyedTile: 65536 },
   commandsPerSubmission: 4096,

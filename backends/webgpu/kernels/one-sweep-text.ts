@@ -1,4 +1,4 @@
-import { dispatchWord } from '../parameters.ts';
+import { dispatchWord, GROUP_NUMBER } from '../parameters.ts';
 import type { SweepTuning } from '../tuning.ts';
 import { AGGREGATE, INCLUSIVE } from './look-back.ts';
 import { DIGITS } from './radix-rows.ts';
@@ -14,197 +14,238 @@ interface Target {
 /** What the kernel of a pass is written from. */
 export interface SweepText {
   readonly sweep: SweepTuning;
-  /** Whether subgroups may have more than 32 lanes, and how many they have at least. */
-  readonly wide: boolean;
+  /** Lanes of a subgroup at least and at most. */
   readonly least: number;
+  readonly most: number;
   readonly keys: Target | undefined;
   readonly payload: Target | undefined;
   /** The binding of the counts of all digits, and in WGSL the first one of this pass. */
-  readonly starts: number;
+  readonly counts: number;
   readonly firstCount: string;
   readonly spine: number;
 }
 
+/** Words of the spine that a tile has: for every digit its state and low bits, then for every digit the high bits. */
+export const TILE_WORDS: number = 2 * DIGITS;
+
 /** Words of workgroup memory that the kernel takes. */
-export function sharedWords({ threads, keys }: SweepTuning, least: number): number {
-  return (threads / least) * DIGITS + threads * keys + 3 * DIGITS + 8;
+export function sharedWords({ threads, keys, parts }: SweepTuning, least: number): number {
+  return Math.max((threads / least) * DIGITS, (threads * keys) / parts) + DIGITS + 2 * (threads / least) + 1;
 }
 
 /**
- * The kernel of a pass. Every subgroup has a run of the tile, lane beside lane. Lanes of equal digits find each other by
- * ballots; the first of them adds their number to the subgroup's count of that digit, which ranks them. Keys are sorted
- * within the tile first, so that they leave it in runs.
+ * The kernel of a pass. Every subgroup has a run of the tile, lane beside lane. Digits are counted first and published, so
+ * that other tiles need not wait for what follows: lanes of equal digits find each other by ballots, and the first of them
+ * takes places for all. Keys change places within the tile, a part of it at a time, so that they leave it in runs.
  */
 export function emitSweep(text: SweepText): { declarations: string; main: string } {
   return { declarations: emitDeclarations(text), main: emitMain(text) };
 }
 
-function emitDeclarations({ sweep: { threads, keys }, wide, least, spine }: SweepText): string {
-  const mask = wide ? 'vec4<u32>' : 'u32';
-  const ballot = wide ? 'subgroupBallot(own)' : 'subgroupBallot(own).x';
-  const ones = wide
-    ? 'let ones = countOneBits(m); return ones.x + ones.y + ones.z + ones.w;'
-    : 'return countOneBits(m);';
-  const below = wide
-    ? `let first = vec4<u32>(0u, 32u, 64u, 96u);
-  let kept = min(vec4<u32>(32u), max(vec4<u32>(lane), first) - first);
-  return select(select((vec4<u32>(1u) << kept) - vec4<u32>(1u), vec4<u32>(0u), kept == vec4<u32>(0u)), vec4<u32>(0xffffffffu), kept == vec4<u32>(32u));`
-    : 'return (1u << lane) - 1u;';
-  const first = wide
-    ? `for (var w = 0u; w < 4u; w++) { if (m[w] != 0u) { return w * 32u + firstTrailingBit(m[w]); } } return 0u;`
-    : 'return firstTrailingBit(m);';
-  return `var<workgroup> found_missing: u32;
-var<workgroup> gap: atomic<u32>;
-var<workgroup> ranks: array<atomic<u32>, ${(threads / least) * DIGITS}>;
-var<workgroup> sorted: array<u32, ${threads * keys}>;
-var<workgroup> counts: array<atomic<u32>, ${DIGITS}>;
-var<workgroup> starts: array<u32, ${DIGITS}>;
-var<workgroup> bases: array<u32, ${DIGITS}>;
-fn lanes_below(lane: u32) -> ${mask} { ${below} }
-fn ones(m: ${mask}) -> u32 { ${ones} }
-fn first_lane(m: ${mask}) -> u32 { ${first} }
-// The lanes whose digit is d.
-fn alike(d: u32) -> ${mask} {
-  var m = ${wide ? 'subgroupBallot(true)' : 'subgroupBallot(true).x'};
-  for (var b = 0u; b < 8u; b++) {
-    let own = ((d >> b) & 1u) == 1u;
-    let same = ${ballot};
-    m &= select(~same, same, own);
-  }
-  return m;
-}
-fn publish(tile: u32, state: u32, d: u32, count: u32) {
-  let tag = (${dispatchWord(0)} << 18u) | (state << 16u);
-  let at = 1u + (tile * ${DIGITS}u + d) * 2u;
-  raise_${spine}(at, tag | (count & 0xffffu));
-  raise_${spine}(at + 1u, tag | (count >> 16u));
-}
-struct Published { state: u32, count: u32 }
-fn read_tile(tile: u32, d: u32) -> Published {
-  let at = 1u + (tile * ${DIGITS}u + d) * 2u;
-  let low = peek_${spine}(at);
-  let high = peek_${spine}(at + 1u);
-  let tag = low >> 16u;
-  let whole = (tag == (high >> 16u)) & ((tag >> 2u) == ${dispatchWord(0)});
-  return Published(select(0u, tag & 3u, whole), (low & 0xffffu) | (high << 16u));
-}`;
-}
-
 const each = (count: number, line: (k: number) => string): string =>
   Array.from({ length: count }, (_, k) => line(k)).join('\n');
 
+function emitDeclarations({ sweep, least, most, spine }: SweepText): string {
+  const { threads, keys, parts } = sweep;
+  const groups = threads / least;
+  return `var<workgroup> gap: atomic<u32>;
+// The counts of every subgroup, then the keys of a part of the tile.
+var<workgroup> shared_words: array<atomic<u32>, ${Math.max(groups * DIGITS, (threads * keys) / parts)}>;
+// What is added to a place in the tile to have the place in the target.
+var<workgroup> bases: array<atomic<u32>, ${DIGITS}>;
+var<workgroup> totals: array<vec2<u32>, ${groups}>;
+${emitLaneSets(least, most)}
+fn place(tile: u32, d: u32) -> u32 { return 1u + tile * ${TILE_WORDS}u + d; }
+fn publish(tile: u32, state: u32, d: u32, count: u32) {
+  let tag = (${dispatchWord(0)} << 18u) | (state << 16u);
+  if (state == ${INCLUSIVE}u) { raise_${spine}(place(tile, d) + ${DIGITS}u, tag | (count >> 16u)); }
+  raise_${spine}(place(tile, d), tag | (count & 0xffffu));
+}
+fn is_silent(word: u32) -> bool { return (word >> 18u) != ${dispatchWord(0)}; }`;
+}
+
+/** WGSL of sets of lanes: a word where subgroups have 32 lanes at most, else four. */
+function emitLaneSets(least: number, most: number): string {
+  const all = least === 32 && most === 32 ? '0xffffffffu' : `subgroupBallot(true)${most > 32 ? '' : '.x'}`;
+  const bit = (b: number): string =>
+    `{ let own = (d & ${1 << b}u) != 0u; let same = subgroupBallot(own)${most > 32 ? '' : '.x'}; m &= select(~same, same, own); }`;
+  const set = most > 32 ? 'vec4<u32>' : 'u32';
+  const functions =
+    most > 32
+      ? `fn ones(m: vec4<u32>) -> u32 { let c = countOneBits(m); return c.x + c.y + c.z + c.w; }
+fn first_lane(m: vec4<u32>) -> u32 {
+  let c = countOneBits((m - vec4<u32>(1u)) & ~m);
+  return c.x + select(0u, c.y + select(0u, c.z + select(0u, c.w, c.z == 32u), c.y == 32u), c.x == 32u);
+}
+fn lanes_below(lane: u32) -> vec4<u32> {
+  let first = vec4<u32>(0u, 32u, 64u, 96u);
+  let kept = min(vec4<u32>(32u), max(vec4<u32>(lane), first) - first);
+  let low = (vec4<u32>(1u) << (kept & vec4<u32>(31u))) - vec4<u32>(1u);
+  return select(low, vec4<u32>(0xffffffffu), kept == vec4<u32>(32u));
+}`
+      : `fn ones(m: u32) -> u32 { return countOneBits(m); }
+// By a count of bits, which devices have, while the builtin for it is many instructions.
+fn first_lane(m: u32) -> u32 { return countOneBits((m - 1u) & ~m); }
+fn lanes_below(lane: u32) -> u32 { return (1u << lane) - 1u; }`;
+  return `${functions}
+// The lanes whose digit is d.
+fn alike(d: u32) -> ${set} {
+  var m = ${all};
+  ${each(8, bit)}
+  return m;
+}`;
+}
+
 function emitMain(text: SweepText): string {
-  const { sweep, keys, payload, starts, firstCount, spine } = text;
-  const { threads, keys: items, mute } = sweep;
+  const { sweep, least } = text;
+  const { threads, keys: items, parts } = sweep;
   const tile = threads * items;
-  const speaks = mute === undefined ? 'true' : `tile % ${mute}u != ${mute - 1}u`;
-  return `if (t == 0u) { found_missing = count_${spine}(0u) - ${dispatchWord(1)}; }
-let tile = workgroupUniformLoad(&found_missing);
+  return `let tile = ${GROUP_NUMBER};
 let n = count_of_rows();
-if (tile * ${tile}u >= n) { return; }
-let inside = min(${tile}u, n - tile * ${tile}u);
-let groups = ${threads}u / sg;
+if (n == 0u || tile > (n - 1u) / ${tile}u) { return; }
+let start = tile * ${tile}u;
+let inside = min(${tile}u, n - start);
+let u = sid * sg + lane;
 if (t == 0u) { atomicStore(&gap, 0u); }
-${emitClear('ranks', `groups * ${DIGITS}u`, threads)}
-let run = sid * sg * ${items}u + lane;
+// Read. Past the end stand keys that come last.
+${each(items, (k) => `let i${k} = sid * sg * ${items}u + ${k}u * sg + lane; let r${k} = row(start + min(i${k}, inside - 1u)); let key${k} = select(0xffffffffu, r${k}.r0, i${k} < inside); let d${k} = digit(key${k});`)}
+${emitClear('shared_words', (threads / least) * DIGITS, threads)}
+// Count.
+let counters = sid * ${DIGITS}u;
+${each(items, (k) => `atomicAdd(&shared_words[counters + d${k}], 1u);`)}
+workgroupBarrier();
+${emitCounts(text)}
+workgroupBarrier();
+// Rank.
 let below = lanes_below(lane);
-${each(items, (k) => `let i${k} = run + ${k}u * sg; let r${k} = row(tile * ${tile}u + min(i${k}, inside - 1u)); let d${k} = select(${dispatchWord(3)}, digit(r${k}.r0), i${k} < inside);`)}
 ${each(items, rankKey)}
-workgroupBarrier();
-for (var d = t; d < ${DIGITS}u; d += ${threads}u) {
-  var sum = 0u;
-  for (var s = 0u; s < groups; s++) { let own = atomicExchange(&ranks[s * ${DIGITS}u + d], sum); sum += own; }
-  atomicStore(&counts[d], sum);
-  if (${speaks}) { publish(tile, select(${AGGREGATE}u, ${INCLUSIVE}u, tile == 0u), d, sum); }
-}
-workgroupBarrier();
-if (sid == 0u) {
-  var start = 0u; var base = 0u;
-  for (var d = lane; d < ${DIGITS}u; d += sg) {
-    let count = atomicLoad(&counts[d]); let all = load_${starts}(${firstCount} + d);
-    let s = start + subgroupExclusiveAdd(count); let b = base + subgroupExclusiveAdd(all);
-    starts[d] = s; bases[d] = b - s;
-    start = subgroupShuffle(s + count, sg - 1u); base = subgroupShuffle(b + all, sg - 1u);
-  }
-}
-workgroupBarrier();
-${each(items, (k) => `let p${k} = starts[d${k}] + atomicLoad(&ranks[sid * ${DIGITS}u + d${k}]) + rank${k};`)}
-${each(items, (k) => `sorted[p${k}] = r${k}.r0;`)}
-${emitDigitLookBack(sweep, speaks)}
-workgroupBarrier();
-${each(items, (k) => `let q${k} = ${k * threads}u + t; let key${k} = sorted[q${k}]; let to${k} = bases[digit(key${k})] + q${k};`)}
-${keys === undefined ? '' : each(items, (k) => store(keys, k, `key${k}`))}
-${payload === undefined ? '' : emitPayload(payload, items)}`;
+${each(parts, (part) => emitPart(text, part))}`;
 }
 
-/** Ranks a key among those of its digit in its subgroup's run so far. */
+/** Digits that a thread looks after, and the threads that do so. */
+function shareOf({ threads }: SweepTuning): { own: number; holders: string } {
+  const own = Math.max(1, 2 ** Math.ceil(Math.log2(DIGITS / threads)));
+  return { own, holders: `u < ${DIGITS / own}u` };
+}
+
+/** Publishes how often every digit occurs, and turns the counts of subgroups into their first places in the tile. */
+function emitCounts({ sweep, least, counts, firstCount }: SweepText): string {
+  const { threads, mute } = sweep;
+  const { own, holders } = shareOf(sweep);
+  const groups = threads / least;
+  const speaks = mute === undefined ? '' : ` && tile % ${mute}u != ${mute - 1}u`;
+  const counter = (j: number, s: number): string => `shared_words[${s * DIGITS}u + digit${j}]`;
+  const sum = (name: string): string => Array.from({ length: own }, (_, j) => `${name}${j}`).join(' + ');
+  return `${each(own, (j) => `let digit${j} = min(u * ${own}u + ${j}u, ${DIGITS - 1}u); let all${j} = load_${counts}(${firstCount} + digit${j});`)}
+${each(own, (j) => each(groups, (s) => `let c${j}_${s} = atomicLoad(&${counter(j, s)}); let e${j}_${s} = ${s === 0 ? '0u' : `e${j}_${s - 1} + c${j}_${s - 1}`};`))}
+${each(own, (j) => `let count${j} = e${j}_${groups - 1} + c${j}_${groups - 1};`)}
+if (${holders}${speaks}) { ${each(own, (j) => `publish(tile, select(${AGGREGATE}u, ${INCLUSIVE}u, tile == 0u), digit${j}, count${j});`)} }
+let sums = select(vec2<u32>(0u), vec2<u32>(${sum('count')}, ${sum('all')}), ${holders});
+var firsts = subgroupInclusiveAdd(sums);
+if (lane == sg - 1u) { totals[sid] = firsts; }
+workgroupBarrier();
+firsts -= sums;
+${each(groups - 1, (s) => `firsts += select(vec2<u32>(0u), totals[${s}], ${s}u < sid);`)}
+${each(own, (j) => (j === 0 ? 'let start0 = firsts.x; let target0 = firsts.y;' : `let start${j} = start${j - 1} + count${j - 1}; let target${j} = target${j - 1} + all${j - 1};`))}
+if (${holders}) { ${each(own, (j) => each(groups, (s) => `atomicStore(&${counter(j, s)}, e${j}_${s} + start${j});`))} }`;
+}
+
+/** The place of a key in the tile: those of its digit that come before it are taken. */
 function rankKey(k: number): string {
-  return `let m${k} = alike(d${k}); let before${k} = ones(m${k} & below);
-var old${k} = 0u;
-if (before${k} == 0u) { old${k} = atomicAdd(&ranks[sid * ${DIGITS}u + d${k}], ones(m${k})); }
-let rank${k} = subgroupShuffle(old${k}, first_lane(m${k})) + before${k};`;
+  return `let m${k} = alike(d${k}); let b${k} = ones(m${k} & below);
+var o${k} = 0u;
+if (b${k} == 0u) { o${k} = atomicAdd(&shared_words[counters + d${k}], ones(m${k})); }
+let p${k} = subgroupShuffle(o${k}, first_lane(m${k})) + b${k};`;
 }
 
-function store({ slot, offset }: Target, k: number, value: string): string {
-  return `if (q${k} < inside) { store_${slot}(to${k} + ${offset}, ${value}); }`;
-}
-
-function emitPayload(payload: Target, items: number): string {
-  return `workgroupBarrier();
-${each(items, (k) => `sorted[p${k}] = r${k}.r1;`)}
+/** Sorts a part of the tile and writes it; meanwhile the first part of all tiles looks back. */
+function emitPart({ sweep, keys, payload, spine }: SweepText, part: number): string {
+  const { threads, keys: items, parts } = sweep;
+  const words = (threads * items) / parts;
+  const own = items / parts;
+  const hand = (value: (k: number) => string): string =>
+    each(items, (k) =>
+      parts === 1
+        ? `atomicStore(&shared_words[p${k}], ${value(k)});`
+        : `{ let x = p${k} - ${part * words}u; if (x < ${words}u) { atomicStore(&shared_words[x], ${value(k)}); } }`,
+    );
+  const handed = (k: number): string => `atomicLoad(&shared_words[${k * threads}u + t])`;
+  const name = (k: number): string => `${part}_${k}`;
+  const write = ({ slot, offset }: Target, value: (k: number) => string): string =>
+    each(own, (k) => `if (q${name(k)} < inside) { store_${slot}(to${name(k)} + ${offset}, ${value(k)}); }`);
+  return `// Part ${part}.
 workgroupBarrier();
-${each(items, (k) => store(payload, k, `sorted[q${k}]`))}`;
+${hand((k) => `key${k}`)}
+${part === 0 ? emitDigitLookBack(sweep, spine) : 'workgroupBarrier();'}
+${each(own, (k) => `let q${name(k)} = ${part * words + k * threads}u + t; let s${name(k)} = ${handed(k)}; let to${name(k)} = atomicLoad(&bases[digit(s${name(k)})]) + q${name(k)};`)}
+${keys === undefined ? '' : write(keys, (k) => `s${name(k)}`)}
+${payload === undefined ? '' : `workgroupBarrier();\n${hand((k) => `r${k}.r1`)}\nworkgroupBarrier();\n${write(payload, handed)}`}`;
 }
 
 /**
- * Adds to the bases what the tiles before have of every digit. A thread follows the digits that are its own; where a
- * tile stays silent for one of them, all threads count that tile's digits and publish them.
+ * Finds what the tiles before have of every digit. A thread follows the digits that are its own, several tiles at a time;
+ * where a tile stays silent for one of them, all threads count that tile's digits and publish them.
  */
-function emitDigitLookBack({ threads, keys, tries }: SweepTuning, speaks: string): string {
-  const own = Math.ceil(DIGITS / threads);
+function emitDigitLookBack(sweep: SweepTuning, spine: number): string {
+  const { threads, keys, mute } = sweep;
+  const { own, holders } = shareOf(sweep);
   const tile = threads * keys;
-  return `if (tile > 0u) {
-  var look: array<u32, ${own}>;
-  var sum: array<u32, ${own}>;
-  for (var j = 0u; j < ${own}u; j++) { look[j] = tile; }
-  loop {
-    for (var j = 0u; j < ${own}u; j++) {
-      let d = j * ${threads}u + t;
-      if (d >= ${DIGITS}u) { break; }
-      var tried = 0u;
-      loop {
-        if (look[j] == 0u) { break; }
-        let seen = read_tile(look[j] - 1u, d);
-        if (seen.state == 0u) {
-          tried++;
-          if (tried > ${tries}u) { break; }
-          continue;
-        }
-        sum[j] += seen.count;
-        look[j] = select(look[j] - 1u, 0u, seen.state == ${INCLUSIVE}u);
-        tried = 0u;
-      }
-      atomicMax(&gap, look[j]);
+  const speaks = mute === undefined ? 'tile > 0u' : `tile > 0u && tile % ${mute}u != ${mute - 1}u`;
+  return `// Look back.
+${each(own, (j) => `var look${j} = tile; var before${j} = 0u;`)}
+loop {
+  if (${holders}) {
+    ${each(own, (j) => emitDigitWalk(sweep, spine, j))}
+    ${each(
+      own,
+      (j) => `if (look${j} == 0u) {
+      if (${speaks}) { publish(tile, ${INCLUSIVE}u, digit${j}, before${j} + count${j}); }
+      atomicStore(&bases[digit${j}], target${j} + before${j} - start${j});
     }
-    workgroupBarrier();
-    if (t == 0u) { found_missing = atomicExchange(&gap, 0u); }
-    let missing = workgroupUniformLoad(&found_missing);
-    if (missing == 0u) { break; }
-    for (var d = t; d < ${DIGITS}u; d += ${threads}u) { starts[d] = atomicExchange(&counts[d], 0u); }
-    workgroupBarrier();
-    for (var k = 0u; k < ${keys}u; k++) {
-      atomicAdd(&counts[digit(row((missing - 1u) * ${tile}u + k * ${threads}u + t).r0)], 1u);
-    }
-    workgroupBarrier();
-    for (var d = t; d < ${DIGITS}u; d += ${threads}u) {
-      publish(missing - 1u, select(${AGGREGATE}u, ${INCLUSIVE}u, missing == 1u), d, atomicExchange(&counts[d], starts[d]));
-    }
+    atomicMax(&gap, look${j});`,
+    )}
   }
-  for (var j = 0u; j < ${own}u; j++) {
-    let d = j * ${threads}u + t;
-    if (d >= ${DIGITS}u) { break; }
-    bases[d] += sum[j];
-    if (${speaks}) { publish(tile, ${INCLUSIVE}u, d, sum[j] + atomicLoad(&counts[d])); }
-  }
+  let missing = workgroupUniformLoad(&gap);
+  if (missing == 0u) { break; }
+  if (t == 0u) { atomicStore(&gap, 0u); }
+  ${emitClear('bases', DIGITS, threads)}
+  for (var i = t; i < ${tile}u; i += ${threads}u) { atomicAdd(&bases[digit(row((missing - 1u) * ${tile}u + i).r0)], 1u); }
+  workgroupBarrier();
+  if (${holders}) { ${each(own, (j) => `publish(missing - 1u, select(${AGGREGATE}u, ${INCLUSIVE}u, missing == 1u), digit${j}, atomicLoad(&bases[digit${j}]));`)} }
 }`;
+}
+
+/** Follows one digit backwards until a tile knows all before it, or stays silent for too long. */
+function emitDigitWalk({ ahead, tries }: SweepTuning, spine: number, j: number): string {
+  const [look, before] = [`look${j}`, `before${j}`];
+  const words = Array.from({ length: ahead }, (_, a) => `w${a}`);
+  const silent = `{ tried++; if (tried > ${tries}u) { break; } continue; }`;
+  const step = (a: number): string => `${a === 0 ? '' : `if (${look} == 0u) { break; }`}
+      if (is_silent(w${a})) ${silent}
+      if (((w${a} >> 16u) & 3u) == ${INCLUSIVE}u) {
+        let high = peek_${spine}(place(${look} - 1u, digit${j}) + ${DIGITS}u);
+        if (is_silent(high)) ${silent}
+        ${before} += (w${a} & 0xffffu) | (high << 16u);
+        ${look} = 0u;
+      } else {
+        ${before} += w${a} & 0xffffu;
+        ${look} -= 1u;
+      }
+      tried = 0u;`;
+  return `{
+    let aggregate = (${dispatchWord(0)} << 18u) | (${AGGREGATE}u << 16u);
+    var tried = 0u;
+    loop {
+      if (${look} == 0u) { break; }
+      ${words.map((w, a) => `let ${w} = peek_${spine}(place(max(${look}, ${a + 1}u) - ${a + 1}u, digit${j}));`).join('\n      ')}
+      // Mostly none of them knows more than its own.
+      if (${look} >= ${ahead}u && (${words.map((w) => `(${w} ^ aggregate)`).join(' | ')}) < 65536u) {
+        ${before} += ${words.map((w) => `(${w} & 0xffffu)`).join(' + ')};
+        ${look} -= ${ahead}u;
+        tried = 0u;
+        continue;
+      }
+      ${each(ahead, step)}
+    }
+    }`;
 }

@@ -6,7 +6,7 @@ import type { Memory } from '../memory.ts';
 import { dispatchWord, GROUP_NUMBER, lengthExpression, parameter } from '../parameters.ts';
 import type { SweepTuning } from '../tuning.ts';
 import type { Helper } from '../wgsl-helpers.ts';
-import { emitSweep, type SweepText, sharedWords } from './one-sweep-text.ts';
+import { emitSweep, type SweepText, sharedWords, TILE_WORDS } from './one-sweep-text.ts';
 import { type Columns, DIGITS, type Digit, emitRows } from './radix-rows.ts';
 import { linkSource, type Source } from './source.ts';
 import { bindPlacements, placeArrays } from './windows.ts';
@@ -35,7 +35,7 @@ export function beginSweep(
   const { sweep } = engine.tuning.sort;
   const capacity = capacityOf(extent);
   const tiles = Math.ceil(capacity / tileOf(sweep));
-  const spineBytes = (tiles * 2 * DIGITS + 1) * 4;
+  const spineBytes = (tiles * TILE_WORDS + 1) * 4;
   if (!eligible(engine, sweep) || tiles < sweep.leastTiles || spineBytes > limits.bindingBytes) return undefined;
   const source = linkSource(engine, extent, program);
   const counts = pool.allocate(DIGITS * digits.length);
@@ -109,9 +109,10 @@ var<workgroup> bins: array<atomic<u32>, ${bins}>;`,
 ${emitClear('bins', bins, threads)}
 let low = min(n, ${GROUP_NUMBER} * ${dispatchWord(0)});
 let high = low + min(n - low, ${dispatchWord(0)});
-for (var i = low + t; i < high; i += ${threads}u) {
-  let key = row(i).r0;
-  ${digits.map((digit, pass) => `atomicAdd(&bins[${bin(digit, pass)}], 1u);`).join('\n  ')}
+// Four keys at a time, so that their loads overlap.
+for (var i = low + t; i < high; i += ${4 * threads}u) {
+  ${[0, 1, 2, 3].map((k) => `let k${k} = row(min(i + ${k * threads}u, high - 1u)).r0;`).join(' ')}
+  ${[0, 1, 2, 3].map((k) => `if (i + ${k * threads}u < high) { let key = k${k}; ${digits.map((digit, pass) => `atomicAdd(&bins[${bin(digit, pass)}], 1u);`).join(' ')} }`).join('\n  ')}
 }
 workgroupBarrier();
 for (var b = t; b < ${bins}u; b += ${threads}u) {
@@ -140,36 +141,35 @@ function runPass(
   const targets = { keys: bind(keys), payload: bind(payload) };
   if (windows.length > 1 || !fits(engine, source, bindings, 2)) return false;
   const slots = bindPlacements(program, placeArrays(program, windows[0]!), bindings, parameters);
-  const starts = bindings.bind(counts, 'read');
+  const countsSlot = bindings.bind(counts, 'read');
   const firstCount = parameter(parameters.word(pass * DIGITS));
-  const run = spine.begin(tiles * 2 * DIGITS);
+  const run = spine.begin(tiles * TILE_WORDS);
   const spineSlot = bindings.bind(run.memory, 'spine');
   const { sweep } = tuning.sort;
   const text = (): KernelText => {
     const helpers = new Set<Helper>();
     const { least, most } = engine.subgroups!;
-    const parts = emitSweep({ ...targets, sweep, wide: most > 32, least, starts, firstCount, spine: spineSlot });
+    const parts = emitSweep({ ...targets, sweep, least, most, counts: countsSlot, firstCount, spine: spineSlot });
     return {
       threads: sweep.threads,
       subgroups: true,
       helpers,
       declarations: `${emitProgram(program, slots, engine.arithmetic, helpers)}
-${emitRows(program, 2, 3)}
+${emitRows(program, 1, 2)}
 fn count_of_rows() -> u32 { return ${lengthExpression(length)}; }
 ${parts.declarations}`,
       main: parts.main,
     };
   };
   const places = [targets.keys, targets.payload].map((target) => `${target?.slot}.${target?.offset}`).join();
-  const counted = launch(engine, {
-    key: `sweep ${programKey(program, slots)} ${JSON.stringify(sweep)} ${places} ${starts} ${firstCount} ${spineSlot} ${length.raw}`,
+  launch(engine, {
+    key: `sweep ${programKey(program, slots)} ${JSON.stringify(sweep)} ${places} ${countsSlot} ${firstCount} ${spineSlot} ${length.raw}`,
     parameters,
     slot: placeParameters(engine, parameters),
     bindings,
     code: text,
     groups: tiles,
-    words: [run.epoch, run.counted, shift, mask],
+    words: [run.epoch, shift, mask],
   });
-  spine.end(counted);
   return true;
 }
