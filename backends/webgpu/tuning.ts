@@ -33,9 +33,10 @@ export interface Tuning {
 
 export interface LookBackTuning {
   readonly lookBack: boolean;
-  /** Threads of a workgroup, and elements that a thread scans at most. */
+  /** Threads of a workgroup, elements that a thread scans at most, and words that their states take at most. */
   readonly threads: number;
   readonly items: number;
+  readonly words: number;
   /** Tries before a workgroup computes what another one has not published. */
   readonly tries: number;
   /** Lets every so many-th tile publish nothing, so that others have to: for tests. */
@@ -65,7 +66,7 @@ export const defaultTuning: Tuning = {
   reduce: { threads: 256, tile: 4096, groups: 4096 },
   blockBy: 'workgroup',
   blockRows: 4,
-  scan: { lookBack: true, threads: 256, items: 8, tries: 16 },
+  scan: { lookBack: true, threads: 256, items: 16, words: 32, tries: 64 },
   sort: {
     tile: 4096,
     tileBy: 'workgroup',

@@ -2,6 +2,7 @@ import { type Cell, capacityOf, type Extent, type MonoidProgram } from '../../..
 import { widthOf } from '../device.ts';
 import { type Engine, type KernelText, launch, placeParameters } from '../engine.ts';
 import { GROUP_NUMBER, lengthExpression, parameter } from '../parameters.ts';
+import type { Tuning } from '../tuning.ts';
 import type { Helper } from '../wgsl-helpers.ts';
 import {
   AGGREGATE,
@@ -25,35 +26,23 @@ export const LOOK_BACK_BINDINGS = 2;
 /** The tile of a workgroup. */
 export interface LookBackTile {
   readonly threads: number;
-  /** Elements that a thread scans: a power of two, so that they lie between two gaps of the exchange. */
+  /** Elements that a thread scans. */
   readonly items: number;
   readonly elements: number;
   /** Whether the code for an element is so short that whole tiles have their own, without looks at the end. */
   readonly light: boolean;
 }
 
-/** The largest tile whose states fit the memory of a workgroup; of few elements a thread where their code is not light. */
-export function lookBackTile(
-  { tuning, shared }: Pick<Engine, 'tuning' | 'shared'>,
-  { types }: MonoidProgram,
-  light: boolean,
-): LookBackTile | undefined {
-  const { threads, items: most } = tuning.scan;
-  const fits = (items: number): boolean =>
-    items <= (light ? most : 4) &&
-    4 * types.length * (exchangeWords(threads * items) + totalsOf(threads)) + 8 <= shared;
-  const items = [32, 16, 8, 4].find(fits);
-  return items === undefined ? undefined : { threads, items, elements: threads * items, light };
+/** The tile for a monoid: a thread holds a state for every element, and of many leaves or long code so many fewer. */
+export function lookBackTile({ scan }: Tuning, { types }: MonoidProgram, light: boolean): LookBackTile {
+  const { threads, items: most, words } = scan;
+  const items = Math.max(1, Math.min(light ? most : 4, Math.floor(words / types.length)));
+  return { threads, items, elements: threads * items, light };
 }
 
 /** The totals of subgroups, which have 4 lanes at least, and the prefix of the tile. */
-function totalsOf(threads: number): number {
+function statesOf(threads: number): number {
   return threads / 4 + 1;
-}
-
-/** A gap after every 32 elements, and one element more, for the prefix before the first. */
-function exchangeWords(elements: number): number {
-  return elements + elements / 32 + 1;
 }
 
 /** Scans an exact monoid in one pass over the elements. */
@@ -92,8 +81,7 @@ export function scanByLookBack(
 ${functions}
 ${emitEvaluation(source.program)}
 ${out === undefined ? '' : emitStateStore('write_total', out, parameter(cell!.strideWord), types)}
-${emitSharedStates(types, totalsOf(tile.threads))}
-${emitExchange(types, tile.elements)}
+${emitSharedStates(types, statesOf(tile.threads))}
 ${emitLaneFunctions(types, widthOf(engine.subgroups!))}
 ${lookBackDeclarations}
 ${emitSpine(lookBack)}
@@ -121,20 +109,21 @@ fn aggregate_of(tile: u32, n: u32, u: u32, sid: u32, lane: u32, sg: u32) -> S {
   s = lanes_up_to(s, lane, sg);
   if (lane == sg - 1u) { put(sid, s); }
   workgroupBarrier();
-  return fold(0u, ${threads}u / sg);
+  return fold(${threads}u / sg);
 }
-// The combination of the totals of subgroups.
-fn fold(first: u32, end: u32) -> S {
+// The combination of the totals of the first subgroups.
+fn fold(end: u32) -> S {
   var s = identity();
-  for (var j = first; j < end; j++) { s = combine(s, take(j)); }
+  for (var j = 0u; j < end; j++) { s = combine(s, take(j)); }
   return s;
 }`;
 }
 
 /**
- * The scan of a tile. What lies together is read together, and handed over to the threads that scan it, each a run of the
- * tile; the prefixes within the tile are handed back while the first subgroup looks back, and what lies together is written
- * together. What a thread holds are variables of their own: an array that is indexed would go to memory.
+ * The scan of a tile. Every subgroup has a run of it, and scans it row by row, an element a lane, so that what lies together
+ * is read and written together and nothing has to change places: workgroup memory is what keeps multiprocessors from having
+ * many workgroups, and many are needed for one to work while another looks back. What a thread holds are variables of their
+ * own: an array that is indexed would go to memory.
  */
 function emitTile(
   { threads, items, elements, light }: LookBackTile,
@@ -145,8 +134,6 @@ function emitTile(
   const { mute } = lookBack;
   const prefixPlace = `${threads / 4}u`;
   const each = (write: (j: number) => string): string => Array.from({ length: items }, (_, j) => write(j)).join('\n');
-  const striped = (j: number): string => `${j * threads}u + u`;
-  const blocked = (j: number): string => `u * ${items}u + ${j}u`;
   const publish = (state: string, value: string): string =>
     `if (lane == 0u${mute === undefined ? '' : ` && tile % ${mute}u != ${mute - 1}u`}) { publish(tile, ${state}, ${value}); }`;
   const found = `let all = combine(prefix, total);
@@ -155,13 +142,11 @@ if (lane == 0u) {
   put(${prefixPlace}, prefix);
   if (n - start <= ${elements}u) { ${writeTotal('all')} }
 }`;
-  const read = (element: (j: number) => string): string =>
-    `${each((j) => `let s${j} = ${element(j)};`)}\n${each((j) => `hand(${striped(j)}, s${j});`)}`;
   const write = (guard: string): string =>
-    each(
-      (j) =>
-        `{ let e = ${striped(j)}; let i = start + e; ${guard}{ consume(i, combine(outer, handed(e)), combine(outer, handed(e + 1u))); } }`,
-    );
+    each((j) => {
+      const next = j === items - 1 ? '' : `outer = combine(outer, lane_at(s${j}, sg - 1u));`;
+      return `{ let i = first + ${j}u * sg; var before = combine(outer, lane_up(s${j}, 1u)); if (lane == 0u) { before = outer; } ${guard}{ consume(i, before, combine(outer, s${j})); } ${next} }`;
+    });
   // Whole tiles are most of all; where code is long, one that looks at the end serves them too.
   const whole = (fast: string, careful: string): string =>
     light ? `if (n - start >= ${elements}u) {\n${fast}\n} else {\n${careful}\n}` : careful;
@@ -171,41 +156,26 @@ if (n == 0u && tile == 0u && t == 0u) { ${writeTotal('identity()')} }
 if (tile > (n - 1u) / ${elements}u || n == 0u) { return; }
 let u = sid * sg + lane;
 let start = tile * ${elements}u;
-// Read, and hand over.
+let first = start + sid * sg * ${items}u + lane;
+// Read.
+${each((j) => `var s${j}: S;`)}
 ${whole(
-  read((j) => `evaluate(start + ${striped(j)})`),
-  read((j) => `element(start + ${striped(j)}, n)`),
+  each((j) => `s${j} = evaluate(first + ${j}u * sg);`),
+  each((j) => `s${j} = element(first + ${j}u * sg, n);`),
 )}
+// Scan rows, and fold them: the last lane has their totals.
+${each((j) => `s${j} = lanes_up_to(s${j}, lane, sg);`)}
+var rows = s0;
+${each((j) => (j === 0 ? '' : `rows = combine(rows, s${j});`))}
+if (lane == sg - 1u) { put(sid, rows); }
 workgroupBarrier();
-// Scan.
-${each((j) => (j === 0 ? `let l0 = handed(${blocked(0)});` : `let l${j} = combine(l${j - 1}, handed(${blocked(j)}));`))}
-let sum = lanes_up_to(l${items - 1}, lane, sg);
-var before = lane_up(sum, 1u);
-if (lane == 0u) { before = identity(); }
-if (lane == sg - 1u) { put(sid, sum); }
-workgroupBarrier();
-var total = identity();
-if (sid == 0u) {
-  total = fold(0u, ${threads}u / sg);
-  ${publish(`select(${AGGREGATE}u, ${INCLUSIVE}u, tile == 0u)`, 'total')}
-}
-// Hand back, one place on, so that what is before an element lies beside it.
-let own = combine(fold(0u, sid), before);
-if (u == 0u) { hand(0u, identity()); }
-${each((j) => `hand(${blocked(j)} + 1u, combine(own, l${j}));`)}
+// The first subgroup needs the total of the tile, the others what is before them.
+let total = fold(select(sid, ${threads}u / sg, sid == 0u));
+if (sid == 0u) { ${publish(`select(${AGGREGATE}u, ${INCLUSIVE}u, tile == 0u)`, 'total')} }
 // Look back.
 ${emitLookBack(lookBack, found)}
 // Write.
-let outer = take(${prefixPlace});
+var outer = take(${prefixPlace});
+if (sid > 0u) { outer = combine(outer, total); }
 ${whole(write(''), write('if (i < n) '))}`;
-}
-
-/** A gap after every 32 elements: threads that each have a run of 4, 8, 16 or 32 then never wait for the same bank. */
-function emitExchange(types: MonoidProgram['types'], elements: number): string {
-  const arrays = types.map((type, leaf) => `var<workgroup> x${leaf}: array<${type}, ${exchangeWords(elements)}>;`);
-  const hand = types.map((_, leaf) => `x${leaf}[at] = s.a${leaf};`);
-  const handed = types.map((_, leaf) => `x${leaf}[at]`);
-  return `${arrays.join('\n')}
-fn hand(place: u32, s: S) { let at = place + (place >> 5u); ${hand.join(' ')} }
-fn handed(place: u32) -> S { let at = place + (place >> 5u); return S(${handed.join(', ')}); }`;
 }

@@ -42,8 +42,7 @@ function scanInOnePass(engine: Engine, command: ScanCommand): boolean {
     return false;
   const source = linkSource(engine, extent, program);
   const sink = linkSink(engine, source.parameters, emit, stores);
-  const tile = lookBackTile(engine, monoid, isLight(program.module) && isLight(emit.module));
-  if (tile === undefined) return false;
+  const tile = lookBackTile(engine.tuning, monoid, isLight(program.module) && isLight(emit.module));
   const [placed, ...more] = placeSinks(engine, capacity, source, sink, tile.elements, LOOK_BACK_BINDINGS) ?? [];
   if (placed === undefined || more.length > 0 || placed.windows.length > 1) return false;
   scanByLookBack(engine, extent, monoid, source, placed.sink, placed.windows[0]!, total, tile);
