@@ -40,5 +40,7 @@ export { quantiles, type SelectOptions, selectKth } from './select-kth.ts';
 export { constant, fill, sequence, tabulate } from './sequence.ts';
 export { reverse, slice } from './slice.ts';
 export { type SortKeys, type SortOptions, sort, sortByKey, sortPermutation } from './sort.ts';
+export { type OutsideOf, type StencilArguments, type StencilOptions, stencil } from './stencil.ts';
+export type { Boundary } from './stencil-axis.ts';
 export { type UnfoldOptions, unfold, unfoldReduce } from './unfold.ts';
 export type { WalkStart, WalkState, WalkStep } from './walk-functors.ts';

@@ -6,7 +6,8 @@ import type { Context } from './context.ts';
 import { ArgumentError } from './errors.ts';
 import type { ArrayParameter, Functor, FunctorDescription, Parameters, UniformParameter } from './functors/functor.ts';
 import { splitParameters } from './functors/functor.ts';
-import type { Operand, ScalarType } from './functors/ir.ts';
+import { entryOf, type Operand, type ScalarType } from './functors/ir.ts';
+import type { NeighboursParameter } from './functors/neighbours.ts';
 import { call } from './functors/recorder.ts';
 import { flatten, leafTypes, type Shape } from './functors/shapes.ts';
 import { Value } from './functors/value.ts';
@@ -19,9 +20,11 @@ export type ColumnArgument<P> =
       ? T extends 'bool'
         ? boolean
         : number
-      : P extends Shape
-        ? ColumnsOf<P>
-        : never;
+      : P extends NeighboursParameter<Shape>
+        ? never
+        : P extends Shape
+          ? ColumnsOf<P>
+          : never;
 
 /** What {@link map} takes for a functor's parameters, by name. */
 export type ColumnArguments<P extends Parameters> = { readonly [K in keyof P]: ColumnArgument<P[K]> };
@@ -47,7 +50,9 @@ export function map<P extends Parameters, R extends Shape>(
 ): ColumnsOf<R> {
   const { functorName: name, result } = functor;
   const given = args as Record<string, unknown>;
-  const columns = bindRows(functor, given);
+  const { values, neighbours } = splitParameters(functor.parameters);
+  if (neighbours.size > 0) throw needsNeighbours(functor);
+  const columns = bindRows(functor, given, values);
   const length = commonLength(columns, name);
   const context = contextOf(columnsIn(given), name);
   const build = (): ColumnsOf<R> => {
@@ -60,12 +65,14 @@ export function map<P extends Parameters, R extends Shape>(
   return context === undefined ? build() : context.scope(build);
 }
 
-/** The columns of a functor's scalar and record parameters, leaf by leaf. */
-function bindRows(functor: FunctorDescription, args: Record<string, unknown>): Column[] {
-  const { functorName: name, parameters } = functor;
-  const { values } = splitParameters(parameters);
-  const columns = flatten<Column>(values, args as never, (path) => missing(name, path));
-  const types = leafTypes(values);
+/** The columns of those of a functor's parameters that the shapes name, leaf by leaf. */
+export function bindRows(
+  { functorName: name }: FunctorDescription,
+  args: { readonly [name: string]: unknown },
+  shapes: { readonly [name: string]: Shape },
+): Column[] {
+  const columns = flatten<Column>(shapes, args as never, (path) => missing(name, path));
+  const types = leafTypes(shapes);
   for (const [leaf, column] of columns.entries()) requireColumn(column, types[leaf]!, name);
   return columns;
 }
@@ -130,13 +137,14 @@ function missing(name: string, path: string): never {
   });
 }
 
-/** Calls a functor on loaded values inside a fusion. */
+/** Calls a functor on loaded values inside a fusion: those of its neighbours, if it takes any, behind the others. */
 export function applyFunctor(
   functor: FunctorDescription,
   values: readonly Value<ScalarType>[],
   { columns, uniforms }: Captures,
   loader: Loader,
 ): Value<ScalarType>[] {
+  if (entryOf(functor.module).parameters.length !== values.length) throw needsNeighbours(functor);
   const types = splitParameters(functor.parameters).uniforms;
   const names = [...columns].map(([key, column]): [string, string] => [key, loader.capture(column)]);
   const numbers = [...uniforms].map(([key, value]): [string, Operand] => [
@@ -146,6 +154,12 @@ export function applyFunctor(
   const links = { arrays: new Map(names), uniforms: new Map(numbers) };
   const operands = values.map(({ operand }) => operand);
   return call(functor.module, links, operands).map((local) => new Value(local));
+}
+
+function needsNeighbours({ functorName }: FunctorDescription): ArgumentError {
+  return new ArgumentError('map/neighbours', `Functor ${functorName} takes the neighbours of a cell.`, {
+    remedy: 'Only stencil knows of neighbours: give what it makes to the other primitive.',
+  });
 }
 
 /** A functor of rows: of the fields of a record by name, or of a single column as its one parameter. */

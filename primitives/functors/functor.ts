@@ -1,4 +1,12 @@
 import type { Module, Operand, ScalarType } from './ir.ts';
+import {
+  type NeighbourOffset,
+  type Neighbours,
+  NeighboursParameter,
+  noteOffsets,
+  passNeighbours,
+  recordNeighbours,
+} from './neighbours.ts';
 import { call, functorError, type Links, literal, operate, record, writtenAt } from './recorder.ts';
 import { assemble, flatten, type InputsOf, leafTypes, type Scalar, type Shape, type ValuesOf } from './shapes.ts';
 import { ArrayValue, type Input, operandOf, Value } from './value.ts';
@@ -82,7 +90,7 @@ export function uniform<T extends ScalarType>(type: Scalar<T>): UniformParameter
   return { uniform: type };
 }
 
-export type Parameter = Shape | ArrayParameter<ScalarType> | UniformParameter<ScalarType>;
+export type Parameter = Shape | ArrayParameter<ScalarType> | UniformParameter<ScalarType> | NeighboursParameter<Shape>;
 export type Parameters = { readonly [name: string]: Parameter };
 
 /** What a functor's body sees of its parameters. */
@@ -91,9 +99,11 @@ export type ArgumentsOf<P extends Parameters> = {
     ? ArrayValue<T>
     : P[K] extends UniformParameter<infer T>
       ? Value<T>
-      : P[K] extends Shape
-        ? ValuesOf<P[K]>
-        : never;
+      : P[K] extends NeighboursParameter<infer S>
+        ? Neighbours<S>
+        : P[K] extends Shape
+          ? ValuesOf<P[K]>
+          : never;
 };
 
 /** What a functor takes when another functor calls it. */
@@ -102,9 +112,11 @@ export type CallArguments<P extends Parameters> = {
     ? ArrayValue<T>
     : P[K] extends UniformParameter<infer T>
       ? Input<T>
-      : P[K] extends Shape
-        ? InputsOf<P[K]>
-        : never;
+      : P[K] extends NeighboursParameter<infer S>
+        ? Neighbours<S>
+        : P[K] extends Shape
+          ? InputsOf<P[K]>
+          : never;
 };
 
 /** What is known of a functor whatever its types. */
@@ -148,7 +160,7 @@ export function fn<const P extends Parameters, R extends Shape>(
  * Writes a functor.
  *
  * @param name - what it is called in errors and in generated code.
- * @param parameters - scalars, records, `array(…)` and `uniform(…)`, by name.
+ * @param parameters - scalars, records, `array(…)`, `uniform(…)` and `neighbours(…)`, by name.
  * @param result - the shape it returns.
  * @param body - builds the result out of its arguments; plain TypeScript helpers and other functors may be called, and
  * become part of it.
@@ -232,16 +244,20 @@ function recordFunctor(
     written,
     toOperands,
   };
-  return record(signature, (locals) => {
+  let offsets: NeighbourOffset[] = [];
+  const module = record(signature, (locals) => {
+    offsets = [];
     const values = assemble(
       kinds.values,
       locals.map((local) => new Value(local)),
     ) as Record<string, unknown>;
     const arrays = [...kinds.arrays].map(([key, type]) => [key, new ArrayValue(key, type)]);
     const uniforms = [...kinds.uniforms].map(([key, type]) => [key, new Value({ kind: 'uniform', type, name: key })]);
-    const returned = body({ ...values, ...Object.fromEntries([...arrays, ...uniforms]) });
+    const around = [...kinds.neighbours].map(([key, shape]) => [key, recordNeighbours(key, shape, offsets)]);
+    const returned = body({ ...values, ...Object.fromEntries([...arrays, ...uniforms, ...around]) });
     return returned === undefined ? undefined : writtenAt(written, () => toOperands(returned));
   });
+  return noteOffsets(module, offsets);
 }
 
 /** Parameters by kind; scalars and records keep their order. */
@@ -249,16 +265,19 @@ export function splitParameters(parameters: Parameters): {
   readonly values: { readonly [name: string]: Shape };
   readonly arrays: ReadonlyMap<string, ScalarType>;
   readonly uniforms: ReadonlyMap<string, ScalarType>;
+  readonly neighbours: ReadonlyMap<string, Shape>;
 } {
+  const neighbours = new Map<string, Shape>();
   const values: Record<string, Shape> = {};
   const arrays = new Map<string, ScalarType>();
   const uniforms = new Map<string, ScalarType>();
   for (const [name, parameter] of Object.entries(parameters)) {
-    if (isArrayParameter(parameter)) arrays.set(name, parameter.array.type);
+    if (parameter instanceof NeighboursParameter) neighbours.set(name, parameter.neighbourhood);
+    else if (isArrayParameter(parameter)) arrays.set(name, parameter.array.type);
     else if (isUniformParameter(parameter)) uniforms.set(name, parameter.uniform.type);
     else values[name] = parameter;
   }
-  return { values, arrays, uniforms };
+  return { values, arrays, uniforms, neighbours };
 }
 
 function isArrayParameter(parameter: Parameter): parameter is ArrayParameter<ScalarType> {
@@ -307,7 +326,8 @@ function callFunctor<R extends Shape>(
     uniformArgument(name, key, type, given[key]),
   ]);
   const links: Links = { arrays: new Map(arrays), uniforms: new Map(uniforms) };
-  const results = call(module, links, operandsOf(name, kinds.values, args));
+  const around = passNeighbours(name, module, kinds.neighbours, given);
+  const results = call(module, links, [...operandsOf(name, kinds.values, args), ...around]);
   return assemble(
     result,
     results.map((local) => new Value(local)),

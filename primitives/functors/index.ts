@@ -37,6 +37,7 @@ export type {
   Unary,
   Uniform,
 } from './ir.ts';
+export { Neighbours, NeighboursParameter, neighbours } from './neighbours.ts';
 export type { InputsOf, PlainOf, Scalar, Shape, Tree, ValuesOf } from './shapes.ts';
 export * from './standard/index.ts';
 export { type TextOptions, wgsl } from './text/wgsl.ts';

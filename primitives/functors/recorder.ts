@@ -10,6 +10,8 @@ interface Recorder {
   readonly blocks: Statement[][];
   /** The block that every local was made in: where it can be seen. */
   readonly declared: Map<Local, readonly Statement[]>;
+  /** Those of the function; neighbours are added as they are asked for. */
+  readonly parameters: Local[];
   readonly functions: IrFunction[];
   /** Names of the functions by what they do. */
   readonly linked: Map<string, string>;
@@ -86,6 +88,7 @@ function recordOnce(signature: Signature, body: Body, locate: boolean): Module |
   const own: Recorder = {
     blocks: [[]],
     declared: new Map(),
+    parameters: [],
     functions: [],
     linked: new Map(),
     arrays: new Map(signature.arrays),
@@ -98,8 +101,8 @@ function recordOnce(signature: Signature, body: Body, locate: boolean): Module |
   };
   active = own;
   try {
-    const parameters = signature.parameters.map(newLocal);
-    const results = body(parameters);
+    own.parameters.push(...signature.parameters.map(newLocal));
+    const results = body([...own.parameters]);
     if (results !== undefined) append({ kind: 'return', values: results.map(use) });
     const statements = own.blocks[0]!;
     if (!terminates(statements)) {
@@ -126,7 +129,7 @@ function recordOnce(signature: Signature, body: Body, locate: boolean): Module |
     const taken = own.functions.some(({ name }) => name === signature.name);
     own.functions.push({
       name: taken ? `entry_${signature.name}` : signature.name,
-      parameters,
+      parameters: own.parameters,
       results: signature.results,
       body: statements,
       fast: signature.fast ?? false,
@@ -157,6 +160,15 @@ export function newLocal(type: ScalarType): Local {
   const own = recorder();
   const local: Local = { kind: 'local', type, id: own.nextId++ };
   own.declared.set(local, own.blocks.at(-1)!);
+  return local;
+}
+
+/** One more parameter of the function under way, which can be seen in all of it. */
+export function newParameter(type: ScalarType): Local {
+  const { blocks, declared, parameters } = recorder();
+  const local = newLocal(type);
+  declared.set(local, blocks[0]!);
+  parameters.push(local);
   return local;
 }
 

@@ -17,6 +17,7 @@ import { selectKthLaws } from './select-kth.ts';
 import { sequenceLaws } from './sequence.ts';
 import { sliceLaws } from './slice.ts';
 import { sortLaws } from './sort.ts';
+import { stencilLaws } from './stencil.ts';
 import { unfoldLaws } from './unfold.ts';
 
 export { kernelLaws };
@@ -26,6 +27,7 @@ export const primitiveLaws: readonly Law[] = [
   ...mapLaws,
   ...sequenceLaws,
   ...sliceLaws,
+  ...stencilLaws,
   ...gatherLaws,
   ...scatterLaws,
   ...reduceLaws,

@@ -1,0 +1,128 @@
+import type { Module, Operand } from './ir.ts';
+import { functorError, newParameter, recorder } from './recorder.ts';
+import { assemble, flatten, leafTypes, type Shape, type ValuesOf } from './shapes.ts';
+import { Value } from './value.ts';
+
+/** A parameter that is read at cells around the one in hand; see {@link neighbours}. */
+export class NeighboursParameter<S extends Shape> {
+  readonly neighbourhood: S;
+
+  constructor(shape: S) {
+    this.neighbourhood = shape;
+  }
+}
+
+/**
+ * Declares a column, or a record of columns, that a functor reads at cells around the one in hand: `stencil` runs it over a
+ * grid. In its body `at(dx)` and `at(dx, dy)` are the values of the cell so many columns, and rows, further on.
+ *
+ * @example
+ * const mean = fn({ z: neighbours(f32) }, f32, ({ z }) => z.at(-1).add(z.at(0)).add(z.at(1)).div(3));
+ * await ctx.read(stencil(mean, { z: ctx.column(Float32Array.of(0, 3, 6, 0)) })); // Float32Array [1, 3, 3, 2]
+ */
+export function neighbours<S extends Shape>(shape: S): NeighboursParameter<S> {
+  return new NeighboursParameter(shape);
+}
+
+/** A neighbour that a functor reads: of which parameter, and how many columns and rows on. */
+export interface NeighbourOffset {
+  readonly parameter: string;
+  readonly dx: number;
+  readonly dy: number;
+}
+
+/** The cells around the one in hand, as a functor's body sees them. */
+export class Neighbours<S extends Shape> {
+  readonly shape: S;
+  readonly #find: (dx: number, dy: number) => ValuesOf<S>;
+
+  constructor(shape: S, find: (dx: number, dy: number) => ValuesOf<S>) {
+    this.shape = shape;
+    this.#find = find;
+  }
+
+  /** The values of the cell `dx` columns and `dy` rows further on; offsets are known when the functor is written. */
+  at(dx: number, dy = 0): ValuesOf<S> {
+    return this.#find(requireOffset(dx), requireOffset(dy));
+  }
+}
+
+function requireOffset(offset: number): number {
+  if (Number.isInteger(offset) && Math.abs(offset) < 2 ** 31) return offset;
+  throw functorError(
+    'neighbour',
+    `${typeof offset === 'number' ? offset : 'A value of the device'} is no offset of a neighbour.`,
+    'Write a whole number: offsets are known when the functor is written.',
+  );
+}
+
+/** The neighbours of a parameter in the functor under way; every cell that is asked for becomes a parameter of it. */
+export function recordNeighbours<S extends Shape>(
+  parameter: string,
+  shape: S,
+  offsets: NeighbourOffset[],
+): Neighbours<S> {
+  const home = recorder();
+  const known = new Map<string, ValuesOf<S>>();
+  const take = (dx: number, dy: number): ValuesOf<S> => {
+    offsets.push({ parameter, dx, dy });
+    const values = leafTypes(shape).map((type) => new Value(newParameter(type)));
+    return assemble(shape, values) as unknown as ValuesOf<S>;
+  };
+  return new Neighbours(shape, (dx, dy) => {
+    if (recorder() !== home) {
+      throw functorError('out-of-scope', `The neighbours ${parameter} are used in another functor.`, 'Pass them on.');
+    }
+    const key = `${dx} ${dy}`;
+    const values = known.get(key) ?? take(dx, dy);
+    known.set(key, values);
+    return values;
+  });
+}
+
+const offsetsByModule = new WeakMap<Module, readonly NeighbourOffset[]>();
+
+/** Notes which neighbours a module takes, leaf by leaf behind its other parameters. */
+export function noteOffsets(module: Module, offsets: readonly NeighbourOffset[]): Module {
+  offsetsByModule.set(module, offsets);
+  return module;
+}
+
+/** The neighbours that a module takes. */
+export function offsetsOf(module: Module): readonly NeighbourOffset[] {
+  return offsetsByModule.get(module) ?? [];
+}
+
+/** What a functor that takes neighbours is given for them when another one passes its own on. */
+export function passNeighbours(
+  name: string,
+  module: Module,
+  shapes: ReadonlyMap<string, Shape>,
+  args: { readonly [name: string]: unknown },
+): Operand[] {
+  return offsetsOf(module).flatMap(({ parameter, dx, dy }) => {
+    const given = args[parameter];
+    const shape = shapes.get(parameter)!;
+    if (!(given instanceof Neighbours) || !sameShape(given.shape, shape)) {
+      throw functorError(
+        'type',
+        `Parameter ${parameter} of functor ${name} is the neighbours of a cell.`,
+        'Pass a parameter of the same shape on.',
+      );
+    }
+    return leavesOf(shape, given.at(dx, dy));
+  });
+}
+
+function leavesOf(shape: Shape, values: unknown): Operand[] {
+  const leaves = flatten(shape, values as never, (path) => {
+    throw functorError('missing-field', `The neighbours lack ${path}.`);
+  });
+  return (leaves as Value<'u32'>[]).map(({ operand }) => operand);
+}
+
+function sameShape(a: Shape, b: Shape): boolean {
+  if (typeof a === 'function' || typeof b === 'function') return a === b;
+  const names = Object.keys(a);
+  return names.join() === Object.keys(b).join() && names.every((name) => sameShape(a[name]!, b[name]!));
+}

@@ -1,0 +1,88 @@
+import { ArgumentError } from './errors.ts';
+import { u32 } from './functors/functor.ts';
+import { select } from './functors/standard/choose.ts';
+import type { Bool, U32 } from './functors/value.ts';
+
+/** What stands for neighbours outside of a grid; see `stencil`. */
+export type Boundary = 'clamp' | 'wrap' | 'reflect' | 'constant';
+
+const boundaries: readonly Boundary[] = ['clamp', 'wrap', 'reflect', 'constant'];
+
+export function requireBoundary(boundary: Boundary): void {
+  if (boundaries.includes(boundary)) return;
+  throw new ArgumentError('stencil/boundary', 'stencil was given no boundary.', {
+    expected: boundaries.join(', '),
+    got: String(boundary),
+  });
+}
+
+/** Where a cell stands along a line of cells. */
+export interface Axis {
+  readonly at: U32;
+  readonly size: U32;
+  /** The size, where the host knows it. */
+  readonly known: number | undefined;
+}
+
+/** Another cell of the line, and whether the step to it stayed within; undefined where that does not matter. */
+export interface Step {
+  readonly place: U32;
+  readonly inside?: Bool | undefined;
+}
+
+/** The cell that stands for the one `offset` cells further on. No sum passes 2³². */
+export function stepAlong(axis: Axis, offset: number, boundary: Boundary): Step {
+  if (offset === 0) return { place: axis.at };
+  switch (boundary) {
+    case 'clamp':
+      return { place: clamped(axis, offset) };
+    case 'wrap':
+      return { place: wrapped(axis, offset) };
+    case 'reflect':
+      return { place: reflected(axis, offset) };
+    case 'constant':
+      return { place: clamped(axis, offset), inside: isInside(axis, offset) };
+  }
+}
+
+function clamped({ at, size }: Axis, offset: number): U32 {
+  if (offset < 0) return at.max(-offset).sub(-offset);
+  return at.add(size.sub(1).sub(at).min(offset));
+}
+
+function isInside({ at, size }: Axis, offset: number): Bool {
+  return offset < 0 ? at.ge(-offset) : size.sub(at).gt(offset);
+}
+
+function wrapped(axis: Axis, offset: number): U32 {
+  const { at, size } = axis;
+  const far = u32(Math.abs(offset));
+  const step = isShort(axis, offset) ? far : far.rem(size);
+  const rest = size.sub(step);
+  return offset < 0 ? select(at.sub(step), at.add(rest), at.lt(step)) : select(at.add(step), at.sub(rest), at.ge(rest));
+}
+
+/** The line and its mirror image, without the cells at the ends, repeat after twice the last place. */
+function reflected(axis: Axis, offset: number): U32 {
+  const far = u32(Math.abs(offset));
+  const isForward = offset > 0;
+  const last = axis.size.sub(1);
+  if (isShort(axis, offset)) return folded(axis.at, far, last, isForward);
+  const period = last.shl(1);
+  // Where the last place is so large that its double passes 2³², no offset reaches it.
+  const step = select(far.rem(period), far, far.le(last));
+  const back = period.sub(step);
+  return select(folded(axis.at, step, last, isForward), folded(axis.at, back, last, !isForward), step.gt(last));
+}
+
+/** A step of at most `last` places, which turns back at the end of the line. */
+function folded(at: U32, step: U32, last: U32, isForward: boolean): U32 {
+  if (!isForward) return select(at.sub(step), step.sub(at), step.gt(at));
+  const room = last.sub(at);
+  return select(at.add(step), last.sub(step.sub(room)), step.gt(room));
+}
+
+/** Whether the host knows that a step is shorter than the line. */
+function isShort({ known }: Axis, offset: number): boolean {
+  return known !== undefined && Math.abs(offset) < known;
+}
