@@ -2,6 +2,7 @@ import { concatenateLaws } from './concatenate.ts';
 import { copyIfLaws } from './copy-if.ts';
 import { expandLaws } from './expand.ts';
 import { extremumLaws } from './extremum.ts';
+import { fusionLaws } from './fusion.ts';
 import { gatherLaws } from './gather.ts';
 import { histogramLaws } from './histogram.ts';
 import { kernelLaws } from './kernels.ts';
@@ -29,6 +30,7 @@ export const primitiveLaws: readonly Law[] = [
   ...sliceLaws,
   ...stencilLaws,
   ...gatherLaws,
+  ...fusionLaws,
   ...scatterLaws,
   ...reduceLaws,
   ...extremumLaws,
