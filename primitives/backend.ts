@@ -40,7 +40,10 @@ export interface Backend {
   close(): Promise<void>;
 }
 
-/** Memory on a backend, opaque to everything else. */
+/**
+ * Memory on a backend, opaque to everything else. A backend finds it by the `id` alone, so that a backend around it can move
+ * what a buffer holds.
+ */
 export interface DeviceBuffer {
   readonly id: number;
   /** Size in 32-bit words. */
@@ -251,4 +254,16 @@ export interface Counters {
   /** Buffers and bytes allocated and not yet released. */
   liveBuffers: number;
   liveBytes: number;
+  /** What it cost to work on more than there was memory for, of a backend that spills. */
+  readonly spilling?: SpillCounters;
+}
+
+/** Work that was done only because memory was too small. */
+export interface SpillCounters {
+  /** Bytes brought from the device to the host because there was no room for them. */
+  spilledBytes: number;
+  /** Bytes brought to the device again, or for the first time where they were written to the host. */
+  restoredBytes: number;
+  /** Windows in which commands ran whose buffers do not fit together. */
+  windows: number;
 }

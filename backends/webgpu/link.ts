@@ -1,6 +1,6 @@
 import type { Program, Storage } from '../../primitives/backend.ts';
+import { type AccessPattern, accessPatterns } from '../../primitives/functors/access-patterns.ts';
 import { type Module, moduleKey, type ScalarType } from '../../primitives/functors/ir.ts';
-import { type AccessPattern, accessPatterns } from './access-patterns.ts';
 import type { Arithmetic } from './arithmetic.ts';
 import type { Bindings } from './bindings.ts';
 import { emitModule } from './emit-wgsl.ts';

@@ -1,4 +1,4 @@
-import { entryOf, type IrFunction, type Module, type Operand, type Statement } from '../../primitives/functors/ir.ts';
+import { entryOf, type IrFunction, type Module, type Operand, type Statement } from './ir.ts';
 
 /**
  * Where a module reads a captured array:
@@ -27,12 +27,12 @@ export function accessPatterns(module: Module): ReadonlyMap<string, AccessPatter
 }
 
 /** Ids of the locals of every function that hold the index of the launch in all calls. */
-type IndexLocals = Map<IrFunction, Set<number>>;
+export type IndexLocals = Map<IrFunction, Set<number>>;
 
 function findPatterns(module: Module): ReadonlyMap<string, AccessPattern> {
   const reads = new Map<string, Set<number | 'index' | 'anywhere'>>();
   for (const name of module.arrays.keys()) reads.set(name, new Set());
-  const holders = findIndexLocals(module);
+  const holders = indexLocals(module);
   for (const fn of module.functions) {
     visit(fn.body, (statement) => {
       if (statement.kind === 'read') reads.get(statement.array)!.add(placeOf(statement.index, holders.get(fn)!));
@@ -53,7 +53,7 @@ function patternOf(places: readonly (number | 'index' | 'anywhere')[]): AccessPa
 }
 
 /** Callers stand after their callees, so one pass from the entry on sees every call before the function it calls. */
-function findIndexLocals(module: Module): IndexLocals {
+export function indexLocals(module: Module): IndexLocals {
   const holders: IndexLocals = new Map(
     module.functions.map((fn) => [fn, new Set(fn.parameters.filter(({ type }) => type === 'u32').map(({ id }) => id))]),
   );

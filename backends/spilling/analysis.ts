@@ -1,0 +1,88 @@
+import type { DeviceBuffer, Extent, Program, Store } from '../../primitives/backend.ts';
+import { type Elements, elementsRead } from './index-ranges.ts';
+import type { KnownProgram, WordReader } from './lengths.ts';
+import type { Spillable } from './places.ts';
+import { type Placing, placingsOf } from './window-module.ts';
+
+/** A command that is to run in windows of its indices. */
+export interface WindowedCommand {
+  readonly extent: Extent;
+  readonly programs: readonly Program[];
+  /** Stores of the results of the last program. */
+  readonly stores?: readonly Store[];
+  /** Whether stores may go to the host; every index stores once then. */
+  readonly storesToHost?: boolean;
+  /** Buffers that inner commands write, and that have to lie on the device. */
+  readonly cells?: readonly DeviceBuffer[];
+  /** Windows are multiples of this many rows. */
+  readonly multiple?: number;
+  /** Words of working memory for each row of a window, beside what inner commands take. */
+  readonly scratch?: number;
+  /** Words of working memory for the whole command. */
+  readonly fixed?: (length: number) => number;
+}
+
+/** A program whose lengths are known, with how windows of it find the elements of its arrays. */
+export interface AnalysedProgram extends KnownProgram {
+  readonly placings: ReadonlyMap<string, Placing>;
+}
+
+/** What a command reads and writes, now that its lengths are known. */
+export interface Analysis {
+  readonly length: number;
+  readonly programs: readonly AnalysedProgram[];
+  readonly stores: readonly Store[];
+  readonly read: ReadonlySet<Spillable>;
+  readonly written: ReadonlySet<Spillable>;
+  /** Buffers that every window may read anywhere. */
+  readonly whole: ReadonlySet<Spillable>;
+}
+
+/** Finds out how far the windows of a command read, the shortest of which has `least` rows. */
+export async function analyse(reader: WordReader, command: WindowedCommand, least: number): Promise<Analysis> {
+  const length = await reader.length(command.extent);
+  const programs: AnalysedProgram[] = [];
+  for (const program of command.programs) programs.push(placed(await reader.program(program), length, least));
+  const { stores = [] } = command;
+  const bindings = programs.flatMap(({ arrays, placings }) =>
+    [...arrays].map(([name, { buffer }]) => ({ buffer: buffer as Spillable, placing: placings.get(name) })),
+  );
+  return {
+    length,
+    programs,
+    stores,
+    read: new Set(bindings.map(({ buffer }) => buffer)),
+    written: new Set(stores.map(({ buffer }) => buffer as Spillable)),
+    whole: new Set(bindings.filter(({ placing }) => placing === 'whole').map(({ buffer }) => buffer)),
+  };
+}
+
+/** What a window of a program reads of an array: everything where windows at both ends do, and else a piece. */
+function placed(program: KnownProgram, length: number, least: number): AnalysedProgram {
+  const ends = [
+    elementsOf(program, 0, Math.min(length, least)),
+    elementsOf(program, Math.max(0, length - least), length),
+  ];
+  const isWhole = (name: string): boolean =>
+    length > 0 && ends.every((reads) => rows(reads.get(name)!) >= (program.arrays.get(name)?.length ?? 0));
+  return { ...program, placings: placingsOf(program.module, isWhole) };
+}
+
+function rows({ from, to }: Elements): number {
+  return to - from;
+}
+
+/** The elements of arrays that a window of a program may read. */
+export function elementsOf(
+  { module, arrays, uniforms, cells }: KnownProgram,
+  from: number,
+  to: number,
+): ReadonlyMap<string, Elements> {
+  if (from >= to) return new Map([...arrays.keys()].map((name) => [name, { from: 0, to: 0 }]));
+  return elementsRead(module, {
+    index: { lo: from, hi: to - 1 },
+    uniform: (name) => uniforms.get(name)!,
+    length: (name) => arrays.get(name)?.length ?? 0,
+    cell: (name) => cells.get(name),
+  });
+}

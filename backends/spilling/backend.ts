@@ -1,0 +1,297 @@
+import type {
+  ArrayBinding,
+  Backend,
+  Counters,
+  DeviceBuffer,
+  Extent,
+  Length,
+  Program,
+  SpillCounters,
+} from '../../primitives/backend.ts';
+import { capacityOf } from '../../primitives/backend.ts';
+import { ArgumentError, DeviceLostError, OutOfMemoryError } from '../../primitives/errors.ts';
+import { reduceExact, scanExact } from './carry.ts';
+import { forEachInWindows, walkInWindows } from './for-each.ts';
+import { histogramInWindows } from './histogram.ts';
+import { bytesOf, createPlaces, type Spillable } from './places.ts';
+import { createQueue } from './queue.ts';
+import { sortInWindows } from './sort.ts';
+import { reduceTree, scanTree } from './tree.ts';
+import type { Machine } from './windows.ts';
+
+export interface SpillingOptions {
+  /**
+   * Runs every command over more indices than this in windows of at most so many, whether memory is short or not, with
+   * nothing on the device but what windows need: for tests.
+   */
+  readonly windowRows?: number | undefined;
+}
+
+/** A backend that works on more than its memory holds. */
+export type SpillingBackend<B extends Backend = Backend> = B & {
+  readonly counters: Counters & { readonly spilling: SpillCounters };
+};
+
+/** A command of the inner backend, with what it reads and writes. */
+interface Command {
+  readonly extent: Extent;
+  readonly programs: readonly Program[];
+  readonly writes: readonly DeviceBuffer[];
+  /** Whether it may not run again after some of it ran. */
+  readonly once: boolean;
+  /** Runs it as it is. */
+  readonly whole: () => void;
+  readonly inWindows: () => Promise<void>;
+}
+
+/**
+ * Puts host memory behind the memory of a backend, `limits.memoryBytes` of it. As long as everything fits, commands pass
+ * through. Then what was used longest ago goes to the host until it is needed again; and a command whose buffers do not fit
+ * together runs in windows of its indices, for which arrays that are read near the index are brought piece by piece, and
+ * results that do not stay are brought away. What is read at random has to fit.
+ *
+ * Commands return at once all the same: those that have to wait for memory queue up, and so do all after them. What goes
+ * wrong in the queue is thrown by reads of what should have been written, and by the next `sync`.
+ *
+ * Results are the same bytes, those of f32 sums too. `counters.spilling` tells what it cost.
+ *
+ * @example
+ * await using context = new Context(createSpillingBackend(createReferenceBackend({ limits: { memoryBytes: 4096 } })));
+ * const sorted = sort(context.materialize(map(fn({ x: u32 }, u32, ({ x }) => x.not()), { x: sequence(3000) })));
+ * const words = await context.read(sorted);
+ * [words.length, words[0], words[2999]]; // [3000, 4294964296, 4294967295]
+ */
+export function createSpillingBackend<B extends Backend>(inner: B, options: SpillingOptions = {}): SpillingBackend<B> {
+  const { windowRows = Number.POSITIVE_INFINITY } = options;
+  const places = createPlaces(inner);
+  const queue = createQueue();
+  const machine: Machine = { inner, places, mostRows: windowRows };
+  const forced = Number.isFinite(windowRows);
+  let closed = false;
+
+  /** Whether commands can be passed on without a look at their buffers. */
+  const calm = (): boolean => !forced && queue.idle && places.calm;
+
+  const issue = (command: Command): void => {
+    queue.guard();
+    if (calm()) {
+      if (attempt(command)) return;
+      // What the inner backend found no memory for is tried again with others out of its way.
+    }
+    const reads = new Set([...buffersIn(command.programs), ...lengthBuffer(command.extent)].map(places.resolve));
+    const writes = new Set(command.writes.map(places.resolve));
+    if (queue.idle && !forced && !isFailed(reads) && runHere(command, reads, writes)) return;
+    const all = new Set([...reads, ...writes]);
+    places.hold(all);
+    queue.add({
+      async run() {
+        const failed = [...reads].find(({ failure }) => failure !== undefined);
+        if (failed !== undefined) throw failed.failure!.reason;
+        await runQueued(command, reads, writes);
+      },
+      failed: (reason) => places.fail(writes, reason),
+      settled: () => places.letGo(all),
+    });
+  };
+
+  /** Runs a command as it is; says whether there was memory for it. */
+  const attempt = ({ whole, once }: Command): boolean => {
+    const { dispatches } = inner.counters;
+    try {
+      whole();
+      return true;
+    } catch (error) {
+      const begun = once && inner.counters.dispatches > dispatches;
+      if (!(error instanceof OutOfMemoryError) || begun) throw error;
+      return false;
+    }
+  };
+
+  const runHere = (command: Command, reads: ReadonlySet<Spillable>, writes: ReadonlySet<Spillable>): boolean => {
+    const all = new Set([...reads, ...writes]);
+    if (bytesOf(all) > places.budget || !places.placeNow(all) || !attempt(command)) return false;
+    places.used(all, writes);
+    return true;
+  };
+
+  const runQueued = async (
+    command: Command,
+    reads: ReadonlySet<Spillable>,
+    writes: ReadonlySet<Spillable>,
+  ): Promise<void> => {
+    const all = new Set([...reads, ...writes]);
+    const long = capacityOf(command.extent) > windowRows;
+    if (!long && bytesOf(all) <= places.budget) {
+      if (runHere(command, reads, writes)) return;
+      const missing = bytesOf([...all].filter(({ resident }) => !resident));
+      if ((await places.makeRoom(missing, all)) && runHere(command, reads, writes)) return;
+      await places.makeRoom(places.budget, all);
+      if (runHere(command, reads, writes)) return;
+    }
+    await command.inWindows();
+  };
+
+  const isFailed = (buffers: ReadonlySet<Spillable>): boolean =>
+    [...buffers].some(({ failure }) => failure !== undefined);
+
+  const write = (buffer: Spillable, word: number, data: Uint32Array): void => {
+    if (data.length === buffer.words) places.heal(buffer);
+    if (!buffer.resident && buffer.host === undefined) places.placeNow(new Set([buffer]));
+    if (!buffer.resident) {
+      places.hostOf(buffer).write(word, data);
+      return;
+    }
+    inner.write(buffer, word, data);
+    places.used([buffer], [buffer]);
+  };
+
+  const read = async (buffer: Spillable, word: number, words: number): Promise<Uint32Array> => {
+    if (buffer.failure !== undefined) throw queue.tell(buffer.failure.reason);
+    return buffer.resident ? inner.read(buffer, word, words) : places.hostOf(buffer).read(word, words);
+  };
+
+  const counters = Object.defineProperties({ spilling: places.report } as SpillingBackend['counters'], {
+    ...passedOn(inner.counters),
+    liveBuffers: { get: () => places.live.buffers, enumerable: true },
+    liveBytes: { get: () => places.live.bytes, enumerable: true },
+  });
+
+  const backend: Backend = {
+    name: inner.name,
+    limits: inner.limits,
+    determinism: inner.determinism,
+    counters,
+    allocate(words) {
+      queue.guard();
+      return places.allocate(words, !forced && queue.idle);
+    },
+    release(buffer) {
+      if (!closed) places.release(buffer);
+    },
+    write(given, word, data) {
+      queue.guard();
+      const buffer = inRange(places.resolve(given), word, data.length);
+      if (queue.idle) {
+        write(buffer, word, data);
+        return;
+      }
+      const kept = data.slice();
+      places.hold([buffer]);
+      queue.add({
+        run: async () => write(buffer, word, kept),
+        failed: (reason) => places.fail([buffer], reason),
+        settled: () => places.letGo([buffer]),
+      });
+    },
+    async read(given, word, words) {
+      queue.guard();
+      const buffer = inRange(places.resolve(given), word, words);
+      if (queue.idle) return read(buffer, word, words);
+      places.hold([buffer]);
+      // What waits for the device need not hold up the queue.
+      const begun = await queue
+        .join(async () => ({ words: read(buffer, word, words) }))
+        .finally(() => places.letGo([buffer]));
+      return begun.words;
+    },
+    async sync() {
+      queue.guard();
+      await (queue.idle ? inner.sync() : queue.join(() => inner.sync()));
+      queue.throwUntold();
+    },
+    forEach: (extent, program, stores) =>
+      issue({
+        extent,
+        programs: [program],
+        writes: buffersOf(stores),
+        once: stores.some(({ combine }) => combine !== undefined),
+        whole: () => inner.forEach(extent, program, stores),
+        inWindows: () => forEachInWindows(machine, extent, program, stores),
+      }),
+    walk: (command) =>
+      issue({
+        extent: command.extent,
+        programs: [command.start, command.step],
+        writes: buffersOf(command.stores),
+        once: command.stores.some(({ combine }) => combine !== undefined),
+        whole: () => inner.walk(command),
+        inWindows: () => walkInWindows(machine, command),
+      }),
+    reduce: (extent, program, monoid, into) =>
+      issue({
+        extent,
+        programs: [program],
+        writes: [into.buffer],
+        once: false,
+        whole: () => inner.reduce(extent, program, monoid, into),
+        inWindows: () => (monoid.exact ? reduceExact : reduceTree)(machine, extent, program, monoid, into),
+      }),
+    scan: (command) =>
+      issue({
+        extent: command.extent,
+        programs: [command.program, command.emit],
+        writes: buffersOf([...command.stores, command.total]),
+        once: command.stores.some(({ combine }) => combine !== undefined),
+        whole: () => inner.scan(command),
+        inWindows: () => (command.monoid.exact ? scanExact : scanTree)(machine, command),
+      }),
+    sort: (command) =>
+      issue({
+        extent: command.extent,
+        programs: [command.program],
+        writes: buffersOf([command.keys, command.payload]),
+        once: false,
+        whole: () => inner.sort(command),
+        inWindows: () => sortInWindows(machine, command),
+      }),
+    histogram: (command) =>
+      issue({
+        extent: command.extent,
+        programs: command.inner === undefined ? [command.program] : [command.program, command.inner.row],
+        writes: [command.into.buffer],
+        once: false,
+        whole: () => inner.histogram(command),
+        inWindows: () => histogramInWindows(machine, command),
+      }),
+    abort(reason) {
+      queue.stop(reason);
+      inner.abort(reason);
+    },
+    async close() {
+      closed = true;
+      queue.stop(new DeviceLostError('device/closed', 'The backend was closed.'));
+      await inner.close();
+      await queue.settled();
+      places.clear();
+    },
+  };
+  return { ...inner, ...backend } as SpillingBackend<B>;
+}
+
+/** The counters of another backend, as they are when they are asked for. */
+function passedOn(counters: Counters): PropertyDescriptorMap {
+  const descriptor = (name: keyof Counters): PropertyDescriptor => ({ get: () => counters[name], enumerable: true });
+  return Object.fromEntries((Object.keys(counters) as (keyof Counters)[]).map((name) => [name, descriptor(name)]));
+}
+
+/** The buffers that programs read. */
+function buffersIn(programs: readonly Program[]): DeviceBuffer[] {
+  const ofBinding = ({ buffer, length }: ArrayBinding): DeviceBuffer[] => [buffer, ...lengthBuffer(length)];
+  return programs.flatMap(({ arrays }) => [...arrays.values()].flatMap(ofBinding));
+}
+
+function lengthBuffer(length: Length): DeviceBuffer[] {
+  return typeof length === 'number' ? [] : [length.buffer];
+}
+
+function buffersOf(cells: readonly ({ readonly buffer: DeviceBuffer } | undefined)[]): DeviceBuffer[] {
+  return cells.flatMap((cell) => (cell === undefined ? [] : [cell.buffer]));
+}
+
+function inRange(buffer: Spillable, word: number, words: number): Spillable {
+  if (word >= 0 && words >= 0 && word + words <= buffer.words) return buffer;
+  throw new ArgumentError('memory/range', 'A transfer reaches beyond its buffer.', {
+    expected: `words within 0 … ${buffer.words}`,
+    got: `${word} … ${word + words}`,
+  });
+}

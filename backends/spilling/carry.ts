@@ -1,0 +1,154 @@
+import type {
+  Backend,
+  Cell,
+  DeviceBuffer,
+  Extent,
+  MonoidProgram,
+  Program,
+  ScanCommand,
+} from '../../primitives/backend.ts';
+import { entryOf, type Module } from '../../primitives/functors/ir.ts';
+import { literal, operate } from '../../primitives/functors/recorder.ts';
+import { choose, identityWords, leafArrays, leafTypes, readLeaves } from './leaves.ts';
+import { type Machine, planWindows, type Window } from './windows.ts';
+import { callPlain, numberOf, variantOf, wrapModule } from './wrap-module.ts';
+
+/**
+ * Folds and scans with exact monoids: what the windows before came to is carried into the first element of the next one.
+ */
+
+/** Folds window by window. */
+export async function reduceExact(
+  machine: Machine,
+  extent: Extent,
+  program: Program,
+  monoid: MonoidProgram,
+  into: Cell,
+): Promise<void> {
+  const windowing = await planWindows(machine, { extent, programs: [program], cells: [into.buffer] });
+  await withCarry(machine, monoid, (carry) =>
+    windowing.run((window) => {
+      const [values] = window.programs() as [Program];
+      const total = isLast(window, windowing.length) ? into : carry.next;
+      machine.inner.reduce(window.rows, carry.into(values), monoid, total);
+      carry.pass();
+    }),
+  );
+}
+
+/** Scans window by window. */
+export async function scanExact(machine: Machine, command: ScanCommand): Promise<void> {
+  const { extent, program, monoid, emit, stores, total } = command;
+  const cells = total === undefined ? [] : [total.buffer];
+  const windowing = await planWindows(machine, { extent, programs: [program, emit], stores, cells });
+  await withCarry(machine, monoid, (carry) =>
+    windowing.run((window) => {
+      const [values, consume] = window.programs() as [Program, Program];
+      machine.inner.scan({
+        extent: window.rows,
+        program: carry.into(values),
+        monoid,
+        emit: carry.before(consume),
+        stores: window.stores,
+        total: isLast(window, windowing.length) ? total : carry.next,
+      });
+      carry.pass();
+    }),
+  );
+}
+
+function isLast({ from, rows }: Window, length: number): boolean {
+  return from + rows >= length;
+}
+
+/** What was combined so far, on the device. */
+interface Carry {
+  /** A program of the same elements, but that the first is combined with what was carried. */
+  into(program: Program): Program;
+  /** A program that consumes prefixes, of which that before the first element is what was carried. */
+  before(emit: Program): Program;
+  /** Where the window's total goes. */
+  readonly next: Cell;
+  /** Makes that what is carried. */
+  pass(): void;
+}
+
+async function withCarry(
+  { inner }: Machine,
+  monoid: MonoidProgram,
+  body: (carry: Carry) => Promise<void>,
+): Promise<void> {
+  const { types, module } = monoid;
+  const cells: DeviceBuffer[] = [];
+  try {
+    for (let i = 0; i < 2; i++) cells.push(inner.allocate(types.length));
+    inner.write(cells[0]!, 0, identityWords(monoid));
+    const carried = (program: Program, changed: Module): Program => {
+      const carry = leafArrays('carried', { buffer: cells[0]!, types, stride: 1 }, 0, 1);
+      return { ...program, module: changed, arrays: new Map([...program.arrays, ...carry]) };
+    };
+    await body({
+      into: (program) =>
+        carried(
+          program,
+          variantOf(program.module, `carried ${numberOf(module)}`, () => firstCombined(program.module, monoid)),
+        ),
+      before: (emit) =>
+        carried(
+          emit,
+          variantOf(emit.module, `before ${numberOf(module)}`, () => firstAfterCarry(emit.module, monoid)),
+        ),
+      get next() {
+        return { buffer: cells[1]!, word: 0 };
+      },
+      pass: () => void cells.reverse(),
+    });
+  } finally {
+    for (const cell of cells) inner.release(cell);
+  }
+}
+
+function firstCombined(program: Module, { module, types }: MonoidProgram): Module {
+  return wrapModule(program, {
+    name: entryOf(program).name,
+    parameters: ['u32'],
+    results: types,
+    arrays: leafTypes('carried', types),
+    body: ([index], entry) => {
+      const values = entry([index!]);
+      const carried = readLeaves('carried', types, literal('u32', 0));
+      return choose(values, callPlain(module, [...carried, ...values]), operate('eq', [index!, literal('u32', 0)]));
+    },
+  });
+}
+
+function firstAfterCarry(emit: Module, { types }: MonoidProgram): Module {
+  const { name, parameters, results } = entryOf(emit);
+  return wrapModule(emit, {
+    name,
+    parameters: parameters.map(({ type }) => type),
+    results,
+    arrays: leafTypes('carried', types),
+    body: ([index, ...prefixes], entry) => {
+      const carried = readLeaves('carried', types, literal('u32', 0));
+      const isFirst = operate('eq', [index!, literal('u32', 0)]);
+      const exclusive = choose(prefixes.slice(0, types.length), carried, isFirst);
+      return entry([index!, ...exclusive, ...prefixes.slice(types.length)]);
+    },
+  });
+}
+
+/** The device's buffers for the time of a command. */
+export async function withBuffers<R>(
+  inner: Backend,
+  words: readonly number[],
+  body: (...buffers: readonly DeviceBuffer[]) => Promise<R>,
+): Promise<R> {
+  const buffers: DeviceBuffer[] = [];
+  try {
+    for (const each of words) buffers.push(inner.allocate(Math.max(1, each)));
+    return await body(...buffers);
+  } finally {
+    for (const buffer of buffers) inner.release(buffer);
+  }
+}

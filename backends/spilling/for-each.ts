@@ -1,0 +1,26 @@
+import type { Extent, Program, Store, WalkCommand } from '../../primitives/backend.ts';
+import { type Machine, planWindows } from './windows.ts';
+
+/** Evaluates a program window by window. */
+export async function forEachInWindows(
+  machine: Machine,
+  extent: Extent,
+  program: Program,
+  stores: readonly Store[],
+): Promise<void> {
+  const windowing = await planWindows(machine, { extent, programs: [program], stores });
+  await windowing.run((window) => {
+    const [values] = window.programs() as [Program];
+    machine.inner.forEach(window.rows, values, window.stores);
+  });
+}
+
+/** Walks window by window. An index may store any number of times, so that what it stores to lies on the device. */
+export async function walkInWindows(machine: Machine, command: WalkCommand): Promise<void> {
+  const { extent, start, step, changing, stores } = command;
+  const windowing = await planWindows(machine, { extent, programs: [start, step], stores, storesToHost: false });
+  await windowing.run((window) => {
+    const [first, next] = window.programs() as [Program, Program];
+    machine.inner.walk({ extent: window.rows, start: first, step: next, changing, stores: window.stores });
+  });
+}

@@ -1,0 +1,107 @@
+import { capacityOf, type DeviceBuffer, type HistogramCommand, type Program } from '../../primitives/backend.ts';
+import type { HostWords } from './host-words.ts';
+import { leavesProgram } from './leaves.ts';
+import type { Spillable } from './places.ts';
+import { type Machine, planWindows, type Window, type Windowing } from './windows.ts';
+
+/** Counts window by window; runs of a segmented histogram are not cut, the counts of all others are added up. */
+export async function histogramInWindows(machine: Machine, command: HistogramCommand): Promise<void> {
+  const { extent, program, bins, segment, histograms, inner: ranks, into } = command;
+  const runs = histograms ?? (segment === undefined ? 1 : Math.ceil(capacityOf(extent) / segment));
+  const words = bins * runs;
+  const { budget, copyToHost, hostOf, keepOnHost } = machine.places;
+  const onHost = 8 * words > budget / 2;
+  const windowing = await planWindows(machine, {
+    extent,
+    programs: ranks === undefined ? [program] : [program, ranks.row],
+    cells: onHost ? [] : [into.buffer],
+    multiple: histograms === undefined ? (segment ?? 1) : 1,
+    fixed: () => (segment === undefined || histograms !== undefined ? words : 0),
+  });
+  const count = (window: Window, buffer: DeviceBuffer, word: number): void => {
+    const [values, row] = window.programs() as [Program, Program?];
+    machine.inner.histogram({
+      extent: window.rows,
+      program: values,
+      bins,
+      segment,
+      histograms,
+      inner: ranks && { ...ranks, row: row! },
+      into: { buffer, word },
+    });
+  };
+  const segmented = histograms === undefined && segment !== undefined;
+  const job: Job = {
+    machine,
+    windowing,
+    count,
+    words,
+    wordsFor: (rows) => (segmented ? bins * Math.ceil(rows / segment) : words),
+  };
+  const target = into.buffer as Spillable;
+  if (!onHost) {
+    await (segmented ? countRuns(job, into.buffer, into.word) : addOnDevice(job, into.buffer, into.word));
+    return;
+  }
+  await copyToHost(target);
+  const host = hostOf(target);
+  for (const { data } of host.pieces(into.word, words)) data.fill(0);
+  await addOnHost(job, host, into.word);
+  keepOnHost(target, host);
+}
+
+interface Job {
+  readonly machine: Machine;
+  readonly windowing: Windowing;
+  readonly count: (window: Window, buffer: DeviceBuffer, word: number) => void;
+  /** Words of all histograms, and of those of a window with so many rows. */
+  readonly words: number;
+  readonly wordsFor: (rows: number) => number;
+}
+
+/** Every window has histograms of its own. */
+async function countRuns(
+  { machine, windowing, count, words, wordsFor }: Job,
+  into: DeviceBuffer,
+  word: number,
+): Promise<void> {
+  const counted = wordsFor(windowing.length);
+  machine.inner.write(into, word + counted, new Uint32Array(words - counted));
+  await windowing.run((window) => {
+    if (window.rows > 0) count(window, into, word + wordsFor(window.from));
+  });
+}
+
+/** The first window counts into the result, the others add to it. */
+async function addOnDevice({ machine, windowing, count, words }: Job, into: DeviceBuffer, word: number): Promise<void> {
+  await windowing.run((window) => {
+    if (window.from === 0) {
+      count(window, into, word);
+      return;
+    }
+    const own = window.take(words);
+    count(window, own, 0);
+    const counts = leavesProgram({ buffer: own, types: ['u32'], stride: words }, words);
+    machine.inner.forEach(words, counts, [{ buffer: into, offset: word, capacity: words, value: 0, combine: 'add' }]);
+  });
+}
+
+async function addOnHost(
+  { machine, windowing, count, wordsFor, words }: Job,
+  host: HostWords,
+  word: number,
+): Promise<void> {
+  const segmented = wordsFor(0) === 0;
+  await windowing.run(async (window) => {
+    const own = wordsFor(window.rows);
+    if (own === 0) return;
+    const buffer = window.take(own);
+    count(window, buffer, 0);
+    const counted = await machine.inner.read(buffer, 0, own);
+    machine.places.report.spilledBytes += 4 * own;
+    const first = word + (segmented ? wordsFor(window.from) : 0);
+    for (const { at, data } of host.pieces(first, Math.min(own, words))) {
+      for (let i = 0; i < data.length; i++) data[i]! += counted[at + i]!;
+    }
+  });
+}

@@ -1,0 +1,69 @@
+import { OutOfMemoryError } from '../../primitives/errors.ts';
+
+/** Words of a buffer in host memory, in chunks that are made when they are first written; what was never written is 0. */
+export interface HostWords {
+  readonly words: number;
+  write(word: number, data: Uint32Array): void;
+  read(word: number, words: number): Uint32Array;
+  /** The range piece by piece, without copying; `at` counts from its start. */
+  pieces(word: number, words: number): Iterable<{ readonly at: number; readonly data: Uint32Array }>;
+  get(word: number): number;
+  set(word: number, value: number): void;
+  clone(): HostWords;
+}
+
+const CHUNK_BITS = 22;
+export const CHUNK_WORDS: number = 2 ** CHUNK_BITS;
+
+export function createHostWords(words: number): HostWords {
+  return hostWords(words, new Array<Uint32Array | undefined>(Math.ceil(words / CHUNK_WORDS)));
+}
+
+function hostWords(words: number, chunks: (Uint32Array | undefined)[]): HostWords {
+  const chunk = (number: number): Uint32Array => {
+    const found = chunks[number] ?? allocate(Math.min(CHUNK_WORDS, words - number * CHUNK_WORDS));
+    chunks[number] = found;
+    return found;
+  };
+  function* pieces(word: number, length: number): Generator<{ at: number; data: Uint32Array }> {
+    for (let at = 0; at < length; ) {
+      const number = Math.floor((word + at) / CHUNK_WORDS);
+      const inChunk = word + at - number * CHUNK_WORDS;
+      const data = chunk(number).subarray(inChunk, inChunk + length - at);
+      yield { at, data };
+      at += data.length;
+    }
+  }
+  return {
+    words,
+    pieces,
+    write(word, source) {
+      for (const { at, data } of pieces(word, source.length)) data.set(source.subarray(at, at + data.length));
+    },
+    read(word, length) {
+      const result = allocate(length);
+      for (const { at, data } of pieces(word, length)) result.set(data, at);
+      return result;
+    },
+    get: (word) => chunk(word >>> CHUNK_BITS)[word & (CHUNK_WORDS - 1)]!,
+    set(word, value) {
+      chunk(word >>> CHUNK_BITS)[word & (CHUNK_WORDS - 1)] = value;
+    },
+    clone: () =>
+      hostWords(
+        words,
+        chunks.map((each) => each?.slice()),
+      ),
+  };
+}
+
+function allocate(words: number): Uint32Array {
+  try {
+    return new Uint32Array(words);
+  } catch (cause) {
+    throw new OutOfMemoryError('memory/host', `The host has no ${4 * words} bytes to spill to.`, {
+      remedy: 'Free columns earlier, or work in smaller windows.',
+      cause,
+    });
+  }
+}

@@ -1,0 +1,226 @@
+import { entryOf, type IrFunction, type Module, type Operand, type Statement } from '../../primitives/functors/ir.ts';
+
+/**
+ * Values that an integer can have: `lo … hi`, modulo 2³². An interval that reaches below 0 or past 2³² − 1 stands for what
+ * u32 arithmetic makes of it.
+ */
+export interface Range {
+  readonly lo: number;
+  readonly hi: number;
+}
+
+/** What is known of the data of a launch: its indices, its uniforms, and arrays. */
+export interface Known {
+  /** The indices of the launch. */
+  readonly index: Range;
+  readonly uniform: (name: string) => number | boolean;
+  /** Number of elements of an array. */
+  readonly length: (array: string) => number;
+  /** The only element of an array, where it is known. */
+  readonly cell: (array: string) => number | undefined;
+}
+
+/** Elements of an array, `from` up to but not including `to`. */
+export interface Elements {
+  readonly from: number;
+  readonly to: number;
+}
+
+const WORDS = 2 ** 32;
+/** Values below these are not negative and no wrap. */
+const MOST: Readonly<Record<'u32' | 'i32', number>> = { u32: WORDS, i32: WORDS / 2 };
+const ANY: Range = { lo: 0, hi: WORDS - 1 };
+
+/**
+ * Which elements of each array a module may read, by interval arithmetic on the index: what is read at the index, at a
+ * distance from it, backwards, strided or in a table of fixed size is found; an index that was itself read, or that a
+ * variable holds, may be any. Both branches of a condition count.
+ */
+export function elementsRead(module: Module, known: Known): ReadonlyMap<string, Elements> {
+  const reads = new Map<string, Elements>();
+  for (const name of module.arrays.keys()) reads.set(name, { from: 0, to: 0 });
+  const functions = new Map(module.functions.map((fn) => [fn.name, fn]));
+  const see = (array: string, index: Range): void => {
+    reads.set(array, union(reads.get(array)!, clamp(index, known.length(array))));
+  };
+  const entry = entryOf(module);
+  evaluate(
+    entry,
+    entry.parameters.map((_, i) => (i === 0 ? known.index : ANY)),
+    { functions, known, see },
+  );
+  return reads;
+}
+
+interface Scope {
+  readonly functions: ReadonlyMap<string, IrFunction>;
+  readonly known: Known;
+  readonly see: (array: string, index: Range) => void;
+}
+
+/** Ranges of the results of a function, given those of its parameters. */
+function evaluate(fn: IrFunction, args: readonly Range[], scope: Scope): Range[] {
+  const ranges = new Map<number, Range>(fn.parameters.map(({ id }, i) => [id, args[i]!]));
+  const changing = variablesSet(fn.body);
+  let results: Range[] | undefined;
+  const rangeOf = (operand: Operand): Range => {
+    if (operand.kind === 'local') return ranges.get(operand.id) ?? ANY;
+    return exactly(operand.kind === 'literal' ? operand.value : scope.known.uniform(operand.name));
+  };
+  const run = (block: readonly Statement[]): void => {
+    for (const statement of block) {
+      switch (statement.kind) {
+        case 'let': {
+          const { name, operands } = statement.operation;
+          ranges.set(statement.local.id, operation(name, operands, operands.map(rangeOf)));
+          break;
+        }
+        case 'read': {
+          scope.see(statement.array, rangeOf(statement.index));
+          const cell = scope.known.cell(statement.array);
+          ranges.set(statement.local.id, cell === undefined ? ANY : exactly(cell));
+          break;
+        }
+        case 'length':
+          ranges.set(statement.local.id, exactly(scope.known.length(statement.array)));
+          break;
+        case 'var':
+          ranges.set(statement.local.id, changing.has(statement.local.id) ? ANY : rangeOf(statement.value));
+          break;
+        case 'call': {
+          const called = evaluate(scope.functions.get(statement.callee)!, statement.args.map(rangeOf), scope);
+          for (const [i, { id }] of statement.results.entries()) ranges.set(id, called[i]!);
+          break;
+        }
+        case 'if':
+          run(statement.consequent);
+          run(statement.alternative);
+          break;
+        case 'loop':
+          run(statement.body);
+          run(statement.step);
+          break;
+        case 'return': {
+          const returned = statement.values.map(rangeOf);
+          results = results?.map((range, i) => either(range, returned[i]!)) ?? returned;
+          break;
+        }
+      }
+    }
+  };
+  run(fn.body);
+  return results!;
+}
+
+function variablesSet(block: readonly Statement[], found: Set<number> = new Set()): Set<number> {
+  for (const statement of block) {
+    if (statement.kind === 'set') found.add(statement.local.id);
+    else if (statement.kind === 'if') {
+      variablesSet(statement.consequent, found);
+      variablesSet(statement.alternative, found);
+    } else if (statement.kind === 'loop') {
+      variablesSet(statement.body, found);
+      variablesSet(statement.step, found);
+    }
+  }
+  return found;
+}
+
+function operation(name: string, operands: readonly Operand[], [a, b, c]: readonly Range[]): Range {
+  const type = operands[0]!.type;
+  if (name === 'select') return either(a!, b!);
+  if (type === 'bool') return name === 'convert' ? { lo: 0, hi: 1 } : ANY;
+  if (type === 'f32' || c !== undefined) return ANY;
+  switch (name) {
+    case 'add':
+      return wrapped(a!.lo + b!.lo, a!.hi + b!.hi);
+    case 'sub':
+      return wrapped(a!.lo - b!.hi, a!.hi - b!.lo);
+    case 'neg':
+      return wrapped(-a!.hi, -a!.lo);
+    case 'mul':
+      return products(a!, b!);
+    case 'shl':
+      return b!.lo === b!.hi ? products(a!, exactly(2 ** (b!.lo & 31))) : ANY;
+    case 'bits':
+      return a!;
+    case 'convert':
+      return operands[0]!.type === 'u32' || operands[0]!.type === 'i32' ? a! : ANY;
+    case 'clz':
+    case 'ctz':
+    case 'popcount':
+      return { lo: 0, hi: 32 };
+    default:
+      return [a!, b ?? a!].every(({ lo, hi }) => lo >= 0 && hi < MOST[type]) ? unsigned(name, a!, b) : ANY;
+  }
+}
+
+/** Operations that ask for the value itself, of values that are the same as u32 and as i32. */
+function unsigned(name: string, a: Range, b: Range = a): Range {
+  switch (name) {
+    case 'min':
+      return { lo: Math.min(a.lo, b.lo), hi: Math.min(a.hi, b.hi) };
+    case 'max':
+      return { lo: Math.max(a.lo, b.lo), hi: Math.max(a.hi, b.hi) };
+    case 'and':
+      return { lo: 0, hi: Math.min(a.hi, b.hi) };
+    case 'or':
+      return { lo: Math.max(a.lo, b.lo), hi: Math.min(WORDS - 1, a.hi + b.hi) };
+    case 'xor':
+      return { lo: 0, hi: Math.min(WORDS - 1, a.hi + b.hi) };
+    case 'shr':
+      return b.lo === b.hi ? quotients(a, 2 ** (b.lo & 31)) : { lo: 0, hi: a.hi };
+    case 'div':
+      return b.lo === b.hi && b.lo > 0 ? quotients(a, b.lo) : { lo: 0, hi: a.hi };
+    case 'rem':
+      return remainders(a, b);
+    default:
+      return ANY;
+  }
+}
+
+function quotients({ lo, hi }: Range, by: number): Range {
+  return { lo: Math.floor(lo / by), hi: Math.floor(hi / by) };
+}
+
+function remainders(a: Range, by: Range): Range {
+  const divisor = by.lo;
+  if (divisor !== by.hi || divisor === 0) return { lo: 0, hi: Math.min(a.hi, Math.max(0, by.hi - 1)) };
+  const turn = Math.floor(a.lo / divisor);
+  if (turn === Math.floor(a.hi / divisor)) return { lo: a.lo - turn * divisor, hi: a.hi - turn * divisor };
+  return { lo: 0, hi: divisor - 1 };
+}
+
+function products(a: Range, b: Range): Range {
+  const corners = [a.lo * b.lo, a.lo * b.hi, a.hi * b.lo, a.hi * b.hi];
+  return wrapped(Math.min(...corners), Math.max(...corners));
+}
+
+function either(a: Range, b: Range): Range {
+  return wrapped(Math.min(a.lo, b.lo), Math.max(a.hi, b.hi));
+}
+
+function exactly(value: number | boolean): Range {
+  return { lo: Number(value), hi: Number(value) };
+}
+
+/** An interval that is wider than a word holds any value, as does one that floating point cannot tell the ends of. */
+function wrapped(lo: number, hi: number): Range {
+  if (hi - lo >= WORDS || !(Math.abs(lo) < 2 ** 52 && Math.abs(hi) < 2 ** 52)) return ANY;
+  const turns = lo >= WORDS ? Math.floor(lo / WORDS) : hi < -WORDS ? Math.ceil(hi / WORDS) : 0;
+  return { lo: lo - turns * WORDS, hi: hi - turns * WORDS };
+}
+
+/** The elements of an array of which an index may be one. */
+function clamp({ lo, hi }: Range, length: number): Elements {
+  // What wraps around might meet the array from its other end.
+  if (lo + WORDS < length || hi >= WORDS || lo < -WORDS) return { from: 0, to: length };
+  const from = Math.max(0, lo);
+  return { from, to: Math.max(from, Math.min(length, hi + 1)) };
+}
+
+function union(a: Elements, b: Elements): Elements {
+  if (a.from >= a.to) return b;
+  if (b.from >= b.to) return a;
+  return { from: Math.min(a.from, b.from), to: Math.max(a.to, b.to) };
+}

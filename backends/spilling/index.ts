@@ -1,0 +1,1 @@
+export { createSpillingBackend, type SpillingBackend, type SpillingOptions } from './backend.ts';

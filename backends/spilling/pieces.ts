@@ -1,0 +1,139 @@
+import type { ArrayBinding, Backend, DeviceBuffer, Program } from '../../primitives/backend.ts';
+import { type AnalysedProgram, elementsOf } from './analysis.ts';
+import { perWord } from './lengths.ts';
+import type { Places, Spillable } from './places.ts';
+import { type WindowModule, windowModule } from './window-module.ts';
+
+/** Words of a buffer on the host that a window needs. */
+interface Range {
+  readonly buffer: Spillable;
+  from: number;
+  to: number;
+}
+
+/** What a window needs of arrays that do not lie on the device. */
+export interface Pieces {
+  /** Ranges that do not overlap. */
+  readonly ranges: readonly Range[];
+  /** The words that each array reads, by program and name; none where a window reads nothing of it. */
+  readonly of: ReadonlyMap<AnalysedProgram, ReadonlyMap<string, ArrayPiece>>;
+}
+
+interface ArrayPiece {
+  /** Its elements. */
+  readonly from: number;
+  readonly to: number;
+  /** The range that they lie in, and the first word of it in their buffer. */
+  readonly word: number;
+}
+
+/** Which words a window needs; what several arrays read of one buffer is brought once where it overlaps. */
+export function findPieces(
+  programs: readonly AnalysedProgram[],
+  inPlace: ReadonlySet<Spillable>,
+  from: number,
+  to: number,
+): Pieces {
+  const of = new Map<AnalysedProgram, Map<string, ArrayPiece>>();
+  const needed: Range[] = [];
+  for (const program of programs) {
+    const pieces = new Map<string, ArrayPiece>();
+    of.set(program, pieces);
+    for (const [name, elements] of elementsOf(program, from, to)) {
+      const binding = program.arrays.get(name);
+      if (binding === undefined || program.placings.get(name) === 'whole') continue;
+      const buffer = binding.buffer as Spillable;
+      if (inPlace.has(buffer) || elements.from >= elements.to) continue;
+      const each = perWord(binding.storage);
+      const word = Math.floor((binding.offset + elements.from) / each);
+      needed.push({ buffer, from: word, to: Math.ceil((binding.offset + elements.to) / each) });
+      pieces.set(name, { ...elements, word });
+    }
+  }
+  return { ranges: merged(needed), of };
+}
+
+function merged(ranges: readonly Range[]): Range[] {
+  const result: Range[] = [];
+  for (const range of [...ranges].sort((a, b) => a.from - b.from)) {
+    const open = result.find(({ buffer, to }) => buffer === range.buffer && range.from <= to);
+    if (open === undefined) result.push({ ...range });
+    else open.to = Math.max(open.to, range.to);
+  }
+  return result;
+}
+
+export function wordsOf({ ranges }: Pieces): number {
+  return ranges.reduce((sum, { from, to }) => sum + to - from, 0);
+}
+
+/** Pieces that lie on the device. */
+export interface Uploads {
+  readonly pieces: Pieces;
+  readonly buffers: ReadonlyMap<Range, DeviceBuffer>;
+  /** What stands for arrays of which nothing is read. */
+  readonly nothing: DeviceBuffer;
+}
+
+/** Brings pieces to the device, into buffers that `take` gives. */
+export function upload(inner: Backend, places: Places, pieces: Pieces, take: (words: number) => DeviceBuffer): Uploads {
+  const buffers = new Map<Range, DeviceBuffer>();
+  for (const range of pieces.ranges) {
+    const words = range.to - range.from;
+    const buffer = take(words);
+    for (const { at, data } of places.hostOf(range.buffer).pieces(range.from, words)) inner.write(buffer, at, data);
+    places.report.restoredBytes += 4 * words;
+    buffers.set(range, buffer);
+  }
+  return { pieces, buffers, nothing: take(1) };
+}
+
+/** The program for indices `from` up to but not including `to` of a window whose pieces lie on the device. */
+export function bindProgram(
+  program: AnalysedProgram,
+  uploads: Uploads,
+  inPlace: ReadonlySet<Spillable>,
+  from: number,
+  to: number,
+): { readonly program: Program; readonly window: WindowModule } {
+  const window = windowModule(program.module, program.placings);
+  const uniforms = new Map(program.uniforms).set(window.start, from);
+  const arrays = new Map<string, ArrayBinding>();
+  for (const [name, binding] of program.arrays) {
+    const placing = program.placings.get(name);
+    if (placing === undefined || placing === 'whole') {
+      arrays.set(name, binding);
+      continue;
+    }
+    uniforms.set(window.lengths.get(name)!, binding.length);
+    const piece = locate(program, name, uploads, inPlace);
+    const first = placing === 'aligned' ? from : piece.from;
+    if (placing === 'piece') uniforms.set(window.pieces.get(name)!, first);
+    const end = placing === 'aligned' ? Math.min(piece.to, to) : piece.to;
+    const length = Math.max(0, end - first);
+    arrays.set(name, {
+      buffer: piece.buffer,
+      storage: binding.storage,
+      offset: length === 0 ? 0 : piece.offset + first,
+      length,
+    });
+  }
+  return { program: { module: window.module, arrays, uniforms }, window };
+}
+
+/** The buffer that holds elements of an array, and where element 0 is or would be in it. */
+function locate(
+  program: AnalysedProgram,
+  name: string,
+  { pieces, buffers, nothing }: Uploads,
+  inPlace: ReadonlySet<Spillable>,
+): { readonly buffer: DeviceBuffer; readonly offset: number; readonly from: number; readonly to: number } {
+  const { buffer, storage, offset, length } = program.arrays.get(name)!;
+  if (inPlace.has(buffer as Spillable)) return { buffer, offset, from: 0, to: length };
+  const piece = pieces.of.get(program)!.get(name);
+  if (piece === undefined) return { buffer: nothing, offset: 0, from: 0, to: 0 };
+  const range = pieces.ranges.find(
+    (each) => each.buffer === buffer && each.from <= piece.word && piece.word < each.to,
+  )!;
+  return { ...piece, buffer: buffers.get(range)!, offset: offset - range.from * perWord(storage) };
+}

@@ -1,0 +1,251 @@
+import type { Backend, DeviceBuffer, SpillCounters } from '../../primitives/backend.ts';
+import { ArgumentError, OutOfMemoryError } from '../../primitives/errors.ts';
+import { CHUNK_WORDS, createHostWords, type HostWords } from './host-words.ts';
+
+/**
+ * A buffer that lies on the device, on the host, on both with the same contents, or, as long as nobody has written it,
+ * nowhere. Where it lies on the device, its id is that of the inner backend, which takes it for its own.
+ */
+export interface Spillable extends DeviceBuffer {
+  id: number;
+  resident: boolean;
+  /** The contents, where they lie on the host. */
+  host: HostWords | undefined;
+  lastUse: number;
+  /** Queued commands that use it. */
+  holds: number;
+  released: boolean;
+  /** What the command failed with that should have written it. */
+  failure: { readonly reason: unknown } | undefined;
+}
+
+/** Which buffers lie where, and the moves between device and host. */
+export interface Places {
+  readonly live: { buffers: number; bytes: number };
+  readonly report: SpillCounters;
+  /** Bytes of the device. */
+  readonly budget: number;
+  /** Whether every buffer lies on the device and nowhere else. */
+  readonly calm: boolean;
+  /** A new buffer: on the device where there is room and `now`, else nowhere yet. */
+  allocate(words: number, now: boolean): Spillable;
+  release(buffer: DeviceBuffer): void;
+  resolve(buffer: DeviceBuffer): Spillable;
+  hold(buffers: Iterable<Spillable>): void;
+  letGo(buffers: Iterable<Spillable>): void;
+  /** Bytes that the device has left. */
+  room(): number;
+  /** Brings buffers to the device as far as that takes no waiting; says whether all of them are there. */
+  placeNow(buffers: ReadonlySet<Spillable>): boolean;
+  /** Spills what was used longest ago until there is room for so many bytes; says whether there is. */
+  makeRoom(bytes: number, keep: ReadonlySet<Spillable>): Promise<boolean>;
+  place(buffer: Spillable): void;
+  /** Brings the contents to the host, and leaves them on the device too. */
+  copyToHost(buffer: Spillable): Promise<void>;
+  /** Brings a buffer to the host, and leaves the device. */
+  spill(buffer: Spillable): Promise<void>;
+  /** Notes that commands used buffers, and wrote some. */
+  used(all: Iterable<Spillable>, written: Iterable<Spillable>): void;
+  /** The words of a buffer that does not lie on the device. */
+  hostOf(buffer: Spillable): HostWords;
+  /** Makes host words the contents of a buffer. */
+  keepOnHost(buffer: Spillable, words: HostWords): void;
+  fail(buffers: Iterable<Spillable>, reason: unknown): void;
+  heal(buffer: Spillable): void;
+  clear(): void;
+}
+
+/** Buffers below this share of the budget are spilled after all others: counts, totals and tables are used again soon. */
+const SMALL_SHARE = 1 / 64;
+
+export function createPlaces(inner: Backend): Places {
+  const owned = new Set<Spillable>();
+  /** Buffers that do not lie on the device alone. */
+  const elsewhere = new Set<Spillable>();
+  const live = { buffers: 0, bytes: 0 };
+  const report: SpillCounters = { spilledBytes: 0, restoredBytes: 0, windows: 0 };
+  const budget = inner.limits.memoryBytes;
+  let clock = 0;
+  let nextPlaceless = -1;
+
+  const note = (buffer: Spillable): void => {
+    if (buffer.resident && buffer.host === undefined && buffer.failure === undefined) elsewhere.delete(buffer);
+    else elsewhere.add(buffer);
+  };
+  const room = (): number => budget - inner.counters.liveBytes;
+
+  const takeDevice = (buffer: Spillable): void => {
+    buffer.id = inner.allocate(buffer.words).id;
+    buffer.resident = true;
+    note(buffer);
+  };
+  const leaveDevice = (buffer: Spillable): void => {
+    if (!buffer.resident) return;
+    inner.release({ id: buffer.id, words: buffer.words });
+    buffer.id = nextPlaceless--;
+    buffer.resident = false;
+    note(buffer);
+  };
+
+  const place = (buffer: Spillable): void => {
+    if (buffer.resident) return;
+    takeDevice(buffer);
+    if (buffer.host === undefined) return;
+    for (const { at, data } of buffer.host.pieces(0, buffer.words)) inner.write(buffer, at, data);
+    report.restoredBytes += 4 * buffer.words;
+  };
+
+  const copyToHost = async (buffer: Spillable): Promise<void> => {
+    if (!buffer.resident || buffer.host !== undefined) return;
+    const host = createHostWords(buffer.words);
+    for (let word = 0; word < buffer.words; word += CHUNK_WORDS) {
+      host.write(word, await inner.read(buffer, word, Math.min(CHUNK_WORDS, buffer.words - word)));
+    }
+    report.spilledBytes += 4 * buffer.words;
+    // It may have been let go meanwhile.
+    if (!owned.has(buffer)) return;
+    buffer.host = host;
+    note(buffer);
+  };
+
+  const spill = async (buffer: Spillable): Promise<void> => {
+    await copyToHost(buffer);
+    leaveDevice(buffer);
+  };
+
+  /** What may leave the device, first what should leave first. */
+  const candidates = (keep: ReadonlySet<Spillable>): Spillable[] => {
+    const small = (buffer: Spillable): number => (4 * buffer.words < budget * SMALL_SHARE ? 1 : 0);
+    return [...owned]
+      .filter((buffer) => buffer.resident && !keep.has(buffer))
+      .sort((a, b) => small(a) - small(b) || a.lastUse - b.lastUse);
+  };
+
+  const drop = (buffer: Spillable): void => {
+    owned.delete(buffer);
+    if (buffer.resident) inner.release({ id: buffer.id, words: buffer.words });
+    buffer.resident = false;
+    buffer.host = undefined;
+    elsewhere.delete(buffer);
+  };
+
+  return {
+    live,
+    report,
+    budget,
+    room,
+    place,
+    copyToHost,
+    spill,
+    get calm() {
+      return elsewhere.size === 0;
+    },
+    allocate(words, now) {
+      const buffer: Spillable = {
+        id: nextPlaceless--,
+        words,
+        resident: false,
+        host: undefined,
+        lastUse: clock++,
+        holds: 0,
+        released: false,
+        failure: undefined,
+      };
+      try {
+        if (now && 4 * words <= room()) takeDevice(buffer);
+      } catch (error) {
+        if (!(error instanceof OutOfMemoryError)) throw error;
+      }
+      owned.add(buffer);
+      note(buffer);
+      live.buffers++;
+      live.bytes += 4 * words;
+      return buffer;
+    },
+    release(given) {
+      const buffer = this.resolve(given);
+      buffer.released = true;
+      live.buffers--;
+      live.bytes -= 4 * buffer.words;
+      if (buffer.holds === 0) drop(buffer);
+    },
+    resolve(given) {
+      const buffer = given as Spillable;
+      if (owned.has(buffer) && !buffer.released) return buffer;
+      throw new ArgumentError('memory/released', `Buffer ${given.id} is used after its release.`, {
+        remedy: 'Keep the column alive, or return it from its scope.',
+      });
+    },
+    hold(buffers) {
+      for (const buffer of buffers) buffer.holds++;
+    },
+    letGo(buffers) {
+      for (const buffer of buffers) if (--buffer.holds === 0 && buffer.released && owned.has(buffer)) drop(buffer);
+    },
+    placeNow(buffers) {
+      const missing = [...buffers].filter(({ resident }) => !resident);
+      const needed = bytesOf(missing);
+      const idle = candidates(buffers).filter(({ host }) => host !== undefined);
+      if (room() + bytesOf(idle) < needed) return false;
+      for (const buffer of idle) {
+        if (room() >= needed) break;
+        leaveDevice(buffer);
+      }
+      try {
+        for (const buffer of missing) place(buffer);
+      } catch (error) {
+        if (error instanceof OutOfMemoryError) return false;
+        throw error;
+      }
+      return true;
+    },
+    async makeRoom(bytes, keep) {
+      for (const buffer of candidates(keep)) {
+        if (room() >= bytes) return true;
+        await spill(buffer);
+      }
+      return room() >= bytes;
+    },
+    used(all, written) {
+      for (const buffer of all) buffer.lastUse = clock;
+      clock++;
+      for (const buffer of written) {
+        buffer.host = undefined;
+        note(buffer);
+      }
+    },
+    hostOf(buffer) {
+      buffer.host ??= createHostWords(buffer.words);
+      return buffer.host;
+    },
+    keepOnHost(buffer, words) {
+      buffer.host = words;
+      leaveDevice(buffer);
+      note(buffer);
+    },
+    fail(buffers, reason) {
+      for (const buffer of buffers) {
+        buffer.failure ??= { reason };
+        note(buffer);
+      }
+    },
+    heal(buffer) {
+      buffer.failure = undefined;
+      note(buffer);
+    },
+    clear() {
+      for (const buffer of owned) buffer.host = undefined;
+      owned.clear();
+      elsewhere.clear();
+      live.buffers = 0;
+      live.bytes = 0;
+    },
+  };
+}
+
+/** Bytes of buffers. */
+export function bytesOf(buffers: Iterable<DeviceBuffer>): number {
+  let bytes = 0;
+  for (const { words } of buffers) bytes += 4 * words;
+  return bytes;
+}

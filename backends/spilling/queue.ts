@@ -1,0 +1,96 @@
+/** Something that has to wait until what was asked for before it is done. */
+export interface Job {
+  run(): Promise<void>;
+  failed(reason: unknown): void;
+  /** Called last, run or not. */
+  settled(): void;
+}
+
+/** Runs jobs one after the other. */
+export interface Queue {
+  /** Whether nothing is left to do. */
+  readonly idle: boolean;
+  /** Throws what the queue was stopped for. */
+  guard(): void;
+  add(job: Job): void;
+  /** Runs something in its turn, and resolves to what comes of it. */
+  join<R>(run: () => Promise<R>): Promise<R>;
+  /** Notes that a failure is told to whom it may concern, and returns it. */
+  tell(reason: unknown): unknown;
+  /** Throws the first failure that nobody was told of. */
+  throwUntold(): void;
+  /** Drops what has not run yet. */
+  stop(reason: unknown): void;
+  /** Resolves when no job runs any more. */
+  settled(): Promise<void>;
+}
+
+export function createQueue(): Queue {
+  const waiting: Job[] = [];
+  let untold: unknown[] = [];
+  let stopped: { readonly reason: unknown } | undefined;
+  let running: Promise<void> | undefined;
+
+  const guard = (): void => {
+    if (stopped !== undefined) throw stopped.reason;
+  };
+
+  const runOne = async (job: Job): Promise<void> => {
+    try {
+      guard();
+      await job.run();
+      // Its promises may have been kept although the device is gone.
+      guard();
+    } catch (error) {
+      const reason = stopped === undefined ? error : stopped.reason;
+      job.failed(reason);
+    } finally {
+      job.settled();
+    }
+  };
+
+  const runAll = async (): Promise<void> => {
+    for (let job = waiting.shift(); job !== undefined; job = waiting.shift()) await runOne(job);
+    running = undefined;
+  };
+
+  const add = (job: Job): void => {
+    waiting.push(job);
+    running ??= runAll();
+  };
+
+  return {
+    guard,
+    get idle() {
+      return running === undefined;
+    },
+    add(job) {
+      add({
+        ...job,
+        failed(reason) {
+          if (!untold.includes(reason)) untold.push(reason);
+          job.failed(reason);
+        },
+      });
+    },
+    join: (run) =>
+      new Promise((resolve, reject) => {
+        const settled = (): void => {};
+        add({ run: async () => run().then(resolve, reject), failed: reject, settled });
+      }),
+    tell(reason) {
+      untold = untold.filter((other) => other !== reason);
+      return reason;
+    },
+    throwUntold() {
+      const [reason] = untold;
+      const any = untold.length > 0;
+      untold = [];
+      if (any) throw reason;
+    },
+    stop(reason) {
+      stopped ??= { reason };
+    },
+    settled: async () => running,
+  };
+}

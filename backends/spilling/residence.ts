@@ -1,0 +1,113 @@
+import type { Store } from '../../primitives/backend.ts';
+import { OutOfMemoryError } from '../../primitives/errors.ts';
+import type { Analysis, WindowedCommand } from './analysis.ts';
+import type { HostStore } from './host-stores.ts';
+import type { HostWords } from './host-words.ts';
+import { bytesOf, type Places, type Spillable } from './places.ts';
+
+/** Where the buffers of a command lie while it runs in windows. */
+export interface Residence {
+  /** Buffers that lie on the device as a whole. */
+  readonly inPlace: ReadonlySet<Spillable>;
+  /** Stores into those, and stores that the host carries out. */
+  readonly deviceStores: readonly Store[];
+  readonly hostStores: readonly HostStore[];
+  /** Makes what stores on the host wrote the contents of their buffers. */
+  finish(): void;
+}
+
+/**
+ * Decides what of a command's buffers lies on the device. What is read at random has to, and so have cells; of the others,
+ * those that are there stay as long as that leaves half of the memory for windows, and then buffers that are stored to at
+ * computed places come. A buffer that is both read and stored to is stored to on the host, so that no window reads what
+ * another wrote.
+ *
+ * @throws OutOfMemoryError `memory/random-access`
+ */
+export async function settle(
+  places: Places,
+  analysis: Analysis,
+  command: WindowedCommand,
+  onlyNeeded: boolean,
+): Promise<Residence> {
+  const { read, written, stores } = analysis;
+  const { storesToHost = true, fixed = () => 0 } = command;
+  const cells = new Set((command.cells ?? []) as Spillable[]);
+  const inPlace = new Set([...analysis.whole, ...cells, ...(storesToHost ? [] : written)]);
+  const fixedBytes = 4 * fixed(analysis.length);
+  await makeResident(places, analysis, inPlace, fixedBytes);
+
+  const leavesHalf = ({ words }: Spillable): boolean =>
+    !onlyNeeded && bytesOf(inPlace) + fixedBytes + 4 * words <= places.budget / 2;
+  for (const buffer of [...read, ...written].filter((each) => !inPlace.has(each))) {
+    if (buffer.resident && !(read.has(buffer) && written.has(buffer)) && leavesHalf(buffer)) inPlace.add(buffer);
+    else await places.spill(buffer);
+  }
+  for (const buffer of placedAnywhere(stores)) {
+    if (inPlace.has(buffer) || read.has(buffer) || !leavesHalf(buffer)) continue;
+    if (await places.makeRoom(4 * buffer.words, inPlace)) {
+      places.place(buffer);
+      inPlace.add(buffer);
+    }
+  }
+
+  const targets = new Map<Spillable, HostWords>();
+  for (const buffer of storesToHost ? written : []) {
+    if (inPlace.has(buffer) && !read.has(buffer)) continue;
+    await places.copyToHost(buffer);
+    targets.set(buffer, read.has(buffer) ? places.hostOf(buffer).clone() : places.hostOf(buffer));
+  }
+  const targetOf = ({ buffer }: Store): HostWords | undefined => targets.get(buffer as Spillable);
+  return {
+    inPlace,
+    deviceStores: stores.filter((store) => targetOf(store) === undefined),
+    hostStores: stores.flatMap((store) => {
+      const target = targetOf(store);
+      return target === undefined ? [] : [{ store, target }];
+    }),
+    finish() {
+      places.used(inPlace, [...[...written].filter((buffer) => !targets.has(buffer)), ...cells]);
+      for (const [buffer, words] of targets) places.keepOnHost(buffer, words);
+    },
+  };
+}
+
+/** The buffers that are stored to at computed places. */
+function placedAnywhere(stores: readonly Store[]): Set<Spillable> {
+  return new Set(stores.filter(({ index }) => index !== undefined).map(({ buffer }) => buffer as Spillable));
+}
+
+async function makeResident(
+  places: Places,
+  analysis: Analysis,
+  needed: ReadonlySet<Spillable>,
+  fixedBytes: number,
+): Promise<void> {
+  const missing = bytesOf([...needed].filter(({ resident }) => !resident)) + fixedBytes;
+  const fits = bytesOf(needed) + fixedBytes <= places.budget;
+  if (!fits || !(await places.makeRoom(missing, needed))) throw tooMuchAtRandom(places, analysis, needed, fixedBytes);
+  for (const buffer of needed) places.place(buffer);
+}
+
+function tooMuchAtRandom(
+  { budget }: Places,
+  { programs }: Analysis,
+  needed: ReadonlySet<Spillable>,
+  fixedBytes: number,
+): OutOfMemoryError {
+  const names = programs.flatMap(({ module, arrays, placings }) => {
+    const whole = [...arrays].filter(([name]) => placings.get(name) === 'whole');
+    const list = whole.map(([name, { buffer }]) => `${name} (${4 * buffer.words} bytes)`);
+    return list.length === 0 ? [] : [`${list.join(', ')} in ${module.functions.at(-1)!.name}`];
+  });
+  const all = names.length === 0 ? '' : ` Read at random: ${names.join('; ')}.`;
+  return new OutOfMemoryError(
+    'memory/random-access',
+    `What a command needs on the device at once, at any index, does not fit there.${all}`,
+    {
+      expected: `at most ${budget} bytes`,
+      got: `${bytesOf(needed) + fixedBytes}`,
+      remedy: 'Raise limits.memoryBytes, or gather from smaller tables.',
+    },
+  );
+}

@@ -1,0 +1,43 @@
+/** Sorted rows in host memory. */
+export interface Run {
+  readonly keys: Uint32Array;
+  readonly payload: Uint32Array | undefined;
+}
+
+/**
+ * How many rows of each run are among the first `rank` of all rows in sorted order, where rows of equal digits stand in the
+ * order of the runs: by bisection on the digit, in 32 searches of every run.
+ */
+export function splitsAt(runs: readonly Run[], digit: (key: number) => number, rank: number): number[] {
+  const below = (bound: number): number[] => runs.map(({ keys }) => countBelow(keys, digit, bound));
+  const sum = (counts: readonly number[]): number => counts.reduce((total, count) => total + count, 0);
+  // The greatest digit of which fewer than `rank` rows, or as many, are smaller.
+  let low = 0;
+  let high = 2 ** 32 - 1;
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if (sum(below(middle)) <= rank) low = middle;
+    else high = middle - 1;
+  }
+  const splits = below(low);
+  const through = below(low + 1);
+  let left = rank - sum(splits);
+  for (const run of splits.keys()) {
+    const equal = Math.min(left, through[run]! - splits[run]!);
+    splits[run]! += equal;
+    left -= equal;
+  }
+  return splits;
+}
+
+/** How many keys of a sorted run have a digit below a bound. */
+function countBelow(keys: Uint32Array, digit: (key: number) => number, bound: number): number {
+  let low = 0;
+  let high = keys.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (digit(keys[middle]!) < bound) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,127 @@
+import type { Cell, DeviceBuffer, Program, SortCommand } from '../../primitives/backend.ts';
+import { OutOfMemoryError } from '../../primitives/errors.ts';
+import { leavesProgram } from './leaves.ts';
+import type { Spillable } from './places.ts';
+import { type Run, splitsAt } from './run-splits.ts';
+import { type Machine, planWindows } from './windows.ts';
+
+/**
+ * Sorts windows, and then tiles of the result: host memory holds the sorted windows, a search in all of them finds what
+ * lies between two ranks, and the device, whose sort is stable, merges that by sorting it. Everything goes to the device
+ * and back twice, however many windows there are.
+ *
+ * The ranks are found as by Varman et al., Merging multiple lists on hierarchical-memory multiprocessors, 1991.
+ */
+export async function sortInWindows(machine: Machine, command: SortCommand): Promise<void> {
+  const { places } = machine;
+  const windowing = await planWindows(machine, { extent: command.extent, programs: [command.program], scratch: 5 });
+  const runs: Run[] = [];
+  await windowing.run(async ({ rows, programs, take }) => {
+    const [program] = programs() as [Program];
+    runs.push(await sortRows(machine, command, program, rows, take));
+  });
+  const targets = [command.keys, command.payload].filter((cell) => cell !== undefined);
+  for (const { buffer } of targets) await places.copyToHost(buffer as Spillable);
+  await mergeRuns(machine, command, runs, windowing.length, windowing.rows);
+  for (const { buffer } of targets) places.keepOnHost(buffer as Spillable, places.hostOf(buffer as Spillable));
+}
+
+/** Sorts rows and brings them to the host. */
+async function sortRows(
+  { inner, places }: Machine,
+  { beginBit, endBit, payload }: SortCommand,
+  program: Program,
+  rows: number,
+  take: (words: number) => DeviceBuffer,
+): Promise<Run> {
+  const cell = (): Cell => ({ buffer: take(rows), word: 0 });
+  const sorted = { keys: cell(), payload: payload && cell() };
+  inner.sort({ extent: rows, program, beginBit, endBit, ...sorted });
+  const [keys, values] = await Promise.all(
+    [sorted.keys, sorted.payload].map((each) => each && inner.read(each.buffer, 0, rows)),
+  );
+  places.report.spilledBytes += 4 * rows * (payload === undefined ? 1 : 2);
+  return { keys: keys!, payload: values };
+}
+
+async function mergeRuns(
+  machine: Machine,
+  command: SortCommand,
+  runs: readonly Run[],
+  length: number,
+  tile: number,
+): Promise<void> {
+  const { beginBit, endBit } = command;
+  const digit = digitOf(beginBit, endBit);
+  let rows = tile;
+  let before = runs.map(() => 0);
+  for (let from = 0; from < length; ) {
+    const to = Math.min(length, from + rows);
+    const splits = splitsAt(runs, digit, to);
+    try {
+      const merged =
+        runs.length === 1
+          ? cut(runs[0]!, before[0]!, splits[0]!)
+          : await mergeTile(machine, command, runs, before, splits);
+      keep(machine, command.keys, from, merged.keys);
+      keep(machine, command.payload, from, merged.payload);
+      before = splits;
+      from = to;
+    } catch (error) {
+      if (!(error instanceof OutOfMemoryError) || rows === 1) throw error;
+      rows = Math.ceil(rows / 2);
+    }
+  }
+}
+
+function cut({ keys, payload }: Run, from: number, to: number): Run {
+  return { keys: keys.subarray(from, to), payload: payload?.subarray(from, to) };
+}
+
+/** Sorts what lies between two ranks, run behind run, which keeps equal keys in the order of the runs. */
+async function mergeTile(
+  machine: Machine,
+  command: SortCommand,
+  runs: readonly Run[],
+  from: readonly number[],
+  to: readonly number[],
+): Promise<Run> {
+  const { inner, places } = machine;
+  const rows = to.reduce((sum, end, run) => sum + end - from[run]!, 0);
+  const columns = command.payload === undefined ? 1 : 2;
+  const taken: DeviceBuffer[] = [];
+  const take = (words: number): DeviceBuffer => {
+    const buffer = inner.allocate(words);
+    taken.push(buffer);
+    return buffer;
+  };
+  try {
+    const buffer = take(rows * columns);
+    let at = 0;
+    for (const [number, run] of runs.entries()) {
+      const { keys, payload } = cut(run, from[number]!, to[number]!);
+      if (keys.length === 0) continue;
+      inner.write(buffer, at, keys);
+      if (payload !== undefined) inner.write(buffer, rows + at, payload);
+      at += keys.length;
+    }
+    places.report.restoredBytes += 4 * rows * columns;
+    places.report.windows++;
+    const types = columns === 1 ? (['u32'] as const) : (['u32', 'u32'] as const);
+    return await sortRows(machine, command, leavesProgram({ buffer, types, stride: rows }, rows), rows, take);
+  } finally {
+    for (const each of taken) inner.release(each);
+  }
+}
+
+function keep({ places }: Machine, cell: Cell | undefined, from: number, words: Uint32Array | undefined): void {
+  if (cell !== undefined) places.hostOf(cell.buffer as Spillable).write(cell.word + from, words!);
+}
+
+/** The bits of a key that are sorted by. */
+function digitOf(beginBit: number, endBit: number): (key: number) => number {
+  const bits = endBit - beginBit;
+  if (bits === 0) return () => 0;
+  const mask = bits >= 32 ? 0xffffffff : 2 ** bits - 1;
+  return (key) => ((key >>> beginBit) & mask) >>> 0;
+}

@@ -1,0 +1,151 @@
+import type { MonoidProgram } from '../../primitives/backend.ts';
+import { BLOCK, QUAD } from '../../primitives/combination-tree.ts';
+import { entryOf, type Local, type Module, type Operand, type ScalarType } from '../../primitives/functors/ir.ts';
+import { literal, operate, record } from '../../primitives/functors/recorder.ts';
+import { choose, leafTypes, readLeaves } from './leaves.ts';
+import { callPlain, numberOf, variantOf, wrapModule } from './wrap-module.ts';
+
+/** The steps of the canonical tree of `combination-tree.ts` as functors of the index, for windows of whole blocks. */
+
+export const QUADS_PER_BLOCK: number = BLOCK / QUAD;
+
+const u32 = (value: number): Operand => literal('u32', value);
+const uniform = (name: string): Operand => ({ kind: 'uniform', type: 'u32', name });
+const not = (condition: Operand): Operand => operate('not', [condition]);
+
+type Values = readonly Operand[];
+
+/** Records a function of an index that reads leaves by name and returns leaves. */
+function treeModule(
+  monoid: MonoidProgram,
+  name: string,
+  arrays: readonly string[],
+  uniforms: readonly string[],
+  body: (index: Local, combine: (left: Values, right: Values) => Values) => Values,
+): Module {
+  const { module, types } = monoid;
+  return variantOf(module, `${name} ${types.join()}`, () =>
+    record(
+      {
+        name,
+        parameters: ['u32'],
+        results: types,
+        arrays: new Map(arrays.flatMap((array) => [...leafTypes(array, types)])),
+        uniforms: new Map(uniforms.map((each) => [each, 'u32'])),
+      },
+      ([index]) => body(index!, (left, right) => callPlain(module, [...left, ...right])),
+    ),
+  );
+}
+
+/** The total of quad q of `element`, of which there are `count`. */
+export function quadTotal(monoid: MonoidProgram): Module {
+  const { types } = monoid;
+  return treeModule(monoid, 'quadTotal', ['element'], ['count'], (quad, combine) => {
+    const first = operate('mul', [quad, u32(QUAD)]);
+    let total: Values = readLeaves('element', types, first);
+    for (let k = 1; k < QUAD; k++) {
+      const at = operate('add', [first, u32(k)]);
+      const next = combine(total, readLeaves('element', types, at));
+      total = choose(total, next, operate('lt', [at, uniform('count')]));
+    }
+    return total;
+  });
+}
+
+/** The total of a group out of those of its halves, `group`, of which there are `count`. */
+export function groupTotal(monoid: MonoidProgram): Module {
+  const { types } = monoid;
+  return treeModule(monoid, 'groupTotal', ['group'], ['count'], (index, combine) => {
+    const left = operate('mul', [index, u32(2)]);
+    const right = operate('add', [left, u32(1)]);
+    const whole = readLeaves('group', types, left);
+    return choose(whole, combine(whole, readLeaves('group', types, right)), operate('lt', [right, uniform('count')]));
+  });
+}
+
+/** What stands before a quad in its block up to groups of 2^(level + 1) quads, out of the same up to 2^level. */
+export function quadPrefixStep(monoid: MonoidProgram): Module {
+  const { types } = monoid;
+  return treeModule(monoid, 'quadPrefix', ['group', 'prefix'], ['level'], (quad, combine) => {
+    const level = uniform('level');
+    const group = operate('shr', [quad, level]);
+    const lower = operate('and', [quad, operate('sub', [operate('shl', [u32(1), level]), u32(1)])]);
+    const prefix = readLeaves('prefix', types, quad);
+    const left = readLeaves('group', types, operate('sub', [group, u32(1)]));
+    const joined = choose(combine(left, prefix), left, operate('eq', [lower, u32(0)]));
+    return choose(prefix, joined, operate('ne', [operate('and', [group, u32(1)]), u32(0)]));
+  });
+}
+
+/**
+ * Consumes the prefixes of element i, which are (`block` ⊕ `quad`) ⊕ the fold of what stands before it in its quad, and the
+ * same with the element itself. `blocksBefore` blocks stand before the first one.
+ */
+export function emitPrefixes(emit: Module, monoid: MonoidProgram): Module {
+  const { types, module, identity } = monoid;
+  const { name, results } = entryOf(emit);
+  return variantOf(emit, `prefixes ${numberOf(module)}`, () =>
+    wrapModule(emit, {
+      name,
+      parameters: ['u32'],
+      results,
+      arrays: new Map(['element', 'quad', 'block'].flatMap((array) => [...leafTypes(array, types)])),
+      uniforms: new Map([['blocksBefore', 'u32' as ScalarType]]),
+      body: ([index], entry) => {
+        const combine = (left: Values, right: Values): Values => callPlain(module, [...left, ...right]);
+        const { before, hasBefore } = prefixBefore(index!, types, combine);
+        const local = localPrefix(index!, types, combine);
+        const isFirst = operate('eq', [operate('and', [index!, u32(QUAD - 1)]), u32(0)]);
+        const element = readLeaves('element', types, index!);
+        const included = choose(combine(local, element), element, isFirst);
+        const inclusive = choose(included, combine(before, included), hasBefore);
+        const neutral = identity.map((value, leaf) => literal(types[leaf]!, value));
+        const atFirst = choose(neutral, before, hasBefore);
+        const exclusive = choose(choose(local, combine(before, local), hasBefore), atFirst, isFirst);
+        return entry([index!, ...exclusive, ...inclusive]);
+      },
+    }),
+  );
+}
+
+/** What stands before the quad of an element, if anything does. */
+function prefixBefore(
+  index: Local,
+  types: readonly ScalarType[],
+  combine: (left: Values, right: Values) => Values,
+): { readonly before: Values; readonly hasBefore: Operand } {
+  const quad = operate('div', [index, u32(QUAD)]);
+  const block = operate('div', [index, u32(BLOCK)]);
+  const hasQuad = operate('ne', [operate('and', [quad, u32(QUADS_PER_BLOCK - 1)]), u32(0)]);
+  const hasBlock = operate('ne', [operate('add', [block, uniform('blocksBefore')]), u32(0)]);
+  const ofQuad = readLeaves('quad', types, quad);
+  const ofBlock = readLeaves('block', types, block);
+  const both = choose(ofQuad, combine(ofBlock, ofQuad), hasBlock);
+  return { before: choose(both, ofBlock, not(hasQuad)), hasBefore: operate('or', [hasQuad, hasBlock]) };
+}
+
+/** The fold of the elements before one in its quad; any value for the first. */
+function localPrefix(
+  index: Local,
+  types: readonly ScalarType[],
+  combine: (left: Values, right: Values) => Values,
+): Values {
+  const place = operate('and', [index, u32(QUAD - 1)]);
+  const first = operate('sub', [index, place]);
+  let local: Values = readLeaves('element', types, first);
+  for (let k = 1; k < QUAD - 1; k++) {
+    const next = combine(local, readLeaves('element', types, operate('add', [first, u32(k)])));
+    local = choose(local, next, operate('gt', [place, u32(k)]));
+  }
+  return local;
+}
+
+/** Passes exclusive prefixes on. */
+export function exclusiveEmit({ module, types }: MonoidProgram): Module {
+  return variantOf(module, `exclusive ${types.join()}`, () =>
+    record({ name: 'exclusive', parameters: ['u32', ...types, ...types], results: types }, ([, ...prefixes]) =>
+      prefixes.slice(0, types.length),
+    ),
+  );
+}

@@ -1,0 +1,184 @@
+import type { Cell, Extent, MonoidProgram, Program, ScanCommand } from '../../primitives/backend.ts';
+import { BLOCK, QUAD } from '../../primitives/combination-tree.ts';
+import { OutOfMemoryError } from '../../primitives/errors.ts';
+import { withBuffers } from './carry.ts';
+import { type Leaves, leafArrays, leafStores, leavesProgram } from './leaves.ts';
+import { emitPrefixes, exclusiveEmit, groupTotal, QUADS_PER_BLOCK, quadPrefixStep, quadTotal } from './tree-modules.ts';
+import { type Machine, planWindows, type Window } from './windows.ts';
+
+/**
+ * Folds and scans with monoids that are not exact, in the shape of the canonical tree, byte for byte: windows are whole
+ * blocks of it, and what they come to is combined as its higher levels are.
+ */
+
+/** Each of so many elements is a tree of its own in the tree of all. */
+const SUBTREES: readonly number[] = [BLOCK * BLOCK, BLOCK];
+
+/** Folds subtrees, and then their totals. */
+export async function reduceTree(
+  machine: Machine,
+  extent: Extent,
+  program: Program,
+  monoid: MonoidProgram,
+  into: Cell,
+): Promise<void> {
+  const { inner, mostRows } = machine;
+  const { types } = monoid;
+  const partials = (length: number, subtree: number): number => types.length * Math.ceil(length / subtree);
+  const reduceBy = async (subtree: number): Promise<void> => {
+    const windowing = await planWindows(machine, {
+      extent,
+      programs: [program],
+      cells: [into.buffer],
+      multiple: subtree,
+      fixed: (length) => partials(length, subtree),
+    });
+    const count = Math.ceil(windowing.length / subtree);
+    await withBuffers(inner, [partials(windowing.length, subtree)], async (buffer) => {
+      await windowing.run(({ from, rows, programs }) => {
+        for (let at = from; at < from + rows; at += subtree) {
+          const to = Math.min(from + rows, at + subtree);
+          const [values] = programs(at, to) as [Program];
+          inner.reduce(to - at, values, monoid, { buffer: buffer!, word: (at / subtree) * types.length });
+        }
+      });
+      inner.reduce(count, recordsProgram({ buffer: buffer!, types, stride: 1 }, count), monoid, into);
+    });
+  };
+  const [large, small] = SUBTREES as [number, number];
+  if (mostRows < large) return reduceBy(small);
+  try {
+    await reduceBy(large);
+  } catch (error) {
+    if (!(error instanceof OutOfMemoryError)) throw error;
+    await reduceBy(small);
+  }
+}
+
+/** Reads records whose leaves stand side by side. */
+function recordsProgram(leaves: Leaves, count: number): Program {
+  return leavesProgram(leaves, count, leaves.types.length);
+}
+
+/** Totals of all blocks first, then their prefixes, and with these the prefixes within the blocks. */
+export async function scanTree(machine: Machine, command: ScanCommand): Promise<void> {
+  const { inner } = machine;
+  const { extent, program, monoid, emit, stores, total } = command;
+  const { types } = monoid;
+  const scratch = 2 * types.length;
+  const fixed = (length: number): number => 2 * types.length * Math.ceil(length / BLOCK);
+  const totals = await planWindows(machine, { extent, programs: [program], multiple: BLOCK, scratch, fixed });
+  const blocks = Math.ceil(totals.length / BLOCK);
+  await withBuffers(inner, [types.length * blocks, types.length * blocks], async (first, second) => {
+    const blockTotals: Leaves = { buffer: first!, types, stride: blocks };
+    const blockPrefixes: Leaves = { buffer: second!, types, stride: blocks };
+    await totals.run((window) => {
+      const elements = storeElements(machine, monoid, window);
+      climb(machine, monoid, window, elements, undefined, { into: blockTotals, at: window.from / BLOCK });
+    });
+    const cells = total === undefined ? [] : [total.buffer];
+    const emitting = await planWindows(machine, {
+      extent,
+      programs: [program, emit],
+      stores,
+      cells,
+      multiple: BLOCK,
+      scratch,
+    });
+    inner.scan({
+      extent: blocks,
+      program: leavesProgram(blockTotals, blocks),
+      monoid,
+      emit: { module: exclusiveEmit(monoid), arrays: new Map(), uniforms: new Map() },
+      stores: leafStores(blockPrefixes, 0, blocks),
+      total,
+    });
+    await emitting.run((window) => {
+      const elements = storeElements(machine, monoid, window);
+      const quads = Math.ceil(window.rows / QUAD);
+      let [prefixes, next] = [0, 1].map(() => takeLeaves(window, monoid, quads)) as [Leaves, Leaves];
+      climb(machine, monoid, window, elements, (level, groups) => {
+        const uniforms = new Map([['level', level]]);
+        const arrays = new Map([
+          ...leafArrays('group', groups, 0, groups.stride),
+          ...leafArrays('prefix', prefixes, 0, quads),
+        ]);
+        inner.forEach(quads, { module: quadPrefixStep(monoid), arrays, uniforms }, leafStores(next, 0, quads));
+        [prefixes, next] = [next, prefixes];
+      });
+      emitWindow(machine, monoid, window, { elements, prefixes, blockPrefixes });
+    });
+  });
+}
+
+function takeLeaves(window: Window, { types }: MonoidProgram, count: number): Leaves {
+  return { buffer: window.take(types.length * count), types, stride: count };
+}
+
+/** The elements of a window, which its first program computes. */
+function storeElements({ inner }: Machine, monoid: MonoidProgram, window: Window): Leaves {
+  const elements = takeLeaves(window, monoid, window.rows);
+  inner.forEach(window.rows, window.programs()[0]!, leafStores(elements, 0, window.rows));
+  return elements;
+}
+
+/** Combines quads, and groups of them up to blocks; shows every level below those, and stores the blocks if asked to. */
+function climb(
+  { inner }: Machine,
+  monoid: MonoidProgram,
+  window: Window,
+  elements: Leaves,
+  see: ((level: number, groups: Leaves) => void) | undefined,
+  blocks?: { readonly into: Leaves; readonly at: number },
+): void {
+  const levels = Math.log2(QUADS_PER_BLOCK);
+  let groups = takeLeaves(window, monoid, Math.ceil(window.rows / QUAD));
+  combineLevel(quadTotal(monoid), 'element', elements, leafStores(groups, 0, groups.stride));
+  for (let level = 0; level < levels; level++) {
+    see?.(level, groups);
+    const halves = groups;
+    const count = Math.ceil(halves.stride / 2);
+    if (level < levels - 1) groups = takeLeaves(window, monoid, count);
+    else if (blocks === undefined) return;
+    const last = level === levels - 1;
+    combineLevel(
+      groupTotal(monoid),
+      'group',
+      halves,
+      last ? leafStores(blocks!.into, blocks!.at, count) : leafStores(groups, 0, count),
+    );
+  }
+
+  function combineLevel(
+    module: Program['module'],
+    name: string,
+    from: Leaves,
+    stores: ReturnType<typeof leafStores>,
+  ): void {
+    const uniforms = new Map([['count', from.stride]]);
+    const arrays = leafArrays(name, from, 0, from.stride);
+    inner.forEach(stores[0]!.capacity, { module, arrays, uniforms }, stores);
+  }
+}
+
+function emitWindow(
+  { inner }: Machine,
+  monoid: MonoidProgram,
+  window: Window,
+  {
+    elements,
+    prefixes,
+    blockPrefixes,
+  }: { readonly elements: Leaves; readonly prefixes: Leaves; readonly blockPrefixes: Leaves },
+): void {
+  const consume = window.programs()[1]!;
+  const blocksBefore = window.from / BLOCK;
+  const arrays = new Map([
+    ...consume.arrays,
+    ...leafArrays('element', elements, 0, elements.stride),
+    ...leafArrays('quad', prefixes, 0, prefixes.stride),
+    ...leafArrays('block', blockPrefixes, blocksBefore, blockPrefixes.stride - blocksBefore),
+  ]);
+  const uniforms = new Map<string, number | boolean>(consume.uniforms).set('blocksBefore', blocksBefore);
+  inner.forEach(window.rows, { module: emitPrefixes(consume.module, monoid), arrays, uniforms }, window.stores);
+}

@@ -1,0 +1,187 @@
+import { accessPatterns, indexLocals } from '../../primitives/functors/access-patterns.ts';
+import type {
+  IrFunction,
+  Local,
+  Module,
+  Operand,
+  OperationName,
+  Statement,
+  Uniform,
+} from '../../primitives/functors/ir.ts';
+
+/**
+ * How a window of a launch finds the elements of an array:
+ * - `whole`: at the index of the whole launch, in the whole array;
+ * - `aligned`: at the index of the window, in a piece that starts with the window;
+ * - `piece`: at a distance that a uniform tells, in a piece that starts anywhere.
+ */
+export type Placing = 'whole' | 'aligned' | 'piece';
+
+/** A module for windows of a launch. Uniforms tell where the window starts, where pieces start, and the arrays' lengths. */
+export interface WindowModule {
+  readonly module: Module;
+  /** The uniform that is added to an index of the window. */
+  readonly start: string;
+  /** The uniforms that tell the first element of the pieces of arrays, and the lengths of arrays of which there are pieces. */
+  readonly pieces: ReadonlyMap<string, string>;
+  readonly lengths: ReadonlyMap<string, string>;
+}
+
+const known = new WeakMap<Module, Map<string, WindowModule>>();
+
+/** The module that computes for index i of a window what another computes for index `start + i`. */
+export function windowModule(module: Module, placings: ReadonlyMap<string, Placing>): WindowModule {
+  const made = known.get(module) ?? new Map<string, WindowModule>();
+  known.set(module, made);
+  const key = [...placings.values()].join();
+  const found = made.get(key) ?? rewrite(module, placings);
+  made.set(key, found);
+  return found;
+}
+
+/** How the elements of arrays are found: those read at the index alone can be aligned. */
+export function placingsOf(module: Module, whole: (array: string) => boolean): ReadonlyMap<string, Placing> {
+  const patterns = accessPatterns(module);
+  const placing = (name: string): Placing => {
+    if (whole(name)) return 'whole';
+    return patterns.get(name)!.kind === 'index' ? 'aligned' : 'piece';
+  };
+  return new Map([...module.arrays.keys()].map((name) => [name, placing(name)]));
+}
+
+function rewrite(module: Module, placings: ReadonlyMap<string, Placing>): WindowModule {
+  const uniforms = new Map(module.uniforms);
+  const declare = (base: string): string => {
+    let name = base;
+    while (uniforms.has(name)) name += '_';
+    uniforms.set(name, 'u32');
+    return name;
+  };
+  const start = declare('windowStart');
+  const inPieces = [...placings].filter(([, placing]) => placing !== 'whole').map(([name]) => name);
+  const pieces = new Map(
+    inPieces.filter((name) => placings.get(name) === 'piece').map((name) => [name, declare(`${name}Start`)]),
+  );
+  const lengths = new Map(inPieces.map((name) => [name, declare(`${name}Length`)]));
+  const holders = indexLocals(module);
+  const parameters = new Map(module.functions.map((fn) => [fn.name, { fn, holding: holders.get(fn)! }]));
+  const functions = module.functions.map((fn) => {
+    const shifter = createShifter(fn, holders.get(fn)!, { placings, start, pieces, lengths });
+    return {
+      ...fn,
+      body: shifter.body((callee, place) => {
+        const called = parameters.get(callee)!;
+        return called.holding.has(called.fn.parameters[place]!.id);
+      }),
+    };
+  });
+  return { module: { functions, arrays: module.arrays, uniforms }, start, pieces, lengths };
+}
+
+interface Names {
+  readonly placings: ReadonlyMap<string, Placing>;
+  readonly start: string;
+  readonly pieces: ReadonlyMap<string, string>;
+  readonly lengths: ReadonlyMap<string, string>;
+}
+
+/** Rewrites one function: its index parameters hold indices of the window, all other values what they held before. */
+function createShifter(
+  fn: IrFunction,
+  holding: ReadonlySet<number>,
+  { placings, start, pieces, lengths }: Names,
+): { body(takesIndex: (callee: string, place: number) => boolean): Statement[] } {
+  let nextId = 1 + largestId(fn);
+  const compute = (name: OperationName, a: Operand, b: Operand): [Local, Statement] => {
+    const local: Local = { kind: 'local', type: 'u32', id: nextId++ };
+    return [local, { kind: 'let', local, operation: { name, operands: [a, b] } }];
+  };
+  const uniform = (name: string): Uniform => ({ kind: 'uniform', type: 'u32', name });
+  const launchIndex = new Map<number, Local>();
+  const prologue: Statement[] = [];
+  for (const parameter of fn.parameters) {
+    if (!holding.has(parameter.id)) continue;
+    const [index, statement] = compute('add', parameter, uniform(start));
+    launchIndex.set(parameter.id, index);
+    prologue.push(statement);
+  }
+  const value = (operand: Operand): Operand =>
+    operand.kind === 'local' ? (launchIndex.get(operand.id) ?? operand) : operand;
+
+  const body = (takesIndex: (callee: string, place: number) => boolean): Statement[] => {
+    const readOf = (statement: Extract<Statement, { kind: 'read' }>): Statement[] => {
+      switch (placings.get(statement.array)) {
+        case 'aligned':
+          return [statement];
+        case 'piece': {
+          const [index, shift] = compute('sub', value(statement.index), uniform(pieces.get(statement.array)!));
+          return [shift, { ...statement, index }];
+        }
+        default:
+          return [{ ...statement, index: value(statement.index) }];
+      }
+    };
+    const rewriteOne = (statement: Statement): Statement[] => {
+      switch (statement.kind) {
+        case 'let': {
+          const { name, operands } = statement.operation;
+          return [{ ...statement, operation: { name, operands: operands.map(value) } }];
+        }
+        case 'read':
+          return readOf(statement);
+        case 'length': {
+          const length = lengths.get(statement.array);
+          if (length === undefined) return [statement];
+          const operands = [uniform(length), uniform(length)];
+          return [{ kind: 'let', local: statement.local, operation: { name: 'max', operands } }];
+        }
+        case 'var':
+        case 'set':
+          return [{ ...statement, value: value(statement.value) }];
+        case 'call':
+          return [
+            {
+              ...statement,
+              args: statement.args.map((arg, place) => (takesIndex(statement.callee, place) ? arg : value(arg))),
+            },
+          ];
+        case 'if':
+          return [
+            {
+              ...statement,
+              condition: value(statement.condition),
+              consequent: statement.consequent.flatMap(rewriteOne),
+              alternative: statement.alternative.flatMap(rewriteOne),
+            },
+          ];
+        case 'loop':
+          return [{ ...statement, body: statement.body.flatMap(rewriteOne), step: statement.step.flatMap(rewriteOne) }];
+        case 'return':
+          return [{ ...statement, values: statement.values.map(value) }];
+        default:
+          return [statement];
+      }
+    };
+    return [...prologue, ...fn.body.flatMap(rewriteOne)];
+  };
+  return { body };
+}
+
+function largestId(fn: IrFunction): number {
+  let largest = Math.max(-1, ...fn.parameters.map(({ id }) => id));
+  const see = (block: readonly Statement[]): void => {
+    for (const statement of block) {
+      if ('local' in statement) largest = Math.max(largest, statement.local.id);
+      if (statement.kind === 'call') largest = Math.max(largest, ...statement.results.map(({ id }) => id));
+      if (statement.kind === 'if') {
+        see(statement.consequent);
+        see(statement.alternative);
+      } else if (statement.kind === 'loop') {
+        see(statement.body);
+        see(statement.step);
+      }
+    }
+  };
+  see(fn.body);
+  return largest;
+}

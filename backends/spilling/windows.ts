@@ -1,0 +1,180 @@
+import type { Backend, DeviceBuffer, Program, Store } from '../../primitives/backend.ts';
+import { OutOfMemoryError } from '../../primitives/errors.ts';
+import { entryOf } from '../../primitives/functors/ir.ts';
+import { type Analysis, analyse, type WindowedCommand } from './analysis.ts';
+import { createHostStores, type HostStores } from './host-stores.ts';
+import { createWordReader } from './lengths.ts';
+import { bindProgram, findPieces, type Uploads, upload, wordsOf } from './pieces.ts';
+import type { Places } from './places.ts';
+import { type Residence, settle } from './residence.ts';
+
+/** What windows are made with. */
+export interface Machine {
+  readonly inner: Backend;
+  readonly places: Places;
+  /** Most rows of a window, where memory would allow for more. */
+  readonly mostRows: number;
+}
+
+/** A window that is under way. */
+export interface Window {
+  readonly from: number;
+  readonly rows: number;
+  /** The programs for indices of the window, all of them unless told otherwise. */
+  programs(from?: number, to?: number): Program[];
+  readonly stores: readonly Store[];
+  /** A buffer for the time of the window. */
+  take(words: number): DeviceBuffer;
+}
+
+/** A command that is ready to run window by window. */
+export interface Windowing {
+  /** Number of indices of the command. */
+  readonly length: number;
+  /** Rows that a window can have. */
+  readonly rows: number;
+  /** Runs it from the first index to the last; a window again, and shorter, where inner commands find no memory. */
+  run(body: (window: Window) => void | Promise<void>): Promise<void>;
+}
+
+/** Windows are not made shorter than this for want of memory. */
+const LEAST_ROWS = 64;
+/** The share of the room that windows are planned to fill; inner commands need the rest. */
+const FILL = 0.75;
+
+/** What is known of a command when its windows run. */
+interface Plan {
+  readonly analysis: Analysis;
+  readonly residence: Residence;
+  readonly hostStores: HostStores;
+  readonly multiple: number;
+  readonly least: number;
+  readonly scratch: number;
+}
+
+/** Finds out how a command can run in windows, and makes the room that it takes. */
+export async function planWindows(machine: Machine, command: WindowedCommand): Promise<Windowing> {
+  const { places, inner, mostRows } = machine;
+  const { multiple = 1, scratch = 0 } = command;
+  const least = multiple * Math.ceil(Math.min(mostRows, LEAST_ROWS) / multiple);
+  const reader = createWordReader(async (buffer, word) =>
+    buffer.resident ? (await inner.read(buffer, word, 1))[0]! : places.hostOf(buffer).get(word),
+  );
+  const analysis = await analyse(reader, command, least);
+  const residence = await settle(places, analysis, command, Number.isFinite(mostRows));
+  const { results } = entryOf(analysis.programs.at(-1)!.module);
+  const hostStores = createHostStores(residence.hostStores, results.length);
+  const plan: Plan = { analysis, residence, hostStores, multiple, least, scratch };
+  const rows = await fittingRows(machine, plan);
+  return { length: analysis.length, rows, run: (body) => runAll(machine, plan, rows, body) };
+}
+
+/** The longest windows that memory allows for, after making room for all or at least for windows of half of it. */
+async function fittingRows({ places, mostRows }: Machine, plan: Plan): Promise<number> {
+  const { multiple, least, residence, analysis } = plan;
+  await places.makeRoom(Math.min(places.budget / 2, largestWindow(plan, analysis.length) / FILL), residence.inPlace);
+  let rows = multiple * Math.max(1, Math.ceil(Math.min(analysis.length, mostRows) / multiple));
+  while (rows > least && largestWindow(plan, rows) > FILL * places.room()) rows = halved(rows, plan);
+  return rows;
+}
+
+function halved(rows: number, { multiple }: Plan): number {
+  return multiple * Math.max(1, Math.floor(rows / 2 / multiple));
+}
+
+/** Bytes that the first, the last or a middle window of so many rows takes. */
+function largestWindow({ analysis, residence, hostStores, scratch }: Plan, rows: number): number {
+  const { length, programs } = analysis;
+  const bytesFrom = (from: number): number => {
+    const to = Math.min(length, from + rows);
+    const words = wordsOf(findPieces(programs, residence.inPlace, from, to));
+    return 4 * (words + (to - from) * (hostStores.columns + scratch));
+  };
+  const last = Math.max(0, length - rows);
+  return Math.max(bytesFrom(0), bytesFrom(Math.floor(last / 2)), bytesFrom(last));
+}
+
+async function runAll(
+  machine: Machine,
+  plan: Plan,
+  rows: number,
+  body: (window: Window) => void | Promise<void>,
+): Promise<void> {
+  const { counters } = machine.inner;
+  const { analysis, residence, multiple } = plan;
+  const combines = residence.deviceStores.some(({ combine }) => combine !== undefined);
+  let most = rows;
+  let from = 0;
+  do {
+    const to = Math.min(analysis.length, from + most);
+    const { dispatches } = counters;
+    try {
+      await runWindow(machine, plan, from, to, body);
+      from = to;
+    } catch (error) {
+      const combinedSome = combines && counters.dispatches > dispatches;
+      if (!(error instanceof OutOfMemoryError) || combinedSome || most <= multiple) throw error;
+      most = halved(most, plan);
+    }
+  } while (from < analysis.length);
+  residence.finish();
+}
+
+async function runWindow(
+  { inner, places }: Machine,
+  { analysis, residence, hostStores }: Plan,
+  from: number,
+  to: number,
+  body: (window: Window) => void | Promise<void>,
+): Promise<void> {
+  const rows = to - from;
+  const taken: DeviceBuffer[] = [];
+  const take = (words: number): DeviceBuffer => {
+    const buffer = inner.allocate(Math.max(1, words));
+    taken.push(buffer);
+    return buffer;
+  };
+  try {
+    const pieces = findPieces(analysis.programs, residence.inPlace, from, to);
+    const uploads = upload(inner, places, pieces, take);
+    const words = rows * hostStores.columns;
+    const columns = take(words);
+    await body({
+      from,
+      rows,
+      take,
+      programs: (first = from, end = to) => bindAll(analysis, residence, hostStores, uploads, first, end),
+      stores: [
+        ...residence.deviceStores.map((store) => storeFrom(store, from, rows)),
+        ...hostStores.stores(columns, rows),
+      ],
+    });
+    if (words === 0) await inner.sync();
+    else hostStores.apply(await inner.read(columns, 0, words), from, rows);
+    places.report.spilledBytes += 4 * words;
+    places.report.windows++;
+  } finally {
+    for (const buffer of taken) inner.release(buffer);
+  }
+}
+
+function bindAll(
+  { programs }: Analysis,
+  { inPlace }: Residence,
+  hostStores: HostStores,
+  uploads: Uploads,
+  from: number,
+  to: number,
+): Program[] {
+  return programs.map((each) => {
+    const { program, window } = bindProgram(each, uploads, inPlace, from, to);
+    const stores = each === programs.at(-1);
+    return stores ? { ...program, module: hostStores.module(program.module, window.start) } : program;
+  });
+}
+
+/** A store of the window that starts at an index. */
+function storeFrom(store: Store, from: number, rows: number): Store {
+  if (store.index !== undefined) return store;
+  return { ...store, offset: store.offset + from, capacity: Math.min(rows, Math.max(0, store.capacity - from)) };
+}
