@@ -16,6 +16,11 @@ export interface OpenOptions {
   readonly workers?: number | undefined;
   /** Lowers the limits of the backend. */
   readonly limits?: Partial<Limits> | undefined;
+  /**
+   * Whether columns beyond `limits.memoryBytes` go to host memory, and commands that do not fit run in windows; true by
+   * default. `context.backend.counters.spilling` tells what it cost. Where false, they throw an `OutOfMemoryError`.
+   */
+  readonly spill?: boolean | undefined;
 }
 
 /**
@@ -35,7 +40,13 @@ export interface OpenOptions {
  * ```
  */
 export async function open(options: OpenOptions = {}): Promise<Context> {
-  return new Context(await openBackend(options));
+  const backend = await openBackend(options);
+  return new Context(options.spill === false ? backend : await withHostMemory(backend));
+}
+
+async function withHostMemory(backend: Backend): Promise<Backend> {
+  const { createSpillingBackend } = await import('./backends/spilling/index.ts');
+  return createSpillingBackend(backend);
 }
 
 const BACKENDS = ['auto', 'webgpu', 'workers', 'reference'] as const;

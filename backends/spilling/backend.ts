@@ -41,7 +41,7 @@ interface Command {
   readonly once: boolean;
   /** Runs it as it is. */
   readonly whole: () => void;
-  readonly inWindows: () => Promise<void>;
+  readonly inWindows: (machine: Machine) => Promise<void>;
 }
 
 /**
@@ -65,8 +65,8 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
   const { windowRows = Number.POSITIVE_INFINITY } = options;
   const places = createPlaces(inner);
   const queue = createQueue();
-  const machine: Machine = { inner, places, mostRows: windowRows };
   const forced = Number.isFinite(windowRows);
+  const machine: Machine = { inner, places, mostRows: windowRows, thrifty: forced };
   let closed = false;
 
   /** Whether commands can be passed on without a look at their buffers. */
@@ -128,7 +128,15 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
       await places.makeRoom(places.budget, all);
       if (runHere(command, reads, writes)) return;
     }
-    await command.inWindows();
+    const { dispatches } = inner.counters;
+    try {
+      await command.inWindows(machine);
+    } catch (error) {
+      const begun = command.once && inner.counters.dispatches > dispatches;
+      if (!(error instanceof OutOfMemoryError) || begun) throw error;
+      await places.makeRoom(places.budget, new Set());
+      await command.inWindows({ ...machine, thrifty: true });
+    }
   };
 
   const isFailed = (buffers: ReadonlySet<Spillable>): boolean =>
@@ -206,7 +214,7 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
         writes: buffersOf(stores),
         once: stores.some(({ combine }) => combine !== undefined),
         whole: () => inner.forEach(extent, program, stores),
-        inWindows: () => forEachInWindows(machine, extent, program, stores),
+        inWindows: (machine) => forEachInWindows(machine, extent, program, stores),
       }),
     walk: (command) =>
       issue({
@@ -215,7 +223,7 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
         writes: buffersOf(command.stores),
         once: command.stores.some(({ combine }) => combine !== undefined),
         whole: () => inner.walk(command),
-        inWindows: () => walkInWindows(machine, command),
+        inWindows: (machine) => walkInWindows(machine, command),
       }),
     reduce: (extent, program, monoid, into) =>
       issue({
@@ -224,7 +232,7 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
         writes: [into.buffer],
         once: false,
         whole: () => inner.reduce(extent, program, monoid, into),
-        inWindows: () => (monoid.exact ? reduceExact : reduceTree)(machine, extent, program, monoid, into),
+        inWindows: (machine) => (monoid.exact ? reduceExact : reduceTree)(machine, extent, program, monoid, into),
       }),
     scan: (command) =>
       issue({
@@ -233,7 +241,7 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
         writes: buffersOf([...command.stores, command.total]),
         once: command.stores.some(({ combine }) => combine !== undefined),
         whole: () => inner.scan(command),
-        inWindows: () => (command.monoid.exact ? scanExact : scanTree)(machine, command),
+        inWindows: (machine) => (command.monoid.exact ? scanExact : scanTree)(machine, command),
       }),
     sort: (command) =>
       issue({
@@ -242,7 +250,7 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
         writes: buffersOf([command.keys, command.payload]),
         once: false,
         whole: () => inner.sort(command),
-        inWindows: () => sortInWindows(machine, command),
+        inWindows: (machine) => sortInWindows(machine, command),
       }),
     histogram: (command) =>
       issue({
@@ -251,7 +259,7 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
         writes: [command.into.buffer],
         once: false,
         whole: () => inner.histogram(command),
-        inWindows: () => histogramInWindows(machine, command),
+        inWindows: (machine) => histogramInWindows(machine, command),
       }),
     abort(reason) {
       queue.stop(reason);

@@ -5,7 +5,7 @@ import { type Analysis, analyse, type WindowedCommand } from './analysis.ts';
 import { createHostStores, type HostStores } from './host-stores.ts';
 import { createWordReader } from './lengths.ts';
 import { bindProgram, findPieces, type Uploads, upload, wordsOf } from './pieces.ts';
-import type { Places } from './places.ts';
+import { bytesOf, type Places } from './places.ts';
 import { type Residence, settle } from './residence.ts';
 
 /** What windows are made with. */
@@ -14,6 +14,8 @@ export interface Machine {
   readonly places: Places;
   /** Most rows of a window, where memory would allow for more. */
   readonly mostRows: number;
+  /** Whether nothing is left on the device but what windows need. */
+  readonly thrifty: boolean;
 }
 
 /** A window that is under way. */
@@ -61,10 +63,16 @@ export async function planWindows(machine: Machine, command: WindowedCommand): P
     buffer.resident ? (await inner.read(buffer, word, 1))[0]! : places.hostOf(buffer).get(word),
   );
   const analysis = await analyse(reader, command, least);
-  const residence = await settle(places, analysis, command, Number.isFinite(mostRows));
   const { results } = entryOf(analysis.programs.at(-1)!.module);
-  const hostStores = createHostStores(residence.hostStores, results.length);
-  const plan: Plan = { analysis, residence, hostStores, multiple, least, scratch };
+  const planFor = async (onlyNeeded: boolean): Promise<Plan> => {
+    const residence = await settle(places, analysis, command, onlyNeeded);
+    const hostStores = createHostStores(residence.hostStores, results.length);
+    return { analysis, residence, hostStores, multiple, least, scratch };
+  };
+  let plan = await planFor(machine.thrifty);
+  // What could stay leaves too little for even the shortest window.
+  const left = places.budget - bytesOf(plan.residence.inPlace);
+  if (largestWindow(plan, least) > FILL * left) plan = await planFor(true);
   const rows = await fittingRows(machine, plan);
   return { length: analysis.length, rows, run: (body) => runAll(machine, plan, rows, body) };
 }

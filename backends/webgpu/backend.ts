@@ -86,6 +86,8 @@ function backendOf(
   const engine: Engine = { ...machine.engine, arithmetic };
   const { failure, transfers } = machine;
   const { pool, recorder, counters, limits } = engine;
+  // The probe of the device came before.
+  pool.keepWithin(limits.memoryBytes);
   let closed = false;
   const command =
     <A extends unknown[]>(
@@ -95,7 +97,7 @@ function backendOf(
     ) =>
     (...args: A): void => {
       recorder.begin();
-      kernel(engine, ...args);
+      pool.attempt(() => kernel(engine, ...args));
       machine.timer.mark(() => `${name} ${namesIn(program(...args).module)}`);
       recorder.endCommand();
     };

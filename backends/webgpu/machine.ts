@@ -56,7 +56,6 @@ export function startMachine(open: OpenDevice, options: MachineOptions, gpu: GPU
   const pool = createMemoryPool({
     device,
     bindingBytes: limits.bindingBytes,
-    memoryBytes: limits.memoryBytes,
     destroyPart(part) {
       compiler.forget(part);
       recorder.destroyLater(part);

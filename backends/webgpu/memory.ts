@@ -23,8 +23,12 @@ export interface MemoryPool {
   readonly live: { buffers: number; bytes: number };
   /** Words of a part of a buffer that needs several. */
   readonly partWords: number;
+  /** Allocates no more than so many bytes in all from now on. */
+  keepWithin(bytes: number): void;
   allocate(words: number): Memory;
   release(buffer: DeviceBuffer): void;
+  /** Runs a command, and gives back what it allocated where it throws. */
+  attempt(command: () => void): void;
   /** The memory of a buffer that has not been released. */
   resolve(buffer: DeviceBuffer): Memory;
   /** Destroys the buffers that nobody holds. */
@@ -35,7 +39,6 @@ export interface MemoryPool {
 export interface PoolOptions {
   readonly device: GPUDevice;
   readonly bindingBytes: number;
-  readonly memoryBytes: number;
   /** Destroys a GPU buffer as soon as no recorded command needs it. */
   readonly destroyPart: (part: Part) => void;
 }
@@ -47,12 +50,13 @@ const SMALLEST = 256;
  * Device memory of 32-bit words out of a pool with four size classes an octave. Released buffers are used again at once:
  * commands take effect in order, so what was issued before still sees the old contents.
  */
-export function createMemoryPool({ device, bindingBytes, memoryBytes, destroyPart }: PoolOptions): MemoryPool {
+export function createMemoryPool({ device, bindingBytes, destroyPart }: PoolOptions): MemoryPool {
   const free = new Map<number, Part[]>();
   const owned = new Map<number, Memory>();
   const live = { buffers: 0, bytes: 0 };
   const shift = Math.floor(Math.log2(bindingBytes / 4));
   const partWords = 2 ** shift;
+  let memoryBytes = Number.POSITIVE_INFINITY;
   let held = 0;
   let nextId = 1;
 
@@ -83,11 +87,36 @@ export function createMemoryPool({ device, bindingBytes, memoryBytes, destroyPar
     });
   };
 
+  const release = (buffer: DeviceBuffer): void => {
+    const { words, parts } = resolve(buffer);
+    owned.delete(buffer.id);
+    live.buffers--;
+    live.bytes -= words * 4;
+    for (const part of parts) {
+      const pooled = free.get(part.bytes);
+      if (pooled === undefined) free.set(part.bytes, [part]);
+      else pooled.push(part);
+    }
+  };
+
   return {
     live,
     partWords,
     resolve,
+    release,
     trim,
+    keepWithin(bytes) {
+      memoryBytes = bytes;
+    },
+    attempt(command) {
+      const first = nextId;
+      try {
+        command();
+      } catch (error) {
+        for (const memory of [...owned.values()].filter(({ id }) => id >= first)) release(memory);
+        throw error;
+      }
+    },
     allocate(words) {
       const bytes = words * 4;
       if (live.bytes + bytes > memoryBytes) throw outOfMemory(bytes, live.bytes, memoryBytes);
@@ -97,17 +126,6 @@ export function createMemoryPool({ device, bindingBytes, memoryBytes, destroyPar
       live.buffers++;
       live.bytes += bytes;
       return memory;
-    },
-    release(buffer) {
-      const { words, parts } = resolve(buffer);
-      owned.delete(buffer.id);
-      live.buffers--;
-      live.bytes -= words * 4;
-      for (const part of parts) {
-        const pooled = free.get(part.bytes);
-        if (pooled === undefined) free.set(part.bytes, [part]);
-        else pooled.push(part);
-      }
     },
     destroy() {
       for (const { parts } of owned.values()) parts.forEach(destroy);
