@@ -1,159 +1,194 @@
+import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { createWorkersBackend } from '../backends/workers/index.ts';
-import type { DeviceBuffer, Program, Storage } from '../primitives/backend.ts';
-import { array, bool, f32, fn, u32 } from '../primitives/functors/functor.ts';
-import type { Module } from '../primitives/functors/ir.ts';
-import { monoidProgram, plus } from '../primitives/monoid.ts';
+import { Context } from '../primitives/context.ts';
+import * as q from '../primitives/index.ts';
+import { plainPrimitives } from './plain-primitives.ts';
+import { openPeer } from './primitives-peer.ts';
 
 /**
- * Throughput of the kernels of the workers backend, over columns in memory.
+ * Primitives over columns in memory on worker threads, beside plain JavaScript on one thread and, where g++ is there, C++
+ * with as many threads: all in one run, in rounds of a few calls of each one after the other, so that what disturbs the
+ * machine disturbs all of them. Results are compared with those of the C++ by their checksum.
  *
- * node --import tsx bench/workers-primitives.ts [--workers N] [--log2 24] [--rounds 9] [--only name]
+ * Keys are a 32-bit hash of the index; reduceByKey has runs of 16; gather and scatter go by the permutation that sorts them.
+ *
+ * node --import tsx bench/workers-primitives.ts [--workers 2] [--log2 24] [--rounds 15] [--only name,…] [--no-plain] [--no-peer]
  */
 const { values: options } = parseArgs({
+  allowNegative: true,
   options: {
-    workers: { type: 'string' },
+    workers: { type: 'string', default: '2' },
     log2: { type: 'string', default: '24' },
-    rounds: { type: 'string', default: '9' },
-    only: { type: 'string' },
+    rounds: { type: 'string', default: '15' },
+    only: { type: 'string', default: '' },
+    plain: { type: 'boolean', default: true },
+    peer: { type: 'boolean', default: true },
   },
 });
-
 const n = 2 ** Number(options.log2);
+const workers = Number(options.workers);
 const rounds = Number(options.rounds);
-const backend = await createWorkersBackend({
-  workers: options.workers === undefined ? undefined : Number(options.workers),
-  inlineNanoseconds: 0,
+/** Milliseconds that the calls of one side in one round take together, about. */
+const TURN = 40;
+
+const context = new Context(await createWorkersBackend({ workers }));
+const peer = options.peer ? openPeer() : undefined;
+const { u32 } = q;
+
+const hash = q.fn('hash', { x: u32 }, u32, ({ x }) => {
+  const first = x.xor(x.shr(16)).mul(0x7feb352d);
+  const second = first.xor(first.shr(15)).mul(0x846ca68b);
+  return second.xor(second.shr(16));
 });
+const identity = q.fn('identity', { x: u32 }, u32, ({ x }) => x);
+const affine = q.fn('affine', { x: u32 }, u32, ({ x }) => x.mul(2654435761).add(1));
+const unit = q.fn('unit', { x: u32 }, q.f32, ({ x }) => q.f32(x.shr(8)).mul(2 ** -24));
+const polynomial = q.fn('polynomial', { x: q.f32 }, q.f32, ({ x }) => x.mul(x).mul(0.5).add(x).sub(1.25));
+const odd = q.fn('odd', { x: u32 }, q.bool, ({ x }) => x.and(1).eq(1));
+const sixteenth = q.fn('sixteenth', { x: u32 }, u32, ({ x }) => x.shr(4));
+const highByte = q.fn('highByte', { x: u32 }, u32, ({ x }) => x.shr(24));
+const high13 = q.fn('high13', { x: u32 }, u32, ({ x }) => x.shr(19));
 
-function upload(fill: (i: number) => number): DeviceBuffer {
-  const buffer = backend.allocate(n);
-  const step = Math.min(n, 2 ** 20);
-  for (let from = 0; from < n; from += step) {
-    backend.write(
-      buffer,
-      from,
-      Uint32Array.from({ length: step }, (_, i) => fill(from + i)),
-    );
-  }
-  return buffer;
-}
+const x = context.materialize(q.map(hash, { x: q.sequence(n) }));
+const floats = context.materialize(q.map(unit, { x }));
+const index = context.materialize(q.sequence(n));
+const runs = context.materialize(q.map(sixteenth, { x: q.sequence(n) }));
+const order = q.sortPermutation(x);
 
-const random = (): number => Math.random() * 2 ** 32;
-const words = upload(random);
-const floats = upload(() => new Uint32Array(Float32Array.of(Math.random()).buffer)[0]!);
-const places = upload((i) => Math.imul(i, 0x9e3779b1) & (n - 1));
-const out = backend.allocate(n);
-const second = backend.allocate(n);
-const few = backend.allocate(8192);
+/** The same numbers on the host. */
+const host = await context.read({ x, floats, index, runs, order });
+const plain = options.plain ? plainPrimitives(n, host) : undefined;
 
-function program(module: Module, arrays: { readonly [name: string]: readonly [DeviceBuffer, Storage] }): Program {
-  const bindings = Object.entries(arrays).map(
-    ([name, [buffer, storage]]) => [name, { buffer, storage, offset: 0, length: n }] as const,
-  );
-  return { module, arrays: new Map(bindings), uniforms: new Map() };
-}
-
-const xs = { xs: [words, 'u32'] } as const;
-const fs = { fs: [floats, 'f32'] } as const;
-const load = fn({ i: u32, xs: array(u32) }, u32, (at) => at.xs.at(at.i));
-const loadFloat = fn({ i: u32, fs: array(f32) }, f32, (at) => at.fs.at(at.i));
-const hash = fn({ i: u32, xs: array(u32) }, u32, (at) => at.xs.at(at.i).mul(2654435761).xor(at.xs.at(at.i).shr(15)));
-const polynomial = fn({ i: u32, fs: array(f32) }, f32, (at) => {
-  const x = at.fs.at(at.i);
-  return x.mul(x).mul(0.5).add(x).sub(1.25);
-});
-const odd = fn({ i: u32, xs: array(u32) }, u32, (at) => u32(at.xs.at(at.i).and(1).eq(1)));
-const keep = fn({ i: u32, a: u32, b: u32, xs: array(u32) }, { keep: bool, place: u32, value: u32 }, (at) => ({
-  keep: at.b.ne(at.a),
-  place: at.a,
-  value: at.xs.at(at.i),
-}));
-const before = fn({ i: u32, a: u32, b: u32 }, u32, ({ a }) => a);
-const beforeFloat = fn({ i: u32, a: f32, b: f32 }, f32, ({ a }) => a);
-const gather = fn({ i: u32, xs: array(u32), at: array(u32) }, u32, (from) => from.xs.at(from.at.at(from.i)));
-const scatter = fn({ i: u32, xs: array(u32), at: array(u32) }, { value: u32, place: u32 }, (from) => ({
-  value: from.xs.at(from.i),
-  place: from.at.at(from.i),
-}));
-const row = fn({ i: u32, xs: array(u32) }, { key: u32, payload: u32 }, (at) => ({
-  key: at.xs.at(at.i),
-  payload: at.i,
-}));
-const byte = fn({ i: u32, xs: array(u32) }, u32, (at) => at.xs.at(at.i).shr(24));
-const bin = fn({ i: u32, xs: array(u32) }, u32, (at) => at.xs.at(at.i).shr(19));
-
-const whole = { buffer: out, offset: 0, capacity: n, value: 0 };
-const into = { buffer: few, word: 0 };
-const sums = monoidProgram(plus(u32));
-const floatSums = monoidProgram(plus(f32));
-
-const kernels: { readonly [name: string]: () => void } = {
-  'map u32': () => backend.forEach(n, program(hash.module, xs), [whole]),
-  'map f32': () => backend.forEach(n, program(polynomial.module, fs), [whole]),
-  'reduce u32': () => backend.reduce(n, program(load.module, xs), sums, into),
-  'reduce f32': () => backend.reduce(n, program(loadFloat.module, fs), floatSums, into),
-  'scan u32': () =>
-    backend.scan({
-      extent: n,
-      program: program(load.module, xs),
-      monoid: sums,
-      emit: program(before.module, {}),
-      stores: [whole],
-    }),
-  'scan f32': () =>
-    backend.scan({
-      extent: n,
-      program: program(loadFloat.module, fs),
-      monoid: floatSums,
-      emit: program(beforeFloat.module, {}),
-      stores: [whole],
-    }),
-  'copy if': () =>
-    backend.scan({
-      extent: n,
-      program: program(odd.module, xs),
-      monoid: sums,
-      emit: program(keep.module, xs),
-      stores: [{ ...whole, guard: 0, index: 1, value: 2 }],
-      total: into,
-    }),
-  gather: () => backend.forEach(n, program(gather.module, { ...xs, at: [places, 'u32'] }), [whole]),
-  scatter: () => backend.forEach(n, program(scatter.module, { ...xs, at: [places, 'u32'] }), [{ ...whole, index: 1 }]),
-  'histogram 256': () => backend.histogram({ extent: n, program: program(byte.module, xs), bins: 256, into }),
-  'histogram 8192': () => backend.histogram({ extent: n, program: program(bin.module, xs), bins: 8192, into }),
-  'sort keys': () =>
-    backend.sort({
-      extent: n,
-      program: program(load.module, xs),
-      beginBit: 0,
-      endBit: 32,
-      keys: { buffer: out, word: 0 },
-    }),
-  'sort pairs': () =>
-    backend.sort({
-      extent: n,
-      program: program(row.module, xs),
-      beginBit: 0,
-      endBit: 32,
-      keys: { buffer: out, word: 0 },
-      payload: { buffer: second, word: 0 },
-    }),
+/** Ours, by the names that the peer has for them where it has them. */
+const ours: { readonly [name: string]: () => q.Table } = {
+  copy: () => context.materialize(q.map(identity, { x })),
+  fill: () => q.fill(context, u32, 7, n),
+  sequence: () => context.materialize(q.sequence(n)),
+  map: () => context.materialize(q.map(affine, { x })),
+  'map f32': () => context.materialize(q.map(polynomial, { x: floats })),
+  reduce: () => q.reduce(x, q.plus(u32)),
+  'reduce f32': () => q.reduce(floats, q.plus(q.f32)),
+  scan: () => q.exclusiveScan(x, q.plus(u32)),
+  'scan f32': () => q.exclusiveScan(floats, q.plus(q.f32)),
+  copyIf: () => q.copyIf(x, odd),
+  gather: () => context.materialize(q.gather(index, order)),
+  scatter: () => q.scatter(index, order, n),
+  reduceByKey: () => q.reduceByKey(runs, index, q.plus(u32)),
+  histogram: () => q.histogram(q.map(highByte, { x }), 256),
+  'histogram 8192': () => q.histogram(q.map(high13, { x }), 8192),
+  sort: () => q.sort(x),
+  sortByKey: () => q.sortByKey(x, index),
+};
+/** What the peer has for each. */
+const peerNames: { readonly [name: string]: string } = {
+  ...Object.fromEntries(
+    ['map', 'reduce', 'scan', 'copyIf', 'gather', 'scatter', 'reduceByKey', 'histogram', 'sort', 'sortByKey'].map(
+      (name) => [name, name],
+    ),
+  ),
+  copy: 'memcpy',
+  fill: 'memcpy',
+  sequence: 'memcpy',
 };
 
-for (const [name, run] of Object.entries(kernels)) {
-  if (options.only !== undefined && !name.includes(options.only)) continue;
-  const times: number[] = [];
-  for (let round = 0; round < rounds + 2; round++) {
-    const start = performance.now();
-    run();
-    await backend.sync();
-    if (round >= 2) times.push(performance.now() - start);
+console.log(
+  `${cpus()[0]!.model}, Node ${process.version}, ${peer?.compiler ?? 'no C++'}; n = 2^${options.log2}, ` +
+    `${workers} workers, ${workers} threads of C++, one of JavaScript; ${rounds} rounds\n`,
+);
+line(
+  'primitive',
+  'ours ms',
+  'least',
+  'C++ ms',
+  'least',
+  'C++ ÷ ours',
+  'of leasts',
+  'JS ms',
+  'least',
+  'JS ÷ ours',
+  'of leasts',
+);
+line(...Array.from({ length: 11 }, () => '---'));
+for (const name of Object.keys(ours)) if (isWanted(name)) await measure(name);
+peer?.close();
+await context.close();
+
+function isWanted(name: string): boolean {
+  return options.only.split(',').some((part) => name.includes(part));
+}
+
+async function measure(name: string): Promise<void> {
+  const peerName = peer && peerNames[name];
+  await checkResult(name, peerName);
+  const once = await timeOurs(name, 2);
+  const calls = Math.max(1, Math.round(TURN / once));
+  const times = { ours: [] as number[], peer: [] as number[], plain: [] as number[] };
+  for (let round = 0; round < rounds; round++) {
+    times.ours.push(await timeOurs(name, calls));
+    if (peerName !== undefined) times.peer.push((await peer!.time(peerName, n, workers, calls)).milliseconds);
+    if (plain !== undefined) times.plain.push(timePlain(plain[name]!));
   }
-  times.sort((a, b) => a - b);
-  const median = times[times.length >> 1]!;
-  console.log(
-    `${name.padEnd(16)} ${median.toFixed(1).padStart(8)} ms   least ${times[0]!.toFixed(1).padStart(8)} ms   ${(n / median / 1000).toFixed(0).padStart(6)} M/s`,
+  line(
+    name,
+    ...sideOf(times.ours),
+    ...sideOf(times.peer),
+    ...ratiosOf(times.peer, times.ours),
+    ...sideOf(times.plain),
+    ...ratiosOf(times.plain, times.ours),
   );
 }
-await backend.close();
+
+async function timeOurs(name: string, calls: number): Promise<number> {
+  const start = performance.now();
+  for (let call = 0; call < calls; call++) context.dispose(ours[name]!());
+  await context.sync();
+  return (performance.now() - start) / calls;
+}
+
+function timePlain(run: () => void): number {
+  const start = performance.now();
+  run();
+  return performance.now() - start;
+}
+
+/** Ends the run where ours has other words than the peer. */
+async function checkResult(name: string, peerName: string | undefined): Promise<void> {
+  const result = ours[name]!();
+  const { checksum } = (peerName && peerName !== 'memcpy' && (await peer!.time(peerName, n, workers, 1))) || {};
+  if (checksum !== undefined && checksum !== checksumOf(await context.read(result))) {
+    throw new Error(`${name} and its peer differ`);
+  }
+  context.dispose(result);
+}
+
+/** FNV-1a over the words of a column or of a record of columns, as the peer has it. */
+function checksumOf(result: unknown): number {
+  const columns = result instanceof Uint32Array ? [result] : (Object.values(result as object) as Uint32Array[]);
+  let sum = 2166136261;
+  for (const words of columns) for (const word of words) sum = Math.imul(sum ^ word, 16777619);
+  return sum >>> 0;
+}
+
+function sorted(numbers: readonly number[]): number[] {
+  return [...numbers].sort((a, b) => a - b);
+}
+
+/** The median and the least of some times. */
+function sideOf(times: readonly number[]): string[] {
+  if (times.length === 0) return ['', ''];
+  const ordered = sorted(times);
+  return [ordered[ordered.length >> 1]!, ordered[0]!].map((time) => time.toFixed(2));
+}
+
+/** The median of the ratios of the rounds with its quartiles, and the ratio of the least times. */
+function ratiosOf(others: readonly number[], own: readonly number[]): string[] {
+  if (others.length === 0) return ['', ''];
+  const ratios = sorted(others.map((time, round) => time / own[round]!));
+  const [low, median, high] = [0.25, 0.5, 0.75].map((part) => ratios[Math.floor(part * ratios.length)]!.toFixed(2));
+  return [`${median} (${low} … ${high})`, (Math.min(...others) / Math.min(...own)).toFixed(2)];
+}
+
+function line(...cells: readonly string[]): void {
+  console.log(`| ${cells.join(' | ')} |`);
+}

@@ -1,0 +1,157 @@
+/**
+ * The primitives as plain JavaScript over typed arrays, on one thread: each a loop as it would be written by hand, into
+ * memory that is there already.
+ */
+export interface PlainInputs {
+  readonly x: Uint32Array;
+  readonly floats: Float32Array;
+  readonly index: Uint32Array;
+  readonly runs: Uint32Array;
+  readonly order: Uint32Array;
+}
+
+type Words = Uint32Array;
+
+export function plainPrimitives(n: number, inputs: PlainInputs): { readonly [name: string]: () => void } {
+  const { x, floats, index, runs, order } = inputs;
+  const words = (): Words => new Uint32Array(n).fill(1);
+  const [out, second, spare, spareSecond] = [words(), words(), words(), words()];
+  const real = new Float32Array(out.buffer);
+  const bins = new Uint32Array(8192);
+  return {
+    memcpy: () => out.set(x),
+    copy: () => out.set(x),
+    fill: () => out.fill(7),
+    sequence: () => sequence(out),
+    map: () => map(x, out),
+    'map f32': () => mapReal(floats, real),
+    reduce: () => reduce(x, out),
+    'reduce f32': () => reduceReal(floats, real),
+    scan: () => scan(x, out),
+    'scan f32': () => scanReal(floats, real),
+    copyIf: () => copyIf(x, out),
+    gather: () => gather(index, order, out),
+    scatter: () => scatter(index, order, out),
+    reduceByKey: () => reduceByKey(runs, index, out, second),
+    histogram: () => histogram(x, 24, bins.subarray(0, 256)),
+    'histogram 8192': () => histogram(x, 19, bins),
+    sort: () => sort(x, undefined, [out, spare], [second, spareSecond]),
+    sortByKey: () => sort(x, index, [out, spare], [second, spareSecond]),
+  };
+}
+
+function sequence(out: Words): void {
+  for (let i = 0; i < out.length; i++) out[i] = i;
+}
+
+function map(x: Words, out: Words): void {
+  for (let i = 0; i < x.length; i++) out[i] = Math.imul(x[i]!, 2654435761) + 1;
+}
+
+function mapReal(x: Float32Array, out: Float32Array): void {
+  const { fround } = Math;
+  for (let i = 0; i < x.length; i++) {
+    const value = x[i]!;
+    out[i] = fround(fround(fround(value * value) * 0.5 + value) - 1.25);
+  }
+}
+
+function reduce(x: Words, out: Words): void {
+  let sum = 0;
+  for (let i = 0; i < x.length; i++) sum = (sum + x[i]!) | 0;
+  out[0] = sum;
+}
+
+function reduceReal(x: Float32Array, out: Float32Array): void {
+  let sum = 0;
+  for (let i = 0; i < x.length; i++) sum = Math.fround(sum + x[i]!);
+  out[0] = sum;
+}
+
+function scan(x: Words, out: Words): void {
+  let sum = 0;
+  for (let i = 0; i < x.length; i++) {
+    out[i] = sum;
+    sum = (sum + x[i]!) | 0;
+  }
+}
+
+function scanReal(x: Float32Array, out: Float32Array): void {
+  let sum = 0;
+  for (let i = 0; i < x.length; i++) {
+    out[i] = sum;
+    sum = Math.fround(sum + x[i]!);
+  }
+}
+
+/** Without a branch that depends on the data, which takes half as long as with it. */
+function copyIf(x: Words, out: Words): void {
+  let place = 0;
+  for (let i = 0; i < x.length; i++) {
+    const value = x[i]!;
+    out[place] = value;
+    place += value & 1;
+  }
+}
+
+function gather(x: Words, places: Words, out: Words): void {
+  for (let i = 0; i < places.length; i++) out[i] = x[places[i]!]!;
+}
+
+function scatter(x: Words, places: Words, out: Words): void {
+  for (let i = 0; i < places.length; i++) out[places[i]!] = x[i]!;
+}
+
+function reduceByKey(keys: Words, values: Words, outKeys: Words, sums: Words): void {
+  let run = 0;
+  for (let i = 0; i < keys.length; ) {
+    const key = keys[i]!;
+    let sum = 0;
+    for (; i < keys.length && keys[i] === key; i++) sum = (sum + values[i]!) | 0;
+    outKeys[run] = key;
+    sums[run++] = sum;
+  }
+}
+
+function histogram(x: Words, shift: number, bins: Words): void {
+  bins.fill(0);
+  for (let i = 0; i < x.length; i++) bins[x[i]! >>> shift]!++;
+}
+
+/** By digits of 11 bits, which suits JavaScript best. */
+function sort(
+  input: Words,
+  payload: Words | undefined,
+  keys: readonly [Words, Words],
+  rows: readonly [Words, Words],
+): void {
+  const places = new Uint32Array(2048);
+  let [from, fromRows] = [input, payload];
+  for (const [pass, shift] of [0, 11, 22].entries()) {
+    const [to, toRows] = [keys[pass % 2]!, rows[pass % 2]!];
+    places.fill(0);
+    for (let i = 0; i < from.length; i++) places[(from[i]! >>> shift) & 2047]!++;
+    let sum = 0;
+    for (let digit = 0; digit < 2048; digit++) {
+      const count = places[digit]!;
+      places[digit] = sum;
+      sum += count;
+    }
+    if (fromRows === undefined) move(from, to, places, shift);
+    else moveRows(from, fromRows, to, toRows, places, shift);
+    from = to;
+    if (fromRows !== undefined) fromRows = toRows;
+  }
+}
+
+function move(from: Words, to: Words, places: Words, shift: number): void {
+  for (let i = 0; i < from.length; i++) to[places[(from[i]! >>> shift) & 2047]!++] = from[i]!;
+}
+
+function moveRows(from: Words, rows: Words, to: Words, toRows: Words, places: Words, shift: number): void {
+  for (let i = 0; i < from.length; i++) {
+    const place = places[(from[i]! >>> shift) & 2047]!++;
+    to[place] = from[i]!;
+    toRows[place] = rows[i]!;
+  }
+}
