@@ -31,6 +31,8 @@ export class VectorCode {
   /** Locals of what varies, for the four indices under way. */
   readonly #lanes = new Map<Node, number>();
   readonly #bound = new Set<Node>();
+  /** Comparisons that are false for all indices that vectors handle. */
+  readonly #never = new Set<OperationNode>();
   #offset = 0;
 
   constructor(code: Code, sources: VectorSources) {
@@ -41,6 +43,18 @@ export class VectorCode {
   /** Gives a node that does not vary its scalar; before `prepare`. */
   bindInvariant(node: Node, local: number): void {
     this.#invariants.set(node, local);
+  }
+
+  /**
+   * Leaves the first row and the last ones to who handles one index at a time: what tells them apart, in the conditions that
+   * lead to the given nodes, is then false for all others. Before `prepare`.
+   */
+  leaveEnds(nodes: readonly Node[]): void {
+    for (const node of nodes) {
+      if (node.kind !== 'operation' || node.type !== 'bool') continue;
+      if (isFirst(node) || endOf(node) !== undefined) this.#never.add(node);
+      else if (node.name === 'or') this.leaveEnds(node.operands);
+    }
   }
 
   /** Makes ready for everything that leads to the given nodes. */
@@ -83,6 +97,27 @@ export class VectorCode {
       );
     }
     code.release(shift);
+    for (const node of this.#never) this.#narrowToNever(node, from, to);
+  }
+
+  #narrowToNever(node: OperationNode, from: number, to: number): void {
+    const code = this.#code;
+    const end = endOf(node);
+    if (end === undefined) {
+      code.get(from);
+      code.get(from);
+      code.op(op.i32Eqz, op.i32Add);
+      code.set(from);
+    } else {
+      emitMinimum(code, to, () =>
+        pushClamped(code, () => {
+          this.#pushInvariant(end);
+          code.op(op.i64ExtendI32U);
+          code.i64(1);
+          code.op(op.i64Sub);
+        }),
+      );
+    }
   }
 
   /** Starts the code for the indices from `index + offset` on. */
@@ -135,6 +170,13 @@ export class VectorCode {
     return local;
   }
 
+  /** The operands that decide what an operation gives. */
+  #needed(node: OperationNode): readonly Node[] {
+    if (this.#never.has(node)) return [];
+    if (node.name !== 'or') return node.operands;
+    return node.operands.filter((operand) => !this.#never.has(operand as OperationNode));
+  }
+
   #keep(node: Node): number {
     const local = this.#code.local(V128);
     this.#lanes.set(node, local);
@@ -145,7 +187,7 @@ export class VectorCode {
     const uses = this.#uses.get(node) ?? 0;
     this.#uses.set(node, uses + 1);
     if (uses > 0 || !node.varying) return;
-    if (node.kind === 'operation') for (const operand of node.operands) this.#count(operand);
+    if (node.kind === 'operation') for (const operand of this.#needed(node)) this.#count(operand);
   }
 
   #compute(node: Node): void {
@@ -168,7 +210,14 @@ export class VectorCode {
     }
   }
 
-  #operate({ name, type, operands }: OperationNode): void {
+  #operate(node: OperationNode): void {
+    const { name, type, operands } = node;
+    const needed = this.#needed(node);
+    if (needed.length < operands.length) {
+      if (needed.length === 0) this.#code.v128([0, 0, 0, 0]);
+      else this.push(needed[0]!);
+      return;
+    }
     const from = operands[0]!.type;
     const count = operands[1];
     const shift = (name === 'shl' || name === 'shr') && !count!.varying ? count : undefined;
@@ -276,6 +325,19 @@ export class VectorCode {
       this.#code.op(op.drop);
     }
   }
+}
+
+/** Whether a condition holds for row 0 alone. */
+function isFirst({ name, operands: [a, b] }: OperationNode): boolean {
+  return name === 'eq' && a!.kind === 'index' && b?.kind === 'literal' && b.value === 0;
+}
+
+/** The end whose last row a condition tells; undefined for other conditions. */
+function endOf({ name, operands: [after, end] }: OperationNode): Node | undefined {
+  if (name !== 'ge' || end!.varying || after!.type !== 'u32') return undefined;
+  if (after!.kind !== 'operation' || after!.name !== 'add') return undefined;
+  const [index, one] = after!.operands;
+  return index!.kind === 'index' && one!.kind === 'literal' && one!.value === 1 ? end : undefined;
 }
 
 /** Operations whose code takes an operand more than once. */

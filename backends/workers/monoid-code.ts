@@ -85,21 +85,27 @@ const commutative: ReadonlySet<OperationName> = new Set(['add', 'mul', 'min', 'm
  * elements be folded out of order.
  */
 export function leafOperations(monoid: MonoidProgram): readonly OperationName[] | undefined {
-  const graph = new Graph();
-  const { left, right, results } = combineGraph(graph, monoid);
-  const names = results?.map((node, leaf) => {
-    if (node.kind !== 'operation' || !commutative.has(node.name)) return undefined;
-    const [a, b] = node.operands;
-    const plain = (a === left[leaf] && b === right[leaf]) || (a === right[leaf] && b === left[leaf]);
-    return plain ? node.name : undefined;
-  });
+  const { left, right, results } = combineGraph(monoid);
+  const names = results?.map((node, leaf) => leafOperation(node, left[leaf]!, right[leaf]!));
   return names?.every((name) => name !== undefined) ? names : undefined;
 }
 
-function combineGraph(
-  graph: Graph,
-  { module, types }: MonoidProgram,
-): { left: readonly Node[]; right: readonly Node[]; results: readonly Node[] | undefined } {
+/** The commutative operation that a node is on two others. */
+export function leafOperation(node: Node, left: Node, right: Node): OperationName | undefined {
+  if (node.kind !== 'operation' || !commutative.has(node.name)) return undefined;
+  const [a, b] = node.operands;
+  return (a === left && b === right) || (a === right && b === left) ? node.name : undefined;
+}
+
+/** What a monoid does with two operands; no results where that is no straight line. */
+export interface CombineGraph {
+  readonly left: readonly Node[];
+  readonly right: readonly Node[];
+  readonly results: readonly Node[] | undefined;
+}
+
+export function combineGraph({ module, types }: MonoidProgram): CombineGraph {
+  const graph = new Graph();
   const left = types.map((type, leaf) => graph.parameter(type, `left${leaf}`));
   const right = types.map((type, leaf) => graph.parameter(type, `right${leaf}`));
   return { left, right, results: straightLine(graph, module, noSlots, [...left, ...right]) };
@@ -110,7 +116,7 @@ export type VectorCombine = (into: readonly number[], left: readonly number[], r
 
 /** Code that combines four states at once; undefined where the monoid is no straight line. */
 export function vectorCombine(code: Code, monoid: MonoidProgram): VectorCombine | undefined {
-  const { left, right, results } = combineGraph(new Graph(), monoid);
+  const { left, right, results } = combineGraph(monoid);
   if (results === undefined) return undefined;
   const lanes = new VectorCode(code, { arrays: [], uniforms: [], index: -1 });
   lanes.prepare(results);

@@ -60,6 +60,10 @@ export const fixed = {
   stop: 64,
   /** 16 permutations of 16 bytes that move the chosen lanes of a vector to its front. */
   compaction: 1024,
+  /** 16 masks of 16 bytes: the last chosen lane and those behind it; all lanes where none is chosen. */
+  lastRun: 1280,
+  /** The same: all lanes where none is chosen, else none. */
+  noHead: 1536,
   /** Where argument blocks go. */
   arguments: 65536,
   argumentBytes: (2 ** 20) as number,

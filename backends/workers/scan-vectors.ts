@@ -5,6 +5,7 @@ import { UNROLLED_VALUES } from './for-each.ts';
 import type { VectorPart } from './index-loop.ts';
 import type { KernelInputs, Layout } from './kernel-arguments.ts';
 import {
+  combineGraph,
   emitCopy,
   emitVectorIdentity,
   leafOperations,
@@ -14,6 +15,7 @@ import {
 } from './monoid-code.ts';
 import { slotsOf, storedNodes, straightLine } from './program-graph.ts';
 import { unorderedFold } from './reduce.ts';
+import { runsOf, runVectors } from './run-vectors.ts';
 import { emitVectorStores, narrowToStores } from './stores.ts';
 import { Graph, type Node } from './straight-line.ts';
 import { emitExtract, emitSplat } from './vector-operations.ts';
@@ -55,6 +57,8 @@ export function vectorScan(code: Code, sources: ScanSources): ScanVectors | unde
   const combine = vectorCombine(code, sources.monoid);
   if (nodes === undefined || combine === undefined) return undefined;
   const { inputs, index, monoid, state } = sources;
+  const runs = runsOf(sources, nodes, combineGraph(monoid));
+  if (runs !== undefined) return runVectors(code, sources, nodes, runs);
   const folding = new VectorCode(code, { ...inputs, index });
   folding.prepare(nodes.elements);
   const operations = leafOperations(monoid);

@@ -56,6 +56,7 @@ export function createSharedMemory(limitBytes: number): SharedMemory {
   let pages = fixed.heap / PAGE_BYTES;
   let nextId = 1;
   writeCompactionTable(memory);
+  writeRunTables(memory);
 
   const grow = (end: number): void => {
     const wanted = Math.ceil(end / PAGE_BYTES);
@@ -127,4 +128,15 @@ function writeCompactionTable(memory: WebAssembly.Memory): void {
       for (let byte = 0; byte < 4; byte++) bytes[16 * mask + 4 * place + byte] = 4 * lane + byte;
     });
   }
+}
+
+/** For every choice of lanes, masks of those that belong to the last run that a chosen lane starts. */
+function writeRunTables(memory: WebAssembly.Memory): void {
+  const lastRun = new Uint32Array(memory.buffer, fixed.lastRun, 16 * 4);
+  const noHead = new Uint32Array(memory.buffer, fixed.noHead, 16 * 4);
+  for (let mask = 0; mask < 16; mask++) {
+    const first = mask === 0 ? 0 : 31 - Math.clz32(mask);
+    lastRun.fill(0xffffffff, 4 * mask + first, 4 * mask + 4);
+  }
+  noHead.fill(0xffffffff, 0, 4);
 }

@@ -152,7 +152,7 @@ export class Graph {
     return undefined;
   }
 
-  /** The invariant s of an index that is the loop's plus s. */
+  /** The invariant s of an index that is the loop's plus s, wherever neither is below zero. */
   #shiftOf(index: Node): Node | undefined {
     if (index.kind === 'index') return this.literal('u32', 0);
     if (index.kind !== 'operation') return undefined;
@@ -164,13 +164,25 @@ export class Graph {
         return a.type === 'u32' || a.type === 'i32' ? this.#shiftOf(a) : undefined;
       case 'add':
       case 'sub': {
-        const [moving, still] = index.name === 'add' && !a.varying ? [b, a] : [a, b];
-        const shift = still.varying ? undefined : this.#shiftOf(moving);
-        return shift && this.operation(index.name, 'u32', [shift, invariant(still)]);
+        const [moving, other] = index.name === 'add' && !a.varying ? [b, a] : [a, b];
+        const still = index.name === 'sub' && other.varying ? this.#takenAtMost(moving, other) : other;
+        const shift = still === undefined || still.varying ? undefined : this.#shiftOf(moving);
+        return shift && this.operation(index.name, 'u32', [shift, invariant(still!)]);
       }
       default:
         return undefined;
     }
+  }
+
+  /**
+   * What an index is lowered by, where that is as much as it has of it: the row before, or the first. Vectors leave the
+   * first ones out.
+   */
+  #takenAtMost(index: Node, taken: Node): Node | undefined {
+    if (this.#lanes === 'scalars' || taken.kind !== 'operation') return undefined;
+    if (taken.name !== 'min' || taken.type !== 'u32') return undefined;
+    const [a, b] = taken.operands;
+    return a === index ? b : b === index ? a : undefined;
   }
 }
 

@@ -136,6 +136,7 @@ export const simd = {
   f32x4Ge: 0x46,
   not: 0x4d,
   and: 0x4e,
+  andNot: 0x4f,
   or: 0x50,
   xor: 0x51,
   bitselect: 0x52,

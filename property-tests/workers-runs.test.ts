@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createWorkersBackend } from '../backends/workers/backend.ts';
+import { Context } from '../primitives/context.ts';
+import { bool, i32, u32 } from '../primitives/functors/functor.ts';
+import { select } from '../primitives/functors/standard/choose.ts';
+import { bitXor, maximum, minimum, monoid, plus } from '../primitives/monoid.ts';
+import { reduceByKey } from '../primitives/reduce-by-key.ts';
+import { sequence } from '../primitives/sequence.ts';
+import { randomWords } from './workers-programs.ts';
+
+const sizes = [1, 2, 4, 5, 8, 63, 1025, 16383, 16385, 40003, 100003];
+
+/** Keys by the lengths of their runs: ones, a few, as long as vectors and as long as tiles, and one run alone. */
+const lengths: { readonly [name: string]: (random: number) => number } = {
+  'of one row': () => 1,
+  'of some rows': (random) => 1 + (random % 7),
+  'of sixteen rows': () => 16,
+  'of long and short': (random) => (random % 3 === 0 ? 1 + (random % 5000) : 1 + (random % 3)),
+  'longer than tiles': () => 30011,
+  'of all rows': () => 2 ** 32,
+};
+
+function keysOf(n: number, length: (random: number) => number): Uint32Array {
+  const random = randomWords(n, n + 7);
+  const keys = new Uint32Array(n);
+  for (let i = 0, run = 0; i < n; run++) {
+    const end = Math.min(n, i + length(random[i]!));
+    keys.fill(run % 3, i, end);
+    i = end;
+  }
+  return keys;
+}
+
+/** Runs of equal keys: where each begins and ends. */
+function runsOf(keys: Uint32Array): [from: number, to: number][] {
+  const starts = [...keys.keys()].filter((i) => i === 0 || keys[i] !== keys[i - 1]);
+  return starts.map((from, run) => [from, starts[run + 1] ?? keys.length]);
+}
+
+describe.each([
+  { name: 'calling thread', workers: 1, inlineNanoseconds: Number.POSITIVE_INFINITY },
+  { name: 'three workers', workers: 3, inlineNanoseconds: 0 },
+])('runs on the $name', (options) => {
+  let context: Context;
+  beforeAll(async () => {
+    context = new Context(await createWorkersBackend(options));
+  });
+  afterAll(() => context.close());
+
+  const columns = (n: number) => {
+    const words = randomWords(n, n + 1);
+    return { words, values: context.column(words), signed: context.column(new Int32Array(words.buffer)) };
+  };
+  const folded = (words: Uint32Array, runs: [number, number][], combine: (a: number, b: number) => number): number[] =>
+    runs.map(([from, to]) => words.subarray(from, to).reduce((a, b) => combine(a, b) >>> 0));
+
+  test.each(Object.keys(lengths))('%s', async (name) => {
+    for (const n of sizes) {
+      const keys = keysOf(n, lengths[name]!);
+      const runs = runsOf(keys);
+      const { words, values, signed } = columns(n);
+      const byKey = context.column(keys);
+      const sums = await context.read(reduceByKey(byKey, values, plus(u32)));
+      expect([...sums.keys]).toEqual(runs.map(([from]) => keys[from]));
+      expect([...sums.values]).toEqual(folded(words, runs, (a, b) => a + b));
+
+      const least = await context.read(reduceByKey(byKey, signed, minimum(i32)).values);
+      const numbers = new Int32Array(words.buffer);
+      expect([...least]).toEqual(runs.map(([from, to]) => numbers.subarray(from, to).reduce((a, b) => Math.min(a, b))));
+    }
+  });
+
+  test('several values of several types, with identities that are not zero', async () => {
+    const rows = { sum: u32, most: i32, mixed: u32, any: bool };
+    const several = monoid({
+      of: rows,
+      identity: { sum: 0, most: -(2 ** 31), mixed: 0, any: false },
+      combine: ({ a, b }) => ({
+        sum: a.sum.add(b.sum),
+        most: a.most.max(b.most),
+        mixed: a.mixed.xor(b.mixed),
+        any: a.any.or(b.any),
+      }),
+    });
+    for (const n of sizes) {
+      const keys = keysOf(n, lengths['of long and short']!);
+      const byKey = context.column(keys);
+      const { words, values, signed } = columns(n);
+      const flags = Array.from(words, (word) => word % 5 === 0);
+      const table = { sum: values, most: signed, mixed: sequence(n), any: context.column(flags) };
+      const got = await context.read(reduceByKey(byKey, table as never, several).values as unknown as typeof table);
+      const runs = runsOf(keys);
+      expect([...got.sum]).toEqual(folded(words, runs, (a, b) => a + b));
+      expect([...got.mixed]).toEqual(folded(Uint32Array.from(words.keys()), runs, (a, b) => a ^ b));
+      expect([...got.any]).toEqual(runs.map(([from, to]) => Number(flags.slice(from, to).includes(true))));
+      const most = await context.read(reduceByKey(byKey, signed, maximum(i32)).values);
+      expect(got.most).toEqual(most);
+    }
+  });
+
+  test('an operator that only reads the left side', async () => {
+    const left = monoid({ of: u32, identity: 0, combine: ({ a, b }) => select(a, b, a.eq(0)), exact: true });
+    const n = 40003;
+    const keys = keysOf(n, lengths['of some rows']!);
+    const { words, values } = columns(n);
+    const got = await context.read(reduceByKey(context.column(keys), values, left).values);
+    expect([...got]).toEqual(folded(words, runsOf(keys), (a, b) => (a === 0 ? b : a)));
+    const mixed = await context.read(reduceByKey(context.column(keys), values, bitXor(u32)).values);
+    expect([...mixed]).toEqual(folded(words, runsOf(keys), (a, b) => a ^ b));
+  });
+});
