@@ -24,7 +24,7 @@ import { planRow } from './row-plan.ts';
 import { NOTED_ROWS, type NotedRow, rowCounter, rowCounterBytes } from './row-tally.ts';
 import { emitRanks, emitTallies, type Table } from './tally.ts';
 import { emitCount } from './tree-code.ts';
-import { takesTurns } from './turn-tables.ts';
+import { TURNS, takesTurns } from './turn-tables.ts';
 import { Code } from './wasm-code.ts';
 import { type FunctionBody, I32, op } from './wasm-encoder.ts';
 
@@ -35,14 +35,16 @@ const BINS = 1;
 const RUNS = 2;
 const SEGMENT = 3;
 const RANKS = 4;
-/** The tables that are counted into: where they begin, bytes from one worker's to the next's, and how many there are. */
+/** The tables that are counted into: where they begin, bytes from one worker's to the next's, and how many there are in all. */
 const TABLES = 5;
 const STRIDE = 6;
 const TABLE_COUNT = 7;
 /** What a worker has for the rows that it counts: where that begins, bytes from one worker's to the next's. */
 const ROWS = 8;
 const ROW_STRIDE = 9;
-const WORDS = 10;
+/** Bytes from one table to the next. */
+const TURN = 10;
+const WORDS = 11;
 
 /** Words of tables that are cleared or added up in one chunk. */
 const TABLE_CHUNK = 16384;
@@ -67,7 +69,7 @@ function launchSegments(launcher: Launcher, { extent, program, bins, segment = 1
   const runs = Math.ceil(length[2] / segment);
   const chunkSize = Math.max(1, Math.floor(chunkSizeOf(length[2], launcher.workers) / segment));
   const target = launcher.addresses.of(into, bins * runs);
-  const own = [target, bins, runs, segment, 1, target, 0, 1, 0, 0];
+  const own = [target, bins, runs, segment, 1, target, 0, 1, 0, 0, 0];
   return {
     words: argumentWords(shape, layout, launcher.addresses, length, chunkSize, own),
     phases: [{ run: kernel.functions[0]!, length: [0, 0, runs], chunkSize, minimum: 0 }],
@@ -75,8 +77,8 @@ function launchSegments(launcher: Launcher, { extent, program, bins, segment = 1
 }
 
 /**
- * Every worker counts into a table of its own, and the tables are added up; where the tables would outgrow what is
- * counted, all workers add atomically into one.
+ * Every worker counts into a table of its own, or into some in turn where they are small, and the tables are added up;
+ * where they would outgrow what is counted, all workers add atomically into one.
  */
 function launchTables(launcher: Launcher, command: HistogramCommand): Launch {
   const { extent, program, bins, histograms, inner, into } = command;
@@ -93,8 +95,12 @@ function launchTables(launcher: Launcher, command: HistogramCommand): Launch {
   const worthwhile = worthTables(words, launcher.workers, (length[2] * ranks) / sharing);
   const tables = launcher.workers > 1 && worthwhile ? launcher.workers : 1;
   const shared = tables < launcher.workers;
-  const counting: Counting = { shape, layout, shared, turning, many: histograms !== undefined, ranks: inner?.ranks };
-  const kind = `${counting.many} ${inner && ranks <= 32} ${shared} ${turning}`;
+  const inTurn = histograms === undefined && inner === undefined && !shared && turning;
+  const turns = inTurn && worthTables(words * TURNS, tables, length[2]) ? TURNS : 1;
+  const tableCount = tables * turns;
+  const many = histograms !== undefined;
+  const counting: Counting = { shape, layout, shared, turning, turns, many, ranks: inner?.ranks };
+  const kind = `${many} ${inner && ranks <= 32} ${shared} ${turning} ${turns}`;
   const kernel = launcher.compile(`histogram ${kind} ${shapeKey(shape, layout)}`, () => [
     emitClear(),
     emitCounting(counting),
@@ -102,10 +108,11 @@ function launchTables(launcher: Launcher, command: HistogramCommand): Launch {
   ]);
   const [clear, count, merge] = kernel.functions as readonly [number, number, number];
   const target = launcher.addresses.of(into, words);
-  const first = tables === 1 ? target : launcher.scratch(4 * words * tables);
+  const first = tableCount === 1 ? target : launcher.scratch(4 * words * tableCount);
   const rowBytes = inner === undefined ? 0 : rowCounterBytes(bins, resultsOf(inner.row).length - 1);
   const rowTables = inner === undefined ? 0 : launcher.scratch(launcher.workers * rowBytes);
-  const own = [target, bins, runs, 0, ranks, first, tables === 1 ? 0 : 4 * words, tables, rowTables, rowBytes];
+  const stride = tables === 1 ? 0 : 4 * words * turns;
+  const own = [target, bins, runs, 0, ranks, first, stride, tableCount, rowTables, rowBytes, 4 * words];
   const rows = Math.max(1, Math.ceil(chunkSizeOf(length[2] * ranks, launcher.workers) / ranks));
   const over = (run: number, size: number): Phase => ({
     run,
@@ -113,8 +120,8 @@ function launchTables(launcher: Launcher, command: HistogramCommand): Launch {
     chunkSize: TABLE_CHUNK,
     minimum: 0,
   });
-  const phases = [over(clear, words * tables), { run: count, length, chunkSize: rows, minimum: 0 }];
-  if (tables > 1) phases.push(over(merge, words));
+  const phases = [over(clear, words * tableCount), { run: count, length, chunkSize: rows, minimum: 0 }];
+  if (tableCount > 1) phases.push(over(merge, words));
   return { words: argumentWords(shape, layout, launcher.addresses, length, rows, own), phases };
 }
 
@@ -129,18 +136,21 @@ interface Counting {
   readonly shared: boolean;
   /** Whether workers have small tables to count rows in. */
   readonly turning: boolean;
+  /** Tables of every worker. */
+  readonly turns: number;
   readonly many: boolean;
   /** Elements of a row, where there are rows. */
   readonly ranks: number | undefined;
 }
 
 function emitCounting(counting: Counting): FunctionBody {
-  const { shape, layout, shared, many, ranks } = counting;
+  const { shape, layout, shared, turns, many, ranks } = counting;
   const code = new Code(kernelParameters);
   const inputs = emitInputs(code, shape, layout, []);
   const address = emitTableOf(code, TABLES, STRIDE);
   const bins = emitOwnWord(code, BINS);
-  const table: Table = { address, bins, runs: many ? emitOwnWord(code, RUNS) : undefined, shared };
+  const turn = turns > 1 ? emitOwnWord(code, TURN) : undefined;
+  const table: Table = { address, bins, runs: many ? emitOwnWord(code, RUNS) : undefined, shared, turn };
   const { from, to } = emitChunk(code, inputs.extent);
   if (ranks !== undefined) emitRowTallies(code, counting, inputs, table, from, to);
   else emitTallies(code, shape, layout, inputs, table, from, to);
@@ -306,7 +316,7 @@ function emitMerge(): FunctionBody {
   const { offset, count } = emitPart(code, () => pushTableWords(code));
   const into = emitOwnWord(code, INTO);
   const first = emitOwnWord(code, TABLES);
-  const stride = emitOwnWord(code, STRIDE);
+  const stride = emitOwnWord(code, TURN);
   const tables = emitOwnWord(code, TABLE_COUNT);
   const table = code.local(I32);
   const sum = code.local(I32);

@@ -190,6 +190,25 @@ function isLiteral(node: Node | undefined, value: number | boolean): boolean {
   return node?.kind === 'literal' && node.value === value;
 }
 
+/** A number that a u32 is never above, as its code tells: a digit, a remainder of a power of two. */
+export function mostOf(node: Node): number {
+  const all = 2 ** 32 - 1;
+  if (node.kind === 'literal') return Number(node.value) >>> 0;
+  if (node.kind !== 'operation' || node.type !== 'u32') return all;
+  const [a, b] = node.operands as readonly [Node, Node];
+  switch (node.name) {
+    case 'and':
+    case 'min':
+      return Math.min(mostOf(a), mostOf(b));
+    case 'shr':
+      return b.kind === 'literal' ? mostOf(a) >>> Number(b.value) : mostOf(a);
+    case 'convert':
+      return a.type === 'bool' ? 1 : all;
+    default:
+      return all;
+  }
+}
+
 /** The bool that an integer is made of, if it is. */
 export function truthOf(node: Node): Node | undefined {
   if (node.kind !== 'operation') return undefined;

@@ -5,9 +5,9 @@ import { emitIndexLoop, type VectorPart } from './index-loop.ts';
 import type { KernelInputs, KernelShape, Layout } from './kernel-arguments.ts';
 import { releaseAll } from './monoid-code.ts';
 import { slotsOf, straightLine } from './program-graph.ts';
-import { Graph, type Node } from './straight-line.ts';
+import { Graph, mostOf, type Node } from './straight-line.ts';
 import type { Code } from './wasm-code.ts';
-import { atomic, I32, op, simd } from './wasm-encoder.ts';
+import { atomic, I32, I64, op, simd, V128 } from './wasm-encoder.ts';
 
 /** Locals that say where an element is counted. */
 export interface Table {
@@ -17,6 +17,8 @@ export interface Table {
   readonly runs: number | undefined;
   /** Whether other workers count into it too. */
   readonly shared: boolean;
+  /** Where a worker has a table for each of four neighbours: local of the bytes from one of them to the next. */
+  readonly turn?: number | undefined;
 }
 
 /** Adds to the word whose address is on the stack. */
@@ -90,6 +92,7 @@ export function emitTallies(
 
 /** Bins are computed four at once; counting remains one by one. */
 function vectorTallies(code: Code, table: Table, lanes: VectorCode, bins: readonly Node[]): VectorPart {
+  if (table.runs === undefined && !table.shared) return quickTallies(code, table, lanes, bins[0]!);
   lanes.prepare(bins);
   const chosen = bins.map(() => code.local(I32));
   return {
@@ -97,15 +100,112 @@ function vectorTallies(code: Code, table: Table, lanes: VectorCode, bins: readon
     narrow: (from, to) => lanes.narrow(from, to),
     round: () => {
       lanes.begin(0);
-      const vectors = bins.map((node) => lanes.local(node));
-      for (const lane of [0, 1, 2, 3]) {
-        vectors.forEach((vector, result) => {
-          code.get(vector);
-          code.simd(simd.i32x4Extract, lane);
-          code.set(chosen[result]!);
-        });
-        emitTally(code, table, chosen[0]!, chosen[1]);
+      emitLaneTallies(code, table, lanes, bins, chosen);
+    },
+  };
+}
+
+function emitLaneTallies(
+  code: Code,
+  table: Table,
+  lanes: VectorCode,
+  bins: readonly Node[],
+  chosen: readonly number[],
+): void {
+  const vectors = bins.map((node) => lanes.local(node));
+  for (const lane of [0, 1, 2, 3]) {
+    vectors.forEach((vector, result) => {
+      code.get(vector);
+      code.simd(simd.i32x4Extract, lane);
+      code.set(chosen[result]!);
+    });
+    emitTally(code, table, chosen[0]!, chosen[1]);
+  }
+}
+
+/**
+ * Where all four bins are inside, which may be known beforehand, their addresses are computed at once too, each in the table
+ * whose turn it is.
+ */
+function quickTallies(code: Code, table: Table, lanes: VectorCode, bin: Node): VectorPart {
+  lanes.prepare([bin]);
+  const [ends, bases, addresses] = [code.local(V128), code.local(V128), code.local(V128)];
+  const pair = code.local(I64);
+  const address = code.local(I32);
+  const chosen = code.local(I32);
+  const inside = code.local(I32);
+  const count = (): void => {
+    code.tee(address);
+    code.get(address);
+    code.memory(op.i32Load);
+    code.i32(1);
+    code.op(op.i32Add);
+    code.memory(op.i32Store);
+  };
+  const countLanes = (vector: number): void => {
+    code.get(vector);
+    code.i32(2);
+    code.simd(simd.i32x4Shl);
+    code.get(bases);
+    code.simd(simd.i32x4Add);
+    code.set(addresses);
+    for (const half of [0, 1]) {
+      code.get(addresses);
+      code.simd(simd.i64x2Extract, half);
+      code.tee(pair);
+      code.op(op.i32WrapI64);
+      count();
+      code.get(pair);
+      code.i64(32);
+      code.op(op.i64ShrU, op.i32WrapI64);
+      count();
+    }
+  };
+  const emitFour = (body: () => void): void => {
+    for (const offset of [0, 4, 8, 12]) {
+      lanes.begin(offset);
+      body();
+    }
+  };
+  return {
+    step: 16,
+    narrow: (from, to) => lanes.narrow(from, to),
+    enter: () => {
+      code.i32(mostOf(bin));
+      code.get(table.bins);
+      code.op(op.i32LtU);
+      code.set(inside);
+      code.get(table.bins);
+      code.simd(simd.i32x4Splat);
+      code.set(ends);
+      code.get(table.address);
+      code.simd(simd.i32x4Splat);
+      if (table.turn !== undefined) {
+        code.get(table.turn);
+        code.simd(simd.i32x4Splat);
+        code.v128([0, 1, 2, 3]);
+        code.simd(simd.i32x4Mul);
+        code.simd(simd.i32x4Add);
       }
+      code.set(bases);
+    },
+    round: () => {
+      code.get(inside);
+      code.when(
+        () => emitFour(() => countLanes(lanes.local(bin))),
+        () =>
+          emitFour(() => {
+            const vector = lanes.local(bin);
+            code.get(vector);
+            code.get(ends);
+            code.simd(simd.i32x4GeU);
+            code.simd(simd.i32x4Bitmask);
+            code.when(
+              () => emitLaneTallies(code, table, lanes, [bin], [chosen]),
+              () => countLanes(vector),
+            );
+          }),
+      );
     },
   };
 }

@@ -117,6 +117,7 @@ export const simd = {
   f32x4Splat: 0x13,
   i32x4Extract: 0x1b,
   i32x4Replace: 0x1c,
+  i64x2Extract: 0x1d,
   f32x4Extract: 0x1f,
   i32x4Eq: 0x37,
   i32x4Ne: 0x38,
