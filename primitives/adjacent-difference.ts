@@ -1,12 +1,22 @@
-import { type Column, NUMBERS, requireType, viewColumn } from './columns/column.ts';
+import {
+  columnsOf,
+  commonLength,
+  contextOf,
+  NUMBERS,
+  requireType,
+  type Table,
+  viewColumn,
+  withColumns,
+} from './columns/column.ts';
 import { fuse } from './columns/program.ts';
+import type { ScalarType } from './functors/ir.ts';
 import { literal } from './functors/recorder.ts';
 import { select } from './functors/standard/choose.ts';
-import { Value } from './functors/value.ts';
+import { type Bool, type U32, Value } from './functors/value.ts';
 
 /**
- * The difference of every row and the one before it: `out[0] = in[0]`, `out[i] = in[i] − in[i − 1]`; integers modulo 2³². A
- * view. The inverse of an inclusive scan with `plus`: exactly of integers, up to rounding of f32.
+ * The difference of every row and the one before it: `out[0] = in[0]`, `out[i] = in[i] − in[i − 1]`; integers modulo 2³². Of
+ * a record that of every field. A view. The inverse of an inclusive scan with `plus`: exactly of integers, up to rounding of f32.
  *
  * - Work O(n), span O(1), per use of the view. Deterministic. Of no rows: no rows. Accepts device counts.
  * - Equivalent loop: `for (let i = 0; i < n; i++) out[i] = i === 0 ? values[0] : values[i] - values[i - 1]`.
@@ -14,14 +24,22 @@ import { Value } from './functors/value.ts';
  * @example
  * await ctx.read(adjacentDifference(ctx.column(Uint32Array.of(3, 5, 4)))); // Uint32Array [3, 2, 4294967295]
  */
-export function adjacentDifference<T extends 'u32' | 'i32' | 'f32'>(values: Column<T>): Column<T> {
-  requireType(values, NUMBERS, 'values', 'adjacentDifference');
-  const { context, type, length } = values;
-  const view = fuse('adjacentDifference', [], [type], (index, _, loader) => {
+export function adjacentDifference<C extends Table>(values: C): C {
+  const columns = columnsOf(values);
+  for (const column of columns) requireType(column, NUMBERS, 'values', 'adjacentDifference');
+  const length = commonLength(columns, 'adjacentDifference');
+  const types = columns.map(({ type }) => type);
+  const view = fuse('adjacentDifference', [], types, (index, _, loader) => {
     const first = index.eq(0);
-    const [before] = loader.load([values], index.sub(index.min(1))) as [Value<T>];
-    const [value] = loader.load([values], index) as [Value<T>];
-    return [value.sub(select(before, new Value(literal(type, 0)), first) as never)];
+    const before = loader.load(columns, index.sub(index.min(1)));
+    return loader.load(columns, index).map((value, leaf) => differ(value, before[leaf]!, first));
   });
-  return viewColumn(context, type, length, view);
+  const context = contextOf(columns, 'adjacentDifference');
+  const differences = columns.map(({ type }, result) => viewColumn(context, type, length, view, result));
+  return withColumns(values, differences);
+}
+
+function differ(value: Value<ScalarType>, before: Value<ScalarType>, first: Bool): Value<ScalarType> {
+  const { type } = value.operand;
+  return (value as U32).sub(select(before, new Value(literal(type, 0)), first) as U32);
 }

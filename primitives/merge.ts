@@ -26,10 +26,10 @@ export interface MergeOptions {
 }
 
 /** Rows with the keys that they are sorted by, as `sortByKey` returns them. */
-export interface KeyedRows<K extends SortKeys, V extends Table> {
+export type KeyedRows<K extends SortKeys, V extends Table> = {
   readonly keys: K;
   readonly values: V;
-}
+};
 
 /**
  * The keys of two sorted columns as one sorted column. Order and key types as {@link sort}; of equal keys those of the first

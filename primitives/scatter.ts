@@ -7,6 +7,7 @@ import {
   requireContext,
   requireLength,
   requireType,
+  signatureOf,
   type Table,
   withColumns,
 } from './columns/column.ts';
@@ -111,12 +112,13 @@ function backgroundOf(
   onto: Table,
   length: number | DeviceLength,
 ): readonly Column<'u32'>[] {
-  const [expected, got] = [rows, onto].map((table) =>
-    columnsOf(table)
-      .map(({ type }) => type)
-      .join(', '),
-  );
-  if (expected === got) return columnsOf(gather(onto, sequence(length))).map(wordsOf);
+  requireSameColumns(primitive, rows, onto);
+  return columnsOf(gather(onto, sequence(length))).map(wordsOf);
+}
+
+function requireSameColumns(primitive: string, rows: Table, onto: Table): void {
+  const [expected, got] = [signatureOf(rows), signatureOf(onto)];
+  if (expected === got) return;
   throw new ArgumentError('scatter/onto', `${primitive} was given other columns to scatter onto than the rows have.`, {
     expected,
     got,
@@ -124,39 +126,44 @@ function backgroundOf(
 }
 
 /**
- * Combines row i into `onto[indices[i]]`, in place: `onto[indices[i]] = onto[indices[i]] ⊕ values[i]`. Any number of rows may
- * name one element. Indices at or past the length of `onto` are ignored.
+ * Combines row i into `onto[indices[i]]`, in place: `onto[indices[i]] = onto[indices[i]] ⊕ values[i]`, of a record field by
+ * field. Any number of rows may name one element. Indices at or past the length of `onto` are ignored.
  *
  * - Work O(n), span O(n) where all rows name one element. Deterministic: the operations commute and are exact.
  * - `add` is modulo 2³². Accepts device counts.
  * - Equivalent loop: `for (let i = 0; i < n; i++) if (indices[i] < onto.length) onto[indices[i]] ^= values[i]`.
  *
- * @throws {@link ArgumentError} where `onto` is a view or packed, or the rows read the column that is changed.
+ * @throws {@link ArgumentError} where `onto` is a view or packed or has other columns than the values, or the rows read a
+ * column that is changed.
  * @example
  * const bits = ctx.column(Uint32Array.of(0, 0));
  * scatterReduce(ctx.column(Uint32Array.of(1, 2, 4)), ctx.column(Uint32Array.of(1, 1, 0)), 'xor', bits);
  * await ctx.read(bits); // Uint32Array [4, 3]
  */
-export function scatterReduce(
-  values: Column<'u32'>,
+export function scatterReduce<C extends WordTable>(
+  values: C,
   indices: Column<'u32'>,
   combine: AtomicCombination,
-  onto: Column<'u32'>,
+  onto: C,
 ): void {
-  requireType(values, ['u32'], 'values', 'scatterReduce');
+  const [columns, targets] = [columnsOf(values), columnsOf(onto)];
+  for (const column of columns) requireType(column, ['u32'], 'values', 'scatterReduce');
+  for (const column of targets) requireType(column, ['u32'], 'elements', 'scatterReduce');
   requireType(indices, ['u32'], 'indices', 'scatterReduce');
-  requireType(onto, ['u32'], 'elements', 'scatterReduce');
   requireCombination('scatterReduce', combine);
-  const context = requireContext([values, indices, onto], 'scatterReduce');
-  const extent = commonLength([values, indices], 'scatterReduce');
-  const program = fuse('scatterReduce', [], ['u32', 'u32'], (index, _, loader) =>
-    loader.load([indices, values], index),
-  );
-  requireUnread('scatterReduce', [program], onto);
-  context.backend.forEach(extentOf(extent), programOf(program), [
-    { ...destination(onto), index: 0, value: 1, combine },
-  ]);
+  requireSameColumns('scatterReduce', values, onto);
+  const context = requireContext([...columns, indices, ...targets], 'scatterReduce');
+  const extent = commonLength([...columns, indices], 'scatterReduce');
+  commonLength(targets, 'scatterReduce');
+  const types = [indices, ...columns].map(({ type }) => type);
+  const program = fuse('scatterReduce', [], types, (index, _, loader) => loader.load([indices, ...columns], index));
+  for (const target of targets) requireUnread('scatterReduce', [program], target);
+  const stores = targets.map((target, i) => ({ ...destination(target), index: 0, value: 1 + i, combine }));
+  context.backend.forEach(extentOf(extent), programOf(program), stores);
 }
+
+/** A column of u32, or a record of such. */
+export type WordTable = Column<'u32'> | { readonly [name: string]: WordTable };
 
 const combinations: readonly AtomicCombination[] = ['add', 'and', 'or', 'xor', 'min', 'max'];
 

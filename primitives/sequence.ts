@@ -4,7 +4,6 @@ import { fuse } from './columns/program.ts';
 import type { Context } from './context.ts';
 import { ArgumentError } from './errors.ts';
 import type { Functor } from './functors/functor.ts';
-import type { ScalarType } from './functors/ir.ts';
 import { flatten, leafTypes, type PlainOf, type Scalar, type Shape } from './functors/shapes.ts';
 import { map } from './map.ts';
 
@@ -40,20 +39,17 @@ function requireWhole(name: string, value: number): void {
 }
 
 /**
- * One value for every row, as a view of no context; a change of value compiles nothing anew.
+ * One value of a shape for every row, as a view of no context; a change of value compiles nothing anew.
  *
  * - Work O(n), span O(1), per use of the view. Deterministic. Accepts a device count as its length.
  * - Equivalent loop: `out.fill(value)`.
  *
- * @throws {@link ArgumentError} where the length is none or the value is none of the type.
+ * @throws {@link ArgumentError} where the length is none or the value is none of the shape.
  * @example
- * await ctx.read(constant(f32, 0.5, 3)); // Float32Array [0.5, 0.5, 0.5]
+ * await ctx.read(constant({ x: f32, y: bool }, { x: 0.5, y: true }, 2)); // { x: Float32Array [0.5, 0.5], y: Uint8Array [1, 1] }
  */
-export function constant<T extends ScalarType>(type: Scalar<T>, value: PlainOf<Scalar<T>>, length: Length): Column<T> {
-  requireLength(length, 'constant');
-  const plain = requireValue(type.type, value, 'sequence/value', 'constant was given no value of its type.');
-  const view = fuse('constant', [], [type.type], (_index, _, loader) => [loader.uniform(type.type, plain)]);
-  return viewColumn(undefined, type.type, length, view);
+export function constant<S extends Shape>(shape: S, value: PlainOf<S>, length: Length): ColumnsOf<S> {
+  return constantOf('constant', shape, value, length);
 }
 
 /**
@@ -67,16 +63,22 @@ export function constant<T extends ScalarType>(type: Scalar<T>, value: PlainOf<S
  * await ctx.read(fill(ctx, { x: u32, y: i32 }, { x: 1, y: -1 }, 2)); // { x: Uint32Array [1, 1], y: Int32Array [-1, -1] }
  */
 export function fill<S extends Shape>(context: Context, shape: S, value: PlainOf<S>, length: Length): ColumnsOf<S> {
-  requireLength(length, 'fill');
+  return context.materialize(constantOf('fill', shape, value, length) as Table) as ColumnsOf<S>;
+}
+
+function constantOf<S extends Shape>(primitive: string, shape: S, value: PlainOf<S>, length: Length): ColumnsOf<S> {
+  requireLength(length, primitive);
+  const leaves = flatten<unknown>(shape, value as never, (path) => {
+    throw new ArgumentError('fill/field', `The value given to ${primitive} lacks ${path}.`);
+  });
   const types = leafTypes(shape);
-  const leaves = flatten<number | boolean>(shape, value as never, (path) => {
-    throw new ArgumentError('fill/field', `The value to fill with lacks ${path}.`);
-  });
-  types.forEach((type, i) => {
-    requireValue(type, leaves[i], 'sequence/value', 'fill was given no value of its shape.');
-  });
-  const view = fuse('fill', [], types, (_index, _, loader) => types.map((type, i) => loader.uniform(type, leaves[i]!)));
-  return context.materialize(viewColumns(shape, undefined, length, view) as Table) as ColumnsOf<S>;
+  const plain = types.map((type, i) =>
+    requireValue(type, leaves[i], 'sequence/value', `${primitive} was given no value of its shape.`),
+  );
+  const view = fuse(primitive, [], types, (_index, _, loader) =>
+    types.map((type, i) => loader.uniform(type, plain[i]!)),
+  );
+  return viewColumns(shape, undefined, length, view);
 }
 
 /**

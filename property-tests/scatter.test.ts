@@ -20,5 +20,6 @@ test('refuses to combine into a view, a packed column, or one that the rows are 
   const packed = context.column(Uint8Array.of(1, 2));
   expectRefusal(context, 'column/not-writable', () => q.scatterReduce(rows, q.sequence(2), 'add', q.reverse(rows)));
   expectRefusal(context, 'column/not-writable', () => q.scatterReduce(rows, q.sequence(2), 'add', packed));
+  expectRefusal(context, 'scatter/onto', () => q.scatterReduce<q.WordTable>(rows, q.sequence(2), 'add', { rows }));
   expectRefusal(context, 'scatter/aliased', () => q.scatterReduce(q.reverse(rows), q.sequence(2), 'add', rows));
 });

@@ -45,4 +45,22 @@ export const extremumLaws: readonly Law[] = [
       assertSameBytes(result, { u32: both(host.u32), i32: both(host.i32), f32: both(host.f32) }, 'extrema');
     },
   ),
+  law(
+    'of 64-bit numbers the words are one number',
+    [rowsOf({ lo: 'u32', hi: 'tiny' }), presentation],
+    async (run, host, how) => {
+      const result = await run((context) => {
+        const { lo, hi } = present(context, host, how);
+        return { least: minElement({ lo, hi }), greatest: maxElement({ hi, lo }) };
+      });
+      const wide = Array.from(host.lo, (word, i) => host.hi[i]! * 2 ** 32 + word);
+      const at = (row: number): HostTable => ({
+        value: { lo: Uint32Array.of(host.lo[row] ?? 0), hi: Uint32Array.of(host.hi[row] ?? 0) },
+        index: Uint32Array.of(row),
+      });
+      const least = bestRow(wide, isBelow);
+      const greatest = bestRow(wide, (candidate, best) => isBelow(best, candidate));
+      assertSameBytes(result as HostTable, { least: at(least), greatest: at(greatest) }, 'extrema');
+    },
+  ),
 ];

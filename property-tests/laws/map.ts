@@ -90,10 +90,14 @@ export const mapLaws: readonly Law[] = [
           there: adjacentDifference(inclusiveScan(table.u32, plus(u32))),
           back: inclusiveScan(adjacentDifference(table.i32), plus(i32)),
           float: adjacentDifference(table.f32),
+          record: adjacentDifference({ whole: table.u32, part: { f32: table.f32 } }),
         };
       });
       const difference = (x: number, i: number): number => (i === 0 ? x : Math.fround(x - host.f32[i - 1]!));
-      assertSame(result, { there: host.u32, back: Int32Array.from(host.i32), float: host.f32.map(difference) });
+      const float = host.f32.map(difference);
+      const whole = host.u32.map((x, i) => (i === 0 ? x : x - host.u32[i - 1]!));
+      const record = { whole, part: { f32: float } };
+      assertSame(result, { there: host.u32, back: Int32Array.from(host.i32), float, record });
     },
   ),
 ];

@@ -135,26 +135,31 @@ export const scatterLaws: readonly Law[] = [
   law(
     'scatterReduce combines all rows that name an element, in whatever order',
     [
-      rowsOf({ value: 'u32' }),
+      rowsOf({ value: 'u32', other: 'u32' }),
       recipe,
       fc.constantFrom(1, 2, 5, 64, 300),
       fc.constantFrom(...combinationNames),
       presentation,
     ],
-    async (run, { value }, indexRecipe, length, name, how) => {
+    async (run, { value, other }, indexRecipe, length, name, how) => {
       const indices = hostColumn('u32', value.length, indexRecipe).map((word) => word % (length + 1));
       const start = hostColumn('u32', length, indexRecipe);
       const result = await run((context) => {
-        const table = present(context, { value, indices }, how);
-        const onto = context.column(start);
-        scatterReduce(table.value, table.indices, name, onto);
-        return onto;
+        const { indices: to, ...values } = present(context, { value, other, indices }, how);
+        const onto = { value: context.column(start), other: context.column(start) };
+        scatterReduce(values, to, name, onto);
+        const alone = context.column(start);
+        scatterReduce(values.value, to, name, alone);
+        return { onto, alone };
       });
-      const expected = start.slice();
-      for (const [i, place] of indices.entries()) {
-        if (place < length) expected[place] = combinations[name](expected[place]!, value[i]!) >>> 0;
-      }
-      assertSame(result, expected);
+      const combined = (values: Uint32Array): Uint32Array => {
+        const expected = start.slice();
+        for (const [i, place] of indices.entries()) {
+          if (place < length) expected[place] = combinations[name](expected[place]!, values[i]!) >>> 0;
+        }
+        return expected;
+      };
+      assertSame(result, { onto: { value: combined(value), other: combined(other) }, alone: combined(value) });
     },
   ),
 ];

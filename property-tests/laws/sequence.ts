@@ -31,6 +31,7 @@ export const sequenceLaws: readonly Law[] = [
         const { row } = present(context, host, how);
         return {
           constant: constant(f32, float, row.length),
+          record: constant({ number: u32, flag: bool }, { number, flag }, row.length),
           fill: fill(
             context,
             { number: u32, signed: i32, flag: bool },
@@ -42,6 +43,7 @@ export const sequenceLaws: readonly Law[] = [
       const length = host.row.length;
       assertSame(result, {
         constant: new Float32Array(length).fill(float),
+        record: { number: new Uint32Array(length).fill(number), flag: new Uint8Array(length).fill(Number(flag)) },
         fill: {
           number: new Uint32Array(length).fill(number),
           signed: new Int32Array(length).fill(number | 0),
