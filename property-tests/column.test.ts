@@ -65,6 +65,7 @@ const isOdd = fn({ x: u32 }, bool, ({ x }) => x.and(1).eq(1));
 const pair = fn({ x: u32, rank: u32 }, u32, ({ x, rank }) => x.add(rank));
 const both = fn('both', { x: u32, y: u32 }, u32, ({ x, y }) => x.add(y));
 const bins = fn({ x: u32, rank: u32 }, { bin: u32, histogram: u32 }, ({ x, rank }) => ({ bin: x, histogram: rank }));
+const beside = fn({ x: u32, y: q.neighbours(u32) }, u32, ({ x, y }) => x.add(y.at(1)));
 type U32 = Column<'u32'>;
 
 /** Every primitive of two columns that must be rows of one table. */
@@ -100,6 +101,13 @@ const ofRows: { readonly [primitive: string]: (a: U32, b: U32) => unknown } = {
   },
   lowerBound: (lo, hi) => q.lowerBound({ lo, hi }, { lo, hi: lo }),
   upperBound: (lo, hi) => q.upperBound({ lo, hi: lo }, { lo, hi }),
+  merge: (lo, hi) => q.merge({ lo, hi }, { lo, hi: lo }),
+  mergeByKey: (keys, values) => q.mergeByKey({ keys, values }, { keys, values: keys }),
+  selectKth: (lo, hi) => q.selectKth({ lo, hi }, 1),
+  quantiles: (lo, hi) => q.quantiles({ lo, hi }, [0.5]),
+  stencil: (x, y) => q.stencil(beside, { x, y }),
+  adjacentDifference: (x, y) => q.adjacentDifference({ x, y }),
+  minElement: (lo, hi) => q.minElement({ lo, hi }),
   expand: (x, y) => q.expand({ x }, y, pair, { capacity: 10 }),
   rankHistogram: (x, y) =>
     q.rankHistogram({ active: q.map(isOdd, { x: y }), x }, bins, { ranks: 2, bins: 2, histograms: 2 }),
@@ -109,7 +117,6 @@ const ofRows: { readonly [primitive: string]: (a: U32, b: U32) => unknown } = {
 const ofOne: { readonly [primitive: string]: (column: U32) => unknown } = {
   histogram: (x) => q.histogram(x, 4),
   histogramEven: (x) => q.histogramEven(x, 0, 4, 2),
-  minElement: (x) => q.minElement(x),
   maxElement: (x) => q.maxElement(x),
 };
 
@@ -160,6 +167,7 @@ const ofWrongTypes: { readonly [what: string]: (context: Context) => unknown } =
   'values of binOf': (c) => q.binOf(c.column([true]) as never, [0, 1]),
   'values of minElement': (c) => q.minElement(c.column([true]) as never),
   'values of adjacentDifference': (c) => q.adjacentDifference(c.column([true]) as never),
+  'places of selectKth': (c) => q.selectKth(four(c), c.column(Int32Array.of(1)) as never),
   'counts of expand': (c) =>
     q.expand({ x: four(c) }, c.column(Int32Array.of(1, 1, 1, 1)) as never, pair, { capacity: 9 }),
   'flags of rankHistogram': (c) =>

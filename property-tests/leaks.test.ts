@@ -24,6 +24,8 @@ const countUp = fn(
   }),
 );
 
+const beside = fn({ x: q.neighbours(u32), ring: q.array(u32) }, u32, ({ x, ring }) => ring.at(x.at(1)));
+
 type U32 = Column<'u32'>;
 
 /** Every primitive that takes memory, on a column of small numbers whose length may be a device count. */
@@ -49,6 +51,13 @@ const primitives: { readonly [name: string]: (x: U32, context: Context) => unkno
   'sortByKey with two payloads': (x) => q.sortByKey(x, { a: x, b: q.reverse(x) }),
   'sortByKey of 64 bits': (x) => q.sortByKey({ lo: x, hi: x }, { a: x, b: q.reverse(x) }),
   sortPermutation: (x) => q.sortPermutation({ lo: x, hi: x }),
+  merge: (x) => q.merge(q.sequence(7), x),
+  mergeByKey: (x) => q.mergeByKey({ keys: x, values: x }, { keys: x, values: q.reverse(x) }),
+  'selectKth of one place': (x) => q.selectKth(x, 3, { descending: true }),
+  'selectKth of many places': (x) => q.selectKth({ lo: x, hi: x }, q.reverse(q.sequence(9))),
+  'selectKth of most places': (x) => q.selectKth(x, q.sequence(300)),
+  quantiles: (x) => q.quantiles(x, [0, 0.5]),
+  'stencil with a captured view': (x) => q.stencil(beside, { x, ring: q.reverse(x) }),
   scatter: (x) => q.scatter({ a: x, b: q.reverse(x) }, q.sequence(x.length), 50),
   histogram: (x) => q.histogram(x, 8),
   histogramEdges: (x) => q.histogramEdges(x, [0, 1.5, 4]),
