@@ -46,6 +46,11 @@ const affine = q.fn('affine', { x: u32 }, u32, ({ x }) => x.mul(2654435761).add(
 const unit = q.fn('unit', { x: u32 }, q.f32, ({ x }) => q.f32(x.shr(8)).mul(2 ** -24));
 const odd = q.fn('odd', { x: u32 }, q.bool, ({ x }) => x.and(1).eq(1));
 const sixteenth = q.fn('sixteenth', { x: u32 }, u32, ({ x }) => x.shr(4));
+const double = q.fn('double', { x: u32 }, u32, ({ x }) => x.shl(1));
+const around = q.fn('around', { x: q.neighbours(u32) }, u32, ({ x }) => x.at(-1).add(x.at(0)).add(x.at(1)));
+const box = q.fn('box', { x: q.neighbours(u32) }, u32, ({ x }) =>
+  [-1, 0, 1].map((dy) => x.at(-1, dy).add(x.at(0, dy)).add(x.at(1, dy))).reduce((sum, row) => sum.add(row)),
+);
 const highByte = q.fn('highByte', { x: u32 }, u32, ({ x }) => x.shr(24));
 
 /** Primitives by name, and the names that the peer's file has for them. */
@@ -57,6 +62,7 @@ interface Inputs {
   readonly index: q.Column<'u32'>;
   readonly runs: q.Column<'u32'>;
   readonly order: q.Column<'u32'>;
+  readonly evens: q.Column<'u32'>;
 }
 
 function isWanted(name: string): boolean {
@@ -71,10 +77,11 @@ function inputsOf(n: number): Inputs {
     index: context.materialize(q.sequence(n)),
     runs: context.materialize(q.map(sixteenth, { x: q.sequence(n) })),
     order: q.sortPermutation(x),
+    evens: context.materialize(q.map(double, { x: q.sequence(n / 2) })),
   };
 }
 
-function primitives(n: number, { x, floats, index, runs, order }: Inputs): Primitives {
+function primitives(n: number, { x, floats, index, runs, order, evens }: Inputs): Primitives {
   return {
     map: ['transform thrust', () => context.materialize(q.map(affine, { x }))],
     reduce: ['reduce cub', () => q.reduce(x, q.plus(u32))],
@@ -86,6 +93,10 @@ function primitives(n: number, { x, floats, index, runs, order }: Inputs): Primi
     'sort keys': ['sort cub', () => q.sort(x)],
     'sort pairs': ['sort_by_key cub', () => q.sortByKey(x, index)],
     reduceByKey: ['reduce_by_key cub', () => q.reduceByKey(runs, index, q.plus(u32))],
+    merge: [undefined, () => q.merge(evens, q.slice(index, 0, n / 2))],
+    selectKth: [undefined, () => q.selectKth(x, n / 2)],
+    'stencil of 3': [undefined, () => context.materialize(q.stencil(around, { x }))],
+    'stencil of 3 × 3': [undefined, () => context.materialize(q.stencil(box, { x }, { width: 1024 }))],
     'histogram 256': ['histogram_256 cub', () => q.histogram(q.map(highByte, { x }), 256)],
   };
 }
