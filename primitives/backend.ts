@@ -251,6 +251,10 @@ export interface Counters {
   readbacks: number;
   /** Programs compiled. */
   compilations: number;
+  /** Buffers made for good, or times that memory grew: what a pool hands out again is none. */
+  allocations: number;
+  /** Sets of buffers bound for the first time. */
+  bindGroups: number;
   /** Buffers and bytes allocated and not yet released. */
   liveBuffers: number;
   liveBytes: number;

@@ -54,6 +54,8 @@ export function createReferenceBackend(options: ReferenceOptions = {}): Backend 
     dispatches: 0,
     readbacks: 0,
     compilations: 0,
+    allocations: 0,
+    bindGroups: 0,
     get liveBuffers() {
       return memory.live.buffers;
     },
@@ -81,6 +83,7 @@ export function createReferenceBackend(options: ReferenceOptions = {}): Backend 
     counters,
     allocate: (words) => {
       guard();
+      counters.allocations++;
       return memory.allocate(words);
     },
     release: (buffer) => memory.release(buffer),

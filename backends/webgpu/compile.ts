@@ -73,6 +73,7 @@ export function createCompiler(device: GPUDevice, counters: Counters, begin: () 
       const key = `${layoutKey} ${parts.map(({ id }) => id).join()}`;
       return cached(groups, key, () => {
         remember(key, parts);
+        counters.bindGroups++;
         const entries = parts.map(({ gpu }, binding) => ({ binding, resource: { buffer: gpu } }));
         return device.createBindGroup({ layout, entries });
       });
@@ -80,6 +81,7 @@ export function createCompiler(device: GPUDevice, counters: Counters, begin: () 
     parameterGroup(command, dispatch) {
       const key = `p ${command.chunk.id} ${command.bytes} ${dispatch.chunk.id} ${dispatch.bytes}`;
       return cached(groups, key, () => {
+        counters.bindGroups++;
         const entries = [command, dispatch].map(({ chunk, bytes }, binding) => ({
           binding,
           resource: { buffer: chunk.gpu, size: bytes },

@@ -43,6 +43,8 @@ export function startMachine(open: OpenDevice, options: MachineOptions, gpu: GPU
     dispatches: 0,
     readbacks: 0,
     compilations: 0,
+    allocations: 0,
+    bindGroups: 0,
     get liveBuffers() {
       return pool.live.buffers;
     },
@@ -55,14 +57,15 @@ export function startMachine(open: OpenDevice, options: MachineOptions, gpu: GPU
   const compiler = createCompiler(device, counters, recorder.begin);
   const pool = createMemoryPool({
     device,
+    counters,
     bindingBytes: limits.bindingBytes,
     destroyPart(part) {
       compiler.forget(part);
       recorder.destroyLater(part);
     },
   });
-  const transfers = createTransfers(device, recorder, failure);
-  const spine = createSpine(device, recorder);
+  const transfers = createTransfers(device, recorder, failure, counters);
+  const spine = createSpine(device, recorder, counters);
   const engine: Engine = {
     limits,
     pool,
@@ -139,6 +142,13 @@ async function runProbe(
   forEach(engine, length, program, stores);
   const words = await transfers.read(output, 0, results.length * length);
   for (const buffer of [output, ...inputs.map(([, binding]) => binding.buffer)]) pool.release(buffer);
-  Object.assign(counters, { submissions: 0, dispatches: 0, readbacks: 0, compilations: 0 });
+  Object.assign(counters, {
+    submissions: 0,
+    dispatches: 0,
+    readbacks: 0,
+    compilations: 0,
+    allocations: 0,
+    bindGroups: 0,
+  });
   return results.map((_, i) => words.subarray(i * length, (i + 1) * length));
 }

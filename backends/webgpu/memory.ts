@@ -1,4 +1,4 @@
-import type { DeviceBuffer } from '../../primitives/backend.ts';
+import type { Counters, DeviceBuffer } from '../../primitives/backend.ts';
 import { ArgumentError, OutOfMemoryError } from '../../primitives/errors.ts';
 import { usage } from './usage.ts';
 
@@ -38,6 +38,7 @@ export interface MemoryPool {
 
 export interface PoolOptions {
   readonly device: GPUDevice;
+  readonly counters: Counters;
   readonly bindingBytes: number;
   /** Destroys a GPU buffer as soon as no recorded command needs it. */
   readonly destroyPart: (part: Part) => void;
@@ -50,7 +51,7 @@ const SMALLEST = 256;
  * Device memory of 32-bit words out of a pool with four size classes an octave. Released buffers are used again at once:
  * commands take effect in order, so what was issued before still sees the old contents.
  */
-export function createMemoryPool({ device, bindingBytes, destroyPart }: PoolOptions): MemoryPool {
+export function createMemoryPool({ device, counters, bindingBytes, destroyPart }: PoolOptions): MemoryPool {
   const free = new Map<number, Part[]>();
   const owned = new Map<number, Memory>();
   const live = { buffers: 0, bytes: 0 };
@@ -65,7 +66,22 @@ export function createMemoryPool({ device, bindingBytes, destroyPart }: PoolOpti
     if (pooled !== undefined) return pooled;
     if (held + bytes > memoryBytes) trim();
     held += bytes;
+    counters.allocations++;
     return { id: nextId++, gpu: device.createBuffer({ size: bytes, usage: STORAGE }), bytes, lastUse: -1 };
+  };
+
+  /** The oldest is handed out first, so that a loop is given the same ones in every turn, and binds them as it did before. */
+  const putBack = (part: Part): void => {
+    const pooled = free.get(part.bytes) ?? [];
+    free.set(part.bytes, pooled);
+    let low = 0;
+    let high = pooled.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (pooled[middle]!.id > part.id) low = middle + 1;
+      else high = middle;
+    }
+    pooled.splice(low, 0, part);
   };
 
   const trim = (): void => {
@@ -92,11 +108,7 @@ export function createMemoryPool({ device, bindingBytes, destroyPart }: PoolOpti
     owned.delete(buffer.id);
     live.buffers--;
     live.bytes -= words * 4;
-    for (const part of parts) {
-      const pooled = free.get(part.bytes);
-      if (pooled === undefined) free.set(part.bytes, [part]);
-      else pooled.push(part);
-    }
+    for (const part of parts) putBack(part);
   };
 
   return {

@@ -124,6 +124,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
   };
 
   const newChunk = (): (typeof chunks)[number] => {
+    counters.allocations++;
     const gpu = device.createBuffer({
       size: CHUNK_BYTES,
       usage: usage.uniform | usage.copyDestination | usage.copySource,

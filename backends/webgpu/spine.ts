@@ -1,3 +1,4 @@
+import type { Counters } from '../../primitives/backend.ts';
 import type { Memory, Part } from './memory.ts';
 import type { Recorder } from './recorder.ts';
 import { usage } from './usage.ts';
@@ -26,7 +27,7 @@ export interface Spine {
 /** Bits of a word that are left for the epoch beside 16 of payload and 2 of state. */
 export const EPOCH_BITS = 14;
 
-export function createSpine(device: GPUDevice, recorder: Recorder): Spine {
+export function createSpine(device: GPUDevice, recorder: Recorder, counters: Counters): Spine {
   let memory: Memory | undefined;
   let epoch = 0;
   let counted = 0;
@@ -34,6 +35,7 @@ export function createSpine(device: GPUDevice, recorder: Recorder): Spine {
   const grow = (words: number): Memory => {
     if (memory !== undefined) recorder.destroyLater(memory.parts[0]!);
     const bytes = 2 ** Math.ceil(Math.log2(Math.max(words * 4, 4096)));
+    counters.allocations++;
     const gpu = device.createBuffer({ size: bytes, usage: usage.storage | usage.copyDestination });
     const part: Part = { id: nextId--, gpu, bytes, lastUse: -1 };
     epoch = 0;

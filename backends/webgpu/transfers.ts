@@ -1,3 +1,4 @@
+import type { Counters } from '../../primitives/backend.ts';
 import type { Failure } from './failure.ts';
 import { type Memory, type Part, sizeClass } from './memory.ts';
 import type { Recorder } from './recorder.ts';
@@ -13,7 +14,12 @@ export interface Transfers {
 /** Idle staging buffers that are kept, in bytes; mapping a fresh one costs ten times the copy. */
 const KEPT_BYTES = 2 ** 28;
 
-export function createTransfers(device: GPUDevice, recorder: Recorder, failure: Failure): Transfers {
+export function createTransfers(
+  device: GPUDevice,
+  recorder: Recorder,
+  failure: Failure,
+  counters: Counters,
+): Transfers {
   const idle = new Map<number, Part[]>();
   let kept = 0;
 
@@ -25,6 +31,7 @@ export function createTransfers(device: GPUDevice, recorder: Recorder, failure: 
       return pooled;
     }
     recorder.begin();
+    counters.allocations++;
     const gpu = device.createBuffer({ size: bytes, usage: usage.mapRead | usage.copyDestination });
     return { id: 0, gpu, bytes, lastUse: -1 };
   };

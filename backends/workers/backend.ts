@@ -111,6 +111,10 @@ function createBackend(pool: Pool, memory: SharedMemory, limits: Limits, inlineN
     dispatches: 0,
     readbacks: 0,
     compilations: 0,
+    bindGroups: 0,
+    get allocations() {
+      return memory.growths;
+    },
     get liveBuffers() {
       return memory.live.buffers;
     },

@@ -32,6 +32,8 @@ export interface SharedMemory {
   readonly memory: WebAssembly.Memory;
   readonly allocator: Allocator;
   readonly live: { buffers: number; bytes: number };
+  /** How often the memory has grown. */
+  readonly growths: number;
   allocate(words: number): SharedBuffer;
   /** The buffer behind a handle that has not been released. */
   resolve(buffer: DeviceBuffer): SharedBuffer;
@@ -55,6 +57,7 @@ export function createSharedMemory(limitBytes: number): SharedMemory {
   let view = new Uint32Array(memory.buffer);
   let pages = fixed.heap / PAGE_BYTES;
   let nextId = 1;
+  let growths = 0;
   writeCompactionTable(memory);
   writeRunTables(memory);
 
@@ -63,6 +66,7 @@ export function createSharedMemory(limitBytes: number): SharedMemory {
     if (wanted <= pages) return;
     memory.grow(wanted - pages);
     pages = wanted;
+    growths++;
     view = new Uint32Array(memory.buffer);
   };
   const allocator = createAllocator({ start: fixed.heap, limit: fixed.heap + HEAP_BYTES, grow }, limitBytes);
@@ -79,6 +83,9 @@ export function createSharedMemory(limitBytes: number): SharedMemory {
     memory,
     allocator,
     live,
+    get growths() {
+      return growths;
+    },
     resolve,
     words: () => view,
     allocate(words) {
