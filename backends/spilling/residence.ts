@@ -1,5 +1,6 @@
 import type { Store } from '../../primitives/backend.ts';
 import { OutOfMemoryError } from '../../primitives/errors.ts';
+import { entryOf } from '../../primitives/functors/ir.ts';
 import type { Analysis, WindowedCommand } from './analysis.ts';
 import type { HostStore } from './host-stores.ts';
 import type { HostWords } from './host-words.ts';
@@ -85,28 +86,26 @@ async function makeResident(
 ): Promise<void> {
   const missing = bytesOf([...needed].filter(({ resident }) => !resident)) + fixedBytes;
   const fits = bytesOf(needed) + fixedBytes <= places.budget;
-  if (!fits || !(await places.makeRoom(missing, needed))) throw tooMuchAtRandom(places, analysis, needed, fixedBytes);
+  if (!fits || !(await places.makeRoom(missing, needed))) {
+    throw tooMuchAtRandom(places, analysis, bytesOf(needed) + fixedBytes);
+  }
   for (const buffer of needed) places.place(buffer);
 }
 
-function tooMuchAtRandom(
-  { budget }: Places,
-  { programs }: Analysis,
-  needed: ReadonlySet<Spillable>,
-  fixedBytes: number,
-): OutOfMemoryError {
-  const names = programs.flatMap(({ module, arrays, placings }) => {
-    const whole = [...arrays].filter(([name]) => placings.get(name) === 'whole');
-    const list = whole.map(([name, { buffer }]) => `${name} (${4 * buffer.words} bytes)`);
-    return list.length === 0 ? [] : [`${list.join(', ')} in ${module.functions.at(-1)!.name}`];
+/** What says that a command needs so many bytes on the device at once, and for which arrays. */
+export function tooMuchAtRandom({ budget }: Places, { programs }: Analysis, bytes: number): OutOfMemoryError {
+  const lists = programs.flatMap(({ module, arrays, placings }) => {
+    const far = [...arrays].filter(([name]) => placings.get(name) !== 'aligned');
+    const list = far.map(([name, { buffer }]) => `${name} (${4 * buffer.words} bytes)`);
+    return list.length === 0 ? [] : [`${list.join(', ')} in ${entryOf(module).name}`];
   });
-  const all = names.length === 0 ? '' : ` Read at random: ${names.join('; ')}.`;
+  const all = lists.length === 0 ? '' : ` It reads far from its own index: ${lists.join('; ')}.`;
   return new OutOfMemoryError(
     'memory/random-access',
-    `What a command needs on the device at once, at any index, does not fit there.${all}`,
+    `What a command needs on the device at once does not fit there.${all}`,
     {
       expected: `at most ${budget} bytes`,
-      got: `${bytesOf(needed) + fixedBytes}`,
+      got: `${bytes}`,
       remedy: 'Raise limits.memoryBytes, or gather from smaller tables.',
     },
   );

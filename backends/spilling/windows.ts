@@ -6,7 +6,7 @@ import { createHostStores, type HostStores } from './host-stores.ts';
 import { createWordReader } from './lengths.ts';
 import { bindProgram, findPieces, type Uploads, upload, wordsOf } from './pieces.ts';
 import { bytesOf, type Places } from './places.ts';
-import { type Residence, settle } from './residence.ts';
+import { type Residence, settle, tooMuchAtRandom } from './residence.ts';
 
 /** What windows are made with. */
 export interface Machine {
@@ -71,8 +71,13 @@ export async function planWindows(machine: Machine, command: WindowedCommand): P
   };
   let plan = await planFor(machine.thrifty);
   // What could stay leaves too little for even the shortest window.
+  const smallest = largestWindow(plan, least);
   const left = places.budget - bytesOf(plan.residence.inPlace);
-  if (largestWindow(plan, least) > FILL * left) plan = await planFor(true);
+  if (smallest > FILL * left) {
+    if (!machine.thrifty) plan = await planFor(true);
+    const needed = bytesOf(plan.residence.inPlace) + largestWindow(plan, least);
+    if (needed > places.budget) throw tooMuchAtRandom(places, analysis, needed);
+  }
   const rows = await fittingRows(machine, plan);
   return { length: analysis.length, rows, run: (body) => runAll(machine, plan, rows, body) };
 }
