@@ -37,6 +37,10 @@ export interface LookBackTuning {
   readonly threads: number;
   readonly items: number;
   readonly words: number;
+  /** Elements side by side that a thread has at most. */
+  readonly run: number;
+  /** Tiles that a scan should have: for the sake of them a thread has fewer elements, but 8. */
+  readonly tiles: number;
   /** Tries before a workgroup computes what another one has not published. */
   readonly tries: number;
   /** Lets every so many-th tile publish nothing, so that others have to: for tests. */
@@ -66,7 +70,7 @@ export const defaultTuning: Tuning = {
   reduce: { threads: 256, tile: 4096, groups: 4096 },
   blockBy: 'workgroup',
   blockRows: 4,
-  scan: { lookBack: true, threads: 256, items: 16, words: 32, tries: 64 },
+  scan: { lookBack: true, threads: 256, items: 32, words: 32, run: 4, tiles: 256, tries: 64 },
   sort: {
     tile: 4096,
     tileBy: 'workgroup',

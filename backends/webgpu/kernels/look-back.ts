@@ -1,6 +1,7 @@
 import type { ScalarType } from '../../../primitives/functors/ir.ts';
 import { fromWord, toWord } from '../link.ts';
 import { dispatchWord } from '../parameters.ts';
+import { laneSets } from './subgroups.ts';
 
 /**
  * Decoupled look-back with fallback (Merrill & Garland 2016; Smith, Levien & Owens, SPAA 2025) in WGSL.
@@ -17,6 +18,8 @@ export interface LookBackText {
   readonly types: readonly ScalarType[];
   /** The binding of the spine. */
   readonly slot: number;
+  /** Lanes of a subgroup at most. */
+  readonly most: number;
   /** Tries before a missing aggregate is computed. */
   readonly tries: number;
   /** Lets every so many-th tile publish nothing. */
@@ -31,8 +34,8 @@ export function spineWords(tiles: number, types: readonly ScalarType[]): number 
   return tiles * 2 * types.length;
 }
 
-/** WGSL of `publish(tile, state, s)` and `read_tile(tile)`; dispatch word 0 is the epoch. */
-export function emitSpine({ types, slot }: LookBackText): string {
+/** WGSL of `publish(tile, state, s)`, `read_tile(tile)` and of sets of lanes; dispatch word 0 is the epoch. */
+export function emitSpine({ types, slot, most }: LookBackText): string {
   const word = (leaf: number, half: number): string =>
     `tile * ${2 * types.length}u + ${2 * leaf + half + COUNTER_WORDS}u`;
   const payload = (type: ScalarType, leaf: number, half: number): string =>
@@ -44,7 +47,8 @@ export function emitSpine({ types, slot }: LookBackText): string {
   const reads = halves.map(({ leaf, half }) => `let w${leaf}${half} = peek_${slot}(${word(leaf, half)});`);
   const tags = halves.map(({ leaf, half }) => `((w${leaf}${half} >> 16u) == tag)`);
   const leaves = types.map((type, leaf) => fromWord(type, `((w${leaf}0 & 0xffffu) | (w${leaf}1 << 16u))`));
-  return `fn publish(tile: u32, state: u32, s: S) {
+  return `${laneSets(most).functions}
+fn publish(tile: u32, state: u32, s: S) {
   let tag = (${dispatchWord(0)} << 18u) | (state << 16u);
   ${writes.join('\n  ')}
 }
@@ -61,7 +65,8 @@ fn read_tile(tile: u32) -> Published {
  * WGSL statements that find the prefix before `tile`: as soon as the first subgroup has it, it runs `found`; then all
  * threads have met. They are in uniform control flow, and call `aggregate_of(tile, …)` with all threads.
  */
-export function emitLookBack({ tries }: LookBackText, found: string): string {
+export function emitLookBack({ most, tries }: LookBackText, found: string): string {
+  const { ballot } = laneSets(most);
   return `var prefix = identity();
 var look = tile;
 if (tile == 0u) {
@@ -76,8 +81,8 @@ if (tile == 0u) {
       loop {
         var seen = Published(${AGGREGATE}u, identity());
         if (lane < look) { seen = read_tile(look - 1u - lane); }
-        let silent = subgroupMin(select(sg, lane, seen.state == 0u));
-        let known = subgroupMin(select(sg, lane, seen.state == ${INCLUSIVE}u));
+        let silent = first_lane(${ballot('seen.state == 0u')});
+        let known = first_lane(${ballot(`seen.state == ${INCLUSIVE}u`)});
         if (silent < known) {
           missing = look - 1u - silent;
           tried++;

@@ -2,6 +2,7 @@ import { dispatchWord, GROUP_NUMBER } from '../parameters.ts';
 import type { SweepTuning } from '../tuning.ts';
 import { AGGREGATE, INCLUSIVE } from './look-back.ts';
 import { DIGITS } from './radix-rows.ts';
+import { laneSets } from './subgroups.ts';
 import { emitClear } from './workgroup.ts';
 
 interface Target {
@@ -54,7 +55,8 @@ var<workgroup> shared_words: array<atomic<u32>, ${Math.max(groups * DIGITS, (thr
 // What is added to a place in the tile to have the place in the target.
 var<workgroup> bases: array<atomic<u32>, ${DIGITS}>;
 var<workgroup> totals: array<vec2<u32>, ${groups}>;
-${emitLaneSets(least, most)}
+${laneSets(most).functions}
+${emitAlike(least, most)}
 fn place(tile: u32, d: u32) -> u32 { return 1u + tile * ${TILE_WORDS}u + d; }
 fn publish(tile: u32, state: u32, d: u32, count: u32) {
   let tag = (${dispatchWord(0)} << 18u) | (state << 16u);
@@ -64,33 +66,13 @@ fn publish(tile: u32, state: u32, d: u32, count: u32) {
 fn is_silent(word: u32) -> bool { return (word >> 18u) != ${dispatchWord(0)}; }`;
 }
 
-/** WGSL of sets of lanes: a word where subgroups have 32 lanes at most, else four. */
-function emitLaneSets(least: number, most: number): string {
-  const all = least === 32 && most === 32 ? '0xffffffffu' : `subgroupBallot(true)${most > 32 ? '' : '.x'}`;
+/** WGSL of `alike(d)`: the lanes whose digit is d. */
+function emitAlike(least: number, most: number): string {
+  const { type, ballot } = laneSets(most);
   const bit = (b: number): string =>
-    `{ let own = (d & ${1 << b}u) != 0u; let same = subgroupBallot(own)${most > 32 ? '' : '.x'}; m &= select(~same, same, own); }`;
-  const set = most > 32 ? 'vec4<u32>' : 'u32';
-  const functions =
-    most > 32
-      ? `fn ones(m: vec4<u32>) -> u32 { let c = countOneBits(m); return c.x + c.y + c.z + c.w; }
-fn first_lane(m: vec4<u32>) -> u32 {
-  let c = countOneBits((m - vec4<u32>(1u)) & ~m);
-  return c.x + select(0u, c.y + select(0u, c.z + select(0u, c.w, c.z == 32u), c.y == 32u), c.x == 32u);
-}
-fn lanes_below(lane: u32) -> vec4<u32> {
-  let first = vec4<u32>(0u, 32u, 64u, 96u);
-  let kept = min(vec4<u32>(32u), max(vec4<u32>(lane), first) - first);
-  let low = (vec4<u32>(1u) << (kept & vec4<u32>(31u))) - vec4<u32>(1u);
-  return select(low, vec4<u32>(0xffffffffu), kept == vec4<u32>(32u));
-}`
-      : `fn ones(m: u32) -> u32 { return countOneBits(m); }
-// By a count of bits, which devices have, while the builtin for it is many instructions.
-fn first_lane(m: u32) -> u32 { return countOneBits((m - 1u) & ~m); }
-fn lanes_below(lane: u32) -> u32 { return (1u << lane) - 1u; }`;
-  return `${functions}
-// The lanes whose digit is d.
-fn alike(d: u32) -> ${set} {
-  var m = ${all};
+    `{ let own = (d & ${1 << b}u) != 0u; let same = ${ballot('own')}; m &= select(~same, same, own); }`;
+  return `fn alike(d: u32) -> ${type} {
+  var m = ${least === 32 && most === 32 ? '0xffffffffu' : ballot('true')};
   ${each(8, bit)}
   return m;
 }`;

@@ -1,6 +1,13 @@
-import { type Cell, capacityOf, type Extent, type MonoidProgram } from '../../../primitives/backend.ts';
+import {
+  type Cell,
+  capacityOf,
+  type Extent,
+  type MonoidProgram,
+  type ScanCommand,
+} from '../../../primitives/backend.ts';
 import { widthOf } from '../device.ts';
 import { type Engine, type KernelText, launch, placeParameters } from '../engine.ts';
+import { isLight } from '../module-size.ts';
 import { GROUP_NUMBER, lengthExpression, parameter } from '../parameters.ts';
 import type { Tuning } from '../tuning.ts';
 import type { Helper } from '../wgsl-helpers.ts';
@@ -15,6 +22,7 @@ import {
 } from './look-back.ts';
 import { emitEvaluation, emitMonoid, emitSharedStates, emitStateStore, monoidKey } from './record.ts';
 import { linkCell } from './reduce.ts';
+import { addsFlags, flagRows, type ScanRows, stateRows } from './scan-rows.ts';
 import { bindScan, type Sink } from './scan-sink.ts';
 import type { Source } from './source.ts';
 import { emitLaneFunctions } from './subgroups.ts';
@@ -26,18 +34,31 @@ export const LOOK_BACK_BINDINGS = 2;
 /** The tile of a workgroup. */
 export interface LookBackTile {
   readonly threads: number;
-  /** Elements that a thread scans. */
+  /** Elements that a thread scans, and how many of them lie together: a row of a subgroup is as many times its lanes. */
   readonly items: number;
+  readonly run: number;
   readonly elements: number;
+  /** Whether elements are flags that are counted. */
+  readonly flags: boolean;
   /** Whether the code for an element is so short that whole tiles have their own, without looks at the end. */
   readonly light: boolean;
 }
 
-/** The tile for a monoid: a thread holds a state for every element, and of many leaves or long code so many fewer. */
-export function lookBackTile({ scan }: Tuning, { types }: MonoidProgram, light: boolean): LookBackTile {
-  const { threads, items: most, words } = scan;
-  const items = Math.max(1, Math.min(light ? most : 4, Math.floor(words / types.length)));
-  return { threads, items, elements: threads * items, light };
+/**
+ * The tile for a scan. A thread holds states for every element: of many leaves or long code so many fewer. States of several
+ * leaves are dear to pass between lanes, so that a thread has runs of elements where their results do not lie together
+ * anyway.
+ */
+export function lookBackTile({ scan }: Tuning, { extent, program, monoid, emit, stores }: ScanCommand): LookBackTile {
+  const { threads, items: most, words, run: longest, tiles } = scan;
+  const leaves = monoid.types.length;
+  const light = isLight(program.module) && isLight(emit.module);
+  const dense = stores.some(({ index }) => index === undefined);
+  const run = leaves === 1 || dense ? 1 : longest;
+  const enough = 2 ** Math.ceil(Math.log2(capacityOf(extent) / threads / tiles));
+  const room = Math.min(light ? most : 4, Math.floor(words / leaves), Math.max(8, enough));
+  const items = Math.max(1, Math.floor(room / run)) * run;
+  return { threads, items, run, elements: threads * items, flags: addsFlags(program.module, monoid), light };
 }
 
 /** The totals of subgroups, which have 4 lanes at least, and the prefix of the tile. */
@@ -72,7 +93,9 @@ export function scanByLookBack(
     const writeTotal = (state: string): string =>
       cell === undefined ? '' : `write_total(${parameter(cell.cell!.word)}, ${state});`;
     const { tries, mute } = tuning.scan;
-    const lookBack: LookBackText = { types, slot, tries, mute };
+    const { most } = engine.subgroups!;
+    const lookBack: LookBackText = { types, slot, most, tries, mute };
+    const rows = tile.flags ? flagRows(tile.items, most) : stateRows(tile.items, tile.run);
     return {
       threads: tile.threads,
       subgroups: true,
@@ -85,12 +108,12 @@ ${emitSharedStates(types, statesOf(tile.threads))}
 ${emitLaneFunctions(types, widthOf(engine.subgroups!))}
 ${lookBackDeclarations}
 ${emitSpine(lookBack)}
-${emitAggregate(tile)}`,
-      main: emitTile(tile, lookBack, lengthExpression(length), writeTotal),
+${emitAggregate(tile, engine.subgroups!.least)}`,
+      main: emitTile(tile, rows, lookBack, lengthExpression(length), writeTotal),
     };
   };
   launch(engine, {
-    key: `look back ${monoidKey(monoid)} ${key} ${JSON.stringify(tuning.scan)} ${tile.items} ${tile.light} ${slot} ${out} ${cell?.cell?.word} ${length.raw}`,
+    key: `look back ${monoidKey(monoid)} ${key} ${JSON.stringify(tuning.scan)} ${tile.items} ${tile.run} ${tile.flags} ${tile.light} ${slot} ${out} ${cell?.cell?.word} ${length.raw}`,
     parameters,
     slot: placeParameters(engine, parameters),
     bindings,
@@ -101,7 +124,7 @@ ${emitAggregate(tile)}`,
 }
 
 /** WGSL of `element(i, n)`, and of `aggregate_of(tile, …)`, which all threads of a workgroup call together. */
-function emitAggregate({ threads, items, elements }: LookBackTile): string {
+function emitAggregate({ threads, items, elements }: LookBackTile, least: number): string {
   return `fn element(i: u32, n: u32) -> S { var s = evaluate(min(i, n - 1u)); if (i >= n) { s = identity(); } return s; }
 fn aggregate_of(tile: u32, n: u32, u: u32, sid: u32, lane: u32, sg: u32) -> S {
   var s = identity();
@@ -114,26 +137,26 @@ fn aggregate_of(tile: u32, n: u32, u: u32, sid: u32, lane: u32, sg: u32) -> S {
 // The combination of the totals of the first subgroups.
 fn fold(end: u32) -> S {
   var s = identity();
-  for (var j = 0u; j < end; j++) { s = combine(s, take(j)); }
+  ${Array.from({ length: threads / least }, (_, j) => `{ let x = take(${j}u); if (${j}u < end) { s = combine(s, x); } }`).join('\n  ')}
   return s;
 }`;
 }
 
 /**
- * The scan of a tile. Every subgroup has a run of it, and scans it row by row, an element a lane, so that what lies together
- * is read and written together and nothing has to change places: workgroup memory is what keeps multiprocessors from having
- * many workgroups, and many are needed for one to work while another looks back. What a thread holds are variables of their
- * own: an array that is indexed would go to memory.
+ * The scan of a tile. Every subgroup has a part of it, and scans it row by row, so that what lies together is read and written
+ * together and nothing has to change places: workgroup memory is what keeps multiprocessors from having many workgroups, and
+ * many are needed for one to work while another looks back. What a thread holds are variables of their own: an array that is
+ * indexed would go to memory.
  */
 function emitTile(
-  { threads, items, elements, light }: LookBackTile,
+  { threads, items, run, elements, light }: LookBackTile,
+  rows: ScanRows,
   lookBack: LookBackText,
   length: string,
   writeTotal: (state: string) => string,
 ): string {
   const { mute } = lookBack;
   const prefixPlace = `${threads / 4}u`;
-  const each = (write: (j: number) => string): string => Array.from({ length: items }, (_, j) => write(j)).join('\n');
   const publish = (state: string, value: string): string =>
     `if (lane == 0u${mute === undefined ? '' : ` && tile % ${mute}u != ${mute - 1}u`}) { publish(tile, ${state}, ${value}); }`;
   const found = `let all = combine(prefix, total);
@@ -142,11 +165,6 @@ if (lane == 0u) {
   put(${prefixPlace}, prefix);
   if (n - start <= ${elements}u) { ${writeTotal('all')} }
 }`;
-  const write = (guard: string): string =>
-    each((j) => {
-      const next = j === items - 1 ? '' : `outer = combine(outer, lane_at(s${j}, sg - 1u));`;
-      return `{ let i = first + ${j}u * sg; var before = combine(outer, lane_up(s${j}, 1u)); if (lane == 0u) { before = outer; } ${guard}{ consume(i, before, combine(outer, s${j})); } ${next} }`;
-    });
   // Whole tiles are most of all; where code is long, one that looks at the end serves them too.
   const whole = (fast: string, careful: string): string =>
     light ? `if (n - start >= ${elements}u) {\n${fast}\n} else {\n${careful}\n}` : careful;
@@ -156,18 +174,16 @@ if (n == 0u && tile == 0u && t == 0u) { ${writeTotal('identity()')} }
 if (tile > (n - 1u) / ${elements}u || n == 0u) { return; }
 let u = sid * sg + lane;
 let start = tile * ${elements}u;
-let first = start + sid * sg * ${items}u + lane;
+let first = start + sid * sg * ${items}u + lane * ${run}u;
 // Read.
-${each((j) => `var s${j}: S;`)}
+${rows.declare}
 ${whole(
-  each((j) => `s${j} = evaluate(first + ${j}u * sg);`),
-  each((j) => `s${j} = element(first + ${j}u * sg, n);`),
+  rows.read((at) => `evaluate(${at})`),
+  rows.read((at) => `element(${at}, n)`),
 )}
-// Scan rows, and fold them: the last lane has their totals.
-${each((j) => `s${j} = lanes_up_to(s${j}, lane, sg);`)}
-var rows = s0;
-${each((j) => (j === 0 ? '' : `rows = combine(rows, s${j});`))}
-if (lane == sg - 1u) { put(sid, rows); }
+// Scan.
+${rows.scan}
+if (lane == sg - 1u) { put(sid, part); }
 workgroupBarrier();
 // The first subgroup needs the total of the tile, the others what is before them.
 let total = fold(select(sid, ${threads}u / sg, sid == 0u));
@@ -177,5 +193,5 @@ ${emitLookBack(lookBack, found)}
 // Write.
 var outer = take(${prefixPlace});
 if (sid > 0u) { outer = combine(outer, total); }
-${whole(write(''), write('if (i < n) '))}`;
+${whole(rows.write(''), rows.write('if (i < n) '))}`;
 }

@@ -1,7 +1,6 @@
 import { capacityOf, type ScanCommand } from '../../../primitives/backend.ts';
 import { BLOCK } from '../../../primitives/combination-tree.ts';
 import { type Engine, tooManyBindings } from '../engine.ts';
-import { isLight } from '../module-size.ts';
 import { separate } from '../snapshot.ts';
 import { forEach } from './for-each.ts';
 import { LOOK_BACK_BINDINGS, lookBackTile, scanByLookBack } from './scan-look-back.ts';
@@ -42,7 +41,7 @@ function scanInOnePass(engine: Engine, command: ScanCommand): boolean {
     return false;
   const source = linkSource(engine, extent, program);
   const sink = linkSink(engine, source.parameters, emit, stores);
-  const tile = lookBackTile(engine.tuning, monoid, isLight(program.module) && isLight(emit.module));
+  const tile = lookBackTile(engine.tuning, command);
   const [placed, ...more] = placeSinks(engine, capacity, source, sink, tile.elements, LOOK_BACK_BINDINGS) ?? [];
   if (placed === undefined || more.length > 0 || placed.windows.length > 1) return false;
   scanByLookBack(engine, extent, monoid, source, placed.sink, placed.windows[0]!, total, tile);

@@ -34,3 +34,43 @@ function forDistances(width: number | undefined, body: string): string {
   const distances = Array.from({ length: Math.log2(width) }, (_, k) => 2 ** k);
   return distances.map((d) => `{ const d = ${d}u; ${body} }`).join('\n  ');
 }
+
+/** Sets of lanes in WGSL: a word where subgroups have 32 lanes at most, else four. */
+export interface LaneSets {
+  readonly type: string;
+  /** The lanes where a condition holds. */
+  ballot(condition: string): string;
+  /** `ones(m)`, `has_lane(m, lane)` as 0 or 1, `lanes_below(lane)`, and `first_lane(m)`: past the last where there is none. */
+  readonly functions: string;
+}
+
+export function laneSets(most: number): LaneSets {
+  return most > 32 ? WIDE_SETS : WORD_SETS;
+}
+
+// The first lane by a count of bits, which devices have: the builtin for it becomes many instructions.
+const WORD_SETS: LaneSets = {
+  type: 'u32',
+  ballot: (condition) => `subgroupBallot(${condition}).x`,
+  functions: `fn ones(m: u32) -> u32 { return countOneBits(m); }
+fn has_lane(m: u32, lane: u32) -> u32 { return (m >> lane) & 1u; }
+fn first_lane(m: u32) -> u32 { return countOneBits((m - 1u) & ~m); }
+fn lanes_below(lane: u32) -> u32 { return (1u << lane) - 1u; }`,
+};
+
+const WIDE_SETS: LaneSets = {
+  type: 'vec4<u32>',
+  ballot: (condition) => `subgroupBallot(${condition})`,
+  functions: `fn ones(m: vec4<u32>) -> u32 { let c = countOneBits(m); return c.x + c.y + c.z + c.w; }
+fn has_lane(m: vec4<u32>, lane: u32) -> u32 { return (m[lane >> 5u] >> (lane & 31u)) & 1u; }
+fn first_lane(m: vec4<u32>) -> u32 {
+  let c = countOneBits((m - vec4<u32>(1u)) & ~m);
+  return c.x + select(0u, c.y + select(0u, c.z + select(0u, c.w, c.z == 32u), c.y == 32u), c.x == 32u);
+}
+fn lanes_below(lane: u32) -> vec4<u32> {
+  let first = vec4<u32>(0u, 32u, 64u, 96u);
+  let kept = min(vec4<u32>(32u), max(vec4<u32>(lane), first) - first);
+  let low = (vec4<u32>(1u) << (kept & vec4<u32>(31u))) - vec4<u32>(1u);
+  return select(low, vec4<u32>(0xffffffffu), kept == vec4<u32>(32u));
+}`,
+};
