@@ -1,20 +1,22 @@
 import { availableParallelism } from 'node:os';
-import type {
-  Backend,
-  Cell,
-  Counters,
-  Determinism,
-  DeviceBuffer,
-  Extent,
-  Length,
-  Limits,
-  MonoidProgram,
-  Program,
+import {
+  type Backend,
+  type Cell,
+  type Counters,
+  capacityOf,
+  type Determinism,
+  type DeviceBuffer,
+  type Extent,
+  type Length,
+  type Limits,
+  type MonoidProgram,
+  type Program,
 } from '../../primitives/backend.ts';
 import { ArgumentError, DeviceLostError, FunctorError } from '../../primitives/errors.ts';
 import type { Block } from './allocator.ts';
 import { costOf, costOfWalk } from './cost.ts';
 import { launchForEach } from './for-each.ts';
+import { createHeldCommands, isTiled } from './held-commands.ts';
 import { launchHistogram } from './histogram.ts';
 import type { Kernel, Launch, Launcher } from './launch.ts';
 import { createPool, type Pool } from './pool.ts';
@@ -44,6 +46,12 @@ export interface WorkersOptions {
    * idle, which saves waking them. 300,000 by default; 0 leaves everything to the workers.
    */
   readonly inlineNanoseconds?: number | undefined;
+  /**
+   * Commands over at least so many rows wait, within a turn of the event loop, for those that follow: maps, scans and
+   * compactions of the same rows run tile by tile together, so that what one writes is in the cache when the next reads it.
+   * 2^18 by default.
+   */
+  readonly fusedRows?: number | undefined;
 }
 
 const defaultLimits: Limits = {
@@ -60,6 +68,7 @@ const determinism: Determinism = {
 };
 
 const INLINE_NANOSECONDS = 300_000;
+const FUSED_ROWS = 2 ** 18;
 
 /** Nanoseconds that an element takes in one pass of a sort. */
 const SORT_PASS_COST = 8;
@@ -83,7 +92,7 @@ export async function createWorkersBackend(options: WorkersOptions = {}): Promis
   // All that WebAssembly has is no limit that could be raised.
   const memory = createSharedMemory(limits.memoryBytes < HEAP_BYTES ? limits.memoryBytes : Number.POSITIVE_INFINITY);
   const pool = await createPool(memory.memory, workers);
-  return createBackend(pool, memory, limits, options.inlineNanoseconds ?? INLINE_NANOSECONDS);
+  return createBackend(pool, memory, limits, options);
 }
 
 function badWorkers(workers: number): ArgumentError {
@@ -103,7 +112,8 @@ interface Task {
   readonly launch: (launcher: Launcher) => Launch;
 }
 
-function createBackend(pool: Pool, memory: SharedMemory, limits: Limits, inlineNanoseconds: number): Backend {
+function createBackend(pool: Pool, memory: SharedMemory, limits: Limits, options: WorkersOptions): Backend {
+  const { inlineNanoseconds = INLINE_NANOSECONDS, fusedRows = FUSED_ROWS } = options;
   const { allocator } = memory;
   const kernels = new Map<string, Kernel>();
   const counters: Counters = {
@@ -152,29 +162,48 @@ function createBackend(pool: Pool, memory: SharedMemory, limits: Limits, inlineN
     }
   };
 
-  /** Runs a command, here where that is quicker, else in the queue. */
+  const held = createHeldCommands({
+    run: (launch) => run(launch, false),
+    compile,
+    free: (buffer) => memory.free(buffer, pool.issued),
+  });
+
+  /** Runs a command: here where that is quicker; else in the queue, maybe together with those that follow. */
   const issue = ({ extent, cost, writes, launch }: Task): void => {
     guard();
     for (const buffer of writes) settleReads(memory.resolve(buffer));
-    const here = pool.idle && lengthNow(extent) * cost < inlineNanoseconds;
+    const here = held.idle && pool.idle && lengthNow(extent) * cost < inlineNanoseconds;
     const scratch: Block[] = [];
     const touched = new Set<SharedBuffer>();
+    const freeScratch = (): void => {
+      for (const block of scratch) allocator.release(block, pool.issued);
+    };
     try {
       const made = launch({
         addresses: { of: (cell, words) => addressOf(cell, words, touched) },
         workers: here ? 1 : pool.workers,
         compile,
         scratch: (bytes) => {
-          const block = allocator.allocate(bytes);
+          const block = held.withRoom(() => allocator.allocate(bytes));
           scratch.push(block);
           return block.address;
         },
       });
+      const finish = (): void => {
+        freeScratch();
+        for (const buffer of touched) buffer.fence = pool.issued;
+      };
+      if (!here && capacityOf(extent) >= fusedRows && isTiled(made)) {
+        held.add({ launch: made, uses: made.tiles.uses(), touched, finish });
+        return;
+      }
+      held.flush();
       run(made, here);
-    } finally {
-      for (const block of scratch) allocator.release(block, pool.issued);
+      finish();
+    } catch (error) {
+      freeScratch();
+      throw error;
     }
-    for (const buffer of touched) buffer.fence = pool.issued;
   };
 
   const run = (launch: Launch, here: boolean): void => {
@@ -207,6 +236,7 @@ function createBackend(pool: Pool, memory: SharedMemory, limits: Limits, inlineN
 
   /** Before a buffer is written: what is still to be read of it is brought away. */
   const settleReads = (buffer: SharedBuffer): void => {
+    if (buffer.reads.size > 0) held.flush();
     for (const read of buffer.reads) {
       if (read.fence <= pool.completed) {
         copySlice(read, read.result.length);
@@ -255,15 +285,18 @@ function createBackend(pool: Pool, memory: SharedMemory, limits: Limits, inlineN
     counters,
     allocate: (words) => {
       guard();
-      return memory.allocate(words);
+      return held.withRoom(() => memory.allocate(words));
     },
     release: (buffer) => {
-      if (ended === undefined) memory.release(buffer, pool.issued);
+      if (ended !== undefined) return;
+      const released = memory.release(buffer);
+      if (!held.keeps(released)) memory.free(released, pool.issued);
     },
     write: (handle, word, data) => {
       guard();
       const buffer = memory.resolve(handle);
       if (word + data.length > buffer.words) throw outOfBuffer(word + data.length, buffer.words);
+      held.flush();
       settleReads(buffer);
       const address = buffer.address + 4 * word;
       if (buffer.fence <= pool.completed) {
@@ -281,11 +314,13 @@ function createBackend(pool: Pool, memory: SharedMemory, limits: Limits, inlineN
       counters.readbacks++;
       const buffer = memory.resolve(handle);
       if (word + words > buffer.words) throw outOfBuffer(word + words, buffer.words);
+      held.flush();
       const result = new Uint32Array(words);
       return finish(buffer, { address: buffer.address + 4 * word, fence: buffer.fence, result, copied: 0 });
     },
     sync: async () => {
       guard();
+      held.flush();
       await pool.until(pool.issued);
     },
     forEach: (extent, program, stores) =>
@@ -335,10 +370,12 @@ function createBackend(pool: Pool, memory: SharedMemory, limits: Limits, inlineN
       }),
     abort: (reason) => {
       ended ??= { reason };
+      held.drop();
       pool.stop(reason);
     },
     close: async () => {
       ended ??= { reason: new DeviceLostError('device/closed', 'The backend was closed.') };
+      held.drop();
       await pool.close();
       memory.clear();
       kernels.clear();

@@ -45,6 +45,11 @@ export class LaneCode {
     for (const node of nodes) visit(node);
   }
 
+  /** The reads that are prepared and whose index is the loop's plus something. */
+  get contiguousReads(): readonly Node[] {
+    return [...this.#addresses.keys()];
+  }
+
   /** Pushes whether the reads of the indices below `end` are all within their arrays. */
   pushInRange(end: number): void {
     const code = this.#code;

@@ -1,4 +1,6 @@
 import type { Extent, Program, Store } from '../../primitives/backend.ts';
+import type { Module } from '../../primitives/functors/ir.ts';
+import { LaneCode } from './emit-lanes.ts';
 import { VectorCode } from './emit-simd.ts';
 import { inlineEntry } from './emit-wasm.ts';
 import { emitIndexLoop, type VectorPart } from './index-loop.ts';
@@ -14,11 +16,12 @@ import {
   lengthWords,
   resultsOf,
   shapeKey,
+  usesOf,
 } from './kernel-arguments.ts';
 import { chunkSizeOf, type Launch, type Launcher } from './launch.ts';
 import { releaseAll } from './monoid-code.ts';
 import { slotsOf, storedNodes, straightLine } from './program-graph.ts';
-import { emitStores, emitVectorStores, narrowToStores } from './stores.ts';
+import { emitLaneStores, emitStores, emitVectorStores, narrowToStores } from './stores.ts';
 import { Graph } from './straight-line.ts';
 import { Code } from './wasm-code.ts';
 import { type FunctionBody, I32 } from './wasm-encoder.ts';
@@ -27,12 +30,15 @@ import { type FunctionBody, I32 } from './wasm-encoder.ts';
 export function launchForEach(launcher: Launcher, extent: Extent, program: Program, stores: readonly Store[]): Launch {
   const shape: KernelShape = { programs: [program], stores, words: 0 };
   const layout = layoutOf(shape.programs);
-  const kernel = launcher.compile(`forEach ${shapeKey(shape, layout)}`, () => [emitForEach(shape, layout)]);
+  const key = `forEach ${shapeKey(shape, layout)}`;
+  const build = (): FunctionBody[] => [emitForEach(shape, layout)];
+  const kernel = launcher.compile(key, build);
   const length = lengthWords(extent, launcher.addresses);
   const chunkSize = chunkSizeOf(length[2], launcher.workers);
   return {
     words: argumentWords(shape, layout, launcher.addresses, length, chunkSize, []),
     phases: [{ run: kernel.functions[0]!, length, chunkSize, minimum: 0 }],
+    tiles: { key, build, anySize: true, uses: () => usesOf(shape, layout, launcher.addresses, extent, []) },
   };
 }
 
@@ -51,7 +57,7 @@ function emitForEach(shape: KernelShape, layout: Layout): FunctionBody {
       emitStores(code, inputs.stores, index, results);
       releaseAll(code, results);
     },
-    vector: vectorPart(code, program, layout, inputs, index),
+    vector: vectorPart(code, program, layout, inputs, index) ?? lanePart(code, program, layout, inputs, index),
   });
   return code.finish();
 }
@@ -85,4 +91,44 @@ function vectorPart(
       }
     },
   };
+}
+
+/** Elements that are read from anywhere one after the other: the fewer instructions, the more reads are under way. */
+const LANES = 8;
+
+/** What vectors cannot do for its reads or divisions, eight indices a round, without a test for what they have in common. */
+function lanePart(
+  code: Code,
+  program: Program,
+  layout: Layout,
+  inputs: KernelInputs,
+  index: number,
+): VectorPart | undefined {
+  const graph = new Graph('scalars');
+  // Where a branch is left out, its reads are not for nothing.
+  const results = branches(program.module)
+    ? undefined
+    : straightLine(graph, program.module, slotsOf(layout, 0), [graph.index()]);
+  if (results === undefined || graph.size > UNROLLED_VALUES) return undefined;
+  const lanes = new LaneCode(code, { ...inputs, index });
+  lanes.prepare([graph.index(), ...storedNodes(inputs.stores, results)]);
+  const range = new VectorCode(code, { ...inputs, index });
+  range.prepare(lanes.contiguousReads);
+  return {
+    step: LANES,
+    narrow: (from, to) => {
+      range.narrow(from, to);
+      narrowToStores(code, inputs.stores, to);
+    },
+    round: () => {
+      for (let offset = 0; offset < LANES; offset++) {
+        lanes.begin(offset);
+        emitLaneStores(code, lanes, inputs.stores, index, offset, results, graph.index());
+      }
+    },
+  };
+}
+
+function branches({ functions }: Module): boolean {
+  return functions.some(({ body }) => body.some(({ kind }) => kind === 'if'));
 }

@@ -1,16 +1,19 @@
-import type {
-  ArrayBinding,
-  AtomicCombination,
-  Cell,
-  Length,
-  Program,
-  Storage,
-  Store,
+import {
+  type ArrayBinding,
+  type AtomicCombination,
+  type Cell,
+  capacityOf,
+  type Length,
+  type Program,
+  type Storage,
+  type Store,
 } from '../../primitives/backend.ts';
 import { ArgumentError } from '../../primitives/errors.ts';
+import { accessPatterns } from '../../primitives/functors/access-patterns.ts';
 import { entryOf, type ScalarType } from '../../primitives/functors/ir.ts';
 import { bitsOfF32 } from '../../primitives/functors/semantics.ts';
 import { type ArrayAccess, type Environment, scalarLocal, widthOf } from './emit-wasm.ts';
+import type { Use } from './launch.ts';
 import { keyOf } from './module-number.ts';
 import type { Code } from './wasm-code.ts';
 import { I32, op, type ValueType } from './wasm-encoder.ts';
@@ -152,6 +155,40 @@ export function argumentWords(
     capacity,
   ]);
   return [...extent, chunkSize, ...words, ...arrays, ...uniforms, ...stores];
+}
+
+/** The memory that a launch of that shape uses, with cells that it writes beside its stores. */
+export function usesOf(
+  shape: KernelShape,
+  layout: Layout,
+  addresses: Addresses,
+  extent: Length,
+  written: readonly Cell[],
+): Use[] {
+  const inPlace = shape.programs.map(
+    ({ module }) => new Map([...accessPatterns(module)].map(([name, { kind }]) => [name, kind === 'index'])),
+  );
+  const cells = (length: Length): Use[] => (typeof length === 'number' ? [] : [cellUse(length, addresses, false)]);
+  const arrays = layout.arrays.flatMap(({ binding: { buffer, storage, offset, length } }, slot) => {
+    const bytes = 2 ** widthOf(storage);
+    const from = addresses.of({ buffer, word: 0 }, 0) + offset * bytes;
+    const readInPlace = inPlace.every((known, program) =>
+      [...layout.arraySlots[program]!].every(([name, at]) => at !== slot || known.get(name)),
+    );
+    const read = { from, to: from + capacityOf(length) * bytes, writes: false, inPlace: bytes === 4 && readInPlace };
+    return [read, ...cells(length)];
+  });
+  const stores = shape.stores.map(({ buffer, offset, capacity, index, combine }): Use => {
+    const from = addresses.of({ buffer, word: offset }, capacity);
+    const direct = index === undefined && combine === undefined;
+    return { from, to: from + 4 * capacity, writes: true, inPlace: direct };
+  });
+  return [...arrays, ...stores, ...cells(extent), ...written.map((cell) => cellUse(cell, addresses, true))];
+}
+
+function cellUse(cell: Cell, addresses: Addresses, writes: boolean): Use {
+  const from = addresses.of(cell, 1);
+  return { from, to: from + 4, writes, inPlace: false };
 }
 
 /** A store as a kernel sees it. */

@@ -19,6 +19,28 @@ export interface Phase {
 export interface Launch {
   readonly words: readonly number[];
   readonly phases: readonly Phase[];
+  /** Where its last phase may run tile by tile with those of other commands. */
+  readonly tiles?: Tiles;
+}
+
+/** What fusing launches takes to know of each. */
+export interface Tiles {
+  /** Of its kernel, which has a function for every phase. */
+  readonly key: string;
+  build(): readonly FunctionBody[];
+  /** Whether its tiles may have any size. */
+  readonly anySize: boolean;
+  /** The memory that it reads and writes, but for what is its own. */
+  uses(): readonly Use[];
+}
+
+/** Addresses of memory that a launch uses. */
+export interface Use {
+  readonly from: number;
+  readonly to: number;
+  readonly writes: boolean;
+  /** Whether index i uses the word at `from + 4 · i` and no other. */
+  readonly inPlace: boolean;
 }
 
 /** Compiled functions, numbered for the queue. */

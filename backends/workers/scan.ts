@@ -1,4 +1,4 @@
-import type { MonoidProgram, ScanCommand } from '../../primitives/backend.ts';
+import type { Cell, MonoidProgram, ScanCommand } from '../../primitives/backend.ts';
 import { inlineEntry } from './emit-wasm.ts';
 import { emitIndexLoop } from './index-loop.ts';
 import {
@@ -16,6 +16,7 @@ import {
   lengthWords,
   resultsOf,
   shapeKey,
+  usesOf,
   WORKER,
 } from './kernel-arguments.ts';
 import { chunkSizeOf, fixedPhase, type Launch, type Launcher } from './launch.ts';
@@ -53,10 +54,11 @@ export function launchExactScan(launcher: Launcher, command: ScanCommand): Launc
   const shape: KernelShape = { programs: [program, emit], stores, words: 3 };
   const layout = layoutOf(shape.programs);
   const key = `scan ${monoidKey(monoid)} ${total === undefined} ${shapeKey(shape, layout)}`;
-  const kernel = launcher.compile(key, () => [
+  const build = (): FunctionBody[] => [
     emitClear(shape, layout, monoid),
     emitScan(shape, layout, monoid, total !== undefined),
-  ]);
+  ];
+  const kernel = launcher.compile(key, build);
   const length = lengthWords(extent, launcher.addresses);
   const chunkSize = chunkSizeOf(length[2], launcher.workers, LARGEST_TILE);
   const leaves = monoid.types.length;
@@ -71,7 +73,17 @@ export function launchExactScan(launcher: Launcher, command: ScanCommand): Launc
       fixedPhase(kernel.functions[0]!, 1),
       { run: kernel.functions[1]!, length, chunkSize, minimum: total === undefined ? 0 : 1 },
     ],
+    tiles: {
+      key,
+      build,
+      anySize: false,
+      uses: () => usesOf(shape, layout, launcher.addresses, extent, wordsFrom(total, leaves)),
+    },
   };
+}
+
+function wordsFrom(total: Cell | undefined, leaves: number): Cell[] {
+  return total === undefined ? [] : Array.from({ length: leaves }, (_, k) => ({ ...total, word: total.word + k }));
 }
 
 /** Bytes that a tile has in the chain: whether its prefix is there, and the prefix. */

@@ -14,6 +14,7 @@ export interface SharedBuffer extends DeviceBuffer {
   /** Commands up to this number may touch it. */
   fence: number;
   readonly reads: Set<PendingRead>;
+  /** Whether its memory is free once all reads are done. */
   released: boolean;
 }
 
@@ -37,7 +38,10 @@ export interface SharedMemory {
   allocate(words: number): SharedBuffer;
   /** The buffer behind a handle that has not been released. */
   resolve(buffer: DeviceBuffer): SharedBuffer;
-  release(buffer: DeviceBuffer, issued: number): void;
+  /** Forgets a handle; its memory is to be freed. */
+  release(buffer: DeviceBuffer): SharedBuffer;
+  /** Frees the memory of a released buffer, which commands up to a number may use; at once, or when it has been read. */
+  free(buffer: SharedBuffer, issued: number): void;
   /** Forgets a read; a buffer released meanwhile is freed now. */
   finishRead(buffer: SharedBuffer, read: PendingRead, issued: number): void;
   /** The whole memory as words; made anew when it has grown. */
@@ -105,11 +109,14 @@ export function createSharedMemory(limitBytes: number): SharedMemory {
       live.bytes += 4 * words;
       return buffer;
     },
-    release(handle, issued) {
+    release(handle) {
       const buffer = resolve(handle);
       buffers.delete(buffer.id);
       live.buffers--;
       live.bytes -= 4 * buffer.words;
+      return buffer;
+    },
+    free(buffer, issued) {
       buffer.released = true;
       if (buffer.reads.size === 0) allocator.release(buffer.block, issued);
     },

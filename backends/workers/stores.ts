@@ -1,6 +1,8 @@
 import type { AtomicCombination } from '../../primitives/backend.ts';
+import type { LaneCode } from './emit-lanes.ts';
 import type { VectorCode } from './emit-simd.ts';
 import { emitMinimum, emitStoreScalar, type StoreTarget } from './kernel-arguments.ts';
+import { storedNodes } from './program-graph.ts';
 import type { Node } from './straight-line.ts';
 import { emitExtract } from './vector-operations.ts';
 import type { Code } from './wasm-code.ts';
@@ -104,6 +106,52 @@ export function emitVectorStores(
     if (store.index === undefined && store.combine === undefined)
       storeInPlace(code, lanes, store, index, offset, results);
     else storeLaneByLane(code, lanes, store, store.index === undefined ? launchIndex : results[store.index]!, results);
+  }
+}
+
+/** Stores the results of the index `index + offset`, which the stores that go there have room for. */
+export function emitLaneStores(
+  code: Code,
+  lanes: LaneCode,
+  stores: readonly StoreTarget[],
+  index: number,
+  offset: number,
+  results: readonly Node[],
+  launchIndex: Node,
+): void {
+  // Before any branch, so that all stores find them.
+  for (const node of storedNodes(stores, results)) if (node.kind !== 'literal') lanes.local(node);
+  for (const store of stores) {
+    const conditions: (() => void)[] = [];
+    if (store.guard !== undefined) conditions.push(() => lanes.push(results[store.guard!]!));
+    const inPlace = store.index === undefined && store.combine === undefined;
+    const at = inPlace ? index : code.local(I32);
+    if (!inPlace) {
+      lanes.push(store.index === undefined ? launchIndex : results[store.index]!);
+      code.set(at);
+      conditions.push(() => {
+        code.get(at);
+        code.get(store.capacity);
+        code.op(op.i32LtU);
+      });
+    }
+    const pushValue = (): void => lanes.push(results[store.value]!);
+    const put = (): void => {
+      pushElement(code, store, at);
+      if (store.combine !== undefined) {
+        emitAtomic(code, store.combine, pushValue);
+      } else {
+        pushValue();
+        code.memory(store.type === 'f32' ? op.f32Store : op.i32Store, inPlace ? 4 * offset : 0);
+      }
+    };
+    conditions.forEach((push, k) => {
+      push();
+      if (k > 0) code.op(op.i32And);
+    });
+    if (conditions.length > 0) code.when(put);
+    else put();
+    if (!inPlace) code.release(at);
   }
 }
 

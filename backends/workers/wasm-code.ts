@@ -137,6 +137,11 @@ export class Code {
     this.bytes.push(0x0d, ...unsigned(this.#depth - label.depth));
   }
 
+  /** Calls a function of the same module. */
+  call(index: number): void {
+    this.bytes.push(0x10, ...unsigned(index));
+  }
+
   /** Repeats the body as long as the condition, which is pushed first, holds. */
   while(condition: () => void, body: () => void): void {
     const done = this.block();

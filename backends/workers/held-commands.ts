@@ -1,0 +1,93 @@
+import { OutOfMemoryError } from '../../primitives/errors.ts';
+import type { Launch, Launcher } from './launch.ts';
+import type { SharedBuffer } from './shared-memory.ts';
+import { type Fusable, followsInTiles, fuseTiles, type TiledLaunch } from './tile-fusion.ts';
+
+/** A command that is ready to go into the queue. */
+export interface HeldCommand extends Fusable {
+  /** The buffers that it uses. */
+  readonly touched: ReadonlySet<SharedBuffer>;
+  /** What is due once it stands in the queue. */
+  readonly finish: () => void;
+}
+
+/** Commands that wait for others to run tile by tile with, in order; see {@link followsInTiles}. */
+export interface HeldCommands {
+  /** Whether none waits. */
+  readonly idle: boolean;
+  /** Adds a command, after the ones that it cannot run with have gone. All go at the end of this turn of the event loop. */
+  add(command: HeldCommand): void;
+  /** Sends them into the queue, before anything else goes there. */
+  flush(): void;
+  /** Keeps a released buffer that one of them uses until they stand in the queue; tells whether that is so. */
+  keeps(buffer: SharedBuffer): boolean;
+  /** Takes memory; where there is too little, released buffers that were kept are given up first. */
+  withRoom<T>(take: () => T): T;
+  /** Forgets them. */
+  drop(): void;
+}
+
+interface HeldCommandsHost {
+  run(launch: Launch): void;
+  readonly compile: Launcher['compile'];
+  free(buffer: SharedBuffer): void;
+}
+
+export function isTiled(launch: Launch): launch is TiledLaunch {
+  return launch.tiles !== undefined;
+}
+
+export function createHeldCommands({ run, compile, free }: HeldCommandsHost): HeldCommands {
+  let commands: HeldCommand[] = [];
+  let released: SharedBuffer[] = [];
+
+  const flush = (): void => {
+    const [ready, unused] = [commands, released];
+    commands = [];
+    released = [];
+    try {
+      const launches = ready.map(({ launch }) => launch);
+      if (launches.length > 0) run(launches.length === 1 ? launches[0]! : fuseTiles(launches, compile));
+    } finally {
+      for (const { finish } of ready) finish();
+      for (const buffer of unused) free(buffer);
+    }
+  };
+  const flushLate = (): void => {
+    try {
+      flush();
+    } catch {
+      // The workers have stopped: whoever calls next is told so.
+    }
+  };
+
+  return {
+    get idle() {
+      return commands.length === 0;
+    },
+    flush,
+    add(command) {
+      if (commands.length > 0 && !followsInTiles(commands, command)) flush();
+      if (commands.length === 0) queueMicrotask(flushLate);
+      commands.push(command);
+    },
+    keeps(buffer) {
+      const used = commands.some(({ touched }) => touched.has(buffer));
+      if (used) released.push(buffer);
+      return used;
+    },
+    withRoom(take) {
+      try {
+        return take();
+      } catch (error) {
+        if (released.length === 0 || !(error instanceof OutOfMemoryError)) throw error;
+        flush();
+        return take();
+      }
+    },
+    drop() {
+      commands = [];
+      released = [];
+    },
+  };
+}
