@@ -36,8 +36,8 @@ export type KeyedRows<K extends SortKeys, V extends Table> = {
  * column come first.
  *
  * - Laws asked: both are sorted, in the order that the options say. Of others it gives as many keys, in no order to rely on.
- * - Work O(n log m / 64 + n), span O(log m) for n keys in all, m of them in the shorter column: a search for every 64th
- *   key, then short ones between them. Deterministic, stable.
+ * - Work O(n), span O(log n): a search for every 32nd key, from which the keys up to the next are merged one after the other.
+ *   Deterministic, stable.
  * - Of nothing and a column: that column. Accepts device counts: the result's is the sum of theirs.
  * - Equivalent loop: `while (i < a.length || j < b.length) out.push(j === b.length || a[i] <= b[j] ? a[i++] : b[j++])`.
  *
@@ -95,15 +95,8 @@ function mergeRows<C extends Table>(primitive: string, a: Sorted<C>, b: Sorted<C
   const context = requireContext([...first.rows, ...second.rows], primitive);
   return context.scope(() => {
     const length = addLengths(primitive, context, first.length, second.length);
-    const cuts = cutAtTiles(context, first, second, length);
     const stored = columnsOf(a.rows).map(({ type }) => context.stored(type, length));
-    const types = stored.map(() => 'u32' as const);
-    const merged = fuse(primitive, [], types, (index, _, loader) => {
-      const place = withinTile(first, second, cuts, length, index, loader);
-      return rowAt(first, second, place, index.sub(place), loader);
-    });
-    const stores = stored.map((column, value) => ({ ...destination(column), value }));
-    context.backend.forEach(extentOf(length), programOf(merged), stores);
+    walkTiles(primitive, context, first, second, length, stored);
     return withColumns(a.rows, stored);
   });
 }
@@ -114,43 +107,41 @@ function requireAlike(primitive: string, first: Table, second: Table): void {
   throw new ArgumentError('merge/columns', `${primitive} was given tables with different columns.`, { expected, got });
 }
 
-/** Rows of the result between two that are searched for among all. */
-const TILE_BITS = 6;
+/** Rows of the result that are merged one after the other. */
+const TILE = 32;
 
-/** How many rows of the first table stand before every tile of the result, and before its end. */
-function cutAtTiles(context: Context, first: Side, second: Side, length: number | DeviceLength): Column<'u32'> {
-  const capacity = typeof length === 'number' ? length : length.limit;
-  const edges = Math.ceil(capacity / 2 ** TILE_BITS) + 1;
-  const cuts = context.stored('u32', edges);
-  const search = fuse('mergeCuts', [], ['u32'], (tile, _, loader) => {
-    const total = loader.length(length);
-    const start = select(total, tile.shl(TILE_BITS), tile.le(total.shr(TILE_BITS)));
-    const others = loader.length(second.length);
-    const least = start.sub(start.min(others));
-    return [split(first, second, start, least, start.min(loader.length(first.length)), loader)];
-  });
-  context.backend.forEach(extentOf(edges), programOf(search), [{ ...destination(cuts), value: 0 }]);
-  return cuts;
-}
-
-/** How many rows of the first table stand before row `index` of the result: no more than the cuts around it leave open. */
-function withinTile(
+/** Merges every tile of the result by a walk along the path, from where a search finds that it begins. */
+function walkTiles(
+  primitive: string,
+  context: Context,
   first: Side,
   second: Side,
-  cuts: Column<'u32'>,
   length: number | DeviceLength,
-  index: U32,
-  loader: Loader,
-): U32 {
-  const tile = index.shr(TILE_BITS);
-  const [before] = loader.load([cuts], tile) as [U32];
-  const [behind] = loader.load([cuts], tile.add(1)) as [U32];
-  const inTile = index.and(2 ** TILE_BITS - 1);
-  const rest = u32(2 ** TILE_BITS)
-    .sub(inTile)
-    .min(loader.length(length).sub(index));
-  const least = before.max(behind.sub(behind.min(rest)));
-  return split(first, second, index, least, behind.min(before.add(inTile)), loader);
+  stored: readonly Column[],
+): void {
+  const begin = fuse(`${primitive}Start`, [], ['bool', 'u32', 'u32', 'u32'], (tile, _, loader) => {
+    const total = loader.length(length);
+    const start = tile.mul(TILE).min(total);
+    const least = start.sub(start.min(loader.length(second.length)));
+    const i = split(first, second, start, least, start.min(loader.length(first.length)), loader);
+    return [start.lt(total), i, start.sub(i), start.add(total.sub(start).min(TILE))];
+  });
+  const types = ['u32', 'u32', 'u32', ...stored.map(() => 'u32')] as 'u32'[];
+  const advance = fuse(primitive, ['u32', 'u32', 'u32'], ['bool', ...types], (_tile, place, loader) => {
+    const [i, j, end] = place as [U32, U32, U32];
+    const isFirst = isOfFirst(first, second, i, j, loader);
+    const at = i.add(j);
+    const row = rowAt(first, second, i, j, isFirst, loader);
+    return [at.add(1).lt(end), i.add(u32(isFirst)), j.add(u32(isFirst.not())), at, ...row];
+  });
+  const capacity = typeof length === 'number' ? length : length.limit;
+  context.backend.walk({
+    extent: extentOf(Math.ceil(capacity / TILE)),
+    start: programOf(begin),
+    step: programOf(advance),
+    changing: 2,
+    stores: stored.map((column, i) => ({ ...destination(column), index: 3, value: 4 + i })),
+  });
 }
 
 /**
@@ -172,16 +163,15 @@ function split(first: Side, second: Side, count: U32, least: U32, most: U32, loa
   return Let(from);
 }
 
-/** The row that comes next when `i` rows of the first table and `j` of the second have been taken. */
-function rowAt(first: Side, second: Side, i: U32, j: U32, loader: Loader): U32[] {
-  const row = first.rows.map(() => Var(u32(0)));
-  const take = (side: Side, index: U32): void => {
-    for (const [column, word] of loader.load(side.rows, index).entries()) row[column]!.set(word as U32);
-  };
-  If(isOfFirst(first, second, i, j, loader), () => take(first, i)).Else(() => take(second, j));
-  return row.map(Let);
+/** The next row of the first table or of the second, of which `i` and `j` have been taken. */
+function rowAt(first: Side, second: Side, i: U32, j: U32, isFirst: Bool, loader: Loader): U32[] {
+  const ofFirst = loader.loadWithin(first.rows, i, first.length) as U32[];
+  const ofSecond = loader.loadWithin(second.rows, j, second.length) as U32[];
+  // No branch: which side comes next cannot be foreseen.
+  return ofFirst.map((word, column) => select(ofSecond[column]!, word, isFirst));
 }
 
+/** Whether the next row is one of the first table. */
 function isOfFirst(first: Side, second: Side, i: U32, j: U32, loader: Loader): Bool {
   const ofFirst = loader.loadWithin(first.keys, i, first.length) as U32[];
   const ofSecond = loader.loadWithin(second.keys, j, second.length) as U32[];
