@@ -1,5 +1,5 @@
-import type { Program, Storage } from '../../primitives/backend.ts';
-import { type AccessPattern, accessPatterns } from '../../primitives/functors/access-patterns.ts';
+import { capacityOf, type Extent, type Length, type Program, type Storage } from '../../primitives/backend.ts';
+import { type AccessPattern, accessPatterns, arraysUpToIndex } from '../../primitives/functors/access-patterns.ts';
 import { type Module, moduleKey, type ScalarType } from '../../primitives/functors/ir.ts';
 import type { Arithmetic } from './arithmetic.ts';
 import type { Bindings } from './bindings.ts';
@@ -20,6 +20,8 @@ export interface LinkedArray {
   readonly offset: number;
   readonly offsetWord: number;
   readonly length: LengthWords;
+  /** Whether an index below the extent is read below the length. */
+  readonly isInside: boolean;
   /** Parameters that hold the elements which are read at constant indices. */
   readonly cells: ReadonlyMap<number, number> | undefined;
 }
@@ -43,8 +45,10 @@ export function linkProgram(
   { module, arrays, uniforms }: Program,
   parameters: Parameters,
   pool: MemoryPool,
+  extent: Extent,
 ): LinkedProgram {
   const patterns = accessPatterns(module);
+  const upToIndex = arraysUpToIndex(module);
   const linked = [...module.arrays].map(([name, type]): LinkedArray => {
     const { buffer, storage, offset, length } = arrays.get(name)!;
     const memory = pool.resolve(buffer);
@@ -54,13 +58,23 @@ export function linkProgram(
       ? new Map(pattern.indices.map((index) => [index, cellWord(parameters, memory, offset + index)]))
       : undefined;
     const words = parameters.length(length);
-    return { name, type, storage, pattern, memory, offset, offsetWord: parameters.word(offset), length: words, cells };
+    const isInside = upToIndex.has(name) && reaches(length, extent);
+    const offsetWord = parameters.word(offset);
+    return { name, type, storage, pattern, memory, offset, offsetWord, length: words, isInside, cells };
   });
   const values = [...module.uniforms].map(([name, type]): [string, number] => {
     const value = uniforms.get(name)!;
     return [name, type === 'f32' ? parameters.float(value as number) : parameters.word(value)];
   });
   return { prefix, module, arrays: linked, uniforms: new Map(values) };
+}
+
+/** Whether a length is an extent's at least. */
+function reaches(length: Length, extent: Extent): boolean {
+  if (typeof length === 'number') return capacityOf(extent) <= length;
+  if (typeof extent === 'number') return false;
+  const { buffer, word, minus, limit } = extent;
+  return buffer === length.buffer && word === length.word && minus >= length.minus && limit <= length.limit;
 }
 
 /** A word past the end of its buffer is past the array's length too: its value does not matter. */
@@ -99,9 +113,9 @@ export function moduleNumber(module: Module): number {
 /** What of a linked program shapes compiled code; its parameters follow from what was linked before it. */
 export function programKey({ prefix, module, arrays, uniforms }: LinkedProgram, slots: ArraySlots): string {
   const [firstUniform] = uniforms.values();
-  const each = arrays.map(({ name, storage, length, offsetWord, cells }) => {
+  const each = arrays.map(({ name, storage, length, isInside, offsetWord, cells }) => {
     const place = cells === undefined ? `${slots.get(name)}` : `p${[...cells.values()].join('.')}`;
-    return `${storage}${place}@${length.raw}.${offsetWord}`;
+    return `${storage}${place}@${isInside ? '' : length.raw}.${offsetWord}`;
   });
   return `${prefix}${moduleNumber(module)}(${each.join()};${firstUniform ?? ''})`;
 }
@@ -129,12 +143,13 @@ export function emitProgram(
 
 /**
  * A reader loads whatever is there and then drops what is not the array's: WebGPU keeps loads inside of buffers, and
- * loads without branches overlap.
+ * loads without branches overlap. What kernels evaluate past the extent they drop themselves.
  */
 function emitReader(name: string, array: LinkedArray, slot: number | undefined): string {
-  const { type, length, cells } = array;
+  const { type, length, isInside, cells } = array;
   const value = cells === undefined ? emitElement(array, slot!) : emitCells(cells, type);
-  return `fn ${name}(i: u32) -> ${type} { ${value} return select(${zeroOf(type)}, value, i < ${lengthExpression(length)}); }`;
+  const inside = isInside ? 'value' : `select(${zeroOf(type)}, value, i < ${lengthExpression(length)})`;
+  return `fn ${name}(i: u32) -> ${type} { ${value} return ${inside}; }`;
 }
 
 function emitCells(cells: ReadonlyMap<number, number>, type: ScalarType): string {

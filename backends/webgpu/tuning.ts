@@ -33,9 +33,10 @@ export interface Tuning {
 
 export interface LookBackTuning {
   readonly lookBack: boolean;
-  /** Threads of a workgroup, elements that a thread scans at most, and words that their states take at most. */
+  /** Threads of a workgroup, elements that a thread scans at most, flags that it counts, and words of states. */
   readonly threads: number;
   readonly items: number;
+  readonly flags: number;
   readonly words: number;
   /** Elements side by side that a thread has at most. */
   readonly run: number;
@@ -67,10 +68,10 @@ export interface SweepTuning {
 export const defaultTuning: Tuning = {
   forEach: { threads: 256, items: 4 },
   subgroups: true,
-  reduce: { threads: 256, tile: 4096, groups: 4096 },
+  reduce: { threads: 256, tile: 4096, groups: 1024 },
   blockBy: 'workgroup',
   blockRows: 4,
-  scan: { lookBack: true, threads: 256, items: 32, words: 32, run: 4, tiles: 256, tries: 64 },
+  scan: { lookBack: true, threads: 256, items: 32, flags: 24, words: 32, run: 4, tiles: 256, tries: 64 },
   sort: {
     tile: 4096,
     tileBy: 'workgroup',

@@ -52,23 +52,76 @@ function patternOf(places: readonly (number | 'index' | 'anywhere')[]): AccessPa
   return places.every((place) => place === 'index') ? { kind: 'index' } : { kind: 'anywhere' };
 }
 
-/** Callers stand after their callees, so one pass from the entry on sees every call before the function it calls. */
-export function indexLocals(module: Module): IndexLocals {
+/**
+ * Parameters that hold the index of the launch in all calls, or what `derive` makes of it. Callers stand after their
+ * callees, so one pass from the entry on sees every call before the function it calls.
+ */
+export function indexLocals(
+  module: Module,
+  derive: (fn: IrFunction, holders: ReadonlySet<number>) => ReadonlySet<number> = (_, holders) => holders,
+): IndexLocals {
   const holders: IndexLocals = new Map(
     module.functions.map((fn) => [fn, new Set(fn.parameters.filter(({ type }) => type === 'u32').map(({ id }) => id))]),
   );
   const entry = entryOf(module);
   for (const { id } of entry.parameters.slice(1)) holders.get(entry)!.delete(id);
   for (const fn of [...module.functions].reverse()) {
+    const derived = derive(fn, holders.get(fn)!);
     visit(fn.body, (statement) => {
       if (statement.kind !== 'call') return;
       const callee = module.functions.find(({ name }) => name === statement.callee)!;
       for (const [i, arg] of statement.args.entries()) {
-        if (placeOf(arg, holders.get(fn)!) !== 'index') holders.get(callee)!.delete(callee.parameters[i]!.id);
+        if (!isIn(derived, arg)) holders.get(callee)!.delete(callee.parameters[i]!.id);
       }
     });
   }
   return holders;
+}
+
+const knownBehind = new WeakMap<Module, ReadonlySet<string>>();
+
+/** The arrays that a module reads nowhere past the index of the launch: there, or where something was taken off it. */
+export function arraysUpToIndex(module: Module): ReadonlySet<string> {
+  const arrays = knownBehind.get(module) ?? findArraysUpToIndex(module);
+  knownBehind.set(module, arrays);
+  return arrays;
+}
+
+function findArraysUpToIndex(module: Module): ReadonlySet<string> {
+  const arrays = new Set(module.arrays.keys());
+  const parameters = indexLocals(module, localsUpTo);
+  for (const fn of module.functions) {
+    const behind = localsUpTo(fn, parameters.get(fn)!);
+    visit(fn.body, (statement) => {
+      if (statement.kind === 'read' && !isIn(behind, statement.index)) arrays.delete(statement.array);
+    });
+  }
+  return arrays;
+}
+
+/** Some locals, and those that are one of them less what is at most as much: `i − min(i, …)`. */
+function localsUpTo({ body }: IrFunction, some: ReadonlySet<number>): ReadonlySet<number> {
+  const upTo = new Set(some);
+  const leastOf = new Map<number, Operand>();
+  visit(body, (statement) => {
+    if (statement.kind !== 'let' || statement.local.type !== 'u32') return;
+    const { name, operands } = statement.operation;
+    const [left, right] = operands;
+    const lesser = name === 'min' ? operands.find((operand) => isIn(upTo, operand)) : undefined;
+    if (lesser !== undefined) leastOf.set(statement.local.id, lesser);
+    const taken = name === 'sub' && right!.kind === 'local' ? leastOf.get(right!.id) : undefined;
+    const isLess = lesser !== undefined || (taken !== undefined && isIn(upTo, left!) && sameLocal(taken, left!));
+    if (isLess) upTo.add(statement.local.id);
+  });
+  return upTo;
+}
+
+function isIn(locals: ReadonlySet<number>, operand: Operand): boolean {
+  return operand.kind === 'local' && locals.has(operand.id);
+}
+
+function sameLocal(a: Operand, b: Operand): boolean {
+  return a.kind === 'local' && b.kind === 'local' && a.id === b.id;
 }
 
 function visit(block: readonly Statement[], see: (statement: Statement) => void): void {

@@ -58,7 +58,7 @@ export function radixPass(
   const source = prepareSource(engine, extent, program, tile, counts.parts.length + 1);
   const tilesWord = source.parameters.word(tiles);
   const pass: Pass = { form, source, tile, tiles, tilesWord, shift, mask };
-  const stores = linkStores(storesOf(into, capacityOf(extent)), source.parameters, pool);
+  const stores = linkStores(storesOf(into, capacityOf(extent)), source.parameters, pool, extent);
   for (const window of source.windows) countDigits(engine, pass, window, counts);
   scanCounts(engine, counts, places);
   for (const window of source.windows) {

@@ -88,8 +88,8 @@ function linkCounting({ pool, tuning, shared }: Engine, command: HistogramComman
   const span = rows > THREADS ? Math.ceil(rows / THREADS) * THREADS : rows;
   const parameters = createParameters(pool);
   const length = parameters.length(extent);
-  const row = inner && linkProgram('r_', inner.row, parameters, pool);
-  const element = linkProgram('p_', program, parameters, pool);
+  const row = inner && linkProgram('r_', inner.row, parameters, pool, extent);
+  const element = linkProgram('p_', program, parameters, pool, extent);
   const [firstWord] = [into.word, bins, histograms, ranks, span].map((word) => parameters.word(word));
   return {
     parameters,

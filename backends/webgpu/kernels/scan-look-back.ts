@@ -50,15 +50,16 @@ export interface LookBackTile {
  * anyway.
  */
 export function lookBackTile({ scan }: Tuning, { extent, program, monoid, emit, stores }: ScanCommand): LookBackTile {
-  const { threads, items: most, words, run: longest, tiles } = scan;
+  const { threads, words, run: longest, tiles } = scan;
   const leaves = monoid.types.length;
   const light = isLight(program.module) && isLight(emit.module);
+  const flags = addsFlags(program.module, monoid);
   const dense = stores.some(({ index }) => index === undefined);
   const run = leaves === 1 || dense ? 1 : longest;
+  const most = flags ? scan.flags : Math.min(scan.items, Math.floor(words / leaves));
   const enough = 2 ** Math.ceil(Math.log2(capacityOf(extent) / threads / tiles));
-  const room = Math.min(light ? most : 4, Math.floor(words / leaves), Math.max(8, enough));
-  const items = Math.max(1, Math.floor(room / run)) * run;
-  return { threads, items, run, elements: threads * items, flags: addsFlags(program.module, monoid), light };
+  const items = Math.max(1, Math.floor(Math.min(light ? most : 4, Math.max(8, enough)) / run)) * run;
+  return { threads, items, run, elements: threads * items, flags, light };
 }
 
 /** The totals of subgroups, which have 4 lanes at least, and the prefix of the tile. */

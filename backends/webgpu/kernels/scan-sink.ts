@@ -12,7 +12,6 @@ import type { Bindings } from '../bindings.ts';
 import { createBindings } from '../bindings.ts';
 import type { Engine } from '../engine.ts';
 import { type ArraySlots, emitProgram, type LinkedProgram, linkProgram, programKey } from '../link.ts';
-import type { Parameters } from '../parameters.ts';
 import type { Helper } from '../wgsl-helpers.ts';
 import type { Source } from './source.ts';
 import { type BoundStore, bindStoresAt, emitStores, type LinkedStore, linkStores, storesKey } from './stores.ts';
@@ -24,8 +23,17 @@ export interface Sink {
   readonly stores: readonly LinkedStore[];
 }
 
-export function linkSink({ pool }: Engine, parameters: Parameters, emit: Program, stores: readonly Store[]): Sink {
-  return { emit: linkProgram('e_', emit, parameters, pool), stores: linkStores(stores, parameters, pool) };
+export function linkSink(
+  { pool }: Engine,
+  { parameters }: Source,
+  extent: Extent,
+  emit: Program,
+  stores: readonly Store[],
+): Sink {
+  return {
+    emit: linkProgram('e_', emit, parameters, pool, extent),
+    stores: linkStores(stores, parameters, pool, extent),
+  };
 }
 
 /** A scan's program and sink bound for a window. */

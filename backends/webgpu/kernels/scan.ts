@@ -40,7 +40,7 @@ function scanInOnePass(engine: Engine, command: ScanCommand): boolean {
   if (engine.subgroups === undefined || !engine.tuning.scan.lookBack || !monoid.exact || capacity <= BLOCK)
     return false;
   const source = linkSource(engine, extent, program);
-  const sink = linkSink(engine, source.parameters, emit, stores);
+  const sink = linkSink(engine, source, extent, emit, stores);
   const tile = lookBackTile(engine.tuning, command);
   const [placed, ...more] = placeSinks(engine, capacity, source, sink, tile.elements, LOOK_BACK_BINDINGS) ?? [];
   if (placed === undefined || more.length > 0 || placed.windows.length > 1) return false;
@@ -52,7 +52,7 @@ function scanInOnePass(engine: Engine, command: ScanCommand): boolean {
 function scanFused(engine: Engine, command: ScanCommand, others: number): boolean {
   const { extent, monoid, program, emit, stores, total } = command;
   const source = prepareSource(engine, extent, program, BLOCK, others);
-  const sink = linkSink(engine, source.parameters, emit, stores);
+  const sink = linkSink(engine, source, extent, emit, stores);
   const sinks = placeSinks(engine, capacityOf(extent), source, sink, BLOCK, TREE_BINDINGS);
   if (sinks !== undefined) scanByTree(engine, extent, monoid, source, sinks, total);
   source.release();

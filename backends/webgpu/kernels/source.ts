@@ -41,7 +41,7 @@ type Linked = Omit<Source, 'release'>;
 function link({ pool }: Engine, extent: Extent, program: Program): Linked {
   const parameters = createParameters(pool);
   const length = parameters.length(extent);
-  const linked = linkProgram('p_', program, parameters, pool);
+  const linked = linkProgram('p_', program, parameters, pool, extent);
   return { parameters, length, program: linked, windows: windowsOf(capacityOf(extent), [linked], []) };
 }
 

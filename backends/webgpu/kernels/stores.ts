@@ -1,4 +1,4 @@
-import type { Store } from '../../../primitives/backend.ts';
+import { capacityOf, type Extent, type Store } from '../../../primitives/backend.ts';
 import type { ScalarType } from '../../../primitives/functors/ir.ts';
 import { type Bindings, createBindings } from '../bindings.ts';
 import { toWord } from '../link.ts';
@@ -11,14 +11,22 @@ export interface LinkedStore extends Store {
   readonly memory: Memory;
   readonly offsetWord: number;
   readonly capacityWord: number;
+  /** Whether there is room for every index of the extent, at which it stores. */
+  readonly hasRoom: boolean;
 }
 
-export function linkStores(stores: readonly Store[], parameters: Parameters, pool: MemoryPool): LinkedStore[] {
+export function linkStores(
+  stores: readonly Store[],
+  parameters: Parameters,
+  pool: MemoryPool,
+  extent: Extent,
+): LinkedStore[] {
   return stores.map((store) => ({
     ...store,
     memory: pool.resolve(store.buffer),
     offsetWord: parameters.word(store.offset),
     capacityWord: parameters.word(store.capacity),
+    hasRoom: store.index === undefined && store.capacity >= capacityOf(extent),
   }));
 }
 
@@ -52,8 +60,8 @@ export function bindStoresAt(
 
 export function storesKey(stores: readonly BoundStore[]): string {
   return stores
-    .map(({ store: { value, index, guard, combine, offsetWord }, slot, window }) =>
-      [value, index, guard, combine, offsetWord, slot, window].join('.'),
+    .map(({ store: { value, index, guard, combine, offsetWord, hasRoom }, slot, window }) =>
+      [value, index, guard, combine, offsetWord, hasRoom, slot, window].join('.'),
     )
     .join();
 }
@@ -64,11 +72,15 @@ export function emitStores(stores: readonly BoundStore[], results: readonly Scal
   return stores
     .map(({ store, slot, window }) => {
       const at = store.index === undefined ? 'i' : result(store.index);
-      const guard = store.guard === undefined ? '' : `${result(store.guard)} & `;
       const word = `${at} + ${parameter(store.offsetWord)}`;
       const value = toWord(results[store.value]!, result(store.value));
-      const inside = window === undefined ? '' : ` & (${word} < ${window}u)`;
-      return `if (${guard}(${at} < ${parameter(store.capacityWord)})${inside}) { ${store.combine ?? 'store'}_${slot}(${word}, ${value}); }`;
+      const conditions = [
+        ...(store.guard === undefined ? [] : [result(store.guard)]),
+        ...(store.hasRoom ? [] : [`(${at} < ${parameter(store.capacityWord)})`]),
+        ...(window === undefined ? [] : [`(${word} < ${window}u)`]),
+      ];
+      const write = `${store.combine ?? 'store'}_${slot}(${word}, ${value});`;
+      return conditions.length === 0 ? write : `if (${conditions.join(' & ')}) { ${write} }`;
     })
     .join('\n');
 }

@@ -63,12 +63,14 @@ export function runStoring(
   const buffers = stores.map(({ buffer }) => buffer);
   const inputs = separate(engine, extent, [...programs.values()], buffers);
   const parameters = createParameters(pool);
-  const written = linkStores(stores, parameters, pool);
+  const written = linkStores(stores, parameters, pool, inputs.extent);
   const linked: Linked = {
     kernel,
     parameters,
     length: parameters.length(inputs.extent),
-    programs: [...programs.keys()].map((prefix, i) => linkProgram(prefix, inputs.programs[i]!, parameters, pool)),
+    programs: [...programs.keys()].map((prefix, i) =>
+      linkProgram(prefix, inputs.programs[i]!, parameters, pool, inputs.extent),
+    ),
   };
   for (const window of planWindows(engine, capacity, linked.programs, written)) {
     runWindow(engine, linked, window, written);
