@@ -1,7 +1,7 @@
 import { meanOf } from '../algorithms/cross-compare/areas.ts';
 import type { CrossComparison } from '../algorithms/cross-compare/cross-comparison.ts';
 import type { TileComparison } from '../algorithms/cross-compare/tile-comparison.ts';
-import type { ReportSection, ReportTable } from '../graph/run-report.ts';
+import type { ReportSection, ReportTable } from '../graph/report-page.ts';
 import { comparePlot } from './compare-plot.ts';
 import { type CompareRun, NO_SIMILARITY } from './compare-summary.ts';
 

@@ -51,8 +51,9 @@ export type { Opener } from './programs.ts';
 export { type Progress, type ProgressOptions, type ProgressReport, progress } from './progress.ts';
 export { type ItemContext, type ItemFunction, type PullMapOptions, pull, pullMap } from './pull-map.ts';
 export type { Pullable, PullSource } from './pull-source.ts';
+export { type ReportPage, type ReportSection, type ReportTable, reportPage } from './report-page.ts';
 export type { GraphRun, RunOptions } from './run.ts';
-export { type ReportOptions, type ReportSection, type ReportTable, runReport } from './run-report.ts';
+export { type ReportOptions, runReport } from './run-report.ts';
 export type {
   EdgeCounters,
   EdgeShape,

@@ -1,22 +1,8 @@
 import { drawSvg } from './draw-svg.ts';
 import { drawOccupancy, drawUtilisation } from './draw-timelines.ts';
-import { escapeMarkup, formatBytes, formatCount, formatDuration } from './markup.ts';
+import { formatBytes, formatCount, formatDuration } from './markup.ts';
+import { type ReportSection, type ReportTable, reportPage } from './report-page.ts';
 import type { EdgeCounters, NodeCounters, Trace, TraceMark } from './shape.ts';
-
-/** A part of a report: any of text, table and drawing, in this order. Texts are escaped. */
-export interface ReportSection {
-  readonly title: string;
-  readonly text?: string | undefined;
-  readonly table?: ReportTable | undefined;
-  /** SVG, as `drawSvg` or a plot gives it: it goes into the page as it is, so it must come from trusted code. */
-  readonly svg?: string | undefined;
-}
-
-export interface ReportTable {
-  readonly columns: readonly string[];
-  /** Numbers are aligned to the right. */
-  readonly rows: readonly (readonly (string | number)[])[];
-}
 
 export interface ReportOptions {
   /** Heading of the page. Default: the name of the graph. */
@@ -30,9 +16,6 @@ export interface ReportOptions {
   /** What the recorder had to let go, as its `dropped()` gives it. */
   readonly dropped?: number | undefined;
 }
-
-/** Rows shown of a long table; how many more there are is said. */
-const ROWS = 200;
 
 /**
  * One HTML page about a run, complete in itself: the sections given, the graph with its counters, tables of nodes and
@@ -62,16 +45,7 @@ export function runReport(trace: Trace, options: ReportOptions = {}): string {
     `${formatDuration(trace.ended - trace.started)}, ${formatCount(trace.spans.length)} spans of work`,
     ...(dropped > 0 ? [`${formatCount(dropped)} older events were not kept`] : []),
   ].join('; ');
-  return [
-    '<!doctype html>',
-    `<html lang="en"><head><meta charset="utf-8"><title>${escapeMarkup(title)}</title>`,
-    '<meta name="viewport" content="width=device-width, initial-scale=1">',
-    `<style>${STYLE}</style></head><body><main>`,
-    `<h1>${escapeMarkup(title)}</h1><p class="quiet">${told}</p>`,
-    ...all.map(section),
-    '</main></body></html>',
-    '',
-  ].join('\n');
+  return reportPage({ title, told, sections: all });
 }
 
 const UTILISATION =
@@ -79,45 +53,6 @@ const UTILISATION =
   'Ticks are events.';
 const OCCUPANCY =
   'Items on each edge: the line is the mean, the area the most at once; the full height is its capacity.';
-
-const STYLE = [
-  'body{margin:0;background:#fff;color:#16202c;font:15px/1.5 system-ui,sans-serif}',
-  'main{max-width:1180px;margin:0 auto;padding:24px 20px 48px}',
-  'h1{font-size:26px;margin:0 0 4px}h2{font-size:18px;margin:36px 0 8px}',
-  '.quiet{color:#52606d;margin:0 0 8px}.wide{overflow-x:auto}svg{display:block}',
-  'table{border-collapse:collapse;font-size:13px}',
-  'th,td{padding:4px 18px 4px 0;text-align:left;border-bottom:1px solid #e3e7eb;vertical-align:top}',
-  'th{font-weight:600;color:#52606d;border-bottom-color:#8c96a0}',
-  '.n{text-align:right;font-variant-numeric:tabular-nums}',
-].join('');
-
-function section({ title, text, table, svg }: ReportSection): string {
-  return [
-    `<section><h2>${escapeMarkup(title)}</h2>`,
-    text === undefined ? '' : `<p class="quiet">${escapeMarkup(text)}</p>`,
-    table === undefined ? '' : tableOf(table),
-    svg === undefined ? '' : `<div class="wide">${svg}</div>`,
-    '</section>',
-  ].join('');
-}
-
-function tableOf({ columns, rows }: ReportTable): string {
-  const isNumber = columns.map((_, i) => rows.length > 0 && rows.every((row) => isFigure(row[i])));
-  const cell = (tag: 'th' | 'td', value: string | number, i: number): string => {
-    const text = typeof value === 'number' ? formatCount(value) : value;
-    return `<${tag}${isNumber[i] ? ' class="n"' : ''}>${escapeMarkup(text)}</${tag}>`;
-  };
-  const line = (tag: 'th' | 'td', values: readonly (string | number)[]): string =>
-    `<tr>${values.map((value, i) => cell(tag, value, i)).join('')}</tr>`;
-  const body = rows.slice(0, ROWS).map((row) => line('td', row));
-  const more = rows.length > ROWS ? `<p class="quiet">and ${formatCount(rows.length - ROWS)} more rows</p>` : '';
-  return `<div class="wide"><table>${line('th', columns)}${body.join('')}</table></div>${more}`;
-}
-
-/** Whether a cell reads as a figure: a number, or one with a unit. */
-function isFigure(value: string | number | undefined): boolean {
-  return typeof value === 'number' || /^[≤<]?\s?[\d.,∞]+(\s?[%µA-Za-z]+)?$/.test(value ?? '');
-}
 
 function nodeTable({ shape, counters, started, ended }: Trace): ReportTable {
   const rows = shape.nodes.map(({ name, kind, lanes, runsOn }) => {
