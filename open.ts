@@ -1,4 +1,4 @@
-import type { WebGpuBackend } from './backends/webgpu/index.ts';
+import type { TuningChoice, WebGpuBackend } from './backends/webgpu/index.ts';
 import type { Backend, Limits } from './primitives/backend.ts';
 import { Context } from './primitives/context.ts';
 import { ArgumentError, DeviceLostError } from './primitives/errors.ts';
@@ -21,6 +21,11 @@ export interface OpenOptions {
    * default. `context.backend.counters.spilling` tells what it cost. Where false, they throw an `OutOfMemoryError`.
    */
   readonly spill?: boolean | undefined;
+  /**
+   * How kernels of WebGPU are cut, otherwise than for the device's class: how fast they are, never what they compute. What is
+   * fast on a device, `quadrille tune` finds out. Other backends have no use for it.
+   */
+  readonly tuning?: TuningChoice | undefined;
 }
 
 /**
@@ -53,14 +58,14 @@ const BACKENDS = ['auto', 'webgpu', 'workers', 'reference'] as const;
 const ADAPTERS = ['auto', 'hardware', 'software'] as const;
 
 async function openBackend(options: OpenOptions): Promise<Backend> {
-  const { backend = 'auto', adapter = 'auto', workers, limits } = options;
+  const { backend = 'auto', adapter = 'auto', workers, limits, tuning } = options;
   requireOneOf('backend', BACKENDS, backend);
   requireOneOf('adapter', ADAPTERS, adapter);
   if (backend === 'reference') return openReference(limits);
   if (backend === 'workers') return openWorkers(workers, limits);
-  if (backend === 'webgpu' || adapter !== 'auto') return openWebGpu(adapter, limits);
+  if (backend === 'webgpu' || adapter !== 'auto') return openWebGpu(adapter, limits, tuning);
   try {
-    return await openWebGpu('hardware', limits);
+    return await openWebGpu('hardware', limits, tuning);
   } catch (error) {
     // A browser has no other backend that is fast enough to be taken without being asked for.
     if (!(error instanceof DeviceLostError) || !isNode()) throw error;
@@ -87,11 +92,12 @@ async function openWorkers(workers: number | undefined, limits: Partial<Limits> 
 export async function openWebGpu(
   adapter: 'auto' | 'hardware' | 'software',
   limits?: Partial<Limits>,
+  tuning?: TuningChoice,
 ): Promise<WebGpuBackend> {
   const { createWebGpuBackend } = await import('./backends/webgpu/index.ts');
-  if (!isNode()) return createWebGpuBackend({ adapter, limits });
+  if (!isNode()) return createWebGpuBackend({ adapter, limits, tuning });
   const { openNodeGpu } = await import('./backends/webgpu-node/index.ts');
-  return createWebGpuBackend({ gpu: await openNodeGpu(adapter), adapter, limits });
+  return createWebGpuBackend({ gpu: await openNodeGpu(adapter), adapter, limits, tuning });
 }
 
 /** Whether this is Node, or something that does as Node does. */

@@ -27,8 +27,11 @@ const LONE_WIDTH = 600;
 const PANEL_HEIGHT = 250;
 const HEADING = 30;
 const TOP = 70;
-/** Told apart by the colour-blind: Okabe and Ito, 2008. */
-const COLORS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#1b1e24'];
+const LEGEND_ROW = 20;
+/** Told apart by the colour-blind: Okabe and Ito, 2008; then Tol, 2018. */
+const COLORS = '#0072b2 #d55e00 #009e73 #cc79a7 #e69f00 #56b4e9 #1b1e24 #882255 #999933 #332288 #aa4499 #44aa99'.split(
+  ' ',
+);
 
 /** Panels two in a row, with one legend of all names, as a standalone SVG. */
 export async function drawPanels(title: string, panels: readonly Panel[]): Promise<string> {
@@ -37,10 +40,12 @@ export async function drawPanels(title: string, panels: readonly Panel[]): Promi
   const names = [...new Set(panels.flatMap(({ points }) => points.map(({ name }) => name)))];
   const columns = Math.min(2, panels.length);
   const panelWidth = columns === 1 ? LONE_WIDTH : (WIDTH - MARGIN) / 2 - MARGIN;
-  const height = TOP + Math.ceil(panels.length / columns) * (HEADING + PANEL_HEIGHT + 16);
+  const legend = legendOf(names);
+  const start = TOP + legend.below;
+  const height = start + Math.ceil(panels.length / columns) * (HEADING + PANEL_HEIGHT + 16);
   const drawn = panels.map((panel, i) => {
     const left = MARGIN + (i % columns) * (panelWidth + MARGIN);
-    const top = TOP + Math.floor(i / columns) * (HEADING + PANEL_HEIGHT + 16);
+    const top = start + Math.floor(i / columns) * (HEADING + PANEL_HEIGHT + 16);
     const heading = text(panel.title, { x: left, y: top + 16, size: 13, weight: 600 });
     const chart = drawPanel(panel, names, panelWidth, document as unknown as Document);
     const place = `translate(${left}, ${top + HEADING})`;
@@ -52,7 +57,7 @@ export async function drawPanels(title: string, panels: readonly Panel[]): Promi
     `<title>${escapeXml(title)}</title>`,
     '<rect width="100%" height="100%" fill="#fff"/>',
     text(title, { x: MARGIN, y: 28, size: 16, weight: 600 }),
-    ...legendOf(names),
+    ...legend.marks,
     ...drawn,
     '</svg>\n',
   ].join('\n');
@@ -63,14 +68,17 @@ function widthOf(name: string): number {
   return 34 + 6.2 * name.length;
 }
 
-function legendOf(names: readonly string[]): string[] {
-  let left = MARGIN;
-  return names.map((name, i) => {
+/** The names with their colours, and how much lower what follows lies where they take more than a line. */
+function legendOf(names: readonly string[]): { readonly marks: readonly string[]; readonly below: number } {
+  let [left, down] = [MARGIN, 0];
+  const marks = names.map((name, i) => {
+    if (left > MARGIN && left + widthOf(name) > WIDTH) [left, down] = [MARGIN, down + LEGEND_ROW];
     const at = left;
     left += widthOf(name);
-    const mark = `<circle cx="${Math.round(at + 5)}" cy="47" r="4" fill="${COLORS[i % COLORS.length]}"/>`;
-    return mark + text(name, { x: Math.round(at + 14), y: 51, size: 12 });
+    const mark = `<circle cx="${Math.round(at + 5)}" cy="${down + 47}" r="4" fill="${COLORS[i % COLORS.length]}"/>`;
+    return mark + text(name, { x: Math.round(at + 14), y: down + 51, size: 12 });
   });
+  return { marks, below: down };
 }
 
 function drawPanel(panel: Panel, names: readonly string[], width: number, document: Document): string {

@@ -10,6 +10,8 @@ export const MAIN_HELP = `quadrille: data-parallel primitives for spatial data
   quadrille compare   two sets of polygons of the same image: how alike they are
   quadrille index     sets of polygons as a quadtree in a file, and questions to it
   quadrille devices   what can run here, and how exactly
+  quadrille bench     how fast primitives and pipelines are here, beside others that do the same
+  quadrille tune      finds the tuning of WebGPU kernels that is fastest here
   quadrille --version
   quadrille COMMAND --help
 

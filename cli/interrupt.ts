@@ -16,7 +16,12 @@ export class Interrupted extends QuadrilleError {
 
   /** The same, of a run that has begun to write to stdout. */
   withinOutput(): Interrupted {
-    return new Interrupted(this.#signal, 'the output on stdout is incomplete, and no file was written');
+    return this.with('the output on stdout is incomplete, and no file was written');
+  }
+
+  /** The same, of a run that ended otherwise than with nothing. */
+  with(outcome: string): Interrupted {
+    return new Interrupted(this.#signal, outcome);
   }
 }
 

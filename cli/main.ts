@@ -1,5 +1,7 @@
 import { UsageError } from '../primitives/errors.ts';
 import { DEVICES_SPECS, parseZonalArguments } from './arguments.ts';
+import { parseBenchArguments } from './bench-arguments.ts';
+import { BENCH_HELP, TUNE_HELP } from './bench-help.ts';
 import { readOptions } from './command-line.ts';
 import { parseCompareArguments } from './compare-arguments.ts';
 import { EXIT, exitCodeOf } from './failure.ts';
@@ -13,6 +15,7 @@ import { jsonLog } from './json-log.ts';
 import type { Log, LogStream } from './log.ts';
 import type { Surroundings } from './run-support.ts';
 import { suggest } from './suggest.ts';
+import { parseTuneArguments } from './tune-arguments.ts';
 
 /** Where a command writes. */
 export interface Streams {
@@ -46,6 +49,8 @@ const COMMANDS: Commands = new Map([
   ['compare', { help: COMPARE_HELP, run: compare }],
   ['index', { help: INDEX_HELP, of: INDEX_COMMANDS }],
   ['devices', { help: DEVICES_HELP, run: devices }],
+  ['bench', { help: BENCH_HELP, run: bench }],
+  ['tune', { help: TUNE_HELP, run: tune }],
 ]);
 
 /**
@@ -157,4 +162,16 @@ async function devices(args: readonly string[], { stdout }: Session): Promise<vo
   const report = await findDevices();
   const table = (): string => renderDevices(report, { verbose: values.has('verbose') });
   stdout.write(values.has('json') ? `${JSON.stringify(report, null, 2)}\n` : table());
+}
+
+async function bench(args: readonly string[], session: Session): Promise<void> {
+  const options = parseBenchArguments(args);
+  const { runBench } = await import('./bench.ts');
+  await runBench(options, surroundingsOf(session));
+}
+
+async function tune(args: readonly string[], session: Session): Promise<void> {
+  const options = parseTuneArguments(args);
+  const { runTune } = await import('./tune.ts');
+  await runTune(options, surroundingsOf(session));
 }

@@ -18,10 +18,11 @@ const entryPoints = Object.values(manifest.exports).flatMap((entry) =>
   typeof entry === 'string' ? [] : [join(root, entry.default.replace('./dist/', '').replace(/\.js$/, '.ts'))],
 );
 
-const files = ['primitives', 'backends', 'graph', 'algorithms', 'formats', 'property-tests', '.'].flatMap((folder) =>
-  readdirSync(join(root, folder), { recursive: folder !== '.', encoding: 'utf8' })
-    .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts') && !file.endsWith('.config.ts'))
-    .map((file) => join(root, folder, file)),
+const files = ['primitives', 'backends', 'graph', 'algorithms', 'formats', 'bench', 'property-tests', '.'].flatMap(
+  (folder) =>
+    readdirSync(join(root, folder), { recursive: folder !== '.', encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts') && !file.endsWith('.config.ts'))
+      .map((file) => join(root, folder, file)),
 );
 
 interface Example {

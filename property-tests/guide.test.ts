@@ -57,7 +57,11 @@ afterAll(() => {
 });
 
 /** Data that commands of the pages read, where a clone has it. */
-const DATA = ['property-tests/fixtures/result-sets', 'node_modules/us-atlas/counties-10m.json'];
+const DATA = [
+  'property-tests/fixtures/result-sets',
+  'node_modules/us-atlas/counties-10m.json',
+  'examples/bench-dot-product.mjs',
+];
 
 /** A folder to run commands in, with that data. */
 function clone(): string {

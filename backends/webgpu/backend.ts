@@ -14,6 +14,7 @@ import { type Machine, startMachine } from './machine.ts';
 import { probe, type Verdict } from './probe.ts';
 import type { CommandTime } from './timer.ts';
 import type { Tuning } from './tuning.ts';
+import type { TuningChoice } from './tuning-choice.ts';
 
 export interface WebGpuOptions {
   /** Where to ask for an adapter; the browser's own if left out. In Node: `openNodeGpu()` of `backends/webgpu-node`. */
@@ -21,7 +22,8 @@ export interface WebGpuOptions {
   readonly adapter?: AdapterChoice | undefined;
   /** Lowers the device's limits. */
   readonly limits?: Partial<Limits> | undefined;
-  readonly tuning?: Partial<Tuning> | undefined;
+  /** Otherwise than the device's class has it: how fast kernels are, never what they compute. */
+  readonly tuning?: TuningChoice | undefined;
   /** Overrides what the probe of the device chose. */
   readonly arithmetic?: Partial<Arithmetic> | undefined;
 }

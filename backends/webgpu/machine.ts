@@ -12,7 +12,8 @@ import { createRecorder } from './recorder.ts';
 import { createSpine } from './spine.ts';
 import { createTimer, type Timer } from './timer.ts';
 import { createTransfers, type Transfers } from './transfers.ts';
-import { type Tuning, tuningFor } from './tuning.ts';
+import { tuningFor } from './tuning.ts';
+import type { TuningChoice } from './tuning-choice.ts';
 
 /** A device with everything that commands are made, recorded and waited for with. */
 export interface Machine {
@@ -30,7 +31,7 @@ export interface Machine {
 
 export interface MachineOptions {
   readonly limits?: Partial<Limits> | undefined;
-  readonly tuning?: Partial<Tuning> | undefined;
+  readonly tuning?: TuningChoice | undefined;
 }
 
 export function startMachine(open: OpenDevice, options: MachineOptions, gpu: GPU | undefined): Machine {

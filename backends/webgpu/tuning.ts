@@ -1,3 +1,6 @@
+import { chosenTuning, type TuningChoice } from './tuning-choice.ts';
+import { tuningTables } from './tuning-tables.ts';
+
 /** Numbers that change how fast kernels are, never what they compute. */
 export interface Tuning {
   /** Threads of a workgroup and elements of a thread in a map. */
@@ -90,12 +93,12 @@ const softwareTuning: Partial<Tuning> = {
   sort: { tile: 2048, tileBy: 'thread', sweep: { ...defaultTuning.sort.sweep, on: false } },
 };
 
-/** What is known of single devices, by a word in the adapter's description or architecture. */
-export const deviceTuning: ReadonlyMap<string, Partial<Tuning>> = new Map();
-
 /** The tuning of a device, with what the caller wants otherwise. */
-export function tuningFor(info: GPUAdapterInfo, wanted: Partial<Tuning> = {}): Tuning {
-  const text = `${info.vendor} ${info.architecture} ${info.description}`.toLowerCase();
-  const known = [...deviceTuning].find(([word]) => text.includes(word));
-  return { ...defaultTuning, ...(info.isFallbackAdapter ? softwareTuning : known?.[1]), ...wanted };
+export function tuningFor(info: GPUAdapterInfo, wanted: TuningChoice = {}): Tuning {
+  const { vendor, architecture, isFallbackAdapter } = info;
+  const known = tuningTables.find(
+    (table) => table.vendor === vendor && (table.architecture === '' || table.architecture === architecture),
+  );
+  const device = isFallbackAdapter ? softwareTuning : (known?.tuning ?? {});
+  return chosenTuning(chosenTuning(defaultTuning, device), wanted);
 }

@@ -1,0 +1,34 @@
+import {
+  bool,
+  copyIf,
+  exclusiveScan,
+  fn,
+  map,
+  plus,
+  reduceByKey,
+  sequence,
+  sortByKey,
+  u32,
+} from '../../primitives/index.ts';
+import type { Experiment } from '../harness/experiment.ts';
+import { randomOf } from './inputs.ts';
+import { plainChain } from './plain.ts';
+
+const affine = fn('affine', { x: u32 }, u32, ({ x }) => x.mul(2654435761).add(1));
+const isOdd = fn('isOdd', { key: u32, row: u32 }, bool, ({ key }) => key.and(1).eq(1));
+const sixteenth = fn('sixteenth', { i: u32 }, u32, ({ i }) => i.shr(4));
+
+/** map, copyIf (half is kept), sortByKey by keys of 32 bits, reduceByKey over runs of 16, exclusive scan: one pipeline. */
+export const chain: Experiment<{ x: Uint32Array }> = {
+  name: 'chain',
+  inputs: (one) => ({ x: randomOf(one) as Uint32Array }),
+  run({ x }, { n }) {
+    const key = map(affine, { x });
+    const kept = copyIf({ key, row: sequence(n) }, isOdd);
+    const { values: rows } = sortByKey(kept.key, kept.row);
+    const runs = map(sixteenth, { i: sequence(rows.length) });
+    return exclusiveScan(reduceByKey(runs, rows, plus(u32)).values, plus(u32));
+  },
+  reference: ({ x }) => plainChain(x),
+  plain: ({ x }) => plainChain(x),
+};

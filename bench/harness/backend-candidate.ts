@@ -1,0 +1,110 @@
+import type { WebGpuBackend } from '../../backends/webgpu/index.ts';
+import type { Column, Table } from '../../primitives/columns/column.ts';
+import type { Context } from '../../primitives/context.ts';
+import { ArgumentError, plus, reduce, sequence, u32 } from '../../primitives/index.ts';
+import { type Candidate, hostTime, type Prepared, type Round } from './candidate.ts';
+import { type Job, readResult, uploadInputs } from './job.ts';
+
+/** A backend of this library as a candidate: a context that stays open. */
+export function backendCandidate(name: string, context: Context, description: string): Candidate {
+  const { backend } = context;
+  const gpu = backend.name === 'webgpu' ? (backend as WebGpuBackend) : undefined;
+  const hasClock = gpu?.features.has('timestamp-query') === true;
+  const heat = hasClock && !gpu.info.isFallbackAdapter ? heater(context, gpu) : undefined;
+  return {
+    name,
+    kind: 'backend',
+    hardware: gpu === undefined || gpu.info.isFallbackAdapter ? 'cpu' : 'gpu',
+    description,
+    prepare: (job) => prepare(job, context, hasClock ? gpu : undefined, heat),
+    close: () => context.close(),
+  };
+}
+
+/** Work that keeps a GPU busy for a quarter of a second where it has been idle: it takes as long to raise its clocks. */
+type Heater = () => Promise<() => void>;
+
+const HEATER_ROWS = 2 ** 24;
+const HEATING_MS = 250;
+const IDLE_MS = 20;
+
+function heater(context: Context, gpu: WebGpuBackend): Heater {
+  let column: Column<'u32'> | undefined;
+  let passes = 0;
+  let lastUse = 0;
+  const heating = (times: number) => (): void => {
+    for (let pass = 0; pass < times; pass++) context.scope(() => void reduce(column!, plus(u32)));
+  };
+  return async () => {
+    if (column === undefined) {
+      column = context.materialize(sequence(HEATER_ROWS));
+      const [, sample] = await gpu.time([heating(100), heating(100)]);
+      passes = Math.ceil((HEATING_MS / sample!) * 100);
+    }
+    const idle = performance.now() - lastUse > IDLE_MS;
+    lastUse = performance.now();
+    return heating(idle ? passes : 1);
+  };
+}
+
+async function prepare(job: Job, context: Context, gpu: WebGpuBackend | undefined, heat?: Heater): Promise<Prepared> {
+  const { experiment, inputs, n, type } = job;
+  const at = { n, type, context };
+  // Columns of the scope around would be freed with it: these are freed by hand.
+  const columns = uploadInputs(experiment, inputs, at);
+  let waits = false;
+
+  /** Runs it for its result, and finds out whether it waits: then it cannot run within a scope. */
+  const first = async (): Promise<Table> => {
+    if (waits) return experiment.run(columns, at);
+    try {
+      return context.scope(() => experiment.run(columns, at) as Table);
+    } catch (error) {
+      if (!(error instanceof ArgumentError) || error.code !== 'context/async-scope') throw error;
+      waits = true;
+      return experiment.run(columns, at);
+    }
+  };
+
+  /** Runs it once and frees what it made; an algorithm that waits is waited for. */
+  const once = (): void | Promise<void> => {
+    if (waits) return Promise.resolve(experiment.run(columns, at)).then((result) => context.dispose(result));
+    context.scope(() => void experiment.run(columns, at));
+  };
+  /** Each call is waited for: what is issued together may be fused, over the same rows of several calls. */
+  const repeat = async (calls: number): Promise<void> => {
+    for (let call = 0; call < calls; call++) {
+      const running = once();
+      if (running !== undefined) await running;
+      await context.sync();
+    }
+  };
+
+  const byDevice = async (calls: number): Promise<Round> => {
+    const first = (await heat?.()) ?? (() => undefined);
+    const batch = (): void => {
+      for (let call = 0; call < calls; call++) once();
+    };
+    const [, milliseconds] = await gpu!.time([first, batch]);
+    return { time: (milliseconds! * 1e6) / calls, latency: await hostTime(() => repeat(1)), clock: 'device' };
+  };
+  const byHost = async (calls: number): Promise<Round> => ({
+    time: (await hostTime(() => repeat(calls))) / calls,
+    clock: 'host',
+  });
+
+  return {
+    async answer() {
+      const result = await first();
+      try {
+        return await readResult(context, result);
+      } finally {
+        context.dispose(result);
+      }
+    },
+    round: (calls) => (gpu === undefined || waits ? byHost(calls) : byDevice(calls)),
+    async close() {
+      context.dispose(columns);
+    },
+  };
+}

@@ -1,0 +1,100 @@
+import { createReferenceBackend } from '../../backends/reference/index.ts';
+import type { Table } from '../../primitives/columns/column.ts';
+import { Context } from '../../primitives/context.ts';
+import {
+  type At,
+  type Case,
+  columnsOfResult,
+  type Experiment,
+  type HostColumn,
+  type HostColumns,
+} from './experiment.ts';
+
+/** An experiment over inputs of one size and type, with what is made of them once for all candidates. */
+export interface Job extends Case {
+  readonly experiment: Experiment;
+  readonly inputs: HostColumns;
+  /** What candidates have to find. */
+  expected(): Promise<readonly HostColumn[]>;
+  /** {@link checksum} of it. */
+  expectedSum(): Promise<number>;
+}
+
+export function makeJob(experiment: Experiment, one: Case): Job {
+  const inputs = experiment.inputs(one);
+  let expected: Promise<readonly HostColumn[]> | undefined;
+  let sum: Promise<number> | undefined;
+  const job: Job = {
+    ...one,
+    experiment,
+    inputs,
+    expected: () => (expected ??= expectedOf(experiment, inputs, one)),
+    expectedSum: () => (sum ??= job.expected().then(checksum)),
+  };
+  return job;
+}
+
+async function expectedOf(experiment: Experiment, inputs: HostColumns, one: Case): Promise<readonly HostColumn[]> {
+  const known = experiment.reference?.(inputs, one);
+  if (known !== undefined) return columnsOfResult(known);
+  await using context = new Context(createReferenceBackend());
+  const at = { ...one, context };
+  return readResult(context, await experiment.run(uploadInputs(experiment, inputs, at), at));
+}
+
+/** What an experiment runs on. */
+export function uploadInputs(experiment: Experiment, inputs: HostColumns, at: At): never {
+  if (experiment.upload !== undefined) return experiment.upload(inputs, at) as never;
+  const columns = Object.entries(inputs).map(([name, data]) => [name, at.context.column(data)]);
+  return Object.fromEntries(columns) as never;
+}
+
+/** The columns of a result on the host, in their order. */
+export async function readResult(context: Context, result: Table): Promise<readonly HostColumn[]> {
+  return leavesOf(await context.read(result));
+}
+
+function leavesOf(read: unknown): HostColumn[] {
+  if (ArrayBuffer.isView(read)) return [read as HostColumn];
+  return Object.values(read as object).flatMap(leavesOf);
+}
+
+/** FNV-1a over the words of a result: how programs outside of this process tell theirs. */
+export function checksum(columns: readonly HostColumn[]): number {
+  let sum = 2166136261;
+  for (const { buffer, byteOffset, length } of columns) {
+    const words = new Uint32Array(buffer, byteOffset, length);
+    for (let i = 0; i < words.length; i++) sum = Math.imul(sum ^ words[i]!, 16777619);
+  }
+  return sum >>> 0;
+}
+
+/** Where two results differ, as a sentence; undefined where they agree. Elements may be off by the tolerance. */
+export function differenceOf(
+  got: readonly HostColumn[],
+  expected: readonly HostColumn[],
+  tolerance: number,
+): string | undefined {
+  if (got.length !== expected.length) return `${got.length} columns instead of ${expected.length}`;
+  for (const [column, wanted] of expected.entries()) {
+    const found = got[column]!;
+    if (found.length !== wanted.length) return `${found.length} rows instead of ${wanted.length}`;
+    const row = tolerance === 0 ? firstOtherBits(found, wanted) : firstFar(found, wanted, tolerance);
+    if (row >= 0) return `${found[row]} instead of ${wanted[row]} in row ${row}`;
+  }
+  return undefined;
+}
+
+function firstOtherBits(got: HostColumn, expected: HostColumn): number {
+  const [a, b] = [got, expected].map(({ buffer, byteOffset, length }) => new Uint32Array(buffer, byteOffset, length));
+  for (let i = 0; i < a!.length; i++) if (a![i] !== b![i]) return i;
+  return -1;
+}
+
+function firstFar(got: HostColumn, expected: HostColumn, tolerance: number): number {
+  for (let i = 0; i < got.length; i++) {
+    const wanted = expected[i]!;
+    if (!(Math.abs(got[i]! - wanted) <= tolerance * Math.max(1, Math.abs(wanted)))) return i;
+  }
+  return -1;
+}

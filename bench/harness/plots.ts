@@ -1,0 +1,184 @@
+import { axisX, axisY, text as label, plot, rect, ruleX } from '@observablehq/plot';
+import { escapeXml, HAIRLINE, INK, MARGIN, MUTED, text } from '../../formats/zonal-plot/page.ts';
+import { drawPanels, type Panel, type PanelPoint } from '../panels.ts';
+import { type Row, rateOf } from './row.ts';
+import { byCase, digits, sizeText } from './tables.ts';
+
+/** What experiment a memcpy is: the line that others are held against. */
+const COPY = 'copy';
+
+/** Panels of one experiment and type each. */
+function panelsOf(rows: readonly Row[], unit: string, pointsOf: (alike: readonly Row[]) => PanelPoint[]): Panel[] {
+  const groups = new Map<string, Row[]>();
+  for (const row of rows) {
+    const title = `${row.experiment} ${row.type}`;
+    groups.set(title, [...(groups.get(title) ?? []), row]);
+  }
+  return [...groups].flatMap(([title, alike]) => {
+    const points = pointsOf(alike).filter(({ x, y }) => x > 0 && y > 0 && Number.isFinite(y));
+    const ticks = [...new Set(points.map(({ x }) => x))].sort((a, b) => a - b);
+    const panel = {
+      title,
+      unit,
+      axis: 'elements',
+      scale: 'log',
+      ticks: thinned(ticks),
+      tickText: sizeText,
+      points,
+    } as const;
+    return points.length === 0 ? [] : [panel];
+  });
+}
+
+const MOST_TICKS = 8;
+
+function thinned(ticks: readonly number[]): number[] {
+  const step = Math.ceil(ticks.length / MOST_TICKS);
+  return ticks.filter((_, i) => i % step === 0);
+}
+
+/** The fastest memcpy of each hardware, by size, as dashed lines. */
+function memcpyPoints(rows: readonly Row[], amountOf: (row: Row) => number | undefined): PanelPoint[] {
+  const copies = rows.filter(({ experiment, type }) => experiment === COPY && type === 'u32');
+  const fastest = new Map<string, Row>();
+  for (const row of copies) {
+    const key = `${row.hardware} ${row.n}`;
+    const known = fastest.get(key);
+    if (known === undefined || row.time.median < known.time.median) fastest.set(key, row);
+  }
+  return [...fastest.values()].map((row) => ({
+    name: `memcpy (${row.hardware})`,
+    x: row.n,
+    y: amountOf(row) ?? Number.NaN,
+    line: 'dashed',
+  }));
+}
+
+/** Time against the number of elements, both on logarithmic axes, as a standalone SVG. */
+export function timePlot(rows: readonly Row[]): Promise<string> {
+  const timeOf = ({ time }: Row): number => time.median / 1e6;
+  return drawLines('Time of a call', rows, 'ms', timeOf);
+}
+
+/** Bytes read and written at least by time, as {@link timePlot}. */
+export function ratePlot(rows: readonly Row[]): Promise<string> {
+  return drawLines('Bytes moved by time', rows, 'GB/s', rateOf);
+}
+
+function drawLines(
+  title: string,
+  rows: readonly Row[],
+  unit: string,
+  amountOf: (row: Row) => number | undefined,
+): Promise<string> {
+  const copies = memcpyPoints(rows, amountOf);
+  const panels = panelsOf(rows, unit, (alike) => {
+    const known = alike.filter((row) => amountOf(row) !== undefined);
+    const sizes = new Set(known.map(({ n }) => n));
+    return [
+      ...known.map((row): PanelPoint => ({ name: row.candidate, x: row.n, y: amountOf(row)!, line: 'solid' })),
+      ...(known.length === 0 ? [] : copies.filter(({ x }) => sizes.has(x))),
+    ];
+  });
+  return panels.length === 0 ? emptyDrawing(title) : drawPanels(title, panels);
+}
+
+interface Bar {
+  readonly name: string;
+  readonly low: number;
+  readonly high: number;
+  readonly ratio: string;
+  readonly color: string;
+}
+
+const WIDTH = 860;
+const TOP = 84;
+const BAR_HEIGHT = 18;
+const NAME_WIDTH = 320;
+const FASTER = '#0072b2';
+const SLOWER = '#d55e00';
+
+/**
+ * How many times as long peers take as backends, at the largest size that both were measured at, as a standalone SVG: blue bars to the
+ * right where the backend is faster, orange ones to the left where the peer is.
+ */
+export async function ratioPlot(rows: readonly Row[]): Promise<string> {
+  const title = 'Time of peers by time of backends';
+  const bars = barsOf(rows);
+  if (bars.length === 0) return emptyDrawing(title);
+  const { parseHTML } = await import('linkedom');
+  const { document } = parseHTML('<!doctype html><html><body></body></html>');
+  const height = bars.length * BAR_HEIGHT + 50;
+  const ends = bars.flatMap(({ low, high }) => [low, high]);
+  const [low, high] = [Math.min(0.5, ...ends) / 1.3, Math.max(2, ...ends) * 1.3];
+  const chart = plot({
+    document: document as unknown as Document,
+    width: WIDTH - 2 * MARGIN,
+    height,
+    marginLeft: NAME_WIDTH,
+    marginBottom: 40,
+    x: { type: 'log', label: null, domain: [low, high] },
+    y: { domain: bars.map(({ name }) => name), label: null, padding: 0.25 },
+    marks: [
+      axisX({
+        ticks: 6,
+        tickSize: 3,
+        color: MUTED,
+        tickFormat: (tick: number) => String(tick),
+        label: 'times as long',
+        labelAnchor: 'center',
+        labelArrow: 'none',
+      }),
+      axisY({ tickSize: 0, color: INK }),
+      rect(bars, { y: 'name', x1: 'low', x2: 'high', fill: 'color' }),
+      label(bars, { y: 'name', x: 'high', text: 'ratio', textAnchor: 'start', dx: 4, fill: INK, fontSize: 9.5 }),
+      ruleX([low], { stroke: HAIRLINE }),
+      ruleX([1], { stroke: INK }),
+    ],
+  });
+  chart.querySelector('style')?.remove();
+  return framed(title, 'Right of 1 the backend is faster.', TOP + height, [
+    `<g transform="translate(${MARGIN}, ${TOP})" font-size="10.5" text-anchor="middle" fill="${INK}">${chart.innerHTML}</g>`,
+  ]);
+}
+
+/** A bar for every backend and peer that did the same, at the largest of their sizes. */
+function barsOf(rows: readonly Row[]): Bar[] {
+  const bars = new Map<string, Bar>();
+  for (const { experiment, type, n, rows: alike } of [...byCase(rows)].sort((a, b) => a.n - b.n)) {
+    for (const ours of alike.filter(({ kind }) => kind === 'backend')) {
+      for (const peer of alike.filter(({ kind }) => kind === 'peer')) {
+        const ratio = peer.time.median / ours.time.median;
+        const key = `${experiment} ${type}: ${ours.candidate}, ${peer.candidate}`;
+        bars.set(key, {
+          name: `${experiment} ${type} ${sizeText(n)}: ${ours.candidate} and ${peer.candidate}`,
+          low: Math.min(1, ratio),
+          high: Math.max(1, ratio),
+          ratio: digits(ratio),
+          color: ratio >= 1 ? FASTER : SLOWER,
+        });
+      }
+    }
+  }
+  const order = [...new Set(rows.map(({ experiment, type }) => `${experiment} ${type}:`))];
+  const rank = (key: string): number => order.findIndex((start) => key.startsWith(start));
+  return [...bars].sort(([a], [b]) => rank(a) - rank(b)).map(([, bar]) => bar);
+}
+
+/** A drawing of a run that found nothing to draw. */
+async function emptyDrawing(title: string): Promise<string> {
+  return framed(title, 'Nothing was measured that could be drawn.', TOP, []);
+}
+
+function framed(title: string, subtitle: string, height: number, content: readonly string[]): string {
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" ` +
+      `font-family="system-ui, 'Segoe UI', Helvetica, Arial, 'DejaVu Sans', sans-serif">`,
+    `<title>${escapeXml(title)}</title>`,
+    '<rect width="100%" height="100%" fill="#fff"/>',
+    text(title, { x: MARGIN, y: 28, size: 16, weight: 600 }),
+    text(subtitle, { x: MARGIN, y: 51, size: 12, fill: MUTED }),
+    ...content,
+    '</svg>\n',
+  ].join('\n');
+}

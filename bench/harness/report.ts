@@ -1,0 +1,52 @@
+import { type ReportSection, reportPage } from '../../graph/report-page.ts';
+import { machineLines } from './machine.ts';
+import { ratePlot, ratioPlot, timePlot } from './plots.ts';
+import { byCase, type Results, tableCells } from './tables.ts';
+
+/** The drawings of a run, as standalone SVG. */
+export interface Drawings {
+  readonly time: string;
+  readonly rate: string;
+  readonly ratios: string;
+}
+
+export async function drawResults({ rows }: Results): Promise<Drawings> {
+  const [time, rate, ratios] = await Promise.all([timePlot(rows), ratePlot(rows), ratioPlot(rows)]);
+  return { time, rate, ratios };
+}
+
+const HOW =
+  'Medians over rounds in which all candidates take turns, with the least and the greatest; every answer was compared with ' +
+  'the reference before it was timed. Times are of one call out of a batch, on GPUs by their own clock, without the host; on CPUs each call is waited for; ' +
+  '“to done” is one call alone, from the host until the host knows that it is done. Bytes are those that have to be read and ' +
+  'written at least.';
+
+/** One HTML page about a run, complete in itself: machine, drawings, tables, and what was left out. */
+export function resultsReport(results: Results, { time, rate, ratios }: Drawings): string {
+  const { machine, candidates, rows, omissions, complete } = results;
+  const told = `${machine.date}, ${machine.cpu}, ${byCase(rows).length} cases${complete ? '' : '; stopped before its end'}`;
+  const sections: ReportSection[] = [
+    {
+      title: 'Machine',
+      table: { columns: ['', ''], rows: machineLines(machine).map(([name, value]) => [name, value]) },
+    },
+    {
+      title: 'What was compared',
+      table: { columns: ['', 'kind', 'what'], rows: candidates.map((one) => [one.name, one.kind, one.description]) },
+    },
+    { title: 'Time', text: HOW, svg: time },
+    { title: 'Rate', text: 'Dashed: the fastest copy of memory on the same hardware.', svg: rate },
+    { title: 'Peers', svg: ratios },
+    ...[...new Set(rows.map(({ experiment }) => experiment))].map((experiment) => {
+      const [columns, ...cells] = tableCells(rows.filter((row) => row.experiment === experiment));
+      return { title: experiment, table: { columns: columns!, rows: cells } };
+    }),
+    ...(omissions.length === 0 ? [] : [omitted(results)]),
+  ];
+  return reportPage({ title: 'quadrille bench', told, sections });
+}
+
+function omitted({ omissions }: Results): ReportSection {
+  const rows = omissions.map(({ experiment, type, n, candidate, reason }) => [experiment, type, n, candidate, reason]);
+  return { title: 'Left out', table: { columns: ['experiment', 'type', 'n', 'on', 'why'], rows } };
+}

@@ -1,0 +1,156 @@
+import type { MachineFacts } from './machine.ts';
+import type { Omission } from './measure.ts';
+import { type Row, rateOf, type Spread } from './row.ts';
+
+/** Everything that one run found. */
+export interface Results {
+  readonly machine: MachineFacts;
+  /** What was compared, by name, with versions. */
+  readonly candidates: readonly { readonly name: string; readonly kind: Row['kind']; readonly description: string }[];
+  readonly rows: readonly Row[];
+  readonly omissions: readonly Omission[];
+  /** Whether the run came to its end. */
+  readonly complete: boolean;
+}
+
+const COLUMNS = [
+  'experiment',
+  'type',
+  'n',
+  'candidate',
+  'kind',
+  'clock',
+  'rounds',
+  'calls',
+  'median_ns',
+  'min_ns',
+  'max_ns',
+  'latency_median_ns',
+  'latency_min_ns',
+  'latency_max_ns',
+  'bytes',
+  'gb_per_s',
+  'checked',
+] as const;
+
+/** The rows as CSV: times in nanoseconds a call, empty where they are not known. */
+export function resultsCsv({ rows }: Pick<Results, 'rows'>): string {
+  return [COLUMNS.join(','), ...rows.map(csvRow)].map((line) => `${line}\n`).join('');
+}
+
+function csvRow(row: Row): string {
+  const { experiment, type, n, candidate, kind, clock, rounds, calls, bytes, checked } = row;
+  const rate = rateOf(row);
+  return [
+    experiment,
+    type,
+    n,
+    candidate,
+    kind,
+    clock,
+    rounds,
+    calls,
+    ...spreadCells(row.time),
+    ...spreadCells(row.latency),
+    bytes ?? '',
+    rate === undefined ? '' : Number(rate.toPrecision(4)),
+    checked,
+  ]
+    .map((cell) => quoted(String(cell)))
+    .join(',');
+}
+
+function spreadCells(spread: Spread | undefined): (number | string)[] {
+  return spread === undefined ? ['', '', ''] : [spread.median, spread.least, spread.greatest].map(Math.round);
+}
+
+function quoted(cell: string): string {
+  return /[",\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
+}
+
+/** Everything as one JSON object; times are nanoseconds a call. */
+export function resultsJson(results: Results): string {
+  return `${JSON.stringify(results, null, 2)}\n`;
+}
+
+/** One case: the rows of all candidates for it. */
+export interface CaseRows {
+  readonly experiment: string;
+  readonly type: string;
+  readonly n: number;
+  readonly rows: readonly Row[];
+}
+
+/** Rows by case, in their order. */
+export function byCase(rows: readonly Row[]): CaseRows[] {
+  const cases = new Map<string, Row[]>();
+  for (const row of rows) {
+    const key = JSON.stringify([row.experiment, row.type, row.n]);
+    cases.set(key, [...(cases.get(key) ?? []), row]);
+  }
+  return [...cases.values()].map((alike) => {
+    const { experiment, type, n } = alike[0]!;
+    return { experiment, type, n, rows: alike };
+  });
+}
+
+/** How many times as long as the fastest backend of this library on the same case a row took. */
+export function timesOurs(row: Row, alike: readonly Row[]): number | undefined {
+  const ours = alike.filter(({ kind }) => kind === 'backend').map(({ time }) => time.median);
+  return ours.length === 0 ? undefined : row.time.median / Math.min(...ours);
+}
+
+/** `1.25 ms`, in three digits. */
+export function timeText(nanoseconds: number): string {
+  const units = ['ns', 'µs', 'ms', 's'];
+  let [value, unit] = [nanoseconds, 0];
+  for (; value >= 999.5 && unit < units.length - 1; unit++) value /= 1000;
+  return `${digits(value)} ${units[unit]}`;
+}
+
+const LEAST_POWER = 8;
+
+/** `2^20` where it is a larger power of two, else with thousands apart. */
+export function sizeText(n: number): string {
+  const power = Math.log2(n);
+  return power >= LEAST_POWER && Number.isInteger(power) ? `2^${power}` : n.toLocaleString('en-US');
+}
+
+/** Three digits, and no exponent. */
+export function digits(value: number): string {
+  return value >= 100 ? String(Math.round(value)) : String(Number(value.toPrecision(3)));
+}
+
+const HEADER = ['experiment', 'type', 'n', 'on', 'median', 'least … greatest', 'to done', 'GB/s', '÷ ours'];
+
+/** The cells of a table for people, the head first; every row is compared with the fastest backend of its case. */
+export function tableCells(rows: readonly Row[]): string[][] {
+  const body = byCase(rows).flatMap(({ rows: alike }) =>
+    alike.map((row) => {
+      const { experiment, type, n, candidate, time, latency } = row;
+      const [rate, ratio] = [rateOf(row), timesOurs(row, alike)];
+      return [
+        experiment,
+        type,
+        sizeText(n),
+        candidate,
+        timeText(time.median),
+        `${timeText(time.least)} … ${timeText(time.greatest)}`,
+        latency === undefined ? '' : timeText(latency.median),
+        rate === undefined ? '' : digits(rate),
+        ratio === undefined ? '' : ratio.toFixed(2),
+      ];
+    }),
+  );
+  return [HEADER, ...body];
+}
+
+/** The rows as a table of Markdown. */
+export function resultsTable(rows: readonly Row[]): string {
+  const cells = tableCells(rows);
+  const widths = HEADER.map((_, column) => Math.max(...cells.map((line) => line[column]!.length)));
+  const line = (values: readonly string[]): string =>
+    `| ${values.map((value, column) => value.padEnd(widths[column]!)).join(' | ')} |\n`;
+  const [head, ...body] = cells;
+  return [line(head!), line(widths.map((width) => '-'.repeat(width))), ...body.map(line)].join('');
+}

@@ -1,0 +1,75 @@
+import { builtInExperiments } from '../experiments/index.ts';
+import { type Candidate, hostTime } from '../harness/candidate.ts';
+import type { HostColumns } from '../harness/experiment.ts';
+import type { Job } from '../harness/job.ts';
+import { optionalPackage } from './optional.ts';
+
+/** What is used of `arquero`. */
+interface Arquero {
+  table(columns: HostColumns): Frame;
+}
+
+interface Frame {
+  filter(expression: string): Frame;
+  orderby(column: string): Frame;
+  groupby(column: string): Frame;
+  rollup(columns: Readonly<Record<string, string>>): Frame;
+  /** Writes rows out that are only marked or ordered so far. */
+  reify(): Frame;
+  array(column: string, type: Uint32ArrayConstructor): Uint32Array;
+}
+
+interface Query {
+  run(frame: Frame): Frame;
+  readonly columns: readonly string[];
+}
+
+const sums: Query = { run: (frame) => frame.rollup({ s: 'op.sum(d.x)' }), columns: ['s'] };
+
+/** What experiments over u32 do; sums are taken in f64 and rounded down to 32 bits when they are read. */
+const QUERIES: Readonly<Record<string, Query>> = {
+  reduce: sums,
+  copyIf: { run: (frame) => frame.filter('(d.x & 1) === 1').reify(), columns: ['x'] },
+  sort: { run: (frame) => frame.orderby('x').reify(), columns: ['x'] },
+  sortByKey: { run: (frame) => frame.orderby('x').reify(), columns: ['x', 'order'] },
+  reduceByKey: { run: (frame) => sums.run(frame.groupby('keys')), columns: ['keys', 's'] },
+};
+
+/** Sums of more elements may pass 2⁵³. */
+const MOST_SUMMED = 2 ** 21;
+
+/** Arquero's tables in JavaScript, on this thread; none where `arquero` is not installed. */
+export async function arqueroPeer(): Promise<Candidate | undefined> {
+  const found = await optionalPackage<Arquero>('arquero');
+  if (found === undefined) return undefined;
+  return {
+    name: 'arquero',
+    kind: 'peer',
+    hardware: 'cpu',
+    description: `arquero ${found.version}, on one thread`,
+    async prepare(job) {
+      const query = queryFor(job);
+      if (query === undefined) return undefined;
+      const frame = found.library.table(job.inputs);
+      return {
+        async answer() {
+          const result = query.run(frame);
+          return query.columns.map((name) => Uint32Array.from(result.array(name, Float64Array as never)));
+        },
+        async round(calls) {
+          const time = await hostTime(() => {
+            for (let call = 0; call < calls; call++) query.run(frame);
+          });
+          return { time: time / calls, clock: 'host' };
+        },
+        close: async () => undefined,
+      };
+    },
+    close: async () => undefined,
+  };
+}
+
+function queryFor({ experiment, type, n }: Job): Query | undefined {
+  const known = builtInExperiments.includes(experiment) && type === 'u32' && n > 0;
+  return known && !(experiment.name === 'reduce' && n > MOST_SUMMED) ? QUERIES[experiment.name] : undefined;
+}

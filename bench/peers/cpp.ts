@@ -1,0 +1,35 @@
+import { availableParallelism } from 'node:os';
+import type { Candidate } from '../harness/candidate.ts';
+import { type ProgramSource, programCandidate, startProgram, versionOf } from './program.ts';
+
+const FLAGS = ['-O3', '-march=native', '-std=c++20', '-pthread'];
+
+/** What `primitives.cpp` has. */
+const NAMES: ReadonlySet<string> = new Set(
+  'copy map reduce scan copyIf gather scatter reduceByKey histogram sort sortByKey chain'.split(' '),
+);
+
+/** C++ with every optimisation that g++ has, on one thread and on as many as there are; none where there is no compiler. */
+export async function cppPeers(compiled?: string): Promise<Candidate[]> {
+  const source: ProgramSource = { file: 'primitives.cpp', compiler: process.env.CXX ?? 'g++', flags: FLAGS };
+  const version = compiled ?? (await versionOf(source.compiler, '--version'))?.split('\n')[0];
+  if (version === undefined) return [];
+  const program = await startProgram(source, compiled);
+  const counts = [...new Set([1, availableParallelism()])];
+  return counts.map((threads, i) =>
+    programCandidate(
+      {
+        name: threads === 1 ? 'c++' : `c++ ×${threads}`,
+        hardware: 'cpu',
+        description: `${version}, ${FLAGS.join(' ')}, ${threads} ${threads === 1 ? 'thread' : 'threads'}`,
+      },
+      program,
+      String(threads),
+      NAMES,
+      'host',
+      async () => {
+        if (i === 0) await program.close();
+      },
+    ),
+  );
+}

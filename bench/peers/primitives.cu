@@ -1,0 +1,406 @@
+// What an NVIDIA user would pick instead: Thrust, and CUB under it, over u32 columns on the same card.
+//
+// Build:  nvcc -O3 -std=c++17 -arch=native --extended-lambda -o primitives primitives.cu
+//         (where there is no card: -arch=sm_90 for an H100 or H200, and so on)
+// Run:    ./primitives [log2 of sizes, default 10 16 20 24 26 28]
+// Prints: name,n,library,median_ns,min_ns,max_ns,checksum     of 11 rounds, in which all take turns
+// Serve:  ./primitives --serve
+//         A line `name n library calls` on standard input is answered by a line `nanoseconds checksum`: the time of one call of
+//         those, by CUDA's events. A line that asks for what is not there is answered by a line `error …`.
+//
+// Libraries: thrust is the call as a user writes it, with its own allocations and synchronisation; only the chain has a cache
+// for these. cub is the device-wide call with its storage allocated before. Inputs and checksums are those of primitives.cpp.
+#include <cub/cub.cuh>
+#include <thrust/copy.h>
+#include <thrust/device_vector.h>
+#include <thrust/execution_policy.h>
+#include <thrust/gather.h>
+#include <thrust/iterator/counting_iterator.h>
+#include <thrust/iterator/discard_iterator.h>
+#include <thrust/iterator/transform_iterator.h>
+#include <thrust/iterator/zip_iterator.h>
+#include <thrust/reduce.h>
+#include <thrust/scan.h>
+#include <thrust/scatter.h>
+#include <thrust/sort.h>
+#include <thrust/tabulate.h>
+#include <thrust/transform.h>
+#include <thrust/tuple.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+using u32 = std::uint32_t;
+using std::string;
+using Column = thrust::device_vector<u32>;
+using Clock = std::chrono::steady_clock;
+
+constexpr int kRounds = 11;
+constexpr int kWarmUps = 2;
+constexpr int kBins = 256;
+
+void check(cudaError_t status) {
+  if (status != cudaSuccess) throw std::runtime_error(cudaGetErrorString(status));
+}
+
+// --------------------------------------------------------------------------------------------------------------- functors
+
+__host__ __device__ inline u32 hash(u32 x) {
+  x ^= x >> 16;
+  x *= 0x7feb352du;
+  x ^= x >> 15;
+  x *= 0x846ca68bu;
+  return x ^ (x >> 16);
+}
+
+/** Where a random permutation of n numbers takes one: a bijection of the next power of two, gone through until it is below n. */
+struct Permuted {
+  u32 n, mask;
+  int half;
+  explicit Permuted(std::size_t count) : n(u32(count)) {
+    int bits = 0;
+    while (bits < 32 && (std::uint64_t(1) << bits) < count) bits++;
+    mask = u32((std::uint64_t(1) << bits) - 1);
+    half = (bits + 1) / 2;
+  }
+  __host__ __device__ u32 step(u32 i, u32 factor) const {
+    i = (i * factor + 0x7f4a7c15u) & mask;
+    return i ^ (i >> half);
+  }
+  __host__ __device__ u32 operator()(u32 i) const {
+    if (mask == 0) return 0;
+    do i = step(step(step(i, 0x9e3779b1u), 0x85ebca6bu), 0xc2b2ae35u);
+    while (i >= n);
+    return i;
+  }
+};
+struct Hash { __host__ __device__ u32 operator()(u32 i) const { return hash(i); } };
+struct Same { __host__ __device__ u32 operator()(u32 i) const { return i; } };
+struct Affine { __host__ __device__ u32 operator()(u32 x) const { return x * 2654435761u + 1u; } };
+struct Odd { __host__ __device__ bool operator()(u32 x) const { return x & 1u; } };
+struct Sixteenth { __host__ __device__ u32 operator()(u32 x) const { return x / 16u; } };
+struct HighByte { __host__ __device__ int operator()(u32 x) const { return int(x >> 24); } };
+struct OddKey {
+  __host__ __device__ bool operator()(const thrust::tuple<u32, u32>& row) const { return thrust::get<0>(row) & 1u; }
+};
+
+// ------------------------------------------------------------------------------------------------------------- candidates
+
+/** Temporary storage that is kept from call to call: after the first one, nothing is allocated. */
+class CachedStorage {
+ public:
+  using value_type = char;
+  ~CachedStorage() {
+    for (auto& [bytes, block] : free_) cudaFree(block);
+  }
+  char* allocate(std::ptrdiff_t bytes) {
+    const auto known = free_.lower_bound(std::size_t(bytes));
+    char* block = nullptr;
+    std::size_t size = std::size_t(bytes);
+    if (known != free_.end() && known->first <= 2 * size) {
+      size = known->first;
+      block = known->second;
+      free_.erase(known);
+    } else {
+      check(cudaMalloc(reinterpret_cast<void**>(&block), size));
+    }
+    used_[block] = size;
+    return block;
+  }
+  void deallocate(char* block, std::size_t) {
+    const auto known = used_.find(block);
+    free_.emplace(known->second, block);
+    used_.erase(known);
+  }
+
+ private:
+  std::multimap<std::size_t, char*> free_;
+  std::map<char*, std::size_t> used_;
+};
+
+struct Columns {
+  std::size_t n;
+  Column x, index, order, runs, out, out2, kept, kept2, count;
+  explicit Columns(std::size_t rows)
+      : n(rows), x(n), index(n), order(n), runs(n), out(n), out2(n), kept(n), kept2(n), count(std::max(1, kBins)) {
+    thrust::tabulate(x.begin(), x.end(), Hash());
+    thrust::tabulate(index.begin(), index.end(), Same());
+    thrust::tabulate(order.begin(), order.end(), Permuted(n));
+    thrust::tabulate(runs.begin(), runs.end(), Sixteenth());
+  }
+};
+u32* at(Column& column) { return thrust::raw_pointer_cast(column.data()); }
+
+using Result = std::vector<std::pair<const Column*, std::size_t>>;
+
+/** One way to do something: what is timed, what restores its input before that, and where its result lies. */
+struct Candidate {
+  std::function<void()> run;
+  std::function<Result()> result;
+  std::function<void()> before = nullptr;
+};
+
+/** A call of CUB with its storage, which the call itself tells the size of. */
+template <class F> std::function<void()> with_storage(F call) {
+  std::size_t bytes = 0;
+  check(call(nullptr, bytes));
+  auto storage = std::make_shared<thrust::device_vector<char>>(bytes + 16);
+  return [=]() mutable { check(call(thrust::raw_pointer_cast(storage->data()), bytes)); };
+}
+
+/** map, copyIf (half is kept), sortByKey by 32-bit keys, reduceByKey over runs of 16, exclusive scan. */
+std::size_t chain(Columns& c, CachedStorage& storage) {
+  const auto policy = thrust::cuda::par_nosync(storage);
+  // The map is fused into the copy, as one who knows Thrust would write it.
+  const auto rows = thrust::make_zip_iterator(
+      thrust::make_tuple(thrust::make_transform_iterator(c.x.begin(), Affine()), thrust::make_counting_iterator(u32(0))));
+  const auto kept = thrust::make_zip_iterator(thrust::make_tuple(c.kept.begin(), c.kept2.begin()));
+  const auto count = thrust::copy_if(policy, rows, rows + c.n, kept, OddKey()) - kept;
+  thrust::sort_by_key(policy, c.kept.begin(), c.kept.begin() + count, c.kept2.begin());
+  const auto runs = thrust::make_transform_iterator(thrust::make_counting_iterator(u32(0)), Sixteenth());
+  const auto ends = thrust::reduce_by_key(policy, runs, runs + count, c.kept2.begin(), thrust::make_discard_iterator(), c.out2.begin());
+  const auto sums = ends.second - c.out2.begin();
+  thrust::exclusive_scan(policy, c.out2.begin(), c.out2.begin() + sums, c.out.begin());
+  return std::size_t(sums);
+}
+
+Candidate thrust_candidate(const string& name, Columns& c) {
+  const std::size_t n = c.n;
+  const auto out = [&c, n] { return Result{{&c.out, n}}; };
+  if (name == "copy") return {[&c, n] { check(cudaMemcpyAsync(at(c.out), at(c.x), n * sizeof(u32), cudaMemcpyDeviceToDevice)); }, out};
+  if (name == "map") return {[&c] { thrust::transform(c.x.begin(), c.x.end(), c.out.begin(), Affine()); }, out};
+  if (name == "reduce") {
+    auto sum = std::make_shared<u32>(0);
+    return {[&c, sum] { *sum = thrust::reduce(c.x.begin(), c.x.end()); },
+            [&c, sum] { return c.count[0] = *sum, Result{{&c.count, 1}}; }};
+  }
+  if (name == "scan") return {[&c] { thrust::exclusive_scan(c.x.begin(), c.x.end(), c.out.begin()); }, out};
+  if (name == "copyIf") {
+    auto kept = std::make_shared<std::size_t>(0);
+    return {[&c, kept] { *kept = thrust::copy_if(c.x.begin(), c.x.end(), c.out.begin(), Odd()) - c.out.begin(); },
+            [&c, kept] { return Result{{&c.out, *kept}}; }};
+  }
+  if (name == "gather") return {[&c] { thrust::gather(c.order.begin(), c.order.end(), c.index.begin(), c.out.begin()); }, out};
+  if (name == "scatter") return {[&c] { thrust::scatter(c.index.begin(), c.index.end(), c.order.begin(), c.out.begin()); }, out};
+  if (name == "reduceByKey") {
+    auto runs = std::make_shared<std::size_t>(0);
+    return {[&c, runs] {
+              *runs = thrust::reduce_by_key(c.runs.begin(), c.runs.end(), c.index.begin(), c.out.begin(), c.out2.begin()).first - c.out.begin();
+            },
+            [&c, runs] { return Result{{&c.out, *runs}, {&c.out2, *runs}}; }};
+  }
+  // Thrust sorts in place: what is to be sorted is put back before, untimed.
+  if (name == "sort") {
+    return {[&c] { thrust::sort(c.out.begin(), c.out.end()); }, out, [&c] { thrust::copy(c.x.begin(), c.x.end(), c.out.begin()); }};
+  }
+  if (name == "sortByKey") {
+    return {[&c] { thrust::sort_by_key(c.out.begin(), c.out.end(), c.out2.begin()); },
+            [&c, n] { return Result{{&c.out, n}, {&c.out2, n}}; },
+            [&c] {
+              thrust::copy(c.x.begin(), c.x.end(), c.out.begin());
+              thrust::copy(c.index.begin(), c.index.end(), c.out2.begin());
+            }};
+  }
+  if (name == "chain") {
+    auto storage = std::make_shared<CachedStorage>();
+    auto sums = std::make_shared<std::size_t>(0);
+    return {[&c, storage, sums] { *sums = chain(c, *storage); }, [&c, sums] { return Result{{&c.out, *sums}}; }};
+  }
+  throw std::runtime_error("no primitive " + name + " of Thrust");
+}
+
+Candidate cub_candidate(const string& name, Columns& c) {
+  const std::size_t n = c.n;
+  if (n > 0x7fffffffu) throw std::runtime_error("CUB is asked for at most 2^31 - 1 elements here");
+  const int rows = int(n);
+  u32 *const x = at(c.x), *const index = at(c.index), *const runs = at(c.runs), *const o = at(c.out), *const o2 = at(c.out2), *const k = at(c.count);
+  const auto out = [&c, n] { return Result{{&c.out, n}}; };
+  const auto counted = [&c] { return std::size_t(u32(c.count[0])); };
+  if (name == "reduce") {
+    return {with_storage([=](void* t, std::size_t& b) { return cub::DeviceReduce::Sum(t, b, x, k, rows); }), [&c] { return Result{{&c.count, 1}}; }};
+  }
+  if (name == "scan") return {with_storage([=](void* t, std::size_t& b) { return cub::DeviceScan::ExclusiveSum(t, b, x, o, rows); }), out};
+  if (name == "copyIf") {
+    return {with_storage([=](void* t, std::size_t& b) { return cub::DeviceSelect::If(t, b, x, o, k, rows, Odd()); }),
+            [&c, counted] { return Result{{&c.out, counted()}}; }};
+  }
+  if (name == "reduceByKey") {
+    return {with_storage([=](void* t, std::size_t& b) {
+              return cub::DeviceReduce::ReduceByKey(t, b, runs, o, index, o2, k, cuda::std::plus<>{}, rows);
+            }),
+            [&c, counted] { return Result{{&c.out, counted()}, {&c.out2, counted()}}; }};
+  }
+  if (name == "histogram") {
+    // 256 even bins of all 32 bits have an upper end that is no u32: the bytes are counted instead.
+    const auto bytes = thrust::make_transform_iterator(static_cast<const u32*>(x), HighByte());
+    return {with_storage([=](void* t, std::size_t& b) {
+              return cub::DeviceHistogram::HistogramEven(t, b, bytes, reinterpret_cast<int*>(k), kBins + 1, 0, kBins, rows);
+            }),
+            [&c] { return Result{{&c.count, std::size_t(kBins)}}; }};
+  }
+  if (name == "sort") return {with_storage([=](void* t, std::size_t& b) { return cub::DeviceRadixSort::SortKeys(t, b, x, o, rows); }), out};
+  if (name == "sortByKey") {
+    return {with_storage([=](void* t, std::size_t& b) { return cub::DeviceRadixSort::SortPairs(t, b, x, o, index, o2, rows); }),
+            [&c, n] { return Result{{&c.out, n}, {&c.out2, n}}; }};
+  }
+  throw std::runtime_error("no primitive " + name + " of CUB");
+}
+
+// ----------------------------------------------------------------------------------------------------------------- timing
+
+u32 checksum_of(const Result& result) {
+  u32 sum = 2166136261u;
+  for (const auto& [column, length] : result) {
+    std::vector<u32> words(length);
+    thrust::copy(column->begin(), column->begin() + std::ptrdiff_t(length), words.begin());
+    for (const u32 word : words) sum = (sum ^ word) * 16777619u;
+  }
+  return sum;
+}
+
+struct Timed { double nanoseconds; u32 checksum; };
+
+class Machine {
+ public:
+  Machine() {
+    check(cudaEventCreate(&start_));
+    check(cudaEventCreate(&stop_));
+  }
+
+  /** The time of one call out of so many, made one after the other; without a checksum it is zero. */
+  Timed time(const string& name, std::size_t n, const string& library, int calls, bool with_checksum) {
+    if (columns_ == nullptr || columns_->n != n) {
+      candidates_.clear();
+      columns_.reset();
+      columns_ = std::make_unique<Columns>(n);
+    }
+    auto known = candidates_.find(library + " " + name);
+    if (known == candidates_.end()) {
+      if (library != "thrust" && library != "cub") throw std::runtime_error("no library " + library);
+      auto made = library == "cub" ? cub_candidate(name, *columns_) : thrust_candidate(name, *columns_);
+      known = candidates_.emplace(library + " " + name, std::move(made)).first;
+    }
+    heat();
+    const double nanoseconds = calls_of(known->second, calls) / calls;
+    last_use_ = Clock::now();
+    const u32 checksum = with_checksum ? checksum_of(known->second.result()) : 0;
+    return {nanoseconds, checksum};
+  }
+
+ private:
+  /** One pair of events around all calls, or around each where its input has to be restored. */
+  double calls_of(const Candidate& candidate, int calls) {
+    if (candidate.before == nullptr) {
+      return between([&] {
+        for (int call = 0; call < calls; call++) candidate.run();
+      });
+    }
+    double sum = 0;
+    for (int call = 0; call < calls; call++) {
+      candidate.before();
+      sum += between(candidate.run);
+    }
+    return sum;
+  }
+
+  template <class F> double between(F work) {
+    check(cudaEventRecord(start_));
+    work();
+    check(cudaEventRecord(stop_));
+    check(cudaEventSynchronize(stop_));
+    check(cudaGetLastError());
+    float milliseconds = 0;
+    check(cudaEventElapsedTime(&milliseconds, start_, stop_));
+    return double(milliseconds) * 1e6;
+  }
+
+  /** A card that was idle takes a quarter of a second to raise its clocks. */
+  void heat() {
+    using namespace std::chrono_literals;
+    if (last_use_ != Clock::time_point() && Clock::now() - last_use_ < 20ms) return;
+    if (heater_.empty()) heater_.resize(1 << 24);
+    for (const auto end = Clock::now() + 250ms; Clock::now() < end; check(cudaDeviceSynchronize())) {
+      for (int i = 0; i < 16; i++) thrust::transform(heater_.begin(), heater_.end(), heater_.begin(), Affine());
+    }
+  }
+
+  cudaEvent_t start_, stop_;
+  Clock::time_point last_use_;
+  Column heater_;
+  std::unique_ptr<Columns> columns_;
+  std::map<string, Candidate> candidates_;
+};
+
+int serve(Machine& machine) {
+  // The first call of each kind is the one that is checked: later ones are asked for their time.
+  string checked;
+  u32 checksum = 0;
+  for (string line; std::getline(std::cin, line);) {
+    std::stringstream words(line);
+    string name, library;
+    std::size_t n = 0;
+    int calls = 0;
+    words >> name >> n >> library >> calls;
+    try {
+      if (!words || calls < 1 || n < 1 || n >= std::size_t(1) << 32) throw std::runtime_error("not a request: " + line);
+      const string key = name + " " + library + " " + std::to_string(n);
+      const bool is_new = key != checked;
+      const Timed timed = machine.time(name, n, library, calls, is_new);
+      if (is_new) checksum = timed.checksum;
+      checked = key;
+      std::printf("%.1f %u\n", timed.nanoseconds, checksum);
+    } catch (const std::exception& error) {
+      std::printf("error %s\n", error.what());
+    }
+    std::fflush(stdout);
+  }
+  return 0;
+}
+
+const std::vector<std::pair<string, string>> kCandidates = {
+    {"copy", "thrust"}, {"map", "thrust"}, {"reduce", "thrust"}, {"reduce", "cub"}, {"scan", "thrust"}, {"scan", "cub"},
+    {"copyIf", "thrust"}, {"copyIf", "cub"}, {"gather", "thrust"}, {"scatter", "thrust"}, {"reduceByKey", "thrust"},
+    {"reduceByKey", "cub"}, {"histogram", "cub"}, {"sort", "thrust"}, {"sort", "cub"}, {"sortByKey", "thrust"},
+    {"sortByKey", "cub"}, {"chain", "thrust"}};
+
+void measure(Machine& machine, std::size_t n) {
+  std::vector<std::vector<double>> times(kCandidates.size());
+  std::vector<u32> checksums(kCandidates.size());
+  for (int round = -kWarmUps; round < kRounds; round++) {
+    for (std::size_t i = 0; i < kCandidates.size(); i++) {
+      const auto& [name, library] = kCandidates[i];
+      const Timed timed = machine.time(name, n, library, 1, round == -kWarmUps);
+      if (round == -kWarmUps) checksums[i] = timed.checksum;
+      if (round >= 0) times[i].push_back(timed.nanoseconds);
+    }
+  }
+  for (std::size_t i = 0; i < kCandidates.size(); i++) {
+    std::sort(times[i].begin(), times[i].end());
+    std::printf("%s,%zu,%s,%.0f,%.0f,%.0f,%u\n", kCandidates[i].first.c_str(), n, kCandidates[i].second.c_str(),
+                times[i][kRounds / 2], times[i].front(), times[i].back(), checksums[i]);
+  }
+  std::fflush(stdout);
+}
+
+int main(int count, char** arguments) try {
+  Machine machine;
+  if (count == 2 && string(arguments[1]) == "--serve") return serve(machine);
+  std::vector<int> powers = {10, 16, 20, 24, 26, 28};
+  if (count > 1) powers.clear();
+  for (int i = 1; i < count; i++) powers.push_back(std::stoi(arguments[i]));
+  std::printf("name,n,library,median_ns,min_ns,max_ns,checksum\n");
+  for (const int power : powers) measure(machine, std::size_t(1) << power);
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
+}

@@ -1,0 +1,133 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { QuadrilleError } from '../../primitives/errors.ts';
+import { builtInExperiments } from '../experiments/index.ts';
+import type { Candidate, Round } from '../harness/candidate.ts';
+import type { Job } from '../harness/job.ts';
+
+const run = promisify(execFile);
+
+/** A program of `bench/peers/`, as source and as what makes it. */
+export interface ProgramSource {
+  readonly file: string;
+  readonly compiler: string;
+  readonly flags: readonly string[];
+}
+
+/** A program that answers a line `name n variant calls` by a line `nanoseconds checksum`, one after the other. */
+export interface Program {
+  ask(name: string, n: number, variant: string, calls: number): Promise<{ nanoseconds: number; checksum: number }>;
+  close(): Promise<void>;
+}
+
+/** The first line of what a command says of its version; undefined where there is no such command. */
+export async function versionOf(command: string, ...args: readonly string[]): Promise<string | undefined> {
+  try {
+    const { stdout } = await run(command, [...args]);
+    return stdout.trim();
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Compiles a program into a folder of its own and starts it; or starts one that was compiled elsewhere.
+ *
+ * @throws QuadrilleError `bench/peer-compile`, `bench/peer-program`.
+ */
+export async function startProgram(source: ProgramSource, compiled?: string): Promise<Program> {
+  if (compiled !== undefined) return serve(compiled, async () => undefined);
+  const folder = await mkdtemp(join(tmpdir(), 'quadrille-peer-'));
+  const discard = (): Promise<void> => rm(folder, { recursive: true, force: true });
+  const program = join(folder, 'peer');
+  try {
+    await run(source.compiler, [...source.flags, '-o', program, sourcePath(source.file)]);
+  } catch (cause) {
+    await discard();
+    throw new QuadrilleError('bench/peer-compile', `${source.compiler} did not compile ${source.file}.`, { cause });
+  }
+  return serve(program, discard);
+}
+
+/** Sources lie beside this file; compiled to `dist/`, it finds them in the package. */
+function sourcePath(file: string): string {
+  const beside = fileURLToPath(new URL(`./${file}`, import.meta.url));
+  return existsSync(beside) ? beside : fileURLToPath(new URL(`../../../bench/peers/${file}`, import.meta.url));
+}
+
+function serve(path: string, discard: () => Promise<void>): Program {
+  // Ctrl-C is for this process, which ends the program by the end of its input.
+  const child = spawn(path, ['--serve'], { stdio: ['pipe', 'pipe', 'inherit'], detached: true });
+  const failed = failureOf(child, path);
+  failed.catch(() => undefined);
+  // A program that is gone refuses what is written to it, which `failed` tells better.
+  child.stdin.on('error', () => undefined);
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  return {
+    async ask(name, n, variant, calls) {
+      child.stdin.write(`${name} ${n} ${variant} ${calls}\n`);
+      const { value = '' } = await Promise.race([lines.next(), failed]);
+      const [nanoseconds, checksum] = String(value).split(' ').map(Number);
+      if (Number.isFinite(nanoseconds) && Number.isFinite(checksum)) {
+        return { nanoseconds: nanoseconds!, checksum: checksum! };
+      }
+      throw new QuadrilleError('bench/peer-program', `${path} answered: ${String(value) || 'nothing'}.`);
+    },
+    async close() {
+      if (child.exitCode === null && child.signalCode === null && child.pid !== undefined) {
+        const gone = once(child, 'exit');
+        child.stdin.end();
+        child.kill();
+        await gone;
+      }
+      await discard();
+    },
+  };
+}
+
+function failureOf(child: ChildProcess, path: string): Promise<never> {
+  return new Promise((_, reject) => {
+    const fail = (reason: string): void =>
+      reject(
+        new QuadrilleError('bench/peer-program', `${path} ended: ${reason}.`, {
+          remedy: 'Compile it again on this machine, or leave this peer out with --peers.',
+        }),
+      );
+    child.on('error', ({ message }) => fail(message));
+    child.on('exit', (code, signal) => fail(signal ?? `exit code ${code}`));
+  });
+}
+
+/** One way of a program as a candidate, for the built-in experiments over u32. */
+export function programCandidate(
+  facts: Pick<Candidate, 'name' | 'hardware' | 'description'>,
+  program: Program,
+  variant: string,
+  names: ReadonlySet<string>,
+  clock: Round['clock'],
+  close: () => Promise<void>,
+): Candidate {
+  const knows = ({ experiment, type, n }: Job): boolean =>
+    builtInExperiments.includes(experiment) && names.has(experiment.name) && type === 'u32' && n > 0;
+  return {
+    ...facts,
+    kind: 'peer',
+    async prepare(job) {
+      if (!knows(job)) return undefined;
+      const ask = (calls: number) => program.ask(job.experiment.name, job.n, variant, calls);
+      return {
+        answer: async () => (await ask(1)).checksum,
+        round: async (calls) => ({ time: (await ask(calls)).nanoseconds, clock }),
+        close: async () => undefined,
+      };
+    },
+    close,
+  };
+}

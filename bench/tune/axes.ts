@@ -1,0 +1,81 @@
+import type { ElementType } from '../harness/experiment.ts';
+
+/** A member of a tuning, what it may be, and what it makes faster or slower. */
+export interface TuningAxis {
+  /** As `scan.items`. */
+  readonly member: string;
+  readonly values: readonly (number | boolean | string)[];
+  /** Built-in experiments, and over what. */
+  readonly experiments: readonly (readonly [name: string, type: ElementType])[];
+}
+
+const MAPS = [
+  ['map', 'u32'],
+  ['gather', 'u32'],
+  ['scatter', 'u32'],
+] as const;
+const REDUCE = [['reduce', 'u32']] as const;
+const SCANS = [
+  ['scan', 'u32'],
+  ['copyIf', 'u32'],
+  ['reduceByKey', 'u32'],
+] as const;
+const TREES = [
+  ['scan', 'f32'],
+  ['reduce', 'f32'],
+] as const;
+const SORTS = [
+  ['sort', 'u32'],
+  ['sortByKey', 'u32'],
+] as const;
+const HISTOGRAM = [['histogram', 'u32']] as const;
+const THREADS = [64, 128, 256, 512];
+
+/** Everything that is tried, in this order: the one place that lists it. */
+export const tuningAxes: readonly TuningAxis[] = [
+  { member: 'forEach.threads', values: THREADS, experiments: MAPS },
+  { member: 'forEach.items', values: [1, 2, 4, 8], experiments: MAPS },
+  { member: 'reduce.threads', values: THREADS, experiments: REDUCE },
+  { member: 'reduce.tile', values: [2048, 4096, 8192, 16384], experiments: REDUCE },
+  { member: 'reduce.groups', values: [512, 1024, 2048, 4096, 8192], experiments: REDUCE },
+  { member: 'scan.lookBack', values: [true, false], experiments: SCANS },
+  { member: 'scan.threads', values: THREADS, experiments: SCANS },
+  { member: 'scan.items', values: [4, 8, 12, 16, 24], experiments: SCANS },
+  { member: 'scan.tries', values: [4, 16, 64], experiments: SCANS },
+  { member: 'blockBy', values: ['workgroup', 'thread'], experiments: TREES },
+  { member: 'blockRows', values: [1, 2, 4, 8], experiments: TREES },
+  { member: 'sort.sweep.on', values: [true, false], experiments: SORTS },
+  { member: 'sort.sweep.threads', values: THREADS, experiments: SORTS },
+  { member: 'sort.sweep.keys', values: [8, 12, 16, 20, 24, 28], experiments: SORTS },
+  { member: 'sort.sweep.parts', values: [1, 2, 3, 4], experiments: SORTS },
+  { member: 'sort.sweep.ahead', values: [1, 4, 8, 16], experiments: SORTS },
+  { member: 'sort.sweep.tries', values: [16, 64, 256], experiments: SORTS },
+  { member: 'sort.tileBy', values: ['workgroup', 'thread'], experiments: SORTS },
+  { member: 'sort.tile', values: [1024, 2048, 4096, 8192], experiments: SORTS },
+  { member: 'histogram.tile', values: [2048, 4096, 8192, 16384], experiments: HISTOGRAM },
+  { member: 'histogram.groups', values: [512, 1024, 2048, 4096, 8192], experiments: HISTOGRAM },
+  { member: 'histogram.ownBins', values: [0, 1024, 4096], experiments: HISTOGRAM },
+];
+
+/** What a tuning has for a member; undefined where it has none of the name. */
+export function memberOf(tuning: object, member: string): unknown {
+  return member
+    .split('.')
+    .reduce<unknown>((part, name) => (part as Readonly<Record<string, unknown>> | undefined)?.[name], tuning);
+}
+
+/** A choice of one member. */
+export function choiceOf(member: string, value: unknown): object {
+  return member.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), value) as object;
+}
+
+/** The members of a tuning that another one has otherwise. */
+export function differingMembers(base: object, tuning: object): object {
+  const parts = Object.entries(tuning).flatMap(([name, value]) => {
+    const before = (base as Readonly<Record<string, unknown>>)[name];
+    if (typeof value !== 'object' || typeof before !== 'object') return value === before ? [] : [[name, value]];
+    const inner = differingMembers(before as object, value);
+    return Object.keys(inner).length === 0 ? [] : [[name, inner]];
+  });
+  return Object.fromEntries(parts);
+}

@@ -1,0 +1,163 @@
+import type { Tuning, TuningChoice, WebGpuBackend } from '../../backends/webgpu/index.ts';
+import { chosenTuning } from '../../backends/webgpu/tuning-choice.ts';
+import type { Context } from '../../primitives/context.ts';
+import { builtInExperiments } from '../experiments/index.ts';
+import { backendCandidate } from '../harness/backend-candidate.ts';
+import type { Prepared } from '../harness/candidate.ts';
+import type { HostColumn } from '../harness/experiment.ts';
+import { differenceOf, type Job, makeJob } from '../harness/job.ts';
+import { spreadOf } from '../harness/row.ts';
+import { choiceOf, memberOf, type TuningAxis } from './axes.ts';
+
+export interface SearchOptions {
+  /** Opens WebGPU with a tuning. */
+  open(tuning: TuningChoice): Promise<Context>;
+  /** The tuning to begin with; undefined for the device's own. */
+  readonly start: TuningChoice;
+  readonly axes: readonly TuningAxis[];
+  /** Elements to measure over. */
+  readonly n: number;
+  readonly rounds: number;
+  /** By `performance.now()`: after it, nothing new is tried. */
+  readonly deadline: number;
+  readonly signal: AbortSignal;
+  /** A candidate was tried, or passed over. */
+  advance(): void;
+  /** How a candidate did against the best so far: its time by that of the best, or why it has none. */
+  tried(member: string, value: unknown, outcome: number | string): void;
+}
+
+export interface SearchResult {
+  readonly before: Tuning;
+  readonly after: Tuning;
+  readonly info: GPUAdapterInfo;
+  /** Whether there was time for every candidate. */
+  readonly complete: boolean;
+}
+
+/** So much less time is clearly less. */
+const CLEARLY = 0.98;
+
+/**
+ * Coordinate search: member after member, every value is measured beside the best tuning so far, in turns, and kept where it is
+ * clearly faster over the member's experiments together.
+ */
+export async function searchTuning(options: SearchOptions): Promise<SearchResult> {
+  const first = await options.open(options.start);
+  const { tuning: before, info } = first.backend as WebGpuBackend;
+  let best = before;
+  let context = first;
+  try {
+    for (const axis of options.axes) {
+      const jobs = jobsOf(axis, options.n);
+      const expected = await answersOf(context, jobs);
+      for (const value of axis.values) {
+        if (options.signal.aborted || performance.now() > options.deadline) {
+          return { before, after: best, info, complete: false };
+        }
+        if (memberOf(best, axis.member) !== value) {
+          const changed = chosenTuning(best, choiceOf(axis.member, value));
+          const rival = await rivalOf(changed, { axis, value, jobs, expected, context }, options);
+          if (rival !== undefined) {
+            await context.close();
+            [best, context] = [changed, rival];
+          }
+        }
+        options.advance();
+      }
+    }
+    return { before, after: best, info, complete: true };
+  } finally {
+    await context.close();
+  }
+}
+
+function jobsOf({ experiments }: TuningAxis, n: number): Job[] {
+  return experiments.map(([name, type]) => makeJob(builtInExperiments.find((one) => one.name === name)!, { n, type }));
+}
+
+interface Trial {
+  readonly axis: TuningAxis;
+  readonly value: unknown;
+  readonly jobs: readonly Job[];
+  readonly expected: readonly (readonly HostColumn[])[];
+  /** With the best tuning so far. */
+  readonly context: Context;
+}
+
+/** A context with another tuning, where that is clearly faster; otherwise it is closed again. */
+async function rivalOf(
+  tuning: Tuning,
+  { axis, value, jobs, expected, context }: Trial,
+  options: SearchOptions,
+): Promise<Context | undefined> {
+  let rival: Context | undefined;
+  let keeps = false;
+  try {
+    rival = await options.open(tuning);
+    const found = await answersOf(rival, jobs);
+    const fault = found.map((answer, i) => differenceOf(answer, expected[i]!, 0)).find((one) => one !== undefined);
+    if (fault !== undefined) options.tried(axis.member, value, `wrong: ${fault}`);
+    else {
+      const ratio = await compare(context, rival, jobs, options);
+      options.tried(axis.member, value, ratio);
+      keeps = ratio < CLEARLY;
+    }
+  } catch (error) {
+    options.tried(axis.member, value, firstLine(error instanceof Error ? error.message : String(error)));
+    keeps = false;
+  }
+  if (keeps) return rival;
+  await rival?.close();
+  return undefined;
+}
+
+function firstLine(message: string): string {
+  return message.split('\n')[0]!;
+}
+
+async function prepareAll(context: Context, jobs: readonly Job[]): Promise<Prepared[]> {
+  const candidate = backendCandidate('webgpu', context, '');
+  const all: Prepared[] = [];
+  for (const job of jobs) all.push((await candidate.prepare(job))!);
+  return all;
+}
+
+async function answersOf(context: Context, jobs: readonly Job[]): Promise<(readonly HostColumn[])[]> {
+  const answers: (readonly HostColumn[])[] = [];
+  for (const prepared of await prepareAll(context, jobs)) {
+    answers.push((await prepared.answer()) as readonly HostColumn[]);
+    await prepared.close();
+  }
+  return answers;
+}
+
+/** A round is so long at least, in nanoseconds, with as many calls as that takes. */
+const LEAST_ROUND = 2e6;
+const MOST_CALLS = 100;
+
+/** The time of the second by that of the first: the geometric mean over the jobs of the ratios of medians. */
+async function compare(
+  first: Context,
+  second: Context,
+  jobs: readonly Job[],
+  { rounds }: SearchOptions,
+): Promise<number> {
+  let logs = 0;
+  for (const job of jobs) {
+    const pair = [...(await prepareAll(first, [job])), ...(await prepareAll(second, [job]))];
+    const times: number[][] = pair.map(() => []);
+    const { time } = await pair[0]!.round(1);
+    const calls = Math.min(MOST_CALLS, Math.max(1, Math.ceil(LEAST_ROUND / Math.max(1, time))));
+    for (let round = -1; round < rounds; round++) {
+      for (const [i, prepared] of pair.entries()) {
+        const { time: each } = await prepared.round(calls);
+        if (round >= 0) times[i]!.push(each);
+      }
+    }
+    for (const prepared of pair) await prepared.close();
+    const [a, b] = times.map((all) => spreadOf(all).median);
+    logs += Math.log(b! / a!);
+  }
+  return Math.exp(logs / jobs.length);
+}

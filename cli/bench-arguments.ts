@@ -1,0 +1,226 @@
+import type { ElementType } from '../bench/harness/experiment.ts';
+import { UsageError } from '../primitives/errors.ts';
+import { type AdapterChoice, parsed, text, VOICE_SPECS, type VoiceOptions } from './arguments.ts';
+import { type OptionSpec, readCommand } from './command-line.ts';
+import { suggest } from './suggest.ts';
+import { parseCount } from './values.ts';
+
+export type BenchBackend = 'workers' | 'webgpu' | 'reference';
+
+/** Files that `--out` may have. */
+export type BenchOutput = 'csv' | 'json' | 'html' | 'svg';
+
+/** One call of `quadrille bench`, checked as far as the command line alone allows. */
+export interface BenchOptions extends VoiceOptions {
+  /** Parts of names; undefined for all experiments. */
+  readonly only: readonly string[] | undefined;
+  /** Files of experiments of the user's own. */
+  readonly experiments: readonly string[];
+  /** Undefined for those that are worth it here. */
+  readonly backends: readonly BenchBackend[] | undefined;
+  readonly adapter: AdapterChoice;
+  readonly workers: number | undefined;
+  /** File of a tuning of WebGPU kernels. */
+  readonly tuning: string | undefined;
+  readonly sizes: readonly number[];
+  readonly types: readonly ElementType[];
+  readonly rounds: number;
+  readonly checkUpTo: number | undefined;
+  readonly peers: readonly string[];
+  readonly compiled: ReadonlyMap<string, string>;
+  /** Folder of the files; undefined for stdout. */
+  readonly out: string | undefined;
+  readonly outputs: readonly BenchOutput[];
+  readonly list: boolean;
+}
+
+const BACKENDS = ['workers', 'webgpu', 'reference'] as const;
+const TYPES = ['u32', 'i32', 'f32'] as const;
+const PEERS = ['javascript', 'cpp', 'cuda', 'duckdb', 'arquero'] as const;
+const OUTPUTS = ['csv', 'json', 'html', 'svg'] as const;
+const DEFAULT_SIZES = [2 ** 10, 2 ** 14, 2 ** 18, 2 ** 21];
+const DEFAULT_ROUNDS = 7;
+
+/** The option that names a file as `quadrille tune` writes it. */
+export const TUNING_SPEC: OptionSpec = {
+  name: 'tuning',
+  value: 'FILE.json',
+  help: 'tuning of WebGPU kernels, as quadrille tune writes it',
+};
+
+/** Which adapter and how many threads, where backends are not chosen by `--backend`. */
+export const ADAPTER_SPEC: OptionSpec = {
+  name: 'adapter',
+  value: 'KIND',
+  help: 'which WebGPU adapter: auto, hardware or software',
+  choices: ['auto', 'hardware', 'software'],
+};
+
+export const BENCH_SPECS: readonly OptionSpec[] = [
+  { name: 'only', value: 'A,B…', help: 'experiments whose names are or begin with these (default: all)' },
+  {
+    name: 'experiment',
+    value: 'FILE',
+    help: 'experiments of your own, a module (.mjs, .js or .ts); may be given several times',
+    repeats: true,
+  },
+  {
+    name: 'backends',
+    value: 'A,B…',
+    help: 'of workers, webgpu and reference (default: workers, and webgpu on hardware)',
+  },
+  ADAPTER_SPEC,
+  { name: 'workers', value: 'N', help: 'how many worker threads (default: one a core)' },
+  TUNING_SPEC,
+  {
+    name: 'sizes',
+    value: 'N,A..B…',
+    help: 'elements: 1000, 2^20, 2^10..2^24, 2^10..2^24:2 (default 2^10,2^14,2^18,2^21)',
+  },
+  { name: 'types', value: 'A,B…', help: 'of u32, i32 and f32 (default u32)' },
+  { name: 'rounds', value: 'N', help: `rounds of every case (default ${DEFAULT_ROUNDS})` },
+  {
+    name: 'check-up-to',
+    value: 'N',
+    help: 'compare answers of at most so many elements with the reference (default: all)',
+  },
+  {
+    name: 'peers',
+    value: 'A,B…',
+    help: `of ${PEERS.join(', ')}; all or none (default: all that are here)`,
+  },
+  {
+    name: 'compiled',
+    value: 'PEER=FILE',
+    help: 'the program of cpp or cuda, compiled elsewhere; may be given twice',
+    repeats: true,
+  },
+  { name: 'out', value: 'FOLDER', help: 'write files there: bench.csv, bench.json, bench.html, bench-*.svg' },
+  { name: 'csv', help: 'of the files, the CSV; without --out, CSV on stdout' },
+  { name: 'json', help: 'of the files, the JSON; without --out, JSON on stdout' },
+  { name: 'html', help: 'of the files, the report' },
+  { name: 'svg', help: 'of the files, the drawings' },
+  { name: 'list', help: 'list the experiments and end' },
+  ...VOICE_SPECS,
+];
+
+/**
+ * Reads the words after `quadrille bench`.
+ *
+ * @throws UsageError with what is wrong and how to mend it.
+ */
+export function parseBenchArguments(args: readonly string[]): BenchOptions {
+  const { values, repeated } = readCommand(args, BENCH_SPECS, []);
+  const options: BenchOptions = {
+    only: text(values, 'only')?.split(',').filter(Boolean),
+    experiments: repeated.get('experiment') ?? [],
+    backends: parsed(values, 'backends', (list, option) => parseChoices(list, option, BACKENDS)),
+    adapter: (text(values, 'adapter') as AdapterChoice | undefined) ?? 'auto',
+    workers: parsed(values, 'workers', parseCount),
+    tuning: text(values, 'tuning'),
+    sizes: parsed(values, 'sizes', parseSizes) ?? DEFAULT_SIZES,
+    types: parsed(values, 'types', (list, option) => parseChoices(list, option, TYPES)) ?? ['u32'],
+    rounds: parsed(values, 'rounds', parseCount) ?? DEFAULT_ROUNDS,
+    checkUpTo: parsed(values, 'check-up-to', parseSize),
+    peers: parsed(values, 'peers', parsePeers) ?? PEERS,
+    compiled: parseCompiled(repeated.get('compiled') ?? []),
+    out: text(values, 'out'),
+    outputs: OUTPUTS.filter((name) => values.has(name)),
+    list: values.has('list'),
+    jsonLog: values.has('json-log'),
+    quiet: values.has('quiet'),
+  };
+  checkWhereTo(options);
+  checkAdapter(options, values.has('adapter'));
+  return options;
+}
+
+/** Reads `a,b` where all are among the choices. */
+function parseChoices<C extends string>(list: string, option: string, choices: readonly C[]): C[] {
+  const names = [...new Set(list.split(',').map((name) => name.trim()))];
+  const stranger = names.find((name) => !(choices as readonly string[]).includes(name));
+  if (stranger === undefined) return names as C[];
+  const meant = suggest(stranger, choices);
+  throw new UsageError('usage/not-a-choice', `${option} cannot have ${stranger === '' ? 'an empty name' : stranger}.`, {
+    remedy: meant === undefined ? `Choose from ${choices.join(', ')}.` : `Did you mean ${meant}?`,
+  });
+}
+
+function parsePeers(list: string, option: string): readonly string[] {
+  if (list === 'all') return PEERS;
+  return list === 'none' ? [] : parseChoices(list, option, PEERS);
+}
+
+const MOST_ELEMENTS = 2 ** 32;
+const MOST_SIZES = 100;
+
+/** Reads sizes: numbers, powers, and ranges of powers of two, by a step of the exponent; in rising order. */
+export function parseSizes(list: string, option: string): number[] {
+  const sizes = list
+    .split(',')
+    .flatMap((part) => (part.includes('..') ? parseRange(part, option) : [parseSize(part, option)]));
+  if (sizes.length > MOST_SIZES) {
+    throw new UsageError('usage/sizes', `${option} ${list} makes ${sizes.length} sizes.`, {
+      remedy: `Give at most ${MOST_SIZES}.`,
+    });
+  }
+  return [...new Set(sizes)].sort((a, b) => a - b);
+}
+
+/** Reads `1000` or `2^20`. */
+export function parseSize(part: string, option: string): number {
+  const [, base, power] = /^\s*(\d+)(?:\^(\d+))?\s*$/.exec(part) ?? [];
+  const size = base === undefined ? Number.NaN : Number(base) ** Number(power ?? 1);
+  if (Number.isInteger(size) && size >= 1 && size < MOST_ELEMENTS) return size;
+  throw new UsageError('usage/size', `${option} has '${part}' where a number of elements belongs.`, {
+    remedy: 'Write it as 1000 or 2^20, below 2^32; several as 2^10..2^24 or 2^10..2^24:2.',
+  });
+}
+
+function parseRange(part: string, option: string): number[] {
+  const [, low, high, step = '1'] = /^\s*2\^(\d+)\.\.2\^(\d+)(?::(\d+))?\s*$/.exec(part) ?? [];
+  const [from, to, by] = [Number(low), Number(high), Number(step)];
+  if (low === undefined || from > to || by < 1 || to > 31) {
+    throw new UsageError('usage/size', `${option} has '${part}' where a range of sizes belongs.`, {
+      remedy: 'Write it as 2^10..2^24, or 2^10..2^24:2 for every second power, upwards and below 2^32.',
+    });
+  }
+  return Array.from({ length: Math.floor((to - from) / by) + 1 }, (_, i) => 2 ** (from + i * by));
+}
+
+const COMPILED_PEERS: readonly string[] = ['cpp', 'cuda'];
+
+function parseCompiled(entries: readonly string[]): ReadonlyMap<string, string> {
+  return new Map(
+    entries.map((entry) => {
+      const [, peer = '', file = ''] = /^([^=]+)=(.+)$/.exec(entry) ?? [];
+      if (COMPILED_PEERS.includes(peer)) return [peer, file];
+      throw new UsageError('usage/compiled', `--compiled ${entry} is not of the form PEER=FILE.`, {
+        remedy: 'Write it as --compiled cuda=./primitives or --compiled cpp=./primitives.',
+      });
+    }),
+  );
+}
+
+/** One table can go to stdout; pages and drawings are files. */
+function checkWhereTo({ out, outputs }: BenchOptions): void {
+  if (out !== undefined || outputs.length === 0) return;
+  const files = outputs.filter((name) => name === 'html' || name === 'svg');
+  if (files.length > 0) {
+    throw new UsageError('usage/missing-option', `--${files[0]} needs a folder.`, {
+      remedy: 'Name one with --out FOLDER.',
+    });
+  }
+  if (outputs.length === 2) {
+    throw new UsageError('usage/stdout-twice', '--csv and --json cannot both write to stdout.', {
+      remedy: 'Leave one of them out, or name a folder with --out FOLDER.',
+    });
+  }
+}
+
+function checkAdapter({ backends }: BenchOptions, given: boolean): void {
+  if (!given || backends === undefined || backends.includes('webgpu')) return;
+  throw new UsageError('usage/contradiction', `--adapter means nothing to --backends ${backends.join(',')}.`, {
+    remedy: 'Leave one of them out, or add webgpu to --backends.',
+  });
+}

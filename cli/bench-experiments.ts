@@ -1,0 +1,113 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { ELEMENT_TYPES, type Experiment, type ExperimentFile } from '../bench/harness/experiment.ts';
+import { UsageError } from '../primitives/errors.ts';
+import { suggest } from './suggest.ts';
+
+/**
+ * The experiments of a user's file: its default export, one or several, or a function that makes them of this library.
+ *
+ * @throws UsageError `bench/experiment-file` where there is no such module, `bench/experiment` where what it exports is none.
+ */
+export async function loadExperiments(file: string): Promise<readonly Experiment[]> {
+  const exported = await importFile(file);
+  const made = typeof exported === 'function' ? exported(await import('../index.ts')) : exported;
+  const experiments = (Array.isArray(made) ? made : [made]) as readonly Experiment[];
+  for (const experiment of experiments) requireExperiment(experiment, file);
+  return experiments;
+}
+
+async function importFile(file: string): Promise<ExperimentFile | undefined> {
+  const path = resolve(file);
+  if (!existsSync(path)) throw unreadable(file, 'there is no such file');
+  if (/\.[mc]?ts$/.test(path)) await useTypeScript(file);
+  try {
+    return (await import(pathToFileURL(path).href)).default;
+  } catch (cause) {
+    throw unreadable(file, cause instanceof Error ? cause.message : String(cause), cause);
+  }
+}
+
+/** Sources of this library run under tsx already; an installed package needs it for files of users. */
+async function useTypeScript(file: string): Promise<void> {
+  if (import.meta.url.endsWith('.ts')) return;
+  try {
+    (await import('tsx/esm/api')).register();
+  } catch (cause) {
+    throw new UsageError('bench/experiment-file', `${file} is TypeScript, which needs the package tsx.`, {
+      remedy: 'Install it with npm install tsx, or write the experiment as .mjs.',
+      cause,
+    });
+  }
+}
+
+function unreadable(file: string, reason: string, cause?: unknown): UsageError {
+  return new UsageError('bench/experiment-file', `${file} cannot be loaded: ${reason}.`, {
+    remedy: 'Name a module that has experiments for its default export.',
+    cause,
+  });
+}
+
+const METHODS: readonly { readonly name: keyof Experiment; readonly needed: boolean }[] = [
+  { name: 'inputs', needed: true },
+  { name: 'run', needed: true },
+  { name: 'upload', needed: false },
+  { name: 'reference', needed: false },
+  { name: 'bytes', needed: false },
+  { name: 'plain', needed: false },
+  { name: 'tolerance', needed: false },
+];
+
+function requireExperiment(experiment: Experiment | undefined, file: string): void {
+  const fault = faultOf(experiment);
+  if (fault === undefined) return;
+  throw new UsageError('bench/experiment', `${file} has no experiment for its default export: ${fault}.`, {
+    remedy: 'Export { name, inputs(case), run(columns, at) }, a list of such, or a function that returns them.',
+  });
+}
+
+function faultOf(experiment: Experiment | undefined): string | undefined {
+  if (typeof experiment !== 'object' || experiment === null)
+    return `it is ${experiment === null ? 'null' : typeof experiment}`;
+  const { name, types = [] } = experiment;
+  if (typeof name !== 'string' || !/^[\w-]+$/.test(name)) return 'its name is not one word of letters, digits, - and _';
+  if (!Array.isArray(types) || types.some((type) => !ELEMENT_TYPES.includes(type))) {
+    return `types of ${name} are not among ${ELEMENT_TYPES.join(', ')}`;
+  }
+  const wrong = METHODS.find(({ name: method, needed }) => {
+    const given = experiment[method];
+    return given === undefined ? needed : typeof given !== 'function';
+  });
+  return wrong === undefined ? undefined : `${wrong.name} of ${name} is no function`;
+}
+
+/**
+ * Those of the experiments whose names are asked for.
+ *
+ * @throws UsageError `bench/duplicate` for two of one name, `bench/no-experiment` for a name that is none.
+ */
+export function chooseExperiments(
+  all: readonly Experiment[],
+  only: readonly string[] | undefined,
+): readonly Experiment[] {
+  const names = all.map(({ name }) => name);
+  const twice = names.find((name, i) => names.indexOf(name) !== i);
+  if (twice !== undefined) {
+    throw new UsageError('bench/duplicate', `Two experiments are called ${twice}.`, { remedy: 'Rename yours.' });
+  }
+  if (only === undefined) return all;
+  const stranger = only.find((part) => !names.some((name) => isMeant(name, part)));
+  if (stranger !== undefined) {
+    const meant = suggest(stranger, names);
+    throw new UsageError('bench/no-experiment', `There is no experiment ${stranger}.`, {
+      remedy: meant === undefined ? `There are ${names.join(', ')}.` : `Did you mean ${meant}?`,
+    });
+  }
+  // A whole name means itself alone: `sort` is not `sortByKey`.
+  return all.filter(({ name }) => only.some((part) => (names.includes(part) ? name === part : isMeant(name, part))));
+}
+
+function isMeant(name: string, part: string): boolean {
+  return name.toLowerCase().startsWith(part.toLowerCase());
+}

@@ -1,0 +1,241 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { builtInExperiments } from '../bench/experiments/index.ts';
+import { backendCandidate } from '../bench/harness/backend-candidate.ts';
+import type { Candidate } from '../bench/harness/candidate.ts';
+import { type Experiment, typesOf } from '../bench/harness/experiment.ts';
+import { machineFacts } from '../bench/harness/machine.ts';
+import { casesOf, measure, type Omission, type Plan } from '../bench/harness/measure.ts';
+import type { Row } from '../bench/harness/row.ts';
+import { type Results, resultsCsv, resultsJson, resultsTable, sizeText } from '../bench/harness/tables.ts';
+import { findPeers } from '../bench/peers/index.ts';
+import { type StagedOutputs, stageOutputs } from '../formats/atomic-write.ts';
+import { progress } from '../graph/index.ts';
+import { open } from '../open.ts';
+import type { Context } from '../primitives/context.ts';
+import { DeviceLostError, QuadrilleError, UsageError } from '../primitives/errors.ts';
+import type { BenchBackend, BenchOptions } from './bench-arguments.ts';
+import { chooseExperiments, loadExperiments } from './bench-experiments.ts';
+import { Interrupted } from './interrupt.ts';
+import type { Log } from './log.ts';
+import { openContext, type Surroundings } from './run-support.ts';
+import { writeToStdout } from './standard-output.ts';
+import { readTuning } from './tuning-file.ts';
+import { counted } from './zonal-summary.ts';
+
+/**
+ * Runs `quadrille bench`: measures, and writes what it found; after Ctrl-C what it had found by then.
+ *
+ * @throws what its parts throw; QuadrilleError `bench/wrong-answer` after everything was written; {@link Interrupted}.
+ */
+export async function runBench(options: BenchOptions, surroundings: Surroundings): Promise<void> {
+  const started = performance.now();
+  const { log, signal } = surroundings;
+  const own = (await Promise.all(options.experiments.map(loadExperiments))).flat();
+  const experiments = chooseExperiments([...builtInExperiments, ...own], options.only);
+  if (options.list) return list(experiments, surroundings);
+  const plan: Plan = { ...options, experiments };
+  requireCases(plan);
+  const paths = await outputPaths(options);
+  const outputs = await stageOutputs([...paths.values()]);
+  surroundings.beforeExit(() => outputs.discardNow());
+  try {
+    const results = await find(plan, options, surroundings);
+    await write(results, options, paths, outputs, surroundings);
+    log.summary(summaryOf(results, [...paths.values()], (performance.now() - started) / 1000));
+    if (signal.aborted) throw interruptedAfter(results, signal.reason);
+    requireRight(results.omissions);
+  } finally {
+    await outputs.discard();
+  }
+}
+
+async function list(experiments: readonly Experiment[], { stdout, signal }: Surroundings): Promise<void> {
+  const width = Math.max(...experiments.map(({ name }) => name.length));
+  const lines = experiments.map((one) => `${one.name.padEnd(width)}  ${typesOf(one).join(', ')}\n`);
+  await writeToStdout(stdout, lines, signal);
+}
+
+function requireCases(plan: Plan): void {
+  if (casesOf(plan).length > 0) return;
+  throw new UsageError('bench/no-case', 'None of the experiments has elements of such a type.', {
+    expected: [...new Set(plan.experiments.flatMap(typesOf))].join(' or '),
+    got: plan.types.join(' and '),
+  });
+}
+
+/** Files by what they hold; their folder is made. */
+async function outputPaths({ out, outputs }: BenchOptions): Promise<ReadonlyMap<string, string>> {
+  if (out === undefined) return new Map();
+  await mkdir(out, { recursive: true }).catch((cause: unknown) => {
+    throw new UsageError('output/unwritable', `${out} is no folder that can be written to.`, { cause });
+  });
+  const isWanted = (name: BenchOptions['outputs'][number]): boolean => outputs.length === 0 || outputs.includes(name);
+  return new Map([
+    ...(['csv', 'json', 'html'] as const).filter(isWanted).map((name) => [name, join(out, `bench.${name}`)] as const),
+    ...(isWanted('svg') ? DRAWINGS : []).map((name) => [name, join(out, `bench-${name}.svg`)] as const),
+  ]);
+}
+
+const DRAWINGS = ['time', 'rate', 'ratios'] as const;
+
+async function find(plan: Plan, options: BenchOptions, surroundings: Surroundings): Promise<Results> {
+  const { log, signal } = surroundings;
+  const candidates: Candidate[] = [];
+  const [rows, omissions]: [Row[], Omission[]] = [[], []];
+  try {
+    await openCandidates(options, candidates, surroundings);
+    const total = casesOf(plan).length * candidates.length * plan.rounds;
+    const { advance, end } = trackProgress(log, total);
+    try {
+      await measure(plan, candidates, {
+        signal,
+        advance,
+        rows: (found) => rows.push(...found),
+        omitted(omission) {
+          omissions.push(omission);
+          log.note({ code: omission.wrong ? 'bench/wrong' : 'bench/left-out', message: sentenceOf(omission) });
+        },
+      });
+    } finally {
+      end();
+    }
+    return {
+      machine: await machineFacts(),
+      candidates: candidates.map(({ name, kind, description }) => ({ name, kind, description })),
+      rows,
+      omissions,
+      complete: !signal.aborted,
+    };
+  } finally {
+    for (const candidate of candidates) await candidate.close();
+  }
+}
+
+function sentenceOf({ experiment, type, n, candidate, reason }: Omission): string {
+  return `${candidate} is left out of ${experiment} ${type} ${sizeText(n)}: ${reason}`;
+}
+
+/** Opens backends and peers one after the other into `candidates`, so that those that are open can be closed. */
+async function openCandidates(
+  options: BenchOptions,
+  candidates: Candidate[],
+  { log, signal }: Surroundings,
+): Promise<void> {
+  for (const name of options.backends ?? (['workers', 'webgpu'] as const)) {
+    signal.throwIfAborted();
+    const context = await openBackend(name, options);
+    if (context !== undefined) candidates.push(backendCandidate(name, context, await describe(context, options)));
+  }
+  for (const name of options.peers) {
+    signal.throwIfAborted();
+    try {
+      candidates.push(...(await findPeers(name, options)));
+    } catch (error) {
+      if (!(error instanceof QuadrilleError)) throw error;
+      log.note({ code: 'bench/no-peer', message: error.message });
+    }
+  }
+}
+
+/** Undefined where nobody asked for it and it is not here. */
+async function openBackend(backend: BenchBackend, options: BenchOptions): Promise<Context | undefined> {
+  const { workers } = options;
+  const isAsked = options.backends !== undefined || options.adapter !== 'auto';
+  const tuning = options.tuning === undefined ? undefined : await readTuning(options.tuning);
+  if (backend !== 'webgpu') return open({ backend, workers });
+  const adapter = isAsked ? options.adapter : 'hardware';
+  try {
+    return await openContext({ backend, adapter, workers }, (where) => open({ ...where, tuning }));
+  } catch (error) {
+    if (!isAsked && error instanceof UsageError && error.cause instanceof DeviceLostError) return undefined;
+    throw error;
+  }
+}
+
+async function describe({ backend }: Context, { workers }: BenchOptions): Promise<string> {
+  if (backend.name === 'reference') return 'plain JavaScript, one element after the other';
+  if (backend.name === 'workers') {
+    const { availableParallelism } = await import('node:os');
+    return `WebAssembly on ${counted(workers ?? availableParallelism(), 'thread')}`;
+  }
+  const { info } = backend as typeof backend & { readonly info: GPUAdapterInfo };
+  return [info.vendor, info.architecture, info.device, info.description].filter((part) => part !== '').join(' ');
+}
+
+function trackProgress(log: Log, total: number): { advance: (rounds: number) => void; end: () => void } {
+  const meter = progress({ every: log.progressEvery });
+  const shown = meter.progress$.subscribe((report) => log.progress(report, 'rounds'));
+  meter.expect(total);
+  return {
+    advance: (rounds) => meter.advance(rounds),
+    end() {
+      meter.end();
+      shown.unsubscribe();
+      log.clearProgress();
+    },
+  };
+}
+
+/** An aborted signal would stop what is written after Ctrl-C. */
+const UNSTOPPED = new AbortController().signal;
+
+async function write(
+  results: Results,
+  options: BenchOptions,
+  paths: ReadonlyMap<string, string>,
+  outputs: StagedOutputs,
+  { stdout }: Surroundings,
+): Promise<void> {
+  if (options.out === undefined) {
+    const [form] = options.outputs;
+    const told =
+      form === 'csv' ? resultsCsv(results) : form === 'json' ? resultsJson(results) : resultsTable(results.rows);
+    await writeToStdout(stdout, [told], UNSTOPPED);
+    return;
+  }
+  for (const [name, content] of await contents(results, paths)) await outputs.write(paths.get(name)!, [content]);
+  await outputs.commit();
+}
+
+async function contents(
+  results: Results,
+  paths: ReadonlyMap<string, string>,
+): Promise<(readonly [name: string, content: string])[]> {
+  const isDrawn = paths.has('html') || paths.has('time');
+  // Drawing loads code that tables do not need.
+  const { drawResults, resultsReport } = await import('../bench/harness/report.ts');
+  const drawings = isDrawn ? await drawResults(results) : undefined;
+  const makers: Readonly<Record<string, () => string>> = {
+    csv: () => resultsCsv(results),
+    json: () => resultsJson(results),
+    html: () => resultsReport(results, drawings!),
+    time: () => drawings!.time,
+    rate: () => drawings!.rate,
+    ratios: () => drawings!.ratios,
+  };
+  return [...paths.keys()].map((name) => [name, makers[name]!()]);
+}
+
+function summaryOf({ rows, omissions, candidates, complete }: Results, outputs: readonly string[], seconds: number) {
+  const names = candidates.map(({ name }) => name).join(', ');
+  return {
+    lines: [
+      `${counted(rows.length, 'row')}, ${seconds.toFixed(1)} s on ${names}.`,
+      ...(outputs.length === 0 ? [] : [`Wrote ${outputs.join(', ')}.`]),
+    ],
+    fields: { rows: rows.length, omissions, seconds, candidates, complete, outputs },
+  };
+}
+
+function interruptedAfter({ rows }: Results, reason: unknown): unknown {
+  if (!(reason instanceof Interrupted)) return reason;
+  return reason.with(rows.length === 0 ? 'nothing had been measured' : 'what had been measured is written');
+}
+
+function requireRight(omissions: readonly Omission[]): void {
+  const wrong = omissions.filter((omission) => omission.wrong);
+  if (wrong.length === 0) return;
+  const more = wrong.length === 1 ? '' : ` And ${wrong.length - 1} more.`;
+  throw new QuadrilleError('bench/wrong-answer', `${sentenceOf(wrong[0]!)}.${more}`);
+}

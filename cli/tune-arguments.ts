@@ -1,0 +1,56 @@
+import { type AdapterChoice, parsed, text, VOICE_SPECS, type VoiceOptions } from './arguments.ts';
+import { ADAPTER_SPEC, parseSize, TUNING_SPEC } from './bench-arguments.ts';
+import { type OptionSpec, readOptions } from './command-line.ts';
+import { checkEnding, parseCount, parsePositive } from './values.ts';
+
+/** One call of `quadrille tune`, checked as far as the command line alone allows. */
+export interface TuneOptions extends VoiceOptions {
+  readonly adapter: AdapterChoice;
+  /** File of the tuning to begin with. */
+  readonly tuning: string | undefined;
+  /** Elements that kernels are measured over. */
+  readonly size: number | undefined;
+  readonly rounds: number;
+  /** Time after which no further candidate is tried. */
+  readonly seconds: number;
+  /** Parts of a tuning; undefined for all. */
+  readonly only: readonly string[] | undefined;
+  /** File, or `-` for stdout. */
+  readonly out: string;
+}
+
+const DEFAULT_ROUNDS = 7;
+const DEFAULT_SECONDS = 180;
+
+export const TUNE_SPECS: readonly OptionSpec[] = [
+  ADAPTER_SPEC,
+  { ...TUNING_SPEC, help: 'a tuning to begin with' },
+  { name: 'only', value: 'A,B…', help: 'parts of a tuning, as scan or sort.sweep (default: all)' },
+  { name: 'size', value: 'N', help: 'elements to measure over (default 2^24; 2^14 on a software adapter)' },
+  { name: 'rounds', value: 'N', help: `rounds of every candidate (default ${DEFAULT_ROUNDS})` },
+  { name: 'seconds', value: 'S', help: `begin nothing new after so long (default ${DEFAULT_SECONDS})` },
+  { name: 'out', value: 'FILE.json', help: 'the entry; - is stdout (default)' },
+  ...VOICE_SPECS,
+];
+
+/**
+ * Reads the words after `quadrille tune`.
+ *
+ * @throws UsageError with what is wrong and how to mend it.
+ */
+export function parseTuneArguments(args: readonly string[]): TuneOptions {
+  const values = readOptions(args, TUNE_SPECS);
+  const out = text(values, 'out') ?? '-';
+  checkEnding(out, '--out', 'json');
+  return {
+    adapter: (text(values, 'adapter') as AdapterChoice | undefined) ?? 'auto',
+    tuning: text(values, 'tuning'),
+    only: text(values, 'only')?.split(',').filter(Boolean),
+    size: parsed(values, 'size', parseSize),
+    rounds: parsed(values, 'rounds', parseCount) ?? DEFAULT_ROUNDS,
+    seconds: parsed(values, 'seconds', parsePositive) ?? DEFAULT_SECONDS,
+    out,
+    jsonLog: values.has('json-log'),
+    quiet: values.has('quiet'),
+  };
+}

@@ -1,0 +1,121 @@
+import type { TuningTable, WebGpuBackend } from '../backends/webgpu/index.ts';
+import { defaultTuning } from '../backends/webgpu/tuning.ts';
+import { differingMembers, type TuningAxis, tuningAxes } from '../bench/tune/axes.ts';
+import { type SearchResult, searchTuning } from '../bench/tune/search.ts';
+import { stageOutputs } from '../formats/atomic-write.ts';
+import { progress } from '../graph/index.ts';
+import { open } from '../open.ts';
+import type { Context } from '../primitives/context.ts';
+import { UsageError } from '../primitives/errors.ts';
+import { Interrupted } from './interrupt.ts';
+import { openContext, type Surroundings } from './run-support.ts';
+import { writeToStdout } from './standard-output.ts';
+import type { TuneOptions } from './tune-arguments.ts';
+import { readTuning } from './tuning-file.ts';
+import { counted } from './zonal-summary.ts';
+
+/**
+ * Runs `quadrille tune`: searches, and writes what it found; after Ctrl-C what it had found by then.
+ *
+ * @throws what its parts throw; {@link Interrupted}.
+ */
+export async function runTune(options: TuneOptions, surroundings: Surroundings): Promise<void> {
+  const started = performance.now();
+  const { log, signal, stdout } = surroundings;
+  const axes = axesOf(options.only);
+  const files = options.out === '-' ? [] : [options.out];
+  const outputs = await stageOutputs(files);
+  surroundings.beforeExit(() => outputs.discardNow());
+  try {
+    const { result, candidates } = await search(axes, options, surroundings, started);
+    const text = `${JSON.stringify(entryOf(result), null, 2)}\n`;
+    if (options.out === '-') await writeToStdout(stdout, [text], new AbortController().signal);
+    else {
+      await outputs.write(options.out, [text]);
+      await outputs.commit();
+    }
+    const seconds = (performance.now() - started) / 1000;
+    log.summary({
+      lines: [
+        `${counted(candidates, 'candidate')}, ${seconds.toFixed(1)} s on ${result.info.description || result.info.vendor}.`,
+        ...(result.complete ? [] : ['There was no time for all of them: give more --seconds.']),
+        ...(files.length === 0 ? [] : [`Wrote ${files.join(', ')}.`]),
+      ],
+      fields: { ...entryOf(result), candidates, seconds, complete: result.complete, outputs: files },
+    });
+    if (signal.aborted && signal.reason instanceof Interrupted)
+      throw signal.reason.with('what had been found is written');
+  } finally {
+    await outputs.discard();
+  }
+}
+
+function axesOf(only: readonly string[] | undefined): readonly TuningAxis[] {
+  if (only === undefined) return tuningAxes;
+  const isOf = (member: string, part: string): boolean => member === part || member.startsWith(`${part}.`);
+  const stranger = only.find((part) => !tuningAxes.some(({ member }) => isOf(member, part)));
+  if (stranger !== undefined) {
+    throw new UsageError('usage/tuning-member', `There is no member ${stranger} to try.`, {
+      remedy: `There are ${tuningAxes.map(({ member }) => member).join(', ')}.`,
+    });
+  }
+  return tuningAxes.filter(({ member }) => only.some((part) => isOf(member, part)));
+}
+
+/** Elements by default: a software adapter takes a thousand times as long. */
+const DEFAULT_SIZE = 2 ** 24;
+const SOFTWARE_SIZE = 2 ** 14;
+
+async function search(
+  axes: readonly TuningAxis[],
+  options: TuneOptions,
+  { log, signal }: Surroundings,
+  started: number,
+): Promise<{ result: SearchResult; candidates: number }> {
+  const { adapter } = options;
+  const openWith = (tuning: object): Promise<Context> =>
+    openContext({ backend: 'webgpu', adapter, workers: undefined }, (where) => open({ ...where, tuning }));
+  const start = options.tuning === undefined ? {} : await readTuning(options.tuning);
+  const meter = progress({ every: log.progressEvery });
+  const shown = meter.progress$.subscribe((report) => log.progress(report, 'rounds'));
+  let candidates = 0;
+  try {
+    meter.expect(axes.reduce((sum, { values }) => sum + values.length, 0));
+    const result = await searchTuning({
+      open: openWith,
+      start,
+      axes,
+      n: options.size ?? (await sizeFor(openWith)),
+      rounds: options.rounds,
+      deadline: started + options.seconds * 1000,
+      signal,
+      advance: () => meter.advance(1),
+      tried(member, value, outcome) {
+        candidates++;
+        const told = typeof outcome === 'number' ? `${outcome.toFixed(3)} of the time` : outcome;
+        log.note({ code: 'tune/tried', message: `${member} ${value}: ${told}` });
+      },
+    });
+    return { result, candidates };
+  } finally {
+    meter.end();
+    shown.unsubscribe();
+    log.clearProgress();
+  }
+}
+
+async function sizeFor(openWith: (tuning: object) => Promise<Context>): Promise<number> {
+  await using context = await openWith({});
+  return (context.backend as WebGpuBackend).info.isFallbackAdapter ? SOFTWARE_SIZE : DEFAULT_SIZE;
+}
+
+/** What a table of devices has for this one: everything that is not the default. */
+function entryOf({ after, info }: SearchResult): TuningTable {
+  const { vendor, architecture, description, device } = info;
+  return {
+    vendor,
+    architecture,
+    measured: { device: description || device, date: new Date().toISOString().slice(0, 10) },
+    tuning: differingMembers(defaultTuning, after),
+  };
+}
