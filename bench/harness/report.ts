@@ -17,9 +17,9 @@ export async function drawResults({ rows }: Results): Promise<Drawings> {
 
 const HOW =
   'Medians over rounds in which all candidates take turns, with the least and the greatest; every answer was compared with ' +
-  'the reference before it was timed. Times are of one call out of a batch, on GPUs by their own clock, without the host; on CPUs each call is waited for; ' +
-  '“to done” is one call alone, from the host until the host knows that it is done. Bytes are those that have to be read and ' +
-  'written at least.';
+  'the reference before it was timed. Times are of one call out of a batch: on GPUs by their own clock, without the host; ' +
+  'on CPUs each call is waited for. “To done” is one call alone, from the host until the host knows that it is done. Bytes ' +
+  'are those that have to be read and written at least.';
 
 /** One HTML page about a run, complete in itself: machine, drawings, tables, and what was left out. */
 export function resultsReport(results: Results, { time, rate, ratios }: Drawings): string {
