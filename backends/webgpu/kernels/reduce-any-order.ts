@@ -1,6 +1,7 @@
 import { type Cell, capacityOf, type Extent, type MonoidProgram } from '../../../primitives/backend.ts';
 import { entryOf, type Operand, type OperationName } from '../../../primitives/functors/ir.ts';
 import { type Bindings, createBindings } from '../bindings.ts';
+import { widthOf } from '../device.ts';
 import { type Engine, type KernelText, launch, placeParameters } from '../engine.ts';
 import { emitProgram, programKey } from '../link.ts';
 import { isLight } from '../module-size.ts';
@@ -10,6 +11,7 @@ import type { Helper } from '../wgsl-helpers.ts';
 import { emitEvaluation, emitMonoid, emitSharedStates, emitStateLoad, emitStateStore, monoidKey } from './record.ts';
 import { type Destination, linkCell, type States } from './reduce.ts';
 import type { Source } from './source.ts';
+import { emitLaneFunctions } from './subgroups.ts';
 import { bindPlacements, placeArrays } from './windows.ts';
 
 const commutative: ReadonlySet<OperationName> = new Set(['add', 'mul', 'min', 'max', 'and', 'or', 'xor']);
@@ -100,6 +102,7 @@ interface Fold {
 
 /** Writes the fold of every chunk, the identity where it is empty. */
 function foldChunks(engine: Engine, monoid: MonoidProgram, { parameters, length }: Source, fold: Fold): void {
+  const { subgroups } = engine;
   const { threads } = engine.tuning.reduce;
   const { bindings, into, groups, chunk, slot } = fold;
   const { types } = monoid;
@@ -111,11 +114,13 @@ function foldChunks(engine: Engine, monoid: MonoidProgram, { parameters, length 
     const evaluation = fold.evaluation(helpers);
     return {
       threads,
+      subgroups: subgroups !== undefined,
       helpers,
       declarations: `${emitMonoid(monoid, engine.arithmetic, helpers)}
 ${evaluation}
 ${emitStateStore('write_total', out, parameter(into.strideWord), types)}
-${emitSharedStates(types, threads)}`,
+${emitSharedStates(types, threads)}
+${subgroups === undefined ? '' : emitLaneFunctions(types, widthOf(subgroups))}`,
       main: `let n = ${fold.count};
 let chunk = ${GROUP_NUMBER};
 if (chunk >= ${dispatchWord(1)}) { return; }
@@ -131,15 +136,31 @@ ${steps
   .slice(1)
   .map((k) => `s = combine(s, s${k});`)
   .join(' ')}
-put(t, s);
-for (var d = ${threads / 2}u; d > 0u; d = d >> 1u) {
-  workgroupBarrier();
-  if (t < d) { s = combine(s, take(t + d)); put(t, s); }
-}
+${subgroups === undefined ? foldByTree(threads) : foldBySubgroups(threads)}
 if (t == 0u) { write_total(${into.cell === undefined ? 'chunk' : parameter(into.cell.word)}, s); }`,
     };
   };
   const place = [out, into.cell?.word, into.strideWord, length.raw].join('.');
   const key = `fold ${monoidKey(monoid)} ${fold.key} ${threads} ${place}`;
   launch(engine, { key, parameters, slot, bindings, code, groups, words: [chunk, groups] });
+}
+
+/** Statements after which thread 0 has the fold of all threads' `s`: half of them take over from the other half, and so on. */
+function foldByTree(threads: number): string {
+  return `put(t, s);
+for (var d = ${threads / 2}u; d > 0u; d = d >> 1u) {
+  workgroupBarrier();
+  if (t < d) { s = combine(s, take(t + d)); put(t, s); }
+}`;
+}
+
+/** The same by subgroups: lanes fold without waiting, and thread 0 folds what the subgroups have. */
+function foldBySubgroups(threads: number): string {
+  return `s = lanes_backwards(s, lane, sg);
+if (lane == 0u) { put(sid, s); }
+workgroupBarrier();
+if (t == 0u) {
+  s = take(0u);
+  for (var k = 1u; k < ${threads}u / sg; k++) { s = combine(s, take(k)); }
+}`;
 }
