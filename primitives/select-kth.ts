@@ -12,10 +12,10 @@ import { histogram } from './histogram.ts';
 import { map } from './map.ts';
 import { plus } from './monoid.ts';
 import { inclusiveScan } from './scan.ts';
-import { scatterIf } from './scatter.ts';
-import { lowerBound, orderedWords, upperBound } from './search.ts';
-import { constant, sequence } from './sequence.ts';
-import { keyColumns, type SortKeys, sort, sortByKey } from './sort.ts';
+import { scatterReduce } from './scatter.ts';
+import { orderedWords, upperBound } from './search.ts';
+import { constant, fill, sequence } from './sequence.ts';
+import { keyColumns, type SortKeys, sort } from './sort.ts';
 
 type Length = Column['length'];
 
@@ -29,11 +29,10 @@ export interface SelectOptions {
  * the device: nothing waits. Order and key types as {@link sort}, of which it is `sort(keys)[k]` without sorting.
  *
  * The first 8 bits of the keys are counted, the bits of the key sought are those where the counts pass k, and so on with the
- * next 8 bits of the keys that begin with them.
+ * next 8 bits of the keys that begin with them. Of several places, a trie of tables says which keys those are.
  *
- * - Work O(n · bits / 8) for one place, times O(log) of their number for more, span O(bits / 8 · log n). The keys are read
- *   once for every 8 bits, so materialize a costly view; memory is taken for counts alone. More than 256 places at once are
- *   taken out of the sorted keys. Deterministic.
+ * - Work O(n · bits / 8), span O(bits / 8 · log n). The keys are read once for every 8 bits, so materialize a costly view;
+ *   memory is taken for counts alone. More than 256 places at once are taken out of the sorted keys. Deterministic.
  * - Accepts device counts, of places too. Where there is no key at a place, as far as the host cannot know it, zero.
  * - Equivalent loop: `out = places.map((k) => keys.toSorted((a, b) => a - b)[k] ?? 0)`.
  *
@@ -117,94 +116,114 @@ function selectPlaces<K extends SortKeys>(
 ): K {
   if (places.capacity === 0) return context.materialize(gather(keys, places));
   if (places.capacity > MOST_PLACES) return context.materialize(gather(sort(keys, options), places));
-  // In order, so that their prefixes are sorted too and can be searched.
-  const given = { keys: context.materialize(places), values: sequence(places.length) };
-  const { keys: sorted, values: row } = places.capacity === 1 ? given : sortByKey(given.keys, given.values);
   const words = orderedWords(keys, options.descending);
-  const exists = fuse('exists', [], ['bool'], (index, _, loader) => {
-    const [place] = loader.load([sorted], index) as [U32];
-    return [place.lt(loader.length(length))];
-  });
-  // Held to what there is, so that no prefix comes out of order.
-  const rank = fuse('rank', [], ['u32'], (index, _, loader) => {
-    const [place] = loader.load([sorted], index) as [U32];
-    return [place.min(loader.length(length).max(1).sub(1))];
-  });
-  let sought: Sought = {
-    prefix: words.map(() => constant(u32, 0, places.length)),
-    rank: viewColumn(context, 'u32', places.length, rank),
-  };
-  for (const [word] of words.entries()) {
-    for (let shift = 24; shift >= 0; shift -= 8) sought = narrow(context, words, sought, word, shift);
-  }
+  const start = { group: constant(u32, 0, places.length), rank: lastOr(places, length) };
+  const tries = fill(context, u32, 0, 4 * words.length * DIGITS * places.capacity);
+  let sought: Sought = { ...start, words: words.map(() => constant(u32, 0, places.length)) };
+  for (let level = 0; level < 4 * words.length; level++) sought = narrow(context, words, tries, sought, level);
   const types = keyColumns(keys).map(({ type }) => type);
-  const [high, low] = sought.prefix.map((column, i) => keysOfSortable(column, types[i]!, options.descending));
+  const [high, low] = sought.words.map((column, i) => keysOfSortable(column, types[i]!, options.descending));
   const found = (low === undefined ? high : { ...keys, lo: low, hi: high }) as K;
-  return scatterIf(found, row, viewColumn(context, 'bool', places.length, exists), places.length);
+  return context.materialize(gather(found, rowOfPlace(places, length)));
 }
 
-/** What is known of the keys at some places, in ascending order. */
+/** The places, held to those that there are. */
+function lastOr(places: Column<'u32'>, length: Length): Column<'u32'> {
+  const view = fuse('lastOr', [], ['u32'], (index, _, loader) => {
+    const [place] = loader.load([places], index) as [U32];
+    return [place.min(loader.length(length).max(1).sub(1))];
+  });
+  return viewColumn(places.context, 'u32', places.length, view);
+}
+
+/** Row i of every place that there is, and no row of the others. */
+function rowOfPlace(places: Column<'u32'>, length: Length): Column<'u32'> {
+  const view = fuse('rowOfPlace', [], ['u32'], (index, _, loader) => {
+    const [place] = loader.load([places], index) as [U32];
+    return [select(NONE, index, place.lt(loader.length(length)))];
+  });
+  return viewColumn(places.context, 'u32', places.length, view);
+}
+
+/** What is known of the keys at the places. */
 interface Sought {
-  /** Their first bits, the others zero; word by word, the most significant first. */
-  readonly prefix: readonly Column<'u32'>[];
-  /** The place of each among the keys that begin with the same bits. */
+  /** Places with the same bits so far are of one group. */
+  readonly group: Column<'u32'>;
+  /** The place of each among the keys that begin with its bits. */
   readonly rank: Column<'u32'>;
+  /** The bits so far, the others zero; word by word, the most significant first. */
+  readonly words: readonly Column<'u32'>[];
 }
 
 const DIGITS = 256;
+const NONE = 2 ** 32 - 1;
 
-/** Learns the 8 bits at `shift` of a word, of which all bits above are known, as are the words before it. */
+/**
+ * Learns 8 more bits of the keys at the places: counts them among the keys of every group, and notes in `tries` which group
+ * the keys with these bits make from here on.
+ */
 function narrow(
   context: Context,
   words: readonly Column<'u32'>[],
-  { prefix, rank }: Sought,
-  word: number,
-  shift: number,
+  tries: Column<'u32'>,
+  { group, rank, words: known }: Sought,
+  level: number,
 ): Sought {
   return context.scope(() => {
-    const known = words.map((column, i) => {
-      const mask = i < word ? 2 ** 32 - 1 : i > word ? 0 : 2 ** 32 - 2 ** (shift + 8);
-      return map(masked, { word: column, mask });
-    });
-    const bins = digitsOf(words[word]!, known, prefix, shift);
-    const upTo = inclusiveScan(histogram(bins, DIGITS * rank.capacity), plus(u32));
-    const group = groupsOf(prefix, prefix);
+    const bins = DIGITS * rank.capacity;
+    const upTo = inclusiveScan(histogram(binsAt(words, tries, known, bins, level), bins), plus(u32));
     const target = map(targetOf, { group, rank, upTo });
     const bin = upperBound(upTo, target);
-    const next = map(nextOf, { group, target, bin, prefix: prefix[word]!, upTo, shift });
-    const { prefix: longer, rank: smaller } = context.materialize(next);
-    return { prefix: prefix.map((column, i) => (i === word ? longer : column)), rank: smaller };
+    const word = level >> 2;
+    const shift = shiftAt(level);
+    const next = context.materialize(map(nextOf, { group, target, bin, word: known[word]!, upTo, shift }));
+    const first = level * bins;
+    const branch = map(plusUniform, { x: next.bin, by: first });
+    scatterReduce(sequence(rank.length, 1), branch, 'max', tries);
+    return {
+      group: context.materialize(map(groupOf, { branch, tries })),
+      rank: next.rank,
+      words: known.map((column, i) => (i === word ? next.word : column)),
+    };
   });
 }
 
-const masked = fn('masked', { word: u32, mask: uniform(u32) }, u32, ({ word, mask }) => word.and(mask));
+const shiftAt = (level: number): number => 24 - 8 * (level & 3);
 
-/** Which bin counts a key: that of its next digit in the group of the places whose prefix it has, or none. */
-function digitsOf(
-  word: Column<'u32'>,
+/** Which bin of a level counts a key: that of its digit there in the group that its digits before have led to, or none. */
+function binsAt(
+  words: readonly Column<'u32'>[],
+  tries: Column<'u32'>,
   known: readonly Column<'u32'>[],
-  prefix: readonly Column<'u32'>[],
-  shift: number,
+  bins: number,
+  level: number,
 ): Column<'u32'> {
-  const groups = groupsOf(prefix, known);
-  const view = fuse('digits', [], ['u32'], (index, _, loader) => {
-    const [key, group, ...own] = loader.load([word, groups, ...known], index) as [U32, U32, ...U32[]];
-    const ofGroup = loader.load(prefix, prefix[0]!.capacity === 1 ? u32(0) : group);
-    const isMember = own.map((part, i) => part.eq(ofGroup[i] as U32)).reduce((all, each) => all.and(each));
-    const digit = key.shr(loader.uniform('u32', shift)).and(DIGITS - 1);
-    return [select(u32(2 ** 32 - 1), group.mul(DIGITS).add(digit), isMember)];
+  const view = fuse('binsAt', [], ['u32'], (index, _, loader) => {
+    const key = loader.load(words, index) as U32[];
+    const digit = (at: number): U32 => key[at >> 2]!.shr(shiftAt(at)).and(DIGITS - 1);
+    // There is one group.
+    if (bins === DIGITS) {
+      const sought = loader.load(known, u32(0)) as U32[];
+      return [select(NONE, digit(level), agree(key, sought, level))];
+    }
+    let bin = digit(0);
+    for (let at = 1; at <= level; at++) {
+      const branch = bin.add(loader.uniform('u32', (at - 1) * bins));
+      // Past the end, as of no bin, there is no group either.
+      const [group] = loader.load([tries], select(NONE, branch, bin.ne(NONE))) as [U32];
+      bin = select(NONE, group.sub(1).mul(DIGITS).add(digit(at)), group.ne(0));
+    }
+    return [bin];
   });
-  return viewColumn(word.context, 'u32', word.length, view);
+  return viewColumn(tries.context, 'u32', words[0]!.length, view);
 }
 
-/** The first of the places that have each of the prefixes, or one that has the next. */
-function groupsOf(prefix: readonly Column<'u32'>[], needles: readonly Column<'u32'>[]): Column<'u32'> {
-  if (prefix[0]!.capacity === 1) return constant(u32, 0, needles[0]!.length);
-  return lowerBound(asKeys(prefix), asKeys(needles));
-}
-
-function asKeys([high, low]: readonly Column<'u32'>[]): SortKeys {
-  return low === undefined ? high! : { lo: low, hi: high! };
+/** Whether keys have the same digits above a level. */
+function agree(key: readonly U32[], other: readonly U32[], level: number): Bool {
+  const last = level >> 2;
+  const whole = key.slice(0, last).map((word, i) => word.eq(other[i]!));
+  const mask = 2 ** 32 - 2 ** (shiftAt(level) + 8);
+  return whole.reduce((all, each) => all.and(each), key[last]!.and(mask).eq(other[last]!));
 }
 
 /** How many keys of this group and those before it stand before the one that is sought. */
@@ -214,15 +233,16 @@ const targetOf = fn('targetOf', { group: u32, rank: u32, upTo: array(u32) }, u32
 
 const nextOf = fn(
   'nextOf',
-  { group: u32, target: u32, bin: u32, prefix: u32, upTo: array(u32), shift: uniform(u32) },
-  { prefix: u32, rank: u32 },
-  ({ group, target, bin, prefix, upTo, shift }) => ({
-    prefix: prefix.or(
-      bin
-        .sub(group.mul(DIGITS))
-        .min(DIGITS - 1)
-        .shl(shift),
-    ),
-    rank: target.sub(upTo.at(bin.sub(1))),
-  }),
+  { group: u32, target: u32, bin: u32, word: u32, upTo: array(u32), shift: uniform(u32) },
+  { bin: u32, rank: u32, word: u32 },
+  ({ group, target, bin, word, upTo, shift }) => {
+    const first = group.mul(DIGITS);
+    // Of no keys at all, no bin passes the target.
+    const digit = bin.sub(first).min(DIGITS - 1);
+    return { bin: first.add(digit), rank: target.sub(upTo.at(bin.sub(1))), word: word.or(digit.shl(shift)) };
+  },
 );
+
+const plusUniform = fn('plusUniform', { x: u32, by: uniform(u32) }, u32, ({ x, by }) => x.add(by));
+
+const groupOf = fn('groupOf', { branch: u32, tries: array(u32) }, u32, ({ branch, tries }) => tries.at(branch).sub(1));
