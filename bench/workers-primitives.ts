@@ -45,6 +45,7 @@ const identity = q.fn('identity', { x: u32 }, u32, ({ x }) => x);
 const affine = q.fn('affine', { x: u32 }, u32, ({ x }) => x.mul(2654435761).add(1));
 const unit = q.fn('unit', { x: u32 }, q.f32, ({ x }) => q.f32(x.shr(8)).mul(2 ** -24));
 const polynomial = q.fn('polynomial', { x: q.f32 }, q.f32, ({ x }) => x.mul(x).mul(0.5).add(x).sub(1.25));
+const mixed = q.fn('mixed', { x: u32 }, u32, ({ x }) => x.xor(x.shr(7)));
 const odd = q.fn('odd', { x: u32 }, q.bool, ({ x }) => x.and(1).eq(1));
 const sixteenth = q.fn('sixteenth', { x: u32 }, u32, ({ x }) => x.shr(4));
 const highByte = q.fn('highByte', { x: u32 }, u32, ({ x }) => x.shr(24));
@@ -112,6 +113,7 @@ line(
 line(...Array.from({ length: 11 }, () => '---'));
 for (const name of Object.keys(ours)) if (isWanted(name)) await measure(name);
 peer?.close();
+if (isWanted('chain')) await measureChain();
 await context.close();
 
 function isWanted(name: string): boolean {
@@ -149,6 +151,47 @@ async function timeOurs(name: string, calls: number): Promise<number> {
 function timePlain(run: () => void): number {
   const start = performance.now();
   run();
+  return performance.now() - start;
+}
+
+/**
+ * A map, an exclusive scan, a map and a compaction: as a pipeline, which fuses the maps and runs the rest tile by tile; and
+ * step by step, each stored and waited for before the next.
+ */
+async function measureChain(): Promise<void> {
+  const compaction = (from: q.Column<'u32'>): q.Column<'u32'> => q.copyIf(from, odd);
+  const pipeline = (): q.Column<'u32'> =>
+    context.scope(() => {
+      const sums = q.exclusiveScan(q.map(affine, { x }), q.plus(u32));
+      return compaction(q.map(mixed, { x: sums }));
+    });
+  const waited = async <C extends q.Table>(column: C): Promise<C> => {
+    await context.sync();
+    return column;
+  };
+  const fused = async (): Promise<void> => context.dispose(await waited(pipeline()));
+  const unfused = async (): Promise<void> => {
+    const first = await waited(context.materialize(q.map(affine, { x })));
+    const sums = await waited(q.exclusiveScan(first, q.plus(u32)));
+    const second = await waited(context.materialize(q.map(mixed, { x: sums })));
+    context.dispose(first, sums, second, await waited(compaction(second)));
+  };
+  const times = { fused: [] as number[], unfused: [] as number[] };
+  for (let round = -2; round < 3 * rounds; round++) {
+    const [one, other] = [await timeAsync(fused), await timeAsync(unfused)];
+    if (round < 0) continue;
+    times.fused.push(one);
+    times.unfused.push(other);
+  }
+  console.log('');
+  line('map, scan, map, copyIf', 'fused ms', 'least', 'step by step ms', 'least', 'ratio', 'of leasts');
+  line(...Array.from({ length: 7 }, () => '---'));
+  line('', ...sideOf(times.fused), ...sideOf(times.unfused), ...ratiosOf(times.unfused, times.fused));
+}
+
+async function timeAsync(run: () => Promise<void>): Promise<number> {
+  const start = performance.now();
+  await run();
   return performance.now() - start;
 }
 
