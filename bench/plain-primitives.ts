@@ -19,7 +19,6 @@ export function plainPrimitives(n: number, inputs: PlainInputs): { readonly [nam
   const real = new Float32Array(out.buffer);
   const bins = new Uint32Array(8192);
   return {
-    memcpy: () => out.set(x),
     copy: () => out.set(x),
     fill: () => out.fill(7),
     sequence: () => sequence(out),

@@ -162,9 +162,26 @@ function createBackend(pool: Pool, memory: SharedMemory, limits: Limits, options
     }
   };
 
+  /** Memory for one launch, to be given back when it stands in the queue. */
+  const takeScratch = (): { scratch: Launcher['scratch']; freeScratch: () => void } => {
+    const blocks: Block[] = [];
+    const scratch = (bytes: number): number => {
+      const block = held.withRoom(() => allocator.allocate(bytes));
+      blocks.push(block);
+      return block.address;
+    };
+    const freeScratch = (): void => {
+      for (const block of blocks.splice(0)) allocator.release(block, pool.issued);
+    };
+    return { scratch, freeScratch };
+  };
+
   const held = createHeldCommands({
     run: (launch) => run(launch, false),
-    compile,
+    fusion: () => {
+      const { scratch, freeScratch } = takeScratch();
+      return { workers: pool.workers, compile, scratch, finish: freeScratch };
+    },
     free: (buffer) => memory.free(buffer, pool.issued),
   });
 
@@ -173,21 +190,14 @@ function createBackend(pool: Pool, memory: SharedMemory, limits: Limits, options
     guard();
     for (const buffer of writes) settleReads(memory.resolve(buffer));
     const here = held.idle && pool.idle && lengthNow(extent) * cost < inlineNanoseconds;
-    const scratch: Block[] = [];
+    const { scratch, freeScratch } = takeScratch();
     const touched = new Set<SharedBuffer>();
-    const freeScratch = (): void => {
-      for (const block of scratch) allocator.release(block, pool.issued);
-    };
     try {
       const made = launch({
         addresses: { of: (cell, words) => addressOf(cell, words, touched) },
         workers: here ? 1 : pool.workers,
         compile,
-        scratch: (bytes) => {
-          const block = held.withRoom(() => allocator.allocate(bytes));
-          scratch.push(block);
-          return block.address;
-        },
+        scratch,
       });
       const finish = (): void => {
         freeScratch();

@@ -1,7 +1,14 @@
 import { OutOfMemoryError } from '../../primitives/errors.ts';
-import type { Launch, Launcher } from './launch.ts';
+import type { Launch } from './launch.ts';
 import type { SharedBuffer } from './shared-memory.ts';
-import { type Fusable, followsInTiles, fuseTiles, type TiledLaunch } from './tile-fusion.ts';
+import {
+  type Fusable,
+  type FusionHost,
+  followsInTiles,
+  fuseTiles,
+  type TiledLaunch,
+  type Unused,
+} from './tile-fusion.ts';
 
 /** A command that is ready to go into the queue. */
 export interface HeldCommand extends Fusable {
@@ -29,7 +36,8 @@ export interface HeldCommands {
 
 interface HeldCommandsHost {
   run(launch: Launch): void;
-  readonly compile: Launcher['compile'];
+  /** What fusing takes; its scratch memory is given back with the function. */
+  fusion(): FusionHost & { readonly finish: () => void };
   free(buffer: SharedBuffer): void;
 }
 
@@ -37,7 +45,21 @@ export function isTiled(launch: Launch): launch is TiledLaunch {
   return launch.tiles !== undefined;
 }
 
-export function createHeldCommands({ run, compile, free }: HeldCommandsHost): HeldCommands {
+/** One launch; where there is no memory for it, those that it would be made of. */
+function fusedOrAlone(
+  commands: readonly HeldCommand[],
+  unused: readonly Unused[],
+  host: FusionHost,
+): readonly Launch[] {
+  try {
+    return [fuseTiles(commands, unused, host)];
+  } catch (error) {
+    if (error instanceof OutOfMemoryError) return commands.map(({ launch }) => launch);
+    throw error;
+  }
+}
+
+export function createHeldCommands({ run, fusion, free }: HeldCommandsHost): HeldCommands {
   let commands: HeldCommand[] = [];
   let released: SharedBuffer[] = [];
 
@@ -46,11 +68,22 @@ export function createHeldCommands({ run, compile, free }: HeldCommandsHost): He
     commands = [];
     released = [];
     try {
-      const launches = ready.map(({ launch }) => launch);
-      if (launches.length > 0) run(launches.length === 1 ? launches[0]! : fuseTiles(launches, compile));
+      if (ready.length > 1) runTogether(ready, unused);
+      else if (ready.length === 1) run(ready[0]!.launch);
     } finally {
       for (const { finish } of ready) finish();
       for (const buffer of unused) free(buffer);
+    }
+  };
+  const runTogether = (ready: readonly HeldCommand[], unused: readonly SharedBuffer[]): void => {
+    const host = fusion();
+    // What is still being read has to get to memory.
+    const passing = unused.filter(({ reads }) => reads.size === 0);
+    const memory = passing.map(({ address, words }) => ({ from: address, to: address + 4 * words }));
+    try {
+      for (const launch of fusedOrAlone(ready, memory, host)) run(launch);
+    } finally {
+      host.finish();
     }
   };
   const flushLate = (): void => {

@@ -44,6 +44,8 @@ export const WORKER = 2;
 export const kernelParameters: readonly ValueType[] = [I32, I32, I32];
 
 const HEADER_WORDS = 4;
+const ARRAY_WORDS = 4;
+const STORE_WORDS = 2;
 
 /** Where the arrays and uniforms of several programs lie; equal ones lie together. */
 export interface Layout {
@@ -175,20 +177,24 @@ export function usesOf(
     const readInPlace = inPlace.every((known, program) =>
       [...layout.arraySlots[program]!].every(([name, at]) => at !== slot || known.get(name)),
     );
-    const read = { from, to: from + capacityOf(length) * bytes, writes: false, inPlace: bytes === 4 && readInPlace };
+    const to = from + capacityOf(length) * bytes;
+    const word = HEADER_WORDS + shape.words + ARRAY_WORDS * slot;
+    const read = { from, to, writes: false, inPlace: bytes === 4 && readInPlace, whole: false, word };
     return [read, ...cells(length)];
   });
-  const stores = shape.stores.map(({ buffer, offset, capacity, index, combine }): Use => {
+  const firstStore = HEADER_WORDS + shape.words + ARRAY_WORDS * layout.arrays.length + layout.uniforms.length;
+  const stores = shape.stores.map(({ buffer, offset, capacity, index, guard, combine }, k): Use => {
     const from = addresses.of({ buffer, word: offset }, capacity);
-    const direct = index === undefined && combine === undefined;
-    return { from, to: from + 4 * capacity, writes: true, inPlace: direct };
+    const inPlace = index === undefined && combine === undefined;
+    const whole = inPlace && guard === undefined;
+    return { from, to: from + 4 * capacity, writes: true, inPlace, whole, word: firstStore + STORE_WORDS * k };
   });
   return [...arrays, ...stores, ...cells(extent), ...written.map((cell) => cellUse(cell, addresses, true))];
 }
 
 function cellUse(cell: Cell, addresses: Addresses, writes: boolean): Use {
   const from = addresses.of(cell, 1);
-  return { from, to: from + 4, writes, inPlace: false };
+  return { from, to: from + 4, writes, inPlace: false, whole: false, word: undefined };
 }
 
 /** A store as a kernel sees it. */
@@ -224,12 +230,12 @@ export function emitInputs(
     return word - count;
   };
   const arrays = layout.arrays.map(({ binding: { storage } }): ArrayAccess => {
-    const first = next(4);
+    const first = next(ARRAY_WORDS);
     return { storage, address: emitWord(code, first), length: emitLength(code, first + 1) };
   });
   const uniforms = layout.uniforms.map(({ type }) => emitWord(code, next(1), type));
   const targets = stores.map(({ value, index, guard, combine }): StoreTarget => {
-    const first = next(2);
+    const first = next(STORE_WORDS);
     const chosen = { type: results[value]!, value, index, guard, combine };
     return { address: emitWord(code, first), capacity: emitWord(code, first + 1), ...chosen };
   });

@@ -41,6 +41,10 @@ export interface Use {
   readonly writes: boolean;
   /** Whether index i uses the word at `from + 4 · i` and no other. */
   readonly inPlace: boolean;
+  /** Whether every index writes its word, whatever stood there. */
+  readonly whole: boolean;
+  /** The word of the arguments that holds `from`, where one does. */
+  readonly word: number | undefined;
 }
 
 /** Compiled functions, numbered for the queue. */

@@ -1,7 +1,7 @@
 import { ARGUMENTS, CHUNK, kernelParameters, WORKER } from './kernel-arguments.ts';
 import type { Launch, Launcher, Phase, Tiles, Use } from './launch.ts';
 import { Code } from './wasm-code.ts';
-import { type FunctionBody, op } from './wasm-encoder.ts';
+import { type FunctionBody, I32, op } from './wasm-encoder.ts';
 
 /**
  * Commands that follow each other over the same rows run tile by tile: a worker takes a tile through all of them before it
@@ -10,6 +10,9 @@ import { type FunctionBody, op } from './wasm-encoder.ts';
  * That is the same as one after the other where no command uses memory that an earlier one writes, or writes memory that
  * an earlier one uses, but in place: index i of both uses the same word and no other. A scan waits for the tile before, which
  * is at work or done, as tiles are taken in order.
+ *
+ * What one command writes for later ones to read, and nobody else will, never gets to memory: every worker has room for a
+ * tile of it, and copies of the arguments that point there.
  */
 export type TiledLaunch = Launch & { readonly tiles: Tiles };
 
@@ -45,35 +48,72 @@ function agree(a: Use, b: Use): boolean {
   return a.inPlace && b.inPlace && a.from === b.from;
 }
 
+/** Memory that nobody looks at after the commands. */
+export interface Unused {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** What fusing takes. */
+export interface FusionHost {
+  readonly workers: number;
+  readonly compile: Launcher['compile'];
+  /** Memory for this launch alone; its address. */
+  scratch(bytes: number): number;
+}
+
 /** The word of a block of arguments that says how many rows a tile has. */
 const TILE_WORD = 3;
 
 /** One launch of several: what each does before its last phase, then the last phases as one. */
-export function fuseTiles(launches: readonly TiledLaunch[], compile: Launcher['compile']): Launch {
+export function fuseTiles(commands: readonly Fusable[], unused: readonly Unused[], host: FusionHost): Launch {
+  const launches = commands.map(({ launch }) => launch);
   const last = launches.map(({ phases }) => phases.at(-1)!);
   const chunkSize = Math.min(...last.map((phase) => phase.chunkSize));
   const offsets = launches.map((_, k) => launches.slice(0, k).reduce((sum, { words }) => sum + words.length, 0));
+  const words = launches.flatMap((launch) => launch.words.with(TILE_WORD, chunkSize));
+  const passing = unused.map((memory) => passingWords(commands, offsets, memory)).filter((found) => found.length > 0);
+  // Behind the arguments: how many workers' blocks begin where, and where the tiles do.
+  const room = passing.length === 0 ? [] : [host.scratch(4 * words.length * host.workers)];
+  for (const _ of passing) room.push(host.scratch(4 * chunkSize * host.workers));
+
   const key = launches.map(({ tiles }, k) => `${offsets[k]} ${tiles.key}`).join(' then ');
-  const kernel = compile(`tiles ${key}`, () => fusedBodies(launches, offsets));
-  const counts = launches.map(({ phases }) => phases.length);
-  const parts = counts.reduce((sum, count) => sum + count, 0);
-  const first = launches.flatMap(({ phases }) => phases.slice(0, -1));
+  const kernel = host.compile(`tiles ${key} passing ${passing.join(' and ')}`, () =>
+    fusedBodies(launches, offsets, words.length, passing),
+  );
+  const parts = launches.reduce((sum, { phases }) => sum + phases.length, 0);
   const wrappers = kernel.functions.slice(parts);
+  const first = launches.flatMap(({ phases }) => phases.slice(0, -1));
   const minimum = Math.max(...last.map((phase) => phase.minimum));
   const phases: Phase[] = [...first, { ...last[0]!, chunkSize, minimum }].map((phase, k) => ({
     ...phase,
     run: wrappers[k]!,
   }));
-  return { words: launches.flatMap(({ words }) => words.with(TILE_WORD, chunkSize)), phases };
+  return { words: [...words, ...room], phases };
+}
+
+/** The words of the arguments with the address of memory that only passes from one command to another; none where it does not. */
+function passingWords(commands: readonly Fusable[], offsets: readonly number[], { from, to }: Unused): number[] {
+  const uses = commands.flatMap(({ uses }, k) =>
+    uses.filter((use) => use.from < to && from < use.to).map((use) => ({ ...use, at: offsets[k]! + (use.word ?? 0) })),
+  );
+  const passes = uses[0]?.whole === true && uses.every((use) => use.inPlace && use.from === uses[0]!.from);
+  return passes ? uses.map(({ at }) => at) : [];
 }
 
 /** The functions of all launches; then, for every phase, one that calls them, each with its own block of arguments. */
-function fusedBodies(launches: readonly TiledLaunch[], offsets: readonly number[]): readonly FunctionBody[] {
+function fusedBodies(
+  launches: readonly TiledLaunch[],
+  offsets: readonly number[],
+  words: number,
+  passing: readonly (readonly number[])[],
+): readonly FunctionBody[] {
   const bodies = launches.map(({ tiles }) => tiles.build());
   const starts = bodies.map((_, k) => bodies.slice(0, k).flat().length);
   const calls = bodies.map((own, k) => own.map((_, i): Call => ({ callee: starts[k]! + i, offset: offsets[k]! })));
   const before = calls.flatMap((own) => own.slice(0, -1));
-  return [...bodies.flat(), ...before.map((call) => emitCalls([call])), emitCalls(calls.map((own) => own.at(-1)!))];
+  const last = calls.map((own) => own.at(-1)!);
+  return [...bodies.flat(), ...before.map((call) => emitCalls([call], words, [])), emitCalls(last, words, passing)];
 }
 
 interface Call {
@@ -82,10 +122,11 @@ interface Call {
   readonly offset: number;
 }
 
-function emitCalls(calls: readonly Call[]): FunctionBody {
+function emitCalls(calls: readonly Call[], words: number, passing: readonly (readonly number[])[]): FunctionBody {
   const code = new Code(kernelParameters);
+  const args = passing.length > 0 ? emitOwnArguments(code, words, passing) : ARGUMENTS;
   for (const { callee, offset } of calls) {
-    code.get(ARGUMENTS);
+    code.get(args);
     code.i32(4 * offset);
     code.op(op.i32Add);
     code.get(CHUNK);
@@ -93,4 +134,37 @@ function emitCalls(calls: readonly Call[]): FunctionBody {
     code.call(callee);
   }
   return code.finish();
+}
+
+/** Copies the arguments for the worker, with the addresses at which its tiles would begin at index 0; its block, as a local. */
+function emitOwnArguments(code: Code, words: number, passing: readonly (readonly number[])[]): number {
+  const own = code.local(I32);
+  const tile = code.local(I32);
+  code.get(ARGUMENTS);
+  code.memory(op.i32Load, 4 * words);
+  code.get(WORKER);
+  code.i32(4 * words);
+  code.op(op.i32Mul, op.i32Add);
+  code.tee(own);
+  code.get(ARGUMENTS);
+  code.i32(4 * words);
+  code.memoryCopy();
+  for (const [k, places] of passing.entries()) {
+    code.get(ARGUMENTS);
+    code.memory(op.i32Load, 4 * (words + 1 + k));
+    code.get(WORKER);
+    code.get(CHUNK);
+    code.op(op.i32Sub);
+    code.get(ARGUMENTS);
+    code.memory(op.i32Load, 4 * TILE_WORD);
+    code.i32(4);
+    code.op(op.i32Mul, op.i32Mul, op.i32Add);
+    code.set(tile);
+    for (const place of places) {
+      code.get(own);
+      code.get(tile);
+      code.memory(op.i32Store, 4 * place);
+    }
+  }
+  return own;
 }
