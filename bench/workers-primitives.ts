@@ -11,7 +11,7 @@ import { openPeer } from './primitives-peer.ts';
  * with as many threads: all in one run, in rounds of a few calls of each one after the other, so that what disturbs the
  * machine disturbs all of them. Results are compared with those of the C++ by their checksum.
  *
- * Keys are a 32-bit hash of the index; reduceByKey has runs of 16; gather and scatter go by the permutation that sorts them.
+ * Keys are a 32-bit hash of the index; reduceByKey has runs of 16; gather and scatter go by a random permutation.
  *
  * node --import tsx bench/workers-primitives.ts [--workers 2] [--log2 24] [--rounds 15] [--only name,…] [--no-plain] [--no-peer]
  */
@@ -42,6 +42,16 @@ const hash = q.fn('hash', { x: u32 }, u32, ({ x }) => {
   return second.xor(second.shr(16));
 });
 const identity = q.fn('identity', { x: u32 }, u32, ({ x }) => x);
+/** The permutation of the peer, where n is a power of two. */
+const permuted = q.fn('permuted', { i: u32 }, u32, ({ i }) =>
+  [0x9e3779b1, 0x85ebca6b, 0xc2b2ae35].reduce((last, factor) => {
+    const next = last
+      .mul(factor)
+      .add(0x7f4a7c15)
+      .and(n - 1);
+    return next.xor(next.shr(Math.ceil(Number(options.log2) / 2)));
+  }, i),
+);
 const affine = q.fn('affine', { x: u32 }, u32, ({ x }) => x.mul(2654435761).add(1));
 const unit = q.fn('unit', { x: u32 }, q.f32, ({ x }) => q.f32(x.shr(8)).mul(2 ** -24));
 const polynomial = q.fn('polynomial', { x: q.f32 }, q.f32, ({ x }) => x.mul(x).mul(0.5).add(x).sub(1.25));
@@ -55,7 +65,7 @@ const x = context.materialize(q.map(hash, { x: q.sequence(n) }));
 const floats = context.materialize(q.map(unit, { x }));
 const index = context.materialize(q.sequence(n));
 const runs = context.materialize(q.map(sixteenth, { x: q.sequence(n) }));
-const order = q.sortPermutation(x);
+const order = context.materialize(q.map(permuted, { i: q.sequence(n) }));
 
 /** The same numbers on the host. */
 const host = await context.read({ x, floats, index, runs, order });

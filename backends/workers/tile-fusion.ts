@@ -25,13 +25,22 @@ export interface Fusable {
   readonly uses: readonly Use[];
 }
 
-/** Whether a command may run tile by tile with earlier ones, after them. */
+/** Whether a command reads what earlier ones write, and may run tile by tile with them. */
 export function followsInTiles(earlier: readonly Fusable[], next: Fusable): boolean {
-  if (earlier.length >= MOST_FUSED) return false;
+  if (earlier.length >= MOST_FUSED || !earlier.some((one) => feeds(one, next))) return false;
   return earlier.every(
     (one) =>
       sameTiles(one.launch, next.launch) && one.uses.every((use) => next.uses.every((other) => agree(use, other))),
   );
+}
+
+function feeds(one: Fusable, next: Fusable): boolean {
+  const written = one.uses.filter(({ writes }) => writes);
+  return next.uses.some((use) => !use.writes && written.some((other) => overlap(use, other)));
+}
+
+function overlap(a: Unused, b: Unused): boolean {
+  return a.from < b.to && b.from < a.to;
 }
 
 function sameTiles(a: TiledLaunch, b: TiledLaunch): boolean {
@@ -44,7 +53,7 @@ function sameTiles(a: TiledLaunch, b: TiledLaunch): boolean {
 
 function agree(a: Use, b: Use): boolean {
   if (!a.writes && !b.writes) return true;
-  if (a.to <= b.from || b.to <= a.from) return true;
+  if (!overlap(a, b)) return true;
   return a.inPlace && b.inPlace && a.from === b.from;
 }
 
@@ -93,11 +102,12 @@ export function fuseTiles(commands: readonly Fusable[], unused: readonly Unused[
 }
 
 /** The words of the arguments with the address of memory that only passes from one command to another; none where it does not. */
-function passingWords(commands: readonly Fusable[], offsets: readonly number[], { from, to }: Unused): number[] {
+function passingWords(commands: readonly Fusable[], offsets: readonly number[], memory: Unused): number[] {
   const uses = commands.flatMap(({ uses }, k) =>
-    uses.filter((use) => use.from < to && from < use.to).map((use) => ({ ...use, at: offsets[k]! + (use.word ?? 0) })),
+    uses.filter((use) => overlap(use, memory)).map((use) => ({ ...use, at: offsets[k]! + (use.word ?? 0) })),
   );
-  const passes = uses[0]?.whole === true && uses.every((use) => use.inPlace && use.from === uses[0]!.from);
+  const alike = uses.every((use) => use.inPlace && use.from === uses[0]!.from);
+  const passes = uses[0]?.whole === true && alike && uses.some(({ writes }) => !writes);
   return passes ? uses.map(({ at }) => at) : [];
 }
 
