@@ -270,4 +270,6 @@ export interface SpillCounters {
   restoredBytes: number;
   /** Windows in which commands ran whose buffers do not fit together. */
   windows: number;
+  /** Rows that the host evaluated because what they read at random does not fit on the device. */
+  rowsOnHost: number;
 }

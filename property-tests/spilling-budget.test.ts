@@ -32,6 +32,7 @@ const mixed = fn({ x: u32, f: f32, b: i32 }, { word: u32, real: f32 }, ({ x, f, 
   word: x.add(u32(b)),
   real: f.mul(f32(b)),
 }));
+const scrambled = ({ x, key }: { x: q.U32; key: q.U32 }): q.U32 => x.xor(key).shr(17);
 const odd = fn({ x: u32 }, bool, ({ x }) => x.and(1).eq(1));
 const affine = q.monoid({
   of: { m: u32, c: u32 },
@@ -74,6 +75,30 @@ const pipelines: Readonly<Record<string, (columns: Columns) => q.Table>> = {
   'sort of keys': ({ f }) => q.sort(f, { descending: true }),
   'sort by some bits': ({ x, key }) => q.sortByKey(x, key, { bits: { from: 3, to: 9 } }),
   'sort of pairs': ({ key, f }) => q.sortByKey(key, f),
+  'sort of records': ({ x, key, f }) => q.sortByKey(key, { x, f, key }),
+  gather: ({ x, key, f, b }) => q.gather({ f, b }, q.map(fn({ x: u32, key: u32 }, u32, scrambled), { x, key })),
+  'reduce of a gather': ({ x, f }) =>
+    q.reduce(
+      q.gather(
+        f,
+        q.map(
+          fn({ x: u32 }, u32, ({ x }) => x.shr(18)),
+          { x },
+        ),
+      ),
+      q.plus(f32),
+    ),
+  'scan and sort of a gather': ({ x, key }) => {
+    const found = q.gather(
+      key,
+      q.map(
+        fn({ x: u32 }, u32, ({ x }) => x.shr(18)),
+        { x },
+      ),
+    );
+    return { scanned: q.exclusiveScan(found, q.plus(u32)), sorted: q.sort(found) };
+  },
+  scatter: ({ x }) => q.scatter(x, q.reverse(q.sequence(x.length)), 20_000),
   'a chain with device counts': ({ x, key }) => {
     const kept = q.copyIf(
       { x, key },

@@ -84,7 +84,7 @@ describe.each(testBackends)('spilling on $name', ({ open, runs }) => {
       const most = memoryBytes / 4;
       const table = context.column(randomWords(2 * most, 1));
       const at = context.column(Uint32Array.from({ length: most }, (_, i) => Math.imul(i, 7919) >>> 0));
-      const found = context.scope(() => q.reduce(q.gather(table, at), q.plus(u32)));
+      const found = context.scope(() => q.copyIf(q.gather(table, at), odd));
       const later = context.scope(() => q.reduce(found, q.plus(u32)));
       const sorted = context.scope(() => q.sort(table));
       for (const lost of [found, later]) {
@@ -115,7 +115,7 @@ describe.each(testBackends)('spilling on $name', ({ open, runs }) => {
         fn({ x: u32 }, u32, ({ x }) => x.rem(1000)),
         { x: table },
       );
-      const all = context.scope(() => context.materialize(q.gather(table, anywhere)));
+      const all = context.scope(() => q.copyIf(q.gather(table, anywhere), odd));
       await expect(context.sync()).rejects.toMatchObject({ code: 'memory/random-access' });
       await context.sync();
       await expect(context.read(all)).rejects.toMatchObject({ code: 'memory/random-access' });

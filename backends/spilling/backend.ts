@@ -6,6 +6,7 @@ import type {
   Extent,
   Length,
   Program,
+  ScanCommand,
   SpillCounters,
 } from '../../primitives/backend.ts';
 import { capacityOf } from '../../primitives/backend.ts';
@@ -13,6 +14,7 @@ import { ArgumentError, DeviceLostError, OutOfMemoryError } from '../../primitiv
 import { reduceExact, scanExact } from './carry.ts';
 import { forEachInWindows, walkInWindows } from './for-each.ts';
 import { histogramInWindows } from './histogram.ts';
+import { forEachOnHost, withResultsOnHost } from './on-host.ts';
 import { bytesOf, createPlaces, type Spillable } from './places.ts';
 import { createQueue } from './queue.ts';
 import { sortInWindows } from './sort.ts';
@@ -42,6 +44,8 @@ interface Command {
   /** Runs it as it is. */
   readonly whole: () => void;
   readonly inWindows: (machine: Machine) => Promise<void>;
+  /** Runs it where its first program reads too much at random, if there is a way. */
+  readonly onHost?: (machine: Machine) => Promise<void>;
 }
 
 /**
@@ -128,14 +132,22 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
       await places.makeRoom(places.budget, all);
       if (runHere(command, reads, writes)) return;
     }
+    await inSomeWay(command);
+  };
+
+  /** In windows; with nothing else on the device; with the host's help: the first way that finds the memory it takes. */
+  const inSomeWay = async ({ inWindows, onHost, once }: Command): Promise<void> => {
     const { dispatches } = inner.counters;
-    try {
-      await command.inWindows(machine);
-    } catch (error) {
-      const begun = command.once && inner.counters.dispatches > dispatches;
-      if (!(error instanceof OutOfMemoryError) || begun) throw error;
-      await places.makeRoom(places.budget, new Set());
-      await command.inWindows({ ...machine, thrifty: true });
+    const ways = [inWindows, inWindows, ...(onHost === undefined ? [] : [onHost])];
+    for (const [i, way] of ways.entries()) {
+      try {
+        await way({ ...machine, thrifty: forced || i > 0 });
+        return;
+      } catch (error) {
+        const begun = once && inner.counters.dispatches > dispatches;
+        if (!(error instanceof OutOfMemoryError) || begun || i === ways.length - 1) throw error;
+        await places.makeRoom(places.budget, new Set());
+      }
     }
   };
 
@@ -215,6 +227,7 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
         once: stores.some(({ combine }) => combine !== undefined),
         whole: () => inner.forEach(extent, program, stores),
         inWindows: (machine) => forEachInWindows(machine, extent, program, stores),
+        onHost: (machine) => forEachOnHost(machine, extent, program, stores),
       }),
     walk: (command) =>
       issue({
@@ -232,7 +245,11 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
         writes: [into.buffer],
         once: false,
         whole: () => inner.reduce(extent, program, monoid, into),
-        inWindows: (machine) => (monoid.exact ? reduceExact : reduceTree)(machine, extent, program, monoid, into),
+        inWindows: (machine) => reduceInWindows(machine, extent, program, monoid, into),
+        onHost: (machine) =>
+          withResultsOnHost(machine, extent, program, (results) =>
+            reduceInWindows(machine, extent, results, monoid, into),
+          ),
       }),
     scan: (command) =>
       issue({
@@ -241,7 +258,11 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
         writes: buffersOf([...command.stores, command.total]),
         once: command.stores.some(({ combine }) => combine !== undefined),
         whole: () => inner.scan(command),
-        inWindows: (machine) => (command.monoid.exact ? scanExact : scanTree)(machine, command),
+        inWindows: (machine) => scanInWindows(machine, command),
+        onHost: (machine) =>
+          withResultsOnHost(machine, command.extent, command.program, (program) =>
+            scanInWindows(machine, { ...command, program }),
+          ),
       }),
     sort: (command) =>
       issue({
@@ -251,6 +272,10 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
         once: false,
         whole: () => inner.sort(command),
         inWindows: (machine) => sortInWindows(machine, command),
+        onHost: (machine) =>
+          withResultsOnHost(machine, command.extent, command.program, (program) =>
+            sortInWindows(machine, { ...command, program }),
+          ),
       }),
     histogram: (command) =>
       issue({
@@ -260,6 +285,12 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
         once: false,
         whole: () => inner.histogram(command),
         inWindows: (machine) => histogramInWindows(machine, command),
+        ...(command.inner === undefined && {
+          onHost: (machine) =>
+            withResultsOnHost(machine, command.extent, command.program, (program) =>
+              histogramInWindows(machine, { ...command, program }),
+            ),
+        }),
       }),
     abort(reason) {
       queue.stop(reason);
@@ -274,6 +305,14 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
     },
   };
   return { ...inner, ...backend } as SpillingBackend<B>;
+}
+
+function reduceInWindows(...[machine, extent, program, monoid, into]: Parameters<typeof reduceExact>): Promise<void> {
+  return (monoid.exact ? reduceExact : reduceTree)(machine, extent, program, monoid, into);
+}
+
+function scanInWindows(machine: Machine, command: ScanCommand): Promise<void> {
+  return (command.monoid.exact ? scanExact : scanTree)(machine, command);
 }
 
 /** The counters of another backend, as they are when they are asked for. */

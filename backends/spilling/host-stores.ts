@@ -86,7 +86,8 @@ function withPlaces(module: Module, places: readonly Store[], start: string): Mo
   });
 }
 
-const combinations: Readonly<Record<AtomicCombination, (old: number, value: number) => number>> = {
+/** How a value meets the word that stands there; typed arrays take the result modulo 2³². */
+export const combinations: Readonly<Record<AtomicCombination, (old: number, value: number) => number>> = {
   add: (old, value) => old + value,
   and: (old, value) => old & value,
   or: (old, value) => old | value,

@@ -63,4 +63,19 @@ export function leavesProgram(leaves: Leaves, length: number, step = 1): Program
   return { module, arrays: leafArrays('leaf', leaves, 0, Math.max(0, (length - 1) * step + 1)), uniforms: new Map() };
 }
 
+/** The program that reads row `index` of columns, each in a buffer of its own. */
+export function columnsProgram(
+  types: readonly ScalarType[],
+  buffers: readonly DeviceBuffer[],
+  length: number,
+): Program {
+  const first = buffers[0]!;
+  const { module, arrays } = leavesProgram({ buffer: first, types, stride: 0 }, length);
+  const own = [...arrays].map(([name, binding], i): [string, ArrayBinding] => [
+    name,
+    { ...binding, buffer: buffers[i]! },
+  ]);
+  return { module, arrays: new Map(own), uniforms: new Map() };
+}
+
 const modules = new Map<string, Module>();

@@ -1,5 +1,5 @@
-import type { ArrayBinding, Cell, Length, Program } from '../../primitives/backend.ts';
-import type { Spillable } from './places.ts';
+import type { ArrayBinding, Backend, Cell, Length, Program } from '../../primitives/backend.ts';
+import type { Places, Spillable } from './places.ts';
 
 /** A program whose lengths are known, and with them what stands in arrays of one word. */
 export interface KnownProgram extends Program {
@@ -13,7 +13,14 @@ export interface WordReader {
   program(program: Program): Promise<KnownProgram>;
 }
 
-export function createWordReader(read: (buffer: Spillable, word: number) => Promise<number>): WordReader {
+/** Reads words wherever they lie. */
+export function wordReaderOf(inner: Backend, places: Places): WordReader {
+  return createWordReader(async (buffer, word) =>
+    buffer.resident ? (await inner.read(buffer, word, 1))[0]! : places.hostOf(buffer).get(word),
+  );
+}
+
+function createWordReader(read: (buffer: Spillable, word: number) => Promise<number>): WordReader {
   const asked = new Map<string, Promise<number>>();
   const ask = ({ buffer, word }: Cell): Promise<number> => {
     const key = `${buffer.id} ${word}`;

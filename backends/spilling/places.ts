@@ -63,7 +63,7 @@ export function createPlaces(inner: Backend): Places {
   /** Buffers that do not lie on the device alone. */
   const elsewhere = new Set<Spillable>();
   const live = { buffers: 0, bytes: 0 };
-  const report: SpillCounters = { spilledBytes: 0, restoredBytes: 0, windows: 0 };
+  const report: SpillCounters = { spilledBytes: 0, restoredBytes: 0, windows: 0, rowsOnHost: 0 };
   const budget = inner.limits.memoryBytes;
   let clock = 0;
   let nextPlaceless = -1;

@@ -3,7 +3,7 @@ import { OutOfMemoryError } from '../../primitives/errors.ts';
 import { entryOf } from '../../primitives/functors/ir.ts';
 import { type Analysis, analyse, type WindowedCommand } from './analysis.ts';
 import { createHostStores, type HostStores } from './host-stores.ts';
-import { createWordReader } from './lengths.ts';
+import { wordReaderOf } from './lengths.ts';
 import { bindProgram, findPieces, type Uploads, upload, wordsOf } from './pieces.ts';
 import { bytesOf, type Places } from './places.ts';
 import { type Residence, settle, tooMuchAtRandom } from './residence.ts';
@@ -59,9 +59,7 @@ export async function planWindows(machine: Machine, command: WindowedCommand): P
   const { places, inner, mostRows } = machine;
   const { multiple = 1, scratch = 0 } = command;
   const least = multiple * Math.ceil(Math.min(mostRows, LEAST_ROWS) / multiple);
-  const reader = createWordReader(async (buffer, word) =>
-    buffer.resident ? (await inner.read(buffer, word, 1))[0]! : places.hostOf(buffer).get(word),
-  );
+  const reader = wordReaderOf(inner, places);
   const analysis = await analyse(reader, command, least);
   const { results } = entryOf(analysis.programs.at(-1)!.module);
   const planFor = async (onlyNeeded: boolean): Promise<Plan> => {
