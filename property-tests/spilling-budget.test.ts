@@ -152,3 +152,26 @@ describe.each(testBackends)('more than memory holds on $name', ({ open, runs }) 
     }
   });
 });
+
+describe.each([
+  ['in bindings of 16 KiB', { bindingBytes: 16 * KIB }],
+  ['in bindings of 16 KiB, in more memory than there is', { bindingBytes: 16 * KIB, memoryBytes: 200 * KIB }],
+])('columns on WebGPU %s', (_, limits) => {
+  let context: Context;
+  const reference = new Context(createReferenceBackend());
+  beforeAll(async () => {
+    context = new Context(createSpillingBackend(await testBackends.at(-1)!.open(limits)));
+  }, SLOW);
+  afterAll(async () => {
+    for (const each of [context, reference]) await each.close();
+  });
+  test.each(Object.entries(pipelines))(
+    '%s',
+    async (_, pipeline) => {
+      for (const rows of [4096, 4097, 15_000]) {
+        await createRun(context, reference)((on) => pipeline(columnsOf(on, { rows, seed: rows })));
+      }
+    },
+    SLOW,
+  );
+});

@@ -12,9 +12,9 @@ import type {
 import { capacityOf } from '../../primitives/backend.ts';
 import { ArgumentError, DeviceLostError, OutOfMemoryError } from '../../primitives/errors.ts';
 import { reduceExact, scanExact } from './carry.ts';
-import { forEachInWindows, walkInWindows } from './for-each.ts';
+import { forEachInWindows, forEachOneByOne, walkInWindows } from './for-each.ts';
 import { histogramInWindows } from './histogram.ts';
-import { forEachOnHost, withResultsOnHost } from './on-host.ts';
+import { withResultsOnHost } from './on-host.ts';
 import { bytesOf, createPlaces, type Spillable } from './places.ts';
 import { createQueue } from './queue.ts';
 import { sortInWindows } from './sort.ts';
@@ -227,7 +227,7 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
         once: stores.some(({ combine }) => combine !== undefined),
         whole: () => inner.forEach(extent, program, stores),
         inWindows: (machine) => forEachInWindows(machine, extent, program, stores),
-        onHost: (machine) => forEachOnHost(machine, extent, program, stores),
+        onHost: (machine) => forEachOneByOne(machine, extent, program, stores),
       }),
     walk: (command) =>
       issue({

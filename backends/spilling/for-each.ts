@@ -1,4 +1,7 @@
 import type { Extent, Program, Store, WalkCommand } from '../../primitives/backend.ts';
+import { OutOfMemoryError } from '../../primitives/errors.ts';
+import { storesAlone } from '../../primitives/store-alone.ts';
+import { forEachOnHost } from './on-host.ts';
 import { type Machine, planWindows } from './windows.ts';
 
 /** Evaluates a program window by window. */
@@ -13,6 +16,28 @@ export async function forEachInWindows(
     const [values] = window.programs() as [Program];
     machine.inner.forEach(window.rows, values, window.stores);
   });
+}
+
+/**
+ * Evaluates a program whose windows find no memory: one result after the other, each of which reads fewer arrays, and on
+ * the host those that still read too much.
+ */
+export async function forEachOneByOne(
+  machine: Machine,
+  extent: Extent,
+  program: Program,
+  stores: readonly Store[],
+): Promise<void> {
+  const alone = storesAlone(program, stores);
+  if (alone === undefined) return forEachOnHost(machine, extent, program, stores);
+  for (const each of alone) {
+    try {
+      await forEachInWindows(machine, extent, each.program, [each.store]);
+    } catch (error) {
+      if (!(error instanceof OutOfMemoryError)) throw error;
+      await forEachOnHost(machine, extent, each.program, [each.store]);
+    }
+  }
 }
 
 /** Walks window by window. An index may store any number of times, so that what it stores to lies on the device. */

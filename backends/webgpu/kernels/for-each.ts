@@ -1,5 +1,7 @@
 import type { Extent, Program, Store } from '../../../primitives/backend.ts';
+import { ArgumentError } from '../../../primitives/errors.ts';
 import { entryOf } from '../../../primitives/functors/ir.ts';
+import { storesAlone } from '../../../primitives/store-alone.ts';
 import { resultType } from '../emit-wgsl.ts';
 import type { Engine } from '../engine.ts';
 import { isLight } from '../module-size.ts';
@@ -9,6 +11,18 @@ import { runStoring } from './storing.ts';
 
 /** Evaluates a program for every index and stores its results; see the contract. */
 export function forEach(engine: Engine, extent: Extent, program: Program, stores: readonly Store[]): void {
+  try {
+    engine.pool.attempt(() => storeTogether(engine, extent, program, stores));
+  } catch (error) {
+    if (!(error instanceof ArgumentError && error.code === 'device/bindings')) throw error;
+    // One by one, results need fewer of the arrays.
+    const alone = storesAlone(program, stores);
+    if (alone === undefined) throw error;
+    for (const each of alone) storeTogether(engine, extent, each.program, [each.store]);
+  }
+}
+
+function storeTogether(engine: Engine, extent: Extent, program: Program, stores: readonly Store[]): void {
   const { threads } = engine.tuning.forEach;
   const items = isLight(program.module) ? engine.tuning.forEach.items : 1;
   const { results } = entryOf(program.module);

@@ -1,0 +1,161 @@
+import { entryOf, type IrFunction, type Module, type Operand, type Statement } from './ir.ts';
+
+const known = new WeakMap<Module, Map<string, Module>>();
+
+/**
+ * The module that returns some of the results of another, in the order given, and computes nothing else: statements,
+ * results of callees, arrays and uniforms that do not matter to them are gone. (Dead code elimination by marking, after
+ * Cytron et al. 1991, on structured control flow.)
+ */
+export function projectResults(module: Module, results: readonly number[]): Module {
+  const made = known.get(module) ?? new Map<string, Module>();
+  known.set(module, made);
+  const key = results.join();
+  const found = made.get(key) ?? project(module, results);
+  made.set(key, found);
+  return found;
+}
+
+function project(module: Module, results: readonly number[]): Module {
+  const byName = new Map(module.functions.map((fn) => [fn.name, fn]));
+  const functions = new Map<string, IrFunction>();
+  const keep = (fn: IrFunction, wanted: readonly number[]): string => {
+    const all = wanted.length === fn.results.length && wanted.every((result, i) => result === i);
+    const name = all ? fn.name : `${fn.name}_${wanted.join('_')}`;
+    if (!functions.has(name)) functions.set(name, reduced(fn, name, wanted));
+    return name;
+  };
+  const reduced = (fn: IrFunction, name: string, wanted: readonly number[]): IrFunction => {
+    const needed = markNeeded(fn, wanted);
+    const callee: Rewrite['callee'] = (called, used) => keep(byName.get(called)!, used);
+    const body = reduceBlock(fn.body, { needed, wanted, callee, inLoop: false });
+    return { ...fn, name, body, results: wanted.map((result) => fn.results[result]!) };
+  };
+  keep(entryOf(module), results);
+  // Callees were finished before their callers.
+  const list = [...functions.values()];
+  const used = new Set<string>();
+  for (const { body } of list) noteNames(body, used);
+  const only = <T>(named: ReadonlyMap<string, T>, mark: string): Map<string, T> =>
+    new Map([...named].filter(([name]) => used.has(mark + name)));
+  return { functions: list, arrays: only(module.arrays, 'array '), uniforms: only(module.uniforms, 'uniform ') };
+}
+
+/** Ids of the locals that results depend on. */
+function markNeeded(fn: IrFunction, wanted: readonly number[]): ReadonlySet<number> {
+  const needed = new Set<number>();
+  const mark = (operand: Operand): void => {
+    if (operand.kind === 'local') needed.add(operand.id);
+  };
+  const visit = (block: readonly Statement[], inLoop: boolean): void => {
+    for (const statement of block) {
+      if (!isLive(statement, needed, inLoop)) continue;
+      if (statement.kind === 'return') for (const result of wanted) mark(statement.values[result]!);
+      else operandsOf(statement).forEach(mark);
+      if (statement.kind === 'if') {
+        visit(statement.consequent, inLoop);
+        visit(statement.alternative, inLoop);
+      } else if (statement.kind === 'loop') {
+        visit(statement.body, true);
+        visit(statement.step, true);
+      }
+    }
+  };
+  for (let before = -1; before < needed.size; ) {
+    before = needed.size;
+    visit(fn.body, false);
+  }
+  return needed;
+}
+
+/** Whether a statement matters; jumps do in a loop that does. */
+function isLive(statement: Statement, needed: ReadonlySet<number>, inLoop: boolean): boolean {
+  const some = (blocks: readonly (readonly Statement[])[], within: boolean): boolean =>
+    blocks.some((block) => block.some((each) => isLive(each, needed, within)));
+  switch (statement.kind) {
+    case 'return':
+      return true;
+    case 'break':
+    case 'continue':
+      return inLoop;
+    case 'call':
+      return statement.results.some(({ id }) => needed.has(id));
+    case 'if':
+      return some([statement.consequent, statement.alternative], inLoop);
+    case 'loop':
+      return some([statement.body, statement.step], false);
+    default:
+      return needed.has(statement.local.id);
+  }
+}
+
+function operandsOf(statement: Statement): readonly Operand[] {
+  switch (statement.kind) {
+    case 'let':
+      return statement.operation.operands;
+    case 'read':
+      return [statement.index];
+    case 'var':
+    case 'set':
+      return [statement.value];
+    case 'call':
+      return statement.args;
+    case 'if':
+      return [statement.condition];
+    case 'return':
+      return statement.values;
+    default:
+      return [];
+  }
+}
+
+interface Rewrite {
+  readonly needed: ReadonlySet<number>;
+  readonly wanted: readonly number[];
+  readonly callee: (name: string, results: readonly number[]) => string;
+  readonly inLoop: boolean;
+}
+
+function reduceBlock(block: readonly Statement[], rewrite: Rewrite): Statement[] {
+  const { needed, wanted, callee, inLoop } = rewrite;
+  return block.flatMap((statement): Statement[] => {
+    if (!isLive(statement, needed, inLoop)) return [];
+    switch (statement.kind) {
+      case 'return':
+        return [{ ...statement, values: wanted.map((result) => statement.values[result]!) }];
+      case 'call': {
+        const used = [...statement.results.keys()].filter((result) => needed.has(statement.results[result]!.id));
+        const results = used.map((result) => statement.results[result]!);
+        return [{ ...statement, callee: callee(statement.callee, used), results }];
+      }
+      case 'if': {
+        const [consequent, alternative] = [statement.consequent, statement.alternative].map((each) =>
+          reduceBlock(each, rewrite),
+        );
+        return [{ ...statement, consequent: consequent!, alternative: alternative! }];
+      }
+      case 'loop': {
+        const [body, step] = [statement.body, statement.step].map((each) =>
+          reduceBlock(each, { ...rewrite, inLoop: true }),
+        );
+        return [{ ...statement, body: body!, step: step! }];
+      }
+      default:
+        return [statement];
+    }
+  });
+}
+
+function noteNames(block: readonly Statement[], names: Set<string>): void {
+  for (const statement of block) {
+    for (const operand of operandsOf(statement)) if (operand.kind === 'uniform') names.add(`uniform ${operand.name}`);
+    if (statement.kind === 'read' || statement.kind === 'length') names.add(`array ${statement.array}`);
+    if (statement.kind === 'if') {
+      noteNames(statement.consequent, names);
+      noteNames(statement.alternative, names);
+    } else if (statement.kind === 'loop') {
+      noteNames(statement.body, names);
+      noteNames(statement.step, names);
+    }
+  }
+}

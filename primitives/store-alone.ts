@@ -1,0 +1,39 @@
+import type { Program, Store } from './backend.ts';
+import { projectResults } from './functors/project.ts';
+
+/** A store by itself, and the program that computes no more than it takes. */
+export interface LoneStore {
+  readonly program: Program;
+  readonly store: Store;
+}
+
+/**
+ * The same stores, each with a program of its own, which reads fewer arrays; undefined where they cannot be carried out one
+ * after the other: where one writes what another reads, or where doing some of them twice would show.
+ */
+export function storesAlone(program: Program, stores: readonly Store[]): LoneStore[] | undefined {
+  const read = new Set([...program.arrays.values()].map(({ buffer }) => buffer));
+  const bound = stores.some(({ buffer, combine }) => read.has(buffer) || combine !== undefined);
+  return stores.length < 2 || bound ? undefined : stores.map((store) => storeAlone(program, store));
+}
+
+function storeAlone({ module, arrays, uniforms }: Program, store: Store): LoneStore {
+  const { index, guard } = store;
+  const results = [...new Set([store.value, index, guard].filter((result) => result !== undefined))];
+  const projected = projectResults(module, results);
+  const kept = <T>(named: ReadonlyMap<string, T>, names: ReadonlyMap<string, unknown>): Map<string, T> =>
+    new Map([...named].filter(([name]) => names.has(name)));
+  return {
+    program: {
+      module: projected,
+      arrays: kept(arrays, projected.arrays),
+      uniforms: kept(uniforms, projected.uniforms),
+    },
+    store: {
+      ...store,
+      value: results.indexOf(store.value),
+      ...(index !== undefined && { index: results.indexOf(index) }),
+      ...(guard !== undefined && { guard: results.indexOf(guard) }),
+    },
+  };
+}
