@@ -5,11 +5,13 @@ import { defaultTuning } from '../backends/webgpu/tuning.ts';
 import { openNodeGpu } from '../backends/webgpu-node/index.ts';
 import { Context } from '../primitives/context.ts';
 import * as q from '../primitives/index.ts';
+import { chain } from './experiments/chain.ts';
 import { openMemcpy, spread } from './webgpu-memcpy.ts';
 
 /**
  * Primitives over resident columns by the device's own clock, beside the copy of such a column from one buffer to another,
- * and beside the milliseconds of CUB and Thrust where a file of them is given: lines `primitive,log2n,library,milliseconds`.
+ * beside the times of CUB and Thrust where the output of `bench/peers/primitives.cu` is given, and beside the time in which
+ * a map could read and write what the primitive has to.
  *
  * Keys are a 32-bit hash of the index; reduceByKey has runs of 16; scatter and gather go by the permutation that sorts them.
  *
@@ -53,8 +55,27 @@ const box = q.fn('box', { x: q.neighbours(u32) }, u32, ({ x }) =>
 );
 const highByte = q.fn('highByte', { x: u32 }, u32, ({ x }) => x.shr(24));
 
-/** Primitives by name, and the names that the peer's file has for them. */
-type Primitives = { readonly [name: string]: readonly [peer: string | undefined, run: () => unknown] };
+const matrix = { a: u32, b: u32, c: u32, d: u32 };
+const product = q.monoid({
+  of: matrix,
+  identity: { a: 1, b: 0, c: 0, d: 1 },
+  combine: ({ a: l, b: r }) => ({
+    a: l.a.mul(r.a).add(l.b.mul(r.c)),
+    b: l.a.mul(r.b).add(l.b.mul(r.d)),
+    c: l.c.mul(r.a).add(l.d.mul(r.c)),
+    d: l.c.mul(r.b).add(l.d.mul(r.d)),
+  }),
+  exact: true,
+});
+const oddOfThree = q.fn('oddOfThree', { x: u32, y: u32, z: u32 }, q.bool, ({ x }) => x.and(1).eq(1));
+
+interface Primitive {
+  readonly run: () => unknown;
+  /** Its name and library in the peer's file. */
+  readonly peer?: string;
+  /** Bytes that it has to read and write for an element. */
+  readonly bytes?: number;
+}
 
 interface Inputs {
   readonly x: q.Column<'u32'>;
@@ -81,23 +102,27 @@ function inputsOf(n: number): Inputs {
   };
 }
 
-function primitives(n: number, { x, floats, index, runs, order, evens }: Inputs): Primitives {
+function primitives(n: number, { x, floats, index, runs, order, evens }: Inputs): Readonly<Record<string, Primitive>> {
+  const stored = (view: q.Column): unknown => context.materialize(view);
   return {
-    map: ['transform thrust', () => context.materialize(q.map(affine, { x }))],
-    reduce: ['reduce cub', () => q.reduce(x, q.plus(u32))],
-    'scan u32': ['exclusive_scan cub', () => q.exclusiveScan(x, q.plus(u32))],
-    'scan f32 (canonical order)': [undefined, () => q.exclusiveScan(floats, q.plus(q.f32))],
-    copyIf: ['copy_if cub', () => q.copyIf(x, odd)],
-    gather: ['gather thrust', () => context.materialize(q.gather(index, order))],
-    scatter: ['scatter thrust', () => q.scatter(index, order, n)],
-    'sort keys': ['sort cub', () => q.sort(x)],
-    'sort pairs': ['sort_by_key cub', () => q.sortByKey(x, index)],
-    reduceByKey: ['reduce_by_key cub', () => q.reduceByKey(runs, index, q.plus(u32))],
-    merge: [undefined, () => q.merge(evens, q.slice(index, 0, n / 2))],
-    selectKth: [undefined, () => q.selectKth(x, n / 2)],
-    'stencil of 3': [undefined, () => context.materialize(q.stencil(around, { x }))],
-    'stencil of 3 × 3': [undefined, () => context.materialize(q.stencil(box, { x }, { width: 1024 }))],
-    'histogram 256': ['histogram_256 cub', () => q.histogram(q.map(highByte, { x }), 256)],
+    map: { peer: 'map thrust', bytes: 8, run: () => stored(q.map(affine, { x })) },
+    reduce: { peer: 'reduce cub', bytes: 4, run: () => q.reduce(x, q.plus(u32)) },
+    'scan u32': { peer: 'scan cub', bytes: 8, run: () => q.exclusiveScan(x, q.plus(u32)) },
+    'scan f32 (canonical order)': { bytes: 8, run: () => q.exclusiveScan(floats, q.plus(q.f32)) },
+    'scan 2 × 2': { bytes: 32, run: () => q.inclusiveScan({ a: x, b: index, c: runs, d: order }, product) },
+    copyIf: { peer: 'copyIf cub', bytes: 6, run: () => q.copyIf(x, odd) },
+    'copyIf of 3': { bytes: 18, run: () => q.copyIf({ x, y: index, z: runs }, oddOfThree) },
+    gather: { peer: 'gather thrust', bytes: 12, run: () => stored(q.gather(index, order)) },
+    scatter: { peer: 'scatter thrust', bytes: 12, run: () => q.scatter(index, order, n) },
+    'sort keys': { peer: 'sort cub', run: () => q.sort(x) },
+    'sort pairs': { peer: 'sortByKey cub', run: () => q.sortByKey(x, index) },
+    reduceByKey: { peer: 'reduceByKey cub', bytes: 8.5, run: () => q.reduceByKey(runs, index, q.plus(u32)) },
+    merge: { bytes: 8, run: () => q.merge(evens, q.slice(index, 0, n / 2)) },
+    selectKth: { bytes: 4, run: () => q.selectKth(x, n / 2) },
+    'stencil of 3': { bytes: 8, run: () => stored(q.stencil(around, { x })) },
+    'stencil of 3 × 3': { bytes: 8, run: () => stored(q.stencil(box, { x }, { width: 1024 })) },
+    'histogram 256': { peer: 'histogram cub', bytes: 4, run: () => q.histogram(q.map(highByte, { x }), 256) },
+    chain: { peer: 'chain thrust', run: () => context.scope(() => void chain.run({ x }, { n } as never)) },
   };
 }
 
@@ -106,35 +131,42 @@ const heater = context.materialize(q.sequence(adapter === 'hardware' ? 2 ** 26 :
 const peers = new Map<string, number>();
 if (options.peer !== undefined && existsSync(options.peer)) {
   for (const line of readFileSync(options.peer, 'utf8').trim().split('\n')) {
-    const [primitive, log2, library, milliseconds] = line.split(',');
-    peers.set(`${primitive} ${library} ${log2}`, Number(milliseconds));
+    const [primitive, n, library, nanoseconds] = line.split(',');
+    peers.set(`${primitive} ${library} ${n}`, Number(nanoseconds) / 1e6);
   }
 }
 
 const { description, device, vendor, architecture } = backend.info;
 console.log(`${device || vendor} ${architecture} ${description}; medians of ${rounds}\n`);
-console.log('| primitive | log2 n | ms | G/s | times memcpy | peer, ms | peer ÷ ours |');
-console.log('| --- | --- | --- | --- | --- | --- | --- |');
+console.log('| primitive | log2 n | ms | least … greatest | G/s | peer, ms | peer ÷ ours | floor ÷ ours |');
+console.log('| --- | --- | --- | --- | --- | --- | --- | --- |');
 for (const log2 of options.log2.split(',').map(Number)) await measure(log2);
 await context.close();
 
 async function measure(log2: number): Promise<void> {
   const n = 2 ** log2;
   const memcpy = await openMemcpy(gpu, adapter, n * 4);
-  const copy = spread(await memcpy.times(rounds)).median;
+  line('memcpy', log2, spread(await memcpy.times(rounds)), peers.get(`copy thrust ${n}`));
   memcpy.close();
-  line('memcpy', log2, copy, copy, peers.get(`copy memcpy ${log2}`));
   const inputs = inputsOf(n);
-  for (const [name, [peer, run]] of Object.entries(primitives(n, inputs))) {
+  const all = primitives(n, inputs);
+  const { median } = await time(all.map!.run);
+  const perByte = median / (8 * n);
+  for (const [name, { run, peer, bytes }] of Object.entries(all)) {
     if (!isWanted(name)) continue;
-    const once = (): void => context.dispose(run());
-    const repeated = Array.from({ length: rounds }, () => once);
-    await backend.time(repeated);
-    const [, ...times] = await backend.time([warmUp, ...repeated]);
-    line(name, log2, spread(times).median, copy, peers.get(`${peer} ${log2}`));
+    line(name, log2, await time(run), peers.get(`${peer} ${n}`), bytes && bytes * n * perByte);
   }
   context.dispose(inputs);
 }
+
+async function time(run: () => unknown): Promise<Spread> {
+  const repeated = Array.from({ length: rounds }, () => () => context.dispose(run()));
+  await backend.time(repeated);
+  const [, ...times] = await backend.time([warmUp, ...repeated]);
+  return spread(times);
+}
+
+type Spread = ReturnType<typeof spread>;
 
 /** Some tenths of a second of work: an idle GPU takes as long to raise its clocks. */
 function warmUp(): void {
@@ -143,8 +175,9 @@ function warmUp(): void {
   }
 }
 
-function line(name: string, log2: number, median: number, copy: number, peer: number | undefined): void {
-  const beside = peer === undefined ? ['', ''] : [peer.toFixed(4), (peer / median).toFixed(2)];
+function line(name: string, log2: number, { median, least, greatest }: Spread, peer?: number, floor?: number): void {
+  const ratio = (other: number | undefined): string => (other === undefined ? '' : (other / median).toFixed(2));
+  const times = [median.toFixed(4), `${least.toFixed(4)} … ${greatest.toFixed(4)}`];
   const rate = (2 ** log2 / median / 1e6).toFixed(1);
-  console.log(`| ${[name, log2, median.toFixed(4), rate, (median / copy).toFixed(2), ...beside].join(' | ')} |`);
+  console.log(`| ${[name, log2, ...times, rate, peer?.toFixed(4) ?? '', ratio(peer), ratio(floor)].join(' | ')} |`);
 }
