@@ -100,6 +100,7 @@ export function runVectors(code: Code, sources: ScanSources, nodes: ScanNodes, r
   return {
     fold: foldPart(code, sources, nodes, runs, leaves, setIdentity),
     scan: scanPart(code, sources, nodes, runs, leaves, setIdentity),
+    needsEnd: false,
   };
 }
 

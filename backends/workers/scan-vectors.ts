@@ -27,6 +27,8 @@ export interface ScanVectors {
   readonly fold: VectorPart;
   /** Scans them, beginning with the state. */
   readonly scan: VectorPart;
+  /** Whether the scan goes by the inclusive prefix of the tile. */
+  readonly needsEnd: boolean;
 }
 
 export interface ScanSources {
@@ -75,7 +77,7 @@ export function vectorScan(code: Code, sources: ScanSources): ScanVectors | unde
     compactions === undefined
       ? scanPart(code, scanning, sources, nodes, combine)
       : compactionPart(code, scanning, sources, nodes, compactions);
-  return { fold, scan };
+  return { fold, scan, needsEnd: compactions !== undefined };
 }
 
 /** Program and emit as straight lines, where they are. */

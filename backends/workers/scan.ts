@@ -46,8 +46,8 @@ const LARGEST_TILE = 16384;
 
 /**
  * A scan of a monoid that may be folded in any shape, in one pass over the input: a worker folds a tile, which brings it
- * into the cache, waits for the prefix of the tile before it, hands on its own, and scans the tile. Tiles are taken in
- * order, so the tile that is waited for is always at work. (Chained scan: Yan, Long and Zhang, StreamScan, 2013.)
+ * into the cache, waits for the prefix of the tile before it, hands on its own, and scans the tile; where that prefix is
+ * there already, it scans at once. Tiles are taken in order, so the tile that is waited for is always at work. (Chained scan: Yan, Long and Zhang, StreamScan, 2013.)
  */
 export function launchExactScan(launcher: Launcher, command: ScanCommand): Launch {
   const { extent, program, monoid, emit, stores, total } = command;
@@ -132,16 +132,65 @@ function emitScan(shape: KernelShape, layout: Layout, monoid: MonoidProgram, has
   const room = vectors === undefined ? emitRoom(code, monoid) : undefined;
   const tile: Tile = { code, monoid, inputs, from, to, index, state, vectors, room };
 
-  emitIdentity(code, monoid, state);
-  foldTile(tile);
-  emitCopy(code, end, state);
-  emitIdentity(code, monoid, state);
-  code.get(CHUNK);
-  code.when(() => awaitPrefix(tile, end));
-  publishPrefix(tile, end);
-  if (hasTotal) storeTotal(tile, end);
+  const known = emitIsKnown(tile);
+  code.get(known);
+  code.op(op.i32Eqz);
+  code.when(() => {
+    emitIdentity(code, monoid, state);
+    foldTile(tile);
+    emitCopy(code, end, state);
+    emitIdentity(code, monoid, state);
+    code.get(CHUNK);
+    code.when(() => awaitPrefix(tile, end));
+    publishPrefix(tile, end);
+    if (hasTotal) storeTotal(tile, end);
+  });
   scanTile(tile);
+  code.get(known);
+  code.when(() => publishPrefix(tile, state));
   return code.finish();
+}
+
+/**
+ * Whether the prefix of the tile before is there already, in a local; it is then in `state`, and the tile need not be folded
+ * first: its own prefix is what its scan ends with. Not of the last tile, whose fold is the total.
+ */
+function emitIsKnown({ code, monoid, inputs, to, state, vectors }: Tile): number {
+  const known = code.local(I32);
+  const before = code.local(I32);
+  code.i32(0);
+  code.set(known);
+  if (vectors === undefined || vectors.needsEnd) return known;
+  emitIdentity(code, monoid, state);
+  code.get(to);
+  code.get(inputs.extent);
+  code.op(op.i32LtU);
+  code.when(() => {
+    code.get(CHUNK);
+    code.when(
+      () => {
+        pushLinkBefore(code, monoid);
+        code.tee(before);
+        code.atomic(atomic.i32Load);
+        code.tee(known);
+        code.when(() => emitLoadState(code, monoid, () => code.get(before), state, 4));
+      },
+      () => {
+        code.i32(1);
+        code.set(known);
+      },
+    );
+  });
+  code.release(before);
+  return known;
+}
+
+function pushLinkBefore(code: Code, monoid: MonoidProgram): void {
+  pushLink(code, monoid, () => {
+    code.get(CHUNK);
+    code.i32(1);
+    code.op(op.i32Sub);
+  });
 }
 
 /** Elements that are costly to compute are computed once: their worker keeps those of its tile. */
@@ -190,11 +239,7 @@ const SLEEP_NANOSECONDS = 10_000_000;
 function awaitPrefix({ code, monoid, state }: Tile, end: readonly number[]): void {
   const before = code.local(I32);
   const spins = code.local(I32);
-  pushLink(code, monoid, () => {
-    code.get(CHUNK);
-    code.i32(1);
-    code.op(op.i32Sub);
-  });
+  pushLinkBefore(code, monoid);
   code.set(before);
   code.i32(0);
   code.set(spins);
