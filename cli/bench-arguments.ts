@@ -36,7 +36,7 @@ export interface BenchOptions extends VoiceOptions {
 
 const BACKENDS = ['workers', 'webgpu', 'reference'] as const;
 const TYPES = ['u32', 'i32', 'f32'] as const;
-const PEERS = ['javascript', 'cpp', 'cuda', 'duckdb', 'arquero'] as const;
+const PEERS = ['javascript', 'cpp', 'cuda', 'duckdb', 'arquero', 'luma'] as const;
 const OUTPUTS = ['csv', 'json', 'html', 'svg'] as const;
 const DEFAULT_SIZES = [2 ** 10, 2 ** 14, 2 ** 18, 2 ** 21];
 const DEFAULT_ROUNDS = 7;

@@ -6,8 +6,8 @@ import { TUNE_SPECS } from './tune-arguments.ts';
 export const BENCH_HELP: string = `quadrille bench [options]
 
 Measures how fast primitives, pipelines and algorithms are here, on backends of this library and on peers that do the same:
-plain JavaScript; C++ where there is g++; Thrust and CUB where there are nvcc and a card; DuckDB and Arquero where
-@duckdb/node-api and arquero are installed. Every answer is compared with the reference before it is timed. Then come
+plain JavaScript; C++ where there is g++; Thrust and CUB where there are nvcc and a card; DuckDB, Arquero and luma.gl
+where @duckdb/node-api, arquero and @luma.gl/gpgpu are installed. Every answer is compared with the reference before it is timed. Then come
 rounds in which all take turns, so that what disturbs the machine disturbs all of them alike.
 
 ${describe(BENCH_SPECS)}

@@ -243,7 +243,7 @@ describe('peers', () => {
     process.env.NVCC = 'no-such-compiler';
     try {
       const words = ['--only', 'map', '--sizes', '9', '--rounds', '1', '--backends', 'reference', '--csv'];
-      const { exitCode, stdout, stderr } = await bench(...words, '--peers', 'cpp,cuda');
+      const { exitCode, stdout, stderr } = await bench(...words, '--peers', 'cpp,cuda,duckdb,arquero,luma');
       expect([exitCode, rowsOf(stdout).map(({ candidate }) => candidate)]).toEqual([0, ['reference']]);
       expect(stderr).toMatch(/^1 row, [\d.]+ s on reference\.\n$/);
       const broken = await bench(...words, '--peers', 'cpp', '--compiled', 'cpp=no-such-program');

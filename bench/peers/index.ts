@@ -4,6 +4,8 @@ import type { Candidate } from '../harness/candidate.ts';
 export interface PeerOptions {
   /** Programs that were compiled elsewhere, by the name of their peer. */
   readonly compiled: ReadonlyMap<string, string>;
+  /** Which adapter of WebGPU peers on it take. */
+  readonly adapter: 'auto' | 'hardware' | 'software';
 }
 
 /** How peers of a kind are found: an empty list where they are not here. */
@@ -30,6 +32,10 @@ const FINDERS: Readonly<Record<string, FindPeers>> = {
   async arquero() {
     const { arqueroPeer } = await import('./arquero.ts');
     return [await arqueroPeer()].filter((peer) => peer !== undefined);
+  },
+  async luma({ adapter }) {
+    const { lumaPeer } = await import('./luma.ts');
+    return [await lumaPeer(adapter)].filter((peer) => peer !== undefined);
   },
 };
 

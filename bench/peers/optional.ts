@@ -9,8 +9,11 @@ export interface OptionalPackage<Library> {
   readonly version: string;
 }
 
-/** Loads a package from the user's project or from beside this library; undefined where it is not installed. */
-export async function optionalPackage<Library>(name: string): Promise<OptionalPackage<Library> | undefined> {
+/** Loads a package, or a file of it, from the user's project or from beside this library; undefined where it is not installed. */
+export async function optionalPackage<Library>(
+  name: string,
+  entry?: string,
+): Promise<OptionalPackage<Library> | undefined> {
   for (const from of [join(process.cwd(), 'package.json'), import.meta.url]) {
     const folder = folderOf(name, from);
     if (folder === undefined) continue;
@@ -19,7 +22,7 @@ export async function optionalPackage<Library>(name: string): Promise<OptionalPa
       main = 'index.js',
       module = main,
     } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
-    return { library: (await import(pathToFileURL(join(folder, module)).href)) as Library, version };
+    return { library: (await import(pathToFileURL(join(folder, entry ?? module)).href)) as Library, version };
   }
   return undefined;
 }
