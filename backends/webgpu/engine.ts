@@ -66,12 +66,8 @@ export function placeParameters({ recorder }: Engine, { words, copies }: Paramet
   return slot;
 }
 
-/**
- * Records a launch, in as many dispatches as its workgroups need.
- *
- * @returns how many workgroups run, which may be a few more than asked for.
- */
-export function launch(engine: Engine, { key, parameters, slot, bindings, code, groups, words }: Launch): number {
+/** Records a launch, in as many dispatches as its workgroups need: they may be a few more than asked for. */
+export function launch(engine: Engine, { key, parameters, slot, bindings, code, groups, words }: Launch): void {
   const { compiler, recorder, limits } = engine;
   const access = bindings.access();
   const choices = Object.values(engine.arithmetic).join();
@@ -80,7 +76,6 @@ export function launch(engine: Engine, { key, parameters, slot, bindings, code, 
   );
   const { parts } = bindings;
   const storage = compiler.storageGroup(kernel, parts);
-  let running = 0;
   for (let first = 0; first < groups; ) {
     const { grid, count } = gridOf(groups - first, limits.workgroups);
     const dispatch = recorder.slot(8);
@@ -94,9 +89,7 @@ export function launch(engine: Engine, { key, parameters, slot, bindings, code, 
       parts,
     });
     first += count;
-    running += grid[0] * grid[1] * grid[2];
   }
-  return running;
 }
 
 /** A grid of little more than `groups` workgroups, or of as many as one dispatch takes, and how many of them it covers. */

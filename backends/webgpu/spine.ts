@@ -8,19 +8,15 @@ export interface SpineRun {
   readonly memory: Memory;
   /** Marks the words of this run; others are taken for not written. */
   readonly epoch: number;
-  /** What the counter of tiles stands at. */
-  readonly counted: number;
 }
 
 /**
- * Words through which workgroups of one dispatch pass results on, tile by tile. A run neither clears nor resets: its
- * words carry an epoch, and its counter of tiles, the first word, goes on from where the last run left it.
+ * Words through which workgroups of one dispatch pass results on, tile by tile. A run does not clear them: what it writes
+ * carries an epoch.
  */
 export interface Spine {
-  /** Begins a run that needs so many words after the counter. */
+  /** Begins a run that needs so many words. */
   begin(words: number): SpineRun;
-  /** Notes how often the run's workgroups count. */
-  end(counts: number): void;
   destroy(): void;
 }
 
@@ -30,7 +26,6 @@ export const EPOCH_BITS = 14;
 export function createSpine(device: GPUDevice, recorder: Recorder, counters: Counters): Spine {
   let memory: Memory | undefined;
   let epoch = 0;
-  let counted = 0;
 
   const grow = (words: number): Memory => {
     if (memory !== undefined) recorder.destroyLater(memory.parts[0]!);
@@ -39,25 +34,20 @@ export function createSpine(device: GPUDevice, recorder: Recorder, counters: Cou
     const gpu = device.createBuffer({ size: bytes, usage: usage.storage | usage.copyDestination });
     const part: Part = { id: nextId--, gpu, bytes, lastUse: -1 };
     epoch = 0;
-    counted = 0;
     return { id: part.id, words: bytes / 4, parts: [part], shift: 31 };
   };
 
   return {
     begin(words) {
       recorder.begin();
-      if (memory === undefined || memory.words < words + 1) memory = grow(words + 1);
+      if (memory === undefined || memory.words < words) memory = grow(words);
       epoch++;
       if (epoch === 2 ** EPOCH_BITS) {
         const [part] = memory.parts;
         recorder.clear(part!, 0, part!.bytes);
         epoch = 1;
-        counted = 0;
       }
-      return { memory, epoch, counted };
-    },
-    end(counts) {
-      counted = (counted + counts) >>> 0;
+      return { memory, epoch };
     },
     destroy() {
       for (const { gpu } of memory?.parts ?? []) gpu.destroy();

@@ -26,9 +26,6 @@ export interface LookBackText {
   readonly mute: number | undefined;
 }
 
-/** The first word of the spine is a counter, which tiles that take their numbers by the grid do without. */
-const COUNTER_WORDS = 1;
-
 /** Words of the spine that so many tiles need. */
 export function spineWords(tiles: number, types: readonly ScalarType[]): number {
   return tiles * 2 * types.length;
@@ -36,8 +33,7 @@ export function spineWords(tiles: number, types: readonly ScalarType[]): number 
 
 /** WGSL of `publish(tile, state, s)`, `read_tile(tile)` and of sets of lanes; dispatch word 0 is the epoch. */
 export function emitSpine({ types, slot, most }: LookBackText): string {
-  const word = (leaf: number, half: number): string =>
-    `tile * ${2 * types.length}u + ${2 * leaf + half + COUNTER_WORDS}u`;
+  const word = (leaf: number, half: number): string => `tile * ${2 * types.length}u + ${2 * leaf + half}u`;
   const payload = (type: ScalarType, leaf: number, half: number): string =>
     `((${toWord(type, `s.a${leaf}`)} >> ${16 * half}u) & 0xffffu)`;
   const halves = types.flatMap((type, leaf) => [0, 1].map((half) => ({ type, leaf, half })));

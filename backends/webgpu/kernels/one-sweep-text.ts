@@ -57,7 +57,7 @@ var<workgroup> bases: array<atomic<u32>, ${DIGITS}>;
 var<workgroup> totals: array<vec2<u32>, ${groups}>;
 ${laneSets(most).functions}
 ${emitAlike(least, most)}
-fn place(tile: u32, d: u32) -> u32 { return 1u + tile * ${TILE_WORDS}u + d; }
+fn place(tile: u32, d: u32) -> u32 { return tile * ${TILE_WORDS}u + d; }
 fn publish(tile: u32, state: u32, d: u32, count: u32) {
   let tag = (${dispatchWord(0)} << 18u) | (state << 16u);
   if (state == ${INCLUSIVE}u) { raise_${spine}(place(tile, d) + ${DIGITS}u, tag | (count >> 16u)); }

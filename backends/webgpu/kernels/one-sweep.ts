@@ -35,7 +35,7 @@ export function beginSweep(
   const { sweep } = engine.tuning.sort;
   const capacity = capacityOf(extent);
   const tiles = Math.ceil(capacity / tileOf(sweep));
-  const spineBytes = (tiles * TILE_WORDS + 1) * 4;
+  const spineBytes = tiles * TILE_WORDS * 4;
   if (!eligible(engine, sweep) || tiles < sweep.leastTiles || spineBytes > limits.bindingBytes) return undefined;
   const source = linkSource(engine, extent, program);
   const counts = pool.allocate(DIGITS * digits.length);
