@@ -1,0 +1,388 @@
+import type { Backend, Counters, DeviceBuffer } from '../../primitives/backend.ts';
+import { ArgumentError, DeviceLostError } from '../../primitives/errors.ts';
+import { type Command, issue, type Lookup } from './command.ts';
+import { type Answer, createLog, type Entry, type Held, type Slack, type WaitEntry, type WriteEntry } from './log.ts';
+
+/** That another backend has taken over. */
+export interface Failover {
+  /** What was lost … */
+  readonly from: Backend['name'];
+  /** … and what stands in for it. */
+  readonly to: Backend['name'];
+  readonly reason: DeviceLostError;
+  /** Kernels that were run again. */
+  readonly commands: number;
+}
+
+export interface FailoverOptions {
+  /** Opens the backend that takes over; called at every loss. */
+  readonly standby: (reason: DeviceLostError) => Promise<Backend>;
+  /** Is told when another backend has taken over. */
+  readonly onFailover?: ((failover: Failover) => void) | undefined;
+  /**
+   * Bytes of host copies, and kernels, that are kept beside copies of what is in use now. Past either, what is in use is
+   * copied to the host, and what came before is forgotten. 256 MiB and 10,000 by default.
+   */
+  readonly keep?: { readonly bytes?: number | undefined; readonly commands?: number | undefined } | undefined;
+}
+
+/** A backend that is replaced by another when it is lost. */
+export interface FailoverBackend extends Backend {
+  /** What has happened so far. */
+  readonly failovers: readonly Failover[];
+  /** What would be done again after a loss: kernels, and bytes of host copies. */
+  readonly kept: { readonly commands: number; readonly bytes: number };
+}
+
+const KEPT_BYTES = 2 ** 28;
+const KEPT_COMMANDS = 10_000;
+const SLACK: Slack = { entries: 64, bytes: 2 ** 20 };
+/** Entries that are done again before waiting for the backend to be through with them. */
+const REPLAYED_AT_ONCE = 256;
+
+/**
+ * Wraps a backend so that its loss costs time alone: what the buffers in use depend on is done again on a standby, and
+ * whoever waits gets the answer from there. Since the bytes of a result do not depend on the backend, it is the same one.
+ *
+ * Every upload and every kernel is kept on the host until no buffer in use and no wait under way depends on it. Where that
+ * grows past `keep`, the buffers in use are copied to the host between other commands, and the rest is forgotten. The cost
+ * is host memory: a copy of what was uploaded or of what is in use, and at most `keep.bytes` beside it.
+ *
+ * Only a `DeviceLostError` of the backend makes another take over; other errors are the caller's. A standby that is lost
+ * later is replaced in its turn; one that is lost while it takes over, or cannot do the work, ends the backend.
+ *
+ * @throws DeviceLostError `device/standby`, from whatever waits or comes later, where no standby could take over; the cause
+ * says why.
+ *
+ * @example
+ * const standby = async () => createReferenceBackend();
+ * const backend = createFailoverBackend(await createWorkersBackend({ workers: 1 }), { standby });
+ * await using context = new Context(backend);
+ * await context.read(sort(context.column(Uint32Array.of(3, 1, 2)))); // Uint32Array [1, 2, 3]
+ */
+export function createFailoverBackend(primary: Backend, options: FailoverOptions): FailoverBackend {
+  const { standby, onFailover, keep } = options;
+  const most = { bytes: keep?.bytes ?? KEPT_BYTES, commands: keep?.commands ?? KEPT_COMMANDS };
+  const log = createLog({ entries: Math.min(SLACK.entries, most.commands), bytes: Math.min(SLACK.bytes, most.bytes) });
+  const inUse = new Set<Held>();
+  const failovers: Failover[] = [];
+  const retired: Backend[] = [];
+  const closing: Promise<void>[] = [];
+  let current = primary;
+  let takingOver: Promise<void> | undefined;
+  let copying = false;
+  let ended: { readonly reason: unknown } | undefined;
+  let nextId = 1;
+  let readbacks = 0;
+  const live = { buffers: 0, bytes: 0 };
+  const total = (counter: 'submissions' | 'dispatches' | 'compilations'): number =>
+    [...retired, current].reduce((sum, { counters }) => sum + counters[counter], 0);
+  const counters: Counters = {
+    get submissions() {
+      return total('submissions');
+    },
+    get dispatches() {
+      return total('dispatches');
+    },
+    get compilations() {
+      return total('compilations');
+    },
+    get readbacks() {
+      return readbacks;
+    },
+    get liveBuffers() {
+      return live.buffers;
+    },
+    get liveBytes() {
+      return live.bytes;
+    },
+  };
+
+  const guard = (): void => {
+    if (ended !== undefined) throw ended.reason;
+  };
+
+  const resolve = (buffer: DeviceBuffer): Held => {
+    if (inUse.has(buffer as Held)) return buffer as Held;
+    throw new ArgumentError('memory/released', `Buffer ${buffer.id} is used after its release.`, {
+      remedy: 'Keep the column alive, or return it from its scope.',
+    });
+  };
+
+  /** Does an entry on the backend that works now. */
+  const perform = (entry: Entry): void => {
+    switch (entry.kind) {
+      case 'write':
+        current.write(physical(entry.buffer), entry.word, entry.data);
+        break;
+      case 'command':
+        issue(current, entry.command, { reading: physical, writing: physical });
+        break;
+      case 'read':
+        if (!entry.answer.settled) ask(entry.answer, current.read(physical(entry.buffer), entry.word, entry.words));
+        break;
+      case 'sync':
+        if (!entry.answer.settled) ask(entry.answer, current.sync());
+    }
+  };
+
+  const physical = (buffer: DeviceBuffer): DeviceBuffer => {
+    const held = buffer as Held;
+    held.physical ??= current.allocate(held.words);
+    return held.physical;
+  };
+
+  const ask = <T>(answer: Answer<T>, promise: Promise<T>): void => {
+    const asked = current;
+    promise.then(
+      (value) => answer.resolve(value),
+      (error: unknown) => {
+        // Who was asked again since will answer.
+        if (asked !== current || answer.settled) return;
+        if (error instanceof DeviceLostError) lose(error);
+        else answer.reject(error);
+      },
+    );
+  };
+
+  /** Does something on the backend, if one works now; what is lost with it is done by the one that takes over. */
+  const attempt = (work: () => void): void => {
+    if (takingOver !== undefined) return;
+    try {
+      work();
+    } catch (error) {
+      if (!(error instanceof DeviceLostError)) throw error;
+      lose(error);
+    }
+  };
+
+  const submit = (entry: Entry): void => {
+    attempt(() => perform(entry));
+    log.append(entry.kind === 'write' ? { ...entry, data: entry.data.slice() } : entry);
+    tidy();
+  };
+
+  const command = (given: Command): void => {
+    guard();
+    const [reads, writes] = [new Set<Held>(), new Set<Held>()];
+    const into = (set: Set<Held>) => (buffer: DeviceBuffer) => {
+      const held = resolve(buffer);
+      set.add(held);
+      return held;
+    };
+    issue(nowhere, given, { reading: into(reads), writing: into(writes) } satisfies Lookup);
+    submit({ kind: 'command', command: given, reads: [...reads], writes: [...writes] });
+  };
+
+  const wait = <T>(entryOf: (answer: Answer<T>) => WaitEntry): Promise<T> => {
+    guard();
+    return new Promise((onValue, onError) => {
+      const answer: Answer<T> = {
+        settled: false,
+        resolve(value) {
+          answer.settled = true;
+          onValue(value);
+        },
+        reject(reason) {
+          answer.settled = true;
+          onError(reason);
+        },
+      };
+      submit(entryOf(answer));
+    });
+  };
+
+  /** Keeps the log short. */
+  const tidy = (): void => {
+    if (takingOver !== undefined || copying || !log.worthSweeping) return;
+    log.sweep(inUse);
+    const inCopies = [...inUse].reduce((sum, { known }) => sum + (known?.data.byteLength ?? 0), 0);
+    if (log.bytes - inCopies > most.bytes || log.commands > most.commands) void copyAll();
+  };
+
+  /** Copies what is in use to the host, so that what it came from can be forgotten. */
+  const copyAll = async (): Promise<void> => {
+    copying = true;
+    const from = current;
+    const before = log.entries.length;
+    const held = [...inUse].filter(({ writes }) => writes > 0);
+    const copies = held.map(async (buffer): Promise<WriteEntry> => {
+      const { writes, known } = buffer;
+      if (known !== undefined) return known;
+      const data = await from.read(physical(buffer), 0, buffer.words);
+      const copy = { kind: 'write', buffer, word: 0, data } as const;
+      if (buffer.writes === writes) buffer.known = copy;
+      return copy;
+    });
+    const outcomes = await Promise.allSettled(copies);
+    copying = false;
+    // A backend that fails here fails those who wait for it too; then, or while one takes over, nothing is forgotten.
+    if (ended !== undefined || takingOver !== undefined || from !== current) return;
+    if (outcomes.some(({ status }) => status === 'rejected') || log.entries.slice(0, before).some(isAwaited)) return;
+    log.cut(
+      before,
+      outcomes.map((outcome) => (outcome as PromiseFulfilledResult<WriteEntry>).value),
+    );
+    log.sweep(inUse);
+  };
+
+  /** Ends the backend that works now; another takes over. */
+  const lose = (reason: DeviceLostError): void => {
+    if (takingOver !== undefined || ended !== undefined) return;
+    takingOver = takeOver(reason).catch((cause: unknown) => end(noStandby(reason, cause)));
+  };
+
+  const takeOver = async (reason: DeviceLostError): Promise<void> => {
+    const lost = current;
+    // Where a device hangs, nobody knows how long it takes to close: that must not keep the standby from its work.
+    if (reason.code !== 'device/hang') closing.push(lost.close().catch(() => {}));
+    const next = await standby(reason);
+    retired.push(lost);
+    current = next;
+    log.sweep(inUse);
+    for (const held of [...inUse, ...log.entries.flatMap(buffersOf)]) held.physical = undefined;
+    const commands = await replay();
+    if (ended !== undefined) return;
+    const failover: Failover = { from: lost.name, to: next.name, reason, commands };
+    failovers.push(failover);
+    // What it throws is no failure of the standby.
+    if (onFailover !== undefined) queueMicrotask(() => onFailover(failover));
+  };
+
+  /** Does everything in the log again, and what is appended meanwhile; returns the number of kernels. */
+  const replay = async (): Promise<number> => {
+    // Buffers that were released before are let go where they were, so that no more memory is in use than was then.
+    const lastUse = new Map<Held, number>();
+    for (const [i, entry] of log.entries.entries()) {
+      for (const held of buffersOf(entry)) if (held.released) lastUse.set(held, i);
+    }
+    let done = 0;
+    while (ended === undefined && done < log.entries.length) {
+      const end = Math.min(log.entries.length, done + REPLAYED_AT_ONCE);
+      for (; done < end; done++) {
+        const entry = log.entries[done]!;
+        perform(entry);
+        for (const held of buffersOf(entry)) if (lastUse.get(held) === done) letGo(held);
+      }
+      await current.sync();
+    }
+    if (ended === undefined) {
+      for (const held of log.entries.flatMap(buffersOf)) if (held.released) letGo(held);
+      // From here on commands go to the backend again: nothing may come between this and the last look at the log.
+      takingOver = undefined;
+    }
+    return log.commands;
+  };
+
+  const letGo = (held: Held): void => {
+    if (held.physical !== undefined) current.release(held.physical);
+    held.physical = undefined;
+  };
+
+  /** Ends everything under way with a reason. */
+  const end = (reason: unknown): void => {
+    ended ??= { reason };
+    for (const entry of log.entries) if (isAwaited(entry)) (entry as WaitEntry).answer.reject(ended.reason);
+    log.clear();
+  };
+
+  return {
+    get name() {
+      return current.name;
+    },
+    get limits() {
+      return current.limits;
+    },
+    get determinism() {
+      return current.determinism;
+    },
+    counters,
+    failovers,
+    kept: log,
+    allocate(words) {
+      guard();
+      const held: Held = {
+        id: nextId++,
+        words,
+        physical: undefined,
+        released: false,
+        known: undefined,
+        writes: 0,
+      };
+      attempt(() => physical(held));
+      inUse.add(held);
+      live.buffers++;
+      live.bytes += 4 * words;
+      return held;
+    },
+    release(buffer) {
+      if (ended !== undefined && !inUse.has(buffer as Held)) return;
+      const held = resolve(buffer);
+      inUse.delete(held);
+      held.released = true;
+      live.buffers--;
+      live.bytes -= 4 * held.words;
+      if (takingOver === undefined && ended === undefined) letGo(held);
+      if (ended === undefined) tidy();
+    },
+    write(buffer, word, data) {
+      guard();
+      submit({ kind: 'write', buffer: inRange(resolve(buffer), word, data.length), word, data });
+    },
+    async read(buffer, word, words) {
+      guard();
+      const held = inRange(resolve(buffer), word, words);
+      readbacks++;
+      return wait((answer) => ({ kind: 'read', buffer: held, word, words, answer }));
+    },
+    sync: async () => wait((answer) => ({ kind: 'sync', answer })),
+    forEach: (extent, program, stores) => command({ kind: 'forEach', extent, program, stores }),
+    reduce: (extent, program, monoid, into) => command({ kind: 'reduce', extent, program, monoid, into }),
+    walk: (given) => command({ kind: 'walk', command: given }),
+    scan: (given) => command({ kind: 'scan', command: given }),
+    sort: (given) => command({ kind: 'sort', command: given }),
+    histogram: (given) => command({ kind: 'histogram', command: given }),
+    abort(reason) {
+      end(reason);
+      current.abort(reason);
+    },
+    async close() {
+      end(new DeviceLostError('device/closed', 'The backend was closed.'));
+      await takingOver;
+      await Promise.all([...retired, current].map((each) => each.close()));
+      await Promise.all(closing);
+      inUse.clear();
+      live.buffers = 0;
+      live.bytes = 0;
+    },
+  };
+}
+
+function buffersOf(entry: Entry): readonly Held[] {
+  if (entry.kind === 'command') return [...entry.reads, ...entry.writes];
+  return entry.kind === 'sync' ? [] : [entry.buffer];
+}
+
+function inRange(buffer: Held, word: number, words: number): Held {
+  if (word >= 0 && words >= 0 && word + words <= buffer.words) return buffer;
+  throw new ArgumentError('memory/range', 'A transfer reaches beyond its buffer.', {
+    expected: `words within 0 … ${buffer.words}`,
+    got: `${word} … ${word + words}`,
+  });
+}
+
+function isAwaited(entry: Entry): boolean {
+  return (entry.kind === 'read' || entry.kind === 'sync') && !entry.answer.settled;
+}
+
+/** Takes a command that is only looked at. */
+const nowhere = Object.fromEntries(
+  ['forEach', 'reduce', 'walk', 'scan', 'sort', 'histogram'].map((kernel) => [kernel, () => {}]),
+) as unknown as Backend;
+
+function noStandby(reason: DeviceLostError, cause: unknown): DeviceLostError {
+  return new DeviceLostError('device/standby', `No standby could take over after: ${reason.message}`, {
+    remedy: 'Open a new context; what was on the device is gone. The cause says what kept the standby from it.',
+    cause,
+  });
+}

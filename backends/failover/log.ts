@@ -1,0 +1,164 @@
+import type { DeviceBuffer } from '../../primitives/backend.ts';
+import type { Command } from './command.ts';
+
+/** A buffer of the context: what stands for it on the backend that works now. */
+export interface Held extends DeviceBuffer {
+  /** Missing while no backend works, and where nothing has been done with the buffer on the one that took over. */
+  physical: DeviceBuffer | undefined;
+  released: boolean;
+  /** The entry that wrote all of it, as long as nothing else has written to it since. */
+  known: WriteEntry | undefined;
+  /** How often it was written to. */
+  writes: number;
+}
+
+/** What somebody waits for. */
+export interface Answer<T> {
+  settled: boolean;
+  resolve(value: T): void;
+  reject(reason: unknown): void;
+}
+
+export interface WriteEntry {
+  readonly kind: 'write';
+  readonly buffer: Held;
+  readonly word: number;
+  readonly data: Uint32Array;
+}
+
+export interface CommandEntry {
+  readonly kind: 'command';
+  readonly command: Command;
+  readonly reads: readonly Held[];
+  readonly writes: readonly Held[];
+}
+
+export type WaitEntry =
+  | {
+      readonly kind: 'read';
+      readonly buffer: Held;
+      readonly word: number;
+      readonly words: number;
+      readonly answer: Answer<Uint32Array>;
+    }
+  | { readonly kind: 'sync'; readonly answer: Answer<void> };
+
+export type Entry = WriteEntry | CommandEntry | WaitEntry;
+
+/** What has to be done again for the buffers that are in use to hold what they hold, in order. */
+export interface Log {
+  readonly entries: readonly Entry[];
+  /** Bytes of host copies. */
+  readonly bytes: number;
+  /** How many commands are in it. */
+  readonly commands: number;
+  append(entry: Entry): void;
+  /** Whether so much was added since the last sweep that the next one is worth its time. */
+  readonly worthSweeping: boolean;
+  /** Drops what no buffer in use and nobody who waits depends on. */
+  sweep(inUse: Iterable<Held>): void;
+  /** Puts copies of buffers in the place of all entries before a number. */
+  cut(before: number, copies: readonly WriteEntry[]): void;
+  clear(): void;
+}
+
+/** What may be added to a swept log before it is swept again, beside as much as it had. */
+export interface Slack {
+  readonly entries: number;
+  readonly bytes: number;
+}
+
+export function createLog(slack: Slack): Log {
+  let entries: Entry[] = [];
+  let bytes = 0;
+  let commands = 0;
+  let swept = { entries: 0, bytes: 0 };
+
+  const recount = (): void => {
+    bytes = 0;
+    commands = 0;
+    for (const entry of entries) add(entry);
+    swept = { entries: entries.length, bytes };
+  };
+  const add = (entry: Entry): void => {
+    if (entry.kind === 'write') bytes += entry.data.byteLength;
+    else if (entry.kind === 'command') commands++;
+  };
+
+  return {
+    get entries() {
+      return entries;
+    },
+    get bytes() {
+      return bytes;
+    },
+    get commands() {
+      return commands;
+    },
+    get worthSweeping() {
+      return entries.length > 2 * swept.entries + slack.entries || bytes > 2 * swept.bytes + slack.bytes;
+    },
+    append(entry) {
+      entries.push(entry);
+      add(entry);
+      note(entry);
+    },
+    sweep(inUse) {
+      entries = needed(entries, new Set(inUse));
+      recount();
+    },
+    cut(before, copies) {
+      entries = [...copies, ...entries.slice(before)];
+      recount();
+    },
+    clear() {
+      entries = [];
+      recount();
+    },
+  };
+}
+
+/** Keeps account of what buffers hold. */
+function note(entry: Entry): void {
+  const written = entry.kind === 'command' ? entry.writes : entry.kind === 'write' ? [entry.buffer] : [];
+  for (const buffer of written) {
+    buffer.writes++;
+    buffer.known = entry.kind === 'write' && isWhole(entry) ? entry : undefined;
+  }
+}
+
+function isWhole({ buffer, word, data }: WriteEntry): boolean {
+  return word === 0 && data.length === buffer.words;
+}
+
+/** The entries that the contents of some buffers, or an answer that is still missing, depend on. */
+function needed(entries: readonly Entry[], buffers: Set<Held>): Entry[] {
+  const kept: Entry[] = [];
+  for (let i = entries.length - 1; i >= 0; i--) {
+    const entry = entries[i]!;
+    if (isNeeded(entry, buffers)) kept.push(entry);
+  }
+  return kept.reverse();
+}
+
+/** Whether an entry is needed for what comes after it; then the buffers are those that are needed before it. */
+function isNeeded(entry: Entry, buffers: Set<Held>): boolean {
+  switch (entry.kind) {
+    case 'sync':
+      return !entry.answer.settled;
+    case 'read':
+      if (!entry.answer.settled) buffers.add(entry.buffer);
+      return !entry.answer.settled;
+    case 'write': {
+      const wanted = buffers.has(entry.buffer);
+      if (isWhole(entry)) buffers.delete(entry.buffer);
+      return wanted;
+    }
+    case 'command': {
+      const wanted = entry.writes.some((buffer) => buffers.has(buffer));
+      // A command need not write all words of a buffer: what was there before counts as well.
+      if (wanted) for (const buffer of [...entry.reads, ...entry.writes]) buffers.add(buffer);
+      return wanted;
+    }
+  }
+}

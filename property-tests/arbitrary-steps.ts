@@ -1,0 +1,124 @@
+import fc from 'fast-check';
+import type { Column } from '../primitives/columns/column.ts';
+import type { Context } from '../primitives/context.ts';
+import * as q from '../primitives/index.ts';
+
+/** A pipeline in steps, on columns of u32 that are numbered in the order in which they came to be, modulo how many are left. */
+export type Step =
+  | { readonly kind: 'upload'; readonly rows: number; readonly seed: number }
+  | { readonly kind: 'derive'; readonly how: Derivation; readonly of: number }
+  | { readonly kind: 'add'; readonly of: number; readonly and: number }
+  | { readonly kind: 'read' | 'count' | 'dispose'; readonly of: number }
+  | { readonly kind: 'sync' | 'await' | 'turn' };
+
+type Derivation = 'map' | 'stored' | 'sort' | 'scan' | 'choose' | 'reduce' | 'sums' | 'histogram';
+
+const { bool, fn, u32, f32 } = q;
+const mixed = fn({ x: u32 }, u32, ({ x }) => x.mul(2654435761).xor(x.shr(15)));
+const isKept = fn({ x: u32 }, bool, ({ x }) => x.and(3).ne(1));
+const low = fn({ x: u32 }, u32, ({ x }) => x.rem(50));
+const float = fn({ x: u32 }, f32, ({ x }) => f32(x.and(1023)));
+const whole = fn({ x: f32 }, u32, ({ x }) => u32(x));
+const sum = fn({ x: u32, other: q.array(u32) }, u32, ({ x, other }) => x.add(other.at(x.rem(64))));
+
+/** Every kernel there is, and lengths that only the device knows. */
+const derivations: Readonly<Record<Derivation, (x: Column<'u32'>) => Column<'u32'>>> = {
+  map: (x) => q.map(mixed, { x }),
+  stored: (x) => x.context!.materialize(q.map(mixed, { x })),
+  sort: (x) => q.sort(x),
+  scan: (x) => q.inclusiveScan(x, q.plus(u32)),
+  choose: (x) => q.copyIf(x, isKept),
+  reduce: (x) => q.reduce(x, q.plus(u32)),
+  sums: (x) => q.map(whole, { x: q.inclusiveScan(q.map(float, { x }), q.plus(f32)) }),
+  histogram: (x) => q.histogram(q.map(low, { x }), 50),
+};
+
+const column = fc.nat(7);
+const rows = fc.oneof(fc.nat(40), fc.nat(5000));
+
+export const arbitraryStep: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('upload' as const), rows, seed: fc.nat(1000) }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constant('derive' as const),
+      how: fc.constantFrom(...(Object.keys(derivations) as Derivation[])),
+      of: column,
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('add' as const), of: column, and: column }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constantFrom('read' as const, 'dispose' as const), of: column }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('count' as const), of: column }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constantFrom('sync' as const, 'await' as const, 'turn' as const) }) },
+);
+
+export const arbitrarySteps: fc.Arbitrary<Step[]> = fc.array(arbitraryStep, { minLength: 1, maxLength: 25 });
+
+/** How each wait of a run ended, in the order of the steps. */
+export type Outcomes = readonly PromiseSettledResult<unknown>[];
+
+/**
+ * Runs steps, reads what is left at the end and frees everything. What a step throws ends the run and is its last outcome;
+ * what was waited for before that is there all the same.
+ */
+export async function runSteps(context: Context, steps: readonly Step[]): Promise<Outcomes> {
+  const waits: Promise<PromiseSettledResult<unknown>>[] = [];
+  const wait = (promise: Promise<unknown>): void => {
+    waits.push(Promise.allSettled([promise]).then(([outcome]) => outcome!));
+  };
+  const columns: Column<'u32'>[] = [];
+  try {
+    columns.push(context.column(words(100, 1)));
+    for (const step of steps) await take(context, columns, step, wait, waits);
+    for (const each of columns) wait(context.read(each));
+  } catch (reason) {
+    wait(Promise.reject(reason));
+  }
+  const outcomes = await Promise.all(waits);
+  context.dispose(columns);
+  return outcomes;
+}
+
+async function take(
+  context: Context,
+  columns: Column<'u32'>[],
+  step: Step,
+  wait: (promise: Promise<unknown>) => void,
+  waits: readonly Promise<unknown>[],
+): Promise<void> {
+  const at = (number: number): Column<'u32'> => columns[number % columns.length]!;
+  switch (step.kind) {
+    case 'upload':
+      columns.push(context.column(words(step.rows, step.seed)));
+      break;
+    case 'derive':
+      columns.push(context.scope(() => context.materialize(derivations[step.how](at(step.of)))));
+      break;
+    case 'add':
+      columns.push(context.scope(() => context.materialize(q.map(sum, { x: at(step.of), other: at(step.and) }))));
+      break;
+    case 'read':
+      wait(context.read(at(step.of)));
+      break;
+    case 'count':
+      wait(context.count(at(step.of)));
+      break;
+    case 'dispose':
+      // One is left, for other steps to work on.
+      if (columns.length > 1) context.dispose(columns.splice(step.of % columns.length, 1));
+      break;
+    case 'sync':
+      wait(context.sync());
+      break;
+    case 'await':
+      await Promise.all(waits);
+      break;
+    case 'turn':
+      await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+/** Made-up words, the same for a seed. */
+function words(length: number, seed: number): Uint32Array {
+  return Uint32Array.from({ length }, (_, i) => Math.imul(i + seed, 2246822519) ^ (i >>> 2));
+}
