@@ -1,3 +1,4 @@
+import type { Failover } from './backends/failover/index.ts';
 import type { TuningChoice, WebGpuBackend } from './backends/webgpu/index.ts';
 import type { Backend, Limits } from './primitives/backend.ts';
 import { Context } from './primitives/context.ts';
@@ -26,6 +27,19 @@ export interface OpenOptions {
    * fast on a device, `quadrille tune` finds out. Other backends have no use for it.
    */
   readonly tuning?: TuningChoice | undefined;
+  /**
+   * What takes over when the device is lost, or a worker thread dies: `workers` opens the workers backend (anew) and does
+   * there again what the columns in use depend on, so that the context goes on with the same bytes. This costs host memory:
+   * see `createFailoverBackend`. Without it, the context ends with a `DeviceLostError`.
+   */
+  readonly failover?: 'workers' | undefined;
+  /** Is told when another backend has taken over, and why. */
+  readonly onFailover?: ((failover: Failover) => void) | undefined;
+  /**
+   * Milliseconds without an answer, while somebody waits, after which a device of WebGPU or the workers are taken for lost.
+   * It must be longer than the longest wait of a pipeline; without it, waits are as long as the device takes.
+   */
+  readonly hangLimit?: number | undefined;
 }
 
 /**
@@ -33,7 +47,8 @@ export interface OpenOptions {
  * browser never loads what only Node has. Close the context, or declare it with `await using`, and all its memory,
  * threads and devices are given back.
  *
- * @throws {@link ArgumentError} `open/backend`, `open/adapter` or `workers/number` for an option that is none.
+ * @throws {@link ArgumentError} `open/backend`, `open/adapter`, `open/failover`, `workers/number` or `device/hang-limit` for
+ * an option that is none.
  * @throws {@link DeviceLostError} `device/no-adapter` where WebGPU was asked for and is not there;
  * `device/software-adapter-missing` where its package is not installed.
  *
@@ -45,31 +60,40 @@ export interface OpenOptions {
  * ```
  */
 export async function open(options: OpenOptions = {}): Promise<Context> {
-  const backend = await openBackend(options);
-  return new Context(options.spill === false ? backend : await withHostMemory(backend));
+  const { failover, onFailover } = options;
+  if (failover === undefined) return new Context(await openRoomy(options));
+  requireOneOf('failover', FAILOVERS, failover);
+  const { createFailoverBackend } = await import('./backends/failover/index.ts');
+  const standby = (): Promise<Backend> => openRoomy({ ...options, backend: failover, adapter: 'auto' });
+  return new Context(createFailoverBackend(await openRoomy(options), { standby, onFailover }));
 }
 
-async function withHostMemory(backend: Backend): Promise<Backend> {
+/** The backend, with host memory behind its own unless that is not wanted. */
+async function openRoomy(options: OpenOptions): Promise<Backend> {
+  const backend = await openBackend(options);
+  if (options.spill === false) return backend;
   const { createSpillingBackend } = await import('./backends/spilling/index.ts');
   return createSpillingBackend(backend);
 }
 
 const BACKENDS = ['auto', 'webgpu', 'workers', 'reference'] as const;
+/** A browser has no worker threads of this kind. */
+const FAILOVERS: readonly string[] = isNode() ? ['workers'] : [];
 const ADAPTERS = ['auto', 'hardware', 'software'] as const;
 
 async function openBackend(options: OpenOptions): Promise<Backend> {
-  const { backend = 'auto', adapter = 'auto', workers, limits, tuning } = options;
+  const { backend = 'auto', adapter = 'auto' } = options;
   requireOneOf('backend', BACKENDS, backend);
   requireOneOf('adapter', ADAPTERS, adapter);
-  if (backend === 'reference') return openReference(limits);
-  if (backend === 'workers') return openWorkers(workers, limits);
-  if (backend === 'webgpu' || adapter !== 'auto') return openWebGpu(adapter, limits, tuning);
+  if (backend === 'reference') return openReference(options);
+  if (backend === 'workers') return openWorkers(options);
+  if (backend === 'webgpu' || adapter !== 'auto') return openWebGpu(adapter, options);
   try {
-    return await openWebGpu('hardware', limits, tuning);
+    return await openWebGpu('hardware', options);
   } catch (error) {
     // A browser has no other backend that is fast enough to be taken without being asked for.
     if (!(error instanceof DeviceLostError) || !isNode()) throw error;
-    return openWorkers(workers, limits);
+    return openWorkers(options);
   }
 }
 
@@ -78,26 +102,25 @@ function requireOneOf(option: string, choices: readonly string[], got: string): 
   throw new ArgumentError(`open/${option}`, `There is no such ${option}.`, { expected: choices.join(' or '), got });
 }
 
-async function openReference(limits: Partial<Limits> | undefined): Promise<Backend> {
+async function openReference({ limits }: OpenOptions): Promise<Backend> {
   const { createReferenceBackend } = await import('./backends/reference/index.ts');
   return createReferenceBackend({ limits });
 }
 
-async function openWorkers(workers: number | undefined, limits: Partial<Limits> | undefined): Promise<Backend> {
+async function openWorkers({ workers, limits, hangLimit }: OpenOptions): Promise<Backend> {
   const { createWorkersBackend } = await import('./backends/workers/index.ts');
-  return createWorkersBackend({ workers, limits });
+  return createWorkersBackend({ workers, limits, hangLimit });
 }
 
 /** The backend on WebGPU: Node's adapters come with npm `webgpu`, a browser has its own. */
 export async function openWebGpu(
   adapter: 'auto' | 'hardware' | 'software',
-  limits?: Partial<Limits>,
-  tuning?: TuningChoice,
+  { limits, tuning, hangLimit }: Pick<OpenOptions, 'limits' | 'tuning' | 'hangLimit'> = {},
 ): Promise<WebGpuBackend> {
   const { createWebGpuBackend } = await import('./backends/webgpu/index.ts');
-  if (!isNode()) return createWebGpuBackend({ adapter, limits, tuning });
+  if (!isNode()) return createWebGpuBackend({ adapter, limits, tuning, hangLimit });
   const { openNodeGpu } = await import('./backends/webgpu-node/index.ts');
-  return createWebGpuBackend({ gpu: await openNodeGpu(adapter), adapter, limits, tuning });
+  return createWebGpuBackend({ gpu: await openNodeGpu(adapter), adapter, limits, tuning, hangLimit });
 }
 
 /** Whether this is Node, or something that does as Node does. */

@@ -63,7 +63,12 @@ export class Context {
   column<A extends HostArray>(data: A): Column<ColumnTypeOf<A>> {
     const { type, storage, words } = encode(data);
     const memory = this.allocate(words.length);
-    if (words.length > 0) this.backend.write(memory.buffer, 0, words);
+    try {
+      if (words.length > 0) this.backend.write(memory.buffer, 0, words);
+    } catch (error) {
+      this.#release(memory);
+      throw error;
+    }
     const source = { kind: 'stored', memory, storage, offset: 0 } as const;
     return new Column(this, type as ColumnTypeOf<A>, data.length, source);
   }

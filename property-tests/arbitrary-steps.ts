@@ -1,6 +1,8 @@
 import fc from 'fast-check';
+import { expect } from 'vitest';
+import { createReferenceBackend } from '../backends/reference/index.ts';
 import type { Column } from '../primitives/columns/column.ts';
-import type { Context } from '../primitives/context.ts';
+import { Context } from '../primitives/context.ts';
 import * as q from '../primitives/index.ts';
 
 /** A pipeline in steps, on columns of u32 that are numbered in the order in which they came to be, modulo how many are left. */
@@ -77,6 +79,23 @@ export async function runSteps(context: Context, steps: readonly Step[]): Promis
   const outcomes = await Promise.all(waits);
   context.dispose(columns);
   return outcomes;
+}
+
+/** The same on the reference, where nothing goes wrong. */
+export async function undisturbed(steps: readonly Step[]): Promise<Outcomes> {
+  const outcomes = await runSteps(new Context(createReferenceBackend()), steps);
+  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+  return outcomes;
+}
+
+/** What went wrong, in order; what went well must be as it is where nothing goes wrong. */
+export function reasonsIn(outcomes: Outcomes, expected: Outcomes): unknown[] {
+  const reasons: unknown[] = [];
+  for (const [i, outcome] of outcomes.entries()) {
+    if (outcome.status === 'rejected') reasons.push(outcome.reason);
+    else expect(outcome).toEqual(expected[i]);
+  }
+  return reasons;
 }
 
 async function take(

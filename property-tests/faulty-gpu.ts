@@ -1,6 +1,14 @@
 import { createWebGpuBackend, type WebGpuBackend, type WebGpuOptions } from '../backends/webgpu/backend.ts';
 import { openTestGpu, testAdapter } from '../backends/webgpu-node/node-gpu.ts';
 
+/** A call of a method of the device or of its queue. */
+export interface DeviceCall {
+  readonly name: string;
+  /** Counted from 1. */
+  readonly number: number;
+  readonly args: readonly unknown[];
+}
+
 /** A GPU whose device can be got at, and whose calls are counted. */
 export interface FaultyGpu {
   readonly gpu: GPU;
@@ -8,8 +16,8 @@ export interface FaultyGpu {
   readonly device: GPUDevice;
   /** How often a method of the device or its queue was called. */
   readonly calls: number;
-  /** Is called before a call with its name; what it returns, unless that is undefined, is returned in its place. */
-  onCall: (name: string, call: number) => unknown;
+  /** Is told of a call before it is made; where it returns something, that is returned instead. */
+  onCall: (call: DeviceCall) => unknown;
 }
 
 type Methods = Record<PropertyKey, (...args: unknown[]) => unknown>;
@@ -26,7 +34,7 @@ export async function openFaultyGpu(): Promise<FaultyGpu> {
         const value = Reflect.get(target, key, target) as unknown;
         if (typeof value !== 'function') return value;
         return (...args: unknown[]) =>
-          faulty.onCall(String(key), ++calls) ?? (value as Methods[string]).apply(target, args);
+          faulty.onCall({ name: String(key), number: ++calls, args }) ?? (value as Methods[string]).apply(target, args);
       },
     });
   const gpu = {
@@ -61,3 +69,46 @@ export async function openFaultyGpu(): Promise<FaultyGpu> {
 export function openOnFaulty({ gpu }: FaultyGpu, options: WebGpuOptions = {}): Promise<WebGpuBackend> {
   return createWebGpuBackend({ gpu, adapter: testAdapter(), ...options });
 }
+
+/** Destroys the device before one of the calls that follow. */
+export function destroyBefore(faulty: FaultyGpu, calls: number): void {
+  const at = faulty.calls + calls;
+  faulty.onCall = ({ number }) => (number === at ? faulty.device.destroy() : undefined);
+}
+
+/**
+ * Lets the device have no memory for one of the buffers that are made from now on, counted from 1. The function that it
+ * returns lets it have memory for all that are made later.
+ */
+export function refuseBuffer(faulty: FaultyGpu, at: number): () => void {
+  let refused = at;
+  const scopes: { readonly filter: unknown; short: boolean }[] = [];
+  let buffers = 0;
+  faulty.onCall = ({ name, args }) => {
+    const { device } = faulty;
+    if (name === 'pushErrorScope') scopes.push({ filter: args[0], short: false });
+    if (name === 'popErrorScope' && scopes.pop()?.short) {
+      return device.popErrorScope().then(() => ({ message: 'not enough memory left' }));
+    }
+    if (name !== 'createBuffer' || ++buffers !== refused) return undefined;
+    scopes.findLast(({ filter }) => filter === 'out-of-memory')!.short = true;
+    // A buffer that is no buffer, as the device returns it then.
+    device.pushErrorScope('validation');
+    const { size } = args[0] as GPUBufferDescriptor;
+    const invalid = device.createBuffer({ size, usage: MAP_READ | STORAGE });
+    void device.popErrorScope();
+    return invalid;
+  };
+  return () => {
+    refused = 0;
+  };
+}
+
+/** Lets the device answer nothing from now on. */
+export function fallSilent(faulty: FaultyGpu): void {
+  faulty.onCall = ({ name }) =>
+    name === 'popErrorScope' || name === 'onSubmittedWorkDone' ? new Promise(() => {}) : undefined;
+}
+
+/** Uses of a buffer that do not go together. */
+const [MAP_READ, STORAGE] = [0x1, 0x80] as const;

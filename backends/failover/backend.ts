@@ -1,6 +1,6 @@
 import type { Backend, Counters, DeviceBuffer } from '../../primitives/backend.ts';
 import { ArgumentError, DeviceLostError } from '../../primitives/errors.ts';
-import { type Command, issue, type Lookup } from './command.ts';
+import { type Command, issue, rebound } from './command.ts';
 import { type Answer, createLog, type Entry, type Held, type Slack, type WaitEntry, type WriteEntry } from './log.ts';
 
 /** That another backend has taken over. */
@@ -64,7 +64,7 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
   const { standby, onFailover, keep } = options;
   const most = { bytes: keep?.bytes ?? KEPT_BYTES, commands: keep?.commands ?? KEPT_COMMANDS };
   const log = createLog({ entries: Math.min(SLACK.entries, most.commands), bytes: Math.min(SLACK.bytes, most.bytes) });
-  const inUse = new Set<Held>();
+  const byId = new Map<number, Held>();
   const failovers: Failover[] = [];
   const retired: Backend[] = [];
   const closing: Promise<void>[] = [];
@@ -75,9 +75,9 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
   let nextId = 1;
   let readbacks = 0;
   const live = { buffers: 0, bytes: 0 };
-  const total = (counter: 'submissions' | 'dispatches' | 'compilations'): number =>
+  const total = (counter: 'submissions' | 'dispatches' | 'compilations' | 'allocations' | 'bindGroups'): number =>
     [...retired, current].reduce((sum, { counters }) => sum + counters[counter], 0);
-  const counters: Counters = {
+  const counters = {
     get submissions() {
       return total('submissions');
     },
@@ -86,6 +86,12 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
     },
     get compilations() {
       return total('compilations');
+    },
+    get allocations() {
+      return total('allocations');
+    },
+    get bindGroups() {
+      return total('bindGroups');
     },
     get readbacks() {
       return readbacks;
@@ -96,14 +102,18 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
     get liveBytes() {
       return live.bytes;
     },
-  };
+    get spilling() {
+      return current.counters.spilling;
+    },
+  } as Counters;
 
   const guard = (): void => {
     if (ended !== undefined) throw ended.reason;
   };
 
   const resolve = (buffer: DeviceBuffer): Held => {
-    if (inUse.has(buffer as Held)) return buffer as Held;
+    const held = byId.get(buffer.id);
+    if (held !== undefined) return held;
     throw new ArgumentError('memory/released', `Buffer ${buffer.id} is used after its release.`, {
       remedy: 'Keep the column alive, or return it from its scope.',
     });
@@ -116,7 +126,7 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
         current.write(physical(entry.buffer), entry.word, entry.data);
         break;
       case 'command':
-        issue(current, entry.command, { reading: physical, writing: physical });
+        issue(current, rebound(entry.command, { reading: physical, writing: physical }));
         break;
       case 'read':
         if (!entry.answer.settled) ask(entry.answer, current.read(physical(entry.buffer), entry.word, entry.words));
@@ -126,6 +136,7 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
     }
   };
 
+  /** What stands for a buffer of a command in the log, which is one of ours. */
   const physical = (buffer: DeviceBuffer): DeviceBuffer => {
     const held = buffer as Held;
     held.physical ??= current.allocate(held.words);
@@ -170,8 +181,8 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
       set.add(held);
       return held;
     };
-    issue(nowhere, given, { reading: into(reads), writing: into(writes) } satisfies Lookup);
-    submit({ kind: 'command', command: given, reads: [...reads], writes: [...writes] });
+    const held = rebound(given, { reading: into(reads), writing: into(writes) });
+    submit({ kind: 'command', command: held, reads: [...reads], writes: [...writes] });
   };
 
   const wait = <T>(entryOf: (answer: Answer<T>) => WaitEntry): Promise<T> => {
@@ -195,8 +206,8 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
   /** Keeps the log short. */
   const tidy = (): void => {
     if (takingOver !== undefined || copying || !log.worthSweeping) return;
-    log.sweep(inUse);
-    const inCopies = [...inUse].reduce((sum, { known }) => sum + (known?.data.byteLength ?? 0), 0);
+    log.sweep(byId.values());
+    const inCopies = [...byId.values()].reduce((sum, { known }) => sum + (known?.data.byteLength ?? 0), 0);
     if (log.bytes - inCopies > most.bytes || log.commands > most.commands) void copyAll();
   };
 
@@ -205,7 +216,7 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
     copying = true;
     const from = current;
     const before = log.entries.length;
-    const held = [...inUse].filter(({ writes }) => writes > 0);
+    const held = [...byId.values()].filter(({ writes }) => writes > 0);
     const copies = held.map(async (buffer): Promise<WriteEntry> => {
       const { writes, known } = buffer;
       if (known !== undefined) return known;
@@ -223,7 +234,7 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
       before,
       outcomes.map((outcome) => (outcome as PromiseFulfilledResult<WriteEntry>).value),
     );
-    log.sweep(inUse);
+    log.sweep(byId.values());
   };
 
   /** Ends the backend that works now; another takes over. */
@@ -239,8 +250,8 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
     const next = await standby(reason);
     retired.push(lost);
     current = next;
-    log.sweep(inUse);
-    for (const held of [...inUse, ...log.entries.flatMap(buffersOf)]) held.physical = undefined;
+    log.sweep(byId.values());
+    for (const held of [...byId.values(), ...log.entries.flatMap(buffersOf)]) held.physical = undefined;
     const commands = await replay();
     if (ended !== undefined) return;
     const failover: Failover = { from: lost.name, to: next.name, reason, commands };
@@ -310,15 +321,15 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
         writes: 0,
       };
       attempt(() => physical(held));
-      inUse.add(held);
+      byId.set(held.id, held);
       live.buffers++;
       live.bytes += 4 * words;
       return held;
     },
     release(buffer) {
-      if (ended !== undefined && !inUse.has(buffer as Held)) return;
+      if (ended !== undefined && !byId.has(buffer.id)) return;
       const held = resolve(buffer);
-      inUse.delete(held);
+      byId.delete(held.id);
       held.released = true;
       live.buffers--;
       live.bytes -= 4 * held.words;
@@ -351,7 +362,7 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
       await takingOver;
       await Promise.all([...retired, current].map((each) => each.close()));
       await Promise.all(closing);
-      inUse.clear();
+      byId.clear();
       live.buffers = 0;
       live.bytes = 0;
     },
@@ -374,11 +385,6 @@ function inRange(buffer: Held, word: number, words: number): Held {
 function isAwaited(entry: Entry): boolean {
   return (entry.kind === 'read' || entry.kind === 'sync') && !entry.answer.settled;
 }
-
-/** Takes a command that is only looked at. */
-const nowhere = Object.fromEntries(
-  ['forEach', 'reduce', 'walk', 'scan', 'sort', 'histogram'].map((kernel) => [kernel, () => {}]),
-) as unknown as Backend;
 
 function noStandby(reason: DeviceLostError, cause: unknown): DeviceLostError {
   return new DeviceLostError('device/standby', `No standby could take over after: ${reason.message}`, {

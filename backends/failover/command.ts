@@ -35,46 +35,64 @@ export interface Lookup {
   writing(buffer: DeviceBuffer): DeviceBuffer;
 }
 
-/** Gives a command to a backend, with the buffers that the lookup finds. */
-export function issue(backend: Backend, given: Command, at: Lookup): void {
+/** The command with the buffers that a lookup finds. */
+export function rebound(given: Command, at: Lookup): Command {
   switch (given.kind) {
-    case 'forEach':
-      backend.forEach(lengthAt(given.extent, at), programAt(given.program, at), storesAt(given.stores, at));
-      break;
+    case 'forEach': {
+      const { kind, extent, program, stores } = given;
+      return { kind, extent: lengthAt(extent, at), program: programAt(program, at), stores: storesAt(stores, at) };
+    }
     case 'reduce': {
-      const { extent, program, monoid, into } = given;
-      backend.reduce(lengthAt(extent, at), programAt(program, at), monoid, cellAt(into, at));
-      break;
+      const { kind, extent, program, monoid, into } = given;
+      return { kind, extent: lengthAt(extent, at), program: programAt(program, at), monoid, into: cellAt(into, at) };
     }
     case 'walk': {
-      const { extent, start, step, stores, changing } = given.command;
+      const { extent, start, step, stores } = given.command;
       const programs = { start: programAt(start, at), step: programAt(step, at) };
-      backend.walk({ extent: lengthAt(extent, at), ...programs, changing, stores: storesAt(stores, at) });
-      break;
+      const into = { stores: storesAt(stores, at) };
+      return { ...given, command: { ...given.command, extent: lengthAt(extent, at), ...programs, ...into } };
     }
     case 'scan': {
-      const { extent, program, monoid, emit, stores, total } = given.command;
+      const { extent, program, emit, stores, total } = given.command;
       const programs = { program: programAt(program, at), emit: programAt(emit, at) };
       const into = { stores: storesAt(stores, at), total: total && cellAt(total, at) };
-      backend.scan({ extent: lengthAt(extent, at), monoid, ...programs, ...into });
-      break;
+      return { ...given, command: { ...given.command, extent: lengthAt(extent, at), ...programs, ...into } };
     }
     case 'sort': {
       const { extent, program, keys, payload } = given.command;
+      const programs = { program: programAt(program, at) };
       const into = { keys: keys && cellAt(keys, at), payload: payload && cellAt(payload, at) };
-      backend.sort({ ...given.command, extent: lengthAt(extent, at), program: programAt(program, at), ...into });
-      break;
+      return { ...given, command: { ...given.command, extent: lengthAt(extent, at), ...programs, ...into } };
     }
     case 'histogram': {
-      const { extent, program, inner, into } = given.command;
-      backend.histogram({
-        ...given.command,
-        extent: lengthAt(extent, at),
-        program: programAt(program, at),
-        inner: inner && { row: programAt(inner.row, at), ranks: inner.ranks },
-        into: cellAt(into, at),
-      });
+      const { extent, program, inner, into: cell } = given.command;
+      const programs = { program: programAt(program, at), inner: inner && { ...inner, row: programAt(inner.row, at) } };
+      const into = { into: cellAt(cell, at) };
+      return { ...given, command: { ...given.command, extent: lengthAt(extent, at), ...programs, ...into } };
     }
+  }
+}
+
+/** Gives a command to a backend. */
+export function issue(backend: Backend, given: Command): void {
+  switch (given.kind) {
+    case 'forEach':
+      backend.forEach(given.extent, given.program, given.stores);
+      break;
+    case 'reduce':
+      backend.reduce(given.extent, given.program, given.monoid, given.into);
+      break;
+    case 'walk':
+      backend.walk(given.command);
+      break;
+    case 'scan':
+      backend.scan(given.command);
+      break;
+    case 'sort':
+      backend.sort(given.command);
+      break;
+    case 'histogram':
+      backend.histogram(given.command);
   }
 }
 

@@ -24,6 +24,11 @@ export interface WebGpuOptions {
   readonly limits?: Partial<Limits> | undefined;
   /** Otherwise than the device's class has it: how fast kernels are, never what they compute. */
   readonly tuning?: TuningChoice | undefined;
+  /**
+   * Milliseconds that may pass without an answer while somebody waits, after which the device is taken for lost. It must be
+   * longer than the longest wait of a pipeline; without it, waits are as long as the device takes.
+   */
+  readonly hangLimit?: number | undefined;
   /** Overrides what the probe of the device chose. */
   readonly arithmetic?: Partial<Arithmetic> | undefined;
 }

@@ -21,6 +21,8 @@ export interface Compiler {
   parameterGroup(command: ParameterSlot, dispatch: ParameterSlot): GPUBindGroup;
   /** Forgets what refers to a buffer that is to be destroyed. */
   forget(part: Part): void;
+  /** Forgets everything that was made. */
+  clear(): void;
 }
 
 const COMPUTE = 4;
@@ -92,6 +94,11 @@ export function createCompiler(device: GPUDevice, counters: Counters, begin: () 
     forget({ id }) {
       for (const key of groupsOfPart.get(id) ?? []) groups.delete(key);
       groupsOfPart.delete(id);
+    },
+    clear() {
+      kernels.clear();
+      groups.clear();
+      groupsOfPart.clear();
     },
   };
 }

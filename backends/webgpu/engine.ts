@@ -87,6 +87,7 @@ export function launch(engine: Engine, { key, parameters, slot, bindings, code, 
       offsets: [slot.byteOffset, dispatch.byteOffset],
       storage,
       parts,
+      access,
     });
     first += count;
   }

@@ -1,4 +1,5 @@
 import { DeviceLostError, OutOfMemoryError, QuadrilleError } from '../../primitives/errors.ts';
+import type { Watchdog } from '../watchdog.ts';
 
 /** Why a backend can do no more, told to everyone who waits. */
 export interface Failure {
@@ -10,7 +11,7 @@ export interface Failure {
   guarded<T>(work: Promise<T>): Promise<T>;
 }
 
-export function createFailure(): Failure {
+export function createFailure(watchdog: Watchdog): Failure {
   const waiting = new Set<(reason: unknown) => void>();
   let failed: { readonly reason: unknown } | undefined;
   return {
@@ -20,14 +21,22 @@ export function createFailure(): Failure {
     fail(reason) {
       if (failed !== undefined) return;
       failed = { reason };
-      for (const reject of waiting) reject(reason);
+      for (const reject of waiting) {
+        reject(reason);
+        watchdog.end();
+      }
       waiting.clear();
     },
     guarded(work) {
       return new Promise((resolve, reject) => {
         if (failed !== undefined) reject(failed.reason);
-        waiting.add(reject);
-        work.then(resolve, reject).finally(() => waiting.delete(reject));
+        else {
+          waiting.add(reject);
+          watchdog.begin();
+        }
+        work.then(resolve, reject).finally(() => {
+          if (waiting.delete(reject)) watchdog.end();
+        });
       });
     },
   };
@@ -57,4 +66,30 @@ export function lostError({ reason, message }: GPUDeviceLostInfo): DeviceLostErr
   return new DeviceLostError('device/lost', `The device was lost (${reason}): ${message}`, {
     remedy: 'Open a new context; what was on the device is gone.',
   });
+}
+
+/** A device that was waited for in vain. */
+export function hangError(limit: number): DeviceLostError {
+  return new DeviceLostError('device/hang', `The device did not answer for ${limit} ms and is taken for lost.`, {
+    remedy: 'Open a new context, work in smaller windows, or raise hangLimit.',
+  });
+}
+
+/** Milliseconds in which a device that was lost says so, after it has refused something for that reason. */
+const GRACE = 1000;
+
+/** Finds out what was wrong when the device refused to answer: mostly it was lost, which it may say a little later. */
+export function createExplanation(device: GPUDevice, failure: Failure): (cause: unknown) => Promise<unknown> {
+  return async (cause) => {
+    if (cause instanceof QuadrilleError) return cause;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    await Promise.race([device.lost, new Promise((resolve) => (timer = setTimeout(resolve, GRACE)))]);
+    clearTimeout(timer);
+    try {
+      failure.guard();
+    } catch (reason) {
+      return reason;
+    }
+    return new DeviceLostError('device/internal', 'The device did not answer.', { cause });
+  };
 }

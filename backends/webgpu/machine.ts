@@ -1,10 +1,11 @@
 import type { ArrayBinding, Counters, Limits, Program } from '../../primitives/backend.ts';
 import { QuadrilleError } from '../../primitives/errors.ts';
+import { createWatchdog } from '../watchdog.ts';
 import { plainArithmetic } from './arithmetic.ts';
 import { createCompiler } from './compile.ts';
 import { lowered, type OpenDevice } from './device.ts';
 import type { Engine } from './engine.ts';
-import { createFailure, type Failure, lostError } from './failure.ts';
+import { createExplanation, createFailure, type Failure, hangError, lostError } from './failure.ts';
 import { forEach } from './kernels/for-each.ts';
 import { createMemoryPool } from './memory.ts';
 import type { ProbeRun } from './probe.ts';
@@ -32,13 +33,16 @@ export interface Machine {
 export interface MachineOptions {
   readonly limits?: Partial<Limits> | undefined;
   readonly tuning?: TuningChoice | undefined;
+  readonly hangLimit?: number | undefined;
 }
 
 export function startMachine(open: OpenDevice, options: MachineOptions, gpu: GPU | undefined): Machine {
   const { device, adapter, info } = open;
   const limits = lowered(open.limits, options.limits ?? {});
   const tuning = tuningFor(info, options.tuning);
-  const failure = createFailure();
+  // Such a device is only destroyed at close: that may take as long as what it is at.
+  const watchdog = createWatchdog({ limit: options.hangLimit, giveUp: (limit) => failure.fail(hangError(limit)) });
+  const failure = createFailure(watchdog);
   const counters: Counters = {
     submissions: 0,
     dispatches: 0,
@@ -54,18 +58,21 @@ export function startMachine(open: OpenDevice, options: MachineOptions, gpu: GPU
     },
   };
   const { commandsPerSubmission } = tuning;
-  const recorder = createRecorder({ device, failure, counters, commandsPerSubmission });
+  const explain = createExplanation(device, failure);
+  const onShortage = (): void => compiler.clear();
+  const recorder = createRecorder({ device, failure, counters, commandsPerSubmission, onShortage, explain });
   const compiler = createCompiler(device, counters, recorder.begin);
   const pool = createMemoryPool({
     device,
     counters,
     bindingBytes: limits.bindingBytes,
+    madePart: recorder.made,
     destroyPart(part) {
       compiler.forget(part);
       recorder.destroyLater(part);
     },
   });
-  const transfers = createTransfers(device, recorder, failure, counters);
+  const transfers = createTransfers({ device, recorder, failure, counters, explain });
   const spine = createSpine(device, recorder, counters);
   const engine: Engine = {
     limits,
@@ -95,7 +102,12 @@ export function startMachine(open: OpenDevice, options: MachineOptions, gpu: GPU
       recorder
         .flushSoon()
         .then(() => Promise.all([device.queue.onSubmittedWorkDone(), recorder.accepted()]))
-        .then(() => {}),
+        .then(
+          () => {},
+          async (cause: unknown) => {
+            throw await explain(cause);
+          },
+        ),
     );
   const timer = createTimer(device, open.features, recorder, transfers, finish);
 

@@ -1,5 +1,5 @@
 import type { Counters, DeviceBuffer } from '../../primitives/backend.ts';
-import { ArgumentError, OutOfMemoryError } from '../../primitives/errors.ts';
+import { ArgumentError, OutOfMemoryError, type QuadrilleError } from '../../primitives/errors.ts';
 import { usage } from './usage.ts';
 
 /** One GPU buffer of the pool. */
@@ -9,6 +9,8 @@ export interface Part {
   readonly bytes: number;
   /** The submission whose commands used it last. */
   lastUse: number;
+  /** Why it does not hold what was written to it, if it does not. */
+  spoiled?: QuadrilleError;
 }
 
 /** A device buffer: as many parts as bindings need; all but the last hold `1 << shift` words. */
@@ -29,7 +31,7 @@ export interface MemoryPool {
   release(buffer: DeviceBuffer): void;
   /** Runs a command, and gives back what it allocated where it throws. */
   attempt(command: () => void): void;
-  /** The memory of a buffer that has not been released. */
+  /** The memory of a buffer that has not been released; throws why it holds nothing, where it does not. */
   resolve(buffer: DeviceBuffer): Memory;
   /** Destroys the buffers that nobody holds. */
   trim(): void;
@@ -40,6 +42,8 @@ export interface PoolOptions {
   readonly device: GPUDevice;
   readonly counters: Counters;
   readonly bindingBytes: number;
+  /** Is told of every GPU buffer that is made. */
+  readonly madePart: (part: Part) => void;
   /** Destroys a GPU buffer as soon as no recorded command needs it. */
   readonly destroyPart: (part: Part) => void;
 }
@@ -51,7 +55,8 @@ const SMALLEST = 256;
  * Device memory of 32-bit words out of a pool with four size classes an octave. Released buffers are used again at once:
  * commands take effect in order, so what was issued before still sees the old contents.
  */
-export function createMemoryPool({ device, counters, bindingBytes, destroyPart }: PoolOptions): MemoryPool {
+export function createMemoryPool(options: PoolOptions): MemoryPool {
+  const { device, counters, bindingBytes, madePart, destroyPart } = options;
   const free = new Map<number, Part[]>();
   const owned = new Map<number, Memory>();
   const live = { buffers: 0, bytes: 0 };
@@ -62,12 +67,24 @@ export function createMemoryPool({ device, counters, bindingBytes, destroyPart }
   let nextId = 1;
 
   const take = (bytes: number): Part => {
-    const pooled = free.get(bytes)?.pop();
+    const pooled = pooledPart(bytes);
     if (pooled !== undefined) return pooled;
     if (held + bytes > memoryBytes) trim();
+    const gpu = device.createBuffer({ size: bytes, usage: STORAGE });
     held += bytes;
     counters.allocations++;
-    return { id: nextId++, gpu: device.createBuffer({ size: bytes, usage: STORAGE }), bytes, lastUse: -1 };
+    const part: Part = { id: nextId++, gpu, bytes, lastUse: -1 };
+    madePart(part);
+    return part;
+  };
+
+  const pooledPart = (bytes: number): Part | undefined => {
+    const pooled = free.get(bytes);
+    for (let part = pooled?.pop(); part !== undefined; part = pooled?.pop()) {
+      if (part.spoiled === undefined) return part;
+      destroy(part);
+    }
+    return undefined;
   };
 
   /** The oldest is handed out first, so that a loop is given the same ones in every turn, and binds them as it did before. */
@@ -96,6 +113,12 @@ export function createMemoryPool({ device, counters, bindingBytes, destroyPart }
   };
 
   const resolve = (buffer: DeviceBuffer): Memory => {
+    const memory = ownedBy(buffer);
+    for (const { spoiled } of memory.parts) if (spoiled !== undefined) throw spoiled;
+    return memory;
+  };
+
+  const ownedBy = (buffer: DeviceBuffer): Memory => {
     const memory = owned.get(buffer.id);
     if (memory !== undefined) return memory;
     throw new ArgumentError('memory/released', `Buffer ${buffer.id} is used after its release.`, {
@@ -104,11 +127,14 @@ export function createMemoryPool({ device, counters, bindingBytes, destroyPart }
   };
 
   const release = (buffer: DeviceBuffer): void => {
-    const { words, parts } = resolve(buffer);
+    const { words, parts } = ownedBy(buffer);
     owned.delete(buffer.id);
     live.buffers--;
     live.bytes -= words * 4;
-    for (const part of parts) putBack(part);
+    for (const part of parts) {
+      if (part.spoiled === undefined) putBack(part);
+      else destroy(part);
+    }
   };
 
   return {

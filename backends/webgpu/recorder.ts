@@ -1,4 +1,5 @@
 import type { Counters } from '../../primitives/backend.ts';
+import { OutOfMemoryError, type QuadrilleError } from '../../primitives/errors.ts';
 import { deviceError, errorScopes, type Failure } from './failure.ts';
 import type { Part } from './memory.ts';
 import { usage } from './usage.ts';
@@ -18,12 +19,25 @@ export interface Dispatch {
   readonly offsets: readonly [number, number];
   readonly storage: GPUBindGroup;
   readonly parts: readonly Part[];
+  /** For every part a letter: r where it is read only. */
+  readonly access: string;
+}
+
+/** Commands that are handed to the device together. */
+export interface Submission {
+  /**
+   * Settles when the device has said whether it accepts them. Rejects with an `OutOfMemoryError` where it had no memory for
+   * them, or for something that they need; any other error ends the backend.
+   */
+  readonly accepted: Promise<void>;
 }
 
 /** Records commands into one encoder until someone waits for them. */
 export interface Recorder {
   /** Opens a submission if there is none: everything that the device may find fault with happens inside one. */
-  begin(): void;
+  begin(): Submission;
+  /** Notes that a buffer was made, for which the device may have no memory. */
+  made(part: Part): void;
   /** A zeroed slot for the launches of this submission. */
   slot(words: number): ParameterSlot;
   dispatch(command: Dispatch): void;
@@ -43,7 +57,7 @@ export interface Recorder {
   flush(): void;
   /** Submits at the end of the current task, together with what else it records; resolves once that is submitted. */
   flushSoon(): Promise<void>;
-  /** Resolves when the device has said whether it accepts the last submission. */
+  /** Resolves when the device has accepted what was submitted; see {@link Submission.accepted}. */
   accepted(): Promise<unknown>;
   /** Drops what was recorded. */
   drop(): void;
@@ -56,6 +70,29 @@ export interface RecorderOptions {
   readonly counters: Counters;
   /** Commands after which a submission is handed over although nobody waits. */
   readonly commandsPerSubmission: number;
+  /** Is told when the device had no memory for some commands: what was made with them is nothing. */
+  readonly onShortage: () => void;
+  /** Why the device did not answer, for which it gave this reason itself. */
+  readonly explain: (cause: unknown) => Promise<unknown>;
+}
+
+/** A submission that is open, or that the device has not accepted yet. */
+interface Flight extends Submission {
+  /** What it writes, and what was made for it. */
+  readonly parts: Set<Part>;
+  /** The device lacked memory for what its commands need. */
+  shortage: QuadrilleError | undefined;
+  accept(outcome: Promise<void>): void;
+}
+
+function createFlight(): Flight {
+  let accept: Flight['accept'] | undefined;
+  const accepted = new Promise<void>((resolve) => {
+    accept = resolve;
+  });
+  // Whether anybody waits for it is their affair: what it should have written says so as well.
+  accepted.catch(() => {});
+  return { accepted, parts: new Set(), shortage: undefined, accept: accept! };
 }
 
 const CHUNK_BYTES = 65536;
@@ -63,7 +100,7 @@ const CHUNK_BYTES = 65536;
 const LARGEST_COPIED_WRITE = CHUNK_BYTES / 4;
 
 export function createRecorder(options: RecorderOptions): Recorder {
-  const { device, failure, counters, commandsPerSubmission } = options;
+  const { device, failure, counters, commandsPerSubmission, onShortage, explain } = options;
   const alignment = Math.max(256, device.limits.minUniformBufferOffsetAlignment);
   const chunks: { part: Part; data: Uint32Array; used: number }[] = [];
   let chunk = 0;
@@ -72,14 +109,17 @@ export function createRecorder(options: RecorderOptions): Recorder {
   let encoder: GPUCommandEncoder | undefined;
   let pass: GPUComputePassEncoder | undefined;
   let soon: Promise<void> | undefined;
-  let outcome: Promise<unknown> = Promise.resolve();
+  let open: Flight | undefined;
+  const underWay = new Set<Flight>();
   let doomed: Part[] = [];
 
-  const begin = (): void => {
+  const begin = (): Flight => {
     failure.guard();
-    if (encoder !== undefined) return;
+    if (open !== undefined) return open;
     for (const scope of errorScopes) device.pushErrorScope(scope);
     encoder = device.createCommandEncoder();
+    open = createFlight();
+    return open;
   };
 
   const outsidePass = (): GPUCommandEncoder => {
@@ -89,13 +129,17 @@ export function createRecorder(options: RecorderOptions): Recorder {
     return encoder!;
   };
 
-  const count = (...parts: readonly Part[]): void => {
-    for (const part of parts) part.lastUse = submission;
+  const count = (parts: readonly Part[], isWritten: (i: number) => boolean): void => {
+    for (const [i, part] of parts.entries()) {
+      part.lastUse = submission;
+      if (isWritten(i)) open!.parts.add(part);
+    }
     commands++;
   };
+  const countWrite = (part: Part): void => count([part], () => true);
 
   const flush = (): void => {
-    if (encoder === undefined) return;
+    if (open === undefined) return;
     const buffer = outsidePass().finish();
     for (const { part, data, used } of chunks.slice(0, chunk + 1)) {
       if (used > 0) device.queue.writeBuffer(part.gpu, 0, data, 0, used / 4);
@@ -106,6 +150,8 @@ export function createRecorder(options: RecorderOptions): Recorder {
   };
 
   const reset = (): void => {
+    const flight = open!;
+    open = undefined;
     encoder = undefined;
     pass = undefined;
     for (const filled of chunks) filled.used = 0;
@@ -114,13 +160,53 @@ export function createRecorder(options: RecorderOptions): Recorder {
     submission++;
     for (const part of doomed) part.gpu.destroy();
     doomed = [];
-    const popped = [...errorScopes].reverse().map((scope) =>
-      device.popErrorScope().then(
-        (error) => error !== null && failure.fail(deviceError(scope, error)),
-        (reason: unknown) => failure.fail(reason),
-      ),
-    );
-    outcome = Promise.all(popped);
+    const before = [...underWay].at(-1)?.accepted;
+    underWay.add(flight);
+    flight.accept(judge(flight, Promise.all([...errorScopes].reverse().map(errorIn)), before));
+  };
+
+  const errorIn = async (scope: (typeof errorScopes)[number]): Promise<QuadrilleError | undefined> => {
+    const error = await device.popErrorScope();
+    return error === null ? undefined : deviceError(scope, error);
+  };
+
+  /** Takes note of what the device has to say about a submission. */
+  const judge = async (
+    flight: Flight,
+    answer: Promise<(QuadrilleError | undefined)[]>,
+    before: Promise<void> | undefined,
+  ): Promise<void> => {
+    // What failed before is why this did; whether it did is for others to say.
+    await before?.catch(() => {});
+    try {
+      const errors = (await answer).filter((error) => error !== undefined);
+      const shortage = errors.find((error) => error instanceof OutOfMemoryError);
+      if (shortage !== undefined) spoil(flight, shortage);
+      // What needs memory that is not there is refused as well.
+      else if (flight.shortage === undefined && errors.length > 0) failure.fail(errors[0]);
+    } catch (cause) {
+      failure.fail(await explain(cause));
+    }
+    underWay.delete(flight);
+    if (flight.shortage !== undefined) throw flight.shortage;
+    failure.guard();
+  };
+
+  /** Takes what a submission and all after it were to write for lost. */
+  const spoil = (flight: Flight, shortage: QuadrilleError): void => {
+    if (open !== undefined) reset();
+    const flights = [...underWay];
+    for (const later of flights.slice(flights.indexOf(flight))) {
+      later.shortage ??= shortage;
+      for (const part of later.parts) part.spoiled ??= shortage;
+    }
+    if (chunks.some(({ part }) => part.spoiled !== undefined)) destroyChunks();
+    onShortage();
+  };
+
+  const destroyChunks = (): void => {
+    for (const { part } of chunks) part.gpu.destroy();
+    chunks.length = 0;
   };
 
   const newChunk = (): (typeof chunks)[number] => {
@@ -129,7 +215,8 @@ export function createRecorder(options: RecorderOptions): Recorder {
       size: CHUNK_BYTES,
       usage: usage.uniform | usage.copyDestination | usage.copySource,
     });
-    const part = { id: -1 - chunks.length, gpu, bytes: CHUNK_BYTES, lastUse: -1 };
+    const part: Part = { id: -1 - chunks.length, gpu, bytes: CHUNK_BYTES, lastUse: -1 };
+    open!.parts.add(part);
     return { part, data: new Uint32Array(CHUNK_BYTES / 4), used: 0 };
   };
 
@@ -147,7 +234,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
 
   const copy = (from: Part, fromByte: number, to: Part, toByte: number, bytes: number): void => {
     outsidePass().copyBufferToBuffer(from.gpu, fromByte, to.gpu, toByte, bytes);
-    count(from, to);
+    count([from, to], (i) => i === 1);
   };
 
   return {
@@ -155,7 +242,10 @@ export function createRecorder(options: RecorderOptions): Recorder {
     slot,
     copy,
     flush,
-    dispatch({ pipeline, groups, parameters, offsets, storage, parts }) {
+    made(part) {
+      begin().parts.add(part);
+    },
+    dispatch({ pipeline, groups, parameters, offsets, storage, parts, access }) {
       begin();
       pass ??= encoder!.beginComputePass();
       pass.setPipeline(pipeline);
@@ -163,24 +253,25 @@ export function createRecorder(options: RecorderOptions): Recorder {
       pass.setBindGroup(1, storage);
       pass.dispatchWorkgroups(...groups);
       counters.dispatches++;
-      count(...parts);
+      count(parts, (i) => access[i] !== 'r');
     },
     clear(part, byte, bytes) {
       outsidePass().clearBuffer(part.gpu, byte, bytes);
-      count(part);
+      countWrite(part);
     },
     stamp(querySet, endOfPassWriteIndex) {
       outsidePass().beginComputePass({ timestampWrites: { querySet, endOfPassWriteIndex } }).end();
     },
     resolve(set, to) {
       outsidePass().resolveQuerySet(set, 0, set.count, to.gpu, 0);
-      count(to);
+      countWrite(to);
     },
     write(part, byte, data) {
-      failure.guard();
+      begin().parts.add(part);
       if (part.lastUse !== submission) device.queue.writeBuffer(part.gpu, byte, data);
       else if (data.byteLength > LARGEST_COPIED_WRITE) {
         flush();
+        begin().parts.add(part);
         device.queue.writeBuffer(part.gpu, byte, data);
       } else {
         const staged = slot(data.length);
@@ -195,7 +286,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
       });
       return soon;
     },
-    accepted: () => outcome,
+    accepted: () => Promise.all([...underWay].map(({ accepted }) => accepted)),
     destroyLater(part) {
       if (part.lastUse === submission) doomed.push(part);
       else part.gpu.destroy();
@@ -204,11 +295,8 @@ export function createRecorder(options: RecorderOptions): Recorder {
       if (commands >= commandsPerSubmission) flush();
     },
     drop() {
-      if (encoder !== undefined) reset();
+      if (open !== undefined) reset();
     },
-    destroy() {
-      for (const { part } of chunks) part.gpu.destroy();
-      chunks.length = 0;
-    },
+    destroy: destroyChunks,
   };
 }

@@ -33,6 +33,7 @@ export function createSpine(device: GPUDevice, recorder: Recorder, counters: Cou
     counters.allocations++;
     const gpu = device.createBuffer({ size: bytes, usage: usage.storage | usage.copyDestination });
     const part: Part = { id: nextId--, gpu, bytes, lastUse: -1 };
+    recorder.made(part);
     epoch = 0;
     return { id: part.id, words: bytes / 4, parts: [part], shift: 31 };
   };
@@ -40,7 +41,9 @@ export function createSpine(device: GPUDevice, recorder: Recorder, counters: Cou
   return {
     begin(words) {
       recorder.begin();
-      if (memory === undefined || memory.words < words) memory = grow(words);
+      // Where the device had no memory for it, it is no buffer.
+      const isUsable = memory !== undefined && memory.words >= words && memory.parts[0]!.spoiled === undefined;
+      if (memory === undefined || !isUsable) memory = grow(words);
       epoch++;
       if (epoch === 2 ** EPOCH_BITS) {
         const [part] = memory.parts;

@@ -43,7 +43,10 @@ export function createTimer(
   let marks: { readonly set: GPUQuerySet; readonly commands: string[] } | undefined;
 
   const stampsFor = (count: number): Stamps => {
-    const stamps = known.get(count) ?? create(count);
+    const usable = known.get(count);
+    if (usable !== undefined && usable.part.spoiled === undefined) return usable;
+    if (usable !== undefined) destroy(usable);
+    const stamps = create(count);
     known.set(count, stamps);
     return stamps;
   };
@@ -54,9 +57,17 @@ export function createTimer(
         remedy: 'Measure the time until sync() instead.',
       });
     }
+    recorder.begin();
     const bytes = count * WORDS * 4;
     const gpu = device.createBuffer({ size: bytes, usage: usage.queryResolve | usage.copySource });
-    return { set: device.createQuerySet({ type: 'timestamp', count }), part: { id: 0, gpu, bytes, lastUse: -1 } };
+    const part: Part = { id: 0, gpu, bytes, lastUse: -1 };
+    recorder.made(part);
+    return { set: device.createQuerySet({ type: 'timestamp', count }), part };
+  };
+
+  const destroy = ({ set, part }: Stamps): void => {
+    set.destroy();
+    part.gpu.destroy();
   };
 
   /** Reads the first stamps of a set, in nanoseconds. */
@@ -103,10 +114,7 @@ export function createTimer(
       recorder.stamp(marks.set, marks.commands.push(command()));
     },
     destroy() {
-      for (const { set, part } of known.values()) {
-        set.destroy();
-        part.gpu.destroy();
-      }
+      for (const stamps of known.values()) destroy(stamps);
     },
   };
 }

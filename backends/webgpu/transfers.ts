@@ -14,12 +14,16 @@ export interface Transfers {
 /** Idle staging buffers that are kept, in bytes; mapping a fresh one costs ten times the copy. */
 const KEPT_BYTES = 2 ** 28;
 
-export function createTransfers(
-  device: GPUDevice,
-  recorder: Recorder,
-  failure: Failure,
-  counters: Counters,
-): Transfers {
+export interface TransfersOptions {
+  readonly device: GPUDevice;
+  readonly recorder: Recorder;
+  readonly failure: Failure;
+  readonly counters: Counters;
+  /** Why the device did not answer, for which it gave this reason itself. */
+  readonly explain: (cause: unknown) => Promise<unknown>;
+}
+
+export function createTransfers({ device, recorder, failure, counters, explain }: TransfersOptions): Transfers {
   const idle = new Map<number, Part[]>();
   let kept = 0;
 
@@ -33,7 +37,9 @@ export function createTransfers(
     recorder.begin();
     counters.allocations++;
     const gpu = device.createBuffer({ size: bytes, usage: usage.mapRead | usage.copyDestination });
-    return { id: 0, gpu, bytes, lastUse: -1 };
+    const part: Part = { id: 0, gpu, bytes, lastUse: -1 };
+    recorder.made(part);
+    return part;
   };
 
   const putBack = (part: Part): void => {
@@ -48,20 +54,32 @@ export function createTransfers(
   };
 
   const download = async (memory: Memory, word: number, words: number): Promise<Uint32Array> => {
+    let isNew = false;
     const staged = [...rangesOf(memory, word, words)].map((range) => {
       const staging = take(range.words);
+      isNew ||= staging.lastUse < 0;
       recorder.copy(range.part, range.word * 4, staging, 0, range.words * 4);
       return { ...range, staging };
     });
     const result = new Uint32Array(words);
+    const { accepted } = recorder.begin();
     await recorder.flushSoon();
-    for (const { staging, at, words: length } of staged) {
-      await staging.gpu.mapAsync(MAP_MODE_READ, 0, length * 4);
-      result.set(new Uint32Array(staging.gpu.getMappedRange(0, length * 4)), at);
-      staging.gpu.unmap();
-      putBack(staging);
+    try {
+      // What the device had no memory for cannot be mapped either.
+      if (isNew) await accepted;
+      for (const { staging, at, words: length } of staged) {
+        await staging.gpu.mapAsync(MAP_MODE_READ, 0, length * 4);
+        result.set(new Uint32Array(staging.gpu.getMappedRange(0, length * 4)), at);
+        staging.gpu.unmap();
+      }
+      await accepted;
+    } catch (cause) {
+      for (const { staging } of staged) staging.gpu.destroy();
+      // What the device says of the commands says more than what it says of the mapping.
+      await accepted;
+      throw await explain(cause);
     }
-    await recorder.accepted();
+    for (const { staging } of staged) putBack(staging);
     return result;
   };
 

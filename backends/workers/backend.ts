@@ -13,6 +13,7 @@ import {
   type Program,
 } from '../../primitives/backend.ts';
 import { ArgumentError, DeviceLostError, FunctorError } from '../../primitives/errors.ts';
+import { createWatchdog, type Watchdog } from '../watchdog.ts';
 import type { Block } from './allocator.ts';
 import { costOf, costOfWalk } from './cost.ts';
 import { launchForEach } from './for-each.ts';
@@ -52,6 +53,11 @@ export interface WorkersOptions {
    * 2^18 by default.
    */
   readonly fusedRows?: number | undefined;
+  /**
+   * Milliseconds that may pass without a step forward while somebody waits, after which the workers are taken for lost: a
+   * loop of a functor that never ends, for one. Without it, waits are as long as the workers take.
+   */
+  readonly hangLimit?: number | undefined;
 }
 
 const defaultLimits: Limits = {
@@ -91,8 +97,19 @@ export async function createWorkersBackend(options: WorkersOptions = {}): Promis
   const limits = { ...defaultLimits, ...options.limits };
   // All that WebAssembly has is no limit that could be raised.
   const memory = createSharedMemory(limits.memoryBytes < HEAP_BYTES ? limits.memoryBytes : Number.POSITIVE_INFINITY);
+  const watchdog = createWatchdog({
+    limit: options.hangLimit,
+    giveUp: (limit) => pool.stop(hangError(limit)),
+    progress: () => pool.completed,
+  });
   const pool = await createPool(memory.memory, workers);
-  return createBackend(pool, memory, limits, options);
+  return createBackend(pool, memory, limits, watchdog, options);
+}
+
+function hangError(limit: number): DeviceLostError {
+  return new DeviceLostError('device/hang', `The workers made no step for ${limit} ms and are taken for lost.`, {
+    remedy: 'Open a new context, see that every loop of a functor ends, work in smaller windows, or raise hangLimit.',
+  });
 }
 
 function badWorkers(workers: number): ArgumentError {
@@ -112,7 +129,13 @@ interface Task {
   readonly launch: (launcher: Launcher) => Launch;
 }
 
-function createBackend(pool: Pool, memory: SharedMemory, limits: Limits, options: WorkersOptions): Backend {
+function createBackend(
+  pool: Pool,
+  memory: SharedMemory,
+  limits: Limits,
+  watchdog: Watchdog,
+  options: WorkersOptions,
+): Backend {
   const { inlineNanoseconds = INLINE_NANOSECONDS, fusedRows = FUSED_ROWS } = options;
   const { allocator } = memory;
   const kernels = new Map<string, Kernel>();
@@ -248,19 +271,20 @@ function createBackend(pool: Pool, memory: SharedMemory, limits: Limits, options
   const settleReads = (buffer: SharedBuffer): void => {
     if (buffer.reads.size > 0) held.flush();
     for (const read of buffer.reads) {
-      if (read.fence <= pool.completed) {
-        copySlice(read, read.result.length);
-        continue;
-      }
-      const left = 4 * (read.result.length - read.copied);
-      read.snapshot = allocator.allocate(left);
-      copy(read.snapshot.address, read.address + 4 * read.copied, left);
-      read.address = read.snapshot.address - 4 * read.copied;
-      read.fence = pool.issued;
-      // The host, too, has to wait with writing until the copy is made.
-      buffer.fence = pool.issued;
+      if (read.fence <= pool.completed) copySlice(read, read.result.length);
+      else bringAway(buffer, read);
+      memory.finishRead(buffer, read, pool.issued);
     }
-    for (const read of buffer.reads) memory.finishRead(buffer, read, pool.issued);
+  };
+
+  const bringAway = (buffer: SharedBuffer, read: PendingRead): void => {
+    const left = 4 * (read.result.length - read.copied);
+    read.snapshot = allocator.allocate(left);
+    copy(read.snapshot.address, read.address + 4 * read.copied, left);
+    read.address = read.snapshot.address - 4 * read.copied;
+    read.fence = pool.issued;
+    // The host, too, has to wait with writing until the copy is made.
+    buffer.fence = pool.issued;
   };
 
   const copySlice = (read: PendingRead, words: number): void => {
@@ -270,12 +294,21 @@ function createBackend(pool: Pool, memory: SharedMemory, limits: Limits, options
     read.copied = end;
   };
 
+  const until = async (phase: number): Promise<void> => {
+    watchdog.begin();
+    try {
+      await pool.until(phase);
+    } finally {
+      watchdog.end();
+    }
+  };
+
   /** Waits for a read's words and copies them, a slice between two turns of the event loop. */
   const finish = async (buffer: SharedBuffer, read: PendingRead): Promise<Uint32Array> => {
     buffer.reads.add(read);
     try {
       while (read.copied < read.result.length) {
-        if (read.fence > pool.completed) await pool.until(read.fence);
+        if (read.fence > pool.completed) await until(read.fence);
         else {
           copySlice(read, COPY_SLICE);
           if (read.copied < read.result.length) await new Promise((resolve) => setImmediate(resolve));
@@ -331,7 +364,7 @@ function createBackend(pool: Pool, memory: SharedMemory, limits: Limits, options
     sync: async () => {
       guard();
       held.flush();
-      await pool.until(pool.issued);
+      await until(pool.issued);
     },
     forEach: (extent, program, stores) =>
       issue({

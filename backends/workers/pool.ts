@@ -83,41 +83,41 @@ export async function createPool(
     start({ worker, memory, control: shared, runtime: runtimeModule }),
   );
   const pool = createQueue(memory, shared, runtimeModule, threads);
+  // From the start: a thread may end while others are still starting, and would be waited for without end.
+  const started = threads.map((thread) => follow(thread, pool));
   try {
-    await Promise.all(threads.map(ready));
+    await Promise.all(started);
+    pool.check();
   } catch (error) {
     await pool.close();
     throw error;
   }
-  for (const thread of threads) {
-    thread.on('message', (message: WorkerMessage) => {
-      if (message.kind === 'failed') pool.stop(workerFailed(message.error));
-    });
-    thread.on('error', (error) => pool.stop(workerFailed(error)));
-    thread.on('exit', (code) => pool.stop(workerFailed(new Error(`the thread ended with exit code ${code}`))));
-    thread.unref();
-  }
+  for (const thread of threads) thread.unref();
   return pool;
+}
+
+/** Stops the pool when a thread fails or ends; resolves once the thread is ready. */
+function follow(thread: Worker, pool: Pool): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const fail = (cause: unknown): void => {
+      const error = workerFailed(cause);
+      pool.stop(error);
+      reject(error);
+    };
+    thread.on('message', (message: WorkerMessage) => {
+      if (message.kind === 'failed') fail(message.error);
+      else resolve();
+    });
+    thread.on('messageerror', fail);
+    thread.on('error', fail);
+    thread.on('exit', (code) => fail(new Error(`the thread ended with exit code ${code}`)));
+  });
 }
 
 export function startWorker(setup: WorkerSetup): Worker {
   const entry = import.meta.url.endsWith('.ts') ? './worker-boot.mjs' : './worker.js';
   // Flags of the process are not for the workers: loaders would be set up twice, and some are refused.
   return new Worker(new URL(entry, import.meta.url), { workerData: setup, execArgv: [] });
-}
-
-function ready(thread: Worker): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const settle = (finish: () => void) => (): void => {
-      thread.off('message', onMessage).off('error', onError).off('exit', onExit);
-      finish();
-    };
-    const onMessage = settle(resolve);
-    const onError = (error: unknown): void => settle(() => reject(workerFailed(error)))();
-    const onExit = (code: number): void =>
-      settle(() => reject(workerFailed(new Error(`the thread ended with exit code ${code}`))))();
-    thread.on('message', onMessage).on('error', onError).on('exit', onExit);
-  });
 }
 
 /** Milliseconds that a thread has to finish its chunk. */

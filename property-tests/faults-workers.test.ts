@@ -1,0 +1,153 @@
+import { Worker } from 'node:worker_threads';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createFailoverBackend } from '../backends/failover/index.ts';
+import { createReferenceBackend } from '../backends/reference/index.ts';
+import { createWorkersBackend, type WorkersOptions } from '../backends/workers/backend.ts';
+import { createPool, startWorker } from '../backends/workers/pool.ts';
+import { open } from '../open.ts';
+import type { Backend } from '../primitives/backend.ts';
+import { Context } from '../primitives/context.ts';
+import * as q from '../primitives/index.ts';
+import { arbitrarySteps, reasonsIn, runSteps, undisturbed } from './arbitrary-steps.ts';
+import { interrupted } from './faulty-backend.ts';
+import { slow } from './webgpu-support.ts';
+
+const { fn, u32 } = q;
+const nothingHeld = { liveBuffers: 0, liveBytes: 0 };
+
+/** Opens something and tells which threads were started for it. */
+async function threadsOf<R>(work: () => Promise<R>): Promise<{ result: R; threads: readonly Worker[] }> {
+  const threads: Worker[] = [];
+  const add = (thread: Worker): void => void threads.push(thread);
+  process.on('worker', add);
+  try {
+    return { result: await work(), threads };
+  } finally {
+    process.off('worker', add);
+  }
+}
+
+type Fault = (thread: Worker) => void;
+
+const faults: readonly (readonly [name: string, fault: Fault])[] = [
+  ['that is killed', (thread) => void thread.terminate()],
+  // It asks for a function that it lacks, and finds this.
+  ['that throws', (thread) => thread.postMessage({ first: 0, module: 'no module', exports: ['k0'] })],
+];
+
+const point = fc.integer({ min: 1, max: 30 });
+
+describe.each(faults)('a worker %s', (_, fault) => {
+  const openFaulty = async (at: number, which: number): Promise<Backend> => {
+    const { result, threads } = await threadsOf(() => createWorkersBackend({ workers: 2, inlineNanoseconds: 0 }));
+    return interrupted(result, at, () => fault(threads[which]!));
+  };
+
+  test(
+    'before any call ends the context with one clear error; nothing waits without end, and nothing is left',
+    async () => {
+      let lost = 0;
+      const property = fc.asyncProperty(arbitrarySteps, point, fc.nat(1), async (steps, at, which) => {
+        const context = new Context(await openFaulty(at, which));
+        const reasons = reasonsIn(await runSteps(context, steps), await undisturbed(steps));
+        for (const reason of reasons) {
+          expect(reason).toBe(reasons[0]);
+          expect(reason).toMatchObject({ name: 'DeviceLostError', code: 'device/worker', cause: expect.any(Error) });
+        }
+        expect(context.backend.counters).toMatchObject(nothingHeld);
+        if (reasons.length > 0) {
+          lost++;
+          await expect(context.sync()).rejects.toBe(reasons[0]);
+        }
+        await context.close();
+      });
+      await fc.assert(property, { numRuns: 15 });
+      expect(lost).toBeGreaterThan(0);
+    },
+    slow,
+  );
+
+  test(
+    'before any call costs time alone where other workers take over',
+    async () => {
+      const property = fc.asyncProperty(arbitrarySteps, point, fc.nat(1), async (steps, at, which) => {
+        const standby = () => createWorkersBackend({ workers: 2, inlineNanoseconds: 0 });
+        const context = new Context(createFailoverBackend(await openFaulty(at, which), { standby }));
+        expect(await runSteps(context, steps)).toEqual(await undisturbed(steps));
+        expect(context.backend.counters).toMatchObject(nothingHeld);
+        await context.close();
+      });
+      await fc.assert(property, { numRuns: 10 });
+    },
+    slow,
+  );
+});
+
+test(
+  'a worker that is killed at any time costs time alone where workers take over',
+  async () => {
+    const property = fc.asyncProperty(arbitrarySteps, fc.nat(30), async (steps, milliseconds) => {
+      const { result, threads } = await threadsOf(() => open({ backend: 'workers', workers: 2, failover: 'workers' }));
+      const timer = setTimeout(() => void threads[0]!.terminate(), milliseconds);
+      expect(await runSteps(result, steps)).toEqual(await undisturbed(steps));
+      expect(result.backend.counters).toMatchObject(nothingHeld);
+      clearTimeout(timer);
+      await result.close();
+    });
+    await fc.assert(property, { numRuns: 8 });
+  },
+  slow,
+);
+
+test('a thread that ends while others are starting ends the start', async () => {
+  const memory = new WebAssembly.Memory({ initial: 32, maximum: 65536, shared: true });
+  const briefly = "require('node:worker_threads').parentPort.postMessage({ kind: 'ready' })";
+  const pool = createPool(memory, 2, (setup) =>
+    setup.worker === 0 ? new Worker(briefly, { eval: true }) : startWorker(setup),
+  );
+  await expect(pool).rejects.toMatchObject({ code: 'device/worker' });
+});
+
+describe('a functor that never ends', () => {
+  const endless = fn('endless', { x: u32 }, u32, ({ x }) => {
+    const sum = q.Var(x);
+    q.While(
+      () => sum.and(1).lt(2),
+      () => sum.set(sum.add(2)),
+    );
+    return sum;
+  });
+  const options: WorkersOptions = { workers: 2, inlineNanoseconds: 0, hangLimit: 200 };
+  const column = (context: Context): q.Column<'u32'> => context.column(new Uint32Array(5000));
+
+  test('is given up after the limit', async () => {
+    const context = new Context(await createWorkersBackend(options));
+    const x = column(context);
+    expect(await context.read(q.sort(x))).toEqual(new Uint32Array(5000));
+    const reads = [context.read(q.map(endless, { x })), context.sync()];
+    for (const outcome of await Promise.allSettled(reads)) {
+      expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'device/hang' } });
+    }
+    expect(() => q.sort(x)).toThrow(expect.objectContaining({ code: 'device/hang' }));
+    await context.close();
+  });
+
+  test('is given up on the standby too', async () => {
+    const standby = () => createWorkersBackend(options);
+    const context = new Context(createFailoverBackend(await createWorkersBackend(options), { standby }));
+    const endlessly = context.read(q.map(endless, { x: column(context) }));
+    await expect(endlessly).rejects.toMatchObject({ code: 'device/standby', cause: { code: 'device/hang' } });
+    await context.close();
+  });
+});
+
+test('a backend that is open beside one that is lost is not disturbed', async () => {
+  const { result: dying, threads } = await threadsOf(() => createWorkersBackend({ workers: 2 }));
+  await using other = new Context(createReferenceBackend());
+  await using living = new Context(await createWorkersBackend({ workers: 2 }));
+  for (const thread of threads) void thread.terminate();
+  const steps = [{ kind: 'derive', how: 'sort', of: 0 }] as const;
+  expect(await runSteps(living, steps)).toEqual(await runSteps(other, steps));
+  await dying.close();
+});
