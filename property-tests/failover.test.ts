@@ -1,8 +1,12 @@
+import type { Worker } from 'node:worker_threads';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
-import { createFailoverBackend, type FailoverOptions } from '../backends/failover/index.ts';
+import { describe, expect, test, vi } from 'vitest';
+import { globals } from 'webgpu';
+import { createFailoverBackend, type Failover, type FailoverOptions } from '../backends/failover/index.ts';
 import { createReferenceBackend } from '../backends/reference/index.ts';
+import { testAdapter } from '../backends/webgpu-node/index.ts';
 import { createWorkersBackend } from '../backends/workers/index.ts';
+import { open } from '../open.ts';
 import type { Backend, DeviceBuffer } from '../primitives/backend.ts';
 import { Context } from '../primitives/context.ts';
 import { DeviceLostError, OutOfMemoryError } from '../primitives/errors.ts';
@@ -188,3 +192,38 @@ describe('a standby', () => {
     expect((error as Error).cause).toBeInstanceOf(OutOfMemoryError);
   });
 });
+
+test(
+  'a context of open() goes on with workers when its device is destroyed, tells why, and goes on when workers die',
+  async () => {
+    const { prototype } = (globals as { GPUAdapter: { prototype: GPUAdapter } }).GPUAdapter;
+    const spy = vi.spyOn(prototype, 'requestDevice');
+    const told: Failover[] = [];
+    const onFailover = (failover: Failover): void => void told.push(failover);
+    const options = { backend: 'webgpu', adapter: testAdapter(), workers: 2 } as const;
+    const context = await open({ ...options, failover: 'workers', onFailover });
+    const device = (await spy.mock.results.at(-1)!.value) as GPUDevice;
+    spy.mockRestore();
+    const threads: Worker[] = [];
+    const add = (thread: Worker): void => void threads.push(thread);
+    process.on('worker', add);
+    const numbers = context.column(Uint32Array.from({ length: 5000 }, (_, i) => i));
+    const sums = context.scope(() => q.inclusiveScan(numbers, q.plus(u32)));
+    const waiting = context.read(sums);
+    device.destroy();
+    const expected = Uint32Array.from({ length: 5000 }, (_, i) => (i * (i + 1)) / 2);
+    expect(await waiting).toEqual(expected);
+    expect(context.backend.name).toBe('workers');
+    await threads[1]!.terminate();
+    expect(await context.read(q.reverse(sums))).toEqual(expected.reverse());
+    process.off('worker', add);
+    expect(told).toMatchObject([
+      { from: 'webgpu', to: 'workers', reason: { code: 'device/lost' } },
+      { from: 'workers', to: 'workers', reason: { code: 'device/worker' } },
+    ]);
+    context.dispose(numbers, sums);
+    expect(context.backend.counters).toMatchObject(nothingHeld);
+    await context.close();
+  },
+  slow,
+);

@@ -118,13 +118,12 @@ describe('a functor that never ends', () => {
     );
     return sum;
   });
-  const options: WorkersOptions = { workers: 2, inlineNanoseconds: 0, hangLimit: 200 };
+  const options: WorkersOptions = { workers: 2, inlineNanoseconds: 0, hangLimit: 500 };
   const column = (context: Context): q.Column<'u32'> => context.column(new Uint32Array(5000));
 
   test('is given up after the limit', async () => {
     const context = new Context(await createWorkersBackend(options));
     const x = column(context);
-    expect(await context.read(q.sort(x))).toEqual(new Uint32Array(5000));
     const reads = [context.read(q.map(endless, { x })), context.sync()];
     for (const outcome of await Promise.allSettled(reads)) {
       expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'device/hang' } });

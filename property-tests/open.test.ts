@@ -42,6 +42,8 @@ describe('open', () => {
   test.each([
     [{ backend: 'cuda' }, 'open/backend'],
     [{ adapter: 'fast' }, 'open/adapter'],
+    [{ backend: 'reference', failover: 'reference' }, 'open/failover'],
+    [{ backend: 'workers', hangLimit: 0 }, 'device/hang-limit'],
     [{ backend: 'workers', workers: 0 }, 'workers/number'],
     [{ backend: 'workers', workers: 1.5 }, 'workers/number'],
   ])('refuses %j', async (options, code) => {
