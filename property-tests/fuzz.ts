@@ -1,0 +1,52 @@
+import { randomInt } from 'node:crypto';
+import { parseArgs } from 'node:util';
+import { createReferenceBackend } from '../backends/reference/index.ts';
+import { createWorkersBackend } from '../backends/workers/index.ts';
+import type { Backend } from '../primitives/backend.ts';
+import { checkBackend } from './check-backend.ts';
+import { configurations, openTestBackend } from './webgpu-support.ts';
+
+/**
+ * Tries all laws on all backends with one seed after the other until the time is up, and prints every seed before it is tried.
+ * A seed that breaks a law becomes a fixed case: `checkBackend(…, { seed })` tries the same again.
+ *
+ * node --import tsx property-tests/fuzz.ts [--minutes 10] [--runs 20] [--seed N] [--only workers,webgpu]
+ */
+const { values: options } = parseArgs({
+  options: {
+    minutes: { type: 'string', default: '10' },
+    runs: { type: 'string', default: '20' },
+    seed: { type: 'string' },
+    only: { type: 'string', default: '' },
+  },
+});
+
+/** Backends by what they are called, each with a fraction of the runs that it is tried on: fewer where each takes long. */
+const backends: readonly (readonly [name: string, share: number, open: () => Backend | Promise<Backend>])[] = [
+  ['reference', 1, () => createReferenceBackend()],
+  ['workers', 1, () => createWorkersBackend({ workers: 2, inlineNanoseconds: 0 })],
+  ['workers of small tiles', 1, () => createWorkersBackend({ workers: 3, inlineNanoseconds: 0, fusedRows: 64 })],
+  ...configurations.map(
+    ([name, tuning]) => [`webgpu, ${name}`, 0.25, () => openTestBackend(tuning)] as (typeof backends)[number],
+  ),
+];
+
+const end = performance.now() + Number(options.minutes) * 60_000;
+const wanted = options.only.split(',');
+const chosen = backends.filter(([name]) => wanted.some((part) => name.startsWith(part)));
+let [tried, broken] = [0, 0];
+for (let round = 0; performance.now() < end || round === 0; round++) {
+  const [name, share, open] = chosen[round % chosen.length]!;
+  const seed = options.seed === undefined ? randomInt(2 ** 31) : Number(options.seed);
+  process.stdout.write(`${name}: seed ${seed} … `);
+  try {
+    await checkBackend(open, { seed, numRuns: Math.max(1, Math.round(Number(options.runs) * share)) });
+    process.stdout.write('holds\n');
+  } catch (error) {
+    broken++;
+    process.stdout.write(`broken\n${String(error)}\n`);
+  }
+  tried++;
+}
+process.stdout.write(`${tried} seeds, ${broken} of them break a law\n`);
+process.exitCode = broken === 0 ? 0 : 1;
