@@ -2,7 +2,7 @@ import type { WebGpuBackend } from '../../backends/webgpu/index.ts';
 import type { Column, Table } from '../../primitives/columns/column.ts';
 import type { Context } from '../../primitives/context.ts';
 import { ArgumentError, plus, reduce, sequence, u32 } from '../../primitives/index.ts';
-import { type Candidate, hostTime, type Prepared, type Round } from './candidate.ts';
+import { type Candidate, hostTime, IDLE_MS, type Prepared, type Round } from './candidate.ts';
 import { type Job, readResult, uploadInputs } from './job.ts';
 
 /** A backend of this library as a candidate: a context that stays open. */
@@ -22,11 +22,10 @@ export function backendCandidate(name: string, context: Context, description: st
 }
 
 /** Work that keeps a GPU busy for a quarter of a second where it has been idle: it takes as long to raise its clocks. */
-type Heater = () => Promise<() => void>;
+type Heater = (warm: boolean) => Promise<() => void>;
 
 const HEATER_ROWS = 2 ** 24;
 const HEATING_MS = 250;
-const IDLE_MS = 20;
 
 function heater(context: Context, gpu: WebGpuBackend): Heater {
   let column: Column<'u32'> | undefined;
@@ -35,13 +34,13 @@ function heater(context: Context, gpu: WebGpuBackend): Heater {
   const heating = (times: number) => (): void => {
     for (let pass = 0; pass < times; pass++) context.scope(() => void reduce(column!, plus(u32)));
   };
-  return async () => {
+  return async (warm) => {
     if (column === undefined) {
       column = context.materialize(sequence(HEATER_ROWS));
       const [, sample] = await gpu.time([heating(100), heating(100)]);
       passes = Math.ceil((HEATING_MS / sample!) * 100);
     }
-    const idle = performance.now() - lastUse > IDLE_MS;
+    const idle = !warm && performance.now() - lastUse > IDLE_MS;
     lastUse = performance.now();
     return heating(idle ? passes : 1);
   };
@@ -80,8 +79,8 @@ async function prepare(job: Job, context: Context, gpu: WebGpuBackend | undefine
     }
   };
 
-  const byDevice = async (calls: number): Promise<Round> => {
-    const first = (await heat?.()) ?? (() => undefined);
+  const byDevice = async (calls: number, warm: boolean): Promise<Round> => {
+    const first = (await heat?.(warm)) ?? (() => undefined);
     const batch = (): void => {
       for (let call = 0; call < calls; call++) once();
     };
@@ -102,7 +101,7 @@ async function prepare(job: Job, context: Context, gpu: WebGpuBackend | undefine
         context.dispose(result);
       }
     },
-    round: (calls) => (gpu === undefined || waits ? byHost(calls) : byDevice(calls)),
+    round: (calls, warm = false) => (gpu === undefined || waits ? byHost(calls) : byDevice(calls, warm)),
     async close() {
       context.dispose(columns);
     },

@@ -19,8 +19,8 @@ export interface Candidate {
 export interface Prepared {
   /** What it finds: the columns, or their checksum. */
   answer(): Promise<readonly HostColumn[] | number>;
-  /** Times so many calls, one right after the other. */
-  round(calls: number): Promise<Round>;
+  /** Times so many calls, one right after the other; `warm` tells that another has just kept the hardware busy. */
+  round(calls: number, warm?: boolean): Promise<Round>;
   close(): Promise<void>;
 }
 
@@ -32,6 +32,9 @@ export interface Round {
   /** Whose clock told the time; the latency is always by the host's. */
   readonly clock: 'host' | 'device';
 }
+
+/** A GPU that was idle for longer has lowered its clocks, or is about to. */
+export const IDLE_MS = 20;
 
 /** Nanoseconds that something takes on the host. */
 export async function hostTime(work: () => void | Promise<void>): Promise<number> {

@@ -1,5 +1,5 @@
 import { OutOfMemoryError } from '../../primitives/errors.ts';
-import type { Candidate, Prepared, Round } from './candidate.ts';
+import { type Candidate, IDLE_MS, type Prepared, type Round } from './candidate.ts';
 import { type Case, type Experiment, type HostColumn, typesOf } from './experiment.ts';
 import { differenceOf, type Job, makeJob } from './job.ts';
 import { type Row, rowOf } from './row.ts';
@@ -151,12 +151,15 @@ async function takeTurns(
 ): Promise<readonly Round[][]> {
   const times: (Round[] | undefined)[] = runners.map(() => []);
   const spent = runners.map(() => 0);
+  let lastUseOfGpu = Number.NEGATIVE_INFINITY;
   for (let round = 0; round < rounds; round++) {
     for (const [i, { candidate, prepared, calls }] of runners.entries()) {
       if (listener.signal.aborted) return times.map((done = []) => done);
       try {
         if (times[i] !== undefined && (round < LEAST_ROUNDS || spent[i]! < ENOUGH)) {
-          const taken = await prepared.round(calls);
+          const onGpu = candidate.hardware === 'gpu';
+          const taken = await prepared.round(calls, onGpu && performance.now() - lastUseOfGpu < IDLE_MS);
+          if (onGpu) lastUseOfGpu = performance.now();
           times[i].push(taken);
           spent[i]! += taken.time * calls;
         }

@@ -5,8 +5,9 @@
 // Run:    ./primitives [log2 of sizes, default 10 16 20 24 26 28]
 // Prints: name,n,library,median_ns,min_ns,max_ns,checksum     of 11 rounds, in which all take turns
 // Serve:  ./primitives --serve
-//         A line `name n library calls` on standard input is answered by a line `nanoseconds checksum`: the time of one call of
-//         those, by CUDA's events. A line that asks for what is not there is answered by a line `error …`.
+//         A line `name n library calls [warm]` on standard input is answered by a line `nanoseconds checksum`: the time of one
+//         call of those, by CUDA's events; `warm` tells that the card has just been busy. A line that asks for what is not
+//         there is answered by a line `error …`.
 //
 // Libraries: thrust is the call as a user writes it, with its own allocations and synchronisation; only the chain has a cache
 // for these. cub is the device-wide call with its storage allocated before. Inputs and checksums are those of primitives.cpp.
@@ -278,7 +279,7 @@ class Machine {
   }
 
   /** The time of one call out of so many, made one after the other; without a checksum it is zero. */
-  Timed time(const string& name, std::size_t n, const string& library, int calls, bool with_checksum) {
+  Timed time(const string& name, std::size_t n, const string& library, int calls, bool with_checksum, bool is_warm = false) {
     if (columns_ == nullptr || columns_->n != n) {
       candidates_.clear();
       columns_.reset();
@@ -290,7 +291,7 @@ class Machine {
       auto made = library == "cub" ? cub_candidate(name, *columns_) : thrust_candidate(name, *columns_);
       known = candidates_.emplace(library + " " + name, std::move(made)).first;
     }
-    heat();
+    if (!is_warm) heat();
     const double nanoseconds = calls_of(known->second, calls) / calls;
     last_use_ = Clock::now();
     const u32 checksum = with_checksum ? checksum_of(known->second.result()) : 0;
@@ -347,15 +348,16 @@ int serve(Machine& machine) {
   u32 checksum = 0;
   for (string line; std::getline(std::cin, line);) {
     std::stringstream words(line);
-    string name, library;
+    string name, library, state;
     std::size_t n = 0;
     int calls = 0;
     words >> name >> n >> library >> calls;
     try {
       if (!words || calls < 1 || n < 1 || n >= std::size_t(1) << 32) throw std::runtime_error("not a request: " + line);
+      words >> state;
       const string key = name + " " + library + " " + std::to_string(n);
       const bool is_new = key != checked;
-      const Timed timed = machine.time(name, n, library, calls, is_new);
+      const Timed timed = machine.time(name, n, library, calls, is_new, state == "warm");
       if (is_new) checksum = timed.checksum;
       checked = key;
       std::printf("%.1f %u\n", timed.nanoseconds, checksum);

@@ -21,10 +21,19 @@ export interface ProgramSource {
   readonly flags: readonly string[];
 }
 
-/** A program that answers a line `name n variant calls` by a line `nanoseconds checksum`, one after the other. */
+/** A program that answers a line `name n variant calls [warm]` by a line `nanoseconds checksum`, one after the other. */
 export interface Program {
-  ask(name: string, n: number, variant: string, calls: number): Promise<{ nanoseconds: number; checksum: number }>;
+  ask(request: Request): Promise<{ nanoseconds: number; checksum: number }>;
   close(): Promise<void>;
+}
+
+interface Request {
+  readonly name: string;
+  readonly n: number;
+  readonly variant: string;
+  readonly calls: number;
+  /** Whether the hardware is warm from what another did. */
+  readonly warm: boolean;
 }
 
 /** The first line of what a command says of its version; undefined where there is no such command. */
@@ -71,8 +80,8 @@ function serve(path: string, discard: () => Promise<void>): Program {
   child.stdin.on('error', () => undefined);
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   return {
-    async ask(name, n, variant, calls) {
-      child.stdin.write(`${name} ${n} ${variant} ${calls}\n`);
+    async ask({ name, n, variant, calls, warm }) {
+      child.stdin.write(`${name} ${n} ${variant} ${calls}${warm ? ' warm' : ''}\n`);
       const { value = '' } = await Promise.race([lines.next(), failed]);
       const [nanoseconds, checksum] = String(value).split(' ').map(Number);
       if (Number.isFinite(nanoseconds) && Number.isFinite(checksum)) {
@@ -121,10 +130,11 @@ export function programCandidate(
     kind: 'peer',
     async prepare(job) {
       if (!knows(job)) return undefined;
-      const ask = (calls: number) => program.ask(job.experiment.name, job.n, variant, calls);
+      const { experiment, n } = job;
+      const ask = (calls: number, warm = false) => program.ask({ name: experiment.name, n, variant, calls, warm });
       return {
         answer: async () => (await ask(1)).checksum,
-        round: async (calls) => ({ time: (await ask(calls)).nanoseconds, clock }),
+        round: async (calls, warm) => ({ time: (await ask(calls, warm)).nanoseconds, clock }),
         close: async () => undefined,
       };
     },
