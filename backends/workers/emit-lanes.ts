@@ -19,11 +19,16 @@ export class LaneCode {
   readonly #gathers = new Set<GatherNode>();
   /** Locals of what varies, for the index under way. */
   readonly #lanes = new Map<Node, number>();
+  readonly #checked: boolean;
   #offset = 0;
 
-  constructor(code: Code, sources: VectorSources) {
+  /**
+   * @param checked - whether reads at any index look at the length themselves, where `pushInRange` is not asked for all.
+   */
+  constructor(code: Code, sources: VectorSources, checked: boolean) {
     this.#code = code;
     this.#sources = sources;
+    this.#checked = checked;
   }
 
   /** Gives a node that does not vary its scalar; before `prepare`. */
@@ -199,7 +204,7 @@ export class LaneCode {
   #gather(node: GatherNode): void {
     const array = this.#sources.arrays[node.slot]!;
     this.local(node.index);
-    if (this.#greatest(node.index) === ANY) {
+    if (this.#checked || this.#greatest(node.index) === ANY) {
       emitRead(this.#code, array, node.type, () => this.push(node.index));
       return;
     }

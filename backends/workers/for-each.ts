@@ -110,7 +110,7 @@ function lanePart(
     ? undefined
     : straightLine(graph, program.module, slotsOf(layout, 0), [graph.index()]);
   if (results === undefined || graph.size > UNROLLED_VALUES) return undefined;
-  const lanes = new LaneCode(code, { ...inputs, index });
+  const lanes = new LaneCode(code, { ...inputs, index }, true);
   lanes.prepare([graph.index(), ...storedNodes(inputs.stores, results)]);
   const range = new VectorCode(code, { ...inputs, index });
   range.prepare(lanes.contiguousReads);

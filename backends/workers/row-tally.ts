@@ -77,7 +77,7 @@ export function rowCounter(code: Code, { inputs, plan, table, ranks, own, turnin
 
   /** The row's lanes, with what the given nodes need of it computed. */
   const prepareLanes = (row: NotedRow, nodes: readonly Node[] = allNodes): LaneCode => {
-    const lanes = new LaneCode(code, { ...inputs, index: from });
+    const lanes = new LaneCode(code, { ...inputs, index: from }, false);
     [row.index, from, ...row.leaves].forEach((scalar, i) => {
       if (i !== 1) lanes.bindInvariant(plan.parameters[i]!, scalar);
     });
