@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createWorkersBackend } from '../backends/workers/backend.ts';
 import type { Column } from '../primitives/columns/column.ts';
 import { Context } from '../primitives/context.ts';
@@ -181,5 +181,21 @@ describe.each([1, 3])('tile by tile on %i workers', (workers) => {
     expect(context.backend.counters.submissions).toBe(submissions);
     await Promise.resolve();
     expect(context.backend.counters.submissions).toBe(submissions + 1);
+  });
+
+  test('commands that cannot be compiled together are told of by the next call', async () => {
+    const own = new Context(await createWorkersBackend({ workers: 2, inlineNanoseconds: 0, fusedRows: 64 }));
+    const column = own.column(randomWords(4096, 6));
+    await own.sync();
+    const once = own.materialize(map(mixed, { x: column, y: column }));
+    own.materialize(map(mixed, { x: once, y: column }));
+    const fault = new Error('no such opcode');
+    vi.spyOn(WebAssembly, 'Module').mockImplementation(() => {
+      throw fault;
+    });
+    await Promise.resolve();
+    vi.restoreAllMocks();
+    await expect(own.read(once)).rejects.toMatchObject({ cause: fault });
+    await own.close();
   });
 });

@@ -206,6 +206,10 @@ function createBackend(
       return { workers: pool.workers, compile, scratch, finish: freeScratch };
     },
     free: (buffer) => memory.free(buffer, pool.issued),
+    fail: (reason) => {
+      ended ??= { reason };
+      pool.stop(reason);
+    },
   });
 
   /** Runs a command: here where that is quicker; else in the queue, maybe together with those that follow. */

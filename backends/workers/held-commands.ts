@@ -39,6 +39,8 @@ interface HeldCommandsHost {
   /** What fusing takes; its scratch memory is given back with the function. */
   fusion(): FusionHost & { readonly finish: () => void };
   free(buffer: SharedBuffer): void;
+  /** Ends the backend: commands did not get into the queue. */
+  fail(reason: unknown): void;
 }
 
 export function isTiled(launch: Launch): launch is TiledLaunch {
@@ -59,7 +61,7 @@ function fusedOrAlone(
   }
 }
 
-export function createHeldCommands({ run, fusion, free }: HeldCommandsHost): HeldCommands {
+export function createHeldCommands({ run, fusion, free, fail }: HeldCommandsHost): HeldCommands {
   let commands: HeldCommand[] = [];
   let released: SharedBuffer[] = [];
 
@@ -89,8 +91,9 @@ export function createHeldCommands({ run, fusion, free }: HeldCommandsHost): Hel
   const flushLate = (): void => {
     try {
       flush();
-    } catch {
-      // The workers have stopped: whoever calls next is told so.
+    } catch (error) {
+      // Nobody waits for it here: whoever calls next is told.
+      fail(error);
     }
   };
 
