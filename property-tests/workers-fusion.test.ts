@@ -17,6 +17,13 @@ import { randomWords } from './workers-programs.ts';
 const mixed = fn('mixed', { x: u32, y: u32 }, u32, ({ x, y }) => x.mul(2654435761).xor(y.shr(3)));
 const odd = fn('odd', { x: u32 }, bool, ({ x }) => x.and(1).eq(1));
 
+/** Stands for a module that WebAssembly does not take. */
+class Refused {
+  constructor() {
+    throw new Error('no such opcode');
+  }
+}
+
 /** A column and the numbers that it should hold; disposed columns are gone from the list. */
 interface Known {
   readonly column: Column<'u32'>;
@@ -189,13 +196,10 @@ describe.each([1, 3])('tile by tile on %i workers', (workers) => {
     await own.sync();
     const once = own.materialize(map(mixed, { x: column, y: column }));
     own.materialize(map(mixed, { x: once, y: column }));
-    const fault = new Error('no such opcode');
-    vi.spyOn(WebAssembly, 'Module').mockImplementation(() => {
-      throw fault;
-    });
+    vi.spyOn(WebAssembly, 'Module').mockImplementation(Refused as never);
     await Promise.resolve();
     vi.restoreAllMocks();
-    await expect(own.read(once)).rejects.toMatchObject({ cause: fault });
+    await expect(own.read(once)).rejects.toMatchObject({ code: 'functor/webassembly' });
     await own.close();
   });
 });
