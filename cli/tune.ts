@@ -1,5 +1,5 @@
 import type { TuningTable, WebGpuBackend } from '../backends/webgpu/index.ts';
-import { defaultTuning } from '../backends/webgpu/tuning.ts';
+import { defaultTuning, tuningFor } from '../backends/webgpu/tuning.ts';
 import { differingMembers, type TuningAxis, tuningAxes } from '../bench/tune/axes.ts';
 import { type SearchResult, searchTuning } from '../bench/tune/search.ts';
 import { stageOutputs } from '../formats/atomic-write.ts';
@@ -109,13 +109,13 @@ async function sizeFor(openWith: (tuning: object) => Promise<Context>): Promise<
   return (context.backend as WebGpuBackend).info.isFallbackAdapter ? SOFTWARE_SIZE : DEFAULT_SIZE;
 }
 
-/** What a table of devices has for this one: everything that is not the default. */
+/** What a table of devices has for this one: everything that is not the default, or not what the device has without it. */
 function entryOf({ after, info }: SearchResult): TuningTable {
   const { vendor, architecture, description, device } = info;
   return {
     vendor,
     architecture,
     measured: { device: description || device, date: new Date().toISOString().slice(0, 10) },
-    tuning: differingMembers(defaultTuning, after),
+    tuning: differingMembers(after, defaultTuning, tuningFor(info)),
   };
 }

@@ -45,7 +45,9 @@ describe('members of tunings', () => {
     fc.assert(
       fc.property(choices, choices, (first, second) => {
         const [a, b] = [first, second].map((choice) => chosenTuning(defaultTuning, choice)) as [never, never];
-        expect(chosenTuning(a, differingMembers(a, b))).toEqual(b);
+        expect(chosenTuning(a, differingMembers(b, a))).toEqual(b);
+        const either = differingMembers(b, a, defaultTuning);
+        expect([chosenTuning(a, either), chosenTuning(defaultTuning, either)]).toEqual([b, b]);
         expect(differingMembers(a, a)).toEqual({});
         expect(requireTuning(JSON.parse(JSON.stringify(first)))).toEqual(first);
       }),
@@ -152,10 +154,10 @@ describe('quadrille tune', () => {
     expect(entry).toMatchObject({ vendor: expect.any(String), architecture: expect.any(String) });
     await using tuned = await open({ backend: 'webgpu', adapter, tuning: requireTuning(entry.tuning) });
     const after = (tuned.backend as WebGpuBackend).tuning;
-    expect(differingMembers(after, before)).toEqual(
+    expect(differingMembers(before, after)).toEqual(
       after.forEach.items === before.forEach.items ? {} : { forEach: { items: before.forEach.items } },
     );
-    expect(differingMembers(defaultTuning, after)).toEqual(entry.tuning);
+    expect(differingMembers(after, defaultTuning, before)).toEqual(entry.tuning);
 
     const benched = await shop.quadrille([
       'bench',

@@ -69,12 +69,12 @@ export function choiceOf(member: string, value: unknown): object {
   return member.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), value) as object;
 }
 
-/** The members of a tuning that another one has otherwise. */
-export function differingMembers(base: object, tuning: object): object {
+/** The members of a tuning that one of some others has otherwise: put on top of any of these, they give the tuning. */
+export function differingMembers(tuning: object, ...others: readonly object[]): object {
   const parts = Object.entries(tuning).flatMap(([name, value]) => {
-    const before = (base as Readonly<Record<string, unknown>>)[name];
-    if (typeof value !== 'object' || typeof before !== 'object') return value === before ? [] : [[name, value]];
-    const inner = differingMembers(before as object, value);
+    const theirs = others.map((other) => (other as Readonly<Record<string, unknown>>)[name]);
+    if (typeof value !== 'object') return theirs.every((other) => other === value) ? [] : [[name, value]];
+    const inner = differingMembers(value, ...theirs.map((other) => (other ?? {}) as object));
     return Object.keys(inner).length === 0 ? [] : [[name, inner]];
   });
   return Object.fromEntries(parts);
