@@ -4,6 +4,7 @@ import { widthOf } from '../device.ts';
 import type { Engine } from '../engine.ts';
 import { dispatchWord, GROUP_NUMBER, type LengthWords, lengthExpression } from '../parameters.ts';
 import type { Tuning } from '../tuning.ts';
+import { lines } from './lines.ts';
 import { emitSharedStates } from './record.ts';
 import { emitLaneFunctions } from './subgroups.ts';
 
@@ -101,8 +102,7 @@ export function emitBlockTotals(form: BlockForm, write: WriteTotal, whole: WithT
   return `${emitStart(form, whole)}\n${totals}`;
 }
 
-const forRows = ({ rows }: BlockForm, line: (row: number) => string): string =>
-  Array.from({ length: rows }, (_, row) => line(row)).join('\n');
+const forRows = ({ rows }: BlockForm, line: (row: number) => string): string => lines(rows, line);
 
 /** Loads the elements of a quad of a row, as if it were whole, and which quads the row has. */
 function emitQuad(row: number): string {

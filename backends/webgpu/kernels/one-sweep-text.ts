@@ -1,5 +1,6 @@
 import { dispatchWord, GROUP_NUMBER } from '../parameters.ts';
 import type { SweepTuning } from '../tuning.ts';
+import { lines } from './lines.ts';
 import { AGGREGATE, INCLUSIVE } from './look-back.ts';
 import { DIGITS } from './radix-rows.ts';
 import { laneSets } from './subgroups.ts';
@@ -43,9 +44,6 @@ export function emitSweep(text: SweepText): { declarations: string; main: string
   return { declarations: emitDeclarations(text), main: emitMain(text) };
 }
 
-const each = (count: number, line: (k: number) => string): string =>
-  Array.from({ length: count }, (_, k) => line(k)).join('\n');
-
 function emitDeclarations({ sweep, least, most, spine }: SweepText): string {
   const { threads, keys, parts } = sweep;
   const groups = threads / least;
@@ -73,7 +71,7 @@ function emitAlike(least: number, most: number): string {
     `{ let own = (d & ${1 << b}u) != 0u; let same = ${ballot('own')}; m &= select(~same, same, own); }`;
   return `fn alike(d: u32) -> ${type} {
   var m = ${least === 32 && most === 32 ? '0xffffffffu' : ballot('true')};
-  ${each(8, bit)}
+  ${lines(8, bit)}
   return m;
 }`;
 }
@@ -90,18 +88,18 @@ let inside = min(${tile}u, n - start);
 let u = sid * sg + lane;
 if (t == 0u) { atomicStore(&gap, 0u); }
 // Read. Past the end stand keys that come last.
-${each(items, (k) => `let i${k} = sid * sg * ${items}u + ${k}u * sg + lane; let r${k} = row(start + min(i${k}, inside - 1u)); let key${k} = select(0xffffffffu, r${k}.r0, i${k} < inside); let d${k} = digit(key${k});`)}
+${lines(items, (k) => `let i${k} = sid * sg * ${items}u + ${k}u * sg + lane; let r${k} = row(start + min(i${k}, inside - 1u)); let key${k} = select(0xffffffffu, r${k}.r0, i${k} < inside); let d${k} = digit(key${k});`)}
 ${emitClear('shared_words', (threads / least) * DIGITS, threads)}
 // Count.
 let counters = sid * ${DIGITS}u;
-${each(items, (k) => `atomicAdd(&shared_words[counters + d${k}], 1u);`)}
+${lines(items, (k) => `atomicAdd(&shared_words[counters + d${k}], 1u);`)}
 workgroupBarrier();
 ${emitCounts(text)}
 workgroupBarrier();
 // Rank.
 let below = lanes_below(lane);
-${each(items, rankKey)}
-${each(parts, (part) => emitPart(text, part))}`;
+${lines(items, rankKey)}
+${lines(parts, (part) => emitPart(text, part))}`;
 }
 
 /** Digits that a thread looks after, and the threads that do so. */
@@ -118,18 +116,18 @@ function emitCounts({ sweep, least, counts, firstCount }: SweepText): string {
   const speaks = mute === undefined ? '' : ` && tile % ${mute}u != ${mute - 1}u`;
   const counter = (j: number, s: number): string => `shared_words[${s * DIGITS}u + digit${j}]`;
   const sum = (name: string): string => Array.from({ length: own }, (_, j) => `${name}${j}`).join(' + ');
-  return `${each(own, (j) => `let digit${j} = min(u * ${own}u + ${j}u, ${DIGITS - 1}u); let all${j} = load_${counts}(${firstCount} + digit${j});`)}
-${each(own, (j) => each(groups, (s) => `let c${j}_${s} = atomicLoad(&${counter(j, s)}); let e${j}_${s} = ${s === 0 ? '0u' : `e${j}_${s - 1} + c${j}_${s - 1}`};`))}
-${each(own, (j) => `let count${j} = e${j}_${groups - 1} + c${j}_${groups - 1};`)}
-if (${holders}${speaks}) { ${each(own, (j) => `publish(tile, select(${AGGREGATE}u, ${INCLUSIVE}u, tile == 0u), digit${j}, count${j});`)} }
+  return `${lines(own, (j) => `let digit${j} = min(u * ${own}u + ${j}u, ${DIGITS - 1}u); let all${j} = load_${counts}(${firstCount} + digit${j});`)}
+${lines(own, (j) => lines(groups, (s) => `let c${j}_${s} = atomicLoad(&${counter(j, s)}); let e${j}_${s} = ${s === 0 ? '0u' : `e${j}_${s - 1} + c${j}_${s - 1}`};`))}
+${lines(own, (j) => `let count${j} = e${j}_${groups - 1} + c${j}_${groups - 1};`)}
+if (${holders}${speaks}) { ${lines(own, (j) => `publish(tile, select(${AGGREGATE}u, ${INCLUSIVE}u, tile == 0u), digit${j}, count${j});`)} }
 let sums = select(vec2<u32>(0u), vec2<u32>(${sum('count')}, ${sum('all')}), ${holders});
 var firsts = subgroupInclusiveAdd(sums);
 if (lane == sg - 1u) { totals[sid] = firsts; }
 workgroupBarrier();
 firsts -= sums;
-${each(groups - 1, (s) => `firsts += select(vec2<u32>(0u), totals[${s}], ${s}u < sid);`)}
-${each(own, (j) => (j === 0 ? 'let start0 = firsts.x; let target0 = firsts.y;' : `let start${j} = start${j - 1} + count${j - 1}; let target${j} = target${j - 1} + all${j - 1};`))}
-if (${holders}) { ${each(own, (j) => each(groups, (s) => `atomicStore(&${counter(j, s)}, e${j}_${s} + start${j});`))} }`;
+${lines(groups - 1, (s) => `firsts += select(vec2<u32>(0u), totals[${s}], ${s}u < sid);`)}
+${lines(own, (j) => (j === 0 ? 'let start0 = firsts.x; let target0 = firsts.y;' : `let start${j} = start${j - 1} + count${j - 1}; let target${j} = target${j - 1} + all${j - 1};`))}
+if (${holders}) { ${lines(own, (j) => lines(groups, (s) => `atomicStore(&${counter(j, s)}, e${j}_${s} + start${j});`))} }`;
 }
 
 /** The place of a key in the tile: those of its digit that come before it are taken. */
@@ -146,7 +144,7 @@ function emitPart({ sweep, keys, payload, spine }: SweepText, part: number): str
   const words = (threads * items) / parts;
   const own = items / parts;
   const hand = (value: (k: number) => string): string =>
-    each(items, (k) =>
+    lines(items, (k) =>
       parts === 1
         ? `atomicStore(&shared_words[p${k}], ${value(k)});`
         : `{ let x = p${k} - ${part * words}u; if (x < ${words}u) { atomicStore(&shared_words[x], ${value(k)}); } }`,
@@ -154,12 +152,12 @@ function emitPart({ sweep, keys, payload, spine }: SweepText, part: number): str
   const handed = (k: number): string => `atomicLoad(&shared_words[${k * threads}u + t])`;
   const name = (k: number): string => `${part}_${k}`;
   const write = ({ slot, offset }: Target, value: (k: number) => string): string =>
-    each(own, (k) => `if (q${name(k)} < inside) { store_${slot}(to${name(k)} + ${offset}, ${value(k)}); }`);
+    lines(own, (k) => `if (q${name(k)} < inside) { store_${slot}(to${name(k)} + ${offset}, ${value(k)}); }`);
   return `// Part ${part}.
 workgroupBarrier();
 ${hand((k) => `key${k}`)}
 ${part === 0 ? emitDigitLookBack(sweep, spine) : 'workgroupBarrier();'}
-${each(own, (k) => `let q${name(k)} = ${part * words + k * threads}u + t; let s${name(k)} = ${handed(k)}; let to${name(k)} = atomicLoad(&bases[digit(s${name(k)})]) + q${name(k)};`)}
+${lines(own, (k) => `let q${name(k)} = ${part * words + k * threads}u + t; let s${name(k)} = ${handed(k)}; let to${name(k)} = atomicLoad(&bases[digit(s${name(k)})]) + q${name(k)};`)}
 ${keys === undefined ? '' : write(keys, (k) => `s${name(k)}`)}
 ${payload === undefined ? '' : `workgroupBarrier();\n${hand((k) => `r${k}.r1`)}\nworkgroupBarrier();\n${write(payload, handed)}`}`;
 }
@@ -174,11 +172,11 @@ function emitDigitLookBack(sweep: SweepTuning, spine: number): string {
   const tile = threads * keys;
   const speaks = mute === undefined ? 'tile > 0u' : `tile > 0u && tile % ${mute}u != ${mute - 1}u`;
   return `// Look back.
-${each(own, (j) => `var look${j} = tile; var before${j} = 0u;`)}
+${lines(own, (j) => `var look${j} = tile; var before${j} = 0u;`)}
 loop {
   if (${holders}) {
-    ${each(own, (j) => emitDigitWalk(sweep, spine, j))}
-    ${each(
+    ${lines(own, (j) => emitDigitWalk(sweep, spine, j))}
+    ${lines(
       own,
       (j) => `if (look${j} == 0u) {
       if (${speaks}) { publish(tile, ${INCLUSIVE}u, digit${j}, before${j} + count${j}); }
@@ -193,7 +191,7 @@ loop {
   ${emitClear('bases', DIGITS, threads)}
   for (var i = t; i < ${tile}u; i += ${threads}u) { atomicAdd(&bases[digit(row((missing - 1u) * ${tile}u + i).r0)], 1u); }
   workgroupBarrier();
-  if (${holders}) { ${each(own, (j) => `publish(missing - 1u, select(${AGGREGATE}u, ${INCLUSIVE}u, missing == 1u), digit${j}, atomicLoad(&bases[digit${j}]));`)} }
+  if (${holders}) { ${lines(own, (j) => `publish(missing - 1u, select(${AGGREGATE}u, ${INCLUSIVE}u, missing == 1u), digit${j}, atomicLoad(&bases[digit${j}]));`)} }
 }`;
 }
 
@@ -227,7 +225,7 @@ function emitDigitWalk({ ahead, tries }: SweepTuning, spine: number, j: number):
         tried = 0u;
         continue;
       }
-      ${each(ahead, step)}
+      ${lines(ahead, step)}
     }
     }`;
 }

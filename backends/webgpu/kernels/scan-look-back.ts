@@ -11,6 +11,7 @@ import { isLight } from '../module-size.ts';
 import { GROUP_NUMBER, lengthExpression, parameter } from '../parameters.ts';
 import type { Tuning } from '../tuning.ts';
 import type { Helper } from '../wgsl-helpers.ts';
+import { lines } from './lines.ts';
 import {
   AGGREGATE,
   emitLookBack,
@@ -138,7 +139,7 @@ fn aggregate_of(tile: u32, n: u32, u: u32, sid: u32, lane: u32, sg: u32) -> S {
 // The combination of the totals of the first subgroups.
 fn fold(end: u32) -> S {
   var s = identity();
-  ${Array.from({ length: threads / least }, (_, j) => `{ let x = take(${j}u); if (${j}u < end) { s = combine(s, x); } }`).join('\n  ')}
+  ${lines(threads / least, (j) => `{ let x = take(${j}u); if (${j}u < end) { s = combine(s, x); } }`)}
   return s;
 }`;
 }

@@ -1,5 +1,6 @@
 import type { MonoidProgram } from '../../../primitives/backend.ts';
 import { entryOf, type Module } from '../../../primitives/functors/ir.ts';
+import { lines } from './lines.ts';
 import { laneSets } from './subgroups.ts';
 
 /**
@@ -15,9 +16,6 @@ export interface ScanRows {
   /** Statements that consume all elements behind a guard, given `outer`, what is before the part. */
   write(guard: string): string;
 }
-
-const lines = (count: number, line: (k: number) => string): string =>
-  Array.from({ length: count }, (_, k) => line(k)).join('\n');
 
 /** Scans states: every lane folds its run, lanes pass on what they have, and rows follow each other. */
 export function stateRows(items: number, run: number): ScanRows {
