@@ -1,24 +1,20 @@
 import fc from 'fast-check';
-import type { Column } from '../../primitives/columns/column.ts';
 import type { HostArray } from '../../primitives/columns/host-array.ts';
 import { merge, mergeByKey } from '../../primitives/merge.ts';
 import { type SortKeys, sortByKey } from '../../primitives/sort.ts';
-import { type HostKind, type HostRows, rowsOf } from '../arbitraries/columns.ts';
+import { type HostKind, rowsOf } from '../arbitraries/columns.ts';
 import { type Presentation, present, presentation } from '../arbitraries/presentations.ts';
 import { assertSameBytes } from './compare.ts';
 import { type Law, law } from './law.ts';
 import { rowsIn, take } from './rows.ts';
+import { type KeyColumns, type KeyKind, type KeyRows, keyOf, keysOf } from './sort-keys.ts';
 
-type KeyKind = 'u32' | 'i32' | 'f32' | 'u64' | 'u8' | 'tiny';
-type Rows = HostRows<{ readonly [name: string]: HostKind }>;
-type Columns = { readonly [name: string]: Column };
-
-/** Columns that go along, as many as are wanted: with all of them a kernel has more columns than it can bind. */
+/** KeyColumns that go along, as many as are wanted: with all of them a kernel has more columns than it can bind. */
 const payloads = { float: 'f32', byte: 'i8', flag: 'bool', row: 'u32' } as const;
 
 interface Case {
   readonly kind: KeyKind;
-  readonly sides: readonly [Rows, Rows];
+  readonly sides: readonly [KeyRows, KeyRows];
   readonly how: readonly [Presentation, Presentation];
   readonly along: readonly string[];
   readonly descending: boolean;
@@ -38,23 +34,10 @@ const mergeCase: fc.Arbitrary<Case> = fc
     });
   });
 
-function keysOf(kind: KeyKind, table: Columns): SortKeys {
-  return (kind === 'u64' ? { lo: table.lo, hi: table.hi } : table.key) as SortKeys;
-}
-
-/** A row's key as a number in the order of the keys. */
-function keyOf(kind: KeyKind, rows: Rows, row: number): number {
-  if (kind === 'u64') return Number(rows.hi![row]) * 2 ** 32 + Number(rows.lo![row]);
-  if (kind !== 'f32') return Number(rows.key![row]);
-  const { buffer, byteOffset } = rows.key as Float32Array;
-  const [word] = new Int32Array(buffer, byteOffset + 4 * row, 1);
-  return word! >= 0 ? word! : (word! ^ 0x7fffffff) | 0;
-}
-
 /** The numbers of the rows in the order that they must come in, those of the second table after those of the first. */
 function mergedOrder({ kind, sides: [a, b], descending }: Case): number[] {
   const sign = descending ? -1 : 1;
-  const keyAt = (side: Rows) => (row: number) => ({ row, key: sign * keyOf(kind, side, row) });
+  const keyAt = (side: KeyRows) => (row: number) => ({ row, key: sign * keyOf(kind, side, row) });
   const sorted = [a, b].map((side) =>
     Array.from({ length: rowsIn(side) }, (_, row) => keyAt(side)(row)).sort((x, y) => x.key - y.key || x.row - y.row),
   );
@@ -68,7 +51,7 @@ function mergedOrder({ kind, sides: [a, b], descending }: Case): number[] {
 }
 
 /** The rows of two tables, those of the first before those of the second. */
-function together(a: Rows, b: Rows): Rows {
+function together(a: KeyRows, b: KeyRows): KeyRows {
   const join = (first: HostArray, second: HostArray): HostArray => {
     if (!ArrayBuffer.isView(first)) return [...first, ...(second as readonly boolean[])];
     const joined = new (first.constructor as new (length: number) => Uint32Array)(first.length + second.length);
@@ -76,7 +59,7 @@ function together(a: Rows, b: Rows): Rows {
     joined.set(second as Uint32Array, first.length);
     return joined;
   };
-  return Object.fromEntries(Object.keys(a).map((name) => [name, join(a[name]!, b[name]!)])) as Rows;
+  return Object.fromEntries(Object.keys(a).map((name) => [name, join(a[name]!, b[name]!)])) as KeyRows;
 }
 
 function pickFields<V>(table: { readonly [name: string]: V }, names: readonly string[]): { [name: string]: V } {
@@ -88,12 +71,12 @@ export const mergeLaws: readonly Law[] = [
     const { kind, sides, how, along, descending } = each;
     const result = await run((context) => {
       const [a, b] = sides.map((rows, side) => {
-        const table: Columns = present(context, rows, how[side]!);
+        const table: KeyColumns = present(context, rows, how[side]!);
         return sortByKey(keysOf(kind, table), pickFields(table, along), { descending });
       });
       const { keys, values } = mergeByKey(a!, b!, { descending });
       const alone = merge(a!.keys, b!.keys, { descending });
-      const fields = (named: SortKeys): Columns => ('lo' in named ? { lo: named.lo, hi: named.hi } : { key: named });
+      const fields = (named: SortKeys): KeyColumns => ('lo' in named ? { lo: named.lo, hi: named.hi } : { key: named });
       return { rows: { ...fields(keys), ...values }, keys: fields(alone) };
     });
     const keyNames = kind === 'u64' ? ['lo', 'hi'] : ['key'];
@@ -105,7 +88,7 @@ export const mergeLaws: readonly Law[] = [
     const { kind, sides, how, descending } = each;
     const result = await run((context) => {
       const [a, b] = sides.map((rows, side) => {
-        const table: Columns = present(context, rows, how[side]!);
+        const table: KeyColumns = present(context, rows, how[side]!);
         return { keys: keysOf(kind, table), values: table.row! };
       });
       return mergeByKey(a!, b!, { descending }).values;

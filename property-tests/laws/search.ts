@@ -1,12 +1,12 @@
 import fc from 'fast-check';
-import type { Column } from '../../primitives/columns/column.ts';
 import { lowerBound, upperBound } from '../../primitives/search.ts';
-import { type SortKeys, sort } from '../../primitives/sort.ts';
+import { sort } from '../../primitives/sort.ts';
 import { fewRows, type HostKind, type HostRows, rowsOf } from '../arbitraries/columns.ts';
 import { type Presentation, present, presentation } from '../arbitraries/presentations.ts';
 import { assertSame } from './compare.ts';
 import { type Law, law } from './law.ts';
 import { rowsIn } from './rows.ts';
+import { keysOf } from './sort-keys.ts';
 
 type KeyKind = 'u32' | 'i32' | 'f32' | 'u64' | 'i8';
 
@@ -29,10 +29,6 @@ const searchCase: fc.Arbitrary<Case> = fc.constantFrom<KeyKind[]>('u32', 'i32', 
     descending: fc.boolean(),
   });
 });
-
-function keysOf(kind: KeyKind, table: { readonly [name: string]: Column }): SortKeys {
-  return (kind === 'u64' ? { lo: table.lo, hi: table.hi } : table.key) as SortKeys;
-}
 
 /** Keys as numbers in their order. */
 function ordered(kind: KeyKind, host: Case['keys']): number[] {

@@ -1,20 +1,16 @@
 import fc from 'fast-check';
-import type { Column } from '../../primitives/columns/column.ts';
 import { quantiles, selectKth } from '../../primitives/select-kth.ts';
 import type { SortKeys } from '../../primitives/sort.ts';
-import { type HostKind, type HostRows, rowsOf } from '../arbitraries/columns.ts';
+import { rowsOf } from '../arbitraries/columns.ts';
 import { type Presentation, present, presentation } from '../arbitraries/presentations.ts';
 import { assertSameBytes, type HostTable } from './compare.ts';
 import { type Law, law } from './law.ts';
 import { rowsIn, take } from './rows.ts';
-
-type KeyKind = 'u32' | 'i32' | 'f32' | 'u64' | 'i16' | 'tiny';
-type Rows = HostRows<{ readonly [name: string]: HostKind }>;
-type Columns = { readonly [name: string]: Column };
+import { type KeyColumns, type KeyKind, type KeyRows, keyOf, keysOf } from './sort-keys.ts';
 
 interface Case {
   readonly kind: KeyKind;
-  readonly rows: Rows;
+  readonly rows: KeyRows;
   readonly how: Presentation;
   readonly descending: boolean;
 }
@@ -33,19 +29,6 @@ const selectCase: fc.Arbitrary<Case> = fc
 /** Few places, or as many as are taken out of the sorted keys. */
 const manyPlaces = rowsOf({ place: 'u32' }, fc.oneof(fc.integer({ min: 0, max: 9 }), fc.constantFrom(255, 256, 257)));
 
-function keysOf(kind: KeyKind, table: Columns): SortKeys {
-  return (kind === 'u64' ? { lo: table.lo, hi: table.hi } : table.key) as SortKeys;
-}
-
-/** A row's key as a number in the order of the keys. */
-function keyOf(kind: KeyKind, rows: Rows, row: number): number {
-  if (kind === 'u64') return Number(rows.hi![row]) * 2 ** 32 + Number(rows.lo![row]);
-  if (kind !== 'f32') return Number(rows.key![row]);
-  const { buffer, byteOffset } = rows.key as Float32Array;
-  const [word] = new Int32Array(buffer, byteOffset + 4 * row, 1);
-  return word! >= 0 ? word! : (word! ^ 0x7fffffff) | 0;
-}
-
 /** The keys at some places of the sorted keys, zero where there is none. */
 function keysAt({ kind, rows, descending }: Case, places: Iterable<number>): HostTable {
   const keys = Array.from({ length: rowsIn(rows) }, (_, row) => ({ row, key: keyOf(kind, rows, row) }));
@@ -56,7 +39,7 @@ function keysAt({ kind, rows, descending }: Case, places: Iterable<number>): Hos
   );
 }
 
-const named = (keys: SortKeys): Columns => ('lo' in keys ? { lo: keys.lo, hi: keys.hi } : { key: keys });
+const named = (keys: SortKeys): KeyColumns => ('lo' in keys ? { lo: keys.lo, hi: keys.hi } : { key: keys });
 
 export const selectKthLaws: readonly Law[] = [
   law(

@@ -1,12 +1,13 @@
 import fc from 'fast-check';
 import type { Column } from '../../primitives/columns/column.ts';
 import { gather } from '../../primitives/gather.ts';
-import { type SortKeys, type SortOptions, sort, sortByKey, sortPermutation } from '../../primitives/sort.ts';
+import { type SortOptions, sort, sortByKey, sortPermutation } from '../../primitives/sort.ts';
 import { type HostKind, type HostRows, rowsOf } from '../arbitraries/columns.ts';
 import { type Presentation, present, presentation } from '../arbitraries/presentations.ts';
 import { assertSame, assertSameBytes } from './compare.ts';
 import { type Law, law } from './law.ts';
 import { rowsIn, take } from './rows.ts';
+import { keysOf } from './sort-keys.ts';
 
 type KeyKind = 'u32' | 'i32' | 'f32' | 'u64' | 'u8' | 'i16';
 
@@ -46,10 +47,6 @@ const sortCase: fc.Arbitrary<Case> = fc
     });
   });
 
-function keysOf({ kind }: Case, table: { readonly [name: string]: Column }): SortKeys {
-  return (kind === 'u64' ? { lo: table.lo, hi: table.hi } : table.key) as SortKeys;
-}
-
 /** The numbers of the rows in the order that they must come in. */
 function sortedOrder({ kind, rows, options }: Case): number[] {
   const order = Array.from({ length: rowsIn(rows) }, (_, i) => i);
@@ -78,7 +75,7 @@ export const sortLaws: readonly Law[] = [
     const { rows, along, options, how } = each;
     const result = await run((context) => {
       const table = present(context, rows, how) as { readonly [name: string]: Column };
-      const { keys, values } = sortByKey(keysOf(each, table), pickFields(table, along), options);
+      const { keys, values } = sortByKey(keysOf(each.kind, table), pickFields(table, along), options);
       return keys instanceof Object && 'lo' in keys
         ? { lo: keys.lo, hi: keys.hi, ...values }
         : { key: keys as Column, ...values };
@@ -91,7 +88,7 @@ export const sortLaws: readonly Law[] = [
     async (run, each) => {
       const { rows, options, how } = each;
       const result = await run((context) => {
-        const keys = keysOf(each, present(context, rows, how));
+        const keys = keysOf(each.kind, present(context, rows, how));
         const order = sortPermutation(keys, options);
         return { order, sorted: sort(keys, options), gathered: gather(keys, order) };
       });
