@@ -125,10 +125,20 @@ describe('allocator', () => {
   test('merges neighbours, so that all of them can be handed out as one', () => {
     const heap = heapOf(START + 2 ** 20);
     const allocator = createAllocator(heap, 2 ** 32);
-    const blocks = Array.from({ length: 16 }, () => allocator.allocate(65536));
+    const blocks = Array.from({ length: 32 }, () => allocator.allocate(32768));
     expect(() => allocator.allocate(64)).toThrow(OutOfMemoryError);
-    for (const i of [3, 1, 2, 0, 15, 14, 4, 6, 5, 13, 12, 7, 8, 9, 11, 10]) allocator.release(blocks[i]!, 0);
+    const order = [3, 1, 2, 0, 15, 14, 4, 6, 5, 13, 12, 7, 8, 9, 11, 10];
+    for (const i of order) for (const half of [0, 1]) allocator.release(blocks[2 * i + half]!, 0);
     expect(allocator.allocate(2 ** 20).size).toBe(2 ** 20);
+  });
+
+  const columns = fc.array(fc.integer({ min: 2 ** 12, max: 2 ** 20 }), { minLength: 2, maxLength: 8 });
+
+  test.prop([columns])('large blocks that follow each other begin at different lines of their pages', (sizes) => {
+    const allocator = createAllocator(heapOf(2 ** 32 - 65536), 2 ** 32);
+    // One after the other, as nothing has been given back.
+    const blocks = sizes.map((lines) => allocator.allocate(64 * lines));
+    expect(new Set(blocks.map(({ address }) => address % 4096)).size).toBe(sizes.length);
   });
 
   test('says what does not fit and what to do', () => {

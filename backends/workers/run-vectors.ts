@@ -70,11 +70,12 @@ function leadsTo(node: Node, targets: ReadonlySet<Node>): boolean {
 /** Vectors of the values, leaf by leaf. */
 interface Leaves {
   readonly types: readonly ScalarType[];
+  /** Exact and of whole numbers, so in any order: lanes may fold side by side. */
   readonly operations: readonly OperationName[];
   /** The identity in all lanes, in locals, and whether it is zero. */
   readonly identity: readonly number[];
   readonly zero: readonly boolean[];
-  /** What was folded so far. */
+  /** What was folded so far of the run under way: all lanes together. */
   readonly total: readonly number[];
   /** Locals of the scalar state: the count of heads, then the values. */
   readonly state: readonly number[];
@@ -92,14 +93,16 @@ export function runVectors(code: Code, sources: ScanSources, nodes: ScanNodes, r
     total: vectors(),
     state,
   };
-  const setIdentity = (): void =>
+  const enter = (): void => {
     leaves.identity.forEach((local, k) => {
       code.v128(lanesOf(types[k]!, monoid.identity[k + 1]!));
       code.set(local);
     });
+    enterState(code, leaves);
+  };
   return {
-    fold: foldPart(code, sources, nodes, runs, leaves, setIdentity),
-    scan: scanPart(code, sources, nodes, runs, leaves, setIdentity),
+    fold: foldPart(code, sources, nodes, runs, leaves, enter),
+    scan: scanPart(code, sources, nodes, runs, leaves, enter),
     needsEnd: false,
   };
 }
@@ -125,9 +128,47 @@ function pushWhereNot(code: Code, { identity, zero }: Leaves, k: number, value: 
   code.simd(zero[k] ? simd.andNot : simd.bitselect);
 }
 
+/** The state in the first lanes of the totals, and the identity in the others. */
+function enterState(code: Code, { types, identity, total, state }: Leaves): void {
+  total.forEach((local, k) => {
+    code.get(state[k + 1]!);
+    emitSplat(code, types[k]!);
+    code.get(identity[k]!);
+    code.shuffle([0, 4, 5, 6]);
+    code.set(local);
+  });
+}
+
+/** Combines the lanes of the totals: all lanes have all of it. */
+function foldLanes(code: Code, leaves: Leaves): void {
+  for (const choice of [
+    [2, 3, 0, 1],
+    [1, 0, 3, 2],
+  ] as const) {
+    leaves.total.forEach((local, k) => {
+      const other = (): void => {
+        code.get(local);
+        code.get(local);
+        code.shuffle(choice);
+      };
+      combine(code, leaves, k, () => code.get(local), other);
+      code.set(local);
+    });
+  }
+}
+
+function leaveState(code: Code, leaves: Leaves): void {
+  foldLanes(code, leaves);
+  leaves.total.forEach((local, k) => {
+    code.get(local);
+    emitExtract(code, leaves.types[k]!, 0);
+    code.set(leaves.state[k + 1]!);
+  });
+}
+
 /**
- * Lanes fold every fourth element each, from the last head on: where a vector has heads, all before the last of them is
- * dropped.
+ * The fold of runs is how many there are and what the last of them combines to: heads are counted first, without a look at
+ * values, and then those from the last round that has a head on are folded.
  */
 function foldPart(
   code: Code,
@@ -135,83 +176,132 @@ function foldPart(
   { graph, elements }: ScanNodes,
   { head }: Runs,
   leaves: Leaves,
-  setIdentity: () => void,
+  enter: () => void,
 ): VectorPart {
   const lanes = new VectorCode(code, { ...inputs, index });
   lanes.leaveEnds([head]);
   lanes.prepare([head, ...elements.slice(1)]);
-  const { identity, total } = leaves;
-  const heads = code.local(I32);
-  const kept = code.local(V128);
+  const { total } = leaves;
+  const [counts, some] = [code.local(V128), code.local(V128)];
+  const [restart, end, restarts] = [code.local(I32), code.local(I32), code.local(I32)];
   const offsets = graph.size > UNROLLED_VALUES ? [0] : [0, 4, 8, 12];
-  return {
-    step: 4 * offsets.length,
-    narrow: (from, to) => lanes.narrow(from, to),
-    enter: () => {
-      setIdentity();
+  const step = 4 * offsets.length;
+
+  /** All before the last head of the round is dropped. */
+  const foldFromLastHead = (): void => {
+    const heads = code.local(I32);
+    const pushMask = (table: number) => (): void => {
+      code.get(heads);
+      code.simdMemory(simd.load, table);
+    };
+    for (const offset of offsets) {
+      lanes.begin(offset);
+      pushHeads(code, lanes, head);
+      code.i32(4);
+      code.op(op.i32Shl);
+      code.set(heads);
       total.forEach((local, k) => {
-        code.get(state[k + 1]!);
-        emitSplat(code, leaves.types[k]!);
-        code.get(identity[k]!);
-        code.shuffle([0, 4, 5, 6]);
+        const pushFresh = (): void => lanes.push(elements[k + 1]!);
+        combine(
+          code,
+          leaves,
+          k,
+          () => pushWhere(code, leaves, k, () => code.get(local), pushMask(fixed.noHead)),
+          () => pushWhere(code, leaves, k, pushFresh, pushMask(fixed.lastRun)),
+        );
         code.set(local);
       });
+    }
+    code.release(heads);
+  };
+  const foldAll = (): void => {
+    for (const offset of offsets) {
+      lanes.begin(offset);
+      total.forEach((local, k) => {
+        combine(
+          code,
+          leaves,
+          k,
+          () => code.get(local),
+          () => lanes.push(elements[k + 1]!),
+        );
+        code.set(local);
+      });
+    }
+  };
+  const advance = (): void => {
+    code.get(index);
+    code.i32(step);
+    code.op(op.i32Add);
+    code.set(index);
+  };
+
+  return {
+    step,
+    narrow: (from, to) => lanes.narrow(from, to),
+    enter: () => {
+      enter();
+      code.v128([0, 0, 0, 0]);
+      code.set(counts);
+      code.get(index);
+      code.set(restart);
+      code.i32(0);
+      code.set(restarts);
     },
     round: () => {
-      for (const offset of offsets) {
+      offsets.forEach((offset, i) => {
         lanes.begin(offset);
-        pushHeads(code, lanes, head);
-        code.tee(heads);
-        code.get(state[0]!);
-        code.get(heads);
-        code.op(op.i32Popcnt, op.i32Add);
-        code.set(state[0]!);
-        code.i32(4);
-        code.op(op.i32Shl);
-        code.tee(heads);
-        code.simdMemory(simd.load, fixed.lastRun);
-        code.set(kept);
-        total.forEach((local, k) => {
-          const pushOld = (): void => code.get(local);
-          const pushFresh = (): void => lanes.push(elements[k + 1]!);
-          const pushNoHead = (): void => {
-            code.get(heads);
-            code.simdMemory(simd.load, fixed.noHead);
-          };
-          combine(
-            code,
-            leaves,
-            k,
-            () => pushWhere(code, leaves, k, pushOld, pushNoHead),
-            () => pushWhere(code, leaves, k, pushFresh, () => code.get(kept)),
-          );
-          code.set(local);
-        });
-      }
-    },
-    leave: () =>
-      total.forEach((local, k) => {
-        for (const choice of [
-          [2, 3, 2, 3],
-          [1, 1, 1, 1],
-        ] as const) {
-          combine(
-            code,
-            leaves,
-            k,
-            () => code.get(local),
-            () => {
-              code.get(local);
-              code.get(local);
-              code.shuffle(choice);
-            },
-          );
-          code.set(local);
+        const started = lanes.local(head);
+        code.get(counts);
+        code.get(started);
+        code.simd(simd.i32x4Sub);
+        code.set(counts);
+        code.get(started);
+        if (i > 0) {
+          code.get(some);
+          code.simd(simd.or);
         }
-        code.get(local);
-        emitExtract(code, leaves.types[k]!, 0);
-        code.set(state[k + 1]!);
-      }),
+        code.set(some);
+      });
+      code.get(some);
+      code.simd(simd.anyTrue);
+      code.when(() => {
+        code.get(index);
+        code.set(restart);
+        code.i32(1);
+        code.set(restarts);
+      });
+    },
+    leave: () => {
+      for (const lane of [0, 1, 2, 3]) {
+        code.get(state[0]!);
+        code.get(counts);
+        code.simd(simd.i32x4Extract, lane);
+        code.op(op.i32Add);
+        code.set(state[0]!);
+      }
+      code.get(index);
+      code.set(end);
+      code.get(restart);
+      code.set(index);
+      code.get(restarts);
+      code.when(() => {
+        foldFromLastHead();
+        advance();
+      });
+      code.while(
+        () => {
+          code.get(index);
+          code.get(end);
+          code.op(op.i32LtU);
+        },
+        () => {
+          foldAll();
+          advance();
+        },
+      );
+      leaveState(code, leaves);
+    },
   };
 }
 
@@ -220,21 +310,26 @@ function pushHeads(code: Code, lanes: VectorCode, flag: Node): void {
   code.simd(simd.i32x4Bitmask);
 }
 
-/** Scans the values of four elements from head to head, and stores those that end a run. */
+/**
+ * Combines the values of runs, and stores what their ends have. Of four rows of which none ends a run and at most the first
+ * starts one, lanes fold side by side; the others are scanned from head to head.
+ */
 function scanPart(
   code: Code,
   { inputs, index, state }: ScanSources,
   { graph, elements, inclusive, results }: ScanNodes,
   { head, guard }: Runs,
   leaves: Leaves,
-  setIdentity: () => void,
+  enter: () => void,
 ): VectorPart {
   const lanes = new VectorCode(code, { ...inputs, index });
   lanes.leaveEnds([head, guard]);
-  lanes.prepare([head, ...elements.slice(1), ...storedNodes(inputs.stores, results)]);
+  lanes.prepare([head, guard, ...elements.slice(1), ...storedNodes(inputs.stores, results)]);
   const { identity, total } = leaves;
+  const [count] = state;
   const zero = code.local(V128);
   const started = code.local(V128);
+  const [heads, ends] = [code.local(I32), code.local(I32)];
   const local = total.map(() => code.local(V128));
   const offsets = graph.size > UNROLLED_VALUES ? [0] : [0, 4];
 
@@ -260,71 +355,87 @@ function scanPart(
     code.set(started);
   };
 
-  const scanFour = (offset: number): void => {
-    lanes.begin(offset);
-    const heads = code.local(I32);
-    code.get(lanes.local(head));
-    code.tee(started);
-    code.simd(simd.i32x4Bitmask);
-    code.set(heads);
-    local.forEach((value, k) => {
-      lanes.push(elements[k + 1]!);
-      code.set(value);
+  const foldFour = (): void => {
+    total.forEach((sum, k) => {
+      const pushFirst = (): void => {
+        code.get(started);
+        code.get(started);
+        code.shuffle([0, 0, 0, 0]);
+      };
+      const pushOld = (): void => pushWhereNot(code, leaves, k, () => code.get(sum), pushFirst);
+      combine(code, leaves, k, pushOld, () => code.get(local[k]!));
+      code.set(sum);
     });
+    code.get(count!);
+    code.get(heads);
+    code.op(op.i32Add);
+    code.set(count!);
+  };
+  const scanFour = (): void => {
+    foldLanes(code, leaves);
     step([0, 4, 5, 6], identity);
     widen([0, 4, 5, 6]);
     step([0, 1, 4, 5], identity);
     widen([0, 1, 4, 5]);
     step([3, 3, 3, 3], total);
     local.forEach((value, k) => {
+      code.get(identity[k]!);
       code.get(value);
+      code.shuffle([0, 1, 2, 7]);
       code.set(total[k]!);
       lanes.bind(inclusive[k + 1]!, value);
     });
-    storeEnds(code, lanes, inputs.stores, results, guard, heads, state[0]!);
-    code.get(state[0]!);
+    storeEnds(code, lanes, inputs.stores, results, ends, heads, count!);
+    code.get(count!);
     code.get(heads);
     code.op(op.i32Popcnt, op.i32Add);
-    code.set(state[0]!);
-    code.release(heads);
+    code.set(count!);
+  };
+  const takeFour = (offset: number): void => {
+    lanes.begin(offset);
+    code.get(lanes.local(head));
+    code.tee(started);
+    code.simd(simd.i32x4Bitmask);
+    code.set(heads);
+    pushHeads(code, lanes, guard);
+    code.set(ends);
+    // What both branches need is computed before them.
+    local.forEach((value, k) => {
+      lanes.push(elements[k + 1]!);
+      code.set(value);
+    });
+    code.get(heads);
+    code.i32(0b1110);
+    code.op(op.i32And);
+    code.get(ends);
+    code.op(op.i32Or);
+    code.when(scanFour, foldFour);
   };
   return {
     step: 4 * offsets.length,
     narrow: (from, to) => lanes.narrow(from, to),
     enter: () => {
-      setIdentity();
+      enter();
       code.v128([0, 0, 0, 0]);
       code.set(zero);
-      total.forEach((vector, k) => {
-        code.get(state[k + 1]!);
-        emitSplat(code, leaves.types[k]!);
-        code.set(vector);
-      });
     },
-    round: () => offsets.forEach(scanFour),
-    leave: () =>
-      total.forEach((vector, k) => {
-        code.get(vector);
-        emitExtract(code, leaves.types[k]!, 3);
-        code.set(state[k + 1]!);
-      }),
+    round: () => offsets.forEach(takeFour),
+    leave: () => leaveState(code, leaves),
   };
 }
 
-/** Stores the lanes that the guard holds for, each at the number of its run, which `count` runs are before. */
+/** Stores the lanes whose bits `ends` has, each at the number of its run, which `count` runs are before. */
 function storeEnds(
   code: Code,
   lanes: VectorCode,
   stores: readonly StoreTarget[],
   results: readonly Node[],
-  guard: Node,
+  ends: number,
   heads: number,
   count: number,
 ): void {
-  const ends = code.local(I32);
   const place = code.local(I32);
-  pushHeads(code, lanes, guard);
-  code.tee(ends);
+  code.get(ends);
   code.when(() => {
     const values = stores.map(({ value }) => lanes.local(results[value]!));
     for (const lane of [0, 1, 2, 3]) {
@@ -356,5 +467,5 @@ function storeEnds(
       });
     }
   });
-  for (const local of [ends, place]) code.release(local);
+  code.release(place);
 }

@@ -42,21 +42,25 @@ const CHAIN = 0;
 const TOTAL = 1;
 const TILES = 2;
 
-const LARGEST_TILE = 16384;
+const LARGEST_TILE = 32768;
 
 /**
  * A scan of a monoid that may be folded in any shape, in one pass over the input: a worker folds a tile, which brings it
- * into the cache, waits for the prefix of the tile before it, hands on its own, and scans the tile; where that prefix is
- * there already, it scans at once. Tiles are taken in order, so the tile that is waited for is always at work. (Chained scan: Yan, Long and Zhang, StreamScan, 2013.)
+ * into the cache, waits for the prefix of the tile before it, hands on its own, and scans the tile. Tiles are taken in
+ * order, so the tile that is waited for is always at work. (Chained scan: Yan, Long and Zhang, StreamScan, 2013.)
+ *
+ * A worker that is alone knows every prefix and folds nothing. Where there are others, a tile whose prefix happens to be
+ * known is folded all the same: they wait for its own, which is there sooner than at the end of its scan.
  */
 export function launchExactScan(launcher: Launcher, command: ScanCommand): Launch {
   const { extent, program, monoid, emit, stores, total } = command;
   const shape: KernelShape = { programs: [program, emit], stores, words: 3 };
   const layout = layoutOf(shape.programs);
-  const key = `scan ${monoidKey(monoid)} ${total === undefined} ${shapeKey(shape, layout)}`;
+  const alone = launcher.workers === 1;
+  const key = `scan ${monoidKey(monoid)} ${total === undefined} ${alone} ${shapeKey(shape, layout)}`;
   const build = (): FunctionBody[] => [
     emitClear(shape, layout, monoid),
-    emitScan(shape, layout, monoid, total !== undefined),
+    emitScan(shape, layout, monoid, total !== undefined, alone),
   ];
   const kernel = launcher.compile(key, build);
   const length = lengthWords(extent, launcher.addresses);
@@ -118,9 +122,17 @@ interface Tile {
   readonly vectors: ScanVectors | undefined;
   /** Local with the address of the worker's room for the elements of a tile, where they are kept. */
   readonly room: number | undefined;
+  /** Whether one worker has all tiles. */
+  readonly alone: boolean;
 }
 
-function emitScan(shape: KernelShape, layout: Layout, monoid: MonoidProgram, hasTotal: boolean): FunctionBody {
+function emitScan(
+  shape: KernelShape,
+  layout: Layout,
+  monoid: MonoidProgram,
+  hasTotal: boolean,
+  alone: boolean,
+): FunctionBody {
   const code = new Code(kernelParameters);
   const [program, emit] = shape.programs;
   const inputs = emitInputs(code, shape, layout, resultsOf(emit!));
@@ -130,7 +142,7 @@ function emitScan(shape: KernelShape, layout: Layout, monoid: MonoidProgram, has
   const end = stateLocals(code, monoid);
   const vectors = vectorScan(code, { program: program!, emit: emit!, layout, inputs, monoid, index, to, state, end });
   const room = vectors === undefined ? emitRoom(code, monoid) : undefined;
-  const tile: Tile = { code, monoid, inputs, from, to, index, state, vectors, room };
+  const tile: Tile = { code, monoid, inputs, from, to, index, state, vectors, room, alone };
 
   const known = emitIsKnown(tile);
   code.get(known);
@@ -152,15 +164,15 @@ function emitScan(shape: KernelShape, layout: Layout, monoid: MonoidProgram, has
 }
 
 /**
- * Whether the prefix of the tile before is there already, in a local; it is then in `state`, and the tile need not be folded
- * first: its own prefix is what its scan ends with. Not of the last tile, whose fold is the total.
+ * Whether the prefix of the tile before is there and the tile need not be folded first, in a local; it is then in `state`:
+ * its own prefix is what its scan ends with. Not of the last tile, whose fold is the total.
  */
-function emitIsKnown({ code, monoid, inputs, to, state, vectors }: Tile): number {
+function emitIsKnown({ code, monoid, inputs, to, state, vectors, alone }: Tile): number {
   const known = code.local(I32);
   const before = code.local(I32);
   code.i32(0);
   code.set(known);
-  if (vectors === undefined || vectors.needsEnd) return known;
+  if (vectors === undefined || vectors.needsEnd || !alone) return known;
   emitIdentity(code, monoid, state);
   code.get(to);
   code.get(inputs.extent);

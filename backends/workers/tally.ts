@@ -1,6 +1,7 @@
 import { entryOf } from '../../primitives/functors/ir.ts';
 import { VectorCode } from './emit-simd.ts';
 import { inlineEntry } from './emit-wasm.ts';
+import { UNROLLED_VALUES } from './for-each.ts';
 import { emitIndexLoop, type VectorPart } from './index-loop.ts';
 import type { KernelInputs, KernelShape, Layout } from './kernel-arguments.ts';
 import { releaseAll } from './monoid-code.ts';
@@ -86,13 +87,13 @@ export function emitTallies(
       emitTally(code, table, results[0]!, results[1]);
       releaseAll(code, results);
     },
-    vector: bins && vectorTallies(code, table, lanes, bins),
+    vector: bins && vectorTallies(code, table, lanes, graph, bins),
   });
 }
 
 /** Bins are computed four at once; counting remains one by one. */
-function vectorTallies(code: Code, table: Table, lanes: VectorCode, bins: readonly Node[]): VectorPart {
-  if (table.runs === undefined && !table.shared) return quickTallies(code, table, lanes, bins[0]!);
+function vectorTallies(code: Code, table: Table, lanes: VectorCode, graph: Graph, bins: readonly Node[]): VectorPart {
+  if (table.runs === undefined && !table.shared) return quickTallies(code, table, lanes, graph, bins[0]!);
   lanes.prepare(bins);
   const chosen = bins.map(() => code.local(I32));
   return {
@@ -125,15 +126,16 @@ function emitLaneTallies(
 
 /**
  * Where all four bins are inside, which may be known beforehand, their addresses are computed at once too, each in the table
- * whose turn it is.
+ * whose turn it is. Where it is known, the addresses of eight elements are taken out of their vectors while the eight before
+ * them are counted.
  */
-function quickTallies(code: Code, table: Table, lanes: VectorCode, bin: Node): VectorPart {
+function quickTallies(code: Code, table: Table, lanes: VectorCode, graph: Graph, bin: Node): VectorPart {
   lanes.prepare([bin]);
-  const [ends, bases, addresses] = [code.local(V128), code.local(V128), code.local(V128)];
-  const pair = code.local(I64);
-  const address = code.local(I32);
-  const chosen = code.local(I32);
-  const inside = code.local(I32);
+  const [ends, bases] = [code.local(V128), code.local(V128)];
+  const [address, chosen, inside] = [code.local(I32), code.local(I32), code.local(I32)];
+  const sets = [0, 1].map(() => [0, 1, 2, 3].map(() => code.local(I64)));
+  const steps = graph.size > UNROLLED_VALUES ? 2 : 4;
+
   const count = (): void => {
     code.tee(address);
     code.get(address);
@@ -142,17 +144,9 @@ function quickTallies(code: Code, table: Table, lanes: VectorCode, bin: Node): V
     code.op(op.i32Add);
     code.memory(op.i32Store);
   };
-  const countLanes = (vector: number): void => {
-    code.get(vector);
-    code.i32(2);
-    code.simd(simd.i32x4Shl);
-    code.get(bases);
-    code.simd(simd.i32x4Add);
-    code.set(addresses);
-    for (const half of [0, 1]) {
-      code.get(addresses);
-      code.simd(simd.i64x2Extract, half);
-      code.tee(pair);
+  const countPairs = (pairs: readonly number[]): void => {
+    for (const pair of pairs) {
+      code.get(pair);
       code.op(op.i32WrapI64);
       count();
       code.get(pair);
@@ -161,14 +155,53 @@ function quickTallies(code: Code, table: Table, lanes: VectorCode, bin: Node): V
       count();
     }
   };
-  const emitFour = (body: () => void): void => {
-    for (const offset of [0, 4, 8, 12]) {
-      lanes.begin(offset);
-      body();
+  /** Takes the addresses of four elements, two by two. */
+  const takePairs = (vector: number, pairs: readonly number[]): void => {
+    const addresses = code.local(V128);
+    code.get(vector);
+    code.i32(2);
+    code.simd(simd.i32x4Shl);
+    code.get(bases);
+    code.simd(simd.i32x4Add);
+    code.set(addresses);
+    pairs.forEach((pair, half) => {
+      code.get(addresses);
+      code.simd(simd.i64x2Extract, half);
+      code.set(pair);
+    });
+    code.release(addresses);
+  };
+  const takeEight = (offset: number, pairs: readonly number[]): void => {
+    for (const half of [0, 1]) {
+      lanes.begin(offset + 4 * half);
+      takePairs(lanes.local(bin), pairs.slice(2 * half, 2 * half + 2));
     }
   };
+  const countInside = (): void => {
+    takeEight(0, sets[0]!);
+    for (let step = 0; step < steps; step++) {
+      if (step + 1 < steps) takeEight(8 * (step + 1), sets[(step + 1) % 2]!);
+      countPairs(sets[step % 2]!);
+    }
+  };
+  const countFour = (offset: number): void => {
+    lanes.begin(offset);
+    const vector = lanes.local(bin);
+    code.get(vector);
+    code.get(ends);
+    code.simd(simd.i32x4GeU);
+    code.simd(simd.i32x4Bitmask);
+    const pairs = sets[0]!.slice(0, 2);
+    code.when(
+      () => emitLaneTallies(code, table, lanes, [bin], [chosen]),
+      () => {
+        takePairs(vector, pairs);
+        countPairs(pairs);
+      },
+    );
+  };
   return {
-    step: 16,
+    step: 8 * steps,
     narrow: (from, to) => lanes.narrow(from, to),
     enter: () => {
       code.i32(mostOf(bin));
@@ -191,21 +224,9 @@ function quickTallies(code: Code, table: Table, lanes: VectorCode, bin: Node): V
     },
     round: () => {
       code.get(inside);
-      code.when(
-        () => emitFour(() => countLanes(lanes.local(bin))),
-        () =>
-          emitFour(() => {
-            const vector = lanes.local(bin);
-            code.get(vector);
-            code.get(ends);
-            code.simd(simd.i32x4GeU);
-            code.simd(simd.i32x4Bitmask);
-            code.when(
-              () => emitLaneTallies(code, table, lanes, [bin], [chosen]),
-              () => countLanes(vector),
-            );
-          }),
-      );
+      code.when(countInside, () => {
+        for (let offset = 0; offset < 8 * steps; offset += 4) countFour(offset);
+      });
     },
   };
 }
@@ -246,7 +267,7 @@ export function emitRanks(
       emitTally(code, table, results[0]!, results[1]);
       releaseAll(code, results);
     },
-    vector: bins && vectorTallies(code, table, lanes, bins),
+    vector: bins && vectorTallies(code, table, lanes, graph, bins),
   });
   code.release(rank);
 }

@@ -141,6 +141,7 @@ export const simd = {
   or: 0x50,
   xor: 0x51,
   bitselect: 0x52,
+  anyTrue: 0x53,
   load32Zero: 0x5c,
   i8x16Popcnt: 0x62,
   f32x4Ceil: 0x67,
