@@ -50,7 +50,7 @@ function byWorkgroups(): Partial<Tuning> {
     histogram,
     blockBy: 'workgroup',
     blockRows: 2,
-    reduce: { threads: 64, tile: 256, groups: 8 },
+    reduce: { threads: 64, tile: 256, groups: 8, tries: 1 },
     scan: { ...scan, lookBack: false },
     sort: { ...sort, tile: 512, sweep: { ...sort.sweep, on: false } },
   };
@@ -60,6 +60,8 @@ function byWorkgroups(): Partial<Tuning> {
 function lookingBack(silence: { mute?: number }): Partial<Tuning> {
   const { scan, sort } = defaultTuning;
   return {
+    blockBy: 'workgroup',
+    reduce: { threads: 64, tile: 128, groups: 24, tries: 1, ...silence },
     scan: { ...scan, threads: 64, items: 8, tries: 1, ...silence },
     sort: {
       ...sort,

@@ -100,6 +100,7 @@ function accessors(slot: number, { access, memory }: Binding, names: readonly st
       return [
         `fn peek_${slot}(word: u32) -> u32 { return atomicLoad(&${name}[word]); }`,
         `fn raise_${slot}(word: u32, value: u32) { atomicMax(&${name}[word], value); }`,
+        `fn count_${slot}(word: u32) -> u32 { return atomicAdd(&${name}[word], 1u); }`,
       ];
     }
   }

@@ -5,8 +5,8 @@ import { tuningTables } from './tuning-tables.ts';
 export interface Tuning {
   /** Threads of a workgroup and elements of a thread in a map. */
   readonly forEach: { readonly threads: number; readonly items: number };
-  /** Threads of a workgroup that folds in any order, elements it takes at least, and workgroups that a launch aims at. */
-  readonly reduce: { readonly threads: number; readonly tile: number; readonly groups: number };
+  /** Reductions in any order. */
+  readonly reduce: ReduceTuning;
   /** Whether to use subgroups where the device has them. */
   readonly subgroups: boolean;
   /** Whether a workgroup or a single thread works on a block of the combination tree. */
@@ -32,6 +32,17 @@ export interface Tuning {
   };
   /** Commands that are recorded before a submission is handed over although nobody waits. */
   readonly commandsPerSubmission: number;
+}
+
+export interface ReduceTuning {
+  /** Threads of a workgroup, elements that it takes at least, and workgroups that a launch aims at. */
+  readonly threads: number;
+  readonly tile: number;
+  readonly groups: number;
+  /** Tries before the last workgroup folds what another one's fold is not seen of. */
+  readonly tries: number;
+  /** Lets every so many-th workgroup publish nothing, so that the last has to fold its chunk: for tests. */
+  readonly mute?: number;
 }
 
 export interface LookBackTuning {
@@ -71,7 +82,7 @@ export interface SweepTuning {
 export const defaultTuning: Tuning = {
   forEach: { threads: 256, items: 4 },
   subgroups: true,
-  reduce: { threads: 256, tile: 4096, groups: 1024 },
+  reduce: { threads: 256, tile: 4096, groups: 1024, tries: 64 },
   blockBy: 'workgroup',
   blockRows: 4,
   scan: { lookBack: true, threads: 256, items: 32, flags: 24, words: 32, run: 4, tiles: 256, tries: 64 },

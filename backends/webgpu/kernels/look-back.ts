@@ -32,7 +32,7 @@ export function spineWords(tiles: number, types: readonly ScalarType[]): number 
 }
 
 /** WGSL of `publish(tile, state, s)`, `read_tile(tile)` and of sets of lanes; dispatch word 0 is the epoch. */
-export function emitSpine({ types, slot, most }: LookBackText): string {
+export function emitSpine({ types, slot, most }: Pick<LookBackText, 'types' | 'slot' | 'most'>): string {
   const word = (leaf: number, half: number): string => `tile * ${2 * types.length}u + ${2 * leaf + half}u`;
   const payload = (type: ScalarType, leaf: number, half: number): string =>
     `((${toWord(type, `s.a${leaf}`)} >> ${16 * half}u) & 0xffffu)`;

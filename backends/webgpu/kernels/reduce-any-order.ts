@@ -1,15 +1,16 @@
 import { type Cell, capacityOf, type Extent, type MonoidProgram } from '../../../primitives/backend.ts';
-import { entryOf, type Operand, type OperationName } from '../../../primitives/functors/ir.ts';
-import { type Bindings, createBindings } from '../bindings.ts';
+import { entryOf, type Operand, type OperationName, type ScalarType } from '../../../primitives/functors/ir.ts';
+import { createBindings } from '../bindings.ts';
 import { widthOf } from '../device.ts';
 import { type Engine, type KernelText, launch, placeParameters } from '../engine.ts';
 import { emitProgram, programKey } from '../link.ts';
 import { isLight } from '../module-size.ts';
 import { dispatchWord, GROUP_NUMBER, lengthExpression, parameter } from '../parameters.ts';
-import type { ParameterSlot } from '../recorder.ts';
+import type { ReduceTuning } from '../tuning.ts';
 import type { Helper } from '../wgsl-helpers.ts';
-import { emitEvaluation, emitMonoid, emitSharedStates, emitStateLoad, emitStateStore, monoidKey } from './record.ts';
-import { type Destination, linkCell, type States } from './reduce.ts';
+import { AGGREGATE, emitSpine, spineWords } from './look-back.ts';
+import { emitEvaluation, emitMonoid, emitSharedStates, emitStateStore, monoidKey } from './record.ts';
+import { linkCell } from './reduce.ts';
 import type { Source } from './source.ts';
 import { emitLaneFunctions } from './subgroups.ts';
 import { bindPlacements, placeArrays } from './windows.ts';
@@ -34,10 +35,24 @@ function isLocal(operand: Operand | undefined, id: number): boolean {
   return operand?.kind === 'local' && operand.id === id;
 }
 
+/** Storage buffers that the kernel binds beside the program: the result, and the spine. */
+export const ANY_ORDER_BINDINGS = 2;
+
 /** Accumulators of a thread: as many elements are on their way at a time, if their evaluation is light. */
 const ACCUMULATORS = 4;
 
-/** Folds in any order: every thread its share of a chunk, then the workgroup, then one workgroup the rest. */
+/** Workgroups at most: their number has to fit beside the epoch in a word. */
+const MOST_GROUPS = 2 ** 16;
+
+/** What a dispatch has: its epoch comes first, as the spine wants it. */
+const CHUNK = dispatchWord(1);
+const GROUPS = dispatchWord(2);
+
+/**
+ * Folds in any order, in one launch: every thread its share of a chunk, every workgroup what its threads have, and the last
+ * workgroup to be done what all of them have. It waits for nobody: a chunk whose fold it does not see after some tries it
+ * folds again.
+ */
 export function reduceInAnyOrder(
   engine: Engine,
   extent: Extent,
@@ -45,122 +60,133 @@ export function reduceInAnyOrder(
   source: Source,
   into: Cell,
 ): void {
-  const { pool, tuning } = engine;
-  const { threads, tile, groups: most } = tuning.reduce;
+  const { pool, spine, subgroups, tuning } = engine;
+  const { threads, tile, groups: wanted } = tuning.reduce;
   const { types } = monoid;
   const { parameters, program, windows, length } = source;
   const capacity = Math.max(1, capacityOf(extent));
+  const most = Math.min(wanted, MOST_GROUPS);
   const chunk = Math.max(tile, Math.ceil(capacity / most / threads) * threads);
   const groups = Math.ceil(capacity / chunk);
-  const cell = linkCell(parameters, pool.resolve(into.buffer), into.word, types.length);
-  const partials: States = { memory: pool.allocate(groups * types.length), strideWord: parameters.word(groups) };
+  const { memory, strideWord, cell } = linkCell(parameters, pool.resolve(into.buffer), into.word, types.length);
+  const { word, first, count } = cell!;
   const bindings = createBindings();
   const slots = bindPlacements(program, placeArrays(program, windows[0]!), bindings, parameters);
-  const slot = placeParameters(engine, parameters);
-  foldChunks(engine, monoid, source, {
-    key: programKey(program, slots),
-    bindings,
-    slot,
-    into: groups === 1 ? cell : partials,
-    groups,
-    chunk,
-    count: lengthExpression(length),
-    light: isLight(program.module),
-    evaluation: (helpers) => `${emitProgram(program, slots, engine.arithmetic, helpers)}\n${emitEvaluation(program)}`,
-  });
-  if (groups > 1) {
-    const rest = createBindings();
-    const from = rest.bind(partials.memory, 'read');
-    foldChunks(engine, monoid, source, {
-      key: `partials ${from}.${partials.strideWord}`,
-      bindings: rest,
-      slot,
-      into: cell,
-      groups: 1,
-      chunk: groups,
-      count: parameter(partials.strideWord),
-      light: true,
-      evaluation: () => emitStateLoad('evaluate', from, parameter(partials.strideWord), types),
-    });
-  }
-  pool.release(partials.memory);
-}
-
-interface Fold {
-  readonly key: string;
-  readonly bindings: Bindings;
-  readonly slot: ParameterSlot;
-  readonly into: Destination;
-  readonly groups: number;
-  readonly chunk: number;
-  /** How many elements there are, in WGSL. */
-  readonly count: string;
-  /** Whether the evaluation may be written out several times. */
-  readonly light: boolean;
-  readonly evaluation: (helpers: Set<Helper>) => string;
-}
-
-/** Writes the fold of every chunk, the identity where it is empty. */
-function foldChunks(engine: Engine, monoid: MonoidProgram, { parameters, length }: Source, fold: Fold): void {
-  const { subgroups } = engine;
-  const { threads } = engine.tuning.reduce;
-  const { bindings, into, groups, chunk, slot } = fold;
-  const { types } = monoid;
-  const out = bindings.bind(into.memory, 'write', into.cell?.first, into.cell?.count);
-  const accumulators = fold.light ? ACCUMULATORS : 1;
-  const steps = Array.from({ length: accumulators }, (_, k) => k);
+  const out = bindings.bind(memory, 'write', first, count);
+  const run = groups === 1 ? undefined : spine.begin(spineWords(groups, types) + 1);
+  const slot = run && bindings.bind(run.memory, 'spine');
   const code = (): KernelText => {
     const helpers = new Set<Helper>();
-    const evaluation = fold.evaluation(helpers);
+    const functions = emitProgram(program, slots, engine.arithmetic, helpers);
+    const write = `if (t == 0u) { write_total(${parameter(word)}, s); }`;
     return {
       threads,
       subgroups: subgroups !== undefined,
       helpers,
       declarations: `${emitMonoid(monoid, engine.arithmetic, helpers)}
-${evaluation}
-${emitStateStore('write_total', out, parameter(into.strideWord), types)}
+${functions}
+${emitEvaluation(program)}
+${emitStateStore('write_total', out, parameter(strideWord), types)}
 ${emitSharedStates(types, threads)}
-${subgroups === undefined ? '' : emitLaneFunctions(types, widthOf(subgroups))}`,
-      main: `let n = ${fold.count};
+${emitShare(isLight(program.module) ? ACCUMULATORS : 1)}
+${subgroups === undefined ? foldByTree(threads) : `${emitLaneFunctions(types, widthOf(subgroups))}\n${foldBySubgroups(threads)}`}
+${slot === undefined ? '' : emitMeeting(tuning.reduce, types, slot, subgroups?.most ?? 1)}`,
+      main: `let n = ${lengthExpression(length)};
 let chunk = ${GROUP_NUMBER};
-if (chunk >= ${dispatchWord(1)}) { return; }
-let low = min(n, chunk * ${dispatchWord(0)});
-let high = low + min(n - low, ${dispatchWord(0)});
-${steps.map((k) => `var s${k} = identity();`).join(' ')}
-for (var i = low + t; i < high; i += ${accumulators * threads}u) {
-  ${steps.map((k) => `let e${k} = evaluate(min(i + ${k * threads}u, high - 1u));`).join(' ')}
-  ${steps.map((k) => `if (i + ${k * threads}u < high) { s${k} = combine(s${k}, e${k}); }`).join(' ')}
-}
-var s = s0;
-${steps
-  .slice(1)
-  .map((k) => `s = combine(s, s${k});`)
-  .join(' ')}
-${subgroups === undefined ? foldByTree(threads) : foldBySubgroups(threads)}
-if (t == 0u) { write_total(${into.cell === undefined ? 'chunk' : parameter(into.cell.word)}, s); }`,
+if (chunk >= ${GROUPS}) { return; }
+var s = share(chunk, n, t, ${threads}u);
+${fold(subgroups !== undefined)}
+${slot === undefined ? '' : meet(threads, subgroups !== undefined)}
+${write}`,
     };
   };
-  const place = [out, into.cell?.word, into.strideWord, length.raw].join('.');
-  const key = `fold ${monoidKey(monoid)} ${fold.key} ${threads} ${place}`;
-  launch(engine, { key, parameters, slot, bindings, code, groups, words: [chunk, groups] });
+  launch(engine, {
+    key: `fold ${monoidKey(monoid)} ${programKey(program, slots)} ${JSON.stringify(tuning.reduce)} ${[out, slot, word, strideWord, length.raw].join('.')}`,
+    parameters,
+    slot: placeParameters(engine, parameters),
+    bindings,
+    code,
+    groups,
+    words: [run?.epoch ?? 0, chunk, groups],
+  });
 }
 
-/** Statements after which thread 0 has the fold of all threads' `s`: half of them take over from the other half, and so on. */
+/** WGSL of `share(chunk, n, first, step)`: what a thread folds of a chunk, every so many-th element from its first on. */
+function emitShare(accumulators: number): string {
+  const steps = Array.from({ length: accumulators }, (_, k) => k);
+  return `fn share(chunk: u32, n: u32, first: u32, step: u32) -> S {
+  let low = min(n, chunk * ${CHUNK});
+  let high = low + min(n - low, ${CHUNK});
+  ${steps.map((k) => `var s${k} = identity();`).join(' ')}
+  for (var i = low + first; i < high; i += ${accumulators}u * step) {
+    ${steps.map((k) => `let e${k} = evaluate(min(i + ${k}u * step, high - 1u));`).join(' ')}
+    ${steps.map((k) => `if (i + ${k}u * step < high) { s${k} = combine(s${k}, e${k}); }`).join(' ')}
+  }
+  return ${steps.slice(1).reduce((sum, k) => `combine(${sum}, s${k})`, 's0')};
+}`;
+}
+
+/** Statements after which thread 0 has the fold of all threads' `s`. */
+function fold(bySubgroups: boolean): string {
+  return `s = fold_threads(s, t${bySubgroups ? ', sid, lane, sg' : ''});`;
+}
+
+/** WGSL of the fold of a workgroup's threads, as thread 0 has it: half of them take over from the other half, and so on. */
 function foldByTree(threads: number): string {
-  return `put(t, s);
-for (var d = ${threads / 2}u; d > 0u; d = d >> 1u) {
-  workgroupBarrier();
-  if (t < d) { s = combine(s, take(t + d)); put(t, s); }
+  return `fn fold_threads(own: S, t: u32) -> S {
+  var s = own;
+  put(t, s);
+  for (var d = ${threads / 2}u; d > 0u; d = d >> 1u) {
+    workgroupBarrier();
+    if (t < d) { s = combine(s, take(t + d)); put(t, s); }
+  }
+  return s;
 }`;
 }
 
 /** The same by subgroups: lanes fold without waiting, and thread 0 folds what the subgroups have. */
 function foldBySubgroups(threads: number): string {
-  return `s = lanes_backwards(s, lane, sg);
-if (lane == 0u) { put(sid, s); }
-workgroupBarrier();
-if (t == 0u) {
-  s = take(0u);
-  for (var k = 1u; k < ${threads}u / sg; k++) { s = combine(s, take(k)); }
+  return `fn fold_threads(own: S, t: u32, sid: u32, lane: u32, sg: u32) -> S {
+  var s = lanes_backwards(own, lane, sg);
+  if (lane == 0u) { put(sid, s); }
+  workgroupBarrier();
+  if (t == 0u) {
+    s = take(0u);
+    for (var k = 1u; k < ${threads}u / sg; k++) { s = combine(s, take(k)); }
+  }
+  return s;
 }`;
+}
+
+/**
+ * WGSL of `arrive(chunk, s)`, which tells others a workgroup's fold and whether all others have arrived before, and of
+ * `fold_of(chunk, n)`. Arrivals are counted behind the folds in the spine, in a word that begins at this epoch.
+ */
+function emitMeeting({ tries, mute }: ReduceTuning, types: readonly ScalarType[], slot: number, most: number): string {
+  const publishing = `publish(chunk, ${AGGREGATE}u, s);`;
+  return `${emitSpine({ types, slot, most })}
+fn arrive(chunk: u32, s: S) -> bool {
+  ${mute === undefined ? publishing : `if (chunk % ${mute}u != ${mute - 1}u) { ${publishing} }`}
+  let none = ${dispatchWord(0)} << 18u;
+  let arrivals = ${GROUPS} * ${spineWords(1, types)}u;
+  raise_${slot}(arrivals, none);
+  return count_${slot}(arrivals) - none == ${GROUPS} - 1u;
+}
+fn fold_of(chunk: u32, n: u32) -> S {
+  for (var tried = 0u; tried < ${tries}u; tried++) {
+    let seen = read_tile(chunk);
+    if (seen.state != 0u) { return seen.s; }
+  }
+  return share(chunk, n, 0u, 1u);
+}
+var<workgroup> is_last: u32;`;
+}
+
+/** Statements after which all workgroups but the last have returned, and its thread 0 has the fold of all of them. */
+function meet(threads: number, bySubgroups: boolean): string {
+  return `if (t == 0u) { is_last = select(0u, 1u, arrive(chunk, s)); }
+if (workgroupUniformLoad(&is_last) == 0u) { return; }
+s = identity();
+for (var k = t; k < ${GROUPS}; k += ${threads}u) { s = combine(s, fold_of(k, n)); }
+${fold(bySubgroups)}`;
 }

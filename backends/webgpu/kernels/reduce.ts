@@ -20,9 +20,12 @@ import {
   levelsOf,
 } from './blocks.ts';
 import { emitEvaluation, emitMonoid, emitStateLoad, emitStateStore, monoidKey } from './record.ts';
-import { combinesInAnyOrder, reduceInAnyOrder } from './reduce-any-order.ts';
+import { ANY_ORDER_BINDINGS, combinesInAnyOrder, reduceInAnyOrder } from './reduce-any-order.ts';
 import { prepareSource, type Source } from './source.ts';
 import { bindPlacements, placeArrays } from './windows.ts';
+
+/** Storage buffers that a level binds beside the program. */
+const TREE_BINDINGS = 1;
 
 /** States in memory, leaf after leaf: `count` words each. */
 export interface States {
@@ -34,9 +37,10 @@ export interface States {
 /** Folds a program over an extent; see the contract. */
 export function reduce(engine: Engine, extent: Extent, program: Program, monoid: MonoidProgram, into: Cell): void {
   const inputs = separate(engine, extent, [program] as const, [into.buffer]);
-  const source = prepareSource(engine, inputs.extent, inputs.programs[0], BLOCK, 1);
-  const whole = source.windows.length === 1;
-  if (whole && engine.tuning.blockBy === 'workgroup' && combinesInAnyOrder(monoid)) {
+  const anyOrder = engine.tuning.blockBy === 'workgroup' && combinesInAnyOrder(monoid);
+  const others = anyOrder ? ANY_ORDER_BINDINGS : TREE_BINDINGS;
+  const source = prepareSource(engine, inputs.extent, inputs.programs[0], BLOCK, others);
+  if (anyOrder && source.windows.length === 1) {
     reduceInAnyOrder(engine, inputs.extent, monoid, source, into);
   } else reduceByTree(engine, inputs.extent, monoid, source, into);
   source.release();
