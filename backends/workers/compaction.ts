@@ -1,11 +1,11 @@
 import type { OperationName } from '../../primitives/functors/ir.ts';
+import { type Node, truthOf } from '../straight-line.ts';
 import type { VectorCode } from './emit-simd.ts';
 import type { VectorPart } from './index-loop.ts';
 import { emitMinimum, type StoreTarget } from './kernel-arguments.ts';
 import { fixed } from './queue.ts';
 import type { ScanNodes, ScanSources } from './scan-vectors.ts';
 import { pushWords } from './stores.ts';
-import { type Node, truthOf } from './straight-line.ts';
 import type { Code } from './wasm-code.ts';
 import { I32, op, simd, V128 } from './wasm-encoder.ts';
 

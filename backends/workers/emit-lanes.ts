@@ -1,8 +1,8 @@
 import type { Storage } from '../../primitives/backend.ts';
+import type { GatherNode, Node, ReadNode } from '../straight-line.ts';
 import type { VectorSources } from './emit-simd.ts';
 import { emitLoadFrom, emitRead, pushLiteral, scalarLocal, widthOf } from './emit-wasm.ts';
 import { emitScalar } from './scalar-operations.ts';
-import type { GatherNode, Node, ReadNode } from './straight-line.ts';
 import type { Code } from './wasm-code.ts';
 import { I32, op } from './wasm-encoder.ts';
 

@@ -1,8 +1,8 @@
 import type { ScalarType } from '../../primitives/functors/ir.ts';
+import type { Node, OperationNode, ReadNode } from '../straight-line.ts';
 import { type ArrayAccess, emitRead, pushLiteral, scalarLocal, widthOf } from './emit-wasm.ts';
 import { emitMinimum } from './kernel-arguments.ts';
 import { emitScalar } from './scalar-operations.ts';
-import type { Node, OperationNode, ReadNode } from './straight-line.ts';
 import { emitSplat, emitVector, lanesOf } from './vector-operations.ts';
 import type { Code } from './wasm-code.ts';
 import { I32, I64, op, simd, V128 } from './wasm-encoder.ts';

@@ -1,5 +1,6 @@
 import type { Extent, Program, Store } from '../../primitives/backend.ts';
 import type { Module } from '../../primitives/functors/ir.ts';
+import { Graph, straightLine } from '../straight-line.ts';
 import { LaneCode } from './emit-lanes.ts';
 import { VectorCode } from './emit-simd.ts';
 import { inlineEntry } from './emit-wasm.ts';
@@ -20,9 +21,8 @@ import {
 } from './kernel-arguments.ts';
 import { chunkSizeOf, type Launch, type Launcher } from './launch.ts';
 import { releaseAll } from './monoid-code.ts';
-import { slotsOf, storedNodes, straightLine } from './program-graph.ts';
+import { slotsOf, storedNodes } from './program-graph.ts';
 import { emitLaneStores, emitStores, emitVectorStores, narrowToStores } from './stores.ts';
-import { Graph } from './straight-line.ts';
 import { Code } from './wasm-code.ts';
 import { type FunctionBody, I32 } from './wasm-encoder.ts';
 

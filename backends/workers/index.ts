@@ -1,2 +1,2 @@
 export { createWorkersBackend, type WorkersOptions } from './backend.ts';
-export { explainVectorization, type Vectorization } from './straight-line.ts';
+export { explainVectorization, type Vectorization } from './explain-vectorization.ts';

@@ -1,11 +1,9 @@
 import type { MonoidProgram } from '../../primitives/backend.ts';
-import type { OperationName } from '../../primitives/functors/ir.ts';
+import { combineGraph } from '../monoid-shapes.ts';
 import { VectorCode } from './emit-simd.ts';
 import { inlineEntry, pushLiteral, scalarLocal } from './emit-wasm.ts';
 import { emitLoadScalar, emitStoreScalar } from './kernel-arguments.ts';
 import { keyOf } from './module-number.ts';
-import { noSlots, straightLine } from './program-graph.ts';
-import { Graph, type Node } from './straight-line.ts';
 import { lanesOf } from './vector-operations.ts';
 import type { Code } from './wasm-code.ts';
 import { V128 } from './wasm-encoder.ts';
@@ -76,39 +74,6 @@ export function emitLoadState(
     address();
     emitLoadScalar(code, type, state[leaf]!, offset + 4 * leaf);
   });
-}
-
-const commutative: ReadonlySet<OperationName> = new Set(['add', 'mul', 'min', 'max', 'and', 'or', 'xor']);
-
-/**
- * The operation on every leaf, where the monoid is nothing but commutative operations on one leaf each: only then may
- * elements be folded out of order.
- */
-export function leafOperations(monoid: MonoidProgram): readonly OperationName[] | undefined {
-  const { left, right, results } = combineGraph(monoid);
-  const names = results?.map((node, leaf) => leafOperation(node, left[leaf]!, right[leaf]!));
-  return names?.every((name) => name !== undefined) ? names : undefined;
-}
-
-/** The commutative operation that a node is on two others. */
-export function leafOperation(node: Node, left: Node, right: Node): OperationName | undefined {
-  if (node.kind !== 'operation' || !commutative.has(node.name)) return undefined;
-  const [a, b] = node.operands;
-  return (a === left && b === right) || (a === right && b === left) ? node.name : undefined;
-}
-
-/** What a monoid does with two operands; no results where that is no straight line. */
-export interface CombineGraph {
-  readonly left: readonly Node[];
-  readonly right: readonly Node[];
-  readonly results: readonly Node[] | undefined;
-}
-
-export function combineGraph({ module, types }: MonoidProgram): CombineGraph {
-  const graph = new Graph();
-  const left = types.map((type, leaf) => graph.parameter(type, `left${leaf}`));
-  const right = types.map((type, leaf) => graph.parameter(type, `right${leaf}`));
-  return { left, right, results: straightLine(graph, module, noSlots, [...left, ...right]) };
 }
 
 /** `into = left ⊕ right` for four states at once, in locals of vectors. */

@@ -1,5 +1,7 @@
 import type { Cell, Extent, MonoidProgram, Program } from '../../primitives/backend.ts';
 import type { OperationName } from '../../primitives/functors/ir.ts';
+import { leafOperations } from '../monoid-shapes.ts';
+import { Graph, type Node, straightLine } from '../straight-line.ts';
 import { VectorCode } from './emit-simd.ts';
 import { inlineEntry } from './emit-wasm.ts';
 import { UNROLLED_VALUES } from './for-each.ts';
@@ -26,15 +28,13 @@ import {
   emitLoadState,
   emitStoreState,
   emitVectorIdentity,
-  leafOperations,
   monoidKey,
   releaseAll,
   stateLocals,
   vectorLocals,
 } from './monoid-code.ts';
-import { slotsOf, straightLine } from './program-graph.ts';
+import { slotsOf } from './program-graph.ts';
 import { emitScalar } from './scalar-operations.ts';
-import { Graph, type Node } from './straight-line.ts';
 import { emitExtract, emitVector } from './vector-operations.ts';
 import { Code } from './wasm-code.ts';
 import { type FunctionBody, I32, op } from './wasm-encoder.ts';

@@ -1,7 +1,7 @@
 import { entryOf, type ScalarType } from '../../primitives/functors/ir.ts';
+import { Graph, type Node, straightLine } from '../straight-line.ts';
 import type { KernelShape, Layout } from './kernel-arguments.ts';
-import { slotsOf, straightLine } from './program-graph.ts';
-import { Graph, type Node } from './straight-line.ts';
+import { slotsOf } from './program-graph.ts';
 
 /** How the ranks of a row are counted when their program is a straight line and all of them go to one histogram. */
 export interface RowPlan {

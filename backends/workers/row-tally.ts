@@ -1,8 +1,8 @@
+import type { Node } from '../straight-line.ts';
 import { LaneCode } from './emit-lanes.ts';
 import { scalarLocal } from './emit-wasm.ts';
 import { emitLoadScalar, emitStoreScalar, type KernelInputs } from './kernel-arguments.ts';
 import type { RowPlan } from './row-plan.ts';
-import type { Node } from './straight-line.ts';
 import { emitAdd, type Table } from './tally.ts';
 import { TURNS, turnBytes, turnTables } from './turn-tables.ts';
 import type { Code } from './wasm-code.ts';

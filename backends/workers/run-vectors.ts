@@ -1,13 +1,14 @@
+import type { MonoidProgram } from '../../primitives/backend.ts';
 import type { OperationName, ScalarType } from '../../primitives/functors/ir.ts';
+import { combineGraph, leadsTo, leafOperation, restarting } from '../monoid-shapes.ts';
+import { type Node, truthOf } from '../straight-line.ts';
 import { VectorCode } from './emit-simd.ts';
 import { UNROLLED_VALUES } from './for-each.ts';
 import type { VectorPart } from './index-loop.ts';
 import type { StoreTarget } from './kernel-arguments.ts';
-import { type CombineGraph, leafOperation } from './monoid-code.ts';
 import { storedNodes } from './program-graph.ts';
 import { fixed } from './queue.ts';
 import type { ScanNodes, ScanSources, ScanVectors } from './scan-vectors.ts';
-import { type Node, truthOf } from './straight-line.ts';
 import { emitExtract, emitSplat, emitVector, lanesOf } from './vector-operations.ts';
 import type { Code } from './wasm-code.ts';
 import { I32, op, simd, V128 } from './wasm-encoder.ts';
@@ -26,17 +27,13 @@ export interface Runs {
 }
 
 /** The scan as one of runs; undefined where it is something else. */
-export function runsOf(
-  { inputs: { stores }, monoid: { types } }: ScanSources,
-  nodes: ScanNodes,
-  combination: CombineGraph,
-): Runs | undefined {
-  const operations = restarting(combination);
+export function runsOf({ inputs: { stores }, monoid }: ScanSources, nodes: ScanNodes): Runs | undefined {
+  const operations = restartingOperations(monoid);
   const head = truthOf(nodes.elements[0]!);
   const [first] = stores;
   if (operations === undefined || head === undefined || first?.guard === undefined) return undefined;
   // The identity of a minimum of f32 is not what it is combined with where that is NaN.
-  if (types[0] !== 'u32' || types.includes('f32')) return undefined;
+  if (monoid.types.includes('f32')) return undefined;
   const place = nodes.graph.operation('sub', 'u32', [nodes.inclusive[0]!, nodes.graph.literal('u32', 1)]);
   const alike = stores.every(
     ({ index, guard, combine }) =>
@@ -49,22 +46,11 @@ export function runsOf(
   return alike && ![guard, ...values].some((node) => leadsTo(node, missing)) ? { head, operations, guard } : undefined;
 }
 
-/** The operation on every leaf but the first, a sum, where all start anew as the right side's first leaf is not zero. */
-function restarting({ left, right, results }: CombineGraph): readonly OperationName[] | undefined {
-  if (results === undefined || leafOperation(results[0]!, left[0]!, right[0]!) !== 'add') return undefined;
-  const names = results.slice(1).map((node, k) => {
-    if (node.kind !== 'operation' || node.name !== 'select') return undefined;
-    const [combined, fresh, condition] = node.operands;
-    const starts = condition!.kind === 'operation' && condition!.name === 'ne' ? condition!.operands : [];
-    const [count, zero] = starts;
-    if (count !== right[0] || zero?.kind !== 'literal' || zero.value !== 0 || fresh !== right[k + 1]) return undefined;
-    return leafOperation(combined!, left[k + 1]!, right[k + 1]!);
-  });
-  return names.length > 0 && names.every((name) => name !== undefined) ? names : undefined;
-}
-
-function leadsTo(node: Node, targets: ReadonlySet<Node>): boolean {
-  return targets.has(node) || (node.kind === 'operation' && node.operands.some((operand) => leadsTo(operand, targets)));
+/** The commutative operation on every leaf but the first, where a monoid restarts. */
+function restartingOperations(monoid: MonoidProgram): readonly OperationName[] | undefined {
+  const { left, right } = combineGraph(monoid);
+  const names = restarting(monoid)?.map((node, k) => leafOperation(node, left[k + 1]!, right[k + 1]!));
+  return names?.every((name) => name !== undefined) ? names : undefined;
 }
 
 /** Vectors of the values, leaf by leaf. */

@@ -1,23 +1,16 @@
 import type { MonoidProgram, Program } from '../../primitives/backend.ts';
+import { leafOperations } from '../monoid-shapes.ts';
+import { Graph, type Node, straightLine } from '../straight-line.ts';
 import { compactionPart, compactionsOf } from './compaction.ts';
 import { VectorCode } from './emit-simd.ts';
 import { UNROLLED_VALUES } from './for-each.ts';
 import type { VectorPart } from './index-loop.ts';
 import type { KernelInputs, Layout } from './kernel-arguments.ts';
-import {
-  combineGraph,
-  emitCopy,
-  emitVectorIdentity,
-  leafOperations,
-  type VectorCombine,
-  vectorCombine,
-  vectorLocals,
-} from './monoid-code.ts';
-import { slotsOf, storedNodes, straightLine } from './program-graph.ts';
+import { emitCopy, emitVectorIdentity, type VectorCombine, vectorCombine, vectorLocals } from './monoid-code.ts';
+import { slotsOf, storedNodes } from './program-graph.ts';
 import { unorderedFold } from './reduce.ts';
 import { runsOf, runVectors } from './run-vectors.ts';
 import { emitVectorStores, narrowToStores } from './stores.ts';
-import { Graph, type Node } from './straight-line.ts';
 import { emitExtract, emitSplat } from './vector-operations.ts';
 import type { Code } from './wasm-code.ts';
 
@@ -59,7 +52,7 @@ export function vectorScan(code: Code, sources: ScanSources): ScanVectors | unde
   const combine = vectorCombine(code, sources.monoid);
   if (nodes === undefined || combine === undefined) return undefined;
   const { inputs, index, monoid, state } = sources;
-  const runs = runsOf(sources, nodes, combineGraph(monoid));
+  const runs = runsOf(sources, nodes);
   if (runs !== undefined) return runVectors(code, sources, nodes, runs);
   const folding = new VectorCode(code, { ...inputs, index });
   folding.prepare(nodes.elements);

@@ -1,5 +1,6 @@
 import type { Program, SortCommand } from '../../primitives/backend.ts';
 import { entryOf } from '../../primitives/functors/ir.ts';
+import { Graph, straightLine } from '../straight-line.ts';
 import { VectorCode } from './emit-simd.ts';
 import { inlineEntry } from './emit-wasm.ts';
 import { emitIndexLoop, type VectorPart } from './index-loop.ts';
@@ -18,7 +19,7 @@ import {
 } from './kernel-arguments.ts';
 import { fixedPhase, type Launch, type Launcher } from './launch.ts';
 import { releaseAll } from './monoid-code.ts';
-import { slotsOf, straightLine } from './program-graph.ts';
+import { slotsOf } from './program-graph.ts';
 import {
   COUNT_BYTES,
   DIGIT_BITS,
@@ -29,7 +30,6 @@ import {
   SORT_WORDS,
   sortWord,
 } from './radix.ts';
-import { Graph } from './straight-line.ts';
 import { emitExtract } from './vector-operations.ts';
 import { Code } from './wasm-code.ts';
 import { type FunctionBody, I32, op, simd, V128 } from './wasm-encoder.ts';

@@ -1,9 +1,9 @@
 import type { AtomicCombination } from '../../primitives/backend.ts';
+import type { Node } from '../straight-line.ts';
 import type { LaneCode } from './emit-lanes.ts';
 import type { VectorCode } from './emit-simd.ts';
 import { emitMinimum, emitStoreScalar, type StoreTarget } from './kernel-arguments.ts';
 import { storedNodes } from './program-graph.ts';
-import type { Node } from './straight-line.ts';
 import { emitExtract } from './vector-operations.ts';
 import type { Code } from './wasm-code.ts';
 import { atomic, I32, op, simd } from './wasm-encoder.ts';

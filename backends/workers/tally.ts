@@ -1,12 +1,12 @@
 import { entryOf } from '../../primitives/functors/ir.ts';
+import { Graph, mostOf, type Node, straightLine } from '../straight-line.ts';
 import { VectorCode } from './emit-simd.ts';
 import { inlineEntry } from './emit-wasm.ts';
 import { UNROLLED_VALUES } from './for-each.ts';
 import { emitIndexLoop, type VectorPart } from './index-loop.ts';
 import type { KernelInputs, KernelShape, Layout } from './kernel-arguments.ts';
 import { releaseAll } from './monoid-code.ts';
-import { slotsOf, straightLine } from './program-graph.ts';
-import { Graph, mostOf, type Node } from './straight-line.ts';
+import { slotsOf } from './program-graph.ts';
 import type { Code } from './wasm-code.ts';
 import { atomic, I32, I64, op, simd, V128 } from './wasm-encoder.ts';
 

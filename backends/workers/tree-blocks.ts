@@ -1,5 +1,6 @@
 import type { Extent, MonoidProgram } from '../../primitives/backend.ts';
 import { BLOCK } from '../../primitives/combination-tree.ts';
+import { Graph, type Node, straightLine } from '../straight-line.ts';
 import { VectorCode } from './emit-simd.ts';
 import { inlineEntry } from './emit-wasm.ts';
 import { emitParts } from './index-loop.ts';
@@ -24,10 +25,9 @@ import {
   type VectorCombine,
   vectorCombine,
 } from './monoid-code.ts';
-import { slotsOf, storedNodes, straightLine } from './program-graph.ts';
+import { slotsOf, storedNodes } from './program-graph.ts';
 import { emitCeilDiv } from './reduce.ts';
 import { narrowToStores } from './stores.ts';
-import { Graph, type Node } from './straight-line.ts';
 import { type Block, emitBlockTotal, emitCount, emitWorkerRoom, pushState } from './tree-code.ts';
 import { emitWholeTotal, type WholeBlock } from './tree-vectors.ts';
 import { Code } from './wasm-code.ts';

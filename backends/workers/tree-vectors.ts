@@ -1,8 +1,8 @@
 import type { MonoidProgram } from '../../primitives/backend.ts';
 import { BLOCK, QUAD } from '../../primitives/combination-tree.ts';
+import type { Node } from '../straight-line.ts';
 import type { VectorCode } from './emit-simd.ts';
 import { emitCopy, emitVectorIdentity, releaseAll, type VectorCombine, vectorLocals } from './monoid-code.ts';
-import type { Node } from './straight-line.ts';
 import type { Before } from './tree-code.ts';
 import { emitExtract, emitSplat } from './vector-operations.ts';
 import type { Code } from './wasm-code.ts';

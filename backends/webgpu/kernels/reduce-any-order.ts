@@ -1,5 +1,6 @@
 import { type Cell, capacityOf, type Extent, type MonoidProgram } from '../../../primitives/backend.ts';
-import { entryOf, type Operand, type OperationName, type ScalarType } from '../../../primitives/functors/ir.ts';
+import type { ScalarType } from '../../../primitives/functors/ir.ts';
+import { leafOperations } from '../../monoid-shapes.ts';
 import { createBindings } from '../bindings.ts';
 import { widthOf } from '../device.ts';
 import { type Engine, type KernelText, launch, placeParameters } from '../engine.ts';
@@ -15,24 +16,9 @@ import type { Source } from './source.ts';
 import { emitLaneFunctions } from './subgroups.ts';
 import { bindPlacements, placeArrays } from './windows.ts';
 
-const commutative: ReadonlySet<OperationName> = new Set(['add', 'mul', 'min', 'max', 'and', 'or', 'xor']);
-
 /** Whether a monoid combines each leaf with its like by one operation that may be done in any order. */
-export function combinesInAnyOrder({ module, types, exact }: MonoidProgram): boolean {
-  const { parameters, body } = entryOf(module);
-  const last = body.at(-1);
-  if (!exact || last?.kind !== 'return' || body.length !== types.length + 1) return false;
-  return last.values.every((value, leaf) => {
-    const made = body.find((statement) => statement.kind === 'let' && isLocal(value, statement.local.id));
-    if (made?.kind !== 'let' || !commutative.has(made.operation.name)) return false;
-    const [a, b] = made.operation.operands;
-    const [left, right] = [parameters[leaf]!.id, parameters[leaf + types.length]!.id];
-    return (isLocal(a, left) && isLocal(b, right)) || (isLocal(a, right) && isLocal(b, left));
-  });
-}
-
-function isLocal(operand: Operand | undefined, id: number): boolean {
-  return operand?.kind === 'local' && operand.id === id;
+export function combinesInAnyOrder(monoid: MonoidProgram): boolean {
+  return monoid.exact && leafOperations(monoid) !== undefined;
 }
 
 /** Storage buffers that the kernel binds beside the program: the result, and the spine. */

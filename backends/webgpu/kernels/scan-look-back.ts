@@ -5,6 +5,7 @@ import {
   type MonoidProgram,
   type ScanCommand,
 } from '../../../primitives/backend.ts';
+import { addsFlags } from '../../monoid-shapes.ts';
 import { widthOf } from '../device.ts';
 import { type Engine, type KernelText, launch, placeParameters } from '../engine.ts';
 import { isLight } from '../module-size.ts';
@@ -23,7 +24,7 @@ import {
 } from './look-back.ts';
 import { emitEvaluation, emitMonoid, emitSharedStates, emitStateStore, monoidKey } from './record.ts';
 import { linkCell } from './reduce.ts';
-import { addsFlags, flagRows, type ScanRows, stateRows } from './scan-rows.ts';
+import { flagRows, type ScanRows, stateRows } from './scan-rows.ts';
 import { bindScan, type Sink } from './scan-sink.ts';
 import type { Source } from './source.ts';
 import { emitLaneFunctions } from './subgroups.ts';

@@ -1,5 +1,3 @@
-import type { MonoidProgram } from '../../../primitives/backend.ts';
-import { entryOf, type Module } from '../../../primitives/functors/ir.ts';
 import { lines } from './lines.ts';
 import { laneSets } from './subgroups.ts';
 
@@ -65,28 +63,4 @@ let part = S(q${items});`,
     write: (guard) => `let below = lanes_below(lane);
 ${lines(items, (j) => `{ let i = ${at(j)}; let before = outer.a0 + q${j} + ones(m${j} & below); ${guard}{ consume(i, S(before), S(before + has_lane(m${j}, lane))); } }`)}`,
   };
-}
-
-/** Whether a scan adds up flags: a program whose result is a truth value as a number, under addition. */
-export function addsFlags(program: Module, { module, types, identity }: MonoidProgram): boolean {
-  return types.length === 1 && identity[0] === 0 && isSum(module) && isFlag(program);
-}
-
-function isSum(module: Module): boolean {
-  const { body, parameters, results } = entryOf(module);
-  const [sum, end] = body;
-  if (results[0] !== 'u32' || sum?.kind !== 'let' || sum.operation.name !== 'add' || end?.kind !== 'return')
-    return false;
-  const ids = sum.operation.operands.map((operand) => (operand.kind === 'local' ? operand.id : undefined));
-  return ids.join() === parameters.map(({ id }) => id).join() && end.values[0] === sum.local;
-}
-
-function isFlag(module: Module): boolean {
-  const { body } = entryOf(module);
-  const end = body.at(-1);
-  const [value] = end?.kind === 'return' ? end.values : [];
-  if (value?.kind !== 'local') return false;
-  const made = body.find((statement) => statement.kind === 'let' && statement.local.id === value.id);
-  if (made?.kind !== 'let' || made.operation.name !== 'convert') return false;
-  return value.type === 'u32' && made.operation.operands[0]?.type === 'bool';
 }

@@ -6,7 +6,7 @@ import {
   type OperationName,
   type ScalarType,
   type Statement,
-} from '../../primitives/functors/ir.ts';
+} from '../primitives/functors/ir.ts';
 
 /**
  * Functors as straight lines: calls inlined, branches turned into selections (if-conversion, Allen et al. 1983), equal
@@ -69,14 +69,19 @@ export class NotStraight extends Error {}
 /** More are not kept in vector registers anyhow, and a chain of many more is too deep for the stack of who emits it. */
 const MOST_VALUES = 4096;
 
+/** What an operation is known to be beside what every graph knows; undefined where it is itself. */
+export type Rules = (name: OperationName, type: ScalarType, operands: readonly Node[]) => Node | undefined;
+
 /** A graph under construction; equal values become one node. */
 export class Graph {
   readonly #nodes = new Map<string, Node>();
   readonly #lanes: 'vectors' | 'scalars';
+  readonly #rules: Rules | undefined;
 
   /** `scalars` takes what is evaluated one index at a time, and therefore may gather and divide. */
-  constructor(lanes: 'vectors' | 'scalars' = 'vectors') {
+  constructor(lanes: 'vectors' | 'scalars' = 'vectors', rules?: Rules) {
     this.#lanes = lanes;
+    this.#rules = rules;
   }
 
   /** The number of different values. */
@@ -113,7 +118,7 @@ export class Graph {
   }
 
   operation(name: OperationName, type: ScalarType, operands: readonly Node[]): Node {
-    const simpler = this.#simplify(name, type, operands);
+    const simpler = this.#rules?.(name, type, operands) ?? this.#simplify(name, type, operands);
     if (simpler !== undefined) return simpler;
     const varying = operands.some((operand) => operand.varying);
     if (varying && this.#lanes === 'vectors' && (name === 'rem' || (name === 'div' && type !== 'f32'))) {
@@ -329,37 +334,27 @@ export function flatten(graph: Graph, module: Module, slots: Slots, args: readon
   return call(entryOf(module), args);
 }
 
-/** Whether and why (not) a functor of the index runs on four lanes at once. */
-export interface Vectorization {
-  readonly vectorizes: boolean;
-  /** In one sentence, what keeps it from that. */
-  readonly reason?: string | undefined;
-}
-
-/**
- * Tells whether the workers backend evaluates a functor with SIMD. Its entry is taken as a function of the launch index
- * (its first parameter, where that is u32) and of values that vary from index to index.
- *
- * @example
- * const halve = fn({ i: u32 }, u32, ({ i }) => i.shr(1));
- * explainVectorization(halve.module).vectorizes; // true
- */
-export function explainVectorization(module: Module): Vectorization {
-  const graph = new Graph();
-  const arrays = [...module.arrays.keys()];
-  const uniforms = [...module.uniforms.keys()];
-  const slots: Slots = { array: (name) => arrays.indexOf(name), uniform: (name) => uniforms.indexOf(name) };
-  const args = entryOf(module).parameters.map(({ type }, i) =>
-    i === 0 && type === 'u32' ? graph.index() : graph.parameter(type, `p${i}`),
-  );
+/** The results of a module as nodes; undefined where it is no straight line. */
+export function straightLine(
+  graph: Graph,
+  module: Module,
+  slots: Slots,
+  args: readonly Node[],
+): readonly Node[] | undefined {
   try {
-    flatten(graph, module, slots, args);
-    return { vectorizes: true };
+    return flatten(graph, module, slots, args);
   } catch (error) {
-    if (!(error instanceof NotStraight)) throw error;
-    return {
-      vectorizes: false,
-      reason: `The functor ${entryOf(module).name} runs one index at a time: ${error.message}.`,
-    };
+    if (error instanceof NotStraight) return undefined;
+    throw error;
   }
 }
+
+/** Slots of a module that captures nothing. */
+export const noSlots: Slots = {
+  array: () => {
+    throw new RangeError('a monoid captures nothing');
+  },
+  uniform: () => {
+    throw new RangeError('a monoid captures nothing');
+  },
+};

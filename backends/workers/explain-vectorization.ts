@@ -1,0 +1,37 @@
+import { entryOf, type Module } from '../../primitives/functors/ir.ts';
+import { flatten, Graph, NotStraight, type Slots } from '../straight-line.ts';
+
+/** Whether and why (not) a functor of the index runs on four lanes at once. */
+export interface Vectorization {
+  readonly vectorizes: boolean;
+  /** In one sentence, what keeps it from that. */
+  readonly reason?: string | undefined;
+}
+
+/**
+ * Tells whether the workers backend evaluates a functor with SIMD. Its entry is taken as a function of the launch index
+ * (its first parameter, where that is u32) and of values that vary from index to index.
+ *
+ * @example
+ * const halve = fn({ i: u32 }, u32, ({ i }) => i.shr(1));
+ * explainVectorization(halve.module).vectorizes; // true
+ */
+export function explainVectorization(module: Module): Vectorization {
+  const graph = new Graph();
+  const arrays = [...module.arrays.keys()];
+  const uniforms = [...module.uniforms.keys()];
+  const slots: Slots = { array: (name) => arrays.indexOf(name), uniform: (name) => uniforms.indexOf(name) };
+  const args = entryOf(module).parameters.map(({ type }, i) =>
+    i === 0 && type === 'u32' ? graph.index() : graph.parameter(type, `p${i}`),
+  );
+  try {
+    flatten(graph, module, slots, args);
+    return { vectorizes: true };
+  } catch (error) {
+    if (!(error instanceof NotStraight)) throw error;
+    return {
+      vectorizes: false,
+      reason: `The functor ${entryOf(module).name} runs one index at a time: ${error.message}.`,
+    };
+  }
+}
