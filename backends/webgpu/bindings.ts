@@ -19,6 +19,11 @@ export interface Binding {
 export interface Bindings {
   /** Binds a buffer, or `count` of its parts from `first` on, and returns the number of the binding. */
   bind(memory: Memory, access: Access, first?: number, count?: number): number;
+  /**
+   * Lets a buffer that is read be read by fours too: `quad_n(q)` is the four words from 4q on, `quad_n_x(q)` … `quad_n_w(q)`
+   * one of them. Says whether it can be: it takes whole fours in one part.
+   */
+  readByFours(slot: number): boolean;
   /** Storage buffers in use. */
   readonly size: number;
   readonly parts: readonly Part[];
@@ -32,6 +37,7 @@ export interface Bindings {
 
 export function createBindings(): Bindings {
   const list: Binding[] = [];
+  const byFours = new Set<number>();
   const partsOf = ({ memory, first, count }: Binding): readonly Part[] => memory.parts.slice(first, first + count);
   return {
     bind(memory, access, first = 0, count = memory.parts.length - first) {
@@ -40,19 +46,26 @@ export function createBindings(): Bindings {
       );
       return known < 0 ? list.push({ memory, access, first, count }) - 1 : known;
     },
+    readByFours(slot) {
+      const binding = list[slot]!;
+      const can = binding.access === 'read' && binding.count === 1 && partsOf(binding)[0]!.bytes % 16 === 0;
+      if (can) byFours.add(slot);
+      return can;
+    },
     get size() {
       return list.reduce((sum, { count }) => sum + count, 0);
     },
     get parts() {
       return list.flatMap(partsOf);
     },
-    key: () => list.map(({ access, count }) => `${access}${count}`).join(''),
+    key: () => list.map(({ access, count }, slot) => `${access}${count}${byFours.has(slot) ? 'q' : ''}`).join(''),
     access: () => list.map(({ access, count }) => (access === 'read' ? 'r' : 'w').repeat(count)).join(''),
     declarations() {
       let binding = 0;
       return list
         .map((each, slot) => {
           const names = Array.from({ length: each.count }, () => `b${binding++}`);
+          if (byFours.has(slot)) return readerByFours(slot, names[0]!);
           return [...names.map((name) => declare(name, each.access)), ...accessors(slot, each, names)].join('\n');
         })
         .join('\n');
@@ -73,6 +86,16 @@ function declare(name: string, access: Access): string {
   const space = access === 'read' ? 'storage, read' : 'storage, read_write';
   const element = access === 'atomic' || access === 'spine' ? 'atomic<u32>' : 'u32';
   return `@group(1) @binding(${name.slice(1)}) var<${space}> ${name}: array<${element}>;`;
+}
+
+function readerByFours(slot: number, name: string): string {
+  const words = [...'xyzw'].map(
+    (word) => `fn quad_${slot}_${word}(quad: u32) -> u32 { return ${name}[quad].${word}; }`,
+  );
+  return `@group(1) @binding(${name.slice(1)}) var<storage, read> ${name}: array<vec4<u32>>;
+fn load_${slot}(word: u32) -> u32 { return ${name}[word >> 2u][word & 3u]; }
+fn quad_${slot}(quad: u32) -> vec4<u32> { return ${name}[quad]; }
+${words.join('\n')}`;
 }
 
 function accessors(slot: number, { access, memory }: Binding, names: readonly string[]): string[] {

@@ -3,7 +3,7 @@ import { type AccessPattern, accessPatterns, arraysUpToIndex } from '../../primi
 import { type Module, moduleKey, type ScalarType } from '../../primitives/functors/ir.ts';
 import type { Arithmetic } from './arithmetic.ts';
 import type { Bindings } from './bindings.ts';
-import { emitModule } from './emit-wgsl.ts';
+import { emitModule, type WgslEnvironment } from './emit-wgsl.ts';
 import type { Memory, MemoryPool } from './memory.ts';
 import { type LengthWords, lengthExpression, type Parameters, parameter } from './parameters.ts';
 import type { Helper } from './wgsl-helpers.ts';
@@ -20,6 +20,9 @@ export interface LinkedArray {
   readonly offset: number;
   readonly offsetWord: number;
   readonly length: LengthWords;
+  /** The length as the program has it, and whether it is the extent's at least. */
+  readonly bound: Length;
+  readonly covers: boolean;
   /** Whether an index below the extent is read below the length. */
   readonly isInside: boolean;
   /** Parameters that hold the elements which are read at constant indices. */
@@ -32,6 +35,8 @@ export interface LinkedProgram {
   readonly module: Module;
   readonly arrays: readonly LinkedArray[];
   readonly uniforms: ReadonlyMap<string, number>;
+  /** Uniforms that are the extent at least. */
+  readonly bounds: ReadonlySet<string>;
 }
 
 /** Log2 of the elements in a word. */
@@ -58,19 +63,24 @@ export function linkProgram(
       ? new Map(pattern.indices.map((index) => [index, cellWord(parameters, memory, offset + index)]))
       : undefined;
     const words = parameters.length(length);
-    const isInside = upToIndex.has(name) && reaches(length, extent);
+    const covers = reaches(length, extent);
+    const isInside = upToIndex.has(name) && covers;
     const offsetWord = parameters.word(offset);
-    return { name, type, storage, pattern, memory, offset, offsetWord, length: words, isInside, cells };
+    const place = { memory, offset, offsetWord, length: words, bound: length };
+    return { name, type, storage, pattern, ...place, covers, isInside, cells };
   });
   const values = [...module.uniforms].map(([name, type]): [string, number] => {
     const value = uniforms.get(name)!;
     return [name, type === 'f32' ? parameters.float(value as number) : parameters.word(value)];
   });
-  return { prefix, module, arrays: linked, uniforms: new Map(values) };
+  const bounds = [...module.uniforms].filter(
+    ([name, type]) => type === 'u32' && (uniforms.get(name)! as number) >= capacityOf(extent),
+  );
+  return { prefix, module, arrays: linked, uniforms: new Map(values), bounds: new Set(bounds.map(([name]) => name)) };
 }
 
 /** Whether a length is an extent's at least. */
-function reaches(length: Length, extent: Extent): boolean {
+export function reaches(length: Length, extent: Extent): boolean {
   if (typeof length === 'number') return capacityOf(extent) <= length;
   if (typeof extent === 'number') return false;
   const { buffer, word, minus, limit } = extent;
@@ -127,25 +137,31 @@ export function emitProgram(
   arithmetic: Arithmetic,
   helpers: Set<Helper>,
 ): string {
-  const { prefix, module, arrays, uniforms } = program;
-  const numbers = new Map(arrays.map(({ name }, i) => [name, i]));
+  const { prefix, module, arrays } = program;
   const readers = arrays.map((array, i) => emitReader(`${prefix}a${i}`, array, slots.get(array.name)));
-  const functions = emitModule(module, {
-    prefix,
-    arithmetic,
-    helpers,
+  const functions = emitModule(module, { prefix, arithmetic, helpers, ...capturesOf(program) });
+  return [...readers, functions].join('\n');
+}
+
+/** How functions read what a linked program captures, beside {@link emitProgram}. */
+export function capturesOf({
+  prefix,
+  arrays,
+  uniforms,
+}: LinkedProgram): Pick<WgslEnvironment, 'read' | 'length' | 'uniform'> {
+  const numbers = new Map(arrays.map(({ name }, i) => [name, i]));
+  return {
     read: (name, index) => `${prefix}a${numbers.get(name)}(${index})`,
     length: (name) => lengthExpression(arrays[numbers.get(name)!]!.length),
     uniform: (name, type) => fromWord(type, parameter(uniforms.get(name)!)),
-  });
-  return [...readers, functions].join('\n');
+  };
 }
 
 /**
  * A reader loads whatever is there and then drops what is not the array's: WebGPU keeps loads inside of buffers, and
  * loads without branches overlap. What kernels evaluate past the extent they drop themselves.
  */
-function emitReader(name: string, array: LinkedArray, slot: number | undefined): string {
+export function emitReader(name: string, array: LinkedArray, slot: number | undefined): string {
   const { type, length, isInside, cells } = array;
   const value = cells === undefined ? emitElement(array, slot!) : emitCells(cells, type);
   const inside = isInside ? 'value' : `select(${zeroOf(type)}, value, i < ${lengthExpression(length)})`;

@@ -54,6 +54,8 @@ export interface LookBackTuning {
   readonly words: number;
   /** Elements side by side that a thread has at most. */
   readonly run: number;
+  /** Words that a thread reads at fixed distances and holds until it writes, at most: where there are more it reads again. */
+  readonly held: number;
   /** Tiles that a scan should have: for the sake of them a thread has fewer elements, but 8. */
   readonly tiles: number;
   /** Tries before a workgroup computes what another one has not published. */
@@ -85,7 +87,7 @@ export const defaultTuning: Tuning = {
   reduce: { threads: 256, tile: 4096, groups: 1024, tries: 64 },
   blockBy: 'workgroup',
   blockRows: 4,
-  scan: { lookBack: true, threads: 256, items: 32, flags: 24, words: 32, run: 4, tiles: 256, tries: 64 },
+  scan: { lookBack: true, threads: 256, items: 32, flags: 24, words: 32, run: 4, held: 24, tiles: 256, tries: 64 },
   sort: {
     tile: 4096,
     tileBy: 'workgroup',

@@ -5,7 +5,7 @@ import {
   type MonoidProgram,
   type ScanCommand,
 } from '../../../primitives/backend.ts';
-import { addsFlags } from '../../monoid-shapes.ts';
+import { addsFlags, isFlagged, restarting } from '../../monoid-shapes.ts';
 import { widthOf } from '../device.ts';
 import { type Engine, type KernelText, launch, placeParameters } from '../engine.ts';
 import { isLight } from '../module-size.ts';
@@ -22,10 +22,12 @@ import {
   lookBackDeclarations,
   spineWords,
 } from './look-back.ts';
+import { MOST_LANES, numberedRows } from './numbered-rows.ts';
 import { emitEvaluation, emitMonoid, emitSharedStates, emitStateStore, monoidKey } from './record.ts';
 import { linkCell } from './reduce.ts';
+import { codeRuns } from './run-code.ts';
 import { flagRows, type ScanRows, stateRows } from './scan-rows.ts';
-import { bindScan, type Sink } from './scan-sink.ts';
+import { type BoundScan, bindScan, type Sink } from './scan-sink.ts';
 import type { Source } from './source.ts';
 import { emitLaneFunctions } from './subgroups.ts';
 import type { Window } from './windows.ts';
@@ -86,19 +88,21 @@ export function scanByLookBack(
   const cell =
     total === undefined ? undefined : linkCell(parameters, pool.resolve(total.buffer), total.word, types.length);
   const tiles = Math.max(1, Math.ceil(capacityOf(extent) / tile.elements));
-  const { bindings, key, code } = bindScan(engine, source, sink, window);
+  const bound = bindScan(engine, source, sink, window);
+  const { bindings } = bound;
+  const { rows, key } = rowsFor(engine, monoid, source, sink, bound, tile);
   const run = spine.begin(spineWords(tiles, types));
   const slot = bindings.bind(run.memory, 'spine');
   const out = cell === undefined ? undefined : bindings.bind(cell.memory, 'write', cell.cell!.first, cell.cell!.count);
   const text = (): KernelText => {
     const helpers = new Set<Helper>();
-    const functions = code(helpers);
+    const functions = bound.code(helpers);
     const writeTotal = (state: string): string =>
       cell === undefined ? '' : `write_total(${parameter(cell.cell!.word)}, ${state});`;
     const { tries, mute } = tuning.scan;
     const { most } = engine.subgroups!;
     const lookBack: LookBackText = { types, slot, most, tries, mute };
-    const rows = tile.flags ? flagRows(tile.items, most) : stateRows(tile.items, tile.run);
+    const scanRows = rows(helpers);
     return {
       threads: tile.threads,
       subgroups: true,
@@ -109,14 +113,15 @@ ${emitEvaluation(source.program)}
 ${out === undefined ? '' : emitStateStore('write_total', out, parameter(cell!.strideWord), types)}
 ${emitSharedStates(types, statesOf(tile.threads))}
 ${emitLaneFunctions(types, widthOf(engine.subgroups!))}
+${scanRows.functions ?? ''}
 ${lookBackDeclarations}
 ${emitSpine(lookBack)}
 ${emitAggregate(tile, engine.subgroups!.least)}`,
-      main: emitTile(tile, rows, lookBack, lengthExpression(length), writeTotal),
+      main: emitTile(tile, scanRows, lookBack, lengthExpression(length), writeTotal),
     };
   };
   launch(engine, {
-    key: `look back ${monoidKey(monoid)} ${key} ${JSON.stringify(tuning.scan)} ${tile.items} ${tile.run} ${tile.flags} ${tile.light} ${slot} ${out} ${cell?.cell?.word} ${length.raw}`,
+    key: `look back ${monoidKey(monoid)} ${bound.key} ${key} ${JSON.stringify(tuning.scan)} ${tile.items} ${tile.run} ${tile.flags} ${tile.light} ${slot} ${out} ${cell?.cell?.word} ${length.raw}`,
     parameters,
     slot: placeParameters(engine, parameters),
     bindings,
@@ -124,6 +129,33 @@ ${emitAggregate(tile, engine.subgroups!.least)}`,
     groups: tiles,
     words: [run.epoch],
   });
+}
+
+/** How the tile is scanned, and what shapes that beside the scan and the tile. */
+function rowsFor(
+  engine: Engine,
+  monoid: MonoidProgram,
+  source: Source,
+  sink: Sink,
+  bound: BoundScan,
+  { items, run, flags, light }: LookBackTile,
+): { rows(helpers: Set<Helper>): ScanRows; key: string } {
+  const { types } = monoid;
+  const subgroups = engine.subgroups!;
+  if (flags) return { rows: () => flagRows(items, subgroups.most), key: '' };
+  const heads =
+    run > 1 && subgroups.most <= MOST_LANES && restarting(monoid) !== undefined && isFlagged(source.program.module);
+  const plan = { run, runs: items / run, heads };
+  const code = run > 1 && light ? codeRuns(engine, monoid, source, sink, bound, plan) : undefined;
+  return {
+    rows(helpers) {
+      const rows = heads
+        ? numberedRows(items, run, types, widthOf(subgroups), code)
+        : stateRows(items, run, types, code);
+      return { ...rows, functions: `${rows.functions ?? ''}\n${code?.functions(helpers) ?? ''}` };
+    },
+    key: `${heads} ${code?.key}`,
+  };
 }
 
 /** WGSL of `element(i, n)`, and of `aggregate_of(tile, …)`, which all threads of a workgroup call together. */
@@ -169,8 +201,10 @@ if (lane == 0u) {
   if (n - start <= ${elements}u) { ${writeTotal('all')} }
 }`;
   // Whole tiles are most of all; where code is long, one that looks at the end serves them too.
+  const { inside } = rows;
+  const isWhole = inside === undefined ? `n - start >= ${elements}u` : `tile > 0u && n - start > ${elements}u`;
   const whole = (fast: string, careful: string): string =>
-    light ? `if (n - start >= ${elements}u) {\n${fast}\n} else {\n${careful}\n}` : careful;
+    light ? `if (${isWhole}) {\n${fast}\n} else {\n${careful}\n}` : careful;
   return `let tile = ${GROUP_NUMBER};
 let n = ${length};
 if (n == 0u && tile == 0u && t == 0u) { ${writeTotal('identity()')} }
@@ -181,7 +215,7 @@ let first = start + sid * sg * ${items}u + lane * ${run}u;
 // Read.
 ${rows.declare}
 ${whole(
-  rows.read((at) => `evaluate(${at})`),
+  inside?.read ?? rows.read((at) => `evaluate(${at})`),
   rows.read((at) => `element(${at}, n)`),
 )}
 // Scan.
@@ -196,5 +230,5 @@ ${emitLookBack(lookBack, found)}
 // Write.
 var outer = take(${prefixPlace});
 if (sid > 0u) { outer = combine(outer, total); }
-${whole(rows.write(''), rows.write('if (i < n) '))}`;
+${whole(inside?.write ?? rows.write(''), rows.write('if (i < n) '))}`;
 }

@@ -1,4 +1,6 @@
+import type { ScalarType } from '../../../primitives/functors/ir.ts';
 import { lines } from './lines.ts';
+import type { RunCode } from './run-code.ts';
 import { laneSets } from './subgroups.ts';
 
 /**
@@ -6,6 +8,8 @@ import { laneSets } from './subgroups.ts';
  * that a row has `run` times its lanes. Statements see `first`, the thread's first element, and `lane` and `sg`.
  */
 export interface ScanRows {
+  /** Functions of its own. */
+  readonly functions?: string;
   /** Statements that read elements, given WGSL of the one at an index. */
   read(element: (at: string) => string): string;
   readonly declare: string;
@@ -13,14 +17,13 @@ export interface ScanRows {
   readonly scan: string;
   /** Statements that consume all elements behind a guard, given `outer`, what is before the part. */
   write(guard: string): string;
+  /** The same run by run, where the tile has others before it and behind it. */
+  readonly inside?: { readonly read: string; readonly write: string } | undefined;
 }
 
 /** Scans states: every lane folds its run, lanes pass on what they have, and rows follow each other. */
-export function stateRows(items: number, run: number): ScanRows {
+export function stateRows(items: number, run: number, types: readonly ScalarType[], code?: RunCode): ScanRows {
   const rows = items / run;
-  const at = (j: number, k: number): string => `first + ${j * run}u * sg + ${k}u`;
-  const elements = (line: (j: number, k: number) => string): string =>
-    lines(rows, (j) => lines(run, (k) => line(j, k)));
   const folded = (j: number): string =>
     Array.from({ length: run - 1 }, (_, k) => k + 1).reduce((sum, k) => `combine(${sum}, s${j}_${k})`, `s${j}_0`);
   // q is what is before a row in the part, x what is before a lane; a lone element becomes its own inclusive prefix.
@@ -34,18 +37,64 @@ export function stateRows(items: number, run: number): ScanRows {
   };
   const after = (j: number, k: number): string =>
     run === 1 ? `combine(outer, s${j}_0)` : `combine(before, s${j}_${k})`;
+  const leaves = (j: number, k: number): string => types.map((_, leaf) => code!.leaf(j, k, leaf)).join(', ');
   return {
-    declare: elements((j, k) => `var s${j}_${k}: S;`),
-    read: (element) => elements((j, k) => `s${j}_${k} = ${element(at(j, k))};`),
+    declare: `${eachElement(rows, run, (j, k) => `var s${j}_${k}: S;`)}\n${code?.declare(rows) ?? ''}`,
+    read: (element) => eachElement(rows, run, (j, k) => `s${j}_${k} = ${element(at(run, j, k))};`),
     scan: `${lines(rows, (j) => `let l${j} = lanes_up_to(${folded(j)}, lane, sg);`)}
 ${lines(rows, place)}
 let part = combine(q${rows - 1}, l${rows - 1});`,
-    write: (guard) =>
-      lines(
-        rows,
-        (j) => `{ var before = combine(outer, x${j});
-${lines(run, (k) => `{ let i = ${at(j, k)}; let after = ${after(j, k)}; ${guard}{ consume(i, before, after); } before = after; }`)} }`,
-      ),
+    write: (guard) => consumeRows(rows, run, after, guard),
+    inside: code && insideRows(rows, run, code, { take: (j, k) => `s${j}_${k} = S(${leaves(j, k)});`, after }),
+  };
+}
+
+/** Element k of a thread's run in row j. */
+export function at(run: number, j: number, k: number): string {
+  return `first + ${j * run}u * sg + ${k}u`;
+}
+
+export function eachElement(rows: number, run: number, line: (j: number, k: number) => string): string {
+  return lines(rows, (j) => lines(run, (k) => line(j, k)));
+}
+
+/** Statements that consume every element, given what comes after `before` with it. */
+export function consumeRows(rows: number, run: number, after: (j: number, k: number) => string, guard: string): string {
+  const element = (j: number, k: number): string =>
+    `{ let i = ${at(run, j, k)}; let after = ${after(j, k)}; ${guard}{ consume(i, before, after); } before = after; }`;
+  return lines(rows, (j) => `{ var before = combine(outer, x${j});\n${lines(run, (k) => element(j, k))} }`);
+}
+
+/** How rows do with element k of row j. */
+export interface RowElements {
+  /** The statement that takes over what was read. */
+  readonly take: (j: number, k: number) => string;
+  /** What comes after `before` with it. */
+  readonly after: (j: number, k: number) => string;
+  /** Whether it is a head, where rows know. */
+  readonly head?: (j: number, k: number) => string;
+}
+
+/** Statements that read and write run by run. */
+export function insideRows(
+  rows: number,
+  run: number,
+  code: RunCode,
+  { take, after, head }: RowElements,
+): NonNullable<ScanRows['inside']> {
+  const states = Array.from({ length: run + 1 }, (_, k) => `b${k}`);
+  const state = (j: number, k: number): string => `before = ${after(j, k)}; let b${k + 1} = before;`;
+  return {
+    read: lines(
+      rows,
+      (j) => `let i${j} = ${at(run, j, 0)};\n${code.read(j, `i${j}`)}\n${lines(run, (k) => take(j, k))}`,
+    ),
+    write: lines(
+      rows,
+      (j) => `{ let i${j} = ${at(run, j, 0)}; var before = combine(outer, x${j}); let b0 = before;
+${lines(run, (k) => state(j, k))}
+${code.write(j, `i${j}`, states, (k) => head!(j, k))} }`,
+    ),
   };
 }
 

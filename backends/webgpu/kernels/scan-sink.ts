@@ -39,6 +39,9 @@ export function linkSink(
 /** A scan's program and sink bound for a window. */
 export interface BoundScan {
   readonly bindings: Bindings;
+  /** Bindings of the arrays of the program and of what consumes the prefixes. */
+  readonly slots: readonly [program: ArraySlots, emit: ArraySlots];
+  readonly stores: readonly BoundStore[];
   readonly key: string;
   /** WGSL of `evaluate(i) -> S` and of `consume(i, exclusive, inclusive)`. */
   code(helpers: Set<Helper>): string;
@@ -112,6 +115,8 @@ export function bindScan(engine: Engine, source: Source, sink: Sink, window: Win
   const { emit } = sink;
   return {
     bindings,
+    slots: [from, beside],
+    stores: bound,
     key: `${programKey(program, from)} ${programKey(emit, beside)} ${storesKey(bound)}`,
     code: (helpers) => `${emitProgram(program, from, engine.arithmetic, helpers)}
 ${emitProgram(emit, beside, engine.arithmetic, helpers)}

@@ -11,7 +11,8 @@ export interface LinkedStore extends Store {
   readonly memory: Memory;
   readonly offsetWord: number;
   readonly capacityWord: number;
-  /** Whether there is room for every index of the extent, at which it stores. */
+  /** Whether there is room for every index of the extent, and whether it is at these that it stores. */
+  readonly holdsExtent: boolean;
   readonly hasRoom: boolean;
 }
 
@@ -21,13 +22,17 @@ export function linkStores(
   pool: MemoryPool,
   extent: Extent,
 ): LinkedStore[] {
-  return stores.map((store) => ({
-    ...store,
-    memory: pool.resolve(store.buffer),
-    offsetWord: parameters.word(store.offset),
-    capacityWord: parameters.word(store.capacity),
-    hasRoom: store.index === undefined && store.capacity >= capacityOf(extent),
-  }));
+  return stores.map((store) => {
+    const holdsExtent = store.capacity >= capacityOf(extent);
+    return {
+      ...store,
+      memory: pool.resolve(store.buffer),
+      offsetWord: parameters.word(store.offset),
+      capacityWord: parameters.word(store.capacity),
+      holdsExtent,
+      hasRoom: store.index === undefined && holdsExtent,
+    };
+  });
 }
 
 /** Stores that combine need atomic words. */
@@ -68,20 +73,33 @@ export function storesKey(stores: readonly BoundStore[]): string {
 
 /** WGSL statements that store results `r` (a struct with r0, r1, … if there are several) for the index `i`. */
 export function emitStores(stores: readonly BoundStore[], results: readonly ScalarType[]): string {
-  const result = (at: number): string => (results.length > 1 ? `r.r${at}` : 'r');
-  return stores
-    .map(({ store, slot, window }) => {
-      const at = store.index === undefined ? 'i' : result(store.index);
-      const word = `${at} + ${parameter(store.offsetWord)}`;
-      const value = toWord(results[store.value]!, result(store.value));
-      const conditions = [
-        ...(store.guard === undefined ? [] : [result(store.guard)]),
-        ...(store.hasRoom ? [] : [`(${at} < ${parameter(store.capacityWord)})`]),
-        ...(window === undefined ? [] : [`(${word} < ${window}u)`]),
-      ];
-      const write = `${store.combine ?? 'store'}_${slot}(${word}, ${value});`;
-      return conditions.length === 0 ? write : `if (${conditions.join(' & ')}) { ${write} }`;
-    })
+  return emitStoresOf(stores, results, (at) => (results.length > 1 ? `r.r${at}` : 'r'), 'i');
+}
+
+/** The same of results that are given as WGSL, for an index; stores that follow each other under one condition share it. */
+export function emitStoresOf(
+  stores: readonly BoundStore[],
+  results: readonly ScalarType[],
+  result: (at: number) => string,
+  i: string,
+): string {
+  const writes: { readonly condition: string; readonly lines: string[] }[] = [];
+  for (const { store, slot, window } of stores) {
+    const at = store.index === undefined ? i : result(store.index);
+    const word = `${at} + ${parameter(store.offsetWord)}`;
+    const value = toWord(results[store.value]!, result(store.value));
+    const conditions = [
+      ...(store.guard === undefined ? [] : [result(store.guard)]),
+      ...(store.hasRoom ? [] : [`(${at} < ${parameter(store.capacityWord)})`]),
+      ...(window === undefined ? [] : [`(${word} < ${window}u)`]),
+    ];
+    const condition = conditions.join(' & ');
+    const line = `${store.combine ?? 'store'}_${slot}(${word}, ${value});`;
+    if (writes.at(-1)?.condition === condition) writes.at(-1)!.lines.push(line);
+    else writes.push({ condition, lines: [line] });
+  }
+  return writes
+    .map(({ condition, lines }) => (condition === '' ? lines.join(' ') : `if (${condition}) { ${lines.join(' ')} }`))
     .join('\n');
 }
 

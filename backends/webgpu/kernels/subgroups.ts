@@ -5,12 +5,7 @@ import type { ScalarType } from '../../../primitives/functors/ir.ts';
  * by lane states go from left to right. `width` is `sg` where that is known.
  */
 export function emitLaneFunctions(types: readonly ScalarType[], width: number | undefined): string {
-  const moved = (how: string): string =>
-    types
-      .map((type, leaf) =>
-        type === 'bool' ? `${how}(select(0u, 1u, s.a${leaf}), by) != 0u` : `${how}(s.a${leaf}, by)`,
-      )
-      .join(', ');
+  const moved = (how: string): string => types.map((type, leaf) => movedLeaf(how, type, leaf)).join(', ');
   return `fn lane_up(s: S, by: u32) -> S { return S(${moved('subgroupShuffleUp')}); }
 fn lane_down(s: S, by: u32) -> S { return S(${moved('subgroupShuffleDown')}); }
 fn lane_at(s: S, by: u32) -> S { return S(${moved('subgroupShuffle')}); }
@@ -28,8 +23,13 @@ fn lanes_backwards(state: S, lane: u32, sg: u32) -> S {
 }`;
 }
 
+/** A leaf of the state `s` as a lane has it that is found by a builtin and `by`. */
+export function movedLeaf(how: string, type: ScalarType, leaf: number): string {
+  return type === 'bool' ? `${how}(select(0u, 1u, s.a${leaf}), by) != 0u` : `${how}(s.a${leaf}, by)`;
+}
+
 /** Statements for the distances 1, 2, 4 … below the lanes of a subgroup; written out where they are known. */
-function forDistances(width: number | undefined, body: string): string {
+export function forDistances(width: number | undefined, body: string): string {
   if (width === undefined) return `for (var d = 1u; d < sg; d = d << 1u) { ${body} }`;
   const distances = Array.from({ length: Math.log2(width) }, (_, k) => 2 ** k);
   return distances.map((d) => `{ const d = ${d}u; ${body} }`).join('\n  ');

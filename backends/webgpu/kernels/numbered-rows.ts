@@ -1,0 +1,116 @@
+import type { ScalarType } from '../../../primitives/functors/ir.ts';
+import { lines } from './lines.ts';
+import type { RunCode } from './run-code.ts';
+import { at, consumeRows, eachElement, insideRows, type ScanRows } from './scan-rows.ts';
+import { forDistances, laneSets, movedLeaf } from './subgroups.ts';
+
+/** Lanes of a subgroup whose heads are a set in one word. */
+export const MOST_LANES = 32;
+
+/**
+ * Scans states whose first leaf counts heads, flags at which all other leaves start anew. Counts of several rows go from
+ * lane to lane in one word, and values alone: a ballot tells how far they go. (Segmented scans of a warp after Sengupta,
+ * Harris, Zhang and Owens, Scan Primitives for GPU Computing, 2007.) A thread holds the heads of a run as bits.
+ */
+export function numberedRows(
+  items: number,
+  run: number,
+  types: readonly ScalarType[],
+  width: number | undefined,
+  code?: RunCode,
+): ScanRows {
+  const rows = items / run;
+  const { ballot } = laneSets(MOST_LANES);
+  const bits = run * MOST_LANES < 256 ? 8 : 16;
+  const inWord = 32 / bits;
+  const words = Math.ceil(rows / inWord);
+  const head = (j: number, k: number): string => `((h${j} & ${1 << k}u) != 0u)`;
+  const numbered = (j: number, k: number): string => `counted(select(0u, 1u, ${head(j, k)}), s${j}_${k})`;
+  const folded = (j: number): string =>
+    Array.from({ length: run - 1 }, (_, k) => k + 1).reduce(
+      (sum, k) => `combine(${sum}, ${numbered(j, k)})`,
+      `s${j}_0`,
+    );
+  const countsOf = (word: number): string =>
+    Array.from({ length: Math.min(inWord, rows - word * inWord) }, (_, j) => {
+      const ones = `countOneBits(h${word * inWord + j})`;
+      return j === 0 ? ones : `(${ones} << ${j * bits}u)`;
+    }).join(' | ');
+  const count = (name: string, j: number): string => {
+    const word = `${name}${Math.floor(j / inWord)}`;
+    const low = (j % inWord) * bits;
+    return low === 0 ? `(${word} & ${2 ** bits - 1}u)` : `((${word} >> ${low}u) & ${2 ** bits - 1}u)`;
+  };
+  // q is what is before a row in the part, x what is before a lane.
+  const place = (j: number): string => {
+    const before = `combine(q${j - 1}, counted(${count('e', j - 1)}, values_at(l${j - 1}, sg - 1u)))`;
+    return `let q${j} = ${j === 0 ? 'identity()' : before};
+var x${j} = combine(q${j}, counted(${count('p', j)}, values_up(l${j}, 1u))); if (lane == 0u) { x${j} = q${j}; }`;
+  };
+  const after = (j: number, k: number): string => `combine(before, ${numbered(j, k)})`;
+  const values = (j: number, k: number): string =>
+    types
+      .slice(1)
+      .map((_, leaf) => `, ${code!.leaf(j, k, leaf + 1)}`)
+      .join('');
+  const bit = (j: number, k: number): string => `select(0u, ${1 << k}u, ${code!.leaf(j, k, 0)})`;
+  const setHeads = (j: number): string => `h${j} = ${Array.from({ length: run }, (_, k) => bit(j, k)).join(' | ')};`;
+  return {
+    functions: emitFunctions(types, width),
+    declare: `${eachElement(rows, run, (j, k) => `var s${j}_${k}: S;`)}
+${lines(rows, (j) => `var h${j} = 0u;`)}
+${code?.declare(rows) ?? ''}`,
+    read: (element) =>
+      eachElement(
+        rows,
+        run,
+        (j, k) =>
+          `{ let e = ${element(at(run, j, k))}; s${j}_${k} = counted(0u, e); h${j} |= select(0u, ${1 << k}u, e.a0 != 0u); }`,
+      ),
+    scan: `${lines(
+      words,
+      (word) => `let c${word} = ${countsOf(word)};
+let d${word} = counts_up_to(c${word}, lane, sg);
+let p${word} = d${word} - c${word};
+let e${word} = subgroupShuffle(d${word}, sg - 1u);`,
+    )}
+${lines(rows, (j) => `let l${j} = values_up_to(${folded(j)}, ${ballot(`h${j} != 0u`)}, lane, sg);`)}
+${lines(rows, place)}
+let part = combine(q${rows - 1}, counted(${count('d', rows - 1)}, l${rows - 1}));`,
+    write: (guard) => consumeRows(rows, run, after, guard),
+    inside:
+      code &&
+      insideRows(rows, run, code, {
+        take: (j, k) => `s${j}_${k} = S(0u${values(j, k)});${k === run - 1 ? ` ${setHeads(j)}` : ''}`,
+        after,
+        head,
+      }),
+  };
+}
+
+function emitFunctions(types: readonly ScalarType[], width: number | undefined): string {
+  const values = types
+    .slice(1)
+    .map((_, leaf) => `, s.a${leaf + 1}`)
+    .join('');
+  const moved = (how: string): string =>
+    `S(0u${types
+      .slice(1)
+      .map((type, leaf) => `, ${movedLeaf(how, type, leaf + 1)}`)
+      .join('')})`;
+  return `fn counted(count: u32, s: S) -> S { return S(count${values}); }
+fn values_up(s: S, by: u32) -> S { return ${moved('subgroupShuffleUp')}; }
+fn values_at(s: S, by: u32) -> S { return ${moved('subgroupShuffle')}; }
+fn counts_up_to(state: u32, lane: u32, sg: u32) -> u32 {
+  var c = state;
+  ${forDistances(width, 'let other = subgroupShuffleUp(c, d); c += select(0u, other, lane >= d);')}
+  return c;
+}
+// The combination of the values up to this lane, from the last lane on that has a head.
+fn values_up_to(state: S, heads: u32, lane: u32, sg: u32) -> S {
+  var s = counted(0u, state);
+  let ends = (heads | 1u) << (31u - lane);
+  ${forDistances(width, 'let other = values_up(s, d); if (ends < (0x80000000u >> (d - 1u))) { s = counted(0u, combine(other, s)); }')}
+  return s;
+}`;
+}
