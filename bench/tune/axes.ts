@@ -41,6 +41,8 @@ export const tuningAxes: readonly TuningAxis[] = [
   { member: 'scan.lookBack', values: [true, false], experiments: SCANS },
   { member: 'scan.threads', values: THREADS, experiments: SCANS },
   { member: 'scan.items', values: [4, 8, 12, 16, 24], experiments: SCANS },
+  { member: 'scan.run', values: [2, 4, 8], experiments: [['reduceByKey', 'u32']] },
+  { member: 'scan.held', values: [0, 24, 48], experiments: [['reduceByKey', 'u32']] },
   { member: 'scan.tries', values: [4, 16, 64], experiments: SCANS },
   { member: 'blockBy', values: ['workgroup', 'thread'], experiments: TREES },
   { member: 'blockRows', values: [1, 2, 4, 8], experiments: TREES },

@@ -1,4 +1,10 @@
+import type { MonoidProgram } from '../../../primitives/backend.ts';
 import type { ScalarType } from '../../../primitives/functors/ir.ts';
+import { combineGraph, restarting } from '../../monoid-shapes.ts';
+import type { Arithmetic } from '../arithmetic.ts';
+import { emitModule } from '../emit-wgsl.ts';
+import { moduleOfNodes } from '../graph-module.ts';
+import type { Helper } from '../wgsl-helpers.ts';
 import { lines } from './lines.ts';
 import type { RunCode } from './run-code.ts';
 import { at, consumeRows, eachElement, insideRows, type ScanRows } from './scan-rows.ts';
@@ -6,31 +12,25 @@ import { forDistances, laneSets, movedLeaf } from './subgroups.ts';
 
 /** Lanes of a subgroup whose heads are a set in one word. */
 export const MOST_LANES = 32;
+/** Elements of a run whose heads are bits of a word, and are counted in half a word for all lanes. */
+export const MOST_RUN = 16;
 
 /**
  * Scans states whose first leaf counts heads, flags at which all other leaves start anew. Counts of several rows go from
  * lane to lane in one word, and values alone: a ballot tells how far they go. (Segmented scans of a warp after Sengupta,
- * Harris, Zhang and Owens, Scan Primitives for GPU Computing, 2007.) A thread holds the heads of a run as bits.
+ * Harris, Zhang and Owens, Scan Primitives for GPU Computing, 2007.) A thread holds the heads of a run as bits. Functions are those of
+ * {@link emitNumbering}.
  */
-export function numberedRows(
-  items: number,
-  run: number,
-  types: readonly ScalarType[],
-  width: number | undefined,
-  code?: RunCode,
-): ScanRows {
+export function numberedRows(items: number, run: number, types: readonly ScalarType[], code?: RunCode): ScanRows {
   const rows = items / run;
   const { ballot } = laneSets(MOST_LANES);
   const bits = run * MOST_LANES < 256 ? 8 : 16;
   const inWord = 32 / bits;
   const words = Math.ceil(rows / inWord);
   const head = (j: number, k: number): string => `((h${j} & ${1 << k}u) != 0u)`;
-  const numbered = (j: number, k: number): string => `counted(select(0u, 1u, ${head(j, k)}), s${j}_${k})`;
+  const next = (before: string, j: number, k: number): string => `next(${before}, s${j}_${k}, ${head(j, k)})`;
   const folded = (j: number): string =>
-    Array.from({ length: run - 1 }, (_, k) => k + 1).reduce(
-      (sum, k) => `combine(${sum}, ${numbered(j, k)})`,
-      `s${j}_0`,
-    );
+    Array.from({ length: run - 1 }, (_, k) => k + 1).reduce((sum, k) => next(sum, j, k), `s${j}_0`);
   const countsOf = (word: number): string =>
     Array.from({ length: Math.min(inWord, rows - word * inWord) }, (_, j) => {
       const ones = `countOneBits(h${word * inWord + j})`;
@@ -45,9 +45,9 @@ export function numberedRows(
   const place = (j: number): string => {
     const before = `combine(q${j - 1}, counted(${count('e', j - 1)}, values_at(l${j - 1}, sg - 1u)))`;
     return `let q${j} = ${j === 0 ? 'identity()' : before};
-var x${j} = combine(q${j}, counted(${count('p', j)}, values_up(l${j}, 1u))); if (lane == 0u) { x${j} = q${j}; }`;
+var x${j} = combine(q${j}, counted(${count('p', j)}, values_up(l${j}, 1u))); if (lane == 0u) { x${j} = counted(x${j}.a0, q${j}); }`;
   };
-  const after = (j: number, k: number): string => `combine(before, ${numbered(j, k)})`;
+  const after = (j: number, k: number): string => next('before', j, k);
   const values = (j: number, k: number): string =>
     types
       .slice(1)
@@ -56,7 +56,6 @@ var x${j} = combine(q${j}, counted(${count('p', j)}, values_up(l${j}, 1u))); if 
   const bit = (j: number, k: number): string => `select(0u, ${1 << k}u, ${code!.leaf(j, k, 0)})`;
   const setHeads = (j: number): string => `h${j} = ${Array.from({ length: run }, (_, k) => bit(j, k)).join(' | ')};`;
   return {
-    functions: emitFunctions(types, width),
     declare: `${eachElement(rows, run, (j, k) => `var s${j}_${k}: S;`)}
 ${lines(rows, (j) => `var h${j} = 0u;`)}
 ${code?.declare(rows) ?? ''}`,
@@ -88,17 +87,30 @@ let part = combine(q${rows - 1}, counted(${count('d', rows - 1)}, l${rows - 1}))
   };
 }
 
-function emitFunctions(types: readonly ScalarType[], width: number | undefined): string {
-  const values = types
-    .slice(1)
-    .map((_, leaf) => `, s.a${leaf + 1}`)
-    .join('');
-  const moved = (how: string): string =>
-    `S(0u${types
-      .slice(1)
-      .map((type, leaf) => `, ${movedLeaf(how, type, leaf + 1)}`)
-      .join('')})`;
-  return `fn counted(count: u32, s: S) -> S { return S(count${values}); }
+/**
+ * WGSL of `mixed(a, b)`, which combines values alone, of `next(a, s, head)`, which puts the values of a flagged element
+ * behind a state, and of what moves counts and values between lanes. The monoid is one that restarts.
+ */
+export function emitNumbering(
+  monoid: MonoidProgram,
+  width: number | undefined,
+  arithmetic: Arithmetic,
+  helpers: Set<Helper>,
+): string {
+  const types = monoid.types.slice(1);
+  const each = (leaf: (type: ScalarType, at: number) => string): string =>
+    types.map((type, k) => `, ${leaf(type, k + 1)}`).join('');
+  const { left, right } = combineGraph(monoid);
+  const values = moduleOfNodes('values', [...left.slice(1), ...right.slice(1)], restarting(monoid)!, noNames);
+  const args = ['a', 'b'].flatMap((state) => types.map((_, k) => `${state}.a${k + 1}`)).join(', ');
+  const moved = (how: string): string => `S(0u${each((type, leaf) => movedLeaf(how, type, leaf))})`;
+  return `${emitModule(values, { prefix: 'v_', arithmetic, helpers, read: unknown, length: unknown, uniform: unknown })}
+fn counted(count: u32, s: S) -> S { return S(count${each((_, leaf) => `s.a${leaf}`)}); }
+fn mixed(a: S, b: S) -> S { let r = v_entry(${args}); return S(0u${each((_, leaf) => (types.length === 1 ? 'r' : `r.r${leaf - 1}`))}); }
+fn next(a: S, s: S, head: bool) -> S {
+  let m = mixed(a, s);
+  return S(a.a0 + select(0u, 1u, head)${each((_, leaf) => `select(m.a${leaf}, s.a${leaf}, head)`)});
+}
 fn values_up(s: S, by: u32) -> S { return ${moved('subgroupShuffleUp')}; }
 fn values_at(s: S, by: u32) -> S { return ${moved('subgroupShuffle')}; }
 fn counts_up_to(state: u32, lane: u32, sg: u32) -> u32 {
@@ -110,7 +122,12 @@ fn counts_up_to(state: u32, lane: u32, sg: u32) -> u32 {
 fn values_up_to(state: S, heads: u32, lane: u32, sg: u32) -> S {
   var s = counted(0u, state);
   let ends = (heads | 1u) << (31u - lane);
-  ${forDistances(width, 'let other = values_up(s, d); if (ends < (0x80000000u >> (d - 1u))) { s = counted(0u, combine(other, s)); }')}
+  ${forDistances(width, 'let other = values_up(s, d); if (ends < (0x80000000u >> (d - 1u))) { s = mixed(other, s); }')}
   return s;
 }`;
 }
+
+const unknown = (): never => {
+  throw new RangeError('a monoid captures nothing');
+};
+const noNames = { array: unknown, uniform: unknown };

@@ -1,4 +1,5 @@
 import type { MonoidProgram } from '../../../primitives/backend.ts';
+import { entryOf } from '../../../primitives/functors/ir.ts';
 import type { Bindings } from '../bindings.ts';
 import { emitModule, type WgslEnvironment } from '../emit-wgsl.ts';
 import type { Engine } from '../engine.ts';
@@ -16,9 +17,10 @@ import {
 import { parameter } from '../parameters.ts';
 import { type RunFunction, type Tap, type Unrolled, unroll } from '../unroll.ts';
 import type { Helper } from '../wgsl-helpers.ts';
+import { lines } from './lines.ts';
 import type { BoundScan, Sink } from './scan-sink.ts';
 import type { Source } from './source.ts';
-import { emitStoresOf } from './stores.ts';
+import { type BoundStore, emitStoresOf } from './stores.ts';
 
 /**
  * WGSL of a scan's programs written out for runs of indices. Runs are numbered from 0; `first` is WGSL of the index that
@@ -51,7 +53,7 @@ export interface RunPlan {
   readonly heads: boolean;
 }
 
-/** Writes out the programs of a scan, if they are straight lines. */
+/** Writes out the programs of a scan that stores something, if they are straight lines. */
 export function codeRuns(
   engine: Engine,
   { types }: MonoidProgram,
@@ -63,58 +65,48 @@ export function codeRuns(
   const programs = [source.program, emit] as const;
   const captures = capturesOfBoth(programs, bound.slots);
   const { unrolled, key } = unrolledOnce(programs, captures, types, run, heads);
-  if (unrolled === undefined) return undefined;
-  const { taps } = unrolled;
-  const tapped = new Set(taps.map(({ slot }) => slot));
-  const byFours = new Set(
-    [...tapped].filter((slot) => run % 4 === 0 && readsByFours(captures.arrays[slot]!, bound.bindings)),
-  );
-  const isHeld = runs * unrolled.emit.taps.length <= engine.tuning.scan.held;
-  const held = new Set(isHeld ? unrolled.emit.taps : []);
-  const atRead = isHeld ? [...new Set([...unrolled.element.taps, ...held])] : unrolled.element.taps;
+  if (unrolled === undefined || bound.stores.length === 0) return undefined;
+  const { taps, element, emit: consumer } = unrolled;
+  const slots = [...new Set(taps.map(({ slot }) => slot))];
+  const byFours = slots.filter((slot) => run % 4 === 0 && readsByFours(captures.arrays[slot]!, bound.bindings));
+  const isHeld = runs * consumer.taps.length <= engine.tuning.scan.held;
+  const held = isHeld ? consumer.taps : [];
   const load = (j: number, first: string, numbers: readonly number[]): string =>
-    loadTaps(j, first, numbers, taps, captures, byFours, held);
-  const { inside } = unrolled;
-  const stores = bound.stores.map((each) => {
-    const { index, holdsExtent, hasRoom } = each.store;
-    return {
-      ...each,
-      store: { ...each.store, hasRoom: hasRoom || (holdsExtent && index !== undefined && inside.has(index)) },
-    };
-  });
-  const results = unrolled.emit.module.functions[0]!.results;
-  const each = results.length / run;
+    loadTaps(j, first, numbers, taps, captures, new Set(byFours), new Set(held));
   const args = (j: number, { taps: numbers }: RunFunction): string[] => numbers.map((number) => `t${j}_${number}`);
+  const stores = bound.stores.map((store) => withRoom(store, unrolled.inside));
+  const results = entryOf(emit.module).results;
   return {
-    key: `${key} ${[...byFours].join('.')} ${isHeld} ${stores.map(({ store }) => store.hasRoom).join()}`,
+    key: `${key} ${byFours.join('.')} ${isHeld} ${stores.map(({ store }) => store.hasRoom).join()}`,
     functions: (helpers) => {
-      const readers = [...tapped].map((slot) => {
-        const { array, binding } = captures.arrays[slot]!;
-        return byFours.has(slot) ? '' : emitReader(`tap_${slot}`, { ...array, isInside: true }, binding);
-      });
+      const readers = slots
+        .filter((slot) => !byFours.includes(slot))
+        .map((slot) => {
+          const { array, binding } = captures.arrays[slot]!;
+          return emitReader(`tap_${slot}`, { ...array, isInside: true }, binding);
+        });
       const environment = environmentOf(engine, programs, captures, helpers);
-      const functions = [unrolled.element, unrolled.emit].map(({ module }, i) =>
-        emitModule(module, { ...environment, prefix: i === 0 ? 'pr_' : 'er_' }),
-      );
-      return [...readers, ...functions].join('\n');
+      const elements = emitModule(element.module, { ...environment, prefix: 'pr_' });
+      return [...readers, elements, emitModule(consumer.module, { ...environment, prefix: 'er_' })].join('\n');
     },
-    declare: (count) =>
-      Array.from({ length: count }, (_, j) =>
-        [...held].map((tap) => `var t${j}_${tap}: ${taps[tap]!.type};`).join(' '),
-      ).join('\n'),
-    read: (j, first) =>
-      `${load(j, first, atRead)}\nlet r${j} = pr_entry(${[first, ...args(j, unrolled.element)].join(', ')});`,
+    declare: (count) => lines(count, (j) => held.map((tap) => `var t${j}_${tap}: ${taps[tap]!.type};`).join(' ')),
+    read: (j, first) => `${load(j, first, [...new Set([...element.taps, ...held])])}
+let r${j} = pr_entry(${[first, ...args(j, element)].join(', ')});`,
     leaf: (j, k, leaf) => `r${j}.r${k * types.length + leaf}`,
     write: (j, first, states, head) => {
       const leaves = states.flatMap((state) => types.map((_, leaf) => `${state}.a${leaf}`));
-      const stored = Array.from({ length: run }, (_, k) =>
-        emitStoresOf(stores, results.slice(0, each), (at) => `r.r${k * each + at}`, `${first} + ${k}u`),
-      );
-      return `${isHeld ? '' : load(j, first, unrolled.emit.taps)}
-let r = er_entry(${[first, ...args(j, unrolled.emit), ...unrolled.emit.heads.map(head), ...leaves].join(', ')});
-${stored.join('\n')}`;
+      return `${isHeld ? '' : load(j, first, consumer.taps)}
+let r = er_entry(${[first, ...args(j, consumer), ...consumer.heads.map(head), ...leaves].join(', ')});
+${lines(run, (k) => emitStoresOf(stores, results, (at) => `r.r${k * results.length + at}`, `${first} + ${k}u`))}`;
     },
   };
+}
+
+/** A store that need not look at its capacity where it stores at a result that is below the extent. */
+function withRoom(bound: BoundStore, inside: ReadonlySet<number>): BoundStore {
+  const { store } = bound;
+  const hasRoom = store.hasRoom || (store.holdsExtent && store.index !== undefined && inside.has(store.index));
+  return { ...bound, store: { ...store, hasRoom } };
 }
 
 function capturesOfBoth(

@@ -6,7 +6,7 @@ import {
   type ScanCommand,
 } from '../../../primitives/backend.ts';
 import { addsFlags, isFlagged, restarting } from '../../monoid-shapes.ts';
-import { widthOf } from '../device.ts';
+import { type Subgroups, widthOf } from '../device.ts';
 import { type Engine, type KernelText, launch, placeParameters } from '../engine.ts';
 import { isLight } from '../module-size.ts';
 import { GROUP_NUMBER, lengthExpression, parameter } from '../parameters.ts';
@@ -22,14 +22,14 @@ import {
   lookBackDeclarations,
   spineWords,
 } from './look-back.ts';
-import { MOST_LANES, numberedRows } from './numbered-rows.ts';
+import { emitNumbering, MOST_LANES, MOST_RUN, numberedRows } from './numbered-rows.ts';
 import { emitEvaluation, emitMonoid, emitSharedStates, emitStateStore, monoidKey } from './record.ts';
 import { linkCell } from './reduce.ts';
 import { codeRuns } from './run-code.ts';
 import { flagRows, type ScanRows, stateRows } from './scan-rows.ts';
 import { type BoundScan, bindScan, type Sink } from './scan-sink.ts';
 import type { Source } from './source.ts';
-import { emitLaneFunctions } from './subgroups.ts';
+import { emitLaneFunctions, forDistances } from './subgroups.ts';
 import type { Window } from './windows.ts';
 
 /** Storage buffers that the kernel binds beside the program and the sink: the spine, and the total. */
@@ -90,7 +90,7 @@ export function scanByLookBack(
   const tiles = Math.max(1, Math.ceil(capacityOf(extent) / tile.elements));
   const bound = bindScan(engine, source, sink, window);
   const { bindings } = bound;
-  const { rows, key } = rowsFor(engine, monoid, source, sink, bound, tile);
+  const { rows, functions: ofRows, key } = rowsFor(engine, monoid, source, sink, bound, tile);
   const run = spine.begin(spineWords(tiles, types));
   const slot = bindings.bind(run.memory, 'spine');
   const out = cell === undefined ? undefined : bindings.bind(cell.memory, 'write', cell.cell!.first, cell.cell!.count);
@@ -102,7 +102,6 @@ export function scanByLookBack(
     const { tries, mute } = tuning.scan;
     const { most } = engine.subgroups!;
     const lookBack: LookBackText = { types, slot, most, tries, mute };
-    const scanRows = rows(helpers);
     return {
       threads: tile.threads,
       subgroups: true,
@@ -113,11 +112,12 @@ ${emitEvaluation(source.program)}
 ${out === undefined ? '' : emitStateStore('write_total', out, parameter(cell!.strideWord), types)}
 ${emitSharedStates(types, statesOf(tile.threads))}
 ${emitLaneFunctions(types, widthOf(engine.subgroups!))}
-${scanRows.functions ?? ''}
+${ofRows(helpers)}
 ${lookBackDeclarations}
 ${emitSpine(lookBack)}
-${emitAggregate(tile, engine.subgroups!.least)}`,
-      main: emitTile(tile, scanRows, lookBack, lengthExpression(length), writeTotal),
+${emitAggregate(tile)}
+${emitFold(tile, engine.subgroups!)}`,
+      main: emitTile(tile, rows, lookBack, lengthExpression(length), writeTotal),
     };
   };
   launch(engine, {
@@ -139,27 +139,24 @@ function rowsFor(
   sink: Sink,
   bound: BoundScan,
   { items, run, flags, light }: LookBackTile,
-): { rows(helpers: Set<Helper>): ScanRows; key: string } {
+): { rows: ScanRows; functions(helpers: Set<Helper>): string; key: string } {
   const { types } = monoid;
   const subgroups = engine.subgroups!;
-  if (flags) return { rows: () => flagRows(items, subgroups.most), key: '' };
-  const heads =
-    run > 1 && subgroups.most <= MOST_LANES && restarting(monoid) !== undefined && isFlagged(source.program.module);
+  if (flags) return { rows: flagRows(items, subgroups.most), functions: () => '', key: '' };
+  const fits = run > 1 && run <= MOST_RUN && subgroups.most <= MOST_LANES;
+  const heads = fits && restarting(monoid) !== undefined && isFlagged(source.program.module);
   const plan = { run, runs: items / run, heads };
   const code = run > 1 && light ? codeRuns(engine, monoid, source, sink, bound, plan) : undefined;
   return {
-    rows(helpers) {
-      const rows = heads
-        ? numberedRows(items, run, types, widthOf(subgroups), code)
-        : stateRows(items, run, types, code);
-      return { ...rows, functions: `${rows.functions ?? ''}\n${code?.functions(helpers) ?? ''}` };
-    },
+    rows: heads ? numberedRows(items, run, types, code) : stateRows(items, run, types, code),
+    functions: (helpers) => `${heads ? emitNumbering(monoid, widthOf(subgroups), engine.arithmetic, helpers) : ''}
+${code?.functions(helpers) ?? ''}`,
     key: `${heads} ${code?.key}`,
   };
 }
 
 /** WGSL of `element(i, n)`, and of `aggregate_of(tile, …)`, which all threads of a workgroup call together. */
-function emitAggregate({ threads, items, elements }: LookBackTile, least: number): string {
+function emitAggregate({ threads, items, elements }: LookBackTile): string {
   return `fn element(i: u32, n: u32) -> S { var s = evaluate(min(i, n - 1u)); if (i >= n) { s = identity(); } return s; }
 fn aggregate_of(tile: u32, n: u32, u: u32, sid: u32, lane: u32, sg: u32) -> S {
   var s = identity();
@@ -167,12 +164,27 @@ fn aggregate_of(tile: u32, n: u32, u: u32, sid: u32, lane: u32, sg: u32) -> S {
   s = lanes_up_to(s, lane, sg);
   if (lane == sg - 1u) { put(sid, s); }
   workgroupBarrier();
-  return fold(${threads}u / sg);
+  return fold(${threads}u / sg, lane);
+}`;
 }
-// The combination of the totals of the first subgroups.
-fn fold(end: u32) -> S {
+
+/**
+ * WGSL of `fold(end, lane)`, the combination of the totals of the first subgroups, of one at least: lanes take one each,
+ * where there are lanes for all.
+ */
+function emitFold({ threads }: LookBackTile, subgroups: Subgroups): string {
+  const width = widthOf(subgroups);
+  const most = threads / subgroups.least;
+  if (width !== undefined && most <= width && Number.isInteger(Math.log2(most))) {
+    return `fn fold(end: u32, lane: u32) -> S {
+  var s = take(min(lane, ${most - 1}u));
+  ${forDistances(most, 'let other = lane_up(s, d); if (lane >= d) { s = combine(other, s); }')}
+  return lane_at(s, end - 1u);
+}`;
+  }
+  return `fn fold(end: u32, lane: u32) -> S {
   var s = identity();
-  ${lines(threads / least, (j) => `{ let x = take(${j}u); if (${j}u < end) { s = combine(s, x); } }`)}
+  ${lines(most, (j) => `{ let x = take(${j}u); if (${j}u < end) { s = combine(s, x); } }`)}
   return s;
 }`;
 }
@@ -223,7 +235,7 @@ ${rows.scan}
 if (lane == sg - 1u) { put(sid, part); }
 workgroupBarrier();
 // The first subgroup needs the total of the tile, the others what is before them.
-let total = fold(select(sid, ${threads}u / sg, sid == 0u));
+let total = fold(select(sid, ${threads}u / sg, sid == 0u), lane);
 if (sid == 0u) { ${publish(`select(${AGGREGATE}u, ${INCLUSIVE}u, tile == 0u)`, 'total')} }
 // Look back.
 ${emitLookBack(lookBack, found)}

@@ -8,8 +8,6 @@ import { laneSets } from './subgroups.ts';
  * that a row has `run` times its lanes. Statements see `first`, the thread's first element, and `lane` and `sg`.
  */
 export interface ScanRows {
-  /** Functions of its own. */
-  readonly functions?: string;
   /** Statements that read elements, given WGSL of the one at an index. */
   read(element: (at: string) => string): string;
   readonly declare: string;
