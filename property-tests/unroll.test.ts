@@ -43,6 +43,7 @@ function lines(parameters: readonly ScalarType[], results: readonly ScalarType[]
       body.push(statement);
       known.push(statement.local);
     };
+    const near: Operand[] = [index];
     const operand = (type?: ScalarType): Operand => {
       const small = literal('u32', [0, 1, 2, 3, 4, 5, 2 ** 32 - 1, 2 ** 32 - 3][draw(8)]!);
       const choices: Operand[] = [
@@ -50,11 +51,19 @@ function lines(parameters: readonly ScalarType[], results: readonly ScalarType[]
         index,
         small,
         literal('bool', draw(2) === 0),
+        near[draw(near.length)]!,
         { kind: 'uniform', type: 'u32', name: `${draw(2)}` } as const,
       ];
       const fitting = choices.filter((each) => type === undefined || each.type === type);
       return fitting[draw(fitting.length)]!;
     };
+    for (const [name, by] of [
+      ['add', 1 + draw(5)],
+      ['sub', 1 + draw(5)],
+    ] as const) {
+      add({ kind: 'let', local: declare('u32'), operation: { name, operands: [index, literal('u32', by)] } });
+      near.push(known.at(-1)!);
+    }
     for (let made = 0; made < 12; made++) {
       if (draw(3) === 0) {
         add({ kind: 'read', local: declare('u32'), array: `${draw(3)}`, index: operand('u32') });
@@ -74,7 +83,21 @@ function lines(parameters: readonly ScalarType[], results: readonly ScalarType[]
       );
       if (wanted !== undefined) add({ kind: 'let', local: declare(wanted), operation: { name, operands } });
     }
-    body.push(give(...results.map((type) => operand(type))));
+    // All that was computed is in every result.
+    let sum: Operand = literal('u32', 7);
+    for (const value of known) {
+      const [word, scaled, next] = [0, 1, 2].map((more) => local('u32', parameters.length + body.length + more)) as [
+        Local,
+        Local,
+        Local,
+      ];
+      body.push(bind(word, 'convert', value), bind(scaled, 'mul', sum, literal('u32', 33)));
+      body.push(bind(next, 'add', scaled, word));
+      sum = next;
+    }
+    const odd = local('bool', parameters.length + body.length);
+    body.push(bind(odd, 'lt', sum, literal('u32', 2 ** 31)));
+    body.push(give(...results.map((type) => (type === 'bool' ? odd : sum))));
     return moduleOf(given, results, body, types, bounds);
   });
 }
