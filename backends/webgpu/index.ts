@@ -8,7 +8,7 @@ export type { Arithmetic, ArithmeticChoice } from './arithmetic.ts';
 export { createWebGpuBackend, type WebGpuBackend, type WebGpuOptions } from './backend.ts';
 export type { AdapterChoice } from './device.ts';
 export type { CommandTime } from './timer.ts';
-export { defaultTuning, type LookBackTuning, type SweepTuning, type Tuning } from './tuning.ts';
+export { defaultTuning, type LookBackTuning, type ReduceTuning, type SweepTuning, type Tuning } from './tuning.ts';
 export { requireTuning } from './tuning-check.ts';
 export type { TuningChoice } from './tuning-choice.ts';
 export { type TuningTable, tuningTables } from './tuning-tables.ts';
