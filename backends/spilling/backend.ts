@@ -14,6 +14,7 @@ import { ArgumentError, DeviceLostError, OutOfMemoryError } from '../../primitiv
 import { reduceExact, scanExact } from './carry.ts';
 import { forEachInWindows, forEachOneByOne, walkInWindows } from './for-each.ts';
 import { histogramInWindows } from './histogram.ts';
+import { createHostWords } from './host-words.ts';
 import { withResultsOnHost } from './on-host.ts';
 import { bytesOf, createPlaces, type Spillable } from './places.ts';
 import { createQueue } from './queue.ts';
@@ -161,7 +162,15 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
       places.hostOf(buffer).write(word, data);
       return;
     }
-    inner.write(buffer, word, data);
+    try {
+      inner.write(buffer, word, data);
+    } catch (error) {
+      if (!(error instanceof OutOfMemoryError) || data.length < buffer.words) throw error;
+      // Nothing of what stood there is needed any more.
+      places.keepOnHost(buffer, createHostWords(buffer.words));
+      places.hostOf(buffer).write(0, data);
+      return;
+    }
     places.used([buffer], [buffer]);
   };
 

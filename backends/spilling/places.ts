@@ -91,7 +91,13 @@ export function createPlaces(inner: Backend): Places {
     if (buffer.resident) return;
     takeDevice(buffer);
     if (buffer.host === undefined) return;
-    for (const { at, data } of buffer.host.pieces(0, buffer.words)) inner.write(buffer, at, data);
+    try {
+      for (const { at, data } of buffer.host.pieces(0, buffer.words)) inner.write(buffer, at, data);
+    } catch (error) {
+      // What is not there as a whole is not there.
+      leaveDevice(buffer);
+      throw error;
+    }
     report.restoredBytes += 4 * buffer.words;
   };
 

@@ -4,7 +4,7 @@ import { OutOfMemoryError } from '../../primitives/errors.ts';
 export interface Block {
   readonly address: number;
   size: number;
-  /** Bytes of it that were asked for. */
+  /** Bytes of it that count as live: those that were asked for, of what is not only passing. */
   bytes: number;
   free: boolean;
   /** Commands up to this number may still use the memory, if it was in use before. */
@@ -33,6 +33,8 @@ export interface Allocator {
    * its turn: it passes the number of the last command that has completed, and is given memory that none after it uses.
    */
   allocate(bytes: number, completed?: number): Block;
+  /** The same for what is on its way between host and device: it is soon given back, and no limit counts it. */
+  allocatePassing(bytes: number, completed?: number): Block;
   /** Gives a block back, which commands up to number `fence` may still use. */
   release(block: Block, fence: number): void;
 }
@@ -154,26 +156,33 @@ export function createAllocator(heap: Heap, limitBytes: number): Allocator {
     return merged;
   };
 
+  const take = (bytes: number, completed = Number.POSITIVE_INFINITY): Block => {
+    const least = Math.max(LINE, Math.ceil(bytes / LINE) * LINE);
+    // At the end of the heap there is no room to waste.
+    const size = end + skewed(least) > heap.limit ? least : skewed(least);
+    let block = find(size, completed);
+    if (block === undefined && mergeFree(completed)) block = find(size, completed);
+    if (block === undefined) block = append(size, completed);
+    else remove(block);
+    split(block, size);
+    return block;
+  };
+
   return {
     get liveBytes() {
       return live;
     },
-    allocate(bytes, completed = Number.POSITIVE_INFINITY) {
+    allocate(bytes, completed) {
       if (live + bytes > limitBytes) throw overLimit(bytes, live, limitBytes);
-      const least = Math.max(LINE, Math.ceil(bytes / LINE) * LINE);
-      // At the end of the heap there is no room to waste.
-      const size = end + skewed(least) > heap.limit ? least : skewed(least);
-      let block = find(size, completed);
-      if (block === undefined && mergeFree(completed)) block = find(size, completed);
-      if (block === undefined) block = append(size, completed);
-      else remove(block);
-      split(block, size);
+      const block = take(bytes, completed);
       block.bytes = bytes;
       live += bytes;
       return block;
     },
+    allocatePassing: (bytes, completed) => take(bytes, completed),
     release(block, fence) {
       live -= block.bytes;
+      block.bytes = 0;
       block.fence = Math.max(block.fence, fence);
       let merged = block;
       const { before, after } = block;

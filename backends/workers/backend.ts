@@ -283,7 +283,7 @@ function createBackend(
 
   const bringAway = (buffer: SharedBuffer, read: PendingRead): void => {
     const left = 4 * (read.result.length - read.copied);
-    read.snapshot = allocator.allocate(left);
+    read.snapshot = allocator.allocatePassing(left);
     copy(read.snapshot.address, read.address + 4 * read.copied, left);
     read.address = read.snapshot.address - 4 * read.copied;
     read.fence = pool.issued;
@@ -350,7 +350,7 @@ function createBackend(
         memory.words().set(data, address / 4);
         return;
       }
-      const staging = allocator.allocate(data.byteLength, pool.completed);
+      const staging = allocator.allocatePassing(data.byteLength, pool.completed);
       memory.words().set(data, staging.address / 4);
       copy(address, staging.address, data.byteLength);
       buffer.fence = pool.issued;
