@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { requireTuning, type TuningChoice, type WebGpuBackend } from '../backends/webgpu/index.ts';
 import { defaultTuning, tuningFor } from '../backends/webgpu/tuning.ts';
+import { requireUsable } from '../backends/webgpu/tuning-check.ts';
 import { chosenTuning } from '../backends/webgpu/tuning-choice.ts';
 import { tuningTables } from '../backends/webgpu/tuning-tables.ts';
 import { testAdapter } from '../backends/webgpu-node/index.ts';
@@ -9,9 +10,11 @@ import { builtInExperiments } from '../bench/experiments/index.ts';
 import type { HostColumn } from '../bench/harness/experiment.ts';
 import { differenceOf, type Job, makeJob, readResult, uploadInputs } from '../bench/harness/job.ts';
 import { choiceOf, differingMembers, memberOf, tuningAxes } from '../bench/tune/axes.ts';
+import { type SearchResult, searchTuning } from '../bench/tune/search.ts';
 import { open } from '../index.ts';
-import type { Context } from '../primitives/context.ts';
+import { Context } from '../primitives/context.ts';
 import { openWorkshop, type Workshop } from './cli-support.ts';
+import { openTestBackend } from './webgpu-support.ts';
 
 const adapter = testAdapter();
 
@@ -62,8 +65,29 @@ describe('members of tunings', () => {
     [{ scan: { items: 0.5 } }, "'scan.items' is no member of a tuning."],
     [{ sort: { sweep: { on: 1 } } }, "'sort.sweep.on' is no member of a tuning."],
     [{ blockBy: 'subgroup' }, "'blockBy' is no member of a tuning."],
+    [{ reduce: { threads: 96 } }, "'reduce.threads' is no member of a tuning. Expected a power of two from 1"],
+    [{ reduce: { groups: 0 } }, "'reduce.groups' is no member of a tuning. Expected a whole number from 1"],
+    [{ scan: { tries: -1 } }, "'scan.tries' is no member of a tuning. Expected a whole number from 0"],
+    [{ sort: { tile: 128 } }, "'sort.tile' is no member of a tuning. Expected a power of two from 256"],
   ])('%j are refused', (data, sentence) => {
     expect(() => requireTuning(data)).toThrow(sentence);
+  });
+
+  test.each([
+    [{ histogram: { groups: 0 } }, 'histogram.groups'],
+    [{ sort: { sweep: { keys: 5, parts: 2 } } }, 'sort.sweep.parts'],
+    [{ reduce: { threads: 48 } }, 'reduce.threads'],
+  ])('that make kernels wrong are refused by the backend too: %j', async (tuning, member) => {
+    const context = open({ backend: 'webgpu', adapter, tuning });
+    await expect(context).rejects.toMatchObject({ code: 'tuning/member', message: expect.stringContaining(member) });
+  });
+
+  test('go with the subgroups of the device', () => {
+    const tuning = chosenTuning(defaultTuning, { scan: { threads: 64 } });
+    expect(requireUsable(tuning, { least: 4, most: 64 })).toBe(tuning);
+    expect(() => requireUsable(tuning, { least: 4, most: 128 })).toThrow("'scan.threads' is no member");
+    const without = { ...tuning, subgroups: false };
+    expect(requireUsable(without, { least: 4, most: 128 })).toBe(without);
   });
 
   test('of tables are members, and each class of device has one entry', () => {
@@ -102,16 +126,21 @@ describe('any tuning', () => {
     return found;
   }
 
-  test('gives the same bytes, or is refused by the device', async () => {
+  const triedWith = async (tuning: TuningChoice): Promise<(readonly HostColumn[])[]> => {
+    await using context = await open({ backend: 'webgpu', adapter, tuning });
+    return await answers(context);
+  };
+
+  test('gives the same bytes, or is refused', async () => {
     let agreed = 0;
     const property = fc.asyncProperty(choices, async (tuning) => {
-      await using context = await open({ backend: 'webgpu', adapter, tuning });
       let found: (readonly HostColumn[])[];
       try {
-        found = await answers(context);
+        found = await triedWith(tuning);
       } catch (error) {
-        // Workgroups may be larger than the device has them.
-        expect(error).toMatchObject({ code: expect.stringMatching(/^device\/(validation|error|internal)$/) });
+        // Workgroups may be larger than the device has them, and keys may not come in so many parts.
+        const codes = /^(device\/(validation|error|internal)|tuning\/member)$/;
+        expect(error).toMatchObject({ code: expect.stringMatching(codes) });
         return;
       }
       for (const [i, answer] of found.entries()) {
@@ -123,6 +152,43 @@ describe('any tuning', () => {
     });
     await fc.assert(property, { numRuns: 5, examples: [[{}]] });
     expect(agreed).toBeGreaterThan(0);
+  });
+});
+
+describe('the search for a tuning', () => {
+  const axis = tuningAxes.find(({ member }) => member === 'histogram.tile')!;
+  /** Contexts that count nothing with so large a tile. */
+  const search = (wrongTile: number, outcomes: unknown[] = []): Promise<SearchResult> =>
+    searchTuning({
+      async open(tuning) {
+        const backend = await openTestBackend({ tuning });
+        const wrong = backend.tuning.histogram.tile === wrongTile;
+        return new Context(wrong ? { ...backend, counters: backend.counters, histogram: () => {} } : backend);
+      },
+      start: { histogram: { tile: 2048 } },
+      axes: [axis],
+      n: 500,
+      rounds: 1,
+      deadline: Number.POSITIVE_INFINITY,
+      signal: new AbortController().signal,
+      advance: () => {},
+      tried: (_, value, outcome) => void outcomes.push([value, outcome]),
+    });
+
+  test('passes over what gives wrong answers', async () => {
+    const outcomes: [number, unknown][] = [];
+    const { after } = await search(8192, outcomes);
+    expect(after.histogram.tile).not.toBe(8192);
+    expect(outcomes.map(([value]) => value)).toContain(8192);
+    for (const [value, outcome] of outcomes) {
+      expect(outcome).toEqual(
+        value === 8192 ? expect.stringMatching(/^wrong: histogram: 0 instead of/) : expect.any(Number),
+      );
+    }
+  });
+
+  test('does not begin with wrong answers', async () => {
+    await expect(search(2048)).rejects.toMatchObject({ code: 'tune/wrong', got: expect.stringContaining('histogram') });
   });
 });
 

@@ -65,6 +65,7 @@ export interface WebGpuBackend extends Backend {
  * several GPU buffers, which kernels see as one. Commands that read and write one buffer read what it held before.
  *
  * @throws DeviceLostError `device/no-adapter` where there is no adapter of the kind asked for.
+ * @throws ArgumentError `tuning/member` where the tuning has members that kernels cannot be right with.
  *
  * @example
  * ```ts
@@ -76,11 +77,21 @@ export interface WebGpuBackend extends Backend {
 export async function createWebGpuBackend(options: WebGpuOptions = {}): Promise<WebGpuBackend> {
   const gpu = options.gpu ?? globalThis.navigator?.gpu;
   const open = await openDevice(gpu, options.adapter ?? 'auto');
-  const machine = startMachine(open, options, gpu);
+  const machine = machineOf(open, options, gpu);
   try {
     return backendOf(machine, open, await probe(open.info, machine.run, options.arithmetic));
   } catch (error) {
     await machine.close();
+    throw error;
+  }
+}
+
+/** Starts the machine, or lets the device go. */
+function machineOf(open: OpenDevice, options: WebGpuOptions, gpu: GPU | undefined): Machine {
+  try {
+    return startMachine(open, options, gpu);
+  } catch (error) {
+    open.device.destroy();
     throw error;
   }
 }

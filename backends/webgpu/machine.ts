@@ -14,6 +14,7 @@ import { createSpine } from './spine.ts';
 import { createTimer, type Timer } from './timer.ts';
 import { createTransfers, type Transfers } from './transfers.ts';
 import { tuningFor } from './tuning.ts';
+import { requireUsable } from './tuning-check.ts';
 import type { TuningChoice } from './tuning-choice.ts';
 
 /** A device with everything that commands are made, recorded and waited for with. */
@@ -39,7 +40,7 @@ export interface MachineOptions {
 export function startMachine(open: OpenDevice, options: MachineOptions, gpu: GPU | undefined): Machine {
   const { device, adapter, info } = open;
   const limits = lowered(open.limits, options.limits ?? {});
-  const tuning = tuningFor(info, options.tuning);
+  const tuning = requireUsable(tuningFor(info, options.tuning), open.subgroups);
   // Such a device is only destroyed at close: that may take as long as what it is at.
   const watchdog = createWatchdog({ limit: options.hangLimit, giveUp: (limit) => failure.fail(hangError(limit)) });
   const failure = createFailure(watchdog);

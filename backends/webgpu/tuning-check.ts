@@ -1,14 +1,33 @@
 import { ArgumentError } from '../../primitives/errors.ts';
-import { defaultTuning } from './tuning.ts';
+import type { Subgroups } from './device.ts';
+import { defaultTuning, type Tuning } from './tuning.ts';
 import { isPart, type TuningChoice } from './tuning-choice.ts';
 
 /** The words that members may be. */
 const WORDS: ReadonlySet<unknown> = new Set(['workgroup', 'thread']);
 
+/** Numbers that may be 0; all others are at least 1. */
+const FROM_ZERO: ReadonlySet<string> = new Set([
+  'reduce.tries',
+  'scan.tries',
+  'scan.held',
+  'sort.sweep.tries',
+  'histogram.ownBins',
+]);
+
+/** Numbers that are powers of two, from so much on. */
+const POWERS: ReadonlyMap<string, number> = new Map([
+  ['forEach.threads', 1],
+  ['reduce.threads', 1],
+  ['scan.threads', 1],
+  ['sort.tile', 256],
+  ['sort.sweep.threads', 1],
+]);
+
 /**
- * Data from outside as a choice of a tuning: every member is one of {@link Tuning}, and of its kind.
+ * Data from outside as a choice of a tuning: every member is one of {@link Tuning}, of its kind, and in its range.
  *
- * @throws ArgumentError `tuning/member` with the member that is none, or none of its kind.
+ * @throws ArgumentError `tuning/member` with the member that is none, or none of its kind or range.
  * @example
  * requireTuning({ scan: { items: 16 } }); // { scan: { items: 16 } }
  */
@@ -23,7 +42,7 @@ function requireLike(data: unknown, model: unknown, path: string): void {
     for (const [name, value] of Object.entries(data))
       requireLike(value, model[name], path === '' ? name : `${path}.${name}`);
   } else if (typeof model === 'number') {
-    if (!Number.isInteger(data) || (data as number) < 0) throw wrongMember(path, 'a whole number from 0', data);
+    requireNumber(data, path);
   } else if (typeof model === 'boolean') {
     if (typeof data !== 'boolean') throw wrongMember(path, 'true or false', data);
   } else if (typeof model === 'string') {
@@ -31,6 +50,40 @@ function requireLike(data: unknown, model: unknown, path: string): void {
   } else {
     throw wrongMember(path, `one of ${Object.keys(defaultTuning).join(', ')} and their members`, path);
   }
+}
+
+function requireNumber(data: unknown, path: string): void {
+  const power = POWERS.get(path);
+  const least = power ?? (FROM_ZERO.has(path) ? 0 : 1);
+  const number = data as number;
+  const isOne =
+    Number.isInteger(data) && number >= least && (power === undefined || Number.isInteger(Math.log2(number)));
+  if (!isOne) throw wrongMember(path, `a ${power === undefined ? 'whole number' : 'power of two'} from ${least}`, data);
+}
+
+/**
+ * A tuning that kernels give right answers with on a device with such subgroups.
+ *
+ * @throws ArgumentError `tuning/member` as {@link requireTuning}, and where members do not go together.
+ */
+export function requireUsable(tuning: Tuning, subgroups: Subgroups | undefined): Tuning {
+  const { reduce, scan, sort, ...others } = tuning;
+  const { mute: _reduce, ...reduceAlone } = reduce;
+  const { mute: _scan, ...scanAlone } = scan;
+  const { mute: _sweep, ...sweepAlone } = sort.sweep;
+  requireTuning({ ...others, reduce: reduceAlone, scan: scanAlone, sort: { ...sort, sweep: sweepAlone } });
+  const { keys, parts } = sort.sweep;
+  if (keys % parts !== 0) throw wrongMember('sort.sweep.parts', `a divisor of sort.sweep.keys, ${keys}`, parts);
+  if (!tuning.subgroups || subgroups === undefined) return tuning;
+  for (const [member, threads] of [
+    ['reduce.threads', reduce.threads],
+    ['scan.threads', scan.threads],
+    ['sort.sweep.threads', sort.sweep.threads],
+  ] as const) {
+    const { most } = subgroups;
+    if (threads < most) throw wrongMember(member, `at least the ${most} lanes of a subgroup of the device`, threads);
+  }
+  return tuning;
 }
 
 function wrongMember(path: string, expected: string, got: unknown): ArgumentError {

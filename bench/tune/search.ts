@@ -1,6 +1,7 @@
 import type { Tuning, TuningChoice, WebGpuBackend } from '../../backends/webgpu/index.ts';
 import { chosenTuning } from '../../backends/webgpu/tuning-choice.ts';
 import type { Context } from '../../primitives/context.ts';
+import { QuadrilleError } from '../../primitives/errors.ts';
 import { builtInExperiments } from '../experiments/index.ts';
 import { backendCandidate } from '../harness/backend-candidate.ts';
 import type { Prepared } from '../harness/candidate.ts';
@@ -50,14 +51,15 @@ export async function searchTuning(options: SearchOptions): Promise<SearchResult
   try {
     for (const axis of options.axes) {
       const jobs = jobsOf(axis, options.n);
-      const expected = await answersOf(context, jobs);
+      const fault = await faultOf(context, jobs);
+      if (fault !== undefined) throw wrongStart(fault);
       for (const value of axis.values) {
         if (options.signal.aborted || performance.now() > options.deadline) {
           return { before, after: best, info, complete: false };
         }
         if (memberOf(best, axis.member) !== value) {
           const changed = chosenTuning(best, choiceOf(axis.member, value));
-          const rival = await rivalOf(changed, { axis, value, jobs, expected, context }, options);
+          const rival = await rivalOf(changed, { axis, value, jobs, context }, options);
           if (rival !== undefined) {
             await context.close();
             [best, context] = [changed, rival];
@@ -80,7 +82,6 @@ interface Trial {
   readonly axis: TuningAxis;
   readonly value: unknown;
   readonly jobs: readonly Job[];
-  readonly expected: readonly (readonly HostColumn[])[];
   /** With the best tuning so far. */
   readonly context: Context;
 }
@@ -88,15 +89,14 @@ interface Trial {
 /** A context with another tuning, where that is clearly faster; otherwise it is closed again. */
 async function rivalOf(
   tuning: Tuning,
-  { axis, value, jobs, expected, context }: Trial,
+  { axis, value, jobs, context }: Trial,
   options: SearchOptions,
 ): Promise<Context | undefined> {
   let rival: Context | undefined;
   let keeps = false;
   try {
     rival = await options.open(tuning);
-    const found = await answersOf(rival, jobs);
-    const fault = found.map((answer, i) => differenceOf(answer, expected[i]!, 0)).find((one) => one !== undefined);
+    const fault = await faultOf(rival, jobs);
     if (fault !== undefined) options.tried(axis.member, value, `wrong: ${fault}`);
     else {
       const ratio = await compare(context, rival, jobs, options);
@@ -123,13 +123,24 @@ async function prepareAll(context: Context, jobs: readonly Job[]): Promise<Prepa
   return all;
 }
 
-async function answersOf(context: Context, jobs: readonly Job[]): Promise<(readonly HostColumn[])[]> {
-  const answers: (readonly HostColumn[])[] = [];
-  for (const prepared of await prepareAll(context, jobs)) {
-    answers.push((await prepared.answer()) as readonly HostColumn[]);
+/** What is wrong with a context's answers, beside what has to be found; undefined where they are right. */
+async function faultOf(context: Context, jobs: readonly Job[]): Promise<string | undefined> {
+  for (const [i, prepared] of (await prepareAll(context, jobs)).entries()) {
+    const answer = (await prepared.answer()) as readonly HostColumn[];
     await prepared.close();
+    const { experiment, expected } = jobs[i]!;
+    const difference = differenceOf(answer, await expected(), 0);
+    if (difference !== undefined) return `${experiment.name}: ${difference}`;
   }
-  return answers;
+  return undefined;
+}
+
+function wrongStart(fault: string): QuadrilleError {
+  return new QuadrilleError('tune/wrong', 'The tuning to begin with gives wrong answers on this device.', {
+    got: fault,
+    remedy:
+      'Begin with another one, or without --tuning; if that is wrong too, please report it with the device and driver.',
+  });
 }
 
 /** A round is so long at least, in nanoseconds, with as many calls as that takes. */
