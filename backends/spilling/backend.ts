@@ -18,6 +18,7 @@ import { createHostWords } from './host-words.ts';
 import { withResultsOnHost } from './on-host.ts';
 import { bytesOf, createPlaces, type Spillable } from './places.ts';
 import { createQueue } from './queue.ts';
+import { isShortage, isWantOfBindings } from './shortage.ts';
 import { sortInWindows } from './sort.ts';
 import { reduceTree, scanTree } from './tree.ts';
 import type { Machine } from './windows.ts';
@@ -107,7 +108,7 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
       return true;
     } catch (error) {
       const begun = once && inner.counters.dispatches > dispatches;
-      if (!(error instanceof OutOfMemoryError) || begun) throw error;
+      if (!isShortage(error) || begun) throw error;
       return false;
     }
   };
@@ -140,13 +141,16 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
   const inSomeWay = async ({ inWindows, onHost, once }: Command): Promise<void> => {
     const { dispatches } = inner.counters;
     const ways = [inWindows, inWindows, ...(onHost === undefined ? [] : [onHost])];
+    let { mostRows } = machine;
     for (const [i, way] of ways.entries()) {
       try {
-        await way({ ...machine, thrifty: forced || i > 0 });
+        await way({ ...machine, mostRows, thrifty: forced || i > 0 });
         return;
       } catch (error) {
         const begun = once && inner.counters.dispatches > dispatches;
-        if (!(error instanceof OutOfMemoryError) || begun || i === ways.length - 1) throw error;
+        if (!isShortage(error) || begun || i === ways.length - 1) throw error;
+        // What a window brings along then lies in one part.
+        if (isWantOfBindings(error)) mostRows = Math.min(mostRows, Math.floor(inner.limits.bindingBytes / 8));
         await places.makeRoom(places.budget, new Set());
       }
     }

@@ -1,7 +1,7 @@
 import type { Extent, Program, Store, WalkCommand } from '../../primitives/backend.ts';
-import { OutOfMemoryError } from '../../primitives/errors.ts';
 import { storesAlone } from '../../primitives/store-alone.ts';
 import { forEachOnHost } from './on-host.ts';
+import { isShortage } from './shortage.ts';
 import { type Machine, planWindows } from './windows.ts';
 
 /** Evaluates a program window by window. */
@@ -34,7 +34,7 @@ export async function forEachOneByOne(
     try {
       await forEachInWindows(machine, extent, each.program, [each.store]);
     } catch (error) {
-      if (!(error instanceof OutOfMemoryError)) throw error;
+      if (!isShortage(error)) throw error;
       await forEachOnHost(machine, extent, each.program, [each.store]);
     }
   }

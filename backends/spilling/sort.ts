@@ -1,8 +1,8 @@
 import type { Cell, DeviceBuffer, Program, SortCommand } from '../../primitives/backend.ts';
-import { OutOfMemoryError } from '../../primitives/errors.ts';
 import { leavesProgram } from './leaves.ts';
 import type { Spillable } from './places.ts';
 import { type Run, splitsAt } from './run-splits.ts';
+import { isShortage } from './shortage.ts';
 import { type Machine, planWindows } from './windows.ts';
 
 /**
@@ -68,7 +68,7 @@ async function mergeRuns(
       before = splits;
       from = to;
     } catch (error) {
-      if (!(error instanceof OutOfMemoryError) || rows === 1) throw error;
+      if (!isShortage(error) || rows === 1) throw error;
       rows = Math.ceil(rows / 2);
     }
   }

@@ -1,8 +1,8 @@
 import type { Cell, Extent, MonoidProgram, Program, ScanCommand } from '../../primitives/backend.ts';
 import { BLOCK, QUAD } from '../../primitives/combination-tree.ts';
-import { OutOfMemoryError } from '../../primitives/errors.ts';
 import { withBuffers } from './carry.ts';
 import { type Leaves, leafArrays, leafStores, leavesProgram } from './leaves.ts';
+import { isShortage } from './shortage.ts';
 import { emitPrefixes, exclusiveEmit, groupTotal, QUADS_PER_BLOCK, quadPrefixStep, quadTotal } from './tree-modules.ts';
 import { type Machine, planWindows, type Window } from './windows.ts';
 
@@ -50,7 +50,7 @@ export async function reduceTree(
   try {
     await reduceBy(large);
   } catch (error) {
-    if (!(error instanceof OutOfMemoryError)) throw error;
+    if (!isShortage(error)) throw error;
     await reduceBy(small);
   }
 }

@@ -1,5 +1,4 @@
 import type { Backend, DeviceBuffer, Program, Store } from '../../primitives/backend.ts';
-import { OutOfMemoryError } from '../../primitives/errors.ts';
 import { entryOf } from '../../primitives/functors/ir.ts';
 import { type Analysis, analyse, type WindowedCommand } from './analysis.ts';
 import { createHostStores, type HostStores } from './host-stores.ts';
@@ -7,6 +6,7 @@ import { wordReaderOf } from './lengths.ts';
 import { bindProgram, findPieces, type Uploads, upload, wordsOf } from './pieces.ts';
 import { bytesOf, type Places } from './places.ts';
 import { type Residence, settle, tooMuchAtRandom } from './residence.ts';
+import { isShortage, isWantOfBindings } from './shortage.ts';
 
 /** What windows are made with. */
 export interface Machine {
@@ -124,7 +124,9 @@ async function runAll(
       from = to;
     } catch (error) {
       const combinedSome = combines && counters.dispatches > dispatches;
-      if (!(error instanceof OutOfMemoryError) || combinedSome || most <= multiple) throw error;
+      // Buffers that lie in many parts do so for shorter windows too.
+      const isLasting = isWantOfBindings(error) && !machine.thrifty;
+      if (!isShortage(error) || isLasting || combinedSome || most <= multiple) throw error;
       most = halved(most, plan);
     }
   } while (from < analysis.length);
