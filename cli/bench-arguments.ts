@@ -27,6 +27,8 @@ export interface BenchOptions extends VoiceOptions {
   readonly rounds: number;
   readonly checkUpTo: number | undefined;
   readonly peers: readonly string[];
+  /** Whether somebody asked for them by their names. */
+  readonly peersAsked: boolean;
   readonly compiled: ReadonlyMap<string, string>;
   /** Folder of the files; undefined for stdout. */
   readonly out: string | undefined;
@@ -121,8 +123,9 @@ export function parseBenchArguments(args: readonly string[]): BenchOptions {
     sizes: parsed(values, 'sizes', parseSizes) ?? DEFAULT_SIZES,
     types: parsed(values, 'types', (list, option) => parseChoices(list, option, TYPES)) ?? ['u32'],
     rounds: parsed(values, 'rounds', parseCount) ?? DEFAULT_ROUNDS,
-    checkUpTo: parsed(values, 'check-up-to', parseSize),
+    checkUpTo: parsed(values, 'check-up-to', (part, option) => (part === '0' ? 0 : parseSize(part, option))),
     peers: parsed(values, 'peers', parsePeers) ?? PEERS,
+    peersAsked: ![undefined, 'all', 'none'].includes(text(values, 'peers')),
     compiled: parseCompiled(repeated.get('compiled') ?? []),
     out: text(values, 'out'),
     outputs: OUTPUTS.filter((name) => values.has(name)),

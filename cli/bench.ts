@@ -130,7 +130,11 @@ async function openCandidates(
   for (const name of options.peers) {
     signal.throwIfAborted();
     try {
-      candidates.push(...(await findPeers(name, options)));
+      const found = await findPeers(name, options);
+      if (found.length === 0 && options.peersAsked) {
+        log.note({ code: 'bench/no-peer', message: `There is no ${name} here to compare with.` });
+      }
+      candidates.push(...found);
     } catch (error) {
       if (!(error instanceof QuadrilleError)) throw error;
       log.note({ code: 'bench/no-peer', message: error.message });

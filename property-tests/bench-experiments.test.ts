@@ -14,7 +14,9 @@ import type { Row } from '../bench/harness/row.ts';
 import { byCase, resultsCsv, timesOurs } from '../bench/harness/tables.ts';
 import { parseSizes } from '../cli/bench-arguments.ts';
 import { loadExperiments } from '../cli/bench-experiments.ts';
+import type { Column } from '../primitives/columns/column.ts';
 import { Context } from '../primitives/context.ts';
+import { bool, fn, map, u32 } from '../primitives/index.ts';
 import { onEveryBackend } from './backends.ts';
 
 const cases = builtInExperiments.flatMap((experiment) =>
@@ -227,6 +229,22 @@ describe('sizes', () => {
       }),
     );
   });
+});
+
+test('what an experiment gives as a view is stored, truth values too, and is work', async () => {
+  const atLeast50 = fn({ x: u32 }, bool, ({ x }) => x.ge(50));
+  const experiment: Experiment = {
+    name: 'flags',
+    inputs: ({ n }) => ({ x: Uint32Array.from({ length: n }, (_, i) => i % 100) }),
+    run: ({ x }) => map(atLeast50, { x: x as Column<'u32'> }),
+  };
+  await using context = new Context(createReferenceBackend());
+  const job = makeJob(experiment, { n: 1001, type: 'u32' });
+  const prepared = (await backendCandidate('reference', context, '').prepare(job))!;
+  expect(differenceOf((await prepared.answer()) as never, await job.expected(), 0)).toBeUndefined();
+  const { dispatches } = context.backend.counters;
+  await prepared.round(3);
+  expect(context.backend.counters.dispatches).toBe(dispatches + 3);
 });
 
 test('the experiment that the guide shows is the one in examples/', async () => {

@@ -84,6 +84,7 @@ describe('quadrille bench', () => {
     expect(await textOf('deep/out/bench-time.svg')).toMatch(/chain u32[\s\S]*<path/);
     expect(await textOf('deep/out/bench-ratios.svg')).toContain('map u32 2^8: reference and javascript');
     const page = await textOf('deep/out/bench.html');
+    expect(page).toContain('Every answer was compared with the reference');
     expect(page).not.toMatch(/<script|<link|<img|\ssrc=|\shref=|@import|url\((?!#)/);
     const { document } = parseHTML(page);
     expect([...document.querySelectorAll('h2')].map(({ textContent }) => textContent)).toEqual([
@@ -245,7 +246,10 @@ describe('peers', () => {
       const words = ['--only', 'map', '--sizes', '9', '--rounds', '1', '--backends', 'reference', '--csv'];
       const { exitCode, stdout, stderr } = await bench(...words, '--peers', 'cpp,cuda,duckdb,arquero,luma');
       expect([exitCode, rowsOf(stdout).map(({ candidate }) => candidate)]).toEqual([0, ['reference']]);
-      expect(stderr).toMatch(/^1 row, [\d.]+ s on reference\.\n$/);
+      for (const peer of ['cpp', 'cuda']) expect(stderr).toContain(`note: There is no ${peer} here to compare with.\n`);
+      expect(stderr).toMatch(/\n1 row, [\d.]+ s on reference\.\n$/);
+      const all = await bench(...words, '--peers', 'all');
+      expect(all.stderr).not.toContain('There is no');
       const broken = await bench(...words, '--peers', 'cpp', '--compiled', 'cpp=no-such-program');
       expect(broken.exitCode).toBe(0);
       expect(broken.stderr).toContain(

@@ -53,22 +53,29 @@ async function prepare(job: Job, context: Context, gpu: WebGpuBackend | undefine
   const columns = uploadInputs(experiment, inputs, at);
   let waits = false;
 
+  /** What it gives, stored: a view alone would be no work. A promise passes through, for the scope to find. */
+  const atOnce = (): Table => {
+    const result = experiment.run(columns, at);
+    return result instanceof Promise ? (result as never) : context.materialize(result);
+  };
+  const awaited = async (): Promise<Table> => context.materialize(await experiment.run(columns, at));
+
   /** Runs it for its result, and finds out whether it waits: then it cannot run within a scope. */
   const first = async (): Promise<Table> => {
-    if (waits) return experiment.run(columns, at);
+    if (waits) return awaited();
     try {
-      return context.scope(() => experiment.run(columns, at) as Table);
+      return context.scope(atOnce);
     } catch (error) {
       if (!(error instanceof ArgumentError) || error.code !== 'context/async-scope') throw error;
       waits = true;
-      return experiment.run(columns, at);
+      return awaited();
     }
   };
 
   /** Runs it once and frees what it made; an algorithm that waits is waited for. */
   const once = (): void | Promise<void> => {
-    if (waits) return Promise.resolve(experiment.run(columns, at)).then((result) => context.dispose(result));
-    context.scope(() => void experiment.run(columns, at));
+    if (waits) return awaited().then((result) => context.dispose(result));
+    context.scope(() => void atOnce());
   };
   /** Each call is waited for: what is issued together may be fused, over the same rows of several calls. */
   const repeat = async (calls: number): Promise<void> => {

@@ -86,9 +86,15 @@ export function differenceOf(
 }
 
 function firstOtherBits(got: HostColumn, expected: HostColumn): number {
-  const [a, b] = [got, expected].map(({ buffer, byteOffset, length }) => new Uint32Array(buffer, byteOffset, length));
+  const [a, b] = [got, expected].map(bitsOf);
   for (let i = 0; i < a!.length; i++) if (a![i] !== b![i]) return i;
   return -1;
+}
+
+/** Of what is not whole numbers, the words. */
+function bitsOf(column: HostColumn): HostColumn {
+  if (!(column instanceof Float32Array)) return column;
+  return new Uint32Array(column.buffer, column.byteOffset, column.length);
 }
 
 function firstFar(got: HostColumn, expected: HostColumn, tolerance: number): number {

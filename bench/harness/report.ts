@@ -16,10 +16,18 @@ export async function drawResults({ rows }: Results): Promise<Drawings> {
 }
 
 const HOW =
-  'Medians over rounds in which all candidates take turns, with the least and the greatest; every answer was compared with ' +
-  'the reference before it was timed. Times are of one call out of a batch: on GPUs by their own clock, without the host; ' +
-  'on CPUs each call is waited for. “To done” is one call alone, from the host until the host knows that it is done. Bytes ' +
-  'are those that have to be read and written at least.';
+  'Medians over rounds in which all candidates take turns, with the least and the greatest. Times are of one call out of a ' +
+  'batch: on GPUs by their own clock, without the host; on CPUs each call is waited for. “To done” is one call alone, from ' +
+  'the host until the host knows that it is done. Bytes are those that have to be read and written at least.';
+const CHECKED = 'Every answer was compared with the reference before it was timed.';
+const DASHED = 'Dashed: the fastest copy of memory on the same hardware.';
+
+/** What was compared with the reference, as a sentence. */
+function checkedText(rows: Results['rows']): string {
+  const unchecked = new Set(rows.filter(({ checked }) => !checked).map(({ experiment, n }) => `${experiment} ${n}`));
+  if (unchecked.size === 0) return CHECKED;
+  return `Answers were not compared with the reference for: ${[...unchecked].join(', ')}; all others were before they were timed.`;
+}
 
 /** One HTML page about a run, complete in itself: machine, drawings, tables, and what was left out. */
 export function resultsReport(results: Results, { time, rate, ratios }: Drawings): string {
@@ -34,8 +42,8 @@ export function resultsReport(results: Results, { time, rate, ratios }: Drawings
       title: 'What was compared',
       table: { columns: ['', 'kind', 'what'], rows: candidates.map((one) => [one.name, one.kind, one.description]) },
     },
-    { title: 'Time', text: HOW, svg: time },
-    { title: 'Rate', text: 'Dashed: the fastest copy of memory on the same hardware.', svg: rate },
+    { title: 'Time', text: `${HOW} ${checkedText(rows)}`, svg: time },
+    { title: 'Rate', ...(rows.some(({ experiment }) => experiment === 'copy') && { text: DASHED }), svg: rate },
     { title: 'Peers', svg: ratios },
     ...[...new Set(rows.map(({ experiment }) => experiment))].map((experiment) => {
       const [columns, ...cells] = tableCells(rows.filter((row) => row.experiment === experiment));
