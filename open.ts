@@ -47,8 +47,8 @@ export interface OpenOptions {
  * browser never loads what only Node has. Close the context, or declare it with `await using`, and all its memory,
  * threads and devices are given back.
  *
- * @throws {@link ArgumentError} `open/backend`, `open/adapter`, `open/failover`, `workers/number` or `device/hang-limit` for
- * an option that is none.
+ * @throws {@link ArgumentError} `open/backend`, `open/adapter`, `open/failover`, `open/limits`, `open/option`,
+ * `workers/number` or `device/hang-limit` for an option that is none.
  * @throws {@link DeviceLostError} `device/no-adapter` where WebGPU was asked for and is not there;
  * `device/software-adapter-missing` where its package is not installed.
  *
@@ -60,6 +60,8 @@ export interface OpenOptions {
  * ```
  */
 export async function open(options: OpenOptions = {}): Promise<Context> {
+  requireMembers('open()', OPTIONS, options);
+  requireLimits(options.limits);
   const { failover, onFailover } = options;
   if (failover === undefined) return new Context(await openRoomy(options));
   requireOneOf('failover', FAILOVERS, failover);
@@ -74,6 +76,42 @@ async function openRoomy(options: OpenOptions): Promise<Backend> {
   if (options.spill === false) return backend;
   const { createSpillingBackend } = await import('./backends/spilling/index.ts');
   return createSpillingBackend(backend);
+}
+
+const OPTIONS: Readonly<Record<keyof OpenOptions, true>> = {
+  backend: true,
+  adapter: true,
+  workers: true,
+  limits: true,
+  spill: true,
+  tuning: true,
+  failover: true,
+  onFailover: true,
+  hangLimit: true,
+};
+const LIMITS: Readonly<Record<keyof Limits, true>> = {
+  bindingBytes: true,
+  workgroups: true,
+  storageBuffers: true,
+  memoryBytes: true,
+};
+
+/** A slip of the pen is told, not passed over. */
+function requireMembers(of: string, known: object, given: object): void {
+  const stranger = Object.keys(given).find((name) => !Object.hasOwn(known, name));
+  if (stranger === undefined) return;
+  throw new ArgumentError('open/option', `'${stranger}' is no option of ${of}.`, {
+    expected: Object.keys(known).join(', '),
+    got: stranger,
+  });
+}
+
+function requireLimits(limits: Partial<Limits> = {}): void {
+  requireMembers('limits', LIMITS, limits);
+  const [wrong] = Object.entries(limits).filter(([, limit]) => limit !== undefined && !(limit >= 1));
+  if (wrong === undefined) return;
+  const [name, got] = wrong;
+  throw new ArgumentError('open/limits', `limits.${name} is no limit.`, { expected: 'a number from 1', got: `${got}` });
 }
 
 const BACKENDS = ['auto', 'webgpu', 'workers', 'reference'] as const;

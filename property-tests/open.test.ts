@@ -41,6 +41,11 @@ describe('open', () => {
 
   test.each([
     [{ backend: 'cuda' }, 'open/backend'],
+    [{ bakend: 'workers' }, 'open/option'],
+    [{ limits: { memoryByte: 1 } }, 'open/option'],
+    [{ limits: { memoryBytes: Number.NaN } }, 'open/limits'],
+    [{ limits: { memoryBytes: 0 } }, 'open/limits'],
+    [{ limits: { bindingBytes: -1 } }, 'open/limits'],
     [{ adapter: 'fast' }, 'open/adapter'],
     [{ backend: 'reference', failover: 'reference' }, 'open/failover'],
     [{ backend: 'workers', hangLimit: 0 }, 'device/hang-limit'],
