@@ -102,11 +102,12 @@ function emitShare(accumulators: number): string {
   const steps = Array.from({ length: accumulators }, (_, k) => k);
   return `fn share(chunk: u32, n: u32, first: u32, step: u32) -> S {
   let low = min(n, chunk * ${CHUNK});
-  let high = low + min(n - low, ${CHUNK});
+  // Within the chunk, so that no index passes 2^32.
+  let end = min(n - low, ${CHUNK});
   ${steps.map((k) => `var s${k} = identity();`).join(' ')}
-  for (var i = low + first; i < high; i += ${accumulators}u * step) {
-    ${steps.map((k) => `let e${k} = evaluate(min(i + ${k}u * step, high - 1u));`).join(' ')}
-    ${steps.map((k) => `if (i + ${k}u * step < high) { s${k} = combine(s${k}, e${k}); }`).join(' ')}
+  for (var j = first; j < end; j += ${accumulators}u * step) {
+    ${steps.map((k) => `let e${k} = evaluate(low + min(j + ${k}u * step, end - 1u));`).join(' ')}
+    ${steps.map((k) => `if (j + ${k}u * step < end) { s${k} = combine(s${k}, e${k}); }`).join(' ')}
   }
   return ${steps.slice(1).reduce((sum, k) => `combine(${sum}, s${k})`, 's0')};
 }`;
