@@ -1,4 +1,3 @@
-/// <reference types="@webgpu/types" preserve="true" />
 /**
  * The backend on WebGPU: in browsers, and in Node with the `GPU` object of `quadrille/backends/webgpu-node`.
  *
