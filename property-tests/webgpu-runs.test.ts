@@ -12,6 +12,7 @@ import { type AnyMonoid, bitXor, type Monoid, maximum, minimum, monoid, plus, pr
 import { reduceByKey } from '../primitives/reduce-by-key.ts';
 import { slice } from '../primitives/slice.ts';
 import { type Presentation, present, presentation } from './arbitraries/presentations.ts';
+import { keysOfRuns, runLengths } from './run-keys.ts';
 import {
   bind,
   bindingOf,
@@ -34,24 +35,7 @@ import {
 const sizes = [1, 4, 1023, 1025, 2047, 2048, 2049, 2052, 3071, 3072, 3073, 3076, 4095, 4097, 5000, 6145];
 
 /** Keys by the lengths of their runs: within runs of elements, across them, across subgroups and across tiles. */
-const lengths: { readonly [name: string]: (random: number) => number } = {
-  'of one row': () => 1,
-  'of some rows': (random) => 1 + (random % 7),
-  'of sixteen rows': () => 16,
-  'of long and short': (random) => (random % 3 === 0 ? 1 + (random % 900) : 1 + (random % 3)),
-  'of all rows': () => 2 ** 32,
-};
-
-function keysOf(n: number, length: (random: number) => number, seed: number): Uint32Array {
-  const random = randomWords(n, seed);
-  const keys = new Uint32Array(n);
-  for (let i = 0, run = 0; i < n; run++) {
-    const end = Math.min(n, i + length(random[i]!));
-    keys.fill(run % 3, i, end);
-    i = end;
-  }
-  return keys;
-}
+const lengths = runLengths(900);
 
 /** Values as columns of a record, and what combines them. */
 interface Sample {
@@ -138,7 +122,7 @@ const wellInside: readonly Case[] = [0, 3].map((offset) => ({
 /** Reduces rows of which the first `offset` are left out, so that columns begin anywhere. */
 async function reduced(context: Context, { monoid, values }: Sample, { n, offset, length, keys, how }: Case) {
   const count = n + offset;
-  const host = { ...values(count), ...prefixed(keyTables[keys]!(keysOf(count, lengths[length]!, n))) };
+  const host = { ...values(count), ...prefixed(keyTables[keys]!(keysOfRuns(count, lengths[length]!, n))) };
   const table = await context.scope(() => {
     const rows = slice(present(context, host, how), offset);
     const byKey = Object.fromEntries(Object.entries(rows).filter(([name]) => name.startsWith('key ')));

@@ -6,30 +6,13 @@ import { select } from '../primitives/functors/standard/choose.ts';
 import { bitXor, maximum, minimum, monoid, plus } from '../primitives/monoid.ts';
 import { reduceByKey } from '../primitives/reduce-by-key.ts';
 import { sequence } from '../primitives/sequence.ts';
+import { keysOfRuns, type RunLengths, runLengths } from './run-keys.ts';
 import { randomWords } from './workers-programs.ts';
 
 const sizes = [1, 2, 4, 5, 8, 63, 1025, 16383, 16385, 40003, 100003];
 
 /** Keys by the lengths of their runs: ones, a few, as long as vectors and as long as tiles, and one run alone. */
-const lengths: { readonly [name: string]: (random: number) => number } = {
-  'of one row': () => 1,
-  'of some rows': (random) => 1 + (random % 7),
-  'of sixteen rows': () => 16,
-  'of long and short': (random) => (random % 3 === 0 ? 1 + (random % 5000) : 1 + (random % 3)),
-  'longer than tiles': () => 30011,
-  'of all rows': () => 2 ** 32,
-};
-
-function keysOf(n: number, length: (random: number) => number): Uint32Array {
-  const random = randomWords(n, n + 7);
-  const keys = new Uint32Array(n);
-  for (let i = 0, run = 0; i < n; run++) {
-    const end = Math.min(n, i + length(random[i]!));
-    keys.fill(run % 3, i, end);
-    i = end;
-  }
-  return keys;
-}
+const lengths: RunLengths = { ...runLengths(5000), 'longer than tiles': () => 70_001 };
 
 /** Runs of equal keys: where each begins and ends. */
 function runsOf(keys: Uint32Array): [from: number, to: number][] {
@@ -56,7 +39,7 @@ describe.each([
 
   test.each(Object.keys(lengths))('%s', async (name) => {
     for (const n of sizes) {
-      const keys = keysOf(n, lengths[name]!);
+      const keys = keysOfRuns(n, lengths[name]!, n + 7);
       const runs = runsOf(keys);
       const { words, values, signed } = columns(n);
       const byKey = context.column(keys);
@@ -83,7 +66,7 @@ describe.each([
       }),
     });
     for (const n of sizes) {
-      const keys = keysOf(n, lengths['of long and short']!);
+      const keys = keysOfRuns(n, lengths['of long and short']!, n + 7);
       const byKey = context.column(keys);
       const { words, values, signed } = columns(n);
       const flags = Array.from(words, (word) => word % 5 === 0);
@@ -101,7 +84,7 @@ describe.each([
   test('an operator that only reads the left side', async () => {
     const left = monoid({ of: u32, identity: 0, combine: ({ a, b }) => select(a, b, a.eq(0)), exact: true });
     const n = 40003;
-    const keys = keysOf(n, lengths['of some rows']!);
+    const keys = keysOfRuns(n, lengths['of some rows']!, n + 7);
     const { words, values } = columns(n);
     const got = await context.read(reduceByKey(context.column(keys), values, left).values);
     expect([...got]).toEqual(folded(words, runsOf(keys), (a, b) => (a === 0 ? b : a)));

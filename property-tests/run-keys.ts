@@ -1,0 +1,29 @@
+import { randomWords } from './webgpu-support.ts';
+
+/** How long runs of keys are, given a random word for each. */
+export interface RunLengths {
+  readonly [name: string]: (random: number) => number;
+}
+
+/** Runs within vectors and across them, and one over everything; what is long is up to so many rows. */
+export function runLengths(long: number): RunLengths {
+  return {
+    'of one row': () => 1,
+    'of some rows': (random) => 1 + (random % 7),
+    'of sixteen rows': () => 16,
+    'of long and short': (random) => (random % 3 === 0 ? 1 + (random % long) : 1 + (random % 3)),
+    'of all rows': () => 2 ** 32,
+  };
+}
+
+/** So many keys in runs; what follows has another key. */
+export function keysOfRuns(n: number, length: (random: number) => number, seed: number): Uint32Array {
+  const random = randomWords(n, seed);
+  const keys = new Uint32Array(n);
+  for (let i = 0, run = 0; i < n; run++) {
+    const end = Math.min(n, i + length(random[i]!));
+    keys.fill(run % 3, i, end);
+    i = end;
+  }
+  return keys;
+}
