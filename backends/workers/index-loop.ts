@@ -104,8 +104,8 @@ function emitScalarRounds(code: Code, { index, scalar }: IndexLoop, end: number)
   emitRounds(code, index, end, 1, scalar);
 }
 
-/** The test stands at the end of the round: one branch a round. */
-function emitRounds(code: Code, index: number, end: number, step: number, round: () => void): void {
+/** Rounds from the index on, up to the end. The test stands at the end of the round: one branch a round. */
+export function emitRounds(code: Code, index: number, end: number, step: number, round: () => void): void {
   const more = (): void => {
     code.get(index);
     code.get(end);

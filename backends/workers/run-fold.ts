@@ -1,6 +1,6 @@
 import { VectorCode } from './emit-simd.ts';
 import { UNROLLED_VALUES } from './for-each.ts';
-import type { VectorPart } from './index-loop.ts';
+import { emitRounds, type VectorPart } from './index-loop.ts';
 import { fixed } from './queue.ts';
 import { combine, type Leaves, leaveState, pushHeads, pushWhere } from './run-leaves.ts';
 import type { Runs } from './run-vectors.ts';
@@ -71,13 +71,6 @@ export function foldPart(
       });
     }
   };
-  const advance = (): void => {
-    code.get(index);
-    code.i32(step);
-    code.op(op.i32Add);
-    code.set(index);
-  };
-
   return {
     step,
     narrow: (from, to) => lanes.narrow(from, to),
@@ -129,19 +122,12 @@ export function foldPart(
       code.get(restarts);
       code.when(() => {
         foldFromLastHead();
-        advance();
+        code.get(index);
+        code.i32(step);
+        code.op(op.i32Add);
+        code.set(index);
       });
-      code.while(
-        () => {
-          code.get(index);
-          code.get(end);
-          code.op(op.i32LtU);
-        },
-        () => {
-          foldAll();
-          advance();
-        },
-      );
+      emitRounds(code, index, end, step, foldAll);
       leaveState(code, leaves);
     },
   };

@@ -31,8 +31,8 @@ export function spineWords(tiles: number, types: readonly ScalarType[]): number 
   return tiles * 2 * types.length;
 }
 
-/** WGSL of `publish(tile, state, s)`, `read_tile(tile)` and of sets of lanes; dispatch word 0 is the epoch. */
-export function emitSpine({ types, slot, most }: Pick<LookBackText, 'types' | 'slot' | 'most'>): string {
+/** WGSL of `publish(tile, state, s)` and `read_tile(tile)`; dispatch word 0 is the epoch. */
+export function emitSpine({ types, slot }: Pick<LookBackText, 'types' | 'slot'>): string {
   const word = (leaf: number, half: number): string => `tile * ${2 * types.length}u + ${2 * leaf + half}u`;
   const payload = (type: ScalarType, leaf: number, half: number): string =>
     `((${toWord(type, `s.a${leaf}`)} >> ${16 * half}u) & 0xffffu)`;
@@ -43,8 +43,7 @@ export function emitSpine({ types, slot, most }: Pick<LookBackText, 'types' | 's
   const reads = halves.map(({ leaf, half }) => `let w${leaf}${half} = peek_${slot}(${word(leaf, half)});`);
   const tags = halves.map(({ leaf, half }) => `((w${leaf}${half} >> 16u) == tag)`);
   const leaves = types.map((type, leaf) => fromWord(type, `((w${leaf}0 & 0xffffu) | (w${leaf}1 << 16u))`));
-  return `${laneSets(most).functions}
-fn publish(tile: u32, state: u32, s: S) {
+  return `fn publish(tile: u32, state: u32, s: S) {
   let tag = (${dispatchWord(0)} << 18u) | (state << 16u);
   ${writes.join('\n  ')}
 }

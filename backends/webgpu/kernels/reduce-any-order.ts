@@ -76,7 +76,7 @@ ${emitStateStore('write_total', out, parameter(strideWord), types)}
 ${emitSharedStates(types, threads)}
 ${emitShare(isLight(program.module) ? ACCUMULATORS : 1)}
 ${subgroups === undefined ? foldByTree(threads) : `${emitLaneFunctions(types, widthOf(subgroups))}\n${foldBySubgroups(threads)}`}
-${slot === undefined ? '' : emitMeeting(tuning.reduce, types, slot, subgroups?.most ?? 1)}`,
+${slot === undefined ? '' : emitMeeting(tuning.reduce, types, slot)}`,
       main: `let n = ${lengthExpression(length)};
 let chunk = ${GROUP_NUMBER};
 if (chunk >= ${GROUPS}) { return; }
@@ -149,9 +149,9 @@ function foldBySubgroups(threads: number): string {
  * WGSL of `arrive(chunk, s)`, which tells others a workgroup's fold and whether all others have arrived before, and of
  * `fold_of(chunk, n)`. Arrivals are counted behind the folds in the spine, in a word that begins at this epoch.
  */
-function emitMeeting({ tries, mute }: ReduceTuning, types: readonly ScalarType[], slot: number, most: number): string {
+function emitMeeting({ tries, mute }: ReduceTuning, types: readonly ScalarType[], slot: number): string {
   const publishing = `publish(chunk, ${AGGREGATE}u, s);`;
-  return `${emitSpine({ types, slot, most })}
+  return `${emitSpine({ types, slot })}
 fn arrive(chunk: u32, s: S) -> bool {
   ${mute === undefined ? publishing : `if (chunk % ${mute}u != ${mute - 1}u) { ${publishing} }`}
   let none = ${dispatchWord(0)} << 18u;

@@ -29,7 +29,7 @@ import { codeRuns } from './run-code.ts';
 import { flagRows, type ScanRows, stateRows } from './scan-rows.ts';
 import { type BoundScan, bindScan, type Sink } from './scan-sink.ts';
 import type { Source } from './source.ts';
-import { emitLaneFunctions, forDistances } from './subgroups.ts';
+import { emitLaneFunctions, forDistances, laneSets } from './subgroups.ts';
 import type { Window } from './windows.ts';
 
 /** Storage buffers that the kernel binds beside the program and the sink: the spine, and the total. */
@@ -114,6 +114,7 @@ ${emitSharedStates(types, statesOf(tile.threads))}
 ${emitLaneFunctions(types, widthOf(engine.subgroups!))}
 ${ofRows(helpers)}
 ${lookBackDeclarations}
+${laneSets(most).functions}
 ${emitSpine(lookBack)}
 ${emitAggregate(tile)}
 ${emitFold(tile, engine.subgroups!)}`,
