@@ -13,7 +13,8 @@ import { openMemcpy, spread } from './webgpu-memcpy.ts';
  * beside the times of CUB and Thrust where the output of `bench/peers/primitives.cu` is given, and beside the time in which
  * a map could read and write what the primitive has to.
  *
- * Keys are a 32-bit hash of the index; reduceByKey has runs of 16; scatter and gather go by the permutation that sorts them.
+ * Keys are a 32-bit hash of the index; reduceByKey has runs of 16; scatter and gather go by the peer's random permutation.
+ * Up to 2^20 elements it also gives the time of a call where 100 of them are handed to the device together.
  *
  * node --import tsx bench/webgpu-primitives.ts [--adapter hardware|software] [--log2 20,24,28] [--rounds 11] [--peer file.csv]
  *   [--only name,…] [--tuning '{ "scan": { "items": 8 } }']
@@ -53,6 +54,19 @@ const around = q.fn('around', { x: q.neighbours(u32) }, u32, ({ x }) => x.at(-1)
 const box = q.fn('box', { x: q.neighbours(u32) }, u32, ({ x }) =>
   [-1, 0, 1].map((dy) => x.at(-1, dy).add(x.at(0, dy)).add(x.at(1, dy))).reduce((sum, row) => sum.add(row)),
 );
+/** The random permutation of the numbers below a power of two that the peer has. */
+function permutationOf(log2: number): q.Functor<{ x: typeof u32 }, typeof u32> {
+  const half = (log2 + 1) >> 1;
+  return q.fn('permuted', { x: u32 }, u32, ({ x }) =>
+    [0x9e3779b1, 0x85ebca6b, 0xc2b2ae35].reduce((i, factor) => {
+      const moved = i
+        .mul(factor)
+        .add(0x7f4a7c15)
+        .and(2 ** log2 - 1);
+      return moved.xor(moved.shr(half));
+    }, x),
+  );
+}
 const highByte = q.fn('highByte', { x: u32 }, u32, ({ x }) => x.shr(24));
 
 const matrix = { a: u32, b: u32, c: u32, d: u32 };
@@ -97,7 +111,7 @@ function inputsOf(n: number): Inputs {
     floats: context.materialize(q.map(unit, { x })),
     index: context.materialize(q.sequence(n)),
     runs: context.materialize(q.map(sixteenth, { x: q.sequence(n) })),
-    order: q.sortPermutation(x),
+    order: context.materialize(q.map(permutationOf(Math.log2(n)), { x: q.sequence(n) })),
     evens: context.materialize(q.map(double, { x: q.sequence(n / 2) })),
   };
 }
@@ -126,6 +140,10 @@ function primitives(n: number, { x, floats, index, runs, order, evens }: Inputs)
   };
 }
 
+/** Calls that are handed to the device together, of columns up to a length. */
+const TOGETHER = 100;
+const MOST_TOGETHER = 2 ** 20;
+
 const heater = context.materialize(q.sequence(adapter === 'hardware' ? 2 ** 26 : 2 ** 10));
 
 const peers = new Map<string, number>();
@@ -138,8 +156,10 @@ if (options.peer !== undefined && existsSync(options.peer)) {
 
 const { description, device, vendor, architecture } = backend.info;
 console.log(`${device || vendor} ${architecture} ${description}; medians of ${rounds}\n`);
-console.log('| primitive | log2 n | ms | least … greatest | G/s | peer, ms | peer ÷ ours | floor ÷ ours |');
-console.log('| --- | --- | --- | --- | --- | --- | --- | --- |');
+console.log(
+  '| primitive | log2 n | ms | least … greatest | G/s | peer, ms | peer ÷ ours | floor ÷ ours | ms, of 100 | peer ÷ that |',
+);
+console.log('| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |');
 for (const log2 of options.log2.split(',').map(Number)) await measure(log2);
 await context.close();
 
@@ -154,7 +174,8 @@ async function measure(log2: number): Promise<void> {
   const perByte = median / (8 * n);
   for (const [name, { run, peer, bytes }] of Object.entries(all)) {
     if (!isWanted(name)) continue;
-    line(name, log2, await time(run), peers.get(`${peer} ${n}`), bytes && bytes * n * perByte);
+    const together = n <= MOST_TOGETHER ? await timeTogether(run) : undefined;
+    line(name, log2, await time(run), peers.get(`${peer} ${n}`), bytes && bytes * n * perByte, together);
   }
   context.dispose(inputs);
 }
@@ -166,6 +187,14 @@ async function time(run: () => unknown): Promise<Spread> {
   return spread(times);
 }
 
+async function timeTogether(run: () => unknown): Promise<number> {
+  const calls = (): void => {
+    for (let call = 0; call < TOGETHER; call++) context.dispose(run());
+  };
+  const [, ...times] = await backend.time([warmUp, calls, calls, calls]);
+  return spread(times).median / TOGETHER;
+}
+
 type Spread = ReturnType<typeof spread>;
 
 /** Some tenths of a second of work: an idle GPU takes as long to raise its clocks. */
@@ -175,9 +204,19 @@ function warmUp(): void {
   }
 }
 
-function line(name: string, log2: number, { median, least, greatest }: Spread, peer?: number, floor?: number): void {
+function line(
+  name: string,
+  log2: number,
+  { median, least, greatest }: Spread,
+  peer?: number,
+  floor?: number,
+  together?: number,
+): void {
   const ratio = (other: number | undefined): string => (other === undefined ? '' : (other / median).toFixed(2));
   const times = [median.toFixed(4), `${least.toFixed(4)} … ${greatest.toFixed(4)}`];
   const rate = (2 ** log2 / median / 1e6).toFixed(1);
-  console.log(`| ${[name, log2, ...times, rate, peer?.toFixed(4) ?? '', ratio(peer), ratio(floor)].join(' | ')} |`);
+  const batch = [together?.toFixed(4) ?? '', together && peer ? (peer / together).toFixed(2) : ''];
+  console.log(
+    `| ${[name, log2, ...times, rate, peer?.toFixed(4) ?? '', ratio(peer), ratio(floor), ...batch].join(' | ')} |`,
+  );
 }

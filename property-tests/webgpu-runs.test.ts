@@ -18,6 +18,7 @@ import {
   bindingOf,
   columnsProgram,
   expectAgreement,
+  FEW_THREADS,
   give,
   literal,
   local,
@@ -141,10 +142,8 @@ const small = { ...scan, lookBack: true, threads: 64, items: 16, tiles: 1, tries
 /** Ways to look back over runs, in tiles of 256 or 1,024 elements, whose counts go in one word or two. */
 const tunings: { readonly [name: string]: LookBackTuning } = {
   'as they are tuned': small,
-  'past silent tiles, few subgroups at a time': { ...small, threads: 16, mute: 3 },
-  'with nothing held': { ...small, held: 0 },
-  'of two elements': { ...small, run: 2 },
-  'of eight elements': { ...small, run: 8, held: 8 },
+  'past silent tiles, few subgroups at a time': { ...small, threads: FEW_THREADS, run: 4, ahead: 2, mute: 3 },
+  'of two elements': { ...small, run: 2, ahead: 1 },
 };
 
 /** Returns both prefixes and the difference of neighbours, whether it is odd, and the index from the end. */

@@ -33,13 +33,19 @@ export async function withBackend<R>(options: WebGpuOptions, body: (backend: Web
   }
 }
 
+/** A workgroup of few subgroups: those of the software adapter have 4 lanes, others up to 64. */
+export const FEW_THREADS: number = testAdapter() === 'software' ? 16 : 64;
+
 /** Ways to run the same kernels: each has code of its own, or cuts launches elsewhere. */
 export const configurations: readonly (readonly [name: string, options: WebGpuOptions])[] = [
   ['as the device likes it', {}],
   ['by workgroups', { tuning: byWorkgroups() }],
   ['by workgroups without subgroups', { tuning: { ...byWorkgroups(), blockRows: 1, subgroups: false } }],
   ['looking back', { tuning: lookingBack({}) }],
-  ['looking back past silent tiles, few subgroups at a time', { tuning: lookingBack({ threads: 16, mute: 3 }) }],
+  [
+    'looking back past silent tiles, few subgroups at a time',
+    { tuning: lookingBack({ threads: FEW_THREADS, ahead: 2, mute: 3 }) },
+  ],
   ['in bindings of 4 KiB', { limits: { bindingBytes: 4096, workgroups: 4, storageBuffers: 8 } }],
   ['with 4 bindings', { limits: { storageBuffers: 4, workgroups: 4 } }],
 ];
@@ -57,15 +63,23 @@ function byWorkgroups(): Partial<Tuning> {
 }
 
 /** Subgroups of the software adapter are 4 wide: workgroups must be small for the counts of each to fit in memory. */
-function lookingBack({ threads = 64, ...silence }: { threads?: number; mute?: number }): Partial<Tuning> {
+function lookingBack({
+  threads = 64,
+  ahead = defaultTuning.scan.ahead,
+  ...silence
+}: {
+  threads?: number;
+  ahead?: number;
+  mute?: number;
+}): Partial<Tuning> {
   const { scan, sort } = defaultTuning;
   return {
     blockBy: 'workgroup',
     reduce: { threads: 64, tile: 128, groups: 24, tries: 1, ...silence },
-    scan: { ...scan, threads, items: 8, tries: 1, ...silence },
+    scan: { ...scan, threads, items: 8, ahead, tries: 1, ...silence },
     sort: {
       ...sort,
-      sweep: { on: true, threads: 64, keys: 4, parts: 2, ahead: 3, leastTiles: 1, tries: 1, ...silence },
+      sweep: { on: true, threads: 64, keys: 4, parts: 2, ahead: 3, groups: 8, leastTiles: 1, tries: 1, ...silence },
     },
   };
 }

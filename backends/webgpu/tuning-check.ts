@@ -7,13 +7,7 @@ import { isPart, type TuningChoice } from './tuning-choice.ts';
 const WORDS: ReadonlySet<unknown> = new Set(['workgroup', 'thread']);
 
 /** Numbers that may be 0; all others are at least 1. */
-const FROM_ZERO: ReadonlySet<string> = new Set([
-  'reduce.tries',
-  'scan.tries',
-  'scan.held',
-  'sort.sweep.tries',
-  'histogram.ownBins',
-]);
+const FROM_ZERO: ReadonlySet<string> = new Set(['reduce.tries', 'scan.tries', 'sort.sweep.tries', 'histogram.ownBins']);
 
 /** Numbers that are powers of two, from so much on. */
 const POWERS: ReadonlyMap<string, number> = new Map([

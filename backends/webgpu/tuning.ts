@@ -54,10 +54,10 @@ export interface LookBackTuning {
   readonly words: number;
   /** Elements side by side that a thread has at most. */
   readonly run: number;
-  /** Words that a thread reads at fixed distances and holds until it writes, at most: where there are more it reads again. */
-  readonly held: number;
   /** Tiles that a scan should have: for the sake of them a thread has fewer elements, but 8. */
   readonly tiles: number;
+  /** Windows of tiles, as many as a subgroup has lanes, that it looks at together when it looks back. */
+  readonly ahead: number;
   /** Tries before a workgroup computes what another one has not published. */
   readonly tries: number;
   /** Lets every so many-th tile publish nothing, so that others have to: for tests. */
@@ -73,6 +73,8 @@ export interface SweepTuning {
   readonly parts: number;
   /** Tiles that a thread looks at together when it looks back. */
   readonly ahead: number;
+  /** Workgroups that count the digits of all passes, at most. */
+  readonly groups: number;
   /** Tiles below which the portable sort is used. */
   readonly leastTiles: number;
   /** Tries before a workgroup counts what another one has not published. */
@@ -87,11 +89,11 @@ export const defaultTuning: Tuning = {
   reduce: { threads: 256, tile: 4096, groups: 1024, tries: 64 },
   blockBy: 'workgroup',
   blockRows: 4,
-  scan: { lookBack: true, threads: 256, items: 32, flags: 24, words: 32, run: 4, held: 24, tiles: 256, tries: 64 },
+  scan: { lookBack: true, threads: 256, items: 32, flags: 24, words: 32, run: 8, tiles: 256, ahead: 4, tries: 64 },
   sort: {
     tile: 4096,
     tileBy: 'workgroup',
-    sweep: { on: true, threads: 256, keys: 24, parts: 2, ahead: 8, leastTiles: 2, tries: 64 },
+    sweep: { on: true, threads: 256, keys: 24, parts: 2, ahead: 8, groups: 512, leastTiles: 2, tries: 64 },
   },
   histogram: { tile: 4096, groups: 4096, ownBins: 4096, keyedTile: 65536 },
   commandsPerSubmission: 4096,

@@ -1,6 +1,7 @@
 import type { ScalarType } from '../../../primitives/functors/ir.ts';
 import { fromWord, toWord } from '../link.ts';
 import { dispatchWord } from '../parameters.ts';
+import { lines } from './lines.ts';
 import { laneSets } from './subgroups.ts';
 
 /**
@@ -20,20 +21,31 @@ export interface LookBackText {
   readonly slot: number;
   /** Lanes of a subgroup at most. */
   readonly most: number;
+  /** Windows of as many tiles as a subgroup has lanes that are read together. */
+  readonly ahead: number;
   /** Tries before a missing aggregate is computed. */
   readonly tries: number;
   /** Lets every so many-th tile publish nothing. */
   readonly mute: number | undefined;
 }
 
+/** Tiles whose words lie interleaved, so that the lanes that read a window of them read what lies together. */
+const WINDOW = 32;
+
 /** Words of the spine that so many tiles need. */
 export function spineWords(tiles: number, types: readonly ScalarType[]): number {
-  return tiles * 2 * types.length;
+  return Math.ceil(tiles / WINDOW) * WINDOW * 2 * types.length;
+}
+
+/** The same in WGSL. */
+export function emitSpineWords(tiles: string, types: readonly ScalarType[]): string {
+  return `(${tiles} + ${WINDOW - 1}u) / ${WINDOW}u * ${WINDOW * 2 * types.length}u`;
 }
 
 /** WGSL of `publish(tile, state, s)` and `read_tile(tile)`; dispatch word 0 is the epoch. */
 export function emitSpine({ types, slot }: Pick<LookBackText, 'types' | 'slot'>): string {
-  const word = (leaf: number, half: number): string => `tile * ${2 * types.length}u + ${2 * leaf + half}u`;
+  const word = (leaf: number, half: number): string => `place + ${(2 * leaf + half) * WINDOW}u`;
+  const place = `let place = (tile / ${WINDOW}u) * ${2 * types.length * WINDOW}u + tile % ${WINDOW}u;`;
   const payload = (type: ScalarType, leaf: number, half: number): string =>
     `((${toWord(type, `s.a${leaf}`)} >> ${16 * half}u) & 0xffffu)`;
   const halves = types.flatMap((type, leaf) => [0, 1].map((half) => ({ type, leaf, half })));
@@ -44,11 +56,13 @@ export function emitSpine({ types, slot }: Pick<LookBackText, 'types' | 'slot'>)
   const tags = halves.map(({ leaf, half }) => `((w${leaf}${half} >> 16u) == tag)`);
   const leaves = types.map((type, leaf) => fromWord(type, `((w${leaf}0 & 0xffffu) | (w${leaf}1 << 16u))`));
   return `fn publish(tile: u32, state: u32, s: S) {
+  ${place}
   let tag = (${dispatchWord(0)} << 18u) | (state << 16u);
   ${writes.join('\n  ')}
 }
 struct Published { state: u32, s: S }
 fn read_tile(tile: u32) -> Published {
+  ${place}
   ${reads.join('\n  ')}
   let tag = w00 >> 16u;
   let whole = ${tags.join(' & ')} & ((tag >> 2u) == ${dispatchWord(0)});
@@ -60,8 +74,27 @@ fn read_tile(tile: u32) -> Published {
  * WGSL statements that find the prefix before `tile`: as soon as the first subgroup has it, it runs `found`; then all
  * threads have met. They are in uniform control flow, and call `aggregate_of(tile, …)` with all threads.
  */
-export function emitLookBack({ most, tries }: LookBackText, found: string): string {
+export function emitLookBack({ most, ahead, tries }: LookBackText, found: string): string {
   const { ballot } = laneSets(most);
+  const read = (a: number): string => `var seen${a} = Published(${AGGREGATE}u, identity());
+        if (lane + ${a}u * sg < look) { seen${a} = read_tile(look - 1u - lane - ${a}u * sg); }`;
+  // A window that is combined moves `look` on to the next one.
+  const follow = (a: number): string => `{
+          let silent = first_lane(${ballot(`seen${a}.state == 0u`)});
+          let known = first_lane(${ballot(`seen${a}.state == ${INCLUSIVE}u`)});
+          if (silent < known) {
+            missing = look - 1u - silent;
+            tried++;
+            if (tried > ${tries}u) { break; }
+            continue;
+          }
+          var s = seen${a}.s;
+          if (lane > known) { s = identity(); }
+          prefix = combine(lane_at(lanes_backwards(s, lane, sg), 0u), prefix);
+          if (known < sg || look <= sg) { state = FOUND; break; }
+          look -= sg;
+          tried = 0u;
+        }`;
   return `var prefix = identity();
 var look = tile;
 if (tile == 0u) {
@@ -74,22 +107,8 @@ if (tile == 0u) {
       var missing = 0u;
       var tried = 0u;
       loop {
-        var seen = Published(${AGGREGATE}u, identity());
-        if (lane < look) { seen = read_tile(look - 1u - lane); }
-        let silent = first_lane(${ballot('seen.state == 0u')});
-        let known = first_lane(${ballot(`seen.state == ${INCLUSIVE}u`)});
-        if (silent < known) {
-          missing = look - 1u - silent;
-          tried++;
-          if (tried > ${tries}u) { break; }
-          continue;
-        }
-        var s = seen.s;
-        if (lane > known) { s = identity(); }
-        prefix = combine(lane_at(lanes_backwards(s, lane, sg), 0u), prefix);
-        if (known < sg || look <= sg) { state = FOUND; break; }
-        look -= sg;
-        tried = 0u;
+        ${lines(ahead, read)}
+        ${lines(ahead, follow)}
       }
       if (state == FOUND) { ${found} }
       if (lane == 0u) { found_state = state; found_missing = missing; }

@@ -57,8 +57,7 @@ var x${j} = combine(q${j}, counted(${count('p', j)}, values_up(l${j}, 1u))); if 
   const setHeads = (j: number): string => `h${j} = ${Array.from({ length: run }, (_, k) => bit(j, k)).join(' | ')};`;
   return {
     declare: `${eachElement(rows, run, (j, k) => `var s${j}_${k}: S;`)}
-${lines(rows, (j) => `var h${j} = 0u;`)}
-${code?.declare(rows) ?? ''}`,
+${lines(rows, (j) => `var h${j} = 0u;`)}`,
     read: (element) =>
       eachElement(
         rows,

@@ -80,14 +80,12 @@ function countAllDigits(
   digits: readonly Digit[],
   counts: Memory,
 ): void {
-  const { threads } = engine.tuning.sort.sweep;
+  const { sweep } = engine.tuning.sort;
+  const { threads } = sweep;
   const [window] = windows;
   const slots = bindPlacements(program, placeArrays(program, window!), bindings, parameters);
   const out = bindings.bind(counts, 'atomic');
-  const chunk = Math.max(
-    tileOf(engine.tuning.sort.sweep),
-    Math.ceil(window!.to / engine.tuning.histogram.groups / threads) * threads,
-  );
+  const chunk = Math.max(tileOf(sweep), Math.ceil(window!.to / sweep.groups / threads) * threads);
   const bins = DIGITS * digits.length;
   const bin = ({ shift, mask }: Digit, pass: number): string => `((key >> ${shift}u) & ${mask}u) + ${DIGITS * pass}u`;
   launch(engine, {

@@ -9,7 +9,7 @@ import { isLight } from '../module-size.ts';
 import { dispatchWord, GROUP_NUMBER, lengthExpression, parameter } from '../parameters.ts';
 import type { ReduceTuning } from '../tuning.ts';
 import type { Helper } from '../wgsl-helpers.ts';
-import { AGGREGATE, emitSpine, spineWords } from './look-back.ts';
+import { AGGREGATE, emitSpine, emitSpineWords, spineWords } from './look-back.ts';
 import { emitEvaluation, emitMonoid, emitSharedStates, emitStateStore, monoidKey } from './record.ts';
 import { linkCell } from './reduce.ts';
 import type { Source } from './source.ts';
@@ -155,7 +155,7 @@ function emitMeeting({ tries, mute }: ReduceTuning, types: readonly ScalarType[]
 fn arrive(chunk: u32, s: S) -> bool {
   ${mute === undefined ? publishing : `if (chunk % ${mute}u != ${mute - 1}u) { ${publishing} }`}
   let none = ${dispatchWord(0)} << 18u;
-  let arrivals = ${GROUPS} * ${spineWords(1, types)}u;
+  let arrivals = ${emitSpineWords(GROUPS, types)};
   raise_${slot}(arrivals, none);
   return count_${slot}(arrivals) - none == ${GROUPS} - 1u;
 }

@@ -30,8 +30,6 @@ export interface RunCode {
   /** What shapes it beside the scan. */
   readonly key: string;
   functions(helpers: Set<Helper>): string;
-  /** Variables of what a number of runs hold from reading to writing. */
-  declare(runs: number): string;
   /** Reads what lies at a run, after which `leaf` is a leaf of its element k. */
   read(run: number, first: string): string;
   leaf(run: number, k: number, leaf: number): string;
@@ -48,7 +46,6 @@ interface Captures {
 /** How a run is to be evaluated. */
 export interface RunPlan {
   readonly run: number;
-  readonly runs: number;
   /** Whether the first leaf of elements is given as a truth value. */
   readonly heads: boolean;
 }
@@ -60,7 +57,7 @@ export function codeRuns(
   source: Source,
   { emit }: Sink,
   bound: BoundScan,
-  { run, runs, heads }: RunPlan,
+  { run, heads }: RunPlan,
 ): RunCode | undefined {
   const programs = [source.program, emit] as const;
   const captures = capturesOfBoth(programs, bound.slots);
@@ -69,15 +66,13 @@ export function codeRuns(
   const { taps, element, emit: consumer } = unrolled;
   const slots = [...new Set(taps.map(({ slot }) => slot))];
   const byFours = slots.filter((slot) => run % 4 === 0 && readsByFours(captures.arrays[slot]!, bound.bindings));
-  const isHeld = runs * consumer.taps.length <= engine.tuning.scan.held;
-  const held = isHeld ? consumer.taps : [];
   const load = (j: number, first: string, numbers: readonly number[]): string =>
-    loadTaps(j, first, numbers, taps, captures, new Set(byFours), new Set(held));
+    loadTaps(j, first, numbers, taps, captures, new Set(byFours));
   const args = (j: number, { taps: numbers }: RunFunction): string[] => numbers.map((number) => `t${j}_${number}`);
   const stores = bound.stores.map((store) => withRoom(store, unrolled.inside));
   const results = entryOf(emit.module).results;
   return {
-    key: `${key} ${byFours.join('.')} ${isHeld} ${stores.map(({ store }) => store.hasRoom).join()}`,
+    key: `${key} ${byFours.join('.')} ${stores.map(({ store }) => store.hasRoom).join()}`,
     functions: (helpers) => {
       const readers = slots
         .filter((slot) => !byFours.includes(slot))
@@ -89,13 +84,12 @@ export function codeRuns(
       const elements = emitModule(element.module, { ...environment, prefix: 'pr_' });
       return [...readers, elements, emitModule(consumer.module, { ...environment, prefix: 'er_' })].join('\n');
     },
-    declare: (count) => lines(count, (j) => held.map((tap) => `var t${j}_${tap}: ${taps[tap]!.type};`).join(' ')),
-    read: (j, first) => `${load(j, first, [...new Set([...element.taps, ...held])])}
+    read: (j, first) => `${load(j, first, element.taps)}
 let r${j} = pr_entry(${[first, ...args(j, element)].join(', ')});`,
     leaf: (j, k, leaf) => `r${j}.r${k * types.length + leaf}`,
     write: (j, first, states, head) => {
       const leaves = states.flatMap((state) => types.map((_, leaf) => `${state}.a${leaf}`));
-      return `${isHeld ? '' : load(j, first, consumer.taps)}
+      return `${load(j, first, consumer.taps)}
 let r = er_entry(${[first, ...args(j, consumer), ...consumer.heads.map(head), ...leaves].join(', ')});
 ${lines(run, (k) => emitStoresOf(stores, results, (at) => `r.r${k * results.length + at}`, `${first} + ${k}u`))}`;
     },
@@ -188,7 +182,7 @@ function environmentOf(
   };
 }
 
-/** Statements that read taps of a run: into variables where they are held, else as values. */
+/** Statements that read taps of a run. */
 function loadTaps(
   j: number,
   first: string,
@@ -196,11 +190,10 @@ function loadTaps(
   taps: readonly Tap[],
   { arrays }: Captures,
   byFours: ReadonlySet<number>,
-  held: ReadonlySet<number>,
 ): string {
   const lines: string[] = [];
   const bind = (number: number, value: string): void => {
-    lines.push(`${held.has(number) ? '' : 'let '}t${j}_${number} = ${value};`);
+    lines.push(`let t${j}_${number} = ${value};`);
   };
   for (const slot of new Set(numbers.map((number) => taps[number]!.slot))) {
     const own = numbers.filter((number) => taps[number]!.slot === slot);

@@ -10,7 +10,6 @@ import { type Subgroups, widthOf } from '../device.ts';
 import { type Engine, type KernelText, launch, placeParameters } from '../engine.ts';
 import { isLight } from '../module-size.ts';
 import { GROUP_NUMBER, lengthExpression, parameter } from '../parameters.ts';
-import type { Tuning } from '../tuning.ts';
 import type { Helper } from '../wgsl-helpers.ts';
 import { lines } from './lines.ts';
 import {
@@ -27,7 +26,7 @@ import { emitEvaluation, emitMonoid, emitSharedStates, emitStateStore, monoidKey
 import { linkCell } from './reduce.ts';
 import { codeRuns } from './run-code.ts';
 import { flagRows, type ScanRows, stateRows } from './scan-rows.ts';
-import { type BoundScan, bindScan, type Sink } from './scan-sink.ts';
+import { type BoundScan, bindScan, keptRows, type Sink } from './scan-sink.ts';
 import type { Source } from './source.ts';
 import { emitLaneFunctions, forDistances, laneSets } from './subgroups.ts';
 import type { Window } from './windows.ts';
@@ -42,28 +41,37 @@ export interface LookBackTile {
   readonly items: number;
   readonly run: number;
   readonly elements: number;
-  /** Whether elements are flags that are counted. */
+  /** Whether elements are flags that are counted, or have one at which their other leaves start anew. */
   readonly flags: boolean;
+  readonly heads: boolean;
   /** Whether the code for an element is so short that whole tiles have their own, without looks at the end. */
   readonly light: boolean;
 }
 
+/** Elements of a thread at most, where code is long. */
+const FEW = 4;
+
 /**
- * The tile for a scan. A thread holds states for every element: of many leaves or long code so many fewer. States of several
- * leaves are dear to pass between lanes, so that a thread has runs of elements where their results do not lie together
- * anyway.
+ * The tile for a scan. A thread holds states for every element, but heads as bits: of many leaves or long code so many
+ * fewer. States of several leaves are dear to pass between lanes, so that a thread has runs of elements where their results
+ * do not lie together anyway.
  */
-export function lookBackTile({ scan }: Tuning, { extent, program, monoid, emit, stores }: ScanCommand): LookBackTile {
-  const { threads, words, run: longest, tiles } = scan;
+export function lookBackTile(
+  { tuning: { scan }, subgroups }: Engine,
+  { extent, program, monoid, emit, stores }: ScanCommand,
+): LookBackTile {
+  const { threads, words, tiles } = scan;
   const leaves = monoid.types.length;
   const light = isLight(program.module) && isLight(emit.module);
   const flags = addsFlags(program.module, monoid);
   const dense = stores.some(({ index }) => index === undefined);
-  const run = leaves === 1 || dense ? 1 : longest;
-  const most = flags ? scan.flags : Math.min(scan.items, Math.floor(words / leaves));
+  const run = leaves === 1 || dense ? 1 : Math.min(scan.run, light ? MOST_RUN : FEW);
+  const heads =
+    run > 1 && subgroups!.most <= MOST_LANES && restarting(monoid) !== undefined && isFlagged(program.module);
+  const most = flags ? scan.flags : Math.min(scan.items, Math.floor(words / (heads ? leaves - 1 : leaves)));
   const enough = 2 ** Math.ceil(Math.log2(capacityOf(extent) / threads / tiles));
-  const items = Math.max(1, Math.floor(Math.min(light ? most : 4, Math.max(8, enough)) / run)) * run;
-  return { threads, items, run, elements: threads * items, flags, light };
+  const items = Math.max(1, Math.floor(Math.min(light ? most : FEW, Math.max(8, enough)) / run)) * run;
+  return { threads, items, run, elements: threads * items, flags, heads, light };
 }
 
 /** The totals of subgroups, which have 4 lanes at least, and the prefix of the tile. */
@@ -100,8 +108,9 @@ export function scanByLookBack(
     const writeTotal = (state: string): string =>
       cell === undefined ? '' : `write_total(${parameter(cell.cell!.word)}, ${state});`;
     const { tries, mute } = tuning.scan;
+    const ahead = tile.light ? tuning.scan.ahead : 1;
     const { most } = engine.subgroups!;
-    const lookBack: LookBackText = { types, slot, most, tries, mute };
+    const lookBack: LookBackText = { types, slot, most, ahead, tries, mute };
     return {
       threads: tile.threads,
       subgroups: true,
@@ -139,15 +148,15 @@ function rowsFor(
   source: Source,
   sink: Sink,
   bound: BoundScan,
-  { items, run, flags, light }: LookBackTile,
+  { items, run, flags, heads, light }: LookBackTile,
 ): { rows: ScanRows; functions(helpers: Set<Helper>): string; key: string } {
   const { types } = monoid;
   const subgroups = engine.subgroups!;
-  if (flags) return { rows: flagRows(items, subgroups.most), functions: () => '', key: '' };
-  const fits = run > 1 && run <= MOST_RUN && subgroups.most <= MOST_LANES;
-  const heads = fits && restarting(monoid) !== undefined && isFlagged(source.program.module);
-  const plan = { run, runs: items / run, heads };
-  const code = run > 1 && light ? codeRuns(engine, monoid, source, sink, bound, plan) : undefined;
+  if (flags) {
+    const kept = keptRows(sink);
+    return { rows: flagRows(items, subgroups.most, kept), functions: () => '', key: kept };
+  }
+  const code = run > 1 && light ? codeRuns(engine, monoid, source, sink, bound, { run, heads }) : undefined;
   return {
     rows: heads ? numberedRows(items, run, types, code) : stateRows(items, run, types, code),
     functions: (helpers) => `${heads ? emitNumbering(monoid, widthOf(subgroups), engine.arithmetic, helpers) : ''}

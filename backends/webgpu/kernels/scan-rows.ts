@@ -1,6 +1,7 @@
 import type { ScalarType } from '../../../primitives/functors/ir.ts';
 import { lines } from './lines.ts';
 import type { RunCode } from './run-code.ts';
+import type { KeptRows } from './scan-sink.ts';
 import { laneSets } from './subgroups.ts';
 
 /**
@@ -37,7 +38,7 @@ export function stateRows(items: number, run: number, types: readonly ScalarType
     run === 1 ? `combine(outer, s${j}_0)` : `combine(before, s${j}_${k})`;
   const leaves = (j: number, k: number): string => types.map((_, leaf) => code!.leaf(j, k, leaf)).join(', ');
   return {
-    declare: `${eachElement(rows, run, (j, k) => `var s${j}_${k}: S;`)}\n${code?.declare(rows) ?? ''}`,
+    declare: `${eachElement(rows, run, (j, k) => `var s${j}_${k}: S;`)}`,
     read: (element) => eachElement(rows, run, (j, k) => `s${j}_${k} = ${element(at(run, j, k))};`),
     scan: `${lines(rows, (j) => `let l${j} = lanes_up_to(${folded(j)}, lane, sg);`)}
 ${lines(rows, place)}
@@ -96,8 +97,11 @@ ${code.write(j, `i${j}`, states, (k) => head!(j, k))} }`,
   };
 }
 
+/** Rows of flags that are evaluated before the first of them is stored, so that what they read is under way together. */
+const TOGETHER = 8;
+
 /** Scans flags, whose sum over lanes is a count of bits: all that a thread holds is which lanes have one. */
-export function flagRows(items: number, most: number): ScanRows {
+export function flagRows(items: number, most: number, kept: KeptRows): ScanRows {
   const { ballot } = laneSets(most);
   const at = (j: number): string => `first + ${j}u * sg`;
   return {
@@ -107,7 +111,32 @@ export function flagRows(items: number, most: number): ScanRows {
 let q0 = 0u;
 ${lines(items, (j) => `let q${j + 1} = q${j} + ones(m${j});`)}
 let part = S(q${items});`,
-    write: (guard) => `let below = lanes_below(lane);
-${lines(items, (j) => `{ let i = ${at(j)}; let before = outer.a0 + q${j} + ones(m${j} & below); ${guard}{ consume(i, S(before), S(before + has_lane(m${j}, lane))); } }`)}`,
+    write: (guard) => {
+      if (kept === 'none') return '';
+      const batches = Array.from({ length: Math.ceil(items / TOGETHER) }, (_, b) =>
+        Array.from({ length: Math.min(TOGETHER, items - b * TOGETHER) }, (_, k) => b * TOGETHER + k),
+      );
+      const store = kept === 'flagged' ? storeFlagged : storeAll;
+      return `let below = lanes_below(lane);\n${batches.map((rows) => `{\n${store(rows, at, guard)}\n}`).join('\n')}`;
+    },
   };
+}
+
+const countBefore = (j: number): string => `outer.a0 + q${j} + ones(m${j} & below)`;
+
+/** Evaluates and stores rows where they have the flag: past the end there is none. */
+function storeFlagged(rows: readonly number[], at: (j: number) => string): string {
+  const evaluate = (j: number): string => `var r${j}: Emitted;
+if (has_lane(m${j}, lane) != 0u) { let before = ${countBefore(j)}; r${j} = emitted(${at(j)}, S(before), S(before + 1u)); }`;
+  const store = (j: number): string => `if (has_lane(m${j}, lane) != 0u) { keep(${at(j)}, r${j}); }`;
+  return [...rows.map(evaluate), ...rows.map(store)].join('\n');
+}
+
+/** Evaluates and stores all rows behind a guard. */
+function storeAll(rows: readonly number[], at: (j: number) => string, guard: string): string {
+  const index = guard === '' ? 'i' : 'min(i, n - 1u)';
+  const evaluate = (j: number): string => `var r${j}: Emitted;
+{ let i = ${at(j)}; let before = ${countBefore(j)}; r${j} = emitted(${index}, S(before), S(before + has_lane(m${j}, lane))); }`;
+  const store = (j: number): string => `{ let i = ${at(j)}; ${guard}{ keep(i, r${j}); } }`;
+  return [...rows.map(evaluate), ...rows.map(store)].join('\n');
 }

@@ -8,8 +8,10 @@ import {
   type Store,
 } from '../../../primitives/backend.ts';
 import { entryOf, type Local, type Module, type ScalarType, type Statement } from '../../../primitives/functors/ir.ts';
+import { Graph, type Slots, straightLine } from '../../straight-line.ts';
 import type { Bindings } from '../bindings.ts';
 import { createBindings } from '../bindings.ts';
+import { resultType } from '../emit-wgsl.ts';
 import type { Engine } from '../engine.ts';
 import { type ArraySlots, emitProgram, type LinkedProgram, linkProgram, programKey } from '../link.ts';
 import type { Helper } from '../wgsl-helpers.ts';
@@ -125,13 +127,50 @@ ${emitConsumption(emit, bound)}`,
 }
 
 function emitConsumption(emit: LinkedProgram, bound: readonly BoundStore[]): string {
-  const leaves = (entryOf(emit.module).parameters.length - 1) / 2;
+  if (bound.length === 0) return 'fn consume(i: u32, x: S, y: S) {}';
+  const { parameters, results } = entryOf(emit.module);
+  const leaves = (parameters.length - 1) / 2;
   const args = ['x', 'y'].flatMap((state) => Array.from({ length: leaves }, (_, leaf) => `${state}.a${leaf}`));
-  const body =
-    bound.length === 0
-      ? ''
-      : `let r = e_entry(${['i', ...args].join(', ')});\n${emitStores(bound, entryOf(emit.module).results)}`;
-  return `fn consume(i: u32, x: S, y: S) {\n${body}\n}`;
+  return `alias Emitted = ${resultType('e_', 'entry', results)};
+fn emitted(i: u32, x: S, y: S) -> Emitted { return e_entry(${['i', ...args].join(', ')}); }
+fn keep(i: u32, r: Emitted) {
+${emitStores(bound, results)}
+}
+fn consume(i: u32, x: S, y: S) { keep(i, emitted(i, x, y)); }`;
+}
+
+/** Of which rows of flags something is stored: of none, of those that have the flag alone, or of all. */
+export type KeptRows = 'none' | 'flagged' | 'all';
+
+/** Which rows a sink of the number of flags stores something of. */
+export function keptRows({ emit, stores }: Sink): KeptRows {
+  if (stores.length === 0) return 'none';
+  const unflagged = resultsOfUnchanged(emit.module);
+  return stores.every(({ guard }) => guard !== undefined && unflagged?.[guard] === false) ? 'flagged' : 'all';
+}
+
+const unchanged = new WeakMap<Module, readonly unknown[] | undefined>();
+
+/** What a program of the index and two counts returns where both are the same count, as far as it is constant. */
+function resultsOfUnchanged(module: Module): readonly unknown[] | undefined {
+  if (!unchanged.has(module)) {
+    const graph: Graph = new Graph('scalars', (name, type, [a, b]) =>
+      type === 'bool' && name === 'ne' && a === b && a!.type === 'u32' ? graph.literal('bool', false) : undefined,
+    );
+    const count = graph.parameter('u32', 'count');
+    const nodes = straightLine(graph, module, slotsByName(), [graph.index(), count, count]);
+    unchanged.set(
+      module,
+      nodes?.map((node) => (node.kind === 'literal' ? node.value : undefined)),
+    );
+  }
+  return unchanged.get(module);
+}
+
+function slotsByName(): Slots {
+  const names: string[] = [];
+  const slot = (name: string): number => (names.includes(name) ? names.indexOf(name) : names.push(name) - 1);
+  return { array: slot, uniform: slot };
 }
 
 /** A scan split in two: prefixes that are stored, and a map that reads them. */

@@ -41,7 +41,7 @@ function scanInOnePass(engine: Engine, command: ScanCommand): boolean {
     return false;
   const source = linkSource(engine, extent, program);
   const sink = linkSink(engine, source, extent, emit, stores);
-  const tile = lookBackTile(engine.tuning, command);
+  const tile = lookBackTile(engine, command);
   const [placed, ...more] = placeSinks(engine, capacity, source, sink, tile.elements, LOOK_BACK_BINDINGS) ?? [];
   if (placed === undefined || more.length > 0 || placed.windows.length > 1) return false;
   scanByLookBack(engine, extent, monoid, source, placed.sink, placed.windows[0]!, total, tile);
