@@ -89,7 +89,7 @@ export const defaultTuning: Tuning = {
   reduce: { threads: 256, tile: 4096, groups: 1024, tries: 64 },
   blockBy: 'workgroup',
   blockRows: 4,
-  scan: { lookBack: true, threads: 256, items: 32, flags: 24, words: 32, run: 8, tiles: 256, ahead: 4, tries: 64 },
+  scan: { lookBack: true, threads: 256, items: 32, flags: 24, words: 32, run: 8, tiles: 256, ahead: 1, tries: 64 },
   sort: {
     tile: 4096,
     tileBy: 'workgroup',
