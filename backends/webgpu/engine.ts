@@ -4,7 +4,7 @@ import type { Arithmetic } from './arithmetic.ts';
 import type { Bindings } from './bindings.ts';
 import type { Compiler } from './compile.ts';
 import { type Subgroups, widthOf } from './device.ts';
-import type { MemoryPool } from './memory.ts';
+import type { Memory, MemoryPool } from './memory.ts';
 import { type Parameters, parameterDeclarations } from './parameters.ts';
 import type { ParameterSlot, Recorder } from './recorder.ts';
 import type { Spine } from './spine.ts';
@@ -45,7 +45,8 @@ export interface Launch {
   /** What shapes the code beside the bindings. */
   readonly key: string;
   readonly parameters: Parameters;
-  readonly slot: ParameterSlot;
+  /** Where several launches share the parameters, as they were placed for all of them. */
+  readonly slot?: ParameterSlot | undefined;
   readonly bindings: Bindings;
   readonly code: () => KernelText;
   /** Workgroups, at most 2³²−1; those past one dispatch's grid go into further ones. */
@@ -54,25 +55,58 @@ export interface Launch {
   readonly words?: readonly number[];
 }
 
-/** Brings the parameters of a command to the device; launches that follow see them. */
-export function placeParameters({ recorder }: Engine, { words, copies }: Parameters): ParameterSlot {
+/**
+ * Brings the parameters of a command to the device; launches that follow see them. Words of the device are copied, but for
+ * those that a binding is given for.
+ */
+export function placeParameters(
+  { recorder }: Engine,
+  { words, deviceWords }: Parameters,
+  bound: readonly (number | undefined)[] = [],
+): ParameterSlot {
   const slot = recorder.slot(Math.max(4, words.length));
   slot.data.set(words);
-  for (const { memory, word, to } of copies) {
-    const part = memory.parts[word >>> memory.shift] ?? memory.parts[0]!;
-    const inPart = memory.parts.length === 1 ? word : word & (2 ** memory.shift - 1);
-    recorder.copy(part, inPart * 4, slot.chunk, slot.byteOffset + to * 4, 4);
+  for (const [k, { memory, word, to }] of deviceWords.entries()) {
+    const { part, inPart } = partOf(memory, word);
+    if (bound[k] === undefined) {
+      recorder.copy(memory.parts[part]!, inPart * 4, slot.chunk, slot.byteOffset + to * 4, 4);
+    } else {
+      slot.data[to] = inPart;
+    }
   }
   return slot;
 }
 
+/** The part of a memory that holds a word, and which word of it that is. */
+function partOf({ parts, shift }: Memory, word: number): { readonly part: number; readonly inPart: number } {
+  return parts.length === 1 ? { part: 0, inPart: word } : { part: word >>> shift, inPart: word & (2 ** shift - 1) };
+}
+
+/**
+ * Binds what holds device words, where there is room and the kernel does not write there: a copy would have the device
+ * finish what it does, copy, and begin anew, which takes longer than many a launch.
+ */
+function bindDeviceWords({ limits }: Engine, { deviceWords }: Parameters, bindings: Bindings): (number | undefined)[] {
+  return deviceWords.map(({ memory, word }) => {
+    const { part } = partOf(memory, word);
+    const access = bindings.access();
+    const isWritten = bindings.parts.some((other, i) => other === memory.parts[part] && access[i] === 'w');
+    if (isWritten || bindings.size >= limits.storageBuffers) return undefined;
+    return bindings.bind(memory, 'read', part, 1);
+  });
+}
+
 /** Records a launch, in as many dispatches as its workgroups need: they may be a few more than asked for. */
-export function launch(engine: Engine, { key, parameters, slot, bindings, code, groups, words }: Launch): void {
+export function launch(engine: Engine, { key, parameters, bindings, code, groups, words, ...shared }: Launch): void {
   const { compiler, recorder, limits } = engine;
+  const bound = shared.slot === undefined ? bindDeviceWords(engine, parameters, bindings) : [];
+  const slot = shared.slot ?? placeParameters(engine, parameters, bound);
   const access = bindings.access();
   const choices = Object.values(engine.arithmetic).join();
-  const kernel = compiler.kernel(`${key} ${bindings.key()} ${parameters.words.length} ${choices}`, access, () =>
-    shader(code(), parameters, bindings, engine.subgroups),
+  const kernel = compiler.kernel(
+    `${key} ${bindings.key()} ${parameters.words.length} ${bound} ${choices}`,
+    access,
+    () => shader(code(), parameters, bound, bindings, engine.subgroups),
   );
   const { parts } = bindings;
   const storage = compiler.storageGroup(kernel, parts);
@@ -105,6 +139,7 @@ export function gridOf(groups: number, most: number): { grid: [number, number, n
 function shader(
   { threads, declarations, main, helpers, subgroups }: KernelText,
   parameters: Parameters,
+  bound: readonly (number | undefined)[],
   bindings: Bindings,
   of: Subgroups | undefined,
 ): string {
@@ -112,7 +147,7 @@ function shader(
   const size = width === undefined ? '@builtin(subgroup_size) sg: u32, ' : '';
   const lanes = `, ${size}@builtin(subgroup_id) sid: u32, @builtin(subgroup_invocation_id) lane: u32`;
   return `${subgroups ? 'enable subgroups;\nrequires subgroup_id;\ndiagnostic(off, subgroup_uniformity);' : ''}
-${parameterDeclarations(parameters)}
+${parameterDeclarations(parameters, bound)}
 ${bindings.declarations()}
 ${helperDeclarations(helpers)}
 ${subgroups && width !== undefined ? `const sg = ${width}u;` : ''}

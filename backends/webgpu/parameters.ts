@@ -9,25 +9,26 @@ export interface LengthWords {
   readonly limit: number;
 }
 
-/** A word of device memory that is copied into the parameters before the launch. */
-export interface CopiedWord {
+/** A word of device memory among the parameters. */
+export interface DeviceWord {
   readonly memory: Memory;
   readonly word: number;
+  /** The parameter that it is copied to before a launch, or that says where a kernel reads it. */
   readonly to: number;
 }
 
 /**
  * The words that travel with the launches of one command: offsets, lengths, uniforms. Kernels see them as uniform
- * memory, so that none of them shapes compiled code, and counts that only the device knows cost no storage binding.
+ * memory, so that none of them shapes compiled code.
  */
 export interface Parameters {
   readonly words: readonly number[];
-  readonly copies: readonly CopiedWord[];
+  readonly deviceWords: readonly DeviceWord[];
   /** Adds a word and says where it lies. */
   word(value: number | boolean): number;
   /** Adds an f32 by its bits. */
   float(value: number): number;
-  /** A word that the device holds; copied once a command, however often it is asked for. */
+  /** A word that the device holds: one, however often it is asked for. */
   cell(memory: Memory, word: number): number;
   length(length: Length): LengthWords;
   /** Changes a word between launches. */
@@ -36,18 +37,15 @@ export interface Parameters {
 
 export function createParameters(pool: MemoryPool): Parameters {
   const words: number[] = [];
-  const copies: CopiedWord[] = [];
+  const deviceWords: DeviceWord[] = [];
   const word = (value: number | boolean): number => words.push(Number(value) >>> 0) - 1;
   const cell = (memory: Memory, from: number): number => {
-    const copied = copies.find((copy) => copy.memory === memory && copy.word === from);
-    if (copied !== undefined) return copied.to;
-    const to = word(0);
-    copies.push({ memory, word: from, to });
-    return to;
+    const known = deviceWords.findIndex((each) => each.memory === memory && each.word === from);
+    return CELLS + (known < 0 ? deviceWords.push({ memory, word: from, to: word(0) }) - 1 : known);
   };
   return {
     words,
-    copies,
+    deviceWords,
     word,
     cell,
     float: (value) => word(bitsOfF32(value)),
@@ -62,8 +60,12 @@ export function createParameters(pool: MemoryPool): Parameters {
   };
 }
 
+/** Where the numbers of device words begin; other parameters are fewer. */
+const CELLS = 2 ** 16;
+
 /** A parameter word in WGSL. */
 export function parameter(at: number): string {
+  if (at >= CELLS) return `cell_${at - CELLS}()`;
   return `P[${at >> 2}].${'xyzw'[at & 3]}`;
 }
 
@@ -73,12 +75,20 @@ export function lengthExpression({ raw, minus, limit }: LengthWords): string {
 }
 
 /**
- * WGSL declarations of the parameters of the command and of the dispatch. The dispatch has, first, the number of its
+ * WGSL declarations of the parameters of the command, of whose device words some are read from a binding, and of the
+ * dispatch. The dispatch has, first, the number of its
  * first workgroup, the grid's width and height, and a zero that no compiler can know; then words of the kernel's own.
  */
-export function parameterDeclarations({ words }: Parameters): string {
+export function parameterDeclarations(
+  { words, deviceWords }: Parameters,
+  bound: readonly (number | undefined)[],
+): string {
+  const cells = deviceWords.map(({ to }, k) => {
+    const value = bound[k] === undefined ? parameter(to) : `load_${bound[k]}(${parameter(to)})`;
+    return `\nfn cell_${k}() -> u32 { return ${value}; }`;
+  });
   return `@group(0) @binding(0) var<uniform> P: array<vec4<u32>, ${Math.max(1, Math.ceil(words.length / 4))}>;
-@group(0) @binding(1) var<uniform> D: array<vec4<u32>, 2>;`;
+@group(0) @binding(1) var<uniform> D: array<vec4<u32>, 2>;${cells.join('')}`;
 }
 
 /** The dispatch's number of a workgroup in WGSL, and its word `at` of four. */

@@ -1,6 +1,6 @@
 import { capacityOf, type HistogramCommand } from '../../../primitives/backend.ts';
 import { createBindings } from '../bindings.ts';
-import { type Engine, launch, placeParameters } from '../engine.ts';
+import { type Engine, launch } from '../engine.ts';
 import { emitProgram, programKey } from '../link.ts';
 import type { Memory } from '../memory.ts';
 import { isLight } from '../module-size.ts';
@@ -116,7 +116,6 @@ function launchCounting(engine: Engine, counting: Counting, window: Window, firs
   launch(engine, {
     key: `histogram ${programKey(program, slots)} ${own} ${out}.${bound} ${firstWord} ${length.raw}`,
     parameters,
-    slot: placeParameters(engine, parameters),
     bindings,
     groups: groupOf(spread, window.to - 1) - first + 1,
     words: [first, window.from, window.to],

@@ -1,6 +1,6 @@
 import { type Cell, capacityOf, type Extent, type Program } from '../../../primitives/backend.ts';
 import { type Bindings, createBindings } from '../bindings.ts';
-import { type Engine, type KernelText, launch, placeParameters } from '../engine.ts';
+import { type Engine, type KernelText, launch } from '../engine.ts';
 import { emitProgram, programKey } from '../link.ts';
 import type { Memory } from '../memory.ts';
 import { dispatchWord, GROUP_NUMBER, lengthExpression, parameter } from '../parameters.ts';
@@ -91,7 +91,6 @@ function countAllDigits(
   launch(engine, {
     key: `all digits ${programKey(program, slots)} ${digits.map(({ shift, mask }) => `${shift}.${mask}`).join()} ${threads} ${out} ${length.raw}`,
     parameters,
-    slot: placeParameters(engine, parameters),
     bindings,
     groups: Math.ceil(window!.to / chunk),
     words: [chunk],
@@ -163,7 +162,6 @@ ${parts.declarations}`,
   launch(engine, {
     key: `sweep ${programKey(program, slots)} ${JSON.stringify(sweep)} ${places} ${countsSlot} ${firstCount} ${spineSlot} ${length.raw}`,
     parameters,
-    slot: placeParameters(engine, parameters),
     bindings,
     code: text,
     groups: tiles,

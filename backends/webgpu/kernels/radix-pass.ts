@@ -1,7 +1,7 @@
 import { capacityOf, type Extent, type MonoidProgram, type Program, type Store } from '../../../primitives/backend.ts';
 import type { Local, Module, ScalarType } from '../../../primitives/functors/ir.ts';
 import { createBindings } from '../bindings.ts';
-import { type Engine, launch, placeParameters } from '../engine.ts';
+import { type Engine, launch } from '../engine.ts';
 import { emitProgram, programKey } from '../link.ts';
 import type { Memory } from '../memory.ts';
 import { dispatchWord, GROUP_NUMBER, lengthExpression, parameter } from '../parameters.ts';
@@ -90,7 +90,6 @@ function countDigits(engine: Engine, pass: Pass, window: Window, counts: Memory)
   launch(engine, {
     key: `digits ${form} ${programKey(program, slots)} ${tile} ${tilesWord} ${out} ${length.raw}`,
     parameters,
-    slot: placeParameters(engine, parameters),
     bindings,
     groups: Math.ceil((window.to - window.from) / tile / tilesPerGroup(pass)),
     words: [window.from / tile, pass.shift, pass.mask, Math.ceil(window.to / tile)],
@@ -205,7 +204,6 @@ function scatter(
   launch(engine, {
     key: `scatter ${form} ${programKey(program, slots)} ${storesKey(stores)} ${tile} ${tilesWord} ${first} ${length.raw}`,
     parameters,
-    slot: placeParameters(engine, parameters),
     bindings,
     groups: Math.ceil((window.to - window.from) / tile / tilesPerGroup(pass)),
     words: [window.from / tile, pass.shift, pass.mask, Math.ceil(window.to / tile)],

@@ -3,7 +3,7 @@ import type { ScalarType } from '../../../primitives/functors/ir.ts';
 import { leafOperations } from '../../monoid-shapes.ts';
 import { createBindings } from '../bindings.ts';
 import { widthOf } from '../device.ts';
-import { type Engine, type KernelText, launch, placeParameters } from '../engine.ts';
+import { type Engine, type KernelText, launch } from '../engine.ts';
 import { emitProgram, programKey } from '../link.ts';
 import { isLight } from '../module-size.ts';
 import { dispatchWord, GROUP_NUMBER, lengthExpression, parameter } from '../parameters.ts';
@@ -89,7 +89,6 @@ ${write}`,
   launch(engine, {
     key: `fold ${monoidKey(monoid)} ${programKey(program, slots)} ${JSON.stringify(tuning.reduce)} ${[out, slot, word, strideWord, length.raw].join('.')}`,
     parameters,
-    slot: placeParameters(engine, parameters),
     bindings,
     code,
     groups,

@@ -1,7 +1,7 @@
 import { capacityOf, type HistogramCommand } from '../../../primitives/backend.ts';
 import { entryOf, type ScalarType } from '../../../primitives/functors/ir.ts';
 import { type Bindings, createBindings } from '../bindings.ts';
-import { type Engine, launch, placeParameters } from '../engine.ts';
+import { type Engine, launch } from '../engine.ts';
 import { emitProgram, fromWord, type LinkedProgram, linkProgram, programKey, toWord } from '../link.ts';
 import type { Memory } from '../memory.ts';
 import { isLight } from '../module-size.ts';
@@ -125,7 +125,6 @@ function launchCounting(engine: Engine, counting: Counting, window: Window, firs
   launch(engine, {
     key: `rows ${rowKey} ${programKey(element, elementSlots)} ${slots}.${own} ${out}.${bound} ${firstWord} ${length.raw}`,
     parameters,
-    slot: placeParameters(engine, parameters),
     bindings,
     groups: Math.ceil((window.to - window.from) / span),
     words: [window.from, window.to],

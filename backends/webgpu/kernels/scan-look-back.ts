@@ -7,7 +7,7 @@ import {
 } from '../../../primitives/backend.ts';
 import { addsFlags, isFlagged, restarting } from '../../monoid-shapes.ts';
 import { type Subgroups, widthOf } from '../device.ts';
-import { type Engine, type KernelText, launch, placeParameters } from '../engine.ts';
+import { type Engine, type KernelText, launch } from '../engine.ts';
 import { isLight } from '../module-size.ts';
 import { GROUP_NUMBER, lengthExpression, parameter } from '../parameters.ts';
 import type { Helper } from '../wgsl-helpers.ts';
@@ -133,7 +133,6 @@ ${emitFold(tile, engine.subgroups!)}`,
   launch(engine, {
     key: `look back ${monoidKey(monoid)} ${bound.key} ${key} ${JSON.stringify(tuning.scan)} ${tile.items} ${tile.run} ${tile.flags} ${tile.light} ${slot} ${out} ${cell?.cell?.word} ${length.raw}`,
     parameters,
-    slot: placeParameters(engine, parameters),
     bindings,
     code: text,
     groups: tiles,

@@ -1,7 +1,7 @@
 import { type Cell, capacityOf, type Extent, type MonoidProgram } from '../../../primitives/backend.ts';
 import { BLOCK } from '../../../primitives/combination-tree.ts';
 import { type Bindings, createBindings } from '../bindings.ts';
-import { type Engine, type KernelText, launch, placeParameters } from '../engine.ts';
+import { type Engine, type KernelText, launch } from '../engine.ts';
 import { isLight } from '../module-size.ts';
 import { parameter } from '../parameters.ts';
 import type { ParameterSlot } from '../recorder.ts';
@@ -74,7 +74,7 @@ export function scanByTree(
     launchScan(engine, tree, {
       level: 0,
       bindings,
-      slot: placeParameters(engine, parameters),
+      slot: undefined,
       first: window.from / BLOCK,
       blocks: Math.max(1, Math.ceil((window.to - window.from) / BLOCK)),
       end: window.to,
@@ -122,7 +122,8 @@ fn consume(i: u32, x: S, y: S) { write_prefix(i, x); }`,
 interface ScanLevel {
   readonly level: number;
   readonly bindings: Bindings;
-  readonly slot: ParameterSlot;
+  /** Where it shares the parameters with other levels. */
+  readonly slot: ParameterSlot | undefined;
   readonly first: number;
   readonly blocks: number;
   /** Elements past it belong to other launches. */

@@ -1,6 +1,6 @@
 import { capacityOf, type Extent, type Program, type Store } from '../../../primitives/backend.ts';
 import { createBindings } from '../bindings.ts';
-import { type Engine, launch, placeParameters, tooManyBindings } from '../engine.ts';
+import { type Engine, launch, tooManyBindings } from '../engine.ts';
 import { boundArrays, emitProgram, type LinkedProgram, linkProgram, programKey } from '../link.ts';
 import type { Memory } from '../memory.ts';
 import { createParameters, type LengthWords, type Parameters } from '../parameters.ts';
@@ -126,7 +126,6 @@ function launchGroup(
   launch(engine, {
     key: `${key} ${threads}.${items} ${programKeys.join(' ')} ${storesKey(stores)}`,
     parameters,
-    slot: placeParameters(engine, parameters),
     bindings,
     groups: Math.ceil((window.to - window.from) / (threads * items)),
     words: [window.from, window.to],
