@@ -79,7 +79,19 @@ function lookingBack({
     scan: { ...scan, threads, items: 8, ahead, tries: 1, ...silence },
     sort: {
       ...sort,
-      sweep: { on: true, threads: 64, keys: 4, parts: 2, ahead: 3, groups: 8, leastTiles: 1, tries: 1, ...silence },
+      sweep: {
+        on: true,
+        threads: 64,
+        keys: 4,
+        alone: silence.mute === undefined ? 4 : 0,
+        parts: 2,
+        few: { rows: 300, keys: 3, parts: 1 },
+        ahead: 3,
+        groups: 8,
+        leastTiles: 1,
+        tries: 1,
+        ...silence,
+      },
     },
   };
 }

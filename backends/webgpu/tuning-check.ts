@@ -7,7 +7,14 @@ import { isPart, type TuningChoice } from './tuning-choice.ts';
 const WORDS: ReadonlySet<unknown> = new Set(['workgroup', 'thread']);
 
 /** Numbers that may be 0; all others are at least 1. */
-const FROM_ZERO: ReadonlySet<string> = new Set(['reduce.tries', 'scan.tries', 'sort.sweep.tries', 'histogram.ownBins']);
+const FROM_ZERO: ReadonlySet<string> = new Set([
+  'reduce.tries',
+  'scan.tries',
+  'sort.sweep.tries',
+  'sort.sweep.alone',
+  'sort.sweep.few.rows',
+  'histogram.ownBins',
+]);
 
 /** Numbers that are powers of two, from so much on. */
 const POWERS: ReadonlyMap<string, number> = new Map([
@@ -66,8 +73,12 @@ export function requireUsable(tuning: Tuning, subgroups: Subgroups | undefined):
   const { mute: _scan, ...scanAlone } = scan;
   const { mute: _sweep, ...sweepAlone } = sort.sweep;
   requireTuning({ ...others, reduce: reduceAlone, scan: scanAlone, sort: { ...sort, sweep: sweepAlone } });
-  const { keys, parts } = sort.sweep;
-  if (keys % parts !== 0) throw wrongMember('sort.sweep.parts', `a divisor of sort.sweep.keys, ${keys}`, parts);
+  for (const [member, { keys, parts }] of [
+    ['sort.sweep', sort.sweep],
+    ['sort.sweep.few', sort.sweep.few],
+  ] as const) {
+    if (keys % parts !== 0) throw wrongMember(`${member}.parts`, `a divisor of ${member}.keys, ${keys}`, parts);
+  }
   if (!tuning.subgroups || subgroups === undefined) return tuning;
   for (const [member, threads] of [
     ['reduce.threads', reduce.threads],

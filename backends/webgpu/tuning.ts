@@ -66,11 +66,14 @@ export interface LookBackTuning {
 
 export interface SweepTuning {
   readonly on: boolean;
-  /** Threads of a workgroup, and keys that a thread holds. */
+  /** Threads of a workgroup, and keys that a thread holds; of a workgroup that sorts all there is alone, at most. */
   readonly threads: number;
   readonly keys: number;
+  readonly alone: number;
   /** Parts of a tile that change places one after the other: more of them take less of the workgroup's memory. */
   readonly parts: number;
+  /** What sorts of few rows have instead, so that there are tiles enough: four times as many rows where there is a payload. */
+  readonly few: { readonly rows: number; readonly keys: number; readonly parts: number };
   /** Tiles that a thread looks at together when it looks back. */
   readonly ahead: number;
   /** Workgroups that count the digits of all passes, at most. */
@@ -93,7 +96,18 @@ export const defaultTuning: Tuning = {
   sort: {
     tile: 4096,
     tileBy: 'workgroup',
-    sweep: { on: true, threads: 256, keys: 24, parts: 2, ahead: 8, groups: 512, leastTiles: 2, tries: 64 },
+    sweep: {
+      on: true,
+      threads: 256,
+      keys: 24,
+      alone: 16,
+      parts: 2,
+      few: { rows: 2 ** 20, keys: 16, parts: 1 },
+      ahead: 8,
+      groups: 512,
+      leastTiles: 2,
+      tries: 64,
+    },
   },
   histogram: { tile: 4096, groups: 4096, ownBins: 4096, keyedTile: 65536 },
   commandsPerSubmission: 4096,

@@ -3,6 +3,7 @@ import type { SweepTuning } from '../tuning.ts';
 import { lines } from './lines.ts';
 import { AGGREGATE, INCLUSIVE } from './look-back.ts';
 import { DIGITS } from './radix-rows.ts';
+import { emitAlike, emitCountsByDigit, emitPlacesByDigit, emitRanks, shareOf } from './ranks.ts';
 import { laneSets } from './subgroups.ts';
 import { emitClear } from './workgroup.ts';
 
@@ -64,18 +65,6 @@ fn publish(tile: u32, state: u32, d: u32, count: u32) {
 fn is_silent(word: u32) -> bool { return (word >> 18u) != ${dispatchWord(0)}; }`;
 }
 
-/** WGSL of `alike(d)`: the lanes whose digit is d. */
-function emitAlike(least: number, most: number): string {
-  const { type, ballot } = laneSets(most);
-  const bit = (b: number): string =>
-    `{ let own = (d & ${1 << b}u) != 0u; let same = ${ballot('own')}; m &= select(~same, same, own); }`;
-  return `fn alike(d: u32) -> ${type} {
-  var m = ${least === 32 && most === 32 ? '0xffffffffu' : ballot('true')};
-  ${lines(8, bit)}
-  return m;
-}`;
-}
-
 function emitMain(text: SweepText): string {
   const { sweep, least } = text;
   const { threads, keys: items, parts } = sweep;
@@ -97,28 +86,19 @@ workgroupBarrier();
 ${emitCounts(text)}
 workgroupBarrier();
 // Rank.
-let below = lanes_below(lane);
-${lines(items, rankKey)}
+${emitRanks(items)}
 ${lines(parts, (part) => emitPart(text, part))}`;
-}
-
-/** Digits that a thread looks after, and the threads that do so. */
-function shareOf({ threads }: SweepTuning): { own: number; holders: string } {
-  const own = Math.max(1, 2 ** Math.ceil(Math.log2(DIGITS / threads)));
-  return { own, holders: `u < ${DIGITS / own}u` };
 }
 
 /** Publishes how often every digit occurs, and turns the counts of subgroups into their first places in the tile. */
 function emitCounts({ sweep, least, counts, firstCount }: SweepText): string {
   const { threads, mute } = sweep;
-  const { own, holders } = shareOf(sweep);
+  const { own, holders } = shareOf(threads);
   const groups = threads / least;
   const speaks = mute === undefined ? '' : ` && tile % ${mute}u != ${mute - 1}u`;
-  const counter = (j: number, s: number): string => `shared_words[${s * DIGITS}u + digit${j}]`;
   const sum = (name: string): string => Array.from({ length: own }, (_, j) => `${name}${j}`).join(' + ');
-  return `${lines(own, (j) => `let digit${j} = min(u * ${own}u + ${j}u, ${DIGITS - 1}u); let all${j} = load_${counts}(${firstCount} + digit${j});`)}
-${lines(own, (j) => lines(groups, (s) => `let c${j}_${s} = atomicLoad(&${counter(j, s)}); let e${j}_${s} = ${s === 0 ? '0u' : `e${j}_${s - 1} + c${j}_${s - 1}`};`))}
-${lines(own, (j) => `let count${j} = e${j}_${groups - 1} + c${j}_${groups - 1};`)}
+  return `${emitCountsByDigit(threads, groups)}
+${lines(own, (j) => `let all${j} = load_${counts}(${firstCount} + digit${j});`)}
 if (${holders}${speaks}) { ${lines(own, (j) => `publish(tile, select(${AGGREGATE}u, ${INCLUSIVE}u, tile == 0u), digit${j}, count${j});`)} }
 let sums = select(vec2<u32>(0u), vec2<u32>(${sum('count')}, ${sum('all')}), ${holders});
 var firsts = subgroupInclusiveAdd(sums);
@@ -127,15 +107,7 @@ workgroupBarrier();
 firsts -= sums;
 ${lines(groups - 1, (s) => `firsts += select(vec2<u32>(0u), totals[${s}], ${s}u < sid);`)}
 ${lines(own, (j) => (j === 0 ? 'let start0 = firsts.x; let target0 = firsts.y;' : `let start${j} = start${j - 1} + count${j - 1}; let target${j} = target${j - 1} + all${j - 1};`))}
-if (${holders}) { ${lines(own, (j) => lines(groups, (s) => `atomicStore(&${counter(j, s)}, e${j}_${s} + start${j});`))} }`;
-}
-
-/** The place of a key in the tile: those of its digit that come before it are taken. */
-function rankKey(k: number): string {
-  return `let m${k} = alike(d${k}); let b${k} = ones(m${k} & below);
-var o${k} = 0u;
-if (b${k} == 0u) { o${k} = atomicAdd(&shared_words[counters + d${k}], ones(m${k})); }
-let p${k} = subgroupShuffle(o${k}, first_lane(m${k})) + b${k};`;
+${emitPlacesByDigit(threads, groups)}`;
 }
 
 /** Sorts a part of the tile and writes it; meanwhile the first part of all tiles looks back. */
@@ -168,7 +140,7 @@ ${payload === undefined ? '' : `workgroupBarrier();\n${hand((k) => `r${k}.r1`)}\
  */
 function emitDigitLookBack(sweep: SweepTuning, spine: number): string {
   const { threads, keys, mute } = sweep;
-  const { own, holders } = shareOf(sweep);
+  const { own, holders } = shareOf(threads);
   const tile = threads * keys;
   const speaks = mute === undefined ? 'tile > 0u' : `tile > 0u && tile % ${mute}u != ${mute - 1}u`;
   return `// Look back.

@@ -1,4 +1,5 @@
 import { type Cell, capacityOf, type Extent, type Program } from '../../../primitives/backend.ts';
+import { entryOf } from '../../../primitives/functors/ir.ts';
 import { type Bindings, createBindings } from '../bindings.ts';
 import { type Engine, type KernelText, launch } from '../engine.ts';
 import { emitProgram, programKey } from '../link.ts';
@@ -7,7 +8,7 @@ import { dispatchWord, GROUP_NUMBER, lengthExpression, parameter } from '../para
 import type { SweepTuning } from '../tuning.ts';
 import type { Helper } from '../wgsl-helpers.ts';
 import { emitSweep, type SweepText, sharedWords, TILE_WORDS } from './one-sweep-text.ts';
-import { type Columns, DIGITS, type Digit, emitRows } from './radix-rows.ts';
+import { type Columns, DIGITS, type Digit, emitDigit, emitRows } from './radix-rows.ts';
 import { linkSource, type Source } from './source.ts';
 import { bindPlacements, placeArrays } from './windows.ts';
 import { emitClear } from './workgroup.ts';
@@ -32,8 +33,8 @@ export function beginSweep(
   digits: readonly Digit[],
 ): Sweep | undefined {
   const { pool, recorder, limits } = engine;
-  const { sweep } = engine.tuning.sort;
   const capacity = capacityOf(extent);
+  const sweep = sweepFor(engine.tuning.sort.sweep, capacity, entryOf(program.module).results.length > 1);
   const tiles = Math.ceil(capacity / tileOf(sweep));
   const spineBytes = tiles * TILE_WORDS * 4;
   if (!eligible(engine, sweep) || tiles < sweep.leastTiles || spineBytes > limits.bindingBytes) return undefined;
@@ -45,12 +46,18 @@ export function beginSweep(
     return undefined;
   }
   recorder.clear(counts.parts[0]!, 0, counts.words * 4);
-  countAllDigits(engine, source, bindings, digits, counts);
+  countAllDigits(engine, sweep, source, bindings, digits, counts);
   return {
     run: (from, into, pass) =>
-      runPass(engine, linkSource(engine, extent, from), into, digits[pass]!, pass, counts, tiles),
+      runPass(engine, sweep, linkSource(engine, extent, from), into, digits[pass]!, pass, counts, tiles),
     release: () => pool.release(counts),
   };
+}
+
+/** The tuning with the tiles for so many rows. */
+function sweepFor(sweep: SweepTuning, rows: number, hasPayload: boolean): SweepTuning {
+  const { few } = sweep;
+  return rows <= few.rows * (hasPayload ? 4 : 1) ? { ...sweep, keys: few.keys, parts: few.parts } : sweep;
 }
 
 function tileOf({ threads, keys }: SweepTuning): number {
@@ -75,12 +82,12 @@ function fits(
 /** Counts the digits of all passes. */
 function countAllDigits(
   engine: Engine,
+  sweep: SweepTuning,
   { program, windows, parameters, length }: Source,
   bindings: Bindings,
   digits: readonly Digit[],
   counts: Memory,
 ): void {
-  const { sweep } = engine.tuning.sort;
   const { threads } = sweep;
   const [window] = windows;
   const slots = bindPlacements(program, placeArrays(program, window!), bindings, parameters);
@@ -100,7 +107,8 @@ function countAllDigits(
         threads,
         helpers,
         declarations: `${emitProgram(program, slots, engine.arithmetic, helpers)}
-${emitRows(program, 1, 2)}
+${emitRows(program)}
+${emitDigit()}
 var<workgroup> bins: array<atomic<u32>, ${bins}>;`,
         main: `let n = ${lengthExpression(length)};
 ${emitClear('bins', bins, threads)}
@@ -123,6 +131,7 @@ for (var b = t; b < ${bins}u; b += ${threads}u) {
 
 function runPass(
   engine: Engine,
+  sweep: SweepTuning,
   source: Source,
   { keys, payload }: Columns,
   { shift, mask }: Digit,
@@ -130,7 +139,7 @@ function runPass(
   counts: Memory,
   tiles: number,
 ): boolean {
-  const { pool, spine, tuning } = engine;
+  const { pool, spine } = engine;
   const { program, parameters, length, windows } = source;
   const bindings = createBindings();
   const bind = (cell: Cell | undefined): SweepText['keys'] =>
@@ -142,7 +151,6 @@ function runPass(
   const firstCount = parameter(parameters.word(pass * DIGITS));
   const run = spine.begin(tiles * TILE_WORDS);
   const spineSlot = bindings.bind(run.memory, 'spine');
-  const { sweep } = tuning.sort;
   const text = (): KernelText => {
     const helpers = new Set<Helper>();
     const { least, most } = engine.subgroups!;
@@ -152,7 +160,8 @@ function runPass(
       subgroups: true,
       helpers,
       declarations: `${emitProgram(program, slots, engine.arithmetic, helpers)}
-${emitRows(program, 1, 2)}
+${emitRows(program)}
+${emitDigit()}
 fn count_of_rows() -> u32 { return ${lengthExpression(length)}; }
 ${parts.declarations}`,
       main: parts.main,

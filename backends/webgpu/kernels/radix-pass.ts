@@ -7,7 +7,7 @@ import type { Memory } from '../memory.ts';
 import { dispatchWord, GROUP_NUMBER, lengthExpression, parameter } from '../parameters.ts';
 import type { Tuning } from '../tuning.ts';
 import type { Helper } from '../wgsl-helpers.ts';
-import { type Columns, DIGITS, type Digit, emitRows } from './radix-rows.ts';
+import { type Columns, DIGITS, type Digit, emitDigit, emitRows } from './radix-rows.ts';
 import { scan } from './scan.ts';
 import { columnsModule, prepareSource, type Source } from './source.ts';
 import { bindGroup, emitStores, groupStores, linkStores, storesKey } from './stores.ts';
@@ -99,7 +99,8 @@ function countDigits(engine: Engine, pass: Pass, window: Window, counts: Memory)
         threads: form === 'workgroup' ? THREADS : LONE_THREADS,
         helpers,
         declarations: `${emitProgram(program, slots, engine.arithmetic, helpers)}
-${emitRows(program, 1, 2)}
+${emitRows(program)}
+${emitDigit()}
 ${form === 'workgroup' ? `var<workgroup> bins: array<atomic<u32>, ${DIGITS}>;` : ''}`,
         main: `${emitTile(pass)}
 ${form === 'workgroup' ? countByWorkgroup(tile, out) : countByThread(out)}`,
@@ -213,7 +214,8 @@ function scatter(
         threads: form === 'workgroup' ? THREADS : LONE_THREADS,
         helpers,
         declarations: `${emitProgram(program, slots, engine.arithmetic, helpers)}
-${emitRows(program, 1, 2)}
+${emitRows(program)}
+${emitDigit()}
 fn place_row(i: u32, r: Row) { ${emitStores(stores, RESULTS)} }
 ${form === 'workgroup' ? ranking : ''}`,
         main: `${emitTile(pass)}

@@ -4,7 +4,7 @@ import type { LinkedProgram } from '../link.ts';
 import { dispatchWord } from '../parameters.ts';
 
 /** Bits of the key that one pass sorts by, and how many digits they make. */
-const DIGIT_BITS = 8;
+export const DIGIT_BITS = 8;
 export const DIGITS: number = 2 ** DIGIT_BITS;
 
 /** Where keys and payload go; what nobody needs is left out. */
@@ -28,13 +28,14 @@ export function passesOf(beginBit: number, endBit: number): Digit[] {
   });
 }
 
-/**
- * WGSL of `row(i)` with the fields r0 (key) and r1 (payload, if there is one), and of `digit(key)`, whose shift and mask
- * are words of the dispatch.
- */
-export function emitRows({ module }: LinkedProgram, shiftWord: number, maskWord: number): string {
+/** WGSL of `row(i)` with the fields r0 (key) and r1 (payload, if there is one). */
+export function emitRows({ module }: LinkedProgram): string {
   const fields = entryOf(module).results.length === 1 ? 'r, 0u' : 'r.r0, r.r1';
   return `struct Row { r0: u32, r1: u32, r2: u32 }
-fn row(i: u32) -> Row { let r = p_entry(i); return Row(${fields}, 0u); }
-fn digit(key: u32) -> u32 { return (key >> ${dispatchWord(shiftWord)}) & ${dispatchWord(maskWord)}; }`;
+fn row(i: u32) -> Row { let r = p_entry(i); return Row(${fields}, 0u); }`;
+}
+
+/** WGSL of `digit(key)`, whose shift and mask are words 1 and 2 of the dispatch. */
+export function emitDigit(): string {
+  return `fn digit(key: u32) -> u32 { return (key >> ${dispatchWord(1)}) & ${dispatchWord(2)}; }`;
 }

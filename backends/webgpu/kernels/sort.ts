@@ -8,6 +8,7 @@ import { beginSweep } from './one-sweep.ts';
 import { radixPass } from './radix-pass.ts';
 import { type Columns, passesOf } from './radix-rows.ts';
 import { columnsModule, storeResults } from './source.ts';
+import { sortTile } from './tile-sort.ts';
 
 /** Sorts by the digits of the key, lowest first; see the contract. */
 export function sort(engine: Engine, command: SortCommand): void {
@@ -51,6 +52,7 @@ function sortDigits(
   capacity: number,
 ): void {
   const { pool } = engine;
+  if (sortTile(engine, extent, program, [beginBit, endBit], targets)) return;
   const passes = passesOf(beginBit, endBit);
   const allocate = (): Memory[] => [
     pool.allocate(capacity),
