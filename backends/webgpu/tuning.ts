@@ -47,11 +47,15 @@ export interface ReduceTuning {
 
 export interface LookBackTuning {
   readonly lookBack: boolean;
-  /** Threads of a workgroup, elements that a thread scans at most, flags that it counts, and words of states. */
+  /** Threads of a workgroup, and elements that a thread scans at most. */
   readonly threads: number;
   readonly items: number;
+  /** Flags that a thread counts at most, where one result is stored or several are. */
   readonly flags: number;
+  readonly flagsOfSeveral: number;
+  /** Words of states that a thread has at most, and where states begin anew at heads. */
   readonly words: number;
+  readonly wordsOfRuns: number;
   /** Elements side by side that a thread has at most. */
   readonly run: number;
   /** Tiles that a scan should have: for the sake of them a thread has fewer elements, but 8. */
@@ -72,7 +76,7 @@ export interface SweepTuning {
   readonly alone: number;
   /** Parts of a tile that change places one after the other: more of them take less of the workgroup's memory. */
   readonly parts: number;
-  /** What sorts of few rows have instead, so that there are tiles enough: four times as many rows where there is a payload. */
+  /** What sorts of few rows have instead, so that there are tiles enough: eight times as many rows where there is a payload. */
   readonly few: { readonly rows: number; readonly keys: number; readonly parts: number };
   /** Tiles that a thread looks at together when it looks back. */
   readonly ahead: number;
@@ -92,7 +96,19 @@ export const defaultTuning: Tuning = {
   reduce: { threads: 256, tile: 4096, groups: 1024, tries: 64 },
   blockBy: 'workgroup',
   blockRows: 4,
-  scan: { lookBack: true, threads: 256, items: 32, flags: 24, words: 32, run: 8, tiles: 256, ahead: 1, tries: 64 },
+  scan: {
+    lookBack: true,
+    threads: 256,
+    items: 32,
+    flags: 24,
+    flagsOfSeveral: 16,
+    words: 32,
+    wordsOfRuns: 24,
+    run: 8,
+    tiles: 256,
+    ahead: 1,
+    tries: 64,
+  },
   sort: {
     tile: 4096,
     tileBy: 'workgroup',
@@ -102,7 +118,7 @@ export const defaultTuning: Tuning = {
       keys: 24,
       alone: 16,
       parts: 2,
-      few: { rows: 2 ** 20, keys: 16, parts: 1 },
+      few: { rows: 2 ** 20, keys: 14, parts: 1 },
       ahead: 8,
       groups: 512,
       leastTiles: 2,

@@ -7,7 +7,8 @@ import { moduleOfNodes } from '../graph-module.ts';
 import type { Helper } from '../wgsl-helpers.ts';
 import { lines } from './lines.ts';
 import type { RunCode } from './run-code.ts';
-import { at, consumeRows, eachElement, insideRows, type ScanRows } from './scan-rows.ts';
+import { at, consumeRow, eachElement, insideRows, type ScanRows } from './scan-rows.ts';
+import type { KeptRows } from './scan-sink.ts';
 import { forDistances, laneSets, movedLeaf } from './subgroups.ts';
 
 /** Lanes of a subgroup whose heads are a set in one word. */
@@ -21,7 +22,13 @@ export const MOST_RUN = 16;
  * Harris, Zhang and Owens, Scan Primitives for GPU Computing, 2007.) A thread holds the heads of a run as bits. Functions are those of
  * {@link emitNumbering}.
  */
-export function numberedRows(items: number, run: number, types: readonly ScalarType[], code?: RunCode): ScanRows {
+export function numberedRows(
+  items: number,
+  run: number,
+  types: readonly ScalarType[],
+  kept: KeptRows,
+  code?: RunCode,
+): ScanRows {
   const rows = items / run;
   const { ballot } = laneSets(MOST_LANES);
   const bits = run * MOST_LANES < 256 ? 8 : 16;
@@ -55,16 +62,17 @@ var x${j} = combine(q${j}, counted(${count('p', j)}, values_up(l${j}, 1u))); if 
       .join('');
   const bit = (j: number, k: number): string => `select(0u, ${1 << k}u, ${code!.leaf(j, k, 0)})`;
   const setHeads = (j: number): string => `h${j} = ${Array.from({ length: run }, (_, k) => bit(j, k)).join(' | ')};`;
+  const read = (j: number, element: (at: string) => string): string =>
+    lines(
+      run,
+      (k) =>
+        `{ let e = ${element(at(run, j, k))}; s${j}_${k} = counted(0u, e); h${j} |= select(0u, ${1 << k}u, e.a0 != 0u); }`,
+    );
+  const write = (j: number, guard: string): string => consumeRow(j, run, after, guard, kept);
   return {
     declare: `${eachElement(rows, run, (j, k) => `var s${j}_${k}: S;`)}
 ${lines(rows, (j) => `var h${j} = 0u;`)}`,
-    read: (element) =>
-      eachElement(
-        rows,
-        run,
-        (j, k) =>
-          `{ let e = ${element(at(run, j, k))}; s${j}_${k} = counted(0u, e); h${j} |= select(0u, ${1 << k}u, e.a0 != 0u); }`,
-      ),
+    read: (element) => lines(rows, (j) => read(j, element)),
     scan: `${lines(
       words,
       (word) => `let c${word} = ${countsOf(word)};
@@ -75,13 +83,15 @@ let e${word} = subgroupShuffle(d${word}, sg - 1u);`,
 ${lines(rows, (j) => `let l${j} = values_up_to(${folded(j)}, ${ballot(`h${j} != 0u`)}, lane, sg);`)}
 ${lines(rows, place)}
 let part = combine(q${rows - 1}, counted(${count('d', rows - 1)}, l${rows - 1}));`,
-    write: (guard) => consumeRows(rows, run, after, guard),
+    write: (guard) => lines(rows, (j) => write(j, guard)),
     inside:
       code &&
       insideRows(rows, run, code, {
         take: (j, k) => `s${j}_${k} = S(0u${values(j, k)});${k === run - 1 ? ` ${setHeads(j)}` : ''}`,
         after,
         head,
+        read,
+        write,
       }),
   };
 }

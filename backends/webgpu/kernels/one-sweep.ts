@@ -34,7 +34,7 @@ export function beginSweep(
 ): Sweep | undefined {
   const { pool, recorder, limits } = engine;
   const capacity = capacityOf(extent);
-  const sweep = sweepFor(engine.tuning.sort.sweep, capacity, entryOf(program.module).results.length > 1);
+  const sweep = sweepFor(engine.tuning.sort.sweep, extent, entryOf(program.module).results.length > 1);
   const tiles = Math.ceil(capacity / tileOf(sweep));
   const spineBytes = tiles * TILE_WORDS * 4;
   if (!eligible(engine, sweep) || tiles < sweep.leastTiles || spineBytes > limits.bindingBytes) return undefined;
@@ -54,10 +54,11 @@ export function beginSweep(
   };
 }
 
-/** The tuning with the tiles for so many rows. */
-function sweepFor(sweep: SweepTuning, rows: number, hasPayload: boolean): SweepTuning {
+/** The tuning with the tiles for so many rows; a number that the device knows is taken for half of what it may be. */
+function sweepFor(sweep: SweepTuning, extent: Extent, hasPayload: boolean): SweepTuning {
   const { few } = sweep;
-  return rows <= few.rows * (hasPayload ? 4 : 1) ? { ...sweep, keys: few.keys, parts: few.parts } : sweep;
+  const rows = typeof extent === 'number' ? extent : capacityOf(extent) / 2;
+  return rows <= few.rows * (hasPayload ? 8 : 1) ? { ...sweep, keys: few.keys, parts: few.parts } : sweep;
 }
 
 function tileOf({ threads, keys }: SweepTuning): number {

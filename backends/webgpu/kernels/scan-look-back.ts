@@ -60,7 +60,7 @@ export function lookBackTile(
   { tuning: { scan }, subgroups }: Engine,
   { extent, program, monoid, emit, stores }: ScanCommand,
 ): LookBackTile {
-  const { threads, words, tiles } = scan;
+  const { threads, tiles } = scan;
   const leaves = monoid.types.length;
   const light = isLight(program.module) && isLight(emit.module);
   const flags = addsFlags(program.module, monoid);
@@ -68,7 +68,9 @@ export function lookBackTile(
   const run = leaves === 1 || dense ? 1 : Math.min(scan.run, light ? MOST_RUN : FEW);
   const heads =
     run > 1 && subgroups!.most <= MOST_LANES && restarting(monoid) !== undefined && isFlagged(program.module);
-  const most = flags ? scan.flags : Math.min(scan.items, Math.floor(words / (heads ? leaves - 1 : leaves)));
+  const states = Math.floor(heads ? scan.wordsOfRuns / (leaves - 1) : scan.words / leaves);
+  const ofFlags = stores.length > 1 ? scan.flagsOfSeveral : scan.flags;
+  const most = flags ? ofFlags : Math.min(scan.items, states);
   const enough = 2 ** Math.ceil(Math.log2(capacityOf(extent) / threads / tiles));
   const items = Math.max(1, Math.floor(Math.min(light ? most : FEW, Math.max(8, enough)) / run)) * run;
   return { threads, items, run, elements: threads * items, flags, heads, light };
@@ -151,13 +153,13 @@ function rowsFor(
 ): { rows: ScanRows; functions(helpers: Set<Helper>): string; key: string } {
   const { types } = monoid;
   const subgroups = engine.subgroups!;
+  const kept = keptRows(sink, flags);
   if (flags) {
-    const kept = keptRows(sink);
     return { rows: flagRows(items, subgroups.most, kept), functions: () => '', key: kept };
   }
   const code = run > 1 && light ? codeRuns(engine, monoid, source, sink, bound, { run, heads }) : undefined;
   return {
-    rows: heads ? numberedRows(items, run, types, code) : stateRows(items, run, types, code),
+    rows: heads ? numberedRows(items, run, types, kept, code) : stateRows(items, run, types, kept, code),
     functions: (helpers) => `${heads ? emitNumbering(monoid, widthOf(subgroups), engine.arithmetic, helpers) : ''}
 ${code?.functions(helpers) ?? ''}`,
     key: `${heads} ${code?.key}`,
@@ -223,22 +225,25 @@ if (lane == 0u) {
 }`;
   // Whole tiles are most of all; where code is long, one that looks at the end serves them too.
   const { inside } = rows;
-  const isWhole = inside === undefined ? `n - start >= ${elements}u` : `tile > 0u && n - start > ${elements}u`;
   const whole = (fast: string, careful: string): string =>
-    light ? `if (${isWhole}) {\n${fast}\n} else {\n${careful}\n}` : careful;
+    light ? `if (n - start >= ${elements}u) {\n${fast}\n} else {\n${careful}\n}` : careful;
   return `let tile = ${GROUP_NUMBER};
 let n = ${length};
 if (n == 0u && tile == 0u && t == 0u) { ${writeTotal('identity()')} }
 if (tile > (n - 1u) / ${elements}u || n == 0u) { return; }
 let u = sid * sg + lane;
 let start = tile * ${elements}u;
-let first = start + sid * sg * ${items}u + lane * ${run}u;
+let base = start + sid * sg * ${items}u;
+let first = base + lane * ${run}u;
 // Read.
 ${rows.declare}
-${whole(
-  inside?.read ?? rows.read((at) => `evaluate(${at})`),
-  rows.read((at) => `element(${at}, n)`),
-)}
+${
+  inside?.read ??
+  whole(
+    rows.read((at) => `evaluate(${at})`),
+    rows.read((at) => `element(${at}, n)`),
+  )
+}
 // Scan.
 ${rows.scan}
 if (lane == sg - 1u) { put(sid, part); }
@@ -251,5 +256,5 @@ ${emitLookBack(lookBack, found)}
 // Write.
 var outer = take(${prefixPlace});
 if (sid > 0u) { outer = combine(outer, total); }
-${whole(inside?.write ?? rows.write(''), rows.write('if (i < n) '))}`;
+${inside?.write ?? whole(rows.write(''), rows.write('if (i < n) '))}`;
 }

@@ -16,12 +16,18 @@ export interface ScanRows {
   readonly scan: string;
   /** Statements that consume all elements behind a guard, given `outer`, what is before the part. */
   write(guard: string): string;
-  /** The same run by run, where the tile has others before it and behind it. */
+  /** The same with programs that are written out, for all rows but the first and what is at the end. */
   readonly inside?: { readonly read: string; readonly write: string } | undefined;
 }
 
 /** Scans states: every lane folds its run, lanes pass on what they have, and rows follow each other. */
-export function stateRows(items: number, run: number, types: readonly ScalarType[], code?: RunCode): ScanRows {
+export function stateRows(
+  items: number,
+  run: number,
+  types: readonly ScalarType[],
+  kept: KeptRows,
+  code?: RunCode,
+): ScanRows {
   const rows = items / run;
   const folded = (j: number): string =>
     Array.from({ length: run - 1 }, (_, k) => k + 1).reduce((sum, k) => `combine(${sum}, s${j}_${k})`, `s${j}_0`);
@@ -37,14 +43,18 @@ export function stateRows(items: number, run: number, types: readonly ScalarType
   const after = (j: number, k: number): string =>
     run === 1 ? `combine(outer, s${j}_0)` : `combine(before, s${j}_${k})`;
   const leaves = (j: number, k: number): string => types.map((_, leaf) => code!.leaf(j, k, leaf)).join(', ');
+  const read = (j: number, element: (at: string) => string): string =>
+    lines(run, (k) => `s${j}_${k} = ${element(at(run, j, k))};`);
+  const write = (j: number, guard: string): string => consumeRow(j, run, after, guard, kept);
+  const take = (j: number, k: number): string => `s${j}_${k} = S(${leaves(j, k)});`;
   return {
     declare: `${eachElement(rows, run, (j, k) => `var s${j}_${k}: S;`)}`,
-    read: (element) => eachElement(rows, run, (j, k) => `s${j}_${k} = ${element(at(run, j, k))};`),
+    read: (element) => lines(rows, (j) => read(j, element)),
     scan: `${lines(rows, (j) => `let l${j} = lanes_up_to(${folded(j)}, lane, sg);`)}
 ${lines(rows, place)}
 let part = combine(q${rows - 1}, l${rows - 1});`,
-    write: (guard) => consumeRows(rows, run, after, guard),
-    inside: code && insideRows(rows, run, code, { take: (j, k) => `s${j}_${k} = S(${leaves(j, k)});`, after }),
+    write: (guard) => lines(rows, (j) => write(j, guard)),
+    inside: code && insideRows(rows, run, code, { take, after, read, write }),
   };
 }
 
@@ -57,15 +67,35 @@ export function eachElement(rows: number, run: number, line: (j: number, k: numb
   return lines(rows, (j) => lines(run, (k) => line(j, k)));
 }
 
-/** Statements that consume every element, given what comes after `before` with it. */
-export function consumeRows(rows: number, run: number, after: (j: number, k: number) => string, guard: string): string {
-  const element = (j: number, k: number): string =>
-    `{ let i = ${at(run, j, k)}; let after = ${after(j, k)}; ${guard}{ consume(i, before, after); } before = after; }`;
-  return lines(rows, (j) => `{ var before = combine(outer, x${j});\n${lines(run, (k) => element(j, k))} }`);
+/**
+ * Statements that consume the elements of row j, given what comes after `before` with one: those of a run are evaluated
+ * before the first of them is stored, so that what they read is under way together.
+ */
+export function consumeRow(
+  j: number,
+  run: number,
+  after: (j: number, k: number) => string,
+  guard: string,
+  kept: KeptRows,
+): string {
+  if (kept === 'none') return '';
+  const evaluate = (k: number): string => `var r${k}: Emitted;
+{ let i = ${at(run, j, k)}; let after = ${after(j, k)}; r${k} = emitted(${insideIndex(guard)}, before, after); before = after; }`;
+  const store = (k: number): string => `{ let i = ${at(run, j, k)}; ${guard}{ keep(i, r${k}); } }`;
+  return `{ var before = combine(outer, x${j});
+${lines(run, evaluate)}
+${lines(run, store)} }`;
 }
 
-/** How rows do with element k of row j. */
+/** An index that is one of the extent's, where what is behind a guard need not be. */
+function insideIndex(guard: string): string {
+  return guard === '' ? 'i' : 'min(i, n - 1u)';
+}
+
+/** How rows do with element k of row j, and with all of the row where the programs are not written out. */
 export interface RowElements {
+  readonly read: (j: number, element: (at: string) => string) => string;
+  readonly write: (j: number, guard: string) => string;
   /** The statement that takes over what was read. */
   readonly take: (j: number, k: number) => string;
   /** What comes after `before` with it. */
@@ -74,25 +104,39 @@ export interface RowElements {
   readonly head?: (j: number, k: number) => string;
 }
 
-/** Statements that read and write run by run. */
+/**
+ * Statements that read and write run by run. Only where a row has none before it or behind it do they take the other way:
+ * code that one workgroup alone needs is fetched while all that look back wait for it.
+ */
 export function insideRows(
   rows: number,
   run: number,
   code: RunCode,
-  { take, after, head }: RowElements,
+  { read, write, take, after, head }: RowElements,
 ): NonNullable<ScanRows['inside']> {
+  const choose = (j: number, fast: string, careful: string): string =>
+    `let row${j} = base + ${j * run}u * sg;
+if (row${j} > 0u && n - min(row${j}, n) > ${run}u * sg) {\n${fast}\n} else {\n${careful}\n}`;
   const states = Array.from({ length: run + 1 }, (_, k) => `b${k}`);
   const state = (j: number, k: number): string => `before = ${after(j, k)}; let b${k + 1} = before;`;
   return {
-    read: lines(
-      rows,
-      (j) => `let i${j} = ${at(run, j, 0)};\n${code.read(j, `i${j}`)}\n${lines(run, (k) => take(j, k))}`,
+    read: lines(rows, (j) =>
+      choose(
+        j,
+        `let i${j} = ${at(run, j, 0)};\n${code.read(j, `i${j}`)}\n${lines(run, (k) => take(j, k))}`,
+        read(j, (index) => `element(${index}, n)`),
+      ),
     ),
     write: lines(
       rows,
-      (j) => `{ let i${j} = ${at(run, j, 0)}; var before = combine(outer, x${j}); let b0 = before;
+      (j) =>
+        `{ ${choose(
+          j,
+          `let i${j} = ${at(run, j, 0)}; var before = combine(outer, x${j}); let b0 = before;
 ${lines(run, (k) => state(j, k))}
-${code.write(j, `i${j}`, states, (k) => head!(j, k))} }`,
+${code.write(j, `i${j}`, states, (k) => head!(j, k))}`,
+          write(j, 'if (i < n) '),
+        )} }`,
     ),
   };
 }
@@ -134,9 +178,8 @@ if (has_lane(m${j}, lane) != 0u) { let before = ${countBefore(j)}; r${j} = emitt
 
 /** Evaluates and stores all rows behind a guard. */
 function storeAll(rows: readonly number[], at: (j: number) => string, guard: string): string {
-  const index = guard === '' ? 'i' : 'min(i, n - 1u)';
   const evaluate = (j: number): string => `var r${j}: Emitted;
-{ let i = ${at(j)}; let before = ${countBefore(j)}; r${j} = emitted(${index}, S(before), S(before + has_lane(m${j}, lane))); }`;
+{ let i = ${at(j)}; let before = ${countBefore(j)}; r${j} = emitted(${insideIndex(guard)}, S(before), S(before + has_lane(m${j}, lane))); }`;
   const store = (j: number): string => `{ let i = ${at(j)}; ${guard}{ keep(i, r${j}); } }`;
   return [...rows.map(evaluate), ...rows.map(store)].join('\n');
 }

@@ -139,12 +139,13 @@ ${emitStores(bound, results)}
 fn consume(i: u32, x: S, y: S) { keep(i, emitted(i, x, y)); }`;
 }
 
-/** Of which rows of flags something is stored: of none, of those that have the flag alone, or of all. */
+/** Of which rows something is stored: of none, of those alone that have the flag that is counted, or of all. */
 export type KeptRows = 'none' | 'flagged' | 'all';
 
-/** Which rows a sink of the number of flags stores something of. */
-export function keptRows({ emit, stores }: Sink): KeptRows {
+/** Which rows a sink stores something of, where it may be one of the number of flags. */
+export function keptRows({ emit, stores }: Sink, flags: boolean): KeptRows {
   if (stores.length === 0) return 'none';
+  if (!flags) return 'all';
   const unflagged = resultsOfUnchanged(emit.module);
   return stores.every(({ guard }) => guard !== undefined && unflagged?.[guard] === false) ? 'flagged' : 'all';
 }
