@@ -76,7 +76,7 @@ function lookingBack({
   return {
     blockBy: 'workgroup',
     reduce: { threads: 64, tile: 128, groups: 24, tries: 1, ...silence },
-    scan: { ...scan, threads, items: 8, ahead, tries: 1, ...silence },
+    scan: { ...scan, threads, items: 8, heads: { threads, words: 16 }, ahead, tries: 1, ...silence },
     sort: {
       ...sort,
       sweep: {

@@ -23,8 +23,9 @@ export interface Engine {
   readonly spine: Spine;
   /** The subgroups that kernels may use, if there are any. */
   readonly subgroups: Subgroups | undefined;
-  /** Bytes of workgroup memory. */
+  /** Bytes of workgroup memory, and threads of a workgroup at most. */
   readonly shared: number;
+  readonly threads: number;
 }
 
 /** The text of a kernel, but for its parameters and bindings. */

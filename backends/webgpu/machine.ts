@@ -86,6 +86,7 @@ export function startMachine(open: OpenDevice, options: MachineOptions, gpu: GPU
     spine,
     subgroups: tuning.subgroups ? open.subgroups : undefined,
     shared: device.limits.maxComputeWorkgroupStorageSize,
+    threads: Math.min(device.limits.maxComputeInvocationsPerWorkgroup, device.limits.maxComputeWorkgroupSizeX),
   };
   // Dawn in Node needs these to stay referenced as long as they are in use, and to be dropped after that.
   let alive: readonly unknown[] | undefined = [gpu, adapter, device];

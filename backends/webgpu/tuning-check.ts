@@ -21,6 +21,7 @@ const POWERS: ReadonlyMap<string, number> = new Map([
   ['forEach.threads', 1],
   ['reduce.threads', 1],
   ['scan.threads', 1],
+  ['scan.heads.threads', 1],
   ['sort.tile', 256],
   ['sort.sweep.threads', 1],
 ]);
@@ -83,6 +84,7 @@ export function requireUsable(tuning: Tuning, subgroups: Subgroups | undefined):
   for (const [member, threads] of [
     ['reduce.threads', reduce.threads],
     ['scan.threads', scan.threads],
+    ['scan.heads.threads', scan.heads.threads],
     ['sort.sweep.threads', sort.sweep.threads],
   ] as const) {
     const { most } = subgroups;

@@ -53,11 +53,12 @@ export interface LookBackTuning {
   /** Flags that a thread counts at most, where one result is stored or several are. */
   readonly flags: number;
   readonly flagsOfSeveral: number;
-  /** Words of states that a thread has at most, and where states begin anew at heads. */
+  /** Words of states that a thread has at most. */
   readonly words: number;
-  readonly wordsOfRuns: number;
-  /** Elements side by side that a thread has at most. */
+  /** Elements side by side that a thread has at most, where states have several leaves. */
   readonly run: number;
+  /** Threads, as far as the device has them, and words of states where these begin anew at heads. */
+  readonly heads: { readonly threads: number; readonly words: number };
   /** Tiles that a scan should have: for the sake of them a thread has fewer elements, but 8. */
   readonly tiles: number;
   /** Windows of tiles, as many as a subgroup has lanes, that it looks at together when it looks back. */
@@ -103,8 +104,8 @@ export const defaultTuning: Tuning = {
     flags: 24,
     flagsOfSeveral: 16,
     words: 32,
-    wordsOfRuns: 24,
     run: 8,
+    heads: { threads: 512, words: 16 },
     tiles: 256,
     ahead: 1,
     tries: 64,

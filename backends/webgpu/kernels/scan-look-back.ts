@@ -57,10 +57,9 @@ const FEW = 4;
  * do not lie together anyway.
  */
 export function lookBackTile(
-  { tuning: { scan }, subgroups }: Engine,
+  { tuning: { scan }, subgroups, threads: mostThreads }: Engine,
   { extent, program, monoid, emit, stores }: ScanCommand,
 ): LookBackTile {
-  const { threads, tiles } = scan;
   const leaves = monoid.types.length;
   const light = isLight(program.module) && isLight(emit.module);
   const flags = addsFlags(program.module, monoid);
@@ -68,10 +67,11 @@ export function lookBackTile(
   const run = leaves === 1 || dense ? 1 : Math.min(scan.run, light ? MOST_RUN : FEW);
   const heads =
     run > 1 && subgroups!.most <= MOST_LANES && restarting(monoid) !== undefined && isFlagged(program.module);
-  const states = Math.floor(heads ? scan.wordsOfRuns / (leaves - 1) : scan.words / leaves);
+  const threads = heads ? Math.min(scan.heads.threads, mostThreads) : scan.threads;
+  const states = Math.floor(heads ? scan.heads.words / (leaves - 1) : scan.words / leaves);
   const ofFlags = stores.length > 1 ? scan.flagsOfSeveral : scan.flags;
   const most = flags ? ofFlags : Math.min(scan.items, states);
-  const enough = 2 ** Math.ceil(Math.log2(capacityOf(extent) / threads / tiles));
+  const enough = 2 ** Math.ceil(Math.log2(capacityOf(extent) / threads / scan.tiles));
   const items = Math.max(1, Math.floor(Math.min(light ? most : FEW, Math.max(8, enough)) / run)) * run;
   return { threads, items, run, elements: threads * items, flags, heads, light };
 }
