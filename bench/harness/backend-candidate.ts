@@ -1,5 +1,5 @@
 import type { WebGpuBackend } from '../../backends/webgpu/index.ts';
-import type { Column, Table } from '../../primitives/columns/column.ts';
+import type { Table } from '../../primitives/columns/column.ts';
 import type { Context } from '../../primitives/context.ts';
 import { ArgumentError, plus, reduce, sequence, u32 } from '../../primitives/index.ts';
 import { type Candidate, hostTime, IDLE_MS, type Prepared, type Round } from './candidate.ts';
@@ -28,15 +28,15 @@ const HEATER_ROWS = 2 ** 24;
 const HEATING_MS = 250;
 
 function heater(context: Context, gpu: WebGpuBackend): Heater {
-  let column: Column<'u32'> | undefined;
   let passes = 0;
   let lastUse = 0;
-  const heating = (times: number) => (): void => {
-    for (let pass = 0; pass < times; pass++) context.scope(() => void reduce(column!, plus(u32)));
-  };
+  const heating = (times: number) => (): void =>
+    context.scope(() => {
+      const column = context.materialize(sequence(HEATER_ROWS));
+      for (let pass = 0; pass < times; pass++) context.scope(() => void reduce(column, plus(u32)));
+    });
   return async (warm) => {
-    if (column === undefined) {
-      column = context.materialize(sequence(HEATER_ROWS));
+    if (passes === 0) {
       const [, sample] = await gpu.time([heating(100), heating(100)]);
       passes = Math.ceil((HEATING_MS / sample!) * 100);
     }
