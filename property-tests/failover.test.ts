@@ -29,7 +29,9 @@ const onReference = async (): Promise<Backend> => createReferenceBackend();
 const _onWorkers = (): Promise<Backend> => createWorkersBackend({ workers: 2, inlineNanoseconds: 0 });
 
 const nothingHeld = { liveBuffers: 0, liveBytes: 0 };
-const point = fc.integer({ min: 1, max: 120 });
+const point = fc.integer({ min: 1, max: 60 });
+/** Points that two backends, one after the other, come to within one run of steps. */
+const soon = fc.integer({ min: 1, max: 30 });
 
 describe.each(testBackends)('a pipeline on $name that is lost', ({ name, open: openBackend, runs }) => {
   // Threads take long to start.
@@ -143,7 +145,7 @@ describe('a standby', () => {
     'is replaced in its turn, and one that is lost while it takes over ends the backend with one error',
     async () => {
       const outcomes = { replaced: 0, ended: 0 };
-      const property = fc.asyncProperty(arbitrarySteps, point, point, keeps, async (steps, first, second, keep) => {
+      const property = fc.asyncProperty(arbitrarySteps, soon, soon, keeps, async (steps, first, second, keep) => {
         const opened = [lostBefore(createReferenceBackend(), first), lostBefore(createReferenceBackend(), second)];
         const next = async (): Promise<Backend> => opened.shift() ?? createReferenceBackend();
         const backend = createFailoverBackend(await next(), { standby: next, keep });

@@ -98,7 +98,7 @@ function emitMain(tile: TileSort, length: string, hasPayload: boolean): string {
   const { threads, items, least, keys, payload } = tile;
   const groups = threads / least;
   const exchange = (name: string): string => `workgroupBarrier();
-${lines(items, (k) => `atomicStore(&shared_words[p${k}], ${name}${k});`)}
+${lines(items, (k) => `atomicStore(&shared_words[q${k}], ${name}${k});`)}
 workgroupBarrier();
 ${lines(items, (k) => `${name}${k} = atomicLoad(&shared_words[i${k}]);`)}`;
   const write = ({ slot, offset }: Target, name: string): string =>
@@ -115,12 +115,12 @@ workgroupBarrier();
 ${emitClear('shared_words', groups * DIGITS, threads)}
 // Rank among the keys of the subgroup.
 ${lines(items, (k) => `let d${k} = (key${k} >> shift) & mask;`)}
-${emitRanks(items).replaceAll('let p', 'var p')}
+${emitRanks(items)}
 workgroupBarrier();
 // Place.
 ${emitFirstPlaces(threads, groups)}
 workgroupBarrier();
-${lines(items, (k) => `p${k} += atomicLoad(&shared_words[counters + d${k}]);`)}
+${lines(items, (k) => `let q${k} = p${k} + atomicLoad(&shared_words[counters + d${k}]);`)}
 ${exchange('key')}
 ${hasPayload && payload !== undefined ? exchange('value') : ''}
 }
