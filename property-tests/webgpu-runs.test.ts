@@ -151,7 +151,7 @@ const tunings: { readonly [name: string]: LookBackTuning } = {
     ahead: 2,
     mute: 3,
   },
-  'of two elements': { ...small, run: 2, ahead: 1 },
+  'of two elements': { ...small, run: 2 },
 };
 
 /** Returns both prefixes and the difference of neighbours, whether it is odd, and the index from the end. */

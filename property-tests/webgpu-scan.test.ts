@@ -1,6 +1,9 @@
 import { fc, test } from '@fast-check/vitest';
 import type { MonoidProgram } from '../primitives/backend.ts';
+import { fuse } from '../primitives/columns/program.ts';
+import { Var, While } from '../primitives/functors/control.ts';
 import type { Module, ScalarType } from '../primitives/functors/ir.ts';
+import type { U32 } from '../primitives/functors/value.ts';
 import {
   bind,
   bindingOf,
@@ -50,6 +53,17 @@ function emitEverything(types: readonly ScalarType[]): Module {
     { shift: 'u32' },
   );
 }
+
+/** Counts from one prefix to the next, from the first number behind it on. */
+const { module: walkToNext } = fuse('walkToNext', ['u32', 'u32'], ['u32'], (_, prefixes) => {
+  const [before, after] = prefixes as [U32, U32];
+  const at = Var(before.add(1));
+  While(
+    () => at.ne(after).and(at.sub(before).lt(2 ** 30)),
+    () => at.set(at.add(1)),
+  );
+  return [at];
+});
 
 describeConfigurations((backend) => {
   test.each(monoids)(
@@ -110,6 +124,23 @@ describeConfigurations((backend) => {
         stores: [{ buffer: column, offset: 0, capacity: n, value: 0 }],
       });
       return [await one.read(column, 0, n)];
+    });
+  });
+
+  // Where no element stands between two prefixes, the walk from one to the other is a long one.
+  test('what consumes prefixes is evaluated for the indices of the extent alone', async () => {
+    const n = 1025;
+    await expectAgreement(backend(), async (one, keep) => {
+      const ones = keep(upload(one, new Uint32Array(n).fill(1)));
+      const out = keep(upload(one, new Uint32Array(n)));
+      one.scan({
+        extent: n,
+        program: columnsProgram([{ type: 'u32', binding: bindingOf(ones, n) }]),
+        monoid: simpleMonoid('u32', 'add', 0),
+        emit: { module: walkToNext, arrays: new Map(), uniforms: new Map() },
+        stores: [{ buffer: out, offset: 0, capacity: n, value: 0 }],
+      });
+      return [await one.read(out, 0, n)];
     });
   });
 });

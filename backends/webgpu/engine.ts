@@ -98,10 +98,10 @@ function bindDeviceWords({ limits }: Engine, { deviceWords }: Parameters, bindin
 }
 
 /** Records a launch, in as many dispatches as its workgroups need: they may be a few more than asked for. */
-export function launch(engine: Engine, { key, parameters, bindings, code, groups, words, ...shared }: Launch): void {
+export function launch(engine: Engine, { key, parameters, bindings, code, groups, words, ...placed }: Launch): void {
   const { compiler, recorder, limits } = engine;
-  const bound = shared.slot === undefined ? bindDeviceWords(engine, parameters, bindings) : [];
-  const slot = shared.slot ?? placeParameters(engine, parameters, bound);
+  const bound = placed.slot === undefined ? bindDeviceWords(engine, parameters, bindings) : [];
+  const slot = placed.slot ?? placeParameters(engine, parameters, bound);
   const access = bindings.access();
   const choices = Object.values(engine.arithmetic).join();
   const kernel = compiler.kernel(

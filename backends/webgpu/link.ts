@@ -25,7 +25,7 @@ export interface LinkedArray {
   readonly covers: boolean;
   /** Whether an index below the extent is read below the length. */
   readonly isInside: boolean;
-  /** Parameters that hold the elements which are read at constant indices. */
+  /** The parameters that are the elements which are read at constant indices. */
   readonly cells: ReadonlyMap<number, number> | undefined;
 }
 

@@ -2,7 +2,7 @@ import { capacityOf, type Length } from '../../primitives/backend.ts';
 import { bitsOfF32 } from '../../primitives/functors/semantics.ts';
 import type { Memory, MemoryPool } from './memory.ts';
 
-/** Where the three words lie that a length is computed from: the raw count, what is taken off, and the limit. */
+/** The parameters that a length is computed from: the raw count, what is taken off, and the limit. */
 export interface LengthWords {
   readonly raw: number;
   readonly minus: number;

@@ -53,7 +53,7 @@ export interface LookBackTuning {
   /** Flags that a thread counts at most, where one result is stored or several are. */
   readonly flags: number;
   readonly flagsOfSeveral: number;
-  /** Words of states that a thread has at most. */
+  /** Words of states that a thread has at most, or twice as many where they are of one run. */
   readonly words: number;
   /** Elements side by side that a thread has at most, where states have several leaves. */
   readonly run: number;

@@ -56,6 +56,7 @@ export const tuningAxes: readonly TuningAxis[] = [
   { member: 'sort.sweep.parts', values: [1, 2, 3, 4], experiments: SORTS },
   { member: 'sort.sweep.few.rows', values: [0, 2 ** 18, 2 ** 20, 2 ** 22], experiments: SORTS },
   { member: 'sort.sweep.few.keys', values: [8, 12, 16], experiments: SORTS },
+  { member: 'sort.sweep.few.parts', values: [1, 2], experiments: SORTS },
   { member: 'sort.sweep.ahead', values: [1, 4, 8, 16], experiments: SORTS },
   { member: 'sort.sweep.groups', values: [256, 512, 1024, 2048], experiments: SORTS },
   { member: 'sort.sweep.tries', values: [16, 64, 256], experiments: SORTS },

@@ -29,23 +29,23 @@ export interface LookBackText {
   readonly mute: number | undefined;
 }
 
-/** Tiles whose words lie interleaved, so that the lanes that read a window of them read what lies together. */
-const WINDOW = 32;
+/** Tiles whose words lie interleaved, so that lanes that read neighbours read what lies together. */
+const INTERLEAVED = 32;
 
 /** Words of the spine that so many tiles need. */
 export function spineWords(tiles: number, types: readonly ScalarType[]): number {
-  return Math.ceil(tiles / WINDOW) * WINDOW * 2 * types.length;
+  return Math.ceil(tiles / INTERLEAVED) * INTERLEAVED * 2 * types.length;
 }
 
 /** The same in WGSL. */
 export function emitSpineWords(tiles: string, types: readonly ScalarType[]): string {
-  return `(${tiles} + ${WINDOW - 1}u) / ${WINDOW}u * ${WINDOW * 2 * types.length}u`;
+  return `(${tiles} + ${INTERLEAVED - 1}u) / ${INTERLEAVED}u * ${INTERLEAVED * 2 * types.length}u`;
 }
 
 /** WGSL of `publish(tile, state, s)` and `read_tile(tile)`; dispatch word 0 is the epoch. */
 export function emitSpine({ types, slot }: Pick<LookBackText, 'types' | 'slot'>): string {
-  const word = (leaf: number, half: number): string => `place + ${(2 * leaf + half) * WINDOW}u`;
-  const place = `let place = (tile / ${WINDOW}u) * ${2 * types.length * WINDOW}u + tile % ${WINDOW}u;`;
+  const word = (leaf: number, half: number): string => `place + ${(2 * leaf + half) * INTERLEAVED}u`;
+  const place = `let place = (tile / ${INTERLEAVED}u) * ${2 * types.length * INTERLEAVED}u + tile % ${INTERLEAVED}u;`;
   const payload = (type: ScalarType, leaf: number, half: number): string =>
     `((${toWord(type, `s.a${leaf}`)} >> ${16 * half}u) & 0xffffu)`;
   const halves = types.flatMap((type, leaf) => [0, 1].map((half) => ({ type, leaf, half })));

@@ -109,7 +109,6 @@ function countAllDigits(
         helpers,
         declarations: `${emitProgram(program, slots, engine.arithmetic, helpers)}
 ${emitRows(program)}
-${emitDigit()}
 var<workgroup> bins: array<atomic<u32>, ${bins}>;`,
         main: `let n = ${lengthExpression(length)};
 ${emitClear('bins', bins, threads)}

@@ -64,7 +64,8 @@ export function lookBackTile(
   const light = isLight(program.module) && isLight(emit.module);
   const flags = addsFlags(program.module, monoid);
   const dense = stores.some(({ index }) => index === undefined);
-  const run = leaves === 1 || dense ? 1 : Math.min(scan.run, light ? MOST_RUN : FEW);
+  const fits = 2 ** Math.floor(Math.log2(Math.max(1, (2 * scan.words) / leaves)));
+  const run = leaves === 1 || dense ? 1 : Math.min(scan.run, fits, light ? MOST_RUN : FEW);
   const heads =
     run > 1 && subgroups!.most <= MOST_LANES && restarting(monoid) !== undefined && isFlagged(program.module);
   const threads = heads ? Math.min(scan.heads.threads, mostThreads) : scan.threads;

@@ -80,16 +80,11 @@ export function consumeRow(
 ): string {
   if (kept === 'none') return '';
   const evaluate = (k: number): string => `var r${k}: Emitted;
-{ let i = ${at(run, j, k)}; let after = ${after(j, k)}; r${k} = emitted(${insideIndex(guard)}, before, after); before = after; }`;
+{ let i = ${at(run, j, k)}; let after = ${after(j, k)}; ${guard}{ r${k} = emitted(i, before, after); } before = after; }`;
   const store = (k: number): string => `{ let i = ${at(run, j, k)}; ${guard}{ keep(i, r${k}); } }`;
   return `{ var before = combine(outer, x${j});
 ${lines(run, evaluate)}
 ${lines(run, store)} }`;
-}
-
-/** An index that is one of the extent's, where what is behind a guard need not be. */
-function insideIndex(guard: string): string {
-  return guard === '' ? 'i' : 'min(i, n - 1u)';
 }
 
 /** How rows do with element k of row j, and with all of the row where the programs are not written out. */
@@ -179,7 +174,7 @@ if (has_lane(m${j}, lane) != 0u) { let before = ${countBefore(j)}; r${j} = emitt
 /** Evaluates and stores all rows behind a guard. */
 function storeAll(rows: readonly number[], at: (j: number) => string, guard: string): string {
   const evaluate = (j: number): string => `var r${j}: Emitted;
-{ let i = ${at(j)}; let before = ${countBefore(j)}; r${j} = emitted(${insideIndex(guard)}, S(before), S(before + has_lane(m${j}, lane))); }`;
+{ let i = ${at(j)}; let before = ${countBefore(j)}; ${guard}{ r${j} = emitted(i, S(before), S(before + has_lane(m${j}, lane))); } }`;
   const store = (j: number): string => `{ let i = ${at(j)}; ${guard}{ keep(i, r${j}); } }`;
   return [...rows.map(evaluate), ...rows.map(store)].join('\n');
 }

@@ -45,7 +45,10 @@ export interface BoundScan {
   readonly slots: readonly [program: ArraySlots, emit: ArraySlots];
   readonly stores: readonly BoundStore[];
   readonly key: string;
-  /** WGSL of `evaluate(i) -> S` and of `consume(i, exclusive, inclusive)`. */
+  /**
+   * WGSL of the program, and where something is stored of `emitted(i, exclusive, inclusive) -> Emitted` and of
+   * `keep(i, emitted)`.
+   */
   code(helpers: Set<Helper>): string;
 }
 
@@ -121,22 +124,25 @@ export function bindScan(engine: Engine, source: Source, sink: Sink, window: Win
     stores: bound,
     key: `${programKey(program, from)} ${programKey(emit, beside)} ${storesKey(bound)}`,
     code: (helpers) => `${emitProgram(program, from, engine.arithmetic, helpers)}
-${emitProgram(emit, beside, engine.arithmetic, helpers)}
-${emitConsumption(emit, bound)}`,
+${bound.length === 0 ? '' : emitEmission(emitProgram(emit, beside, engine.arithmetic, helpers), emit, bound)}`,
   };
 }
 
-function emitConsumption(emit: LinkedProgram, bound: readonly BoundStore[]): string {
-  if (bound.length === 0) return 'fn consume(i: u32, x: S, y: S) {}';
+function emitEmission(program: string, emit: LinkedProgram, bound: readonly BoundStore[]): string {
   const { parameters, results } = entryOf(emit.module);
   const leaves = (parameters.length - 1) / 2;
   const args = ['x', 'y'].flatMap((state) => Array.from({ length: leaves }, (_, leaf) => `${state}.a${leaf}`));
-  return `alias Emitted = ${resultType('e_', 'entry', results)};
+  return `${program}
+alias Emitted = ${resultType('e_', 'entry', results)};
 fn emitted(i: u32, x: S, y: S) -> Emitted { return e_entry(${['i', ...args].join(', ')}); }
 fn keep(i: u32, r: Emitted) {
 ${emitStores(bound, results)}
+}`;
 }
-fn consume(i: u32, x: S, y: S) { keep(i, emitted(i, x, y)); }`;
+
+/** WGSL of `consume(i, exclusive, inclusive)`, which stores what becomes of an element. */
+export function emitConsume(stores: readonly BoundStore[]): string {
+  return `fn consume(i: u32, x: S, y: S) { ${stores.length === 0 ? '' : 'keep(i, emitted(i, x, y));'} }`;
 }
 
 /** Of which rows something is stored: of none, of those alone that have the flag that is counted, or of all. */

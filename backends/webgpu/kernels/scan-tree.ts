@@ -25,7 +25,7 @@ import {
   type States,
   type Tree,
 } from './reduce.ts';
-import { bindScan, type PlacedSink } from './scan-sink.ts';
+import { bindScan, emitConsume, type PlacedSink } from './scan-sink.ts';
 import type { Source } from './source.ts';
 
 /** Storage buffers that the last kernel of a scan binds beside the program and the sink: prefixes, and the total. */
@@ -70,7 +70,7 @@ export function scanByTree(
   }
   const rounds = sinks.flatMap(({ sink, windows }) => windows.map((window) => ({ sink, window })));
   for (const [round, { sink, window }] of rounds.entries()) {
-    const { bindings, key, code } = bindScan(engine, source, sink, window);
+    const { bindings, stores, key, code } = bindScan(engine, source, sink, window);
     launchScan(engine, tree, {
       level: 0,
       bindings,
@@ -82,7 +82,7 @@ export function scanByTree(
       total: totals.length === 0 && round === 0 ? cell : undefined,
       light: isLight(source.program.module) && isLight(sink.emit.module),
       key,
-      code: (helpers) => `${code(helpers)}\n${emitEvaluation(source.program)}`,
+      code: (helpers) => `${code(helpers)}\n${emitConsume(stores)}\n${emitEvaluation(source.program)}`,
     });
   }
   for (const { memory } of [...totals, ...prefixes]) pool.release(memory);

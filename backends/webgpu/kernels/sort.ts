@@ -22,7 +22,7 @@ export function sort(engine: Engine, command: SortCommand): void {
   if (beginBit === endBit) copyColumns(engine, inputs.extent, program, targets, capacity);
   else if (isLight(program.module)) sortDigits(engine, inputs.extent, program, command, targets, capacity);
   else {
-    // Every pass reads the keys twice: what takes long to compute is computed once.
+    // What takes long to compute is computed once, whatever reads it: every pass reads the keys twice.
     const stored = storeResults(engine, inputs.extent, program);
     sortDigits(engine, inputs.extent, stored.program, command, targets, capacity);
     stored.release();

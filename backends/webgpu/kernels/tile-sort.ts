@@ -48,7 +48,7 @@ export function sortTile(
   const items = 2 ** Math.ceil(Math.log2(Math.max(1, capacityOf(extent) / threads)));
   if (subgroups === undefined || !on || items > alone) return false;
   const { least, most } = subgroups;
-  if (sharedWords(threads, items, least) * 4 > shared) return false;
+  if ((exchangeWords(threads, items, least) + threads / least) * 4 > shared) return false;
   const source = linkSource(engine, extent, program);
   const { parameters, windows, length } = source;
   const bindings = createBindings();
@@ -81,13 +81,13 @@ ${emitDeclarations(tile)}`,
   return true;
 }
 
-/** Words of workgroup memory: the counters of every subgroup, or one word of every row; and totals. */
-function sharedWords(threads: number, items: number, least: number): number {
-  return Math.max((threads / least) * DIGITS, threads * items) + threads / least;
+/** Words that hold the counters of every subgroup, or one word of every row. */
+function exchangeWords(threads: number, items: number, least: number): number {
+  return Math.max((threads / least) * DIGITS, threads * items);
 }
 
 function emitDeclarations({ threads, items, least, most }: TileSort): string {
-  return `var<workgroup> shared_words: array<atomic<u32>, ${Math.max((threads / least) * DIGITS, threads * items)}>;
+  return `var<workgroup> shared_words: array<atomic<u32>, ${exchangeWords(threads, items, least)}>;
 var<workgroup> totals: array<u32, ${threads / least}>;
 ${laneSets(most).functions}
 ${emitAlike(least, most)}`;
