@@ -88,11 +88,12 @@ function partOf({ parts, shift }: Memory, word: number): { readonly part: number
  * finish what it does, copy, and begin anew, which takes longer than many a launch.
  */
 function bindDeviceWords({ limits }: Engine, { deviceWords }: Parameters, bindings: Bindings): (number | undefined)[] {
+  if (deviceWords.length === 0) return [];
+  const access = bindings.access();
+  const written = bindings.parts.filter((_, i) => access[i] === 'w');
   return deviceWords.map(({ memory, word }) => {
     const { part } = partOf(memory, word);
-    const access = bindings.access();
-    const isWritten = bindings.parts.some((other, i) => other === memory.parts[part] && access[i] === 'w');
-    if (isWritten || bindings.size >= limits.storageBuffers) return undefined;
+    if (written.includes(memory.parts[part]!) || bindings.size >= limits.storageBuffers) return undefined;
     return bindings.bind(memory, 'read', part, 1);
   });
 }

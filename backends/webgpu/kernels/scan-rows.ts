@@ -48,7 +48,7 @@ export function stateRows(
   const write = (j: number, guard: string): string => consumeRow(j, run, after, guard, kept);
   const take = (j: number, k: number): string => `s${j}_${k} = S(${leaves(j, k)});`;
   return {
-    declare: `${eachElement(rows, run, (j, k) => `var s${j}_${k}: S;`)}`,
+    declare: eachElement(rows, run, (j, k) => `var s${j}_${k}: S;`),
     read: (element) => lines(rows, (j) => read(j, element)),
     scan: `${lines(rows, (j) => `let l${j} = lanes_up_to(${folded(j)}, lane, sg);`)}
 ${lines(rows, place)}
