@@ -1,5 +1,5 @@
 import type { Local, Module, Operand, ScalarType, Statement } from '../../primitives/functors/ir.ts';
-import type { Node } from '../straight-line.ts';
+import type { Node, Slots } from '../straight-line.ts';
 
 /** The names of arrays and uniforms by their slots in a graph. */
 export interface SlotNames {
@@ -67,4 +67,23 @@ export function neededFor(nodes: readonly Node[], given: ReadonlySet<Node>): Nod
   };
   nodes.forEach(visit);
   return [...found].sort((a, b) => a.id - b.id);
+}
+
+/** Whether a module computes the same things at every index: what it would compute at some alone stays there. */
+export function isStraight({ functions }: Module): boolean {
+  return functions.every(
+    ({ body, fast }) => !fast && body.every(({ kind }) => kind !== 'if' && kind !== 'loop' && kind !== 'length'),
+  );
+}
+
+/** Slots that are numbered as they are asked for, and the names of them. */
+export function slotsByName(): { readonly slots: Slots; readonly names: SlotNames } {
+  const arrays: string[] = [];
+  const uniforms: string[] = [];
+  const slotIn = (known: string[], name: string): number =>
+    known.includes(name) ? known.indexOf(name) : known.push(name) - 1;
+  return {
+    slots: { array: (name) => slotIn(arrays, name), uniform: (name) => slotIn(uniforms, name) },
+    names: { array: (slot) => arrays[slot]!, uniform: (slot) => uniforms[slot]! },
+  };
 }

@@ -19,6 +19,7 @@ const FROM_ZERO: ReadonlySet<string> = new Set([
 /** Numbers that are powers of two, from so much on. */
 const POWERS: ReadonlyMap<string, number> = new Map([
   ['forEach.threads', 1],
+  ['gather.threads', 1],
   ['reduce.threads', 1],
   ['scan.threads', 1],
   ['scan.heads.threads', 1],

@@ -5,6 +5,20 @@ import { tuningTables } from './tuning-tables.ts';
 export interface Tuning {
   /** Threads of a workgroup and elements of a thread in a map. */
   readonly forEach: { readonly threads: number; readonly items: number };
+  /**
+   * Gathers of `least` rows and more from arrays of `least` to `most` words: into how many windows the array is cut, threads
+   * of a workgroup, if the device has them, and elements of a thread. Fewer threads may have so many registers each that a
+   * compiler reads at all places in all windows, which takes longer than any gather.
+   */
+  readonly gather: {
+    readonly threads: number;
+    readonly items: number;
+    readonly windows: number;
+    readonly least: number;
+    readonly most: number;
+  };
+  /** Rows and words of a column from which on rows are moved before they are scattered, if they lie apart. */
+  readonly scatter: { readonly least: number };
   /** Reductions in any order. */
   readonly reduce: ReduceTuning;
   /** Whether to use subgroups where the device has them. */
@@ -93,6 +107,8 @@ export interface SweepTuning {
 
 export const defaultTuning: Tuning = {
   forEach: { threads: 256, items: 4 },
+  gather: { threads: 1024, items: 16, windows: 8, least: 2 ** 22, most: 2 ** 25 },
+  scatter: { least: 2 ** 24 },
   subgroups: true,
   reduce: { threads: 256, tile: 4096, groups: 1024, tries: 64 },
   blockBy: 'workgroup',
@@ -133,6 +149,8 @@ export const defaultTuning: Tuning = {
 /** On a CPU threads that wait for each other are dear; and SwiftShader's compiler is slow with loops that hold branches. */
 const softwareTuning: Partial<Tuning> = {
   forEach: { threads: 64, items: 1 },
+  gather: { ...defaultTuning.gather, least: 2 ** 32 },
+  scatter: { least: 2 ** 32 },
   blockBy: 'thread',
   scan: { ...defaultTuning.scan, lookBack: false },
   histogram: { ...defaultTuning.histogram, ownBins: 0 },

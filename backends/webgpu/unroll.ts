@@ -7,7 +7,7 @@ import {
 } from '../../primitives/functors/ir.ts';
 import { evaluate } from '../../primitives/functors/semantics.ts';
 import { Graph, type Node, type Rules, type Slots, straightLine } from '../straight-line.ts';
-import { moduleOfNodes, neededFor, type SlotNames } from './graph-module.ts';
+import { isStraight, moduleOfNodes, neededFor, type SlotNames } from './graph-module.ts';
 
 /**
  * A scan's programs written out for the indices first … first + run − 1, so that what several of them read and compute is
@@ -118,13 +118,6 @@ export function unroll(
   };
   const most = entryOf(unrolled.emit.module).parameters.length;
   return most <= MOST_PARAMETERS && taps.length < MOST_PARAMETERS ? unrolled : undefined;
-}
-
-/** Whether a module computes the same things at every index: what it would compute at some alone stays there. */
-function isStraight({ functions }: Module): boolean {
-  return functions.every(
-    ({ body, fast }) => !fast && body.every(({ kind }) => kind !== 'if' && kind !== 'loop' && kind !== 'length'),
-  );
 }
 
 const NOTHING: ReadonlySet<Node> = new Set();

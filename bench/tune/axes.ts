@@ -14,6 +14,7 @@ const MAPS = [
   ['gather', 'u32'],
   ['scatter', 'u32'],
 ] as const;
+const GATHER = [['gather', 'u32']] as const;
 const REDUCE = [['reduce', 'u32']] as const;
 const SCANS = [
   ['scan', 'u32'],
@@ -35,6 +36,11 @@ const THREADS = [64, 128, 256, 512];
 export const tuningAxes: readonly TuningAxis[] = [
   { member: 'forEach.threads', values: THREADS, experiments: MAPS },
   { member: 'forEach.items', values: [1, 2, 4, 8], experiments: MAPS },
+  { member: 'gather.threads', values: [256, 512, 1024], experiments: GATHER },
+  { member: 'gather.items', values: [8, 12, 16], experiments: GATHER },
+  { member: 'gather.windows', values: [4, 8, 12, 16], experiments: GATHER },
+  { member: 'gather.least', values: [2 ** 20, 2 ** 22, 2 ** 24, 2 ** 32], experiments: GATHER },
+  { member: 'scatter.least', values: [2 ** 20, 2 ** 22, 2 ** 24, 2 ** 32], experiments: [['scatter', 'u32']] },
   { member: 'reduce.threads', values: THREADS, experiments: REDUCE },
   { member: 'reduce.tile', values: [2048, 4096, 8192, 16384], experiments: REDUCE },
   { member: 'reduce.groups', values: [512, 1024, 2048, 4096, 8192], experiments: REDUCE },

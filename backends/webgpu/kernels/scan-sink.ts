@@ -8,11 +8,12 @@ import {
   type Store,
 } from '../../../primitives/backend.ts';
 import { entryOf, type Local, type Module, type ScalarType, type Statement } from '../../../primitives/functors/ir.ts';
-import { Graph, type Slots, straightLine } from '../../straight-line.ts';
+import { Graph, straightLine } from '../../straight-line.ts';
 import type { Bindings } from '../bindings.ts';
 import { createBindings } from '../bindings.ts';
 import { resultType } from '../emit-wgsl.ts';
 import type { Engine } from '../engine.ts';
+import { slotsByName } from '../graph-module.ts';
 import { type ArraySlots, emitProgram, type LinkedProgram, linkProgram, programKey } from '../link.ts';
 import type { Helper } from '../wgsl-helpers.ts';
 import type { Source } from './source.ts';
@@ -165,19 +166,13 @@ function resultsOfUnchanged(module: Module): readonly unknown[] | undefined {
       type === 'bool' && name === 'ne' && a === b && a!.type === 'u32' ? graph.literal('bool', false) : undefined,
     );
     const count = graph.parameter('u32', 'count');
-    const nodes = straightLine(graph, module, slotsByName(), [graph.index(), count, count]);
+    const nodes = straightLine(graph, module, slotsByName().slots, [graph.index(), count, count]);
     unchanged.set(
       module,
       nodes?.map((node) => (node.kind === 'literal' ? node.value : undefined)),
     );
   }
   return unchanged.get(module);
-}
-
-function slotsByName(): Slots {
-  const names: string[] = [];
-  const slot = (name: string): number => (names.includes(name) ? names.indexOf(name) : names.push(name) - 1);
-  return { array: slot, uniform: slot };
 }
 
 /** A scan split in two: prefixes that are stored, and a map that reads them. */

@@ -34,7 +34,9 @@ export interface StoringKernel {
   readonly threads: number;
   /** Indices that a thread sees to. */
   readonly items: number;
-  /** The body of `main`, and functions of its own; indices of a launch are {@link dispatchWord}s 0 to 1. */
+  /** Words of its own, two at most. */
+  readonly words?: readonly number[];
+  /** The body of `main`, and functions of its own; indices of a launch are {@link dispatchWord}s 0 to 1, then its words. */
   readonly text: (
     length: LengthWords,
     stores: readonly BoundStore[],
@@ -118,7 +120,7 @@ function launchGroup(
   placements: readonly Placements[],
   group: readonly StoreGroup[],
 ): void {
-  const { key, threads, items, text } = kernel;
+  const { key, threads, items, text, words = [] } = kernel;
   const bindings = createBindings();
   const slots = programs.map((program, i) => bindPlacements(program, placements[i]!, bindings, parameters));
   const stores = bindGroup(group, bindings, parameters);
@@ -128,7 +130,7 @@ function launchGroup(
     parameters,
     bindings,
     groups: Math.ceil((window.to - window.from) / (threads * items)),
-    words: [window.from, window.to],
+    words: [window.from, window.to, ...words],
     code: () => {
       const helpers = new Set<Helper>();
       const functions = programs.map((program, i) => emitProgram(program, slots[i]!, engine.arithmetic, helpers));

@@ -1,0 +1,93 @@
+import { capacityOf, type Extent, type Program, type Store } from '../../../primitives/backend.ts';
+import { entryOf } from '../../../primitives/functors/ir.ts';
+import { storesAlone } from '../../../primitives/store-alone.ts';
+import { resultType } from '../emit-wgsl.ts';
+import type { Engine } from '../engine.ts';
+import { type GatherPrograms, splitGather } from '../gather-modules.ts';
+import { packing } from '../link.ts';
+import { isLight } from '../module-size.ts';
+import { dispatchWord, GROUP_NUMBER, lengthExpression } from '../parameters.ts';
+import { zeroOf } from '../wgsl-operations.ts';
+import { lines } from './lines.ts';
+import { emitStores } from './stores.ts';
+import { runStoring } from './storing.ts';
+
+interface Gather {
+  readonly programs: GatherPrograms;
+  readonly stores: readonly Store[];
+  /** Elements of the array that is gathered from. */
+  readonly elements: number;
+}
+
+/**
+ * Gathers from an array that the device's cache does not hold, window by window: a thread finds the places of many elements,
+ * and takes those in the first window of the array, then those in the next. As all threads do so at about the same time, what
+ * they read lies close together then, and what one of them has read is still in the cache for others. Nobody waits for anybody.
+ *
+ * @returns false where the program is not such a gather.
+ */
+export function gatherInWindows(engine: Engine, extent: Extent, program: Program, stores: readonly Store[]): boolean {
+  const { least, threads } = engine.tuning.gather;
+  if (capacityOf(extent) < least || engine.threads < threads) return false;
+  const whole = gatherOf(engine, program, stores);
+  const gathers =
+    whole === undefined
+      ? storesAlone(program, stores)?.map((alone) => gatherOf(engine, alone.program, [alone.store]))
+      : [whole];
+  if (!gathers?.every((gather) => gather !== undefined)) return false;
+  for (const gather of gathers) runGather(engine, extent, gather);
+  return true;
+}
+
+function gatherOf({ tuning }: Engine, program: Program, stores: readonly Store[]): Gather | undefined {
+  const { least, most } = tuning.gather;
+  const programs = isLight(program.module) ? splitGather(program) : undefined;
+  if (programs === undefined) return undefined;
+  const { storage, length } = programs.take.arrays.get(programs.array)!;
+  const elements = capacityOf(length);
+  const words = elements >>> packing(storage);
+  return words >= least && words <= most ? { programs, stores, elements } : undefined;
+}
+
+function runGather(engine: Engine, extent: Extent, { programs, stores, elements }: Gather): void {
+  const { threads, items, windows } = engine.tuning.gather;
+  const { place, take, finish } = programs;
+  const { results } = entryOf(finish.module);
+  const [type] = entryOf(take.module).results;
+  const each = (line: (k: number) => string): string => lines(items, line);
+  const named = new Map([
+    ['p_', place],
+    ['t_', take],
+    ['f_', finish],
+  ]);
+  runStoring(engine, extent, named, stores, {
+    key: 'gather',
+    threads,
+    items,
+    words: [Math.ceil(elements / windows), elements],
+    text: (length, bound) => ({
+      declarations: `fn put(i: u32, r: ${resultType('f_', 'entry', results)}) {
+${emitStores(bound, results)}
+}`,
+      main: `let n = min(${lengthExpression(length)}, ${dispatchWord(1)});
+let base = ${dispatchWord(0)} + ${GROUP_NUMBER} * ${threads * items}u + t;
+if (base >= n) { return; }
+${each((k) => `let i${k} = min(base + ${k * threads}u, n - 1u); let a${k} = p_entry(i${k}); var v${k} = ${zeroOf(type!)};`)}
+let size = ${dispatchWord(2)};
+let end = ${dispatchWord(3)};
+if (${nested('max', items)} - ${nested('min', items)} < size) {
+${each((k) => `v${k} = t_entry(i${k}, a${k});`)}
+} else {
+  for (var window = 0u; window < end; window += size) {
+${each((k) => `if (a${k} - window < size) { v${k} = t_entry(i${k}, a${k}); }`)}
+  }
+}
+${each((k) => (k === 0 ? 'put(i0, f_entry(i0, v0));' : `if (base + ${k * threads}u < n) { put(i${k}, f_entry(i${k}, v${k})); }`))}`,
+    }),
+  });
+}
+
+/** A function of the places of all elements. */
+function nested(name: 'min' | 'max', items: number): string {
+  return Array.from({ length: items }, (_, k) => `a${k}`).reduce((all, one) => `${name}(${all}, ${one})`);
+}

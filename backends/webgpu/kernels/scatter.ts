@@ -1,0 +1,201 @@
+import {
+  type ArrayBinding,
+  type CountRef,
+  capacityOf,
+  type Extent,
+  type Program,
+  type Store,
+} from '../../../primitives/backend.ts';
+import { ArgumentError, OutOfMemoryError } from '../../../primitives/errors.ts';
+import { entryOf, type Local, type Module, type Operand, type Statement } from '../../../primitives/functors/ir.ts';
+import { storesAlone } from '../../../primitives/store-alone.ts';
+import type { Engine } from '../engine.ts';
+import type { Memory } from '../memory.ts';
+import { dispatchWord, GROUP_NUMBER, lengthExpression } from '../parameters.ts';
+import { judgePlaces } from './judge-places.ts';
+import { beginSweep } from './one-sweep.ts';
+import { DIGIT_BITS, type Digit } from './radix-rows.ts';
+import { columnsModule } from './source.ts';
+import { emitItems } from './store-each.ts';
+import { emitStoresOf } from './stores.ts';
+import { runStoring } from './storing.ts';
+
+/**
+ * Stores rows at places that lie apart in a column that the device's cache does not hold. They are moved by the high bits of
+ * their places first, as one pass of a sort does it, so that those of one part of the column are stored at one time and its
+ * lines are written once. Where rows lie together as they are, they are stored as they are: the device looks at some of
+ * them and decides, without the host.
+ *
+ * @returns false where the stores are not of this kind, or the device cannot move rows so.
+ */
+export function scatterByParts(engine: Engine, extent: Extent, program: Program, stores: readonly Store[]): boolean {
+  const { least } = engine.tuning.scatter;
+  const isLarge = ({ index, capacity }: Store): boolean => index !== undefined && capacity >= least;
+  if (capacityOf(extent) < least || !stores.every(isLarge)) return false;
+  const alone = stores.length === 1 ? [{ program, store: stores[0]! }] : storesAlone(program, stores);
+  // What one column was given may be stored once more with the others: that changes nothing.
+  return alone?.every((each) => scatterColumn(engine, extent, each.program, each.store)) ?? false;
+}
+
+function scatterColumn(engine: Engine, extent: Extent, program: Program, store: Store): boolean {
+  if (readsOf(extent, program).has(store.buffer)) return false;
+  try {
+    let done = false;
+    engine.pool.attempt(() => {
+      done = moveAndStore(engine, extent, program, store);
+    });
+    return done;
+  } catch (error) {
+    const isTooLarge = error instanceof OutOfMemoryError;
+    if (isTooLarge || (error instanceof ArgumentError && error.code === 'device/bindings')) return false;
+    throw error;
+  }
+}
+
+function readsOf(extent: Extent, { arrays }: Program): ReadonlySet<unknown> {
+  const lengths = [extent, ...[...arrays.values()].map(({ length }) => length)];
+  const counted = lengths.flatMap((length) => (typeof length === 'number' ? [] : [length.buffer]));
+  return new Set([...counted, ...[...arrays.values()].map(({ buffer }) => buffer)]);
+}
+
+function moveAndStore(engine: Engine, extent: Extent, program: Program, store: Store): boolean {
+  const { pool } = engine;
+  const capacity = capacityOf(extent);
+  const digit = highestDigit(store.capacity);
+  const rows: Program = { ...program, module: placedWords(program.module, store) };
+  const [places, words] = [pool.allocate(capacity), pool.allocate(capacity)];
+  const choice = pool.allocate(1);
+  const movedRows: CountRef = { buffer: choice, word: 0, minus: 0, limit: capacity };
+
+  judgePlaces(engine, extent, rows, digit, store.capacity, choice);
+  const sweep = beginSweep(engine, movedRows, rows, [digit]);
+  const cells = { keys: { buffer: places, word: 0 }, payload: { buffer: words, word: 0 } };
+  const isMoved = sweep?.run(rows, cells, 0) ?? false;
+  sweep?.release();
+  if (isMoved) storePlaced(engine, extent, { choice, moved: moved(places, words), rows }, store);
+  for (const memory of [places, words, choice]) pool.release(memory);
+  return isMoved;
+}
+
+/** The highest bits of the places in a column: as many parts as one pass of a sort tells apart. */
+function highestDigit(capacity: number): Digit {
+  const shift = Math.max(0, Math.ceil(Math.log2(capacity)) - DIGIT_BITS);
+  return { shift, mask: 2 ** DIGIT_BITS - 1 };
+}
+
+interface PlacedRows {
+  /** How many rows were moved: all, or none. */
+  readonly choice: Memory;
+  /** Places and words, where they were moved and as they were. */
+  readonly moved: Program;
+  readonly rows: Program;
+}
+
+/** Stores words at their places, the moved ones if there are any. */
+function storePlaced(engine: Engine, extent: Extent, { choice, moved, rows }: PlacedRows, store: Store): void {
+  const { threads, items } = engine.tuning.forEach;
+  const { guard: _, ...unguarded } = store;
+  const chosen: Program = { module: CHOSEN, arrays: new Map([['choice', arrayOf(choice)]]), uniforms: new Map() };
+  const programs = new Map([
+    ['c_', chosen],
+    ['m_', moved],
+    ['p_', rows],
+  ]);
+  runStoring(engine, extent, programs, [{ ...unguarded, index: 0, value: 1 }], {
+    key: 'placed',
+    threads,
+    items,
+    text: (length, bound) => ({
+      declarations: `fn put(i: u32, place: u32, word: u32) {
+${emitStoresOf(bound, ['u32', 'u32'], (result) => (result === 0 ? 'place' : 'word'), 'i')}
+}`,
+      main: `let n = min(${lengthExpression(length)}, ${dispatchWord(1)});
+let base = ${dispatchWord(0)} + ${GROUP_NUMBER} * ${threads * items}u + t;
+if (base >= n) { return; }
+if (c_entry(0u) > 0u) {
+${emitItems(threads, items, 'm_', putRow)}
+} else {
+${emitItems(threads, items, 'p_', putRow)}
+}`,
+    }),
+  });
+}
+
+function putRow(index: string, row: string): string {
+  return `put(${index}, ${row}.r0, ${row}.r1)`;
+}
+
+const CHOSEN: Module = {
+  functions: [
+    {
+      name: 'chosen',
+      parameters: [{ kind: 'local', type: 'u32', id: 0 }],
+      results: ['u32'],
+      body: [
+        {
+          kind: 'read',
+          local: { kind: 'local', type: 'u32', id: 1 },
+          array: 'choice',
+          index: { kind: 'literal', type: 'u32', value: 0 },
+        },
+        { kind: 'return', values: [{ kind: 'local', type: 'u32', id: 1 }] },
+      ],
+      fast: false,
+    },
+  ],
+  arrays: new Map([['choice', 'u32']]),
+  uniforms: new Map(),
+};
+
+function moved(places: Memory, words: Memory): Program {
+  const arrays = new Map([places, words].map((buffer, i) => [`a${i}`, arrayOf(buffer)]));
+  return { module: columnsModule(['u32', 'u32']), arrays, uniforms: new Map() };
+}
+
+function arrayOf(buffer: Memory): ArrayBinding {
+  return { buffer, storage: 'u32', offset: 0, length: buffer.words };
+}
+
+const known = new WeakMap<Module, Map<string, Module>>();
+
+/** The module that returns where a store puts a row, past every column where it puts it nowhere, and the row as a word. */
+function placedWords(module: Module, store: Store): Module {
+  const made = known.get(module) ?? new Map<string, Module>();
+  known.set(module, made);
+  const key = [store.index, store.value, store.guard].join();
+  const found = made.get(key) ?? placedWordsOf(module, store);
+  made.set(key, found);
+  return found;
+}
+
+const NOWHERE: Operand = { kind: 'literal', type: 'u32', value: 2 ** 32 - 1 };
+
+function placedWordsOf(module: Module, { index, value, guard }: Store): Module {
+  const { name, results } = entryOf(module);
+  const local = (id: number, type: Local['type'] = 'u32'): Local => ({ kind: 'local', type, id });
+  const [at, place, word] = [local(0), local(1), local(2)];
+  const values = results.map((type, i) => local(3 + i, type));
+  const let_ = (to: Local, name: 'select' | 'convert' | 'bits', operands: readonly Operand[]): Statement => ({
+    kind: 'let',
+    local: to,
+    operation: { name, operands },
+  });
+  const stored = values[value]!;
+  const body: Statement[] = [
+    { kind: 'call', callee: name, args: [at], results: values },
+    ...(guard === undefined ? [] : [let_(place, 'select', [NOWHERE, values[index!]!, values[guard]!])]),
+    ...(stored.type === 'u32' ? [] : [let_(word, stored.type === 'bool' ? 'convert' : 'bits', [stored])]),
+    {
+      kind: 'return',
+      values: [guard === undefined ? values[index!]! : place, stored.type === 'u32' ? stored : word],
+    },
+  ];
+  const entry = {
+    name: `${name} with its place`,
+    parameters: [at],
+    results: ['u32', 'u32'] as const,
+    body,
+    fast: false,
+  };
+  return { functions: [...module.functions, entry], arrays: module.arrays, uniforms: module.uniforms };
+}
