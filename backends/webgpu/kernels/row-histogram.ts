@@ -83,8 +83,7 @@ function linkCounting({ pool, tuning, shared }: Engine, command: HistogramComman
   const own = Math.min(most, 2 ** Math.ceil(Math.log2(Math.max(THREADS, WANTED_SLOTS * bins))));
   const slots = ownBins === 0 ? 0 : Math.min(MOST_SLOTS, Math.floor(own / bins));
   const elements = Math.min(keyedTile, Math.max(tile, Math.ceil((capacityOf(extent) * ranks) / groups)));
-  // Rows that are longer than a histogram may well have one each.
-  const rows = Math.max(1, Math.min(Math.floor(elements / ranks), ranks < bins || slots === 0 ? 2 ** 31 : slots));
+  const rows = Math.max(1, Math.min(Math.floor(elements / ranks), rowsOfSlots(command, slots, ranks)));
   const span = rows > THREADS ? Math.ceil(rows / THREADS) * THREADS : rows;
   const parameters = createParameters(pool);
   const length = parameters.length(extent);
@@ -103,6 +102,16 @@ function linkCounting({ pool, tuning, shared }: Engine, command: HistogramComman
     slots,
     own,
   };
+}
+
+/** Elements of a bin that it takes to clear a histogram and to add it to the target in little of the time. */
+const LEAST_OF_BIN = 4;
+
+/** Rows whose histograms have slots if neighbours share them, and as many rows have each; but enough to be worth the slots. */
+function rowsOfSlots({ extent, bins, histograms = 1 }: HistogramCommand, slots: number, ranks: number): number {
+  if (slots === 0) return Number.POSITIVE_INFINITY;
+  const rowsOfHistogram = Math.max(1, Math.floor(capacityOf(extent) / histograms));
+  return Math.max(slots * rowsOfHistogram, Math.ceil((LEAST_OF_BIN * slots * bins) / ranks));
 }
 
 function bindingsOf(programs: readonly LinkedProgram[], window: Window): number {
