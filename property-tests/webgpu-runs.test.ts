@@ -143,12 +143,11 @@ const small = { ...scan, lookBack: true, threads: 64, items: 16, heads, tiles: 1
 /** Ways to look back over runs, in tiles of 256 or 1,024 elements, whose counts go in one word or two. */
 const tunings: { readonly [name: string]: LookBackTuning } = {
   'as they are tuned': small,
-  'past silent tiles, few subgroups at a time': {
+  'past silent tiles, few subgroups a workgroup': {
     ...small,
     threads: FEW_THREADS,
     heads: { ...heads, threads: FEW_THREADS },
     run: 4,
-    ahead: 2,
     mute: 3,
   },
   'of two elements': { ...small, run: 2 },

@@ -43,8 +43,8 @@ export const configurations: readonly (readonly [name: string, options: WebGpuOp
   ['by workgroups without subgroups', { tuning: { ...byWorkgroups(), blockRows: 1, subgroups: false } }],
   ['looking back', { tuning: lookingBack({}) }],
   [
-    'looking back past silent tiles, few subgroups at a time',
-    { tuning: lookingBack({ threads: FEW_THREADS, ahead: 2, mute: 3 }) },
+    'looking back past silent tiles, few subgroups a workgroup',
+    { tuning: lookingBack({ threads: FEW_THREADS, mute: 3 }) },
   ],
   ['in bindings of 4 KiB', { limits: { bindingBytes: 4096, workgroups: 4, storageBuffers: 8 } }],
   ['with 4 bindings', { limits: { storageBuffers: 4, workgroups: 4 } }],
@@ -63,20 +63,12 @@ function byWorkgroups(): Partial<Tuning> {
 }
 
 /** Subgroups of the software adapter are 4 wide: workgroups must be small for the counts of each to fit in memory. */
-function lookingBack({
-  threads = 64,
-  ahead = defaultTuning.scan.ahead,
-  ...silence
-}: {
-  threads?: number;
-  ahead?: number;
-  mute?: number;
-}): Partial<Tuning> {
+function lookingBack({ threads = 64, ...silence }: { threads?: number; mute?: number }): Partial<Tuning> {
   const { scan, sort } = defaultTuning;
   return {
     blockBy: 'workgroup',
     reduce: { threads: 64, tile: 128, groups: 24, tries: 1, ...silence },
-    scan: { ...scan, threads, items: 8, heads: { threads, words: 16 }, ahead, tries: 1, ...silence },
+    scan: { ...scan, threads, items: 8, heads: { threads, words: 16 }, tries: 1, ...silence },
     sort: {
       ...sort,
       sweep: {

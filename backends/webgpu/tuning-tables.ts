@@ -12,4 +12,30 @@ export interface TuningTable {
 }
 
 /** Tunings by class of device; the first that fits is taken. Devices without an entry run with the default. */
-export const tuningTables: readonly TuningTable[] = [];
+export const tuningTables: readonly TuningTable[] = [
+  {
+    vendor: 'nvidia',
+    architecture: '',
+    measured: { device: 'NVIDIA H200, driver 580.159.04', date: '2026-11-22' },
+    // The default was made on this card too: of 53 other values for its members, none took less than 0.98 of the time.
+    tuning: { gather: { least: 2 ** 22 } },
+  },
+];
+
+/**
+ * Adapters that run on a CPU, whoever made them: threads that wait for each other are dear there, all memory is cached alike,
+ * and SwiftShader's compiler is slow with loops that hold branches.
+ */
+export const softwareTable: TuningTable = {
+  vendor: 'google',
+  architecture: 'swiftshader',
+  measured: { device: 'SwiftShader driver 5.0.0 on two cores of an AMD EPYC', date: '2026-11-22' },
+  tuning: {
+    forEach: { threads: 64, items: 1 },
+    blockBy: 'thread',
+    scatter: { least: 2 ** 32 },
+    scan: { lookBack: false },
+    histogram: { ownBins: 0 },
+    sort: { tile: 2048, tileBy: 'thread', sweep: { on: false } },
+  },
+};

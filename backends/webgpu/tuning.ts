@@ -1,5 +1,5 @@
 import { chosenTuning, type TuningChoice } from './tuning-choice.ts';
-import { tuningTables } from './tuning-tables.ts';
+import { softwareTable, tuningTables } from './tuning-tables.ts';
 
 /** Numbers that change how fast kernels are, never what they compute. */
 export interface Tuning {
@@ -75,8 +75,6 @@ export interface LookBackTuning {
   readonly heads: { readonly threads: number; readonly words: number };
   /** Tiles that a scan should have: for the sake of them a thread has fewer elements, but 8. */
   readonly tiles: number;
-  /** Windows of tiles, as many as a subgroup has lanes, that it looks at together when it looks back. */
-  readonly ahead: number;
   /** Tries before a workgroup computes what another one has not published. */
   readonly tries: number;
   /** Lets every so many-th tile publish nothing, so that others have to: for tests. */
@@ -107,7 +105,7 @@ export interface SweepTuning {
 
 export const defaultTuning: Tuning = {
   forEach: { threads: 256, items: 4 },
-  gather: { threads: 1024, items: 16, windows: 8, least: 2 ** 22, most: 2 ** 25 },
+  gather: { threads: 1024, items: 16, windows: 8, least: 2 ** 32, most: 2 ** 25 },
   scatter: { least: 2 ** 24 },
   subgroups: true,
   reduce: { threads: 256, tile: 4096, groups: 1024, tries: 64 },
@@ -123,7 +121,6 @@ export const defaultTuning: Tuning = {
     run: 8,
     heads: { threads: 512, words: 16 },
     tiles: 256,
-    ahead: 1,
     tries: 64,
   },
   sort: {
@@ -146,23 +143,12 @@ export const defaultTuning: Tuning = {
   commandsPerSubmission: 4096,
 };
 
-/** On a CPU threads that wait for each other are dear; and SwiftShader's compiler is slow with loops that hold branches. */
-const softwareTuning: Partial<Tuning> = {
-  forEach: { threads: 64, items: 1 },
-  gather: { ...defaultTuning.gather, least: 2 ** 32 },
-  scatter: { least: 2 ** 32 },
-  blockBy: 'thread',
-  scan: { ...defaultTuning.scan, lookBack: false },
-  histogram: { ...defaultTuning.histogram, ownBins: 0 },
-  sort: { tile: 2048, tileBy: 'thread', sweep: { ...defaultTuning.sort.sweep, on: false } },
-};
-
 /** The tuning of a device, with what the caller wants otherwise. */
 export function tuningFor(info: GPUAdapterInfo, wanted: TuningChoice = {}): Tuning {
   const { vendor, architecture, isFallbackAdapter } = info;
   const known = tuningTables.find(
     (table) => table.vendor === vendor && (table.architecture === '' || table.architecture === architecture),
   );
-  const device = isFallbackAdapter ? softwareTuning : (known?.tuning ?? {});
-  return chosenTuning(chosenTuning(defaultTuning, device), wanted);
+  const device = isFallbackAdapter ? softwareTable : known;
+  return chosenTuning(chosenTuning(defaultTuning, device?.tuning ?? {}), wanted);
 }

@@ -52,7 +52,6 @@ export const tuningAxes: readonly TuningAxis[] = [
   { member: 'scan.heads.threads', values: THREADS, experiments: [['reduceByKey', 'u32']] },
   { member: 'scan.heads.words', values: [8, 16, 24, 32], experiments: [['reduceByKey', 'u32']] },
   { member: 'scan.run', values: [2, 4, 8], experiments: [['reduceByKey', 'u32']] },
-  { member: 'scan.ahead', values: [1, 2, 4], experiments: SCANS },
   { member: 'scan.tries', values: [4, 16, 64], experiments: SCANS },
   { member: 'blockBy', values: ['workgroup', 'thread'], experiments: TREES },
   { member: 'blockRows', values: [1, 2, 4, 8], experiments: TREES },

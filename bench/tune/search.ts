@@ -48,9 +48,10 @@ export async function searchTuning(options: SearchOptions): Promise<SearchResult
   const { tuning: before, info } = first.backend as WebGpuBackend;
   let best = before;
   let context = first;
+  let jobs: readonly Job[] = [];
   try {
     for (const axis of options.axes) {
-      const jobs = jobsOf(axis, options.n);
+      jobs = jobsOf(axis, options.n, jobs);
       const fault = await faultOf(context, jobs);
       if (fault !== undefined) throw wrongStart(fault);
       for (const value of axis.values) {
@@ -74,8 +75,13 @@ export async function searchTuning(options: SearchOptions): Promise<SearchResult
   }
 }
 
-function jobsOf({ experiments }: TuningAxis, n: number): Job[] {
-  return experiments.map(([name, type]) => makeJob(builtInExperiments.find((one) => one.name === name)!, { n, type }));
+/** The jobs of an axis; those that the axis before had too are not made again. */
+function jobsOf({ experiments }: TuningAxis, n: number, before: readonly Job[]): Job[] {
+  return experiments.map(
+    ([name, type]) =>
+      before.find((job) => job.experiment.name === name && job.type === type) ??
+      makeJob(builtInExperiments.find((one) => one.name === name)!, { n, type }),
+  );
 }
 
 interface Trial {
@@ -158,11 +164,12 @@ async function compare(
   for (const job of jobs) {
     const pair = [...(await prepareAll(first, [job])), ...(await prepareAll(second, [job]))];
     const times: number[][] = pair.map(() => []);
+    // It warms the device up, which is busy from then on.
     const { time } = await pair[0]!.round(1);
     const calls = Math.min(MOST_CALLS, Math.max(1, Math.ceil(LEAST_ROUND / Math.max(1, time))));
     for (let round = -1; round < rounds; round++) {
       for (const [i, prepared] of pair.entries()) {
-        const { time: each } = await prepared.round(calls);
+        const { time: each } = await prepared.round(calls, true);
         if (round >= 0) times[i]!.push(each);
       }
     }

@@ -1,7 +1,6 @@
 import type { ScalarType } from '../../../primitives/functors/ir.ts';
 import { fromWord, toWord } from '../link.ts';
 import { dispatchWord } from '../parameters.ts';
-import { lines } from './lines.ts';
 import { laneSets } from './subgroups.ts';
 
 /**
@@ -21,8 +20,6 @@ export interface LookBackText {
   readonly slot: number;
   /** Lanes of a subgroup at most. */
   readonly most: number;
-  /** Windows of as many tiles as a subgroup has lanes that are read together. */
-  readonly ahead: number;
   /** Tries before a missing aggregate is computed. */
   readonly tries: number;
   /** Lets every so many-th tile publish nothing. */
@@ -74,27 +71,8 @@ fn read_tile(tile: u32) -> Published {
  * WGSL statements that find the prefix before `tile`: as soon as the first subgroup has it, it runs `found`; then all
  * threads have met. They are in uniform control flow, and call `aggregate_of(tile, …)` with all threads.
  */
-export function emitLookBack({ most, ahead, tries }: LookBackText, found: string): string {
+export function emitLookBack({ most, tries }: LookBackText, found: string): string {
   const { ballot } = laneSets(most);
-  const read = (a: number): string => `var seen${a} = Published(${AGGREGATE}u, identity());
-        if (lane + ${a}u * sg < look) { seen${a} = read_tile(look - 1u - lane - ${a}u * sg); }`;
-  // A window that is combined moves `look` on to the next one.
-  const follow = (a: number): string => `{
-          let silent = first_lane(${ballot(`seen${a}.state == 0u`)});
-          let known = first_lane(${ballot(`seen${a}.state == ${INCLUSIVE}u`)});
-          if (silent < known) {
-            missing = look - 1u - silent;
-            tried++;
-            if (tried > ${tries}u) { break; }
-            continue;
-          }
-          var s = seen${a}.s;
-          if (lane > known) { s = identity(); }
-          prefix = combine(lane_at(lanes_backwards(s, lane, sg), 0u), prefix);
-          if (known < sg || look <= sg) { state = FOUND; break; }
-          look -= sg;
-          tried = 0u;
-        }`;
   return `var prefix = identity();
 var look = tile;
 if (tile == 0u) {
@@ -107,8 +85,21 @@ if (tile == 0u) {
       var missing = 0u;
       var tried = 0u;
       loop {
-        ${lines(ahead, read)}
-        ${lines(ahead, follow)}
+        var seen = Published(${AGGREGATE}u, identity());
+        if (lane < look) { seen = read_tile(look - 1u - lane); }
+        let silent = first_lane(${ballot('seen.state == 0u')});
+        let known = first_lane(${ballot(`seen.state == ${INCLUSIVE}u`)});
+        if (silent < known) {
+          missing = look - 1u - silent;
+          tried++;
+          if (tried > ${tries}u) { break; }
+          continue;
+        }
+        if (lane > known) { seen.s = identity(); }
+        prefix = combine(lane_at(lanes_backwards(seen.s, lane, sg), 0u), prefix);
+        if (known < sg || look <= sg) { state = FOUND; break; }
+        look -= sg;
+        tried = 0u;
       }
       if (state == FOUND) { ${found} }
       if (lane == 0u) { found_state = state; found_missing = missing; }

@@ -111,9 +111,8 @@ export function scanByLookBack(
     const writeTotal = (state: string): string =>
       cell === undefined ? '' : `write_total(${parameter(cell.cell!.word)}, ${state});`;
     const { tries, mute } = tuning.scan;
-    const ahead = tile.light ? tuning.scan.ahead : 1;
     const { most } = engine.subgroups!;
-    const lookBack: LookBackText = { types, slot, most, ahead, tries, mute };
+    const lookBack: LookBackText = { types, slot, most, tries, mute };
     return {
       threads: tile.threads,
       subgroups: true,
