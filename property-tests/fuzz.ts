@@ -4,7 +4,7 @@ import { createReferenceBackend } from '../backends/reference/index.ts';
 import { createWorkersBackend } from '../backends/workers/index.ts';
 import type { Backend } from '../primitives/backend.ts';
 import { checkBackend } from './check-backend.ts';
-import { configurations, openTestBackend } from './webgpu-support.ts';
+import { configurations, openTestBackend, placing } from './webgpu-support.ts';
 
 /**
  * Tries all laws on all backends with one seed after the other until the time is up, and prints every seed before it is tried.
@@ -32,6 +32,7 @@ const backends: readonly (readonly [name: string, share: number, open: () => Bac
   ...configurations
     .filter(([, { limits }]) => limits === undefined)
     .map(([name, options]): (typeof backends)[number] => [`webgpu ${name}`, 0.25, () => openTestBackend(options)]),
+  ['webgpu by places', 0.25, () => openTestBackend({ tuning: placing(1, 4, 3) })],
 ];
 
 const end = performance.now() + Number(options.minutes) * 60_000;

@@ -2,26 +2,14 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createReferenceBackend } from '../backends/reference/index.ts';
 import type { WebGpuBackend, WebGpuOptions } from '../backends/webgpu/backend.ts';
-import { defaultTuning, type Tuning } from '../backends/webgpu/tuning.ts';
+import type { Tuning } from '../backends/webgpu/tuning.ts';
 import { Context } from '../primitives/context.ts';
 import * as q from '../primitives/index.ts';
 import { randomWords } from './arbitraries/columns.ts';
 import { gatherLaws } from './laws/gather.ts';
 import { createRun } from './laws/law.ts';
 import { scatterLaws } from './laws/scatter.ts';
-import { openTestBackend, withBackend } from './webgpu-support.ts';
-
-/** Gathers in windows and scatters by parts, as they are done on columns that no cache holds, of all columns. */
-function placing(least: number, items: number, windows: number): Partial<Tuning> {
-  const { sort } = defaultTuning;
-  const sweep = { ...sort.sweep, on: true, threads: 64, keys: 4, few: { rows: 300, keys: 3, parts: 1 }, leastTiles: 1 };
-  return {
-    blockBy: 'workgroup',
-    gather: { threads: 64, items, windows, least, most: 2 ** 30 },
-    scatter: { least },
-    sort: { ...sort, sweep },
-  };
-}
+import { openTestBackend, placing, withBackend } from './webgpu-support.ts';
 
 const cases: readonly (readonly [name: string, options: WebGpuOptions])[] = [
   ['of all columns', { tuning: placing(1, 3, 5) }],

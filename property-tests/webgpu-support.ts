@@ -88,6 +88,18 @@ function lookingBack({ threads = 64, ...silence }: { threads?: number; mute?: nu
   };
 }
 
+/** Gathers in windows and scatters by parts, as they are done on columns that no cache holds, of all columns. */
+export function placing(least: number, items: number, windows: number): Partial<Tuning> {
+  const { sort } = defaultTuning;
+  const sweep = { ...sort.sweep, on: true, threads: 64, keys: 4, few: { rows: 300, keys: 3, parts: 1 }, leastTiles: 1 };
+  return {
+    blockBy: 'workgroup',
+    gather: { threads: 64, items, windows, least, most: 2 ** 30 },
+    scatter: { least },
+    sort: { ...sort, sweep },
+  };
+}
+
 /** Opens a backend for every configuration, and declares the same tests for each. */
 export function describeConfigurations(declare: (backend: () => WebGpuBackend) => void): void {
   describe.each(configurations)('on WebGPU, %s', (_, options) => {

@@ -11,6 +11,7 @@ import { entryOf, type Local, type Module, type Operand, type Statement } from '
 import { storesAlone } from '../../../primitives/store-alone.ts';
 import type { Engine } from '../engine.ts';
 import type { Memory } from '../memory.ts';
+import { isLight } from '../module-size.ts';
 import { dispatchWord, GROUP_NUMBER, lengthExpression } from '../parameters.ts';
 import { judgePlaces } from './judge-places.ts';
 import { beginSweep } from './one-sweep.ts';
@@ -31,7 +32,8 @@ import { runStoring } from './storing.ts';
 export function scatterByParts(engine: Engine, extent: Extent, program: Program, stores: readonly Store[]): boolean {
   const { least } = engine.tuning.scatter;
   const isLarge = ({ index, capacity }: Store): boolean => index !== undefined && capacity >= least;
-  if (capacityOf(extent) < least || !stores.every(isLarge)) return false;
+  // Rows are computed two or three times over.
+  if (capacityOf(extent) < least || !stores.every(isLarge) || !isLight(program.module)) return false;
   const alone = stores.length === 1 ? [{ program, store: stores[0]! }] : storesAlone(program, stores);
   // What one column was given may be stored once more with the others: that changes nothing.
   return alone?.every((each) => scatterColumn(engine, extent, each.program, each.store)) ?? false;
