@@ -20,7 +20,7 @@ export interface TuneOptions extends VoiceOptions {
 }
 
 const DEFAULT_ROUNDS = 7;
-const DEFAULT_SECONDS = 180;
+const DEFAULT_SECONDS = 600;
 
 export const TUNE_SPECS: readonly OptionSpec[] = [
   ADAPTER_SPEC,

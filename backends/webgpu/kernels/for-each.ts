@@ -8,15 +8,18 @@ import { storeEach } from './store-each.ts';
 
 /** Evaluates a program for every index and stores its results; see the contract. */
 export function forEach(engine: Engine, extent: Extent, program: Program, stores: readonly Store[]): void {
-  if (gatherInWindows(engine, extent, program, stores)) return;
   if (scatterByParts(engine, extent, program, stores)) return;
   try {
-    engine.pool.attempt(() => storeEach(engine, extent, program, stores));
+    engine.pool.attempt(() => storeAll(engine, extent, program, stores));
   } catch (error) {
     if (!(error instanceof ArgumentError && error.code === 'device/bindings')) throw error;
     // One by one, results need fewer of the arrays.
     const alone = storesAlone(program, stores);
     if (alone === undefined) throw error;
-    for (const each of alone) storeEach(engine, extent, each.program, [each.store]);
+    for (const each of alone) storeAll(engine, extent, each.program, [each.store]);
   }
+}
+
+function storeAll(engine: Engine, extent: Extent, program: Program, stores: readonly Store[]): void {
+  if (!gatherInWindows(engine, extent, program, stores)) storeEach(engine, extent, program, stores);
 }

@@ -1,12 +1,5 @@
-import {
-  type ArrayBinding,
-  type CountRef,
-  capacityOf,
-  type Extent,
-  type Program,
-  type Store,
-} from '../../../primitives/backend.ts';
-import { ArgumentError, OutOfMemoryError } from '../../../primitives/errors.ts';
+import { type ArrayBinding, capacityOf, type Extent, type Program, type Store } from '../../../primitives/backend.ts';
+import { OutOfMemoryError } from '../../../primitives/errors.ts';
 import { entryOf, type Local, type Module, type Operand, type Statement } from '../../../primitives/functors/ir.ts';
 import { storesAlone } from '../../../primitives/store-alone.ts';
 import type { Engine } from '../engine.ts';
@@ -40,18 +33,12 @@ export function scatterByParts(engine: Engine, extent: Extent, program: Program,
 }
 
 function scatterColumn(engine: Engine, extent: Extent, program: Program, store: Store): boolean {
-  if (readsOf(extent, program).has(store.buffer)) return false;
-  try {
-    let done = false;
-    engine.pool.attempt(() => {
-      done = moveAndStore(engine, extent, program, store);
-    });
-    return done;
-  } catch (error) {
-    const isTooLarge = error instanceof OutOfMemoryError;
-    if (isTooLarge || (error instanceof ArgumentError && error.code === 'device/bindings')) return false;
-    throw error;
-  }
+  if (readsOf(extent, program).has(store.buffer) || !bindsAll(engine, extent, program, store)) return false;
+  const placed = moveRows(engine, extent, program, store);
+  if (placed === undefined) return false;
+  storePlaced(engine, extent, placed, store);
+  for (const memory of placed.own) engine.pool.release(memory);
+  return true;
 }
 
 function readsOf(extent: Extent, { arrays }: Program): ReadonlySet<unknown> {
@@ -60,30 +47,15 @@ function readsOf(extent: Extent, { arrays }: Program): ReadonlySet<unknown> {
   return new Set([...counted, ...[...arrays.values()].map(({ buffer }) => buffer)]);
 }
 
-function moveAndStore(engine: Engine, extent: Extent, program: Program, store: Store): boolean {
-  const { pool } = engine;
-  const capacity = capacityOf(extent);
-  const digit = highestDigit(store.capacity);
-  const rows: Program = { ...program, module: placedWords(program.module, store) };
-  const [places, words] = [pool.allocate(capacity), pool.allocate(capacity)];
-  const choice = pool.allocate(1);
-  const movedRows: CountRef = { buffer: choice, word: 0, minus: 0, limit: capacity };
-
-  judgePlaces(engine, extent, rows, digit, store.capacity, choice);
-  const sweep = beginSweep(engine, movedRows, rows, [digit]);
-  const cells = { keys: { buffer: places, word: 0 }, payload: { buffer: words, word: 0 } };
-  const isMoved = sweep?.run(rows, cells, 0) ?? false;
-  sweep?.release();
-  if (isMoved) storePlaced(engine, extent, { choice, moved: moved(places, words), rows }, store);
-  for (const memory of [places, words, choice]) pool.release(memory);
-  return isMoved;
+/** Whether a launch can read the rows as they were and as they are moved, in one part each, and store them. */
+function bindsAll({ pool, limits }: Engine, extent: Extent, { arrays }: Program, store: Store): boolean {
+  const memories = new Set([...[...arrays.values()].map(({ buffer }) => buffer), store.buffer].map(pool.resolve));
+  const parts = [...memories].reduce((sum, memory) => sum + memory.parts.length, 0);
+  return capacityOf(extent) <= pool.partWords && parts + OWN_COLUMNS <= limits.storageBuffers;
 }
 
-/** The highest bits of the places in a column: as many parts as one pass of a sort tells apart. */
-function highestDigit(capacity: number): Digit {
-  const shift = Math.max(0, Math.ceil(Math.log2(capacity)) - DIGIT_BITS);
-  return { shift, mask: 2 ** DIGIT_BITS - 1 };
-}
+/** Places, words, and whether they are there. */
+const OWN_COLUMNS = 3;
 
 interface PlacedRows {
   /** How many rows were moved: all, or none. */
@@ -91,6 +63,43 @@ interface PlacedRows {
   /** Places and words, where they were moved and as they were. */
   readonly moved: Program;
   readonly rows: Program;
+  readonly own: readonly Memory[];
+}
+
+/** Moves rows by their places if they lie apart; undefined where there is no memory for it, or no kernel. */
+function moveRows(engine: Engine, extent: Extent, program: Program, store: Store): PlacedRows | undefined {
+  const { pool } = engine;
+  const capacity = capacityOf(extent);
+  const digit = highestDigit(store.capacity);
+  const rows: Program = { ...program, module: placedWords(program.module, store) };
+  const move = (): PlacedRows | undefined => {
+    const own = [capacity, capacity, 1].map((words) => pool.allocate(words));
+    const [places, words, choice] = own as [Memory, Memory, Memory];
+    judgePlaces(engine, extent, rows, digit, store.capacity, choice);
+    const sweep = beginSweep(engine, { buffer: choice, word: 0, minus: 0, limit: capacity }, rows, [digit]);
+    const cells = { keys: { buffer: places, word: 0 }, payload: { buffer: words, word: 0 } };
+    const isMoved = sweep?.run(rows, cells, 0) ?? false;
+    sweep?.release();
+    if (isMoved) return { choice, moved: moved(places, words), rows, own };
+    for (const memory of own) pool.release(memory);
+    return undefined;
+  };
+  try {
+    let placed: PlacedRows | undefined;
+    pool.attempt(() => {
+      placed = move();
+    });
+    return placed;
+  } catch (error) {
+    if (error instanceof OutOfMemoryError) return undefined;
+    throw error;
+  }
+}
+
+/** The highest bits of the places in a column: as many parts as one pass of a sort tells apart. */
+function highestDigit(capacity: number): Digit {
+  const shift = Math.max(0, Math.ceil(Math.log2(capacity)) - DIGIT_BITS);
+  return { shift, mask: 2 ** DIGIT_BITS - 1 };
 }
 
 /** Stores words at their places, the moved ones if there are any. */
