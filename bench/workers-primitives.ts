@@ -3,13 +3,15 @@ import { parseArgs } from 'node:util';
 import { createWorkersBackend } from '../backends/workers/index.ts';
 import { Context } from '../primitives/context.ts';
 import * as q from '../primitives/index.ts';
+import { plainComposed, WIDTH } from './plain-composed.ts';
 import { plainPrimitives } from './plain-primitives.ts';
 import { openPeer } from './primitives-peer.ts';
 
 /**
  * Primitives over columns in memory on worker threads, beside plain JavaScript on one thread and, where g++ is there, C++
  * with as many threads: all in one run, in rounds of a few calls of each one after the other, so that what disturbs the
- * machine disturbs all of them. Results are compared with those of the C++ by their checksum.
+ * machine disturbs all of them. Results are compared by their checksum with those
+ * of the C++, and of primitives that it has not, with those of JavaScript.
  *
  * Keys are a 32-bit hash of the index; reduceByKey has runs of 16; gather and scatter go by a random permutation.
  *
@@ -59,6 +61,15 @@ const mixed = q.fn('mixed', { x: u32 }, u32, ({ x }) => x.xor(x.shr(7)));
 const odd = q.fn('odd', { x: u32 }, q.bool, ({ x }) => x.and(1).eq(1));
 const sixteenth = q.fn('sixteenth', { x: u32 }, u32, ({ x }) => x.shr(4));
 const highByte = q.fn('highByte', { x: u32 }, u32, ({ x }) => x.shr(24));
+const double = q.fn('double', { x: u32 }, u32, ({ x }) => x.shl(1));
+const around = q.fn('around', { x: q.neighbours(u32) }, u32, ({ x }) => x.at(-1).add(x.at(0)).add(x.at(1)));
+const box = q.fn('box', { x: q.neighbours(u32) }, u32, ({ x }) =>
+  [-1, 0, 1].map((dy) => x.at(-1, dy).add(x.at(0, dy)).add(x.at(1, dy))).reduce((sum, row) => sum.add(row)),
+);
+const isHead = q.fn('isHead', { x: u32 }, q.bool, ({ x }) => x.and(15).eq(0));
+const moved = q.fn('moved', { x: u32, rank: u32 }, u32, ({ x, rank }) => x.add(rank));
+/** Keys that are searched among. */
+const SEARCHED = 2 ** 16;
 const high13 = q.fn('high13', { x: u32 }, u32, ({ x }) => x.shr(19));
 
 const x = context.materialize(q.map(hash, { x: q.sequence(n) }));
@@ -67,9 +78,13 @@ const index = context.materialize(q.sequence(n));
 const runs = context.materialize(q.map(sixteenth, { x: q.sequence(n) }));
 const order = context.materialize(q.map(permuted, { i: q.sequence(n) }));
 
+const evens = context.materialize(q.map(double, { x: q.sequence(n / 2) }));
+const keys = q.sort(context.materialize(q.slice(x, 0, Math.min(n, SEARCHED))));
+
 /** The same numbers on the host. */
 const host = await context.read({ x, floats, index, runs, order });
-const plain = options.plain ? plainPrimitives(n, host) : undefined;
+const composed = plainComposed(n, { ...host, evens: await context.read(evens), keys: await context.read(keys) });
+const plain = options.plain ? { ...plainPrimitives(n, host), ...composed } : undefined;
 
 /** Ours, by the names that the peer has for them where it has them. */
 const ours: { readonly [name: string]: () => q.Table } = {
@@ -90,6 +105,25 @@ const ours: { readonly [name: string]: () => q.Table } = {
   'histogram 8192': () => q.histogram(q.map(high13, { x }), 8192),
   sort: () => q.sort(x),
   sortByKey: () => q.sortByKey(x, index),
+  reverse: () => context.materialize(q.reverse(x)),
+  count: () => q.count(x, odd),
+  minElement: () => q.minElement(x),
+  adjacentDifference: () => context.materialize(q.adjacentDifference(x)),
+  'stencil of 3': () => context.materialize(q.stencil(around, { x })),
+  'stencil of 3 × 3': () => context.materialize(q.stencil(box, { x }, { width: WIDTH })),
+  partition: () => q.partition(x, odd),
+  unique: () => q.unique(runs),
+  runLengthEncode: () => q.runLengthEncode(runs),
+  segmentedScan: () => q.segmentedScan(x, q.map(isHead, { x: q.sequence(n) }), q.plus(u32)),
+  expand: () => q.expand({ x: q.slice(index, 0, n / 4) }, 4, moved, { capacity: n }),
+  merge: () => q.merge(evens, q.slice(index, 0, n / 2)),
+  lowerBound: () => context.materialize(q.lowerBound(keys, x)),
+  selectKth: () => q.selectKth(x, n / 2),
+  'scatterReduce add': () => {
+    const onto = q.fill(context, u32, 0, n);
+    q.scatterReduce(index, order, 'add', onto);
+    return onto;
+  },
 };
 /** What the peer has for each. */
 const peerNames: { readonly [name: string]: string } = {
@@ -217,6 +251,10 @@ async function timeAsync(run: () => Promise<void>): Promise<number> {
 /** Ends the run where ours has other words than the peer. */
 async function checkResult(name: string, peerName: string | undefined): Promise<void> {
   const result = ours[name]!();
+  const alone = composed[name]?.();
+  if (alone !== undefined && checksumOf({ ...alone }) !== checksumOf(await context.read(result))) {
+    throw new Error(`${name} and its plain JavaScript differ`);
+  }
   const { checksum } = (peerName === name && (await peer!.time(peerName, n, workers, 1))) || {};
   if (checksum !== undefined && checksum !== checksumOf(await context.read(result))) {
     throw new Error(`${name} and its peer differ`);

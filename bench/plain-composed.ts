@@ -1,0 +1,186 @@
+import type { PlainInputs } from './plain-primitives.ts';
+
+type Words = Uint32Array;
+
+/** The inputs that these take beside the others: even numbers, half as many, and sorted keys to search among. */
+export interface ComposedInputs extends PlainInputs {
+  readonly evens: Uint32Array;
+  readonly keys: Uint32Array;
+}
+
+/** What primitives that are composed of others do, as plain JavaScript by hand, with what they find; see `plain-primitives.ts`. */
+export function plainComposed(n: number, inputs: ComposedInputs): { readonly [name: string]: () => readonly Words[] } {
+  const { x, index, runs, order, evens, keys } = inputs;
+  const words = (): Words => new Uint32Array(n).fill(1);
+  const [out, second] = [words(), words()];
+  const first = (length: number): Words[] => [out.subarray(0, length)];
+  return {
+    reverse: () => first(reverse(x, out)),
+    count: () => first(count(x, out)),
+    minElement: () => minElement(x),
+    adjacentDifference: () => first(adjacentDifference(x, out)),
+    'stencil of 3': () => first(stencil(x, out)),
+    'stencil of 3 × 3': () => first(gridStencil(x, out, WIDTH)),
+    partition: () => {
+      const kept = partition(x, out, second);
+      return [...first(kept), second.subarray(0, n - kept)];
+    },
+    unique: () => first(unique(runs, out)),
+    runLengthEncode: () => {
+      const found = runLengthEncode(runs, out, second);
+      return [...first(found), second.subarray(0, found)];
+    },
+    segmentedScan: () => first(segmentedScan(x, out)),
+    expand: () => first(expand(index.subarray(0, n / 4), out)),
+    merge: () => first(merge(evens, index.subarray(0, n / 2), out)),
+    lowerBound: () => first(lowerBound(keys, x, out)),
+    selectKth: () => first(selectKth(x, n / 2, out, second)),
+    'scatterReduce add': () => first(scatterAdd(index, order, out)),
+  };
+}
+
+/** Cells of a row of the grid. */
+export const WIDTH = 4096;
+
+function reverse(x: Words, out: Words): number {
+  for (let i = 0, j = x.length - 1; j >= 0; i++, j--) out[i] = x[j]!;
+  return x.length;
+}
+
+function count(x: Words, out: Words): number {
+  let odd = 0;
+  for (let i = 0; i < x.length; i++) odd += x[i]! & 1;
+  out[0] = odd;
+  return 1;
+}
+
+function minElement(x: Words): Words[] {
+  let place = 0;
+  for (let i = 1; i < x.length; i++) if (x[i]! < x[place]!) place = i;
+  return [Uint32Array.of(x[place]!), Uint32Array.of(place)];
+}
+
+function adjacentDifference(x: Words, out: Words): number {
+  let before = 0;
+  for (let i = 0; i < x.length; i++) {
+    const value = x[i]!;
+    out[i] = value - before;
+    before = value;
+  }
+  return x.length;
+}
+
+/** Rows past the ends are those at the ends. */
+function stencil(x: Words, out: Words): number {
+  const last = x.length - 1;
+  for (let i = 1; i < last; i++) out[i] = x[i - 1]! + x[i]! + x[i + 1]!;
+  out[0] = x[0]! + x[0]! + x[1]!;
+  out[last] = x[last - 1]! + x[last]! + x[last]!;
+  return x.length;
+}
+
+function gridStencil(x: Words, out: Words, width: number): number {
+  const rows = x.length / width;
+  for (let row = 0; row < rows; row++) {
+    const [above, here, below] = [Math.max(0, row - 1), row, Math.min(rows - 1, row + 1)].map((each) => each * width);
+    for (let i = 0; i < width; i++) {
+      const [left, right] = [i === 0 ? 0 : i - 1, i === width - 1 ? i : i + 1];
+      const top = x[above! + left]! + x[above! + i]! + x[above! + right]!;
+      const middle = x[here! + left]! + x[here! + i]! + x[here! + right]!;
+      out[here! + i] = top + middle + x[below! + left]! + x[below! + i]! + x[below! + right]!;
+    }
+  }
+  return x.length;
+}
+
+function partition(x: Words, selected: Words, rejected: Words): number {
+  let place = 0;
+  for (let i = 0; i < x.length; i++) {
+    const value = x[i]!;
+    selected[place] = value;
+    rejected[i - place] = value;
+    place += value & 1;
+  }
+  return place;
+}
+
+function unique(keys: Words, out: Words): number {
+  let run = 0;
+  for (let i = 0; i < keys.length; i++) {
+    if (i === 0 || keys[i] !== keys[i - 1]) out[run++] = keys[i]!;
+  }
+  return run;
+}
+
+function runLengthEncode(keys: Words, out: Words, lengths: Words): number {
+  let run = 0;
+  for (let i = 0; i < keys.length; ) {
+    const start = i;
+    const key = keys[i]!;
+    while (i < keys.length && keys[i] === key) i++;
+    out[run] = key;
+    lengths[run++] = i - start;
+  }
+  return run;
+}
+
+/** A segment has 16 rows. */
+function segmentedScan(x: Words, out: Words): number {
+  let sum = 0;
+  for (let i = 0; i < x.length; i++) {
+    sum = ((i & 15) === 0 ? x[i]! : sum + x[i]!) | 0;
+    out[i] = sum;
+  }
+  return x.length;
+}
+
+/** Four rows of every one. */
+function expand(rows: Words, out: Words): number {
+  let place = 0;
+  for (let i = 0; i < rows.length; i++) for (let rank = 0; rank < 4; rank++) out[place++] = rows[i]! + rank;
+  return place;
+}
+
+function merge(a: Words, b: Words, out: Words): number {
+  for (let i = 0, j = 0, place = 0; place < out.length; place++) {
+    out[place] = j === b.length || (i < a.length && a[i]! <= b[j]!) ? a[i++]! : b[j++]!;
+  }
+  return out.length;
+}
+
+function lowerBound(keys: Words, needles: Words, out: Words): number {
+  for (let i = 0; i < needles.length; i++) {
+    let [low, high] = [0, keys.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (keys[middle]! < needles[i]!) low = middle + 1;
+      else high = middle;
+    }
+    out[i] = low;
+  }
+  return needles.length;
+}
+
+/** By digits of 11 bits, each among what is left of the keys. */
+function selectKth(x: Words, k: number, out: Words, spare: Words): number {
+  const counts = new Uint32Array(2048);
+  let [from, to, length] = [x, out, x.length];
+  let rank = k;
+  for (const shift of [21, 10, 0]) {
+    counts.fill(0);
+    for (let i = 0; i < length; i++) counts[(from[i]! >>> shift) & 2047]!++;
+    let digit = 0;
+    while (rank >= counts[digit]!) rank -= counts[digit++]!;
+    let kept = 0;
+    for (let i = 0; i < length; i++) if (((from[i]! >>> shift) & 2047) === digit) to[kept++] = from[i]!;
+    [from, to, length] = [to, to === out ? spare : out, kept];
+  }
+  out[0] = from[rank]!;
+  return 1;
+}
+
+function scatterAdd(x: Words, places: Words, out: Words): number {
+  out.fill(0);
+  for (let i = 0; i < places.length; i++) out[places[i]!]! += x[i]!;
+  return out.length;
+}
