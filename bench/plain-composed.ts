@@ -2,15 +2,17 @@ import type { PlainInputs } from './plain-primitives.ts';
 
 type Words = Uint32Array;
 
-/** The inputs that these take beside the others: even numbers, half as many, and sorted keys to search among. */
+/** The inputs that these take beside the others: two halves of the keys, sorted, keys to search among, and counts below 8. */
 export interface ComposedInputs extends PlainInputs {
-  readonly evens: Uint32Array;
+  readonly low: Uint32Array;
+  readonly high: Uint32Array;
+  readonly counts: Uint32Array;
   readonly keys: Uint32Array;
 }
 
 /** What primitives that are composed of others do, as plain JavaScript by hand, with what they find; see `plain-primitives.ts`. */
 export function plainComposed(n: number, inputs: ComposedInputs): { readonly [name: string]: () => readonly Words[] } {
-  const { x, index, runs, order, evens, keys } = inputs;
+  const { x, index, runs, order, low, high, keys, counts } = inputs;
   const words = (): Words => new Uint32Array(n).fill(1);
   const [out, second] = [words(), words()];
   const first = (length: number): Words[] => [out.subarray(0, length)];
@@ -31,8 +33,8 @@ export function plainComposed(n: number, inputs: ComposedInputs): { readonly [na
       return [...first(found), second.subarray(0, found)];
     },
     segmentedScan: () => first(segmentedScan(x, out)),
-    expand: () => first(expand(index.subarray(0, n / 4), out)),
-    merge: () => first(merge(evens, index.subarray(0, n / 2), out)),
+    expand: () => first(expand(index, counts, out)),
+    merge: () => first(merge(low, high, out)),
     lowerBound: () => first(lowerBound(keys, x, out)),
     selectKth: () => first(selectKth(x, n / 2, out, second)),
     'scatterReduce add': () => first(scatterAdd(index, order, out)),
@@ -134,10 +136,12 @@ function segmentedScan(x: Words, out: Words): number {
   return x.length;
 }
 
-/** Four rows of every one. */
-function expand(rows: Words, out: Words): number {
+/** As many rows of every one as it counts. */
+function expand(rows: Words, counts: Words, out: Words): number {
   let place = 0;
-  for (let i = 0; i < rows.length; i++) for (let rank = 0; rank < 4; rank++) out[place++] = rows[i]! + rank;
+  for (let i = 0; i < counts.length; i++) {
+    for (let rank = 0; rank < counts[i]!; rank++) out[place++] = rows[i]! + rank;
+  }
   return place;
 }
 

@@ -61,7 +61,7 @@ const mixed = q.fn('mixed', { x: u32 }, u32, ({ x }) => x.xor(x.shr(7)));
 const odd = q.fn('odd', { x: u32 }, q.bool, ({ x }) => x.and(1).eq(1));
 const sixteenth = q.fn('sixteenth', { x: u32 }, u32, ({ x }) => x.shr(4));
 const highByte = q.fn('highByte', { x: u32 }, u32, ({ x }) => x.shr(24));
-const double = q.fn('double', { x: u32 }, u32, ({ x }) => x.shl(1));
+const below8 = q.fn('below8', { x: u32 }, u32, ({ x }) => x.shr(29));
 const around = q.fn('around', { x: q.neighbours(u32) }, u32, ({ x }) => x.at(-1).add(x.at(0)).add(x.at(1)));
 const box = q.fn('box', { x: q.neighbours(u32) }, u32, ({ x }) =>
   [-1, 0, 1].map((dy) => x.at(-1, dy).add(x.at(0, dy)).add(x.at(1, dy))).reduce((sum, row) => sum.add(row)),
@@ -78,12 +78,14 @@ const index = context.materialize(q.sequence(n));
 const runs = context.materialize(q.map(sixteenth, { x: q.sequence(n) }));
 const order = context.materialize(q.map(permuted, { i: q.sequence(n) }));
 
-const evens = context.materialize(q.map(double, { x: q.sequence(n / 2) }));
+const low = q.sort(context.materialize(q.slice(x, 0, n / 2)));
+const high = q.sort(context.materialize(q.slice(x, n / 2, n)));
+const counts = context.materialize(q.map(below8, { x: q.slice(x, 0, n / 4) }));
 const keys = q.sort(context.materialize(q.slice(x, 0, Math.min(n, SEARCHED))));
 
 /** The same numbers on the host. */
 const host = await context.read({ x, floats, index, runs, order });
-const composed = plainComposed(n, { ...host, evens: await context.read(evens), keys: await context.read(keys) });
+const composed = plainComposed(n, { ...host, ...(await context.read({ low, high, counts, keys })) });
 const plain = options.plain ? { ...plainPrimitives(n, host), ...composed } : undefined;
 
 /** Ours, by the names that the peer has for them where it has them. */
@@ -115,8 +117,8 @@ const ours: { readonly [name: string]: () => q.Table } = {
   unique: () => q.unique(runs),
   runLengthEncode: () => q.runLengthEncode(runs),
   segmentedScan: () => q.segmentedScan(x, q.map(isHead, { x: q.sequence(n) }), q.plus(u32)),
-  expand: () => q.expand({ x: q.slice(index, 0, n / 4) }, 4, moved, { capacity: n }),
-  merge: () => q.merge(evens, q.slice(index, 0, n / 2)),
+  expand: () => q.expand({ x: q.slice(index, 0, n / 4) }, counts, moved, { capacity: n }),
+  merge: () => q.merge(low, high),
   lowerBound: () => context.materialize(q.lowerBound(keys, x)),
   selectKth: () => q.selectKth(x, n / 2),
   'scatterReduce add': () => {

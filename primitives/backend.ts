@@ -12,6 +12,8 @@ export interface Backend {
   readonly name: 'reference' | 'workers' | 'webgpu';
   readonly limits: Limits;
   readonly determinism: Determinism;
+  /** Rows of a walk where a primitive may cut its work as it likes: few where many indices run at once, many where few do. */
+  readonly walkRows: number;
   readonly counters: Counters;
 
   /** Memory of the given number of 32-bit words, from a pool; contents undefined. Throws `OutOfMemoryError`. */

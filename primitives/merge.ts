@@ -1,3 +1,4 @@
+import { capacityOf } from './backend.ts';
 import {
   type Column,
   columnsOf,
@@ -6,6 +7,7 @@ import {
   requireContext,
   signatureOf,
   type Table,
+  viewColumn,
   withColumns,
 } from './columns/column.ts';
 import { addLengths } from './columns/length.ts';
@@ -36,8 +38,8 @@ export type KeyedRows<K extends SortKeys, V extends Table> = {
  * column come first.
  *
  * - Laws asked: both are sorted, in the order that the options say. Of others it gives as many keys, in no order to rely on.
- * - Work O(n), span O(log n): a search for every 32nd key, from which the keys up to the next are merged one after the other.
- *   Deterministic, stable.
+ * - Work O(n), span O(log n): a search for every few keys, as many as the backend likes, from which the keys up to the next
+ *   are merged one after the other. Deterministic, stable.
  * - Of nothing and a column: that column. Accepts device counts: the result's is the sum of theirs.
  * - Equivalent loop: `while (i < a.length || j < b.length) out.push(j === b.length || a[i] <= b[j] ? a[i++] : b[j++])`.
  *
@@ -96,7 +98,8 @@ function mergeRows<C extends Table>(primitive: string, a: Sorted<C>, b: Sorted<C
   return context.scope(() => {
     const length = addLengths(primitive, context, first.length, second.length);
     const stored = columnsOf(a.rows).map(({ type }) => context.stored(type, length));
-    walkTiles(primitive, context, first, second, length, stored);
+    const cuts = cutPath(primitive, context, first, second, length);
+    walkTiles(primitive, context, first, second, length, cuts, stored);
     return withColumns(a.rows, stored);
   });
 }
@@ -107,24 +110,46 @@ function requireAlike(primitive: string, first: Table, second: Table): void {
   throw new ArgumentError('merge/columns', `${primitive} was given tables with different columns.`, { expected, got });
 }
 
-/** Rows of the result that are merged one after the other. */
-const TILE = 32;
+/** Rows of the result between two cuts, a power of two. */
+const PART = 512;
 
-/** Merges every tile of the result by a walk along the path, from where a search finds that it begins. */
+/** How many of the first rows of the result, up to the beginning of every part and up to the end, are of the first table. */
+function cutPath(
+  primitive: string,
+  context: Context,
+  first: Side,
+  second: Side,
+  length: number | DeviceLength,
+): Column<'u32'> {
+  const cut = fuse(`${primitive}Cut`, [], ['u32'], (part, _, loader) => {
+    const start = part.mul(PART).min(loader.length(length));
+    const least = start.sub(start.min(loader.length(second.length)));
+    return [split(first, second, start, least, start.min(loader.length(first.length)), loader)];
+  });
+  return context.materialize(viewColumn(context, 'u32', Math.ceil(capacityOf(extentOf(length)) / PART) + 1, cut));
+}
+
+/** Merges every tile of the result by a walk along the path, from where a search between two cuts finds that it begins. */
 function walkTiles(
   primitive: string,
   context: Context,
   first: Side,
   second: Side,
   length: number | DeviceLength,
+  cuts: Column<'u32'>,
   stored: readonly Column[],
 ): void {
+  const { walkRows } = context.backend;
   const begin = fuse(`${primitive}Start`, [], ['bool', 'u32', 'u32', 'u32'], (tile, _, loader) => {
     const total = loader.length(length);
-    const start = tile.mul(TILE).min(total);
-    const least = start.sub(start.min(loader.length(second.length)));
-    const i = split(first, second, start, least, start.min(loader.length(first.length)), loader);
-    return [start.lt(total), i, start.sub(i), start.add(total.sub(start).min(TILE))];
+    const start = tile.mul(walkRows).min(total);
+    const part = start.shr(Math.log2(PART));
+    const [low] = loader.load([cuts], part) as [U32];
+    const [high] = loader.load([cuts], part.add(1)) as [U32];
+    // Of tables that are not sorted, cuts may lie anywhere.
+    const least = low.max(start.sub(start.min(loader.length(second.length))));
+    const i = split(first, second, start, least, high.min(start.min(loader.length(first.length))), loader);
+    return [start.lt(total), i, start.sub(i), start.add(total.sub(start).min(walkRows))];
   });
   const types = ['u32', 'u32', 'u32', ...stored.map(() => 'u32')] as 'u32'[];
   const advance = fuse(primitive, ['u32', 'u32', 'u32'], ['bool', ...types], (_tile, place, loader) => {
@@ -134,9 +159,8 @@ function walkTiles(
     const row = rowAt(first, second, i, j, isFirst, loader);
     return [at.add(1).lt(end), i.add(u32(isFirst)), j.add(u32(isFirst.not())), at, ...row];
   });
-  const capacity = typeof length === 'number' ? length : length.limit;
   context.backend.walk({
-    extent: extentOf(Math.ceil(capacity / TILE)),
+    extent: extentOf(Math.ceil(capacityOf(extentOf(length)) / walkRows)),
     start: programOf(begin),
     step: programOf(advance),
     changing: 2,

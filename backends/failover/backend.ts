@@ -307,6 +307,9 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
     get determinism() {
       return current.determinism;
     },
+    get walkRows() {
+      return current.walkRows;
+    },
     counters,
     failovers,
     kept: log,

@@ -80,6 +80,7 @@ export function createReferenceBackend(options: ReferenceOptions = {}): Backend 
     name: 'reference',
     limits,
     determinism,
+    walkRows: 64,
     counters,
     allocate: (words) => {
       guard();

@@ -193,6 +193,7 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
     name: inner.name,
     limits: inner.limits,
     determinism: inner.determinism,
+    walkRows: inner.walkRows,
     counters,
     allocate(words) {
       queue.guard();

@@ -131,6 +131,7 @@ function backendOf(
     name: 'webgpu',
     limits,
     determinism,
+    walkRows: engine.tuning.walkRows,
     counters,
     info,
     features,

@@ -34,6 +34,7 @@ export const softwareTable: TuningTable = {
     forEach: { threads: 64, items: 1 },
     blockBy: 'thread',
     scatter: { least: 2 ** 32 },
+    walkRows: 64,
     scan: { lookBack: false },
     histogram: { ownBins: 0 },
     sort: { tile: 2048, tileBy: 'thread', sweep: { on: false } },

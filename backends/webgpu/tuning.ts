@@ -19,6 +19,8 @@ export interface Tuning {
   };
   /** Rows and words of a column from which on rows are moved before they are scattered, if they lie apart. */
   readonly scatter: { readonly least: number };
+  /** Rows that a thread walks over where a primitive leaves it open: neighbouring threads then read that far apart. */
+  readonly walkRows: number;
   /** Reductions in any order. */
   readonly reduce: ReduceTuning;
   /** Whether to use subgroups where the device has them. */
@@ -107,6 +109,7 @@ export const defaultTuning: Tuning = {
   forEach: { threads: 256, items: 4 },
   gather: { threads: 1024, items: 16, windows: 8, least: 2 ** 32, most: 2 ** 25 },
   scatter: { least: 2 ** 24 },
+  walkRows: 8,
   subgroups: true,
   reduce: { threads: 256, tile: 4096, groups: 1024, tries: 64 },
   blockBy: 'workgroup',

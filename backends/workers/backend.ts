@@ -329,6 +329,7 @@ function createBackend(
     name: 'workers',
     limits,
     determinism,
+    walkRows: 64,
     counters,
     allocate: (words) => {
       guard();
