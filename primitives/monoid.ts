@@ -66,6 +66,12 @@ const programs = new WeakMap<AnyMonoid, MonoidProgram>();
 
 /** A monoid as backends take it. */
 export function monoidProgram(monoid: AnyMonoid): MonoidProgram {
+  if (monoid?.combine?.module === undefined) {
+    throw new ArgumentError('monoid/none', 'A primitive was given no monoid.', {
+      expected: 'a monoid, as plus(u32)',
+      got: String(monoid),
+    });
+  }
   let program = programs.get(monoid);
   if (program === undefined) {
     const { shape, identity, combine, exact } = monoid;

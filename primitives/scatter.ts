@@ -32,7 +32,7 @@ export interface ScatterOptions {
  * are ignored; the others must be distinct, or which of the rows stays is unspecified.
  *
  * - Work O(n + length), span O(1). Deterministic where the indices are distinct. Accepts device counts, as the length too.
- * - On a GPU, rows that lie far apart in a large column are moved by their places first, if there is memory for two columns.
+ * - On a GPU, rows that lie far apart in a large column are moved by their places first, if `limits.memoryBytes` leaves room for two columns.
  * - Equivalent loop: `out.fill(0); for (let i = 0; i < n; i++) if (indices[i] < length) out[indices[i]] = rows[i]`.
  *
  * @throws {@link ArgumentError} where `onto` has other columns than the rows.

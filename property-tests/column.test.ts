@@ -223,6 +223,17 @@ describe('a pipeline', () => {
     for (const use of uses) expect(use).toThrow(code('column/size'));
   });
 
+  test('refuses what is left out: a length, a monoid', () => {
+    const column = four(open());
+    const [scatter, reduce, scan] = [q.scatter, q.reduce, q.exclusiveScan] as unknown as ((
+      ...args: unknown[]
+    ) => void)[];
+    expect(() => scatter!(column, column)).toThrow(code('column/size'));
+    expect(() => scatter!(column, column, {})).toThrow(code('column/size'));
+    expect(() => reduce!(column)).toThrow(code('monoid/none'));
+    expect(() => scan!(column, (a: number) => a)).toThrow(code('monoid/none'));
+  });
+
   test('says what differs and what to do', () => {
     const context = open();
     const counted = q.copyIf(four(context), isOdd);

@@ -74,6 +74,10 @@ describe.each(cases)('gathers in windows and scatters by parts, %s', (_, options
 const odd = q.fn('odd', { word: q.u32, place: q.u32 }, q.bool, ({ word }) => word.and(1).eq(1));
 const reversed = q.fn('reversed', { x: q.u32 }, q.u32, ({ x }) => q.u32(3999).sub(x));
 
+const triple = q.fn('triple', { x: q.u32 }, q.u32, ({ x }) => x.mul(3));
+const eight = Object.fromEntries(Array.from({ length: 8 }, (_, j) => [`x${j}`, q.u32]));
+const allOf = q.fn('allOf', eight, q.u32, (each) => Object.values(each).reduce((all, x) => all.xor(x)));
+
 test('only rows of large columns may be moved before they are stored', async () => {
   const launches = (order: Uint32Array, tuning: Partial<Tuning>): Promise<number> =>
     withBackend({ tuning }, async (backend) => {
@@ -87,6 +91,37 @@ test('only rows of large columns may be moved before they are stored', async () 
   const order = Uint32Array.from({ length: 5000 }, (_, i) => (i * 1237) % 5000);
   expect(await launches(order, placing(5001, 3, 5))).toBe(2);
   expect(await launches(order, placing(5000, 3, 5))).toBe(5);
+});
+
+test('a column of several bindings is gathered from by itself, in as few bindings as without windows', async () => {
+  const n = 4000;
+  const next = randomWords(5);
+  const places = Uint32Array.from({ length: n }, () => next() % n);
+  const limits = { bindingBytes: 4096, storageBuffers: 5 };
+  await withBackend({ tuning: placing(1, 3, 5), limits }, async (backend) => {
+    const context = new Context(backend);
+    const column = context.column(places);
+    expect(await context.read(context.materialize(q.gather(column, column)))).toEqual(places.map((at) => places[at]!));
+  });
+});
+
+test('slices of one column of several bindings say where its neighbour is scattered to', async () => {
+  const n = 1000;
+  const words = Uint32Array.from({ length: 7 * 1024 }, (_, i) => Math.imul(i, 0x9e3779b1) >>> 22);
+  const result = async (context: Context): Promise<unknown> => {
+    const long = context.column(words);
+    const slices = Array.from({ length: 7 }, (_, j) => q.slice(long, j * 1024, j * 1024 + n));
+    const other = q.gather(long, q.map(triple, { x: q.sequence(n) }));
+    const place = q.map(allOf, Object.fromEntries([...slices, other].map((each, j) => [`x${j}`, each])) as never);
+    const onto = q.fill(context, q.u32, 0, 1024);
+    q.scatterReduce(q.sequence(n), place as q.Column<'u32'>, 'add', onto);
+    return context.read(onto);
+  };
+  await withBackend({ tuning: placing(1000, 3, 5), limits: { bindingBytes: 4096 } }, async (backend) => {
+    const reference = new Context(createReferenceBackend());
+    expect(await result(new Context(backend))).toEqual(await result(reference));
+    await reference.close();
+  });
 });
 
 test('columns of several bindings are gathered from and scattered to', async () => {

@@ -196,10 +196,11 @@ export function sameLength(a: number | DeviceLength, b: number | DeviceLength): 
 
 /** A number of rows that a column can have. */
 export function requireLength(length: number | DeviceLength, primitive: string): void {
-  if (typeof length !== 'number' || (Number.isInteger(length) && length >= 0 && length < 2 ** 32)) return;
+  const isCount = typeof length === 'object' && length !== null && 'limit' in length;
+  if (isCount || (Number.isInteger(length) && (length as number) >= 0 && (length as number) < 2 ** 32)) return;
   throw new ArgumentError('column/size', `${primitive} was not given a number of rows that there can be.`, {
     expected: 'a whole number from 0 below 2^32',
-    got: length,
+    got: String(length),
   });
 }
 

@@ -39,9 +39,11 @@ export function gatherInWindows(engine: Engine, extent: Extent, program: Program
   return true;
 }
 
-function gatherOf({ tuning }: Engine, program: Program, stores: readonly Store[]): Gather | undefined {
+function gatherOf({ tuning, pool }: Engine, program: Program, stores: readonly Store[]): Gather | undefined {
   const { least, most } = tuning.gather;
-  const programs = isLight(program.module) ? splitGather(program) : undefined;
+  // In parts, an array that is read both at the index and elsewhere would be bound twice.
+  const isWhole = [...program.arrays.values()].every(({ buffer }) => pool.resolve(buffer).parts.length === 1);
+  const programs = isWhole && isLight(program.module) ? splitGather(program) : undefined;
   if (programs === undefined) return undefined;
   const { storage, length } = programs.take.arrays.get(programs.array)!;
   const elements = capacityOf(length);

@@ -47,11 +47,12 @@ function readsOf(extent: Extent, { arrays }: Program): ReadonlySet<unknown> {
   return new Set([...counted, ...[...arrays.values()].map(({ buffer }) => buffer)]);
 }
 
-/** Whether a launch can read the rows as they were and as they are moved, in one part each, and store them. */
+/** Whether a launch can read the rows as they were and as they are moved, and store them, each column in one part. */
 function bindsAll({ pool, limits }: Engine, extent: Extent, { arrays }: Program, store: Store): boolean {
-  const memories = new Set([...[...arrays.values()].map(({ buffer }) => buffer), store.buffer].map(pool.resolve));
-  const parts = [...memories].reduce((sum, memory) => sum + memory.parts.length, 0);
-  return capacityOf(extent) <= pool.partWords && parts + OWN_COLUMNS <= limits.storageBuffers;
+  const buffers = [...[...arrays.values()].map(({ buffer }) => buffer), store.buffer];
+  const memories = new Set(buffers.map((buffer) => pool.resolve(buffer)));
+  const isWhole = capacityOf(extent) <= pool.partWords && [...memories].every(({ parts }) => parts.length === 1);
+  return isWhole && memories.size + OWN_COLUMNS <= limits.storageBuffers;
 }
 
 /** Places, words, and whether they are there. */
