@@ -79,17 +79,26 @@ function firstOf(shape: Scalar<NumericType> | typeof u64, name: string, better: 
   type Row = { readonly value: Key; readonly index: U32 };
   const identity = { value: typeof shape === 'function' ? 0 : { lo: 0, hi: 0 }, index: none };
   const combine = ({ a, b }: { readonly a: Row; readonly b: Row }): Row => {
-    const improves = isMissing(a.value, a.index).or(better(sortable(b.value), sortable(a.value)));
-    const takeRight = isMissing(b.value, b.index).not().and(improves).or(a.index.eq(none));
+    const isBetter = better(sortable(b.value), sortable(a.value));
+    const improves = unlessNaN(b.value, b.index.ne(none).and(orNaN(a.value, isBetter)));
+    const takeRight = a.index.eq(none).or(improves);
     return select<ValueTree>(a, b, takeRight) as Row;
   };
   return monoid({ of: { value: shape, index: u32 } as Shape, identity, combine: combine as never, exact: true, name });
 }
 
-/** True for no row at all and for NaN. */
-function isMissing(value: Key, index: U32): Bool {
-  const absent = index.eq(none);
-  return value instanceof Value && value.operand.type === 'f32' ? absent.or(value.ne(value)) : absent;
+/** Whether something holds, and the value is no NaN. */
+function unlessNaN(value: Key, holds: Bool): Bool {
+  return isFloat(value) ? value.eq(value).and(holds) : holds;
+}
+
+/** Whether something holds, or the value is NaN. */
+function orNaN(value: Key, holds: Bool): Bool {
+  return isFloat(value) ? value.ne(value).or(holds) : holds;
+}
+
+function isFloat(value: Key): value is F32 {
+  return value instanceof Value && value.operand.type === 'f32';
 }
 
 function sortable(value: Key): readonly U32[] {

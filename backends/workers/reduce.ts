@@ -1,7 +1,7 @@
 import type { Cell, Extent, MonoidProgram, Program } from '../../primitives/backend.ts';
 import type { OperationName } from '../../primitives/functors/ir.ts';
 import { leafOperations } from '../monoid-shapes.ts';
-import { Graph, type Node, straightLine } from '../straight-line.ts';
+import { Graph, type Node, noSlots, straightLine } from '../straight-line.ts';
 import { VectorCode } from './emit-simd.ts';
 import { inlineEntry } from './emit-wasm.ts';
 import { UNROLLED_VALUES } from './for-each.ts';
@@ -74,22 +74,82 @@ function emitPartials(shape: KernelShape, layout: Layout, monoid: MonoidProgram)
   const total = stateLocals(code, monoid);
   emitIdentity(code, monoid, total);
   const index = code.local(I32);
-  emitIndexLoop(code, {
-    from,
-    to,
-    index,
-    scalar: () => {
-      const element = inlineEntry(code, inputs.environments[0]!, [index]);
-      emitCombine(code, monoid, total, total, element);
-      releaseAll(code, element);
-    },
-    vector: unorderedPart(code, shape.programs[0]!, layout, inputs, monoid, index, total),
-  });
+  const fold = (state: readonly number[], place: number): void => {
+    const element = inlineEntry(code, inputs.environments[0]!, [place]);
+    emitCombine(code, monoid, state, state, element);
+    releaseAll(code, element);
+  };
+  const vector = unorderedPart(code, shape.programs[0]!, layout, inputs, monoid, index, total);
+  if (vector === undefined && isShort(shape.programs[0]!, layout, monoid)) {
+    foldQuarters(code, monoid, { from, to, index, total }, fold);
+  }
+  emitIndexLoop(code, { from, to, index, scalar: () => fold(total, index), vector });
   const address = code.local(I32);
   pushPartial(code, monoid, CHUNK);
   code.set(address);
   emitStoreState(code, monoid, () => code.get(address), total);
   return code.finish();
+}
+
+/** Values of a program and a monoid that are written out several times at most. */
+const MOST_VALUES = 64;
+
+function isShort({ module }: Program, layout: Layout, monoid: MonoidProgram): boolean {
+  const graph = new Graph('scalars');
+  const elements = straightLine(graph, module, slotsOf(layout, 0), [graph.index()]);
+  const states = monoid.types.flatMap((type, leaf) => [0, 1].map((side) => graph.parameter(type, `${side}.${leaf}`)));
+  const combined = straightLine(graph, monoid.module, noSlots, states);
+  return elements !== undefined && combined !== undefined && graph.size <= MOST_VALUES;
+}
+
+interface Chunk {
+  readonly from: number;
+  readonly to: number;
+  readonly index: number;
+  readonly total: readonly number[];
+}
+
+/**
+ * Folds the quarters of a chunk side by side, so that none of them waits for what another one computes, then their results in
+ * order. Moves `from` to what is left.
+ */
+function foldQuarters(
+  code: Code,
+  monoid: MonoidProgram,
+  { from, to, index, total }: Chunk,
+  fold: (state: readonly number[], place: number) => void,
+): void {
+  const [quarter, end, place] = [code.local(I32), code.local(I32), code.local(I32)];
+  const others = [1, 2, 3].map(() => stateLocals(code, monoid));
+  for (const state of others) emitIdentity(code, monoid, state);
+  code.get(to);
+  code.get(from);
+  code.op(op.i32Sub);
+  code.i32(2);
+  code.op(op.i32ShrU);
+  code.tee(quarter);
+  code.get(from);
+  code.op(op.i32Add);
+  code.set(end);
+  const scalar = (): void => {
+    code.get(index);
+    code.set(place);
+    for (const state of [total, ...others]) {
+      fold(state, place);
+      code.get(place);
+      code.get(quarter);
+      code.op(op.i32Add);
+      code.set(place);
+    }
+  };
+  emitIndexLoop(code, { from, to: end, index, scalar });
+  for (const state of others) emitCombine(code, monoid, total, total, state);
+  code.get(from);
+  code.get(quarter);
+  code.i32(2);
+  code.op(op.i32Shl, op.i32Add);
+  code.set(from);
+  for (const local of [quarter, end, place, ...others.flat()]) code.release(local);
 }
 
 /** The lanes fold every fourth element each; only for monoids that commute. */

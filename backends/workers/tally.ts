@@ -40,6 +40,9 @@ export function emitAdd(code: Code, atomically: boolean, value: () => void): voi
   code.release(address);
 }
 
+/** The mask of four lanes. */
+const ALL_LANES = 15;
+
 /** Counts a bin of a histogram, in locals; what lies outside is left out. */
 function emitTally(code: Code, table: Table, bin: number, histogram: number | undefined): void {
   code.get(bin);
@@ -125,14 +128,14 @@ function emitLaneTallies(
 }
 
 /**
- * Where all four bins are inside, which may be known beforehand, their addresses are computed at once too, each in the table
+ * Four bins that are all outside are passed over. Where all are inside, which may be known beforehand, their addresses are computed at once too, each in the table
  * whose turn it is. Where it is known, the addresses of eight elements are taken out of their vectors while the eight before
  * them are counted.
  */
 function quickTallies(code: Code, table: Table, lanes: VectorCode, graph: Graph, bin: Node): VectorPart {
   lanes.prepare([bin]);
   const [ends, bases] = [code.local(V128), code.local(V128)];
-  const [address, chosen, inside] = [code.local(I32), code.local(I32), code.local(I32)];
+  const [address, chosen, inside, outside] = [code.local(I32), code.local(I32), code.local(I32), code.local(I32)];
   const sets = [0, 1].map(() => [0, 1, 2, 3].map(() => code.local(I64)));
   const steps = graph.size > UNROLLED_VALUES ? 2 : 4;
 
@@ -191,9 +194,15 @@ function quickTallies(code: Code, table: Table, lanes: VectorCode, graph: Graph,
     code.get(ends);
     code.simd(simd.i32x4GeU);
     code.simd(simd.i32x4Bitmask);
+    code.tee(outside);
     const pairs = sets[0]!.slice(0, 2);
     code.when(
-      () => emitLaneTallies(code, table, lanes, [bin], [chosen]),
+      () => {
+        code.get(outside);
+        code.i32(ALL_LANES);
+        code.op(op.i32Ne);
+        code.when(() => emitLaneTallies(code, table, lanes, [bin], [chosen]));
+      },
       () => {
         takePairs(vector, pairs);
         countPairs(pairs);
