@@ -10,8 +10,8 @@ import { openPeer } from './primitives-peer.ts';
 /**
  * Primitives over columns in memory on worker threads, beside plain JavaScript on one thread and, where g++ is there, C++
  * with as many threads: all in one run, in rounds of a few calls of each one after the other, so that what disturbs the
- * machine disturbs all of them. Results are compared by their checksum with those
- * of the C++, and of primitives that it has not, with those of JavaScript.
+ * machine disturbs all of them. Results are compared by their checksum with those of the
+ * C++, and of primitives that it has not, with those of JavaScript.
  *
  * Keys are a 32-bit hash of the index; reduceByKey has runs of 16; gather and scatter go by a random permutation.
  *

@@ -9,7 +9,7 @@ import { dispatchWord, GROUP_NUMBER, lengthExpression } from '../parameters.ts';
 import { judgePlaces } from './judge-places.ts';
 import { beginSweep } from './one-sweep.ts';
 import { DIGIT_BITS, type Digit } from './radix-rows.ts';
-import { columnsModule } from './source.ts';
+import { columnsProgram } from './source.ts';
 import { emitItems } from './store-each.ts';
 import { emitStoresOf } from './stores.ts';
 import { runStoring } from './storing.ts';
@@ -81,7 +81,7 @@ function moveRows(engine: Engine, extent: Extent, program: Program, store: Store
     const cells = { keys: { buffer: places, word: 0 }, payload: { buffer: words, word: 0 } };
     const isMoved = sweep?.run(rows, cells, 0) ?? false;
     sweep?.release();
-    if (isMoved) return { choice, moved: moved(places, words), rows, own };
+    if (isMoved) return { choice, moved: columnsProgram([places, words], capacity), rows, own };
     for (const memory of own) pool.release(memory);
     return undefined;
   };
@@ -107,7 +107,8 @@ function highestDigit(capacity: number): Digit {
 function storePlaced(engine: Engine, extent: Extent, { choice, moved, rows }: PlacedRows, store: Store): void {
   const { threads, items } = engine.tuning.forEach;
   const { guard: _, ...unguarded } = store;
-  const chosen: Program = { module: CHOSEN, arrays: new Map([['choice', arrayOf(choice)]]), uniforms: new Map() };
+  const word: ArrayBinding = { buffer: choice, storage: 'u32', offset: 0, length: 1 };
+  const chosen: Program = { module: CHOSEN, arrays: new Map([['choice', word]]), uniforms: new Map() };
   const programs = new Map([
     ['c_', chosen],
     ['m_', moved],
@@ -158,15 +159,6 @@ const CHOSEN: Module = {
   arrays: new Map([['choice', 'u32']]),
   uniforms: new Map(),
 };
-
-function moved(places: Memory, words: Memory): Program {
-  const arrays = new Map([places, words].map((buffer, i) => [`a${i}`, arrayOf(buffer)]));
-  return { module: columnsModule(['u32', 'u32']), arrays, uniforms: new Map() };
-}
-
-function arrayOf(buffer: Memory): ArrayBinding {
-  return { buffer, storage: 'u32', offset: 0, length: buffer.words };
-}
 
 const known = new WeakMap<Module, Map<string, Module>>();
 

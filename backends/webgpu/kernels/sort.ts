@@ -7,7 +7,7 @@ import { forEach } from './for-each.ts';
 import { beginSweep } from './one-sweep.ts';
 import { radixPass } from './radix-pass.ts';
 import { type Columns, passesOf } from './radix-rows.ts';
-import { columnsModule, storeResults } from './source.ts';
+import { columnsProgram, storeResults } from './source.ts';
 import { sortTile } from './tile-sort.ts';
 
 /** Sorts by the digits of the key, lowest first; see the contract. */
@@ -75,9 +75,4 @@ function columnsOf([keys, payload]: readonly Memory[]): Columns {
     keys: { buffer: keys!, word: 0 },
     payload: payload === undefined ? undefined : { buffer: payload, word: 0 },
   };
-}
-
-function columnsProgram(memories: readonly Memory[], length: number): Program {
-  const arrays = memories.map((buffer, i) => [`a${i}`, { buffer, storage: 'u32', offset: 0, length }] as const);
-  return { module: columnsModule(memories.map(() => 'u32')), arrays: new Map(arrays), uniforms: new Map() };
 }

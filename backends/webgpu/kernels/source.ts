@@ -2,6 +2,7 @@ import { type ArrayBinding, capacityOf, type Extent, type Program, type Store } 
 import { entryOf, type Local, type Module, type ScalarType, type Statement } from '../../../primitives/functors/ir.ts';
 import { type Engine, tooManyBindings } from '../engine.ts';
 import { type LinkedProgram, linkProgram } from '../link.ts';
+import type { Memory } from '../memory.ts';
 import { createParameters, type LengthWords, type Parameters } from '../parameters.ts';
 import { forEach } from './for-each.ts';
 import { countBindings, placeArrays, type Window, windowsOf } from './windows.ts';
@@ -79,6 +80,12 @@ export function storeResults(engine: Engine, extent: Extent, program: Program): 
     program: { module: columnsModule(results), arrays, uniforms: new Map() },
     release: () => buffers.forEach((buffer) => void pool.release(buffer)),
   };
+}
+
+/** The program that reads an element of every one of some columns of words at its index. */
+export function columnsProgram(memories: readonly Memory[], length: number): Program {
+  const arrays = memories.map((buffer, i) => [`a${i}`, { buffer, storage: 'u32', offset: 0, length }] as const);
+  return { module: columnsModule(memories.map(() => 'u32')), arrays: new Map(arrays), uniforms: new Map() };
 }
 
 const columnModules = new Map<string, Module>();
