@@ -28,7 +28,9 @@ export function plainPrimitives(n: number, inputs: PlainInputs): { readonly [nam
     'reduce f32': () => reduceReal(floats, real),
     scan: () => scan(x, out),
     'scan f32': () => scanReal(floats, real),
+    'scan of 2 × 2': () => scanMatrices([x, index, runs, order], [out, second, spare, spareSecond]),
     copyIf: () => copyIf(x, out),
+    'copyIf of 3': () => copyRowsIf([x, index, runs], [out, second, spare]),
     gather: () => gather(index, order, out),
     scatter: () => scatter(index, order, out),
     reduceByKey: () => reduceByKey(runs, index, out, second),
@@ -90,6 +92,34 @@ function copyIf(x: Words, out: Words): void {
     const value = x[i]!;
     out[place] = value;
     place += value & 1;
+  }
+}
+
+function copyRowsIf([x, y, z]: readonly Words[], [a, b, c]: readonly Words[]): void {
+  let place = 0;
+  for (let i = 0; i < x!.length; i++) {
+    const value = x![i]!;
+    a![place] = value;
+    b![place] = y![i]!;
+    c![place] = z![i]!;
+    place += value & 1;
+  }
+}
+
+/** Matrices of two rows, a b and c d, multiplied from the left to the right. */
+function scanMatrices([a, b, c, d]: readonly Words[], [e, f, g, h]: readonly Words[]): void {
+  const { imul } = Math;
+  let [upperLeft, upperRight, lowerLeft, lowerRight] = [1, 0, 0, 1];
+  for (let i = 0; i < a!.length; i++) {
+    const [left, right] = [upperLeft, lowerLeft];
+    upperLeft = (imul(left, a![i]!) + imul(upperRight, c![i]!)) | 0;
+    upperRight = (imul(left, b![i]!) + imul(upperRight, d![i]!)) | 0;
+    lowerLeft = (imul(right, a![i]!) + imul(lowerRight, c![i]!)) | 0;
+    lowerRight = (imul(right, b![i]!) + imul(lowerRight, d![i]!)) | 0;
+    e![i] = upperLeft;
+    f![i] = upperRight;
+    g![i] = lowerLeft;
+    h![i] = lowerRight;
   }
 }
 

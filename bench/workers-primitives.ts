@@ -3,8 +3,9 @@ import { parseArgs } from 'node:util';
 import { createWorkersBackend } from '../backends/workers/index.ts';
 import { Context } from '../primitives/context.ts';
 import * as q from '../primitives/index.ts';
-import { plainComposed, WIDTH } from './plain-composed.ts';
+import { plainComposed } from './plain-composed.ts';
 import { plainPrimitives } from './plain-primitives.ts';
+import { affine, odd, primitiveCalls, primitiveInputs } from './primitive-calls.ts';
 import { openPeer } from './primitives-peer.ts';
 
 /**
@@ -37,96 +38,18 @@ const TURN = 40;
 const context = new Context(await createWorkersBackend({ workers }));
 const peer = options.peer ? openPeer() : undefined;
 const { u32 } = q;
+const inputs = primitiveInputs(context, Number(options.log2));
 
-const hash = q.fn('hash', { x: u32 }, u32, ({ x }) => {
-  const first = x.xor(x.shr(16)).mul(0x7feb352d);
-  const second = first.xor(first.shr(15)).mul(0x846ca68b);
-  return second.xor(second.shr(16));
-});
-const identity = q.fn('identity', { x: u32 }, u32, ({ x }) => x);
-/** The permutation of the peer, where n is a power of two. */
-const permuted = q.fn('permuted', { i: u32 }, u32, ({ i }) =>
-  [0x9e3779b1, 0x85ebca6b, 0xc2b2ae35].reduce((last, factor) => {
-    const next = last
-      .mul(factor)
-      .add(0x7f4a7c15)
-      .and(n - 1);
-    return next.xor(next.shr(Math.ceil(Number(options.log2) / 2)));
-  }, i),
-);
-const affine = q.fn('affine', { x: u32 }, u32, ({ x }) => x.mul(2654435761).add(1));
-const unit = q.fn('unit', { x: u32 }, q.f32, ({ x }) => q.f32(x.shr(8)).mul(2 ** -24));
-const polynomial = q.fn('polynomial', { x: q.f32 }, q.f32, ({ x }) => x.mul(x).mul(0.5).add(x).sub(1.25));
 const mixed = q.fn('mixed', { x: u32 }, u32, ({ x }) => x.xor(x.shr(7)));
-const odd = q.fn('odd', { x: u32 }, q.bool, ({ x }) => x.and(1).eq(1));
-const sixteenth = q.fn('sixteenth', { x: u32 }, u32, ({ x }) => x.shr(4));
-const highByte = q.fn('highByte', { x: u32 }, u32, ({ x }) => x.shr(24));
-const below8 = q.fn('below8', { x: u32 }, u32, ({ x }) => x.shr(29));
-const around = q.fn('around', { x: q.neighbours(u32) }, u32, ({ x }) => x.at(-1).add(x.at(0)).add(x.at(1)));
-const box = q.fn('box', { x: q.neighbours(u32) }, u32, ({ x }) =>
-  [-1, 0, 1].map((dy) => x.at(-1, dy).add(x.at(0, dy)).add(x.at(1, dy))).reduce((sum, row) => sum.add(row)),
-);
-const isHead = q.fn('isHead', { x: u32 }, q.bool, ({ x }) => x.and(15).eq(0));
-const moved = q.fn('moved', { x: u32, rank: u32 }, u32, ({ x, rank }) => x.add(rank));
-/** Keys that are searched among. */
-const SEARCHED = 2 ** 16;
-const high13 = q.fn('high13', { x: u32 }, u32, ({ x }) => x.shr(19));
-
-const x = context.materialize(q.map(hash, { x: q.sequence(n) }));
-const floats = context.materialize(q.map(unit, { x }));
-const index = context.materialize(q.sequence(n));
-const runs = context.materialize(q.map(sixteenth, { x: q.sequence(n) }));
-const order = context.materialize(q.map(permuted, { i: q.sequence(n) }));
-
-const low = q.sort(context.materialize(q.slice(x, 0, n / 2)));
-const high = q.sort(context.materialize(q.slice(x, n / 2, n)));
-const counts = context.materialize(q.map(below8, { x: q.slice(x, 0, n / 4) }));
-const keys = q.sort(context.materialize(q.slice(x, 0, Math.min(n, SEARCHED))));
 
 /** The same numbers on the host. */
-const host = await context.read({ x, floats, index, runs, order });
+const { low, high, counts, keys, ...others } = inputs;
+const host = await context.read(others);
 const composed = plainComposed(n, { ...host, ...(await context.read({ low, high, counts, keys })) });
 const plain = options.plain ? { ...plainPrimitives(n, host), ...composed } : undefined;
 
 /** Ours, by the names that the peer has for them where it has them. */
-const ours: { readonly [name: string]: () => q.Table } = {
-  copy: () => context.materialize(q.map(identity, { x })),
-  fill: () => q.fill(context, u32, 7, n),
-  sequence: () => context.materialize(q.sequence(n)),
-  map: () => context.materialize(q.map(affine, { x })),
-  'map f32': () => context.materialize(q.map(polynomial, { x: floats })),
-  reduce: () => q.reduce(x, q.plus(u32)),
-  'reduce f32': () => q.reduce(floats, q.plus(q.f32)),
-  scan: () => q.exclusiveScan(x, q.plus(u32)),
-  'scan f32': () => q.exclusiveScan(floats, q.plus(q.f32)),
-  copyIf: () => q.copyIf(x, odd),
-  gather: () => context.materialize(q.gather(index, order)),
-  scatter: () => q.scatter(index, order, n),
-  reduceByKey: () => q.reduceByKey(runs, index, q.plus(u32)),
-  histogram: () => q.histogram(q.map(highByte, { x }), 256),
-  'histogram 8192': () => q.histogram(q.map(high13, { x }), 8192),
-  sort: () => q.sort(x),
-  sortByKey: () => q.sortByKey(x, index),
-  reverse: () => context.materialize(q.reverse(x)),
-  count: () => q.count(x, odd),
-  minElement: () => q.minElement(x),
-  adjacentDifference: () => context.materialize(q.adjacentDifference(x)),
-  'stencil of 3': () => context.materialize(q.stencil(around, { x })),
-  'stencil of 3 × 3': () => context.materialize(q.stencil(box, { x }, { width: WIDTH })),
-  partition: () => q.partition(x, odd),
-  unique: () => q.unique(runs),
-  runLengthEncode: () => q.runLengthEncode(runs),
-  segmentedScan: () => q.segmentedScan(x, q.map(isHead, { x: q.sequence(n) }), q.plus(u32)),
-  expand: () => q.expand({ x: q.slice(index, 0, n / 4) }, counts, moved, { capacity: n }),
-  merge: () => q.merge(low, high),
-  lowerBound: () => context.materialize(q.lowerBound(keys, x)),
-  selectKth: () => q.selectKth(x, n / 2),
-  'scatterReduce add': () => {
-    const onto = q.fill(context, u32, 0, n);
-    q.scatterReduce(index, order, 'add', onto);
-    return onto;
-  },
-};
+const ours = primitiveCalls(context, n, inputs);
 /** What the peer has for each. */
 const peerNames: { readonly [name: string]: string } = {
   ...Object.fromEntries(
@@ -214,6 +137,7 @@ function timePlain(run: () => void): number {
  * step by step, each stored and waited for before the next.
  */
 async function measureChain(): Promise<void> {
+  const { x } = inputs;
   const compaction = (from: q.Column<'u32'>): q.Column<'u32'> => q.copyIf(from, odd);
   const pipeline = (): q.Column<'u32'> =>
     context.scope(() => {

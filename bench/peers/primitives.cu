@@ -12,6 +12,7 @@
 // Libraries: thrust is the call as a user writes it, with its own allocations and synchronisation; only the chain has a cache
 // for these. cub is the device-wide call with its storage allocated before. Inputs and checksums are those of primitives.cpp.
 #include <cub/cub.cuh>
+#include <thrust/binary_search.h>
 #include <thrust/copy.h>
 #include <thrust/device_vector.h>
 #include <thrust/execution_policy.h>
@@ -21,6 +22,7 @@
 #include <thrust/iterator/transform_iterator.h>
 #include <thrust/iterator/zip_iterator.h>
 #include <thrust/reduce.h>
+#include <thrust/reverse.h>
 #include <thrust/scan.h>
 #include <thrust/scatter.h>
 #include <thrust/sort.h>
@@ -49,6 +51,7 @@ using Clock = std::chrono::steady_clock;
 constexpr int kRounds = 11;
 constexpr int kWarmUps = 2;
 constexpr int kBins = 256;
+constexpr std::size_t kSearched = 1 << 16;
 
 void check(cudaError_t status) {
   if (status != cudaSuccess) throw std::runtime_error(cudaGetErrorString(status));
@@ -88,6 +91,7 @@ struct Permuted {
 struct Hash { __host__ __device__ u32 operator()(u32 i) const { return hash(i); } };
 struct Same { __host__ __device__ u32 operator()(u32 i) const { return i; } };
 struct Affine { __host__ __device__ u32 operator()(u32 x) const { return x * 2654435761u + 1u; } };
+struct LastBit { __host__ __device__ u32 operator()(u32 x) const { return x & 1u; } };
 struct Odd { __host__ __device__ bool operator()(u32 x) const { return x & 1u; } };
 struct Sixteenth { __host__ __device__ u32 operator()(u32 x) const { return x / 16u; } };
 struct HighByte { __host__ __device__ int operator()(u32 x) const { return int(x >> 24); } };
@@ -132,12 +136,19 @@ class CachedStorage {
 struct Columns {
   std::size_t n;
   Column x, index, order, runs, out, out2, kept, kept2, count;
+  /** Halves of x, each sorted, and keys to search among. */
+  Column low, high, keys;
   explicit Columns(std::size_t rows)
-      : n(rows), x(n), index(n), order(n), runs(n), out(n), out2(n), kept(n), kept2(n), count(std::max(1, kBins)) {
+      : n(rows), x(n), index(n), order(n), runs(n), out(n), out2(n), kept(n), kept2(n), count(std::max(2, kBins)),
+        low(n / 2), high(n - n / 2), keys(std::min(n, kSearched)) {
     thrust::tabulate(x.begin(), x.end(), Hash());
     thrust::tabulate(index.begin(), index.end(), Same());
     thrust::tabulate(order.begin(), order.end(), Permuted(n));
     thrust::tabulate(runs.begin(), runs.end(), Sixteenth());
+    for (auto [from, to] : {std::pair{&low, x.begin()}, {&high, x.begin() + n / 2}, {&keys, x.begin()}}) {
+      thrust::copy(to, to + from->size(), from->begin());
+      thrust::sort(from->begin(), from->end());
+    }
   }
 };
 u32* at(Column& column) { return thrust::raw_pointer_cast(column.data()); }
@@ -212,6 +223,10 @@ Candidate thrust_candidate(const string& name, Columns& c) {
               thrust::copy(c.index.begin(), c.index.end(), c.out2.begin());
             }};
   }
+  if (name == "reverse") return {[&c] { thrust::reverse_copy(c.x.begin(), c.x.end(), c.out.begin()); }, out};
+  if (name == "lowerBound") {
+    return {[&c] { thrust::lower_bound(c.keys.begin(), c.keys.end(), c.x.begin(), c.x.end(), c.out.begin()); }, out};
+  }
   if (name == "chain") {
     auto storage = std::make_shared<CachedStorage>();
     auto sums = std::make_shared<std::size_t>(0);
@@ -253,6 +268,37 @@ Candidate cub_candidate(const string& name, Columns& c) {
   if (name == "sortByKey") {
     return {with_storage([=](void* t, std::size_t& b) { return cub::DeviceRadixSort::SortPairs(t, b, x, o, index, o2, rows); }),
             [&c, n] { return Result{{&c.out, n}, {&c.out2, n}}; }};
+  }
+  if (name == "count") {
+    const auto bits = thrust::make_transform_iterator(static_cast<const u32*>(x), LastBit());
+    return {with_storage([=](void* t, std::size_t& b) { return cub::DeviceReduce::Sum(t, b, bits, k, rows); }), [&c] { return Result{{&c.count, 1}}; }};
+  }
+  if (name == "minElement") {
+    auto* const place = reinterpret_cast<cuda::std::int64_t*>(o);
+    return {with_storage([=](void* t, std::size_t& b) { return cub::DeviceReduce::ArgMin(t, b, x, k, place, cuda::std::int64_t(rows)); }),
+            [&c] { return Result{{&c.count, 1}, {&c.out, 1}}; }};
+  }
+  if (name == "adjacentDifference") {
+    return {with_storage([=](void* t, std::size_t& b) { return cub::DeviceAdjacentDifference::SubtractLeftCopy(t, b, x, o, rows); }), out};
+  }
+  // What is not selected lies at the end, the last of it first.
+  if (name == "partition") return {with_storage([=](void* t, std::size_t& b) { return cub::DevicePartition::If(t, b, x, o, k, rows, Odd()); }), out};
+  if (name == "unique") {
+    return {with_storage([=](void* t, std::size_t& b) { return cub::DeviceSelect::Unique(t, b, runs, o, k, rows); }),
+            [&c, counted] { return Result{{&c.out, counted()}}; }};
+  }
+  if (name == "runLengthEncode") {
+    return {with_storage([=](void* t, std::size_t& b) { return cub::DeviceRunLengthEncode::Encode(t, b, runs, o, o2, k, rows); }),
+            [&c, counted] { return Result{{&c.out, counted()}, {&c.out2, counted()}}; }};
+  }
+  if (name == "segmentedScan") {
+    const auto segments = thrust::make_transform_iterator(thrust::make_counting_iterator(u32(0)), Sixteenth());
+    return {with_storage([=](void* t, std::size_t& b) { return cub::DeviceScan::InclusiveSumByKey(t, b, segments, x, o, rows); }), out};
+  }
+  if (name == "merge") {
+    u32 *const low = at(c.low), *const high = at(c.high);
+    const int half = rows / 2;
+    return {with_storage([=](void* t, std::size_t& b) { return cub::DeviceMerge::MergeKeys(t, b, low, half, high, rows - half, o); }), out};
   }
   throw std::runtime_error("no primitive " + name + " of CUB");
 }
@@ -373,7 +419,9 @@ const std::vector<std::pair<string, string>> kCandidates = {
     {"copy", "thrust"}, {"map", "thrust"}, {"reduce", "thrust"}, {"reduce", "cub"}, {"scan", "thrust"}, {"scan", "cub"},
     {"copyIf", "thrust"}, {"copyIf", "cub"}, {"gather", "thrust"}, {"scatter", "thrust"}, {"reduceByKey", "thrust"},
     {"reduceByKey", "cub"}, {"histogram", "cub"}, {"sort", "thrust"}, {"sort", "cub"}, {"sortByKey", "thrust"},
-    {"sortByKey", "cub"}, {"chain", "thrust"}};
+    {"sortByKey", "cub"}, {"chain", "thrust"}, {"reverse", "thrust"}, {"lowerBound", "thrust"}, {"count", "cub"},
+    {"minElement", "cub"}, {"adjacentDifference", "cub"}, {"partition", "cub"}, {"unique", "cub"},
+    {"runLengthEncode", "cub"}, {"segmentedScan", "cub"}, {"merge", "cub"}};
 
 void measure(Machine& machine, std::size_t n) {
   std::vector<std::vector<double>> times(kCandidates.size());
