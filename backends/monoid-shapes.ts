@@ -24,10 +24,12 @@ export function combineGraph({ module, types }: MonoidProgram): CombineGraph {
 
 const commutative: ReadonlySet<OperationName> = new Set(['add', 'mul', 'min', 'max', 'and', 'or', 'xor']);
 
-/**
- * The operation on every leaf, where the monoid is nothing but commutative operations on one leaf each: only then may
- * elements be folded out of order.
- */
+/** Whether a monoid's operands may be combined in any order: as it says, or as can be seen of it. */
+export function combinesInAnyOrder(monoid: MonoidProgram): boolean {
+  return monoid.exact && (monoid.commutative || leafOperations(monoid) !== undefined);
+}
+
+/** The operation on every leaf, where the monoid is nothing but commutative operations on one leaf each. */
 export function leafOperations(monoid: MonoidProgram): readonly OperationName[] | undefined {
   const { left, right, results } = combineGraph(monoid);
   const names = results?.map((node, leaf) => leafOperation(node, left[leaf]!, right[leaf]!));

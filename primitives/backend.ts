@@ -162,6 +162,8 @@ export interface MonoidProgram {
    * shape. False (f32 sums …): the shape is the canonical one of `combination-tree.ts`, a function of the length alone.
    */
   readonly exact: boolean;
+  /** True where operands may change places too, for the same bytes: a backend may fold an exact monoid in any order. */
+  readonly commutative: boolean;
 }
 
 /**

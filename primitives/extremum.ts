@@ -4,7 +4,7 @@ import type { Scalar, Shape } from './functors/shapes.ts';
 import { select, type ValueTree } from './functors/standard/choose.ts';
 import { f32ToSortable, i32ToSortable } from './functors/standard/sortable.ts';
 import { type Bool, type F32, type I32, type U32, Value } from './functors/value.ts';
-import { type AnyMonoid, monoid } from './monoid.ts';
+import { type AnyMonoid, maximum, minimum, monoid } from './monoid.ts';
 import { reduce } from './reduce.ts';
 import { below } from './search.ts';
 import { sequence } from './sequence.ts';
@@ -19,11 +19,11 @@ export type Extremum<K extends SortKeys | Column<NumericType>> = {
 };
 
 /**
- * The smallest value and the first row that has it, as a table of one row on the device; 0 and row 2³² − 1 where there are
- * no rows. Values are of any type that {@link sort} takes. Of f32, −0 is below +0 and NaN is never chosen unless there is
- * nothing else.
+ * The smallest value and the first row that has it, as a table of one row on the device. Values are of any type that
+ * {@link sort} takes. Of f32, −0 is below +0 and NaN is never chosen unless there is nothing else.
  *
- * - Work O(n), span O(log n). Deterministic: the monoid is exact. Accepts device counts.
+ * - Work O(n), span O(log n). Deterministic: the monoid is exact and commutes. Accepts device counts.
+ * - Of no rows: the identity of {@link minimum}, and row 2³² − 1.
  * - Equivalent loop: `for (let i = 0; i < n; i++) if (best === undefined || values[i] < values[best]) best = i`.
  *
  * @example
@@ -34,7 +34,7 @@ export function minElement<K extends SortKeys | Column<NumericType>>(values: K):
 }
 
 /**
- * The largest value and the first row that has it; as {@link minElement}.
+ * The largest value and the first row that has it; as {@link minElement}, and of no rows the identity of {@link maximum}.
  *
  * @example
  * await ctx.read(maxElement(ctx.column(Uint32Array.of(2, 5, 5)))); // { value: Uint32Array [5], index: Uint32Array [1] }
@@ -61,49 +61,43 @@ function extremum<K extends SortKeys | Column<NumericType>>(
 /** The row of an extremum of nothing. */
 const none = 2 ** 32 - 1;
 
-/** Whether the first key is better than the second, of words with the most significant first. */
-type Better = (candidate: readonly U32[], best: readonly U32[]) => Bool;
+/** Whether the first key comes before the second, of words with the most significant first. */
+type Before = (a: readonly U32[], b: readonly U32[]) => Bool;
 
-const minima: Monoids = monoidsOf('minimum', below);
-const maxima: Monoids = monoidsOf('maximum', (candidate, best) => below(best, candidate));
+const minima: Monoids = monoidsOf(minimum, none, below);
+const maxima: Monoids = monoidsOf(maximum, 0, (a, b) => below(b, a));
 
-function monoidsOf(name: string, better: Better): Monoids {
-  const of = (shape: Scalar<NumericType> | typeof u64): AnyMonoid => firstOf(shape, name, better);
-  return { u32: of(u32), i32: of(i32), f32: of(f32), u64: of(u64) };
+/** The monoids of an order in which no word comes after `last`. */
+function monoidsOf(scalar: (type: never) => AnyMonoid, last: number, before: Before): Monoids {
+  const of = (type: Scalar<NumericType>): AnyMonoid => firstOf(type, scalar(type as never).identity, last, before);
+  return { u32: of(u32), i32: of(i32), f32: of(f32), u64: firstOf(u64, { lo: last, hi: last }, last, before) };
 }
 
 /** A value as the monoids see it: a number, or the two words of one. */
 type Key = Value<NumericType> | { readonly lo: U32; readonly hi: U32 };
 
-function firstOf(shape: Scalar<NumericType> | typeof u64, name: string, better: Better): AnyMonoid {
+/** The best key, and of equal ones that of the first row, in whatever order they come. */
+function firstOf(shape: Shape, worst: unknown, last: number, before: Before): AnyMonoid {
   type Row = { readonly value: Key; readonly index: U32 };
-  const identity = { value: typeof shape === 'function' ? 0 : { lo: 0, hi: 0 }, index: none };
   const combine = ({ a, b }: { readonly a: Row; readonly b: Row }): Row => {
-    const isBetter = better(sortable(b.value), sortable(a.value));
-    const improves = unlessNaN(b.value, b.index.ne(none).and(orNaN(a.value, isBetter)));
-    const takeRight = a.index.eq(none).or(improves);
-    return select<ValueTree>(a, b, takeRight) as Row;
+    const [ofA, ofB] = [wordsOf(a.value, last), wordsOf(b.value, last)];
+    const isSame = ofA.map((word, i) => word.eq(ofB[i]!)).reduce((all, each) => all.and(each));
+    return select<ValueTree>(a, b, before(ofB, ofA).or(isSame.and(b.index.lt(a.index)))) as Row;
   };
-  return monoid({ of: { value: shape, index: u32 } as Shape, identity, combine: combine as never, exact: true, name });
+  return monoid({
+    of: { value: shape, index: u32 } as Shape,
+    identity: { value: worst, index: none } as never,
+    combine: combine as never,
+    exact: true,
+    commutative: true,
+    name: 'firstOf',
+  });
 }
 
-/** Whether something holds, and the value is no NaN. */
-function unlessNaN(value: Key, holds: Bool): Bool {
-  return isFloat(value) ? value.eq(value).and(holds) : holds;
-}
-
-/** Whether something holds, or the value is NaN. */
-function orNaN(value: Key, holds: Bool): Bool {
-  return isFloat(value) ? value.ne(value).or(holds) : holds;
-}
-
-function isFloat(value: Key): value is F32 {
-  return value instanceof Value && value.operand.type === 'f32';
-}
-
-function sortable(value: Key): readonly U32[] {
+/** The words of a key in their order, the most significant first; those of a NaN are the last there are. */
+function wordsOf(value: Key, last: number): readonly U32[] {
   if (!(value instanceof Value)) return [value.hi, value.lo];
   const { type } = value.operand;
-  if (type === 'f32') return [f32ToSortable({ x: value as F32 })];
+  if (type === 'f32') return [select(f32ToSortable({ x: value as F32 }), u32(last), value.ne(value))];
   return [type === 'i32' ? i32ToSortable({ x: value as I32 }) : (value as U32)];
 }

@@ -22,9 +22,11 @@ export interface AnyMonoid {
   readonly combine: FunctorDescription;
   /** Whether every way of placing brackets gives the same bytes. */
   readonly exact: boolean;
+  /** Whether every order of the operands is known to give the same bytes. */
+  readonly commutative: boolean;
 }
 
-/** An associative operator with identity over values of a shape; not assumed commutative. */
+/** An associative operator with identity over values of a shape; not assumed commutative unless it says so. */
 export interface Monoid<S extends Shape> extends AnyMonoid {
   readonly shape: S;
   readonly identity: PlainOf<S>;
@@ -38,12 +40,17 @@ export interface MonoidDefinition<S extends Shape> {
   readonly combine: (operands: { readonly a: ValuesOf<S>; readonly b: ValuesOf<S> }) => InputsOf<S>;
   /** Left out: true unless the shape has an f32 field. */
   readonly exact?: boolean;
+  /**
+   * Whether operands may change places, for the same bytes; no unless it is said. Folds of exact monoids that say so, and of
+   * those that are one operation a field, which needs not be said, take the elements in whatever order is fastest.
+   */
+  readonly commutative?: boolean;
   readonly name?: string;
 }
 
 /**
  * Makes a monoid. `combine` must be associative and `identity` neutral on both sides, for the bytes where `exact`, for
- * real numbers otherwise; results are unspecified where they are not.
+ * real numbers otherwise, and commutative where it says so; results are unspecified where they are not.
  *
  * @example
  * const affine = monoid({ of: { m: u32, c: u32 }, identity: { m: 1, c: 0 },
@@ -52,13 +59,14 @@ export interface MonoidDefinition<S extends Shape> {
  * await ctx.read(reduce(maps, affine)); // { m: Uint32Array [6], c: Uint32Array [7] }
  */
 export function monoid<const S extends Shape>(definition: MonoidDefinition<S>): Monoid<S> {
-  const { of: shape, identity, combine, exact, name = 'combine' } = definition;
+  const { of: shape, identity, combine, exact, commutative = false, name = 'combine' } = definition;
   const functor = fn(name, { a: shape, b: shape }, shape, combine as never);
   return {
     shape,
     identity,
     combine: functor as unknown as Functor<{ readonly a: S; readonly b: S }, S>,
     exact: exact ?? !leafTypes(shape).includes('f32'),
+    commutative,
   };
 }
 
@@ -74,13 +82,13 @@ export function monoidProgram(monoid: AnyMonoid): MonoidProgram {
   }
   let program = programs.get(monoid);
   if (program === undefined) {
-    const { shape, identity, combine, exact } = monoid;
+    const { shape, identity, combine, exact, commutative } = monoid;
     const leaves = flatten<number | boolean>(shape, identity as never, (path) => {
       throw new ArgumentError('monoid/identity', `The identity of a monoid lacks ${path}.`);
     });
     const types = leafTypes(shape);
     const neutral = leaves.map((leaf, i) => literal(types[i]!, leaf).value);
-    program = { module: combine.module, types, identity: neutral, exact };
+    program = { module: combine.module, types, identity: neutral, exact, commutative };
     programs.set(monoid, program);
   }
   return program;
@@ -104,6 +112,7 @@ function family<T extends ScalarType>(
         combine: (({ a, b }: { a: Value<T>; b: Value<T> }) =>
           new Value<T>(operate(name as never, [a.operand, b.operand]))) as never,
         exact: exact(type.type),
+        commutative: true,
         name,
       }) as Monoid<Scalar<T>>;
       made.set(type.type, known);
@@ -125,6 +134,7 @@ const addU64: Monoid<typeof u64> = monoid({
     const lo = a.lo.add(b.lo);
     return { lo, hi: a.hi.add(b.hi).add(u32(lo.lt(a.lo))) };
   },
+  commutative: true,
   name: 'add64',
 });
 
@@ -229,6 +239,7 @@ export const saturatingPlus: Monoid<Scalar<'u32'>> = monoid({
     const sum = a.add(b);
     return select(sum, 2 ** 32 - 1, sum.lt(a));
   },
+  commutative: true,
   name: 'saturatingAdd',
 });
 
@@ -256,6 +267,7 @@ export function product<const M extends { readonly [name: string]: AnyMonoid }>(
         entries.map(([name, { combine }]) => [name, (combine as never as Combine)({ a: a[name], b: b[name] })]),
       )) as never,
     exact: entries.every(([, { exact }]) => exact),
+    commutative: entries.every(([, { commutative }]) => commutative),
     name: 'product',
   }) as never;
 }

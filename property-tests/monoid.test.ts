@@ -4,6 +4,7 @@ import { compileJavaScript } from '../backends/reference/index.ts';
 import { ArgumentError, FunctorError } from '../primitives/errors.ts';
 import { bool, f32, fn, i32, u32, u64 } from '../primitives/functors/functor.ts';
 import type { Shape } from '../primitives/functors/shapes.ts';
+import { select } from '../primitives/functors/standard/choose.ts';
 import { type Monoid, minimum, monoid, monoidProgram, plus, product, segmented, times } from '../primitives/monoid.ts';
 import { hostColumn, recipe } from './arbitraries/columns.ts';
 import { exactMonoids, inexactMonoids, type Leaves, type MonoidSample } from './arbitraries/monoids.ts';
@@ -78,6 +79,18 @@ describe.each(exactMonoids)('$name', (sample) => {
   });
 });
 
+describe.each(exactMonoids.filter(({ monoid }) => monoid.commutative))('$name', (sample) => {
+  const combine = operatorOf(sample.monoid);
+
+  test('commutes to the byte, as it says', () => {
+    fc.assert(
+      fc.property(three(sample), ([a, b]) => {
+        expect(combine(a, b)).toEqual(combine(b, a));
+      }),
+    );
+  });
+});
+
 describe('monoid', () => {
   test('is exact unless it has an f32 field, or as it is told', () => {
     expect([plus(u32), plus(u64), minimum(f32), times(i32)].map(({ exact }) => exact)).toEqual([
@@ -91,6 +104,15 @@ describe('monoid', () => {
     expect(segmented(plus(f32)).exact).toBe(false);
   });
 
+  test('commutes only where it is known to', () => {
+    const known = [plus(u32), plus(u64), minimum(f32), times(i32), product({ a: plus(u32), b: plus(u64) })];
+    expect(known.map(({ commutative }) => commutative)).toEqual(known.map(() => true));
+    const left = monoid({ of: u32, identity: 0, combine: ({ a, b }) => select(b, a, a.ne(0)) });
+    expect([left, segmented(plus(u32)), product({ a: plus(u32), left })].map(({ commutative }) => commutative)).toEqual(
+      [false, false, false],
+    );
+  });
+
   test('of a scalar type is made once, and so is its segmented form', () => {
     expect(plus(u32)).toBe(plus(u32));
     expect(segmented(plus(u32))).toBe(segmented(plus(u32)));
@@ -99,7 +121,7 @@ describe('monoid', () => {
 
   test('refuses an identity that lacks a field, or is none of its type', () => {
     const combine = fn({ a: u64, b: u64 }, u64, ({ a }) => a);
-    const lacking = { shape: u64, identity: { lo: 0 }, combine, exact: true };
+    const lacking = { shape: u64, identity: { lo: 0 }, combine, exact: true, commutative: false };
     expect(() => monoidProgram(lacking)).toThrow(expect.objectContaining({ code: 'monoid/identity' }));
     expect(() => monoidProgram(lacking)).toThrow(ArgumentError);
     const half = monoid({ of: u32, identity: 0.5, combine: ({ a, b }) => a.add(b) });

@@ -109,7 +109,7 @@ testLaws([
         rows: Uint32Array.from(rows),
         histogram: Uint32Array.from({ length: 40 }, (_, bin) => rows.filter((row) => row === bin).length),
         least: {
-          value: Uint32Array.of(groups[least]?.total ?? 0),
+          value: Uint32Array.of(groups[least]?.total ?? 2 ** 32 - 1),
           index: Uint32Array.of(groups.length === 0 ? 2 ** 32 - 1 : least),
         },
         spread: Uint32Array.from({ length: 4 }, (_, k) => often.find((group) => group.k === k)?.total ?? 0),

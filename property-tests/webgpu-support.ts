@@ -204,7 +204,7 @@ export function simpleMonoid(
 ): MonoidProgram {
   const [a, b, c] = [local(type, 0), local(type, 1), local(type, 2)];
   const module = moduleOf([a, b], [type], [bind(c, operation, a, b), give(c)]);
-  return { module, types: [type], identity: [identity], exact };
+  return { module, types: [type], identity: [identity], exact, commutative: false };
 }
 
 /** Products of 2×2 matrices of u32: associative, exact, and not commutative. */
@@ -223,7 +223,7 @@ export function matrixMonoid(): MonoidProgram {
     term('add', term('mul', left[2 * row]!, right[column]!), term('mul', left[2 * row + 1]!, right[2 + column]!));
   const results = [entry(0, 0), entry(0, 1), entry(1, 0), entry(1, 1)];
   const module = moduleOf([...left, ...right], types, [...body, give(...results)]);
-  return { module, types, identity: [1, 0, 0, 1], exact: true };
+  return { module, types, identity: [1, 0, 0, 1], exact: true, commutative: false };
 }
 
 /** A buffer that holds the given words. */

@@ -152,7 +152,8 @@ async function startRun(
 
 const NO_PAIRS = { largest: 0, p: -1, q: -1 };
 
-const largestU64 = monoid({ of: u64, identity: { lo: 0, hi: 0 }, combine: maxU64, name: 'largestU64' });
+const noPixels = { lo: 0, hi: 0 };
+const largestU64 = monoid({ of: u64, identity: noPixels, combine: maxU64, commutative: true, name: 'largestU64' });
 const largestOfPairs = product({ size: largestU64, p: maximum(u32), q: maximum(u32) });
 
 /** The pixels of the largest box that a pair starts with, and the largest numbers of polygons. */

@@ -1,6 +1,5 @@
 import type { Cell, Extent, MonoidProgram, Program } from '../../primitives/backend.ts';
-import type { OperationName } from '../../primitives/functors/ir.ts';
-import { leafOperations } from '../monoid-shapes.ts';
+import { combinesInAnyOrder } from '../monoid-shapes.ts';
 import { Graph, type Node, noSlots, straightLine } from '../straight-line.ts';
 import { VectorCode } from './emit-simd.ts';
 import { inlineEntry } from './emit-wasm.ts';
@@ -31,11 +30,12 @@ import {
   monoidKey,
   releaseAll,
   stateLocals,
+  type VectorCombine,
+  vectorCombine,
   vectorLocals,
 } from './monoid-code.ts';
 import { slotsOf } from './program-graph.ts';
-import { emitScalar } from './scalar-operations.ts';
-import { emitExtract, emitVector } from './vector-operations.ts';
+import { emitExtract } from './vector-operations.ts';
 import { Code } from './wasm-code.ts';
 import { type FunctionBody, I32, op } from './wasm-encoder.ts';
 
@@ -162,13 +162,14 @@ function unorderedPart(
   index: number,
   total: readonly number[],
 ): VectorPart | undefined {
+  if (!combinesInAnyOrder(monoid)) return undefined;
   const graph = new Graph();
   const elements = straightLine(graph, program.module, slotsOf(layout, 0), [graph.index()]);
-  const operations = leafOperations(monoid);
-  if (elements === undefined || operations === undefined) return undefined;
+  const combine = elements && vectorCombine(code, monoid);
+  if (combine === undefined) return undefined;
   const lanes = new VectorCode(code, { ...inputs, index });
-  lanes.prepare(elements);
-  return unorderedFold(code, lanes, graph.size, elements, monoid, operations, total);
+  lanes.prepare(elements!);
+  return unorderedFold(code, lanes, graph.size, elements!, monoid, combine, total);
 }
 
 /** The vector part of a fold of `elements` into the locals `total`. */
@@ -178,17 +179,13 @@ export function unorderedFold(
   size: number,
   elements: readonly Node[],
   monoid: MonoidProgram,
-  operations: readonly OperationName[],
+  combine: VectorCombine,
   total: readonly number[],
 ): VectorPart {
   const { types } = monoid;
   const offsets = size > UNROLLED_VALUES || types.length > 2 ? [0] : [0, 4, 8, 12];
   const sums = offsets.map(() => vectorLocals(code, monoid));
-  const fold = (leaf: number, into: number, other: () => void): void => {
-    const type = types[leaf]!;
-    emitVector(code, operations[leaf]!, type, type, [() => code.get(into), other], undefined);
-    code.set(into);
-  };
+  const lane = stateLocals(code, monoid);
   return {
     step: 4 * offsets.length,
     narrow: (from, to) => lanes.narrow(from, to),
@@ -198,24 +195,21 @@ export function unorderedFold(
     round: () =>
       offsets.forEach((offset, copy) => {
         lanes.begin(offset);
-        elements.forEach((node, leaf) => {
-          const element = lanes.local(node);
-          fold(leaf, sums[copy]![leaf]!, () => code.get(element));
+        const element = elements.map((node) => lanes.local(node));
+        combine(sums[copy]!, sums[copy]!, element);
+      }),
+    leave: () => {
+      const [first, ...rest] = sums as [number[], ...number[][]];
+      for (const other of rest) combine(first, first, other);
+      for (const place of [0, 1, 2, 3]) {
+        types.forEach((type, leaf) => {
+          code.get(first[leaf]!);
+          emitExtract(code, type, place);
+          code.set(lane[leaf]!);
         });
-      }),
-    leave: () =>
-      types.forEach((type, leaf) => {
-        const [first, ...rest] = sums.map((sum) => sum[leaf]!);
-        for (const other of rest) fold(leaf, first!, () => code.get(other));
-        for (const lane of [0, 1, 2, 3]) {
-          const pushLane = (): void => {
-            code.get(first!);
-            emitExtract(code, type, lane);
-          };
-          emitScalar(code, operations[leaf]!, type, type, [() => code.get(total[leaf]!), pushLane]);
-          code.set(total[leaf]!);
-        }
-      }),
+        emitCombine(code, monoid, total, total, lane);
+      }
+    },
   };
 }
 

@@ -1,5 +1,5 @@
 import type { MonoidProgram, Program } from '../../primitives/backend.ts';
-import { leafOperations } from '../monoid-shapes.ts';
+import { combinesInAnyOrder, leafOperations } from '../monoid-shapes.ts';
 import { Graph, type Node, straightLine } from '../straight-line.ts';
 import { compactionPart, compactionsOf } from './compaction.ts';
 import { VectorCode } from './emit-simd.ts';
@@ -56,14 +56,12 @@ export function vectorScan(code: Code, sources: ScanSources): ScanVectors | unde
   if (runs !== undefined) return runVectors(code, sources, nodes, runs);
   const folding = new VectorCode(code, { ...inputs, index });
   folding.prepare(nodes.elements);
-  const operations = leafOperations(monoid);
-  const fold =
-    operations === undefined
-      ? orderedFold(code, folding, sources, nodes.elements, combine)
-      : unorderedFold(code, folding, nodes.graph.size, nodes.elements, monoid, operations, state);
+  const fold = combinesInAnyOrder(monoid)
+    ? unorderedFold(code, folding, nodes.graph.size, nodes.elements, monoid, combine, state)
+    : orderedFold(code, folding, sources, nodes.elements, combine);
 
   const scanning = new VectorCode(code, { ...inputs, index });
-  const compactions = compactionsOf(sources, nodes, operations);
+  const compactions = compactionsOf(sources, nodes, leafOperations(monoid));
   const needed = compactions === undefined ? nodes.elements : [compactions.flag];
   scanning.prepare([...needed, ...storedNodes(inputs.stores, nodes.results)]);
   const scan =

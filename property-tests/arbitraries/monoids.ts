@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { Let, Var, While } from '../../primitives/functors/control.ts';
 import { bool, f32, i32, u32, u64 } from '../../primitives/functors/functor.ts';
 import type { Shape } from '../../primitives/functors/shapes.ts';
 import { select } from '../../primitives/functors/standard/choose.ts';
@@ -81,6 +82,25 @@ const bicyclic = monoid({
   },
 });
 
+/** The greatest common divisor, which commutes, by a loop. */
+const commonDivisor = monoid({
+  of: u32,
+  identity: 0,
+  combine: ({ a, b }) => {
+    const [divisor, rest] = [Var(a), Var(b)];
+    While(
+      () => rest.ne(0),
+      () => {
+        const left = Let(divisor.rem(rest));
+        divisor.set(rest);
+        rest.set(left);
+      },
+    );
+    return divisor;
+  },
+  commutative: true,
+});
+
 /** The first number that is not 0. */
 const first = monoid({ of: u32, identity: 0, combine: ({ a, b }) => select(b, a, a.ne(0)) });
 
@@ -136,6 +156,11 @@ export const exactMonoids: readonly MonoidSample[] = [
   sample('bicyclic', bicyclic, { closing: 'tiny', opening: 'tiny' }, [0, 0], ([p, q], [r, s]) => {
     const pairs = Math.min(q!, r!);
     return [p! + r! - pairs, s! + q! - pairs];
+  }),
+  scalar('common divisor', commonDivisor, 'u32', 0, (a, b) => {
+    let [divisor, rest] = [a, b];
+    while (rest !== 0) [divisor, rest] = [rest, divisor % rest];
+    return divisor;
   }),
   scalar('first', first, 'tiny', 0, (a, b) => (a === 0 ? b : a)),
   scalar('last', last, 'tiny', 0, (a, b) => (b === 0 ? a : b)),

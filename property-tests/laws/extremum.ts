@@ -17,10 +17,19 @@ function bestRow(values: ArrayLike<number>, isBetter: (candidate: number, best: 
 
 const isBelow = (a: number, b: number): boolean => a < b || (a === b && Object.is(a, -0) && Object.is(b, 0));
 
-function extremum<A extends Uint32Array | Int32Array | Float32Array>(values: A, row: number): HostTable {
-  const value = (values.constructor as unknown as { of(value: number): A }).of(values[row] ?? 0);
+/** Of nothing it is the identity of the monoid. */
+function extremum<A extends Uint32Array | Int32Array | Float32Array>(
+  values: A,
+  row: number,
+  { u32, i32, f32 }: { readonly u32: number; readonly i32: number; readonly f32: number },
+): HostTable {
+  const nothing = values instanceof Uint32Array ? u32 : values instanceof Int32Array ? i32 : f32;
+  const value = (values.constructor as unknown as { of(value: number): A }).of(values[row] ?? nothing);
   return { value, index: Uint32Array.of(row) };
 }
+
+const greatestOfAll = { u32: 2 ** 32 - 1, i32: 2 ** 31 - 1, f32: Number.NaN };
+const leastOfAll = { u32: 0, i32: -(2 ** 31), f32: Number.NaN };
 
 export const extremumLaws: readonly Law[] = [
   law(
@@ -36,10 +45,11 @@ export const extremumLaws: readonly Law[] = [
         return { u32: both(u32), i32: both(i32), f32: both(f32) };
       });
       const both = (values: Uint32Array | Int32Array | Float32Array): HostTable => ({
-        least: extremum(values, bestRow(values, isBelow)),
+        least: extremum(values, bestRow(values, isBelow), greatestOfAll),
         greatest: extremum(
           values,
           bestRow(values, (candidate, best) => isBelow(best, candidate)),
+          leastOfAll,
         ),
       });
       assertSameBytes(result, { u32: both(host.u32), i32: both(host.i32), f32: both(host.f32) }, 'extrema');
@@ -54,13 +64,13 @@ export const extremumLaws: readonly Law[] = [
         return { least: minElement({ lo, hi }), greatest: maxElement({ hi, lo }) };
       });
       const wide = Array.from(host.lo, (word, i) => host.hi[i]! * 2 ** 32 + word);
-      const at = (row: number): HostTable => ({
-        value: { lo: Uint32Array.of(host.lo[row] ?? 0), hi: Uint32Array.of(host.hi[row] ?? 0) },
+      const at = (row: number, nothing: number): HostTable => ({
+        value: { lo: Uint32Array.of(host.lo[row] ?? nothing), hi: Uint32Array.of(host.hi[row] ?? nothing) },
         index: Uint32Array.of(row),
       });
       const least = bestRow(wide, isBelow);
       const greatest = bestRow(wide, (candidate, best) => isBelow(best, candidate));
-      assertSameBytes(result as HostTable, { least: at(least), greatest: at(greatest) }, 'extrema');
+      assertSameBytes(result as HostTable, { least: at(least, 2 ** 32 - 1), greatest: at(greatest, 0) }, 'extrema');
     },
   ),
 ];

@@ -174,6 +174,7 @@ const plus: MonoidProgram = {
   types: ['u32'],
   identity: [0],
   exact: true,
+  commutative: true,
 };
 
 /** The place of the first key of every digit in every tile. */

@@ -1,6 +1,5 @@
 import { type Cell, capacityOf, type Extent, type MonoidProgram } from '../../../primitives/backend.ts';
 import type { ScalarType } from '../../../primitives/functors/ir.ts';
-import { leafOperations } from '../../monoid-shapes.ts';
 import { createBindings } from '../bindings.ts';
 import { widthOf } from '../device.ts';
 import { type Engine, type KernelText, launch } from '../engine.ts';
@@ -15,11 +14,6 @@ import { linkCell } from './reduce.ts';
 import type { Source } from './source.ts';
 import { emitLaneFunctions } from './subgroups.ts';
 import { bindPlacements, placeArrays } from './windows.ts';
-
-/** Whether a monoid combines each leaf with its like by one operation that may be done in any order. */
-export function combinesInAnyOrder(monoid: MonoidProgram): boolean {
-  return monoid.exact && leafOperations(monoid) !== undefined;
-}
 
 /** Storage buffers that the kernel binds beside the program: the result, and the spine. */
 export const ANY_ORDER_BINDINGS = 2;

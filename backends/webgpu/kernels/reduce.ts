@@ -1,6 +1,7 @@
 import { type Cell, capacityOf, type Extent, type MonoidProgram, type Program } from '../../../primitives/backend.ts';
 import { BLOCK } from '../../../primitives/combination-tree.ts';
 import type { ScalarType } from '../../../primitives/functors/ir.ts';
+import { combinesInAnyOrder } from '../../monoid-shapes.ts';
 import { type Bindings, createBindings } from '../bindings.ts';
 import { type Engine, type KernelText, launch, placeParameters } from '../engine.ts';
 import { emitProgram, programKey } from '../link.ts';
@@ -20,7 +21,7 @@ import {
   levelsOf,
 } from './blocks.ts';
 import { emitEvaluation, emitMonoid, emitStateLoad, emitStateStore, monoidKey } from './record.ts';
-import { ANY_ORDER_BINDINGS, combinesInAnyOrder, reduceInAnyOrder } from './reduce-any-order.ts';
+import { ANY_ORDER_BINDINGS, reduceInAnyOrder } from './reduce-any-order.ts';
 import { prepareSource, type Source } from './source.ts';
 import { bindPlacements, placeArrays } from './windows.ts';
 
