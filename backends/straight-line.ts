@@ -25,6 +25,11 @@ export interface LiteralNode extends NodeCommon {
   readonly value: number | boolean;
 }
 
+export interface UniformNode extends NodeCommon {
+  readonly kind: 'uniform';
+  readonly slot: number;
+}
+
 export interface OperationNode extends NodeCommon {
   readonly kind: 'operation';
   readonly name: OperationName;
@@ -57,7 +62,7 @@ export type Node =
   | (NodeCommon & { readonly kind: 'parameter'; readonly name: string })
   /** The same, where it does not vary. */
   | (NodeCommon & { readonly kind: 'invariant'; readonly name: string })
-  | (NodeCommon & { readonly kind: 'uniform'; readonly slot: number })
+  | UniformNode
   | (NodeCommon & { readonly kind: 'length'; readonly slot: number });
 
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;

@@ -1,9 +1,10 @@
 import type { Extent, Program, Store } from '../../primitives/backend.ts';
 import type { Module } from '../../primitives/functors/ir.ts';
-import { Graph, straightLine } from '../straight-line.ts';
+import { Graph, type Node, straightLine } from '../straight-line.ts';
 import { LaneCode } from './emit-lanes.ts';
 import { VectorCode } from './emit-simd.ts';
 import { inlineEntry } from './emit-wasm.ts';
+import { gridRows, hasWideRows } from './grid-rows.ts';
 import { emitIndexLoop, type VectorPart } from './index-loop.ts';
 import {
   argumentWords,
@@ -22,6 +23,7 @@ import {
 import { chunkSizeOf, type Launch, type Launcher } from './launch.ts';
 import { releaseAll } from './monoid-code.ts';
 import { slotsOf, storedNodes } from './program-graph.ts';
+import { emitRowLoop } from './row-loop.ts';
 import { emitLaneStores, emitStores, emitVectorStores, narrowToStores } from './stores.ts';
 import { Code } from './wasm-code.ts';
 import { type FunctionBody, I32 } from './wasm-encoder.ts';
@@ -30,8 +32,9 @@ import { type FunctionBody, I32 } from './wasm-encoder.ts';
 export function launchForEach(launcher: Launcher, extent: Extent, program: Program, stores: readonly Store[]): Launch {
   const shape: KernelShape = { programs: [program], stores, words: 0 };
   const layout = layoutOf(shape.programs);
-  const key = `forEach ${shapeKey(shape, layout)}`;
-  const build = (): FunctionBody[] => [emitForEach(shape, layout)];
+  const byRows = hasWideRows(program);
+  const key = `forEach ${byRows ? 'rows ' : ''}${shapeKey(shape, layout)}`;
+  const build = (): FunctionBody[] => [emitForEach(shape, layout, byRows)];
   const kernel = launcher.compile(key, build);
   const length = lengthWords(extent, launcher.addresses);
   const chunkSize = chunkSizeOf(length[2], launcher.workers);
@@ -42,23 +45,25 @@ export function launchForEach(launcher: Launcher, extent: Extent, program: Progr
   };
 }
 
-function emitForEach(shape: KernelShape, layout: Layout): FunctionBody {
+function emitForEach(shape: KernelShape, layout: Layout, byRows: boolean): FunctionBody {
   const [program] = shape.programs as readonly [Program];
   const code = new Code(kernelParameters);
   const inputs = emitInputs(code, shape, layout, resultsOf(program));
   const { from, to } = emitChunk(code, inputs.extent);
   const index = code.local(I32);
-  emitIndexLoop(code, {
-    from,
-    to,
-    index,
-    scalar: () => {
-      const results = inlineEntry(code, inputs.environments[0]!, [index]);
-      emitStores(code, inputs.stores, index, results);
-      releaseAll(code, results);
-    },
-    vector: vectorPart(code, program, layout, inputs, index) ?? lanePart(code, program, layout, inputs, index),
-  });
+  const scalar = (): void => {
+    const results = inlineEntry(code, inputs.environments[0]!, [index]);
+    emitStores(code, inputs.stores, index, results);
+    releaseAll(code, results);
+  };
+  const range = { from, to, index, scalar };
+  const rows = byRows ? gridRows(program.module, slotsOf(layout, 0)) : undefined;
+  if (rows === undefined) {
+    const vector = vectorPart(code, program, layout, inputs, index) ?? lanePart(code, program, layout, inputs, index);
+    emitIndexLoop(code, { ...range, vector });
+  } else {
+    emitRowLoop(code, inputs, rows, range, (bind) => storingPart(code, inputs, index, rows.graph, rows.results, bind));
+  }
   return code.finish();
 }
 
@@ -74,8 +79,20 @@ function vectorPart(
 ): VectorPart | undefined {
   const graph = new Graph();
   const results = straightLine(graph, program.module, slotsOf(layout, 0), [graph.index()]);
-  if (results === undefined) return undefined;
+  return results && storingPart(code, inputs, index, graph, results);
+}
+
+/** Evaluates and stores a graph for four indices at once, or for sixteen. */
+function storingPart(
+  code: Code,
+  inputs: KernelInputs,
+  index: number,
+  graph: Graph,
+  results: readonly Node[],
+  bind?: (lanes: VectorCode) => void,
+): VectorPart {
   const lanes = new VectorCode(code, { ...inputs, index });
+  bind?.(lanes);
   lanes.prepare(storedNodes(inputs.stores, results));
   const offsets = graph.size > UNROLLED_VALUES ? [0] : [0, 4, 8, 12];
   return {

@@ -1,0 +1,163 @@
+import type { Program } from '../../primitives/backend.ts';
+import type { Module } from '../../primitives/functors/ir.ts';
+import {
+  Graph,
+  type LiteralNode,
+  type Node,
+  type Rules,
+  type Slots,
+  straightLine,
+  type UniformNode,
+} from '../straight-line.ts';
+
+/**
+ * A program over the cells of a grid, which divides its index by the width, as it looks from within a row: there the number
+ * of the row is the same for all cells, the column is the index less something, and but for some cells at both ends nobody
+ * is near an end. What was a neighbour anywhere is then so many elements away.
+ */
+export interface GridRows {
+  readonly graph: Graph;
+  readonly results: readonly Node[];
+  /** What the index is divided by, a uniform or a number, and the quotient. */
+  readonly size: UniformNode | LiteralNode;
+  readonly row: Node;
+  /** Cells at the beginning and at the end of a row that the results do not hold for. */
+  readonly before: number;
+  readonly after: number;
+}
+
+/** Cells at either end of a row that are left out at most. */
+const MOST_LEFT_OUT = 64;
+
+/** Below so many cells between the ends, a row is not worth the trouble. */
+const LEAST_BETWEEN = 64;
+
+/** A program from within a row; undefined where it has no rows, or vectors could not evaluate it there either. */
+export function gridRows(module: Module, slots: Slots): GridRows | undefined {
+  const found: Row = { size: undefined, before: 0, after: 0 };
+  const graph: Graph = new Graph('vectors', (...operation) => rulesOf(graph, found)(...operation));
+  const results = straightLine(graph, module, slots, [graph.index()]);
+  const { size, before, after } = found;
+  if (results === undefined || size === undefined) return undefined;
+  return { graph, results, size, row: graph.invariant('u32', ROW), before, after };
+}
+
+const known = new WeakMap<Module, GridRows | undefined>();
+
+/** Whether a program is worth evaluating row by row: it can be, and its rows are wide. */
+export function hasWideRows({ module, uniforms }: Program): boolean {
+  const names = [...module.uniforms.keys()];
+  const slots: Slots = {
+    array: (name) => [...module.arrays.keys()].indexOf(name),
+    uniform: (name) => names.indexOf(name),
+  };
+  const rows = known.has(module) ? known.get(module) : gridRows(module, slots);
+  known.set(module, rows);
+  if (rows === undefined) return false;
+  const { size, before, after } = rows;
+  const cells = size.kind === 'uniform' ? uniforms.get(names[size.slot]!) : size.value;
+  return Number(cells) >= before + LEAST_BETWEEN + after;
+}
+
+const ROW = 'row';
+
+/** What is known of the row so far: its size, and the cells that were left out at its ends. */
+interface Row {
+  size: GridRows['size'] | undefined;
+  before: number;
+  after: number;
+}
+
+/** Where a number lies along the row: `plus` beyond its beginning (the column) or `plus` before its end (the room left). */
+interface Place {
+  readonly from: 'beginning' | 'end';
+  readonly plus: number;
+}
+
+function rulesOf(graph: Graph, found: Row): Rules {
+  const row = graph.invariant('u32', ROW);
+  const start = (): Node => graph.operation('mul', 'u32', [row, found.size!]);
+  const column = (): Node => graph.operation('sub', 'u32', [graph.index(), start()]);
+  // Whatever is no difference is none: the column is made by the rules that ask this.
+  const isColumn = (node: Node): boolean =>
+    found.size !== undefined && node.kind === 'operation' && node.name === 'sub' && node === column();
+
+  /** Whether cells are `count` and more away from an end of the row: those that are not are left out. */
+  const isAway = (from: Place['from'], count: number): boolean => {
+    if (count > MOST_LEFT_OUT) return false;
+    if (from === 'beginning') found.before = Math.max(found.before, count);
+    else found.after = Math.max(found.after, count);
+    return true;
+  };
+
+  /** The place of a number that grows or falls with the column. */
+  const placeOf = (node: Node): Place | undefined => {
+    if (isColumn(node)) return { from: 'beginning', plus: 0 };
+    if (node.kind !== 'operation' || node.name !== 'sub') return undefined;
+    const [end, moving] = node.operands as readonly [Node, Node];
+    const less = isColumn(moving) ? lessThanSize(end) : undefined;
+    return less === undefined ? undefined : { from: 'end', plus: 1 - less };
+  };
+
+  /** k of a number that is the size less k. */
+  const lessThanSize = (node: Node): number | undefined => {
+    if (node === found.size) return 0;
+    if (node.kind !== 'operation' || node.name !== 'sub' || node.operands[0] !== found.size) return undefined;
+    return literalOf(node.operands[1]!);
+  };
+
+  /** Whether a < b, where that is the same for all cells but some at the ends. */
+  const isLess = (a: Node, b: Node): boolean | undefined => {
+    const [low, high] = [literalOf(a), literalOf(b)];
+    const place = placeOf(low === undefined ? a : b);
+    if (place === undefined) return undefined;
+    // A place is at least as far as its end is away, and `plus`.
+    if (high !== undefined) return isAway(place.from, high - place.plus) ? false : undefined;
+    if (low !== undefined) return isAway(place.from, low + 1 - place.plus) ? true : undefined;
+    const less = lessThanSize(b);
+    return isColumn(a) && less !== undefined && isAway('end', less) ? true : undefined;
+  };
+
+  const divide = (name: 'div' | 'rem', [index, by]: readonly Node[]): Node | undefined => {
+    if (index!.kind !== 'index' || (by!.kind !== 'uniform' && by!.kind !== 'literal')) return undefined;
+    found.size ??= by;
+    if (found.size !== by) return undefined;
+    return name === 'div' ? row : column();
+  };
+
+  return (name, _type, operands) => {
+    const [a, b] = operands as readonly [Node, Node];
+    if (a.type !== 'u32') return undefined;
+    const truth = (value: boolean | undefined): Node | undefined =>
+      value === undefined ? undefined : graph.literal('bool', value);
+    const opposite = (value: boolean | undefined): boolean | undefined => (value === undefined ? undefined : !value);
+    switch (name) {
+      case 'div':
+      case 'rem':
+        return divide(name, operands);
+      case 'mul':
+        return a === found.size && b === row ? start() : undefined;
+      case 'sub':
+        return a.kind === 'index' && isColumn(b) ? start() : undefined;
+      case 'min':
+      case 'max': {
+        const less = isLess(a, b) ?? opposite(isLess(b, a));
+        return less === undefined ? undefined : less === (name === 'min') ? a : b;
+      }
+      case 'lt':
+        return truth(isLess(a, b));
+      case 'gt':
+        return truth(isLess(b, a));
+      case 'ge':
+        return truth(opposite(isLess(a, b)));
+      case 'le':
+        return truth(opposite(isLess(b, a)));
+      default:
+        return undefined;
+    }
+  };
+}
+
+function literalOf(node: Node): number | undefined {
+  return node.kind === 'literal' && node.type === 'u32' ? Number(node.value) : undefined;
+}

@@ -1,0 +1,93 @@
+import type { VectorCode } from './emit-simd.ts';
+import type { GridRows } from './grid-rows.ts';
+import { emitIndexLoop, type IndexLoop, type VectorPart } from './index-loop.ts';
+import { emitMinimum, type KernelInputs } from './kernel-arguments.ts';
+import type { Code } from './wasm-code.ts';
+import { I32, op } from './wasm-encoder.ts';
+
+/**
+ * Goes through a range row by row: vectors take the cells between the ends of a row, scalars the others. Rows are wider than
+ * what is left out at their ends.
+ */
+export function emitRowLoop(
+  code: Code,
+  inputs: KernelInputs,
+  { size, row, before, after }: GridRows,
+  { from, to, index, scalar }: Omit<IndexLoop, 'vector'>,
+  vectorOf: (bind: (lanes: VectorCode) => void) => VectorPart,
+): void {
+  const [at, end, quotient, start] = [code.local(I32), code.local(I32), code.local(I32), code.local(I32)];
+  const pushSize = (): void => {
+    if (size.kind === 'uniform') code.get(inputs.uniforms[size.slot]!);
+    else code.i32(Number(size.value));
+  };
+  const within = (cells: () => void): void => pushWithin(code, start, to, cells);
+  const narrowToRow = (first: number, last: number): void => {
+    raiseTo(code, first, () => within(() => code.i32(before)));
+    emitMinimum(code, last, () =>
+      within(() => {
+        pushSize();
+        code.i32(after);
+        code.op(op.i32Sub);
+      }),
+    );
+  };
+  code.get(from);
+  code.set(at);
+  code.while(
+    () => {
+      code.get(at);
+      code.get(to);
+      code.op(op.i32LtU);
+    },
+    () => {
+      code.get(at);
+      pushSize();
+      code.op(op.i32DivU);
+      code.tee(quotient);
+      pushSize();
+      code.op(op.i32Mul);
+      code.set(start);
+      within(pushSize);
+      code.set(end);
+      const vector = vectorOf((lanes) => lanes.bindInvariant(row, quotient));
+      const narrow = (first: number, last: number): void => {
+        vector.narrow(first, last);
+        narrowToRow(first, last);
+      };
+      emitIndexLoop(code, { from: at, to: end, index, scalar, vector: { ...vector, narrow } });
+      code.get(end);
+      code.set(at);
+    },
+  );
+  for (const local of [at, end, quotient, start]) code.release(local);
+}
+
+/** Pushes the index so many cells after the start of a row, but not past the range: no sum passes 2^32. */
+function pushWithin(code: Code, start: number, to: number, cells: () => void): void {
+  const count = code.local(I32);
+  cells();
+  code.set(count);
+  emitMinimum(code, count, () => {
+    code.get(to);
+    code.get(start);
+    code.op(op.i32Sub);
+  });
+  code.get(start);
+  code.get(count);
+  code.op(op.i32Add);
+  code.release(count);
+}
+
+/** A local becomes what is pushed, where that is more. */
+function raiseTo(code: Code, local: number, least: () => void): void {
+  const bound = code.local(I32);
+  least();
+  code.tee(bound);
+  code.get(local);
+  code.get(bound);
+  code.get(local);
+  code.op(op.i32GtU, op.select);
+  code.set(local);
+  code.release(bound);
+}
