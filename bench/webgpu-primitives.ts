@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { createWebGpuBackend } from '../backends/webgpu/index.ts';
-import { defaultTuning } from '../backends/webgpu/tuning.ts';
 import { openNodeGpu } from '../backends/webgpu-node/index.ts';
 import { Context } from '../primitives/context.ts';
 import * as q from '../primitives/index.ts';
@@ -33,11 +32,7 @@ const { values: options } = parseArgs({
 const adapter = options.adapter === 'software' ? 'software' : 'hardware';
 const rounds = Number(options.rounds);
 const gpu = await openNodeGpu(adapter);
-const tuning: Record<string, object | number> = { commandsPerSubmission: 2 ** 20 };
-for (const [part, chosen] of Object.entries(JSON.parse(options.tuning) as Record<string, object | number>)) {
-  const standard = defaultTuning[part as keyof typeof defaultTuning] as object;
-  tuning[part] = typeof chosen === 'number' ? chosen : { ...standard, ...chosen };
-}
+const tuning = { commandsPerSubmission: 2 ** 20, ...(JSON.parse(options.tuning) as object) };
 const backend = await createWebGpuBackend({ gpu, adapter, tuning });
 const context = new Context(backend);
 

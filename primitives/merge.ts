@@ -98,8 +98,8 @@ function mergeRows<C extends Table>(primitive: string, a: Sorted<C>, b: Sorted<C
   return context.scope(() => {
     const length = addLengths(primitive, context, first.length, second.length);
     const stored = columnsOf(a.rows).map(({ type }) => context.stored(type, length));
-    const cuts = cutPath(primitive, context, first, second, length);
-    walkTiles(primitive, context, first, second, length, cuts, stored);
+    const path = { first, second, length };
+    walkTiles(primitive, context, path, cutPath(primitive, context, path), stored);
     return withColumns(a.rows, stored);
   });
 }
@@ -110,21 +110,23 @@ function requireAlike(primitive: string, first: Table, second: Table): void {
   throw new ArgumentError('merge/columns', `${primitive} was given tables with different columns.`, { expected, got });
 }
 
+/** The path along which two tables are merged. */
+interface Path {
+  readonly first: Side;
+  readonly second: Side;
+  readonly length: number | DeviceLength;
+}
+
 /** Rows of the result between two cuts, a power of two. */
-const PART = 512;
+const PART = 2048;
 
 /** How many of the first rows of the result, up to the beginning of every part and up to the end, are of the first table. */
-function cutPath(
-  primitive: string,
-  context: Context,
-  first: Side,
-  second: Side,
-  length: number | DeviceLength,
-): Column<'u32'> {
+function cutPath(primitive: string, context: Context, path: Path): Column<'u32'> {
+  const { length } = path;
   const cut = fuse(`${primitive}Cut`, [], ['u32'], (part, _, loader) => {
     const start = part.mul(PART).min(loader.length(length));
-    const least = start.sub(start.min(loader.length(second.length)));
-    return [split(first, second, start, least, start.min(loader.length(first.length)), loader)];
+    const [least, most] = diagonal(path, start, loader);
+    return [split(path, start, least, most, loader)];
   });
   return context.materialize(viewColumn(context, 'u32', Math.ceil(capacityOf(extentOf(length)) / PART) + 1, cut));
 }
@@ -133,13 +135,12 @@ function cutPath(
 function walkTiles(
   primitive: string,
   context: Context,
-  first: Side,
-  second: Side,
-  length: number | DeviceLength,
+  path: Path,
   cuts: Column<'u32'>,
   stored: readonly Column[],
 ): void {
   const { walkRows } = context.backend;
+  const { first, second, length } = path;
   const begin = fuse(`${primitive}Start`, [], ['bool', 'u32', 'u32', 'u32'], (tile, _, loader) => {
     const total = loader.length(length);
     const start = tile.mul(walkRows).min(total);
@@ -147,8 +148,8 @@ function walkTiles(
     const [low] = loader.load([cuts], part) as [U32];
     const [high] = loader.load([cuts], part.add(1)) as [U32];
     // Of tables that are not sorted, cuts may lie anywhere.
-    const least = low.max(start.sub(start.min(loader.length(second.length))));
-    const i = split(first, second, start, least, high.min(start.min(loader.length(first.length))), loader);
+    const [least, most] = diagonal(path, start, loader);
+    const i = split(path, start, low.max(least), high.min(most), loader);
     return [start.lt(total), i, start.sub(i), start.add(total.sub(start).min(walkRows))];
   });
   const types = ['u32', 'u32', 'u32', ...stored.map(() => 'u32')] as 'u32'[];
@@ -168,11 +169,13 @@ function walkTiles(
   });
 }
 
-/**
- * How many of the first `count` merged rows are of the first table, between `least` and `most`: where the path along which
- * the tables are merged crosses a diagonal.
- */
-function split(first: Side, second: Side, count: U32, least: U32, most: U32, loader: Loader): U32 {
+/** How many of the first `count` rows of the result can be of the first table at least and at most. */
+function diagonal({ first, second }: Path, count: U32, loader: Loader): [U32, U32] {
+  return [count.sub(count.min(loader.length(second.length))), count.min(loader.length(first.length))];
+}
+
+/** How many of them are, between two numbers: where the path crosses the diagonal. */
+function split({ first, second }: Path, count: U32, least: U32, most: U32, loader: Loader): U32 {
   const from = Var(least);
   const to = Var(most);
   While(

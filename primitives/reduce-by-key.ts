@@ -1,3 +1,4 @@
+import { combinedByRun } from './by-run.ts';
 import {
   type Column,
   type ColumnsOf,
@@ -12,9 +13,8 @@ import { wordsOf } from './columns/words.ts';
 import { copyIf } from './copy-if.ts';
 import { u32 } from './functors/functor.ts';
 import { assemble, type Shape } from './functors/shapes.ts';
-import { select, type ValueTree } from './functors/standard/choose.ts';
 import type { U32 } from './functors/value.ts';
-import { type AnyMonoid, type Monoid, monoid, monoidProgram, plus } from './monoid.ts';
+import { type Monoid, monoidProgram, plus } from './monoid.ts';
 import { requireTypes } from './reduce.ts';
 import { endsRun, runHeads, startsRun } from './runs.ts';
 import { countIn, fusedScan } from './scan.ts';
@@ -71,30 +71,6 @@ export function reduceByKey<K extends Table, S extends Shape>(
       keys: withColumns(keys, stored),
       values: assemble<Column>(monoid.shape, stored.slice(keyColumns.length)) as ColumnsOf<S>,
     };
-  });
-}
-
-const byRunOnce = new WeakMap<AnyMonoid, AnyMonoid>();
-
-function combinedByRun(inner: Monoid<Shape>): AnyMonoid {
-  const made = byRunOnce.get(inner) ?? makeByRun(inner);
-  byRunOnce.set(inner, made);
-  return made;
-}
-
-/** Counts the runs and combines within each: the value starts anew where the right side begins one. */
-function makeByRun(inner: Monoid<Shape>): AnyMonoid {
-  type Operand = { readonly runs: U32; readonly value: ValueTree };
-  const combine = inner.combine as never as (operands: { readonly a: ValueTree; readonly b: ValueTree }) => ValueTree;
-  return monoid({
-    of: { runs: u32, value: inner.shape } as Shape,
-    identity: { runs: 0, value: inner.identity } as never,
-    combine: (({ a, b }: { readonly a: Operand; readonly b: Operand }) => ({
-      runs: a.runs.add(b.runs),
-      value: select(combine({ a: a.value, b: b.value }), b.value, b.runs.ne(0)),
-    })) as never,
-    exact: inner.exact,
-    name: 'byRun',
   });
 }
 

@@ -1,4 +1,5 @@
 import type { Store } from './backend.ts';
+import { combinedByRun } from './by-run.ts';
 import {
   type Column,
   type ColumnsOf,
@@ -12,12 +13,13 @@ import {
 } from './columns/column.ts';
 import { alive, destination, extentOf, fuse, type Loader, programOf } from './columns/program.ts';
 import type { Context } from './context.ts';
+import { u32 } from './functors/functor.ts';
 import type { ScalarType } from './functors/ir.ts';
 import { literal } from './functors/recorder.ts';
 import { assemble, type Shape } from './functors/shapes.ts';
 import { select } from './functors/standard/choose.ts';
 import { type Bool, type U32, Value } from './functors/value.ts';
-import { type AnyMonoid, type Monoid, monoidProgram, segmented } from './monoid.ts';
+import { type AnyMonoid, type Monoid, monoidProgram } from './monoid.ts';
 import { requireTypes } from './reduce.ts';
 
 type Values = readonly Value<ScalarType>[];
@@ -147,8 +149,11 @@ export function segmentedScan<S extends Shape>(
   const stored = storeScan('segmentedScan', {
     context,
     length,
-    monoid: segmented(monoid),
-    element: (index, loader) => loader.load([heads, ...columns], index),
+    monoid: combinedByRun(monoid as unknown as Monoid<Shape>),
+    element: (index, loader) => {
+      const [head] = loader.load([heads], index) as [Bool];
+      return [u32(head), ...loader.load(columns, index)];
+    },
     emit: (index, [, ...exclusive], [, ...inclusive], loader) => {
       if (kind === 'inclusive') return inclusive;
       const [head] = loader.load([heads], index) as [Bool];

@@ -109,7 +109,7 @@ export const defaultTuning: Tuning = {
   forEach: { threads: 256, items: 4 },
   gather: { threads: 1024, items: 16, windows: 8, least: 2 ** 32, most: 2 ** 25 },
   scatter: { least: 2 ** 24 },
-  walkRows: 8,
+  walkRows: 4,
   subgroups: true,
   reduce: { threads: 256, tile: 4096, groups: 1024, tries: 64 },
   blockBy: 'workgroup',

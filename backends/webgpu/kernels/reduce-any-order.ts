@@ -18,8 +18,14 @@ import { bindPlacements, placeArrays } from './windows.ts';
 /** Storage buffers that the kernel binds beside the program: the result, and the spine. */
 export const ANY_ORDER_BINDINGS = 2;
 
-/** Accumulators of a thread: as many elements are on their way at a time, if their evaluation is light. */
-const ACCUMULATORS = 4;
+/**
+ * Accumulators of a thread: as many elements are on their way at a time, if their evaluation is light. Those of several leaves
+ * take so many registers that fewer threads are under way.
+ */
+function accumulatorsOf(types: readonly ScalarType[], light: boolean): number {
+  if (!light) return 1;
+  return types.length > 1 ? 3 : 4;
+}
 
 /** Workgroups at most: their number has to fit beside the epoch in a word. */
 const MOST_GROUPS = 2 ** 16;
@@ -68,7 +74,7 @@ ${functions}
 ${emitEvaluation(program)}
 ${emitStateStore('write_total', out, parameter(strideWord), types)}
 ${emitSharedStates(types, threads)}
-${emitShare(isLight(program.module) ? ACCUMULATORS : 1)}
+${emitShare(accumulatorsOf(types, isLight(program.module)))}
 ${subgroups === undefined ? foldByTree(threads) : `${emitLaneFunctions(types, widthOf(subgroups))}\n${foldBySubgroups(threads)}`}
 ${slot === undefined ? '' : emitMeeting(tuning.reduce, types, slot)}`,
       main: `let n = ${lengthExpression(length)};

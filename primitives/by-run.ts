@@ -1,0 +1,32 @@
+import { u32 } from './functors/functor.ts';
+import type { Shape } from './functors/shapes.ts';
+import { select, type ValueTree } from './functors/standard/choose.ts';
+import type { U32 } from './functors/value.ts';
+import { type AnyMonoid, type Monoid, monoid } from './monoid.ts';
+
+const madeOnce = new WeakMap<AnyMonoid, AnyMonoid>();
+
+/**
+ * The monoid of how many runs start and what the last of them combines to: the value starts anew where the right side
+ * begins a run. Backends know it by its form, and scan it with the heads of runs as bits.
+ */
+export function combinedByRun(inner: Monoid<Shape>): AnyMonoid {
+  const made = madeOnce.get(inner) ?? makeByRun(inner);
+  madeOnce.set(inner, made);
+  return made;
+}
+
+function makeByRun(inner: Monoid<Shape>): AnyMonoid {
+  type Operand = { readonly runs: U32; readonly value: ValueTree };
+  const combine = inner.combine as never as (operands: { readonly a: ValueTree; readonly b: ValueTree }) => ValueTree;
+  return monoid({
+    of: { runs: u32, value: inner.shape } as Shape,
+    identity: { runs: 0, value: inner.identity } as never,
+    combine: (({ a, b }: { readonly a: Operand; readonly b: Operand }) => ({
+      runs: a.runs.add(b.runs),
+      value: select(combine({ a: a.value, b: b.value }), b.value, b.runs.ne(0)),
+    })) as never,
+    exact: inner.exact,
+    name: 'byRun',
+  });
+}
