@@ -37,7 +37,8 @@ export type KeyedRows<K extends SortKeys, V extends Table> = {
  * The keys of two sorted columns as one sorted column. Order and key types as {@link sort}; of equal keys those of the first
  * column come first.
  *
- * - Laws asked: both are sorted, in the order that the options say. Of others it gives as many keys, in no order to rely on.
+ * - Laws asked: both are sorted, in the order that the options say. Of others it gives as many keys,
+ *   in no order to rely on, which may differ from backend to backend.
  * - Work O(n), span O(log n): a search for every few keys, as many as the backend likes, from which the keys up to the next
  *   are merged one after the other. Deterministic, stable.
  * - Of nothing and a column: that column. Accepts device counts: the result's is the sum of theirs.
