@@ -1,3 +1,4 @@
+import { capacityOf } from './backend.ts';
 import {
   type Column,
   type ColumnsOf,
@@ -12,6 +13,7 @@ import {
 import { destination, extentOf, fuse, programOf } from './columns/program.ts';
 import { columnsIn } from './columns/reachable.ts';
 import type { Context } from './context.ts';
+import { expandBySearch } from './expand-search.ts';
 import { type FunctorDescription, u32 } from './functors/functor.ts';
 import { assemble, leafTypes, type Shape } from './functors/shapes.ts';
 import type { U32 } from './functors/value.ts';
@@ -40,13 +42,14 @@ export interface ExpandOptions {
  * sync throws {@link CapacityError} with the number that was needed. Without it the number is asked for, which waits for the
  * device once, and the result is exact; therefore it is a promise.
  *
- * - Work O(rows + output), span O(log output), balanced over the output however uneven the counts. Deterministic.
+ * - Work O(rows + output), span O(log output), balanced over the output however uneven the counts. Deterministic. Backends
+ *   that run many indices at once look up the row of every few output rows and follow the rows from there; others scan.
  * - Of no rows, or of zeros alone: no rows. Accepts device counts. Totals past 2³² − 2 are detected, never wrapped. A
  *   captured view is written out first.
  * - Equivalent loop: `for (const row of rows) for (let rank = 0; rank < counts[row]; rank++) out.push(f({ ...row, rank }))`.
  *
- * Source: the load-balancing search of Baxter, moderngpu, 2013; here the heads of the rows are scattered and spread by a
- * maximum scan, as in Blelloch 1990.
+ * Source: the load-balancing search of Baxter, moderngpu, 2013; heads of rows that are scattered and spread by a maximum
+ * scan, Blelloch 1990.
  *
  * @throws {@link ArgumentError} where the functor takes a field that no row has, or a row has one called rank.
  * @example
@@ -77,13 +80,14 @@ export function expand<R extends Shape>(
   const { context } = request;
   const place = (): PlacedRows => placeRows('expand', context, request.counts);
   const make = ({ offsets }: PlacedRows, length: number | DeviceLength): ColumnsOf<R> =>
-    spreadRows(request, offsets, length);
+    spreadRows(request, { offsets, length });
   return capacity === undefined
     ? makeExactly('expand', context, place, make)
     : makeWithin('expand', context, capacity, place, make);
 }
 
-interface Expansion<R extends Shape> {
+/** Rows, how many output rows each makes, and of what. */
+export interface Expansion<R extends Shape> {
   readonly context: Context;
   readonly rows: Table;
   readonly columns: readonly Column[];
@@ -109,32 +113,46 @@ function expansionOf<R extends Shape>(
   return { context, rows, columns, length, counts: perRow, functor, captures };
 }
 
-/** Marks where rows start, spreads the marks by a maximum scan, and computes the output rows as they are found. */
-function spreadRows<R extends Shape>(
-  request: Expansion<R>,
-  offsets: Column<'u32'>,
-  length: number | DeviceLength,
-): ColumnsOf<R> {
-  const { context, rows, columns, functor, captures } = request;
+/** Where the output of every row starts, and how many output rows are made. */
+export interface Spread {
+  readonly offsets: Column<'u32'>;
+  readonly length: number | DeviceLength;
+}
+
+/** Rows of a walk up to which output rows are looked up: backends that want longer ones run few at once, and scan faster. */
+const MOST_WALKED = 16;
+
+function spreadRows<R extends Shape>(expansion: Expansion<R>, spread: Spread): ColumnsOf<R> {
+  const { context, functor } = expansion;
   return context.scope(() => {
-    const heads = markHeads(request, offsets, typeof length === 'number' ? length : length.limit);
-    const bound = bindCaptures(functor, captures, context);
-    const types = leafTypes(functor.result);
-    const results = types.map((type) => context.stored(type, length));
-    fusedScan('expand', {
-      context,
-      length,
-      monoid: maximum(u32),
-      element: (index, loader) => loader.load([heads], index),
-      emit: (index, _, inclusive, loader) => {
-        const [row] = inclusive as [U32];
-        const [offset] = loader.load([offsets], row) as [U32];
-        return applyToRank(functor, rows, loader.load(columns, row), index.sub(offset), bound, loader);
-      },
-      emitted: types,
-      stores: results.map((column, value) => ({ ...destination(column), value })),
-    });
+    const results = leafTypes(functor.result).map((type) => context.stored(type, spread.length));
+    const make = context.backend.walkRows > MOST_WALKED ? expandByScan : expandBySearch;
+    make(expansion, spread, results);
     return assemble<Column>(functor.result, results) as ColumnsOf<R>;
+  });
+}
+
+/** Marks where rows start, spreads the marks by a maximum scan, and computes the output rows as they are found. */
+function expandByScan<R extends Shape>(
+  expansion: Expansion<R>,
+  { offsets, length }: Spread,
+  results: readonly Column[],
+): void {
+  const { context, rows, columns, functor, captures } = expansion;
+  const heads = markHeads(expansion, offsets, capacityOf(extentOf(length)));
+  const bound = bindCaptures(functor, captures, context);
+  fusedScan('expand', {
+    context,
+    length,
+    monoid: maximum(u32),
+    element: (index, loader) => loader.load([heads], index),
+    emit: (index, _, inclusive, loader) => {
+      const [row] = inclusive as [U32];
+      const [offset] = loader.load([offsets], row) as [U32];
+      return applyToRank(functor, rows, loader.load(columns, row), index.sub(offset), bound, loader);
+    },
+    emitted: leafTypes(functor.result),
+    stores: results.map((column, value) => ({ ...destination(column), value })),
   });
 }
 

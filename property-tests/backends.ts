@@ -66,6 +66,33 @@ export function testLaws(laws: readonly Law[]): void {
   });
 }
 
+/** A backend on which walks have so many rows. */
+export async function openWalking(name: 'reference' | 'webgpu', walkRows: number): Promise<Backend> {
+  if (name === 'reference') return { ...createReferenceBackend(), walkRows };
+  return createWebGpuBackend({ gpu: await openTestGpu(), adapter: testAdapter(), tuning: { walkRows } });
+}
+
+/**
+ * Declares a test of every law on the reference, and of a few cases of it on WebGPU, with walks of so many rows: backends
+ * choose what suits them, and the bytes are the same.
+ */
+export function testLawsInWalks(laws: readonly Law[], sizes: readonly number[]): void {
+  describe.each(sizes)('in walks of %i rows', (walkRows) => {
+    describe.each(['reference', 'webgpu'] as const)('on %s', (name) => {
+      test.each(laws)(
+        '$name',
+        async ({ property }) => {
+          const context = new Context(await openWalking(name, walkRows));
+          const reference = new Context(createReferenceBackend());
+          await fc.assert(property(createRun(context, reference)), { numRuns: name === 'webgpu' ? 2 : 6 });
+          await Promise.all([context.close(), reference.close()]);
+        },
+        TIMEOUT_MS,
+      );
+    });
+  });
+}
+
 /** Declares a test of a pipeline on every backend; it throws where it finds fault. */
 export function testOnEveryBackend(name: string, body: (opened: Opened) => Promise<void>): void {
   onEveryBackend((opened) => {

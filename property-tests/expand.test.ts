@@ -1,12 +1,54 @@
-import { test } from 'vitest';
+import fc from 'fast-check';
+import { describe, test } from 'vitest';
+import { Context } from '../primitives/context.ts';
 import * as q from '../primitives/index.ts';
-import { testLaws } from './backends.ts';
+import { openWalking, testLaws, testLawsInWalks } from './backends.ts';
+import { assertSameBytes } from './laws/compare.ts';
 import { expandLaws } from './laws/expand.ts';
 import { expectRefusal, openReference } from './reference-context.ts';
 
 const { fn, u32 } = q;
 
 testLaws(expandLaws);
+// Short walks look rows up, long ones are none: marks are scanned.
+testLawsInWalks(expandLaws, [1, 3, 16, 17]);
+
+/** Rows that make none for long, that make many, and that end where pieces of the output do. */
+const unevenCounts = fc
+  .array(
+    fc.tuple(fc.oneof(fc.constantFrom(0, 0, 1, 2, 1023, 1024, 1025, 3000), fc.nat(9)), fc.constantFrom(1, 2, 5, 300)),
+    { maxLength: 8 },
+  )
+  .map((runs) => Uint32Array.from(runs.flatMap(([count, times]) => Array(count > 9 ? 1 : times * 4).fill(count))));
+
+describe.each([
+  ['reference', 1],
+  ['reference', 3],
+  ['reference', 16],
+  ['reference', 64],
+  ['webgpu', 4],
+] as const)('on %s, in walks of %i rows', (name, walkRows) => {
+  test('every output row comes from its row, however uneven the counts', async () => {
+    const context = new Context(await openWalking(name, walkRows));
+    const pair = fn({ row: u32, rank: u32 }, { row: u32, rank: u32 }, (row) => row);
+    const expands = fc.asyncProperty(unevenCounts, fc.nat(2000), async (counts, spare) => {
+      const rows = Array.from(counts, (count, row) => new Uint32Array(count).fill(row));
+      const total = rows.reduce((sum, { length }) => sum + length, 0);
+      const options = { capacity: total + spare };
+      const made = context.scope(() =>
+        q.expand({ row: q.sequence(counts.length) }, context.column(counts), pair, options),
+      );
+      const expected = {
+        row: Uint32Array.from(rows.flatMap((each) => [...each])),
+        rank: Uint32Array.from(rows.flatMap((each) => [...each.keys()])),
+      };
+      assertSameBytes(await context.read(made), expected, 'rows');
+      context.dispose(made);
+    });
+    await fc.assert(expands, { numRuns: name === 'webgpu' ? 6 : 25 });
+    await context.close();
+  }, 60_000);
+});
 
 test('refuses rows whose fields do not fit the functor', () => {
   const context = openReference();

@@ -1,25 +1,12 @@
-import fc from 'fast-check';
-import { describe, test } from 'vitest';
-import { createReferenceBackend } from '../backends/reference/index.ts';
-import { Context } from '../primitives/context.ts';
+import { test } from 'vitest';
 import * as q from '../primitives/index.ts';
-import { testLaws } from './backends.ts';
-import { createRun } from './laws/law.ts';
+import { testLaws, testLawsInWalks } from './backends.ts';
 import { mergeLaws } from './laws/merge.ts';
 import { expectRefusal, openReference } from './reference-context.ts';
 
 testLaws(mergeLaws);
 
-describe.each([1, 2, 3, 4, 100, 4096])('in walks of %i rows', (walkRows) => {
-  test.each(mergeLaws)('$name', async ({ property }) => {
-    const [context, reference] = [
-      new Context({ ...createReferenceBackend(), walkRows }),
-      new Context(createReferenceBackend()),
-    ];
-    await fc.assert(property(createRun(context, reference)), { numRuns: 10 });
-    await Promise.all([context.close(), reference.close()]);
-  });
-});
+testLawsInWalks(mergeLaws, [1, 3, 100]);
 
 test('refuses tables with different columns, and more rows than a column can have', () => {
   const context = openReference();

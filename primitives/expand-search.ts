@@ -1,0 +1,113 @@
+import { capacityOf } from './backend.ts';
+import { type Column, viewColumn } from './columns/column.ts';
+import { destination, extentOf, fuse, type Loader, programOf } from './columns/program.ts';
+import type { Expansion, Spread } from './expand.ts';
+import { If, Let, Var, While } from './functors/control.ts';
+import { u32 } from './functors/functor.ts';
+import { leafTypes, type Shape } from './functors/shapes.ts';
+import { select } from './functors/standard/choose.ts';
+import type { U32 } from './functors/value.ts';
+import { bindCaptures } from './map.ts';
+import { applyToRank } from './ranked-rows.ts';
+
+/** Output rows between two whose rows are looked up among all; a power of two. */
+const PART = 1024;
+
+const PART_BITS: number = Math.log2(PART);
+
+/** Rows without output that are passed over before the next one with output is searched. */
+const TRIES = 4;
+
+/**
+ * Makes the output of an expansion piece by piece: a search between two cuts finds the row that the first output row of a
+ * piece comes from, and a walk follows the rows from there. Marks are neither stored nor scanned.
+ *
+ * Source: the load-balancing search of Baxter, moderngpu, 2013.
+ */
+export function expandBySearch<R extends Shape>(
+  expansion: Expansion<R>,
+  spread: Spread,
+  results: readonly Column[],
+): void {
+  const { context, rows, columns, length, functor, captures } = expansion;
+  const { offsets, length: made } = spread;
+  const { walkRows } = context.backend;
+  const cuts = cutOutput(expansion, spread);
+  const begin = fuse('expandStart', [], ['bool', ...words(6)], (piece, _, loader) => {
+    const total = loader.length(made);
+    const at = piece.mul(walkRows);
+    const [low] = loader.load([cuts], at.shr(PART_BITS)) as [U32];
+    const limit = at.add(total.sub(at).min(walkRows));
+    const [high] = loader.load([cuts], limit.sub(1).shr(PART_BITS).add(1)) as [U32];
+    const row = rowOf(at, low, high, offsets, loader);
+    const [start] = loader.load([offsets], row) as [U32];
+    return [at.lt(total), at, row, start, endOf(row, offsets, length, loader), limit, high];
+  });
+  const bound = bindCaptures(functor, captures, context);
+  const types = leafTypes(functor.result);
+  const advance = fuse('expand', words(6), ['bool', ...words(5), ...types], (_piece, state, loader) => {
+    const [at, row, start, end, limit, high] = state as [U32, U32, U32, U32, U32, U32];
+    const values = applyToRank(functor, rows, loader.load(columns, row), at.sub(start), bound, loader);
+    const next = at.add(1);
+    // No branch: when a row ends cannot be foreseen.
+    const ends = next.ge(end);
+    const nextRow = Var(row.add(u32(ends)));
+    const nextStart = select(start, next, ends);
+    const nextEnd = Var(select(end, endOf(row.add(1), offsets, length, loader), ends));
+    const tries = Var(u32(0));
+    // Rows without output are passed over one by one, or by a search where there are many.
+    While(
+      () => nextEnd.le(next).and(next.lt(limit)),
+      () => {
+        tries.set(tries.add(1));
+        nextRow.set(nextRow.add(1));
+        If(tries.eq(TRIES), () => nextRow.set(rowOf(next, nextRow, high, offsets, loader)));
+        nextEnd.set(endOf(nextRow, offsets, length, loader));
+      },
+    );
+    return [next.lt(limit), next, nextRow, nextStart, nextEnd, at, ...values];
+  });
+  context.backend.walk({
+    extent: extentOf(Math.ceil(capacityOf(extentOf(made)) / walkRows)),
+    start: programOf(begin),
+    step: programOf(advance),
+    changing: 4,
+    stores: results.map((column, i) => ({ ...destination(column), index: 5, value: 6 + i })),
+  });
+}
+
+/** The row that every so many-th output row comes from, and the last row. */
+function cutOutput({ context, length }: Expansion<Shape>, { offsets, length: made }: Spread): Column<'u32'> {
+  const parts = Math.ceil(capacityOf(extentOf(made)) / PART);
+  const cut = fuse('expandCut', [], ['u32'], (part, _, loader) => {
+    const last = loader.length(length).max(1).sub(1);
+    const isEnd = part.ge(loader.uniform('u32', parts));
+    return [rowOf(part.mul(PART), select(u32(0), last, isEnd), last, offsets, loader)];
+  });
+  return context.materialize(viewColumn(context, 'u32', parts + 1, cut));
+}
+
+/** The last row between two whose output starts no later than an output row: the one that this comes from. */
+function rowOf(at: U32, low: U32, high: U32, offsets: Column<'u32'>, loader: Loader): U32 {
+  const [from, to] = [Var(low), Var(high)];
+  While(
+    () => from.lt(to),
+    () => {
+      const middle = Let(to.sub(to.sub(from).shr(1)));
+      const [start] = loader.load([offsets], middle) as [U32];
+      If(start.le(at), () => from.set(middle)).Else(() => to.set(middle.sub(1)));
+    },
+  );
+  return Let(from);
+}
+
+/** Where the output of a row ends; that of the last row is known to go on for as long as there is output. */
+function endOf(row: U32, offsets: Column<'u32'>, length: Column['length'], loader: Loader): U32 {
+  const after = row.add(1);
+  const [end] = loader.load([offsets], after) as [U32];
+  return select(u32(2 ** 32 - 1), end, after.lt(loader.length(length)));
+}
+
+function words(count: number): 'u32'[] {
+  return Array.from({ length: count }, () => 'u32');
+}
