@@ -83,7 +83,7 @@ onEveryBackend((opened, { runs }) => {
           expect(found).toEqual(expected);
         },
       ),
-      { numRuns: runs },
+      { numRuns: Math.ceil(runs / 2) },
     );
   });
 
