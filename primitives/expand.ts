@@ -132,28 +132,36 @@ function spreadRows<R extends Shape>(expansion: Expansion<R>, spread: Spread): C
   });
 }
 
-/** Marks where rows start, spreads the marks by a maximum scan, and computes the output rows as they are found. */
-function expandByScan<R extends Shape>(
-  expansion: Expansion<R>,
-  { offsets, length }: Spread,
-  results: readonly Column[],
-): void {
+/** Marks where rows start, spreads the marks by a maximum scan, and computes the output rows of the rows that it finds. */
+function expandByScan<R extends Shape>(expansion: Expansion<R>, spread: Spread, results: readonly Column[]): void {
   const { context, rows, columns, functor, captures } = expansion;
-  const heads = markHeads(expansion, offsets, capacityOf(extentOf(length)));
+  const { offsets, length } = spread;
+  const from = rowsOfOutput(expansion, spread);
   const bound = bindCaptures(functor, captures, context);
-  fusedScan('expand', {
+  const make = fuse('expand', [], leafTypes(functor.result), (index, _, loader) => {
+    const [row] = loader.load([from], index) as [U32];
+    const [offset] = loader.load([offsets], row) as [U32];
+    return applyToRank(functor, rows, loader.load(columns, row), index.sub(offset), bound, loader);
+  });
+  const stores = results.map((column, value) => ({ ...destination(column), value }));
+  context.backend.forEach(extentOf(length), programOf(make), stores);
+}
+
+/** The row that every output row comes from. */
+function rowsOfOutput(expansion: Expansion<Shape>, { offsets, length }: Spread): Column<'u32'> {
+  const { context } = expansion;
+  const heads = markHeads(expansion, offsets, capacityOf(extentOf(length)));
+  const from = context.stored('u32', length);
+  fusedScan('expandRows', {
     context,
     length,
     monoid: maximum(u32),
     element: (index, loader) => loader.load([heads], index),
-    emit: (index, _, inclusive, loader) => {
-      const [row] = inclusive as [U32];
-      const [offset] = loader.load([offsets], row) as [U32];
-      return applyToRank(functor, rows, loader.load(columns, row), index.sub(offset), bound, loader);
-    },
-    emitted: leafTypes(functor.result),
-    stores: results.map((column, value) => ({ ...destination(column), value })),
+    emit: (_, __, inclusive) => inclusive,
+    emitted: ['u32'],
+    stores: [{ ...destination(from), value: 0 }],
   });
+  return from;
 }
 
 /** The number of a row where its output starts, zero elsewhere. */
