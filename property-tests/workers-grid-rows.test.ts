@@ -69,17 +69,17 @@ function ask({ of, how, limit, isLeft, isFromEnd }: Question, place: Place): U32
 const program = fc.record({
   questions: fc.array(question, { maxLength: 3 }),
   reads: fc.array(fc.tuple(fc.integer({ min: -2, max: 2 }), fc.integer({ min: -3, max: 3 })), { maxLength: 3 }),
-  isRemainder: fc.boolean(),
+  form: fc.constantFrom('quotient', 'remainder', 'one row'),
   isKnown: fc.boolean(),
 });
 type Sketch = typeof program extends fc.Arbitrary<infer S> ? S : never;
 
 /** Sums up answers, and elements so many rows and columns on, wherever that may be. */
-function functorOf({ questions, reads, isRemainder, isKnown }: Sketch, known: number): FunctorDescription {
+function functorOf({ questions, reads, form, isKnown }: Sketch, known: number): FunctorDescription {
   return fn('cell', { i: u32, xs: array(u32), size: uniform(u32) }, { sum: u32, near: u32 }, ({ i, xs, size }) => {
     const width = isKnown ? u32(known) : size;
-    const row = i.div(width);
-    const column = isRemainder ? i.rem(width) : i.sub(row.mul(width));
+    const row = form === 'one row' ? u32(0) : i.div(width);
+    const column = form === 'one row' ? i : form === 'remainder' ? i.rem(width) : i.sub(row.mul(width));
     const place = { column, row, width };
     const answers = questions.map((each) => ask(each, place));
     const near = reads.map(([dy, dx]) => xs.at(row.add(dy).mul(width).add(column.add(dx))));
@@ -102,7 +102,7 @@ async function run(backend: Backend, sketch: Sketch, width: number, length: numb
 /** Widths around the least that is worth it, with what is left out at the ends, and some that are no rows at all. */
 const widths = fc.oneof(
   { arbitrary: fc.integer({ min: 60, max: 210 }), weight: 5 },
-  { arbitrary: fc.constantFrom(1, 2, 1024, 4096, 2 ** 31, 2 ** 32 - 1), weight: 1 },
+  { arbitrary: fc.constantFrom(1, 2, 1024, 4096, 65_537, 2 ** 31, 2 ** 32 - 1), weight: 2 },
 );
 /** Rows that end in the middle of a chunk, and chunks that end in the middle of a row. */
 const lengths = fc.oneof(fc.integer({ min: 0, max: 3000 }), fc.constantFrom(65_535, 65_537, 140_001));
@@ -126,6 +126,17 @@ describe('programs over the cells of a grid', () => {
       { numRuns: 150 },
     );
     expect(wide).toBeGreaterThan(20);
+  });
+
+  test('that are one row go as one where they need not be evaluated one by one', () => {
+    const line = { i: u32, xs: array(u32), width: uniform(u32) };
+    const ends = fn('ends', line, u32, ({ i, xs, width }) =>
+      xs.at(i.max(1).sub(1)).add(xs.at(i.add(width.sub(1).sub(i).min(2)))),
+    );
+    expect([66, 67].map((width) => rowsOf(ends, width))).toEqual([false, true]);
+    const plain = fn('plain', line, u32, ({ i, xs, width }) => xs.at(i).add(i.min(width)));
+    const anywhere = fn('anywhere', line, u32, ({ i, xs, width }) => xs.at(i.mul(width)));
+    for (const functor of [plain, anywhere]) expect(rowsOf(functor, 4096)).toBe(false);
   });
 
   const rowsOf = (functor: { readonly module: FunctorDescription['module'] }, width: number): boolean =>

@@ -13,14 +13,15 @@ import {
 /**
  * A program over the cells of a grid, which divides its index by the width, as it looks from within a row: there the number
  * of the row is the same for all cells, the column is the index less something, and but for some cells at both ends nobody
- * is near an end. What was a neighbour anywhere is then so many elements away.
+ * is near an end. What was a neighbour anywhere is then so many elements away. Without a division, all cells are one row.
  */
 export interface GridRows {
   readonly graph: Graph;
   readonly results: readonly Node[];
-  /** What the index is divided by, a uniform or a number, and the quotient. */
-  readonly size: UniformNode | LiteralNode;
-  readonly row: Node;
+  /** Cells of a row, a uniform or a number; undefined where nothing is said of the end of the only row. */
+  readonly size: UniformNode | LiteralNode | undefined;
+  /** What the index divided by that is; undefined where all cells are one row. */
+  readonly row: Node | undefined;
   /** Cells at the beginning and at the end of a row that the results do not hold for. */
   readonly before: number;
   readonly after: number;
@@ -32,14 +33,25 @@ const MOST_LEFT_OUT = 64;
 /** Below so many cells between the ends, a row is not worth the trouble. */
 const LEAST_BETWEEN = 64;
 
-/** A program from within a row; undefined where it has no rows, or vectors could not evaluate it there either. */
+/**
+ * A program from within a row; undefined where vectors can evaluate it as it is, where it has no rows, and where vectors could
+ * not evaluate it there either.
+ */
 export function gridRows(module: Module, slots: Slots): GridRows | undefined {
+  const plain = new Graph();
+  if (straightLine(plain, module, slots, [plain.index()]) !== undefined) return undefined;
+  return rowsBy('division', module, slots) ?? rowsBy('one row', module, slots);
+}
+
+type Form = 'division' | 'one row';
+
+function rowsBy(form: Form, module: Module, slots: Slots): GridRows | undefined {
   const found: Row = { size: undefined, before: 0, after: 0 };
-  const graph: Graph = new Graph('vectors', (...operation) => rulesOf(graph, found)(...operation));
+  const graph: Graph = new Graph('vectors', (...operation) => rulesOf(form, graph, found)(...operation));
   const results = straightLine(graph, module, slots, [graph.index()]);
-  const { size, before, after } = found;
-  if (results === undefined || size === undefined) return undefined;
-  return { graph, results, size, row: graph.invariant('u32', ROW), before, after };
+  if (results === undefined) return undefined;
+  if (form === 'one row') return { graph, results, row: undefined, ...found };
+  return found.size && { graph, results, row: graph.invariant('u32', ROW), ...found };
 }
 
 const known = new WeakMap<Module, GridRows | undefined>();
@@ -55,6 +67,7 @@ export function hasWideRows({ module, uniforms }: Program): boolean {
   known.set(module, rows);
   if (rows === undefined) return false;
   const { size, before, after } = rows;
+  if (size === undefined) return true;
   const cells = size.kind === 'uniform' ? uniforms.get(names[size.slot]!) : size.value;
   return Number(cells) >= before + LEAST_BETWEEN + after;
 }
@@ -74,13 +87,15 @@ interface Place {
   readonly plus: number;
 }
 
-function rulesOf(graph: Graph, found: Row): Rules {
+function rulesOf(form: Form, graph: Graph, found: Row): Rules {
   const row = graph.invariant('u32', ROW);
   const start = (): Node => graph.operation('mul', 'u32', [row, found.size!]);
   const column = (): Node => graph.operation('sub', 'u32', [graph.index(), start()]);
-  // Whatever is no difference is none: the column is made by the rules that ask this.
-  const isColumn = (node: Node): boolean =>
-    found.size !== undefined && node.kind === 'operation' && node.name === 'sub' && node === column();
+  const isColumn = (node: Node): boolean => {
+    if (form === 'one row') return node.kind === 'index';
+    // Whatever is no difference is none: the column is made by the rules that ask this.
+    return found.size !== undefined && node.kind === 'operation' && node.name === 'sub' && node === column();
+  };
 
   /** Whether cells are `count` and more away from an end of the row: those that are not are left out. */
   const isAway = (from: Place['from'], count: number): boolean => {
@@ -99,10 +114,16 @@ function rulesOf(graph: Graph, found: Row): Rules {
     return less === undefined ? undefined : { from: 'end', plus: 1 - less };
   };
 
+  /** Whether a number is the size; that of the only row is the first that the index is compared with. */
+  const isSize = (node: Node): boolean => {
+    if (form === 'one row' && node.kind === 'uniform') found.size ??= node;
+    return node === found.size;
+  };
+
   /** k of a number that is the size less k. */
   const lessThanSize = (node: Node): number | undefined => {
-    if (node === found.size) return 0;
-    if (node.kind !== 'operation' || node.name !== 'sub' || node.operands[0] !== found.size) return undefined;
+    if (isSize(node)) return 0;
+    if (node.kind !== 'operation' || node.name !== 'sub' || !isSize(node.operands[0]!)) return undefined;
     return literalOf(node.operands[1]!);
   };
 
@@ -114,12 +135,13 @@ function rulesOf(graph: Graph, found: Row): Rules {
     // A place is at least as far as its end is away, and `plus`.
     if (high !== undefined) return isAway(place.from, high - place.plus) ? false : undefined;
     if (low !== undefined) return isAway(place.from, low + 1 - place.plus) ? true : undefined;
-    const less = lessThanSize(b);
-    return isColumn(a) && less !== undefined && isAway('end', less) ? true : undefined;
+    const less = isColumn(a) ? lessThanSize(b) : undefined;
+    return less !== undefined && isAway('end', less) ? true : undefined;
   };
 
   const divide = (name: 'div' | 'rem', [index, by]: readonly Node[]): Node | undefined => {
-    if (index!.kind !== 'index' || (by!.kind !== 'uniform' && by!.kind !== 'literal')) return undefined;
+    if (form === 'one row' || index!.kind !== 'index' || (by!.kind !== 'uniform' && by!.kind !== 'literal'))
+      return undefined;
     found.size ??= by;
     if (found.size !== by) return undefined;
     return name === 'div' ? row : column();
@@ -136,9 +158,9 @@ function rulesOf(graph: Graph, found: Row): Rules {
       case 'rem':
         return divide(name, operands);
       case 'mul':
-        return a === found.size && b === row ? start() : undefined;
+        return form === 'division' && a === found.size && b === row ? start() : undefined;
       case 'sub':
-        return a.kind === 'index' && isColumn(b) ? start() : undefined;
+        return form === 'division' && a.kind === 'index' && isColumn(b) ? start() : undefined;
       case 'min':
       case 'max': {
         const less = isLess(a, b) ?? opposite(isLess(b, a));

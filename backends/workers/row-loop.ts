@@ -12,15 +12,26 @@ import { I32, op } from './wasm-encoder.ts';
 export function emitRowLoop(
   code: Code,
   inputs: KernelInputs,
-  { size, row, before, after }: GridRows,
-  { from, to, index, scalar }: Omit<IndexLoop, 'vector'>,
+  rows: GridRows,
+  range: Omit<IndexLoop, 'vector'>,
   vectorOf: (bind: (lanes: VectorCode) => void) => VectorPart,
 ): void {
+  if (rows.row === undefined) {
+    emitIndexLoop(code, {
+      ...range,
+      vector: withinOneRow(
+        code,
+        inputs,
+        rows,
+        vectorOf(() => {}),
+      ),
+    });
+    return;
+  }
+  const { row, before, after } = rows;
+  const { from, to } = range;
   const [at, end, quotient, start] = [code.local(I32), code.local(I32), code.local(I32), code.local(I32)];
-  const pushSize = (): void => {
-    if (size.kind === 'uniform') code.get(inputs.uniforms[size.slot]!);
-    else code.i32(Number(size.value));
-  };
+  const pushSize = (): void => pushSizeOf(code, inputs, rows);
   const within = (cells: () => void): void => pushWithin(code, start, to, cells);
   const narrowToRow = (first: number, last: number): void => {
     raiseTo(code, first, () => within(() => code.i32(before)));
@@ -55,12 +66,33 @@ export function emitRowLoop(
         vector.narrow(first, last);
         narrowToRow(first, last);
       };
-      emitIndexLoop(code, { from: at, to: end, index, scalar, vector: { ...vector, narrow } });
+      emitIndexLoop(code, { ...range, from: at, to: end, vector: { ...vector, narrow } });
       code.get(end);
       code.set(at);
     },
   );
   for (const local of [at, end, quotient, start]) code.release(local);
+}
+
+/** Vectors of what is one row as a whole, without its ends. */
+function withinOneRow(code: Code, inputs: KernelInputs, rows: GridRows, vector: VectorPart): VectorPart {
+  const { size, before, after } = rows;
+  const narrow = (first: number, last: number): void => {
+    vector.narrow(first, last);
+    raiseTo(code, first, () => code.i32(before));
+    if (size === undefined) return;
+    emitMinimum(code, last, () => {
+      pushSizeOf(code, inputs, rows);
+      code.i32(after);
+      code.op(op.i32Sub);
+    });
+  };
+  return { ...vector, narrow };
+}
+
+function pushSizeOf(code: Code, inputs: KernelInputs, { size }: GridRows): void {
+  if (size!.kind === 'uniform') code.get(inputs.uniforms[size!.slot]!);
+  else code.i32(Number(size!.value));
 }
 
 /** Pushes the index so many cells after the start of a row, but not past the range: no sum passes 2^32. */
