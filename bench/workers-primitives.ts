@@ -65,6 +65,7 @@ const peerNames: { readonly [name: string]: string } = {
       'histogram',
       'sort',
       'sortByKey',
+      'merge',
     ].map((name) => [name, name]),
   ),
   fill: 'copy',

@@ -132,6 +132,15 @@ export function plainHistogram(x: Uint32Array): Uint32Array {
   return bins;
 }
 
+/** Two sorted columns as one. */
+export function plainMerge(a: Uint32Array, b: Uint32Array): Uint32Array {
+  const out = new Uint32Array(a.length + b.length);
+  for (let i = 0, j = 0, place = 0; place < out.length; place++) {
+    out[place] = j === b.length || (i < a.length && a[i]! <= b[j]!) ? a[i++]! : b[j++]!;
+  }
+  return out;
+}
+
 /** map, copyIf, sortByKey, reduceByKey over runs of 16 and scan. */
 export function plainChain(x: Uint32Array): Uint32Array {
   const keys = new Uint32Array(x.length);

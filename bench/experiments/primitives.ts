@@ -8,6 +8,7 @@ import {
   plainCopyIf,
   plainGather,
   plainHistogram,
+  plainMerge,
   plainReduceByKey,
   plainScan,
   plainScatter,
@@ -149,6 +150,16 @@ const primitives: readonly Primitive[] = [
     run: ({ x }) => q.histogram(q.map(highByte, { x }), 256),
     plain: ({ x }) => plainHistogram(x),
     bytes: ({ n }) => n * WORD,
+  },
+  {
+    name: 'merge',
+    inputs: (one) => {
+      const x = randomOf(one) as Uint32Array;
+      return { x: x.slice(0, one.n >> 1).sort(), keys: x.slice(one.n >> 1).sort() };
+    },
+    run: ({ x, keys }) => q.merge(x, keys),
+    plain: ({ x, keys }) => plainMerge(x, keys),
+    bytes: ({ n }) => 2 * n * WORD,
   },
 ];
 

@@ -6,7 +6,7 @@ const FLAGS = ['-O3', '-march=native', '-std=c++20', '-pthread'];
 
 /** What `primitives.cpp` has. */
 const NAMES: ReadonlySet<string> = new Set(
-  'copy map reduce scan copyIf gather scatter reduceByKey histogram sort sortByKey chain'.split(' '),
+  'copy map reduce scan copyIf gather scatter reduceByKey histogram sort sortByKey merge chain'.split(' '),
 );
 
 /** C++ with every optimisation that g++ has, on one thread and on as many as there are; none where there is no compiler. */

@@ -5,7 +5,7 @@ const FLAGS = ['-O3', '-std=c++17', '-arch=native', '--extended-lambda'];
 
 const LIBRARIES: Readonly<Record<string, ReadonlySet<string>>> = {
   thrust: new Set('copy map reduce scan copyIf gather scatter reduceByKey sort sortByKey chain'.split(' ')),
-  cub: new Set('reduce scan copyIf reduceByKey histogram sort sortByKey'.split(' ')),
+  cub: new Set('reduce scan copyIf reduceByKey histogram sort sortByKey merge'.split(' ')),
 };
 
 /**

@@ -67,6 +67,8 @@ struct Columns {
   size_t n;
   Words x, index, runs, order, out, out2, spare, spare2, kept, kept2;
   u32 small[kBins];
+  /** Two halves of x, each sorted: made when they are first asked for. */
+  Words halves{nullptr, std::free};
 
   explicit Columns(size_t rows)
       : n(rows), x(words(n)), index(words(n)), runs(words(n)), order(words(n)), out(words(n)), out2(words(n)), spare(words(n)),
@@ -77,6 +79,16 @@ struct Columns {
       runs[i] = u32(i) / 16;
       order[i] = permuted(u32(i), n);
     }
+  }
+
+  const u32* sorted_halves() {
+    if (halves == nullptr) {
+      halves = words(n);
+      std::copy_n(x.get(), n, halves.get());
+      std::sort(halves.get(), halves.get() + n / 2);
+      std::sort(halves.get() + n / 2, halves.get() + n);
+    }
+    return halves.get();
   }
 
   Result rows(const Words& words, size_t length) const { return {{words.get(), length}}; }
@@ -129,12 +141,16 @@ Result call(const string& name, Pool& pool, RadixSort& sort, Columns& c) {
     sort.run<true>(pool, x, index, out, out2, c.spare.get(), c.spare2.get(), n);
     return c.tables(c.out, c.out2, n);
   }
+  if (name == "merge") {
+    const u32* const halves = c.sorted_halves();
+    return merge(pool, halves, n / 2, halves + n / 2, n - n / 2, out), c.rows(c.out, n);
+  }
   if (name == "chain") return chain(pool, sort, c);
   throw std::runtime_error("no primitive " + name);
 }
 
 const std::vector<string> kNames = {"copy", "map", "reduce", "scan", "copyIf", "gather", "scatter",
-                                    "reduceByKey", "histogram", "sort", "sortByKey", "chain"};
+                                    "reduceByKey", "histogram", "sort", "sortByKey", "merge", "chain"};
 
 struct Timed { double nanoseconds; u32 checksum; };
 

@@ -167,6 +167,24 @@ void histogram(Pool& pool, const u32* x, u32* bins, size_t n) {
   }
 }
 
+/** Two sorted columns as one: every thread has the part of the merge path that its part of the result is. */
+void merge(Pool& pool, const u32* a, size_t a_rows, const u32* b, size_t b_rows, u32* out) {
+  const auto rows_of_a = [=](size_t count) {
+    size_t low = count > b_rows ? count - b_rows : 0, high = std::min(count, a_rows);
+    while (low < high) {
+      const size_t middle = (low + high) / 2;
+      if (b[count - middle - 1] < a[middle]) high = middle;
+      else low = middle + 1;
+    }
+    return low;
+  };
+  pool.run([&](int t) {
+    const auto [from, to] = part_of(a_rows + b_rows, t, pool.size());
+    const size_t i = rows_of_a(from), end = rows_of_a(to);
+    std::merge(a + i, a + end, b + (from - i), b + (to - end), out + from);
+  });
+}
+
 /** A stable sort by digits from the lowest, with a table of places for every thread; payload may be absent. */
 struct RadixSort {
   std::vector<u32> tables;
