@@ -1,7 +1,7 @@
 import type { ScalarType } from '../../primitives/functors/ir.ts';
 import type { Node, OperationNode, ReadNode } from '../straight-line.ts';
 import { type ArrayAccess, emitRead, pushLiteral, scalarLocal, widthOf } from './emit-wasm.ts';
-import { emitMinimum } from './kernel-arguments.ts';
+import { emitMaximum, emitMinimum } from './kernel-arguments.ts';
 import { emitScalar } from './scalar-operations.ts';
 import { emitSplat, emitVector, lanesOf } from './vector-operations.ts';
 import type { Code } from './wasm-code.ts';
@@ -74,19 +74,13 @@ export class VectorCode {
       this.#pushInvariant(node.shift!);
       code.op(op.i64ExtendI32S);
       code.set(shift);
-      const first = code.local(I32);
-      pushClamped(code, () => {
-        code.i64(0);
-        code.get(shift);
-        code.op(op.i64Sub);
-      });
-      code.tee(first);
-      code.get(from);
-      code.get(first);
-      code.get(from);
-      code.op(op.i32GtU, op.select);
-      code.set(from);
-      code.release(first);
+      emitMaximum(code, from, () =>
+        pushClamped(code, () => {
+          code.i64(0);
+          code.get(shift);
+          code.op(op.i64Sub);
+        }),
+      );
       emitMinimum(code, to, () =>
         pushClamped(code, () => {
           code.get(this.#sources.arrays[node.slot]!.length);

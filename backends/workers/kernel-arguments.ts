@@ -309,6 +309,15 @@ export function pushRest(code: Code, count: number, minus: number): void {
 
 /** Lowers a local to an unsigned value where that is less. */
 export function emitMinimum(code: Code, local: number, value: () => void): void {
+  emitExtreme(code, local, op.i32LtU, value);
+}
+
+/** Raises a local to an unsigned value where that is more. */
+export function emitMaximum(code: Code, local: number, value: () => void): void {
+  emitExtreme(code, local, op.i32GtU, value);
+}
+
+function emitExtreme(code: Code, local: number, isKept: number, value: () => void): void {
   const other = code.local(I32);
   value();
   code.set(other);
@@ -316,7 +325,7 @@ export function emitMinimum(code: Code, local: number, value: () => void): void 
   code.get(other);
   code.get(local);
   code.get(other);
-  code.op(op.i32LtU, op.select);
+  code.op(isKept, op.select);
   code.set(local);
   code.release(other);
 }

@@ -1,7 +1,7 @@
 import type { VectorCode } from './emit-simd.ts';
 import type { GridRows } from './grid-rows.ts';
 import { emitIndexLoop, type IndexLoop, type VectorPart } from './index-loop.ts';
-import { emitMinimum, type KernelInputs } from './kernel-arguments.ts';
+import { emitMaximum, emitMinimum, type KernelInputs } from './kernel-arguments.ts';
 import type { Code } from './wasm-code.ts';
 import { I32, op } from './wasm-encoder.ts';
 
@@ -17,15 +17,8 @@ export function emitRowLoop(
   vectorOf: (bind: (lanes: VectorCode) => void) => VectorPart,
 ): void {
   if (rows.row === undefined) {
-    emitIndexLoop(code, {
-      ...range,
-      vector: withinOneRow(
-        code,
-        inputs,
-        rows,
-        vectorOf(() => {}),
-      ),
-    });
+    const vector = vectorOf(() => {});
+    emitIndexLoop(code, { ...range, vector: withinOneRow(code, inputs, rows, vector) });
     return;
   }
   const { row, before, after } = rows;
@@ -34,7 +27,7 @@ export function emitRowLoop(
   const pushSize = (): void => pushSizeOf(code, inputs, rows);
   const within = (cells: () => void): void => pushWithin(code, start, to, cells);
   const narrowToRow = (first: number, last: number): void => {
-    raiseTo(code, first, () => within(() => code.i32(before)));
+    emitMaximum(code, first, () => within(() => code.i32(before)));
     emitMinimum(code, last, () =>
       within(() => {
         pushSize();
@@ -79,7 +72,7 @@ function withinOneRow(code: Code, inputs: KernelInputs, rows: GridRows, vector: 
   const { size, before, after } = rows;
   const narrow = (first: number, last: number): void => {
     vector.narrow(first, last);
-    raiseTo(code, first, () => code.i32(before));
+    emitMaximum(code, first, () => code.i32(before));
     if (size === undefined) return;
     emitMinimum(code, last, () => {
       pushSizeOf(code, inputs, rows);
@@ -109,17 +102,4 @@ function pushWithin(code: Code, start: number, to: number, cells: () => void): v
   code.get(count);
   code.op(op.i32Add);
   code.release(count);
-}
-
-/** A local becomes what is pushed, where that is more. */
-function raiseTo(code: Code, local: number, least: () => void): void {
-  const bound = code.local(I32);
-  least();
-  code.tee(bound);
-  code.get(local);
-  code.get(bound);
-  code.get(local);
-  code.op(op.i32GtU, op.select);
-  code.set(local);
-  code.release(bound);
 }
