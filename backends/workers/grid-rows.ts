@@ -54,22 +54,23 @@ function rowsBy(form: Form, module: Module, slots: Slots): GridRows | undefined 
   return found.size && { graph, results, row: graph.invariant('u32', ROW), ...found };
 }
 
-const known = new WeakMap<Module, GridRows | undefined>();
-
-/** Whether a program is worth evaluating row by row: it can be, and its rows are wide. */
+/** Whether a program is worth evaluating row by row: it can be, and its rows are wide. Asked at every launch. */
 export function hasWideRows({ module, uniforms }: Program): boolean {
-  const names = [...module.uniforms.keys()];
-  const slots: Slots = {
-    array: (name) => [...module.arrays.keys()].indexOf(name),
-    uniform: (name) => names.indexOf(name),
-  };
-  const rows = known.has(module) ? known.get(module) : gridRows(module, slots);
+  const rows = known.has(module) ? known.get(module) : rowsByName(module);
   known.set(module, rows);
   if (rows === undefined) return false;
   const { size, before, after } = rows;
   if (size === undefined) return true;
-  const cells = size.kind === 'uniform' ? uniforms.get(names[size.slot]!) : size.value;
+  const cells = size.kind === 'uniform' ? uniforms.get([...module.uniforms.keys()][size.slot]!) : size.value;
   return Number(cells) >= before + LEAST_BETWEEN + after;
+}
+
+const known = new WeakMap<Module, GridRows | undefined>();
+
+/** The rows of a program by itself: its arrays and uniforms have the numbers that they stand at in it. */
+function rowsByName(module: Module): GridRows | undefined {
+  const [arrays, uniforms] = [[...module.arrays.keys()], [...module.uniforms.keys()]];
+  return gridRows(module, { array: (name) => arrays.indexOf(name), uniform: (name) => uniforms.indexOf(name) });
 }
 
 const ROW = 'row';
