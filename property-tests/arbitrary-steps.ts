@@ -56,6 +56,14 @@ export const arbitraryStep: fc.Arbitrary<Step> = fc.oneof(
 
 export const arbitrarySteps: fc.Arbitrary<Step[]> = fc.array(arbitraryStep, { minLength: 1, maxLength: 25 });
 
+/** Steps that come to many calls of a backend and take much memory, for the case that a property meets whatever its seed. */
+export const manySteps: Step[] = [
+  { kind: 'upload', rows: 5000, seed: 1 },
+  { kind: 'derive', how: 'sort', of: 1 },
+  { kind: 'derive', how: 'scan', of: 2 },
+  { kind: 'read', of: 3 },
+];
+
 /** How each wait of a run ended, in the order of the steps. */
 export type Outcomes = readonly PromiseSettledResult<unknown>[];
 

@@ -6,7 +6,7 @@ import type { WebGpuBackend, WebGpuOptions } from '../backends/webgpu/backend.ts
 import { createWorkersBackend } from '../backends/workers/index.ts';
 import { Context } from '../primitives/context.ts';
 import * as q from '../primitives/index.ts';
-import { arbitrarySteps, reasonsIn, runSteps, undisturbed } from './arbitrary-steps.ts';
+import { arbitrarySteps, manySteps, reasonsIn, runSteps, undisturbed } from './arbitrary-steps.ts';
 import { destroyBefore, type FaultyGpu, fallSilent, openFaultyGpu, openOnFaulty, refuseBuffer } from './faulty-gpu.ts';
 import { slow } from './webgpu-support.ts';
 
@@ -42,7 +42,7 @@ describe('a device that is destroyed', () => {
         }
         await context.close();
       });
-      await fc.assert(property, { numRuns: 60 });
+      await fc.assert(property, { numRuns: 60, examples: [[manySteps, 2]] });
       expect(lost).toBeGreaterThan(0);
     },
     slow,
@@ -82,7 +82,7 @@ describe('a device that is destroyed', () => {
         await context.close();
         expect(backend.counters).toMatchObject(nothingHeld);
       });
-      await fc.assert(property, { numRuns: 60 });
+      await fc.assert(property, { numRuns: 60, examples: [[manySteps, 2]] });
       expect(lost).toBeGreaterThan(0);
     },
     slow,
@@ -184,7 +184,7 @@ describe('a device without memory for a buffer', () => {
         expect(await runSteps(context, steps)).toEqual(expected);
         await context.close();
       });
-      await fc.assert(property, { numRuns: 40 });
+      await fc.assert(property, { numRuns: 40, examples: [[manySteps, 1]] });
       expect(short).toBeGreaterThan(0);
     },
     slow,

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { Context } from '../primitives/context.ts';
 import { OutOfMemoryError } from '../primitives/errors.ts';
 import * as q from '../primitives/index.ts';
-import { arbitrarySteps, reasonsIn, runSteps, undisturbed } from './arbitrary-steps.ts';
+import { arbitrarySteps, manySteps, reasonsIn, runSteps, undisturbed } from './arbitrary-steps.ts';
 import { testBackends } from './backends.ts';
 import { interrupted } from './faulty-backend.ts';
 import { slow } from './webgpu-support.ts';
@@ -34,7 +34,7 @@ describe.each(testBackends)('on $name', ({ name, open, runs }) => {
           await context.close();
         },
       );
-      await fc.assert(property, { numRuns: cases });
+      await fc.assert(property, { numRuns: cases, examples: [[manySteps, 1000]] });
       expect(short).toBeGreaterThan(0);
     },
     slow,
@@ -60,7 +60,7 @@ describe.each(testBackends)('on $name', ({ name, open, runs }) => {
         expect(backend.counters).toMatchObject(nothingHeld);
         expect(await runSteps(new Context(backend), steps)).toEqual(expected);
       });
-      await fc.assert(property, { numRuns: 4 * runs });
+      await fc.assert(property, { numRuns: 4 * runs, examples: [[manySteps, 2]] });
       expect(short).toBeGreaterThan(0);
       await backend.close();
     },
@@ -87,7 +87,7 @@ describe.each(testBackends)('on $name', ({ name, open, runs }) => {
         await context.close();
         expect(context.backend.counters).toMatchObject(nothingHeld);
       });
-      await fc.assert(property, { numRuns: cases });
+      await fc.assert(property, { numRuns: cases, examples: [[manySteps, manySteps, 2]] });
       expect(aborted).toBeGreaterThan(0);
       expect(other.backend.counters).toMatchObject(nothingHeld);
       await other.close();
