@@ -3,6 +3,7 @@ import type { TuningChoice, WebGpuBackend } from './backends/webgpu/index.ts';
 import type { Backend, Limits } from './primitives/backend.ts';
 import { Context } from './primitives/context.ts';
 import { ArgumentError, DeviceLostError } from './primitives/errors.ts';
+import { type OptionNames, requireOptions } from './primitives/options.ts';
 
 /** Where to run, and with how much. */
 export interface OpenOptions {
@@ -60,7 +61,7 @@ export interface OpenOptions {
  * ```
  */
 export async function open(options: OpenOptions = {}): Promise<Context> {
-  requireMembers('open()', OPTIONS, options);
+  requireOptions('open()', OPTIONS, options, UNKNOWN);
   requireLimits(options.limits);
   const { failover, onFailover } = options;
   if (failover === undefined) return new Context(await openRoomy(options));
@@ -78,7 +79,8 @@ async function openRoomy(options: OpenOptions): Promise<Backend> {
   return createSpillingBackend(backend);
 }
 
-const OPTIONS: Readonly<Record<keyof OpenOptions, true>> = {
+const UNKNOWN = 'open/option';
+const OPTIONS: OptionNames<OpenOptions> = {
   backend: true,
   adapter: true,
   workers: true,
@@ -89,25 +91,15 @@ const OPTIONS: Readonly<Record<keyof OpenOptions, true>> = {
   onFailover: true,
   hangLimit: true,
 };
-const LIMITS: Readonly<Record<keyof Limits, true>> = {
+const LIMITS: OptionNames<Limits> = {
   bindingBytes: true,
   workgroups: true,
   storageBuffers: true,
   memoryBytes: true,
 };
 
-/** A slip of the pen is told, not passed over. */
-function requireMembers(of: string, known: object, given: object): void {
-  const stranger = Object.keys(given).find((name) => !Object.hasOwn(known, name));
-  if (stranger === undefined) return;
-  throw new ArgumentError('open/option', `'${stranger}' is no option of ${of}.`, {
-    expected: Object.keys(known).join(', '),
-    got: stranger,
-  });
-}
-
 function requireLimits(limits: Partial<Limits> = {}): void {
-  requireMembers('limits', LIMITS, limits);
+  requireOptions('limits', LIMITS, limits, UNKNOWN);
   const [wrong] = Object.entries(limits).filter(([, limit]) => limit !== undefined && !(limit >= 1));
   if (wrong === undefined) return;
   const [name, got] = wrong;

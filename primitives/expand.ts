@@ -19,6 +19,7 @@ import { assemble, leafTypes, type Shape } from './functors/shapes.ts';
 import type { U32 } from './functors/value.ts';
 import { bindCaptures } from './map.ts';
 import { maximum } from './monoid.ts';
+import { requireOptions } from './options.ts';
 import { makeExactly, makeWithin, type PlacedRows, placeRows } from './placed-rows.ts';
 import { applyToRank, type CaptureArguments, requireNoRank } from './ranked-rows.ts';
 import { fusedScan } from './scan.ts';
@@ -74,8 +75,10 @@ export function expand<R extends Shape>(
   rows: Table,
   counts: Column<'u32'> | number,
   functor: ExpandFunctor<R>,
-  { capacity, captures = {} }: ExpandOptions = {},
+  options: ExpandOptions = {},
 ): ColumnsOf<R> | Promise<ColumnsOf<R>> {
+  requireOptions<ExpandOptions>('expand', { capacity: true, captures: true }, options);
+  const { capacity, captures = {} } = options;
   const request = expansionOf(rows, counts, functor, captures);
   const { context } = request;
   const place = (): PlacedRows => placeRows('expand', context, request.counts);

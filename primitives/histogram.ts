@@ -8,6 +8,7 @@ import { select } from './functors/standard/choose.ts';
 import { f32BitsToSortable } from './functors/standard/sortable.ts';
 import type { U32 } from './functors/value.ts';
 import { map } from './map.ts';
+import { requireOptions } from './options.ts';
 import { upperBound } from './search.ts';
 
 const signBit = 0x80000000;
@@ -29,7 +30,9 @@ export interface HistogramOptions {
  * @example
  * await ctx.read(histogram(ctx.column(Uint32Array.of(0, 2, 2, 9)), 3)); // Uint32Array [1, 0, 2]
  */
-export function histogram(bins: Column<'u32'>, count: number, { segment }: HistogramOptions = {}): Column<'u32'> {
+export function histogram(bins: Column<'u32'>, count: number, options: HistogramOptions = {}): Column<'u32'> {
+  requireOptions<HistogramOptions>('histogram', { segment: true }, options);
+  const { segment } = options;
   requireType(bins, ['u32'], 'bins', 'histogram');
   requirePositive('count', count);
   if (segment !== undefined) requirePositive('segment', segment);

@@ -19,6 +19,7 @@ import { If, Let, Var, While } from './functors/control.ts';
 import { u32 } from './functors/functor.ts';
 import { select } from './functors/standard/choose.ts';
 import type { Bool, U32 } from './functors/value.ts';
+import { requireOptions } from './options.ts';
 import { below, orderedWords } from './search.ts';
 import type { SortKeys } from './sort.ts';
 
@@ -89,6 +90,7 @@ interface Side {
 }
 
 function mergeRows<C extends Table>(primitive: string, a: Sorted<C>, b: Sorted<C>, options: MergeOptions): C {
+  requireOptions<MergeOptions>(primitive, { descending: true }, options);
   const [first, second] = [a, b].map(({ keys, rows }): Side => {
     const columns = columnsOf(rows);
     const length = commonLength(columns, primitive);

@@ -14,6 +14,7 @@ import {
 } from './functors/shapes.ts';
 import { select, type ValueTree } from './functors/standard/choose.ts';
 import { type Bool, Value } from './functors/value.ts';
+import { type OptionNames, requireOptions } from './options.ts';
 
 /** What is known of a monoid whatever its shape. */
 export interface AnyMonoid {
@@ -48,6 +49,15 @@ export interface MonoidDefinition<S extends Shape> {
   readonly name?: string;
 }
 
+const DEFINITION: OptionNames<MonoidDefinition<Shape>> = {
+  of: true,
+  identity: true,
+  combine: true,
+  exact: true,
+  commutative: true,
+  name: true,
+};
+
 /**
  * Makes a monoid. `combine` must be associative and `identity` neutral on both sides, for the bytes where `exact`, for
  * real numbers otherwise, and commutative where it says so; results are unspecified where they are not.
@@ -59,6 +69,7 @@ export interface MonoidDefinition<S extends Shape> {
  * await ctx.read(reduce(maps, affine)); // { m: Uint32Array [6], c: Uint32Array [7] }
  */
 export function monoid<const S extends Shape>(definition: MonoidDefinition<S>): Monoid<S> {
+  requireOptions<MonoidDefinition<S>>('monoid', DEFINITION, definition);
   const { of: shape, identity, combine, exact, commutative = false, name = 'combine' } = definition;
   const functor = fn(name, { a: shape, b: shape }, shape, combine as never);
   return {

@@ -7,6 +7,7 @@ import { assemble, flatten, isScalar, leafTypes } from './functors/shapes.ts';
 import type { U32 } from './functors/value.ts';
 import { requirePositive } from './histogram.ts';
 import { bindCaptures } from './map.ts';
+import { type OptionNames, requireOptions } from './options.ts';
 import { applyToRank, type CaptureArguments, requireNoRank } from './ranked-rows.ts';
 
 /** Rows that stand for several elements each; those that are not active are passed over. */
@@ -22,6 +23,8 @@ export interface RankHistogramOptions {
   /** Columns and numbers for the functor's captured arrays and uniforms, by name. */
   readonly captures?: CaptureArguments;
 }
+
+const OPTIONS: OptionNames<RankHistogramOptions> = { ranks: true, bins: true, histograms: true, captures: true };
 
 /**
  * Many histograms at once over elements that rows stand for: element (row, rank) of an active row counts into bin `bin` of
@@ -43,6 +46,7 @@ export function rankHistogram(
   element: FunctorDescription,
   options: RankHistogramOptions,
 ): Column<'u32'> {
+  requireOptions('rankHistogram', OPTIONS, options);
   const { ranks, bins, histograms, captures = {} } = options;
   for (const [name, value] of Object.entries({ ranks, bins, histograms })) requirePositive(name, value);
   requireResult(element);

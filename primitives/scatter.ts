@@ -16,6 +16,7 @@ import { wordsOf } from './columns/words.ts';
 import { ArgumentError } from './errors.ts';
 import { u32 } from './functors/functor.ts';
 import { gather } from './gather.ts';
+import { requireOptions } from './options.ts';
 import { constant, sequence } from './sequence.ts';
 
 /** How {@link scatter} and {@link scatterIf} place rows. */
@@ -76,8 +77,10 @@ function scatterRows<C extends Table>(
   indices: Column<'u32'>,
   flags: Column<'bool'> | undefined,
   length: number | DeviceLength,
-  { onto }: ScatterOptions = {},
+  options: ScatterOptions = {},
 ): C {
+  requireOptions<ScatterOptions>(primitive, { onto: true }, options);
+  const { onto } = options;
   requireLength(length, primitive);
   requireType(indices, ['u32'], 'indices', primitive);
   if (flags !== undefined) requireType(flags, ['bool'], 'flags', primitive);

@@ -5,6 +5,7 @@ import { ArgumentError } from './errors.ts';
 import { If, Let, Var, While } from './functors/control.ts';
 import { bool, u32 } from './functors/functor.ts';
 import type { Bool, U32 } from './functors/value.ts';
+import { requireOptions } from './options.ts';
 import { keyColumns, type SortKeys } from './sort.ts';
 
 export interface SearchOptions {
@@ -48,9 +49,11 @@ function bound<K extends SortKeys>(
   primitive: string,
   keys: K,
   needles: K,
-  { descending }: SearchOptions,
+  options: SearchOptions,
   isBefore: (key: readonly U32[], needle: readonly U32[]) => Bool,
 ): Column<'u32'> {
+  requireOptions<SearchOptions>(primitive, { descending: true }, options);
+  const { descending } = options;
   const keyWords = orderedWords(keys, descending);
   const needleWords = orderedWords(needles, descending);
   requireSameTypes(primitive, keyColumns(keys), keyColumns(needles));

@@ -11,6 +11,7 @@ import { gather } from './gather.ts';
 import { histogram } from './histogram.ts';
 import { map } from './map.ts';
 import { plus } from './monoid.ts';
+import { type OptionNames, requireOptions } from './options.ts';
 import { inclusiveScan } from './scan.ts';
 import { scatterReduce } from './scatter.ts';
 import { orderedWords, upperBound } from './search.ts';
@@ -23,6 +24,8 @@ export interface SelectOptions {
   /** Counts from the largest key on. */
   readonly descending?: boolean;
 }
+
+const OPTIONS: OptionNames<SelectOptions> = { descending: true };
 
 /**
  * The key that stands at place `k`, counted from 0, when the keys are sorted; or one for each of several places. A column on
@@ -46,6 +49,7 @@ export interface SelectOptions {
  * await ctx.read(both); // { third: Float32Array [2.5], ends: Float32Array [7, -1] }
  */
 export function selectKth<K extends SortKeys>(keys: K, k: number | Column<'u32'>, options: SelectOptions = {}): K {
+  requireOptions('selectKth', OPTIONS, options);
   const columns = keyColumns(keys);
   const length = commonLength(columns, 'selectKth');
   const places = typeof k === 'number' ? constant(u32, requirePlace(k, length), 1) : k;
@@ -69,6 +73,7 @@ export function selectKth<K extends SortKeys>(keys: K, k: number | Column<'u32'>
  * await ctx.read(quantiles(keys, [0.5, 0.1, 1])); // Uint32Array [30, 10, 50]
  */
 export function quantiles<K extends SortKeys>(keys: K, fractions: readonly number[], options: SelectOptions = {}): K {
+  requireOptions('quantiles', OPTIONS, options);
   const columns = keyColumns(keys);
   const length = commonLength(columns, 'quantiles');
   const context = requireContext(columns, 'quantiles');

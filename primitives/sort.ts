@@ -5,6 +5,7 @@ import { keysOfSortable, sortableWords, wordsOf } from './columns/words.ts';
 import type { Context } from './context.ts';
 import { ArgumentError } from './errors.ts';
 import { gather } from './gather.ts';
+import { type OptionNames, requireOptions } from './options.ts';
 import { sequence } from './sequence.ts';
 
 /** Keys that can be sorted: u32, i32, f32, or a record of two u32 columns `{ lo, hi }` as a 64-bit number. */
@@ -24,6 +25,8 @@ export interface SortOptions {
   readonly bits?: { readonly from: number; readonly to: number };
 }
 
+const OPTIONS: OptionNames<SortOptions> = { descending: true, bits: true };
+
 /**
  * The keys in ascending order.
  *
@@ -35,7 +38,7 @@ export interface SortOptions {
  *
  * Source: Adinets and Merrill, Onesweep: A Faster Least Significant Digit Radix Sort for GPUs, 2022.
  *
- * @throws {@link ArgumentError} where the bits are none of the keys'.
+ * @throws {@link ArgumentError} where the bits are none of the keys', or an option is none.
  * @example
  * await ctx.read(sort(ctx.column(Int32Array.of(3, -1, 2)))); // Int32Array [-1, 2, 3]
  */
@@ -73,6 +76,7 @@ export function sortByKey<K extends SortKeys, V extends Table>(
  * await ctx.read(sortPermutation(ctx.column(Uint32Array.of(3, 1, 2)))); // Uint32Array [1, 2, 0]
  */
 export function sortPermutation(keys: SortKeys, options: SortOptions = {}): Column<'u32'> {
+  requireOptions('sortPermutation', OPTIONS, options);
   const columns = keyColumns(keys);
   const context = requireContext(columns, 'sortPermutation');
   commonLength(columns, 'sortPermutation');
@@ -104,6 +108,7 @@ function sortRows<K extends SortKeys, V extends Table>(
   values: V | undefined,
   options: SortOptions,
 ): { readonly keys: K; readonly values?: V } {
+  requireOptions(primitive, OPTIONS, options);
   const columns = keyColumns(keys);
   const payloads = values === undefined ? [] : columnsOf(values);
   const context = requireContext([...columns, ...payloads], primitive);

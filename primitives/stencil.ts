@@ -10,6 +10,7 @@ import { flatten, leafTypes, type PlainOf, type Shape } from './functors/shapes.
 import { select } from './functors/standard/choose.ts';
 import type { Bool, U32, Value } from './functors/value.ts';
 import { applyFunctor, bindCaptures, bindRows, type ColumnArgument } from './map.ts';
+import { requireOptions } from './options.ts';
 import { type Axis, type Boundary, requireBoundary, type Step, stepAlong } from './stencil-axis.ts';
 
 /** What {@link stencil} takes for a functor's parameters, by name: as `map`, and the columns that neighbours are read in. */
@@ -64,6 +65,7 @@ export function stencil<P extends Parameters, R extends Shape>(
   args: StencilArguments<P>,
   options: StencilOptions<P> = {},
 ): ColumnsOf<R> {
+  requireOptions<StencilOptions<P>>('stencil', { width: true, boundary: true, outside: true }, options);
   const { functorName: name, module, parameters, result } = functor;
   const given = args as { readonly [name: string]: unknown };
   const shapes = splitParameters(parameters);

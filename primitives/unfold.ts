@@ -18,6 +18,7 @@ import type { ScalarType } from './functors/ir.ts';
 import { assemble, leafTypes, type Scalar, type Shape, type Tree } from './functors/shapes.ts';
 import type { Bool, U32, Value } from './functors/value.ts';
 import { applyFunctor, bindCaptures } from './map.ts';
+import { requireOptions } from './options.ts';
 import { makeExactly, makeWithin, type PlacedRows, placeRows } from './placed-rows.ts';
 import type { CaptureArguments } from './ranked-rows.ts';
 import { requireCombination, requireUnread } from './scatter.ts';
@@ -86,8 +87,10 @@ export function unfold<S extends WalkState, R extends Shape>(
   rows: Table,
   start: WalkStart<S>,
   step: WalkStep<S, R>,
-  { capacity, captures = {} }: UnfoldOptions = {},
+  options: UnfoldOptions = {},
 ): ColumnsOf<R> | Promise<ColumnsOf<R>> {
+  requireOptions<UnfoldOptions>('unfold', { capacity: true, captures: true }, options);
+  const { capacity, captures = {} } = options;
   const walk = walkOf('unfold', rows, start, step, captures);
   const { context } = walk;
   const place = (): PlacedWalks => placeWalks(walk);
@@ -124,8 +127,10 @@ export function unfoldReduce<S extends WalkState>(
   step: WalkStep<S, { readonly index: Scalar<'u32'>; readonly value: Scalar<'u32'> }>,
   combine: AtomicCombination,
   onto: Column<'u32'>,
-  { captures = {} }: Pick<UnfoldOptions, 'captures'> = {},
+  options: Pick<UnfoldOptions, 'captures'> = {},
 ): void {
+  requireOptions<Pick<UnfoldOptions, 'captures'>>('unfoldReduce', { captures: true }, options);
+  const { captures = {} } = options;
   requireType(onto, ['u32'], 'elements', 'unfoldReduce');
   requireCombination('unfoldReduce', combine);
   const walk = walkOf('unfoldReduce', rows, start, step, captures, onto);
