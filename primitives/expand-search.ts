@@ -1,5 +1,5 @@
 import { capacityOf } from './backend.ts';
-import { type Column, viewColumn } from './columns/column.ts';
+import { type Column, columnsOf, viewColumn } from './columns/column.ts';
 import { destination, extentOf, fuse, type Loader, programOf } from './columns/program.ts';
 import type { Expansion, Spread } from './expand.ts';
 import { If, Let, Var, While } from './functors/control.ts';
@@ -29,7 +29,7 @@ export function expandBySearch<R extends Shape>(
   spread: Spread,
   results: readonly Column[],
 ): void {
-  const { context, rows, columns, length, functor, captures } = expansion;
+  const { context, fields, length, functor, captures } = expansion;
   const { offsets, length: made } = spread;
   const { walkRows } = context.backend;
   const cuts = cutOutput(expansion, spread);
@@ -47,7 +47,7 @@ export function expandBySearch<R extends Shape>(
   const types = leafTypes(functor.result);
   const advance = fuse('expand', words(6), ['bool', ...words(5), ...types], (_piece, state, loader) => {
     const [at, row, start, end, limit, high] = state as [U32, U32, U32, U32, U32, U32];
-    const values = applyToRank(functor, rows, loader.load(columns, row), at.sub(start), bound, loader);
+    const values = applyToRank(functor, fields, loader.load(columnsOf(fields), row), at.sub(start), bound, loader);
     const next = at.add(1);
     // No branch: when a row ends cannot be foreseen.
     const ends = next.ge(end);

@@ -21,7 +21,8 @@ import { bindCaptures } from './map.ts';
 import { maximum } from './monoid.ts';
 import { requireOptions } from './options.ts';
 import { makeExactly, makeWithin, type PlacedRows, placeRows } from './placed-rows.ts';
-import { applyToRank, type CaptureArguments, requireNoRank } from './ranked-rows.ts';
+import { applyToRank, type CaptureArguments, fieldsBesideRank } from './ranked-rows.ts';
+import type { Fields } from './row-fields.ts';
 import { fusedScan } from './scan.ts';
 import { constant } from './sequence.ts';
 
@@ -52,7 +53,8 @@ export interface ExpandOptions {
  * Source: the load-balancing search of Baxter, moderngpu, 2013; heads of rows that are scattered and spread by a maximum
  * scan, Blelloch 1990.
  *
- * @throws {@link ArgumentError} where the functor takes a field that no row has, or a row has one called rank.
+ * @throws {@link ArgumentError} `rows/field` where the functor takes a field that no row has, `rows/type` where it is of another
+ * type, `rows/rank` where a row has one called rank.
  * @example
  * const rows = { id: ctx.column(Uint32Array.of(7, 8)) };
  * const pair = fn({ id: u32, rank: u32 }, { id: u32, rank: u32 }, (row) => row);
@@ -89,11 +91,10 @@ export function expand<R extends Shape>(
     : makeWithin('expand', context, capacity, place, make);
 }
 
-/** Rows, how many output rows each makes, and of what. */
+/** What the functor takes of rows, and how many output rows each makes. */
 export interface Expansion<R extends Shape> {
   readonly context: Context;
-  readonly rows: Table;
-  readonly columns: readonly Column[];
+  readonly fields: Fields;
   readonly length: Column['length'];
   readonly counts: Column<'u32'>;
   readonly functor: ExpandFunctor<R>;
@@ -106,14 +107,14 @@ function expansionOf<R extends Shape>(
   functor: ExpandFunctor<R>,
   captures: CaptureArguments,
 ): Expansion<R> {
-  requireNoRank(rows, 'expand');
   const columns = columnsOf(rows);
   if (typeof counts === 'number') requireLength(counts, 'expand');
   const perRow = typeof counts === 'number' ? constant(u32, counts, commonLength(columns, 'expand')) : counts;
   requireType(perRow, ['u32'], 'counts', 'expand');
   const length = commonLength([...columns, perRow], 'expand');
   const context = requireContext([...columns, perRow, ...columnsIn(captures)], 'expand');
-  return { context, rows, columns, length, counts: perRow, functor, captures };
+  const fields = fieldsBesideRank('expand', functor, rows);
+  return { context, fields, length, counts: perRow, functor, captures };
 }
 
 /** Where the output of every row starts, and how many output rows are made. */
@@ -137,14 +138,14 @@ function spreadRows<R extends Shape>(expansion: Expansion<R>, spread: Spread): C
 
 /** Marks where rows start, spreads the marks by a maximum scan, and computes the output rows of the rows that it finds. */
 function expandByScan<R extends Shape>(expansion: Expansion<R>, spread: Spread, results: readonly Column[]): void {
-  const { context, rows, columns, functor, captures } = expansion;
+  const { context, fields, functor, captures } = expansion;
   const { offsets, length } = spread;
   const from = rowsOfOutput(expansion, spread);
   const bound = bindCaptures(functor, captures, context);
   const make = fuse('expand', [], leafTypes(functor.result), (index, _, loader) => {
     const [row] = loader.load([from], index) as [U32];
     const [offset] = loader.load([offsets], row) as [U32];
-    return applyToRank(functor, rows, loader.load(columns, row), index.sub(offset), bound, loader);
+    return applyToRank(functor, fields, loader.load(columnsOf(fields), row), index.sub(offset), bound, loader);
   });
   const stores = results.map((column, value) => ({ ...destination(column), value }));
   context.backend.forEach(extentOf(length), programOf(make), stores);

@@ -171,12 +171,12 @@ export function mapRows<R extends Shape>(functor: RowFunctor<R>, table: Table): 
   return map(functor as unknown as Functor<Parameters, R>, args as never);
 }
 
-/** The one parameter, `except` left out, that a single column stands for. */
-export function soleParameter({ functorName, parameters }: FunctorDescription, except?: string): string {
-  const names = Object.keys(splitParameters(parameters).values).filter((name) => name !== except);
+/** The one parameter that a single column stands for. */
+function soleParameter({ functorName, parameters }: FunctorDescription): string {
+  const names = Object.keys(splitParameters(parameters).values);
   if (names.length === 1) return names[0]!;
   throw new ArgumentError('map/row-functor', `Functor ${functorName} cannot take rows of a single column.`, {
-    expected: `one parameter${except === undefined ? '' : ` beside ${except}`}`,
+    expected: 'one parameter',
     got: names.length,
   });
 }

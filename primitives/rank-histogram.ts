@@ -8,7 +8,7 @@ import type { U32 } from './functors/value.ts';
 import { requirePositive } from './histogram.ts';
 import { bindCaptures } from './map.ts';
 import { type OptionNames, requireOptions } from './options.ts';
-import { applyToRank, type CaptureArguments, requireNoRank } from './ranked-rows.ts';
+import { applyToRank, type CaptureArguments, fieldsBesideRank } from './ranked-rows.ts';
 
 /** Rows that stand for several elements each; those that are not active are passed over. */
 export type RankedRows = { readonly active: Column<'bool'> } & { readonly [name: string]: Table };
@@ -35,6 +35,8 @@ const OPTIONS: OptionNames<RankHistogramOptions> = { ranks: true, bins: true, hi
  * - Fast where neighbouring rows share a histogram. Accepts device counts. Counts are u32.
  * - Equivalent loop: `for (const row of rows) if (row.active) for (let rank = 0; rank < ranks; rank++) count(f({ ...row, rank }))`.
  *
+ * @throws {@link ArgumentError} `histogram/result` where the functor returns something else, `rows/field` where it takes a field
+ * that no row has, `rows/type` where it is of another type, `rows/rank` where a row has one called rank.
  * @example
  * const rows = { active: ctx.column([true, false]), group: ctx.column(Uint32Array.of(1, 0)) };
  * const parity = fn({ group: u32, rank: u32 }, { bin: u32, histogram: u32 }, ({ group, rank }) => ({
@@ -52,17 +54,18 @@ export function rankHistogram(
   requireResult(element);
   const { active, ...fields } = rows;
   const table: Table = fields;
-  requireNoRank(table, 'rankHistogram');
   requireType(active, ['bool'], 'flags', 'rankHistogram');
   const columns = columnsOf(table);
   const length = commonLength([active, ...columns], 'rankHistogram');
   const context = requireContext([active, ...columns, ...columnsIn(captures)], 'rankHistogram');
-  const types = columns.map(({ type }) => type);
+  const taken = fieldsBesideRank('rankHistogram', element, table);
+  const values = columnsOf(taken);
+  const types = values.map(({ type }) => type);
   return context.scope(() => {
     const bound = bindCaptures(element, captures, context);
-    const row = fuse('row', [], ['bool', ...types], (index, _, loader) => loader.load([active, ...columns], index));
-    const program = fuse('rankHistogram', ['u32', ...types], ['u32', 'u32'], (_index, [rank, ...values], loader) => {
-      const result = assemble(element.result, applyToRank(element, table, values, rank as U32, bound, loader));
+    const row = fuse('row', [], ['bool', ...types], (index, _, loader) => loader.load([active, ...values], index));
+    const program = fuse('rankHistogram', ['u32', ...types], ['u32', 'u32'], (_index, [rank, ...loaded], loader) => {
+      const result = assemble(element.result, applyToRank(element, taken, loaded, rank as U32, bound, loader));
       return flatten(binAndHistogram, result, () => refuse(element));
     });
     const counts = context.stored('u32', bins * histograms);

@@ -1,43 +1,33 @@
-import { Column, shapeOf, type Table } from './columns/column.ts';
+import { Column, type Table } from './columns/column.ts';
 import type { Loader } from './columns/program.ts';
 import { ArgumentError } from './errors.ts';
-import { type FunctorDescription, splitParameters } from './functors/functor.ts';
+import { type FunctorDescription, u32 } from './functors/functor.ts';
 import type { ScalarType } from './functors/ir.ts';
-import { assemble, flatten } from './functors/shapes.ts';
 import type { U32, Value } from './functors/value.ts';
-import { applyFunctor, type Captures, soleParameter } from './map.ts';
+import { applyFunctor, type Captures } from './map.ts';
+import { argumentsOf, type Fields, fieldsTaken } from './row-fields.ts';
 
 /** Columns and numbers for the captured arrays and the uniforms of a functor, by name. */
 export type CaptureArguments = { readonly [name: string]: Column | number | boolean };
 
-/** Calls a functor of a row's fields and of `rank`, the number of an element among those that the row stands for. */
+const RANK = { rank: u32 };
+
+/** The fields of a row that a functor takes beside `rank`, the number of an element among those that the row stands for. */
+export function fieldsBesideRank(primitive: string, functor: FunctorDescription, rows: Table): Fields {
+  if (rows instanceof Column || !('rank' in rows)) return fieldsTaken(primitive, functor, rows, RANK);
+  throw new ArgumentError('rows/rank', `The rows given to ${primitive} have a field called rank.`, {
+    remedy: 'Give it another name: rank is the number of an element among those of its row.',
+  });
+}
+
+/** Calls a functor on the values of those fields and on a rank. */
 export function applyToRank(
   functor: FunctorDescription,
-  rows: Table,
+  fields: Fields,
   values: readonly Value<ScalarType>[],
   rank: U32,
   captures: Captures,
   loader: Loader,
 ): Value<ScalarType>[] {
-  const fields =
-    rows instanceof Column
-      ? { [soleParameter(functor, 'rank')]: values[0]! }
-      : (assemble(shapeOf(rows), values) as { readonly [name: string]: unknown });
-  const given = { ...fields, rank };
-  const parameters = splitParameters(functor.parameters).values;
-  const args = flatten<Value<ScalarType>>(parameters, given as never, (path) => {
-    throw new ArgumentError('rows/field', `Functor ${functor.functorName} takes ${path}, which no row has.`, {
-      expected: Object.keys(given),
-      got: path,
-    });
-  });
-  return applyFunctor(functor, args, captures, loader);
-}
-
-/** Rows whose fields leave room for the name `rank`. */
-export function requireNoRank(rows: Table, primitive: string): void {
-  if (rows instanceof Column || !('rank' in rows)) return;
-  throw new ArgumentError('rows/rank', `The rows given to ${primitive} have a field called rank.`, {
-    remedy: 'Give it another name: rank is the number of an element among those of its row.',
-  });
+  return applyFunctor(functor, argumentsOf(functor, RANK, fields, [rank], values), captures, loader);
 }

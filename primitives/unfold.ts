@@ -21,17 +21,9 @@ import { applyFunctor, bindCaptures } from './map.ts';
 import { requireOptions } from './options.ts';
 import { makeExactly, makeWithin, type PlacedRows, placeRows } from './placed-rows.ts';
 import type { CaptureArguments } from './ranked-rows.ts';
+import { argumentsOf, type Fields, fieldsTaken, leavesOf } from './row-fields.ts';
 import { requireCombination, requireUnread } from './scatter.ts';
-import {
-  argumentsOfStep,
-  type Fields,
-  fieldsTaken,
-  leavesOf,
-  requireWalk,
-  type WalkStart,
-  type WalkState,
-  type WalkStep,
-} from './walk-functors.ts';
+import { requireWalk, type WalkStart, type WalkState, type WalkStep } from './walk-functors.ts';
 
 export interface UnfoldOptions {
   /** The most rows that the result can have; with it, unfold does not wait. */
@@ -328,7 +320,7 @@ function runWalk(walk: Walk, name: string, recording: Recording): void {
   });
   const advance = fuse(name, leaves, ['bool', ...changing, ...stored], (_index, values, loader) => {
     const [state, fields] = [values.slice(own.length, changing.length), values.slice(changing.length)];
-    const args = argumentsOfStep(step, start.result, stepFields, state, fields);
+    const args = argumentsOf(step, start.result, stepFields, state, fields);
     const made = assemble(step.result, applyFunctor(step, args, boundStep!, loader)) as unknown as Made;
     const { next, stored } = recording.advance(values.slice(0, own.length), made);
     return [...next, ...leavesOf(start.result, made.state), ...stored];

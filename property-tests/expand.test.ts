@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { Context } from '../primitives/context.ts';
 import * as q from '../primitives/index.ts';
 import { openWalking, testLaws, testLawsInWalks } from './backends.ts';
@@ -50,6 +50,15 @@ describe.each([
   }, 60_000);
 });
 
+test('a functor of the rank alone needs nothing of a row', async () => {
+  await using context = openReference();
+  const x = context.column(Uint32Array.of(5, 6));
+  const rank = fn({ rank: u32 }, u32, ({ rank }) => rank);
+  for (const rows of [x, { x }]) {
+    expect(await context.read(q.expand(rows, 2, rank, { capacity: 4 }))).toEqual(Uint32Array.of(0, 1, 0, 1));
+  }
+});
+
 test('refuses rows whose fields do not fit the functor', () => {
   const context = openReference();
   const x = context.column(Uint32Array.of(1));
@@ -62,6 +71,14 @@ test('refuses rows whose fields do not fit the functor', () => {
     expand(
       { x },
       fn({ y: u32 }, u32, ({ y }) => y),
+    ),
+  );
+  expectRefusal(
+    context,
+    'rows/type',
+    expand(
+      { x: context.column(Float32Array.of(1)) },
+      fn({ x: u32 }, u32, ({ x }) => x),
     ),
   );
   expectRefusal(

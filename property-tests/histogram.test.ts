@@ -55,6 +55,7 @@ test('refuses elements that are no bin and histogram, and rows whose fields do n
     ),
     x,
   };
+  const floating = context.column(Float32Array.of(1));
   const sizes = { ranks: 1, bins: 1, histograms: 1 };
   const floats = fn({ x: u32 }, { bin: f32, histogram: u32 }, ({ x }) => ({ bin: f32(x), histogram: x }));
   const other = fn({ y: u32 }, { bin: u32, histogram: u32 }, ({ y }) => ({ bin: y, histogram: y }));
@@ -67,5 +68,6 @@ test('refuses elements that are no bin and histogram, and rows whose fields do n
     ),
   );
   expectRefusal(context, 'rows/field', () => q.rankHistogram(rows, other, sizes));
+  expectRefusal(context, 'rows/type', () => q.rankHistogram({ ...rows, y: floating }, other, sizes));
   expectRefusal(context, 'rows/rank', () => q.rankHistogram({ ...rows, rank: x }, other, sizes));
 });

@@ -1,0 +1,85 @@
+import { Column, shapeOf, type Table } from './columns/column.ts';
+import { ArgumentError } from './errors.ts';
+import { type FunctorDescription, splitParameters } from './functors/functor.ts';
+import type { ScalarType } from './functors/ir.ts';
+import { assemble, flatten, leafTypes, type Scalar, type Shape, type Tree } from './functors/shapes.ts';
+import type { Value } from './functors/value.ts';
+
+/** Fields of a row, by name. */
+export type Fields = { readonly [name: string]: Table };
+
+type Values = readonly Value<ScalarType>[];
+
+/** Values that a functor takes beside fields of a row, by name: the state of a walk, a rank. */
+export type State = { readonly [name: string]: Shape };
+
+/** The fields of a row that a functor takes beside those of a state. A single column is the one that is no state's. */
+export function fieldsTaken(
+  primitive: string,
+  { functorName, parameters }: FunctorDescription,
+  rows: Table,
+  state: State,
+): Fields {
+  const { values } = splitParameters(parameters);
+  const names = Object.keys(values).filter((name) => !(name in state));
+  if (rows instanceof Column && names.length > 1) throw severalFields(functorName, names);
+  const fields: Fields = rows instanceof Column ? Object.fromEntries(names.map((name) => [name, rows])) : rows;
+  const common = Object.keys(fields).find((name) => name in state);
+  if (common !== undefined) throw fieldInBoth(primitive, common);
+  const given = { ...mapFields(fields, shapeOf), ...state };
+  const missing = (path: string): never => {
+    throw new ArgumentError('rows/field', `Functor ${functorName} takes ${path}, which it is not given.`, {
+      expected: Object.keys(given),
+      got: path,
+    });
+  };
+  const types = flatten<Scalar<ScalarType>>(values, given as Tree<Scalar<ScalarType>>, missing).map(({ type }) => type);
+  const expected = leafTypes(values);
+  if (types.join() !== expected.join()) throw otherTypes(functorName, expected, types);
+  const shape = Object.fromEntries(names.map((name) => [name, values[name]!]));
+  return assemble(shape, flatten<Column>(shape, fields as Tree<Column>, missing)) as Fields;
+}
+
+function mapFields<A, B>(fields: { readonly [name: string]: A }, change: (field: A) => B): { [name: string]: B } {
+  return Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, change(field)]));
+}
+
+/** The arguments of a functor: the leaves of the state and of the fields that it takes, in the order of its parameters. */
+export function argumentsOf(
+  { parameters }: FunctorDescription,
+  state: State,
+  fields: Fields,
+  stateLeaves: Values,
+  fieldLeaves: Values,
+): Value<ScalarType>[] {
+  const row = assemble(mapFields(fields, shapeOf), fieldLeaves) as object;
+  const given = { ...row, ...(assemble(state, stateLeaves) as object) };
+  return leavesOf(splitParameters(parameters).values, given as Tree<Value<ScalarType>>);
+}
+
+/** The leaves of a tree that is known to have a shape's fields, in the order of the shape. */
+export function leavesOf<L>(shape: Shape, tree: Tree<L>): L[] {
+  return flatten<L>(shape, tree, (path) => {
+    throw new RangeError(`no ${path}`);
+  });
+}
+
+function severalFields(functorName: string, names: readonly string[]): ArgumentError {
+  return new ArgumentError('map/row-functor', `Functor ${functorName} cannot take rows of a single column.`, {
+    expected: 'one parameter for it',
+    got: names,
+  });
+}
+
+function fieldInBoth(primitive: string, name: string): ArgumentError {
+  return new ArgumentError('rows/state', `Rows and state given to ${primitive} both have a field called ${name}.`, {
+    remedy: 'Give one of them another name.',
+  });
+}
+
+function otherTypes(functorName: string, expected: readonly string[], got: readonly string[]): ArgumentError {
+  return new ArgumentError('rows/type', `Functor ${functorName} was given fields of other types.`, {
+    expected: expected.join(', '),
+    got: got.join(', '),
+  });
+}
