@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { createReferenceBackend } from '../backends/reference/index.ts';
 import type { Backend } from '../primitives/backend.ts';
 import { checkBackend, kernelLaws } from './index.ts';
@@ -53,4 +53,14 @@ describe('checkBackend', () => {
     },
     60_000,
   );
+
+  test.each([
+    ['no laws', { laws: [] }],
+    ['no cases', { numRuns: 0 }],
+    ['half a case', { numRuns: 0.5 }],
+  ])('refuses %s', async (_, options) => {
+    const open = vi.fn(createReferenceBackend);
+    await expect(checkBackend(open, options)).rejects.toMatchObject({ code: 'check/cases' });
+    expect(open).not.toHaveBeenCalled();
+  });
 });

@@ -2,6 +2,8 @@ import fc from 'fast-check';
 import { createReferenceBackend } from '../backends/reference/index.ts';
 import type { Backend } from '../primitives/backend.ts';
 import { Context } from '../primitives/context.ts';
+import { ArgumentError } from '../primitives/errors.ts';
+import { requireOptions } from '../primitives/options.ts';
 import { allLaws } from './laws/all.ts';
 import { createRun, type Law } from './laws/law.ts';
 
@@ -22,6 +24,7 @@ export interface CheckOptions {
  *
  * @param createBackend - opens the backend; called once.
  * @throws AggregateError with one error a broken law, each with its smallest counterexample and the seed.
+ * @throws {@link ArgumentError} `check/cases` where no law or no case is asked for: nothing would have been checked.
  * @example
  * ```ts
  * const laws = allLaws.filter(({ name }) => name.startsWith('sort'));
@@ -30,8 +33,11 @@ export interface CheckOptions {
  */
 export async function checkBackend(
   createBackend: () => Backend | Promise<Backend>,
-  { numRuns = 100, seed, laws = allLaws }: CheckOptions = {},
+  options: CheckOptions = {},
 ): Promise<void> {
+  requireOptions<CheckOptions>('checkBackend', { numRuns: true, seed: true, laws: true }, options);
+  const { numRuns = 100, seed, laws = allLaws } = options;
+  requireCases(numRuns, laws);
   const reference = new Context(createReferenceBackend());
   const context = new Context(await createBackend());
   const broken: Error[] = [];
@@ -52,4 +58,13 @@ export async function checkBackend(
       `${broken.length} of ${laws.length} laws do not hold:\n${broken.map(String).join('\n')}`,
     );
   }
+}
+
+function requireCases(numRuns: number, laws: readonly Law[]): void {
+  if (laws.length > 0 && Number.isInteger(numRuns) && numRuns > 0) return;
+  throw new ArgumentError('check/cases', 'checkBackend was asked to check nothing.', {
+    expected: 'laws, and a positive whole number of cases of each',
+    got: `${laws.length} laws, ${numRuns} cases of each`,
+    remedy: 'Look up the names of laws in allLaws.',
+  });
 }
