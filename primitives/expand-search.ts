@@ -2,13 +2,14 @@ import { capacityOf } from './backend.ts';
 import { type Column, columnsOf, viewColumn } from './columns/column.ts';
 import { destination, extentOf, fuse, type Loader, programOf } from './columns/program.ts';
 import type { Expansion, Spread } from './expand.ts';
-import { If, Let, Var, While } from './functors/control.ts';
+import { If, Var, While } from './functors/control.ts';
 import { u32 } from './functors/functor.ts';
 import { leafTypes, type Shape } from './functors/shapes.ts';
 import { select } from './functors/standard/choose.ts';
-import type { U32 } from './functors/value.ts';
+import type { Bool, U32 } from './functors/value.ts';
 import { bindCaptures } from './map.ts';
 import { applyToRank } from './ranked-rows.ts';
+import { partitionPoint } from './search.ts';
 
 /** Output rows between two whose rows are looked up among all; a power of two. */
 const PART = 1024;
@@ -89,16 +90,8 @@ function cutOutput({ context, length }: Expansion<Shape>, { offsets, length: mad
 
 /** The last row between two whose output starts no later than an output row: the one that this comes from. */
 function rowOf(at: U32, low: U32, high: U32, offsets: Column<'u32'>, loader: Loader): U32 {
-  const [from, to] = [Var(low), Var(high)];
-  While(
-    () => from.lt(to),
-    () => {
-      const middle = Let(to.sub(to.sub(from).shr(1)));
-      const [start] = loader.load([offsets], middle) as [U32];
-      If(start.le(at), () => from.set(middle)).Else(() => to.set(middle.sub(1)));
-    },
-  );
-  return Let(from);
+  const startsBy = (row: U32): Bool => (loader.load([offsets], row) as [U32])[0].le(at);
+  return partitionPoint(low.add(1), high.add(1), startsBy).sub(1);
 }
 
 /** Where the output of a row ends; that of the last row is known to go on for as long as there is output. */

@@ -15,12 +15,11 @@ import { destination, extentOf, fuse, type Loader, programOf } from './columns/p
 import { wordsOf } from './columns/words.ts';
 import type { Context } from './context.ts';
 import { ArgumentError } from './errors.ts';
-import { If, Let, Var, While } from './functors/control.ts';
 import { u32 } from './functors/functor.ts';
 import { select } from './functors/standard/choose.ts';
 import type { Bool, U32 } from './functors/value.ts';
 import { requireOptions } from './options.ts';
-import { below, orderedWords } from './search.ts';
+import { below, orderedWords, partitionPoint } from './search.ts';
 import type { SortKeys } from './sort.ts';
 
 export interface MergeOptions {
@@ -179,18 +178,11 @@ function diagonal({ first, second }: Path, count: U32, loader: Loader): [U32, U3
 
 /** How many of them are, between two numbers: where the path crosses the diagonal. */
 function split({ first, second }: Path, count: U32, least: U32, most: U32, loader: Loader): U32 {
-  const from = Var(least);
-  const to = Var(most);
-  While(
-    () => from.lt(to),
-    () => {
-      const middle = from.add(to.sub(from).shr(1));
-      const ofFirst = loader.load(first.keys, middle) as U32[];
-      const ofSecond = loader.load(second.keys, count.sub(middle).sub(1)) as U32[];
-      If(below(ofSecond, ofFirst), () => to.set(middle)).Else(() => from.set(middle.add(1)));
-    },
-  );
-  return Let(from);
+  return partitionPoint(least, most, (number) => {
+    const ofFirst = loader.load(first.keys, number) as U32[];
+    const ofSecond = loader.load(second.keys, count.sub(number).sub(1)) as U32[];
+    return below(ofSecond, ofFirst).not();
+  });
 }
 
 /** The next row of the first table or of the second, of which `i` and `j` have been taken. */

@@ -60,23 +60,24 @@ function bound<K extends SortKeys>(
   const keyLength = commonLength(keyWords, primitive);
   const view = fuse(primitive, [], ['u32'], (index, _, loader) => {
     const needle = load(needleWords, index, loader);
-    const first = Var(u32(0));
-    const count = Var(loader.length(keyLength));
-    While(
-      () => count.gt(0),
-      () => {
-        const half = Let(count.shr(1));
-        const middle = first.add(half);
-        If(isBefore(load(keyWords, middle, loader), needle), () => {
-          first.set(middle.add(1));
-          count.set(count.sub(half).sub(1));
-        }).Else(() => count.set(half));
-      },
-    );
-    return [first];
+    return [partitionPoint(u32(0), loader.length(keyLength), (key) => isBefore(load(keyWords, key, loader), needle))];
   });
   const context = contextOf([...keyWords, ...needleWords], primitive);
   return viewColumn(context, 'u32', commonLength(needleWords, primitive), view);
+}
+
+/** The first number from `from` below `to` that is not before the cut, `to` where all are: they are before it up to there. */
+export function partitionPoint(from: U32, to: U32, isBefore: (number: U32) => Bool): U32 {
+  const first = Var(from);
+  const end = Var(to);
+  While(
+    () => first.lt(end),
+    () => {
+      const middle = Let(first.add(end.sub(first).shr(1)));
+      If(isBefore(middle), () => first.set(middle.add(1))).Else(() => end.set(middle));
+    },
+  );
+  return Let(first);
 }
 
 /** Keys as words, the most significant first, whose lexicographic order is that of the keys. */
