@@ -23,16 +23,10 @@ import type { Kernel, Launch, Launcher } from './launch.ts';
 import { createPool, type Pool } from './pool.ts';
 import { MAX_WORKERS } from './queue.ts';
 import { launchExactReduce } from './reduce.ts';
-import { COPY_CHUNK, emitCopyKernel } from './runtime.ts';
 import { launchExactScan } from './scan.ts';
-import {
-  createSharedMemory,
-  HEAP_BYTES,
-  type PendingRead,
-  type SharedBuffer,
-  type SharedMemory,
-} from './shared-memory.ts';
+import { createSharedMemory, HEAP_BYTES, type SharedBuffer, type SharedMemory } from './shared-memory.ts';
 import { launchSort } from './sort.ts';
+import { createTransfers } from './transfers.ts';
 import { launchTreeReduce } from './tree-reduce.ts';
 import { launchTreeScan } from './tree-scan.ts';
 import { launchWalk } from './walk.ts';
@@ -78,9 +72,6 @@ const FUSED_ROWS = 2 ** 18;
 
 /** Nanoseconds that an element takes in one pass of a sort. */
 const SORT_PASS_COST = 8;
-
-/** Words that a read copies before it lets other events have their turn. */
-const COPY_SLICE = 2 ** 20;
 
 /**
  * Opens the backend that runs on worker threads, in WebAssembly: SIMD where a functor is a straight line, with the same
@@ -215,7 +206,7 @@ function createBackend(
   /** Runs a command: here where that is quicker; else in the queue, maybe together with those that follow. */
   const issue = ({ extent, cost, writes, launch }: Task): void => {
     guard();
-    for (const buffer of writes) settleReads(memory.resolve(buffer));
+    for (const buffer of writes) transfers.settleReads(memory.resolve(buffer));
     const here = held.idle && pool.idle && lengthNow(extent) * cost < inlineNanoseconds;
     const { scratch, freeScratch } = takeScratch();
     const touched = new Set<SharedBuffer>();
@@ -250,9 +241,18 @@ function createBackend(
     else pool.submit(launch);
   };
 
+  /** What stands behind a handle, which has so many words at least. */
+  const resolve = (handle: DeviceBuffer, words: number): SharedBuffer => {
+    const buffer = memory.resolve(handle);
+    if (words <= buffer.words) return buffer;
+    throw new ArgumentError('memory/range', 'A command reaches beyond the end of a buffer.', {
+      expected: `at most ${buffer.words} words`,
+      got: words,
+    });
+  };
+
   const addressOf = ({ buffer, word }: Cell, words: number, touched: Set<SharedBuffer>): number => {
-    const found = memory.resolve(buffer);
-    if (word + words > found.words) throw outOfBuffer(word + words, found.words);
+    const found = resolve(buffer, word + words);
     touched.add(found);
     return found.address + 4 * word;
   };
@@ -264,40 +264,6 @@ function createBackend(
     return Math.min(length.limit, Math.max(0, memory.words()[word]! - length.minus));
   };
 
-  /** Appends a copy to the queue. */
-  const copy = (to: number, from: number, bytes: number): void => {
-    const kernel = compile('copy', () => [emitCopyKernel()]);
-    const phase = { run: kernel.functions[0]!, length: [0, 0, bytes], chunkSize: COPY_CHUNK, minimum: 0 } as const;
-    run({ words: [0, 0, bytes, COPY_CHUNK, to, from, bytes], phases: [phase] }, false);
-  };
-
-  /** Before a buffer is written: what is still to be read of it is brought away. */
-  const settleReads = (buffer: SharedBuffer): void => {
-    if (buffer.reads.size > 0) held.flush();
-    for (const read of buffer.reads) {
-      if (read.fence <= pool.completed) copySlice(read, read.result.length);
-      else bringAway(buffer, read);
-      memory.finishRead(buffer, read, pool.issued);
-    }
-  };
-
-  const bringAway = (buffer: SharedBuffer, read: PendingRead): void => {
-    const left = 4 * (read.result.length - read.copied);
-    read.snapshot = allocator.allocatePassing(left);
-    copy(read.snapshot.address, read.address + 4 * read.copied, left);
-    read.address = read.snapshot.address - 4 * read.copied;
-    read.fence = pool.issued;
-    // The host, too, has to wait with writing until the copy is made.
-    buffer.fence = pool.issued;
-  };
-
-  const copySlice = (read: PendingRead, words: number): void => {
-    const from = read.address / 4 + read.copied;
-    const end = Math.min(read.result.length, read.copied + words);
-    read.result.set(memory.words().subarray(from, from + end - read.copied), read.copied);
-    read.copied = end;
-  };
-
   const until = async (phase: number): Promise<void> => {
     watchdog.begin();
     try {
@@ -307,23 +273,14 @@ function createBackend(
     }
   };
 
-  /** Waits for a read's words and copies them, a slice between two turns of the event loop. */
-  const finish = async (buffer: SharedBuffer, read: PendingRead): Promise<Uint32Array> => {
-    buffer.reads.add(read);
-    try {
-      while (read.copied < read.result.length) {
-        if (read.fence > pool.completed) await until(read.fence);
-        else {
-          copySlice(read, COPY_SLICE);
-          if (read.copied < read.result.length) await new Promise((resolve) => setImmediate(resolve));
-        }
-      }
-      return read.result;
-    } finally {
-      memory.finishRead(buffer, read, pool.issued);
-      if (read.snapshot !== undefined) allocator.release(read.snapshot, pool.issued);
-    }
-  };
+  const transfers = createTransfers({
+    memory,
+    pool,
+    until,
+    flush: () => held.flush(),
+    copy: (launch) => run(launch, false),
+    compile,
+  });
 
   return {
     name: 'workers',
@@ -342,29 +299,12 @@ function createBackend(
     },
     write: (handle, word, data) => {
       guard();
-      const buffer = memory.resolve(handle);
-      if (word + data.length > buffer.words) throw outOfBuffer(word + data.length, buffer.words);
-      held.flush();
-      settleReads(buffer);
-      const address = buffer.address + 4 * word;
-      if (buffer.fence <= pool.completed) {
-        memory.words().set(data, address / 4);
-        return;
-      }
-      const staging = allocator.allocatePassing(data.byteLength, pool.completed);
-      memory.words().set(data, staging.address / 4);
-      copy(address, staging.address, data.byteLength);
-      buffer.fence = pool.issued;
-      allocator.release(staging, pool.issued);
+      transfers.write(resolve(handle, word + data.length), word, data);
     },
     read: async (handle, word, words) => {
       guard();
       counters.readbacks++;
-      const buffer = memory.resolve(handle);
-      if (word + words > buffer.words) throw outOfBuffer(word + words, buffer.words);
-      held.flush();
-      const result = new Uint32Array(words);
-      return finish(buffer, { address: buffer.address + 4 * word, fence: buffer.fence, result, copied: 0 });
+      return transfers.read(resolve(handle, word + words), word, words);
     },
     sync: async () => {
       guard();
@@ -434,11 +374,4 @@ function createBackend(
 function launchReduce(launcher: Launcher, extent: Extent, program: Program, monoid: MonoidProgram, into: Cell): Launch {
   const launch = monoid.exact ? launchExactReduce : launchTreeReduce;
   return launch(launcher, extent, program, monoid, into);
-}
-
-function outOfBuffer(needed: number, words: number): ArgumentError {
-  return new ArgumentError('memory/range', 'A command reaches beyond the end of a buffer.', {
-    expected: `at most ${words} words`,
-    got: needed,
-  });
 }

@@ -1,0 +1,106 @@
+import type { Launch, Launcher } from './launch.ts';
+import type { Pool } from './pool.ts';
+import { COPY_CHUNK, emitCopyKernel } from './runtime.ts';
+import type { PendingRead, SharedBuffer, SharedMemory } from './shared-memory.ts';
+
+export interface TransfersOptions {
+  readonly memory: SharedMemory;
+  readonly pool: Pool;
+  readonly compile: Launcher['compile'];
+  /** Issues the commands that are held. */
+  flush(): void;
+  /** Appends a copy to the queue. */
+  copy(launch: Launch): void;
+  /** Waits for a phase. */
+  until(phase: number): Promise<void>;
+}
+
+/** The ways between the host's arrays and the memory of the workers. */
+export interface Transfers {
+  /** Before a buffer is written: what is still to be read of it is brought away. */
+  settleReads(buffer: SharedBuffer): void;
+  /** Puts words into a buffer, behind the commands that are under way. */
+  write(buffer: SharedBuffer, word: number, data: Uint32Array): void;
+  /** The words of a buffer as they are after the commands that are under way. */
+  read(buffer: SharedBuffer, word: number, words: number): Promise<Uint32Array>;
+}
+
+/** Words that a read copies before it lets other events have their turn. */
+const COPY_SLICE = 2 ** 20;
+
+export function createTransfers({ memory, pool, compile, flush, copy, until }: TransfersOptions): Transfers {
+  const { allocator } = memory;
+
+  const write: Transfers['write'] = (buffer, word, data) => {
+    flush();
+    settleReads(buffer);
+    const address = buffer.address + 4 * word;
+    if (buffer.fence <= pool.completed) {
+      memory.words().set(data, address / 4);
+      return;
+    }
+    const staging = allocator.allocatePassing(data.byteLength, pool.completed);
+    memory.words().set(data, staging.address / 4);
+    issueCopy(address, staging.address, data.byteLength);
+    buffer.fence = pool.issued;
+    allocator.release(staging, pool.issued);
+  };
+
+  const settleReads: Transfers['settleReads'] = (buffer) => {
+    if (buffer.reads.size > 0) flush();
+    for (const read of buffer.reads) {
+      if (read.fence <= pool.completed) copySlice(read, read.result.length);
+      else bringAway(buffer, read);
+      memory.finishRead(buffer, read, pool.issued);
+    }
+  };
+
+  const bringAway = (buffer: SharedBuffer, read: PendingRead): void => {
+    const left = 4 * (read.result.length - read.copied);
+    read.snapshot = allocator.allocatePassing(left);
+    issueCopy(read.snapshot.address, read.address + 4 * read.copied, left);
+    read.address = read.snapshot.address - 4 * read.copied;
+    read.fence = pool.issued;
+    // The host, too, has to wait with writing until the copy is made.
+    buffer.fence = pool.issued;
+  };
+
+  const issueCopy = (to: number, from: number, bytes: number): void => {
+    const kernel = compile('copy', () => [emitCopyKernel()]);
+    const phase = { run: kernel.functions[0]!, length: [0, 0, bytes], chunkSize: COPY_CHUNK, minimum: 0 } as const;
+    copy({ words: [0, 0, bytes, COPY_CHUNK, to, from, bytes], phases: [phase] });
+  };
+
+  const read: Transfers['read'] = (buffer, word, words) => {
+    flush();
+    const result = new Uint32Array(words);
+    return finish(buffer, { address: buffer.address + 4 * word, fence: buffer.fence, result, copied: 0 });
+  };
+
+  /** Waits for a read's words and copies them, a slice between two turns of the event loop. */
+  const finish = async (buffer: SharedBuffer, read: PendingRead): Promise<Uint32Array> => {
+    buffer.reads.add(read);
+    try {
+      while (read.copied < read.result.length) {
+        if (read.fence > pool.completed) await until(read.fence);
+        else {
+          copySlice(read, COPY_SLICE);
+          if (read.copied < read.result.length) await new Promise((resolve) => setImmediate(resolve));
+        }
+      }
+      return read.result;
+    } finally {
+      memory.finishRead(buffer, read, pool.issued);
+      if (read.snapshot !== undefined) allocator.release(read.snapshot, pool.issued);
+    }
+  };
+
+  const copySlice = (read: PendingRead, words: number): void => {
+    const from = read.address / 4 + read.copied;
+    const end = Math.min(read.result.length, read.copied + words);
+    read.result.set(memory.words().subarray(from, from + end - read.copied), read.copied);
+    read.copied = end;
+  };
+
+  return { settleReads, write, read };
+}
