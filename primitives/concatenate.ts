@@ -1,10 +1,11 @@
 import {
   type Column,
+  columnsAs,
   columnsOf,
   commonLength,
   type DeviceLength,
   requireContext,
-  signatureOf,
+  shapeOf,
   type Table,
   withColumns,
 } from './columns/column.ts';
@@ -12,7 +13,7 @@ import { addLengths } from './columns/length.ts';
 import { destination, extentOf, fuse, programOf } from './columns/program.ts';
 import { wordsOf } from './columns/words.ts';
 import type { Context } from './context.ts';
-import { ArgumentError } from './errors.ts';
+import { ArgumentError, type ErrorDetails } from './errors.ts';
 
 type Length = number | DeviceLength;
 
@@ -35,30 +36,33 @@ export function concatenate<C extends Table>(tables: readonly C[]): C {
       remedy: 'Nobody can tell which columns no rows have: give it one table of no rows.',
     });
   }
-  const signature = signatureOf(first);
-  for (const [i, table] of tables.entries()) requireSignature(signature, signatureOf(table), i);
-  const lengths = tables.map((table) => commonLength(columnsOf(table), 'concatenate'));
-  const context = requireContext(tables.flatMap(columnsOf), 'concatenate');
+  const parts = tables.map((table, i) => columnsAs(shapeOf(first), table, (difference) => otherColumns(i, difference)));
+  const lengths = parts.map((columns) => commonLength(columns, 'concatenate'));
+  const context = requireContext(parts.flat(), 'concatenate');
   return context.scope(() => {
     const starts: Length[] = [0];
     for (const length of lengths) starts.push(addLengths('concatenate', context, starts.at(-1)!, length));
     const stored = columnsOf(first).map(({ type }) => context.stored(type, starts.at(-1)!));
-    for (const [i, table] of tables.entries()) putRows(context, table, lengths[i]!, starts[i]!, stored);
+    for (const [i, columns] of parts.entries()) putRows(context, columns, lengths[i]!, starts[i]!, stored);
     return withColumns(first, stored);
   });
 }
 
-function requireSignature(expected: string, got: string, table: number): void {
-  if (expected === got) return;
-  throw new ArgumentError('concatenate/columns', 'concatenate was given tables with different columns.', {
-    expected,
-    got,
+function otherColumns(table: number, difference: ErrorDetails): ArgumentError {
+  return new ArgumentError('concatenate/columns', 'concatenate was given tables with different columns.', {
+    ...difference,
     place: { record: table },
   });
 }
 
-function putRows(context: Context, table: Table, length: Length, start: Length, stored: readonly Column[]): void {
-  const words = columnsOf(table).map(wordsOf);
+function putRows(
+  context: Context,
+  columns: readonly Column[],
+  length: Length,
+  start: Length,
+  stored: readonly Column[],
+): void {
+  const words = columns.map(wordsOf);
   const types = ['u32', ...words.map(() => 'u32')] as 'u32'[];
   const placed = fuse('concatenate', [], types, (index, _, loader) => [
     index.add(loader.length(start)),

@@ -1,11 +1,12 @@
 import { capacityOf } from './backend.ts';
 import {
   type Column,
+  columnsAs,
   columnsOf,
   commonLength,
   type DeviceLength,
   requireContext,
-  signatureOf,
+  shapeOf,
   type Table,
   viewColumn,
   withColumns,
@@ -14,7 +15,7 @@ import { addLengths } from './columns/length.ts';
 import { destination, extentOf, fuse, type Loader, programOf } from './columns/program.ts';
 import { wordsOf } from './columns/words.ts';
 import type { Context } from './context.ts';
-import { ArgumentError } from './errors.ts';
+import { ArgumentError, type ErrorDetails } from './errors.ts';
 import { u32 } from './functors/functor.ts';
 import { select } from './functors/standard/choose.ts';
 import type { Bool, U32 } from './functors/value.ts';
@@ -91,11 +92,10 @@ interface Side {
 function mergeRows<C extends Table>(primitive: string, a: Sorted<C>, b: Sorted<C>, options: MergeOptions): C {
   requireOptions<MergeOptions>(primitive, { descending: true }, options);
   const [first, second] = [a, b].map(({ keys, rows }): Side => {
-    const columns = columnsOf(rows);
+    const columns = columnsAs(shapeOf(a.rows), rows, (difference) => otherColumns(primitive, difference));
     const length = commonLength(columns, primitive);
     return { keys: orderedWords(keys, options.descending), rows: columns.map(wordsOf), length };
   }) as [Side, Side];
-  requireAlike(primitive, a.rows, b.rows);
   const context = requireContext([...first.rows, ...second.rows], primitive);
   return context.scope(() => {
     const length = addLengths(primitive, context, first.length, second.length);
@@ -106,10 +106,8 @@ function mergeRows<C extends Table>(primitive: string, a: Sorted<C>, b: Sorted<C
   });
 }
 
-function requireAlike(primitive: string, first: Table, second: Table): void {
-  const [expected, got] = [signatureOf(first), signatureOf(second)];
-  if (expected === got) return;
-  throw new ArgumentError('merge/columns', `${primitive} was given tables with different columns.`, { expected, got });
+function otherColumns(primitive: string, difference: ErrorDetails): ArgumentError {
+  return new ArgumentError('merge/columns', `${primitive} was given tables with different columns.`, difference);
 }
 
 /** The path along which two tables are merged. */

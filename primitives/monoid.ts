@@ -59,7 +59,8 @@ const DEFINITION: OptionNames<MonoidDefinition<Shape>> = {
 };
 
 /**
- * Makes a monoid. `combine` must be associative and `identity` neutral on both sides, for the bytes where `exact`, for
+ * Makes a monoid. A record's fields are found by their names in the tables that it combines, in whatever order they stand
+ * there. `combine` must be associative and `identity` neutral on both sides, for the bytes where `exact`, for
  * real numbers otherwise, and commutative where it says so; results are unspecified where they are not.
  *
  * @example

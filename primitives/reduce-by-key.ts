@@ -15,7 +15,7 @@ import { u32 } from './functors/functor.ts';
 import { assemble, type Shape } from './functors/shapes.ts';
 import type { U32 } from './functors/value.ts';
 import { type Monoid, monoidProgram, plus } from './monoid.ts';
-import { requireTypes } from './reduce.ts';
+import { operandsOf } from './reduce.ts';
 import { endsRun, runHeads, startsRun } from './runs.ts';
 import { countIn, fusedScan } from './scan.ts';
 import { constant } from './sequence.ts';
@@ -42,8 +42,7 @@ export function reduceByKey<K extends Table, S extends Shape>(
   const keyColumns = columnsOf(keys);
   commonLength(keyColumns, 'reduceByKey');
   const keyWords = keyColumns.map(wordsOf);
-  const valueColumns = columnsOf(values as Table);
-  requireTypes(valueColumns, monoidProgram(monoid), 'reduceByKey');
+  const valueColumns = operandsOf('reduceByKey', values as Table, monoid);
   const context = requireContext([...keyColumns, ...valueColumns], 'reduceByKey');
   const length = commonLength([...keyColumns, ...valueColumns], 'reduceByKey');
   const byRun = combinedByRun(monoid as unknown as Monoid<Shape>);

@@ -1,9 +1,8 @@
-import type { MonoidProgram } from './backend.ts';
 import {
   type Column,
   type ColumnsOf,
   cellColumn,
-  columnsOf,
+  columnsAs,
   commonLength,
   requireContext,
   type Table,
@@ -11,7 +10,7 @@ import {
 import { alive, extentOf, fuse, programOf } from './columns/program.ts';
 import { ArgumentError } from './errors.ts';
 import { assemble, type Shape } from './functors/shapes.ts';
-import { type Monoid, monoidProgram } from './monoid.ts';
+import { type AnyMonoid, type Monoid, monoidProgram } from './monoid.ts';
 
 /**
  * The combination of all rows, in their order, as a table of one row that stays on the device.
@@ -19,16 +18,15 @@ import { type Monoid, monoidProgram } from './monoid.ts';
  * - Laws asked: the monoid is associative with a neutral identity; it need not be commutative.
  * - Work O(n), span O(log n). Deterministic: exact monoids give the same bytes however they are folded; others are folded
  *   in the canonical tree, a function of the length alone.
- * - Of no rows: the identity. Accepts device counts.
+ * - Of no rows: the identity. Accepts device counts. Records are combined field by field as the monoid names them.
  * - Equivalent loop: `let total = identity; for (const row of rows) total = combine(total, row)`.
  *
  * @example
  * await ctx.read(reduce(ctx.column(Uint32Array.of(1, 2, 3)), plus(u32))); // Uint32Array [6]
  */
 export function reduce<S extends Shape>(input: ColumnsOf<S>, monoid: Monoid<S>): ColumnsOf<S> {
-  const columns = columnsOf(input as Table);
   const program = monoidProgram(monoid);
-  requireTypes(columns, program, 'reduce');
+  const columns = operandsOf('reduce', input as Table, monoid);
   const context = requireContext(columns, 'reduce');
   const length = commonLength(columns, 'reduce');
   const fusion = fuse('reduce', [], program.types, (index, _, loader) => loader.load(columns, index));
@@ -40,13 +38,15 @@ export function reduce<S extends Shape>(input: ColumnsOf<S>, monoid: Monoid<S>):
   });
 }
 
-/** Checks that a table's columns are what a monoid combines. */
-export function requireTypes(columns: readonly Column[], { types }: MonoidProgram, primitive: string): void {
-  const got = columns.map(({ type }) => type);
-  if (got.length === types.length && got.every((type, leaf) => type === types[leaf])) return;
-  throw new ArgumentError('monoid/types', `${primitive} was given columns that its monoid does not combine.`, {
-    expected: types.join(', '),
-    got: got.join(', '),
-    remedy: 'The fields of the table and of the monoid must agree in order and type.',
-  });
+/** The columns that a monoid combines, in the order of its fields: those that a table has by their names. */
+export function operandsOf(primitive: string, table: Table, monoid: AnyMonoid): readonly Column[] {
+  // What is no monoid is refused first.
+  monoidProgram(monoid);
+  const sentence = `${primitive} was given columns that its monoid does not combine.`;
+  const remedy = 'Give the table the fields of the monoid, by name and type.';
+  return columnsAs(
+    monoid.shape,
+    table,
+    (difference) => new ArgumentError('monoid/types', sentence, { ...difference, remedy }),
+  );
 }

@@ -3,7 +3,6 @@ import { combinedByRun } from './by-run.ts';
 import {
   type Column,
   type ColumnsOf,
-  columnsOf,
   commonLength,
   type DeviceLength,
   type Memory,
@@ -13,6 +12,7 @@ import {
 } from './columns/column.ts';
 import { alive, destination, extentOf, fuse, type Loader, programOf } from './columns/program.ts';
 import type { Context } from './context.ts';
+import { ArgumentError } from './errors.ts';
 import { u32 } from './functors/functor.ts';
 import type { ScalarType } from './functors/ir.ts';
 import { literal } from './functors/recorder.ts';
@@ -20,7 +20,7 @@ import { assemble, type Shape } from './functors/shapes.ts';
 import { select } from './functors/standard/choose.ts';
 import { type Bool, type U32, Value } from './functors/value.ts';
 import { type AnyMonoid, type Monoid, monoidProgram } from './monoid.ts';
-import { requireTypes } from './reduce.ts';
+import { operandsOf } from './reduce.ts';
 
 type Values = readonly Value<ScalarType>[];
 
@@ -92,11 +92,20 @@ export function exclusiveScan<S extends Shape>(input: ColumnsOf<S>, monoid: Mono
   return scanColumns('exclusiveScan', input as Table, monoid, 'exclusive') as ColumnsOf<S>;
 }
 
-type Kind = 'inclusive' | 'exclusive';
+const KINDS = ['inclusive', 'exclusive'] as const;
+
+type Kind = (typeof KINDS)[number];
+
+function requireKind(kind: Kind): void {
+  if (KINDS.includes(kind)) return;
+  throw new ArgumentError('scan/kind', 'segmentedScan was given no kind of scan.', {
+    expected: KINDS.join(' or '),
+    got: String(kind),
+  });
+}
 
 function scanColumns(primitive: string, input: Table, monoid: AnyMonoid, kind: Kind): Table {
-  const columns = columnsOf(input);
-  requireTypes(columns, monoidProgram(monoid), primitive);
+  const columns = operandsOf(primitive, input, monoid);
   const context = requireContext(columns, primitive);
   const length = commonLength(columns, primitive);
   const stored = storeScan(primitive, {
@@ -139,9 +148,9 @@ export function segmentedScan<S extends Shape>(
   monoid: Monoid<S>,
   kind: Kind = 'inclusive',
 ): ColumnsOf<S> {
-  const columns = columnsOf(input as Table);
+  requireKind(kind);
   const { types, identity } = monoidProgram(monoid);
-  requireTypes(columns, monoidProgram(monoid), 'segmentedScan');
+  const columns = operandsOf('segmentedScan', input as Table, monoid);
   requireType(heads, ['bool'], 'heads', 'segmentedScan');
   const context = requireContext([...columns, heads], 'segmentedScan');
   const length = commonLength([...columns, heads], 'segmentedScan');

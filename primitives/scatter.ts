@@ -1,13 +1,14 @@
 import type { AtomicCombination } from './backend.ts';
 import {
   type Column,
+  columnsAs,
   columnsOf,
   commonLength,
   type DeviceLength,
   requireContext,
   requireLength,
   requireType,
-  signatureOf,
+  shapeOf,
   type Table,
   withColumns,
 } from './columns/column.ts';
@@ -116,17 +117,14 @@ function backgroundOf(
   onto: Table,
   length: number | DeviceLength,
 ): readonly Column<'u32'>[] {
-  requireSameColumns(primitive, rows, onto);
-  return columnsOf(gather(onto, sequence(length))).map(wordsOf);
+  const under = columnsUnder(primitive, rows, onto);
+  return columnsOf(gather(Object.fromEntries(under.entries()), sequence(length))).map(wordsOf);
 }
 
-function requireSameColumns(primitive: string, rows: Table, onto: Table): void {
-  const [expected, got] = [signatureOf(rows), signatureOf(onto)];
-  if (expected === got) return;
-  throw new ArgumentError('scatter/onto', `${primitive} was given other columns to scatter onto than the rows have.`, {
-    expected,
-    got,
-  });
+/** The columns of a table to scatter onto, in the order of those of the rows. */
+function columnsUnder(primitive: string, rows: Table, onto: Table): Column[] {
+  const sentence = `${primitive} was given other columns to scatter onto than the rows have.`;
+  return columnsAs(shapeOf(rows), onto, (difference) => new ArgumentError('scatter/onto', sentence, difference));
 }
 
 /**
@@ -150,12 +148,12 @@ export function scatterReduce<C extends WordTable>(
   combine: AtomicCombination,
   onto: C,
 ): void {
-  const [columns, targets] = [columnsOf(values), columnsOf(onto)];
+  const columns = columnsOf(values);
   for (const column of columns) requireType(column, ['u32'], 'values', 'scatterReduce');
-  for (const column of targets) requireType(column, ['u32'], 'elements', 'scatterReduce');
+  for (const column of columnsOf(onto)) requireType(column, ['u32'], 'elements', 'scatterReduce');
   requireType(indices, ['u32'], 'indices', 'scatterReduce');
   requireCombination('scatterReduce', combine);
-  requireSameColumns('scatterReduce', values, onto);
+  const targets = columnsUnder('scatterReduce', values, onto);
   const context = requireContext([...columns, indices, ...targets], 'scatterReduce');
   const extent = commonLength([...columns, indices], 'scatterReduce');
   commonLength(targets, 'scatterReduce');

@@ -49,7 +49,7 @@ export interface StencilOptions<P extends Parameters = Parameters> {
  * - Equivalent loop: `for (let i = 0; i < n; i++) out[i] = f((dx) => cells[Math.min(n - 1, Math.max(0, i + dx))])`.
  *
  * @throws {@link ArgumentError} where the cells are no whole number of rows, an offset goes to other rows and there is no
- * width, the boundary is none, or as `map` does.
+ * width, the boundary is none, values outside are of no neighbours, or as `map` does.
  * @example
  * const alive = fn({ cell: neighbours(u32) }, u32, ({ cell }) => {
  *   const [above, below] = [-1, 1].map((dy) => cell.at(-1, dy).add(cell.at(0, dy)).add(cell.at(1, dy)));
@@ -69,6 +69,7 @@ export function stencil<P extends Parameters, R extends Shape>(
   const { functorName: name, module, parameters, result } = functor;
   const given = args as { readonly [name: string]: unknown };
   const shapes = splitParameters(parameters);
+  requireNeighbours(options.outside ?? {}, shapes.neighbours);
   const own = bindRows(functor, given, shapes.values);
   const around = [...shapes.neighbours].map(([key, shape]): [string, Around] => [
     key,
@@ -107,6 +108,16 @@ function outsideOf(key: string, shape: Shape, given: unknown): (number | boolean
   });
   const sentence = `What is outside of ${key} was given a value of another type.`;
   return types.map((type, leaf) => requireValue(type, leaves[leaf], 'stencil/outside', sentence));
+}
+
+/** Values outside are those of parameters that take neighbours. */
+function requireNeighbours(outside: object, neighbours: ReadonlyMap<string, Shape>): void {
+  const stranger = Object.keys(outside).find((name) => !neighbours.has(name));
+  if (stranger === undefined) return;
+  throw new ArgumentError('stencil/outside', `No neighbours are called ${stranger}.`, {
+    expected: [...neighbours.keys()].join(', '),
+    got: stranger,
+  });
 }
 
 interface Grid {

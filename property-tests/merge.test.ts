@@ -13,7 +13,9 @@ test('refuses tables with different columns, and more rows than a column can hav
   const [keys, floats] = [context.column(Uint32Array.of(1)), context.column(Float32Array.of(1))];
   expectRefusal(context, 'merge/columns', () => q.merge(keys, floats as never));
   expectRefusal(context, 'merge/columns', () => q.merge(keys, { lo: keys, hi: keys } as never));
-  expectRefusal(context, 'merge/columns', () => q.merge({ lo: keys, hi: keys }, { hi: keys, lo: keys }));
+  expectRefusal(context, 'merge/columns', () =>
+    q.merge({ lo: keys, hi: keys }, { lo: keys, hi: keys, top: keys } as never),
+  );
   expectRefusal(context, 'merge/columns', () => {
     q.mergeByKey<typeof keys, q.Table>({ keys, values: keys }, { keys, values: floats });
   });

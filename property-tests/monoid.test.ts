@@ -1,13 +1,28 @@
 import { fc } from '@fast-check/vitest';
 import { describe, expect, test } from 'vitest';
 import { compileJavaScript } from '../backends/reference/index.ts';
+import type { Column } from '../primitives/columns/column.ts';
 import { ArgumentError, FunctorError } from '../primitives/errors.ts';
 import { bool, f32, fn, i32, u32, u64 } from '../primitives/functors/functor.ts';
 import type { Shape } from '../primitives/functors/shapes.ts';
 import { select } from '../primitives/functors/standard/choose.ts';
-import { type Monoid, minimum, monoid, monoidProgram, plus, product, segmented, times } from '../primitives/monoid.ts';
+import {
+  type Monoid,
+  maximum,
+  minimum,
+  monoid,
+  monoidProgram,
+  plus,
+  product,
+  segmented,
+  times,
+} from '../primitives/monoid.ts';
+import { reduce } from '../primitives/reduce.ts';
+import { reduceByKey } from '../primitives/reduce-by-key.ts';
+import { exclusiveScan, inclusiveScan, segmentedScan } from '../primitives/scan.ts';
 import { hostColumn, recipe } from './arbitraries/columns.ts';
 import { exactMonoids, inexactMonoids, type Leaves, type MonoidSample } from './arbitraries/monoids.ts';
+import { expectRefusal, openReference } from './reference-context.ts';
 
 type Combine = (a: Leaves, b: Leaves) => Leaves;
 
@@ -128,6 +143,37 @@ describe('monoid', () => {
     expect(() => monoidProgram(half)).toThrow(FunctorError);
     const flag = monoid({ of: bool, identity: 0 as never, combine: ({ a, b }) => a.and(b) });
     expect(() => monoidProgram(flag)).toThrow(FunctorError);
+  });
+
+  test('combines columns by the names of its fields, and refuses others', async () => {
+    await using context = openReference();
+    const column = (...values: number[]): Column<'u32'> => context.column(Uint32Array.from(values));
+    const both = product({ most: maximum(u32), sum: plus(u32) });
+    const [sum, most] = [column(1, 2), column(20, 10)];
+    expect(await context.read(reduce({ sum, most }, both))).toEqual({
+      most: Uint32Array.of(20),
+      sum: Uint32Array.of(3),
+    });
+    const strangers = [
+      { sum, least: most },
+      { sum, most, other: sum },
+      { sum },
+      sum,
+      { sum, most: context.column([true, true]) },
+    ];
+    const heads = context.column([true, true]);
+    for (const table of strangers) {
+      const calls = [
+        () => reduce(table as never, both),
+        () => inclusiveScan(table as never, both),
+        () => exclusiveScan(table as never, both),
+        () => segmentedScan(table as never, heads, both),
+        () => reduceByKey(sum, table as never, both),
+      ];
+      for (const call of calls) expectRefusal(context, 'monoid/types', call);
+    }
+    expectRefusal(context, 'monoid/types', () => reduce({ sum } as never, plus(u32)));
+    expectRefusal(context, 'scan/kind', () => segmentedScan(sum, heads, plus(u32), 'inclusve' as never));
   });
 
   test('takes a negative identity as the u32 that it stands for', () => {

@@ -33,6 +33,9 @@ describe('stencil', () => {
     const options = { outside: { p: { a: 1 } } };
     // @ts-expect-error no b
     expectRefusal(context, 'stencil/outside', () => q.stencil(both, { p: { a: x, b: x } }, options));
+    const stranger = { boundary: 'constant', outside: { z: 1 } } as const;
+    // @ts-expect-error no neighbours z
+    expectRefusal(context, 'stencil/outside', () => q.stencil(before, { x }, stranger));
   });
 
   test('functors that take neighbours are for stencil alone', () => {

@@ -1,9 +1,9 @@
 import type { ArrayBinding, DeviceBuffer, Storage } from '../backend.ts';
 import type { Context } from '../context.ts';
-import { ArgumentError } from '../errors.ts';
+import { ArgumentError, type ErrorDetails } from '../errors.ts';
 import { bool, f32, i32, u32 } from '../functors/functor.ts';
 import type { Module, ScalarType } from '../functors/ir.ts';
-import { assemble, leafTypes, type Scalar, type Shape } from '../functors/shapes.ts';
+import { assemble, isScalar, leafTypes, type Scalar, type Shape } from '../functors/shapes.ts';
 
 /** A buffer as columns hold it. */
 export class Memory {
@@ -97,13 +97,6 @@ export function shapeOf(table: Table): Shape {
     : Object.fromEntries(Object.entries(table).map(([name, field]) => [name, shapeOf(field)]));
 }
 
-/** A table's columns as text: their types, and the names of the fields that they stand in. */
-export function signatureOf(table: Table): string {
-  if (table instanceof Column) return table.type;
-  const fields = Object.entries(table).map(([name, field]) => `${name}: ${signatureOf(field)}`);
-  return `{ ${fields.join(', ')} }`;
-}
-
 /**
  * The columns of a table, depth first in the order of its fields.
  *
@@ -119,6 +112,34 @@ export function columnsOf(table: Table): Column[] {
     got: describe(table),
     remedy: 'Make a column of an array with context.column(array).',
   });
+}
+
+/**
+ * The columns of a table in the order of a shape's fields, found by their names as those of a functor's parameters are. What
+ * `refuse` makes is thrown where the table has other fields, or of other types.
+ */
+export function columnsAs(shape: Shape, table: Table, refuse: (difference: ErrorDetails) => Error): Column[] {
+  columnsOf(table);
+  const columns = columnsByName(shape, table);
+  if (columns === undefined) throw refuse({ expected: describeShape(shape), got: describeShape(shapeOf(table)) });
+  return columns;
+}
+
+function columnsByName(shape: Shape, table: Table): Column[] | undefined {
+  if (isScalar(shape)) return table instanceof Column && table.type === shape.type ? [table] : undefined;
+  const names = Object.keys(shape);
+  if (table instanceof Column || Object.keys(table).length !== names.length) return undefined;
+  const fields = names.map((name) =>
+    Object.hasOwn(table, name) ? columnsByName(shape[name]!, table[name]!) : undefined,
+  );
+  return fields.every((columns) => columns !== undefined) ? fields.flat() : undefined;
+}
+
+/** A shape as text: types, and the names of the fields that they stand in. */
+function describeShape(shape: Shape): string {
+  if (isScalar(shape)) return shape.type;
+  const fields = Object.entries(shape).map(([name, field]) => `${name}: ${describeShape(field)}`);
+  return `{ ${fields.join(', ')} }`;
 }
 
 /** A column of one of the types that a primitive takes in this place; what tsc says, said again where it was not asked. */

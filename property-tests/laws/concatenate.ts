@@ -7,7 +7,7 @@ import { rowsOf } from '../arbitraries/columns.ts';
 import { present, presentation } from '../arbitraries/presentations.ts';
 import { assertSameBytes } from './compare.ts';
 import { type Law, law } from './law.ts';
-import { rowsIn, take } from './rows.ts';
+import { backwards, rowsIn, take } from './rows.ts';
 
 const payload = rowsOf({ number: 'u32', float: 'f32', flag: 'bool', byte: 'i8', short: 'u16' });
 const cut = fc.oneof(fc.nat({ max: 80 }), fc.constantFrom(0, 255, 256, 1023, 1024, 1025, 65536));
@@ -15,13 +15,21 @@ const cut = fc.oneof(fc.nat({ max: 80 }), fc.constantFrom(0, 255, 256, 1023, 102
 const range = (length: number): number[] => [...Array(length).keys()];
 
 export const concatenateLaws: readonly Law[] = [
-  law('concatenate is that of arrays', [payload, presentation, presentation], async (run, host, first, second) => {
-    const result = await run((context) =>
-      concatenate([present(context, host, first), present(context, host, second), present(context, host, first)]),
-    );
-    const all = range(rowsIn(host));
-    assertSameBytes(result, take(host, [...all, ...all, ...all]), 'rows', true);
-  }),
+  law(
+    'concatenate is that of arrays, whatever the order of the fields',
+    [payload, presentation, presentation],
+    async (run, host, first, second) => {
+      const result = await run((context) =>
+        concatenate([
+          present(context, host, first),
+          backwards(present(context, host, second)),
+          present(context, host, first),
+        ]),
+      );
+      const all = range(rowsIn(host));
+      assertSameBytes(result, take(host, [...all, ...all, ...all]), 'rows', true);
+    },
+  ),
   law('what was cut is whole again', [payload, presentation, cut, cut], async (run, host, how, a, b) => {
     const result = await run((context) => {
       const table = present(context, host, how);

@@ -10,7 +10,7 @@ import { type HostKind, rowsOf } from '../arbitraries/columns.ts';
 import { type Presentation, present, presentation } from '../arbitraries/presentations.ts';
 import { assertSameBytes } from './compare.ts';
 import { type Law, law } from './law.ts';
-import { rowsIn, take } from './rows.ts';
+import { backwards, rowsIn, take } from './rows.ts';
 import { type KeyColumns, type KeyKind, type KeyRows, keyOf, keysOf } from './sort-keys.ts';
 
 /** KeyColumns that go along, as many as are wanted: with all of them a kernel has more columns than it can bind. */
@@ -84,7 +84,7 @@ export const mergeLaws: readonly Law[] = [
         const table: KeyColumns = present(context, rows, how[side]!);
         return sortByKey(keysOf(kind, table), pickFields(table, along), { descending });
       });
-      const { keys, values } = mergeByKey(a!, b!, { descending });
+      const { keys, values } = mergeByKey(a!, { keys: b!.keys, values: backwards(b!.values) }, { descending });
       const alone = merge(a!.keys, b!.keys, { descending });
       const fields = (named: SortKeys): KeyColumns => ('lo' in named ? { lo: named.lo, hi: named.hi } : { key: named });
       return { rows: { ...fields(keys), ...values }, keys: fields(alone) };

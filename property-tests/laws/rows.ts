@@ -56,10 +56,18 @@ function isScalarSample({ fields }: MonoidSample): boolean {
   return 'value' in fields;
 }
 
-/** A monoid's input as the primitives take it: a table of its fields, or the one column of a monoid of scalars. */
+/**
+ * A monoid's input as the primitives take it: a table of its fields, which go by their names and stand in another order, or the
+ * one column of a monoid of scalars.
+ */
 export function inputOf(sample: MonoidSample, table: { readonly [name: string]: Column }): never {
   const fields = Object.fromEntries(Object.keys(sample.fields).map((name) => [name, table[name]!]));
-  return (isScalarSample(sample) ? fields.value : fields) as never;
+  return (isScalarSample(sample) ? fields.value : backwards(fields)) as never;
+}
+
+/** The same fields in the reverse order. */
+export function backwards<R extends object>(fields: R): R {
+  return Object.fromEntries(Object.entries(fields).reverse()) as R;
 }
 
 /** The given rows of host columns as `Context.read` returns them; floats keep all their bits. */

@@ -7,7 +7,7 @@ import { type HostRows, hostColumn, randomWords, recipe, rowsOf } from '../arbit
 import { present, presentation } from '../arbitraries/presentations.ts';
 import { assertSame, assertSameBytes } from './compare.ts';
 import { type Law, law } from './law.ts';
-import { rowsIn, take } from './rows.ts';
+import { backwards, rowsIn, take } from './rows.ts';
 
 const payload = rowsOf({ number: 'u32', float: 'f32', flag: 'bool', byte: 'i8' });
 type Payload = HostRows<{ number: 'u32'; float: 'f32'; flag: 'bool'; byte: 'i8' }>;
@@ -100,7 +100,7 @@ export const scatterLaws: readonly Law[] = [
       const indices = places(rowsIn(host), length, seed);
       const result = await run((context) => {
         const { indices: to, ...rows } = present(context, { ...host, indices }, how);
-        return scatterIf(rows, to, rows.flag, length, { onto: sevens(context, length) });
+        return scatterIf(rows, to, rows.flag, length, { onto: backwards(sevens(context, length)) });
       });
       const expected = take(
         withRow(host, 7),
@@ -147,7 +147,7 @@ export const scatterLaws: readonly Law[] = [
       const result = await run((context) => {
         const { indices: to, ...values } = present(context, { value, other, indices }, how);
         const onto = { value: context.column(start), other: context.column(start) };
-        scatterReduce(values, to, name, onto);
+        scatterReduce(backwards(values), to, name, onto);
         const alone = context.column(start);
         scatterReduce(values.value, to, name, alone);
         return { onto, alone };
