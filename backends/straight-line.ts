@@ -36,12 +36,25 @@ export interface OperationNode extends NodeCommon {
   readonly operands: readonly Node[];
 }
 
-/** Element `index` of an array; where it varies, the index is the loop's plus `shift`, which does not. */
+/** Element `index` of an array; where it varies, the index is the loop's plus `shift`, which does not, above the floors. */
 export interface ReadNode extends NodeCommon {
   readonly kind: 'read';
   readonly slot: number;
   readonly index: Node;
   readonly shift: Node | undefined;
+  readonly floors: readonly Floor[];
+}
+
+/** Holds for the indices of the loop that are, plus `shift`, not below `least`. Neither of the two varies. */
+export interface Floor {
+  readonly shift: Node;
+  readonly least: Node;
+}
+
+/** How far on an index is from the loop's, for those above the floors. */
+interface Shift {
+  readonly by: Node;
+  readonly floors: readonly Floor[];
 }
 
 /** Element `index` of an array, wherever that is. */
@@ -119,7 +132,11 @@ export class Graph {
       if (this.#lanes === 'vectors') throw new NotStraight('it reads an array at an index of its own');
       return this.#node({ kind: 'gather', type, varying: true, slot, index }, `${slot},${index.id}`);
     }
-    return this.#node({ kind: 'read', type, varying: index.varying, slot, index, shift }, `${slot},${index.id}`);
+    const { by, floors = [] } = shift ?? {};
+    return this.#node(
+      { kind: 'read', type, varying: index.varying, slot, index, shift: by, floors },
+      `${slot},${index.id}`,
+    );
   }
 
   operation(name: OperationName, type: ScalarType, operands: readonly Node[]): Node {
@@ -162,9 +179,9 @@ export class Graph {
     return undefined;
   }
 
-  /** The invariant s of an index that is the loop's plus s, wherever neither is below zero. */
-  #shiftOf(index: Node): Node | undefined {
-    if (index.kind === 'index') return this.literal('u32', 0);
+  /** The shift of an index that is the loop's and something that does not vary, modulo 2³². */
+  #shiftOf(index: Node): Shift | undefined {
+    if (index.kind === 'index') return { by: this.literal('u32', 0), floors: [] };
     if (index.kind !== 'operation') return undefined;
     const [a, b] = index.operands as readonly [Node, Node];
     const invariant = (node: Node): Node => (node.type === 'u32' ? node : this.operation('bits', 'u32', [node]));
@@ -175,19 +192,19 @@ export class Graph {
       case 'add':
       case 'sub': {
         const [moving, other] = index.name === 'add' && !a.varying ? [b, a] : [a, b];
-        const still = index.name === 'sub' && other.varying ? this.#takenAtMost(moving, other) : other;
-        const shift = still === undefined || still.varying ? undefined : this.#shiftOf(moving);
-        return shift && this.operation(index.name, 'u32', [shift, invariant(still!)]);
+        const least = index.name === 'sub' ? this.#takenAtMost(moving, other) : undefined;
+        const still = least ?? other;
+        const shift = still.varying ? undefined : this.#shiftOf(moving);
+        if (shift === undefined) return undefined;
+        const by = this.operation(index.name, 'u32', [shift.by, invariant(still)]);
+        return { by, floors: least === undefined ? shift.floors : [...shift.floors, { shift: shift.by, least }] };
       }
       default:
         return undefined;
     }
   }
 
-  /**
-   * What an index is lowered by, where that is as much as it has of it: the row before, or the first. Vectors leave the
-   * first ones out.
-   */
+  /** What an index is lowered by, but for those below it, which become 0: the row before, or the first. Vectors leave them out. */
   #takenAtMost(index: Node, taken: Node): Node | undefined {
     if (this.#lanes === 'scalars' || taken.kind !== 'operation') return undefined;
     if (taken.name !== 'min' || taken.type !== 'u32') return undefined;

@@ -1,5 +1,5 @@
 import type { ScalarType } from '../../primitives/functors/ir.ts';
-import type { Node, OperationNode, ReadNode } from '../straight-line.ts';
+import type { Floor, Node, OperationNode, ReadNode } from '../straight-line.ts';
 import { type ArrayAccess, emitRead, pushLiteral, scalarLocal, widthOf } from './emit-wasm.ts';
 import { emitMaximum, emitMinimum } from './kernel-arguments.ts';
 import { emitScalar } from './scalar-operations.ts';
@@ -66,7 +66,7 @@ export class VectorCode {
     }
   }
 
-  /** Narrows the range of indices to those whose contiguous reads are all within their arrays. */
+  /** Narrows the range of indices to those whose contiguous reads are all within their arrays, and above their floors. */
   narrow(from: number, to: number): void {
     const code = this.#code;
     const shift = code.local(I64);
@@ -91,7 +91,27 @@ export class VectorCode {
       );
     }
     code.release(shift);
+    for (const floor of this.#floors()) this.#narrowToFloor(floor, from, to);
     for (const node of this.#never) this.#narrowToNever(node, from, to);
+  }
+
+  #floors(): Iterable<Floor> {
+    const floors = [...this.#addresses.keys()].flatMap((node) => node.floors);
+    return new Map(floors.map((floor) => [`${floor.shift.id},${floor.least.id}`, floor])).values();
+  }
+
+  /** Narrows it to the indices that are, plus a shift, neither below the least one nor as far as 2³². */
+  #narrowToFloor({ shift, least }: Floor, from: number, to: number): void {
+    const code = this.#code;
+    const pushFrom = (pushBound: () => void): void =>
+      pushClamped(code, () => {
+        pushBound();
+        code.op(op.i64ExtendI32U);
+        this.#pushInvariant(shift);
+        code.op(op.i64ExtendI32S, op.i64Sub);
+      });
+    emitMaximum(code, from, () => pushFrom(() => this.#pushInvariant(least)));
+    emitMinimum(code, to, () => pushFrom(() => code.i32(-1)));
   }
 
   #narrowToNever(node: OperationNode, from: number, to: number): void {

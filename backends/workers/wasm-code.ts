@@ -63,6 +63,7 @@ export class Code {
   i32(value: number): void {
     this.bytes.push(0x41, ...signed(value));
   }
+  /** A number of 32 bits, as 64. */
   i64(value: number): void {
     this.bytes.push(0x42, ...signed(value));
   }
