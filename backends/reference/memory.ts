@@ -59,8 +59,12 @@ export function createHostMemory(limitBytes: number): HostMemory {
       live.bytes -= buffer.words * 4;
     },
     reader(binding, type) {
-      const view = resolve(binding.buffer).views[binding.storage];
-      const element = (index: number): PlainValue => view[binding.offset + index]!;
+      const { views } = resolve(binding.buffer);
+      // Whole words are what the program takes them for; packed ones are extended first.
+      const isPacked = views[binding.storage].BYTES_PER_ELEMENT < 4;
+      const view = views[isPacked ? binding.storage : type === 'bool' ? 'u32' : type];
+      const stored = (index: number): number => view[binding.offset + index]!;
+      const element = type === 'u32' ? (index: number): PlainValue => stored(index) >>> 0 : stored;
       return {
         at: type === 'bool' ? (index) => element(index) !== 0 : element,
         length: () => lengthOf(binding.length),

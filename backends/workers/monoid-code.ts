@@ -9,8 +9,9 @@ import type { Code } from './wasm-code.ts';
 import { V128 } from './wasm-encoder.ts';
 
 /** Equal for monoids that can share compiled code. */
-export function monoidKey({ module, identity, exact }: MonoidProgram): string {
-  return `${keyOf(module)}~${identity.map((value) => (Object.is(value, -0) ? '-0' : `${value}`)).join(',')}~${exact}`;
+export function monoidKey({ module, identity, exact, commutative }: MonoidProgram): string {
+  const neutral = identity.map((value) => (Object.is(value, -0) ? '-0' : `${value}`)).join(',');
+  return `${keyOf(module)}~${neutral}~${exact}~${commutative}`;
 }
 
 /** Locals for one state of a monoid. */
