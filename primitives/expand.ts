@@ -45,7 +45,8 @@ export interface ExpandOptions {
  * device once, and the result is exact; therefore it is a promise.
  *
  * - Work O(rows + output), span O(log output), balanced over the output however uneven the counts. Deterministic. Backends
- *   that run many indices at once look up the row of every few output rows and follow the rows from there; others scan.
+ *   that run many indices at once look up the row of every few output rows and follow the rows from there, where all of it fits
+ *   in half of `limits.memoryBytes`; others scan.
  * - Of no rows, or of zeros alone: no rows. Accepts device counts. Totals past 2³² − 2 are detected, never wrapped. A
  *   captured view is written out first.
  * - Equivalent loop: `for (const row of rows) for (let rank = 0; rank < counts[row]; rank++) out.push(f({ ...row, rank }))`.
@@ -126,11 +127,18 @@ export interface Spread {
 /** Rows of a walk up to which output rows are looked up: backends that want longer ones run few at once, and scan faster. */
 const MOST_WALKED = 16;
 
+/** Whether a walk finds room for all that it stores and reads, beside as much: there is no walking piece by piece. */
+function fitsTwice({ context, fields }: Expansion<Shape>, { offsets }: Spread, results: readonly Column[]): boolean {
+  const words = [...columnsOf(fields), offsets, ...results].reduce((sum, { capacity }) => sum + capacity, 0);
+  return 8 * words <= context.backend.limits.memoryBytes;
+}
+
 function spreadRows<R extends Shape>(expansion: Expansion<R>, spread: Spread): ColumnsOf<R> {
   const { context, functor } = expansion;
   return context.scope(() => {
     const results = leafTypes(functor.result).map((type) => context.stored(type, spread.length));
-    const make = context.backend.walkRows > MOST_WALKED ? expandByScan : expandBySearch;
+    const walks = context.backend.walkRows <= MOST_WALKED && fitsTwice(expansion, spread, results);
+    const make = walks ? expandBySearch : expandByScan;
     make(expansion, spread, results);
     return assemble<Column>(functor.result, results) as ColumnsOf<R>;
   });

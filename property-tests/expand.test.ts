@@ -1,5 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { createReferenceBackend } from '../backends/reference/index.ts';
+import { createSpillingBackend } from '../backends/spilling/index.ts';
 import { Context } from '../primitives/context.ts';
 import * as q from '../primitives/index.ts';
 import { openWalking, testLaws, testLawsInWalks } from './backends.ts';
@@ -8,6 +10,8 @@ import { expandLaws } from './laws/expand.ts';
 import { expectRefusal, openReference } from './reference-context.ts';
 
 const { fn, u32 } = q;
+
+const both = fn({ id: u32, rank: u32 }, { id: u32, rank: u32 }, (row) => row);
 
 testLaws(expandLaws);
 // Short walks look rows up, long ones are none: marks are scanned.
@@ -48,6 +52,19 @@ describe.each([
     await fc.assert(expands, { numRuns: name === 'webgpu' ? 6 : 25 });
     await context.close();
   }, 60_000);
+});
+
+test.each([64, 4])('makes more than memory holds, where walks have %i rows too', async (walkRows) => {
+  const inner = createReferenceBackend({ limits: { memoryBytes: 200_000 } });
+  await using context = new Context(createSpillingBackend({ ...inner, walkRows }));
+  const counts = context.column(Uint32Array.of(30_000, 0, 30_000));
+  const made = await q.expand({ id: context.column(Uint32Array.of(5, 6, 7)) }, counts, both);
+  const expected = { id: new Uint32Array(60_000), rank: new Uint32Array(60_000) };
+  for (let i = 0; i < 60_000; i++) {
+    expected.id[i] = i < 30_000 ? 5 : 7;
+    expected.rank[i] = i % 30_000;
+  }
+  expect(await context.read(made)).toEqual(expected);
 });
 
 test('a functor of the rank alone needs nothing of a row', async () => {

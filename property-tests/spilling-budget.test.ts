@@ -33,6 +33,7 @@ const mixed = fn({ x: u32, f: f32, b: i32 }, { word: u32, real: f32 }, ({ x, f, 
   real: f.mul(f32(b)),
 }));
 const scrambled = ({ x, key }: { x: q.U32; key: q.U32 }): q.U32 => x.xor(key).shr(17);
+const ranked = fn({ x: u32, rank: u32 }, { x: u32, rank: u32 }, (row) => row);
 const odd = fn({ x: u32 }, bool, ({ x }) => x.and(1).eq(1));
 const affine = q.monoid({
   of: { m: u32, c: u32 },
@@ -97,6 +98,13 @@ const pipelines: Readonly<Record<string, (columns: Columns) => q.Table>> = {
       ),
     );
     return { scanned: q.exclusiveScan(found, q.plus(u32)), sorted: q.sort(found) };
+  },
+  expand: ({ x, key }) => {
+    const counts = q.map(
+      fn({ key: u32 }, u32, ({ key }) => key.rem(4)),
+      { key },
+    );
+    return q.expand({ x }, counts, ranked, { capacity: 3 * x.capacity });
   },
   scatter: ({ x }) => q.scatter(x, q.reverse(q.sequence(x.length)), 20_000),
   'a chain with device counts': ({ x, key }) => {

@@ -36,7 +36,7 @@ export async function settle(
   const cells = new Set((command.cells ?? []) as Spillable[]);
   const inPlace = new Set([...analysis.whole, ...cells, ...(storesToHost ? [] : written)]);
   const fixedBytes = 4 * fixed(analysis.length);
-  await makeResident(places, analysis, inPlace, fixedBytes);
+  await makeResident(places, analysis, inPlace, fixedBytes, storesToHost ? [] : written);
 
   const leavesHalf = ({ words }: Spillable): boolean =>
     !onlyNeeded && bytesOf(inPlace) + fixedBytes + 4 * words <= places.budget / 2;
@@ -83,26 +83,33 @@ async function makeResident(
   analysis: Analysis,
   needed: ReadonlySet<Spillable>,
   fixedBytes: number,
+  written: Iterable<Spillable>,
 ): Promise<void> {
   const missing = bytesOf([...needed].filter(({ resident }) => !resident)) + fixedBytes;
   const fits = bytesOf(needed) + fixedBytes <= places.budget;
   if (!fits || !(await places.makeRoom(missing, needed))) {
-    throw tooMuchAtRandom(places, analysis, bytesOf(needed) + fixedBytes);
+    throw tooMuchAtRandom(places, analysis, bytesOf(needed) + fixedBytes, bytesOf(written));
   }
   for (const buffer of needed) places.place(buffer);
 }
 
-/** What says that a command needs so many bytes on the device at once, and for which arrays. */
-export function tooMuchAtRandom({ budget }: Places, { programs }: Analysis, bytes: number): OutOfMemoryError {
+/** What says that a command needs so many bytes on the device at once, for which arrays, and for how much it stores. */
+export function tooMuchAtRandom(
+  { budget }: Places,
+  { programs }: Analysis,
+  bytes: number,
+  storedBytes = 0,
+): OutOfMemoryError {
   const lists = programs.flatMap(({ module, arrays, placings }) => {
     const far = [...arrays].filter(([name]) => placings.get(name) !== 'aligned');
     const list = far.map(([name, { buffer }]) => `${name} (${4 * buffer.words} bytes)`);
     return list.length === 0 ? [] : [`${list.join(', ')} in ${entryOf(module).name}`];
   });
-  const all = lists.length === 0 ? '' : ` It reads far from its own index: ${lists.join('; ')}.`;
+  const reads = lists.length === 0 ? '' : ` It reads far from its own index: ${lists.join('; ')}.`;
+  const writes = storedBytes === 0 ? '' : ` It stores to ${storedBytes} bytes.`;
   return new OutOfMemoryError(
     'memory/random-access',
-    `What a command needs on the device at once does not fit there.${all}`,
+    `What a command needs on the device at once does not fit there.${reads}${writes}`,
     {
       expected: `at most ${budget} bytes`,
       got: `${bytes}`,
