@@ -59,7 +59,11 @@ export const ADAPTER_SPEC: OptionSpec = {
 };
 
 export const BENCH_SPECS: readonly OptionSpec[] = [
-  { name: 'only', value: 'A,B…', help: 'experiments whose names are or begin with these (default: all)' },
+  {
+    name: 'only',
+    value: 'A,B…',
+    help: 'experiments of these names, or those that begin with what is no name (default: all)',
+  },
   {
     name: 'experiment',
     value: 'FILE',

@@ -2,20 +2,49 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { ELEMENT_TYPES, type Experiment, type ExperimentFile } from '../bench/harness/experiment.ts';
-import { UsageError } from '../primitives/errors.ts';
+import { QuadrilleError, UsageError } from '../primitives/errors.ts';
 import { suggest } from './suggest.ts';
 
 /**
  * The experiments of a user's file: its default export, one or several, or a function that makes them of this library.
  *
- * @throws UsageError `bench/experiment-file` where there is no such module, `bench/experiment` where what it exports is none.
+ * @throws UsageError `bench/experiment-file` where there is no such module, `bench/experiment` where what it exports is none,
+ * `bench/experiment-failed` where a function of the module throws.
  */
 export async function loadExperiments(file: string): Promise<readonly Experiment[]> {
   const exported = await importFile(file);
-  const made = typeof exported === 'function' ? exported(await import('../index.ts')) : exported;
+  const library = await import('../index.ts');
+  const made = typeof exported === 'function' ? blaming(`The function of ${file}`, exported)(library) : exported;
   const experiments = (Array.isArray(made) ? made : [made]) as readonly Experiment[];
   for (const experiment of experiments) requireExperiment(experiment, file);
-  return experiments;
+  return experiments.map((experiment) => withBlame(experiment, file));
+}
+
+/** An experiment that says of what it throws outside of any candidate where that comes from. */
+function withBlame(experiment: Experiment, file: string): Experiment {
+  const { name, inputs, bytes, tolerance } = experiment;
+  const blamed = <F extends (...args: never[]) => unknown>(member: string, of: F): F =>
+    blaming(`${member} of ${name} in ${file}`, of.bind(experiment) as F);
+  return {
+    ...experiment,
+    inputs: blamed('inputs', inputs),
+    ...(bytes && { bytes: blamed('bytes', bytes) }),
+    ...(tolerance && { tolerance: blamed('tolerance', tolerance) }),
+  };
+}
+
+/** A function of a user's whose errors say that it is. */
+function blaming<F extends (...args: never[]) => unknown>(what: string, call: F): F {
+  const blamed = (...args: never[]): unknown => {
+    try {
+      return call(...args);
+    } catch (cause) {
+      if (cause instanceof QuadrilleError) throw cause;
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      throw new UsageError('bench/experiment-failed', `${what} threw an error: ${reason}`, { cause });
+    }
+  };
+  return blamed as F;
 }
 
 async function importFile(file: string): Promise<ExperimentFile | undefined> {

@@ -241,5 +241,5 @@ function requireRight(omissions: readonly Omission[]): void {
   const wrong = omissions.filter((omission) => omission.wrong);
   if (wrong.length === 0) return;
   const more = wrong.length === 1 ? '' : ` And ${wrong.length - 1} more.`;
-  throw new QuadrilleError('bench/wrong-answer', `${sentenceOf(wrong[0]!)}.${more}`);
+  throw new QuadrilleError('bench/wrong-answer', `${sentenceOf(wrong[0]!).replace(/\.?$/, '.')}${more}`);
 }

@@ -238,6 +238,52 @@ describe('quadrille bench', () => {
   });
 });
 
+describe('experiments of users', () => {
+  test('may give records of columns', async () => {
+    await shop.write(
+      'record.mjs',
+      `export default { name: 'record', inputs: ({ n }) => ({ x: new Uint32Array(n), y: new Uint32Array(n).fill(1) }),
+        run: ({ x, y }) => ({ keys: x, values: y }), plain: ({ x, y }) => ({ keys: x, values: y }) };`,
+    );
+    const words = ['--experiment', '@record.mjs', '--only', 'record', '--sizes', '2', '--csv', ...QUICK];
+    const { exitCode, stdout } = await bench(...words);
+    expect([exitCode, rowsOf(stdout).map(({ checked }) => checked)]).toEqual([0, ['true', 'true']]);
+  });
+
+  test.each([
+    ['inputs', 2],
+    ['bytes', 2],
+    // Only answers of peers may be off: there, the peer is left out.
+    ['tolerance', 0],
+  ])('are named where their %s throws', async (member, code) => {
+    await shop.write(
+      `throws-${member}.mjs`,
+      `export default { name: 'throws', inputs: ({ n }) => ({ x: new Uint32Array(n) }), run: ({ x }) => x, plain: ({ x }) => x,
+        ${member}() { throw new Error('ouch'); } };`,
+    );
+    const words = ['--experiment', `@throws-${member}.mjs`, '--only', 'throws', '--sizes', '2', '--csv', ...QUICK];
+    const { exitCode, stderr } = await bench(...words);
+    expect(exitCode).toBe(code);
+    expect(stderr).toMatch(new RegExp(`${member} of throws in [^ ]*throws-${member}\\.mjs threw an error: ouch`));
+    expect(stderr).not.toContain('mistake in quadrille');
+  });
+
+  test('are named where the function that makes them throws, or their answer is none', async () => {
+    await shop.write('broken.mjs', `export default () => { throw new Error('ouch'); };`);
+    const broken = await bench('--experiment', '@broken.mjs', '--list');
+    expect([broken.exitCode, broken.stderr]).toEqual([2, expect.stringMatching(/broken\.mjs threw an error: ouch\n/)]);
+    await shop.write(
+      'none.mjs',
+      `export default { name: 'none', inputs: ({ n }) => ({ x: new Uint32Array(n) }), run: () => 3 };`,
+    );
+    const none = await bench('--experiment', '@none.mjs', '--only', 'none', '--sizes', '2', '--csv', ...QUICK);
+    expect([none.exitCode, none.stderr]).toEqual([
+      1,
+      expect.stringMatching(/quadrille: reference is left out of none .*[^.]\.\n/),
+    ]);
+  });
+});
+
 describe('peers', () => {
   test('are left out where they are not here', async () => {
     process.env.CXX = 'no-such-compiler';

@@ -1,6 +1,7 @@
 import type { Column, Table } from '../../primitives/columns/column.ts';
 import type { ColumnTypeOf } from '../../primitives/columns/host-array.ts';
 import type { Context } from '../../primitives/context.ts';
+import { ArgumentError } from '../../primitives/errors.ts';
 
 /** What the elements of an experiment are. */
 export type ElementType = 'u32' | 'i32' | 'f32';
@@ -16,8 +17,8 @@ export type HostColumns = { readonly [name: string]: HostColumn };
 /** The same columns on a backend. */
 export type ColumnsOnBackend<I extends HostColumns> = { readonly [K in keyof I]: Column<ColumnTypeOf<I[K]>> };
 
-/** What an experiment computes, on the host: one column, or several in the order in which `run` returns them. */
-export type HostResult = HostColumn | readonly HostColumn[];
+/** What an experiment computes, on the host: one column, or a list or record of several in the order in which `run` returns them. */
+export type HostResult = HostColumn | readonly HostColumn[] | { readonly [name: string]: HostResult };
 
 /** Which elements, and how many. */
 export interface Case {
@@ -82,7 +83,16 @@ export function typesOf({ types = ['u32'] }: Experiment): readonly ElementType[]
   return types;
 }
 
-/** A result as a list of columns. */
+/**
+ * A result as a list of columns.
+ *
+ * @throws {@link ArgumentError} `bench/result` for what is no column and holds none.
+ */
 export function columnsOfResult(result: HostResult): readonly HostColumn[] {
-  return ArrayBuffer.isView(result) ? [result] : result;
+  if (ArrayBuffer.isView(result)) return [result as HostColumn];
+  if (typeof result === 'object' && result !== null) return Object.values(result).flatMap(columnsOfResult);
+  throw new ArgumentError('bench/result', 'An experiment gave something that is no result.', {
+    expected: 'a typed array, or a list or record of such',
+    got: result === null ? 'null' : typeof result,
+  });
 }

@@ -8,6 +8,7 @@ import {
   type Experiment,
   type HostColumn,
   type HostColumns,
+  type HostResult,
 } from './experiment.ts';
 
 /** An experiment over inputs of one size and type, with what is made of them once for all candidates. */
@@ -51,12 +52,7 @@ export function uploadInputs(experiment: Experiment, inputs: HostColumns, at: At
 
 /** The columns of a result on the host, in their order. */
 export async function readResult(context: Context, result: Table): Promise<readonly HostColumn[]> {
-  return leavesOf(await context.read(result));
-}
-
-function leavesOf(read: unknown): HostColumn[] {
-  if (ArrayBuffer.isView(read)) return [read as HostColumn];
-  return Object.values(read as object).flatMap(leavesOf);
+  return columnsOfResult((await context.read(result)) as HostResult);
 }
 
 /** FNV-1a over the words of a result: how programs outside of this process tell theirs. */
