@@ -26,7 +26,10 @@ import type { Fields } from './row-fields.ts';
 import { fusedScan } from './scan.ts';
 import { constant } from './sequence.ts';
 
-/** A functor of a row's fields and of `rank`, the number of the output row among those of its row. */
+/**
+ * A functor of fields of a row, as many as it needs, or of a single column as its one parameter, and of `rank`, the number of
+ * the output row among those of its row.
+ */
 export type ExpandFunctor<R extends Shape> = FunctorDescription & { readonly result: R };
 
 export interface ExpandOptions {

@@ -100,3 +100,11 @@ describe('the code of the documentation', () => {
     expect(blocks(page, 'ts') + blocks(page, 'console')).not.toBe('');
   });
 });
+
+test('the README names every entry point of the package', () => {
+  const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { exports: object };
+  const readme = readFileSync(join(root, 'README.md'), 'utf8');
+  const entries = Object.keys(exports).filter((entry) => entry !== './package.json');
+  const missing = entries.filter((entry) => !readme.includes(`\`${entry.replace('.', 'quadrille')}\``));
+  expect(missing).toEqual([]);
+});

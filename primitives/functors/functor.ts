@@ -80,7 +80,8 @@ export function array<T extends ScalarType>(type: Scalar<T>): ArrayParameter<T> 
 }
 
 /**
- * Declares a uniform among a functor's parameters.
+ * Declares a uniform among a functor's parameters: a number of the host, the same for all rows. One that only the device has,
+ * as `reduce` gives it, goes in as an {@link array} of one element.
  *
  * @example
  * const scale = fn({ x: u32, by: uniform(u32) }, u32, ({ x, by }) => x.mul(by));
