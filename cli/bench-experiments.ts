@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
 import { ELEMENT_TYPES, type Experiment, type ExperimentFile } from '../bench/harness/experiment.ts';
 import { QuadrilleError, UsageError } from '../primitives/errors.ts';
 import { suggest } from './suggest.ts';
@@ -54,8 +56,16 @@ async function importFile(file: string): Promise<ExperimentFile | undefined> {
   try {
     return (await import(pathToFileURL(path).href)).default;
   } catch (cause) {
-    throw unreadable(file, cause instanceof Error ? cause.message : String(cause), cause);
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw unreadable(file, reason, cause, cause instanceof SyntaxError ? await lineOfFault(path) : undefined);
   }
+}
+
+/** The line in which Node finds no JavaScript; an import does not tell it. */
+async function lineOfFault(path: string): Promise<number | undefined> {
+  const { stderr } = await promisify(execFile)(process.execPath, ['--check', path]).catch((error) => error);
+  const [, line] = /^.*:(\d+)\n/.exec(stderr) ?? [];
+  return line === undefined ? undefined : Number(line);
 }
 
 /** Sources of this library run under tsx already; an installed package needs it for files of users. */
@@ -71,9 +81,11 @@ async function useTypeScript(file: string): Promise<void> {
   }
 }
 
-function unreadable(file: string, reason: string, cause?: unknown): UsageError {
-  return new UsageError('bench/experiment-file', `${file} cannot be loaded: ${reason}.`, {
+function unreadable(file: string, reason: string, cause?: unknown, line?: number): UsageError {
+  const what = line === undefined ? file : 'The module';
+  return new UsageError('bench/experiment-file', `${what} cannot be loaded: ${reason.replace(/\.$/, '')}.`, {
     remedy: 'Name a module that has experiments for its default export.',
+    place: line === undefined ? undefined : { file, line },
     cause,
   });
 }

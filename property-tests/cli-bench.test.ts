@@ -1,6 +1,7 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { parseHTML } from 'linkedom';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { builtInExperiments } from '../bench/experiments/index.ts';
@@ -14,6 +15,7 @@ beforeAll(async () => {
 afterAll(() => shop.remove());
 
 const EXAMPLE = fileURLToPath(new URL('../examples/bench-dot-product.mjs', import.meta.url));
+const BIN = fileURLToPath(new URL('../cli/quadrille.mjs', import.meta.url));
 const QUICK = ['--backends', 'reference', '--peers', 'javascript', '--rounds', '2'];
 
 function bench(...args: readonly string[]): Promise<Ending> {
@@ -361,6 +363,16 @@ describe('bad input', () => {
   });
 });
 
+test('a module that is no JavaScript is told by its line', async () => {
+  await shop.write('faulty.mjs', 'export default {\n  name: "a",\n  inputs() { return {; },\n};\n');
+  const words = [BIN, 'bench', '--list', '--experiment', shop.path('faulty.mjs')];
+  const { code, stderr } = await promisify(execFile)(process.execPath, words).catch((error) => error);
+  expect([code, stderr]).toEqual([
+    2,
+    expect.stringMatching(/faulty\.mjs:3: The module cannot be loaded: Unexpected token/),
+  ]);
+});
+
 describe('Ctrl-C', () => {
   /** Loaded before the program: presses Ctrl-C once so many rounds are done. */
   const PRESS = `
@@ -376,7 +388,6 @@ describe('Ctrl-C', () => {
     };`;
 
   test('ends the run, and what has been measured is written', async () => {
-    const bin = fileURLToPath(new URL('../cli/quadrille.mjs', import.meta.url));
     const words = [
       '--backends',
       'reference',
@@ -393,7 +404,7 @@ describe('Ctrl-C', () => {
     const child = spawn(process.execPath, [
       '--import',
       loader,
-      bin,
+      BIN,
       'bench',
       ...words,
       '--json-log',
