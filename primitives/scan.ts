@@ -92,9 +92,9 @@ export function exclusiveScan<S extends Shape>(input: ColumnsOf<S>, monoid: Mono
   return scanColumns('exclusiveScan', input as Table, monoid, 'exclusive') as ColumnsOf<S>;
 }
 
-const KINDS = ['inclusive', 'exclusive'] as const;
+type Kind = 'inclusive' | 'exclusive';
 
-type Kind = (typeof KINDS)[number];
+const KINDS: readonly Kind[] = ['inclusive', 'exclusive'];
 
 function requireKind(kind: Kind): void {
   if (KINDS.includes(kind)) return;

@@ -24,7 +24,7 @@ export interface CheckOptions {
  *
  * @param createBackend - opens the backend; called once.
  * @throws AggregateError with one error a broken law, each with its smallest counterexample and the seed.
- * @throws {@link ArgumentError} `check/cases` where no law or no case is asked for: nothing would have been checked.
+ * @throws ArgumentError `check/cases` where no law or no case is asked for: nothing would have been checked.
  * @example
  * ```ts
  * const laws = allLaws.filter(({ name }) => name.startsWith('sort'));

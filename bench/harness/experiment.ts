@@ -86,7 +86,7 @@ export function typesOf({ types = ['u32'] }: Experiment): readonly ElementType[]
 /**
  * A result as a list of columns.
  *
- * @throws {@link ArgumentError} `bench/result` for what is no column and holds none.
+ * @throws ArgumentError `bench/result` for what is no column and holds none.
  */
 export function columnsOfResult(result: HostResult): readonly HostColumn[] {
   if (ArrayBuffer.isView(result)) return [result as HostColumn];
