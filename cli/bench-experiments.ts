@@ -24,15 +24,13 @@ export async function loadExperiments(file: string): Promise<readonly Experiment
 
 /** An experiment that says of what it throws outside of any candidate where that comes from. */
 function withBlame(experiment: Experiment, file: string): Experiment {
-  const { name, inputs, bytes, tolerance } = experiment;
-  const blamed = <F extends (...args: never[]) => unknown>(member: string, of: F): F =>
-    blaming(`${member} of ${name} in ${file}`, of.bind(experiment) as F);
-  return {
-    ...experiment,
-    inputs: blamed('inputs', inputs),
-    ...(bytes && { bytes: blamed('bytes', bytes) }),
-    ...(tolerance && { tolerance: blamed('tolerance', tolerance) }),
-  };
+  const members = (['inputs', 'bytes', 'tolerance'] as const).flatMap((member) => {
+    const call: ((...args: never[]) => unknown) | undefined = experiment[member]?.bind(experiment);
+    if (call === undefined) return [];
+    return [[member, { value: blaming(`${member} of ${experiment.name} in ${file}`, call) }]];
+  });
+  // The rest is the user's, methods of a class included.
+  return Object.create(experiment, Object.fromEntries(members)) as Experiment;
 }
 
 /** A function of a user's whose errors say that it is. */

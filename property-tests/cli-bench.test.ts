@@ -241,6 +241,18 @@ describe('quadrille bench', () => {
 });
 
 describe('experiments of users', () => {
+  test('may be instances of classes', async () => {
+    await shop.write(
+      'instance.mjs',
+      `class Fill { name = 'instance'; value = 7; inputs({ n }) { return { x: new Uint32Array(n).fill(this.value) }; }
+        run({ x }) { return x; } plain({ x }) { return x.map(() => this.value); } bytes({ n }) { return 8 * n; } }
+      export default Object.freeze(new Fill());`,
+    );
+    const words = ['--experiment', '@instance.mjs', '--only', 'instance', '--sizes', '2', '--csv', ...QUICK];
+    const { exitCode, stdout } = await bench(...words);
+    expect([exitCode, rowsOf(stdout).map(({ bytes }) => bytes)]).toEqual([0, ['16', '16']]);
+  });
+
   test('may give records of columns', async () => {
     await shop.write(
       'record.mjs',
