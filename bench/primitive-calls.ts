@@ -1,6 +1,6 @@
 import type { Context } from '../primitives/context.ts';
 import * as q from '../primitives/index.ts';
-import { WIDTH } from './plain-composed.ts';
+import { WIDTH } from './experiments/plain-composed.ts';
 
 const u32: typeof q.u32 = q.u32;
 

@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { createWorkersBackend } from '../backends/workers/index.ts';
 import { Context } from '../primitives/context.ts';
 import * as q from '../primitives/index.ts';
-import { plainComposed } from './plain-composed.ts';
+import { plainComposed } from './experiments/plain-composed.ts';
 import { plainPrimitives } from './plain-primitives.ts';
 import { affine, odd, primitiveCalls, primitiveInputs } from './primitive-calls.ts';
 import { openPeer } from './primitives-peer.ts';

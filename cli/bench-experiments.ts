@@ -16,7 +16,9 @@ import { suggest } from './suggest.ts';
 export async function loadExperiments(file: string): Promise<readonly Experiment[]> {
   const exported = await importFile(file);
   const library = await import('../index.ts');
-  const made = typeof exported === 'function' ? blaming(`The function of ${file}`, exported)(library) : exported;
+  const made = await (typeof exported === 'function'
+    ? blaming(`The function of ${file}`, exported)(library)
+    : exported);
   const experiments = (Array.isArray(made) ? made : [made]) as readonly Experiment[];
   for (const experiment of experiments) requireExperiment(experiment, file);
   return experiments.map((experiment) => withBlame(experiment, file));

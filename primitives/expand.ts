@@ -11,7 +11,7 @@ import {
   type Table,
 } from './columns/column.ts';
 import { destination, extentOf, fuse, programOf } from './columns/program.ts';
-import { columnsIn } from './columns/reachable.ts';
+import { columnsIn, memoriesIn } from './columns/reachable.ts';
 import type { Context } from './context.ts';
 import { expandBySearch } from './expand-search.ts';
 import { type FunctorDescription, u32 } from './functors/functor.ts';
@@ -131,8 +131,10 @@ export interface Spread {
 const MOST_WALKED = 16;
 
 /** Whether a walk finds room for all that it stores and reads, beside as much: there is no walking piece by piece. */
-function fitsTwice({ context, fields }: Expansion<Shape>, { offsets }: Spread, results: readonly Column[]): boolean {
-  const words = [...columnsOf(fields), offsets, ...results].reduce((sum, { capacity }) => sum + capacity, 0);
+function fitsTwice(expansion: Expansion<Shape>, { offsets }: Spread, results: readonly Column[]): boolean {
+  const { context, fields, captures } = expansion;
+  const memories = new Set(memoriesIn([fields, captures, offsets, results]));
+  const words = [...memories].reduce((sum, { buffer }) => sum + buffer.words, 0);
   return 8 * words <= context.backend.limits.memoryBytes;
 }
 

@@ -14,7 +14,7 @@ const RANK = { rank: u32 };
 
 /** The fields of a row that a functor takes beside `rank`, the number of an element among those that the row stands for. */
 export function fieldsBesideRank(primitive: string, functor: FunctorDescription, rows: Table): Fields {
-  if (rows instanceof Column || !('rank' in rows)) return fieldsTaken(primitive, functor, rows, RANK);
+  if (rows instanceof Column || !Object.hasOwn(rows, 'rank')) return fieldsTaken(primitive, functor, rows, RANK);
   throw new ArgumentError('rows/rank', `The rows given to ${primitive} have a field called rank.`, {
     remedy: 'Give it another name: rank is the number of an element among those of its row.',
   });

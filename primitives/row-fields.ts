@@ -21,10 +21,10 @@ export function fieldsTaken(
   state: State,
 ): Fields {
   const { values } = splitParameters(parameters);
-  const names = Object.keys(values).filter((name) => !(name in state));
+  const names = Object.keys(values).filter((name) => !Object.hasOwn(state, name));
   if (rows instanceof Column && names.length > 1) throw severalFields(functorName, names);
   const fields: Fields = rows instanceof Column ? Object.fromEntries(names.map((name) => [name, rows])) : rows;
-  const common = Object.keys(fields).find((name) => name in state);
+  const common = Object.keys(fields).find((name) => Object.hasOwn(state, name));
   if (common !== undefined) throw fieldInBoth(primitive, common);
   const given = { ...mapFields(fields, shapeOf), ...state };
   const missing = (path: string): never => {

@@ -67,6 +67,29 @@ test.each([64, 4])('makes more than memory holds, where walks have %i rows too',
   expect(await context.read(made)).toEqual(expected);
 });
 
+test.each([64, 4])(
+  'captures and gathers what memory has no second room for, with walks of %i rows',
+  async (walkRows) => {
+    const inner = createReferenceBackend({ limits: { memoryBytes: 30_000 } });
+    await using context = new Context(createSpillingBackend({ ...inner, walkRows }));
+    const table = context.column(Uint32Array.from({ length: 6500 }, (_, i) => i));
+    const three = context.column(new Uint32Array(300).fill(3));
+    const taken = fn({ a: u32, rank: u32, table: q.array(u32) }, u32, ({ a, rank, table }) => table.at(a.add(rank)));
+    const byCapture = await q.expand({ a: three }, three, taken, { captures: { table } });
+    expect(await context.read(byCapture)).toEqual(Uint32Array.from({ length: 900 }, (_, i) => 3 + (i % 3)));
+    const sum = fn({ a: u32, rank: u32 }, u32, ({ a, rank }) => a.add(rank));
+    const byView = await q.expand({ a: q.gather(table, three) }, 3, sum);
+    expect(await context.read(byView)).toEqual(Uint32Array.from({ length: 900 }, (_, i) => 3 + (i % 3)));
+  },
+);
+
+test('fields may be called as what every object has', async () => {
+  await using context = openReference();
+  const rows = { constructor: context.column(Uint32Array.of(7)), toString: context.column(Uint32Array.of(1)) };
+  const sum = fn({ constructor: u32, rank: u32 }, u32, (row) => row.constructor.add(row.rank));
+  expect(await context.read(q.expand(rows, 2, sum, { capacity: 2 }))).toEqual(Uint32Array.of(7, 8));
+});
+
 test('a functor of the rank alone needs nothing of a row', async () => {
   await using context = openReference();
   const x = context.column(Uint32Array.of(5, 6));

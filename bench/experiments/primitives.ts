@@ -1,6 +1,7 @@
 import type { Column, Table } from '../../primitives/columns/column.ts';
 import * as q from '../../primitives/index.ts';
 import type { At, Case, ElementType, Experiment, HostColumn, HostColumns, HostResult } from '../harness/experiment.ts';
+import { composedPrimitives } from './composed.ts';
 import { indices, indicesOf, permutation, randomOf } from './inputs.ts';
 import {
   plainAffine,
@@ -45,7 +46,7 @@ const sums: Readonly<Record<ElementType, unknown>> = { u32: q.plus(u32), i32: q.
 const highByte = q.fn('highByte', { x: u32 }, u32, ({ x }) => x.shr(24));
 
 /** One primitive, with what it is in plain JavaScript. */
-interface Primitive {
+export interface Primitive {
   readonly name: string;
   readonly types?: readonly ElementType[];
   readonly inputs: (one: Case) => HostColumns;
@@ -164,7 +165,7 @@ const primitives: readonly Primitive[] = [
 ];
 
 /** Built-in experiments over single primitives. */
-export const primitiveExperiments: readonly Experiment[] = primitives.map(
+export const primitiveExperiments: readonly Experiment[] = [...primitives, ...composedPrimitives].map(
   ({ name, types, inputs, run, plain, bytes, adds = false }) => ({
     name,
     types,

@@ -76,7 +76,7 @@ export interface Experiment<I extends HostColumns = HostColumns, U = ColumnsOnBa
 export type ExperimentFile<Library = typeof import('../../index.ts')> =
   | Experiment
   | readonly Experiment[]
-  | ((library: Library) => Experiment | readonly Experiment[]);
+  | ((library: Library) => Experiment | readonly Experiment[] | Promise<Experiment | readonly Experiment[]>);
 
 /** What the elements of an experiment may be. */
 export function typesOf({ types = ['u32'] }: Experiment): readonly ElementType[] {

@@ -1,6 +1,7 @@
 import { createReferenceBackend } from '../../backends/reference/index.ts';
 import type { Table } from '../../primitives/columns/column.ts';
 import { Context } from '../../primitives/context.ts';
+import { ArgumentError } from '../../primitives/errors.ts';
 import {
   type At,
   type Case,
@@ -22,7 +23,7 @@ export interface Job extends Case {
 }
 
 export function makeJob(experiment: Experiment, one: Case): Job {
-  const inputs = experiment.inputs(one);
+  const inputs = requireInputs(experiment, experiment.inputs(one));
   let expected: Promise<readonly HostColumn[]> | undefined;
   let sum: Promise<number> | undefined;
   const job: Job = {
@@ -33,6 +34,21 @@ export function makeJob(experiment: Experiment, one: Case): Job {
     expectedSum: () => (sum ??= job.expected().then(checksum)),
   };
   return job;
+}
+
+function requireInputs({ name }: Experiment, inputs: unknown): HostColumns {
+  const isRecord = typeof inputs === 'object' && inputs !== null && !(inputs instanceof Promise);
+  if (isRecord && Object.values(inputs).every(isHostColumn)) return inputs as HostColumns;
+  // What it rejects with is of no use to anyone.
+  if (inputs instanceof Promise) inputs.catch(() => {});
+  throw new ArgumentError('bench/inputs', `inputs of the experiment ${name} gave something else than columns.`, {
+    expected: 'a record of Uint32Array, Int32Array and Float32Array',
+    got: inputs instanceof Promise ? 'a promise' : isRecord ? 'a record of something else' : typeof inputs,
+  });
+}
+
+function isHostColumn(given: unknown): given is HostColumn {
+  return given instanceof Uint32Array || given instanceof Int32Array || given instanceof Float32Array;
 }
 
 async function expectedOf(experiment: Experiment, inputs: HostColumns, one: Case): Promise<readonly HostColumn[]> {

@@ -4,8 +4,16 @@ import { type ProgramSource, programCandidate, startProgram, versionOf } from '.
 const FLAGS = ['-O3', '-std=c++17', '-arch=native', '--extended-lambda'];
 
 const LIBRARIES: Readonly<Record<string, ReadonlySet<string>>> = {
-  thrust: new Set('copy map reduce scan copyIf gather scatter reduceByKey sort sortByKey chain'.split(' ')),
-  cub: new Set('reduce scan copyIf reduceByKey histogram sort sortByKey merge'.split(' ')),
+  thrust: new Set(
+    'copy map reduce scan copyIf gather scatter reduceByKey sort sortByKey reverse lowerBound chain'.split(' '),
+  ),
+  // CUB's partition puts what is not selected in reverse order: it is no peer of one that keeps it.
+  cub: new Set(
+    (
+      'reduce scan copyIf reduceByKey histogram sort sortByKey merge count minElement adjacentDifference unique ' +
+      'runLengthEncode segmentedScan'
+    ).split(' '),
+  ),
 };
 
 /**

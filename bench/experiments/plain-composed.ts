@@ -1,4 +1,4 @@
-import type { PlainInputs } from './plain-primitives.ts';
+import type { PlainInputs } from '../plain-primitives.ts';
 
 type Words = Uint32Array;
 
@@ -44,25 +44,25 @@ export function plainComposed(n: number, inputs: ComposedInputs): { readonly [na
 /** Cells of a row of the grid. */
 export const WIDTH = 4096;
 
-function reverse(x: Words, out: Words): number {
+export function reverse(x: Words, out: Words): number {
   for (let i = 0, j = x.length - 1; j >= 0; i++, j--) out[i] = x[j]!;
   return x.length;
 }
 
-function count(x: Words, out: Words): number {
+export function count(x: Words, out: Words): number {
   let odd = 0;
   for (let i = 0; i < x.length; i++) odd += x[i]! & 1;
   out[0] = odd;
   return 1;
 }
 
-function minElement(x: Words): Words[] {
+export function minElement(x: Words): Words[] {
   let place = 0;
   for (let i = 1; i < x.length; i++) if (x[i]! < x[place]!) place = i;
   return [Uint32Array.of(x[place]!), Uint32Array.of(place)];
 }
 
-function adjacentDifference(x: Words, out: Words): number {
+export function adjacentDifference(x: Words, out: Words): number {
   let before = 0;
   for (let i = 0; i < x.length; i++) {
     const value = x[i]!;
@@ -73,15 +73,15 @@ function adjacentDifference(x: Words, out: Words): number {
 }
 
 /** Rows past the ends are those at the ends. */
-function stencil(x: Words, out: Words): number {
+export function stencil(x: Words, out: Words): number {
   const last = x.length - 1;
   for (let i = 1; i < last; i++) out[i] = x[i - 1]! + x[i]! + x[i + 1]!;
-  out[0] = x[0]! + x[0]! + x[1]!;
-  out[last] = x[last - 1]! + x[last]! + x[last]!;
+  out[0] = x[0]! + x[0]! + x[Math.min(1, last)]!;
+  if (last > 0) out[last] = x[last - 1]! + x[last]! + x[last]!;
   return x.length;
 }
 
-function gridStencil(x: Words, out: Words, width: number): number {
+export function gridStencil(x: Words, out: Words, width: number): number {
   const rows = x.length / width;
   for (let row = 0; row < rows; row++) {
     const [above, here, below] = [Math.max(0, row - 1), row, Math.min(rows - 1, row + 1)].map((each) => each * width);
@@ -95,7 +95,7 @@ function gridStencil(x: Words, out: Words, width: number): number {
   return x.length;
 }
 
-function partition(x: Words, selected: Words, rejected: Words): number {
+export function partition(x: Words, selected: Words, rejected: Words): number {
   let place = 0;
   for (let i = 0; i < x.length; i++) {
     const value = x[i]!;
@@ -106,7 +106,7 @@ function partition(x: Words, selected: Words, rejected: Words): number {
   return place;
 }
 
-function unique(keys: Words, out: Words): number {
+export function unique(keys: Words, out: Words): number {
   let run = 0;
   for (let i = 0; i < keys.length; i++) {
     if (i === 0 || keys[i] !== keys[i - 1]) out[run++] = keys[i]!;
@@ -114,7 +114,7 @@ function unique(keys: Words, out: Words): number {
   return run;
 }
 
-function runLengthEncode(keys: Words, out: Words, lengths: Words): number {
+export function runLengthEncode(keys: Words, out: Words, lengths: Words): number {
   let run = 0;
   for (let i = 0; i < keys.length; ) {
     const start = i;
@@ -127,7 +127,7 @@ function runLengthEncode(keys: Words, out: Words, lengths: Words): number {
 }
 
 /** A segment has 16 rows. */
-function segmentedScan(x: Words, out: Words): number {
+export function segmentedScan(x: Words, out: Words): number {
   let sum = 0;
   for (let i = 0; i < x.length; i++) {
     sum = ((i & 15) === 0 ? x[i]! : sum + x[i]!) | 0;
@@ -137,7 +137,7 @@ function segmentedScan(x: Words, out: Words): number {
 }
 
 /** As many rows of every one as it counts. */
-function expand(rows: Words, counts: Words, out: Words): number {
+export function expand(rows: Words, counts: Words, out: Words): number {
   let place = 0;
   for (let i = 0; i < counts.length; i++) {
     for (let rank = 0; rank < counts[i]!; rank++) out[place++] = rows[i]! + rank;
@@ -152,7 +152,7 @@ function merge(a: Words, b: Words, out: Words): number {
   return out.length;
 }
 
-function lowerBound(keys: Words, needles: Words, out: Words): number {
+export function lowerBound(keys: Words, needles: Words, out: Words): number {
   for (let i = 0; i < needles.length; i++) {
     let [low, high] = [0, keys.length];
     while (low < high) {
@@ -166,7 +166,7 @@ function lowerBound(keys: Words, needles: Words, out: Words): number {
 }
 
 /** By digits of 11 bits, each among what is left of the keys. */
-function selectKth(x: Words, k: number, out: Words, spare: Words): number {
+export function selectKth(x: Words, k: number, out: Words, spare: Words): number {
   const counts = new Uint32Array(2048);
   let [from, to, length] = [x, out, x.length];
   let rank = k;
@@ -183,8 +183,36 @@ function selectKth(x: Words, k: number, out: Words, spare: Words): number {
   return 1;
 }
 
-function scatterAdd(x: Words, places: Words, out: Words): number {
+export function scatterAdd(x: Words, places: Words, out: Words): number {
   out.fill(0);
   for (let i = 0; i < places.length; i++) out[places[i]!]! += x[i]!;
   return out.length;
+}
+
+/** The maps from x to scale * x + offset, one after the other. */
+export function composeMaps(scales: Words, offsets: Words): Words[] {
+  const [out, second] = [new Uint32Array(scales.length), new Uint32Array(scales.length)];
+  let [scale, offset] = [1, 0];
+  for (let i = 0; i < scales.length; i++) {
+    const factor = scales[i]!;
+    offset = (Math.imul(factor, offset) + offsets[i]!) | 0;
+    scale = Math.imul(scale, factor);
+    out[i] = scale;
+    second[i] = offset;
+  }
+  return [out, second];
+}
+
+/** The rows of three columns whose first number is odd. */
+export function copyRecordsIf([x, y, z]: readonly [Words, Words, Words]): Words[] {
+  const out = [x, y, z].map(({ length }) => new Uint32Array(length)) as [Words, Words, Words];
+  let place = 0;
+  for (let i = 0; i < x.length; i++) {
+    const value = x[i]!;
+    out[0][place] = value;
+    out[1][place] = y[i]!;
+    out[2][place] = z[i]!;
+    place += value & 1;
+  }
+  return out.map((column) => column.subarray(0, place));
 }
