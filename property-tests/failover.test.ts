@@ -5,7 +5,6 @@ import { globals } from 'webgpu';
 import { createFailoverBackend, type Failover, type FailoverOptions } from '../backends/failover/index.ts';
 import { createReferenceBackend } from '../backends/reference/index.ts';
 import { testAdapter } from '../backends/webgpu-node/index.ts';
-import { createWorkersBackend } from '../backends/workers/index.ts';
 import { open } from '../open.ts';
 import type { Backend, DeviceBuffer } from '../primitives/backend.ts';
 import { Context } from '../primitives/context.ts';
@@ -26,7 +25,6 @@ const keeps: fc.Arbitrary<FailoverOptions['keep']> = fc.constantFrom(
 );
 
 const onReference = async (): Promise<Backend> => createReferenceBackend();
-const _onWorkers = (): Promise<Backend> => createWorkersBackend({ workers: 2, inlineNanoseconds: 0 });
 
 const nothingHeld = { liveBuffers: 0, liveBytes: 0 };
 const point = fc.integer({ min: 1, max: 60 });

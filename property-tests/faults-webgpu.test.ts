@@ -7,7 +7,15 @@ import { createWorkersBackend } from '../backends/workers/index.ts';
 import { Context } from '../primitives/context.ts';
 import * as q from '../primitives/index.ts';
 import { arbitrarySteps, manySteps, reasonsIn, runSteps, undisturbed } from './arbitrary-steps.ts';
-import { destroyBefore, type FaultyGpu, fallSilent, openFaultyGpu, openOnFaulty, refuseBuffer } from './faulty-gpu.ts';
+import {
+  destroyBefore,
+  type FaultyGpu,
+  fallSilent,
+  openFaultyGpu,
+  openOnFaulty,
+  refuseBuffer,
+  silentFrom,
+} from './faulty-gpu.ts';
 import { slow } from './webgpu-support.ts';
 
 const { u32 } = q;
@@ -17,6 +25,9 @@ async function openBackend(options?: WebGpuOptions): Promise<{ faulty: FaultyGpu
   const faulty = await openFaultyGpu();
   return { faulty, backend: await openOnFaulty(faulty, options) };
 }
+
+/** Milliseconds without an answer; what answers late is taken for silent too. */
+const HANG = 250;
 
 const call = fc.integer({ min: 1, max: 400 });
 
@@ -137,6 +148,50 @@ describe('a device that answers no more', () => {
     expect(vi.getTimerCount()).toBe(0);
     expect(backend.counters).toMatchObject(nothingHeld);
   });
+
+  test(
+    'from any of its calls on: what waits rejects with that after the limit',
+    async () => {
+      let hung = 0;
+      const property = fc.asyncProperty(arbitrarySteps, call, async (steps, calls) => {
+        const { faulty, backend } = await openBackend({ hangLimit: HANG });
+        const context = new Context(backend);
+        silentFrom(faulty, calls);
+        const reasons = reasonsIn(await runSteps(context, steps), await undisturbed(steps));
+        for (const reason of reasons) {
+          expect(reason).toBe(reasons[0]);
+          expect(reason).toMatchObject({ name: 'DeviceLostError', code: 'device/hang' });
+        }
+        expect(backend.counters).toMatchObject(nothingHeld);
+        hung += Number(reasons.length > 0);
+        await context.close();
+      });
+      await fc.assert(property, { numRuns: 12, examples: [[manySteps, 2]] });
+      expect(hung).toBeGreaterThan(0);
+    },
+    slow,
+  );
+
+  test(
+    'from any of its calls on costs time alone where a standby takes over',
+    async () => {
+      let hung = 0;
+      const property = fc.asyncProperty(arbitrarySteps, call, async (steps, calls) => {
+        const { faulty, backend } = await openBackend({ hangLimit: HANG });
+        const standby = () => createWorkersBackend({ workers: 2, inlineNanoseconds: 0 });
+        const failover = createFailoverBackend(backend, { standby });
+        const context = new Context(failover);
+        silentFrom(faulty, calls);
+        expect(await runSteps(context, steps)).toEqual(await undisturbed(steps));
+        expect(failover.counters).toMatchObject(nothingHeld);
+        hung += failover.failovers.length;
+        await context.close();
+      });
+      await fc.assert(property, { numRuns: 12, examples: [[manySteps, 2]] });
+      expect(hung).toBeGreaterThan(0);
+    },
+    slow,
+  );
 
   test('is replaced by a standby', async () => {
     const { faulty, backend } = await openBackend({ hangLimit: 60_000 });

@@ -5,7 +5,6 @@ import { createFailoverBackend } from '../backends/failover/index.ts';
 import { createReferenceBackend } from '../backends/reference/index.ts';
 import { createWorkersBackend, type WorkersOptions } from '../backends/workers/backend.ts';
 import { createPool, startWorker } from '../backends/workers/pool.ts';
-import { open } from '../open.ts';
 import type { Backend } from '../primitives/backend.ts';
 import { Context } from '../primitives/context.ts';
 import * as q from '../primitives/index.ts';
@@ -110,15 +109,24 @@ describe.each(faults)('a worker %s', (_, fault) => {
 test(
   'a worker that is killed at any time costs time alone where workers take over',
   async () => {
-    const property = fc.asyncProperty(arbitrarySteps, fc.nat(30), async (steps, milliseconds) => {
-      const { result, threads } = await threadsOf(() => open({ backend: 'workers', workers: 2, failover: 'workers' }));
-      const timer = setTimeout(() => void threads[0]!.terminate(), milliseconds);
-      expect(await runSteps(result, steps)).toEqual(await undisturbed(steps));
-      expect(result.backend.counters).toMatchObject(nothingHeld);
-      clearTimeout(timer);
-      await result.close();
+    const standby = () => createWorkersBackend({ workers: 2, inlineNanoseconds: 0 });
+    const property = fc.asyncProperty(arbitrarySteps, fc.nat(30), fc.nat(1), async (steps, milliseconds, which) => {
+      const { result, threads } = await threadsOf(standby);
+      const backend = createFailoverBackend(result, { standby });
+      const context = new Context(backend);
+      const ended = new Promise((resolve) => {
+        setTimeout(() => void threads[which]!.terminate().then(resolve), milliseconds);
+      });
+      const expected = await undisturbed(steps);
+      expect(await runSteps(context, steps)).toEqual(expected);
+      await ended;
+      // Whether it was under way then or not, a thread is missing now.
+      expect(await runSteps(context, [...steps, ...manySteps])).toEqual(await undisturbed([...steps, ...manySteps]));
+      expect(backend.failovers).toMatchObject([{ from: 'workers', to: 'workers', reason: { code: 'device/worker' } }]);
+      expect(backend.counters).toMatchObject(nothingHeld);
+      await context.close();
     });
-    await fc.assert(property, { numRuns: 8 });
+    await fc.assert(property, { numRuns: 10 });
   },
   slow,
 );
@@ -154,6 +162,33 @@ describe('a functor that never ends', () => {
     expect(() => q.sort(x)).toThrow(expect.objectContaining({ code: 'device/hang' }));
     await context.close();
   });
+
+  test(
+    'costs time alone where workers take over, before whatever call it comes',
+    async () => {
+      let hung = 0;
+      const standby = () => createWorkersBackend({ workers: 2, inlineNanoseconds: 0 });
+      const property = fc.asyncProperty(arbitrarySteps, point, async (steps, at) => {
+        const workers = await createWorkersBackend(options);
+        const out = workers.allocate(5000);
+        const hang = (): void => {
+          const program = { module: endless.module, arrays: new Map(), uniforms: new Map() };
+          workers.forEach(5000, program, [{ buffer: out, offset: 0, capacity: 5000, value: 0 }]);
+        };
+        const backend = createFailoverBackend(interrupted(workers, at, hang), { standby });
+        const context = new Context(backend);
+        expect(await runSteps(context, steps)).toEqual(await undisturbed(steps));
+        expect(backend.counters).toMatchObject(nothingHeld);
+        for (const { reason } of backend.failovers) expect(reason).toMatchObject({ code: 'device/hang' });
+        hung += backend.failovers.length;
+        await context.close();
+        await workers.close();
+      });
+      await fc.assert(property, { numRuns: 6, examples: [[manySteps, 1]] });
+      expect(hung).toBeGreaterThan(0);
+    },
+    slow,
+  );
 
   test('is given up on the standby too', async () => {
     const standby = () => createWorkersBackend(options);

@@ -106,8 +106,14 @@ export function refuseBuffer(faulty: FaultyGpu, at: number): () => void {
 
 /** Lets the device answer nothing from now on. */
 export function fallSilent(faulty: FaultyGpu): void {
-  faulty.onCall = ({ name }) =>
-    name === 'popErrorScope' || name === 'onSubmittedWorkDone' ? new Promise(() => {}) : undefined;
+  silentFrom(faulty, 1);
+}
+
+/** Lets the device answer nothing from one of its calls on, counted from 1 from now on. */
+export function silentFrom(faulty: FaultyGpu, calls: number): void {
+  const at = faulty.calls + calls;
+  faulty.onCall = ({ name, number }) =>
+    number >= at && (name === 'popErrorScope' || name === 'onSubmittedWorkDone') ? new Promise(() => {}) : undefined;
 }
 
 /** Uses of a buffer that do not go together. */
