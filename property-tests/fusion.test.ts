@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { compileJavaScript, createReferenceBackend } from '../backends/reference/index.ts';
 import { createWebGpuBackend } from '../backends/webgpu/backend.ts';
 import { defaultTuning } from '../backends/webgpu/tuning.ts';
 import { openTestGpu, testAdapter } from '../backends/webgpu-node/node-gpu.ts';
+import type { Backend, Extent, Program } from '../primitives/backend.ts';
 import { Context } from '../primitives/context.ts';
 import * as q from '../primitives/index.ts';
 import { onEveryBackend, testLaws } from './backends.ts';
@@ -69,6 +71,54 @@ describe('what a reduction reads through views', () => {
     });
   });
 });
+
+test('a reduction of a transform of a gather moves three words a row, and seven where its steps are stored', async () => {
+  const rows = 300;
+  const wordsMoved = async (reduction: (given: Inputs, context: Context) => q.Column<'u32'>): Promise<number> => {
+    const { backend, moved } = countingWords();
+    await using context = new Context(backend);
+    const total = reduction(inputs(context, rows), context);
+    expect(await context.read(total)).toEqual(Uint32Array.of(dotByLoop(rows)));
+    return moved();
+  };
+  const stepByStep = ({ a, b, idx }: Inputs, context: Context): q.Column<'u32'> => {
+    const gathered = context.materialize(q.gather(b, idx));
+    const products = context.materialize(q.map(combine, { x: a, y: gathered }));
+    return q.reduce(products, q.plus(u32));
+  };
+  expect(await wordsMoved(dot)).toBe(3 * rows + 1);
+  expect(await wordsMoved(stepByStep)).toBe(7 * rows + 1);
+});
+
+/** A backend that counts the words which the programs of maps and reductions read, and those that they store. */
+function countingWords(): { readonly backend: Backend; readonly moved: () => number } {
+  const inner = createReferenceBackend();
+  let words = 0;
+  const countReads = (extent: Extent, { module, arrays, uniforms }: Program): void => {
+    const rows = extent as number;
+    const at = (): number => {
+      words++;
+      return 0;
+    };
+    const readers = [...arrays.keys()].map((name) => [name, { at, length: () => rows }] as const);
+    const evaluate = compileJavaScript(module)(new Map(readers), uniforms);
+    for (let row = 0; row < rows; row++) evaluate(row);
+  };
+  const backend: Backend = {
+    ...inner,
+    forEach(extent, program, stores) {
+      countReads(extent, program);
+      words += (extent as number) * stores.length;
+      inner.forEach(extent, program, stores);
+    },
+    reduce(extent, program, monoid, into) {
+      countReads(extent, program);
+      words += monoid.types.length;
+      inner.reduce(extent, program, monoid, into);
+    },
+  };
+  return { backend, moved: () => words };
+}
 
 describe('on WebGPU', () => {
   test('reduce(map(f, zip(a, gather(b, idx)))) is one kernel, which reads three columns and writes one word', async () => {
