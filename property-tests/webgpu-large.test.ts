@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createSpillingBackend } from '../backends/spilling/index.ts';
 import { testAdapter } from '../backends/webgpu-node/node-gpu.ts';
+import type { Limits } from '../primitives/backend.ts';
 import type { Column } from '../primitives/columns/column.ts';
 import { Context } from '../primitives/context.ts';
 import * as q from '../primitives/index.ts';
@@ -7,9 +9,19 @@ import { openTestBackend, slow } from './webgpu-support.ts';
 
 /**
  * Columns of more elements than tests can keep on the host: what comes out is compared on the device with what a formula
- * says. On hardware they have 2²⁸ + 1 elements, more than 65,535 workgroups of a map have.
+ * says. On hardware they have 2²⁸ + 1 elements, more than 65,535 workgroups of a map have, and 2²⁹ + 1, more than a binding
+ * holds; elsewhere bindings are made small.
  */
-const N = testAdapter() === 'hardware' ? 2 ** 28 + 1 : 2 ** 16 + 1;
+const cases: readonly (readonly [rows: number, bindings: string, limits: Partial<Limits>])[] =
+  testAdapter() === 'hardware'
+    ? [
+        [2 ** 28 + 1, 'one binding', {}],
+        [2 ** 29 + 1, 'several bindings', {}],
+      ]
+    : [
+        [2 ** 16 + 1, 'one binding', {}],
+        [2 ** 16 + 1, 'several bindings', { bindingBytes: 2 ** 16 }],
+      ];
 const { u32, bool } = q;
 
 const isOdd = q.fn('isOdd', { x: u32 }, bool, ({ x }) => x.and(1).eq(1));
@@ -27,15 +39,19 @@ const below = (i: q.U32): q.U32 => {
 };
 const sumBelow = q.fn('sumBelow', { i: u32 }, u32, ({ i }) => below(i));
 const oddNumber = q.fn('oddNumber', { i: u32 }, u32, ({ i }) => i.mul(2).add(1));
+const evenNumber = q.fn('evenNumber', { i: u32 }, u32, ({ i }) => i.mul(2));
+const bothNumbers = q.fn('bothNumbers', { i: u32, rank: u32 }, u32, ({ i, rank }) => i.mul(2).add(rank));
+const isHead = q.fn('isHead', { x: u32 }, bool, ({ x }) => x.and(15).eq(0));
+const placeInSegment = q.fn('placeInSegment', { i: u32 }, u32, ({ i }) => i.and(15).add(1));
 const sumOfRun = q.fn('sumOfRun', { i: u32, n: u32 }, u32, ({ i, n }) =>
   below(i.mul(16).add(16).min(n)).sub(below(i.mul(16))),
 );
 
-describe(`columns of ${N} elements on WebGPU`, () => {
+describe.each(cases)('columns of %i elements in %s on WebGPU', (N, _, limits) => {
   let context: Context;
   let index: Column<'u32'>;
   beforeAll(async () => {
-    context = new Context(await openTestBackend());
+    context = new Context(createSpillingBackend(await openTestBackend({ limits })));
     index = context.materialize(q.sequence(N));
   }, 60_000);
   afterAll(() => context.close());
@@ -71,6 +87,41 @@ describe(`columns of ${N} elements on WebGPU`, () => {
       expect(await context.count(kept)).toBe((N - 1) / 2);
       await expectEqual(kept, q.map(oddNumber, { i: q.sequence(kept.length) }));
       context.dispose(kept);
+    },
+    slow,
+  );
+
+  test(
+    'are parted',
+    async () => {
+      const { selected, rejected } = q.partition(index, isOdd);
+      await expectEqual(selected, q.map(oddNumber, { i: q.sequence(selected.length) }));
+      await expectEqual(rejected, q.map(evenNumber, { i: q.sequence(rejected.length) }));
+      expect(await context.count(rejected)).toBe((N + 1) / 2);
+      context.dispose({ selected, rejected });
+    },
+    slow,
+  );
+
+  test(
+    'are scanned in segments',
+    async () => {
+      const heads = q.map(isHead, { x: index });
+      const places = q.segmentedScan(q.constant(u32, 1, N), heads, q.plus(u32));
+      await expectEqual(places, q.map(placeInSegment, { i: q.sequence(N) }));
+      context.dispose(places);
+    },
+    slow,
+  );
+
+  test(
+    'are made of rows that each make two',
+    async () => {
+      const rows = context.materialize(q.sequence((N - 1) / 2));
+      const made = q.expand({ i: rows }, 2, bothNumbers, { capacity: N });
+      expect(await context.count(made)).toBe(N - 1);
+      await expectEqual(made, q.sequence(made.length));
+      context.dispose({ rows, made });
     },
     slow,
   );
