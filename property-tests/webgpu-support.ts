@@ -63,9 +63,10 @@ function byWorkgroups(): Partial<Tuning> {
 }
 
 /** Subgroups of the software adapter are 4 wide: workgroups must be small for the counts of each to fit in memory. */
-function lookingBack({ threads = 64, ...silence }: { threads?: number; mute?: number }): Partial<Tuning> {
+export function lookingBack({ threads = 64, ...silence }: { threads?: number; mute?: number }): Tuning {
   const { scan, sort } = defaultTuning;
   return {
+    ...defaultTuning,
     blockBy: 'workgroup',
     reduce: { threads: 64, tile: 128, groups: 24, tries: 1, ...silence },
     scan: { ...scan, threads, items: 8, heads: { threads, words: 16 }, tries: 1, ...silence },
