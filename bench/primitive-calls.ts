@@ -1,5 +1,6 @@
 import type { Context } from '../primitives/context.ts';
 import * as q from '../primitives/index.ts';
+import { around, box, isHead, onByRank, SEARCHED } from './experiments/composed.ts';
 import { WIDTH } from './experiments/plain-composed.ts';
 
 const u32: typeof q.u32 = q.u32;
@@ -12,8 +13,6 @@ const hash = q.fn('hash', { x: u32 }, u32, ({ x }) => {
 const unit = q.fn('unit', { x: u32 }, q.f32, ({ x }) => q.f32(x.shr(8)).mul(2 ** -24));
 const sixteenth = q.fn('sixteenth', { x: u32 }, u32, ({ x }) => x.shr(4));
 const below8 = q.fn('below8', { x: u32 }, u32, ({ x }) => x.shr(29));
-/** Keys that are searched among. */
-const SEARCHED = 2 ** 16;
 
 /** What the primitives are measured over: the same numbers as in `peers/primitives.cu` and `peers/primitives.cpp`. */
 export interface PrimitiveInputs {
@@ -76,12 +75,6 @@ export const odd: q.Functor<{ x: typeof u32 }, typeof q.bool> = q.fn('odd', { x:
 const oddOfThree = q.fn('oddOfThree', { x: u32, y: u32, z: u32 }, q.bool, ({ x }) => x.and(1).eq(1));
 const highByte = q.fn('highByte', { x: u32 }, u32, ({ x }) => x.shr(24));
 const high13 = q.fn('high13', { x: u32 }, u32, ({ x }) => x.shr(19));
-const isHead = q.fn('isHead', { x: u32 }, q.bool, ({ x }) => x.and(15).eq(0));
-const moved = q.fn('moved', { x: u32, rank: u32 }, u32, ({ x, rank }) => x.add(rank));
-const around = q.fn('around', { x: q.neighbours(u32) }, u32, ({ x }) => x.at(-1).add(x.at(0)).add(x.at(1)));
-const box = q.fn('box', { x: q.neighbours(u32) }, u32, ({ x }) =>
-  [-1, 0, 1].map((dy) => x.at(-1, dy).add(x.at(0, dy)).add(x.at(1, dy))).reduce((sum, row) => sum.add(row)),
-);
 const matrix = { a: u32, b: u32, c: u32, d: u32 };
 const matrixProduct = q.monoid({
   of: matrix,
@@ -131,8 +124,8 @@ export function primitiveCalls(
     partition: () => q.partition(x, odd),
     unique: () => q.unique(runs),
     runLengthEncode: () => q.runLengthEncode(runs),
-    segmentedScan: () => q.segmentedScan(x, q.map(isHead, { x: q.sequence(n) }), q.plus(u32)),
-    expand: () => q.expand({ x: q.slice(index, 0, n / 4) }, counts, moved, { capacity: n }),
+    segmentedScan: () => q.segmentedScan(x, q.map(isHead, { i: q.sequence(n) }), q.plus(u32)),
+    expand: () => q.expand({ x: q.slice(index, 0, n / 4) }, counts, onByRank, { capacity: n }),
     merge: () => q.merge(low, high),
     lowerBound: () => stored(q.lowerBound(keys, x)),
     selectKth: () => q.selectKth(x, n / 2),

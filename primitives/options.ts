@@ -11,14 +11,15 @@ export function requireOptions<O extends object>(
   code = 'options/unknown',
 ): void {
   if (given === undefined) return;
-  const expected = Object.keys(names).join(', ');
+  // Asked at every call: the names are put together for an error alone.
+  const all = (): string => Object.keys(names).join(', ');
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
     throw new ArgumentError('options/none', `${call} was given something that is no record of options.`, {
-      expected: `{ ${expected} }, or nothing`,
+      expected: `{ ${all()} }, or nothing`,
       got: given === null ? 'null' : typeof given,
     });
   }
   const stranger = Object.keys(given).find((name) => !Object.hasOwn(names, name));
   if (stranger === undefined) return;
-  throw new ArgumentError(code, `'${stranger}' is no option of ${call}.`, { expected, got: stranger });
+  throw new ArgumentError(code, `'${stranger}' is no option of ${call}.`, { expected: all(), got: stranger });
 }

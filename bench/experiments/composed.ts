@@ -5,19 +5,31 @@ import { indices, permutation, randomOf } from './inputs.ts';
 import * as plain from './plain-composed.ts';
 import type { Primitive } from './primitives.ts';
 
-const { u32 } = q;
+const u32: typeof q.u32 = q.u32;
 const WORD = 4;
 /** Keys that are searched among. */
-const SEARCHED = 2 ** 16;
+export const SEARCHED: number = 2 ** 16;
 
 const isOdd = q.fn('isOdd', { x: u32 }, q.bool, ({ x }) => x.and(1).eq(1));
 const isOddRow = q.fn('isOddRow', { x: u32, order: u32, keys: u32 }, q.bool, ({ x }) => x.and(1).eq(1));
-const isHead = q.fn('isHead', { i: u32 }, q.bool, ({ i }) => i.and(15).eq(0));
-const around = q.fn('around', { x: q.neighbours(u32) }, u32, ({ x }) => x.at(-1).add(x.at(0)).add(x.at(1)));
-const box = q.fn('box', { x: q.neighbours(u32) }, u32, ({ x }) =>
+type Cells = { readonly x: q.NeighboursParameter<typeof u32> };
+
+/** Where a segment of 16 rows begins. */
+export const isHead: q.Functor<{ i: typeof u32 }, typeof q.bool> = q.fn('isHead', { i: u32 }, q.bool, ({ i }) =>
+  i.and(15).eq(0),
+);
+export const around: q.Functor<Cells, typeof u32> = q.fn('around', { x: q.neighbours(u32) }, u32, ({ x }) =>
+  x.at(-1).add(x.at(0)).add(x.at(1)),
+);
+export const box: q.Functor<Cells, typeof u32> = q.fn('box', { x: q.neighbours(u32) }, u32, ({ x }) =>
   [-1, 0, 1].map((dy) => x.at(-1, dy).add(x.at(0, dy)).add(x.at(1, dy))).reduce((sum, row) => sum.add(row)),
 );
-const onByRank = q.fn('onByRank', { x: u32, rank: u32 }, u32, ({ x, rank }) => x.add(rank));
+export const onByRank: q.Functor<{ x: typeof u32; rank: typeof u32 }, typeof u32> = q.fn(
+  'onByRank',
+  { x: u32, rank: u32 },
+  u32,
+  ({ x, rank }) => x.add(rank),
+);
 const affineMaps = q.monoid({
   of: { x: u32, order: u32 },
   identity: { x: 1, order: 0 },
