@@ -4,6 +4,7 @@ import { createFailoverBackend } from '../backends/failover/index.ts';
 import { createReferenceBackend } from '../backends/reference/index.ts';
 import type { WebGpuBackend, WebGpuOptions } from '../backends/webgpu/backend.ts';
 import { createWorkersBackend } from '../backends/workers/index.ts';
+import type { Backend } from '../primitives/backend.ts';
 import { Context } from '../primitives/context.ts';
 import * as q from '../primitives/index.ts';
 import { arbitrarySteps, manySteps, reasonsIn, runSteps, undisturbed } from './arbitrary-steps.ts';
@@ -31,30 +32,63 @@ const HANG = 250;
 
 const call = fc.integer({ min: 1, max: 400 });
 
+const openWorkers = (): Promise<Backend> => createWorkersBackend({ workers: 2, inlineNanoseconds: 0 });
+
+/** What is done to a device, at one of its calls. */
+type Disturb = (faulty: FaultyGpu, calls: number) => void;
+
+/** Whatever waits rejects with one error of that code, what comes later throws it, and nothing is left. */
+async function expectEnd(options: WebGpuOptions, disturb: Disturb, code: string, numRuns: number): Promise<void> {
+  let lost = 0;
+  const property = fc.asyncProperty(arbitrarySteps, call, async (steps, calls) => {
+    const { faulty, backend } = await openBackend(options);
+    const context = new Context(backend);
+    disturb(faulty, calls);
+    const reasons = reasonsIn(await runSteps(context, steps), await undisturbed(steps));
+    for (const reason of reasons) {
+      expect(reason).toBe(reasons[0]);
+      expect(reason).toMatchObject({ name: 'DeviceLostError', code });
+    }
+    expect(backend.counters).toMatchObject(nothingHeld);
+    if (reasons.length > 0) {
+      lost++;
+      await expect(context.sync()).rejects.toBe(reasons[0]);
+      expect(() => context.column(Uint32Array.of(1))).toThrow(reasons[0] as Error);
+    }
+    await context.close();
+  });
+  await fc.assert(property, { numRuns, examples: [[manySteps, 2]] });
+  expect(lost).toBeGreaterThan(0);
+}
+
+/** A standby gives the same bytes, and nothing is left on either. */
+async function expectTakeover(
+  options: WebGpuOptions,
+  disturb: Disturb,
+  standby: () => Promise<Backend>,
+  numRuns: number,
+): Promise<void> {
+  let lost = 0;
+  const property = fc.asyncProperty(arbitrarySteps, call, async (steps, calls) => {
+    const { faulty, backend } = await openBackend(options);
+    const failover = createFailoverBackend(backend, { standby });
+    const context = new Context(failover);
+    disturb(faulty, calls);
+    expect(await runSteps(context, steps)).toEqual(await undisturbed(steps));
+    expect(failover.counters).toMatchObject(nothingHeld);
+    lost += failover.failovers.length;
+    await context.close();
+    expect(backend.counters).toMatchObject(nothingHeld);
+  });
+  await fc.assert(property, { numRuns, examples: [[manySteps, 2]] });
+  expect(lost).toBeGreaterThan(0);
+}
+
 describe('a device that is destroyed', () => {
   test(
     'before any of its calls: what waits rejects with that, what comes later throws it, and another can be opened',
     async () => {
-      let lost = 0;
-      const property = fc.asyncProperty(arbitrarySteps, call, async (steps, calls) => {
-        const { faulty, backend } = await openBackend();
-        const context = new Context(backend);
-        destroyBefore(faulty, calls);
-        const reasons = reasonsIn(await runSteps(context, steps), await undisturbed(steps));
-        for (const reason of reasons) {
-          expect(reason).toBe(reasons[0]);
-          expect(reason).toMatchObject({ name: 'DeviceLostError', code: 'device/lost' });
-        }
-        expect(backend.counters).toMatchObject(nothingHeld);
-        if (reasons.length > 0) {
-          lost++;
-          await expect(context.sync()).rejects.toBe(reasons[0]);
-          expect(() => context.column(Uint32Array.of(1))).toThrow(reasons[0] as Error);
-        }
-        await context.close();
-      });
-      await fc.assert(property, { numRuns: 60, examples: [[manySteps, 2]] });
-      expect(lost).toBeGreaterThan(0);
+      await expectEnd({}, destroyBefore, 'device/lost', 60);
     },
     slow,
   );
@@ -81,20 +115,7 @@ describe('a device that is destroyed', () => {
   test(
     'before any of its calls costs time alone where a standby takes over',
     async () => {
-      let lost = 0;
-      const property = fc.asyncProperty(arbitrarySteps, call, async (steps, calls) => {
-        const { faulty, backend } = await openBackend();
-        const failover = createFailoverBackend(backend, { standby: async () => createReferenceBackend() });
-        const context = new Context(failover);
-        destroyBefore(faulty, calls);
-        expect(await runSteps(context, steps)).toEqual(await undisturbed(steps));
-        expect(failover.counters).toMatchObject(nothingHeld);
-        lost += failover.failovers.length;
-        await context.close();
-        expect(backend.counters).toMatchObject(nothingHeld);
-      });
-      await fc.assert(property, { numRuns: 60, examples: [[manySteps, 2]] });
-      expect(lost).toBeGreaterThan(0);
+      await expectTakeover({}, destroyBefore, async () => createReferenceBackend(), 60);
     },
     slow,
   );
@@ -102,16 +123,7 @@ describe('a device that is destroyed', () => {
   test(
     'before any of its calls costs time alone where workers take over',
     async () => {
-      const property = fc.asyncProperty(arbitrarySteps, call, async (steps, calls) => {
-        const { faulty, backend } = await openBackend();
-        const standby = () => createWorkersBackend({ workers: 2, inlineNanoseconds: 0 });
-        const context = new Context(createFailoverBackend(backend, { standby }));
-        destroyBefore(faulty, calls);
-        expect(await runSteps(context, steps)).toEqual(await undisturbed(steps));
-        expect(context.backend.counters).toMatchObject(nothingHeld);
-        await context.close();
-      });
-      await fc.assert(property, { numRuns: 15 });
+      await expectTakeover({}, destroyBefore, openWorkers, 15);
     },
     slow,
   );
@@ -152,22 +164,7 @@ describe('a device that answers no more', () => {
   test(
     'from any of its calls on: what waits rejects with that after the limit',
     async () => {
-      let hung = 0;
-      const property = fc.asyncProperty(arbitrarySteps, call, async (steps, calls) => {
-        const { faulty, backend } = await openBackend({ hangLimit: HANG });
-        const context = new Context(backend);
-        silentFrom(faulty, calls);
-        const reasons = reasonsIn(await runSteps(context, steps), await undisturbed(steps));
-        for (const reason of reasons) {
-          expect(reason).toBe(reasons[0]);
-          expect(reason).toMatchObject({ name: 'DeviceLostError', code: 'device/hang' });
-        }
-        expect(backend.counters).toMatchObject(nothingHeld);
-        hung += Number(reasons.length > 0);
-        await context.close();
-      });
-      await fc.assert(property, { numRuns: 12, examples: [[manySteps, 2]] });
-      expect(hung).toBeGreaterThan(0);
+      await expectEnd({ hangLimit: HANG }, silentFrom, 'device/hang', 12);
     },
     slow,
   );
@@ -175,20 +172,7 @@ describe('a device that answers no more', () => {
   test(
     'from any of its calls on costs time alone where a standby takes over',
     async () => {
-      let hung = 0;
-      const property = fc.asyncProperty(arbitrarySteps, call, async (steps, calls) => {
-        const { faulty, backend } = await openBackend({ hangLimit: HANG });
-        const standby = () => createWorkersBackend({ workers: 2, inlineNanoseconds: 0 });
-        const failover = createFailoverBackend(backend, { standby });
-        const context = new Context(failover);
-        silentFrom(faulty, calls);
-        expect(await runSteps(context, steps)).toEqual(await undisturbed(steps));
-        expect(failover.counters).toMatchObject(nothingHeld);
-        hung += failover.failovers.length;
-        await context.close();
-      });
-      await fc.assert(property, { numRuns: 12, examples: [[manySteps, 2]] });
-      expect(hung).toBeGreaterThan(0);
+      await expectTakeover({ hangLimit: HANG }, silentFrom, openWorkers, 12);
     },
     slow,
   );
