@@ -11,6 +11,7 @@ import {
   uploadPolygonEdges,
 } from '../algorithms/pixelbox/index.ts';
 import { open } from '../open.ts';
+import { plus, reduce, sequence, u32 } from '../primitives/index.ts';
 import { type Curve, drawCurves } from './pixelbox-sensitivity-plot.ts';
 import { polygonPairs } from './polygon-pairs.ts';
 
@@ -121,9 +122,19 @@ async function similarityOf(areas: SampledAreas): Promise<string> {
   return `${sum(intersection)} pixels in both, ${sum(union)} in either, J′ ${mean.toFixed(6)}`;
 }
 
+/** Work before a series: an idle GPU takes some tenths of a second to raise its clocks, and waits leave it idle. */
+async function heat(): Promise<void> {
+  if (options.backend !== 'webgpu' || options.adapter !== 'hardware') return;
+  const warm = context.materialize(sequence(2 ** 26));
+  for (let pass = 0; pass < 4000; pass++) context.dispose(reduce(warm, plus(u32)));
+  await context.sync();
+  context.dispose(warm);
+}
+
 /** Times of all rounds, after one that does not count. */
 async function timesOf(run: () => Promise<SampledAreas>): Promise<Spread> {
   const times: number[] = [];
+  await heat();
   for (let round = 0; round <= rounds; round++) {
     await context.sync();
     const start = performance.now();

@@ -11,7 +11,9 @@ const hash = q.fn('hash', { x: u32 }, u32, ({ x }) => {
   return second.xor(second.shr(16));
 });
 const unit = q.fn('unit', { x: u32 }, q.f32, ({ x }) => q.f32(x.shr(8)).mul(2 ** -24));
-const sixteenth = q.fn('sixteenth', { x: u32 }, u32, ({ x }) => x.shr(4));
+export const sixteenth: q.Functor<{ x: typeof u32 }, typeof u32> = q.fn('sixteenth', { x: u32 }, u32, ({ x }) =>
+  x.shr(4),
+);
 const below8 = q.fn('below8', { x: u32 }, u32, ({ x }) => x.shr(29));
 
 /** What the primitives are measured over: the same numbers as in `peers/primitives.cu` and `peers/primitives.cpp`. */
@@ -73,7 +75,9 @@ export const odd: q.Functor<{ x: typeof u32 }, typeof q.bool> = q.fn('odd', { x:
   x.and(1).eq(1),
 );
 const oddOfThree = q.fn('oddOfThree', { x: u32, y: u32, z: u32 }, q.bool, ({ x }) => x.and(1).eq(1));
-const highByte = q.fn('highByte', { x: u32 }, u32, ({ x }) => x.shr(24));
+export const highByte: q.Functor<{ x: typeof u32 }, typeof u32> = q.fn('highByte', { x: u32 }, u32, ({ x }) =>
+  x.shr(24),
+);
 const high13 = q.fn('high13', { x: u32 }, u32, ({ x }) => x.shr(19));
 const matrix = { a: u32, b: u32, c: u32, d: u32 };
 const matrixProduct = q.monoid({

@@ -14,10 +14,11 @@ import { openMemcpy, spread } from './webgpu-memcpy.ts';
  * a map could read and write what the primitive has to.
  *
  * Keys are a 32-bit hash of the index; reduceByKey has runs of 16; scatter and gather go by the peer's random permutation.
- * Up to 2^20 elements it also gives the time of a call where 100 of them are handed to the device together.
+ * Up to 2^20 elements it also gives the time of a call where 100 of them are handed to the device together, and that of one by
+ * the host's clock, from the call until the host knows that it is done.
  *
  * node --import tsx bench/webgpu-primitives.ts [--adapter hardware|software] [--log2 20,24,28] [--rounds 11] [--peer file.csv]
- *   [--only name,…] [--tuning '{ "scan": { "items": 8 } }']
+ *   [--only name,…] [--tuning '{ "scan": { "items": 8 } }'] [--heat 4000]
  */
 const { values: options } = parseArgs({
   options: {
@@ -27,6 +28,8 @@ const { values: options } = parseArgs({
     peer: { type: 'string' },
     only: { type: 'string', default: '' },
     tuning: { type: 'string', default: '{}' },
+    /** Reductions of 2^26 elements before anything is measured. */
+    heat: { type: 'string', default: '4000' },
   },
 });
 const adapter = options.adapter === 'software' ? 'software' : 'hardware';
@@ -98,9 +101,9 @@ if (options.peer !== undefined && existsSync(options.peer)) {
 const { description, device, vendor, architecture } = backend.info;
 console.log(`${device || vendor} ${architecture} ${description}; medians of ${rounds}\n`);
 console.log(
-  '| primitive | log2 n | ms | least … greatest | G/s | peer, ms | peer ÷ ours | floor ÷ ours | ms, of 100 | peer ÷ that |',
+  '| primitive | log2 n | ms | least … greatest | G/s | peer, ms | peer ÷ ours | floor ÷ ours | ms, of 100 | peer ÷ that | to done, ms | least … greatest |',
 );
-console.log('| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |');
+console.log('| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |');
 for (const log2 of options.log2.split(',').map(Number)) await measure(log2);
 await context.close();
 
@@ -119,8 +122,8 @@ async function measure(log2: number): Promise<void> {
   for (const [name, { peer, bytes }] of Object.entries(measured)) {
     if (!isWanted(name)) continue;
     const run = calls[name]!;
-    const together = n <= MOST_TOGETHER ? await timeTogether(run) : undefined;
-    line(name, log2, await time(run), peers.get(`${peer} ${n}`), bytes && bytes * n * perByte, together);
+    const small = n <= MOST_TOGETHER ? { together: await timeTogether(run), toDone: await timeToDone(run) } : undefined;
+    line(name, log2, await time(run), peers.get(`${peer} ${n}`), bytes && bytes * n * perByte, small);
   }
   context.dispose(inputs);
 }
@@ -140,28 +143,42 @@ async function timeTogether(run: () => unknown): Promise<number> {
   return spread(times).median / TOGETHER;
 }
 
+/** Calls by themselves, each waited for, on a device that has just been busy. */
+async function timeToDone(run: () => unknown): Promise<Spread> {
+  warmUp();
+  await context.sync();
+  const times: number[] = [];
+  for (let round = 0; round < rounds; round++) {
+    const from = performance.now();
+    const result = run();
+    await context.sync();
+    times.push(performance.now() - from);
+    context.dispose(result);
+  }
+  return spread(times);
+}
+
+interface Small {
+  /** Milliseconds of a call of those that were handed over together. */
+  readonly together: number;
+  readonly toDone: Spread;
+}
+
 type Spread = ReturnType<typeof spread>;
 
 /** Some tenths of a second of work: an idle GPU takes as long to raise its clocks. */
 function warmUp(): void {
-  for (let pass = 0; pass < (adapter === 'hardware' ? 4000 : 1); pass++) {
+  for (let pass = 0; pass < (adapter === 'hardware' ? Number(options.heat) : 1); pass++) {
     context.dispose(q.reduce(heater, q.plus(q.u32)));
   }
 }
 
-function line(
-  name: string,
-  log2: number,
-  { median, least, greatest }: Spread,
-  peer?: number,
-  floor?: number,
-  together?: number,
-): void {
-  const ratio = (other: number | undefined): string => (other === undefined ? '' : (other / median).toFixed(2));
-  const times = [median.toFixed(4), `${least.toFixed(4)} … ${greatest.toFixed(4)}`];
-  const rate = (2 ** log2 / median / 1e6).toFixed(1);
-  const batch = [together?.toFixed(4) ?? '', together && peer ? (peer / together).toFixed(2) : ''];
-  console.log(
-    `| ${[name, log2, ...times, rate, peer?.toFixed(4) ?? '', ratio(peer), ratio(floor), ...batch].join(' | ')} |`,
-  );
+function line(name: string, log2: number, times: Spread, peer?: number, floor?: number, small?: Small): void {
+  const ratio = (other: number | undefined): string => (other === undefined ? '' : (other / times.median).toFixed(2));
+  const shown = (of: Spread): string[] => [of.median.toFixed(4), `${of.least.toFixed(4)} … ${of.greatest.toFixed(4)}`];
+  const rate = (2 ** log2 / times.median / 1e6).toFixed(1);
+  const together = [small?.together.toFixed(4) ?? '', small && peer ? (peer / small.together).toFixed(2) : ''];
+  const toDone = small === undefined ? ['', ''] : shown(small.toDone);
+  const cells = [name, log2, ...shown(times), rate, peer?.toFixed(4) ?? '', ratio(peer), ratio(floor), ...together];
+  console.log(`| ${[...cells, ...toDone].join(' | ')} |`);
 }
