@@ -18,7 +18,7 @@ import { openMemcpy, spread } from './webgpu-memcpy.ts';
  * the host's clock, from the call until the host knows that it is done.
  *
  * node --import tsx bench/webgpu-primitives.ts [--adapter hardware|software] [--log2 20,24,28] [--rounds 11] [--peer file.csv]
- *   [--only name,…] [--tuning '{ "scan": { "items": 8 } }'] [--heat 4000]
+ *   [--only name,…] [--tuning '{ "scan": { "items": 8 } }']
  */
 const { values: options } = parseArgs({
   options: {
@@ -28,8 +28,6 @@ const { values: options } = parseArgs({
     peer: { type: 'string' },
     only: { type: 'string', default: '' },
     tuning: { type: 'string', default: '{}' },
-    /** Reductions of 2^26 elements before anything is measured. */
-    heat: { type: 'string', default: '4000' },
   },
 });
 const adapter = options.adapter === 'software' ? 'software' : 'hardware';
@@ -168,7 +166,7 @@ type Spread = ReturnType<typeof spread>;
 
 /** Some tenths of a second of work: an idle GPU takes as long to raise its clocks. */
 function warmUp(): void {
-  for (let pass = 0; pass < (adapter === 'hardware' ? Number(options.heat) : 1); pass++) {
+  for (let pass = 0; pass < (adapter === 'hardware' ? 4000 : 1); pass++) {
     context.dispose(q.reduce(heater, q.plus(q.u32)));
   }
 }
