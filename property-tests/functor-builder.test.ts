@@ -24,7 +24,7 @@ import {
   Var,
   While,
 } from '../primitives/functors/index.ts';
-import { entryOf, moduleKey } from '../primitives/functors/ir.ts';
+import { entryOf, type Module, moduleKey } from '../primitives/functors/ir.ts';
 import { evaluate } from '../primitives/functors/semantics.ts';
 import { monoid } from '../primitives/monoid.ts';
 import { reduce } from '../primitives/reduce.ts';
@@ -175,6 +175,20 @@ describe('fn', () => {
     expect(moduleKey(make(2).module)).toBe(moduleKey(make(2).module));
     expect(moduleKey(make(0).module)).not.toBe(moduleKey(make(-0).module));
     expect(moduleKey(make(Infinity).module)).not.toBe(moduleKey(make(NaN).module));
+  });
+
+  /** Names out of what keys are put together with. */
+  const name = fc.string({ unit: fc.constantFrom(...'01:;,>{}% "au32 '), minLength: 1, maxLength: 6 });
+  const names = fc.uniqueArray(name, { minLength: 2, maxLength: 4 });
+
+  test.prop([names, names])('gives modules of other names another key', (some, others) => {
+    const taking = (arrays: readonly string[]): Module =>
+      fn('f', Object.fromEntries(arrays.map((each) => [each, array(u32)])), u32, (given) =>
+        Object.values(given).reduce((sum, each) => sum.add(each.at(0)), u32(0)),
+      ).module;
+    // Names that look like numbers come first in a record, in their order.
+    const order = (arrays: readonly string[]): string => JSON.stringify([...taking(arrays).arrays]);
+    expect(moduleKey(taking(some)) === moduleKey(taking(others))).toBe(order(some) === order(others));
   });
 
   test('tells calls apart that differ in the bits of a literal uniform alone', () => {

@@ -200,3 +200,26 @@ function bindingsAndProgram(shader: string): string {
   const unguarded = functions.map((text) => text.replace(/(let value = load_\d+\(i).*\}$/, '$1 …'));
   return [...buffers, ...unguarded].join('\n');
 }
+
+describe('pipelines that are made again', () => {
+  const moduleOf = (column: q.Column): unknown => column.source.kind === 'view' && column.source.view.module;
+
+  test('are the modules that they were, whatever columns they read', () => {
+    const context = new Context(createReferenceBackend());
+    const chain = ({ a, b, idx }: Inputs): q.Column => q.map(combine, { x: a, y: q.gather(b, idx) });
+    expect(moduleOf(chain(inputs(context, 3)))).toBe(moduleOf(chain(inputs(context, 70))));
+  });
+
+  test('are others where they do something else with the same values', async () => {
+    const context = new Context(createReferenceBackend());
+    const { a } = inputs(context, 5);
+    const before = fn('beside', { x: q.neighbours(u32) }, u32, ({ x }) => x.at(-1));
+    const after = fn('beside', { x: q.neighbours(u32) }, u32, ({ x }) => x.at(1));
+    const [left, right] = [before, after].map((functor) => q.stencil(functor, { x: a }));
+    expect(moduleOf(left!)).not.toBe(moduleOf(right!));
+    expect(await context.read({ left: left!, right: right! })).toEqual({
+      left: Uint32Array.of(0, 0, 1, 2, 3),
+      right: Uint32Array.of(1, 2, 3, 4, 4),
+    });
+  });
+});

@@ -37,27 +37,27 @@ export interface Bindings {
 
 export function createBindings(): Bindings {
   const list: Binding[] = [];
+  const parts: Part[] = [];
   const byFours = new Set<number>();
-  const partsOf = ({ memory, first, count }: Binding): readonly Part[] => memory.parts.slice(first, first + count);
   return {
     bind(memory, access, first = 0, count = memory.parts.length - first) {
       const known = list.findIndex(
         (other) => other.memory === memory && other.access === access && other.first === first && other.count === count,
       );
-      return known < 0 ? list.push({ memory, access, first, count }) - 1 : known;
+      if (known >= 0) return known;
+      for (let part = first; part < first + count; part++) parts.push(memory.parts[part]!);
+      return list.push({ memory, access, first, count }) - 1;
     },
     readByFours(slot) {
-      const binding = list[slot]!;
-      const can = binding.access === 'read' && binding.count === 1 && partsOf(binding)[0]!.bytes % 16 === 0;
+      const { memory, access, first, count } = list[slot]!;
+      const can = access === 'read' && count === 1 && memory.parts[first]!.bytes % 16 === 0;
       if (can) byFours.add(slot);
       return can;
     },
     get size() {
-      return list.reduce((sum, { count }) => sum + count, 0);
+      return parts.length;
     },
-    get parts() {
-      return list.flatMap(partsOf);
-    },
+    parts,
     key: () => list.map(({ access, count }, slot) => `${access}${count}${byFours.has(slot) ? 'q' : ''}`).join(''),
     access: () => list.map(({ access, count }) => (access === 'read' ? 'r' : 'w').repeat(count)).join(''),
     declarations() {

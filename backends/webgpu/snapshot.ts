@@ -20,6 +20,7 @@ export function separate<P extends readonly Program[]>(
   written: readonly DeviceBuffer[],
 ): Inputs<P> {
   const targets = new Set(written.map((buffer) => pool.resolve(buffer)));
+  if (!readsAny(pool, extent, programs, targets)) return { extent, programs, release: () => {} };
   const copies = new Map<Memory, Memory>();
   const readable = (buffer: DeviceBuffer): DeviceBuffer => {
     const memory = pool.resolve(buffer);
@@ -49,4 +50,19 @@ export function separate<P extends readonly Program[]>(
       for (const copy of copies.values()) pool.release(copy);
     },
   };
+}
+
+function readsAny(
+  pool: Engine['pool'],
+  extent: Extent,
+  programs: readonly Program[],
+  memories: ReadonlySet<Memory>,
+): boolean {
+  const isAmong = (buffer: DeviceBuffer): boolean => memories.has(pool.resolve(buffer));
+  const isCountAmong = (length: Length): boolean => typeof length !== 'number' && isAmong(length.buffer);
+  if (isCountAmong(extent)) return true;
+  for (const { arrays } of programs) {
+    for (const { buffer, length } of arrays.values()) if (isAmong(buffer) || isCountAmong(length)) return true;
+  }
+  return false;
 }

@@ -1,7 +1,7 @@
 import type { ArrayBinding, CountRef, Length, Program, Store } from '../backend.ts';
 import { ArgumentError } from '../errors.ts';
 import { If, Let, Var } from '../functors/control.ts';
-import type { Module, Operand, ScalarType, Statement } from '../functors/ir.ts';
+import { type Module, type Operand, oneOf, type ScalarType, type Statement } from '../functors/ir.ts';
 import { call, literal, operate, read, record, recorder } from '../functors/recorder.ts';
 import { select } from '../functors/standard/choose.ts';
 import { type U32, Value, Variable } from '../functors/value.ts';
@@ -44,7 +44,7 @@ export function fuse(
     const [index, ...rest] = locals.map((local) => new Value(local));
     return body(index as U32, rest, createLoader(arrays, uniforms)).map((value) => value.operand);
   });
-  return { module, arrays, uniforms, results, owned: new Set() };
+  return { module: oneOf(module), arrays, uniforms, results, owned: new Set() };
 }
 
 function createLoader(arrays: Map<string, StoredArray>, uniforms: Map<string, number | boolean>): Loader {

@@ -114,9 +114,26 @@ export function moduleKey(module: Module): string {
   const known = keys.get(module);
   if (known !== undefined) return known;
   const { functions, arrays, uniforms } = module;
-  const key = JSON.stringify([functions.map(functionNumber), [...arrays], [...uniforms]]);
+  const key = `${functions.map(functionNumber).join()};${namesText(arrays)};${namesText(uniforms)}`;
   keys.set(module, key);
   return key;
+}
+
+const one = new Map<string, Module>();
+/** Modules that are kept; the pipelines of a steady loop make far fewer. */
+const MOST_KEPT = 4096;
+
+/**
+ * The one module of its structure: pipelines make the same modules again and again, and what is found out about one, by those
+ * who remember it by the module, is found out once.
+ */
+export function oneOf(module: Module): Module {
+  const key = moduleKey(module);
+  const known = one.get(key);
+  if (known !== undefined) return known;
+  if (one.size >= MOST_KEPT) one.clear();
+  one.set(key, module);
+  return module;
 }
 
 const numbers = new WeakMap<IrFunction, number>();
@@ -133,9 +150,20 @@ export function functionNumber(fn: IrFunction): number {
   return number;
 }
 
-/** All that there is in a function. JSON would make one of 0 and −0, and one of all that is not finite. */
+/** A name as part of a text: behind its length, as it may be anything. */
+export function nameText(name: string): string {
+  return `${name.length}:${name}`;
+}
+
+function namesText(types: ReadonlyMap<string, ScalarType>): string {
+  let text = '';
+  for (const [name, type] of types) text += `${nameText(name)} ${type},`;
+  return text;
+}
+
+/** All that there is in a function. */
 function functionText({ name, parameters, results, body, fast }: IrFunction): string {
-  return `${JSON.stringify(name)}(${operandsText(parameters)})${results.join()}${fast ? ' fast' : ''}${blockText(body)}`;
+  return `${nameText(name)}(${operandsText(parameters)})${results.join()}${fast ? ' fast' : ''}${blockText(body)}`;
 }
 
 function blockText(statements: readonly Statement[]): string {
@@ -147,15 +175,15 @@ function statementText(statement: Statement): string {
     case 'let':
       return `${operandText(statement.local)}=${statement.operation.name}(${operandsText(statement.operation.operands)})`;
     case 'read':
-      return `${operandText(statement.local)}=${JSON.stringify(statement.array)}[${operandText(statement.index)}]`;
+      return `${operandText(statement.local)}=${nameText(statement.array)}[${operandText(statement.index)}]`;
     case 'length':
-      return `${operandText(statement.local)}=length ${JSON.stringify(statement.array)}`;
+      return `${operandText(statement.local)}=length ${nameText(statement.array)}`;
     case 'var':
       return `var ${operandText(statement.local)}=${operandText(statement.value)}`;
     case 'set':
       return `set ${operandText(statement.local)}=${operandText(statement.value)}`;
     case 'call':
-      return `${operandsText(statement.results)}=${JSON.stringify(statement.callee)}(${operandsText(statement.args)})`;
+      return `${operandsText(statement.results)}=${nameText(statement.callee)}(${operandsText(statement.args)})`;
     case 'if':
       return `if ${operandText(statement.condition)}${blockText(statement.consequent)}${blockText(statement.alternative)}`;
     case 'loop':
@@ -174,6 +202,6 @@ function operandsText(operands: readonly Operand[]): string {
 /** An operand as text; other than in JSON, 0 and −0 differ, and so does all that is not finite. */
 export function operandText(operand: Operand): string {
   if (operand.kind === 'local') return `%${operand.id} ${operand.type}`;
-  if (operand.kind === 'uniform') return `${JSON.stringify(operand.name)} ${operand.type}`;
+  if (operand.kind === 'uniform') return `${nameText(operand.name)} ${operand.type}`;
   return `${Object.is(operand.value, -0) ? '-0' : operand.value} ${operand.type}`;
 }

@@ -1,6 +1,6 @@
 import { type ErrorPlace, FunctorError } from '../errors.ts';
 import type { IrFunction, Literal, Local, Module, Operand, OperationName, ScalarType, Statement } from './ir.ts';
-import { entryOf, functionNumber, moduleKey, operandText } from './ir.ts';
+import { entryOf, functionNumber, moduleKey, nameText, operandText } from './ir.ts';
 import { callerPlace, placeIn } from './place.ts';
 import { evaluate, toF32, toI32, toU32, typeOf } from './semantics.ts';
 
@@ -263,10 +263,17 @@ export function call(module: Module, links: Links, args: readonly Operand[]): Lo
   return results;
 }
 
+function textOf({ arrays, uniforms }: Links): string {
+  let text = '';
+  for (const [name, to] of arrays) text += `${nameText(name)}>${nameText(to)},`;
+  text += ';';
+  for (const [name, to] of uniforms) text += `${nameText(name)}>${operandText(to)},`;
+  return text;
+}
+
 function link(module: Module, links: Links): string {
   const { linked, functions } = recorder();
-  const uniforms = [...links.uniforms].map(([name, operand]) => [name, operandText(operand)]);
-  const linksKey = JSON.stringify([[...links.arrays], uniforms]);
+  const linksKey = textOf(links);
   const key = `${moduleKey(module)} ${linksKey}`;
   const known = linked.get(key);
   if (known !== undefined) return known;

@@ -1,6 +1,6 @@
 import { capacityOf, type Extent, type Store } from '../../../primitives/backend.ts';
 import type { ScalarType } from '../../../primitives/functors/ir.ts';
-import { type Bindings, createBindings } from '../bindings.ts';
+import type { Bindings } from '../bindings.ts';
 import { toWord } from '../link.ts';
 import type { Memory, MemoryPool } from '../memory.ts';
 import { type Parameters, parameter } from '../parameters.ts';
@@ -112,18 +112,27 @@ export interface StoreGroup {
 /** Spreads stores over launches so that each binds no more than `room` buffers to write to. */
 export function groupStores(stores: readonly LinkedStore[], { from }: Window, room: number): StoreGroup[][] {
   const groups: StoreGroup[][] = [];
-  let bound = createBindings();
+  let bound = 0;
   for (const each of stores.flatMap((store) => placeStore(store, from, room))) {
-    const { memory, first, count } = each.placement;
-    bound.bind(memory, accessOf(each.store), first, count);
-    if (bound.size > room || groups.length === 0) {
-      bound = createBindings();
-      bound.bind(memory, accessOf(each.store), first, count);
-      groups.push([]);
+    const group = groups.at(-1);
+    const { count } = each.placement;
+    const more = group?.some((other) => shareBinding(other, each)) ? 0 : count;
+    if (group === undefined || bound + more > room) {
+      groups.push([each]);
+      bound = count;
+    } else {
+      group.push(each);
+      bound += more;
     }
-    groups.at(-1)!.push(each);
   }
   return groups;
+}
+
+function shareBinding(a: StoreGroup, b: StoreGroup): boolean {
+  const { memory, first, count } = a.placement;
+  const other = b.placement;
+  const isSame = memory === other.memory && first === other.first && count === other.count;
+  return isSame && accessOf(a.store) === accessOf(b.store);
 }
 
 function placeStore(store: LinkedStore, from: number, room: number): StoreGroup[] {

@@ -1,4 +1,4 @@
-import { type Bindings, createBindings } from '../bindings.ts';
+import type { Bindings } from '../bindings.ts';
 import { type ArraySlots, boundArrays, type LinkedArray, type LinkedProgram, packing } from '../link.ts';
 import type { Memory } from '../memory.ts';
 import type { Parameters } from '../parameters.ts';
@@ -28,15 +28,23 @@ export function windowsOf(
   programs: readonly LinkedProgram[],
   stores: readonly LinkedStore[],
 ): Window[] {
-  const linear = [
-    ...programs.flatMap(boundArrays).filter(({ pattern }) => pattern.kind === 'index'),
-    ...stores.filter(({ index }) => index === undefined).map((store) => ({ ...store, storage: 'u32' as const })),
+  const cuts = [
+    ...programs.flatMap((program) =>
+      boundArrays(program).flatMap(({ pattern, memory, offset, storage }) =>
+        pattern.kind === 'index' ? cutsOf(memory, offset, packing(storage)) : NO_CUTS,
+      ),
+    ),
+    ...stores.flatMap(({ index, memory, offset }) => (index === undefined ? cutsOf(memory, offset, 0) : NO_CUTS)),
   ];
-  const cuts = linear.flatMap(({ memory, offset, storage }) => {
-    const elements = 2 ** (memory.shift + packing(storage));
-    return memory.parts.slice(1).map((_, part) => (part + 1) * elements - offset);
-  });
-  return windowsBetween(cuts, capacity);
+  return cuts.length === 0 ? [{ from: 0, to: capacity }] : windowsBetween(cuts, capacity);
+}
+
+const NO_CUTS: readonly number[] = [];
+
+/** The indices at which the parts of a memory begin, but for the first. */
+function cutsOf({ parts, shift }: Memory, offset: number, pack: number): readonly number[] {
+  if (parts.length === 1) return NO_CUTS;
+  return parts.slice(1).map((_, part) => (part + 1) * 2 ** (shift + pack) - offset);
 }
 
 function windowsBetween(cuts: readonly number[], capacity: number): Window[] {
@@ -71,9 +79,12 @@ export function placeArray({ memory, offset, storage, pattern }: LinkedArray, { 
 
 /** How many storage buffers placed arrays take. */
 export function countBindings(placements: Iterable<Placement>): number {
-  const bindings = createBindings();
-  for (const { memory, first, count } of placements) bindings.bind(memory, 'read', first, count);
-  return bindings.size;
+  const bound: Placement[] = [];
+  for (const { memory, first, count, offset } of placements) {
+    const isBound = bound.some((other) => other.memory === memory && other.first === first && other.count === count);
+    if (!isBound) bound.push({ memory, first, count, offset });
+  }
+  return bound.reduce((sum, { count }) => sum + count, 0);
 }
 
 /** How an array is placed for a window, by name. */

@@ -1,0 +1,46 @@
+import { parseArgs } from 'node:util';
+import { type OpenOptions, open } from '../open.ts';
+import { machine } from './compare-input.ts';
+import { primitiveCalls, primitiveInputs } from './primitive-calls.ts';
+import { spread } from './webgpu-memcpy.ts';
+
+/**
+ * What calls of primitives cost the thread that makes them, before any backend computes: functors are recorded and fused,
+ * kernels looked up, launches handed over. Columns are so short that computing is next to nothing; calls are made forty at a
+ * time, and waited for between. Short launches on a fast device are bound by this.
+ *
+ * node --import tsx bench/host-time.ts [--backend webgpu|workers|reference] [--adapter hardware|software] [--rounds 30]
+ *   [--only name,…]
+ */
+const { values: options } = parseArgs({
+  options: {
+    backend: { type: 'string', default: 'webgpu' },
+    adapter: { type: 'string' },
+    rounds: { type: 'string', default: '30' },
+    only: { type: 'string', default: 'map,reduce,scan,copyIf,reduceByKey,sortByKey,merge,expand,selectKth' },
+  },
+});
+const LOG2_ROWS = 10;
+const AT_ONCE = 40;
+
+const { backend, adapter } = options;
+await using context = await open({ backend, adapter, spill: false } as OpenOptions);
+const calls = primitiveCalls(context, 2 ** LOG2_ROWS, primitiveInputs(context, LOG2_ROWS));
+console.log(`${machine()}; ${context.backend.name}, medians of ${options.rounds} rounds\n`);
+console.log('| primitive | launches | µs a call | least | µs a launch |\n| --- | --- | --- | --- | --- |');
+for (const name of options.only.split(',')) await measure(name, calls[name]!);
+
+async function measure(name: string, call: () => unknown): Promise<void> {
+  const { counters } = context.backend;
+  const times: number[] = [];
+  let launches = 0;
+  for (let round = 0; round < Number(options.rounds); round++) {
+    const [from, before] = [performance.now(), counters.dispatches];
+    for (let i = 0; i < AT_ONCE; i++) context.dispose(call());
+    times.push(((performance.now() - from) * 1e3) / AT_ONCE);
+    launches = (counters.dispatches - before) / AT_ONCE;
+    await context.sync();
+  }
+  const { median, least } = spread(times);
+  console.log(`| ${[name, launches, ...[median, least, median / launches].map((µs) => µs.toFixed(0))].join(' | ')} |`);
+}
