@@ -1,6 +1,6 @@
 import { ArgumentError } from './errors.ts';
 import { bool, type FunctorDescription } from './functors/functor.ts';
-import { isScalar, type Scalar, type Shape } from './functors/shapes.ts';
+import { isScalar, type Scalar, type Shape, shapeText } from './functors/shapes.ts';
 
 /** What a walk carries from step to step, field by field. */
 export type WalkState = { readonly [name: string]: Shape };
@@ -31,20 +31,13 @@ export function requireWalk(start: FunctorDescription, step: FunctorDescription,
   }
   const { result } = step;
   const wanted = { more: bool, emits: bool, state: start.result, value: value ?? valueIn(result) };
-  if (describe(wanted) === describe(result)) return;
+  if (shapeText(wanted) === shapeText(result)) return;
   throw new ArgumentError('unfold/result', `Functor ${step.functorName} does not return what a step has to.`, {
-    expected: describe(wanted),
-    got: describe(result),
+    expected: shapeText(wanted),
+    got: shapeText(result),
   });
 }
 
 function valueIn(result: Shape): Shape {
   return isScalar(result) ? bool : (result.value ?? bool);
-}
-
-/** A shape as text, its fields in the order of the alphabet. */
-function describe(shape: Shape): string {
-  if (isScalar(shape)) return shape.type;
-  const fields = Object.entries(shape).sort(([a], [b]) => (a < b ? -1 : 1));
-  return `{ ${fields.map(([name, field]) => `${name}: ${describe(field)}`).join(', ')} }`;
 }

@@ -3,7 +3,7 @@ import type { Context } from '../context.ts';
 import { ArgumentError, type ErrorDetails } from '../errors.ts';
 import { bool, f32, i32, u32 } from '../functors/functor.ts';
 import type { Module, ScalarType } from '../functors/ir.ts';
-import { assemble, isScalar, leafTypes, type Scalar, type Shape } from '../functors/shapes.ts';
+import { assemble, isScalar, leafTypes, type Scalar, type Shape, shapeText } from '../functors/shapes.ts';
 
 /** A buffer as columns hold it. */
 export class Memory {
@@ -121,7 +121,7 @@ export function columnsOf(table: Table): Column[] {
 export function columnsAs(shape: Shape, table: Table, refuse: (difference: ErrorDetails) => Error): Column[] {
   columnsOf(table);
   const columns = columnsByName(shape, table);
-  if (columns === undefined) throw refuse({ expected: describeShape(shape), got: describeShape(shapeOf(table)) });
+  if (columns === undefined) throw refuse({ expected: shapeText(shape), got: shapeText(shapeOf(table)) });
   return columns;
 }
 
@@ -133,13 +133,6 @@ function columnsByName(shape: Shape, table: Table): Column[] | undefined {
     Object.hasOwn(table, name) ? columnsByName(shape[name]!, table[name]!) : undefined,
   );
   return fields.every((columns) => columns !== undefined) ? fields.flat() : undefined;
-}
-
-/** A shape as text: types, and the names of the fields that they stand in. */
-function describeShape(shape: Shape): string {
-  if (isScalar(shape)) return shape.type;
-  const fields = Object.entries(shape).map(([name, field]) => `${name}: ${describeShape(field)}`);
-  return `{ ${fields.join(', ')} }`;
 }
 
 /** A column of one of the types that a primitive takes in this place; what tsc says, said again where it was not asked. */

@@ -33,6 +33,13 @@ export function isScalar(shape: Shape): shape is Scalar<ScalarType> {
   return typeof shape === 'function';
 }
 
+/** A shape as text: types, and the names of the fields that they stand in, in the order of the alphabet. */
+export function shapeText(shape: Shape): string {
+  if (isScalar(shape)) return shape.type;
+  const fields = Object.entries(shape).sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{ ${fields.map(([name, field]) => `${name}: ${shapeText(field)}`).join(', ')} }`;
+}
+
 /** The scalar types of a shape, depth first in the order of its fields. */
 export function leafTypes(shape: Shape): ScalarType[] {
   return isScalar(shape) ? [shape.type] : Object.values(shape).flatMap(leafTypes);
