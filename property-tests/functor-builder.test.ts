@@ -24,7 +24,7 @@ import {
   Var,
   While,
 } from '../primitives/functors/index.ts';
-import { entryOf, type Module, moduleKey } from '../primitives/functors/ir.ts';
+import { entryOf, type Module, moduleKey, moduleNumber, oneOf } from '../primitives/functors/ir.ts';
 import { evaluate } from '../primitives/functors/semantics.ts';
 import { monoid } from '../primitives/monoid.ts';
 import { reduce } from '../primitives/reduce.ts';
@@ -189,6 +189,25 @@ describe('fn', () => {
     // Names that look like numbers come first in a record, in their order.
     const order = (arrays: readonly string[]): string => JSON.stringify([...taking(arrays).arrays]);
     expect(moduleKey(taking(some)) === moduleKey(taking(others))).toBe(order(some) === order(others));
+  });
+
+  test('numbers modules by their structure', () => {
+    const sum = (k: number) => fn('f', { x: u32 }, u32, ({ x }) => x.add(k)).module;
+    expect(moduleNumber(sum(1))).toBe(moduleNumber(sum(1)));
+    expect(moduleNumber(sum(1))).not.toBe(moduleNumber(sum(2)));
+  });
+
+  test('keeps the one module of a structure, as long as others do not take too much room', () => {
+    const long = (k: number, statements: number): Module =>
+      fn('f', { x: u32 }, u32, ({ x }) => {
+        let sum = x;
+        for (let i = 0; i < statements; i++) sum = sum.add(i).xor(k);
+        return sum;
+      }).module;
+    const first = oneOf(long(0, 2));
+    expect(oneOf(long(0, 2))).toBe(first);
+    for (let k = 1; k <= 80; k++) oneOf(long(k, 500));
+    expect(oneOf(long(0, 2))).not.toBe(first);
   });
 
   test('tells calls apart that differ in the bits of a literal uniform alone', () => {

@@ -7,11 +7,11 @@ import type {
   Program,
   ScanCommand,
 } from '../../primitives/backend.ts';
-import { entryOf, type Module } from '../../primitives/functors/ir.ts';
+import { entryOf, type Module, moduleNumber } from '../../primitives/functors/ir.ts';
 import { literal, operate } from '../../primitives/functors/recorder.ts';
 import { choose, identityWords, leafArrays, leafTypes, readLeaves } from './leaves.ts';
 import { type Machine, planWindows, type Window } from './windows.ts';
-import { callPlain, numberOf, variantOf, wrapModule } from './wrap-module.ts';
+import { callPlain, variantOf, wrapModule } from './wrap-module.ts';
 
 /**
  * Folds and scans with exact monoids: what the windows before came to is carried into the first element of the next one.
@@ -91,12 +91,12 @@ async function withCarry(
       into: (program) =>
         carried(
           program,
-          variantOf(program.module, `carried ${numberOf(module)}`, () => firstCombined(program.module, monoid)),
+          variantOf(program.module, `carried ${moduleNumber(module)}`, () => firstCombined(program.module, monoid)),
         ),
       before: (emit) =>
         carried(
           emit,
-          variantOf(emit.module, `before ${numberOf(module)}`, () => firstAfterCarry(emit.module, monoid)),
+          variantOf(emit.module, `before ${moduleNumber(module)}`, () => firstAfterCarry(emit.module, monoid)),
         ),
       get next() {
         return { buffer: cells[1]!, word: 0 };

@@ -1,9 +1,16 @@
 import type { MonoidProgram } from '../../primitives/backend.ts';
 import { BLOCK, QUAD } from '../../primitives/combination-tree.ts';
-import { entryOf, type Local, type Module, type Operand, type ScalarType } from '../../primitives/functors/ir.ts';
+import {
+  entryOf,
+  type Local,
+  type Module,
+  moduleNumber,
+  type Operand,
+  type ScalarType,
+} from '../../primitives/functors/ir.ts';
 import { literal, operate, record } from '../../primitives/functors/recorder.ts';
-import { choose, leafTypes, readLeaves } from './leaves.ts';
-import { callPlain, numberOf, variantOf, wrapModule } from './wrap-module.ts';
+import { choose, identityWords, leafTypes, readLeaves } from './leaves.ts';
+import { callPlain, variantOf, wrapModule } from './wrap-module.ts';
 
 /** The steps of the canonical tree of `combination-tree.ts` as functors of the index, for windows of whole blocks. */
 
@@ -85,7 +92,7 @@ export function quadPrefixStep(monoid: MonoidProgram): Module {
 export function emitPrefixes(emit: Module, monoid: MonoidProgram): Module {
   const { types, module, identity } = monoid;
   const { name, results } = entryOf(emit);
-  return variantOf(emit, `prefixes ${numberOf(module)}`, () =>
+  return variantOf(emit, `prefixes ${moduleNumber(module)} ${identityWords(monoid)}`, () =>
     wrapModule(emit, {
       name,
       parameters: ['u32'],

@@ -46,13 +46,3 @@ export function wrapModule(module: Module, { name, parameters, results, arrays, 
 export function callPlain(module: Module, args: readonly Operand[]): Local[] {
   return call(module, { arrays: new Map(), uniforms: new Map() }, args);
 }
-
-const numbers = new WeakMap<Module, number>();
-let modules = 0;
-
-/** A number for a module, for keys. */
-export function numberOf(module: Module): number {
-  const number = numbers.get(module) ?? modules++;
-  numbers.set(module, number);
-  return number;
-}

@@ -1,6 +1,6 @@
 import { capacityOf, type Extent, type Length, type Program, type Storage } from '../../primitives/backend.ts';
 import { type AccessPattern, accessPatterns, arraysUpToIndex } from '../../primitives/functors/access-patterns.ts';
-import { type Module, moduleKey, type ScalarType } from '../../primitives/functors/ir.ts';
+import { type Module, moduleNumber, type ScalarType } from '../../primitives/functors/ir.ts';
 import type { Arithmetic } from './arithmetic.ts';
 import type { Bindings } from './bindings.ts';
 import { emitModule, type WgslEnvironment } from './emit-wgsl.ts';
@@ -103,21 +103,6 @@ export type ArraySlots = ReadonlyMap<string, number>;
 /** Binds the arrays of a program whole. */
 export function bindArrays(program: LinkedProgram, bindings: Bindings): ArraySlots {
   return new Map(boundArrays(program).map(({ name, memory }) => [name, bindings.bind(memory, 'read')]));
-}
-
-const moduleNumbers = new Map<string, number>();
-const numberOfModule = new WeakMap<Module, number>();
-
-/** A number that modules of the same structure share. */
-export function moduleNumber(module: Module): number {
-  let number = numberOfModule.get(module);
-  if (number === undefined) {
-    const key = moduleKey(module);
-    number = moduleNumbers.get(key) ?? moduleNumbers.size;
-    moduleNumbers.set(key, number);
-    numberOfModule.set(module, number);
-  }
-  return number;
 }
 
 /** What of a linked program shapes compiled code; its parameters follow from what was linked before it. */

@@ -10,11 +10,10 @@ import {
 } from '../../primitives/backend.ts';
 import { ArgumentError } from '../../primitives/errors.ts';
 import { accessPatterns } from '../../primitives/functors/access-patterns.ts';
-import { entryOf, type ScalarType } from '../../primitives/functors/ir.ts';
+import { entryOf, moduleNumber, type ScalarType } from '../../primitives/functors/ir.ts';
 import { bitsOfF32 } from '../../primitives/functors/semantics.ts';
 import { type ArrayAccess, type Environment, scalarLocal, widthOf } from './emit-wasm.ts';
 import type { Use } from './launch.ts';
-import { keyOf } from './module-number.ts';
 import type { Code } from './wasm-code.ts';
 import { I32, op, type ValueType } from './wasm-encoder.ts';
 
@@ -112,7 +111,7 @@ export function shapeKey({ programs, stores }: KernelShape, layout: Layout): str
   return [
     ...programs.map(({ module }, i) => {
       const slots = [...layout.arraySlots[i]!.values(), ...layout.uniformSlots[i]!.values()];
-      return `${keyOf(module)}:${slots.join(',')}`;
+      return `${moduleNumber(module)}:${slots.join(',')}`;
     }),
     layout.arrays.map(({ binding }) => binding.storage).join(','),
     stores

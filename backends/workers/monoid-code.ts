@@ -1,9 +1,9 @@
 import type { MonoidProgram } from '../../primitives/backend.ts';
+import { moduleNumber } from '../../primitives/functors/ir.ts';
 import { combineGraph } from '../monoid-shapes.ts';
 import { VectorCode } from './emit-simd.ts';
 import { inlineEntry, pushLiteral, scalarLocal } from './emit-wasm.ts';
 import { emitLoadScalar, emitStoreScalar } from './kernel-arguments.ts';
-import { keyOf } from './module-number.ts';
 import { lanesOf } from './vector-operations.ts';
 import type { Code } from './wasm-code.ts';
 import { V128 } from './wasm-encoder.ts';
@@ -11,7 +11,7 @@ import { V128 } from './wasm-encoder.ts';
 /** Equal for monoids that can share compiled code. */
 export function monoidKey({ module, identity, exact, commutative }: MonoidProgram): string {
   const neutral = identity.map((value) => (Object.is(value, -0) ? '-0' : `${value}`)).join(',');
-  return `${keyOf(module)}~${neutral}~${exact}~${commutative}`;
+  return `${moduleNumber(module)}~${neutral}~${exact}~${commutative}`;
 }
 
 /** Locals for one state of a monoid. */

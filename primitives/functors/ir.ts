@@ -119,9 +119,24 @@ export function moduleKey(module: Module): string {
   return key;
 }
 
+const moduleNumbers = new WeakMap<Module, number>();
+const moduleNumbersByKey = new Map<string, number>();
+
+/** A number that modules share exactly when they have the same structure, so that keys stay short. */
+export function moduleNumber(module: Module): number {
+  const known = moduleNumbers.get(module);
+  if (known !== undefined) return known;
+  const key = moduleKey(module);
+  const number = moduleNumbersByKey.get(key) ?? moduleNumbersByKey.size;
+  moduleNumbersByKey.set(key, number);
+  moduleNumbers.set(module, number);
+  return number;
+}
+
 const one = new Map<string, Module>();
-/** Modules that are kept; the pipelines of a steady loop make far fewer. */
-const MOST_KEPT = 4096;
+let statementsKept = 0;
+/** Some 20 MB, with what is remembered of them; the pipelines of a steady loop have far fewer. */
+const MOST_STATEMENTS_KEPT = 2 ** 16;
 
 /**
  * The one module of its structure: pipelines make the same modules again and again, and what is found out about one, by those
@@ -131,9 +146,23 @@ export function oneOf(module: Module): Module {
   const key = moduleKey(module);
   const known = one.get(key);
   if (known !== undefined) return known;
-  if (one.size >= MOST_KEPT) one.clear();
+  const statements = module.functions.reduce((sum, { body }) => sum + statementsIn(body), 0);
+  if (statementsKept + statements > MOST_STATEMENTS_KEPT) {
+    one.clear();
+    statementsKept = 0;
+  }
   one.set(key, module);
+  statementsKept += statements;
   return module;
+}
+
+function statementsIn(block: readonly Statement[]): number {
+  return block.reduce((sum, statement) => {
+    if (statement.kind === 'if')
+      return sum + 1 + statementsIn(statement.consequent) + statementsIn(statement.alternative);
+    if (statement.kind === 'loop') return sum + 1 + statementsIn(statement.body) + statementsIn(statement.step);
+    return sum + 1;
+  }, 0);
 }
 
 const numbers = new WeakMap<IrFunction, number>();

@@ -1,4 +1,6 @@
-import type fc from 'fast-check';
+import fc from 'fast-check';
+import { f32 } from '../../primitives/functors/functor.ts';
+import { type Monoid, monoid } from '../../primitives/monoid.ts';
 import { exclusiveScan, inclusiveScan, segmentedScan } from '../../primitives/scan.ts';
 import { fewRows, hostColumn, type Recipe, recipe } from '../arbitraries/columns.ts';
 import {
@@ -106,6 +108,27 @@ function assertPrefixes(sample: MonoidSample, actual: unknown, { exclusive, incl
   });
 }
 
+/** Sums with the neutral element of addition, and with the one that `plus` has. */
+const sums = [-0, 0].map((identity) => monoid({ of: f32, identity, combine: ({ a, b }) => a.add(b), name: 'sum' })) as [
+  Monoid<typeof f32>,
+  Monoid<typeof f32>,
+];
+
+const ownIdentity = law(
+  'exclusive scans begin with the identity of their own monoid, whichever was scanned with before',
+  [fc.nat({ max: 300 }), fc.boolean()],
+  async (run, rows, turned) => {
+    const zeros = new Float32Array(rows).fill(-0);
+    for (const sum of turned ? [...sums].reverse() : sums) {
+      const scanned = await run((context) => exclusiveScan(context.column(zeros), sum));
+      assertSame(
+        scanned,
+        Float32Array.from(zeros, (zero, i) => (i === 0 ? (sum.identity as number) : zero)),
+      );
+    }
+  },
+);
+
 const exact = rowsForAny(exactMonoids);
 const inexact = rowsForAny(inexactMonoids, fewRows);
 
@@ -114,4 +137,5 @@ export const scanLaws: readonly Law[] = [
   scanLaw('scans of inexact monoids follow the canonical tree', inexact, treePrefixes),
   segmentedLaw('segmented scans of exact monoids are scans of the segments', exact, sequentialSegments),
   segmentedLaw('segmented scans of inexact monoids follow the canonical tree', inexact, treeSegments),
+  ownIdentity,
 ];

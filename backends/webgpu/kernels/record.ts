@@ -1,8 +1,8 @@
 import type { MonoidProgram } from '../../../primitives/backend.ts';
-import { entryOf, type ScalarType } from '../../../primitives/functors/ir.ts';
+import { entryOf, moduleNumber, type ScalarType } from '../../../primitives/functors/ir.ts';
 import type { Arithmetic } from '../arithmetic.ts';
 import { emitModule } from '../emit-wgsl.ts';
-import { fromWord, type LinkedProgram, moduleNumber, toWord } from '../link.ts';
+import { fromWord, type LinkedProgram, toWord } from '../link.ts';
 import type { Helper } from '../wgsl-helpers.ts';
 import { emitLiteral } from '../wgsl-operations.ts';
 

@@ -1,5 +1,5 @@
 import type { MonoidProgram } from '../../../primitives/backend.ts';
-import { entryOf } from '../../../primitives/functors/ir.ts';
+import { entryOf, moduleNumber } from '../../../primitives/functors/ir.ts';
 import type { Bindings } from '../bindings.ts';
 import { emitModule, type WgslEnvironment } from '../emit-wgsl.ts';
 import type { Engine } from '../engine.ts';
@@ -10,7 +10,6 @@ import {
   fromWord,
   type LinkedArray,
   type LinkedProgram,
-  moduleNumber,
   packing,
   reaches,
 } from '../link.ts';
