@@ -24,7 +24,7 @@ import {
   Var,
   While,
 } from '../primitives/functors/index.ts';
-import { entryOf, type Module, moduleKey, moduleNumber, oneOf } from '../primitives/functors/ir.ts';
+import { entryOf } from '../primitives/functors/ir.ts';
 import { evaluate } from '../primitives/functors/semantics.ts';
 import { monoid } from '../primitives/monoid.ts';
 import { reduce } from '../primitives/reduce.ts';
@@ -168,46 +168,6 @@ describe('fn', () => {
     );
     expect(entryOf(constant.module).body.map(({ kind }) => kind)).toEqual(['return']);
     expect(interpretFunctor(constant, {})).toBe(44);
-  });
-
-  test('gives modules of the same structure the same key, and others another', () => {
-    const make = (k: number) => fn('f', { x: f32 }, f32, ({ x }) => x.mul(k));
-    expect(moduleKey(make(2).module)).toBe(moduleKey(make(2).module));
-    expect(moduleKey(make(0).module)).not.toBe(moduleKey(make(-0).module));
-    expect(moduleKey(make(Infinity).module)).not.toBe(moduleKey(make(NaN).module));
-  });
-
-  /** Names out of what keys are put together with. */
-  const name = fc.string({ unit: fc.constantFrom(...'01:;,>{}% "au32 '), minLength: 1, maxLength: 6 });
-  const names = fc.uniqueArray(name, { minLength: 2, maxLength: 4 });
-
-  test.prop([names, names])('gives modules of other names another key', (some, others) => {
-    const taking = (arrays: readonly string[]): Module =>
-      fn('f', Object.fromEntries(arrays.map((each) => [each, array(u32)])), u32, (given) =>
-        Object.values(given).reduce((sum, each) => sum.add(each.at(0)), u32(0)),
-      ).module;
-    // Names that look like numbers come first in a record, in their order.
-    const order = (arrays: readonly string[]): string => JSON.stringify([...taking(arrays).arrays]);
-    expect(moduleKey(taking(some)) === moduleKey(taking(others))).toBe(order(some) === order(others));
-  });
-
-  test('numbers modules by their structure', () => {
-    const sum = (k: number) => fn('f', { x: u32 }, u32, ({ x }) => x.add(k)).module;
-    expect(moduleNumber(sum(1))).toBe(moduleNumber(sum(1)));
-    expect(moduleNumber(sum(1))).not.toBe(moduleNumber(sum(2)));
-  });
-
-  test('keeps the one module of a structure, as long as others do not take too much room', () => {
-    const long = (k: number, statements: number): Module =>
-      fn('f', { x: u32 }, u32, ({ x }) => {
-        let sum = x;
-        for (let i = 0; i < statements; i++) sum = sum.add(i).xor(k);
-        return sum;
-      }).module;
-    const first = oneOf(long(0, 2));
-    expect(oneOf(long(0, 2))).toBe(first);
-    for (let k = 1; k <= 80; k++) oneOf(long(k, 500));
-    expect(oneOf(long(0, 2))).not.toBe(first);
   });
 
   test('tells calls apart that differ in the bits of a literal uniform alone', () => {

@@ -119,18 +119,22 @@ export function moduleKey(module: Module): string {
   return key;
 }
 
-const moduleNumbers = new WeakMap<Module, number>();
-const moduleNumbersByKey = new Map<string, number>();
-
 /** A number that modules share exactly when they have the same structure, so that keys stay short. */
-export function moduleNumber(module: Module): number {
-  const known = moduleNumbers.get(module);
-  if (known !== undefined) return known;
-  const key = moduleKey(module);
-  const number = moduleNumbersByKey.get(key) ?? moduleNumbersByKey.size;
-  moduleNumbersByKey.set(key, number);
-  moduleNumbers.set(module, number);
-  return number;
+export const moduleNumber: (module: Module) => number = numbered(moduleKey);
+
+/** Numbers that what has the same text shares. */
+function numbered<T extends object>(textOf: (each: T) => string): (each: T) => number {
+  const numbers = new WeakMap<T, number>();
+  const numbersByText = new Map<string, number>();
+  return (each) => {
+    const known = numbers.get(each);
+    if (known !== undefined) return known;
+    const text = textOf(each);
+    const number = numbersByText.get(text) ?? numbersByText.size;
+    numbersByText.set(text, number);
+    numbers.set(each, number);
+    return number;
+  };
 }
 
 const one = new Map<string, Module>();
@@ -165,19 +169,8 @@ function statementsIn(block: readonly Statement[]): number {
   }, 0);
 }
 
-const numbers = new WeakMap<IrFunction, number>();
-const numbersByText = new Map<string, number>();
-
 /** A number that functions share exactly when they have the same structure. */
-export function functionNumber(fn: IrFunction): number {
-  const known = numbers.get(fn);
-  if (known !== undefined) return known;
-  const text = functionText(fn);
-  const number = numbersByText.get(text) ?? numbersByText.size;
-  numbersByText.set(text, number);
-  numbers.set(fn, number);
-  return number;
-}
+export const functionNumber: (fn: IrFunction) => number = numbered(functionText);
 
 /** A name as part of a text: behind its length, as it may be anything. */
 export function nameText(name: string): string {
