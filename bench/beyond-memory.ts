@@ -3,7 +3,8 @@ import type { WebGpuBackend } from '../backends/webgpu/index.ts';
 import { type Limits, open } from '../index.ts';
 import type { Context } from '../primitives/context.ts';
 import * as q from '../primitives/index.ts';
-import { affine, highByte, odd, sixteenth } from './primitive-calls.ts';
+import { highByte } from './experiments/primitives.ts';
+import { affine, odd, sixteenth } from './primitive-calls.ts';
 import { spread } from './webgpu-memcpy.ts';
 
 /**

@@ -11,9 +11,10 @@ import {
   uploadPolygonEdges,
 } from '../algorithms/pixelbox/index.ts';
 import { open } from '../open.ts';
-import { plus, reduce, sequence, u32 } from '../primitives/index.ts';
+import { sequence } from '../primitives/index.ts';
 import { type Curve, drawCurves } from './pixelbox-sensitivity-plot.ts';
 import { polygonPairs } from './polygon-pairs.ts';
+import { reduceAgain } from './webgpu-timing.ts';
 
 /**
  * The study of PixelBox's parameters, repeated: time of PixelOnly, NoSep and PixelBox by the scale of the polygons (the
@@ -122,11 +123,11 @@ async function similarityOf(areas: SampledAreas): Promise<string> {
   return `${sum(intersection)} pixels in both, ${sum(union)} in either, J′ ${mean.toFixed(6)}`;
 }
 
-/** Work before a series: an idle GPU takes some tenths of a second to raise its clocks, and waits leave it idle. */
+/** Work before a series: waits leave a GPU idle. */
 async function heat(): Promise<void> {
   if (options.backend !== 'webgpu' || options.adapter !== 'hardware') return;
   const warm = context.materialize(sequence(2 ** 26));
-  for (let pass = 0; pass < 4000; pass++) context.dispose(reduce(warm, plus(u32)));
+  reduceAgain(context, warm, 4000);
   await context.sync();
   context.dispose(warm);
 }

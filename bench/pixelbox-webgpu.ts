@@ -12,11 +12,11 @@ import { type Regions, regionsOf } from '../algorithms/pixelbox/regions.ts';
 import { createWebGpuBackend } from '../backends/webgpu/index.ts';
 import { openNodeGpu } from '../backends/webgpu-node/index.ts';
 import { Context } from '../primitives/context.ts';
-import { type Column, constant, plus, reduce, u32 } from '../primitives/index.ts';
+import { type Column, constant, u32 } from '../primitives/index.ts';
 import { polygonPairs } from './polygon-pairs.ts';
 import { scanlineAreas } from './polygon-scanline.ts';
 import { openMemcpy, spread } from './webgpu-memcpy.ts';
-import { printSteps, showSpread, timePipeline } from './webgpu-timing.ts';
+import { printSteps, reduceAgain, showSpread, timePipeline } from './webgpu-timing.ts';
 
 /**
  * Areas of pairs of polygons with the statistics of pathology images, all in one call over columns that lie on the device,
@@ -166,10 +166,9 @@ async function check({ list, members, areas }: Prepared, scale: number): Promise
   }
 }
 
-/** Half a second of work that the host records in little time. */
+/** Half a second of work. */
 function heat(): void {
-  const passes = adapter === 'hardware' ? 2 ** 10 : 1;
-  for (let pass = 0; pass < passes; pass++) context.dispose(reduce(warm, plus(u32)));
+  reduceAgain(context, warm, adapter === 'hardware' ? 2 ** 10 : 1);
 }
 
 /** The slope of the line through the logarithms, by least squares. */

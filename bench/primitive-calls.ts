@@ -2,6 +2,7 @@ import type { Context } from '../primitives/context.ts';
 import * as q from '../primitives/index.ts';
 import { around, box, isHead, onByRank, SEARCHED } from './experiments/composed.ts';
 import { WIDTH } from './experiments/plain-composed.ts';
+import { highByte } from './experiments/primitives.ts';
 
 const u32: typeof q.u32 = q.u32;
 
@@ -75,9 +76,6 @@ export const odd: q.Functor<{ x: typeof u32 }, typeof q.bool> = q.fn('odd', { x:
   x.and(1).eq(1),
 );
 const oddOfThree = q.fn('oddOfThree', { x: u32, y: u32, z: u32 }, q.bool, ({ x }) => x.and(1).eq(1));
-export const highByte: q.Functor<{ x: typeof u32 }, typeof u32> = q.fn('highByte', { x: u32 }, u32, ({ x }) =>
-  x.shr(24),
-);
 const high13 = q.fn('high13', { x: u32 }, u32, ({ x }) => x.shr(19));
 const matrix = { a: u32, b: u32, c: u32, d: u32 };
 const matrixProduct = q.monoid({

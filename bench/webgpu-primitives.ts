@@ -7,6 +7,7 @@ import * as q from '../primitives/index.ts';
 import { chain } from './experiments/chain.ts';
 import { primitiveCalls, primitiveInputs } from './primitive-calls.ts';
 import { openMemcpy, spread } from './webgpu-memcpy.ts';
+import { reduceAgain } from './webgpu-timing.ts';
 
 /**
  * Primitives over resident columns by the device's own clock, beside the copy of such a column from one buffer to another,
@@ -164,11 +165,8 @@ interface Small {
 
 type Spread = ReturnType<typeof spread>;
 
-/** Some tenths of a second of work: an idle GPU takes as long to raise its clocks. */
 function warmUp(): void {
-  for (let pass = 0; pass < (adapter === 'hardware' ? 4000 : 1); pass++) {
-    context.dispose(q.reduce(heater, q.plus(q.u32)));
-  }
+  reduceAgain(context, heater, adapter === 'hardware' ? 4000 : 1);
 }
 
 function line(name: string, log2: number, times: Spread, peer?: number, floor?: number, small?: Small): void {

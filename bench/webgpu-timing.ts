@@ -1,8 +1,15 @@
 import type { createWebGpuBackend } from '../backends/webgpu/index.ts';
+import type { Context } from '../primitives/context.ts';
+import { type Column, plus, reduce, u32 } from '../primitives/index.ts';
 import { spread } from './webgpu-memcpy.ts';
 
 type WebGpuBackend = Awaited<ReturnType<typeof createWebGpuBackend>>;
 export type Spread = ReturnType<typeof spread>;
+
+/** Reductions of a column, which the host records in little time: an idle GPU takes some tenths of a second to raise its clocks. */
+export function reduceAgain(context: Context, column: Column<'u32'>, passes: number): void {
+  for (let pass = 0; pass < passes; pass++) context.dispose(reduce(column, plus(u32)));
+}
 
 /** What a pipeline takes, by the device's own clock, and each of its kernels. */
 export interface TimedPipeline {

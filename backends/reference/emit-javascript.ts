@@ -2,7 +2,7 @@ import {
   entryOf,
   type IrFunction,
   type Module,
-  moduleKey,
+  moduleNumber,
   type Operand,
   type Operation,
   type ScalarType,
@@ -27,7 +27,7 @@ export type CompiledModule = (
   uniforms: ReadonlyMap<string, PlainValue>,
 ) => CompiledEntry;
 
-const compiled = new Map<string, CompiledModule>();
+const compiled = new Map<number, CompiledModule>();
 
 /**
  * Compiles a module to JavaScript that keeps the rules of `semantics.ts` to the bit. It is the oracle that the other
@@ -38,12 +38,12 @@ const compiled = new Map<string, CompiledModule>();
  * twice(2 ** 31 + 3); // [6]
  */
 export function compileJavaScript(module: Module): CompiledModule {
-  const key = moduleKey(module);
-  let factory = compiled.get(key);
+  const number = moduleNumber(module);
+  let factory = compiled.get(number);
   if (factory === undefined) {
     const make = new Function('semantics', 'arrays', 'uniforms', emitJavaScript(module));
     factory = (arrays, uniforms) => make(semantics, arrays, uniforms) as CompiledEntry;
-    compiled.set(key, factory);
+    compiled.set(number, factory);
   }
   return factory;
 }

@@ -35,18 +35,22 @@ export interface Bindings {
   declarations(): string;
 }
 
+/** Whether two take the same parts of the same buffer. */
+export function samePlace(a: Omit<Binding, 'access'>, b: Omit<Binding, 'access'>): boolean {
+  return a.memory === b.memory && a.first === b.first && a.count === b.count;
+}
+
 export function createBindings(): Bindings {
   const list: Binding[] = [];
   const parts: Part[] = [];
   const byFours = new Set<number>();
   return {
     bind(memory, access, first = 0, count = memory.parts.length - first) {
-      const known = list.findIndex(
-        (other) => other.memory === memory && other.access === access && other.first === first && other.count === count,
-      );
+      const binding: Binding = { memory, access, first, count };
+      const known = list.findIndex((other) => other.access === access && samePlace(other, binding));
       if (known >= 0) return known;
       for (let part = first; part < first + count; part++) parts.push(memory.parts[part]!);
-      return list.push({ memory, access, first, count }) - 1;
+      return list.push(binding) - 1;
     },
     readByFours(slot) {
       const { memory, access, first, count } = list[slot]!;

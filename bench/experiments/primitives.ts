@@ -43,7 +43,9 @@ const isKept: Readonly<Record<ElementType, unknown>> = {
   f32: q.fn('isBelowHalf', { x: f32 }, q.bool, ({ x }) => x.lt(0.5)),
 };
 const sums: Readonly<Record<ElementType, unknown>> = { u32: q.plus(u32), i32: q.plus(i32), f32: q.plus(f32) };
-const highByte = q.fn('highByte', { x: u32 }, u32, ({ x }) => x.shr(24));
+export const highByte: q.Functor<{ x: typeof q.u32 }, typeof q.u32> = q.fn('highByte', { x: u32 }, u32, ({ x }) =>
+  x.shr(24),
+);
 
 /** One primitive, with what it is in plain JavaScript. */
 export interface Primitive {

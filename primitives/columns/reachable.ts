@@ -11,7 +11,6 @@ export function memoriesIn(value: unknown): Memory[] {
 }
 
 function partsIn(value: unknown): (Column | Memory)[] {
-  if (value instanceof Column || value instanceof Memory) return [value];
   const parts: (Column | Memory)[] = [];
   collectParts(value, new Set(), parts);
   return parts;

@@ -107,19 +107,12 @@ export function entryOf(module: Module): IrFunction {
   return module.functions[module.functions.length - 1]!;
 }
 
-const keys = new WeakMap<Module, string>();
-
-/** A text that two modules share exactly when they have the same structure: what compiled code is cached by. */
-export function moduleKey(module: Module): string {
-  const known = keys.get(module);
-  if (known !== undefined) return known;
-  const { functions, arrays, uniforms } = module;
-  const key = `${functions.map(functionNumber).join()};${namesText(arrays)};${namesText(uniforms)}`;
-  keys.set(module, key);
-  return key;
+/** A text that two modules share exactly when they have the same structure. */
+export function moduleKey({ functions, arrays, uniforms }: Module): string {
+  return `${functions.map(functionNumber).join()};${namesText(arrays)};${namesText(uniforms)}`;
 }
 
-/** A number that modules share exactly when they have the same structure, so that keys stay short. */
+/** A number that modules share exactly when they have the same structure: what compiled code is cached by. */
 export const moduleNumber: (module: Module) => number = numbered(moduleKey);
 
 /** Numbers that what has the same text shares. */
@@ -137,7 +130,7 @@ function numbered<T extends object>(textOf: (each: T) => string): (each: T) => n
   };
 }
 
-const one = new Map<string, Module>();
+const one = new Map<number, Module>();
 let statementsKept = 0;
 /** Some 20 MB, with what is remembered of them; the pipelines of a steady loop have far fewer. */
 const MOST_STATEMENTS_KEPT = 2 ** 16;
@@ -147,15 +140,15 @@ const MOST_STATEMENTS_KEPT = 2 ** 16;
  * who remember it by the module, is found out once.
  */
 export function oneOf(module: Module): Module {
-  const key = moduleKey(module);
-  const known = one.get(key);
+  const number = moduleNumber(module);
+  const known = one.get(number);
   if (known !== undefined) return known;
   const statements = module.functions.reduce((sum, { body }) => sum + statementsIn(body), 0);
   if (statementsKept + statements > MOST_STATEMENTS_KEPT) {
     one.clear();
     statementsKept = 0;
   }
-  one.set(key, module);
+  one.set(number, module);
   statementsKept += statements;
   return module;
 }

@@ -1,6 +1,6 @@
 import { type ErrorPlace, FunctorError } from '../errors.ts';
 import type { IrFunction, Literal, Local, Module, Operand, OperationName, ScalarType, Statement } from './ir.ts';
-import { entryOf, functionNumber, moduleKey, nameText, operandText } from './ir.ts';
+import { entryOf, functionNumber, moduleNumber, nameText, operandText } from './ir.ts';
 import { callerPlace, placeIn } from './place.ts';
 import { evaluate, toF32, toI32, toU32, typeOf } from './semantics.ts';
 
@@ -274,7 +274,7 @@ function textOf({ arrays, uniforms }: Links): string {
 function link(module: Module, links: Links): string {
   const { linked, functions } = recorder();
   const linksKey = textOf(links);
-  const key = `${moduleKey(module)} ${linksKey}`;
+  const key = `${moduleNumber(module)} ${linksKey}`;
   const known = linked.get(key);
   if (known !== undefined) return known;
   const names = new Map<string, string>();

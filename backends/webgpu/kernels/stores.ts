@@ -1,6 +1,6 @@
 import { capacityOf, type Extent, type Store } from '../../../primitives/backend.ts';
 import type { ScalarType } from '../../../primitives/functors/ir.ts';
-import type { Bindings } from '../bindings.ts';
+import { type Bindings, samePlace } from '../bindings.ts';
 import { toWord } from '../link.ts';
 import type { Memory, MemoryPool } from '../memory.ts';
 import { type Parameters, parameter } from '../parameters.ts';
@@ -129,10 +129,7 @@ export function groupStores(stores: readonly LinkedStore[], { from }: Window, ro
 }
 
 function shareBinding(a: StoreGroup, b: StoreGroup): boolean {
-  const { memory, first, count } = a.placement;
-  const other = b.placement;
-  const isSame = memory === other.memory && first === other.first && count === other.count;
-  return isSame && accessOf(a.store) === accessOf(b.store);
+  return samePlace(a.placement, b.placement) && accessOf(a.store) === accessOf(b.store);
 }
 
 function placeStore(store: LinkedStore, from: number, room: number): StoreGroup[] {

@@ -1,4 +1,4 @@
-import type { Bindings } from '../bindings.ts';
+import { type Bindings, samePlace } from '../bindings.ts';
 import { type ArraySlots, boundArrays, type LinkedArray, type LinkedProgram, packing } from '../link.ts';
 import type { Memory } from '../memory.ts';
 import type { Parameters } from '../parameters.ts';
@@ -31,19 +31,16 @@ export function windowsOf(
   const cuts = [
     ...programs.flatMap((program) =>
       boundArrays(program).flatMap(({ pattern, memory, offset, storage }) =>
-        pattern.kind === 'index' ? cutsOf(memory, offset, packing(storage)) : NO_CUTS,
+        pattern.kind === 'index' ? cutsOf(memory, offset, packing(storage)) : [],
       ),
     ),
-    ...stores.flatMap(({ index, memory, offset }) => (index === undefined ? cutsOf(memory, offset, 0) : NO_CUTS)),
+    ...stores.flatMap(({ index, memory, offset }) => (index === undefined ? cutsOf(memory, offset, 0) : [])),
   ];
-  return cuts.length === 0 ? [{ from: 0, to: capacity }] : windowsBetween(cuts, capacity);
+  return windowsBetween(cuts, capacity);
 }
-
-const NO_CUTS: readonly number[] = [];
 
 /** The indices at which the parts of a memory begin, but for the first. */
 function cutsOf({ parts, shift }: Memory, offset: number, pack: number): readonly number[] {
-  if (parts.length === 1) return NO_CUTS;
   return parts.slice(1).map((_, part) => (part + 1) * 2 ** (shift + pack) - offset);
 }
 
@@ -80,9 +77,8 @@ export function placeArray({ memory, offset, storage, pattern }: LinkedArray, { 
 /** How many storage buffers placed arrays take. */
 export function countBindings(placements: Iterable<Placement>): number {
   const bound: Placement[] = [];
-  for (const { memory, first, count, offset } of placements) {
-    const isBound = bound.some((other) => other.memory === memory && other.first === first && other.count === count);
-    if (!isBound) bound.push({ memory, first, count, offset });
+  for (const placement of placements) {
+    if (!bound.some((other) => samePlace(other, placement))) bound.push(placement);
   }
   return bound.reduce((sum, { count }) => sum + count, 0);
 }
