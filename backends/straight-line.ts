@@ -82,7 +82,11 @@ type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K>
 type NewNode = DistributiveOmit<Node, 'id'>;
 
 /** Why a functor does not vectorise. */
-export class NotStraight extends Error {}
+export class NotStraight extends Error {
+  static {
+    NotStraight.prototype.name = 'NotStraight';
+  }
+}
 
 /** More are not kept in vector registers anyhow, and a chain of many more is too deep for the stack of who emits it. */
 const MOST_VALUES = 4096;

@@ -76,7 +76,11 @@ export function standardDomain(crs: string | undefined): Domain | undefined {
 }
 
 /** Thrown on the way, where files turn out to be in another kind of coordinates than they seemed to. */
-export class CrsTurned extends Error {}
+export class CrsTurned extends Error {
+  static {
+    CrsTurned.prototype.name = 'CrsTurned';
+  }
+}
 
 /** Reads all files once, for a square that holds them; sets learn their coordinate systems. */
 export async function findDomain(sets: readonly LayerSet[], log: Log, signal: AbortSignal): Promise<Domain> {

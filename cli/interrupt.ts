@@ -5,6 +5,10 @@ const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
 
 /** Why a run was aborted: a signal that the process received. */
 export class Interrupted extends QuadrilleError {
+  static {
+    Interrupted.prototype.name = 'Interrupted';
+  }
+
   readonly exitCode: number;
   readonly #signal: keyof typeof SIGNALS;
 

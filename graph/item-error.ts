@@ -16,6 +16,10 @@ export interface FailedItem {
 
 /** An item that failed for good: `graph/item-failed`, with the item beside the node's path and the `cause`. */
 export class ItemError extends GraphError {
+  static {
+    ItemError.prototype.name = 'ItemError';
+  }
+
   readonly index: number;
   readonly item: string | undefined;
   readonly attempts: number;

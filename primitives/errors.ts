@@ -29,6 +29,11 @@ export interface ErrorDetails {
  * Codes are `kind/reason`, in lower case with hyphens, and never change once published.
  */
 export class QuadrilleError extends Error {
+  static {
+    // A literal, as minifiers rename classes; on the prototype, where stacks take it from.
+    QuadrilleError.prototype.name = 'QuadrilleError';
+  }
+
   readonly code: string;
   readonly expected: unknown;
   readonly got: unknown;
@@ -37,7 +42,6 @@ export class QuadrilleError extends Error {
 
   constructor(code: string, sentence: string, details: ErrorDetails = {}) {
     super(compose(sentence, details), details.cause === undefined ? undefined : { cause: details.cause });
-    this.name = new.target.name;
     this.code = code;
     this.expected = details.expected;
     this.got = details.got;
@@ -68,28 +72,64 @@ function show(value: unknown): string {
 }
 
 /** A functor that does not type-check, at the author's file and line. */
-export class FunctorError extends QuadrilleError {}
+export class FunctorError extends QuadrilleError {
+  static {
+    FunctorError.prototype.name = 'FunctorError';
+  }
+}
 
 /** A column, length or parameter that a primitive cannot take. */
-export class ArgumentError extends QuadrilleError {}
+export class ArgumentError extends QuadrilleError {
+  static {
+    ArgumentError.prototype.name = 'ArgumentError';
+  }
+}
 
 /** A file that cannot be read: missing, truncated, foreign, unsupported. */
-export class FormatError extends QuadrilleError {}
+export class FormatError extends QuadrilleError {
+  static {
+    FormatError.prototype.name = 'FormatError';
+  }
+}
 
 /** Geometry that cannot be placed on the integer grid. */
-export class GeometryError extends QuadrilleError {}
+export class GeometryError extends QuadrilleError {
+  static {
+    GeometryError.prototype.name = 'GeometryError';
+  }
+}
 
 /** A device that went away, or an adapter that is not there. */
-export class DeviceLostError extends QuadrilleError {}
+export class DeviceLostError extends QuadrilleError {
+  static {
+    DeviceLostError.prototype.name = 'DeviceLostError';
+  }
+}
 
 /** Memory that the backend or the given budget does not have. */
-export class OutOfMemoryError extends QuadrilleError {}
+export class OutOfMemoryError extends QuadrilleError {
+  static {
+    OutOfMemoryError.prototype.name = 'OutOfMemoryError';
+  }
+}
 
 /** A capacity that the data outgrew; `got` is what was needed. */
-export class CapacityError extends QuadrilleError {}
+export class CapacityError extends QuadrilleError {
+  static {
+    CapacityError.prototype.name = 'CapacityError';
+  }
+}
 
 /** A dataflow graph that is wired wrongly, or a stage that failed. */
-export class GraphError extends QuadrilleError {}
+export class GraphError extends QuadrilleError {
+  static {
+    GraphError.prototype.name = 'GraphError';
+  }
+}
 
 /** A command line or an option that cannot be meant. */
-export class UsageError extends QuadrilleError {}
+export class UsageError extends QuadrilleError {
+  static {
+    UsageError.prototype.name = 'UsageError';
+  }
+}
