@@ -25,7 +25,7 @@ import { type Bool, type U32, Value } from './functors/value.ts';
  * await ctx.read(adjacentDifference(ctx.column(Uint32Array.of(3, 5, 4)))); // Uint32Array [3, 2, 4294967295]
  */
 export function adjacentDifference<C extends Table>(values: C): C {
-  const columns = columnsOf(values);
+  const columns = columnsOf(values, 'adjacentDifference', 'values');
   for (const column of columns) requireType(column, NUMBERS, 'values', 'adjacentDifference');
   const length = commonLength(columns, 'adjacentDifference');
   const types = columns.map(({ type }) => type);

@@ -1,3 +1,4 @@
+import { requireArray } from './arguments.ts';
 import {
   type Column,
   columnsAs,
@@ -30,13 +31,16 @@ type Length = number | DeviceLength;
  * await ctx.read(concatenate([first, second])); // Uint32Array [7, 8, 0, 1]
  */
 export function concatenate<C extends Table>(tables: readonly C[]): C {
+  requireArray('concatenate', 'tables', tables, 'an array of tables', 'Write concatenate([a, b]).');
   const [first] = tables;
   if (first === undefined) {
     throw new ArgumentError('concatenate/nothing', 'concatenate was given no table.', {
       remedy: 'Nobody can tell which columns no rows have: give it one table of no rows.',
     });
   }
-  const parts = tables.map((table, i) => columnsAs(shapeOf(first), table, (difference) => otherColumns(i, difference)));
+  for (const [i, table] of tables.entries()) columnsOf(table, 'concatenate', `tables[${i}]`);
+  const shape = shapeOf(first);
+  const parts = tables.map((table, i) => columnsAs(shape, table, (difference) => otherColumns(i, difference)));
   const lengths = parts.map((columns) => commonLength(columns, 'concatenate'));
   const context = requireContext(parts.flat(), 'concatenate');
   return context.scope(() => {

@@ -1,3 +1,4 @@
+import { requireFunction, requireNoPromise, wrongArgument } from './arguments.ts';
 import type { Backend } from './backend.ts';
 import {
   Column,
@@ -75,6 +76,9 @@ export class Context {
 
   /** Copies 64-bit integers into a pair of columns. */
   column64(data: BigUint64Array): ColumnsOf<typeof u64> {
+    if (!(data instanceof BigUint64Array)) {
+      throw wrongArgument('column64', 'data', data, 'a BigUint64Array', { code: 'column/host-type' });
+    }
     const words = new Uint32Array(data.buffer, data.byteOffset, data.length * 2);
     const pick = (from: number): Uint32Array =>
       Uint32Array.from({ length: data.length }, (_, i) => words[2 * i + from]!);
@@ -98,7 +102,7 @@ export class Context {
 
   /** Writes views out: every column of the result is stored, and can be captured and indexed. */
   materialize<C extends Table>(table: C): C {
-    const columns = columnsOf(table);
+    const columns = columnsOf(table, 'materialize', 'table');
     this.#requireOwn(columns, 'materialize');
     return withColumns(table, this.#materializeAll(columns));
   }
@@ -109,7 +113,7 @@ export class Context {
    * @throws {@link CapacityError} where an `expand` before it had more rows than its capacity.
    */
   async read<C extends Table>(table: C): Promise<HostTableOf<C>> {
-    const columns = columnsOf(table);
+    const columns = columnsOf(table, 'read', 'table');
     this.#requireOwn(columns, 'read');
     const stored = this.#materializeAll(columns);
     const counts = new Map<DeviceLength, Promise<number>>();
@@ -134,7 +138,7 @@ export class Context {
    * @throws {@link CapacityError} where an `expand` before it had more rows than its capacity.
    */
   async count(table: Table): Promise<number> {
-    const columns = columnsOf(table);
+    const columns = columnsOf(table, 'count', 'table');
     this.#requireOwn(columns, 'count');
     const length = commonLength(columns, 'count');
     const [count] = await this.#settle([typeof length === 'number' ? Promise.resolve(length) : this.#countIn(length)]);
@@ -157,6 +161,7 @@ export class Context {
    * @throws {@link ArgumentError} `context/async-scope` where the pipeline returns a promise.
    */
   scope<R>(pipeline: () => R): R {
+    requireFunction('scope', 'pipeline', pipeline);
     const owner: Owner = new Set();
     this.#owners.push(owner);
     let result: R | undefined;
@@ -188,6 +193,7 @@ export class Context {
    * device count goes with the last of its columns. Freeing twice is no error; using a column or a view of it afterwards is.
    */
   dispose(...tables: readonly unknown[]): void {
+    for (const table of tables) requireNoPromise('dispose', 'tables', table);
     const columns = columnsIn(tables);
     for (const { source } of columns) {
       const own = source.kind === 'stored' ? [source.memory] : source.view.owned;
@@ -200,7 +206,7 @@ export class Context {
 
   /** Copies a table of another context into this one; waits for it. */
   async adopt<C extends Table>(table: C): Promise<C> {
-    const columns = columnsOf(table);
+    const columns = columnsOf(table, 'adopt', 'table');
     const home = contextOf(columns, 'adopt');
     if (home === undefined || home === this) return table;
     const arrays = Object.values(await home.read(Object.fromEntries(columns.entries())));

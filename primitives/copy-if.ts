@@ -1,3 +1,4 @@
+import { requireFunctor } from './arguments.ts';
 import type { Store } from './backend.ts';
 import {
   Column,
@@ -69,9 +70,11 @@ export function removeIf<C extends Table>(table: C, remove: Predicate): C {
 
 /** The predicate as a column of flags, one a row. */
 export function flagsOf(primitive: string, table: Table, predicate: Predicate): Column<'bool'> {
+  const rows = columnsOf(table, primitive, 'table');
+  if (!(predicate instanceof Column)) requireFunctor(primitive, 'predicate', predicate);
   const flags = predicate instanceof Column ? predicate : (mapRows(predicate, table) as Column<'bool'>);
-  requireType(flags, ['bool'], 'flags', primitive);
-  const columns = [...columnsOf(table), flags];
+  requireType(flags, ['bool'], 'predicate', primitive);
+  const columns = [...rows, flags];
   commonLength(columns, primitive);
   contextOf(columns, primitive);
   return flags;

@@ -1,3 +1,4 @@
+import { requireFunctor } from './arguments.ts';
 import { capacityOf } from './backend.ts';
 import {
   type Column,
@@ -83,7 +84,7 @@ export function expand<R extends Shape>(
   functor: ExpandFunctor<R>,
   options: ExpandOptions = {},
 ): ColumnsOf<R> | Promise<ColumnsOf<R>> {
-  requireOptions<ExpandOptions>('expand', { capacity: true, captures: true }, options);
+  requireOptions<ExpandOptions>('expand', { capacity: true, captures: 'record' }, options);
   const { capacity, captures = {} } = options;
   const request = expansionOf(rows, counts, functor, captures);
   const { context } = request;
@@ -111,8 +112,9 @@ function expansionOf<R extends Shape>(
   functor: ExpandFunctor<R>,
   captures: CaptureArguments,
 ): Expansion<R> {
-  const columns = columnsOf(rows);
-  if (typeof counts === 'number') requireLength(counts, 'expand');
+  const columns = columnsOf(rows, 'expand', 'rows');
+  requireFunctor('expand', 'functor', functor);
+  if (typeof counts === 'number') requireLength(counts, 'expand', 'counts');
   const perRow = typeof counts === 'number' ? constant(u32, counts, commonLength(columns, 'expand')) : counts;
   requireType(perRow, ['u32'], 'counts', 'expand');
   const length = commonLength([...columns, perRow], 'expand');

@@ -51,7 +51,7 @@ function extremum<K extends SortKeys | Column<NumericType>>(
   monoids: Monoids,
 ): Extremum<K> {
   if (values instanceof Column) requireType(values, NUMBERS, 'values', primitive);
-  const [high, low] = keyColumns(values as SortKeys);
+  const [high, low] = keyColumns(values as SortKeys, primitive, 'values');
   const index = sequence(commonLength(low === undefined ? [high!] : [low, high!], primitive));
   const value = low === undefined ? high! : { lo: low, hi: high! };
   const monoid = monoids[low === undefined ? (high!.type as NumericType) : 'u64'];

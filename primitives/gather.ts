@@ -24,7 +24,7 @@ import type { U32 } from './functors/value.ts';
  */
 export function gather<C extends Table>(source: C, indices: Column<'u32'>): C {
   requireType(indices, ['u32'], 'indices', 'gather');
-  const columns = columnsOf(source);
+  const columns = columnsOf(source, 'gather', 'source');
   const length = columns.length > 0 ? commonLength(columns, 'gather') : 0;
   const context = contextOf([...columns, indices], 'gather');
   const words = columns.map(wordsOf);

@@ -1,3 +1,4 @@
+import { requireNumber, wrongArgument } from './arguments.ts';
 import { type Column, NUMBERS, requireContext, requireType, viewColumn } from './columns/column.ts';
 import { destination, extentOf, fuse, programOf } from './columns/program.ts';
 import { sortableWords, wordsOf } from './columns/words.ts';
@@ -7,6 +8,7 @@ import { bitsOfF32, f32OfBits } from './functors/semantics.ts';
 import { select } from './functors/standard/choose.ts';
 import { f32BitsToSortable } from './functors/standard/sortable.ts';
 import type { U32 } from './functors/value.ts';
+import { describeGiven } from './given.ts';
 import { map } from './map.ts';
 import { requireOptions } from './options.ts';
 import { upperBound } from './search.ts';
@@ -34,8 +36,8 @@ export function histogram(bins: Column<'u32'>, count: number, options: Histogram
   requireOptions<HistogramOptions>('histogram', { segment: true }, options);
   const { segment } = options;
   requireType(bins, ['u32'], 'bins', 'histogram');
-  requirePositive('count', count);
-  if (segment !== undefined) requirePositive('segment', segment);
+  requirePositive('histogram', 'count', count);
+  if (segment !== undefined) requirePositive('histogram', 'segment', segment);
   const context = requireContext([bins], 'histogram');
   const runs = segment === undefined ? 1 : Math.ceil(bins.capacity / segment);
   const program = fuse('histogram', [], ['u32'], (index, _, loader) => loader.load([bins], index));
@@ -54,12 +56,9 @@ export function histogram(bins: Column<'u32'>, count: number, options: Histogram
 }
 
 /** A whole number of bins, runs or ranks. */
-export function requirePositive(name: string, value: number): void {
+export function requirePositive(call: string, name: string, value: number): void {
   if (Number.isInteger(value) && value > 0 && value < 2 ** 32) return;
-  throw new ArgumentError('histogram/size', `${name} of a histogram must be a positive whole number.`, {
-    expected: 'a whole number from 1 below 2^32',
-    got: value,
-  });
+  throw wrongArgument(call, name, value, 'a whole number from 1 below 2^32', { code: 'histogram/size' });
 }
 
 type Numbers = Column<'u32'> | Column<'i32'> | Column<'f32'>;
@@ -78,7 +77,7 @@ type Numbers = Column<'u32'> | Column<'i32'> | Column<'f32'>;
  */
 export function binOf(values: Numbers, edges: readonly number[]): Column<'u32'> {
   requireType(values, NUMBERS, 'values', 'binOf');
-  requireIncreasing(edges);
+  requireIncreasing('binOf', edges);
   const context = requireContext([values], 'binOf');
   return context.scope(() => {
     const thresholds = context.column(thresholdsOf(values.type, edges));
@@ -102,6 +101,8 @@ export function binOf(values: Numbers, edges: readonly number[]): Column<'u32'> 
  * await ctx.read(histogramEdges(ctx.column(Float32Array.of(0.5, 1, 7)), [0, 1, 10])); // Uint32Array [1, 2]
  */
 export function histogramEdges(values: Numbers, edges: readonly number[], options?: HistogramOptions): Column<'u32'> {
+  requireType(values, NUMBERS, 'values', 'histogramEdges');
+  requireIncreasing('histogramEdges', edges);
   const context = requireContext([values], 'histogramEdges');
   return context.scope(() => histogram(binOf(values, edges), edges.length - 1, options));
 }
@@ -120,22 +121,32 @@ export function histogramEven(
   bins: number,
   options?: HistogramOptions,
 ): Column<'u32'> {
+  requireType(values, NUMBERS, 'values', 'histogramEven');
+  requireNumber('histogramEven', 'low', low);
+  requireNumber('histogramEven', 'high', high);
+  if (!(low < high))
+    throw wrongArgument('histogramEven', 'high', high, `a number above low, which is ${low}`, {
+      code: 'histogram/edges',
+    });
   return histogramEdges(values, evenEdges(low, high, bins), options);
 }
 
 /** The edges of equal bins. */
 export function evenEdges(low: number, high: number, bins: number): number[] {
-  requirePositive('bins', bins);
+  requirePositive('histogramEven', 'bins', bins);
   const width = (high - low) / bins;
   return Array.from({ length: bins + 1 }, (_, i) => (i === bins ? high : low + i * width));
 }
 
-function requireIncreasing(edges: readonly number[]): void {
+function requireIncreasing(call: string, edges: readonly number[]): void {
+  if (!Array.isArray(edges) && !ArrayBuffer.isView(edges)) {
+    throw wrongArgument(call, 'edges', edges, 'an array of finite, increasing numbers', { code: 'histogram/edges' });
+  }
   const wrong = edges.findIndex((edge, i) => !Number.isFinite(edge) || (i > 0 && edge <= edges[i - 1]!));
   if (edges.length >= 2 && wrong === -1) return;
-  throw new ArgumentError('histogram/edges', 'The edges of a histogram do not increase strictly.', {
+  throw new ArgumentError('histogram/edges', `The edges given to ${call} do not increase strictly.`, {
     expected: 'at least two finite, increasing edges',
-    got: edges.length < 2 ? `${edges.length} of them` : `${edges[wrong]} as edge ${wrong}`,
+    got: edges.length < 2 ? `${edges.length} of them` : `${describeGiven(edges[wrong])} as edge ${wrong}`,
   });
 }
 

@@ -1,4 +1,13 @@
-import { Column, type ColumnsOf, commonLength, contextOf, type Table, viewColumns } from './columns/column.ts';
+import { requireFunctor, requireRecord, wrongArgument } from './arguments.ts';
+import {
+  Column,
+  type ColumnsOf,
+  commonLength,
+  contextOf,
+  requireAlive,
+  type Table,
+  viewColumns,
+} from './columns/column.ts';
 import { requireValue } from './columns/plain-value.ts';
 import { fuse, type Loader } from './columns/program.ts';
 import { columnsIn } from './columns/reachable.ts';
@@ -9,7 +18,7 @@ import { splitParameters } from './functors/functor.ts';
 import { entryOf, type Operand, type ScalarType } from './functors/ir.ts';
 import type { NeighboursParameter } from './functors/neighbours.ts';
 import { call } from './functors/recorder.ts';
-import { flatten, leafTypes, type Shape } from './functors/shapes.ts';
+import { flatten, leafPaths, leafTypes, type Shape } from './functors/shapes.ts';
 import { Value } from './functors/value.ts';
 
 /** What {@link map} takes for a parameter: a column for a value or an array, a plain number for a uniform. */
@@ -48,14 +57,19 @@ export function map<P extends Parameters, R extends Shape>(
   functor: Functor<P, R>,
   args: ColumnArguments<P>,
 ): ColumnsOf<R> {
+  requireFunctor('map', 'functor', functor);
+  requireRecord('map', 'args', args, 'a record of columns and numbers, by the names of the parameters');
+  return mapOf(functor, args as { readonly [name: string]: unknown }) as ColumnsOf<R>;
+}
+
+function mapOf(functor: FunctorDescription, given: { readonly [name: string]: unknown }): ColumnsOf<Shape> {
   const { functorName: name, result } = functor;
-  const given = args as Record<string, unknown>;
   const { values, neighbours } = splitParameters(functor.parameters);
   if (neighbours.size > 0) throw needsNeighbours(functor);
   const columns = bindRows(functor, given, values);
   const length = commonLength(columns, name);
   const context = contextOf(columnsIn(given), name);
-  const build = (): ColumnsOf<R> => {
+  const build = (): ColumnsOf<Shape> => {
     const bound = bindCaptures(functor, given, context);
     const view = fuse(name, [], leafTypes(result), (index, _, loader) =>
       applyFunctor(functor, loader.load(columns, index), bound, loader),
@@ -73,7 +87,9 @@ export function bindRows(
 ): Column[] {
   const columns = flatten<Column>(shapes, args as never, (path) => missing(name, path));
   const types = leafTypes(shapes);
-  for (const [leaf, column] of columns.entries()) requireColumn(column, types[leaf]!, name);
+  for (const [leaf, column] of columns.entries()) {
+    requireColumn(column, types[leaf]!, name, () => leafPaths(shapes)[leaf]!);
+  }
   return columns;
 }
 
@@ -111,7 +127,7 @@ export function bindCaptures(
 
 function captured(given: unknown, type: ScalarType, name: string, key: string): Column {
   const column = given ?? missing(name, key);
-  requireColumn(column, type, name);
+  requireColumn(column, type, name, () => key);
   return column;
 }
 
@@ -123,12 +139,11 @@ function stored(column: Column, context: Context | undefined): Column {
   });
 }
 
-function requireColumn(given: unknown, type: ScalarType, name: string): asserts given is Column {
-  if (given instanceof Column && given.type === type) return;
-  throw new ArgumentError('map/column', `Functor ${name} was given the wrong column.`, {
-    expected: `a column of ${type}`,
-    got: given instanceof Column ? `a column of ${given.type}` : typeof given,
-  });
+function requireColumn(given: unknown, type: ScalarType, name: string, path: () => string): asserts given is Column {
+  if (!(given instanceof Column) || given.type !== type) {
+    throw wrongArgument(`Functor ${name}`, path(), given, `a column of ${type}`, { code: 'map/column' });
+  }
+  requireAlive(given, `Functor ${name}`, path);
 }
 
 function missing(name: string, path: string): never {
@@ -168,7 +183,7 @@ export type RowFunctor<R extends Shape> = FunctorDescription & { readonly result
 /** A functor of every row of a table, as a view; see {@link map}. */
 export function mapRows<R extends Shape>(functor: RowFunctor<R>, table: Table): ColumnsOf<R> {
   const args = table instanceof Column ? { [soleParameter(functor)]: table } : table;
-  return map(functor as unknown as Functor<Parameters, R>, args as never);
+  return mapOf(functor, args) as ColumnsOf<R>;
 }
 
 /** The one parameter that a single column stands for. */

@@ -1,3 +1,4 @@
+import { requireRecord } from './arguments.ts';
 import { capacityOf } from './backend.ts';
 import {
   type Column,
@@ -21,7 +22,7 @@ import { select } from './functors/standard/choose.ts';
 import type { Bool, U32 } from './functors/value.ts';
 import { requireOptions } from './options.ts';
 import { below, orderedWords, partitionPoint } from './search.ts';
-import type { SortKeys } from './sort.ts';
+import { keyColumns, type SortKeys } from './sort.ts';
 
 export interface MergeOptions {
   /** Both are sorted with the largest first, and so is what becomes of them. */
@@ -54,6 +55,8 @@ export type KeyedRows<K extends SortKeys, V extends Table> = {
  * await ctx.read(merge(a, b)); // Uint32Array [0, 1, 4, 4, 4, 9]
  */
 export function merge<K extends SortKeys>(first: K, second: K, options: MergeOptions = {}): K {
+  keyColumns(first, 'merge', 'first');
+  keyColumns(second, 'merge', 'second');
   return mergeRows('merge', { keys: first, rows: first }, { keys: second, rows: second }, options);
 }
 
@@ -73,8 +76,16 @@ export function mergeByKey<K extends SortKeys, V extends Table>(
   second: KeyedRows<K, V>,
   options: MergeOptions = {},
 ): KeyedRows<K, V> {
+  requireKeyedRows(first, 'first');
+  requireKeyedRows(second, 'second');
   const [a, b] = [first, second].map(({ keys, values }) => ({ keys, rows: { keys, values } }));
   return mergeRows('mergeByKey', a!, b!, options);
+}
+
+function requireKeyedRows(rows: KeyedRows<SortKeys, Table>, argument: string): void {
+  requireRecord('mergeByKey', argument, rows, '{ keys, values }');
+  keyColumns(rows.keys, 'mergeByKey', `${argument}.keys`);
+  columnsOf(rows.values, 'mergeByKey', `${argument}.values`);
 }
 
 interface Sorted<C extends Table> {
@@ -90,7 +101,7 @@ interface Side {
 }
 
 function mergeRows<C extends Table>(primitive: string, a: Sorted<C>, b: Sorted<C>, options: MergeOptions): C {
-  requireOptions<MergeOptions>(primitive, { descending: true }, options);
+  requireOptions<MergeOptions>(primitive, { descending: 'boolean' }, options);
   const [first, second] = [a, b].map(({ keys, rows }): Side => {
     const columns = columnsAs(shapeOf(a.rows), rows, (difference) => otherColumns(primitive, difference));
     const length = commonLength(columns, primitive);

@@ -1,8 +1,10 @@
+import { requireFunction, requireRecord, requireScalar, requireShape, wrongArgument } from './arguments.ts';
 import type { MonoidProgram } from './backend.ts';
+import { isValueOf } from './columns/plain-value.ts';
 import { ArgumentError } from './errors.ts';
-import { bool, type Functor, type FunctorDescription, fn, u32, u64 } from './functors/functor.ts';
+import { bool, type Functor, type FunctorDescription, fn, isFunctor, u32, u64 } from './functors/functor.ts';
 import type { ScalarType } from './functors/ir.ts';
-import { literal, operate } from './functors/recorder.ts';
+import { literal, operate, wrongInput } from './functors/recorder.ts';
 import {
   flatten,
   type InputsOf,
@@ -10,10 +12,12 @@ import {
   type PlainOf,
   type Scalar,
   type Shape,
+  shapeText,
   type ValuesOf,
 } from './functors/shapes.ts';
 import { select, type ValueTree } from './functors/standard/choose.ts';
 import { type Bool, Value } from './functors/value.ts';
+import { describeGiven, isRecord } from './given.ts';
 import { type OptionNames, requireOptions } from './options.ts';
 
 /** What is known of a monoid whatever its shape. */
@@ -53,9 +57,9 @@ const DEFINITION: OptionNames<MonoidDefinition<Shape>> = {
   of: true,
   identity: true,
   combine: true,
-  exact: true,
-  commutative: true,
-  name: true,
+  exact: 'boolean',
+  commutative: 'boolean',
+  name: 'string',
 };
 
 /**
@@ -71,7 +75,11 @@ const DEFINITION: OptionNames<MonoidDefinition<Shape>> = {
  */
 export function monoid<const S extends Shape>(definition: MonoidDefinition<S>): Monoid<S> {
   requireOptions<MonoidDefinition<S>>('monoid', DEFINITION, definition);
+  requireRecord('monoid', 'definition', definition, '{ of, identity, combine }');
   const { of: shape, identity, combine, exact, commutative = false, name = 'combine' } = definition;
+  requireShape('monoid', 'of', shape);
+  identityLeaves(shape, identity);
+  requireFunction('monoid', 'combine', combine);
   const functor = fn(name, { a: shape, b: shape }, shape, combine as never);
   return {
     shape,
@@ -82,24 +90,39 @@ export function monoid<const S extends Shape>(definition: MonoidDefinition<S>): 
   };
 }
 
+/** The leaves of an identity: what they are is told when they are recorded, at the author's line. */
+function identityLeaves(shape: Shape, identity: unknown): unknown[] {
+  return flatten<unknown>(shape, identity as never, (path) => {
+    throw new ArgumentError('monoid/identity', `The identity of a monoid lacks ${path}.`, {
+      expected: shapeText(shape),
+      got: describeGiven(identity),
+    });
+  });
+}
+
+function neutralValue(type: ScalarType, given: unknown): number | boolean {
+  if (isValueOf(type, given)) return literal(type, given).value;
+  throw wrongInput('monoid', 'identity', given, type === 'f32' ? 'a number' : `a value of ${type}`);
+}
+
+/** What {@link monoid} returned. */
+function requireMonoid(call: string, argument: string, given: AnyMonoid): void {
+  if (typeof given === 'object' && isFunctor(given?.combine)) return;
+  throw wrongArgument(call, argument, given, 'a monoid, as plus(u32)', { code: 'monoid/none' });
+}
+
 const programs = new WeakMap<AnyMonoid, MonoidProgram>();
 
 /** A monoid as backends take it. */
-export function monoidProgram(monoid: AnyMonoid): MonoidProgram {
-  if (monoid?.combine?.module === undefined) {
-    throw new ArgumentError('monoid/none', 'A primitive was given no monoid.', {
-      expected: 'a monoid, as plus(u32)',
-      got: String(monoid),
-    });
-  }
+export function monoidProgram(monoid: AnyMonoid, call = 'A primitive'): MonoidProgram {
   let program = programs.get(monoid);
   if (program === undefined) {
+    requireMonoid(call, 'monoid', monoid);
     const { shape, identity, combine, exact, commutative } = monoid;
-    const leaves = flatten<number | boolean>(shape, identity as never, (path) => {
-      throw new ArgumentError('monoid/identity', `The identity of a monoid lacks ${path}.`);
-    });
+    requireShape(call, 'monoid.shape', shape);
+    const leaves = identityLeaves(shape, identity);
     const types = leafTypes(shape);
-    const neutral = leaves.map((leaf, i) => literal(types[i]!, leaf).value);
+    const neutral = leaves.map((leaf, i) => neutralValue(types[i]!, leaf));
     program = { module: combine.module, types, identity: neutral, exact, commutative };
     programs.set(monoid, program);
   }
@@ -108,15 +131,26 @@ export function monoidProgram(monoid: AnyMonoid): MonoidProgram {
 
 type NumericType = 'u32' | 'i32' | 'f32';
 
+const NUMERIC: readonly NumericType[] = ['u32', 'i32', 'f32'];
+const BITS = ['u32', 'i32', 'bool'] as const;
+
+/** The shape {@link u64}, or one of the same fields. */
+function isU64(type: unknown): boolean {
+  return isRecord(type) && type.lo === u32 && type.hi === u32;
+}
+
 /** Monoids of a scalar type, made once each. */
 function family<T extends ScalarType>(
   name: string,
   identity: (type: T) => number | boolean,
   exact: (type: T) => boolean,
+  types: readonly T[],
+  call: string,
 ): (type: Scalar<T>) => Monoid<Scalar<T>> {
   const made = new Map<T, Monoid<Scalar<T>>>();
   return (type) => {
-    let known = made.get(type.type);
+    let known = made.get(type?.type);
+    if (known === undefined) requireScalar(call, 'type', type, types);
     if (known === undefined) {
       known = monoid({
         of: type,
@@ -137,6 +171,8 @@ const addScalars = family<NumericType>(
   'add',
   () => 0,
   (type) => type !== 'f32',
+  NUMERIC,
+  'plus',
 );
 
 const addU64: Monoid<typeof u64> = monoid({
@@ -159,7 +195,7 @@ const addU64: Monoid<typeof u64> = monoid({
 export function plus<T extends NumericType>(type: Scalar<T>): Monoid<Scalar<T>>;
 export function plus(type: typeof u64): Monoid<typeof u64>;
 export function plus(type: Scalar<NumericType> | typeof u64): unknown {
-  return typeof type === 'function' ? addScalars(type) : addU64;
+  return isU64(type) ? addU64 : addScalars(type as Scalar<NumericType>);
 }
 
 /**
@@ -172,6 +208,8 @@ export const times: <T extends NumericType>(type: Scalar<T>) => Monoid<Scalar<T>
   'mul',
   () => 1,
   (type) => type !== 'f32',
+  NUMERIC,
+  'times',
 ) as never;
 
 const least = { u32: 0, i32: -(2 ** 31), f32: Number.NaN } as const;
@@ -187,6 +225,8 @@ export const minimum: <T extends NumericType>(type: Scalar<T>) => Monoid<Scalar<
   'min',
   (type) => greatest[type],
   () => true,
+  NUMERIC,
+  'minimum',
 ) as never;
 
 /**
@@ -199,6 +239,8 @@ export const maximum: <T extends NumericType>(type: Scalar<T>) => Monoid<Scalar<
   'max',
   (type) => least[type],
   () => true,
+  NUMERIC,
+  'maximum',
 ) as never;
 
 /**
@@ -213,6 +255,8 @@ export const bitAnd: <T extends 'u32' | 'i32' | 'bool'>(type: Scalar<T>) => Mono
   'and',
   (type) => (type === 'bool' ? true : type === 'u32' ? 2 ** 32 - 1 : -1),
   () => true,
+  BITS,
+  'bitAnd',
 ) as never;
 
 /**
@@ -227,6 +271,8 @@ export const bitOr: <T extends 'u32' | 'i32' | 'bool'>(type: Scalar<T>) => Monoi
   'or',
   (type) => type !== 'bool' && 0,
   () => true,
+  BITS,
+  'bitOr',
 ) as never;
 
 /**
@@ -241,6 +287,8 @@ export const bitXor: <T extends 'u32' | 'i32' | 'bool'>(type: Scalar<T>) => Mono
   'xor',
   (type) => type !== 'bool' && 0,
   () => true,
+  BITS,
+  'bitXor',
 ) as never;
 
 /** u32 addition that stays at 2³² − 1 where it would pass it, so that a total too large is seen. */
@@ -266,6 +314,8 @@ export const saturatingPlus: Monoid<Scalar<'u32'>> = monoid({
 export function product<const M extends { readonly [name: string]: AnyMonoid }>(
   fields: M,
 ): Monoid<{ readonly [K in keyof M]: M[K]['shape'] }> {
+  requireRecord('product', 'fields', fields, 'a record of monoids');
+  for (const [name, field] of Object.entries(fields)) requireMonoid('product', `fields.${name}`, field);
   const entries = Object.entries(fields);
   const pick = <X>(of: (monoid: AnyMonoid) => X): { [name: string]: X } =>
     Object.fromEntries(entries.map(([name, field]) => [name, of(field)]));
@@ -298,6 +348,7 @@ const segmentedOnce = new WeakMap<AnyMonoid, AnyMonoid>();
  * value; // Uint32Array [1, 3, 3]
  */
 export function segmented<S extends Shape>(inner: Monoid<S>): Segmented<S> {
+  requireMonoid('segmented', 'inner', inner);
   const made = segmentedOnce.get(inner) ?? makeSegmented(inner);
   segmentedOnce.set(inner, made);
   return made as Segmented<S>;

@@ -1,9 +1,17 @@
+import { promiseGiven } from './arguments.ts';
 import { ArgumentError } from './errors.ts';
+import { describeGiven, isPromise, isRecord } from './given.ts';
 
-/** The names of all options of a call. */
-export type OptionNames<O> = { readonly [K in keyof O]-?: true };
+/** What an option has to be; true where whoever reads it looks closer. */
+type OptionKind = true | 'boolean' | 'function' | 'record' | 'string';
 
-/** Ends with an error at options that a call does not have: a slip of the pen would ask for one thing and get another. */
+/** The names of all options of a call, and what each of them has to be. */
+export type OptionNames<O> = { readonly [K in keyof O]-?: OptionKind };
+
+/**
+ * Ends with an error at options that a call does not have, as a slip of the pen would ask for one thing and get another, and
+ * at options that are not what they have to be.
+ */
 export function requireOptions<O extends object>(
   call: string,
   names: OptionNames<O>,
@@ -13,13 +21,28 @@ export function requireOptions<O extends object>(
   if (given === undefined) return;
   // Asked at every call: the names are put together for an error alone.
   const all = (): string => Object.keys(names).join(', ');
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+  if (!isRecord(given)) {
+    const expected = `{ ${all()} }, or nothing`;
+    if (isPromise(given)) throw promiseGiven(call, 'options', expected);
     throw new ArgumentError('options/none', `${call} was given something that is no record of options.`, {
-      expected: `{ ${all()} }, or nothing`,
-      got: given === null ? 'null' : typeof given,
+      expected,
+      got: describeGiven(given),
     });
   }
-  const stranger = Object.keys(given).find((name) => !Object.hasOwn(names, name));
-  if (stranger === undefined) return;
-  throw new ArgumentError(code, `'${stranger}' is no option of ${call}.`, { expected: all(), got: stranger });
+  for (const [name, value] of Object.entries(given)) {
+    if (!Object.hasOwn(names, name)) {
+      throw new ArgumentError(code, `'${name}' is no option of ${call}.`, { expected: all(), got: name });
+    }
+    if (value !== undefined) requireKind(call, name, names[name as keyof O], value);
+  }
+}
+
+function requireKind(call: string, name: string, kind: OptionKind, value: unknown): void {
+  const isKind = kind === 'record' ? isRecord(value) : kind === true || typeof value === kind;
+  if (isPromise(value)) throw promiseGiven(call, `the option ${name}`, kind === true ? 'its value' : `a ${kind}`);
+  if (isKind) return;
+  throw new ArgumentError('options/value', `${call} cannot take what it was given as the option ${name}.`, {
+    expected: `a ${kind}`,
+    got: describeGiven(value),
+  });
 }

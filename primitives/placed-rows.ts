@@ -65,7 +65,7 @@ export function makeWithin<P extends PlacedRows, R>(
   place: () => P,
   make: (placed: P, length: DeviceLength) => R,
 ): R {
-  requireLength(capacity, primitive);
+  requireLength(capacity, primitive, 'the option capacity');
   return context.scope(() => {
     const placed = place();
     const length = countIn(placed.count, 0, capacity);

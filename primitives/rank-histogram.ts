@@ -1,3 +1,4 @@
+import { requireFunctor, requireRecord } from './arguments.ts';
 import { type Column, columnsOf, commonLength, requireContext, requireType, type Table } from './columns/column.ts';
 import { destination, extentOf, fuse, programOf } from './columns/program.ts';
 import { columnsIn } from './columns/reachable.ts';
@@ -24,7 +25,7 @@ export interface RankHistogramOptions {
   readonly captures?: CaptureArguments;
 }
 
-const OPTIONS: OptionNames<RankHistogramOptions> = { ranks: true, bins: true, histograms: true, captures: true };
+const OPTIONS: OptionNames<RankHistogramOptions> = { ranks: true, bins: true, histograms: true, captures: 'record' };
 
 /**
  * Many histograms at once over elements that rows stand for: element (row, rank) of an active row counts into bin `bin` of
@@ -49,13 +50,18 @@ export function rankHistogram(
   options: RankHistogramOptions,
 ): Column<'u32'> {
   requireOptions('rankHistogram', OPTIONS, options);
+  requireRecord('rankHistogram', 'options', options, '{ ranks, bins, histograms }');
   const { ranks, bins, histograms, captures = {} } = options;
-  for (const [name, value] of Object.entries({ ranks, bins, histograms })) requirePositive(name, value);
+  for (const [name, value] of Object.entries({ ranks, bins, histograms })) {
+    requirePositive('rankHistogram', name, value);
+  }
+  requireRecord('rankHistogram', 'rows', rows, 'a record of columns');
+  requireFunctor('rankHistogram', 'element', element);
   requireResult(element);
   const { active, ...fields } = rows;
   const table: Table = fields;
-  requireType(active, ['bool'], 'flags', 'rankHistogram');
-  const columns = columnsOf(table);
+  requireType(active, ['bool'], 'rows.active', 'rankHistogram');
+  const columns = columnsOf(table, 'rankHistogram', 'rows');
   const length = commonLength([active, ...columns], 'rankHistogram');
   const context = requireContext([active, ...columns, ...columnsIn(captures)], 'rankHistogram');
   const taken = fieldsBesideRank('rankHistogram', element, table);

@@ -16,7 +16,7 @@ import { assemble, type Shape } from './functors/shapes.ts';
 import type { U32 } from './functors/value.ts';
 import { type Monoid, monoidProgram, plus } from './monoid.ts';
 import { operandsOf } from './reduce.ts';
-import { endsRun, runHeads, startsRun } from './runs.ts';
+import { endsRun, headsOf, startsRun } from './runs.ts';
 import { countIn, fusedScan } from './scan.ts';
 import { constant } from './sequence.ts';
 
@@ -39,10 +39,10 @@ export function reduceByKey<K extends Table, S extends Shape>(
   values: ColumnsOf<S>,
   monoid: Monoid<S>,
 ): { readonly keys: K; readonly values: ColumnsOf<S> } {
-  const keyColumns = columnsOf(keys);
+  const keyColumns = columnsOf(keys, 'reduceByKey', 'keys');
   commonLength(keyColumns, 'reduceByKey');
   const keyWords = keyColumns.map(wordsOf);
-  const valueColumns = operandsOf('reduceByKey', values as Table, monoid);
+  const valueColumns = operandsOf('reduceByKey', values as Table, monoid, 'values');
   const context = requireContext([...keyColumns, ...valueColumns], 'reduceByKey');
   const length = commonLength([...keyColumns, ...valueColumns], 'reduceByKey');
   const byRun = combinedByRun(monoid as unknown as Monoid<Shape>);
@@ -87,7 +87,8 @@ export function uniqueByKey<K extends Table, V extends Table>(
   keys: K,
   values: V,
 ): { readonly keys: K; readonly values: V } {
-  return copyIf({ keys, values }, runHeads(keys)) as { readonly keys: K; readonly values: V };
+  columnsOf(values, 'uniqueByKey', 'values');
+  return copyIf({ keys, values }, headsOf('uniqueByKey', keys)) as { readonly keys: K; readonly values: V };
 }
 
 /**
@@ -100,7 +101,7 @@ export function uniqueByKey<K extends Table, V extends Table>(
  * await ctx.read(unique(ctx.column(Uint32Array.of(4, 4, 2, 4)))); // Uint32Array [4, 2, 4]
  */
 export function unique<K extends Table>(keys: K): K {
-  return copyIf(keys, runHeads(keys));
+  return copyIf(keys, headsOf('unique', keys));
 }
 
 /**
@@ -113,5 +114,6 @@ export function unique<K extends Table>(keys: K): K {
 export function runLengthEncode<K extends Table>(
   keys: K,
 ): { readonly keys: K; readonly values: ColumnsOf<typeof u32> } {
-  return reduceByKey(keys, constant(u32, 1, commonLength(columnsOf(keys), 'runLengthEncode')), plus(u32));
+  const columns = columnsOf(keys, 'runLengthEncode', 'keys');
+  return reduceByKey(keys, constant(u32, 1, commonLength(columns, 'runLengthEncode')), plus(u32));
 }

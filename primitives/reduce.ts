@@ -25,7 +25,7 @@ import { type AnyMonoid, type Monoid, monoidProgram } from './monoid.ts';
  * await ctx.read(reduce(ctx.column(Uint32Array.of(1, 2, 3)), plus(u32))); // Uint32Array [6]
  */
 export function reduce<S extends Shape>(input: ColumnsOf<S>, monoid: Monoid<S>): ColumnsOf<S> {
-  const program = monoidProgram(monoid);
+  const program = monoidProgram(monoid, 'reduce');
   const columns = operandsOf('reduce', input as Table, monoid);
   const context = requireContext(columns, 'reduce');
   const length = commonLength(columns, 'reduce');
@@ -39,14 +39,16 @@ export function reduce<S extends Shape>(input: ColumnsOf<S>, monoid: Monoid<S>):
 }
 
 /** The columns that a monoid combines, in the order of its fields: those that a table has by their names. */
-export function operandsOf(primitive: string, table: Table, monoid: AnyMonoid): readonly Column[] {
+export function operandsOf(primitive: string, table: Table, monoid: AnyMonoid, argument = 'input'): readonly Column[] {
   // What is no monoid is refused first.
-  monoidProgram(monoid);
+  monoidProgram(monoid, primitive);
   const sentence = `${primitive} was given columns that its monoid does not combine.`;
   const remedy = 'Give the table the fields of the monoid, by name and type.';
   return columnsAs(
     monoid.shape,
     table,
     (difference) => new ArgumentError('monoid/types', sentence, { ...difference, remedy }),
+    primitive,
+    argument,
   );
 }

@@ -15,10 +15,15 @@ import type { Bool, U32, Value } from './functors/value.ts';
  * await ctx.read(runHeads(ctx.column(Uint32Array.of(4, 4, 2)))); // Uint8Array [1, 0, 1]
  */
 export function runHeads(keys: Table): Column<'bool'> {
-  const words = columnsOf(keys).map(wordsOf);
-  const length = commonLength(words, 'runHeads');
+  return headsOf('runHeads', keys);
+}
+
+/** The same for another primitive, which errors name. */
+export function headsOf(primitive: string, keys: Table): Column<'bool'> {
+  const words = columnsOf(keys, primitive, 'keys').map(wordsOf);
+  const length = commonLength(words, primitive);
   const view = fuse('runHeads', [], ['bool'], (index, _, loader) => [startsRun(words, index, loader)]);
-  return viewColumn(contextOf(words, 'runHeads'), 'bool', length, view);
+  return viewColumn(contextOf(words, primitive), 'bool', length, view);
 }
 
 /** Whether the row at the index starts a run. */

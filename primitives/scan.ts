@@ -1,3 +1,4 @@
+import { wrongArgument } from './arguments.ts';
 import type { Store } from './backend.ts';
 import { combinedByRun } from './by-run.ts';
 import {
@@ -12,7 +13,6 @@ import {
 } from './columns/column.ts';
 import { alive, destination, extentOf, fuse, type Loader, programOf } from './columns/program.ts';
 import type { Context } from './context.ts';
-import { ArgumentError } from './errors.ts';
 import { u32 } from './functors/functor.ts';
 import type { ScalarType } from './functors/ir.ts';
 import { literal } from './functors/recorder.ts';
@@ -98,10 +98,7 @@ const KINDS: readonly Kind[] = ['inclusive', 'exclusive'];
 
 function requireKind(kind: Kind): void {
   if (KINDS.includes(kind)) return;
-  throw new ArgumentError('scan/kind', 'segmentedScan was given no kind of scan.', {
-    expected: KINDS.join(' or '),
-    got: String(kind),
-  });
+  throw wrongArgument('segmentedScan', 'kind', kind, KINDS.join(' or '), { code: 'scan/kind' });
 }
 
 function scanColumns(primitive: string, input: Table, monoid: AnyMonoid, kind: Kind): Table {
@@ -149,7 +146,7 @@ export function segmentedScan<S extends Shape>(
   kind: Kind = 'inclusive',
 ): ColumnsOf<S> {
   requireKind(kind);
-  const { types, identity } = monoidProgram(monoid);
+  const { types, identity } = monoidProgram(monoid, 'segmentedScan');
   const columns = operandsOf('segmentedScan', input as Table, monoid);
   requireType(heads, ['bool'], 'heads', 'segmentedScan');
   const context = requireContext([...columns, heads], 'segmentedScan');

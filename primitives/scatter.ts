@@ -1,3 +1,4 @@
+import { wrongArgument } from './arguments.ts';
 import type { AtomicCombination } from './backend.ts';
 import {
   type Column,
@@ -14,7 +15,7 @@ import {
 } from './columns/column.ts';
 import { destination, extentOf, type Fusion, fuse, programOf } from './columns/program.ts';
 import { wordsOf } from './columns/words.ts';
-import { ArgumentError } from './errors.ts';
+import { ArgumentError, type ErrorDetails } from './errors.ts';
 import { u32 } from './functors/functor.ts';
 import { gather } from './gather.ts';
 import { requireOptions } from './options.ts';
@@ -85,7 +86,7 @@ function scatterRows<C extends Table>(
   requireLength(length, primitive);
   requireType(indices, ['u32'], 'indices', primitive);
   if (flags !== undefined) requireType(flags, ['bool'], 'flags', primitive);
-  const columns = columnsOf(rows);
+  const columns = columnsOf(rows, primitive, 'rows');
   const words = columns.map(wordsOf);
   const steering: Column[] = flags === undefined ? [indices] : [indices, flags];
   const extent = commonLength([...words, ...steering], primitive);
@@ -124,7 +125,8 @@ function backgroundOf(
 /** The columns of a table to scatter onto, in the order of those of the rows. */
 function columnsUnder(primitive: string, rows: Table, onto: Table): Column[] {
   const sentence = `${primitive} was given other columns to scatter onto than the rows have.`;
-  return columnsAs(shapeOf(rows), onto, (difference) => new ArgumentError('scatter/onto', sentence, difference));
+  const refuse = (difference: ErrorDetails): ArgumentError => new ArgumentError('scatter/onto', sentence, difference);
+  return columnsAs(shapeOf(rows), onto, refuse, primitive, 'onto');
 }
 
 /**
@@ -148,9 +150,9 @@ export function scatterReduce<C extends WordTable>(
   combine: AtomicCombination,
   onto: C,
 ): void {
-  const columns = columnsOf(values);
+  const columns = columnsOf(values, 'scatterReduce', 'values');
   for (const column of columns) requireType(column, ['u32'], 'values', 'scatterReduce');
-  for (const column of columnsOf(onto)) requireType(column, ['u32'], 'elements', 'scatterReduce');
+  for (const column of columnsOf(onto, 'scatterReduce', 'onto')) requireType(column, ['u32'], 'onto', 'scatterReduce');
   requireType(indices, ['u32'], 'indices', 'scatterReduce');
   requireCombination('scatterReduce', combine);
   const targets = columnsUnder('scatterReduce', values, onto);
@@ -171,10 +173,7 @@ const combinations: readonly AtomicCombination[] = ['add', 'and', 'or', 'xor', '
 
 export function requireCombination(primitive: string, combine: AtomicCombination): void {
   if (combinations.includes(combine)) return;
-  throw new ArgumentError('scatter/combination', `${primitive} was given no combination.`, {
-    expected: combinations.join(', '),
-    got: String(combine),
-  });
+  throw wrongArgument(primitive, 'combine', combine, combinations.join(', '), { code: 'scatter/combination' });
 }
 
 /** What is written in place must not be read by the same launch. */

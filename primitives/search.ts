@@ -52,11 +52,11 @@ function bound<K extends SortKeys>(
   options: SearchOptions,
   isBefore: (key: readonly U32[], needle: readonly U32[]) => Bool,
 ): Column<'u32'> {
-  requireOptions<SearchOptions>(primitive, { descending: true }, options);
+  requireOptions<SearchOptions>(primitive, { descending: 'boolean' }, options);
   const { descending } = options;
+  requireSameTypes(primitive, keyColumns(keys, primitive), keyColumns(needles, primitive, 'needles'));
   const keyWords = orderedWords(keys, descending);
   const needleWords = orderedWords(needles, descending);
-  requireSameTypes(primitive, keyColumns(keys), keyColumns(needles));
   const keyLength = commonLength(keyWords, primitive);
   const view = fuse(primitive, [], ['u32'], (index, _, loader) => {
     const needle = load(needleWords, index, loader);

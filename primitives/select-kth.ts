@@ -1,8 +1,8 @@
+import { requireArray, wrongArgument } from './arguments.ts';
 import { type Column, commonLength, requireContext, requireType, viewColumn } from './columns/column.ts';
 import { fuse } from './columns/program.ts';
 import { keysOfSortable } from './columns/words.ts';
 import type { Context } from './context.ts';
-import { ArgumentError } from './errors.ts';
 import { array, fn, u32, uniform } from './functors/functor.ts';
 import { mulhi } from './functors/standard/bits.ts';
 import { select } from './functors/standard/choose.ts';
@@ -25,7 +25,7 @@ export interface SelectOptions {
   readonly descending?: boolean;
 }
 
-const OPTIONS: OptionNames<SelectOptions> = { descending: true };
+const OPTIONS: OptionNames<SelectOptions> = { descending: 'boolean' };
 
 /**
  * The key that stands at place `k`, counted from 0, when the keys are sorted; or one for each of several places. A column on
@@ -50,10 +50,10 @@ const OPTIONS: OptionNames<SelectOptions> = { descending: true };
  */
 export function selectKth<K extends SortKeys>(keys: K, k: number | Column<'u32'>, options: SelectOptions = {}): K {
   requireOptions('selectKth', OPTIONS, options);
-  const columns = keyColumns(keys);
+  const columns = keyColumns(keys, 'selectKth');
   const length = commonLength(columns, 'selectKth');
   const places = typeof k === 'number' ? constant(u32, requirePlace(k, length), 1) : k;
-  requireType(places, ['u32'], 'places', 'selectKth');
+  requireType(places, ['u32'], 'k', 'selectKth');
   const context = requireContext([...columns, places], 'selectKth');
   return context.scope(() => selectPlaces(context, keys, length, places, options));
 }
@@ -74,7 +74,8 @@ export function selectKth<K extends SortKeys>(keys: K, k: number | Column<'u32'>
  */
 export function quantiles<K extends SortKeys>(keys: K, fractions: readonly number[], options: SelectOptions = {}): K {
   requireOptions('quantiles', OPTIONS, options);
-  const columns = keyColumns(keys);
+  const columns = keyColumns(keys, 'quantiles');
+  requireArray('quantiles', 'fractions', fractions, 'an array of numbers from 0 to 1');
   const length = commonLength(columns, 'quantiles');
   const context = requireContext(columns, 'quantiles');
   const scales = fractions.map(scaleOf);
@@ -93,20 +94,17 @@ export function quantiles<K extends SortKeys>(keys: K, fractions: readonly numbe
 
 /** A fraction in multiples of 2⁻³². Rounded up, so that what is a whole number of places stays one. */
 function scaleOf(fraction: number): number {
-  if (fraction >= 0 && fraction <= 1) return Math.ceil(fraction * 2 ** 32);
-  throw new ArgumentError('select/fraction', 'quantiles was given no fraction.', {
-    expected: 'a number from 0 to 1',
-    got: fraction,
+  if (typeof fraction === 'number' && fraction >= 0 && fraction <= 1) return Math.ceil(fraction * 2 ** 32);
+  throw wrongArgument('quantiles', 'one of its fractions', fraction, 'a number from 0 to 1', {
+    code: 'select/fraction',
   });
 }
 
 function requirePlace(k: number, length: Length): number {
   const end = typeof length === 'number' ? length : 2 ** 32;
   if (Number.isInteger(k) && k >= 0 && k < end) return k;
-  throw new ArgumentError('select/place', 'selectKth was given no place among the sorted keys.', {
-    expected: end === 0 ? 'none, as there are no keys' : `a whole number from 0 below ${end}`,
-    got: k,
-  });
+  const expected = end === 0 ? 'none, as there are no keys' : `a whole number from 0 below ${end}`;
+  throw wrongArgument('selectKth', 'k, a place among the sorted keys', k, expected, { code: 'select/place' });
 }
 
 /** More places than this are taken out of the sorted keys. */

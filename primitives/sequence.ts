@@ -1,10 +1,12 @@
+import { requireFunctor, requireShape, wrongArgument } from './arguments.ts';
 import { type Column, type ColumnsOf, requireLength, type Table, viewColumn, viewColumns } from './columns/column.ts';
 import { requireValue } from './columns/plain-value.ts';
 import { fuse } from './columns/program.ts';
-import type { Context } from './context.ts';
+import { Context } from './context.ts';
 import { ArgumentError } from './errors.ts';
 import type { Functor } from './functors/functor.ts';
-import { flatten, leafTypes, type PlainOf, type Scalar, type Shape } from './functors/shapes.ts';
+import { flatten, leafTypes, type PlainOf, type Scalar, type Shape, shapeText } from './functors/shapes.ts';
+import { describeGiven } from './given.ts';
 import { map } from './map.ts';
 
 type Length = Column['length'];
@@ -32,10 +34,7 @@ export function sequence(length: Length, start = 0, step = 1): Column<'u32'> {
 
 function requireWhole(name: string, value: number): void {
   if (Number.isInteger(value)) return;
-  throw new ArgumentError('sequence/number', `The ${name} of a sequence is not a whole number.`, {
-    expected: 'a whole number',
-    got: value,
-  });
+  throw wrongArgument('sequence', name, value, 'a whole number', { code: 'sequence/number' });
 }
 
 /**
@@ -63,17 +62,22 @@ export function constant<S extends Shape>(shape: S, value: PlainOf<S>, length: L
  * await ctx.read(fill(ctx, { x: u32, y: i32 }, { x: 1, y: -1 }, 2)); // { x: Uint32Array [1, 1], y: Int32Array [-1, -1] }
  */
 export function fill<S extends Shape>(context: Context, shape: S, value: PlainOf<S>, length: Length): ColumnsOf<S> {
+  if (!(context instanceof Context)) throw wrongArgument('fill', 'context', context, 'a context, as open() returns it');
   return context.materialize(constantOf('fill', shape, value, length) as Table) as ColumnsOf<S>;
 }
 
 function constantOf<S extends Shape>(primitive: string, shape: S, value: PlainOf<S>, length: Length): ColumnsOf<S> {
+  requireShape(primitive, 'shape', shape);
   requireLength(length, primitive);
   const leaves = flatten<unknown>(shape, value as never, (path) => {
-    throw new ArgumentError('fill/field', `The value given to ${primitive} lacks ${path}.`);
+    throw new ArgumentError('fill/field', `The value given to ${primitive} lacks ${path}.`, {
+      expected: shapeText(shape),
+      got: describeGiven(value),
+    });
   });
   const types = leafTypes(shape);
   const plain = types.map((type, i) =>
-    requireValue(type, leaves[i], 'sequence/value', `${primitive} was given no value of its shape.`),
+    requireValue(type, leaves[i], 'sequence/value', `${primitive} was given a value that is none of its shape.`),
   );
   const view = fuse(primitive, [], types, (_index, _, loader) =>
     types.map((type, i) => loader.uniform(type, plain[i]!)),
@@ -95,6 +99,7 @@ export function tabulate<K extends string, R extends Shape>(
   length: Length,
   functor: Functor<{ readonly [P in K]: Scalar<'u32'> }, R>,
 ): ColumnsOf<R> {
+  requireFunctor('tabulate', 'functor', functor);
   const [name] = Object.keys(functor.parameters);
   return map(functor, { [name!]: sequence(length) } as never);
 }

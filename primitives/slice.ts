@@ -1,3 +1,4 @@
+import { wrongArgument } from './arguments.ts';
 import {
   Column,
   columnsOf,
@@ -25,9 +26,9 @@ import { wordsAtHand } from './columns/words.ts';
  * await ctx.read(slice(ctx.column(Uint32Array.of(7, 8, 9)), 1)); // Uint32Array [8, 9]
  */
 export function slice<C extends Table>(table: C, from: number, to: number = Number.POSITIVE_INFINITY): C {
-  requireLength(from, 'slice');
-  if (to !== Number.POSITIVE_INFINITY) requireLength(to, 'slice');
-  const columns = columnsOf(table);
+  requireRow(from, 'from');
+  if (to !== Number.POSITIVE_INFINITY) requireRow(to, 'to');
+  const columns = columnsOf(table, 'slice', 'table');
   const length = sliceLength(commonLength(columns, 'slice'), from, to);
   const views = columns.filter(({ source }) => source.kind === 'view');
   const words = views.map(wordsAtHand);
@@ -42,6 +43,11 @@ export function slice<C extends Table>(table: C, from: number, to: number = Numb
       : viewColumn(context, type, length, view, views.indexOf(columns[i]!)),
   );
   return withColumns(table, shifted);
+}
+
+function requireRow(row: number, argument: string): void {
+  if (typeof row !== 'number') throw wrongArgument('slice', argument, row, 'a whole number', { code: 'column/size' });
+  requireLength(row, 'slice', argument);
 }
 
 function sliceLength(length: number | DeviceLength, from: number, to: number): number | DeviceLength {
@@ -60,7 +66,7 @@ function sliceLength(length: number | DeviceLength, from: number, to: number): n
  * await ctx.read(reverse(ctx.column(Uint32Array.of(7, 8, 9)))); // Uint32Array [9, 8, 7]
  */
 export function reverse<C extends Table>(table: C): C {
-  const columns = columnsOf(table);
+  const columns = columnsOf(table, 'reverse', 'table');
   const length = commonLength(columns, 'reverse');
   const words = columns.map(wordsAtHand);
   const results = words.map(({ type }) => type);

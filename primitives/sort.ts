@@ -1,10 +1,21 @@
+import { promiseGiven, wrongArgument } from './arguments.ts';
 import type { Cell } from './backend.ts';
-import { Column, columnsOf, commonLength, NUMBERS, requireContext, type Table, withColumns } from './columns/column.ts';
+import {
+  Column,
+  columnsOf,
+  commonLength,
+  NUMBERS,
+  requireAlive,
+  requireContext,
+  type Table,
+  withColumns,
+} from './columns/column.ts';
 import { destination, extentOf, fuse, programOf } from './columns/program.ts';
 import { keysOfSortable, sortableWords, wordsOf } from './columns/words.ts';
 import type { Context } from './context.ts';
 import { ArgumentError } from './errors.ts';
 import { gather } from './gather.ts';
+import { describeGiven, isPromise, isRecord, shortened } from './given.ts';
 import { type OptionNames, requireOptions } from './options.ts';
 import { sequence } from './sequence.ts';
 
@@ -25,7 +36,7 @@ export interface SortOptions {
   readonly bits?: { readonly from: number; readonly to: number };
 }
 
-const OPTIONS: OptionNames<SortOptions> = { descending: true, bits: true };
+const OPTIONS: OptionNames<SortOptions> = { descending: 'boolean', bits: 'record' };
 
 /**
  * The keys in ascending order.
@@ -77,7 +88,7 @@ export function sortByKey<K extends SortKeys, V extends Table>(
  */
 export function sortPermutation(keys: SortKeys, options: SortOptions = {}): Column<'u32'> {
   requireOptions('sortPermutation', OPTIONS, options);
-  const columns = keyColumns(keys);
+  const columns = keyColumns(keys, 'sortPermutation');
   const context = requireContext(columns, 'sortPermutation');
   commonLength(columns, 'sortPermutation');
   const bits = bitsOf(columns, options);
@@ -85,21 +96,27 @@ export function sortPermutation(keys: SortKeys, options: SortOptions = {}): Colu
 }
 
 /** The columns of keys, the most significant word first. */
-export function keyColumns(keys: SortKeys): Column[] {
+export function keyColumns(keys: SortKeys, call = 'A primitive', argument = 'keys'): Column[] {
   const columns = keys instanceof Column ? [keys] : [keys?.hi, keys?.lo];
   const types = columns.length === 1 ? NUMBERS : ['u32'];
-  if (columns.every((column) => column instanceof Column && types.includes(column.type))) return columns;
-  throw new ArgumentError('sort/keys', 'These are no keys.', {
-    expected: 'a column of u32, i32 or f32, or { lo, hi } of u32',
-    got: describeKeys(keys),
-  });
+  if (columns.every((column) => column instanceof Column && types.includes(column.type))) {
+    for (const column of columns) requireAlive(column, call, () => argument);
+    return columns;
+  }
+  throw wrongKeys(keys, call, argument);
 }
 
-function describeKeys(keys: unknown): string {
-  if (keys instanceof Column) return `a column of ${keys.type}`;
-  if (typeof keys !== 'object' || keys === null || ArrayBuffer.isView(keys)) return typeof keys;
-  const fields = Object.entries(keys).map(([name, field]) => `${name}: ${describeKeys(field)}`);
-  return `{ ${fields.join(', ')} }`;
+function wrongKeys(keys: unknown, call: string, argument: string): ArgumentError {
+  const expected = 'a column of u32, i32 or f32, or { lo, hi } of u32';
+  const isPair = isRecord(keys) && !(keys instanceof Column);
+  if (!isPair) return wrongArgument(call, argument, keys, expected, { code: 'sort/keys' });
+  const promised = Object.keys(keys).find((name) => isPromise(keys[name]));
+  if (promised !== undefined) return promiseGiven(call, `${argument}.${promised}`, expected);
+  const fields = Object.entries(keys).map(([name, field]) => `${name}: ${describeGiven(field)}`);
+  return new ArgumentError('sort/keys', `${call} cannot take what it was given as ${argument}.`, {
+    expected,
+    got: `{ ${shortened(fields.join(', '))} }`,
+  });
 }
 
 function sortRows<K extends SortKeys, V extends Table>(
@@ -109,8 +126,8 @@ function sortRows<K extends SortKeys, V extends Table>(
   options: SortOptions,
 ): { readonly keys: K; readonly values?: V } {
   requireOptions(primitive, OPTIONS, options);
-  const columns = keyColumns(keys);
-  const payloads = values === undefined ? [] : columnsOf(values);
+  const columns = keyColumns(keys, primitive);
+  const payloads = values === undefined && primitive === 'sort' ? [] : columnsOf(values!, primitive, 'values');
   const context = requireContext([...columns, ...payloads], primitive);
   commonLength([...columns, ...payloads], primitive);
   const bits = bitsOf(columns, options);
@@ -237,8 +254,8 @@ function bitsOf(columns: readonly Column[], { bits }: SortOptions): BitRange {
   const width = 32 * columns.length;
   const { from, to } = bits ?? { from: 0, to: width };
   if (Number.isInteger(from) && Number.isInteger(to) && 0 <= from && from <= to && to <= width) return { from, to };
-  throw new ArgumentError('sort/bits', 'These are no bits of a key.', {
+  throw new ArgumentError('sort/bits', 'The bits to sort by are none of a key.', {
     expected: `0 <= from <= to <= ${width}`,
-    got: `${from} to ${to}`,
+    got: `${describeGiven(from)} to ${describeGiven(to)}`,
   });
 }

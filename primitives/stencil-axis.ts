@@ -1,4 +1,4 @@
-import { ArgumentError } from './errors.ts';
+import { wrongArgument } from './arguments.ts';
 import { u32 } from './functors/functor.ts';
 import { select } from './functors/standard/choose.ts';
 import type { Bool, U32 } from './functors/value.ts';
@@ -10,10 +10,7 @@ const boundaries: readonly Boundary[] = ['clamp', 'wrap', 'reflect', 'constant']
 
 export function requireBoundary(boundary: Boundary): void {
   if (boundaries.includes(boundary)) return;
-  throw new ArgumentError('stencil/boundary', 'stencil was given no boundary.', {
-    expected: boundaries.join(', '),
-    got: String(boundary),
-  });
+  throw wrongArgument('stencil', 'the option boundary', boundary, boundaries.join(', '), { code: 'stencil/boundary' });
 }
 
 /** Where a cell stands along a line of cells. */

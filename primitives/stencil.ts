@@ -1,3 +1,4 @@
+import { requireFunctor, requireRecord, wrongArgument } from './arguments.ts';
 import { type Column, type ColumnsOf, commonLength, contextOf, viewColumns } from './columns/column.ts';
 import { requireValue } from './columns/plain-value.ts';
 import { fuse, type Loader } from './columns/program.ts';
@@ -9,6 +10,7 @@ import { type NeighbourOffset, type NeighboursParameter, offsetsOf } from './fun
 import { flatten, leafTypes, type PlainOf, type Shape } from './functors/shapes.ts';
 import { select } from './functors/standard/choose.ts';
 import type { Bool, U32, Value } from './functors/value.ts';
+import { isRecord } from './given.ts';
 import { applyFunctor, bindCaptures, bindRows, type ColumnArgument } from './map.ts';
 import { requireOptions } from './options.ts';
 import { type Axis, type Boundary, requireBoundary, type Step, stepAlong } from './stencil-axis.ts';
@@ -65,7 +67,9 @@ export function stencil<P extends Parameters, R extends Shape>(
   args: StencilArguments<P>,
   options: StencilOptions<P> = {},
 ): ColumnsOf<R> {
-  requireOptions<StencilOptions<P>>('stencil', { width: true, boundary: true, outside: true }, options);
+  requireOptions<StencilOptions<P>>('stencil', { width: true, boundary: true, outside: 'record' }, options);
+  requireFunctor('stencil', 'functor', functor);
+  requireRecord('stencil', 'args', args, 'a record of columns and numbers, by the names of the parameters');
   const { functorName: name, module, parameters, result } = functor;
   const given = args as { readonly [name: string]: unknown };
   const shapes = splitParameters(parameters);
@@ -132,7 +136,7 @@ function gridOf(
   offsets: readonly NeighbourOffset[],
   { width, boundary = 'clamp' }: Pick<StencilOptions, 'width' | 'boundary'>,
 ): Grid {
-  const { x, y } = typeof boundary === 'string' ? { x: boundary, y: boundary } : boundary;
+  const { x, y } = isRecord(boundary) ? boundary : { x: boundary, y: boundary };
   for (const rule of [x, y]) requireBoundary(rule);
   const beyond = offsets.find(({ dy }) => dy !== 0);
   if (width === undefined && beyond !== undefined) {
@@ -147,6 +151,8 @@ function gridOf(
 }
 
 function requireWidth(width: number, length: Column['length']): void {
+  if (typeof width !== 'number')
+    throw wrongArgument('stencil', 'the option width', width, 'a positive whole number', { code: 'stencil/width' });
   const isSize = Number.isInteger(width) && width > 0 && width < 2 ** 32;
   if (isSize && (typeof length !== 'number' || length % width === 0)) return;
   throw new ArgumentError('stencil/width', 'stencil was given cells that are no whole number of rows.', {

@@ -1,3 +1,4 @@
+import { requireFunctor } from './arguments.ts';
 import type { AtomicCombination, Store } from './backend.ts';
 import {
   Column,
@@ -81,7 +82,7 @@ export function unfold<S extends WalkState, R extends Shape>(
   step: WalkStep<S, R>,
   options: UnfoldOptions = {},
 ): ColumnsOf<R> | Promise<ColumnsOf<R>> {
-  requireOptions<UnfoldOptions>('unfold', { capacity: true, captures: true }, options);
+  requireOptions<UnfoldOptions>('unfold', { capacity: true, captures: 'record' }, options);
   const { capacity, captures = {} } = options;
   const walk = walkOf('unfold', rows, start, step, captures);
   const { context } = walk;
@@ -121,9 +122,9 @@ export function unfoldReduce<S extends WalkState>(
   onto: Column<'u32'>,
   options: Pick<UnfoldOptions, 'captures'> = {},
 ): void {
-  requireOptions<Pick<UnfoldOptions, 'captures'>>('unfoldReduce', { captures: true }, options);
+  requireOptions<Pick<UnfoldOptions, 'captures'>>('unfoldReduce', { captures: 'record' }, options);
   const { captures = {} } = options;
-  requireType(onto, ['u32'], 'elements', 'unfoldReduce');
+  requireType(onto, ['u32'], 'onto', 'unfoldReduce');
   requireCombination('unfoldReduce', combine);
   const walk = walkOf('unfoldReduce', rows, start, step, captures, onto);
   requireWalk(start, step, indexAndValue);
@@ -165,8 +166,10 @@ function walkOf(
   captures: CaptureArguments,
   ...others: readonly Column[]
 ): Walk {
+  const columns = columnsOf(rows, name, 'rows');
+  requireFunctor(name, 'start', start);
+  requireFunctor(name, 'step', step);
   requireWalk(start, step, undefined);
-  const columns = columnsOf(rows);
   const length = commonLength(columns, name);
   return {
     name,

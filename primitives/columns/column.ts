@@ -1,9 +1,11 @@
+import { wrongArgument } from '../arguments.ts';
 import type { ArrayBinding, DeviceBuffer, Storage } from '../backend.ts';
 import type { Context } from '../context.ts';
 import { ArgumentError, type ErrorDetails } from '../errors.ts';
 import { bool, f32, i32, u32 } from '../functors/functor.ts';
 import type { Module, ScalarType } from '../functors/ir.ts';
 import { assemble, isScalar, leafTypes, type Scalar, type Shape, shapeText } from '../functors/shapes.ts';
+import { isRecord } from '../given.ts';
 
 /** A buffer as columns hold it. */
 export class Memory {
@@ -98,19 +100,54 @@ export function shapeOf(table: Table): Shape {
 }
 
 /**
- * The columns of a table, depth first in the order of its fields.
+ * The columns of a table, depth first in the order of its fields. `call` and `argument` are what errors name.
  *
- * @throws {@link ArgumentError} where something else stands for a column.
+ * @throws {@link ArgumentError} where something else stands for a column, or a column's memory was freed.
  */
-export function columnsOf(table: Table): Column[] {
-  if (table instanceof Column) return [table];
-  if (typeof table === 'object' && table !== null && !ArrayBuffer.isView(table)) {
-    return Object.values(table).flatMap(columnsOf);
+export function columnsOf(table: Table, call = 'A primitive', argument = 'a table'): Column[] {
+  const columns: Column[] = [];
+  collectColumns(table, call, argument, columns, 0);
+  return columns;
+}
+
+/** No table is deeper, unless it holds itself. */
+const DEEPEST_TABLE = 100;
+
+function collectColumns(table: Table, call: string, argument: string, columns: Column[], depth: number): void {
+  if (table instanceof Column) {
+    requireAlive(table, call, () => argument);
+    columns.push(table);
+    return;
   }
-  throw new ArgumentError('column/type', 'This is no column and no record of columns.', {
-    expected: 'a column or a record of columns',
-    got: describe(table),
-    remedy: 'Make a column of an array with context.column(array).',
+  if (!isRecord(table)) {
+    throw wrongArgument(call, argument, table, 'a column or a record of columns', {
+      code: 'column/type',
+      remedy: 'Make a column of a typed array with context.column(array).',
+    });
+  }
+  if (depth === DEEPEST_TABLE) throw tableTooDeep(call, argument);
+  for (const name of Object.keys(table)) {
+    collectColumns(table[name] as Table, call, depth < 3 ? `${argument}.${name}` : argument, columns, depth + 1);
+  }
+}
+
+function tableTooDeep(call: string, argument: string): ArgumentError {
+  return new ArgumentError('column/nested', `${call} was given records inside of each other as ${argument}.`, {
+    expected: `at most ${DEEPEST_TABLE} of them`,
+    got: 'more, or a record that holds itself',
+  });
+}
+
+/** A column whose memory was not freed, as far as it can be seen without looking into views. */
+export function requireAlive({ source }: Column, call: string, argument: () => string): void {
+  if (source.kind === 'view' || !source.memory.released) return;
+  throw releasedColumn(`${call} was given a column as ${argument()} whose memory was freed.`);
+}
+
+/** The error of a column that is used after its memory was freed. */
+export function releasedColumn(sentence: string): ArgumentError {
+  return new ArgumentError('column/released', sentence, {
+    remedy: 'Return it from its scope, or keep the scope open.',
   });
 }
 
@@ -118,8 +155,14 @@ export function columnsOf(table: Table): Column[] {
  * The columns of a table in the order of a shape's fields, found by their names as those of a functor's parameters are. What
  * `refuse` makes is thrown where the table has other fields, or of other types.
  */
-export function columnsAs(shape: Shape, table: Table, refuse: (difference: ErrorDetails) => Error): Column[] {
-  columnsOf(table);
+export function columnsAs(
+  shape: Shape,
+  table: Table,
+  refuse: (difference: ErrorDetails) => Error,
+  call?: string,
+  argument?: string,
+): Column[] {
+  columnsOf(table, call, argument);
   const columns = columnsByName(shape, table);
   if (columns === undefined) throw refuse({ expected: shapeText(shape), got: shapeText(shapeOf(table)) });
   return columns;
@@ -137,19 +180,15 @@ function columnsByName(shape: Shape, table: Table): Column[] | undefined {
 
 /** A column of one of the types that a primitive takes in this place; what tsc says, said again where it was not asked. */
 export function requireType(given: unknown, types: readonly ScalarType[], what: string, primitive: string): void {
-  if (given instanceof Column && types.includes(given.type)) return;
-  throw new ArgumentError('column/type', `The ${what} given to ${primitive} are of another type.`, {
-    expected: `a column of ${types.join(' or ')}`,
-    got: given instanceof Column ? `a column of ${given.type}` : describe(given),
-  });
+  if (given instanceof Column && types.includes(given.type)) {
+    requireAlive(given, primitive, () => what);
+    return;
+  }
+  throw wrongArgument(primitive, what, given, `a column of ${types.join(' or ')}`, { code: 'column/type' });
 }
 
 /** The types that have an order and a difference. */
 export const NUMBERS: readonly ScalarType[] = ['u32', 'i32', 'f32'];
-
-function describe(thing: unknown): string {
-  return ArrayBuffer.isView(thing) ? thing.constructor.name : thing === null ? 'null' : typeof thing;
-}
 
 /** A table of the same form out of other columns, depth first in the order of its fields. */
 export function withColumns<C extends Table>(table: C, columns: readonly Column[]): C {
@@ -209,12 +248,12 @@ export function sameLength(a: number | DeviceLength, b: number | DeviceLength): 
 }
 
 /** A number of rows that a column can have. */
-export function requireLength(length: number | DeviceLength, primitive: string): void {
-  const isCount = typeof length === 'object' && length !== null && 'limit' in length;
+export function requireLength(length: number | DeviceLength, primitive: string, argument = 'length'): void {
+  const isCount =
+    typeof length === 'object' && length !== null && (length as { memory?: unknown }).memory instanceof Memory;
   if (isCount || (Number.isInteger(length) && (length as number) >= 0 && (length as number) < 2 ** 32)) return;
-  throw new ArgumentError('column/size', `${primitive} was not given a number of rows that there can be.`, {
-    expected: 'a whole number from 0 below 2^32',
-    got: String(length),
+  throw wrongArgument(primitive, argument, length, 'a number of rows: a whole number from 0 below 2^32', {
+    code: 'column/size',
   });
 }
 

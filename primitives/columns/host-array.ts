@@ -1,5 +1,5 @@
+import { wrongArgument } from '../arguments.ts';
 import type { Storage } from '../backend.ts';
-import { ArgumentError } from '../errors.ts';
 import type { ScalarType } from '../functors/ir.ts';
 import type { Column, Table } from './column.ts';
 
@@ -56,9 +56,9 @@ export function encode(data: HostArray): EncodedArray {
   if (Array.isArray(data) && data.every((value) => typeof value === 'boolean')) {
     return { type: 'bool', storage: 'u32', words: Uint32Array.from(data, Number) };
   }
-  throw new ArgumentError('column/host-type', 'This data cannot become a column.', {
-    expected: 'a typed array of 8-, 16- or 32-bit elements, or an array of booleans',
-    got: Object.prototype.toString.call(data),
+  const expected = 'a typed array of 8-, 16- or 32-bit elements, or an array of booleans';
+  throw wrongArgument('column', 'data', data, expected, {
+    code: 'column/host-type',
     remedy: 'Split 64-bit integers with column64(…); round f64 with Float32Array.from(…).',
   });
 }

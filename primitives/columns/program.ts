@@ -5,7 +5,15 @@ import { type Module, type Operand, oneOf, type ScalarType, type Statement } fro
 import { call, literal, operate, read, record, recorder } from '../functors/recorder.ts';
 import { select } from '../functors/standard/choose.ts';
 import { type U32, Value, Variable } from '../functors/value.ts';
-import { type Column, type DeviceLength, type Memory, type StoredArray, sameLength, type View } from './column.ts';
+import {
+  type Column,
+  type DeviceLength,
+  type Memory,
+  releasedColumn,
+  type StoredArray,
+  sameLength,
+  type View,
+} from './column.ts';
 
 /** A functor of the index into which the views of its inputs are fused, with the stored columns it ends at. */
 export interface Fusion extends View {
@@ -217,7 +225,5 @@ export function destination(column: Column): Pick<Store, 'buffer' | 'offset' | '
 /** Memory that has not been freed. */
 export function alive(memory: Memory): Memory {
   if (!memory.released) return memory;
-  throw new ArgumentError('column/released', 'A column is used after its memory was freed.', {
-    remedy: 'Return it from its scope, or keep the scope open.',
-  });
+  throw releasedColumn('A column is used after its memory was freed.');
 }

@@ -1,6 +1,15 @@
 import type { Local, Operand, ScalarType, Statement } from './ir.ts';
-import { append, block, functorError, literal, newLocal, operate, recorder, use } from './recorder.ts';
-import { type Bool, type Input, operandOf, type U32, Value, Variable } from './value.ts';
+import { append, block, functorError, literal, newLocal, operate, recorder, use, wrongInput } from './recorder.ts';
+import {
+  type Bool,
+  type Input,
+  operandOf,
+  requireCondition,
+  requireOperand,
+  type U32,
+  Value,
+  Variable,
+} from './value.ts';
 
 /**
  * A copy of a value as it is now; for a {@link Variable} that will be set again.
@@ -17,7 +26,8 @@ import { type Bool, type Input, operandOf, type U32, Value, Variable } from './v
  * await ctx.read(map(swap, pair)); // { x: Uint32Array [2], y: Uint32Array [1] }
  */
 export function Let<T extends ScalarType>(value: Value<T>): Value<T> {
-  return value instanceof Variable ? new Value<T>(declare(value.operand)) : value;
+  const operand = requireOperand('Let', 'value', value);
+  return value instanceof Variable ? new Value<T>(declare(operand)) : value;
 }
 
 /**
@@ -32,7 +42,7 @@ export function Let<T extends ScalarType>(value: Value<T>): Value<T> {
  * await ctx.read(map(f, { x: ctx.column(Uint32Array.of(1, 2)) })); // Uint32Array [2, 3]
  */
 export function Var<T extends ScalarType>(value: Value<T>): Variable<T> {
-  return new Variable<T>(declare(value.operand));
+  return new Variable<T>(declare(requireOperand('Var', 'value', value)));
 }
 
 function declare(value: Operand): Local {
@@ -72,14 +82,18 @@ export function If(condition: Bool, body: () => void): Otherwise {
 /** `requireNext` fails where an alternative would not stand directly behind the whole chain. */
 function branch(condition: Bool, body: () => void, requireNext: () => void): Otherwise {
   const alternative: Statement[] = [];
-  append({ kind: 'if', condition: use(condition.operand), consequent: block(body), alternative });
+  const tested = use(requireCondition('If', condition));
+  requireBody('If', 'body', body);
+  append({ kind: 'if', condition: tested, consequent: block(body), alternative });
   const otherwise = (body: () => void): void => {
     requireNext();
+    requireBody('Else', 'body', body);
     alternative.push(...block(body));
   };
   return {
     Else: otherwise,
     ElseIf: (next, body) => {
+      requireBody('ElseIf', 'condition', next);
       let chain: Otherwise | undefined;
       otherwise(() => {
         chain = branch(next(), body, requireNext);
@@ -101,6 +115,7 @@ function branch(condition: Bool, body: () => void, requireNext: () => void): Oth
  * await ctx.read(map(f, { x: ctx.column(Uint32Array.of(0, 4)) })); // Uint32Array [0, 6]
  */
 export function For(from: Input<'u32'>, to: Input<'u32'>, body: (index: U32) => void): void {
+  requireBody('For', 'body', body);
   const end = to instanceof Variable ? declare(to.operand) : operandOf('u32', to);
   const index = declare(operandOf('u32', from));
   appendLoop(
@@ -124,13 +139,20 @@ export function For(from: Input<'u32'>, to: Input<'u32'>, body: (index: U32) => 
  * await ctx.read(map(f, { x: ctx.column(Uint32Array.of(12, 7)) })); // Uint32Array [3, 7]
  */
 export function While(condition: () => Bool, body: () => void): void {
+  requireBody('While', 'condition', condition);
+  requireBody('While', 'body', body);
   appendLoop(
     () => {
-      breakUnless(condition().operand);
+      breakUnless(requireCondition('While', condition()));
       body();
     },
     () => {},
   );
+}
+
+function requireBody(call: string, argument: string, given: unknown): void {
+  if (typeof given === 'function') return;
+  throw wrongInput(call, argument, given, 'a function', `Write ${call}(…, () => { … }).`);
 }
 
 function appendLoop(body: () => void, step: () => void): void {

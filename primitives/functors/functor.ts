@@ -1,3 +1,4 @@
+import { isRecord } from '../given.ts';
 import type { Module, Operand, ScalarType } from './ir.ts';
 import {
   type NeighbourOffset,
@@ -7,8 +8,27 @@ import {
   passNeighbours,
   recordNeighbours,
 } from './neighbours.ts';
-import { call, functorError, type Links, literal, operate, record, writtenAt } from './recorder.ts';
-import { assemble, flatten, type InputsOf, leafTypes, type Scalar, type Shape, type ValuesOf } from './shapes.ts';
+import {
+  call,
+  functorError,
+  type Links,
+  literal,
+  operate,
+  record,
+  requireShapeOf,
+  writtenAt,
+  wrongInput,
+} from './recorder.ts';
+import {
+  assemble,
+  flatten,
+  type InputsOf,
+  isScalarType,
+  leafTypes,
+  type Scalar,
+  type Shape,
+  type ValuesOf,
+} from './shapes.ts';
 import { ArrayValue, type Input, operandOf, Value } from './value.ts';
 
 function scalar<T extends ScalarType>(type: T): Scalar<T> {
@@ -76,6 +96,7 @@ export interface UniformParameter<T extends ScalarType> {
  * await ctx.read(map(lookUp, { i: ctx.column(Uint32Array.of(1, 0, 1)), table })); // Uint32Array [20, 10, 20]
  */
 export function array<T extends ScalarType>(type: Scalar<T>): ArrayParameter<T> {
+  if (!isScalarType(type)) throw wrongInput('array', 'type', type, 'u32, i32, f32 or bool');
   return { array: type };
 }
 
@@ -88,6 +109,7 @@ export function array<T extends ScalarType>(type: Scalar<T>): ArrayParameter<T> 
  * await ctx.read(map(scale, { x: ctx.column(Uint32Array.of(1, 2)), by: 5 })); // Uint32Array [5, 10]
  */
 export function uniform<T extends ScalarType>(type: Scalar<T>): UniformParameter<T> {
+  if (!isScalarType(type)) throw wrongInput('uniform', 'type', type, 'u32, i32, f32 or bool');
   return { uniform: type };
 }
 
@@ -181,6 +203,7 @@ export function fn<const P extends Parameters, R extends Shape>(
 ): Functor<P, R>;
 export function fn(...args: readonly unknown[]): unknown {
   const [name, parameters, result, body, options] = typeof args[0] === 'string' ? args : ['functor', ...args];
+  requireDefinition(parameters, result, body, options);
   return defineFunctor(
     name as string,
     parameters as Parameters,
@@ -188,6 +211,44 @@ export function fn(...args: readonly unknown[]): unknown {
     body as (args: object) => unknown,
     (options ?? {}) as FunctorOptions,
   );
+}
+
+/** WGSL's bound of the parameters of a function. */
+export const MOST_PARAMETERS = 255;
+
+function requireDefinition(parameters: unknown, result: unknown, body: unknown, options: unknown): void {
+  if (!isRecord(parameters)) {
+    throw wrongInput('fn', 'parameters', parameters, 'a record of types', 'Write fn({ x: u32 }, u32, ({ x }) => …).');
+  }
+  for (const [name, parameter] of Object.entries(parameters)) requireParameter(name, parameter);
+  requireShapeOf('fn', 'result', result);
+  if (typeof body !== 'function') throw wrongInput('fn', 'body', body, 'a function of the arguments');
+  requireFunctorOptions('fn', options);
+  const { values } = splitParameters(parameters as Parameters);
+  const scalars = leafTypes(values).length;
+  if (scalars <= MOST_PARAMETERS) return;
+  throw functorError(
+    'parameters',
+    `fn was given ${scalars} scalars as parameters: there may be ${MOST_PARAMETERS}.`,
+    'Capture what rows have in common with array(…) or uniform(…).',
+  );
+}
+
+function requireParameter(name: string, parameter: unknown): void {
+  const isCapture =
+    isRecord(parameter) && (isArrayParameter(parameter as never) || isUniformParameter(parameter as never));
+  if (isCapture || parameter instanceof NeighboursParameter) return;
+  requireShapeOf('fn', `parameters.${name}`, parameter);
+}
+
+/** The options that every functor has. */
+export function requireFunctorOptions(call: string, options: unknown): void {
+  if (options === undefined) return;
+  if (!isRecord(options)) throw wrongInput(call, 'options', options, 'a record of options');
+  const { fast, ...others } = options;
+  const [stranger] = Object.keys(others);
+  if (stranger !== undefined) throw functorError('option', `'${stranger}' is no option of ${call}.`, 'There is fast.');
+  if (fast !== undefined && typeof fast !== 'boolean') throw wrongInput(call, 'the option fast', fast, 'a boolean');
 }
 
 function defineFunctor(
@@ -284,7 +345,7 @@ export function splitParameters(parameters: Parameters): {
 function isArrayParameter(parameter: Parameter): parameter is ArrayParameter<ScalarType> {
   return (
     typeof parameter === 'object' &&
-    typeof (parameter as { array?: unknown }).array === 'function' &&
+    isScalarType((parameter as { array?: unknown }).array) &&
     Object.keys(parameter).length === 1
   );
 }
@@ -292,7 +353,7 @@ function isArrayParameter(parameter: Parameter): parameter is ArrayParameter<Sca
 function isUniformParameter(parameter: Parameter): parameter is UniformParameter<ScalarType> {
   return (
     typeof parameter === 'object' &&
-    typeof (parameter as { uniform?: unknown }).uniform === 'function' &&
+    isScalarType((parameter as { uniform?: unknown }).uniform) &&
     Object.keys(parameter).length === 1
   );
 }
@@ -316,6 +377,7 @@ function callFunctor<R extends Shape>(
   module: Module,
   args: object,
 ): ValuesOf<R> {
+  if (!isRecord(args)) throw wrongInput(`Functor ${name}`, 'arguments', args, 'a record of values by parameter');
   const kinds = splitParameters(parameters);
   const given = args as Record<string, unknown>;
   const arrays = [...kinds.arrays].map(([key, type]): [string, string] => [

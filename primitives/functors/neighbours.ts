@@ -1,5 +1,6 @@
 import type { Module, Operand } from './ir.ts';
-import { functorError, newParameter, recorder } from './recorder.ts';
+import { refuseOtherMembers } from './members.ts';
+import { functorError, newParameter, recorder, requireShapeOf } from './recorder.ts';
 import { assemble, flatten, leafTypes, type Shape, type ValuesOf } from './shapes.ts';
 import { Value } from './value.ts';
 
@@ -21,6 +22,7 @@ export class NeighboursParameter<S extends Shape> {
  * await ctx.read(stencil(mean, { z: ctx.column(Float32Array.of(0, 3, 6, 0)) })); // Float32Array [1, 3, 3, 2]
  */
 export function neighbours<S extends Shape>(shape: S): NeighboursParameter<S> {
+  requireShapeOf('neighbours', 'shape', shape);
   return new NeighboursParameter(shape);
 }
 
@@ -46,6 +48,8 @@ export class Neighbours<S extends Shape> {
     return this.#find(requireOffset(dx), requireOffset(dy));
   }
 }
+
+refuseOtherMembers(Neighbours, () => 'neighbours');
 
 function requireOffset(offset: number): number {
   if (Number.isInteger(offset) && Math.abs(offset) < 2 ** 31) return offset;

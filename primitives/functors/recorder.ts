@@ -1,8 +1,10 @@
 import { type ErrorPlace, FunctorError } from '../errors.ts';
+import { describeGiven, isPromise } from '../given.ts';
 import type { IrFunction, Literal, Local, Module, Operand, OperationName, ScalarType, Statement } from './ir.ts';
 import { entryOf, functionNumber, moduleNumber, nameText, operandText } from './ir.ts';
 import { callerPlace, placeIn } from './place.ts';
 import { evaluate, toF32, toI32, toU32, typeOf } from './semantics.ts';
+import { flawOfShape } from './shapes.ts';
 
 /** The module that is being written and the function in it. */
 interface Recorder {
@@ -47,6 +49,32 @@ export function writtenAt<R>(at: Error | undefined, run: () => R): R {
   } finally {
     written = outer;
   }
+}
+
+/** The error of an argument of the builder's that is not what it should be; of a promise it says so. */
+export function wrongInput(
+  call: string,
+  argument: string,
+  given: unknown,
+  expected: string,
+  remedy?: string,
+): FunctorError {
+  const got = describeGiven(given);
+  const code = isPromise(given) ? 'promise' : 'argument';
+  const sentence = `${call} cannot take ${got} as ${argument}: ${expected} is wanted.`;
+  return functorError(code, sentence, isPromise(given) ? 'An await is missing.' : remedy);
+}
+
+/** A shape, as the parameter or the result of a functor. */
+export function requireShapeOf(call: string, argument: string, given: unknown): void {
+  const flaw = flawOfShape(given, argument);
+  if (flaw !== undefined) throw wrongInput(call, flaw.path, flaw.part, 'u32, i32, f32, bool or a record of these');
+}
+
+/** What was given, as the beginning of a sentence. */
+function sentenceOf(given: unknown): string {
+  const text = describeGiven(given);
+  return `${text[0]!.toUpperCase()}${text.slice(1)}`;
 }
 
 /** The recorder of the functor body under way. */
@@ -206,8 +234,13 @@ export function use<O extends Operand>(operand: O): O {
 
 export function literal(type: ScalarType, value: number | boolean): Literal {
   if (type === 'bool') {
-    if (typeof value !== 'boolean') throw functorError('literal', `${value} is not a bool.`, 'Write true or false.');
+    if (typeof value !== 'boolean') {
+      throw functorError('literal', `${sentenceOf(value)} is not a bool.`, 'Write true or false.');
+    }
     return { kind: 'literal', type, value };
+  }
+  if (typeof value !== 'number' && typeof value !== 'boolean') {
+    throw functorError('literal', `${sentenceOf(value)} is not a ${type}.`, 'Write a number.');
   }
   const number = Number(value);
   if (type === 'f32') return { kind: 'literal', type, value: toF32(number) };

@@ -1,3 +1,4 @@
+import { isRecord } from '../given.ts';
 import type { ScalarType } from './ir.ts';
 import type { Input, Value } from './value.ts';
 
@@ -33,6 +34,31 @@ export function isScalar(shape: Shape): shape is Scalar<ScalarType> {
   return typeof shape === 'function';
 }
 
+const SCALARS: readonly unknown[] = ['u32', 'i32', 'f32', 'bool'] satisfies readonly ScalarType[];
+
+/** Whether something is one of the scalar types. */
+export function isScalarType(given: unknown): given is Scalar<ScalarType> {
+  return typeof given === 'function' && SCALARS.includes((given as { readonly type?: unknown }).type);
+}
+
+/** No shape is deeper, unless it holds itself. */
+const DEEPEST_SHAPE = 100;
+
+/** The part of something that keeps it from being a shape, and its path; undefined of a shape. */
+export function flawOfShape(
+  given: unknown,
+  path: string,
+  depth = 0,
+): { readonly path: string; readonly part: unknown } | undefined {
+  if (isScalarType(given)) return undefined;
+  if (!isRecord(given) || depth > DEEPEST_SHAPE) return { path, part: given };
+  for (const [name, field] of Object.entries(given)) {
+    const flaw = flawOfShape(field, depth < 3 ? `${path}.${name}` : path, depth + 1);
+    if (flaw !== undefined) return flaw;
+  }
+  return undefined;
+}
+
 /** A shape as text: types, and the names of the fields that they stand in, in the order of the alphabet. */
 export function shapeText(shape: Shape): string {
   if (isScalar(shape)) return shape.type;
@@ -43,6 +69,14 @@ export function shapeText(shape: Shape): string {
 /** The scalar types of a shape, depth first in the order of its fields. */
 export function leafTypes(shape: Shape): ScalarType[] {
   return isScalar(shape) ? [shape.type] : Object.values(shape).flatMap(leafTypes);
+}
+
+/** The paths of the scalars of a shape, in the same order. */
+export function leafPaths(shape: Shape): string[] {
+  if (isScalar(shape)) return [''];
+  return Object.entries(shape).flatMap(([name, field]) =>
+    leafPaths(field).map((path) => (path === '' ? name : `${name}.${path}`)),
+  );
 }
 
 /** A tree in the form of the shape out of its leaves in order. */
@@ -63,6 +97,11 @@ export function flatten<L>(shape: Shape, tree: Tree<L>, missing: (path: string) 
   }
   if (typeof tree !== 'object' || tree === null) missing(path === '' ? 'record' : path);
   return Object.entries(shape).flatMap(([name, field]) =>
-    flatten<L>(field, (tree as { [name: string]: Tree<L> })[name]!, missing, path === '' ? name : `${path}.${name}`),
+    flatten<L>(field, fieldOf(tree, name), missing, path === '' ? name : `${path}.${name}`),
   );
+}
+
+/** A field of a record's own: what every object has, as `constructor`, is none. */
+function fieldOf<L>(tree: object, name: string): Tree<L> {
+  return (Object.hasOwn(tree, name) ? (tree as { readonly [name: string]: Tree<L> })[name] : undefined) as Tree<L>;
 }

@@ -1,5 +1,7 @@
+import { describeGiven, isPromise } from '../given.ts';
 import type { Local, Operand, OperationName, ScalarType } from './ir.ts';
-import { append, functorError, literal, newLocal, operate, read, use } from './recorder.ts';
+import { refuseOtherMembers } from './members.ts';
+import { append, functorError, literal, newLocal, operate, read, use, wrongInput } from './recorder.ts';
 
 /** What stands for a value: a value of the functor, or a JavaScript literal. */
 export type Input<T extends ScalarType> = Value<T> | (T extends 'bool' ? boolean : number);
@@ -141,7 +143,9 @@ export function operandOf<T extends ScalarType>(type: T, input: Input<ScalarType
     throw functorError('type', `A ${type} is wanted, this is ${input.operand.type}.`, `Convert with ${type}(…).`);
   }
   if (typeof input === 'number' || typeof input === 'boolean') return literal(type, input);
-  throw functorError('type', `A ${type} is wanted, this is ${input === null ? 'null' : typeof input}.`);
+  if (isPromise(input))
+    throw functorError('promise', `A ${type} is wanted, this is a promise.`, 'An await is missing.');
+  throw functorError('type', `A ${type} is wanted, this is ${describeGiven(input)}.`);
 }
 
 function binary<T extends ScalarType>(name: OperationName, left: Value<T>, right: Input<T>): Value<T> {
@@ -151,3 +155,22 @@ function binary<T extends ScalarType>(name: OperationName, left: Value<T>, right
 function comparison<T extends ScalarType>(name: OperationName, left: Value<T>, right: Input<T>): Value<'bool'> {
   return new Value<'bool'>(operate(name, [left.operand, operandOf(left.operand.type, right)]));
 }
+
+/** A value of the functor, for calls that take no literal there. */
+export function requireOperand(call: string, argument: string, given: unknown): Operand {
+  if (given instanceof Value) return given.operand;
+  const isLiteral = typeof given === 'number' || typeof given === 'boolean';
+  const type = typeof given === 'boolean' ? 'bool' : 'u32';
+  const remedy = isLiteral ? `Say of which type it is: ${type}(${given}).` : undefined;
+  throw wrongInput(call, argument, given, 'a value of the functor', remedy);
+}
+
+/** A condition: a value of the functor that is a bool. */
+export function requireCondition(call: string, given: unknown): Operand {
+  const operand = requireOperand(call, 'condition', given);
+  if (operand.type === 'bool') return operand;
+  throw wrongInput(call, 'condition', given, 'a bool', 'Compare it: .ne(0).');
+}
+
+refuseOtherMembers(Value, (value) => `a ${value.operand.type}`);
+refuseOtherMembers(ArrayValue, (array) => `the array ${array.name}`);

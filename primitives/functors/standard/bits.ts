@@ -1,5 +1,5 @@
 import { operate } from '../recorder.ts';
-import { type F32, type I32, type U32, Value } from '../value.ts';
+import { type F32, type I32, requireOperand, type U32, Value } from '../value.ts';
 
 /**
  * Number of zero bits above the highest set bit; 32 of 0.
@@ -9,7 +9,7 @@ import { type F32, type I32, type U32, Value } from '../value.ts';
  * await ctx.read(map(f, { x: ctx.column(Uint32Array.of(0, 1, 2 ** 31)) })); // Uint32Array [32, 31, 0]
  */
 export function clz<T extends 'u32' | 'i32'>(x: Value<T>): Value<T> {
-  return new Value<T>(operate('clz', [x.operand]));
+  return new Value<T>(operate('clz', [requireOperand('clz', 'x', x)]));
 }
 
 /**
@@ -20,7 +20,7 @@ export function clz<T extends 'u32' | 'i32'>(x: Value<T>): Value<T> {
  * await ctx.read(map(f, { x: ctx.column(Uint32Array.of(0, 1, 12)) })); // Uint32Array [32, 0, 2]
  */
 export function ctz<T extends 'u32' | 'i32'>(x: Value<T>): Value<T> {
-  return new Value<T>(operate('ctz', [x.operand]));
+  return new Value<T>(operate('ctz', [requireOperand('ctz', 'x', x)]));
 }
 
 /**
@@ -31,7 +31,7 @@ export function ctz<T extends 'u32' | 'i32'>(x: Value<T>): Value<T> {
  * await ctx.read(map(f, { x: ctx.column(Uint32Array.of(0, 7, 2 ** 32 - 1)) })); // Uint32Array [0, 3, 32]
  */
 export function popcount<T extends 'u32' | 'i32'>(x: Value<T>): Value<T> {
-  return new Value<T>(operate('popcount', [x.operand]));
+  return new Value<T>(operate('popcount', [requireOperand('popcount', 'x', x)]));
 }
 
 /**
@@ -42,7 +42,7 @@ export function popcount<T extends 'u32' | 'i32'>(x: Value<T>): Value<T> {
  * await ctx.read(map(f, { x: ctx.column(Uint32Array.of(2 ** 31, 7)) })); // Uint32Array [2, 0]
  */
 export function mulhi(a: U32, b: U32): U32 {
-  return new Value<'u32'>(operate('mulhi', [a.operand, b.operand]));
+  return new Value<'u32'>(operate('mulhi', [requireOperand('mulhi', 'a', a), requireOperand('mulhi', 'b', b)]));
 }
 
 /**
@@ -53,7 +53,7 @@ export function mulhi(a: U32, b: U32): U32 {
  * await ctx.read(map(f, { x: ctx.column(Float32Array.of(1, 0)) })); // Uint32Array [1065353216, 0]
  */
 export function bitsToU32(x: I32 | F32 | U32): U32 {
-  return new Value<'u32'>(operate('bits', [x.operand], 'u32'));
+  return new Value<'u32'>(operate('bits', [requireOperand('bitsToU32', 'x', x)], 'u32'));
 }
 
 /**
@@ -64,7 +64,7 @@ export function bitsToU32(x: I32 | F32 | U32): U32 {
  * await ctx.read(map(f, { x: ctx.column(Uint32Array.of(1, 2 ** 32 - 1)) })); // Int32Array [1, -1]
  */
 export function bitsToI32(x: U32 | F32 | I32): I32 {
-  return new Value<'i32'>(operate('bits', [x.operand], 'i32'));
+  return new Value<'i32'>(operate('bits', [requireOperand('bitsToI32', 'x', x)], 'i32'));
 }
 
 /**
@@ -75,5 +75,5 @@ export function bitsToI32(x: U32 | F32 | I32): I32 {
  * await ctx.read(map(ofBits, { bits: ctx.column(Uint32Array.of(0x3f800000, 0xc0000000)) })); // Float32Array [1, -2]
  */
 export function bitsToF32(x: U32 | I32 | F32): F32 {
-  return new Value<'f32'>(operate('bits', [x.operand], 'f32'));
+  return new Value<'f32'>(operate('bits', [requireOperand('bitsToF32', 'x', x)], 'f32'));
 }

@@ -1,6 +1,7 @@
+import { isRecord } from '../../given.ts';
 import type { ScalarType } from '../ir.ts';
-import { operate } from '../recorder.ts';
-import { type Bool, type Input, operandOf, Value } from '../value.ts';
+import { operate, wrongInput } from '../recorder.ts';
+import { type Bool, type Input, operandOf, requireCondition, requireOperand, Value } from '../value.ts';
 
 /** A value or a record of values, nested at will. */
 export type ValueTree = Value<ScalarType> | { readonly [name: string]: ValueTree };
@@ -24,8 +25,9 @@ export function select(a: unknown, b: unknown, condition: Bool): unknown {
 
 function selectTree(a: unknown, b: unknown, condition: Bool): unknown {
   if (a instanceof Value || b instanceof Value) return selectScalar(a, b, condition);
-  const left = a as Record<string, unknown>;
-  const right = b as Record<string, unknown>;
+  if (!isRecord(a)) throw wrongInput('select', 'a', a, 'a value, or a record of values');
+  if (!isRecord(b)) throw wrongInput('select', 'b', b, 'a value, or a record of values');
+  const [left, right] = [a, b];
   const names = new Set([...Object.keys(left), ...Object.keys(right)]);
   return Object.fromEntries([...names].map((name) => [name, selectTree(left[name], right[name], condition)]));
 }
@@ -33,7 +35,7 @@ function selectTree(a: unknown, b: unknown, condition: Bool): unknown {
 function selectScalar(a: unknown, b: unknown, condition: Bool): Value<ScalarType> {
   const { type } = (a instanceof Value ? a : (b as Value<ScalarType>)).operand;
   const sides = [a, b].map((side) => operandOf(type, side as Input<ScalarType>));
-  return new Value(operate('select', [...sides, condition.operand]));
+  return new Value(operate('select', [...sides, requireCondition('select', condition)]));
 }
 
 /**
@@ -44,6 +46,7 @@ function selectScalar(a: unknown, b: unknown, condition: Bool): Value<ScalarType
  * await ctx.read(map(f, { x: ctx.column(Int32Array.of(-5, 1, 9)) })); // Int32Array [-5, 1, 3]
  */
 export function min<T extends 'u32' | 'i32' | 'f32'>(first: Value<T>, ...rest: readonly Input<NoInfer<T>>[]): Value<T> {
+  requireOperand('min', 'first', first);
   return rest.reduce<Value<T>>((least, next) => least.min<T>(next), first);
 }
 
@@ -55,6 +58,7 @@ export function min<T extends 'u32' | 'i32' | 'f32'>(first: Value<T>, ...rest: r
  * await ctx.read(map(f, { x: ctx.column(Int32Array.of(-5, 1, 9)) })); // Int32Array [7, 7, 9]
  */
 export function max<T extends 'u32' | 'i32' | 'f32'>(first: Value<T>, ...rest: readonly Input<NoInfer<T>>[]): Value<T> {
+  requireOperand('max', 'first', first);
   return rest.reduce<Value<T>>((greatest, next) => greatest.max<T>(next), first);
 }
 
@@ -70,5 +74,6 @@ export function clamp<T extends 'u32' | 'i32' | 'f32'>(
   low: Input<NoInfer<T>>,
   high: Input<NoInfer<T>>,
 ): Value<T> {
+  requireOperand('clamp', 'x', x);
   return x.max<T>(low).min<T>(high);
 }

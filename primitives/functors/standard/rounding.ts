@@ -1,5 +1,5 @@
 import { operate } from '../recorder.ts';
-import { type F32, Value } from '../value.ts';
+import { type F32, requireOperand, Value } from '../value.ts';
 
 /**
  * The largest whole number that is not above x.
@@ -9,7 +9,7 @@ import { type F32, Value } from '../value.ts';
  * await ctx.read(map(f, { x: ctx.column(Float32Array.of(-1.5, 0.5, 2.5)) })); // Float32Array [-2, 0, 2]
  */
 export function floor(x: F32): F32 {
-  return new Value<'f32'>(operate('floor', [x.operand]));
+  return new Value<'f32'>(operate('floor', [requireOperand('floor', 'x', x)]));
 }
 
 /**
@@ -20,7 +20,7 @@ export function floor(x: F32): F32 {
  * await ctx.read(map(f, { x: ctx.column(Float32Array.of(-1.5, 0.5, 2.5)) })); // Float32Array [-1, 1, 3]
  */
 export function ceil(x: F32): F32 {
-  return new Value<'f32'>(operate('ceil', [x.operand]));
+  return new Value<'f32'>(operate('ceil', [requireOperand('ceil', 'x', x)]));
 }
 
 /**
@@ -31,7 +31,7 @@ export function ceil(x: F32): F32 {
  * await ctx.read(map(f, { x: ctx.column(Float32Array.of(-1.5, 0.5, 2.5)) })); // Float32Array [-1, 0, 2]
  */
 export function trunc(x: F32): F32 {
-  return new Value<'f32'>(operate('trunc', [x.operand]));
+  return new Value<'f32'>(operate('trunc', [requireOperand('trunc', 'x', x)]));
 }
 
 /**
@@ -42,7 +42,7 @@ export function trunc(x: F32): F32 {
  * await ctx.read(map(f, { x: ctx.column(Float32Array.of(-1.5, 0.5, 2.5)) })); // Float32Array [-2, 0, 2]
  */
 export function round(x: F32): F32 {
-  return new Value<'f32'>(operate('round', [x.operand]));
+  return new Value<'f32'>(operate('round', [requireOperand('round', 'x', x)]));
 }
 
 /**
@@ -53,5 +53,5 @@ export function round(x: F32): F32 {
  * await ctx.read(map(f, { x: ctx.column(Float32Array.of(4, 0.25, -1)) })); // Float32Array [2, 0.5, NaN]
  */
 export function sqrt(x: F32): F32 {
-  return new Value<'f32'>(operate('sqrt', [x.operand]));
+  return new Value<'f32'>(operate('sqrt', [requireOperand('sqrt', 'x', x)]));
 }

@@ -1,6 +1,6 @@
 import { bool, type Functor, fn, i32, u32, u64 } from '../functor.ts';
 import type { ValuesOf } from '../shapes.ts';
-import type { Bool, I32, U32, Value } from '../value.ts';
+import { type Bool, type I32, requireOperand, type U32, type Value } from '../value.ts';
 import { bitsToI32, bitsToU32 } from './bits.ts';
 import { select } from './choose.ts';
 import type { BoolShape, I32Shape, OneOperand, TwoOperands, U32Shape, U64Shape } from './shapes.ts';
@@ -27,6 +27,7 @@ const shifted: ShiftOperands = { a: u64, count: u32 };
  * await ctx.read(map(widen, { a: ctx.column(Uint32Array.of(7)) })); // { lo: Uint32Array [7], hi: Uint32Array [0] }
  */
 export function u64OfU32(a: U32): U64 {
+  requireOperand('u64OfU32', 'a', a);
   return { lo: a, hi: u32(0) };
 }
 
@@ -39,6 +40,7 @@ export function u64OfU32(a: U32): U64 {
  * // { lo: Uint32Array [4294967294], hi: Uint32Array [4294967295] }
  */
 export function i64OfI32(a: I32): U64 {
+  requireOperand('i64OfI32', 'a', a);
   return { lo: bitsToU32(a), hi: bitsToU32(a.shr(31)) };
 }
 

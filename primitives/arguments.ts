@@ -1,0 +1,107 @@
+import { ArgumentError } from './errors.ts';
+import { type FunctorDescription, isFunctor } from './functors/functor.ts';
+import type { ScalarType } from './functors/ir.ts';
+import { flawOfShape, isScalarType, type Shape } from './functors/shapes.ts';
+import { describeGiven, isPromise, isRecord } from './given.ts';
+
+/** The error of an argument that is not what it should be; of a promise it says so, whatever the code. */
+export function wrongArgument(
+  call: string,
+  argument: string,
+  given: unknown,
+  expected: string,
+  { code = 'argument/type', remedy }: { readonly code?: string; readonly remedy?: string } = {},
+): ArgumentError {
+  const got = describeGiven(given);
+  if (isPromise(given)) return promiseGiven(call, argument, expected);
+  return new ArgumentError(code, `${call} cannot take what it was given as ${argument}.`, { expected, got, remedy });
+}
+
+/** The error of a promise where what it resolves to is wanted. */
+export function promiseGiven(call: string, argument: string, expected: string): ArgumentError {
+  return new ArgumentError('argument/promise', `${call} was given a promise as ${argument}.`, {
+    expected,
+    got: 'a promise',
+    remedy: 'An await is missing: write await before what makes it.',
+  });
+}
+
+/** What {@link fn} or {@link wgsl} returned. */
+export function requireFunctor(call: string, argument: string, given: unknown): asserts given is FunctorDescription {
+  if (isFunctor(given)) return;
+  throw wrongArgument(call, argument, given, 'a functor', {
+    code: 'argument/functor',
+    remedy: 'Write it with fn(…) or wgsl(…): a plain JavaScript function cannot run on a device.',
+  });
+}
+
+/** A record of anything, which is looked into later. */
+export function requireRecord(
+  call: string,
+  argument: string,
+  given: unknown,
+  expected = 'a record',
+): asserts given is {
+  readonly [name: string]: unknown;
+} {
+  if (!isRecord(given)) throw wrongArgument(call, argument, given, expected);
+}
+
+/** Anything but a promise. */
+export function requireNoPromise(call: string, argument: string, given: unknown): void {
+  if (isPromise(given)) throw promiseGiven(call, argument, 'what it resolves to');
+}
+
+/** A function of JavaScript. */
+export function requireFunction(call: string, argument: string, given: unknown): void {
+  if (typeof given !== 'function') throw wrongArgument(call, argument, given, 'a function');
+}
+
+/** An array of anything. */
+export function requireArray(
+  call: string,
+  argument: string,
+  given: unknown,
+  expected = 'an array',
+  remedy?: string,
+): void {
+  if (Array.isArray(given)) return;
+  throw wrongArgument(call, argument, given, expected, remedy === undefined ? {} : { remedy });
+}
+
+/** A finite number. */
+export function requireNumber(call: string, argument: string, given: unknown): asserts given is number {
+  if (!Number.isFinite(given)) throw wrongArgument(call, argument, given, 'a finite number');
+}
+
+/** A text. */
+export function requireText(call: string, argument: string, given: unknown): asserts given is string {
+  if (typeof given !== 'string') throw wrongArgument(call, argument, given, 'a text');
+}
+
+/** One of several words. */
+export function requireOneOf(
+  call: string,
+  argument: string,
+  given: unknown,
+  words: readonly string[],
+  code?: string,
+): void {
+  if (typeof given === 'string' && words.includes(given)) return;
+  throw wrongArgument(call, argument, given, words.join(', '), code === undefined ? {} : { code });
+}
+
+/** A scalar type, one of the given ones. */
+export function requireScalar(call: string, argument: string, given: unknown, types: readonly ScalarType[]): void {
+  if (isScalarType(given) && types.includes(given.type)) return;
+  throw wrongArgument(call, argument, given, types.join(' or '), { code: 'argument/shape' });
+}
+
+/** A shape: a scalar type or a record of shapes. */
+export function requireShape(call: string, argument: string, given: unknown): asserts given is Shape {
+  const flaw = flawOfShape(given, argument);
+  if (flaw === undefined) return;
+  throw wrongArgument(call, flaw.path, flaw.part, 'u32, i32, f32, bool or a record of these', {
+    code: 'argument/shape',
+  });
+}
