@@ -1,3 +1,4 @@
+import type { FillRule } from '../algorithms/geometry/polygons.ts';
 import type { Binning } from '../algorithms/zonal/types.ts';
 import { UsageError } from '../primitives/errors.ts';
 import { type OptionSpec, type OptionValues, readOptions } from './command-line.ts';
@@ -41,6 +42,7 @@ export interface ZonalOptions extends BackendOptions, VoiceOptions {
   readonly nodata: number | undefined;
   readonly assumeCrs: string | undefined;
   readonly antimeridian: 'unwrap' | undefined;
+  readonly fill: FillRule;
   /** File, or `-` for stdout. */
   readonly out: string;
   readonly format: 'csv' | 'json';
@@ -90,6 +92,12 @@ export const ZONAL_SPECS: readonly OptionSpec[] = [
     help: 'read rings that jump more than 180° of longitude as crossing ±180°',
     choices: ['unwrap'],
   },
+  {
+    name: 'fill',
+    value: 'union|even-odd',
+    help: 'inside is what any part of a zone holds (default), or what an odd number of its rings hold',
+    choices: ['union', 'even-odd'],
+  },
   { name: 'out', value: 'FILE', help: 'the histograms; - is stdout (default)' },
   {
     name: 'format',
@@ -128,6 +136,7 @@ export function parseZonalArguments(args: readonly string[]): ZonalOptions {
     nodata: parsed(values, 'nodata', parseNodata),
     assumeCrs: parsed(values, 'assume-crs', parseCrs),
     antimeridian: text(values, 'antimeridian') as 'unwrap' | undefined,
+    fill: (text(values, 'fill') as FillRule | undefined) ?? 'union',
     out,
     format: (text(values, 'format') as 'csv' | 'json' | undefined) ?? (/\.json$/i.test(out) ? 'json' : 'csv'),
     stats: text(values, 'stats'),

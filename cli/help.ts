@@ -23,7 +23,8 @@ QUADRILLE_DEBUG=1 shows where an error arose.
 export const ZONAL_HELP: string = `quadrille zonal --zones FILE --raster FILE (--bins LO:HI:WIDTH | --edges A,B,C… | --unique) [options]
 
 Counts, for every zone, the raster cells whose centre lies in it, by value. Cells without data and values outside the
-bins are counted apart, so that the counts of a zone add up to its cells.
+bins are counted apart, so that the counts of a zone add up to its cells. A zone is the union of its parts, the polygons of
+a multipolygon, each of them even-odd; parts that overlap are noted.
 
 ${describe(ZONAL_SPECS)}
 

@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import type { Zones } from '../algorithms/geometry/polygons.ts';
+import type { FillRule, Zones } from '../algorithms/geometry/polygons.ts';
 import type { RasterSource } from '../algorithms/geometry/raster.ts';
 import type { Note } from '../algorithms/notes.ts';
 import type { Binning, ZonalHistogram } from '../algorithms/zonal/types.ts';
@@ -26,6 +26,7 @@ export interface ZonalJob {
   readonly zones: Zones;
   readonly raster: RasterSource;
   readonly binning: Binning;
+  readonly fill: FillRule;
   readonly statistics: boolean;
   readonly budget?: number | undefined;
   readonly signal: AbortSignal;
@@ -138,9 +139,9 @@ async function count<C extends RunContext>(
   const { report, end } = trackProgress(log);
   try {
     signal.throwIfAborted();
-    const { binning, budget } = options;
+    const { binning, budget, fill } = options;
     const statistics = wantsStatistics(options);
-    const job: ZonalJob = { zones, raster, binning, statistics, budget, signal, onProgress: report };
+    const job: ZonalJob = { zones, raster, binning, fill, statistics, budget, signal, onProgress: report };
     return { histogram: await parts.zonalHistogram(context, job), backend: context.backend.name };
   } finally {
     end();

@@ -46,8 +46,8 @@ export interface ReadZones {
  * Reads zones out of a GeoJSON or TopoJSON file; which of the two, the content decides.
  *
  * Every feature (of TopoJSON: every member of the layer) is one zone, in the file's order. It is named by its `id`, by
- * the property `options.id`, or by its index where it has no id; equal names stay separate zones. Rings are taken as
- * written: any direction, any nesting, closed where they are open, closing vertices not stored. Coordinates are
+ * the property `options.id`, or by its index where it has no id; equal names stay separate zones. The polygons of a
+ * multipolygon or a collection are its parts. Rings are taken as written: any direction, any nesting, closed where they are open, closing vertices not stored. Coordinates are
  * OGC:CRS84 unless `options.crs` or, in an old-style `crs` member, the file names another system, or the file holds
  * latitudes that cannot be.
  *
@@ -114,6 +114,7 @@ interface Columns {
   readonly names: string[];
   readonly polygonRings: number[];
   readonly ringVertices: number[];
+  readonly ringParts: number[];
   readonly vertices: Vertices;
   readonly tally: NoteTally;
 }
@@ -129,6 +130,7 @@ function readColumns(features: Iterable<RawFeature>, options: ZoneOptions, geogr
     names: [],
     polygonRings: [0],
     ringVertices: [0],
+    ringParts: [],
     vertices: emptyVertices(),
     tally: noteTally(),
   };
@@ -145,6 +147,7 @@ function readColumns(features: Iterable<RawFeature>, options: ZoneOptions, geogr
 function readPolygons(columns: Columns, feature: RawFeature, rules: RingRules, at: FeaturePlace): void {
   const name = columns.names.at(-1)!;
   let positions = 0;
+  let part = 0;
   for (const rings of feature.polygons ?? []) {
     let outer: readonly [number, number] | undefined;
     for (const ring of rings) {
@@ -152,10 +155,12 @@ function readPolygons(columns: Columns, feature: RawFeature, rules: RingRules, a
       readRing(columns, ring, rules, at);
       const vertices = columns.vertices.length - start;
       positions += vertices;
+      if (vertices > 0) columns.ringParts.push(part);
       if (!rules.unwrap || vertices === 0) continue;
       if (outer === undefined) outer = longitudeRange(columns.vertices, start);
       else followOuterRing(columns.vertices, start, outer);
     }
+    part++;
   }
   if (positions === 0) columns.tally.add('zones/no-geometry', name);
 }
@@ -223,10 +228,11 @@ function crsNotes(crs: string | undefined, doubtful: boolean): Note[] {
   return [{ code: 'zones/crs-unknown', message: `The file of zones ${reason}.` }];
 }
 
-function finish({ polygonRings, ringVertices, vertices }: Columns): Zones['polygons'] {
+function finish({ polygonRings, ringVertices, ringParts, vertices }: Columns): Zones['polygons'] {
   return {
     polygonRings: Uint32Array.from(polygonRings),
     ringVertices: Uint32Array.from(ringVertices),
+    ringParts: Uint32Array.from(ringParts),
     x: vertices.x.slice(0, vertices.length),
     y: vertices.y.slice(0, vertices.length),
   };

@@ -12,6 +12,8 @@ export const GRID_EXTENT: number = 2 ** 49;
 export interface SnappedPolygons {
   readonly polygonRings: Uint32Array;
   readonly ringVertices: Uint32Array;
+  /** The part that each ring is of, where there are several: see {@link Polygons}. */
+  readonly ringParts?: Uint32Array | undefined;
   /** Whole numbers of steps. */
   readonly column: Float64Array;
   readonly row: Float64Array;
@@ -43,6 +45,7 @@ export function snapToGrid(polygons: Polygons, grid: RasterGrid, origin: ZoneOri
   return {
     polygonRings: polygons.polygonRings,
     ringVertices: polygons.ringVertices,
+    ringParts: polygons.ringParts,
     column: snapAxis('x', polygons, grid.originX, grid.stepX, origin),
     row: snapAxis('y', polygons, grid.originY, grid.stepY, origin),
   };

@@ -1,9 +1,9 @@
 /**
  * Zones as columns, in the coordinates of their file: zone → rings → vertices in CSR form.
  *
- * A zone may have any number of rings: parts, holes, islands in holes. Inside is even-odd over all rings of a zone, so
- * neither the direction nor the nesting of rings matters. A ring's closing vertex is not stored twice: the edge from its
- * last vertex to its first is implied.
+ * A zone may have any number of rings: parts, holes, islands in holes. Inside is even-odd over the rings of a part, so
+ * neither the direction nor the nesting of rings matters, and a zone is the union of its parts. A ring's closing vertex is
+ * not stored twice: the edge from its last vertex to its first is implied.
  */
 export interface Polygons {
   /** Rings of zone `z` are `polygonRings[z] … polygonRings[z + 1] − 1`; length is zones + 1. */
@@ -12,7 +12,18 @@ export interface Polygons {
   readonly ringVertices: Uint32Array;
   readonly x: Float64Array;
   readonly y: Float64Array;
+  /**
+   * The part that each ring is of, numbered from 0 within its zone. Where it is left out, all rings of a zone are one part:
+   * inside is even-odd over all of them.
+   */
+  readonly ringParts?: Uint32Array | undefined;
 }
+
+/**
+ * What is inside a polygon of several parts that overlap: `union` takes what any part holds; `even-odd` takes all rings
+ * together, so that what two parts cover is outside.
+ */
+export type FillRule = 'union' | 'even-odd';
 
 /** Polygons with the names their users know them by. */
 export interface Zones {

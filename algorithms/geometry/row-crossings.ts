@@ -12,6 +12,7 @@ import type { RasterGrid } from './raster.ts';
  * (b + k · Δcolumn) / Δrow is taken apart into whole columns a row and a remainder below `height` = Δrow.
  */
 export interface RowCrossings {
+  /** The zone, or the sheet of a zone, that the edge is of. */
   readonly zone: Uint32Array;
   readonly firstRow: Int32Array;
   /** Rows that the edge crosses. */
@@ -36,7 +37,8 @@ const HALF = STEPS_PER_CELL / 2;
 
 /**
  * The row crossings of all edges of snapped polygons, clipped to the rows of the raster. `shifts` moves copies of
- * every zone along the columns by so many steps: longitudes that come round again.
+ * every zone along the columns by so many steps: longitudes that come round again. `ringSheets` tells the sheet of every
+ * ring, which stands in the place of its zone.
  *
  * Half-open in map space: a centre on a left or bottom edge is inside, one on a right or top edge outside.
  *
@@ -50,13 +52,14 @@ export function rowCrossings(
   polygons: SnappedPolygons,
   grid: RasterGrid,
   shifts: readonly (readonly number[])[],
+  ringSheets?: Uint32Array,
 ): RowCrossings {
   const orientation = { northUp: grid.stepY < 0, westward: grid.stepX < 0 };
   const crossings = createColumns(polygons.column.length * Math.max(1, ...shifts.map(({ length }) => length)));
   for (let zone = 0; zone + 1 < polygons.polygonRings.length; zone++) {
     for (const shift of shifts[zone]!) {
       for (let ring = polygons.polygonRings[zone]!; ring < polygons.polygonRings[zone + 1]!; ring++) {
-        crossRing(polygons, ring, zone, shift, grid, orientation, crossings);
+        crossRing(polygons, ring, ringSheets?.[ring] ?? zone, shift, grid, orientation, crossings);
       }
     }
   }

@@ -187,7 +187,7 @@ export interface Coverage {
 /**
  * Finds the cells whose centres lie in each zone: every crossing of an edge with a row flips one bit, and the parity of the
  * bits before a cell tells whether it is inside. The crossings of a row are even in number, so that one exclusive-or scan
- * runs over all rows of all zones.
+ * runs over all rows of all zones. Zones whose parts overlap have a bitmap for each of their sheets, which are united.
  *
  * - Work O(crossings + words), span O(log): no cell is tested against an edge. Exact.
  *
@@ -199,7 +199,7 @@ export function coverZones(context: Context, table: EdgeTable, plan: WindowPlan)
     const { window, tile } = plan;
     const zones = context.column(plan.table);
     const local = context.column(plan.local);
-    const toggles = context.materialize(constant(u32, 0, plan.words));
+    const toggles = context.materialize(constant(u32, 0, plan.words + plan.furtherWords));
     const edge = sequence(table.count);
     const counts = map(crossingCount, {
       edge,
@@ -222,9 +222,49 @@ export function coverZones(context: Context, table: EdgeTable, plan: WindowPlan)
       },
     });
     scatterReduce(flips.bits, flips.word, 'xor', toggles);
-    return { plan, zones, masks: fillBits(context, toggles) };
+    const masks = fillBits(context, toggles);
+    if (plan.furtherWords > 0) uniteSheets(context, plan, zones, masks);
+    return { plan, zones, masks };
   });
 }
+
+const wordOfSheet = fn(
+  'wordOfSheet',
+  { row: u32, zone: u32, rank: u32, zones: array(u32), masks: array(u32), tile: uniform(u32) },
+  { word: u32, bits: u32 },
+  ({ row, zone, rank, zones, masks, tile }) => {
+    const field = (of: U32, offset: number): U32 => zones.at(of.mul(ZONE_STRIDE).add(offset));
+    const perTile = tile.shr(5);
+    const pitch = field(row, ZONE_FIELDS.tileColumns).mul(perTile);
+    const line = rank.div(pitch);
+    const down = field(row, ZONE_FIELDS.firstTileRow).sub(field(zone, ZONE_FIELDS.firstTileRow)).mul(tile).add(line);
+    const right = field(row, ZONE_FIELDS.firstTileColumn)
+      .sub(field(zone, ZONE_FIELDS.firstTileColumn))
+      .mul(perTile)
+      .add(rank.sub(line.mul(pitch)));
+    const zonePitch = field(zone, ZONE_FIELDS.tileColumns).mul(perTile);
+    return {
+      word: field(zone, ZONE_FIELDS.word).add(down.mul(zonePitch)).add(right),
+      bits: masks.at(field(row, ZONE_FIELDS.word).add(rank)),
+    };
+  },
+);
+
+/** Adds the bitmap of every further sheet to that of its zone: a zone is the union of its sheets. */
+function uniteSheets(context: Context, plan: WindowPlan, zones: Column<'u32'>, masks: Column<'u32'>): void {
+  const row = sequence(plan.furtherOf.length, plan.zones.length);
+  const zone = context.column(plan.furtherOf);
+  const wordsOf = map(wordCount, { row, zones, tile: plan.tile });
+  const { word, bits } = expand({ row, zone }, wordsOf, wordOfSheet, {
+    capacity: plan.furtherWords,
+    captures: { zones, masks, tile: plan.tile },
+  });
+  scatterReduce(bits, word, 'or', masks);
+}
+
+const wordCount = fn('wordCount', { row: u32, zones: array(u32), tile: uniform(u32) }, u32, ({ row, zones, tile }) =>
+  zones.at(row.mul(ZONE_STRIDE).add(ZONE_FIELDS.tiles)).mul(tile).mul(tile.shr(5)),
+);
 
 /** Turns flips into parities: bit i of the result is the exclusive or of all bits up to and including i. */
 function fillBits(context: Context, toggles: Column<'u32'>): Column<'u32'> {

@@ -1,7 +1,8 @@
 import { type ErrorPlace, GeometryError } from '../../primitives/index.ts';
 import { type SnappedPolygons, STEPS_PER_CELL } from '../geometry/grid.ts';
-import type { Polygons, Zones } from '../geometry/polygons.ts';
+import type { FillRule, Polygons, Zones } from '../geometry/polygons.ts';
 import type { RasterGrid, RasterSource } from '../geometry/raster.ts';
+import { type Sheets, sheetsOf } from '../geometry/sheets.ts';
 import type { ZoneBoxes } from './window-plan.ts';
 
 /** Zones on a raster's grid, each at every turn of longitude at which it may reach the raster. */
@@ -9,6 +10,12 @@ export interface PlacedZones {
   readonly polygons: SnappedPolygons;
   /** For every zone the copies of it, as shifts along the columns in grid steps; none where it has no geometry. */
   readonly shifts: readonly (readonly number[])[];
+  readonly fill: FillRule;
+  /** The zones whose parts overlap, ascending. */
+  readonly overlapping: Uint32Array;
+  /** The zones whose parts are united, in sheets; undefined where there are none. */
+  readonly sheets: Sheets | undefined;
+  /** Boxes of the sheets of all zones. */
   readonly boxes: ZoneBoxes;
 }
 
@@ -22,11 +29,16 @@ export function placeZones(
   polygons: SnappedPolygons,
   grid: RasterGrid & Pick<RasterSource, 'file'>,
   zones: Partial<Pick<Zones, 'names' | 'file'>> = {},
+  fill: FillRule = 'union',
 ): PlacedZones {
   const span = Math.abs(grid.width * grid.stepX);
   if (grid.geographic && !(span <= MOST_DEGREES)) throw tooWide('the raster', span, { file: grid.file });
   const shifts = longitudeShifts(polygons, grid, zones);
-  return { polygons, shifts, boxes: zoneBoxes(polygons, shifts) };
+  const { column: x, row: y } = polygons;
+  const found = sheetsOf({ ...polygons, x, y }, stepsOfTurn(grid));
+  const overlapping = found?.overlapping ?? new Uint32Array();
+  const sheets = fill === 'union' ? found : undefined;
+  return { polygons, shifts, fill, overlapping, sheets, boxes: sheetBoxes(polygons, shifts, sheets) };
 }
 
 /** Grid steps of a whole turn of longitude; undefined where coordinates do not come round. */
@@ -68,30 +80,56 @@ function longitudeShifts(
   });
 }
 
-function zoneBoxes(polygons: SnappedPolygons, shifts: readonly (readonly number[])[]): ZoneBoxes {
-  const copies = shifts.reduce((sum, { length }) => sum + length, 0);
+/** A box for every sheet and every turn at which its zone is placed. */
+function sheetBoxes(
+  polygons: SnappedPolygons,
+  shifts: readonly (readonly number[])[],
+  sheets: Sheets | undefined,
+): ZoneBoxes {
+  const { left, right, top, bottom } = sheetRanges(polygons, sheets);
+  const zones = shifts.length;
+  const shiftsOf = (sheet: number): readonly number[] =>
+    left[sheet]! > right[sheet]! ? [] : shifts[sheet < zones ? sheet : sheets!.furtherOf[sheet - zones]!]!;
+  const copies = left.reduce((sum, _, sheet) => sum + shiftsOf(sheet).length, 0);
   const boxes = {
     zone: new Uint32Array(copies),
     firstColumn: new Float64Array(copies),
     endColumn: new Float64Array(copies),
     firstRow: new Float64Array(copies),
     endRow: new Float64Array(copies),
+    furtherOf: sheets?.furtherOf,
   };
   let at = 0;
-  for (const [zone, turns] of shifts.entries()) {
-    const vertices = verticesOf(polygons, zone);
-    const [left, right] = rangeOf(polygons.column, ...vertices);
-    const [top, bottom] = rangeOf(polygons.row, ...vertices);
-    for (const shift of turns) {
-      boxes.zone[at] = zone;
-      boxes.firstColumn[at] = Math.floor((left + shift) / STEPS_PER_CELL);
-      boxes.endColumn[at] = Math.floor((right + shift) / STEPS_PER_CELL) + 1;
-      boxes.firstRow[at] = Math.floor(top / STEPS_PER_CELL);
-      boxes.endRow[at] = Math.floor(bottom / STEPS_PER_CELL) + 1;
+  for (let sheet = 0; sheet < left.length; sheet++) {
+    for (const shift of shiftsOf(sheet)) {
+      boxes.zone[at] = sheet;
+      boxes.firstColumn[at] = Math.floor((left[sheet]! + shift) / STEPS_PER_CELL);
+      boxes.endColumn[at] = Math.floor((right[sheet]! + shift) / STEPS_PER_CELL) + 1;
+      boxes.firstRow[at] = Math.floor(top[sheet]! / STEPS_PER_CELL);
+      boxes.endRow[at] = Math.floor(bottom[sheet]! / STEPS_PER_CELL) + 1;
       at++;
     }
   }
   return boxes;
+}
+
+/** Least and greatest columns and rows of every sheet. */
+function sheetRanges({ polygonRings, ringVertices, column, row }: SnappedPolygons, sheets: Sheets | undefined) {
+  const zones = polygonRings.length - 1;
+  const filled = (value: number): Float64Array => new Float64Array(zones + (sheets?.furtherOf.length ?? 0)).fill(value);
+  const ranges = { left: filled(Infinity), right: filled(-Infinity), top: filled(Infinity), bottom: filled(-Infinity) };
+  for (let zone = 0; zone < zones; zone++) {
+    for (let ring = polygonRings[zone]!; ring < polygonRings[zone + 1]!; ring++) {
+      const sheet = sheets?.ringSheets[ring] ?? zone;
+      const [left, right] = rangeOf(column, ringVertices[ring]!, ringVertices[ring + 1]!);
+      const [top, bottom] = rangeOf(row, ringVertices[ring]!, ringVertices[ring + 1]!);
+      ranges.left[sheet] = Math.min(ranges.left[sheet]!, left);
+      ranges.right[sheet] = Math.max(ranges.right[sheet]!, right);
+      ranges.top[sheet] = Math.min(ranges.top[sheet]!, top);
+      ranges.bottom[sheet] = Math.max(ranges.bottom[sheet]!, bottom);
+    }
+  }
+  return ranges;
 }
 
 /** Where the vertices of a zone stand. */

@@ -46,7 +46,9 @@ export interface ZonalHistogram {
   readonly statistics: ZoneStatistics | undefined;
   /** Side of the integer grid's step in units of the raster's coordinates, along x and y. */
   readonly gridStep: readonly [x: number, y: number];
-  /** What there is to say about zones that the raster does not cover. */
+  /** The zones whose parts overlap and were united, ascending; undefined where there are none. */
+  readonly united?: Uint32Array | undefined;
+  /** What there is to say about zones that the raster does not cover, and about those whose parts overlap. */
   readonly notes: readonly Note[];
 }
 

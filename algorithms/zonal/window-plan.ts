@@ -6,8 +6,13 @@ export interface ZoneBoxes {
   readonly endColumn: Float64Array;
   readonly firstRow: Float64Array;
   readonly endRow: Float64Array;
-  /** Zone that a box is of; a zone has several where longitudes come round. */
+  /**
+   * Zone that a box is of, or further sheet of one, numbered behind the zones; either has several where longitudes come
+   * round.
+   */
   readonly zone: Uint32Array;
+  /** The zones of the further sheets, where there are any. */
+  readonly furtherOf?: Uint32Array | undefined;
 }
 
 /** Words that the table of a window's zones has for each of them; see {@link planWindow}. */
@@ -35,33 +40,50 @@ export interface WindowPlan {
   readonly tileRows: number;
   /** Zones of the job that meet the window, in order. */
   readonly zones: Uint32Array;
-  /** For every zone of the job its number in the window, or {@link ABSENT}. */
+  /**
+   * For every zone and further sheet of the job its row in the table, or {@link ABSENT}; that of a zone is its number in the
+   * window.
+   */
   readonly local: Uint32Array;
-  /** {@link ZONE_STRIDE} words a zone of the window. */
+  /** {@link ZONE_STRIDE} words a zone of the window, then as many a further sheet. */
   readonly table: Uint32Array;
+  /** For every further sheet in the window its zone's number there. */
+  readonly furtherOf: Uint32Array;
   /** Pairs of a zone and a tile, in order of the zones: the zone's number in the window, and the tile's among its tiles. */
   readonly pairZone: Uint32Array;
   readonly pairRank: Uint32Array;
-  /** Words of all bitmaps: one bit a cell of a pair. */
+  /** Words of the bitmaps of all zones: one bit a cell of a pair. */
   readonly words: number;
+  /** Words of the bitmaps of further sheets, which stand behind those of the zones. */
+  readonly furtherWords: number;
 }
+
+const NO_SHEETS = new Uint32Array();
 
 /** Pairs a window's tiles with the zones whose boxes they meet. */
 export function planWindow(window: Window, boxes: ZoneBoxes, zoneCount: number, tile: number): WindowPlan {
-  const met = tilesByZone(window, boxes, tile);
-  const zones = Uint32Array.from(met.keys()).sort();
-  const local = new Uint32Array(zoneCount).fill(ABSENT);
-  const table = new Uint32Array(zones.length * ZONE_STRIDE);
-  let pairs = 0;
-  zones.forEach((zone, at) => {
-    const [firstRow, endRow, firstColumn, endColumn] = met.get(zone)!;
+  const { furtherOf = NO_SHEETS } = boxes;
+  const bySheet = tilesBySheet(window, boxes, tile);
+  const byZone = furtherOf.length === 0 ? bySheet : tilesByZone(bySheet, zoneCount, furtherOf);
+  const zones = Uint32Array.from(byZone.keys()).sort();
+  const sheets = furtherOf.length === 0 ? NO_SHEETS : furtherSheets(bySheet, zoneCount);
+  const local = new Uint32Array(zoneCount + furtherOf.length).fill(ABSENT);
+  const table = new Uint32Array((zones.length + sheets.length) * ZONE_STRIDE);
+  let tiles = 0;
+  const addRow = (row: number, [firstRow, endRow, firstColumn, endColumn]: TileRectangle): void => {
     const columns = endColumn - firstColumn;
-    local[zone] = at;
-    table.set(
-      [(pairs * tile * tile) / 32, firstRow, firstColumn, columns, (endRow - firstRow) * columns],
-      at * ZONE_STRIDE,
-    );
-    pairs += (endRow - firstRow) * columns;
+    const count = (endRow - firstRow) * columns;
+    table.set([(tiles * tile * tile) / 32, firstRow, firstColumn, columns, count], row * ZONE_STRIDE);
+    tiles += count;
+  };
+  zones.forEach((zone, row) => {
+    local[zone] = row;
+    addRow(row, byZone.get(zone)!);
+  });
+  const pairs = tiles;
+  sheets.forEach((sheet, at) => {
+    local[sheet] = zones.length + at;
+    addRow(zones.length + at, bySheet.get(sheet)!);
   });
   return {
     window,
@@ -71,8 +93,10 @@ export function planWindow(window: Window, boxes: ZoneBoxes, zoneCount: number, 
     zones,
     local,
     table,
-    ...listPairs(table, pairs),
+    furtherOf: sheets.map((sheet) => local[furtherOf[sheet - zoneCount]!]!),
+    ...listPairs(table.subarray(0, zones.length * ZONE_STRIDE), pairs),
     words: (pairs * tile * tile) / 32,
+    furtherWords: ((tiles - pairs) * tile * tile) / 32,
   };
 }
 
@@ -92,7 +116,26 @@ function listPairs(table: Uint32Array, pairs: number): Pick<WindowPlan, 'pairZon
 
 type TileRectangle = [firstRow: number, endRow: number, firstColumn: number, endColumn: number];
 
-function tilesByZone(window: Window, boxes: ZoneBoxes, tile: number): Map<number, TileRectangle> {
+function furtherSheets(bySheet: ReadonlyMap<number, unknown>, zoneCount: number): Uint32Array {
+  return Uint32Array.from([...bySheet.keys()].filter((sheet) => sheet >= zoneCount)).sort();
+}
+
+/** The tiles around the sheets of every zone. */
+function tilesByZone(
+  bySheet: ReadonlyMap<number, TileRectangle>,
+  zoneCount: number,
+  furtherOf: Uint32Array,
+): Map<number, TileRectangle> {
+  const byZone = new Map<number, TileRectangle>();
+  for (const [sheet, tiles] of bySheet) {
+    const zone = sheet < zoneCount ? sheet : furtherOf[sheet - zoneCount]!;
+    const others = byZone.get(zone);
+    byZone.set(zone, others === undefined ? tiles : uniteTiles(others, tiles));
+  }
+  return byZone;
+}
+
+function tilesBySheet(window: Window, boxes: ZoneBoxes, tile: number): Map<number, TileRectangle> {
   const met = new Map<number, TileRectangle>();
   for (let box = 0; box < boxes.zone.length; box++) {
     const firstRow = Math.max(0, boxes.firstRow[box]! - window.row);

@@ -2,7 +2,7 @@ import { tap } from 'rxjs';
 import { pull, stage } from '../../graph/index.ts';
 import { ArgumentError, type Context } from '../../primitives/index.ts';
 import { gridStep, snapToGrid } from '../geometry/grid.ts';
-import type { Zones } from '../geometry/polygons.ts';
+import type { FillRule, Zones } from '../geometry/polygons.ts';
 import type { Cells, RasterSource } from '../geometry/raster.ts';
 import { type RowCrossings, rowCrossings } from '../geometry/row-crossings.ts';
 import {
@@ -24,13 +24,15 @@ import type { Binning, ZonalHistogram } from './types.ts';
 import { uniqueBytes, windowUnique } from './unique.ts';
 import { windowHistogram } from './window-histogram.ts';
 import type { WindowPlan } from './window-plan.ts';
-import { zoneNotes } from './zone-notes.ts';
+import { partNotes, zoneNotes } from './zone-notes.ts';
 
 /** What {@link zonalHistogram} counts. */
 export interface ZonalJob {
   readonly zones: Zones;
   readonly raster: RasterSource;
   readonly binning: Binning;
+  /** What is inside a zone whose parts overlap; `union` where left out. */
+  readonly fill?: FillRule | undefined;
   /** Whether minimum, maximum, sum and mean are wanted too; true where left out. */
   readonly statistics?: boolean | undefined;
   /** Side of the tiles in cells: a multiple of 32 up to 4,096; 64 where left out. */
@@ -51,8 +53,9 @@ export interface ZonalJob {
  * Counts, for every zone, the cells of a raster whose centres lie in it, by value. The raster is streamed window by window;
  * windows that no zone meets are not read.
  *
- * A cell belongs to a zone if its centre is in it by the even-odd rule, half-open in map space (left and bottom edges in),
- * decided in integers on a grid of 2⁻²⁰ of a cell. Zones may overlap. For every zone, bins, nodata, below and above add up
+ * A cell belongs to a zone if its centre is in one of the zone's parts by the even-odd rule, half-open in map space (left and
+ * bottom edges in), decided in integers on a grid of 2⁻²⁰ of a cell. Zones may overlap, and so may the parts of a zone: where
+ * they do is noted, and `fill: 'even-odd'` takes the rings of all its parts together. For every zone, bins, nodata, below and above add up
  * to its cells. Results are the same bytes on every backend.
  *
  * ±Infinity counts as above or below, NaN as nodata, −0 as 0, whatever the binning.
@@ -79,14 +82,14 @@ export async function zonalHistogram(context: Context, job: ZonalJob): Promise<Z
   const budget = job.budget ?? DEFAULT_BUDGET;
   const tile = checkedTile(job.tile);
   requireRoom(zoneCount, binCount(binning), budget);
-  const placed = placeZones(snapToGrid(zones.polygons, raster, zones), raster, zones);
+  const placed = placeZones(snapToGrid(zones.polygons, raster, zones), raster, zones, job.fill);
   const edges = binning.kind === 'unique' ? EVERY_NUMBER : binEdges(binning);
   const slots = slotsFor(edges.lower.length);
   const statistics = wantsStatistics(job);
   const totals = createTotals({ zones: zoneCount, sample: raster.sample, binning, slots, edges, statistics, budget });
   const bytesOf = (plan: WindowPlan): number => WINDOWS_UNDER_WAY * windowBytes(job, plan, slots.count);
   const windows = jobWindows(raster, placed.boxes, zoneCount, { tile, budget, bytesOf });
-  const crossings = rowCrossings(placed.polygons, raster, placed.shifts);
+  const crossings = rowCrossings(placed.polygons, raster, placed.shifts, placed.sheets?.ringSheets);
   await countWindows(context, job, windows, crossings, edges, totals);
   const found = totals.finish();
   return {
@@ -95,7 +98,8 @@ export async function zonalHistogram(context: Context, job: ZonalJob): Promise<Z
     sample: raster.sample,
     ...found,
     gridStep: gridStep(raster),
-    notes: zoneNotes(zones, placed, raster, found.cells),
+    united: placed.sheets?.overlapping,
+    notes: [...partNotes(zones, placed), ...zoneNotes(zones, placed, raster, found.cells)],
   };
 }
 
@@ -123,13 +127,13 @@ const EVERY_NUMBER: BinEdges = {
 const WINDOWS_UNDER_WAY = 2;
 
 /**
- * Bytes of a window's bitmaps, of the histograms of its zones and tiles, of the rows that add these up for every pair of
+ * Bytes of a window's bitmaps with those that are united, of the histograms of its zones and tiles, of the rows that add these up for every pair of
  * both (stored, then reduced), and of what else is wanted of it.
  */
 function windowBytes(job: ZonalJob, plan: WindowPlan, slots: number): number {
   const pairs = plan.pairZone.length;
   const tiles = Math.min(plan.tileColumns * plan.tileRows, pairs);
-  const words = 2 * plan.words + slots * (plan.zones.length + tiles + 4 * pairs);
+  const words = 2 * plan.words + 4 * plan.furtherWords + slots * (plan.zones.length + tiles + 4 * pairs);
   const statistics = wantsStatistics(job)
     ? plan.zones.length * (digitsOf(job.raster.sample).counters + 2) + 3 * plan.words
     : 0;

@@ -1,8 +1,22 @@
 import { STEPS_PER_CELL } from '../geometry/grid.ts';
-import type { Polygons, Zones } from '../geometry/polygons.ts';
+import type { FillRule, Polygons, Zones } from '../geometry/polygons.ts';
 import type { RasterGrid } from '../geometry/raster.ts';
 import { type Note, noteTally } from '../notes.ts';
 import { type PlacedZones, rangeOf, stepsOfTurn, verticesOf } from './placement.ts';
+
+/** `zonal/overlapping-parts`: how many zones have parts that overlap, and what is made of them. */
+export function partNotes({ names }: Pick<Zones, 'names'>, { overlapping, fill }: PlacedZones): Note[] {
+  const tally = noteTally();
+  for (const zone of overlapping) tally.add('zonal/overlapping-parts', names[zone]!);
+  return tally.notes({ 'zonal/overlapping-parts': (n) => overlapSentence(n, fill) });
+}
+
+function overlapSentence(count: number, fill: FillRule): string {
+  const zones = count === 1 ? '1 zone has' : `${count} zones have`;
+  return fill === 'union'
+    ? `${zones} parts that overlap; what several of them cover is inside and counts once`
+    : `${zones} parts that overlap; by the even-odd rule what two of them cover is outside`;
+}
 
 /**
  * What there is to say about zones that the raster does not cover: `zonal/zones-outside` of those that it does not meet,

@@ -47,8 +47,9 @@ export function drawMap(
   const room = Math.min(INSET_WIDTH, (width + GAP) / outlying.length - GAP);
   const insets = outlying.map((extent) => fitFrame(extent, grid.geographic, room, INSET_HEIGHT));
   const label = (zone: number): string => hintOf(histogram, means[zone]!, colors, zone);
+  const united = new Set(histogram.united);
   const drawn = [mainFrame, ...insets].map((frame, inset) =>
-    drawFrame(layer, frame, means, colors, inset === 0 ? 'Map of the zones' : 'Map of outlying zones', label),
+    drawFrame(layer, frame, means, colors, inset === 0 ? 'Map of the zones' : 'Map of outlying zones', label, united),
   );
   const below = insets.length === 0 ? [] : placeInRow(insets, drawn.slice(1), mainFrame.height + GAP);
   return {
@@ -119,16 +120,17 @@ function drawFrame(
   colors: Colors,
   title: string,
   label: (zone: number) => string,
+  united: ReadonlySet<number>,
 ): DrawnFrame {
   const paths: string[] = [];
   let showsNoData = false;
   for (const zone of means.keys()) {
-    const d = zonePath(layer, frame, zone);
-    if (d === '') continue;
+    const parts = zonePaths(layer, frame, zone, united.has(zone)).filter((d) => d !== '');
+    if (parts.length === 0) continue;
     const empty = Number.isNaN(means[zone]);
     showsNoData ||= empty;
     const fill = empty ? NO_DATA : colors.colorOf(means[zone]!);
-    paths.push(`<path fill="${fill}" d="${d}"><title>${label(zone)}</title></path>`);
+    for (const d of parts) paths.push(`<path fill="${fill}" d="${d}"><title>${label(zone)}</title></path>`);
   }
   const border = means.length > MANY_ZONES ? 0.3 : 0.75;
   const size = `width="${px(frame.width)}" height="${px(frame.height)}"`;
@@ -139,17 +141,20 @@ function drawFrame(
   return { svg, showsNoData };
 }
 
-function zonePath({ polygons, shifts, bounds }: Layer, frame: Frame, zone: number): string {
+/** The rings of a zone as one path, filled even-odd; or as a path for each part, where these overlap. */
+function zonePaths({ polygons, shifts, bounds }: Layer, frame: Frame, zone: number, byPart: boolean): string[] {
   const box = bounds[zone];
   const { left, right, bottom, top } = frame.extent;
-  if (box === undefined || box.right < left || box.left > right || box.top < bottom || box.bottom > top) return '';
-  const { polygonRings, ringVertices, x, y } = polygons;
-  let d = '';
+  if (box === undefined || box.right < left || box.left > right || box.top < bottom || box.bottom > top) return [];
+  const { polygonRings, ringVertices, ringParts, x, y } = polygons;
+  const paths = new Map<number, string>();
   for (let ring = polygonRings[zone]!; ring < polygonRings[zone + 1]!; ring++) {
     const [start, end] = [ringVertices[ring]!, ringVertices[ring + 1]!];
-    d += drawRing(x.subarray(start, end), y.subarray(start, end), shifts[ring]!, frame);
+    const part = byPart ? ringParts![ring]! : 0;
+    const d = drawRing(x.subarray(start, end), y.subarray(start, end), shifts[ring]!, frame);
+    paths.set(part, (paths.get(part) ?? '') + d);
   }
-  return d;
+  return [...paths.values()];
 }
 
 function hintOf({ names, cells }: ZonalHistogram, mean: number, colors: Colors, zone: number): string {

@@ -1,0 +1,256 @@
+import { type Box, type PartEdges, sideOf } from './part-edges.ts';
+
+/**
+ * Whether two parts share area, exact in whole numbers; parts that only touch do not.
+ *
+ * Where an edge of one crosses an edge of the other, they do, unless edges of one part run over each other there and cancel.
+ * Else the outlines meet in vertices and in common stretches
+ * alone. Between two such places, an outline stays on one side of the other part: one point, halfway between vertices,
+ * tells which. So every run of either outline is asked once whether both parts hold the same side of it.
+ *
+ * - Work O((edges where the boxes meet + meetings) · log edges), and what lies beside a point where one is located.
+ * - Where both parts cross themselves in one and the same point, they may be told to overlap though they only touch there.
+ */
+export function partsOverlap(a: PartEdges, b: PartEdges): boolean {
+  const common = commonBox(a.box, b.box);
+  if (common === undefined) return false;
+  const [few, many] = a.x0.length <= b.x0.length ? [a, b] : [b, a];
+  const meetings = meetingsIn(few, many, common);
+  if (meetings === 'crossing') return true;
+  return (
+    sharesSide(few, meetings.ofFew, many, ringsIn(few, common)) ||
+    sharesSide(many, meetings.ofMany, few, ringsIn(many, common))
+  );
+}
+
+/** What two boxes have in common, where that has area. */
+function commonBox(a: Box, b: Box): Box | undefined {
+  const left = Math.max(a.left, b.left);
+  const bottom = Math.max(a.bottom, b.bottom);
+  const right = Math.min(a.right, b.right);
+  const top = Math.min(a.top, b.top);
+  return left < right && bottom < top ? { left, bottom, right, top } : undefined;
+}
+
+/** The rings with an edge whose box meets another: no other ring can be inside it. */
+function ringsIn({ index, ringOf }: PartEdges, { left, bottom, right, top }: Box): Set<number> {
+  const rings = new Set<number>();
+  index.search(left, bottom, right, top, (edge) => {
+    rings.add(ringOf[edge]!);
+    return false;
+  });
+  return rings;
+}
+
+/** For every edge that meets the other part, the points where it does: x and y, one after the other. */
+type Meetings = Map<number, number[]>;
+
+function meetingsIn(
+  few: PartEdges,
+  many: PartEdges,
+  { left, bottom, right, top }: Box,
+): { readonly ofFew: Meetings; readonly ofMany: Meetings } | 'crossing' {
+  const [ofFew, ofMany]: [Meetings, Meetings] = [new Map(), new Map()];
+  let crossing = false;
+  for (const edge of few.index.search(left, bottom, right, top)) {
+    const [x0, y0, x1, y1] = [few.x0[edge]!, few.y0[edge]!, few.x1[edge]!, few.y1[edge]!];
+    many.index.search(Math.min(x0, x1), Math.min(y0, y1), Math.max(x0, x1), Math.max(y0, y1), (other) => {
+      crossing ||= meet(few, edge, many, other, ofFew, ofMany);
+      return false;
+    });
+    if (crossing) return 'crossing';
+  }
+  return { ofFew, ofMany };
+}
+
+/** Whether two edges cross; where they only touch, notes the points. */
+function meet(a: PartEdges, i: number, b: PartEdges, j: number, ofA: Meetings, ofB: Meetings): boolean {
+  const [ax0, ay0, ax1, ay1] = [a.x0[i]!, a.y0[i]!, a.x1[i]!, a.y1[i]!];
+  const [bx0, by0, bx1, by1] = [b.x0[j]!, b.y0[j]!, b.x1[j]!, b.y1[j]!];
+  const startOfA = sideOf(bx0, by0, bx1, by1, ax0, ay0);
+  const endOfA = sideOf(bx0, by0, bx1, by1, ax1, ay1);
+  if (startOfA * endOfA > 0) return false;
+  const startOfB = sideOf(ax0, ay0, ax1, ay1, bx0, by0);
+  const endOfB = sideOf(ax0, ay0, ax1, ay1, bx1, by1);
+  if (startOfB * endOfB > 0) return false;
+  const touch = (x: number, y: number): void => {
+    addPoint(ofA, i, x, y);
+    addPoint(ofB, j, x, y);
+  };
+  if (startOfA * endOfA < 0 && startOfB * endOfB < 0) {
+    const [through, across] = [edgesThrough(a, i, bx0, by0, bx1, by1), edgesThrough(b, j, ax0, ay0, ax1, ay1)];
+    const vertex = through.vertex ?? across.vertex;
+    if (vertex === undefined) return through.count % 2 === 1 && across.count % 2 === 1;
+    touch(...vertex);
+    return false;
+  }
+  if (startOfA === 0 && isBetween(ax0, ay0, bx0, by0, bx1, by1)) touch(ax0, ay0);
+  if (endOfA === 0 && isBetween(ax1, ay1, bx0, by0, bx1, by1)) touch(ax1, ay1);
+  if (startOfB === 0 && isBetween(bx0, by0, ax0, ay0, ax1, ay1)) touch(bx0, by0);
+  if (endOfB === 0 && isBetween(bx1, by1, ax0, ay0, ax1, ay1)) touch(bx1, by1);
+  return false;
+}
+
+interface EdgesThrough {
+  readonly count: number;
+  readonly vertex: readonly [x: number, y: number] | undefined;
+}
+
+/** How many edges of a part run along one of its edges through the point where a line crosses it; or a vertex that is there. */
+function edgesThrough(part: PartEdges, edge: number, x0: number, y0: number, x1: number, y1: number): EdgesThrough {
+  let count = 0;
+  let vertex: EdgesThrough['vertex'];
+  forEdgesAlong(part, edge, (fromX, fromY, toX, toY) => {
+    const [from, to] = [sideOf(x0, y0, x1, y1, fromX, fromY), sideOf(x0, y0, x1, y1, toX, toY)];
+    if (from * to < 0) count++;
+    if (from === 0) vertex = [fromX, fromY];
+    if (to === 0) vertex = [toX, toY];
+  });
+  return { count, vertex };
+}
+
+/** Calls for every edge of a part, itself included, on the line of one of its edges and near it. */
+function forEdgesAlong(
+  { x0, y0, x1, y1, index }: PartEdges,
+  edge: number,
+  call: (fromX: number, fromY: number, toX: number, toY: number) => void,
+): void {
+  const [ax, ay, bx, by] = [x0[edge]!, y0[edge]!, x1[edge]!, y1[edge]!];
+  index.search(Math.min(ax, bx), Math.min(ay, by), Math.max(ax, bx), Math.max(ay, by), (each) => {
+    const [fromX, fromY, toX, toY] = [x0[each]!, y0[each]!, x1[each]!, y1[each]!];
+    const isAlong = sideOf(ax, ay, bx, by, fromX, fromY) === 0 && sideOf(ax, ay, bx, by, toX, toY) === 0;
+    if (isAlong) call(fromX, fromY, toX, toY);
+    return false;
+  });
+}
+
+/** Whether a point of the line through two others is between them, or one of them. */
+function isBetween(x: number, y: number, x0: number, y0: number, x1: number, y1: number): boolean {
+  return Math.min(x0, x1) <= x && x <= Math.max(x0, x1) && Math.min(y0, y1) <= y && y <= Math.max(y0, y1);
+}
+
+function addPoint(meetings: Meetings, edge: number, x: number, y: number): void {
+  const points = meetings.get(edge);
+  if (points === undefined) meetings.set(edge, [x, y]);
+  else points.push(x, y);
+}
+
+/** Whether a run of the outline of a part has a side that both parts hold. */
+function sharesSide(part: PartEdges, meetings: Meetings, other: PartEdges, rings: ReadonlySet<number>): boolean {
+  const met = new Set([...meetings.keys()].map((edge) => part.ringOf[edge]!));
+  for (const ring of rings) {
+    let isKnown = false;
+    for (let edge = part.ringEdges[ring]!; edge < part.ringEdges[ring + 1]!; edge++) {
+      const points = pointsAlong(part, edge, meetings.get(edge) ?? []);
+      for (let at = 0; at + 3 < points.length; at += 2) {
+        if (at > 0) isKnown = false;
+        if (isKnown) continue;
+        const found = lookBeside(part, edge, other, points.slice(at, at + 4));
+        if (found === 'shared') return true;
+        isKnown = found === 'known';
+      }
+      if (endMeets(points, meetings.get(edge))) isKnown = false;
+      if (isKnown && !met.has(ring)) break;
+    }
+  }
+  return false;
+}
+
+/**
+ * What a stretch of an edge tells: that both parts hold the same side of it, that they do not anywhere on its run, or nothing.
+ * Where the part has both sides, or none, or a vertex halfway, edges of its own meet there, and each of the stretches between
+ * its vertices is looked at.
+ */
+function lookBeside(
+  part: PartEdges,
+  edge: number,
+  other: PartEdges,
+  [fromX, fromY, toX, toY]: readonly number[],
+): 'shared' | 'known' | 'unknown' {
+  const look = (x0: number, y0: number, x1: number, y1: number) => {
+    const [x, y] = [(x0 + x1) / 2, (y0 + y1) / 2];
+    const [own, beyond] = [sidesHeld(part, part, edge, x, y), sidesHeld(other, part, edge, x, y)];
+    if (own.atVertex) return 'unknown';
+    const isShared = (own.near && beyond.near) || (own.far && beyond.far);
+    return isShared ? 'shared' : own.near === own.far ? 'unknown' : 'known';
+  };
+  const found = look(fromX!, fromY!, toX!, toY!);
+  if (found !== 'unknown') return found;
+  const ends = ownVertices(part, fromX!, fromY!, toX!, toY!);
+  const points = inOrder(fromX!, fromY!, [fromX!, fromY!, toX!, toY!, ...ends]);
+  for (let at = 0; at + 3 < points.length; at += 2) {
+    if (look(points[at]!, points[at + 1]!, points[at + 2]!, points[at + 3]!) === 'shared') return 'shared';
+  }
+  return 'unknown';
+}
+
+/** The vertices of a part on a stretch of one of its edges: x and y, one after the other. */
+function ownVertices({ x0, y0, x1, y1, index }: PartEdges, ax: number, ay: number, bx: number, by: number): number[] {
+  const found: number[] = [];
+  const add = (x: number, y: number): void => {
+    if (sideOf(ax, ay, bx, by, x, y) === 0 && isBetween(x, y, ax, ay, bx, by)) found.push(x, y);
+  };
+  index.search(Math.min(ax, bx), Math.min(ay, by), Math.max(ax, bx), Math.max(ay, by), (each) => {
+    add(x0[each]!, y0[each]!);
+    add(x1[each]!, y1[each]!);
+    return false;
+  });
+  return found;
+}
+
+/** Where an edge begins, meets the other part, and ends, in this order. */
+function pointsAlong({ x0, y0, x1, y1 }: PartEdges, edge: number, met: readonly number[]): number[] {
+  const ends = [x0[edge]!, y0[edge]!, x1[edge]!, y1[edge]!];
+  return met.length === 0 ? ends : inOrder(ends[0]!, ends[1]!, [...ends, ...met]);
+}
+
+/** Points of a line by their distance from one end of them, each once. */
+function inOrder(fromX: number, fromY: number, points: readonly number[]): number[] {
+  const along = ([x, y]: readonly [number, number]): number => Math.abs(x - fromX) + Math.abs(y - fromY);
+  const pairs: [number, number][] = [];
+  for (let at = 0; at < points.length; at += 2) pairs.push([points[at]!, points[at + 1]!]);
+  pairs.sort((a, b) => along(a) - along(b));
+  return pairs.filter(([x, y], at) => at === 0 || x !== pairs[at - 1]![0] || y !== pairs[at - 1]![1]).flat();
+}
+
+/** Whether the edge meets the other part where it ends. */
+function endMeets(points: readonly number[], met: readonly number[] = []): boolean {
+  const [x, y] = points.slice(-2);
+  for (let at = 0; at < met.length; at += 2) if (met[at] === x && met[at + 1] === y) return true;
+  return false;
+}
+
+/**
+ * Whether a part holds what lies beside a point of an edge: `near` to its right and a trifle above, `far` on the other side
+ * of the edge. Even-odd: a ray to the right counts the edges that cross it; those that run along the edge through the point
+ * lie between both sides.
+ */
+function sidesHeld(
+  part: PartEdges,
+  { x0, y0, x1, y1 }: PartEdges,
+  edge: number,
+  x: number,
+  y: number,
+): { readonly near: boolean; readonly far: boolean; readonly atVertex: boolean } {
+  const { box, index } = part;
+  if (x < box.left || x > box.right || y < box.bottom || y > box.top) return OUTSIDE;
+  let [near, between, atVertex] = [0, 0, false];
+  index.search(x, y, box.right, y, (each) => {
+    const [fromX, fromY, toX, toY] = [part.x0[each]!, part.y0[each]!, part.x1[each]!, part.y1[each]!];
+    const upwards = fromY <= toY;
+    const [lowX, lowY, highX, highY] = upwards ? [fromX, fromY, toX, toY] : [toX, toY, fromX, fromY];
+    const side = sideOf(lowX, lowY, highX, highY, x, y);
+    if (lowY <= y && y < highY && side > 0) near++;
+    const passes = side === 0 && isBetween(x, y, fromX, fromY, toX, toY);
+    const runsAlong =
+      passes &&
+      sideOf(x0[edge]!, y0[edge]!, x1[edge]!, y1[edge]!, fromX, fromY) === 0 &&
+      sideOf(x0[edge]!, y0[edge]!, x1[edge]!, y1[edge]!, toX, toY) === 0;
+    if (runsAlong) between++;
+    atVertex ||= (x === fromX && y === fromY) || (x === toX && y === toY);
+    return false;
+  });
+  return { near: near % 2 === 1, far: (near + between) % 2 === 1, atVertex };
+}
+
+const OUTSIDE = { near: false, far: false, atVertex: false };

@@ -1,0 +1,172 @@
+import { boxOfRings, edgesOfPart, movedEdges, type PartEdges } from './part-edges.ts';
+import { partsOverlap } from './parts-overlap.ts';
+
+/** Polygons in whole numbers, with the part that each ring is of. */
+export interface PartedPolygons {
+  readonly polygonRings: Uint32Array;
+  readonly ringVertices: Uint32Array;
+  readonly x: ArrayLike<number>;
+  readonly y: ArrayLike<number>;
+  /** Where it is left out, all rings of a polygon are one part. */
+  readonly ringParts?: Uint32Array | undefined;
+}
+
+/**
+ * Polygons whose parts overlap, taken apart into sheets. The parts on a sheet do not overlap, so that even-odd over its rings
+ * is their union; and a polygon is the union of its sheets. Polygon p is sheet p, with the parts that need no other; further
+ * sheets are numbered behind the polygons.
+ */
+export interface Sheets {
+  /** The sheet of every ring. */
+  readonly ringSheets: Uint32Array;
+  /** The polygons of the further sheets, ascending. */
+  readonly furtherOf: Uint32Array;
+  /** The polygons whose parts overlap, ascending. */
+  readonly overlapping: Uint32Array;
+}
+
+/**
+ * Finds the polygons whose parts overlap, and takes them apart; undefined where there are none.
+ *
+ * - Work O(rings), and for polygons of several parts O(vertices) and what their parts take whose boxes meet: see `partsOverlap`.
+ *
+ * @param turn - Where x comes round, as longitudes do: after so many steps.
+ * @example
+ * const square = '[[[0, 0], [2, 0], [2, 2], [0, 2]]]';
+ * const { zones } = parseZones(`{ "type": "MultiPolygon", "coordinates": [${square}, [[[1, 1], [3, 1], [3, 3]]]] }`);
+ * sheetsOf(zones.polygons).ringSheets; // Uint32Array [0, 1]
+ */
+export function sheetsOf(polygons: PartedPolygons, turn?: number): Sheets | undefined {
+  const { polygonRings, ringParts } = polygons;
+  if (ringParts === undefined) return undefined;
+  const count = polygonRings.length - 1;
+  const [furtherOf, overlapping]: [number[], number[]] = [[], []];
+  let ringSheets: Uint32Array | undefined;
+  for (let polygon = 0; polygon < count; polygon++) {
+    const [from, to] = [polygonRings[polygon]!, polygonRings[polygon + 1]!];
+    const parts = ringsOfParts(ringParts, from, to);
+    const sheetOfPart = parts === undefined ? undefined : colourParts(polygons, parts, turn);
+    if (sheetOfPart === undefined) continue;
+    ringSheets ??= ownSheets(polygonRings);
+    const further = count + furtherOf.length - 1;
+    for (const [part, rings] of parts!.entries()) {
+      const sheet = sheetOfPart[part]!;
+      for (const ring of rings) ringSheets[ring] = sheet === 0 ? polygon : further + sheet;
+    }
+    for (let sheets = Math.max(...sheetOfPart); sheets > 0; sheets--) furtherOf.push(polygon);
+    overlapping.push(polygon);
+  }
+  if (ringSheets === undefined) return undefined;
+  return { ringSheets, furtherOf: Uint32Array.from(furtherOf), overlapping: Uint32Array.from(overlapping) };
+}
+
+function ownSheets(polygonRings: Uint32Array): Uint32Array {
+  const sheets = new Uint32Array(polygonRings.at(-1)!);
+  for (let polygon = 0; polygon + 1 < polygonRings.length; polygon++) {
+    sheets.fill(polygon, polygonRings[polygon], polygonRings[polygon + 1]);
+  }
+  return sheets;
+}
+
+/** The rings of each part; undefined where there is one part at most. */
+function ringsOfParts(ringParts: Uint32Array, from: number, to: number): number[][] | undefined {
+  let ring = from + 1;
+  while (ring < to && ringParts[ring] === ringParts[from]) ring++;
+  if (ring >= to) return undefined;
+  const parts = new Map<number, number[]>();
+  for (ring = from; ring < to; ring++) {
+    const rings = parts.get(ringParts[ring]!);
+    if (rings === undefined) parts.set(ringParts[ring]!, [ring]);
+    else rings.push(ring);
+  }
+  return [...parts.values()];
+}
+
+/** The first sheet for every part on which it overlaps no other, from 0; undefined where all have the same. */
+function colourParts(
+  polygons: PartedPolygons,
+  parts: readonly number[][],
+  turn: number | undefined,
+): number[] | undefined {
+  const overlaps = overlappingParts(polygons, parts, turn);
+  if (overlaps.size === 0) return undefined;
+  const sheets: number[] = [];
+  for (let part = 0; part < parts.length; part++) {
+    const taken = new Set([...(overlaps.get(part) ?? [])].map((other) => sheets[other]));
+    let sheet = 0;
+    while (taken.has(sheet)) sheet++;
+    sheets.push(sheet);
+  }
+  return sheets;
+}
+
+/** A part at some turn, and whether it is a copy: two copies meet where the parts themselves do. */
+interface PlacedPart {
+  readonly part: number;
+  readonly turns: number;
+  readonly isCopy: boolean;
+  readonly left: number;
+  readonly right: number;
+}
+
+/** For every part that overlaps others, which. */
+function overlappingParts(
+  polygons: PartedPolygons,
+  parts: readonly number[][],
+  turn: number | undefined,
+): Map<number, Set<number>> {
+  const boxes = parts.map((rings) => boxOfRings(polygons, rings));
+  const edges = new Map<string, PartEdges | undefined>();
+  const edgesAt = (part: number, turns: number): PartEdges | undefined => {
+    const key = `${part} ${turns}`;
+    if (!edges.has(key)) edges.set(key, turns === 0 ? edgesOfPart(polygons, parts[part]!) : moved(part, turns));
+    return edges.get(key);
+  };
+  const moved = (part: number, turns: number): PartEdges | undefined => {
+    const own = edgesAt(part, 0);
+    return own && movedEdges(own, 2 * turns * turn!);
+  };
+  const found = new Map<number, Set<number>>();
+  const active: PlacedPart[] = [];
+  for (const next of placedParts(boxes, turn)) {
+    let kept = 0;
+    for (const other of active) {
+      if (other.right <= next.left) continue;
+      active[kept++] = other;
+      const [a, b] = [boxes[next.part]!, boxes[other.part]!];
+      if (next.part === other.part || a.bottom >= b.top || b.bottom >= a.top) continue;
+      if ((next.isCopy && other.isCopy) || found.get(next.part)?.has(other.part)) continue;
+      const least = Math.min(next.turns, other.turns);
+      const [one, two] = [edgesAt(next.part, next.turns - least), edgesAt(other.part, other.turns - least)];
+      if (one === undefined || two === undefined || !partsOverlap(one, two)) continue;
+      addTo(found, next.part, other.part);
+      addTo(found, other.part, next.part);
+    }
+    active.length = kept;
+    active.push(next);
+  }
+  return found;
+}
+
+/** Parts by their left sides; where x comes round, at each turn at which they may meet another. */
+function placedParts(boxes: readonly { readonly left: number; readonly right: number }[], turn?: number): PlacedPart[] {
+  const placed = boxes.map(({ left, right }, part) => {
+    const turns = turn === undefined ? 0 : -Math.floor(left / turn);
+    return { part, turns, isCopy: false, left: left + turns * (turn ?? 0), right: right + turns * (turn ?? 0) };
+  });
+  const furthest = placed.reduce((most, { right }) => Math.max(most, right), 0);
+  const copies = [...placed];
+  for (let turns = 1; turn !== undefined && turns * turn < furthest; turns++) {
+    for (const { part, turns: own, left, right } of placed) {
+      const by = turns * turn;
+      copies.push({ part, turns: own + turns, isCopy: true, left: left + by, right: right + by });
+    }
+  }
+  return copies.sort((a, b) => a.left - b.left);
+}
+
+function addTo(sets: Map<number, Set<number>>, key: number, member: number): void {
+  const set = sets.get(key);
+  if (set === undefined) sets.set(key, new Set([member]));
+  else set.add(member);
+}
