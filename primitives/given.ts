@@ -8,6 +8,14 @@ export function shortened(text: string): string {
   return `${head}…${tail} (${text.length} characters)`;
 }
 
+/** A sentence whose words, which may be those of a user's text, are cut where they are long. */
+export function shortenedWords(sentence: string): string {
+  const words = sentence.replace(/\S{100,}/g, shortened);
+  return words.length <= MOST_SAID ? words : `${words.slice(0, MOST_SAID)}…`;
+}
+
+const MOST_SAID = 2000;
+
 /** Whether something is a promise: what an asynchronous function returns where `await` is forgotten. */
 export function isPromise(given: unknown): given is PromiseLike<unknown> {
   if (typeof given !== 'object' || given === null) return false;

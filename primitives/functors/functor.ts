@@ -16,6 +16,7 @@ import {
   operate,
   record,
   requireShapeOf,
+  withinStack,
   writtenAt,
   wrongInput,
 } from './recorder.ts';
@@ -215,30 +216,38 @@ export function fn(...args: readonly unknown[]): unknown {
 
 /** WGSL's bound of the parameters of a function. */
 export const MOST_PARAMETERS = 255;
+/** WGSL's bound of the members of a struct, which results of functions are. */
+export const MOST_RESULTS = 1023;
 
 function requireDefinition(parameters: unknown, result: unknown, body: unknown, options: unknown): void {
-  if (!isRecord(parameters)) {
-    throw wrongInput('fn', 'parameters', parameters, 'a record of types', 'Write fn({ x: u32 }, u32, ({ x }) => …).');
-  }
-  for (const [name, parameter] of Object.entries(parameters)) requireParameter(name, parameter);
+  requireParameters('fn', parameters);
   requireShapeOf('fn', 'result', result);
   if (typeof body !== 'function') throw wrongInput('fn', 'body', body, 'a function of the arguments');
   requireFunctorOptions('fn', options);
   const { values } = splitParameters(parameters as Parameters);
-  const scalars = leafTypes(values).length;
-  if (scalars <= MOST_PARAMETERS) return;
-  throw functorError(
-    'parameters',
-    `fn was given ${scalars} scalars as parameters: there may be ${MOST_PARAMETERS}.`,
-    'Capture what rows have in common with array(…) or uniform(…).',
-  );
+  const remedy = 'Capture what rows have in common with array(…) or uniform(…).';
+  requireAtMost('parameters', MOST_PARAMETERS, leafTypes(values).length, remedy);
+  requireAtMost('result', MOST_RESULTS, leafTypes(result as Shape).length);
 }
 
-function requireParameter(name: string, parameter: unknown): void {
+function requireAtMost(argument: string, most: number, scalars: number, remedy?: string): void {
+  if (scalars <= most) return;
+  throw functorError('parameters', `fn was given ${scalars} scalars as ${argument}: there may be ${most}.`, remedy);
+}
+
+/** Types of parameters, by name. */
+export function requireParameters(call: string, parameters: unknown): void {
+  if (!isRecord(parameters)) {
+    throw wrongInput(call, 'parameters', parameters, 'a record of types', 'Write { x: u32 }.');
+  }
+  for (const [name, parameter] of Object.entries(parameters)) requireParameter(call, name, parameter);
+}
+
+function requireParameter(call: string, name: string, parameter: unknown): void {
   const isCapture =
     isRecord(parameter) && (isArrayParameter(parameter as never) || isUniformParameter(parameter as never));
   if (isCapture || parameter instanceof NeighboursParameter) return;
-  requireShapeOf('fn', `parameters.${name}`, parameter);
+  requireShapeOf(call, `parameters.${name}`, parameter);
 }
 
 /** The options that every functor has. */
@@ -265,7 +274,7 @@ function defineFunctor(
     if (recording) throw functorError('recursion', `Functor ${name} calls itself.`, 'Use While or For.');
     recording = true;
     try {
-      return recordFunctor(name, parameters, result, body, options, written);
+      return withinStack(`Functor ${name}`, () => recordFunctor(name, parameters, result, body, options, written));
     } finally {
       recording = false;
     }

@@ -1,5 +1,5 @@
 import { type ErrorPlace, FunctorError } from '../errors.ts';
-import { describeGiven, isPromise } from '../given.ts';
+import { describeGiven, isPromise, shortenedWords } from '../given.ts';
 import type { IrFunction, Literal, Local, Module, Operand, OperationName, ScalarType, Statement } from './ir.ts';
 import { entryOf, functionNumber, moduleNumber, nameText, operandText } from './ir.ts';
 import { callerPlace, placeIn } from './place.ts';
@@ -23,6 +23,7 @@ interface Recorder {
   readonly unusedConditions: Map<number, ErrorPlace | undefined>;
   readonly locate: boolean;
   nextId: number;
+  statements: number;
   loopDepth: number;
   /** Turns what `Return` is given into operands. */
   readonly toOperands: ((values: unknown) => Operand[]) | undefined;
@@ -35,7 +36,7 @@ const comparisons: ReadonlySet<OperationName> = new Set(['eq', 'ne', 'lt', 'le',
 /** An error at the line of the caller's code that is being executed, or where {@link writtenAt} says. */
 export function functorError(code: string, sentence: string, remedy?: string): FunctorError {
   const place = written === undefined ? callerPlace() : placeIn(written.stack);
-  return new FunctorError(`functor/${code}`, sentence, { remedy, place });
+  return new FunctorError(`functor/${code}`, shortenedWords(sentence), { remedy, place });
 }
 
 let written: Error | undefined;
@@ -75,6 +76,17 @@ export function requireShapeOf(call: string, argument: string, given: unknown): 
 function sentenceOf(given: unknown): string {
   const text = describeGiven(given);
   return `${text[0]!.toUpperCase()}${text.slice(1)}`;
+}
+
+/** Runs something that may go deeper than the stack, which is an error of its author's then. */
+export function withinStack<R>(what: string, run: () => R): R {
+  try {
+    return run();
+  } catch (cause) {
+    if (!(cause instanceof RangeError) || !cause.message.includes('call stack')) throw cause;
+    const error = functorError('size', `${what} goes deeper than the stack, or for ever.`, 'Write a loop.');
+    throw new FunctorError(error.code, error.message, { cause });
+  }
 }
 
 /** The recorder of the functor body under way. */
@@ -124,6 +136,7 @@ function recordOnce(signature: Signature, body: Body, locate: boolean): Module |
     unusedConditions: new Map(),
     locate,
     nextId: 0,
+    statements: 0,
     loopDepth: 0,
     toOperands: signature.toOperands,
   };
@@ -200,17 +213,33 @@ export function newParameter(type: ScalarType): Local {
   return local;
 }
 
+/** What a device's compiler takes of a function: WebAssembly has 50,000 locals, a stack frame of JavaScript's some more. */
+const MOST_STATEMENTS = 2 ** 15;
+/** WGSL nests 127 blocks; what primitives put around a functor's takes some of them. */
+const MOST_BLOCKS = 100;
+
 /** Appends to the block under way; what stands after a jump is never reached and is left out. */
 export function append(statement: Statement): void {
-  const block = recorder().blocks.at(-1)!;
+  const own = recorder();
+  const block = own.blocks.at(-1)!;
   const last = block.at(-1)?.kind;
   if (last === 'return' || last === 'break' || last === 'continue') return;
+  if (++own.statements > MOST_STATEMENTS) {
+    throw functorError(
+      'size',
+      `A functor has more than ${MOST_STATEMENTS} operations.`,
+      'Write a loop, or call other functors: each may have as many.',
+    );
+  }
   block.push(statement);
 }
 
 /** Records what `write` appends as a block of its own. */
 export function block(write: () => void): Statement[] {
   const { blocks } = recorder();
+  if (blocks.length > MOST_BLOCKS) {
+    throw functorError('size', `More than ${MOST_BLOCKS} blocks are nested in a functor.`, 'Call other functors.');
+  }
   blocks.push([]);
   write();
   return blocks.pop()!;

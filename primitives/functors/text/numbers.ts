@@ -17,6 +17,10 @@ export function parseNumber(source: Source, position: Position, text: string): T
   }
   const suffix = match[1]!;
   const digits = suffix === '' ? text : text.slice(0, -1);
+  // More digits than 64 bits have would take long to read, only to be refused.
+  if (whole !== null && suffix !== 'f' && digits.replace(/^0[xX]0*/, '').length > 20) {
+    throw errorAt(source, position, 'literal', `${text} does not fit 64 bits.`);
+  }
   if (whole === null || suffix === 'f') {
     const value: AbstractValue = { type: 'abstract-float', value: Number(digits) };
     return suffix === 'f' ? concreteAs(source, position, value, 'f32') : value;

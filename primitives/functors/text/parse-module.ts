@@ -64,9 +64,11 @@ function parseFields(reader: Reader, end: string, what: string): Field[] {
     if (!reader.accept(',')) break;
   }
   reader.expect(end, `after ${what}`);
-  const names = fields.map(({ name }) => name);
-  const double = fields.find(({ name }, i) => names.indexOf(name) < i);
-  if (double !== undefined) throw reader.error(double.position, `There are two of the name ${double.name}.`);
+  const names = new Set<string>();
+  for (const { name, position } of fields) {
+    if (names.has(name)) throw reader.error(position, `There are two of the name ${name}.`);
+    names.add(name);
+  }
   return fields;
 }
 

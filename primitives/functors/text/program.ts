@@ -1,5 +1,6 @@
+import { MOST_PARAMETERS, MOST_RESULTS } from '../functor.ts';
 import type { Module, ScalarType } from '../ir.ts';
-import { call, record, use } from '../recorder.ts';
+import { call, record, use, withinStack } from '../recorder.ts';
 import { evaluate } from './expressions.ts';
 import { fallsThrough } from './flow.ts';
 import { parseModule } from './parse-module.ts';
@@ -34,12 +35,19 @@ export interface CompiledFunction {
 
 /** Checks a text and compiles all of its functions. */
 export function compileText(source: Source, fast: boolean): CompiledText {
+  return withinStack('The text', () => compileSource(source, fast));
+}
+
+function compileSource(source: Source, fast: boolean): CompiledText {
   const syntax = parseModule(source);
   requireDistinctNames(source, syntax);
   const structs = new Map<string, Struct>();
   const typeOf = (type: TypeName): TextType => namedType(source, structs, type);
-  for (const { name, fields } of syntax.structs) {
-    structs.set(name, { name, fields: fields.map((field) => ({ name: field.name, type: typeOf(field.type) })) });
+  for (const { name, fields, position } of syntax.structs) {
+    const struct = { name, fields: fields.map((field) => ({ name: field.name, type: typeOf(field.type) })) };
+    // Checked one by one: a struct of structs of structs can have more scalars than there is memory.
+    requireAtMost(source, position, MOST_RESULTS, scalarsOf(struct), `The struct ${name} has too many scalars.`);
+    structs.set(name, struct);
   }
   const captures = syntax.captures.map((capture) => ({ ...capture, type: captureType(source, capture.type) }));
   const captured = (kind: 'array' | 'uniform'): ReadonlyMap<string, ScalarType> =>
@@ -75,6 +83,24 @@ function requireDistinctNames(source: Source, { structs, functions, captures, co
   }
 }
 
+/** Functions that call each other are compiled one inside the other. */
+const MOST_CALLS = 100;
+
+function requireAtMost(
+  source: Source,
+  position: Position,
+  most: number,
+  got: number,
+  sentence: string,
+  code = 'size',
+): void {
+  if (got > most) throw errorAt(source, position, code, sentence, { expected: `at most ${most}`, got });
+}
+
+function scalarsOf(type: TextType): number {
+  return typeof type === 'string' ? 1 : type.fields.reduce((sum, field) => sum + scalarsOf(field.type), 0);
+}
+
 function namedType(source: Source, structs: ReadonlyMap<string, Struct>, { name, position }: TypeName): TextType {
   if (isScalarName(name)) return name;
   const struct = structs.get(name);
@@ -103,6 +129,7 @@ function compileFunctions(shell: Shell): ReadonlyMap<string, CompiledFunction> {
       const circle = [...underWay.slice(underWay.indexOf(fn.name)), fn.name].join(' → ');
       throw errorAt(source, position, 'recursion', `A function calls itself: ${circle}.`, { remedy: 'Use a loop.' });
     }
+    requireAtMost(source, position, MOST_CALLS, underWay.length, 'Functions call each other too deeply.');
     underWay.push(fn.name);
     const result = compileFunction(shell, program, globals, fn);
     underWay.pop();
@@ -153,6 +180,15 @@ function compileFunction(
   { name, position, parameters, result, body, end }: FunctionDeclaration,
 ): CompiledFunction {
   const types = parameters.map((parameter) => ({ name: parameter.name, type: typeOf(parameter.type) }));
+  const scalars = types.reduce((sum, { type }) => sum + scalarsOf(type), 0);
+  requireAtMost(
+    source,
+    position,
+    MOST_PARAMETERS,
+    scalars,
+    `The function ${name} has too many parameters.`,
+    'parameters',
+  );
   const resultType = typeOf(result);
   if (body.every(fallsThrough)) {
     throw errorAt(source, end, 'no-return', `The function ${name} can end without returning a value.`, {

@@ -1,4 +1,5 @@
 import { type ErrorDetails, type ErrorPlace, FunctorError } from '../../errors.ts';
+import { shortenedWords } from '../../given.ts';
 
 /** Text of functors and where it stands. */
 export interface Source {
@@ -12,7 +13,14 @@ export interface Source {
 /** Offset into the text of a source. */
 export type Position = number;
 
-/** An error at a place in the text, to be thrown. */
+/** What ends a line in WGSL, inside of a class of characters; CR and LF together are one end. */
+export const LINE_BREAKS = '\\n\\v\\f\\r\\u0085\\u2028\\u2029';
+/** WGSL's blanks: line ends, and what leaves no mark on a line. */
+export const BLANKS: string = ` \\t\\u200e\\u200f${LINE_BREAKS}`;
+
+const lineBreak = new RegExp(`\\r\\n|[${LINE_BREAKS}]`);
+
+/** An error at a place in the text, to be thrown; what it quotes of the text is bounded. */
 export function errorAt(
   source: Source,
   position: Position,
@@ -20,10 +28,17 @@ export function errorAt(
   sentence: string,
   details: Omit<ErrorDetails, 'place'> = {},
 ): FunctorError {
-  return new FunctorError(`functor/${code}`, sentence, { ...details, place: placeOf(source, position) });
+  const { expected, got } = details;
+  const brief = { ...details, expected: withoutLongWords(expected), got: withoutLongWords(got) };
+  return new FunctorError(`functor/${code}`, shortenedWords(sentence), { ...brief, place: placeOf(source, position) });
+}
+
+function withoutLongWords(detail: unknown): unknown {
+  if (Array.isArray(detail)) return detail.map(withoutLongWords);
+  return typeof detail === 'string' ? shortenedWords(detail) : detail;
 }
 
 function placeOf({ text, file, firstLine }: Source, position: Position): ErrorPlace {
-  const before = text.slice(0, position).split('\n');
+  const before = text.slice(0, position).split(lineBreak);
   return { file, line: firstLine + before.length - 1, column: before.at(-1)!.length + 1 };
 }

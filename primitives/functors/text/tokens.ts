@@ -1,4 +1,4 @@
-import { errorAt, type Position, type Source } from './source.ts';
+import { BLANKS, errorAt, LINE_BREAKS, type Position, type Source } from './source.ts';
 
 export interface Token {
   readonly kind: 'name' | 'number' | 'operator' | 'end';
@@ -6,7 +6,8 @@ export interface Token {
   readonly position: Position;
 }
 
-const blank = /(?:\s|\/\/[^\n]*)+/y;
+const blanks = new RegExp(`[${BLANKS}]+`, 'y');
+const lineComment = new RegExp(`//[^${LINE_BREAKS}]*`, 'y');
 const number = /0[xX][0-9a-fA-F]*\.?[0-9a-fA-F]*(?:[pP][+-]?\d*)?[iuf]?|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d*)?[iufh]?/y;
 const name = /[A-Za-z_][A-Za-z0-9_]*/y;
 const operator = /->|<<=|>>=|<<|>>|<=|>=|==|!=|&&|\|\||\+\+|--|[-+*/%&|^]=|[-+*/%&|^!~<>=(){}[\],;:.@]/y;
@@ -21,21 +22,29 @@ export function tokenize(source: Source): Token[] {
     return pattern.exec(text)?.[0];
   };
   while (position < text.length) {
-    const skipped = take(blank)?.length ?? blockComment(source, position);
+    const skipped = (take(blanks) ?? take(lineComment))?.length ?? blockComment(source, position);
     if (skipped > 0) {
       position += skipped;
       continue;
     }
     const token = nextToken(take, position);
     if (token === undefined) {
-      const character = String.fromCodePoint(text.codePointAt(position)!);
-      throw errorAt(source, position, 'syntax', `There is no ${character} in WGSL.`);
+      throw errorAt(source, position, 'syntax', `There is no ${characterAt(text, position)} in the subset of WGSL.`);
     }
     tokens.push(token);
     position += token.text.length;
   }
   tokens.push({ kind: 'end', text: 'the end of the text', position: text.length });
   return tokens;
+}
+
+/** A character as errors show it: one that cannot be seen by its number. */
+function characterAt(text: string, position: Position): string {
+  const code = text.codePointAt(position)!;
+  const character = String.fromCodePoint(code);
+  return /^[\p{L}\p{N}\p{P}\p{S}]$/u.test(character)
+    ? character
+    : `U+${code.toString(16).toUpperCase().padStart(4, '0')}`;
 }
 
 function nextToken(take: (pattern: RegExp) => string | undefined, position: Position): Token | undefined {

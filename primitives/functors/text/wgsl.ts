@@ -1,6 +1,16 @@
-import { type Functor, type FunctorOptions, functorOf, type Parameter, type Parameters } from '../functor.ts';
+import { isRecord } from '../../given.ts';
+import {
+  type Functor,
+  type FunctorOptions,
+  functorOf,
+  type Parameter,
+  type Parameters,
+  requireFunctorOptions,
+  requireParameters,
+} from '../functor.ts';
 import type { ScalarType } from '../ir.ts';
 import { callerPlace } from '../place.ts';
+import { requireShapeOf, wrongInput } from '../recorder.ts';
 import { isScalar, type Scalar, type Shape } from '../shapes.ts';
 import { type CompiledFunction, type CompiledText, compileText } from './program.ts';
 import { errorAt, type Source } from './source.ts';
@@ -60,14 +70,35 @@ export function wgsl<P extends Parameters = Parameters, R extends Shape = Shape>
 ): Functor<P, R>;
 export function wgsl(text: string | TemplateStringsArray, ...rest: readonly unknown[]): unknown {
   if (typeof text !== 'string') return functorOfText(ofTemplate(text, rest), {});
+  requireTextOptions(rest[0]);
   const options = (rest[0] ?? {}) as TextOptions<Parameters, Shape>;
   return functorOfText({ text, file: options.name ?? 'wgsl', firstLine: 1 }, options);
 }
 
 function ofTemplate(strings: TemplateStringsArray, values: readonly unknown[]): Source {
+  if (!Array.isArray(strings)) throw wrongInput('wgsl', 'text', strings, 'a text');
+  for (const value of values) requirePart(value);
   const text = strings.reduce((joined, part, i) => `${joined}${values[i - 1]}${part}`);
   const place = callerPlace();
   return { text, file: place?.file ?? 'wgsl', firstLine: place?.line ?? 1 };
+}
+
+function requirePart(value: unknown): void {
+  if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'string') return;
+  throw wrongInput('wgsl', 'a part of its text', value, 'a number or a text');
+}
+
+function requireTextOptions(given: unknown): void {
+  if (given === undefined) return;
+  if (!isRecord(given)) throw wrongInput('wgsl', 'options', given, 'a record of options');
+  const { name, entry, parameters, result, ...others } = given;
+  for (const [option, value] of Object.entries({ name, entry })) {
+    if (value !== undefined && typeof value !== 'string')
+      throw wrongInput('wgsl', `the option ${option}`, value, 'a text');
+  }
+  if (parameters !== undefined) requireParameters('wgsl', parameters);
+  if (result !== undefined) requireShapeOf('wgsl', 'the option result', result);
+  requireFunctorOptions('wgsl', others);
 }
 
 function functorOfText(source: Source, options: TextOptions<Parameters, Shape>): Functor<Parameters, Shape> {
