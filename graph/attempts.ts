@@ -1,6 +1,7 @@
-import type { FullPolicy } from './error-policy.ts';
+import { delayBefore, type FullPolicy, lastResort } from './error-policy.ts';
 import { ItemError } from './item-error.ts';
-import type { ItemHandling, NodeRun } from './node-run.ts';
+import { discard, type NodeRun } from './node-run.ts';
+import type { Parcel } from './parcel.ts';
 import type { ItemContext } from './pull-map.ts';
 import type { WorkSpan } from './shape.ts';
 
@@ -25,7 +26,6 @@ export interface Work<A, B> {
   readonly fn: NodeFunction<A, B, never>;
   readonly elsewhere?: NodeFunction<A, B, never> | undefined;
   readonly policy: FullPolicy;
-  readonly handling: ItemHandling<A>;
 }
 
 /** In place of the result of an item that was passed over: nothing leaves the node. */
@@ -36,13 +36,13 @@ export type Skipped = typeof SKIPPED;
 export function underPolicy<A, B>(
   node: NodeRun,
   work: Work<A, B>,
-): (item: A, context: ItemContext) => Promise<B | Skipped> {
-  return async (item, context) => {
+): (parcel: Parcel<A>, context: ItemContext) => Promise<B | Skipped> {
+  return async (parcel, context) => {
     node.counts.in++;
     node.counts.active++;
     node.run.began();
     try {
-      return await attempts(node, work, item, context);
+      return await attempts(node, work, parcel, context);
     } finally {
       node.counts.active--;
       node.run.ended();
@@ -50,21 +50,28 @@ export function underPolicy<A, B>(
   };
 }
 
-async function attempts<A, B>(node: NodeRun, work: Work<A, B>, item: A, context: ItemContext): Promise<B | Skipped> {
+async function attempts<A, B>(
+  node: NodeRun,
+  work: Work<A, B>,
+  parcel: Parcel<A>,
+  context: ItemContext,
+): Promise<B | Skipped> {
   const { policy, elsewhere, fn } = work;
   for (let attempt = 1; ; attempt++) {
     try {
-      return await attemptOnce(node, fn, item, context, attempt, node.meta.runsOn);
+      return await attemptOnce(node, fn, parcel, context, attempt, node.meta.runsOn);
     } catch (cause) {
-      if (context.signal.aborted) return abandonItem(work, item, context);
+      if (context.signal.aborted) return abandonItem(node, parcel, context);
       if (attempt <= policy.retry) {
+        const delay = delayBefore(policy, attempt, cause);
+        if ('failure' in delay) return stopAt(node, parcel, context, attempt, delay.failure);
         node.counts.retried++;
-        mark(node, 'retry', { item: context.index, attempt });
-        await pause(policy.backoff(attempt), node);
-        if (context.signal.aborted) return abandonItem(work, item, context);
+        mark(node, 'retry', { ...named(parcel, context), attempt });
+        await pause(delay.milliseconds, node);
+        if (context.signal.aborted) return abandonItem(node, parcel, context);
       } else if (policy.migrate && elsewhere !== undefined) {
-        return await attemptElsewhere(node, work, elsewhere, item, context, attempt + 1);
-      } else return giveUp(node, work, item, context, attempt, cause);
+        return await attemptElsewhere(node, work, elsewhere, parcel, context, attempt + 1);
+      } else return giveUp(node, work, parcel, context, attempt, cause);
     }
   }
 }
@@ -73,25 +80,25 @@ async function attemptElsewhere<A, B>(
   node: NodeRun,
   work: Work<A, B>,
   elsewhere: NodeFunction<A, B, never>,
-  item: A,
+  parcel: Parcel<A>,
   context: ItemContext,
   attempt: number,
 ): Promise<B | Skipped> {
   const runsOn = node.meta.runsOn === 'gpu' ? 'cpu' : node.meta.runsOn === 'cpu' ? 'gpu' : 'either';
   node.counts.migrated++;
-  mark(node, 'migrate/failed', { item: context.index, attempt });
+  mark(node, 'migrate/failed', { ...named(parcel, context), attempt });
   try {
-    return await attemptOnce(node, elsewhere, item, context, attempt, runsOn);
+    return await attemptOnce(node, elsewhere, parcel, context, attempt, runsOn);
   } catch (cause) {
-    if (context.signal.aborted) return abandonItem(work, item, context);
-    return giveUp(node, work, item, context, attempt, cause);
+    if (context.signal.aborted) return abandonItem(node, parcel, context);
+    return giveUp(node, work, parcel, context, attempt, cause);
   }
 }
 
 async function attemptOnce<A, B>(
   node: NodeRun,
   fn: NodeFunction<A, B, never>,
-  item: A,
+  { item, name: record }: Parcel<A>,
   context: ItemContext,
   attempt: number,
   runsOn: WorkSpan['runsOn'],
@@ -118,41 +125,54 @@ async function attemptOnce<A, B>(
     const end = performance.now();
     counts.busy += end - start;
     if (outcome === 'failed' && signal.aborted) outcome = 'aborted';
-    run.observer?.span({ node: meta.name, lane, item: index, start, end, runsOn, outcome });
+    run.observer?.span({ node: meta.name, lane, item: index, record, start, end, runsOn, outcome });
   }
 }
 
 function giveUp<A, B>(
   node: NodeRun,
-  { policy, handling }: Work<A, B>,
-  item: A,
-  { index }: ItemContext,
+  { policy }: Work<A, B>,
+  parcel: Parcel<A>,
+  context: ItemContext,
   attempts: number,
   cause: unknown,
 ): Skipped {
-  const outcome = policy.orElse(cause) === 'skip' ? 'skipped' : 'stopped';
-  const error = new ItemError({ path: node.path, index, item: nameOf(handling, item), attempts, outcome }, cause);
-  handling.discard?.(item);
-  mark(node, 'error', { item: index, message: error.message });
-  node.run.report(error);
-  if (outcome === 'stopped') throw error;
+  const last = lastResort(policy, cause);
+  if (last.outcome === 'stopped') return stopAt(node, parcel, context, attempts, last.cause);
+  passOver(node, parcel, context, attempts, last);
   node.counts.skipped++;
   return SKIPPED;
 }
 
+/** The item's failure ends the run. */
+function stopAt<A>(node: NodeRun, parcel: Parcel<A>, context: ItemContext, attempts: number, cause: unknown): never {
+  throw passOver(node, parcel, context, attempts, { outcome: 'stopped', cause });
+}
+
+/** Frees an item that has failed for good, and tells of it. */
+export function passOver<A>(
+  node: NodeRun,
+  parcel: Parcel<A>,
+  { index }: Pick<ItemContext, 'index'>,
+  attempts: number,
+  { outcome, cause }: { readonly outcome: ItemError['outcome']; readonly cause: unknown },
+): ItemError {
+  const error = new ItemError({ path: node.path, index, item: parcel.name, attempts, outcome }, cause);
+  discard(node, parcel);
+  mark(node, 'error', { ...named(parcel, { index }), message: error.message });
+  node.run.report(error);
+  return error;
+}
+
 /** The run is over, so that nobody asks for the result: what is thrown here is not heard. */
-function abandonItem<A, B>({ handling }: Work<A, B>, item: A, { signal }: ItemContext): never {
-  handling.discard?.(item);
+function abandonItem<A>(node: NodeRun, parcel: Parcel<A>, { signal }: ItemContext): never {
+  discard(node, parcel);
   throw signal.reason;
 }
 
-/** A name that cannot be found must not hide the failure it is for. */
-export function nameOf<A>({ describe }: ItemHandling<A>, item: A): string | undefined {
-  try {
-    return describe?.(item);
-  } catch {
-    return undefined;
-  }
+/** An item as marks tell it. */
+function named<A>({ name }: Parcel<A>, { index }: Pick<ItemContext, 'index'>): { item: number; record?: string } {
+  return name === undefined ? { item: index } : { item: index, record: name };
 }
 
 function mark(node: NodeRun, name: string, detail?: Readonly<Record<string, unknown>>): void {

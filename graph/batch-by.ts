@@ -1,5 +1,6 @@
 import { Observable, type OperatorFunction, Subscriber } from 'rxjs';
 import { type ErrorPlace, GraphError } from '../primitives/errors.ts';
+import { tell } from '../primitives/warnings.ts';
 import { type Capacity, checkedCapacity, type Occupancy } from './channel.ts';
 import { deliver, demandOf } from './demand.ts';
 
@@ -9,7 +10,7 @@ export interface BatchOptions<A> extends Capacity {
   readonly sizeOf?: ((item: A) => number) | undefined;
   /** How many items one counts as, above 0: the pairs of a tile, say. Asked once. Default 1. */
   readonly weight?: ((item: A) => number) | undefined;
-  /** Frees an item whose batch will never be emitted. Called once for each such item; must not throw. */
+  /** Frees an item whose batch will never be emitted. Called once for each such item; what it throws is a warning. */
   readonly discard?: ((item: A) => void) | undefined;
   /** Names the node in errors. Default `batchBy`. */
   readonly name?: string | undefined;
@@ -42,7 +43,18 @@ export interface BatchOptions<A> extends Capacity {
  * ```
  */
 export function batchBy<A>(options: BatchOptions<A>): OperatorFunction<A, A[]> {
-  const { name = 'batchBy', discard } = options;
+  return namedBatches(options, (_, index) => index);
+}
+
+/** As {@link batchBy}; `recordOf` says what errors call an item. */
+export function namedBatches<A>(
+  options: BatchOptions<A>,
+  recordOf: (item: A, index: number) => string | number,
+): OperatorFunction<A, A[]> {
+  const { name = 'batchBy' } = options;
+  const discard = (item: A): void => {
+    if (options.discard !== undefined) tell('discard', options.discard, item);
+  };
   const bound = checkedCapacity({ ...options, name });
 
   return (source) =>
@@ -52,9 +64,9 @@ export function batchBy<A>(options: BatchOptions<A>): OperatorFunction<A, A[]> {
       let index = 0;
 
       const next = (item: A): void => {
-        const cost = costOf(item, options, { node: name, record: index++ });
+        const cost = costOf(item, options, { node: name, record: recordOf(item, index++) });
         if (cost instanceof GraphError) {
-          discard?.(item);
+          discard(item);
           out.error(cost);
           return;
         }
@@ -76,7 +88,7 @@ export function batchBy<A>(options: BatchOptions<A>): OperatorFunction<A, A[]> {
         return members;
       };
       const discardOpen = (): void => {
-        for (const item of takeOpen()) discard?.(item);
+        for (const item of takeOpen()) discard(item);
       };
 
       // Sources upstream find the next stage's demand along `destination`, as they do through RxJS's own operators.

@@ -1,10 +1,9 @@
 import type { OperatorFunction } from 'rxjs';
 import { GraphError } from '../primitives/errors.ts';
-import type { NodeFunction, Skipped, Work } from './attempts.ts';
-import { batchBy } from './batch-by.ts';
+import type { NodeFunction, Work } from './attempts.ts';
 import type { InputDefinition, NodeDefinition } from './definition.ts';
 import { type ErrorPolicy, fullPolicy } from './error-policy.ts';
-import { joinProgram, type Pair } from './join.ts';
+import { joinProgram } from './join.ts';
 import { metaOf, type NodeList, outputOf } from './node-list.ts';
 import type {
   BroadcastOptions,
@@ -20,11 +19,13 @@ import type {
   SinkOptions,
   SourceOptions,
 } from './node-options.ts';
-import type { ItemHandling, Program } from './node-run.ts';
+import type { Program } from './node-run.ts';
 import type { ItemOf, Outcome, Port } from './port.ts';
 import {
+  batchProgram,
   branchProgram,
   broadcastProgram,
+  collectProgram,
   mergeProgram,
   type Opener,
   pipeProgram,
@@ -54,10 +55,11 @@ export class GraphBuilder<C> {
 
   /** What is read, one item at a time and none before there is room for it; a function opens it for each run. */
   source<A>(name: string, source: Pullable<A> | Opener<A, C>, options: SourceOptions<A> = {}): Port<A> {
-    const { total, units = () => 1, discard } = options;
+    const { total, units = () => 1, sizeOf } = options;
     const meta: NodeMeta = { name, kind: 'source', lanes: 1, capacity: { items: 0, bytes: 0 }, runsOn: 'cpu' };
-    const program = sourceProgram(source as Pullable<A> | Opener<A, never>, units, discard);
-    return this.#add({ meta, inputs: [], outputs: [outputOf(name, undefined, options)], program, total });
+    const program = sourceProgram(source as Pullable<A> | Opener<A, never>, units, options);
+    const outputs = [outputOf(name, undefined, sizeOf !== undefined)];
+    return this.#add({ meta, inputs: [], outputs, program, total });
   }
 
   /** A function on each item, in lanes. */
@@ -69,9 +71,9 @@ export class GraphBuilder<C> {
   ): Port<B> {
     const { ordered = false, discardResult, progress, elsewhere, lanes } = options;
     const edge = this.#nodes.input(name, input, options, lanes);
-    const work = this.#work(name, options, edge, fn, elsewhere);
-    const program = stageProgram(work, ordered, progress, discardResult);
-    const outputs = [outputOf(name, undefined, { discard: discardResult })];
+    const work = this.#work(name, options, fn, elsewhere);
+    const program = stageProgram(work, { ordered, units: progress, discardResult });
+    const outputs = [outputOf(name, undefined)];
     const isMeasure = progress !== undefined;
     return this.#add({ meta: metaOf(name, 'map', edge, options), inputs: [edge], outputs, program, isMeasure });
   }
@@ -103,7 +105,7 @@ export class GraphBuilder<C> {
     const all: OperatorFunction<unknown, unknown> = (source) =>
       operators.reduce((stream, operator) => stream.pipe(operator), source);
     const program = pipeProgram(all, inner?.meta.name);
-    const common = { inputs: [edge], outputs: [outputOf(name, undefined, {})], program };
+    const common = { inputs: [edge], outputs: [outputOf(name, undefined)], program };
     if (inner === undefined) return this.#add({ ...common, meta: metaOf(name, 'pipe', edge) });
     return this.#add({ ...common, meta: { ...inner.meta, name }, inner: () => inner.counters() });
   }
@@ -112,12 +114,13 @@ export class GraphBuilder<C> {
   batch<A>(name: string, input: Port<A>, options: GraphBatchOptions<A>): Port<A[]> {
     const { sizeOf, discard } = options;
     const edge = this.#nodes.input(name, input, { sizeOf, discard });
-    const handling = edge.handling as ItemHandling<A>;
-    const { discard: free } = handling;
-    const operator = batchBy<A>({ ...options, ...handling, name: this.#nodes.path(name) });
-    const discardBatch = free && ((batch: A[]) => batch.forEach(free));
-    const outputs = [outputOf(name, undefined, { discard: discardBatch })];
-    return this.#add({ meta: metaOf(name, 'batch', edge), inputs: [edge], outputs, program: pipeProgram(operator) });
+    const program = batchProgram(options, this.#nodes.path(name), edge.isSized);
+    return this.#add({
+      meta: metaOf(name, 'batch', edge),
+      inputs: [edge],
+      outputs: [outputOf(name, undefined)],
+      program,
+    });
   }
 
   /**
@@ -132,8 +135,8 @@ export class GraphBuilder<C> {
     options: PolicyOptions<A> = {},
   ): PortsOf<A, N> {
     const edge = this.#nodes.input(name, input, options);
-    const choose = this.#work(name, options, edge, (item: A) => portFor(this.#nodes.path(name), rules, item));
-    const outputs = Object.keys(rules).map((port) => outputOf(name, port, edge.handling));
+    const choose = this.#work(name, options, (item: A) => portFor(this.#nodes.path(name), rules, item));
+    const outputs = Object.keys(rules).map((port) => outputOf(name, port, edge.isSized));
     const meta = metaOf(name, 'branch', edge);
     return this.#addPorts({ meta, inputs: [edge], outputs, program: branchProgram(choose) }) as PortsOf<A, N>;
   }
@@ -146,7 +149,7 @@ export class GraphBuilder<C> {
     options: BroadcastOptions<A> = {},
   ): PortsOf<A, N> {
     const edge = this.#nodes.input(name, input, options);
-    const outputs = [...new Set(ports)].map((port) => outputOf(name, port, edge.handling));
+    const outputs = [...new Set(ports)].map((port) => outputOf(name, port, edge.isSized));
     const program = broadcastProgram(options.copy);
     return this.#addPorts({ meta: metaOf(name, 'broadcast', edge), inputs: [edge], outputs, program }) as PortsOf<A, N>;
   }
@@ -158,7 +161,7 @@ export class GraphBuilder<C> {
     options: InputOptions<ItemOf<P>> = {},
   ): Port<ItemOf<P>> {
     const edge = this.#nodes.input(name, inputs, options);
-    const outputs = [outputOf(name, undefined, edge.handling)];
+    const outputs = [outputOf(name, undefined, edge.isSized)];
     return this.#add({ meta: metaOf(name, 'merge', edge), inputs: [edge], outputs, program: mergeProgram });
   }
 
@@ -180,17 +183,13 @@ export class GraphBuilder<C> {
     const left = this.#nodes.input(name, inputs.left, { capacity }, 1, 'left');
     const right = this.#nodes.input(name, inputs.right, { capacity }, 1, 'right');
     const keyOf = {
-      left: this.#work(name, options, left, key.left as (item: unknown) => unknown),
-      right: this.#work(name, options, right, key.right as (item: unknown) => unknown),
-    };
-    const discardPair = (pair: Pair<unknown, unknown>): void => {
-      left.handling.discard?.(pair.left);
-      right.handling.discard?.(pair.right);
+      left: this.#work(name, options, key.left as (item: unknown) => unknown),
+      right: this.#work(name, options, key.right as (item: unknown) => unknown),
     };
     const outputs = [
-      outputOf(name, 'pairs', { discard: discardPair }),
-      outputOf(name, 'leftOnly', left.handling),
-      outputOf(name, 'rightOnly', right.handling),
+      outputOf(name, 'pairs'),
+      outputOf(name, 'leftOnly', left.isSized),
+      outputOf(name, 'rightOnly', right.isSized),
     ];
     const program = joinProgram(keyOf, hold);
     const ports = this.#addPorts({ meta: metaOf(name, 'join', left), inputs: [left, right], outputs, program });
@@ -219,8 +218,8 @@ export class GraphBuilder<C> {
     const edge = this.#nodes.input(name, input, options);
     const start = (): { value: R } | undefined =>
       seed === undefined ? undefined : { value: typeof seed === 'function' ? (seed as () => R)() : seed };
-    const work = (step: NodeFunction<A, Skipped, never>): WorkOf<A, Skipped> =>
-      this.#work(name, options, edge, step as NodeFunction<A, Skipped, C>);
+    const work = (step: NodeFunction<A, void, never>): WorkOf<A, void> =>
+      this.#work(name, options, step as NodeFunction<A, void, C>);
     const program = reduceProgram<A, R>(fn as ReduceFunction<A, R, never>, work, start, options.progress);
     return this.#end(metaOf(name, 'reduce', edge), edge, program, options);
   }
@@ -233,17 +232,18 @@ export class GraphBuilder<C> {
     options: SinkOptions<A> = {},
   ): Outcome<number> {
     const edge = this.#nodes.input(name, input, options, options.lanes);
-    const program = sinkProgram(this.#work(name, options, edge, fn), options.progress);
+    const program = sinkProgram(this.#work(name, options, fn), options.progress);
     return this.#end(metaOf(name, 'sink', edge, options), edge, program, options);
   }
 
-  /** All items in one array, as they come. */
+  /** All items in one array, as they come. If the run fails they are discarded. */
   collect<A>(name: string, input: Port<A>, options: PolicyOptions<A> = {}): Outcome<A[]> {
-    const push = (items: A[], item: A): A[] => {
-      items.push(item);
-      return items;
-    };
-    return this.reduce(name, input, push, () => [], options);
+    const edge = this.#nodes.input(name, input, options);
+    const program = collectProgram<A>(
+      this.#work(name, options, () => undefined),
+      options.progress,
+    );
+    return this.#end(metaOf(name, 'reduce', edge), edge, program, options);
   }
 
   #add<A>(node: NodeDefinition): Port<A> {
@@ -263,14 +263,13 @@ export class GraphBuilder<C> {
   #work<A, B>(
     name: string,
     { onError }: { readonly onError?: ErrorPolicy | undefined },
-    { handling }: InputDefinition,
     fn: NodeFunction<A, B, C>,
     elsewhere?: NodeFunction<A, B, C>,
   ): WorkOf<A, B> {
     const path = this.#nodes.path(name);
     const own = onError === undefined ? undefined : fullPolicy(onError, path);
     if (own?.migrate === true && elsewhere === undefined) throw noOtherSide(path);
-    const work = { fn, elsewhere, handling } as Omit<Work<A, B>, 'policy'>;
+    const work = { fn, elsewhere } as Omit<Work<A, B>, 'policy'>;
     return ({ run }) => ({ ...work, policy: own ?? fullPolicy(run.policy, path) });
   }
 }

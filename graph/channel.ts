@@ -1,5 +1,6 @@
 import { defer, map, type Observable, Subject, startWith } from 'rxjs';
 import { GraphError } from '../primitives/errors.ts';
+import { tell } from '../primitives/warnings.ts';
 
 /** How much an edge may hold. At least one of the two bounds is finite. */
 export interface Capacity {
@@ -18,7 +19,7 @@ export interface Occupancy {
 export interface ChannelOptions<T> extends Capacity {
   /** Bytes of one item, not negative; asked once when the item is pushed. Needed with a byte bound. */
   readonly sizeOf?: ((item: T) => number) | undefined;
-  /** Frees an item that will never be taken. Called once for each such item; must not throw. */
+  /** Frees an item that will never be taken. Called once for each such item; what it throws is a warning. */
   readonly onDiscard?: ((item: T) => void) | undefined;
   /** Aborting it closes the channel with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
@@ -126,7 +127,7 @@ export class Channel<T> implements AsyncIterable<T, undefined> {
   dropOldest(): boolean {
     if (this.depth === 0) return false;
     const item = this.#remove(0);
-    this.#options.onDiscard?.(item);
+    this.#discard(item);
     this.#settle();
     return true;
   }
@@ -174,7 +175,7 @@ export class Channel<T> implements AsyncIterable<T, undefined> {
   readonly #onAbort = (): void => this.close(this.#options.signal?.reason);
 
   #measure(item: T): number {
-    const { sizeOf, onDiscard, name } = this.#options;
+    const { sizeOf, name } = this.#options;
     let size = Number.NaN;
     let cause: unknown;
     try {
@@ -183,14 +184,14 @@ export class Channel<T> implements AsyncIterable<T, undefined> {
       cause = error;
     }
     if (size >= 0) return size;
-    onDiscard?.(item);
+    this.#discard(item);
     const details = { expected: 'a number of bytes, 0 or more', got: cause ?? size, place: { node: name }, cause };
     throw new GraphError('graph/bad-size', 'sizeOf gave no size for an item.', details);
   }
 
   #enqueue(entry: Entry<T>): void {
     if (this.#closed !== undefined) {
-      this.#options.onDiscard?.(entry.item);
+      this.#discard(entry.item);
       entry.reject?.(this.#closed.error ?? closedError(this.#options.name));
       return;
     }
@@ -240,9 +241,15 @@ export class Channel<T> implements AsyncIterable<T, undefined> {
     this.depth = 0;
     this.bytes = 0;
     for (const { item, reject } of entries) {
-      this.#options.onDiscard?.(item);
+      this.#discard(item);
       reject?.(error);
     }
+  }
+
+  /** What `onDiscard` throws must not keep other items from being freed. */
+  #discard(item: T): void {
+    const { onDiscard } = this.#options;
+    if (onDiscard !== undefined) tell('onDiscard', onDiscard, item);
   }
 
   #finish(closed: { readonly error?: unknown }): void {

@@ -51,7 +51,7 @@ export function chromeTrace(trace: Trace): string {
 }
 
 function spanEvent(
-  { node, lane, item, start, end, runsOn, outcome }: WorkSpan,
+  { node, lane, item, record, start, end, runsOn, outcome }: WorkSpan,
   trace: Trace,
   threads: Threads,
 ): TraceEvent {
@@ -64,7 +64,7 @@ function spanEvent(
     ts,
     dur: Math.max(0.001, round(microseconds(end, trace) - ts)),
     ...(outcome === 'failed' ? { cname: 'terrible' } : {}),
-    args: { item, outcome },
+    args: { item, ...(record === undefined ? {} : { record }), outcome },
   };
 }
 

@@ -1,13 +1,15 @@
 import { GraphError } from '../primitives/errors.ts';
 import { type Capacity, checkedCapacity, type Occupancy } from './channel.ts';
-import type { ItemHandling, Program } from './node-run.ts';
+import type { Program } from './node-run.ts';
+import type { ItemHandling } from './parcel.ts';
 import type { Port } from './port.ts';
 import type { EdgeShape, GraphShape, NodeCounters } from './shape.ts';
 import type { NodeMeta, StageCounters } from './stage.ts';
 
-/** One output of a node, and how its items are handled where the next node does not say. */
+/** One output of a node. */
 export interface OutputDefinition extends Port<unknown> {
-  readonly handling: ItemHandling<unknown>;
+  /** Whether its items come with their sizes, for bounds in bytes. */
+  readonly isSized: boolean;
 }
 
 /** The edge into a node, or into one of its ports. */
@@ -15,7 +17,9 @@ export interface InputDefinition {
   readonly port: string | undefined;
   readonly from: readonly OutputDefinition[];
   readonly capacity: Required<Occupancy>;
-  readonly handling: ItemHandling<unknown>;
+  /** How the node handles its items, in place of how where they come from does. */
+  readonly own: ItemHandling<unknown>;
+  readonly isSized: boolean;
 }
 
 export interface NodeDefinition {
@@ -37,16 +41,17 @@ export interface GraphDefinition {
   readonly nodes: readonly NodeDefinition[];
 }
 
-export interface EdgeOptions<A> {
+export interface EdgeOptions {
   readonly capacity?: number | Capacity | undefined;
-  readonly sizeOf?: ((item: A) => number) | undefined;
+  /** Whether the sizes of its items are known. */
+  readonly isSized: boolean;
 }
 
 /** @throws `GraphError` where the bounds admit nothing, or cannot be checked. */
-export function capacityOf<A>(path: string, { capacity, sizeOf }: EdgeOptions<A>, lanes: number): Required<Occupancy> {
+export function capacityOf(path: string, { capacity, isSized }: EdgeOptions, lanes: number): Required<Occupancy> {
   const bounds =
     capacity === undefined ? { items: lanes } : typeof capacity === 'number' ? { items: capacity } : capacity;
-  return checkedCapacity({ ...bounds, sizeOf, name: path });
+  return checkedCapacity({ ...bounds, sizeOf: isSized ? () => 0 : undefined, name: path });
 }
 
 export function shapeOf({ name, nodes }: GraphDefinition): GraphShape {

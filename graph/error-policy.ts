@@ -51,6 +51,44 @@ export function fullPolicy(policy: ErrorPolicy, path: string): FullPolicy {
   };
 }
 
+/** Milliseconds before the next attempt, or why that is not known. */
+export function delayBefore(
+  { backoff }: FullPolicy,
+  attempt: number,
+  cause: unknown,
+): { readonly milliseconds: number } | { readonly failure: GraphError } {
+  try {
+    const milliseconds = backoff(attempt);
+    if (milliseconds >= 0) return { milliseconds };
+    return { failure: policyFailed('backoff gave no time to wait.', { got: milliseconds, cause }) };
+  } catch (thrown) {
+    return { failure: policyFailed('backoff threw.', { got: String(thrown), cause: both(cause, thrown) }) };
+  }
+}
+
+/** What becomes of an item that nothing has helped; an `orElse` that throws ends the run. */
+export function lastResort(
+  { orElse }: FullPolicy,
+  cause: unknown,
+): { readonly outcome: 'skipped' | 'stopped'; readonly cause: unknown } {
+  try {
+    return { outcome: orElse(cause) === 'skip' ? 'skipped' : 'stopped', cause };
+  } catch (thrown) {
+    const failure = policyFailed('orElse threw.', { got: String(thrown), cause: both(cause, thrown) });
+    return { outcome: 'stopped', cause: failure };
+  }
+}
+
+function policyFailed(sentence: string, { got, cause }: { got: unknown; cause: unknown }): GraphError {
+  const expected = sentence.startsWith('orElse') ? "'stop' or 'skip'" : 'milliseconds from 0';
+  return new GraphError('graph/bad-policy', `The error policy failed: ${sentence}`, { expected, got, cause });
+}
+
+/** What failed first, and what failed after it. */
+function both(cause: unknown, thrown: unknown): AggregateError {
+  return new AggregateError([cause, thrown], 'An item failed, and then its error policy.');
+}
+
 const STEPS: ReadonlySet<string> = new Set(['retry', 'backoff', 'migrate', 'orElse']);
 
 const named: Readonly<Record<string, ErrorPolicySteps>> = {

@@ -44,8 +44,8 @@ export type {
   SinkOptions,
   SourceOptions,
 } from './node-options.ts';
-export type { ItemHandling } from './node-run.ts';
 export type { GraphObserver } from './observer.ts';
+export type { ItemHandling } from './parcel.ts';
 export type { ItemOf, Outcome, Outcomes, Port, ResultOf } from './port.ts';
 export type { Opener } from './programs.ts';
 export { type Progress, type ProgressOptions, type ProgressReport, progress } from './progress.ts';

@@ -1,6 +1,7 @@
 import { GraphError } from '../primitives/errors.ts';
 import { underPolicy, type Work } from './attempts.ts';
-import { type Edge, emit, type NodeRun, type Program } from './node-run.ts';
+import { discard, type Edge, emit, type NodeRun, type Program } from './node-run.ts';
+import { jointName, type Parcel } from './parcel.ts';
 import { failUnlessOver } from './programs.ts';
 
 /** What a join makes of two items with the same key. */
@@ -19,7 +20,7 @@ const RIGHT_ONLY = 2;
 
 interface Waiting {
   readonly key: unknown;
-  readonly item: unknown;
+  readonly parcel: Parcel;
 }
 
 /** One side of a join in one run: what has come and waits for its partner. */
@@ -27,7 +28,8 @@ interface Side {
   readonly edge: Edge;
   /** The output of items that stay without a partner. */
   readonly only: number;
-  readonly pair: (item: unknown, partner: unknown) => Pair<unknown, unknown>;
+  /** The item and its partner as left and right. */
+  readonly pair: (item: Parcel, partner: Parcel) => Pair<Parcel, Parcel>;
   /** In the order in which they came. */
   readonly waiting: Set<Waiting>;
   readonly byKey: Map<unknown, Waiting[]>;
@@ -56,7 +58,7 @@ export function joinProgram(keyOf: { readonly left: KeyOf; readonly right: KeyOf
       readSide(node, right, left, keyOf.right(node), hold),
     ]);
     node.abort.signal.removeEventListener('abort', wakeBoth);
-    for (const side of [left, right]) for (const { item } of side.waiting) side.edge.handling.discard?.(item);
+    for (const side of [left, right]) for (const { parcel } of side.waiting) discard(node, parcel);
   };
 }
 
@@ -81,7 +83,8 @@ async function readSide(
     const found = await keyOf(next.value, { signal, index, lane: mine.only - 1 }).catch((error) =>
       failUnlessOver(node, error),
     );
-    if (typeof found === 'object') await place(node, mine, other, { ...(found as { key: unknown }), item: next.value });
+    if (typeof found === 'object')
+      await place(node, mine, other, { ...(found as { key: unknown }), parcel: next.value });
   }
   mine.ended = true;
   if (!signal.aborted) mine.flushed = flush(node, other);
@@ -103,16 +106,26 @@ async function place(node: NodeRun, mine: Side, other: Side, entry: Waiting): Pr
   const partner = takePartner(other, entry.key);
   if (partner !== undefined) {
     other.wake();
-    await emit(node, PAIRS, mine.pair(entry.item, partner.item));
+    await emit(node, PAIRS, paired(node, mine.pair(entry.parcel, partner.parcel)));
   } else if (other.ended) {
     await other.flushed;
-    await emit(node, mine.only, entry.item);
+    await emit(node, mine.only, entry.parcel);
   } else {
     mine.waiting.add(entry);
     const alike = mine.byKey.get(entry.key);
     if (alike === undefined) mine.byKey.set(entry.key, [entry]);
     else alike.push(entry);
   }
+}
+
+function paired(node: NodeRun, { left, right }: Pair<Parcel, Parcel>): Parcel {
+  // What is freed is what the pair holds then, which is another's items if it was copied.
+  const free = (pair: Pair<unknown, unknown>): void => {
+    discard(node, { ...left, item: pair.left });
+    discard(node, { ...right, item: pair.right });
+  };
+  const pair = { left: left.item, right: right.item };
+  return { item: pair, name: jointName([left, right]), discard: free as Parcel['discard'], sizeOf: undefined };
 }
 
 function takePartner({ byKey, waiting }: Side, key: unknown): Waiting | undefined {
@@ -128,7 +141,7 @@ async function flush(node: NodeRun, side: Side): Promise<void> {
   const entries = [...side.waiting];
   side.waiting.clear();
   side.byKey.clear();
-  for (const { item } of entries) await emit(node, side.only, item);
+  for (const { parcel } of entries) await emit(node, side.only, parcel);
 }
 
 function bothFull({ path }: NodeRun, hold: number): GraphError {

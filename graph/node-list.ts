@@ -1,7 +1,6 @@
 import { GraphError } from '../primitives/errors.ts';
 import { capacityOf, type InputDefinition, type NodeDefinition, type OutputDefinition } from './definition.ts';
 import type { InputOptions } from './node-options.ts';
-import type { ItemHandling } from './node-run.ts';
 import type { Outcome, Port } from './port.ts';
 import { requireLanes } from './pull-map.ts';
 import type { NodeKind, NodeMeta } from './stage.ts';
@@ -36,8 +35,10 @@ export class NodeList {
     requireLanes(path, lanes);
     const from = [ports].flat().map((each) => this.#output(each, path));
     for (const [i, output] of from.entries()) this.#requireFree(output, path, from.indexOf(output) !== i);
-    const handling = handlingOf(from, options as InputOptions<unknown>);
-    return { port, from, handling, capacity: capacityOf(path, { ...options, sizeOf: handling.sizeOf }, lanes) };
+    const { capacity, discard, sizeOf, describe } = options as InputOptions<unknown>;
+    const isSized = sizeOf !== undefined || from.every((output) => output.isSized);
+    const own = { discard, sizeOf, describe };
+    return { port, from, own, isSized, capacity: capacityOf(path, { capacity, isSized }, lanes) };
   }
 
   /** Adds a node and gives its outputs, which may be taken from now on. */
@@ -96,21 +97,8 @@ export class NodeList {
   }
 }
 
-/** What the node says, else what came with the items, where all that is merged agrees. */
-function handlingOf(from: readonly OutputDefinition[], own: InputOptions<unknown>): ItemHandling<unknown> {
-  const [first] = from;
-  const agreed = <K extends keyof ItemHandling<unknown>>(key: K): ItemHandling<unknown>[K] =>
-    from.every(({ handling }) => handling[key] === first?.handling[key]) ? first?.handling[key] : undefined;
-  return {
-    discard: own.discard ?? agreed('discard'),
-    sizeOf: own.sizeOf ?? agreed('sizeOf'),
-    describe: own.describe ?? agreed('describe'),
-  };
-}
-
-export function outputOf<A>(node: string, port: string | undefined, handling: ItemHandling<A>): OutputDefinition {
-  const { discard, sizeOf, describe } = handling as ItemHandling<unknown>;
-  return { node, port, handling: { discard, sizeOf, describe } };
+export function outputOf(node: string, port: string | undefined, isSized = false): OutputDefinition {
+  return { node, port, isSized };
 }
 
 export function metaOf(

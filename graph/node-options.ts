@@ -3,7 +3,7 @@ import type { BatchOptions } from './batch-by.ts';
 import type { Capacity } from './channel.ts';
 import type { ErrorPolicy } from './error-policy.ts';
 import type { Pair } from './join.ts';
-import type { ItemHandling } from './node-run.ts';
+import type { ItemHandling } from './parcel.ts';
 import type { Port } from './port.ts';
 
 export interface SourceOptions<A> extends ItemHandling<A> {
@@ -19,9 +19,16 @@ export interface InputOptions<A> extends ItemHandling<A> {
   readonly capacity?: number | Capacity | undefined;
   /** Bytes of one item; needed with a bound in bytes. Default: that of the source. */
   readonly sizeOf?: ((item: A) => number) | undefined;
-  /** Frees an item that goes no further: the run ended early, or it failed for good. Default: that of the source. */
+  /**
+   * Frees an item that goes no further: the run ended early, or it failed for good. Default: that of the node where the
+   * item came from, its source or the `discardResult` of its stage. What it throws is a warning.
+   */
   readonly discard?: ((item: A) => void) | undefined;
-  /** What errors call an item, beside its index. Default: that of the source. */
+  /**
+   * What errors and traces call an item, here and in all later nodes; called once, when the item comes. Without it, or
+   * where it throws, an item keeps the name that it has: what a stage makes is called as what it was made from, a batch
+   * or a pair by the names of its items.
+   */
   readonly describe?: ((item: A) => string) | undefined;
 }
 

@@ -1,23 +1,19 @@
 import { GraphError } from '../primitives/errors.ts';
+import type { OnWarning } from '../primitives/warnings.ts';
 import { Channel, type Occupancy } from './channel.ts';
 import type { ErrorPolicy } from './error-policy.ts';
 import type { ItemError } from './item-error.ts';
 import type { GraphObserver } from './observer.ts';
+import { discardParcel, handledBy, type ItemHandling, type Parcel, sizeOfParcel } from './parcel.ts';
 import type { NodeMeta } from './stage.ts';
-
-/** How the items of a port are freed, measured and named, where the node that takes them does not say. */
-export interface ItemHandling<A> {
-  readonly discard?: ((item: A) => void) | undefined;
-  readonly sizeOf?: ((item: A) => number) | undefined;
-  readonly describe?: ((item: A) => string) | undefined;
-}
 
 /** One bounded edge of one run, and who stands at its ends. */
 export interface Edge {
   /** Name for traces: the node it leads into, or `node.port`. */
   readonly name: string;
-  readonly channel: Channel<unknown>;
-  readonly handling: ItemHandling<unknown>;
+  readonly channel: Channel<Parcel>;
+  /** What the node behind the edge says of its items, in place of where they come from. */
+  readonly own: ItemHandling<unknown>;
   /** Nodes that may still put items on it. */
   producers: NodeRun[];
   /** Whether the node behind it takes nothing more. */
@@ -65,6 +61,10 @@ export interface RunServices {
   report(error: ItemError): void;
   /** Ends the run with `error`. */
   fail(error: unknown): void;
+  /** Calls `release` at the end of a run that has failed: it frees what would have gone into the result. */
+  atFailure(release: () => void): void;
+  /** Tells of a callback that threw where that must not end the run. */
+  readonly warn: OnWarning | undefined;
   /** A source is being read, or was: nothing is stalled meanwhile, but nobody waits for it at the end. */
   readBegan(): void;
   readEnded(): void;
@@ -77,10 +77,15 @@ export interface RunServices {
 /** What a node does in a run: ends when its inputs have ended, or its signal is aborted. */
 export type Program = (node: NodeRun) => Promise<unknown>;
 
-export function newEdge(name: string, path: string, capacity: Occupancy, handling: ItemHandling<unknown>): Edge {
-  const { sizeOf, discard } = handling;
-  const channel = new Channel<unknown>({ ...bounds(capacity), sizeOf, onDiscard: discard, name: path });
-  return { name, channel, handling, producers: [], isLeft: false };
+export function newEdge(
+  name: string,
+  path: string,
+  capacity: Occupancy,
+  own: ItemHandling<unknown>,
+  onDiscard: (parcel: Parcel) => void,
+): Edge {
+  const channel = new Channel<Parcel>({ ...bounds(capacity), sizeOf: sizeOfParcel, onDiscard, name: path });
+  return { name, channel, own, producers: [], isLeft: false };
 }
 
 /** A bound in bytes that is none needs no sizes. */
@@ -88,19 +93,37 @@ function bounds({ items, bytes }: Occupancy): { items: number; bytes?: number } 
   return bytes === Number.POSITIVE_INFINITY ? { items } : { items, bytes };
 }
 
-/** Hands `item` to the node behind the `output`-th edge; waits for room. If that node has left, it is discarded. */
-export async function emit(node: NodeRun, output: number, item: unknown): Promise<void> {
-  const { channel } = node.outputs[output]!;
+/** Hands `parcel` to the node behind the `output`-th edge; waits for room. If that node has left, it is discarded. */
+export async function emit(node: NodeRun, output: number, parcel: Parcel): Promise<void> {
+  const { channel, own } = node.outputs[output]!;
+  const handled = handledBy(own, parcel);
   node.counts.out++;
   try {
-    await channel.push(item);
+    await channel.push(handled);
   } catch (error) {
-    if (!channel.abandoned) node.run.fail(error);
+    if (!channel.abandoned) node.run.fail(namingItem(error, handled));
   }
 }
 
+/** An edge knows an item's size, not its name. */
+function namingItem(error: unknown, { name }: Parcel): unknown {
+  if (!(error instanceof GraphError) || error.code !== 'graph/bad-size' || name === undefined) return error;
+  const { expected, got, place, cause } = error;
+  return new GraphError(error.code, 'sizeOf gave no size for an item.', {
+    expected,
+    got,
+    place: { ...place, record: name },
+    cause,
+  });
+}
+
+/** Frees an item that goes no further. */
+export function discard({ run }: NodeRun, parcel: Parcel): void {
+  discardParcel(parcel, run.warn);
+}
+
 /** Calls `body` for each item of an edge, one after another, until it ends or is abandoned. */
-export async function forEachItem(edge: Edge, body: (item: unknown, index: number) => Promise<void>): Promise<void> {
+export async function forEachItem(edge: Edge, body: (parcel: Parcel, index: number) => Promise<void>): Promise<void> {
   for (let index = 0; ; index++) {
     const next = await edge.channel.take();
     if (next.done === true) return;
@@ -131,8 +154,8 @@ export function endOutputs(node: NodeRun): void {
 }
 
 /** What ends a run when a node fails outside of any item's work, by an operator or a copy, say. */
-export function nodeError({ path }: NodeRun, cause: unknown): GraphError {
+export function nodeError({ path }: NodeRun, cause: unknown, record?: string | number): GraphError {
   if (cause instanceof GraphError) return cause;
   const message = cause instanceof Error ? cause.message : String(cause);
-  return new GraphError('graph/node-failed', `The node failed: ${message}`, { place: { node: path }, cause });
+  return new GraphError('graph/node-failed', `The node failed: ${message}`, { place: { node: path, record }, cause });
 }

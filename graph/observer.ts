@@ -1,10 +1,13 @@
 import type { Subscriber } from 'rxjs';
 import type { GraphError } from '../primitives/errors.ts';
+import { type OnWarning, tell } from '../primitives/warnings.ts';
+import type { Parcel } from './parcel.ts';
+import type { Passage } from './passage.ts';
 import type { OccupancySample, TraceMark, WorkSpan } from './shape.ts';
 
 /**
  * Is told what happens in a run while it happens: the option `observer` of `stage()` and of a graph's `run()`. Its
- * methods are called synchronously, often, and must not throw.
+ * methods are called synchronously and often. A method that throws is told as a warning, and is not called again.
  */
 export interface GraphObserver {
   /** An item has left a node's function; every attempt is a span of its own. */
@@ -18,13 +21,39 @@ export interface GraphObserver {
 /** What a run of a graph tells the stages that stand in its pipes. */
 export interface Surroundings {
   readonly observer: GraphObserver | undefined;
+  /** The pipe's way for items, along which stages hand on what came with them. */
+  readonly passage: Passage;
+  readonly warn: OnWarning | undefined;
   /** Work on an item has begun, or ended: while any is under way the run is not stalled. */
   began(): void;
   ended(): void;
   /** An item has failed for good, and the stage goes on without it. */
-  passedOver(error: GraphError, item: unknown): void;
+  passedOver(error: GraphError, parcel: Parcel): void;
   /** The error of an item that ends the stream, with the item's name. */
-  named(error: GraphError, item: unknown): GraphError;
+  named(error: GraphError, parcel: Parcel): GraphError;
+}
+
+/** An observer whose failures do not reach the work that it watches. */
+export function guarded(observer: GraphObserver, onWarning?: OnWarning): GraphObserver {
+  const guard = <T>(name: keyof GraphObserver, method: (value: T) => void): ((value: T) => void) => {
+    let failed = false;
+    const attempt = (value: T): void => {
+      try {
+        method(value);
+      } catch (cause) {
+        failed = true;
+        throw cause;
+      }
+    };
+    return (value) => {
+      if (!failed) tell(`observer.${name}`, attempt, value, onWarning);
+    };
+  };
+  return {
+    span: guard('span', (span) => observer.span(span)),
+    occupancy: guard('occupancy', (sample) => observer.occupancy(sample)),
+    mark: guard('mark', (mark) => observer.mark(mark)),
+  };
 }
 
 /** A graph's observer at the end of a pipe carries its {@link Surroundings} here. */

@@ -1,19 +1,24 @@
-import { catchError, type Observable, type OperatorFunction, Subscriber, tap, throwError } from 'rxjs';
+import { catchError, map, type Observable, type OperatorFunction, Subscriber, tap } from 'rxjs';
 import { GraphError } from '../primitives/errors.ts';
 import {
   type NodeContext,
   type NodeFunction,
-  nameOf,
+  passOver,
   SKIPPED,
   type Skipped,
   underPolicy,
   type Work,
 } from './attempts.ts';
+import { namedBatches } from './batch-by.ts';
+import { checkedCapacity } from './channel.ts';
 import { DEMAND, type Demand } from './demand.ts';
 import { ItemError } from './item-error.ts';
-import { type Edge, emit, forEachItem, type NodeRun, nodeError, type Program } from './node-run.ts';
+import type { GraphBatchOptions } from './node-options.ts';
+import { discard, type Edge, emit, forEachItem, type NodeRun, nodeError, type Program } from './node-run.ts';
 import { type GraphObserver, SURROUNDINGS, type Surroundings } from './observer.ts';
-import { pull, pullMap } from './pull-map.ts';
+import { discardParcel, type ItemHandling, jointName, type Parcel, parcelOf, sizeOfParcel } from './parcel.ts';
+import { items, Passage, parcels } from './passage.ts';
+import { type ItemContext, pull, pullMap } from './pull-map.ts';
 import { openReader, type Pullable, type PullSource } from './pull-source.ts';
 
 /** Opens what a source reads, for one run. */
@@ -24,13 +29,29 @@ export type WorkOf<A, B> = (node: NodeRun) => Work<A, B>;
 
 export function sourceProgram<A>(
   source: Pullable<A> | Opener<A, never>,
-  units: ((item: A) => number) | undefined,
-  discard: ((item: A) => void) | undefined,
+  units: (item: A) => number,
+  handling: ItemHandling<A>,
 ): Program {
   return (node) => {
-    const items = pull(watched(node, source), { name: node.path, discard });
-    return drive(node, units === undefined ? items : items.pipe(tap((item) => node.run.advance(node, units(item)))));
+    const { path: name, run } = node;
+    const take = (item: A, { index }: ItemContext): Parcel<A> => {
+      const parcel = parcelOf(item, handling);
+      run.advance(node, unitsOf(node, units, parcel, index));
+      return parcel;
+    };
+    const discard = (item: A): void => discardParcel({ ...handling, item, name: undefined } as Parcel<A>, run.warn);
+    const discardResult = (parcel: Parcel<A>): void => discardParcel(parcel, run.warn);
+    return drive(node, pullMap(watched(node, source), take, { name, discard, discardResult }));
   };
+}
+
+/** The units of progress in an item; one whose units cannot be told has failed. */
+function unitsOf<A>(node: NodeRun, units: (item: A) => number, parcel: Parcel<A>, index: number): number {
+  try {
+    return units(parcel.item);
+  } catch (cause) {
+    throw passOver(node, parcel, { index }, 1, { outcome: 'stopped', cause });
+  }
 }
 
 /** `source`, whose reads count as work under way. */
@@ -62,53 +83,83 @@ function watched<A>({ run, counts }: NodeRun, source: Pullable<A> | Opener<A, ne
   };
 }
 
+export interface StageSteps<A, B> {
+  readonly ordered?: boolean;
+  /** Units of progress in an item. */
+  readonly units?: ((item: A) => number) | undefined;
+  readonly discardResult?: ((result: B) => void) | undefined;
+  /** Is told of each item that the function has taken. */
+  readonly taken?: (parcel: Parcel<A>) => void;
+}
+
 /** A function on each item, in lanes. */
-export function stageProgram<A, B>(
-  workOf: WorkOf<A, B>,
-  ordered: boolean,
-  units: ((item: A) => number) | undefined,
-  discardResult: ((result: B) => void) | undefined,
-): Program {
+export function stageProgram<A, B>(workOf: WorkOf<A, B>, steps: StageSteps<A, B>): Program {
+  const { ordered, units, discardResult, taken } = steps;
   return (node) => {
-    const { channel, handling } = node.inputs[0]! as Edge;
-    const { lanes } = node.meta;
+    const { channel } = node.inputs[0]!;
+    const { run, meta, path: name } = node;
     const guarded = underPolicy(node, workOf(node));
-    const counted: typeof guarded = async (item, context) => {
-      const done = units?.(item) ?? 0;
-      const result = await guarded(item, context);
-      node.run.advance(node, done);
-      return result;
+    const free = (parcel: Parcel): void => discard(node, parcel);
+    const work = async (parcel: Parcel, context: ItemContext): Promise<Parcel | Skipped> => {
+      const done = units === undefined ? 0 : unitsOf(node, units, parcel as Parcel<A>, context.index);
+      const result = await guarded(parcel as Parcel<A>, context);
+      if (units !== undefined) run.advance(node, done);
+      if (result === SKIPPED) return SKIPPED;
+      taken?.(parcel as Parcel<A>);
+      return { item: result, name: parcel.name, discard: discardResult as Parcel['discard'], sizeOf: undefined };
     };
-    const results = pullMap(channel as Pullable<A>, units === undefined ? guarded : counted, {
-      lanes,
+    const results = pullMap(channel as Pullable<Parcel>, work, {
+      lanes: meta.lanes,
       ordered,
-      name: node.path,
-      discard: handling.discard,
+      name,
+      discard: free,
       discardResult: (result) => {
-        if (result !== SKIPPED) discardResult?.(result);
+        if (result !== SKIPPED) free(result);
       },
     });
     return drive(node, results);
   };
 }
 
-/** Folds the items one after another; the program's result is the last value. */
+/**
+ * Folds the items one after another; the program's result is the last value. Without a start the first item is the
+ * first value: no function has taken it before the second comes, and if the run fails until then it is discarded.
+ */
 export function reduceProgram<A, R>(
   fold: (accumulator: R, item: A, context: NodeContext<never>) => Promise<R> | R,
-  work: (step: NodeFunction<A, Skipped, never>) => WorkOf<A, Skipped>,
+  work: (step: NodeFunction<A, void, never>) => WorkOf<A, void>,
   start: () => { readonly value: R } | undefined,
   units: ((item: A) => number) | undefined,
 ): Program {
   return async (node) => {
     let result = start();
-    const step = async (item: A, context: NodeContext<never>): Promise<Skipped> => {
+    let first: Parcel<A> | undefined;
+    let count = result === undefined ? 0 : 1;
+    const step = async (item: A, context: NodeContext<never>): Promise<void> => {
       // Without a start A is R.
       result = { value: result === undefined ? (item as unknown as R) : await fold(result.value, item, context) };
-      return SKIPPED;
     };
-    await stageProgram(work(step), true, units, undefined)(node);
+    const taken = (parcel: Parcel<A>): void => {
+      first = count++ === 0 ? parcel : undefined;
+    };
+    node.run.atFailure(() => {
+      if (first !== undefined) discard(node, first);
+    });
+    await stageProgram(work(step), { ordered: true, units, taken })(node);
     if (result === undefined && !node.abort.signal.aborted) throw nothingToReduce(node);
     return result?.value;
+  };
+}
+
+/** Keeps the items; the program's result is all of them. They are the graph's until the run has ended well. */
+export function collectProgram<A>(workOf: WorkOf<A, void>, units: ((item: A) => number) | undefined): Program {
+  return async (node) => {
+    const kept: Parcel<A>[] = [];
+    node.run.atFailure(() => {
+      for (const parcel of kept.splice(0)) discard(node, parcel);
+    });
+    await stageProgram(workOf, { ordered: true, units, taken: (parcel) => kept.push(parcel) })(node);
+    return kept.map(({ item }) => item);
   };
 }
 
@@ -120,7 +171,7 @@ function nothingToReduce({ path }: NodeRun): GraphError {
 /** A function on each item; the program's result is how many it took. */
 export function sinkProgram<A>(workOf: WorkOf<A, unknown>, units: ((item: A) => number) | undefined): Program {
   return async (node) => {
-    await stageProgram(workOf, false, units, undefined)(node);
+    await stageProgram(workOf, { units })(node);
     return node.counts.in - node.counts.skipped;
   };
 }
@@ -128,40 +179,75 @@ export function sinkProgram<A>(workOf: WorkOf<A, unknown>, units: ((item: A) => 
 /** Plain RxJS operators between two edges, or one stage, whose own name gives way to the node's. */
 export function pipeProgram<A, B>(operator: OperatorFunction<A, B>, stageName?: string): Program {
   return (node) => {
-    const { channel, handling } = node.inputs[0]!;
-    const items = pull(channel as Pullable<A>, { name: node.path, discard: handling.discard });
-    const results = items.pipe(tap(() => node.counts.in++)).pipe(operator);
-    const named = catchError<B, Observable<never>>((error) =>
-      throwError(() => told(node, ofNode(node, error, 'stopped'))),
-    );
-    return drive(node, stageName === undefined ? results : results.pipe(named), surroundings(node, stageName));
+    const passage = new Passage(node.run.warn);
+    const failed = catchError<B, Observable<never>>((cause) => {
+      throw nodeError(node, cause, passage.fail());
+    });
+    const results = itemsInto<A>(node).pipe(items(passage), operator, failed, parcels(passage));
+    return drive(node, results, surroundings(node, passage, stageName));
   };
 }
 
-function surroundings(node: NodeRun, stageName: string | undefined): Surroundings {
+/** Items in batches, each of which is freed item by item. */
+export function batchProgram<A>(options: GraphBatchOptions<A>, name: string, isSized: boolean): Program {
+  const { items, bytes, weight } = options;
+  const measures = {
+    items,
+    bytes,
+    weight: weight && (({ item }: Parcel<A>): number => weight(item)),
+    sizeOf: isSized ? sizeOfParcel<A> : undefined,
+    name,
+  };
+  checkedCapacity(measures);
+  return (node) => {
+    const discard = (parcel: Parcel<A>): void => discardParcel(parcel, node.run.warn);
+    const batches = namedBatches({ ...measures, discard }, (parcel, index) => parcel.name ?? index);
+    const results = itemsInto<A>(node).pipe(
+      batches,
+      map((batch) => inOne(batch, discard)),
+    );
+    return drive(node, results);
+  };
+}
+
+/** A batch as one item. What is freed is what the batch holds then, which is another's items if it was copied. */
+function inOne<A>(batch: readonly Parcel<A>[], discard: (parcel: Parcel<A>) => void): Parcel<A[]> {
+  const free = (items: readonly A[]): void => {
+    for (const [i, item] of items.entries()) discard({ ...(batch[i] ?? batch.at(-1)!), item });
+  };
+  return { item: batch.map(({ item }) => item), name: jointName(batch), discard: free, sizeOf: undefined };
+}
+
+function itemsInto<A>(node: NodeRun): Observable<Parcel<A>> {
+  const { channel } = node.inputs[0]!;
+  const incoming = pull(channel as Pullable<Parcel<A>>, {
+    name: node.path,
+    discard: (parcel) => discard(node, parcel),
+  });
+  return incoming.pipe(tap(() => node.counts.in++));
+}
+
+function surroundings(node: NodeRun, passage: Passage, stageName: string | undefined): Surroundings {
   const { run, meta } = node;
-  const { handling } = node.inputs[0]!;
+  const told = (error: GraphError, outcome: ItemError['outcome'], { name }: Parcel): GraphError => {
+    const { node: stage, record } = error.place ?? {};
+    if (error instanceof ItemError || error.code !== 'graph/item-failed') return error;
+    // One stage goes by the node's name; of several, the node's path is followed by the stage's own.
+    const path = stage === stageName ? node.path : `${node.path}/${stage}`;
+    const index = typeof record === 'number' ? record : 0;
+    const failed = new ItemError({ path, index, item: name, attempts: 1, outcome }, error.cause);
+    run.report(failed);
+    return failed;
+  };
   return {
     observer: stageName === undefined ? run.observer : run.observer && renamed(run.observer, stageName, meta.name),
+    passage,
+    warn: run.warn,
     began: () => run.began(),
     ended: () => run.ended(),
-    passedOver: (error, item) => void told(node, ofNode(node, error, 'skipped', nameOf(handling, item))),
-    named: (error, item) => ofNode(node, error, 'stopped', nameOf(handling, item)),
+    passedOver: (error, parcel) => void told(error, 'skipped', parcel),
+    named: (error, parcel) => told(error, 'stopped', parcel),
   };
-}
-
-/** A stage does not know its path, nor what its items are called. */
-function ofNode<E>({ path }: NodeRun, error: E, outcome: ItemError['outcome'], item?: string): E | ItemError {
-  if (!(error instanceof GraphError) || error.code !== 'graph/item-failed' || error.place?.node === path) return error;
-  const { record } = error.place ?? {};
-  const index = typeof record === 'number' ? record : 0;
-  return new ItemError({ path, index, item, attempts: 1, outcome }, error.cause);
-}
-
-/** An item that failed in a stage is told like any other. */
-function told<E>({ run }: NodeRun, error: E): E {
-  if (error instanceof ItemError) run.report(error);
-  return error;
 }
 
 function renamed(observer: GraphObserver, from: string, to: string): GraphObserver {
@@ -177,12 +263,12 @@ function renamed(observer: GraphObserver, from: string, to: string): GraphObserv
  * Runs `stream` until it ends or the node is cancelled, and puts what it gives on the node's only output, if it has
  * one. Items that come unasked, from operators that hold items for a while, wait for room in the edge's queue.
  */
-function drive<B>(node: NodeRun, stream: Observable<B | Skipped>, told?: Surroundings): Promise<void> {
+function drive(node: NodeRun, stream: Observable<Parcel | Skipped>, told?: Surroundings): Promise<void> {
   const { abort, run, outputs } = node;
   return new Promise((resolve) => {
-    const next = (item: B | Skipped): void => {
+    const next = (parcel: Parcel | Skipped): void => {
       run.moved();
-      if (item !== SKIPPED && outputs.length > 0) void emit(node, 0, item);
+      if (parcel !== SKIPPED && outputs.length > 0) void emit(node, 0, parcel);
     };
     const error = (cause: unknown): void => {
       run.fail(nodeError(node, cause));
@@ -192,14 +278,18 @@ function drive<B>(node: NodeRun, stream: Observable<B | Skipped>, told?: Surroun
       abort.signal.removeEventListener('abort', leaveStream);
       resolve();
     };
-    const leaveStream = (): void => {
+    const leaveNow = (): void => {
       subscriber.unsubscribe();
       end();
+    };
+    const leaveStream = (): void => {
+      if (told === undefined) leaveNow();
+      else told.passage.afterDelivery(leaveNow);
     };
     const [output] = outputs;
     const demand: { readonly [DEMAND]?: Demand } = output === undefined ? {} : { [DEMAND]: demandOn(output) };
     const observer = { next, error, complete: end, ...(told && { [SURROUNDINGS]: told }), ...demand };
-    const subscriber = new Subscriber<B | Skipped>(observer);
+    const subscriber = new Subscriber<Parcel | Skipped>(observer);
     if (abort.signal.aborted) return leaveStream();
     abort.signal.addEventListener('abort', leaveStream);
     stream.subscribe(subscriber);
@@ -216,9 +306,10 @@ export function branchProgram<A>(workOf: WorkOf<A, number>): Program {
     const [edge] = node.inputs;
     const choose = underPolicy(node, workOf(node));
     const { signal } = node.abort;
-    return forEachItem(edge!, async (item, index) => {
-      const port = await choose(item as A, { signal, index, lane: 0 }).catch((error) => failUnlessOver(node, error));
-      if (typeof port === 'number') await emit(node, port, item);
+    return forEachItem(edge!, async (parcel, index) => {
+      const chosen = choose(parcel as Parcel<A>, { signal, index, lane: 0 });
+      const port = await chosen.catch((error) => failUnlessOver(node, error));
+      if (typeof port === 'number') await emit(node, port, parcel);
     });
   };
 }
@@ -231,31 +322,32 @@ export function failUnlessOver({ abort, run }: NodeRun, error: unknown): void {
 /** Each item to every port. */
 export function broadcastProgram<A>(copy: ((item: A) => A) | undefined): Program {
   return (node) =>
-    forEachItem(node.inputs[0]!, async (item) => {
+    forEachItem(node.inputs[0]!, async (parcel, index) => {
       node.counts.in++;
-      await Promise.all(copiesOf(node, item, copy as ((item: unknown) => unknown) | undefined).map(emitTo(node)));
+      const copies = copiesOf(node, parcel, index, copy as ((item: unknown) => unknown) | undefined);
+      await Promise.all(copies.map((each, output) => emit(node, output, each)));
     });
 }
 
-const emitTo =
-  (node: NodeRun) =>
-  (item: unknown, output: number): Promise<void> =>
-    emit(node, output, item);
-
 /** One for each port; where a copy fails, what was made is freed. */
-function copiesOf({ inputs, outputs }: NodeRun, item: unknown, copy = (same: unknown): unknown => same): unknown[] {
-  const copies = [item];
+function copiesOf(
+  node: NodeRun,
+  parcel: Parcel,
+  index: number,
+  copy = (same: unknown): unknown => same,
+): readonly Parcel[] {
+  const copies = [parcel];
   try {
-    while (copies.length < outputs.length) copies.push(copy(item));
+    while (copies.length < node.outputs.length) copies.push({ ...parcel, item: copy(parcel.item) });
     return copies;
   } catch (error) {
-    for (const each of copies) inputs[0]?.handling.discard?.(each);
-    throw error;
+    for (const each of copies) discard(node, each);
+    throw nodeError(node, error, parcel.name ?? index);
   }
 }
 
 export const mergeProgram: Program = (node) =>
-  forEachItem(node.inputs[0]!, async (item) => {
+  forEachItem(node.inputs[0]!, async (parcel) => {
     node.counts.in++;
-    await emit(node, 0, item);
+    await emit(node, 0, parcel);
   });

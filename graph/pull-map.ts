@@ -1,5 +1,6 @@
 import { Observable } from 'rxjs';
 import { GraphError } from '../primitives/errors.ts';
+import { tell } from '../primitives/warnings.ts';
 import { deliver, demandOf } from './demand.ts';
 import { openReader, type PullSource } from './pull-source.ts';
 
@@ -23,9 +24,9 @@ export interface PullMapOptions<A, B> {
   readonly ordered?: boolean | undefined;
   /** Names the node in errors. */
   readonly name?: string | undefined;
-  /** Frees an item that was read but, because the subscription had ended, not given to the function. Must not throw. */
+  /** Frees an item that was read but, because the subscription had ended, not given to the function. What it throws is a warning. */
   readonly discard?: ((item: A) => void) | undefined;
-  /** Frees a result that, because the subscription had ended, could not be delivered. Must not throw. */
+  /** Frees a result that, because the subscription had ended, could not be delivered. What it throws is a warning. */
   readonly discardResult?: ((result: B) => void) | undefined;
 }
 
@@ -52,7 +53,8 @@ export function pullMap<A, B>(
   fn: ItemFunction<A, B>,
   options: PullMapOptions<A, B> = {},
 ): Observable<B> {
-  const { lanes = 1, ordered = false, name = 'pullMap', discard, discardResult } = options;
+  const { lanes = 1, ordered = false, name = 'pullMap' } = options;
+  const { discard, discardResult } = freeing(options);
   requireLanes(name, lanes);
 
   return new Observable<B>((out) => {
@@ -72,7 +74,7 @@ export function pullMap<A, B>(
           throw failure(cause, 'graph/source-failed', 'Reading the source failed', name, index);
         });
         if (next.done === true) return;
-        if (out.closed) return discard?.(next.value);
+        if (out.closed) return discard(next.value);
         await work(next.value, index++, lane);
       }
     };
@@ -82,7 +84,7 @@ export function pullMap<A, B>(
         const result = await apply(item, itemIndex, lane);
         await turn?.come;
         while (mustWait()) await demand?.room();
-        if (out.closed) discardResult?.(result);
+        if (out.closed) discardResult(result);
         else deliver(out, demand, result);
       } finally {
         turn?.pass();
@@ -100,7 +102,7 @@ export function pullMap<A, B>(
       try {
         return await fn(item, { signal: abort.signal, index: itemIndex, lane });
       } catch (cause) {
-        throw failure(cause, 'graph/item-failed', 'The item failed', name, itemIndex);
+        throw itemFailure(cause, name, itemIndex);
       }
     };
     const laneEnded = (): void => {
@@ -149,6 +151,29 @@ export function requireLanes(name: string, lanes: number): void {
   if (Number.isInteger(lanes) && lanes >= 1) return;
   const details = { expected: 'an integer from 1', got: lanes, place: { node: name } };
   throw new GraphError('graph/bad-lanes', 'A node needs at least one lane.', details);
+}
+
+/** `discard` and `discardResult`, whose own failures are warnings. */
+export function freeing<A, B>({
+  discard,
+  discardResult,
+}: Pick<PullMapOptions<A, B>, 'discard' | 'discardResult'>): {
+  readonly discard: (item: A) => void;
+  readonly discardResult: (result: B) => void;
+} {
+  return {
+    discard: (item) => {
+      if (discard !== undefined) tell('discard', discard, item);
+    },
+    discardResult: (result) => {
+      if (discardResult !== undefined) tell('discardResult', discardResult, result);
+    },
+  };
+}
+
+/** What a function threw, as the error of its item. */
+export function itemFailure(cause: unknown, node: string, record: number): unknown {
+  return failure(cause, 'graph/item-failed', 'The item failed', node, record);
 }
 
 function failure(cause: unknown, code: string, what: string, node: string, record: number): unknown {

@@ -1,5 +1,6 @@
 import type { Subject } from 'rxjs';
 import { GraphError } from '../primitives/errors.ts';
+import type { OnWarning } from '../primitives/warnings.ts';
 import type { ErrorPolicy } from './error-policy.ts';
 import type { ItemError } from './item-error.ts';
 import { cancel, type NodeRun, type RunServices } from './node-run.ts';
@@ -11,6 +12,7 @@ export interface RunStateOptions {
   readonly nodes: readonly NodeRun[];
   readonly context: unknown;
   readonly observer: GraphObserver | undefined;
+  readonly warn: OnWarning | undefined;
   readonly policy: ErrorPolicy;
   readonly stallAfter: number;
   /** Nodes whose items count as progress; those of the sources do where there are none. */
@@ -22,6 +24,7 @@ export interface RunStateOptions {
 /** What is under way in a run, and how it ends: it fails at most once, and it does not stand still for ever. */
 export class RunState implements RunServices {
   readonly observer: GraphObserver | undefined;
+  readonly warn: OnWarning | undefined;
   readonly policy: ErrorPolicy;
   readonly #options: RunStateOptions;
   readonly #ended: Set<NodeRun> = new Set<NodeRun>();
@@ -29,6 +32,7 @@ export class RunState implements RunServices {
   #reads = 0;
   #failure: { readonly error: unknown } | undefined;
   #atRest: (() => void)[] = [];
+  readonly #releases: (() => void)[] = [];
   /** Counts what moves, so that a standstill can be told from two quiet moments. */
   #moves = 0;
   #look: ReturnType<typeof setTimeout> | undefined;
@@ -37,6 +41,7 @@ export class RunState implements RunServices {
   constructor(options: RunStateOptions) {
     this.#options = options;
     this.observer = options.observer;
+    this.warn = options.warn;
     this.policy = options.policy;
   }
 
@@ -56,6 +61,10 @@ export class RunState implements RunServices {
     this.#failure = { error };
     for (const node of this.#options.nodes) cancel(node, error);
   };
+
+  atFailure(release: () => void): void {
+    this.#releases.push(release);
+  }
 
   began(): void {
     this.#moves++;
@@ -98,7 +107,9 @@ export class RunState implements RunServices {
     while (this.#works > 0) await new Promise<void>((resolve) => this.#atRest.push(resolve));
     if (this.#options.nodes.some(({ abort }) => abort.signal.aborted)) await new Promise((turn) => setTimeout(turn));
     clearTimeout(this.#look);
-    if (this.#failure !== undefined) throw this.#failure.error;
+    if (this.#failure === undefined) return;
+    for (const release of this.#releases.splice(0)) release();
+    throw this.#failure.error;
   }
 
   /** Looks after all that can go on at once has done so. Items move by microtasks, so one turn of the loop is enough. */

@@ -1,9 +1,11 @@
 import { type Observable, ReplaySubject } from 'rxjs';
+import type { OnWarning } from '../primitives/warnings.ts';
 import type { GraphDefinition, InputDefinition, NodeDefinition, OutputDefinition } from './definition.ts';
 import { type ErrorPolicy, fullPolicy } from './error-policy.ts';
 import type { ItemError } from './item-error.ts';
 import { type Edge, endOutputs, leave, type NodeCounts, type NodeRun, newEdge, nodeError } from './node-run.ts';
-import type { GraphObserver } from './observer.ts';
+import { type GraphObserver, guarded } from './observer.ts';
+import { discardParcel, type Parcel } from './parcel.ts';
 import { type ProgressReport, progress } from './progress.ts';
 import { RunState } from './run-state.ts';
 import type { EdgeCounters, GraphShape, NodeCounters } from './shape.ts';
@@ -24,6 +26,11 @@ export interface RunOptions {
    * hold items by a clock of their own. Default 60,000; `Infinity` is never. Without pipes a stall is known at once.
    */
   readonly stallAfter?: number | undefined;
+  /**
+   * Is told when a callback fails where that must not end the run: a `discard`, or a method of the observer. Default: a
+   * warning of the platform.
+   */
+  readonly onWarning?: OnWarning | undefined;
 }
 
 /** A graph that runs. */
@@ -54,7 +61,8 @@ export function startRun(
   context: unknown,
   options: RunOptions,
 ): GraphRun<ReadonlyMap<string, unknown>> {
-  const { signal, observer, onError = 'stop', total = totalOf(definition), progressEvery } = options;
+  const { signal, onError = 'stop', total = totalOf(definition), progressEvery, onWarning } = options;
+  const observer = options.observer && guarded(options.observer, onWarning);
   fullPolicy(onError, definition.name);
   const counted = progress({ total, every: progressEvery });
   const errors = new ReplaySubject<ItemError>(1000);
@@ -64,6 +72,7 @@ export function startRun(
     nodes,
     context,
     observer,
+    warn: onWarning,
     policy: onError,
     stallAfter: options.stallAfter ?? 60_000,
     measures: new Set(definition.nodes.filter(({ isMeasure }) => isMeasure).map(({ meta }) => meta.name)),
@@ -110,7 +119,7 @@ function wire({ name, nodes }: GraphDefinition, state: RunState): NodeRun[] {
   const inputsOf = nodes.map(({ meta, inputs }) => {
     const counts = newCounts();
     const path = `${name}/${meta.name}`;
-    const edges = inputs.map((input) => edgeOf(input, meta.name, path, counts));
+    const edges = inputs.map((input) => edgeOf(input, meta.name, path, counts, state.warn));
     for (const [i, input] of inputs.entries()) for (const output of input.from) edgeBehind.set(output, edges[i]!);
     return { counts, path, inputs: edges };
   });
@@ -128,13 +137,19 @@ function wire({ name, nodes }: GraphDefinition, state: RunState): NodeRun[] {
   });
 }
 
-function edgeOf({ port, capacity, handling }: InputDefinition, node: string, path: string, counts: NodeCounts): Edge {
-  const discard = (item: unknown): void => {
+function edgeOf(
+  { port, capacity, own }: InputDefinition,
+  node: string,
+  path: string,
+  counts: NodeCounts,
+  onWarning: OnWarning | undefined,
+): Edge {
+  const onDiscard = (parcel: Parcel): void => {
     counts.dropped++;
-    handling.discard?.(item);
+    discardParcel(parcel, onWarning);
   };
   const suffix = port === undefined ? '' : `.${port}`;
-  return newEdge(`${node}${suffix}`, `${path}${suffix}`, capacity, { ...handling, discard });
+  return newEdge(`${node}${suffix}`, `${path}${suffix}`, capacity, own, onDiscard);
 }
 
 function newCounts(): NodeCounts {

@@ -49,6 +49,8 @@ export interface WorkSpan {
   readonly lane: number;
   /** Index of the item among those given to the node. */
   readonly item: number;
+  /** What `describe` calls it. */
+  readonly record?: string | undefined;
   readonly start: number;
   readonly end: number;
   readonly runsOn: 'cpu' | 'gpu' | 'either';

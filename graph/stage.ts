@@ -1,9 +1,11 @@
-import { Observable, type OperatorFunction, ReplaySubject, Subscriber, switchMap, tap } from 'rxjs';
+import { map, Observable, type OperatorFunction, ReplaySubject, Subscriber, switchMap, tap } from 'rxjs';
 import { GraphError } from '../primitives/errors.ts';
 import { type Capacity, Channel, type Occupancy } from './channel.ts';
 import { DEMAND, type Demand } from './demand.ts';
-import { type GraphObserver, type Surroundings, surroundingsOf } from './observer.ts';
-import { type ItemFunction, pullMap, requireLanes } from './pull-map.ts';
+import { type GraphObserver, guarded, type Surroundings, surroundingsOf } from './observer.ts';
+import { discardParcel, handledBy, type Parcel, sizeOfParcel } from './parcel.ts';
+import { items, parcels } from './passage.ts';
+import { type ItemContext, type ItemFunction, itemFailure, pullMap, requireLanes } from './pull-map.ts';
 import type { WorkSpan } from './shape.ts';
 
 /** What a node does to the stream, for drawings. `pipe` is for plain RxJS operators, `branch` to `merge` for ports. */
@@ -35,9 +37,9 @@ export interface StageOptions<A, B> {
   readonly ordered?: boolean | undefined;
   /** For a source without demand, such as a `Subject`. Default `fail`. */
   readonly overflow?: Overflow | undefined;
-  /** Frees an input that never reaches the function: the run ended early, or overflow dropped it. Must not throw. */
+  /** Frees an input that never reaches the function: the run ended early, or overflow dropped it. What it throws is a warning. */
   readonly discard?: ((item: A) => void) | undefined;
-  /** Frees a result that cannot be delivered, because the run ended early. Must not throw. */
+  /** Frees a result that cannot be delivered, because the run ended early. What it throws is a warning. */
   readonly discardResult?: ((result: B) => void) | undefined;
   readonly kind?: NodeKind | undefined;
   /** Where the work runs. Default `cpu`. */
@@ -108,23 +110,34 @@ export interface Stage<A, B> extends OperatorFunction<A, B> {
 export function stage<A, B>(name: string, fn: ItemFunction<A, B>, options: StageOptions<A, B> = {}): Stage<A, B> {
   const { lanes = 1, ordered, overflow = 'fail', kind = 'map', runsOn = 'cpu' } = options;
   requireLanes(name, lanes);
-  const newEdge = (): Channel<A> => edgeInto(name, lanes, options);
-  const edges = new ReplaySubject<Channel<A>>(1);
-  let run: Run<A> = newRun(newEdge());
+  const newEdge = (surroundings?: Surroundings): Channel<Parcel<A>> => edgeInto(name, lanes, options, surroundings);
+  const edges = new ReplaySubject<Channel<Parcel<A>>>(1);
+  let run: Run<Parcel<A>> = newRun(newEdge());
 
   const operator = (source: Observable<A>): Observable<B> =>
     new Observable<B>((out) => {
-      const current = newRun(newEdge());
+      const surroundings = surroundingsOf(out);
+      const current = newRun(newEdge(surroundings));
       run = current;
       edges.next(current.edge);
-      const { discard, discardResult } = options;
-      const told = toldOf(current, name, runsOn, out, options.observer);
-      pullMap(current.edge, counted(current, fn, told), { lanes, ordered, name, discard, discardResult })
-        .pipe(tap(() => current.out++))
+      const told = toldOf(current, name, runsOn, out, surroundings, options.observer);
+      const free = (parcel: Parcel): void => discardParcel(parcel, surroundings?.warn);
+      const work = counted(current, fn, told, options.discardResult);
+      pullMap(current.edge, work, { lanes, ordered, name, discard: free, discardResult: free })
+        .pipe(
+          tap(() => current.out++),
+          items(surroundings?.passage),
+        )
         .subscribe(out);
-      const inlet = inletOf(current, name, overflow, discard, (error) => out.error(error));
+      const inlet = inletOf(current, name, overflow, free, (error) => out.error(error));
       out.add(inlet);
-      source.subscribe(inlet);
+      const own = { discard: options.discard, sizeOf: options.sizeOf };
+      source
+        .pipe(
+          parcels(surroundings?.passage),
+          map((parcel) => handledBy(own, parcel)),
+        )
+        .subscribe(inlet);
     });
 
   const { capacity } = run.edge;
@@ -149,14 +162,26 @@ export function newRun<A>(edge: Channel<A>): Run<A> {
   return { edge, in: 0, out: 0, active: 0, dropped: 0, busy: 0 };
 }
 
-function edgeInto<A, B>(name: string, lanes: number, options: StageOptions<A, B>): Channel<A> {
-  const { capacity = lanes, sizeOf, discard } = options;
+function edgeInto<A, B>(
+  name: string,
+  lanes: number,
+  options: StageOptions<A, B>,
+  surroundings: Surroundings | undefined,
+): Channel<Parcel<A>> {
+  const { capacity = lanes, sizeOf } = options;
   const bounds = typeof capacity === 'number' ? { items: capacity } : capacity;
-  return new Channel<A>({ ...bounds, sizeOf, onDiscard: discard, name });
+  const onDiscard = (parcel: Parcel<A>): void => discardParcel(parcel, surroundings?.warn);
+  return new Channel({ ...bounds, sizeOf: sizeOf && sizeOfParcel, onDiscard, name });
 }
 
-function counted<A, B>(run: Run<A>, fn: ItemFunction<A, B>, told: Told): ItemFunction<A, B> {
-  return async (item, context) => {
+function counted<A, B>(
+  run: Run<Parcel<A>>,
+  fn: ItemFunction<A, B>,
+  told: Told,
+  discardResult: ((result: B) => void) | undefined,
+): ItemFunction<Parcel<A>, Parcel<B>> {
+  return async (parcel, context) => {
+    const { item, name } = parcel;
     const start = performance.now();
     let outcome: WorkSpan['outcome'] = 'failed';
     run.in++;
@@ -165,13 +190,15 @@ function counted<A, B>(run: Run<A>, fn: ItemFunction<A, B>, told: Told): ItemFun
     try {
       const result = await fn(item, context);
       outcome = 'done';
-      return result;
+      return { item: result, name, discard: discardResult, sizeOf: undefined };
+    } catch (cause) {
+      throw told.failed(cause, parcel, context);
     } finally {
       const end = performance.now();
       run.active--;
       run.busy += end - start;
       if (outcome === 'failed' && context.signal.aborted) outcome = 'aborted';
-      told.span({ lane: context.lane, item: context.index, start, end, outcome });
+      told.span({ lane: context.lane, item: context.index, record: name, start, end, outcome });
       told.ended();
     }
   };
@@ -180,6 +207,8 @@ function counted<A, B>(run: Run<A>, fn: ItemFunction<A, B>, told: Told): ItemFun
 /** Whom a subscription tells of its work. */
 interface Told extends Pick<Surroundings, 'began' | 'ended'> {
   span(span: Omit<WorkSpan, 'node' | 'runsOn'>): void;
+  /** The error of an item that failed, by the item's name where that is known. */
+  failed(cause: unknown, parcel: Parcel, context: ItemContext): unknown;
 }
 
 function toldOf<A>(
@@ -187,10 +216,10 @@ function toldOf<A>(
   node: string,
   runsOn: WorkSpan['runsOn'],
   out: Subscriber<never>,
+  surroundings: Surroundings | undefined,
   own: GraphObserver | undefined,
 ): Told {
-  const surroundings = surroundingsOf(out);
-  const observer = own ?? surroundings?.observer;
+  const observer = own === undefined ? surroundings?.observer : guarded(own, surroundings?.warn);
   if (observer !== undefined) {
     const levels = edge.occupancy$.subscribe((level) =>
       observer.occupancy({ edge: node, time: performance.now(), ...level }),
@@ -201,6 +230,11 @@ function toldOf<A>(
     began: () => surroundings?.began(),
     ended: () => surroundings?.ended(),
     span: (span) => observer?.span({ node, runsOn, ...span }),
+    failed: (cause, parcel, { signal, index }) => {
+      if (signal.aborted || surroundings === undefined) return cause;
+      const failure = itemFailure(cause, node, index);
+      return failure instanceof GraphError ? surroundings.named(failure, parcel) : failure;
+    },
   };
 }
 

@@ -1,10 +1,13 @@
 import { filter, map, merge, type Observable, type Subscriber } from 'rxjs';
 import { DeviceLostError, GraphError } from '../primitives/errors.ts';
+import { tell } from '../primitives/warnings.ts';
 import { type Capacity, Channel } from './channel.ts';
 import { InOrder } from './in-order.ts';
 import type { MigrationDecision, SideLoad, StageLoad } from './migration-policy.ts';
 import type { Migratable, MigrationSession } from './migration-session.ts';
-import { type GraphObserver, type Surroundings, surroundingsOf } from './observer.ts';
+import { type GraphObserver, guarded, type Surroundings, surroundingsOf } from './observer.ts';
+import { discardParcel, type Parcel } from './parcel.ts';
+import { items } from './passage.ts';
 import { type ItemContext, type ItemFunction, pullMap } from './pull-map.ts';
 import { measured, type RateEstimate, rateOf, unmeasured } from './rate-estimate.ts';
 import type { WorkSpan } from './shape.ts';
@@ -35,9 +38,9 @@ export interface MigratedOptions<A, B> {
   readonly onError?: 'migrate' | 'stop' | undefined;
   /** If given, is told of an item that failed for good, and the stream goes on without it. */
   readonly onFailed?: ((error: GraphError) => void) | undefined;
-  /** Frees an input that no function has taken. Must not throw. */
+  /** Frees an input that no function has taken. What it throws is a warning. */
   readonly discard?: ((item: A) => void) | undefined;
-  /** Frees a result that cannot be delivered, because the run ended early. Must not throw. */
+  /** Frees a result that cannot be delivered, because the run ended early. What it throws is a warning. */
   readonly discardResult?: ((result: B) => void) | undefined;
   /** Is told of work, occupancy and migrations. Default: that of the run, in a graph; none outside. */
   readonly observer?: GraphObserver | undefined;
@@ -46,7 +49,7 @@ export interface MigratedOptions<A, B> {
 }
 
 export interface Task<A> {
-  readonly item: A;
+  readonly parcel: Parcel<A>;
   readonly index: number;
   size: number;
   /** The side that works on it, since when; no side once it is done and only waits to be delivered. */
@@ -110,7 +113,9 @@ export class TwoSidedRun<A, B> implements Migratable {
     this.#options = options;
     this.#session = session;
     this.#surroundings = surroundingsOf(out);
-    this.#observer = options.observer ?? this.#surroundings?.observer;
+    const { observer } = options;
+    this.#observer =
+      observer === undefined ? this.#surroundings?.observer : guarded(observer, this.#surroundings?.warn);
     this.#now = options.now ?? (() => performance.now());
     this.#order = options.ordered === true ? new InOrder() : undefined;
     this.homeLanes = lanesOf(options, home);
@@ -119,7 +124,7 @@ export class TwoSidedRun<A, B> implements Migratable {
   }
 
   readonly discard = (task: Task<A>): void => {
-    this.#options.discard?.(task.item);
+    this.#discardItem(task);
     this.#order?.pass(task.index);
   };
 
@@ -127,12 +132,17 @@ export class TwoSidedRun<A, B> implements Migratable {
     this.ending = true;
   };
 
-  readonly toTask = (item: A): Task<A> => ({ item, index: this.#arrived++, size: 1, started: 0, migrated: false });
+  readonly toTask = (item: A): Task<A> => {
+    const known = this.#surroundings?.passage.leave(item);
+    const discard = this.#options.discard ?? known?.discard;
+    const parcel = { item, name: known?.name, discard, sizeOf: undefined };
+    return { parcel, index: this.#arrived++, size: 1, started: 0, migrated: false };
+  };
 
   /** The results of both sides. Demand of the stage after this one reaches the lanes of both through `merge`. */
   results(): Observable<B> {
     const discardResult = ({ done }: Outcome<A, B>): void => {
-      if (done !== undefined) this.#options.discardResult?.(done.result);
+      if (done !== undefined) discardParcel(this.#resultParcel(done.result), this.#surroundings?.warn);
     };
     const shared = { name: this.#name, discard: this.discard, discardResult };
     const atHome = pullMap(this.edge, (task, context) => this.#work(task, this.#atHome, this.#home, context), {
@@ -145,8 +155,17 @@ export class TwoSidedRun<A, B> implements Migratable {
     });
     return merge(atHome, away).pipe(
       filter((outcome): outcome is Required<Outcome<A, B>> => this.#delivered(outcome)),
-      map(({ done }) => done.result),
+      map(({ task, done }) => ({ ...this.#resultParcel(done.result), name: task.parcel.name })),
+      items(this.#surroundings?.passage),
     );
+  }
+
+  #resultParcel(item: B): Parcel<B> {
+    return { item, name: undefined, discard: this.#options.discardResult, sizeOf: undefined };
+  }
+
+  #discardItem({ parcel }: Task<A>): void {
+    discardParcel(parcel, this.#surroundings?.warn);
   }
 
   /** Calls for a decision whenever the edge changes, and tells the observer. */
@@ -200,7 +219,7 @@ export class TwoSidedRun<A, B> implements Migratable {
   /** The channel asks once for an item, when it comes. Items that are all alike weigh nothing on the edge. */
   readonly #measure = (task: Task<A>): number => {
     const { sizeOf } = this.#options;
-    task.size = sizeOf?.(task.item) ?? 1;
+    task.size = sizeOf?.(task.parcel.item) ?? 1;
     this.arrivedSize += task.size;
     return sizeOf === undefined ? 0 : task.size;
   };
@@ -244,13 +263,13 @@ export class TwoSidedRun<A, B> implements Migratable {
         if (other === 'gpu' && isDeviceLost(second.error)) this.#session.loseGpu();
         else error = second.error;
       }
-      this.#options.discard?.(task.item);
+      this.#discardItem(task);
     }
     const failed = this.#failure(error, task.index);
-    if (onFailed === undefined || !(failed instanceof GraphError) || context.signal.aborted)
-      throw this.#named(failed, task.item);
-    onFailed(failed);
-    this.#surroundings?.passedOver(failed, task.item);
+    if (context.signal.aborted || !(failed instanceof GraphError)) throw failed;
+    if (onFailed === undefined) throw this.#named(failed, task);
+    tell('onFailed', onFailed, failed, this.#surroundings?.warn);
+    this.#surroundings?.passedOver(failed, task.parcel);
     return { task };
   }
 
@@ -261,7 +280,7 @@ export class TwoSidedRun<A, B> implements Migratable {
     this.#surroundings?.began();
     let outcome: WorkSpan['outcome'] = 'done';
     try {
-      return { result: await this.#options[side](task.item, context) };
+      return { result: await this.#options[side](task.parcel.item, context) };
     } catch (error) {
       outcome = context.signal.aborted ? 'aborted' : 'failed';
       return { error };
@@ -271,7 +290,16 @@ export class TwoSidedRun<A, B> implements Migratable {
       this.counts.active--;
       this.counts.busy += end - start;
       const { lane, index } = context;
-      this.#observer?.span({ node: this.#name, lane, item: index, start, end, runsOn: side, outcome });
+      this.#observer?.span({
+        node: this.#name,
+        lane,
+        item: index,
+        record: task.parcel.name,
+        start,
+        end,
+        runsOn: side,
+        outcome,
+      });
       if (outcome === 'done') {
         this.#rates[side] = measured(this.#rates[side], task.size, end - start, this.#session.finished);
       }
@@ -287,8 +315,8 @@ export class TwoSidedRun<A, B> implements Migratable {
     return new GraphError('graph/item-failed', `The item failed: ${message}`, details);
   }
 
-  #named(failed: unknown, item: A): unknown {
-    return failed instanceof GraphError ? (this.#surroundings?.named(failed, item) ?? failed) : failed;
+  #named(failed: GraphError, { parcel }: Task<A>): GraphError {
+    return this.#surroundings?.named(failed, parcel) ?? failed;
   }
 
   #migrating(task: Task<A>, to: Side, detail: Readonly<Record<string, unknown>>): void {
@@ -297,7 +325,8 @@ export class TwoSidedRun<A, B> implements Migratable {
       this.migrations.migrated++;
     }
     const name = to === 'cpu' ? 'migrate/gpu-to-cpu' : 'migrate/cpu-to-gpu';
-    this.mark(name, { item: task.index, size: task.size, ...detail });
+    const { name: record } = task.parcel;
+    this.mark(name, { item: task.index, ...(record === undefined ? {} : { record }), size: task.size, ...detail });
   }
 
   #delivered({ task, done }: Outcome<A, B>): boolean {

@@ -44,3 +44,4 @@ export { type OutsideOf, type StencilArguments, type StencilOptions, stencil } f
 export type { Boundary } from './stencil-axis.ts';
 export { type UnfoldOptions, unfold, unfoldReduce } from './unfold.ts';
 export type { WalkStart, WalkState, WalkStep } from './walk-functors.ts';
+export { type OnWarning, QuadrilleWarning } from './warnings.ts';

@@ -1,0 +1,99 @@
+import { map, Observable, type OperatorFunction, Subscriber } from 'rxjs';
+import type { OnWarning } from '../primitives/warnings.ts';
+import { discardParcel, type Parcel } from './parcel.ts';
+
+/**
+ * The way of items through the operators of a pipe, which see the items alone. What an operator emits is known again
+ * as what entered if it is the same object, or the same number or string while that is being delivered; else it is
+ * something new, called after the item that is being delivered.
+ */
+export class Passage {
+  #current: Parcel | undefined;
+  readonly #inside: WeakMap<object, Parcel> = new WeakMap();
+  readonly #onWarning: OnWarning | undefined;
+  #hasFailed = false;
+  #depth = 0;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(onWarning: OnWarning | undefined) {
+    this.#onWarning = onWarning;
+  }
+
+  /** Calls `deliver`, which hands the item to the operators; frees it if an operator fails at it. */
+  enter(parcel: Parcel, deliver: () => void): void {
+    const outer = this.#current;
+    this.#depth++;
+    this.#current = parcel;
+    if (isObject(parcel.item)) this.#inside.set(parcel.item, parcel);
+    try {
+      deliver();
+    } finally {
+      if (this.#hasFailed && this.#isInside(parcel)) discardParcel(parcel, this.#onWarning);
+      this.#current = outer;
+      this.#depth--;
+    }
+    if (this.#depth === 0) for (const wait of this.#waiting.splice(0)) wait();
+  }
+
+  /**
+   * Calls `leave` when no item is being delivered. Operators that are left in the middle of an item would drop it, and
+   * nobody could tell that from an operator that drops and frees it.
+   */
+  afterDelivery(leave: () => void): void {
+    if (this.#depth === 0) leave();
+    else this.#waiting.push(leave);
+  }
+
+  /** The operators have failed, at the item whose name is given if one is being delivered. */
+  fail(): string | undefined {
+    this.#hasFailed = true;
+    return this.#current?.name;
+  }
+
+  /** The parcel of what an operator emits. An item that is emitted twice is known again once, and so freed once. */
+  leave<A>(item: A): Parcel<A> {
+    const known = this.#knownAgain(item);
+    return (known as Parcel<A> | undefined) ?? { ...UNKNOWN, item, name: this.#current?.name };
+  }
+
+  #isInside(parcel: Parcel): boolean {
+    return isObject(parcel.item) ? this.#inside.get(parcel.item) === parcel : this.#current === parcel;
+  }
+
+  #knownAgain(item: unknown): Parcel | undefined {
+    if (isObject(item)) {
+      const inside = this.#inside.get(item);
+      this.#inside.delete(item);
+      return inside;
+    }
+    const current = this.#current;
+    if (current === undefined || !Object.is(current.item, item)) return undefined;
+    this.#current = { ...UNKNOWN, item: undefined, name: current.name };
+    return current;
+  }
+}
+
+const UNKNOWN: Omit<Parcel, 'item'> = { name: undefined, discard: undefined, sizeOf: undefined };
+
+/** Items as parcels; outside a graph nothing comes with them. */
+export function parcels<A>(passage: Passage | undefined): OperatorFunction<A, Parcel<A>> {
+  return map((item) => passage?.leave(item) ?? { ...UNKNOWN, item });
+}
+
+/** Items out of their parcels, each delivered on its way through `passage`. */
+export function items<A>(passage: Passage | undefined): OperatorFunction<Parcel<A>, A> {
+  if (passage === undefined) return map(({ item }) => item);
+  return (source) =>
+    new Observable<A>((out) => {
+      const next = (parcel: Parcel<A>): void => passage.enter(parcel, () => out.next(parcel.item));
+      // Sources upstream find the next stage's demand along `destination`, as they do through RxJS's own operators.
+      const observer = { next, error: (error: unknown) => out.error(error), complete: () => out.complete() };
+      const inlet = new Subscriber<Parcel<A>>(Object.assign(observer, { destination: out }));
+      out.add(inlet);
+      source.subscribe(inlet);
+    });
+}
+
+function isObject(value: unknown): value is object {
+  return (typeof value === 'object' && value !== null) || typeof value === 'function';
+}
