@@ -4,7 +4,11 @@ import { QuadrilleError } from './errors.ts';
  * Something that went wrong beside the work: results are right and the work goes on. It has a code, a place and a cause
  * as errors do, but is told instead of thrown.
  */
-export class QuadrilleWarning extends QuadrilleError {}
+export class QuadrilleWarning extends QuadrilleError {
+  static {
+    QuadrilleWarning.prototype.name = 'QuadrilleWarning';
+  }
+}
 
 /** Is told of warnings. What it throws, or rejects with, becomes a warning of the platform. */
 export type OnWarning = (warning: QuadrilleWarning) => unknown;
