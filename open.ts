@@ -4,6 +4,7 @@ import type { Backend, Limits } from './primitives/backend.ts';
 import { Context } from './primitives/context.ts';
 import { ArgumentError, DeviceLostError } from './primitives/errors.ts';
 import { type OptionNames, requireOptions } from './primitives/options.ts';
+import type { OnWarning } from './primitives/warnings.ts';
 
 /** Where to run, and with how much. */
 export interface OpenOptions {
@@ -34,13 +35,19 @@ export interface OpenOptions {
    * see `createFailoverBackend`. Without it, the context ends with a `DeviceLostError`.
    */
   readonly failover?: 'workers' | undefined;
-  /** Is told when another backend has taken over, and why. */
+  /** Is told when another backend has taken over, and why. What it throws, or rejects with, is a warning. */
   readonly onFailover?: ((failover: Failover) => void) | undefined;
   /**
    * Milliseconds without an answer, while somebody waits, after which a device of WebGPU or the workers are taken for lost.
    * It must be longer than the longest wait of a pipeline; without it, waits are as long as the device takes.
    */
   readonly hangLimit?: number | undefined;
+  /**
+   * Is told of what went wrong beside the work: an `onFailover` that failed (`warning/callback-failed`), a device that was
+   * still at an endless kernel four seconds after it was to close (`warning/device-left`). Default: a warning of the
+   * platform, `process.emitWarning` or the console.
+   */
+  readonly onWarning?: OnWarning | undefined;
 }
 
 /**
@@ -63,12 +70,12 @@ export interface OpenOptions {
 export async function open(options: OpenOptions = {}): Promise<Context> {
   requireOptions('open()', OPTIONS, options, UNKNOWN);
   requireLimits(options.limits);
-  const { failover, onFailover } = options;
+  const { failover, onFailover, onWarning } = options;
   if (failover === undefined) return new Context(await openRoomy(options));
   requireOneOf('failover', FAILOVERS, failover);
   const { createFailoverBackend } = await import('./backends/failover/index.ts');
   const standby = (): Promise<Backend> => openRoomy({ ...options, backend: failover, adapter: 'auto' });
-  return new Context(createFailoverBackend(await openRoomy(options), { standby, onFailover }));
+  return new Context(createFailoverBackend(await openRoomy(options), { standby, onFailover, onWarning }));
 }
 
 /** The backend, with host memory behind its own unless that is not wanted. */
@@ -90,6 +97,7 @@ const OPTIONS: OptionNames<OpenOptions> = {
   failover: true,
   onFailover: true,
   hangLimit: true,
+  onWarning: true,
 };
 const LIMITS: OptionNames<Limits> = {
   bindingBytes: true,
@@ -145,12 +153,12 @@ async function openWorkers({ workers, limits, hangLimit }: OpenOptions): Promise
 /** The backend on WebGPU: Node's adapters come with npm `webgpu`, a browser has its own. */
 export async function openWebGpu(
   adapter: 'auto' | 'hardware' | 'software',
-  { limits, tuning, hangLimit }: Pick<OpenOptions, 'limits' | 'tuning' | 'hangLimit'> = {},
+  { limits, tuning, hangLimit, onWarning }: Pick<OpenOptions, 'limits' | 'tuning' | 'hangLimit' | 'onWarning'> = {},
 ): Promise<WebGpuBackend> {
   const { createWebGpuBackend } = await import('./backends/webgpu/index.ts');
-  if (!isNode()) return createWebGpuBackend({ adapter, limits, tuning, hangLimit });
+  if (!isNode()) return createWebGpuBackend({ adapter, limits, tuning, hangLimit, onWarning });
   const { openNodeGpu } = await import('./backends/webgpu-node/index.ts');
-  return createWebGpuBackend({ gpu: await openNodeGpu(adapter), adapter, limits, tuning, hangLimit });
+  return createWebGpuBackend({ gpu: await openNodeGpu(adapter), adapter, limits, tuning, hangLimit, onWarning });
 }
 
 /** Whether this is Node, or something that does as Node does. */

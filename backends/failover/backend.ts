@@ -1,5 +1,7 @@
 import type { Backend, Counters, DeviceBuffer } from '../../primitives/backend.ts';
 import { ArgumentError, DeviceLostError } from '../../primitives/errors.ts';
+import { type OnWarning, QuadrilleWarning, tell, warn } from '../../primitives/warnings.ts';
+import { CLOSE_LIMIT, endsWithin } from '../close-limit.ts';
 import { type Command, issue, rebound } from './command.ts';
 import { type Answer, createLog, type Entry, type Held, type Slack, type WaitEntry, type WriteEntry } from './log.ts';
 
@@ -17,8 +19,10 @@ export interface Failover {
 export interface FailoverOptions {
   /** Opens the backend that takes over; called at every loss. */
   readonly standby: (reason: DeviceLostError) => Promise<Backend>;
-  /** Is told when another backend has taken over. */
+  /** Is told when another backend has taken over. What it throws, or rejects with, is a warning; the work goes on. */
   readonly onFailover?: ((failover: Failover) => void) | undefined;
+  /** Is told when `onFailover` fails, and when a standby is left at closing. Default: a warning of the platform. */
+  readonly onWarning?: OnWarning | undefined;
   /**
    * Bytes of host copies, and kernels, that are kept beside copies of what is in use now. Past either, what is in use is
    * copied to the host, and what came before is forgotten. 256 MiB and 10,000 by default.
@@ -61,7 +65,7 @@ const REPLAYED_AT_ONCE = 256;
  * await context.read(sort(context.column(Uint32Array.of(3, 1, 2)))); // Uint32Array [1, 2, 3]
  */
 export function createFailoverBackend(primary: Backend, options: FailoverOptions): FailoverBackend {
-  const { standby, onFailover, keep } = options;
+  const { standby, onFailover, onWarning, keep } = options;
   const most = { bytes: keep?.bytes ?? KEPT_BYTES, commands: keep?.commands ?? KEPT_COMMANDS };
   const log = createLog({ entries: Math.min(SLACK.entries, most.commands), bytes: Math.min(SLACK.bytes, most.bytes) });
   const byId = new Map<number, Held>();
@@ -248,6 +252,7 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
     // Where a device hangs, nobody knows how long it takes to close: that must not keep the standby from its work.
     if (reason.code !== 'device/hang') closing.push(lost.close().catch(() => {}));
     const next = await standby(reason);
+    if (ended !== undefined) return next.close();
     retired.push(lost);
     current = next;
     log.sweep(byId.values());
@@ -257,7 +262,7 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
     const failover: Failover = { from: lost.name, to: next.name, reason, commands };
     failovers.push(failover);
     // What it throws is no failure of the standby.
-    if (onFailover !== undefined) queueMicrotask(() => onFailover(failover));
+    if (onFailover !== undefined) queueMicrotask(() => tell('onFailover', onFailover, failover, onWarning));
   };
 
   /** Does everything in the log again, and what is appended meanwhile; returns the number of kernels. */
@@ -362,8 +367,10 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
     },
     async close() {
       end(new DeviceLostError('device/closed', 'The backend was closed.'));
-      await takingOver;
-      await Promise.all([...retired, current].map((each) => each.close()));
+      // What takes over waits for its backend, which answers once it is closed.
+      const closed = Promise.all([...retired, current].map((each) => each.close()));
+      const [inTime] = await Promise.all([endsWithin(CLOSE_LIMIT, takingOver ?? closed), closed]);
+      if (!inTime && takingOver !== undefined) warn(standbyLeft(), onWarning);
       await Promise.all(closing);
       byId.clear();
       live.buffers = 0;
@@ -387,6 +394,11 @@ function inRange(buffer: Held, word: number, words: number): Held {
 
 function isAwaited(entry: Entry): boolean {
   return (entry.kind === 'read' || entry.kind === 'sync') && !entry.answer.settled;
+}
+
+function standbyLeft(): QuadrilleWarning {
+  const sentence = `The standby did not open within ${CLOSE_LIMIT} ms of closing, and is left.`;
+  return new QuadrilleWarning('warning/standby-left', sentence, { remedy: 'It is closed as soon as it has opened.' });
 }
 
 function noStandby(reason: DeviceLostError, cause: unknown): DeviceLostError {

@@ -1,6 +1,7 @@
 import type { Backend, DeviceBuffer, Limits, Program } from '../../primitives/backend.ts';
 import { ArgumentError, DeviceLostError } from '../../primitives/errors.ts';
 import type { Module } from '../../primitives/functors/ir.ts';
+import type { OnWarning } from '../../primitives/warnings.ts';
 import type { Arithmetic } from './arithmetic.ts';
 import { type AdapterChoice, type OpenDevice, openDevice } from './device.ts';
 import type { Engine } from './engine.ts';
@@ -29,6 +30,13 @@ export interface WebGpuOptions {
    * longer than the longest wait of a pipeline; without it, waits are as long as the device takes.
    */
   readonly hangLimit?: number | undefined;
+  /**
+   * Milliseconds that `close()` waits for what the device is at. After that the device is left, with the warning
+   * `warning/device-left`, and destroyed once it is through. 4,000 by default.
+   */
+  readonly closeLimit?: number | undefined;
+  /** Is told of warnings. Default: a warning of the platform. */
+  readonly onWarning?: OnWarning | undefined;
   /** Overrides what the probe of the device chose. */
   readonly arithmetic?: Partial<Arithmetic> | undefined;
 }

@@ -1,5 +1,7 @@
 import type { ArrayBinding, Counters, Limits, Program } from '../../primitives/backend.ts';
 import { QuadrilleError } from '../../primitives/errors.ts';
+import { type OnWarning, QuadrilleWarning, warn } from '../../primitives/warnings.ts';
+import { CLOSE_LIMIT, endsWithin } from '../close-limit.ts';
 import { createWatchdog } from '../watchdog.ts';
 import { plainArithmetic } from './arithmetic.ts';
 import { createCompiler } from './compile.ts';
@@ -35,13 +37,14 @@ export interface MachineOptions {
   readonly limits?: Partial<Limits> | undefined;
   readonly tuning?: TuningChoice | undefined;
   readonly hangLimit?: number | undefined;
+  readonly closeLimit?: number | undefined;
+  readonly onWarning?: OnWarning | undefined;
 }
 
 export function startMachine(open: OpenDevice, options: MachineOptions, gpu: GPU | undefined): Machine {
   const { device, adapter, info } = open;
   const limits = lowered(open.limits, options.limits ?? {});
   const tuning = requireUsable(tuningFor(info, options.tuning), open.subgroups);
-  // Such a device is only destroyed at close: that may take as long as what it is at.
   const watchdog = createWatchdog({ limit: options.hangLimit, giveUp: (limit) => failure.fail(hangError(limit)) });
   const failure = createFailure(watchdog);
   const counters: Counters = {
@@ -128,11 +131,26 @@ export function startMachine(open: OpenDevice, options: MachineOptions, gpu: GPU
       spine.destroy();
       recorder.destroy();
       pool.destroy();
-      device.destroy();
-      await device.lost;
-      alive = undefined;
+      const destroy = async (): Promise<void> => {
+        device.destroy();
+        await device.lost;
+        alive = undefined;
+      };
+      // Dawn's destroy() blocks the calling thread until the device is through with its work.
+      const idle = Promise.race([device.queue.onSubmittedWorkDone(), device.lost]);
+      const { closeLimit = CLOSE_LIMIT, onWarning } = options;
+      if (await endsWithin(closeLimit, idle)) return destroy();
+      warn(deviceLeft(closeLimit), onWarning);
+      void idle.then(destroy, destroy);
     },
   };
+}
+
+function deviceLeft(limit: number): QuadrilleWarning {
+  const sentence = `The device was still at work ${limit} ms after it was to close, and is left with its memory.`;
+  return new QuadrilleWarning('warning/device-left', sentence, {
+    remedy: 'See that every loop of a functor ends. Where this one does not, end the process: it is not freed before.',
+  });
 }
 
 async function runProbe(

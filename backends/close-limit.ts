@@ -1,0 +1,17 @@
+/** Milliseconds that closing waits for a device which is still at work, or for a standby which is still opening. */
+export const CLOSE_LIMIT = 4000;
+
+/** Whether some work ends, well or not, within so many milliseconds. */
+export async function endsWithin(milliseconds: number, work: Promise<unknown>): Promise<boolean> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const timeout = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), milliseconds);
+  });
+  const end = work.then(
+    () => true,
+    () => true,
+  );
+  const ended = await Promise.race([end, timeout]);
+  clearTimeout(timer);
+  return ended;
+}
