@@ -83,7 +83,7 @@ async function openRoomy(options: OpenOptions): Promise<Backend> {
   const backend = await openBackend(options);
   if (options.spill === false) return backend;
   const { createSpillingBackend } = await import('./backends/spilling/index.ts');
-  return createSpillingBackend(backend);
+  return createSpillingBackend(backend, { hangLimit: options.hangLimit });
 }
 
 const UNKNOWN = 'open/option';

@@ -144,6 +144,8 @@ export interface WalkCommand {
   readonly extent: Extent;
   readonly start: Program;
   readonly step: Program;
+  /** The most steps of an index, where they are bounded; without it a walk may take any number. */
+  readonly steps?: number;
   /** How many leaves a step changes. */
   readonly changing: number;
   readonly stores: readonly Store[];

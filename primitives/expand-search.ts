@@ -2,7 +2,7 @@ import { capacityOf } from './backend.ts';
 import { type Column, columnsOf, viewColumn } from './columns/column.ts';
 import { destination, extentOf, fuse, type Loader, programOf } from './columns/program.ts';
 import type { Expansion, Spread } from './expand.ts';
-import { If, Var, While } from './functors/control.ts';
+import { If, Var, WhileAtMost } from './functors/control.ts';
 import { u32 } from './functors/functor.ts';
 import { leafTypes, type Shape } from './functors/shapes.ts';
 import { select } from './functors/standard/choose.ts';
@@ -56,8 +56,9 @@ export function expandBySearch<R extends Shape>(
     const nextStart = select(start, next, ends);
     const nextEnd = Var(select(end, endOf(row.add(1), offsets, length, loader), ends));
     const tries = Var(u32(0));
-    // Rows without output are passed over one by one, or by a search where there are many.
-    While(
+    // Rows without output are passed over one by one, or by a search where there are many, which finds a row with output.
+    WhileAtMost(
+      TRIES,
       () => nextEnd.le(next).and(next.lt(limit)),
       () => {
         tries.set(tries.add(1));
@@ -72,6 +73,7 @@ export function expandBySearch<R extends Shape>(
     extent: extentOf(Math.ceil(capacityOf(extentOf(made)) / walkRows)),
     start: programOf(begin),
     step: programOf(advance),
+    steps: walkRows,
     changing: 4,
     stores: results.map((column, i) => ({ ...destination(column), index: 5, value: 6 + i })),
   });

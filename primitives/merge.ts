@@ -175,6 +175,7 @@ function walkTiles(
     extent: extentOf(Math.ceil(capacityOf(extentOf(length)) / walkRows)),
     start: programOf(begin),
     step: programOf(advance),
+    steps: walkRows,
     changing: 2,
     stores: stored.map((column, i) => ({ ...destination(column), index: 3, value: 4 + i })),
   });

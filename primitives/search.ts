@@ -2,7 +2,7 @@ import { type Column, commonLength, contextOf, viewColumn } from './columns/colu
 import { fuse, type Loader } from './columns/program.ts';
 import { sortableWords } from './columns/words.ts';
 import { ArgumentError } from './errors.ts';
-import { If, Let, Var, While } from './functors/control.ts';
+import { If, Let, Var, WhileAtMost } from './functors/control.ts';
 import { bool, u32 } from './functors/functor.ts';
 import type { Bool, U32 } from './functors/value.ts';
 import { requireOptions } from './options.ts';
@@ -66,11 +66,15 @@ function bound<K extends SortKeys>(
   return viewColumn(context, 'u32', commonLength(needleWords, primitive), view);
 }
 
+/** Rounds after which a bisection of at most 2³² − 1 numbers is done: every round leaves at most half of them. */
+export const BISECTIONS = 32;
+
 /** The first number from `from` below `to` that is not before the cut, `to` where all are: they are before it up to there. */
 export function partitionPoint(from: U32, to: U32, isBefore: (number: U32) => Bool): U32 {
   const first = Var(from);
   const end = Var(to);
-  While(
+  WhileAtMost(
+    BISECTIONS,
     () => first.lt(end),
     () => {
       const middle = Let(first.add(end.sub(first).shr(1)));

@@ -50,6 +50,8 @@ interface Machine {
   /** The least reliance of the values that decided branches: nothing computed from then on has more. */
   path: Reliance;
   rounds: number;
+  /** Is told of every statement that runs, and of every round of a loop. */
+  readonly observe: (statement: Statement) => void;
 }
 
 type Frame = Map<number, Evaluated>;
@@ -60,8 +62,9 @@ export function interpret(
   module: Module,
   args: readonly (number | boolean)[],
   { arrays = {}, uniforms = {} }: Bindings = {},
+  observe: Machine['observe'] = () => {},
 ): Evaluated[] {
-  const machine: Machine = { module, arrays, uniforms, path: PROMISED, rounds: 0 };
+  const machine: Machine = { module, arrays, uniforms, path: PROMISED, rounds: 0, observe };
   const entry = entryOf(module);
   const given = entry.parameters.map(({ type }, leaf) => plain(type, args[leaf]!));
   return run(machine, entry, given).map((result) => limited(result, machine.path));
@@ -106,6 +109,7 @@ function runStatement(machine: Machine, frame: Frame, statement: Statement): Out
   const bind = (local: Local, value: Evaluated): void => {
     frame.set(local.id, limited(value, machine.path));
   };
+  if (statement.kind !== 'loop') machine.observe(statement);
   switch (statement.kind) {
     case 'let':
       bind(statement.local, compute(statement.operation, statement.local.type, statement.operation.operands.map(look)));
@@ -147,6 +151,7 @@ function runStatement(machine: Machine, frame: Frame, statement: Statement): Out
 
 function runLoop(machine: Machine, frame: Frame, loop: Statement & { readonly kind: 'loop' }): Outcome {
   for (;;) {
+    machine.observe(loop);
     if (machine.rounds++ >= maximumRounds) throw new RangeError('the program does not end');
     const outcome = runBlock(machine, frame, loop.body);
     if (outcome === 'break') return 'next';

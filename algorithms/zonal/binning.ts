@@ -1,9 +1,10 @@
-import { If, Var, While } from '../../primitives/functors/control.ts';
+import { If, Var, WhileAtMost } from '../../primitives/functors/control.ts';
 import { array, type Parameters, u32, uniform } from '../../primitives/functors/functor.ts';
 import { select } from '../../primitives/functors/standard/choose.ts';
 import { f32BitsToSortable } from '../../primitives/functors/standard/sortable.ts';
 import { type ArrayValue, type U32, Value } from '../../primitives/functors/value.ts';
 import { ArgumentError, type Column, type Context } from '../../primitives/index.ts';
+import { BISECTIONS } from '../../primitives/search.ts';
 import type { Cells, Sample } from '../geometry/raster.ts';
 import type { Binning } from './types.ts';
 
@@ -190,7 +191,8 @@ function isValueOf(sample: 'u32' | 'i32' | 'f32', value: number): boolean {
 function countNotAbove(thresholds: ArrayValue<'u32'>, length: U32, key: U32): U32 {
   const first = Var(u32(0));
   const count = Var(length);
-  While(
+  WhileAtMost(
+    BISECTIONS,
     () => count.gt(0),
     () => {
       const half = count.shr(1);

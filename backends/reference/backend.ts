@@ -40,7 +40,8 @@ type State = readonly PlainValue[];
 
 /**
  * The specification: every kernel as a plain sequential loop over plain arrays. Slow, and what the other backends are
- * compared with byte for byte. Commands run at once.
+ * compared with byte for byte. Commands run at once, on the calling thread, for as long as they take: a loop that does not
+ * end is never stopped, whatever `hangLimit` says.
  *
  * @example
  * await using context = new Context(createReferenceBackend());
@@ -120,14 +121,15 @@ function forEach(memory: HostMemory, extent: Extent, program: Program, stores: r
   for (let i = 0; i < length; i++) write(i, entry(i));
 }
 
-function walk(memory: HostMemory, { extent, start, step, changing, stores }: WalkCommand): void {
+function walk(memory: HostMemory, { extent, start, step, steps, changing, stores }: WalkCommand): void {
   const begin = bind(memory, start);
   const advance = bind(memory, step);
   const write = writer(memory, step, stores);
   const length = memory.lengthOf(extent);
   for (let i = 0; i < length; i++) {
     let [more, ...leaves] = begin(i);
-    while (more === true) {
+    for (let done = 0; more === true; done++) {
+      if (done === steps) throw new RangeError('A walk takes more steps than was proved.');
       const results = advance(i, ...leaves);
       write(i, results);
       more = results[0];

@@ -27,6 +27,18 @@ export type CompiledModule = (
   uniforms: ReadonlyMap<string, PlainValue>,
 ) => CompiledEntry;
 
+/** What a pausing evaluation counts down: a round of a loop that finds it below 0 pauses, until whoever resumes has set it. */
+export interface Pause {
+  roundsLeft: number;
+}
+
+/** The same, but that an evaluation pauses in its loops when it has used up its rounds. */
+export type PausingModule = (
+  arrays: ReadonlyMap<string, ArrayReader>,
+  uniforms: ReadonlyMap<string, PlainValue>,
+  pause: Pause,
+) => (...args: PlainValue[]) => Generator<undefined, PlainValue[], undefined>;
+
 const compiled = new Map<number, CompiledModule>();
 
 /**
@@ -48,13 +60,19 @@ export function compileJavaScript(module: Module): CompiledModule {
   return factory;
 }
 
+/** Compiles a module to generators, for loops that may take longer than the thread has time. Slower than plain functions. */
+export function compilePausing(module: Module): PausingModule {
+  const make = new Function('semantics', 'arrays', 'uniforms', 'pause', emitJavaScript(module, true));
+  return (arrays, uniforms, pause) => make(semantics, arrays, uniforms, pause);
+}
+
 /**
- * The body of a function of `(semantics, arrays, uniforms)` that returns the module's entry.
+ * The body of a function of `(semantics, arrays, uniforms)` that returns the module's entry; where it pauses, of `pause` too.
  *
  * @example
  * emitJavaScript(fn('twice', { x: u32 }, u32, ({ x }) => x.mul(2)).module).includes('Math.imul'); // true
  */
-export function emitJavaScript(module: Module): string {
+export function emitJavaScript(module: Module, pausing = false): string {
   const arrays = [...module.arrays.keys()];
   const uniforms = [...module.uniforms.keys()];
   return [
@@ -62,7 +80,7 @@ export function emitJavaScript(module: Module): string {
     `const { ${Object.keys(semantics).join(', ')} } = semantics;`,
     ...arrays.map((name, i) => `const a${i} = arrays.get(${JSON.stringify(name)});`),
     ...uniforms.map((name, i) => `const u${i} = uniforms.get(${JSON.stringify(name)});`),
-    ...module.functions.map((fn) => emitFunction(fn, module, arrays, uniforms)),
+    ...module.functions.map((fn) => emitFunction(fn, module, arrays, uniforms, pausing)),
     `return ${functionName(module, entryOf(module).name)};`,
   ].join('\n');
 }
@@ -70,7 +88,13 @@ export function emitJavaScript(module: Module): string {
 const functionName = (module: Module, name: string): string =>
   `f${module.functions.findIndex((fn) => fn.name === name)}`;
 
-function emitFunction(fn: IrFunction, module: Module, arrays: readonly string[], uniforms: readonly string[]): string {
+function emitFunction(
+  fn: IrFunction,
+  module: Module,
+  arrays: readonly string[],
+  uniforms: readonly string[],
+  pausing: boolean,
+): string {
   const operand = (o: Operand): string =>
     o.kind === 'literal' ? literal(o.value) : o.kind === 'local' ? `v${o.id}` : `u${uniforms.indexOf(o.name)}`;
   const block = (statements: readonly Statement[]): string => statements.map(emit).join('\n');
@@ -91,13 +115,17 @@ function emitFunction(fn: IrFunction, module: Module, arrays: readonly string[],
         return `v${s.local.id} = ${operand(s.value)};`;
       case 'call': {
         const results = s.results.map(({ id }) => `v${id}`).join(', ');
-        return `const [${results}] = ${functionName(module, s.callee)}(${s.args.map(operand).join(', ')});`;
+        const called = `${functionName(module, s.callee)}(${s.args.map(operand).join(', ')})`;
+        return `const [${results}] = ${pausing ? 'yield* ' : ''}${called};`;
       }
       case 'if':
         return `if (${operand(s.condition)}) {\n${block(s.consequent)}\n} else {\n${block(s.alternative)}\n}`;
       case 'loop':
         // The step runs at the head of every round but the first, so that `continue` reaches it.
-        return `for (let first = true; ; first = false) {\nif (!first) {\n${block(s.step)}\n}\n${block(s.body)}\n}`;
+        return `for (let round = 0; ; round++) {
+${s.rounds === undefined ? '' : `if (round >= ${s.rounds}) throw new RangeError('A loop takes more rounds than was proved.');`}
+${pausing ? 'if (--pause.roundsLeft < 0) yield;' : ''}
+if (round > 0) {\n${block(s.step)}\n}\n${block(s.body)}\n}`;
       case 'break':
         return 'break;';
       case 'continue':
@@ -107,7 +135,7 @@ function emitFunction(fn: IrFunction, module: Module, arrays: readonly string[],
     }
   };
   const parameters = fn.parameters.map(({ id }) => `v${id}`).join(', ');
-  return `function ${functionName(module, fn.name)}(${parameters}) {\n${block(fn.body)}\n}`;
+  return `function${pausing ? '*' : ''} ${functionName(module, fn.name)}(${parameters}) {\n${block(fn.body)}\n}`;
 }
 
 function literal(value: PlainValue): string {

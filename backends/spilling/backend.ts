@@ -29,6 +29,11 @@ export interface SpillingOptions {
    * nothing on the device but what windows need: for tests.
    */
   readonly windowRows?: number | undefined;
+  /**
+   * Milliseconds after which a row that the host evaluates is taken for endless, and its command fails. Without it a row takes
+   * as long as it takes, while other events have their turns.
+   */
+  readonly hangLimit?: number | undefined;
 }
 
 /** A backend that works on more than its memory holds. */
@@ -68,11 +73,11 @@ interface Command {
  * [words.length, words[0], words[2999]]; // [3000, 4294964296, 4294967295]
  */
 export function createSpillingBackend<B extends Backend>(inner: B, options: SpillingOptions = {}): SpillingBackend<B> {
-  const { windowRows = Number.POSITIVE_INFINITY } = options;
+  const { windowRows = Number.POSITIVE_INFINITY, hangLimit } = options;
   const places = createPlaces(inner);
   const queue = createQueue();
   const forced = Number.isFinite(windowRows);
-  const machine: Machine = { inner, places, mostRows: windowRows, thrifty: forced };
+  const machine: Machine = { inner, places, mostRows: windowRows, thrifty: forced, hangLimit };
   let closed = false;
 
   /** Whether commands can be passed on without a look at their buffers. */

@@ -1,7 +1,9 @@
 import type { ArrayBinding, Extent, Program, Store } from '../../primitives/backend.ts';
-import { entryOf, type ScalarType } from '../../primitives/functors/ir.ts';
+import { DeviceLostError } from '../../primitives/errors.ts';
+import { entryOf, type Module, type ScalarType, type Statement } from '../../primitives/functors/ir.ts';
 import { bitsOfF32, f32OfBits } from '../../primitives/functors/semantics.ts';
-import { type ArrayReader, compileJavaScript, type PlainValue } from '../reference/emit-javascript.ts';
+import { type ArrayReader, compileJavaScript, compilePausing, type PlainValue } from '../reference/emit-javascript.ts';
+import { worstCase } from '../worst-case.ts';
 import { combinations } from './host-stores.ts';
 import type { HostWords } from './host-words.ts';
 import { columnsProgram } from './leaves.ts';
@@ -9,15 +11,26 @@ import { perWord, wordReaderOf } from './lengths.ts';
 import type { Places, Spillable } from './places.ts';
 import type { Machine } from './windows.ts';
 
-/** Rows after which other events have their turn. */
-const ROWS_AT_ONCE = 2 ** 15;
+/** Milliseconds that the thread is kept at a time, about. */
+const TURN = 8;
+
+/** Statements that may run between two looks at the clock: some milliseconds. */
+const STATEMENTS_BETWEEN_LOOKS = 2 ** 18;
+
+/** Rows between two looks at the clock, however few statements they have. */
+const MOST_ROWS_BETWEEN_LOOKS = 2 ** 12;
 
 /**
  * Evaluates a program on the host, one index after the other, where what it reads at random does not fit on the device:
  * large gathers. It is compiled to JavaScript that computes what a device computes whose arithmetic is exact.
+ *
+ * The thread is given back every few milliseconds, within a row too where its loops may take longer. A row on which
+ * `hangLimit` milliseconds were spent is taken for endless.
+ *
+ * @throws DeviceLostError `device/hang`
  */
 export async function forEachOnHost(
-  { inner, places }: Machine,
+  { inner, places, hangLimit }: Machine,
   extent: Extent,
   program: Program,
   stores: readonly Store[],
@@ -31,21 +44,101 @@ export async function forEachOnHost(
   const targets = new Map(
     [...written].map((buffer) => [buffer, read.has(buffer) ? places.hostOf(buffer).clone() : places.hostOf(buffer)]),
   );
-  const readers = [...arrays].map(([name, binding]): [string, ArrayReader] => [
-    name,
-    readerOf(places, binding, module.arrays.get(name)!),
-  ]);
-  const entry = compileJavaScript(module)(new Map(readers), uniforms);
+  const readers = new Map(
+    [...arrays].map(([name, binding]): [string, ArrayReader] => [
+      name,
+      readerOf(places, binding, module.arrays.get(name)!),
+    ]),
+  );
   const put = writerOf(entryOf(module).results, stores, targets);
-  for (let from = 0; from < length; from += ROWS_AT_ONCE) {
-    const to = Math.min(length, from + ROWS_AT_ONCE);
-    for (let i = from; i < to; i++) put(i, entry(i));
-    places.report.rowsOnHost += to - from;
-    await new Promise((resolve) => setTimeout(resolve));
-    // Rejects where it was aborted meanwhile.
-    await inner.sync();
+  const evaluation = evaluationOf(module, readers, uniforms, length, put);
+  const clock = createClock(hangLimit, () => inner.sync());
+  let reached = 0;
+  for (const row of evaluation) {
+    places.report.rowsOnHost += row - reached;
+    await clock.look(row > reached);
+    reached = row;
   }
+  places.report.rowsOnHost += length - reached;
   for (const [buffer, words] of targets) places.keepOnHost(buffer, words);
+}
+
+/** Evaluates a module for the indices below a length. Gives the row that it is at whenever it is time to look at the clock. */
+function* evaluationOf(
+  module: Module,
+  readers: ReadonlyMap<string, ArrayReader>,
+  uniforms: ReadonlyMap<string, PlainValue>,
+  length: number,
+  put: (index: number, results: readonly PlainValue[]) => void,
+): Generator<number, void, undefined> {
+  const statements = worstCase(module, () => 1);
+  if (statements <= STATEMENTS_BETWEEN_LOOKS) {
+    const entry = compileJavaScript(module)(readers, uniforms);
+    const rows = Math.min(MOST_ROWS_BETWEEN_LOOKS, Math.floor(STATEMENTS_BETWEEN_LOOKS / Math.max(1, statements)));
+    for (let from = 0; from < length; from += rows) {
+      const to = Math.min(length, from + rows);
+      for (let i = from; i < to; i++) put(i, entry(i));
+      yield to;
+    }
+    return;
+  }
+  // Between the beginnings of two rounds, no more runs than there are statements when all calls are written out.
+  const roundsBetweenLooks = Math.ceil(STATEMENTS_BETWEEN_LOOKS / worstCase(withoutLoops(module), () => 1));
+  const pause = { roundsLeft: roundsBetweenLooks };
+  const entry = compilePausing(module)(readers, uniforms, pause);
+  for (let i = 0; i < length; i++) {
+    const row = entry(i);
+    let step = row.next();
+    for (; step.done !== true; step = row.next()) {
+      yield i;
+      pause.roundsLeft = roundsBetweenLooks;
+    }
+    put(i, step.value);
+    if (--pause.roundsLeft < 0) {
+      yield i + 1;
+      pause.roundsLeft = roundsBetweenLooks;
+    }
+  }
+}
+
+/** A module of the same statements with loops written as what runs once. */
+function withoutLoops(module: Module): Module {
+  const once = (block: readonly Statement[]): Statement[] =>
+    block.flatMap((statement) => {
+      if (statement.kind === 'loop') return [...once(statement.body), ...once(statement.step)];
+      if (statement.kind !== 'if') return [statement];
+      return [{ ...statement, consequent: once(statement.consequent), alternative: once(statement.alternative) }];
+    });
+  return { ...module, functions: module.functions.map((fn) => ({ ...fn, body: once(fn.body) })) };
+}
+
+interface Clock {
+  /** Lets other events have their turn where it is time; `further` tells whether a row was finished since the last look. */
+  look(further: boolean): Promise<void>;
+}
+
+function createClock(hangLimit: number | undefined, sync: () => Promise<void>): Clock {
+  let turnBegan = performance.now();
+  let spentOnRow = 0;
+  return {
+    async look(further) {
+      const spent = performance.now() - turnBegan;
+      if (further) spentOnRow = 0;
+      if (spent < TURN) return;
+      if (!further) spentOnRow += spent;
+      if (hangLimit !== undefined && spentOnRow >= hangLimit) throw hangError(hangLimit);
+      await new Promise((resolve) => setTimeout(resolve));
+      // Rejects where it was aborted meanwhile.
+      await sync();
+      turnBegan = performance.now();
+    },
+  };
+}
+
+function hangError(limit: number): DeviceLostError {
+  return new DeviceLostError('device/hang', `A row that the host evaluates took more than ${limit} ms.`, {
+    remedy: 'See that every loop of the functor ends, or raise hangLimit.',
+  });
 }
 
 function readerOf(

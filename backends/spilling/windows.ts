@@ -16,6 +16,8 @@ export interface Machine {
   readonly mostRows: number;
   /** Whether nothing is left on the device but what windows need. */
   readonly thrifty: boolean;
+  /** Milliseconds that the host may spend on a row that it evaluates. */
+  readonly hangLimit: number | undefined;
 }
 
 /** A window that is under way. */

@@ -7,6 +7,7 @@ import {
   type Determinism,
   type DeviceBuffer,
   type Extent,
+  type HistogramCommand,
   type Length,
   type Limits,
   type MonoidProgram,
@@ -15,7 +16,7 @@ import {
 import { ArgumentError, DeviceLostError, FunctorError } from '../../primitives/errors.ts';
 import { createWatchdog, type Watchdog } from '../watchdog.ts';
 import type { Block } from './allocator.ts';
-import { costOf, costOfWalk } from './cost.ts';
+import { costOf, costOfClearing, costOfCount, costOfWalk } from './cost.ts';
 import { launchForEach } from './for-each.ts';
 import { createHeldCommands, isTiled } from './held-commands.ts';
 import { launchHistogram } from './histogram.ts';
@@ -37,8 +38,9 @@ export interface WorkersOptions {
   readonly workers?: number | undefined;
   readonly limits?: Partial<Limits> | undefined;
   /**
-   * Commands that are expected to take less than so many nanoseconds are run by the calling thread while the workers are
-   * idle, which saves waking them. 300,000 by default; 0 leaves everything to the workers.
+   * Commands that take less than about so many nanoseconds in the worst case are run by the calling thread while the workers
+   * are idle, which saves waking them. 300,000 by default; 0 leaves everything to the workers. Loops whose rounds have no
+   * bound that the functor itself shows, such as a `While` or a `For` up to an element of a column, always go to the workers.
    */
   readonly inlineNanoseconds?: number | undefined;
   /**
@@ -114,8 +116,10 @@ function badWorkers(workers: number): ArgumentError {
 /** What a kernel is launched on: the length that its cost is reckoned by, the buffers it writes. */
 interface Task {
   readonly extent: Extent;
-  /** Nanoseconds an element, roughly. */
+  /** The most nanoseconds an element, roughly; infinite where it may take any time. */
   readonly cost: number;
+  /** The same of what does not depend on the extent. */
+  readonly fixedCost?: number;
   readonly writes: readonly DeviceBuffer[];
   readonly launch: (launcher: Launcher) => Launch;
 }
@@ -204,10 +208,10 @@ function createBackend(
   });
 
   /** Runs a command: here where that is quicker; else in the queue, maybe together with those that follow. */
-  const issue = ({ extent, cost, writes, launch }: Task): void => {
+  const issue = ({ extent, cost, fixedCost = 0, writes, launch }: Task): void => {
     guard();
     for (const buffer of writes) transfers.settleReads(memory.resolve(buffer));
-    const here = held.idle && pool.idle && lengthNow(extent) * cost < inlineNanoseconds;
+    const here = held.idle && pool.idle && fixedCost + lengthNow(extent) * cost < inlineNanoseconds;
     const { scratch, freeScratch } = takeScratch();
     const touched = new Set<SharedBuffer>();
     try {
@@ -352,7 +356,8 @@ function createBackend(
     histogram: (command) =>
       issue({
         extent: command.extent,
-        cost: costOf(command.program.module) * (command.inner?.ranks ?? 1),
+        cost: costOfCount(command),
+        fixedCost: costOfClearing(wordsCounted(command)),
         writes: [command.into.buffer],
         launch: (launcher) => launchHistogram(launcher, command),
       }),
@@ -369,6 +374,11 @@ function createBackend(
       kernels.clear();
     },
   };
+}
+
+/** Words that a histogram writes. */
+function wordsCounted({ extent, bins, segment, histograms }: HistogramCommand): number {
+  return bins * (histograms ?? (segment === undefined ? 1 : Math.ceil(capacityOf(extent) / segment)));
 }
 
 function launchReduce(launcher: Launcher, extent: Extent, program: Program, monoid: MonoidProgram, into: Cell): Launch {

@@ -1,44 +1,50 @@
-import type { WalkCommand } from '../../primitives/backend.ts';
-import { entryOf, type Module, type Statement } from '../../primitives/functors/ir.ts';
+import type { HistogramCommand, WalkCommand } from '../../primitives/backend.ts';
+import type { Module, Statement } from '../../primitives/functors/ir.ts';
+import { worstCase } from '../worst-case.ts';
 
-/** Nanoseconds, roughly: what decides whether a command is worth waking the workers for. */
+/** Nanoseconds, roughly. */
 const OPERATION = 0.4;
 const READ = 1.5;
-const ROUNDS = 32;
+const WORD_CLEARED = 0.2;
 
 const known = new WeakMap<Module, number>();
 
-/** A guess of how many nanoseconds a module's entry takes on one core. */
+/**
+ * The most nanoseconds, roughly, that an evaluation of a module's entry takes on one core; infinite where nobody can bound
+ * them. Decides which commands the calling thread may run itself, so it is never less than what runs.
+ */
 export function costOf(module: Module): number {
   let cost = known.get(module);
   if (cost === undefined) {
-    const functions = new Map<string, number>();
-    for (const { name, body } of module.functions) functions.set(name, costOfBlock(body, functions));
-    cost = 1 + functions.get(entryOf(module).name)!;
+    cost = 1 + worstCase(module, costOfStatement);
     known.set(module, cost);
   }
   return cost;
 }
 
 /** The same of a walk from its start to its end. */
-export function costOfWalk({ start, step }: WalkCommand): number {
-  return costOf(start.module) + ROUNDS * costOf(step.module);
+export function costOfWalk({ start, step, steps = Number.POSITIVE_INFINITY }: WalkCommand): number {
+  return costOf(start.module) + steps * costOf(step.module);
 }
 
-function costOfBlock(statements: readonly Statement[], functions: ReadonlyMap<string, number>): number {
-  return statements.reduce((sum, statement) => sum + costOfStatement(statement, functions), 0);
+/** The same of a row of a histogram. */
+export function costOfCount({ program, inner }: HistogramCommand): number {
+  const { module } = program;
+  return inner === undefined ? costOf(module) : costOf(inner.row.module) + inner.ranks * costOf(module);
 }
 
-function costOfStatement(statement: Statement, functions: ReadonlyMap<string, number>): number {
-  switch (statement.kind) {
+/** The same of clearing words. */
+export function costOfClearing(words: number): number {
+  return words * WORD_CLEARED;
+}
+
+function costOfStatement({ kind }: Statement): number {
+  switch (kind) {
     case 'read':
       return READ;
     case 'call':
-      return functions.get(statement.callee)!;
     case 'if':
-      return costOfBlock(statement.consequent, functions) + costOfBlock(statement.alternative, functions);
-    case 'loop':
-      return ROUNDS * (costOfBlock(statement.body, functions) + costOfBlock(statement.step, functions));
+      return 0;
     default:
       return OPERATION;
   }

@@ -155,12 +155,28 @@ function requireBody(call: string, argument: string, given: unknown): void {
   throw wrongInput(call, argument, given, 'a function', `Write ${call}(…, () => { … }).`);
 }
 
-function appendLoop(body: () => void, step: () => void): void {
+/**
+ * A {@link While} whose body provably runs at most `most` times, which no generated code checks: for loops of the library,
+ * such as bisections, whose bound analysis does not find. Loops without a bound never run on the caller's thread.
+ */
+export function WhileAtMost(most: number, condition: () => Bool, body: () => void): void {
+  appendLoop(
+    () => {
+      breakUnless(condition().operand);
+      body();
+    },
+    () => {},
+    // The round in which the condition no longer holds counts too.
+    { rounds: most + 1 },
+  );
+}
+
+function appendLoop(body: () => void, step: () => void, bound: { readonly rounds?: number } = {}): void {
   const own = recorder();
   own.loopDepth++;
   const statements = block(body);
   own.loopDepth--;
-  append({ kind: 'loop', body: statements, step: block(step) });
+  append({ kind: 'loop', body: statements, step: block(step), ...bound });
 }
 
 function breakUnless(condition: Operand): void {

@@ -76,8 +76,16 @@ export type Statement =
       readonly consequent: readonly Statement[];
       readonly alternative: readonly Statement[];
     }
-  /** Repeats `body` then `step` until a break or return; `continue` goes to `step`, which holds no break or return. */
-  | { readonly kind: 'loop'; readonly body: readonly Statement[]; readonly step: readonly Statement[] }
+  /**
+   * Repeats `body` then `step` until a break or return; `continue` goes to `step`, which holds no break or return. `rounds`
+   * is the most rounds that it can take, where the author of the loop has proved a bound that analysis does not find.
+   */
+  | {
+      readonly kind: 'loop';
+      readonly body: readonly Statement[];
+      readonly step: readonly Statement[];
+      readonly rounds?: number;
+    }
   | { readonly kind: 'break' }
   | { readonly kind: 'continue' }
   | { readonly kind: 'return'; readonly values: readonly Operand[] };
@@ -202,7 +210,7 @@ function statementText(statement: Statement): string {
     case 'if':
       return `if ${operandText(statement.condition)}${blockText(statement.consequent)}${blockText(statement.alternative)}`;
     case 'loop':
-      return `loop${blockText(statement.body)}${blockText(statement.step)}`;
+      return `loop${statement.rounds ?? ''}${blockText(statement.body)}${blockText(statement.step)}`;
     case 'return':
       return `return ${operandsText(statement.values)}`;
     default:
