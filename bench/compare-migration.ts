@@ -6,7 +6,7 @@ import { aggregate } from '../algorithms/cross-compare/aggregate.ts';
 import { crossCompare } from '../algorithms/cross-compare/cross-compare.ts';
 import type { CrossComparison } from '../algorithms/cross-compare/cross-comparison.ts';
 import { filterPairs, indexBoxes } from '../algorithms/cross-compare/filter.ts';
-import type { TileTask } from '../algorithms/cross-compare/tile-comparison.ts';
+import type { PolygonSide, PolygonTask } from '../algorithms/cross-compare/tile-comparison.ts';
 import { parserOnDevice } from '../cli/device-parser.ts';
 import { openTileParser } from '../cli/tile-parser.ts';
 import type { ResultSet } from '../formats/result-sets/result-set.ts';
@@ -164,10 +164,11 @@ function throttled({ backend }: Context, wordsPerSecond: number): Context {
 }
 
 /** The tiles as the aggregator gets them. */
-async function tasksOf({ p, q }: Sets): Promise<TileTask[]> {
+async function tasksOf({ p, q }: Sets): Promise<PolygonTask[]> {
   const parser = openTileParser({ workers: undefined, pixelSize: 1 });
   const tasks = p.tiles.map(async (tile, i) => {
-    const [ofP, ofQ] = await Promise.all([parser.parse(tile, unaborted()), parser.parse(q.tiles[i]!, unaborted())]);
+    const sides = await Promise.all([parser.parse(tile, unaborted()), parser.parse(q.tiles[i]!, unaborted())]);
+    const [ofP, ofQ] = sides as [PolygonSide, PolygonSide];
     const candidates = filterPairs(ofP.regions, indexBoxes(ofQ.regions));
     return { tile: tile.name, p: ofP, q: ofQ, candidates };
   });
@@ -176,8 +177,8 @@ async function tasksOf({ p, q }: Sets): Promise<TileTask[]> {
   return all;
 }
 
-function batchesOf(tasks: readonly TileTask[]): TileTask[][] {
-  const batches: TileTask[][] = [[]];
+function batchesOf(tasks: readonly PolygonTask[]): PolygonTask[][] {
+  const batches: PolygonTask[][] = [[]];
   let pairs = 0;
   for (const task of tasks) {
     if (pairs + task.candidates.p.length > batchPairs && pairs > 0) {
@@ -191,7 +192,7 @@ function batchesOf(tasks: readonly TileTask[]): TileTask[][] {
 }
 
 /** Pairs a second of the aggregator by itself. */
-async function rateOfAggregate(context: Context, tasks: readonly TileTask[]): Promise<number> {
+async function rateOfAggregate(context: Context, tasks: readonly PolygonTask[]): Promise<number> {
   const batches = batchesOf(tasks);
   const pairs = tasks.reduce((sum, { candidates }) => sum + candidates.p.length, 0);
   const seconds: number[] = [];
@@ -205,7 +206,7 @@ async function rateOfAggregate(context: Context, tasks: readonly TileTask[]): Pr
 }
 
 /** Words that the aggregator reads from the device for a pair. */
-async function wordsPerPair({ backend }: Context, tasks: readonly TileTask[]): Promise<number> {
+async function wordsPerPair({ backend }: Context, tasks: readonly PolygonTask[]): Promise<number> {
   let words = 0;
   const read: Backend['read'] = (buffer, word, count) => {
     words += count;
@@ -253,7 +254,7 @@ async function measureCase(
   sets: Sets,
   gpu: Context,
   cpu: Context,
-  tasks: readonly TileTask[],
+  tasks: readonly PolygonTask[],
 ): Promise<void> {
   const place = limit === undefined ? gpu : throttled(gpu, limit * (await wordsPerPair(gpu, tasks)));
   if (limit !== undefined) console.log(`${name}       ${rate(await rateOfAggregate(place, tasks))} on the GPU, alone`);

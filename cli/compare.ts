@@ -6,7 +6,7 @@ import type { Note } from '../algorithms/notes.ts';
 import { resolveTarget, stageOutputs } from '../formats/atomic-write.ts';
 import type { CompareRun } from '../formats/compare-summary.ts';
 import type { ResultSetOptions } from '../formats/result-sets/open-result-set.ts';
-import type { ResultSet, TileSource } from '../formats/result-sets/result-set.ts';
+import { isLabelFormat, type ResultSet, type TileSource } from '../formats/result-sets/result-set.ts';
 import { ItemError } from '../graph/index.ts';
 import { CapacityError, FormatError, GeometryError, UsageError } from '../primitives/errors.ts';
 import type { BackendOptions } from './arguments.ts';
@@ -37,7 +37,11 @@ export interface TileParser {
 export interface CompareParts<C extends RunContext> {
   openResultSet(path: string, options: ResultSetOptions): Promise<ResultSet>;
   openContext(options: BackendOptions): Promise<C>;
-  openParser(options: { readonly workers: number | undefined; readonly pixelSize: number }): Promise<TileParser>;
+  openParser(options: {
+    readonly workers: number | undefined;
+    readonly pixelSize: number;
+    readonly countsLabels: boolean;
+  }): Promise<TileParser>;
   /** A parser on the device of a context, for text of boundaries. */
   openDeviceParser(context: C, pixelSize: number): Promise<TileParser['parse']>;
   crossCompare(context: C, job: CompareJob<C>): Promise<CrossCompareRun>;
@@ -128,7 +132,9 @@ async function compare<C extends RunContext>(
   const sets = await openSets(options, parts, surroundings);
   await using context = closing(await openContext(options, parts.openContext));
   await using cpu = closing(await openOtherSide(options, parts, context.value));
-  await using parser = closing(await parts.openParser({ workers: options.workers, pixelSize: options.pixelSize }));
+  const { workers, pixelSize } = options;
+  const countsLabels = canCountLabels(sets, options);
+  await using parser = closing(await parts.openParser({ workers, pixelSize, countsLabels }));
   await using threads = replacing(cpu.value ?? context.value, () => openWorkers(options, parts), surroundings.log);
   const stop = (): void => {
     for (const each of [context.value, threads.current()]) each.abort(signal.reason);
@@ -192,6 +198,11 @@ async function openSets<C extends RunContext>(
   };
   const p = await open(a);
   return { p, q: await open(b) };
+}
+
+/** Whether label images can stay pixels: both sets are label images, and their pixels are the pixels that areas count. */
+function canCountLabels({ p, q }: Sets, { pixelSize }: CompareOptions): boolean {
+  return pixelSize === 1 && isLabelFormat(p.format) && isLabelFormat(q.format);
 }
 
 /** Where a GPU does the work, workers stand by for what it cannot keep up with. */

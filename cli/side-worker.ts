@@ -1,6 +1,7 @@
 import { parentPort } from 'node:worker_threads';
 import type { TileSide } from '../algorithms/cross-compare/tile-comparison.ts';
 import { tileSide } from '../algorithms/cross-compare/tile-side.ts';
+import { parseLabels } from '../formats/result-sets/label-image.ts';
 import { flattenError, type ParseReply, type ParseRequest } from '../formats/result-sets/parse-messages.ts';
 import { parseTile } from '../formats/result-sets/parse-tile.ts';
 import type { TileParameters } from '../formats/result-sets/result-set.ts';
@@ -9,6 +10,8 @@ import { bytesOf } from '../formats/result-sets/tile-bytes.ts';
 /** What the worker is to make of a tile. */
 export interface SideParameters extends TileParameters {
   readonly pixelSize: number;
+  /** Label images become regions of pixels and are not traced: both sides of all tiles are label images. */
+  readonly countsLabels: boolean;
 }
 
 type SideReply = ParseReply<TileSide>;
@@ -18,7 +21,7 @@ const port = parentPort!;
 port.on('message', ({ source, parameters }: ParseRequest & { readonly parameters: SideParameters }) => {
   let tile: TileSide;
   try {
-    tile = tileSide(parseTile(bytesOf(source), parameters), parameters);
+    tile = readSide(bytesOf(source), parameters);
   } catch (error) {
     port.postMessage({ error: flattenError(error) } satisfies SideReply);
     return;
@@ -29,7 +32,14 @@ port.on('message', ({ source, parameters }: ParseRequest & { readonly parameters
 // Bytes that cannot be read here, as they were moved elsewhere before.
 port.on('messageerror', (error) => port.postMessage({ error: flattenError(error) } satisfies SideReply));
 
-function buffersOf({ ids, regions }: TileSide): ArrayBuffer[] {
-  const columns: (Uint8Array | Uint32Array | Int32Array)[] = [ids.bytes, ids.starts, ...Object.values(regions)];
+function readSide(bytes: Uint8Array, parameters: SideParameters): TileSide {
+  if (parameters.countsLabels) return parseLabels(bytes, parameters);
+  return tileSide(parseTile(bytes, parameters), parameters);
+}
+
+function buffersOf({ ids, regions, labels }: TileSide): ArrayBuffer[] {
+  const columns = [ids.bytes, ids.starts, ...Object.values(regions ?? labels)].filter((each) =>
+    ArrayBuffer.isView(each),
+  );
   return [...new Set(columns.map(({ buffer }) => buffer as ArrayBuffer))];
 }

@@ -11,6 +11,8 @@ export interface TileParserOptions {
   /** Threads; one a core where left out. */
   readonly workers: number | undefined;
   readonly pixelSize: number;
+  /** Label images become regions of pixels and are not traced, because both sides of all tiles are label images. */
+  readonly countsLabels?: boolean | undefined;
   /** How a thread is started, which tests use. */
   readonly start?: (() => Worker) | undefined;
 }
@@ -20,13 +22,14 @@ export interface TileParserOptions {
  * their room, and snapping them takes as long as all else that the main thread does. A tile whose thread died under it is
  * read once more.
  */
-export function openTileParser({ workers, pixelSize, start = startSideParser }: TileParserOptions): TileParser {
+export function openTileParser(options: TileParserOptions): TileParser {
+  const { workers, pixelSize, countsLabels = false, start = startSideParser } = options;
   const pool = createParsePool<TileSide>({ threads: workers, start });
   return {
     // One tile is read from disk while the others are parsed.
     lanes: pool.threads + 1,
     async parse(tile, signal): Promise<TileSide> {
-      const parameters: SideParameters = { ...tile.parameters, pixelSize };
+      const parameters: SideParameters = { ...tile.parameters, pixelSize, countsLabels };
       try {
         return await read(pool, tile, parameters, signal);
       } catch (error) {

@@ -50,7 +50,7 @@ describe('openTileParser', () => {
     parser = openTileParser({ workers: 1, pixelSize: 1, start: () => (started++ === 0 ? dying() : startSideParser()) });
     const loads: string[] = [];
     const side = await parser.parse(tile(SQUARES, loads), never);
-    expect([side.regions.left.length, loads.length, started]).toEqual([2, 2, 2]);
+    expect([side.regions?.left.length, loads.length, started]).toEqual([2, 2, 2]);
   });
 
   test('gives a tile up whose threads died twice', async () => {

@@ -1,5 +1,5 @@
 import { fc } from '@fast-check/vitest';
-import type { TileSide } from '../algorithms/cross-compare/tile-comparison.ts';
+import type { PolygonSide } from '../algorithms/cross-compare/tile-comparison.ts';
 import type { Polygons } from '../algorithms/geometry/polygons.ts';
 import { gridPolygons } from '../algorithms/pixelbox/grid-polygons.ts';
 import { regionsOf } from '../algorithms/pixelbox/regions.ts';
@@ -60,7 +60,7 @@ export function outlines({ width, height, labels, polygons }: LabelImage): Polyg
 const PLAIN = { seed: 1, collinear: false, repeated: false, crossing: false, spikes: false };
 
 /** One side of a tile; polygon `k` is called by its label, k + 1. */
-export function sideOf(image: LabelImage): TileSide {
+export function sideOf(image: LabelImage): PolygonSide {
   return {
     ids: texts(Array.from({ length: image.polygons }, (_, polygon) => String(polygon + 1))),
     regions: regionsOf(gridPolygons(outlines(image))),

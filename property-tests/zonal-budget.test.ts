@@ -1,6 +1,6 @@
 import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
-import { bytesText } from '../algorithms/zonal/budget.ts';
+import { bytesText } from '../algorithms/bytes-text.ts';
 import { zonalHistogram } from '../algorithms/zonal/index.ts';
 import { BYTES_PER_PAIR, createUniqueTotals } from '../algorithms/zonal/unique-totals.ts';
 import { createReferenceBackend } from '../backends/reference/index.ts';

@@ -1,29 +1,61 @@
 import type { Context } from '../../primitives/context.ts';
+import { BYTES_PER_RUN } from '../label-images/label-regions.ts';
+import { sharedPixels } from '../label-images/shared-pixels.ts';
 import { areasOfJobs } from '../pixelbox/pair-areas.ts';
 import type { MatchOptions } from './matching.ts';
-import { compareTile, type TileComparison, type TileSide, type TileTask } from './tile-comparison.ts';
+import {
+  compareLabels,
+  compareTile,
+  type LabelTask,
+  type PolygonTask,
+  type TileComparison,
+  type TileSide,
+  type TileTask,
+} from './tile-comparison.ts';
 
 /**
- * The aggregator's work on a batch: areas of all candidates of its tiles in one go, then what each tile's areas say.
+ * The aggregator's work on a batch: areas of all candidates of its tiles in one go, then what each tile's areas say. Of label
+ * images the pixels that regions share are counted instead, run by run.
  *
- * Waits for the device as often for a batch as `pairAreas` does, however many tiles are in it.
+ * Waits for the device as often for a batch as `pairAreas` and `sharedPixels` do, however many tiles are in it.
  */
 export async function aggregate(
   context: Context,
   batch: readonly TileTask[],
   matching: MatchOptions,
 ): Promise<TileComparison[]> {
-  const jobs = batch.map(({ p, q, candidates }) => ({ p: p.regions, q: q.regions, pairs: candidates }));
-  const areas = await areasOfJobs(context, jobs);
-  return batch.map((task, tile) => compareTile(task, areas[tile]!, matching));
+  const ofPolygons = batch.filter((task): task is PolygonTask => 'candidates' in task);
+  const ofLabels = batch.filter((task): task is LabelTask => 'meetings' in task);
+  const jobs = ofPolygons.map(({ p, q, candidates }) => ({ p: p.regions, q: q.regions, pairs: candidates }));
+  const areas = jobs.length === 0 ? [] : await areasOfJobs(context, jobs);
+  const shared = await sharedPixels(
+    context,
+    ofLabels.map(({ p, q }) => ({ p: p.labels, q: q.labels })),
+  );
+  const compared = new Map<TileTask, TileComparison>();
+  for (const [i, task] of ofPolygons.entries()) compared.set(task, compareTile(task, areas[i]!, matching));
+  for (const [i, task] of ofLabels.entries()) compared.set(task, compareLabels(task, shared[i]!, matching));
+  return batch.map((task) => compared.get(task)!);
 }
 
 /** Bytes that a tile holds while it waits for the aggregator. */
-export function sizeOfTask({ p, q, candidates }: TileTask): number {
-  return sizeOfSide(p) + sizeOfSide(q) + 8 * candidates.p.length;
+export function sizeOfTask(task: TileTask): number {
+  return sizeOfSide(task.p) + sizeOfSide(task.q) + ('candidates' in task ? 8 * task.candidates.p.length : 0);
 }
 
 /** Bytes that one side of a tile holds. */
-export function sizeOfSide({ ids, regions }: TileSide): number {
-  return ids.bytes.length + 4 * ids.starts.length + 8 * regions.x.length + 24 * regions.left.length;
+export function sizeOfSide({ ids, regions, labels }: TileSide): number {
+  const named = ids.bytes.length + 4 * ids.starts.length;
+  if (regions !== undefined) return named + 8 * regions.x.length + 24 * regions.left.length;
+  return named + BYTES_PER_RUN * labels.region.length + 4 * labels.rowRuns.length + 24 * labels.left.length;
+}
+
+/** Runs of pixels that cost the aggregator about as much as a pair of polygons. */
+const RUNS_PER_PAIR = 32;
+
+/** What a tile costs the aggregator, in candidate pairs. */
+export function weightOfTask(task: TileTask): number {
+  if ('candidates' in task) return task.candidates.p.length;
+  const { p, q } = task;
+  return Math.ceil((p.labels.region.length + q.labels.region.length) / RUNS_PER_PAIR);
 }

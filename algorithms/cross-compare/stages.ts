@@ -1,14 +1,16 @@
 import { type GraphBuilder, type Migrator, migrator, type Port } from '../../graph/index.ts';
 import type { Context } from '../../primitives/context.ts';
-import { aggregate, sizeOfSide, sizeOfTask } from './aggregate.ts';
+import { ArgumentError } from '../../primitives/errors.ts';
+import { aggregate, sizeOfSide, sizeOfTask, weightOfTask } from './aggregate.ts';
+import { countMeetings } from './box-meetings.ts';
 import type { CrossCompareJob } from './cross-compare.ts';
 import { type BoxIndex, filterPairs, indexBoxes } from './filter.ts';
 import type { MatchOptions } from './matching.ts';
 import { ownSignals } from './own-signal.ts';
 import { replaceable } from './stand-in.ts';
-import type { TileComparison, TileSide, TileTask } from './tile-comparison.ts';
+import type { LabelSide, PolygonSide, TileComparison, TileSide, TileTask } from './tile-comparison.ts';
 import type { TilePair } from './tile-pairs.ts';
-import { NO_POLYGONS } from './tile-side.ts';
+import { NO_LABELS, NO_POLYGONS } from './tile-side.ts';
 
 /** What the stages need of a job. */
 export type Stages<T extends { readonly name: string }> = Pick<
@@ -21,15 +23,16 @@ export type Stages<T extends { readonly name: string }> = Pick<
 
 type ReadSide<T> = (tile: T, signal: AbortSignal) => Promise<TileSide>;
 
-/** A tile whose polygons are read. */
-interface ParsedTile {
-  readonly tile: string;
-  readonly p: TileSide;
-  readonly q: TileSide;
-}
+/** A tile whose polygons are read: both sides by their vertices, or both by the pixels of label images. */
+type ParsedTile = { readonly tile: string } & (
+  | { readonly p: PolygonSide; readonly q: PolygonSide }
+  | { readonly p: LabelSide; readonly q: LabelSide }
+);
 
-interface BuiltTile extends ParsedTile {
-  readonly index: BoxIndex;
+/** A tile with an index over the polygons of q; label images need none. */
+interface BuiltTile {
+  readonly parsed: ParsedTile;
+  readonly index: BoxIndex | undefined;
 }
 
 /** Tiles that may wait before a stage, and their bytes. */
@@ -47,10 +50,10 @@ export function pipelined<T extends { readonly name: string }>(
   const balance = migrator();
   const parsed = parseStage(g, tiles, stages, balance);
   const built = g.stage('build', parsed, build, { capacity: WAITING, sizeOf: sizeOfParsed });
-  const tasks = g.stage('filter', built, filter, { capacity: WAITING, sizeOf: sizeOfParsed });
+  const tasks = g.stage('filter', built, filter, { capacity: WAITING, sizeOf: ({ parsed }) => sizeOfParsed(parsed) });
   const batches = g.batch('batch', tasks, {
     items: batchPairs,
-    weight: ({ candidates }) => Math.max(1, candidates.p.length),
+    weight: (task) => Math.max(1, weightOfTask(task)),
     bytes: BATCH_BYTES,
     sizeOf: sizeOfTask,
   });
@@ -89,17 +92,36 @@ const DEFAULT_LANES = 2;
 const GPU_TILES = 2;
 
 async function parsePair<T>({ tile, p, q }: TilePair<T>, read: ReadSide<T>, signal: AbortSignal): Promise<ParsedTile> {
-  const side = (source: T | undefined) => (source === undefined ? NO_POLYGONS : read(source, signal));
+  const side = (source: T | undefined) => (source === undefined ? undefined : read(source, signal));
   const [ofP, ofQ] = await Promise.all([side(p), side(q)]);
-  return { tile, p: ofP, q: ofQ };
+  const isLabels = (ofP ?? ofQ)?.labels !== undefined;
+  const none = isLabels ? NO_LABELS : NO_POLYGONS;
+  const parsed = { tile, p: ofP ?? none, q: ofQ ?? none };
+  if ((parsed.p.labels === undefined) !== (parsed.q.labels === undefined)) throw mixedSides(tile);
+  return parsed as ParsedTile;
+}
+
+function mixedSides(tile: string): ArgumentError {
+  return new ArgumentError('compare/mixed-sides', `The sides of the tile ${JSON.stringify(tile)} are of two kinds.`, {
+    expected: 'both sides as polygons, or both as label images',
+    got: 'one of each',
+    remedy: 'Trace the label image into polygons.',
+  });
 }
 
 function build(parsed: ParsedTile): BuiltTile {
-  return { ...parsed, index: indexBoxes(parsed.q.regions) };
+  return { parsed, index: parsed.q.regions === undefined ? undefined : indexBoxes(parsed.q.regions) };
 }
 
-function filter({ tile, p, q, index }: BuiltTile): TileTask {
-  return { tile, p, q, candidates: filterPairs(p.regions, index) };
+function filter({ parsed, index }: BuiltTile): TileTask {
+  const { tile } = parsed;
+  if (isPolygons(parsed)) return { tile, p: parsed.p, q: parsed.q, candidates: filterPairs(parsed.p.regions, index!) };
+  const { p, q } = parsed;
+  return { tile, p, q, meetings: countMeetings(p.labels, q.labels) };
+}
+
+function isPolygons(parsed: ParsedTile): parsed is Extract<ParsedTile, { readonly p: PolygonSide }> {
+  return parsed.p.regions !== undefined;
 }
 
 function sizeOfParsed({ p, q }: ParsedTile): number {
@@ -137,7 +159,7 @@ const CPU_BATCHES = 2;
 
 /** What a batch costs: its candidates, and something for each tile. */
 function pairsOf(batch: readonly TileTask[]): number {
-  return batch.reduce((sum, { candidates }) => sum + candidates.p.length + 1, 0);
+  return batch.reduce((sum, task) => sum + weightOfTask(task) + 1, 0);
 }
 
 /** All four steps in one stage; those on the device take turns. */

@@ -1,8 +1,11 @@
+import type { LabelRegions } from '../label-images/label-regions.ts';
+import type { SharedPixels } from '../label-images/pixel-totals.ts';
 import type { Note } from '../notes.ts';
 import type { PairAreas } from '../pixelbox/pair-areas.ts';
 import type { Regions } from '../pixelbox/regions.ts';
 import type { TextColumn } from '../text-column.ts';
 import { exactSum, ratiosOf } from './areas.ts';
+import type { BoxMeetings } from './box-meetings.ts';
 import type { Candidates, PairColumns } from './filter.ts';
 import { type MatchOptions, matchPairs } from './matching.ts';
 
@@ -12,24 +15,48 @@ export interface ImageSize {
   readonly height: number;
 }
 
-/** The polygons that one side has in a tile. */
-export interface TileSide {
-  /** What the file calls them, one a polygon. */
+/** What is known of one side of a tile beside its polygons. */
+interface NamedSide {
+  /** What the file calls the polygons, one each. */
   readonly ids: TextColumn;
-  readonly regions: Regions;
   /** What was met while they were read. */
   readonly notes: readonly Note[];
   /** Of their image, where it is known. */
   readonly size?: ImageSize | undefined;
 }
 
-/** A tile on its way to the aggregator: both sides, and the pairs that can have common area. */
-export interface TileTask {
+/** The polygons that one side has in a tile, by their vertices. */
+export interface PolygonSide extends NamedSide {
+  readonly regions: Regions;
+  readonly labels?: undefined;
+}
+
+/** The polygons that one side has in a tile: regions of a label image, by their pixels. */
+export interface LabelSide extends NamedSide {
+  readonly labels: LabelRegions;
+  readonly regions?: undefined;
+}
+
+/** One side of a tile. Both sides are of the same kind. */
+export type TileSide = PolygonSide | LabelSide;
+
+/** A tile of polygons on its way to the aggregator: both sides, and the pairs that can have common area. */
+export interface PolygonTask {
   readonly tile: string;
-  readonly p: TileSide;
-  readonly q: TileSide;
+  readonly p: PolygonSide;
+  readonly q: PolygonSide;
   readonly candidates: Candidates;
 }
+
+/** A tile of label images on its way to the aggregator. */
+export interface LabelTask {
+  readonly tile: string;
+  readonly p: LabelSide;
+  readonly q: LabelSide;
+  readonly meetings: BoxMeetings;
+}
+
+export type TileTask = PolygonTask | LabelTask;
 
 /** Pairs with common area as columns, ascending by (p, q); areas in pixels. */
 export interface ComparedPairs extends PairColumns {
@@ -69,27 +96,49 @@ export interface TileComparison {
  * What the areas of a tile's candidates say: the pairs that have common area, with their ratios; the polygons that are in
  * no such pair; the matches. O(polygons + pairs), and what matching takes.
  */
-export function compareTile(task: TileTask, areas: PairAreas, matching: MatchOptions): TileComparison {
+export function compareTile(task: PolygonTask, areas: PairAreas, matching: MatchOptions): TileComparison {
   const { candidates } = task;
   const met = positive(areas.intersection);
-  const p = met.map((pair) => candidates.p[pair]!);
-  const q = met.map((pair) => candidates.q[pair]!);
+  const pairs = { p: met.map((pair) => candidates.p[pair]!), q: met.map((pair) => candidates.q[pair]!) };
   const common = {
     intersection: pick(areas.intersection, met),
     p: pick(areas.p, met),
     q: pick(areas.q, met),
   };
+  const meetings = { candidates: candidates.p.length, meeting: candidates.meeting };
+  return judge(task, { pairs, common, meetings }, matching);
+}
+
+/** What the shared pixels of a tile's label images say, as {@link compareTile}. */
+export function compareLabels(task: LabelTask, shared: SharedPixels, matching: MatchOptions): TileComparison {
+  const { p, q } = shared;
+  const common = {
+    intersection: shared.pixels,
+    p: pick(task.p.labels.area, p),
+    q: pick(task.q.labels.area, q),
+  };
+  return judge(task, { pairs: { p, q }, common, meetings: task.meetings }, matching);
+}
+
+/** The pairs of a tile that have common area, and how many boxes meet. */
+interface MetPairs {
+  readonly pairs: PairColumns;
+  readonly common: PairAreas;
+  readonly meetings: BoxMeetings;
+}
+
+function judge(task: TileTask, { pairs, common, meetings }: MetPairs, matching: MatchOptions): TileComparison {
+  const { p, q } = pairs;
   const ratio = ratiosOf(common);
   const matches = matchPairs({ p, q, ratio }, matching);
-  const matched = new Uint8Array(met.length);
+  const matched = new Uint8Array(p.length);
   for (const pair of matches) matched[pair] = 1;
   return {
     tile: task.tile,
     p: sideResult(task.p, p),
     q: sideResult(task.q, q),
     pairs: { p, q, areas: common, ratio, matched },
-    candidates: candidates.p.length,
-    meeting: candidates.meeting,
+    ...meetings,
     matches: matches.length,
     ratioSum: exactSum(ratio),
     matchedSum: exactSum(Float64Array.from(matches, (pair) => ratio[pair]!)),
@@ -122,8 +171,8 @@ function pick(column: BigUint64Array, indices: Uint32Array): BigUint64Array {
   return picked;
 }
 
-function sideResult({ ids, regions }: TileSide, inPairs: Uint32Array): SideResult {
-  const polygons = regions.left.length;
+function sideResult({ ids, regions, labels }: TileSide, inPairs: Uint32Array): SideResult {
+  const polygons = (regions ?? labels).left.length;
   const met = new Uint8Array(polygons);
   for (const polygon of inPairs) met[polygon] = 1;
   const missing = Uint32Array.from(met.keys()).filter((polygon) => met[polygon] === 0);

@@ -1,9 +1,10 @@
 import type { Polygons } from '../geometry/polygons.ts';
+import { NO_REGIONS } from '../label-images/label-regions.ts';
 import type { Note } from '../notes.ts';
 import { gridPolygons } from '../pixelbox/grid-polygons.ts';
 import { regionsOf } from '../pixelbox/regions.ts';
 import type { TextColumn } from '../text-column.ts';
-import type { ImageSize, TileSide } from './tile-comparison.ts';
+import type { ImageSize, LabelSide, PolygonSide } from './tile-comparison.ts';
 
 /** Polygons as they were read. */
 export interface ReadPolygons {
@@ -36,7 +37,7 @@ export interface TileSideOptions {
 export function tileSide(
   { ids, polygons, notes, size }: ReadPolygons,
   { pixelSize, place }: TileSideOptions,
-): TileSide {
+): PolygonSide {
   const grid = gridPolygons(polygons, { pixelSize, file: place });
   const moved = grid.moved === 0 ? [] : [movedNote(grid.moved, place)];
   const placed = notes.map((note) => ({ ...note, message: `${place}: ${note.message}` }));
@@ -51,8 +52,8 @@ function movedNote(count: number, place: string): Note {
   return { code: 'compare/moved-vertices', message, count };
 }
 
-/** The side of a tile that only the other side has. */
-export const NO_POLYGONS: TileSide = {
+/** The side of a tile that only the other side has, where that has polygons. */
+export const NO_POLYGONS: PolygonSide = {
   ids: { bytes: new Uint8Array(0), starts: Uint32Array.of(0) },
   regions: {
     polygonRings: Uint32Array.of(0),
@@ -66,3 +67,6 @@ export const NO_POLYGONS: TileSide = {
   },
   notes: [],
 };
+
+/** The side of a tile that only the other side has, where that is a label image. */
+export const NO_LABELS: LabelSide = { ids: NO_POLYGONS.ids, labels: NO_REGIONS, notes: [] };

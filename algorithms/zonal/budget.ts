@@ -1,4 +1,5 @@
 import { OutOfMemoryError } from '../../primitives/index.ts';
+import { bytesText } from '../bytes-text.ts';
 
 /** Bytes of a counter in the histograms of all zones, and of the edges of a bin. */
 const BYTES_PER_COUNTER = 8;
@@ -17,12 +18,4 @@ export function requireRoom(zones: number, bins: number, budget: number): void {
     got: `${bytesText(bytes)} for ${zones} zones × ${bins} bins`,
     remedy: 'Use fewer bins, count fewer zones at a time, or raise the budget (--budget).',
   });
-}
-
-const UNITS = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
-
-/** A size in words, as `1.5 GiB`. */
-export function bytesText(bytes: number): string {
-  const unit = Math.min(UNITS.length - 1, Math.max(0, Math.floor(Math.log2(bytes) / 10)));
-  return `${Number((bytes / 1024 ** unit).toPrecision(3))} ${UNITS[unit]}`;
 }

@@ -1,6 +1,6 @@
 import { OutOfMemoryError } from '../../primitives/index.ts';
+import { bytesText } from '../bytes-text.ts';
 import { type RasterSource, SAMPLE_BYTES, type Window } from '../geometry/raster.ts';
-import { bytesText } from './budget.ts';
 import { planWindow, type WindowPlan, type WindowSize, windowsOf, type ZoneBoxes } from './window-plan.ts';
 
 /** Most cells of a window: counters of statistics hold no more. */

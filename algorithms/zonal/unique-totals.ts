@@ -1,7 +1,7 @@
 import { OutOfMemoryError } from '../../primitives/index.ts';
+import { bytesText } from '../bytes-text.ts';
 import type { Sample } from '../geometry/raster.ts';
 import { valueOfOrderedWord } from './binning.ts';
-import { bytesText } from './budget.ts';
 import type { ZonalBins } from './types.ts';
 
 /** Pairs of zone and value with their cells, in columns sorted by zone and then by value, no pair twice. */

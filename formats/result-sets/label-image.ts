@@ -1,24 +1,57 @@
+import type { LabelRegions } from '../../algorithms/label-images/label-regions.ts';
+import type { Note } from '../../algorithms/notes.ts';
 import { FormatError } from '../../primitives/errors.ts';
-import { readPngLabels } from './png-labels.ts';
-import type { LabelType, PolygonTile, TileParameters } from './result-set.ts';
-import { type Labels, traceLabels } from './trace-labels.ts';
+import { gatherRegions, type LabelledRegions } from './gather-regions.ts';
+import { type LabelRows, type Labels, rowsOf } from './label-rows.ts';
+import { namesOfRegions } from './name-regions.ts';
+import { openPngLabels } from './png-labels.ts';
+import type { LabelType, PolygonTile, TextColumn, TileParameters } from './result-set.ts';
+import { traceRegions } from './trace-labels.ts';
 
-/**
- * Traces the labels of a PNG: grey values or palette indices of up to 16 bits, 0 is background.
- *
- * @throws FormatError where the file is damaged, or has colours or transparency instead of labels.
- */
-export function parseLabelPng(bytes: Uint8Array, { place, regions }: TileParameters): PolygonTile {
-  const { labels, width, height } = readPngLabels(bytes, place);
-  return { ...traceLabels(labels, width, height, regions), size: { width, height } };
+/** The regions of a label image, by runs of their pixels. */
+export interface LabelTile {
+  readonly ids: TextColumn;
+  readonly labels: LabelRegions;
+  readonly notes: readonly Note[];
+  readonly size: { readonly width: number; readonly height: number };
 }
 
 /**
- * Traces bare labels, row by row and little-endian, whose size and type the parameters tell.
+ * Reads the regions of a label image out of the bytes of its tile, as `parseTile` reads their outlines: the same regions, in the
+ * same order, under the same names.
  *
- * @throws FormatError where the bytes are not as many as that makes.
+ * @throws FormatError as `parseTile` does; OutOfMemoryError `memory/limit` where its runs pass `parameters.memory`.
+ * @example
+ * const size = { width: 2, height: 2, type: 'u8' } as const;
+ * const { labels } = parseLabels(Uint8Array.of(0, 7, 7, 7), { format: 'nifti', place: 'a', labels: size });
+ * [labels.start, labels.end, labels.area]; // [Uint32Array [1, 0], Uint32Array [2, 2], BigUint64Array [3n]]
  */
-export function parseBareLabels(bytes: Uint8Array, { place, labels, regions }: TileParameters): PolygonTile {
+export function parseLabels(bytes: Uint8Array, parameters: TileParameters): LabelTile {
+  const { regions, labels } = readRegions(bytes, parameters);
+  const { width, height } = regions;
+  return { ids: namesOfRegions(labels), labels: regions, notes: [], size: { width, height } };
+}
+
+/**
+ * Traces the labels of a PNG (grey values or palette indices of up to 16 bits), or bare labels, row by row and little-endian,
+ * whose size and type the parameters tell. 0 is background.
+ *
+ * @throws FormatError where a PNG is damaged, or has colours or transparency instead of labels; where bare labels are not as
+ * many as the image has pixels.
+ */
+export function traceLabelImage(bytes: Uint8Array, parameters: TileParameters): PolygonTile {
+  const found = readRegions(bytes, parameters);
+  const { width, height } = found.regions;
+  return { ...traceRegions(found), size: { width, height } };
+}
+
+function readRegions(bytes: Uint8Array, parameters: TileParameters): LabelledRegions {
+  const { format, place, regions, memory } = parameters;
+  const rows = format === 'png' ? openPngLabels(bytes, place, memory) : bareRows(bytes, parameters);
+  return gatherRegions(rows, { regions, memory, place: { file: place } });
+}
+
+function bareRows(bytes: Uint8Array, { place, labels }: TileParameters): LabelRows {
   const { width, height, type } = labels ?? { width: 0, height: 0, type: 'u8' };
   const make = MAKERS[type];
   const size = width * height * make.size;
@@ -32,7 +65,7 @@ export function parseBareLabels(bytes: Uint8Array, { place, labels, regions }: T
   }
   // A view must begin at a multiple of its element's size.
   const aligned = bytes.byteOffset % make.size === 0 ? bytes : bytes.slice();
-  return { ...traceLabels(make.view(aligned, width * height), width, height, regions), size: { width, height } };
+  return rowsOf(make.view(aligned, width * height), width, height);
 }
 
 interface LabelMaker {

@@ -49,6 +49,7 @@ const CLASSES: Readonly<Record<string, typeof errors.QuadrilleError>> = {
   FormatError: errors.FormatError,
   GeometryError: errors.GeometryError,
   CapacityError: errors.CapacityError,
+  OutOfMemoryError: errors.OutOfMemoryError,
 };
 
 /** Puts an error together again, of its class where that is one of ours. */

@@ -2,7 +2,7 @@ import { parseBoundaries } from './boundaries-text.ts';
 import { parseCoco } from './coco.ts';
 import { parseCsv } from './csv.ts';
 import { parseGeoJsonTile } from './geojson-tile.ts';
-import { parseBareLabels, parseLabelPng } from './label-image.ts';
+import { traceLabelImage } from './label-image.ts';
 import type { PolygonTile, ResultSetFormat, TileParameters } from './result-set.ts';
 import { parseWkt } from './wkt.ts';
 
@@ -31,6 +31,6 @@ const READERS: Readonly<Record<ResultSetFormat, Reader>> = {
   csv: parseCsv,
   geojson: parseGeoJsonTile,
   coco: (bytes, { place }) => parseCoco(bytes, place),
-  png: parseLabelPng,
-  nifti: parseBareLabels,
+  png: traceLabelImage,
+  nifti: traceLabelImage,
 };

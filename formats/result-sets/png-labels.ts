@@ -1,135 +1,137 @@
 import { decode } from 'fast-png';
-import { FormatError } from '../../primitives/errors.ts';
-
-/** The samples of a grey PNG, or the indices of one with a palette. */
-export interface PngLabels {
-  readonly width: number;
-  readonly height: number;
-  readonly labels: Uint8Array | Uint16Array;
-}
+import { Unzlib } from 'fflate';
+import { overMemory } from '../memory.ts';
+import { type LabelRows, type Labels, rowsOf } from './label-rows.ts';
+import { damagedPng, type PngChunks, readPngChunks, withoutAncillary } from './png-chunks.ts';
 
 /**
- * Reads a PNG of one sample a pixel, of 1 to 16 bits. Chunks that a decoder may skip (colour profiles, texts) are not
- * looked at; checksums of the others are.
+ * The labels of a PNG of one sample a pixel, of 1 to 16 bits: grey values or indices of a palette. Data are unpacked row by
+ * row; two rows are held at a time. An interlaced PNG is unpacked as a whole, as its rows come in no order.
  *
  * @throws FormatError where the file is damaged, has colours or transparency, or fewer than 8 bits interlaced.
+ * @throws OutOfMemoryError `memory/limit` where its rows, or all of it if it is interlaced, take more than `memory`.
  */
-export function readPngLabels(bytes: Uint8Array, file: string): PngLabels {
-  const { width, height, depth } = readHeader(bytes, file);
-  const samples = decodePng(criticalChunks(bytes, width, height, depth, file), file);
-  const labels = depth < 8 ? unpackBits(samples, width, height, depth) : samples;
-  if (labels.length !== width * height) throw damaged(`${labels.length} pixels`, file);
-  return { width, height, labels };
-}
-
-interface PngHeader {
-  readonly width: number;
-  readonly height: number;
-  readonly depth: number;
-}
-
-const SIGNATURE = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
-
-function readHeader(bytes: Uint8Array, file: string): PngHeader {
-  const view = viewOf(bytes);
-  const signed = bytes.length >= 33 && SIGNATURE.every((byte, at) => bytes[at] === byte);
-  if (!signed || view.getUint32(12) !== CHUNK.IHDR) throw damaged('no PNG header', file);
-  const [width, height, depth, colour] = [view.getUint32(16), view.getUint32(20), bytes[24]!, bytes[25]!];
-  if (colour !== 0 && colour !== 3) throw notLabels(COLOURS[colour] ?? `colour type ${colour}`, file);
-  const interlaced = bytes[28] !== 0;
-  if (interlaced && depth < 8) throw notLabels(`${depth} bits a sample, interlaced`, file);
-  if (width === 0 || height === 0) throw damaged(`${width} × ${height} pixels`, file);
-  return { width, height, depth };
-}
-
-const COLOURS: Readonly<Record<number, string>> = {
-  2: 'RGB',
-  4: 'grey with transparency',
-  6: 'RGB with transparency',
-};
-
-const CHUNK = { IHDR: 0x49484452, IDAT: 0x49444154, IEND: 0x49454e44 };
-/** Set in the type of chunks that a decoder may skip. */
-const ANCILLARY = 0x20000000;
-
-/** The file without the chunks that may be skipped, once it is known that its data are neither too few nor too many. */
-function criticalChunks(bytes: Uint8Array, width: number, height: number, depth: number, file: string): Uint8Array {
-  const view = viewOf(bytes);
-  const kept: Uint8Array[] = [bytes.subarray(0, SIGNATURE.length)];
-  let data = 0;
-  for (let at = SIGNATURE.length, type = 0; type !== CHUNK.IEND; ) {
-    if (at + 12 > bytes.length) throw damaged('the end of the file before its last chunk', file);
-    const length = view.getUint32(at);
-    type = view.getUint32(at + 4);
-    if (at + 12 + length > bytes.length) throw damaged('a chunk longer than the file', file);
-    if (type === CHUNK.IDAT) data += length;
-    if ((type & ANCILLARY) === 0) kept.push(bytes.subarray(at, at + 12 + length));
-    at += 12 + length;
+export function openPngLabels(bytes: Uint8Array, file: string, memory: number = Number.POSITIVE_INFINITY): LabelRows {
+  const png = readPngChunks(bytes, file);
+  const { width, height, depth, interlaced, stride } = png;
+  const needed = interlaced ? WHOLE_FACTOR * stride * height : ROW_FACTOR * width;
+  if (needed > memory) {
+    throw overMemory('The PNG is too large to be read.', {
+      needed,
+      what: `${width} × ${height} labels of ${depth} bits${interlaced ? ', interlaced' : ''}`,
+      allowed: memory,
+      instead: interlaced ? 'save the image without interlacing' : 'compare smaller tiles',
+      place: { file },
+    });
   }
-  checkData(data, height * (1 + Math.ceil((width * depth) / 8)), `${data} bytes for ${width} × ${height}`, file);
-  return joined(kept);
+  if (interlaced) return rowsOf(decodeWhole(withoutAncillary(bytes, file), file), width, height);
+  return { width, height, each: (visit) => eachRow(png, visit, file) };
 }
 
-/** Deflate packs no better than this. */
-const BEST_RATIO = 1032;
+/** What a whole image takes while it is decoded: chunks as they are unpacked, all in one piece, and samples. */
+const WHOLE_FACTOR = 4;
+/** Two rows of up to two bytes a pixel, samples, and as much again while columns grow. */
+const ROW_FACTOR = 12;
 
-/** Refuses data that cannot hold the pixels, and such as hold far more: they would only fill the memory. */
-function checkData(packed: number, unpacked: number, got: string, file: string): void {
-  const stored = 2 * unpacked + 65_536;
-  if (unpacked > packed * BEST_RATIO || packed > stored) throw damaged(got, file);
-}
-
-function joined(pieces: readonly Uint8Array[]): Uint8Array {
-  const bytes = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const piece of pieces) {
-    bytes.set(piece, at);
-    at += piece.length;
-  }
-  return bytes;
-}
-
-function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
-  return new DataView(buffer, byteOffset, byteLength);
-}
-
-function decodePng(bytes: Uint8Array, file: string): Uint8Array | Uint16Array {
+function decodeWhole(bytes: Uint8Array, file: string): Labels {
   try {
-    return decode(bytes, { checkCrc: true }).data as Uint8Array | Uint16Array;
+    return decode(bytes).data as Uint8Array | Uint16Array;
   } catch (cause) {
-    throw damaged(cause instanceof Error ? cause.message : String(cause), file, cause);
+    throw damagedPng(cause instanceof Error ? cause.message : String(cause), file, cause);
   }
 }
 
-/** Samples of fewer than eight bits, which are packed from the highest bit on, each row into whole bytes. */
-function unpackBits(packed: ArrayLike<number>, width: number, height: number, depth: number): Uint8Array {
-  const stride = Math.ceil((width * depth) / 8);
-  const samples = new Uint8Array(width * height);
-  for (let row = 0, at = 0; row < height; row++) {
-    for (let column = 0; column < width; column++, at++) {
-      const bit = column * depth;
-      const byte = packed[row * stride + (bit >> 3)]!;
-      samples[at] = (byte >> (8 - depth - (bit & 7))) & ((1 << depth) - 1);
+/** Compressed bytes that are unpacked at a time: at most 16 MiB come out of them. */
+const PIECE = 2 ** 14;
+
+function eachRow(png: PngChunks, visit: (row: Labels) => void, file: string): void {
+  const { height, stride } = png;
+  // Byte 0 is the row's filter.
+  let [line, above] = [new Uint8Array(1 + stride), new Uint8Array(1 + stride)];
+  const samples = samplesOf(png);
+  let [filled, rows] = [0, 0];
+  const take = (unpacked: Uint8Array): void => {
+    for (let at = 0; at < unpacked.length && rows < height; ) {
+      const length = Math.min(line.length - filled, unpacked.length - at);
+      line.set(unpacked.subarray(at, at + length), filled);
+      at += length;
+      filled += length;
+      if (filled < line.length) return;
+      if (!unfilter(line, above, Math.max(1, png.depth >> 3))) throw damagedPng(`filter ${line[0]}`, file);
+      visit(samples(line));
+      [line, above, filled] = [above, line, 0];
+      rows++;
+    }
+  };
+  for (const piece of inflated(png.data, file)) {
+    take(piece);
+    if (rows === height) return;
+  }
+  throw damagedPng(`${rows} of ${height} rows`, file);
+}
+
+/** What compressed data unpack to, piece by piece. */
+function* inflated(data: readonly Uint8Array[], file: string): Generator<Uint8Array> {
+  let ready: Uint8Array[] = [];
+  const inflate = new Unzlib((unpacked) => ready.push(unpacked));
+  const push = (bytes: Uint8Array, isLast: boolean): Uint8Array[] => {
+    ready = [];
+    try {
+      inflate.push(bytes, isLast);
+    } catch (cause) {
+      throw damagedPng(cause instanceof Error ? cause.message : String(cause), file, cause);
+    }
+    return ready;
+  };
+  for (const part of data) {
+    for (let at = 0; at < part.length; at += PIECE) yield* push(part.subarray(at, at + PIECE), false);
+  }
+  yield* push(new Uint8Array(0), true);
+}
+
+/** Adds to a row what its filter took away; false where the filter is none that there is. */
+function unfilter(line: Uint8Array, above: Uint8Array, pixel: number): boolean {
+  const filter = line[0]!;
+  if (filter > 4) return false;
+  const { length } = line;
+  if (filter === 1) {
+    for (let at = 1 + pixel; at < length; at++) line[at]! += line[at - pixel]!;
+  } else if (filter === 2) {
+    for (let at = 1; at < length; at++) line[at]! += above[at]!;
+  } else if (filter === 3) {
+    for (let at = 1; at <= pixel && at < length; at++) line[at]! += above[at]! >> 1;
+    for (let at = 1 + pixel; at < length; at++) line[at]! += (line[at - pixel]! + above[at]!) >> 1;
+  } else if (filter === 4) {
+    for (let at = 1; at <= pixel && at < length; at++) line[at]! += above[at]!;
+    for (let at = 1 + pixel; at < length; at++) {
+      line[at]! += nearest(line[at - pixel]!, above[at]!, above[at - pixel]!);
     }
   }
-  return samples;
+  return true;
 }
 
-function notLabels(got: string, file: string): FormatError {
-  return new FormatError('format/not-labels', 'The PNG is no label image that can be read.', {
-    expected: 'grey values or palette indices',
-    got,
-    remedy: 'Save the labels as a grey image of 8 or 16 bits, or with a palette, not interlaced.',
-    place: { file },
-  });
+/** Paeth's predictor: of left, above and upper left, the one nearest to left + above − upper left. */
+function nearest(left: number, above: number, corner: number): number {
+  const [toLeft, toAbove] = [Math.abs(above - corner), Math.abs(left - corner)];
+  const toCorner = Math.abs(left + above - 2 * corner);
+  if (toLeft <= toAbove && toLeft <= toCorner) return left;
+  return toAbove <= toCorner ? above : corner;
 }
 
-function damaged(got: string, file: string, cause?: unknown): FormatError {
-  return new FormatError('format/bad-png', 'The PNG is damaged or cut off.', {
-    expected: 'a whole PNG',
-    got,
-    remedy: 'Fetch or write the file again.',
-    place: { file },
-    cause,
-  });
+/** Takes the samples out of rows; every row overwrites those of the last. */
+function samplesOf({ width, depth }: PngChunks): (line: Uint8Array) => Labels {
+  if (depth === 8) return (line) => line.subarray(1);
+  if (depth === 16) {
+    const row = new Uint16Array(width);
+    return (line) => {
+      for (let x = 0, at = 1; x < width; x++, at += 2) row[x] = (line[at]! << 8) | line[at + 1]!;
+      return row;
+    };
+  }
+  const row = new Uint8Array(width);
+  const mask = (1 << depth) - 1;
+  return (line) => {
+    for (let x = 0, bit = 8; x < width; x++, bit += depth) row[x] = (line[bit >> 3]! >> (8 - depth - (bit & 7))) & mask;
+    return row;
+  };
 }

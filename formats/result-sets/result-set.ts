@@ -17,6 +17,11 @@ export interface PolygonTile {
 /** The formats a result set may be in. */
 export type ResultSetFormat = 'geojson' | 'wkt' | 'csv' | 'boundaries' | 'png' | 'nifti' | 'coco';
 
+/** Whether tiles of a format are label images. */
+export function isLabelFormat(format: ResultSetFormat): boolean {
+  return format === 'png' || format === 'nifti';
+}
+
 /** A tile that has not been read yet: a file of a folder, a slice of a volume, an image of a collection. */
 export interface TileSource {
   /** Pairs the tile with that of the other result set: a file's name without its extensions, a slice, an image's name. */
@@ -46,6 +51,8 @@ export interface TileParameters {
    * the `labels`.
    */
   readonly regions?: 'components' | 'labels' | undefined;
+  /** Bytes that reading the tile may take beside the tile's own; unlimited where left out. */
+  readonly memory?: number | undefined;
 }
 
 export type LabelType = 'u8' | 'i8' | 'u16' | 'i16' | 'u32' | 'i32';

@@ -1,9 +1,12 @@
+import type { LabelRegions } from '../../algorithms/label-images/label-regions.ts';
+import { gatherRegions, type LabelledRegions, type RegionKind } from './gather-regions.ts';
+import { type Labels, rowsOf } from './label-rows.ts';
 import { type Corners, linkCorners } from './link-corners.ts';
+import { nameRegions } from './name-regions.ts';
 import type { PolygonTile } from './result-set.ts';
 import { beginPolygonNamed, emptyTile, endPolygon, finishTile } from './tile-columns.ts';
 
-/** A label a pixel, row by row; 0 is background. */
-export type Labels = Uint8Array | Int8Array | Uint16Array | Int16Array | Uint32Array | Int32Array;
+export type { Labels } from './label-rows.ts';
 
 /**
  * Traces a label image into polygons whose rings run along the edges of pixels: pixel (column, row) is the square from
@@ -24,14 +27,18 @@ export function traceLabels(
   labels: Labels,
   width: number,
   height: number,
-  regions: 'components' | 'labels' = 'components',
+  regions: RegionKind = 'components',
 ): PolygonTile {
-  const map = regions === 'labels' ? regionsByLabel(labels) : regionsByComponent(labels, width, height);
-  const { corners, starts } = findCorners(map, width, height);
+  return traceRegions(gatherRegions(rowsOf(labels, width, height), { regions }));
+}
+
+/** Traces regions as {@link traceLabels} does. Memory grows with the corners. */
+export function traceRegions({ regions, labels }: LabelledRegions): PolygonTile {
+  const { corners, starts } = findCorners(regions);
   const columns = emptyTile(corners.x.length);
-  const open = new Int32Array(width + 1).fill(-1);
-  const names = nameRegions(map.labels);
-  for (let region = 0; region < map.labels.length; region++) {
+  const open = new Int32Array(regions.width + 1).fill(-1);
+  const names = nameRegions(labels);
+  for (let region = 0; region < labels.length; region++) {
     beginPolygonNamed(columns, names(region));
     linkCorners(columns, corners, starts[region]!, starts[region + 1]!, open);
     endPolygon(columns);
@@ -39,88 +46,17 @@ export function traceLabels(
   return finishTile(columns);
 }
 
-/** Which region a pixel belongs to, from 1, and which label a region has. */
-interface RegionMap {
-  readonly ofPixel: Uint32Array;
-  readonly labels: readonly number[];
-}
-
-function regionsByLabel(labels: Labels): RegionMap {
-  const ofPixel = new Uint32Array(labels.length);
-  const regions = new Map<number, number>([[0, 0]]);
-  for (let pixel = 0, last = 0, region = 0; pixel < labels.length; pixel++) {
-    const label = labels[pixel]!;
-    if (label !== last) {
-      region = regions.get(label) ?? regions.size;
-      regions.set(label, region);
-      last = label;
-    }
-    ofPixel[pixel] = region;
-  }
-  return { ofPixel, labels: [...regions.keys()].slice(1) };
-}
-
-function regionsByComponent(labels: Labels, width: number, height: number): RegionMap {
-  const ofPixel = new Uint32Array(labels.length);
-  // Runs of one label in a row, joined to those above them; a run's parent never comes after it.
-  const parent: number[] = [0];
-  for (let row = 0, pixel = 0; row < height; row++) {
-    for (let column = 0; column < width; column++, pixel++) {
-      const label = labels[pixel]!;
-      if (label === 0) continue;
-      const left = column > 0 && labels[pixel - 1] === label ? ofPixel[pixel - 1]! : 0;
-      const above = row > 0 && labels[pixel - width] === label ? ofPixel[pixel - width]! : 0;
-      if (left === 0 && above === 0) ofPixel[pixel] = parent.push(parent.length) - 1;
-      else ofPixel[pixel] = left === 0 ? above : left;
-      if (left !== 0 && above !== 0 && left !== above) join(parent, left, above);
-    }
-  }
-  return numberComponents(labels, ofPixel, parent);
-}
-
-function join(parent: number[], a: number, b: number): void {
-  const [rootA, rootB] = [rootOf(parent, a), rootOf(parent, b)];
-  if (rootA < rootB) parent[rootB] = rootA;
-  else parent[rootA] = rootB;
-}
-
-/** The first of all that are joined, with the way to it halved. */
-function rootOf(parent: number[], member: number): number {
-  let at = member;
-  while (parent[at] !== at) {
-    parent[at] = parent[parent[at]!]!;
-    at = parent[at]!;
-  }
-  return at;
-}
-
-function numberComponents(labels: Labels, ofPixel: Uint32Array, parent: number[]): RegionMap {
-  const regions = new Uint32Array(parent.length);
-  let count = 0;
-  for (let member = 1; member < parent.length; member++) {
-    const root = rootOf(parent, member);
-    regions[member] = root === member ? ++count : regions[root]!;
-  }
-  const labelOf: number[] = new Array(count);
-  for (let pixel = 0; pixel < ofPixel.length; pixel++) {
-    const region = regions[ofPixel[pixel]!]!;
-    ofPixel[pixel] = region;
-    if (region > 0) labelOf[region - 1] = labels[pixel]!;
-  }
-  return { ofPixel, labels: labelOf };
-}
-
-/** Corners of all regions; those of region `r` (from 0) are `starts[r] … starts[r + 1] − 1`. */
-function findCorners(map: RegionMap, width: number, height: number): { corners: Corners; starts: Uint32Array } {
-  const starts = new Uint32Array(map.labels.length + 2);
-  eachCorner(map.ofPixel, width, height, (region, _x, _y, turn) => {
+/** Corners of all regions; those of region `r` are `starts[r] … starts[r + 1] − 1`. */
+function findCorners(regions: LabelRegions): { corners: Corners; starts: Uint32Array } {
+  const starts = new Uint32Array(regions.area.length + 2);
+  eachCorner(regions, (region, _x, _y, turn) => {
     starts[region + 1]! += Math.abs(turn);
   });
   for (let region = 1; region < starts.length; region++) starts[region]! += starts[region - 1]!;
   const count = starts[starts.length - 1]!;
   const corners = { x: new Uint32Array(count), y: new Uint32Array(count), turn: new Int8Array(count) };
   // Filling moves the start of region r, which is counted from 1 here, to its end: where region r + 1 starts.
-  eachCorner(map.ofPixel, width, height, (region, x, y, turn) => {
+  eachCorner(regions, (region, x, y, turn) => {
     for (let times = Math.abs(turn); times > 0; times--) {
       const at = starts[region]!++;
       corners.x[at] = x;
@@ -134,13 +70,16 @@ function findCorners(map: RegionMap, width: number, height: number): { corners: 
 type Visit = (region: number, x: number, y: number, turn: number) => void;
 
 /** Visits the corners of all regions, row by row: looks at the four pixels around every point of the grid. */
-function eachCorner(ofPixel: Uint32Array, width: number, height: number, visit: Visit): void {
+function eachCorner(regions: LabelRegions, visit: Visit): void {
+  const { width, height } = regions;
+  // The region of every pixel of two rows, from 1; 0 is background, and stands behind either end too.
+  let [above, below] = [new Uint32Array(width + 1), new Uint32Array(width + 1)];
   for (let y = 0; y <= height; y++) {
-    const [above, below] = [(y - 1) * width, y * width];
+    [above, below] = [below, above];
+    paintRow(regions, y, below);
     let [upperLeft, lowerLeft] = [0, 0];
     for (let x = 0; x <= width; x++) {
-      const upperRight = x < width && y > 0 ? ofPixel[above + x]! : 0;
-      const lowerRight = x < width && y < height ? ofPixel[below + x]! : 0;
+      const [upperRight, lowerRight] = [above[x]!, below[x]!];
       const straight =
         (upperLeft === lowerLeft && upperRight === lowerRight) ||
         (upperLeft === upperRight && lowerLeft === lowerRight);
@@ -149,6 +88,12 @@ function eachCorner(ofPixel: Uint32Array, width: number, height: number, visit: 
       lowerLeft = lowerRight;
     }
   }
+}
+
+function paintRow({ height, rowRuns, start, end, region }: LabelRegions, y: number, row: Uint32Array): void {
+  row.fill(0);
+  if (y === height) return;
+  for (let run = rowRuns[y]!; run < rowRuns[y + 1]!; run++) row.fill(region[run]! + 1, start[run]!, end[run]!);
 }
 
 /** Visits a point once for every region that has a corner there: regions that have several pixels, at the first. */
@@ -177,18 +122,4 @@ function visitPoint(
   }
   const alone = lowerRight !== upperLeft && lowerRight !== upperRight && lowerRight !== lowerLeft;
   if (lowerRight > 0 && alone) visit(lowerRight, x, y, 1);
-}
-
-/** Calls regions by their labels, with a number behind where a label has several. */
-function nameRegions(labels: readonly number[]): (region: number) => string {
-  const total = new Map<number, number>();
-  for (const label of labels) total.set(label, (total.get(label) ?? 0) + 1);
-  const seen = new Map<number, number>();
-  return (region) => {
-    const label = labels[region]!;
-    if (total.get(label) === 1) return String(label);
-    const number = (seen.get(label) ?? 0) + 1;
-    seen.set(label, number);
-    return `${label}#${number}`;
-  };
 }

@@ -1,0 +1,105 @@
+import { firstRegions } from './bands.ts';
+import type { LabelPair } from './label-regions.ts';
+
+/** Pairs of regions with common pixels as columns, ascending by (p, q), and how many pixels those are. */
+export interface SharedPixels {
+  readonly p: Uint32Array;
+  readonly q: Uint32Array;
+  readonly pixels: BigUint64Array;
+}
+
+/** Bits that the numbers of regions take on either side. */
+export interface KeyBits {
+  readonly p: number;
+  readonly q: number;
+}
+
+/** Pixels of a band by (p, q), ascending: in `lo` alone both numbers are packed. */
+export interface BandPixels {
+  readonly hi?: Uint32Array;
+  readonly lo: Uint32Array;
+  readonly pixels: Uint32Array;
+}
+
+/** Adds up bands. */
+export interface PixelTotals {
+  readonly bits: KeyBits;
+  add(band: BandPixels): void;
+  byJob(): SharedPixels[];
+}
+
+/** Rows ascending by (p, q), none twice. */
+interface Rows {
+  readonly p: Uint32Array;
+  readonly q: Uint32Array;
+  /** Whole numbers below 2⁵³. */
+  readonly pixels: Float64Array;
+}
+
+/**
+ * Totals of the pairs of all jobs. Bands are merged two and two as in a merge sort: however many there are, a row is merged
+ * O(log bands) times.
+ */
+export function pixelTotals(jobs: readonly LabelPair[]): PixelTotals {
+  const firsts = firstRegions(jobs);
+  const bits = { p: bitsOf(firsts.p.at(-1)!), q: bitsOf(firsts.q.at(-1)!) };
+  const stack: { rows: Rows; bands: number }[] = [];
+  const mergeLast = (): void => {
+    const [b, a] = [stack.pop()!, stack.pop()!];
+    stack.push({ rows: merged(a.rows, b.rows), bands: a.bands + b.bands });
+  };
+  return {
+    bits,
+    add(band) {
+      stack.push({ rows: rowsOf(band, bits), bands: 1 });
+      while (stack.length > 1 && stack.at(-2)!.bands <= stack.at(-1)!.bands) mergeLast();
+    },
+    byJob() {
+      while (stack.length > 1) mergeLast();
+      const rows = stack[0]?.rows ?? NO_ROWS;
+      let to = 0;
+      return jobs.map((_, job) => {
+        const from = to;
+        while (to < rows.p.length && rows.p[to]! < firsts.p[job + 1]!) to++;
+        return {
+          p: rows.p.subarray(from, to).map((region) => region - firsts.p[job]!),
+          q: rows.q.subarray(from, to).map((region) => region - firsts.q[job]!),
+          pixels: BigUint64Array.from(rows.pixels.subarray(from, to), BigInt),
+        };
+      });
+    },
+  };
+}
+
+/** Bits of the numbers below `count`. */
+function bitsOf(count: number): number {
+  return 32 - Math.clz32(Math.max(1, count - 1));
+}
+
+function rowsOf({ hi, lo, pixels }: BandPixels, bits: KeyBits): Rows {
+  if (hi !== undefined) return { p: hi, q: lo, pixels: Float64Array.from(pixels) };
+  const low = 2 ** bits.q - 1;
+  return { p: lo.map((key) => key >>> bits.q), q: lo.map((key) => key & low), pixels: Float64Array.from(pixels) };
+}
+
+const NO_ROWS: Rows = { p: new Uint32Array(0), q: new Uint32Array(0), pixels: new Float64Array(0) };
+
+function merged(a: Rows, b: Rows): Rows {
+  const most = a.p.length + b.p.length;
+  const rows = { p: new Uint32Array(most), q: new Uint32Array(most), pixels: new Float64Array(most) };
+  let [i, j, length] = [0, 0, 0];
+  for (; i < a.p.length || j < b.p.length; length++) {
+    const order = i === a.p.length ? 1 : j === b.p.length ? -1 : a.p[i]! - b.p[j]! || a.q[i]! - b.q[j]!;
+    const [from, at] = order <= 0 ? [a, i] : [b, j];
+    rows.p[length] = from.p[at]!;
+    rows.q[length] = from.q[at]!;
+    rows.pixels[length] = (order <= 0 ? a.pixels[i]! : 0) + (order >= 0 ? b.pixels[j]! : 0);
+    if (order <= 0) i++;
+    if (order >= 0) j++;
+  }
+  return {
+    p: rows.p.slice(0, length),
+    q: rows.q.slice(0, length),
+    pixels: rows.pixels.slice(0, length),
+  };
+}

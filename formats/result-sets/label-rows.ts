@@ -1,0 +1,21 @@
+/** A row of labels; 0 is background. */
+export type Labels = Uint8Array | Int8Array | Uint16Array | Int16Array | Uint32Array | Int32Array;
+
+/** A label image that is read row by row. */
+export interface LabelRows {
+  readonly width: number;
+  readonly height: number;
+  /** Visits the rows from the first on, once. A row holds what it holds until the next comes. */
+  each(visit: (row: Labels) => void): void;
+}
+
+/** The rows of labels that are there as a whole. */
+export function rowsOf(labels: Labels, width: number, height: number): LabelRows {
+  return {
+    width,
+    height,
+    each(visit) {
+      for (let row = 0; row < height; row++) visit(labels.subarray(row * width, (row + 1) * width));
+    },
+  };
+}

@@ -1,0 +1,146 @@
+import { FormatError } from '../../primitives/errors.ts';
+
+/** A PNG of one sample a pixel, before its data are unpacked. */
+export interface PngChunks {
+  readonly width: number;
+  readonly height: number;
+  /** Bits of a sample. */
+  readonly depth: number;
+  readonly interlaced: boolean;
+  /** Bytes of a row, without the one that tells its filter. */
+  readonly stride: number;
+  /** The compressed data, in parts. */
+  readonly data: readonly Uint8Array[];
+}
+
+const SIGNATURE = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
+const CHUNK = { IHDR: 0x49484452, IDAT: 0x49444154, IEND: 0x49454e44 };
+/** Set in the type of chunks that a decoder may skip. */
+const ANCILLARY = 0x20000000;
+
+/**
+ * Finds the data of a PNG. Chunks that a decoder may skip (colour profiles, texts) are not looked at; checksums of the others
+ * are.
+ *
+ * @throws FormatError where the file is damaged, has colours or transparency, or fewer than 8 bits interlaced; or where its
+ * data are too few or too many for its pixels.
+ */
+export function readPngChunks(bytes: Uint8Array, file: string): PngChunks {
+  const header = readHeader(bytes, file);
+  const data = [...criticalChunks(bytes, file)].filter(({ type }) => type === CHUNK.IDAT).map(({ body }) => body);
+  const packed = data.reduce((sum, { length }) => sum + length, 0);
+  checkData(packed, header.height * (1 + header.stride), `${packed} bytes for ${sizeOf(header)}`, file);
+  return { ...header, data };
+}
+
+function sizeOf({ width, height }: Pick<PngChunks, 'width' | 'height'>): string {
+  return `${width} × ${height}`;
+}
+
+function readHeader(bytes: Uint8Array, file: string): Omit<PngChunks, 'data'> {
+  const view = viewOf(bytes);
+  const signed = bytes.length >= 33 && SIGNATURE.every((byte, at) => bytes[at] === byte);
+  if (!signed || view.getUint32(8) !== 13 || view.getUint32(12) !== CHUNK.IHDR) throw damagedPng('no PNG header', file);
+  const [width, height, depth, colour] = [view.getUint32(16), view.getUint32(20), bytes[24]!, bytes[25]!];
+  if (colour !== 0 && colour !== 3) throw notLabels(COLOURS[colour] ?? `colour type ${colour}`, file);
+  const [compression, filters, interlacing] = [bytes[26]!, bytes[27]!, bytes[28]!];
+  const known = DEPTHS.includes(depth) && compression === 0 && filters === 0 && interlacing <= 1;
+  if (!known) {
+    const got = `${depth} bits, compression ${compression}, filters ${filters}, interlacing ${interlacing}`;
+    throw damagedPng(got, file);
+  }
+  const interlaced = interlacing === 1;
+  if (interlaced && depth < 8) throw notLabels(`${depth} bits a sample, interlaced`, file);
+  if (width === 0 || height === 0) throw damagedPng(`${width} × ${height} pixels`, file);
+  return { width, height, depth, interlaced, stride: Math.ceil((width * depth) / 8) };
+}
+
+const DEPTHS: readonly number[] = [1, 2, 4, 8, 16];
+
+const COLOURS: Readonly<Record<number, string>> = {
+  2: 'RGB',
+  4: 'grey with transparency',
+  6: 'RGB with transparency',
+};
+
+interface Chunk {
+  readonly type: number;
+  readonly body: Uint8Array;
+  /** Length, type, body and checksum. */
+  readonly whole: Uint8Array;
+}
+
+/** The chunks that may not be skipped, with their checksums checked. */
+function* criticalChunks(bytes: Uint8Array, file: string): Generator<Chunk> {
+  const view = viewOf(bytes);
+  for (let at = SIGNATURE.length, type = 0; type !== CHUNK.IEND; ) {
+    if (at + 12 > bytes.length) throw damagedPng('the end of the file before its last chunk', file);
+    const length = view.getUint32(at);
+    type = view.getUint32(at + 4);
+    const end = at + 12 + length;
+    if (end > bytes.length) throw damagedPng('a chunk longer than the file', file);
+    if ((type & ANCILLARY) === 0) {
+      if (checksum(bytes, at + 4, end - 4) !== view.getUint32(end - 4)) throw damagedPng('a wrong checksum', file);
+      yield { type, body: bytes.subarray(at + 8, end - 4), whole: bytes.subarray(at, end) };
+    }
+    at = end;
+  }
+}
+
+/** The file without the chunks that may be skipped. */
+export function withoutAncillary(bytes: Uint8Array, file: string): Uint8Array {
+  const pieces = [bytes.subarray(0, SIGNATURE.length), ...[...criticalChunks(bytes, file)].map(({ whole }) => whole)];
+  const kept = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    kept.set(piece, at);
+    at += piece.length;
+  }
+  return kept;
+}
+
+/** Deflate packs no better than this. */
+const BEST_RATIO = 1032;
+
+/** Refuses data that cannot hold the pixels, and such as hold far more: they would only fill the memory. */
+function checkData(packed: number, unpacked: number, got: string, file: string): void {
+  const stored = 2 * unpacked + 65_536;
+  if (unpacked > packed * BEST_RATIO || packed > stored) throw damagedPng(got, file);
+}
+
+const TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
+  let value = byte;
+  for (let bit = 0; bit < 8; bit++) value = value & 1 ? 0xedb88320 ^ (value >>> 1) : value >>> 1;
+  return value;
+});
+
+/** CRC-32 of some bytes. */
+function checksum(bytes: Uint8Array, from: number, to: number): number {
+  let value = -1;
+  for (let at = from; at < to; at++) value = TABLE[(value ^ bytes[at]!) & 0xff]! ^ (value >>> 8);
+  return ~value >>> 0;
+}
+
+function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
+  return new DataView(buffer, byteOffset, byteLength);
+}
+
+function notLabels(got: string, file: string): FormatError {
+  return new FormatError('format/not-labels', 'The PNG is no label image that can be read.', {
+    expected: 'grey values or palette indices',
+    got,
+    remedy: 'Save the labels as a grey image of 8 or 16 bits, or with a palette, not interlaced.',
+    place: { file },
+  });
+}
+
+/** The error for a PNG that cannot be read. */
+export function damagedPng(got: string, file: string, cause?: unknown): FormatError {
+  return new FormatError('format/bad-png', 'The PNG is damaged or cut off.', {
+    expected: 'a whole PNG',
+    got,
+    remedy: 'Fetch or write the file again.',
+    place: { file },
+    cause,
+  });
+}
