@@ -1,8 +1,8 @@
 import { fc, test } from '@fast-check/vitest';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { divideEdge, divideLargeEdge } from '../algorithms/geometry/row-crossings.ts';
+import { ratio } from '../algorithms/zonal/exact-sums.ts';
 import { type Binning, zonalHistogram } from '../algorithms/zonal/index.ts';
-import { ratio } from '../algorithms/zonal/statistics.ts';
 import { openGeoTiff } from '../formats/geotiff.ts';
 import { readZones } from '../formats/zones.ts';
 import { type Context, open } from '../index.ts';

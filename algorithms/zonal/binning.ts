@@ -2,7 +2,7 @@ import { If, Var, WhileAtMost } from '../../primitives/functors/control.ts';
 import { array, type Parameters, u32, uniform } from '../../primitives/functors/functor.ts';
 import { select } from '../../primitives/functors/standard/choose.ts';
 import { f32BitsToSortable } from '../../primitives/functors/standard/sortable.ts';
-import { type ArrayValue, type U32, Value } from '../../primitives/functors/value.ts';
+import { type ArrayValue, type Bool, type U32, Value } from '../../primitives/functors/value.ts';
 import { ArgumentError, type Column, type Context } from '../../primitives/index.ts';
 import { BISECTIONS } from '../../primitives/search.ts';
 import type { Cells, Sample } from '../geometry/raster.ts';
@@ -71,6 +71,7 @@ export function slotsFor(bins: number): Slots {
 /** What a classifier's functor captured. */
 export interface Captured {
   readonly slotTable?: ArrayValue<'u32'>;
+  readonly nodataSlot?: U32;
   readonly thresholds?: ArrayValue<'u32'>;
   readonly thresholdCount?: U32;
   readonly nodataKey?: U32;
@@ -88,6 +89,8 @@ export interface Classifier {
   readonly captures: { readonly [name: string]: Column | number };
   /** The slot of a stored cell. */
   slotOf(raw: U32, captured: Captured): U32;
+  /** Whether a stored cell carries data. */
+  isData(raw: U32, captured: Captured): Bool;
 }
 
 /** A classifier for bins; its tables are columns of the context. */
@@ -126,9 +129,10 @@ function tableClassifier(
   for (let raw = 0; raw < table.length; raw++) table[raw] = slotOfNumber(numberOf(raw), nodata, edges, slots);
   return {
     slots,
-    parameters: { slotTable: array(u32) },
-    captures: { slotTable: context.column(table) },
+    parameters: { slotTable: array(u32), nodataSlot: uniform(u32) },
+    captures: { slotTable: context.column(table), nodataSlot: slots.nodata },
     slotOf: (raw, { slotTable }) => slotTable!.at(raw),
+    isData: (raw, { slotTable, nodataSlot }) => slotTable!.at(raw).ne(nodataSlot!),
   };
 }
 
@@ -176,10 +180,16 @@ function searchClassifier(
       const reached = countNotAbove(captured.thresholds!, captured.thresholdCount!, key);
       const bin = select(reached.sub(1), u32(slots.below), reached.eq(0));
       const inside = select(bin, u32(slots.above), reached.gt(slots.bins));
-      const isNodata = key.eq(captured.nodataKey!).and(captured.hasNodata!.eq(1));
-      return select(inside, u32(slots.nodata), sample === 'f32' ? isNodata.or(isNotANumber(raw)) : isNodata);
+      return select(u32(slots.nodata), inside, isDataKey(sample, raw, key, captured));
     },
+    isData: (raw, captured) => isDataKey(sample, raw, orderedKey(sample, raw), captured),
   };
+}
+
+/** Whether a 32-bit cell, as stored and as an ordered word, carries data. */
+function isDataKey(sample: Sample, raw: U32, key: U32, { nodataKey, hasNodata }: Captured): Bool {
+  const isData = key.ne(nodataKey!).or(hasNodata!.eq(0));
+  return sample === 'f32' ? isData.and(isNotANumber(raw).not()) : isData;
 }
 
 /** Whether a cell can hold that number; NaN is nodata anyway. */

@@ -1,198 +1,203 @@
-import { scaleLength } from '../../primitives/columns/length.ts';
-import { array, type Functor, fn, u32, uniform } from '../../primitives/functors/functor.ts';
-import type { Scalar } from '../../primitives/functors/shapes.ts';
-import { select } from '../../primitives/functors/standard/choose.ts';
+import { bool, fn, u32 } from '../../primitives/functors/functor.ts';
 import type { U32 } from '../../primitives/functors/value.ts';
-import { type Column, type Context, constant, copyIf, map, scatterReduce, sequence } from '../../primitives/index.ts';
-import { SAMPLE_BYTES, type Sample } from '../geometry/raster.ts';
-import { type Captured, type Classifier, orderedKey } from './binning.ts';
+import {
+  type Column,
+  type Context,
+  constant,
+  copyIf,
+  map,
+  monoid,
+  reduceByKey,
+  scatterReduce,
+} from '../../primitives/index.ts';
+import type { Sample } from '../geometry/raster.ts';
+import type { Classifier } from './binning.ts';
 import type { Coverage } from './coverage.ts';
-import { allPairs, wordRows } from './tiles.ts';
-import { ABSENT } from './window-plan.ts';
+import { WIDE_BYTES, WIDE_COUNTERS } from './exact-sums.ts';
+import { rowOfFloats, rowOfIntegers, wideDigit } from './row-statistics.ts';
+import { type ZoneRows, zoneCells, zoneRows } from './zone-cells.ts';
 
-/**
- * Exact sums by digits: every cell adds the bytes of its value to counters of their own, so that nothing is rounded and the
- * order does not matter. An f32 is its 24-bit significand at one of 512 signed exponents.
- */
-interface Digits {
-  /** Counters a zone has. */
-  readonly counters: number;
-  /** Bytes of a value. */
-  readonly bytes: number;
-}
-
-/** How many digits a sample has; a window of at most 2²⁴ cells cannot overflow a counter. */
-export function digitsOf(sample: Sample): Digits {
-  if (sample === 'f32') return { counters: 512 * 3, bytes: 3 };
-  const bytes = SAMPLE_BYTES[sample];
-  return { counters: bytes, bytes };
-}
-
-/** What a window adds to the statistics of its zones, as columns over its zones. */
-export interface WindowStatistics {
-  /** Least and greatest value as ordered words; {@link ABSENT} and 0 where no cell has data. */
+/** What a window adds to the statistics of its zones: a row for every zone of the window with cells in it. */
+export type WindowStatistics = {
+  readonly zone: Column<'u32'>;
+  /** Least and greatest value as ordered words; ABSENT and 0 where no cell has data. */
   readonly least: Column<'u32'>;
   readonly greatest: Column<'u32'>;
+  /** Sums of ordered words as u64, which a window of 2²⁴ cells cannot overflow; of f32 two words of {@link FloatSums}. */
+  readonly lo: Column<'u32'>;
+  readonly hi: Column<'u32'>;
+  readonly floats?: FloatSums;
+};
+
+/** Sums of f32 are integers of three words in units of the home group, and of the group below. */
+type FloatSums = {
+  readonly top: Column<'u32'>;
+  readonly belowLo: Column<'u32'>;
+  readonly belowHi: Column<'u32'>;
+  readonly belowTop: Column<'u32'>;
+  /** What is in other groups; {@link WIDE_COUNTERS} of every zone of the window. */
   readonly digits: Column<'u32'>;
-}
+};
 
-/** Cells in zones that carry data, as rows of their zone and stored bits. */
-export function zoneCells(
-  context: Context,
-  coverage: Coverage,
-  cells: Column<'u32'>,
-  classifier: Classifier,
-): { readonly zone: Column<'u32'>; readonly raw: Column<'u32'> } {
-  const { active, ...rows } = wordRows(context, coverage, allPairs(context, coverage));
-  const words = copyIf(rows, active);
-  const all = map(cellFunctor(classifier), {
-    index: sequence(scaleLength(context, words.zone.length, 32)),
-    ...words,
-    cells,
-    nodataSlot: classifier.slots.nodata,
-    ...classifier.captures,
-  } as never) as { zone: Column<'u32'>; raw: Column<'u32'> };
-  return all;
-}
-
-const cellFunctors = new WeakMap<Classifier, ReturnType<typeof defineCellFunctor>>();
-
-function cellFunctor(classifier: Classifier): ReturnType<typeof defineCellFunctor> {
-  const known = cellFunctors.get(classifier) ?? defineCellFunctor(classifier);
-  cellFunctors.set(classifier, known);
-  return known;
-}
-
-/** The zone (ABSENT where the cell is outside or has no data) and bits of cell `index % 32` of word `index / 32`. */
-function defineCellFunctor(classifier: Classifier) {
-  const parameters = {
-    index: u32,
-    zone: array(u32),
-    cell: array(u32),
-    mask: array(u32),
-    cells: array(u32),
-    nodataSlot: uniform(u32),
-  };
-  return fn(
-    'zoneCell',
-    { ...parameters, ...classifier.parameters } as typeof parameters,
-    { zone: u32, raw: u32 },
-    ({ index, zone, cell, mask, cells, nodataSlot, ...captured }) => {
-      const word = index.shr(5);
-      const rank = index.and(31);
-      const raw = cells.at(cell.at(word).add(rank));
-      const data = classifier.slotOf(raw, captured as Captured).ne(nodataSlot);
-      const inside = mask.at(word).shr(rank).and(1).eq(1);
-      return { zone: select(u32(ABSENT), zone.at(word), inside.and(data)), raw };
-    },
-  );
-}
-
-/** Adds up the cells of a window. */
+/**
+ * Least, greatest and sum of the cells of every zone of a window: rows of 32 cells are reduced one by one, and then the
+ * rows of a zone, which stand together. All of it is in integers, and exact.
+ *
+ * @param home - The f32 group that most values are in; see {@link homeGroup}.
+ */
 export function windowStatistics(
   context: Context,
   sample: Sample,
   coverage: Coverage,
   cells: Column<'u32'>,
   classifier: Classifier,
+  home: number,
 ): WindowStatistics {
   return context.scope(() => {
-    const zones = coverage.plan.zones.length;
-    const rows = zoneCells(context, coverage, cells, classifier);
-    const { counters, bytes } = digitsOf(sample);
-    const least = context.materialize(constant(u32, ABSENT, zones));
-    const greatest = context.materialize(constant(u32, 0, zones));
-    const digits = context.materialize(constant(u32, 0, zones * counters));
-    const ordered = map(orderedFunctor(sample), { raw: rows.raw });
-    scatterReduce(ordered, rows.zone, 'min', least);
-    scatterReduce(ordered, rows.zone, 'max', greatest);
-    for (let byte = 0; byte < bytes; byte++) {
-      const digit = map(digitFunctor(sample), { ...rows, byte });
-      scatterReduce(digit.value, digit.counter, 'add', digits);
-    }
-    return { least, greatest, digits };
+    const rows = zoneRows(context, coverage);
+    return sample === 'f32'
+      ? floatStatistics(context, coverage, rows, cells, classifier, home)
+      : integerStatistics(context, sample, rows, cells, classifier);
   });
 }
 
-/** Stored bits as words in the order of the values. */
-export function orderedFunctor(sample: Sample): Functor<{ readonly raw: Scalar<'u32'> }, Scalar<'u32'>> {
-  return fn('ordered', { raw: u32 }, u32, ({ raw }) => orderedRaw(sample, raw));
+const addIntegers = monoid({
+  of: { least: u32, greatest: u32, lo: u32, hi: u32 },
+  identity: { least: 0xffffffff, greatest: 0, lo: 0, hi: 0 },
+  combine: ({ a, b }) => {
+    const lo = a.lo.add(b.lo);
+    return {
+      least: a.least.min(b.least),
+      greatest: a.greatest.max(b.greatest),
+      lo,
+      hi: a.hi.add(b.hi).add(u32(lo.lt(a.lo))),
+    };
+  },
+  commutative: true,
+  name: 'addIntegers',
+});
+
+function integerStatistics(
+  context: Context,
+  sample: Sample,
+  { zone, cell, mask }: ZoneRows,
+  cells: Column<'u32'>,
+  classifier: Classifier,
+): WindowStatistics {
+  const row = rowOfIntegers(classifier, sample);
+  // Stored, as the reduction looks at every row several times.
+  const found = context.materialize(map(row, { cell, mask, cells, ...classifier.captures } as never)) as {
+    least: Column<'u32'>;
+    greatest: Column<'u32'>;
+    lo: Column<'u32'>;
+    hi: Column<'u32'>;
+  };
+  const { keys, values } = reduceByKey(zone, found, addIntegers);
+  return { zone: keys, ...values };
 }
 
-function orderedRaw(sample: Sample, raw: U32): U32 {
-  if (sample === 'i8') return raw.xor(0x80);
-  if (sample === 'i16') return raw.xor(0x8000);
-  return orderedKey(sample, raw);
+type FloatRow = {
+  readonly least: Column<'u32'>;
+  readonly greatest: Column<'u32'>;
+  readonly lo: Column<'u32'>;
+  readonly hi: Column<'u32'>;
+  readonly belowLo: Column<'u32'>;
+  readonly belowHi: Column<'u32'>;
+  readonly wide: Column<'u32'>;
+};
+
+const floatSums = {
+  least: u32,
+  greatest: u32,
+  lo: u32,
+  hi: u32,
+  top: u32,
+  belowLo: u32,
+  belowHi: u32,
+  belowTop: u32,
+};
+
+const addFloats = monoid({
+  of: floatSums,
+  identity: { least: 0xffffffff, greatest: 0, lo: 0, hi: 0, top: 0, belowLo: 0, belowHi: 0, belowTop: 0 },
+  combine: ({ a, b }) => {
+    const home = add96([a.lo, a.hi, a.top], [b.lo, b.hi, b.top]);
+    const below = add96([a.belowLo, a.belowHi, a.belowTop], [b.belowLo, b.belowHi, b.belowTop]);
+    return {
+      least: a.least.min(b.least),
+      greatest: a.greatest.max(b.greatest),
+      ...{ lo: home[0], hi: home[1], top: home[2] },
+      ...{ belowLo: below[0], belowHi: below[1], belowTop: below[2] },
+    };
+  },
+  commutative: true,
+  name: 'addFloats',
+});
+
+type Words = readonly [U32, U32, U32];
+
+function add96(a: Words, b: Words): Words {
+  const lo = a[0].add(b[0]);
+  const middle = a[1].add(b[1]);
+  const carry = u32(lo.lt(a[0]));
+  const hi = middle.add(carry);
+  return [
+    lo,
+    hi,
+    a[2]
+      .add(b[2])
+      .add(u32(middle.lt(a[1])))
+      .add(u32(hi.lt(carry))),
+  ];
 }
 
-function digitFunctor(sample: Sample) {
-  const { counters } = digitsOf(sample);
-  return fn(
-    'digit',
-    { zone: u32, raw: u32, byte: uniform(u32) },
-    { counter: u32, value: u32 },
-    ({ zone, raw, byte }) => {
-      const shift = byte.shl(3);
-      const absent = zone.eq(ABSENT);
-      if (sample !== 'f32') {
-        const value = orderedRaw(sample, raw).shr(shift).and(0xff);
-        return { counter: select(zone.mul(counters).add(byte), u32(ABSENT), absent), value };
-      }
-      const exponent = raw.shr(23);
-      const finite = exponent.and(0xff).ne(0xff);
-      const implicit = select(u32(0), u32(0x800000), exponent.and(0xff).ne(0));
-      // Infinities are counted in the lowest digit of their exponent.
-      const significand = select(u32(1), raw.and(0x7fffff).or(implicit), finite);
-      const counter = zone.mul(counters).add(exponent.mul(3)).add(byte);
-      return { counter: select(counter, u32(ABSENT), absent), value: significand.shr(shift).and(0xff) };
-    },
-  );
+/** The sums of a row, their signs spread over a third word. */
+const widenRow = fn(
+  'widenRow',
+  { least: u32, greatest: u32, lo: u32, hi: u32, belowLo: u32, belowHi: u32 },
+  floatSums,
+  ({ hi, belowHi, ...sums }) => ({
+    ...sums,
+    ...{ hi, top: u32(0).sub(hi.shr(31)) },
+    ...{ belowHi, belowTop: u32(0).sub(belowHi.shr(31)) },
+  }),
+);
+
+const isWide = fn('isWide', { wide: u32 }, bool, ({ wide }) => wide.ne(0));
+
+function floatStatistics(
+  context: Context,
+  { plan }: Coverage,
+  rows: ZoneRows,
+  cells: Column<'u32'>,
+  classifier: Classifier,
+  home: number,
+): WindowStatistics {
+  const { zone, cell, mask } = rows;
+  const row = map(rowOfFloats(classifier, 'f32'), { cell, mask, cells, home, ...classifier.captures } as never);
+  // Stored, as the reduction looks at every row several times.
+  const { wide, ...sums } = context.materialize(row as FloatRow);
+  const { keys, values } = reduceByKey(zone, map(widenRow, sums), addFloats);
+  const wideRows = copyIf(rows, map(isWide, { wide }));
+  const digits = wideDigits(context, plan.zones.length, wideRows, cells, classifier, home);
+  const { least, greatest, lo, hi, ...floats } = values;
+  return { zone: keys, least, greatest, lo, hi, floats: { ...floats, digits } };
 }
 
-/** The sum that digits stand for, of `count` values, rounded once to f64; and divided by the count, likewise. */
-export function roundSum(sample: Sample, digits: Float64Array, count: bigint): { sum: number; mean: number } {
-  if (sample === 'f32') return roundF32Sum(digits, count);
-  const bits = 8 * digits.length;
-  let sum = 0n;
-  for (let byte = 0; byte < digits.length; byte++) sum += BigInt(digits[byte]!) << BigInt(8 * byte);
-  if (sample.startsWith('i')) sum -= count << BigInt(bits - 1);
-  return { sum: ratio(sum, 1n), mean: ratio(sum, count) };
-}
-
-function roundF32Sum(digits: Float64Array, count: bigint): { sum: number; mean: number } {
-  const positive = digits[255 * 3]!;
-  const negative = digits[511 * 3]!;
-  if (positive > 0 || negative > 0) {
-    const sum = positive > 0 && negative > 0 ? Number.NaN : positive > 0 ? Infinity : -Infinity;
-    return { sum, mean: sum };
+/** The cells outside the home groups: every byte of them is added to a counter of its own. */
+function wideDigits(
+  context: Context,
+  zones: number,
+  rows: ZoneRows,
+  cells: Column<'u32'>,
+  classifier: Classifier,
+  home: number,
+): Column<'u32'> {
+  const digits = context.materialize(constant(u32, 0, zones * WIDE_COUNTERS));
+  const found = zoneCells(context, rows, cells, classifier);
+  for (let byte = 0; byte < WIDE_BYTES; byte++) {
+    const digit = map(wideDigit, { ...found, byte, home });
+    scatterReduce(digit.value, digit.counter, 'add', digits);
   }
-  // In units of 2^-149, the least subnormal.
-  let sum = 0n;
-  for (let exponent = 0; exponent < 512; exponent++) {
-    let significands = 0n;
-    for (let byte = 0; byte < 3; byte++) significands += BigInt(digits[exponent * 3 + byte]!) << BigInt(8 * byte);
-    if (significands === 0n) continue;
-    const scaled = significands << BigInt(Math.max(0, (exponent & 255) - 1));
-    sum += exponent < 256 ? scaled : -scaled;
-  }
-  const unit = 1n << 149n;
-  return { sum: ratio(sum, unit), mean: ratio(sum, unit * count) };
-}
-
-/** The f64 nearest to a fraction, ties to even. */
-export function ratio(numerator: bigint, denominator: bigint): number {
-  if (numerator === 0n) return 0;
-  const sign = numerator < 0n ? -1 : 1;
-  const magnitude = numerator < 0n ? -numerator : numerator;
-  const shift = 54 + bitLength(denominator) - bitLength(magnitude);
-  const scaled = shift >= 0 ? magnitude << BigInt(shift) : magnitude;
-  const divisor = shift >= 0 ? denominator : denominator << BigInt(-shift);
-  const quotient = scaled / divisor;
-  // A sticky last bit keeps what was cut off from being taken for a tie.
-  const sticky = scaled % divisor === 0n ? quotient << 1n : (quotient << 1n) | 1n;
-  return sign * Number(sticky) * 2 ** -(shift + 1);
-}
-
-function bitLength(value: bigint): number {
-  return value.toString(2).length;
+  return digits;
 }

@@ -1,6 +1,6 @@
 import type { Sample } from '../geometry/raster.ts';
 import { type BinEdges, type Slots, valueOfOrderedWord } from './binning.ts';
-import { digitsOf, roundSum } from './statistics.ts';
+import { groupSum, roundSum, WIDE_COUNTERS, wideSum } from './exact-sums.ts';
 import type { Binning, ZonalBins, ZonalHistogram, ZoneStatistics } from './types.ts';
 import { createUniqueTotals, type UniqueRows } from './unique-totals.ts';
 import { ABSENT } from './window-plan.ts';
@@ -9,13 +9,29 @@ import { ABSENT } from './window-plan.ts';
 export interface WindowTotals {
   readonly counts: Uint32Array;
   readonly statistics?: WindowStatistics;
+  /** The group of f32 that sums are in units of. */
+  readonly home?: number;
   readonly unique?: UniqueRows;
 }
 
+/** A row for every zone of the window with cells in it. */
 interface WindowStatistics {
+  readonly zone: Uint32Array;
   /** {@link ABSENT} and 0 where no cell of the zone has data. */
   readonly least: Uint32Array;
   readonly greatest: Uint32Array;
+  readonly lo: Uint32Array;
+  readonly hi: Uint32Array;
+  /** Of f32; see {@link groupSum} and {@link wideSum}. */
+  readonly floats?: FloatSums;
+}
+
+interface FloatSums {
+  readonly top: Uint32Array;
+  readonly belowLo: Uint32Array;
+  readonly belowHi: Uint32Array;
+  readonly belowTop: Uint32Array;
+  /** Of every zone of the window. */
   readonly digits: Uint32Array;
 }
 
@@ -47,7 +63,7 @@ export function createTotals({ zones, sample, binning, slots, edges, statistics,
   return {
     add(members, window) {
       counts.add(members, window.counts);
-      if (window.statistics !== undefined) values?.add(members, window.statistics);
+      if (window.statistics !== undefined) values?.add(members, window.statistics, window.home ?? 0);
       if (window.unique !== undefined) unique?.add(members, window.unique);
     },
     finish() {
@@ -152,41 +168,44 @@ function createU64Column(rows: number): { readonly column: BigUint64Array; set(r
 const LITTLE_ENDIAN = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1;
 
 interface StatisticsTotals {
-  add(members: Uint32Array, window: WindowStatistics): void;
+  add(members: Uint32Array, window: WindowStatistics, home: number): void;
   finish(dataOf: (zone: number) => bigint): ZoneStatistics;
 }
 
 function createStatistics(zones: number, sample: Sample): StatisticsTotals {
-  const { counters } = digitsOf(sample);
-  const digits = new Map<number, Float64Array>();
+  const sums = new Map<number, bigint>();
   const minimum = new Float64Array(zones).fill(Number.NaN);
   const maximum = new Float64Array(zones).fill(Number.NaN);
-  const startZone = (zone: number): Float64Array => {
-    const sums = new Float64Array(counters);
-    digits.set(zone, sums);
-    minimum[zone] = Infinity;
-    maximum[zone] = -Infinity;
-    return sums;
-  };
+  const least = (a: number, b: number): number => (Number.isNaN(a) ? b : Math.min(a, b));
+  const greatest = (a: number, b: number): number => (Number.isNaN(a) ? b : Math.max(a, b));
   return {
-    add(members, window) {
-      members.forEach((zone, local) => {
-        if (window.least[local] === ABSENT && window.greatest[local] === 0) return;
-        const sums = digits.get(zone) ?? startZone(zone);
-        minimum[zone] = Math.min(minimum[zone]!, valueOfOrderedWord(sample, window.least[local]!));
-        maximum[zone] = Math.max(maximum[zone]!, valueOfOrderedWord(sample, window.greatest[local]!));
-        for (let i = 0; i < counters; i++) sums[i]! += window.digits[local * counters + i]!;
+    add(members, window, home) {
+      window.zone.forEach((local, row) => {
+        if (window.least[row] === ABSENT && window.greatest[row] === 0) return;
+        const zone = members[local]!;
+        minimum[zone] = least(minimum[zone]!, valueOfOrderedWord(sample, window.least[row]!));
+        maximum[zone] = greatest(maximum[zone]!, valueOfOrderedWord(sample, window.greatest[row]!));
+        sums.set(zone, (sums.get(zone) ?? 0n) + sumOfRow(window, home, row));
       });
     },
     finish(dataOf) {
       const sum = new Float64Array(zones).fill(Number.NaN);
       const mean = new Float64Array(zones).fill(Number.NaN);
-      for (const [zone, sums] of digits) {
-        const rounded = roundSum(sample, sums, dataOf(zone));
+      for (const [zone, exact] of sums) {
+        const values = { sum: exact, count: dataOf(zone), minimum: minimum[zone]!, maximum: maximum[zone]! };
+        const rounded = roundSum(sample, values);
         sum[zone] = rounded.sum;
         mean[zone] = rounded.mean;
       }
       return { minimum, maximum, sum, mean };
     },
   };
+}
+
+function sumOfRow({ zone, lo, hi, floats }: WindowStatistics, home: number, row: number): bigint {
+  if (floats === undefined) return (BigInt(hi[row]!) << 32n) | BigInt(lo[row]!);
+  const { top, belowLo, belowHi, belowTop, digits } = floats;
+  const atHome = groupSum(lo[row]!, hi[row]!, top[row]!, home);
+  const below = groupSum(belowLo[row]!, belowHi[row]!, belowTop[row]!, home - 1);
+  return atHome + below + wideSum(digits, zone[row]! * WIDE_COUNTERS);
 }

@@ -3,8 +3,8 @@ import { type Column, type Context, copyIf, map, runLengthEncode, sort } from '.
 import type { Sample } from '../geometry/raster.ts';
 import type { Classifier } from './binning.ts';
 import type { Coverage } from './coverage.ts';
-import { orderedFunctor, zoneCells } from './statistics.ts';
 import { ABSENT, type WindowPlan } from './window-plan.ts';
+import { orderedFunctor, zoneCells, zoneRows } from './zone-cells.ts';
 
 /** Every finite value that occurs in a zone of the window, as an ordered word, with the number of its cells. */
 export type UniqueCounts = {
@@ -22,7 +22,7 @@ export function windowUnique(
   classifier: Classifier,
 ): UniqueCounts {
   return context.scope(() => {
-    const rows = zoneCells(context, coverage, cells, classifier);
+    const rows = zoneCells(context, zoneRows(context, coverage), cells, classifier);
     const ordered = map(orderedFunctor(sample), { raw: rows.raw });
     const present = copyIf(
       { lo: ordered, hi: rows.zone },

@@ -3,7 +3,7 @@ import { pull, stage } from '../../graph/index.ts';
 import { ArgumentError, type Context } from '../../primitives/index.ts';
 import { gridStep, snapToGrid } from '../geometry/grid.ts';
 import type { FillRule, Zones } from '../geometry/polygons.ts';
-import type { Cells, RasterSource } from '../geometry/raster.ts';
+import type { Cells, RasterSource, Sample } from '../geometry/raster.ts';
 import { type RowCrossings, rowCrossings } from '../geometry/row-crossings.ts';
 import {
   type BinEdges,
@@ -16,9 +16,10 @@ import {
 } from './binning.ts';
 import { requireRoom } from './budget.ts';
 import { type EdgeTable, uploadEdges } from './coverage.ts';
+import { homeGroup, WIDE_COUNTERS } from './exact-sums.ts';
 import { jobWindows, type PlannedWindow } from './job-windows.ts';
 import { placeZones } from './placement.ts';
-import { digitsOf, windowStatistics } from './statistics.ts';
+import { windowStatistics } from './statistics.ts';
 import { createTotals, type Totals, type WindowTotals } from './totals.ts';
 import type { Binning, ZonalHistogram } from './types.ts';
 import { uniqueBytes, windowUnique } from './unique.ts';
@@ -134,10 +135,13 @@ function windowBytes(job: ZonalJob, plan: WindowPlan, slots: number): number {
   const pairs = plan.pairZone.length;
   const tiles = Math.min(plan.tileColumns * plan.tileRows, pairs);
   const words = 2 * plan.words + 4 * plan.furtherWords + slots * (plan.zones.length + tiles + 4 * pairs);
-  const statistics = wantsStatistics(job)
-    ? plan.zones.length * (digitsOf(job.raster.sample).counters + 2) + 3 * plan.words
-    : 0;
+  const statistics = wantsStatistics(job) ? statisticsWords(plan, job.raster.sample) : 0;
   return 4 * (words + statistics) + (job.binning.kind === 'unique' ? uniqueBytes(plan) : 0);
+}
+
+/** Rows of cells, what is found in each of them, and what of each zone, of which there are no more. */
+function statisticsWords({ words, zones }: WindowPlan, sample: Sample): number {
+  return sample === 'f32' ? 19 * words + WIDE_COUNTERS * zones.length : 12 * words;
 }
 
 function wantsStatistics({ statistics }: ZonalJob): boolean {
@@ -245,12 +249,13 @@ async function countWindow(
   classifier: Classifier,
   totals: Totals,
 ): Promise<void> {
-  const { sample } = job.raster;
+  const { sample, nodata } = job.raster;
+  const home = sample === 'f32' ? homeGroup(cells, nodata) : 0;
   const results = context.scope(() => {
     const column = cellColumn(context, cells);
     const { counts, coverage } = windowHistogram(context, edges, plan, column, classifier);
     const statistics = wantsStatistics(job)
-      ? windowStatistics(context, sample, coverage, column, classifier)
+      ? windowStatistics(context, sample, coverage, column, classifier, home)
       : undefined;
     const unique =
       job.binning.kind === 'unique' ? windowUnique(context, sample, coverage, column, classifier) : undefined;
@@ -258,7 +263,7 @@ async function countWindow(
   });
   try {
     const found: WindowTotals = await context.read(results as Required<typeof results>);
-    totals.add(plan.zones, found);
+    totals.add(plan.zones, { ...found, home });
   } finally {
     context.dispose(results);
   }

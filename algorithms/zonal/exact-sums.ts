@@ -1,0 +1,107 @@
+import { type Cells, SAMPLE_BYTES, type Sample } from '../geometry/raster.ts';
+
+/**
+ * Exact sums of f32 values. The 254 exponents are cut into groups of 32: a significand of 24 bits, shifted left by the
+ * exponent's place in its group, is a 64-bit integer, and thousands of millions of those still fit 96 bits. Sums of groups
+ * are integers, so that nothing is rounded and no order matters.
+ */
+export const GROUPS = 9;
+
+/** Added to an f32's biased exponent: one group is that of the magnitudes from 2⁻¹⁶ to 2¹⁶. */
+export const GROUP_OFFSET = 17;
+
+/** Two to this power is what a unit of group 0 has to be multiplied with to be 1. */
+const UNIT_BITS = 149n + 1n + BigInt(GROUP_OFFSET);
+
+/** Cells that {@link homeGroup} looks at. */
+const LOOKS = 4096;
+
+/**
+ * The group of f32 values to add up first, with the one below it: whichever two hold the most of some cells of a window.
+ * Whatever it is, sums are the same; cells in other groups only take longer.
+ */
+export function homeGroup(cells: Cells, nodata: number | undefined): number {
+  const met = new Uint32Array(GROUPS);
+  const bits = new Uint32Array(cells.buffer, cells.byteOffset, cells.length);
+  const step = Math.max(1, Math.floor(cells.length / LOOKS));
+  for (let at = 0; at < cells.length; at += step) {
+    const exponent = (bits[at]! >>> 23) & 0xff;
+    if (exponent === 0 || exponent === 0xff || cells[at] === nodata) continue;
+    met[(exponent + GROUP_OFFSET) >> 5]!++;
+  }
+  let home = 1;
+  const held = (group: number): number => met[group]! + met[group - 1]!;
+  for (let group = 2; group < GROUPS; group++) if (held(group) >= held(home)) home = group;
+  return home;
+}
+
+/** An integer of three words, the last one signed, in the units of a group. */
+export function groupSum(low: number, middle: number, high: number, group: number): bigint {
+  const words = (BigInt(high | 0) << 64n) | (BigInt(middle) << 32n) | BigInt(low);
+  return words << BigInt(32 * group);
+}
+
+/** The sum of all digits of a zone: see {@link WIDE_COUNTERS}. */
+export function wideSum(digits: Uint32Array, from: number): bigint {
+  let sum = 0n;
+  for (let at = 0; at < WIDE_COUNTERS; at++) {
+    const digit = digits[from + at]!;
+    if (digit === 0) continue;
+    const byte = at % WIDE_BYTES;
+    const signedGroup = (at - byte) / WIDE_BYTES;
+    const value = BigInt(digit) << BigInt(32 * (signedGroup >> 1) + 8 * byte);
+    sum += signedGroup % 2 === 0 ? value : -value;
+  }
+  return sum;
+}
+
+/** Bytes of a shifted significand. */
+export const WIDE_BYTES = 7;
+
+/** Counters of a zone for cells outside the home groups: bytes within signs within groups. No window overflows them. */
+export const WIDE_COUNTERS: number = GROUPS * 2 * WIDE_BYTES;
+
+/** The values of a zone, as they add up over windows. */
+export interface ExactSum {
+  /** In units of the sample's own; of f32 in those of group 0. Signed integers are above their least value. */
+  readonly sum: bigint;
+  /** Values that were added. */
+  readonly count: bigint;
+  readonly minimum: number;
+  readonly maximum: number;
+}
+
+/** The sum of some values, rounded once to f64; and divided by their count, likewise. */
+export function roundSum(sample: Sample, { sum, count, minimum, maximum }: ExactSum): { sum: number; mean: number } {
+  if (sample === 'f32') {
+    if (minimum === -Infinity || maximum === Infinity) return infinite(minimum + maximum);
+    const unit = 1n << UNIT_BITS;
+    return { sum: ratio(sum, unit), mean: ratio(sum, unit * count) };
+  }
+  const bias = sample.startsWith('i') ? 1n << BigInt(8 * SAMPLE_BYTES[sample] - 1) : 0n;
+  const total = sum - count * bias;
+  return { sum: ratio(total, 1n), mean: ratio(total, count) };
+}
+
+/** NaN where both infinities were met. */
+function infinite(sum: number): { sum: number; mean: number } {
+  return { sum, mean: sum };
+}
+
+/** The f64 nearest to a fraction, ties to even. */
+export function ratio(numerator: bigint, denominator: bigint): number {
+  if (numerator === 0n) return 0;
+  const sign = numerator < 0n ? -1 : 1;
+  const magnitude = numerator < 0n ? -numerator : numerator;
+  const shift = 54 + bitLength(denominator) - bitLength(magnitude);
+  const scaled = shift >= 0 ? magnitude << BigInt(shift) : magnitude;
+  const divisor = shift >= 0 ? denominator : denominator << BigInt(-shift);
+  const quotient = scaled / divisor;
+  // A sticky last bit keeps what was cut off from being taken for a tie.
+  const sticky = scaled % divisor === 0n ? quotient << 1n : (quotient << 1n) | 1n;
+  return sign * Number(sticky) * 2 ** -(shift + 1);
+}
+
+function bitLength(value: bigint): number {
+  return value.toString(2).length;
+}

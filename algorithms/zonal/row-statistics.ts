@@ -1,0 +1,159 @@
+import { For, If, Var } from '../../primitives/functors/control.ts';
+import { array, type Functor, fn, type Parameters, u32, uniform } from '../../primitives/functors/functor.ts';
+import type { Shape } from '../../primitives/functors/shapes.ts';
+import { clz, ctz } from '../../primitives/functors/standard/bits.ts';
+import { select } from '../../primitives/functors/standard/choose.ts';
+import type { ArrayValue, U32 } from '../../primitives/functors/value.ts';
+import type { Sample } from '../geometry/raster.ts';
+import type { Captured, Classifier } from './binning.ts';
+import { GROUP_OFFSET, WIDE_BYTES, WIDE_COUNTERS } from './exact-sums.ts';
+import { ABSENT } from './window-plan.ts';
+import { orderedRaw } from './zone-cells.ts';
+
+type Word = typeof u32;
+type RowParameters = { readonly cell: Word; readonly mask: Word; readonly cells: ReturnType<typeof array<'u32'>> };
+type FloatParameters = RowParameters & { readonly home: UniformWord };
+
+const rowParameters: RowParameters = { cell: u32, mask: u32, cells: array(u32) };
+const floatParameters: FloatParameters = { ...rowParameters, home: uniform(u32) };
+
+type Integers = { readonly least: Word; readonly greatest: Word; readonly lo: Word; readonly hi: Word };
+type Floats = Integers & { readonly belowLo: Word; readonly belowHi: Word; readonly wide: Word };
+type UniformWord = ReturnType<typeof uniform<'u32'>>;
+type RowFunctor<R extends Shape, P extends Parameters> = (classifier: Classifier, sample: Sample) => Functor<P, R>;
+
+/** Of a row of whole numbers: least and greatest as ordered words, and the sum of those words as a u64. */
+export const rowOfIntegers: RowFunctor<Integers, RowParameters> = perClassifier((classifier, sample) =>
+  fn(
+    'rowOfIntegers',
+    { ...rowParameters, ...classifier.parameters } as RowParameters,
+    { least: u32, greatest: u32, lo: u32, hi: u32 },
+    ({ cell, mask, cells, ...captured }) => {
+      const [least, greatest] = [Var(u32(ABSENT)), Var(u32(0))];
+      const [lo, hi] = [Var(u32(0)), Var(u32(0))];
+      forEachValue(classifier, captured as Captured, { cell, mask, cells }, (raw) => {
+        const value = orderedRaw(sample, raw);
+        least.set(least.min(value));
+        greatest.set(greatest.max(value));
+        lo.set(lo.add(value));
+        // 32 values of 16 bits cannot carry.
+        if (sample === 'u32' || sample === 'i32') hi.set(hi.add(u32(lo.lt(value))));
+      });
+      return { least, greatest, lo, hi };
+    },
+  ),
+);
+
+/**
+ * Of a row of f32: least and greatest as ordered words, the sum of its values in group `home` and of those in the group
+ * below, as i64 in units of the groups, and whether there are values in other groups.
+ */
+export const rowOfFloats: RowFunctor<Floats, FloatParameters> = perClassifier((classifier) => {
+  return fn(
+    'rowOfFloats',
+    { ...floatParameters, ...classifier.parameters } as FloatParameters,
+    { least: u32, greatest: u32, lo: u32, hi: u32, belowLo: u32, belowHi: u32, wide: u32 },
+    ({ cell, mask, cells, home, ...captured }) => {
+      const [least, greatest] = [Var(u32(ABSENT)), Var(u32(0))];
+      const [lo, hi, belowLo, belowHi] = [Var(u32(0)), Var(u32(0)), Var(u32(0)), Var(u32(0))];
+      const wide = Var(u32(0));
+      forEachValue(classifier, captured as Captured, { cell, mask, cells }, (raw) => {
+        const value = orderedRaw('f32', raw);
+        least.set(least.min(value));
+        greatest.set(greatest.max(value));
+        const term = termOf(raw);
+        const below = home.sub(term.group);
+        If(below.eq(0), () => {
+          lo.set(lo.add(term.lo));
+          hi.set(hi.add(term.hi).add(u32(lo.lt(term.lo))));
+        })
+          .ElseIf(
+            () => below.eq(1),
+            () => {
+              belowLo.set(belowLo.add(term.lo));
+              belowHi.set(belowHi.add(term.hi).add(u32(belowLo.lt(term.lo))));
+            },
+          )
+          .Else(() => wide.set(wide.or(term.lo).or(term.hi)));
+      });
+      return { least, greatest, lo, hi, belowLo, belowHi, wide };
+    },
+  );
+});
+
+/** A value as an i64 in units of its group; 0 where it is infinite. */
+function termOf(raw: U32): { readonly group: U32; readonly lo: U32; readonly hi: U32 } {
+  const { group, lo, hi } = magnitudeOf(raw);
+  // Two's complement: all bits turned, and one added.
+  const sign = raw.shr(31);
+  const turn = u32(0).sub(sign);
+  return { group, lo: lo.xor(turn).add(sign), hi: hi.xor(turn).add(select(u32(0), sign, lo.eq(0))) };
+}
+
+/** The same without the sign. */
+function magnitudeOf(raw: U32): { readonly group: U32; readonly lo: U32; readonly hi: U32 } {
+  const exponent = raw.shr(23).and(0xff);
+  const implicit = select(u32(0), u32(0x800000), exponent.ne(0));
+  const significand = select(raw.and(0x7fffff).or(implicit), u32(0), exponent.eq(0xff));
+  const place = exponent.max(1).add(GROUP_OFFSET);
+  const shift = place.and(31);
+  return {
+    group: place.shr(5),
+    lo: significand.shl(shift),
+    hi: significand.shr(1).shr(u32(31).sub(shift)),
+  };
+}
+
+/** Byte `byte` of the magnitude of a cell outside the home groups, and the counter that it adds up in. */
+export const wideDigit: Functor<
+  { readonly zone: Word; readonly raw: Word; readonly byte: UniformWord; readonly home: UniformWord },
+  { readonly counter: Word; readonly value: Word }
+> = fn(
+  'wideDigit',
+  { zone: u32, raw: u32, byte: uniform(u32), home: uniform(u32) },
+  { counter: u32, value: u32 },
+  ({ zone, raw, byte, home }) => {
+    const { group, lo, hi } = magnitudeOf(raw);
+    const word = select(hi, lo, byte.lt(4));
+    const counter = zone
+      .mul(WIDE_COUNTERS)
+      .add(group.mul(2).add(raw.shr(31)).mul(WIDE_BYTES))
+      .add(byte);
+    const isWide = zone.ne(ABSENT).and(home.sub(group).gt(1));
+    return { counter: select(u32(ABSENT), counter, isWide), value: word.shr(byte.and(3).shl(3)).and(0xff) };
+  },
+);
+
+/** Where a row's cells are, and which of them are in its zone. */
+interface Row {
+  readonly cell: U32;
+  readonly mask: U32;
+  readonly cells: ArrayValue<'u32'>;
+}
+
+/** Runs the body for the cells of a row that are in its zone and carry data. */
+function forEachValue(
+  classifier: Classifier,
+  captured: Captured,
+  { cell, mask, cells }: Row,
+  body: (raw: U32) => void,
+): void {
+  For(ctz(mask), u32(32).sub(clz(mask)), (rank) => {
+    If(mask.shr(rank).and(1).eq(1), () => {
+      const raw = cells.at(cell.add(rank));
+      If(classifier.isData(raw, captured), () => body(raw));
+    });
+  });
+}
+
+/** A functor that is made once for every classifier. */
+function perClassifier<F>(
+  define: (classifier: Classifier, sample: Sample) => F,
+): (classifier: Classifier, sample: Sample) => F {
+  const known = new WeakMap<Classifier, F>();
+  return (classifier, sample) => {
+    const functor = known.get(classifier) ?? define(classifier, sample);
+    known.set(classifier, functor);
+    return functor;
+  };
+}

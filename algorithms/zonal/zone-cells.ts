@@ -1,0 +1,79 @@
+import { scaleLength } from '../../primitives/columns/length.ts';
+import { array, type Functor, fn, u32 } from '../../primitives/functors/functor.ts';
+import type { Scalar } from '../../primitives/functors/shapes.ts';
+import { select } from '../../primitives/functors/standard/choose.ts';
+import type { U32 } from '../../primitives/functors/value.ts';
+import { type Column, type Context, copyIf, map, sequence } from '../../primitives/index.ts';
+import type { Sample } from '../geometry/raster.ts';
+import { type Captured, type Classifier, orderedKey } from './binning.ts';
+import type { Coverage } from './coverage.ts';
+import { allPairs, wordRows } from './tiles.ts';
+import { ABSENT } from './window-plan.ts';
+
+/** Rows of 32 cells that have cells of a zone among them: the zone, the first cell, and a bit for each cell in the zone. */
+export type ZoneRows = {
+  readonly zone: Column<'u32'>;
+  readonly cell: Column<'u32'>;
+  readonly mask: Column<'u32'>;
+};
+
+/** The rows of all zones of a window, zone after zone, stored. */
+export function zoneRows(context: Context, coverage: Coverage): ZoneRows {
+  return context.scope(() => {
+    const { active, ...rows } = wordRows(context, coverage, allPairs(context, coverage));
+    return copyIf(rows, active);
+  });
+}
+
+/** The cells of rows, as a view of their zone ({@link ABSENT} where a cell is outside or has no data) and stored bits. */
+export function zoneCells(
+  context: Context,
+  rows: ZoneRows,
+  cells: Column<'u32'>,
+  classifier: Classifier,
+): { readonly zone: Column<'u32'>; readonly raw: Column<'u32'> } {
+  return map(cellFunctor(classifier), {
+    index: sequence(scaleLength(context, rows.zone.length, 32)),
+    ...rows,
+    cells,
+    ...classifier.captures,
+  } as never) as { zone: Column<'u32'>; raw: Column<'u32'> };
+}
+
+const cellFunctors = new WeakMap<Classifier, ReturnType<typeof defineCellFunctor>>();
+
+function cellFunctor(classifier: Classifier): ReturnType<typeof defineCellFunctor> {
+  const known = cellFunctors.get(classifier) ?? defineCellFunctor(classifier);
+  cellFunctors.set(classifier, known);
+  return known;
+}
+
+/** The zone and bits of cell `index % 32` of row `index / 32`. */
+function defineCellFunctor(classifier: Classifier) {
+  const parameters = { index: u32, zone: array(u32), cell: array(u32), mask: array(u32), cells: array(u32) };
+  return fn(
+    'zoneCell',
+    { ...parameters, ...classifier.parameters } as typeof parameters,
+    { zone: u32, raw: u32 },
+    ({ index, zone, cell, mask, cells, ...captured }) => {
+      const row = index.shr(5);
+      const rank = index.and(31);
+      const raw = cells.at(cell.at(row).add(rank));
+      const inside = mask.at(row).shr(rank).and(1).eq(1);
+      const data = classifier.isData(raw, captured as Captured);
+      return { zone: select(u32(ABSENT), zone.at(row), inside.and(data)), raw };
+    },
+  );
+}
+
+/** Stored bits as words in the order of the values. */
+export function orderedFunctor(sample: Sample): Functor<{ readonly raw: Scalar<'u32'> }, Scalar<'u32'>> {
+  return fn('ordered', { raw: u32 }, u32, ({ raw }) => orderedRaw(sample, raw));
+}
+
+/** The same inside a functor. */
+export function orderedRaw(sample: Sample, raw: U32): U32 {
+  if (sample === 'i8') return raw.xor(0x80);
+  if (sample === 'i16') return raw.xor(0x8000);
+  return orderedKey(sample, raw);
+}
