@@ -1,8 +1,10 @@
+import { requireHangLimit, requireLimits } from './backends/backend-options.ts';
 import type { Failover } from './backends/failover/index.ts';
 import type { TuningChoice, WebGpuBackend } from './backends/webgpu/index.ts';
+import { wrongArgument } from './primitives/arguments.ts';
 import type { Backend, Limits } from './primitives/backend.ts';
 import { Context } from './primitives/context.ts';
-import { ArgumentError, DeviceLostError } from './primitives/errors.ts';
+import { DeviceLostError } from './primitives/errors.ts';
 import { type OptionNames, requireOptions } from './primitives/options.ts';
 import type { OnWarning } from './primitives/warnings.ts';
 
@@ -70,6 +72,7 @@ export interface OpenOptions {
 export async function open(options: OpenOptions = {}): Promise<Context> {
   requireOptions('open()', OPTIONS, options, UNKNOWN);
   requireLimits(options.limits);
+  requireHangLimit(options.hangLimit);
   const { failover, onFailover, onWarning } = options;
   if (failover === undefined) return new Context(await openRoomy(options));
   requireOneOf('failover', FAILOVERS, failover);
@@ -92,28 +95,13 @@ const OPTIONS: OptionNames<OpenOptions> = {
   adapter: true,
   workers: true,
   limits: true,
-  spill: true,
-  tuning: true,
+  spill: 'boolean',
+  tuning: 'record',
   failover: true,
-  onFailover: true,
+  onFailover: 'function',
   hangLimit: true,
-  onWarning: true,
+  onWarning: 'function',
 };
-const LIMITS: OptionNames<Limits> = {
-  bindingBytes: true,
-  workgroups: true,
-  storageBuffers: true,
-  memoryBytes: true,
-};
-
-function requireLimits(limits: Partial<Limits> = {}): void {
-  requireOptions('limits', LIMITS, limits, UNKNOWN);
-  const [wrong] = Object.entries(limits).filter(([, limit]) => limit !== undefined && !(limit >= 1));
-  if (wrong === undefined) return;
-  const [name, got] = wrong;
-  throw new ArgumentError('open/limits', `limits.${name} is no limit.`, { expected: 'a number from 1', got: `${got}` });
-}
-
 const BACKENDS = ['auto', 'webgpu', 'workers', 'reference'] as const;
 /** A browser has no worker threads of this kind. */
 const FAILOVERS: readonly string[] = isNode() ? ['workers'] : [];
@@ -137,7 +125,7 @@ async function openBackend(options: OpenOptions): Promise<Backend> {
 
 function requireOneOf(option: string, choices: readonly string[], got: string): void {
   if (choices.includes(got)) return;
-  throw new ArgumentError(`open/${option}`, `There is no such ${option}.`, { expected: choices.join(' or '), got });
+  throw wrongArgument('open()', `the option ${option}`, got, choices.join(' or '), { code: `open/${option}` });
 }
 
 async function openReference({ limits }: OpenOptions): Promise<Backend> {

@@ -1,4 +1,4 @@
-import { ArgumentError } from '../primitives/errors.ts';
+import { requireHangLimit } from './backend-options.ts';
 
 /** Gives up on a device that leaves everybody waiting for too long. */
 export interface Watchdog {
@@ -26,7 +26,7 @@ export interface WatchdogOptions {
  * @throws ArgumentError `device/hang-limit`
  */
 export function createWatchdog({ limit, giveUp, progress }: WatchdogOptions): Watchdog {
-  if (limit !== undefined && !(limit > 0 && limit < 2 ** 31)) throw badLimit(limit);
+  requireHangLimit(limit);
   let waiting = 0;
   let seen: number | undefined;
   let looks = 0;
@@ -53,12 +53,4 @@ export function createWatchdog({ limit, giveUp, progress }: WatchdogOptions): Wa
       if (--waiting === 0) clearInterval(timer);
     },
   };
-}
-
-function badLimit(limit: number): ArgumentError {
-  return new ArgumentError('device/hang-limit', 'That is no time to wait for a device.', {
-    expected: 'milliseconds above 0 and below 2^31',
-    got: limit,
-    remedy: 'Leave it out to wait without end.',
-  });
 }

@@ -22,10 +22,20 @@ export function isPromise(given: unknown): given is PromiseLike<unknown> {
   return given instanceof Promise || typeof (given as { readonly then?: unknown }).then === 'function';
 }
 
-/** Whether something is a record: an object with fields, and no array, promise or other thing that is more than its fields. */
+/** A column, as far as what knows no columns can tell. */
+function isColumn(given: object): given is { readonly type: string } {
+  return typeof ownField(given, 'type') === 'string' && typeof ownField(given, 'source') === 'object';
+}
+
+/** A field of an object's own: a value of a functor has an error for those that it lacks. */
+function ownField(given: object, name: string): unknown {
+  return Object.hasOwn(given, name) ? (given as { readonly [name: string]: unknown })[name] : undefined;
+}
+
+/** Whether something is a record: an object with fields, and no array, column, promise or other thing that is more than them. */
 export function isRecord(given: unknown): given is { readonly [name: string]: unknown } {
   if (typeof given !== 'object' || given === null || Array.isArray(given) || ArrayBuffer.isView(given)) return false;
-  return isPlain(given) || (Object.keys(given).length > 0 && !isPromise(given));
+  return isPlain(given) || (Object.keys(given).length > 0 && !isPromise(given) && !isColumn(given));
 }
 
 function isPlain(given: object): boolean {
@@ -61,8 +71,8 @@ function describeFunction(given: object): string {
 function describeObject(given: object): string {
   if (isPromise(given)) return 'a promise';
   if (Array.isArray(given)) return `an array of ${given.length}`;
-  const { type, source, operand } = given as Readonly<Record<'type' | 'source' | 'operand', unknown>>;
-  if (typeof type === 'string' && typeof source === 'object') return `a column of ${type}`;
+  if (isColumn(given)) return `a column of ${given.type}`;
+  const operand = ownField(given, 'operand');
   if (typeof operand === 'object' && operand !== null && 'type' in operand)
     return `a functor's value of ${operand.type}`;
   const tag = Object.prototype.toString.call(given).slice(8, -1);

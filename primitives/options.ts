@@ -3,7 +3,7 @@ import { ArgumentError } from './errors.ts';
 import { describeGiven, isPromise, isRecord } from './given.ts';
 
 /** What an option has to be; true where whoever reads it looks closer. */
-type OptionKind = true | 'boolean' | 'function' | 'record' | 'string';
+type OptionKind = true | 'boolean' | 'function' | 'number' | 'record' | 'string';
 
 /** The names of all options of a call, and what each of them has to be. */
 export type OptionNames<O> = { readonly [K in keyof O]-?: OptionKind };

@@ -70,6 +70,7 @@ export function scatterIf<C extends Table>(
   length: number | DeviceLength,
   options?: ScatterOptions,
 ): C {
+  requireType(flags, ['bool'], 'flags', 'scatterIf');
   return scatterRows('scatterIf', rows, indices, flags, length, options);
 }
 

@@ -108,8 +108,7 @@ export function keyColumns(keys: SortKeys, call = 'A primitive', argument = 'key
 
 function wrongKeys(keys: unknown, call: string, argument: string): ArgumentError {
   const expected = 'a column of u32, i32 or f32, or { lo, hi } of u32';
-  const isPair = isRecord(keys) && !(keys instanceof Column);
-  if (!isPair) return wrongArgument(call, argument, keys, expected, { code: 'sort/keys' });
+  if (!isRecord(keys)) return wrongArgument(call, argument, keys, expected, { code: 'sort/keys' });
   const promised = Object.keys(keys).find((name) => isPromise(keys[name]));
   if (promised !== undefined) return promiseGiven(call, `${argument}.${promised}`, expected);
   const fields = Object.entries(keys).map(([name, field]) => `${name}: ${describeGiven(field)}`);

@@ -1,6 +1,9 @@
+import { requireFunction, requireRecord } from '../../primitives/arguments.ts';
 import type { Backend, Counters, DeviceBuffer } from '../../primitives/backend.ts';
 import { ArgumentError, DeviceLostError } from '../../primitives/errors.ts';
+import { type OptionNames, requireOptions } from '../../primitives/options.ts';
 import { type OnWarning, QuadrilleWarning, tell, warn } from '../../primitives/warnings.ts';
+import { requireBackend } from '../backend-options.ts';
 import { CLOSE_LIMIT, endsWithin } from '../close-limit.ts';
 import { type Command, issue, rebound } from './command.ts';
 import { type Answer, createLog, type Entry, type Held, type Slack, type WaitEntry, type WriteEntry } from './log.ts';
@@ -29,6 +32,13 @@ export interface FailoverOptions {
    */
   readonly keep?: { readonly bytes?: number | undefined; readonly commands?: number | undefined } | undefined;
 }
+
+const OPTIONS: OptionNames<FailoverOptions> = {
+  standby: true,
+  onFailover: 'function',
+  onWarning: 'function',
+  keep: 'record',
+};
 
 /** A backend that is replaced by another when it is lost. */
 export interface FailoverBackend extends Backend {
@@ -65,7 +75,11 @@ const REPLAYED_AT_ONCE = 256;
  * await context.read(sort(context.column(Uint32Array.of(3, 1, 2)))); // Uint32Array [1, 2, 3]
  */
 export function createFailoverBackend(primary: Backend, options: FailoverOptions): FailoverBackend {
+  requireBackend('createFailoverBackend', 'primary', primary);
+  requireOptions('createFailoverBackend', OPTIONS, options);
+  requireRecord('createFailoverBackend', 'options', options, '{ standby }');
   const { standby, onFailover, onWarning, keep } = options;
+  requireFunction('createFailoverBackend', 'the option standby', standby);
   const most = { bytes: keep?.bytes ?? KEPT_BYTES, commands: keep?.commands ?? KEPT_COMMANDS };
   const log = createLog({ entries: Math.min(SLACK.entries, most.commands), bytes: Math.min(SLACK.bytes, most.bytes) });
   const byId = new Map<number, Held>();

@@ -19,12 +19,16 @@ import { combineAll, prefixes } from '../../primitives/combination-tree.ts';
 import { DeviceLostError } from '../../primitives/errors.ts';
 import { entryOf, type ScalarType } from '../../primitives/functors/ir.ts';
 import { bitsOfF32 } from '../../primitives/functors/semantics.ts';
+import { type OptionNames, requireOptions } from '../../primitives/options.ts';
+import { requireLimits } from '../backend-options.ts';
 import { type CompiledEntry, compileJavaScript, type PlainValue } from './emit-javascript.ts';
 import { createHostMemory, type HostMemory } from './memory.ts';
 
 export interface ReferenceOptions {
   readonly limits?: Partial<Limits> | undefined;
 }
+
+const OPTIONS: OptionNames<ReferenceOptions> = { limits: 'record' };
 
 const defaultLimits: Limits = {
   bindingBytes: 2 ** 31,
@@ -48,6 +52,8 @@ type State = readonly PlainValue[];
  * await context.read(sort(context.column(Uint32Array.of(3, 1, 2)))); // Uint32Array [1, 2, 3]
  */
 export function createReferenceBackend(options: ReferenceOptions = {}): Backend {
+  requireOptions('createReferenceBackend', OPTIONS, options);
+  requireLimits(options.limits);
   const limits = { ...defaultLimits, ...options.limits };
   const memory = createHostMemory(limits.memoryBytes);
   const counters: Counters = {

@@ -11,6 +11,8 @@ import type {
 } from '../../primitives/backend.ts';
 import { capacityOf } from '../../primitives/backend.ts';
 import { ArgumentError, DeviceLostError, OutOfMemoryError } from '../../primitives/errors.ts';
+import { requireOptions } from '../../primitives/options.ts';
+import { requireBackend } from '../backend-options.ts';
 import { reduceExact, scanExact } from './carry.ts';
 import { forEachInWindows, forEachOneByOne, walkInWindows } from './for-each.ts';
 import { histogramInWindows } from './histogram.ts';
@@ -73,6 +75,8 @@ interface Command {
  * [words.length, words[0], words[2999]]; // [3000, 4294964296, 4294967295]
  */
 export function createSpillingBackend<B extends Backend>(inner: B, options: SpillingOptions = {}): SpillingBackend<B> {
+  requireBackend('createSpillingBackend', 'inner', inner);
+  requireOptions<SpillingOptions>('createSpillingBackend', { windowRows: 'number', hangLimit: 'number' }, options);
   const { windowRows = Number.POSITIVE_INFINITY, hangLimit } = options;
   const places = createPlaces(inner);
   const queue = createQueue();

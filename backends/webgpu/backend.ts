@@ -1,7 +1,10 @@
+import { requireOneOf } from '../../primitives/arguments.ts';
 import type { Backend, DeviceBuffer, Limits, Program } from '../../primitives/backend.ts';
 import { ArgumentError, DeviceLostError } from '../../primitives/errors.ts';
 import type { Module } from '../../primitives/functors/ir.ts';
+import { type OptionNames, requireOptions } from '../../primitives/options.ts';
 import type { OnWarning } from '../../primitives/warnings.ts';
+import { requireHangLimit, requireLimits } from '../backend-options.ts';
 import type { Arithmetic } from './arithmetic.ts';
 import { type AdapterChoice, type OpenDevice, openDevice } from './device.ts';
 import type { Engine } from './engine.ts';
@@ -40,6 +43,18 @@ export interface WebGpuOptions {
   /** Overrides what the probe of the device chose. */
   readonly arithmetic?: Partial<Arithmetic> | undefined;
 }
+
+const ADAPTERS: readonly AdapterChoice[] = ['auto', 'hardware', 'software'];
+const OPTIONS: OptionNames<WebGpuOptions> = {
+  gpu: true,
+  adapter: true,
+  limits: 'record',
+  tuning: 'record',
+  hangLimit: 'number',
+  closeLimit: 'number',
+  onWarning: 'function',
+  arithmetic: 'record',
+};
 
 /** A backend on WebGPU, with what is known of its device. */
 export interface WebGpuBackend extends Backend {
@@ -83,6 +98,11 @@ export interface WebGpuBackend extends Backend {
  * ```
  */
 export async function createWebGpuBackend(options: WebGpuOptions = {}): Promise<WebGpuBackend> {
+  requireOptions('createWebGpuBackend', OPTIONS, options);
+  requireLimits(options.limits);
+  requireHangLimit(options.hangLimit);
+  if (options.adapter !== undefined)
+    requireOneOf('createWebGpuBackend', 'the option adapter', options.adapter, ADAPTERS);
   const gpu = options.gpu ?? globalThis.navigator?.gpu;
   const open = await openDevice(gpu, options.adapter ?? 'auto');
   const machine = machineOf(open, options, gpu);

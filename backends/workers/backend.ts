@@ -14,6 +14,8 @@ import {
   type Program,
 } from '../../primitives/backend.ts';
 import { ArgumentError, DeviceLostError, FunctorError } from '../../primitives/errors.ts';
+import { type OptionNames, requireOptions } from '../../primitives/options.ts';
+import { requireHangLimit, requireLimits } from '../backend-options.ts';
 import { createWatchdog, type Watchdog } from '../watchdog.ts';
 import type { Block } from './allocator.ts';
 import { costOf, costOfClearing, costOfCount, costOfWalk } from './cost.ts';
@@ -56,6 +58,14 @@ export interface WorkersOptions {
   readonly hangLimit?: number | undefined;
 }
 
+const OPTIONS: OptionNames<WorkersOptions> = {
+  workers: true,
+  limits: 'record',
+  inlineNanoseconds: 'number',
+  fusedRows: 'number',
+  hangLimit: 'number',
+};
+
 const defaultLimits: Limits = {
   bindingBytes: HEAP_BYTES,
   workgroups: 2 ** 32 - 1,
@@ -85,6 +95,9 @@ const SORT_PASS_COST = 8;
  * await context.read(sort(context.column(Uint32Array.of(3, 1, 2)))); // Uint32Array [1, 2, 3]
  */
 export async function createWorkersBackend(options: WorkersOptions = {}): Promise<Backend> {
+  requireOptions('createWorkersBackend', OPTIONS, options);
+  requireLimits(options.limits);
+  requireHangLimit(options.hangLimit);
   const workers = options.workers ?? availableParallelism();
   if (!Number.isInteger(workers) || workers < 1 || workers > MAX_WORKERS) throw badWorkers(workers);
   const limits = { ...defaultLimits, ...options.limits };
@@ -106,7 +119,7 @@ function hangError(limit: number): DeviceLostError {
 }
 
 function badWorkers(workers: number): ArgumentError {
-  return new ArgumentError('workers/number', 'That number of workers cannot be started.', {
+  return new ArgumentError('workers/number', 'That number of workers cannot be started: the option workers is wrong.', {
     expected: `an integer from 1 to ${MAX_WORKERS}`,
     got: workers,
     remedy: 'Leave it out to use every core.',

@@ -1,0 +1,41 @@
+import { wrongArgument } from '../primitives/arguments.ts';
+import type { Backend, Limits } from '../primitives/backend.ts';
+import { ArgumentError } from '../primitives/errors.ts';
+import { describeGiven } from '../primitives/given.ts';
+import { type OptionNames, requireOptions } from '../primitives/options.ts';
+
+const LIMITS: OptionNames<Limits> = {
+  bindingBytes: true,
+  workgroups: true,
+  storageBuffers: true,
+  memoryBytes: true,
+};
+
+/** Limits of a launch, each a number from 1. */
+export function requireLimits(limits: Partial<Limits> = {}): void {
+  requireOptions('limits', LIMITS, limits, 'open/option');
+  for (const [name, limit] of Object.entries(limits)) {
+    if (limit === undefined || (typeof limit === 'number' && limit >= 1)) continue;
+    throw new ArgumentError('open/limits', `limits.${name} is no limit.`, {
+      expected: 'a number from 1',
+      got: describeGiven(limit),
+    });
+  }
+}
+
+/** A time after which a device is taken for lost, in milliseconds; also of backends that never wait. */
+export function requireHangLimit(hangLimit: number | undefined): void {
+  if (hangLimit === undefined || (typeof hangLimit === 'number' && hangLimit > 0 && hangLimit < 2 ** 31)) return;
+  throw new ArgumentError('device/hang-limit', 'The hangLimit is no time to wait for a device.', {
+    expected: 'milliseconds above 0 and below 2^31',
+    got: describeGiven(hangLimit),
+    remedy: 'Leave it out to wait without end.',
+  });
+}
+
+/** A backend, as another one takes it. */
+export function requireBackend(call: string, argument: string, given: Backend): void {
+  const { allocate, forEach, limits } = (given ?? {}) as Partial<Backend>;
+  if (typeof allocate === 'function' && typeof forEach === 'function' && typeof limits === 'object') return;
+  throw wrongArgument(call, argument, given, 'a backend', { remedy: 'Make it with create…Backend().' });
+}
