@@ -32,8 +32,8 @@ and keeps what is clearly faster. Results of kernels are the same with any tunin
 ${describe(TUNE_SPECS)}
 
 What is written:
-  An entry as JSON on stdout, or with --out in a file: the device, and the members that are not the default. Other commands
-  take it with --tuning FILE, programs with open({ tuning }).
+  An entry as JSON on stdout, or with --out in a file: the device, and the members that are not the default. quadrille bench
+  and quadrille tune take it with --tuning FILE, programs with open({ tuning }); other commands have no --tuning.
 
   quadrille tune --out tuning.json
   quadrille bench --backends webgpu --tuning tuning.json

@@ -23,7 +23,7 @@ import {
   type Surroundings,
   writeBetween,
 } from './run-support.ts';
-import { writeToStdout } from './standard-output.ts';
+import { isClosed, writeToStdout } from './standard-output.ts';
 
 /** Reads tiles, several at once. */
 export interface TileParser {
@@ -75,7 +75,9 @@ export async function runCompare<C extends RunContext>(
     const { comparison, run } = await compare(options, parts, surroundings, writer.write);
     surroundings.signal.throwIfAborted();
     await outputs.commit();
-    if (!printsToStdout(options)) await print(`${comparison.similarity}\n`, surroundings);
+    // With --out the figure stands in a file as well, and is not lost where stdout is closed.
+    const isWanted = options.out === undefined || !isClosed(surroundings.stdout);
+    if (!printsToStdout(options) && isWanted) await print(`${comparison.similarity}\n`, surroundings);
     const seconds = (performance.now() - started) / 1000;
     surroundings.log.summary(compareSummaryLines(comparison, run, { seconds, outputs: files }));
   } catch (error) {

@@ -15,7 +15,8 @@ export const MAIN_HELP = `quadrille: data-parallel primitives for spatial data
   quadrille --version
   quadrille COMMAND --help
 
-Exit codes: 0 done, 1 failed while running, 2 bad usage or input, 130 stopped by Ctrl-C.
+Exit codes: 0 done, 1 failed while running, 2 bad usage or input; stopped by a signal: 129 by SIGHUP (its terminal was
+closed), 130 by SIGINT (Ctrl-C), 143 by SIGTERM.
 QUADRILLE_DEBUG=1 shows where an error arose.
 `;
 

@@ -14,6 +14,7 @@ import { Interrupted, type InterruptListener, listenForInterrupts } from './inte
 import { jsonLog } from './json-log.ts';
 import type { Log, LogStream } from './log.ts';
 import type { Surroundings } from './run-support.ts';
+import { writeToStdout } from './standard-output.ts';
 import { suggest } from './suggest.ts';
 import { parseTuneArguments } from './tune-arguments.ts';
 
@@ -60,20 +61,47 @@ const COMMANDS: Commands = new Map([
 export async function main(args: readonly string[], version: string, streams: Streams = process): Promise<number> {
   const { stdout, stderr } = streams;
   const log = chooseLog(args, stderr);
-  using interrupts = listenForInterrupts();
+  using interrupts = listenForInterrupts(args);
   interrupts.beforeExit(() => log.clearProgress());
   // A reader of stderr that goes away must not end the run.
   stderr.on('error', () => undefined);
-  try {
-    await dispatch(args, version, { log, stdout, interrupts });
-    return EXIT.success;
-  } catch (error) {
+  const failed = (error: unknown): number => {
     const cause = interrupts.signal.aborted && !(error instanceof Interrupted) ? interrupts.signal.reason : error;
     const exitCode = exitCodeOf(cause);
     log.clearProgress();
     log.error(cause, exitCode);
     return exitCode;
+  };
+  const impatience = endIfBlocked(interrupts, failed);
+  try {
+    await dispatch(args, version, { log, stdout, interrupts });
+    return EXIT.success;
+  } catch (error) {
+    return failed(error);
+  } finally {
+    impatience.end();
   }
+}
+
+/** Milliseconds that an interrupted command has to come to its end. */
+const PATIENCE = 6000;
+
+/** Ends the process where a command that was interrupted is blocked, by a file system that hangs, say. */
+function endIfBlocked(interrupts: InterruptListener, failed: (error: unknown) => void): { end(): void } {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const begin = (): void => {
+    timer = setTimeout(() => {
+      failed(interrupts.signal.reason);
+      interrupts.endNow();
+    }, PATIENCE);
+  };
+  interrupts.signal.addEventListener('abort', begin, { once: true });
+  return {
+    end: () => {
+      interrupts.signal.removeEventListener('abort', begin);
+      clearTimeout(timer);
+    },
+  };
 }
 
 /** Before parsing, so that errors of the command line come in the form that it asks for. */
@@ -84,11 +112,10 @@ function chooseLog(args: readonly string[], stderr: LogStream): Log {
 
 async function dispatch(args: readonly string[], version: string, session: Session): Promise<void> {
   const [name] = args;
-  const { stdout } = session;
   if (name === '--help' || name === '-h' || name === 'help') {
-    stdout.write(MAIN_HELP);
+    await print(MAIN_HELP, session);
   } else if (name === '--version' || name === '-V') {
-    stdout.write(`${version}\n`);
+    await print(`${version}\n`, session);
   } else {
     await runOneOf(COMMANDS, '', args, session);
   }
@@ -101,8 +128,12 @@ async function runOneOf(commands: Commands, before: string, args: readonly strin
   if (command === undefined) throw unknownCommand(name, before, commands);
   const isFamily = 'of' in command && !HELP.has(rest[0] ?? '');
   if (isFamily) await runOneOf(command.of, `${before}${name} `, rest, session);
-  else if ('of' in command || rest.some((word) => HELP.has(word))) session.stdout.write(command.help);
+  else if ('of' in command || rest.some((word) => HELP.has(word))) await print(command.help, session);
   else await command.run(rest, session);
+}
+
+async function print(text: string, { stdout, interrupts }: Session): Promise<void> {
+  await writeToStdout(stdout, [text], interrupts.signal);
 }
 
 const HELP: ReadonlySet<string> = new Set(['--help', '-h']);
@@ -156,12 +187,12 @@ async function indexQuery(args: readonly string[], session: Session): Promise<vo
   await runIndexQuery(options, queryParts, surroundingsOf(session));
 }
 
-async function devices(args: readonly string[], { stdout }: Session): Promise<void> {
+async function devices(args: readonly string[], session: Session): Promise<void> {
   const values = readOptions(args, DEVICES_SPECS);
   const [{ renderDevices }, { findDevices }] = await Promise.all([import('./devices.ts'), import('./parts.ts')]);
   const report = await findDevices();
   const table = (): string => renderDevices(report, { verbose: values.has('verbose') });
-  stdout.write(values.has('json') ? `${JSON.stringify(report, null, 2)}\n` : table());
+  await print(values.has('json') ? `${JSON.stringify(report, null, 2)}\n` : table(), session);
 }
 
 async function bench(args: readonly string[], session: Session): Promise<void> {

@@ -28,17 +28,21 @@ export function progressBar(stream: LogStream): ProgressBar {
 const WIDEST_BAR = 40;
 const NARROWEST_BAR = 6;
 
-/** The text of a progress bar, shorter than `columns`: bar, per cent, rate, other figures, time to go. */
+/**
+ * The text of a progress bar, shorter than `columns`: bar, per cent, rate, other figures, time to go. Before anything is
+ * done there is no rate, and the time since the start stands in its place; of a single unit nothing is known until it is
+ * done, so that it has no bar.
+ */
 export function renderProgress(
-  { done, total, rate, eta }: ProgressReport,
+  { done, total, rate, eta, elapsed }: ProgressReport,
   unit: ProgressUnit,
   columns: number,
   figures: ProgressFigures = {},
 ): string {
-  const share = total === undefined || total === 0 ? undefined : Math.min(1, done / total);
+  const share = total === undefined || total === 0 || (total === 1 && done < 1) ? undefined : Math.min(1, done / total);
   const told = [
     ...(share === undefined ? [] : [`${Math.floor(share * 100)} %`.padStart(5)]),
-    `${siPrefixed(rate)}${unit}/s`,
+    done === 0 ? duration(elapsed) : `${siPrefixed(rate)}${unit}/s`,
     ...Object.entries(figures).map(([name, count]) => `${siPrefixed(count).trim()} ${name}`),
     ...(eta === undefined ? [] : [`${duration(eta)} left`]),
   ].join('  ');

@@ -1,8 +1,8 @@
-import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { type FileHandle, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { QuadrilleError, UsageError } from '../primitives/errors.ts';
+import { sweepTemporaries, temporaryName } from './temporary-files.ts';
 import type { FileChunks } from './text-chunks.ts';
 
 /**
@@ -11,6 +11,8 @@ import type { FileChunks } from './text-chunks.ts';
  * Staging opens a hidden temporary file beside each target, so that a target that cannot be written is known before any
  * work is done, and so that the renames stay within one file system. A target that exists and is no regular file
  * (`/dev/stdout`, a named pipe) is written in place: it has no content that a rename could protect.
+ *
+ * Temporary files that a killed process of this machine has left in the folder are removed.
  */
 export interface StagedOutputs {
   /**
@@ -97,8 +99,9 @@ async function stageFile(path: string): Promise<StagedFile> {
     const inPlace = existing !== undefined && !existing.isFile();
     // Opening what exists for appending changes nothing, and fails where the user may not write.
     if (existing?.isFile()) await (await open(target, 'a')).close();
-    const temporary = inPlace ? undefined : join(dirname(target), `.quadrille-${randomBytes(6).toString('hex')}.tmp`);
+    const temporary = inPlace ? undefined : join(dirname(target), temporaryName());
     const handle = await open(temporary ?? target, temporary === undefined ? 'w' : 'wx', existing?.mode);
+    if (temporary !== undefined) await sweepTemporaries(dirname(target));
     return { path, target, temporary, handle, open: true, committed: false };
   } catch (cause) {
     throw new UsageError('output/unwritable', `${path} cannot be written: ${reason(cause)}.`, {
