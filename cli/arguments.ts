@@ -40,6 +40,7 @@ export interface ZonalOptions extends BackendOptions, VoiceOptions {
   readonly id: string | undefined;
   readonly band: number;
   readonly nodata: number | undefined;
+  readonly raw: boolean;
   readonly assumeCrs: string | undefined;
   readonly antimeridian: 'unwrap' | undefined;
   readonly fill: FillRule;
@@ -84,7 +85,8 @@ export const ZONAL_SPECS: readonly OptionSpec[] = [
   { name: 'layer', value: 'NAME', help: 'which layer of the zones, where there are several' },
   { name: 'id', value: 'PROPERTY', help: "name zones by this property instead of the feature's id" },
   { name: 'band', value: 'N', help: 'which band of the raster, from 1 (default 1)' },
-  { name: 'nodata', value: 'V', help: "the value that marks cells without data, instead of the file's" },
+  { name: 'nodata', value: 'V', help: "the stored value that marks cells without data, instead of the file's" },
+  { name: 'raw', help: "count stored values, whatever the file's scale and offset make of them" },
   { name: 'assume-crs', value: 'EPSG:N', help: 'take both files to be in this CRS, whatever they say' },
   {
     name: 'antimeridian',
@@ -134,6 +136,7 @@ export function parseZonalArguments(args: readonly string[]): ZonalOptions {
     id: text(values, 'id'),
     band: parsed(values, 'band', parseCount) ?? 1,
     nodata: parsed(values, 'nodata', parseNodata),
+    raw: values.has('raw'),
     assumeCrs: parsed(values, 'assume-crs', parseCrs),
     antimeridian: text(values, 'antimeridian') as 'unwrap' | undefined,
     fill: (text(values, 'fill') as FillRule | undefined) ?? 'union',

@@ -25,7 +25,9 @@ export const ZONAL_HELP: string = `quadrille zonal --zones FILE --raster FILE (-
 
 Counts, for every zone, the raster cells whose centre lies in it, by value. Cells without data and values outside the
 bins are counted apart, so that the counts of a zone add up to its cells. A zone is the union of its parts, the polygons of
-a multipolygon, each of them even-odd; parts that overlap are noted.
+a multipolygon, each of them even-odd; parts that overlap are noted. Cells have no data where their value is the file's
+nodata value, or where a mask of the file, a file .msk beside it or an alpha band is 0. Bins, statistics and unique values
+are in the units of the file's scale and offset, where it has them.
 
 ${describe(ZONAL_SPECS)}
 

@@ -54,9 +54,11 @@ function withCrs(raster: RasterSource, crs: string): RasterSource {
     file: raster.file,
     sample: raster.sample,
     nodata: raster.nodata,
+    scaling: raster.scaling,
     blockColumns: raster.blockColumns,
     blockRows: raster.blockRows,
     read: (window, signal) => raster.read(window, signal),
+    readMask: raster.readMask && ((window, signal) => raster.readMask!(window, signal)),
     close: () => raster.close(),
   };
 }

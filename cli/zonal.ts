@@ -38,7 +38,7 @@ export interface ZonalParts<C extends RunContext> {
   readZones(path: string, options: ZoneOptions): Promise<ReadZones>;
   openRaster(
     path: string,
-    options: { readonly band: number; readonly nodata: number | undefined },
+    options: { readonly band: number; readonly nodata: number | undefined; readonly raw: boolean },
   ): Promise<OpenedRaster>;
   openContext(options: BackendOptions): Promise<C>;
   zonalHistogram(context: C, job: ZonalJob): Promise<ZonalHistogram>;
@@ -111,7 +111,11 @@ async function compute<C extends RunContext>(
   });
   take(zoneNotes);
   signal.throwIfAborted();
-  const opened = await parts.openRaster(options.raster, { band: options.band, nodata: options.nodata });
+  const opened = await parts.openRaster(options.raster, {
+    band: options.band,
+    nodata: options.nodata,
+    raw: options.raw,
+  });
   try {
     take(opened.notes);
     const { raster, notes: crsNotes } = reconcileCrs(zones, opened, options.assumeCrs, options);

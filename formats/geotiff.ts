@@ -1,10 +1,12 @@
-import type { RasterSource } from '../algorithms/geometry/raster.ts';
+import type { RasterSource, Scaling, Window } from '../algorithms/geometry/raster.ts';
 import type { Note } from '../algorithms/notes.ts';
 import { FormatError } from '../primitives/errors.ts';
 import { type ByteSource, memoryBytes, openFileBytes } from './tiff/byte-source.ts';
-import { readDirectory } from './tiff/directory.ts';
+import { readDirectory, type TiffDirectory } from './tiff/directory.ts';
 import { readGeoreference } from './tiff/georeference.ts';
 import { type BandLayout, readLayout, rowBytes } from './tiff/layout.ts';
+import { type BandMask, findMasks } from './tiff/mask.ts';
+import { readScaling } from './tiff/metadata.ts';
 import { readNodata } from './tiff/nodata.ts';
 import { rowsAtOnce, windowReader } from './tiff/windows.ts';
 
@@ -12,8 +14,10 @@ import { rowsAtOnce, windowReader } from './tiff/windows.ts';
 export interface GeoTiffOptions {
   /** Which band, from 1; the first by default. */
   readonly band?: number | undefined;
-  /** Value of cells without data, instead of the file's; rounded to the band's type. */
+  /** Stored value of cells without data, instead of the file's; rounded to the band's type. */
   readonly nodata?: number | undefined;
+  /** Takes stored values for what they are, whatever scale and offset the file has; false by default. */
+  readonly raw?: boolean | undefined;
   /**
    * Bytes of decoded blocks that are kept because a window took a part of them; 32 MiB by default. A larger block is
    * kept alone.
@@ -37,11 +41,16 @@ export interface GeoTiffSource extends RasterSource {
  * of is kept for the next one. Blocks that were never written (GDAL's sparse files) read as the file's nodata value, or
  * 0 where it has none. Where a cell stands for a point, the point is its centre.
  *
+ * `read` gives stored values; the scale and the offset of the band, as GDAL writes them, are `scaling`. A mask in the file,
+ * one in a file `.msk` beside it, and an alpha band are what `readMask` reads: where one of them is 0, a cell has no data.
+ *
  * All blocks are checked on opening to lie inside the file. Reading from several places at once is allowed; an aborted
  * signal makes `read` fail with its reason at the next block.
  *
  * Noted, not refused: `raster/nodata-unusable`, `raster/sparse-blocks`, `raster/single-block`, `raster/large-blocks`,
- * `raster/crs-unknown`, `raster/orientation-ignored`, `raster/negative-scale`.
+ * `raster/crs-unknown`, `raster/orientation-ignored`, `raster/negative-scale`; `raster/scaled` or, with `raw`,
+ * `raster/scaling-left-out`; `raster/scaling-unusable`; `raster/mask` of every mask that is applied, `raster/mask-size` of one
+ * that is not, as it is of another size; `raster/directories-unreadable`.
  *
  * @param input - A file's path, or the bytes of a file.
  * @throws FormatError where the file is missing, truncated, damaged, no TIFF, without a place on earth, rotated, or
@@ -56,25 +65,34 @@ export interface GeoTiffSource extends RasterSource {
 export async function openGeoTiff(input: string | Uint8Array, options: GeoTiffOptions = {}): Promise<GeoTiffSource> {
   const source = typeof input === 'string' ? await openFileBytes(input) : memoryBytes(input);
   try {
-    return await openBand(source, options);
+    return await openBand(source, options, typeof input === 'string' ? input : undefined);
   } catch (error) {
     await source.close();
     throw error;
   }
 }
 
-async function openBand(source: ByteSource, options: GeoTiffOptions): Promise<GeoTiffSource> {
+async function openBand(source: ByteSource, options: GeoTiffOptions, path: string | undefined): Promise<GeoTiffSource> {
   const { file } = source;
   const notes: Note[] = [];
   const directory = await readDirectory(source);
-  const layout = await readLayout(source, directory, options.band ?? 1);
-  checkBlockSize(layout, options.maxBlockBytes ?? 512 * 2 ** 20, file);
+  const band = options.band ?? 1;
+  const layout = await readLayout(source, directory, band);
+  const checkBlocks = (of: BandLayout, name: string): void =>
+    checkBlockSize(of, options.maxBlockBytes ?? 512 * 2 ** 20, name);
+  checkBlocks(layout, file);
   const place = await readGeoreference(directory, file, notes);
   const stored = readNodata(await directory.text('gdalNodata'), layout.sample, notes);
   const nodata = options.nodata === undefined ? stored : readNodata(String(options.nodata), layout.sample, notes);
   noteOrientation((await directory.number('orientation')) ?? 1, notes);
   noteBlocks(layout, stored ?? 0, notes);
-  const reader = windowReader(source, layout, stored ?? 0, options.keepBytes ?? 32 * 2 ** 20);
+  const scaling = await scalingOf(directory, band, options.raw ?? false, notes);
+  const keepBytes = options.keepBytes ?? 32 * 2 ** 20;
+  const masks = await findMasks({ source, directory, layout, band, keepBytes, checkBlocks }, path, notes);
+  for (const { name } of masks) {
+    notes.push({ code: 'raster/mask', message: `${name} says which cells have data: where it is 0, they have none.` });
+  }
+  const reader = windowReader(source, layout, stored ?? 0, keepBytes);
   return {
     width: layout.width,
     height: layout.height,
@@ -82,12 +100,53 @@ async function openBand(source: ByteSource, options: GeoTiffOptions): Promise<Ge
     file,
     sample: layout.sample,
     nodata,
+    scaling,
     blockColumns: layout.blockColumns,
     blockRows: rowsAtOnce(layout),
     notes,
     read: (window, signal) => reader.read(window, signal),
-    close: () => source.close(),
+    readMask: masks.length === 0 ? undefined : (window, signal) => readMasks(masks, window, signal),
+    async close() {
+      await source.close();
+      for (const mask of masks) await mask.close();
+    },
   };
+}
+
+/** More than a file with hundreds of bands has. */
+const MOST_METADATA = 2 ** 24;
+
+async function scalingOf(
+  directory: TiffDirectory,
+  band: number,
+  raw: boolean,
+  notes: Note[],
+): Promise<Scaling | undefined> {
+  const scaling = readScaling(await directory.text('gdalMetadata', MOST_METADATA), band, notes);
+  if (scaling === undefined) return undefined;
+  const { scale, offset } = scaling;
+  const formula = `${scale} × stored ${offset < 0 ? '-' : '+'} ${Math.abs(offset)}`;
+  if (raw) {
+    const message = `Stored values are counted; the file's scale and offset would make them ${formula}.`;
+    notes.push({ code: 'raster/scaling-left-out', message });
+    return undefined;
+  }
+  const message = `Values are ${formula}, by the file's scale and offset; --raw counts stored values.`;
+  notes.push({ code: 'raster/scaled', message });
+  return scaling;
+}
+
+/** Cells have data where all masks say so. */
+async function readMasks(
+  masks: readonly BandMask[],
+  window: Window,
+  signal: AbortSignal | undefined,
+): Promise<Uint8Array> {
+  const [first, ...others] = await Promise.all(masks.map((mask) => mask.read(window, signal)));
+  for (const other of others) {
+    for (let cell = 0; cell < first!.length; cell++) if (other[cell] === 0) first![cell] = 0;
+  }
+  return first!;
 }
 
 function checkBlockSize(layout: BandLayout, most: number, file: string): void {

@@ -40,17 +40,28 @@ export interface RasterGrid {
   readonly geographic: boolean;
 }
 
+/** What stored values stand for: `stored × scale + offset`, the product and the sum each rounded to f64. */
+export interface Scaling {
+  /** Not 0. */
+  readonly scale: number;
+  readonly offset: number;
+}
+
 /** One band of a raster that can be read window by window. */
 export interface RasterSource extends RasterGrid {
   /** File it is read from, for errors. */
   readonly file?: string | undefined;
   readonly sample: Sample;
-  /** The value that marks a cell without data, rounded to the sample type; undefined where there is none. */
+  /** The stored value that marks a cell without data, rounded to the sample type; undefined where there is none. */
   readonly nodata: number | undefined;
   /** Size of the blocks (strips or tiles) that the file decodes as a whole. */
   readonly blockColumns: number;
   readonly blockRows: number;
-  /** Reads a window that lies inside the raster. */
+  /** What stored values stand for, where that is something else. */
+  readonly scaling?: Scaling | undefined;
+  /** Reads a window that lies inside the raster, as it is stored. */
   read(window: Window, signal?: AbortSignal): Promise<Cells>;
+  /** Where there is a mask: for every cell of a window, row by row, 0 where it has no data. */
+  readonly readMask?: ((window: Window, signal?: AbortSignal) => Promise<Uint8Array>) | undefined;
   close(): Promise<void>;
 }

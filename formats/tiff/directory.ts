@@ -3,6 +3,7 @@ import { type ByteSource, truncated } from './byte-source.ts';
 
 /** Tags of TIFF 6.0, GeoTIFF 1.1 and GDAL that this reader looks at. */
 export const TAG = {
+  newSubfileType: 254,
   imageWidth: 256,
   imageLength: 257,
   bitsPerSample: 258,
@@ -26,6 +27,7 @@ export const TAG = {
   modelTiepoint: 33922,
   modelTransformation: 34264,
   geoKeyDirectory: 34735,
+  gdalMetadata: 42112,
   gdalNodata: 42113,
 } as const;
 
@@ -33,7 +35,7 @@ export const TAG = {
 export type TagName = keyof typeof TAG;
 
 /**
- * The first image file directory of a TIFF. Values come when asked for and are checked against the file's size before
+ * An image file directory of a TIFF. Values come when asked for and are checked against the file's size before
  * memory is taken for them.
  */
 export interface TiffDirectory {
@@ -44,21 +46,38 @@ export interface TiffDirectory {
   numbers(tag: TagName, most?: number): Promise<Float64Array | undefined>;
   /** First value of a numeric tag. */
   number(tag: TagName): Promise<number | undefined>;
-  /** Text of an ASCII tag up to its first NUL. */
-  text(tag: TagName): Promise<string | undefined>;
+  /** Text of an ASCII tag up to its first NUL, `most` bytes at most. */
+  text(tag: TagName, most?: number): Promise<string | undefined>;
+  /** The directory that follows; undefined behind the last one. */
+  next(): Promise<TiffDirectory | undefined>;
 }
 
 /** Reads the header and the first directory of a classic TIFF or a BigTIFF, in either byte order. */
 export async function readDirectory(source: ByteSource): Promise<TiffDirectory> {
-  const { littleEndian, big, offset } = await readHeader(source);
-  const entries = await readEntries(source, littleEndian, big, offset);
+  return readDirectoryAt(source, await readHeader(source));
+}
+
+async function readDirectoryAt(source: ByteSource, { littleEndian, big, offset }: Header): Promise<TiffDirectory> {
+  const { entries, end } = await readEntries(source, littleEndian, big, offset);
   return {
     littleEndian,
     count: (tag) => entries.get(TAG[tag])?.count ?? 0,
     numbers: (tag, most = MOST_VALUES) => readNumbers(source, littleEndian, entries.get(TAG[tag]), tag, most),
     number: async (tag) => (await readNumbers(source, littleEndian, entries.get(TAG[tag]), tag, 1))?.[0],
-    text: (tag) => readText(source, entries.get(TAG[tag]), tag),
+    text: (tag, most = MOST_TEXT) => readText(source, entries.get(TAG[tag]), tag, most),
+    async next() {
+      const following = await readNext(source, littleEndian, big, end);
+      return following === 0 ? undefined : readDirectoryAt(source, { littleEndian, big, offset: following });
+    },
   };
+}
+
+/** Where the next directory starts, as stands behind the entries of the one before; 0 where nothing stands there. */
+async function readNext(source: ByteSource, littleEndian: boolean, big: boolean, at: number): Promise<number> {
+  const bytes = big ? 8 : 4;
+  if (at + bytes > source.size) return 0;
+  const view = viewOf(await source.read(at, bytes));
+  return big ? wide(view, 0, littleEndian) : view.getUint32(0, littleEndian);
 }
 
 /** As many values as any tag has but the offsets and sizes of blocks. */
@@ -110,7 +129,7 @@ async function readEntries(
   littleEndian: boolean,
   big: boolean,
   offset: number,
-): Promise<ReadonlyMap<number, Entry>> {
+): Promise<{ readonly entries: ReadonlyMap<number, Entry>; readonly end: number }> {
   const [countBytes, entryBytes, inlineBytes] = big ? [8, 20, 8] : [2, 12, 4];
   const head = viewOf(await source.read(offset, countBytes));
   const count = big ? wide(head, 0, littleEndian) : head.getUint16(0, littleEndian);
@@ -128,7 +147,7 @@ async function readEntries(
       entries.set(tag, { type, count: values, offset: inline ? offset + countBytes + valueAt : elsewhere });
     }
   }
-  return entries;
+  return { entries, end: offset + countBytes + view.byteLength };
 }
 
 interface FieldType {
@@ -171,10 +190,15 @@ async function readNumbers(
 /** Longer than the text of any number. */
 const MOST_TEXT = 1024;
 
-async function readText(source: ByteSource, entry: Entry | undefined, tag: TagName): Promise<string | undefined> {
+async function readText(
+  source: ByteSource,
+  entry: Entry | undefined,
+  tag: TagName,
+  most: number,
+): Promise<string | undefined> {
   if (entry === undefined) return undefined;
   if (entry.type !== ASCII) throw badTag(source.file, tag);
-  const bytes = await readValues(source, entry, Math.min(entry.count, MOST_TEXT), tag);
+  const bytes = await readValues(source, entry, Math.min(entry.count, most), tag);
   const end = bytes.indexOf(0);
   return new TextDecoder('latin1').decode(end === -1 ? bytes : bytes.subarray(0, end));
 }

@@ -19,7 +19,8 @@ export function readNodata(text: string | undefined, sample: Sample, notes: Note
   return rounded;
 }
 
-function parseNumber(text: string): number | undefined {
+/** The number that a text is, infinite and no number (NaN) among them; undefined where it is none. */
+export function parseNumber(text: string): number | undefined {
   const word = WORDS.get(text.toLowerCase());
   if (word !== undefined) return word;
   return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : undefined;

@@ -1,0 +1,74 @@
+import { array, fn, u32, uniform } from '../../primitives/functors/functor.ts';
+import { popcount } from '../../primitives/functors/standard/bits.ts';
+import type { U32 } from '../../primitives/functors/value.ts';
+import { type Column, type Context, map, scatterReduce, sequence } from '../../primitives/index.ts';
+import type { Coverage } from './coverage.ts';
+import { type WindowPlan, ZONE_FIELDS, ZONE_STRIDE } from './window-plan.ts';
+
+/**
+ * The cells of a window that a mask hides, as bits: rows of whole tiles, one bit a cell.
+ *
+ * @param mask - 0 for a cell without data, row by row of the window.
+ */
+export function hiddenBits({ window, tile, tileColumns }: WindowPlan, mask: Uint8Array): Uint32Array {
+  const pitch = (tileColumns * tile) / 32;
+  const words = new Uint32Array(pitch * window.rows);
+  for (let row = 0, cell = 0; row < window.rows; row++) {
+    for (let column = 0; column < window.columns; column++, cell++) {
+      if (mask[cell] === 0) words[row * pitch + (column >> 5)]! |= 1 << (column & 31);
+    }
+  }
+  return words;
+}
+
+const hiddenWord = fn(
+  'hiddenWord',
+  {
+    index: u32,
+    pairZone: array(u32),
+    pairRank: array(u32),
+    zones: array(u32),
+    masks: array(u32),
+    hidden: array(u32),
+    tile: uniform(u32),
+    pitch: uniform(u32),
+    rows: uniform(u32),
+  },
+  { word: u32, bits: u32, zone: u32, count: u32 },
+  ({ index, pairZone, pairRank, zones, masks, hidden, tile, pitch, rows }) => {
+    const perRow = tile.shr(5);
+    const line = index.div(perRow);
+    const step = index.sub(line.mul(perRow));
+    const pair = line.div(tile);
+    const zone = pairZone.at(pair);
+    const field = (offset: number): U32 => zones.at(zone.mul(ZONE_STRIDE).add(offset));
+    const across = field(ZONE_FIELDS.tileColumns);
+    const down = pairRank.at(pair).div(across);
+    const right = pairRank.at(pair).sub(down.mul(across)).mul(perRow).add(step);
+    const row = down.mul(tile).add(line.sub(pair.mul(tile)));
+    const word = field(ZONE_FIELDS.word).add(row.mul(across).mul(perRow)).add(right);
+    const windowRow = field(ZONE_FIELDS.firstTileRow).mul(tile).add(row);
+    const windowWord = field(ZONE_FIELDS.firstTileColumn).mul(perRow).add(right);
+    // No bit is set below the window, where the mask has no rows.
+    const bits = masks.at(word).and(hidden.at(windowRow.min(rows.sub(1)).mul(pitch).add(windowWord)));
+    return { word, bits, zone, count: popcount(bits) };
+  },
+);
+
+/**
+ * Takes the cells that a mask hides out of the zones of a window, and tells how many they are of each.
+ *
+ * - Work O(words of the bitmaps). Exact.
+ */
+export function hideCells(context: Context, { plan, zones, masks }: Coverage, hidden: Column<'u32'>): Column<'u32'> {
+  return context.scope(() => {
+    const { tile, window, tileColumns } = plan;
+    const captures = { zones, masks, hidden, tile, pitch: (tileColumns * tile) / 32, rows: window.rows };
+    const pairs = { pairZone: context.column(plan.pairZone), pairRank: context.column(plan.pairRank) };
+    const words = context.materialize(map(hiddenWord, { index: sequence(plan.words), ...pairs, ...captures }));
+    scatterReduce(words.bits, words.word, 'xor', masks);
+    const counts = context.column(new Uint32Array(plan.zones.length));
+    scatterReduce(words.count, words.zone, 'add', counts);
+    return counts;
+  });
+}

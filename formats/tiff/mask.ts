@@ -1,0 +1,178 @@
+import { access } from 'node:fs/promises';
+import type { Window } from '../../algorithms/geometry/raster.ts';
+import type { Note } from '../../algorithms/notes.ts';
+import { type ByteSource, openFileBytes } from './byte-source.ts';
+import { readDirectory, type TiffDirectory } from './directory.ts';
+import { type BandLayout, readLayout } from './layout.ts';
+import { windowReader } from './windows.ts';
+
+/** What tells, beside a band, which of its cells have data. */
+export interface BandMask {
+  /** What it is called in a note, as in "… marks cells without data". */
+  readonly name: string;
+  /** For every cell of a window, row by row: 0 where it has no data. */
+  read(window: Window, signal: AbortSignal | undefined): Promise<Uint8Array>;
+  close(): Promise<void>;
+}
+
+/** The band that is masked. */
+export interface MaskedBand {
+  readonly source: ByteSource;
+  readonly directory: TiffDirectory;
+  readonly layout: BandLayout;
+  /** From 1. */
+  readonly band: number;
+  readonly keepBytes: number;
+  checkBlocks(layout: BandLayout, file: string): void;
+}
+
+/**
+ * The masks of a band: the transparency mask in the file, the one in a file `.msk` beside it, and the alpha band. Masks of
+ * reduced images (overviews) are not its own.
+ *
+ * @param path - Where the file is; undefined where it is in memory, and there is nothing beside it.
+ */
+export async function findMasks(of: MaskedBand, path: string | undefined, notes: Note[]): Promise<BandMask[]> {
+  const masks: BandMask[] = [];
+  try {
+    for (const mask of await internalMasks(of, notes)) masks.push(mask);
+    const beside = path === undefined ? undefined : await maskBeside(of, `${path}.msk`, notes);
+    if (beside !== undefined) masks.push(beside);
+    const alpha = await alphaMask(of);
+    if (alpha !== undefined) masks.push(alpha);
+    return masks;
+  } catch (error) {
+    for (const mask of masks) await mask.close();
+    throw error;
+  }
+}
+
+/** Bits of the tag NewSubfileType. */
+const REDUCED = 1;
+const MASK = 4;
+
+async function internalMasks(of: MaskedBand, notes: Note[]): Promise<BandMask[]> {
+  const masks: BandMask[] = [];
+  const { directories, isWhole } = await followingDirectories(of.directory);
+  if (!isWhole) {
+    const message = 'The directories behind the first one cannot be read; masks that they may tell of are not applied.';
+    notes.push({ code: 'raster/directories-unreadable', message });
+  }
+  for (const directory of directories) {
+    const kind = (await directory.number('newSubfileType')) ?? 0;
+    if ((kind & MASK) === 0 || (kind & REDUCED) !== 0) continue;
+    const mask = await maskIn(of, of.source, directory, 'The mask in the file', notes);
+    if (mask !== undefined) masks.push({ ...mask, close: async () => {} });
+  }
+  return masks;
+}
+
+/** More directories than any file has; they may form a ring. */
+const MOST_DIRECTORIES = 4096;
+
+async function followingDirectories(first: TiffDirectory) {
+  const directories: TiffDirectory[] = [];
+  try {
+    for (let next = await first.next(); next !== undefined; next = await next.next()) {
+      if (directories.push(next) === MOST_DIRECTORIES) return { directories, isWhole: false };
+    }
+    return { directories, isWhole: true };
+  } catch {
+    return { directories, isWhole: false };
+  }
+}
+
+async function maskBeside(of: MaskedBand, path: string, notes: Note[]): Promise<BandMask | undefined> {
+  const isThere = await access(path).then(
+    () => true,
+    () => false,
+  );
+  if (!isThere) return undefined;
+  const source = await openFileBytes(path);
+  try {
+    const mask = await maskIn(of, source, await readDirectory(source), `The mask ${path}`, notes);
+    if (mask === undefined) await source.close();
+    return mask;
+  } catch (error) {
+    await source.close();
+    throw error;
+  }
+}
+
+/** A mask of the size of the band; one of another size is noted. */
+async function maskIn(
+  of: MaskedBand,
+  source: ByteSource,
+  directory: TiffDirectory,
+  name: string,
+  notes: Note[],
+): Promise<BandMask | undefined> {
+  const [width, height] = [await directory.number('imageWidth'), await directory.number('imageLength')];
+  if (width !== of.layout.width || height !== of.layout.height) {
+    const message = `${name} has ${width} × ${height} cells, not those of the raster, and is not applied.`;
+    notes.push({ code: 'raster/mask-size', message });
+    return undefined;
+  }
+  const bands = (await directory.number('samplesPerPixel')) ?? 1;
+  const band = bands === 1 ? 1 : Math.min(of.band, bands);
+  const bits = (await directory.number('bitsPerSample')) ?? 1;
+  const isBits = bits === 1 && bands === 1;
+  const layout = await readLayout(source, isBits ? bytesOfBits(directory) : directory, band);
+  of.checkBlocks(layout, source.file);
+  const reader = windowReader(source, layout, 0, of.keepBytes);
+  const read = (window: Window, signal: AbortSignal | undefined) => reader.read(window, signal) as Promise<Uint8Array>;
+  return { name, read: isBits ? readsBits(read) : wholeValues(read), close: () => source.close() };
+}
+
+type MaskRead = BandMask['read'];
+
+/** A value that is not 0 has data, whatever its type. */
+function wholeValues(read: (window: Window, signal: AbortSignal | undefined) => Promise<ArrayLike<number>>): MaskRead {
+  return async (window, signal) => {
+    const values = await read(window, signal);
+    return values instanceof Uint8Array ? values : Uint8Array.from(values, (value) => (value === 0 ? 0 : 1));
+  };
+}
+
+/** Reads a mask of one bit a cell, eight to a byte, as cells: rows begin at whole bytes, the high bit is the first. */
+function readsBits(read: MaskRead): MaskRead {
+  return async ({ column, row, columns, rows }, signal) => {
+    const first = column >> 3;
+    const across = ((column + columns + 7) >> 3) - first;
+    const bytes = await read({ column: first, row, columns: across, rows }, signal);
+    const cells = new Uint8Array(columns * rows);
+    for (let line = 0, cell = 0; line < rows; line++) {
+      for (let at = column - 8 * first; at < column - 8 * first + columns; at++, cell++) {
+        cells[cell] = (bytes[line * across + (at >> 3)]! >> (7 - (at & 7))) & 1;
+      }
+    }
+    return cells;
+  };
+}
+
+/** The directory of an image of bits as that of its bytes, of which each has eight cells of a row. */
+function bytesOfBits(directory: TiffDirectory): TiffDirectory {
+  const inBytes = async (tag: 'imageWidth' | 'tileWidth'): Promise<Float64Array | undefined> =>
+    (await directory.numbers(tag, 1))?.map((cells) => Math.ceil(cells / 8));
+  const numbers: TiffDirectory['numbers'] = async (tag, most) => {
+    if (tag === 'imageWidth' || tag === 'tileWidth') return inBytes(tag);
+    if (tag === 'bitsPerSample') return Float64Array.of(8);
+    return directory.numbers(tag, most);
+  };
+  return { ...directory, numbers, number: async (tag) => (await numbers(tag, 1))?.[0] };
+}
+
+/** Values of the tag ExtraSamples that make a band one of opacity: as it is, or with colours multiplied by it. */
+const ALPHA: ReadonlySet<number> = new Set([1, 2]);
+
+async function alphaMask(of: MaskedBand): Promise<BandMask | undefined> {
+  const samples = (await of.directory.number('samplesPerPixel')) ?? 1;
+  const extra = (await of.directory.numbers('extraSamples', samples)) ?? new Float64Array();
+  const which = extra.findIndex((kind) => ALPHA.has(kind));
+  const band = samples - extra.length + which + 1;
+  if (which === -1 || band === of.band || band < 1) return undefined;
+  const layout = await readLayout(of.source, of.directory, band);
+  const reader = windowReader(of.source, layout, 0, of.keepBytes);
+  const read = wholeValues((window, signal) => reader.read(window, signal));
+  return { name: `The alpha band ${band}`, read, close: async () => {} };
+}

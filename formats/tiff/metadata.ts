@@ -1,0 +1,35 @@
+import type { Scaling } from '../../algorithms/geometry/raster.ts';
+import type { Note } from '../../algorithms/notes.ts';
+import { parseNumber } from './nodata.ts';
+
+/**
+ * Scale and offset of a band, from 1, out of GDAL's metadata: what stored values are multiplied by, and what is added then.
+ * Undefined where there are none, or they change nothing; with a note where they are no numbers.
+ */
+export function readScaling(metadata: string | undefined, band: number, notes: Note[]): Scaling | undefined {
+  const scale = numberOf(itemOf(metadata, 'scale', band), 1);
+  const offset = numberOf(itemOf(metadata, 'offset', band), 0);
+  if (scale === undefined || offset === undefined || scale === 0) {
+    const message = 'The scale and the offset of the band are no numbers to count with; stored values are counted.';
+    notes.push({ code: 'raster/scaling-unusable', message });
+    return undefined;
+  }
+  return scale === 1 && offset === 0 ? undefined : { scale, offset };
+}
+
+function numberOf(text: string | undefined, otherwise: number): number | undefined {
+  if (text === undefined) return otherwise;
+  const value = parseNumber(text.trim());
+  return value !== undefined && Number.isFinite(value) ? value : undefined;
+}
+
+/** The text of the item of GDAL's metadata that has a role for a band: `<Item name="SCALE" sample="0" role="scale">0.1</Item>`. */
+function itemOf(metadata = '', role: string, band: number): string | undefined {
+  for (const [, attributes, text] of metadata.matchAll(/<Item\b([^>]*)>([^<]*)<\/Item>/g)) {
+    const named = new Map(
+      [...attributes!.matchAll(/(\w+)\s*=\s*(?:"([^"]*)"|'([^']*)')/g)].map(([, name, a, b]) => [name!, a ?? b!]),
+    );
+    if (named.get('role') === role && named.get('sample') === String(band - 1)) return text;
+  }
+  return undefined;
+}
