@@ -1,197 +1,235 @@
 import { fc, test } from '@fast-check/vitest';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
-import type { Cells, Sample } from '../algorithms/geometry/raster.ts';
-import { binCount, binEdges } from '../algorithms/zonal/binning.ts';
-import { type ZonalHistogram, zonalHistogram } from '../algorithms/zonal/index.ts';
-import { CELL_ARRAYS } from '../formats/tiff/samples.ts';
+import type { Sample, Scaling } from '../algorithms/geometry/raster.ts';
+import { type Binning, zonalHistogram } from '../algorithms/zonal/index.ts';
+import { CELL_ARRAYS, SAMPLE_RANGE } from '../formats/tiff/samples.ts';
 import { type Context, open } from '../index.ts';
-import { testBackends } from './backends.ts';
-import { openReference } from './reference-context.ts';
+import { openWorkshop } from './cli-support.ts';
+import { craftedTiff } from './fixtures/crafted-tiff.ts';
 import { box, plain, rasterOf, zonesOf } from './zonal-support.ts';
 
-const reference = openReference();
+let reference: Context;
+let workers: Context;
+let webgpu: Context;
 
-const samples = Object.keys(CELL_ARRAYS) as Sample[];
+beforeAll(async () => {
+  reference = await open({ backend: 'reference' });
+  workers = await open({ backend: 'workers', workers: 2 });
+  const adapter = process.env.QUADRILLE_ADAPTER === 'hardware' ? 'hardware' : 'software';
+  webgpu = await open({ backend: 'webgpu', adapter });
+});
+afterAll(async () => {
+  await Promise.all([reference, workers, webgpu].map((context) => context?.close()));
+});
 
-/** Values at which comparisons go wrong: ends of the types, zeros, subnormals, neighbours of fractions. */
-const awkward = [
-  ...[0, -0, 1, -1, 0.1, Math.fround(0.1), 0.5, 127, 128, -128, 255, 256, 32767, 32768, -32768, 65535, 65536],
-  ...[2 ** 24 + 1, 2 ** 31 - 1, 2 ** 31, -(2 ** 31), 2 ** 32 - 1, 2 ** 32, 1e-40, -1e-40, 2 ** -149, 2 ** -150],
-  ...[3.4028234663852886e38, -3.4028234663852886e38, 3.5e38, 1e300, -1e300],
-];
-const value = fc.oneof(
-  fc.constantFrom(...awkward, Number.NaN, Infinity, -Infinity),
-  fc.double({ noNaN: true }),
-  fc.integer({ min: -300, max: 300 }),
+const [WIDTH, HEIGHT] = [70, 40];
+const zones = zonesOf([[box(0, 0, 70, 40)], [box(3.5, 2.5, 60.5, 39.5)], [box(10, 10, 20, 12)]]);
+
+const samples = fc.constantFrom<Sample>('u8', 'i8', 'u16', 'i16', 'u32', 'i32', 'f32');
+
+/** Some values of a sample, its extremes among them. */
+const storedOf = (sample: Sample): fc.Arbitrary<number[]> => {
+  if (sample === 'f32') {
+    const value = fc.oneof(
+      fc.float({ noDefaultInfinity: true, min: -1000, max: 1000 }),
+      fc.constantFrom(0, -0, Infinity, -Infinity),
+    );
+    return fc.array(value, { minLength: 1, maxLength: 12 });
+  }
+  const [min, max] = SAMPLE_RANGE[sample];
+  return fc.array(fc.oneof(fc.integer({ min, max }), fc.constantFrom(min, max, 0)), { minLength: 1, maxLength: 12 });
+};
+
+/** Products and sums of the first are exact, those of the others are rounded. */
+const scalings = fc.oneof(
+  fc.record({ scale: fc.constantFrom(0.25, -0.5, 2, -1), offset: fc.constantFrom(0, -40, 0.5) }),
+  fc.record({
+    scale: fc.constantFrom(0.1, -0.1, 1e-9, 3.7e5, -1e-20),
+    offset: fc.double({ min: -100, max: 100, noNaN: true }),
+  }),
 );
-const edge = fc.oneof(
-  fc.constantFrom(...awkward),
-  fc.double({ noNaN: true, noDefaultInfinity: true }),
-  fc.integer({ min: -300, max: 300 }).map((n) => n / 2),
-);
 
-interface Draft {
+interface Band {
   readonly sample: Sample;
-  readonly cells: Cells;
-  readonly edges: readonly number[];
+  readonly stored: number[];
+  readonly scaling: Scaling | undefined;
   readonly nodata: number | undefined;
+  readonly mask: boolean[] | undefined;
 }
 
-const draft: fc.Arbitrary<Draft> = fc
-  .record({
-    sample: fc.constantFrom(...samples),
-    values: fc.array(value, { minLength: 1, maxLength: 40 }),
-    edges: fc.uniqueArray(edge, { minLength: 2, maxLength: 12, selector: (e) => e + 0 }),
-    nodata: fc.option(value, { nil: undefined }),
-  })
-  .map(({ sample, values, edges, nodata }) => {
-    const cells: Cells = CELL_ARRAYS[sample].from(values);
-    const stored = nodata === undefined ? undefined : CELL_ARRAYS[sample].of(nodata)[0];
-    return { sample, cells, edges: edges.toSorted((a, b) => a - b), nodata: stored };
-  });
+const bands: fc.Arbitrary<Band> = samples.chain((sample) =>
+  storedOf(sample).chain((stored) =>
+    fc.record({
+      sample: fc.constant(sample),
+      stored: fc.constant(stored),
+      scaling: fc.option(scalings, { nil: undefined }),
+      nodata: fc.option(fc.constantFrom(...stored), { nil: undefined }),
+      mask: fc.option(fc.array(fc.boolean(), { minLength: 1, maxLength: 9 }), { nil: undefined }),
+    }),
+  ),
+);
 
-/** All cells, row by row, as one zone. */
-const count = (context: Context, { sample, cells, nodata }: Draft, binning: object) =>
-  zonalHistogram(context, {
-    zones: zonesOf([[box(-1, -1, cells.length + 1, 2)]]),
-    raster: rasterOf(cells, cells.length, sample, { nodata }),
-    binning: binning as never,
-  });
-
-const bySlot = (found: ZonalHistogram): object => ({
-  bins: Array.from(found.bins.lower, (lower, i) => [lower, found.bins.upper[i], Number(found.bins.count[i])]),
-  outside: [found.nodata, found.below, found.above].map(([n]) => Number(n)),
-});
-
-/** The rule in f64, value by value. */
-function slotsOf({ cells, edges, nodata }: Draft): object {
-  const bins = new Map<number, number>();
-  const outside = [0, 0, 0];
-  for (const cell of cells) {
-    const isNodata = Number.isNaN(cell) || cell === nodata;
-    const bin = edges.findLastIndex((edge) => edge <= cell);
-    if (isNodata) outside[0]!++;
-    else if (bin === -1) outside[1]!++;
-    else if (bin === edges.length - 1) outside[2]!++;
-    else bins.set(bin, (bins.get(bin) ?? 0) + 1);
-  }
-  const rows = [...bins].sort(([a], [b]) => a - b);
-  return { bins: rows.map(([bin, n]) => [edges[bin], edges[bin + 1], n]), outside };
+function rasterWith({ sample, stored, scaling, nodata, mask }: Band) {
+  const cells = new CELL_ARRAYS[sample](WIDTH * HEIGHT);
+  for (let i = 0; i < cells.length; i++) cells[i] = stored[(i * 7 + (i >> 5)) % stored.length]!;
+  const shown = Uint8Array.from(cells, (_, i) => (mask === undefined || mask[(i * 5) % mask.length] ? 255 : 0));
+  const masks = rasterOf(shown, WIDTH, 'u8');
+  const readMask = mask && ((window: Parameters<typeof masks.read>[0]) => masks.read(window) as Promise<Uint8Array>);
+  return { raster: rasterOf(cells, WIDTH, sample, { scaling, nodata, readMask, blockRows: 9 }), cells, shown };
 }
 
-describe.each(testBackends)('on $name', ({ name, runs }) => {
-  let context: Context;
-  beforeAll(async () => {
-    const backend = name.startsWith('webgpu') ? 'webgpu' : name === 'workers' ? 'workers' : 'reference';
-    context = await open({
-      backend,
-      ...(backend === 'webgpu' && { adapter: name.includes('hardware') ? 'hardware' : 'software' }),
-    });
+/** What the cells of a box stand for; NaN for those without data. */
+function valuesIn(band: Band, [left, bottom, right, top]: readonly number[]): number[] {
+  const { cells, shown } = rasterWith(band);
+  const { scale, offset } = band.scaling ?? { scale: 1, offset: 0 };
+  return Array.from(cells).flatMap((stored, i) => {
+    const [x, y] = [(i % WIDTH) + 0.5, HEIGHT - Math.floor(i / WIDTH) - 0.5];
+    if (x < left! || x >= right! || y < bottom! || y >= top!) return [];
+    const value = band.scaling === undefined ? stored : stored * scale + offset;
+    return [shown[i] === 0 || stored === band.nodata ? Number.NaN : value];
   });
-  afterAll(() => context?.close());
+}
 
-  test.prop([draft], { numRuns: 3 * runs })(
-    'a value is in bin i if edge(i) ≤ v < edge(i + 1), exactly; NaN and nodata apart',
-    async (drafted) => {
-      const found = await count(context, drafted, { kind: 'edges', edges: drafted.edges });
-      expect(bySlot(found)).toEqual(slotsOf(drafted));
-      expect(found.cells[0]).toBe(BigInt(drafted.cells.length));
-    },
-    300_000,
-  );
+const boxes = [
+  [0, 0, 70, 40],
+  [3.5, 2.5, 60.5, 39.5],
+  [10, 10, 20, 12],
+];
 
-  test.prop([draft], { numRuns: 2 * runs })(
-    'unique values are the finite ones that occur, in order; −0 is 0',
-    async (drafted) => {
-      const found = await count(context, drafted, { kind: 'unique' });
-      const data = [...drafted.cells]
-        .filter((cell) => !Number.isNaN(cell) && cell !== drafted.nodata)
-        .map((v) => v + 0);
-      const finite = data.filter(Number.isFinite);
-      const values = [...new Set(finite)].sort((a, b) => a - b);
-      expect(bySlot(found)).toEqual({
-        bins: values.map((v) => [v, v, finite.filter((other) => other === v).length]),
-        outside: [drafted.cells.length - data.length, times(data, -Infinity), times(data, Infinity)],
-      });
-      const { minimum, maximum } = found.statistics!;
-      expect(minimum[0]).toBe(data.length === 0 ? Number.NaN : Math.min(...data) + 0);
-      expect(maximum[0]).toBe(data.length === 0 ? Number.NaN : Math.max(...data) + 0);
-    },
-    300_000,
-  );
-});
+describe('values of cells', () => {
+  const binning: Binning = { kind: 'edges', edges: [-1000, -40, 0, 0.25, 7.3, 1e5] };
 
-const times = (values: readonly number[], wanted: number): number => values.filter((v) => v === wanted).length;
-
-describe('even bins', () => {
-  const wholes = fc.integer({ min: 1, max: 5000 });
-
-  test.prop([fc.double({ min: -1e6, max: 1e6, noNaN: true }), wholes, fc.integer({ min: 1, max: 1000 })])(
-    'have edges lo + i·width in f64, the last exactly hi',
-    (low, bins, thousandths) => {
-      const width = thousandths / 1000;
-      const high = low + bins * width;
-      fc.pre(Math.abs((high - low) / width - bins) < 1e-9);
-      const { lower, upper } = binEdges({ kind: 'even', low, high, width });
-      expect(lower).toHaveLength(bins);
-      expect(Array.from(lower)).toEqual(Array.from({ length: bins }, (_, i) => low + i * width));
-      expect(Array.from(upper.subarray(0, -1))).toEqual(Array.from(lower.subarray(1)));
-      expect(upper.at(-1)).toBe(high);
+  test.prop([bands, fc.constantFrom(32, 64)], { numRuns: 120 })(
+    'are scaled, and have no data where they are nodata or a mask hides them',
+    async (band, tile) => {
+      const found = await zonalHistogram(reference, { zones, raster: rasterWith(band).raster, binning, tile });
+      for (const [zone, corners] of boxes.entries()) {
+        const values = valuesIn(band, corners);
+        const data = values.filter((value) => !Number.isNaN(value));
+        const count = (from: number, to: number): bigint => BigInt(data.filter((v) => v >= from && v < to).length);
+        expect(found.cells[zone]).toBe(BigInt(values.length));
+        expect(found.nodata[zone]).toBe(BigInt(values.length - data.length));
+        expect(found.below[zone]).toBe(count(-Infinity, -1000));
+        expect(found.above[zone]).toBe(count(1e5, Infinity) + BigInt(data.filter((v) => v === Infinity).length));
+        const { edges } = binning as Extract<Binning, { kind: 'edges' }>;
+        const expected = edges.slice(1).flatMap((to, bin) => {
+          const inBin = count(edges[bin]!, to);
+          return inBin === 0n ? [] : [[edges[bin], to, inBin]];
+        });
+        const { bins } = found;
+        const rows = [...bins.zone.keys()].filter((row) => bins.zone[row] === zone);
+        expect(rows.map((row) => [bins.lower[row], bins.upper[row], bins.count[row]])).toEqual(expected);
+        const { minimum, maximum, sum, mean } = found.statistics!;
+        if (data.length === 0) continue;
+        expect([minimum[zone]! + 0, maximum[zone]! + 0]).toEqual([Math.min(...data) + 0, Math.max(...data) + 0]);
+        checkSum(sum[zone]!, data);
+        checkSum(mean[zone]! * data.length, data);
+      }
     },
   );
 
-  test.each([
-    [0, 1, 0.05, 20],
-    [0, 1, 0.1, 10],
-    [0, 1 + 4e-10, 0.5, 2],
-    [-1, 1, 2 / 3, 3],
-  ])('from %d to %d by %d are %d', (low, high, width, bins) => {
-    expect(binCount({ kind: 'even', low, high, width })).toBe(bins);
-  });
-
-  test.each([
-    [0, 1 + 2e-9, 1],
-    [0, 1, 0.3],
-    [1, 1, 1],
-    [1, 0, 1],
-    [0, 1, 0],
-    [0, 1, -1],
-    [0, 1, Number.NaN],
-    [0, 1, 4],
-  ])('from %d to %d by %d are none', async (low, high, width) => {
-    const drafted: Draft = { sample: 'u8', cells: new Uint8Array(1), edges: [], nodata: undefined };
-    await expect(count(reference, drafted, { kind: 'even', low, high, width })).rejects.toMatchObject({
-      code: 'zonal/bins',
-    });
-  });
-});
-
-test('edges that do not increase are refused', async () => {
-  const drafted: Draft = { sample: 'u8', cells: new Uint8Array(1), edges: [], nodata: undefined };
-  for (const edges of [[], [1], [0, 0], [1, 0], [0, Number.NaN], [0, Infinity]]) {
-    await expect(count(reference, drafted, { kind: 'edges', edges })).rejects.toMatchObject({ code: 'zonal/edges' });
+  function checkSum(found: number, data: readonly number[]): void {
+    const total = data.reduce((sum, value) => sum + value, 0);
+    if (!Number.isFinite(total)) expect(found).toBe(total);
+    else {
+      const size = data.reduce((sum, value) => sum + Math.abs(value), 0);
+      expect(Math.abs(found - total)).toBeLessThanOrEqual(1e-12 * size);
+    }
   }
+
+  test.prop([bands], { numRuns: 60 })('are unique as what they stand for', async (band) => {
+    const { raster } = rasterWith(band);
+    const { bins } = await zonalHistogram(reference, { zones, raster, binning: { kind: 'unique' } });
+    for (const [zone, corners] of boxes.entries()) {
+      const counts = new Map<number, bigint>();
+      for (const value of valuesIn(band, corners)) {
+        if (Number.isFinite(value)) counts.set(value + 0, (counts.get(value + 0) ?? 0n) + 1n);
+      }
+      const rows = [...bins.zone.keys()].filter((row) => bins.zone[row] === zone);
+      expect(rows.map((row) => [bins.lower[row]! + 0, bins.count[row]])).toEqual([...counts].sort(([a], [b]) => a - b));
+      expect(rows.every((row) => Object.is(bins.lower[row], bins.upper[row]))).toBe(true);
+    }
+  });
+
+  test('of scaled integers have exact sums, rounded once', async () => {
+    const scaling = { scale: 0.1, offset: 1e-3 };
+    const raster = rasterOf(Int32Array.of(3, 2 ** 31 - 1, -(2 ** 31), 7), 4, 'i32', { scaling });
+    const { statistics } = await zonalHistogram(reference, {
+      zones: zonesOf([[box(0, 0, 4, 1)]]),
+      raster,
+      binning: { kind: 'unique' },
+    });
+    // 9 times the f64 nearest to 0.1, and 4 times that to 0.001: exact in hundreds of bits, then rounded.
+    const tenth = 0x1999999999999an; // × 2^-56
+    const thousandth = 0x10624dd2f1a9fcn; // × 2^-62
+    const exact = 9n * (tenth << 6n) + 4n * thousandth;
+    expect(statistics!.sum[0]).toBe(Number(exact) * 2 ** -62);
+  });
+
+  test.prop([bands], { numRuns: 12 })('give the same bytes on workers', async (band) => {
+    const job = { zones, raster: rasterWith(band).raster, binning, tile: 32 };
+    expect(plain(await zonalHistogram(workers, job))).toBe(plain(await zonalHistogram(reference, job)));
+  });
+
+  test.each(fc.sample(bands, { numRuns: 3, seed: 11 }))('give the same bytes on WebGPU: %j', async (band) => {
+    const masked = { ...band, mask: [true, false, true] };
+    const job = { zones, raster: rasterWith(masked).raster, binning, tile: 32 };
+    expect(plain(await zonalHistogram(webgpu, job))).toBe(plain(await zonalHistogram(reference, job)));
+  });
 });
 
-test.prop([draft], { numRuns: 20 })('windows cut small change nothing', async ({ sample, cells }) => {
-  const row = CELL_ARRAYS[sample].from(Array.from({ length: 300 }, (_, i) => cells[i % cells.length]!));
-  const job = {
-    zones: zonesOf([[box(0, 0, 300, 1)], [box(10, 0, 280, 1)]]),
-    raster: rasterOf(row, 300, sample),
-    binning: { kind: 'unique' } as const,
-    tile: 32,
+describe('quadrille zonal', () => {
+  const ZONE = {
+    type: 'Polygon',
+    coordinates: [
+      [
+        [100, 191],
+        [108, 191],
+        [108, 200],
+        [100, 200],
+        [100, 191],
+      ],
+    ],
   };
-  const whole = plain(await zonalHistogram(reference, job));
-  expect(plain(await zonalHistogram(reference, { ...job, budget: 300_000 }))).toBe(whole);
-});
+  const METADATA =
+    '<GDALMetadata><Item name="OFFSET" sample="0" role="offset">-1</Item>' +
+    '<Item name="SCALE" sample="0" role="scale">0.5</Item></GDALMetadata>';
 
-test.each([
-  ['u32', Uint32Array.of(2 ** 32 - 1), -1],
-  ['i32', Int32Array.of(-1), 2 ** 32 - 1],
-  ['f32', Float32Array.of(Math.fround(0.1)), 0.1],
-] as const)('a nodata value that no cell of %s can hold marks none', async (sample, cells, nodata) => {
-  const job = { zones: zonesOf([[box(0, 0, 1, 1)]]), raster: rasterOf(cells, 1, sample, { nodata }) };
-  const binning = { kind: 'even', low: -(2 ** 33), high: 2 ** 33, width: 2 ** 33 } as const;
-  const found = await zonalHistogram(reference, { ...job, binning });
-  expect([found.nodata[0], found.bins.count[0]]).toEqual([0n, 1n]);
+  test('counts in units of the scale and offset, says so, and counts stored values where asked to', async () => {
+    const shop = await openWorkshop();
+    try {
+      await shop.write('zone.json', ZONE);
+      await shop.write('raster.tif', craftedTiff({ gdalMetadata: METADATA }));
+      const words = ['zonal', '--zones', '@zone.json', '--raster', '@raster.tif', '--assume-crs', 'EPSG:32633'];
+      const scaled = await shop.quadrille([...words, '--edges', '-1,0,4.5']);
+      expect(scaled.stdout).toBe('zone,lower,upper,count\n0,-1,0,2\n0,0,4.5,9\n0,above,,1\n');
+      expect(scaled.stderr).toContain(
+        "note: Values are 0.5 × stored - 1, by the file's scale and offset; --raw counts stored values.\n",
+      );
+      const raw = await shop.quadrille([...words, '--edges', '0,6,11', '--raw']);
+      expect(raw.stdout).toBe('zone,lower,upper,count\n0,0,6,6\n0,6,11,5\n0,above,,1\n');
+      expect(raw.stderr).toContain(
+        "note: Stored values are counted; the file's scale and offset would make them 0.5 × stored - 1.\n",
+      );
+    } finally {
+      await shop.remove();
+    }
+  });
+
+  test('counts cells that a mask hides as cells without data, and says so', async () => {
+    const shop = await openWorkshop();
+    try {
+      await shop.write('zone.json', ZONE);
+      await shop.write('raster.tif', craftedTiff());
+      await shop.write('raster.tif.msk', craftedTiff({}, Uint8Array.of(0, 1, 1, 1, 0, 1, 1, 1, 0, 0, 0, 1)));
+      const words = ['zonal', '--zones', '@zone.json', '--raster', '@raster.tif', '--edges', '0,12'];
+      const found = await shop.quadrille([...words, '--assume-crs', 'EPSG:32633', '--stats', '@stats.csv']);
+      expect(found.stdout).toBe('zone,lower,upper,count\n0,0,12,7\n0,nodata,,5\n');
+      expect(found.stderr).toContain(
+        'note: The mask raster.tif.msk says which cells have data: where it is 0, they have none.\n',
+      );
+    } finally {
+      await shop.remove();
+    }
+  });
 });

@@ -5,7 +5,8 @@ import { f32BitsToSortable } from '../../primitives/functors/standard/sortable.t
 import { type ArrayValue, type Bool, type U32, Value } from '../../primitives/functors/value.ts';
 import { ArgumentError, type Column, type Context } from '../../primitives/index.ts';
 import { BISECTIONS } from '../../primitives/search.ts';
-import type { Cells, Sample } from '../geometry/raster.ts';
+import type { Cells, Sample, Scaling } from '../geometry/raster.ts';
+import { isReversed, scaledValue } from './scaling.ts';
 import type { Binning } from './types.ts';
 
 /** The bins of a job, with their edges in f64: bin i holds `edges[i] ≤ value < edges[i + 1]`. */
@@ -93,18 +94,21 @@ export interface Classifier {
   isData(raw: U32, captured: Captured): Bool;
 }
 
+/** What a classifier is made for. */
+export interface ClassifiedBand {
+  readonly sample: Sample;
+  readonly nodata: number | undefined;
+  readonly scaling?: Scaling | undefined;
+}
+
 /** A classifier for bins; its tables are columns of the context. */
-export function createClassifier(
-  context: Context,
-  sample: Sample,
-  nodata: number | undefined,
-  { lower, upper }: BinEdges,
-): Classifier {
+export function createClassifier(context: Context, band: ClassifiedBand, { lower, upper }: BinEdges): Classifier {
+  const { sample } = band;
   const edges = edgesOf(lower, upper);
   const slots = slotsFor(lower.length);
   return sample === 'u8' || sample === 'i8' || sample === 'u16' || sample === 'i16'
-    ? tableClassifier(context, sample, nodata, edges, slots)
-    : searchClassifier(context, sample, nodata, edges, slots);
+    ? tableClassifier(context, sample, band, edges, slots)
+    : searchClassifier(context, sample, band, edges, slots);
 }
 
 function edgesOf(lower: Float64Array, upper: Float64Array): Float64Array {
@@ -118,7 +122,7 @@ function edgesOf(lower: Float64Array, upper: Float64Array): Float64Array {
 function tableClassifier(
   context: Context,
   sample: 'u8' | 'i8' | 'u16' | 'i16',
-  nodata: number | undefined,
+  { nodata, scaling }: ClassifiedBand,
   edges: Float64Array,
   slots: Slots,
 ): Classifier {
@@ -126,7 +130,10 @@ function tableClassifier(
   const signed = sample === 'i8' || sample === 'i16';
   const numberOf = (raw: number): number => (signed && raw >= 2 ** (bits - 1) ? raw - 2 ** bits : raw);
   const table = slots.count <= 2 ** 16 ? new Uint16Array(2 ** bits) : new Uint32Array(2 ** bits);
-  for (let raw = 0; raw < table.length; raw++) table[raw] = slotOfNumber(numberOf(raw), nodata, edges, slots);
+  for (let raw = 0; raw < table.length; raw++) {
+    const stored = numberOf(raw);
+    table[raw] = stored === nodata ? slots.nodata : slotOfNumber(scaledValue(scaling, stored), edges, slots);
+  }
   return {
     slots,
     parameters: { slotTable: array(u32), nodataSlot: uniform(u32) },
@@ -137,8 +144,8 @@ function tableClassifier(
 }
 
 /** The slot of a value, in f64: the rule that the functors keep. */
-export function slotOfNumber(value: number, nodata: number | undefined, edges: Float64Array, slots: Slots): number {
-  if (Number.isNaN(value) || value === nodata) return slots.nodata;
+export function slotOfNumber(value: number, edges: Float64Array, slots: Slots): number {
+  if (Number.isNaN(value)) return slots.nodata;
   if (value < edges[0]!) return slots.below;
   if (value >= edges[edges.length - 1]!) return slots.above;
   let first = 0;
@@ -155,11 +162,14 @@ export function slotOfNumber(value: number, nodata: number | undefined, edges: F
 function searchClassifier(
   context: Context,
   sample: 'u32' | 'i32' | 'f32',
-  nodata: number | undefined,
+  { nodata, scaling }: ClassifiedBand,
   edges: Float64Array,
   slots: Slots,
 ): Classifier {
-  const thresholds = thresholdsOf(sample, edges);
+  const thresholds = scaling === undefined ? thresholdsOf(sample, edges) : scaledThresholds(sample, scaling, edges);
+  // Words are turned about where larger stored values stand for smaller ones.
+  const turned = isReversed(scaling) ? 0xffffffff : 0;
+  const keyOf = (raw: U32): U32 => (turned === 0 ? orderedKey(sample, raw) : orderedKey(sample, raw).xor(turned));
   const marked = nodata !== undefined && isValueOf(sample, nodata);
   return {
     slots,
@@ -172,17 +182,17 @@ function searchClassifier(
     captures: {
       thresholds: context.column(thresholds.length === 0 ? new Uint32Array(1) : thresholds),
       thresholdCount: thresholds.length,
-      nodataKey: marked ? orderedWord(sample, nodata) : 0,
+      nodataKey: marked ? (orderedWord(sample, nodata) ^ turned) >>> 0 : 0,
       hasNodata: marked ? 1 : 0,
     },
     slotOf: (raw, captured) => {
-      const key = orderedKey(sample, raw);
+      const key = keyOf(raw);
       const reached = countNotAbove(captured.thresholds!, captured.thresholdCount!, key);
       const bin = select(reached.sub(1), u32(slots.below), reached.eq(0));
       const inside = select(bin, u32(slots.above), reached.gt(slots.bins));
       return select(u32(slots.nodata), inside, isDataKey(sample, raw, key, captured));
     },
-    isData: (raw, captured) => isDataKey(sample, raw, orderedKey(sample, raw), captured),
+    isData: (raw, captured) => isDataKey(sample, raw, keyOf(raw), captured),
   };
 }
 
@@ -256,6 +266,37 @@ function thresholdsOf(sample: 'u32' | 'i32' | 'f32', edges: Float64Array): Uint3
   const reached = edges.findIndex((edge) => Math.ceil(edge) > most);
   const reachable = reached === -1 ? edges : edges.subarray(0, reached);
   return Uint32Array.from(reachable, (edge) => orderedWord(sample, Math.max(least, Math.ceil(edge))));
+}
+
+/** The same of scaled values. */
+function scaledThresholds(sample: 'u32' | 'i32' | 'f32', scaling: Scaling, edges: Float64Array): Uint32Array {
+  const thresholds = Array.from(edges, (edge) => leastWordReaching(sample, scaling, edge));
+  return Uint32Array.from(thresholds.filter((word) => word !== undefined));
+}
+
+/** The least and the greatest of two words that are ordered as the values of a sample are. */
+function wordRange(sample: Sample): readonly [least: number, greatest: number] {
+  return sample === 'f32' ? [orderedWord(sample, -Infinity), orderedWord(sample, Infinity)] : [0, 2 ** 32 - 1];
+}
+
+/**
+ * The least word whose value is not below an edge, among the words of u32, i32 or f32; undefined where all are below. Words
+ * are turned about, where larger stored values stand for smaller ones. Rounding keeps the order of values, so that halving
+ * finds it exactly.
+ */
+function leastWordReaching(sample: Sample, scaling: Scaling, edge: number): number | undefined {
+  const [least, greatest] = wordRange(sample);
+  const reversed = isReversed(scaling);
+  const valueAt = (word: number): number =>
+    scaledValue(scaling, valueOfOrderedWord(sample, reversed ? ~word >>> 0 : word));
+  let [low, high] = reversed ? [~greatest >>> 0, ~least >>> 0] : [least, greatest];
+  if (valueAt(high) < edge) return undefined;
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    if (valueAt(middle) >= edge) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }
 
 function leastF32NotBelow(edge: number): number {

@@ -1,4 +1,5 @@
-import { type Cells, SAMPLE_BYTES, type Sample } from '../geometry/raster.ts';
+import { type Cells, SAMPLE_BYTES, type Sample, type Scaling } from '../geometry/raster.ts';
+import { scaledValue } from './scaling.ts';
 
 /**
  * Exact sums of f32 values. The 254 exponents are cut into groups of 32: a significand of 24 bits, shifted left by the
@@ -71,20 +72,57 @@ export interface ExactSum {
   readonly maximum: number;
 }
 
-/** The sum of some values, rounded once to f64; and divided by their count, likewise. */
-export function roundSum(sample: Sample, { sum, count, minimum, maximum }: ExactSum): { sum: number; mean: number } {
+/**
+ * The sum of some values, rounded once to f64; and divided by their count, likewise. Of scaled values, it is the sum of the
+ * exact products.
+ */
+export function roundSum(sample: Sample, { sum, count, minimum, maximum }: ExactSum, scaling?: Scaling): RoundedSum {
   if (sample === 'f32') {
-    if (minimum === -Infinity || maximum === Infinity) return infinite(minimum + maximum);
-    const unit = 1n << UNIT_BITS;
-    return { sum: ratio(sum, unit), mean: ratio(sum, unit * count) };
+    if (minimum === -Infinity || maximum === Infinity) return infinite(scaledValue(scaling, minimum + maximum));
+    return roundScaled({ numerator: sum, denominator: 1n << UNIT_BITS }, count, scaling);
   }
   const bias = sample.startsWith('i') ? 1n << BigInt(8 * SAMPLE_BYTES[sample] - 1) : 0n;
-  const total = sum - count * bias;
-  return { sum: ratio(total, 1n), mean: ratio(total, count) };
+  return roundScaled({ numerator: sum - count * bias, denominator: 1n }, count, scaling);
+}
+
+/** A sum and a mean in f64. */
+interface RoundedSum {
+  readonly sum: number;
+  readonly mean: number;
+}
+
+/** A fraction of whole numbers. */
+interface Fraction {
+  readonly numerator: bigint;
+  readonly denominator: bigint;
+}
+
+/** The sum and the mean of so many values out of the sum of what is stored of them, exact, and each rounded once to f64. */
+function roundScaled({ numerator, denominator }: Fraction, count: bigint, scaling: Scaling | undefined): RoundedSum {
+  if (scaling === undefined) return { sum: ratio(numerator, denominator), mean: ratio(numerator, denominator * count) };
+  const [scale, offset] = [fractionOf(scaling.scale), fractionOf(scaling.offset)];
+  const products = numerator * scale.numerator * offset.denominator;
+  const offsets = count * offset.numerator * scale.denominator * denominator;
+  const below = denominator * scale.denominator * offset.denominator;
+  return { sum: ratio(products + offsets, below), mean: ratio(products + offsets, below * count) };
+}
+
+/** A finite f64 as a fraction. */
+function fractionOf(value: number): Fraction {
+  const view = new DataView(new ArrayBuffer(8));
+  view.setFloat64(0, value);
+  const bits = view.getBigUint64(0);
+  const exponent = Number((bits >> 52n) & 0x7ffn);
+  const significand = (bits & (2n ** 52n - 1n)) | (exponent === 0 ? 0n : 2n ** 52n);
+  const power = Math.max(1, exponent) - 1075;
+  const signed = value < 0 ? -significand : significand;
+  return power >= 0
+    ? { numerator: signed << BigInt(power), denominator: 1n }
+    : { numerator: signed, denominator: 1n << BigInt(-power) };
 }
 
 /** NaN where both infinities were met. */
-function infinite(sum: number): { sum: number; mean: number } {
+function infinite(sum: number): RoundedSum {
   return { sum, mean: sum };
 }
 

@@ -1,6 +1,7 @@
-import type { Sample } from '../geometry/raster.ts';
+import type { Sample, Scaling } from '../geometry/raster.ts';
 import { type BinEdges, type Slots, valueOfOrderedWord } from './binning.ts';
 import { groupSum, roundSum, WIDE_COUNTERS, wideSum } from './exact-sums.ts';
+import { isReversed, scaledValue, scaleUnique } from './scaling.ts';
 import type { Binning, ZonalBins, ZonalHistogram, ZoneStatistics } from './types.ts';
 import { createUniqueTotals, type UniqueRows } from './unique-totals.ts';
 import { ABSENT } from './window-plan.ts';
@@ -47,6 +48,8 @@ export interface Totals {
 export interface TotalsOptions {
   readonly zones: number;
   readonly sample: Sample;
+  /** What stored values stand for, where that is something else. */
+  readonly scaling?: Scaling | undefined;
   readonly binning: Binning;
   readonly slots: Slots;
   readonly edges: BinEdges;
@@ -56,9 +59,10 @@ export interface TotalsOptions {
 }
 
 /** Starts with nothing counted. */
-export function createTotals({ zones, sample, binning, slots, edges, statistics, budget }: TotalsOptions): Totals {
+export function createTotals(options: TotalsOptions): Totals {
+  const { zones, sample, scaling, binning, slots, edges, statistics, budget } = options;
   const counts = createCounts(zones, slots);
-  const values = statistics ? createStatistics(zones, sample) : undefined;
+  const values = statistics ? createStatistics(zones, sample, scaling) : undefined;
   const unique = binning.kind === 'unique' ? createUniqueTotals(sample, budget) : undefined;
   return {
     add(members, window) {
@@ -69,7 +73,7 @@ export function createTotals({ zones, sample, binning, slots, edges, statistics,
     finish() {
       const { cells, nodata, below, above } = counts.columns();
       return {
-        bins: unique?.finish() ?? counts.bins(edges),
+        bins: unique === undefined ? counts.bins(edges) : scaledBins(unique.finish(), scaling),
         cells,
         nodata,
         below,
@@ -78,6 +82,10 @@ export function createTotals({ zones, sample, binning, slots, edges, statistics,
       };
     },
   };
+}
+
+function scaledBins(bins: ZonalBins, scaling: Scaling | undefined): ZonalBins {
+  return scaling === undefined ? bins : scaleUnique(bins, scaling);
 }
 
 interface Counts {
@@ -172,7 +180,7 @@ interface StatisticsTotals {
   finish(dataOf: (zone: number) => bigint): ZoneStatistics;
 }
 
-function createStatistics(zones: number, sample: Sample): StatisticsTotals {
+function createStatistics(zones: number, sample: Sample, scaling: Scaling | undefined): StatisticsTotals {
   const sums = new Map<number, bigint>();
   const minimum = new Float64Array(zones).fill(Number.NaN);
   const maximum = new Float64Array(zones).fill(Number.NaN);
@@ -193,11 +201,13 @@ function createStatistics(zones: number, sample: Sample): StatisticsTotals {
       const mean = new Float64Array(zones).fill(Number.NaN);
       for (const [zone, exact] of sums) {
         const values = { sum: exact, count: dataOf(zone), minimum: minimum[zone]!, maximum: maximum[zone]! };
-        const rounded = roundSum(sample, values);
+        const rounded = roundSum(sample, values, scaling);
         sum[zone] = rounded.sum;
         mean[zone] = rounded.mean;
       }
-      return { minimum, maximum, sum, mean };
+      const [low, high] = isReversed(scaling) ? [maximum, minimum] : [minimum, maximum];
+      const scaled = (values: Float64Array): Float64Array => values.map((value) => scaledValue(scaling, value));
+      return { minimum: scaled(low), maximum: scaled(high), sum, mean };
     },
   };
 }

@@ -17,12 +17,15 @@ import {
 } from '../../primitives/index.ts';
 import type { Captured, Classifier } from './binning.ts';
 import { type Coverage, coverZones, type EdgeTable } from './coverage.ts';
+import { hideCells } from './hidden-cells.ts';
 import { type InsidePairs, type Pairs, pairTiles, tileRows, wordRows } from './tiles.ts';
 import { ABSENT, type WindowPlan } from './window-plan.ts';
 
 /**
  * The histograms of the zones of a window over its cells, one after the other: the four steps of Zhang and Wang 2014 as a
  * chain of primitives. Runs unchanged on every backend and does not wait.
+ *
+ * @param hidden - Cells that a mask hides, as `hiddenBits` has them: they count as cells without data.
  */
 export function windowHistogram(
   context: Context,
@@ -30,13 +33,23 @@ export function windowHistogram(
   plan: WindowPlan,
   cells: Column<'u32'>,
   classifier: Classifier,
+  hidden?: Column<'u32'>,
 ): { readonly counts: Column<'u32'>; readonly coverage: Coverage } {
   return context.scope(() => {
     const coverage = coverZones(context, edges, plan);
+    const hiddenCells = hidden === undefined ? undefined : hideCells(context, coverage, hidden);
     const { inside, boundary } = pairTiles(context, coverage);
     const tiles = tileHistograms(context, coverage, inside, cells, classifier);
     const counts = countBoundaryTiles(context, coverage, boundary, cells, classifier);
     addInsideTiles(context, coverage, inside, tiles, classifier, counts);
+    if (hiddenCells !== undefined) {
+      scatterReduce(
+        hiddenCells,
+        sequence(plan.zones.length, classifier.slots.nodata, classifier.slots.count),
+        'add',
+        counts,
+      );
+    }
     return { counts, coverage };
   });
 }

@@ -17,6 +17,7 @@ import {
 import { requireRoom } from './budget.ts';
 import { type EdgeTable, uploadEdges } from './coverage.ts';
 import { homeGroup, WIDE_COUNTERS } from './exact-sums.ts';
+import { hiddenBits } from './hidden-cells.ts';
 import { jobWindows, type PlannedWindow } from './job-windows.ts';
 import { placeZones } from './placement.ts';
 import { windowStatistics } from './statistics.ts';
@@ -59,6 +60,9 @@ export interface ZonalJob {
  * they do is noted, and `fill: 'even-odd'` takes the rings of all its parts together. For every zone, bins, nodata, below and above add up
  * to its cells. Results are the same bytes on every backend.
  *
+ * A cell has no data where its stored value is `raster.nodata`, or where the raster's mask is 0. Scaled values are
+ * `stored × scale + offset` in f64, in bins, minimum, maximum and unique values; sums are of the exact products.
+ *
  * ±Infinity counts as above or below, NaN as nodata, −0 as 0, whatever the binning.
  *
  * @throws `ArgumentError` for bins that do not increase and tiles of another side, `GeometryError` for coordinates beyond the grid, `OutOfMemoryError`
@@ -87,7 +91,8 @@ export async function zonalHistogram(context: Context, job: ZonalJob): Promise<Z
   const edges = binning.kind === 'unique' ? EVERY_NUMBER : binEdges(binning);
   const slots = slotsFor(edges.lower.length);
   const statistics = wantsStatistics(job);
-  const totals = createTotals({ zones: zoneCount, sample: raster.sample, binning, slots, edges, statistics, budget });
+  const { sample, scaling } = raster;
+  const totals = createTotals({ zones: zoneCount, sample, scaling, binning, slots, edges, statistics, budget });
   const bytesOf = (plan: WindowPlan): number => WINDOWS_UNDER_WAY * windowBytes(job, plan, slots.count);
   const windows = jobWindows(raster, placed.boxes, zoneCount, { tile, budget, bytesOf });
   const crossings = rowCrossings(placed.polygons, raster, placed.shifts, placed.sheets?.ringSheets);
@@ -96,7 +101,7 @@ export async function zonalHistogram(context: Context, job: ZonalJob): Promise<Z
   return {
     names: zones.names,
     binning,
-    sample: raster.sample,
+    sample,
     ...found,
     gridStep: gridStep(raster),
     united: placed.sheets?.overlapping,
@@ -136,7 +141,8 @@ function windowBytes(job: ZonalJob, plan: WindowPlan, slots: number): number {
   const tiles = Math.min(plan.tileColumns * plan.tileRows, pairs);
   const words = 2 * plan.words + 4 * plan.furtherWords + slots * (plan.zones.length + tiles + 4 * pairs);
   const statistics = wantsStatistics(job) ? statisticsWords(plan, job.raster.sample) : 0;
-  return 4 * (words + statistics) + (job.binning.kind === 'unique' ? uniqueBytes(plan) : 0);
+  const hidden = job.raster.readMask === undefined ? 0 : 5 * plan.words;
+  return 4 * (words + statistics + hidden) + (job.binning.kind === 'unique' ? uniqueBytes(plan) : 0);
 }
 
 /** Rows of cells, what is found in each of them, and what of each zone, of which there are no more. */
@@ -157,10 +163,10 @@ async function countWindows(
   edges: BinEdges,
   totals: Totals,
 ): Promise<void> {
-  const { sample, nodata, height } = job.raster;
+  const { height } = job.raster;
   const table = uploadEdges(context, crossings, height);
   try {
-    const classifier = createClassifier(context, sample, nodata, edges);
+    const classifier = createClassifier(context, job.raster, edges);
     try {
       await streamWindows(context, job, windows, table, classifier, totals);
     } finally {
@@ -173,6 +179,8 @@ async function countWindows(
 
 interface LoadedWindow extends PlannedWindow {
   readonly cells: Cells;
+  /** 0 for cells without data; undefined where all have data but for their values. */
+  readonly mask: Uint8Array | undefined;
 }
 
 /** Reads windows ahead within the channel's bounds and counts them one after the other. */
@@ -187,13 +195,17 @@ async function streamWindows(
   const { raster, signal, onProgress } = job;
   const cellsInAll = raster.width * raster.height;
   const underWay = watchPromises();
-  const read = async (window: PlannedWindow, { signal: stop }: { signal: AbortSignal }): Promise<LoadedWindow> => ({
-    ...window,
-    cells: await underWay.watch(raster.read(window.plan.window, stop)),
-  });
-  const count = async ({ plan, cells, passedCells }: LoadedWindow): Promise<number> => {
-    await underWay.watch(countWindow(context, job, plan, cells, edges, classifier, totals));
-    return passedCells;
+  const read = async (planned: PlannedWindow, { signal: stop }: { signal: AbortSignal }): Promise<LoadedWindow> => {
+    const { window } = planned.plan;
+    const [cells, mask] = await Promise.all([
+      underWay.watch(raster.read(window, stop)),
+      raster.readMask === undefined ? undefined : underWay.watch(raster.readMask(window, stop)),
+    ]);
+    return { ...planned, cells, mask: mask?.includes(0) ? mask : undefined };
+  };
+  const count = async (loaded: LoadedWindow): Promise<number> => {
+    await underWay.watch(countWindow(context, job, loaded, edges, classifier, totals));
+    return loaded.passedCells;
   };
   const run = pull(windows, { name: 'windows' }).pipe(
     stage('read', read, { lanes: 2, ordered: true, capacity: 2 }),
@@ -201,7 +213,7 @@ async function streamWindows(
       lanes: WINDOWS_UNDER_WAY,
       ordered: true,
       capacity: { items: 2, bytes: job.channelBytes ?? 2 ** 28 },
-      sizeOf: ({ cells }: LoadedWindow) => cells.byteLength,
+      sizeOf: ({ cells, mask }: LoadedWindow) => cells.byteLength + (mask?.byteLength ?? 0),
     }),
   );
   await new Promise<void>((resolve, reject) => {
@@ -243,8 +255,7 @@ function innermost(error: unknown): unknown {
 async function countWindow(
   context: Context,
   job: ZonalJob,
-  plan: WindowPlan,
-  cells: Cells,
+  { plan, cells, mask }: LoadedWindow,
   edges: EdgeTable,
   classifier: Classifier,
   totals: Totals,
@@ -253,7 +264,8 @@ async function countWindow(
   const home = sample === 'f32' ? homeGroup(cells, nodata) : 0;
   const results = context.scope(() => {
     const column = cellColumn(context, cells);
-    const { counts, coverage } = windowHistogram(context, edges, plan, column, classifier);
+    const hidden = mask === undefined ? undefined : context.column(hiddenBits(plan, mask));
+    const { counts, coverage } = windowHistogram(context, edges, plan, column, classifier, hidden);
     const statistics = wantsStatistics(job)
       ? windowStatistics(context, sample, coverage, column, classifier, home)
       : undefined;
