@@ -1,5 +1,7 @@
 import { Observable, type OperatorFunction, Subscriber } from 'rxjs';
+import { requireRecord } from '../primitives/arguments.ts';
 import { type ErrorPlace, GraphError } from '../primitives/errors.ts';
+import { type OptionNames, requireOptions } from '../primitives/options.ts';
 import { tell } from '../primitives/warnings.ts';
 import { type Capacity, checkedCapacity, type Occupancy } from './channel.ts';
 import { deliver, demandOf } from './demand.ts';
@@ -15,6 +17,15 @@ export interface BatchOptions<A> extends Capacity {
   /** Names the node in errors. Default `batchBy`. */
   readonly name?: string | undefined;
 }
+
+const OPTIONS: OptionNames<BatchOptions<never>> = {
+  items: true,
+  bytes: true,
+  sizeOf: 'function',
+  weight: 'function',
+  discard: 'function',
+  name: 'string',
+};
 
 /**
  * Groups small items into batches worth sending to a device: a batch closes when the next item would pass the bound
@@ -51,6 +62,8 @@ export function namedBatches<A>(
   options: BatchOptions<A>,
   recordOf: (item: A, index: number) => string | number,
 ): OperatorFunction<A, A[]> {
+  requireOptions<BatchOptions<A>>('batchBy', OPTIONS, options);
+  requireRecord('batchBy', 'options', options, '{ items }');
   const { name = 'batchBy' } = options;
   const discard = (item: A): void => {
     if (options.discard !== undefined) tell('discard', options.discard, item);

@@ -1,5 +1,7 @@
+import { requireArray } from '../primitives/arguments.ts';
 import { edgeLabel, nodeLabel } from './node-label.ts';
 import type { GraphShape, NodeCounters } from './shape.ts';
+import { requireShape } from './shape.ts';
 import type { NodeKind } from './stage.ts';
 
 const BRACKETS: Partial<Record<NodeKind, readonly [string, string]>> = {
@@ -31,6 +33,8 @@ const CLASSES = [
  * ```
  */
 export function drawMermaid(shape: GraphShape, counters: readonly NodeCounters[] = []): string {
+  requireShape('drawMermaid', 'shape', shape);
+  requireArray('drawMermaid', 'counters', counters);
   const ids = new Map(shape.nodes.map(({ name }, i) => [name, `n${i}`]));
   const nodes = shape.nodes.map((node, i) => {
     const [open, close] = BRACKETS[node.kind] ?? ['[', ']'];

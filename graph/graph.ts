@@ -1,3 +1,4 @@
+import { requireFunction, requireText } from '../primitives/arguments.ts';
 import type { Context } from '../primitives/context.ts';
 import { GraphError } from '../primitives/errors.ts';
 import { GraphBuilder } from './builder.ts';
@@ -47,6 +48,8 @@ export function graph<O extends Outcomes, C = Context>(
   name: string,
   define: (g: GraphBuilder<C>) => O,
 ): Graph<ResultOf<O>, C> {
+  requireText('graph', 'name', name);
+  requireFunction('graph', 'define', define);
   const list = new NodeList(name);
   const outcomes = define(new GraphBuilder<C>(list));
   const definition = { name, nodes: list.close() };

@@ -1,4 +1,6 @@
 import { map, Observable, ReplaySubject, switchMap, tap } from 'rxjs';
+import { requireFields, requireRecord, requireText } from '../primitives/arguments.ts';
+import { requireOptions } from '../primitives/options.ts';
 import { checkedCapacity } from './channel.ts';
 import { checkedPolicy, type MigrationPolicy } from './migration-policy.ts';
 import { type MigrationRole, MigrationSession } from './migration-session.ts';
@@ -69,7 +71,12 @@ export interface Migrator {
  * await lastValueFrom(squares.pipe(reduce((a, b) => a + b))); // 10
  * ```
  */
-export function migrator({ policy = {}, enabled = true }: MigratorOptions = {}): Migrator {
+export function migrator(options: MigratorOptions = {}): Migrator {
+  requireOptions<MigratorOptions>('migrator', { policy: 'record', enabled: 'boolean' }, options);
+  return createMigrator(options);
+}
+
+function createMigrator({ policy = {}, enabled = true }: MigratorOptions): Migrator {
   const checked = checkedPolicy(policy, 'migrator');
   let current: MigrationSession | undefined;
   /** Stages meet in the session that lacks their role: RxJS subscribes a whole chain before anything else can. */
@@ -96,7 +103,8 @@ export function migrator({ policy = {}, enabled = true }: MigratorOptions = {}):
  * ```
  */
 export function migrate<A, B>(name: string, options: MigratedOptions<A, B> & MigratorOptions): MigratedStage<A, B> {
-  return migrator(options).downstream(name, options);
+  requireRecord('migrate', 'options', options, '{ gpu, cpu }');
+  return createMigrator(options).downstream(name, options);
 }
 
 function twoSided<A, B>(
@@ -105,6 +113,8 @@ function twoSided<A, B>(
   options: MigratedOptions<A, B>,
   join: () => MigrationSession,
 ): MigratedStage<A, B> {
+  requireText('migrate', 'name', name);
+  requireFields('migrate', 'options', options, { gpu: 'function', cpu: 'function' });
   const lanes = lanesOf(options, 'gpu') + lanesOf(options, 'cpu');
   for (const side of ['gpu', 'cpu'] as const) requireLanes(name, lanesOf(options, side));
   const capacity = checkedCapacity({ ...boundsOf(options), sizeOf: options.sizeOf, name });

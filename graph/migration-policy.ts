@@ -1,3 +1,4 @@
+import { requireFields } from '../primitives/arguments.ts';
 import { GraphError } from '../primitives/errors.ts';
 import type { Occupancy } from './channel.ts';
 
@@ -129,6 +130,14 @@ export function decideMigration(
   state: MigrationState = initialMigrationState,
   policy: MigrationPolicy = defaultMigrationPolicy,
 ): MigrationDecision {
+  requireFields('decideMigration', 'input', input, { downstream: 'record', finished: 'number' });
+  requireFields('decideMigration', 'input.downstream', input.downstream, {
+    waiting: 'array',
+    gpu: 'record',
+    cpu: 'record',
+  });
+  requireFields('decideMigration', 'state', state, { mode: 'text' });
+  requireFields('decideMigration', 'policy', policy, { fullFrom: 'number', margin: 'number' });
   const { downstream, upstream } = input;
   const next = nextState(input, state, policy);
   if (downstream.gpu.lanes === 0) return { state: next, reason: 'lost', moves: oldest(downstream) };

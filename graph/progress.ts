@@ -16,6 +16,7 @@ import {
   tap,
   throttleTime,
 } from 'rxjs';
+import { requireOptions } from '../primitives/options.ts';
 
 /** How far a run is. */
 export interface ProgressReport {
@@ -65,6 +66,7 @@ export interface Progress {
  * ```
  */
 export function progress(options: ProgressOptions = {}): Progress {
+  requireOptions<ProgressOptions>('progress', { total: 'number', every: 'number', scheduler: true }, options);
   const { every = 100, scheduler = asyncScheduler } = options;
   const started = scheduler.now();
   const changes = new Subject<void>();

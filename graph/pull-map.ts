@@ -1,8 +1,10 @@
 import { Observable } from 'rxjs';
+import { requireFunction } from '../primitives/arguments.ts';
 import { GraphError } from '../primitives/errors.ts';
+import { type OptionNames, requireOptions } from '../primitives/options.ts';
 import { tell } from '../primitives/warnings.ts';
 import { deliver, demandOf } from './demand.ts';
-import { openReader, type PullSource } from './pull-source.ts';
+import { openReader, type PullSource, requireSource } from './pull-source.ts';
 
 /** What a mapping function gets beside its item. */
 export interface ItemContext {
@@ -30,6 +32,14 @@ export interface PullMapOptions<A, B> {
   readonly discardResult?: ((result: B) => void) | undefined;
 }
 
+const OPTIONS: OptionNames<PullMapOptions<never, never>> = {
+  lanes: true,
+  ordered: 'boolean',
+  name: 'string',
+  discard: 'function',
+  discardResult: 'function',
+};
+
 /**
  * `mergeMap` whose source is pulled: `lanes` loops share one iterator, and each asks for the next item only when it
  * has delivered its last one and the next stage downstream has room. Nothing is ever queued here, so at most `lanes`
@@ -53,6 +63,9 @@ export function pullMap<A, B>(
   fn: ItemFunction<A, B>,
   options: PullMapOptions<A, B> = {},
 ): Observable<B> {
+  requireSource('pullMap', source);
+  requireFunction('pullMap', 'fn', fn);
+  requireOptions<PullMapOptions<A, B>>('pullMap', OPTIONS, options);
   const { lanes = 1, ordered = false, name = 'pullMap' } = options;
   const { discard, discardResult } = freeing(options);
   requireLanes(name, lanes);
@@ -143,6 +156,8 @@ export function pull<A>(
   source: PullSource<A>,
   options: { name?: string | undefined; discard?: ((item: A) => void) | undefined } = {},
 ): Observable<A> {
+  requireSource('pull', source);
+  requireOptions('pull', { name: 'string', discard: 'function' }, options);
   const { name = 'pull', discard } = options;
   return pullMap(source, (item) => item, { name, discard, discardResult: discard });
 }

@@ -1,3 +1,5 @@
+import { wrongArgument } from '../primitives/arguments.ts';
+
 /** Anything that gives its items one at a time, when asked. */
 export type Pullable<A> = Iterable<A> | AsyncIterable<A> | ReadableStream<A>;
 
@@ -13,6 +15,17 @@ export interface Reader<A> {
   next(): Promise<IteratorResult<A, unknown>>;
   /** Calls the source's `return()`, at once and only once, and not if the source has ended or failed by itself. */
   stop(): void;
+}
+
+/** Something to pull from, or a function that opens it. */
+export function requireSource(call: string, source: unknown): void {
+  const { getReader } = (source ?? {}) as { readonly getReader?: unknown };
+  const isIterable =
+    source !== null &&
+    (typeof source === 'object' || typeof source === 'string') &&
+    (Symbol.asyncIterator in Object(source) || Symbol.iterator in Object(source));
+  if (typeof source === 'function' || typeof getReader === 'function' || isIterable) return;
+  throw wrongArgument(call, 'source', source, 'an iterable, an async iterable, a stream, or a function that opens one');
 }
 
 export function openReader<A>(source: PullSource<A>, signal: AbortSignal): Reader<A> {

@@ -1,3 +1,4 @@
+import { requireFields } from '../primitives/arguments.ts';
 import { escapeMarkup, formatCount } from './markup.ts';
 
 /** A part of a report: any of text, table and drawing, in this order. Texts are escaped. */
@@ -33,7 +34,9 @@ export interface ReportPage {
  * const page = reportPage({ title: 'A < B', told: 'in 5 s', sections: [{ title: 'Result', text: '0.7' }] });
  * page.includes('<h1>A &lt; B</h1>') && page.includes('<p class="quiet">0.7</p>'); // true
  */
-export function reportPage({ title, told, sections }: ReportPage): string {
+export function reportPage(page: ReportPage): string {
+  requireFields('reportPage', 'page', page, { title: 'text', told: 'text', sections: 'array' });
+  const { title, told, sections } = page;
   return [
     '<!doctype html>',
     `<html lang="en"><head><meta charset="utf-8"><title>${escapeMarkup(title)}</title>`,

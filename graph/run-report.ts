@@ -1,8 +1,10 @@
+import { type OptionNames, requireOptions } from '../primitives/options.ts';
 import { drawSvg } from './draw-svg.ts';
 import { drawOccupancy, drawUtilisation } from './draw-timelines.ts';
 import { formatBytes, formatCount, formatDuration } from './markup.ts';
 import { type ReportSection, type ReportTable, reportPage } from './report-page.ts';
 import type { EdgeCounters, NodeCounters, Trace, TraceMark } from './shape.ts';
+import { requireTrace } from './shape.ts';
 
 export interface ReportOptions {
   /** Heading of the page. Default: the name of the graph. */
@@ -17,6 +19,14 @@ export interface ReportOptions {
   readonly dropped?: number | undefined;
 }
 
+const OPTIONS: OptionNames<ReportOptions> = {
+  title: 'string',
+  sections: true,
+  edges: true,
+  errors: true,
+  dropped: 'number',
+};
+
 /**
  * One HTML page about a run, complete in itself: the sections given, the graph with its counters, tables of nodes and
  * edges, utilisation and occupancy over time, migrations and other marks, errors. No script and nothing to load, so
@@ -30,6 +40,8 @@ export interface ReportOptions {
  * ```
  */
 export function runReport(trace: Trace, options: ReportOptions = {}): string {
+  requireTrace('runReport', trace);
+  requireOptions('runReport', OPTIONS, options);
   const { title = trace.shape.name, sections = [], edges = edgesOf(trace), errors = [], dropped = 0 } = options;
   const all: ReportSection[] = [
     ...sections,

@@ -1,3 +1,4 @@
+import { requireFields } from '../primitives/arguments.ts';
 import type { Occupancy } from './channel.ts';
 import type { NodeMeta, StageCounters } from './stage.ts';
 
@@ -81,4 +82,23 @@ export interface Trace {
   readonly occupancy: readonly OccupancySample[];
   readonly marks: readonly TraceMark[];
   readonly counters: readonly NodeCounters[];
+}
+
+/** A graph's shape, as a graph has it. */
+export function requireShape(call: string, argument: string, shape: GraphShape): void {
+  requireFields(call, argument, shape, { name: 'text', nodes: 'array', edges: 'array' });
+}
+
+/** A trace, as a recorder gives it. */
+export function requireTrace(call: string, trace: Trace): void {
+  requireFields(call, 'trace', trace, {
+    shape: 'record',
+    started: 'number',
+    ended: 'number',
+    spans: 'array',
+    occupancy: 'array',
+    marks: 'array',
+    counters: 'array',
+  });
+  requireShape(call, 'trace.shape', trace.shape);
 }

@@ -1,5 +1,7 @@
 import { map, Observable, type OperatorFunction, ReplaySubject, Subscriber, switchMap, tap } from 'rxjs';
+import { requireFunction, requireText } from '../primitives/arguments.ts';
 import { GraphError } from '../primitives/errors.ts';
+import { type OptionNames, requireOptions } from '../primitives/options.ts';
 import { type Capacity, Channel, type Occupancy } from './channel.ts';
 import { DEMAND, type Demand } from './demand.ts';
 import { type GraphObserver, guarded, type Surroundings, surroundingsOf } from './observer.ts';
@@ -47,6 +49,19 @@ export interface StageOptions<A, B> {
   /** Is told of work and occupancy. Default: that of the run, in a graph; none outside. */
   readonly observer?: GraphObserver | undefined;
 }
+
+const OPTIONS: OptionNames<StageOptions<never, never>> = {
+  lanes: true,
+  capacity: true,
+  sizeOf: 'function',
+  ordered: 'boolean',
+  overflow: 'string',
+  discard: 'function',
+  discardResult: 'function',
+  kind: 'string',
+  runsOn: 'string',
+  observer: true,
+};
 
 /** What a node is, known before anything runs. */
 export interface NodeMeta {
@@ -108,6 +123,9 @@ export interface Stage<A, B> extends OperatorFunction<A, B> {
  * ```
  */
 export function stage<A, B>(name: string, fn: ItemFunction<A, B>, options: StageOptions<A, B> = {}): Stage<A, B> {
+  requireText('stage', 'name', name);
+  requireFunction('stage', 'fn', fn);
+  requireOptions<StageOptions<A, B>>('stage', OPTIONS, options);
   const { lanes = 1, ordered, overflow = 'fail', kind = 'map', runsOn = 'cpu' } = options;
   requireLanes(name, lanes);
   const newEdge = (surroundings?: Surroundings): Channel<Parcel<A>> => edgeInto(name, lanes, options, surroundings);

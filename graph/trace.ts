@@ -1,3 +1,4 @@
+import { requireOptions } from '../primitives/options.ts';
 import type { GraphObserver } from './observer.ts';
 import type { GraphShape, NodeCounters, OccupancySample, Trace, TraceMark, WorkSpan } from './shape.ts';
 
@@ -34,7 +35,9 @@ export interface TraceRecorder extends GraphObserver {
  * [trace.marks.length, trace.ended, recorder.dropped()]; // [2, 2, 1]
  * ```
  */
-export function recordTrace({ limit = 200_000, now = () => performance.now() }: TraceOptions = {}): TraceRecorder {
+export function recordTrace(options: TraceOptions = {}): TraceRecorder {
+  requireOptions<TraceOptions>('recordTrace', { limit: 'number', now: 'function' }, options);
+  const { limit = 200_000, now = () => performance.now() } = options;
   const started = now();
   const spans = new Latest<WorkSpan>(limit);
   const occupancy = new Latest<OccupancySample>(limit);

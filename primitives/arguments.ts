@@ -1,6 +1,6 @@
 import { ArgumentError } from './errors.ts';
 import { type FunctorDescription, isFunctor } from './functors/functor.ts';
-import type { ScalarType } from './functors/ir.ts';
+import type { Module, ScalarType } from './functors/ir.ts';
 import { flawOfShape, isScalarType, type Shape } from './functors/shapes.ts';
 import { describeGiven, isPromise, isRecord } from './given.ts';
 
@@ -36,14 +36,7 @@ export function requireFunctor(call: string, argument: string, given: unknown): 
 }
 
 /** A record of anything, which is looked into later. */
-export function requireRecord(
-  call: string,
-  argument: string,
-  given: unknown,
-  expected = 'a record',
-): asserts given is {
-  readonly [name: string]: unknown;
-} {
+export function requireRecord(call: string, argument: string, given: unknown, expected = 'a record'): void {
   if (!isRecord(given)) throw wrongArgument(call, argument, given, expected);
 }
 
@@ -104,4 +97,38 @@ export function requireShape(call: string, argument: string, given: unknown): as
   throw wrongArgument(call, flaw.path, flaw.part, 'u32, i32, f32, bool or a record of these', {
     code: 'argument/shape',
   });
+}
+
+/** What a field of a record has to be, as far as it can be told without looking into it. */
+export type FieldKind = 'array' | 'function' | 'number' | 'record' | 'text';
+
+const IS_KIND: { readonly [K in FieldKind]: (given: unknown) => boolean } = {
+  array: Array.isArray,
+  function: (given) => typeof given === 'function',
+  number: (given) => typeof given === 'number',
+  record: isRecord,
+  text: (given) => typeof given === 'string',
+};
+
+/** A record that has fields of these kinds; it may have others. */
+export function requireFields(
+  call: string,
+  argument: string,
+  given: unknown,
+  kinds: { readonly [name: string]: FieldKind },
+): void {
+  requireRecord(call, argument, given, `{ ${Object.keys(kinds).join(', ')} }`);
+  const fields = given as { readonly [name: string]: unknown };
+  for (const [name, kind] of Object.entries(kinds)) {
+    if (IS_KIND[kind](fields[name])) continue;
+    throw wrongArgument(call, `${argument}.${name}`, fields[name], kind === 'array' ? 'an array' : `a ${kind}`);
+  }
+}
+
+/** The functions of a compiled functor, as backends take them. */
+export function requireModule(call: string, argument: string, given: Module): void {
+  const { functions, arrays, uniforms } = (given ?? {}) as Partial<Module>;
+  const isModule = Array.isArray(functions) && functions.length > 0 && arrays instanceof Map && uniforms instanceof Map;
+  if (isModule) return;
+  throw wrongArgument(call, argument, given, 'the module of a functor', { remedy: 'Give functor.module.' });
 }

@@ -1,3 +1,4 @@
+import { wrongArgument } from './arguments.ts';
 import type { Module, ScalarType } from './functors/ir.ts';
 
 /**
@@ -82,7 +83,9 @@ export type Extent = Length;
  * [capacityOf(5), capacityOf(length)]; // [5, 2]
  */
 export function capacityOf(length: Length): number {
-  return typeof length === 'number' ? length : length.limit;
+  if (typeof length === 'number') return length;
+  if (typeof length?.limit === 'number') return length.limit;
+  throw wrongArgument('capacityOf', 'length', length, 'a number, or the length of a column');
 }
 
 /** How elements lie in memory; `u8 i8 u16 i16` are packed, four or two to a word, lowest bits first. Bools are u32. */

@@ -1,3 +1,4 @@
+import { requireModule } from '../../primitives/arguments.ts';
 import {
   entryOf,
   type IrFunction,
@@ -50,6 +51,7 @@ const compiled = new Map<number, CompiledModule>();
  * twice(2 ** 31 + 3); // [6]
  */
 export function compileJavaScript(module: Module): CompiledModule {
+  requireModule('compileJavaScript', 'module', module);
   const number = moduleNumber(module);
   let factory = compiled.get(number);
   if (factory === undefined) {
@@ -73,6 +75,7 @@ export function compilePausing(module: Module): PausingModule {
  * emitJavaScript(fn('twice', { x: u32 }, u32, ({ x }) => x.mul(2)).module).includes('Math.imul'); // true
  */
 export function emitJavaScript(module: Module, pausing = false): string {
+  requireModule('emitJavaScript', 'module', module);
   const arrays = [...module.arrays.keys()];
   const uniforms = [...module.uniforms.keys()];
   return [

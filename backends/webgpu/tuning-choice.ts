@@ -1,3 +1,4 @@
+import { isRecord } from '../../primitives/given.ts';
 import type { Tuning } from './tuning.ts';
 
 type Choice<T> = T extends object ? { readonly [K in keyof T]?: Choice<T[K]> | undefined } : T;
@@ -19,5 +20,5 @@ function merged(base: unknown, change: unknown): unknown {
 
 /** Whether a member of a tuning has members itself. */
 export function isPart(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isRecord(value);
 }

@@ -1,3 +1,4 @@
+import { requireModule } from '../../primitives/arguments.ts';
 import { entryOf, type Module } from '../../primitives/functors/ir.ts';
 import { flatten, Graph, NotStraight, type Slots } from '../straight-line.ts';
 
@@ -17,6 +18,7 @@ export interface Vectorization {
  * explainVectorization(halve.module).vectorizes; // true
  */
 export function explainVectorization(module: Module): Vectorization {
+  requireModule('explainVectorization', 'module', module);
   const graph = new Graph();
   const arrays = [...module.arrays.keys()];
   const uniforms = [...module.uniforms.keys()];

@@ -76,7 +76,8 @@ export function wgsl(text: string | TemplateStringsArray, ...rest: readonly unkn
 }
 
 function ofTemplate(strings: TemplateStringsArray, values: readonly unknown[]): Source {
-  if (!Array.isArray(strings)) throw wrongInput('wgsl', 'text', strings, 'a text');
+  const isTemplate = Array.isArray(strings) && strings.length > 0 && strings.every((part) => typeof part === 'string');
+  if (!isTemplate) throw wrongInput('wgsl', 'text', strings, 'a text');
   for (const value of values) requirePart(value);
   const text = strings.reduce((joined, part, i) => `${joined}${values[i - 1]}${part}`);
   const place = callerPlace();
