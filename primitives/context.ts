@@ -1,5 +1,6 @@
 import { requireFunction, requireNoPromise, wrongArgument } from './arguments.ts';
-import type { Backend } from './backend.ts';
+import type { Backend, DeviceBuffer } from './backend.ts';
+import { type CapacityChecks, createCapacityChecks } from './capacity-checks.ts';
 import {
   Column,
   type ColumnsOf,
@@ -27,18 +28,14 @@ import {
 import { alive, destination, extentOf, fuse, programOf } from './columns/program.ts';
 import { columnsIn, memoriesIn } from './columns/reachable.ts';
 import { wordsAtHand } from './columns/words.ts';
-import { ArgumentError, CapacityError } from './errors.ts';
+import { ArgumentError, type CapacityError, DeviceLostError, OutOfMemoryError } from './errors.ts';
 import type { u64 } from './functors/functor.ts';
 import type { ScalarType } from './functors/ir.ts';
+import { createLateReads, type LateReads } from './late-reads.ts';
+import { watchedBackend } from './watched-backend.ts';
 
 /** Memory that is freed together. */
 type Owner = Set<Memory>;
-
-/** An `expand` that may have had more rows than its capacity. */
-interface CapacityCheck {
-  readonly length: DeviceLength;
-  readonly primitive: string;
-}
 
 /**
  * Where columns live and primitives run: a backend with the memory that was taken from it. Primitives return at once;
@@ -47,12 +44,34 @@ interface CapacityCheck {
 export class Context {
   readonly backend: Backend;
   readonly #owners: Owner[] = [new Set()];
-  readonly #capacityChecks: CapacityCheck[] = [];
-  /** Memory that a capacity check under way still has to look at, released or not. */
-  readonly #awaited = new Set<Memory>();
+  /** Memory that was released, and is freed when nobody waits for something in it any more. */
+  readonly #heldBack = new Set<Memory>();
+  readonly #checks: CapacityChecks;
+  readonly #lateReads: LateReads;
+  #closed = false;
 
+  /** The backend is seen through `context.backend` from then on, which tells the context of the commands that it is given. */
   constructor(backend: Backend) {
-    this.backend = backend;
+    const hold = (memory: Memory): void => {
+      memory.holds++;
+    };
+    const letGo = (memory: Memory): void => this.#letGo(memory);
+    this.#checks = createCapacityChecks({ read: (...cell) => this.backend.read(...cell), hold, letGo });
+    this.#lateReads = createLateReads({
+      readRows: (column, rows) => this.#readRows(column, rows),
+      copy: (column) => this.#store([column], column.length)[0]!,
+      release: (memory) => this.#release(memory),
+      hold,
+      letGo,
+    });
+    const [checks, lateReads] = [this.#checks, this.#lateReads];
+    this.backend = watchedBackend(backend, {
+      get idle() {
+        return checks.idle && lateReads.idle;
+      },
+      beforeWrite: lateReads.beforeWrite,
+      afterCommand: checks.derive,
+    });
   }
 
   /**
@@ -94,7 +113,7 @@ export class Context {
 
   /** Device words that belong to the scope under way; `count` counts the rows in them. */
   allocate(words: number, count?: Memory): Memory {
-    const buffer = this.backend.allocate(Math.max(1, words));
+    const buffer = this.#allocateBuffer(Math.max(1, words));
     const memory = new Memory(this, buffer, count);
     this.#owners.at(-1)!.add(memory);
     return memory;
@@ -110,7 +129,11 @@ export class Context {
   /**
    * Waits for the columns and copies them to the host, as many elements as they have.
    *
-   * @throws {@link CapacityError} where an `expand` before it had more rows than its capacity.
+   * It sees what they hold when it is called: they may be written to, disposed of, or leave their scope at once. Where the
+   * context is closed before it is done, it rejects with `device/closed`.
+   *
+   * @throws {@link CapacityError} `capacity/outgrown` where a column derives from rows that outgrew their capacity, however
+   * often it is read. Other columns of the context are not concerned.
    */
   async read<C extends Table>(table: C): Promise<HostTableOf<C>> {
     const columns = columnsOf(table, 'read', 'table');
@@ -122,36 +145,40 @@ export class Context {
       counts.set(length, known);
       return known;
     };
-    try {
-      const arrays = await this.#settle(stored.map((column) => this.#download(column, countOnce)));
-      return withColumns(table, arrays as never) as unknown as HostTableOf<C>;
-    } finally {
-      for (const { source } of stored.filter((column) => !columns.includes(column))) {
-        if (source.kind === 'stored') this.#release(source.memory);
-      }
+    const arrays = this.#settle(
+      stored,
+      stored.map((column) => this.#download(column, countOnce)),
+    );
+    for (const { source } of stored.filter((column) => !columns.includes(column))) {
+      if (source.kind === 'stored') this.#release(source.memory);
     }
+    return withColumns(table, (await arrays) as never) as unknown as HostTableOf<C>;
   }
 
   /**
-   * Waits for the number of rows of a table.
+   * Waits for the number of rows of a table, which may be disposed of at once.
    *
-   * @throws {@link CapacityError} where an `expand` before it had more rows than its capacity.
+   * @throws {@link CapacityError} as {@link Context.read}.
    */
   async count(table: Table): Promise<number> {
     const columns = columnsOf(table, 'count', 'table');
     this.#requireOwn(columns, 'count');
     const length = commonLength(columns, 'count');
-    const [count] = await this.#settle([typeof length === 'number' ? Promise.resolve(length) : this.#countIn(length)]);
-    return count!;
+    const count = typeof length === 'number' ? Promise.resolve(length) : this.#countIn(length);
+    return (await this.#settle(columns, [count]))[0]!;
   }
 
   /**
-   * Waits until everything asked for so far has been done.
+   * Waits until everything asked for so far has been done. A capacity that was outgrown is an error of the columns that
+   * derive from it: it is thrown where one of them is among the tables given here, and else when one of them is read.
    *
-   * @throws {@link CapacityError} where an `expand` before it had more rows than its capacity.
+   * @throws {@link CapacityError} as {@link Context.read}, of the tables.
    */
-  async sync(): Promise<void> {
-    await this.#settle([this.backend.sync()]);
+  async sync(...tables: readonly Table[]): Promise<void> {
+    const columns = tables.flatMap((table) => columnsOf(table, 'sync', 'table'));
+    this.#requireOwn(columns, 'sync');
+    await this.#settle(columns, [this.backend.sync()]);
+    await this.#checks.settle();
   }
 
   /**
@@ -200,7 +227,9 @@ export class Context {
       for (const memory of own) this.#release(memory);
     }
     for (const { length } of columns) {
-      if (typeof length !== 'number' && length.memory.dependents === 0) this.#release(length.memory);
+      if (typeof length === 'number') continue;
+      if (length.memory.dependents === 0) this.#release(length.memory);
+      else length.memory.goesWithLast = true;
     }
   }
 
@@ -214,10 +243,12 @@ export class Context {
     return withColumns(table, copies);
   }
 
-  /** Records that a device count may be above its limit, to be reported by the next read, count or sync. */
+  /**
+   * Records that a device count may be above its limit, before it is used: then all reads of what derives from it throw a
+   * {@link CapacityError}.
+   */
   expectCapacity(length: DeviceLength, primitive: string): void {
-    this.#capacityChecks.push({ length, primitive });
-    this.#awaited.add(length.memory);
+    this.#checks.expect(length, primitive);
   }
 
   /** Drops everything under way; the context can only be closed after that. */
@@ -225,10 +256,12 @@ export class Context {
     this.backend.abort(reason);
   }
 
-  /** Frees everything; idempotent. */
+  /** Frees everything; idempotent. What waits for the device rejects with `device/closed`: await it first. */
   async close(): Promise<void> {
-    for (const memory of this.#awaited) this.#letGo(memory);
+    this.#closed = true;
     for (const owner of this.#owners) for (const memory of owner) this.#release(memory);
+    for (const memory of this.#heldBack) this.backend.release(memory.buffer);
+    this.#heldBack.clear();
     await this.backend.close();
   }
 
@@ -268,37 +301,43 @@ export class Context {
     return stored;
   }
 
+  /** Takes memory; where there is too little, released columns that reads still need are read as a whole first. */
+  #allocateBuffer(words: number): DeviceBuffer {
+    try {
+      return this.backend.allocate(words);
+    } catch (error) {
+      if (!(error instanceof OutOfMemoryError) || !this.#lateReads.freeReleased()) throw error;
+      return this.backend.allocate(words);
+    }
+  }
+
   #release(memory: Memory): void {
     if (memory.released) return;
     memory.released = true;
-    if (memory.count !== undefined) memory.count.dependents--;
     for (const owner of this.#owners) owner.delete(memory);
-    if (!this.#awaited.has(memory)) this.backend.release(memory.buffer);
+    if (memory.holds > 0) this.#heldBack.add(memory);
+    else this.backend.release(memory.buffer);
+    this.#checks.forget(memory.buffer);
+    const { count } = memory;
+    if (count === undefined) return;
+    count.dependents--;
+    if (count.dependents === 0 && count.goesWithLast) this.#release(count);
   }
 
-  /** Ends the wait of a capacity check, and frees memory that was released meanwhile. */
+  /** Ends a hold on memory, and frees it where it was released meanwhile. */
   #letGo(memory: Memory): void {
-    if (this.#awaited.delete(memory) && memory.released) this.backend.release(memory.buffer);
+    memory.holds--;
+    if (memory.holds === 0 && this.#heldBack.delete(memory)) this.backend.release(memory.buffer);
   }
 
-  /** Waits until all of them are through, then throws what went wrong, lost rows first. */
-  async #settle<R>(promises: readonly Promise<R>[]): Promise<R[]> {
-    const [checked, ...settled] = await Promise.allSettled([this.#checkCapacities(), ...promises]);
+  /** Waits until all of them are through, then throws what went wrong, lost rows that the columns derive from first. */
+  async #settle<R>(columns: readonly Column[], promises: readonly Promise<R>[]): Promise<R[]> {
+    const sources = new Set(memoriesIn(columns).map(({ buffer }) => buffer));
+    const [checked, ...settled] = await Promise.allSettled([this.#checks.ensure(sources), ...promises]);
     const failed = [checked!, ...settled].find((outcome) => outcome.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
+    if (this.#closed) throw closedMeanwhile();
     return settled.map((outcome) => (outcome as PromiseFulfilledResult<Awaited<R>>).value);
-  }
-
-  async #checkCapacities(): Promise<void> {
-    const checks = this.#capacityChecks.splice(0);
-    try {
-      const cells = checks.map(({ length: { memory, word } }) => this.backend.read(memory.buffer, word, 1));
-      const needed = await Promise.all(cells);
-      const outgrown = checks.findIndex(({ length }, i) => needed[i]![0]! > length.limit);
-      if (outgrown >= 0) throw capacityOutgrown(checks[outgrown]!, needed[outgrown]![0]!);
-    } finally {
-      for (const { length } of checks) this.#letGo(length.memory);
-    }
   }
 
   async #countIn({ memory, word, minus, limit }: DeviceLength): Promise<number> {
@@ -307,21 +346,21 @@ export class Context {
   }
 
   async #download(column: Column, countOnce: (length: DeviceLength) => Promise<number>): Promise<HostArray> {
-    const { length, capacity } = column;
+    const { length, capacity, source } = column;
+    if (source.kind === 'stored') alive(source.memory);
     if (typeof length === 'number') return this.#readRows(column, length);
-    if (capacity > ROWS_READ_AT_ONCE) return this.#readRows(column, await countOnce(length));
+    if (capacity > ROWS_READ_AT_ONCE) return this.#lateReads.read(column, countOnce(length));
     const [count, rows] = await Promise.all([countOnce(length), this.#readRows(column, capacity)]);
     return rows.subarray(0, count);
   }
 
   async #readRows({ source, type }: Column, rows: number): Promise<Decoded> {
     if (source.kind === 'view') throw new ArgumentError('column/view', 'A view cannot be downloaded.');
-    const buffer = alive(source.memory).buffer;
     if (rows === 0) return decode(new Uint32Array(), source.storage, type);
     const perWord = elementsPerWord(source.storage);
     const first = Math.floor(source.offset / perWord);
     const end = Math.ceil((source.offset + rows) / perWord);
-    const words = await this.backend.read(buffer, first, end - first);
+    const words = await this.backend.read(source.memory.buffer, first, end - first);
     const from = source.offset - first * perWord;
     return decode(words, source.storage, type).subarray(from, from + rows);
   }
@@ -342,10 +381,8 @@ function entrust(result: unknown, owner: Owner): void {
   }
 }
 
-function capacityOutgrown({ length, primitive }: CapacityCheck, needed: number): CapacityError {
-  return new CapacityError('capacity/outgrown', `${primitive} made more rows than its capacity.`, {
-    expected: `at most ${length.limit} rows`,
-    got: needed,
-    remedy: 'Give it a larger capacity, run it in parts, or leave the capacity out and let it wait once.',
+function closedMeanwhile(): DeviceLostError {
+  return new DeviceLostError('device/closed', 'The context was closed before this was done.', {
+    remedy: 'Await it before the context is closed.',
   });
 }

@@ -1,5 +1,4 @@
 import { requireFunctor } from './arguments.ts';
-import { capacityOf } from './backend.ts';
 import {
   type Column,
   type ColumnsOf,
@@ -169,7 +168,7 @@ function expandByScan<R extends Shape>(expansion: Expansion<R>, spread: Spread, 
 /** The row that every output row comes from. */
 function rowsOfOutput(expansion: Expansion<Shape>, { offsets, length }: Spread): Column<'u32'> {
   const { context } = expansion;
-  const heads = markHeads(expansion, offsets, capacityOf(extentOf(length)));
+  const heads = markHeads(expansion, offsets, length);
   const from = context.stored('u32', length);
   fusedScan('expandRows', {
     context,
@@ -183,9 +182,13 @@ function rowsOfOutput(expansion: Expansion<Shape>, { offsets, length }: Spread):
   return from;
 }
 
-/** The number of a row where its output starts, zero elsewhere. */
-function markHeads({ context, counts, length }: Expansion<Shape>, offsets: Column<'u32'>, capacity: number): Column {
-  const heads = context.materialize(constant(u32, 0, capacity));
+/** The number of a row where its output starts, zero elsewhere: for as many rows as there are, whatever their capacity. */
+function markHeads(
+  { context, counts, length }: Expansion<Shape>,
+  offsets: Column<'u32'>,
+  made: number | DeviceLength,
+): Column {
+  const heads = context.materialize(constant(u32, 0, made));
   const marks = fuse('marks', [], ['bool', 'u32', 'u32'], (index, _, loader) => {
     const [count, offset] = loader.load([counts, offsets], index) as [U32, U32];
     return [count.gt(0), offset, index];

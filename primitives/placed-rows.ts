@@ -69,8 +69,8 @@ export function makeWithin<P extends PlacedRows, R>(
   return context.scope(() => {
     const placed = place();
     const length = countIn(placed.count, 0, capacity);
-    const result = make(placed, length);
+    // First, so that whatever is made with this length derives from it.
     context.expectCapacity(length, primitive);
-    return result;
+    return make(placed, length);
   });
 }

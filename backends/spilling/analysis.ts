@@ -1,6 +1,6 @@
-import type { DeviceBuffer, Extent, Program, Store } from '../../primitives/backend.ts';
+import type { ArrayBinding, DeviceBuffer, Extent, Program, Store } from '../../primitives/backend.ts';
 import { type Elements, elementsRead } from './index-ranges.ts';
-import type { KnownProgram, WordReader } from './lengths.ts';
+import { type KnownProgram, perWord, type WordReader } from './lengths.ts';
 import type { Spillable } from './places.ts';
 import { type Placing, placingsOf } from './window-module.ts';
 
@@ -38,11 +38,24 @@ export interface Analysis {
   readonly whole: ReadonlySet<Spillable>;
 }
 
-/** Finds out how far the windows of a command read, the shortest of which has `least` rows. */
-export async function analyse(reader: WordReader, command: WindowedCommand, least: number): Promise<Analysis> {
+/** Buffers above one part in so many of the memory are not brought to the device whole where they are mostly empty. */
+const SPARSE_SHARE = 8;
+
+/**
+ * Finds out how far the windows of a command read, the shortest of which has `least` rows, on a device with memory of
+ * `budget` bytes.
+ */
+export async function analyse(
+  reader: WordReader,
+  command: WindowedCommand,
+  least: number,
+  budget: number,
+): Promise<Analysis> {
   const length = await reader.length(command.extent);
   const programs: AnalysedProgram[] = [];
-  for (const program of command.programs) programs.push(placed(await reader.program(program), length, least));
+  for (const program of command.programs) {
+    programs.push(placed(await reader.program(program), length, least, budget));
+  }
   const { stores = [] } = command;
   const bindings = programs.flatMap(({ arrays, placings }) =>
     [...arrays].map(([name, { buffer }]) => ({ buffer: buffer as Spillable, placing: placings.get(name) })),
@@ -57,14 +70,22 @@ export async function analyse(reader: WordReader, command: WindowedCommand, leas
   };
 }
 
-/** What a window of a program reads of an array: everything where windows at both ends do, and else a piece. */
-function placed(program: KnownProgram, length: number, least: number): AnalysedProgram {
+/**
+ * What a window of a program reads of an array: everything where windows at both ends do, and else a piece. A piece, too, of
+ * a large buffer that is mostly empty, as that of a column with a capacity far above its length.
+ */
+function placed(program: KnownProgram, length: number, least: number, budget: number): AnalysedProgram {
   const ends = [
     elementsOf(program, 0, Math.min(length, least)),
     elementsOf(program, Math.max(0, length - least), length),
   ];
-  const isWhole = (name: string): boolean =>
-    length > 0 && ends.every((reads) => rows(reads.get(name)!) >= (program.arrays.get(name)?.length ?? 0));
+  const isSparse = ({ buffer, length: used, storage }: ArrayBinding & { readonly length: number }): boolean =>
+    4 * buffer.words > budget / SPARSE_SHARE && 2 * used < buffer.words * perWord(storage);
+  const isWhole = (name: string): boolean => {
+    const array = program.arrays.get(name);
+    if (array !== undefined && isSparse(array)) return false;
+    return length > 0 && ends.every((reads) => rows(reads.get(name)!) >= (array?.length ?? 0));
+  };
   return { ...program, placings: placingsOf(program.module, isWhole) };
 }
 

@@ -189,7 +189,7 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
 
   const read = async (buffer: Spillable, word: number, words: number): Promise<Uint32Array> => {
     if (buffer.failure !== undefined) throw queue.tell(buffer.failure.reason);
-    return buffer.resident ? inner.read(buffer, word, words) : places.hostOf(buffer).read(word, words);
+    return places.read(buffer, word, words);
   };
 
   const counters = Object.defineProperties({ spilling: places.report } as SpillingBackend['counters'], {

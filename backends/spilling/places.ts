@@ -37,7 +37,12 @@ export interface Places {
   room(): number;
   /** Brings buffers to the device as far as that takes no waiting; says whether all of them are there. */
   placeNow(buffers: ReadonlySet<Spillable>): boolean;
-  /** Spills what was used longest ago until there is room for so many bytes; says whether there is. */
+  /** Reads words of a buffer from wherever they lie. */
+  read(buffer: Spillable, word: number, words: number): Promise<Uint32Array>;
+  /**
+   * Makes room for so many bytes: waits for reads that still hold memory which is to be free, and spills what was used
+   * longest ago. Says whether there is room.
+   */
   makeRoom(bytes: number, keep: ReadonlySet<Spillable>): Promise<boolean>;
   place(buffer: Spillable): void;
   /** Brings the contents to the host, and leaves them on the device too. */
@@ -65,6 +70,8 @@ export function createPlaces(inner: Backend): Places {
   const live = { buffers: 0, bytes: 0 };
   const report: SpillCounters = { spilledBytes: 0, restoredBytes: 0, windows: 0, rowsOnHost: 0 };
   const budget = inner.limits.memoryBytes;
+  /** Reads from the device that are under way, and what they read. */
+  const reads = new Map<Promise<unknown>, Spillable>();
   let clock = 0;
   let nextPlaceless = -1;
 
@@ -101,11 +108,30 @@ export function createPlaces(inner: Backend): Places {
     report.restoredBytes += 4 * buffer.words;
   };
 
+  const readDevice = (buffer: Spillable, word: number, words: number): Promise<Uint32Array> => {
+    const found = inner.read(buffer, word, words);
+    const end = (): void => {
+      reads.delete(settled);
+    };
+    const settled: Promise<void> = found.then(end, end);
+    reads.set(settled, buffer);
+    return found;
+  };
+
+  /** Waits for reads of buffers that left the device, until there is room for so many bytes or no such read is left. */
+  const awaitReads = async (bytes: number): Promise<void> => {
+    while (room() < bytes) {
+      const leaving = [...reads].filter(([, { resident }]) => !resident);
+      if (leaving.length === 0) return;
+      await Promise.race(leaving.map(([settled]) => settled));
+    }
+  };
+
   const copyToHost = async (buffer: Spillable): Promise<void> => {
     if (!buffer.resident || buffer.host !== undefined) return;
     const host = createHostWords(buffer.words);
     for (let word = 0; word < buffer.words; word += CHUNK_WORDS) {
-      host.write(word, await inner.read(buffer, word, Math.min(CHUNK_WORDS, buffer.words - word)));
+      host.write(word, await readDevice(buffer, word, Math.min(CHUNK_WORDS, buffer.words - word)));
     }
     report.spilledBytes += 4 * buffer.words;
     // It may have been let go meanwhile.
@@ -117,6 +143,11 @@ export function createPlaces(inner: Backend): Places {
   const spill = async (buffer: Spillable): Promise<void> => {
     await copyToHost(buffer);
     leaveDevice(buffer);
+  };
+
+  const hostOf = (buffer: Spillable): HostWords => {
+    buffer.host ??= createHostWords(buffer.words);
+    return buffer.host;
   };
 
   /** What may leave the device, first what should leave first. */
@@ -205,10 +236,14 @@ export function createPlaces(inner: Backend): Places {
       }
       return true;
     },
+    read: async (buffer, word, words) =>
+      buffer.resident ? readDevice(buffer, word, words) : hostOf(buffer).read(word, words),
     async makeRoom(bytes, keep) {
+      await awaitReads(bytes);
       for (const buffer of candidates(keep)) {
         if (room() >= bytes) return true;
         await spill(buffer);
+        await awaitReads(bytes);
       }
       return room() >= bytes;
     },
@@ -220,10 +255,7 @@ export function createPlaces(inner: Backend): Places {
         note(buffer);
       }
     },
-    hostOf(buffer) {
-      buffer.host ??= createHostWords(buffer.words);
-      return buffer.host;
-    },
+    hostOf,
     keepOnHost(buffer, words) {
       buffer.host = words;
       leaveDevice(buffer);

@@ -62,7 +62,7 @@ export async function planWindows(machine: Machine, command: WindowedCommand): P
   const { multiple = 1, scratch = 0 } = command;
   const least = multiple * Math.ceil(Math.min(mostRows, LEAST_ROWS) / multiple);
   const reader = wordReaderOf(inner, places);
-  const analysis = await analyse(reader, command, least);
+  const analysis = await analyse(reader, command, least, places.budget);
   const { results } = entryOf(analysis.programs.at(-1)!.module);
   const planFor = async (onlyNeeded: boolean): Promise<Plan> => {
     const residence = await settle(places, analysis, command, onlyNeeded);

@@ -13,7 +13,7 @@ import {
   type MonoidProgram,
   type Program,
 } from '../../primitives/backend.ts';
-import { ArgumentError, DeviceLostError, FunctorError } from '../../primitives/errors.ts';
+import { ArgumentError, DeviceLostError, FunctorError, OutOfMemoryError } from '../../primitives/errors.ts';
 import { type OptionNames, requireOptions } from '../../primitives/options.ts';
 import { requireHangLimit, requireLimits } from '../backend-options.ts';
 import { createWatchdog, type Watchdog } from '../watchdog.ts';
@@ -193,11 +193,22 @@ function createBackend(
     }
   };
 
+  /** Takes memory; where there is too little, what only commands and reads under way still hold is freed first. */
+  const withRoom = <T>(take: () => T): T => {
+    try {
+      return held.withRoom(take);
+    } catch (error) {
+      if (memory.beingRead.size === 0 || !(error instanceof OutOfMemoryError)) throw error;
+      transfers.freeReleased();
+      return take();
+    }
+  };
+
   /** Memory for one launch, to be given back when it stands in the queue. */
   const takeScratch = (): { scratch: Launcher['scratch']; freeScratch: () => void } => {
     const blocks: Block[] = [];
     const scratch = (bytes: number): number => {
-      const block = held.withRoom(() => allocator.allocate(bytes));
+      const block = withRoom(() => allocator.allocate(bytes));
       blocks.push(block);
       return block.address;
     };
@@ -307,7 +318,7 @@ function createBackend(
     counters,
     allocate: (words) => {
       guard();
-      return held.withRoom(() => memory.allocate(words));
+      return withRoom(() => memory.allocate(words));
     },
     release: (buffer) => {
       if (ended !== undefined) return;

@@ -14,8 +14,6 @@ export interface SharedBuffer extends DeviceBuffer {
   /** Commands up to this number may touch it. */
   fence: number;
   readonly reads: Set<PendingRead>;
-  /** Whether its memory is free once all reads are done. */
-  released: boolean;
 }
 
 /** A read whose words have not all been copied to the host. */
@@ -32,7 +30,10 @@ export interface PendingRead {
 export interface SharedMemory {
   readonly memory: WebAssembly.Memory;
   readonly allocator: Allocator;
+  /** Buffers that were not released, and bytes of these and of released ones that are still being read. */
   readonly live: { buffers: number; bytes: number };
+  /** Released buffers that are not free because they are read. */
+  readonly beingRead: ReadonlySet<SharedBuffer>;
   /** How often the memory has grown. */
   readonly growths: number;
   allocate(words: number): SharedBuffer;
@@ -58,6 +59,7 @@ export function createSharedMemory(limitBytes: number): SharedMemory {
   });
   const buffers = new Map<number, SharedBuffer>();
   const live = { buffers: 0, bytes: 0 };
+  const beingRead = new Set<SharedBuffer>();
   let view = new Uint32Array(memory.buffer);
   let pages = fixed.heap / PAGE_BYTES;
   let nextId = 1;
@@ -87,6 +89,7 @@ export function createSharedMemory(limitBytes: number): SharedMemory {
     memory,
     allocator,
     live,
+    beingRead,
     get growths() {
       return growths;
     },
@@ -102,7 +105,6 @@ export function createSharedMemory(limitBytes: number): SharedMemory {
         address,
         fence,
         reads: new Set(),
-        released: false,
       };
       buffers.set(buffer.id, buffer);
       live.buffers++;
@@ -117,18 +119,24 @@ export function createSharedMemory(limitBytes: number): SharedMemory {
       return buffer;
     },
     free(buffer, issued) {
-      buffer.released = true;
-      if (buffer.reads.size === 0) allocator.release(buffer.block, issued);
+      if (buffer.reads.size === 0) {
+        allocator.release(buffer.block, issued);
+        return;
+      }
+      beingRead.add(buffer);
+      live.bytes += 4 * buffer.words;
     },
     clear() {
       buffers.clear();
+      beingRead.clear();
       live.buffers = 0;
       live.bytes = 0;
     },
     finishRead(buffer, read, issued) {
-      if (buffer.reads.delete(read) && buffer.released && buffer.reads.size === 0) {
-        allocator.release(buffer.block, issued);
-      }
+      if (!buffer.reads.delete(read) || buffer.reads.size > 0) return;
+      if (!beingRead.delete(buffer)) return;
+      live.bytes -= 4 * buffer.words;
+      allocator.release(buffer.block, issued);
     },
   };
 }

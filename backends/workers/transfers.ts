@@ -19,6 +19,8 @@ export interface TransfersOptions {
 export interface Transfers {
   /** Before a buffer is written: what is still to be read of it is brought away. */
   settleReads(buffer: SharedBuffer): void;
+  /** Frees released buffers that are being read: what is still to be read of them is brought away. */
+  freeReleased(): void;
   /** Puts words into a buffer, behind the commands that are under way. */
   write(buffer: SharedBuffer, word: number, data: Uint32Array): void;
   /** The words of a buffer as they are after the commands that are under way. */
@@ -102,5 +104,9 @@ export function createTransfers({ memory, pool, compile, flush, copy, until }: T
     read.copied = end;
   };
 
-  return { settleReads, write, read };
+  const freeReleased = (): void => {
+    for (const buffer of memory.beingRead) settleReads(buffer);
+  };
+
+  return { settleReads, freeReleased, write, read };
 }

@@ -15,6 +15,10 @@ export class Memory {
   readonly count: Memory | undefined;
   /** Memories not released whose rows are counted here. */
   dependents = 0;
+  /** Whether a column whose rows are counted here was disposed of before the others. */
+  goesWithLast = false;
+  /** Waits that still need the buffer; it is freed after the last of them where it is released meanwhile. */
+  holds = 0;
   released = false;
 
   constructor(context: Context, buffer: DeviceBuffer, count?: Memory) {

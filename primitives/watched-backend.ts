@@ -1,0 +1,96 @@
+import type { Backend, DeviceBuffer, Length, Program } from './backend.ts';
+
+type Buffers = readonly DeviceBuffer[];
+
+/** Is told which buffers commands read and write. */
+export interface Watch {
+  /** Whether nobody needs to know, so that commands pass without a look at their buffers. */
+  readonly idle: boolean;
+  /** Called before a command or a transfer writes buffers. */
+  beforeWrite(writes: Buffers): void;
+  /** Called after a command was issued. */
+  afterCommand(reads: Buffers, writes: Buffers): void;
+}
+
+type Kernels = Pick<Backend, 'forEach' | 'walk' | 'reduce' | 'scan' | 'sort' | 'histogram' | 'write'>;
+
+/** The same backend, which tells a watch of every command that goes to it. Members of its own are there as well. */
+export function watchedBackend<B extends Backend>(backend: B, watch: Watch): B {
+  const issue = (
+    length: Length,
+    programs: readonly Program[],
+    cells: readonly (Target | undefined)[],
+    run: () => void,
+  ) => {
+    if (watch.idle) {
+      run();
+      return;
+    }
+    const writes = cells.flatMap((cell) => (cell === undefined ? [] : [cell.buffer]));
+    watch.beforeWrite(writes);
+    run();
+    watch.afterCommand([...lengthBuffer(length), ...programs.flatMap(buffersRead)], writes);
+  };
+  const kernels: Kernels = {
+    forEach: (extent, program, stores) =>
+      issue(extent, [program], stores, () => backend.forEach(extent, program, stores)),
+    walk: (command) =>
+      issue(command.extent, [command.start, command.step], command.stores, () => backend.walk(command)),
+    reduce: (extent, program, monoid, into) =>
+      issue(extent, [program], [into], () => backend.reduce(extent, program, monoid, into)),
+    scan: (command) =>
+      issue(command.extent, [command.program, command.emit], [...command.stores, command.total], () =>
+        backend.scan(command),
+      ),
+    sort: (command) =>
+      issue(command.extent, [command.program], [command.keys, command.payload], () => backend.sort(command)),
+    histogram: (command) =>
+      issue(
+        command.extent,
+        command.inner === undefined ? [command.program] : [command.program, command.inner.row],
+        [command.into],
+        () => backend.histogram(command),
+      ),
+    write(buffer, word, data) {
+      if (!watch.idle) watch.beforeWrite([buffer]);
+      backend.write(buffer, word, data);
+    },
+  };
+  return Object.defineProperties({} as B, { ...membersOf(backend), ...Object.getOwnPropertyDescriptors(kernels) });
+}
+
+interface Target {
+  readonly buffer: DeviceBuffer;
+}
+
+function buffersRead({ arrays }: Program): DeviceBuffer[] {
+  return [...arrays.values()].flatMap(({ buffer, length }) => [buffer, ...lengthBuffer(length)]);
+}
+
+function lengthBuffer(length: Length): DeviceBuffer[] {
+  return typeof length === 'number' ? [] : [length.buffer];
+}
+
+/** All members of an object, those of its class included, as they are when they are used. */
+function membersOf(object: object): PropertyDescriptorMap {
+  const members: PropertyDescriptorMap = {};
+  for (let level = object; level !== Object.prototype && level !== null; level = Object.getPrototypeOf(level)) {
+    for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(level))) {
+      members[name] ??= {
+        ...memberOf(object, name, typeof value === 'function'),
+        enumerable: true,
+        configurable: true,
+      };
+    }
+  }
+  return members;
+}
+
+function memberOf(object: object, name: string, isMethod: boolean): PropertyDescriptor {
+  const target = object as Record<string, unknown>;
+  if (!isMethod) return { get: () => target[name] };
+  return {
+    value: (...args: unknown[]) => (target as Record<string, (...args: unknown[]) => unknown>)[name]!(...args),
+    writable: true,
+  };
+}
