@@ -19,7 +19,7 @@ export interface Backend {
 
   /** Memory of the given number of 32-bit words, from a pool; contents undefined. Throws `OutOfMemoryError`. */
   allocate(words: number): DeviceBuffer;
-  /** Gives memory back to the pool; commands already issued still see it. */
+  /** Gives memory back to the pool; commands already issued and reads under way still see it. */
   release(buffer: DeviceBuffer): void;
   /** Copies host words into a buffer, in command order; `data` may be reused at once. */
   write(buffer: DeviceBuffer, word: number, data: Uint32Array): void;
@@ -264,7 +264,7 @@ export interface Counters {
   allocations: number;
   /** Sets of buffers bound for the first time. */
   bindGroups: number;
-  /** Buffers and bytes allocated and not yet released. */
+  /** Buffers and bytes allocated and not yet released; bytes of released buffers too, as long as a read keeps them from others. */
   liveBuffers: number;
   liveBytes: number;
   /** What it cost to work on more than there was memory for, of a backend that spills. */

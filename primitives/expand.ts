@@ -43,9 +43,9 @@ export interface ExpandOptions {
  * Every row makes `counts[row]` rows: output row k of a row is `f({ ...row, rank: k })`, in the order of the rows. The one
  * primitive whose size no input bounds.
  *
- * With `capacity` it does not wait: at most that many rows are written, and where there are more, the next read, count or
- * sync throws {@link CapacityError} with the number that was needed. Without it the number is asked for, which waits for the
- * device once, and the result is exact; therefore it is a promise.
+ * With `capacity` it does not wait: at most that many rows are written, and where there are more, every read of the result
+ * and of what derives from it throws {@link CapacityError} with the number that was needed. Without it the number is asked
+ * for, which waits for the device once, and the result is exact; therefore it is a promise.
  *
  * - Work O(rows + output), span O(log output), balanced over the output however uneven the counts. Deterministic. Backends
  *   that run many indices at once look up the row of every few output rows and follow the rows from there, where all of it fits

@@ -40,9 +40,9 @@ export interface UnfoldOptions {
  * a ring.
  *
  * Every walk is walked to count what it emits; one that emits several rows is walked again to write them, up to the last.
- * With `capacity` it does not wait: at most that many rows are written, and where there are more, the next read, count or sync
- * throws {@link CapacityError} with the number that was needed. Without it the number is asked for, which waits for the
- * device once, and the result is exact; therefore it is a promise.
+ * With `capacity` it does not wait: at most that many rows are written, and where there are more, every read of the result
+ * and of what derives from it throws {@link CapacityError} with the number that was needed. Without it the number is asked
+ * for, which waits for the device once, and the result is exact; therefore it is a promise.
  *
  * - Work O(rows + steps), span O(steps of the longest walk + log rows): a walk is never split. Deterministic.
  * - Laws asked: every walk ends, within the time that the device gives a kernel.

@@ -100,10 +100,10 @@ test(
   'room that a read still holds is waited for',
   async () => {
     // What is read and what takes its place do not fit together.
-    const inner = await createWorkersBackend({ workers: 2, limits: { memoryBytes: 10e6 } });
+    const inner = await createWorkersBackend({ workers: 2, limits: { memoryBytes: 2e6 } });
     const context = new Context(createSpillingBackend(inner));
-    const rows = 1.75e6;
-    const sorted = Uint32Array.from({ length: 375_000 }, (_, i) => 2 * i);
+    const rows = 350_000;
+    const sorted = Uint32Array.from({ length: 75_000 }, (_, i) => 2 * i);
     for (let round = 0; round < 3; round++) {
       const a = context.column(Uint32Array.from({ length: rows }, (_, i) => i + round));
       const read = context.read(a);
