@@ -179,8 +179,11 @@ onEveryBackend((opened) => {
     },
     'rows lost in an expand whose result is gone': async (context) => {
       const x = context.column(numbers);
-      context.dispose(q.expand({ x }, x, rank, { capacity: 3 }), x);
-      await expect(context.sync()).rejects.toThrow('more rows than its capacity');
+      const made = q.expand({ x }, x, rank, { capacity: 3 });
+      const total = q.reduce(made, q.plus(u32));
+      context.dispose(made, x);
+      await expect(context.read(total)).rejects.toThrow('more rows than its capacity');
+      context.dispose(total);
     },
     'an unfold that waits': async (context) => {
       const x = context.column(numbers);
