@@ -58,7 +58,9 @@ they are read and answered some at a time.
 ${describe(QUERY_SPECS)}
 
 What is written: a row for every query and polygon that it has to do with, in the order of the queries.
-  --points    point,set,polygon: exact. A point on a left or bottom edge is inside, on a right or top edge outside.
+  --points    point,set,polygon: exact on the tree's grid, to whose nearest steps polygons and points are moved. A step is
+              a 2^30th of the domain's side, as quadrille index info tells it: 37 mm at the equator for longitudes and
+              latitudes. A point on a left or bottom edge is inside, on a right or top edge outside.
   --windows   window,set,polygon,least,most: the common area is from least to most, in square units of the coordinates;
               where least is 0 there may be none. Sides are moved to the nearest steps of the domain.
   --polygons  query,set,polygon,least,most: exactly those that share area. With --filter-only some that do not.

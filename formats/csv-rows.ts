@@ -41,7 +41,7 @@ export interface CsvFile {
  * parted by tabs, semicolons or commas, whichever the header has, looked for in this order. Blank lines are passed over. O(bytes).
  *
  * @throws FormatError where the file is missing; while reading `csv/missing-column` for a header without a column that is needed,
- * `csv/bad-row` with the line for a row whose fields are too few or no finite numbers, `csv/open-quote` with the line,
+ * `csv/bad-row` with the line for a row whose fields are too few or no finite numbers, `csv/long-line` and `csv/open-quote` with the line,
  * `format/not-utf8`.
  */
 export async function openCsvRows(file: string, options: CsvRowsOptions): Promise<CsvFile> {
@@ -102,7 +102,7 @@ interface TextRecord {
   readonly line: number;
 }
 
-/** No record that is meant as one is longer: a quote is open. */
+/** No record that is meant as one is longer: a quote is open, or lines do not end. */
 const LONGEST_RECORD = 2 ** 20;
 
 /** The records of a text that are not blank, those of a block at a time. */
@@ -124,7 +124,7 @@ async function* recordsIn(
     bytes += block.length;
     const text = rest + decode(block);
     const end = endOfRecords(text);
-    if (text.length - end > LONGEST_RECORD) throw openQuote(reading);
+    if (text.length - end > LONGEST_RECORD) throw text.includes('"', end) ? openQuote(reading) : longLine(reading);
     rest = text.slice(end);
     yield { records: splitRecords(text, end, reading), bytes };
   }
@@ -276,6 +276,14 @@ function missingColumn({ file }: Reading, wanted: string, names: readonly string
     got: names.length === 0 ? 'an empty file' : names.slice(0, 20).map(quoteName).join(', '),
     remedy: 'Write the names of the columns into the first line.',
     place: { file, line: 1 },
+  });
+}
+
+function longLine({ file, line }: Reading): FormatError {
+  return new FormatError('csv/long-line', 'A line is too long to be a row.', {
+    expected: `at most ${LONGEST_RECORD} characters`,
+    remedy: 'Check that the file is a CSV with a row a line.',
+    place: { file, line },
   });
 }
 

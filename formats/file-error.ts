@@ -2,6 +2,7 @@ import { FormatError } from '../primitives/errors.ts';
 
 /** Turns an error of the file system into a `FormatError` that names the file and what to do; others pass unchanged. */
 export function fileError(file: string, error: unknown): unknown {
+  if (systemCode(error) === 'ENOENT' && ADDRESS.test(file)) return isAddress(file, error);
   const reason = REASONS[systemCode(error) ?? ''];
   if (reason === undefined) return systemCode(error) === undefined ? error : unreadable(file, error);
   return new FormatError(reason.code, reason.sentence, { place: { file }, remedy: reason.remedy, cause: error });
@@ -17,6 +18,17 @@ const REASONS: Readonly<Record<string, { code: string; sentence: string; remedy:
     remedy: 'Ask for permission to read it.',
   },
 };
+
+/** `https://…`, `s3://…`, `/vsicurl/…`: of at least two letters, since one is a drive. */
+const ADDRESS = /^([a-z][a-z0-9+.-]+:\/|\/vsi)/i;
+
+function isAddress(file: string, cause: unknown): FormatError {
+  return new FormatError('format/address', 'This is an address, and addresses are not read.', {
+    remedy: 'Download it first, for example with curl -O, and name the file.',
+    place: { file },
+    cause,
+  });
+}
 
 function systemCode(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('syscall' in error) || !('code' in error)) return undefined;

@@ -52,7 +52,25 @@ function evenBinCount(low: number, high: number, width: number): number {
 
 function evenBinEdges(low: number, high: number, width: number): Float64Array {
   const bins = evenBinCount(low, high, width);
-  return Float64Array.from({ length: bins + 1 }, (_, i) => (i === bins ? high : low + i * width));
+  const decimals = Math.max(decimalsOf(low), decimalsOf(width));
+  const edge = (i: number): number => (i === bins ? high : meant(low + i * width, decimals));
+  return Float64Array.from({ length: bins + 1 }, (_, i) => edge(i));
+}
+
+/**
+ * The decimal that a sum of decimals stands for: 0.15 and not 0.15000000000000002 for three times 0.05, so that bins are
+ * those of the same edges written out. It has no more decimals than what was added.
+ */
+function meant(sum: number, decimals: number): number {
+  return decimals > MOST_DECIMALS ? sum : Number(sum.toFixed(decimals));
+}
+
+/** `toFixed` takes no more. */
+const MOST_DECIMALS = 100;
+
+function decimalsOf(value: number): number {
+  const [digits = '', exponent = '0'] = String(value).split('e');
+  return Math.max(0, (digits.split('.')[1]?.length ?? 0) - Number(exponent));
 }
 
 /** Slots of a zone's histogram: its bins, then nodata, below and above. */
