@@ -65,6 +65,12 @@ export const READING_SPECS: readonly OptionSpec[] = [
   { name: 'id', value: 'PROPERTY', help: "name polygons by this property instead of the feature's id" },
   { name: 'assume-crs', value: 'EPSG:N', help: 'take the coordinates to be in this CRS, whatever the files say' },
   {
+    name: 'antimeridian',
+    value: 'unwrap',
+    help: 'read rings that jump more than 180° of longitude as crossing ±180°, where longitudes come round',
+    choices: ['unwrap'],
+  },
+  {
     name: 'input-format',
     value: 'NAME',
     help: `of the polygons: ${LAYER_FORMATS.join(', ')}`,
@@ -179,6 +185,7 @@ export function parseReading(values: OptionValues): PolygonLayerOptions {
     layer: text(values, 'layer'),
     id: text(values, 'id'),
     crs: parsed(values, 'assume-crs', parseCrs),
+    antimeridian: text(values, 'antimeridian') as 'unwrap' | undefined,
     format: text(values, 'input-format') as PolygonLayerFormat | undefined,
     onBadRecord: text(values, 'on-bad-record') as 'stop' | 'skip' | undefined,
   };

@@ -15,6 +15,7 @@ import {
 import type { MaqFile } from '../formats/maq-file.ts';
 import { graph, type ProgressReport } from '../graph/index.ts';
 import type { Context } from '../primitives/context.ts';
+import { addHalves } from './index-halves.ts';
 import { placeZones } from './index-place.ts';
 
 /** Some queries, in the order of their file. */
@@ -43,6 +44,8 @@ export interface AskedWindows {
   readonly bottom: Float64Array;
   readonly right: Float64Array;
   readonly top: Float64Array;
+  /** The window of each row, where one that crosses the antimeridian has two; undefined where all have one. */
+  readonly windowOf: Uint32Array | undefined;
 }
 
 export interface AskedPolygons {
@@ -80,6 +83,8 @@ export interface QueryJob {
   readonly filterOnly: boolean;
   readonly budget: number | undefined;
   readonly onBadRecord: 'stop' | 'skip';
+  /** Whether longitudes beyond the domain come round. */
+  readonly comesRound: boolean;
   readonly tally: NoteTally;
   /** Takes the answers one after another, in the order of the queries; the run waits for it. */
   readonly take: (answers: Answers) => Promise<void>;
@@ -135,7 +140,10 @@ async function polygonsAt(context: Context, tree: MaqTreeWithEdges, { file }: Qu
 async function polygonsInWindows(context: Context, tree: MaqTree, job: QueryJob, windows: AskedWindows) {
   const placed = placeWindows(context, windows, job.file.domain);
   try {
-    return await readAreas(context, await areasByWindow(context, tree, placed, { above: stepsAbove(job) }), job);
+    const { windowOf } = windows;
+    const above = windowOf === undefined ? stepsAbove(job) : 0n;
+    const found = await areasByWindow(context, tree, placed, { above });
+    return await readAreas(context, found, job, windowOf);
   } finally {
     context.dispose(placed);
   }
@@ -152,8 +160,9 @@ async function polygonsSharing(
   zones: Zones,
 ): Promise<Answers> {
   const { domain, levels } = job.file;
-  const { onBadRecord, tally, budget, filterOnly } = job;
-  const { names, polygons } = placeZones(zones, batch.first, { domain, onBadRecord, tally, remedy: BEYOND_REMEDY });
+  const { onBadRecord, comesRound, tally, budget, filterOnly } = job;
+  const placing = { domain, onBadRecord, comesRound, tally, remedy: BEYOND_REMEDY };
+  const { names, polygons } = placeZones(zones, batch.first, placing);
   const quadrants = await decompose(context, polygons, { levels, budget, keepsEdges: !filterOnly });
   try {
     const shared = await areasByRegion(context, tree, quadrants, { above: stepsAbove(job), capacity: CAPACITY });
@@ -185,11 +194,17 @@ function stepsAbove({ above, file }: QueryJob): bigint {
 
 type AreaRows = Pick<Answers, 'query' | 'set' | 'polygon'> & { readonly areas: AnswerAreas };
 
-async function readAreas(context: Context, shared: SharedAreas, job: QueryJob): Promise<AreaRows> {
+async function readAreas(
+  context: Context,
+  shared: SharedAreas,
+  job: QueryJob,
+  windowOf?: Uint32Array,
+): Promise<AreaRows> {
   const { region, set, polygon, least, most } = shared;
-  const found = await context
+  const read = await context
     .read({ region, set, polygon, least: { ...least }, most: { ...most } })
     .finally(() => context.dispose(shared));
+  const found = windowOf === undefined ? read : addHalves(read, windowOf, stepsAbove(job));
   const step = areaOfStep(job.file);
   const above = stepsAbove(job);
   const areaOf = ({ lo, hi }: Words): Float64Array =>

@@ -18,7 +18,7 @@ import {
   standardDomain,
 } from './index-layers.ts';
 import { type DrawParts, drawTo, writeBytes } from './index-outputs.ts';
-import { BEYOND_SENTENCES } from './index-place.ts';
+import { PLACE_SENTENCES } from './index-place.ts';
 import { type BuildFacts, buildSummary } from './index-summary.ts';
 import type { Log } from './log.ts';
 import { causeOf, openContext, protectInputs, type RunContext, type Surroundings } from './run-support.ts';
@@ -139,11 +139,11 @@ async function buildIn<C extends RunContext>(
   { log, signal }: Surroundings,
 ): Promise<Built> {
   const tally = noteTally();
-  const { onBadRecord = 'stop' } = options.reading;
+  const { onBadRecord = 'stop', antimeridian } = options.reading;
   const { levels, keepsEdges, budget } = options;
   const running = await parts.buildTree(context, {
     sets,
-    placing: { domain, onBadRecord, tally, remedy: BEYOND_REMEDY },
+    placing: { domain, onBadRecord, tally, comesRound: antimeridian === 'unwrap', remedy: BEYOND_REMEDY },
     isStandard: options.domain === undefined && domain === standardDomain(commonCrs(sets)),
     levels,
     keepsEdges,
@@ -178,5 +178,5 @@ async function watched({ progress$, result, figures }: TreeRun, log: Log): Promi
 function tellNotes(sets: readonly LayerSet[], tally: NoteTally, log: Log): void {
   for (const { notes } of sets) for (const note of notes) log.note(note);
   for (const note of crsNotes(sets, commonCrs(sets))) log.note(note);
-  for (const note of tally.notes(BEYOND_SENTENCES)) log.note(note);
+  for (const note of tally.notes(PLACE_SENTENCES)) log.note(note);
 }

@@ -28,6 +28,12 @@ FlatGeobuf, Shapefiles or WKT lines, of any size. All are in one coordinate syst
 domain -180,-180,360, so that trees can be compared; for others the files are read once before, for the square with a
 side of a power of two that holds them all.
 
+Inside a polygon is even-odd over all its rings: a quadrant knows of one outline how often it is crossed, not of each part.
+So what two parts of a multipolygon cover is outside, other than in zonal; polygons whose parts overlap are noted.
+
+With --antimeridian unwrap, longitudes come round: what passes the end of the domain goes on at its beginning. A ring is cut
+there, and the vertices of the cut are moved to the nearest step of the domain, as all are.
+
 ${describe(BUILD_SPECS)}
 
 What is written:
@@ -63,6 +69,7 @@ What is written: a row for every query and polygon that it has to do with, in th
               latitudes. A point on a left or bottom edge is inside, on a right or top edge outside.
   --windows   window,set,polygon,least,most: the common area is from least to most, in square units of the coordinates;
               where least is 0 there may be none. Sides are moved to the nearest steps of the domain.
+              With --antimeridian unwrap, a window whose left is above its right crosses the antimeridian.
   --polygons  query,set,polygon,least,most: exactly those that share area. With --filter-only some that do not.
   --above     leaves out where most is not above, and adds a column sure: 1 where least is, too.
   --count     query,count or set,polygon,count, of all, those without any as well.

@@ -1,6 +1,9 @@
 import type { Polygons, Zones } from '../algorithms/geometry/polygons.ts';
+import { sheetsOf } from '../algorithms/geometry/sheets.ts';
 import { type NoteTally, quoteName } from '../algorithms/notes.ts';
+import { comeRound } from '../algorithms/quadrants/come-round.ts';
 import { DOMAIN_STEPS, type Domain, type DomainPolygons, placeInDomain } from '../algorithms/quadrants/domain.ts';
+import { isGeographicCrs } from '../formats/crs.ts';
 import { GeometryError } from '../primitives/errors.ts';
 
 /** Polygons in steps of a domain, and their names. */
@@ -16,6 +19,8 @@ export interface Placing {
   readonly onBadRecord: 'stop' | 'skip';
   /** Counts those that are left out. */
   readonly tally: NoteTally;
+  /** Whether longitudes beyond the domain come round. */
+  readonly comesRound: boolean;
   /** What to do about them, for errors. */
   readonly remedy: string;
 }
@@ -26,19 +31,32 @@ export interface Placing {
  * @param before - Polygons of the file before these, so that errors tell the number in the file.
  * @throws GeometryError `geometry/beyond-domain` with file and record.
  */
-export function placeZones({ names, polygons, file }: Zones, before: number, placing: Placing): PlacedZones {
-  const { domain, onBadRecord, tally, remedy } = placing;
+export function placeZones(zones: Zones, before: number, placing: Placing): PlacedZones {
+  const { names, crs, file } = zones;
+  const { domain, onBadRecord, tally, comesRound, remedy } = placing;
+  const polygons = comesRound && isGeographicCrs(crs) ? comeRound(zones.polygons, domain) : zones.polygons;
   const beyond = polygonsBeyond(polygons, domain);
-  if (beyond.length === 0) return { names, polygons: placeInDomain(polygons, domain) };
+  if (beyond.length === 0) return noteParts({ names, polygons: placeInDomain(polygons, domain) }, polygons, tally);
   if (onBadRecord === 'stop') throw beyondDomain(names[beyond[0]!]!, before + beyond[0]!, { domain, remedy, file });
   for (const polygon of beyond) tally.add('index/beyond-domain', names[polygon]!);
   const kept = withoutPolygons(polygons, beyond);
   const left = new Set(beyond);
-  return { names: names.filter((_, polygon) => !left.has(polygon)), polygons: placeInDomain(kept, domain) };
+  const keptNames = names.filter((_, polygon) => !left.has(polygon));
+  return noteParts({ names: keptNames, polygons: placeInDomain(kept, domain) }, kept, tally);
 }
 
-/** Says of how many polygons it was that were left out. */
-export const BEYOND_SENTENCES: Readonly<Record<string, (count: number) => string>> = {
+/** Notes polygons whose parts overlap. */
+function noteParts(placed: PlacedZones, { ringParts }: Polygons, tally: NoteTally): PlacedZones {
+  const sheets = sheetsOf({ ...placed.polygons, ringParts });
+  for (const polygon of sheets?.overlapping ?? []) tally.add('index/overlapping-parts', placed.names[polygon]!);
+  return placed;
+}
+
+/** Says of how many polygons it was that were left out, or have parts that overlap. */
+export const PLACE_SENTENCES: Readonly<Record<string, (count: number) => string>> = {
+  'index/overlapping-parts': (n) =>
+    `${n === 1 ? '1 polygon has' : `${n} polygons have`} parts that overlap; quadrants take all rings of a polygon ` +
+    'even-odd, so that what two parts cover is outside, in',
   'index/beyond-domain': (n) =>
     n === 1
       ? '1 polygon is not in the domain and was left out'
@@ -79,8 +97,12 @@ function beyondDomain(
   });
 }
 
-function withoutPolygons({ polygonRings, ringVertices, x, y }: Polygons, beyond: readonly number[]): Polygons {
+function withoutPolygons(
+  { polygonRings, ringVertices, ringParts, x, y }: Polygons,
+  beyond: readonly number[],
+): Polygons {
   const [rings, vertices] = [[0], [0]];
+  const parts: number[] = [];
   const [keptX, keptY] = [new Float64Array(x.length), new Float64Array(y.length)];
   const left = new Set(beyond);
   let at = 0;
@@ -92,12 +114,14 @@ function withoutPolygons({ polygonRings, ringVertices, x, y }: Polygons, beyond:
       keptY.set(y.subarray(from, to), at);
       at += to - from;
       vertices.push(at);
+      parts.push(ringParts?.[ring] ?? 0);
     }
     rings.push(vertices.length - 1);
   }
   return {
     polygonRings: Uint32Array.from(rings),
     ringVertices: Uint32Array.from(vertices),
+    ringParts: ringParts && Uint32Array.from(parts),
     x: keptX.subarray(0, at),
     y: keptY.subarray(0, at),
   };

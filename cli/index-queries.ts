@@ -1,12 +1,14 @@
 import { type NoteTally, noteTally } from '../algorithms/notes.ts';
+import { turnedInto } from '../algorithms/quadrants/come-round.ts';
 import { DOMAIN_STEPS, type Domain } from '../algorithms/quadrants/domain.ts';
-import { sameCrs } from '../formats/crs.ts';
+import { isGeographicCrs, sameCrs } from '../formats/crs.ts';
 import type { CsvFile, CsvRows, CsvRowsOptions } from '../formats/csv-rows.ts';
 import type { MaqFile } from '../formats/maq-file.ts';
 import type { PolygonBatches, PolygonLayer, PolygonLayerOptions } from '../formats/polygon-layers/polygon-layer.ts';
 import type { Answers, AskedPoints, AskedWindows, QueryBatch } from './index-ask.ts';
+import { halvesOf } from './index-halves.ts';
 import { canAssume, crsMismatch } from './index-layers.ts';
-import { BEYOND_SENTENCES } from './index-place.ts';
+import { PLACE_SENTENCES } from './index-place.ts';
 import type { QueryOptions } from './index-query-arguments.ts';
 import type { Log } from './log.ts';
 
@@ -64,13 +66,14 @@ function mostRows(kind: 'points' | 'windows', { nodes }: MaqFile['tree']): numbe
 async function rowQueries(
   { queries, reading, tree }: QueryOptions,
   kind: 'points' | 'windows',
-  { domain, tree: built }: MaqFile,
+  { domain, tree: built, sets }: MaqFile,
   readers: QueryReaders,
 ): Promise<QuerySource> {
+  const comesRound = reading.antimeridian === 'unwrap' && sets.some(({ crs }) => isGeographicCrs(crs));
   const most = mostRows(kind, built);
   let size: number = FIRST_ROWS;
   let [beyond, flat] = [0, 0];
-  const faultOf = kind === 'points' ? undefined : windowFault;
+  const faultOf = kind === 'points' ? undefined : comesRound ? heightFault : windowFault;
   const skipping = reading.onBadRecord === 'skip' ? skippedRows(faultOf) : undefined;
   const rows = await readers.openRows(queries, {
     numbers: kind === 'points' ? POINT_COLUMNS : WINDOW_COLUMNS,
@@ -86,10 +89,14 @@ async function rowQueries(
       let before = 0;
       for await (const batch of rows.batches(signal)) {
         const { first, count, names, bytesRead } = batch;
-        beyond += kind === 'points' ? countPointsBeyond(batch, domain) : countWindowsBeyond(batch, domain);
-        if (kind === 'windows') flat += countFlat(batch, domain);
+        const asked = askedOf(kind, batch, comesRound ? domain : undefined);
+        if (asked.kind === 'points') beyond += countPointsBeyond(asked, domain);
+        else {
+          beyond += countWindows(asked, count, (row) => isWindowBeyond(asked, row, domain));
+          flat += countWindows(asked, count, (row) => isWindowFlat(asked, row, domain));
+        }
         const numbers = skipping?.take(count);
-        yield { first, count, names, numbers, bytes: bytesRead - before, asked: askedOf(kind, batch) };
+        yield { first, count, names, numbers, bytes: bytesRead - before, asked };
         before = bytesRead;
       }
     },
@@ -142,12 +149,23 @@ function skippedRows(faultOf: FaultOf) {
 
 function windowFault([left, bottom, right, top]: readonly number[]): string | undefined {
   if (left! > right!) return `left ${left} is above right ${right}`;
+  return heightFault([left!, bottom!, right!, top!]);
+}
+
+function heightFault([, bottom, , top]: readonly number[]): string | undefined {
   return bottom! > top! ? `bottom ${bottom} is above top ${top}` : undefined;
 }
 
-function askedOf(kind: 'points' | 'windows', { numbers }: CsvRows): AskedPoints | AskedWindows {
+/** What is asked; with a domain, longitudes come round in it. */
+function askedOf(
+  kind: 'points' | 'windows',
+  { numbers }: CsvRows,
+  domain: Domain | undefined,
+): AskedPoints | AskedWindows {
   const [a, b, c, d] = numbers as [Float64Array, Float64Array, Float64Array, Float64Array];
-  return kind === 'points' ? { kind, x: a, y: b } : { kind, left: a, bottom: b, right: c, top: d };
+  if (kind === 'points') return { kind, x: domain === undefined ? a : a.map((x) => turnedInto(x, domain)), y: b };
+  if (domain !== undefined) return { kind, ...halvesOf(numbers, domain) };
+  return { kind, left: a, bottom: b, right: c, top: d, windowOf: undefined };
 }
 
 /** Steps of the domain, to which points and sides are moved. */
@@ -155,34 +173,33 @@ function stepOf(at: number, from: number, { size }: Domain): number {
   return Math.round(((at - from) / size) * DOMAIN_STEPS);
 }
 
-function countPointsBeyond({ numbers: [x, y], count }: CsvRows, domain: Domain): number {
+function countPointsBeyond({ x, y }: AskedPoints, domain: Domain): number {
   const isIn = (step: number): boolean => step >= 0 && step < DOMAIN_STEPS;
   let beyond = 0;
-  for (let row = 0; row < count; row++) {
-    if (!isIn(stepOf(x![row]!, domain.left, domain)) || !isIn(stepOf(y![row]!, domain.bottom, domain))) beyond++;
+  for (let row = 0; row < x.length; row++) {
+    if (!isIn(stepOf(x[row]!, domain.left, domain)) || !isIn(stepOf(y[row]!, domain.bottom, domain))) beyond++;
   }
   return beyond;
 }
 
-function countWindowsBeyond({ numbers: [left, bottom, right, top], count }: CsvRows, domain: Domain): number {
+/** Windows all of whose rows are so. */
+function countWindows({ left, windowOf }: AskedWindows, count: number, isSo: (row: number) => boolean): number {
+  const others = new Uint8Array(count);
+  for (let row = 0; row < left.length; row++) if (!isSo(row)) others[windowOf?.[row] ?? row] = 1;
+  return others.reduce((sum, other) => sum + 1 - other, 0);
+}
+
+function isWindowBeyond({ left, bottom, right, top }: AskedWindows, row: number, domain: Domain): boolean {
   const isOut = (low: number, high: number, from: number): boolean =>
     stepOf(high, from, domain) <= 0 || stepOf(low, from, domain) >= DOMAIN_STEPS;
-  let beyond = 0;
-  for (let row = 0; row < count; row++) {
-    if (isOut(left![row]!, right![row]!, domain.left) || isOut(bottom![row]!, top![row]!, domain.bottom)) beyond++;
-  }
-  return beyond;
+  return isOut(left[row]!, right[row]!, domain.left) || isOut(bottom[row]!, top[row]!, domain.bottom);
 }
 
-/** Windows whose sides are moved to the same step. */
-function countFlat({ numbers: [left, bottom, right, top], count }: CsvRows, domain: Domain): number {
+/** Whether sides are moved to the same step. */
+function isWindowFlat({ left, bottom, right, top }: AskedWindows, row: number, domain: Domain): boolean {
   const isFlat = (low: number, high: number, from: number): boolean =>
     stepOf(low, from, domain) === stepOf(high, from, domain);
-  let flat = 0;
-  for (let row = 0; row < count; row++) {
-    if (isFlat(left![row]!, right![row]!, domain.left) || isFlat(bottom![row]!, top![row]!, domain.bottom)) flat++;
-  }
-  return flat;
+  return isFlat(left[row]!, right[row]!, domain.left) || isFlat(bottom[row]!, top[row]!, domain.bottom);
 }
 
 async function polygonQueries(
@@ -223,7 +240,7 @@ async function polygonQueries(
         const message = `The coordinate system of ${queries} is not known; taken to be that of ${tree}, ${crs}.`;
         log.note({ code: 'index/crs-assumed', message });
       }
-      for (const note of tally.notes(BEYOND_SENTENCES)) log.note(note);
+      for (const note of tally.notes(PLACE_SENTENCES)) log.note(note);
     },
   };
 }

@@ -84,6 +84,7 @@ async function ask<C extends RunContext>(
       filterOnly: options.filterOnly,
       budget: options.budget,
       onBadRecord: options.reading.onBadRecord ?? 'stop',
+      comesRound: options.reading.antimeridian === 'unwrap',
       tally: source.tally,
       async take(answers) {
         source.learn(answers);

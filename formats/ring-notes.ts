@@ -6,6 +6,17 @@ export const RING_SENTENCES: Readonly<Record<string, (count: number) => string>>
     `${ringsThat(n, 'has all its', 'have all their')} vertices on one line and ${n === 1 ? 'encloses' : 'enclose'} no area, in`,
 };
 
+/** What is said of rings whose longitudes jump. */
+export const JUMP_SENTENCES: Readonly<Record<string, (count: number) => string>> = {
+  'zones/antimeridian-jumps': (n) =>
+    `${ringsThat(n, 'jumps', 'jump')} by more than 180 degrees of longitude; taken as written ` +
+    '(--antimeridian unwrap would read them as crossing the antimeridian), in',
+  'zones/antimeridian-unwrapped': (n) => `${ringsThat(n, 'was', 'were')} read as crossing the antimeridian, in`,
+  'zones/antimeridian-kept': (n) =>
+    `${ringsThat(n, 'jumps', 'jump')} by more than 180 degrees of longitude but cannot be unwrapped; taken as ` +
+    'written, in',
+};
+
 /** `1 ring was` or `3 rings were`. */
 export function ringsThat(count: number, singular: string, plural: string): string {
   return count === 1 ? `1 ring ${singular}` : `${count} rings ${plural}`;

@@ -6,7 +6,7 @@ import { type FeaturePlace, isJsonObject, type RawFeature, type RawFeatures } fr
 import { geoJsonFeatures, isGeoJson } from './geojson.ts';
 import { parseJson, readTextFile } from './json-file.ts';
 import { featureName } from './record-name.ts';
-import { RING_SENTENCES, ringsThat } from './ring-notes.ts';
+import { JUMP_SENTENCES, RING_SENTENCES } from './ring-notes.ts';
 import {
   appendPositions,
   dropClosingVertex,
@@ -160,7 +160,8 @@ function readPolygons(columns: Columns, feature: RawFeature, rules: RingRules, a
       if (outer === undefined) outer = longitudeRange(columns.vertices, start);
       else followOuterRing(columns.vertices, start, outer);
     }
-    part++;
+    // A part without rings is none.
+    if (columns.ringParts.length > columns.polygonRings.at(-1)! && columns.ringParts.at(-1) === part) part++;
   }
   if (positions === 0) columns.tally.add('zones/no-geometry', name);
 }
@@ -192,13 +193,7 @@ function readJump(vertices: Vertices, start: number, { unwrap }: RingRules): str
 const SENTENCES: Readonly<Record<string, (count: number) => string>> = {
   ...RING_SENTENCES,
   'zones/no-geometry': (n) => `${n === 1 ? '1 zone has' : `${n} zones have`} no geometry`,
-  'zones/antimeridian-jumps': (n) =>
-    `${ringsThat(n, 'jumps', 'jump')} by more than 180 degrees of longitude; taken as written ` +
-    '(--antimeridian unwrap would read them as crossing the antimeridian), in',
-  'zones/antimeridian-unwrapped': (n) => `${ringsThat(n, 'was', 'were')} read as crossing the antimeridian, in`,
-  'zones/antimeridian-kept': (n) =>
-    `${ringsThat(n, 'jumps', 'jump')} by more than 180 degrees of longitude but cannot be unwrapped; taken as ` +
-    'written, in',
+  ...JUMP_SENTENCES,
 };
 
 function noZonesNotes(names: readonly string[]): Note[] {

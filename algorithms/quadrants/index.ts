@@ -6,6 +6,7 @@
  */
 
 export type { BoundaryEdges } from './boundary-edges.ts';
+export { comeRound, turnedInto } from './come-round.ts';
 export { type DecomposeOptions, decompose } from './decompose.ts';
 export { type DepthFirstOptions, decomposeDepthFirst } from './depth-first.ts';
 export {

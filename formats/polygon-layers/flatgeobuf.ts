@@ -5,7 +5,7 @@ import { bytesThere, closeWindow, openWindow } from './byte-window.ts';
 import { rootTable, type Table, tableAt, tableField, u8Field, type Vector, vectorField } from './flatbuffer.ts';
 import { type FlatGeobufHeader, readFlatGeobufHeader, requireBytes } from './flatgeobuf-header.ts';
 import { propertyText } from './flatgeobuf-properties.ts';
-import { beginPolygon, isFull, type LayerColumns } from './layer-columns.ts';
+import { beginPart, beginPolygon, isFull, type LayerColumns } from './layer-columns.ts';
 import type { LayerInput } from './layer-input.ts';
 import { endRecord, type Found, type OpenedFormat, type Reading, readRecord } from './layer-reading.ts';
 
@@ -80,8 +80,10 @@ function readGeometry(columns: LayerColumns, geometry: Table, headerType: number
     const [next, known] = pending.pop()!;
     const type = known === 0 ? u8Field(next, 6, 0) : known;
     if (type === POLYGON || type === MULTI_POLYGON) found.polygons++;
-    if (type === POLYGON || type === PART) readRings(columns, vectorField(next, 1, 8), vectorField(next, 0, 4), at);
-    else if (type === MULTI_POLYGON || type === COLLECTION) {
+    if (type === POLYGON || type === PART) {
+      beginPart(columns);
+      readRings(columns, vectorField(next, 1, 8), vectorField(next, 0, 4), at);
+    } else if (type === MULTI_POLYGON || type === COLLECTION) {
       const members = vectorField(next, 7, 4);
       parts += members.length;
       if (8 * parts > bytes) throw damaged('parts that overlap', at);

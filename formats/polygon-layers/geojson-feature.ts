@@ -5,7 +5,7 @@ import { isGeoJson } from '../geojson.ts';
 import { featureName } from '../record-name.ts';
 import { appendPositions } from '../rings.ts';
 import type { CoordinateColumns } from './json-coordinates.ts';
-import { appendRing, beginPolygon, endRing, type LayerColumns } from './layer-columns.ts';
+import { appendRing, beginPart, beginPolygon, endRing, type LayerColumns } from './layer-columns.ts';
 import { endRecord, type Found, type Reading } from './layer-reading.ts';
 
 /**
@@ -62,6 +62,7 @@ function isGeometry(value: JsonObject): boolean {
 function readCoordinates(columns: LayerColumns, coordinates: unknown[], depth: number, at: FeaturePlace): void {
   for (const rings of depth === 3 ? [coordinates] : coordinates) {
     if (!Array.isArray(rings)) throw malformed(`A polygon of ${describeFeature(at)} is not an array of rings.`, at);
+    beginPart(columns);
     for (const ring of rings) {
       appendPositions(columns.vertices, ring, at);
       endRing(columns);
@@ -78,9 +79,16 @@ function takeCoordinates(
   at: FeaturePlace,
 ): void {
   const array = number as number;
-  const { arrayEnds, depths, ringEnds } = coordinates;
+  const { arrayEnds, depths, partStarts, ringEnds } = coordinates;
   if (depths[array] !== depth) throw wrongDepth(depth, depths[array]!, at);
-  for (let ring = arrayEnds[array - 1] ?? 0; ring < arrayEnds[array]!; ring++) {
+  const first = arrayEnds[array - 1] ?? 0;
+  let next = partStarts.findIndex((start) => start > first);
+  beginPart(columns);
+  for (let ring = first; ring < arrayEnds[array]!; ring++) {
+    if (ring === partStarts[next]) {
+      beginPart(columns);
+      next++;
+    }
     appendRing(columns, coordinates, ringEnds[ring - 1] ?? 0, ringEnds[ring]!);
   }
 }

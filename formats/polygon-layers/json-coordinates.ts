@@ -6,6 +6,8 @@ import { numberEnd, readJsonNumber } from './json-number.ts';
 export interface CoordinateColumns extends Vertices {
   /** One behind the last vertex of every ring. */
   readonly ringEnds: number[];
+  /** The first rings of polygons that follow another in the same array. */
+  readonly partStarts: number[];
   /** One behind the last ring of every array. */
   readonly arrayEnds: number[];
   /** How deep positions lie in every array: 3 as in a Polygon, 4 as in a MultiPolygon. Of one that is cut off, too. */
@@ -14,13 +16,22 @@ export interface CoordinateColumns extends Vertices {
 
 /** Starts with no arrays. */
 export function emptyCoordinates(): CoordinateColumns {
-  return { x: new Float64Array(1024), y: new Float64Array(1024), length: 0, ringEnds: [], arrayEnds: [], depths: [] };
+  return {
+    x: new Float64Array(1024),
+    y: new Float64Array(1024),
+    length: 0,
+    ringEnds: [],
+    partStarts: [],
+    arrayEnds: [],
+    depths: [],
+  };
 }
 
 /** Forgets all arrays, and keeps their memory for those to come. */
 export function clearCoordinates(columns: CoordinateColumns): void {
   columns.length = 0;
   columns.ringEnds.length = 0;
+  columns.partStarts.length = 0;
   columns.arrayEnds.length = 0;
   columns.depths.length = 0;
 }
@@ -65,12 +76,19 @@ export function resumeCoordinates(columns: CoordinateColumns, bytes: Buffer, at:
     // The last position may have been cut off behind its numbers, or even behind its ring.
     columns.length = lastVertex;
     while (ringEnds.length > 0 && ringEnds.at(-1)! > lastVertex) ringEnds.pop();
+    dropPartStarts(columns);
     return CUT_OFF;
   }
   depths.length = arrayEnds.length;
   ringEnds.length = arrayEnds.at(-1) ?? 0;
+  dropPartStarts(columns);
   columns.length = ringEnds.at(-1) ?? 0;
   return IRREGULAR;
+}
+
+/** Forgets polygons that begin behind the ring that is to be read next. */
+function dropPartStarts({ partStarts, ringEnds }: CoordinateColumns): void {
+  while (partStarts.length > 0 && partStarts.at(-1)! > ringEnds.length) partStarts.pop();
 }
 
 export const CUT_OFF = -1;
@@ -95,6 +113,7 @@ function readRings(columns: CoordinateColumns, bytes: Buffer, start: number, dee
       at = skipJsonSpace(bytes, at);
     }
     if (bytes[at] !== COMMA) return ~at;
+    if (depth < deepest - 2) columns.partStarts.push(columns.ringEnds.length);
     at = skipJsonSpace(bytes, at + 1);
     while (bytes[at] === OPEN && depth < deepest) {
       depth++;

@@ -1,18 +1,23 @@
 import type { Polygons } from '../../algorithms/geometry/polygons.ts';
 import { type NoteTally, noteTally } from '../../algorithms/notes.ts';
-import { dropClosingVertex, emptyVertices, isFlat, jumpsAntimeridian, type Vertices } from '../rings.ts';
+import { dropClosingVertex, emptyVertices, isFlat, jumpsAntimeridian, unwrapRing, type Vertices } from '../rings.ts';
 
 /** Polygons under construction, and what was noticed of all that were read. */
 export interface LayerColumns {
   names: string[];
   polygonRings: number[];
   ringVertices: number[];
+  /** The part of every ring, and that of the ring under construction. */
+  ringParts: number[];
+  part: number;
   readonly vertices: Vertices;
   readonly tally: NoteTally;
   /** Codes noted of the polygon begun last: they count once it is kept. */
   readonly noticed: string[];
   /** Whether the coordinates may be longitudes, so that their jumps are noted. */
   mayJump: boolean;
+  /** Whether rings that jump are read as crossing the antimeridian. */
+  unwraps: boolean;
   /** Records with polygons so far, and records left out as they are of other kinds. */
   polygons: number;
   others: number;
@@ -24,10 +29,13 @@ export function emptyLayer(): LayerColumns {
     names: [],
     polygonRings: [0],
     ringVertices: [0],
+    ringParts: [],
+    part: 0,
     vertices: emptyVertices(),
     tally: noteTally(),
     noticed: [],
     mayJump: false,
+    unwraps: false,
     polygons: 0,
     others: 0,
   };
@@ -37,6 +45,13 @@ export function emptyLayer(): LayerColumns {
 export function beginPolygon(columns: LayerColumns, name: string): void {
   columns.names.push(name);
   columns.noticed.length = 0;
+  columns.part = 0;
+}
+
+/** Begins another part of the polygon begun last: rings that follow are of it. A part without rings is none. */
+export function beginPart(columns: LayerColumns): void {
+  const { polygonRings, ringParts } = columns;
+  if (ringParts.length > polygonRings.at(-1)! && ringParts.at(-1) === columns.part) columns.part++;
 }
 
 /** Ends the polygon begun last, and keeps it. */
@@ -48,8 +63,9 @@ export function endPolygon({ names, noticed, polygonRings, ringVertices, tally }
 }
 
 /** Takes the polygon begun last away again, with what it has so far; nothing happens where it has ended already. */
-export function dropPolygon({ names, polygonRings, ringVertices, vertices }: LayerColumns): void {
+export function dropPolygon({ names, polygonRings, ringVertices, ringParts, vertices }: LayerColumns): void {
   names.length = polygonRings.length - 1;
+  ringParts.length = polygonRings.at(-1)!;
   ringVertices.length = polygonRings.at(-1)! + 1;
   vertices.length = ringVertices.at(-1)!;
 }
@@ -90,7 +106,8 @@ export function appendRing(
 }
 
 /** Ends the ring under construction: all vertices behind the last one that has ended. */
-export function endRing({ ringVertices, vertices, noticed, mayJump }: LayerColumns, closes = true): void {
+export function endRing(columns: LayerColumns, closes = true): void {
+  const { ringVertices, ringParts, part, vertices, noticed, mayJump } = columns;
   const start = ringVertices.at(-1)!;
   if (vertices.length === start) {
     noticed.push('zones/empty-rings');
@@ -98,9 +115,15 @@ export function endRing({ ringVertices, vertices, noticed, mayJump }: LayerColum
   }
   const open = !dropClosingVertex(vertices, start) && vertices.length > start + 1;
   if (open && closes) noticed.push('zones/unclosed-rings');
-  if (mayJump && jumpsAntimeridian(vertices, start)) noticed.push('zones/antimeridian-jumps');
+  if (mayJump && jumpsAntimeridian(vertices, start)) noticed.push(readJump(columns, start));
   if (isFlat(vertices, start)) noticed.push('zones/zero-area-rings');
   ringVertices.push(vertices.length);
+  ringParts.push(part);
+}
+
+function readJump({ vertices, unwraps }: LayerColumns, start: number): string {
+  if (!unwraps) return 'zones/antimeridian-jumps';
+  return unwrapRing(vertices, start) ? 'zones/antimeridian-unwrapped' : 'zones/antimeridian-kept';
 }
 
 /** A batch is handed on once it has so many vertices, or so many polygons. */
@@ -114,16 +137,18 @@ export function isFull({ names, vertices }: LayerColumns): boolean {
 
 /** Takes the polygons out of the columns. */
 export function takePolygons(columns: LayerColumns): { names: string[]; polygons: Polygons } {
-  const { names, polygonRings, ringVertices, vertices } = columns;
+  const { names, polygonRings, ringVertices, ringParts, vertices } = columns;
   const polygons = {
     polygonRings: Uint32Array.from(polygonRings),
     ringVertices: Uint32Array.from(ringVertices),
+    ringParts: Uint32Array.from(ringParts),
     x: vertices.x.slice(0, vertices.length),
     y: vertices.y.slice(0, vertices.length),
   };
   columns.names = [];
   columns.polygonRings = [0];
   columns.ringVertices = [0];
+  columns.ringParts = [];
   // One polygon may have been as long as a file: its memory is not kept.
   if (vertices.x.length > 4 * BATCH_VERTICES) Object.assign(vertices, emptyVertices());
   vertices.length = 0;

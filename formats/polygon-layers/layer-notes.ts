@@ -1,6 +1,6 @@
 import { type Note, noteTally } from '../../algorithms/notes.ts';
 import { isGeographicCrs, normalizeCrs } from '../crs.ts';
-import { RING_SENTENCES, ringsThat } from '../ring-notes.ts';
+import { JUMP_SENTENCES, RING_SENTENCES, ringsThat } from '../ring-notes.ts';
 import type { Reading } from './layer-reading.ts';
 
 /**
@@ -23,15 +23,14 @@ export function notesOf(reading: Reading, crs: string | undefined): Note[] {
   const notes = columns.tally.notes(SENTENCES).map((note) => {
     return note.code === 'polygons/bad-records' ? { ...note, message: `${note.message} ${firstBad}` } : note;
   });
-  const told = isGeographicCrs(crs) ? notes : notes.filter(({ code }) => code !== 'zones/antimeridian-jumps');
+  const told = isGeographicCrs(crs) ? notes : notes.filter(({ code }) => !(code in JUMP_SENTENCES));
   return crs === undefined ? [...told, crsNote(reading)] : told;
 }
 
 const SENTENCES: Readonly<Record<string, (count: number) => string>> = {
   ...RING_SENTENCES,
   'zones/no-geometry': (n) => `${n === 1 ? '1 polygon has' : `${n} polygons have`} no geometry`,
-  'zones/antimeridian-jumps': (n) =>
-    `${ringsThat(n, 'jumps', 'jump')} by more than 180 degrees of longitude; taken as written, in`,
+  ...JUMP_SENTENCES,
   'polygons/short-rings': (n) =>
     `${ringsThat(n, 'has', 'have')} fewer than three vertices and ${n === 1 ? 'was' : 'were'} left out, in`,
   'polygons/other-geometry': (n) =>

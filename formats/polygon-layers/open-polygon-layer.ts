@@ -29,14 +29,16 @@ import { readWktLines } from './wkt-lines.ts';
  * WKT with a geometry a line. The content tells the format, or `options.format`.
  *
  * Every Polygon and MultiPolygon feature is one polygon, in the file's order, read as `readZones` reads zones: rings
- * as written, even-odd, closing vertices not stored. It is named by its `id`, by the property `options.id`, or by its
+ * as written, closing vertices not stored; the polygons of a multipolygon or a collection are its parts. A Shapefile does not
+ * say which rings are of one part: there, rings that turn clockwise begin parts, and others are holes in the smallest of them. It is named by its `id`, by the property `options.id`, or by its
  * index among the file's records. Of positions the first two numbers are taken.
  *
  * Polygons come in batches of about 2^20 vertices. But for TopoJSON, which is held in memory whole, memory is bounded by the
  * batch and the longest record, not by the file. O(bytes).
  *
  * Noted, not refused: `zones/none`, `zones/unclosed-rings`, `zones/empty-rings` (which are left out),
- * `zones/zero-area-rings`, `zones/no-geometry`, `zones/crs-unknown`, `zones/antimeridian-jumps` (of longitudes);
+ * `zones/zero-area-rings`, `zones/no-geometry`, `zones/crs-unknown`, and of longitudes `zones/antimeridian-jumps` or, where they
+ * are unwrapped, `zones/antimeridian-unwrapped` and `zones/antimeridian-kept`;
  * `polygons/other-geometry`: points and lines, left out; `polygons/short-rings`: of WKT, rings of less than three vertices,
  * left out; `polygons/deleted-records` and `polygons/trailing-bytes` of Shapefiles; with `onBadRecord: 'skip'`
  * `polygons/bad-records`. Names are not compared: in a stream that would take memory for all of them.
@@ -75,7 +77,8 @@ export async function openLayer(input: LayerInput, options: PolygonLayerOptions)
   const opened = await OPENERS[format](input);
   const { file, size } = input;
   const crs = crsOf({ options, stated: opened.stated }, opened.geographic);
-  return { file, format, crs, size, batches: (signal) => readBatches(input, opened, options, signal) };
+  const seen: Seen = { latitudes: true };
+  return { file, format, crs, size, batches: (signal) => readBatches(input, opened, options, signal, seen) };
 }
 
 /** Reads all batches of a layer into one. */
@@ -112,22 +115,30 @@ async function tellFormat(input: LayerInput): Promise<PolygonLayerFormat> {
   }
 }
 
+/** What an earlier reading of a layer found out: nothing may be made of jumps of coordinates that are no longitudes. */
+interface Seen {
+  latitudes: boolean;
+}
+
 function readBatches(
   input: LayerInput,
   { read, stated, geographic }: OpenedFormat,
   options: PolygonLayerOptions,
   signal: AbortSignal | undefined,
+  seen: Seen,
 ): PolygonBatches {
   const columns = emptyLayer();
   const window = openWindow(input.blocks(signal), input.file);
   const reading: Reading = { input, options, signal, window, columns, stated, firstBad: undefined };
-  columns.mayJump = isGeographicCrs(crsOf(reading, geographic));
+  columns.mayJump = isGeographicCrs(crsOf(reading, geographic && seen.latitudes));
+  columns.unwraps = options.antimeridian === 'unwrap';
   let latitudes = true;
   let polygons = 0;
   const crs = (): string | undefined => crsOf(reading, geographic && latitudes);
   const take = (): PolygonBatch => {
     const { names, polygons: taken } = takePolygons(columns);
     latitudes &&= !geographic || findNoLatitude(extremesOf(taken.y)) === undefined;
+    seen.latitudes &&= latitudes;
     polygons += names.length;
     return { zones: { names, polygons: taken, crs: crs(), file: input.file }, bytesRead: offsetOf(window) };
   };
@@ -163,6 +174,7 @@ function joined(parts: readonly Polygons[]): Polygons {
   return {
     polygonRings: joinedStarts(parts.map(({ polygonRings }) => polygonRings)),
     ringVertices: joinedStarts(parts.map(({ ringVertices }) => ringVertices)),
+    ringParts: Uint32Array.from(parts.flatMap(({ ringParts }) => [...(ringParts ?? [])])),
     x: joinedColumns(parts.map(({ x }) => x)),
     y: joinedColumns(parts.map(({ y }) => y)),
   };

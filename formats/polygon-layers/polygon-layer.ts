@@ -15,6 +15,12 @@ export interface PolygonLayerOptions {
   /** Coordinate system to take the coordinates in, whatever the file says. */
   readonly crs?: string | undefined;
   /**
+   * What a ring means whose longitudes jump by more than 180°: `as-written` (default) takes the long edge as it is, `unwrap`
+   * takes the ring to cross the antimeridian, so that its longitudes may pass 180. Coordinates of other kinds are always as
+   * written.
+   */
+  readonly antimeridian?: 'as-written' | 'unwrap' | undefined;
+  /**
    * What is done about a record that cannot be read: `stop` (default) throws its error, `skip` leaves it out and notes
    * it. Where it cannot be told where the next record begins, reading stops in either case.
    */

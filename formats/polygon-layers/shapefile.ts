@@ -9,6 +9,7 @@ import { beginPolygon, isFull, type LayerColumns } from './layer-columns.ts';
 import { type LayerInput, readWhole } from './layer-input.ts';
 import { endRecord, type Found, type OpenedFormat, type Reading, readRecord } from './layer-reading.ts';
 import { crsOfWkt } from './projection.ts';
+import { partsByDirection } from './ring-nesting.ts';
 
 /** First four bytes of a file, high byte first. */
 export const SHAPEFILE_CODE = 9994;
@@ -27,7 +28,7 @@ const OTHERS: ReadonlySet<number> = new Set([1, 3, 8, 11, 13, 18, 21, 23, 28, 31
  * coordinate system out of the `.prj` beside them. Records that the `.dbf` marks as deleted are left out and noted.
  *
  * The file is read by own code, with npm's shapefile as a witness in the tests: that steps over damage without a word, and
- * nests rings, which even-odd does not need, by comparing every hole with every polygon: 13 s for 16,000 holes.
+ * nests the rings of all records, by comparing every hole with every polygon: 13 s for 16,000 holes.
  */
 export async function openShapefile(input: LayerInput): Promise<OpenedFormat> {
   const window = openWindow(input.blocks(), input.file);
@@ -162,6 +163,16 @@ function readRings(columns: LayerColumns, view: DataView, at: FeaturePlace): voi
       throw damaged(`a part from 0 to ${points} behind the one before`, `${from} to ${to}`, at);
     }
     readBinaryRing(columns, view, start + 16 * from, to - from, at);
+  }
+  tellParts(columns);
+}
+
+/** Tells the parts of the rings of the record read last. */
+function tellParts({ polygonRings, ringVertices, ringParts, vertices }: LayerColumns): void {
+  const first = polygonRings.at(-1)!;
+  if (ringParts.length - first < 2) return;
+  for (const [ring, part] of partsByDirection(vertices, ringVertices.slice(first)).entries()) {
+    ringParts[first + ring] = part;
   }
 }
 

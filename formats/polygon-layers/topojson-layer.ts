@@ -5,7 +5,7 @@ import { parseJsonBytes } from '../result-sets/json-bytes.ts';
 import { appendPositions } from '../rings.ts';
 import { isTopoJson, topoJsonFeatures } from '../topojson.ts';
 import { need } from './byte-window.ts';
-import { beginPolygon, endRing, isFull } from './layer-columns.ts';
+import { beginPart, beginPolygon, endRing, isFull } from './layer-columns.ts';
 import { endRecord, type Reading, readRecord } from './layer-reading.ts';
 
 /** Reads one object of a topology, which is held in memory whole: any of its arcs may be of any of its polygons. */
@@ -87,6 +87,7 @@ function readMember(reading: Reading, feature: RawFeature, member: Member | unde
   const at = { file: input.file, index, id: geometry.id };
   beginPolygon(columns, featureName(geometry.properties, options.id, at));
   for (const rings of feature.polygons ?? []) {
+    beginPart(columns);
     for (const ring of rings) {
       appendPositions(columns.vertices, ring, at);
       endRing(columns);

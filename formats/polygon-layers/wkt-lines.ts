@@ -5,7 +5,7 @@ import { beginPolygonNamed, emptyTile, type TileColumns } from '../result-sets/t
 import { readGeometry, skipSpace } from '../result-sets/wkt.ts';
 import { type ByteWindow, needMore } from './byte-window.ts';
 import { skipMark } from './geojson-collection.ts';
-import { appendRing, beginPolygon, isFull, type LayerColumns } from './layer-columns.ts';
+import { appendRing, beginPart, beginPolygon, isFull, type LayerColumns } from './layer-columns.ts';
 import { endRecord, type Reading, readRecord } from './layer-reading.ts';
 
 /**
@@ -54,6 +54,7 @@ function readLine(reading: Reading, cursor: ByteCursor, { index, line }: LineAt)
   const start = cursor.at;
   // Two numbers of four digits, and what parts them.
   const tile = emptyTile((cursor.end - start) / 9);
+  tile.partStarts = [];
   beginPolygonNamed(tile, name);
   try {
     takeSrid(reading, cursor, index);
@@ -124,7 +125,9 @@ function appendTile(columns: LayerColumns, tile: TileColumns): void {
     const known = NOTED[code];
     for (let more = known === undefined ? 0 : (count ?? 1); more > 0; more--) columns.noticed.push(known!);
   }
+  const starts = new Set(tile.partStarts);
   for (let ring = 0; ring < tile.rings; ring++) {
+    if (starts.has(ring)) beginPart(columns);
     appendRing(columns, tile, tile.ringVertices[ring]!, tile.ringVertices[ring + 1]!, false);
   }
 }

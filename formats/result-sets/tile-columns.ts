@@ -16,6 +16,8 @@ export interface TileColumns {
   x: Float64Array;
   y: Float64Array;
   vertices: number;
+  /** Where somebody asks: the rings, as many as there are, where a polygon of a multipolygon or a collection begins. */
+  partStarts?: number[];
   readonly tally: NoteTally;
 }
 

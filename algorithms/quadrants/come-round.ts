@@ -1,0 +1,114 @@
+import type { Polygons } from '../geometry/polygons.ts';
+import type { Domain } from './domain.ts';
+
+/** Degrees of a whole turn. */
+const TURN = 360;
+
+/** A longitude moved by whole turns to where a domain begins, or less than a turn to the right of it. */
+export function turnedInto(longitude: number, { left }: Pick<Domain, 'left'>): number {
+  const turns = Math.floor((longitude - left) / TURN);
+  return turns === 0 ? longitude : longitude - TURN * turns;
+}
+
+/**
+ * Brings polygons of longitudes that reach beyond a domain into it, as longitudes come round: moved by whole turns, where one
+ * fits so; else, in a domain of a whole turn, cut where it ends, and each piece moved. Others stay as they are.
+ *
+ * An edge that crosses the cut gets a vertex there, which becomes one of the domain's grid like all vertices: both pieces share
+ * it. O(vertices).
+ *
+ * @example
+ * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[170, 0], [190, 0], [190, 9], [170, 9]]] }');
+ * comeRound(zones.polygons, WORLD).x; // Float64Array [170, 180, 180, 170, -180, -170, -170, -180]
+ */
+export function comeRound(polygons: Polygons, domain: Domain): Polygons {
+  const { polygonRings, x } = polygons;
+  const [left, right] = [domain.left, domain.left + domain.size];
+  const isBeyond = (longitude: number): boolean => !(longitude >= left && longitude <= right);
+  if (!x.some(isBeyond)) return polygons;
+  const out: Pieces = { polygonRings: [0], ringVertices: [0], ringParts: [], x: [], y: [] };
+  for (let polygon = 0; polygon + 1 < polygonRings.length; polygon++) {
+    placePolygon(polygons, polygon, domain, out);
+    out.polygonRings.push(out.ringVertices.length - 1);
+  }
+  return {
+    polygonRings: Uint32Array.from(out.polygonRings),
+    ringVertices: Uint32Array.from(out.ringVertices),
+    ringParts: polygons.ringParts && Uint32Array.from(out.ringParts),
+    x: Float64Array.from(out.x),
+    y: Float64Array.from(out.y),
+  };
+}
+
+/** Polygons under construction. */
+interface Pieces {
+  readonly polygonRings: number[];
+  readonly ringVertices: number[];
+  readonly ringParts: number[];
+  readonly x: number[];
+  readonly y: number[];
+}
+
+function placePolygon(polygons: Polygons, polygon: number, { left, size }: Domain, out: Pieces): void {
+  const { polygonRings, ringVertices, x } = polygons;
+  const rings = [polygonRings[polygon]!, polygonRings[polygon + 1]!] as const;
+  let [least, most] = [Infinity, -Infinity];
+  for (let v = ringVertices[rings[0]]!; v < ringVertices[rings[1]]!; v++) {
+    least = Math.min(least, x[v]!);
+    most = Math.max(most, x[v]!);
+  }
+  const isIn = least >= left && most <= left + size;
+  const turns = Math.floor((least - left) / TURN);
+  const fits = most - TURN * turns <= left + size;
+  for (let ring = rings[0]; ring < rings[1]; ring++) {
+    if (isIn || !Number.isFinite(most - least) || (!fits && size < TURN)) addRing(polygons, ring, 0, out);
+    else if (fits) addRing(polygons, ring, turns, out);
+    else for (let turn = turns; left + TURN * turn < most; turn++) addPiece(polygons, ring, left, turn, out);
+  }
+}
+
+function addRing({ ringVertices, ringParts, x, y }: Polygons, ring: number, turns: number, out: Pieces): void {
+  for (let v = ringVertices[ring]!; v < ringVertices[ring + 1]!; v++) {
+    out.x.push(turns === 0 ? x[v]! : x[v]! - TURN * turns);
+    out.y.push(y[v]!);
+  }
+  endRing(out, ringParts?.[ring]);
+}
+
+function endRing(out: Pieces, part: number | undefined): void {
+  out.ringVertices.push(out.x.length);
+  if (part !== undefined) out.ringParts.push(part);
+}
+
+type Vertex = readonly [x: number, y: number];
+
+/** Adds what of a ring lies within a turn. Even-odd, so that edges along the cut that lie on each other are none. */
+function addPiece(polygons: Polygons, ring: number, left: number, turn: number, out: Pieces): void {
+  const { ringVertices, ringParts, x, y } = polygons;
+  const [from, to] = [left + TURN * turn, left + TURN * (turn + 1)];
+  let piece: Vertex[] = [];
+  for (let v = ringVertices[ring]!; v < ringVertices[ring + 1]!; v++) piece.push([x[v]!, y[v]!]);
+  piece = cut(piece, from, (at) => at >= from);
+  piece = cut(piece, to, (at) => at <= to);
+  if (piece.every(([at]) => at === from) || piece.every(([at]) => at === to)) return;
+  for (const [at, row] of piece) {
+    out.x.push(at - TURN * turn);
+    out.y.push(row);
+  }
+  endRing(out, ringParts?.[ring]);
+}
+
+/** What of a ring lies on one side of a meridian: Sutherland and Hodgman, Reentrant Polygon Clipping, 1974. */
+function cut(ring: readonly Vertex[], meridian: number, isIn: (x: number) => boolean): Vertex[] {
+  const kept: Vertex[] = [];
+  for (const [i, to] of ring.entries()) {
+    const from = ring[(i + ring.length - 1) % ring.length]!;
+    if (isIn(from[0]) !== isIn(to[0])) kept.push([meridian, rowAt(from, to, meridian)]);
+    if (isIn(to[0])) kept.push(to);
+  }
+  return kept;
+}
+
+function rowAt([x0, y0]: Vertex, [x1, y1]: Vertex, meridian: number): number {
+  return y0 + ((meridian - x0) / (x1 - x0)) * (y1 - y0);
+}

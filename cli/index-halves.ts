@@ -1,0 +1,82 @@
+import { turnedInto } from '../algorithms/quadrants/come-round.ts';
+import type { Domain } from '../algorithms/quadrants/domain.ts';
+
+/** Sides of windows, and of which window each row is. */
+export interface WindowHalves {
+  readonly left: Float64Array;
+  readonly bottom: Float64Array;
+  readonly right: Float64Array;
+  readonly top: Float64Array;
+  readonly windowOf: Uint32Array;
+}
+
+/**
+ * Brings windows of longitudes into a domain, as longitudes come round: one whose left is above its right crosses the
+ * antimeridian. What reaches beyond a whole turn of the domain becomes a second row.
+ */
+export function halvesOf(sides: readonly Float64Array[], domain: Domain): WindowHalves {
+  const rows: number[][] = [[], [], [], []];
+  const windowOf: number[] = [];
+  const add = (window: number, ...corners: number[]): void => {
+    for (const [side, corner] of corners.entries()) rows[side]!.push(corner);
+    windowOf.push(window);
+  };
+  const end = domain.left + 360;
+  for (const [window, from] of sides[0]!.entries()) {
+    const [bottom, to, top] = [sides[1]![window]!, sides[2]![window]!, sides[3]![window]!];
+    const width = Math.min(360, from > to ? to - from + 360 : to - from);
+    const left = turnedInto(from, domain);
+    // As written, a side is not moved by rounding.
+    const right = left === from && from <= to && to - from === width ? to : left + width;
+    add(window, left, bottom, Math.min(right, Math.max(end, left)), top);
+    if (right > end) add(window, domain.left, bottom, right - 360, top);
+  }
+  const [left, bottom, right, top] = rows.map((row) => Float64Array.from(row)) as Float64Array[];
+  return { left: left!, bottom: bottom!, right: right!, top: top!, windowOf: Uint32Array.from(windowOf) };
+}
+
+/** Rows of common areas, as a device gives them. */
+interface AreaWords {
+  readonly region: Uint32Array;
+  readonly set: Uint32Array;
+  readonly polygon: Uint32Array;
+  readonly least: { readonly lo: Uint32Array; readonly hi: Uint32Array };
+  readonly most: { readonly lo: Uint32Array; readonly hi: Uint32Array };
+}
+
+/** Adds up what the halves of each window share with a polygon, and leaves out what cannot be above a threshold. */
+export function addHalves(rows: AreaWords, windowOf: Uint32Array, above: bigint): AreaWords {
+  const window = rows.region.map((row) => windowOf[row]!);
+  const order = Uint32Array.from(window.keys()).sort(
+    (a, b) => window[a]! - window[b]! || rows.set[a]! - rows.set[b]! || rows.polygon[a]! - rows.polygon[b]!,
+  );
+  const sums: { row: number; least: bigint; most: bigint }[] = [];
+  const areaAt = ({ lo, hi }: AreaWords['least'], row: number): bigint => (BigInt(hi[row]!) << 32n) | BigInt(lo[row]!);
+  for (const row of order) {
+    const last = sums.at(-1);
+    const [least, most] = [areaAt(rows.least, row), areaAt(rows.most, row)];
+    const isSame =
+      last !== undefined &&
+      window[last.row] === window[row] &&
+      rows.set[last.row] === rows.set[row] &&
+      rows.polygon[last.row] === rows.polygon[row];
+    if (!isSame) sums.push({ row, least, most });
+    else {
+      last.least += least;
+      last.most += most;
+    }
+  }
+  const kept = sums.filter(({ most }) => most > above);
+  const column = (value: (sum: (typeof kept)[number]) => number): Uint32Array => Uint32Array.from(kept, value);
+  const words = (area: (sum: (typeof kept)[number]) => bigint): AreaWords['least'] => ({
+    lo: column((sum) => Number(area(sum) & 0xffffffffn)),
+    hi: column((sum) => Number(area(sum) >> 32n)),
+  });
+  return {
+    region: column(({ row }) => window[row]!),
+    set: column(({ row }) => rows.set[row]!),
+    polygon: column(({ row }) => rows.polygon[row]!),
+    least: words(({ least }) => least),
+    most: words(({ most }) => most),
+  };
+}

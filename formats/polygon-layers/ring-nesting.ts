@@ -1,0 +1,82 @@
+import type { Vertices } from '../rings.ts';
+
+/**
+ * The part of every ring of a record of a Shapefile, which does not say: rings that turn clockwise are the outlines of parts,
+ * others are holes, each of the smallest outline around it. One part, where there is one outline at most.
+ *
+ * O(vertices), and for records of several outlines O(holes · outlines) comparisons of boxes.
+ *
+ * @param starts - Where the rings start among the vertices, and one more.
+ */
+export function partsByDirection({ x, y }: Pick<Vertices, 'x' | 'y'>, starts: readonly number[]): number[] {
+  const rings = starts.slice(1).map((end, ring) => ringOf(x, y, starts[ring]!, end));
+  const outlines = [...rings.keys()].filter((ring) => rings[ring]!.area < 0);
+  if (outlines.length < 2) return rings.map(() => 0);
+  const partOf = new Map(outlines.map((ring, part) => [ring, part]));
+  let parts = outlines.length;
+  return rings.map((ring, at) => {
+    const own = partOf.get(at);
+    if (own !== undefined) return own;
+    const around = outlines.filter((outline) => isAround(x, y, rings[outline]!, ring));
+    if (around.length === 0) return parts++;
+    return partOf.get(around.reduce((a, b) => (rings[a]!.area >= rings[b]!.area ? a : b)))!;
+  });
+}
+
+interface Ring {
+  readonly start: number;
+  readonly end: number;
+  /** Twice the signed area: negative where the ring turns clockwise. */
+  readonly area: number;
+  readonly left: number;
+  readonly bottom: number;
+  readonly right: number;
+  readonly top: number;
+}
+
+function ringOf(x: Float64Array, y: Float64Array, start: number, end: number): Ring {
+  let area = 0;
+  const box = { left: Infinity, bottom: Infinity, right: -Infinity, top: -Infinity };
+  for (let v = start, u = end - 1; v < end; u = v++) {
+    // From the first vertex: far from the origin, products would lose the area.
+    area += (x[u]! - x[start]!) * (y[v]! - y[start]!) - (x[v]! - x[start]!) * (y[u]! - y[start]!);
+    box.left = Math.min(box.left, x[v]!);
+    box.right = Math.max(box.right, x[v]!);
+    box.bottom = Math.min(box.bottom, y[v]!);
+    box.top = Math.max(box.top, y[v]!);
+  }
+  return { start, end, area, ...box };
+}
+
+/** Whether a ring lies within an outline, as far as its vertices that are not on it tell. */
+function isAround(x: Float64Array, y: Float64Array, outline: Ring, ring: Ring): boolean {
+  const inBox =
+    outline.left <= ring.left &&
+    outline.right >= ring.right &&
+    outline.bottom <= ring.bottom &&
+    outline.top >= ring.top;
+  if (!inBox) return false;
+  for (let v = ring.start; v < ring.end; v++) {
+    const side = sideOfOutline(x, y, outline, x[v]!, y[v]!);
+    if (side !== 'on') return side === 'in';
+  }
+  return true;
+}
+
+function sideOfOutline(
+  x: Float64Array,
+  y: Float64Array,
+  { start, end }: Ring,
+  px: number,
+  py: number,
+): 'in' | 'on' | 'out' {
+  let inside = false;
+  for (let v = start, u = end - 1; v < end; u = v++) {
+    if (x[v] === px && y[v] === py) return 'on';
+    if (y[u]! <= py === y[v]! <= py) continue;
+    const crossing = x[u]! + ((py - y[u]!) / (y[v]! - y[u]!)) * (x[v]! - x[u]!);
+    if (crossing === px) return 'on';
+    if (crossing > px) inside = !inside;
+  }
+  return inside ? 'in' : 'out';
+}

@@ -1,0 +1,133 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { answer, type IndexWorkshop, openIndexWorkshop } from './cli-index-support.ts';
+import { collection, rectangle, zone } from './cli-support.ts';
+import { parseCsv } from './parse-csv.ts';
+
+let shop: IndexWorkshop;
+beforeAll(async () => {
+  shop = await openIndexWorkshop();
+  // As files write what lies across the antimeridian: longitudes jump.
+  const across = [
+    [170, 60],
+    [-170, 60],
+    [-170, 70],
+    [170, 70],
+    [170, 60],
+  ];
+  await shop.write('east.geojson', collection(zone('chukotka', across), zone('iceland', rectangle(-24, 63, -13, 67))));
+  await shop.write(
+    'points.csv',
+    'id,x,y\nw,175,65\ne,-175,65\non,-180,65\ngreenland,-40,65\niceland,-20,65\nbeside,-165,65\n',
+  );
+});
+afterAll(() => shop.remove());
+
+const rowsOf = async (...words: string[]) => parseCsv(await answer(shop.query(...words))).slice(1);
+const unwrap = ['--antimeridian', 'unwrap'];
+
+describe('quadrille index with --antimeridian unwrap', () => {
+  beforeAll(async () => {
+    const built = await shop.build('@east.geojson', '-o', '@east.maq', '--levels', '7', ...unwrap);
+    expect(built.stderr).toContain('note: 1 ring was read as crossing the antimeridian, in: "chukotka".\n');
+    const written = await shop.build('@east.geojson', '-o', '@written.maq', '--levels', '7');
+    expect(written.stderr).toContain(
+      'note: 1 ring jumps by more than 180 degrees of longitude; taken as written (--antimeridian unwrap would read ' +
+        'them as crossing the antimeridian), in: "chukotka".\n',
+    );
+  });
+
+  test('finds points on both sides, and not those on the other side of the earth', async () => {
+    expect(await rowsOf('@east.maq', '--points', '@points.csv')).toEqual([
+      ['w', 'east', 'chukotka'],
+      ['e', 'east', 'chukotka'],
+      ['on', 'east', 'chukotka'],
+      ['iceland', 'east', 'iceland'],
+    ]);
+    const written = await rowsOf('@written.maq', '--points', '@points.csv');
+    expect(written.filter(([, , polygon]) => polygon === 'chukotka').map(([point]) => point)).toEqual([
+      'greenland',
+      'iceland',
+      'beside',
+    ]);
+  });
+
+  test('takes points from any turn of longitude', async () => {
+    await shop.write('turned.csv', 'x,y\n189,65\n180,65\n535,65\n-185,65\n320,65\n');
+    expect(await rowsOf('@east.maq', '--points', '@turned.csv', ...unwrap)).toEqual(
+      ['0', '1', '2', '3'].map((point) => [point, 'east', 'chukotka']),
+    );
+    expect(await rowsOf('@east.maq', '--points', '@turned.csv')).toEqual([]);
+  });
+
+  test('takes windows across the antimeridian', async () => {
+    await shop.write(
+      'windows.csv',
+      'id,left,bottom,right,top\nacross,175,62,-175,64\nbeyond,175,62,185,64\nwest,-179,62,-178,64\nround,-200,60,200,70\n',
+    );
+    const rows = await rowsOf('@east.maq', '--windows', '@windows.csv', ...unwrap);
+    const areas = new Map(
+      rows.map(([window, , polygon, least, most]) => [`${window} ${polygon}`, [Number(least), Number(most)]]),
+    );
+    expect([...areas.keys()]).toEqual([
+      'across chukotka',
+      'beyond chukotka',
+      'west chukotka',
+      'round chukotka',
+      'round iceland',
+    ]);
+    for (const [window, area] of [
+      ['across', 20],
+      ['beyond', 20],
+      ['west', 2],
+      ['round', 200],
+    ] as const) {
+      const [least, most] = areas.get(`${window} chukotka`)!;
+      expect(least).toBeLessThanOrEqual(area + 1e-5);
+      expect(most).toBeGreaterThanOrEqual(area - 1e-5);
+    }
+    // What is asked for is the sum of both halves.
+    const above = (area: number) =>
+      rowsOf('@east.maq', '--windows', '@windows.csv', ...unwrap, '--above', String(area));
+    expect((await above(15)).map(([window]) => window)).toEqual(['across', 'beyond', 'round', 'round']);
+    const refused = await shop.query('@east.maq', '--windows', '@windows.csv');
+    expect([refused.exitCode, refused.stderr]).toEqual([2, expect.stringContaining('left 175 is above right -175')]);
+  });
+
+  test('takes polygons across the antimeridian', async () => {
+    const strip = [
+      [178, 61],
+      [-178, 61],
+      [-178, 62],
+      [178, 62],
+      [178, 61],
+    ];
+    await shop.write('strip.geojson', collection(zone('strip', strip), zone('greenland', rectangle(-50, 61, -30, 62))));
+    const rows = await rowsOf('@east.maq', '--polygons', '@strip.geojson', ...unwrap);
+    expect(rows.map((row) => row.slice(0, 3))).toEqual([['strip', 'east', 'chukotka']]);
+  });
+
+  test('leaves coordinates of other kinds as they are written', async () => {
+    const far = collection(zone('far', rectangle(0, 0, 1000, 1000)), zone('near', rectangle(10, 10, 20, 20)));
+    await shop.write('metres.geojson', far);
+    const words = ['@metres.geojson', '-o', '@metres.maq', '--levels', '5'];
+    await answer(shop.build(...words, ...unwrap));
+    const unwrapped = await shop.bytesOf('metres.maq');
+    await answer(shop.build(...words));
+    expect(Buffer.compare(unwrapped, await shop.bytesOf('metres.maq'))).toBe(0);
+  });
+});
+
+describe('quadrille index of parts that overlap', () => {
+  test('notes them, and says what is inside', async () => {
+    const part = (left: number) => [rectangle(left, 0, left + 20, 20)];
+    const geometry = { type: 'MultiPolygon', coordinates: [part(0), part(10)] };
+    const apart = { type: 'MultiPolygon', coordinates: [part(0), part(20)] };
+    const feature = (id: string, of: object) => ({ type: 'Feature', id, properties: {}, geometry: of });
+    await shop.write('parts.geojson', collection(feature('both', geometry), feature('apart', apart)));
+    const built = await shop.build('@parts.geojson', '-o', '@parts.maq', '--levels', '6');
+    expect(built.stderr).toContain(
+      'note: 1 polygon has parts that overlap; quadrants take all rings of a polygon even-odd, so that what two parts ' +
+        'cover is outside, in: "both".\n',
+    );
+  });
+});
