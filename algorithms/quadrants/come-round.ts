@@ -4,7 +4,12 @@ import type { Domain } from './domain.ts';
 /** Degrees of a whole turn. */
 const TURN = 360;
 
-/** A longitude moved by whole turns to where a domain begins, or less than a turn to the right of it. */
+/**
+ * A longitude moved by whole turns to where a domain begins, or less than a turn to the right of it.
+ *
+ * @example
+ * turnedInto(190, WORLD); // -170
+ */
 export function turnedInto(longitude: number, { left }: Pick<Domain, 'left'>): number {
   const turns = Math.floor((longitude - left) / TURN);
   return turns === 0 ? longitude : longitude - TURN * turns;

@@ -174,7 +174,7 @@ function joined(parts: readonly Polygons[]): Polygons {
   return {
     polygonRings: joinedStarts(parts.map(({ polygonRings }) => polygonRings)),
     ringVertices: joinedStarts(parts.map(({ ringVertices }) => ringVertices)),
-    ringParts: Uint32Array.from(parts.flatMap(({ ringParts }) => [...(ringParts ?? [])])),
+    ringParts: joinedParts(parts.map(({ ringParts = new Uint32Array() }) => ringParts)),
     x: joinedColumns(parts.map(({ x }) => x)),
     y: joinedColumns(parts.map(({ y }) => y)),
   };
@@ -189,6 +189,17 @@ function joinedStarts(parts: readonly Uint32Array[]): Uint32Array {
     for (let row = 1; row < part.length; row++) starts[++at] = before + part[row]!;
   }
   return starts;
+}
+
+/** Parts of rings, which are numbered within their polygons. */
+function joinedParts(parts: readonly Uint32Array[]): Uint32Array {
+  const column = new Uint32Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    column.set(part, at);
+    at += part.length;
+  }
+  return column;
 }
 
 function joinedColumns(parts: readonly Float64Array[]): Float64Array {
