@@ -59,6 +59,7 @@ function withCrs(raster: RasterSource, crs: string): RasterSource {
     blockRows: raster.blockRows,
     read: (window, signal) => raster.read(window, signal),
     readMask: raster.readMask && ((window, signal) => raster.readMask!(window, signal)),
+    reuse: (cells) => raster.reuse?.(cells),
     close: () => raster.close(),
   };
 }

@@ -1,8 +1,9 @@
 import { parentPort } from 'node:worker_threads';
 import type { TileSide } from '../algorithms/cross-compare/tile-comparison.ts';
 import { tileSide } from '../algorithms/cross-compare/tile-side.ts';
+import { flattenError } from '../formats/flat-error.ts';
 import { parseLabels } from '../formats/result-sets/label-image.ts';
-import { flattenError, type ParseReply, type ParseRequest } from '../formats/result-sets/parse-messages.ts';
+import type { ParseReply, ParseRequest } from '../formats/result-sets/parse-messages.ts';
 import { parseTile } from '../formats/result-sets/parse-tile.ts';
 import type { TileParameters } from '../formats/result-sets/result-set.ts';
 import { bytesOf } from '../formats/result-sets/tile-bytes.ts';

@@ -8,7 +8,8 @@ import { type BandLayout, readLayout, rowBytes } from './tiff/layout.ts';
 import { type BandMask, findMasks } from './tiff/mask.ts';
 import { readScaling } from './tiff/metadata.ts';
 import { readNodata } from './tiff/nodata.ts';
-import { rowsAtOnce, windowReader } from './tiff/windows.ts';
+import { rowsAtOnce } from './tiff/pieces.ts';
+import { windowReader } from './tiff/windows.ts';
 
 /** How to open a GeoTIFF. */
 export interface GeoTiffOptions {
@@ -25,6 +26,11 @@ export interface GeoTiffOptions {
   readonly keepBytes?: number | undefined;
   /** Bytes that one block may decode to; 512 MiB by default. */
   readonly maxBlockBytes?: number | undefined;
+  /**
+   * Threads that read and decode blocks of a file, into cells on a `SharedArrayBuffer`; 0 for none. By default one a core,
+   * from the first window of 4 MiB on.
+   */
+  readonly threads?: number | undefined;
 }
 
 /** One band of a GeoTIFF, and what its reader noticed. */
@@ -92,7 +98,7 @@ async function openBand(source: ByteSource, options: GeoTiffOptions, path: strin
   for (const { name } of masks) {
     notes.push({ code: 'raster/mask', message: `${name} says which cells have data: where it is 0, they have none.` });
   }
-  const reader = windowReader(source, layout, stored ?? 0, keepBytes);
+  const reader = windowReader({ source, layout, fill: stored ?? 0, keepBytes, threads: options.threads });
   return {
     width: layout.width,
     height: layout.height,
@@ -106,7 +112,9 @@ async function openBand(source: ByteSource, options: GeoTiffOptions, path: strin
     notes,
     read: (window, signal) => reader.read(window, signal),
     readMask: masks.length === 0 ? undefined : (window, signal) => readMasks(masks, window, signal),
+    reuse: (cells) => reader.reuse(cells),
     async close() {
+      await reader.close();
       await source.close();
       for (const mask of masks) await mask.close();
     },

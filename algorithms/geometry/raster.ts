@@ -63,5 +63,7 @@ export interface RasterSource extends RasterGrid {
   read(window: Window, signal?: AbortSignal): Promise<Cells>;
   /** Where there is a mask: for every cell of a window, row by row, 0 where it has no data. */
   readonly readMask?: ((window: Window, signal?: AbortSignal) => Promise<Uint8Array>) | undefined;
+  /** Takes cells back that {@link read} gave and nobody looks at any more: a later window may be written over them. */
+  reuse?(cells: Cells): void;
   close(): Promise<void>;
 }

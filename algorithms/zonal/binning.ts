@@ -1,11 +1,10 @@
-import { If, Var, WhileAtMost } from '../../primitives/functors/control.ts';
 import { array, type Parameters, u32, uniform } from '../../primitives/functors/functor.ts';
 import { select } from '../../primitives/functors/standard/choose.ts';
 import { f32BitsToSortable } from '../../primitives/functors/standard/sortable.ts';
-import { type ArrayValue, type Bool, type U32, Value } from '../../primitives/functors/value.ts';
+import type { ArrayValue, Bool, U32 } from '../../primitives/functors/value.ts';
 import { ArgumentError, type Column, type Context } from '../../primitives/index.ts';
-import { BISECTIONS } from '../../primitives/search.ts';
 import type { Cells, Sample, Scaling } from '../geometry/raster.ts';
+import { type CapturedSearch, createEdgeSearch } from './edge-search.ts';
 import { isReversed, scaledValue } from './scaling.ts';
 import type { Binning } from './types.ts';
 
@@ -88,11 +87,9 @@ export function slotsFor(bins: number): Slots {
 }
 
 /** What a classifier's functor captured. */
-export interface Captured {
+export interface Captured extends CapturedSearch {
   readonly slotTable?: ArrayValue<'u32'>;
   readonly nodataSlot?: U32;
-  readonly thresholds?: ArrayValue<'u32'>;
-  readonly thresholdCount?: U32;
   readonly nodataKey?: U32;
   readonly hasNodata?: U32;
 }
@@ -176,7 +173,7 @@ export function slotOfNumber(value: number, edges: Float64Array, slots: Slots): 
   return first;
 }
 
-/** Of 32-bit samples: a binary search among the edges, in words that are ordered as the values are. */
+/** Of 32-bit samples: a search among the edges, in words that are ordered as the values are. */
 function searchClassifier(
   context: Context,
   sample: 'u32' | 'i32' | 'f32',
@@ -189,23 +186,18 @@ function searchClassifier(
   const turned = isReversed(scaling) ? 0xffffffff : 0;
   const keyOf = (raw: U32): U32 => (turned === 0 ? orderedKey(sample, raw) : orderedKey(sample, raw).xor(turned));
   const marked = nodata !== undefined && isValueOf(sample, nodata);
+  const search = createEdgeSearch(context, thresholds);
   return {
     slots,
-    parameters: {
-      thresholds: array(u32),
-      thresholdCount: uniform(u32),
-      nodataKey: uniform(u32),
-      hasNodata: uniform(u32),
-    },
+    parameters: { ...search.parameters, nodataKey: uniform(u32), hasNodata: uniform(u32) },
     captures: {
-      thresholds: context.column(thresholds.length === 0 ? new Uint32Array(1) : thresholds),
-      thresholdCount: thresholds.length,
+      ...search.captures,
       nodataKey: marked ? (orderedWord(sample, nodata) ^ turned) >>> 0 : 0,
       hasNodata: marked ? 1 : 0,
     },
     slotOf: (raw, captured) => {
       const key = keyOf(raw);
-      const reached = countNotAbove(captured.thresholds!, captured.thresholdCount!, key);
+      const reached = search.countReached(key, captured);
       const bin = select(reached.sub(1), u32(slots.below), reached.eq(0));
       const inside = select(bin, u32(slots.above), reached.gt(slots.bins));
       return select(u32(slots.nodata), inside, isDataKey(sample, raw, key, captured));
@@ -226,24 +218,6 @@ function isValueOf(sample: 'u32' | 'i32' | 'f32', value: number): boolean {
   return value === (sample === 'i32' ? value | 0 : Math.fround(value));
 }
 
-function countNotAbove(thresholds: ArrayValue<'u32'>, length: U32, key: U32): U32 {
-  const first = Var(u32(0));
-  const count = Var(length);
-  WhileAtMost(
-    BISECTIONS,
-    () => count.gt(0),
-    () => {
-      const half = count.shr(1);
-      const middle = first.add(half);
-      If(thresholds.at(middle).le(key), () => {
-        first.set(middle.add(1));
-        count.set(count.sub(half).sub(1));
-      }).Else(() => count.set(half));
-    },
-  );
-  return new Value<'u32'>(first.operand);
-}
-
 /** A u32 ordered as the sample's values; −0 is 0. */
 export function orderedKey(sample: Sample, raw: U32): U32 {
   if (sample === 'i32') return raw.xor(0x80000000);
@@ -251,7 +225,7 @@ export function orderedKey(sample: Sample, raw: U32): U32 {
   return f32BitsToSortable({ bits: select(raw, u32(0), raw.eq(0x80000000)) });
 }
 
-function isNotANumber(raw: U32): Value<'bool'> {
+function isNotANumber(raw: U32): Bool {
   return raw.and(0x7fffffff).gt(0x7f800000);
 }
 

@@ -260,7 +260,8 @@ async function countWindow(
   classifier: Classifier,
   totals: Totals,
 ): Promise<void> {
-  const { sample, nodata } = job.raster;
+  const { raster } = job;
+  const { sample, nodata } = raster;
   const home = sample === 'f32' ? homeGroup(cells, nodata) : 0;
   const results = context.scope(() => {
     const column = cellColumn(context, cells);
@@ -271,6 +272,7 @@ async function countWindow(
       : undefined;
     const unique =
       job.binning.kind === 'unique' ? windowUnique(context, sample, coverage, column, classifier) : undefined;
+    raster.reuse?.(cells);
     return { counts, ...(statistics && { statistics: { ...statistics } }), ...(unique && { unique }) };
   });
   try {

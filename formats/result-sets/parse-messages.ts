@@ -1,4 +1,4 @@
-import * as errors from '../../primitives/errors.ts';
+import type { ThreadReply } from '../thread-pool.ts';
 import type { PolygonTile, TileParameters } from './result-set.ts';
 
 /** What a worker is asked. */
@@ -12,53 +12,7 @@ export interface ParseRequest {
 export type TileBytes = Uint8Array | { readonly file: string };
 
 /** What it answers. */
-export type ParseReply<Tile = PolygonTile> =
-  | { readonly tile: Tile; readonly error?: undefined }
-  | { readonly error: FlatError; readonly tile?: undefined };
-
-/** An error without its class, which messages between threads do not keep. */
-export interface FlatError {
-  readonly kind: string;
-  readonly message: string;
-  readonly stack: string | undefined;
-  readonly code?: string | undefined;
-  readonly details?: errors.ErrorDetails | undefined;
+export interface ParsedTile<Tile = PolygonTile> {
+  readonly tile: Tile;
 }
-
-/** Takes an error apart for a message; values that cannot be sent are shown as text. */
-export function flattenError(error: unknown): FlatError {
-  if (!(error instanceof Error)) return { kind: 'Error', message: String(error), stack: undefined };
-  const flat = { kind: error.name, message: error.message, stack: error.stack };
-  if (!(error instanceof errors.QuadrilleError)) return flat;
-  const { code, expected, got, remedy, place, cause } = error;
-  const details = {
-    expected: sendable(expected),
-    got: sendable(got),
-    remedy,
-    place,
-    cause: cause === undefined ? undefined : flattenError(cause).message,
-  };
-  return { ...flat, code, details };
-}
-
-function sendable(value: unknown): unknown {
-  return value === undefined || typeof value === 'number' ? value : String(value);
-}
-
-const CLASSES: Readonly<Record<string, typeof errors.QuadrilleError>> = {
-  FormatError: errors.FormatError,
-  GeometryError: errors.GeometryError,
-  CapacityError: errors.CapacityError,
-  OutOfMemoryError: errors.OutOfMemoryError,
-};
-
-/** Puts an error together again, of its class where that is one of ours. */
-export function restoreError({ kind, message, stack, code, details }: FlatError): Error {
-  if (code === undefined) return Object.assign(new Error(`${kind}: ${message}`), { stack: stack ?? '' });
-  const Class = CLASSES[kind] ?? errors.QuadrilleError;
-  // The message is composed already; what it was composed of is put beside it.
-  const restored = new Class(code, message);
-  const { cause, ...rest } = details ?? {};
-  Object.assign(restored, rest, { stack: stack ?? '' });
-  return cause === undefined ? restored : Object.assign(restored, { cause: new Error(String(cause)) });
-}
+export type ParseReply<Tile = PolygonTile> = ThreadReply<ParsedTile<Tile>>;

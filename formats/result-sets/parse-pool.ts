@@ -1,7 +1,7 @@
-import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { DeviceLostError } from '../../primitives/errors.ts';
-import { type ParseReply, type ParseRequest, restoreError, type TileBytes } from './parse-messages.ts';
+import { createThreadPool } from '../thread-pool.ts';
+import type { ParsedTile, ParseRequest, TileBytes } from './parse-messages.ts';
 import type { PolygonTile, TileParameters } from './result-set.ts';
 
 /** Threads that parse tiles, into polygons or what else their worker makes of them. */
@@ -29,18 +29,6 @@ export interface ParsePoolOptions {
   readonly start?: (() => Worker) | undefined;
 }
 
-/** A tile that waits for a thread or is on one. */
-interface Task<Tile> {
-  readonly request: ParseRequest;
-  readonly settle: (reply: { readonly tile: Tile } | { readonly failed: unknown }) => void;
-}
-
-/** A thread and the tile it is at. */
-interface Thread<Tile> {
-  readonly worker: Worker;
-  task: Task<Tile> | undefined;
-}
-
 /**
  * Makes a pool of worker threads that parse tiles. Threads start when there is work for them, and do not keep the
  * process alive without.
@@ -53,113 +41,24 @@ interface Thread<Tile> {
  * [polygons.x, bytes.length]; // [Float64Array [0, 4, 4, 0], 0]
  */
 export function createParsePool<Tile = PolygonTile>({
-  threads: most,
+  threads,
   start = startParser,
 }: ParsePoolOptions = {}): ParsePool<Tile> {
-  const size = Math.max(1, most ?? availableParallelism());
-  const threads = new Set<Thread<Tile>>();
-  const waiting = new Set<Task<Tile>>();
-  let closed: Promise<void> | undefined;
-
-  const startThread = (): Thread<Tile> => {
-    const thread: Thread<Tile> = { worker: start(), task: undefined };
-    let failure: unknown;
-    thread.worker.on('message', (reply: ParseReply<Tile>) => {
-      finish(thread, reply.error === undefined ? { tile: reply.tile } : { failed: restoreError(reply.error) });
-      feed();
-    });
-    thread.worker.on('messageerror', (error) => {
-      failure = error;
-      void thread.worker.terminate();
-    });
-    thread.worker.on('error', (error) => {
-      failure = error;
-    });
-    // Comes last, whatever it was that ended the thread.
-    thread.worker.on('exit', (code) => {
-      threads.delete(thread);
-      if (thread.task !== undefined) {
-        const { place } = thread.task.request.parameters;
-        const cause = failure ?? new Error(`the thread ended with exit code ${code}`);
-        finish(thread, { failed: closed === undefined ? threadDied(place, cause) : poolClosed(place) });
-      }
-      feed();
-    });
-    threads.add(thread);
-    return thread;
-  };
-
-  const finish = (thread: Thread<Tile>, reply: Parameters<Task<Tile>['settle']>[0]): void => {
-    const { task } = thread;
-    thread.task = undefined;
-    // What a thread still says while it is being ended must not keep the process from waiting for its end.
-    if (closed === undefined) thread.worker.unref();
-    task?.settle(reply);
-  };
-
-  /** Gives waiting tiles to idle threads, and starts threads where there are too few. */
-  const feed = (): void => {
-    for (const task of waiting) {
-      if (closed !== undefined) return;
-      const idle = [...threads].find((thread) => thread.task === undefined);
-      if (idle === undefined && threads.size >= size) return;
-      let thread: Thread<Tile>;
-      try {
-        thread = idle ?? startThread();
-      } catch (cause) {
-        // Threads that there are will come for it; without any, nothing would.
-        if (threads.size > 0) return;
-        waiting.delete(task);
-        task.settle({ failed: threadDied(task.request.parameters.place, cause) });
-        continue;
-      }
-      waiting.delete(task);
-      give(thread, task);
-    }
-  };
-
-  const give = (thread: Thread<Tile>, task: Task<Tile>): void => {
-    thread.task = task;
-    thread.worker.ref();
-    try {
-      const { source } = task.request;
-      thread.worker.postMessage(task.request, source instanceof Uint8Array ? [source.buffer as ArrayBuffer] : []);
-    } catch (failed) {
-      finish(thread, { failed });
-    }
-  };
-
-  const close = async (): Promise<void> => {
-    const ending = [...threads].map(({ worker }) => worker.terminate());
-    for (const { request, settle } of waiting) settle({ failed: poolClosed(request.parameters.place) });
-    waiting.clear();
-    await Promise.all(ending);
-  };
-
+  const pool = createThreadPool<ParseRequest, ParsedTile<Tile>>({
+    threads,
+    start,
+    died: threadDied,
+    closed: poolClosed,
+  });
   return {
-    threads: size,
+    threads: pool.threads,
     async parse(source, parameters, signal) {
       signal?.throwIfAborted();
-      if (closed !== undefined) throw poolClosed(parameters.place);
-      return await new Promise<Tile>((resolve, reject) => {
-        const onAbort = (): void => {
-          waiting.delete(task);
-          reject(signal!.reason);
-        };
-        const task: Task<Tile> = {
-          request: { source: source instanceof Uint8Array ? movable(source) : source, parameters },
-          settle: (reply) => {
-            signal?.removeEventListener('abort', onAbort);
-            if ('tile' in reply) resolve(reply.tile);
-            else reject(reply.failed);
-          },
-        };
-        signal?.addEventListener('abort', onAbort, { once: true });
-        waiting.add(task);
-        feed();
-      });
+      const own = source instanceof Uint8Array ? movable(source) : source;
+      const transfer = own instanceof Uint8Array ? [own.buffer as ArrayBuffer] : [];
+      return (await pool.run({ source: own, parameters }, parameters.place, transfer, signal)).tile;
     },
-    close: () => (closed ??= close()),
+    close: () => pool.close(),
   };
 }
 

@@ -1,5 +1,6 @@
 import { parentPort } from 'node:worker_threads';
-import { flattenError, type ParseReply, type ParseRequest } from './parse-messages.ts';
+import { flattenError } from '../flat-error.ts';
+import type { ParseReply, ParseRequest } from './parse-messages.ts';
 import { parseTile } from './parse-tile.ts';
 import type { PolygonTile } from './result-set.ts';
 import { bytesOf } from './tile-bytes.ts';

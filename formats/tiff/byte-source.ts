@@ -7,6 +7,8 @@ export interface ByteSource {
   /** What errors call it. */
   readonly file: string;
   readonly size: number;
+  /** Of a file: its descriptor, with which other threads can read it. */
+  readonly descriptor?: number;
   /** Reads exactly `length` bytes; the caller may change them. */
   read(offset: number, length: number): Promise<Uint8Array>;
   close(): Promise<void>;
@@ -35,6 +37,7 @@ function fileBytes(file: string, handle: FileHandle, size: number): ByteSource {
   return {
     file,
     size,
+    descriptor: handle.fd,
     async read(offset, length) {
       checkRange(file, size, offset, length, open);
       const bytes = new Uint8Array(length);

@@ -1,8 +1,8 @@
 import { promisify } from 'node:util';
-import { inflate } from 'node:zlib';
+import { inflate, inflateSync } from 'node:zlib';
 import { SAMPLE_BYTES } from '../../algorithms/geometry/raster.ts';
 import { FormatError } from '../../primitives/errors.ts';
-import { type BandLayout, rowBytes } from './layout.ts';
+import { type BlockCoding, rowBytes } from './layout.ts';
 import { unpackLzw } from './lzw.ts';
 import { unpackPackBits } from './packbits.ts';
 import { undoDifferences, undoFloatDifferences } from './predictor.ts';
@@ -17,50 +17,69 @@ import { LITTLE_ENDIAN_MACHINE, swappedBytes, type Words, wordsOver } from './sa
 export async function decodeBlock(
   packed: Uint8Array,
   size: number,
-  layout: BandLayout,
+  coding: BlockCoding,
   file: string,
   block: number,
 ): Promise<Words> {
-  const bytes = await unpack(packed, size, layout, file, block);
-  if (bytes.length < size) throw corrupt(file, block, `it decodes to ${bytes.length} bytes of ${size}`);
-  return toWords(bytes.subarray(0, size), layout);
+  if (coding.compression !== 'deflate') return decodeBlockNow(packed, size, coding, file, block);
+  const bytes = await inflateBytes(packed, inflateOptions(size, coding)).catch((cause: unknown) => {
+    throw notInflated(file, block, cause);
+  });
+  return toSamples(bytes, size, coding, file, block);
 }
 
-async function unpack(
+/** The same on the calling thread. */
+export function decodeBlockNow(
   packed: Uint8Array,
   size: number,
-  layout: BandLayout,
+  coding: BlockCoding,
   file: string,
   block: number,
-): Promise<Uint8Array> {
-  const { compression, blockRows } = layout;
+): Words {
+  return toSamples(unpack(packed, size, coding, file, block), size, coding, file, block);
+}
+
+function toSamples(bytes: Uint8Array, size: number, coding: BlockCoding, file: string, block: number): Words {
+  if (bytes.length < size) throw corrupt(file, block, `it decodes to ${bytes.length} bytes of ${size}`);
+  return toWords(bytes.subarray(0, size), coding);
+}
+
+function unpack(packed: Uint8Array, size: number, coding: BlockCoding, file: string, block: number): Uint8Array {
+  const { compression } = coding;
   if (compression === 'none') return packed;
   if (compression === 'packbits') return unpackPackBits(packed, size);
-  if (compression === 'deflate') return unpackDeflate(packed, size, blockRows * rowBytes(layout), file, block);
+  if (compression === 'deflate') return inflateNow(packed, size, coding, file, block);
   const bytes = unpackLzw(packed, size);
   if (bytes === undefined) throw corrupt(file, block, 'it holds a code that LZW cannot have there');
   return bytes;
 }
 
-const inflateBytes = promisify<Uint8Array, { chunkSize: number; maxOutputLength: number }, Buffer>(inflate);
+interface InflateOptions {
+  readonly chunkSize: number;
+  readonly maxOutputLength: number;
+}
 
-/** A last strip may be padded to the size of the others, `full`. */
-async function unpackDeflate(
-  packed: Uint8Array,
-  size: number,
-  full: number,
-  file: string,
-  block: number,
-): Promise<Uint8Array> {
+const inflateBytes = promisify<Uint8Array, InflateOptions, Buffer>(inflate);
+
+function inflateNow(packed: Uint8Array, size: number, coding: BlockCoding, file: string, block: number): Uint8Array {
   try {
-    return await inflateBytes(packed, { chunkSize: size + CHUNK_SLACK, maxOutputLength: full + CHUNK_SLACK });
+    return inflateSync(packed, inflateOptions(size, coding));
   } catch (cause) {
-    throw corrupt(file, block, `deflate says "${cause instanceof Error ? cause.message : cause}"`, cause);
+    throw notInflated(file, block, cause);
   }
+}
+
+/** A last strip may be padded to the size of the others. */
+function inflateOptions(size: number, coding: BlockCoding): InflateOptions {
+  return { chunkSize: size + CHUNK_SLACK, maxOutputLength: coding.blockRows * rowBytes(coding) + CHUNK_SLACK };
 }
 
 /** So that the whole output fits one chunk with room to see that it ends: zlib then makes no second chunk. */
 const CHUNK_SLACK = 64;
+
+function notInflated(file: string, block: number, cause: unknown): FormatError {
+  return corrupt(file, block, `deflate says "${cause instanceof Error ? cause.message : cause}"`, cause);
+}
 
 function corrupt(file: string, block: number, reason: string, cause?: unknown): FormatError {
   return new FormatError('format/damaged-tiff', `Block ${block} cannot be decoded: ${reason}.`, {
@@ -70,8 +89,8 @@ function corrupt(file: string, block: number, reason: string, cause?: unknown): 
   });
 }
 
-function toWords(bytes: Uint8Array, layout: BandLayout): Words {
-  const { sample, littleEndian, predictor, blockColumns, interleaved } = layout;
+function toWords(bytes: Uint8Array, coding: BlockCoding): Words {
+  const { sample, littleEndian, predictor, blockColumns, interleaved } = coding;
   const rowWords = blockColumns * interleaved;
   if (predictor === 'float') return undoFloatDifferences(bytes, rowWords, interleaved);
   const size = SAMPLE_BYTES[sample];

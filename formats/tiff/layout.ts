@@ -9,23 +9,27 @@ export type Compression = 'none' | 'lzw' | 'deflate' | 'packbits';
 /** What stands in a block instead of its samples: differences along the row, or those of the bytes of floats. */
 export type Predictor = 'none' | 'difference' | 'float';
 
-/** Where the cells of one band stand in the file. */
-export interface BandLayout {
-  readonly width: number;
-  readonly height: number;
+/** What a block holds and how it is packed. */
+export interface BlockCoding {
   readonly sample: Sample;
   readonly littleEndian: boolean;
   readonly compression: Compression;
   readonly predictor: Predictor;
-  readonly tiled: boolean;
   readonly blockColumns: number;
   readonly blockRows: number;
-  /** Blocks side by side, and in all for this band. */
-  readonly blocksAcross: number;
-  readonly blocks: number;
   /** Samples that stand together in a block, and which of them is the band's. */
   readonly interleaved: number;
   readonly position: number;
+}
+
+/** Where the cells of one band stand in the file. */
+export interface BandLayout extends BlockCoding {
+  readonly width: number;
+  readonly height: number;
+  readonly tiled: boolean;
+  /** Blocks side by side, and in all for this band. */
+  readonly blocksAcross: number;
+  readonly blocks: number;
   /** Where each block of this band starts and how long it is; 0 and 0 for a block that was never written. */
   readonly offsets: Float64Array;
   readonly byteCounts: Float64Array;
@@ -258,6 +262,6 @@ export function decodedRows(
 }
 
 /** Bytes of a row of a block. */
-export function rowBytes({ blockColumns, interleaved, sample }: BandLayout): number {
+export function rowBytes({ blockColumns, interleaved, sample }: BlockCoding): number {
   return blockColumns * interleaved * SAMPLE_BYTES[sample];
 }

@@ -119,7 +119,7 @@ async function maskIn(
   const isBits = bits === 1 && bands === 1;
   const layout = await readLayout(source, isBits ? bytesOfBits(directory) : directory, band);
   of.checkBlocks(layout, source.file);
-  const reader = windowReader(source, layout, 0, of.keepBytes);
+  const reader = windowReader({ source, layout, fill: 0, keepBytes: of.keepBytes, threads: 0 });
   const read = (window: Window, signal: AbortSignal | undefined) => reader.read(window, signal) as Promise<Uint8Array>;
   return { name, read: isBits ? readsBits(read) : wholeValues(read), close: () => source.close() };
 }
@@ -172,7 +172,7 @@ async function alphaMask(of: MaskedBand): Promise<BandMask | undefined> {
   const band = samples - extra.length + which + 1;
   if (which === -1 || band === of.band || band < 1) return undefined;
   const layout = await readLayout(of.source, of.directory, band);
-  const reader = windowReader(of.source, layout, 0, of.keepBytes);
+  const reader = windowReader({ source: of.source, layout, fill: 0, keepBytes: of.keepBytes, threads: 0 });
   const read = wholeValues((window, signal) => reader.read(window, signal));
   return { name: `The alpha band ${band}`, read, close: async () => {} };
 }

@@ -40,9 +40,10 @@ export const CELL_ARRAYS: {
   f32: Float32Array,
 };
 
-/** The bytes of a buffer as cells of a sample type. */
-export function cellsOver(sample: Sample, buffer: ArrayBuffer): Cells {
-  return new CELL_ARRAYS[sample](buffer);
+/** The first bytes of a buffer as cells of a sample type. */
+export function cellsOver(sample: Sample, buffer: ArrayBufferLike, length: number): Cells {
+  const Cells = CELL_ARRAYS[sample] as new (buffer: ArrayBufferLike, offset: number, length: number) => Cells;
+  return new Cells(buffer, 0, length);
 }
 
 /** Unsigned words as wide as a sample: to move samples without looking at them, so that every bit of a NaN survives. */

@@ -1,0 +1,93 @@
+import type { Parameters } from '../../primitives/functors/functor.ts';
+import { array, u32, uniform } from '../../primitives/functors/functor.ts';
+import { select } from '../../primitives/functors/standard/choose.ts';
+import type { ArrayValue, U32 } from '../../primitives/functors/value.ts';
+import type { Column, Context } from '../../primitives/index.ts';
+
+/** What the functor of an edge search captured. */
+export interface CapturedSearch {
+  readonly searchTable?: ArrayValue<'u32'>;
+  readonly searchBase?: U32;
+  readonly searchShift?: U32;
+  readonly searchCells?: U32;
+  readonly edgeCount?: U32;
+}
+
+/** Counts the edges that a key reaches, inside functors, in a fixed number of steps without branches. */
+export interface EdgeSearch {
+  readonly parameters: Parameters;
+  readonly captures: { readonly [name: string]: Column | number };
+  /** How many edges are at most `key`. */
+  countReached(key: U32, captured: CapturedSearch): U32;
+}
+
+/** Cells of the table that says how many edges lie before each of them. */
+const MOST_CELLS = 2 ** 16;
+
+/**
+ * Makes a search among increasing u32 edges. The range from the first edge to the last is cut into cells of equal size; a
+ * table tells how many edges lie before a cell, and bisection among those inside the cell, which are few, does the rest.
+ */
+export function createEdgeSearch(context: Context, edges: Uint32Array): EdgeSearch {
+  const { words, ...plan } = planEdgeSearch(edges);
+  const { base, shift, cells, steps } = plan;
+  return {
+    parameters: {
+      searchTable: array(u32),
+      searchBase: uniform(u32),
+      searchShift: uniform(u32),
+      searchCells: uniform(u32),
+      edgeCount: uniform(u32),
+    },
+    captures: {
+      searchTable: context.column(words),
+      searchBase: base,
+      searchShift: shift,
+      searchCells: cells,
+      edgeCount: edges.length,
+    },
+    countReached(key, { searchTable, searchBase, searchShift, searchCells, edgeCount }) {
+      const cell = key.sub(searchBase!).shr(searchShift!).min(searchCells!);
+      let reached = searchTable!.at(cell);
+      // Edges stand behind the table of cells.
+      const first = searchCells!.add(1);
+      for (let step = 2 ** (steps - 1); step >= 1; step /= 2) {
+        const edge = searchTable!.at(first.add(reached).add(step - 1));
+        reached = select(reached, reached.add(step), edge.le(key));
+      }
+      return select(reached.min(edgeCount!), u32(0), key.lt(searchBase!));
+    },
+  };
+}
+
+interface EdgeSearchPlan {
+  readonly base: number;
+  readonly shift: number;
+  readonly cells: number;
+  /** Steps of the bisection. */
+  readonly steps: number;
+  /** Edges before every cell, and in all; then the edges, and as many words above them as the bisection may look at. */
+  readonly words: Uint32Array;
+}
+
+function planEdgeSearch(edges: Uint32Array): EdgeSearchPlan {
+  const base = edges[0] ?? 0;
+  const range = (edges.at(-1) ?? 0) - base;
+  let shift = 0;
+  while (Math.floor(range / 2 ** shift) + 1 > MOST_CELLS) shift++;
+  const cells = Math.floor(range / 2 ** shift) + 1;
+  const before = new Uint32Array(cells + 1).fill(edges.length);
+  for (let at = edges.length - 1; at >= 0; at--) before[(edges[at]! - base) >>> shift] = at;
+  let most = 0;
+  for (let cell = cells - 1; cell >= 0; cell--) {
+    // Of a cell without an edge: as many as before the next.
+    const first = Math.min(before[cell]!, before[cell + 1]!);
+    most = Math.max(most, before[cell + 1]! - first);
+    before[cell] = first;
+  }
+  const steps = Math.ceil(Math.log2(most + 1));
+  const words = new Uint32Array(before.length + edges.length + 2 ** steps).fill(2 ** 32 - 1);
+  words.set(before);
+  words.set(edges, before.length);
+  return { base, shift, cells, steps, words };
+}

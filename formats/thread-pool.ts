@@ -1,0 +1,162 @@
+import { availableParallelism } from 'node:os';
+import type { Worker } from 'node:worker_threads';
+import type { QuadrilleError } from '../primitives/errors.ts';
+import { type FlatError, restoreError } from './flat-error.ts';
+
+/** What a thread answers: something, or why not. */
+export type ThreadReply<Answer> = Answer | { readonly error: FlatError };
+
+/** Threads that each answer one request after the other, by messages. */
+export interface ThreadPool<Request, Answer> {
+  readonly threads: number;
+  /**
+   * Has a request answered by one of the threads, in the order of the calls. An abort settles the call at once; what a
+   * thread has begun, it finishes unheard.
+   *
+   * @param place - What the request is about, for errors.
+   * @param transfer - What is moved to the thread.
+   * @throws what the thread answers; what `died` makes of a thread that died under the request (another takes its place;
+   * other requests are not concerned) or where there is none and none can be started; what `closed` makes of a closed pool.
+   */
+  run(request: Request, place: string, transfer: readonly ArrayBuffer[], signal?: AbortSignal): Promise<Answer>;
+  /** Ends the threads; requests under way and waiting fail. Resolves when all threads have ended. */
+  close(): Promise<void>;
+}
+
+/** What a pool is made of. */
+export interface ThreadPoolOptions {
+  /** Default: one a core. */
+  readonly threads?: number | undefined;
+  start(): Worker;
+  died(place: string, cause: unknown): QuadrilleError;
+  closed(place: string): QuadrilleError;
+}
+
+/** A request that waits for a thread or is on one. */
+interface Task<Request, Answer> {
+  readonly request: Request;
+  readonly place: string;
+  readonly transfer: readonly ArrayBuffer[];
+  readonly settle: (reply: { readonly answer: Answer } | { readonly failed: unknown }) => void;
+}
+
+/** A thread and the request it is at. */
+interface Thread<Request, Answer> {
+  readonly worker: Worker;
+  task: Task<Request, Answer> | undefined;
+}
+
+/** Makes a pool. Threads start when there is work for them, and do not keep the process alive without. */
+export function createThreadPool<Request, Answer extends object>({
+  threads: most,
+  start,
+  died,
+  closed: poolClosed,
+}: ThreadPoolOptions): ThreadPool<Request, Answer> {
+  const size = Math.max(1, most ?? availableParallelism());
+  const threads = new Set<Thread<Request, Answer>>();
+  const waiting = new Set<Task<Request, Answer>>();
+  let closed: Promise<void> | undefined;
+
+  const startThread = (): Thread<Request, Answer> => {
+    const thread: Thread<Request, Answer> = { worker: start(), task: undefined };
+    let failure: unknown;
+    thread.worker.on('message', (reply: ThreadReply<Answer>) => {
+      finish(thread, 'error' in reply ? { failed: restoreError(reply.error) } : { answer: reply });
+      feed();
+    });
+    thread.worker.on('messageerror', (error) => {
+      failure = error;
+      void thread.worker.terminate();
+    });
+    thread.worker.on('error', (error) => {
+      failure = error;
+    });
+    // Comes last, whatever it was that ended the thread.
+    thread.worker.on('exit', (code) => {
+      threads.delete(thread);
+      if (thread.task !== undefined) {
+        const { place } = thread.task;
+        const cause = failure ?? new Error(`the thread ended with exit code ${code}`);
+        finish(thread, { failed: closed === undefined ? died(place, cause) : poolClosed(place) });
+      }
+      feed();
+    });
+    threads.add(thread);
+    return thread;
+  };
+
+  const finish = (thread: Thread<Request, Answer>, reply: Parameters<Task<Request, Answer>['settle']>[0]): void => {
+    const { task } = thread;
+    thread.task = undefined;
+    // What a thread still says while it is being ended must not keep the process from waiting for its end.
+    if (closed === undefined) thread.worker.unref();
+    task?.settle(reply);
+  };
+
+  /** Gives waiting requests to idle threads, and starts threads where there are too few. */
+  const feed = (): void => {
+    for (const task of waiting) {
+      if (closed !== undefined) return;
+      const idle = [...threads].find((thread) => thread.task === undefined);
+      if (idle === undefined && threads.size >= size) return;
+      let thread: Thread<Request, Answer>;
+      try {
+        thread = idle ?? startThread();
+      } catch (cause) {
+        // Threads that there are will come for it; without any, nothing would.
+        if (threads.size > 0) return;
+        waiting.delete(task);
+        task.settle({ failed: died(task.place, cause) });
+        continue;
+      }
+      waiting.delete(task);
+      give(thread, task);
+    }
+  };
+
+  const give = (thread: Thread<Request, Answer>, task: Task<Request, Answer>): void => {
+    thread.task = task;
+    thread.worker.ref();
+    try {
+      thread.worker.postMessage(task.request, task.transfer);
+    } catch (failed) {
+      finish(thread, { failed });
+    }
+  };
+
+  const close = async (): Promise<void> => {
+    const ending = [...threads].map(({ worker }) => worker.terminate());
+    for (const { place, settle } of waiting) settle({ failed: poolClosed(place) });
+    waiting.clear();
+    await Promise.all(ending);
+  };
+
+  return {
+    threads: size,
+    async run(request, place, transfer, signal) {
+      signal?.throwIfAborted();
+      if (closed !== undefined) throw poolClosed(place);
+      return await new Promise<Answer>((resolve, reject) => {
+        const onAbort = (): void => {
+          waiting.delete(task);
+          reject(signal!.reason);
+        };
+        const task: Task<Request, Answer> = {
+          request,
+          place,
+          transfer,
+          settle: (reply) => {
+            signal?.removeEventListener('abort', onAbort);
+            if ('answer' in reply) resolve(reply.answer);
+            else reject(reply.failed);
+          },
+        };
+        signal?.addEventListener('abort', onAbort, { once: true });
+        waiting.add(task);
+        feed();
+      });
+    },
+    close: () => (closed ??= close()),
+  };
+}

@@ -1,0 +1,50 @@
+import { availableParallelism } from 'node:os';
+import { Worker } from 'node:worker_threads';
+import { DeviceLostError } from '../../primitives/errors.ts';
+import { createThreadPool } from '../thread-pool.ts';
+import { decodeRun, type RunRequest } from './decode-run.ts';
+
+/** Threads that decode blocks straight into the cells of windows, which they share with the caller. */
+export interface DecodePool {
+  /** Runs that keep all threads busy. */
+  readonly lanes: number;
+  /** Decodes a run; here where no thread can be had for it, or the one that had it died. */
+  decode(request: RunRequest): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** More threads than these wait for memory and the disk. */
+const MOST_THREADS = 16;
+
+/**
+ * Makes a pool, whose threads start with the first runs.
+ *
+ * @param threads - Default: one a core.
+ */
+export function createDecodePool(threads?: number, start: () => Worker = startDecoder): DecodePool {
+  const pool = createThreadPool<RunRequest, object>({
+    threads: threads ?? Math.min(MOST_THREADS, availableParallelism()),
+    start,
+    died: (file, cause) => new DeviceLostError('device/decoder', 'A decoding thread died.', { place: { file }, cause }),
+    closed: (file) => new DeviceLostError('device/closed', 'The file was closed.', { place: { file } }),
+  });
+  return {
+    lanes: pool.threads + 1,
+    async decode(request) {
+      try {
+        await pool.run(request, request.file, []);
+      } catch (error) {
+        if (!(error instanceof DeviceLostError) || error.code === 'device/closed') throw error;
+        decodeRun(request);
+      }
+    },
+    close: () => pool.close(),
+  };
+}
+
+/** Starts a thread that decodes; the source runs unbuilt through a loader. */
+export function startDecoder(): Worker {
+  const entry = import.meta.url.endsWith('.ts') ? './decode-worker-boot.mjs' : './decode-worker.js';
+  // Flags of the process are not for the threads: loaders would be set up twice, and some are refused.
+  return new Worker(new URL(entry, import.meta.url), { execArgv: [] });
+}

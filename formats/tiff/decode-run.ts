@@ -1,0 +1,56 @@
+import { readSync } from 'node:fs';
+import { SAMPLE_BYTES, type Window } from '../../algorithms/geometry/raster.ts';
+import { fileError } from '../file-error.ts';
+import { truncated } from './byte-source.ts';
+import { decodeBlockNow } from './decode.ts';
+import type { BlockCoding } from './layout.ts';
+import type { Piece } from './pieces.ts';
+import { copyPiece } from './place-cells.ts';
+import { wordsOver } from './samples.ts';
+
+/** Pieces to be read, decoded and put into the cells of a window by a thread. */
+export interface RunRequest {
+  /** The file, open for reading. */
+  readonly descriptor: number;
+  readonly file: string;
+  readonly size: number;
+  readonly coding: BlockCoding;
+  readonly pieces: readonly Piece[];
+  readonly window: Window;
+  readonly cells: SharedArrayBuffer;
+}
+
+/** Reads, decodes and places the pieces of a run, and holds up the calling thread meanwhile. */
+export function decodeRun(request: RunRequest): void {
+  const { coding, pieces, window, cells, file } = request;
+  const start = pieces[0]!.offset;
+  const end = pieces.reduce((furthest, piece) => Math.max(furthest, piece.offset + piece.packedBytes), start);
+  const packed = readBytes(request, start, end - start);
+  const target = wordsOver(new Uint8Array(cells), SAMPLE_BYTES[coding.sample]);
+  for (const piece of pieces) {
+    const from = piece.offset - start;
+    const bytes = packed.subarray(from, from + piece.packedBytes);
+    copyPiece(target, window, coding, piece, decodeBlockNow(bytes, piece.bytes, coding, file, piece.block));
+  }
+}
+
+/** What was read last; runs are of much the same size. */
+let buffer = new Uint8Array(0);
+
+function readBytes({ descriptor, file, size }: RunRequest, offset: number, length: number): Uint8Array {
+  if (buffer.length < length) buffer = new Uint8Array(length);
+  for (let done = 0; done < length; ) {
+    const read = readSome(descriptor, file, done, length - done, offset + done);
+    if (read === 0) throw truncated(file, size, offset + done, length - done);
+    done += read;
+  }
+  return buffer.subarray(0, length);
+}
+
+function readSome(descriptor: number, file: string, at: number, length: number, offset: number): number {
+  try {
+    return readSync(descriptor, buffer, at, length, offset);
+  } catch (error) {
+    throw fileError(file, error);
+  }
+}

@@ -1,0 +1,5 @@
+// Starts the worker out of its TypeScript source: only used where the package runs unbuilt.
+import { register } from 'tsx/esm/api';
+
+register();
+await import('./decode-worker.ts');

@@ -1,0 +1,114 @@
+import type { Window } from '../../algorithms/geometry/raster.ts';
+import { type BandLayout, type Compression, decodedRows, rowBytes } from './layout.ts';
+
+/** What is read and decoded at once: a block, or some rows of an uncompressed one. */
+export interface Piece {
+  readonly block: number;
+  /** Column of the raster where the block starts. */
+  readonly left: number;
+  /** Rows of the raster that the piece holds. */
+  readonly top: number;
+  readonly bottom: number;
+  /** Where the piece stands in the file, and how many bytes it decodes to. */
+  readonly offset: number;
+  readonly packedBytes: number;
+  readonly bytes: number;
+  /** Whether the window wants cells of this block alone: nothing of it is left for another window. */
+  readonly whole: boolean;
+}
+
+/** Bytes of an uncompressed block, or of a run of blocks, that are read at once; a larger block is read alone. */
+const RUN_BYTES = 4 * 2 ** 20;
+/**
+ * Bytes that a run may decode to; a larger block is decoded alone. Where no threads decode, deflate works on those of
+ * libuv; the others hold up the caller, who does between two runs what else there is to do.
+ */
+export const RUN_DECODED_BYTES: Readonly<Record<Compression, number>> = {
+  none: RUN_BYTES,
+  deflate: 16 * 2 ** 20,
+  lzw: 2 ** 20,
+  packbits: 2 ** 20,
+};
+
+/** The pieces that a window meets. */
+export function* listPieces(window: Window, layout: BandLayout): Generator<Piece> {
+  const { blockColumns, blockRows, blocksAcross } = layout;
+  if (window.columns === 0 || window.rows === 0) return;
+  const lastAcross = Math.floor((window.column + window.columns - 1) / blockColumns);
+  const lastDown = Math.floor((window.row + window.rows - 1) / blockRows);
+  for (let down = Math.floor(window.row / blockRows); down <= lastDown; down++) {
+    for (let across = Math.floor(window.column / blockColumns); across <= lastAcross; across++) {
+      const block = down * blocksAcross + across;
+      yield* layout.compression === 'none'
+        ? listRows(window, layout, block, across * blockColumns, down * blockRows)
+        : [wholeBlock(window, layout, block, across * blockColumns, down * blockRows)];
+    }
+  }
+}
+
+function wholeBlock(window: Window, layout: BandLayout, block: number, left: number, top: number): Piece {
+  const rows = decodedRows(layout, layout.height, block);
+  const right = Math.min(left + layout.blockColumns, layout.width);
+  const bottom = Math.min(top + rows, layout.height);
+  return {
+    block,
+    left,
+    top,
+    bottom: top + rows,
+    offset: layout.offsets[block]!,
+    packedBytes: layout.byteCounts[block]!,
+    bytes: rows * rowBytes(layout),
+    whole:
+      left >= window.column &&
+      top >= window.row &&
+      right <= window.column + window.columns &&
+      bottom <= window.row + window.rows,
+  };
+}
+
+/** The rows of an uncompressed block that the window wants: no others are read. */
+function* listRows(window: Window, layout: BandLayout, block: number, left: number, top: number): Generator<Piece> {
+  const first = Math.max(top, window.row);
+  const last = Math.min(top + layout.blockRows, window.row + window.rows);
+  const step = rowsAtOnce(layout);
+  for (let row = first; row < last; row += step) {
+    const bottom = Math.min(row + step, last);
+    const bytes = (bottom - row) * rowBytes(layout);
+    const offset = layout.offsets[block]! + (row - top) * rowBytes(layout);
+    yield { block, left, top: row, bottom, offset, packedBytes: bytes, bytes, whole: true };
+  }
+}
+
+/** Rows of a block that are decoded together: all, but of an uncompressed block no more than one read takes. */
+export function rowsAtOnce(layout: BandLayout): number {
+  if (layout.compression !== 'none') return layout.blockRows;
+  return Math.min(layout.blockRows, Math.max(1, Math.floor(RUN_BYTES / rowBytes(layout))));
+}
+
+/** Pieces that stand close together in the file, in its order. */
+export type Run = readonly Piece[];
+
+/** Bytes between two pieces that are cheaper to read than to skip. */
+const GAP_BYTES = 16 * 2 ** 10;
+
+/** Puts pieces that are there into runs. */
+export function groupRuns(pieces: Piece[], decodedBytes: number): Run[] {
+  pieces.sort((a, b) => a.offset - b.offset);
+  const runs: Piece[][] = [];
+  let start = 0;
+  let end = 0;
+  let decoded = 0;
+  for (const piece of pieces) {
+    const pieceEnd = piece.offset + piece.packedBytes;
+    const joins = piece.offset - end <= GAP_BYTES && Math.max(end, pieceEnd) - start <= RUN_BYTES;
+    if (runs.length > 0 && joins && decoded + piece.bytes <= decodedBytes) {
+      runs.at(-1)!.push(piece);
+      end = Math.max(end, pieceEnd);
+      decoded += piece.bytes;
+    } else {
+      runs.push([piece]);
+      [start, end, decoded] = [piece.offset, pieceEnd, piece.bytes];
+    }
+  }
+  return runs;
+}

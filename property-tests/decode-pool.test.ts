@@ -1,0 +1,144 @@
+import { mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Worker } from 'node:worker_threads';
+import { fc, test } from '@fast-check/vitest';
+import { afterAll, beforeAll, describe, expect } from 'vitest';
+import { zonalHistogram } from '../algorithms/zonal/index.ts';
+import { openGeoTiff } from '../formats/geotiff.ts';
+import { writeGeoTiff } from '../formats/geotiff-writer.ts';
+import { createDecodePool, startDecoder } from '../formats/tiff/decode-pool.ts';
+import type { RunRequest } from '../formats/tiff/decode-run.ts';
+import { open } from '../index.ts';
+import {
+  bytesOf,
+  geoTiffBytes,
+  randomRaster,
+  sliceBytes,
+  windowAt,
+  windowFractions,
+} from './fixtures/random-raster.ts';
+import { box, plain, zonesOf } from './zonal-support.ts';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'quadrille-decode-'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+/** A raster of f32 in tiles that do not fit its sides. */
+const [width, height] = [300, 200];
+const cells = Float32Array.from({ length: width * height }, (_, i) => Math.sin(i) * 1000);
+const whole = { column: 0, row: 0, columns: width, rows: height };
+
+async function writeTiles(name: string): Promise<string> {
+  const file = join(folder, name);
+  const place = { width, height, originX: 0, originY: height, stepX: 1, stepY: -1, crs: undefined };
+  const packing = { sample: 'f32', compression: 'deflate', predictor: 'float' } as const;
+  await writeGeoTiff(file, { ...place, ...packing, tile: { columns: 64, rows: 48 } }, ({ row, rows }) =>
+    cells.slice(row * width, (row + rows) * width),
+  );
+  return file;
+}
+
+describe('threads that decode', () => {
+  test.prop([randomRaster, fc.array(windowFractions, { minLength: 1, maxLength: 6 })], { numRuns: 12 })(
+    'give the bytes that the caller decodes, in windows one after the other and at once, over cells given back',
+    async (written, fractions) => {
+      const file = join(folder, 'random.tif');
+      await writeFile(file, await geoTiffBytes(written));
+      const source = await openGeoTiff(file, { threads: 1, keepBytes: 1000 });
+      try {
+        const windows = fractions.map((fraction) => windowAt(fraction, source));
+        const expected = windows.map((window) => sliceBytes(written.bands[0]!, source.width, window));
+        for (const [index, window] of windows.entries()) {
+          const read = await source.read(window);
+          expect(bytesOf(read)).toEqual(expected[index]);
+          // What is left over in cells must not be seen again.
+          read.fill(77);
+          source.reuse!(read);
+        }
+        const together = await Promise.all(windows.map((window) => source.read(window)));
+        expect(together.map(bytesOf)).toEqual(expected);
+      } finally {
+        await source.close();
+      }
+    },
+    120_000,
+  );
+
+  test('say what is wrong with a block as the caller would', async () => {
+    const file = await writeTiles('damaged.tif');
+    const bytes = await readFile(file);
+    bytes.fill(0xff, 5000, 9000);
+    await writeFile(file, bytes);
+    const [here, there] = await Promise.all([openGeoTiff(file, { threads: 0 }), openGeoTiff(file, { threads: 2 })]);
+    const failure = (await here.read(whole).catch((error: unknown) => error)) as Error & Record<string, unknown>;
+    const { code, message, place, remedy, name } = failure;
+    expect(code).toBe('format/damaged-tiff');
+    await expect(there.read(whole)).rejects.toMatchObject({ code, message, place, remedy, name });
+    await Promise.all([here.close(), there.close()]);
+  });
+
+  test('tell of a file that is cut off while it is read', async () => {
+    const file = await writeTiles('cut.tif');
+    const source = await openGeoTiff(file, { threads: 2 });
+    await truncate(file, 3000);
+    await expect(source.read(whole)).rejects.toMatchObject({ code: 'format/truncated', place: { file } });
+    await source.close();
+  });
+
+  test('stop at an abort, with its reason, and read on afterwards', async () => {
+    const source = await openGeoTiff(await writeTiles('aborted.tif'), { threads: 2 });
+    const controller = new AbortController();
+    const reason = new Error('enough');
+    const read = source.read(whole, controller.signal);
+    controller.abort(reason);
+    await expect(read).rejects.toBe(reason);
+    expect(bytesOf(await source.read(whole))).toEqual(bytesOf(cells));
+    await source.close();
+    await expect(source.read(whole)).rejects.toMatchObject({ code: 'device/closed' });
+  });
+
+  test.each(['reference', 'workers', 'webgpu'] as const)('decode into what %s counts', async (backend) => {
+    const file = await writeTiles(`${backend}.tif`);
+    const job = {
+      zones: zonesOf([[box(3, 3, 290, 190)], [box(100, 50, 230, 170)]]),
+      binning: { kind: 'even', low: -1000, high: 1000, width: 250 } as const,
+      tile: 32,
+      budget: 1_000_000,
+    };
+    await using context = await open({ backend, ...(backend === 'webgpu' && { adapter: 'software' }) });
+    const texts: string[] = [];
+    for (const threads of [0, 2]) {
+      const raster = await openGeoTiff(file, { threads });
+      texts.push(plain(await zonalHistogram(context, { ...job, raster })));
+      await raster.close();
+    }
+    expect(texts[1]).toBe(texts[0]);
+  });
+});
+
+describe('a pool', () => {
+  /** A request that no thread and nobody else can decode. */
+  const impossible = { file: 'x.tif', descriptor: -1, size: 0, pieces: [{ offset: 0, packedBytes: 1 }] };
+
+  test('decodes on the caller what threads cannot: one that dies, and one that cannot start', async () => {
+    const starts: (() => Worker)[] = [
+      () => {
+        throw new Error('no threads');
+      },
+      () => {
+        const worker = startDecoder();
+        void worker.terminate();
+        return worker;
+      },
+    ];
+    for (const start of starts) {
+      const pool = createDecodePool(1, start);
+      // It is the caller's attempt that fails, on the file and not on the thread.
+      await expect(pool.decode(impossible as unknown as RunRequest)).rejects.toThrow(/x\.tif/);
+      await pool.close();
+    }
+  });
+});
