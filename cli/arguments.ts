@@ -36,6 +36,8 @@ export interface ZonalOptions extends BackendOptions, VoiceOptions {
   readonly zones: string;
   readonly raster: string;
   readonly binning: Binning;
+  /** Whether the bins were asked for. */
+  readonly binsGiven: boolean;
   readonly layer: string | undefined;
   readonly id: string | undefined;
   readonly band: number;
@@ -44,8 +46,8 @@ export interface ZonalOptions extends BackendOptions, VoiceOptions {
   readonly assumeCrs: string | undefined;
   readonly antimeridian: 'unwrap' | undefined;
   readonly fill: FillRule;
-  /** File, or `-` for stdout. */
-  readonly out: string;
+  /** Where the histograms go: a file, `-` for stdout, or nowhere. */
+  readonly out: string | undefined;
   readonly format: 'csv' | 'json';
   readonly stats: string | undefined;
   readonly plot: string | undefined;
@@ -100,14 +102,18 @@ export const ZONAL_SPECS: readonly OptionSpec[] = [
     help: 'inside is what any part of a zone holds (default), or what an odd number of its rings hold',
     choices: ['union', 'even-odd'],
   },
-  { name: 'out', value: 'FILE', help: 'the histograms; - is stdout (default)' },
+  { name: 'out', value: 'FILE', help: 'the histograms; - is stdout (default, unless --stats or --plot goes there)' },
   {
     name: 'format',
     value: 'csv|json',
     help: 'of --out (default: json where it ends in .json, else csv)',
     choices: ['csv', 'json'],
   },
-  { name: 'stats', value: 'FILE', help: 'cells, min, max, mean and sum of every zone as CSV; - is stdout' },
+  {
+    name: 'stats',
+    value: 'FILE',
+    help: 'cells, min, max, mean and sum of every zone as CSV; - is stdout; alone, it needs no bins',
+  },
   { name: 'plot', value: 'FILE.svg', help: 'histograms and a map of the means as SVG; - is stdout' },
   ...BACKEND_SPECS,
   { name: 'budget', value: 'BYTES', help: 'memory for counters and unique values, as 512MB (default 1GiB)' },
@@ -127,11 +133,12 @@ export const DEVICES_SPECS: readonly OptionSpec[] = [
  */
 export function parseZonalArguments(args: readonly string[]): ZonalOptions {
   const values = readOptions(args, ZONAL_SPECS);
-  const out = text(values, 'out') ?? '-';
+  const out = text(values, 'out') ?? (printsHistograms(values) ? '-' : undefined);
   const options: ZonalOptions = {
     zones: required(values, 'zones'),
     raster: required(values, 'raster'),
     binning: parseBinning(values),
+    binsGiven: !wantsStatisticsAlone(values),
     layer: text(values, 'layer'),
     id: text(values, 'id'),
     band: parsed(values, 'band', parseCount) ?? 1,
@@ -141,7 +148,7 @@ export function parseZonalArguments(args: readonly string[]): ZonalOptions {
     antimeridian: text(values, 'antimeridian') as 'unwrap' | undefined,
     fill: (text(values, 'fill') as FillRule | undefined) ?? 'union',
     out,
-    format: (text(values, 'format') as 'csv' | 'json' | undefined) ?? (/\.json$/i.test(out) ? 'json' : 'csv'),
+    format: (text(values, 'format') as 'csv' | 'json' | undefined) ?? (/\.json$/i.test(out ?? '') ? 'json' : 'csv'),
     stats: text(values, 'stats'),
     plot: text(values, 'plot'),
     ...parseBackend(values),
@@ -154,13 +161,30 @@ export function parseZonalArguments(args: readonly string[]): ZonalOptions {
   return options;
 }
 
+const BINNINGS = ['bins', 'edges', 'unique'];
+
+/** Statistics alone need no bins: one for all values serves them. */
+const ONE_BIN: Binning = { kind: 'edges', edges: [-Number.MAX_VALUE, Number.MAX_VALUE] };
+
+function wantsStatisticsAlone(values: OptionValues): boolean {
+  const others = [...BINNINGS, 'out', 'format', 'plot'];
+  return values.has('stats') && !others.some((name) => values.has(name));
+}
+
+/** Whether histograms go to stdout where nothing says so: not where they are not counted or something else goes there. */
+function printsHistograms(values: OptionValues): boolean {
+  if (values.has('format')) return true;
+  return !wantsStatisticsAlone(values) && text(values, 'stats') !== '-' && text(values, 'plot') !== '-';
+}
+
 function parseBinning(values: OptionValues): Binning {
-  const given = ['bins', 'edges', 'unique'].filter((name) => values.has(name));
+  if (wantsStatisticsAlone(values)) return ONE_BIN;
+  const given = BINNINGS.filter((name) => values.has(name));
   if (given.length !== 1) {
     const complaint =
       given.length === 0 ? 'Nothing says how to bin.' : `--${given.join(' and --')} exclude each other.`;
     throw new UsageError('usage/binning', complaint, {
-      remedy: 'Give one of --bins lo:hi:width, --edges a,b,c and --unique.',
+      remedy: 'Give one of --bins lo:hi:width, --edges a,b,c and --unique, or --stats FILE alone.',
     });
   }
   const bins = text(values, 'bins');
@@ -203,7 +227,7 @@ export function checkOneToStdout(targets: Readonly<Record<string, string | undef
 /** A file that is not what its name says is found out late, by another program. */
 function checkOutputNames({ out, stats, plot }: ZonalOptions, formatGiven: boolean): void {
   const forOut = 'Name a file that ends in .csv or .json, or give --format csv or json to write it under this name.';
-  if (!formatGiven) checkTableName(out, '--out', ['json'], forOut);
+  if (!formatGiven && out !== undefined) checkTableName(out, '--out', ['json'], forOut);
   if (stats !== undefined) checkTableName(stats, '--stats', [], 'Name a file that ends in .csv.');
   if (plot !== undefined) checkPlotName(plot, '--plot');
 }

@@ -22,6 +22,7 @@ QUADRILLE_DEBUG=1 shows where an error arose.
 
 /** The page of `quadrille zonal --help`. */
 export const ZONAL_HELP: string = `quadrille zonal --zones FILE --raster FILE (--bins LO:HI:WIDTH | --edges A,B,C… | --unique) [options]
+quadrille zonal --zones FILE --raster FILE --stats FILE [options]
 
 Counts, for every zone, the raster cells whose centre lies in it, by value. Cells without data and values outside the
 bins are counted apart, so that the counts of a zone add up to its cells. A zone is the union of its parts, the polygons of

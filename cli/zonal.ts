@@ -103,6 +103,7 @@ async function compute<C extends RunContext>(
     notes.push(...met);
     for (const note of met) log.note(note);
   };
+  take(unwrittenHistograms(options));
   const { zones, notes: zoneNotes } = await parts.readZones(options.zones, {
     layer: options.layer,
     id: options.id,
@@ -159,6 +160,14 @@ function wantsStatistics({ stats, plot, format }: ZonalOptions): boolean {
   return stats !== undefined || plot !== undefined || format === 'json';
 }
 
+/** Says that bins were asked for and are not written. */
+function unwrittenHistograms({ out, stats, plot, binsGiven }: ZonalOptions): Note[] {
+  if (out !== undefined || !binsGiven) return [];
+  const taken = [stats === '-' && 'statistics', plot === '-' && 'plot'].filter((name) => name !== false);
+  const message = `The histograms are not written, as stdout has the ${taken.join(' and ')}; --out FILE writes them.`;
+  return [{ code: 'zonal/histograms-unwritten', message }];
+}
+
 function trackProgress(log: Log): { report: ZonalJob['onProgress']; end: () => void } {
   const meter = progress({ every: log.progressEvery });
   const shown = meter.progress$.subscribe((report) => {
@@ -180,14 +189,17 @@ function trackProgress(log: Log): { report: ZonalJob['onProgress']; end: () => v
 }
 
 async function contents(options: ZonalOptions, result: ZonalResult): Promise<(readonly [string, TextChunks])[]> {
-  const { histogram, backend, notes } = result;
-  const run = { zones: options.zones, raster: options.raster, backend, notes };
-  const histograms = options.format === 'json' ? zonalJson(histogram, run) : zonalCsv(histogram);
+  const { out, stats, plot } = options;
   return [
-    [options.out, histograms],
-    ...(options.stats === undefined ? [] : [[options.stats, statisticsCsv(histogram)] as const]),
-    ...(options.plot === undefined ? [] : [[options.plot, [await drawn(options, result)]] as const]),
+    ...(out === undefined ? [] : [[out, histogramText(options, result)] as const]),
+    ...(stats === undefined ? [] : [[stats, statisticsCsv(result.histogram)] as const]),
+    ...(plot === undefined ? [] : [[plot, [await drawn(options, result)]] as const]),
   ];
+}
+
+function histogramText(options: ZonalOptions, { histogram, backend, notes }: ZonalResult): TextChunks {
+  if (options.format === 'csv') return zonalCsv(histogram);
+  return zonalJson(histogram, { zones: options.zones, raster: options.raster, backend, notes });
 }
 
 async function drawn(options: ZonalOptions, { histogram, zones, raster }: ZonalResult): Promise<string> {

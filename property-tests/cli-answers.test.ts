@@ -38,6 +38,32 @@ describe('outputs', () => {
     expect(await readFile(shop.path('out.csv'), 'utf8')).toContain('a,4,8,2');
   });
 
+  test('are statistics alone with --stats and no bins, the same as beside histograms', async () => {
+    const expected = 'zone,cells,nodata,min,max,mean,sum\na,4,0,4,9,6.5,26\nb,6,0,2,11,6.5,39\n';
+    expect(await answer(onBoth('--stats', '-'))).toBe(expected);
+    expect(await answer(onBoth('--stats', '@alone.csv'))).toBe('');
+    expect(await readFile(shop.path('alone.csv'), 'utf8')).toBe(expected);
+  });
+
+  test('are what was sent to stdout, and a note of histograms that are then not written', async () => {
+    const { exitCode, stdout, stderr } = await onBoth('--bins', '0:12:4', '--stats', '-');
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: await answer(onBoth('--stats', '-')) });
+    expect(stderr).toContain('The histograms are not written, as stdout has the statistics; --out FILE writes them.');
+    expect((await onBoth('--stats', '-')).stderr).not.toContain('not written');
+    expect(await answer(onBoth('--bins', '0:12:4', '--plot', '-'))).toMatch(/^<svg /);
+  });
+
+  test('need bins where histograms are to be written', async () => {
+    for (const words of [
+      ['--out', '@o.csv'],
+      ['--plot', '@p.svg'],
+      ['--format', 'json'],
+    ]) {
+      const { exitCode, stderr } = await onBoth('--stats', '@s.csv', ...words);
+      expect({ exitCode, stderr }).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('how to bin') });
+    }
+  });
+
   test('are a drawing on stdout with --plot -', async () => {
     expect(await answer(onBoth('--bins', '0:12:4', '--out', '@out.csv', '--plot', '-'))).toMatch(/^<svg .*<\/svg>\n$/s);
   });

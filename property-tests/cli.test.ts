@@ -87,7 +87,10 @@ describe('quadrille', () => {
     [['frobnicate'], 'There is no command frobnicate. See --help for those there are.'],
     [['devices', '--jsn'], 'There is no option --jsn. Did you mean --json?'],
     [[...ZONAL, '--unique', '--otu', 'x'], 'There is no option --otu. Did you mean --out?'],
-    [ZONAL, 'Nothing says how to bin. Give one of --bins lo:hi:width, --edges a,b,c and --unique.'],
+    [
+      ZONAL,
+      'Nothing says how to bin. Give one of --bins lo:hi:width, --edges a,b,c and --unique, or --stats FILE alone.',
+    ],
     [
       [...ZONAL, '--bins', '1:0:0.1', '--out', 'o.csv'],
       '--bins 1:0:0.1 runs from 1 to 0, which is not upwards. Put the lower end first.',

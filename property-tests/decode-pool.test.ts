@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { mkdtemp, open as openFile, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Worker } from 'node:worker_threads';
@@ -9,6 +9,7 @@ import { openGeoTiff } from '../formats/geotiff.ts';
 import { writeGeoTiff } from '../formats/geotiff-writer.ts';
 import { createDecodePool, startDecoder } from '../formats/tiff/decode-pool.ts';
 import type { RunRequest } from '../formats/tiff/decode-run.ts';
+import type { BlockCoding } from '../formats/tiff/layout.ts';
 import { open } from '../index.ts';
 import {
   bytesOf,
@@ -120,8 +121,14 @@ describe('threads that decode', () => {
 });
 
 describe('a pool', () => {
-  /** A request that no thread and nobody else can decode. */
-  const impossible = { file: 'x.tif', descriptor: -1, size: 0, pieces: [{ offset: 0, packedBytes: 1 }] };
+  const plainCoding: Omit<BlockCoding, 'blockColumns' | 'blockRows'> = {
+    sample: 'u8',
+    littleEndian: true,
+    compression: 'none',
+    predictor: 'none',
+    interleaved: 1,
+    position: 0,
+  };
 
   test('decodes on the caller what threads cannot: one that dies, and one that cannot start', async () => {
     const starts: (() => Worker)[] = [
@@ -134,11 +141,23 @@ describe('a pool', () => {
         return worker;
       },
     ];
+    const file = join(folder, 'four.bin');
+    await writeFile(file, Uint8Array.of(1, 2, 3, 4));
+    const handle = await openFile(file);
+    const request: Omit<RunRequest, 'descriptor' | 'cells'> = {
+      file,
+      size: 4,
+      coding: { ...plainCoding, blockColumns: 2, blockRows: 2 },
+      pieces: [{ block: 0, left: 0, top: 0, bottom: 2, offset: 0, packedBytes: 4, bytes: 4, whole: true }],
+      window: { column: 0, row: 0, columns: 2, rows: 2 },
+    };
     for (const start of starts) {
       const pool = createDecodePool(1, start);
-      // It is the caller's attempt that fails, on the file and not on the thread.
-      await expect(pool.decode(impossible as unknown as RunRequest)).rejects.toThrow(/x\.tif/);
+      const shared = new SharedArrayBuffer(4);
+      await pool.decode({ ...request, descriptor: handle.fd, cells: shared });
+      expect([...new Uint8Array(shared)]).toEqual([1, 2, 3, 4]);
       await pool.close();
     }
+    await handle.close();
   });
 });

@@ -133,7 +133,9 @@ describe('values of cells', () => {
     if (!Number.isFinite(total)) expect(found).toBe(total);
     else {
       const size = data.reduce((sum, value) => sum + Math.abs(value), 0);
-      expect(Math.abs(found - total)).toBeLessThanOrEqual(1e-12 * size);
+      // The mean of subnormal numbers is rounded to a whole number of the least of them.
+      const least = data.length * Number.MIN_VALUE;
+      expect(Math.abs(found - total)).toBeLessThanOrEqual(1e-12 * size + least);
     }
   }
 

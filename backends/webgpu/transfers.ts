@@ -86,7 +86,7 @@ export function createTransfers({ device, recorder, failure, counters, explain }
   return {
     write(memory, word, data) {
       for (const { part, word: from, words, at } of rangesOf(memory, word, data.length)) {
-        recorder.write(part, from * 4, data.subarray(at, at + words));
+        recorder.write(part, from * 4, unshared(data.subarray(at, at + words)));
       }
     },
     read: (memory, word, words) => failure.guarded(download(memory, word, words)),
@@ -117,4 +117,10 @@ export function* rangesOf(memory: Memory, word: number, words: number): Generato
     yield { part: parts[index]!, word: inPart, words: length, at };
     at += length;
   }
+}
+
+/** Words that no other thread can write: Dawn ends the process at arrays on shared memory. */
+function unshared(data: Uint32Array): Uint32Array {
+  const isShared = typeof SharedArrayBuffer !== 'undefined' && data.buffer instanceof SharedArrayBuffer;
+  return isShared ? new Uint32Array(data) : data;
 }

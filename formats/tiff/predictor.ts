@@ -1,12 +1,22 @@
-import type { Words } from './samples.ts';
+import { LITTLE_ENDIAN_MACHINE, type Words } from './samples.ts';
 
 /**
  * Undoes TIFF's horizontal differencing (predictor 2, TIFF 6.0 section 14) in place: every sample holds its difference
  * from the sample `stride` before it in its row, modulo the word's size.
  */
 export function undoDifferences(words: Words, rowWords: number, stride: number): void {
-  for (let row = 0; row + rowWords <= words.length; row += rowWords) {
-    for (let at = row + stride; at < row + rowWords; at++) words[at] = words[at]! + words[at - stride]!;
+  for (let row = 0; row + rowWords <= words.length; row += rowWords) addUp(words, row, row + rowWords, stride);
+}
+
+/** Adds to every word from `from` to `to` the one `stride` before it. */
+function addUp(words: Words, from: number, to: number, stride: number): void {
+  for (let first = from; first < from + stride; first++) {
+    let sum = 0;
+    // The sum stays out of memory, where the next round would wait for it.
+    for (let at = first; at < to; at += stride) {
+      sum = (sum + words[at]!) | 0;
+      words[at] = sum;
+    }
   }
 }
 
@@ -17,10 +27,15 @@ export function undoDifferences(words: Words, rowWords: number, stride: number):
  * @returns The floats' bits, in this machine's order.
  */
 export function undoFloatDifferences(bytes: Uint8Array, rowWords: number, stride: number): Uint32Array {
+  const inWords = LITTLE_ENDIAN_MACHINE && stride === 1 && rowWords % 4 === 0 && bytes.byteOffset % 4 === 0;
+  return inWords ? undoByWords(bytes, rowWords) : undoByBytes(bytes, rowWords, stride);
+}
+
+function undoByBytes(bytes: Uint8Array, rowWords: number, stride: number): Uint32Array {
   const rowBytes = rowWords * 4;
   const words = new Uint32Array(bytes.length / 4);
   for (let row = 0; row + rowBytes <= bytes.length; row += rowBytes) {
-    for (let at = row + stride; at < row + rowBytes; at++) bytes[at] = bytes[at]! + bytes[at - stride]!;
+    addUp(bytes, row, row + rowBytes, stride);
     const first = row / 4;
     for (let i = 0, at = row; i < rowWords; i++, at++) {
       const [high, second] = [bytes[at]!, bytes[at + rowWords]!];
@@ -29,4 +44,39 @@ export function undoFloatDifferences(bytes: Uint8Array, rowWords: number, stride
     }
   }
   return words;
+}
+
+/** The same, four bytes at a time. */
+function undoByWords(bytes: Uint8Array, rowWords: number): Uint32Array {
+  const packed = new Uint32Array(bytes.buffer, bytes.byteOffset, Math.floor(bytes.length / 4));
+  const words = new Uint32Array(packed.length);
+  for (let row = 0; row + rowWords <= packed.length; row += rowWords) {
+    let before = 0;
+    for (let at = row; at < row + rowWords; at++) {
+      const single = packed[at]!;
+      const pairs = addBytes(single, single << 8);
+      const sums = addBytes(addBytes(pairs, pairs << 16), before);
+      packed[at] = sums;
+      before = Math.imul(sums >>> 24, 0x01010101);
+    }
+    spreadBytes(packed, words, row, rowWords / 4);
+  }
+  return words;
+}
+
+/** Adds the four bytes of two words, each modulo 256. */
+function addBytes(a: number, b: number): number {
+  return ((a & 0x7f7f7f7f) + (b & 0x7f7f7f7f)) ^ ((a ^ b) & 0x80808080);
+}
+
+/** Puts a row of bytes, high ones first, together to words; `quarter` words hold the bytes of one rank. */
+function spreadBytes(packed: Uint32Array, words: Uint32Array, row: number, quarter: number): void {
+  for (let i = 0, to = row; i < quarter; i++, to += 4) {
+    const [high, second] = [packed[row + i]!, packed[row + quarter + i]!];
+    const [third, low] = [packed[row + 2 * quarter + i]!, packed[row + 3 * quarter + i]!];
+    words[to] = (high << 24) | ((second & 0xff) << 16) | ((third & 0xff) << 8) | (low & 0xff);
+    words[to + 1] = ((high & 0xff00) << 16) | ((second & 0xff00) << 8) | (third & 0xff00) | ((low >>> 8) & 0xff);
+    words[to + 2] = ((high & 0xff0000) << 8) | (second & 0xff0000) | ((third >>> 8) & 0xff00) | ((low >>> 16) & 0xff);
+    words[to + 3] = (high & 0xff000000) | ((second >>> 8) & 0xff0000) | ((third >>> 16) & 0xff00) | (low >>> 24);
+  }
 }
