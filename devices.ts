@@ -1,6 +1,6 @@
 import { isNode, open, openWebGpu } from './open.ts';
 import type { Determinism, Limits } from './primitives/backend.ts';
-import { DeviceLostError } from './primitives/errors.ts';
+import { DeviceLostError, OutOfMemoryError } from './primitives/errors.ts';
 
 /** One thing that can run primitives here, or cannot. */
 export interface DeviceEntry {
@@ -83,6 +83,6 @@ function noThreads(): DeviceLostError {
 }
 
 function missing(error: unknown): Pick<DeviceEntry, 'device' | 'unavailable' | 'limits' | 'determinism'> {
-  if (!(error instanceof DeviceLostError)) throw error;
+  if (!(error instanceof DeviceLostError || error instanceof OutOfMemoryError)) throw error;
   return { device: undefined, unavailable: error.message, limits: undefined, determinism: undefined };
 }

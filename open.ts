@@ -4,13 +4,16 @@ import type { TuningChoice, WebGpuBackend } from './backends/webgpu/index.ts';
 import { wrongArgument } from './primitives/arguments.ts';
 import type { Backend, Limits } from './primitives/backend.ts';
 import { Context } from './primitives/context.ts';
-import { DeviceLostError } from './primitives/errors.ts';
+import { DeviceLostError, OutOfMemoryError } from './primitives/errors.ts';
 import { type OptionNames, requireOptions } from './primitives/options.ts';
-import type { OnWarning } from './primitives/warnings.ts';
+import { type OnWarning, QuadrilleWarning, warn } from './primitives/warnings.ts';
 
 /** Where to run, and with how much. */
 export interface OpenOptions {
-  /** `auto`, the default: a hardware adapter of WebGPU where there is one, else worker threads. */
+  /**
+   * `auto`, the default: a hardware adapter of WebGPU where there is one, else worker threads; where Node has neither, as
+   * permissions or limits of the process forbid it, `reference`, with the warning `open/reference`.
+   */
   readonly backend?: 'auto' | 'webgpu' | 'workers' | 'reference' | undefined;
   /**
    * Which adapter of WebGPU: `auto`, the default, takes what the system offers. To ask for `hardware` or `software` is to
@@ -59,7 +62,8 @@ export interface OpenOptions {
  *
  * @throws {@link ArgumentError} `open/backend`, `open/adapter`, `open/failover`, `open/limits`, `open/option`,
  * `workers/number` or `device/hang-limit` for an option that is none.
- * @throws {@link DeviceLostError} `device/no-adapter` where WebGPU was asked for and is not there;
+ * @throws {@link DeviceLostError} `device/no-threads` where workers were asked for and threads cannot be started, as Node's
+ * permission model forbids it or the process has too many; `device/no-adapter` where WebGPU was asked for and is not there;
  * `device/software-adapter-missing` where its package is not installed.
  *
  * @example
@@ -119,7 +123,20 @@ async function openBackend(options: OpenOptions): Promise<Backend> {
   } catch (error) {
     // A browser has no other backend that is fast enough to be taken without being asked for.
     if (!(error instanceof DeviceLostError) || !isNode()) throw error;
-    return openWorkers(options);
+    return openWorkersOrReference(options);
+  }
+}
+
+/** Workers, or where they cannot be had, which is told, the one backend that needs neither threads nor shared memory. */
+async function openWorkersOrReference(options: OpenOptions): Promise<Backend> {
+  try {
+    return await openWorkers(options);
+  } catch (cause) {
+    const isMissing = cause instanceof DeviceLostError || cause instanceof OutOfMemoryError;
+    if (!isMissing) throw cause;
+    const sentence = `The reference backend, which is slow, stands in for the workers: ${cause.message}`;
+    warn(new QuadrilleWarning('open/reference', sentence, { cause }), options.onWarning);
+    return openReference(options);
   }
 }
 

@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { testAdapter } from '../backends/webgpu-node/index.ts';
 import type { DeviceReport } from '../devices.ts';
-import { listDevices, type OpenOptions, open, plus, reduce, u32 } from '../index.ts';
+import { listDevices, type OpenOptions, open, plus, type QuadrilleWarning, reduce, u32 } from '../index.ts';
 
 const root = join(import.meta.dirname, '..');
 const run = promisify(execFile);
@@ -57,6 +57,40 @@ describe('open', () => {
 
   test('can be loaded where there is no Node: no module that it imports at once is one of Node', () => {
     expect([...importedAtOnce(join(root, 'index.ts'))].filter((name) => name.startsWith('node:'))).toEqual([]);
+  });
+});
+
+describe('open where threads or memory are lacking', () => {
+  function refuse(): void {
+    const { Memory } = WebAssembly;
+    WebAssembly.Memory = class extends Memory {
+      constructor(descriptor: WebAssembly.MemoryDescriptor) {
+        if (descriptor.shared === true) throw new RangeError('WebAssembly.Memory(): could not allocate memory');
+        super(descriptor);
+      }
+    };
+    onTestFinished(() => {
+      WebAssembly.Memory = Memory;
+    });
+  }
+
+  test('refuses workers with an error of the library', async () => {
+    refuse();
+    await expect(open({ backend: 'workers' })).rejects.toMatchObject({
+      name: 'OutOfMemoryError',
+      code: 'memory/shared',
+      remedy: expect.stringContaining('ulimit'),
+      cause: expect.any(RangeError),
+    });
+    const { entries } = await listDevices();
+    expect(entries.find(({ backend }) => backend === 'workers')!.unavailable).toContain('memory');
+  });
+
+  test.skipIf(best === 'webgpu')('takes the reference backend of itself, and says so', async () => {
+    refuse();
+    const warnings: QuadrilleWarning[] = [];
+    expect(await sumOn({ onWarning: (warning) => warnings.push(warning) })).toEqual(['reference', 499_500]);
+    expect(warnings).toMatchObject([{ code: 'open/reference', cause: { code: 'memory/shared' } }]);
   });
 });
 

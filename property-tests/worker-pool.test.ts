@@ -265,6 +265,61 @@ test('a worker that cannot start rejects with the cause', async () => {
   await expect(broken).rejects.toMatchObject({ code: 'device/worker', cause: { message: 'no luck' } });
 });
 
+test('a worker that is refused ends those that were started before it', async () => {
+  const threads: Worker[] = [];
+  const refused = createPool(newMemory(), 3, (setup) => {
+    if (threads.length === 2) throw Object.assign(new Error('not allowed'), { code: 'ERR_ACCESS_DENIED' });
+    threads.push(startWorker(setup));
+    return threads.at(-1)!;
+  });
+  await expect(refused).rejects.toMatchObject({
+    code: 'device/no-threads',
+    remedy: expect.stringContaining('--allow-worker'),
+    cause: { code: 'ERR_ACCESS_DENIED' },
+  });
+  // Threads that have ended have no number.
+  expect(threads.map(({ threadId }) => threadId)).toEqual([-1, -1]);
+});
+
+test('a worker that fails while it starts ends the others', async () => {
+  const { Worker: NodeWorker } = await import('node:worker_threads');
+  const threads: Worker[] = [];
+  const broken = createPool(newMemory(), 3, (setup) => {
+    threads.push(
+      setup.worker === 2 ? new NodeWorker('throw new Error("no luck")', { eval: true }) : startWorker(setup),
+    );
+    return threads.at(-1)!;
+  });
+  await expect(broken).rejects.toMatchObject({ code: 'device/worker' });
+  expect(threads.map(({ threadId }) => threadId)).toEqual([-1, -1, -1]);
+});
+
+describe.each([1, 3])('functions of a pool of %i', (workers) => {
+  test('are forgotten when no command runs them any more, and never before', async () => {
+    await withPool(workers, async (pool, words) => {
+      let kept: number[] = [];
+      let visits = 0;
+      for (let round = 0; round < 400; round++) {
+        const first = pool.install([visit]);
+        for (const run of [first, ...kept]) {
+          pool.submit(launchOf(phase(run, 1 + (round % 7)), phase(run, 1)));
+          visits++;
+        }
+        kept.push(first);
+        if (kept.length > 5) {
+          pool.uninstall(kept.splice(0, 4));
+          if (round % 50 === 0) await pool.until(pool.issued);
+        }
+      }
+      await pool.until(pool.issued);
+      // Every phase visits chunk 0.
+      expect(words[0]).toBe(2 * visits);
+      pool.uninstall(kept);
+      kept = [];
+    });
+  });
+});
+
 describe('a process', () => {
   const script = (end: string): string => `
     import { createWorkersBackend } from './backends/workers/index.ts';

@@ -1,4 +1,5 @@
 import { requireModule } from '../../primitives/arguments.ts';
+import { createCache } from '../../primitives/cache.ts';
 import {
   entryOf,
   type IrFunction,
@@ -40,7 +41,10 @@ export type PausingModule = (
   pause: Pause,
 ) => (...args: PlainValue[]) => Generator<undefined, PlainValue[], undefined>;
 
-const compiled = new Map<number, CompiledModule>();
+/** Modules whose code is remembered; a steady loop has far fewer. */
+const MOST_COMPILED = 1024;
+
+const compiled = createCache<number, CompiledModule>({ most: MOST_COMPILED });
 
 /**
  * Compiles a module to JavaScript that keeps the rules of `semantics.ts` to the bit. It is the oracle that the other

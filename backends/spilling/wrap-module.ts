@@ -1,15 +1,21 @@
+import { type Cache, createCache } from '../../primitives/cache.ts';
 import type { Local, Module, Operand, ScalarType } from '../../primitives/functors/ir.ts';
 import { call, record } from '../../primitives/functors/recorder.ts';
 
-const known = new WeakMap<Module, Map<string, Module>>();
+const known = new WeakMap<Module, Cache<string, Module>>();
 
-/** What a module is made into, made once for every key. */
+/** Variants of a module that are remembered: there is one for every monoid that its results are folded with. */
+const MOST_VARIANTS = 64;
+
+/** What a module is made into, made once for every key that is used again soon. */
 export function variantOf(module: Module, key: string, make: () => Module): Module {
-  const made = known.get(module) ?? new Map<string, Module>();
+  const made = known.get(module) ?? createCache<string, Module>({ most: MOST_VARIANTS });
   known.set(module, made);
-  const found = made.get(key) ?? make();
-  made.set(key, found);
-  return found;
+  const found = made.get(key);
+  if (found !== undefined) return found;
+  const variant = make();
+  made.set(key, variant);
+  return variant;
 }
 
 /** A function around the entry of a module, with its arrays and uniforms under their names and some more. */

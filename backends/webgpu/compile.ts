@@ -1,4 +1,5 @@
 import type { Counters } from '../../primitives/backend.ts';
+import { type Cache, createCache } from '../../primitives/cache.ts';
 import type { Part } from './memory.ts';
 import type { ParameterSlot } from './recorder.ts';
 
@@ -26,11 +27,13 @@ export interface Compiler {
 }
 
 const COMPUTE = 4;
+/** Pipelines that are kept; a steady loop needs far fewer. */
+const MOST_KERNELS = 2048;
 /** Bind groups that are kept; a steady loop needs far fewer. */
 const MOST_GROUPS = 8192;
 
 export function createCompiler(device: GPUDevice, counters: Counters, begin: () => void): Compiler {
-  const kernels = new Map<string, Kernel>();
+  const kernels = createCache<string, Kernel>({ most: MOST_KERNELS });
   const layouts = new Map<string, GPUBindGroupLayout>();
   const groups = new Map<string, GPUBindGroup>();
   const groupsOfPart = new Map<number, Set<string>>();
@@ -103,7 +106,7 @@ export function createCompiler(device: GPUDevice, counters: Counters, begin: () 
   };
 }
 
-function cached<K, V>(cache: Map<K, V>, key: K, make: () => V): V {
+function cached<K, V>(cache: Pick<Map<K, V>, 'get'> & Pick<Cache<K, V>, 'set'>, key: K, make: () => V): V {
   let value = cache.get(key);
   if (value === undefined) {
     value = make();

@@ -13,6 +13,7 @@ import {
   type MonoidProgram,
   type Program,
 } from '../../primitives/backend.ts';
+import { createCache } from '../../primitives/cache.ts';
 import { ArgumentError, DeviceLostError, FunctorError, OutOfMemoryError } from '../../primitives/errors.ts';
 import { type OptionNames, requireOptions } from '../../primitives/options.ts';
 import { requireHangLimit, requireLimits } from '../backend-options.ts';
@@ -52,6 +53,11 @@ export interface WorkersOptions {
    */
   readonly fusedRows?: number | undefined;
   /**
+   * Compiled kernels that are kept, at most: beyond that, those that were not used lately are compiled anew when they come
+   * again. 1,024 by default, which is some tens of MB.
+   */
+  readonly keptKernels?: number | undefined;
+  /**
    * Milliseconds that may pass without a step forward while somebody waits, after which the workers are taken for lost: a
    * loop of a functor that never ends, for one. Without it, waits are as long as the workers take.
    */
@@ -63,6 +69,7 @@ const OPTIONS: OptionNames<WorkersOptions> = {
   limits: 'record',
   inlineNanoseconds: 'number',
   fusedRows: 'number',
+  keptKernels: 'number',
   hangLimit: 'number',
 };
 
@@ -81,6 +88,7 @@ const determinism: Determinism = {
 
 const INLINE_NANOSECONDS = 300_000;
 const FUSED_ROWS = 2 ** 18;
+const KEPT_KERNELS = 1024;
 
 /** Nanoseconds that an element takes in one pass of a sort. */
 const SORT_PASS_COST = 8;
@@ -89,7 +97,8 @@ const SORT_PASS_COST = 8;
  * Opens the backend that runs on worker threads, in WebAssembly: SIMD where a functor is a straight line, with the same
  * bytes as the reference. Its memory is one shared WebAssembly memory, which ends at 4 GiB.
  *
- * @throws `DeviceLostError` where the threads cannot be started.
+ * @throws `DeviceLostError` `device/no-threads` where the threads cannot be started, `OutOfMemoryError` `memory/shared` where
+ * their memory cannot be reserved.
  * @example
  * await using context = new Context(await createWorkersBackend({ workers: 2 }));
  * await context.read(sort(context.column(Uint32Array.of(3, 1, 2)))); // Uint32Array [1, 2, 3]
@@ -144,9 +153,15 @@ function createBackend(
   watchdog: Watchdog,
   options: WorkersOptions,
 ): Backend {
-  const { inlineNanoseconds = INLINE_NANOSECONDS, fusedRows = FUSED_ROWS } = options;
+  const { inlineNanoseconds = INLINE_NANOSECONDS, fusedRows = FUSED_ROWS, keptKernels = KEPT_KERNELS } = options;
   const { allocator } = memory;
-  const kernels = new Map<string, Kernel>();
+  const forgotten: number[] = [];
+  const kernels = createCache<string, Kernel>({
+    most: keptKernels,
+    onForget: (values) => {
+      for (const { functions } of values) forgotten.push(...functions);
+    },
+  });
   const counters: Counters = {
     submissions: 0,
     dispatches: 0,
@@ -204,6 +219,13 @@ function createBackend(
     }
   };
 
+  /** Between commands, as launches that are not in the queue yet name functions by their numbers. */
+  const uninstallForgotten = (): void => {
+    if (forgotten.length === 0) return;
+    held.flush();
+    pool.uninstall(forgotten.splice(0));
+  };
+
   /** Memory for one launch, to be given back when it stands in the queue. */
   const takeScratch = (): { scratch: Launcher['scratch']; freeScratch: () => void } => {
     const blocks: Block[] = [];
@@ -234,6 +256,7 @@ function createBackend(
   /** Runs a command: here where that is quicker; else in the queue, maybe together with those that follow. */
   const issue = ({ extent, cost, fixedCost = 0, writes, launch }: Task): void => {
     guard();
+    uninstallForgotten();
     for (const buffer of writes) transfers.settleReads(memory.resolve(buffer));
     const here = held.idle && pool.idle && fixedCost + lengthNow(extent) * cost < inlineNanoseconds;
     const { scratch, freeScratch } = takeScratch();

@@ -7,6 +7,7 @@ import {
   chunksOf,
   control,
   fixed,
+  type HostMessage,
   type InstallMessage,
   type KernelFunction,
   positionWord,
@@ -33,8 +34,10 @@ export interface Pool {
   readonly idle: boolean;
   /** Throws the reason when the pool has stopped. */
   check(): void;
-  /** Makes functions known to all threads; returns the number of the first. */
+  /** Compiles functions; returns the number of the first. Threads are told of them with the first command that runs them. */
   install(functions: readonly FunctionBody[]): number;
+  /** Forgets functions that no command to come runs. */
+  uninstall(functions: readonly number[]): void;
   /** Appends a command. */
   submit(launch: Launch): void;
   /** Runs a command on the calling thread, as worker 0; only while idle. */
@@ -62,6 +65,32 @@ interface Pending {
   next: number;
 }
 
+/** Functions that were compiled together. */
+interface InstalledKernel {
+  readonly message: InstallMessage;
+  /** Whether the threads were told. */
+  sent: boolean;
+  /** Made when the calling thread first runs one of them. */
+  instance: WebAssembly.Instance | undefined;
+}
+
+interface Installed {
+  readonly of: InstalledKernel;
+  readonly name: string;
+}
+
+interface Heap {
+  readonly memory: WebAssembly.Memory;
+  readonly imports: WebAssembly.Imports;
+  readonly runtime: Runtime;
+}
+
+function createHeap(memory: WebAssembly.Memory, runtimeModule: WebAssembly.Module): Heap {
+  const imports = { env: { memory } };
+  const runtime = new WebAssembly.Instance(runtimeModule, imports).exports as unknown as Runtime;
+  return { memory, imports, runtime };
+}
+
 interface WaitAsync {
   waitAsync(
     words: Int32Array,
@@ -79,9 +108,13 @@ export async function createPool(
 ): Promise<Pool> {
   const shared = new SharedArrayBuffer(4 * CONTROL_WORDS);
   const runtimeModule = new WebAssembly.Module(encodeRuntime());
-  const threads = Array.from({ length: workers }, (_, worker) =>
-    start({ worker, memory, control: shared, runtime: runtimeModule }),
-  );
+  const setups = Array.from({ length: workers }, (_, worker) => ({
+    worker,
+    memory,
+    control: shared,
+    runtime: runtimeModule,
+  }));
+  const threads = await startAll(setups, start);
   const pool = createQueue(memory, shared, runtimeModule, threads);
   // From the start: a thread may end while others are still starting, and would be waited for without end.
   const started = threads.map((thread) => follow(thread, pool));
@@ -94,6 +127,34 @@ export async function createPool(
   }
   for (const thread of threads) thread.unref();
   return pool;
+}
+
+/** Starts all threads; where one cannot be, ends those before it. */
+async function startAll(setups: readonly WorkerSetup[], start: (setup: WorkerSetup) => Worker): Promise<Worker[]> {
+  const threads: Worker[] = [];
+  try {
+    for (const setup of setups) threads.push(start(setup));
+  } catch (cause) {
+    // A thread that fails while it starts has nobody else to tell.
+    for (const thread of threads) thread.on('error', () => {});
+    await Promise.all(threads.map((thread) => thread.terminate()));
+    throw threadRefused(setups.length, cause);
+  }
+  return threads;
+}
+
+/** That a thread cannot be started: most often for want of permission, memory or threads. */
+function threadRefused(workers: number, cause: unknown): DeviceLostError {
+  const { code } = cause as { readonly code?: unknown };
+  const forbidden = code === 'ERR_ACCESS_DENIED';
+  return new DeviceLostError('device/no-threads', 'A worker thread cannot be started.', {
+    expected: `${workers} worker threads`,
+    got: cause instanceof Error ? `${code ?? cause.name}: ${cause.message}` : String(cause),
+    remedy: forbidden
+      ? "Run Node with --allow-worker, or open({ backend: 'reference' }), which needs no threads."
+      : 'Ask for fewer workers, or raise what limits the threads and the memory of this process.',
+    cause,
+  });
 }
 
 /** Stops the pool when a thread fails or ends; resolves once the thread is ready. */
@@ -145,9 +206,10 @@ function createQueue(
   threads: readonly Worker[],
 ): Pool {
   const words = new Int32Array(shared);
-  const imports = { env: { memory } };
-  const runtime = new WebAssembly.Instance(runtimeModule, imports).exports as unknown as Runtime;
-  const functions: KernelFunction[] = [];
+  /** The memory and what runs in it, until the pool is closed. */
+  let heap: Heap | undefined = createHeap(memory, runtimeModule);
+  const functions = new Map<number, Installed>();
+  let installed = 0;
   const backlog: Pending[] = [];
   const room = createArgumentRing();
   let waiters: Waiter[] = [];
@@ -163,7 +225,7 @@ function createQueue(
     return completed;
   };
   const writeArguments = (address: number, launch: Launch): void => {
-    new Uint32Array(memory.buffer, address, launch.words.length).set(launch.words);
+    new Uint32Array(heap!.memory.buffer, address, launch.words.length).set(launch.words);
   };
 
   /** The phase that the slowest worker is at. */
@@ -258,7 +320,7 @@ function createQueue(
     stopped = { reason };
     backlog.length = 0;
     Atomics.store(words, control.stop, 1);
-    Atomics.store(new Int32Array(memory.buffer), fixed.stop / 4, 1);
+    Atomics.store(new Int32Array(heap!.memory.buffer), fixed.stop / 4, 1);
     // The words change, so that nobody falls asleep on what they were.
     for (const word of [control.issued, control.completed, control.signal]) {
       Atomics.add(words, word, 1);
@@ -272,6 +334,29 @@ function createQueue(
   const close = async (): Promise<void> => {
     stop(new DeviceLostError('device/closed', 'The workers were closed.'));
     await Promise.all(threads.map(end));
+    // Whoever still holds the backend does not hold its memory.
+    functions.clear();
+    heap = undefined;
+  };
+
+  const post = (message: HostMessage): void => {
+    for (const thread of threads) thread.postMessage(message);
+    Atomics.add(words, control.messages, 1);
+  };
+
+  /** Makes the functions of a launch known to the threads. */
+  const send = ({ phases }: Launch): void => {
+    for (const { run } of phases) {
+      const kernel = functions.get(run)!.of;
+      if (!kernel.sent) post(kernel.message);
+      kernel.sent = true;
+    }
+  };
+
+  const functionOf = (number: number): KernelFunction => {
+    const { of: kernel, name } = functions.get(number)!;
+    kernel.instance ??= new WebAssembly.Instance(kernel.message.module, heap!.imports);
+    return kernel.instance.exports[name] as KernelFunction;
   };
 
   return {
@@ -289,17 +374,22 @@ function createQueue(
       if (stopped !== undefined) throw stopped.reason;
     },
     install(bodies) {
-      const first = functions.length;
+      const first = installed;
       const named = new Map(bodies.map((body, k) => [`k${k}`, body]));
       const module = new WebAssembly.Module(encodeModule(named));
-      const instance = new WebAssembly.Instance(module, imports);
-      const message: InstallMessage = { first, module, exports: [...named.keys()] };
-      for (const name of message.exports) functions.push(instance.exports[name] as KernelFunction);
-      for (const thread of threads) thread.postMessage(message);
+      const message: InstallMessage = { kind: 'install', first, module, exports: [...named.keys()] };
+      const kernel: InstalledKernel = { message, sent: false, instance: undefined };
+      for (const name of message.exports) functions.set(installed++, { of: kernel, name });
       return first;
+    },
+    uninstall(numbers) {
+      const sent = numbers.filter((number) => functions.get(number)?.of.sent);
+      for (const number of numbers) functions.delete(number);
+      if (sent.length > 0) post({ kind: 'forget', functions: sent, phase: issued | 0 });
     },
     submit(launch) {
       if (stopped !== undefined) throw stopped.reason;
+      send(launch);
       backlog.push({ launch, number: issued, arguments: undefined, next: 0 });
       issued += launch.phases.length;
       pump();
@@ -310,8 +400,9 @@ function createQueue(
       writeArguments(args, launch);
       try {
         for (const { run, length, chunkSize, minimum } of launch.phases) {
-          const chunks = chunksOf(runtime, length[0], length[1], length[2], chunkSize, minimum);
-          for (let chunk = 0; chunk < chunks; chunk++) functions[run]!(args, chunk, 0);
+          const chunks = chunksOf(heap!.runtime, length[0], length[1], length[2], chunkSize, minimum);
+          const call = functionOf(run);
+          for (let chunk = 0; chunk < chunks; chunk++) call(args, chunk, 0);
         }
       } catch (error) {
         stop(workerFailed(error));

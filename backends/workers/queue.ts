@@ -19,8 +19,10 @@ export const control = {
   target: 48,
   /** … and is woken through this word. */
   signal: 64,
+  /** How many messages every worker was sent. */
+  messages: 80,
   /** The phase that every worker is at. */
-  positions: 80,
+  positions: 96,
 } as const;
 
 export const RING_SLOTS = 1024;
@@ -75,10 +77,20 @@ export type KernelFunction = (args: number, chunk: number, worker: number) => vo
 
 /** Tells workers of new functions: `exports[k]` has the number `first + k`. */
 export interface InstallMessage {
+  readonly kind: 'install';
   readonly first: number;
   readonly module: WebAssembly.Module;
   readonly exports: readonly string[];
 }
+
+/** Tells workers of functions that no phase from a number on runs. */
+export interface ForgetMessage {
+  readonly kind: 'forget';
+  readonly functions: readonly number[];
+  readonly phase: number;
+}
+
+export type HostMessage = InstallMessage | ForgetMessage;
 
 /** What a worker is started with. */
 export interface WorkerSetup {

@@ -1,5 +1,5 @@
 import type { DeviceBuffer } from '../../primitives/backend.ts';
-import { ArgumentError } from '../../primitives/errors.ts';
+import { ArgumentError, OutOfMemoryError } from '../../primitives/errors.ts';
 import { type Allocator, type Block, createAllocator } from './allocator.ts';
 import { fixed } from './queue.ts';
 import { MAX_PAGES, PAGE_BYTES } from './wasm-encoder.ts';
@@ -47,16 +47,12 @@ export interface SharedMemory {
   finishRead(buffer: SharedBuffer, read: PendingRead, issued: number): void;
   /** The whole memory as words; made anew when it has grown. */
   words(): Uint32Array;
-  /** Forgets all buffers. */
+  /** Forgets all buffers, and lets go of the memory. */
   clear(): void;
 }
 
 export function createSharedMemory(limitBytes: number): SharedMemory {
-  const memory = new WebAssembly.Memory({
-    initial: fixed.heap / PAGE_BYTES,
-    maximum: MAX_PAGES,
-    shared: true,
-  });
+  let memory: WebAssembly.Memory | undefined = reserveMemory();
   const buffers = new Map<number, SharedBuffer>();
   const live = { buffers: 0, bytes: 0 };
   const beingRead = new Set<SharedBuffer>();
@@ -70,10 +66,10 @@ export function createSharedMemory(limitBytes: number): SharedMemory {
   const grow = (end: number): void => {
     const wanted = Math.ceil(end / PAGE_BYTES);
     if (wanted <= pages) return;
-    memory.grow(wanted - pages);
+    memory!.grow(wanted - pages);
     pages = wanted;
     growths++;
-    view = new Uint32Array(memory.buffer);
+    view = new Uint32Array(memory!.buffer);
   };
   const allocator = createAllocator({ start: fixed.heap, limit: fixed.heap + HEAP_BYTES, grow }, limitBytes);
 
@@ -86,7 +82,9 @@ export function createSharedMemory(limitBytes: number): SharedMemory {
   };
 
   return {
-    memory,
+    get memory() {
+      return memory!;
+    },
     allocator,
     live,
     beingRead,
@@ -129,6 +127,8 @@ export function createSharedMemory(limitBytes: number): SharedMemory {
     clear() {
       buffers.clear();
       beingRead.clear();
+      memory = undefined;
+      view = new Uint32Array(0);
       live.buffers = 0;
       live.bytes = 0;
     },
@@ -139,6 +139,20 @@ export function createSharedMemory(limitBytes: number): SharedMemory {
       allocator.release(buffer.block, issued);
     },
   };
+}
+
+/** Address space for as much memory as WebAssembly has; little of it is used before it is asked for. */
+function reserveMemory(): WebAssembly.Memory {
+  try {
+    return new WebAssembly.Memory({ initial: fixed.heap / PAGE_BYTES, maximum: MAX_PAGES, shared: true });
+  } catch (cause) {
+    throw new OutOfMemoryError('memory/shared', 'The memory that the worker threads share cannot be reserved.', {
+      expected: `${MAX_PAGES * PAGE_BYTES} bytes of address space`,
+      got: (cause as Error).message,
+      remedy: "Raise the limit of this process (ulimit -v), or open({ backend: 'reference' }), which reserves nothing.",
+      cause,
+    });
+  }
 }
 
 /** For every choice of the four lanes of a vector, the bytes that move the chosen ones to its front. */

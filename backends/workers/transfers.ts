@@ -87,7 +87,11 @@ export function createTransfers({ memory, pool, compile, flush, copy, until }: T
         if (read.fence > pool.completed) await until(read.fence);
         else {
           copySlice(read, COPY_SLICE);
-          if (read.copied < read.result.length) await new Promise((resolve) => setImmediate(resolve));
+          if (read.copied < read.result.length) {
+            await new Promise((resolve) => setImmediate(resolve));
+            // The memory may be gone.
+            pool.check();
+          }
         }
       }
       return read.result;

@@ -2,6 +2,8 @@ import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_thread
 import {
   chunksOf,
   control,
+  type ForgetMessage,
+  type HostMessage,
   type InstallMessage,
   type KernelFunction,
   positionWord,
@@ -12,6 +14,9 @@ import {
   type WorkerSetup,
 } from './queue.ts';
 
+/** Functions after which the event loop has a turn. */
+const FORGOTTEN_A_TURN = 64;
+
 /** Looks that a worker takes before it goes to sleep: some tens of microseconds. */
 const SPINS = 4000;
 
@@ -19,24 +24,32 @@ const { worker, memory, control: shared, runtime: runtimeModule } = workerData a
 const words = new Int32Array(shared);
 const imports = { env: { memory } };
 const runtime = new WebAssembly.Instance(runtimeModule, imports).exports as unknown as Runtime;
-const functions: KernelFunction[] = [];
+const functions = new Map<number, () => KernelFunction>();
+const forgetful: ForgetMessage[] = [];
+/** Messages taken so far. */
+let taken = 0;
+/** Functions forgotten since the event loop had its last turn. */
+let forgotten = 0;
 const position = positionWord(worker);
 
 tell({ kind: 'ready' });
-try {
-  serve();
-} catch (error) {
-  tell({ kind: 'failed', error });
-}
+serve().catch((error: unknown) => tell({ kind: 'failed', error }));
 
 function tell(message: WorkerMessage): void {
   parentPort!.postMessage(message);
 }
 
-function serve(): void {
+async function serve(): Promise<void> {
   let phase = 0;
   for (;;) {
     Atomics.store(words, position, phase);
+    takeMessages();
+    forget(phase);
+    if (forgotten >= FORGOTTEN_A_TURN) {
+      // What V8 frees of modules, it frees in turns of the event loop.
+      await new Promise((resolve) => setImmediate(resolve));
+      forgotten = 0;
+    }
     if (!waitWhile(control.issued, phase)) return;
     const completed = Atomics.load(words, control.completed);
     if (completed === phase) {
@@ -60,7 +73,6 @@ function waitWhile(word: number, value: number): boolean {
 /** Takes chunks until there are none left; false when it is time to leave. */
 function runPhase(phase: number): boolean {
   const at = slotWord(phase);
-  const run = functionOf(words[at + slot.run]!);
   const args = words[at + slot.arguments]!;
   const chunks = chunksOf(
     runtime,
@@ -70,6 +82,7 @@ function runPhase(phase: number): boolean {
     words[at + slot.chunkSize]!,
     words[at + slot.minimum]!,
   );
+  let run: KernelFunction | undefined;
   for (;;) {
     const chunk = Atomics.add(words, at + slot.next, 1);
     if (chunk >= chunks) {
@@ -78,6 +91,8 @@ function runPhase(phase: number): boolean {
       return true;
     }
     if (Atomics.load(words, control.stop) !== 0) return false;
+    // A phase that still has a chunk is not done, so that its function is not forgotten.
+    run ??= functionOf(words[at + slot.run]!);
     run(args, chunk, worker);
     if (Atomics.add(words, at + slot.done, 1) === chunks - 1) complete(phase);
   }
@@ -92,16 +107,40 @@ function complete(phase: number): void {
   Atomics.notify(words, control.signal);
 }
 
-/** The function of a number; what is new waits in the port. */
 function functionOf(number: number): KernelFunction {
-  while (functions[number] === undefined) {
-    const received = receiveMessageOnPort(parentPort!) as { message: InstallMessage } | undefined;
-    if (received === undefined) throw new Error(`kernel function ${number} was never installed`);
-    const { first, module, exports } = received.message;
-    const instance = new WebAssembly.Instance(module, imports);
-    exports.forEach((name, k) => {
-      functions[first + k] = instance.exports[name] as KernelFunction;
+  takeMessages();
+  const make = functions.get(number);
+  if (make === undefined) throw new Error(`kernel function ${number} was never installed`);
+  return make();
+}
+
+/** Takes what waits in the port. */
+function takeMessages(): void {
+  while (Atomics.load(words, control.messages) !== taken) {
+    const received = receiveMessageOnPort(parentPort!) as { message: HostMessage } | undefined;
+    if (received === undefined) return;
+    taken = (taken + 1) | 0;
+    if (received.message.kind === 'install') install(received.message);
+    else forgetful.push(received.message);
+  }
+}
+
+/** Makes functions known, which are instantiated together when one of them first runs. */
+function install({ first, module, exports }: InstallMessage): void {
+  let instance: WebAssembly.Instance | undefined;
+  for (const [k, name] of exports.entries()) {
+    functions.set(first + k, () => {
+      instance ??= new WebAssembly.Instance(module, imports);
+      return instance.exports[name] as KernelFunction;
     });
   }
-  return functions[number];
+}
+
+/** Forgets functions that no phase from the one at hand on runs. */
+function forget(phase: number): void {
+  for (let next = forgetful[0]; next !== undefined && ((phase - next.phase) | 0) >= 0; next = forgetful[0]) {
+    for (const number of next.functions) functions.delete(number);
+    forgotten += next.functions.length;
+    forgetful.shift();
+  }
 }

@@ -6,6 +6,8 @@
  * produce this and all emitters consume it. `semantics.ts` says what each operation computes.
  */
 
+import { createCache } from '../cache.ts';
+
 export type ScalarType = 'u32' | 'i32' | 'f32' | 'bool';
 
 /** A literal in canonical form: u32 in 0 … 2³²−1, i32 signed, f32 rounded by `Math.fround`, bool a boolean. */
@@ -120,28 +122,48 @@ export function moduleKey({ functions, arrays, uniforms }: Module): string {
   return `${functions.map(functionNumber).join()};${namesText(arrays)};${namesText(uniforms)}`;
 }
 
-/** A number that modules share exactly when they have the same structure: what compiled code is cached by. */
+/** Characters of texts that are remembered: some 10 MB. */
+const MOST_CHARACTERS = 2 ** 22;
+/** What a text takes, however short it is, in characters. */
+const TEXT_CHARACTERS = 256;
+
+/**
+ * A number that no modules of different structure share: what compiled code is cached by. Those of the same structure share it
+ * as long as it was asked for of one of them lately.
+ */
 export const moduleNumber: (module: Module) => number = numbered(moduleKey);
 
-/** Numbers that what has the same text shares. */
+/** Numbers that what has the same text shares, and nothing else ever has. */
 function numbered<T extends object>(textOf: (each: T) => string): (each: T) => number {
   const numbers = new WeakMap<T, number>();
-  const numbersByText = new Map<string, number>();
+  const byText = createCache<string, { readonly number: number; readonly characters: number }>({
+    most: MOST_CHARACTERS,
+    weigh: ({ characters }) => TEXT_CHARACTERS + characters,
+  });
+  let next = 0;
   return (each) => {
     const known = numbers.get(each);
     if (known !== undefined) return known;
     const text = textOf(each);
-    const number = numbersByText.get(text) ?? numbersByText.size;
-    numbersByText.set(text, number);
-    numbers.set(each, number);
-    return number;
+    let entry = byText.get(text);
+    if (entry === undefined) {
+      entry = { number: next++, characters: text.length };
+      byText.set(text, entry);
+    }
+    numbers.set(each, entry.number);
+    return entry.number;
   };
 }
 
-const one = new Map<number, Module>();
-let statementsKept = 0;
-/** Some 20 MB, with what is remembered of them; the pipelines of a steady loop have far fewer. */
-const MOST_STATEMENTS_KEPT = 2 ** 16;
+/** Statements of modules that are remembered: some 30 MB, with what others remember of each module. */
+const MOST_STATEMENTS = 2 ** 16;
+/** What a module takes, however short it is, in statements. */
+const MODULE_STATEMENTS = 32;
+
+const one = createCache<number, Module>({
+  most: MOST_STATEMENTS,
+  weigh: ({ functions }) => functions.reduce((sum, { body }) => sum + statementsIn(body), MODULE_STATEMENTS),
+});
 
 /**
  * The one module of its structure: pipelines make the same modules again and again, and what is found out about one, by those
@@ -151,13 +173,7 @@ export function oneOf(module: Module): Module {
   const number = moduleNumber(module);
   const known = one.get(number);
   if (known !== undefined) return known;
-  const statements = module.functions.reduce((sum, { body }) => sum + statementsIn(body), 0);
-  if (statementsKept + statements > MOST_STATEMENTS_KEPT) {
-    one.clear();
-    statementsKept = 0;
-  }
   one.set(number, module);
-  statementsKept += statements;
   return module;
 }
 
@@ -170,7 +186,7 @@ function statementsIn(block: readonly Statement[]): number {
   }, 0);
 }
 
-/** A number that functions share exactly when they have the same structure. */
+/** The same of functions. */
 export const functionNumber: (fn: IrFunction) => number = numbered(functionText);
 
 /** A name as part of a text: behind its length, as it may be anything. */

@@ -1,3 +1,4 @@
+import { type Cache, createCache } from '../cache.ts';
 import { type ErrorPlace, FunctorError } from '../errors.ts';
 import { describeGiven, isPromise, shortenedWords } from '../given.ts';
 import type { IrFunction, Literal, Local, Module, Operand, OperationName, ScalarType, Statement } from './ir.ts';
@@ -358,7 +359,7 @@ function link(module: Module, links: Links): string {
 }
 
 /** What functions became where they were linked before: pipelines link the same ones again and again. */
-const linkedBefore = new WeakMap<IrFunction, Map<string, IrFunction>>();
+const linkedBefore = new WeakMap<IrFunction, Cache<string, IrFunction>>();
 
 /** A function as part of the module under way, without a name. */
 function linkFunction(fn: IrFunction, names: ReadonlyMap<string, string>, links: Links, linksKey: string): IrFunction {
@@ -367,24 +368,29 @@ function linkFunction(fn: IrFunction, names: ReadonlyMap<string, string>, links:
   );
 }
 
-const namedBefore = new WeakMap<IrFunction, Map<string, IrFunction>>();
+const namedBefore = new WeakMap<IrFunction, Cache<string, IrFunction>>();
 
 function withName(fn: IrFunction, name: string): IrFunction {
   return variant(namedBefore, fn, name, () => ({ ...fn, name }));
 }
 
 function variant(
-  known: WeakMap<IrFunction, Map<string, IrFunction>>,
+  known: WeakMap<IrFunction, Cache<string, IrFunction>>,
   fn: IrFunction,
   key: string,
   make: () => IrFunction,
 ): IrFunction {
-  const variants = known.get(fn) ?? new Map<string, IrFunction>();
+  const variants = known.get(fn) ?? createCache<string, IrFunction>({ most: MOST_VARIANTS });
   known.set(fn, variants);
-  const found = variants.get(key) ?? make();
-  variants.set(key, found);
-  return found;
+  const found = variants.get(key);
+  if (found !== undefined) return found;
+  const variant = make();
+  variants.set(key, variant);
+  return variant;
 }
+
+/** Variants of a function that are remembered: a helper that is given a new literal each time has a variant for each. */
+const MOST_VARIANTS = 256;
 
 function rename(fn: IrFunction, names: ReadonlyMap<string, string>, links: Links): IrFunction {
   const operand = (old: Operand): Operand => (old.kind === 'uniform' ? links.uniforms.get(old.name)! : old);

@@ -1,4 +1,5 @@
 import type { MonoidProgram } from '../../../primitives/backend.ts';
+import { createCache } from '../../../primitives/cache.ts';
 import { entryOf, moduleNumber } from '../../../primitives/functors/ir.ts';
 import type { Bindings } from '../bindings.ts';
 import { emitModule, type WgslEnvironment } from '../emit-wgsl.ts';
@@ -121,7 +122,10 @@ function isSame(a: LinkedArray, b: LinkedArray): boolean {
   return place && reaches(a.bound, b.bound) && reaches(b.bound, a.bound);
 }
 
-const unrolledByKey = new Map<string, Unrolled | undefined>();
+/** Structures that are remembered; a steady loop has far fewer. */
+const MOST_UNROLLED = 512;
+
+const unrolledByKey = createCache<string, { readonly unrolled: Unrolled | undefined }>({ most: MOST_UNROLLED });
 
 /** Programs of one structure, of which the same is known, are written out once. */
 function unrolledOnce(
@@ -137,7 +141,8 @@ function unrolledOnce(
   const bounds = uniforms.map(({ of, name }) => programs[of].bounds.has(name));
   const modules = programs.map(({ module }) => moduleNumber(module));
   const key = `runs ${modules} ${types} ${run} ${heads} ${firstSlots} ${covers} ${bounds}`;
-  if (!unrolledByKey.has(key)) {
+  let known = unrolledByKey.get(key);
+  if (known === undefined) {
     const slotsOf = (of: 0 | 1) => ({
       module: programs[of].module,
       slots: {
@@ -151,9 +156,10 @@ function unrolledOnce(
       covers: (slot: number) => covers[slot]!,
       bounds: (slot: number) => bounds[slot]!,
     };
-    unrolledByKey.set(key, unroll(slotsOf(0), slotsOf(1), types, run, heads, facts));
+    known = { unrolled: unroll(slotsOf(0), slotsOf(1), types, run, heads, facts) };
+    unrolledByKey.set(key, known);
   }
-  return { unrolled: unrolledByKey.get(key), key };
+  return { ...known, key };
 }
 
 /** Whether the words of an array are read by fours: it must begin at a multiple of four, as `first` is one. */
