@@ -10,6 +10,16 @@ export interface RawFeature {
   readonly properties: unknown;
   /** Polygons, each of them rings, each of them an array of positions; undefined where the geometry is null. */
   readonly polygons: Iterable<Iterable<unknown>> | undefined;
+  /** What the geometry consists of; complete once all polygons have been iterated. */
+  readonly found: FoundGeometries;
+}
+
+/** How many geometries of which kinds a feature has. */
+export interface FoundGeometries {
+  /** Polygons and multipolygons, with rings or without. */
+  polygons: number;
+  /** Points and lines. */
+  others: number;
 }
 
 /** Features of a file and the coordinate system that it states. */
@@ -40,14 +50,31 @@ export function describeFeature({ index, id }: FeaturePlace): string {
   return named ? `feature ${index} (${quoteName(String(id))})` : `feature ${index}`;
 }
 
-/** The error for a feature that is a point, a line or nothing that the format knows. */
-export function notPolygonError(geometry: unknown, at: FeaturePlace): FormatError {
+/** Whether a geometry is of a kind that GeoJSON and TopoJSON know and that has no area. */
+export function isPointOrLine(geometry: unknown): boolean {
+  return isJsonObject(geometry) && POINTS_AND_LINES.has(geometry.type);
+}
+
+const POINTS_AND_LINES: ReadonlySet<unknown> = new Set(['Point', 'MultiPoint', 'LineString', 'MultiLineString']);
+
+/** The error for a geometry of no kind that the format knows. */
+export function unknownGeometryError(geometry: unknown, at: FeaturePlace): FormatError {
   const type = isJsonObject(geometry) ? geometry.type : undefined;
-  return new FormatError('format/not-polygon', `The geometry of ${describeFeature(at)} is not a polygon.`, {
-    expected: 'Polygon, MultiPolygon or a GeometryCollection of these',
+  return new FormatError('format/unknown-geometry', `The geometry of ${describeFeature(at)} is of no known kind.`, {
+    expected: 'Polygon, MultiPolygon or another geometry of RFC 7946',
     got: typeof type === 'string' ? quoteName(type) : 'a geometry without a type',
-    remedy: 'Remove the features that are not polygons.',
+    remedy: 'Correct or remove the feature.',
     place: { file: at.file, record: at.index },
+  });
+}
+
+/** The error for a file of points and lines alone. */
+export function noPolygonsError(file: string, others: number): FormatError {
+  return new FormatError('format/not-polygon', 'The layer has no polygons.', {
+    expected: 'Polygon or MultiPolygon',
+    got: others === 1 ? '1 geometry of another kind' : `${others} geometries of other kinds`,
+    remedy: 'Name a layer of polygons.',
+    place: { file },
   });
 }
 

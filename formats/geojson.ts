@@ -3,20 +3,22 @@ import { FormatError, UsageError } from '../primitives/errors.ts';
 import {
   describeFeature,
   type FeaturePlace,
+  type FoundGeometries,
   isJsonObject,
+  isPointOrLine,
   type JsonObject,
-  notPolygonError,
   type RawFeature,
   type RawFeatures,
   statedCrs,
+  unknownGeometryError,
 } from './feature.ts';
 
 /**
  * Lists the polygon features of a parsed GeoJSON text (RFC 7946): a FeatureCollection, a Feature or a bare geometry,
- * which counts as one feature. A GeometryCollection counts as one geometry and must hold polygons alone.
+ * which counts as one feature. A GeometryCollection counts as one geometry. Points and lines are counted and left out.
  * Its only layer is the `name` that some writers give a FeatureCollection.
  *
- * @throws FormatError where a member is missing or of the wrong kind, or a feature is no polygon; while iterating.
+ * @throws FormatError where a member is missing or of the wrong kind, or a geometry is of no known kind; while iterating.
  */
 export function geoJsonFeatures(root: JsonObject, layer: string | undefined, file: string): RawFeatures {
   if (layer !== undefined && layer !== root.name) throw noSuchLayer(layer, root.name, file);
@@ -68,20 +70,23 @@ function* listFeatures(root: JsonObject, file: string): Generator<RawFeature> {
 function readFeature({ id, properties, geometry }: JsonObject, index: number, file: string): RawFeature {
   const at = { file, index, id };
   if (geometry === undefined) throw malformed(`There is no "geometry" in ${describeFeature(at)}.`, file, index);
-  return { id, properties, polygons: geometry === null ? undefined : listPolygons(geometry, at) };
+  const found = { polygons: 0, others: 0 };
+  return { id, properties, polygons: geometry === null ? undefined : listPolygons(geometry, found, at), found };
 }
 
 /** Walks nested collections with a stack of its own, so that no depth of nesting overflows the engine's. */
-function listPolygons(geometry: unknown, at: FeaturePlace): unknown[][] {
+function listPolygons(geometry: unknown, found: FoundGeometries, at: FeaturePlace): unknown[][] {
   const polygons: unknown[][] = [];
   const pending: unknown[] = [geometry];
   while (pending.length > 0) {
     const next = pending.pop();
     const type = isJsonObject(next) ? next.type : undefined;
+    if (type === 'Polygon' || type === 'MultiPolygon') found.polygons++;
     if (type === 'Polygon') polygons.push(arrayMember(next, 'coordinates', at));
     else if (type === 'MultiPolygon') for (const rings of polygonsIn(next, at)) polygons.push(rings);
     else if (type === 'GeometryCollection') for (const part of geometriesIn(next, at)) pending.push(part);
-    else throw notPolygonError(next, at);
+    else if (isPointOrLine(next)) found.others++;
+    else throw unknownGeometryError(next, at);
   }
   return polygons;
 }

@@ -5,17 +5,20 @@ import { CapacityError, FormatError, UsageError } from '../primitives/errors.ts'
 import {
   describeFeature,
   type FeaturePlace,
+  type FoundGeometries,
   isJsonObject,
+  isPointOrLine,
   type JsonObject,
-  notPolygonError,
   type RawFeature,
   type RawFeatures,
   statedCrs,
+  unknownGeometryError,
 } from './feature.ts';
 
 /**
  * Lists the polygon features of one object of a parsed TopoJSON topology: each member of a GeometryCollection is a
- * feature, any other object is one by itself. Arcs are expanded by topojson-client, one ring at a time.
+ * feature, any other object is one by itself. Points and lines are counted and left out. Arcs are expanded by
+ * topojson-client, one ring at a time.
  *
  * @param layer - Name of the object; may be left out where there is only one.
  * @throws UsageError where several objects are there and none is named, or the named one is not there.
@@ -91,24 +94,45 @@ function* listFeatures(topology: CheckedTopology, layer: JsonObject, file: strin
 }
 
 function readFeature(topology: CheckedTopology, geometry: unknown, index: number, file: string): RawFeature {
-  if (!isJsonObject(geometry)) throw malformed(`Member ${index} of the layer is not a geometry.`, file, index);
+  if (!isJsonObject(geometry))
+    return unreadable(malformed(`Member ${index} of the layer is not a geometry.`, file, index));
   const { id, properties, type } = geometry;
-  const polygons = type === null ? undefined : expandPolygons(topology, geometry, { file, index, id });
-  return { id, properties, polygons };
+  const found = { polygons: 0, others: 0 };
+  const polygons = type === null ? undefined : expandPolygons(topology, geometry, found, { file, index, id });
+  return { id, properties, polygons, found };
+}
+
+/** A feature that throws where it is looked at, so that a reader can go on with the next one. */
+function unreadable(error: FormatError): RawFeature {
+  return {
+    get id(): unknown {
+      throw error;
+    },
+    properties: undefined,
+    polygons: undefined,
+    found: { polygons: 0, others: 0 },
+  };
 }
 
 /** Walks nested collections with a stack of its own, so that no depth of nesting overflows the engine's. */
-function* expandPolygons(topology: CheckedTopology, geometry: JsonObject, at: FeaturePlace): Generator<Generator> {
+function* expandPolygons(
+  topology: CheckedTopology,
+  geometry: JsonObject,
+  found: FoundGeometries,
+  at: FeaturePlace,
+): Generator<Generator> {
   const pending: unknown[] = [geometry];
   while (pending.length > 0) {
     const next = pending.pop();
     const type = isJsonObject(next) ? next.type : undefined;
+    if (type === 'Polygon' || type === 'MultiPolygon') found.polygons++;
     if (type === 'Polygon') yield expandRings(topology, arrayMember(next, 'arcs', at), at);
     else if (type === 'MultiPolygon') {
       for (const rings of arrayMember(next, 'arcs', at)) yield expandRings(topology, rings, at);
     } else if (type === 'GeometryCollection') {
       for (const part of arrayMember(next, 'geometries', at).toReversed()) pending.push(part);
-    } else throw notPolygonError(next, at);
+    } else if (isPointOrLine(next)) found.others++;
+    else throw unknownGeometryError(next, at);
   }
 }
 

@@ -2,11 +2,11 @@ import type { Zones } from '../algorithms/geometry/polygons.ts';
 import { type Note, type NoteTally, noteTally, quoteName } from '../algorithms/notes.ts';
 import { FormatError } from '../primitives/errors.ts';
 import { findNoLatitude, isGeographicCrs, normalizeCrs } from './crs.ts';
-import { type FeaturePlace, isJsonObject, type RawFeature, type RawFeatures } from './feature.ts';
+import { type FeaturePlace, isJsonObject, noPolygonsError, type RawFeature, type RawFeatures } from './feature.ts';
 import { geoJsonFeatures, isGeoJson } from './geojson.ts';
 import { parseJson, readTextFile } from './json-file.ts';
+import { JUMP_SENTENCES, OTHER_GEOMETRY_SENTENCE, RING_SENTENCES } from './polygon-notes.ts';
 import { featureName } from './record-name.ts';
-import { JUMP_SENTENCES, RING_SENTENCES } from './ring-notes.ts';
 import {
   appendPositions,
   dropClosingVertex,
@@ -49,15 +49,15 @@ export interface ReadZones {
  * the property `options.id`, or by its index where it has no id; equal names stay separate zones. The polygons of a
  * multipolygon or a collection are its parts. Rings are taken as written: any direction, any nesting, closed where they are open, closing vertices not stored. Coordinates are
  * OGC:CRS84 unless `options.crs` or, in an old-style `crs` member, the file names another system, or the file holds
- * latitudes that cannot be.
+ * latitudes that cannot be. Points and lines are left out: features that have nothing else are no zones.
  *
- * Noted, not refused: `zones/none`, `zones/unclosed-rings`, `zones/empty-rings` (which are left out),
+ * Noted, not refused: `polygons/other-geometry`, `zones/none`, `zones/unclosed-rings`, `zones/empty-rings` (which are left out),
  * `zones/zero-area-rings` (all vertices on one line), `zones/no-geometry`, `zones/duplicate-names`,
  * `zones/crs-unknown`, and of longitudes `zones/antimeridian-jumps`, `zones/antimeridian-unwrapped`,
  * `zones/antimeridian-kept`.
  *
- * @throws FormatError where the file is missing, no JSON (with line and column), neither of the two formats, holds
- * features that are not polygons, or lacks the property `options.id`.
+ * @throws FormatError where the file is missing, no JSON (with line and column), neither of the two formats, has points or
+ * lines and no polygons (`format/not-polygon`), or lacks the property `options.id`.
  * @throws GeometryError where a coordinate is not a finite number; `place.record` is the feature's index.
  * @throws UsageError where the layer is unknown, or several are there and none is named; the message lists them.
  * @example
@@ -135,35 +135,46 @@ function readColumns(features: Iterable<RawFeature>, options: ZoneOptions, geogr
     tally: noteTally(),
   };
   const rules = { geographic, unwrap: geographic && options.antimeridian === 'unwrap' };
+  let index = 0;
+  let leftOut = 0;
   for (const feature of features) {
-    const at = { file, index: columns.names.length, id: feature.id };
-    columns.names.push(featureName(feature.properties, options.id, at));
+    const at = { file, index: index++, id: feature.id };
+    const name = featureName(feature.properties, options.id, at);
+    columns.names.push(name);
     readPolygons(columns, feature, rules, at);
-    columns.polygonRings.push(columns.ringVertices.length - 1);
+    const { polygons, others } = feature.found;
+    if (others > 0) columns.tally.add('polygons/other-geometry', name);
+    if (others > 0 && polygons === 0) {
+      columns.names.pop();
+      leftOut++;
+    } else endZone(columns);
   }
+  if (leftOut > 0 && leftOut === index) throw noPolygonsError(file, leftOut);
   return columns;
 }
 
 function readPolygons(columns: Columns, feature: RawFeature, rules: RingRules, at: FeaturePlace): void {
-  const name = columns.names.at(-1)!;
-  let positions = 0;
   let part = 0;
   for (const rings of feature.polygons ?? []) {
     let outer: readonly [number, number] | undefined;
     for (const ring of rings) {
       const start = columns.vertices.length;
       readRing(columns, ring, rules, at);
-      const vertices = columns.vertices.length - start;
-      positions += vertices;
-      if (vertices > 0) columns.ringParts.push(part);
-      if (!rules.unwrap || vertices === 0) continue;
+      if (columns.vertices.length === start) continue;
+      columns.ringParts.push(part);
+      if (!rules.unwrap) continue;
       if (outer === undefined) outer = longitudeRange(columns.vertices, start);
       else followOuterRing(columns.vertices, start, outer);
     }
     // A part without rings is none.
     if (columns.ringParts.length > columns.polygonRings.at(-1)! && columns.ringParts.at(-1) === part) part++;
   }
-  if (positions === 0) columns.tally.add('zones/no-geometry', name);
+}
+
+function endZone({ names, polygonRings, ringVertices, tally }: Columns): void {
+  const rings = ringVertices.length - 1;
+  if (rings === polygonRings.at(-1)) tally.add('zones/no-geometry', names.at(-1)!);
+  polygonRings.push(rings);
 }
 
 function readRing(
@@ -192,6 +203,7 @@ function readJump(vertices: Vertices, start: number, { unwrap }: RingRules): str
 
 const SENTENCES: Readonly<Record<string, (count: number) => string>> = {
   ...RING_SENTENCES,
+  ...OTHER_GEOMETRY_SENTENCE,
   'zones/no-geometry': (n) => `${n === 1 ? '1 zone has' : `${n} zones have`} no geometry`,
   ...JUMP_SENTENCES,
 };

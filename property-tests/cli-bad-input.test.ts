@@ -36,7 +36,7 @@ const INPUTS: Readonly<Record<string, string | Uint8Array | object>> = {
   'utm.tif': craftedTiff(),
   'pixels.json': zone('a', rectangle(0, 0, 975, 610)),
   'swapped.json': zone('a', rectangle(35, -110, 36, -100)),
-  'points.json': collection(square, { type: 'Feature', id: 'p', geometry: { type: 'Point', coordinates: [1, 2] } }),
+  'points.json': collection({ type: 'Feature', id: 'p', geometry: { type: 'Point', coordinates: [1, 2] } }),
   'nameless.json': { ...square, properties: { n: null } },
   'nan.json': polygon('NaN'),
   'infinite.json': polygon('1e999'),
@@ -97,9 +97,9 @@ const cases: readonly [what: string, changes: Options, line: RegExp][] = [
     /^swapped\.json names no .+ got -110\. Use .+ in this order \(they may be swapped\); or/,
   ],
   [
-    'a point among zones',
+    'points alone as zones',
     { zones: '@points.json' },
-    /^points\.json, record 1: .+\("p"\) is not a polygon.+"Point".+Remove/,
+    /^points\.json: The layer has no polygons\. Expected Polygon or MultiPolygon, got 1 geometry of another kind/,
   ],
   ['NaN for a coordinate', { zones: '@nan.json' }, /^nan\.json:1:\d+: .+NaN and Infinity are not numbers of JSON/],
   [

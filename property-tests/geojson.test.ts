@@ -69,22 +69,44 @@ describe('GeoJSON', () => {
     expect(zones.polygons.polygonRings[1]).toBe(200_000);
   });
 
-  const notPolygons: [string, unknown][] = [
-    ['Point', { type: 'Point', coordinates: [0, 0] }],
-    ['LineString', { type: 'LineString', coordinates: square[0] }],
-    ['Point', { type: 'GeometryCollection', geometries: [polygon, { type: 'Point', coordinates: [0, 0] }] }],
+  const point = { type: 'Point', coordinates: [0, 0] };
+  const line = { type: 'MultiLineString', coordinates: square };
+  test('may have points and lines among its zones, which are left out and noted', () => {
+    const features = [
+      feature(point),
+      feature(polygon, { id: 'field' }),
+      feature({ type: 'GeometryCollection', geometries: [line, polygon, point] }, { id: 'park' }),
+      feature({ type: 'GeometryCollection', geometries: [line, point] }, { id: 'roads' }),
+      feature(polygon),
+    ];
+    const { zones, notes } = read({ type: 'FeatureCollection', features });
+    expect(zones.names).toEqual(['field', 'park', '4']);
+    expect([...zones.polygons.polygonRings]).toEqual([0, 1, 2, 3]);
+    expect(notes).toContainEqual(
+      expect.objectContaining({ code: 'polygons/other-geometry', count: 3, zone: '0', message: expect.any(String) }),
+    );
+  });
+
+  test('of points and lines alone is refused', () => {
+    expect(() => read({ type: 'FeatureCollection', features: [feature(point), feature(line)] })).toThrow(
+      expect.objectContaining({ code: 'format/not-polygon', got: '2 geometries of other kinds' }),
+    );
+  });
+
+  const unknown: [string, unknown][] = [
     ['Circle', { type: 'Circle' }],
     ['toString', { type: 'toString' }],
+    ['Feature', { type: 'Feature' }],
     ['without a type', {}],
     ['without a type', 'Polygon'],
     ['without a type', [polygon]],
   ];
-  test.each(notPolygons)('with a geometry that is no polygon is refused by the feature: %s', (name, geometry) => {
+  test.each(unknown)('with a geometry of no known kind is refused by the feature: %s', (name, geometry) => {
     const features = [feature(polygon), feature(geometry, { id: 'lake' })];
     expect(() => read({ type: 'FeatureCollection', features })).toThrow(
       expect.objectContaining({
         name: 'FormatError',
-        code: 'format/not-polygon',
+        code: 'format/unknown-geometry',
         message: expect.stringMatching(new RegExp(`feature 1 \\("lake"\\).*${name}`)),
         place: { file: 'zones.json', record: 1 },
       }),

@@ -124,9 +124,15 @@ describe('TopoJSON', () => {
     );
   });
 
-  test('with a line is refused by the feature', () => {
-    expect(() => read({ objects: { a: { type: 'LineString', arcs: [0], id: 'road' } } })).toThrow(
-      expect.objectContaining({ code: 'format/not-polygon', message: expect.stringContaining('"road"') }),
+  test('leaves out and notes lines; of lines alone it is refused', () => {
+    const line = { type: 'LineString', arcs: [0], id: 'road' };
+    const field = { type: 'Polygon', arcs: [[0]], id: 'field' };
+    const { zones, notes } = read({ objects: { a: { type: 'GeometryCollection', geometries: [line, field] } } });
+    expect(zones.names).toEqual(['field']);
+    expect(notes).toContainEqual(expect.objectContaining({ code: 'polygons/other-geometry', count: 1, zone: 'road' }));
+    expect(() => read({ objects: { a: line } })).toThrow(expect.objectContaining({ code: 'format/not-polygon' }));
+    expect(() => read({ objects: { a: { type: 'Ring', arcs: [0], id: 'lake' } } })).toThrow(
+      expect.objectContaining({ code: 'format/unknown-geometry', message: expect.stringContaining('"lake"') }),
     );
   });
 

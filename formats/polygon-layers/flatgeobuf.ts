@@ -1,5 +1,5 @@
 import { FormatError } from '../../primitives/errors.ts';
-import type { FeaturePlace } from '../feature.ts';
+import type { FeaturePlace, FoundGeometries } from '../feature.ts';
 import { readBinaryRing } from './binary-rings.ts';
 import { bytesThere, closeWindow, openWindow } from './byte-window.ts';
 import { rootTable, type Table, tableAt, tableField, u8Field, type Vector, vectorField } from './flatbuffer.ts';
@@ -7,7 +7,7 @@ import { type FlatGeobufHeader, readFlatGeobufHeader, requireBytes } from './fla
 import { propertyText } from './flatgeobuf-properties.ts';
 import { beginPart, beginPolygon, isFull, type LayerColumns } from './layer-columns.ts';
 import type { LayerInput } from './layer-input.ts';
-import { endRecord, type Found, type OpenedFormat, type Reading, readRecord } from './layer-reading.ts';
+import { endRecord, type OpenedFormat, type Reading, readRecord } from './layer-reading.ts';
 
 const POLYGON = 3;
 const MULTI_POLYGON = 6;
@@ -65,14 +65,14 @@ function readFeature(reading: Reading, header: FlatGeobufHeader, view: DataView,
   }
 }
 
-const NO_GEOMETRY: Found = { polygons: 0, others: 0 };
+const NO_GEOMETRY: FoundGeometries = { polygons: 0, others: 0 };
 
 /**
  * Walks the parts of a geometry, with a stack of its own. Offsets may lead back to a part that was there before: no part
  * takes less than 8 bytes, and no position less than 16, so that more of them than the feature has bytes are a mistake.
  */
-function readGeometry(columns: LayerColumns, geometry: Table, headerType: number, at: FeaturePlace): Found {
-  const found: Found = { polygons: 0, others: 0 };
+function readGeometry(columns: LayerColumns, geometry: Table, headerType: number, at: FeaturePlace): FoundGeometries {
+  const found: FoundGeometries = { polygons: 0, others: 0 };
   const pending: [Table, number][] = [[geometry, headerType]];
   const bytes = geometry.view.byteLength;
   const before = columns.vertices.length;

@@ -1,12 +1,12 @@
 import { quoteName } from '../../algorithms/notes.ts';
 import { FormatError } from '../../primitives/errors.ts';
-import { describeFeature, type FeaturePlace, isJsonObject, type JsonObject } from '../feature.ts';
+import { describeFeature, type FeaturePlace, type FoundGeometries, isJsonObject, type JsonObject } from '../feature.ts';
 import { isGeoJson } from '../geojson.ts';
 import { featureName } from '../record-name.ts';
 import { appendPositions } from '../rings.ts';
 import type { CoordinateColumns } from './json-coordinates.ts';
 import { appendRing, beginPart, beginPolygon, endRing, type LayerColumns } from './layer-columns.ts';
-import { endRecord, type Found, type Reading } from './layer-reading.ts';
+import { endRecord, type Reading } from './layer-reading.ts';
 
 /**
  * Reads a GeoJSON feature as one polygon: Polygon, MultiPolygon and collections of these, null and empty ones without
@@ -29,7 +29,7 @@ export function readFeature(
   endRecord(reading, geometry === null ? NO_GEOMETRY : readGeometry(columns, geometry, split, at));
 }
 
-const NO_GEOMETRY: Found = { polygons: 0, others: 0 };
+const NO_GEOMETRY: FoundGeometries = { polygons: 0, others: 0 };
 
 /** Walks nested collections with a stack of its own, so that no depth of nesting overflows the engine's. */
 function readGeometry(
@@ -37,9 +37,9 @@ function readGeometry(
   geometry: unknown,
   split: CoordinateColumns | undefined,
   at: FeaturePlace,
-): Found {
+): FoundGeometries {
   const pending: unknown[] = [geometry];
-  const found: Found = { polygons: 0, others: 0 };
+  const found: FoundGeometries = { polygons: 0, others: 0 };
   while (pending.length > 0) {
     const next = pending.pop();
     if (!isJsonObject(next) || !isGeometry(next)) throw unknownGeometry(next, at);

@@ -1,6 +1,6 @@
 import { type Note, noteTally } from '../../algorithms/notes.ts';
 import { isGeographicCrs, normalizeCrs } from '../crs.ts';
-import { JUMP_SENTENCES, RING_SENTENCES, ringsThat } from '../ring-notes.ts';
+import { JUMP_SENTENCES, OTHER_GEOMETRY_SENTENCE, RING_SENTENCES, ringsThat } from '../polygon-notes.ts';
 import type { Reading } from './layer-reading.ts';
 
 /**
@@ -33,8 +33,7 @@ const SENTENCES: Readonly<Record<string, (count: number) => string>> = {
   ...JUMP_SENTENCES,
   'polygons/short-rings': (n) =>
     `${ringsThat(n, 'has', 'have')} fewer than three vertices and ${n === 1 ? 'was' : 'were'} left out, in`,
-  'polygons/other-geometry': (n) =>
-    `${n === 1 ? '1 record has' : `${n} records have`} geometry other than polygons, which was left out`,
+  ...OTHER_GEOMETRY_SENTENCE,
   'polygons/deleted-records': (n) =>
     `${n === 1 ? '1 record is marked as deleted and was' : `${n} records are marked as deleted and were`} left out`,
   'polygons/trailing-bytes': () => 'The file goes on behind the end that its head tells, and that was not read',

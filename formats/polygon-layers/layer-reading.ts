@@ -1,4 +1,5 @@
 import { FormatError, GeometryError } from '../../primitives/errors.ts';
+import type { FoundGeometries } from '../feature.ts';
 import type { ByteWindow } from './byte-window.ts';
 import { dropPolygon, endPolygon, type LayerColumns } from './layer-columns.ts';
 import type { LayerInput } from './layer-input.ts';
@@ -46,16 +47,8 @@ export function leaveOut(reading: Reading, index: number, error: unknown): void 
   reading.firstBad ??= error.message;
 }
 
-/** What was found in the geometry of one record. */
-export interface Found {
-  /** Polygons and multipolygons, with rings or without. */
-  polygons: number;
-  /** Geometries of other kinds. */
-  others: number;
-}
-
 /** Ends the polygon begun last: it is left out where all that its record has are geometries of other kinds. */
-export function endRecord({ columns }: Reading, { polygons, others }: Found): void {
+export function endRecord({ columns }: Reading, { polygons, others }: FoundGeometries): void {
   const name = columns.names.at(-1)!;
   if (others > 0 && polygons === 0) {
     dropPolygon(columns);

@@ -1,7 +1,8 @@
 import type { Polygons } from '../../algorithms/geometry/polygons.ts';
 import type { Note } from '../../algorithms/notes.ts';
-import { FormatError, UsageError } from '../../primitives/errors.ts';
+import { UsageError } from '../../primitives/errors.ts';
 import { findNoLatitude, isGeographicCrs } from '../crs.ts';
+import { noPolygonsError } from '../feature.ts';
 import type { ReadZones } from '../zones.ts';
 import { closeWindow, offsetOf, openWindow } from './byte-window.ts';
 import { openFlatGeobuf } from './flatgeobuf.ts';
@@ -145,7 +146,7 @@ function readBatches(
   const iterate = async function* (): AsyncGenerator<PolygonBatch, void, undefined> {
     try {
       for await (const _ of read(reading)) yield take();
-      if (columns.polygons === 0 && columns.others > 0) throw noPolygons(input.file, columns.others);
+      if (columns.polygons === 0 && columns.others > 0) throw noPolygonsError(input.file, columns.others);
       if (polygons === 0 || columns.names.length > 0) yield take();
     } finally {
       await closeWindow(window);
@@ -212,15 +213,6 @@ function joinedColumns(parts: readonly Float64Array[]): Float64Array {
     at += part.length;
   }
   return column;
-}
-
-function noPolygons(file: string, others: number): FormatError {
-  return new FormatError('format/not-polygon', 'The layer has no polygons.', {
-    expected: 'Polygon or MultiPolygon',
-    got: others === 1 ? '1 geometry of another kind' : `${others} geometries of other kinds`,
-    remedy: 'Name a layer of polygons.',
-    place: { file },
-  });
 }
 
 function noLayers(layer: string, file: string): UsageError {

@@ -1,5 +1,5 @@
 import { FormatError } from '../../primitives/errors.ts';
-import type { FeaturePlace } from '../feature.ts';
+import type { FeaturePlace, FoundGeometries } from '../feature.ts';
 import { nameText } from '../record-name.ts';
 import { truncated } from '../tiff/byte-source.ts';
 import { readBinaryRing } from './binary-rings.ts';
@@ -7,7 +7,7 @@ import { type ByteWindow, bytesThere, closeWindow, need, offsetOf, openWindow } 
 import { type AttributeRecord, type AttributeTable, openAttributes } from './dbase.ts';
 import { beginPolygon, isFull, type LayerColumns } from './layer-columns.ts';
 import { type LayerInput, readWhole } from './layer-input.ts';
-import { endRecord, type Found, type OpenedFormat, type Reading, readRecord } from './layer-reading.ts';
+import { endRecord, type OpenedFormat, type Reading, readRecord } from './layer-reading.ts';
 import { crsOfWkt } from './projection.ts';
 import { partsByDirection } from './ring-nesting.ts';
 
@@ -139,7 +139,7 @@ function readShape(reading: Reading, view: DataView, attribute: AttributeRecord 
   endRecord(reading, foundIn(type));
 }
 
-function foundIn(type: number): Found {
+function foundIn(type: number): FoundGeometries {
   return { polygons: POLYGONS.has(type) ? 1 : 0, others: OTHERS.has(type) ? 1 : 0 };
 }
 

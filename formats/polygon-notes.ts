@@ -17,6 +17,12 @@ export const JUMP_SENTENCES: Readonly<Record<string, (count: number) => string>>
     'written, in',
 };
 
+/** What is said of points and lines among polygons. */
+export const OTHER_GEOMETRY_SENTENCE = {
+  'polygons/other-geometry': (n: number): string =>
+    `${n === 1 ? '1 record has' : `${n} records have`} geometry other than polygons, which was left out`,
+} as const;
+
 /** `1 ring was` or `3 rings were`. */
 export function ringsThat(count: number, singular: string, plural: string): string {
   return count === 1 ? `1 ring ${singular}` : `${count} rings ${plural}`;
