@@ -1,17 +1,9 @@
 import type { FillRule } from '../algorithms/geometry/polygons.ts';
 import type { Binning } from '../algorithms/zonal/types.ts';
 import { UsageError } from '../primitives/errors.ts';
-import { type OptionSpec, type OptionValues, readOptions } from './command-line.ts';
-import {
-  checkPlotName,
-  checkTableName,
-  parseBins,
-  parseByteSize,
-  parseCount,
-  parseCrs,
-  parseEdges,
-  parseNodata,
-} from './values.ts';
+import { type OptionSpec, type OptionValues, parsed, readOptions, text } from './command-line.ts';
+import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
+import { checkPlotName, checkTableName, parseBins, parseCount, parseCrs, parseEdges, parseNodata } from './values.ts';
 
 /** Which backends `--backend` may name. */
 export type BackendChoice = 'auto' | 'workers' | 'webgpu' | 'reference';
@@ -32,7 +24,7 @@ export interface VoiceOptions {
 }
 
 /** One call of `quadrille zonal`, checked as far as the command line alone allows. */
-export interface ZonalOptions extends BackendOptions, VoiceOptions {
+export interface ZonalOptions extends BackendOptions, MemoryOptions, VoiceOptions {
   readonly zones: string;
   readonly raster: string;
   readonly binning: Binning;
@@ -51,8 +43,6 @@ export interface ZonalOptions extends BackendOptions, VoiceOptions {
   readonly format: 'csv' | 'json';
   readonly stats: string | undefined;
   readonly plot: string | undefined;
-  /** Bytes that counters and unique values may take; undefined leaves it to the algorithm. */
-  readonly budget: number | undefined;
 }
 
 export const VOICE_SPECS: readonly OptionSpec[] = [
@@ -116,7 +106,7 @@ export const ZONAL_SPECS: readonly OptionSpec[] = [
   },
   { name: 'plot', value: 'FILE.svg', help: 'histograms and a map of the means as SVG; - is stdout' },
   ...BACKEND_SPECS,
-  { name: 'budget', value: 'BYTES', help: 'memory for counters and unique values, as 512MB (default 1GiB)' },
+  MEMORY_SPEC,
   ...VOICE_SPECS,
 ];
 
@@ -152,7 +142,7 @@ export function parseZonalArguments(args: readonly string[]): ZonalOptions {
     stats: text(values, 'stats'),
     plot: text(values, 'plot'),
     ...parseBackend(values),
-    budget: parsed(values, 'budget', parseByteSize),
+    ...parseMemory(values),
     jsonLog: values.has('json-log'),
     quiet: values.has('quiet'),
   };
@@ -236,20 +226,4 @@ function required(values: OptionValues, name: string): string {
   const value = text(values, name);
   if (value !== undefined) return value;
   throw new UsageError('usage/missing-option', `--${name} is missing.`, { remedy: `Name a file with --${name} FILE.` });
-}
-
-/** The value of an option, where it is given. */
-export function text(values: OptionValues, name: string): string | undefined {
-  const value = values.get(name);
-  return value === true ? undefined : value;
-}
-
-/** The value of an option as `parse` reads it, where it is given. */
-export function parsed<T>(
-  values: OptionValues,
-  name: string,
-  parse: (text: string, option: string) => T,
-): T | undefined {
-  const value = text(values, name);
-  return value === undefined ? undefined : parse(value, `--${name}`);
 }

@@ -1,7 +1,8 @@
 import type { ElementType } from '../bench/harness/experiment.ts';
 import { UsageError } from '../primitives/errors.ts';
-import { type AdapterChoice, parsed, text, VOICE_SPECS, type VoiceOptions } from './arguments.ts';
-import { type OptionSpec, readCommand } from './command-line.ts';
+import { type AdapterChoice, VOICE_SPECS, type VoiceOptions } from './arguments.ts';
+import { type OptionSpec, parsed, readCommand, text } from './command-line.ts';
+import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
 import { suggest } from './suggest.ts';
 import { parseCount } from './values.ts';
 
@@ -11,7 +12,7 @@ export type BenchBackend = 'workers' | 'webgpu' | 'reference';
 export type BenchOutput = 'csv' | 'json' | 'html' | 'svg';
 
 /** One call of `quadrille bench`, checked as far as the command line alone allows. */
-export interface BenchOptions extends VoiceOptions {
+export interface BenchOptions extends MemoryOptions, VoiceOptions {
   /** Parts of names; undefined for all experiments. */
   readonly only: readonly string[] | undefined;
   /** Files of experiments of the user's own. */
@@ -107,6 +108,7 @@ export const BENCH_SPECS: readonly OptionSpec[] = [
   { name: 'html', help: 'of the files, the report' },
   { name: 'svg', help: 'of the files, the drawings' },
   { name: 'list', help: 'list the experiments and end' },
+  MEMORY_SPEC,
   ...VOICE_SPECS,
 ];
 
@@ -134,6 +136,7 @@ export function parseBenchArguments(args: readonly string[]): BenchOptions {
     out: text(values, 'out'),
     outputs: OUTPUTS.filter((name) => values.has(name)),
     list: values.has('list'),
+    ...parseMemory(values),
     jsonLog: values.has('json-log'),
     quiet: values.has('quiet'),
   };

@@ -18,6 +18,7 @@ import type { BenchBackend, BenchOptions } from './bench-arguments.ts';
 import { chooseExperiments, loadExperiments } from './bench-experiments.ts';
 import { Interrupted } from './interrupt.ts';
 import type { Log } from './log.ts';
+import { requireRoomForElements } from './memory.ts';
 import { openContext, type Surroundings } from './run-support.ts';
 import { writeToStdout } from './standard-output.ts';
 import { readTuning } from './tuning-file.ts';
@@ -36,6 +37,7 @@ export async function runBench(options: BenchOptions, surroundings: Surroundings
   if (options.list) return list(experiments, surroundings);
   const plan: Plan = { ...options, experiments };
   requireCases(plan);
+  requireRoomForElements(Math.max(...plan.sizes), options.memory);
   const paths = await outputPaths(options);
   const outputs = await stageOutputs([...paths.values()]);
   surroundings.beforeExit(() => outputs.discardNow());

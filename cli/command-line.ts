@@ -118,8 +118,10 @@ function notAChoice({ name, choices = [] }: OptionSpec, value: string): UsageErr
 }
 
 function unknownOption(rawName: string, specs: readonly OptionSpec[]): UsageError {
+  const name = rawName.replace(/^-+/, '');
+  if (name === 'budget') return replacedOption(name, 'memory', 'SIZE: it bounds what all data of the run take');
   const meant = suggest(
-    rawName.replace(/^-+/, ''),
+    name,
     specs.map(({ name }) => name),
   );
   return new UsageError('usage/unknown-option', `There is no option ${rawName}.`, {
@@ -127,8 +129,30 @@ function unknownOption(rawName: string, specs: readonly OptionSpec[]): UsageErro
   });
 }
 
+function replacedOption(name: string, by: string, how: string): UsageError {
+  return new UsageError('usage/unknown-option', `There is no option --${name}; --${by} took its place.`, {
+    remedy: `Write --${by} ${how}.`,
+  });
+}
+
 function strayWord(word: string): UsageError {
   return new UsageError('usage/stray-word', `The word '${word}' belongs to no option.`, {
     remedy: 'Put values right after their option, and quote those with spaces in them.',
   });
+}
+
+/** The value of an option, where it is given. */
+export function text(values: OptionValues, name: string): string | undefined {
+  const value = values.get(name);
+  return value === true ? undefined : value;
+}
+
+/** The value of an option as `parse` reads it, where it is given. */
+export function parsed<T>(
+  values: OptionValues,
+  name: string,
+  parse: (text: string, option: string) => T,
+): T | undefined {
+  const value = text(values, name);
+  return value === undefined ? undefined : parse(value, `--${name}`);
 }

@@ -6,12 +6,11 @@ import {
   type BackendOptions,
   checkOneToStdout,
   parseBackend,
-  parsed,
-  text,
   VOICE_SPECS,
   type VoiceOptions,
 } from './arguments.ts';
-import { type OptionSpec, type OptionValues, readCommand } from './command-line.ts';
+import { type OptionSpec, type OptionValues, parsed, readCommand, text } from './command-line.ts';
+import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
 import { checkEnding, formatOfName, parsePositive } from './values.ts';
 
 /** Formats that tables are written in. */
@@ -26,7 +25,7 @@ export interface TableOutput {
 }
 
 /** One call of `quadrille compare`, checked as far as the command line alone allows. */
-export interface CompareOptions extends BackendOptions, VoiceOptions {
+export interface CompareOptions extends BackendOptions, MemoryOptions, VoiceOptions {
   /** Files or folders. */
   readonly a: string;
   readonly b: string;
@@ -99,6 +98,7 @@ export const COMPARE_SPECS: readonly OptionSpec[] = [
     help: 'move tasks between a GPU and the CPU as either falls behind (default: on where there is a GPU)',
     choices: ['on', 'off'],
   },
+  MEMORY_SPEC,
   ...VOICE_SPECS,
 ];
 
@@ -124,6 +124,7 @@ export function parseCompareArguments(args: readonly string[]): CompareOptions {
     match: (text(values, 'match') as MatchMethod | undefined) ?? 'optimal',
     onError: (text(values, 'on-error') as 'stop' | 'skip' | undefined) ?? 'stop',
     ...backend,
+    ...parseMemory(values),
     migrate: parseMigrate(values, backend),
     out: text(values, 'out'),
     tables: (['pairs', 'tiles', 'missing'] as const).flatMap((table) => tableOutput(values, table)),

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { dirname } from 'node:path';
 import type { CrossCompareJob, CrossCompareRun, Migration } from '../algorithms/cross-compare/cross-compare.ts';
 import type { CrossComparison } from '../algorithms/cross-compare/cross-comparison.ts';
@@ -15,6 +16,7 @@ import { openCompareOutputs, type WriteOutput } from './compare-outputs.ts';
 import { compareSummaryLines } from './compare-summary.ts';
 import { Interrupted } from './interrupt.ts';
 import type { Log } from './log.ts';
+import { sharesOf } from './memory.ts';
 import {
   causeOf,
   openContext,
@@ -41,6 +43,7 @@ export interface CompareParts<C extends RunContext> {
     readonly workers: number | undefined;
     readonly pixelSize: number;
     readonly countsLabels: boolean;
+    readonly memory: number;
   }): Promise<TileParser>;
   /** A parser on the device of a context, for text of boundaries. */
   openDeviceParser(context: C, pixelSize: number): Promise<TileParser['parse']>;
@@ -136,7 +139,9 @@ async function compare<C extends RunContext>(
   await using cpu = closing(await openOtherSide(options, parts, context.value));
   const { workers, pixelSize } = options;
   const countsLabels = canCountLabels(sets, options);
-  await using parser = closing(await parts.openParser({ workers, pixelSize, countsLabels }));
+  await using parser = closing(
+    await parts.openParser({ workers, pixelSize, countsLabels, memory: tileMemory(sets, options) }),
+  );
   await using threads = replacing(cpu.value ?? context.value, () => openWorkers(options, parts), surroundings.log);
   const stop = (): void => {
     for (const each of [context.value, threads.current()]) each.abort(signal.reason);
@@ -188,12 +193,18 @@ interface Sets {
 }
 
 async function openSets<C extends RunContext>(
-  { a, b, inputFormat: format, geometryColumn, idColumn, regions }: CompareOptions,
+  { a, b, inputFormat: format, geometryColumn, idColumn, regions, memory }: CompareOptions,
   parts: CompareParts<C>,
   { log, signal }: Surroundings,
 ): Promise<Sets> {
   const open = async (path: string): Promise<ResultSet> => {
-    const set = await parts.openResultSet(path, { format, geometryColumn, idColumn, regions });
+    const set = await parts.openResultSet(path, {
+      format,
+      geometryColumn,
+      idColumn,
+      regions,
+      memory: sharesOf(memory).counters,
+    });
     for (const note of set.notes) log.note(note);
     signal.throwIfAborted();
     return set;
@@ -205,6 +216,11 @@ async function openSets<C extends RunContext>(
 /** Whether label images can stay pixels: both sets are label images, and their pixels are the pixels that areas count. */
 function canCountLabels({ p, q }: Sets, { pixelSize }: CompareOptions): boolean {
   return pixelSize === 1 && isLabelFormat(p.format) && isLabelFormat(q.format);
+}
+
+/** What reading one tile may take: half of the memory, by the tiles that are read at once. The other half is for those that wait. */
+function tileMemory({ p, q }: Sets, { memory, workers = availableParallelism() }: CompareOptions): number {
+  return Math.floor(memory / (2 * Math.min(workers, p.tiles.length + q.tiles.length)));
 }
 
 /** Where a GPU does the work, workers stand by for what it cannot keep up with. */

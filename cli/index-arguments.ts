@@ -7,13 +7,12 @@ import {
   type BackendOptions,
   checkOneToStdout,
   parseBackend,
-  parsed,
-  text,
   VOICE_SPECS,
   type VoiceOptions,
 } from './arguments.ts';
-import { type OptionSpec, type OptionValues, readCommand } from './command-line.ts';
-import { checkEnding, formatOfName, parseByteSize, parseCrs, parseDomain, parseExtent, parseLevels } from './values.ts';
+import { type OptionSpec, type OptionValues, parsed, readCommand, text } from './command-line.ts';
+import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
+import { checkEnding, formatOfName, parseCrs, parseDomain, parseExtent, parseLevels } from './values.ts';
 
 /** A drawing of a tree and where it goes; `-` is stdout. */
 export interface PlotOutput {
@@ -29,7 +28,7 @@ export interface PlotRequest {
 }
 
 /** One call of `quadrille index build`, checked as far as the command line alone allows. */
-export interface BuildOptions extends BackendOptions, VoiceOptions, PlotRequest {
+export interface BuildOptions extends BackendOptions, MemoryOptions, VoiceOptions, PlotRequest {
   /** A set of polygons each. */
   readonly files: readonly string[];
   readonly reading: PolygonLayerOptions;
@@ -39,13 +38,11 @@ export interface BuildOptions extends BackendOptions, VoiceOptions, PlotRequest 
   /** Undefined where the files are to tell. */
   readonly domain: Domain | undefined;
   readonly keepsEdges: boolean;
-  /** Words of device memory for decomposition; undefined leaves it to the algorithm. */
-  readonly budget: number | undefined;
   readonly json: boolean;
 }
 
 /** One call of `quadrille index info`. */
-export interface InfoOptions extends VoiceOptions, PlotRequest {
+export interface InfoOptions extends MemoryOptions, VoiceOptions, PlotRequest {
   readonly tree: string;
   readonly json: boolean;
 }
@@ -94,12 +91,6 @@ const PLOT_SPECS: readonly OptionSpec[] = [
   { name: 'plot-window', value: 'L,B,R,T', help: 'draws only what lies from left and bottom to right and top' },
 ];
 
-export const BUDGET_SPEC: OptionSpec = {
-  name: 'budget',
-  value: 'BYTES',
-  help: 'device memory for quadrants on their way, as 512MB (default 1GiB)',
-};
-
 export const BUILD_SPECS: readonly OptionSpec[] = [
   { name: 'out', short: 'o', value: 'FILE.maq', help: 'the tree; - is stdout' },
   {
@@ -117,13 +108,14 @@ export const BUILD_SPECS: readonly OptionSpec[] = [
   ...PLOT_SPECS,
   { name: 'json', help: 'the summary as one JSON object on stdout' },
   ...BACKEND_SPECS,
-  BUDGET_SPEC,
+  MEMORY_SPEC,
   ...VOICE_SPECS,
 ];
 
 export const INFO_SPECS: readonly OptionSpec[] = [
   { name: 'json', help: 'one JSON object on stdout' },
   ...PLOT_SPECS,
+  MEMORY_SPEC,
   ...VOICE_SPECS,
 ];
 
@@ -150,7 +142,7 @@ export function parseBuildArguments(args: readonly string[]): BuildOptions {
     domain: parsed(values, 'domain', parseDomain),
     keepsEdges: !values.has('no-edges'),
     ...parseBackend(values),
-    budget: parseBudget(values),
+    ...parseMemory(values),
     ...parsePlotRequest(values, repeated.get('plot')),
     json: values.has('json'),
     jsonLog: values.has('json-log'),
@@ -173,6 +165,7 @@ export function parseInfoArguments(args: readonly string[]): InfoOptions {
   return {
     tree: words[0]!,
     ...request,
+    ...parseMemory(values),
     json: values.has('json'),
     jsonLog: values.has('json-log'),
     quiet: values.has('quiet'),
@@ -189,14 +182,6 @@ export function parseReading(values: OptionValues): PolygonLayerOptions {
     format: text(values, 'input-format') as PolygonLayerFormat | undefined,
     onBadRecord: text(values, 'on-bad-record') as 'stop' | 'skip' | undefined,
   };
-}
-
-const BYTES_PER_WORD = 4;
-
-/** Words of a budget in bytes. */
-export function parseBudget(values: OptionValues): number | undefined {
-  const bytes = parsed(values, 'budget', parseByteSize);
-  return bytes === undefined ? undefined : Math.max(1, Math.floor(bytes / BYTES_PER_WORD));
 }
 
 /** A tree that is called as a text or an image is looked for in vain, or overwrites what it was made of. */

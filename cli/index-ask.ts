@@ -17,6 +17,7 @@ import { graph, type ProgressReport } from '../graph/index.ts';
 import type { Context } from '../primitives/context.ts';
 import { addHalves } from './index-halves.ts';
 import { placeZones } from './index-place.ts';
+import { quadrantBudget } from './memory.ts';
 
 /** Some queries, in the order of their file. */
 export interface QueryBatch {
@@ -81,7 +82,8 @@ export interface QueryJob {
   readonly above: number;
   /** Leave polygons in that quadrants alone do not tell apart from those that share area. */
   readonly filterOnly: boolean;
-  readonly budget: number | undefined;
+  /** Bytes that the queries under way may take. */
+  readonly memory: number;
   readonly onBadRecord: 'stop' | 'skip';
   /** Whether longitudes beyond the domain come round. */
   readonly comesRound: boolean;
@@ -149,6 +151,9 @@ async function polygonsInWindows(context: Context, tree: MaqTree, job: QueryJob,
   }
 }
 
+/** What a word of quadrants takes while they are sorted and joined. */
+const BYTES_PER_WORD = 16;
+
 /** Pairs of quadrants that are under way on the device. */
 const CAPACITY = 2 ** 22;
 
@@ -160,10 +165,16 @@ async function polygonsSharing(
   zones: Zones,
 ): Promise<Answers> {
   const { domain, levels } = job.file;
-  const { onBadRecord, comesRound, tally, budget, filterOnly } = job;
+  const { onBadRecord, comesRound, tally, memory, filterOnly } = job;
+  const budget = quadrantBudget(memory);
   const placing = { domain, onBadRecord, comesRound, tally, remedy: BEYOND_REMEDY };
   const { names, polygons } = placeZones(zones, batch.first, placing);
-  const quadrants = await decompose(context, polygons, { levels, budget, keepsEdges: !filterOnly });
+  const quadrants = await decompose(context, polygons, {
+    levels,
+    budget,
+    mostWords: memory / BYTES_PER_WORD,
+    keepsEdges: !filterOnly,
+  });
   try {
     const shared = await areasByRegion(context, tree, quadrants, { above: stepsAbove(job), capacity: CAPACITY });
     const areas = await readAreas(context, shared, job);

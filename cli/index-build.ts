@@ -89,7 +89,7 @@ async function build<C extends RunContext>(
   const { log, signal } = surroundings;
   const layers: PolygonLayer[] = [];
   for (const file of options.files) {
-    layers.push(await parts.openLayer(file, options.reading));
+    layers.push(await parts.openLayer(file, { ...options.reading, memory: options.memory }));
     signal.throwIfAborted();
   }
   const sets = setsOf(layers);
@@ -140,14 +140,14 @@ async function buildIn<C extends RunContext>(
 ): Promise<Built> {
   const tally = noteTally();
   const { onBadRecord = 'stop', antimeridian } = options.reading;
-  const { levels, keepsEdges, budget } = options;
+  const { levels, keepsEdges, memory } = options;
   const running = await parts.buildTree(context, {
     sets,
     placing: { domain, onBadRecord, tally, comesRound: antimeridian === 'unwrap', remedy: BEYOND_REMEDY },
     isStandard: options.domain === undefined && domain === standardDomain(commonCrs(sets)),
     levels,
     keepsEdges,
-    budget,
+    memory,
     signal,
     progressEvery: log.progressEvery,
   });

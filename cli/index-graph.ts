@@ -7,11 +7,17 @@ import {
   readMaqTree,
   type SetPart,
 } from '../algorithms/maq-tree/index.ts';
-import { type DomainPolygons, decompose, type Quadrants } from '../algorithms/quadrants/index.ts';
+import {
+  type DomainPolygons,
+  decompose,
+  type Quadrants,
+  type QuadrantsWithEdges,
+} from '../algorithms/quadrants/index.ts';
 import { type GraphRun, graph, type ProgressReport } from '../graph/index.ts';
 import type { Context } from '../primitives/context.ts';
 import { CrsTurned, commonCrs, type LayerSet, standardDomain } from './index-layers.ts';
 import { type Placing, placeZones } from './index-place.ts';
+import { quadrantBudget } from './memory.ts';
 
 /** A tree to build over sets of polygons that come in batches. */
 export interface TreeJob {
@@ -21,7 +27,8 @@ export interface TreeJob {
   readonly isStandard: boolean;
   readonly levels: number;
   readonly keepsEdges: boolean;
-  readonly budget: number | undefined;
+  /** Bytes that the tree and what it is made of may take. */
+  readonly memory: number;
   readonly signal: AbortSignal;
   /** Shortest time between two progress reports, in milliseconds. */
   readonly progressEvery: number;
@@ -73,7 +80,10 @@ interface SetUnderWay {
  * another is on the device; then one tree is built over all quadrants, which stay on the device until then.
  */
 export function buildTree(context: Context, job: TreeJob): TreeRun {
-  const { levels, keepsEdges, budget, sets, placing } = job;
+  const { levels, keepsEdges, memory, sets, placing } = job;
+  const budget = quadrantBudget(memory);
+  const mostWords = memory / BYTES_PER_WORD;
+  let words = 0;
   const underWay = sets.map((): SetUnderWay => ({ read: 0, names: [], parts: [] }));
   const figures = { polygons: 0, vertices: 0, quadrants: 0 };
 
@@ -86,7 +96,9 @@ export function buildTree(context: Context, job: TreeJob): TreeRun {
     return { set, bytes, polygons, firstPolygon };
   };
   const split = async ({ set, bytes, polygons, firstPolygon }: PlacedBatch): Promise<DecomposedBatch> => {
-    const quadrants = await decompose(context, polygons, { levels, budget, keepsEdges });
+    const most = mostWords - words;
+    const quadrants = await decompose(context, polygons, { levels, budget, mostWords: most, keepsEdges });
+    words += wordsOf(quadrants);
     figures.polygons += polygons.polygonRings.length - 1;
     figures.vertices += polygons.x.length;
     figures.quadrants += quadrants.level.length as number;
@@ -117,6 +129,17 @@ export function buildTree(context: Context, job: TreeJob): TreeRun {
     }
   };
   return { result: finish(), progress$: run.progress$, figures: () => ({ ...figures }) };
+}
+
+/**
+ * What a word of quadrants takes until the tree is written: on the device while they are sorted and the tree is built, on the
+ * host, and in the file.
+ */
+const BYTES_PER_WORD = 32;
+
+function wordsOf({ level, ...rest }: Quadrants | QuadrantsWithEdges): number {
+  const edges = 'edges' in rest ? (rest.edges.edge.length as number) : 0;
+  return 5 * (level.length as number) + 3 * edges;
 }
 
 /** All batches of all sets, one after another. */

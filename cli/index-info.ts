@@ -14,7 +14,7 @@ export interface OpenedTree {
 
 /** The parts that the command puts together. */
 export interface InfoParts extends DrawParts {
-  openTree(path: string, signal: AbortSignal): Promise<OpenedTree>;
+  openTree(path: string, signal: AbortSignal, memory: number): Promise<OpenedTree>;
 }
 
 /**
@@ -28,7 +28,7 @@ export async function runIndexInfo(options: InfoOptions, parts: InfoParts, surro
   const outputs = await stageOutputs(files);
   surroundings.beforeExit(() => outputs.discardNow());
   try {
-    const { file, bytes } = await parts.openTree(options.tree, surroundings.signal);
+    const { file, bytes } = await parts.openTree(options.tree, surroundings.signal, options.memory);
     await drawTo(options, file, parts, outputs, surroundings);
     surroundings.signal.throwIfAborted();
     await outputs.commit();

@@ -1,24 +1,17 @@
 import type { PolygonLayerOptions } from '../formats/polygon-layers/polygon-layer.ts';
 import { UsageError } from '../primitives/errors.ts';
-import {
-  BACKEND_SPECS,
-  type BackendOptions,
-  parseBackend,
-  parsed,
-  text,
-  VOICE_SPECS,
-  type VoiceOptions,
-} from './arguments.ts';
-import { type OptionSpec, type OptionValues, readCommand } from './command-line.ts';
+import { BACKEND_SPECS, type BackendOptions, parseBackend, VOICE_SPECS, type VoiceOptions } from './arguments.ts';
+import { type OptionSpec, type OptionValues, parsed, readCommand, text } from './command-line.ts';
 import { TABLE_FORMATS, type TableFormat } from './compare-arguments.ts';
-import { BUDGET_SPEC, checkNoStdin, parseBudget, parseReading, READING_SPECS } from './index-arguments.ts';
+import { checkNoStdin, parseReading, READING_SPECS } from './index-arguments.ts';
+import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
 import { checkEnding, formatOfName, parseArea } from './values.ts';
 
 /** What a tree is asked with. */
 export type QueryKind = 'points' | 'windows' | 'polygons';
 
 /** One call of `quadrille index query`, checked as far as the command line alone allows. */
-export interface QueryOptions extends BackendOptions, VoiceOptions {
+export interface QueryOptions extends BackendOptions, MemoryOptions, VoiceOptions {
   readonly tree: string;
   readonly kind: QueryKind;
   readonly queries: string;
@@ -32,7 +25,6 @@ export interface QueryOptions extends BackendOptions, VoiceOptions {
   /** In square units of the domain's coordinates. */
   readonly above: number | undefined;
   readonly filterOnly: boolean;
-  readonly budget: number | undefined;
 }
 
 export const QUERY_SPECS: readonly OptionSpec[] = [
@@ -60,7 +52,7 @@ export const QUERY_SPECS: readonly OptionSpec[] = [
       : spec,
   ),
   ...BACKEND_SPECS,
-  BUDGET_SPEC,
+  MEMORY_SPEC,
   ...VOICE_SPECS,
 ];
 
@@ -71,7 +63,6 @@ const USES: readonly (readonly [option: string, kinds: readonly QueryKind[]])[] 
   ['layer', ['polygons']],
   ['input-format', ['polygons']],
   ['assume-crs', ['polygons']],
-  ['budget', ['polygons']],
 ];
 
 /**
@@ -103,7 +94,7 @@ export function parseQueryArguments(args: readonly string[]): QueryOptions {
     count: text(values, 'count') as QueryOptions['count'],
     above: parsed(values, 'above', parseArea),
     filterOnly: values.has('filter-only'),
-    budget: parseBudget(values),
+    ...parseMemory(values),
     ...parseBackend(values),
     jsonLog: values.has('json-log'),
     quiet: values.has('quiet'),

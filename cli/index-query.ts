@@ -67,7 +67,7 @@ async function ask<C extends RunContext>(
   { log, signal }: Surroundings,
   writer: OutputWriter,
 ): Promise<Asked> {
-  const { file } = await parts.openTree(options.tree, signal);
+  const { file } = await parts.openTree(options.tree, signal, options.memory);
   requireEdges(options, file);
   const source = await openQueries(options, file, parts);
   const sink = answerSink(options, file, (chunk) => writer.write(options.out, chunk));
@@ -82,7 +82,7 @@ async function ask<C extends RunContext>(
       totalBytes: source.totalBytes,
       above: options.above ?? 0,
       filterOnly: options.filterOnly,
-      budget: options.budget,
+      memory: options.memory,
       onBadRecord: options.reading.onBadRecord ?? 'stop',
       comesRound: options.reading.antimeridian === 'unwrap',
       tally: source.tally,

@@ -1,6 +1,7 @@
 import { open } from 'node:fs/promises';
 import { fileError } from '../formats/file-error.ts';
 import { openMaq } from '../formats/maq-file.ts';
+import { overMemory } from '../formats/memory.ts';
 import { FormatError } from '../primitives/errors.ts';
 import type { OpenedTree } from './index-info.ts';
 
@@ -10,26 +11,39 @@ const BLOCK_BYTES = 2 ** 26;
 /**
  * Reads a tree; a file that is none is refused by its first bytes, before the rest is read.
  *
- * @throws FormatError where there is no such file, and as `openMaq` does.
+ * @throws FormatError where there is no such file, and as `openMaq` does; OutOfMemoryError `memory/limit` where it takes more
+ * than `memory`.
  */
-export async function openTreeFile(path: string, signal: AbortSignal): Promise<OpenedTree> {
-  const bytes = await readFile(path, signal).catch((error: unknown) => {
+export async function openTreeFile(path: string, signal: AbortSignal, memory: number): Promise<OpenedTree> {
+  const bytes = await readFile(path, signal, memory).catch((error: unknown) => {
     throw fileError(path, error);
   });
   return { file: openMaq(bytes, { file: path }), bytes: bytes.length };
 }
 
-async function readFile(path: string, signal: AbortSignal): Promise<Uint8Array> {
+/** A tree stands in memory, on a device, and in the answers that are made of it. */
+const TREE_FACTOR = 3;
+
+async function readFile(path: string, signal: AbortSignal, memory: number): Promise<Uint8Array> {
   await using handle = await open(path, 'r');
   const { size } = await handle.stat();
+  const head = new Uint8Array(Math.min(size, HEAD_BYTES));
+  refuseOthers(head.subarray(0, (await handle.read(head, 0, head.length, 0)).bytesRead), path);
+  if (TREE_FACTOR * size > memory) {
+    throw overMemory('The tree is too large to be read.', {
+      needed: TREE_FACTOR * size,
+      what: `a tree of ${size} bytes`,
+      allowed: memory,
+      instead: 'build it again with fewer levels or with --no-edges',
+      place: { file: path },
+    });
+  }
   const bytes = new Uint8Array(size);
   let read = 0;
   while (read < size) {
     signal.throwIfAborted();
-    const wanted = read === 0 ? HEAD_BYTES : BLOCK_BYTES;
-    const { bytesRead } = await handle.read(bytes, read, Math.min(wanted, size - read), read);
+    const { bytesRead } = await handle.read(bytes, read, Math.min(BLOCK_BYTES, size - read), read);
     if (bytesRead === 0) break;
-    if (read === 0) refuseOthers(bytes.subarray(0, bytesRead), path);
     read += bytesRead;
   }
   return bytes.subarray(0, read);

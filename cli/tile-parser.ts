@@ -13,6 +13,8 @@ export interface TileParserOptions {
   readonly pixelSize: number;
   /** Label images become regions of pixels and are not traced, because both sides of all tiles are label images. */
   readonly countsLabels?: boolean | undefined;
+  /** Bytes that reading a tile may take; unlimited where left out. */
+  readonly memory?: number | undefined;
   /** How a thread is started, which tests use. */
   readonly start?: (() => Worker) | undefined;
 }
@@ -23,13 +25,13 @@ export interface TileParserOptions {
  * read once more.
  */
 export function openTileParser(options: TileParserOptions): TileParser {
-  const { workers, pixelSize, countsLabels = false, start = startSideParser } = options;
+  const { workers, pixelSize, countsLabels = false, memory, start = startSideParser } = options;
   const pool = createParsePool<TileSide>({ threads: workers, start });
   return {
     // One tile is read from disk while the others are parsed.
     lanes: pool.threads + 1,
     async parse(tile, signal): Promise<TileSide> {
-      const parameters: SideParameters = { ...tile.parameters, pixelSize, countsLabels };
+      const parameters: SideParameters = { ...tile.parameters, pixelSize, countsLabels, memory };
       try {
         return await read(pool, tile, parameters, signal);
       } catch (error) {

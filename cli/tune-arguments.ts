@@ -1,10 +1,11 @@
-import { type AdapterChoice, parsed, text, VOICE_SPECS, type VoiceOptions } from './arguments.ts';
+import { type AdapterChoice, VOICE_SPECS, type VoiceOptions } from './arguments.ts';
 import { ADAPTER_SPEC, parseSize, TUNING_SPEC } from './bench-arguments.ts';
-import { type OptionSpec, readOptions } from './command-line.ts';
+import { type OptionSpec, parsed, readOptions, text } from './command-line.ts';
+import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
 import { checkEnding, parseCount, parsePositive } from './values.ts';
 
 /** One call of `quadrille tune`, checked as far as the command line alone allows. */
-export interface TuneOptions extends VoiceOptions {
+export interface TuneOptions extends MemoryOptions, VoiceOptions {
   readonly adapter: AdapterChoice;
   /** File of the tuning to begin with. */
   readonly tuning: string | undefined;
@@ -30,6 +31,7 @@ export const TUNE_SPECS: readonly OptionSpec[] = [
   { name: 'rounds', value: 'N', help: `rounds of every candidate (default ${DEFAULT_ROUNDS})` },
   { name: 'seconds', value: 'S', help: `begin nothing new after so long (default ${DEFAULT_SECONDS})` },
   { name: 'out', value: 'FILE.json', help: 'the entry; - is stdout (default)' },
+  MEMORY_SPEC,
   ...VOICE_SPECS,
 ];
 
@@ -50,6 +52,7 @@ export function parseTuneArguments(args: readonly string[]): TuneOptions {
     rounds: parsed(values, 'rounds', parseCount) ?? DEFAULT_ROUNDS,
     seconds: parsed(values, 'seconds', parsePositive) ?? DEFAULT_SECONDS,
     out,
+    ...parseMemory(values),
     jsonLog: values.has('json-log'),
     quiet: values.has('quiet'),
   };

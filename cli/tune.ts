@@ -8,6 +8,7 @@ import { open } from '../open.ts';
 import type { Context } from '../primitives/context.ts';
 import { UsageError } from '../primitives/errors.ts';
 import { Interrupted } from './interrupt.ts';
+import { requireRoomForElements } from './memory.ts';
 import { openContext, type Surroundings } from './run-support.ts';
 import { writeToStdout } from './standard-output.ts';
 import type { TuneOptions } from './tune-arguments.ts';
@@ -23,6 +24,7 @@ export async function runTune(options: TuneOptions, surroundings: Surroundings):
   const started = performance.now();
   const { log, signal, stdout } = surroundings;
   const axes = axesOf(options.only);
+  requireRoomForElements(options.size ?? SOFTWARE_SIZE, options.memory);
   const files = options.out === '-' ? [] : [options.out];
   const outputs = await stageOutputs(files);
   surroundings.beforeExit(() => outputs.discardNow());

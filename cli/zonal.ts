@@ -11,6 +11,7 @@ import type { ReadZones, ZoneOptions } from '../formats/zones.ts';
 import { progress } from '../graph/index.ts';
 import type { BackendOptions, ZonalOptions } from './arguments.ts';
 import type { Log } from './log.ts';
+import { sharesOf } from './memory.ts';
 import { reconcileCrs } from './reconcile-crs.ts';
 import { openContext, protectInputs, type RunContext, type Surroundings } from './run-support.ts';
 import { writeToStdout } from './standard-output.ts';
@@ -38,7 +39,12 @@ export interface ZonalParts<C extends RunContext> {
   readZones(path: string, options: ZoneOptions): Promise<ReadZones>;
   openRaster(
     path: string,
-    options: { readonly band: number; readonly nodata: number | undefined; readonly raw: boolean },
+    options: {
+      readonly band: number;
+      readonly nodata: number | undefined;
+      readonly raw: boolean;
+      readonly maxBlockBytes: number;
+    },
   ): Promise<OpenedRaster>;
   openContext(options: BackendOptions): Promise<C>;
   zonalHistogram(context: C, job: ZonalJob): Promise<ZonalHistogram>;
@@ -107,6 +113,7 @@ async function compute<C extends RunContext>(
   const { zones, notes: zoneNotes } = await parts.readZones(options.zones, {
     layer: options.layer,
     id: options.id,
+    memory: options.memory,
     crs: options.assumeCrs,
     antimeridian: options.antimeridian,
   });
@@ -116,6 +123,7 @@ async function compute<C extends RunContext>(
     band: options.band,
     nodata: options.nodata,
     raw: options.raw,
+    maxBlockBytes: Math.min(MOST_BLOCK_BYTES, sharesOf(options.memory).record),
   });
   try {
     take(opened.notes);
@@ -144,7 +152,8 @@ async function count<C extends RunContext>(
   const { report, end } = trackProgress(log);
   try {
     signal.throwIfAborted();
-    const { binning, budget, fill } = options;
+    const { binning, memory, fill } = options;
+    const budget = sharesOf(memory).counters;
     const statistics = wantsStatistics(options);
     const job: ZonalJob = { zones, raster, binning, fill, statistics, budget, signal, onProgress: report };
     return { histogram: await parts.zonalHistogram(context, job), backend: context.backend.name };
@@ -154,6 +163,9 @@ async function count<C extends RunContext>(
     await context.close();
   }
 }
+
+/** Of a block that is decoded as a whole, however much memory there is. */
+const MOST_BLOCK_BYTES = 2 ** 29;
 
 /** What is not written need not be computed. */
 function wantsStatistics({ stats, plot, format }: ZonalOptions): boolean {

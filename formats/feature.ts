@@ -44,6 +44,12 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** A parsed JSON value for an error, without what is in it: no depth of nesting overflows the stack. */
+export function shallowText(value: unknown): string {
+  if (Array.isArray(value)) return '[…]';
+  return isJsonObject(value) ? '{…}' : (JSON.stringify(value) ?? 'undefined');
+}
+
 /** How an error calls a feature: `feature 3`, or `feature 3 ("04015")` where it has an id. */
 export function describeFeature({ index, id }: FeaturePlace): string {
   const named = typeof id === 'string' || typeof id === 'number';

@@ -1,34 +1,49 @@
 import { constants, isUtf8 } from 'node:buffer';
-import { type FileHandle, open } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { promisify } from 'node:util';
+import { getHeapStatistics } from 'node:v8';
 import { gunzip } from 'node:zlib';
 import { FormatError } from '../primitives/errors.ts';
 import { fileError } from './file-error.ts';
 import { findJsonFault } from './json-syntax.ts';
+import { fileTooLarge, requireJsonRoom } from './memory.ts';
+import { readBounded } from './read-bounded.ts';
 
 /**
  * Reads a whole file as text. Files larger than one JavaScript string (512 MB) and files that are not UTF-8 are
  * refused by a `FormatError`, as are missing and unreadable ones; a gzipped file is unpacked, a byte-order mark dropped.
+ *
+ * @throws OutOfMemoryError `memory/limit` where the text, or what `JSON.parse` makes of it, takes more than `memory`.
  */
-export async function readTextFile(file: string): Promise<string> {
-  const bytes = await inflated(await readWhole(file), file);
+export async function readTextFile(file: string, memory: number = Number.POSITIVE_INFINITY): Promise<string> {
+  const most = Math.min(constants.MAX_STRING_LENGTH, Math.floor(memory / TEXT_FACTOR));
+  const bytes = await inflated(await readWhole(file, most), file, most);
   if (!isUtf8(bytes)) {
     throw new FormatError('format/not-utf8', 'The file is not UTF-8 text, so it cannot be JSON.', {
       place: { file },
       remedy: 'Zones are read from GeoJSON or TopoJSON: convert other formats, for example with ogr2ogr.',
     });
   }
+  requireJsonRoom(bytes, file, Math.min(memory, HEAP_FACTOR * getHeapStatistics().heap_size_limit));
   const text = bytes.toString('utf8');
   return text.startsWith('\uFEFF') ? text.slice(1) : text;
 }
 
-/** What a gzipped file holds, no more than fits into a string; other files as they are. */
-async function inflated(bytes: Buffer, file: string): Promise<Buffer> {
+/** By how much what is estimated is above what coordinates take of the engine's heap. */
+const HEAP_FACTOR = 1.5;
+
+/** The text stands there as bytes and as a string before it is parsed, and compressed as well. */
+const TEXT_FACTOR = 4;
+
+/** What a gzipped file holds, no more than `most` bytes; other files as they are. */
+async function inflated(bytes: Buffer, file: string, most: number): Promise<Buffer> {
   if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes;
   try {
-    return await promisify(gunzip)(bytes, { maxOutputLength: constants.MAX_STRING_LENGTH });
+    return await promisify(gunzip)(bytes, { maxOutputLength: most });
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(file);
+    if ((cause as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') {
+      throw most < constants.MAX_STRING_LENGTH ? fileTooLarge(file, most + 1, most) : tooLarge(file);
+    }
     throw new FormatError('format/gzip', `The file is gzipped, and cannot be unpacked: ${(cause as Error).message}.`, {
       remedy: 'Check that the file is complete.',
       place: { file },
@@ -37,17 +52,13 @@ async function inflated(bytes: Buffer, file: string): Promise<Buffer> {
   }
 }
 
-async function readWhole(file: string): Promise<Buffer> {
-  let handle: FileHandle | undefined;
+async function readWhole(file: string, most: number): Promise<Buffer> {
   try {
-    handle = await open(file, 'r');
-    const { size } = await handle.stat();
+    const { size } = await stat(file);
     if (size > constants.MAX_STRING_LENGTH) throw tooLarge(file, size);
-    return await handle.readFile();
+    return await readBounded(file, most);
   } catch (error) {
     throw fileError(file, error);
-  } finally {
-    await handle?.close();
   }
 }
 

@@ -14,6 +14,7 @@ import {
   statedCrs,
   unknownGeometryError,
 } from './feature.ts';
+import { overMemory } from './memory.ts';
 
 /**
  * Lists the polygon features of one object of a parsed TopoJSON topology: each member of a GeometryCollection is a
@@ -23,10 +24,26 @@ import {
  * @param layer - Name of the object; may be left out where there is only one.
  * @throws UsageError where several objects are there and none is named, or the named one is not there.
  * @throws FormatError where the topology is malformed or an arc is missing; while iterating, for features.
+ * @throws OutOfMemoryError `memory/limit` where the arcs, as often as rings name them, are more than there is room for.
  */
-export function topoJsonFeatures(root: JsonObject, layer: string | undefined, file: string): RawFeatures {
+export function topoJsonFeatures(
+  root: JsonObject,
+  layer: string | undefined,
+  file: string,
+  room: TopologyRoom = {},
+): RawFeatures {
   const topology = checkTopology(root, file);
-  return { features: listFeatures(topology, chooseObject(root, layer, file), file), crs: statedCrs(root) };
+  const object = chooseObject(root, layer, file);
+  requireVertexRoom(topology, object, file, room);
+  return { features: listFeatures(topology, object, file), crs: statedCrs(root) };
+}
+
+/** What expanded arcs may take. */
+export interface TopologyRoom {
+  /** Bytes; unlimited where left out. */
+  readonly memory?: number | undefined;
+  /** Whether the vertices of all features are held at once, rather than those of one. */
+  readonly holdsAll?: boolean | undefined;
 }
 
 /** Whether a parsed JSON text says that it is TopoJSON. */
@@ -81,6 +98,49 @@ function chooseObject(root: JsonObject, layer: string | undefined, file: string)
   const object = objects[name];
   if (isJsonObject(object)) return object;
   throw malformed(`The layer ${JSON.stringify(name)} is not an object.`, file);
+}
+
+/** Columns of coordinates while they grow, and what counting makes of them. */
+const BYTES_PER_VERTEX = 64;
+/** A position as topojson-client makes it: an array of two numbers. */
+const BYTES_PER_POSITION = 128;
+
+/** Refuses arcs that are named so often that a small file would fill the memory, before any is expanded. */
+function requireVertexRoom(
+  { arcs }: CheckedTopology,
+  layer: JsonObject,
+  file: string,
+  { memory = Number.POSITIVE_INFINITY, holdsAll = true }: TopologyRoom,
+): void {
+  const members = layer.type === 'GeometryCollection' && Array.isArray(layer.geometries) ? layer.geometries : [layer];
+  let total = 0;
+  for (const [record, member] of members.entries()) {
+    const vertices = referencedVertices(arcs, member);
+    total += vertices;
+    const needed = Math.max(BYTES_PER_POSITION * vertices, holdsAll ? BYTES_PER_VERTEX * total : 0);
+    if (needed <= memory) continue;
+    throw overMemory('The arcs of the topology are named by too many rings.', {
+      needed,
+      what: `${total} vertices up to feature ${record}, ${vertices} of them in it`,
+      allowed: memory,
+      place: { file, record },
+    });
+  }
+}
+
+/** Vertices of the arcs that a geometry names, each as often as it does; what is malformed is told when it is read. */
+function referencedVertices(arcs: readonly unknown[], geometry: unknown): number {
+  const pending: unknown[] = [geometry];
+  let vertices = 0;
+  while (pending.length > 0) {
+    const next = pending.pop();
+    if (typeof next === 'number') {
+      const arc = arcs[next < 0 ? -1 - next : next];
+      if (Array.isArray(arc)) vertices += arc.length;
+    } else if (Array.isArray(next)) for (const part of next) pending.push(part);
+    else if (isJsonObject(next)) pending.push(next.arcs, next.geometries);
+  }
+  return vertices;
 }
 
 function* listFeatures(topology: CheckedTopology, layer: JsonObject, file: string): Generator<RawFeature> {

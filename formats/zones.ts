@@ -34,6 +34,8 @@ export interface ZoneOptions {
    * are always as written.
    */
   readonly antimeridian?: 'as-written' | 'unwrap' | undefined;
+  /** Bytes that reading may take; unlimited where left out. */
+  readonly memory?: number | undefined;
 }
 
 /** Zones and what their reader noticed. */
@@ -59,13 +61,14 @@ export interface ReadZones {
  * @throws FormatError where the file is missing, no JSON (with line and column), neither of the two formats, has points or
  * lines and no polygons (`format/not-polygon`), or lacks the property `options.id`.
  * @throws GeometryError where a coordinate is not a finite number; `place.record` is the feature's index.
+ * @throws OutOfMemoryError `memory/limit` where the text, its values or its vertices would take more than `options.memory`.
  * @throws UsageError where the layer is unknown, or several are there and none is named; the message lists them.
  * @example
  * const { zones, notes } = await readZones('node_modules/us-atlas/counties-10m.json', { layer: 'counties' });
  * zones.names[0]; // '04015'
  */
 export async function readZones(file: string, options: ZoneOptions = {}): Promise<ReadZones> {
-  return parseZones(await readTextFile(file), options, file);
+  return parseZones(await readTextFile(file, options.memory), options, file);
 }
 
 /**
@@ -98,7 +101,8 @@ function readZonesOf(columns: Columns, crs: string | undefined, doubtful: boolea
 }
 
 function listFeatures(root: unknown, options: ZoneOptions, file: string): RawFeatures {
-  if (isJsonObject(root) && isTopoJson(root)) return topoJsonFeatures(root, options.layer, file);
+  if (isJsonObject(root) && isTopoJson(root))
+    return topoJsonFeatures(root, options.layer, file, { memory: options.memory });
   if (isJsonObject(root) && isGeoJson(root)) return geoJsonFeatures(root, options.layer, file);
   const type = isJsonObject(root) ? root.type : undefined;
   throw new FormatError('format/not-zones', 'The file is JSON, but neither GeoJSON nor TopoJSON.', {

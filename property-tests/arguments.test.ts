@@ -129,13 +129,14 @@ describe('parseZonalArguments', () => {
     ['1.5KB', 1500],
     ['1GiB', 2 ** 30],
     ['256mib', 2 ** 28],
-  ])('reads --budget %s', (text, budget) => {
-    expect(parse('--unique', '--budget', text).budget).toBe(budget);
+  ])('reads --memory %s', (text, memory) => {
+    expect(parse('--unique', '--memory', text).memory).toBe(memory);
   });
 
   test.each([
-    [['--budget', '1XB'], 'size in bytes'],
-    [['--budget', '0'], 'size in bytes'],
+    [['--memory', '1XB'], 'size in bytes'],
+    [['--memory', '0'], 'size in bytes'],
+    [['--budget', '1GB'], '--memory'],
     [['--band', '0'], 'whole number from 1'],
     [['--band', '1.5'], 'whole number from 1'],
     [['--workers', '-2'], 'whole number from 1'],

@@ -196,21 +196,25 @@ describe('bad input', () => {
   });
 });
 
-describe('more than the budget', () => {
+describe('more than the memory', () => {
   test.each<[string, Options, RegExp]>([
     [
       'histograms',
-      { bins: '0:1:0.0000001', budget: '64MiB' },
+      { bins: '0:1:0.0000001', memory: '256MiB' },
       /at most 64 MiB, got 305 MiB for 2 zones × 10000000 bins/,
     ],
-    ['a default budget', { bins: '0:1000:0.000001' }, /at most 1 GiB, got 29\.8 GiB for 2 zones × 1000000000 bins/],
-    ['unique values', { bins: undefined, unique: '', budget: '100' }, /./],
+    [
+      'very many bins',
+      { bins: '0:1000:0.000001', memory: '4GiB' },
+      /at most 1 GiB, got 29\.8 GiB for 2 zones × 1000000000 bins/,
+    ],
+    ['zones', { bins: undefined, unique: '', memory: '100' }, /at most 25 bytes/],
   ])('%s: exit code 1, a line that names both and the way out, and nothing written', async (_, changes, line) => {
     const before = await readdir(shop.folder);
     const { exitCode, stdout, stderr } = await shop.quadrille(wordsOf({ ...changes, stats: undefined }));
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
     expect(stderr).toMatch(line);
-    expect(stderr).toContain('--budget');
+    expect(stderr).toContain('--memory');
     expect(await readdir(shop.folder)).toEqual(before);
   });
 });

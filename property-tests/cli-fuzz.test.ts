@@ -55,7 +55,7 @@ async function outcomeOf(option: 'zones' | 'raster', bytes: Uint8Array): Promise
   await shop.write('damaged', bytes);
   const good = option === 'zones' ? ['--raster', '@raster.tif'] : ['--zones', '@zones.json'];
   const words = [`--${option}`, '@damaged', ...good, '--edges', '0,3,9', '--format', 'json', '--backend', 'reference'];
-  const { exitCode, stdout, stderr } = await shop.quadrille(['zonal', ...words, '--budget', '64MiB']);
+  const { exitCode, stdout, stderr } = await shop.quadrille(['zonal', ...words, '--memory', '64MiB']);
   const lines = stderr.trimEnd().split('\n');
   if (exitCode === 0) expect(JSON.parse(stdout)).toMatchObject({ backend: 'reference' });
   else {

@@ -262,7 +262,7 @@ describe('quadrille index query --polygons', () => {
       'set,polygon,count\nshapes,frame,1\nshapes,island,0\nshapes,wedge,1\n',
     );
     expect(await answer(shop.query(...words, '--count', 'query'))).toBe('query,count\nw,1\ne,1\n');
-    expect(await answer(shop.query(...words, '--budget', '1kB'))).toBe(await answer(shop.query(...words)));
+    expect(await answer(shop.query(...words, '--memory', '300kB'))).toBe(await answer(shop.query(...words)));
     expect((await shop.query(...words, '--id', 'name')).stderr).toContain('There is no "name" in feature 0');
   });
 

@@ -1,4 +1,5 @@
-import { ArgumentError, type Context } from '../../primitives/index.ts';
+import { ArgumentError, type Context, OutOfMemoryError, slice } from '../../primitives/index.ts';
+import { bytesText } from '../bytes-text.ts';
 import { type Descent, type DescentRules, descend, enclose, type Front } from './descend.ts';
 import { DOMAIN_BITS, type DomainPolygons } from './domain.ts';
 import type { Passages } from './edge-in-quadrant.ts';
@@ -15,6 +16,12 @@ export interface DecomposeOptions {
    * the budget is split all the same.
    */
   readonly budget?: number | undefined;
+  /**
+   * Words that quadrants and their edges may take in all, the result and what waits on the host: about 5 a quadrant and 3 for
+   * an edge that passes through it. How many there will be no one knows before; the levels are counted as they are made.
+   * Unlimited where left out.
+   */
+  readonly mostWords?: number | undefined;
   /** Whether the edges that pass through boundary quadrants are kept, which exact answers need. Default false. */
   readonly keepsEdges?: boolean | undefined;
 }
@@ -34,7 +41,8 @@ export interface DecomposeOptions {
  * Source: Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex Polygon Data on
  * GPUs, 2014, section 4.1, where each quadrant is tested against all edges of its polygon.
  *
- * @throws `ArgumentError` `quadrants/levels`, `quadrants/budget`.
+ * @throws `ArgumentError` `quadrants/levels`, `quadrants/budget`; `OutOfMemoryError` `quadrants/limit`, with the level, where
+ * quadrants pass `mostWords`.
  * @example
  * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [180, 0], [180, 90], [0, 90]]] }');
  * const quadrants = await decompose(ctx, placeInDomain(zones.polygons, WORLD), { levels: 4 });
@@ -49,7 +57,7 @@ export function decompose(context: Context, polygons: DomainPolygons, options: D
 export async function decompose(
   context: Context,
   polygons: DomainPolygons,
-  { levels, budget = 2 ** 28, keepsEdges = false }: DecomposeOptions,
+  { levels, budget = 2 ** 28, mostWords = Number.POSITIVE_INFINITY, keepsEdges = false }: DecomposeOptions,
 ): Promise<Quadrants> {
   requireLevels(levels);
   requireBudget(budget);
@@ -58,7 +66,7 @@ export async function decompose(
   const { ends, ...temporary } = edges;
   let kept = false;
   try {
-    const { leaves, passages } = await descendAll(context, edges, rules, budget);
+    const { leaves, passages } = await descendAll(context, edges, rules, { budget, mostWords, levels });
     const quadrants = quadrantsOf(context, leaves, edges, rules.least, keepsEdges ? passages : undefined);
     kept = keepsEdges;
     return quadrants;
@@ -92,17 +100,28 @@ interface Settled {
 }
 
 /** Level after level, until no quadrant is left to be split; fronts that are beyond the budget wait on the host. */
-async function descendAll(context: Context, edges: Edges, rules: DescentRules, budget: number): Promise<Settled> {
+async function descendAll(
+  context: Context,
+  edges: Edges,
+  rules: DescentRules,
+  { budget, mostWords, levels }: { readonly budget: number; readonly mostWords: number; readonly levels: number },
+): Promise<Settled> {
   const settled: Settled = { leaves: [], passages: [] };
+  let words = 0;
   const settle = ({ front, leaves, leafPassages }: Descent): Front => {
     settled.leaves.push(leaves);
     if (leafPassages !== undefined) settled.passages.push(leafPassages);
+    words += keptWords(leaves, leafPassages);
     return front;
   };
   const waiting: SpilledFront[] = [];
   let front = settle(await enclose(context, edges, rules));
   try {
     for (;;) {
+      const held = words + waiting.reduce((sum, { open, passages }) => sum + keptWords(open, passages), 0);
+      if (held + keptWords(front.open, front.passages) > mostWords) {
+        throw await tooManyQuadrants(context, front, { held, mostWords, levels });
+      }
       const quadrants = front.open.column.length as number;
       if (quadrants > 1 && wordsOf(front) > budget) {
         const { earlier, later } = await splitFront(context, front);
@@ -131,4 +150,35 @@ async function descendAll(context: Context, edges: Edges, rules: DescentRules, b
 /** What a level takes, about: the front, what its edges do, and the front that comes of it. */
 function wordsOf({ open, passages }: Front): number {
   return 10 * (passages.edge.length as number) + 16 * (open.column.length as number);
+}
+
+type Lengths<K extends string> = { readonly [_ in K]: { readonly length: unknown } };
+
+/** What quadrants and the edges through them take once they are settled, and as long as they wait. */
+function keptWords({ column }: Lengths<'column'>, passages: Lengths<'edge'> | undefined): number {
+  return 5 * (column.length as number) + 3 * ((passages?.edge.length as number | undefined) ?? 0);
+}
+
+interface Held {
+  readonly held: number;
+  readonly mostWords: number;
+  readonly levels: number;
+}
+
+async function tooManyQuadrants(
+  context: Context,
+  { open, passages }: Front,
+  { held, mostWords, levels }: Held,
+): Promise<OutOfMemoryError> {
+  const count = open.column.length as number;
+  const sample = context.scope(() => context.materialize(slice(open.column, 0, Math.min(count, 2 ** 16))));
+  const columns = await context.read(sample).finally(() => context.dispose(sample));
+  // The lowest bit that is set tells a quadrant's side.
+  const level = columns.reduce((most, column) => Math.max(most, DOMAIN_BITS - (31 - Math.clz32(column & -column))), 0);
+  const bytes = 4 * (held + keptWords(open, passages));
+  return new OutOfMemoryError('quadrants/limit', `The polygons have too many quadrants from level ${level} on.`, {
+    expected: `at most ${bytesText(4 * mostWords)} for ${levels} levels`,
+    got: `${bytesText(bytes)} with ${count} quadrants still to be split`,
+    remedy: 'Use fewer levels (--levels), leave edges out (--no-edges), or raise the limit (--memory).',
+  });
 }

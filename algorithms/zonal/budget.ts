@@ -16,6 +16,7 @@ export function requireRoom(zones: number, bins: number, budget: number): void {
   throw new OutOfMemoryError('zonal/budget', 'The histograms of all zones do not fit the budget.', {
     expected: `at most ${bytesText(budget)}`,
     got: `${bytesText(bytes)} for ${zones} zones × ${bins} bins`,
-    remedy: 'Use fewer bins, count fewer zones at a time, or raise the budget (--budget).',
+    remedy:
+      'Use fewer bins, count fewer zones at a time, or raise the limit (--memory, of which a quarter is for this).',
   });
 }

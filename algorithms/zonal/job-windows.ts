@@ -92,7 +92,7 @@ function tooSmall(budget: number, bytes: number, zones: number): OutOfMemoryErro
   return new OutOfMemoryError('zonal/window-budget', 'The histograms of a single tile do not fit the budget.', {
     expected: `at most ${bytesText(budget)}`,
     got: `${bytesText(bytes)} for ${zones} zones`,
-    remedy: 'Use fewer bins, or raise the budget (--budget).',
+    remedy: 'Use fewer bins, or raise the limit (--memory, of which a quarter is for this).',
   });
 }
 

@@ -88,6 +88,7 @@ function tooMany({ zone }: UniqueRows, budget: number): OutOfMemoryError {
   return new OutOfMemoryError('zonal/unique-budget', 'The zones hold more unique values than the budget allows.', {
     expected: `at most ${Math.floor(budget / BYTES_PER_PAIR)} pairs of zone and value (${bytesText(budget)})`,
     got: `${zone.length} pairs in ${zones} zones so far`,
-    remedy: 'Count in bins, count fewer zones at a time, or raise the budget (--budget).',
+    remedy:
+      'Count in bins, count fewer zones at a time, or raise the limit (--memory, of which a quarter is for this).',
   });
 }

@@ -1,4 +1,6 @@
 import { CapacityError } from '../../primitives/errors.ts';
+import { overMemory } from '../memory.ts';
+import type { LayerInput } from './layer-input.ts';
 
 /**
  * The part of a stream of bytes that a reader is looking at: `bytes[at … end − 1]` is there and not yet taken.
@@ -15,14 +17,18 @@ export interface ByteWindow {
   base: number;
   readonly blocks: AsyncIterator<Uint8Array>;
   ended: boolean;
+  /** Bytes that the stream's reader may take. */
+  readonly memory: number;
 }
 
 /** One record, which must lie in one piece in memory, may have so many bytes; a string of JavaScript has no more. */
 export const MOST_RECORD_BYTES: number = 2 ** 29 - 24;
 
 /** Starts at the first byte of a stream, none of which is there yet. */
-export function openWindow(blocks: AsyncIterable<Uint8Array>, file: string): ByteWindow {
-  return { file, bytes: Buffer.alloc(1), at: 0, end: 0, base: 0, blocks: blocks[Symbol.asyncIterator](), ended: false };
+export function openWindow(input: LayerInput, signal?: AbortSignal): ByteWindow {
+  const { file, memory = Number.POSITIVE_INFINITY } = input;
+  const blocks = input.blocks(signal)[Symbol.asyncIterator]();
+  return { file, bytes: Buffer.alloc(1), at: 0, end: 0, base: 0, blocks, ended: false, memory };
 }
 
 /** Lets the stream go, before its end too. */
@@ -45,7 +51,8 @@ export function bytesThere({ at, end }: ByteWindow): number {
  * longest record, not with the stream.
  *
  * @returns Whether they are there.
- * @throws CapacityError `capacity/record-bytes` where a record is too long.
+ * @throws CapacityError `capacity/record-bytes` where a record is too long, OutOfMemoryError `memory/limit` where it takes more
+ * memory than it may.
  */
 export async function need(window: ByteWindow, length: number): Promise<boolean> {
   while (bytesThere(window) < length && !window.ended) {
@@ -67,6 +74,7 @@ function append(window: ByteWindow, block: Uint8Array): void {
   const kept = bytesThere(window);
   const length = kept + block.length;
   if (length > MOST_RECORD_BYTES) throw tooLong(window);
+  if (length * RECORD_FACTOR > window.memory) throw recordTooLarge(window, length);
   const { bytes } = window;
   // Into new memory, also where the old would do: what was taken may still be looked at.
   if (length >= bytes.length) {
@@ -85,6 +93,19 @@ function tooLong(window: ByteWindow): CapacityError {
     expected: `at most ${MOST_RECORD_BYTES} bytes`,
     got: `more, from byte ${offsetOf(window)} on`,
     remedy: 'Check that the file is of the format that it is read as; if it is, split the polygon.',
+    place: { file: window.file },
+  });
+}
+
+/** What a record takes beside its bytes: room to grow, its text, its coordinates as columns that grow as well. */
+const RECORD_FACTOR = 16;
+
+function recordTooLarge(window: ByteWindow, length: number): Error {
+  return overMemory('A record is too large to be read.', {
+    needed: length * RECORD_FACTOR,
+    what: `a record of ${length} bytes or more, from byte ${offsetOf(window)} on`,
+    allowed: window.memory,
+    instead: 'split the polygon',
     place: { file: window.file },
   });
 }

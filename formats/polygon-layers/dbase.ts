@@ -34,7 +34,7 @@ export async function openAttributes(
   signal?: AbortSignal,
 ): Promise<AttributeTable> {
   const decoder = await decoderOf(input);
-  const window = openWindow(input.blocks(signal), input.file);
+  const window = openWindow(input, signal);
   await requireBytes(window, input, 32);
   const records = window.bytes.readUInt32LE(window.at + 4);
   const headBytes = window.bytes.readUInt16LE(window.at + 8);

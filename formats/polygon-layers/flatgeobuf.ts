@@ -23,7 +23,7 @@ const PART = -1;
  * makes up vertices where a file is cut off, and never ends on a head with an index of no features.
  */
 export async function openFlatGeobuf(input: LayerInput): Promise<OpenedFormat> {
-  const window = openWindow(input.blocks(), input.file);
+  const window = openWindow(input);
   try {
     const { crs } = await readFlatGeobufHeader(window, input);
     return { read: readFeatures, stated: crs, geographic: false };

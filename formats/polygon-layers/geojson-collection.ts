@@ -1,6 +1,7 @@
 import { FormatError } from '../../primitives/errors.ts';
 import { isJsonObject, type JsonObject, statedCrs } from '../feature.ts';
 import { geoJsonFeatures, isGeoJson } from '../geojson.ts';
+import { requireJsonRoom } from '../memory.ts';
 import { skipJsonSpace } from '../result-sets/json-spans.ts';
 import { type ByteWindow, bytesThere, need, needMore, offsetOf } from './byte-window.ts';
 import { malformed, readFeature } from './geojson-feature.ts';
@@ -120,6 +121,7 @@ async function endOfValue({ window, input }: Reading, record: JsonRecord, index?
 }
 
 async function parse({ window, input }: Reading, record: JsonRecord, end: number, index?: number): Promise<unknown> {
+  requireJsonRoom(record.text.subarray(0, record.textLength), input.file, input.memory);
   try {
     return parseRecord(record);
   } catch {

@@ -8,7 +8,7 @@ import type { OpenedFormat } from './layer-reading.ts';
 
 /** Opens a text of GeoJSON: a collection is read in a stream, anything else is one record. */
 export async function openGeoJson(input: LayerInput): Promise<OpenedFormat> {
-  const window = openWindow(input.blocks(), input.file);
+  const window = openWindow(input);
   try {
     await need(window, HEAD_BYTES);
     const head = window.bytes.subarray(0, window.end);

@@ -8,6 +8,8 @@ export interface LayerInput {
   /** What errors call it. */
   readonly file: string;
   readonly size: number;
+  /** Bytes that reading it may take; unlimited where left out. */
+  readonly memory?: number | undefined;
   /** Blocks of any size; each holds what it holds until the next is asked for. */
   blocks(signal?: AbortSignal): AsyncIterable<Uint8Array>;
   /** The file that is called the same but for its ending; undefined where there is none. */
@@ -18,9 +20,10 @@ export interface LayerInput {
 const BLOCK_BYTES = 2 ** 20;
 
 /** Looks for a regular file on disk. */
-export async function fileInput(file: string): Promise<LayerInput> {
+export async function fileInput(file: string, memory?: number): Promise<LayerInput> {
   const size = await sizeOf(file);
-  return { file, size, blocks: (signal) => blocksOf(file, signal), beside: (ending) => fileBeside(file, ending) };
+  const blocks: LayerInput['blocks'] = (signal) => blocksOf(file, signal);
+  return { file, size, memory, blocks, beside: (ending) => fileBeside(file, ending, memory) };
 }
 
 async function sizeOf(file: string): Promise<number> {
@@ -65,11 +68,11 @@ function readInto(handle: FileHandle, block: Uint8Array): Promise<{ bytesRead: n
 }
 
 /** Endings are of either case, as they come from systems that do not mind. */
-async function fileBeside(file: string, ending: string): Promise<LayerInput | undefined> {
+async function fileBeside(file: string, ending: string, memory?: number): Promise<LayerInput | undefined> {
   const wanted = basename(file, extname(file)) + ending;
   const names = await readdir(dirname(file));
   const name = names.includes(wanted) ? wanted : names.find((other) => other.toLowerCase() === wanted.toLowerCase());
-  return name === undefined ? undefined : fileInput(join(dirname(file), name));
+  return name === undefined ? undefined : fileInput(join(dirname(file), name), memory);
 }
 
 /** All bytes of an input that is known to be small, such as a file beside another one. */

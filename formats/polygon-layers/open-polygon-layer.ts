@@ -48,7 +48,8 @@ import { readWktLines } from './wkt-lines.ts';
  * record is malformed, a property that is to name it is not there, or all of the layer are points and lines
  * (`format/not-polygon`); with the record where there is one.
  * @throws GeometryError where a coordinate is not a finite number; `place.record` is the record's index.
- * @throws CapacityError where one record has more bytes than a string of JavaScript can have.
+ * @throws CapacityError where one record has more bytes than a string of JavaScript can have; OutOfMemoryError `memory/limit`
+ * where a record, or a topology, would take more than `options.memory`.
  * @throws UsageError where the layer is unknown, or several are there and none is named.
  * @example
  * const layer = await openPolygonLayer('node_modules/us-atlas/counties-10m.json', { layer: 'counties' });
@@ -57,7 +58,7 @@ import { readWktLines } from './wkt-lines.ts';
  * [layer.format, polygons]; // ['topojson', 3231]
  */
 export async function openPolygonLayer(file: string, options: PolygonLayerOptions = {}): Promise<PolygonLayer> {
-  return openLayer(await fileInput(file), options);
+  return openLayer(await fileInput(file, options.memory), options);
 }
 
 /**
@@ -108,7 +109,7 @@ const OPENERS: Readonly<Record<PolygonLayerFormat, (input: LayerInput) => Opened
 };
 
 async function tellFormat(input: LayerInput): Promise<PolygonLayerFormat> {
-  const window = openWindow(input.blocks(), input.file);
+  const window = openWindow(input);
   try {
     return await formatOf(window, input.file);
   } finally {
@@ -129,7 +130,7 @@ function readBatches(
   seen: Seen,
 ): PolygonBatches {
   const columns = emptyLayer();
-  const window = openWindow(input.blocks(signal), input.file);
+  const window = openWindow(input, signal);
   const reading: Reading = { input, options, signal, window, columns, stated, firstBad: undefined };
   columns.mayJump = isGeographicCrs(crsOf(reading, geographic && seen.latitudes));
   columns.unwraps = options.antimeridian === 'unwrap';

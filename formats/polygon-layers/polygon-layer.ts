@@ -25,6 +25,8 @@ export interface PolygonLayerOptions {
    * it. Where it cannot be told where the next record begins, reading stops in either case.
    */
   readonly onBadRecord?: 'stop' | 'skip' | undefined;
+  /** Bytes that reading may take: a sixteenth of it one record may have. Bounded by what a string may have where left out. */
+  readonly memory?: number | undefined;
 }
 
 /** Some of the polygons of a layer, in the file's order. */

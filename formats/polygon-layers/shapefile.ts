@@ -31,7 +31,7 @@ const OTHERS: ReadonlySet<number> = new Set([1, 3, 8, 11, 13, 18, 21, 23, 28, 31
  * nests the rings of all records, by comparing every hole with every polygon: 13 s for 16,000 holes.
  */
 export async function openShapefile(input: LayerInput): Promise<OpenedFormat> {
-  const window = openWindow(input.blocks(), input.file);
+  const window = openWindow(input);
   try {
     await readHead(window, input);
   } finally {

@@ -1,8 +1,9 @@
-import { type FileHandle, open, readFile } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import { listNames, type Note, quoteName } from '../../algorithms/notes.ts';
 import { FormatError } from '../../primitives/errors.ts';
 import { isJsonObject } from '../feature.ts';
 import { fileError } from '../file-error.ts';
+import { readBounded } from '../read-bounded.ts';
 import { stemOf } from './file-kind.ts';
 import { decodeJson, jsonFaultAt, parseJsonBytes } from './json-bytes.ts';
 import {
@@ -28,7 +29,7 @@ export async function openCoco(
   file: string,
   parameters: TileParameters,
 ): Promise<{ tiles: TileSource[]; notes: Note[] }> {
-  const { names, spans } = indexCoco(await readWhole(file), file);
+  const { names, spans } = indexCoco(await readWhole(file, parameters.memory), file);
   const unknown: string[] = [];
   const tiles: TileSource[] = [];
   for (const [id, name] of names) tiles.push(imageTile(file, name, spans.get(id) ?? [], parameters));
@@ -40,9 +41,9 @@ export async function openCoco(
   return { tiles, notes: names.size === 0 || unknown.length === 0 ? [] : [unknownImagesNote(unknown, file)] };
 }
 
-async function readWhole(file: string): Promise<Uint8Array> {
+async function readWhole(file: string, memory: number = Number.POSITIVE_INFINITY): Promise<Uint8Array> {
   try {
-    return await readFile(file);
+    return await readBounded(file, memory);
   } catch (error) {
     throw fileError(file, error);
   }

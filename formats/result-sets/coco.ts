@@ -1,6 +1,6 @@
 import { quoteName } from '../../algorithms/notes.ts';
 import { FormatError, GeometryError } from '../../primitives/errors.ts';
-import { isJsonObject, type JsonObject } from '../feature.ts';
+import { isJsonObject, type JsonObject, shallowText } from '../feature.ts';
 import { parseJsonBytes } from './json-bytes.ts';
 import type { PolygonTile } from './result-set.ts';
 import { type AnnotationPlace, decodeCounts, traceRuns } from './rle.ts';
@@ -30,9 +30,9 @@ import {
  *
  * @throws FormatError, GeometryError with the index of the annotation, and its id where it has one.
  */
-export function parseCoco(bytes: Uint8Array, file: string): PolygonTile {
-  const annotations = listAnnotations(parseJsonBytes(bytes, file), file);
-  const columns = emptyTile();
+export function parseCoco(bytes: Uint8Array, file: string, memory?: number): PolygonTile {
+  const annotations = listAnnotations(parseJsonBytes(bytes, file, memory), file);
+  const columns = emptyTile(0, { place: file, memory });
   for (const [record, annotation] of annotations.entries()) {
     const place = { file, record };
     if (!isJsonObject(annotation)) throw malformed({ called: `annotation ${record}`, place }, 'an object', annotation);
@@ -111,7 +111,7 @@ function malformed({ called, place }: AnnotationPlace, expected: string, got: un
 function notFinite(x: unknown, y: unknown, { called, place }: AnnotationPlace): GeometryError {
   return new GeometryError('geometry/not-finite', `A coordinate of ${called} is no finite number.`, {
     expected: 'finite numbers',
-    got: `(${JSON.stringify(x)}, ${JSON.stringify(y)})`.slice(0, 60),
+    got: `(${shallowText(x)}, ${shallowText(y)})`.slice(0, 60),
     remedy: 'Correct or remove the annotation.',
     place,
   });

@@ -27,9 +27,10 @@ import { readGeometry, skipSpace } from './wkt.ts';
  *
  * @throws FormatError, GeometryError with the line.
  */
-export function parseCsv(bytes: Uint8Array, { place, geometryColumn, idColumn }: TileParameters): PolygonTile {
+export function parseCsv(bytes: Uint8Array, parameters: TileParameters): PolygonTile {
+  const { place, geometryColumn, idColumn, memory } = parameters;
   const table = startTable(bytes, place);
-  const columns = emptyTile(bytes.length / BYTES_A_VERTEX);
+  const columns = emptyTile(bytes.length / BYTES_A_VERTEX, { place, memory });
   if (!nextRecord(table)) return finishTile(columns);
   const header = beginsWithHeader(table) ? headerOf(table) : undefined;
   if (header !== undefined && !nextRecord(table)) return finishTile(columns);

@@ -1,6 +1,6 @@
 import { quoteName } from '../../algorithms/notes.ts';
 import { FormatError, GeometryError } from '../../primitives/errors.ts';
-import { isJsonObject, type JsonObject } from '../feature.ts';
+import { isJsonObject, type JsonObject, shallowText } from '../feature.ts';
 import { isGeoJson } from '../geojson.ts';
 import { parseJsonBytes } from './json-bytes.ts';
 import type { PolygonTile, TileParameters } from './result-set.ts';
@@ -27,9 +27,9 @@ import {
  * @throws FormatError where the text is no GeoJSON, GeometryError where a coordinate is no finite number; both with the
  * feature's index.
  */
-export function parseGeoJsonTile(bytes: Uint8Array, { place, idColumn }: TileParameters): PolygonTile {
-  const features = listFeatures(parseJsonBytes(bytes, place), place);
-  const columns = emptyTile();
+export function parseGeoJsonTile(bytes: Uint8Array, { place, idColumn, memory }: TileParameters): PolygonTile {
+  const features = listFeatures(parseJsonBytes(bytes, place, memory), place);
+  const columns = emptyTile(0, { place, memory });
   for (const [record, feature] of features.entries()) {
     if (!isJsonObject(feature) || feature.type !== 'Feature') throw malformed('a Feature', feature, place, record);
     beginPolygonNamed(columns, nameOf(feature, idColumn, place, record));
@@ -130,7 +130,8 @@ function malformed(expected: string, got: unknown, file: string, record?: number
 }
 
 function kindOfValue(value: unknown): string {
-  if (Array.isArray(value)) return value.length > 4 ? `an array of ${value.length}` : quoteName(JSON.stringify(value));
+  if (Array.isArray(value))
+    return value.length > 4 ? `an array of ${value.length}` : quoteName(`[${value.map(shallowText).join(',')}]`);
   if (!isJsonObject(value)) return value === undefined ? 'nothing' : quoteName(String(value));
   return typeof value.type === 'string' ? `an object of type ${quoteName(value.type)}` : 'an object without a type';
 }

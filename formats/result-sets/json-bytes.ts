@@ -1,5 +1,6 @@
 import { FormatError } from '../../primitives/errors.ts';
 import { findJsonFault } from '../json-syntax.ts';
+import { requireJsonRoom } from '../memory.ts';
 import { placeIn } from './byte-cursor.ts';
 
 /** The UTF-8 of a text of JSON as a string; a byte-order mark is dropped. */
@@ -15,8 +16,13 @@ export function decodeJson(bytes: Uint8Array, file: string): string {
   }
 }
 
-/** Parses JSON; a syntax error becomes a `FormatError` with line and column. */
-export function parseJsonBytes(bytes: Uint8Array, file: string): unknown {
+/**
+ * Parses JSON; a syntax error becomes a `FormatError` with line and column.
+ *
+ * @throws OutOfMemoryError `memory/limit` where its values would take more than `memory`.
+ */
+export function parseJsonBytes(bytes: Uint8Array, file: string, memory?: number): unknown {
+  requireJsonRoom(bytes, file, memory);
   const text = decodeJson(bytes, file);
   try {
     return JSON.parse(text);

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
-import { CapacityError } from '../../primitives/errors.ts';
 import { fileError } from '../file-error.ts';
+import { overMemory } from '../memory.ts';
 import { gunzipPrefix } from './gunzip.ts';
 import {
   labelTypeOf,
@@ -24,7 +24,7 @@ import type { TileParameters, TileSource } from './result-set.ts';
 export async function openNifti(file: string, prefix: string, parameters: TileParameters): Promise<TileSource[]> {
   const packed = await isGzip(file);
   const header = readNiftiHeader(packed ? await unpack(file, 0, NIFTI_HEADER_BYTES) : await headOf(file), file);
-  await checkLength(header, file, packed);
+  await checkLength(header, file, packed, parameters.memory);
   const load = packed ? packedSlices(header, file) : (slice: number) => readSlice(header, file, slice);
   return Array.from({ length: header.slices }, (_, slice) => {
     const name = `slice-${String(slice).padStart(SLICE_DIGITS, '0')}`;
@@ -66,22 +66,37 @@ async function withFile<T>(file: string, use: (handle: FileHandle) => Promise<T>
 
 /** Deflate packs no better than this. */
 const BEST_RATIO = 1032;
-/** Largest volume that is unpacked in memory. */
-const MOST_UNPACKED = 2 ** 31;
+/** Of a volume that is unpacked in memory, whatever there is of it: an array has no more bytes. */
+const MOST_UNPACKED = 2 ** 33;
 
 /** Refuses what cannot hold its voxels, before any of them is read. */
-async function checkLength(header: NiftiHeader, file: string, packed: boolean): Promise<void> {
+async function checkLength(
+  header: NiftiHeader,
+  file: string,
+  packed: boolean,
+  memory: number = Number.POSITIVE_INFINITY,
+): Promise<void> {
   const length = volumeBytes(header);
   const size = await withFile(file, async (handle) => (await handle.stat()).size);
   if (length > (packed ? size * BEST_RATIO : size)) throw truncatedFile(file, length, size);
-  if (!packed || length <= MOST_UNPACKED) return;
-  throw new CapacityError('capacity/volume', 'The gzipped volume is too large to be unpacked in memory.', {
-    expected: `at most ${MOST_UNPACKED} bytes`,
-    got: `${length} bytes`,
-    remedy: 'Unpack the file: slices of a plain volume are read one at a time.',
+  const { width, height, slices } = header;
+  const slice = SLICE_FACTOR * sliceBytes(header);
+  const unpacked = packed ? UNPACK_FACTOR * length : 0;
+  const allowed = packed ? Math.min(memory, MOST_UNPACKED) : memory;
+  if (slice + unpacked <= allowed) return;
+  throw overMemory(`The ${packed ? 'gzipped volume' : 'slices of the volume'} cannot be held in memory.`, {
+    needed: slice + unpacked,
+    what: `${packed ? `${width} × ${height} × ${slices}` : `slices of ${width} × ${height}`} voxels`,
+    allowed,
+    instead: packed ? 'unpack the file, as slices of a plain volume are read one at a time' : undefined,
     place: { file },
   });
 }
+
+/** A slice in the file, and its labels. */
+const SLICE_FACTOR = 2;
+/** Blocks as they are unpacked, and all in one piece. */
+const UNPACK_FACTOR = 2;
 
 function volumeBytes(header: NiftiHeader): number {
   return header.offset + header.slices * sliceBytes(header);

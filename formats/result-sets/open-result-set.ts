@@ -1,9 +1,10 @@
 import type { Dirent, Stats } from 'node:fs';
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { listNames, type Note, quoteName } from '../../algorithms/notes.ts';
 import { FormatError } from '../../primitives/errors.ts';
 import { fileError } from '../file-error.ts';
+import { readBounded } from '../read-bounded.ts';
 import { byCodeUnits, chooseFiles, ENDINGS, formatOf, kindOfFormat } from './choose-files.ts';
 import { openCoco } from './coco-index.ts';
 import { kindOf, stemOf } from './file-kind.ts';
@@ -11,7 +12,7 @@ import { openNifti } from './nifti-volume.ts';
 import type { ResultSet, ResultSetFormat, TileParameters, TileSource } from './result-set.ts';
 
 /** How to read a result set. */
-export interface ResultSetOptions extends Pick<TileParameters, 'geometryColumn' | 'idColumn' | 'regions'> {
+export interface ResultSetOptions extends Pick<TileParameters, 'geometryColumn' | 'idColumn' | 'regions' | 'memory'> {
   /**
    * Format of the files, where it is not to be told by their endings. Of a folder those are read whose endings are of
    * the format, and of JSON none whose content is of the other; where there are none, those whose endings tell nothing:
@@ -89,19 +90,23 @@ async function listTiles(
   file: string,
   format: ResultSetFormat,
   prefix: string,
-  { geometryColumn, idColumn, regions }: ResultSetOptions,
+  { geometryColumn, idColumn, regions, memory }: ResultSetOptions,
 ): Promise<Listed> {
-  const parameters = { format, place: file, geometryColumn, idColumn, regions };
+  const parameters = { format, place: file, geometryColumn, idColumn, regions, memory };
   if (format === 'nifti') return { tiles: await openNifti(file, prefix, parameters), notes: [] };
   if (format === 'coco') return openCoco(file, parameters);
-  const load = (signal?: AbortSignal): Promise<Uint8Array> => readBytes(file, signal);
+  const load = (signal?: AbortSignal): Promise<Uint8Array> => readBytes(file, memory, signal);
   return { tiles: [{ name: stemOf(basename(file)), place: file, format, file, load, parameters }], notes: [] };
 }
 
-async function readBytes(file: string, signal: AbortSignal | undefined): Promise<Uint8Array> {
+async function readBytes(
+  file: string,
+  memory: number = Number.POSITIVE_INFINITY,
+  signal?: AbortSignal,
+): Promise<Uint8Array> {
   signal?.throwIfAborted();
   try {
-    return await readFile(file, { signal });
+    return await readBounded(file, memory, signal);
   } catch (error) {
     signal?.throwIfAborted();
     throw fileError(file, error);

@@ -14,7 +14,8 @@ import { parseWkt } from './wkt.ts';
  * vertices, left out), `polygons/zero-area-rings`, `polygons/empty`, `polygons/other-geometry` (left out),
  * `polygons/duplicate-ids`, `polygons/crowd`, `polygons/overlapping-parts`.
  *
- * @throws FormatError, GeometryError as the reader of the format has it, with the line or the record.
+ * @throws FormatError, GeometryError as the reader of the format has it, with the line or the record; OutOfMemoryError
+ * `memory/limit` where the tile takes more than `parameters.memory`.
  * @example
  * const bytes = new TextEncoder().encode('a 0,0 4,0 4,3 0,3\n');
  * parseTile(bytes, { format: 'boundaries', place: 'a.txt' }).polygons.x; // Float64Array [0, 4, 4, 0]
@@ -26,11 +27,11 @@ export function parseTile(bytes: Uint8Array, parameters: TileParameters): Polygo
 type Reader = (bytes: Uint8Array, parameters: TileParameters) => PolygonTile;
 
 const READERS: Readonly<Record<ResultSetFormat, Reader>> = {
-  boundaries: (bytes, { place }) => parseBoundaries(bytes, place),
-  wkt: (bytes, { place }) => parseWkt(bytes, place),
+  boundaries: (bytes, { place, memory }) => parseBoundaries(bytes, place, memory),
+  wkt: (bytes, { place, memory }) => parseWkt(bytes, place, memory),
   csv: parseCsv,
   geojson: parseGeoJsonTile,
-  coco: (bytes, { place }) => parseCoco(bytes, place),
+  coco: (bytes, { place, memory }) => parseCoco(bytes, place, memory),
   png: traceLabelImage,
   nifti: traceLabelImage,
 };

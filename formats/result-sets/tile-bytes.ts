@@ -1,12 +1,16 @@
-import { readFileSync } from 'node:fs';
 import { fileError } from '../file-error.ts';
+import { readBoundedSync } from '../read-bounded.ts';
 import type { TileBytes } from './parse-messages.ts';
 
-/** The bytes of a tile, on a thread that has nothing else to do while they are read. */
-export function bytesOf(source: TileBytes): Uint8Array {
+/**
+ * The bytes of a tile, on a thread that has nothing else to do while they are read.
+ *
+ * @throws OutOfMemoryError `memory/limit` where a file has more than `most` bytes.
+ */
+export function bytesOf(source: TileBytes, most: number = Number.POSITIVE_INFINITY): Uint8Array {
   if (source instanceof Uint8Array) return source;
   try {
-    return readFileSync(source.file);
+    return readBoundedSync(source.file, most);
   } catch (error) {
     throw fileError(source.file, error);
   }

@@ -1,4 +1,5 @@
 import { type NoteTally, noteTally } from '../../algorithms/notes.ts';
+import { overMemory } from '../memory.ts';
 import { isFlat } from '../rings.ts';
 import type { PolygonTile } from './result-set.ts';
 import { repeatedRows, textAt } from './text-column.ts';
@@ -19,11 +20,21 @@ export interface TileColumns {
   /** Where somebody asks: the rings, as many as there are, where a polygon of a multipolygon or a collection begins. */
   partStarts?: number[];
   readonly tally: NoteTally;
+  readonly bounds: TileBounds;
 }
 
-/** Starts with no polygons and room for about as many vertices as are expected. */
-export function emptyTile(vertices = 0): TileColumns {
-  const { x, y } = takeSpare(Math.ceil(vertices) + 16);
+/** What a tile may take, and what errors call it. */
+export interface TileBounds {
+  readonly place?: string | undefined;
+  /** Bytes; unlimited where left out. */
+  readonly memory?: number | undefined;
+}
+
+/**
+ * Starts with no polygons and room for about as many vertices as are expected, but no more than memory has room for.
+ */
+export function emptyTile(vertices = 0, bounds: TileBounds = {}): TileColumns {
+  const { x, y } = takeSpare(Math.ceil(Math.min(vertices, mostVertices(bounds))) + 16);
   return {
     idBytes: new Uint8Array(64),
     idLength: 0,
@@ -36,8 +47,12 @@ export function emptyTile(vertices = 0): TileColumns {
     y,
     vertices: 0,
     tally: noteTally(),
+    bounds,
   };
 }
+
+/** Two f64, beside the columns that they are copied from when these grow, and from the columns of pixels that are made of them. */
+const BYTES_PER_VERTEX = 40;
 
 /** Coordinates under construction are as large as a tile's text: one pair is kept between tiles, for speed alone. */
 let spare: Pick<TileColumns, 'x' | 'y'> | undefined;
@@ -88,19 +103,34 @@ export function addVertex(columns: TileColumns, x: number, y: number): void {
 
 /** Doubles the room for vertices. */
 export function growVertices(columns: TileColumns): void {
-  resizeVertices(columns, 2 * columns.x.length);
+  resizeVertices(columns, columns.vertices + 1);
 }
 
-function resizeVertices(columns: TileColumns, size: number): void {
+/** Makes room for so many vertices, and for as many again if memory allows. */
+function resizeVertices(columns: TileColumns, needed: number): void {
+  const most = mostVertices(columns.bounds);
+  if (needed > most) {
+    throw overMemory('The polygons of the tile have too many vertices.', {
+      needed: needed * BYTES_PER_VERTEX,
+      what: `${needed} vertices or more`,
+      allowed: most * BYTES_PER_VERTEX,
+      instead: 'compare smaller tiles',
+      place: { file: columns.bounds.place },
+    });
+  }
+  const size = Math.max(needed, Math.floor(Math.min(2 * columns.x.length, most)));
   columns.x = resizedFloats(columns.x, size);
   columns.y = resizedFloats(columns.y, size);
 }
 
+function mostVertices({ memory = Number.POSITIVE_INFINITY }: TileBounds): number {
+  return memory / BYTES_PER_VERTEX;
+}
+
 /** Makes room for so many vertices more. */
 export function reserveVertices(columns: TileColumns, vertices: number): void {
-  const { length } = columns.x;
   const needed = columns.vertices + vertices;
-  if (needed > length) resizeVertices(columns, Math.max(needed, 2 * length));
+  if (needed > columns.x.length) resizeVertices(columns, needed);
 }
 
 /** Takes arrays for those that vertices go into, while there are none. Their numbers can be appended from where they stand. */

@@ -35,8 +35,8 @@ import {
  * @throws FormatError where a geometry is malformed, GeometryError where a coordinate is not a finite number; both with
  * the line.
  */
-export function parseWkt(bytes: Uint8Array, file: string): PolygonTile {
-  const columns = emptyTile(bytes.length / BYTES_A_VERTEX);
+export function parseWkt(bytes: Uint8Array, file: string, memory?: number): PolygonTile {
+  const columns = emptyTile(bytes.length / BYTES_A_VERTEX, { place: file, memory });
   const cursor = startOf(bytes);
   for (let index = 0; ; ) {
     skipSpace(cursor);

@@ -1,0 +1,80 @@
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { fileTooLarge } from './memory.ts';
+
+const BLOCK_BYTES = 2 ** 20;
+
+/**
+ * All bytes of a file. A file that is larger than `most` is refused by its size; what has no size (a pipe, a device) as soon as
+ * more came out of it.
+ *
+ * @throws OutOfMemoryError `memory/limit`; what the file system throws.
+ */
+export async function readBounded(file: string, most: number, signal?: AbortSignal): Promise<Buffer> {
+  const handle = await open(file, 'r');
+  try {
+    const { size } = await handle.stat();
+    if (size > most) throw fileTooLarge(file, size, most);
+    return await readAll(handle, size, { file, most, signal });
+  } finally {
+    await handle.close();
+  }
+}
+
+interface Bounds {
+  readonly file: string;
+  readonly most: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+async function readAll(handle: FileHandle, size: number, { file, most, signal }: Bounds): Promise<Buffer> {
+  const gathered = gatherBlocks(file, size, most);
+  for (;;) {
+    signal?.throwIfAborted();
+    const block = gathered.next();
+    const { bytesRead } = await handle.read(block, 0, block.length, null);
+    if (!gathered.take(bytesRead)) return gathered.bytes();
+  }
+}
+
+/** {@link readBounded}, on a thread that has nothing else to do meanwhile. */
+export function readBoundedSync(file: string, most: number): Buffer {
+  const handle = openSync(file, 'r');
+  try {
+    const { size } = fstatSync(handle);
+    if (size > most) throw fileTooLarge(file, size, most);
+    const gathered = gatherBlocks(file, size, most);
+    while (gathered.take(readSync(handle, gathered.next()))) {}
+    return gathered.bytes();
+  } finally {
+    closeSync(handle);
+  }
+}
+
+/** Blocks that are read into one after another: the first is as large as the file says that it is, and one byte more. */
+function gatherBlocks(file: string, size: number, most: number) {
+  let current = Buffer.allocUnsafeSlow(size + 1);
+  let [filled, total] = [0, 0];
+  const full: Buffer[] = [];
+  return {
+    next(): Buffer {
+      if (filled === current.length) {
+        full.push(current);
+        current = Buffer.allocUnsafeSlow(Math.max(BLOCK_BYTES, current.length));
+        filled = 0;
+      }
+      return current.subarray(filled, Math.min(current.length, filled + 16 * BLOCK_BYTES));
+    },
+    /** Whether there may be more. */
+    take(read: number): boolean {
+      filled += read;
+      total += read;
+      if (total > most) throw fileTooLarge(file, total, most);
+      return read > 0;
+    },
+    bytes: (): Buffer => {
+      const last = current.subarray(0, filled);
+      return full.length === 0 ? last : Buffer.concat([...full, last]);
+    },
+  };
+}
