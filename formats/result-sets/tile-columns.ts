@@ -101,9 +101,9 @@ export function addVertex(columns: TileColumns, x: number, y: number): void {
   columns.vertices++;
 }
 
-/** Doubles the room for vertices. */
+/** Doubles the room for vertices, all of which is taken. */
 export function growVertices(columns: TileColumns): void {
-  resizeVertices(columns, columns.vertices + 1);
+  resizeVertices(columns, columns.x.length + 1);
 }
 
 /** Makes room for so many vertices, and for as many again if memory allows. */
