@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { getHeapStatistics } from 'node:v8';
 import { gunzip } from 'node:zlib';
-import { FormatError } from '../primitives/errors.ts';
+import { FormatError, OutOfMemoryError } from '../primitives/errors.ts';
 import { fileError } from './file-error.ts';
 import { findJsonFault } from './json-syntax.ts';
 import { fileTooLarge, requireJsonRoom } from './memory.ts';
@@ -58,6 +58,8 @@ async function readWhole(file: string, most: number): Promise<Buffer> {
     if (size > constants.MAX_STRING_LENGTH) throw tooLarge(file, size);
     return await readBounded(file, most);
   } catch (error) {
+    // However much memory there is, a string has no more characters.
+    if (error instanceof OutOfMemoryError && most === constants.MAX_STRING_LENGTH) throw tooLarge(file);
     throw fileError(file, error);
   }
 }
@@ -65,7 +67,7 @@ async function readWhole(file: string, most: number): Promise<Buffer> {
 function tooLarge(file: string, size?: number): FormatError {
   return new FormatError('format/too-large', 'The file is larger than one string of this JavaScript engine.', {
     expected: `at most ${constants.MAX_STRING_LENGTH} bytes`,
-    got: size === undefined ? 'more, once it is unpacked' : `${size} bytes`,
+    got: size === undefined ? 'more than that' : `${size} bytes`,
     remedy: 'Split the zones into several files.',
     place: { file },
   });

@@ -137,6 +137,12 @@ const CASES: readonly Hostile[] = [
     says: [],
   },
   {
+    what: 'gzipped zones that unpack to more than memory',
+    make: () => shop.write('zones.json.gz', gzipSync(Buffer.alloc(40e6, 32), { level: 1 })),
+    words: zonal('@zones.json.gz'),
+    code: 'memory/limit',
+  },
+  {
     what: 'zones of lists that take many times their text',
     make: () => shop.write('lists.json', `{"type":"Feature","properties":{"a":[${'[],'.repeat(1e6)}0]}}`),
     words: zonal('@lists.json'),
