@@ -2,6 +2,7 @@ import { basename, extname } from 'node:path';
 import type { Note } from '../algorithms/notes.ts';
 import { type Domain, WORLD } from '../algorithms/quadrants/domain.ts';
 import { isGeographicCrs, sameCrs } from '../formats/crs.ts';
+import { withoutGz } from '../formats/gzip.ts';
 import type { PolygonLayer } from '../formats/polygon-layers/polygon-layer.ts';
 import { progress } from '../graph/progress.ts';
 import { GeometryError, UsageError } from '../primitives/errors.ts';
@@ -19,7 +20,13 @@ export interface LayerSet {
 
 /** Sets by the names of their files, in the order of the command line. */
 export function setsOf(layers: readonly PolygonLayer[]): LayerSet[] {
-  return layers.map((layer) => ({ name: basename(layer.file, extname(layer.file)), layer, crs: layer.crs, notes: [] }));
+  return layers.map((layer) => ({ name: setNameOf(layer.file), layer, crs: layer.crs, notes: [] }));
+}
+
+/** The file's name without its ending. */
+function setNameOf(file: string): string {
+  const name = withoutGz(basename(file));
+  return basename(name, extname(name));
 }
 
 /** What there is to say of sets before they are read. */

@@ -1,12 +1,11 @@
 import { constants, isUtf8 } from 'node:buffer';
 import { stat } from 'node:fs/promises';
-import { promisify } from 'node:util';
 import { getHeapStatistics } from 'node:v8';
-import { gunzip } from 'node:zlib';
 import { FormatError, OutOfMemoryError } from '../primitives/errors.ts';
 import { fileError } from './file-error.ts';
+import { unpacked } from './gzip.ts';
 import { findJsonFault } from './json-syntax.ts';
-import { fileTooLarge, requireJsonRoom } from './memory.ts';
+import { requireJsonRoom } from './memory.ts';
 import { readBounded } from './read-bounded.ts';
 
 /**
@@ -17,7 +16,7 @@ import { readBounded } from './read-bounded.ts';
  */
 export async function readTextFile(file: string, memory: number = Number.POSITIVE_INFINITY): Promise<string> {
   const most = Math.min(constants.MAX_STRING_LENGTH, Math.floor(memory / TEXT_FACTOR));
-  const bytes = await inflated(await readWhole(file, most), file, most);
+  const bytes = await readWhole(file, most);
   if (!isUtf8(bytes)) {
     throw new FormatError('format/not-utf8', 'The file is not UTF-8 text, so it cannot be JSON.', {
       place: { file },
@@ -35,28 +34,11 @@ const HEAP_FACTOR = 1.5;
 /** The text stands there as bytes and as a string before it is parsed, and compressed as well. */
 const TEXT_FACTOR = 4;
 
-/** What a gzipped file holds, no more than `most` bytes; other files as they are. */
-async function inflated(bytes: Buffer, file: string, most: number): Promise<Buffer> {
-  if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes;
-  try {
-    return await promisify(gunzip)(bytes, { maxOutputLength: most });
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') {
-      throw most < constants.MAX_STRING_LENGTH ? fileTooLarge(file, most + 1, most) : tooLarge(file);
-    }
-    throw new FormatError('format/gzip', `The file is gzipped, and cannot be unpacked: ${(cause as Error).message}.`, {
-      remedy: 'Check that the file is complete.',
-      place: { file },
-      cause,
-    });
-  }
-}
-
 async function readWhole(file: string, most: number): Promise<Buffer> {
   try {
     const { size } = await stat(file);
     if (size > constants.MAX_STRING_LENGTH) throw tooLarge(file, size);
-    return await readBounded(file, most);
+    return await unpacked(await readBounded(file, most), file, most);
   } catch (error) {
     // However much memory there is, a string has no more characters.
     if (error instanceof OutOfMemoryError && most === constants.MAX_STRING_LENGTH) throw tooLarge(file);

@@ -38,7 +38,7 @@ describe('zones that are gzipped', () => {
     const { exitCode, stderr } = await zonal('@cut.json.gz', '--unique');
     expect(exitCode).toBe(2);
     expect(stderr).toMatch(
-      /^quadrille: cut\.json\.gz: The file is gzipped, and cannot be unpacked: .+ Check that the file is complete\.\n$/,
+      /^quadrille: cut\.json\.gz: The gzip stream is damaged or cut off\. .+ Fetch or write the file again\.\n$/,
     );
   });
 });

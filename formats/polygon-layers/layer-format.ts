@@ -1,6 +1,7 @@
 import { extname } from 'node:path';
 import { FormatError } from '../../primitives/errors.ts';
 import { isGeoJson } from '../geojson.ts';
+import { withoutGz } from '../gzip.ts';
 import { beginsObject, membersOf, skipJsonSpace } from '../result-sets/json-spans.ts';
 import { type ByteWindow, need, needMore } from './byte-window.ts';
 import { FLATGEOBUF_MAGIC } from './flatgeobuf-header.ts';
@@ -20,7 +21,7 @@ export const HEAD_BYTES = 65_536;
 export async function formatOf(window: ByteWindow, file: string): Promise<PolygonLayerFormat> {
   await need(window, HEAD_BYTES);
   const head = window.bytes.subarray(0, window.end);
-  const ending = extname(file).toLowerCase();
+  const ending = extname(withoutGz(file)).toLowerCase();
   if (head.length >= 3 && head.compare(FLATGEOBUF_MAGIC, 0, 3, 0, 3) === 0) return 'flatgeobuf';
   if (head.length >= 4 && head.readInt32BE(0) === SHAPEFILE_CODE && ending !== '.shx') return 'shapefile';
   const start = skipJsonSpace(head, head[0] === 0xef ? 3 : 0);

@@ -2,12 +2,15 @@ import { type FileHandle, open, readdir, stat } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 import { FormatError } from '../../primitives/errors.ts';
 import { fileError } from '../file-error.ts';
+import { gunzipBlocks, isGzip } from '../gzip.ts';
 
 /** The bytes of a layer, in order, as often as they are asked for. */
 export interface LayerInput {
   /** What errors call it. */
   readonly file: string;
+  /** Bytes that {@link LayerInput.blocks} gives; of a gzipped file, what its end says that it unpacks to. */
   readonly size: number;
+  readonly gzipped?: boolean | undefined;
   /** Bytes that reading it may take; unlimited where left out. */
   readonly memory?: number | undefined;
   /** Blocks of any size; each holds what it holds until the next is asked for. */
@@ -19,11 +22,26 @@ export interface LayerInput {
 /** So much is read at once: what is made of it takes about 10 ms, in which nothing else happens on the thread. */
 const BLOCK_BYTES = 2 ** 20;
 
-/** Looks for a regular file on disk. */
+/** Looks for a regular file on disk; a gzipped one is unpacked as it is read. */
 export async function fileInput(file: string, memory?: number): Promise<LayerInput> {
-  const size = await sizeOf(file);
-  const blocks: LayerInput['blocks'] = (signal) => blocksOf(file, signal);
-  return { file, size, memory, blocks, beside: (ending) => fileBeside(file, ending, memory) };
+  const { size, gzipped } = await lookAt(file, await sizeOf(file));
+  const blocks: LayerInput['blocks'] = (signal) =>
+    gzipped ? gunzipBlocks(blocksOf(file, signal), file) : blocksOf(file, signal);
+  return { file, size, gzipped, memory, blocks, beside: (ending) => fileBeside(file, ending, memory) };
+}
+
+/** Whether a file is gzipped, and how many bytes it then unpacks to: its last four bytes say so, modulo 2^32. */
+async function lookAt(file: string, size: number): Promise<{ readonly size: number; readonly gzipped: boolean }> {
+  try {
+    await using handle = await open(file, 'r');
+    const ends = Buffer.alloc(6);
+    await handle.read(ends, 0, 2, 0);
+    if (!isGzip(ends)) return { size, gzipped: false };
+    await handle.read(ends, 2, 4, Math.max(0, size - 4));
+    return { size: Math.max(size, ends.readUInt32LE(2)), gzipped: true };
+  } catch (error) {
+    throw fileError(file, error);
+  }
 }
 
 async function sizeOf(file: string): Promise<number> {

@@ -1,6 +1,6 @@
 import type { Polygons } from '../../algorithms/geometry/polygons.ts';
 import type { Note } from '../../algorithms/notes.ts';
-import { UsageError } from '../../primitives/errors.ts';
+import { FormatError, UsageError } from '../../primitives/errors.ts';
 import { findNoLatitude, isGeographicCrs } from '../crs.ts';
 import { noPolygonsError } from '../feature.ts';
 import type { ReadZones } from '../zones.ts';
@@ -76,6 +76,7 @@ export async function readPolygonLayer(file: string, options: PolygonLayerOption
 export async function openLayer(input: LayerInput, options: PolygonLayerOptions): Promise<PolygonLayer> {
   const format = options.format ?? (await tellFormat(input));
   if (options.layer !== undefined && !LAYERED.has(format)) throw noLayers(options.layer, input.file);
+  if (input.gzipped === true && BINARY.has(format)) throw gzippedBinary(format, input.file);
   const opened = await OPENERS[format](input);
   const { file, size } = input;
   const crs = crsOf({ options, stated: opened.stated }, opened.geographic);
@@ -95,6 +96,9 @@ export async function readLayer(layer: PolygonLayer): Promise<ReadZones> {
   const zones = { names, polygons: joined(parts), crs: batches.crs, file: layer.file };
   return { zones, notes: [...batches.notes(), ...duplicateNotes(names)] };
 }
+
+/** Formats that are read at places which the size of the file tells. */
+const BINARY: ReadonlySet<PolygonLayerFormat> = new Set(['flatgeobuf', 'shapefile']);
 
 /** Formats that know layers by name. */
 const LAYERED: ReadonlySet<PolygonLayerFormat> = new Set(['topojson', 'geojson']);
@@ -214,6 +218,14 @@ function joinedColumns(parts: readonly Float64Array[]): Float64Array {
     at += part.length;
   }
   return column;
+}
+
+function gzippedBinary(format: PolygonLayerFormat, file: string): FormatError {
+  return new FormatError('format/gzipped-binary', `A gzipped ${format} file cannot be read.`, {
+    expected: 'a file that is not compressed, or gzipped GeoJSON, TopoJSON or WKT',
+    remedy: 'Unpack it first.',
+    place: { file },
+  });
 }
 
 function noLayers(layer: string, file: string): UsageError {

@@ -14,7 +14,7 @@ export interface ChosenFiles {
 }
 
 /** Endings that tell a format, for messages. */
-export const ENDINGS = '.geojson, .json, .wkt, .csv, .tsv, .txt, .png, .nii or .nii.gz';
+export const ENDINGS = '.geojson, .json, .wkt, .csv, .tsv, .txt, .png or .nii, all but .png also with .gz';
 
 /**
  * Chooses the files of a folder: those of the format that is wanted, else of the one that their endings tell.

@@ -3,6 +3,7 @@ import { listNames, type Note, quoteName } from '../../algorithms/notes.ts';
 import { FormatError } from '../../primitives/errors.ts';
 import { isJsonObject } from '../feature.ts';
 import { fileError } from '../file-error.ts';
+import { unpacked } from '../gzip.ts';
 import { readBounded } from '../read-bounded.ts';
 import { stemOf } from './file-kind.ts';
 import { decodeJson, jsonFaultAt, parseJsonBytes } from './json-bytes.ts';
@@ -29,21 +30,33 @@ export async function openCoco(
   file: string,
   parameters: TileParameters,
 ): Promise<{ tiles: TileSource[]; notes: Note[] }> {
-  const { names, spans } = indexCoco(await readWhole(file, parameters.memory), file);
+  const { bytes, source } = await readWhole(file, parameters.memory);
+  const { names, spans } = indexCoco(bytes, file);
   const unknown: string[] = [];
   const tiles: TileSource[] = [];
-  for (const [id, name] of names) tiles.push(imageTile(file, name, spans.get(id) ?? [], parameters));
+  for (const [id, name] of names) tiles.push(imageTile(source, name, spans.get(id) ?? [], parameters));
   for (const [id, annotations] of spans) {
     if (names.has(id)) continue;
     unknown.push(id);
-    tiles.push(imageTile(file, id, annotations, parameters));
+    tiles.push(imageTile(source, id, annotations, parameters));
   }
   return { tiles, notes: names.size === 0 || unknown.length === 0 ? [] : [unknownImagesNote(unknown, file)] };
 }
 
-async function readWhole(file: string, memory: number = Number.POSITIVE_INFINITY): Promise<Uint8Array> {
+/** Where annotations are read from again: a file, or its bytes where they had to be unpacked. */
+interface CocoSource {
+  readonly file: string;
+  readonly unpacked: Uint8Array | undefined;
+}
+
+async function readWhole(
+  file: string,
+  memory: number = Number.POSITIVE_INFINITY,
+): Promise<{ readonly bytes: Uint8Array; readonly source: CocoSource }> {
   try {
-    return await readBounded(file, memory);
+    const raw = await readBounded(file, memory);
+    const bytes = await unpacked(raw, file, memory);
+    return { bytes, source: { file, unpacked: bytes === raw ? undefined : bytes } };
   } catch (error) {
     throw fileError(file, error);
   }
@@ -157,9 +170,14 @@ function parsedSpan(bytes: Uint8Array, { start, end }: JsonSpan, file: string): 
   }
 }
 
-function imageTile(file: string, name: string, spans: readonly JsonSpan[], parameters: TileParameters): TileSource {
-  const place = `${file} (image ${quoteName(name)})`;
-  const load = (signal?: AbortSignal): Promise<Uint8Array> => readSpans(file, spans, signal);
+function imageTile(
+  source: CocoSource,
+  name: string,
+  spans: readonly JsonSpan[],
+  parameters: TileParameters,
+): TileSource {
+  const place = `${source.file} (image ${quoteName(name)})`;
+  const load = (signal?: AbortSignal): Promise<Uint8Array> => readSpans(source, spans, signal);
   return { name, place, format: 'coco', load, parameters: { ...parameters, place } };
 }
 
@@ -168,17 +186,22 @@ const SEPARATOR = new TextEncoder().encode(',\n');
 const TAIL = new TextEncoder().encode(']\n');
 
 /** The annotations of one image, as an array of JSON. */
-async function readSpans(file: string, spans: readonly JsonSpan[], signal?: AbortSignal): Promise<Uint8Array> {
+async function readSpans(
+  { file, unpacked }: CocoSource,
+  spans: readonly JsonSpan[],
+  signal?: AbortSignal,
+): Promise<Uint8Array> {
   const size = spans.reduce((sum, { start, end }) => sum + end - start + SEPARATOR.length, HEAD.length + TAIL.length);
   const bytes = new Uint8Array(size);
   let at = append(bytes, 0, HEAD);
   let handle: FileHandle | undefined;
   try {
-    handle = await open(file, 'r');
+    if (unpacked === undefined) handle = await open(file, 'r');
     for (const [index, { start, end }] of spans.entries()) {
       signal?.throwIfAborted();
       if (index > 0) at = append(bytes, at, SEPARATOR);
-      await readExactly(handle, bytes.subarray(at, at + end - start), start, file);
+      if (handle === undefined) append(bytes, at, unpacked!.subarray(start, end));
+      else await readExactly(handle, bytes.subarray(at, at + end - start), start, file);
       at += end - start;
     }
   } catch (error) {

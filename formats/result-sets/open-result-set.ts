@@ -4,6 +4,7 @@ import { basename, join } from 'node:path';
 import { listNames, type Note, quoteName } from '../../algorithms/notes.ts';
 import { FormatError } from '../../primitives/errors.ts';
 import { fileError } from '../file-error.ts';
+import { unpacked } from '../gzip.ts';
 import { readBounded } from '../read-bounded.ts';
 import { byCodeUnits, chooseFiles, ENDINGS, formatOf, kindOfFormat } from './choose-files.ts';
 import { openCoco } from './coco-index.ts';
@@ -106,7 +107,7 @@ async function readBytes(
 ): Promise<Uint8Array> {
   signal?.throwIfAborted();
   try {
-    return await readBounded(file, memory, signal);
+    return await unpacked(await readBounded(file, memory, signal), file, memory);
   } catch (error) {
     signal?.throwIfAborted();
     throw fileError(file, error);

@@ -1,5 +1,6 @@
 import { open } from 'node:fs/promises';
 import { fileError } from '../file-error.ts';
+import { unpackedPrefix } from '../gzip.ts';
 import { beginsArray, beginsObject, elementsOf, membersOf, skipJsonSpace } from './json-spans.ts';
 
 /** So much of a file is looked at. */
@@ -20,7 +21,7 @@ async function prefixOf(file: string): Promise<Uint8Array> {
     await using handle = await open(file, 'r');
     const bytes = new Uint8Array(PREFIX);
     const { bytesRead } = await handle.read(bytes, 0, PREFIX, 0);
-    return bytes.subarray(0, bytesRead);
+    return unpackedPrefix(bytes.subarray(0, bytesRead));
   } catch (error) {
     throw fileError(file, error);
   }

@@ -1,16 +1,17 @@
 import { fileError } from '../file-error.ts';
+import { unpackedSync } from '../gzip.ts';
 import { readBoundedSync } from '../read-bounded.ts';
 import type { TileBytes } from './parse-messages.ts';
 
 /**
- * The bytes of a tile, on a thread that has nothing else to do while they are read.
+ * The bytes of a tile, unpacked where they are gzipped, on a thread that has nothing else to do while they are read.
  *
- * @throws OutOfMemoryError `memory/limit` where a file has more than `most` bytes.
+ * @throws OutOfMemoryError `memory/limit` where a file has, or unpacks to, more than `most` bytes.
  */
 export function bytesOf(source: TileBytes, most: number = Number.POSITIVE_INFINITY): Uint8Array {
   if (source instanceof Uint8Array) return source;
   try {
-    return readBoundedSync(source.file, most);
+    return unpackedSync(readBoundedSync(source.file, most), source.file, most);
   } catch (error) {
     throw fileError(source.file, error);
   }

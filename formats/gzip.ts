@@ -1,0 +1,98 @@
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { promisify } from 'node:util';
+import { constants, createGunzip, gunzip, gunzipSync } from 'node:zlib';
+import { FormatError } from '../primitives/errors.ts';
+import { fileTooLarge } from './memory.ts';
+
+/** Whether bytes begin as a gzip stream does. */
+export function isGzip(bytes: Uint8Array): boolean {
+  return bytes[0] === 0x1f && bytes[1] === 0x8b;
+}
+
+/** A file's name without the ending `.gz`. */
+export function withoutGz(name: string): string {
+  return name.replace(/\.gz$/i, '');
+}
+
+const gunzipAsync = promisify(gunzip);
+
+/**
+ * What the bytes of a gzipped file unpack to; other bytes as they are.
+ *
+ * @throws OutOfMemoryError `memory/limit` where that is more than `most` bytes.
+ * @throws FormatError `format/bad-gzip` where the stream is damaged or cut off.
+ */
+export async function unpacked(bytes: Buffer, file: string, most: number): Promise<Buffer> {
+  if (!isGzip(bytes)) return bytes;
+  try {
+    return await gunzipAsync(bytes, { maxOutputLength: outputLimit(most) });
+  } catch (cause) {
+    throw gunzipError(cause, file, most);
+  }
+}
+
+/** {@link unpacked}, on a thread that has nothing else to do meanwhile. */
+export function unpackedSync(bytes: Buffer, file: string, most: number): Buffer {
+  if (!isGzip(bytes)) return bytes;
+  try {
+    return gunzipSync(bytes, { maxOutputLength: outputLimit(most) });
+  } catch (cause) {
+    throw gunzipError(cause, file, most);
+  }
+}
+
+/** What the beginning of a gzipped file unpacks to, as far as it can be told from that. */
+export function unpackedPrefix(bytes: Uint8Array): Uint8Array {
+  if (!isGzip(bytes)) return bytes;
+  try {
+    return gunzipSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH });
+  } catch {
+    // Reading the whole file tells what is wrong.
+    return bytes;
+  }
+}
+
+/** Unpacks a gzip stream block by block. */
+export async function* gunzipBlocks(
+  packed: AsyncIterable<Uint8Array>,
+  file: string,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const unpacking = createGunzip({ chunkSize: BLOCK_BYTES });
+  // The stream keeps blocks for longer than their source does.
+  const copies = Readable.from(copiesOf(packed));
+  const feeding = pipeline(copies, unpacking);
+  // What goes wrong there is thrown where the blocks are read.
+  feeding.catch(() => {});
+  try {
+    for await (const block of unpacking) yield block as Uint8Array;
+  } catch (cause) {
+    throw gunzipError(cause, file, Number.POSITIVE_INFINITY);
+  } finally {
+    unpacking.destroy();
+    await feeding.catch(() => {});
+  }
+}
+
+const BLOCK_BYTES = 2 ** 20;
+
+async function* copiesOf(blocks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
+  for await (const block of blocks) yield block.slice();
+}
+
+function outputLimit(most: number): number {
+  return Math.max(1, Math.min(most, 2 ** 32));
+}
+
+function gunzipError(cause: unknown, file: string, most: number): unknown {
+  const { code } = cause as NodeJS.ErrnoException;
+  if (code === 'ERR_BUFFER_TOO_LARGE') return fileTooLarge(file, most + 1, most);
+  if (code?.startsWith('Z_') !== true) return cause;
+  return new FormatError('format/bad-gzip', 'The gzip stream is damaged or cut off.', {
+    expected: 'a whole gzip stream',
+    got: (cause as Error).message,
+    remedy: 'Fetch or write the file again.',
+    place: { file },
+    cause,
+  });
+}
