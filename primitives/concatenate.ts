@@ -73,5 +73,5 @@ function putRows(
     ...loader.load(words, index),
   ]);
   const stores = stored.map((column, i) => ({ ...destination(column), index: 0, value: 1 + i }));
-  context.backend.forEach(extentOf(length), programOf(placed), stores);
+  context.backend.forEach(extentOf(length), programOf(placed, context, length), stores);
 }

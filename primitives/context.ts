@@ -1,6 +1,7 @@
 import { requireFunction, requireNoPromise, wrongArgument } from './arguments.ts';
 import type { Backend, DeviceBuffer } from './backend.ts';
 import { type CapacityChecks, createCapacityChecks } from './capacity-checks.ts';
+import { AutomaticColumns } from './columns/automatic-columns.ts';
 import {
   Column,
   type ColumnsOf,
@@ -13,6 +14,7 @@ import {
   sameLength,
   storageOf,
   type Table,
+  type View,
   withColumns,
 } from './columns/column.ts';
 import {
@@ -25,8 +27,8 @@ import {
   type HostArray,
   type HostTableOf,
 } from './columns/host-array.ts';
-import { alive, destination, extentOf, fuse, programOf } from './columns/program.ts';
-import { columnsIn, memoriesIn } from './columns/reachable.ts';
+import { alive, destination, extentOf, fuse, programOf, viewsBorn } from './columns/program.ts';
+import { automaticMemoriesIn, columnsIn, memoriesIn } from './columns/reachable.ts';
 import { wordsAtHand } from './columns/words.ts';
 import { ArgumentError, type CapacityError, DeviceLostError, OutOfMemoryError } from './errors.ts';
 import type { u64 } from './functors/functor.ts';
@@ -34,8 +36,11 @@ import type { ScalarType } from './functors/ir.ts';
 import { createLateReads, type LateReads } from './late-reads.ts';
 import { watchedBackend } from './watched-backend.ts';
 
-/** Memory that is freed together. */
-type Owner = Set<Memory>;
+/** A scope under way: memory that is freed together, and the number of the first view that was made in it. */
+interface Owner {
+  readonly memories: Set<Memory>;
+  readonly since: number;
+}
 
 /**
  * Where columns live and primitives run: a backend with the memory that was taken from it. Primitives return at once;
@@ -43,7 +48,9 @@ type Owner = Set<Memory>;
  */
 export class Context {
   readonly backend: Backend;
-  readonly #owners: Owner[] = [new Set()];
+  /** The columns of views that the library has stored by itself. */
+  readonly automatic: AutomaticColumns = new AutomaticColumns(this);
+  readonly #owners: Owner[] = [{ memories: new Set(), since: 0 }];
   /** Memory that was released, and is freed when nobody waits for something in it any more. */
   readonly #heldBack = new Set<Memory>();
   readonly #checks: CapacityChecks;
@@ -113,10 +120,17 @@ export class Context {
 
   /** Device words that belong to the scope under way; `count` counts the rows in them. */
   allocate(words: number, count?: Memory): Memory {
-    const buffer = this.#allocateBuffer(Math.max(1, words));
-    const memory = new Memory(this, buffer, count);
-    this.#owners.at(-1)!.add(memory);
-    return memory;
+    return this.#allocate(words, this.#owners.at(-1)!, count);
+  }
+
+  /** Device words that belong to the scope in which a view was made, as far as it is under way. */
+  allocateFor(view: View, words: number): Memory {
+    return this.#allocate(words, this.#owners.findLast(({ since }) => since <= view.born)!);
+  }
+
+  /** Gives memory back; doing so twice is no error. */
+  free(memory: Memory): void {
+    this.#release(memory);
   }
 
   /** Writes views out: every column of the result is stored, and can be captured and indexed. */
@@ -189,7 +203,7 @@ export class Context {
    */
   scope<R>(pipeline: () => R): R {
     requireFunction('scope', 'pipeline', pipeline);
-    const owner: Owner = new Set();
+    const owner: Owner = { memories: new Set(), since: viewsBorn() };
     this.#owners.push(owner);
     let result: R | undefined;
     try {
@@ -205,12 +219,7 @@ export class Context {
       return result;
     } finally {
       this.#owners.pop();
-      entrust(result, owner);
-      const kept = new Set(memoriesIn(result));
-      for (const memory of owner) {
-        if (kept.has(memory)) this.#owners.at(-1)!.add(memory);
-        else this.#release(memory);
-      }
+      if (owner.memories.size > 0) this.#endScope(owner, result);
     }
   }
 
@@ -225,6 +234,7 @@ export class Context {
     for (const { source } of columns) {
       const own = source.kind === 'stored' ? [source.memory] : source.view.owned;
       for (const memory of own) this.#release(memory);
+      if (source.kind === 'view') this.automatic.disposeUnder(source.view);
     }
     for (const { length } of columns) {
       if (typeof length === 'number') continue;
@@ -259,7 +269,7 @@ export class Context {
   /** Frees everything; idempotent. What waits for the device rejects with `device/closed`: await it first. */
   async close(): Promise<void> {
     this.#closed = true;
-    for (const owner of this.#owners) for (const memory of owner) this.#release(memory);
+    for (const { memories } of this.#owners) for (const memory of memories) this.#release(memory);
     for (const memory of this.#heldBack) this.backend.release(memory.buffer);
     this.#heldBack.clear();
     await this.backend.close();
@@ -297,24 +307,46 @@ export class Context {
     const types = words.map(({ type }) => type);
     const fusion = fuse('materialize', [], types, (index, _, loader) => loader.load(words, index));
     const stores = stored.map((column, value) => ({ ...destination(column), value }));
-    this.backend.forEach(extentOf(length), programOf(fusion), stores);
+    this.backend.forEach(extentOf(length), programOf(fusion, this, length), stores);
     return stored;
   }
 
-  /** Takes memory; where there is too little, released columns that reads still need are read as a whole first. */
+  #allocate(words: number, owner: Owner, count?: Memory): Memory {
+    const memory = new Memory(this, this.#allocateBuffer(Math.max(1, words)), count);
+    owner.memories.add(memory);
+    return memory;
+  }
+
+  /**
+   * Takes memory. Where there is too little, columns that the library has stored by itself are given back, and then released
+   * columns that reads still need are read as a whole first.
+   */
   #allocateBuffer(words: number): DeviceBuffer {
     try {
       return this.backend.allocate(words);
     } catch (error) {
-      if (!(error instanceof OutOfMemoryError) || !this.#lateReads.freeReleased()) throw error;
+      if (!(error instanceof OutOfMemoryError)) throw error;
+      if (this.automatic.releaseUnused()) return this.#allocateBuffer(words);
+      if (!this.#lateReads.freeReleased()) throw error;
       return this.backend.allocate(words);
+    }
+  }
+
+  /** Frees the memory of a scope, but for what its result needs, which goes to the scope around. */
+  #endScope({ memories, since }: Owner, result: unknown): void {
+    const kept = new Set([...memoriesIn(result, since), ...automaticMemoriesIn(result, since)]);
+    entrust(result, memories, since);
+    for (const memory of memories) {
+      if (kept.has(memory)) this.#owners.at(-1)!.memories.add(memory);
+      else this.#release(memory);
     }
   }
 
   #release(memory: Memory): void {
     if (memory.released) return;
     memory.released = true;
-    for (const owner of this.#owners) owner.delete(memory);
+    this.automatic.freed(memory);
+    for (const { memories } of this.#owners) memories.delete(memory);
     if (memory.holds > 0) this.#heldBack.add(memory);
     else this.backend.release(memory.buffer);
     this.#checks.forget(memory.buffer);
@@ -370,12 +402,12 @@ export class Context {
 const ROWS_READ_AT_ONCE = 65536;
 
 /** Gives to the views that a scope returns what was taken in it for them alone. */
-function entrust(result: unknown, owner: Owner): void {
+function entrust(result: unknown, owner: ReadonlySet<Memory>, since: number): void {
   const columns = columnsIn(result);
   const elsewhere = new Set(memoriesIn(columns.filter(({ source }) => source.kind === 'stored')));
   for (const column of columns) {
     if (column.source.kind === 'stored') continue;
-    for (const memory of memoriesIn(column)) {
+    for (const memory of memoriesIn(column, since)) {
       if (owner.has(memory) && !elsewhere.has(memory)) column.source.view.owned.add(memory);
     }
   }

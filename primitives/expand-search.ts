@@ -69,10 +69,11 @@ export function expandBySearch<R extends Shape>(
     );
     return [next.lt(limit), next, nextRow, nextStart, nextEnd, at, ...values];
   });
+  const pieces = Math.ceil(capacityOf(extentOf(made)) / walkRows);
   context.backend.walk({
-    extent: extentOf(Math.ceil(capacityOf(extentOf(made)) / walkRows)),
-    start: programOf(begin),
-    step: programOf(advance),
+    extent: extentOf(pieces),
+    start: programOf(begin, context, pieces),
+    step: programOf(advance, context, made),
     steps: walkRows,
     changing: 4,
     stores: results.map((column, i) => ({ ...destination(column), index: 5, value: 6 + i })),

@@ -162,7 +162,7 @@ function expandByScan<R extends Shape>(expansion: Expansion<R>, spread: Spread, 
     return applyToRank(functor, fields, loader.load(columnsOf(fields), row), index.sub(offset), bound, loader);
   });
   const stores = results.map((column, value) => ({ ...destination(column), value }));
-  context.backend.forEach(extentOf(length), programOf(make), stores);
+  context.backend.forEach(extentOf(length), programOf(make, context, length), stores);
 }
 
 /** The row that every output row comes from. */
@@ -194,6 +194,6 @@ function markHeads(
     return [count.gt(0), offset, index];
   });
   const store = { ...destination(heads), guard: 0, index: 1, value: 2 };
-  context.backend.forEach(extentOf(length), programOf(marks), [store]);
+  context.backend.forEach(extentOf(length), programOf(marks, context, length), [store]);
   return heads;
 }

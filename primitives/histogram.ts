@@ -46,7 +46,7 @@ export function histogram(bins: Column<'u32'>, count: number, options: Histogram
     const { buffer, offset } = destination(counts);
     context.backend.histogram({
       extent: extentOf(bins.length),
-      program: programOf(program),
+      program: programOf(program, context, bins.length),
       bins: count,
       segment,
       into: { buffer, word: offset },

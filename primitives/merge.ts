@@ -171,10 +171,11 @@ function walkTiles(
     const row = rowAt(first, second, i, j, isFirst, loader);
     return [at.add(1).lt(end), i.add(u32(isFirst)), j.add(u32(isFirst.not())), at, ...row];
   });
+  const tiles = Math.ceil(capacityOf(extentOf(length)) / walkRows);
   context.backend.walk({
-    extent: extentOf(Math.ceil(capacityOf(extentOf(length)) / walkRows)),
-    start: programOf(begin),
-    step: programOf(advance),
+    extent: extentOf(tiles),
+    start: programOf(begin, context, tiles),
+    step: programOf(advance, context, length),
     steps: walkRows,
     changing: 2,
     stores: stored.map((column, i) => ({ ...destination(column), index: 3, value: 4 + i })),

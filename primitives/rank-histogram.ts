@@ -78,10 +78,10 @@ export function rankHistogram(
     const { buffer, offset } = destination(counts);
     context.backend.histogram({
       extent: extentOf(length),
-      program: programOf(program),
+      program: programOf(program, context, length),
       bins,
       histograms,
-      inner: { row: programOf(row), ranks },
+      inner: { row: programOf(row, context, length), ranks },
       into: { buffer, word: offset },
     });
     return counts;

@@ -32,7 +32,10 @@ export function reduce<S extends Shape>(input: ColumnsOf<S>, monoid: Monoid<S>):
   const fusion = fuse('reduce', [], program.types, (index, _, loader) => loader.load(columns, index));
   return context.scope(() => {
     const memory = context.allocate(columns.length);
-    context.backend.reduce(extentOf(length), programOf(fusion), program, { buffer: alive(memory).buffer, word: 0 });
+    context.backend.reduce(extentOf(length), programOf(fusion, context, length), program, {
+      buffer: alive(memory).buffer,
+      word: 0,
+    });
     const leaves = program.types.map((type, word) => cellColumn(memory, type, word));
     return assemble<Column>(monoid.shape, leaves) as ColumnsOf<S>;
   });

@@ -50,9 +50,9 @@ export function fusedScan(primitive: string, scan: FusedScan): void {
   );
   context.backend.scan({
     extent: extentOf(length),
-    program: programOf(program),
+    program: programOf(program, context, length),
     monoid,
-    emit: programOf(consume),
+    emit: programOf(consume, context, length),
     stores,
     total: total && { buffer: alive(total).buffer, word: 0 },
   });

@@ -14,6 +14,7 @@ import {
   withColumns,
 } from './columns/column.ts';
 import { destination, extentOf, type Fusion, fuse, programOf } from './columns/program.ts';
+import { memoriesUnder } from './columns/reachable.ts';
 import { wordsOf } from './columns/words.ts';
 import { ArgumentError, type ErrorDetails } from './errors.ts';
 import { u32 } from './functors/functor.ts';
@@ -99,7 +100,7 @@ function scatterRows<C extends Table>(
     const stored = columns.map(({ type }) => context.stored(type, length));
     const fill = fuse('background', [], zeros, (index, _, loader) => loader.load(background, index));
     const whole = stored.map((column, value) => ({ ...destination(column), value }));
-    context.backend.forEach(extentOf(length), programOf(fill), whole);
+    context.backend.forEach(extentOf(length), programOf(fill, context, length), whole);
 
     const types = steering.map(({ type }) => type);
     const placed = fuse(primitive, [], [...types, ...zeros], (index, _, loader) =>
@@ -107,7 +108,7 @@ function scatterRows<C extends Table>(
     );
     const guard = flags === undefined ? {} : { guard: 1 };
     const stores = stored.map((column, i) => ({ ...destination(column), index: 0, ...guard, value: types.length + i }));
-    context.backend.forEach(extentOf(extent), programOf(placed), stores);
+    context.backend.forEach(extentOf(extent), programOf(placed, context, extent), stores);
     return withColumns(rows, stored);
   });
 }
@@ -164,7 +165,7 @@ export function scatterReduce<C extends WordTable>(
   const program = fuse('scatterReduce', [], types, (index, _, loader) => loader.load([indices, ...columns], index));
   for (const target of targets) requireUnread('scatterReduce', [program], target);
   const stores = targets.map((target, i) => ({ ...destination(target), index: 0, value: 1 + i, combine }));
-  context.backend.forEach(extentOf(extent), programOf(program), stores);
+  context.backend.forEach(extentOf(extent), programOf(program, context, extent), stores);
 }
 
 /** A column of u32, or a record of such. */
@@ -180,8 +181,7 @@ export function requireCombination(primitive: string, combine: AtomicCombination
 /** What is written in place must not be read by the same launch. */
 export function requireUnread(primitive: string, programs: readonly Fusion[], onto: Column): void {
   const { source } = onto;
-  const read = programs.flatMap(({ arrays }) => [...arrays.values()]);
-  if (source.kind === 'view' || read.every(({ memory }) => memory !== source.memory)) return;
+  if (source.kind === 'view' || !memoriesUnder(programs).has(source.memory)) return;
   throw new ArgumentError('scatter/aliased', `${primitive} was given rows that read the column it changes.`, {
     remedy: 'Materialize a copy of them first.',
   });

@@ -236,7 +236,7 @@ function radixSort(
   const program = fuse('sort', [], types, (index, _, loader) => loader.load(columns, index));
   context.backend.sort({
     extent: extentOf(keys.length),
-    program: programOf(program),
+    program: programOf(program, context, keys.length),
     beginBit: bits.from,
     endBit: bits.to,
     keys: sortedKeys && cellOf(sortedKeys),

@@ -283,7 +283,7 @@ function writeFirsts(
     return [count.gt(0), offset, ...loader.load(words, index)];
   });
   const stores = results.map((column, i) => ({ ...destination(column), guard: 0, index: 1, value: 2 + i }));
-  context.backend.forEach(extentOf(length), programOf(placed), stores);
+  context.backend.forEach(extentOf(length), programOf(placed, context, length), stores);
 }
 
 /** What a primitive makes of the steps of walks. */
@@ -331,8 +331,8 @@ function runWalk(walk: Walk, name: string, recording: Recording): void {
   if (changed !== undefined) requireUnread(name, [begin, advance], changed);
   context.backend.walk({
     extent: extentOf(length),
-    start: programOf(begin),
-    step: programOf(advance),
+    start: programOf(begin, context, length),
+    step: programOf(advance, context, length),
     changing: changing.length,
     stores: stores(1 + changing.length),
   });

@@ -60,6 +60,8 @@ const turns: Readonly<Record<string, (columns: Columns) => q.Table>> = {
       { capacity: 2 * ROWS },
     ),
   concatenate: ({ x, key }) => q.concatenate([x, key]),
+  'stencils of stencils': ({ x }) => [1, 2, 3, 4].reduce((cells) => q.stencil(five, { x: cells }), x),
+  'gathers by themselves': ({ x }) => [1, 2, 3, 4, 5, 6].reduce((places) => q.gather(places, places), below(x)),
   adjacentDifference: ({ x }) => q.adjacentDifference(x),
   'a chain': ({ x, f }) => {
     const kept = q.copyIf(
@@ -79,6 +81,11 @@ const turns: Readonly<Record<string, (columns: Columns) => q.Table>> = {
   },
 };
 
+const five = fn({ x: q.neighbours(u32) }, u32, ({ x }) =>
+  [-2, -1, 1, 2].reduce((sum, dx) => sum.add(x.at(dx)), x.at(0).mul(3)),
+);
+const place = fn({ x: u32 }, u32, ({ x }) => x.rem(ROWS));
+const below = (x: q.Column<'u32'>): q.Column<'u32'> => q.map(place, { x });
 const counting = fn({ n: u32 }, { left: u32 }, ({ n }) => ({ left: n.and(3) }));
 const countDown = fn({ left: u32 }, { more: bool, emits: bool, state: { left: u32 }, value: u32 }, ({ left }) => ({
   more: left.gt(0),

@@ -29,7 +29,7 @@ export function doubleWords(context: Context, { x, y }: Vertices<'i32'>): Vertic
       const [xDouble, yDouble] = loader.load([x, y], index).map((number) => doubleOf(number as I32));
       return [index.mul(2), index.mul(2).add(1), xDouble!.lo, xDouble!.hi, yDouble!.lo, yDouble!.hi];
     });
-    context.backend.forEach(extentOf(length), programOf(split), [
+    context.backend.forEach(extentOf(length), programOf(split, context, length), [
       { ...destination(xWords), index: 0, value: 2 },
       { ...destination(xWords), index: 1, value: 3 },
       { ...destination(yWords), index: 0, value: 4 },

@@ -6,6 +6,7 @@ import { bool, f32, i32, u32 } from '../functors/functor.ts';
 import type { Module, ScalarType } from '../functors/ir.ts';
 import { assemble, isScalar, leafTypes, type Scalar, type Shape, shapeText } from '../functors/shapes.ts';
 import { isRecord } from '../given.ts';
+import type { Automatic } from './automatic-columns.ts';
 
 /** A buffer as columns hold it. */
 export class Memory {
@@ -20,6 +21,10 @@ export class Memory {
   /** Waits that still need the buffer; it is freed after the last of them where it is released meanwhile. */
   holds = 0;
   released = false;
+  /** What it is part of, if the library stored a view here by itself. */
+  automatic: Automatic | undefined;
+  /** What the library stored that was computed from this memory. */
+  derived: Set<Automatic> | undefined;
 
   constructor(context: Context, buffer: DeviceBuffer, count?: Memory) {
     this.context = context;
@@ -46,13 +51,45 @@ export type Source =
    */
   | { readonly kind: 'view'; readonly view: View; readonly result: number };
 
-/** A functor of the index with what it captures. Several columns share one when it returns a record. */
+/** A functor of the index with what it reads. Several columns share one when it returns a record. */
 export interface View {
+  /** Counts up from view to view: a view reads older views only. */
+  readonly born: number;
+  /** The view's own step. It calls the views that it reads by their names in `inputs`; a command links them. */
   readonly module: Module;
   readonly arrays: ReadonlyMap<string, StoredArray>;
+  readonly inputs: readonly ViewInput[];
+  /** Names of arrays, and inputs, in the order of their first use. */
+  readonly reads: readonly (string | ViewInput)[];
   readonly uniforms: ReadonlyMap<string, number | boolean>;
+  /** Whether it, or a view that it reads, has a loop. */
+  readonly loops: boolean;
+  /** What evaluating an element costs where nothing that it reads is stored. */
+  readonly cost: ViewCost;
   /** Memory that was taken for this view, and is freed with it. */
   readonly owned: Set<Memory>;
+  /** Where the library has stored it, if it has. */
+  automatic: Automatic | undefined;
+}
+
+/** A view that another view, or a command, reads. */
+export interface ViewInput {
+  /** What the module that reads it calls it. */
+  readonly name: string;
+  readonly view: View;
+  readonly length: number | DeviceLength;
+  /** The results that are read. */
+  readonly results: readonly number[];
+}
+
+/** The cost of one element of a view. */
+export interface ViewCost {
+  /** Operations; a read counts as several. */
+  readonly operations: number;
+  /** Statements with all calls inlined, as backends compile them. */
+  readonly statements: number;
+  /** Statements of the longest single step. */
+  readonly longestStep: number;
 }
 
 /** A stored column as a captured array. */
@@ -249,6 +286,11 @@ export function commonLength(columns: readonly Column[], primitive: string): num
 export function sameLength(a: number | DeviceLength, b: number | DeviceLength): boolean {
   if (typeof a === 'number' || typeof b === 'number') return a === b;
   return a.memory === b.memory && a.word === b.word && a.minus === b.minus && a.limit === b.limit;
+}
+
+/** Whether two captured arrays are the same elements. */
+export function sameArray(a: StoredArray, b: StoredArray): boolean {
+  return a.memory === b.memory && a.storage === b.storage && a.offset === b.offset && sameLength(a.length, b.length);
 }
 
 /** A number of rows that a column can have. */

@@ -1,8 +1,9 @@
 import type { ArrayBinding, CountRef, Length, Program, Store } from '../backend.ts';
+import type { Context } from '../context.ts';
 import { ArgumentError } from '../errors.ts';
 import { If, Let, Var } from '../functors/control.ts';
-import { type Module, type Operand, oneOf, type ScalarType, type Statement } from '../functors/ir.ts';
-import { call, literal, operate, read, record, recorder } from '../functors/recorder.ts';
+import { entryOf, type Module, type Operand, oneOf, type ScalarType, type Statement } from '../functors/ir.ts';
+import { callNamed, literal, operate, read, record, recorder } from '../functors/recorder.ts';
 import { select } from '../functors/standard/choose.ts';
 import { type U32, Value, Variable } from '../functors/value.ts';
 import {
@@ -11,11 +12,14 @@ import {
   type Memory,
   releasedColumn,
   type StoredArray,
-  sameLength,
+  sameArray,
   type View,
+  type ViewInput,
 } from './column.ts';
+import { linkViews, type StoredResults } from './link-views.ts';
+import { costWithInputs } from './step-cost.ts';
 
-/** A functor of the index into which the views of its inputs are fused, with the stored columns it ends at. */
+/** A functor of the index, with the stored columns and the views that it reads. */
 export interface Fusion extends View {
   readonly results: readonly ScalarType[];
 }
@@ -39,6 +43,22 @@ export interface Loader {
 
 type Body = (index: U32, parameters: readonly Value<ScalarType>[], loader: Loader) => readonly Value<ScalarType>[];
 
+/** What a body under fusion has asked for. */
+interface Reads {
+  readonly arrays: Map<string, StoredArray>;
+  readonly inputs: (ViewInput & { readonly results: number[] })[];
+  /** Both in the order of their first use. */
+  readonly order: (string | ViewInput)[];
+  readonly uniforms: Map<string, number | boolean>;
+}
+
+let born = 0;
+
+/** The number of views that have been made. */
+export function viewsBorn(): number {
+  return born;
+}
+
 /** Records a functor of the index and `parameters` more values. */
 export function fuse(
   name: string,
@@ -46,23 +66,30 @@ export function fuse(
   results: readonly ScalarType[],
   body: Body,
 ): Fusion {
-  const arrays = new Map<string, StoredArray>();
-  const uniforms = new Map<string, number | boolean>();
-  const module = record({ name, parameters: ['u32', ...parameters], results }, (locals) => {
+  const reads: Reads = { arrays: new Map(), inputs: [], order: [], uniforms: new Map() };
+  const recorded = record({ name, parameters: ['u32', ...parameters], results }, (locals) => {
     const [index, ...rest] = locals.map((local) => new Value(local));
-    return body(index as U32, rest, createLoader(arrays, uniforms)).map((value) => value.operand);
+    return body(index as U32, rest, createLoader(reads)).map((value) => value.operand);
   });
-  return { module: oneOf(module), arrays, uniforms, results, owned: new Set() };
+  const module = oneOf(recorded);
+  const { arrays, inputs, order, uniforms } = reads;
+  const loops = hasLoops(module) || inputs.some(({ view }) => view.loops);
+  const cost = costWithInputs(module, inputs);
+  return {
+    ...{ born: born++, module, arrays, inputs, reads: order, uniforms, loops, cost },
+    ...{ results, owned: new Set(), automatic: undefined },
+  };
 }
 
-function createLoader(arrays: Map<string, StoredArray>, uniforms: Map<string, number | boolean>): Loader {
+function createLoader({ arrays, inputs, order, uniforms }: Reads): Loader {
   const loadOnce = createMemo();
   const captureArray = (stored: StoredArray, type: ScalarType): string => {
     for (const [name, known] of arrays) {
       if (sameArray(known, stored) && recorder().arrays.get(name) === type) return name;
     }
-    const name = `a${arrays.size}`;
+    const name = `a${order.length}`;
     arrays.set(name, stored);
+    order.push(name);
     recorder().arrays.set(name, type);
     return name;
   };
@@ -72,18 +99,16 @@ function createLoader(arrays: Map<string, StoredArray>, uniforms: Map<string, nu
     recorder().uniforms.set(name, type);
     return { kind: 'uniform', type, name };
   };
-  const callView = (view: View, index: U32): Value<ScalarType>[] => {
-    const names = [...view.arrays].map(([name, stored]): [string, string] => [
-      name,
-      captureArray(stored, view.module.arrays.get(name)!),
-    ]);
-    const values = [...view.uniforms].map(([name, value]): [string, Operand] => [
-      name,
-      uniform(view.module.uniforms.get(name)!, value),
-    ]);
-    const links = { arrays: new Map(names), uniforms: new Map(values) };
-    return call(view.module, links, [index.operand]).map((local) => new Value(local));
+  const inputOf = (view: View, length: Column['length']): Reads['inputs'][number] => {
+    const known = inputs.find((input) => input.view === view);
+    if (known !== undefined) return known;
+    const input = { name: `view ${order.length}`, view, length, results: [] };
+    inputs.push(input);
+    order.push(input);
+    return input;
   };
+  const callView = ({ name, view }: ViewInput, index: U32): Value<ScalarType>[] =>
+    callNamed(name, entryOf(view.module).results, [index.operand]).map((local) => new Value(local));
   const readArray = (name: string, type: ScalarType, index: Operand): Value<ScalarType>[] => [
     new Value(read(name, type, index)),
   ];
@@ -92,8 +117,11 @@ function createLoader(arrays: Map<string, StoredArray>, uniforms: Map<string, nu
     columns.map((column) => {
       const { source, type } = column;
       if (source.kind === 'view') {
-        const results = loadOnce(source.view, index, () => callView(source.view, index));
-        return ofWord(results[source.result]!, type);
+        const { view, result } = source;
+        const input = inputOf(view, column.length);
+        if (!input.results.includes(result)) input.results.push(result);
+        const results = loadOnce(view, index, () => callView(input, index));
+        return ofWord(results[result]!, type);
       }
       const name = captureArray(storedArray(column), type);
       return loadOnce(name, index, () => readArray(name, type, index.operand))[0]!;
@@ -107,7 +135,8 @@ function createLoader(arrays: Map<string, StoredArray>, uniforms: Map<string, nu
       if (columns.every(({ source }) => source.kind === 'stored')) return load(columns, index);
       const inside = index.lt(loader.length(length));
       const zeros = columns.map(({ type }) => new Value(literal(type, type === 'bool' ? false : 0)));
-      if (!columns.some(computesLoops)) return load(columns, index).map((value, i) => select(zeros[i]!, value, inside));
+      if (!columns.some(({ source }) => source.kind === 'view' && source.view.loops))
+        return load(columns, index).map((value, i) => select(zeros[i]!, value, inside));
       const found = zeros.map(Var);
       If(inside, () => {
         for (const [i, value] of load(columns, index).entries()) found[i]!.set(value);
@@ -131,9 +160,7 @@ function createLoader(arrays: Map<string, StoredArray>, uniforms: Map<string, nu
 
 const looping = new WeakMap<Module, boolean>();
 
-function computesLoops({ source }: Column): boolean {
-  if (source.kind === 'stored') return false;
-  const { module } = source.view;
+function hasLoops(module: Module): boolean {
   const known = looping.get(module) ?? module.functions.some(({ body }) => hasLoop(body));
   looping.set(module, known);
   return known;
@@ -180,10 +207,6 @@ function sameOperand(a: Operand, b: Operand): boolean {
   return a === b || (a.kind === 'literal' && b.kind === 'literal' && a.value === b.value);
 }
 
-function sameArray(a: StoredArray, b: StoredArray): boolean {
-  return a.memory === b.memory && a.storage === b.storage && a.offset === b.offset && sameLength(a.length, b.length);
-}
-
 /** A stored column as what a functor captures. */
 export function storedArray(column: Column): StoredArray {
   if (column.source.kind === 'stored') return { ...column.source, length: column.length };
@@ -192,8 +215,18 @@ export function storedArray(column: Column): StoredArray {
   });
 }
 
-/** A fusion as the backend takes it; checks that everything it captures is still there. */
-export function programOf({ module, arrays, uniforms }: Fusion): Program {
+/**
+ * A fusion as the backend takes it, with the views that it reads; checks that everything it captures is still there. Given
+ * the context and the rows of the command, views that cost more to evaluate wherever they are read are stored before.
+ */
+export function programOf(fusion: Fusion, context?: Context, rows: Column['length'] = 0): Program {
+  if (context === undefined || fusion.inputs.length === 0) return linkedProgram(fusion);
+  return linkedProgram(fusion, context.automatic.storeFor(fusion, typeof rows === 'number' ? rows : rows.limit));
+}
+
+/** The same, where inputs are stored that are found to be. */
+export function linkedProgram(fusion: Fusion, storedOf?: (input: ViewInput) => StoredResults | undefined): Program {
+  const { module, arrays, uniforms } = fusion.inputs.length === 0 ? fusion : linkViews(fusion, storedOf);
   const bindings = [...arrays].map(([name, array]): [string, ArrayBinding] => [name, bindingOf(array)]);
   return { module, arrays: new Map(bindings), uniforms };
 }
@@ -219,7 +252,9 @@ export function destination(column: Column): Pick<Store, 'buffer' | 'offset' | '
       remedy: 'Materialize it first: context.materialize(column).',
     });
   }
-  return { buffer: alive(source.memory).buffer, offset: source.offset, capacity };
+  const memory = alive(source.memory);
+  memory.context.automatic.forgetDerived(memory);
+  return { buffer: memory.buffer, offset: source.offset, capacity };
 }
 
 /** Memory that has not been freed. */

@@ -1,13 +1,65 @@
-import { Column, Memory } from './column.ts';
+import { Column, Memory, type View } from './column.ts';
 
 /** All columns anywhere inside a value: in records, arrays, maps and sets. */
 export function columnsIn(value: unknown): Column[] {
   return partsIn(value).filter((part) => part instanceof Column);
 }
 
-/** All memory that the columns and lengths anywhere inside a value hold, capture or are counted by. */
-export function memoriesIn(value: unknown): Memory[] {
-  return partsIn(value).flatMap((part) => (part instanceof Column ? memoriesOf(part) : [part]));
+/**
+ * All memory that the columns and lengths anywhere inside a value hold, read or are counted by. Views that are older than
+ * `since` are passed over: they read nothing that was taken later.
+ */
+export function memoriesIn(value: unknown, since = 0): Memory[] {
+  const memories = new Set<Memory>();
+  const views: View[] = [];
+  for (const part of partsIn(value)) {
+    if (part instanceof Memory) memories.add(part);
+    else {
+      addLength(part.length, memories);
+      if (part.source.kind === 'stored') memories.add(part.source.memory);
+      else views.push(part.source.view);
+    }
+  }
+  for (const memory of memoriesUnder(views, since)) memories.add(memory);
+  return [...memories];
+}
+
+/** The memory in which the library has stored views inside a value that are not older than `since`. */
+export function automaticMemoriesIn(value: unknown, since: number): Memory[] {
+  const views = columnsIn(value).flatMap(({ source }) => (source.kind === 'view' ? [source.view] : []));
+  return [...viewsUnder(views, since)].flatMap(({ automatic }) => [...(automatic?.results.values() ?? [])]);
+}
+
+/** All memory that views read or own, directly or through others. */
+export function memoriesUnder(views: Iterable<View>, since = 0): Set<Memory> {
+  const memories = new Set<Memory>();
+  for (const view of viewsUnder(views, since)) addMemories(view, memories);
+  return memories;
+}
+
+/** Views and all that they read, directly or through others, as far as they are not older than `since`. */
+export function viewsUnder(views: Iterable<View>, since = 0): Set<View> {
+  const found = new Set<View>();
+  const open = [...views];
+  for (let view = open.pop(); view !== undefined; view = open.pop()) {
+    if (view.born < since || found.has(view)) continue;
+    found.add(view);
+    for (const input of view.inputs) open.push(input.view);
+  }
+  return found;
+}
+
+function addMemories({ arrays, inputs, owned }: View, memories: Set<Memory>): void {
+  for (const { memory, length } of arrays.values()) {
+    memories.add(memory);
+    addLength(length, memories);
+  }
+  for (const { length } of inputs) addLength(length, memories);
+  for (const memory of owned) memories.add(memory);
+}
+
+function addLength(length: Column['length'], memories: Set<Memory>): void {
+  if (typeof length !== 'number') memories.add(length.memory);
 }
 
 function partsIn(value: unknown): (Column | Memory)[] {
@@ -25,13 +77,4 @@ function collectParts(value: unknown, seen: Set<unknown>, parts: (Column | Memor
   }
   const inside = value instanceof Map || value instanceof Set ? value.values() : Object.values(value);
   for (const part of inside) collectParts(part, seen, parts);
-}
-
-function memoriesOf({ source, length }: Column): Memory[] {
-  const counts = typeof length === 'number' ? [] : [length.memory];
-  if (source.kind === 'stored') return [source.memory, ...counts];
-  const captured = [...source.view.arrays.values()].flatMap((array) =>
-    typeof array.length === 'number' ? [array.memory] : [array.memory, array.length.memory],
-  );
-  return [...captured, ...source.view.owned, ...counts];
 }

@@ -8,16 +8,13 @@ import { evaluate, toF32, toI32, toU32, typeOf } from './semantics.ts';
 import { flawOfShape } from './shapes.ts';
 
 /** The module that is being written and the function in it. */
-interface Recorder {
+interface Recorder extends Linkage {
   /** The blocks that are open, innermost last. */
   readonly blocks: Statement[][];
   /** The block that every local was made in: where it can be seen. */
   readonly declared: Map<Local, readonly Statement[]>;
   /** Those of the function; neighbours are added as they are asked for. */
   readonly parameters: Local[];
-  readonly functions: IrFunction[];
-  /** Names of the functions by what they do. */
-  readonly linked: Map<string, string>;
   readonly arrays: Map<string, ScalarType>;
   readonly uniforms: Map<string, ScalarType>;
   /** Comparisons whose result nothing has used yet: the mark of a JavaScript `if` or `&&` on a value. */
@@ -312,30 +309,54 @@ export function read(array: string, type: ScalarType, index: Operand): Local {
   return local;
 }
 
-/** What the arrays and uniforms of a linked module are called in the module under way. */
+/** What the arrays, uniforms and inputs of a linked module are called in the module that it becomes part of. */
 export interface Links {
   readonly arrays: ReadonlyMap<string, string>;
   readonly uniforms: ReadonlyMap<string, Operand>;
+  /** What stands for the functions that the module calls and does not have. */
+  readonly inputs?: ReadonlyMap<string, LinkedInput>;
+}
+
+/** The name of a function, or the arrays where its results are stored, by the number of the result. */
+export type LinkedInput = string | ReadonlyMap<number, string>;
+
+/** The functions of a module that is being put together. */
+export interface Linkage {
+  readonly functions: IrFunction[];
+  /** Names of the functions by what they do. */
+  readonly linked: Map<string, string>;
 }
 
 /** Calls the entry of another module, whose functions become part of the one under way. */
 export function call(module: Module, links: Links, args: readonly Operand[]): Local[] {
-  const callee = link(module, links);
-  const results = entryOf(module).results.map(newLocal);
+  return callNamed(link(recorder(), module, links), entryOf(module).results, args);
+}
+
+/** Calls a function by a name that stands for it until the module is linked. */
+export function callNamed(callee: string, types: readonly ScalarType[], args: readonly Operand[]): Local[] {
+  const results = types.map(newLocal);
   append({ kind: 'call', callee, args: args.map(use), results });
   return results;
 }
 
-function textOf({ arrays, uniforms }: Links): string {
+function textOf({ arrays, uniforms, inputs }: Links): string {
   let text = '';
   for (const [name, to] of arrays) text += `${nameText(name)}>${nameText(to)},`;
   text += ';';
   for (const [name, to] of uniforms) text += `${nameText(name)}>${operandText(to)},`;
+  for (const [name, to] of inputs ?? []) text += `;${nameText(name)}>${inputText(to)}`;
   return text;
 }
 
-function link(module: Module, links: Links): string {
-  const { linked, functions } = recorder();
+function inputText(input: LinkedInput): string {
+  if (typeof input === 'string') return nameText(input);
+  let text = '';
+  for (const [result, array] of input) text += `${result}>${nameText(array)},`;
+  return text;
+}
+
+/** Makes the functions of a module part of another one; returns the name of its entry there. */
+export function link({ linked, functions }: Linkage, module: Module, links: Links): string {
   const linksKey = textOf(links);
   const key = `${moduleNumber(module)} ${linksKey}`;
   const known = linked.get(key);
@@ -358,10 +379,20 @@ function link(module: Module, links: Links): string {
   return name;
 }
 
+/** Makes the functions of a module part of another one, of which its entry becomes the entry. */
+export function linkEntry(linkage: Linkage, module: Module, links: Links): void {
+  const { functions } = linkage;
+  const name = link(linkage, module, links);
+  const linked = functions.find((fn) => fn.name === name)!;
+  // Nothing calls it where it stands last; elsewhere it does what another function does.
+  if (functions.at(-1) === linked) functions.pop();
+  functions.push(withName(linked, entryOf(module).name));
+}
+
 /** What functions became where they were linked before: pipelines link the same ones again and again. */
 const linkedBefore = new WeakMap<IrFunction, Cache<string, IrFunction>>();
 
-/** A function as part of the module under way, without a name. */
+/** A function as part of another module, without a name. */
 function linkFunction(fn: IrFunction, names: ReadonlyMap<string, string>, links: Links, linksKey: string): IrFunction {
   return variant(linkedBefore, fn, `${linksKey} ${[...names].join(' ')}`, () =>
     rename({ ...fn, name: '' }, names, links),
@@ -394,7 +425,8 @@ const MOST_VARIANTS = 256;
 
 function rename(fn: IrFunction, names: ReadonlyMap<string, string>, links: Links): IrFunction {
   const operand = (old: Operand): Operand => (old.kind === 'uniform' ? links.uniforms.get(old.name)! : old);
-  const rewrite = (statement: Statement): Statement => {
+  const block = (statements: readonly Statement[]): Statement[] => statements.flatMap(rewrite);
+  const rewrite = (statement: Statement): Statement | Statement[] => {
     switch (statement.kind) {
       case 'let': {
         const { name, operands } = statement.operation;
@@ -408,21 +440,36 @@ function rename(fn: IrFunction, names: ReadonlyMap<string, string>, links: Links
       case 'set':
         return { ...statement, value: operand(statement.value) };
       case 'call':
-        return { ...statement, callee: names.get(statement.callee)!, args: statement.args.map(operand) };
+        return linkCall(statement, names, links, statement.args.map(operand));
       case 'if':
         return {
           ...statement,
           condition: operand(statement.condition),
-          consequent: statement.consequent.map(rewrite),
-          alternative: statement.alternative.map(rewrite),
+          consequent: block(statement.consequent),
+          alternative: block(statement.alternative),
         };
       case 'loop':
-        return { ...statement, body: statement.body.map(rewrite), step: statement.step.map(rewrite) };
+        return { ...statement, body: block(statement.body), step: block(statement.step) };
       case 'return':
         return { ...statement, values: statement.values.map(operand) };
       default:
         return statement;
     }
   };
-  return { ...fn, body: fn.body.map(rewrite) };
+  return { ...fn, body: block(fn.body) };
+}
+
+/** A call of what a function has become; results of an input that is stored are read. */
+function linkCall(
+  statement: Extract<Statement, { kind: 'call' }>,
+  names: ReadonlyMap<string, string>,
+  { inputs }: Links,
+  args: readonly Operand[],
+): Statement | Statement[] {
+  const { callee } = statement;
+  const target = names.get(callee) ?? inputs!.get(callee)!;
+  if (typeof target === 'string') return { ...statement, callee: target, args };
+  return [...target].map(([result, array]) => {
+    return { kind: 'read', local: statement.results[result]!, array, index: args[0]! };
+  });
 }

@@ -1,8 +1,14 @@
-import { fn, u32 } from '../../primitives/functors/functor.ts';
+import fc from 'fast-check';
+import { adjacentDifference } from '../../primitives/adjacent-difference.ts';
+import type { Column } from '../../primitives/columns/column.ts';
+import { f32, fn, u32, uniform } from '../../primitives/functors/functor.ts';
+import { neighbours } from '../../primitives/functors/neighbours.ts';
 import { gather } from '../../primitives/gather.ts';
 import { map } from '../../primitives/map.ts';
 import { plus } from '../../primitives/monoid.ts';
 import { reduce } from '../../primitives/reduce.ts';
+import { reverse, slice } from '../../primitives/slice.ts';
+import { stencil } from '../../primitives/stencil.ts';
 import { rowsOf } from '../arbitraries/columns.ts';
 import { present, presentation } from '../arbitraries/presentations.ts';
 import { assertSame } from './compare.ts';
@@ -11,7 +17,82 @@ import { rowsIn } from './rows.ts';
 
 const combine = fn('combine', { x: u32, y: u32 }, u32, ({ x, y }) => x.mul(y).add(1));
 
+/** A step from two columns of a table to another one: its kind, and which columns it takes. */
+const step = fc.record({
+  kind: fc.constantFrom('map', 'mixed', 'f32', 'stencil', 'gather', 'reverse', 'slice', 'difference', 'zip'),
+  a: fc.nat({ max: 30 }),
+  b: fc.nat({ max: 30 }),
+});
+
+type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
+type Words = Column<'u32'>;
+
+const hash = fn('hash', { x: u32 }, u32, ({ x }) => x.xor(x.shr(7)).mul(0x9e3779b1));
+const mixed = fn('mixed', { x: u32, y: u32 }, { sum: u32, least: u32 }, ({ x, y }) => ({
+  sum: x.add(y),
+  least: x.min(y),
+}));
+const floats = fn('floats', { x: u32, y: u32 }, u32, ({ x, y }) => {
+  const [a, b] = [f32(x.shr(8)), f32(y.shr(8))];
+  return u32(a.mul(b).add(a).div(b.add(1)));
+});
+const around = fn('around', { x: neighbours(u32), y: u32 }, u32, ({ x, y }) =>
+  [-2, -1, 1, 2].reduce((sum, dx) => sum.add(x.at(dx)), y),
+);
+const within = fn('within', { x: u32, rows: uniform(u32) }, u32, ({ x, rows }) => x.rem(rows.max(1)));
+
+/** The view of a step; every step keeps the number of rows. */
+function viewOf({ kind }: Step, x: Words, y: Words): Words {
+  const rows = x.capacity + 1;
+  switch (kind) {
+    case 'map':
+      return map(hash, { x });
+    case 'mixed':
+      return map(combine, { x, y });
+    case 'f32':
+      return map(floats, { x, y });
+    case 'stencil':
+      return stencil(around, { x, y });
+    case 'gather':
+      return gather(x, map(within, { x: y, rows }));
+    case 'reverse':
+      return reverse(x);
+    case 'slice':
+      return gather(slice(x, 1), map(within, { x: y, rows }));
+    case 'difference':
+      return adjacentDifference(x);
+    default: {
+      const { sum, least } = map(mixed, { x, y });
+      return map(combine, { x: sum, y: least });
+    }
+  }
+}
+
+/** All steps, each from columns that there are before it. */
+function takeSteps(first: Words, steps: readonly Step[], finish: (view: Words) => Words): Words[] {
+  const columns = [first];
+  for (const each of steps) {
+    const pick = (number: number): Words => columns[Math.max(0, columns.length - 1 - (number % 4))]!;
+    columns.push(finish(viewOf(each, pick(each.a), pick(each.b))));
+  }
+  return columns;
+}
+
 export const fusionLaws: readonly Law[] = [
+  law(
+    'views of views of views are what they are with every step materialized, and leave nothing behind',
+    [rowsOf({ a: 'u32' }), presentation, fc.array(step, { minLength: 6, maxLength: 30 })],
+    async (run, { a }, how, steps) => {
+      const { last, sum, plain, plainSum } = await run((context) => {
+        const first = present(context, { a }, how).a;
+        const lazy = takeSteps(first, steps, (view) => view).at(-1)!;
+        const stepwise = takeSteps(first, steps, (view) => context.materialize(view)).at(-1)!;
+        const total = (column: Words): Words => reduce(column, plus(u32));
+        return { last: lazy, sum: total(lazy), plain: stepwise, plainSum: total(stepwise) };
+      });
+      assertSame({ last, sum }, { last: plain, sum: plainSum });
+    },
+  ),
   law(
     'a chain of views reduces to what it does written out step by step',
     [rowsOf({ a: 'u32', idx: 'u32' }), presentation, rowsOf({ b: 'u32' }), presentation],

@@ -1,0 +1,140 @@
+import { entryOf, type Module, moduleNumber, type Operand, oneOf, type ScalarType } from '../functors/ir.ts';
+import { type Linkage, type LinkedInput, type Links, link, linkEntry } from '../functors/recorder.ts';
+import { type StoredArray, sameArray, type View, type ViewInput } from './column.ts';
+
+/** A functor of the index that calls no other views. */
+export type Linked = Pick<View, 'module' | 'arrays' | 'uniforms'>;
+
+/** The results of a view where they are stored, by their numbers. */
+export type StoredResults = ReadonlyMap<number, StoredArray>;
+
+/** Where the results of an input are stored, if they are. */
+export type StoredOf = (input: ViewInput) => StoredResults | undefined;
+
+/**
+ * Makes one module of a view and of the views that it reads, each of which becomes one function, however often it is read.
+ * Views that are stored are read where they are. No recursion: chains of views may be long.
+ */
+export function linkViews(root: View, storedOf: StoredOf = () => undefined): Linked {
+  const arrays = new Arrays();
+  const nodes = nodesOf(root, arrays, storedOf);
+  const uniforms = new Map<string, number | boolean>();
+  let key = '';
+  for (const { view, arrayNumbers, inputs } of nodes) {
+    for (const value of view.uniforms.values()) uniforms.set(`u${uniforms.size}`, value);
+    key += `${moduleNumber(view.module)}(${arrayNumbers}`;
+    for (const input of inputs) key += typeof input === 'number' ? `;${input}` : `;${[...input]}`;
+    key += ')';
+  }
+  const module = linkedBefore.get(key) ?? remember(key, linkNodes(nodes, arrays));
+  return { module, arrays: arrays.named(), uniforms };
+}
+
+/** A view in the order of linking, with what its reads have become. */
+interface Node {
+  readonly view: View;
+  /** The numbers of its arrays, in their order. */
+  readonly arrayNumbers: number[];
+  /** For every input, in their order: the number of its node, or for every result the array where it is. */
+  readonly inputs: (number | ReadonlyMap<number, number>)[];
+  next: number;
+}
+
+/** The stored arrays that a module reads, each once for every type that it is read as. */
+class Arrays {
+  readonly stored: StoredArray[] = [];
+  readonly types: ScalarType[] = [];
+
+  numberOf(array: StoredArray, type: ScalarType): number {
+    const known = this.stored.findIndex((other, i) => this.types[i] === type && sameArray(other, array));
+    if (known >= 0) return known;
+    this.types.push(type);
+    return this.stored.push(array) - 1;
+  }
+
+  named(): Map<string, StoredArray> {
+    return new Map(this.stored.map((array, number) => [nameOf(number), array]));
+  }
+}
+
+function nameOf(array: number): string {
+  return `a${array}`;
+}
+
+/** The views that a root reads, directly or through others, each before the views that read it. */
+function nodesOf(root: View, arrays: Arrays, storedOf: StoredOf): Node[] {
+  const nodes: Node[] = [];
+  const numbers = new Map<View, number>();
+  const open: Node[] = [{ view: root, arrayNumbers: [], inputs: [], next: 0 }];
+  for (let node = open.at(-1); node !== undefined; node = open.at(-1)) {
+    const { view, arrayNumbers, inputs } = node;
+    const read = view.reads[node.next];
+    if (read === undefined) {
+      open.pop();
+      numbers.set(view, nodes.length);
+      nodes.push(node);
+    } else if (typeof read === 'string') {
+      arrayNumbers.push(arrays.numberOf(view.arrays.get(read)!, view.module.arrays.get(read)!));
+      node.next++;
+    } else {
+      const linked = numbers.get(read.view) ?? storedNumbers(read, arrays, storedOf);
+      if (linked === undefined) open.push({ view: read.view, arrayNumbers: [], inputs: [], next: 0 });
+      else {
+        inputs.push(linked);
+        node.next++;
+      }
+    }
+  }
+  return nodes;
+}
+
+function storedNumbers(input: ViewInput, arrays: Arrays, storedOf: StoredOf): ReadonlyMap<number, number> | undefined {
+  const stored = storedOf(input);
+  if (stored === undefined) return undefined;
+  const types = entryOf(input.view.module).results;
+  return new Map(input.results.map((result) => [result, arrays.numberOf(stored.get(result)!, types[result]!)]));
+}
+
+function linkNodes(nodes: readonly Node[], { types }: Arrays): Module {
+  const linkage: Linkage = { functions: [], linked: new Map() };
+  const uniforms = new Map<string, ScalarType>();
+  const functions: string[] = [];
+  const linkedInput = (input: Node['inputs'][number]): LinkedInput =>
+    typeof input === 'number'
+      ? functions[input]!
+      : new Map([...input].map(([result, array]) => [result, nameOf(array)] as const));
+  for (const [number, { view, arrayNumbers, inputs }] of nodes.entries()) {
+    const { module } = view;
+    const links: Links = {
+      arrays: new Map([...view.arrays.keys()].map((name, i) => [name, nameOf(arrayNumbers[i]!)])),
+      uniforms: new Map([...module.uniforms].map(([name, type]) => [name, addUniform(uniforms, type)])),
+      inputs: new Map(inputs.map((input, i) => [view.inputs[i]!.name, linkedInput(input)])),
+    };
+    if (number === nodes.length - 1) linkEntry(linkage, module, links);
+    else functions.push(link(linkage, module, links));
+  }
+  const arrays = new Map(types.map((type, array) => [nameOf(array), type]));
+  return oneOf({ functions: linkage.functions, arrays, uniforms });
+}
+
+function addUniform(uniforms: Map<string, ScalarType>, type: ScalarType): Operand {
+  const name = `u${uniforms.size}`;
+  uniforms.set(name, type);
+  return { kind: 'uniform', type, name };
+}
+
+/** Linked modules by what they are made of. */
+const linkedBefore = new Map<string, Module>();
+let keyLength = 0;
+/** Keys of more letters than this are not remembered together: some 2 MB, and far more than the pipelines of a loop have. */
+const MOST_KEY_LENGTH = 2 ** 20;
+
+function remember(key: string, module: Module): Module {
+  if (keyLength + key.length > MOST_KEY_LENGTH) {
+    linkedBefore.clear();
+    keyLength = 0;
+  }
+  linkedBefore.set(key, module);
+  keyLength += key.length;
+  return module;
+}
