@@ -1,3 +1,4 @@
+import { createCache } from '../cache.ts';
 import { entryOf, type Module, moduleNumber, type Operand, oneOf, type ScalarType } from '../functors/ir.ts';
 import { type Linkage, type LinkedInput, type Links, link, linkEntry } from '../functors/recorder.ts';
 import { type StoredArray, sameArray, type View, type ViewInput } from './column.ts';
@@ -123,18 +124,16 @@ function addUniform(uniforms: Map<string, ScalarType>, type: ScalarType): Operan
   return { kind: 'uniform', type, name };
 }
 
+/** Some 20 MB; the pipelines of a steady loop have far fewer. */
+const MOST_FUNCTIONS = 2 ** 14;
+
 /** Linked modules by what they are made of. */
-const linkedBefore = new Map<string, Module>();
-let keyLength = 0;
-/** Keys of more letters than this are not remembered together: some 2 MB, and far more than the pipelines of a loop have. */
-const MOST_KEY_LENGTH = 2 ** 20;
+const linkedBefore = createCache<string, Module>({
+  most: MOST_FUNCTIONS,
+  weigh: ({ functions }) => functions.length,
+});
 
 function remember(key: string, module: Module): Module {
-  if (keyLength + key.length > MOST_KEY_LENGTH) {
-    linkedBefore.clear();
-    keyLength = 0;
-  }
   linkedBefore.set(key, module);
-  keyLength += key.length;
   return module;
 }
