@@ -489,10 +489,10 @@ const functors: readonly Row[] = [
     ] as const
   ).map((name): Row => [`${name} of nothing`, inBody(() => p[name]!()), 'functor/argument', name]),
   ['a method that is none', inBody(({ x }) => x.sin!()), 'functor/member', 'sin'],
-  ['a field of a number', inBody(({ x }) => (x.lo as unknown as Loose).add!(1)), 'functor/member', 'lo'],
+  ['a field of a number', inBody(({ x }) => (x.lo as unknown as Loose).add!(1)), 'functor/member', 'add'],
   ['set of a value', inBody(({ x }) => x.set!(1)), 'functor/member', 'set'],
   ['a method of an array that is none', inBody(({ table }) => table.get!(0)), 'functor/member', 'get'],
-  ['an index of an array', inBody(({ table }) => table[0]), 'functor/member', 'at'],
+  ['an index of an array', inBody(({ x, table }) => x.add!(table[0])), 'functor/type', 'nothing'],
   ['a method without its operand', inBody(({ x }) => x.add!()), 'functor/type', 'nothing'],
   ['a promise as operand', inBody(({ x }) => x.add!(promise)), 'functor/promise', 'promise'],
   ['a text as operand', inBody(({ x }) => x.add!('1')), 'functor/type', "'1'"],

@@ -1,7 +1,8 @@
 import { ArgumentError } from '../../primitives/errors.ts';
+import { isRecord } from '../../primitives/given.ts';
 import type { Subgroups } from './device.ts';
 import { defaultTuning, type Tuning } from './tuning.ts';
-import { isPart, type TuningChoice } from './tuning-choice.ts';
+import type { TuningChoice } from './tuning-choice.ts';
 
 /** The words that members may be. */
 const WORDS: ReadonlySet<unknown> = new Set(['workgroup', 'thread']);
@@ -40,8 +41,8 @@ export function requireTuning(data: unknown): TuningChoice {
 }
 
 function requireLike(data: unknown, model: unknown, path: string): void {
-  if (isPart(model)) {
-    if (!isPart(data)) throw wrongMember(path, 'an object', data);
+  if (isRecord(model)) {
+    if (!isRecord(data)) throw wrongMember(path, 'an object', data);
     for (const [name, value] of Object.entries(data))
       requireLike(value, model[name], path === '' ? name : `${path}.${name}`);
   } else if (typeof model === 'number') {

@@ -13,12 +13,7 @@ export function chosenTuning(tuning: Tuning, choice: TuningChoice): Tuning {
 
 function merged(base: unknown, change: unknown): unknown {
   if (change === undefined) return base;
-  if (!isPart(base) || !isPart(change)) return change;
+  if (!isRecord(base) || !isRecord(change)) return change;
   const names = new Set([...Object.keys(base), ...Object.keys(change)]);
   return Object.fromEntries([...names].map((name) => [name, merged(base[name], change[name])]));
-}
-
-/** Whether a member of a tuning has members itself. */
-export function isPart(value: unknown): value is Readonly<Record<string, unknown>> {
-  return isRecord(value);
 }

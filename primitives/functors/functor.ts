@@ -1,5 +1,6 @@
 import { isRecord } from '../given.ts';
 import type { Module, Operand, ScalarType } from './ir.ts';
+import { withMembers } from './members.ts';
 import {
   type NeighbourOffset,
   type Neighbours,
@@ -274,7 +275,9 @@ function defineFunctor(
     if (recording) throw functorError('recursion', `Functor ${name} calls itself.`, 'Use While or For.');
     recording = true;
     try {
-      return withinStack(`Functor ${name}`, () => recordFunctor(name, parameters, result, body, options, written));
+      return withinStack(`Functor ${name}`, () =>
+        recordFunctor(name, parameters, result, (args) => withMembers(name, () => body(args)), options, written),
+      );
     } finally {
       recording = false;
     }

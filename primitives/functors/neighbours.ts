@@ -1,5 +1,4 @@
 import type { Module, Operand } from './ir.ts';
-import { refuseOtherMembers } from './members.ts';
 import { functorError, newParameter, recorder, requireShapeOf } from './recorder.ts';
 import { assemble, flatten, leafTypes, type Shape, type ValuesOf } from './shapes.ts';
 import { Value } from './value.ts';
@@ -48,8 +47,6 @@ export class Neighbours<S extends Shape> {
     return this.#find(requireOffset(dx), requireOffset(dy));
   }
 }
-
-refuseOtherMembers(Neighbours, () => 'neighbours');
 
 function requireOffset(offset: number): number {
   if (Number.isInteger(offset) && Math.abs(offset) < 2 ** 31) return offset;

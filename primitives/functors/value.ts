@@ -1,6 +1,5 @@
 import { describeGiven, isPromise } from '../given.ts';
 import type { Local, Operand, OperationName, ScalarType } from './ir.ts';
-import { refuseOtherMembers } from './members.ts';
 import { append, functorError, literal, newLocal, operate, read, use, wrongInput } from './recorder.ts';
 
 /** What stands for a value: a value of the functor, or a JavaScript literal. */
@@ -171,6 +170,3 @@ export function requireCondition(call: string, given: unknown): Operand {
   if (operand.type === 'bool') return operand;
   throw wrongInput(call, 'condition', given, 'a bool', 'Compare it: .ne(0).');
 }
-
-refuseOtherMembers(Value, (value) => `a ${value.operand.type}`);
-refuseOtherMembers(ArrayValue, (array) => `the array ${array.name}`);
