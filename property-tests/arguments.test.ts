@@ -153,7 +153,7 @@ describe('parseZonalArguments', () => {
     [['--quiet=yes'], 'takes no value'],
     [['--band', '1', '--band', '2'], 'given twice'],
     [['stray'], "'stray' belongs to no option"],
-    [['--stats', '-'], '--out and --stats cannot both write to stdout'],
+    [['--out', '-', '--stats', '-'], '--out and --stats cannot both write to stdout'],
     [['--out', 'a', '--stats', '-', '--plot', '-'], '--stats and --plot cannot both write to stdout'],
     [['--backend', 'reference', '--workers', '2'], 'means nothing to --backend reference'],
     [['--backend', 'workers', '--adapter', 'software'], 'means nothing to --backend workers'],

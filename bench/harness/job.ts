@@ -56,7 +56,7 @@ async function expectedOf(experiment: Experiment, inputs: HostColumns, one: Case
   if (known !== undefined) return columnsOfResult(known);
   await using context = new Context(createReferenceBackend());
   const at = { ...one, context };
-  return readResult(context, await experiment.run(uploadInputs(experiment, inputs, at), at));
+  return await readResult(context, await experiment.run(uploadInputs(experiment, inputs, at), at));
 }
 
 /** What an experiment runs on. */
