@@ -1,5 +1,6 @@
 import type { WebGpuBackend } from '../../backends/webgpu/index.ts';
-import type { Table } from '../../primitives/columns/column.ts';
+import type { Column, Table } from '../../primitives/columns/column.ts';
+import { columnsIn, memoriesIn } from '../../primitives/columns/reachable.ts';
 import type { Context } from '../../primitives/context.ts';
 import { ArgumentError, plus, reduce, sequence, u32 } from '../../primitives/index.ts';
 import { type Candidate, hostTime, IDLE_MS, type Prepared, type Round } from './candidate.ts';
@@ -51,7 +52,14 @@ async function prepare(job: Job, context: Context, gpu: WebGpuBackend | undefine
   const at = { n, type, context };
   // Columns of the scope around would be freed with it: these are freed by hand.
   const columns = uploadInputs(experiment, inputs, at);
+  const inputMemories = new Set(memoriesIn(columns));
   let waits = false;
+
+  /** Frees a result, but not inputs that it consists of. */
+  const free = (result: Table): void => {
+    const isOwn = (column: Column): boolean => !memoriesIn(column).some((memory) => inputMemories.has(memory));
+    context.dispose(columnsIn(result).filter(isOwn));
+  };
 
   /** What it gives, stored: a view alone would be no work. A promise passes through, for the scope to find. */
   const atOnce = (): Table => {
@@ -74,7 +82,7 @@ async function prepare(job: Job, context: Context, gpu: WebGpuBackend | undefine
 
   /** Runs it once and frees what it made; an algorithm that waits is waited for. */
   const once = (): void | Promise<void> => {
-    if (waits) return awaited().then((result) => context.dispose(result));
+    if (waits) return awaited().then(free);
     context.scope(() => void atOnce());
   };
   /** Each call is waited for: what is issued together may be fused, over the same rows of several calls. */
@@ -105,7 +113,7 @@ async function prepare(job: Job, context: Context, gpu: WebGpuBackend | undefine
       try {
         return await readResult(context, result);
       } finally {
-        context.dispose(result);
+        free(result);
       }
     },
     round: (calls, warm = false) => (gpu === undefined || waits ? byHost(calls) : byDevice(calls, warm)),
