@@ -57,7 +57,7 @@ function withCrs(raster: RasterSource, crs: string): RasterSource {
     scaling: raster.scaling,
     blockColumns: raster.blockColumns,
     blockRows: raster.blockRows,
-    read: (window, signal) => raster.read(window, signal),
+    read: (window, signal, isWanted) => raster.read(window, signal, isWanted),
     readMask: raster.readMask && ((window, signal) => raster.readMask!(window, signal)),
     reuse: (cells) => raster.reuse?.(cells),
     close: () => raster.close(),

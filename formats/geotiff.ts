@@ -110,7 +110,7 @@ async function openBand(source: ByteSource, options: GeoTiffOptions, path: strin
     blockColumns: layout.blockColumns,
     blockRows: rowsAtOnce(layout),
     notes,
-    read: (window, signal) => reader.read(window, signal),
+    read: (window, signal, isWanted) => reader.read(window, signal, isWanted),
     readMask: masks.length === 0 ? undefined : (window, signal) => readMasks(masks, window, signal),
     reuse: (cells) => reader.reuse(cells),
     async close() {

@@ -113,3 +113,36 @@ test('the home group is the one where most values are, or the one above', () => 
   expect(homeGroup(Float32Array.of(-3.4e38, 1, 2, 300), Math.fround(-3.4e38))).toBe(5);
   expect(homeGroup(Float32Array.of(1e-30, 1e-29, 1), undefined)).toBeLessThan(4);
 });
+
+const side = fc.integer({ min: 0, max: 190 });
+
+test.prop([fc.array(fc.tuple(side, side, side, side), { minLength: 1, maxLength: 5 }), fc.constantFrom(1, 7, 50, 64)], {
+  numRuns: 40,
+})('parts of a raster that are not asked for may hold anything', async (boxes, block) => {
+  const [width, height] = [200, 190];
+  const cells = Int16Array.from({ length: width * height }, (_, i) => (i * 7919) % 3001);
+  const raster = rasterOf(cells, width, 'i16');
+  const zones = zonesOf(boxes.map(([x, y, right, top]) => [box(x, y, Math.max(x + 1, right), Math.max(y + 1, top))]));
+  let spoiled = 0;
+  const read: typeof raster.read = async (window, signal, isWanted) => {
+    const found = await raster.read(window, signal);
+    for (let row = window.row; row < window.row + window.rows; row += block) {
+      for (let column = window.column; column < window.column + window.columns; column += block) {
+        const rows = Math.min(block, window.row + window.rows - row);
+        const columns = Math.min(block, window.column + window.columns - column);
+        if (isWanted!({ row, column, rows, columns })) continue;
+        spoiled++;
+        for (let r = row - window.row; r < row - window.row + rows; r++) {
+          const from = r * window.columns + column - window.column;
+          found.fill(-12345, from, from + columns);
+        }
+      }
+    }
+    return found;
+  };
+  await using context = await open({ backend: 'reference' });
+  const job = { zones, binning: { kind: 'even', low: 0, high: 3000, width: 500 } as const, tile: 32 };
+  const whole = plain(await zonalHistogram(context, { ...job, raster }));
+  expect(plain(await zonalHistogram(context, { ...job, raster: { ...raster, read } }))).toBe(whole);
+  if (boxes.every(([x, , right]) => Math.max(x, right) < 100)) expect(spoiled).toBeGreaterThan(0);
+});

@@ -59,8 +59,12 @@ export interface RasterSource extends RasterGrid {
   readonly blockRows: number;
   /** What stored values stand for, where that is something else. */
   readonly scaling?: Scaling | undefined;
-  /** Reads a window that lies inside the raster, as it is stored. */
-  read(window: Window, signal?: AbortSignal): Promise<Cells>;
+  /**
+   * Reads a window that lies inside the raster, as it is stored.
+   *
+   * @param isWanted - Whether anybody will look at a part of it; cells of parts that are not wanted may hold anything.
+   */
+  read(window: Window, signal?: AbortSignal, isWanted?: (part: Window) => boolean): Promise<Cells>;
   /** Where there is a mask: for every cell of a window, row by row, 0 where it has no data. */
   readonly readMask?: ((window: Window, signal?: AbortSignal) => Promise<Uint8Array>) | undefined;
   /** Takes cells back that {@link read} gave and nobody looks at any more: a later window may be written over them. */

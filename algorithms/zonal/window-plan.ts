@@ -160,6 +160,30 @@ function uniteTiles(a: TileRectangle, b: TileRectangle): TileRectangle {
   return [Math.min(a[0], b[0]), Math.max(a[1], b[1]), Math.min(a[2], b[2]), Math.max(a[3], b[3])];
 }
 
+/** Tells of a part of the raster whether the tiles of any zone meet it: nobody looks at the window's other cells. */
+export function meetsZones({ window, tile, tileColumns, tileRows, table }: WindowPlan): (part: Window) => boolean {
+  const met = new Uint8Array(tileColumns * tileRows);
+  for (let at = 0; at < table.length; at += ZONE_STRIDE) {
+    const across = table[at + ZONE_FIELDS.tileColumns]!;
+    const firstRow = table[at + ZONE_FIELDS.firstTileRow]!;
+    const firstColumn = table[at + ZONE_FIELDS.firstTileColumn]!;
+    const endRow = firstRow + table[at + ZONE_FIELDS.tiles]! / across;
+    for (let row = firstRow; row < endRow; row++) {
+      met.fill(1, row * tileColumns + firstColumn, row * tileColumns + firstColumn + across);
+    }
+  }
+  return ({ column, row, columns, rows }) => {
+    const [left, top] = [Math.max(0, column - window.column), Math.max(0, row - window.row)];
+    const right = Math.min(tileColumns, Math.ceil((column - window.column + columns) / tile));
+    const bottom = Math.min(tileRows, Math.ceil((row - window.row + rows) / tile));
+    for (let tileRow = Math.floor(top / tile); tileRow < bottom; tileRow++) {
+      const start = tileRow * tileColumns;
+      if (met.subarray(start + Math.floor(left / tile), start + right).includes(1)) return true;
+    }
+    return false;
+  };
+}
+
 export interface WindowSize {
   readonly rows: number;
   readonly columns: number;

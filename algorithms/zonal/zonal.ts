@@ -25,7 +25,7 @@ import { createTotals, type Totals, type WindowTotals } from './totals.ts';
 import type { Binning, ZonalHistogram } from './types.ts';
 import { uniqueBytes, windowUnique } from './unique.ts';
 import { windowHistogram } from './window-histogram.ts';
-import type { WindowPlan } from './window-plan.ts';
+import { meetsZones, type WindowPlan } from './window-plan.ts';
 import { partNotes, zoneNotes } from './zone-notes.ts';
 
 /** What {@link zonalHistogram} counts. */
@@ -53,7 +53,7 @@ export interface ZonalJob {
 
 /**
  * Counts, for every zone, the cells of a raster whose centres lie in it, by value. The raster is streamed window by window;
- * windows that no zone meets are not read.
+ * windows, and blocks of the file, that no zone meets are not read.
  *
  * A cell belongs to a zone if its centre is in one of the zone's parts by the even-odd rule, half-open in map space (left and
  * bottom edges in), decided in integers on a grid of 2⁻²⁰ of a cell. Zones may overlap, and so may the parts of a zone: where
@@ -198,7 +198,7 @@ async function streamWindows(
   const read = async (planned: PlannedWindow, { signal: stop }: { signal: AbortSignal }): Promise<LoadedWindow> => {
     const { window } = planned.plan;
     const [cells, mask] = await Promise.all([
-      underWay.watch(raster.read(window, stop)),
+      underWay.watch(raster.read(window, stop, meetsZones(planned.plan))),
       raster.readMask === undefined ? undefined : underWay.watch(raster.readMask(window, stop)),
     ]);
     return { ...planned, cells, mask: mask?.includes(0) ? mask : undefined };

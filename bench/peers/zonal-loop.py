@@ -39,7 +39,8 @@ def main(raster, zones, layer, out, *rest):
             counted = histogram(values, numbers) if numbers else ""
             row = [feature.GetFieldAsString("id"), len(values), counted]
             if statistics and len(values) > 0:
-                row += [values.min(), values.max(), values.mean(dtype=np.float64), values.sum(dtype=np.float64)]
+                row += [float(values.min()), float(values.max())]
+                row += [values.mean(dtype=np.float64), values.sum(dtype=np.float64)]
             rows.writerow(row)
 
 

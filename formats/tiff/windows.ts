@@ -11,7 +11,8 @@ import { cellsOver, type Words, wordsOver } from './samples.ts';
 
 /** Reads windows of one band, decoding no more blocks than they meet. */
 export interface WindowReader {
-  read(window: Window, signal: AbortSignal | undefined): Promise<Cells>;
+  /** Reads a window; blocks that are not wanted are left as they are. */
+  read(window: Window, signal: AbortSignal | undefined, isWanted?: (part: Window) => boolean): Promise<Cells>;
   /** Takes cells back that it gave, to be written again for another window. */
   reuse(cells: Cells): void;
   /** Ends the threads. */
@@ -58,13 +59,13 @@ export function windowReader({ source, layout, fill, keepBytes, threads }: Windo
     return at < 0 ? newBuffer(bytes, poolFor(bytes) !== undefined) : spare.splice(at, 1)[0]!;
   };
   return {
-    async read(window, signal) {
+    async read(window, signal, isWanted = () => true) {
       checkWindow(window, layout, source.file);
       signal?.throwIfAborted();
       const length = window.columns * window.rows;
       const cells = cellsOver(layout.sample, takeBuffer(length * SAMPLE_BYTES[layout.sample]), length);
       const reading: Reading = { source, layout, window, cells, kept, signal };
-      const pieces = unfilled(reading, fill);
+      const pieces = unfilled(reading, fill).filter((piece) => isWanted(partOf(piece, layout)));
       const { buffer } = cells;
       if (pool === undefined || !(buffer instanceof SharedArrayBuffer)) {
         await readHere(reading, pieces);
@@ -119,6 +120,11 @@ function unfilled({ window, layout, cells }: Reading, fill: number): Piece[] {
     else pieces.push(piece);
   }
   return pieces;
+}
+
+/** The part of the raster that a piece holds. */
+function partOf({ left, top, bottom }: Piece, { blockColumns }: BandLayout): Window {
+  return { column: left, row: top, columns: blockColumns, rows: bottom - top };
 }
 
 /** Runs in hand at a time where no threads decode: one is read while another is decoded. */
