@@ -53,8 +53,8 @@ try {
   const command = await buildPackage();
   console.log(`machine  ${cpus().length} × ${cpus()[0]!.model}, Node ${process.version}`);
   console.log(`raster   ${options.columns} × ${options.rows}, 3,231 counties; seconds: median (least … most)\n`);
-  console.log('| file | MB | job | loop | quadrille | ratio | peak, MB | inflating alone |');
-  console.log('| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: |');
+  console.log('| file | MB | job | loop | CPU | quadrille | CPU | ratio | peak, MB | inflating alone |');
+  console.log('| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |');
   for (const name of options.files.split(',')) await measureFile(name, command);
 } finally {
   await rm(work, { recursive: true });
@@ -86,8 +86,9 @@ async function measureFile(name: string, command: string): Promise<void> {
     if (job !== 'bins') await requireAgreement();
     const ratios = loop.map(({ seconds }, round) => seconds / ours[round]!.seconds);
     const peak = Math.max(...ours.map(({ bytes }) => bytes)) / 1e6;
-    const columns = [name, megabytes, job, shown(loop), shown(ours), median(ratios).toFixed(2), peak.toFixed(0)];
-    console.log(`| ${[...columns, median(inflating).toFixed(2)].join(' | ')} |`);
+    const both = [shown(loop), cpuOf(loop), shown(ours), cpuOf(ours), median(ratios).toFixed(2)];
+    const columns = [name, megabytes, job, ...both, peak.toFixed(0), median(inflating).toFixed(2)];
+    console.log(`| ${columns.join(' | ')} |`);
   }
   if (options.folder === undefined) await rm(raster);
 }
@@ -135,6 +136,8 @@ function ourArguments(command: string, raster: string, job: string): string[] {
 
 interface Run {
   readonly seconds: number;
+  /** Of all threads. */
+  readonly cpuSeconds: number;
   /** Peak resident memory. */
   readonly bytes: number;
 }
@@ -142,13 +145,14 @@ interface Run {
 /** Runs a command to its end. */
 function timed(command: string, args: readonly string[], env: Readonly<Record<string, string>>): Run {
   const start = performance.now();
-  const run = spawnSync('/usr/bin/time', ['-f', '%M', command, ...args], {
+  const run = spawnSync('/usr/bin/time', ['-f', '%U %S %M', command, ...args], {
     encoding: 'utf8',
     env: { ...process.env, ...env },
   });
   const seconds = (performance.now() - start) / 1000;
   if (run.status !== 0) throw new Error(`${command} ended with ${run.status}: ${run.stderr}`);
-  return { seconds, bytes: 1024 * Number(run.stderr.trim().split('\n').at(-1)) };
+  const [user, system, kilobytes] = run.stderr.trim().split('\n').at(-1)!.split(' ').map(Number);
+  return { seconds, cpuSeconds: user! + system!, bytes: 1024 * kilobytes! };
 }
 
 /** Compares what the last runs wrote. A centre on an edge may be in another zone; few zones have such. */
@@ -175,6 +179,10 @@ async function rowsOf(name: string): Promise<Map<string, number[]>> {
 
 function median(values: readonly number[]): number {
   return [...values].sort((a, b) => a - b)[values.length >> 1]!;
+}
+
+function cpuOf(runs: readonly Run[]): string {
+  return median(runs.map(({ cpuSeconds }) => cpuSeconds)).toFixed(2);
 }
 
 function shown(runs: readonly Run[]): string {
