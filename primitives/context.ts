@@ -28,7 +28,7 @@ import {
   type HostTableOf,
 } from './columns/host-array.ts';
 import { alive, destination, extentOf, fuse, programOf, viewsBorn } from './columns/program.ts';
-import { automaticMemoriesIn, columnsIn, memoriesIn } from './columns/reachable.ts';
+import { columnsIn, memoriesIn, memoriesOf, partsIn } from './columns/reachable.ts';
 import { wordsAtHand } from './columns/words.ts';
 import { ArgumentError, type CapacityError, DeviceLostError, OutOfMemoryError } from './errors.ts';
 import type { u64 } from './functors/functor.ts';
@@ -334,8 +334,13 @@ export class Context {
 
   /** Frees the memory of a scope, but for what its result needs, which goes to the scope around. */
   #endScope({ memories, since }: Owner, result: unknown): void {
-    const kept = new Set([...memoriesIn(result, since), ...automaticMemoriesIn(result, since)]);
-    entrust(result, memories, since);
+    const parts = partsIn(result);
+    const kept = memoriesOf(parts, since);
+    const views = parts.filter((part): part is Column => part instanceof Column && part.source.kind === 'view');
+    if (views.length > 0) {
+      entrust(views, memoriesOf(parts.filter((part) => !views.includes(part as Column))), memories, since);
+      for (const memory of this.automatic.memoriesUnder(views, since)) kept.add(memory);
+    }
     for (const memory of memories) {
       if (kept.has(memory)) this.#owners.at(-1)!.memories.add(memory);
       else this.#release(memory);
@@ -402,13 +407,16 @@ export class Context {
 const ROWS_READ_AT_ONCE = 65536;
 
 /** Gives to the views that a scope returns what was taken in it for them alone. */
-function entrust(result: unknown, owner: ReadonlySet<Memory>, since: number): void {
-  const columns = columnsIn(result);
-  const elsewhere = new Set(memoriesIn(columns.filter(({ source }) => source.kind === 'stored')));
-  for (const column of columns) {
+function entrust(
+  views: readonly Column[],
+  elsewhere: ReadonlySet<Memory>,
+  owned: ReadonlySet<Memory>,
+  since: number,
+): void {
+  for (const column of views) {
     if (column.source.kind === 'stored') continue;
-    for (const memory of memoriesIn(column, since)) {
-      if (owner.has(memory) && !elsewhere.has(memory)) column.source.view.owned.add(memory);
+    for (const memory of memoriesOf([column], since)) {
+      if (owned.has(memory) && !elsewhere.has(memory)) column.source.view.owned.add(memory);
     }
   }
 }

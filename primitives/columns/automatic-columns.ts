@@ -58,6 +58,13 @@ export class AutomaticColumns {
     return (input) => this.#find(input);
   }
 
+  /** The memory in which columns, and the views that they read, are stored, as far as they are not older than `since`. */
+  memoriesUnder(columns: readonly Column[], since: number): Memory[] {
+    if (this.#kept.size === 0) return [];
+    const views = columns.flatMap(({ source }) => (source.kind === 'view' ? [source.view] : []));
+    return [...viewsUnder(views, since)].flatMap(({ automatic }) => [...(automatic?.results.values() ?? [])]);
+  }
+
   /** Frees the columns of a view, and of what it reads, that nobody else needs. */
   disposeUnder(view: View): void {
     if (this.#kept.size === 0) return;
@@ -87,7 +94,7 @@ export class AutomaticColumns {
 
   /** Takes note that memory is freed. */
   freed(memory: Memory): void {
-    this.forgetDerived(memory);
+    if (memory.derived !== undefined) this.forgetDerived(memory);
     const { automatic } = memory;
     if (automatic === undefined || !this.#kept.delete(automatic)) return;
     this.#collected.unregister(automatic);

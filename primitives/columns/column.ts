@@ -62,8 +62,6 @@ export interface View {
   /** Names of arrays, and inputs, in the order of their first use. */
   readonly reads: readonly (string | ViewInput)[];
   readonly uniforms: ReadonlyMap<string, number | boolean>;
-  /** Whether it, or a view that it reads, has a loop. */
-  readonly loops: boolean;
   /** What evaluating an element costs where nothing that it reads is stored. */
   readonly cost: ViewCost;
   /** Memory that was taken for this view, and is freed with it. */
@@ -90,6 +88,9 @@ export interface ViewCost {
   readonly statements: number;
   /** Statements of the longest single step. */
   readonly longestStep: number;
+  /** Operations of views that it may evaluate more often than once a row: storing saves fewer. */
+  readonly repeated: number;
+  readonly loops: boolean;
 }
 
 /** A stored column as a captured array. */

@@ -2,7 +2,7 @@ import type { ArrayBinding, CountRef, Length, Program, Store } from '../backend.
 import type { Context } from '../context.ts';
 import { ArgumentError } from '../errors.ts';
 import { If, Let, Var } from '../functors/control.ts';
-import { entryOf, type Module, type Operand, oneOf, type ScalarType, type Statement } from '../functors/ir.ts';
+import { entryOf, type Operand, oneOf, type ScalarType } from '../functors/ir.ts';
 import { callNamed, literal, operate, read, record, recorder } from '../functors/recorder.ts';
 import { select } from '../functors/standard/choose.ts';
 import { type U32, Value, Variable } from '../functors/value.ts';
@@ -73,11 +73,17 @@ export function fuse(
   });
   const module = oneOf(recorded);
   const { arrays, inputs, order, uniforms } = reads;
-  const loops = hasLoops(module) || inputs.some(({ view }) => view.loops);
-  const cost = costWithInputs(module, inputs);
   return {
-    ...{ born: born++, module, arrays, inputs, reads: order, uniforms, loops, cost },
-    ...{ results, owned: new Set(), automatic: undefined },
+    born: born++,
+    module,
+    arrays,
+    inputs,
+    reads: order,
+    uniforms,
+    cost: costWithInputs(module, inputs),
+    results,
+    owned: new Set(),
+    automatic: undefined,
   };
 }
 
@@ -135,7 +141,7 @@ function createLoader({ arrays, inputs, order, uniforms }: Reads): Loader {
       if (columns.every(({ source }) => source.kind === 'stored')) return load(columns, index);
       const inside = index.lt(loader.length(length));
       const zeros = columns.map(({ type }) => new Value(literal(type, type === 'bool' ? false : 0)));
-      if (!columns.some(({ source }) => source.kind === 'view' && source.view.loops))
+      if (!columns.some(({ source }) => source.kind === 'view' && source.view.cost.loops))
         return load(columns, index).map((value, i) => select(zeros[i]!, value, inside));
       const found = zeros.map(Var);
       If(inside, () => {
@@ -156,22 +162,6 @@ function createLoader({ arrays, inputs, order, uniforms }: Reads): Loader {
     uniform: <T extends ScalarType>(type: T, value: number | boolean) => new Value<T>(uniform(type, value)),
   };
   return loader;
-}
-
-const looping = new WeakMap<Module, boolean>();
-
-function hasLoops(module: Module): boolean {
-  const known = looping.get(module) ?? module.functions.some(({ body }) => hasLoop(body));
-  looping.set(module, known);
-  return known;
-}
-
-function hasLoop(block: readonly Statement[]): boolean {
-  return block.some(
-    (statement) =>
-      statement.kind === 'loop' ||
-      (statement.kind === 'if' && (hasLoop(statement.consequent) || hasLoop(statement.alternative))),
-  );
 }
 
 /** A value that may be given as the word that stands for it. */
@@ -253,7 +243,7 @@ export function destination(column: Column): Pick<Store, 'buffer' | 'offset' | '
     });
   }
   const memory = alive(source.memory);
-  memory.context.automatic.forgetDerived(memory);
+  if (memory.derived !== undefined) memory.context.automatic.forgetDerived(memory);
   return { buffer: memory.buffer, offset: source.offset, capacity };
 }
 

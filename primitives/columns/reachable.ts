@@ -10,9 +10,14 @@ export function columnsIn(value: unknown): Column[] {
  * `since` are passed over: they read nothing that was taken later.
  */
 export function memoriesIn(value: unknown, since = 0): Memory[] {
+  return [...memoriesOf(partsIn(value), since)];
+}
+
+/** The same of columns and memory. */
+export function memoriesOf(parts: readonly (Column | Memory)[], since = 0): Set<Memory> {
   const memories = new Set<Memory>();
   const views: View[] = [];
-  for (const part of partsIn(value)) {
+  for (const part of parts) {
     if (part instanceof Memory) memories.add(part);
     else {
       addLength(part.length, memories);
@@ -20,14 +25,8 @@ export function memoriesIn(value: unknown, since = 0): Memory[] {
       else views.push(part.source.view);
     }
   }
-  for (const memory of memoriesUnder(views, since)) memories.add(memory);
-  return [...memories];
-}
-
-/** The memory in which the library has stored views inside a value that are not older than `since`. */
-export function automaticMemoriesIn(value: unknown, since: number): Memory[] {
-  const views = columnsIn(value).flatMap(({ source }) => (source.kind === 'view' ? [source.view] : []));
-  return [...viewsUnder(views, since)].flatMap(({ automatic }) => [...(automatic?.results.values() ?? [])]);
+  if (views.length > 0) for (const view of viewsUnder(views, since)) addMemories(view, memories);
+  return memories;
 }
 
 /** All memory that views read or own, directly or through others. */
@@ -62,7 +61,8 @@ function addLength(length: Column['length'], memories: Set<Memory>): void {
   if (typeof length !== 'number') memories.add(length.memory);
 }
 
-function partsIn(value: unknown): (Column | Memory)[] {
+/** All columns and memory anywhere inside a value. */
+export function partsIn(value: unknown): (Column | Memory)[] {
   const parts: (Column | Memory)[] = [];
   collectParts(value, new Set(), parts);
   return parts;

@@ -136,13 +136,13 @@ function countReads(nodes: readonly Node[]): void {
   }
 }
 
-function isTooLong({ statements, longestStep }: ViewCost): boolean {
+function isTooLong({ statements, longestStep }: Pick<ViewCost, 'statements' | 'longestStep'>): boolean {
   return statements > MOST_STATEMENTS + longestStep;
 }
 
 /** Whether nothing of a view is worth storing, as what storing could save at most tells. */
 export function isCheap(cost: ViewCost): boolean {
-  return cost.operations < LEAST_SAVING && !isTooLong(cost);
+  return cost.repeated < LEAST_SAVING && !isTooLong(cost);
 }
 
 /** Stores the longest inputs of a node until its code is short enough, or nothing is left to be stored. */
