@@ -34,6 +34,7 @@ export type {
 export { quadrantImage } from './quadrant-plot/image.ts';
 export { type QuadrantPlot, type QuadrantPlotOptions, quadrantPlot } from './quadrant-plot.ts';
 export { parseBoundariesOn } from './result-sets/boundaries-on-device.ts';
+export type { RegionKind } from './result-sets/gather-regions.ts';
 export { type LabelTile, parseLabels } from './result-sets/label-image.ts';
 export { openResultSet, type ResultSetOptions } from './result-sets/open-result-set.ts';
 export type { TileBytes } from './result-sets/parse-messages.ts';

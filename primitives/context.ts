@@ -48,7 +48,11 @@ interface Owner {
  */
 export class Context {
   readonly backend: Backend;
-  /** The columns of views that the library has stored by itself. */
+  /**
+   * The columns of views that the library has stored by itself.
+   *
+   * @internal
+   */
   readonly automatic: AutomaticColumns = new AutomaticColumns(this);
   readonly #owners: Owner[] = [{ memories: new Set(), since: 0 }];
   /** Memory that was released, and is freed when nobody waits for something in it any more. */
@@ -123,7 +127,11 @@ export class Context {
     return this.#allocate(words, this.#owners.at(-1)!, count);
   }
 
-  /** Device words that belong to the scope in which a view was made, as far as it is under way. */
+  /**
+   * Device words that belong to the scope in which a view was made, as far as it is under way.
+   *
+   * @internal
+   */
   allocateFor(view: View, words: number): Memory {
     return this.#allocate(words, this.#owners.findLast(({ since }) => since <= view.born)!);
   }
