@@ -28,7 +28,7 @@ export function requireHangLimit(hangLimit: number | undefined): void {
   if (hangLimit === undefined || (typeof hangLimit === 'number' && hangLimit > 0 && hangLimit < 2 ** 31)) return;
   throw new ArgumentError('device/hang-limit', 'The hangLimit is no time to wait for a device.', {
     expected: 'milliseconds above 0 and below 2^31',
-    got: describeGiven(hangLimit),
+    got: typeof hangLimit === 'number' ? hangLimit : describeGiven(hangLimit),
     remedy: 'Leave it out to wait without end.',
   });
 }
