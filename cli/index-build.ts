@@ -22,7 +22,7 @@ import { PLACE_SENTENCES } from './index-place.ts';
 import { type BuildFacts, buildSummary } from './index-summary.ts';
 import type { Log } from './log.ts';
 import { causeOf, openContext, protectInputs, type RunContext, type Surroundings } from './run-support.ts';
-import { writeToStdout } from './standard-output.ts';
+import { isClosed, writeToStdout } from './standard-output.ts';
 
 /** The parts that the command puts together. */
 export interface BuildParts<C extends RunContext> extends DrawParts {
@@ -65,7 +65,8 @@ export async function runIndexBuild<C extends RunContext>(
       ...figures,
     };
     const summary = buildSummary(file, facts);
-    if (files.length === targets.length) {
+    // Where stdout is closed, only a line about the tree is lost, unless its figures were asked for.
+    if (files.length === targets.length && (options.json || !isClosed(surroundings.stdout))) {
       const told = options.json ? JSON.stringify(summary.fields) : summary.lines[0];
       await writeToStdout(surroundings.stdout, [`${told}\n`], surroundings.signal);
     }

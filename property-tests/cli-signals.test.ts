@@ -126,12 +126,16 @@ describe('stdout that takes nothing', () => {
   }
 
   test('is none where it is the null device, a reader that has gone, or the figure goes to a file as well', async () => {
-    const [nowhere, gone, file] = await Promise.all(
-      [`${lines[0]} > /dev/null`, `( ${lines[0]} ) | true`, 'quadrille compare set.wkt set.wkt --out f.json >&-'].map(
-        (line) => start(line).ended,
-      ),
-    );
-    expect([nowhere!.exitCode, gone!.exitCode, file!.exitCode]).toEqual([0, 0, 0]);
+    const withoutLoss = [
+      `${lines[0]} > /dev/null`,
+      `( ${lines[0]} ) | true`,
+      'quadrille compare set.wkt set.wkt --out f.json >&-',
+      'quadrille index build zones.json -o f.maq >&-',
+    ];
+    const endings = await Promise.all(withoutLoss.map((line) => start(line).ended));
+    expect(endings.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0, 0]);
+    const figures = await start('quadrille index build zones.json -o f.maq --json >&-').ended;
+    expect(figures.exitCode).toBe(1);
     expect(JSON.parse(await readFile(shop.path('f.json'), 'utf8'))).toBeDefined();
   });
 });
