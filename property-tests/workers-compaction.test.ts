@@ -55,7 +55,7 @@ const result = { chosen: 0, place: 1, value: 2, index: 3, other: 4, rest: 5, odd
 describe.each([
   { name: 'calling thread', workers: 1, inlineNanoseconds: Number.POSITIVE_INFINITY },
   { name: 'three workers', workers: 3, inlineNanoseconds: 0 },
-])('compaction on the $name', (options) => {
+])('compaction on the $name', ({ name: _, ...options }) => {
   let backend: Backend;
   beforeAll(async () => {
     backend = await createWorkersBackend(options);

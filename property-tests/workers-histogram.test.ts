@@ -28,7 +28,7 @@ describe.each([
   { name: 'calling thread', workers: 2, inlineNanoseconds: Number.POSITIVE_INFINITY },
   { name: 'one worker', workers: 1, inlineNanoseconds: 0 },
   { name: 'three workers', workers: 3, inlineNanoseconds: 0 },
-])('histograms on the $name', (options) => {
+])('histograms on the $name', ({ name: _, ...options }) => {
   let backend: Backend;
   beforeAll(async () => {
     backend = await createWorkersBackend(options);

@@ -23,7 +23,7 @@ function runsOf(keys: Uint32Array): [from: number, to: number][] {
 describe.each([
   { name: 'calling thread', workers: 1, inlineNanoseconds: Number.POSITIVE_INFINITY },
   { name: 'three workers', workers: 3, inlineNanoseconds: 0 },
-])('runs on the $name', (options) => {
+])('runs on the $name', ({ name: _, ...options }) => {
   let context: Context;
   beforeAll(async () => {
     context = new Context(await createWorkersBackend(options));

@@ -28,7 +28,7 @@ describe.each([
   { name: 'on the calling thread', workers: 2, inlineNanoseconds: Number.POSITIVE_INFINITY },
   { name: 'on one worker', workers: 1, inlineNanoseconds: 0 },
   { name: 'on three workers', workers: 3, inlineNanoseconds: 0 },
-])('$name', (options) => {
+])('$name', ({ name: _, ...options }) => {
   let backend: Backend;
   beforeAll(async () => {
     backend = await createWorkersBackend(options);
