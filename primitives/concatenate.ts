@@ -14,6 +14,7 @@ import { addLengths } from './columns/length.ts';
 import { destination, extentOf, fuse, programOf } from './columns/program.ts';
 import { wordsOf } from './columns/words.ts';
 import type { Context } from './context.ts';
+import { type ContextOption, inContext } from './context-option.ts';
 import { ArgumentError, type ErrorDetails } from './errors.ts';
 
 type Length = number | DeviceLength;
@@ -30,8 +31,12 @@ type Length = number | DeviceLength;
  * const [first, second] = [ctx.column(Uint32Array.of(7, 8)), sequence(2)];
  * await ctx.read(concatenate([first, second])); // Uint32Array [7, 8, 0, 1]
  */
-export function concatenate<C extends Table>(tables: readonly C[]): C {
+export function concatenate<C extends Table>(tables: readonly C[], options?: ContextOption): C {
   requireArray('concatenate', 'tables', tables, 'an array of tables', 'Write concatenate([a, b]).');
+  return inContext('concatenate', options, () => concatenateTables(tables));
+}
+
+function concatenateTables<C extends Table>(tables: readonly C[]): C {
   const [first] = tables;
   if (first === undefined) {
     throw new ArgumentError('concatenate/nothing', 'concatenate was given no table.', {

@@ -17,6 +17,7 @@ import {
   type View,
   withColumns,
 } from './columns/column.ts';
+import { runIn } from './columns/current-context.ts';
 import {
   asHostArray,
   type ColumnTypeOf,
@@ -215,7 +216,7 @@ export class Context {
     this.#owners.push(owner);
     let result: R | undefined;
     try {
-      const returned = pipeline();
+      const returned = runIn(this, false, pipeline);
       if (returned instanceof Promise) {
         // What it does with the memory that is freed here fails: this error says why.
         returned.catch(() => {});

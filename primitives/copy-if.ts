@@ -14,6 +14,7 @@ import {
 import { alive, destination, fuse, type Loader, programOf } from './columns/program.ts';
 import { wordsOf } from './columns/words.ts';
 import type { Context } from './context.ts';
+import { type ContextOption, inContext } from './context-option.ts';
 import { type bool, u32 } from './functors/functor.ts';
 import type { Bool, U32 } from './functors/value.ts';
 import { mapRows, type RowFunctor } from './map.ts';
@@ -35,8 +36,8 @@ export type Predicate = Column<'bool'> | RowFunctor<typeof bool>;
  * const odd = fn({ x: u32 }, bool, ({ x }) => x.and(1).eq(1));
  * await ctx.read(copyIf(ctx.column(Uint32Array.of(1, 2, 3)), odd)); // Uint32Array [1, 3]
  */
-export function copyIf<C extends Table>(table: C, keep: Predicate): C {
-  return compact('copyIf', table, choiceOf('copyIf', table, keep));
+export function copyIf<C extends Table>(table: C, keep: Predicate, options?: ContextOption): C {
+  return inContext('copyIf', options, () => compact('copyIf', table, choiceOf('copyIf', table, keep)));
 }
 
 /**
@@ -50,8 +51,12 @@ export function copyIf<C extends Table>(table: C, keep: Predicate): C {
  * const { selected, rejected } = partition(ctx.column(Uint32Array.of(1, 2, 3)), odd);
  * await ctx.read({ selected, rejected }); // { selected: Uint32Array [1, 3], rejected: Uint32Array [2] }
  */
-export function partition<C extends Table>(table: C, keep: Predicate): { readonly selected: C; readonly rejected: C } {
-  return split(table, choiceOf('partition', table, keep));
+export function partition<C extends Table>(
+  table: C,
+  keep: Predicate,
+  options?: ContextOption,
+): { readonly selected: C; readonly rejected: C } {
+  return inContext('partition', options, () => split(table, choiceOf('partition', table, keep)));
 }
 
 /**
@@ -64,8 +69,8 @@ export function partition<C extends Table>(table: C, keep: Predicate): { readonl
  * const odd = fn({ x: u32 }, bool, ({ x }) => x.and(1).eq(1));
  * await ctx.read(removeIf(ctx.column(Uint32Array.of(1, 2, 3)), odd)); // Uint32Array [2]
  */
-export function removeIf<C extends Table>(table: C, remove: Predicate): C {
-  return compact('removeIf', table, choiceOf('removeIf', table, remove, false));
+export function removeIf<C extends Table>(table: C, remove: Predicate, options?: ContextOption): C {
+  return inContext('removeIf', options, () => compact('removeIf', table, choiceOf('removeIf', table, remove, false)));
 }
 
 /** The predicate as a column of flags, one a row. */

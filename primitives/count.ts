@@ -1,5 +1,6 @@
 import { type Column, type Table, viewColumn } from './columns/column.ts';
 import { fuse } from './columns/program.ts';
+import { type ContextOption, inContext } from './context-option.ts';
 import { flagsOf, type Predicate } from './copy-if.ts';
 import { bool, u32 } from './functors/functor.ts';
 import type { Bool } from './functors/value.ts';
@@ -16,7 +17,11 @@ import { reduce } from './reduce.ts';
  * const odd = fn({ x: u32 }, bool, ({ x }) => x.and(1).eq(1));
  * await ctx.read(count(ctx.column(Uint32Array.of(1, 2, 3)), odd)); // Uint32Array [2]
  */
-export function count(table: Table, predicate: Predicate): Column<'u32'> {
+export function count(table: Table, predicate: Predicate, options?: ContextOption): Column<'u32'> {
+  return inContext('count', options, () => countRows(table, predicate));
+}
+
+function countRows(table: Table, predicate: Predicate): Column<'u32'> {
   const flags = flagsOf('count', table, predicate);
   const ones = fuse('ones', [], ['u32'], (index, _, loader) => {
     const [flag] = loader.load([flags], index) as [Bool];
@@ -35,8 +40,8 @@ export function count(table: Table, predicate: Predicate): Column<'u32'> {
  * const odd = fn({ x: u32 }, bool, ({ x }) => x.and(1).eq(1));
  * await ctx.read(all(ctx.column(Uint32Array.of(1, 2, 3)), odd)); // Uint8Array [0]
  */
-export function all(table: Table, predicate: Predicate): Column<'bool'> {
-  return reduce(flagsOf('all', table, predicate), bitAnd(bool));
+export function all(table: Table, predicate: Predicate, options?: ContextOption): Column<'bool'> {
+  return inContext('all', options, () => reduce(flagsOf('all', table, predicate), bitAnd(bool)));
 }
 
 /**
@@ -49,6 +54,6 @@ export function all(table: Table, predicate: Predicate): Column<'bool'> {
  * const odd = fn({ x: u32 }, bool, ({ x }) => x.and(1).eq(1));
  * await ctx.read(any(ctx.column(Uint32Array.of(1, 2, 3)), odd)); // Uint8Array [1]
  */
-export function any(table: Table, predicate: Predicate): Column<'bool'> {
-  return reduce(flagsOf('any', table, predicate), bitOr(bool));
+export function any(table: Table, predicate: Predicate, options?: ContextOption): Column<'bool'> {
+  return inContext('any', options, () => reduce(flagsOf('any', table, predicate), bitOr(bool)));
 }

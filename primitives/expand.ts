@@ -13,6 +13,7 @@ import {
 import { destination, extentOf, fuse, programOf } from './columns/program.ts';
 import { columnsIn, memoriesIn } from './columns/reachable.ts';
 import type { Context } from './context.ts';
+import { type ContextOption, inNamedContext } from './context-option.ts';
 import { expandBySearch } from './expand-search.ts';
 import { type FunctorDescription, u32 } from './functors/functor.ts';
 import { assemble, leafTypes, type Shape } from './functors/shapes.ts';
@@ -32,7 +33,7 @@ import { constant } from './sequence.ts';
  */
 export type ExpandFunctor<R extends Shape> = FunctorDescription & { readonly result: R };
 
-export interface ExpandOptions {
+export interface ExpandOptions extends ContextOption {
   /** The most rows that the result can have; with it, expand does not wait. */
   readonly capacity?: number;
   /** Columns and numbers for the functor's captured arrays and uniforms, by name. */
@@ -83,9 +84,9 @@ export function expand<R extends Shape>(
   functor: ExpandFunctor<R>,
   options: ExpandOptions = {},
 ): ColumnsOf<R> | Promise<ColumnsOf<R>> {
-  requireOptions<ExpandOptions>('expand', { capacity: true, captures: 'record' }, options);
+  requireOptions<ExpandOptions>('expand', { capacity: true, captures: 'record', context: true }, options);
   const { capacity, captures = {} } = options;
-  const request = expansionOf(rows, counts, functor, captures);
+  const request = inNamedContext('expand', options, () => expansionOf(rows, counts, functor, captures));
   const { context } = request;
   const place = (): PlacedRows => placeRows('expand', context, request.counts);
   const make = ({ offsets }: PlacedRows, length: number | DeviceLength): ColumnsOf<R> =>

@@ -1,4 +1,5 @@
 import { Column, commonLength, NUMBERS, requireType } from './columns/column.ts';
+import { type ContextOption, inContext } from './context-option.ts';
 import { f32, i32, u32, u64 } from './functors/functor.ts';
 import type { Scalar, Shape } from './functors/shapes.ts';
 import { select, type ValueTree } from './functors/standard/choose.ts';
@@ -29,8 +30,8 @@ export type Extremum<K extends SortKeys | Column<NumericType>> = {
  * @example
  * await ctx.read(minElement(ctx.column(Uint32Array.of(5, 2, 2)))); // { value: Uint32Array [2], index: Uint32Array [1] }
  */
-export function minElement<K extends SortKeys | Column<NumericType>>(values: K): Extremum<K> {
-  return extremum('minElement', values, minima);
+export function minElement<K extends SortKeys | Column<NumericType>>(values: K, options?: ContextOption): Extremum<K> {
+  return inContext('minElement', options, () => extremum('minElement', values, minima));
 }
 
 /**
@@ -39,8 +40,8 @@ export function minElement<K extends SortKeys | Column<NumericType>>(values: K):
  * @example
  * await ctx.read(maxElement(ctx.column(Uint32Array.of(2, 5, 5)))); // { value: Uint32Array [5], index: Uint32Array [1] }
  */
-export function maxElement<K extends SortKeys | Column<NumericType>>(values: K): Extremum<K> {
-  return extremum('maxElement', values, maxima);
+export function maxElement<K extends SortKeys | Column<NumericType>>(values: K, options?: ContextOption): Extremum<K> {
+  return inContext('maxElement', options, () => extremum('maxElement', values, maxima));
 }
 
 type Monoids = Readonly<Record<NumericType | 'u64', AnyMonoid>>;

@@ -2,6 +2,7 @@ import { requireNumber, wrongArgument } from './arguments.ts';
 import { type Column, NUMBERS, requireContext, requireType, viewColumn } from './columns/column.ts';
 import { destination, extentOf, fuse, programOf } from './columns/program.ts';
 import { sortableWords, wordsOf } from './columns/words.ts';
+import { type ContextOption, inContext, inNamedContext } from './context-option.ts';
 import { ArgumentError } from './errors.ts';
 import { fn, u32 } from './functors/functor.ts';
 import { bitsOfF32, f32OfBits } from './functors/semantics.ts';
@@ -15,7 +16,7 @@ import { upperBound } from './search.ts';
 
 const signBit = 0x80000000;
 
-export interface HistogramOptions {
+export interface HistogramOptions extends ContextOption {
   /** Cuts the rows into runs of this many and counts every run into a histogram of its own, one after the other. */
   readonly segment?: number;
 }
@@ -33,12 +34,12 @@ export interface HistogramOptions {
  * await ctx.read(histogram(ctx.column(Uint32Array.of(0, 2, 2, 9)), 3)); // Uint32Array [1, 0, 2]
  */
 export function histogram(bins: Column<'u32'>, count: number, options: HistogramOptions = {}): Column<'u32'> {
-  requireOptions<HistogramOptions>('histogram', { segment: true }, options);
+  requireOptions<HistogramOptions>('histogram', { segment: true, context: true }, options);
   const { segment } = options;
   requireType(bins, ['u32'], 'bins', 'histogram');
   requirePositive('histogram', 'count', count);
   if (segment !== undefined) requirePositive('histogram', 'segment', segment);
-  const context = requireContext([bins], 'histogram');
+  const context = inNamedContext('histogram', options, () => requireContext([bins], 'histogram'));
   const runs = segment === undefined ? 1 : Math.ceil(bins.capacity / segment);
   const program = fuse('histogram', [], ['u32'], (index, _, loader) => loader.load([bins], index));
   return context.scope(() => {
@@ -75,10 +76,10 @@ type Numbers = Column<'u32'> | Column<'i32'> | Column<'f32'>;
  * @example
  * await ctx.read(binOf(ctx.column(Int32Array.of(-1, 0, 1, 2)), [0, 0.5, 2])); // Uint32Array [4294967295, 0, 1, 2]
  */
-export function binOf(values: Numbers, edges: readonly number[]): Column<'u32'> {
+export function binOf(values: Numbers, edges: readonly number[], options?: ContextOption): Column<'u32'> {
   requireType(values, NUMBERS, 'values', 'binOf');
   requireIncreasing('binOf', edges);
-  const context = requireContext([values], 'binOf');
+  const context = inContext('binOf', options, () => requireContext([values], 'binOf'));
   return context.scope(() => {
     const thresholds = context.column(thresholdsOf(values.type, edges));
     const reached = upperBound(thresholds, orderedNumbers(values));
@@ -103,7 +104,7 @@ export function binOf(values: Numbers, edges: readonly number[]): Column<'u32'> 
 export function histogramEdges(values: Numbers, edges: readonly number[], options?: HistogramOptions): Column<'u32'> {
   requireType(values, NUMBERS, 'values', 'histogramEdges');
   requireIncreasing('histogramEdges', edges);
-  const context = requireContext([values], 'histogramEdges');
+  const context = inNamedContext('histogramEdges', options, () => requireContext([values], 'histogramEdges'));
   return context.scope(() => histogram(binOf(values, edges), edges.length - 1, options));
 }
 

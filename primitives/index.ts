@@ -4,6 +4,7 @@ export { Column, type ColumnsOf, type DeviceLength, type Table } from './columns
 export type { HostArray, HostArrayOf, HostTableOf } from './columns/host-array.ts';
 export { concatenate } from './concatenate.ts';
 export { Context } from './context.ts';
+export type { ContextOption } from './context-option.ts';
 export { copyIf, type Predicate, partition, removeIf } from './copy-if.ts';
 export { all, any, count } from './count.ts';
 export * from './errors.ts';

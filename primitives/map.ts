@@ -4,10 +4,12 @@ import {
   type ColumnsOf,
   commonLength,
   contextOf,
+  noContext,
   requireAlive,
   type Table,
   viewColumns,
 } from './columns/column.ts';
+import { currentContext } from './columns/current-context.ts';
 import { requireValue } from './columns/plain-value.ts';
 import { fuse, type Loader } from './columns/program.ts';
 import { columnsIn } from './columns/reachable.ts';
@@ -68,7 +70,7 @@ function mapOf(functor: FunctorDescription, given: { readonly [name: string]: un
   if (neighbours.size > 0) throw needsNeighbours(functor);
   const columns = bindRows(functor, given, values);
   const length = commonLength(columns, name);
-  const context = contextOf(columnsIn(given), name);
+  const context = homeOf(functor, given);
   const build = (): ColumnsOf<Shape> => {
     const bound = bindCaptures(functor, given, context);
     const view = fuse(name, [], leafTypes(result), (index, _, loader) =>
@@ -77,6 +79,16 @@ function mapOf(functor: FunctorDescription, given: { readonly [name: string]: un
     return viewColumns(result, context, length, view);
   };
   return context === undefined ? build() : context.scope(build);
+}
+
+/** The context of a functor's arguments; generators that are captured are written out in that of the scope under way. */
+export function homeOf(
+  { functorName, parameters }: FunctorDescription,
+  args: { readonly [name: string]: unknown },
+): Context | undefined {
+  const context = contextOf(columnsIn(args), functorName);
+  if (context !== undefined || splitParameters(parameters).arrays.size === 0) return context;
+  return currentContext()?.context;
 }
 
 /** The columns of those of a functor's parameters that the shapes name, leaf by leaf. */
@@ -134,9 +146,7 @@ function captured(given: unknown, type: ScalarType, name: string, key: string): 
 function stored(column: Column, context: Context | undefined): Column {
   if (column.source.kind === 'stored') return column;
   if (context !== undefined) return context.materialize(column);
-  throw new ArgumentError('column/no-context', 'A view of no context was captured as an array.', {
-    remedy: 'Materialize it: context.materialize(column).',
-  });
+  throw noContext('A view of no context was captured as an array.');
 }
 
 function requireColumn(given: unknown, type: ScalarType, name: string, path: () => string): asserts given is Column {

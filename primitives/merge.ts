@@ -16,6 +16,7 @@ import { addLengths } from './columns/length.ts';
 import { destination, extentOf, fuse, type Loader, programOf } from './columns/program.ts';
 import { wordsOf } from './columns/words.ts';
 import type { Context } from './context.ts';
+import { type ContextOption, inNamedContext } from './context-option.ts';
 import { ArgumentError, type ErrorDetails } from './errors.ts';
 import { u32 } from './functors/functor.ts';
 import { select } from './functors/standard/choose.ts';
@@ -24,7 +25,7 @@ import { requireOptions } from './options.ts';
 import { below, orderedWords, partitionPoint } from './search.ts';
 import { keyColumns, type SortKeys } from './sort.ts';
 
-export interface MergeOptions {
+export interface MergeOptions extends ContextOption {
   /** Both are sorted with the largest first, and so is what becomes of them. */
   readonly descending?: boolean;
 }
@@ -57,7 +58,8 @@ export type KeyedRows<K extends SortKeys, V extends Table> = {
 export function merge<K extends SortKeys>(first: K, second: K, options: MergeOptions = {}): K {
   keyColumns(first, 'merge', 'first');
   keyColumns(second, 'merge', 'second');
-  return mergeRows('merge', { keys: first, rows: first }, { keys: second, rows: second }, options);
+  const [a, b] = [first, second].map((keys) => ({ keys, rows: keys }));
+  return inNamedContext('merge', options, () => mergeRows('merge', a!, b!, options));
 }
 
 /**
@@ -79,7 +81,7 @@ export function mergeByKey<K extends SortKeys, V extends Table>(
   requireKeyedRows(first, 'first');
   requireKeyedRows(second, 'second');
   const [a, b] = [first, second].map(({ keys, values }) => ({ keys, rows: { keys, values } }));
-  return mergeRows('mergeByKey', a!, b!, options);
+  return inNamedContext('mergeByKey', options, () => mergeRows('mergeByKey', a!, b!, options));
 }
 
 function requireKeyedRows(rows: KeyedRows<SortKeys, Table>, argument: string): void {
@@ -101,7 +103,7 @@ interface Side {
 }
 
 function mergeRows<C extends Table>(primitive: string, a: Sorted<C>, b: Sorted<C>, options: MergeOptions): C {
-  requireOptions<MergeOptions>(primitive, { descending: 'boolean' }, options);
+  requireOptions<MergeOptions>(primitive, { descending: 'boolean', context: true }, options);
   const [first, second] = [a, b].map(({ keys, rows }): Side => {
     const columns = columnsAs(shapeOf(a.rows), rows, (difference) => otherColumns(primitive, difference));
     const length = commonLength(columns, primitive);

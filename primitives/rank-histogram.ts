@@ -2,6 +2,7 @@ import { requireFunctor, requireRecord } from './arguments.ts';
 import { type Column, columnsOf, commonLength, requireContext, requireType, type Table } from './columns/column.ts';
 import { destination, extentOf, fuse, programOf } from './columns/program.ts';
 import { columnsIn } from './columns/reachable.ts';
+import { type ContextOption, inNamedContext } from './context-option.ts';
 import { ArgumentError } from './errors.ts';
 import { type FunctorDescription, u32 } from './functors/functor.ts';
 import { assemble, flatten, isScalar, leafTypes } from './functors/shapes.ts';
@@ -14,7 +15,7 @@ import { applyToRank, type CaptureArguments, fieldsBesideRank } from './ranked-r
 /** Rows that stand for several elements each; those that are not active are passed over. */
 export type RankedRows = { readonly active: Column<'bool'> } & { readonly [name: string]: Table };
 
-export interface RankHistogramOptions {
+export interface RankHistogramOptions extends ContextOption {
   /** Elements a row stands for. */
   readonly ranks: number;
   /** Bins of a histogram. */
@@ -25,7 +26,13 @@ export interface RankHistogramOptions {
   readonly captures?: CaptureArguments;
 }
 
-const OPTIONS: OptionNames<RankHistogramOptions> = { ranks: true, bins: true, histograms: true, captures: 'record' };
+const OPTIONS: OptionNames<RankHistogramOptions> = {
+  ranks: true,
+  bins: true,
+  histograms: true,
+  captures: 'record',
+  context: true,
+};
 
 /**
  * Many histograms at once over elements that rows stand for: element (row, rank) of an active row counts into bin `bin` of
@@ -63,7 +70,8 @@ export function rankHistogram(
   requireType(active, ['bool'], 'rows.active', 'rankHistogram');
   const columns = columnsOf(table, 'rankHistogram', 'rows');
   const length = commonLength([active, ...columns], 'rankHistogram');
-  const context = requireContext([active, ...columns, ...columnsIn(captures)], 'rankHistogram');
+  const inputs = [active, ...columns, ...columnsIn(captures)];
+  const context = inNamedContext('rankHistogram', options, () => requireContext(inputs, 'rankHistogram'));
   const taken = fieldsBesideRank('rankHistogram', element, table);
   const values = columnsOf(taken);
   const types = values.map(({ type }) => type);

@@ -10,6 +10,7 @@ import {
 } from './columns/column.ts';
 import { destination } from './columns/program.ts';
 import { wordsOf } from './columns/words.ts';
+import { type ContextOption, inContext } from './context-option.ts';
 import { copyIf } from './copy-if.ts';
 import { u32 } from './functors/functor.ts';
 import { assemble, type Shape } from './functors/shapes.ts';
@@ -35,6 +36,15 @@ import { constant } from './sequence.ts';
  * // { keys: Uint32Array [1, 2], values: Uint32Array [11, 7] }
  */
 export function reduceByKey<K extends Table, S extends Shape>(
+  keys: K,
+  values: ColumnsOf<S>,
+  monoid: Monoid<S>,
+  options?: ContextOption,
+): { readonly keys: K; readonly values: ColumnsOf<S> } {
+  return inContext('reduceByKey', options, () => reduceRuns(keys, values, monoid));
+}
+
+function reduceRuns<K extends Table, S extends Shape>(
   keys: K,
   values: ColumnsOf<S>,
   monoid: Monoid<S>,
@@ -86,9 +96,13 @@ export function reduceByKey<K extends Table, S extends Shape>(
 export function uniqueByKey<K extends Table, V extends Table>(
   keys: K,
   values: V,
+  options?: ContextOption,
 ): { readonly keys: K; readonly values: V } {
   columnsOf(values, 'uniqueByKey', 'values');
-  return copyIf({ keys, values }, headsOf('uniqueByKey', keys)) as { readonly keys: K; readonly values: V };
+  return inContext('uniqueByKey', options, () => copyIf({ keys, values }, headsOf('uniqueByKey', keys))) as {
+    readonly keys: K;
+    readonly values: V;
+  };
 }
 
 /**
@@ -100,8 +114,8 @@ export function uniqueByKey<K extends Table, V extends Table>(
  * @example
  * await ctx.read(unique(ctx.column(Uint32Array.of(4, 4, 2, 4)))); // Uint32Array [4, 2, 4]
  */
-export function unique<K extends Table>(keys: K): K {
-  return copyIf(keys, headsOf('unique', keys));
+export function unique<K extends Table>(keys: K, options?: ContextOption): K {
+  return inContext('unique', options, () => copyIf(keys, headsOf('unique', keys)));
 }
 
 /**
@@ -113,7 +127,9 @@ export function unique<K extends Table>(keys: K): K {
  */
 export function runLengthEncode<K extends Table>(
   keys: K,
+  options?: ContextOption,
 ): { readonly keys: K; readonly values: ColumnsOf<typeof u32> } {
   const columns = columnsOf(keys, 'runLengthEncode', 'keys');
-  return reduceByKey(keys, constant(u32, 1, commonLength(columns, 'runLengthEncode')), plus(u32));
+  const ones = constant(u32, 1, commonLength(columns, 'runLengthEncode'));
+  return inContext('runLengthEncode', options, () => reduceByKey(keys, ones, plus(u32)));
 }

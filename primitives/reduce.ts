@@ -8,6 +8,7 @@ import {
   type Table,
 } from './columns/column.ts';
 import { alive, extentOf, fuse, programOf } from './columns/program.ts';
+import { type ContextOption, inContext } from './context-option.ts';
 import { ArgumentError } from './errors.ts';
 import { assemble, type Shape } from './functors/shapes.ts';
 import { type AnyMonoid, type Monoid, monoidProgram } from './monoid.ts';
@@ -23,8 +24,13 @@ import { type AnyMonoid, type Monoid, monoidProgram } from './monoid.ts';
  *
  * @example
  * await ctx.read(reduce(ctx.column(Uint32Array.of(1, 2, 3)), plus(u32))); // Uint32Array [6]
+ * await ctx.read(reduce(sequence(4), plus(u32), { context: ctx })); // Uint32Array [6]
  */
-export function reduce<S extends Shape>(input: ColumnsOf<S>, monoid: Monoid<S>): ColumnsOf<S> {
+export function reduce<S extends Shape>(input: ColumnsOf<S>, monoid: Monoid<S>, options?: ContextOption): ColumnsOf<S> {
+  return inContext('reduce', options, () => reduceRows(input, monoid));
+}
+
+function reduceRows<S extends Shape>(input: ColumnsOf<S>, monoid: Monoid<S>): ColumnsOf<S> {
   const program = monoidProgram(monoid, 'reduce');
   const columns = operandsOf('reduce', input as Table, monoid);
   const context = requireContext(columns, 'reduce');

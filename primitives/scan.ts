@@ -13,6 +13,7 @@ import {
 } from './columns/column.ts';
 import { alive, destination, extentOf, fuse, type Loader, programOf } from './columns/program.ts';
 import type { Context } from './context.ts';
+import { type ContextOption, inContext } from './context-option.ts';
 import { u32 } from './functors/functor.ts';
 import type { ScalarType } from './functors/ir.ts';
 import { literal } from './functors/recorder.ts';
@@ -77,8 +78,14 @@ export function countIn(memory: Memory, word: number, limit: number): DeviceLeng
  * @example
  * await ctx.read(inclusiveScan(ctx.column(Uint32Array.of(1, 2, 3)), plus(u32))); // Uint32Array [1, 3, 6]
  */
-export function inclusiveScan<S extends Shape>(input: ColumnsOf<S>, monoid: Monoid<S>): ColumnsOf<S> {
-  return scanColumns('inclusiveScan', input as Table, monoid, 'inclusive') as ColumnsOf<S>;
+export function inclusiveScan<S extends Shape>(
+  input: ColumnsOf<S>,
+  monoid: Monoid<S>,
+  options?: ContextOption,
+): ColumnsOf<S> {
+  return inContext('inclusiveScan', options, () =>
+    scanColumns('inclusiveScan', input as Table, monoid, 'inclusive'),
+  ) as ColumnsOf<S>;
 }
 
 /**
@@ -88,8 +95,14 @@ export function inclusiveScan<S extends Shape>(input: ColumnsOf<S>, monoid: Mono
  * @example
  * await ctx.read(exclusiveScan(ctx.column(Uint32Array.of(1, 2, 3)), plus(u32))); // Uint32Array [0, 1, 3]
  */
-export function exclusiveScan<S extends Shape>(input: ColumnsOf<S>, monoid: Monoid<S>): ColumnsOf<S> {
-  return scanColumns('exclusiveScan', input as Table, monoid, 'exclusive') as ColumnsOf<S>;
+export function exclusiveScan<S extends Shape>(
+  input: ColumnsOf<S>,
+  monoid: Monoid<S>,
+  options?: ContextOption,
+): ColumnsOf<S> {
+  return inContext('exclusiveScan', options, () =>
+    scanColumns('exclusiveScan', input as Table, monoid, 'exclusive'),
+  ) as ColumnsOf<S>;
 }
 
 type Kind = 'inclusive' | 'exclusive';
@@ -144,6 +157,16 @@ export function segmentedScan<S extends Shape>(
   heads: Column<'bool'>,
   monoid: Monoid<S>,
   kind: Kind = 'inclusive',
+  options?: ContextOption,
+): ColumnsOf<S> {
+  return inContext('segmentedScan', options, () => scanSegments(input, heads, monoid, kind));
+}
+
+function scanSegments<S extends Shape>(
+  input: ColumnsOf<S>,
+  heads: Column<'bool'>,
+  monoid: Monoid<S>,
+  kind: Kind,
 ): ColumnsOf<S> {
   requireKind(kind);
   const { types, identity } = monoidProgram(monoid, 'segmentedScan');

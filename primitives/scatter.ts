@@ -16,6 +16,7 @@ import {
 import { destination, extentOf, type Fusion, fuse, programOf } from './columns/program.ts';
 import { memoriesUnder } from './columns/reachable.ts';
 import { wordsOf } from './columns/words.ts';
+import { type ContextOption, inNamedContext } from './context-option.ts';
 import { ArgumentError, type ErrorDetails } from './errors.ts';
 import { u32 } from './functors/functor.ts';
 import { gather } from './gather.ts';
@@ -23,7 +24,7 @@ import { requireOptions } from './options.ts';
 import { constant, sequence } from './sequence.ts';
 
 /** How {@link scatter} and {@link scatterIf} place rows. */
-export interface ScatterOptions {
+export interface ScatterOptions extends ContextOption {
   /**
    * Rows that no index names keep what this table holds there, zero past its length; left out, they are zero. It is not
    * changed.
@@ -50,7 +51,7 @@ export function scatter<C extends Table>(
   length: number | DeviceLength,
   options?: ScatterOptions,
 ): C {
-  return scatterRows('scatter', rows, indices, undefined, length, options);
+  return inNamedContext('scatter', options, () => scatterRows('scatter', rows, indices, undefined, length, options));
 }
 
 /**
@@ -72,7 +73,7 @@ export function scatterIf<C extends Table>(
   options?: ScatterOptions,
 ): C {
   requireType(flags, ['bool'], 'flags', 'scatterIf');
-  return scatterRows('scatterIf', rows, indices, flags, length, options);
+  return inNamedContext('scatterIf', options, () => scatterRows('scatterIf', rows, indices, flags, length, options));
 }
 
 function scatterRows<C extends Table>(
@@ -83,7 +84,7 @@ function scatterRows<C extends Table>(
   length: number | DeviceLength,
   options: ScatterOptions = {},
 ): C {
-  requireOptions<ScatterOptions>(primitive, { onto: true }, options);
+  requireOptions<ScatterOptions>(primitive, { onto: true, context: true }, options);
   const { onto } = options;
   requireLength(length, primitive);
   requireType(indices, ['u32'], 'indices', primitive);

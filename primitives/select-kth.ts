@@ -3,6 +3,7 @@ import { type Column, commonLength, requireContext, requireType, viewColumn } fr
 import { fuse } from './columns/program.ts';
 import { keysOfSortable } from './columns/words.ts';
 import type { Context } from './context.ts';
+import { type ContextOption, inNamedContext } from './context-option.ts';
 import { array, fn, u32, uniform } from './functors/functor.ts';
 import { mulhi } from './functors/standard/bits.ts';
 import { select } from './functors/standard/choose.ts';
@@ -20,12 +21,12 @@ import { keyColumns, type SortKeys, sort } from './sort.ts';
 
 type Length = Column['length'];
 
-export interface SelectOptions {
+export interface SelectOptions extends ContextOption {
   /** Counts from the largest key on. */
   readonly descending?: boolean;
 }
 
-const OPTIONS: OptionNames<SelectOptions> = { descending: 'boolean' };
+const OPTIONS: OptionNames<SelectOptions> = { descending: 'boolean', context: true };
 
 /**
  * The key that stands at place `k`, counted from 0, when the keys are sorted; or one for each of several places. A column on
@@ -54,7 +55,7 @@ export function selectKth<K extends SortKeys>(keys: K, k: number | Column<'u32'>
   const length = commonLength(columns, 'selectKth');
   const places = typeof k === 'number' ? constant(u32, requirePlace(k, length), 1) : k;
   requireType(places, ['u32'], 'k', 'selectKth');
-  const context = requireContext([...columns, places], 'selectKth');
+  const context = inNamedContext('selectKth', options, () => requireContext([...columns, places], 'selectKth'));
   return context.scope(() => selectPlaces(context, keys, length, places, options));
 }
 
@@ -77,7 +78,7 @@ export function quantiles<K extends SortKeys>(keys: K, fractions: readonly numbe
   const columns = keyColumns(keys, 'quantiles');
   requireArray('quantiles', 'fractions', fractions, 'an array of numbers from 0 to 1');
   const length = commonLength(columns, 'quantiles');
-  const context = requireContext(columns, 'quantiles');
+  const context = inNamedContext('quantiles', options, () => requireContext(columns, 'quantiles'));
   const scales = fractions.map(scaleOf);
   return context.scope(() => {
     const scale = context.column(Uint32Array.from(scales, (each) => each % 2 ** 32));

@@ -13,6 +13,7 @@ import {
 import { destination, extentOf, fuse, programOf } from './columns/program.ts';
 import { keysOfSortable, sortableWords, wordsOf } from './columns/words.ts';
 import type { Context } from './context.ts';
+import { type ContextOption, inNamedContext } from './context-option.ts';
 import { ArgumentError } from './errors.ts';
 import { gather } from './gather.ts';
 import { describeGiven, isPromise, isRecord, shortened } from './given.ts';
@@ -26,7 +27,7 @@ export type SortKeys =
   | Column<'f32'>
   | { readonly lo: Column<'u32'>; readonly hi: Column<'u32'> };
 
-export interface SortOptions {
+export interface SortOptions extends ContextOption {
   /** Largest first; rows of equal keys keep their order all the same. */
   readonly descending?: boolean;
   /**
@@ -36,7 +37,7 @@ export interface SortOptions {
   readonly bits?: { readonly from: number; readonly to: number };
 }
 
-const OPTIONS: OptionNames<SortOptions> = { descending: 'boolean', bits: 'record' };
+const OPTIONS: OptionNames<SortOptions> = { descending: 'boolean', bits: 'record', context: true };
 
 /**
  * The keys in ascending order.
@@ -89,7 +90,7 @@ export function sortByKey<K extends SortKeys, V extends Table>(
 export function sortPermutation(keys: SortKeys, options: SortOptions = {}): Column<'u32'> {
   requireOptions('sortPermutation', OPTIONS, options);
   const columns = keyColumns(keys, 'sortPermutation');
-  const context = requireContext(columns, 'sortPermutation');
+  const context = inNamedContext('sortPermutation', options, () => requireContext(columns, 'sortPermutation'));
   commonLength(columns, 'sortPermutation');
   const bits = bitsOf(columns, options);
   return context.scope(() => permutationOf(context, columns, bits, options.descending ?? false));
@@ -127,7 +128,7 @@ function sortRows<K extends SortKeys, V extends Table>(
   requireOptions(primitive, OPTIONS, options);
   const columns = keyColumns(keys, primitive);
   const payloads = values === undefined && primitive === 'sort' ? [] : columnsOf(values!, primitive, 'values');
-  const context = requireContext([...columns, ...payloads], primitive);
+  const context = inNamedContext(primitive, options, () => requireContext([...columns, ...payloads], primitive));
   commonLength([...columns, ...payloads], primitive);
   const bits = bitsOf(columns, options);
   const descending = options.descending ?? false;

@@ -1,8 +1,7 @@
 import { requireFunctor, requireRecord, wrongArgument } from './arguments.ts';
-import { type Column, type ColumnsOf, commonLength, contextOf, viewColumns } from './columns/column.ts';
+import { type Column, type ColumnsOf, commonLength, viewColumns } from './columns/column.ts';
 import { requireValue } from './columns/plain-value.ts';
 import { fuse, type Loader } from './columns/program.ts';
-import { columnsIn } from './columns/reachable.ts';
 import { ArgumentError } from './errors.ts';
 import { type Functor, type Parameters, splitParameters } from './functors/functor.ts';
 import type { ScalarType } from './functors/ir.ts';
@@ -11,7 +10,7 @@ import { flatten, leafTypes, type PlainOf, type Shape } from './functors/shapes.
 import { select } from './functors/standard/choose.ts';
 import type { Bool, U32, Value } from './functors/value.ts';
 import { isRecord } from './given.ts';
-import { applyFunctor, bindCaptures, bindRows, type ColumnArgument } from './map.ts';
+import { applyFunctor, bindCaptures, bindRows, type ColumnArgument, homeOf } from './map.ts';
 import { requireOptions } from './options.ts';
 import { type Axis, type Boundary, requireBoundary, type Step, stepAlong } from './stencil-axis.ts';
 
@@ -86,7 +85,7 @@ export function stencil<P extends Parameters, R extends Shape>(
   const length = commonLength(columns, name);
   const offsets = offsetsOf(module);
   const grid = gridOf(name, length, offsets, options);
-  const context = contextOf(columnsIn(given), name);
+  const context = homeOf(functor, given);
   const build = (): ColumnsOf<R> => {
     const bound = bindCaptures(functor, given, context);
     const view = fuse(name, [], leafTypes(result), (index, _, loader) => {

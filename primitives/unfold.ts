@@ -14,6 +14,7 @@ import { destination, extentOf, fuse, type Loader, programOf } from './columns/p
 import { columnsIn } from './columns/reachable.ts';
 import { wordsOf } from './columns/words.ts';
 import type { Context } from './context.ts';
+import { type ContextOption, inNamedContext } from './context-option.ts';
 import { bool, u32 } from './functors/functor.ts';
 import type { ScalarType } from './functors/ir.ts';
 import { assemble, leafTypes, type Scalar, type Shape, type Tree } from './functors/shapes.ts';
@@ -26,7 +27,7 @@ import { argumentsOf, type Fields, fieldsTaken, leavesOf } from './row-fields.ts
 import { requireCombination, requireUnread } from './scatter.ts';
 import { requireWalk, type WalkStart, type WalkState, type WalkStep } from './walk-functors.ts';
 
-export interface UnfoldOptions {
+export interface UnfoldOptions extends ContextOption {
   /** The most rows that the result can have; with it, unfold does not wait. */
   readonly capacity?: number;
   /** Columns and numbers for the captured arrays and uniforms of both functors, by name. */
@@ -82,9 +83,9 @@ export function unfold<S extends WalkState, R extends Shape>(
   step: WalkStep<S, R>,
   options: UnfoldOptions = {},
 ): ColumnsOf<R> | Promise<ColumnsOf<R>> {
-  requireOptions<UnfoldOptions>('unfold', { capacity: true, captures: 'record' }, options);
+  requireOptions<UnfoldOptions>('unfold', { capacity: true, captures: 'record', context: true }, options);
   const { capacity, captures = {} } = options;
-  const walk = walkOf('unfold', rows, start, step, captures);
+  const walk = inNamedContext('unfold', options, () => walkOf('unfold', rows, start, step, captures));
   const { context } = walk;
   const place = (): PlacedWalks => placeWalks(walk);
   const make = (placed: PlacedWalks, length: number | DeviceLength): ColumnsOf<R> => writeWalks(walk, placed, length);

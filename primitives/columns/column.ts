@@ -7,6 +7,7 @@ import type { Module, ScalarType } from '../functors/ir.ts';
 import { assemble, isScalar, leafTypes, type Scalar, type Shape, shapeText } from '../functors/shapes.ts';
 import { isRecord } from '../given.ts';
 import type { Automatic } from './automatic-columns.ts';
+import { currentContext } from './current-context.ts';
 
 /** A buffer as columns hold it. */
 export class Memory {
@@ -336,8 +337,16 @@ export function mixedContexts(primitive: string): ArgumentError {
 /** The same where the primitive has to store something. */
 export function requireContext(columns: readonly Column[], primitive: string): Context {
   const context = contextOf(columns, primitive);
+  const current = currentContext();
+  if (context !== undefined && current?.isNamed && current.context !== context) throw mixedContexts(primitive);
   if (context !== undefined) return context;
-  throw new ArgumentError('column/no-context', `${primitive} was given views of no context.`, {
-    remedy: 'Materialize one of them: context.materialize(column).',
+  if (current !== undefined) return current.context;
+  throw noContext(`${primitive} was given views of no context.`);
+}
+
+/** What is to be stored somewhere lives nowhere. */
+export function noContext(sentence: string): ArgumentError {
+  return new ArgumentError('column/no-context', sentence, {
+    remedy: 'Call it in context.scope(…), or give it the option { context }.',
   });
 }

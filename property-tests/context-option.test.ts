@@ -1,0 +1,186 @@
+import { expect, test } from 'vitest';
+import { createReferenceBackend } from '../backends/reference/index.ts';
+import { Context } from '../primitives/context.ts';
+import * as q from '../primitives/index.ts';
+import { onEveryBackend } from './backends.ts';
+
+const { bool, fn, u32 } = q;
+
+type U32 = q.Column<'u32'>;
+
+const hash = fn({ i: u32 }, u32, ({ i }) => i.mul(2654435761).shr(20));
+const isOdd = fn({ x: u32 }, bool, ({ x }) => x.and(1).eq(1));
+const four = fn({ x: u32 }, u32, ({ x }) => x.mul(0).add(4));
+const rank = fn({ x: u32, rank: u32 }, u32, ({ x, rank }) => x.add(rank));
+const element = fn({ x: u32, rank: u32 }, { bin: u32, histogram: u32 }, ({ x, rank }) => ({ bin: x, histogram: rank }));
+const once = fn({ x: u32 }, { left: u32 }, ({ x }) => ({ left: x.and(1) }));
+const countDown = fn({ left: u32 }, { more: bool, emits: bool, state: { left: u32 }, value: u32 }, ({ left }) => ({
+  more: left.gt(0),
+  emits: true,
+  state: { left: left.sub(1) },
+  value: left,
+}));
+
+const ROWS = 300;
+
+/** Every primitive that stores something, of a column that may be a generator. */
+const primitives: { readonly [name: string]: (x: U32, options?: q.ContextOption) => q.Table | Promise<q.Table> } = {
+  reduce: (x, options) => q.reduce(x, q.plus(u32), options),
+  count: (x, options) => q.count(x, isOdd, options),
+  all: (x, options) => q.all(x, isOdd, options),
+  any: (x, options) => q.any(x, isOdd, options),
+  minElement: (x, options) => q.minElement(x, options),
+  maxElement: (x, options) => q.maxElement(x, options),
+  inclusiveScan: (x, options) => q.inclusiveScan(x, q.plus(u32), options),
+  exclusiveScan: (x, options) => q.exclusiveScan(x, q.plus(u32), options),
+  segmentedScan: (x, options) => q.segmentedScan(x, q.runHeads(x), q.plus(u32), 'exclusive', options),
+  copyIf: (x, options) => q.copyIf(x, isOdd, options),
+  removeIf: (x, options) => q.removeIf(x, isOdd, options),
+  partition: (x, options) => q.partition(x, isOdd, options),
+  reduceByKey: (x, options) => q.reduceByKey(x, x, q.plus(u32), options),
+  uniqueByKey: (x, options) => q.uniqueByKey(x, x, options),
+  unique: (x, options) => q.unique(x, options),
+  runLengthEncode: (x, options) => q.runLengthEncode(x, options),
+  concatenate: (x, options) => q.concatenate([x, q.sequence(7)], options),
+  scatter: (x, options) => q.scatter(x, q.reverse(q.sequence(ROWS)), ROWS, options),
+  scatterIf: (x, options) => q.scatterIf(x, q.sequence(ROWS), q.map(isOdd, { x }), ROWS, options),
+  merge: (x, options) => q.merge(q.sequence(9), q.map(four, { x }), options),
+  mergeByKey: (x, options) => {
+    const rows = { keys: q.sequence(ROWS), values: x };
+    return q.mergeByKey(rows, rows, options);
+  },
+  selectKth: (x, options) => q.selectKth(x, 3, options),
+  quantiles: (x, options) => q.quantiles(x, [0, 0.5, 1], options),
+  histogram: (x, options) => q.histogram(x, 16, options),
+  binOf: (x, options) => q.binOf(x, [0, 10, 100], options),
+  histogramEdges: (x, options) => q.histogramEdges(x, [0, 10, 100], options),
+  histogramEven: (x, options) => q.histogramEven(x, 0, 100, 4, options),
+  rankHistogram: (x, options) =>
+    q.rankHistogram({ active: q.map(isOdd, { x }), x }, element, { ...options, ranks: 2, bins: 8, histograms: 2 }),
+  sort: (x, options) => q.sort(x, options),
+  sortByKey: (x, options) => q.sortByKey(x, q.sequence(ROWS), options),
+  sortPermutation: (x, options) => q.sortPermutation(x, options),
+  'expand with a capacity': (x, options) =>
+    q.expand({ x }, q.constant(u32, 2, ROWS), rank, { ...options, capacity: 700 }),
+  'expand that waits': (x, options) => q.expand({ x }, q.constant(u32, 2, ROWS), rank, options ?? {}),
+  'unfold with a capacity': (x, options) => q.unfold({ x }, once, countDown, { ...options, capacity: 700 }),
+  'unfold that waits': (x, options) => q.unfold({ x }, once, countDown, options ?? {}),
+};
+
+const generator = (): U32 => q.map(hash, { i: q.sequence(ROWS) });
+
+onEveryBackend((opened) => {
+  test.each(Object.entries(primitives))('%s of generators runs in the context that is named', async (_, primitive) => {
+    const { context } = opened();
+    const stored = context.materialize(generator());
+    const expected = await primitive(stored);
+    const found = await primitive(generator(), { context });
+    expect(await context.read(found)).toEqual(await context.read(expected));
+    context.dispose(found, expected, stored);
+  });
+
+  const waiting = /waits$/;
+
+  test.each(Object.entries(primitives).filter(([name]) => !waiting.test(name)))(
+    '%s of generators runs in the context of the scope',
+    async (_, primitive) => {
+      const { context } = opened();
+      const before = context.backend.counters.liveBytes;
+      const found = context.scope(() => primitive(generator()) as q.Table);
+      const named = primitive(generator(), { context }) as q.Table;
+      expect(await context.read(found)).toEqual(await context.read(named));
+      context.dispose(found, named);
+      expect(context.backend.counters.liveBytes).toBe(before);
+    },
+  );
+
+  test('a hundred million hashes are summed without storing them', async () => {
+    const { context } = opened();
+    const { liveBytes } = context.backend.counters;
+    const rows = context.backend.name === 'workers' ? 1e8 : 1e5;
+    const total = q.reduce(q.map(hash, { i: q.sequence(rows) }), q.plus(u32), { context });
+    expect(context.backend.counters.liveBytes - liveBytes).toBeLessThan(1000);
+    let sum = 0;
+    for (let i = 0; i < rows; i++) sum = (sum + (Math.imul(i, 2654435761) >>> 20)) >>> 0;
+    expect(await context.read(total)).toEqual(Uint32Array.of(sum));
+    context.dispose(total);
+  });
+});
+
+const open = (): Context => new Context(createReferenceBackend());
+const total = (options?: q.ContextOption): U32 => q.reduce(q.sequence(5), q.plus(u32), options);
+
+test('generators outside of every scope are refused, with what to do', () => {
+  const refusal = expect.objectContaining({
+    code: 'column/no-context',
+    remedy: expect.stringMatching(/context\.scope.*\{ context \}/),
+  });
+  for (const [name, primitive] of Object.entries(primitives)) {
+    expect(() => primitive(generator()), name).toThrow(refusal);
+  }
+});
+
+test('the innermost scope counts, and none after it has ended, however it did', () => {
+  const [a, b] = [open(), open()];
+  a.scope(() => {
+    expect(total().context).toBe(a);
+    b.scope(() => {
+      expect(total().context).toBe(b);
+      expect(total({ context: a }).context).toBe(a);
+    });
+    expect(() =>
+      b.scope(() => {
+        throw new Error('no further');
+      }),
+    ).toThrow('no further');
+    expect(total().context).toBe(a);
+  });
+  expect(() => total()).toThrow('no context');
+});
+
+test('tasks that take turns do not see the scopes of each other', async () => {
+  const [a, b] = [open(), open()];
+  const task = async (context: Context): Promise<void> => {
+    for (let turn = 0; turn < 5; turn++) {
+      const sum = context.scope(() => total());
+      expect(sum.context).toBe(context);
+      expect(await context.read(sum)).toEqual(Uint32Array.of(10));
+      expect(() => total()).toThrow('no context');
+    }
+  };
+  await Promise.all([task(a), task(b)]);
+  let later: Promise<unknown> | undefined;
+  const refused = (): unknown =>
+    a.scope(() => {
+      later = (async () => {
+        await Promise.resolve();
+        return total();
+      })();
+      return later;
+    });
+  expect(refused).toThrow('asynchronous');
+  await expect(later).rejects.toThrow('no context');
+});
+
+test('columns of another context than the one that is named are refused, and what is no context', () => {
+  const [a, b] = [open(), open()];
+  const column = a.column(Uint32Array.of(1, 2));
+  expect(() => q.reduce(column, q.plus(u32), { context: b })).toThrow(
+    expect.objectContaining({ code: 'column/contexts' }),
+  );
+  expect(q.reduce(column, q.plus(u32), { context: a }).context).toBe(a);
+  expect(b.scope(() => q.reduce(column, q.plus(u32)).context)).toBe(a);
+  for (const context of [5, {}, Promise.resolve(a)]) {
+    expect(() => total({ context } as never)).toThrow(expect.objectContaining({ name: 'ArgumentError' }));
+  }
+});
+
+test('generators that are captured are written out in the scope', async () => {
+  const context = open();
+  const lookUp = fn({ x: u32, table: q.array(u32) }, u32, ({ x, table }) => table.at(x));
+  const view = context.scope(() => q.map(lookUp, { x: q.sequence(3), table: q.sequence(9, 5) }));
+  expect(view.context).toBe(context);
+  expect(await context.read(view)).toEqual(Uint32Array.of(5, 6, 7));
+  context.dispose(view);
+  expect(context.backend.counters.liveBytes).toBe(0);
+});
