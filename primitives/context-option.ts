@@ -1,4 +1,5 @@
 import { wrongArgument } from './arguments.ts';
+import { type Column, requireContext } from './columns/column.ts';
 import { runIn } from './columns/current-context.ts';
 import { Context } from './context.ts';
 import { type OptionNames, requireOptions } from './options.ts';
@@ -14,16 +15,21 @@ export interface ContextOption {
 
 const OPTIONS: OptionNames<ContextOption> = { context: true };
 
-/** Runs a primitive that has no other options in the context that its caller named, if one was named. */
+/** Runs a primitive that has no other options in the context that its caller named, if it named one. */
 export function inContext<R>(primitive: string, options: ContextOption | undefined, run: () => R): R {
   requireOptions(primitive, OPTIONS, options);
   return inNamedContext(primitive, options, run);
 }
 
-/** The same of a primitive that checks its options itself. */
+/** The same for a primitive that checks its options itself. */
 export function inNamedContext<R>(primitive: string, options: ContextOption | undefined, run: () => R): R {
   const context = options?.context;
   if (context === undefined) return run();
   if (!(context instanceof Context)) throw wrongArgument(primitive, 'context', context, 'a context');
   return runIn(context, true, run);
+}
+
+/** Runs a primitive that consists of others in the one context of its columns, so that errors name it and not those. */
+export function inContextOf<R>(primitive: string, columns: readonly Column[], run: () => R): R {
+  return runIn(requireContext(columns, primitive), true, run);
 }

@@ -1,6 +1,6 @@
-import { type Column, type Table, viewColumn } from './columns/column.ts';
+import { type Column, columnsOf, type Table, viewColumn } from './columns/column.ts';
 import { fuse } from './columns/program.ts';
-import { type ContextOption, inContext } from './context-option.ts';
+import { type ContextOption, inContext, inContextOf } from './context-option.ts';
 import { flagsOf, type Predicate } from './copy-if.ts';
 import { bool, u32 } from './functors/functor.ts';
 import type { Bool } from './functors/value.ts';
@@ -18,16 +18,13 @@ import { reduce } from './reduce.ts';
  * await ctx.read(count(ctx.column(Uint32Array.of(1, 2, 3)), odd)); // Uint32Array [2]
  */
 export function count(table: Table, predicate: Predicate, options?: ContextOption): Column<'u32'> {
-  return inContext('count', options, () => countRows(table, predicate));
-}
-
-function countRows(table: Table, predicate: Predicate): Column<'u32'> {
-  const flags = flagsOf('count', table, predicate);
-  const ones = fuse('ones', [], ['u32'], (index, _, loader) => {
-    const [flag] = loader.load([flags], index) as [Bool];
-    return [u32(flag)];
+  return foldFlags('count', table, predicate, options, (flags) => {
+    const ones = fuse('ones', [], ['u32'], (index, _, loader) => {
+      const [flag] = loader.load([flags], index) as [Bool];
+      return [u32(flag)];
+    });
+    return reduce(viewColumn(flags.context, 'u32', flags.length, ones), plus(u32));
   });
-  return reduce(viewColumn(flags.context, 'u32', flags.length, ones), plus(u32));
 }
 
 /**
@@ -41,7 +38,7 @@ function countRows(table: Table, predicate: Predicate): Column<'u32'> {
  * await ctx.read(all(ctx.column(Uint32Array.of(1, 2, 3)), odd)); // Uint8Array [0]
  */
 export function all(table: Table, predicate: Predicate, options?: ContextOption): Column<'bool'> {
-  return inContext('all', options, () => reduce(flagsOf('all', table, predicate), bitAnd(bool)));
+  return foldFlags('all', table, predicate, options, (flags) => reduce(flags, bitAnd(bool)));
 }
 
 /**
@@ -55,5 +52,18 @@ export function all(table: Table, predicate: Predicate, options?: ContextOption)
  * await ctx.read(any(ctx.column(Uint32Array.of(1, 2, 3)), odd)); // Uint8Array [1]
  */
 export function any(table: Table, predicate: Predicate, options?: ContextOption): Column<'bool'> {
-  return inContext('any', options, () => reduce(flagsOf('any', table, predicate), bitOr(bool)));
+  return foldFlags('any', table, predicate, options, (flags) => reduce(flags, bitOr(bool)));
+}
+
+function foldFlags<R>(
+  primitive: string,
+  table: Table,
+  predicate: Predicate,
+  options: ContextOption | undefined,
+  fold: (flags: Column<'bool'>) => R,
+): R {
+  return inContext(primitive, options, () => {
+    const flags = flagsOf(primitive, table, predicate);
+    return inContextOf(primitive, [...columnsOf(table), flags], () => fold(flags));
+  });
 }

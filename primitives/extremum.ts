@@ -1,5 +1,5 @@
 import { Column, commonLength, NUMBERS, requireType } from './columns/column.ts';
-import { type ContextOption, inContext } from './context-option.ts';
+import { type ContextOption, inContext, inContextOf } from './context-option.ts';
 import { f32, i32, u32, u64 } from './functors/functor.ts';
 import type { Scalar, Shape } from './functors/shapes.ts';
 import { select, type ValueTree } from './functors/standard/choose.ts';
@@ -53,10 +53,12 @@ function extremum<K extends SortKeys | Column<NumericType>>(
 ): Extremum<K> {
   if (values instanceof Column) requireType(values, NUMBERS, 'values', primitive);
   const [high, low] = keyColumns(values as SortKeys, primitive, 'values');
-  const index = sequence(commonLength(low === undefined ? [high!] : [low, high!], primitive));
+  const columns = low === undefined ? [high!] : [low, high!];
+  const index = sequence(commonLength(columns, primitive));
   const value = low === undefined ? high! : { lo: low, hi: high! };
   const monoid = monoids[low === undefined ? (high!.type as NumericType) : 'u64'];
-  return reduce({ value, index } as never, monoid as never) as unknown as Extremum<K>;
+  const rows = { value, index };
+  return inContextOf(primitive, columns, () => reduce(rows as never, monoid as never)) as unknown as Extremum<K>;
 }
 
 /** The row of an extremum of nothing. */

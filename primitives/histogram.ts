@@ -2,7 +2,7 @@ import { requireNumber, wrongArgument } from './arguments.ts';
 import { type Column, NUMBERS, requireContext, requireType, viewColumn } from './columns/column.ts';
 import { destination, extentOf, fuse, programOf } from './columns/program.ts';
 import { sortableWords, wordsOf } from './columns/words.ts';
-import { type ContextOption, inContext, inNamedContext } from './context-option.ts';
+import { type ContextOption, inContext, inContextOf, inNamedContext } from './context-option.ts';
 import { ArgumentError } from './errors.ts';
 import { fn, u32 } from './functors/functor.ts';
 import { bitsOfF32, f32OfBits } from './functors/semantics.ts';
@@ -129,7 +129,10 @@ export function histogramEven(
     throw wrongArgument('histogramEven', 'high', high, `a number above low, which is ${low}`, {
       code: 'histogram/edges',
     });
-  return histogramEdges(values, evenEdges(low, high, bins), options);
+  const edges = evenEdges(low, high, bins);
+  return inNamedContext('histogramEven', options, () =>
+    inContextOf('histogramEven', [values], () => histogramEdges(values, edges, options)),
+  );
 }
 
 /** The edges of equal bins. */

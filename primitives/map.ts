@@ -4,7 +4,6 @@ import {
   type ColumnsOf,
   commonLength,
   contextOf,
-  noContext,
   requireAlive,
   type Table,
   viewColumns,
@@ -146,7 +145,9 @@ function captured(given: unknown, type: ScalarType, name: string, key: string): 
 function stored(column: Column, context: Context | undefined): Column {
   if (column.source.kind === 'stored') return column;
   if (context !== undefined) return context.materialize(column);
-  throw noContext('A view of no context was captured as an array.');
+  throw new ArgumentError('column/no-context', 'A view of no context was captured as an array.', {
+    remedy: 'Call it in context.scope(…), or store the view with context.materialize(column).',
+  });
 }
 
 function requireColumn(given: unknown, type: ScalarType, name: string, path: () => string): asserts given is Column {

@@ -10,7 +10,7 @@ import {
 } from './columns/column.ts';
 import { destination } from './columns/program.ts';
 import { wordsOf } from './columns/words.ts';
-import { type ContextOption, inContext } from './context-option.ts';
+import { type ContextOption, inContext, inContextOf } from './context-option.ts';
 import { copyIf } from './copy-if.ts';
 import { u32 } from './functors/functor.ts';
 import { assemble, type Shape } from './functors/shapes.ts';
@@ -99,7 +99,7 @@ export function uniqueByKey<K extends Table, V extends Table>(
   options?: ContextOption,
 ): { readonly keys: K; readonly values: V } {
   columnsOf(values, 'uniqueByKey', 'values');
-  return inContext('uniqueByKey', options, () => copyIf({ keys, values }, headsOf('uniqueByKey', keys))) as {
+  return inContext('uniqueByKey', options, () => copyHeads('uniqueByKey', keys, { keys, values })) as {
     readonly keys: K;
     readonly values: V;
   };
@@ -115,7 +115,13 @@ export function uniqueByKey<K extends Table, V extends Table>(
  * await ctx.read(unique(ctx.column(Uint32Array.of(4, 4, 2, 4)))); // Uint32Array [4, 2, 4]
  */
 export function unique<K extends Table>(keys: K, options?: ContextOption): K {
-  return inContext('unique', options, () => copyIf(keys, headsOf('unique', keys)));
+  return inContext('unique', options, () => copyHeads('unique', keys, keys));
+}
+
+/** The rows at which runs of equal keys start. */
+function copyHeads<C extends Table>(primitive: string, keys: Table, rows: C): C {
+  const heads = headsOf(primitive, keys);
+  return inContextOf(primitive, columnsOf(rows), () => copyIf(rows, heads));
 }
 
 /**
@@ -131,5 +137,7 @@ export function runLengthEncode<K extends Table>(
 ): { readonly keys: K; readonly values: ColumnsOf<typeof u32> } {
   const columns = columnsOf(keys, 'runLengthEncode', 'keys');
   const ones = constant(u32, 1, commonLength(columns, 'runLengthEncode'));
-  return inContext('runLengthEncode', options, () => reduceByKey(keys, ones, plus(u32)));
+  return inContext('runLengthEncode', options, () =>
+    inContextOf('runLengthEncode', columns, () => reduceByKey(keys, ones, plus(u32))),
+  );
 }

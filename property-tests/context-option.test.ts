@@ -1,8 +1,10 @@
-import { expect, test } from 'vitest';
+import { readdir } from 'node:fs/promises';
+import { describe, expect, test } from 'vitest';
 import { createReferenceBackend } from '../backends/reference/index.ts';
+import { columnsIn } from '../primitives/columns/reachable.ts';
 import { Context } from '../primitives/context.ts';
 import * as q from '../primitives/index.ts';
-import { onEveryBackend } from './backends.ts';
+import { onEveryBackend, testBackends } from './backends.ts';
 
 const { bool, fn, u32 } = q;
 
@@ -117,7 +119,31 @@ test('generators outside of every scope are refused, with what to do', () => {
   });
   for (const [name, primitive] of Object.entries(primitives)) {
     expect(() => primitive(generator()), name).toThrow(refusal);
+    expect(() => primitive(generator()), name).toThrow(`${name.split(' ')[0]} was given views of no context.`);
   }
+  const lookUp = fn({ x: u32, table: q.array(u32) }, u32, ({ x, table }) => table.at(x));
+  expect(() => q.map(lookUp, { x: generator(), table: generator() })).toThrow(
+    expect.objectContaining({
+      code: 'column/no-context',
+      remedy: expect.not.stringContaining('option'),
+    }),
+  );
+});
+
+test('every primitive is here that stores a result', async () => {
+  const here = Object.keys(primitives).map((name) => name.split(' ')[0]!);
+  const views = ['adjacentDifference', 'constant', 'gather', 'lowerBound', 'map', 'reverse', 'runHeads', 'sequence'];
+  const moreViews = ['slice', 'stencil', 'tabulate', 'upperBound'];
+  const givenWhereToStore = ['fill', 'scatterReduce', 'unfoldReduce'];
+  const known = new Set([...here, ...views, ...moreViews, ...givenWhereToStore]);
+  const folder = new URL('../primitives/', import.meta.url);
+  const files = (await readdir(folder)).filter(
+    (file) => file.endsWith('.ts') && !/^(backend|index|monoid)\.ts$/.test(file),
+  );
+  const modules = await Promise.all(files.map((file): Promise<object> => import(new URL(file, folder).href)));
+  const exported = modules.flatMap((module) => Object.keys(module)).filter((name) => name in q && /^[a-z]/.test(name));
+  expect(exported.length).toBeGreaterThan(here.length - 2);
+  expect(exported.filter((name) => !known.has(name))).toEqual([]);
 });
 
 test('the innermost scope counts, and none after it has ended, however it did', () => {
@@ -162,17 +188,58 @@ test('tasks that take turns do not see the scopes of each other', async () => {
   await expect(later).rejects.toThrow('no context');
 });
 
-test('columns of another context than the one that is named are refused, and what is no context', () => {
+describe.each(Object.entries(primitives))('%s', (name, primitive) => {
   const [a, b] = [open(), open()];
-  const column = a.column(Uint32Array.of(1, 2));
-  expect(() => q.reduce(column, q.plus(u32), { context: b })).toThrow(
-    expect.objectContaining({ code: 'column/contexts' }),
-  );
-  expect(q.reduce(column, q.plus(u32), { context: a }).context).toBe(a);
-  expect(b.scope(() => q.reduce(column, q.plus(u32)).context)).toBe(a);
-  for (const context of [5, {}, Promise.resolve(a)]) {
-    expect(() => total({ context } as never)).toThrow(expect.objectContaining({ name: 'ArgumentError' }));
+  const stored = a.column(new Uint32Array(ROWS));
+  const call = async (x: U32, options?: q.ContextOption): Promise<q.Table> => primitive(x, options);
+  const isNamed = expect.stringContaining(name.split(' ')[0]!);
+
+  test('refuses columns of another context than the one that is named', async () => {
+    const before = b.backend.counters.liveBuffers;
+    await expect(call(stored, { context: b })).rejects.toMatchObject({ code: 'column/contexts', message: isNamed });
+    expect(b.backend.counters.liveBuffers).toBe(before);
+    const homes = columnsIn(await call(stored, { context: a })).map(({ context }) => context);
+    expect(new Set(homes)).toEqual(new Set([a]));
+  });
+
+  test('takes the context of its columns in the scope of another', async () => {
+    const made: (q.Table | Promise<q.Table>)[] = [];
+    b.scope(() => {
+      made.push(primitive(stored));
+    });
+    const homes = columnsIn(await made[0]!).map(({ context }) => context);
+    expect(new Set(homes)).toEqual(new Set([a]));
+  });
+
+  test.each([
+    ['a number', 5, 'argument/type'],
+    ['null', null, 'argument/type'],
+    ['a record', {}, 'argument/type'],
+    ['the class', Context, 'argument/type'],
+    ['a backend', a.backend, 'argument/type'],
+    ['a promise', Promise.resolve(a), 'argument/promise'],
+  ])('refuses %s as its context', async (_, context, code) => {
+    const refusal = { code, message: expect.stringMatching(/context/) };
+    await expect(call(generator(), { context } as never)).rejects.toMatchObject(refusal);
+    await expect(call(stored, { context } as never)).rejects.toMatchObject(refusal);
+  });
+});
+
+test.each(testBackends)('a context that is closed is refused: $name', async ({ open }) => {
+  const context = new Context(await open());
+  await context.close();
+  for (const [name, primitive] of Object.entries(primitives)) {
+    const call = async (): Promise<q.Table> => primitive(generator(), { context });
+    await expect(call(), name).rejects.toMatchObject({ code: 'device/closed' });
   }
+});
+
+test('rows that are stored are counted by flags that are generated', async () => {
+  const context = open();
+  const rows = context.column(Uint32Array.of(3, 1, 2));
+  const flags = q.map(isOdd, { x: q.sequence(3) });
+  const found = { count: q.count(rows, flags), all: q.all(rows, flags), any: q.any(rows, flags) };
+  expect(await context.read(found)).toEqual({ count: Uint32Array.of(1), all: Uint8Array.of(0), any: Uint8Array.of(1) });
 });
 
 test('generators that are captured are written out in the scope', async () => {

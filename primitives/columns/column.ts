@@ -334,19 +334,24 @@ export function mixedContexts(primitive: string): ArgumentError {
   });
 }
 
-/** The same where the primitive has to store something. */
+/**
+ * The context that a primitive stores its result in: that of its columns, or else the one that the caller named, or else that of
+ * the scope under way.
+ */
 export function requireContext(columns: readonly Column[], primitive: string): Context {
   const context = contextOf(columns, primitive);
   const current = currentContext();
-  if (context !== undefined && current?.isNamed && current.context !== context) throw mixedContexts(primitive);
+  if (context !== undefined && current?.isNamed && current.context !== context) throw otherContext(primitive);
   if (context !== undefined) return context;
   if (current !== undefined) return current.context;
-  throw noContext(`${primitive} was given views of no context.`);
+  throw new ArgumentError('column/no-context', `${primitive} was given views of no context.`, {
+    remedy: 'Call it in context.scope(…), or give it the option { context }.',
+  });
 }
 
-/** What is to be stored somewhere lives nowhere. */
-export function noContext(sentence: string): ArgumentError {
-  return new ArgumentError('column/no-context', sentence, {
-    remedy: 'Call it in context.scope(…), or give it the option { context }.',
+function otherContext(primitive: string): ArgumentError {
+  const sentence = `${primitive} was given columns of another context than the one in its options.`;
+  return new ArgumentError('column/contexts', sentence, {
+    remedy: 'Leave the option out, or move the columns with context.adopt(column).',
   });
 }

@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts';
 
-/** Where primitives run that are called now: in a scope, or with a context as an option. */
+/** The context of primitives that are called now: that of a scope, or one that is given as an option. */
 interface Current {
   readonly context: Context;
   /** Whether the caller named the context: then columns must not live in another one. */
@@ -9,14 +9,14 @@ interface Current {
 
 let current: Current | undefined;
 
-/** The context of the scope under way, or that a caller named, whichever is innermost. */
+/** The context of the scope under way, or the one that a caller named, whichever is innermost. */
 export function currentContext(): Current | undefined {
   return current;
 }
 
 /**
- * Runs something with a context for primitives whose columns say none. It is there until `run` returns: what is asynchronous
- * in it does not see it after its first await, so that two tasks never see each other's.
+ * Sets the context of primitives whose columns have none, until `run` returns. An asynchronous `run` has it until its first
+ * await only, so that two tasks never see the context of each other.
  */
 export function runIn<R>(context: Context, isNamed: boolean, run: () => R): R {
   const outer = current;
