@@ -29,7 +29,7 @@ import {
   type HostTableOf,
 } from './columns/host-array.ts';
 import { alive, destination, extentOf, fuse, programOf, viewsBorn } from './columns/program.ts';
-import { columnsIn, memoriesIn, memoriesOf, partsIn } from './columns/reachable.ts';
+import { columnsIn, memoriesIn, memoriesOf, partsIn, promisesIn } from './columns/reachable.ts';
 import { wordsAtHand } from './columns/words.ts';
 import { ArgumentError, type CapacityError, DeviceLostError, OutOfMemoryError } from './errors.ts';
 import type { u64 } from './functors/functor.ts';
@@ -208,7 +208,7 @@ export class Context {
    * Runs a pipeline and frees all memory that it took, but for what it returns, which then belongs to the scope around. If
    * the pipeline throws, all of it is freed. The pipeline must not be asynchronous: read its result outside.
    *
-   * @throws {@link ArgumentError} `context/async-scope` where the pipeline returns a promise.
+   * @throws {@link ArgumentError} `context/async-scope` where the pipeline returns a promise, or a value with one inside.
    */
   scope<R>(pipeline: () => R): R {
     requireFunction('scope', 'pipeline', pipeline);
@@ -217,13 +217,7 @@ export class Context {
     let result: R | undefined;
     try {
       const returned = runIn(this, false, pipeline);
-      if (returned instanceof Promise) {
-        // What it does with the memory that is freed here fails: this error says why.
-        returned.catch(() => {});
-        throw new ArgumentError('context/async-scope', 'A scope was given an asynchronous pipeline.', {
-          remedy: 'Return the columns from the scope and await context.read(…) outside of it.',
-        });
-      }
+      requireNoPromises(returned);
       result = returned;
       return result;
     } finally {
@@ -410,6 +404,20 @@ export class Context {
     const from = source.offset - first * perWord;
     return decode(words, source.storage, type).subarray(from, from + rows);
   }
+}
+
+/** A promise in what a scope returns waits for columns that are freed when the scope ends. */
+function requireNoPromises(returned: unknown): void {
+  const promises = promisesIn(returned);
+  if (promises.size === 0) return;
+  // What they do with the memory that is freed fails: this error says why.
+  for (const promise of promises.values()) promise.then(undefined, () => {});
+  const [path] = promises.keys();
+  throw new ArgumentError('context/async-scope', 'A scope was given an asynchronous pipeline.', {
+    expected: 'a pipeline that returns columns',
+    got: path === '' ? 'a promise' : `a promise as ${path} of what it returns`,
+    remedy: 'Return the columns from the scope and await context.read(…) outside of it.',
+  });
 }
 
 /** Up to so many rows are read together with their device count, which saves a second wait. */

@@ -38,7 +38,8 @@ export function isRecord(given: unknown): given is { readonly [name: string]: un
   return isPlain(given) || (Object.keys(given).length > 0 && !isPromise(given) && !isColumn(given));
 }
 
-function isPlain(given: object): boolean {
+/** Whether an object is no array, and of no class. */
+export function isPlain(given: object): boolean {
   const prototype = Object.getPrototypeOf(given);
   // That of another realm's objects has no prototype either.
   return prototype === null || (Object.getPrototypeOf(prototype) === null && !isPromise(given));

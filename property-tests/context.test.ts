@@ -146,6 +146,34 @@ describe('scope', () => {
     expect(live(context)).toBe(0);
   });
 
+  test.each([
+    ['a.b', (promise: Promise<unknown>) => ({ a: { b: promise } })],
+    ['[1]', (promise: Promise<unknown>) => [3, promise]],
+    ['a[0].b', (promise: Promise<unknown>) => ({ a: [{ b: promise }] })],
+    ['[key]', (promise: Promise<unknown>) => new Map([['key', promise]])],
+    ['a[…]', (promise: Promise<unknown>) => ({ a: new Set([promise]) })],
+  ])('refuses a promise as %s of what a pipeline returns, and frees what it took', async (path, around) => {
+    const context = open();
+    const pipeline = (): unknown => {
+      const column = context.column(numbers(1));
+      return around(context.read(column));
+    };
+    expect(() => context.scope(pipeline)).toThrow(code('context/async-scope'));
+    expect(() => context.scope(pipeline)).toThrow(`a promise as ${path} of what it returns`);
+    await context.sync();
+    expect(live(context)).toBe(0);
+  });
+
+  test('looks for promises neither in objects of classes nor in a circle for ever', () => {
+    const context = open();
+    const circle: { self?: unknown } = {};
+    circle.self = circle;
+    const own = new (class {
+      readonly promise = Promise.resolve(3);
+    })();
+    expect(context.scope(() => ({ own, circle }))).toEqual({ own, circle });
+  });
+
   test('finds columns in arrays, maps and sets', async () => {
     const context = open();
     const result = context.scope(() => ({

@@ -1,3 +1,4 @@
+import { isPlain, isPromise } from '../given.ts';
 import { Column, Memory, type View } from './column.ts';
 
 /** All columns anywhere inside a value: in records, arrays, maps and sets. */
@@ -77,4 +78,34 @@ function collectParts(value: unknown, seen: Set<unknown>, parts: (Column | Memor
   }
   const inside = value instanceof Map || value instanceof Set ? value.values() : Object.values(value);
   for (const part of inside) collectParts(part, seen, parts);
+}
+
+/**
+ * All promises inside a value, by their paths in it: in records, arrays, maps and sets. What objects of classes hold is their
+ * own affair.
+ */
+export function promisesIn(value: unknown): Map<string, PromiseLike<unknown>> {
+  const promises = new Map<string, PromiseLike<unknown>>();
+  collectPromises(value, '', new Set(), promises);
+  return promises;
+}
+
+function collectPromises(
+  value: unknown,
+  path: string,
+  seen: Set<unknown>,
+  promises: Map<string, PromiseLike<unknown>>,
+): void {
+  if (typeof value !== 'object' || value === null || seen.has(value) || ArrayBuffer.isView(value)) return;
+  seen.add(value);
+  if (isPromise(value)) promises.set(path, value);
+  else if (value instanceof Map || value instanceof Set || Array.isArray(value)) {
+    for (const [at, part] of value.entries()) {
+      collectPromises(part, `${path}[${typeof at === 'object' ? '…' : String(at)}]`, seen, promises);
+    }
+  } else if (isPlain(value)) {
+    for (const [name, part] of Object.entries(value)) {
+      collectPromises(part, path === '' ? name : `${path}.${name}`, seen, promises);
+    }
+  }
 }
