@@ -68,6 +68,20 @@ export const BACKEND_SPECS: readonly OptionSpec[] = [
   { name: 'workers', value: 'N', help: 'how many worker threads (default: one a core)' },
 ];
 
+/** The option that {@link parseFill} reads. */
+export function fillSpec(polygon: string): OptionSpec {
+  return {
+    name: 'fill',
+    value: 'union|even-odd',
+    help: `inside is what any part of a ${polygon} holds (default), or what an odd number of its rings hold`,
+    choices: ['union', 'even-odd'],
+  };
+}
+
+export function parseFill(values: OptionValues): FillRule {
+  return (text(values, 'fill') as FillRule | undefined) ?? 'union';
+}
+
 export const ZONAL_SPECS: readonly OptionSpec[] = [
   { name: 'zones', value: 'FILE', help: 'polygons: GeoJSON or TopoJSON' },
   { name: 'raster', value: 'FILE', help: 'GeoTIFF' },
@@ -86,12 +100,7 @@ export const ZONAL_SPECS: readonly OptionSpec[] = [
     help: 'read rings that jump more than 180° of longitude as crossing ±180°',
     choices: ['unwrap'],
   },
-  {
-    name: 'fill',
-    value: 'union|even-odd',
-    help: 'inside is what any part of a zone holds (default), or what an odd number of its rings hold',
-    choices: ['union', 'even-odd'],
-  },
+  fillSpec('zone'),
   { name: 'out', value: 'FILE', help: 'the histograms; - is stdout (default, unless --stats or --plot goes there)' },
   {
     name: 'format',
@@ -136,7 +145,7 @@ export function parseZonalArguments(args: readonly string[]): ZonalOptions {
     raw: values.has('raw'),
     assumeCrs: parsed(values, 'assume-crs', parseCrs),
     antimeridian: text(values, 'antimeridian') as 'unwrap' | undefined,
-    fill: (text(values, 'fill') as FillRule | undefined) ?? 'union',
+    fill: parseFill(values),
     out,
     format: (text(values, 'format') as 'csv' | 'json' | undefined) ?? (/\.json$/i.test(out ?? '') ? 'json' : 'csv'),
     stats: text(values, 'stats'),

@@ -1,3 +1,4 @@
+import type { FillRule } from '../algorithms/geometry/polygons.ts';
 import type { Domain } from '../algorithms/quadrants/domain.ts';
 import type { PolygonLayerFormat, PolygonLayerOptions } from '../formats/polygon-layers/polygon-layer.ts';
 import type { Extent } from '../formats/zonal-plot/extent.ts';
@@ -6,7 +7,9 @@ import {
   BACKEND_SPECS,
   type BackendOptions,
   checkOneToStdout,
+  fillSpec,
   parseBackend,
+  parseFill,
   VOICE_SPECS,
   type VoiceOptions,
 } from './arguments.ts';
@@ -32,6 +35,7 @@ export interface BuildOptions extends BackendOptions, MemoryOptions, VoiceOption
   /** A set of polygons each. */
   readonly files: readonly string[];
   readonly reading: PolygonLayerOptions;
+  readonly fill: FillRule;
   /** File, or `-` for stdout. */
   readonly out: string;
   readonly levels: number;
@@ -67,6 +71,7 @@ export const READING_SPECS: readonly OptionSpec[] = [
     help: 'read rings that jump more than 180° of longitude as crossing ±180°, where longitudes come round',
     choices: ['unwrap'],
   },
+  fillSpec('polygon'),
   {
     name: 'input-format',
     value: 'NAME',
@@ -137,6 +142,7 @@ export function parseBuildArguments(args: readonly string[]): BuildOptions {
   const options: BuildOptions = {
     files: words,
     reading: parseReading(values),
+    fill: parseFill(values),
     out,
     levels: parsed(values, 'levels', parseLevels) ?? DEFAULT_LEVELS,
     domain: parsed(values, 'domain', parseDomain),

@@ -1,5 +1,5 @@
 import type { Observable } from 'rxjs';
-import type { Zones } from '../algorithms/geometry/polygons.ts';
+import type { FillRule, Zones } from '../algorithms/geometry/polygons.ts';
 import { type MaqTree, type MaqTreeWithEdges, uploadMaqTree } from '../algorithms/maq-tree/index.ts';
 import type { NoteTally } from '../algorithms/notes.ts';
 import { decompose, type QuadrantsWithEdges } from '../algorithms/quadrants/index.ts';
@@ -85,6 +85,8 @@ export interface QueryJob {
   /** Bytes that the queries under way may take. */
   readonly memory: number;
   readonly onBadRecord: 'stop' | 'skip';
+  /** What is inside a query polygon whose parts overlap. */
+  readonly fill: FillRule;
   /** Whether longitudes beyond the domain come round. */
   readonly comesRound: boolean;
   readonly tally: NoteTally;
@@ -165,9 +167,9 @@ async function polygonsSharing(
   zones: Zones,
 ): Promise<Answers> {
   const { domain, levels } = job.file;
-  const { onBadRecord, comesRound, tally, memory, filterOnly } = job;
+  const { onBadRecord, fill, comesRound, tally, memory, filterOnly } = job;
   const budget = quadrantBudget(memory);
-  const placing = { domain, onBadRecord, comesRound, tally, remedy: BEYOND_REMEDY };
+  const placing = { domain, fill, onBadRecord, comesRound, tally, remedy: BEYOND_REMEDY };
   const { names, polygons } = placeZones(zones, batch.first, placing);
   const quadrants = await decompose(context, polygons, {
     levels,

@@ -1,4 +1,4 @@
-import { type Note, type NoteTally, noteTally } from '../algorithms/notes.ts';
+import { type Note, noteTally } from '../algorithms/notes.ts';
 import type { Domain } from '../algorithms/quadrants/domain.ts';
 import { stageOutputs } from '../formats/atomic-write.ts';
 import type { MaqFile } from '../formats/maq-file.ts';
@@ -18,7 +18,7 @@ import {
   standardDomain,
 } from './index-layers.ts';
 import { type DrawParts, drawTo, writeBytes } from './index-outputs.ts';
-import { PLACE_SENTENCES } from './index-place.ts';
+import { placeNotes } from './index-place.ts';
 import { type BuildFacts, buildSummary } from './index-summary.ts';
 import type { Log } from './log.ts';
 import { causeOf, openContext, protectInputs, type RunContext, type Surroundings } from './run-support.ts';
@@ -141,10 +141,10 @@ async function buildIn<C extends RunContext>(
 ): Promise<Built> {
   const tally = noteTally();
   const { onBadRecord = 'stop', antimeridian } = options.reading;
-  const { levels, keepsEdges, memory } = options;
+  const { levels, keepsEdges, memory, fill } = options;
   const running = await parts.buildTree(context, {
     sets,
-    placing: { domain, onBadRecord, tally, comesRound: antimeridian === 'unwrap', remedy: BEYOND_REMEDY },
+    placing: { domain, fill, onBadRecord, tally, comesRound: antimeridian === 'unwrap', remedy: BEYOND_REMEDY },
     isStandard: options.domain === undefined && domain === standardDomain(commonCrs(sets)),
     levels,
     keepsEdges,
@@ -153,7 +153,7 @@ async function buildIn<C extends RunContext>(
     progressEvery: log.progressEvery,
   });
   const { tree, names, figures } = await watched(running, log);
-  tellNotes(sets, tally, log);
+  tellNotes(sets, placeNotes({ tally, fill }), log);
   const crs = commonCrs(sets);
   const named = sets.map(({ name }, set) => ({ name, crs, names: names[set]! }));
   return { file: { domain, levels, sets: named, tree }, backend: context.backend.name, figures };
@@ -176,8 +176,8 @@ async function watched({ progress$, result, figures }: TreeRun, log: Log): Promi
   }
 }
 
-function tellNotes(sets: readonly LayerSet[], tally: NoteTally, log: Log): void {
+function tellNotes(sets: readonly LayerSet[], ofPolygons: readonly Note[], log: Log): void {
   for (const { notes } of sets) for (const note of notes) log.note(note);
   for (const note of crsNotes(sets, commonCrs(sets))) log.note(note);
-  for (const note of tally.notes(PLACE_SENTENCES)) log.note(note);
+  for (const note of ofPolygons) log.note(note);
 }

@@ -28,8 +28,8 @@ FlatGeobuf, Shapefiles or WKT lines, of any size. All are in one coordinate syst
 domain -180,-180,360, so that trees can be compared; for others the files are read once before, for the square with a
 side of a power of two that holds them all.
 
-Inside a polygon is even-odd over all its rings: a quadrant knows of one outline how often it is crossed, not of each part.
-So what two parts of a multipolygon cover is outside, other than in zonal; polygons whose parts overlap are noted.
+A polygon is the union of its parts, the polygons of a multipolygon, each of them even-odd; parts that overlap are noted.
+With --fill even-odd, all rings of a polygon are taken together, and what two parts cover is outside.
 
 With --antimeridian unwrap, longitudes come round: what passes the end of the domain goes on at its beginning. A ring is cut
 there, and the vertices of the cut are moved to the nearest step of the domain, as all are.
@@ -71,6 +71,8 @@ What is written: a row for every query and polygon that it has to do with, in th
               where least is 0 there may be none. Sides are moved to the nearest steps of the domain.
               With --antimeridian unwrap, a window whose left is above its right crosses the antimeridian.
   --polygons  query,set,polygon,least,most: exactly those that share area. With --filter-only some that do not.
+              A query polygon is the union of its parts, or with --fill even-odd all its rings taken together; those of
+              the tree are as they were when it was built.
   --above     leaves out where most is not above, and adds a column sure: 1 where least is, too.
   --count     query,count or set,polygon,count, of all, those without any as well.
   Queries are named by their column id or the feature's id, with --id by a column or property, else by their number in

@@ -69,7 +69,7 @@ function factsOf({ domain, levels, sets, tree }: MaqFile, bytes: number): TreeFa
   const { nodes, entries } = tree;
   const nodesPerLevel = new Array<number>(tree.extent.levels + 1).fill(0);
   for (const level of nodes.level) nodesPerLevel[level]!++;
-  const boundary = entries.boundary.reduce((sum, each) => sum + each, 0);
+  const boundary = entries.boundary.reduce((sum, each) => sum + (each === 0 ? 0 : 1), 0);
   const { edge, ends } = 'edges' in tree ? tree.edges : { edge: [], ends: [] };
   const total = entries.boundary.length;
   const parts = {

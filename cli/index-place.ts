@@ -1,6 +1,6 @@
-import type { Polygons, Zones } from '../algorithms/geometry/polygons.ts';
+import { type FillRule, overlapSentence, type Polygons, type Zones } from '../algorithms/geometry/polygons.ts';
 import { sheetsOf } from '../algorithms/geometry/sheets.ts';
-import { type NoteTally, quoteName } from '../algorithms/notes.ts';
+import { type Note, type NoteTally, quoteName } from '../algorithms/notes.ts';
 import { comeRound } from '../algorithms/quadrants/come-round.ts';
 import { DOMAIN_STEPS, type Domain, type DomainPolygons, placeInDomain } from '../algorithms/quadrants/domain.ts';
 import { isGeographicCrs } from '../formats/crs.ts';
@@ -15,6 +15,8 @@ export interface PlacedZones {
 /** How polygons are placed. */
 export interface Placing {
   readonly domain: Domain;
+  /** What is inside a polygon whose parts overlap. */
+  readonly fill: FillRule;
   /** What becomes of a polygon with a vertex beyond the domain. */
   readonly onBadRecord: 'stop' | 'skip';
   /** Counts those that are left out. */
@@ -36,32 +38,33 @@ export function placeZones(zones: Zones, before: number, placing: Placing): Plac
   const { domain, onBadRecord, tally, comesRound, remedy } = placing;
   const polygons = comesRound && isGeographicCrs(crs) ? comeRound(zones.polygons, domain) : zones.polygons;
   const beyond = polygonsBeyond(polygons, domain);
-  if (beyond.length === 0) return noteParts({ names, polygons: placeInDomain(polygons, domain) }, polygons, tally);
+  if (beyond.length === 0) return placeNoted(names, polygons, placing);
   if (onBadRecord === 'stop') throw beyondDomain(names[beyond[0]!]!, before + beyond[0]!, { domain, remedy, file });
   for (const polygon of beyond) tally.add('index/beyond-domain', names[polygon]!);
   const kept = withoutPolygons(polygons, beyond);
   const left = new Set(beyond);
   const keptNames = names.filter((_, polygon) => !left.has(polygon));
-  return noteParts({ names: keptNames, polygons: placeInDomain(kept, domain) }, kept, tally);
+  return placeNoted(keptNames, kept, placing);
 }
 
-/** Notes polygons whose parts overlap. */
-function noteParts(placed: PlacedZones, { ringParts }: Polygons, tally: NoteTally): PlacedZones {
-  const sheets = sheetsOf({ ...placed.polygons, ringParts });
-  for (const polygon of sheets?.overlapping ?? []) tally.add('index/overlapping-parts', placed.names[polygon]!);
-  return placed;
+/** Places polygons and notes those whose parts overlap. */
+function placeNoted(names: readonly string[], polygons: Polygons, { domain, fill, tally }: Placing): PlacedZones {
+  const placed = placeInDomain(polygons, domain, { fill });
+  const sheets = fill === 'union' ? placed.sheets : sheetsOf({ ...placed, ringParts: polygons.ringParts });
+  for (const polygon of sheets?.overlapping ?? []) tally.add('index/overlapping-parts', names[polygon]!);
+  return { names, polygons: placed };
 }
 
-/** Says of how many polygons it was that were left out, or have parts that overlap. */
-export const PLACE_SENTENCES: Readonly<Record<string, (count: number) => string>> = {
-  'index/overlapping-parts': (n) =>
-    `${n === 1 ? '1 polygon has' : `${n} polygons have`} parts that overlap; quadrants take all rings of a polygon ` +
-    'even-odd, so that what two parts cover is outside, in',
-  'index/beyond-domain': (n) =>
-    n === 1
-      ? '1 polygon is not in the domain and was left out'
-      : `${n} polygons are not in the domain and were left out`,
-};
+/** Notes of polygons that were left out, or whose parts overlap. */
+export function placeNotes({ tally, fill }: Pick<Placing, 'tally' | 'fill'>): Note[] {
+  return tally.notes({
+    'index/overlapping-parts': (n) => overlapSentence(n, ['polygon', 'polygons'], fill),
+    'index/beyond-domain': (n) =>
+      n === 1
+        ? '1 polygon is not in the domain and was left out'
+        : `${n} polygons are not in the domain and were left out`,
+  });
+}
 
 function polygonsBeyond({ polygonRings, ringVertices, x, y }: Polygons, { left, bottom, size }: Domain): number[] {
   const isIn = (at: number, from: number): boolean => {

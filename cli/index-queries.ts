@@ -8,7 +8,7 @@ import type { PolygonBatches, PolygonLayer, PolygonLayerOptions } from '../forma
 import type { Answers, AskedPoints, AskedWindows, QueryBatch } from './index-ask.ts';
 import { halvesOf } from './index-halves.ts';
 import { canAssume, crsMismatch } from './index-layers.ts';
-import { PLACE_SENTENCES } from './index-place.ts';
+import { placeNotes } from './index-place.ts';
 import type { QueryOptions } from './index-query-arguments.ts';
 import type { Log } from './log.ts';
 
@@ -203,7 +203,7 @@ function isWindowFlat({ left, bottom, right, top }: AskedWindows, row: number, d
 }
 
 async function polygonQueries(
-  { queries, reading, tree, memory }: QueryOptions,
+  { queries, reading, fill, tree, memory }: QueryOptions,
   file: MaqFile,
   readers: QueryReaders,
 ): Promise<QuerySource> {
@@ -240,7 +240,7 @@ async function polygonQueries(
         const message = `The coordinate system of ${queries} is not known; taken to be that of ${tree}, ${crs}.`;
         log.note({ code: 'index/crs-assumed', message });
       }
-      for (const note of tally.notes(PLACE_SENTENCES)) log.note(note);
+      for (const note of placeNotes({ tally, fill })) log.note(note);
     },
   };
 }

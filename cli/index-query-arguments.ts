@@ -1,6 +1,14 @@
+import type { FillRule } from '../algorithms/geometry/polygons.ts';
 import type { PolygonLayerOptions } from '../formats/polygon-layers/polygon-layer.ts';
 import { UsageError } from '../primitives/errors.ts';
-import { BACKEND_SPECS, type BackendOptions, parseBackend, VOICE_SPECS, type VoiceOptions } from './arguments.ts';
+import {
+  BACKEND_SPECS,
+  type BackendOptions,
+  parseBackend,
+  parseFill,
+  VOICE_SPECS,
+  type VoiceOptions,
+} from './arguments.ts';
 import { type OptionSpec, type OptionValues, parsed, readCommand, text } from './command-line.ts';
 import { TABLE_FORMATS, type TableFormat } from './compare-arguments.ts';
 import { checkNoStdin, parseReading, READING_SPECS } from './index-arguments.ts';
@@ -17,6 +25,8 @@ export interface QueryOptions extends BackendOptions, MemoryOptions, VoiceOption
   readonly queries: string;
   /** Of polygons how to read them; of others `id` and `onBadRecord` alone. */
   readonly reading: PolygonLayerOptions;
+  /** Of query polygons. */
+  readonly fill: FillRule;
   /** File, or `-` for stdout. */
   readonly out: string;
   readonly format: TableFormat;
@@ -63,6 +73,7 @@ const USES: readonly (readonly [option: string, kinds: readonly QueryKind[]])[] 
   ['layer', ['polygons']],
   ['input-format', ['polygons']],
   ['assume-crs', ['polygons']],
+  ['fill', ['polygons']],
 ];
 
 /**
@@ -89,6 +100,7 @@ export function parseQueryArguments(args: readonly string[]): QueryOptions {
     kind,
     queries: text(values, kind)!,
     reading: parseReading(values),
+    fill: parseFill(values),
     out,
     format: format ?? 'csv',
     count: text(values, 'count') as QueryOptions['count'],

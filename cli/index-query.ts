@@ -84,6 +84,7 @@ async function ask<C extends RunContext>(
       filterOnly: options.filterOnly,
       memory: options.memory,
       onBadRecord: options.reading.onBadRecord ?? 'stop',
+      fill: options.fill,
       comesRound: options.reading.antimeridian === 'unwrap',
       tally: source.tally,
       async take(answers) {

@@ -34,7 +34,7 @@ export interface OpenMaqOptions {
  * JSON in UTF-8, filled up with spaces to a whole word.
  *
  *      0  8 bytes   the magic
- *      8  u32       version
+ *      8  u32       version: 2 where polygons have further sheets, else 1
  *     12  u32       levels that were asked for
  *     16  u32       nodes
  *     20  u32       entries
@@ -48,7 +48,8 @@ export interface OpenMaqOptions {
  *     76  u32       words of the sets
  */
 const MAGIC = 'MAQTREE\n';
-const VERSION = 1;
+/** Those that can be read. */
+const VERSIONS: readonly number[] = [1, 2];
 const HEADER_WORDS = 20;
 const CHECKSUM_WORD = 14;
 const NODE_COLUMNS = 8;
@@ -72,7 +73,7 @@ export function encodeMaq({ domain, levels, sets, tree }: MaqFile): ArrayBuffer 
   for (let i = 0; i < MAGIC.length; i++) header.setUint8(i, MAGIC.charCodeAt(i));
   const { edge, ends } = 'edges' in tree ? tree.edges : { edge: [], ends: [] };
   const numbers: [at: number, value: number][] = [
-    [8, VERSION],
+    [8, tree.entries.boundary.includes(2) ? 2 : 1],
     [12, levels],
     [16, tree.nodes.level.length],
     [20, tree.entries.polygon.length],
@@ -253,9 +254,9 @@ function requireHeader(bytes: Uint8Array, file: string): void {
     });
   }
   const version = new DataView(bytes.buffer, bytes.byteOffset).getUint32(8, true);
-  if (version === VERSION) return;
+  if (VERSIONS.includes(version)) return;
   throw new FormatError('maq/newer', 'The tree was written by another version of Quadrille.', {
-    expected: `version ${VERSION}`,
+    expected: `version ${VERSIONS.join(' or ')}`,
     got: `version ${version}`,
     remedy: 'Install a version that knows it, or build the tree again.',
     place: { file },

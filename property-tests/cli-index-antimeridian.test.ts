@@ -118,16 +118,44 @@ describe('quadrille index with --antimeridian unwrap', () => {
 });
 
 describe('quadrille index of parts that overlap', () => {
-  test('notes them, and says what is inside', async () => {
-    const part = (left: number) => [rectangle(left, 0, left + 20, 20)];
-    const geometry = { type: 'MultiPolygon', coordinates: [part(0), part(10)] };
-    const apart = { type: 'MultiPolygon', coordinates: [part(0), part(20)] };
-    const feature = (id: string, of: object) => ({ type: 'Feature', id, properties: {}, geometry: of });
-    await shop.write('parts.geojson', collection(feature('both', geometry), feature('apart', apart)));
-    const built = await shop.build('@parts.geojson', '-o', '@parts.maq', '--levels', '6');
-    expect(built.stderr).toContain(
-      'note: 1 polygon has parts that overlap; quadrants take all rings of a polygon even-odd, so that what two parts ' +
-        'cover is outside, in: "both".\n',
+  const part = (left: number) => [rectangle(left, 0, left + 20, 20)];
+  const feature = (id: string, of: object) => ({ type: 'Feature', id, properties: {}, geometry: of });
+  const both = feature('both', { type: 'MultiPolygon', coordinates: [part(0), part(10)] });
+  const apart = feature('apart', { type: 'MultiPolygon', coordinates: [part(0), part(20)] });
+
+  test('unites them, or takes all rings together, and says so', async () => {
+    await shop.write('parts.geojson', collection(both, apart));
+    await shop.write('in-parts.csv', 'x,y\n5,5\n15,5\n25,5\n');
+    const build = (...words: string[]) => shop.build('@parts.geojson', '-o', '@parts.maq', '--levels', '6', ...words);
+    const united = await build();
+    expect(united.stderr).toContain(
+      'note: 1 polygon has parts that overlap; what several of them cover is inside and counts once: "both".\n',
     );
+    const pairs = async () =>
+      (await rowsOf('@parts.maq', '--points', '@in-parts.csv'))
+        .map(([point, , polygon]) => `${point} ${polygon}`)
+        .sort();
+    const all = ['0 apart', '0 both', '1 apart', '1 both', '2 apart', '2 both'];
+    expect(await pairs()).toEqual(all);
+    const cancelled = await build('--fill', 'even-odd');
+    expect(cancelled.stderr).toContain(
+      'note: 1 polygon has parts that overlap; by the even-odd rule what two of them cover is outside: "both".\n',
+    );
+    expect(await pairs()).toEqual(all.filter((pair) => pair !== '1 both'));
+  });
+
+  test('of query polygons unites them too; a tree has the rule that it was built with', async () => {
+    await shop.write(
+      'tiles.geojson',
+      collection(feature('common', { type: 'Polygon', coordinates: [rectangle(12, 5, 18, 15)] })),
+    );
+    await shop.write('both.geojson', collection(both));
+    await answer(shop.build('@tiles.geojson', '-o', '@tiles.maq', '--levels', '8'));
+    const ask = ['@tiles.maq', '--polygons', '@both.geojson'];
+    const rows = await rowsOf(...ask);
+    expect(rows.map((row) => row.slice(0, 3))).toEqual([['both', 'tiles', 'common']]);
+    expect(await rowsOf(...ask, '--fill', 'even-odd')).toEqual([]);
+    const refused = await shop.query('@tiles.maq', '--points', '@in-parts.csv', '--fill', 'union');
+    expect(refused.stderr).toContain('--fill means nothing to --points.');
   });
 });

@@ -87,7 +87,9 @@ describe('files of MAQ-trees', () => {
       const encoded = new Uint8Array(encodeMaq(written));
       const place = at % encoded.length;
       encoded[place]! ^= change;
-      const expected = place < 8 ? ['maq/foreign'] : place < 12 ? ['maq/newer'] : ['maq/damaged', 'maq/truncated'];
+      const isVersion = place >= 8 && place < 12 && new Uint32Array(encoded.slice(8, 12).buffer)[0]! <= 2;
+      const ofVersion = isVersion && encoded[8] !== 0 ? ['maq/damaged'] : ['maq/newer'];
+      const expected = place < 8 ? ['maq/foreign'] : place < 12 ? ofVersion : ['maq/damaged', 'maq/truncated'];
       expect(expected).toContain(codeOf(encoded));
     },
   );
@@ -109,6 +111,16 @@ describe('files of MAQ-trees', () => {
       const cut = encoded.subarray(0, at % encoded.length);
       expect(codeOf(cut)).toBe(cut.length === 0 ? 'maq/foreign' : 'maq/truncated');
       expect(codeOf(Uint8Array.from([...encoded, ...more]))).toBe('maq/truncated');
+    },
+  );
+
+  test.prop([maqFile, fc.boolean()])(
+    'have version 2 where polygons have further sheets alone',
+    (written, hasSheets) => {
+      const { boundary } = written.tree.entries;
+      for (const [i, each] of boundary.entries()) boundary[i] = each % (hasSheets ? 3 : 2);
+      const [, , version] = new Uint32Array(encodeMaq(written));
+      expect(version).toBe(boundary.includes(2) ? 2 : 1);
     },
   );
 

@@ -25,6 +25,14 @@ export interface Polygons {
  */
 export type FillRule = 'union' | 'even-odd';
 
+/** What notes say of polygons whose parts overlap, given how many they are: `1 zone`, `2 zones`. */
+export function overlapSentence(count: number, [one, several]: readonly [string, string], fill: FillRule): string {
+  const subject = count === 1 ? `1 ${one} has` : `${count} ${several} have`;
+  return fill === 'union'
+    ? `${subject} parts that overlap; what several of them cover is inside and counts once`
+    : `${subject} parts that overlap; by the even-odd rule what two of them cover is outside`;
+}
+
 /** Polygons with the names their users know them by. */
 export interface Zones {
   /** One name a zone, in input order; names need not be unique. */

@@ -25,7 +25,10 @@ export interface MaqNodes {
 export interface MaqEntries {
   readonly polygon: Column<'u32'>;
   readonly set: Column<'u32'>;
-  /** 1 where edges of the polygon pass through the quadrant, 0 where the polygon holds all of it. */
+  /**
+   * 0 where the polygon holds all of the quadrant, 1 where edges of it pass through, 2 where edges of a further sheet of the
+   * polygon do: behind the entry of the first sheet.
+   */
   readonly boundary: Column<'u32'>;
 }
 

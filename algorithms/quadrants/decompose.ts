@@ -5,6 +5,7 @@ import { DOMAIN_BITS, type DomainPolygons } from './domain.ts';
 import type { Passages } from './edge-in-quadrant.ts';
 import { type Edges, uploadEdges } from './edges.ts';
 import { type Leaves, type Quadrants, type QuadrantsWithEdges, quadrantsOf } from './leaves.ts';
+import { uniteSheets } from './sheet-quadrants.ts';
 import { type SpilledFront, spill, splitFront, takeUp } from './spill.ts';
 
 export interface DecomposeOptions {
@@ -32,6 +33,8 @@ export interface DecomposeOptions {
  *
  * A quadrant carries the edges that pass through it, and whether the polygon holds its lower left corner; what its children
  * are follows from these alone. Even-odd over all rings; holes, islands, rings that touch or cross need no further word.
+ * A polygon whose parts overlap is split sheet by sheet (see `sheetsOf`): its quadrants are those of its sheets, less those
+ * that lie in a quadrant inside another sheet. A quadrant through which edges of several sheets pass has a row for each.
  * Exact in integers, half-open: the inside quadrants of the polygons of a partition never overlap.
  *
  * - Work O(edges + passages of edges through quadrants of all levels), span O(levels · log passages). Waits once a level.
@@ -61,6 +64,14 @@ export async function decompose(
 ): Promise<Quadrants> {
   requireLevels(levels);
   requireBudget(budget);
+  return uniteSheets(context, polygons, (each) => split(context, each, { levels, budget, mostWords, keepsEdges }));
+}
+
+async function split(
+  context: Context,
+  polygons: DomainPolygons,
+  { levels, budget, mostWords, keepsEdges }: Split,
+): Promise<Quadrants | QuadrantsWithEdges> {
   const rules = { least: DOMAIN_BITS - levels, keepsEdges };
   const edges = context.scope(() => uploadEdges(context, polygons));
   const { ends, ...temporary } = edges;
@@ -73,6 +84,14 @@ export async function decompose(
   } finally {
     context.dispose(temporary, kept ? undefined : ends);
   }
+}
+
+/** Options of {@link decompose}, all of them. */
+interface Split {
+  readonly levels: number;
+  readonly budget: number;
+  readonly mostWords: number;
+  readonly keepsEdges: boolean;
 }
 
 /** For {@link decompose} and its like. */

@@ -37,6 +37,7 @@ import {
   unpackQuadrant,
 } from './open-quadrants.ts';
 import { areOpen, leavesAmong, OUTSIDE, polygonArrays, relationTo, type TestedQuadrants } from './polygon-relation.ts';
+import { uniteSheets } from './sheet-quadrants.ts';
 import { testQuadrants } from './whole-polygon.ts';
 
 export interface DepthFirstOptions {
@@ -80,12 +81,14 @@ export async function decomposeDepthFirst(
   requireLevels(levels);
   requireSplit(split);
   const least = DOMAIN_BITS - levels;
-  const edges = context.scope(() => uploadEdges(context, polygons));
-  try {
-    return quadrantsOf(context, await emptyStacks(context, edges, { least, bits: Math.log2(split) }), edges, least);
-  } finally {
-    context.dispose(edges);
-  }
+  return uniteSheets(context, polygons, async (each) => {
+    const edges = context.scope(() => uploadEdges(context, each));
+    try {
+      return quadrantsOf(context, await emptyStacks(context, edges, { least, bits: Math.log2(split) }), edges, least);
+    } finally {
+      context.dispose(edges);
+    }
+  });
 }
 
 function requireSplit(split: number): void {

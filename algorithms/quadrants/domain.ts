@@ -1,5 +1,6 @@
 import { ArgumentError, GeometryError } from '../../primitives/errors.ts';
-import { type Polygons, polygonOfVertex } from '../geometry/polygons.ts';
+import { type FillRule, type Polygons, polygonOfVertex } from '../geometry/polygons.ts';
+import { type Sheets, sheetsOf } from '../geometry/sheets.ts';
 
 /** A domain is so many steps wide and high, as a power of two: coordinates, and differences of two, are 32-bit integers. */
 export const DOMAIN_BITS = 30;
@@ -18,7 +19,10 @@ export interface Domain {
 /** All longitudes and latitudes, in degrees: a step is 37 mm at the equator. */
 export const WORLD: Domain = { left: -180, bottom: -180, size: 360 };
 
-/** Polygons in steps of a domain, as columns: polygon → rings → vertices in CSR form; even-odd over all rings. */
+/**
+ * Polygons in steps of a domain, as columns: polygon → rings → vertices in CSR form. Inside is even-odd over all rings, and
+ * of polygons with sheets the union of these.
+ */
 export interface DomainPolygons {
   /** Rings of polygon `p` are `polygonRings[p] … polygonRings[p + 1] − 1`; length is polygons + 1. */
   readonly polygonRings: Uint32Array;
@@ -27,9 +31,13 @@ export interface DomainPolygons {
   /** From 0 to {@link DOMAIN_STEPS}. */
   readonly x: Int32Array;
   readonly y: Int32Array;
+  /** Polygons whose parts overlap and are united; undefined where there are none. */
+  readonly sheets?: Sheets | undefined;
 }
 
 export interface PlaceOptions {
+  /** What is inside a polygon whose parts overlap; `union` where left out. */
+  readonly fill?: FillRule | undefined;
   /** What errors call the polygons' file. */
   readonly file?: string | undefined;
 }
@@ -37,7 +45,8 @@ export interface PlaceOptions {
 /**
  * Moves every vertex to the nearest point of the domain's grid of 2³⁰ × 2³⁰ steps.
  *
- * O(vertices). A tie goes to the larger coordinate.
+ * O(vertices), and where polygons have several parts what `sheetsOf` takes. A tie goes to the larger coordinate. A polygon is
+ * the union of its parts, each of them even-odd; with `fill: 'even-odd'` all of its rings are taken together.
  *
  * @throws `ArgumentError` `quadrants/domain` for a domain without a size, `GeometryError` `geometry/beyond-domain`, with the
  * polygon for its record, for a coordinate that is not finite or not in the domain.
@@ -45,7 +54,11 @@ export interface PlaceOptions {
  * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [90, 0], [90, 90], [0, 90]]] }');
  * placeInDomain(zones.polygons, WORLD).x.map((step) => step / 2 ** 28); // Int32Array [2, 3, 3, 2]
  */
-export function placeInDomain(polygons: Polygons, domain: Domain, { file }: PlaceOptions = {}): DomainPolygons {
+export function placeInDomain(
+  polygons: Polygons,
+  domain: Domain,
+  { fill = 'union', file }: PlaceOptions = {},
+): DomainPolygons {
   requireDomain(domain);
   const { polygonRings, ringVertices } = polygons;
   const x = new Int32Array(polygons.x.length);
@@ -58,7 +71,9 @@ export function placeInDomain(polygons: Polygons, domain: Domain, { file }: Plac
     x[v] = column;
     y[v] = row;
   }
-  return { polygonRings, ringVertices, x, y };
+  const placed = { polygonRings, ringVertices, x, y };
+  const sheets = fill === 'union' ? sheetsOf({ ...placed, ringParts: polygons.ringParts }) : undefined;
+  return sheets === undefined ? placed : { ...placed, sheets };
 }
 
 function stepOf(coordinate: number, from: number, size: number): number {

@@ -37,7 +37,10 @@ export interface Quadrants {
   readonly polygon: Column<'u32'>;
   readonly code: { readonly lo: Column<'u32'>; readonly hi: Column<'u32'> };
   readonly level: Column<'u32'>;
-  /** 1 where edges of the polygon pass through the quadrant, which is of the last level then; 0 where the polygon holds all of it. */
+  /**
+   * 0 where the polygon holds all of the quadrant; 1 where edges of it pass through, and the quadrant is of the last level
+   * then; 2 where edges of a further sheet of the polygon pass through the quadrant of the row before.
+   */
   readonly boundary: Column<'u32'>;
 }
 

@@ -12,6 +12,7 @@ import {
   unpackQuadrant,
 } from './open-quadrants.ts';
 import { areOpen, leavesAmong, polygonArrays, relationTo } from './polygon-relation.ts';
+import { uniteSheets } from './sheet-quadrants.ts';
 
 /**
  * {@link decompose} as Zhang, You and Gruenwald (2014) have it: level by level, and each quadrant is tested against its whole
@@ -33,12 +34,14 @@ export async function decomposeWhole(
 ): Promise<Quadrants> {
   requireLevels(levels);
   const least = DOMAIN_BITS - levels;
-  const edges = context.scope(() => uploadEdges(context, polygons));
-  try {
-    return quadrantsOf(context, await testAll(context, edges, least), edges, least);
-  } finally {
-    context.dispose(edges);
-  }
+  return uniteSheets(context, polygons, async (each) => {
+    const edges = context.scope(() => uploadEdges(context, each));
+    try {
+      return quadrantsOf(context, await testAll(context, edges, least), edges, least);
+    } finally {
+      context.dispose(edges);
+    }
+  });
 }
 
 async function testAll(context: Context, edges: Edges, least: number): Promise<Leaves[]> {

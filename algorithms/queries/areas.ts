@@ -204,10 +204,14 @@ const areaInWindow = fn(
   },
 );
 
-/** Of an area that is shared whole, or, where edges pass through, in part. */
+/** Of an area that is shared whole, or, where edges pass through, in part; it counts once, whatever the sheets. */
 function boundsOf(area: U64, boundary: U32): { readonly least: U64; readonly most: U64 } {
-  return { least: select(area, { lo: u32(0), hi: u32(0) }, boundary.eq(1)), most: area };
+  const none = { lo: u32(0), hi: u32(0) };
+  return { least: select(area, none, boundary.ne(0)), most: select(area, none, boundary.ge(FURTHER_SHEET)) };
 }
+
+/** Of either of two quadrants, and of both together. */
+const FURTHER_SHEET = 2;
 
 const sums = product({ least: plus(u64), most: plus(u64) });
 

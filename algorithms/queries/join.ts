@@ -141,7 +141,7 @@ const relationOf = fn(
   ({ row, entry, shift, own, levels, boundary }) => {
     const [a, b] = [own.at(row), boundary.at(entry)];
     const sizesDiffer = shift.ne(u32(DOMAIN_BITS).sub(levels.at(row)));
-    return { sure: u32(1).sub(a.or(b)), mixed: a.and(b).and(u32(sizesDiffer)) };
+    return { sure: u32(a.or(b).eq(0)), mixed: u32(a.ne(0).and(b.ne(0)).and(sizesDiffer)) };
   },
 );
 

@@ -8,7 +8,6 @@ import {
   For,
   fn,
   gather,
-  If,
   i32,
   map,
   popcount,
@@ -17,6 +16,7 @@ import {
   u32,
   unfold,
   Var,
+  While,
 } from '../../primitives/index.ts';
 import { freeOnFailure } from '../free-on-failure.ts';
 import type { MaqTreeWithEdges } from '../maq-tree/index.ts';
@@ -174,15 +174,23 @@ const holds = fn(
   },
   bool,
   ({ x, y, entry, shift, boundary, corner, first, count, edge, ends }) => {
-    const inside = Var(u32(1));
-    If(boundary.at(entry).eq(1), () => {
-      inside.set(corner.at(entry));
-      const quadrant = { x: x.shr(shift).shl(shift), y: y.shr(shift).shl(shift) };
-      const from = first.at(entry);
-      For(from, from.add(count.at(entry)), (at) => {
-        inside.set(inside.xor(u32(flipsWay(ends, edge.at(at), quadrant, { x, y }))));
-      });
-    });
+    const inside = Var(u32(boundary.at(entry).eq(0)));
+    // The entry of the first sheet answers for all sheets of its polygon.
+    const sheet = Var(entry);
+    const goesOn = Var(boundary.at(entry).eq(1));
+    While(
+      () => goesOn,
+      () => {
+        inside.set(corner.at(sheet));
+        const quadrant = { x: x.shr(shift).shl(shift), y: y.shr(shift).shl(shift) };
+        const from = first.at(sheet);
+        For(from, from.add(count.at(sheet)), (at) => {
+          inside.set(inside.xor(u32(flipsWay(ends, edge.at(at), quadrant, { x, y }))));
+        });
+        sheet.set(sheet.add(1));
+        goesOn.set(inside.eq(0).and(boundary.at(sheet).eq(2)));
+      },
+    );
     return inside.eq(1);
   },
 );

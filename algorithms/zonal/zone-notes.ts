@@ -1,5 +1,5 @@
 import { STEPS_PER_CELL } from '../geometry/grid.ts';
-import type { FillRule, Polygons, Zones } from '../geometry/polygons.ts';
+import { overlapSentence, type Polygons, type Zones } from '../geometry/polygons.ts';
 import type { RasterGrid } from '../geometry/raster.ts';
 import { type Note, noteTally } from '../notes.ts';
 import { type PlacedZones, rangeOf, stepsOfTurn, verticesOf } from './placement.ts';
@@ -8,14 +8,7 @@ import { type PlacedZones, rangeOf, stepsOfTurn, verticesOf } from './placement.
 export function partNotes({ names }: Pick<Zones, 'names'>, { overlapping, fill }: PlacedZones): Note[] {
   const tally = noteTally();
   for (const zone of overlapping) tally.add('zonal/overlapping-parts', names[zone]!);
-  return tally.notes({ 'zonal/overlapping-parts': (n) => overlapSentence(n, fill) });
-}
-
-function overlapSentence(count: number, fill: FillRule): string {
-  const zones = count === 1 ? '1 zone has' : `${count} zones have`;
-  return fill === 'union'
-    ? `${zones} parts that overlap; what several of them cover is inside and counts once`
-    : `${zones} parts that overlap; by the even-odd rule what two of them cover is outside`;
+  return tally.notes({ 'zonal/overlapping-parts': (n) => overlapSentence(n, ['zone', 'zones'], fill) });
 }
 
 /**
