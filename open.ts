@@ -5,7 +5,8 @@ import { wrongArgument } from './primitives/arguments.ts';
 import type { Backend, Limits } from './primitives/backend.ts';
 import { Context } from './primitives/context.ts';
 import { DeviceLostError, OutOfMemoryError } from './primitives/errors.ts';
-import { type OptionNames, requireOptions } from './primitives/options.ts';
+import { aFlag, aFunction, anything, type FieldKinds, someRecord } from './primitives/kinds.ts';
+import { requireOptions } from './primitives/options.ts';
 import { type OnWarning, QuadrilleWarning, warn } from './primitives/warnings.ts';
 
 /** Where to run, and with how much. */
@@ -94,17 +95,17 @@ async function openRoomy(options: OpenOptions): Promise<Backend> {
 }
 
 const UNKNOWN = 'open/option';
-const OPTIONS: OptionNames<OpenOptions> = {
-  backend: true,
-  adapter: true,
-  workers: true,
-  limits: true,
-  spill: 'boolean',
-  tuning: 'record',
-  failover: true,
-  onFailover: 'function',
-  hangLimit: true,
-  onWarning: 'function',
+const OPTIONS: FieldKinds<OpenOptions> = {
+  backend: anything,
+  adapter: anything,
+  workers: anything,
+  limits: anything,
+  spill: aFlag,
+  tuning: someRecord,
+  failover: anything,
+  onFailover: aFunction,
+  hangLimit: anything,
+  onWarning: aFunction,
 };
 const BACKENDS = ['auto', 'webgpu', 'workers', 'reference'] as const;
 /** A browser has no worker threads of this kind. */

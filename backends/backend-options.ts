@@ -2,13 +2,14 @@ import { wrongArgument } from '../primitives/arguments.ts';
 import type { Backend, Limits } from '../primitives/backend.ts';
 import { ArgumentError } from '../primitives/errors.ts';
 import { describeGiven } from '../primitives/given.ts';
-import { type OptionNames, requireOptions } from '../primitives/options.ts';
+import { anything, type FieldKinds } from '../primitives/kinds.ts';
+import { requireOptions } from '../primitives/options.ts';
 
-const LIMITS: OptionNames<Limits> = {
-  bindingBytes: true,
-  workgroups: true,
-  storageBuffers: true,
-  memoryBytes: true,
+const LIMITS: FieldKinds<Limits> = {
+  bindingBytes: anything,
+  workgroups: anything,
+  storageBuffers: anything,
+  memoryBytes: anything,
 };
 
 /** Limits of a launch, each a number from 1. */

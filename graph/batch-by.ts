@@ -1,7 +1,8 @@
 import { Observable, type OperatorFunction, Subscriber } from 'rxjs';
-import { requireRecord } from '../primitives/arguments.ts';
+import { requireArguments } from '../primitives/arguments.ts';
 import { type ErrorPlace, GraphError } from '../primitives/errors.ts';
-import { type OptionNames, requireOptions } from '../primitives/options.ts';
+import { aFunction, aNumber, aText, type FieldKinds, someRecord } from '../primitives/kinds.ts';
+import { requireOptions } from '../primitives/options.ts';
 import { tell } from '../primitives/warnings.ts';
 import { type Capacity, checkedCapacity, type Occupancy } from './channel.ts';
 import { deliver, demandOf } from './demand.ts';
@@ -18,13 +19,13 @@ export interface BatchOptions<A> extends Capacity {
   readonly name?: string | undefined;
 }
 
-const OPTIONS: OptionNames<BatchOptions<never>> = {
-  items: true,
-  bytes: true,
-  sizeOf: 'function',
-  weight: 'function',
-  discard: 'function',
-  name: 'string',
+const OPTIONS: FieldKinds<BatchOptions<never>> = {
+  items: aNumber,
+  bytes: aNumber,
+  sizeOf: aFunction,
+  weight: aFunction,
+  discard: aFunction,
+  name: aText,
 };
 
 /**
@@ -63,7 +64,7 @@ export function namedBatches<A>(
   recordOf: (item: A, index: number) => string | number,
 ): OperatorFunction<A, A[]> {
   requireOptions<BatchOptions<A>>('batchBy', OPTIONS, options);
-  requireRecord('batchBy', 'options', options, '{ items }');
+  requireArguments('batchBy', { options }, { options: someRecord });
   const { name = 'batchBy' } = options;
   const discard = (item: A): void => {
     if (options.discard !== undefined) tell('discard', options.discard, item);

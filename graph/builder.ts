@@ -1,23 +1,37 @@
 import type { OperatorFunction } from 'rxjs';
+import { requireArguments } from '../primitives/arguments.ts';
 import { GraphError } from '../primitives/errors.ts';
+import { isRecord } from '../primitives/given.ts';
+import {
+  aFunction,
+  anArrayOf,
+  anything,
+  aRecord,
+  aText,
+  type FieldKinds,
+  type Kind,
+  someRecord,
+  where,
+} from '../primitives/kinds.ts';
 import type { NodeFunction, Work } from './attempts.ts';
 import type { InputDefinition, NodeDefinition } from './definition.ts';
 import { type ErrorPolicy, fullPolicy } from './error-policy.ts';
 import { joinProgram } from './join.ts';
 import { metaOf, type NodeList, outputOf } from './node-list.ts';
-import type {
-  BroadcastOptions,
-  GraphBatchOptions,
-  GraphStageOptions,
-  InputOptions,
-  JoinOptions,
-  JoinPorts,
-  PolicyOptions,
-  PortRules,
-  PortsOf,
-  ReduceFunction,
-  SinkOptions,
-  SourceOptions,
+import {
+  type BroadcastOptions,
+  type GraphBatchOptions,
+  type GraphStageOptions,
+  type InputOptions,
+  type JoinOptions,
+  type JoinPorts,
+  NODE_OPTIONS,
+  type PolicyOptions,
+  type PortRules,
+  type PortsOf,
+  type ReduceFunction,
+  type SinkOptions,
+  type SourceOptions,
 } from './node-options.ts';
 import type { Program } from './node-run.ts';
 import type { ItemOf, Outcome, Port } from './port.ts';
@@ -35,7 +49,7 @@ import {
   stageProgram,
   type WorkOf,
 } from './programs.ts';
-import type { Pullable } from './pull-source.ts';
+import { aSource, type Pullable } from './pull-source.ts';
 import type { NodeMeta, Stage } from './stage.ts';
 
 /**
@@ -55,6 +69,7 @@ export class GraphBuilder<C> {
 
   /** What is read, one item at a time and none before there is room for it; a function opens it for each run. */
   source<A>(name: string, source: Pullable<A> | Opener<A, C>, options: SourceOptions<A> = {}): Port<A> {
+    this.#check('source', { name, source, options }, { source: aSource, options: NODE_OPTIONS.source! });
     const { total, units = () => 1, sizeOf } = options;
     const meta: NodeMeta = { name, kind: 'source', lanes: 1, capacity: { items: 0, bytes: 0 }, runsOn: 'cpu' };
     const program = sourceProgram(source as Pullable<A> | Opener<A, never>, units, options);
@@ -69,6 +84,7 @@ export class GraphBuilder<C> {
     fn: NodeFunction<A, B, C>,
     options: GraphStageOptions<A, B, C> = {},
   ): Port<B> {
+    this.#check('stage', { name, input, fn, options }, { input: aPort, fn: aFunction, options: NODE_OPTIONS.stage! });
     const { ordered = false, discardResult, progress, elsewhere, lanes } = options;
     const edge = this.#nodes.input(name, input, options, lanes);
     const work = this.#work(name, options, fn, elsewhere);
@@ -100,6 +116,7 @@ export class GraphBuilder<C> {
     op4: OperatorFunction<E, F>,
   ): Port<F>;
   pipe<A>(name: string, input: Port<A>, ...operators: OperatorFunction<unknown, unknown>[]): Port<unknown> {
+    this.#check('pipe', { name, input, operators }, { input: aPort, operators: anArrayOf(aFunction) });
     const edge = this.#nodes.input(name, input, {});
     const inner = operators.length === 1 ? maybeStage(operators[0]!) : undefined;
     const all: OperatorFunction<unknown, unknown> = (source) =>
@@ -112,6 +129,7 @@ export class GraphBuilder<C> {
 
   /** Groups items into batches, bounded in items and bytes, see `batchBy`. */
   batch<A>(name: string, input: Port<A>, options: GraphBatchOptions<A>): Port<A[]> {
+    this.#check('batch', { name, input, options }, { input: aPort, options: someRecord });
     const { sizeOf, discard } = options;
     const edge = this.#nodes.input(name, input, { sizeOf, discard });
     const program = batchProgram(options, this.#nodes.path(name), edge.isSized);
@@ -134,6 +152,11 @@ export class GraphBuilder<C> {
     rules: PortRules<A, N>,
     options: PolicyOptions<A> = {},
   ): PortsOf<A, N> {
+    this.#check(
+      'branch',
+      { name, input, rules, options },
+      { input: aPort, rules: someRules, options: NODE_OPTIONS.policy! },
+    );
     const edge = this.#nodes.input(name, input, options);
     const choose = this.#work(name, options, (item: A) => portFor(this.#nodes.path(name), rules, item));
     const outputs = Object.keys(rules).map((port) => outputOf(name, port, edge.isSized));
@@ -148,6 +171,11 @@ export class GraphBuilder<C> {
     ports: readonly N[],
     options: BroadcastOptions<A> = {},
   ): PortsOf<A, N> {
+    this.#check(
+      'broadcast',
+      { name, input, ports, options },
+      { input: aPort, ports: anArrayOf(aText), options: NODE_OPTIONS.broadcast! },
+    );
     const edge = this.#nodes.input(name, input, options);
     const outputs = [...new Set(ports)].map((port) => outputOf(name, port, edge.isSized));
     const program = broadcastProgram(options.copy);
@@ -160,6 +188,7 @@ export class GraphBuilder<C> {
     inputs: readonly P[],
     options: InputOptions<ItemOf<P>> = {},
   ): Port<ItemOf<P>> {
+    this.#check('merge', { name, inputs, options }, { inputs: anArrayOf(aPort), options: NODE_OPTIONS.input! });
     const edge = this.#nodes.input(name, inputs, options);
     const outputs = [outputOf(name, undefined, edge.isSized)];
     return this.#add({ meta: metaOf(name, 'merge', edge), inputs: [edge], outputs, program: mergeProgram });
@@ -177,6 +206,7 @@ export class GraphBuilder<C> {
     inputs: { readonly left: Port<L>; readonly right: Port<R> },
     options: JoinOptions<L, R, K>,
   ): JoinPorts<L, R> {
+    this.#check('join', { name, inputs, options }, { inputs: bothPorts, options: NODE_OPTIONS.join! });
     const { key, hold = 64, capacity } = options;
     if (!(hold === Number.POSITIVE_INFINITY || Number.isInteger(hold)) || hold < 1)
       throw badHold(this.#nodes.path(name), hold);
@@ -215,6 +245,7 @@ export class GraphBuilder<C> {
     seed?: R | (() => R),
     options: PolicyOptions<A> = {},
   ): Outcome<R> {
+    this.#check('reduce', { name, input, fn, options }, { input: aPort, fn: aFunction, options: NODE_OPTIONS.policy! });
     const edge = this.#nodes.input(name, input, options);
     const start = (): { value: R } | undefined =>
       seed === undefined ? undefined : { value: typeof seed === 'function' ? (seed as () => R)() : seed };
@@ -231,6 +262,7 @@ export class GraphBuilder<C> {
     fn: NodeFunction<A, unknown, C>,
     options: SinkOptions<A> = {},
   ): Outcome<number> {
+    this.#check('sink', { name, input, fn, options }, { input: aPort, fn: aFunction, options: NODE_OPTIONS.sink! });
     const edge = this.#nodes.input(name, input, options, options.lanes);
     const program = sinkProgram(this.#work(name, options, fn), options.progress);
     return this.#end(metaOf(name, 'sink', edge, options), edge, program, options);
@@ -238,12 +270,17 @@ export class GraphBuilder<C> {
 
   /** All items in one array, as they come. If the run fails they are discarded. */
   collect<A>(name: string, input: Port<A>, options: PolicyOptions<A> = {}): Outcome<A[]> {
+    this.#check('collect', { name, input, options }, { input: aPort, options: NODE_OPTIONS.policy! });
     const edge = this.#nodes.input(name, input, options);
     const program = collectProgram<A>(
       this.#work(name, options, () => undefined),
       options.progress,
     );
     return this.#end(metaOf(name, 'reduce', edge), edge, program, options);
+  }
+
+  #check<A extends { readonly name: string }>(method: string, given: A, kinds: FieldKinds<Omit<A, 'name'>>): void {
+    requireArguments<A>(`g.${method}`, given, { name: aText, ...kinds } as FieldKinds<A>);
   }
 
   #add<A>(node: NodeDefinition): Port<A> {
@@ -273,6 +310,14 @@ export class GraphBuilder<C> {
     return ({ run }) => ({ ...work, policy: own ?? fullPolicy(run.policy, path) });
   }
 }
+
+/** The list of nodes sees whether it is one of this graph. */
+const aPort: Kind = anything;
+const bothPorts: Kind = aRecord<{ left: unknown; right: unknown }>({ left: aPort, right: aPort });
+const someRules: Kind = where(
+  "a record of functions, and 'rest'",
+  (given) => isRecord(given) && Object.values(given).every((rule) => rule === 'rest' || typeof rule === 'function'),
+);
 
 /** Which port takes `item`, by its place among them. */
 function portFor<A>(path: string, rules: PortRules<A, string>, item: A): number {

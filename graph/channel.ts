@@ -1,5 +1,17 @@
 import { defer, map, type Observable, Subject, startWith } from 'rxjs';
+import { requireArguments } from '../primitives/arguments.ts';
 import { GraphError } from '../primitives/errors.ts';
+import {
+  aFunction,
+  aNumber,
+  aRecord,
+  aSignal,
+  aText,
+  eitherOf,
+  type Kind,
+  optional,
+  someOptions,
+} from '../primitives/kinds.ts';
 import { tell } from '../primitives/warnings.ts';
 
 /** How much an edge may hold. At least one of the two bounds is finite. */
@@ -9,6 +21,13 @@ export interface Capacity {
   /** Bytes, as `sizeOf` counts them; no bound if absent. */
   readonly bytes?: number | undefined;
 }
+
+/** A number of items, or items and bytes; {@link checkedCapacity} looks at the numbers. */
+export const aCapacity: Kind = eitherOf(
+  'a number of items, or { items, bytes }',
+  aNumber,
+  aRecord<Capacity>({ items: optional(aNumber), bytes: optional(aNumber) }),
+);
 
 /** What an edge holds at one moment. */
 export interface Occupancy {
@@ -26,6 +45,15 @@ export interface ChannelOptions<T> extends Capacity {
   /** Names the channel in errors. */
   readonly name?: string | undefined;
 }
+
+const CHANNEL: Kind = someOptions<ChannelOptions<never>>({
+  items: optional(aNumber),
+  bytes: optional(aNumber),
+  sizeOf: optional(aFunction),
+  onDiscard: optional(aFunction),
+  signal: optional(aSignal),
+  name: optional(aText),
+});
 
 /**
  * A first-in first-out queue between an asynchronous producer and an asynchronous consumer, bounded in items and in
@@ -76,6 +104,7 @@ export class Channel<T> implements AsyncIterable<T, undefined> {
   #closed: { readonly error?: unknown } | undefined;
 
   constructor(options: ChannelOptions<T>) {
+    requireArguments('new Channel', { options }, { options: CHANNEL });
     this.#options = options;
     this.capacity = checkedCapacity(options);
     this.occupancy$ = defer(() =>
@@ -287,7 +316,7 @@ export function checkedCapacity<T>({ items, bytes, sizeOf, name }: ChannelOption
       place: { node: name },
     });
   }
-  throw new GraphError('graph/bad-capacity', 'A bound is needed that admits something.', {
+  throw new GraphError('graph/bad-capacity', 'The capacity has no bound that admits something.', {
     expected: 'items an integer from 1, bytes above 0, at least one of them finite',
     got: `items ${items}, bytes ${bytes}`,
     place: { node: name },

@@ -1,5 +1,6 @@
+import { requireArguments } from '../primitives/arguments.ts';
 import type { Trace, TraceMark, WorkSpan } from './shape.ts';
-import { requireTrace } from './shape.ts';
+import { aTrace } from './shape.ts';
 
 /** An event of the trace-event format; times in microseconds from the start of the trace. */
 interface TraceEvent {
@@ -32,7 +33,7 @@ const PROCESS_NAMES = { cpu: 'CPU', gpu: 'GPU', either: 'CPU or GPU', edges: 'Ed
  * ```
  */
 export function chromeTrace(trace: Trace): string {
-  requireTrace('chromeTrace', trace);
+  requireArguments('chromeTrace', { trace }, { trace: aTrace });
   const threads = new Threads(trace);
   const body = [
     ...trace.spans.map((span) => spanEvent(span, trace, threads)),

@@ -1,7 +1,7 @@
-import { requireArray } from '../primitives/arguments.ts';
+import { requireArguments } from '../primitives/arguments.ts';
 import { edgeLabel, nodeLabel } from './node-label.ts';
 import type { GraphShape, NodeCounters } from './shape.ts';
-import { requireShape } from './shape.ts';
+import { aGraphShape, someCounters } from './shape.ts';
 import type { NodeKind } from './stage.ts';
 
 const SHAPES: Partial<Record<NodeKind, string>> = { source: 'house', sink: 'invhouse', reduce: 'invtrapezium' };
@@ -24,8 +24,7 @@ const COLOURS = { cpu: '#dbe7f6', gpu: '#dcefd9', either: '#efe3f5' };
  * ```
  */
 export function drawDot(shape: GraphShape, counters: readonly NodeCounters[] = []): string {
-  requireShape('drawDot', 'shape', shape);
-  requireArray('drawDot', 'counters', counters);
+  requireArguments('drawDot', { shape, counters }, { shape: aGraphShape, counters: someCounters });
   const nodes = shape.nodes.map((node) => {
     const label = nodeLabel(node, counters).map(quotable).join('\\n');
     const style = `shape=${SHAPES[node.kind] ?? 'box'}, fillcolor="${COLOURS[node.runsOn]}"`;

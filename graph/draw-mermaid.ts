@@ -1,7 +1,7 @@
-import { requireArray } from '../primitives/arguments.ts';
+import { requireArguments } from '../primitives/arguments.ts';
 import { edgeLabel, nodeLabel } from './node-label.ts';
 import type { GraphShape, NodeCounters } from './shape.ts';
-import { requireShape } from './shape.ts';
+import { aGraphShape, someCounters } from './shape.ts';
 import type { NodeKind } from './stage.ts';
 
 const BRACKETS: Partial<Record<NodeKind, readonly [string, string]>> = {
@@ -33,8 +33,7 @@ const CLASSES = [
  * ```
  */
 export function drawMermaid(shape: GraphShape, counters: readonly NodeCounters[] = []): string {
-  requireShape('drawMermaid', 'shape', shape);
-  requireArray('drawMermaid', 'counters', counters);
+  requireArguments('drawMermaid', { shape, counters }, { shape: aGraphShape, counters: someCounters });
   const ids = new Map(shape.nodes.map(({ name }, i) => [name, `n${i}`]));
   const nodes = shape.nodes.map((node, i) => {
     const [open, close] = BRACKETS[node.kind] ?? ['[', ']'];

@@ -1,9 +1,9 @@
-import { requireArray } from '../primitives/arguments.ts';
+import { requireArguments } from '../primitives/arguments.ts';
 import { type Layout, layeredLayout, type Point } from './layered-layout.ts';
 import { escapeMarkup, formatPoint } from './markup.ts';
 import { edgeLabel, nodeLabel } from './node-label.ts';
 import type { EdgeShape, GraphShape, NodeCounters } from './shape.ts';
-import { requireShape } from './shape.ts';
+import { aGraphShape, someCounters } from './shape.ts';
 import type { NodeKind, NodeMeta } from './stage.ts';
 
 const MARGIN = 16;
@@ -42,8 +42,7 @@ const QUIET = '#52606d';
  * ```
  */
 export function drawSvg(shape: GraphShape, counters: readonly NodeCounters[] = []): string {
-  requireShape('drawSvg', 'shape', shape);
-  requireArray('drawSvg', 'counters', counters);
+  requireArguments('drawSvg', { shape, counters }, { shape: aGraphShape, counters: someCounters });
   const labels = shape.nodes.map((node) => nodeLabel(node, counters));
   const positionOf = new Map(shape.nodes.map(({ name }, i) => [name, i]));
   const layout = layeredLayout({

@@ -1,4 +1,5 @@
 import { GraphError } from '../primitives/errors.ts';
+import { aText, eitherOf, type Kind, someRecord } from '../primitives/kinds.ts';
 
 /** What becomes of an item that failed: tried again first, then on the node's other side, then skipped or the end. */
 export interface ErrorPolicySteps {
@@ -18,6 +19,9 @@ export interface ErrorPolicySteps {
  * - `migrate`: short for `{ migrate: true }`, the other side and then the end.
  */
 export type ErrorPolicy = 'stop' | 'skip' | 'migrate' | ErrorPolicySteps;
+
+/** {@link fullPolicy} looks at the steps. */
+export const anErrorPolicy: Kind = eitherOf('the name of an error policy, or its steps', aText, someRecord);
 
 /** A policy with everything said. */
 export interface FullPolicy {
@@ -41,7 +45,11 @@ export function fullPolicy(policy: ErrorPolicy, path: string): FullPolicy {
     const expected =
       "'stop', 'skip', 'migrate', or steps: retry an integer from 0, backoff in ms from 0, migrate, orElse";
     const got = typeof policy === 'string' ? policy : { ...policy, backoff: `${backoff}`, orElse: `${orElse}` };
-    throw new GraphError('graph/bad-policy', 'This is no error policy.', { expected, got, place: { node: path } });
+    throw new GraphError('graph/bad-policy', 'The onError is no error policy.', {
+      expected,
+      got,
+      place: { node: path },
+    });
   }
   return {
     retry,

@@ -1,11 +1,12 @@
-import { requireFunction, requireText } from '../primitives/arguments.ts';
+import { requireArguments } from '../primitives/arguments.ts';
 import type { Context } from '../primitives/context.ts';
 import { GraphError } from '../primitives/errors.ts';
+import { aFunction, aText } from '../primitives/kinds.ts';
 import { GraphBuilder } from './builder.ts';
 import { requireWhole, shapeOf } from './definition.ts';
 import { NodeList } from './node-list.ts';
 import type { Outcomes, ResultOf } from './port.ts';
-import { type GraphRun, type RunOptions, startRun } from './run.ts';
+import { type GraphRun, RUN_OPTIONS, type RunOptions, startRun } from './run.ts';
 import type { GraphShape } from './shape.ts';
 
 /** A dataflow graph: known as a whole before it runs, and run as often as one likes. */
@@ -48,8 +49,7 @@ export function graph<O extends Outcomes, C = Context>(
   name: string,
   define: (g: GraphBuilder<C>) => O,
 ): Graph<ResultOf<O>, C> {
-  requireText('graph', 'name', name);
-  requireFunction('graph', 'define', define);
+  requireArguments('graph', { name, define }, { name: aText, define: aFunction });
   const list = new NodeList(name);
   const outcomes = define(new GraphBuilder<C>(list));
   const definition = { name, nodes: list.close() };
@@ -60,6 +60,7 @@ export function graph<O extends Outcomes, C = Context>(
     name,
     shape,
     run: (ctx, options = {}) => {
+      requireArguments('run', { options }, { options: RUN_OPTIONS });
       const { result, ...run } = startRun(definition, shape, ctx, options);
       return { ...run, result: result.then((values) => resultOf(list, outcomes, values) as ResultOf<O>) };
     },

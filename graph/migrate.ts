@@ -1,9 +1,21 @@
 import { map, Observable, ReplaySubject, switchMap, tap } from 'rxjs';
-import { requireFields, requireRecord, requireText } from '../primitives/arguments.ts';
+import { requireArguments } from '../primitives/arguments.ts';
+import {
+  aFlag,
+  aFunction,
+  anything,
+  aText,
+  aWord,
+  type Kind,
+  optional,
+  someOptions,
+  someRecord,
+} from '../primitives/kinds.ts';
 import { requireOptions } from '../primitives/options.ts';
-import { checkedCapacity } from './channel.ts';
+import { aCapacity, checkedCapacity } from './channel.ts';
 import { checkedPolicy, type MigrationPolicy } from './migration-policy.ts';
 import { type MigrationRole, MigrationSession } from './migration-session.ts';
+import { anObserver } from './observer.ts';
 import { requireLanes } from './pull-map.ts';
 import { inletOf, type NodeKind, type Stage, type StageCounters, snapshot } from './stage.ts';
 import { boundsOf, lanesOf, type MigratedOptions, type Side, type Task, TwoSidedRun } from './two-sided.ts';
@@ -72,7 +84,7 @@ export interface Migrator {
  * ```
  */
 export function migrator(options: MigratorOptions = {}): Migrator {
-  requireOptions<MigratorOptions>('migrator', { policy: 'record', enabled: 'boolean' }, options);
+  requireOptions<MigratorOptions>('migrator', { policy: someRecord, enabled: aFlag }, options);
   return createMigrator(options);
 }
 
@@ -103,9 +115,29 @@ function createMigrator({ policy = {}, enabled = true }: MigratorOptions): Migra
  * ```
  */
 export function migrate<A, B>(name: string, options: MigratedOptions<A, B> & MigratorOptions): MigratedStage<A, B> {
-  requireRecord('migrate', 'options', options, '{ gpu, cpu }');
+  requireArguments('migrate', { name, options }, { name: aText, options: MIGRATED });
   return createMigrator(options).downstream(name, options);
 }
+
+/** Of a stage, and in {@link migrate} of its migrator too. */
+const MIGRATED: Kind = someOptions<MigratedOptions<never, never> & MigratorOptions>({
+  gpu: aFunction,
+  cpu: aFunction,
+  gpuLanes: anything,
+  cpuLanes: anything,
+  capacity: optional(aCapacity),
+  sizeOf: optional(aFunction),
+  ordered: optional(aFlag),
+  overflow: optional(aWord(['fail', 'drop-newest', 'drop-oldest'])),
+  onError: optional(aWord(['migrate', 'stop'])),
+  onFailed: optional(aFunction),
+  discard: optional(aFunction),
+  discardResult: optional(aFunction),
+  observer: optional(anObserver),
+  now: optional(aFunction),
+  policy: optional(someRecord),
+  enabled: optional(aFlag),
+});
 
 function twoSided<A, B>(
   name: string,
@@ -113,8 +145,7 @@ function twoSided<A, B>(
   options: MigratedOptions<A, B>,
   join: () => MigrationSession,
 ): MigratedStage<A, B> {
-  requireText('migrate', 'name', name);
-  requireFields('migrate', 'options', options, { gpu: 'function', cpu: 'function' });
+  requireArguments('migrate', { name, options }, { name: aText, options: MIGRATED });
   const lanes = lanesOf(options, 'gpu') + lanesOf(options, 'cpu');
   for (const side of ['gpu', 'cpu'] as const) requireLanes(name, lanesOf(options, side));
   const capacity = checkedCapacity({ ...boundsOf(options), sizeOf: options.sizeOf, name });

@@ -1,6 +1,18 @@
-import { requireFields } from '../primitives/arguments.ts';
+import { requireArguments } from '../primitives/arguments.ts';
 import { GraphError } from '../primitives/errors.ts';
+import {
+  aFlag,
+  aNumber,
+  aRecord,
+  aWhole,
+  aWord,
+  type FieldKinds,
+  type Kind,
+  numbers,
+  optional,
+} from '../primitives/kinds.ts';
 import type { Occupancy } from './channel.ts';
+import { anOccupancy } from './shape.ts';
 
 /** One side's part in a stage that both sides can run. */
 export interface SideLoad {
@@ -130,14 +142,38 @@ export function decideMigration(
   state: MigrationState = initialMigrationState,
   policy: MigrationPolicy = defaultMigrationPolicy,
 ): MigrationDecision {
-  requireFields('decideMigration', 'input', input, { downstream: 'record', finished: 'number' });
-  requireFields('decideMigration', 'input.downstream', input.downstream, {
-    waiting: 'array',
-    gpu: 'record',
-    cpu: 'record',
-  });
-  requireFields('decideMigration', 'state', state, { mode: 'text' });
-  requireFields('decideMigration', 'policy', policy, { fullFrom: 'number', margin: 'number' });
+  requireArguments('decideMigration', { input, state, policy }, DECISION);
+  return decide(input, state, policy);
+}
+
+const aSideLoad: Kind = aRecord<SideLoad>({ lanes: aWhole(), underWay: numbers, rate: optional(aNumber) });
+const aStageLoad: Kind = aRecord<StageLoad>({ waiting: numbers, gpu: aSideLoad, cpu: aSideLoad });
+
+const DECISION: FieldKinds<{ input: MigrationInput; state: MigrationState; policy: MigrationPolicy }> = {
+  input: aRecord<MigrationInput>({
+    occupancy: anOccupancy,
+    capacity: anOccupancy,
+    blocked: aFlag,
+    ending: aFlag,
+    downstream: aStageLoad,
+    upstream: optional(aStageLoad),
+    supply: optional(aNumber),
+    demand: optional(aNumber),
+    finished: aNumber,
+  }),
+  state: aRecord<MigrationState>({ mode: aWord(['balanced', 'full', 'starved']), since: aNumber }),
+  policy: aRecord<MigrationPolicy>({
+    fullFrom: aNumber,
+    fullUntil: aNumber,
+    starvedFrom: aNumber,
+    starvedUntil: aNumber,
+    dwell: aNumber,
+    margin: aNumber,
+  }),
+};
+
+/** {@link decideMigration} of what a session has put together itself, at every change of an edge. */
+export function decide(input: MigrationInput, state: MigrationState, policy: MigrationPolicy): MigrationDecision {
   const { downstream, upstream } = input;
   const next = nextState(input, state, policy);
   if (downstream.gpu.lanes === 0) return { state: next, reason: 'lost', moves: oldest(downstream) };

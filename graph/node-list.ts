@@ -1,4 +1,5 @@
 import { GraphError } from '../primitives/errors.ts';
+import { describeGiven, isPromise, isRecord } from '../primitives/given.ts';
 import { capacityOf, type InputDefinition, type NodeDefinition, type OutputDefinition } from './definition.ts';
 import type { InputOptions } from './node-options.ts';
 import type { Outcome, Port } from './port.ts';
@@ -79,7 +80,8 @@ export class NodeList {
     if (this.#outputs.has(port)) return port as OutputDefinition;
     throw new GraphError('graph/foreign-port', 'The input is no port of a node of this graph.', {
       expected: `what a node of ${this.graph} gave`,
-      got: port === undefined || port === null ? port : `${port.node}${port.port === undefined ? '' : `.${port.port}`}`,
+      got: isRecord(port) && typeof port.node === 'string' ? nameOf(port) : describeGiven(port),
+      remedy: isPromise(port) ? 'An await is missing: write await before what makes it.' : undefined,
       place: { node: path },
     });
   }
@@ -87,14 +89,17 @@ export class NodeList {
   #requireFree(output: OutputDefinition, path: string, isTwice: boolean): void {
     const taker = isTwice ? path : this.#taken.get(output);
     if (taker === undefined) return;
-    const port = output.port === undefined ? output.node : `${output.node}.${output.port}`;
-    throw new GraphError('graph/port-taken', `The port ${port} has two takers.`, {
+    throw new GraphError('graph/port-taken', `The port ${nameOf(output)} has two takers.`, {
       expected: `one, ${taker}`,
       got: `${path} as well`,
       remedy: 'Put g.broadcast() between, for items that go to several nodes, or g.branch() to divide them.',
       place: { node: path },
     });
   }
+}
+
+function nameOf({ node, port }: Port<unknown>): string {
+  return port === undefined ? node : `${node}.${port}`;
 }
 
 export function outputOf(node: string, port: string | undefined, isSized = false): OutputDefinition {

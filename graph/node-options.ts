@@ -1,7 +1,19 @@
+import {
+  aFlag,
+  aFunction,
+  aNumber,
+  anything,
+  aRecord,
+  aWord,
+  type FieldKinds,
+  type Kind,
+  optional,
+  someOptions,
+} from '../primitives/kinds.ts';
 import type { NodeContext, NodeFunction } from './attempts.ts';
 import type { BatchOptions } from './batch-by.ts';
-import type { Capacity } from './channel.ts';
-import type { ErrorPolicy } from './error-policy.ts';
+import { aCapacity, type Capacity } from './channel.ts';
+import { anErrorPolicy, type ErrorPolicy } from './error-policy.ts';
 import type { Pair } from './join.ts';
 import type { ItemHandling } from './parcel.ts';
 import type { Port } from './port.ts';
@@ -89,3 +101,47 @@ export type ReduceFunction<A, R, C> = (accumulator: R, item: A, context: NodeCon
 export type PortRules<A, N extends string> = { readonly [K in N]: ((item: A) => boolean) | 'rest' };
 
 export type PortsOf<A, N extends string> = { readonly [K in N]: Port<A> };
+
+const INPUT: FieldKinds<InputOptions<never>> = {
+  capacity: optional(aCapacity),
+  sizeOf: optional(aFunction),
+  discard: optional(aFunction),
+  describe: optional(aFunction),
+};
+const POLICY: FieldKinds<PolicyOptions<never>> = {
+  ...INPUT,
+  onError: optional(anErrorPolicy),
+  progress: optional(aFunction),
+};
+const SINK: FieldKinds<SinkOptions<never>> = {
+  ...POLICY,
+  lanes: anything,
+  runsOn: optional(aWord(['cpu', 'gpu', 'either'])),
+};
+
+/** The options of each kind of node. */
+export const NODE_OPTIONS: { readonly [node: string]: Kind } = {
+  source: someOptions<SourceOptions<never>>({
+    total: optional(aNumber),
+    units: optional(aFunction),
+    sizeOf: optional(aFunction),
+    discard: optional(aFunction),
+    describe: optional(aFunction),
+  }),
+  input: someOptions<InputOptions<never>>(INPUT),
+  policy: someOptions<PolicyOptions<never>>(POLICY),
+  sink: someOptions<SinkOptions<never>>(SINK),
+  stage: someOptions<GraphStageOptions<never, never, never>>({
+    ...SINK,
+    ordered: optional(aFlag),
+    elsewhere: optional(aFunction),
+    discardResult: optional(aFunction),
+  }),
+  broadcast: someOptions<BroadcastOptions<never>>({ ...INPUT, copy: optional(aFunction) }),
+  join: someOptions<JoinOptions<never, never, never>>({
+    key: aRecord<JoinOptions<never, never, never>['key']>({ left: aFunction, right: aFunction }),
+    hold: anything,
+    capacity: optional(aNumber),
+    onError: optional(anErrorPolicy),
+  }),
+};

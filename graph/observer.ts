@@ -1,5 +1,6 @@
 import type { Subscriber } from 'rxjs';
 import type { GraphError } from '../primitives/errors.ts';
+import { aFunction, aRecord, type Kind } from '../primitives/kinds.ts';
 import { type OnWarning, tell } from '../primitives/warnings.ts';
 import type { Parcel } from './parcel.ts';
 import type { Passage } from './passage.ts';
@@ -17,6 +18,8 @@ export interface GraphObserver {
   /** A migration, a retry, an error. */
   mark(mark: TraceMark): void;
 }
+
+export const anObserver: Kind = aRecord<GraphObserver>({ span: aFunction, occupancy: aFunction, mark: aFunction });
 
 /** What a run of a graph tells the stages that stand in its pipes. */
 export interface Surroundings {

@@ -16,6 +16,7 @@ import {
   tap,
   throttleTime,
 } from 'rxjs';
+import { anything, atLeast } from '../primitives/kinds.ts';
 import { requireOptions } from '../primitives/options.ts';
 
 /** How far a run is. */
@@ -66,7 +67,7 @@ export interface Progress {
  * ```
  */
 export function progress(options: ProgressOptions = {}): Progress {
-  requireOptions<ProgressOptions>('progress', { total: 'number', every: 'number', scheduler: true }, options);
+  requireOptions<ProgressOptions>('progress', { total: atLeast(0), every: atLeast(0), scheduler: anything }, options);
   const { every = 100, scheduler = asyncScheduler } = options;
   const started = scheduler.now();
   const changes = new Subject<void>();

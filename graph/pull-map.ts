@@ -1,10 +1,11 @@
 import { Observable } from 'rxjs';
-import { requireFunction } from '../primitives/arguments.ts';
+import { requireArguments } from '../primitives/arguments.ts';
 import { GraphError } from '../primitives/errors.ts';
-import { type OptionNames, requireOptions } from '../primitives/options.ts';
+import { aFlag, aFunction, anything, aText, type FieldKinds } from '../primitives/kinds.ts';
+import { requireOptions } from '../primitives/options.ts';
 import { tell } from '../primitives/warnings.ts';
 import { deliver, demandOf } from './demand.ts';
-import { openReader, type PullSource, requireSource } from './pull-source.ts';
+import { aSource, openReader, type PullSource } from './pull-source.ts';
 
 /** What a mapping function gets beside its item. */
 export interface ItemContext {
@@ -32,12 +33,12 @@ export interface PullMapOptions<A, B> {
   readonly discardResult?: ((result: B) => void) | undefined;
 }
 
-const OPTIONS: OptionNames<PullMapOptions<never, never>> = {
-  lanes: true,
-  ordered: 'boolean',
-  name: 'string',
-  discard: 'function',
-  discardResult: 'function',
+const OPTIONS: FieldKinds<PullMapOptions<never, never>> = {
+  lanes: anything,
+  ordered: aFlag,
+  name: aText,
+  discard: aFunction,
+  discardResult: aFunction,
 };
 
 /**
@@ -63,8 +64,7 @@ export function pullMap<A, B>(
   fn: ItemFunction<A, B>,
   options: PullMapOptions<A, B> = {},
 ): Observable<B> {
-  requireSource('pullMap', source);
-  requireFunction('pullMap', 'fn', fn);
+  requireArguments('pullMap', { source, fn }, { source: aSource, fn: aFunction });
   requireOptions<PullMapOptions<A, B>>('pullMap', OPTIONS, options);
   const { lanes = 1, ordered = false, name = 'pullMap' } = options;
   const { discard, discardResult } = freeing(options);
@@ -156,8 +156,8 @@ export function pull<A>(
   source: PullSource<A>,
   options: { name?: string | undefined; discard?: ((item: A) => void) | undefined } = {},
 ): Observable<A> {
-  requireSource('pull', source);
-  requireOptions('pull', { name: 'string', discard: 'function' }, options);
+  requireArguments('pull', { source }, { source: aSource });
+  requireOptions('pull', { name: aText, discard: aFunction }, options);
   const { name = 'pull', discard } = options;
   return pullMap(source, (item) => item, { name, discard, discardResult: discard });
 }
@@ -165,7 +165,7 @@ export function pull<A>(
 export function requireLanes(name: string, lanes: number): void {
   if (Number.isInteger(lanes) && lanes >= 1) return;
   const details = { expected: 'an integer from 1', got: lanes, place: { node: name } };
-  throw new GraphError('graph/bad-lanes', 'A node needs at least one lane.', details);
+  throw new GraphError('graph/bad-lanes', 'A node cannot have so many lanes.', details);
 }
 
 /** `discard` and `discardResult`, whose own failures are warnings. */

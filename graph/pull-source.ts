@@ -1,4 +1,4 @@
-import { wrongArgument } from '../primitives/arguments.ts';
+import { type Kind, where } from '../primitives/kinds.ts';
 
 /** Anything that gives its items one at a time, when asked. */
 export type Pullable<A> = Iterable<A> | AsyncIterable<A> | ReadableStream<A>;
@@ -18,15 +18,17 @@ export interface Reader<A> {
 }
 
 /** Something to pull from, or a function that opens it. */
-export function requireSource(call: string, source: unknown): void {
-  const { getReader } = (source ?? {}) as { readonly getReader?: unknown };
-  const isIterable =
-    source !== null &&
-    (typeof source === 'object' || typeof source === 'string') &&
-    (Symbol.asyncIterator in Object(source) || Symbol.iterator in Object(source));
-  if (typeof source === 'function' || typeof getReader === 'function' || isIterable) return;
-  throw wrongArgument(call, 'source', source, 'an iterable, an async iterable, a stream, or a function that opens one');
-}
+export const aSource: Kind = where(
+  'an iterable, an async iterable, a stream, or a function that opens one',
+  (source) => {
+    const { getReader } = (source ?? {}) as { readonly getReader?: unknown };
+    const isIterable =
+      source !== null &&
+      (typeof source === 'object' || typeof source === 'string') &&
+      (Symbol.asyncIterator in Object(source) || Symbol.iterator in Object(source));
+    return typeof source === 'function' || typeof getReader === 'function' || isIterable;
+  },
+);
 
 export function openReader<A>(source: PullSource<A>, signal: AbortSignal): Reader<A> {
   const iterator = iteratorOf(typeof source === 'function' ? source(signal) : source);

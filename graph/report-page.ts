@@ -1,4 +1,5 @@
-import { requireFields } from '../primitives/arguments.ts';
+import { requireArguments } from '../primitives/arguments.ts';
+import { aNumber, anArrayOf, aRecord, aText, eitherOf, type Kind, optional } from '../primitives/kinds.ts';
 import { escapeMarkup, formatCount } from './markup.ts';
 
 /** A part of a report: any of text, table and drawing, in this order. Texts are escaped. */
@@ -27,6 +28,18 @@ export interface ReportPage {
   readonly sections: readonly ReportSection[];
 }
 
+const aReportTable: Kind = aRecord<ReportTable>({
+  columns: anArrayOf(aText),
+  rows: anArrayOf(anArrayOf(eitherOf('a text or a number', aText, aNumber))),
+});
+
+/** Sections of a report. */
+export const someSections: Kind = anArrayOf(
+  aRecord<ReportSection>({ title: aText, text: optional(aText), table: optional(aReportTable), svg: optional(aText) }),
+);
+
+const aReportPage: Kind = aRecord<ReportPage>({ title: aText, told: aText, sections: someSections });
+
 /**
  * One HTML page, complete in itself: no script and nothing to load, so that it can be mailed and archived.
  *
@@ -35,7 +48,7 @@ export interface ReportPage {
  * page.includes('<h1>A &lt; B</h1>') && page.includes('<p class="quiet">0.7</p>'); // true
  */
 export function reportPage(page: ReportPage): string {
-  requireFields('reportPage', 'page', page, { title: 'text', told: 'text', sections: 'array' });
+  requireArguments('reportPage', { page }, { page: aReportPage });
   const { title, told, sections } = page;
   return [
     '<!doctype html>',

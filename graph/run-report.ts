@@ -1,10 +1,12 @@
-import { type OptionNames, requireOptions } from '../primitives/options.ts';
+import { requireArguments } from '../primitives/arguments.ts';
+import { aNumber, anArrayOf, anInstance, aText, type FieldKinds } from '../primitives/kinds.ts';
+import { requireOptions } from '../primitives/options.ts';
 import { drawSvg } from './draw-svg.ts';
 import { drawOccupancy, drawUtilisation } from './draw-timelines.ts';
 import { formatBytes, formatCount, formatDuration } from './markup.ts';
-import { type ReportSection, type ReportTable, reportPage } from './report-page.ts';
+import { type ReportSection, type ReportTable, reportPage, someSections } from './report-page.ts';
 import type { EdgeCounters, NodeCounters, Trace, TraceMark } from './shape.ts';
-import { requireTrace } from './shape.ts';
+import { aTrace, someEdgeCounters } from './shape.ts';
 
 export interface ReportOptions {
   /** Heading of the page. Default: the name of the graph. */
@@ -19,12 +21,12 @@ export interface ReportOptions {
   readonly dropped?: number | undefined;
 }
 
-const OPTIONS: OptionNames<ReportOptions> = {
-  title: 'string',
-  sections: true,
-  edges: true,
-  errors: true,
-  dropped: 'number',
+const OPTIONS: FieldKinds<ReportOptions> = {
+  title: aText,
+  sections: someSections,
+  edges: someEdgeCounters,
+  errors: anArrayOf(anInstance(Error)),
+  dropped: aNumber,
 };
 
 /**
@@ -40,7 +42,7 @@ const OPTIONS: OptionNames<ReportOptions> = {
  * ```
  */
 export function runReport(trace: Trace, options: ReportOptions = {}): string {
-  requireTrace('runReport', trace);
+  requireArguments('runReport', { trace }, { trace: aTrace });
   requireOptions('runReport', OPTIONS, options);
   const { title = trace.shape.name, sections = [], edges = edgesOf(trace), errors = [], dropped = 0 } = options;
   const all: ReportSection[] = [

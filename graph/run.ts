@@ -1,10 +1,11 @@
 import { type Observable, ReplaySubject } from 'rxjs';
+import { aFunction, aNumber, aSignal, type Kind, optional, someOptions } from '../primitives/kinds.ts';
 import type { OnWarning } from '../primitives/warnings.ts';
 import type { GraphDefinition, InputDefinition, NodeDefinition, OutputDefinition } from './definition.ts';
-import { type ErrorPolicy, fullPolicy } from './error-policy.ts';
+import { anErrorPolicy, type ErrorPolicy, fullPolicy } from './error-policy.ts';
 import type { ItemError } from './item-error.ts';
 import { type Edge, endOutputs, leave, type NodeCounts, type NodeRun, newEdge, nodeError } from './node-run.ts';
-import { type GraphObserver, guarded } from './observer.ts';
+import { anObserver, type GraphObserver, guarded } from './observer.ts';
 import { discardParcel, type Parcel } from './parcel.ts';
 import { type ProgressReport, progress } from './progress.ts';
 import { RunState } from './run-state.ts';
@@ -32,6 +33,16 @@ export interface RunOptions {
    */
   readonly onWarning?: OnWarning | undefined;
 }
+
+export const RUN_OPTIONS: Kind = someOptions<RunOptions>({
+  signal: optional(aSignal),
+  observer: optional(anObserver),
+  onError: optional(anErrorPolicy),
+  total: optional(aNumber),
+  progressEvery: optional(aNumber),
+  stallAfter: optional(aNumber),
+  onWarning: optional(aFunction),
+});
 
 /** A graph that runs. */
 export interface GraphRun<R> {

@@ -1,4 +1,4 @@
-import { requireFields } from '../primitives/arguments.ts';
+import { aNumber, anArrayOf, aRecord, aText, aWord, type Kind, optional } from '../primitives/kinds.ts';
 import type { Occupancy } from './channel.ts';
 import type { NodeMeta, StageCounters } from './stage.ts';
 
@@ -84,21 +84,71 @@ export interface Trace {
   readonly counters: readonly NodeCounters[];
 }
 
+export const anOccupancy: Kind = aRecord<Occupancy>({ items: aNumber, bytes: aNumber });
+
+const aNode: Kind = aRecord<NodeMeta>({
+  name: aText,
+  kind: aText,
+  lanes: aNumber,
+  capacity: anOccupancy,
+  runsOn: aWord(['cpu', 'gpu', 'either']),
+});
+
+const anEdge: Kind = aRecord<EdgeShape>({
+  from: aText,
+  to: aText,
+  fromPort: optional(aText),
+  toPort: optional(aText),
+  capacity: anOccupancy,
+});
+
 /** A graph's shape, as a graph has it. */
-export function requireShape(call: string, argument: string, shape: GraphShape): void {
-  requireFields(call, argument, shape, { name: 'text', nodes: 'array', edges: 'array' });
-}
+export const aGraphShape: Kind = aRecord<GraphShape>({
+  name: aText,
+  nodes: anArrayOf(aNode),
+  edges: anArrayOf(anEdge),
+});
+
+/** Counters of nodes, as a run has them. */
+export const someCounters: Kind = anArrayOf(
+  aRecord<NodeCounters>({
+    name: aText,
+    in: aNumber,
+    out: aNumber,
+    active: aNumber,
+    dropped: aNumber,
+    busy: aNumber,
+    stalls: aNumber,
+    depth: aNumber,
+    bytes: aNumber,
+    peak: aNumber,
+    peakBytes: aNumber,
+    skipped: aNumber,
+    retried: aNumber,
+    migrated: aNumber,
+  }),
+);
+
+/** Counters of edges, as a run has them. */
+export const someEdgeCounters: Kind = anArrayOf(
+  aRecord<EdgeCounters>({
+    edge: aText,
+    capacity: anOccupancy,
+    stalls: aNumber,
+    depth: aNumber,
+    bytes: aNumber,
+    peak: aNumber,
+    peakBytes: aNumber,
+  }),
+);
 
 /** A trace, as a recorder gives it. */
-export function requireTrace(call: string, trace: Trace): void {
-  requireFields(call, 'trace', trace, {
-    shape: 'record',
-    started: 'number',
-    ended: 'number',
-    spans: 'array',
-    occupancy: 'array',
-    marks: 'array',
-    counters: 'array',
-  });
-  requireShape(call, 'trace.shape', trace.shape);
-}
+export const aTrace: Kind = aRecord<Trace>({
+  shape: aGraphShape,
+  started: aNumber,
+  ended: aNumber,
+  spans: anArrayOf(aRecord<Pick<WorkSpan, 'node' | 'start' | 'end'>>({ node: aText, start: aNumber, end: aNumber })),
+  occupancy: anArrayOf(aRecord<Pick<OccupancySample, 'edge' | 'time'>>({ edge: aText, time: aNumber })),
+  marks: anArrayOf(aRecord<Pick<TraceMark, 'node' | 'time' | 'name'>>({ node: aText, time: aNumber, name: aText })),
+  counters: someCounters,
+});

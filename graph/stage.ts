@@ -1,10 +1,11 @@
 import { map, Observable, type OperatorFunction, ReplaySubject, Subscriber, switchMap, tap } from 'rxjs';
-import { requireFunction, requireText } from '../primitives/arguments.ts';
+import { requireArguments } from '../primitives/arguments.ts';
 import { GraphError } from '../primitives/errors.ts';
-import { type OptionNames, requireOptions } from '../primitives/options.ts';
-import { type Capacity, Channel, type Occupancy } from './channel.ts';
+import { aFlag, aFunction, anything, aText, aWord, type FieldKinds } from '../primitives/kinds.ts';
+import { requireOptions } from '../primitives/options.ts';
+import { aCapacity, type Capacity, Channel, type Occupancy } from './channel.ts';
 import { DEMAND, type Demand } from './demand.ts';
-import { type GraphObserver, guarded, type Surroundings, surroundingsOf } from './observer.ts';
+import { anObserver, type GraphObserver, guarded, type Surroundings, surroundingsOf } from './observer.ts';
 import { discardParcel, handledBy, type Parcel, sizeOfParcel } from './parcel.ts';
 import { items, parcels } from './passage.ts';
 import { type ItemContext, type ItemFunction, itemFailure, pullMap, requireLanes } from './pull-map.ts';
@@ -50,17 +51,17 @@ export interface StageOptions<A, B> {
   readonly observer?: GraphObserver | undefined;
 }
 
-const OPTIONS: OptionNames<StageOptions<never, never>> = {
-  lanes: true,
-  capacity: true,
-  sizeOf: 'function',
-  ordered: 'boolean',
-  overflow: 'string',
-  discard: 'function',
-  discardResult: 'function',
-  kind: 'string',
-  runsOn: 'string',
-  observer: true,
+const OPTIONS: FieldKinds<StageOptions<never, never>> = {
+  lanes: anything,
+  capacity: aCapacity,
+  sizeOf: aFunction,
+  ordered: aFlag,
+  overflow: aWord(['fail', 'drop-oldest', 'drop-newest']),
+  discard: aFunction,
+  discardResult: aFunction,
+  kind: aText,
+  runsOn: aWord(['cpu', 'gpu', 'either']),
+  observer: anObserver,
 };
 
 /** What a node is, known before anything runs. */
@@ -123,8 +124,7 @@ export interface Stage<A, B> extends OperatorFunction<A, B> {
  * ```
  */
 export function stage<A, B>(name: string, fn: ItemFunction<A, B>, options: StageOptions<A, B> = {}): Stage<A, B> {
-  requireText('stage', 'name', name);
-  requireFunction('stage', 'fn', fn);
+  requireArguments('stage', { name, fn }, { name: aText, fn: aFunction });
   requireOptions<StageOptions<A, B>>('stage', OPTIONS, options);
   const { lanes = 1, ordered, overflow = 'fail', kind = 'map', runsOn = 'cpu' } = options;
   requireLanes(name, lanes);

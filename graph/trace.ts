@@ -1,3 +1,4 @@
+import { aFunction, atLeast } from '../primitives/kinds.ts';
 import { requireOptions } from '../primitives/options.ts';
 import type { GraphObserver } from './observer.ts';
 import type { GraphShape, NodeCounters, OccupancySample, Trace, TraceMark, WorkSpan } from './shape.ts';
@@ -36,7 +37,7 @@ export interface TraceRecorder extends GraphObserver {
  * ```
  */
 export function recordTrace(options: TraceOptions = {}): TraceRecorder {
-  requireOptions<TraceOptions>('recordTrace', { limit: 'number', now: 'function' }, options);
+  requireOptions<TraceOptions>('recordTrace', { limit: atLeast(0), now: aFunction }, options);
   const { limit = 200_000, now = () => performance.now() } = options;
   const started = now();
   const spans = new Latest<WorkSpan>(limit);

@@ -3,6 +3,7 @@ import { type FunctorDescription, isFunctor } from './functors/functor.ts';
 import type { Module, ScalarType } from './functors/ir.ts';
 import { flawOfShape, isScalarType, type Shape } from './functors/shapes.ts';
 import { describeGiven, isPromise, isRecord } from './given.ts';
+import type { FieldKinds, Flaw, Homes, Kind } from './kinds.ts';
 
 /** The error of an argument that is not what it should be; of a promise it says so, whatever the code. */
 export function wrongArgument(
@@ -10,11 +11,17 @@ export function wrongArgument(
   argument: string,
   given: unknown,
   expected: string,
-  { code = 'argument/type', remedy }: { readonly code?: string; readonly remedy?: string } = {},
+  { code = 'argument/type', remedy }: { readonly code?: string | undefined; readonly remedy?: string | undefined } = {},
 ): ArgumentError {
   const got = describeGiven(given);
   if (isPromise(given)) return promiseGiven(call, argument, expected);
   return new ArgumentError(code, `${call} cannot take what it was given as ${argument}.`, { expected, got, remedy });
+}
+
+/** The error of a part of an argument that is not what it has to be. */
+export function flawError(call: string, { path, part, expected, code, remedy, sentence }: Flaw): ArgumentError {
+  if (sentence === undefined) return wrongArgument(call, path, part, expected, { code, remedy });
+  return new ArgumentError(code!, sentence(call), { expected, got: part, remedy });
 }
 
 /** The error of a promise where what it resolves to is wanted. */
@@ -99,30 +106,24 @@ export function requireShape(call: string, argument: string, given: unknown): as
   });
 }
 
-/** What a field of a record has to be, as far as it can be told without looking into it. */
-export type FieldKind = 'array' | 'function' | 'number' | 'record' | 'text';
-
-const IS_KIND: { readonly [K in FieldKind]: (given: unknown) => boolean } = {
-  array: Array.isArray,
-  function: (given) => typeof given === 'function',
-  number: (given) => typeof given === 'number',
-  record: isRecord,
-  text: (given) => typeof given === 'string',
-};
-
-/** A record that has fields of these kinds; it may have others. */
-export function requireFields(
-  call: string,
-  argument: string,
-  given: unknown,
-  kinds: { readonly [name: string]: FieldKind },
-): void {
-  requireRecord(call, argument, given, `{ ${Object.keys(kinds).join(', ')} }`);
-  const fields = given as { readonly [name: string]: unknown };
-  for (const [name, kind] of Object.entries(kinds)) {
-    if (IS_KIND[kind](fields[name])) continue;
-    throw wrongArgument(call, `${argument}.${name}`, fields[name], kind === 'array' ? 'an array' : `a ${kind}`);
+/**
+ * Ends with an error at the first argument that is not of its kind, and where columns and contexts do not belong together. Takes
+ * the arguments of a call by their names; not for what is called for every row.
+ */
+export function requireArguments<A>(call: string, given: A, kinds: FieldKinds<A>): void {
+  const homes: Homes = new Map();
+  for (const [name, kind] of Object.entries<Kind>(kinds)) {
+    const flaw = kind(given[name as keyof A], name, homes);
+    if (flaw !== undefined) throw flawError(call, flaw);
   }
+  const [first, ...others] = homes;
+  const stranger = others.find(([, home]) => home !== first![1]);
+  if (stranger === undefined) return;
+  throw new ArgumentError('column/contexts', `${call} was given columns of different contexts.`, {
+    expected: `${stranger[0]} in the context of ${first![0]}`,
+    got: 'a column of another one',
+    remedy: 'Move it with context.adopt(column).',
+  });
 }
 
 /** The functions of a compiled functor, as backends take them. */

@@ -2,7 +2,8 @@ import { wrongArgument } from './arguments.ts';
 import { type Column, requireContext } from './columns/column.ts';
 import { runIn } from './columns/current-context.ts';
 import { Context } from './context.ts';
-import { type OptionNames, requireOptions } from './options.ts';
+import { anything, type FieldKinds } from './kinds.ts';
+import { requireOptions } from './options.ts';
 
 /** Where a primitive stores its result. */
 export interface ContextOption {
@@ -13,7 +14,7 @@ export interface ContextOption {
   readonly context?: Context | undefined;
 }
 
-const OPTIONS: OptionNames<ContextOption> = { context: true };
+const OPTIONS: FieldKinds<ContextOption> = { context: anything };
 
 /** Runs a primitive that has no other options in the context that its caller named, if it named one. */
 export function inContext<R>(primitive: string, options: ContextOption | undefined, run: () => R): R {

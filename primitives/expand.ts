@@ -18,6 +18,7 @@ import { expandBySearch } from './expand-search.ts';
 import { type FunctorDescription, u32 } from './functors/functor.ts';
 import { assemble, leafTypes, type Shape } from './functors/shapes.ts';
 import type { U32 } from './functors/value.ts';
+import { anything, someRecord } from './kinds.ts';
 import { bindCaptures } from './map.ts';
 import { maximum } from './monoid.ts';
 import { requireOptions } from './options.ts';
@@ -84,7 +85,7 @@ export function expand<R extends Shape>(
   functor: ExpandFunctor<R>,
   options: ExpandOptions = {},
 ): ColumnsOf<R> | Promise<ColumnsOf<R>> {
-  requireOptions<ExpandOptions>('expand', { capacity: true, captures: 'record', context: true }, options);
+  requireOptions<ExpandOptions>('expand', { capacity: anything, captures: someRecord, context: anything }, options);
   const { capacity, captures = {} } = options;
   const request = inNamedContext('expand', options, () => expansionOf(rows, counts, functor, captures));
   const { context } = request;

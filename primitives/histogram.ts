@@ -10,6 +10,7 @@ import { select } from './functors/standard/choose.ts';
 import { f32BitsToSortable } from './functors/standard/sortable.ts';
 import type { U32 } from './functors/value.ts';
 import { describeGiven } from './given.ts';
+import { anything } from './kinds.ts';
 import { map } from './map.ts';
 import { requireOptions } from './options.ts';
 import { upperBound } from './search.ts';
@@ -34,7 +35,7 @@ export interface HistogramOptions extends ContextOption {
  * await ctx.read(histogram(ctx.column(Uint32Array.of(0, 2, 2, 9)), 3)); // Uint32Array [1, 0, 2]
  */
 export function histogram(bins: Column<'u32'>, count: number, options: HistogramOptions = {}): Column<'u32'> {
-  requireOptions<HistogramOptions>('histogram', { segment: true, context: true }, options);
+  requireOptions<HistogramOptions>('histogram', { segment: anything, context: anything }, options);
   const { segment } = options;
   requireType(bins, ['u32'], 'bins', 'histogram');
   requirePositive('histogram', 'count', count);

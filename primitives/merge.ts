@@ -21,6 +21,7 @@ import { ArgumentError, type ErrorDetails } from './errors.ts';
 import { u32 } from './functors/functor.ts';
 import { select } from './functors/standard/choose.ts';
 import type { Bool, U32 } from './functors/value.ts';
+import { aFlag, anything } from './kinds.ts';
 import { requireOptions } from './options.ts';
 import { below, orderedWords, partitionPoint } from './search.ts';
 import { keyColumns, type SortKeys } from './sort.ts';
@@ -103,7 +104,7 @@ interface Side {
 }
 
 function mergeRows<C extends Table>(primitive: string, a: Sorted<C>, b: Sorted<C>, options: MergeOptions): C {
-  requireOptions<MergeOptions>(primitive, { descending: 'boolean', context: true }, options);
+  requireOptions<MergeOptions>(primitive, { descending: aFlag, context: anything }, options);
   const [first, second] = [a, b].map(({ keys, rows }): Side => {
     const columns = columnsAs(shapeOf(a.rows), rows, (difference) => otherColumns(primitive, difference));
     const length = commonLength(columns, primitive);

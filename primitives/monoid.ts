@@ -18,7 +18,8 @@ import {
 import { select, type ValueTree } from './functors/standard/choose.ts';
 import { type Bool, Value } from './functors/value.ts';
 import { describeGiven, isRecord } from './given.ts';
-import { type OptionNames, requireOptions } from './options.ts';
+import { aFlag, anything, aText, type FieldKinds } from './kinds.ts';
+import { requireOptions } from './options.ts';
 
 /** What is known of a monoid whatever its shape. */
 export interface AnyMonoid {
@@ -53,13 +54,13 @@ export interface MonoidDefinition<S extends Shape> {
   readonly name?: string;
 }
 
-const DEFINITION: OptionNames<MonoidDefinition<Shape>> = {
-  of: true,
-  identity: true,
-  combine: true,
-  exact: 'boolean',
-  commutative: 'boolean',
-  name: 'string',
+const DEFINITION: FieldKinds<MonoidDefinition<Shape>> = {
+  of: anything,
+  identity: anything,
+  combine: anything,
+  exact: aFlag,
+  commutative: aFlag,
+  name: aText,
 };
 
 /**

@@ -8,8 +8,9 @@ import { type FunctorDescription, u32 } from './functors/functor.ts';
 import { assemble, flatten, isScalar, leafTypes } from './functors/shapes.ts';
 import type { U32 } from './functors/value.ts';
 import { requirePositive } from './histogram.ts';
+import { anything, type FieldKinds, someRecord } from './kinds.ts';
 import { bindCaptures } from './map.ts';
-import { type OptionNames, requireOptions } from './options.ts';
+import { requireOptions } from './options.ts';
 import { applyToRank, type CaptureArguments, fieldsBesideRank } from './ranked-rows.ts';
 
 /** Rows that stand for several elements each; those that are not active are passed over. */
@@ -26,12 +27,12 @@ export interface RankHistogramOptions extends ContextOption {
   readonly captures?: CaptureArguments;
 }
 
-const OPTIONS: OptionNames<RankHistogramOptions> = {
-  ranks: true,
-  bins: true,
-  histograms: true,
-  captures: 'record',
-  context: true,
+const OPTIONS: FieldKinds<RankHistogramOptions> = {
+  ranks: anything,
+  bins: anything,
+  histograms: anything,
+  captures: someRecord,
+  context: anything,
 };
 
 /**

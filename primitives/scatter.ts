@@ -20,6 +20,7 @@ import { type ContextOption, inNamedContext } from './context-option.ts';
 import { ArgumentError, type ErrorDetails } from './errors.ts';
 import { u32 } from './functors/functor.ts';
 import { gather } from './gather.ts';
+import { anything } from './kinds.ts';
 import { requireOptions } from './options.ts';
 import { constant, sequence } from './sequence.ts';
 
@@ -84,7 +85,7 @@ function scatterRows<C extends Table>(
   length: number | DeviceLength,
   options: ScatterOptions = {},
 ): C {
-  requireOptions<ScatterOptions>(primitive, { onto: true, context: true }, options);
+  requireOptions<ScatterOptions>(primitive, { onto: anything, context: anything }, options);
   const { onto } = options;
   requireLength(length, primitive);
   requireType(indices, ['u32'], 'indices', primitive);

@@ -5,6 +5,7 @@ import { ArgumentError } from './errors.ts';
 import { If, Let, Var, WhileAtMost } from './functors/control.ts';
 import { bool, u32 } from './functors/functor.ts';
 import type { Bool, U32 } from './functors/value.ts';
+import { aFlag } from './kinds.ts';
 import { requireOptions } from './options.ts';
 import { keyColumns, type SortKeys } from './sort.ts';
 
@@ -52,7 +53,7 @@ function bound<K extends SortKeys>(
   options: SearchOptions,
   isBefore: (key: readonly U32[], needle: readonly U32[]) => Bool,
 ): Column<'u32'> {
-  requireOptions<SearchOptions>(primitive, { descending: 'boolean' }, options);
+  requireOptions<SearchOptions>(primitive, { descending: aFlag }, options);
   const { descending } = options;
   requireSameTypes(primitive, keyColumns(keys, primitive), keyColumns(needles, primitive, 'needles'));
   const keyWords = orderedWords(keys, descending);

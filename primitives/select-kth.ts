@@ -10,9 +10,10 @@ import { select } from './functors/standard/choose.ts';
 import type { Bool, U32 } from './functors/value.ts';
 import { gather } from './gather.ts';
 import { histogram } from './histogram.ts';
+import { aFlag, anything, type FieldKinds } from './kinds.ts';
 import { map } from './map.ts';
 import { plus } from './monoid.ts';
-import { type OptionNames, requireOptions } from './options.ts';
+import { requireOptions } from './options.ts';
 import { inclusiveScan } from './scan.ts';
 import { scatterReduce } from './scatter.ts';
 import { orderedWords, upperBound } from './search.ts';
@@ -26,7 +27,7 @@ export interface SelectOptions extends ContextOption {
   readonly descending?: boolean;
 }
 
-const OPTIONS: OptionNames<SelectOptions> = { descending: 'boolean', context: true };
+const OPTIONS: FieldKinds<SelectOptions> = { descending: aFlag, context: anything };
 
 /**
  * The key that stands at place `k`, counted from 0, when the keys are sorted; or one for each of several places. A column on

@@ -17,7 +17,8 @@ import { type ContextOption, inNamedContext } from './context-option.ts';
 import { ArgumentError } from './errors.ts';
 import { gather } from './gather.ts';
 import { describeGiven, isPromise, isRecord, shortened } from './given.ts';
-import { type OptionNames, requireOptions } from './options.ts';
+import { aFlag, anything, type FieldKinds, someRecord } from './kinds.ts';
+import { requireOptions } from './options.ts';
 import { sequence } from './sequence.ts';
 
 /** Keys that can be sorted: u32, i32, f32, or a record of two u32 columns `{ lo, hi }` as a 64-bit number. */
@@ -37,7 +38,7 @@ export interface SortOptions extends ContextOption {
   readonly bits?: { readonly from: number; readonly to: number };
 }
 
-const OPTIONS: OptionNames<SortOptions> = { descending: 'boolean', bits: 'record', context: true };
+const OPTIONS: FieldKinds<SortOptions> = { descending: aFlag, bits: someRecord, context: anything };
 
 /**
  * The keys in ascending order.

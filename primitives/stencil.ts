@@ -10,6 +10,7 @@ import { flatten, leafTypes, type PlainOf, type Shape } from './functors/shapes.
 import { select } from './functors/standard/choose.ts';
 import type { Bool, U32, Value } from './functors/value.ts';
 import { isRecord } from './given.ts';
+import { anything, someRecord } from './kinds.ts';
 import { applyFunctor, bindCaptures, bindRows, type ColumnArgument, homeOf } from './map.ts';
 import { requireOptions } from './options.ts';
 import { type Axis, type Boundary, requireBoundary, type Step, stepAlong } from './stencil-axis.ts';
@@ -66,7 +67,7 @@ export function stencil<P extends Parameters, R extends Shape>(
   args: StencilArguments<P>,
   options: StencilOptions<P> = {},
 ): ColumnsOf<R> {
-  requireOptions<StencilOptions<P>>('stencil', { width: true, boundary: true, outside: 'record' }, options);
+  requireOptions<StencilOptions<P>>('stencil', { width: anything, boundary: anything, outside: someRecord }, options);
   requireFunctor('stencil', 'functor', functor);
   requireRecord('stencil', 'args', args, 'a record of columns and numbers, by the names of the parameters');
   const { functorName: name, module, parameters, result } = functor;

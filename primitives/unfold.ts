@@ -19,6 +19,7 @@ import { bool, u32 } from './functors/functor.ts';
 import type { ScalarType } from './functors/ir.ts';
 import { assemble, leafTypes, type Scalar, type Shape, type Tree } from './functors/shapes.ts';
 import type { Bool, U32, Value } from './functors/value.ts';
+import { anything, someRecord } from './kinds.ts';
 import { applyFunctor, bindCaptures } from './map.ts';
 import { requireOptions } from './options.ts';
 import { makeExactly, makeWithin, type PlacedRows, placeRows } from './placed-rows.ts';
@@ -83,7 +84,7 @@ export function unfold<S extends WalkState, R extends Shape>(
   step: WalkStep<S, R>,
   options: UnfoldOptions = {},
 ): ColumnsOf<R> | Promise<ColumnsOf<R>> {
-  requireOptions<UnfoldOptions>('unfold', { capacity: true, captures: 'record', context: true }, options);
+  requireOptions<UnfoldOptions>('unfold', { capacity: anything, captures: someRecord, context: anything }, options);
   const { capacity, captures = {} } = options;
   const walk = inNamedContext('unfold', options, () => walkOf('unfold', rows, start, step, captures));
   const { context } = walk;
@@ -123,7 +124,7 @@ export function unfoldReduce<S extends WalkState>(
   onto: Column<'u32'>,
   options: Pick<UnfoldOptions, 'captures'> = {},
 ): void {
-  requireOptions<Pick<UnfoldOptions, 'captures'>>('unfoldReduce', { captures: 'record' }, options);
+  requireOptions<Pick<UnfoldOptions, 'captures'>>('unfoldReduce', { captures: someRecord }, options);
   const { captures = {} } = options;
   requireType(onto, ['u32'], 'onto', 'unfoldReduce');
   requireCombination('unfoldReduce', combine);

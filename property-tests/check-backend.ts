@@ -1,8 +1,10 @@
 import fc from 'fast-check';
 import { createReferenceBackend } from '../backends/reference/index.ts';
+import { requireFunction } from '../primitives/arguments.ts';
 import type { Backend } from '../primitives/backend.ts';
 import { Context } from '../primitives/context.ts';
 import { ArgumentError } from '../primitives/errors.ts';
+import { aFunction, anArrayOf, anything, aRecord, aText, aWhole } from '../primitives/kinds.ts';
 import { requireOptions } from '../primitives/options.ts';
 import { allLaws } from './laws/all.ts';
 import { createRun, type Law } from './laws/law.ts';
@@ -15,6 +17,8 @@ export interface CheckOptions {
   /** The laws; all of them by default. */
   readonly laws?: readonly Law[];
 }
+
+const aLaw = aRecord<Law>({ name: aText, property: aFunction });
 
 /**
  * Tries the laws of the kernels and of the primitives on a backend. Every result is compared with a plain loop and, byte for
@@ -35,7 +39,8 @@ export async function checkBackend(
   createBackend: () => Backend | Promise<Backend>,
   options: CheckOptions = {},
 ): Promise<void> {
-  requireOptions<CheckOptions>('checkBackend', { numRuns: true, seed: true, laws: true }, options);
+  requireFunction('checkBackend', 'createBackend', createBackend);
+  requireOptions<CheckOptions>('checkBackend', { numRuns: anything, seed: aWhole(), laws: anArrayOf(aLaw) }, options);
   const { numRuns = 100, seed, laws = allLaws } = options;
   requireCases(numRuns, laws);
   const reference = new Context(createReferenceBackend());

@@ -1,7 +1,8 @@
 import { requireFunction, requireRecord } from '../../primitives/arguments.ts';
 import type { Backend, Counters, DeviceBuffer } from '../../primitives/backend.ts';
 import { ArgumentError, DeviceLostError } from '../../primitives/errors.ts';
-import { type OptionNames, requireOptions } from '../../primitives/options.ts';
+import { aFunction, anything, type FieldKinds, someRecord } from '../../primitives/kinds.ts';
+import { requireOptions } from '../../primitives/options.ts';
 import { type OnWarning, QuadrilleWarning, tell, warn } from '../../primitives/warnings.ts';
 import { requireBackend } from '../backend-options.ts';
 import { CLOSE_LIMIT, endsWithin } from '../close-limit.ts';
@@ -33,11 +34,11 @@ export interface FailoverOptions {
   readonly keep?: { readonly bytes?: number | undefined; readonly commands?: number | undefined } | undefined;
 }
 
-const OPTIONS: OptionNames<FailoverOptions> = {
-  standby: true,
-  onFailover: 'function',
-  onWarning: 'function',
-  keep: 'record',
+const OPTIONS: FieldKinds<FailoverOptions> = {
+  standby: anything,
+  onFailover: aFunction,
+  onWarning: aFunction,
+  keep: someRecord,
 };
 
 /** A backend that is replaced by another when it is lost. */

@@ -19,7 +19,8 @@ import { combineAll, prefixes } from '../../primitives/combination-tree.ts';
 import { DeviceLostError } from '../../primitives/errors.ts';
 import { entryOf, type ScalarType } from '../../primitives/functors/ir.ts';
 import { bitsOfF32 } from '../../primitives/functors/semantics.ts';
-import { type OptionNames, requireOptions } from '../../primitives/options.ts';
+import { type FieldKinds, someRecord } from '../../primitives/kinds.ts';
+import { requireOptions } from '../../primitives/options.ts';
 import { requireLimits } from '../backend-options.ts';
 import { type CompiledEntry, compileJavaScript, type PlainValue } from './emit-javascript.ts';
 import { createHostMemory, type HostMemory } from './memory.ts';
@@ -28,7 +29,7 @@ export interface ReferenceOptions {
   readonly limits?: Partial<Limits> | undefined;
 }
 
-const OPTIONS: OptionNames<ReferenceOptions> = { limits: 'record' };
+const OPTIONS: FieldKinds<ReferenceOptions> = { limits: someRecord };
 
 const defaultLimits: Limits = {
   bindingBytes: 2 ** 31,

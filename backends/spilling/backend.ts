@@ -11,6 +11,7 @@ import type {
 } from '../../primitives/backend.ts';
 import { capacityOf } from '../../primitives/backend.ts';
 import { ArgumentError, DeviceLostError, OutOfMemoryError } from '../../primitives/errors.ts';
+import { aNumber } from '../../primitives/kinds.ts';
 import { requireOptions } from '../../primitives/options.ts';
 import { requireBackend } from '../backend-options.ts';
 import { reduceExact, scanExact } from './carry.ts';
@@ -76,7 +77,7 @@ interface Command {
  */
 export function createSpillingBackend<B extends Backend>(inner: B, options: SpillingOptions = {}): SpillingBackend<B> {
   requireBackend('createSpillingBackend', 'inner', inner);
-  requireOptions<SpillingOptions>('createSpillingBackend', { windowRows: 'number', hangLimit: 'number' }, options);
+  requireOptions<SpillingOptions>('createSpillingBackend', { windowRows: aNumber, hangLimit: aNumber }, options);
   const { windowRows = Number.POSITIVE_INFINITY, hangLimit } = options;
   const places = createPlaces(inner);
   const queue = createQueue();

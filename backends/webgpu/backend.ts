@@ -2,7 +2,8 @@ import { requireOneOf } from '../../primitives/arguments.ts';
 import type { Backend, DeviceBuffer, Limits, Program } from '../../primitives/backend.ts';
 import { ArgumentError, DeviceLostError } from '../../primitives/errors.ts';
 import type { Module } from '../../primitives/functors/ir.ts';
-import { type OptionNames, requireOptions } from '../../primitives/options.ts';
+import { aFunction, aNumber, anything, type FieldKinds, someRecord } from '../../primitives/kinds.ts';
+import { requireOptions } from '../../primitives/options.ts';
 import type { OnWarning } from '../../primitives/warnings.ts';
 import { requireHangLimit, requireLimits } from '../backend-options.ts';
 import type { Arithmetic } from './arithmetic.ts';
@@ -45,15 +46,15 @@ export interface WebGpuOptions {
 }
 
 const ADAPTERS: readonly AdapterChoice[] = ['auto', 'hardware', 'software'];
-const OPTIONS: OptionNames<WebGpuOptions> = {
-  gpu: true,
-  adapter: true,
-  limits: 'record',
-  tuning: 'record',
-  hangLimit: 'number',
-  closeLimit: 'number',
-  onWarning: 'function',
-  arithmetic: 'record',
+const OPTIONS: FieldKinds<WebGpuOptions> = {
+  gpu: anything,
+  adapter: anything,
+  limits: someRecord,
+  tuning: someRecord,
+  hangLimit: aNumber,
+  closeLimit: aNumber,
+  onWarning: aFunction,
+  arithmetic: someRecord,
 };
 
 /** A backend on WebGPU, with what is known of its device. */

@@ -15,7 +15,8 @@ import {
 } from '../../primitives/backend.ts';
 import { createCache } from '../../primitives/cache.ts';
 import { ArgumentError, DeviceLostError, FunctorError, OutOfMemoryError } from '../../primitives/errors.ts';
-import { type OptionNames, requireOptions } from '../../primitives/options.ts';
+import { aNumber, anything, type FieldKinds, someRecord } from '../../primitives/kinds.ts';
+import { requireOptions } from '../../primitives/options.ts';
 import { requireHangLimit, requireLimits } from '../backend-options.ts';
 import { createWatchdog, type Watchdog } from '../watchdog.ts';
 import type { Block } from './allocator.ts';
@@ -64,13 +65,13 @@ export interface WorkersOptions {
   readonly hangLimit?: number | undefined;
 }
 
-const OPTIONS: OptionNames<WorkersOptions> = {
-  workers: true,
-  limits: 'record',
-  inlineNanoseconds: 'number',
-  fusedRows: 'number',
-  keptKernels: 'number',
-  hangLimit: 'number',
+const OPTIONS: FieldKinds<WorkersOptions> = {
+  workers: anything,
+  limits: someRecord,
+  inlineNanoseconds: aNumber,
+  fusedRows: aNumber,
+  keptKernels: aNumber,
+  hangLimit: aNumber,
 };
 
 const defaultLimits: Limits = {

@@ -1,0 +1,168 @@
+import { isPromise, isRecord } from './given.ts';
+
+/** The first part of an argument that is not what it has to be. */
+export interface Flaw {
+  /** Where it stands, as `tree.nodes.level`. */
+  readonly path: string;
+  readonly part: unknown;
+  readonly expected: string;
+  readonly code?: string | undefined;
+  readonly remedy?: string | undefined;
+  /** In place of the usual sentence. */
+  readonly sentence?: ((call: string) => string) | undefined;
+}
+
+/** The contexts that parts of arguments live in, by the paths of the parts. */
+export type Homes = Map<string, object>;
+
+/** What an argument has to be: finds what is wrong with it, and notes where its columns live. */
+export type Kind = (given: unknown, path: string, homes: Homes) => Flaw | undefined;
+
+/** What a flaw is told with. */
+type Told = Pick<Flaw, 'code' | 'remedy'>;
+
+/** Whatever holds to a test. */
+export function where(expected: string, holds: (given: unknown) => boolean, told: Told = {}): Kind {
+  return (part, path) => (holds(part) ? undefined : { path, part, expected, ...told });
+}
+
+export const anything: Kind = () => undefined;
+export const aText: Kind = where('a text', (given) => typeof given === 'string');
+export const aFlag: Kind = where('a boolean', (given) => typeof given === 'boolean');
+export const aFunction: Kind = where('a function', (given) => typeof given === 'function');
+/** NaN and infinities too. */
+export const aNumber: Kind = where('a number', (given) => typeof given === 'number');
+export const aFiniteNumber: Kind = where('a finite number', Number.isFinite);
+/** A record of anything. */
+export const someRecord: Kind = where('a record', isRecord);
+export const aBigint: Kind = where('a bigint', (given) => typeof given === 'bigint');
+export const aSignal: Kind = where('an AbortSignal', (given) => given instanceof AbortSignal);
+/** An array of numbers, of any kind. */
+export const numbers: Kind = where('an array of numbers', isNumbers);
+
+function isNumbers(given: unknown): boolean {
+  if (Array.isArray(given)) return given.every((each) => typeof each === 'number');
+  return ArrayBuffer.isView(given) && 'length' in given && !/^Big/.test(given.constructor.name);
+}
+
+/** A whole number from `least` to `most`. */
+export function aWhole(least = 0, most: number = 2 ** 32 - 1, code?: string): Kind {
+  const holds = (given: unknown): boolean =>
+    Number.isInteger(given) && (given as number) >= least && (given as number) <= most;
+  return where(`a whole number from ${least} to ${most}`, holds, { code });
+}
+
+/** A number from `least` on, which may be infinite. */
+export function atLeast(least: number, code?: string): Kind {
+  return where(`a number from ${least}`, (given) => typeof given === 'number' && given >= least, { code });
+}
+
+/** A number above 0, which may be infinite. */
+export function aPositive(code?: string, remedy?: string): Kind {
+  return where('a number above 0', (given) => typeof given === 'number' && given > 0, { code, remedy });
+}
+
+/** An instance of one of several classes, such as typed arrays. */
+export function anInstance(...classes: readonly (abstract new (...args: never[]) => unknown)[]): Kind {
+  const names = classes.map(({ name }) => `${/^[AEIO]/.test(name) ? 'an' : 'a'} ${name}`).join(' or ');
+  return where(names, (given) => classes.some((each) => given instanceof each));
+}
+
+/** One of several words. */
+export function aWord(words: readonly string[], code?: string): Kind {
+  return where(words.join(', '), (given) => words.includes(given as string), { code });
+}
+
+/** A kind that may be left out. */
+export function optional(kind: Kind): Kind {
+  return (given, path, homes) => (given === undefined ? undefined : kind(given, path, homes));
+}
+
+/** One kind or another; what is neither is told as that. */
+export function eitherOf(expected: string, ...kinds: readonly Kind[]): Kind {
+  return (part, path, homes) => {
+    for (const kind of kinds) {
+      const found = new Map<string, object>();
+      if (kind(part, path, found) !== undefined) continue;
+      for (const [at, each] of found) homes.set(at, each);
+      return undefined;
+    }
+    return { path, part, expected };
+  };
+}
+
+/** An array, each of whose elements is of a kind. */
+export function anArrayOf(kind: Kind, expected = 'an array'): Kind {
+  return (part, path, homes) => {
+    if (!Array.isArray(part)) return { path, part, expected };
+    for (const [i, each] of part.entries()) {
+      const flaw = kind(each, `${path}[${i}]`, homes);
+      if (flaw !== undefined) return flaw;
+    }
+    return undefined;
+  };
+}
+
+/** The kinds of the fields of a record. */
+export type FieldKinds<T> = { readonly [K in keyof T]-?: Kind };
+
+/** A record whose fields are of these kinds; it may have others. */
+export function aRecord<T>(fields: FieldKinds<T>): Kind {
+  const kinds = Object.entries<Kind>(fields);
+  const expected = `{ ${kinds.map(([name]) => name).join(', ')} }`;
+  return (part, path, homes) => {
+    if (!hasFields(part)) return { path, part, expected };
+    for (const [name, kind] of kinds) {
+      const flaw = kind(part[name], `${path}.${name}`, homes);
+      if (flaw !== undefined) return flaw;
+    }
+    return undefined;
+  };
+}
+
+/** Objects of classes have fields too, which may be getters. */
+function hasFields(given: unknown): given is { readonly [name: string]: unknown } {
+  if (typeof given !== 'object' || given === null || Array.isArray(given) || ArrayBuffer.isView(given)) return false;
+  return isRecord(given) || (!isPromise(given) && !('source' in given));
+}
+
+/**
+ * A record of options: those that there are not are refused, and those whose kinds are not {@link optional} have to be there. It
+ * may be left out as a whole where none has to be.
+ */
+export function someOptions<T>(kinds: FieldKinds<T>): Kind {
+  const all = Object.entries<Kind>(kinds);
+  return (given, path, homes) => {
+    const flaw = given === undefined ? undefined : flawOfOptions(kinds, given, path, homes);
+    if (flaw !== undefined) return flaw;
+    for (const [name, kind] of all) {
+      const missing = (given as { readonly [name: string]: unknown })?.[name] === undefined;
+      const wanted = missing ? kind(undefined, `the option ${name}`, homes) : undefined;
+      if (wanted !== undefined) return wanted;
+    }
+    return undefined;
+  };
+}
+
+/** What is wrong with those options that are given. */
+export function flawOfOptions<T>(
+  kinds: FieldKinds<T>,
+  given: unknown,
+  path: string,
+  homes: Homes,
+  unknownCode = 'options/unknown',
+): Flaw | undefined {
+  // Asked at every call of a primitive: the names are put together for an error alone.
+  const names = (): string => Object.keys(kinds).join(', ');
+  if (!isRecord(given)) return { path, part: given, expected: `{ ${names()} }, or nothing`, code: 'options/none' };
+  for (const [name, value] of Object.entries(given)) {
+    if (!Object.hasOwn(kinds, name)) {
+      const sentence = (call: string): string => `'${name}' is no option of ${call}.`;
+      return { path: name, part: name, expected: names(), code: unknownCode, sentence };
+    }
+    if (value === undefined) continue;
+    const flaw = kinds[name as keyof T](value, `the option ${name}`, homes);
+    if (flaw !== undefined) return { code: 'options/value', ...flaw };
+  }
+  return undefined;
+}
