@@ -71,7 +71,7 @@ export class Context {
     this.#checks = createCapacityChecks({ read: (...cell) => this.backend.read(...cell), hold, letGo });
     this.#lateReads = createLateReads({
       readRows: (column, rows) => this.#readRows(column, rows),
-      copy: (column) => this.#store([column], column.length)[0]!,
+      copy: (column) => this.#store([column], column.length, 'read')[0]!,
       release: (memory) => this.#release(memory),
       hold,
       letGo,
@@ -146,7 +146,7 @@ export class Context {
   materialize<C extends Table>(table: C): C {
     const columns = columnsOf(table, 'materialize', 'table');
     this.#requireOwn(columns, 'materialize');
-    return withColumns(table, this.#materializeAll(columns));
+    return withColumns(table, this.#materializeAll(columns, 'materialize'));
   }
 
   /**
@@ -161,7 +161,7 @@ export class Context {
   async read<C extends Table>(table: C): Promise<HostTableOf<C>> {
     const columns = columnsOf(table, 'read', 'table');
     this.#requireOwn(columns, 'read');
-    const stored = this.#materializeAll(columns);
+    const stored = this.#materializeAll(columns, 'read');
     const counts = new Map<DeviceLength, Promise<number>>();
     const countOnce = (length: DeviceLength): Promise<number> => {
       const known = counts.get(length) ?? this.#countIn(length);
@@ -297,14 +297,14 @@ export class Context {
   }
 
   /** The same columns, stored; views of one length are written by one launch. */
-  #materializeAll(columns: readonly Column[]): Column[] {
+  #materializeAll(columns: readonly Column[], call: 'materialize' | 'read'): Column[] {
     return this.scope(() => {
       const stored = new Map<Column, Column>();
       let views = [...new Set(columns)].filter(({ source }) => source.kind === 'view');
       while (views.length > 0) {
         const { length } = views[0]!;
         const alike = views.filter((view) => sameLength(view.length, length));
-        this.#store(alike, length).forEach((column, i) => {
+        this.#store(alike, length, call).forEach((column, i) => {
           stored.set(alike[i]!, column);
         });
         views = views.filter((view) => !stored.has(view));
@@ -313,11 +313,13 @@ export class Context {
     });
   }
 
-  #store(views: readonly Column[], length: number | DeviceLength): Column[] {
+  #store(views: readonly Column[], length: number | DeviceLength, call: string): Column[] {
     const stored = views.map(({ type }) => this.stored(type, length));
     const words = views.map(wordsAtHand);
     const types = words.map(({ type }) => type);
-    const fusion = fuse('materialize', [], types, (index, _, loader) => loader.load(words, index));
+    const fusion = fuse({ name: 'materialize', kind: call }, [], types, (index, _, loader) =>
+      loader.load(words, index),
+    );
     const stores = stored.map((column, value) => ({ ...destination(column), value }));
     this.backend.forEach(extentOf(length), programOf(fusion, this, length), stores);
     return stored;

@@ -34,7 +34,7 @@ export function expandBySearch<R extends Shape>(
   const { offsets, length: made } = spread;
   const { walkRows } = context.backend;
   const cuts = cutOutput(expansion, spread);
-  const begin = fuse('expandStart', [], ['bool', ...words(6)], (piece, _, loader) => {
+  const begin = fuse({ name: 'expandStart', kind: 'expand' }, [], ['bool', ...words(6)], (piece, _, loader) => {
     const total = loader.length(made);
     const at = piece.mul(walkRows);
     const [low] = loader.load([cuts], at.shr(PART_BITS)) as [U32];

@@ -191,7 +191,7 @@ function markHeads(
   made: number | DeviceLength,
 ): Column {
   const heads = context.materialize(constant(u32, 0, made));
-  const marks = fuse('marks', [], ['bool', 'u32', 'u32'], (index, _, loader) => {
+  const marks = fuse({ name: 'marks', kind: 'expand' }, [], ['bool', 'u32', 'u32'], (index, _, loader) => {
     const [count, offset] = loader.load([counts, offsets], index) as [U32, U32];
     return [count.gt(0), offset, index];
   });

@@ -72,7 +72,7 @@ function mapOf(functor: FunctorDescription, given: { readonly [name: string]: un
   const context = homeOf(functor, given);
   const build = (): ColumnsOf<Shape> => {
     const bound = bindCaptures(functor, given, context);
-    const view = fuse(name, [], leafTypes(result), (index, _, loader) =>
+    const view = fuse({ name, kind: 'map' }, [], leafTypes(result), (index, _, loader) =>
       applyFunctor(functor, loader.load(columns, index), bound, loader),
     );
     return viewColumns(result, context, length, view);

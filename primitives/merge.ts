@@ -155,7 +155,8 @@ function walkTiles(
 ): void {
   const { walkRows } = context.backend;
   const { first, second, length } = path;
-  const begin = fuse(`${primitive}Start`, [], ['bool', 'u32', 'u32', 'u32'], (tile, _, loader) => {
+  const beginning = { name: `${primitive}Start`, kind: primitive };
+  const begin = fuse(beginning, [], ['bool', 'u32', 'u32', 'u32'], (tile, _, loader) => {
     const total = loader.length(length);
     const start = tile.mul(walkRows).min(total);
     const part = start.shr(Math.log2(PART));

@@ -78,7 +78,9 @@ export function rankHistogram(
   const types = values.map(({ type }) => type);
   return context.scope(() => {
     const bound = bindCaptures(element, captures, context);
-    const row = fuse('row', [], ['bool', ...types], (index, _, loader) => loader.load([active, ...values], index));
+    const row = fuse({ name: 'row', kind: 'rankHistogram' }, [], ['bool', ...types], (index, _, loader) =>
+      loader.load([active, ...values], index),
+    );
     const program = fuse('rankHistogram', ['u32', ...types], ['u32', 'u32'], (_index, [rank, ...loaded], loader) => {
       const result = assemble(element.result, applyToRank(element, taken, loaded, rank as U32, bound, loader));
       return flatten(binAndHistogram, result, () => refuse(element));

@@ -46,8 +46,11 @@ export function fusedScan(primitive: string, scan: FusedScan): void {
   const monoid = monoidProgram(scan.monoid);
   const { types } = monoid;
   const program = fuse(primitive, [], types, (index, _, loader) => element(index, loader));
-  const consume = fuse(`${primitive}Emit`, [...types, ...types], emitted, (index, prefix, loader) =>
-    emit(index, prefix.slice(0, types.length), prefix.slice(types.length), loader),
+  const consume = fuse(
+    { name: `${primitive}Emit`, kind: primitive },
+    [...types, ...types],
+    emitted,
+    (index, prefix, loader) => emit(index, prefix.slice(0, types.length), prefix.slice(types.length), loader),
   );
   context.backend.scan({
     extent: extentOf(length),

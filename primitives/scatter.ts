@@ -100,7 +100,9 @@ function scatterRows<C extends Table>(
   const zeros = words.map(() => 'u32' as const);
   return context.scope(() => {
     const stored = columns.map(({ type }) => context.stored(type, length));
-    const fill = fuse('background', [], zeros, (index, _, loader) => loader.load(background, index));
+    const fill = fuse({ name: 'background', kind: 'scatter' }, [], zeros, (index, _, loader) =>
+      loader.load(background, index),
+    );
     const whole = stored.map((column, value) => ({ ...destination(column), value }));
     context.backend.forEach(extentOf(length), programOf(fill, context, length), whole);
 

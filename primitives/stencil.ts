@@ -44,8 +44,8 @@ export interface StencilOptions<P extends Parameters = Parameters> {
  *
  * - Neighbours outside of the grid are, by `boundary`: those on the edge (`clamp`), those at the other end (`wrap`), those as
  *   far on this side of the edge's cell, which is not repeated (`reflect`), or the values that `outside` gives (`constant`).
- * - Work O(n · neighbours), span O(1), per use of the view. Deterministic. Every neighbour is computed anew for every cell, so
- *   materialize a costly view before; a stencil of a stencil computes neighbours of neighbours.
+ * - Work O(n · neighbours), span O(1), per use of the view. Deterministic. Every neighbour is computed anew for every cell, as in
+ *   a stencil of a stencil, unless that costs more than storing the view that is read: {@link explain} tells which it is.
  * - Of no cells: none. Accepts device counts; of a grid whose last row the count cuts off, neighbours in the missing part of
  *   that row are zero. Offsets may be larger than the grid.
  * - Equivalent loop: `for (let i = 0; i < n; i++) out[i] = f((dx) => cells[Math.min(n - 1, Math.max(0, i + dx))])`.
@@ -89,7 +89,7 @@ export function stencil<P extends Parameters, R extends Shape>(
   const context = homeOf(functor, given);
   const build = (): ColumnsOf<R> => {
     const bound = bindCaptures(functor, given, context);
-    const view = fuse(name, [], leafTypes(result), (index, _, loader) => {
+    const view = fuse({ name, kind: 'stencil' }, [], leafTypes(result), (index, _, loader) => {
       const neighbour = neighboursAround(grid, new Map(around), index, loader);
       return applyFunctor(functor, [...loader.load(own, index), ...offsets.flatMap(neighbour)], bound, loader);
     });

@@ -280,7 +280,7 @@ function writeFirsts(
 ): void {
   const words = firsts.map(wordsOf);
   const types = words.map(({ type }) => type);
-  const placed = fuse(`${name}Firsts`, [], ['bool', 'u32', ...types], (index, _, loader) => {
+  const placed = fuse({ name: `${name}Firsts`, kind: name }, [], ['bool', 'u32', ...types], (index, _, loader) => {
     const [count, offset] = loader.load([counts, offsets], index) as [U32, U32];
     return [count.gt(0), offset, ...loader.load(words, index)];
   });
@@ -319,7 +319,7 @@ function runWalk(walk: Walk, name: string, recording: Recording): void {
   // What the steps take of a row goes along behind what they change: it is computed once a row.
   const kept = columnsOf(stepFields);
   const leaves = [...changing, ...kept.map(({ type }) => type)];
-  const begin = fuse(`${name}Start`, [], ['bool', ...leaves], (index, _, loader) => {
+  const begin = fuse({ name: `${name}Start`, kind: name }, [], ['bool', ...leaves], (index, _, loader) => {
     const state = applyFunctor(start, loader.load(columnsOf(startFields), index), boundStart!, loader);
     return [...recording.begin(index, loader), ...state, ...loader.load(kept, index)];
   });

@@ -4,7 +4,8 @@ import { type Column, type Memory, sameLength, storageOf, type View, type ViewIn
 import type { StoredResults } from './link-views.ts';
 import { extentOf, type Fusion, fuse, linkedProgram } from './program.ts';
 import { memoriesUnder, viewsUnder } from './reachable.ts';
-import { type Cut, isCheap, planStores } from './storing-plan.ts';
+import { type Cut, type IsStored, isCheap, isCut, planStores } from './storing-plan.ts';
+import { type OnViewReport, reportsOf, type ViewReport } from './view-reports.ts';
 
 /** The columns in which the library has stored results of a view. */
 export interface Automatic {
@@ -32,6 +33,8 @@ const PROGRAMS_OF_A_COMMAND = 4;
  * there are too many of them or memory is short.
  */
 export class AutomaticColumns {
+  /** Are told of the views that commands read, and whether they are stored. */
+  readonly explainers: Set<OnViewReport> = new Set();
   readonly #context: Context;
   /** In the order of their last use. */
   readonly #kept = new Set<Automatic>();
@@ -51,9 +54,17 @@ export class AutomaticColumns {
    */
   storeFor(fusion: Fusion, rows: number): (input: ViewInput) => StoredResults | undefined {
     this.#programs++;
-    if (isCheap(fusion.cost)) return nothingStored;
-    const cuts = planStores(fusion, rows, (input) => this.#find(input) !== undefined, this.#roomBytes());
+    const isExplained = this.explainers.size > 0;
+    if (isCheap(fusion.cost)) {
+      if (isExplained) this.#tell(reportsOf(planStores(fusion, rows, noneIsStored, Infinity), noneIsStored));
+      return nothingStored;
+    }
+    const isStored: IsStored = (input) => this.#find(input) !== undefined;
+    const planned = planStores(fusion, rows, isStored, this.#roomBytes());
+    const reports = isExplained ? reportsOf(planned, isStored, (cut) => this.#missing(cut)) : [];
+    const cuts = planned.filter(isCut);
     if (cuts.length > 0) this.#storeAll(cuts, fusion);
+    this.#tell(reports);
     if (this.#kept.size > 0) this.#noteUsers(fusion);
     return (input) => this.#find(input);
   }
@@ -103,6 +114,10 @@ export class AutomaticColumns {
     this.release(automatic);
   }
 
+  #tell(reports: readonly ViewReport[]): void {
+    for (const report of reports) for (const explainer of this.explainers) explainer(report);
+  }
+
   #storeAll(cuts: readonly Cut[], fusion: Fusion): void {
     const lastReaders = lastReadersOf(cuts, fusion, (input) => this.#find(input) !== undefined);
     const made: Automatic[] = [];
@@ -123,10 +138,11 @@ export class AutomaticColumns {
   }
 
   /** Evaluates those results of a view that are not stored yet, for all of its rows. */
-  #store({ view, length, results }: Cut): Automatic {
+  #store(cut: Cut): Automatic {
+    const { view, length } = cut;
+    const missing = this.#missing(cut);
     const automatic = this.#automaticOf(view, length);
     const types = entryOf(view.module).results;
-    const missing = [...results].filter((result) => !automatic.results.has(result));
     const columns = missing.map((result) => viewColumn(this.#context, types[result]!, length, view, result));
     const fusion = fuse(
       'stored',
@@ -152,9 +168,21 @@ export class AutomaticColumns {
     return automatic;
   }
 
+  /** The results of a view that are to be stored, without those that are. */
+  #missing({ view, length, results }: Cut): number[] {
+    const automatic = this.#keptOf(view, length);
+    return [...results].filter((result) => !automatic?.results.has(result));
+  }
+
+  /** Where a view of so many rows is stored, if it is. */
+  #keptOf({ automatic }: View, length: Column['length']): Automatic | undefined {
+    const isKept = automatic !== undefined && this.#kept.has(automatic) && sameLength(automatic.length, length);
+    return isKept ? automatic : undefined;
+  }
+
   #automaticOf(view: View, length: Column['length']): Automatic {
-    const { automatic: known } = view;
-    if (known !== undefined && this.#kept.has(known) && sameLength(known.length, length)) return known;
+    const known = this.#keptOf(view, length);
+    if (known !== undefined) return known;
     const sources = memoriesUnder([view]);
     if (typeof length !== 'number') sources.add(length.memory);
     const automatic: Automatic = {
@@ -172,9 +200,8 @@ export class AutomaticColumns {
   }
 
   #find({ view, length, results }: ViewInput): StoredResults | undefined {
-    const { automatic } = view;
-    if (automatic === undefined || !this.#kept.has(automatic) || !sameLength(automatic.length, length))
-      return undefined;
+    const automatic = this.#keptOf(view, length);
+    if (automatic === undefined) return undefined;
     const types = entryOf(view.module).results;
     const stored: [number, ReturnType<typeof arrayOf>][] = [];
     for (const result of results) {
@@ -222,6 +249,7 @@ export class AutomaticColumns {
 }
 
 const nothingStored = (): undefined => undefined;
+const noneIsStored: IsStored = () => false;
 
 function bytesOf({ results }: Automatic): number {
   return [...results.values()].reduce((bytes, { buffer }) => bytes + 4 * buffer.words, 0);
@@ -239,8 +267,6 @@ function arrayOf(
 } {
   return { memory, storage: storageOf(type), offset: 0, length };
 }
-
-type IsStored = (input: ViewInput) => boolean;
 
 /** The stored views that a program reads through an input. */
 function storedUnder(input: ViewInput, isStored: IsStored): View[] {

@@ -1,7 +1,7 @@
 import { wrongArgument } from '../arguments.ts';
 import type { ArrayBinding, DeviceBuffer, Storage } from '../backend.ts';
 import type { Context } from '../context.ts';
-import { ArgumentError, type ErrorDetails } from '../errors.ts';
+import { ArgumentError, type ErrorDetails, type ErrorPlace } from '../errors.ts';
 import { bool, f32, i32, u32 } from '../functors/functor.ts';
 import type { Module, ScalarType } from '../functors/ir.ts';
 import { assemble, isScalar, leafTypes, type Scalar, type Shape, shapeText } from '../functors/shapes.ts';
@@ -56,6 +56,10 @@ export type Source =
 export interface View {
   /** Counts up from view to view: a view reads older views only. */
   readonly born: number;
+  /** The primitive that made it. */
+  readonly kind: string;
+  /** Where the caller wrote it, if that was asked for. */
+  readonly place: ErrorPlace | undefined;
   /** The view's own step. It calls the views that it reads by their names in `inputs`; a command links them. */
   readonly module: Module;
   readonly arrays: ReadonlyMap<string, StoredArray>;

@@ -18,6 +18,7 @@ import {
 } from './column.ts';
 import { linkViews, type StoredResults } from './link-views.ts';
 import { costWithInputs } from './step-cost.ts';
+import { viewPlace } from './view-places.ts';
 
 /** A functor of the index, with the stored columns and the views that it reads. */
 export interface Fusion extends View {
@@ -59,13 +60,14 @@ export function viewsBorn(): number {
   return born;
 }
 
-/** Records a functor of the index and `parameters` more values. */
+/** Records a functor of the index and `parameters` more values; `kind` is the primitive that it is for, if not its name. */
 export function fuse(
-  name: string,
+  given: string | { readonly name: string; readonly kind: string },
   parameters: readonly ScalarType[],
   results: readonly ScalarType[],
   body: Body,
 ): Fusion {
+  const { name, kind } = typeof given === 'string' ? { name: given, kind: given } : given;
   const reads: Reads = { arrays: new Map(), inputs: [], order: [], uniforms: new Map() };
   const recorded = record({ name, parameters: ['u32', ...parameters], results }, (locals) => {
     const [index, ...rest] = locals.map((local) => new Value(local));
@@ -75,6 +77,8 @@ export function fuse(
   const { arrays, inputs, order, uniforms } = reads;
   return {
     born: born++,
+    kind,
+    place: viewPlace(),
     module,
     arrays,
     inputs,

@@ -11,7 +11,7 @@ import { READ, stepCost } from './step-cost.ts';
  */
 
 /** Operations that storing an element takes as long as, with its share of a launch. */
-const STORE = 8;
+export const STORE = 8;
 /** Operations a row that storing a view has to save: below that, fusing is as good on some device. */
 export const LEAST_SAVING = 112;
 /** Where memory is short, as much as no user would wait for. */
@@ -19,36 +19,43 @@ const LEAST_SAVING_IF_SHORT = 2 ** 16;
 /** Statements with all calls inlined: compiling takes time, and emitters descend into what an operation is made of. */
 export const MOST_STATEMENTS = 1024;
 
-/** A view that is better stored. */
-export interface Cut {
-  readonly view: View;
-  readonly length: Column['length'];
-  /** The results that are read. */
-  readonly results: Iterable<number>;
-  /** Why: it is evaluated too often, or the code gets too long. */
-  readonly why: 'evaluations' | 'code';
-  /** How many elements of it are read in all, and how many operations evaluating one takes. */
-  readonly reads: number;
-  readonly operations: number;
-}
-
-/** A view that a command reads, directly or through others. */
-interface Node {
+/** A view that a command reads, directly or through others, with what is to be done with it. */
+export interface PlannedView {
   readonly view: View;
   readonly length: Column['length'];
   readonly rows: number;
+  /** The results that are read. */
+  readonly results: ReadonlySet<number>;
+  /** How many elements of it are read in all. */
+  readonly reads: number;
+  /** How many operations evaluating one of them takes, where what is to be stored is stored. */
+  readonly operations: number;
+  /** The operations that storing it saves, a row. */
+  readonly saving: number;
+  /** Bytes that were left for it. */
+  readonly roomBytes: number;
+  /** Why it is stored, if it is: it is evaluated too often, or the code gets too long. */
+  readonly cut: 'evaluations' | 'code' | undefined;
+}
+
+/** A view that is better stored. */
+export type Cut = PlannedView & { readonly cut: 'evaluations' | 'code' };
+
+/** The same while it is planned. */
+interface Node extends PlannedView {
   readonly results: Set<number>;
   /** Views that it reads and that are not stored. */
   readonly inputs: Edge[];
   /** Reads of arrays in place of inputs that are stored. */
   storedReads: number;
   reads: number;
-  /** Of one element, as far as what it reads is not stored. */
   operations: number;
   statements: number;
   /** Statements of the longest single step, which no cut makes shorter. */
   longestStep: number;
-  cut: Cut['why'] | undefined;
+  saving: number;
+  roomBytes: number;
+  cut: PlannedView['cut'];
 }
 
 interface Edge {
@@ -61,8 +68,11 @@ interface Edge {
 /** Whether an input is stored already. */
 export type IsStored = (input: ViewInput) => boolean;
 
-/** The views to be stored before a command of so many rows, in the order in which they are to be. */
-export function planStores(root: View, rows: number, isStored: IsStored, roomBytes: number): Cut[] {
+/**
+ * The views that a command of so many rows reads and that are not stored, each before those that read it: in this order they
+ * are stored. The command itself is the last.
+ */
+export function planStores(root: View, rows: number, isStored: IsStored, roomBytes: number): readonly PlannedView[] {
   const nodes = collectNodes(root, rows, isStored);
   const whole = nodes.at(-1)!;
   countReads(nodes);
@@ -71,12 +81,28 @@ export function planStores(root: View, rows: number, isStored: IsStored, roomByt
     sumUp(node);
     shorten(node);
     if (node === whole) break;
-    const bytes = 4 * node.rows * node.results.size;
-    if (savingOf(node, whole.rows) < (2 * bytes > room ? LEAST_SAVING_IF_SHORT : LEAST_SAVING)) continue;
+    node.saving = savingOf(node, whole.rows);
+    node.roomBytes = room;
+    if (node.saving < (isShort(node) ? LEAST_SAVING_IF_SHORT : LEAST_SAVING)) continue;
     node.cut = 'evaluations';
-    room -= bytes;
+    room -= bytesOf(node);
   }
-  return nodes.flatMap(({ cut, ...node }) => (cut === undefined ? [] : [{ ...node, why: cut }]));
+  return nodes;
+}
+
+/** Whether a planned view is to be stored. */
+export function isCut(planned: PlannedView): planned is Cut {
+  return planned.cut !== undefined;
+}
+
+/** Bytes that storing a view takes. */
+export function bytesOf({ rows, results }: Pick<PlannedView, 'rows' | 'results'>): number {
+  return 4 * rows * results.size;
+}
+
+/** Whether storing a view takes more than half of the memory left. */
+export function isShort(planned: PlannedView): boolean {
+  return 2 * bytesOf(planned) > planned.roomBytes;
 }
 
 /** The views under a root, each before those that read it. */
@@ -87,7 +113,7 @@ function collectNodes(root: View, rows: number, isStored: IsStored): Node[] {
   const enter = (view: View, length: Column['length'], of: number): Node => {
     const node: Node = {
       ...{ view, length, rows: of, results: new Set(), inputs: [], storedReads: 0 },
-      ...{ reads: 0, operations: 0, statements: 0, longestStep: 0, cut: undefined },
+      ...{ reads: 0, operations: 0, statements: 0, longestStep: 0, saving: 0, roomBytes: 0, cut: undefined },
     };
     known.set(view, node);
     open.push({ node, next: 0 });
@@ -122,10 +148,10 @@ function sumUp(node: Node): void {
   node.statements = own.statements + node.storedReads;
   node.longestStep = own.statements;
   for (const { node: input, results, times, places } of node.inputs) {
-    const isCut = input.cut !== undefined;
-    node.operations += times * (isCut ? READ * results.length : input.operations);
-    node.statements += places * (isCut ? results.length : input.statements);
-    if (!isCut) node.longestStep = Math.max(node.longestStep, input.longestStep);
+    const isRead = isCut(input);
+    node.operations += times * (isRead ? READ * results.length : input.operations);
+    node.statements += places * (isRead ? results.length : input.statements);
+    if (!isRead) node.longestStep = Math.max(node.longestStep, input.longestStep);
   }
 }
 

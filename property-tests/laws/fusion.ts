@@ -18,13 +18,18 @@ import { rowsIn } from './rows.ts';
 const combine = fn('combine', { x: u32, y: u32 }, u32, ({ x, y }) => x.mul(y).add(1));
 
 /** A step from two columns of a table to another one: its kind, and which columns it takes. */
-const step = fc.record({
+export const step: fc.Arbitrary<Step> = fc.record({
   kind: fc.constantFrom('map', 'mixed', 'f32', 'stencil', 'gather', 'reverse', 'slice', 'difference', 'zip'),
   a: fc.nat({ max: 30 }),
   b: fc.nat({ max: 30 }),
 });
 
-type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
+export interface Step {
+  readonly kind: 'map' | 'mixed' | 'f32' | 'stencil' | 'gather' | 'reverse' | 'slice' | 'difference' | 'zip';
+  readonly a: number;
+  readonly b: number;
+}
+
 type Words = Column<'u32'>;
 
 const hash = fn('hash', { x: u32 }, u32, ({ x }) => x.xor(x.shr(7)).mul(0x9e3779b1));
@@ -69,7 +74,7 @@ function viewOf({ kind }: Step, x: Words, y: Words): Words {
 }
 
 /** All steps, each from columns that there are before it. */
-function takeSteps(first: Words, steps: readonly Step[], finish: (view: Words) => Words): Words[] {
+export function takeSteps(first: Words, steps: readonly Step[], finish: (view: Words) => Words): Words[] {
   const columns = [first];
   for (const each of steps) {
     const pick = (number: number): Words => columns[Math.max(0, columns.length - 1 - (number % 4))]!;

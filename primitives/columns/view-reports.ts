@@ -1,0 +1,139 @@
+import type { ErrorPlace } from '../errors.ts';
+import { entryOf, type ScalarType } from '../functors/ir.ts';
+import type { Column, View } from './column.ts';
+import { READ, stepCost } from './step-cost.ts';
+import {
+  type Cut,
+  type IsStored,
+  isCut,
+  isShort,
+  LEAST_SAVING,
+  MOST_STATEMENTS,
+  type PlannedView,
+  STORE,
+} from './storing-plan.ts';
+
+/** What the library did with a view that a command read. */
+export interface ViewReport {
+  /** The primitive that made the view, or a step inside of one. */
+  readonly kind: string;
+  /** Its functor; where it has none, the same as its kind. */
+  readonly name: string;
+  /** The line of the caller's code that made it; unknown where that was before `explain` was called. */
+  readonly place: ErrorPlace | undefined;
+  /** The types of its results that were read, or stored. */
+  readonly types: readonly ScalarType[];
+  /** Its rows; where only the device knows how many there are, the most that there can be. */
+  readonly rows: number;
+  /** Bytes that storing it takes. */
+  readonly bytes: number;
+  /** How many of its elements the command reads, as far as can be told beforehand. */
+  readonly reads: number;
+  /** Operations that evaluating it at every read takes, in estimation. */
+  readonly evaluating: number;
+  /** Operations that storing it and reading it takes, in estimation. */
+  readonly storing: number;
+  /**
+   * `stored`: it was stored before the command. `reused`: it was stored before an earlier command. `evaluated`: it is evaluated
+   * where the command reads it.
+   */
+  readonly outcome: 'stored' | 'reused' | 'evaluated';
+  /** Why, in one sentence. */
+  readonly reason: string;
+  /** The command, and the line of the caller's code that issued it. */
+  readonly command: { readonly name: string; readonly place: ErrorPlace | undefined };
+}
+
+/** Is told of the views that commands read. */
+export type OnViewReport = (report: ViewReport) => void;
+
+type Command = ViewReport['command'];
+
+/**
+ * Reports of all views that a command reads, by its plan, whose last view is the command. `missingOf` tells which results of a
+ * view are stored before the command; without it, none is.
+ */
+export function reportsOf(
+  planned: readonly PlannedView[],
+  isStored: IsStored,
+  missingOf?: (cut: Cut) => number[],
+): ViewReport[] {
+  const { kind: name, place } = planned.at(-1)!.view;
+  const command = { name, place };
+  const reports = planned
+    .slice(0, -1)
+    .map((each) =>
+      missingOf !== undefined && isCut(each)
+        ? storedReport(each, missingOf(each), command)
+        : evaluatedReport(each, command),
+    );
+  return [...reusedReports(planned, isStored, command), ...reports];
+}
+
+function storedReport(cut: Cut, missing: readonly number[], command: Command): ViewReport {
+  const reason =
+    cut.cut === 'evaluations'
+      ? `Storing it saves ${show(cut.saving)} operations a row.`
+      : `The code of what reads it would be longer than ${show(MOST_STATEMENTS)} statements.`;
+  return { ...whatItIs(cut, missing), ...costsOf(cut), outcome: 'stored', reason, command };
+}
+
+function evaluatedReport(planned: PlannedView, command: Command): ViewReport {
+  const what = whatItIs(planned, [...planned.results]);
+  return { ...what, ...costsOf(planned), outcome: 'evaluated', reason: whyEvaluated(planned), command };
+}
+
+function whyEvaluated(planned: PlannedView): string {
+  const { reads, rows, saving, roomBytes } = planned;
+  const saved = `Storing it saves ${show(saving)} operations a row`;
+  if (reads <= rows) return 'It is evaluated once a row at most.';
+  if (saving <= 0) return 'Storing it saves nothing.';
+  if (saving >= LEAST_SAVING && isShort(planned)) {
+    return `${saved}, but takes more than half of the ${show(roomBytes)} bytes that are left.`;
+  }
+  return `${saved}, which is less than the ${LEAST_SAVING} that are worth it.`;
+}
+
+function whatItIs(
+  { view, rows }: Pick<PlannedView, 'view' | 'rows'>,
+  results: readonly number[],
+): Pick<ViewReport, 'kind' | 'name' | 'place' | 'types' | 'rows' | 'bytes'> {
+  const { name, results: types } = entryOf(view.module);
+  const { kind, place } = view;
+  const bytes = 4 * Math.max(1, rows) * results.length;
+  return { kind, name, place, types: results.map((result) => types[result]!), rows, bytes };
+}
+
+function costsOf({ reads, rows, operations }: PlannedView): Pick<ViewReport, 'reads' | 'evaluating' | 'storing'> {
+  return { reads, evaluating: reads * operations, storing: rows * (operations + STORE) + reads * READ };
+}
+
+/** Reports of the views that were stored before the plan was made. */
+function reusedReports(planned: readonly PlannedView[], isStored: IsStored, command: Command): ViewReport[] {
+  const reused = new Map<View, { readonly rows: number; readonly results: Set<number>; reads: number }>();
+  for (const { view: reader, reads, rows } of planned) {
+    for (const input of reader.inputs.filter(isStored)) {
+      const { length, view } = input;
+      const found = reused.get(view) ?? { rows: capacityOf(length), results: new Set(), reads: 0 };
+      for (const result of input.results) found.results.add(result);
+      found.reads += (stepCost(reader.module).calls.get(input.name)?.times ?? 0) * Math.min(reads, rows);
+      reused.set(view, found);
+    }
+  }
+  return [...reused].map(([view, { rows, results, reads }]) => ({
+    ...whatItIs({ view, rows }, [...results]),
+    ...{ reads, evaluating: reads * view.cost.operations, storing: reads * READ },
+    outcome: 'reused',
+    reason: 'It was stored before.',
+    command,
+  }));
+}
+
+function capacityOf(length: Column['length']): number {
+  return typeof length === 'number' ? length : length.limit;
+}
+
+/** A number as texts show it. */
+export function show(count: number): string {
+  return Math.round(count).toLocaleString('en');
+}

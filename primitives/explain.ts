@@ -1,0 +1,122 @@
+import { requireFunction, wrongArgument } from './arguments.ts';
+import { watchPlaces } from './columns/view-places.ts';
+import { show, type ViewReport } from './columns/view-reports.ts';
+import { Context } from './context.ts';
+import type { ErrorPlace } from './errors.ts';
+import { isPromise } from './given.ts';
+
+/** What the library did with a view. */
+export interface ExplainedView extends ViewReport {
+  /** How many reports were the same in all of this. */
+  readonly times: number;
+}
+
+/** What a pipeline returned, and what the library did with its views. */
+export interface Explanation<R> {
+  readonly result: R;
+  /** In the order of the commands; a view is there again for every command that reads it in another way. */
+  readonly views: readonly ExplainedView[];
+  /** The same to be read: a line for every view that was stored, or that is evaluated more often than once a row. */
+  readonly text: string;
+}
+
+/**
+ * Runs a pipeline and tells what the library did with the views that its commands read: which of them it stored by itself,
+ * which it evaluated where they are read, and why. Of every view it tells the line that made it, its kind, rows and bytes, and
+ * the estimated costs of evaluating it at every read and of storing it. Results and launches are the same as without.
+ * `explainVectorization` of `quadrille/backends/workers` tells whether workers run a functor on four rows at once.
+ *
+ * - Explains all commands of the context until the pipeline returns, or until the promise that it returns settles. Commands
+ *   that other tasks issue on the context in the meantime are explained too.
+ * - A view that was made before has no place: lines are noted only here, as each takes tens of microseconds.
+ * - An error of the pipeline is passed on as it is.
+ * - Costs are estimates, in operations: a read of memory counts as 4, a loop as 4 rounds, a branch as both of its sides.
+ *
+ * @throws {@link ArgumentError} where `context` is no context or `pipeline` is no function.
+ * @example
+ * const sum = fn('sum', { x: neighbours(u32) }, u32, ({ x }) => x.at(-2).add(x.at(-1)).add(x.at(1)).add(x.at(2)));
+ * const { views } = explain(ctx, () => {
+ *   const once = stencil(sum, { x: ctx.column(Uint32Array.of(1, 2, 3, 4)) });
+ *   return reduce(stencil(sum, { x: stencil(sum, { x: once }) }), plus(u32));
+ * });
+ * views.map(({ kind, outcome }) => `${kind} ${outcome}`); // ['stencil evaluated', 'stencil stored', 'stencil evaluated']
+ */
+export function explain<R>(context: Context, pipeline: () => Promise<R>): Promise<Explanation<R>>;
+export function explain<R>(context: Context, pipeline: () => R): Explanation<R>;
+export function explain<R>(context: Context, pipeline: () => R | Promise<R>): Explanation<R> | Promise<Explanation<R>> {
+  if (!(context instanceof Context)) {
+    throw wrongArgument('explain', 'context', context, 'a context, as open() returns it');
+  }
+  requireFunction('explain', 'pipeline', pipeline);
+  const { stop, views } = listenTo(context);
+  let result: R | Promise<R>;
+  try {
+    result = pipeline();
+  } catch (error) {
+    stop();
+    throw error;
+  }
+  if (isPromise(result)) return explainLater(result, views, stop);
+  stop();
+  return explanationOf(result, views());
+}
+
+async function explainLater<R>(
+  promise: PromiseLike<R>,
+  views: () => ExplainedView[],
+  stop: () => void,
+): Promise<Explanation<R>> {
+  try {
+    return explanationOf(await promise, views());
+  } finally {
+    stop();
+  }
+}
+
+/** Collects what commands of a context tell from now on, each report that differs from all others once. */
+function listenTo({ automatic }: Context): { readonly stop: () => void; readonly views: () => ExplainedView[] } {
+  const reports = new Map<string, { readonly report: ViewReport; times: number }>();
+  const note = (report: ViewReport): void => {
+    const key = JSON.stringify(report);
+    const known = reports.get(key) ?? { report, times: 0 };
+    known.times++;
+    reports.set(key, known);
+  };
+  const stopPlaces = watchPlaces();
+  automatic.explainers.add(note);
+  return {
+    stop: () => {
+      automatic.explainers.delete(note);
+      stopPlaces();
+    },
+    views: () => [...reports.values()].map(({ report, times }) => ({ ...report, times })),
+  };
+}
+
+function explanationOf<R>(result: R, views: readonly ExplainedView[]): Explanation<R> {
+  return { result, views, text: textOf(views) };
+}
+
+function textOf(views: readonly ExplainedView[]): string {
+  const told = views.filter(({ outcome, reads, rows }) => outcome !== 'evaluated' || reads > rows);
+  const others = views.length - told.length;
+  const lines = told.map(lineOf);
+  if (others > 0) lines.push(`Others that are evaluated once a row at most, where they are read: ${show(others)}.`);
+  return lines.join('\n');
+}
+
+const DONE = { stored: 'was stored before', reused: 'was found stored by', evaluated: 'is evaluated by' } as const;
+
+function lineOf(view: ExplainedView): string {
+  const { kind, name, place, types, rows, bytes, reads, evaluating, storing, outcome, reason, command, times } = view;
+  const what = name === kind ? kind : `${kind} ${name}`;
+  const size = `${show(rows)} rows of ${types.join(', ')}, ${show(bytes)} bytes`;
+  const repeated = times === 1 ? '' : ` ${show(times)} times`;
+  const by = `${command.name}${command.place === undefined ? '' : ` at ${placeText(command.place)}`}${repeated}`;
+  const costs = `Evaluating it at ${show(reads)} reads takes ${show(evaluating)} operations, storing it ${show(storing)}.`;
+  return `${placeText(place)}: ${what} (${size}) ${DONE[outcome]} ${by}. ${reason} ${costs}`;
+}
+
+function placeText(place: ErrorPlace | undefined): string {
+  return place === undefined ? 'Made before' : `${place.file}:${place.line}`;
+}
