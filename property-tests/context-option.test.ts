@@ -134,8 +134,8 @@ test('every primitive is here that stores a result', async () => {
   const here = Object.keys(primitives).map((name) => name.split(' ')[0]!);
   const views = ['adjacentDifference', 'constant', 'gather', 'lowerBound', 'map', 'reverse', 'runHeads', 'sequence'];
   const moreViews = ['slice', 'stencil', 'tabulate', 'upperBound'];
-  const givenWhereToStore = ['fill', 'scatterReduce', 'unfoldReduce'];
-  const known = new Set([...here, ...views, ...moreViews, ...givenWhereToStore]);
+  const othersGivenContext = ['explain', 'fill', 'scatterReduce', 'unfoldReduce'];
+  const known = new Set([...here, ...views, ...moreViews, ...othersGivenContext]);
   const folder = new URL('../primitives/', import.meta.url);
   const files = (await readdir(folder)).filter(
     (file) => file.endsWith('.ts') && !/^(backend|index|monoid)\.ts$/.test(file),

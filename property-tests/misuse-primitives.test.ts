@@ -82,7 +82,12 @@ const rows: readonly Row[] = [
   ['constant, a text for the value', () => p.constant!(u32, '1', 3), 'sequence/value', 'value'],
   ['constant, a promise for the value', () => p.constant!(u32, promise, 3), 'sequence/value', 'value'],
   ['explain, no context', () => p.explain!(undefined, () => x), 'argument/type', 'context'],
-  ['explain, a promise of a context', () => p.explain!(Promise.resolve(context), () => x), 'argument/promise', 'context'],
+  [
+    'explain, a promise of a context',
+    () => p.explain!(Promise.resolve(context), () => x),
+    'argument/promise',
+    'context',
+  ],
   ['explain, a column', () => p.explain!(context, x), 'argument/type', 'pipeline'],
   ['explain, a promise', () => p.explain!(context, promise), 'argument/promise', 'pipeline'],
   ['fill, no context', () => p.fill!(undefined, u32, 1, 3), 'argument/type', 'context'],
