@@ -11,6 +11,8 @@ import { type OnViewReport, reportsOf, type ViewReport } from './view-reports.ts
 export interface Automatic {
   readonly context: Context;
   readonly length: Column['length'];
+  /** What evaluating an element took. */
+  readonly operations: number;
   readonly results: Map<number, Memory>;
   /** What the view was computed from: when any of it is freed or written to, the columns are freed. */
   readonly sources: Set<Memory>;
@@ -141,7 +143,7 @@ export class AutomaticColumns {
   #store(cut: Cut): Automatic {
     const { view, length } = cut;
     const missing = this.#missing(cut);
-    const automatic = this.#automaticOf(view, length);
+    const automatic = this.#automaticOf(cut);
     const types = entryOf(view.module).results;
     const columns = missing.map((result) => viewColumn(this.#context, types[result]!, length, view, result));
     const fusion = fuse(
@@ -180,13 +182,13 @@ export class AutomaticColumns {
     return isKept ? automatic : undefined;
   }
 
-  #automaticOf(view: View, length: Column['length']): Automatic {
+  #automaticOf({ view, length, operations }: Cut): Automatic {
     const known = this.#keptOf(view, length);
     if (known !== undefined) return known;
     const sources = memoriesUnder([view]);
     if (typeof length !== 'number') sources.add(length.memory);
     const automatic: Automatic = {
-      ...{ context: this.#context, length, results: new Map(), sources },
+      ...{ context: this.#context, length, operations, results: new Map(), sources },
       ...{ users: new Set(), usedBy: this.#programs },
     };
     for (const source of sources) {
