@@ -1,3 +1,5 @@
+import { aNumber, anArrayOf, aRecord, aText, type Kind, optional } from '../primitives/kinds.ts';
+
 /**
  * Something a reader accepted but its user should hear of: an unclosed ring, a nodata value that no cell can have.
  *
@@ -13,6 +15,10 @@ export interface Note {
   /** How many rings, zones or blocks are concerned. */
   readonly count?: number;
 }
+
+export const someNotes: Kind = anArrayOf(
+  aRecord<Note>({ code: aText, message: aText, zone: optional(aText), count: optional(aNumber) }),
+);
 
 /** Counts occurrences a kind, remembering the first few names. */
 export interface NoteTally {

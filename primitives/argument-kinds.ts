@@ -10,7 +10,7 @@ export function aColumn(...types: readonly ScalarType[]): Kind {
     if (!(part instanceof Column && types.includes(part.type))) return { path, part, expected, code: 'column/type' };
     if (part.source.kind === 'stored' && part.source.memory.released) {
       const sentence = (call: string): string => `${call} was given a column as ${path} whose memory was freed.`;
-      return { path, part, expected, code: 'column/released', sentence };
+      return { path, part, ...RELEASED, sentence };
     }
     const home = contextOf([part], path);
     if (home !== undefined) homes.set(path, home);
@@ -18,14 +18,15 @@ export function aColumn(...types: readonly ScalarType[]): Kind {
   };
 }
 
-/** A context that is not closed. */
+const RELEASED = {
+  code: 'column/released',
+  expected: 'a column that was not disposed of',
+  remedy: 'Return it from its scope, or keep the scope open.',
+};
+
+/** A context. One that is closed ends in an error of its own, which a run that opens another one waits for. */
 export const aContext: Kind = (part, path, homes) => {
-  const expected = 'a context, as open() returns it';
-  if (!(part instanceof Context)) return { path, part, expected };
-  if (part.isClosed) {
-    const sentence = (call: string): string => `${call} was given a context as ${path} that is closed.`;
-    return { path, part, expected, code: 'context/closed', sentence };
-  }
+  if (!(part instanceof Context)) return { path, part, expected: 'a context, as open() returns it' };
   homes.set(path, part);
   return undefined;
 };

@@ -21,7 +21,8 @@ export function wrongArgument(
 /** The error of a part of an argument that is not what it has to be. */
 export function flawError(call: string, { path, part, expected, code, remedy, sentence }: Flaw): ArgumentError {
   if (sentence === undefined) return wrongArgument(call, path, part, expected, { code, remedy });
-  return new ArgumentError(code!, sentence(call), { expected, got: part, remedy });
+  const got = typeof part === 'string' ? part : describeGiven(part);
+  return new ArgumentError(code!, sentence(call), { expected, got, remedy });
 }
 
 /** The error of a promise where what it resolves to is wanted. */

@@ -269,15 +269,6 @@ export class Context {
     this.backend.abort(reason);
   }
 
-  /**
-   * Whether {@link Context.close} was called.
-   *
-   * @internal
-   */
-  get isClosed(): boolean {
-    return this.#closed;
-  }
-
   /** Frees everything; idempotent. What waits for the device rejects with `device/closed`: await it first. */
   async close(): Promise<void> {
     this.#closed = true;

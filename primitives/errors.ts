@@ -68,7 +68,16 @@ function show(value: unknown): string {
   if (typeof value === 'string') return value;
   if (typeof value === 'bigint') return `${value}`;
   if (Array.isArray(value)) return value.map(show).join(', ');
-  return typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value);
+  return typeof value === 'object' && value !== null ? jsonOf(value) : String(value);
+}
+
+/** As JSON; what has none, such as a circle of objects, by its class. An error must not fail to be made. */
+function jsonOf(value: object): string {
+  try {
+    return JSON.stringify(value) ?? Object.prototype.toString.call(value);
+  } catch {
+    return Object.prototype.toString.call(value);
+  }
 }
 
 /** A functor that does not type-check, at the author's file and line. */

@@ -1,4 +1,7 @@
+import { aContext } from '../../primitives/argument-kinds.ts';
+import { requireArguments } from '../../primitives/arguments.ts';
 import type { Context } from '../../primitives/index.ts';
+import { anInstance, aWhole, type Kind, optional, someOptions } from '../../primitives/kinds.ts';
 import { BYTE } from './bytes.ts';
 import { doublesOf, doubleWords } from './doubles.ts';
 import { markText } from './marks.ts';
@@ -66,10 +69,24 @@ export interface BoundaryTextOptions {
  * const { value: part } = await parseBoundaryText(ctx, text).next();
  * [part.found.x, part.found.plain]; // [Float64Array [0, 4, 4, 0, 1, NaN, 2], Uint32Array [0, 3, 0, 0]]
  */
-export async function* parseBoundaryText(
+export function parseBoundaryText(
   context: Context,
   text: Uint8Array,
-  { partBytes = defaultPart(context) }: BoundaryTextOptions = {},
+  options: BoundaryTextOptions = {},
+): AsyncGenerator<BoundaryPart, void, undefined> {
+  requireArguments('parseBoundaryText', { context, text, options }, ARGUMENTS);
+  return readParts(context, text, options.partBytes ?? defaultPart(context));
+}
+
+/** The options of {@link parseBoundaryText}. */
+export const BOUNDARY_TEXT: Kind = someOptions<BoundaryTextOptions>({ partBytes: optional(aWhole(1, 2 ** 53)) });
+
+const ARGUMENTS = { context: aContext, text: anInstance(Uint8Array), options: BOUNDARY_TEXT };
+
+async function* readParts(
+  context: Context,
+  text: Uint8Array,
+  partBytes: number,
 ): AsyncGenerator<BoundaryPart, void, undefined> {
   const under: Promise<BoundaryPart>[] = [];
   try {

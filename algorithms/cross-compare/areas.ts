@@ -1,4 +1,5 @@
-import type { PairAreas } from '../pixelbox/pair-areas.ts';
+import { requireArguments } from '../../primitives/arguments.ts';
+import { type PairAreas, somePairAreas } from '../pixelbox/pair-areas.ts';
 
 /**
  * ‖p ∩ q‖ ÷ ‖p ∪ q‖ of every pair, by ‖p ∪ q‖ = ‖p‖ + ‖q‖ − ‖p ∩ q‖; 0 where both polygons have no pixel.
@@ -10,7 +11,9 @@ import type { PairAreas } from '../pixelbox/pair-areas.ts';
  * const areas = { intersection: BigUint64Array.of(1n), p: BigUint64Array.of(2n), q: BigUint64Array.of(3n) };
  * ratiosOf(areas); // Float64Array [0.25]
  */
-export function ratiosOf({ intersection, p, q }: PairAreas): Float64Array {
+export function ratiosOf(areas: PairAreas): Float64Array {
+  requireArguments('ratiosOf', { areas }, { areas: somePairAreas });
+  const { intersection, p, q } = areas;
   const [common, first, second] = [wordsOf(intersection), wordsOf(p), wordsOf(q)];
   const ratios = new Float64Array(intersection.length);
   for (let i = 0; i < ratios.length; i++) {

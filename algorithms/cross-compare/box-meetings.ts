@@ -1,4 +1,5 @@
-import type { Boxes } from './filter.ts';
+import { requireArguments } from '../../primitives/arguments.ts';
+import { type Boxes, someBoxes } from './filter.ts';
 
 /** How many pairs of boxes of two sides there are, without naming them. */
 export interface BoxMeetings {
@@ -23,6 +24,7 @@ export interface BoxMeetings {
  * countMeetings(row([0, 2], [2, 4]), row([1, 4], [3, 5])); // { candidates: 2, meeting: 3 }
  */
 export function countMeetings(p: Boxes, q: Boxes): BoxMeetings {
+  requireArguments('countMeetings', { p, q }, { p: someBoxes, q: someBoxes });
   const sweep = prepareSweep(p, q);
   return { candidates: countAlong(sweep, false), meeting: countAlong(sweep, true) };
 }

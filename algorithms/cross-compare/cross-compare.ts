@@ -8,10 +8,27 @@ import {
   type NodeFunction,
   type ProgressReport,
 } from '../../graph/index.ts';
-import type { Context } from '../../primitives/context.ts';
+import { anObserver } from '../../graph/observer.ts';
+import { aContext } from '../../primitives/argument-kinds.ts';
+import { requireArguments } from '../../primitives/arguments.ts';
+import { Context } from '../../primitives/context.ts';
 import { type DeviceLostError, type GraphError, QuadrilleError } from '../../primitives/errors.ts';
+import {
+  aFunction,
+  aNumber,
+  anArrayOf,
+  anInstance,
+  aRecord,
+  aSignal,
+  aText,
+  atLeast,
+  aWhole,
+  aWord,
+  type Kind,
+  optional,
+} from '../../primitives/kinds.ts';
 import type { CrossComparison, SkippedTile } from './cross-comparison.ts';
-import { checkMinIou, type MatchOptions } from './matching.ts';
+import { aMatching, type MatchOptions } from './matching.ts';
 import { noteGatherer } from './note-gatherer.ts';
 import { pipelined, type Stages, unpipelined } from './stages.ts';
 import type { TileComparison, TileSide } from './tile-comparison.ts';
@@ -82,6 +99,29 @@ export interface CrossCompareRun {
   abort(reason?: unknown): void;
 }
 
+const aTileSet: Kind = aRecord<TileSet<{ name: string }>>({
+  path: aText,
+  tiles: anArrayOf(aRecord<{ name: string }>({ name: aText })),
+});
+
+const aJob: Kind = aRecord<CrossCompareJob<{ name: string }>>({
+  p: aTileSet,
+  q: aTileSet,
+  parse: aFunction,
+  matching: optional(aMatching),
+  onTile: optional(aFunction),
+  onError: optional(aWord(['stop', 'skip'])),
+  scheme: optional(aWord(['pipelined', 'no-pipe-single', 'no-pipe-multiple'])),
+  parseLanes: optional(aWhole(1)),
+  batchPairs: optional(atLeast(1)),
+  // Its context is another one.
+  migrate: optional(aRecord<Migration<never>>({ cpu: anInstance(Context), parseOnGpu: optional(aFunction) })),
+  reopen: optional(aFunction),
+  signal: optional(aSignal),
+  observer: optional(anObserver),
+  progressEvery: optional(aNumber),
+});
+
 const DEFAULT_MATCHING: MatchOptions = { minIou: 0.5, method: 'optimal' };
 
 /**
@@ -114,8 +154,8 @@ export function crossCompare<T extends { readonly name: string }>(
   context: Context,
   job: CrossCompareJob<T>,
 ): CrossCompareRun {
+  requireArguments('crossCompare', { context, job }, { context: aContext, job: aJob });
   const matching = job.matching ?? DEFAULT_MATCHING;
-  checkMinIou(matching.minIou);
   const paired = pairTiles(job.p, job.q);
   const notes = noteGatherer();
   const totals = totalsOf(matching);

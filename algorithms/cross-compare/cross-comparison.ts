@@ -1,5 +1,6 @@
-import type { Note } from '../notes.ts';
-import type { BothSides, Comparison } from './totals.ts';
+import { aNumber, anArrayOf, aRecord, aText, type Kind } from '../../primitives/kinds.ts';
+import { type Note, someNotes } from '../notes.ts';
+import { type BothSides, type Comparison, comparisonFields } from './totals.ts';
 
 /** A tile that could not be read, and was passed over. */
 export interface SkippedTile {
@@ -17,3 +18,10 @@ export interface CrossComparison extends Comparison {
   readonly skipped: readonly SkippedTile[];
   readonly notes: readonly Note[];
 }
+
+export const aComparison: Kind = aRecord<CrossComparison>({
+  ...comparisonFields,
+  alone: aRecord<BothSides>({ p: aNumber, q: aNumber }),
+  skipped: anArrayOf(aRecord<SkippedTile>({ tile: aText, code: aText, message: aText })),
+  notes: someNotes,
+});

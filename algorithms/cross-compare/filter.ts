@@ -1,8 +1,12 @@
 import Flatbush from 'flatbush';
-import type { Regions } from '../pixelbox/regions.ts';
+import { requireArguments } from '../../primitives/arguments.ts';
+import { anInstance, aRecord, type Kind, optional } from '../../primitives/kinds.ts';
+import { boxColumns, type Regions } from '../pixelbox/regions.ts';
 
 /** Minimum bounding rectangles as columns, in pixels, half-open: `right` and `bottom` are the first ones outside. */
 export type Boxes = Pick<Regions, 'left' | 'top' | 'right' | 'bottom'>;
+
+export const someBoxes: Kind = aRecord<Boxes>(boxColumns);
 
 /** Pairs of polygons as columns: polygon `p[i]` of one side with `q[i]` of the other, ascending by (p, q). */
 export interface PairColumns {
@@ -25,6 +29,12 @@ export interface BoxIndex {
   readonly tree: Flatbush | undefined;
 }
 
+const anIndex: Kind = aRecord<BoxIndex>({
+  boxes: someBoxes,
+  members: anInstance(Uint32Array),
+  tree: optional(anInstance(Flatbush)),
+});
+
 /**
  * The builder's work: a packed Hilbert R-tree over boxes. O(n log n).
  *
@@ -33,6 +43,7 @@ export interface BoxIndex {
  * filterPairs(boxes, indexBoxes(boxes)).q; // Uint32Array [0]
  */
 export function indexBoxes(boxes: Boxes): BoxIndex {
+  requireArguments('indexBoxes', { boxes }, { boxes: someBoxes });
   const { left, top, right, bottom } = boxes;
   const members = Uint32Array.from(left.keys()).filter((i) => hasArea(boxes, i));
   if (members.length === 0) return { boxes, members, tree: undefined };
@@ -62,7 +73,9 @@ export function indexBoxes(boxes: Boxes): BoxIndex {
  * const { p, q, meeting } = filterPairs(row([0, 2], [2, 4]), indexBoxes(row([1, 4], [3, 5])));
  * [p, q, meeting]; // [Uint32Array [0, 1], Uint32Array [0, 0], 3]
  */
-export function filterPairs(p: Boxes, { boxes: q, members, tree }: BoxIndex): Candidates {
+export function filterPairs(p: Boxes, index: BoxIndex): Candidates {
+  requireArguments('filterPairs', { p, index }, { p: someBoxes, index: anIndex });
+  const { boxes: q, members, tree } = index;
   const found = growingPairs();
   if (tree === undefined) return found.columns();
   for (let i = 0; i < p.left.length; i++) {

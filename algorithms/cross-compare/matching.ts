@@ -1,4 +1,5 @@
-import { ArgumentError } from '../../primitives/errors.ts';
+import { requireArguments } from '../../primitives/arguments.ts';
+import { anInstance, aRecord, aWord, type Kind, where } from '../../primitives/kinds.ts';
 import { assign } from './assignment.ts';
 import type { PairColumns } from './filter.ts';
 
@@ -11,10 +12,23 @@ export interface MatchOptions {
   readonly method: MatchMethod;
 }
 
+export const aMatching: Kind = aRecord<MatchOptions>({
+  minIou: where('a ratio above 0 and at most 1', (ratio) => typeof ratio === 'number' && ratio > 0 && ratio <= 1, {
+    code: 'compare/min-iou',
+  }),
+  method: aWord(['greedy', 'optimal']),
+});
+
 /** Pairs with their ratio ‖p ∩ q‖ ÷ ‖p ∪ q‖, ascending by (p, q), none twice. */
 export interface RatedPairs extends PairColumns {
   readonly ratio: Float64Array;
 }
+
+const someRatedPairs: Kind = aRecord<RatedPairs>({
+  p: anInstance(Uint32Array),
+  q: anInstance(Uint32Array),
+  ratio: anInstance(Float64Array),
+});
 
 /**
  * Matches polygons one to one among the pairs whose ratio is at least `minIou`: the indices of the matched pairs,
@@ -39,20 +53,12 @@ export interface RatedPairs extends PairColumns {
  * const optimal = matchPairs(pairs, { minIou: 0.3, method: 'optimal' });
  * [greedy, optimal]; // [Uint32Array [0], Uint32Array [1, 2]]
  */
-export function matchPairs(pairs: RatedPairs, { minIou, method }: MatchOptions): Uint32Array {
-  checkMinIou(minIou);
+export function matchPairs(pairs: RatedPairs, options: MatchOptions): Uint32Array {
+  requireArguments('matchPairs', { pairs, options }, { pairs: someRatedPairs, options: aMatching });
+  const { minIou, method } = options;
   const eligible = Uint32Array.from(pairs.ratio.keys()).filter((i) => pairs.ratio[i]! >= minIou);
   const matches = method === 'greedy' ? matchGreedily(pairs, eligible) : matchOptimally(pairs, eligible);
   return matches.sort();
-}
-
-/** @throws `ArgumentError` `compare/min-iou` for a threshold that is not above 0 and at most 1. */
-export function checkMinIou(minIou: number): void {
-  if (minIou > 0 && minIou <= 1) return;
-  throw new ArgumentError('compare/min-iou', 'Polygons cannot be matched from that ratio on.', {
-    expected: 'a ratio above 0 and at most 1',
-    got: minIou,
-  });
 }
 
 function matchGreedily({ p, q, ratio }: RatedPairs, eligible: Uint32Array): Uint32Array {

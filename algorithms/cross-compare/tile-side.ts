@@ -1,9 +1,11 @@
-import type { Polygons } from '../geometry/polygons.ts';
+import { requireArguments } from '../../primitives/arguments.ts';
+import { aRecord, aText, aWhole, type Kind, optional } from '../../primitives/kinds.ts';
+import { type Polygons, somePolygons } from '../geometry/polygons.ts';
 import { NO_REGIONS } from '../label-images/label-regions.ts';
-import type { Note } from '../notes.ts';
-import { gridPolygons } from '../pixelbox/grid-polygons.ts';
+import { type Note, someNotes } from '../notes.ts';
+import { aPixelSize, gridPolygons } from '../pixelbox/grid-polygons.ts';
 import { regionsOf } from '../pixelbox/regions.ts';
-import type { TextColumn } from '../text-column.ts';
+import { aTextColumn, type TextColumn } from '../text-column.ts';
 import type { ImageSize, LabelSide, PolygonSide } from './tile-comparison.ts';
 
 /** Polygons as they were read. */
@@ -34,15 +36,23 @@ export interface TileSideOptions {
  * const { regions, notes } = tileSide({ ids, polygons, notes: [] }, { place: 'a.wkt' });
  * [regions.right[0], notes[0].code, notes[0].count]; // [2, 'compare/moved-vertices', 2]
  */
-export function tileSide(
-  { ids, polygons, notes, size }: ReadPolygons,
-  { pixelSize, place }: TileSideOptions,
-): PolygonSide {
+export function tileSide(read: ReadPolygons, options: TileSideOptions): PolygonSide {
+  requireArguments('tileSide', { read, options }, { read: whatWasRead, options: OPTIONS });
+  const { ids, polygons, notes, size } = read;
+  const { pixelSize, place } = options;
   const grid = gridPolygons(polygons, { pixelSize, file: place });
   const moved = grid.moved === 0 ? [] : [movedNote(grid.moved, place)];
   const placed = notes.map((note) => ({ ...note, message: `${place}: ${note.message}` }));
   return { ids, regions: regionsOf(grid), notes: [...placed, ...moved], size };
 }
+
+const whatWasRead: Kind = aRecord<ReadPolygons>({
+  ids: aTextColumn,
+  polygons: somePolygons,
+  notes: someNotes,
+  size: optional(aRecord<ImageSize>({ width: aWhole(), height: aWhole() })),
+});
+const OPTIONS: Kind = aRecord<TileSideOptions>({ pixelSize: optional(aPixelSize), place: aText });
 
 function movedNote(count: number, place: string): Note {
   const subject = count === 1 ? '1 vertex lies' : `${count} vertices lie`;

@@ -1,5 +1,7 @@
+import { requireArguments } from '../../primitives/arguments.ts';
+import { aNumber, anInstance, aRecord, aText, type FieldKinds, type Kind } from '../../primitives/kinds.ts';
 import { meanOf } from './areas.ts';
-import type { MatchMethod, MatchOptions } from './matching.ts';
+import { aMatching, type MatchMethod, type MatchOptions } from './matching.ts';
 import type { TileComparison } from './tile-comparison.ts';
 
 /** A figure for each side. */
@@ -48,6 +50,29 @@ export interface Comparison {
   readonly tiles: number;
 }
 
+const bothSides: Kind = aRecord<BothSides>({ p: aNumber, q: aNumber });
+
+/** The fields of a comparison. */
+export const comparisonFields: FieldKinds<Comparison> = {
+  similarity: aNumber,
+  pairs: aNumber,
+  candidates: aNumber,
+  meeting: aNumber,
+  polygons: bothSides,
+  missing: bothSides,
+  matching: aRecord<MatchFigures>({
+    minIou: aNumber,
+    method: aText,
+    matches: aNumber,
+    precision: aNumber,
+    recall: aNumber,
+    f1: aNumber,
+    meanIou: aNumber,
+  }),
+  histogram: anInstance(Float64Array),
+  tiles: aNumber,
+};
+
 /** Adds up tiles. */
 export interface Totals {
   add(tile: TileComparison): void;
@@ -64,6 +89,7 @@ export interface Totals {
  * [similarity, pairs]; // [NaN, 0]
  */
 export function totalsOf(matching: MatchOptions): Totals {
+  requireArguments('totalsOf', { matching }, { matching: aMatching });
   const sums = { tiles: 0, pairs: 0, candidates: 0, meeting: 0, matches: 0 };
   const [polygons, missing] = [
     { p: 0, q: 0 },

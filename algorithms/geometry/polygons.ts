@@ -1,3 +1,4 @@
+import { anArrayOf, anInstance, aRecord, aText, aWord, type Kind, optional } from '../../primitives/kinds.ts';
 /**
  * Zones as columns, in the coordinates of their file: zone → rings → vertices in CSR form.
  *
@@ -33,6 +34,16 @@ export function overlapSentence(count: number, [one, several]: readonly [string,
     : `${subject} parts that overlap; by the even-odd rule what two of them cover is outside`;
 }
 
+export const somePolygons: Kind = aRecord<Polygons>({
+  polygonRings: anInstance(Uint32Array),
+  ringVertices: anInstance(Uint32Array),
+  x: anInstance(Float64Array),
+  y: anInstance(Float64Array),
+  ringParts: optional(anInstance(Uint32Array)),
+});
+
+export const aFill: Kind = aWord(['union', 'even-odd']);
+
 /** Polygons with the names their users know them by. */
 export interface Zones {
   /** One name a zone, in input order; names need not be unique. */
@@ -43,6 +54,13 @@ export interface Zones {
   /** File they were read from, for errors. */
   readonly file?: string | undefined;
 }
+
+export const someZones: Kind = aRecord<Zones>({
+  names: anArrayOf(aText),
+  polygons: somePolygons,
+  crs: optional(aText),
+  file: optional(aText),
+});
 
 /** The polygon that a vertex is of, for errors: O(polygons). */
 export function polygonOfVertex(

@@ -1,3 +1,16 @@
+import {
+  aFiniteNumber,
+  aFlag,
+  aFunction,
+  aNumber,
+  aRecord,
+  aText,
+  aWhole,
+  aWord,
+  type FieldKinds,
+  type Kind,
+  optional,
+} from '../../primitives/kinds.ts';
 /** Sample types that a raster band may have. */
 export type Sample = 'u8' | 'i8' | 'u16' | 'i16' | 'u32' | 'i32' | 'f32';
 
@@ -11,6 +24,8 @@ export const SAMPLE_BYTES: Readonly<Record<Sample, 1 | 2 | 4>> = {
   i32: 4,
   f32: 4,
 };
+
+export const SAMPLES: readonly string[] = Object.keys(SAMPLE_BYTES);
 
 /** Cells of a window, row-major, as stored in the file. */
 export type Cells = Uint8Array | Int8Array | Uint16Array | Int16Array | Uint32Array | Int32Array | Float32Array;
@@ -40,12 +55,28 @@ export interface RasterGrid {
   readonly geographic: boolean;
 }
 
+/** The numbers that place a raster. */
+export const gridFields: FieldKinds<RasterGrid> = {
+  width: aWhole(),
+  height: aWhole(),
+  originX: aFiniteNumber,
+  originY: aFiniteNumber,
+  stepX: aFiniteNumber,
+  stepY: aFiniteNumber,
+  crs: optional(aText),
+  geographic: aFlag,
+};
+
+export const aGrid: Kind = aRecord<RasterGrid>(gridFields);
+
 /** What stored values stand for: `stored × scale + offset`, the product and the sum each rounded to f64. */
 export interface Scaling {
   /** Not 0. */
   readonly scale: number;
   readonly offset: number;
 }
+
+const aScaling: Kind = aRecord<Scaling>({ scale: aFiniteNumber, offset: aFiniteNumber });
 
 /** One band of a raster that can be read window by window. */
 export interface RasterSource extends RasterGrid {
@@ -71,3 +102,17 @@ export interface RasterSource extends RasterGrid {
   reuse?(cells: Cells): void;
   close(): Promise<void>;
 }
+
+export const aRaster: Kind = aRecord<RasterSource>({
+  ...gridFields,
+  file: optional(aText),
+  sample: aWord(SAMPLES),
+  nodata: optional(aNumber),
+  blockColumns: aWhole(1),
+  blockRows: aWhole(1),
+  scaling: optional(aScaling),
+  read: aFunction,
+  readMask: optional(aFunction),
+  reuse: optional(aFunction),
+  close: aFunction,
+});

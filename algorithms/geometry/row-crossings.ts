@@ -1,6 +1,7 @@
-import type { SnappedPolygons } from './grid.ts';
-import { STEPS_PER_CELL } from './grid.ts';
-import type { RasterGrid } from './raster.ts';
+import { requireArguments } from '../../primitives/arguments.ts';
+import { anArrayOf, anInstance, numbers, optional } from '../../primitives/kinds.ts';
+import { type SnappedPolygons, STEPS_PER_CELL, someSnapped } from './grid.ts';
+import { aGrid, type RasterGrid } from './raster.ts';
 
 /**
  * Edges as they cross the centre lines of raster rows, in columns: crossing k of an edge lies in row `firstRow + k`, and the
@@ -54,6 +55,13 @@ export function rowCrossings(
   shifts: readonly (readonly number[])[],
   ringSheets?: Uint32Array,
 ): RowCrossings {
+  const given = { polygons, grid, shifts, ringSheets };
+  requireArguments('rowCrossings', given, {
+    polygons: someSnapped,
+    grid: aGrid,
+    shifts: anArrayOf(numbers),
+    ringSheets: optional(anInstance(Uint32Array)),
+  });
   const orientation = { northUp: grid.stepY < 0, westward: grid.stepX < 0 };
   const crossings = createColumns(polygons.column.length * Math.max(1, ...shifts.map(({ length }) => length)));
   for (let zone = 0; zone + 1 < polygons.polygonRings.length; zone++) {

@@ -1,3 +1,5 @@
+import { requireArguments } from '../../primitives/arguments.ts';
+import { anInstance, aPositive, aRecord, type Kind, numbers, optional } from '../../primitives/kinds.ts';
 import { boxOfRings, edgesOfPart, movedEdges, type PartEdges } from './part-edges.ts';
 import { partsOverlap } from './parts-overlap.ts';
 
@@ -10,6 +12,14 @@ export interface PartedPolygons {
   /** Where it is left out, all rings of a polygon are one part. */
   readonly ringParts?: Uint32Array | undefined;
 }
+
+const someParted: Kind = aRecord<PartedPolygons>({
+  polygonRings: anInstance(Uint32Array),
+  ringVertices: anInstance(Uint32Array),
+  x: numbers,
+  y: numbers,
+  ringParts: optional(anInstance(Uint32Array)),
+});
 
 /**
  * Polygons whose parts overlap, taken apart into sheets. The parts on a sheet do not overlap, so that even-odd over its rings
@@ -25,6 +35,12 @@ export interface Sheets {
   readonly overlapping: Uint32Array;
 }
 
+export const someSheets: Kind = aRecord<Sheets>({
+  ringSheets: anInstance(Uint32Array),
+  furtherOf: anInstance(Uint32Array),
+  overlapping: anInstance(Uint32Array),
+});
+
 /**
  * Finds the polygons whose parts overlap, and takes them apart; undefined where there are none.
  *
@@ -37,6 +53,7 @@ export interface Sheets {
  * sheetsOf(zones.polygons).ringSheets; // Uint32Array [0, 1]
  */
 export function sheetsOf(polygons: PartedPolygons, turn?: number): Sheets | undefined {
+  requireArguments('sheetsOf', { polygons, turn }, { polygons: someParted, turn: optional(aPositive()) });
   const { polygonRings, ringParts } = polygons;
   if (ringParts === undefined) return undefined;
   const count = polygonRings.length - 1;

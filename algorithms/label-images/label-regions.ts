@@ -1,3 +1,5 @@
+import { anInstance, aRecord, aWhole, type Kind } from '../../primitives/kinds.ts';
+
 /**
  * The regions of a label image, as runs of pixels: each run lies in one row and belongs to one region. Pixels in no run are
  * background. Regions are numbered from 0.
@@ -20,6 +22,20 @@ export interface LabelRegions {
   /** Pixels of each region. */
   readonly area: BigUint64Array;
 }
+
+export const someLabelRegions: Kind = aRecord<LabelRegions>({
+  width: aWhole(),
+  height: aWhole(),
+  rowRuns: anInstance(Uint32Array),
+  start: anInstance(Uint32Array),
+  end: anInstance(Uint32Array),
+  region: anInstance(Uint32Array),
+  left: anInstance(Int32Array),
+  top: anInstance(Int32Array),
+  right: anInstance(Int32Array),
+  bottom: anInstance(Int32Array),
+  area: anInstance(BigUint64Array),
+});
 
 /** An image without regions. */
 export const NO_REGIONS: LabelRegions = {

@@ -1,3 +1,5 @@
+import { aContext } from '../../primitives/argument-kinds.ts';
+import { requireArguments } from '../../primitives/arguments.ts';
 import {
   array,
   type Column,
@@ -14,8 +16,9 @@ import {
   uniform,
   upperBound,
 } from '../../primitives/index.ts';
+import { anArrayOf, aRecord, atLeast, optional, someOptions } from '../../primitives/kinds.ts';
 import { type Band, bandsOf } from './bands.ts';
-import type { LabelPair } from './label-regions.ts';
+import { type LabelPair, someLabelRegions } from './label-regions.ts';
 import { type BandPixels, type KeyBits, pixelTotals, type SharedPixels } from './pixel-totals.ts';
 
 export interface SharedPixelsOptions {
@@ -44,12 +47,20 @@ export interface SharedPixelsOptions {
 export async function sharedPixels(
   context: Context,
   jobs: readonly LabelPair[],
-  { bandRuns = 2 ** 20 }: SharedPixelsOptions = {},
+  options: SharedPixelsOptions = {},
 ): Promise<SharedPixels[]> {
+  requireArguments('sharedPixels', { context, jobs, options }, ARGUMENTS);
+  const { bandRuns = 2 ** 20 } = options;
   const totals = pixelTotals(jobs);
   for (const band of bandsOf(jobs, bandRuns)) totals.add(await pixelsIn(context, band, totals.bits));
   return totals.byJob();
 }
+
+const ARGUMENTS = {
+  context: aContext,
+  jobs: anArrayOf(aRecord<LabelPair>({ p: someLabelRegions, q: someLabelRegions })),
+  options: someOptions<SharedPixelsOptions>({ bandRuns: optional(atLeast(1)) }),
+};
 
 async function pixelsIn(context: Context, band: Band, bits: KeyBits): Promise<BandPixels> {
   const sums = context.scope(() => {

@@ -1,3 +1,5 @@
+import { aContext } from '../../primitives/argument-kinds.ts';
+import { requireArguments } from '../../primitives/arguments.ts';
 import {
   ArgumentError,
   type Column,
@@ -11,10 +13,18 @@ import {
   reduceByKey,
   u32,
 } from '../../primitives/index.ts';
+import { aFlag, anArrayOf, optional, someOptions } from '../../primitives/kinds.ts';
 import { freeOnFailure } from '../free-on-failure.ts';
 import { bitsUpTo, orderRows } from '../order-rows.ts';
 import type { QuadrantsWithEdges } from '../quadrants/leaves.ts';
-import { type ConcatenatedSets, concatenateSets, partsOf, type QuadrantSet, type SetRows } from './concatenate-sets.ts';
+import {
+  aQuadrantSet,
+  type ConcatenatedSets,
+  concatenateSets,
+  partsOf,
+  type QuadrantSet,
+  type SetRows,
+} from './concatenate-sets.ts';
 import { childrenOf, nextOf } from './links.ts';
 import { tableOfNodes } from './node-table.ts';
 import { type CountedNodes, hasChildren, openNodes, placeIn } from './preorder.ts';
@@ -64,8 +74,10 @@ export function buildMaqTree(
 export async function buildMaqTree(
   context: Context,
   sets: readonly QuadrantSet[],
-  { frees = false }: BuildMaqTreeOptions = {},
+  options: BuildMaqTreeOptions = {},
 ): Promise<MaqTree | MaqTreeWithEdges> {
+  requireArguments('buildMaqTree', { context, sets, options }, ARGUMENTS);
+  const { frees = false } = options;
   const without = sets.findIndex((set) => partsOf(set).length === 0);
   if (sets.length === 0 || without >= 0) {
     throw new ArgumentError('maq-tree/no-sets', 'A tree is built over quadrants, and none were given.', {
@@ -84,6 +96,12 @@ export async function buildMaqTree(
     context.dispose(all.rows, all.rowEdges);
   }
 }
+
+const ARGUMENTS = {
+  context: aContext,
+  sets: anArrayOf(aQuadrantSet),
+  options: someOptions<BuildMaqTreeOptions>({ frees: optional(aFlag) }),
+};
 
 async function growTree(
   context: Context,

@@ -1,5 +1,6 @@
 import { type Column, concatenate, constant, fn, map, u32, uniform } from '../../primitives/index.ts';
-import type { Quadrants, QuadrantsWithEdges } from '../quadrants/leaves.ts';
+import { anArrayOf, aRecord, aWhole, type Kind } from '../../primitives/kinds.ts';
+import { type Quadrants, type QuadrantsWithEdges, someQuadrantsWithEdges } from '../quadrants/leaves.ts';
 
 /** The quadrants of all sets, one row each. */
 export interface SetRows {
@@ -39,6 +40,11 @@ export interface SetPart<Q extends Quadrants = Quadrants> {
 
 /** The quadrants of a set of polygons, in one piece or in parts, of which there is one at least. */
 export type QuadrantSet<Q extends Quadrants = Quadrants> = Q | readonly SetPart<Q>[];
+
+const someParts: Kind = anArrayOf(aRecord<SetPart>({ quadrants: someQuadrantsWithEdges, firstPolygon: aWhole() }));
+
+export const aQuadrantSet: Kind = (given, path, homes) =>
+  (Array.isArray(given) ? someParts : someQuadrantsWithEdges)(given, path, homes);
 
 /** Brings the quadrants of sets together, numbered by set, and their edges into one table. */
 export function concatenateSets(sets: readonly QuadrantSet[]): ConcatenatedSets {

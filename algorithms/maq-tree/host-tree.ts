@@ -1,6 +1,9 @@
+import { aContext } from '../../primitives/argument-kinds.ts';
+import { requireArguments } from '../../primitives/arguments.ts';
 import type { Context } from '../../primitives/index.ts';
+import { anInstance, aRecord, type Kind, optional } from '../../primitives/kinds.ts';
 import { tableOfNodes } from './node-table.ts';
-import type { MaqExtent, MaqTree, MaqTreeWithEdges } from './tree.ts';
+import { aMaqTree, anExtent, type MaqExtent, type MaqTree, type MaqTreeWithEdges } from './tree.ts';
 
 /** A {@link MaqTree} in the memory of the host: the same columns, as arrays. */
 export interface HostMaqTree {
@@ -32,6 +35,32 @@ export interface HostMaqTreeWithEdges extends HostMaqTree {
   };
 }
 
+const words = anInstance(Uint32Array);
+
+/** With edges or without. */
+export const aHostTree: Kind = aRecord<HostMaqTreeWithEdges>({
+  nodes: aRecord<HostMaqTree['nodes']>({
+    code: aRecord<HostMaqTree['nodes']['code']>({ lo: words, hi: words }),
+    level: words,
+    firstChild: words,
+    childCount: words,
+    firstEntry: words,
+    entryCount: words,
+    next: words,
+  }),
+  entries: aRecord<HostMaqTree['entries']>({ polygon: words, set: words, boundary: words }),
+  extent: anExtent,
+  edges: optional(
+    aRecord<HostMaqTreeWithEdges['edges']>({
+      corner: words,
+      first: words,
+      count: words,
+      edge: words,
+      ends: anInstance(Int32Array),
+    }),
+  ),
+});
+
 /**
  * Copies a tree to the host. Waits for the device.
  *
@@ -46,12 +75,13 @@ export async function readMaqTree(
   context: Context,
   tree: MaqTree | MaqTreeWithEdges,
 ): Promise<HostMaqTree | HostMaqTreeWithEdges> {
+  requireArguments('readMaqTree', { context, tree }, { context: aContext, tree: aMaqTree });
   const [nodes, entries] = await Promise.all([
     context.read({ ...tree.nodes, code: { ...tree.nodes.code } }),
     context.read({ ...tree.entries }),
   ]);
   const { extent } = tree;
-  if (!('edges' in tree)) return { nodes, entries, extent };
+  if (!('edges' in tree) || tree.edges === undefined) return { nodes, entries, extent };
   const { edge, ends, ...perEntry } = tree.edges;
   const [rows, edgeNumbers, coordinates] = await Promise.all([
     context.read(perEntry),
@@ -74,6 +104,7 @@ export async function readMaqTree(
 export function uploadMaqTree(context: Context, tree: HostMaqTreeWithEdges): MaqTreeWithEdges;
 export function uploadMaqTree(context: Context, tree: HostMaqTree): MaqTree;
 export function uploadMaqTree(context: Context, tree: HostMaqTree | HostMaqTreeWithEdges): MaqTree | MaqTreeWithEdges {
+  requireArguments('uploadMaqTree', { context, tree }, { context: aContext, tree: aHostTree });
   const { nodes, entries, extent } = tree;
   return context.scope(() => {
     const columns = {
@@ -95,7 +126,7 @@ export function uploadMaqTree(context: Context, tree: HostMaqTree | HostMaqTreeW
       extent,
       table: tableOfNodes(context, columns),
     };
-    if (!('edges' in tree)) return uploaded;
+    if (!('edges' in tree) || tree.edges === undefined) return uploaded;
     const { corner, first, count, edge, ends } = tree.edges;
     return {
       ...uploaded,

@@ -1,5 +1,8 @@
+import { aColumn } from '../../primitives/argument-kinds.ts';
 import type { Column } from '../../primitives/index.ts';
-import type { BoundaryEdges } from '../quadrants/boundary-edges.ts';
+import { aRecord, aWhole, type Kind, optional } from '../../primitives/kinds.ts';
+import { type BoundaryEdges, someBoundaryEdges } from '../quadrants/boundary-edges.ts';
+import { aCode } from '../quadrants/leaves.ts';
 import type { NodeTable } from './node-table.ts';
 
 /**
@@ -54,3 +57,34 @@ export interface MaqTree {
 export interface MaqTreeWithEdges extends MaqTree {
   readonly edges: BoundaryEdges;
 }
+
+const theNodes: Kind = aRecord<MaqNodes>({
+  code: aCode,
+  level: aColumn('u32'),
+  firstChild: aColumn('u32'),
+  childCount: aColumn('u32'),
+  firstEntry: aColumn('u32'),
+  entryCount: aColumn('u32'),
+  next: aColumn('u32'),
+});
+
+const theEntries: Kind = aRecord<MaqEntries>({
+  polygon: aColumn('u32'),
+  set: aColumn('u32'),
+  boundary: aColumn('u32'),
+});
+
+export const anExtent: Kind = aRecord<MaqExtent>({
+  levels: aWhole(),
+  sets: aWhole(0, 2 ** 32),
+  polygons: aWhole(0, 2 ** 32),
+});
+
+/** With edges or without: who needs them says so with an error of its own. */
+export const aMaqTree: Kind = aRecord<MaqTreeWithEdges>({
+  nodes: theNodes,
+  entries: theEntries,
+  extent: anExtent,
+  table: aColumn('u32'),
+  edges: optional(someBoundaryEdges),
+});

@@ -1,3 +1,4 @@
+import { aColumn } from '../../primitives/argument-kinds.ts';
 import {
   type ArrayParameter,
   type ArrayValue,
@@ -13,6 +14,7 @@ import {
   type U32,
   u32,
 } from '../../primitives/index.ts';
+import { aRecord, type Kind } from '../../primitives/kinds.ts';
 
 /** What there is of a region in quadrants, row by row. */
 export interface RegionInQuadrants {
@@ -35,6 +37,19 @@ export interface QuadrantPairs {
   readonly p: RegionInQuadrants;
   readonly q: RegionInQuadrants;
 }
+
+const aRegion: Kind = aRecord<RegionInQuadrants>({
+  corner: aColumn('u32'),
+  first: aColumn('u32'),
+  count: aColumn('u32'),
+});
+
+export const somePairs: Kind = aRecord<QuadrantPairs>({
+  column: aColumn('u32'),
+  row: aColumn('u32'),
+  p: aRegion,
+  q: aRegion,
+});
 
 /** Both regions, as bits: p is bit 0, q is bit 1. */
 export const BOTH = 3;

@@ -1,6 +1,9 @@
-import { ArgumentError, type Column, type Context, fn, map, u32 } from '../../primitives/index.ts';
+import { aColumn, aContext } from '../../primitives/argument-kinds.ts';
+import { requireArguments } from '../../primitives/arguments.ts';
+import { type Column, type Context, fn, map, u32 } from '../../primitives/index.ts';
+import { aWhole, optional, someOptions } from '../../primitives/kinds.ts';
 import { freeOnFailure } from '../free-on-failure.ts';
-import { cellsOf, type Front, type QuadrantPairs } from './cells.ts';
+import { cellsOf, type Front, type QuadrantPairs, somePairs } from './cells.ts';
 import { crowdedCells, splitCells } from './split.ts';
 import { prepareWalks, walk } from './walks.ts';
 
@@ -47,9 +50,10 @@ export async function overlapsInQuadrants(
   pairs: QuadrantPairs,
   edge: Column<'u32'>,
   ends: Column<'i32'>,
-  { most = 16 }: OverlapOptions = {},
+  options: OverlapOptions = {},
 ): Promise<Column<'u32'>> {
-  requireMost(most);
+  requireArguments('overlapsInQuadrants', { context, pairs, edge, ends, options }, ARGUMENTS);
+  const { most = 16 } = options;
   let front = await cellsOf(context, pairs, edge);
   const overlaps = freeOnFailure(context, front, () =>
     context.scope(() => context.materialize(map(holdBoth, { p: pairs.p.corner, q: pairs.q.corner }))),
@@ -69,14 +73,13 @@ export async function overlapsInQuadrants(
   }
 }
 
-function requireMost(most: number): void {
-  if (Number.isInteger(most) && most >= 0 && most < 2 ** 32) return;
-  throw new ArgumentError('overlaps/most', 'The most edges that are not split are no number of edges.', {
-    expected: 'a whole number from 0 below 2^32',
-    got: most,
-    remedy: 'Leave it out.',
-  });
-}
+const ARGUMENTS = {
+  context: aContext,
+  pairs: somePairs,
+  edge: aColumn('u32'),
+  ends: aColumn('i32'),
+  options: someOptions<OverlapOptions>({ most: optional(aWhole(0, 2 ** 32 - 1, 'overlaps/most')) }),
+};
 
 const holdBoth = fn('holdBoth', { p: u32, q: u32 }, u32, ({ p, q }) => p.and(q));
 

@@ -1,3 +1,5 @@
+import { aContext } from '../../primitives/argument-kinds.ts';
+import { requireArguments } from '../../primitives/arguments.ts';
 import {
   array,
   type Context,
@@ -11,7 +13,7 @@ import {
   Var,
   type Variable,
 } from '../../primitives/index.ts';
-import type { GridPolygons } from './grid-polygons.ts';
+import { type GridPolygons, someGridPolygons } from './grid-polygons.ts';
 import type { DeviceVertices, Regions } from './regions.ts';
 
 /** Regions whose vertices lie on a device too. */
@@ -36,6 +38,7 @@ export interface DeviceRegions extends Regions {
  * [regions.right[0], regions.bottom[0], areas.p[0]]; // [3, 2, 4n]
  */
 export async function regionsOn(context: Context, polygons: GridPolygons): Promise<DeviceRegions> {
+  requireArguments('regionsOn', { context, polygons }, { context: aContext, polygons: someGridPolygons });
   const { polygonRings, ringVertices, x, y } = polygons;
   const { vertices, boxes } = context.scope(() => {
     const vertices = { x: context.column(x), y: context.column(y) };

@@ -1,5 +1,16 @@
-import { ArgumentError, GeometryError } from '../../primitives/errors.ts';
-import { type Polygons, polygonOfVertex } from '../geometry/polygons.ts';
+import { requireArguments } from '../../primitives/arguments.ts';
+import { GeometryError } from '../../primitives/errors.ts';
+import {
+  anInstance,
+  aRecord,
+  aText,
+  type FieldKinds,
+  type Kind,
+  optional,
+  someOptions,
+  where,
+} from '../../primitives/kinds.ts';
+import { type Polygons, polygonOfVertex, somePolygons } from '../geometry/polygons.ts';
 
 /** Coordinates are whole numbers of pixels from −2³⁰ to 2³⁰, so that differences of two are 32-bit integers. */
 export const GRID_LIMIT: number = 2 ** 30;
@@ -26,6 +37,24 @@ export interface GridOptions {
   readonly file?: string | undefined;
 }
 
+/** The side of a pixel. */
+export const aPixelSize: Kind = where(
+  'a finite number above 0',
+  (size) => typeof size === 'number' && size > 0 && size < Number.POSITIVE_INFINITY,
+  { code: 'pixelbox/pixel-size' },
+);
+
+const GRID_OPTIONS: Kind = someOptions<GridOptions>({ pixelSize: optional(aPixelSize), file: optional(aText) });
+
+/** The columns of polygons on a grid. */
+export const gridColumns: FieldKinds<GridPolygons> = {
+  polygonRings: anInstance(Uint32Array),
+  ringVertices: anInstance(Uint32Array),
+  x: anInstance(Int32Array),
+  y: anInstance(Int32Array),
+};
+export const someGridPolygons: Kind = aRecord<GridPolygons>(gridColumns);
+
 /** Polygons on the pixel grid, and what it took to put them there. */
 export interface SnappedToPixels extends GridPolygons {
   /** Vertices that lay between the corners of pixels and were moved to the nearest one. */
@@ -45,11 +74,9 @@ export interface SnappedToPixels extends GridPolygons {
  * const grid = gridPolygons(zones.polygons, { pixelSize: 0.5 });
  * [grid.x, grid.moved]; // [Int32Array [0, 4, 4, 0], 2]
  */
-export function gridPolygons(polygons: Polygons, { pixelSize = 1, file }: GridOptions = {}): SnappedToPixels {
-  if (!(pixelSize > 0 && pixelSize < Number.POSITIVE_INFINITY)) {
-    const details = { expected: 'a finite number above 0', got: pixelSize };
-    throw new ArgumentError('pixelbox/pixel-size', 'Pixels cannot have that size.', details);
-  }
+export function gridPolygons(polygons: Polygons, options: GridOptions = {}): SnappedToPixels {
+  requireArguments('gridPolygons', { polygons, options }, { polygons: somePolygons, options: GRID_OPTIONS });
+  const { pixelSize = 1, file } = options;
   const { polygonRings, ringVertices } = polygons;
   const x = new Int32Array(polygons.x.length);
   const y = new Int32Array(polygons.y.length);

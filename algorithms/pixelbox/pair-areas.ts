@@ -1,8 +1,21 @@
+import { aContext } from '../../primitives/argument-kinds.ts';
+import { requireArguments } from '../../primitives/arguments.ts';
 import { ArgumentError, type Context } from '../../primitives/index.ts';
+import {
+  anArrayOf,
+  anInstance,
+  aPositive,
+  aRecord,
+  aWord,
+  type FieldKinds,
+  type Kind,
+  optional,
+  someOptions,
+} from '../../primitives/kinds.ts';
 import type { AreaJob } from './area-job.ts';
 import { type AreaMethod, planAreas, type RegionPairs } from './area-plan.ts';
 import { addMaskedAreas } from './masked-areas.ts';
-import type { Regions } from './regions.ts';
+import { type Regions, someRegions } from './regions.ts';
 import { addSignedAreas } from './signed-areas.ts';
 
 export interface PairAreaOptions {
@@ -19,6 +32,12 @@ export interface PairAreas {
   readonly p: BigUint64Array;
   readonly q: BigUint64Array;
 }
+
+export const somePairAreas: Kind = aRecord<PairAreas>({
+  intersection: anInstance(BigUint64Array),
+  p: anInstance(BigUint64Array),
+  q: anInstance(BigUint64Array),
+});
 
 /**
  * ‖p∩q‖, ‖p‖ and ‖q‖ of pairs of regions, exact; ‖p∪q‖ is ‖p‖ + ‖q‖ − ‖p∩q‖. Holes, several rings and rings that touch or
@@ -46,7 +65,9 @@ export async function pairAreas(
   pairs: RegionPairs,
   options: PairAreaOptions = {},
 ): Promise<PairAreas> {
-  const [areas] = await areasOfJobs(context, [{ p, q, pairs }], options);
+  const kinds = { context: aContext, ...jobKinds, options: OPTIONS };
+  requireArguments('pairAreas', { context, p, q, pairs, options }, kinds);
+  const [areas] = await areasOf(context, [{ p, q, pairs }], options);
   return areas!;
 }
 
@@ -70,9 +91,29 @@ export interface PairAreaJob {
 export async function areasOfJobs(
   context: Context,
   jobs: readonly PairAreaJob[],
-  { method = 'auto', budget = 2 ** 26 }: PairAreaOptions = {},
+  options: PairAreaOptions = {},
 ): Promise<PairAreas[]> {
-  requireOptions(method, budget);
+  const kinds = { context: aContext, jobs: anArrayOf(aRecord<PairAreaJob>(jobKinds)), options: OPTIONS };
+  requireArguments('areasOfJobs', { context, jobs, options }, kinds);
+  return areasOf(context, jobs, options);
+}
+
+const jobKinds: FieldKinds<PairAreaJob> = {
+  p: someRegions,
+  q: someRegions,
+  pairs: aRecord<RegionPairs>({ p: anInstance(Uint32Array), q: anInstance(Uint32Array) }),
+};
+
+const OPTIONS: Kind = someOptions<PairAreaOptions>({
+  method: optional(aWord(['auto', 'masks', 'corners', 'sweep'], 'pixelbox/method')),
+  budget: optional(aPositive('pixelbox/budget', 'Leave it out.')),
+});
+
+async function areasOf(
+  context: Context,
+  jobs: readonly PairAreaJob[],
+  { method = 'auto', budget = 2 ** 26 }: PairAreaOptions,
+): Promise<PairAreas[]> {
   const planned = jobs.map((job) => planJob(job, method));
   await addMaskedAreas(context, planned, budget);
   for (const job of planned) await addSignedAreas(context, job, budget);
@@ -88,22 +129,6 @@ function planJob({ p, q, pairs }: PairAreaJob, method: AreaMethod | 'auto'): Are
   const intersection = new BigUint64Array(pairs.p.length);
   const [ofP, ofQ] = [new BigUint64Array(p.left.length), new BigUint64Array(q.left.length)];
   return { p, q, pairs, plan: planAreas(p, q, pairs, method), intersection, ofP, ofQ };
-}
-
-const METHODS: readonly string[] = ['auto', 'masks', 'corners', 'sweep'];
-
-function requireOptions(method: string, budget: number): void {
-  if (!METHODS.includes(method)) {
-    const details = { expected: METHODS.join(', '), got: method };
-    throw new ArgumentError('pixelbox/method', 'There is no such method for areas.', details);
-  }
-  if (!(budget > 0)) {
-    throw new ArgumentError('pixelbox/budget', 'The budget is no number of words.', {
-      expected: 'above 0',
-      got: budget,
-      remedy: 'Leave it out.',
-    });
-  }
 }
 
 function requirePairs(p: Regions, q: Regions, pairs: RegionPairs): void {

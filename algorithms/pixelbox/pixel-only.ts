@@ -1,6 +1,14 @@
 import { CapacityError, type Context } from '../../primitives/index.ts';
+import { type Kind, someOptions } from '../../primitives/kinds.ts';
 import type { PolygonEdges } from './polygon-edges.ts';
-import { MOST_PIXELS, measureDirectly, planOf, type SampledAreas } from './sampling-boxes.ts';
+import {
+  MOST_PIXELS,
+  measureDirectly,
+  planOf,
+  requireSampled,
+  type SampledAreas,
+  samplingKinds,
+} from './sampling-boxes.ts';
 import type { PolygonPairs } from './sampling-run.ts';
 
 /** How {@link pixelOnly} goes about it; the areas do not depend on it. */
@@ -35,9 +43,12 @@ export async function pixelOnly(
   pairs: PolygonPairs,
   options: PixelOnlyOptions = {},
 ): Promise<SampledAreas> {
+  requireSampled('pixelOnly', { context, p, q, pairs, options }, OPTIONS);
   const plan = planOf({ ...options, threshold: MOST_PIXELS });
   return measureDirectly(context, p, q, pairs, { ...plan, requireFits: requirePixels });
 }
+
+const OPTIONS: Kind = someOptions<PixelOnlyOptions>(samplingKinds);
 
 function requirePixels(largest: number): void {
   if (largest < MOST_PIXELS) return;

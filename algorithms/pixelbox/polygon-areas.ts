@@ -1,3 +1,5 @@
+import { aContext } from '../../primitives/argument-kinds.ts';
+import { requireArguments } from '../../primitives/arguments.ts';
 import { If, Let, Var, While } from '../../primitives/functors/control.ts';
 import { array, type Functor, fn, u32, u64 } from '../../primitives/functors/functor.ts';
 import { bitsToI32, bitsToU32 } from '../../primitives/functors/standard/bits.ts';
@@ -17,7 +19,14 @@ import {
   sequence,
 } from '../../primitives/index.ts';
 import { edgeAt, edgesOf, forEachEdge } from './box-position.ts';
-import { EDGE_STRIDE, POLYGON_FIELDS, POLYGON_STRIDE, type PolygonEdges, requireRectilinear } from './polygon-edges.ts';
+import {
+  EDGE_STRIDE,
+  POLYGON_FIELDS,
+  POLYGON_STRIDE,
+  type PolygonEdges,
+  requireRectilinear,
+  someEdges,
+} from './polygon-edges.ts';
 
 /**
  * The areas of rectilinear polygons in pixels, as u64: PolyArea of the paper, the shoelace formula, which for horizontal
@@ -36,6 +45,7 @@ import { EDGE_STRIDE, POLYGON_FIELDS, POLYGON_STRIDE, type PolygonEdges, require
  * await ctx.read(polygonAreas(ctx, uploadPolygonEdges(ctx, frame))); // { lo: Uint32Array [24], hi: Uint32Array [0] }
  */
 export function polygonAreas(context: Context, edges: PolygonEdges): ColumnsOf<typeof u64> {
+  requireArguments('polygonAreas', { context, edges }, { context: aContext, edges: someEdges });
   requireRectilinear(edges);
   const { polygons, rising, words } = edges;
   return context.scope(() => {

@@ -1,5 +1,8 @@
+import { aColumn, aContext } from '../../primitives/argument-kinds.ts';
+import { requireArguments } from '../../primitives/arguments.ts';
 import { ArgumentError, type Column, type Context, GeometryError } from '../../primitives/index.ts';
-import { GRID_LIMIT, type GridPolygons } from './grid-polygons.ts';
+import { aFlag, aRecord, aWhole, type Kind } from '../../primitives/kinds.ts';
+import { GRID_LIMIT, type GridPolygons, someGridPolygons } from './grid-polygons.ts';
 
 /** Words that the table of polygons has for each of them, and where in them what stands. */
 export const POLYGON_STRIDE = 7;
@@ -19,6 +22,13 @@ export interface PolygonEdges {
   readonly words: Column<'u32'>;
 }
 
+export const someEdges: Kind = aRecord<PolygonEdges>({
+  polygons: aWhole(),
+  rising: aWhole(),
+  rectilinear: aFlag,
+  words: aColumn('u32'),
+});
+
 /**
  * Puts the edges of polygons on the device. Edges point upwards, and those without length are left out, as the even-odd
  * rule asks for neither. The MBR of a polygon without edges is empty. Free it with `context.dispose(edges.words)`.
@@ -33,6 +43,7 @@ export interface PolygonEdges {
  * [polygons, rising, rectilinear]; // [1, 2, true]
  */
 export function uploadPolygonEdges(context: Context, polygons: GridPolygons): PolygonEdges {
+  requireArguments('uploadPolygonEdges', { context, polygons }, { context: aContext, polygons: someGridPolygons });
   const { polygonRings, ringVertices, x } = polygons;
   const count = polygonRings.length - 1;
   const words = new Int32Array(count * POLYGON_STRIDE + x.length * EDGE_STRIDE);

@@ -15,7 +15,7 @@ import {
 import { edgeAt, edgesOf, forEachEdge, positionFunctors } from './box-position.ts';
 import { polygonAreas } from './polygon-areas.ts';
 import { EDGE_STRIDE, type PolygonEdges, requireRectilinear } from './polygon-edges.ts';
-import { planOf, type SamplingOptions } from './sampling-boxes.ts';
+import { planOf, requireSampled, type SamplingOptions } from './sampling-boxes.ts';
 import { measurePairs, type PolygonPairs, withStoredPairs } from './sampling-run.ts';
 
 /*
@@ -48,7 +48,7 @@ export async function contains(
   pairs: PolygonPairs,
   options: SamplingOptions = {},
 ): Promise<Column<'bool'>> {
-  return withIntersections(context, p, q, pairs, options, (stored, shared) => {
+  return withIntersections('contains', context, p, q, pairs, options, (stored, shared) => {
     const area = gather(polygonAreas(context, q), stored.q);
     return context.materialize(map(isWhole, { shared, area }));
   });
@@ -75,7 +75,7 @@ export async function touches(
   pairs: PolygonPairs,
   options: SamplingOptions = {},
 ): Promise<Column<'bool'>> {
-  return withIntersections(context, p, q, pairs, options, (stored, shared) => {
+  return withIntersections('touches', context, p, q, pairs, options, (stored, shared) => {
     const flag = closuresMeet(context, p, q, stored, shared);
     return context.materialize(map(isSet, { flag }));
   });
@@ -101,7 +101,7 @@ export async function intersects(
   pairs: PolygonPairs,
   options: SamplingOptions = {},
 ): Promise<Column<'bool'>> {
-  return withIntersections(context, p, q, pairs, options, (stored, shared) => {
+  return withIntersections('intersects', context, p, q, pairs, options, (stored, shared) => {
     const flag = closuresMeet(context, p, q, stored, shared);
     return context.materialize(map(isSetOrShared, { flag, shared }));
   });
@@ -109,15 +109,17 @@ export async function intersects(
 
 /** Runs the body as a scope with the areas of intersection, and frees them. */
 async function withIntersections(
+  call: string,
   context: Context,
   p: PolygonEdges,
   q: PolygonEdges,
   pairs: PolygonPairs,
-  { start = 'overlap', ...options }: SamplingOptions,
+  options: SamplingOptions,
   body: (pairs: PolygonPairs, shared: ColumnsOf<typeof u64>) => Column<'bool'>,
 ): Promise<Column<'bool'>> {
+  requireSampled(call, { context, p, q, pairs, options });
   for (const edges of [p, q]) requireRectilinear(edges);
-  const plan = { ...planOf(options), direct: false, overlap: start === 'overlap' };
+  const plan = { ...planOf(options), direct: false, overlap: options.start !== 'pair' };
   return withStoredPairs(context, pairs, async (stored) => {
     const { lo, hi } = (await measurePairs(context, p, q, stored, plan)).intersection;
     try {

@@ -1,5 +1,8 @@
+import { aColumn } from '../../primitives/argument-kinds.ts';
+import { requireArguments } from '../../primitives/arguments.ts';
 import type { Column } from '../../primitives/index.ts';
-import type { GridPolygons } from './grid-polygons.ts';
+import { anInstance, aRecord, type FieldKinds, type Kind, optional } from '../../primitives/kinds.ts';
+import { type GridPolygons, gridColumns, someGridPolygons } from './grid-polygons.ts';
 
 /**
  * Regions of whole pixels: the pixels whose centres are inside polygons on the pixel grid, by the even-odd rule, half-open, so
@@ -21,6 +24,20 @@ export interface DeviceVertices {
   readonly y: Column<'i32'>;
 }
 
+/** The boxes of regions. */
+export const boxColumns: FieldKinds<Pick<Regions, 'left' | 'top' | 'right' | 'bottom'>> = {
+  left: anInstance(Int32Array),
+  top: anInstance(Int32Array),
+  right: anInstance(Int32Array),
+  bottom: anInstance(Int32Array),
+};
+
+export const someRegions: Kind = aRecord<Regions>({
+  ...gridColumns,
+  ...boxColumns,
+  vertices: optional(aRecord<DeviceVertices>({ x: aColumn('i32'), y: aColumn('i32') })),
+});
+
 /**
  * The regions of polygons on the pixel grid. O(vertices).
  *
@@ -29,7 +46,9 @@ export interface DeviceVertices {
  * const { right, bottom } = regionsOf(gridPolygons(zones.polygons));
  * [right, bottom]; // [Int32Array [3], Int32Array [2]]
  */
-export function regionsOf({ polygonRings, ringVertices, x, y }: GridPolygons): Regions {
+export function regionsOf(polygons: GridPolygons): Regions {
+  requireArguments('regionsOf', { polygons }, { polygons: someGridPolygons });
+  const { polygonRings, ringVertices, x, y } = polygons;
   const count = polygonRings.length - 1;
   const column = (): Int32Array => new Int32Array(count);
   const regions = {

@@ -1,16 +1,11 @@
+import { aContext } from '../../primitives/argument-kinds.ts';
+import { requireArguments } from '../../primitives/arguments.ts';
 import { add64, sub64 } from '../../primitives/functors/standard/wide.ts';
-import {
-  ArgumentError,
-  type ColumnsOf,
-  type Context,
-  gather,
-  map,
-  sequence,
-  type u64,
-} from '../../primitives/index.ts';
+import { type ColumnsOf, type Context, gather, map, sequence, type u64 } from '../../primitives/index.ts';
+import { aWhole, aWord, type FieldKinds, type Kind, optional, someOptions, where } from '../../primitives/kinds.ts';
 import { polygonAreas } from './polygon-areas.ts';
-import type { PolygonEdges } from './polygon-edges.ts';
-import { measurePairs, type PolygonPairs, type SamplingPlan, withStoredPairs } from './sampling-run.ts';
+import { type PolygonEdges, someEdges } from './polygon-edges.ts';
+import { measurePairs, type PolygonPairs, type SamplingPlan, somePairs, withStoredPairs } from './sampling-run.ts';
 
 /** How {@link pixelBox} goes about it; the areas do not depend on it. */
 export interface SamplingOptions {
@@ -25,6 +20,44 @@ export interface SamplingOptions {
   readonly start?: 'pair' | 'overlap' | undefined;
   /** Bytes that tables of sampling boxes may take; 256 MiB where left out. More are looked at part by part. */
   readonly budget?: number | undefined;
+}
+
+/** Pixels of a box that the threads of a single block may look at. */
+export const MOST_PIXELS: number = 2 ** 24;
+
+const SIDES = Array.from({ length: 31 }, (_, i) => i + 2);
+const aSquare: Kind = where(
+  'the square of 2 to 32',
+  (size) => typeof size === 'number' && SIDES.includes(Math.sqrt(size)),
+  { code: 'pixelbox/block-size' },
+);
+
+/** Kinds of options that all methods have. */
+export const samplingKinds: Pick<FieldKinds<SamplingOptions>, 'blockSize' | 'budget'> = {
+  blockSize: optional(aSquare),
+  budget: optional(aWhole(1, 2 ** 40, 'pixelbox/budget')),
+};
+
+/** The options of {@link pixelBox}. */
+export const SAMPLING: Kind = someOptions<SamplingOptions>({
+  ...samplingKinds,
+  threshold: optional(aWhole(2, MOST_PIXELS, 'pixelbox/threshold')),
+  start: optional(aWord(['pair', 'overlap'])),
+});
+
+/** What all methods take. */
+export function requireSampled(
+  call: string,
+  given: {
+    readonly context: Context;
+    readonly p: PolygonEdges;
+    readonly q: PolygonEdges;
+    readonly pairs: PolygonPairs;
+    readonly options: SamplingOptions;
+  },
+  options: Kind = SAMPLING,
+): void {
+  requireArguments(call, given, { context: aContext, p: someEdges, q: someEdges, pairs: somePairs, options });
 }
 
 /** Areas in pixels, pair by pair. */
@@ -72,6 +105,7 @@ export async function pixelBox(
   pairs: PolygonPairs,
   options: SamplingOptions = {},
 ): Promise<SampledAreas> {
+  requireSampled('pixelBox', { context, p, q, pairs, options });
   const plan = { ...planOf(options), direct: false, overlap: options.start === 'overlap' };
   return withStoredPairs(context, pairs, async (stored) => {
     const { lo, hi } = (await measurePairs(context, p, q, stored, plan)).intersection;
@@ -125,6 +159,7 @@ export async function pixelBoxNoSep(
   pairs: PolygonPairs,
   options: Omit<SamplingOptions, 'start'> = {},
 ): Promise<SampledAreas> {
+  requireSampled('pixelBoxNoSep', { context, p, q, pairs, options });
   return measureDirectly(context, p, q, pairs, planOf(options));
 }
 
@@ -168,39 +203,11 @@ async function areasOfAll(context: Context, edges: PolygonEdges, plan: SamplingP
   return { lo: intersection.lo, hi: intersection.hi };
 }
 
-/** Options that were checked. */
+/** What there is to do, by options that were checked. */
 export function planOf({
   blockSize = 64,
-  threshold,
+  threshold = blockSize ** 2 / 2,
   budget = 2 ** 28,
 }: SamplingOptions): Omit<SamplingPlan, 'direct' | 'overlap'> {
-  const grid = Math.sqrt(blockSize);
-  requireRange(
-    'block-size',
-    'blockSize',
-    Number.isInteger(grid) && grid >= 2 && grid <= 32,
-    blockSize,
-    'the square of 2 to 32',
-  );
-  const pixels = threshold ?? blockSize ** 2 / 2;
-  requireRange(
-    'threshold',
-    'threshold',
-    isWithin(pixels, 2, MOST_PIXELS),
-    pixels,
-    `a whole number from 2 to ${MOST_PIXELS}`,
-  );
-  requireRange('budget', 'budget', isWithin(budget, 1, 2 ** 40), budget, 'a whole number of bytes up to 2^40');
-  return { grid, threshold: pixels, budget };
-}
-
-/** Pixels of a box that the threads of a single block may look at. */
-export const MOST_PIXELS: number = 2 ** 24;
-
-function isWithin(value: number, least: number, most: number): boolean {
-  return Number.isInteger(value) && value >= least && value <= most;
-}
-
-function requireRange(code: string, name: string, holds: boolean, got: unknown, expected: string): void {
-  if (!holds) throw new ArgumentError(`pixelbox/${code}`, `The option ${name} cannot be that.`, { expected, got });
+  return { grid: Math.sqrt(blockSize), threshold, budget };
 }

@@ -1,3 +1,4 @@
+import { aColumn } from '../../primitives/argument-kinds.ts';
 import {
   ArgumentError,
   bool,
@@ -20,6 +21,7 @@ import {
   u64,
   uniform,
 } from '../../primitives/index.ts';
+import { aRecord, type Kind } from '../../primitives/kinds.ts';
 import { type AreaSums, addToSums, startSums, WIDE_ROW_BYTES } from './area-sums.ts';
 import type { PolygonEdges } from './polygon-edges.ts';
 import {
@@ -39,6 +41,8 @@ export interface PolygonPairs {
   readonly p: Column<'u32'>;
   readonly q: Column<'u32'>;
 }
+
+export const somePairs: Kind = aRecord<PolygonPairs>({ p: aColumn('u32'), q: aColumn('u32') });
 
 /** How sampling boxes are looked at. */
 export interface SamplingPlan {

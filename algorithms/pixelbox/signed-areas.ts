@@ -3,7 +3,7 @@ import { type AreaJob, listedPairs, parts, readOnce, writeAreas } from './area-j
 import { addCornerSums, cornerSums64, uploadSignedCorners } from './corner-sum.ts';
 import { cornerSweep } from './corner-sweep.ts';
 import type { Regions } from './regions.ts';
-import { type SignedCorners, signedArea, signedCorners } from './signed-corners.ts';
+import { areaOf, type SignedCorners, signedCorners } from './signed-corners.ts';
 
 /** Finds the areas of all pairs of a job that are done by signed corners, part by part. */
 export async function addSignedAreas(context: Context, job: AreaJob, budget: number): Promise<void> {
@@ -56,7 +56,7 @@ function signSide(
   for (const list of lists) for (const pair of list) wanted[used[pair]!] = 1;
   const signed = signedCorners(regions, (region) => wanted[region] === 1);
   for (const [region, isWanted] of wanted.entries()) {
-    if (isWanted === 1) areas[region] = signedArea(signed, region);
+    if (isWanted === 1) areas[region] = areaOf(signed, region);
   }
   return signed;
 }

@@ -1,4 +1,6 @@
-import { type Regions, vertexCount } from './regions.ts';
+import { requireArguments } from '../../primitives/arguments.ts';
+import { aFunction, anInstance, aRecord, aWhole, type Kind } from '../../primitives/kinds.ts';
+import { type Regions, someRegions, vertexCount } from './regions.ts';
 import { appendRuns, emptyRuns, type Runs } from './runs.ts';
 
 /**
@@ -25,6 +27,7 @@ export interface SignedCorners {
  * signedCorners(regionsOf(gridPolygons(zones.polygons)), () => true).sign; // Int32Array [1, -1, -1, 1]
  */
 export function signedCorners(regions: Regions, wanted: (region: number) => boolean): SignedCorners {
+  requireArguments('signedCorners', { regions, wanted }, { regions: someRegions, wanted: aFunction });
   const count = regions.left.length;
   const start = new Uint32Array(count + 1);
   const found: Growing = { x: [], y: [], sign: [] };
@@ -111,7 +114,21 @@ function addRow(boundary: readonly number[], turned: readonly number[], row: num
  * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [2, 0], [2, 3], [0, 3]]] }');
  * signedArea(signedCorners(regionsOf(gridPolygons(zones.polygons)), () => true), 0); // 6n
  */
-export function signedArea({ start, x, y, sign }: SignedCorners, region: number): bigint {
+export function signedArea(corners: SignedCorners, region: number): bigint {
+  const kinds = { corners: someCorners, region: aWhole(0, Math.max(0, (corners?.start?.length ?? 2) - 2)) };
+  requireArguments('signedArea', { corners, region }, kinds);
+  return areaOf(corners, region);
+}
+
+const someCorners: Kind = aRecord<SignedCorners>({
+  start: anInstance(Uint32Array),
+  x: anInstance(Int32Array),
+  y: anInstance(Int32Array),
+  sign: anInstance(Int32Array),
+});
+
+/** {@link signedArea} of one of many regions. */
+export function areaOf({ start, x, y, sign }: SignedCorners, region: number): bigint {
   let area = 0n;
   for (let i = start[region]!; i < start[region + 1]!; i++) area += BigInt(sign[i]!) * BigInt(x[i]!) * BigInt(y[i]!);
   return area;

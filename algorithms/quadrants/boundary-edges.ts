@@ -1,3 +1,4 @@
+import { aColumn } from '../../primitives/argument-kinds.ts';
 import {
   type Column,
   type Context,
@@ -13,6 +14,7 @@ import {
   uniform,
   upperBound,
 } from '../../primitives/index.ts';
+import { aRecord, type Kind } from '../../primitives/kinds.ts';
 import type { Passages } from './edge-in-quadrant.ts';
 import type { Edges } from './edges.ts';
 
@@ -31,6 +33,14 @@ export interface BoundaryEdges {
   /** From x, from y, to x, to y of every edge, in steps of the domain. */
   readonly ends: Column<'i32'>;
 }
+
+export const someBoundaryEdges: Kind = aRecord<BoundaryEdges>({
+  corner: aColumn('u32'),
+  first: aColumn('u32'),
+  count: aColumn('u32'),
+  edge: aColumn('u32'),
+  ends: aColumn('i32'),
+});
 
 const moved = fn('moved', { place: u32, by: uniform(u32) }, u32, ({ place, by }) => place.add(by));
 const cornerOf = fn('cornerOf', { row: u32 }, u32, ({ row }) => row.shr(31));

@@ -1,5 +1,7 @@
-import type { Polygons } from '../geometry/polygons.ts';
-import type { Domain } from './domain.ts';
+import { requireArguments } from '../../primitives/arguments.ts';
+import { aFiniteNumber, aNumber, aRecord, type Kind } from '../../primitives/kinds.ts';
+import { type Polygons, somePolygons } from '../geometry/polygons.ts';
+import { aDomain, type Domain } from './domain.ts';
 
 /** Degrees of a whole turn. */
 const TURN = 360;
@@ -10,10 +12,14 @@ const TURN = 360;
  * @example
  * turnedInto(190, WORLD); // -170
  */
-export function turnedInto(longitude: number, { left }: Pick<Domain, 'left'>): number {
+export function turnedInto(longitude: number, domain: Pick<Domain, 'left'>): number {
+  requireArguments('turnedInto', { longitude, domain }, { longitude: aNumber, domain: aLeft });
+  const { left } = domain;
   const turns = Math.floor((longitude - left) / TURN);
   return turns === 0 ? longitude : longitude - TURN * turns;
 }
+
+const aLeft: Kind = aRecord<Pick<Domain, 'left'>>({ left: aFiniteNumber });
 
 /**
  * Brings polygons of longitudes that reach beyond a domain into it, as longitudes come round: moved by whole turns, where one
@@ -27,6 +33,7 @@ export function turnedInto(longitude: number, { left }: Pick<Domain, 'left'>): n
  * comeRound(zones.polygons, WORLD).x; // Float64Array [170, 180, 180, 170, -180, -170, -170, -180]
  */
 export function comeRound(polygons: Polygons, domain: Domain): Polygons {
+  requireArguments('comeRound', { polygons, domain }, { polygons: somePolygons, domain: aDomain });
   const { polygonRings, x } = polygons;
   const [left, right] = [domain.left, domain.left + domain.size];
   const isBeyond = (longitude: number): boolean => !(longitude >= left && longitude <= right);

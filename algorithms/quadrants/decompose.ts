@@ -1,7 +1,10 @@
-import { ArgumentError, type Context, OutOfMemoryError, slice } from '../../primitives/index.ts';
+import { aContext } from '../../primitives/argument-kinds.ts';
+import { requireArguments } from '../../primitives/arguments.ts';
+import { type Context, OutOfMemoryError, slice } from '../../primitives/index.ts';
+import { aFlag, aPositive, aWhole, type Kind, optional, someOptions } from '../../primitives/kinds.ts';
 import { bytesText } from '../bytes-text.ts';
 import { type Descent, type DescentRules, descend, enclose, type Front } from './descend.ts';
-import { DOMAIN_BITS, type DomainPolygons } from './domain.ts';
+import { DOMAIN_BITS, type DomainPolygons, someGridPolygons } from './domain.ts';
 import type { Passages } from './edge-in-quadrant.ts';
 import { type Edges, uploadEdges } from './edges.ts';
 import { type Leaves, type Quadrants, type QuadrantsWithEdges, quadrantsOf } from './leaves.ts';
@@ -60,10 +63,10 @@ export function decompose(context: Context, polygons: DomainPolygons, options: D
 export async function decompose(
   context: Context,
   polygons: DomainPolygons,
-  { levels, budget = 2 ** 28, mostWords = Number.POSITIVE_INFINITY, keepsEdges = false }: DecomposeOptions,
+  options: DecomposeOptions,
 ): Promise<Quadrants> {
-  requireLevels(levels);
-  requireBudget(budget);
+  requireArguments('decompose', { context, polygons, options }, ARGUMENTS);
+  const { levels, budget = 2 ** 28, mostWords = Number.POSITIVE_INFINITY, keepsEdges = false } = options;
   return uniteSheets(context, polygons, (each) => split(context, each, { levels, budget, mostWords, keepsEdges }));
 }
 
@@ -94,23 +97,19 @@ interface Split {
   readonly keepsEdges: boolean;
 }
 
-/** For {@link decompose} and its like. */
-export function requireLevels(levels: number): void {
-  if (Number.isInteger(levels) && levels >= 0 && levels <= DOMAIN_BITS) return;
-  throw new ArgumentError('quadrants/levels', 'A domain cannot be halved so often.', {
-    expected: `a whole number from 0 to ${DOMAIN_BITS}`,
-    got: levels,
-  });
-}
+/** How often a domain is halved, for {@link decompose} and its like. */
+export const someLevels: Kind = aWhole(0, DOMAIN_BITS, 'quadrants/levels');
 
-function requireBudget(budget: number): void {
-  if (budget > 0) return;
-  throw new ArgumentError('quadrants/budget', 'The budget is no number of words.', {
-    expected: 'above 0',
-    got: budget,
-    remedy: 'Leave it out.',
-  });
-}
+const ARGUMENTS = {
+  context: aContext,
+  polygons: someGridPolygons,
+  options: someOptions<DecomposeOptions>({
+    levels: someLevels,
+    budget: optional(aPositive('quadrants/budget', 'Leave it out.')),
+    mostWords: optional(aPositive()),
+    keepsEdges: optional(aFlag),
+  }),
+};
 
 interface Settled {
   readonly leaves: Leaves[];

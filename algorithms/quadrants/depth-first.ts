@@ -1,5 +1,6 @@
+import { aContext } from '../../primitives/argument-kinds.ts';
+import { requireArguments } from '../../primitives/arguments.ts';
 import {
-  ArgumentError,
   type ArrayValue,
   array,
   bool,
@@ -25,8 +26,9 @@ import {
   uniform,
   Var,
 } from '../../primitives/index.ts';
-import { requireLevels } from './decompose.ts';
-import { DOMAIN_BITS, type DomainPolygons } from './domain.ts';
+import { optional, someOptions, where } from '../../primitives/kinds.ts';
+import { someLevels } from './decompose.ts';
+import { DOMAIN_BITS, type DomainPolygons, someGridPolygons } from './domain.ts';
 import { type Edges, uploadEdges } from './edges.ts';
 import { type Leaves, type Quadrants, quadrantsOf } from './leaves.ts';
 import {
@@ -76,10 +78,10 @@ export interface DepthFirstOptions {
 export async function decomposeDepthFirst(
   context: Context,
   polygons: DomainPolygons,
-  { levels, split = 64 }: DepthFirstOptions,
+  options: DepthFirstOptions,
 ): Promise<Quadrants> {
-  requireLevels(levels);
-  requireSplit(split);
+  requireArguments('decomposeDepthFirst', { context, polygons, options }, ARGUMENTS);
+  const { levels, split = 64 } = options;
   const least = DOMAIN_BITS - levels;
   return uniteSheets(context, polygons, async (each) => {
     const edges = context.scope(() => uploadEdges(context, each));
@@ -91,13 +93,16 @@ export async function decomposeDepthFirst(
   });
 }
 
-function requireSplit(split: number): void {
-  if ([4, 16, 64].includes(split)) return;
-  throw new ArgumentError('quadrants/split', 'A quadrant cannot be split into so many.', {
-    expected: '4, 16 or 64',
-    got: split,
-  });
-}
+const ARGUMENTS = {
+  context: aContext,
+  polygons: someGridPolygons,
+  options: someOptions<DepthFirstOptions>({
+    levels: someLevels,
+    split: optional(
+      where('4, 16 or 64', (split) => [4, 16, 64].includes(split as number), { code: 'quadrants/split' }),
+    ),
+  }),
+};
 
 /** Splits go down to quadrants of 2^least steps, and number the parts of one in so many bits. */
 interface Splits {

@@ -1,6 +1,18 @@
+import { requireArguments } from '../../primitives/arguments.ts';
 import { ArgumentError, GeometryError } from '../../primitives/errors.ts';
-import { type FillRule, type Polygons, polygonOfVertex } from '../geometry/polygons.ts';
-import { type Sheets, sheetsOf } from '../geometry/sheets.ts';
+import {
+  aFiniteNumber,
+  aNumber,
+  anInstance,
+  aPositive,
+  aRecord,
+  aText,
+  type Kind,
+  optional,
+  someOptions,
+} from '../../primitives/kinds.ts';
+import { aFill, type FillRule, type Polygons, polygonOfVertex, somePolygons } from '../geometry/polygons.ts';
+import { type Sheets, sheetsOf, someSheets } from '../geometry/sheets.ts';
 
 /** A domain is so many steps wide and high, as a power of two: coordinates, and differences of two, are 32-bit integers. */
 export const DOMAIN_BITS = 30;
@@ -15,6 +27,8 @@ export interface Domain {
   /** Width and height. */
   readonly size: number;
 }
+
+export const aDomain: Kind = aRecord<Domain>({ left: aFiniteNumber, bottom: aFiniteNumber, size: aPositive() });
 
 /** All longitudes and latitudes, in degrees: a step is 37 mm at the equator. */
 export const WORLD: Domain = { left: -180, bottom: -180, size: 360 };
@@ -35,6 +49,15 @@ export interface DomainPolygons {
   readonly sheets?: Sheets | undefined;
 }
 
+/** Polygons in steps of a domain, or of another grid. */
+export const someGridPolygons: Kind = aRecord<DomainPolygons>({
+  polygonRings: anInstance(Uint32Array),
+  ringVertices: anInstance(Uint32Array),
+  x: anInstance(Int32Array),
+  y: anInstance(Int32Array),
+  sheets: optional(someSheets),
+});
+
 export interface PlaceOptions {
   /** What is inside a polygon whose parts overlap; `union` where left out. */
   readonly fill?: FillRule | undefined;
@@ -54,11 +77,9 @@ export interface PlaceOptions {
  * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [90, 0], [90, 90], [0, 90]]] }');
  * placeInDomain(zones.polygons, WORLD).x.map((step) => step / 2 ** 28); // Int32Array [2, 3, 3, 2]
  */
-export function placeInDomain(
-  polygons: Polygons,
-  domain: Domain,
-  { fill = 'union', file }: PlaceOptions = {},
-): DomainPolygons {
+export function placeInDomain(polygons: Polygons, domain: Domain, options: PlaceOptions = {}): DomainPolygons {
+  requireArguments('placeInDomain', { polygons, domain, options }, PLACE);
+  const { fill = 'union', file } = options;
   requireDomain(domain);
   const { polygonRings, ringVertices } = polygons;
   const x = new Int32Array(polygons.x.length);
@@ -75,6 +96,12 @@ export function placeInDomain(
   const sheets = fill === 'union' ? sheetsOf({ ...placed, ringParts: polygons.ringParts }) : undefined;
   return sheets === undefined ? placed : { ...placed, sheets };
 }
+
+const PLACE = {
+  polygons: somePolygons,
+  domain: aRecord<Domain>({ left: aNumber, bottom: aNumber, size: aNumber }),
+  options: someOptions<PlaceOptions>({ fill: optional(aFill), file: optional(aText) }),
+};
 
 function stepOf(coordinate: number, from: number, size: number): number {
   return Math.round(((coordinate - from) / size) * DOMAIN_STEPS);

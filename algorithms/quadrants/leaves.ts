@@ -1,3 +1,4 @@
+import { aColumn } from '../../primitives/argument-kinds.ts';
 import {
   array,
   type Column,
@@ -12,8 +13,9 @@ import {
   u64,
   uniform,
 } from '../../primitives/index.ts';
+import { aRecord, type FieldKinds, type Kind, optional } from '../../primitives/kinds.ts';
 import { freeOnFailure } from '../free-on-failure.ts';
-import { type BoundaryEdges, boundaryEdgesOf } from './boundary-edges.ts';
+import { type BoundaryEdges, boundaryEdgesOf, someBoundaryEdges } from './boundary-edges.ts';
 import { DOMAIN_BITS } from './domain.ts';
 import type { Passages } from './edge-in-quadrant.ts';
 import type { Edges } from './edges.ts';
@@ -27,6 +29,9 @@ export interface Leaves extends OpenQuadrants {
   /** 1 where edges pass through. */
   readonly boundary: Column<'u32'>;
 }
+
+/** A code of 64 bits. */
+export const aCode: Kind = aRecord<Quadrants['code']>({ lo: aColumn('u32'), hi: aColumn('u32') });
 
 /**
  * Quadrants of polygons: a quadrant of level l is one of 2^l × 2^l squares that make up the domain, half-open, and has as
@@ -48,6 +53,19 @@ export interface Quadrants {
 export interface QuadrantsWithEdges extends Quadrants {
   readonly edges: BoundaryEdges;
 }
+
+const quadrantFields: FieldKinds<Quadrants> = {
+  polygon: aColumn('u32'),
+  code: aCode,
+  level: aColumn('u32'),
+  boundary: aColumn('u32'),
+};
+
+export const someQuadrants: Kind = aRecord<Quadrants>(quadrantFields);
+export const someQuadrantsWithEdges: Kind = aRecord<QuadrantsWithEdges>({
+  ...quadrantFields,
+  edges: optional(someBoundaryEdges),
+});
 
 const place = fn(
   'place',

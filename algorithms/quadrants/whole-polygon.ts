@@ -1,6 +1,9 @@
+import { aContext } from '../../primitives/argument-kinds.ts';
+import { requireArguments } from '../../primitives/arguments.ts';
 import { array, type Column, type Context, copyIf, fn, gather, map, sequence, u32 } from '../../primitives/index.ts';
-import { requireLevels } from './decompose.ts';
-import { DOMAIN_BITS, type DomainPolygons } from './domain.ts';
+import { someOptions } from '../../primitives/kinds.ts';
+import { someLevels } from './decompose.ts';
+import { DOMAIN_BITS, type DomainPolygons, someGridPolygons } from './domain.ts';
 import { type Edges, uploadEdges } from './edges.ts';
 import { type Leaves, type Quadrants, quadrantsOf } from './leaves.ts';
 import {
@@ -30,9 +33,10 @@ import { uniteSheets } from './sheet-quadrants.ts';
 export async function decomposeWhole(
   context: Context,
   polygons: DomainPolygons,
-  { levels }: { readonly levels: number },
+  options: { readonly levels: number },
 ): Promise<Quadrants> {
-  requireLevels(levels);
+  requireArguments('decomposeWhole', { context, polygons, options }, ARGUMENTS);
+  const { levels } = options;
   const least = DOMAIN_BITS - levels;
   return uniteSheets(context, polygons, async (each) => {
     const edges = context.scope(() => uploadEdges(context, each));
@@ -43,6 +47,12 @@ export async function decomposeWhole(
     }
   });
 }
+
+const ARGUMENTS = {
+  context: aContext,
+  polygons: someGridPolygons,
+  options: someOptions<{ levels: number }>({ levels: someLevels }),
+};
 
 async function testAll(context: Context, edges: Edges, least: number): Promise<Leaves[]> {
   const settled: Leaves[] = [];

@@ -1,5 +1,6 @@
+import { aContext } from '../../primitives/argument-kinds.ts';
+import { requireArguments } from '../../primitives/arguments.ts';
 import {
-  ArgumentError,
   array,
   bool,
   type Column,
@@ -25,13 +26,16 @@ import {
   u64,
   uniform,
 } from '../../primitives/index.ts';
+import { type Kind, optional, someOptions, where } from '../../primitives/kinds.ts';
 import type { MaqTree } from '../maq-tree/index.ts';
+import { aMaqTree } from '../maq-tree/tree.ts';
 import { bitsUpTo, orderRows } from '../order-rows.ts';
 import { DOMAIN_BITS, type Quadrants } from '../quadrants/index.ts';
-import { type QueryOptions, requireCapacity } from './query-options.ts';
+import { someQuadrants } from '../quadrants/leaves.ts';
+import { type QueryOptions, someCapacity } from './query-options.ts';
 import { queryWindows } from './range.ts';
 import { shareQuadrants } from './shared-quadrants.ts';
-import type { PlacedWindows } from './windows.ts';
+import { type PlacedWindows, someWindows } from './windows.ts';
 
 /**
  * How much area regions and polygons have in common, in square steps of the domain: ascending by region, set and polygon, each
@@ -84,10 +88,11 @@ export async function areasByRegion(
   context: Context,
   tree: MaqTree,
   regions: Quadrants,
-  { above = 0n, capacity = 2 ** 24 }: AreaOptions = {},
+  options: AreaOptions = {},
 ): Promise<SharedAreas> {
-  requireCapacity(capacity);
-  requireAbove(above);
+  const kinds = { context: aContext, tree: aMaqTree, regions: someQuadrants, options: AREA_OPTIONS };
+  requireArguments('areasByRegion', { context, tree, regions, options }, kinds);
+  const { above = 0n, capacity = 2 ** 24 } = options;
   const { set, polygon, boundary } = tree.entries;
   const parts: SharedAreas[] = [];
   try {
@@ -124,9 +129,11 @@ export async function areasByWindow(
   context: Context,
   tree: MaqTree,
   windows: PlacedWindows,
-  { above = 0n }: ThresholdOptions = {},
+  options: ThresholdOptions = {},
 ): Promise<SharedAreas> {
-  requireAbove(above);
+  const kinds = { context: aContext, tree: aMaqTree, windows: someWindows, options: THRESHOLD };
+  requireArguments('areasByWindow', { context, tree, windows, options }, kinds);
+  const { above = 0n } = options;
   const { nodes, entries } = tree;
   const { code, level, firstEntry, entryCount } = nodes;
   const pairs = await queryWindows(context, tree, windows);
@@ -149,13 +156,13 @@ export async function areasByWindow(
   }
 }
 
-function requireAbove(above: bigint): void {
-  if (above >= 0n && above < 2n ** 64n) return;
-  throw new ArgumentError('queries/above', 'The threshold is no area.', {
-    expected: 'square steps of the domain, from 0n to 2n ** 64n - 1n',
-    got: String(above),
-  });
-}
+const anArea: Kind = where(
+  'square steps of the domain, from 0n to 2n ** 64n - 1n',
+  (above) => typeof above === 'bigint' && above >= 0n && above < 2n ** 64n,
+  { code: 'queries/above' },
+);
+const THRESHOLD: Kind = someOptions<ThresholdOptions>({ above: optional(anArea) });
+const AREA_OPTIONS: Kind = someOptions<AreaOptions>({ above: optional(anArea), capacity: someCapacity });
 
 const areaOfPair = fn(
   'areaOfPair',

@@ -1,3 +1,5 @@
+import { aContext } from '../../primitives/argument-kinds.ts';
+import { requireArguments } from '../../primitives/arguments.ts';
 import {
   array,
   bool,
@@ -16,11 +18,12 @@ import {
 } from '../../primitives/index.ts';
 import { allOrNone, freeOnFailure } from '../free-on-failure.ts';
 import type { MaqTree } from '../maq-tree/index.ts';
+import { aMaqTree } from '../maq-tree/tree.ts';
 import { bitsUpTo, orderRows } from '../order-rows.ts';
 import { DOMAIN_BITS } from '../quadrants/index.ts';
-import { type QueryOptions, requireCapacity } from './query-options.ts';
+import { QUERY_OPTIONS, type QueryOptions } from './query-options.ts';
 import type { QueryNodes } from './range.ts';
-import type { PlacedWindows } from './windows.ts';
+import { type PlacedWindows, someWindows } from './windows.ts';
 
 /**
  * `queryWindows` as Zhang, You and Gruenwald (2014) have it: level by level from the root, for all windows at once. Of the pairs
@@ -45,9 +48,11 @@ export async function queryWindowsBreadthFirst(
   context: Context,
   tree: MaqTree,
   windows: PlacedWindows,
-  { capacity = 2 ** 26 }: QueryOptions = {},
+  options: QueryOptions = {},
 ): Promise<QueryNodes> {
-  requireCapacity(capacity);
+  const kinds = { context: aContext, tree: aMaqTree, windows: someWindows, options: QUERY_OPTIONS };
+  requireArguments('queryWindowsBreadthFirst', { context, tree, windows, options }, kinds);
+  const { capacity = 2 ** 26 } = options;
   const found: QueryNodes[] = [];
   try {
     await descendTree(context, tree, windows, capacity, found);

@@ -1,3 +1,5 @@
+import { aContext } from '../../primitives/argument-kinds.ts';
+import { requireArguments } from '../../primitives/arguments.ts';
 import {
   ArgumentError,
   array,
@@ -25,11 +27,13 @@ import {
 } from '../../primitives/index.ts';
 import { freeOnFailure } from '../free-on-failure.ts';
 import type { MaqTreeWithEdges } from '../maq-tree/index.ts';
+import { aMaqTree } from '../maq-tree/tree.ts';
 import { overlapsInQuadrants, type QuadrantPairs } from '../overlaps/index.ts';
 import { type BoundaryEdges, DOMAIN_BITS, type QuadrantsWithEdges } from '../quadrants/index.ts';
+import { someQuadrantsWithEdges } from '../quadrants/leaves.ts';
 import { packQuadrant } from '../quadrants/open-quadrants.ts';
 import { mergeParts, orderByPolygons, type QueryPolygons } from './polygons-of.ts';
-import { type QueryOptions, requireCapacity, requireEdges } from './query-options.ts';
+import { QUERY_OPTIONS, type QueryOptions, requireEdges } from './query-options.ts';
 import { type SharedQuadrants, shareQuadrants } from './shared-quadrants.ts';
 
 /**
@@ -60,9 +64,11 @@ export async function joinPolygons(
   context: Context,
   tree: MaqTreeWithEdges,
   queries: QuadrantsWithEdges,
-  { capacity = 2 ** 24 }: QueryOptions = {},
+  options: QueryOptions = {},
 ): Promise<QueryPolygons> {
-  requireCapacity(capacity);
+  const kinds = { context: aContext, tree: aMaqTree, queries: someQuadrantsWithEdges, options: QUERY_OPTIONS };
+  requireArguments('joinPolygons', { context, tree, queries, options }, kinds);
+  const { capacity = 2 ** 24 } = options;
   requireEdges('the tree', tree);
   requireEdges('the queries', queries);
   const parts: QueryPolygons[] = [];

@@ -1,3 +1,5 @@
+import { aColumn, aContext } from '../../primitives/argument-kinds.ts';
+import { requireArguments } from '../../primitives/arguments.ts';
 import {
   ArgumentError,
   array,
@@ -18,9 +20,12 @@ import {
   Var,
   While,
 } from '../../primitives/index.ts';
+import { aRecord, type Kind, numbers } from '../../primitives/kinds.ts';
 import { freeOnFailure } from '../free-on-failure.ts';
 import type { MaqTreeWithEdges } from '../maq-tree/index.ts';
 import { nodeOf } from '../maq-tree/node-table.ts';
+import { aMaqTree } from '../maq-tree/tree.ts';
+import { aDomain } from '../quadrants/domain.ts';
 import { flipsWay } from '../quadrants/edge-line.ts';
 import { DOMAIN_BITS, DOMAIN_STEPS, type Domain } from '../quadrants/index.ts';
 import { requireEdges } from './query-options.ts';
@@ -44,7 +49,9 @@ export interface PlacedPoints {
  * const { x } = placePoints(ctx, { x: [0, 90, 500], y: [0, 0, 0] }, WORLD);
  * (await ctx.read(x)).map((step) => step / 2 ** 28); // Uint32Array [2, 3, 4]
  */
-export function placePoints(context: Context, { x, y }: Points, domain: Domain): PlacedPoints {
+export function placePoints(context: Context, points: Points, domain: Domain): PlacedPoints {
+  requireArguments('placePoints', { context, points, domain }, { context: aContext, points: twoAxes, domain: aDomain });
+  const { x, y } = points;
   if (x.length !== y.length) {
     throw new ArgumentError('queries/points', 'A point has two coordinates.', {
       expected: `${x.length} of each`,
@@ -55,6 +62,9 @@ export function placePoints(context: Context, { x, y }: Points, domain: Domain):
   const rows = Uint32Array.from(y, (at, i) => stepOf(at, domain.bottom, domain.size, i));
   return { x: context.column(columns), y: context.column(rows) };
 }
+
+const twoAxes: Kind = aRecord<Points>({ x: numbers, y: numbers });
+const somePoints: Kind = aRecord<PlacedPoints>({ x: aColumn('u32'), y: aColumn('u32') });
 
 function stepOf(at: number, from: number, size: number, point: number): number {
   if (Number.isNaN(at)) {
@@ -98,8 +108,10 @@ export interface PointPolygons {
 export async function queryPoints(
   context: Context,
   tree: MaqTreeWithEdges,
-  { x, y }: PlacedPoints,
+  points: PlacedPoints,
 ): Promise<PointPolygons> {
+  requireArguments('queryPoints', { context, tree, points }, { context: aContext, tree: aMaqTree, points: somePoints });
+  const { x, y } = points;
   requireEdges('the tree', tree);
   const { entries, edges, table } = tree;
   const rows = { x, y, point: sequence(x.length) };

@@ -1,3 +1,5 @@
+import { aContext } from '../../primitives/argument-kinds.ts';
+import { requireArguments } from '../../primitives/arguments.ts';
 import {
   array,
   type Column,
@@ -22,10 +24,12 @@ import {
 } from '../../primitives/index.ts';
 import { allOrNone } from '../free-on-failure.ts';
 import type { MaqExtent, MaqTree } from '../maq-tree/index.ts';
+import { aMaqTree } from '../maq-tree/tree.ts';
 import { bitsUpTo, orderRows } from '../order-rows.ts';
 import type { Quadrants } from '../quadrants/index.ts';
-import { type QueryOptions, requireCapacity } from './query-options.ts';
-import type { QueryNodes } from './range.ts';
+import { someQuadrants } from '../quadrants/leaves.ts';
+import { QUERY_OPTIONS, type QueryOptions } from './query-options.ts';
+import { type QueryNodes, someNodes } from './range.ts';
 import { shareQuadrants } from './shared-quadrants.ts';
 
 /** Polygons that queries meet, each once a query: ascending by query, set and polygon. */
@@ -58,7 +62,9 @@ const entryOf = fn(
  * await ctx.read({ ...(await polygonsOf(ctx, tree, nodes)) });
  * // { query: Uint32Array [0], set: Uint32Array [0], polygon: Uint32Array [0] }
  */
-export async function polygonsOf(context: Context, tree: MaqTree, { query, node }: QueryNodes): Promise<QueryPolygons> {
+export async function polygonsOf(context: Context, tree: MaqTree, found: QueryNodes): Promise<QueryPolygons> {
+  requireArguments('polygonsOf', { context, tree, found }, { context: aContext, tree: aMaqTree, found: someNodes });
+  const { query, node } = found;
   const { nodes, entries, extent } = tree;
   const counts = gather(nodes.entryCount, node);
   const captures = { first: nodes.firstEntry, polygons: entries.polygon, sets: entries.set };
@@ -95,9 +101,11 @@ export async function queryPolygons(
   context: Context,
   tree: MaqTree,
   queries: Quadrants,
-  { capacity = 2 ** 24 }: QueryOptions = {},
+  options: QueryOptions = {},
 ): Promise<QueryPolygons> {
-  requireCapacity(capacity);
+  const kinds = { context: aContext, tree: aMaqTree, queries: someQuadrants, options: QUERY_OPTIONS };
+  requireArguments('queryPolygons', { context, tree, queries, options }, kinds);
+  const { capacity = 2 ** 24 } = options;
   const { set, polygon } = tree.entries;
   const parts: QueryPolygons[] = [];
   try {

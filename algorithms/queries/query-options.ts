@@ -1,4 +1,5 @@
 import { ArgumentError } from '../../primitives/errors.ts';
+import { atLeast, type Kind, optional, someOptions } from '../../primitives/kinds.ts';
 
 export interface QueryOptions {
   /**
@@ -18,11 +19,7 @@ export function requireEdges(what: string, { edges }: { readonly edges?: object 
   });
 }
 
-export function requireCapacity(capacity: number): void {
-  if (capacity >= 1) return;
-  throw new ArgumentError('queries/capacity', 'The capacity is no number of pairs.', {
-    expected: '1 or more',
-    got: capacity,
-    remedy: 'Leave it out.',
-  });
-}
+/** Pairs under way. */
+export const someCapacity: Kind = optional(atLeast(1, 'queries/capacity'));
+
+export const QUERY_OPTIONS: Kind = someOptions<QueryOptions>({ capacity: someCapacity });

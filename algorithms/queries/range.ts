@@ -1,3 +1,5 @@
+import { aColumn, aContext } from '../../primitives/argument-kinds.ts';
+import { requireArguments } from '../../primitives/arguments.ts';
 import {
   array,
   bool,
@@ -13,15 +15,19 @@ import {
   unfold,
   uniform,
 } from '../../primitives/index.ts';
+import { aRecord, type Kind } from '../../primitives/kinds.ts';
 import type { MaqNodes, MaqTree } from '../maq-tree/index.ts';
+import { aMaqTree } from '../maq-tree/tree.ts';
 import { DOMAIN_BITS } from '../quadrants/index.ts';
-import type { PlacedWindows } from './windows.ts';
+import { type PlacedWindows, someWindows } from './windows.ts';
 
 /** Nodes of a tree that queries meet: ascending by query, and for a query a node before those in it. */
 export interface QueryNodes {
   readonly query: Column<'u32'>;
   readonly node: Column<'u32'>;
 }
+
+export const someNodes: Kind = aRecord<QueryNodes>({ query: aColumn('u32'), node: aColumn('u32') });
 
 /**
  * The nodes of a tree with entries whose quadrants share a point with a window, for many windows at once. Every window walks
@@ -40,11 +46,14 @@ export interface QueryNodes {
  * const windows = placeWindows(ctx, { left: [10, -20], bottom: [10, 0], right: [20, 0], top: [20, 9] }, WORLD);
  * await ctx.read({ ...(await queryWindows(ctx, tree, windows)) }); // { query: Uint32Array [0], node: Uint32Array [2] }
  */
-export async function queryWindows(
-  context: Context,
-  { nodes }: MaqTree,
-  { sides, count }: PlacedWindows,
-): Promise<QueryNodes> {
+export async function queryWindows(context: Context, tree: MaqTree, windows: PlacedWindows): Promise<QueryNodes> {
+  requireArguments(
+    'queryWindows',
+    { context, tree, windows },
+    { context: aContext, tree: aMaqTree, windows: someWindows },
+  );
+  const { nodes } = tree;
+  const { sides, count } = windows;
   const table = context.scope(() => context.materialize(tableForWindows(nodes)));
   try {
     const total = nodes.level.length as number;

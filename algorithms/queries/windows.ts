@@ -1,5 +1,9 @@
+import { aColumn, aContext } from '../../primitives/argument-kinds.ts';
+import { requireArguments } from '../../primitives/arguments.ts';
 import { ArgumentError } from '../../primitives/errors.ts';
 import type { Column, Context } from '../../primitives/index.ts';
+import { aRecord, aWhole, type Kind, numbers } from '../../primitives/kinds.ts';
+import { aDomain } from '../quadrants/domain.ts';
 import { DOMAIN_STEPS, type Domain } from '../quadrants/index.ts';
 
 /** Boxes with sides along the axes, half-open as quadrants are: what is on a left or bottom side is in, on a right or top side out. */
@@ -26,6 +30,11 @@ export interface PlacedWindows {
  * (await ctx.read(windows.sides)).map((step) => step / 2 ** 28); // Uint32Array [2, 2, 3, 4]
  */
 export function placeWindows(context: Context, windows: Windows, domain: Domain): PlacedWindows {
+  requireArguments(
+    'placeWindows',
+    { context, windows, domain },
+    { context: aContext, windows: fourSides, domain: aDomain },
+  );
   const { left, bottom, right, top } = windows;
   const count = left.length;
   if ([bottom, right, top].some(({ length }) => length !== count)) {
@@ -43,6 +52,9 @@ export function placeWindows(context: Context, windows: Windows, domain: Domain)
   }
   return { sides: context.column(sides), count };
 }
+
+const fourSides: Kind = aRecord<Windows>({ left: numbers, bottom: numbers, right: numbers, top: numbers });
+export const someWindows: Kind = aRecord<PlacedWindows>({ sides: aColumn('u32'), count: aWhole() });
 
 function stepOf(side: number, from: number, size: number, window: number): number {
   if (Number.isNaN(side)) {

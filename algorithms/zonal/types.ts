@@ -1,5 +1,17 @@
-import type { Sample } from '../geometry/raster.ts';
-import type { Note } from '../notes.ts';
+import {
+  aNumber,
+  anArrayOf,
+  anInstance,
+  anything,
+  aRecord,
+  aText,
+  aWord,
+  type Kind,
+  numbers,
+  optional,
+} from '../../primitives/kinds.ts';
+import { SAMPLES, type Sample } from '../geometry/raster.ts';
+import { type Note, someNotes } from '../notes.ts';
 
 /** How values are put into bins. */
 export type Binning =
@@ -9,6 +21,16 @@ export type Binning =
   | { readonly kind: 'edges'; readonly edges: readonly number[] }
   /** A bin for every value that occurs. */
   | { readonly kind: 'unique' };
+
+const BINNINGS: { readonly [K in Binning['kind']]: Kind } = {
+  even: aRecord<Extract<Binning, { kind: 'even' }>>({ kind: aText, low: aNumber, high: aNumber, width: aNumber }),
+  edges: aRecord<Extract<Binning, { kind: 'edges' }>>({ kind: aText, edges: numbers }),
+  unique: anything,
+};
+const aBinningKind: Kind = aRecord<Pick<Binning, 'kind'>>({ kind: aWord(Object.keys(BINNINGS)) });
+
+export const aBinning: Kind = (given, path, homes) =>
+  aBinningKind(given, path, homes) ?? BINNINGS[(given as Binning).kind](given, path, homes);
 
 /** The exact statistics of a zone's cells that carry data, in columns over zones. */
 export interface ZoneStatistics {
@@ -54,3 +76,31 @@ export interface ZonalHistogram {
 
 /** A histogram whose statistics were asked for. */
 export type WithStatistics = ZonalHistogram & { readonly statistics: ZoneStatistics };
+
+const someBins: Kind = aRecord<ZonalBins>({
+  zone: anInstance(Uint32Array),
+  lower: anInstance(Float64Array),
+  upper: anInstance(Float64Array),
+  count: anInstance(BigUint64Array),
+});
+const someStatistics: Kind = aRecord<ZoneStatistics>({
+  minimum: anInstance(Float64Array),
+  maximum: anInstance(Float64Array),
+  sum: anInstance(Float64Array),
+  mean: anInstance(Float64Array),
+});
+
+export const aHistogram: Kind = aRecord<ZonalHistogram>({
+  names: anArrayOf(aText),
+  binning: aBinning,
+  sample: aWord(SAMPLES),
+  bins: someBins,
+  cells: anInstance(BigUint64Array),
+  nodata: anInstance(BigUint64Array),
+  below: anInstance(BigUint64Array),
+  above: anInstance(BigUint64Array),
+  statistics: optional(someStatistics),
+  gridStep: numbers,
+  united: optional(anInstance(Uint32Array)),
+  notes: someNotes,
+});

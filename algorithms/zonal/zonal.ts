@@ -1,9 +1,12 @@
 import { tap } from 'rxjs';
 import { pull, stage } from '../../graph/index.ts';
-import { ArgumentError, type Context } from '../../primitives/index.ts';
+import { aContext } from '../../primitives/argument-kinds.ts';
+import { requireArguments } from '../../primitives/arguments.ts';
+import type { Context } from '../../primitives/index.ts';
+import { aFlag, aFunction, aPositive, aRecord, aSignal, type Kind, optional, where } from '../../primitives/kinds.ts';
 import { gridStep, snapToGrid } from '../geometry/grid.ts';
-import type { FillRule, Zones } from '../geometry/polygons.ts';
-import type { Cells, RasterSource, Sample } from '../geometry/raster.ts';
+import { aFill, type FillRule, someZones, type Zones } from '../geometry/polygons.ts';
+import { aRaster, type Cells, type RasterSource, type Sample } from '../geometry/raster.ts';
 import { type RowCrossings, rowCrossings } from '../geometry/row-crossings.ts';
 import {
   type BinEdges,
@@ -22,7 +25,7 @@ import { jobWindows, type PlannedWindow } from './job-windows.ts';
 import { placeZones } from './placement.ts';
 import { windowStatistics } from './statistics.ts';
 import { createTotals, type Totals, type WindowTotals } from './totals.ts';
-import type { Binning, ZonalHistogram } from './types.ts';
+import { aBinning, type Binning, type ZonalHistogram } from './types.ts';
 import { uniqueBytes, windowUnique } from './unique.ts';
 import { windowHistogram } from './window-histogram.ts';
 import { meetsZones, type WindowPlan } from './window-plan.ts';
@@ -81,11 +84,12 @@ export interface ZonalJob {
  * // [Float64Array [0, 40], BigUint64Array [6592n, 108n], BigUint64Array [11255n]]
  */
 export async function zonalHistogram(context: Context, job: ZonalJob): Promise<ZonalHistogram> {
+  requireArguments('zonalHistogram', { context, job }, { context: aContext, job: aJob });
   const { zones, raster, signal, binning } = job;
   signal?.throwIfAborted();
   const zoneCount = zones.names.length;
   const budget = job.budget ?? DEFAULT_BUDGET;
-  const tile = checkedTile(job.tile);
+  const { tile = 64 } = job;
   requireRoom(zoneCount, binCount(binning), budget);
   const placed = placeZones(snapToGrid(zones.polygons, raster, zones), raster, zones, job.fill);
   const edges = binning.kind === 'unique' ? EVERY_NUMBER : binEdges(binning);
@@ -111,17 +115,27 @@ export async function zonalHistogram(context: Context, job: ZonalJob): Promise<Z
 
 const DEFAULT_BUDGET = 2 ** 30;
 
-function checkedTile(tile = 64): number {
-  if (tile % 32 === 0 && tile >= 32 && tile <= MOST_TILE) return tile;
-  throw new ArgumentError('zonal/tile', 'Tiles cannot have that side.', {
-    expected: `a multiple of 32 from 32 to ${MOST_TILE}`,
-    got: tile,
-    remedy: 'Leave it out: 64 serves most rasters.',
-  });
-}
-
 /** A window can be cut down to one tile of as many cells as the counters of statistics hold. */
 const MOST_TILE = 4096;
+
+const aTileSide: Kind = where(
+  `a multiple of 32 from 32 to ${MOST_TILE}`,
+  (tile) => typeof tile === 'number' && tile % 32 === 0 && tile >= 32 && tile <= MOST_TILE,
+  { code: 'zonal/tile', remedy: 'Leave it out: 64 serves most rasters.' },
+);
+
+const aJob: Kind = aRecord<ZonalJob>({
+  zones: someZones,
+  raster: aRaster,
+  binning: aBinning,
+  fill: optional(aFill),
+  statistics: optional(aFlag),
+  tile: optional(aTileSide),
+  budget: optional(aPositive()),
+  channelBytes: optional(aPositive()),
+  signal: optional(aSignal),
+  onProgress: optional(aFunction),
+});
 
 /** One bin for all finite numbers: what is left for unique values. */
 const EVERY_NUMBER: BinEdges = {
