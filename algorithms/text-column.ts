@@ -10,3 +10,75 @@ export const aTextColumn: Kind = aRecord<TextColumn>({
   bytes: anInstance(Uint8Array),
   starts: anInstance(Uint32Array),
 });
+
+// A byte-order mark is a character of the text like others.
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+
+/**
+ * The text of a row. O(its length).
+ *
+ * @example
+ * const ids = textColumnOf(['nucleus', 'ä']);
+ * textAt(ids, 1); // 'ä'
+ */
+export function textAt({ bytes, starts }: TextColumn, row: number): string {
+  return decoder.decode(bytes.subarray(starts[row], starts[row + 1]));
+}
+
+/**
+ * Texts in a column; lone surrogates become U+FFFD, as UTF-8 has none. O(characters).
+ *
+ * @example
+ * const { starts, bytes } = textColumnOf(['nucleus', 'ä']);
+ * [starts, bytes.length]; // [Uint32Array [0, 7, 9], 9]
+ */
+export function textColumnOf(texts: readonly string[]): TextColumn {
+  const encoder = new TextEncoder();
+  const encoded = texts.map((text) => encoder.encode(text));
+  const starts = new Uint32Array(texts.length + 1);
+  for (const [row, text] of encoded.entries()) starts[row + 1] = starts[row]! + text.length;
+  const bytes = new Uint8Array(starts[texts.length]!);
+  for (const [row, text] of encoded.entries()) bytes.set(text, starts[row]!);
+  return { bytes, starts };
+}
+
+/**
+ * Rows whose text stands in a row above already, in order.
+ *
+ * Expected O(bytes): texts are hashed where they lie, and no strings are made.
+ */
+export function repeatedRows({ bytes, starts }: TextColumn): number[] {
+  const rows = starts.length - 1;
+  const mask = tableSize(rows) - 1;
+  const table = new Uint32Array(mask + 1);
+  // Another seed a call, so that no file can be written whose texts all meet in one slot.
+  const seed = Math.floor(Math.random() * 2 ** 32);
+  const repeated: number[] = [];
+  for (let row = 0; row < rows; row++) {
+    const [from, to] = [starts[row]!, starts[row + 1]!];
+    let slot = hash(bytes, from, to, seed) & mask;
+    while (table[slot] !== 0 && !sameText(bytes, starts, table[slot]! - 1, from, to)) slot = (slot + 1) & mask;
+    if (table[slot] === 0) table[slot] = row + 1;
+    else repeated.push(row);
+  }
+  return repeated;
+}
+
+/** A power of two, at least twice the rows. */
+function tableSize(rows: number): number {
+  return 2 ** (Math.ceil(Math.log2(Math.max(1, rows))) + 1);
+}
+
+function hash(bytes: Uint8Array, from: number, to: number, seed: number): number {
+  let mixed = seed;
+  for (let at = from; at < to; at++) mixed = Math.imul(mixed ^ bytes[at]!, 0x01000193);
+  mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);
+  return mixed ^ (mixed >>> 13);
+}
+
+function sameText(bytes: Uint8Array, starts: Uint32Array, row: number, from: number, to: number): boolean {
+  const other = starts[row]!;
+  if (starts[row + 1]! - other !== to - from) return false;
+  for (let at = from; at < to; at++) if (bytes[at] !== bytes[other + at - from]) return false;
+  return true;
+}

@@ -1,11 +1,14 @@
 import type { MatchMethod } from '../algorithms/cross-compare/matching.ts';
+import type { FillRule } from '../algorithms/geometry/polygons.ts';
 import type { ResultSetFormat } from '../formats/result-sets/result-set.ts';
 import { UsageError } from '../primitives/errors.ts';
 import {
   BACKEND_SPECS,
   type BackendOptions,
   checkOneToStdout,
+  fillSpec,
   parseBackend,
+  parseFill,
   VOICE_SPECS,
   type VoiceOptions,
 } from './arguments.ts';
@@ -34,6 +37,7 @@ export interface CompareOptions extends BackendOptions, MemoryOptions, VoiceOpti
   readonly idColumn: string | undefined;
   readonly regions: 'components' | 'labels' | undefined;
   readonly pixelSize: number;
+  readonly fill: FillRule;
   readonly minIou: number;
   readonly match: MatchMethod;
   readonly onError: 'stop' | 'skip';
@@ -70,6 +74,7 @@ export const COMPARE_SPECS: readonly OptionSpec[] = [
     help: 'optimal (most matches, then the highest ratios; default) or greedy (the highest ratio first)',
     choices: ['greedy', 'optimal'],
   },
+  fillSpec('polygon'),
   { name: 'pixel-size', value: 'S', help: 'side of a pixel in the coordinates of the polygons (default 1)' },
   {
     name: 'input-format',
@@ -120,6 +125,7 @@ export function parseCompareArguments(args: readonly string[]): CompareOptions {
     idColumn: text(values, 'id-column'),
     regions: text(values, 'regions') as 'components' | 'labels' | undefined,
     pixelSize: parsed(values, 'pixel-size', parsePositive) ?? 1,
+    fill: parseFill(values),
     minIou: parsed(values, 'min-iou', parseRatio) ?? DEFAULT_MIN_IOU,
     match: (text(values, 'match') as MatchMethod | undefined) ?? 'optimal',
     onError: (text(values, 'on-error') as 'stop' | 'skip' | undefined) ?? 'stop',

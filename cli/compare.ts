@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import type { CrossCompareJob, CrossCompareRun, Migration } from '../algorithms/cross-compare/cross-compare.ts';
 import type { CrossComparison } from '../algorithms/cross-compare/cross-comparison.ts';
 import type { TileSide } from '../algorithms/cross-compare/tile-comparison.ts';
+import type { FillRule } from '../algorithms/geometry/polygons.ts';
 import type { Note } from '../algorithms/notes.ts';
 import { resolveTarget, stageOutputs } from '../formats/atomic-write.ts';
 import type { CompareRun } from '../formats/compare-summary.ts';
@@ -42,6 +43,7 @@ export interface CompareParts<C extends RunContext> {
   openParser(options: {
     readonly workers: number | undefined;
     readonly pixelSize: number;
+    readonly fill: FillRule;
     readonly countsLabels: boolean;
     readonly memory: number;
   }): Promise<TileParser>;
@@ -137,10 +139,10 @@ async function compare<C extends RunContext>(
   const sets = await openSets(options, parts, surroundings);
   await using context = closing(await openContext(options, parts.openContext));
   await using cpu = closing(await openOtherSide(options, parts, context.value));
-  const { workers, pixelSize } = options;
+  const { workers, pixelSize, fill } = options;
   const countsLabels = canCountLabels(sets, options);
   await using parser = closing(
-    await parts.openParser({ workers, pixelSize, countsLabels, memory: tileMemory(sets, options) }),
+    await parts.openParser({ workers, pixelSize, fill, countsLabels, memory: tileMemory(sets, options) }),
   );
   await using threads = replacing(cpu.value ?? context.value, () => openWorkers(options, parts), surroundings.log);
   const stop = (): void => {

@@ -57,9 +57,8 @@ A and B are files, or folders with a file for every tile of the image; tiles of 
 GeoJSON, WKT, CSV with a column of WKT, lines of text as id x,y x,y …, label images (PNG), label volumes (NIfTI, slice by
 slice) or COCO JSON, and need not be of the same format.
 
-Inside a polygon is even-odd over all its rings: areas are added up along one outline, whose parts are not told apart. So
-what two parts of a polygon cover is outside, other than in zonal. COCO polygons whose parts may overlap are noted; merge
-the parts of others first, where they overlap.
+A polygon is the union of its parts, the polygons of a multipolygon or of a COCO segmentation, each of them even-odd; parts
+that overlap are noted. With --fill even-odd, all rings of a polygon are taken together, and what two parts cover is outside.
 
 ${describe(COMPARE_SPECS)}
 

@@ -1,7 +1,7 @@
+import { textColumnOf } from '../algorithms/text-column.ts';
 import type { Table, TableColumn, TableWriter } from '../formats/compare-tables.ts';
 import { csvWriter, jsonWriter } from '../formats/compare-text.ts';
 import type { MaqFile } from '../formats/maq-file.ts';
-import { textColumnOf } from '../formats/result-sets/text-column.ts';
 import type { TableFormat } from './compare-arguments.ts';
 import type { Answers } from './index-ask.ts';
 import type { QueryKind, QueryOptions } from './index-query-arguments.ts';

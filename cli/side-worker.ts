@@ -1,6 +1,7 @@
 import { parentPort } from 'node:worker_threads';
 import type { TileSide } from '../algorithms/cross-compare/tile-comparison.ts';
 import { tileSide } from '../algorithms/cross-compare/tile-side.ts';
+import type { FillRule } from '../algorithms/geometry/polygons.ts';
 import { flattenError } from '../formats/flat-error.ts';
 import { parseLabels } from '../formats/result-sets/label-image.ts';
 import type { ParseReply, ParseRequest } from '../formats/result-sets/parse-messages.ts';
@@ -11,6 +12,7 @@ import { bytesOf } from '../formats/result-sets/tile-bytes.ts';
 /** What the worker is to make of a tile. */
 export interface SideParameters extends TileParameters {
   readonly pixelSize: number;
+  readonly fill: FillRule | undefined;
   /** Label images become regions of pixels and are not traced: both sides of all tiles are label images. */
   readonly countsLabels: boolean;
 }

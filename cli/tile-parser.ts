@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { TileSide } from '../algorithms/cross-compare/tile-comparison.ts';
+import type { FillRule } from '../algorithms/geometry/polygons.ts';
 import { createParsePool, type ParsePool } from '../formats/result-sets/parse-pool.ts';
 import type { TileSource } from '../formats/result-sets/result-set.ts';
 import { DeviceLostError } from '../primitives/errors.ts';
@@ -11,6 +12,8 @@ export interface TileParserOptions {
   /** Threads; one a core where left out. */
   readonly workers: number | undefined;
   readonly pixelSize: number;
+  /** What is inside a polygon whose parts overlap; `union` where left out. */
+  readonly fill?: FillRule | undefined;
   /** Label images become regions of pixels and are not traced, because both sides of all tiles are label images. */
   readonly countsLabels?: boolean | undefined;
   /** Bytes that reading a tile may take; unlimited where left out. */
@@ -25,13 +28,13 @@ export interface TileParserOptions {
  * read once more.
  */
 export function openTileParser(options: TileParserOptions): TileParser {
-  const { workers, pixelSize, countsLabels = false, memory, start = startSideParser } = options;
+  const { workers, pixelSize, fill, countsLabels = false, memory, start = startSideParser } = options;
   const pool = createParsePool<TileSide>({ threads: workers, start });
   return {
     // One tile is read from disk while the others are parsed.
     lanes: pool.threads + 1,
     async parse(tile, signal): Promise<TileSide> {
-      const parameters: SideParameters = { ...tile.parameters, pixelSize, countsLabels, memory };
+      const parameters: SideParameters = { ...tile.parameters, pixelSize, fill, countsLabels, memory };
       try {
         return await read(pool, tile, parameters, signal);
       } catch (error) {

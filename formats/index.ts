@@ -5,6 +5,7 @@
  */
 
 export type { Note } from '../algorithms/notes.ts';
+export { textAt, textColumnOf } from '../algorithms/text-column.ts';
 export { type StagedOutputs, stageOutputs } from './atomic-write.ts';
 export { type ArrowWriter, arrowWriter } from './compare-arrow.ts';
 export { type ComparePlot, comparePlot } from './compare-plot.ts';
@@ -49,7 +50,6 @@ export type {
   TileParameters,
   TileSource,
 } from './result-sets/result-set.ts';
-export { textAt, textColumnOf } from './result-sets/text-column.ts';
 export { type Labels, traceLabels } from './result-sets/trace-labels.ts';
 export type { FileChunks, TextChunks } from './text-chunks.ts';
 export { statisticsCsv, zonalCsv } from './zonal-csv.ts';

@@ -243,3 +243,47 @@ describe('quadrille compare', () => {
     for (const option of ['--pairs', '--min-iou', '--on-error', '--migrate']) expect(stdout).toContain(option);
   });
 });
+
+describe('quadrille compare of parts that overlap', () => {
+  const square = (left: number, top: number, side: number): [number, number][] => [
+    [left, top],
+    [left + side, top],
+    [left + side, top + side],
+    [left, top + side],
+    [left, top],
+  ];
+  const rings = [square(0, 0, 10), square(5, 0, 10)];
+  const wkt = `MULTIPOLYGON (${rings.map((ring) => `((${ring.map((at) => at.join(' ')).join(', ')}))`).join(', ')})`;
+  const files: Readonly<Record<string, string>> = {
+    'parts.wkt': wkt,
+    'parts.csv': `id;wkt\n0;${wkt}\n`,
+    'parts.geojson': JSON.stringify({ type: 'MultiPolygon', coordinates: rings.map((ring) => [ring]) }),
+    'parts.json': JSON.stringify({
+      images: [{ id: 1, file_name: 'whole.png' }],
+      annotations: [{ id: 0, image_id: 1, segmentation: rings.map((ring) => ring.slice(0, -1).flat()) }],
+    }),
+  };
+
+  test.each(Object.keys(files))('in %s unites them, or takes all rings together, and says so', async (file) => {
+    await shop.write(file, files[file]!);
+    await shop.write('whole.txt', '0 0,0 20,0 20,10 0,10\n');
+    const united = await compare(`@${file}`, '@whole.txt');
+    expect([united.exitCode, united.stdout]).toEqual([0, '0.75\n']);
+    expect(united.stderr).toMatch(
+      /note: .*: 1 polygon has parts that overlap; what several of them cover is inside and counts once: "0"\.\n/,
+    );
+    const cancelled = await compare(`@${file}`, '@whole.txt', '--fill', 'even-odd');
+    expect([cancelled.exitCode, cancelled.stdout]).toEqual([0, '0.5\n']);
+    expect(cancelled.stderr).toMatch(
+      /note: .*: 1 polygon has parts that overlap; by the even-odd rule what two of them cover is outside: "0"\.\n/,
+    );
+  });
+
+  test('is an error where their outlines take too much memory', async () => {
+    const steep = '((0 0, 500000000 1000000000, 0 1000000000, 0 0))';
+    await shop.write('steep.wkt', `MULTIPOLYGON (${steep}, ${steep})`);
+    await shop.write('any.txt', '0 0,0 15,0 15,10 0,10\n');
+    const { exitCode, stderr } = await compare('@steep.wkt', '@any.txt', '--memory', '64MB');
+    expect([exitCode, stderr]).toEqual([1, expect.stringContaining('have too many corners')]);
+  });
+});

@@ -1,6 +1,7 @@
 import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { elementsOf, membersOf } from '../formats/result-sets/json-spans.ts';
+import type { PolygonTile } from '../formats/result-sets/result-set.ts';
 import { noted, polygons, read, type Vertex, type WrittenPolygon, written } from './result-sets-support.ts';
 
 const closed = (ring: readonly Vertex[]) => [...ring, ring[0]!];
@@ -111,20 +112,61 @@ describe('COCO polygons', () => {
   });
 });
 
-describe('parts of a COCO polygon', () => {
-  const side = fc.tuple(fc.integer({ min: 0, max: 9 }), fc.integer({ min: 1, max: 4 }));
-  test.prop([fc.array(fc.tuple(side, side), { maxLength: 4 })])(
-    'are noted where the boxes of two share area, as squares of the grid tell',
-    (boxes) => {
-      const parts = boxes.map(([[x, w], [y, h]]) => [x, y, x + w, y, x + w, y + h, x, y + h]);
-      const cells = boxes.flatMap(([[x, w], [y, h]]) =>
-        Array.from({ length: w * h }, (_, at) => `${x + (at % w)},${y + Math.floor(at / w)}`),
-      );
-      const tile = read('coco', JSON.stringify([{ id: 1, segmentation: parts }]));
-      const meet = new Set(cells).size < cells.length;
-      expect(noted(tile)['polygons/overlapping-parts']).toBe(meet ? 1 : undefined);
+describe('parts of polygons', () => {
+  const ring = [
+    [0, 0],
+    [4, 0],
+    [4, 3],
+  ];
+  const [open, closed] = [ring, [...ring, ring[0]!]];
+  const text = (rings: number) => `(${Array.from({ length: rings }, () => '(0 0, 4 0, 4 3, 0 0)').join(', ')})`;
+  const oneIn = (of: readonly number[]) => (of.length === 1 ? 'Polygon' : 'MultiPolygon');
+
+  // Rings of the parts of polygons: of no part, of a part without rings, of several.
+  test.prop([fc.array(fc.array(fc.integer({ min: 1, max: 3 }), { minLength: 1, maxLength: 4 }), { maxLength: 5 })])(
+    'are told of every ring, in all formats that have them',
+    (polygons) => {
+      const expected = polygons.flatMap((parts) => parts.flatMap((rings, part) => new Array<number>(rings).fill(part)));
+      const partsOf = (tile: PolygonTile): number[] | undefined => {
+        const { ringParts } = tile.polygons;
+        return ringParts && [...ringParts];
+      };
+      const told = polygons.some(({ length }) => length > 1) ? expected : undefined;
+      const coordinates = polygons.map((parts) => parts.map((rings) => new Array(rings).fill(closed)));
+      const features = polygons.map((parts, i) => ({
+        type: 'Feature',
+        geometry: { type: oneIn(parts), coordinates: parts.length === 1 ? coordinates[i]![0] : coordinates[i] },
+      }));
+      expect(partsOf(read('geojson', JSON.stringify(features)))).toEqual(told);
+      const collected = coordinates.map((parts) => ({
+        type: 'Feature',
+        geometry: {
+          type: 'GeometryCollection',
+          geometries: parts.map((rings) => ({ type: 'Polygon', coordinates: rings })),
+        },
+      }));
+      expect(partsOf(read('geojson', JSON.stringify(collected)))).toEqual(told);
+      const lines = polygons.map((parts) => `MULTIPOLYGON (${parts.map(text).join(', ')})`);
+      expect(partsOf(read('wkt', lines.join('\n')))).toEqual(told);
+      expect(partsOf(read('csv', `wkt\n${lines.map((line) => `"${line}"`).join('\n')}\n`))).toEqual(told);
+      // COCO has a ring a part.
+      const segmentations = polygons.map((parts) => ({ segmentation: parts.map(() => open.flat()) }));
+      const ofRings = polygons.flatMap((parts) => [...parts.keys()]);
+      expect(partsOf(read('coco', JSON.stringify(segmentations)))).toEqual(told && ofRings);
     },
   );
+
+  test('without rings are none', () => {
+    const short = '((0 0, 1 1, 0 0))';
+    const lines = [`MULTIPOLYGON (${text(1)}, ${short})`, `MULTIPOLYGON (${short}, ${text(2)}, ${short}, ${text(1)})`];
+    expect([...read('wkt', `${lines.join('\n')}\n${lines[1]}`).polygons.ringParts!]).toEqual([0, 0, 0, 1, 0, 0, 1]);
+    expect(read('wkt', lines[0]!).polygons.ringParts).toBeUndefined();
+    const others = [
+      { segmentation: [open.flat(), [0, 0, 1, 1], open.flat()] },
+      { segmentation: { size: [2, 2], counts: [0, 1, 2, 1] } },
+    ];
+    expect([...read('coco', JSON.stringify(others)).polygons.ringParts!]).toEqual([0, 1, 0, 0]);
+  });
 });
 
 describe('spans of JSON', () => {

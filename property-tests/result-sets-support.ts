@@ -1,7 +1,7 @@
 import fc from 'fast-check';
+import { textAt } from '../algorithms/text-column.ts';
 import { parseTile } from '../formats/result-sets/parse-tile.ts';
 import type { PolygonTile, ResultSetFormat, TileParameters } from '../formats/result-sets/result-set.ts';
-import { textAt } from '../formats/result-sets/text-column.ts';
 
 export type Vertex = readonly [number, number];
 

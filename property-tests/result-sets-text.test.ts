@@ -1,7 +1,7 @@
 import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
+import { repeatedRows, textAt, textColumnOf } from '../algorithms/text-column.ts';
 import { readNumber } from '../formats/result-sets/byte-cursor.ts';
-import { repeatedRows, textAt, textColumnOf } from '../formats/result-sets/text-column.ts';
 import { noted, numberText, polygons, read, type Vertex, type WrittenPolygon, written } from './result-sets-support.ts';
 
 const pair = (separator: string) => (vertex: Vertex) => vertex.map(numberText).join(separator);

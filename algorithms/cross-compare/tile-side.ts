@@ -1,11 +1,11 @@
 import { requireArguments } from '../../primitives/arguments.ts';
-import { aRecord, aText, aWhole, type Kind, optional } from '../../primitives/kinds.ts';
-import { type Polygons, somePolygons } from '../geometry/polygons.ts';
+import { aPositive, aRecord, aText, aWhole, type Kind, optional } from '../../primitives/kinds.ts';
+import { aFill, type FillRule, overlapSentence, type Polygons, somePolygons } from '../geometry/polygons.ts';
 import { NO_REGIONS } from '../label-images/label-regions.ts';
-import { type Note, someNotes } from '../notes.ts';
+import { type Note, noteTally, someNotes } from '../notes.ts';
 import { aPixelSize, gridPolygons } from '../pixelbox/grid-polygons.ts';
 import { regionsOf } from '../pixelbox/regions.ts';
-import { aTextColumn, type TextColumn } from '../text-column.ts';
+import { aTextColumn, type TextColumn, textAt } from '../text-column.ts';
 import type { ImageSize, LabelSide, PolygonSide } from './tile-comparison.ts';
 
 /** Polygons as they were read. */
@@ -20,14 +20,19 @@ export interface ReadPolygons {
 export interface TileSideOptions {
   /** Side of a pixel in the coordinates of the polygons; 1 where left out. */
   readonly pixelSize?: number | undefined;
+  /** What is inside a polygon whose parts overlap; `union` where left out. */
+  readonly fill?: FillRule | undefined;
+  /** Bytes that the outlines of united parts may take; unlimited where left out. */
+  readonly memory?: number | undefined;
   /** What notes and errors call the polygons' file. */
   readonly place: string;
 }
 
 /**
- * Polygons of one side of a tile on the pixel grid. O(vertices).
+ * Polygons of one side of a tile on the pixel grid. Takes what `gridPolygons` takes.
  *
- * Noted: `compare/moved-vertices` where vertices lie between corners of pixels.
+ * Noted: `compare/moved-vertices` where vertices lie between corners of pixels, `compare/overlapping-parts` where polygons have
+ * parts that overlap.
  *
  * @throws what `gridPolygons` and `regionsOf` throw.
  * @example
@@ -39,11 +44,20 @@ export interface TileSideOptions {
 export function tileSide(read: ReadPolygons, options: TileSideOptions): PolygonSide {
   requireArguments('tileSide', { read, options }, { read: whatWasRead, options: OPTIONS });
   const { ids, polygons, notes, size } = read;
-  const { pixelSize, place } = options;
-  const grid = gridPolygons(polygons, { pixelSize, file: place });
+  const { pixelSize, fill = 'union', memory, place } = options;
+  const grid = gridPolygons(polygons, { pixelSize, fill, memory, file: place });
   const moved = grid.moved === 0 ? [] : [movedNote(grid.moved, place)];
-  const placed = notes.map((note) => ({ ...note, message: `${place}: ${note.message}` }));
+  const placed = [...notes, ...overlapNotes(ids, grid.overlapping, fill)].map((note) => ({
+    ...note,
+    message: `${place}: ${note.message}`,
+  }));
   return { ids, regions: regionsOf(grid), notes: [...placed, ...moved], size };
+}
+
+function overlapNotes(ids: TextColumn, overlapping: Uint32Array | undefined, fill: FillRule): Note[] {
+  const tally = noteTally();
+  for (const polygon of overlapping ?? []) tally.add('compare/overlapping-parts', textAt(ids, polygon));
+  return tally.notes({ 'compare/overlapping-parts': (n) => overlapSentence(n, ['polygon', 'polygons'], fill) });
 }
 
 const whatWasRead: Kind = aRecord<ReadPolygons>({
@@ -52,7 +66,12 @@ const whatWasRead: Kind = aRecord<ReadPolygons>({
   notes: someNotes,
   size: optional(aRecord<ImageSize>({ width: aWhole(), height: aWhole() })),
 });
-const OPTIONS: Kind = aRecord<TileSideOptions>({ pixelSize: optional(aPixelSize), place: aText });
+const OPTIONS: Kind = aRecord<TileSideOptions>({
+  pixelSize: optional(aPixelSize),
+  fill: optional(aFill),
+  memory: optional(aPositive()),
+  place: aText,
+});
 
 function movedNote(count: number, place: string): Note {
   const subject = count === 1 ? '1 vertex lies' : `${count} vertices lie`;

@@ -23,7 +23,12 @@ export interface PartEdges {
   readonly x1: Float64Array;
   readonly y1: Float64Array;
   /** The boxes of the edges. */
-  readonly index: Flatbush;
+  readonly index: EdgeIndex;
+}
+
+/** Finds the edges whose boxes meet a box, and those among them for which a call is true. */
+export interface EdgeIndex {
+  search(left: number, bottom: number, right: number, top: number, call?: (edge: number) => boolean): number[];
 }
 
 /** Rings in whole numbers. */
@@ -33,18 +38,35 @@ export interface WholeRings {
   readonly y: ArrayLike<number>;
 }
 
-/** The box of some rings. O(vertices). */
-export function boxOfRings({ ringVertices, x, y }: WholeRings, rings: readonly number[]): Box {
-  const box = { left: Infinity, bottom: Infinity, right: -Infinity, top: -Infinity };
-  for (const ring of rings) {
-    for (let v = ringVertices[ring]!; v < ringVertices[ring + 1]!; v++) {
-      box.left = Math.min(box.left, x[v]!);
-      box.right = Math.max(box.right, x[v]!);
-      box.bottom = Math.min(box.bottom, y[v]!);
-      box.top = Math.max(box.top, y[v]!);
+/** The box of some rings, and their box in a plane that is turned by 45°: of x + y and of x − y. */
+export interface Bounds {
+  readonly box: Box;
+  readonly diagonal: Box;
+}
+
+/** The bounds of some rings. O(vertices). */
+export function boundsOfRings({ ringVertices, x, y }: WholeRings, rings: readonly number[]): Bounds {
+  let [left, bottom, leastSum, leastDifference] = [Infinity, Infinity, Infinity, Infinity];
+  let [right, top, mostSum, mostDifference] = [-Infinity, -Infinity, -Infinity, -Infinity];
+  for (let i = 0; i < rings.length; i++) {
+    const end = ringVertices[rings[i]! + 1]!;
+    for (let v = ringVertices[rings[i]!]!; v < end; v++) {
+      const [column, row] = [x[v]!, y[v]!];
+      const [sum, difference] = [column + row, column - row];
+      if (column < left) left = column;
+      if (column > right) right = column;
+      if (row < bottom) bottom = row;
+      if (row > top) top = row;
+      if (sum < leastSum) leastSum = sum;
+      if (sum > mostSum) mostSum = sum;
+      if (difference < leastDifference) leastDifference = difference;
+      if (difference > mostDifference) mostDifference = difference;
     }
   }
-  return box;
+  return {
+    box: { left, bottom, right, top },
+    diagonal: { left: leastSum, bottom: leastDifference, right: mostSum, top: mostDifference },
+  };
 }
 
 /** The edges of a part; undefined where it has none. O(vertices · log vertices). */
@@ -68,7 +90,7 @@ export function edgesOfPart({ ringVertices, x, y }: WholeRings, rings: readonly 
     ringEdges.push(count);
   }
   if (count === 0) return undefined;
-  const { left, bottom, right, top } = boxOfRings({ ringVertices, x, y }, rings);
+  const { left, bottom, right, top } = boundsOfRings({ ringVertices, x, y }, rings).box;
   return {
     box: { left: 2 * left, bottom: 2 * bottom, right: 2 * right, top: 2 * top },
     ringEdges,
@@ -81,7 +103,11 @@ export function edgesOfPart({ ringVertices, x, y }: WholeRings, rings: readonly 
   };
 }
 
-function indexOf(count: number, x0: Float64Array, y0: Float64Array, x1: Float64Array, y1: Float64Array): Flatbush {
+/** To look at so many edges one after the other takes less time than to build an index of them. */
+const FEW_EDGES = 96;
+
+function indexOf(count: number, x0: Float64Array, y0: Float64Array, x1: Float64Array, y1: Float64Array): EdgeIndex {
+  if (count <= FEW_EDGES) return { search: (...box) => edgesMeeting(count, x0, y0, x1, y1, ...box) };
   const index = new Flatbush(count);
   for (let edge = 0; edge < count; edge++) {
     index.add(
@@ -93,6 +119,28 @@ function indexOf(count: number, x0: Float64Array, y0: Float64Array, x1: Float64A
   }
   index.finish();
   return index;
+}
+
+function edgesMeeting(
+  count: number,
+  x0: Float64Array,
+  y0: Float64Array,
+  x1: Float64Array,
+  y1: Float64Array,
+  left: number,
+  bottom: number,
+  right: number,
+  top: number,
+  call?: (edge: number) => boolean,
+): number[] {
+  const found: number[] = [];
+  for (let edge = 0; edge < count; edge++) {
+    const [fromX, fromY, toX, toY] = [x0[edge]!, y0[edge]!, x1[edge]!, y1[edge]!];
+    if ((fromX < left && toX < left) || (fromX > right && toX > right)) continue;
+    if ((fromY < bottom && toY < bottom) || (fromY > top && toY > top)) continue;
+    if (call === undefined || call(edge)) found.push(edge);
+  }
+  return found;
 }
 
 /** The edges, moved along x. */

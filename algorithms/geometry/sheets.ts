@@ -1,6 +1,6 @@
 import { requireArguments } from '../../primitives/arguments.ts';
 import { anInstance, aPositive, aRecord, type Kind, numbers, optional } from '../../primitives/kinds.ts';
-import { boxOfRings, edgesOfPart, movedEdges, type PartEdges } from './part-edges.ts';
+import { type Bounds, boundsOfRings, edgesOfPart, movedEdges, type PartEdges } from './part-edges.ts';
 import { partsOverlap } from './parts-overlap.ts';
 
 /** Polygons in whole numbers, with the part that each ring is of. */
@@ -90,8 +90,23 @@ function ringsOfParts(ringParts: Uint32Array, from: number, to: number): number[
   let ring = from + 1;
   while (ring < to && ringParts[ring] === ringParts[from]) ring++;
   if (ring >= to) return undefined;
-  const parts = new Map<number, number[]>();
+  // Most often parts stand one after the other.
+  const parts: number[][] = [];
+  const numbers: number[] = [];
   for (ring = from; ring < to; ring++) {
+    const number = ringParts[ring]!;
+    const isNew = parts.length === 0 || number > numbers.at(-1)!;
+    if (isNew) numbers.push(number);
+    if (isNew) parts.push([ring]);
+    else if (number === numbers.at(-1)) parts.at(-1)!.push(ring);
+    else return ringsByPart(ringParts, from, to);
+  }
+  return parts;
+}
+
+function ringsByPart(ringParts: Uint32Array, from: number, to: number): number[][] {
+  const parts = new Map<number, number[]>();
+  for (let ring = from; ring < to; ring++) {
     const rings = parts.get(ringParts[ring]!);
     if (rings === undefined) parts.set(ringParts[ring]!, [ring]);
     else rings.push(ring);
@@ -132,7 +147,9 @@ function overlappingParts(
   parts: readonly number[][],
   turn: number | undefined,
 ): Map<number, Set<number>> {
-  const boxes = parts.map((rings) => boxOfRings(polygons, rings));
+  const bounds = parts.map((rings) => boundsOfRings(polygons, rings));
+  const found = new Map<number, Set<number>>();
+  if (parts.length === 2 && turn === undefined && !shareArea(bounds[0]!, bounds[1]!, 0)) return found;
   const edges = new Map<string, PartEdges | undefined>();
   const edgesAt = (part: number, turns: number): PartEdges | undefined => {
     const key = `${part} ${turns}`;
@@ -143,15 +160,15 @@ function overlappingParts(
     const own = edgesAt(part, 0);
     return own && movedEdges(own, 2 * turns * turn!);
   };
-  const found = new Map<number, Set<number>>();
   const active: PlacedPart[] = [];
-  for (const next of placedParts(boxes, turn)) {
+  for (const next of placedParts(bounds, turn)) {
     let kept = 0;
     for (const other of active) {
       if (other.right <= next.left) continue;
       active[kept++] = other;
-      const [a, b] = [boxes[next.part]!, boxes[other.part]!];
-      if (next.part === other.part || a.bottom >= b.top || b.bottom >= a.top) continue;
+      const by = (next.turns - other.turns) * (turn ?? 0);
+      // Most parts side by side are told apart by their bounds, without a look at their edges.
+      if (next.part === other.part || !shareArea(bounds[next.part]!, bounds[other.part]!, by)) continue;
       if ((next.isCopy && other.isCopy) || found.get(next.part)?.has(other.part)) continue;
       const least = Math.min(next.turns, other.turns);
       const [one, two] = [edgesAt(next.part, next.turns - least), edgesAt(other.part, other.turns - least)];
@@ -165,9 +182,24 @@ function overlappingParts(
   return found;
 }
 
+/** Whether both boxes of two parts share area, the first part moved along x. */
+function shareArea(a: Bounds, b: Bounds, by: number): boolean {
+  const [p, q, d, e] = [a.box, b.box, a.diagonal, b.diagonal];
+  return (
+    p.left + by < q.right &&
+    q.left < p.right + by &&
+    p.bottom < q.top &&
+    q.bottom < p.top &&
+    d.left + by < e.right &&
+    e.left < d.right + by &&
+    d.bottom + by < e.top &&
+    e.bottom < d.top + by
+  );
+}
+
 /** Parts by their left sides; where x comes round, at each turn at which they may meet another. */
-function placedParts(boxes: readonly { readonly left: number; readonly right: number }[], turn?: number): PlacedPart[] {
-  const placed = boxes.map(({ left, right }, part) => {
+function placedParts(bounds: readonly Bounds[], turn?: number): PlacedPart[] {
+  const placed = bounds.map(({ box: { left, right } }, part) => {
     const turns = turn === undefined ? 0 : -Math.floor(left / turn);
     return { part, turns, isCopy: false, left: left + turns * (turn ?? 0), right: right + turns * (turn ?? 0) };
   });

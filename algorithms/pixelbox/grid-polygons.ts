@@ -2,6 +2,7 @@ import { requireArguments } from '../../primitives/arguments.ts';
 import { GeometryError } from '../../primitives/errors.ts';
 import {
   anInstance,
+  aPositive,
   aRecord,
   aText,
   type FieldKinds,
@@ -10,7 +11,9 @@ import {
   someOptions,
   where,
 } from '../../primitives/kinds.ts';
-import { type Polygons, polygonOfVertex, somePolygons } from '../geometry/polygons.ts';
+import { aFill, type FillRule, type Polygons, polygonOfVertex, somePolygons } from '../geometry/polygons.ts';
+import { sheetsOf } from '../geometry/sheets.ts';
+import { uniteParts } from './united-parts.ts';
 
 /** Coordinates are whole numbers of pixels from −2³⁰ to 2³⁰, so that differences of two are 32-bit integers. */
 export const GRID_LIMIT: number = 2 ** 30;
@@ -33,6 +36,10 @@ export interface GridPolygons {
 export interface GridOptions {
   /** Side of a pixel in the coordinates of the polygons; 1 where left out. */
   readonly pixelSize?: number | undefined;
+  /** What is inside a polygon whose parts overlap; `union` where left out. */
+  readonly fill?: FillRule | undefined;
+  /** Bytes that the outlines of united parts may take; unlimited where left out. */
+  readonly memory?: number | undefined;
   /** What errors call the polygons' file. */
   readonly file?: string | undefined;
 }
@@ -44,7 +51,12 @@ export const aPixelSize: Kind = where(
   { code: 'pixelbox/pixel-size' },
 );
 
-const GRID_OPTIONS: Kind = someOptions<GridOptions>({ pixelSize: optional(aPixelSize), file: optional(aText) });
+const GRID_OPTIONS: Kind = someOptions<GridOptions>({
+  pixelSize: optional(aPixelSize),
+  fill: optional(aFill),
+  memory: optional(aPositive()),
+  file: optional(aText),
+});
 
 /** The columns of polygons on a grid. */
 export const gridColumns: FieldKinds<GridPolygons> = {
@@ -59,16 +71,23 @@ export const someGridPolygons: Kind = aRecord<GridPolygons>(gridColumns);
 export interface SnappedToPixels extends GridPolygons {
   /** Vertices that lay between the corners of pixels and were moved to the nearest one. */
   readonly moved: number;
+  /** The polygons whose parts overlap, ascending; undefined where there are none. */
+  readonly overlapping?: Uint32Array | undefined;
 }
 
 /**
  * Moves every vertex to the nearest corner of a pixel. Outlines of segmented pixels are there already; others are
  * exact only on the grid that `pixelSize` makes, which may be finer than the image's.
  *
- * O(vertices). A tie goes to the larger coordinate.
+ * A polygon is the union of its parts, each of them even-odd. One whose parts overlap gets for rings the outline of the pixels
+ * whose centres are in any of its parts; others keep theirs. With `fill: 'even-odd'` all of its rings are taken together.
+ *
+ * O(vertices), and where polygons have several parts what `sheetsOf` takes and, where these overlap, their rows of pixels. A tie
+ * goes to the larger coordinate.
  *
  * @throws `ArgumentError` `pixelbox/pixel-size` for a size that is not a finite number above 0, `GeometryError`
- * `geometry/beyond-grid`, with the polygon for its record, for a coordinate that is not finite or beyond 2³⁰ pixels.
+ * `geometry/beyond-grid`, with the polygon for its record, for a coordinate that is not finite or beyond 2³⁰ pixels,
+ * `OutOfMemoryError` `pixelbox/outlines` where outlines of united parts pass `memory`.
  * @example
  * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [2.2, 0], [2.2, 1], [0, 1]]] }');
  * const grid = gridPolygons(zones.polygons, { pixelSize: 0.5 });
@@ -76,7 +95,7 @@ export interface SnappedToPixels extends GridPolygons {
  */
 export function gridPolygons(polygons: Polygons, options: GridOptions = {}): SnappedToPixels {
   requireArguments('gridPolygons', { polygons, options }, { polygons: somePolygons, options: GRID_OPTIONS });
-  const { pixelSize = 1, file } = options;
+  const { pixelSize = 1, fill = 'union', memory = Number.POSITIVE_INFINITY, file } = options;
   const { polygonRings, ringVertices } = polygons;
   const x = new Int32Array(polygons.x.length);
   const y = new Int32Array(polygons.y.length);
@@ -93,7 +112,11 @@ export function gridPolygons(polygons: Polygons, options: GridOptions = {}): Sna
     x[v] = column;
     y[v] = row;
   }
-  return { polygonRings, ringVertices, x, y, moved };
+  const grid = { polygonRings, ringVertices, x, y };
+  const sheets = sheetsOf({ ...grid, ringParts: polygons.ringParts });
+  if (sheets === undefined) return { ...grid, moved };
+  const { overlapping } = sheets;
+  return { ...(fill === 'union' ? uniteParts(grid, sheets, { memory, file }) : grid), moved, overlapping };
 }
 
 /** Copies vertices as long as they are on the grid, as those of outlines of pixels are; returns how many. */

@@ -54,7 +54,6 @@ function readLine(reading: Reading, cursor: ByteCursor, { index, line }: LineAt)
   const start = cursor.at;
   // Two numbers of four digits, and what parts them.
   const tile = emptyTile((cursor.end - start) / 9);
-  tile.partStarts = [];
   beginPolygonNamed(tile, name);
   try {
     takeSrid(reading, cursor, index);
@@ -125,9 +124,10 @@ function appendTile(columns: LayerColumns, tile: TileColumns): void {
     const known = NOTED[code];
     for (let more = known === undefined ? 0 : (count ?? 1); more > 0; more--) columns.noticed.push(known!);
   }
-  const starts = new Set(tile.partStarts);
+  let next = 0;
   for (let ring = 0; ring < tile.rings; ring++) {
-    if (starts.has(ring)) beginPart(columns);
+    if (ring === 0 || ring === tile.furtherParts[next]) beginPart(columns);
+    if (ring === tile.furtherParts[next]) next++;
     appendRing(columns, tile, tile.ringVertices[ring]!, tile.ringVertices[ring + 1]!, false);
   }
 }

@@ -6,6 +6,7 @@ import type { PolygonTile } from './result-set.ts';
 import { type AnnotationPlace, decodeCounts, traceRuns } from './rle.ts';
 import {
   addVertex,
+  beginPart,
   beginPolygonNamed,
   dropPolygon,
   emptyTile,
@@ -13,16 +14,15 @@ import {
   endRing,
   finishTile,
   note,
-  ringBoxesMeet,
   type TileColumns,
 } from './tile-columns.ts';
 
 /**
  * Reads the annotations of a COCO text, an object with `annotations` or a bare array of them, whatever their image.
  *
- * A segmentation is a list of polygons, `[x, y, x, y, …]` each, which become rings of one polygon; or run lengths,
- * plain or compressed, which are traced into rings along pixel edges. Of polygons that overlap, COCO means the union;
- * rings are taken even-odd, and those whose boxes meet are noted as `polygons/overlapping-parts`. Named by `id`, else by their index. Crowd
+ * A segmentation is a list of polygons, `[x, y, x, y, …]` each, which become parts of one polygon, of a ring each: COCO means
+ * their union, as pycocotools merges them. Or it is run lengths, plain or compressed, which are traced into rings along pixel
+ * edges. Named by `id`, else by their index. Crowd
  * regions (`iscrowd`) are polygons like others, noted as `polygons/crowd`; annotations without segmentation are left
  * out, noted as `polygons/other-geometry`.
  *
@@ -66,8 +66,10 @@ function readAnnotation(columns: TileColumns, annotation: JsonObject, place: Ann
   }
   if (iscrowd === 1 || iscrowd === true) note(columns, 'polygons/crowd');
   if (Array.isArray(segmentation)) {
-    for (const ring of segmentation) readRing(columns, ring, at);
-    if (ringBoxesMeet(columns)) note(columns, 'polygons/overlapping-parts');
+    for (const ring of segmentation) {
+      beginPart(columns);
+      readRing(columns, ring, at);
+    }
   } else readMask(columns, segmentation, at);
   endPolygon(columns);
 }

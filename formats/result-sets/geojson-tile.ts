@@ -6,6 +6,7 @@ import { parseJsonBytes } from './json-bytes.ts';
 import type { PolygonTile, TileParameters } from './result-set.ts';
 import {
   addVertex,
+  beginPart,
   beginPolygonNamed,
   dropPolygon,
   emptyTile,
@@ -88,7 +89,10 @@ function readGeometry(columns: TileColumns, geometry: unknown, at: FeatureAt): v
       polygons++;
       const coordinates = arrayOf(next.coordinates, '"coordinates"', at);
       const parts = next.type === 'Polygon' ? [coordinates] : coordinates;
-      for (const part of parts) for (const ring of arrayOf(part, 'rings', at)) readRing(columns, ring, at);
+      for (const part of parts) {
+        beginPart(columns);
+        for (const ring of arrayOf(part, 'rings', at)) readRing(columns, ring, at);
+      }
     } else others++;
   }
   if (others > 0) note(columns, 'polygons/other-geometry');

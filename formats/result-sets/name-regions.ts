@@ -1,5 +1,5 @@
+import { textColumnOf } from '../../algorithms/text-column.ts';
 import type { TextColumn } from './result-set.ts';
-import { textColumnOf } from './text-column.ts';
 
 /** Calls regions by their labels, with a number behind where a label has several. */
 export function nameRegions(labels: readonly number[]): (region: number) => string {

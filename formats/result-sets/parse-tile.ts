@@ -12,7 +12,7 @@ import { parseWkt } from './wkt.ts';
  *
  * Noted, a kind at a time: `polygons/unclosed-rings` (which are closed), `polygons/short-rings` (of fewer than three
  * vertices, left out), `polygons/zero-area-rings`, `polygons/empty`, `polygons/other-geometry` (left out),
- * `polygons/duplicate-ids`, `polygons/crowd`, `polygons/overlapping-parts`.
+ * `polygons/duplicate-ids`, `polygons/crowd`.
  *
  * @throws FormatError, GeometryError as the reader of the format has it, with the line or the record; OutOfMemoryError
  * `memory/limit` where the tile takes more than `parameters.memory`.

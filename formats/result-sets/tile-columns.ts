@@ -1,8 +1,8 @@
 import { type NoteTally, noteTally } from '../../algorithms/notes.ts';
+import { repeatedRows, textAt } from '../../algorithms/text-column.ts';
 import { overMemory } from '../memory.ts';
 import { isFlat } from '../rings.ts';
 import type { PolygonTile } from './result-set.ts';
-import { repeatedRows, textAt } from './text-column.ts';
 
 /** A tile's columns under construction: each array grows, and its fill is counted beside it. */
 export interface TileColumns {
@@ -17,8 +17,8 @@ export interface TileColumns {
   x: Float64Array;
   y: Float64Array;
   vertices: number;
-  /** Where somebody asks: the rings, as many as there are, where a polygon of a multipolygon or a collection begins. */
-  partStarts?: number[];
+  /** The rings where a further part of a polygon begins, ascending. */
+  readonly furtherParts: number[];
   readonly tally: NoteTally;
   readonly bounds: TileBounds;
 }
@@ -46,6 +46,7 @@ export function emptyTile(vertices = 0, bounds: TileBounds = {}): TileColumns {
     x,
     y,
     vertices: 0,
+    furtherParts: [],
     tally: noteTally(),
     bounds,
   };
@@ -91,6 +92,11 @@ const encoder = new TextEncoder();
 export function beginPolygonNamed(columns: TileColumns, name: string | number): void {
   const bytes = encoder.encode(String(name));
   beginPolygon(columns, bytes, 0, bytes.length);
+}
+
+/** Begins a part of the polygon begun last: a polygon of a multipolygon, a collection or a COCO segmentation. */
+export function beginPart({ polygonRings, polygons, rings, furtherParts }: TileColumns): void {
+  if (rings > polygonRings[polygons]! && furtherParts.at(-1) !== rings) furtherParts.push(rings);
 }
 
 /** Appends a vertex to the ring under construction. */
@@ -199,40 +205,17 @@ function dropClosing(columns: TileColumns, start: number): void {
 
 /** Ends the polygon begun last. */
 export function endPolygon(columns: TileColumns): void {
+  // A part without rings is none.
+  if (columns.furtherParts.at(-1) === columns.rings) columns.furtherParts.pop();
   if (columns.polygonRings[columns.polygons] === columns.rings) note(columns, 'polygons/empty');
   columns.polygonRings[columns.polygons] = columns.rings;
-}
-
-/** Whether the boxes of two rings of the polygon begun last share area. Sorted by left edges, near ones alone are compared. */
-export function ringBoxesMeet({ polygonRings, polygons, rings, ringVertices, x, y }: TileColumns): boolean {
-  const first = polygonRings[polygons]!;
-  if (rings - first < 2) return false;
-  const boxes = Array.from({ length: rings - first }, (_, ring) =>
-    boxOf(x, y, ringVertices[first + ring]!, ringVertices[first + ring + 1]!),
-  ).sort((a, b) => a.left - b.left);
-  return boxes.some((box, index) => {
-    for (let next = index + 1; next < boxes.length && boxes[next]!.left < box.right; next++) {
-      if (boxes[next]!.top < box.bottom && box.top < boxes[next]!.bottom) return true;
-    }
-    return false;
-  });
-}
-
-function boxOf(x: Float64Array, y: Float64Array, from: number, to: number) {
-  const box = { left: x[from]!, top: y[from]!, right: x[from]!, bottom: y[from]! };
-  for (let at = from + 1; at < to; at++) {
-    box.left = Math.min(box.left, x[at]!);
-    box.right = Math.max(box.right, x[at]!);
-    box.top = Math.min(box.top, y[at]!);
-    box.bottom = Math.max(box.bottom, y[at]!);
-  }
-  return box;
 }
 
 /** Takes the polygon begun last away again, with all its rings: it is none. */
 export function dropPolygon(columns: TileColumns): void {
   columns.rings = columns.polygonRings[columns.polygons]!;
   columns.vertices = columns.ringVertices[columns.rings]!;
+  while (columns.furtherParts.at(-1)! >= columns.rings) columns.furtherParts.pop();
   columns.polygons--;
   columns.idLength = columns.idStarts[columns.polygons]!;
 }
@@ -251,9 +234,26 @@ export function finishTile(columns: TileColumns): PolygonTile {
   const finished = {
     polygonRings: columns.polygonRings.slice(0, polygons + 1),
     ringVertices: columns.ringVertices.slice(0, rings + 1),
+    ...ringPartsOf(columns),
     ...finishVertices(columns),
   };
   return { ids, polygons: finished, notes: tally.notes(SENTENCES) };
+}
+
+/** The part of every ring; nothing where all polygons have one part. */
+function ringPartsOf({ furtherParts, polygonRings, rings }: TileColumns): { readonly ringParts?: Uint32Array } {
+  if (furtherParts.length === 0) return {};
+  const ringParts = new Uint32Array(rings);
+  let [polygon, next, part] = [0, 0, 0];
+  for (let ring = 0; ring < rings; ring++) {
+    for (; polygonRings[polygon + 1]! <= ring; polygon++) part = 0;
+    if (furtherParts[next] === ring) {
+      next++;
+      part++;
+    }
+    ringParts[ring] = part;
+  }
+  return { ringParts };
 }
 
 /** The coordinates at their length: the arrays themselves where they are full, as may be those that were adopted. */
@@ -274,8 +274,6 @@ const SENTENCES: Readonly<Record<string, (count: number) => string>> = {
   'polygons/other-geometry': (n) =>
     `${n === 1 ? '1 geometry is no polygon and was' : `${n} geometries are no polygons and were`} left out, of`,
   'polygons/crowd': (n) => `${n === 1 ? '1 polygon is a crowd' : `${n} polygons are crowds`}, taken as one object each`,
-  'polygons/overlapping-parts': (n) =>
-    `${n === 1 ? '1 polygon has' : `${n} polygons have`} parts whose boxes meet: parts are taken even-odd, and what two of them cover is outside, in`,
   'polygons/duplicate-ids': (n) => `${n === 1 ? '1 polygon has' : `${n} polygons have`} the id of one before`,
 };
 

@@ -12,6 +12,7 @@ import {
 import type { PolygonTile } from './result-set.ts';
 import {
   addVertex,
+  beginPart,
   beginPolygonNamed,
   dropPolygon,
   emptyTile,
@@ -172,7 +173,7 @@ function readLetters(cursor: ByteCursor): string {
 /** Reads rings in parentheses: those of a polygon, at depth 1, or of the polygons of a multipolygon, at depth 2. */
 function readRings(cursor: ByteCursor, columns: TileColumns, depth: 1 | 2, file: string): void {
   take(cursor, char.open, file);
-  if (depth === 1) columns.partStarts?.push(columns.rings);
+  if (depth === 1) beginPart(columns);
   do {
     if (readEmpty(cursor)) continue;
     if (depth === 2) readRings(cursor, columns, 1, file);

@@ -1,0 +1,220 @@
+import { OutOfMemoryError } from '../../primitives/errors.ts';
+import { bytesText } from '../bytes-text.ts';
+import type { Sheets } from '../geometry/sheets.ts';
+import type { GridPolygons } from './grid-polygons.ts';
+
+/**
+ * Polygons whose parts overlap, with the outlines of the pixels that any of their parts holds for rings: rectilinear, and
+ * for even-odd over all of them. Other polygons keep their rings.
+ *
+ * Goes down the rows of such a polygon, from one in which an edge comes to another column to the next: O(steps · edges that
+ * meet a row). Steps are no more than rows, nor than the corners of what the parts hold.
+ *
+ * @throws OutOfMemoryError `pixelbox/outlines`.
+ */
+export function uniteParts(
+  grid: GridPolygons,
+  { ringSheets, overlapping }: Sheets,
+  { memory, file }: { readonly memory: number; readonly file?: string | undefined },
+): GridPolygons {
+  const { polygonRings, ringVertices, x, y } = grid;
+  const out: Outlines = { polygonRings: [0], ringVertices: [0], x: [], y: [], memory, file };
+  let next = 0;
+  for (let polygon = 0; polygon + 1 < polygonRings.length; polygon++) {
+    const rings: Rings = [polygonRings[polygon]!, polygonRings[polygon + 1]!];
+    if (overlapping[next] === polygon) {
+      next++;
+      addOutline(out, edgesOf(grid, ringSheets, rings));
+    } else {
+      for (let ring = rings[0]; ring < rings[1]; ring++) {
+        for (let v = ringVertices[ring]!; v < ringVertices[ring + 1]!; v++) addVertex(out, x[v]!, y[v]!);
+        out.ringVertices.push(out.x.length);
+      }
+    }
+    out.polygonRings.push(out.ringVertices.length - 1);
+  }
+  return {
+    polygonRings: Uint32Array.from(out.polygonRings),
+    ringVertices: Uint32Array.from(out.ringVertices),
+    x: Int32Array.from(out.x),
+    y: Int32Array.from(out.y),
+  };
+}
+
+type Rings = readonly [first: number, end: number];
+
+/** Polygons under construction. */
+interface Outlines {
+  readonly polygonRings: number[];
+  readonly ringVertices: number[];
+  readonly x: number[];
+  readonly y: number[];
+  readonly memory: number;
+  readonly file: string | undefined;
+}
+
+function addVertex(out: Outlines, x: number, y: number): void {
+  out.x.push(x);
+  out.y.push(y);
+}
+
+/** An edge that is not level, from its upper end; rows count downwards. */
+interface Edge {
+  readonly sheet: number;
+  readonly x: number;
+  readonly top: number;
+  readonly bottom: number;
+  /** Columns that it passes on its way down, negative to the left. */
+  readonly run: number;
+}
+
+function edgesOf({ ringVertices, x, y }: GridPolygons, ringSheets: Uint32Array, [first, end]: Rings): Edge[] {
+  const edges: Edge[] = [];
+  for (let ring = first; ring < end; ring++) {
+    const [from, to] = [ringVertices[ring]!, ringVertices[ring + 1]!];
+    for (let v = from, u = to - 1; v < to; u = v++) {
+      if (y[u] === y[v]) continue;
+      const [upper, lower] = y[u]! < y[v]! ? [u, v] : [v, u];
+      const [top, bottom] = [y[upper]!, y[lower]!];
+      edges.push({ sheet: ringSheets[ring]!, x: x[upper]!, top, bottom, run: x[lower]! - x[upper]! });
+    }
+  }
+  return edges.sort((a, b) => a.top - b.top);
+}
+
+/** Adds the outline of the pixels that the sheets of some edges hold. */
+function addOutline(out: Outlines, edges: readonly Edge[]): void {
+  const corners: Corners = { x: [], y: [], beneath: [], open: new Map() };
+  const bottoms = edges.map(({ bottom }) => bottom).sort((a, b) => a - b);
+  let active: Edge[] = [];
+  let sides: readonly number[] = [];
+  let [next, done] = [0, 0];
+  for (let row = edges[0]?.top ?? 0; ; ) {
+    active = active.filter(({ bottom }) => bottom > row);
+    while (next < edges.length && edges[next]!.top === row) active.push(edges[next++]!);
+    while (bottoms[done]! <= row) done++;
+    const below = sidesOf(active, row);
+    addCorners(corners, row, sides, below);
+    requireRoom(out, corners);
+    sides = below;
+    if (done === bottoms.length) break;
+    const stop = Math.min(bottoms[done]!, edges[next]?.top ?? Infinity);
+    row = active.reduce((least, edge) => Math.min(least, nextColumnRow(edge, row)), stop);
+  }
+  linkRings(out, corners);
+}
+
+/** Where runs of pixels that any sheet holds begin and end in a row, in turn. */
+function sidesOf(active: readonly Edge[], row: number): number[] {
+  const crossings = active.map((edge) => ({ column: columnIn(edge, row), sheet: edge.sheet }));
+  crossings.sort((a, b) => a.column - b.column);
+  const holding = new Set<number>();
+  const sides: number[] = [];
+  for (let at = 0; at < crossings.length; ) {
+    const { column } = crossings[at]!;
+    const wasInside = holding.size > 0;
+    for (; crossings[at]?.column === column; at++) {
+      const { sheet } = crossings[at]!;
+      if (!holding.delete(sheet)) holding.add(sheet);
+    }
+    if (holding.size > 0 !== wasInside) sides.push(column);
+  }
+  return sides;
+}
+
+/** The first column whose centre is on or right of an edge in the middle of a row. */
+function columnIn({ x, top, bottom, run }: Edge, row: number): number {
+  const height = bottom - top;
+  // ⌈(run · (2t + 1) / height − 1) / 2⌉ for the row after t others.
+  return run === 0 ? x : x - floorOf(-run, 2 * (row - top) + 1, height, 2 * height);
+}
+
+/** The first row after a given one in which an edge is in another column, or one that lies below the edge. */
+function nextColumnRow(edge: Edge, row: number): number {
+  const { x, top, bottom, run } = edge;
+  if (run === 0) return Infinity;
+  const [height, width] = [bottom - top, Math.abs(run)];
+  const passed = Math.abs(columnIn(edge, row) - x);
+  // To the right it leaves the column behind the centre, to the left it comes to one on the centre.
+  const rows =
+    run > 0
+      ? floorOf(height, 2 * passed + 1, -width, 2 * width) + 1
+      : -floorOf(-height, 2 * passed + 1, width, 2 * width);
+  return Math.max(row + 1, top + rows);
+}
+
+/** ⌊(a · b + c) / d⌋ of whole numbers, d above 0; exact whatever the size of the product. */
+function floorOf(a: number, b: number, c: number, d: number): number {
+  const dividend = a * b + c;
+  if (Math.abs(a * b) + Math.abs(c) >= 2 ** 53) {
+    const [exact, by] = [BigInt(a) * BigInt(b) + BigInt(c), BigInt(d)];
+    const quotient = exact / by;
+    return Number(quotient * by > exact ? quotient - 1n : quotient);
+  }
+  const quotient = Math.floor(dividend / d);
+  // The quotient of two doubles may be rounded up to the next whole number.
+  return quotient * d > dividend ? quotient - 1 : quotient;
+}
+
+/** Corners of an outline, row by row from left to right: two and two are the ends of a level edge. */
+interface Corners {
+  readonly x: number[];
+  readonly y: number[];
+  /** The corner at the other end of the upright edge at each. */
+  readonly beneath: number[];
+  /** Corners whose upright edges go on below, by their columns. */
+  readonly open: Map<number, number>;
+}
+
+/** A corner stands wherever a side begins or ends between two rows. */
+function addCorners(corners: Corners, row: number, above: readonly number[], below: readonly number[]): void {
+  const add = (column: number): void => {
+    const corner = corners.x.length;
+    const upper = corners.open.get(column);
+    corners.x.push(column);
+    corners.y.push(row);
+    corners.beneath.push(upper ?? -1);
+    if (upper === undefined) corners.open.set(column, corner);
+    else {
+      corners.beneath[upper] = corner;
+      corners.open.delete(column);
+    }
+  };
+  for (let [a, b] = [0, 0]; a < above.length || b < below.length; ) {
+    const [left, right] = [above[a] ?? Infinity, below[b] ?? Infinity];
+    if (left !== right) add(Math.min(left, right));
+    if (left <= right) a++;
+    if (right <= left) b++;
+  }
+}
+
+const BYTES_PER_CORNER = 64;
+
+function requireRoom({ memory, file, x: vertices, polygonRings }: Outlines, { x: corners }: Corners): void {
+  const needed = BYTES_PER_CORNER * (corners.length + vertices.length);
+  if (needed <= memory) return;
+  throw new OutOfMemoryError('pixelbox/outlines', 'The outlines of united parts have too many corners.', {
+    expected: `at most ${bytesText(memory)}`,
+    got: `${bytesText(needed)} for ${corners.length + vertices.length} corners or more`,
+    remedy: 'Choose larger pixels (--pixel-size), merge the parts before, or raise the limit (--memory).',
+    place: { file, record: polygonRings.length - 1 },
+  });
+}
+
+/** Follows level and upright edges in turn, ring by ring. */
+function linkRings(out: Outlines, { x, y, beneath }: Corners): void {
+  for (let first = 0; first < x.length; first += 2) {
+    if (beneath[first] === VISITED) continue;
+    for (let corner = first; beneath[corner] !== VISITED; ) {
+      const beside = corner ^ 1;
+      addVertex(out, x[corner]!, y[corner]!);
+      addVertex(out, x[beside]!, y[beside]!);
+      beneath[corner] = VISITED;
+      corner = beneath[beside]!;
+      beneath[beside] = VISITED;
+    }
+    out.ringVertices.push(out.x.length);
+  }
+}
+
+const VISITED = -1;
