@@ -6,6 +6,7 @@ import { zonalHistogram } from '../algorithms/zonal/index.ts';
 import { CELL_ARRAYS } from '../formats/tiff/samples.ts';
 import { type Context, open } from '../index.ts';
 import { testBackends } from './backends.ts';
+import { isNearest } from './nearest-f64.ts';
 import { box, plain, rasterOf, zonesOf } from './zonal-support.ts';
 
 /** Bits of f32 whose exponents lie in one group, in two that are neighbours, or anywhere. */
@@ -54,6 +55,43 @@ function expected(values: readonly number[]): number[] {
   const sum = values.reduce((total, value) => total + BigInt(value * 2 ** 149), 0n);
   return [...bounds, ratio(sum, 1n << 149n), ratio(sum, BigInt(values.length) << 149n)];
 }
+
+describe('a fraction', () => {
+  const whole = fc.oneof(
+    fc.bigInt({ min: -(2n ** 1200n), max: 2n ** 1200n }),
+    fc.bigInt({ min: -(2n ** 60n), max: 2n ** 60n }),
+    // Halfway between two f64, or next to that.
+    fc
+      .record({
+        bits: fc.bigInt({ min: 2n ** 51n, max: 2n ** 54n }),
+        by: fc.nat(1200),
+        more: fc.constantFrom(-1n, 0n, 1n),
+      })
+      .map(({ bits, by, more }) => (((2n * bits + 1n) << BigInt(by)) << 2n) + more),
+  );
+  const below = fc.oneof(
+    fc.integer({ min: 0, max: 2400 }).map((power) => 2n ** BigInt(power)),
+    fc.bigInt({ min: 1n, max: 2n ** 60n }),
+    fc.bigInt({ min: 1n, max: 2n ** 1200n }),
+  );
+
+  test.prop([whole, below], { numRuns: 3000 })(
+    'is rounded to the nearest f64, subnormal ones too',
+    (numerator, denominator) => {
+      const rounded = ratio(numerator, denominator);
+      // From half a step above the largest f64 on it is infinite.
+      const isInfinite = (numerator < 0n ? -numerator : numerator) >= (2n ** 1024n - 2n ** 970n) * denominator;
+      if (isInfinite) expect(rounded).toBe(numerator < 0n ? -Infinity : Infinity);
+      else expect({ rounded, is: isNearest(rounded, { numerator, denominator }) }).toEqual({ rounded, is: true });
+    },
+  );
+
+  test('that is the middle of the least two is rounded to the even one', () => {
+    const least = 2n ** 1075n;
+    expect([1n, 2n, 3n, -1n, -3n].map((of) => ratio(of, least) / Number.MIN_VALUE)).toEqual([0, 1, 2, -0, -2]);
+    expect(ratio(2n ** 60n + 1n, 2n ** 1135n)).toBe(Number.MIN_VALUE);
+  });
+});
 
 describe.each(testBackends)('on $name', ({ name, runs }) => {
   let context: Context;

@@ -6,6 +6,7 @@ import { CELL_ARRAYS, SAMPLE_RANGE } from '../formats/tiff/samples.ts';
 import { type Context, open } from '../index.ts';
 import { openWorkshop } from './cli-support.ts';
 import { craftedTiff } from './fixtures/crafted-tiff.ts';
+import { fractionOf, isNearest, multiplyAdd } from './nearest-f64.ts';
 import { box, plain, rasterOf, zonesOf } from './zonal-support.ts';
 
 let reference: Context;
@@ -47,6 +48,14 @@ const scalings = fc.oneof(
     scale: fc.constantFrom(0.1, -0.1, 1e-9, 3.7e5, -1e-20),
     offset: fc.double({ min: -100, max: 100, noNaN: true }),
   }),
+  // Sums and means among the least numbers there are.
+  fc.record({
+    scale: fc.constantFrom(Number.MIN_VALUE, -3e-310, 7e-300),
+    offset: fc.oneof(
+      fc.constantFrom(0, 5e-324, -1e-308, 2 ** -1022),
+      fc.double({ min: -1e-305, max: 1e-305, noNaN: true }),
+    ),
+  }),
 );
 
 interface Band {
@@ -76,6 +85,14 @@ function rasterWith({ sample, stored, scaling, nodata, mask }: Band) {
   const masks = rasterOf(shown, WIDTH, 'u8');
   const readMask = mask && ((window: Parameters<typeof masks.read>[0]) => masks.read(window) as Promise<Uint8Array>);
   return { raster: rasterOf(cells, WIDTH, sample, { scaling, nodata, readMask, blockRows: 9 }), cells, shown };
+}
+
+const ONE = fractionOf(1);
+
+/** What is stored of the cells of a box that have data. */
+function storedIn(band: Band, corners: readonly number[]): number[] {
+  const stored = valuesIn({ ...band, scaling: undefined }, corners);
+  return stored.filter((value) => !Number.isNaN(value));
 }
 
 /** What the cells of a box stand for; NaN for those without data. */
@@ -122,21 +139,28 @@ describe('values of cells', () => {
         const { minimum, maximum, sum, mean } = found.statistics!;
         if (data.length === 0) continue;
         expect([minimum[zone]! + 0, maximum[zone]! + 0]).toEqual([Math.min(...data) + 0, Math.max(...data) + 0]);
-        checkSum(sum[zone]!, data);
-        checkSum(mean[zone]! * data.length, data);
+        checkSums(sum[zone]!, mean[zone]!, band, corners);
       }
     },
   );
 
-  function checkSum(found: number, data: readonly number[]): void {
-    const total = data.reduce((sum, value) => sum + value, 0);
-    if (!Number.isFinite(total)) expect(found).toBe(total);
-    else {
-      const size = data.reduce((sum, value) => sum + Math.abs(value), 0);
-      // The mean of subnormal numbers is rounded to a whole number of the least of them.
-      const least = data.length * Number.MIN_VALUE;
-      expect(Math.abs(found - total)).toBeLessThanOrEqual(1e-12 * size + least);
+  /** Sums and means are the f64 nearest to those of the exact products. */
+  function checkSums(sum: number, mean: number, band: Band, corners: readonly number[]): void {
+    const stored = storedIn(band, corners);
+    const { scale, offset } = band.scaling ?? { scale: 1, offset: 0 };
+    const infinite = stored
+      .filter((value) => !Number.isFinite(value))
+      .reduce((total, value) => total + value * scale, 0);
+    if (infinite !== 0) {
+      expect([sum, mean]).toEqual([infinite, infinite]);
+      return;
     }
+    const count = fractionOf(stored.length);
+    const all = stored.reduce((total, value) => multiplyAdd(fractionOf(value), ONE, total), fractionOf(0));
+    const exact = multiplyAdd(all, fractionOf(scale), multiplyAdd(fractionOf(offset), count, fractionOf(0)));
+    const exactMean = { ...exact, denominator: exact.denominator * count.numerator };
+    expect({ sum, isNearest: isNearest(sum, exact) }).toEqual({ sum, isNearest: true });
+    expect({ mean, isNearest: isNearest(mean, exactMean) }).toEqual({ mean, isNearest: true });
   }
 
   test.prop([bands], { numRuns: 60 })('are unique as what they stand for', async (band) => {

@@ -126,18 +126,28 @@ function infinite(sum: number): RoundedSum {
   return { sum, mean: sum };
 }
 
-/** The f64 nearest to a fraction, ties to even. */
+/** The f64 nearest to a fraction, ties to even, subnormal numbers as well; infinite where the fraction is beyond the largest. */
 export function ratio(numerator: bigint, denominator: bigint): number {
   if (numerator === 0n) return 0;
-  const sign = numerator < 0n ? -1 : 1;
   const magnitude = numerator < 0n ? -numerator : numerator;
-  const shift = 54 + bitLength(denominator) - bitLength(magnitude);
-  const scaled = shift >= 0 ? magnitude << BigInt(shift) : magnitude;
-  const divisor = shift >= 0 ? denominator : denominator << BigInt(-shift);
-  const quotient = scaled / divisor;
-  // A sticky last bit keeps what was cut off from being taken for a tie.
-  const sticky = scaled % divisor === 0n ? quotient << 1n : (quotient << 1n) | 1n;
-  return sign * Number(sticky) * 2 ** -(shift + 1);
+  // 53 bits and none of a 54th, or as many as there are above the least f64.
+  let unit = Math.max(LEAST_UNIT, bitLength(magnitude) - bitLength(denominator) - 53);
+  if (inUnits(magnitude, denominator, unit).quotient >= 2n ** 53n) unit++;
+  const { quotient, rest, divisor } = inUnits(magnitude, denominator, unit);
+  const isUp = 2n * rest > divisor || (2n * rest === divisor && quotient % 2n === 1n);
+  const rounded = Number(isUp ? quotient + 1n : quotient) * 2 ** unit;
+  return numerator < 0n ? -rounded : rounded;
+}
+
+/** The least f64 is 2 to this power. */
+const LEAST_UNIT = -1074;
+
+/** How many times 2^unit is in a fraction, and what is left of the divisor. */
+function inUnits(numerator: bigint, denominator: bigint, unit: number) {
+  const dividend = unit < 0 ? numerator << BigInt(-unit) : numerator;
+  const divisor = unit < 0 ? denominator : denominator << BigInt(unit);
+  const quotient = dividend / divisor;
+  return { quotient, rest: dividend - quotient * divisor, divisor };
 }
 
 function bitLength(value: bigint): number {

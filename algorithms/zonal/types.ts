@@ -37,9 +37,12 @@ export interface ZoneStatistics {
   /** NaN where no cell of the zone carries data. */
   readonly minimum: Float64Array;
   readonly maximum: Float64Array;
-  /** The exact sum, rounded once to f64. NaN where no cell carries data, or both infinities are among them. */
+  /**
+   * The f64 nearest to the exact sum, ties to even, of subnormal numbers too. Of scaled values, the exact sum is that of the
+   * exact products. NaN where no cell carries data, or both infinities are among them.
+   */
   readonly sum: Float64Array;
-  /** The exact sum divided by the cells that carry data, rounded to f64. */
+  /** The f64 nearest to the exact sum divided by the number of cells that carry data: rounded once, and not by way of `sum`. */
   readonly mean: Float64Array;
 }
 
