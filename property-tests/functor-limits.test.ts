@@ -129,6 +129,45 @@ describe('texts without bound', () => {
   });
 });
 
+describe('texts of many functions', () => {
+  const chain = (count: number): string =>
+    repeat(
+      count,
+      (i) => `fn step${i}(x: u32) -> u32 { return ${i === 0 ? 'x' : `step${i - 1}(x) * 3u`} + ${i}u; }`,
+      '\n',
+    );
+
+  test('of which each calls the one before take time linear in their length', () => {
+    const time = (count: number): number => {
+      const text = chain(count);
+      const from = performance.now();
+      expect(wgsl(text).module.functions).toHaveLength(count);
+      return performance.now() - from;
+    };
+    time(300);
+    const [few, many] = [Math.min(time(300), time(300)), time(2400)];
+    // Eight times the functions; 64 times where each were linked again for each.
+    expect(many).toBeLessThan(24 * few + 50);
+  });
+
+  /** Texts whose functions call some of those before, and what the last one gives for a number. */
+  const calls = fc.array(fc.array(fc.nat(), { maxLength: 3 }), { minLength: 1, maxLength: 8 });
+  test.prop([calls, fc.boolean(), fc.nat(9), fc.nat()])(
+    'give what their calls give, in whatever order they stand and whichever is the entry',
+    async (all, isReversed, x, which) => {
+      const entry = which % all.length;
+      const calleesOf = (i: number): number[] => (i === 0 ? [] : all[i]!.map((callee) => callee % i));
+      const term = (i: number): string =>
+        [`x * ${i + 2}u`, ...calleesOf(i).map((callee) => `m0_s${callee}(x + 1u)`)].join(' + ');
+      const written = all.map((_, i) => `fn m0_s${i}(x: u32) -> u32 { return ${term(i)}; }`);
+      const text = (isReversed ? written.toReversed() : written).join('\n');
+      const value = (i: number, at: number): number =>
+        calleesOf(i).reduce((sum, callee) => (sum + value(callee, at + 1)) >>> 0, Math.imul(at, i + 2) >>> 0);
+      expect(await valueAt(wgsl(text, { entry: `m0_s${entry}` }), x)).toEqual(Uint32Array.of(value(entry, x)));
+    },
+  );
+});
+
 describe('the builder has the same bounds', () => {
   const sizes = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`a${i}`, u32]));
 

@@ -386,7 +386,9 @@ export function linkEntry(linkage: Linkage, module: Module, links: Links): void 
   const linked = functions.find((fn) => fn.name === name)!;
   // Nothing calls it where it stands last; elsewhere it does what another function does.
   if (functions.at(-1) === linked) functions.pop();
-  functions.push(withName(linked, entryOf(module).name));
+  const own = entryOf(module).name;
+  const taken = functions.some((fn) => fn.name === own);
+  functions.push(withName(linked, taken ? `entry_${own}` : own));
 }
 
 /** What functions became where they were linked before: pipelines link the same ones again and again. */
@@ -394,9 +396,34 @@ const linkedBefore = new WeakMap<IrFunction, Cache<string, IrFunction>>();
 
 /** A function as part of another module, without a name. */
 function linkFunction(fn: IrFunction, names: ReadonlyMap<string, string>, links: Links, linksKey: string): IrFunction {
-  return variant(linkedBefore, fn, `${linksKey} ${[...names].join(' ')}`, () =>
-    rename({ ...fn, name: '' }, names, links),
-  );
+  let callees = '';
+  for (const callee of calleesOf(fn)) {
+    const name = names.get(callee);
+    if (name !== undefined) callees += ` ${nameText(callee)}>${nameText(name)}`;
+  }
+  return variant(linkedBefore, fn, `${linksKey}${callees}`, () => rename({ ...fn, name: '' }, names, links));
+}
+
+const knownCallees = new WeakMap<IrFunction, readonly string[]>();
+
+/** The functions that a function calls, each once. */
+function calleesOf(fn: IrFunction): readonly string[] {
+  const known = knownCallees.get(fn);
+  if (known !== undefined) return known;
+  const found = new Set<string>();
+  const look = (block: readonly Statement[]): void => {
+    for (const statement of block) {
+      if (statement.kind === 'call') found.add(statement.callee);
+      if (statement.kind === 'if') look(statement.consequent);
+      if (statement.kind === 'if') look(statement.alternative);
+      if (statement.kind === 'loop') look(statement.body);
+      if (statement.kind === 'loop') look(statement.step);
+    }
+  };
+  look(fn.body);
+  const callees = [...found];
+  knownCallees.set(fn, callees);
+  return callees;
 }
 
 const namedBefore = new WeakMap<IrFunction, Cache<string, IrFunction>>();

@@ -1,8 +1,9 @@
 import { MOST_PARAMETERS, MOST_RESULTS } from '../functor.ts';
-import type { Module, ScalarType } from '../ir.ts';
-import { call, record, use, withinStack } from '../recorder.ts';
+import { entryOf, type Module, type ScalarType } from '../ir.ts';
+import { callNamed, record, use, withinStack } from '../recorder.ts';
 import { evaluate } from './expressions.ts';
 import { fallsThrough } from './flow.ts';
+import { linkFunctions, type RecordedFunction, standIn } from './link-functions.ts';
 import { parseModule } from './parse-module.ts';
 import { type Context, childOf, type Entry, type Program, type Scope } from './scope.ts';
 import { errorAt, type Position, type Source } from './source.ts';
@@ -18,15 +19,16 @@ import {
   valueOfLeaves,
 } from './values.ts';
 
-/** A checked text: the module of every function, and what it captures. */
+/** A checked text: its functions, and what it captures. */
 export interface CompiledText {
   readonly functions: ReadonlyMap<string, CompiledFunction>;
   readonly arrays: ReadonlyMap<string, ScalarType>;
   readonly uniforms: ReadonlyMap<string, ScalarType>;
+  /** The module of one of the functions, with all those that it calls. */
+  moduleOf(name: string): Module;
 }
 
-export interface CompiledFunction {
-  readonly module: Module;
+export interface CompiledFunction extends RecordedFunction {
   readonly parameters: readonly { readonly name: string; readonly type: TextType }[];
   readonly result: TextType;
   /** Where its name stands. */
@@ -61,7 +63,9 @@ function compileSource(source: Source, fast: boolean): CompiledText {
     uniforms: captured('uniform'),
     fast,
   };
-  return { functions: compileFunctions(shell), arrays: shell.arrays, uniforms: shell.uniforms };
+  const functions = compileFunctions(shell);
+  const { arrays, uniforms } = shell;
+  return { functions, arrays, uniforms, moduleOf: (name) => linkFunctions(functions, name) };
 }
 
 /** A text whose functions are still to be compiled. */
@@ -122,6 +126,7 @@ function compileFunctions(shell: Shell): ReadonlyMap<string, CompiledFunction> {
   const { source, syntax, structs, typeOf } = shell;
   const compiled = new Map<string, CompiledFunction>();
   const underWay: string[] = [];
+  const callees = new Map(syntax.functions.map(({ name }) => [name, new Set<string>()]));
   const compile = (fn: FunctionDeclaration, position: Position): CompiledFunction => {
     const known = compiled.get(fn.name);
     if (known !== undefined) return known;
@@ -133,15 +138,19 @@ function compileFunctions(shell: Shell): ReadonlyMap<string, CompiledFunction> {
     underWay.push(fn.name);
     const result = compileFunction(shell, program, globals, fn);
     underWay.pop();
-    compiled.set(fn.name, result);
-    return result;
+    const recorded = { ...result, callees: callees.get(fn.name)! };
+    compiled.set(fn.name, recorded);
+    return recorded;
   };
   const program: Program = {
     source,
     structs,
     functions: new Map(syntax.functions.map((fn) => [fn.name, fn])),
     typeOf,
-    call: (fn, args, position) => callCompiled(compile(fn, position), args),
+    call(fn, args, position) {
+      callees.get(underWay.at(-1)!)?.add(fn.name);
+      return callCompiled(fn.name, compile(fn, position), args);
+    },
   };
   const globals = globalScope(shell, program);
   for (const fn of syntax.functions) compile(fn, fn.position);
@@ -178,7 +187,7 @@ function compileFunction(
   program: Program,
   globals: Scope,
   { name, position, parameters, result, body, end }: FunctionDeclaration,
-): CompiledFunction {
+): Omit<CompiledFunction, 'callees'> {
   const types = parameters.map((parameter) => ({ name: parameter.name, type: typeOf(parameter.type) }));
   const scalars = types.reduce((sum, { type }) => sum + scalarsOf(type), 0);
   requireAtMost(
@@ -219,12 +228,9 @@ function compileFunction(
   return { module, parameters: types, result: resultType, position };
 }
 
-function callCompiled({ module, result }: CompiledFunction, args: readonly TextValue[]): TextValue {
-  const links = {
-    arrays: new Map([...module.arrays.keys()].map((name) => [name, name])),
-    uniforms: new Map([...module.uniforms].map(([name, type]) => [name, { kind: 'uniform', type, name } as const])),
-  };
-  const locals = call(module, links, args.flatMap(leavesOf));
+/** Records a call by the name that stands for the function until the text is linked. */
+function callCompiled(name: string, { module, result }: CompiledFunction, args: readonly TextValue[]): TextValue {
+  const locals = callNamed(standIn(name), entryOf(module).results, args.flatMap(leavesOf));
   let next = 0;
   return valueOfLeaves(result, () => use(locals[next++]!));
 }

@@ -108,7 +108,7 @@ function functorOfText(source: Source, options: TextOptions<Parameters, Shape>):
   const parameters = parametersOf(source, compiled, entry);
   const result = shapeOf(entry.result);
   requireSignature(source, entry, options, parameters, result);
-  return functorOf(name, parameters, result, () => entry.module);
+  return functorOf(name, parameters, result, () => compiled.moduleOf(name));
 }
 
 function entryOf(source: Source, { functions }: CompiledText, wanted: string | undefined): [string, CompiledFunction] {
