@@ -2,7 +2,8 @@ import { parseArgs } from 'node:util';
 import { snapToGrid } from '../algorithms/geometry/grid.ts';
 import { rowCrossings } from '../algorithms/geometry/row-crossings.ts';
 import { binEdges, createClassifier } from '../algorithms/zonal/binning.ts';
-import { uploadEdges } from '../algorithms/zonal/coverage.ts';
+import { placeRows } from '../algorithms/zonal/cell-places.ts';
+import { coverZones, uploadEdges } from '../algorithms/zonal/coverage.ts';
 import { placeZones } from '../algorithms/zonal/placement.ts';
 import { windowHistogram } from '../algorithms/zonal/window-histogram.ts';
 import { planWindow } from '../algorithms/zonal/window-plan.ts';
@@ -91,9 +92,12 @@ async function openBackend(): ReturnType<typeof createWebGpuBackend> {
 async function measure(name: string): Promise<void> {
   const cells = rasterOf(name);
   const column = upload(cells);
-  const once = (): void => context.dispose(windowHistogram(context, edges, plan, column, classifier));
-  const first = windowHistogram(context, edges, plan, column, classifier);
-  const inside = check(await context.read(first.counts), cells);
+  const places = placeRows(plan, cells);
+  const count = (): Column<'u32'> =>
+    context.scope(() => windowHistogram(context, coverZones(context, edges, plan, places), column, classifier));
+  const once = (): void => context.dispose(count());
+  const first = count();
+  const inside = check(await context.read(first), cells);
   context.dispose(first);
 
   const heat = (): void => warmUp(column);

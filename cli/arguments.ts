@@ -162,9 +162,6 @@ export function parseZonalArguments(args: readonly string[]): ZonalOptions {
 
 const BINNINGS = ['bins', 'edges', 'unique'];
 
-/** Statistics alone need no bins: one for all values serves them. */
-const ONE_BIN: Binning = { kind: 'edges', edges: [-Number.MAX_VALUE, Number.MAX_VALUE] };
-
 function wantsStatisticsAlone(values: OptionValues): boolean {
   const others = [...BINNINGS, 'out', 'format', 'plot'];
   return values.has('stats') && !others.some((name) => values.has(name));
@@ -177,7 +174,7 @@ function printsHistograms(values: OptionValues): boolean {
 }
 
 function parseBinning(values: OptionValues): Binning {
-  if (wantsStatisticsAlone(values)) return ONE_BIN;
+  if (wantsStatisticsAlone(values)) return { kind: 'none' };
   const given = BINNINGS.filter((name) => values.has(name));
   if (given.length !== 1) {
     const complaint =

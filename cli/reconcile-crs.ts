@@ -42,26 +42,7 @@ export function reconcileCrs(
 }
 
 function withCrs(raster: RasterSource, crs: string): RasterSource {
-  return {
-    width: raster.width,
-    height: raster.height,
-    originX: raster.originX,
-    originY: raster.originY,
-    stepX: raster.stepX,
-    stepY: raster.stepY,
-    crs,
-    geographic: isGeographicCrs(crs),
-    file: raster.file,
-    sample: raster.sample,
-    nodata: raster.nodata,
-    scaling: raster.scaling,
-    blockColumns: raster.blockColumns,
-    blockRows: raster.blockRows,
-    read: (window, signal, isWanted) => raster.read(window, signal, isWanted),
-    readMask: raster.readMask && ((window, signal) => raster.readMask!(window, signal)),
-    reuse: (cells) => raster.reuse?.(cells),
-    close: () => raster.close(),
-  };
+  return { ...raster, crs, geographic: isGeographicCrs(crs) };
 }
 
 function taken(silent: string, speaking: string, crs: string | undefined): Note {

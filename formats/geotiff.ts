@@ -111,6 +111,10 @@ async function openBand(source: ByteSource, options: GeoTiffOptions, path: strin
     blockRows: rowsAtOnce(layout),
     notes,
     read: (window, signal, isWanted) => reader.read(window, signal, isWanted),
+    // Blocks that are decoded in parts are read row by row.
+    ...(rowsAtOnce(layout) === layout.blockRows && {
+      readBlocks: (window, signal, isWanted) => reader.readBlocks(window, signal, isWanted),
+    }),
     readMask: masks.length === 0 ? undefined : (window, signal) => readMasks(masks, window, signal),
     reuse: (cells) => reader.reuse(cells),
     async close() {

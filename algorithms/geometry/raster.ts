@@ -38,6 +38,17 @@ export interface Window {
   readonly rows: number;
 }
 
+/** Cells of a window block by block, as the file has them; blocks that nobody wanted are left out. */
+export interface BlockCells {
+  readonly cells: Cells;
+  /**
+   * For every block of the window, row by row, where its first cell stands in `cells`. A block has `blockRows` rows of
+   * `blockColumns` cells, those beyond the raster included, which may hold anything. What stands for a block that is left
+   * out says nothing.
+   */
+  readonly starts: Uint32Array;
+}
+
 /**
  * Where the cells of a raster lie: cell (column, row) covers x from `originX + column · stepX` and y from
  * `originY + row · stepY`, one step each. `stepY` is negative where row 0 is in the north.
@@ -96,9 +107,14 @@ export interface RasterSource extends RasterGrid {
    * @param isWanted - Whether anybody will look at a part of it; cells of parts that are not wanted may hold anything.
    */
   read(window: Window, signal?: AbortSignal, isWanted?: (part: Window) => boolean): Promise<Cells>;
+  /**
+   * Reads the wanted blocks of a window that is cut along blocks, without putting their rows in place: where the cells of a
+   * block are looked at together, they stand together. Left out where the source cannot.
+   */
+  readBlocks?(window: Window, signal?: AbortSignal, isWanted?: (part: Window) => boolean): Promise<BlockCells>;
   /** Where there is a mask: for every cell of a window, row by row, 0 where it has no data. */
   readonly readMask?: ((window: Window, signal?: AbortSignal) => Promise<Uint8Array>) | undefined;
-  /** Takes cells back that {@link read} gave and nobody looks at any more: a later window may be written over them. */
+  /** Takes cells back that {@link read} or {@link readBlocks} gave and nobody looks at any more: a later window may be written over them. */
   reuse?(cells: Cells): void;
   close(): Promise<void>;
 }

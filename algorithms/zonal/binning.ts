@@ -1,4 +1,4 @@
-import { array, type Parameters, u32, uniform } from '../../primitives/functors/functor.ts';
+import { array, bool, type Parameters, u32, uniform } from '../../primitives/functors/functor.ts';
 import { select } from '../../primitives/functors/standard/choose.ts';
 import { f32BitsToSortable } from '../../primitives/functors/standard/sortable.ts';
 import type { ArrayValue, Bool, U32 } from '../../primitives/functors/value.ts';
@@ -7,6 +7,7 @@ import type { Cells, Sample, Scaling } from '../geometry/raster.ts';
 import { type CapturedSearch, createEdgeSearch } from './edge-search.ts';
 import { isReversed, scaledValue } from './scaling.ts';
 import type { Binning } from './types.ts';
+import { ABSENT } from './window-plan.ts';
 
 /** The bins of a job, with their edges in f64: bin i holds `edges[i] ≤ value < edges[i + 1]`. */
 export interface BinEdges {
@@ -14,16 +15,28 @@ export interface BinEdges {
   readonly upper: Float64Array;
 }
 
-/** How many bins a binning makes: one, for all values, where it is by unique values. */
+/** How many bins a binning makes: one, for all values, where it is by unique values or has none. */
 export function binCount(binning: Binning): number {
-  if (binning.kind === 'unique') return 1;
+  if (hasOneBin(binning)) return 1;
   return binning.kind === 'edges'
     ? Math.max(0, binning.edges.length - 1)
     : evenBinCount(binning.low, binning.high, binning.width);
 }
 
-/** The edges that a binning with bins asks for. */
-export function binEdges(binning: Exclude<Binning, { kind: 'unique' }>): BinEdges {
+/** Whether all numbers are counted together. */
+function hasOneBin(binning: Binning): binning is Extract<Binning, { kind: 'unique' | 'none' }> {
+  return binning.kind === 'unique' || binning.kind === 'none';
+}
+
+/** One bin for all finite numbers. */
+const EVERY_NUMBER: BinEdges = {
+  lower: Float64Array.of(-Number.MAX_VALUE),
+  upper: Float64Array.of(Number.MAX_VALUE),
+};
+
+/** The edges that a binning asks for. */
+export function binEdges(binning: Binning): BinEdges {
+  if (hasOneBin(binning)) return EVERY_NUMBER;
   const edges =
     binning.kind === 'edges'
       ? Float64Array.from(binning.edges)
@@ -89,9 +102,10 @@ export function slotsFor(bins: number): Slots {
 /** What a classifier's functor captured. */
 export interface Captured extends CapturedSearch {
   readonly slotTable?: ArrayValue<'u32'>;
-  readonly nodataSlot?: U32;
   readonly nodataKey?: U32;
   readonly hasNodata?: U32;
+  readonly nodataHead?: U32;
+  readonly nodataHeadBits?: U32;
 }
 
 /**
@@ -107,6 +121,8 @@ export interface Classifier {
   slotOf(raw: U32, captured: Captured): U32;
   /** Whether a stored cell carries data. */
   isData(raw: U32, captured: Captured): Bool;
+  /** Of f32: whether a cell with that sign and exponent (its upper 9 bits) may carry no data. */
+  mayLackData(head: U32, captured: Captured): Bool;
 }
 
 /** What a classifier is made for. */
@@ -145,16 +161,20 @@ function tableClassifier(
   const signed = sample === 'i8' || sample === 'i16';
   const numberOf = (raw: number): number => (signed && raw >= 2 ** (bits - 1) ? raw - 2 ** bits : raw);
   const table = slots.count <= 2 ** 16 ? new Uint16Array(2 ** bits) : new Uint32Array(2 ** bits);
+  let nodataKey = ABSENT;
   for (let raw = 0; raw < table.length; raw++) {
     const stored = numberOf(raw);
+    if (stored === nodata) nodataKey = raw;
     table[raw] = stored === nodata ? slots.nodata : slotOfNumber(scaledValue(scaling, stored), edges, slots);
   }
   return {
     slots,
-    parameters: { slotTable: array(u32), nodataSlot: uniform(u32) },
-    captures: { slotTable: context.column(table), nodataSlot: slots.nodata },
+    parameters: { slotTable: array(u32), nodataKey: uniform(u32) },
+    captures: { slotTable: context.column(table), nodataKey },
     slotOf: (raw, { slotTable }) => slotTable!.at(raw),
-    isData: (raw, { slotTable, nodataSlot }) => slotTable!.at(raw).ne(nodataSlot!),
+    // Numbers of so few bits are all finite once they are scaled, or infinite: only nodata is no number.
+    isData: (raw, { nodataKey }) => raw.ne(nodataKey!),
+    mayLackData: () => bool(true),
   };
 }
 
@@ -189,9 +209,13 @@ function searchClassifier(
   const search = createEdgeSearch(context, thresholds);
   return {
     slots,
-    parameters: { ...search.parameters, nodataKey: uniform(u32), hasNodata: uniform(u32) },
+    parameters: {
+      ...search.parameters,
+      ...{ nodataKey: uniform(u32), hasNodata: uniform(u32), nodataHead: uniform(u32), nodataHeadBits: uniform(u32) },
+    },
     captures: {
       ...search.captures,
+      ...headsWithout(marked ? nodata : undefined),
       nodataKey: marked ? (orderedWord(sample, nodata) ^ turned) >>> 0 : 0,
       hasNodata: marked ? 1 : 0,
     },
@@ -203,7 +227,17 @@ function searchClassifier(
       return select(u32(slots.nodata), inside, isDataKey(sample, raw, key, captured));
     },
     isData: (raw, captured) => isDataKey(sample, raw, keyOf(raw), captured),
+    mayLackData: (head, { nodataHead, nodataHeadBits }) =>
+      head.and(0xff).eq(0xff).or(head.and(nodataHeadBits!).eq(nodataHead!)),
   };
+}
+
+/** Which signs and exponents of f32 a value that marks missing data has: 0 has either sign. */
+function headsWithout(nodata: number | undefined): { readonly nodataHead: number; readonly nodataHeadBits: number } {
+  if (nodata === undefined) return { nodataHead: ABSENT, nodataHeadBits: 0 };
+  scratch.setFloat32(0, nodata);
+  const nodataHeadBits = nodata === 0 ? 0xff : 0x1ff;
+  return { nodataHead: (scratch.getUint32(0) >>> 23) & nodataHeadBits, nodataHeadBits };
 }
 
 /** Whether a 32-bit cell, as stored and as an ordered word, carries data. */

@@ -18,6 +18,7 @@ import {
 } from '../../primitives/index.ts';
 import { fusedScan } from '../../primitives/scan.ts';
 import type { RowCrossings } from '../geometry/row-crossings.ts';
+import type { PlacedCells } from './cell-places.ts';
 import { ABSENT, type WindowPlan, ZONE_FIELDS, ZONE_STRIDE } from './window-plan.ts';
 
 /** Words that the table of edges has for each of them. */
@@ -182,6 +183,11 @@ export interface Coverage {
   /** The table of the window's zones. */
   readonly zones: Column<'u32'>;
   readonly masks: Column<'u32'>;
+  /** Where the window's cells are: for every tile its first one, and cells from one row of a tile to the next. */
+  readonly tileStarts: Column<'u32'>;
+  readonly pitch: number;
+  /** For every zone of the window the cells that a mask took out of it, where there is a mask. */
+  readonly hiddenCounts?: Column<'u32'> | undefined;
 }
 
 /**
@@ -194,7 +200,12 @@ export interface Coverage {
  * Source: the even-odd rule by scan conversion, in place of step 4's test of every cell against every edge in Zhang and
  * Wang, High-Performance Zonal Histogramming on Large-Scale Geospatial Rasters, 2014.
  */
-export function coverZones(context: Context, table: EdgeTable, plan: WindowPlan): Coverage {
+export function coverZones(
+  context: Context,
+  table: EdgeTable,
+  plan: WindowPlan,
+  { tileStarts, pitch }: Pick<PlacedCells, 'tileStarts' | 'pitch'>,
+): Coverage {
   return context.scope(() => {
     const { window, tile } = plan;
     const zones = context.column(plan.table);
@@ -224,7 +235,7 @@ export function coverZones(context: Context, table: EdgeTable, plan: WindowPlan)
     scatterReduce(flips.bits, flips.word, 'xor', toggles);
     const masks = fillBits(context, toggles);
     if (plan.furtherWords > 0) uniteSheets(context, plan, zones, masks);
-    return { plan, zones, masks };
+    return { plan, zones, masks, tileStarts: context.column(tileStarts), pitch };
   });
 }
 

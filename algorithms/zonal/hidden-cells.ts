@@ -2,6 +2,7 @@ import { array, fn, u32, uniform } from '../../primitives/functors/functor.ts';
 import { popcount } from '../../primitives/functors/standard/bits.ts';
 import type { U32 } from '../../primitives/functors/value.ts';
 import { type Column, type Context, map, scatterReduce, sequence } from '../../primitives/index.ts';
+import type { Slots } from './binning.ts';
 import type { Coverage } from './coverage.ts';
 import { type WindowPlan, ZONE_FIELDS, ZONE_STRIDE } from './window-plan.ts';
 
@@ -59,9 +60,12 @@ const hiddenWord = fn(
  * Takes the cells that a mask hides out of the zones of a window, and tells how many they are of each.
  *
  * - Work O(words of the bitmaps). Exact.
+ *
+ * @param hidden - As {@link hiddenBits} has them.
  */
-export function hideCells(context: Context, { plan, zones, masks }: Coverage, hidden: Column<'u32'>): Column<'u32'> {
-  return context.scope(() => {
+export function hideCells(context: Context, coverage: Coverage, hidden: Column<'u32'>): Coverage {
+  const { plan, zones, masks } = coverage;
+  const hiddenCounts = context.scope(() => {
     const { tile, window, tileColumns } = plan;
     const captures = { zones, masks, hidden, tile, pitch: (tileColumns * tile) / 32, rows: window.rows };
     const pairs = { pairZone: context.column(plan.pairZone), pairRank: context.column(plan.pairRank) };
@@ -71,4 +75,11 @@ export function hideCells(context: Context, { plan, zones, masks }: Coverage, hi
     scatterReduce(words.count, words.zone, 'add', counts);
     return counts;
   });
+  return { ...coverage, hiddenCounts };
+}
+
+/** Counts the cells that were hidden as cells without data. */
+export function addHidden({ plan, hiddenCounts }: Coverage, slots: Slots, counts: Column<'u32'>): void {
+  if (hiddenCounts === undefined) return;
+  scatterReduce(hiddenCounts, sequence(plan.zones.length, slots.nodata, slots.count), 'add', counts);
 }

@@ -1,5 +1,5 @@
 import { For, If, Var } from '../../primitives/functors/control.ts';
-import { array, type Functor, fn, type Parameters, u32, uniform } from '../../primitives/functors/functor.ts';
+import { array, bool, type Functor, fn, type Parameters, u32, uniform } from '../../primitives/functors/functor.ts';
 import type { Shape } from '../../primitives/functors/shapes.ts';
 import { clz, ctz } from '../../primitives/functors/standard/bits.ts';
 import { select } from '../../primitives/functors/standard/choose.ts';
@@ -17,90 +17,160 @@ type FloatParameters = RowParameters & { readonly home: UniformWord };
 const rowParameters: RowParameters = { cell: u32, mask: u32, cells: array(u32) };
 const floatParameters: FloatParameters = { ...rowParameters, home: uniform(u32) };
 
-type Integers = { readonly least: Word; readonly greatest: Word; readonly lo: Word; readonly hi: Word };
+type Integers = {
+  readonly least: Word;
+  readonly greatest: Word;
+  readonly lo: Word;
+  readonly hi: Word;
+  readonly data: Word;
+};
 type Floats = Integers & { readonly belowLo: Word; readonly belowHi: Word; readonly wide: Word };
 type UniformWord = ReturnType<typeof uniform<'u32'>>;
 type RowFunctor<R extends Shape, P extends Parameters> = (classifier: Classifier, sample: Sample) => Functor<P, R>;
 
-/** Of a row of whole numbers: least and greatest as ordered words, and the sum of those words as a u64. */
+/** Of a row of whole numbers: least and greatest as ordered words, the sum of those words as a u64, and how many they are. */
 export const rowOfIntegers: RowFunctor<Integers, RowParameters> = perClassifier((classifier, sample) =>
   fn(
     'rowOfIntegers',
     { ...rowParameters, ...classifier.parameters } as RowParameters,
-    { least: u32, greatest: u32, lo: u32, hi: u32 },
+    { least: u32, greatest: u32, lo: u32, hi: u32, data: u32 },
     ({ cell, mask, cells, ...captured }) => {
       const [least, greatest] = [Var(u32(ABSENT)), Var(u32(0))];
-      const [lo, hi] = [Var(u32(0)), Var(u32(0))];
+      const [lo, hi, data] = [Var(u32(0)), Var(u32(0)), Var(u32(0))];
       forEachValue(classifier, captured as Captured, { cell, mask, cells }, (raw) => {
         const value = orderedRaw(sample, raw);
         least.set(least.min(value));
         greatest.set(greatest.max(value));
         lo.set(lo.add(value));
+        data.set(data.add(1));
         // 32 values of 16 bits cannot carry.
         if (sample === 'u32' || sample === 'i32') hi.set(hi.add(u32(lo.lt(value))));
       });
-      return { least, greatest, lo, hi };
+      return { least, greatest, lo, hi, data };
     },
   ),
 );
 
 /**
  * Of a row of f32: least and greatest as ordered words, the sum of its values in group `home` and of those in the group
- * below, as i64 in units of the groups, and whether there are values in other groups.
+ * below, as i64 in units of the groups, whether there are values in other groups, and how many values there are.
+ *
+ * Neighbours mostly have the same sign and exponent. Of such a run, significands are added up as they are, which 32 of them
+ * cannot overflow, and its sum is shifted once; the least and the greatest are those of the stored words.
  */
 export const rowOfFloats: RowFunctor<Floats, FloatParameters> = perClassifier((classifier) => {
   return fn(
     'rowOfFloats',
     { ...floatParameters, ...classifier.parameters } as FloatParameters,
-    { least: u32, greatest: u32, lo: u32, hi: u32, belowLo: u32, belowHi: u32, wide: u32 },
-    ({ cell, mask, cells, home, ...captured }) => {
-      const [least, greatest] = [Var(u32(ABSENT)), Var(u32(0))];
-      const [lo, hi, belowLo, belowHi] = [Var(u32(0)), Var(u32(0)), Var(u32(0)), Var(u32(0))];
-      const wide = Var(u32(0));
-      forEachValue(classifier, captured as Captured, { cell, mask, cells }, (raw) => {
-        const value = orderedRaw('f32', raw);
-        least.set(least.min(value));
-        greatest.set(greatest.max(value));
-        const term = termOf(raw);
-        const below = home.sub(term.group);
-        If(below.eq(0), () => {
-          lo.set(lo.add(term.lo));
-          hi.set(hi.add(term.hi).add(u32(lo.lt(term.lo))));
-        })
-          .ElseIf(
-            () => below.eq(1),
-            () => {
-              belowLo.set(belowLo.add(term.lo));
-              belowHi.set(belowHi.add(term.hi).add(u32(belowLo.lt(term.lo))));
-            },
-          )
-          .Else(() => wide.set(wide.or(term.lo).or(term.hi)));
+    { least: u32, greatest: u32, lo: u32, hi: u32, data: u32, belowLo: u32, belowHi: u32, wide: u32 },
+    ({ cell, mask, cells, home, ...rest }) => {
+      const captured = rest as Captured;
+      const totals = emptyTotals();
+      const run = {
+        head: Var(u32(NO_HEAD)),
+        count: Var(u32(0)),
+        sum: Var(u32(0)),
+        least: Var(u32(0)),
+        most: Var(u32(0)),
+      };
+      const isMixed = Var(bool(false));
+      const take = (raw: U32): void => {
+        run.count.set(run.count.add(1));
+        run.sum.set(run.sum.add(raw.and(0x7fffff)));
+        run.least.set(run.least.min(raw));
+        run.most.set(run.most.max(raw));
+      };
+      forEachCell({ cell, mask, cells }, (raw) => {
+        const head = raw.shr(23);
+        If(head.ne(run.head), () => {
+          addRun(totals, run, home);
+          startRun(run, head);
+          isMixed.set(classifier.mayLackData(head, captured));
+        });
+        If(isMixed, () => If(classifier.isData(raw, captured), () => take(raw))).Else(() => take(raw));
       });
-      return { least, greatest, lo, hi, belowLo, belowHi, wide };
+      addRun(totals, run, home);
+      const { least, greatest, lo, hi, data, belowLo, belowHi, wide } = totals;
+      return { least, greatest, lo, hi, data, belowLo, belowHi, wide };
     },
   );
 });
 
-/** A value as an i64 in units of its group; 0 where it is infinite. */
-function termOf(raw: U32): { readonly group: U32; readonly lo: U32; readonly hi: U32 } {
-  const { group, lo, hi } = magnitudeOf(raw);
+/** A sign and exponent that no f32 has. */
+const NO_HEAD = 0x200;
+
+type Total = ReturnType<typeof Var<'u32'>>;
+type Totals = Readonly<Record<'least' | 'greatest' | 'lo' | 'hi' | 'data' | 'belowLo' | 'belowHi' | 'wide', Total>>;
+type Run = Readonly<Record<'head' | 'count' | 'sum' | 'least' | 'most', Total>>;
+
+function emptyTotals(): Totals {
+  const zero = (): Total => Var(u32(0));
+  const sums = { lo: zero(), hi: zero(), belowLo: zero(), belowHi: zero() };
+  return { least: Var(u32(ABSENT)), greatest: zero(), ...sums, data: zero(), wide: zero() };
+}
+
+function startRun(run: Run, head: U32): void {
+  run.head.set(head);
+  run.count.set(0);
+  run.sum.set(0);
+  run.least.set(ABSENT);
+  run.most.set(0);
+}
+
+/** Adds a run of values with the same sign and exponent. */
+function addRun(totals: Totals, run: Run, home: U32): void {
+  If(run.count.ne(0), () => {
+    const { least, greatest, lo, hi, data, belowLo, belowHi, wide } = totals;
+    // Of negative values the greater word is the lesser value.
+    const [one, other] = [orderedRaw('f32', run.least), orderedRaw('f32', run.most)];
+    least.set(least.min(one.min(other)));
+    greatest.set(greatest.max(one.max(other)));
+    data.set(data.add(run.count));
+    const term = termOf(run);
+    const below = home.sub(term.group);
+    If(below.eq(0), () => {
+      lo.set(lo.add(term.lo));
+      hi.set(hi.add(term.hi).add(u32(lo.lt(term.lo))));
+    })
+      .ElseIf(
+        () => below.eq(1),
+        () => {
+          belowLo.set(belowLo.add(term.lo));
+          belowHi.set(belowHi.add(term.hi).add(u32(belowLo.lt(term.lo))));
+        },
+      )
+      .Else(() => wide.set(wide.or(term.lo).or(term.hi)));
+  });
+}
+
+/** The sum of a run as an i64 in units of its group; 0 where its values are infinite. */
+function termOf({ head, count, sum }: Run): { readonly group: U32; readonly lo: U32; readonly hi: U32 } {
+  const exponent = head.and(0xff);
+  const implicit = select(u32(0), count.shl(23), exponent.ne(0));
+  const significands = select(sum.add(implicit), u32(0), exponent.eq(0xff));
+  const { group, lo, hi } = placed(significands, exponent);
   // Two's complement: all bits turned, and one added.
-  const sign = raw.shr(31);
+  const sign = head.shr(8);
   const turn = u32(0).sub(sign);
   return { group, lo: lo.xor(turn).add(sign), hi: hi.xor(turn).add(select(u32(0), sign, lo.eq(0))) };
 }
 
-/** The same without the sign. */
+/** A value without its sign as a u64 in units of its group; 0 where it is infinite. */
 function magnitudeOf(raw: U32): { readonly group: U32; readonly lo: U32; readonly hi: U32 } {
   const exponent = raw.shr(23).and(0xff);
   const implicit = select(u32(0), u32(0x800000), exponent.ne(0));
   const significand = select(raw.and(0x7fffff).or(implicit), u32(0), exponent.eq(0xff));
+  return placed(significand, exponent);
+}
+
+/** Significands of an exponent, as a u64 in units of its group. */
+function placed(significands: U32, exponent: U32): { readonly group: U32; readonly lo: U32; readonly hi: U32 } {
   const place = exponent.max(1).add(GROUP_OFFSET);
   const shift = place.and(31);
   return {
     group: place.shr(5),
-    lo: significand.shl(shift),
-    hi: significand.shr(1).shr(u32(31).sub(shift)),
+    lo: significands.shl(shift),
+    hi: significands.shr(1).shr(u32(31).sub(shift)),
   };
 }
 
@@ -132,17 +202,16 @@ interface Row {
 }
 
 /** Runs the body for the cells of a row that are in its zone and carry data. */
-function forEachValue(
-  classifier: Classifier,
-  captured: Captured,
-  { cell, mask, cells }: Row,
-  body: (raw: U32) => void,
-): void {
+function forEachValue(classifier: Classifier, captured: Captured, row: Row, body: (raw: U32) => void): void {
+  forEachCell(row, (raw) => {
+    If(classifier.isData(raw, captured), () => body(raw));
+  });
+}
+
+/** Runs the body for the cells of a row that are in its zone. */
+function forEachCell({ cell, mask, cells }: Row, body: (raw: U32) => void): void {
   For(ctz(mask), u32(32).sub(clz(mask)), (rank) => {
-    If(mask.shr(rank).and(1).eq(1), () => {
-      const raw = cells.at(cell.add(rank));
-      If(classifier.isData(raw, captured), () => body(raw));
-    });
+    If(mask.shr(rank).and(1).eq(1), () => body(cells.at(cell.add(rank))));
   });
 }
 

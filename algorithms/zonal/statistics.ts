@@ -29,6 +29,13 @@ export type WindowStatistics = {
   readonly floats?: FloatSums;
 };
 
+/** Rows of cells as they were added up: their zone, the cells in it, and how many of those carry data. */
+export type CountedRows = {
+  readonly zone: Column<'u32'>;
+  readonly mask: Column<'u32'>;
+  readonly data: Column<'u32'>;
+};
+
 /** Sums of f32 are integers of three words in units of the home group, and of the group below. */
 type FloatSums = {
   readonly top: Column<'u32'>;
@@ -41,7 +48,7 @@ type FloatSums = {
 
 /**
  * Least, greatest and sum of the cells of every zone of a window: rows of 32 cells are reduced one by one, and then the
- * rows of a zone, which stand together. All of it is in integers, and exact.
+ * rows of a zone, which stand together. All of it is in integers, and exact. The rows come along, for {@link countCells}.
  *
  * @param home - The f32 group that most values are in; see {@link homeGroup}.
  */
@@ -52,7 +59,7 @@ export function windowStatistics(
   cells: Column<'u32'>,
   classifier: Classifier,
   home: number,
-): WindowStatistics {
+): { readonly statistics: WindowStatistics; readonly counted: CountedRows } {
   return context.scope(() => {
     const rows = zoneRows(context, coverage);
     return sample === 'f32'
@@ -77,23 +84,28 @@ const addIntegers = monoid({
   name: 'addIntegers',
 });
 
+type IntegerRow = {
+  readonly least: Column<'u32'>;
+  readonly greatest: Column<'u32'>;
+  readonly lo: Column<'u32'>;
+  readonly hi: Column<'u32'>;
+  readonly data: Column<'u32'>;
+};
+
 function integerStatistics(
   context: Context,
   sample: Sample,
   { zone, cell, mask }: ZoneRows,
   cells: Column<'u32'>,
   classifier: Classifier,
-): WindowStatistics {
+): { readonly statistics: WindowStatistics; readonly counted: CountedRows } {
   const row = rowOfIntegers(classifier, sample);
   // Stored, as the reduction looks at every row several times.
-  const found = context.materialize(map(row, { cell, mask, cells, ...classifier.captures } as never)) as {
-    least: Column<'u32'>;
-    greatest: Column<'u32'>;
-    lo: Column<'u32'>;
-    hi: Column<'u32'>;
-  };
+  const { data, ...found } = context.materialize(
+    map(row, { cell, mask, cells, ...classifier.captures } as never) as IntegerRow,
+  );
   const { keys, values } = reduceByKey(zone, found, addIntegers);
-  return { zone: keys, ...values };
+  return { statistics: { zone: keys, ...values }, counted: { zone, mask, data } };
 }
 
 type FloatRow = {
@@ -104,6 +116,7 @@ type FloatRow = {
   readonly belowLo: Column<'u32'>;
   readonly belowHi: Column<'u32'>;
   readonly wide: Column<'u32'>;
+  readonly data: Column<'u32'>;
 };
 
 const floatSums = {
@@ -172,16 +185,17 @@ function floatStatistics(
   cells: Column<'u32'>,
   classifier: Classifier,
   home: number,
-): WindowStatistics {
+): { readonly statistics: WindowStatistics; readonly counted: CountedRows } {
   const { zone, cell, mask } = rows;
   const row = map(rowOfFloats(classifier, 'f32'), { cell, mask, cells, home, ...classifier.captures } as never);
   // Stored, as the reduction looks at every row several times.
-  const { wide, ...sums } = context.materialize(row as FloatRow);
+  const { wide, data, ...sums } = context.materialize(row as FloatRow);
   const { keys, values } = reduceByKey(zone, map(widenRow, sums), addFloats);
   const wideRows = copyIf(rows, map(isWide, { wide }));
   const digits = wideDigits(context, plan.zones.length, wideRows, cells, classifier, home);
   const { least, greatest, lo, hi, ...floats } = values;
-  return { zone: keys, least, greatest, lo, hi, floats: { ...floats, digits } };
+  const statistics = { zone: keys, least, greatest, lo, hi, floats: { ...floats, digits } };
+  return { statistics, counted: { zone, mask, data } };
 }
 
 /** The cells outside the home groups: every byte of them is added to a counter of its own. */

@@ -5,12 +5,12 @@ import { select } from '../../primitives/functors/standard/choose.ts';
 import type { U32 } from '../../primitives/functors/value.ts';
 import { type Column, type Context, copyIf, map, sequence } from '../../primitives/index.ts';
 import type { Coverage } from './coverage.ts';
-import { type WindowPlan, ZONE_FIELDS, ZONE_STRIDE } from './window-plan.ts';
+import { ZONE_FIELDS, ZONE_STRIDE } from './window-plan.ts';
 
 /** Pairs of a zone and a tile, zones in order: the zone's number in the window, and where the tile's cells and bits are. */
 export type Pairs = {
   readonly zone: Column<'u32'>;
-  /** The tile's first cell in the window. */
+  /** The tile's first cell. */
   readonly cell: Column<'u32'>;
   /** The tile's first word in the bitmaps, and words from one row of the zone's bitmap to the next. */
   readonly word: Column<'u32'>;
@@ -27,9 +27,9 @@ const BOUNDARY = 2;
 
 const placePair = fn(
   'placePair',
-  { zone: u32, rank: u32, zones: array(u32), tile: uniform(u32), tilesAcross: uniform(u32), columns: uniform(u32) },
+  { zone: u32, rank: u32, zones: array(u32), tileStarts: array(u32), tile: uniform(u32), tilesAcross: uniform(u32) },
   { zone: u32, tile: u32, cell: u32, word: u32, pitch: u32 },
-  ({ zone, rank, zones, tile, tilesAcross, columns }) => {
+  ({ zone, rank, zones, tileStarts, tile, tilesAcross }) => {
     const field = (offset: number): U32 => zones.at(zone.mul(ZONE_STRIDE).add(offset));
     const across = field(ZONE_FIELDS.tileColumns);
     const down = rank.div(across);
@@ -38,10 +38,11 @@ const placePair = fn(
     const column = field(ZONE_FIELDS.firstTileColumn).add(right);
     const perRow = tile.shr(5);
     const pitch = across.mul(perRow);
+    const number = row.mul(tilesAcross).add(column);
     return {
       zone,
-      tile: row.mul(tilesAcross).add(column),
-      cell: row.mul(columns).add(column).mul(tile),
+      tile: number,
+      cell: tileStarts.at(number),
       word: field(ZONE_FIELDS.word).add(down.mul(tile).mul(pitch)).add(right.mul(perRow)),
       pitch,
     };
@@ -49,11 +50,11 @@ const placePair = fn(
 );
 
 /** Every pair of a zone and a tile around it. */
-export function allPairs(context: Context, { plan, zones }: Coverage): Pairs & InsidePairs {
+export function allPairs(context: Context, { plan, zones, tileStarts }: Coverage): Pairs & InsidePairs {
   return context.scope(() => {
     const pairs = { zone: context.column(plan.pairZone), rank: context.column(plan.pairRank) };
-    const { tile, tileColumns: tilesAcross, window } = plan;
-    return context.materialize(map(placePair, { ...pairs, zones, tile, tilesAcross, columns: window.columns }));
+    const { tile, tileColumns: tilesAcross } = plan;
+    return context.materialize(map(placePair, { ...pairs, zones, tileStarts, tile, tilesAcross }));
   });
 }
 
@@ -116,10 +117,10 @@ const wordRow = forTile((tile) =>
       pairWord: array(u32),
       pairPitch: array(u32),
       masks: array(u32),
-      columns: uniform(u32),
+      pitch: uniform(u32),
     },
     { active: bool, zone: u32, cell: u32, mask: u32 },
-    ({ index, pairZone, pairCell, pairWord, pairPitch, masks, columns }) => {
+    ({ index, pairZone, pairCell, pairWord, pairPitch, masks, pitch }) => {
       const perRow = tile / 32;
       const line = index.div(perRow);
       const step = index.sub(line.mul(perRow));
@@ -131,16 +132,16 @@ const wordRow = forTile((tile) =>
           .add(row.mul(pairPitch.at(pair)))
           .add(step),
       );
-      const cell = pairCell.at(pair).add(row.mul(columns)).add(step.shl(5));
+      const cell = pairCell.at(pair).add(row.mul(pitch)).add(step.shl(5));
       return { active: mask.ne(0), zone: pairZone.at(pair), cell, mask };
     },
   ),
 );
 
-/** Rows of 32 cells of the tiles of pairs, as a view: the window's cell of the first, and bits for those in the zone. */
+/** Rows of 32 cells of the tiles of pairs, as a view: where the first cell is, and bits for those in the zone. */
 export function wordRows(
   context: Context,
-  { plan, masks }: Coverage,
+  { plan, masks, pitch }: Coverage,
   pairs: Pairs,
 ): {
   readonly active: Column<'bool'>;
@@ -148,7 +149,7 @@ export function wordRows(
   readonly cell: Column<'u32'>;
   readonly mask: Column<'u32'>;
 } {
-  const { tile, window } = plan;
+  const { tile } = plan;
   return map(wordRow(tile), {
     index: sequence(scaleLength(context, pairs.zone.length, (tile * tile) / 32)),
     pairZone: pairs.zone,
@@ -156,34 +157,33 @@ export function wordRows(
     pairWord: pairs.word,
     pairPitch: pairs.pitch,
     masks,
-    columns: window.columns,
+    pitch,
   });
 }
 
 const tileRow = fn(
   'tileRow',
-  { index: u32, tiles: array(u32), tile: uniform(u32), tilesAcross: uniform(u32), columns: uniform(u32) },
+  { index: u32, tiles: array(u32), tileStarts: array(u32), tile: uniform(u32), pitch: uniform(u32) },
   { active: bool, place: u32, cell: u32 },
-  ({ index, tiles, tile, tilesAcross, columns }) => {
+  ({ index, tiles, tileStarts, tile, pitch }) => {
     const place = index.div(tile);
-    const number = tiles.at(place);
-    const down = number.div(tilesAcross);
-    const row = down.mul(tile).add(index.sub(place.mul(tile)));
-    return { active: true, place, cell: row.mul(columns).add(number.sub(down.mul(tilesAcross)).mul(tile)) };
+    const row = index.sub(place.mul(tile));
+    return { active: true, place, cell: tileStarts.at(tiles.at(place)).add(row.mul(pitch)) };
   },
 );
 
-/** The rows of whole tiles, as a view: the tile's place among those given, and the row's first cell in the window. */
+/** The rows of whole tiles, as a view: the tile's place among those given, and the row's first cell. */
 export function tileRows(
   context: Context,
-  { tile, tileColumns, window }: WindowPlan,
+  { plan, tileStarts, pitch }: Coverage,
   tiles: Column<'u32'>,
 ): { readonly active: Column<'bool'>; readonly place: Column<'u32'>; readonly cell: Column<'u32'> } {
+  const { tile } = plan;
   return map(tileRow, {
     index: sequence(scaleLength(context, tiles.length, tile)),
     tiles,
+    tileStarts,
     tile,
-    tilesAcross: tileColumns,
-    columns: window.columns,
+    pitch,
   });
 }

@@ -73,7 +73,12 @@ export function createTotals(options: TotalsOptions): Totals {
     finish() {
       const { cells, nodata, below, above } = counts.columns();
       return {
-        bins: unique === undefined ? counts.bins(edges) : scaledBins(unique.finish(), scaling),
+        bins:
+          binning.kind === 'none'
+            ? NO_BINS
+            : unique === undefined
+              ? counts.bins(edges)
+              : scaledBins(unique.finish(), scaling),
         cells,
         nodata,
         below,
@@ -83,6 +88,13 @@ export function createTotals(options: TotalsOptions): Totals {
     },
   };
 }
+
+const NO_BINS: ZonalBins = {
+  zone: new Uint32Array(),
+  lower: new Float64Array(),
+  upper: new Float64Array(),
+  count: new BigUint64Array(),
+};
 
 function scaledBins(bins: ZonalBins, scaling: Scaling | undefined): ZonalBins {
   return scaling === undefined ? bins : scaleUnique(bins, scaling);

@@ -20,7 +20,9 @@ export type Binning =
   /** Strictly increasing edges; one bin fewer than edges. */
   | { readonly kind: 'edges'; readonly edges: readonly number[] }
   /** A bin for every value that occurs. */
-  | { readonly kind: 'unique' };
+  | { readonly kind: 'unique' }
+  /** No bins: cells with and without data are counted, and statistics taken; none lie below or above. */
+  | { readonly kind: 'none' };
 
 const BINNINGS: { readonly [K in Binning['kind']]: Kind } = {
   even: aRecord<Extract<Binning, { kind: 'even' }>>({ kind: aText, low: aNumber, high: aNumber, width: aNumber }),

@@ -16,41 +16,28 @@ import {
   sequence,
 } from '../../primitives/index.ts';
 import type { Captured, Classifier } from './binning.ts';
-import { type Coverage, coverZones, type EdgeTable } from './coverage.ts';
-import { hideCells } from './hidden-cells.ts';
+import type { Coverage } from './coverage.ts';
+import { addHidden } from './hidden-cells.ts';
 import { type InsidePairs, type Pairs, pairTiles, tileRows, wordRows } from './tiles.ts';
-import { ABSENT, type WindowPlan } from './window-plan.ts';
+import { ABSENT } from './window-plan.ts';
 
 /**
- * The histograms of the zones of a window over its cells, one after the other: the four steps of Zhang and Wang 2014 as a
- * chain of primitives. Runs unchanged on every backend and does not wait.
- *
- * @param hidden - Cells that a mask hides, as `hiddenBits` has them: they count as cells without data.
+ * The histograms of the zones of a window over its cells, one after the other: steps 2 to 4 of Zhang and Wang 2014, after
+ * {@link coverZones}, as a chain of primitives. Runs unchanged on every backend and does not wait.
  */
 export function windowHistogram(
   context: Context,
-  edges: EdgeTable,
-  plan: WindowPlan,
+  coverage: Coverage,
   cells: Column<'u32'>,
   classifier: Classifier,
-  hidden?: Column<'u32'>,
-): { readonly counts: Column<'u32'>; readonly coverage: Coverage } {
+): Column<'u32'> {
   return context.scope(() => {
-    const coverage = coverZones(context, edges, plan);
-    const hiddenCells = hidden === undefined ? undefined : hideCells(context, coverage, hidden);
     const { inside, boundary } = pairTiles(context, coverage);
     const tiles = tileHistograms(context, coverage, inside, cells, classifier);
     const counts = countBoundaryTiles(context, coverage, boundary, cells, classifier);
     addInsideTiles(context, coverage, inside, tiles, classifier, counts);
-    if (hiddenCells !== undefined) {
-      scatterReduce(
-        hiddenCells,
-        sequence(plan.zones.length, classifier.slots.nodata, classifier.slots.count),
-        'add',
-        counts,
-      );
-    }
-    return { counts, coverage };
+    addHidden(coverage, classifier.slots, counts);
+    return counts;
   });
 }
 
@@ -66,16 +53,17 @@ const isSet = fn('isSet', { flag: u32 }, bool, ({ flag }) => flag.ne(0));
 /** Step 1: the histogram of every tile that lies inside a zone, once for however many zones. */
 function tileHistograms(
   context: Context,
-  { plan }: Coverage,
+  coverage: Coverage,
   { tile }: InsidePairs,
   cells: Column<'u32'>,
   classifier: Classifier,
 ): TileHistograms {
+  const { plan } = coverage;
   const tileCount = plan.tileColumns * plan.tileRows;
   const flag = context.materialize(constant(u32, 0, tileCount));
   scatterReduce(constant(u32, 1, tile.length), tile, 'or', flag);
   const tiles = copyIf(sequence(tileCount), map(isSet, { flag }));
-  const counts = rankHistogram(tileRows(context, plan, tiles), slotOfTileCell(classifier), {
+  const counts = rankHistogram(tileRows(context, coverage, tiles), slotOfTileCell(classifier), {
     ranks: plan.tile,
     bins: classifier.slots.count,
     histograms: Math.max(1, Math.min(tileCount, plan.pairZone.length)),

@@ -6,7 +6,7 @@ import type { Context } from '../../primitives/index.ts';
 import { aFlag, aFunction, aPositive, aRecord, aSignal, type Kind, optional, where } from '../../primitives/kinds.ts';
 import { gridStep, snapToGrid } from '../geometry/grid.ts';
 import { aFill, type FillRule, someZones, type Zones } from '../geometry/polygons.ts';
-import { aRaster, type Cells, type RasterSource, type Sample } from '../geometry/raster.ts';
+import { aRaster, type RasterSource, type Sample } from '../geometry/raster.ts';
 import { type RowCrossings, rowCrossings } from '../geometry/row-crossings.ts';
 import {
   type BinEdges,
@@ -18,9 +18,11 @@ import {
   slotsFor,
 } from './binning.ts';
 import { requireRoom } from './budget.ts';
-import { type EdgeTable, uploadEdges } from './coverage.ts';
+import { countCells } from './cell-counts.ts';
+import { type PlacedCells, readCells } from './cell-places.ts';
+import { coverZones, type EdgeTable, uploadEdges } from './coverage.ts';
 import { homeGroup, WIDE_COUNTERS } from './exact-sums.ts';
-import { hiddenBits } from './hidden-cells.ts';
+import { hiddenBits, hideCells } from './hidden-cells.ts';
 import { jobWindows, type PlannedWindow } from './job-windows.ts';
 import { placeZones } from './placement.ts';
 import { windowStatistics } from './statistics.ts';
@@ -28,7 +30,7 @@ import { createTotals, type Totals, type WindowTotals } from './totals.ts';
 import { aBinning, type Binning, type ZonalHistogram } from './types.ts';
 import { uniqueBytes, windowUnique } from './unique.ts';
 import { windowHistogram } from './window-histogram.ts';
-import { meetsZones, type WindowPlan } from './window-plan.ts';
+import type { WindowPlan } from './window-plan.ts';
 import { partNotes, zoneNotes } from './zone-notes.ts';
 
 /** What {@link zonalHistogram} counts. */
@@ -92,7 +94,7 @@ export async function zonalHistogram(context: Context, job: ZonalJob): Promise<Z
   const { tile = 64 } = job;
   requireRoom(zoneCount, binCount(binning), budget);
   const placed = placeZones(snapToGrid(zones.polygons, raster, zones), raster, zones, job.fill);
-  const edges = binning.kind === 'unique' ? EVERY_NUMBER : binEdges(binning);
+  const edges = binEdges(binning);
   const slots = slotsFor(edges.lower.length);
   const statistics = wantsStatistics(job);
   const { sample, scaling } = raster;
@@ -137,12 +139,6 @@ const aJob: Kind = aRecord<ZonalJob>({
   onProgress: optional(aFunction),
 });
 
-/** One bin for all finite numbers: what is left for unique values. */
-const EVERY_NUMBER: BinEdges = {
-  lower: Float64Array.of(-Number.MAX_VALUE),
-  upper: Float64Array.of(Number.MAX_VALUE),
-};
-
 /** The host prepares a window, and adds up another, while the device counts a third. */
 const WINDOWS_UNDER_WAY = 2;
 
@@ -154,7 +150,7 @@ function windowBytes(job: ZonalJob, plan: WindowPlan, slots: number): number {
   const pairs = plan.pairZone.length;
   const tiles = Math.min(plan.tileColumns * plan.tileRows, pairs);
   const words = 2 * plan.words + 4 * plan.furtherWords + slots * (plan.zones.length + tiles + 4 * pairs);
-  const statistics = wantsStatistics(job) ? statisticsWords(plan, job.raster.sample) : 0;
+  const statistics = wantsRows(job) ? statisticsWords(plan, job.raster.sample) : 0;
   const hidden = job.raster.readMask === undefined ? 0 : 5 * plan.words;
   return 4 * (words + statistics + hidden) + (job.binning.kind === 'unique' ? uniqueBytes(plan) : 0);
 }
@@ -166,6 +162,11 @@ function statisticsWords({ words, zones }: WindowPlan, sample: Sample): number {
 
 function wantsStatistics({ statistics }: ZonalJob): boolean {
   return statistics ?? true;
+}
+
+/** Whether rows of cells are added up: without bins, they are what counts the cells too. */
+function wantsRows(job: ZonalJob): boolean {
+  return wantsStatistics(job) || job.binning.kind === 'none';
 }
 
 /** Holds what all windows share while they are counted. */
@@ -192,7 +193,7 @@ async function countWindows(
 }
 
 interface LoadedWindow extends PlannedWindow {
-  readonly cells: Cells;
+  readonly placed: PlacedCells;
   /** 0 for cells without data; undefined where all have data but for their values. */
   readonly mask: Uint8Array | undefined;
 }
@@ -211,11 +212,11 @@ async function streamWindows(
   const underWay = watchPromises();
   const read = async (planned: PlannedWindow, { signal: stop }: { signal: AbortSignal }): Promise<LoadedWindow> => {
     const { window } = planned.plan;
-    const [cells, mask] = await Promise.all([
-      underWay.watch(raster.read(window, stop, meetsZones(planned.plan))),
+    const [placed, mask] = await Promise.all([
+      underWay.watch(readCells(raster, planned.plan, stop)),
       raster.readMask === undefined ? undefined : underWay.watch(raster.readMask(window, stop)),
     ]);
-    return { ...planned, cells, mask: mask?.includes(0) ? mask : undefined };
+    return { ...planned, placed, mask: mask?.includes(0) ? mask : undefined };
   };
   const count = async (loaded: LoadedWindow): Promise<number> => {
     await underWay.watch(countWindow(context, job, loaded, edges, classifier, totals));
@@ -227,7 +228,7 @@ async function streamWindows(
       lanes: WINDOWS_UNDER_WAY,
       ordered: true,
       capacity: { items: 2, bytes: job.channelBytes ?? 2 ** 28 },
-      sizeOf: ({ cells, mask }: LoadedWindow) => cells.byteLength + (mask?.byteLength ?? 0),
+      sizeOf: ({ placed, mask }: LoadedWindow) => placed.cells.byteLength + (mask?.byteLength ?? 0),
     }),
   );
   await new Promise<void>((resolve, reject) => {
@@ -269,21 +270,25 @@ function innermost(error: unknown): unknown {
 async function countWindow(
   context: Context,
   job: ZonalJob,
-  { plan, cells, mask }: LoadedWindow,
+  { plan, placed, mask }: LoadedWindow,
   edges: EdgeTable,
   classifier: Classifier,
   totals: Totals,
 ): Promise<void> {
   const { raster } = job;
   const { sample, nodata } = raster;
+  const { cells } = placed;
   const home = sample === 'f32' ? homeGroup(cells, nodata) : 0;
   const results = context.scope(() => {
     const column = cellColumn(context, cells);
-    const hidden = mask === undefined ? undefined : context.column(hiddenBits(plan, mask));
-    const { counts, coverage } = windowHistogram(context, edges, plan, column, classifier, hidden);
-    const statistics = wantsStatistics(job)
-      ? windowStatistics(context, sample, coverage, column, classifier, home)
-      : undefined;
+    const zones = coverZones(context, edges, plan, placed);
+    const coverage = mask === undefined ? zones : hideCells(context, zones, context.column(hiddenBits(plan, mask)));
+    const rows = wantsRows(job) ? windowStatistics(context, sample, coverage, column, classifier, home) : undefined;
+    const counts =
+      job.binning.kind === 'none'
+        ? countCells(context, coverage, rows!.counted, classifier.slots)
+        : windowHistogram(context, coverage, column, classifier);
+    const statistics = wantsStatistics(job) ? rows!.statistics : undefined;
     const unique =
       job.binning.kind === 'unique' ? windowUnique(context, sample, coverage, column, classifier) : undefined;
     raster.reuse?.(cells);

@@ -5,7 +5,7 @@ import { truncated } from './byte-source.ts';
 import { decodeBlockNow } from './decode.ts';
 import type { BlockCoding } from './layout.ts';
 import type { Piece } from './pieces.ts';
-import { copyPiece } from './place-cells.ts';
+import { blockOf, copyPiece } from './place-cells.ts';
 import { wordsOver } from './samples.ts';
 
 /** Pieces to be read, decoded and put into the cells of a window by a thread. */
@@ -16,22 +16,25 @@ export interface RunRequest {
   readonly size: number;
   readonly coding: BlockCoding;
   readonly pieces: readonly Piece[];
-  readonly window: Window;
+  /** The window that the cells are of, row by row; or where the block of every piece starts in them. */
+  readonly window: Window | undefined;
+  readonly starts?: readonly number[] | undefined;
   readonly cells: SharedArrayBuffer;
 }
 
 /** Reads, decodes and places the pieces of a run, and holds up the calling thread meanwhile. */
 export function decodeRun(request: RunRequest): void {
-  const { coding, pieces, window, cells, file } = request;
+  const { coding, pieces, window, starts, cells, file } = request;
   const start = pieces[0]!.offset;
   const end = pieces.reduce((furthest, piece) => Math.max(furthest, piece.offset + piece.packedBytes), start);
   const packed = readBytes(request, start, end - start);
   const target = wordsOver(new Uint8Array(cells), SAMPLE_BYTES[coding.sample]);
-  for (const piece of pieces) {
+  pieces.forEach((piece, i) => {
     const from = piece.offset - start;
     const bytes = packed.subarray(from, from + piece.packedBytes);
-    copyPiece(target, window, coding, piece, decodeBlockNow(bytes, piece.bytes, coding, file, piece.block));
-  }
+    const words = decodeBlockNow(bytes, piece.bytes, coding, file, piece.block);
+    copyPiece(target.subarray(starts?.[i]), window ?? blockOf(piece, coding), coding, piece, words);
+  });
 }
 
 /** What was read last; runs are of much the same size. */

@@ -3,13 +3,18 @@ import type { BlockCoding } from './layout.ts';
 import type { Piece } from './pieces.ts';
 import type { Words } from './samples.ts';
 
-type BlockLayout = Pick<BlockCoding, 'blockColumns' | 'interleaved' | 'position'>;
+type BlockLayout = Pick<BlockCoding, 'blockColumns' | 'blockRows' | 'interleaved' | 'position'>;
 type Place = Pick<Piece, 'left' | 'top' | 'bottom'>;
 
 /** Puts the samples of a piece where the window wants them. */
 export function copyPiece(target: Words, window: Window, layout: BlockLayout, piece: Place, words: Words): void {
   const { blockColumns, interleaved, position } = layout;
   const { fromRow, toRow, fromColumn, toColumn } = overlap(window, layout, piece);
+  if (interleaved === 1 && window.columns === blockColumns && window.column === piece.left) {
+    const from = (fromRow - piece.top) * blockColumns;
+    target.set(words.subarray(from, from + (toRow - fromRow) * blockColumns), (fromRow - window.row) * blockColumns);
+    return;
+  }
   for (let row = fromRow; row < toRow; row++) {
     const from = ((row - piece.top) * blockColumns + fromColumn - piece.left) * interleaved + position;
     const to = (row - window.row) * window.columns + fromColumn - window.column;
@@ -17,6 +22,11 @@ export function copyPiece(target: Words, window: Window, layout: BlockLayout, pi
     if (interleaved === 1) target.set(words.subarray(from, from + count), to);
     else for (let i = 0; i < count; i++) target[to + i] = words[from + i * interleaved]!;
   }
+}
+
+/** The whole block that a piece is of, beyond the raster too. */
+export function blockOf({ left, top }: Place, { blockColumns, blockRows }: BlockLayout): Window {
+  return { column: left, row: Math.floor(top / blockRows) * blockRows, columns: blockColumns, rows: blockRows };
 }
 
 /** Fills the cells of a piece that was never written. */

@@ -1,4 +1,4 @@
-import { type Cells, SAMPLE_BYTES, type Window } from '../../algorithms/geometry/raster.ts';
+import { type BlockCells, type Cells, SAMPLE_BYTES, type Window } from '../../algorithms/geometry/raster.ts';
 import { ArgumentError } from '../../primitives/errors.ts';
 import type { ByteSource } from './byte-source.ts';
 import { decodeBlock } from './decode.ts';
@@ -6,13 +6,19 @@ import { createDecodePool, type DecodePool } from './decode-pool.ts';
 import { type KeptBlocks, keptBlocks } from './kept-blocks.ts';
 import type { BandLayout, BlockCoding } from './layout.ts';
 import { groupRuns, listPieces, type Piece, RUN_DECODED_BYTES, type Run } from './pieces.ts';
-import { copyPiece, fillPiece } from './place-cells.ts';
+import { blockOf, copyPiece, fillPiece } from './place-cells.ts';
 import { cellsOver, type Words, wordsOver } from './samples.ts';
 
 /** Reads windows of one band, decoding no more blocks than they meet. */
 export interface WindowReader {
   /** Reads a window; blocks that are not wanted are left as they are. */
   read(window: Window, signal: AbortSignal | undefined, isWanted?: (part: Window) => boolean): Promise<Cells>;
+  /** The same of a window of whole blocks, block by block; those that are not wanted are left out. */
+  readBlocks(
+    window: Window,
+    signal: AbortSignal | undefined,
+    isWanted?: (part: Window) => boolean,
+  ): Promise<BlockCells>;
   /** Takes cells back that it gave, to be written again for another window. */
   reuse(cells: Cells): void;
   /** Ends the threads. */
@@ -54,42 +60,49 @@ export function windowReader({ source, layout, fill, keepBytes, threads }: Windo
     if (wanted && source.descriptor !== undefined) pool ??= createDecodePool(threads);
     return pool;
   };
-  const takeBuffer = (bytes: number): ArrayBufferLike => {
+  const takeBuffer = (bytes: number, room: number): ArrayBufferLike => {
     const at = spare.findIndex(({ byteLength }) => byteLength >= bytes);
-    return at < 0 ? newBuffer(bytes, poolFor(bytes) !== undefined) : spare.splice(at, 1)[0]!;
+    if (at >= 0) return spare.splice(at, 1)[0]!;
+    return poolFor(bytes) === undefined ? new ArrayBuffer(bytes) : new SharedArrayBuffer(room);
+  };
+  /** Shared cells have room for any window of that size, so that they can be used again; what is not written takes no memory. */
+  const takeCells = (length: number, room = length): Cells => {
+    const size = SAMPLE_BYTES[layout.sample];
+    return cellsOver(layout.sample, takeBuffer(length * size, Math.max(length, room) * size), length);
+  };
+  const readPieces = async (reading: Reading, pieces: readonly Piece[]): Promise<void> => {
+    const present = unfilled(reading, pieces, fill);
+    const { buffer } = reading.cells;
+    if (pool === undefined || !(buffer instanceof SharedArrayBuffer)) return await readHere(reading, present);
+    const whole = present.filter((piece) => piece.whole);
+    const cut = present.filter((piece) => !piece.whole);
+    await settleAll([readOnThreads(reading, pool, buffer, whole), readHere(reading, cut)]);
   };
   return {
     async read(window, signal, isWanted = () => true) {
       checkWindow(window, layout, source.file);
       signal?.throwIfAborted();
-      const length = window.columns * window.rows;
-      const cells = cellsOver(layout.sample, takeBuffer(length * SAMPLE_BYTES[layout.sample]), length);
-      const reading: Reading = { source, layout, window, cells, kept, signal };
-      const pieces = unfilled(reading, fill).filter((piece) => isWanted(partOf(piece, layout)));
-      const { buffer } = cells;
-      if (pool === undefined || !(buffer instanceof SharedArrayBuffer)) {
-        await readHere(reading, pieces);
-        return cells;
-      }
-      const whole = pieces.filter((piece) => piece.whole);
-      await settleAll([
-        readOnThreads(reading, pool, buffer, whole),
-        readHere(
-          reading,
-          pieces.filter((piece) => !piece.whole),
-        ),
-      ]);
+      const cells = takeCells(window.columns * window.rows);
+      const pieces = [...listPieces(window, layout)].filter((piece) => isWanted(partOf(piece, layout)));
+      await readPieces({ source, layout, cells, place: { window }, kept, signal }, pieces);
       return cells;
+    },
+    async readBlocks(window, signal, isWanted = () => true) {
+      checkWindow(window, layout, source.file);
+      signal?.throwIfAborted();
+      const pieces = [...listPieces(window, layout)].filter((piece) => isWanted(blockOf(piece, layout)));
+      const { starts, startOf, length } = standBlocks(window, layout, pieces);
+      const { blockColumns, blockRows } = layout;
+      const room = starts.length * blockColumns * blockRows;
+      const cells = takeCells(length, room);
+      await readPieces({ source, layout, cells, place: { startOf }, kept, signal }, pieces);
+      return { cells, starts };
     },
     reuse({ buffer }) {
       if (buffer instanceof SharedArrayBuffer && spare.length < MOST_SPARE) spare.push(buffer);
     },
     close: async () => pool?.close(),
   };
-}
-
-function newBuffer(bytes: number, shared: boolean): ArrayBufferLike {
-  return shared ? new SharedArrayBuffer(bytes) : new ArrayBuffer(bytes);
 }
 
 function checkWindow({ column, row, columns, rows }: Window, { width, height }: BandLayout, file: string): void {
@@ -103,23 +116,48 @@ function checkWindow({ column, row, columns, rows }: Window, { width, height }: 
   });
 }
 
+/** Cells stand row by row in a window, or block by block: then this tells where the block of a piece starts. */
+type PlaceOfCells = { readonly window: Window } | { readonly startOf: ReadonlyMap<number, number> };
+
 interface Reading {
   readonly source: ByteSource;
   readonly layout: BandLayout;
-  readonly window: Window;
   readonly cells: Cells;
+  readonly place: PlaceOfCells;
   readonly kept: KeptBlocks;
   readonly signal: AbortSignal | undefined;
 }
 
-/** The pieces that have to be read, after those that were never written have been filled. */
-function unfilled({ window, layout, cells }: Reading, fill: number): Piece[] {
-  const pieces: Piece[] = [];
-  for (const piece of listPieces(window, layout)) {
-    if (layout.byteCounts[piece.block] === 0) fillPiece(cells, window, layout, piece, fill);
-    else pieces.push(piece);
+/** Puts the blocks of some pieces side by side. */
+function standBlocks(window: Window, layout: BandLayout, pieces: readonly Piece[]) {
+  const { blockColumns, blockRows, blocksAcross } = layout;
+  const startOf = new Map<number, number>();
+  let length = 0;
+  for (const { block } of pieces) {
+    if (startOf.has(block)) continue;
+    startOf.set(block, length);
+    length += blockColumns * blockRows;
   }
-  return pieces;
+  const across = Math.ceil(window.columns / blockColumns);
+  const first = (window.row / blockRows) * blocksAcross + window.column / blockColumns;
+  const starts = Uint32Array.from({ length: across * Math.ceil(window.rows / blockRows) }, (_, i) => {
+    const down = Math.floor(i / across);
+    return startOf.get(first + down * blocksAcross + (i - down * across)) ?? 0;
+  });
+  return { starts, startOf, length };
+}
+
+/** The pieces that have to be read, after those that were never written have been filled. */
+function unfilled({ layout, cells, place }: Reading, pieces: readonly Piece[], fill: number): Piece[] {
+  return pieces.filter((piece) => {
+    if (layout.byteCounts[piece.block] !== 0) return true;
+    if ('window' in place) fillPiece(cells, place.window, layout, piece, fill);
+    else {
+      const start = place.startOf.get(piece.block)!;
+      fillPiece(cells.subarray(start), blockOf(piece, layout), layout, piece, fill);
+    }
+    return false;
+  });
 }
 
 /** The part of the raster that a piece holds. */
@@ -144,12 +182,17 @@ async function readOnThreads(
   cells: SharedArrayBuffer,
   pieces: Piece[],
 ): Promise<void> {
-  const { source, layout, window } = reading;
+  const { source, layout, place } = reading;
   const { file, size } = source;
   const descriptor = source.descriptor!;
   const coding = codingOf(layout);
+  const shared = { descriptor, file, size, coding, cells };
   await forEachRun(reading, groupRuns(pieces, THREAD_RUN_BYTES), pool.lanes, (run) =>
-    pool.decode({ descriptor, file, size, coding, pieces: run, window, cells }),
+    pool.decode(
+      'window' in place
+        ? { ...shared, pieces: run, window: place.window }
+        : { ...shared, pieces: run, window: undefined, starts: run.map(({ block }) => place.startOf.get(block)!) },
+    ),
   );
 }
 
@@ -189,7 +232,7 @@ async function settleAll(promises: readonly Promise<void>[]): Promise<void> {
   if (failure?.status === 'rejected') throw failure.reason;
 }
 
-async function readRun({ source, layout, window, kept }: Reading, target: Words, run: Run): Promise<void> {
+async function readRun({ source, layout, place, kept }: Reading, target: Words, run: Run): Promise<void> {
   const start = run[0]!.offset;
   const end = run.reduce((furthest, piece) => Math.max(furthest, piece.offset + piece.packedBytes), start);
   let packed: Promise<Uint8Array> | undefined;
@@ -200,7 +243,8 @@ async function readRun({ source, layout, window, kept }: Reading, target: Words,
   };
   const copy = async (piece: Piece): Promise<void> => {
     const words = await (piece.whole ? decode(piece) : kept.get(piece.block, piece.bytes, () => decode(piece)));
-    copyPiece(target, window, layout, piece, words);
+    if ('window' in place) copyPiece(target, place.window, layout, piece, words);
+    else copyPiece(target.subarray(place.startOf.get(piece.block)!), blockOf(piece, layout), layout, piece, words);
   };
   await settleAll(run.map(copy));
 }

@@ -1,0 +1,54 @@
+import { fn, u32, uniform } from '../../primitives/functors/functor.ts';
+import { popcount } from '../../primitives/functors/standard/bits.ts';
+import {
+  type Column,
+  type Context,
+  constant,
+  map,
+  monoid,
+  reduceByKey,
+  scatterReduce,
+} from '../../primitives/index.ts';
+import type { Slots } from './binning.ts';
+import type { Coverage } from './coverage.ts';
+import { addHidden } from './hidden-cells.ts';
+import type { CountedRows } from './statistics.ts';
+
+const withAndWithoutData = fn(
+  'withAndWithoutData',
+  { mask: u32, data: u32 },
+  { data: u32, lacking: u32 },
+  ({ mask, data }) => ({ data, lacking: popcount(mask).sub(data) }),
+);
+
+const addCounts = monoid({
+  of: { data: u32, lacking: u32 },
+  identity: { data: 0, lacking: 0 },
+  combine: ({ a, b }) => ({ data: a.data.add(b.data), lacking: a.lacking.add(b.lacking) }),
+  commutative: true,
+  name: 'addCounts',
+});
+
+const slotOfZone = fn(
+  'slotOfZone',
+  { zone: u32, slots: uniform(u32), slot: uniform(u32) },
+  u32,
+  ({ zone, slots, slot }) => zone.mul(slots).add(slot),
+);
+
+/**
+ * The cells of the zones of a window with and without data, out of the rows that their statistics were added up from: slots
+ * as histograms have them, with all data in one bin.
+ */
+export function countCells(context: Context, coverage: Coverage, rows: CountedRows, slots: Slots): Column<'u32'> {
+  return context.scope(() => {
+    const { zone, mask, data } = rows;
+    const counts = context.materialize(constant(u32, 0, coverage.plan.zones.length * slots.count));
+    const { keys, values } = reduceByKey(zone, map(withAndWithoutData, { mask, data }), addCounts);
+    const slotOf = (slot: number): Column<'u32'> => map(slotOfZone, { zone: keys, slots: slots.count, slot });
+    scatterReduce(values.data, slotOf(0), 'add', counts);
+    scatterReduce(values.lacking, slotOf(slots.nodata), 'add', counts);
+    addHidden(coverage, slots, counts);
+    return counts;
+  });
+}

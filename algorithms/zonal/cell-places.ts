@@ -1,0 +1,71 @@
+import type { BlockCells, Cells, RasterSource } from '../geometry/raster.ts';
+import { meetsZones, type WindowPlan } from './window-plan.ts';
+
+/** Cells of a window, and where those of its tiles stand among them. */
+export interface PlacedCells {
+  readonly cells: Cells;
+  /** For every tile of the window, row by row, its first cell. */
+  readonly tileStarts: Uint32Array;
+  /** Cells from one row of a tile to the next. */
+  readonly pitch: number;
+}
+
+/**
+ * Reads what the zones of a window look at: block by block where the raster can give it so and tiles do not lie across
+ * blocks, else row by row. The cells of a tile then stand close together, and no cell between zones takes memory.
+ */
+export async function readCells(raster: RasterSource, plan: WindowPlan, signal: AbortSignal): Promise<PlacedCells> {
+  const isWanted = meetsZones(plan);
+  if (raster.readBlocks !== undefined && isCutAlongBlocks(raster, plan)) {
+    return placeBlocks(
+      plan,
+      raster.blockColumns,
+      raster.blockRows,
+      await raster.readBlocks(plan.window, signal, isWanted),
+    );
+  }
+  return placeRows(plan, await raster.read(plan.window, signal, isWanted));
+}
+
+function isCutAlongBlocks(
+  { width, height, blockColumns, blockRows }: RasterSource,
+  { window, tile }: WindowPlan,
+): boolean {
+  const right = window.column + window.columns;
+  const bottom = window.row + window.rows;
+  return (
+    blockColumns % tile === 0 &&
+    blockRows % tile === 0 &&
+    window.column % blockColumns === 0 &&
+    window.row % blockRows === 0 &&
+    (right % blockColumns === 0 || right === width) &&
+    (bottom % blockRows === 0 || bottom === height)
+  );
+}
+
+/** Of cells that stand row by row in the window. */
+export function placeRows({ window, tile, tileColumns, tileRows }: WindowPlan, cells: Cells): PlacedCells {
+  const pitch = window.columns;
+  const tileStarts = Uint32Array.from({ length: tileColumns * tileRows }, (_, at) => {
+    const down = Math.floor(at / tileColumns);
+    return (down * pitch + at - down * tileColumns) * tile;
+  });
+  return { cells, tileStarts, pitch };
+}
+
+function placeBlocks(
+  { window, tile, tileColumns, tileRows }: WindowPlan,
+  blockColumns: number,
+  blockRows: number,
+  { cells, starts }: BlockCells,
+): PlacedCells {
+  const [tilesAcross, tilesDown] = [blockColumns / tile, blockRows / tile];
+  const blocksAcross = Math.ceil(window.columns / blockColumns);
+  const tileStarts = Uint32Array.from({ length: tileColumns * tileRows }, (_, at) => {
+    const down = Math.floor(at / tileColumns);
+    const right = at - down * tileColumns;
+    const block = Math.floor(down / tilesDown) * blocksAcross + Math.floor(right / tilesAcross);
+    return starts[block]! + ((down % tilesDown) * blockColumns + (right % tilesAcross)) * tile;
+  });
+  return { cells, tileStarts, pitch: blockColumns };
+}
