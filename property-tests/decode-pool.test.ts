@@ -5,6 +5,7 @@ import type { Worker } from 'node:worker_threads';
 import { fc, test } from '@fast-check/vitest';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { zonalHistogram } from '../algorithms/zonal/index.ts';
+import { testAdapter } from '../backends/webgpu-node/node-gpu.ts';
 import { openGeoTiff } from '../formats/geotiff.ts';
 import { writeGeoTiff } from '../formats/geotiff-writer.ts';
 import { createDecodePool, startDecoder } from '../formats/tiff/decode-pool.ts';
@@ -49,6 +50,7 @@ describe('threads that decode', () => {
       const file = join(folder, 'random.tif');
       await writeFile(file, await geoTiffBytes(written));
       const source = await openGeoTiff(file, { threads: 1, keepBytes: 1000 });
+      const here = await openGeoTiff(file, { threads: 0 });
       try {
         const windows = fractions.map((fraction) => windowAt(fraction, source));
         const expected = windows.map((window) => sliceBytes(written.bands[0]!, source.width, window));
@@ -61,8 +63,11 @@ describe('threads that decode', () => {
         }
         const together = await Promise.all(windows.map((window) => source.read(window)));
         expect(together.map(bytesOf)).toEqual(expected);
+        const all = { column: 0, row: 0, columns: source.width, rows: source.height };
+        const [blocks, inTurn] = [await source.readBlocks!(all), await here.readBlocks!(all)];
+        expect([bytesOf(blocks.cells), blocks.starts]).toEqual([bytesOf(inTurn.cells), inTurn.starts]);
       } finally {
-        await source.close();
+        await Promise.all([source.close(), here.close()]);
       }
     },
     120_000,
@@ -109,7 +114,7 @@ describe('threads that decode', () => {
       tile: 32,
       budget: 1_000_000,
     };
-    await using context = await open({ backend, ...(backend === 'webgpu' && { adapter: 'software' }) });
+    await using context = await open({ backend, ...(backend === 'webgpu' && { adapter: testAdapter() }) });
     const texts: string[] = [];
     for (const threads of [0, 2]) {
       const raster = await openGeoTiff(file, { threads });

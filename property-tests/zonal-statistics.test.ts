@@ -2,7 +2,7 @@ import { fc, test } from '@fast-check/vitest';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import type { Cells, Sample } from '../algorithms/geometry/raster.ts';
 import { homeGroup, ratio } from '../algorithms/zonal/exact-sums.ts';
-import { zonalHistogram } from '../algorithms/zonal/index.ts';
+import { type Binning, zonalHistogram } from '../algorithms/zonal/index.ts';
 import { CELL_ARRAYS } from '../formats/tiff/samples.ts';
 import { type Context, open } from '../index.ts';
 import { testBackends } from './backends.ts';
@@ -44,6 +44,8 @@ const draft: fc.Arbitrary<{ readonly sample: Sample; readonly cells: Cells }> = 
   floats.map((cells) => ({ sample: 'f32' as const, cells: cells as Cells })),
   integers,
 );
+
+const binnings = fc.constantFrom<Binning>({ kind: 'even', low: 0, high: 1, width: 1 }, { kind: 'none' });
 
 /** Least, greatest, sum and mean by the definition: exact fractions, rounded once. */
 function expected(values: readonly number[]): number[] {
@@ -104,15 +106,15 @@ describe.each(testBackends)('on $name', ({ name, runs }) => {
   });
   afterAll(() => context?.close());
 
-  test.prop([draft, fc.option(fc.nat(9))], { numRuns: 3 * runs })(
+  test.prop([draft, fc.option(fc.nat(9)), binnings], { numRuns: 3 * runs })(
     'statistics are exact, whatever the values, in whatever windows',
-    async ({ sample, cells }, marked) => {
+    async ({ sample, cells }, marked, binning) => {
       const width = cells.length;
       const nodata = marked === null || Number.isNaN(cells[marked]) ? undefined : cells[marked];
       const found = await zonalHistogram(context, {
         zones: zonesOf([[box(0, 0, width, 1)], [box(width >> 1, 0, width, 1)], [box(-9, 0, -5, 1)]]),
         raster: { ...rasterOf(cells, width, sample, { nodata }), blockColumns: 32 },
-        binning: { kind: 'even', low: 0, high: 1, width: 1 },
+        binning,
         tile: 32,
       });
       const { minimum, maximum, sum, mean } = found.statistics!;
@@ -121,6 +123,17 @@ describe.each(testBackends)('on $name', ({ name, runs }) => {
       expect([0, 1, 2].map((zone) => [minimum[zone], maximum[zone], sum[zone], mean[zone]])).toEqual(
         [data(0), data(width >> 1), []].map(expected),
       );
+      const counted = [0, 1, 2].map((zone) =>
+        [found.cells[zone], found.cells[zone]! - found.nodata[zone]!].map(Number),
+      );
+      const half = width - (width >> 1);
+      expect(counted).toEqual([
+        [width, data(0).length],
+        [half, data(width >> 1).length],
+        [0, 0],
+      ]);
+      if (binning.kind === 'none')
+        expect([found.bins.zone.length, ...found.below, ...found.above].map(Number)).toEqual(Array(7).fill(0));
     },
     300_000,
   );
