@@ -11,7 +11,7 @@ export const zonalParts: ZonalParts<Context> = {
   },
   async openRaster(path, options) {
     const { openGeoTiff } = await import('../formats/geotiff.ts');
-    return openGeoTiff(path, options);
+    return openGeoTiff(path, { ...options, startThreads: true });
   },
   async openContext(options) {
     const { open } = await import('../open.ts');

@@ -110,43 +110,52 @@ async function compute<C extends RunContext>(
     for (const note of met) log.note(note);
   };
   take(unwrittenHistograms(options));
-  const { zones, notes: zoneNotes } = await parts.readZones(options.zones, {
+  const reading = parts.readZones(options.zones, {
     layer: options.layer,
     id: options.id,
     memory: options.memory,
     crs: options.assumeCrs,
     antimeridian: options.antimeridian,
   });
-  take(zoneNotes);
-  signal.throwIfAborted();
-  const opened = await parts.openRaster(options.raster, {
+  // Threads start while zones are read: those that decode the raster, and those of the backend.
+  const opening = parts.openRaster(options.raster, {
     band: options.band,
     nodata: options.nodata,
     raw: options.raw,
     maxBlockBytes: Math.min(MOST_BLOCK_BYTES, sharesOf(options.memory).record),
   });
+  const starting = openContext(options, parts.openContext);
   try {
+    // What is wrong with the zones is told first, then what is with the raster.
+    for (const part of [opening, starting]) part.catch(() => {});
+    const { zones, notes: zoneNotes } = await reading;
+    take(zoneNotes);
+    signal.throwIfAborted();
+    const opened = await opening;
     take(opened.notes);
     const { raster, notes: crsNotes } = reconcileCrs(zones, opened, options.assumeCrs, options);
     take(crsNotes);
-    const { histogram, backend } = await count(options, parts, zones, raster, log, signal);
+    signal.throwIfAborted();
+    const context = await starting;
+    const histogram = await count(options, parts, context, zones, raster, log, signal);
     take(histogram.notes);
-    return { histogram, zones, raster, backend, notes };
+    return { histogram, zones, raster, backend: context.backend.name, notes };
   } finally {
-    await opened.close();
+    for (const part of await Promise.allSettled([opening, starting])) {
+      if (part.status === 'fulfilled') await part.value.close();
+    }
   }
 }
 
 async function count<C extends RunContext>(
   options: ZonalOptions,
   parts: ZonalParts<C>,
+  context: C,
   zones: Zones,
   raster: RasterSource,
   log: Log,
   signal: AbortSignal,
-): Promise<{ histogram: ZonalHistogram; backend: string }> {
-  signal.throwIfAborted();
-  const context = await openContext(options, parts.openContext);
+): Promise<ZonalHistogram> {
   const stop = (): void => context.abort(signal.reason);
   signal.addEventListener('abort', stop, { once: true });
   const { report, end } = trackProgress(log);
@@ -156,11 +165,10 @@ async function count<C extends RunContext>(
     const budget = sharesOf(memory).counters;
     const statistics = wantsStatistics(options);
     const job: ZonalJob = { zones, raster, binning, fill, statistics, budget, signal, onProgress: report };
-    return { histogram: await parts.zonalHistogram(context, job), backend: context.backend.name };
+    return await parts.zonalHistogram(context, job);
   } finally {
     end();
     signal.removeEventListener('abort', stop);
-    await context.close();
   }
 }
 

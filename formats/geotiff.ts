@@ -31,6 +31,8 @@ export interface GeoTiffOptions {
    * from the first window of 4 MiB on.
    */
   readonly threads?: number | undefined;
+  /** Whether those threads start at once, and not with the first window: for who reads most of a large raster. */
+  readonly startThreads?: boolean | undefined;
 }
 
 /** One band of a GeoTIFF, and what its reader noticed. */
@@ -99,6 +101,7 @@ async function openBand(source: ByteSource, options: GeoTiffOptions, path: strin
     notes.push({ code: 'raster/mask', message: `${name} says which cells have data: where it is 0, they have none.` });
   }
   const reader = windowReader({ source, layout, fill: stored ?? 0, keepBytes, threads: options.threads });
+  if (options.startThreads) reader.start();
   return {
     width: layout.width,
     height: layout.height,

@@ -19,6 +19,8 @@ export interface ThreadPool<Request, Answer> {
    * other requests are not concerned) or where there is none and none can be started; what `closed` makes of a closed pool.
    */
   run(request: Request, place: string, transfer: readonly ArrayBuffer[], signal?: AbortSignal): Promise<Answer>;
+  /** Starts all threads before there is work for them. */
+  start(): void;
   /** Ends the threads; requests under way and waiting fail. Resolves when all threads have ended. */
   close(): Promise<void>;
 }
@@ -134,6 +136,13 @@ export function createThreadPool<Request, Answer extends object>({
 
   return {
     threads: size,
+    start() {
+      try {
+        while (closed === undefined && threads.size < size) startThread().worker.unref();
+      } catch {
+        // Work that comes is told that there are none.
+      }
+    },
     async run(request, place, transfer, signal) {
       signal?.throwIfAborted();
       if (closed !== undefined) throw poolClosed(place);

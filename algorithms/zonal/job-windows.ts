@@ -7,7 +7,7 @@ import { planWindow, type WindowPlan, type WindowSize, windowsOf, type ZoneBoxes
 const WINDOW_CELLS = 2 ** 24;
 
 /** Most bytes of a window's cells. Large windows spare the host work, but several are in memory at once. */
-const WINDOW_BYTES = 2 ** 26;
+const WINDOW_BYTES = 3 * 2 ** 24;
 
 /** What decides how large a window may be. */
 export interface WindowLimits {

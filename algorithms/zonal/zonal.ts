@@ -227,7 +227,7 @@ async function streamWindows(
     stage('histogram', count, {
       lanes: WINDOWS_UNDER_WAY,
       ordered: true,
-      capacity: { items: 2, bytes: job.channelBytes ?? 2 ** 28 },
+      capacity: { items: 1, bytes: job.channelBytes ?? 2 ** 28 },
       sizeOf: ({ placed, mask }: LoadedWindow) => placed.cells.byteLength + (mask?.byteLength ?? 0),
     }),
   );

@@ -10,6 +10,8 @@ export interface DecodePool {
   readonly lanes: number;
   /** Decodes a run; here where no thread can be had for it, or the one that had it died. */
   decode(request: RunRequest): Promise<void>;
+  /** Starts the threads before there is work for them. */
+  start(): void;
   close(): Promise<void>;
 }
 
@@ -38,6 +40,7 @@ export function createDecodePool(threads?: number, start: () => Worker = startDe
         decodeRun(request);
       }
     },
+    start: () => pool.start(),
     close: () => pool.close(),
   };
 }

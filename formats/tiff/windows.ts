@@ -21,6 +21,8 @@ export interface WindowReader {
   ): Promise<BlockCells>;
   /** Takes cells back that it gave, to be written again for another window. */
   reuse(cells: Cells): void;
+  /** Starts the threads that decode, where the band is worth them, before a window is read. */
+  start(): void;
   /** Ends the threads. */
   close(): Promise<void>;
 }
@@ -100,6 +102,9 @@ export function windowReader({ source, layout, fill, keepBytes, threads }: Windo
     },
     reuse({ buffer }) {
       if (buffer instanceof SharedArrayBuffer && spare.length < MOST_SPARE) spare.push(buffer);
+    },
+    start() {
+      poolFor(layout.width * layout.height * SAMPLE_BYTES[layout.sample])?.start();
     },
     close: async () => pool?.close(),
   };
