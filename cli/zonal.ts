@@ -141,7 +141,7 @@ async function compute<C extends RunContext>(
     take(histogram.notes);
     return { histogram, zones, raster, backend: context.backend.name, notes };
   } finally {
-    for (const part of await Promise.allSettled([opening, starting])) {
+    for (const part of await Promise.allSettled([starting, opening])) {
       if (part.status === 'fulfilled') await part.value.close();
     }
   }
