@@ -128,6 +128,7 @@ export const aRaster: Kind = aRecord<RasterSource>({
   blockRows: aWhole(1),
   scaling: optional(aScaling),
   read: aFunction,
+  readBlocks: optional(aFunction),
   readMask: optional(aFunction),
   reuse: optional(aFunction),
   close: aFunction,

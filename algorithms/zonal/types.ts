@@ -28,6 +28,7 @@ const BINNINGS: { readonly [K in Binning['kind']]: Kind } = {
   even: aRecord<Extract<Binning, { kind: 'even' }>>({ kind: aText, low: aNumber, high: aNumber, width: aNumber }),
   edges: aRecord<Extract<Binning, { kind: 'edges' }>>({ kind: aText, edges: numbers }),
   unique: anything,
+  none: anything,
 };
 const aBinningKind: Kind = aRecord<Pick<Binning, 'kind'>>({ kind: aWord(Object.keys(BINNINGS)) });
 
