@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { createReferenceBackend } from '../backends/reference/index.ts';
 import { createSpillingBackend } from '../backends/spilling/index.ts';
 import { createWorkersBackend } from '../backends/workers/index.ts';
 import type { Backend } from '../primitives/backend.ts';
@@ -175,3 +176,124 @@ test(
   },
   slow,
 );
+
+test(
+  'walks cost what they emit, however many rows there is room for',
+  async () => {
+    const inner = await open();
+    const context = new Context(createSpillingBackend(inner));
+    const rows = { n: context.column(Uint32Array.of(3, 1, 4, 0)) };
+    const start = fn({ n: u32 }, { left: u32 }, ({ n }) => ({ left: n }));
+    const countDown = fn(
+      { n: u32, left: u32 },
+      { more: q.bool, emits: q.bool, state: { left: u32 }, value: u32 },
+      ({ n, left }) => ({
+        more: left.gt(1),
+        emits: left.gt(0),
+        state: { left: left.sub(1) },
+        value: n.mul(10).add(left),
+      }),
+    );
+    const wide = { a: u32, b: u32, c: u32, d: u32, e: u32 } as const;
+    const wideDown = fn(
+      { n: u32, left: u32 },
+      { more: q.bool, emits: q.bool, state: { left: u32 }, value: wide },
+      ({ n, left }) => ({
+        more: left.gt(1),
+        emits: left.gt(0),
+        state: { left: left.sub(1) },
+        value: { a: n, b: left, c: n, d: left, e: n.mul(10).add(left) },
+      }),
+    );
+    const started = performance.now();
+    const made = q.unfold(rows, start, countDown, { capacity: 4e9 });
+    const results = {
+      made,
+      wide: q.unfold(rows, start, wideDown, { capacity: 4e9 }).e,
+      again: q.unfold(
+        {
+          n: q.map(
+            fn({ x: u32 }, u32, ({ x }) => x.and(3)),
+            { x: made },
+          ),
+        },
+        start,
+        countDown,
+        { capacity: 4e9 },
+      ),
+      total: q.reduce(made, q.plus(u32)),
+    };
+    const found = await context.read(results);
+    const numbers = [33, 32, 31, 11, 44, 43, 42, 41];
+    expect(found.made).toEqual(Uint32Array.from(numbers));
+    expect(found.wide).toEqual(found.made);
+    expect(found.again).toEqual(
+      Uint32Array.from(numbers.flatMap((x) => Array.from({ length: x & 3 }, (_, i) => 10 * (x & 3) + (x & 3) - i))),
+    );
+    expect(found.total).toEqual(Uint32Array.of(277));
+    expect(performance.now() - started).toBeLessThan(10_000);
+    await context.close();
+  },
+  slow,
+);
+
+/** Every row walks `count` steps, and in each turns some bits of the element that it is at. */
+const ringStart = fn({ from: u32 }, { at: u32, left: u32 }, ({ from }) => ({ at: from, left: 0 }));
+const ringStep = fn(
+  { count: u32, by: u32, at: u32, left: u32, length: q.uniform(u32) },
+  { more: q.bool, emits: q.bool, state: { at: u32, left: u32 }, value: { index: u32, value: u32 } },
+  ({ count, by, at, left, length }) => ({
+    more: left.add(1).lt(count),
+    emits: left.lt(count),
+    state: { at: at.add(by).rem(length), left: left.add(1) },
+    value: { index: at, value: u32(1).shl(left) },
+  }),
+);
+
+test(
+  'walks that store to more than the device holds store what they do on the reference',
+  async () => {
+    const length = memoryBytes / 2;
+    const row = fc.record({ from: fc.nat(length - 1), count: fc.nat(40), by: fc.nat(length) });
+    await fc.assert(
+      fc.asyncProperty(fc.array(row, { maxLength: 40 }), fc.infiniteStream(fc.nat()), async (rows, words) => {
+        const own = Uint32Array.from({ length }, (_, i) => (i % 97 === 0 ? words.next().value : i));
+        const found = [];
+        for (const backend of [createSpillingBackend(await open()), createReferenceBackend()]) {
+          const context = new Context(backend);
+          const onto = context.column(own);
+          const column = (of: (each: (typeof rows)[number]) => number) => context.column(Uint32Array.from(rows, of));
+          const table = {
+            from: column(({ from }) => from),
+            count: column(({ count }) => count),
+            by: column(({ by }) => by),
+          };
+          q.unfoldReduce(table, ringStart, ringStep, 'xor', onto, { captures: { length } });
+          found.push(await context.read(onto));
+          await context.close();
+        }
+        expect(found[0]).toEqual(found[1]);
+      }),
+      { numRuns: 10 },
+    );
+  },
+  slow,
+);
+
+test('a walk without end that the host takes is told as that, and the thread is given back meanwhile', async () => {
+  const context = new Context(createSpillingBackend(await open(), { hangLimit: 200 }));
+  let turns = 0;
+  const timer = setInterval(() => turns++, 10);
+  const start = fn({ n: u32 }, { at: u32 }, ({ n }) => ({ at: n }));
+  const forever = fn(
+    { at: u32 },
+    { more: q.bool, emits: q.bool, state: { at: u32 }, value: { index: u32, value: u32 } },
+    ({ at }) => ({ more: true, emits: true, state: { at: at.add(1) }, value: { index: at, value: 1 } }),
+  );
+  const onto = context.column(new Uint32Array(memoryBytes / 2));
+  q.unfoldReduce({ n: context.column(Uint32Array.of(1)) }, start, forever, 'add', onto);
+  await expect(context.read(onto)).rejects.toMatchObject({ code: 'device/hang' });
+  clearInterval(timer);
+  expect(turns).toBeGreaterThan(3);
+  await context.close();
+}, 30_000);

@@ -24,6 +24,7 @@ import { createQueue } from './queue.ts';
 import { isShortage, isWantOfBindings } from './shortage.ts';
 import { sortInWindows } from './sort.ts';
 import { reduceTree, scanTree } from './tree.ts';
+import { walkOnHost } from './walk-on-host.ts';
 import type { Machine } from './windows.ts';
 
 export interface SpillingOptions {
@@ -261,6 +262,7 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
         once: command.stores.some(({ combine }) => combine !== undefined),
         whole: () => inner.walk(command),
         inWindows: (machine) => walkInWindows(machine, command),
+        onHost: (machine) => walkOnHost(machine, command),
       }),
     reduce: (extent, program, monoid, into) =>
       issue({

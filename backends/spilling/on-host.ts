@@ -15,7 +15,7 @@ import type { Machine } from './windows.ts';
 const TURN = 8;
 
 /** Statements that may run between two looks at the clock: some milliseconds. */
-const STATEMENTS_BETWEEN_LOOKS = 2 ** 18;
+export const STATEMENTS_BETWEEN_LOOKS: number = 2 ** 18;
 
 /** Rows between two looks at the clock, however few statements they have. */
 const MOST_ROWS_BETWEEN_LOOKS = 2 ** 12;
@@ -38,18 +38,8 @@ export async function forEachOnHost(
   const reader = wordReaderOf(inner, places);
   const length = await reader.length(extent);
   const { module, arrays, uniforms } = await reader.program(program);
-  const read = new Set([...arrays.values()].map(({ buffer }) => buffer as Spillable));
-  const written = new Set(stores.map(({ buffer }) => buffer as Spillable));
-  for (const buffer of new Set([...read, ...written])) await places.copyToHost(buffer);
-  const targets = new Map(
-    [...written].map((buffer) => [buffer, read.has(buffer) ? places.hostOf(buffer).clone() : places.hostOf(buffer)]),
-  );
-  const readers = new Map(
-    [...arrays].map(([name, binding]): [string, ArrayReader] => [
-      name,
-      readerOf(places, binding, module.arrays.get(name)!),
-    ]),
-  );
+  const targets = await bringToHost(places, [...arrays.values()], stores);
+  const readers = readersOf(places, module, arrays);
   const put = writerOf(entryOf(module).results, stores, targets);
   const evaluation = evaluationOf(module, readers, uniforms, length, put);
   const clock = createClock(hangLimit, () => inner.sync());
@@ -61,6 +51,30 @@ export async function forEachOnHost(
   }
   places.report.rowsOnHost += length - reached;
   for (const [buffer, words] of targets) places.keepOnHost(buffer, words);
+}
+
+type KnownArray = ArrayBinding & { readonly length: number };
+
+/** Brings what a command reads and stores to to the host; gives the words of what is stored to. */
+export async function bringToHost(
+  places: Places,
+  arrays: readonly KnownArray[],
+  stores: readonly Store[],
+): Promise<Map<Spillable, HostWords>> {
+  const read = new Set(arrays.map(({ buffer }) => buffer as Spillable));
+  const written = new Set(stores.map(({ buffer }) => buffer as Spillable));
+  for (const buffer of new Set([...read, ...written])) await places.copyToHost(buffer);
+  return new Map(
+    [...written].map((buffer) => [buffer, read.has(buffer) ? places.hostOf(buffer).clone() : places.hostOf(buffer)]),
+  );
+}
+
+export function readersOf(
+  places: Places,
+  module: Module,
+  arrays: ReadonlyMap<string, KnownArray>,
+): ReadonlyMap<string, ArrayReader> {
+  return new Map([...arrays].map(([name, binding]) => [name, readerOf(places, binding, module.arrays.get(name)!)]));
 }
 
 /** Evaluates a module for the indices below a length. Gives the row that it is at whenever it is time to look at the clock. */
@@ -102,7 +116,7 @@ function* evaluationOf(
 }
 
 /** A module of the same statements with loops written as what runs once. */
-function withoutLoops(module: Module): Module {
+export function withoutLoops(module: Module): Module {
   const once = (block: readonly Statement[]): Statement[] =>
     block.flatMap((statement) => {
       if (statement.kind === 'loop') return [...once(statement.body), ...once(statement.step)];
@@ -112,12 +126,12 @@ function withoutLoops(module: Module): Module {
   return { ...module, functions: module.functions.map((fn) => ({ ...fn, body: once(fn.body) })) };
 }
 
-interface Clock {
+export interface Clock {
   /** Lets other events have their turn where it is time; `further` tells whether a row was finished since the last look. */
   look(further: boolean): Promise<void>;
 }
 
-function createClock(hangLimit: number | undefined, sync: () => Promise<void>): Clock {
+export function createClock(hangLimit: number | undefined, sync: () => Promise<void>): Clock {
   let turnBegan = performance.now();
   let spentOnRow = 0;
   return {
@@ -141,11 +155,7 @@ function hangError(limit: number): DeviceLostError {
   });
 }
 
-function readerOf(
-  places: Places,
-  { buffer, storage, offset, length }: ArrayBinding & { readonly length: number },
-  type: ScalarType,
-): ArrayReader {
+function readerOf(places: Places, { buffer, storage, offset, length }: KnownArray, type: ScalarType): ArrayReader {
   const words = places.hostOf(buffer as Spillable);
   const each = perWord(storage);
   const bits = 32 / each;
@@ -160,7 +170,7 @@ function readerOf(
   return { at: type === 'bool' ? (index) => element(index) !== 0 : element, length: () => length };
 }
 
-function writerOf(
+export function writerOf(
   types: readonly ScalarType[],
   stores: readonly Store[],
   targets: ReadonlyMap<Spillable, HostWords>,

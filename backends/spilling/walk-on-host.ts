@@ -1,0 +1,122 @@
+import type { WalkCommand } from '../../primitives/backend.ts';
+import { entryOf, type Module } from '../../primitives/functors/ir.ts';
+import { type ArrayReader, compileJavaScript, compilePausing, type PlainValue } from '../reference/emit-javascript.ts';
+import { worstCase } from '../worst-case.ts';
+import { wordReaderOf } from './lengths.ts';
+import { bringToHost, createClock, readersOf, STATEMENTS_BETWEEN_LOOKS, withoutLoops, writerOf } from './on-host.ts';
+import type { Machine } from './windows.ts';
+
+/**
+ * Walks on the host, one index after the other, where what walks store to does not fit on the device: it costs what the steps
+ * cost, and host memory where something is stored, however large the buffers are.
+ *
+ * The thread is given back every few milliseconds, as by `forEachOnHost`; so it is within a walk.
+ *
+ * @throws DeviceLostError `device/hang`
+ */
+export async function walkOnHost({ inner, places, hangLimit }: Machine, command: WalkCommand): Promise<void> {
+  const { extent, stores, changing } = command;
+  const reader = wordReaderOf(inner, places);
+  const length = await reader.length(extent);
+  const [start, step] = [await reader.program(command.start), await reader.program(command.step)];
+  const targets = await bringToHost(places, [...start.arrays.values(), ...step.arrays.values()], stores);
+  const pause = { roundsLeft: 0 };
+  const [begin, advance] = [start, step].map(({ module, arrays, uniforms }) =>
+    evaluatorOf(module, readersOf(places, module, arrays), uniforms, pause),
+  ) as [Evaluator, Evaluator];
+  const put = writerOf(entryOf(step.module).results, stores, targets);
+  const clock = createClock(hangLimit, () => inner.sync());
+  let reached = 0;
+  for (const row of walks(length, begin, advance, changing, put)) {
+    places.report.rowsOnHost += row - reached;
+    await clock.look(row > reached);
+    reached = row;
+  }
+  places.report.rowsOnHost += length - reached;
+  for (const [buffer, words] of targets) places.keepOnHost(buffer, words);
+}
+
+type Results = readonly PlainValue[];
+
+/** Evaluates a module once, and stops whenever it is time to look at the clock. */
+interface Evaluator {
+  evaluate(args: Results): Generator<undefined, Results, undefined>;
+  /** About how many statements that runs without a stop. */
+  readonly statements: number;
+}
+
+function evaluatorOf(
+  module: Module,
+  readers: ReadonlyMap<string, ArrayReader>,
+  uniforms: ReadonlyMap<string, PlainValue>,
+  pause: { roundsLeft: number },
+): Evaluator {
+  const statements = Math.max(
+    1,
+    worstCase(module, () => 1),
+  );
+  if (statements <= STATEMENTS_BETWEEN_LOOKS) {
+    const entry = compileJavaScript(module)(readers, uniforms);
+    return {
+      statements,
+      // biome-ignore lint/correctness/useYield: it never has to stop.
+      *evaluate(args) {
+        return entry(...args);
+      },
+    };
+  }
+  const ofRound = Math.max(
+    1,
+    worstCase(withoutLoops(module), () => 1),
+  );
+  const rounds = Math.ceil(STATEMENTS_BETWEEN_LOOKS / ofRound);
+  const entry = compilePausing(module)(readers, uniforms, pause);
+  return {
+    statements: ofRound,
+    *evaluate(args) {
+      pause.roundsLeft = rounds;
+      const run = entry(...args);
+      let each = run.next();
+      for (; each.done !== true; each = run.next()) {
+        yield undefined;
+        pause.roundsLeft = rounds;
+      }
+      return each.value;
+    },
+  };
+}
+
+/** Walks from every index. Gives the index that it is at whenever it is time to look at the clock. */
+function* walks(
+  length: number,
+  begin: Evaluator,
+  advance: Evaluator,
+  changing: number,
+  put: (index: number, results: Results) => void,
+): Generator<number, void, undefined> {
+  let left = STATEMENTS_BETWEEN_LOOKS;
+  for (let index = 0; index < length; index++) {
+    let [more, ...leaves] = yield* at(index, begin.evaluate([index]));
+    left -= begin.statements;
+    while (more === true) {
+      const made = yield* at(index, advance.evaluate([index, ...leaves]));
+      put(index, made);
+      more = made[0]!;
+      leaves = [...made.slice(1, 1 + changing), ...leaves.slice(changing)];
+      left -= advance.statements;
+      if (left > 0) continue;
+      yield index;
+      left = STATEMENTS_BETWEEN_LOOKS;
+    }
+    if (left > 0) continue;
+    yield index + 1;
+    left = STATEMENTS_BETWEEN_LOOKS;
+  }
+}
+
+/** What an evaluation gives; where it stops, the index is told. */
+function* at(index: number, run: Generator<undefined, Results, undefined>): Generator<number, Results, undefined> {
+  let each = run.next();
+  for (; each.done !== true; each = run.next()) yield index;
+  return each.value;
+}
