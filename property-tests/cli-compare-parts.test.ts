@@ -2,11 +2,12 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
-import { NEVER } from 'rxjs';
+import { NEVER, of } from 'rxjs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { totalsOf } from '../algorithms/cross-compare/totals.ts';
 import { type CompareJob, type CompareParts, runCompare } from '../cli/compare.ts';
 import { parseCompareArguments } from '../cli/compare-arguments.ts';
+import { humanLog } from '../cli/human-log.ts';
 import { Interrupted } from '../cli/interrupt.ts';
 import { jsonLog } from '../cli/json-log.ts';
 import type { RunContext, Surroundings } from '../cli/run-support.ts';
@@ -81,6 +82,33 @@ const options = (...words: string[]) => parseCompareArguments(['a', 'b', ...word
 const inFolder = (name: string): string => join(folder, name);
 
 describe('runCompare', () => {
+  test('shows the time of a comparison of one tile while it is under way, and takes it away', async () => {
+    const events: string[] = [];
+    let written = '';
+    const stream = {
+      isTTY: true,
+      columns: 80,
+      write: (text: string): void => {
+        written += text;
+      },
+    };
+    const own = parts(events);
+    const report = (done: number, elapsed: number) => ({ done, total: 1, rate: 0, eta: undefined, elapsed });
+    const counting: CompareParts<RunContext> = {
+      ...own,
+      async crossCompare(context, job) {
+        const run = await own.crossCompare(context, job);
+        const result = new Promise((resolve) => setTimeout(resolve, 20)).then(() => run.result);
+        return { ...run, result, progress$: of(report(0, 0.2), report(0, 61), report(1, 90)) };
+      },
+    };
+    await runCompare(options(), counting, { ...surroundings(), log: humanLog(stream, { quiet: false }) });
+    const lines = written.split('\r\u001b[K');
+    expect(lines.slice(1, 3)).toEqual(['0:01', '1:01']);
+    expect(lines[3]).toContain('100 %');
+    expect(lines[4]).not.toContain('%');
+  });
+
   test('closes what it opened, and commits', async () => {
     const events: string[] = [];
     await runCompare(options('--out', inFolder('o.json'), '--pairs', inFolder('p.csv')), parts(events), surroundings());

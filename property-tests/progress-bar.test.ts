@@ -50,6 +50,19 @@ describe('renderProgress', () => {
     );
   });
 
+  test('of a single unit shows the time since the start until it is done, and no per cent', () => {
+    const under = { total: 1, rate: 0, eta: undefined };
+    expect([0, 2.4, 75].map((elapsed) => renderProgress({ ...under, done: 0, elapsed }, 'tiles', 80))).toEqual([
+      '0:00',
+      '0:03',
+      '1:15',
+    ]);
+    const done = renderProgress({ done: 1, total: 1, rate: 0.2, eta: 0, elapsed: 5 }, 'tiles', 200);
+    expect(done).toBe(`${'━'.repeat(40)} 100 %  0 tiles/s  0:00 left`);
+    const first = renderProgress({ ...under, total: 2, done: 0, elapsed: 3 }, 'tiles', 200);
+    expect(first).toBe(`${'─'.repeat(40)}   0 %  0:03`);
+  });
+
   test.each([
     [0, '0:00 left'],
     [59.2, '1:00 left'],
