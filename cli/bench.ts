@@ -16,13 +16,13 @@ import type { Context } from '../primitives/context.ts';
 import { DeviceLostError, QuadrilleError, UsageError } from '../primitives/errors.ts';
 import type { BenchBackend, BenchOptions } from './bench-arguments.ts';
 import { chooseExperiments, loadExperiments } from './bench-experiments.ts';
+import { counted } from './grouped.ts';
 import { Interrupted } from './interrupt.ts';
 import type { Log } from './log.ts';
 import { requireRoomForElements } from './memory.ts';
 import { openContext, type Surroundings } from './run-support.ts';
 import { writeToStdout } from './standard-output.ts';
 import { readTuning } from './tuning-file.ts';
-import { counted } from './zonal-summary.ts';
 
 /**
  * Runs `quadrille bench`: measures, and writes what it found; after Ctrl-C what it had found by then.

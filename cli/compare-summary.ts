@@ -1,7 +1,7 @@
 import type { CrossComparison } from '../algorithms/cross-compare/cross-comparison.ts';
 import { type CompareRun, NO_SIMILARITY } from '../formats/compare-summary.ts';
+import { counted, grouped } from './grouped.ts';
 import type { RunSummary } from './log.ts';
-import { counted } from './zonal-summary.ts';
 
 /** How a comparison ran, and what it wrote. */
 export interface CompareEnd {
@@ -18,8 +18,8 @@ export function compareSummaryLines(comparison: CrossComparison, run: CompareRun
       Number.isNaN(similarity)
         ? NO_SIMILARITY
         : `J′ ${similarity.toFixed(4)}: mean ratio of ${counted(pairs, 'pair')} with common area, of ${counted(candidates, 'candidate')}.`,
-      `${counted(polygons.p, 'polygon')} in ${run.a}, ${missing.p.toLocaleString('en-US')} missing from ${run.b}; ` +
-        `${counted(polygons.q, 'polygon')} in ${run.b}, ${missing.q.toLocaleString('en-US')} missing from ${run.a}.`,
+      `${counted(polygons.p, 'polygon')} in ${run.a}, ${grouped(missing.p)} missing from ${run.b}; ` +
+        `${counted(polygons.q, 'polygon')} in ${run.b}, ${grouped(missing.q)} missing from ${run.a}.`,
       `${matches(matching.matches)} from ${matching.minIou} on (${matching.method}): ${rates(matching)}.`,
       `${counted(tiles, 'tile')}, ${seconds.toFixed(1)} s on ${run.backend}.`,
       ...(skipped.length === 0 ? [] : [leftOut(skipped.length, tiles)]),
@@ -48,7 +48,7 @@ function leftOut(skipped: number, tiles: number): string {
 }
 
 function matches(count: number): string {
-  return `${count.toLocaleString('en-US')} ${count === 1 ? 'match' : 'matches'}`;
+  return `${grouped(count)} ${count === 1 ? 'match' : 'matches'}`;
 }
 
 function rates({ precision, recall, f1, meanIou }: CrossComparison['matching']): string {

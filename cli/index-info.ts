@@ -1,5 +1,6 @@
 import { stageOutputs } from '../formats/atomic-write.ts';
 import type { MaqFile } from '../formats/maq-file.ts';
+import { grouped } from './grouped.ts';
 import type { InfoOptions } from './index-arguments.ts';
 import { type DrawParts, drawTo } from './index-outputs.ts';
 import { sizeText } from './index-summary.ts';
@@ -98,7 +99,7 @@ function factsOf({ domain, levels, sets, tree }: MaqFile, bytes: number): TreeFa
 
 function textOf(path: string, facts: TreeFacts): string {
   const { levels, domain, step, sets, nodes, nodesPerLevel, viaNodes, entries, edges, bytesPerPart, bytes } = facts;
-  const number = (value: number): string => value.toLocaleString('en-US');
+  const number = (value: number): string => grouped(value);
   const { left, bottom, size } = domain;
   const rows: [what: string, told: string][] = [
     ['file', `${path}, ${sizeText(bytes)}, checksum ok`],

@@ -2,6 +2,7 @@ import { stageOutputs } from '../formats/atomic-write.ts';
 import type { MaqFile } from '../formats/maq-file.ts';
 import { UsageError } from '../primitives/errors.ts';
 import type { BackendOptions } from './arguments.ts';
+import { counted, grouped } from './grouped.ts';
 import { type AnswerTotals, answerSink } from './index-answers.ts';
 import type { QueryJob, QueryRun } from './index-ask.ts';
 import type { InfoParts } from './index-info.ts';
@@ -18,7 +19,6 @@ import {
   type Surroundings,
   writeBetween,
 } from './run-support.ts';
-import { counted } from './zonal-summary.ts';
 
 /** The parts that the command puts together. */
 export interface QueryParts<C extends RunContext> extends QueryReaders, Pick<InfoParts, 'openTree'> {
@@ -155,7 +155,7 @@ function querySummary({ kind, filterOnly }: QueryOptions, totals: AnswerTotals, 
   const { backend, seconds, outputs } = end;
   return {
     lines: [
-      `${counted(queries, thing)}, ${met.toLocaleString('en-US')} of them ${what}: ${counted(pairs, 'pair')}, ` +
+      `${counted(queries, thing)}, ${grouped(met)} of them ${what}: ${counted(pairs, 'pair')}, ` +
         `${seconds.toFixed(1)} s on ${backend}.`,
       ...(outputs.length === 0 ? [] : [`Wrote ${outputs.join(', ')}.`]),
     ],

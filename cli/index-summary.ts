@@ -1,7 +1,7 @@
 import type { MaqFile } from '../formats/maq-file.ts';
+import { counted, grouped } from './grouped.ts';
 import type { BuildFigures } from './index-graph.ts';
 import type { RunSummary } from './log.ts';
-import { counted } from './zonal-summary.ts';
 
 /** How a tree was built. */
 export interface BuildFacts extends BuildFigures {
@@ -22,7 +22,7 @@ export function buildSummary({ sets, levels, domain, tree }: MaqFile, facts: Bui
   const parts = [
     counted(sets.length, 'set'),
     counted(polygons, 'polygon'),
-    vertices === 1 ? '1 vertex' : `${vertices.toLocaleString('en-US')} vertices`,
+    vertices === 1 ? '1 vertex' : `${grouped(vertices)} vertices`,
     counted(quadrants, 'quadrant'),
     counted(nodes, 'node'),
     counted(levels, 'level'),

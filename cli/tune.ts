@@ -7,13 +7,13 @@ import { progress } from '../graph/index.ts';
 import { open } from '../open.ts';
 import type { Context } from '../primitives/context.ts';
 import { UsageError } from '../primitives/errors.ts';
+import { counted } from './grouped.ts';
 import { Interrupted } from './interrupt.ts';
 import { requireRoomForElements } from './memory.ts';
 import { openContext, type Surroundings } from './run-support.ts';
 import { writeToStdout } from './standard-output.ts';
 import type { TuneOptions } from './tune-arguments.ts';
 import { readTuning } from './tuning-file.ts';
-import { counted } from './zonal-summary.ts';
 
 /**
  * Runs `quadrille tune`: searches, and writes what it found; after Ctrl-C what it had found by then.

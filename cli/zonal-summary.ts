@@ -1,3 +1,4 @@
+import { counted } from './grouped.ts';
 import type { RunSummary } from './log.ts';
 
 /** What `quadrille zonal` did. */
@@ -25,11 +26,6 @@ export function zonalSummary(summary: ZonalSummary): RunSummary {
     ],
     fields: { ...summary, cells: exactInteger(cells) },
   };
-}
-
-/** `1,234 pairs`. */
-export function counted(value: number | bigint, thing: string): string {
-  return `${value.toLocaleString('en-US')} ${thing}${BigInt(value) === 1n ? '' : 's'}`;
 }
 
 function exactInteger(value: bigint): number | string {

@@ -2,6 +2,7 @@ import { Writable } from 'node:stream';
 import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { COLUMNS_MEAN, renderDevices } from '../cli/devices.ts';
+import { grouped } from '../cli/grouped.ts';
 import { humanLog } from '../cli/human-log.ts';
 import { Interrupted } from '../cli/interrupt.ts';
 import { jsonLog } from '../cli/json-log.ts';
@@ -9,6 +10,10 @@ import { writeToStdout } from '../cli/standard-output.ts';
 import { zonalSummary } from '../cli/zonal-summary.ts';
 import type { DeviceReport } from '../devices.ts';
 import { FormatError } from '../primitives/errors.ts';
+
+test.prop([fc.oneof(fc.maxSafeInteger(), fc.bigInt())])('whole numbers are grouped as en-US groups them', (value) => {
+  expect(grouped(value)).toBe(value.toLocaleString('en-US'));
+});
 
 const never = new AbortController().signal;
 

@@ -9,6 +9,8 @@ import { openWorkshop, type Workshop } from './cli-support.ts';
  * stays within its bound.
  */
 const MEMORY = '48MB';
+/** As many on every machine: each takes some 20 MB that are not its data. */
+const THREADS = ['--backend', 'workers', '--workers', '2'];
 /** What a run takes beside its data: threads, their code, what is garbage and not collected yet. */
 const MOST_BYTES = 350e6;
 
@@ -43,7 +45,7 @@ const SQUARE = { type: 'Feature', properties: {}, geometry: { type: 'Polygon', c
 
 const zonal = (zones: string): string[] => ['zonal', '--zones', zones, '--raster', '@raster.tif', '--unique'];
 const build = (file: string): string[] => ['index', 'build', file, '-o', '@out.maq'];
-const compare = (a: string, b = a): string[] => ['compare', a, b];
+const compare = (a: string, b = a): string[] => ['compare', a, b, ...THREADS];
 
 /** A file of any size that takes no room: what is behind its head reads as zeros. */
 async function sparse(name: string, size: number, head: Uint8Array | string = ''): Promise<void> {

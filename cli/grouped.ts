@@ -1,0 +1,9 @@
+/** A whole number with commas: `1,234`. `toLocaleString` takes 25 ms the first time. */
+export function grouped(value: number | bigint): string {
+  return String(value).replace(/\B(?=(\d{3})+$)/g, ',');
+}
+
+/** `1,234 pairs`. */
+export function counted(value: number | bigint, thing: string): string {
+  return `${grouped(value)} ${thing}${BigInt(value) === 1n ? '' : 's'}`;
+}
