@@ -5,7 +5,7 @@ import { wrongArgument } from './primitives/arguments.ts';
 import type { Backend, Limits } from './primitives/backend.ts';
 import { Context } from './primitives/context.ts';
 import { DeviceLostError, OutOfMemoryError } from './primitives/errors.ts';
-import { aFlag, aFunction, anything, type FieldKinds, someRecord } from './primitives/kinds.ts';
+import { aFlag, aFunction, anything, type FieldKinds, someRecord, where } from './primitives/kinds.ts';
 import { requireOptions } from './primitives/options.ts';
 import { type OnWarning, QuadrilleWarning, warn } from './primitives/warnings.ts';
 
@@ -98,7 +98,7 @@ const UNKNOWN = 'open/option';
 const OPTIONS: FieldKinds<OpenOptions> = {
   backend: anything,
   adapter: anything,
-  workers: anything,
+  workers: where('a whole number from 1', (workers) => typeof workers === 'number', { code: 'workers/number' }),
   limits: anything,
   spill: aFlag,
   tuning: someRecord,

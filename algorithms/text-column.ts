@@ -1,4 +1,5 @@
-import { anInstance, aRecord, type Kind } from '../primitives/kinds.ts';
+import { requireArguments } from '../primitives/arguments.ts';
+import { anArrayOf, anInstance, aRecord, aText, aWhole, type Kind } from '../primitives/kinds.ts';
 
 /** Texts as columns: text `i` is the UTF-8 in `bytes[starts[i] … starts[i + 1] − 1]`; `starts` has one entry more. */
 export interface TextColumn {
@@ -21,7 +22,9 @@ const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
  * const ids = textColumnOf(['nucleus', 'ä']);
  * textAt(ids, 1); // 'ä'
  */
-export function textAt({ bytes, starts }: TextColumn, row: number): string {
+export function textAt(column: TextColumn, row: number): string {
+  requireArguments('textAt', { column, row }, { column: aTextColumn, row: aWhole() });
+  const { bytes, starts } = column;
   return decoder.decode(bytes.subarray(starts[row], starts[row + 1]));
 }
 
@@ -33,6 +36,7 @@ export function textAt({ bytes, starts }: TextColumn, row: number): string {
  * [starts, bytes.length]; // [Uint32Array [0, 7, 9], 9]
  */
 export function textColumnOf(texts: readonly string[]): TextColumn {
+  requireArguments('textColumnOf', { texts }, { texts: anArrayOf(aText) });
   const encoder = new TextEncoder();
   const encoded = texts.map((text) => encoder.encode(text));
   const starts = new Uint32Array(texts.length + 1);

@@ -1,5 +1,4 @@
-import { wrongArgument } from '../primitives/arguments.ts';
-import type { Backend, Limits } from '../primitives/backend.ts';
+import type { Limits } from '../primitives/backend.ts';
 import { ArgumentError } from '../primitives/errors.ts';
 import { describeGiven } from '../primitives/given.ts';
 import { anything, type FieldKinds } from '../primitives/kinds.ts';
@@ -32,11 +31,4 @@ export function requireHangLimit(hangLimit: number | undefined): void {
     got: typeof hangLimit === 'number' ? hangLimit : describeGiven(hangLimit),
     remedy: 'Leave it out to wait without end.',
   });
-}
-
-/** A backend, as another one takes it. */
-export function requireBackend(call: string, argument: string, given: Backend): void {
-  const { allocate, forEach, limits } = (given ?? {}) as Partial<Backend>;
-  if (typeof allocate === 'function' && typeof forEach === 'function' && typeof limits === 'object') return;
-  throw wrongArgument(call, argument, given, 'a backend', { remedy: 'Make it with create…Backend().' });
 }

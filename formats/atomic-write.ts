@@ -1,7 +1,9 @@
 import { rmSync } from 'node:fs';
 import { type FileHandle, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { requireArguments } from '../primitives/arguments.ts';
 import { QuadrilleError, UsageError } from '../primitives/errors.ts';
+import { anArrayOf, aText } from '../primitives/kinds.ts';
 import { sweepTemporaries, temporaryName } from './temporary-files.ts';
 import type { FileChunks } from './text-chunks.ts';
 
@@ -46,6 +48,7 @@ export interface StagedOutputs {
  * await readFile(path, 'utf8'); // 'zone,count\n7,1\n'
  */
 export async function stageOutputs(paths: readonly string[]): Promise<StagedOutputs> {
+  requireArguments('stageOutputs', { paths }, { paths: anArrayOf(aText) });
   const staged = new Map<string, StagedFile>();
   try {
     for (const path of paths) {

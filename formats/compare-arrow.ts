@@ -11,7 +11,8 @@ import {
   utf8,
 } from '@uwdata/flechette';
 import type { TextColumn } from '../algorithms/text-column.ts';
-import type { Table, TableColumn, TableWriter } from './compare-tables.ts';
+import { requireArguments } from '../primitives/arguments.ts';
+import { aTable, type Table, type TableColumn, type TableWriter } from './compare-tables.ts';
 
 /**
  * Writes a table as an Arrow IPC file, a record batch for every tile that has rows: utf8 for texts, uint64 for counts and
@@ -25,6 +26,7 @@ import type { Table, TableColumn, TableWriter } from './compare-tables.ts';
  * file.toString('latin1', 0, 6); // 'ARROW1'
  */
 export function arrowWriter(empty: Table): ArrowWriter {
+  requireArguments('arrowWriter', { empty }, { empty: aTable });
   const schema = encode(empty, 0, 'stream').subarray(0, -EOS_BYTES);
   const blocks: Block[] = [];
   let offset = MAGIC.length + schema.length;

@@ -1,5 +1,6 @@
-import type { Comparison } from '../algorithms/cross-compare/totals.ts';
-import { RATIO_BINS } from '../algorithms/cross-compare/totals.ts';
+import { type Comparison, comparisonFields, RATIO_BINS } from '../algorithms/cross-compare/totals.ts';
+import { requireArguments } from '../primitives/arguments.ts';
+import { aRecord, aText, type Kind } from '../primitives/kinds.ts';
 import { countText, escapeXml, HAIRLINE, HALO, INK, MUTED, shorten, text } from './zonal-plot/page.ts';
 
 /** What a plot shows. */
@@ -7,6 +8,8 @@ export interface ComparePlot {
   readonly comparison: Comparison;
   readonly title: string;
 }
+
+const aPlot: Kind = aRecord<ComparePlot>({ comparison: aRecord<Comparison>(comparisonFields), title: aText });
 
 const WIDTH = 760;
 const MARGIN = 36;
@@ -25,7 +28,9 @@ const PALE_BAR = '#a9bfd6';
  * const comparison = totalsOf({ minIou: 0.5, method: 'optimal' }).comparison();
  * (await comparePlot({ comparison, title: 'a and b' })).includes('No pair of polygons has common area.'); // true
  */
-export async function comparePlot({ comparison, title }: ComparePlot): Promise<string> {
+export async function comparePlot(plot: ComparePlot): Promise<string> {
+  requireArguments('comparePlot', { plot }, { plot: aPlot });
+  const { comparison, title } = plot;
   const height = CHART_TOP + CHART_HEIGHT + MARGIN;
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" ` +

@@ -1,9 +1,11 @@
 import { meanOf } from '../algorithms/cross-compare/areas.ts';
-import type { CrossComparison } from '../algorithms/cross-compare/cross-comparison.ts';
+import { aComparison, type CrossComparison } from '../algorithms/cross-compare/cross-comparison.ts';
 import type { TileComparison } from '../algorithms/cross-compare/tile-comparison.ts';
 import type { ReportSection, ReportTable } from '../graph/report-page.ts';
+import { requireArguments } from '../primitives/arguments.ts';
+import { aNumber, anArrayOf, aRecord, aText, atLeast, type Kind } from '../primitives/kinds.ts';
 import { comparePlot } from './compare-plot.ts';
-import { type CompareRun, NO_SIMILARITY } from './compare-summary.ts';
+import { aCompareRun, type CompareRun, NO_SIMILARITY } from './compare-summary.ts';
 
 /** A tile's line in a report. */
 export interface TileFigures {
@@ -13,6 +15,10 @@ export interface TileFigures {
   readonly missingA: number;
   readonly missingB: number;
 }
+
+const someFigures: Kind = anArrayOf(
+  aRecord<TileFigures>({ tile: aText, similarity: aNumber, pairs: aNumber, missingA: aNumber, missingB: aNumber }),
+);
 
 /** Keeps the tiles that are least alike, a bounded number of them. */
 export interface WorstTiles {
@@ -28,6 +34,7 @@ export interface WorstTiles {
  * worstTiles(20).list(); // []
  */
 export function worstTiles(most: number): WorstTiles {
+  requireArguments('worstTiles', { most }, { most: atLeast(0) });
   const worst: TileFigures[] = [];
   const likeness = ({ similarity }: TileFigures): number => (Number.isNaN(similarity) ? -1 : similarity);
   return {
@@ -57,6 +64,8 @@ export async function compareSections(
   run: CompareRun,
   worst: readonly TileFigures[],
 ): Promise<ReportSection[]> {
+  const kinds = { comparison: aComparison, run: aCompareRun, worst: someFigures };
+  requireArguments('compareSections', { comparison, run, worst }, kinds);
   const { notes, skipped } = comparison;
   return [
     { title: 'Result', text: verdict(comparison, run), table: figures(comparison) },

@@ -1,5 +1,7 @@
-import type { CrossComparison } from '../algorithms/cross-compare/cross-comparison.ts';
+import { aComparison, type CrossComparison } from '../algorithms/cross-compare/cross-comparison.ts';
 import { type BothSides, RATIO_BINS } from '../algorithms/cross-compare/totals.ts';
+import { requireArguments } from '../primitives/arguments.ts';
+import { aNumber, aRecord, aText, type Kind } from '../primitives/kinds.ts';
 
 /** What is known of a comparison beside its result. */
 export interface CompareRun {
@@ -11,6 +13,8 @@ export interface CompareRun {
   /** Side of a pixel in the coordinates of the polygons. */
   readonly pixelSize: number;
 }
+
+export const aCompareRun: Kind = aRecord<CompareRun>({ a: aText, b: aText, backend: aText, pixelSize: aNumber });
 
 /** What stands beside J′ where it is not a number. */
 export const NO_SIMILARITY = 'No pair of polygons has common area, and the mean of no ratios is not defined.';
@@ -45,6 +49,7 @@ export const NO_SIMILARITY = 'No pair of polygons has common area, and the mean 
  * JSON.parse(compareSummary(result, run)).similarity; // null
  */
 export function compareSummary(comparison: CrossComparison, run: CompareRun): string {
+  requireArguments('compareSummary', { comparison, run }, { comparison: aComparison, run: aCompareRun });
   const { similarity, pairs, candidates, meeting, polygons, missing, matching, histogram } = comparison;
   const { tiles, alone, skipped, notes } = comparison;
   const summary = {

@@ -1,6 +1,8 @@
 import { meanOf } from '../algorithms/cross-compare/areas.ts';
 import type { SideResult, TileComparison } from '../algorithms/cross-compare/tile-comparison.ts';
-import type { TextColumn } from '../algorithms/text-column.ts';
+import { aTextColumn, type TextColumn } from '../algorithms/text-column.ts';
+import { requireArguments } from '../primitives/arguments.ts';
+import { anArrayOf, anInstance, anything, aRecord, aText, aWhole, aWord, type Kind } from '../primitives/kinds.ts';
 
 /** A column of a table. Of `text`, row `i` is text `rows[i]`; of `ratio`, NaN stands for a value that there is not. */
 export type TableColumn =
@@ -15,6 +17,34 @@ export interface Table {
   readonly rows: number;
   readonly columns: readonly (readonly [name: string, column: TableColumn])[];
 }
+
+const TYPES: { readonly [K in TableColumn['type']]: Kind } = {
+  text: aRecord<Extract<TableColumn, { type: 'text' }>>({
+    type: aText,
+    texts: aTextColumn,
+    rows: anInstance(Uint32Array),
+  }),
+  count: aColumnOf(Float64Array),
+  area: aColumnOf(BigUint64Array),
+  ratio: aColumnOf(Float64Array),
+  flag: aColumnOf(Uint8Array),
+};
+const aColumnType: Kind = aRecord<Pick<TableColumn, 'type'>>({ type: aWord(Object.keys(TYPES)) });
+
+const aTableColumn: Kind = (given, path, homes) =>
+  aColumnType(given, path, homes) ?? TYPES[(given as TableColumn).type](given, path, homes);
+
+function aColumnOf(values: new () => object): Kind {
+  return aRecord<{ values: unknown }>({ values: anInstance(values) });
+}
+
+const aNamedColumn: Kind = (given, path, homes) =>
+  anArrayOf(anything)(given, path, homes) ??
+  aText((given as unknown[])[0], `${path}[0]`, homes) ??
+  aTableColumn((given as unknown[])[1], `${path}[1]`, homes);
+
+/** Rows of a table. */
+export const aTable: Kind = aRecord<Table>({ rows: aWhole(), columns: anArrayOf(aNamedColumn) });
 
 /** The tables of a comparison, each with the rows that a tile adds to it. `a` is the first result set, `b` the second. */
 export const COMPARE_TABLES: Readonly<Record<CompareTable, (tile: TileComparison) => Table>> = {
@@ -50,6 +80,7 @@ export interface TableWriter {
  * emptyTable('missing').columns.map(([name]) => name); // ['tile', 'set', 'id']
  */
 export function emptyTable(table: CompareTable): Table {
+  requireArguments('emptyTable', { table }, { table: aWord(Object.keys(COMPARE_TABLES)) });
   const none: SideResult = { ids: NO_TEXTS, polygons: 0, missing: new Uint32Array(0) };
   const noAreas = { intersection: new BigUint64Array(0), p: new BigUint64Array(0), q: new BigUint64Array(0) };
   const pairs = {

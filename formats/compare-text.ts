@@ -1,5 +1,6 @@
 import type { TextColumn } from '../algorithms/text-column.ts';
-import type { Table, TableColumn, TableWriter } from './compare-tables.ts';
+import { requireArguments } from '../primitives/arguments.ts';
+import { aTable, type Table, type TableColumn, type TableWriter } from './compare-tables.ts';
 
 /**
  * Writes a table as CSV: a header, then a line a row. Fields are quoted as RFC 4180 has it, lines end in a single line
@@ -9,7 +10,9 @@ import type { Table, TableColumn, TableWriter } from './compare-tables.ts';
  * const table = emptyTable('missing');
  * csvWriter(table).begin(); // 'tile,set,id\n'
  */
-export function csvWriter({ columns }: Table): TableWriter {
+export function csvWriter(empty: Table): TableWriter {
+  requireArguments('csvWriter', { empty }, { empty: aTable });
+  const { columns } = empty;
   return {
     begin: () => `${columns.map(([name]) => name).join(',')}\n`,
     add: (table) => lines(table, csvCells, (fields) => `${fields.join(',')}\n`),
@@ -26,7 +29,9 @@ export function csvWriter({ columns }: Table): TableWriter {
  * const writer = jsonWriter(table);
  * JSON.parse(`${writer.begin()}${writer.add(table)}${writer.end()}`); // []
  */
-export function jsonWriter({ columns }: Table): TableWriter {
+export function jsonWriter(empty: Table): TableWriter {
+  requireArguments('jsonWriter', { empty }, { empty: aTable });
+  const { columns } = empty;
   const keys = columns.map(([name]) => `${JSON.stringify(name)}:`);
   let separator = '\n';
   const object = (values: readonly string[]): string => {

@@ -1,3 +1,6 @@
+import { requireArguments } from '../primitives/arguments.ts';
+import { aText, optional } from '../primitives/kinds.ts';
+
 /**
  * Rewrites the name of a coordinate reference system as `AUTHORITY:code`: `urn:ogc:def:crs:EPSG::26915`,
  * `http://www.opengis.net/def/crs/EPSG/0/26915`, `epsg:26915` and `EPSG:26915` all become `EPSG:26915`.
@@ -8,6 +11,7 @@
  * normalizeCrs('urn:ogc:def:crs:OGC:1.3:CRS84'); // 'OGC:CRS84'
  */
 export function normalizeCrs(text: string): string {
+  requireArguments('normalizeCrs', { text }, { text: aText });
   const name = text.trim();
   const match = FORMS.map((form) => form.exec(name)).find((found) => found !== null);
   return match === undefined ? name : `${match[1]!.toUpperCase()}:${match[2]!.toUpperCase()}`;
@@ -28,6 +32,7 @@ const FORMS: readonly RegExp[] = [
  * sameCrs('EPSG:4326', 'urn:ogc:def:crs:OGC:1.3:CRS84'); // true
  */
 export function sameCrs(a: string | undefined, b: string | undefined): boolean {
+  requireArguments('sameCrs', { a, b }, { a: optional(aText), b: optional(aText) });
   return a !== undefined && b !== undefined && canonical(a) === canonical(b);
 }
 
@@ -52,6 +57,7 @@ export function findNoLatitude(y: Float64Array): number | undefined {
  * [isGeographicCrs('EPSG:4326'), isGeographicCrs('EPSG:32633')]; // [true, false]
  */
 export function isGeographicCrs(crs: string | undefined): boolean {
+  requireArguments('isGeographicCrs', { crs }, { crs: optional(aText) });
   return crs !== undefined && GEOGRAPHIC.has(canonical(crs));
 }
 

@@ -1,6 +1,27 @@
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
-import { type Cells, type RasterGrid, SAMPLE_BYTES, type Sample, type Window } from '../algorithms/geometry/raster.ts';
+import {
+  type Cells,
+  gridFields,
+  type RasterGrid,
+  SAMPLE_BYTES,
+  SAMPLES,
+  type Sample,
+  type Window,
+} from '../algorithms/geometry/raster.ts';
+import { requireArguments } from '../primitives/arguments.ts';
 import { ArgumentError, FormatError } from '../primitives/errors.ts';
+import {
+  aFlag,
+  aFunction,
+  aNumber,
+  aRecord,
+  aText,
+  aWhole,
+  aWord,
+  eitherOf,
+  type Kind,
+  optional,
+} from '../primitives/kinds.ts';
 import { isGeographicCrs, sameCrs } from './crs.ts';
 import { encodeDirectory, encodeHeader, type Field } from './tiff/directory-writer.ts';
 import { encodeBlock, type Packing } from './tiff/encode.ts';
@@ -38,6 +59,28 @@ export interface GeoTiffRaster extends Omit<RasterGrid, 'crs' | 'geographic'> {
   readonly bigTiff?: boolean | undefined;
 }
 
+/** {@link planFile} looks at how they go together. */
+const aGeoTiff: Kind = aRecord<GeoTiffRaster>({
+  ...gridFields,
+  width: aNumber,
+  height: aNumber,
+  crs: optional(aText),
+  geographic: optional(aFlag),
+  sample: aWord(SAMPLES),
+  bands: optional(aNumber),
+  nodata: optional(eitherOf('a number, or the text of one', aNumber, aText)),
+  tile: optional(aRecord<NonNullable<GeoTiffRaster['tile']>>({ columns: aNumber, rows: aNumber })),
+  stripRows: optional(aNumber),
+  compression: optional(aWord(['none', 'deflate'])),
+  level: optional(aWhole(0, 9)),
+  predictor: optional(aWord(['none', 'difference', 'float'])),
+  interleave: optional(aWord(['pixel', 'band'])),
+  placement: optional(aWord(['scale', 'matrix'])),
+  pixelIsPoint: optional(aFlag),
+  byteOrder: optional(aWord(['little', 'big'])),
+  bigTiff: optional(aFlag),
+});
+
 /**
  * Gives the cells of one band (from 1) in a window, row-major, in the raster's sample type; undefined for a window
  * without data, whose blocks are then not written (GDAL's sparse files).
@@ -62,6 +105,7 @@ export type CellWriter = (window: Window, band: number) => Cells | undefined | P
  * cells; // Uint16Array [5, 6]
  */
 export async function writeGeoTiff(file: string, raster: GeoTiffRaster, cells: CellWriter): Promise<void> {
+  requireArguments('writeGeoTiff', { file, raster, cells }, { file: aText, raster: aGeoTiff, cells: aFunction });
   const plan = planFile(raster);
   const partial = `${file}.partial`;
   let handle: FileHandle | undefined;

@@ -1,6 +1,19 @@
 import type { RasterSource, Scaling, Window } from '../algorithms/geometry/raster.ts';
 import type { Note } from '../algorithms/notes.ts';
+import { requireArguments } from '../primitives/arguments.ts';
 import { FormatError } from '../primitives/errors.ts';
+import {
+  aFlag,
+  aNumber,
+  anInstance,
+  aPositive,
+  aText,
+  atLeast,
+  aWhole,
+  eitherOf,
+  optional,
+  someOptions,
+} from '../primitives/kinds.ts';
 import { type ByteSource, memoryBytes, openFileBytes } from './tiff/byte-source.ts';
 import { readDirectory, type TiffDirectory } from './tiff/directory.ts';
 import { readGeoreference } from './tiff/georeference.ts';
@@ -71,6 +84,7 @@ export interface GeoTiffSource extends RasterSource {
  * [raster.sample, cells.length]; // ['f32', 36000]
  */
 export async function openGeoTiff(input: string | Uint8Array, options: GeoTiffOptions = {}): Promise<GeoTiffSource> {
+  requireArguments('openGeoTiff', { input, options }, ARGUMENTS);
   const source = typeof input === 'string' ? await openFileBytes(input) : memoryBytes(input);
   try {
     return await openBand(source, options, typeof input === 'string' ? input : undefined);
@@ -79,6 +93,18 @@ export async function openGeoTiff(input: string | Uint8Array, options: GeoTiffOp
     throw error;
   }
 }
+
+const ARGUMENTS = {
+  input: eitherOf('the path of a file, or its bytes as a Uint8Array', aText, anInstance(Uint8Array)),
+  options: someOptions<GeoTiffOptions>({
+    band: optional(aNumber),
+    nodata: optional(aNumber),
+    raw: optional(aFlag),
+    keepBytes: optional(atLeast(0)),
+    maxBlockBytes: optional(aPositive()),
+    threads: optional(aWhole()),
+  }),
+};
 
 async function openBand(source: ByteSource, options: GeoTiffOptions, path: string | undefined): Promise<GeoTiffSource> {
   const { file } = source;

@@ -1,7 +1,20 @@
-import type { HostMaqTree, HostMaqTreeWithEdges } from '../algorithms/maq-tree/host-tree.ts';
+import { aHostTree, type HostMaqTree, type HostMaqTreeWithEdges, hasEdges } from '../algorithms/maq-tree/host-tree.ts';
 import type { MaqExtent } from '../algorithms/maq-tree/tree.ts';
-import type { Domain } from '../algorithms/quadrants/domain.ts';
+import { aDomain, type Domain, threeNumbers } from '../algorithms/quadrants/domain.ts';
+import { requireArguments } from '../primitives/arguments.ts';
 import { FormatError } from '../primitives/errors.ts';
+import {
+  aFlag,
+  anArrayOf,
+  anInstance,
+  aRecord,
+  aText,
+  aWhole,
+  type FieldKinds,
+  type Kind,
+  optional,
+  someOptions,
+} from '../primitives/kinds.ts';
 
 /** A tree with what it takes to ask it: the square of the plane that it splits, and how often, and what its polygons are called. */
 export interface MaqFile {
@@ -28,6 +41,18 @@ export interface OpenMaqOptions {
   /** Whether the checksum is looked at, which reads all of the file. Default true. */
   readonly verify?: boolean | undefined;
 }
+
+const maqFields: FieldKinds<MaqFile> = {
+  domain: threeNumbers,
+  levels: aWhole(),
+  sets: anArrayOf(aRecord<MaqSet>({ name: aText, crs: optional(aText), names: anArrayOf(aText) })),
+  tree: aHostTree,
+};
+const aMaqFile: Kind = aRecord<MaqFile>(maqFields);
+/** One whose domain can be drawn. */
+export const aDrawnFile: Kind = aRecord<MaqFile>({ ...maqFields, domain: aDomain });
+
+const OPEN: Kind = someOptions<OpenMaqOptions>({ file: optional(aText), verify: optional(aFlag) });
 
 /**
  * The file, all little-endian: a header of 80 bytes, then the columns one after the other, as 32-bit words, then the sets as
@@ -65,13 +90,15 @@ const EDGE_COLUMNS = 3;
  * const tree = { nodes, entries: { polygon: none, set: none, boundary: none }, extent: { levels: 0, sets: 1, polygons: 0 } };
  * encodeMaq({ domain: WORLD, levels: 12, sets: [{ name: 'birds', names: [] }], tree }).byteLength; // 108
  */
-export function encodeMaq({ domain, levels, sets, tree }: MaqFile): ArrayBuffer {
+export function encodeMaq(file: MaqFile): ArrayBuffer {
+  requireArguments('encodeMaq', { file }, { file: aMaqFile });
+  const { domain, levels, sets, tree } = file;
   const columns = [...columnsOf(tree), wordsOfSets(sets)];
   const length = columns.reduce((sum, column) => sum + column.length, HEADER_WORDS);
   const words = new Uint32Array(length);
   const header = new DataView(words.buffer);
   for (let i = 0; i < MAGIC.length; i++) header.setUint8(i, MAGIC.charCodeAt(i));
-  const { edge, ends } = 'edges' in tree ? tree.edges : { edge: [], ends: [] };
+  const { edge, ends } = hasEdges(tree) ? tree.edges : { edge: [], ends: [] };
   const numbers: [at: number, value: number][] = [
     [8, tree.entries.boundary.includes(2) ? 2 : 1],
     [12, levels],
@@ -79,7 +106,7 @@ export function encodeMaq({ domain, levels, sets, tree }: MaqFile): ArrayBuffer 
     [20, tree.entries.polygon.length],
     [48, tree.extent.levels],
     [52, tree.extent.polygons],
-    [64, 'edges' in tree ? 1 : 0],
+    [64, hasEdges(tree) ? 1 : 0],
     [68, edge.length],
     [72, ends.length / 4],
     [76, columns.at(-1)!.length],
@@ -125,7 +152,7 @@ function columnsOf(tree: HostMaqTree | HostMaqTreeWithEdges): (Uint32Array | Int
     set,
     boundary,
   ];
-  if (!('edges' in tree)) return columns;
+  if (!hasEdges(tree)) return columns;
   const { corner, first, count, edge, ends } = tree.edges;
   return [...columns, corner, first, count, edge, ends];
 }
@@ -143,7 +170,9 @@ function columnsOf(tree: HostMaqTree | HostMaqTreeWithEdges): (Uint32Array | Int
  * const bytes = new Uint8Array(encodeMaq({ domain: WORLD, levels: 12, sets: [{ name: 'birds', names: [] }], tree }));
  * openMaq(bytes).sets; // [{ name: 'birds', names: [] }]
  */
-export function openMaq(bytes: Uint8Array, { file = 'tree', verify = true }: OpenMaqOptions = {}): MaqFile {
+export function openMaq(bytes: Uint8Array, options: OpenMaqOptions = {}): MaqFile {
+  requireArguments('openMaq', { bytes, options }, { bytes: anInstance(Uint8Array), options: OPEN });
+  const { file = 'tree', verify = true } = options;
   requireHeader(bytes, file);
   const own = bytes.byteOffset % 4 === 0 ? bytes : Uint8Array.from(bytes);
   const header = new DataView(own.buffer, own.byteOffset, 4 * HEADER_WORDS);

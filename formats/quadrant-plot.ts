@@ -1,5 +1,7 @@
 import { DOMAIN_BITS, DOMAIN_STEPS } from '../algorithms/quadrants/domain.ts';
-import type { MaqFile } from './maq-file.ts';
+import { requireArguments } from '../primitives/arguments.ts';
+import { aFiniteNumber, aRecord, type Kind, optional, someOptions } from '../primitives/kinds.ts';
+import { aDrawnFile, type MaqFile } from './maq-file.ts';
 import { cellsWithin, type DrawnCells, extentOf, frameOf, type QuadrantFrame } from './quadrant-plot/cells.ts';
 import { type Outlines, outlinesOf } from './quadrant-plot/outlines.ts';
 import { BOUNDARY, colorOfLevel, hexOf, OUTLINE } from './quadrant-plot/palette.ts';
@@ -10,6 +12,12 @@ export interface QuadrantPlotOptions {
   /** What is shown, in the coordinates of the domain; all quadrants that polygons have where left out. */
   readonly window?: Extent | undefined;
 }
+
+export const PLOT: Kind = someOptions<QuadrantPlotOptions>({
+  window: optional(
+    aRecord<Extent>({ left: aFiniteNumber, bottom: aFiniteNumber, right: aFiniteNumber, top: aFiniteNumber }),
+  ),
+});
 
 /** A drawing of a tree. */
 export interface QuadrantPlot<C> {
@@ -41,6 +49,7 @@ const LINE_STEP = 0.5;
  * content.includes('2 quadrants'); // true
  */
 export function quadrantPlot(file: MaqFile, options: QuadrantPlotOptions = {}): QuadrantPlot<string> {
+  requireArguments('quadrantPlot', { file, options }, { file: aDrawnFile, options: PLOT });
   const { tree } = file;
   const frame = frameOf(shownExtent(file, options), WIDTH - 2 * MARGIN, MOST_HEIGHT);
   const cells = cellsWithin(tree, frame, LEAST_PIXELS, MOST_SQUARES);

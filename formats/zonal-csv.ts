@@ -1,4 +1,5 @@
-import type { ZonalHistogram } from '../algorithms/zonal/types.ts';
+import { aHistogram, type ZonalHistogram } from '../algorithms/zonal/types.ts';
+import { requireArguments } from '../primitives/arguments.ts';
 import { inChunks } from './text-chunks.ts';
 import { statisticsOf } from './zonal-statistics.ts';
 
@@ -22,8 +23,9 @@ import { statisticsOf } from './zonal-statistics.ts';
  * await raster.close();
  * [...zonalCsv(histogram)].join('').split('\n')[1]; // '0,0,40,6592'
  */
-export function* zonalCsv(histogram: ZonalHistogram): Generator<string, void, undefined> {
-  yield* inChunks(histogramRows(histogram));
+export function zonalCsv(histogram: ZonalHistogram): Generator<string, void, undefined> {
+  requireArguments('zonalCsv', { histogram }, { histogram: aHistogram });
+  return inChunks(histogramRows(histogram));
 }
 
 /**
@@ -42,8 +44,9 @@ export function* zonalCsv(histogram: ZonalHistogram): Generator<string, void, un
  * await raster.close();
  * [...statisticsCsv(histogram)].join('').split('\n')[1].slice(0, 13); // '0,17955,11255'
  */
-export function* statisticsCsv(histogram: ZonalHistogram): Generator<string, void, undefined> {
-  yield* inChunks(statisticsRows(histogram));
+export function statisticsCsv(histogram: ZonalHistogram): Generator<string, void, undefined> {
+  requireArguments('statisticsCsv', { histogram }, { histogram: aHistogram });
+  return inChunks(statisticsRows(histogram));
 }
 
 function* histogramRows({ names, bins, nodata, below, above }: ZonalHistogram): Generator<string> {

@@ -1,5 +1,7 @@
-import type { Note } from '../algorithms/notes.ts';
-import type { ZonalHistogram } from '../algorithms/zonal/types.ts';
+import { type Note, someNotes } from '../algorithms/notes.ts';
+import { aHistogram, type ZonalHistogram } from '../algorithms/zonal/types.ts';
+import { requireArguments } from '../primitives/arguments.ts';
+import { aRecord, aText, type Kind } from '../primitives/kinds.ts';
 import { inChunks } from './text-chunks.ts';
 
 /** What is known of a zonal run beside its result. */
@@ -49,9 +51,12 @@ export interface ZonalRun {
  * const run = { zones: 'triangle', raster: 'castro_dem.tiff', backend: 'reference', notes: [] };
  * JSON.parse([...zonalJson(histogram, run)].join('')).zones[0].bins[0]; // { lower: 0, upper: 40, count: 6592 }
  */
-export function* zonalJson(histogram: ZonalHistogram, run: ZonalRun): Generator<string, void, undefined> {
-  yield* inChunks(pieces(histogram, run));
+export function zonalJson(histogram: ZonalHistogram, run: ZonalRun): Generator<string, void, undefined> {
+  requireArguments('zonalJson', { histogram, run }, { histogram: aHistogram, run: aRun });
+  return inChunks(pieces(histogram, run));
 }
+
+const aRun: Kind = aRecord<ZonalRun>({ zones: aText, raster: aText, backend: aText, notes: someNotes });
 
 function* pieces(histogram: ZonalHistogram, run: ZonalRun): Generator<string> {
   const { names, bins, binning, sample, gridStep } = histogram;

@@ -1,6 +1,8 @@
 import type { Zones } from '../algorithms/geometry/polygons.ts';
 import { type Note, type NoteTally, noteTally, quoteName } from '../algorithms/notes.ts';
+import { requireArguments } from '../primitives/arguments.ts';
 import { FormatError } from '../primitives/errors.ts';
+import { aPositive, aText, aWord, type Kind, optional, someOptions } from '../primitives/kinds.ts';
 import { findNoLatitude, isGeographicCrs, normalizeCrs } from './crs.ts';
 import { type FeaturePlace, isJsonObject, noPolygonsError, type RawFeature, type RawFeatures } from './feature.ts';
 import { geoJsonFeatures, isGeoJson } from './geojson.ts';
@@ -38,6 +40,14 @@ export interface ZoneOptions {
   readonly memory?: number | undefined;
 }
 
+const OPTIONS: Kind = someOptions<ZoneOptions>({
+  layer: optional(aText),
+  id: optional(aText),
+  crs: optional(aText),
+  antimeridian: optional(aWord(['as-written', 'unwrap'])),
+  memory: optional(aPositive()),
+});
+
 /** Zones and what their reader noticed. */
 export interface ReadZones {
   readonly zones: Zones;
@@ -68,6 +78,7 @@ export interface ReadZones {
  * zones.names[0]; // '04015'
  */
 export async function readZones(file: string, options: ZoneOptions = {}): Promise<ReadZones> {
+  requireArguments('readZones', { file, options }, { file: aText, options: OPTIONS });
   return parseZones(await readTextFile(file, options.memory), options, file);
 }
 
@@ -80,6 +91,7 @@ export async function readZones(file: string, options: ZoneOptions = {}): Promis
  * [zones.names, zones.polygons.x]; // [['0'], Float64Array [0, 2, 0]]
  */
 export function parseZones(text: string, options: ZoneOptions = {}, file = 'zones'): ReadZones {
+  requireArguments('parseZones', { text, options, file }, { text: aText, options: OPTIONS, file: aText });
   const root = parseJson(text, file);
   const { features, crs: written } = listFeatures(root, options, file);
   const stated = options.crs ?? written;

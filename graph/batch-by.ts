@@ -19,7 +19,7 @@ export interface BatchOptions<A> extends Capacity {
   readonly name?: string | undefined;
 }
 
-const OPTIONS: FieldKinds<BatchOptions<never>> = {
+export const BATCH_OPTIONS: FieldKinds<BatchOptions<never>> = {
   items: aNumber,
   bytes: aNumber,
   sizeOf: aFunction,
@@ -63,7 +63,7 @@ export function namedBatches<A>(
   options: BatchOptions<A>,
   recordOf: (item: A, index: number) => string | number,
 ): OperatorFunction<A, A[]> {
-  requireOptions<BatchOptions<A>>('batchBy', OPTIONS, options);
+  requireOptions<BatchOptions<A>>('batchBy', BATCH_OPTIONS, options);
   requireArguments('batchBy', { options }, { options: someRecord });
   const { name = 'batchBy' } = options;
   const discard = (item: A): void => {

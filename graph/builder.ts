@@ -5,7 +5,6 @@ import { isRecord } from '../primitives/given.ts';
 import {
   aFunction,
   anArrayOf,
-  anything,
   aRecord,
   aText,
   type FieldKinds,
@@ -13,7 +12,9 @@ import {
   someRecord,
   where,
 } from '../primitives/kinds.ts';
+import { requireOptions } from '../primitives/options.ts';
 import type { NodeFunction, Work } from './attempts.ts';
+import { BATCH_OPTIONS, type BatchOptions } from './batch-by.ts';
 import type { InputDefinition, NodeDefinition } from './definition.ts';
 import { type ErrorPolicy, fullPolicy } from './error-policy.ts';
 import { joinProgram } from './join.ts';
@@ -130,6 +131,7 @@ export class GraphBuilder<C> {
   /** Groups items into batches, bounded in items and bytes, see `batchBy`. */
   batch<A>(name: string, input: Port<A>, options: GraphBatchOptions<A>): Port<A[]> {
     this.#check('batch', { name, input, options }, { input: aPort, options: someRecord });
+    requireOptions<BatchOptions<A>>('g.batch', BATCH_OPTIONS, options as BatchOptions<A>);
     const { sizeOf, discard } = options;
     const edge = this.#nodes.input(name, input, { sizeOf, discard });
     const program = batchProgram(options, this.#nodes.path(name), edge.isSized);
@@ -312,7 +314,7 @@ export class GraphBuilder<C> {
 }
 
 /** The list of nodes sees whether it is one of this graph. */
-const aPort: Kind = anything;
+const aPort: Kind = where('what a node of this graph gave', (port) => !Array.isArray(port));
 const bothPorts: Kind = aRecord<{ left: unknown; right: unknown }>({ left: aPort, right: aPort });
 const someRules: Kind = where(
   "a record of functions, and 'rest'",

@@ -11,6 +11,7 @@ import {
   type Kind,
   optional,
   someOptions,
+  wanted,
 } from '../primitives/kinds.ts';
 import { tell } from '../primitives/warnings.ts';
 
@@ -104,7 +105,7 @@ export class Channel<T> implements AsyncIterable<T, undefined> {
   #closed: { readonly error?: unknown } | undefined;
 
   constructor(options: ChannelOptions<T>) {
-    requireArguments('new Channel', { options }, { options: CHANNEL });
+    requireArguments('new Channel', { options }, { options: wanted(CHANNEL) });
     this.#options = options;
     this.capacity = checkedCapacity(options);
     this.occupancy$ = defer(() =>

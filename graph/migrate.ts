@@ -1,19 +1,9 @@
 import { map, Observable, ReplaySubject, switchMap, tap } from 'rxjs';
 import { requireArguments } from '../primitives/arguments.ts';
-import {
-  aFlag,
-  aFunction,
-  anything,
-  aText,
-  aWord,
-  type Kind,
-  optional,
-  someOptions,
-  someRecord,
-} from '../primitives/kinds.ts';
+import { aFlag, aFunction, aNumber, aText, aWord, type Kind, optional, someOptions } from '../primitives/kinds.ts';
 import { requireOptions } from '../primitives/options.ts';
 import { aCapacity, checkedCapacity } from './channel.ts';
-import { checkedPolicy, type MigrationPolicy } from './migration-policy.ts';
+import { checkedPolicy, type MigrationPolicy, somePolicy } from './migration-policy.ts';
 import { type MigrationRole, MigrationSession } from './migration-session.ts';
 import { anObserver } from './observer.ts';
 import { requireLanes } from './pull-map.ts';
@@ -84,7 +74,7 @@ export interface Migrator {
  * ```
  */
 export function migrator(options: MigratorOptions = {}): Migrator {
-  requireOptions<MigratorOptions>('migrator', { policy: someRecord, enabled: aFlag }, options);
+  requireOptions<MigratorOptions>('migrator', { policy: somePolicy, enabled: aFlag }, options);
   return createMigrator(options);
 }
 
@@ -123,8 +113,8 @@ export function migrate<A, B>(name: string, options: MigratedOptions<A, B> & Mig
 const MIGRATED: Kind = someOptions<MigratedOptions<never, never> & MigratorOptions>({
   gpu: aFunction,
   cpu: aFunction,
-  gpuLanes: anything,
-  cpuLanes: anything,
+  gpuLanes: optional(aNumber),
+  cpuLanes: optional(aNumber),
   capacity: optional(aCapacity),
   sizeOf: optional(aFunction),
   ordered: optional(aFlag),
@@ -135,7 +125,7 @@ const MIGRATED: Kind = someOptions<MigratedOptions<never, never> & MigratorOptio
   discardResult: optional(aFunction),
   observer: optional(anObserver),
   now: optional(aFunction),
-  policy: optional(someRecord),
+  policy: optional(somePolicy),
   enabled: optional(aFlag),
 });
 

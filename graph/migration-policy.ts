@@ -149,6 +149,16 @@ export function decideMigration(
 const aSideLoad: Kind = aRecord<SideLoad>({ lanes: aWhole(), underWay: numbers, rate: optional(aNumber) });
 const aStageLoad: Kind = aRecord<StageLoad>({ waiting: numbers, gpu: aSideLoad, cpu: aSideLoad });
 
+/** Thresholds that differ from the default. */
+export const somePolicy: Kind = aRecord<MigrationPolicy>({
+  fullFrom: optional(aNumber),
+  fullUntil: optional(aNumber),
+  starvedFrom: optional(aNumber),
+  starvedUntil: optional(aNumber),
+  dwell: optional(aNumber),
+  margin: optional(aNumber),
+});
+
 const DECISION: FieldKinds<{ input: MigrationInput; state: MigrationState; policy: MigrationPolicy }> = {
   input: aRecord<MigrationInput>({
     occupancy: anOccupancy,

@@ -2,7 +2,6 @@ import {
   aFlag,
   aFunction,
   aNumber,
-  anything,
   aRecord,
   aWord,
   type FieldKinds,
@@ -115,7 +114,7 @@ const POLICY: FieldKinds<PolicyOptions<never>> = {
 };
 const SINK: FieldKinds<SinkOptions<never>> = {
   ...POLICY,
-  lanes: anything,
+  lanes: optional(aNumber),
   runsOn: optional(aWord(['cpu', 'gpu', 'either'])),
 };
 
@@ -140,7 +139,7 @@ export const NODE_OPTIONS: { readonly [node: string]: Kind } = {
   broadcast: someOptions<BroadcastOptions<never>>({ ...INPUT, copy: optional(aFunction) }),
   join: someOptions<JoinOptions<never, never, never>>({
     key: aRecord<JoinOptions<never, never, never>['key']>({ left: aFunction, right: aFunction }),
-    hold: anything,
+    hold: optional(aNumber),
     capacity: optional(aNumber),
     onError: optional(anErrorPolicy),
   }),

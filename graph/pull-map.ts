@@ -1,7 +1,7 @@
 import { Observable } from 'rxjs';
 import { requireArguments } from '../primitives/arguments.ts';
 import { GraphError } from '../primitives/errors.ts';
-import { aFlag, aFunction, anything, aText, type FieldKinds } from '../primitives/kinds.ts';
+import { aFlag, aFunction, aNumber, aText, type FieldKinds } from '../primitives/kinds.ts';
 import { requireOptions } from '../primitives/options.ts';
 import { tell } from '../primitives/warnings.ts';
 import { deliver, demandOf } from './demand.ts';
@@ -34,7 +34,7 @@ export interface PullMapOptions<A, B> {
 }
 
 const OPTIONS: FieldKinds<PullMapOptions<never, never>> = {
-  lanes: anything,
+  lanes: aNumber,
   ordered: aFlag,
   name: aText,
   discard: aFunction,

@@ -1,4 +1,14 @@
-import { aNumber, anArrayOf, aRecord, aText, aWord, type Kind, optional } from '../primitives/kinds.ts';
+import {
+  aNumber,
+  anArrayOf,
+  aRecord,
+  aText,
+  aWord,
+  type Flaw,
+  type Kind,
+  optional,
+  someRecord,
+} from '../primitives/kinds.ts';
 import type { Occupancy } from './channel.ts';
 import type { NodeMeta, StageCounters } from './stage.ts';
 
@@ -86,12 +96,14 @@ export interface Trace {
 
 export const anOccupancy: Kind = aRecord<Occupancy>({ items: aNumber, bytes: aNumber });
 
+const aSide: Kind = aWord(['cpu', 'gpu', 'either']);
+
 const aNode: Kind = aRecord<NodeMeta>({
   name: aText,
   kind: aText,
   lanes: aNumber,
   capacity: anOccupancy,
-  runsOn: aWord(['cpu', 'gpu', 'either']),
+  runsOn: aSide,
 });
 
 const anEdge: Kind = aRecord<EdgeShape>({
@@ -103,11 +115,21 @@ const anEdge: Kind = aRecord<EdgeShape>({
 });
 
 /** A graph's shape, as a graph has it. */
-export const aGraphShape: Kind = aRecord<GraphShape>({
-  name: aText,
-  nodes: anArrayOf(aNode),
-  edges: anArrayOf(anEdge),
-});
+export const aGraphShape: Kind = (given, path, homes) =>
+  SHAPE(given, path, homes) ?? strayEdge(given as GraphShape, path);
+
+const SHAPE = aRecord<GraphShape>({ name: aText, nodes: anArrayOf(aNode), edges: anArrayOf(anEdge) });
+
+/** An edge that does not lead from a node to a node. */
+function strayEdge({ nodes, edges }: GraphShape, path: string): Flaw | undefined {
+  const names = new Set(nodes.map(({ name }) => name));
+  for (const [i, edge] of edges.entries()) {
+    const end = (['from', 'to'] as const).find((each) => !names.has(edge[each]));
+    if (end === undefined) continue;
+    return { path: `${path}.edges[${i}].${end}`, part: edge[end], expected: 'the name of one of its nodes' };
+  }
+  return undefined;
+}
 
 /** Counters of nodes, as a run has them. */
 export const someCounters: Kind = anArrayOf(
@@ -147,8 +169,19 @@ export const aTrace: Kind = aRecord<Trace>({
   shape: aGraphShape,
   started: aNumber,
   ended: aNumber,
-  spans: anArrayOf(aRecord<Pick<WorkSpan, 'node' | 'start' | 'end'>>({ node: aText, start: aNumber, end: aNumber })),
-  occupancy: anArrayOf(aRecord<Pick<OccupancySample, 'edge' | 'time'>>({ edge: aText, time: aNumber })),
-  marks: anArrayOf(aRecord<Pick<TraceMark, 'node' | 'time' | 'name'>>({ node: aText, time: aNumber, name: aText })),
+  spans: anArrayOf(
+    aRecord<WorkSpan>({
+      node: aText,
+      lane: aNumber,
+      item: aNumber,
+      record: optional(aText),
+      start: aNumber,
+      end: aNumber,
+      runsOn: aSide,
+      outcome: aWord(['done', 'failed', 'aborted']),
+    }),
+  ),
+  occupancy: anArrayOf(aRecord<OccupancySample>({ edge: aText, time: aNumber, items: aNumber, bytes: aNumber })),
+  marks: anArrayOf(aRecord<TraceMark>({ node: aText, time: aNumber, name: aText, detail: optional(someRecord) })),
   counters: someCounters,
 });

@@ -1,7 +1,7 @@
 import { map, Observable, type OperatorFunction, ReplaySubject, Subscriber, switchMap, tap } from 'rxjs';
 import { requireArguments } from '../primitives/arguments.ts';
 import { GraphError } from '../primitives/errors.ts';
-import { aFlag, aFunction, anything, aText, aWord, type FieldKinds } from '../primitives/kinds.ts';
+import { aFlag, aFunction, aNumber, aText, aWord, type FieldKinds } from '../primitives/kinds.ts';
 import { requireOptions } from '../primitives/options.ts';
 import { aCapacity, type Capacity, Channel, type Occupancy } from './channel.ts';
 import { DEMAND, type Demand } from './demand.ts';
@@ -52,7 +52,7 @@ export interface StageOptions<A, B> {
 }
 
 const OPTIONS: FieldKinds<StageOptions<never, never>> = {
-  lanes: anything,
+  lanes: aNumber,
   capacity: aCapacity,
   sizeOf: aFunction,
   ordered: aFlag,

@@ -37,8 +37,8 @@ export function concatenate<C extends Table>(tables: readonly C[], options?: Con
 }
 
 function concatenateTables<C extends Table>(tables: readonly C[]): C {
-  const [first] = tables;
-  if (first === undefined) {
+  const first = tables[0]!;
+  if (tables.length === 0) {
     throw new ArgumentError('concatenate/nothing', 'concatenate was given no table.', {
       remedy: 'Nobody can tell which columns no rows have: give it one table of no rows.',
     });

@@ -1,4 +1,4 @@
-import { requireFunction, requireNoPromise, wrongArgument } from './arguments.ts';
+import { requireBackend, requireFunction, requireNoPromise, requireOneOf, wrongArgument } from './arguments.ts';
 import type { Backend, DeviceBuffer } from './backend.ts';
 import { type CapacityChecks, createCapacityChecks } from './capacity-checks.ts';
 import { AutomaticColumns } from './columns/automatic-columns.ts';
@@ -11,6 +11,7 @@ import {
   type DeviceLength,
   Memory,
   mixedContexts,
+  requireLength,
   sameLength,
   storageOf,
   type Table,
@@ -64,6 +65,7 @@ export class Context {
 
   /** The backend is seen through `context.backend` from then on, which tells the context of the commands that it is given. */
   constructor(backend: Backend) {
+    requireBackend('new Context', 'backend', backend);
     const hold = (memory: Memory): void => {
       memory.holds++;
     };
@@ -118,6 +120,8 @@ export class Context {
 
   /** An empty stored column for the results of a primitive. */
   stored<T extends ScalarType>(type: T, length: number | DeviceLength): Column<T> {
+    requireOneOf('stored', 'type', type, SCALAR_TYPES);
+    requireLength(length, 'stored');
     const [capacity, count] = typeof length === 'number' ? [length, undefined] : [length.limit, length.memory];
     const memory = this.allocate(capacity, count);
     return new Column(this, type, length, { kind: 'stored', memory, storage: storageOf(type), offset: 0 });
@@ -125,6 +129,8 @@ export class Context {
 
   /** Device words that belong to the scope under way; `count` counts the rows in them. */
   allocate(words: number, count?: Memory): Memory {
+    if (!Number.isInteger(words) || words < 0) throw wrongArgument('allocate', 'words', words, 'a whole number from 0');
+    if (count !== undefined) requireMemory('allocate', 'count', count);
     return this.#allocate(words, this.#owners.at(-1)!, count);
   }
 
@@ -139,6 +145,7 @@ export class Context {
 
   /** Gives memory back; doing so twice is no error. */
   free(memory: Memory): void {
+    requireMemory('free', 'memory', memory);
     this.#release(memory);
   }
 
@@ -406,6 +413,12 @@ export class Context {
     const from = source.offset - first * perWord;
     return decode(words, source.storage, type).subarray(from, from + rows);
   }
+}
+
+const SCALAR_TYPES: readonly ScalarType[] = ['u32', 'i32', 'f32', 'bool'];
+
+function requireMemory(call: string, argument: string, given: Memory): void {
+  if (!(given instanceof Memory)) throw wrongArgument(call, argument, given, 'what allocate() gave');
 }
 
 /** A promise in what a scope returns waits for columns that are freed when the scope ends. */

@@ -78,6 +78,11 @@ export function optional(kind: Kind): Kind {
   return (given, path, homes) => (given === undefined ? undefined : kind(given, path, homes));
 }
 
+/** A kind that must not be left out, though its parts may be. */
+export function wanted(kind: Kind): Kind {
+  return (part, path, homes) => (part === undefined ? { path, part, expected: 'a record' } : kind(part, path, homes));
+}
+
 /** One kind or another; what is neither is told as that. */
 export function eitherOf(expected: string, ...kinds: readonly Kind[]): Kind {
   return (part, path, homes) => {
@@ -122,8 +127,10 @@ export function aRecord<T>(fields: FieldKinds<T>): Kind {
 
 /** Objects of classes have fields too, which may be getters. */
 function hasFields(given: unknown): given is { readonly [name: string]: unknown } {
-  if (typeof given !== 'object' || given === null || Array.isArray(given) || ArrayBuffer.isView(given)) return false;
-  return isRecord(given) || (!isPromise(given) && !('source' in given));
+  if (isRecord(given)) return Object.prototype.toString.call(given) === '[object Object]';
+  return (
+    Object.prototype.toString.call(given) === '[object Object]' && !isPromise(given) && !('source' in (given as object))
+  );
 }
 
 /**

@@ -75,8 +75,8 @@ const DEFINITION: FieldKinds<MonoidDefinition<Shape>> = {
  * await ctx.read(reduce(maps, affine)); // { m: Uint32Array [6], c: Uint32Array [7] }
  */
 export function monoid<const S extends Shape>(definition: MonoidDefinition<S>): Monoid<S> {
-  requireOptions<MonoidDefinition<S>>('monoid', DEFINITION, definition);
   requireRecord('monoid', 'definition', definition, '{ of, identity, combine }');
+  requireOptions<MonoidDefinition<S>>('monoid', DEFINITION, definition);
   const { of: shape, identity, combine, exact, commutative = false, name = 'combine' } = definition;
   requireShape('monoid', 'of', shape);
   identityLeaves(shape, identity);
@@ -148,9 +148,9 @@ function family<T extends ScalarType>(
   types: readonly T[],
   call: string,
 ): (type: Scalar<T>) => Monoid<Scalar<T>> {
-  const made = new Map<T, Monoid<Scalar<T>>>();
+  const made = new Map<Scalar<T>, Monoid<Scalar<T>>>();
   return (type) => {
-    let known = made.get(type?.type);
+    let known = made.get(type);
     if (known === undefined) requireScalar(call, 'type', type, types);
     if (known === undefined) {
       known = monoid({
@@ -162,7 +162,7 @@ function family<T extends ScalarType>(
         commutative: true,
         name,
       }) as Monoid<Scalar<T>>;
-      made.set(type.type, known);
+      made.set(type, known);
     }
     return known;
   };

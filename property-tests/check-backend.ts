@@ -4,7 +4,7 @@ import { requireFunction } from '../primitives/arguments.ts';
 import type { Backend } from '../primitives/backend.ts';
 import { Context } from '../primitives/context.ts';
 import { ArgumentError } from '../primitives/errors.ts';
-import { aFunction, anArrayOf, anything, aRecord, aText, aWhole } from '../primitives/kinds.ts';
+import { aFunction, aNumber, anArrayOf, aRecord, aText, aWhole } from '../primitives/kinds.ts';
 import { requireOptions } from '../primitives/options.ts';
 import { allLaws } from './laws/all.ts';
 import { createRun, type Law } from './laws/law.ts';
@@ -40,7 +40,7 @@ export async function checkBackend(
   options: CheckOptions = {},
 ): Promise<void> {
   requireFunction('checkBackend', 'createBackend', createBackend);
-  requireOptions<CheckOptions>('checkBackend', { numRuns: anything, seed: aWhole(), laws: anArrayOf(aLaw) }, options);
+  requireOptions<CheckOptions>('checkBackend', { numRuns: aNumber, seed: aWhole(), laws: anArrayOf(aLaw) }, options);
   const { numRuns = 100, seed, laws = allLaws } = options;
   requireCases(numRuns, laws);
   const reference = new Context(createReferenceBackend());

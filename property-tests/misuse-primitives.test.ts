@@ -152,7 +152,7 @@ const rows: readonly Row[] = [
   ],
   ['reduce, flags to add', () => p.reduce!(flags, sum), 'monoid/types', 'reduce'],
   ['monoid, nothing', () => p.monoid!(), 'argument/type', 'definition'],
-  ['monoid, a promise', () => p.monoid!(promise), 'argument/promise', 'options'],
+  ['monoid, a promise', () => p.monoid!(promise), 'argument/promise', 'definition'],
   ['monoid, no shape', () => p.monoid!({ identity: 0, combine: arrow }), 'argument/shape', 'of'],
   ['monoid, no identity', () => p.monoid!({ of: u32, combine: arrow }), 'monoid/identity', 'identity'],
   ['monoid, no combine', () => p.monoid!({ of: u32, identity: 0 }), 'argument/type', 'combine'],

@@ -1,4 +1,13 @@
-import { anArrayOf, anInstance, aRecord, aText, aWord, type Kind, optional } from '../../primitives/kinds.ts';
+import {
+  anArrayOf,
+  anInstance,
+  aRecord,
+  aText,
+  aWord,
+  type Flaw,
+  type Kind,
+  optional,
+} from '../../primitives/kinds.ts';
 /**
  * Zones as columns, in the coordinates of their file: zone → rings → vertices in CSR form.
  *
@@ -55,7 +64,15 @@ export interface Zones {
   readonly file?: string | undefined;
 }
 
-export const someZones: Kind = aRecord<Zones>({
+export const someZones: Kind = (given, path, homes) => ZONES(given, path, homes) ?? unnamedZones(given as Zones, path);
+
+/** A zone without a name, or a name without a zone. */
+function unnamedZones({ names, polygons }: Zones, path: string): Flaw | undefined {
+  const zones = Math.max(0, polygons.polygonRings.length - 1);
+  return names.length === zones ? undefined : { path: `${path}.names`, part: names, expected: `${zones} names` };
+}
+
+const ZONES = aRecord<Zones>({
   names: anArrayOf(aText),
   polygons: somePolygons,
   crs: optional(aText),

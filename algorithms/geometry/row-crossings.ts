@@ -1,5 +1,5 @@
 import { requireArguments } from '../../primitives/arguments.ts';
-import { anArrayOf, anInstance, numbers, optional } from '../../primitives/kinds.ts';
+import { anInstance, optional, where } from '../../primitives/kinds.ts';
 import { type SnappedPolygons, STEPS_PER_CELL, someSnapped } from './grid.ts';
 import { aGrid, type RasterGrid } from './raster.ts';
 
@@ -59,7 +59,13 @@ export function rowCrossings(
   requireArguments('rowCrossings', given, {
     polygons: someSnapped,
     grid: aGrid,
-    shifts: anArrayOf(numbers),
+    shifts: where(
+      'an array of numbers for every polygon',
+      (each) =>
+        Array.isArray(each) &&
+        each.length + 1 >= polygons.polygonRings.length &&
+        each.every((shift) => Array.isArray(shift) && shift.every(Number.isFinite)),
+    ),
     ringSheets: optional(anInstance(Uint32Array)),
   });
   const orientation = { northUp: grid.stepY < 0, westward: grid.stepX < 0 };

@@ -82,7 +82,7 @@ export async function buildMaqTree(
   if (sets.length === 0 || without >= 0) {
     throw new ArgumentError('maq-tree/no-sets', 'A tree is built over quadrants, and none were given.', {
       expected: 'the quadrants of one set of polygons or more',
-      got: without < 0 ? 'no set' : `set ${without} without parts`,
+      got: without < 0 ? 'no set' : `sets[${without}] without parts`,
     });
   }
   const all = context.scope(() => concatenateSets(sets));

@@ -61,7 +61,7 @@ export function concatenateSets(sets: readonly QuadrantSet[]): ConcatenatedSets 
   );
   const withEdges = parts
     .map(({ quadrants }) => quadrants)
-    .filter((each): each is QuadrantsWithEdges => 'edges' in each);
+    .filter((each): each is QuadrantsWithEdges => 'edges' in each && each.edges !== undefined);
   if (withEdges.length < parts.length) return { rows };
   return { rows, ...concatenateEdges(withEdges) };
 }

@@ -61,6 +61,11 @@ export const aHostTree: Kind = aRecord<HostMaqTreeWithEdges>({
   ),
 });
 
+/** Whether a tree came with its edges. */
+export function hasEdges(tree: HostMaqTree | HostMaqTreeWithEdges): tree is HostMaqTreeWithEdges {
+  return 'edges' in tree && tree.edges !== undefined;
+}
+
 /**
  * Copies a tree to the host. Waits for the device.
  *
@@ -126,7 +131,7 @@ export function uploadMaqTree(context: Context, tree: HostMaqTree | HostMaqTreeW
       extent,
       table: tableOfNodes(context, columns),
     };
-    if (!('edges' in tree) || tree.edges === undefined) return uploaded;
+    if (!hasEdges(tree)) return uploaded;
     const { corner, first, count, edge, ends } = tree.edges;
     return {
       ...uploaded,

@@ -1,10 +1,9 @@
-import { requireFunction, requireRecord } from '../../primitives/arguments.ts';
+import { requireBackend, requireFunction, requireRecord } from '../../primitives/arguments.ts';
 import type { Backend, Counters, DeviceBuffer } from '../../primitives/backend.ts';
 import { ArgumentError, DeviceLostError } from '../../primitives/errors.ts';
 import { aFunction, anything, type FieldKinds, someRecord } from '../../primitives/kinds.ts';
 import { requireOptions } from '../../primitives/options.ts';
 import { type OnWarning, QuadrilleWarning, tell, warn } from '../../primitives/warnings.ts';
-import { requireBackend } from '../backend-options.ts';
 import { CLOSE_LIMIT, endsWithin } from '../close-limit.ts';
 import { type Command, issue, rebound } from './command.ts';
 import { type Answer, createLog, type Entry, type Held, type Slack, type WaitEntry, type WriteEntry } from './log.ts';

@@ -1,4 +1,4 @@
-import { requireModule } from '../../primitives/arguments.ts';
+import { requireArguments, requireModule } from '../../primitives/arguments.ts';
 import { createCache } from '../../primitives/cache.ts';
 import {
   entryOf,
@@ -11,6 +11,7 @@ import {
   type Statement,
 } from '../../primitives/functors/ir.ts';
 import * as semantics from '../../primitives/functors/semantics.ts';
+import { aFlag } from '../../primitives/kinds.ts';
 
 export type PlainValue = number | boolean;
 
@@ -80,6 +81,7 @@ export function compilePausing(module: Module): PausingModule {
  */
 export function emitJavaScript(module: Module, pausing = false): string {
   requireModule('emitJavaScript', 'module', module);
+  requireArguments('emitJavaScript', { pausing }, { pausing: aFlag });
   const arrays = [...module.arrays.keys()];
   const uniforms = [...module.uniforms.keys()];
   return [

@@ -1,3 +1,4 @@
+import { requireBackend } from '../../primitives/arguments.ts';
 import type {
   ArrayBinding,
   Backend,
@@ -13,7 +14,6 @@ import { capacityOf } from '../../primitives/backend.ts';
 import { ArgumentError, DeviceLostError, OutOfMemoryError } from '../../primitives/errors.ts';
 import { aNumber } from '../../primitives/kinds.ts';
 import { requireOptions } from '../../primitives/options.ts';
-import { requireBackend } from '../backend-options.ts';
 import { reduceExact, scanExact } from './carry.ts';
 import { forEachInWindows, forEachOneByOne, walkInWindows } from './for-each.ts';
 import { histogramInWindows } from './histogram.ts';

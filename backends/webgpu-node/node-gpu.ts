@@ -1,4 +1,5 @@
 import { isMainThread } from 'node:worker_threads';
+import { requireOneOf } from '../../primitives/arguments.ts';
 import { DeviceLostError } from '../../primitives/errors.ts';
 import { missingForVulkan, useSoftwareVulkan, useSystemVulkan } from './software-vulkan.ts';
 
@@ -24,6 +25,7 @@ const dawnOptions = ['disable-dawn-features=timestamp_quantization', 'enable-daw
  * ```
  */
 export async function openNodeGpu(adapter: NodeAdapter = 'auto'): Promise<GPU> {
+  requireOneOf('openNodeGpu', 'adapter', adapter, ['auto', 'hardware', 'software']);
   const { create } = await import('webgpu').catch((cause: unknown) => {
     throw noAdapter(`Dawn does not load on ${process.platform}-${process.arch}.`, cause);
   });

@@ -15,7 +15,7 @@ import {
 } from '../../primitives/backend.ts';
 import { createCache } from '../../primitives/cache.ts';
 import { ArgumentError, DeviceLostError, FunctorError, OutOfMemoryError } from '../../primitives/errors.ts';
-import { aNumber, anything, type FieldKinds, someRecord } from '../../primitives/kinds.ts';
+import { aNumber, type FieldKinds, someRecord, where } from '../../primitives/kinds.ts';
 import { requireOptions } from '../../primitives/options.ts';
 import { requireHangLimit, requireLimits } from '../backend-options.ts';
 import { createWatchdog, type Watchdog } from '../watchdog.ts';
@@ -66,7 +66,7 @@ export interface WorkersOptions {
 }
 
 const OPTIONS: FieldKinds<WorkersOptions> = {
-  workers: anything,
+  workers: where('a whole number from 1', (workers) => typeof workers === 'number', { code: 'workers/number' }),
   limits: someRecord,
   inlineNanoseconds: aNumber,
   fusedRows: aNumber,

@@ -1,6 +1,8 @@
 import type { Polygons } from '../../algorithms/geometry/polygons.ts';
 import type { Note } from '../../algorithms/notes.ts';
+import { requireArguments } from '../../primitives/arguments.ts';
 import { FormatError, UsageError } from '../../primitives/errors.ts';
+import { aText } from '../../primitives/kinds.ts';
 import { findNoLatitude, isGeographicCrs } from '../crs.ts';
 import { noPolygonsError } from '../feature.ts';
 import type { ReadZones } from '../zones.ts';
@@ -13,12 +15,13 @@ import { formatOf } from './layer-format.ts';
 import { fileInput, type LayerInput } from './layer-input.ts';
 import { crsOf, duplicateNotes, NO_POLYGONS, notesOf } from './layer-notes.ts';
 import type { OpenedFormat, Reading } from './layer-reading.ts';
-import type {
-  PolygonBatch,
-  PolygonBatches,
-  PolygonLayer,
-  PolygonLayerFormat,
-  PolygonLayerOptions,
+import {
+  LAYER_OPTIONS,
+  type PolygonBatch,
+  type PolygonBatches,
+  type PolygonLayer,
+  type PolygonLayerFormat,
+  type PolygonLayerOptions,
 } from './polygon-layer.ts';
 import { openShapefile } from './shapefile.ts';
 import { readTopology } from './topojson-layer.ts';
@@ -58,6 +61,7 @@ import { readWktLines } from './wkt-lines.ts';
  * [layer.format, polygons]; // ['topojson', 3231]
  */
 export async function openPolygonLayer(file: string, options: PolygonLayerOptions = {}): Promise<PolygonLayer> {
+  requireArguments('openPolygonLayer', { file, options }, { file: aText, options: LAYER_OPTIONS });
   return openLayer(await fileInput(file, options.memory), options);
 }
 
@@ -69,6 +73,7 @@ export async function openPolygonLayer(file: string, options: PolygonLayerOption
  * [zones.names.length, zones.names[0]]; // [56, 'Alabama']
  */
 export async function readPolygonLayer(file: string, options: PolygonLayerOptions = {}): Promise<ReadZones> {
+  requireArguments('readPolygonLayer', { file, options }, { file: aText, options: LAYER_OPTIONS });
   return readLayer(await openPolygonLayer(file, options));
 }
 

@@ -1,5 +1,6 @@
 import type { Zones } from '../../algorithms/geometry/polygons.ts';
 import type { Note } from '../../algorithms/notes.ts';
+import { aPositive, aText, aWord, type Kind, optional, someOptions } from '../../primitives/kinds.ts';
 
 /** The formats a layer of polygons may be in. `geojson-lines` has a Feature or a geometry a line. */
 export type PolygonLayerFormat = 'geojson' | 'geojson-lines' | 'topojson' | 'flatgeobuf' | 'shapefile' | 'wkt';
@@ -28,6 +29,16 @@ export interface PolygonLayerOptions {
   /** Bytes that reading may take: a sixteenth of it one record may have. Bounded by what a string may have where left out. */
   readonly memory?: number | undefined;
 }
+
+export const LAYER_OPTIONS: Kind = someOptions<PolygonLayerOptions>({
+  format: optional(aWord(['geojson', 'geojson-lines', 'topojson', 'flatgeobuf', 'shapefile', 'wkt'])),
+  layer: optional(aText),
+  id: optional(aText),
+  crs: optional(aText),
+  antimeridian: optional(aWord(['as-written', 'unwrap'])),
+  onBadRecord: optional(aWord(['stop', 'skip'])),
+  memory: optional(aPositive()),
+});
 
 /** Some of the polygons of a layer, in the file's order. */
 export interface PolygonBatch {

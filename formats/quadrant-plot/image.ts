@@ -1,7 +1,15 @@
 import { encode } from 'fast-png';
 import { DOMAIN_BITS } from '../../algorithms/quadrants/domain.ts';
-import type { MaqFile } from '../maq-file.ts';
-import { insideLevels, type QuadrantPlot, type QuadrantPlotOptions, remarkOn, shownExtent } from '../quadrant-plot.ts';
+import { requireArguments } from '../../primitives/arguments.ts';
+import { aDrawnFile, type MaqFile } from '../maq-file.ts';
+import {
+  insideLevels,
+  PLOT,
+  type QuadrantPlot,
+  type QuadrantPlotOptions,
+  remarkOn,
+  shownExtent,
+} from '../quadrant-plot.ts';
 import { cellsWithin, type DrawnCells, frameOf, type QuadrantFrame } from './cells.ts';
 import { type Outlines, outlinesOf } from './outlines.ts';
 import { BOUNDARY, colorOfLevel, OUTLINE, type Rgb } from './palette.ts';
@@ -27,6 +35,7 @@ interface Image {
  * String.fromCharCode(...content.subarray(1, 4)); // 'PNG'
  */
 export function quadrantImage(file: MaqFile, options: QuadrantPlotOptions = {}): QuadrantPlot<Uint8Array> {
+  requireArguments('quadrantImage', { file, options }, { file: aDrawnFile, options: PLOT });
   const frame = frameOf(shownExtent(file, options), LONGEST_SIDE, LONGEST_SIDE);
   const { width, height } = frame;
   const image = { width, height, data: new Uint8Array(3 * width * height).fill(255) };

@@ -1,4 +1,4 @@
-import type { HostMaqTree, HostMaqTreeWithEdges } from '../../algorithms/maq-tree/host-tree.ts';
+import { type HostMaqTree, type HostMaqTreeWithEdges, hasEdges } from '../../algorithms/maq-tree/host-tree.ts';
 import type { QuadrantFrame } from './cells.ts';
 
 /** Lines between points of a grid over a frame, from its upper left corner: a line is a run of points. */
@@ -23,7 +23,7 @@ export function outlinesOf(
   step: number,
   most: number,
 ): Outlines | undefined {
-  if (!('edges' in tree)) return undefined;
+  if (!hasEdges(tree)) return undefined;
   for (let wider = step; ; wider *= 2) {
     const outlines = outlinesOn(tree.edges.ends, frame, wider, most);
     if (outlines !== undefined) return outlines;

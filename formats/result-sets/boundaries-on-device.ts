@@ -1,9 +1,13 @@
+import { BOUNDARY_TEXT } from '../../algorithms/boundary-text/boundary-text.ts';
 import {
   type BoundaryTextOptions,
   type FoundBoundaries,
   parseBoundaryText,
 } from '../../algorithms/boundary-text/index.ts';
+import { aContext } from '../../primitives/argument-kinds.ts';
+import { requireArguments } from '../../primitives/arguments.ts';
 import type { Context } from '../../primitives/index.ts';
+import { anInstance, aText } from '../../primitives/kinds.ts';
 import { readLine } from './boundaries-text.ts';
 import { char, startOf } from './byte-cursor.ts';
 import type { PolygonTile } from './result-set.ts';
@@ -42,6 +46,7 @@ export async function parseBoundariesOn(
   place: string,
   options: BoundaryTextOptions = {},
 ): Promise<PolygonTile> {
+  requireArguments('parseBoundariesOn', { context, bytes, place, options }, ARGUMENTS);
   const columns = emptyTile();
   const cursor = startOf(bytes);
   const text = bytes.subarray(cursor.at);
@@ -58,6 +63,8 @@ export async function parseBoundariesOn(
   while (cursor.at < cursor.end) readLine(cursor, columns, place);
   return finishTile(columns);
 }
+
+const ARGUMENTS = { context: aContext, bytes: anInstance(Uint8Array), place: aText, options: BOUNDARY_TEXT };
 
 /** Appends the polygons of lines; how many bytes of them were left to the host. */
 function appendLines(

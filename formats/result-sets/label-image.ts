@@ -1,11 +1,19 @@
 import type { LabelRegions } from '../../algorithms/label-images/label-regions.ts';
 import type { Note } from '../../algorithms/notes.ts';
+import { requireArguments } from '../../primitives/arguments.ts';
 import { FormatError } from '../../primitives/errors.ts';
+import { anInstance } from '../../primitives/kinds.ts';
 import { gatherRegions, type LabelledRegions } from './gather-regions.ts';
 import { type LabelRows, type Labels, rowsOf } from './label-rows.ts';
 import { namesOfRegions } from './name-regions.ts';
 import { openPngLabels } from './png-labels.ts';
-import type { LabelType, PolygonTile, TextColumn, TileParameters } from './result-set.ts';
+import {
+  type LabelType,
+  type PolygonTile,
+  someParameters,
+  type TextColumn,
+  type TileParameters,
+} from './result-set.ts';
 import { traceRegions } from './trace-labels.ts';
 
 /** The regions of a label image, by runs of their pixels. */
@@ -27,6 +35,8 @@ export interface LabelTile {
  * [labels.start, labels.end, labels.area]; // [Uint32Array [1, 0], Uint32Array [2, 2], BigUint64Array [3n]]
  */
 export function parseLabels(bytes: Uint8Array, parameters: TileParameters): LabelTile {
+  const kinds = { bytes: anInstance(Uint8Array), parameters: someParameters };
+  requireArguments('parseLabels', { bytes, parameters }, kinds);
   const { regions, labels } = readRegions(bytes, parameters);
   const { width, height } = regions;
   return { ids: namesOfRegions(labels), labels: regions, notes: [], size: { width, height } };

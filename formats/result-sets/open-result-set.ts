@@ -2,7 +2,9 @@ import type { Dirent, Stats } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { listNames, type Note, quoteName } from '../../algorithms/notes.ts';
+import { requireArguments } from '../../primitives/arguments.ts';
 import { FormatError } from '../../primitives/errors.ts';
+import { aText, type Kind, optional, someOptions } from '../../primitives/kinds.ts';
 import { fileError } from '../file-error.ts';
 import { unpacked } from '../gzip.ts';
 import { readBounded } from '../read-bounded.ts';
@@ -10,7 +12,7 @@ import { byCodeUnits, chooseFiles, ENDINGS, formatOf, kindOfFormat } from './cho
 import { openCoco } from './coco-index.ts';
 import { kindOf, stemOf } from './file-kind.ts';
 import { openNifti } from './nifti-volume.ts';
-import type { ResultSet, ResultSetFormat, TileParameters, TileSource } from './result-set.ts';
+import { type ResultSet, type ResultSetFormat, type TileParameters, type TileSource, tileKinds } from './result-set.ts';
 
 /** How to read a result set. */
 export interface ResultSetOptions extends Pick<TileParameters, 'geometryColumn' | 'idColumn' | 'regions' | 'memory'> {
@@ -42,9 +44,12 @@ export interface ResultSetOptions extends Pick<TileParameters, 'geometryColumn' 
  * [tiles.length, tile.name, ids.starts.length - 1, textAt(ids, 0)]; // [181, 'slice-000070', 79, '43']
  */
 export async function openResultSet(path: string, options: ResultSetOptions = {}): Promise<ResultSet> {
+  requireArguments('openResultSet', { path, options }, { path: aText, options: OPTIONS });
   const found = await statOf(path);
   return found.isDirectory() ? openFolder(path, options) : openFile(path, options);
 }
+
+const OPTIONS: Kind = someOptions<ResultSetOptions>({ ...tileKinds, format: optional(tileKinds.format) });
 
 async function statOf(path: string): Promise<Stats> {
   try {

@@ -1,8 +1,21 @@
 import { Worker } from 'node:worker_threads';
+import { requireArguments } from '../../primitives/arguments.ts';
 import { DeviceLostError } from '../../primitives/errors.ts';
+import {
+  aFunction,
+  anInstance,
+  aRecord,
+  aSignal,
+  aText,
+  aWhole,
+  eitherOf,
+  type Kind,
+  optional,
+  someOptions,
+} from '../../primitives/kinds.ts';
 import { createThreadPool } from '../thread-pool.ts';
 import type { ParsedTile, ParseRequest, TileBytes } from './parse-messages.ts';
-import type { PolygonTile, TileParameters } from './result-set.ts';
+import { type PolygonTile, someParameters, type TileParameters } from './result-set.ts';
 
 /** Threads that parse tiles, into polygons or what else their worker makes of them. */
 export interface ParsePool<Tile = PolygonTile> {
@@ -40,10 +53,9 @@ export interface ParsePoolOptions {
  * await pool.close();
  * [polygons.x, bytes.length]; // [Float64Array [0, 4, 4, 0], 0]
  */
-export function createParsePool<Tile = PolygonTile>({
-  threads,
-  start = startParser,
-}: ParsePoolOptions = {}): ParsePool<Tile> {
+export function createParsePool<Tile = PolygonTile>(options: ParsePoolOptions = {}): ParsePool<Tile> {
+  requireArguments('createParsePool', { options }, { options: OPTIONS });
+  const { threads, start = startParser } = options;
   const pool = createThreadPool<ParseRequest, ParsedTile<Tile>>({
     threads,
     start,
@@ -53,6 +65,7 @@ export function createParsePool<Tile = PolygonTile>({
   return {
     threads: pool.threads,
     async parse(source, parameters, signal) {
+      requireArguments('parse', { source, parameters, signal }, PARSE);
       signal?.throwIfAborted();
       const own = source instanceof Uint8Array ? movable(source) : source;
       const transfer = own instanceof Uint8Array ? [own.buffer as ArrayBuffer] : [];
@@ -61,6 +74,14 @@ export function createParsePool<Tile = PolygonTile>({
     close: () => pool.close(),
   };
 }
+
+const OPTIONS: Kind = someOptions<ParsePoolOptions>({ threads: optional(aWhole(1)), start: optional(aFunction) });
+
+const PARSE = {
+  source: eitherOf('bytes, or { file }', anInstance(Uint8Array), aRecord<{ file: string }>({ file: aText })),
+  parameters: someParameters,
+  signal: optional(aSignal),
+};
 
 /** Starts a thread that parses; the source runs unbuilt through a loader. */
 export function startParser(): Worker {

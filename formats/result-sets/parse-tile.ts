@@ -1,9 +1,11 @@
+import { requireArguments } from '../../primitives/arguments.ts';
+import { anInstance } from '../../primitives/kinds.ts';
 import { parseBoundaries } from './boundaries-text.ts';
 import { parseCoco } from './coco.ts';
 import { parseCsv } from './csv.ts';
 import { parseGeoJsonTile } from './geojson-tile.ts';
 import { traceLabelImage } from './label-image.ts';
-import type { PolygonTile, ResultSetFormat, TileParameters } from './result-set.ts';
+import { type PolygonTile, type ResultSetFormat, someParameters, type TileParameters } from './result-set.ts';
 import { parseWkt } from './wkt.ts';
 
 /**
@@ -21,6 +23,8 @@ import { parseWkt } from './wkt.ts';
  * parseTile(bytes, { format: 'boundaries', place: 'a.txt' }).polygons.x; // Float64Array [0, 4, 4, 0]
  */
 export function parseTile(bytes: Uint8Array, parameters: TileParameters): PolygonTile {
+  const kinds = { bytes: anInstance(Uint8Array), parameters: someParameters };
+  requireArguments('parseTile', { bytes, parameters }, kinds);
   return READERS[parameters.format](bytes, parameters);
 }
 

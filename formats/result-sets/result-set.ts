@@ -1,6 +1,16 @@
 import type { Polygons } from '../../algorithms/geometry/polygons.ts';
 import type { Note } from '../../algorithms/notes.ts';
 import type { TextColumn } from '../../algorithms/text-column.ts';
+import {
+  aPositive,
+  aRecord,
+  aText,
+  aWhole,
+  aWord,
+  type FieldKinds,
+  type Kind,
+  optional,
+} from '../../primitives/kinds.ts';
 
 export type { TextColumn } from '../../algorithms/text-column.ts';
 
@@ -56,6 +66,31 @@ export interface TileParameters {
 }
 
 export type LabelType = 'u8' | 'i8' | 'u16' | 'i16' | 'u32' | 'i32';
+
+const aLabelSize: Kind = aRecord<NonNullable<TileParameters['labels']>>({
+  width: aWhole(),
+  height: aWhole(),
+  type: aWord(['u8', 'i8', 'u16', 'i16', 'u32', 'i32']),
+});
+
+/** The parameters that the options of a result set have too. */
+export const tileKinds: Pick<
+  FieldKinds<TileParameters>,
+  'format' | 'geometryColumn' | 'idColumn' | 'regions' | 'memory'
+> = {
+  format: aWord(['geojson', 'wkt', 'csv', 'boundaries', 'png', 'nifti', 'coco']),
+  geometryColumn: optional(aText),
+  idColumn: optional(aText),
+  regions: optional(aWord(['components', 'labels'])),
+  memory: optional(aPositive()),
+};
+
+/** What a tile is parsed by, and what its side is made by. */
+export const someParameters: Kind = aRecord<TileParameters>({
+  ...tileKinds,
+  place: aText,
+  labels: optional(aLabelSize),
+});
 
 /** One of the two sides of a comparison: its tiles, in order of their names. */
 export interface ResultSet {

@@ -1,4 +1,6 @@
 import type { LabelRegions } from '../../algorithms/label-images/label-regions.ts';
+import { requireArguments } from '../../primitives/arguments.ts';
+import { anInstance, aWhole, aWord } from '../../primitives/kinds.ts';
 import { gatherRegions, type LabelledRegions, type RegionKind } from './gather-regions.ts';
 import { type Labels, rowsOf } from './label-rows.ts';
 import { type Corners, linkCorners } from './link-corners.ts';
@@ -29,8 +31,16 @@ export function traceLabels(
   height: number,
   regions: RegionKind = 'components',
 ): PolygonTile {
+  requireArguments('traceLabels', { labels, width, height, regions }, ARGUMENTS);
   return traceRegions(gatherRegions(rowsOf(labels, width, height), { regions }));
 }
+
+const ARGUMENTS = {
+  labels: anInstance(Uint8Array, Int8Array, Uint16Array, Int16Array, Uint32Array, Int32Array),
+  width: aWhole(),
+  height: aWhole(),
+  regions: aWord(['components', 'labels']),
+};
 
 /** Traces regions as {@link traceLabels} does. Memory grows with the corners. */
 export function traceRegions({ regions, labels }: LabelledRegions): PolygonTile {

@@ -1,5 +1,8 @@
 import fc from 'fast-check';
+import { requireArguments } from '../../primitives/arguments.ts';
 import { bitsOfF32 } from '../../primitives/functors/semantics.ts';
+import { aNumber, anInstance, aRecord, aWhole, aWord, type Kind } from '../../primitives/kinds.ts';
+import { aHostKind, someFields } from './host-kinds.ts';
 import { edgeWords } from './integers.ts';
 
 /** How many rows: few, and around every edge at which some backend changes its ways. */
@@ -26,6 +29,8 @@ export interface Recipe {
   readonly pattern: Pattern;
   readonly seed: number;
 }
+
+const aRecipe: Kind = aRecord<Recipe>({ pattern: aWord(patterns), seed: aNumber });
 
 /** Any recipe. */
 export const recipe: fc.Arbitrary<Recipe> = fc.record({
@@ -67,6 +72,7 @@ export function rowsOf<const F extends { readonly [name: string]: HostKind }>(
   fields: F,
   size: fc.Arbitrary<number> = rowCount,
 ): fc.Arbitrary<HostRows<F>> {
+  requireArguments('rowsOf', { fields, size }, { fields: someFields, size: anInstance(fc.Arbitrary) });
   const names = Object.keys(fields);
   return fc.tuple(size, ...names.map(() => recipe)).map(([rows, ...recipes]) => {
     const columns = names.map((name, i) => [name, hostColumn(fields[name]!, rows, recipes[i]!)]);
@@ -83,7 +89,9 @@ export function rowsOf<const F extends { readonly [name: string]: HostKind }>(
  * @example
  * hostColumn('i16', 4, { pattern: 'zeros', seed: 1 }); // Int16Array [0, 0, 0, 0]
  */
-export function hostColumn<K extends HostKind>(kind: K, rows: number, { pattern, seed }: Recipe): HostKinds[K] {
+export function hostColumn<K extends HostKind>(kind: K, rows: number, recipe: Recipe): HostKinds[K] {
+  requireArguments('hostColumn', { kind, rows, recipe }, { kind: aHostKind, rows: aWhole(), recipe: aRecipe });
+  const { pattern, seed } = recipe;
   const words = wordsOf(pattern, rows, randomWords(seed));
   switch (kind as HostKind) {
     case 'u32':
@@ -158,6 +166,7 @@ function calmBits(word: number): number {
  * [randomWords(1)(), randomWords(2)()]; // [1580013426, 140556409]
  */
 export function randomWords(seed: number): () => number {
+  requireArguments('randomWords', { seed }, { seed: aNumber });
   let state = seed;
   return () => {
     state = (state + 0x9e3779b9) | 0;

@@ -1,4 +1,6 @@
 import fc from 'fast-check';
+import { requireArguments } from '../../primitives/arguments.ts';
+import { aBigint, aRecord, aWhole, type Kind } from '../../primitives/kinds.ts';
 
 /** The words at which carries, signs and shifts go wrong. */
 export const edgeWords: readonly number[] = [
@@ -30,34 +32,48 @@ interface Words {
   readonly hi: number;
 }
 
+const someWords: Kind = aRecord<Words>({ lo: aWhole(), hi: aWhole() });
+
 /**
  * The words of an unsigned 64-bit integer.
  *
  * @example
  * ofUnsigned(2n ** 32n + 5n); // { lo: 5, hi: 1 }
  */
-export const ofUnsigned = (x: bigint): Words => ({
-  lo: Number(BigInt.asUintN(32, x)),
-  hi: Number(BigInt.asUintN(32, x >> 32n)),
-});
+export const ofUnsigned = (x: bigint): Words => {
+  requireArguments('ofUnsigned', { x }, { x: aBigint });
+  return {
+    lo: Number(BigInt.asUintN(32, x)),
+    hi: Number(BigInt.asUintN(32, x >> 32n)),
+  };
+};
 /**
  * The words of a two's complement 64-bit integer.
  *
  * @example
  * ofSigned(-1n); // { lo: 4294967295, hi: 4294967295 }
  */
-export const ofSigned = (x: bigint): Words => ofUnsigned(BigInt.asUintN(64, x));
+export const ofSigned = (x: bigint): Words => {
+  requireArguments('ofSigned', { x }, { x: aBigint });
+  return ofUnsigned(BigInt.asUintN(64, x));
+};
 /**
  * Words as an unsigned 64-bit integer: the inverse of {@link ofUnsigned}.
  *
  * @example
  * unsigned({ lo: 5, hi: 1 }); // 4294967301n
  */
-export const unsigned = ({ lo, hi }: Words): bigint => BigInt(lo) | (BigInt(hi) << 32n);
+export const unsigned = (words: Words): bigint => {
+  requireArguments('unsigned', { words }, { words: someWords });
+  return BigInt(words.lo) | (BigInt(words.hi) << 32n);
+};
 /**
  * Words as a two's complement 64-bit integer: the inverse of {@link ofSigned}.
  *
  * @example
  * signed({ lo: 4294967295, hi: 4294967295 }); // -1n
  */
-export const signed = (x: Words): bigint => BigInt.asIntN(64, unsigned(x));
+export const signed = (words: Words): bigint => {
+  requireArguments('signed', { words }, { words: someWords });
+  return BigInt.asIntN(64, unsigned(words));
+};

@@ -1,8 +1,10 @@
 import fc from 'fast-check';
+import { requireArguments } from '../../primitives/arguments.ts';
 import { Let, Var, While } from '../../primitives/functors/control.ts';
 import { bool, f32, i32, u32, u64 } from '../../primitives/functors/functor.ts';
 import type { Shape } from '../../primitives/functors/shapes.ts';
 import { select } from '../../primitives/functors/standard/choose.ts';
+import { anInstance, aRecord, aText, type Kind, optional, where } from '../../primitives/kinds.ts';
 import {
   bitAnd,
   bitOr,
@@ -17,6 +19,7 @@ import {
   times,
 } from '../../primitives/monoid.ts';
 import { type HostKind, type HostRows, rowsOf } from './columns.ts';
+import { someFields } from './host-kinds.ts';
 
 /** The leaves of a value, in the order of its shape; bools are 0 and 1. */
 export type Leaves = readonly number[];
@@ -30,6 +33,8 @@ export interface MonoidSample {
   readonly identity: Leaves;
   readonly combine: (a: Leaves, b: Leaves) => Leaves;
 }
+
+const aSample: Kind = aRecord<Pick<MonoidSample, 'name' | 'fields'>>({ name: aText, fields: someFields });
 
 function sample(
   name: string,
@@ -201,6 +206,14 @@ export interface SampleRows {
  * [sample.monoid.exact, Object.values(rows)[0].length]; // [true, 3]
  */
 export function rowsForAny(samples: readonly MonoidSample[], size?: fc.Arbitrary<number>): fc.Arbitrary<SampleRows> {
+  const kinds = {
+    samples: where(
+      'one sample at least',
+      (all) => Array.isArray(all) && all.length > 0 && all.every((each) => aSample(each, '', new Map()) === undefined),
+    ),
+    size: optional(anInstance(fc.Arbitrary)),
+  };
+  requireArguments('rowsForAny', { samples, size }, kinds);
   return fc.constantFrom(...samples).chain((sample) =>
     rowsOf(sample.fields, size).map((rows) =>
       Object.defineProperty({ sample, rows }, fc.toStringMethod, {

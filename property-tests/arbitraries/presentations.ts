@@ -1,8 +1,13 @@
 import fc from 'fast-check';
+import { aContext } from '../../primitives/argument-kinds.ts';
+import { requireArguments } from '../../primitives/arguments.ts';
 import type { Column } from '../../primitives/columns/column.ts';
 import type { ColumnTypeOf, HostArray } from '../../primitives/columns/host-array.ts';
 import type { Context } from '../../primitives/context.ts';
+import { isPlain } from '../../primitives/given.ts';
 import { copyIf, gather, reverse, slice } from '../../primitives/index.ts';
+import { aWord, type Kind, where } from '../../primitives/kinds.ts';
+import { someRows } from './host-kinds.ts';
 
 /** The same rows as a primitive may meet them. */
 const presentations = [
@@ -24,6 +29,12 @@ export const presentation: fc.Arbitrary<Presentation> = fc.constantFrom(...prese
 type HostTable = { readonly [name: string]: HostArray };
 type Presented<H extends HostTable> = { readonly [K in keyof H]: Column<ColumnTypeOf<H[K]>> };
 
+/** One column at least. */
+const isTable = (rows: unknown): boolean =>
+  typeof rows === 'object' && rows !== null && isPlain(rows) && Object.keys(rows).length > 0;
+const someColumns: Kind = (given, path, homes) =>
+  where('a record of arrays', isTable)(given, path, homes) ?? someRows(given, path, homes);
+
 /**
  * Host rows as a table: stored as they are, as views that undo what was done to them before, or with a length that only
  * the device knows, among rows that must not be seen.
@@ -33,6 +44,11 @@ type Presented<H extends HostTable> = { readonly [K in keyof H]: Column<ColumnTy
  * await ctx.read(x); // Uint32Array [1, 2]
  */
 export function present<H extends HostTable>(context: Context, rows: H, how: Presentation): Presented<H> {
+  requireArguments(
+    'present',
+    { context, rows, how },
+    { context: aContext, rows: someColumns, how: aWord(presentations) },
+  );
   const upload = (table: HostTable): Presented<H> =>
     Object.fromEntries(Object.entries(table).map(([name, array]) => [name, context.column(array)])) as Presented<H>;
   const length = lengthOf(rows);

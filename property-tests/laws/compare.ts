@@ -1,3 +1,7 @@
+import { requireArguments } from '../../primitives/arguments.ts';
+import { aFlag, aText } from '../../primitives/kinds.ts';
+import { someRows } from '../arbitraries/host-kinds.ts';
+
 /** Host data: a typed array, or a record of them as `Context.read` returns it. */
 export type HostTable = ArrayLike<number> | { readonly [name: string]: HostTable };
 
@@ -11,6 +15,11 @@ export type HostTable = ArrayLike<number> | { readonly [name: string]: HostTable
  * assertSame([NaN], [NaN]); // undefined
  */
 export function assertSame(actual: HostTable, expected: HostTable, what = 'result'): void {
+  requireArguments('assertSame', { actual, expected, what }, { actual: someRows, expected: someRows, what: aText });
+  compare(actual, expected, what);
+}
+
+function compare(actual: HostTable, expected: HostTable, what: string): void {
   if (isArray(actual) && isArray(expected)) {
     assertSameArray(actual, expected, what);
     return;
@@ -18,7 +27,7 @@ export function assertSame(actual: HostTable, expected: HostTable, what = 'resul
   const [left, right] = [actual, expected] as { readonly [name: string]: HostTable }[];
   const names = [left, right].map((table) => Object.keys(table!).join(', '));
   if (names[0] !== names[1]) throw new Error(`${what} has the fields ${names[0]} and should have ${names[1]}`);
-  for (const name of Object.keys(left!)) assertSame(left![name]!, right![name]!, `${what}.${name}`);
+  for (const name of Object.keys(left!)) compare(left![name]!, right![name]!, `${what}.${name}`);
 }
 
 function assertSameArray(actual: ArrayLike<number>, expected: ArrayLike<number>, what: string): void {
@@ -45,7 +54,9 @@ function show(value: number): string {
  * assertSameBytes(Float32Array.of(NaN, 1), Float32Array.of(NaN, 1), 'sums'); // undefined
  */
 export function assertSameBytes(actual: HostTable, expected: HostTable, what: string, nanBits = false): void {
-  assertSame(words(actual, nanBits), words(expected, nanBits), what);
+  const kinds = { actual: someRows, expected: someRows, what: aText, nanBits: aFlag };
+  requireArguments('assertSameBytes', { actual, expected, what, nanBits }, kinds);
+  compare(words(actual, nanBits), words(expected, nanBits), what);
 }
 
 /** The words of every array of a table. */

@@ -1,7 +1,10 @@
 import fc from 'fast-check';
+import { aContext } from '../../primitives/argument-kinds.ts';
+import { requireArguments } from '../../primitives/arguments.ts';
 import type { Table } from '../../primitives/columns/column.ts';
 import type { HostTableOf } from '../../primitives/columns/host-array.ts';
 import type { Context } from '../../primitives/context.ts';
+import { aFunction, anArrayOf, anInstance, aText } from '../../primitives/kinds.ts';
 import { assertSameBytes, type HostTable } from './compare.ts';
 
 /**
@@ -31,6 +34,8 @@ export function law<Ts extends [unknown, ...unknown[]]>(
   arbitraries: { [K in keyof Ts]: fc.Arbitrary<Ts[K]> },
   check: (run: Run, ...values: Ts) => Promise<void>,
 ): Law {
+  const kinds = { name: aText, arbitraries: anArrayOf(anInstance(fc.Arbitrary)), check: aFunction };
+  requireArguments('law', { name, arbitraries, check }, kinds as never);
   return {
     name,
     property: (run) =>
@@ -46,6 +51,8 @@ export function law<Ts extends [unknown, ...unknown[]]>(
  * await run((context) => sort(context.column(Uint32Array.of(2, 1)))); // Uint32Array [1, 2]
  */
 export function createRun(context: Context, reference: Context): Run {
+  for (const [name, each] of Object.entries({ context, reference }))
+    requireArguments('createRun', { [name]: each }, { [name]: aContext });
   return async (pipeline) => {
     const result = await runOnce(context, pipeline);
     if (context !== reference) {

@@ -1,0 +1,216 @@
+import * as compare from '../../algorithms/cross-compare/index.ts';
+import { NO_REGIONS } from '../../algorithms/label-images/index.ts';
+import * as maq from '../../algorithms/maq-tree/index.ts';
+import * as pixelbox from '../../algorithms/pixelbox/index.ts';
+import * as quadrants from '../../algorithms/quadrants/index.ts';
+import * as queries from '../../algorithms/queries/index.ts';
+import * as zonal from '../../algorithms/zonal/index.ts';
+import { type Arguments, context, type ValidCalls } from './valid-call.ts';
+
+const words = (...all: number[]): Uint32Array => Uint32Array.from(all);
+const places = (...all: number[]): Int32Array => Int32Array.from(all);
+const rings = { polygonRings: words(0, 1), ringVertices: words(0, 4) };
+const square = { ...rings, x: places(0, 2, 2, 0), y: places(0, 0, 2, 2) };
+/** Polygons in the coordinates of a map. */
+const polygons = {
+  ...rings,
+  x: Float64Array.of(0, 2, 2, 0),
+  y: Float64Array.of(0, 0, 2, 2),
+  'ringParts?': words(0),
+};
+const domain = { left: 0, bottom: 0, size: 4 };
+const placed = quadrants.placeInDomain(polygons, domain);
+const decomposed = await quadrants.decompose(context, placed, { levels: 2, keepsEdges: true });
+const tree = await maq.buildMaqTree(context, [decomposed]);
+export const hostTree: maq.HostMaqTreeWithEdges = await maq.readMaqTree(context, tree);
+/** With edges or without, where those can be left out. */
+const optionalEdges = <T extends { readonly edges: object }>({ edges, ...rest }: T): Arguments => ({
+  ...rest,
+  'edges?': edges,
+});
+const { edges: _edges, ...withoutEdges } = decomposed;
+const windows = queries.placeWindows(context, { left: [0], bottom: [0], right: [2], top: [2] }, domain);
+const grid = {
+  ...{ width: 2, height: 2, originX: 0, originY: 2, stepX: 1, stepY: -1, 'crs?': 'EPSG:4326', geographic: true },
+};
+const snapped = {
+  ...rings,
+  'ringParts?': words(0),
+  column: Float64Array.of(0, 2, 2, 0),
+  row: Float64Array.of(0, 0, 2, 2),
+};
+const edges = pixelbox.uploadPolygonEdges(context, square);
+const first = { p: words(0), q: words(0) };
+const regions = {
+  ...pixelbox.regionsOf(square),
+  'vertices?': { x: context.column(square.x), y: context.column(square.y) },
+};
+const pairNumbers = { p: context.column(words(0)), q: context.column(words(0)) };
+const sampling = { 'blockSize?': 16, 'threshold?': 8, 'start?': 'pair', 'budget?': 2 ** 20 };
+const sampled = (options: Arguments) => (): Arguments => ({
+  context,
+  p: edges,
+  q: edges,
+  pairs: pairNumbers,
+  'options?': options,
+});
+const boxes = { left: places(0), top: places(0), right: places(2), bottom: places(2) };
+const areas = { intersection: BigUint64Array.of(1n), p: BigUint64Array.of(2n), q: BigUint64Array.of(3n) };
+const matching = { minIou: 0.5, method: 'optimal' };
+const ids = { bytes: Uint8Array.of(48), starts: words(0, 1) };
+export const notes: { code: string; message: string }[] = [{ code: 'kind/reason', message: 'a sentence' }];
+const labels = {
+  ...{ ...NO_REGIONS, width: 2, height: 1, rowRuns: words(0, 1), start: words(0), end: words(1), region: words(0) },
+  ...{ ...boxes, area: BigUint64Array.of(1n) },
+};
+const column = (...all: number[]) => context.column(words(...all));
+const region = { corner: column(1), first: column(0), count: column(0) };
+const file = { 'file?': 'a.json' };
+const zones = { names: ['a'], polygons, 'crs?': 'EPSG:4326', ...file };
+const none = (): void => {};
+const raster = {
+  ...grid,
+  ...file,
+  ...{ sample: 'u8', 'nodata?': 0, blockColumns: 2, blockRows: 2, 'scaling?': { scale: 1, offset: 0 } },
+  read: async () => Uint8Array.of(1, 2, 3, 4),
+  'readMask?': async () => Uint8Array.of(1, 1, 1, 1),
+  'reuse?': none,
+  close: async () => {},
+};
+const job = { zones, raster, binning: { kind: 'even', low: 0, high: 4, width: 2 } };
+const plainRaster = { ...grid, crs: 'EPSG:4326', sample: 'u8', nodata: 0, blockColumns: 2, blockRows: 2 } as const;
+export const histogram: zonal.ZonalHistogram = await zonal.zonalHistogram(context, {
+  zones: { names: ['a'], polygons, crs: undefined },
+  raster: { ...plainRaster, read: raster.read, close: raster.close },
+  binning: { kind: 'even', low: 0, high: 4, width: 2 },
+});
+const read = { ids, polygons, notes, 'size?': { width: 2, height: 2 } };
+const tiles = { path: 'a', tiles: [{ name: '1' }] };
+const parse = async () => compare.tileSide({ ids, polygons, notes: [] }, { place: 'a' });
+export const comparison: compare.CrossComparison = await compare.crossCompare(context, { p: tiles, q: tiles, parse })
+  .result;
+
+const USERS_READER = {
+  'job.raster.read: a function': 'what a reader of the user gives is the reader’s affair',
+  'job.raster.readMask: a function': 'likewise',
+};
+const ANY_NUMBERS = 'coordinates may stand in any array of numbers';
+
+export const algorithmCalls: ValidCalls = {
+  gridStep: () => ({ grid: { stepX: 1, stepY: -1 } }),
+  snapToGrid: () => ({ polygons, grid, 'origin?': { 'names?': ['a'], ...file } }),
+  rowCrossings: () => ({ polygons: snapped, grid, shifts: [[0]], 'ringSheets?': words(0) }),
+  sheetsOf: {
+    args: () => ({ polygons: { ...square, 'ringParts?': words(0) }, 'turn?': 360 }),
+    takes: { 'polygons.x': ANY_NUMBERS, 'polygons.y': ANY_NUMBERS },
+  },
+  parseBoundaryText: () => ({
+    context,
+    text: new TextEncoder().encode('a 0,0 2,0 2,2\n'),
+    'options?': { 'partBytes?': 100 },
+  }),
+  ratiosOf: () => ({ areas }),
+  countMeetings: () => ({ p: boxes, q: boxes }),
+  crossCompare: {
+    args: () => ({
+      context,
+      job: {
+        ...{ p: tiles, q: tiles, parse, 'matching?': matching, 'onTile?': none, 'onError?': 'skip' },
+        ...{ 'scheme?': 'pipelined', 'parseLanes?': 1, 'batchPairs?': 100, 'reopen?': none, 'progressEvery?': 100 },
+        ...{ 'migrate?': { cpu: context, 'parseOnGpu?': parse }, 'signal?': new AbortController().signal },
+        'observer?': { span: none, occupancy: none, mark: none },
+      },
+    }),
+    call: (...args: unknown[]) =>
+      (compare.crossCompare as (...all: unknown[]) => compare.CrossCompareRun)(...args).result,
+  },
+  filterPairs: () => ({ p: boxes, index: { boxes, members: words(0), 'tree?': compare.indexBoxes(boxes).tree } }),
+  indexBoxes: () => ({ boxes }),
+  matchPairs: () => ({ pairs: { ...first, ratio: Float64Array.of(1) }, options: matching }),
+  tileSide: () => ({ read, options: { 'pixelSize?': 1, place: 'a' } }),
+  totalsOf: () => ({ matching }),
+  buildMaqTree: {
+    args: () => ({ context, sets: [optionalEdges(decomposed)], 'options?': { 'frees?': false } }),
+    takes: { 'options.frees: true': 'it frees the quadrants that other calls need here' },
+  },
+  'buildMaqTree in parts': {
+    args: () => ({ context, sets: [[{ quadrants: optionalEdges(decomposed), firstPolygon: 0 }]] }),
+    call: (...args: unknown[]) => (maq.buildMaqTree as (...all: unknown[]) => unknown)(...args),
+  },
+  readMaqTree: () => ({ context, tree: optionalEdges(tree) }),
+  uploadMaqTree: {
+    args: () => ({ context, tree: optionalEdges(hostTree) }),
+    call: (...args: unknown[]) => context.dispose((maq.uploadMaqTree as (...all: unknown[]) => unknown)(...args)),
+  },
+  sharedPixels: () => ({ context, jobs: [{ p: labels, q: labels }], 'options?': { 'bandRuns?': 100 } }),
+  overlapsInQuadrants: () => ({
+    ...{ context, pairs: { column: column(4), row: column(0), p: region, q: region }, edge: column(0) },
+    ...{ ends: context.column(places(5, 0, 0, 5)), 'options?': { 'most?': 16 } },
+  }),
+  regionsOn: () => ({ context, polygons: square }),
+  gridPolygons: () => ({ polygons, 'options?': { 'pixelSize?': 1, ...file } }),
+  areasOfJobs: () => ({
+    context,
+    jobs: [{ p: regions, q: regions, pairs: first }],
+    'options?': { 'method?': 'auto', 'budget?': 2 ** 20 },
+  }),
+  pairAreas: () => ({
+    ...{ context, p: regions, q: regions, pairs: first },
+    'options?': { 'method?': 'auto', 'budget?': 2 ** 20 },
+  }),
+  pixelOnly: sampled({ 'blockSize?': 16, 'budget?': 2 ** 20 }),
+  polygonAreas: () => ({ context, edges }),
+  uploadPolygonEdges: {
+    args: () => ({ context, polygons: square }),
+    call: (...args: unknown[]) =>
+      context.dispose((pixelbox.uploadPolygonEdges as (...all: unknown[]) => unknown)(...args)),
+  },
+  contains: sampled(sampling),
+  intersects: sampled(sampling),
+  touches: sampled(sampling),
+  regionsOf: () => ({ polygons: square }),
+  pixelBox: sampled(sampling),
+  pixelBoxNoSep: sampled(sampling),
+  signedArea: () => ({ corners: pixelbox.signedCorners(regions, () => true), region: 0 }),
+  signedCorners: () => ({ regions, wanted: () => true }),
+  comeRound: () => ({ polygons, domain }),
+  turnedInto: () => ({ longitude: 190, domain: { left: -180 } }),
+  decompose: () => ({
+    ...{ context, polygons: { ...square, 'sheets?': undefined } },
+    options: { levels: 2, 'budget?': 2 ** 20, 'mostWords?': 2 ** 20, 'keepsEdges?': true },
+  }),
+  decomposeDepthFirst: () => ({ context, polygons: square, options: { levels: 2, 'split?': 4 } }),
+  decomposeWhole: () => ({ context, polygons: square, options: { levels: 2 } }),
+  placeInDomain: () => ({ polygons, domain, 'options?': { 'fill?': 'union', ...file } }),
+  areasByRegion: () => ({
+    ...{ context, tree: optionalEdges(tree), regions: withoutEdges },
+    'options?': { 'above?': 0n, 'capacity?': 100 },
+  }),
+  areasByWindow: () => ({ context, tree: optionalEdges(tree), windows, 'options?': { 'above?': 0n } }),
+  queryWindowsBreadthFirst: () => ({ context, tree: optionalEdges(tree), windows, 'options?': { 'capacity?': 100 } }),
+  joinPolygons: () => ({ context, tree, queries: decomposed, 'options?': { 'capacity?': 100 } }),
+  placePoints: () => ({ context, points: { x: [1], y: [1] }, domain }),
+  queryPoints: () => ({ context, tree, points: { x: column(1), y: column(1) } }),
+  polygonsOf: () => ({ context, tree: optionalEdges(tree), found: { query: column(0), node: column(0) } }),
+  queryPolygons: () => ({
+    ...{ context, tree: optionalEdges(tree), queries: withoutEdges },
+    'options?': { 'capacity?': 100 },
+  }),
+  queryWindows: () => ({ context, tree: optionalEdges(tree), windows }),
+  placeWindows: () => ({ context, windows: { left: [0], bottom: [0], right: [2], top: [2] }, domain }),
+  zonalHistogram: {
+    args: () => ({
+      context,
+      job: {
+        ...{ ...job, 'fill?': 'union', 'statistics?': true, 'tile?': 64, 'budget?': 2 ** 30, 'channelBytes?': 2 ** 20 },
+        ...{ 'signal?': new AbortController().signal, 'onProgress?': none },
+      },
+    }),
+    takes: USERS_READER,
+  },
+  'zonalHistogram by edges': {
+    args: () => ({ context, job: { zones, raster, binning: { kind: 'edges', edges: [0, 2, 4] } } }),
+    takes: USERS_READER,
+    call: (...args: unknown[]) => (zonal.zonalHistogram as (...all: unknown[]) => unknown)(...args),
+  },
+};

@@ -1,0 +1,144 @@
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as formats from '../../formats/index.ts';
+import { comparison, histogram, hostTree, notes } from './algorithms.ts';
+import { type Arguments, context, opaque, type ValidCalls } from './valid-call.ts';
+
+const folder = await mkdtemp(join(tmpdir(), 'valid-calls-'));
+const geometry = '{ "type": "Polygon", "coordinates": [[[0, 0], [2, 0], [2, 2], [0, 2]]] }';
+const text = `{ "type": "Feature", "properties": { "name": "a" }, "geometry": ${geometry} }`;
+const path = join(folder, 'zones.geojson');
+await writeFile(path, text);
+const grid = { width: 2, height: 2, originX: 0, originY: 2, stepX: 1, stepY: -1 };
+const tiff = join(folder, 'cells.tif');
+const cells = (): Uint8Array => Uint8Array.of(1, 2, 3, 4);
+await formats.writeGeoTiff(tiff, { ...grid, sample: 'u8' }, cells);
+const empty = (): Arguments => ({ empty: { rows: 0, columns: formats.emptyTable('missing').columns } });
+const run = { a: 'a', b: 'b', backend: 'workers', pixelSize: 1 };
+const file = {
+  ...{ domain: { left: 0, bottom: 0, size: 4 }, levels: 2 },
+  sets: [{ name: 'a', 'crs?': 'EPSG:4326', names: ['0'] }],
+  tree: { nodes: hostTree.nodes, entries: hostTree.entries, extent: hostTree.extent, 'edges?': hostTree.edges },
+};
+const plot = (): Arguments => ({ file, 'options?': { 'window?': { left: 0, bottom: 0, right: 2, top: 2 } } });
+const layer = {
+  ...{ 'id?': 'name', 'crs?': 'EPSG:4326', 'antimeridian?': 'unwrap', 'memory?': 2 ** 30 },
+};
+const parameters = {
+  ...{
+    format: 'nifti',
+    place: 'a',
+    'geometryColumn?': 'g',
+    'idColumn?': 'i',
+    'regions?': 'labels',
+    'memory?': 2 ** 30,
+  },
+  'labels?': { width: 2, height: 2, type: 'u8' },
+};
+const image = (): Arguments => ({ bytes: Uint8Array.of(0, 7, 7, 7), parameters });
+const { statistics, united, ...counted } = histogram;
+const counts = { ...counted, 'statistics?': statistics, 'united?': united };
+
+const { alone: _, skipped: __, notes: ___, ...figures } = comparison;
+
+export const formatCalls: ValidCalls = {
+  stageOutputs: {
+    args: () => ({ paths: [join(folder, 'out')] }),
+    call: async (...args: unknown[]) =>
+      (await (formats.stageOutputs as (...all: unknown[]) => Promise<formats.StagedOutputs>)(...args)).discard(),
+  },
+  arrowWriter: empty,
+  comparePlot: () => ({ plot: { comparison: figures, title: 'A' } }),
+  compareSections: () => ({
+    ...{ comparison: { ...comparison }, run },
+    worst: [{ tile: '1', similarity: 1, pairs: 1, missingA: 0, missingB: 0 }],
+  }),
+  worstTiles: () => ({ most: 20 }),
+  compareSummary: () => ({ comparison: { ...comparison }, run }),
+  emptyTable: () => ({ table: 'missing' }),
+  csvWriter: empty,
+  jsonWriter: empty,
+  isGeographicCrs: () => ({ 'crs?': 'EPSG:4326' }),
+  normalizeCrs: () => ({ text: 'EPSG:4326' }),
+  sameCrs: () => ({ 'a?': 'EPSG:4326', 'b?': 'OGC:CRS84' }),
+  openGeoTiff: {
+    args: () => ({
+      input: tiff,
+      'options?': {
+        ...{ 'band?': 1, 'nodata?': 0, 'raw?': true, 'keepBytes?': 2 ** 20, 'maxBlockBytes?': 2 ** 20, 'threads?': 0 },
+      },
+    }),
+    call: async (...args: unknown[]) =>
+      (await (formats.openGeoTiff as (...all: unknown[]) => Promise<formats.GeoTiffSource>)(...args)).close(),
+  },
+  writeGeoTiff: {
+    takes: { 'raster.nodata': 'a number, or the text of one' },
+    args: () => ({
+      file: join(folder, 'written.tif'),
+      raster: {
+        ...{
+          ...grid,
+          'crs?': 'EPSG:4326',
+          'geographic?': true,
+          sample: 'u8',
+          'bands?': 1,
+          'nodata?': 0,
+          'stripRows?': 1,
+        },
+        ...{
+          'compression?': 'deflate',
+          'level?': 6,
+          'predictor?': 'none',
+          'interleave?': 'pixel',
+          'placement?': 'scale',
+        },
+        ...{ 'pixelIsPoint?': false, 'byteOrder?': 'little', 'bigTiff?': false },
+      },
+      cells: ({ columns, rows }: { columns: number; rows: number }) => new Uint8Array(columns * rows),
+    }),
+  },
+  encodeMaq: () => ({ file }),
+  openMaq: () => ({
+    bytes: new Uint8Array(formats.encodeMaq({ ...file, sets: [{ name: 'a', names: ['0'] }], tree: hostTree })),
+    'options?': { 'file?': 'a.maq', 'verify?': true },
+  }),
+  openPolygonLayer: () => ({
+    file: path,
+    'options?': { ...layer, 'format?': 'geojson', 'onBadRecord?': 'skip' },
+  }),
+  readPolygonLayer: () => ({
+    file: path,
+    'options?': { ...layer, 'format?': 'geojson', 'onBadRecord?': 'skip' },
+  }),
+  // Its file is looked at as that of quadrantPlot; drawing it takes long.
+  quadrantImage: () => ({
+    file: opaque({ ...file, sets: [{ name: 'a', names: ['0'] }], tree: hostTree }),
+    'options?': {},
+  }),
+  quadrantPlot: plot,
+  parseBoundariesOn: () => ({
+    ...{ context, bytes: new TextEncoder().encode('a 0,0 2,0 2,2\n'), place: 'a' },
+    'options?': { 'partBytes?': 100 },
+  }),
+  parseLabels: image,
+  openResultSet: () => ({
+    path,
+    'options?': {
+      ...{ 'format?': 'geojson', 'geometryColumn?': 'g', 'idColumn?': 'i', 'regions?': 'labels', 'memory?': 2 ** 30 },
+    },
+  }),
+  createParsePool: () => ({ 'options?': { 'threads?': 1, 'start?': () => {} } }),
+  parseTile: image,
+  textAt: () => ({ column: { ...formats.textColumnOf(['a']) }, row: 0 }),
+  textColumnOf: () => ({ texts: ['a'] }),
+  traceLabels: () => ({ labels: Uint8Array.of(0, 7, 7, 7), width: 2, height: 2, 'regions?': 'labels' }),
+  statisticsCsv: {
+    args: () => ({ histogram: counts }),
+    takes: { 'histogram.statistics: nothing': 'it is told as what was not counted' },
+  },
+  zonalCsv: () => ({ histogram: counts }),
+  zonalJson: () => ({ histogram: counts, run: { zones: 'a', raster: 'b', backend: 'workers', notes } }),
+  parseZones: () => ({ text, 'options?': layer, 'file?': 'a.json' }),
+  readZones: () => ({ file: path, 'options?': layer }),
+};

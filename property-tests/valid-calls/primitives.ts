@@ -1,0 +1,177 @@
+import { createReferenceBackend } from '../../backends/reference/index.ts';
+import * as q from '../../primitives/index.ts';
+import { bool, fn, u32 } from '../../primitives/index.ts';
+import { context, flags, methods, opaque, type ValidCalls, x, y } from './valid-call.ts';
+
+const sum = opaque(q.plus(u32));
+const isOdd = fn('isOdd', { x: u32 }, bool, ({ x }) => x.and(1).eq(1));
+const ofRank = fn('ofRank', { x: u32, rank: u32 }, u32, ({ x, rank }) => x.add(rank));
+const scaled = fn('scaled', { x: u32, by: q.uniform(u32), table: q.array(u32) }, u32, ({ x, by, table }) =>
+  x.mul(by).add(table.at(x)),
+);
+const counted = fn('counted', { x: u32, rank: u32 }, { bin: u32, histogram: u32 }, ({ rank }) => ({
+  bin: rank,
+  histogram: 0,
+}));
+const middle = fn('middle', { cell: q.neighbours(u32) }, u32, ({ cell }) => cell.at(0));
+const ofIndex = fn('ofIndex', { i: u32 }, u32, ({ i }) => i);
+const start = fn('start', { x: u32 }, { left: u32 }, ({ x }) => ({ left: x }));
+const steps = { more: bool, emits: bool, state: { left: u32 } };
+const step = fn('step', { left: u32 }, { ...steps, value: u32 }, ({ left }) => ({
+  ...{ more: false, emits: true, state: { left } },
+  value: left,
+}));
+const placing = fn('placing', { left: u32 }, { ...steps, value: { index: u32, value: u32 } }, ({ left }) => ({
+  ...{ more: false, emits: true, state: { left } },
+  value: { index: 0, value: left },
+}));
+
+const at = { 'context?': context };
+const where = { 'options?': at };
+const predicate = (name: string) => (): { readonly [name: string]: unknown } => ({
+  'table*': x,
+  [name]: isOdd,
+  ...where,
+});
+const scalar = (): { readonly [name: string]: unknown } => ({ type: u32 });
+const sorting = { 'descending?': true, 'bits?': { from: 0, to: 32 }, ...at };
+const searching = { 'descending?': true };
+const NO_FIELDS = { 'shape: an object': 'a shape without fields, whose value has none either' };
+const columns = ['a column of another type', 'a released column', 'a column of another context'];
+
+export const primitiveCalls: ValidCalls = {
+  adjacentDifference: () => ({ 'values*': x }),
+  all: predicate('predicate'),
+  any: predicate('predicate'),
+  binOf: () => ({ 'values*': y, edges: [0, 1], ...where }),
+  bitAnd: scalar,
+  bitOr: scalar,
+  bitXor: scalar,
+  capacityOf: () => ({ length: 3 }),
+  concatenate: () => ({ tables: [x, x], ...where }),
+  constant: { args: () => ({ shape: u32, value: 1, length: 3 }), takes: NO_FIELDS },
+  copyIf: predicate('predicate'),
+  count: predicate('predicate'),
+  exclusiveScan: () => ({ input: x, monoid: sum, ...where }),
+  expand: {
+    takes: Object.fromEntries(columns.map((each) => [`counts: ${each}`, 'every row may have a count of its own'])),
+    args: () => ({
+      'rows*': { x },
+      counts: 2,
+      functor: ofRank,
+      'options?': { 'capacity?': 9, 'captures?': {}, ...at },
+    }),
+  },
+  explain: () => ({ context, pipeline: () => q.reduce(x, sum) }),
+  fill: { args: () => ({ context, shape: u32, value: 1, length: 3 }), takes: NO_FIELDS },
+  gather: () => ({ 'source*': x, indices: x }),
+  histogram: () => ({ bins: x, count: 4, 'options?': { 'segment?': 1, ...at } }),
+  histogramEdges: () => ({ 'values*': y, edges: [0, 1], 'options?': { ...at } }),
+  histogramEven: () => ({ 'values*': y, low: 0, high: 1, bins: 2, 'options?': { ...at } }),
+  inclusiveScan: () => ({ input: x, monoid: sum, ...where }),
+  lowerBound: () => ({ keys: x, needles: x, 'options?': searching }),
+  map: () => ({ functor: scaled, args: { x, by: 2, table: x } }),
+  maxElement: () => ({ 'values*': x, ...where }),
+  maximum: scalar,
+  merge: () => ({ first: x, second: x, 'options?': { 'descending?': true, ...at } }),
+  mergeByKey: () => ({
+    first: { keys: x, values: x },
+    second: { keys: x, values: x },
+    'options?': { 'descending?': true, ...at },
+  }),
+  minElement: () => ({ 'values*': x, ...where }),
+  minimum: scalar,
+  monoid: {
+    args: () => ({
+      definition: {
+        of: u32,
+        identity: 0,
+        combine: (a: q.U32, b: q.U32) => a.add(b),
+        'exact?': true,
+        'commutative?': true,
+        'name?': 'sum',
+      },
+    }),
+    takes: { 'definition.identity': 'it is looked at where the monoid is used first' },
+  },
+  partition: predicate('predicate'),
+  plus: scalar,
+  product: () => ({ fields: { total: sum } }),
+  quantiles: () => ({ 'keys*': x, fractions: [0.5], 'options?': { 'descending?': true, ...at } }),
+  rankHistogram: () => ({
+    rows: { active: flags, x },
+    element: counted,
+    options: { ranks: 1, bins: 1, histograms: 1, 'captures?': {}, ...at },
+  }),
+  reduce: () => ({ input: x, monoid: sum, ...where }),
+  reduceByKey: () => ({ 'keys*': x, values: x, monoid: sum, ...where }),
+  removeIf: predicate('predicate'),
+  reverse: () => ({ 'table*': x }),
+  runHeads: () => ({ 'keys*': x }),
+  runLengthEncode: () => ({ 'keys*': x, ...where }),
+  scatter: () => ({
+    'rows*': x,
+    indices: x,
+    length: 4,
+    'options?': { 'onto?': context.materialize(q.sequence(4)), ...at },
+  }),
+  scatterIf: () => ({ 'rows*': x, indices: x, flags, length: 4, 'options?': { ...at } }),
+  scatterReduce: () => ({ values: x, indices: x, combine: 'add', onto: context.materialize(q.sequence(4)) }),
+  segmented: () => ({ inner: sum }),
+  segmentedScan: () => ({ input: x, heads: flags, monoid: sum, 'kind?': 'inclusive', ...where }),
+  selectKth: {
+    args: () => ({ 'keys*': x, k: 1, 'options?': { 'descending?': true, ...at } }),
+    takes: Object.fromEntries(columns.map((each) => [`k: ${each}`, 'places may be a column'])),
+  },
+  sequence: () => ({ length: 3, 'start?': 1, 'step?': 2 }),
+  slice: () => ({ 'table*': x, from: 1, 'to?': 2 }),
+  sort: () => ({ 'keys*': x, 'options?': sorting }),
+  sortByKey: () => ({ 'keys*': x, 'values*': x, 'options?': sorting }),
+  sortPermutation: () => ({ 'keys*': x, 'options?': sorting }),
+  stencil: () => ({
+    functor: middle,
+    args: { cell: x },
+    'options?': { 'boundary?': 'clamp', 'width?': 3 },
+  }),
+  tabulate: () => ({ length: 3, functor: ofIndex }),
+  times: scalar,
+  unfold: () => ({ 'rows*': { x }, start, step, 'options?': { 'capacity?': 9, 'captures?': {}, ...at } }),
+  unfoldReduce: () => ({
+    'rows*': { x },
+    start,
+    step: placing,
+    combine: 'add',
+    onto: context.materialize(q.sequence(4)),
+    'options?': { 'captures?': {} },
+  }),
+  unique: () => ({ 'keys*': x, ...where }),
+  uniqueByKey: () => ({ 'keys*': x, 'values*': x, ...where }),
+  upperBound: () => ({ keys: x, needles: x, 'options?': searching }),
+  'new Context': () => ({ backend: opaque(createReferenceBackend()) }),
+  ...methods('Context', context, {
+    adopt: () => ({ 'table*': x }),
+    allocate: () => ({ words: 1 }),
+    column: {
+      args: () => ({ data: Uint32Array.of(1) }),
+      takes: { 'data: an array': 'no booleans', 'data: a typed array': 'another one' },
+    },
+    column64: () => ({ data: BigUint64Array.of(1n) }),
+    count: () => ({ 'table*': x }),
+    dispose: {
+      args: () => ({ 'table*': context.column(Uint32Array.of(1)) }),
+      takes: { '*': 'it frees the columns in whatever it is given, and refuses promises' },
+    },
+    materialize: () => ({ 'table*': x }),
+    read: () => ({ 'table*': x }),
+    scope: () => ({ pipeline: () => x }),
+    stored: () => ({ type: 'u32', length: 3 }),
+    sync: () => ({ 'table*': x }),
+    free: () => ({ memory: opaque(context.allocate(1)) }),
+    abort: { args: () => ({ reason: 'over' }), call: () => {}, takes: { '*': 'a reason may be anything' } },
+    expectCapacity: {
+      args: () => ({ length: 1, primitive: 'expand' }),
+      call: () => {},
+      takes: { '*': 'primitives alone call it, at every launch' },
+    },
+  }),
+};
