@@ -75,8 +75,8 @@ const DEFINITION: FieldKinds<MonoidDefinition<Shape>> = {
  * await ctx.read(reduce(maps, affine)); // { m: Uint32Array [6], c: Uint32Array [7] }
  */
 export function monoid<const S extends Shape>(definition: MonoidDefinition<S>): Monoid<S> {
+  requireOptions<MonoidDefinition<S>>('monoid', DEFINITION, definition, undefined, 'definition');
   requireRecord('monoid', 'definition', definition, '{ of, identity, combine }');
-  requireOptions<MonoidDefinition<S>>('monoid', DEFINITION, definition);
   const { of: shape, identity, combine, exact, commutative = false, name = 'combine' } = definition;
   requireShape('monoid', 'of', shape);
   identityLeaves(shape, identity);

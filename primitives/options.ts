@@ -10,7 +10,8 @@ export function requireOptions<O extends object>(
   kinds: FieldKinds<O>,
   given: O | undefined,
   unknownCode?: string,
+  argument = 'options',
 ): void {
-  const flaw = given === undefined ? undefined : flawOfOptions(kinds, given, 'options', new Map(), unknownCode);
+  const flaw = given === undefined ? undefined : flawOfOptions(kinds, given, argument, new Map(), unknownCode);
   if (flaw !== undefined) throw flawError(call, flaw);
 }
