@@ -103,6 +103,7 @@ const ARGUMENTS = {
     keepBytes: optional(atLeast(0)),
     maxBlockBytes: optional(aPositive()),
     threads: optional(aWhole()),
+    startThreads: optional(aFlag),
   }),
 };
 

@@ -66,14 +66,22 @@ export const formatCalls: ValidCalls = {
     args: () => ({
       input: tiff,
       'options?': {
-        ...{ 'band?': 1, 'nodata?': 0, 'raw?': true, 'keepBytes?': 2 ** 20, 'maxBlockBytes?': 2 ** 20, 'threads?': 0 },
+        ...{
+          'band?': 1,
+          'nodata?': 0,
+          'raw?': true,
+          'keepBytes?': 2 ** 20,
+          'maxBlockBytes?': 2 ** 20,
+          'threads?': 0,
+          'startThreads?': false,
+        },
       },
     }),
     call: async (...args: unknown[]) =>
       (await (formats.openGeoTiff as (...all: unknown[]) => Promise<formats.GeoTiffSource>)(...args)).close(),
   },
   writeGeoTiff: {
-    takes: { 'raster.nodata': 'a number, or the text of one' },
+    takes: { 'raster.nodata': 'a number, or the text of one', 'file: a text': 'it would be written' },
     args: () => ({
       file: join(folder, 'written.tif'),
       raster: {
