@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { DeviceLostError, type QuadrilleError } from '../../primitives/errors.ts';
+import { requireAddressSpace } from './address-space.ts';
 import { createArgumentRing } from './argument-ring.ts';
 import type { Launch, Phase } from './launch.ts';
 import {
@@ -131,6 +132,7 @@ export async function createPool(
 
 /** Starts all threads; where one cannot be, ends those before it. */
 async function startAll(setups: readonly WorkerSetup[], start: (setup: WorkerSetup) => Worker): Promise<Worker[]> {
+  requireAddressSpace(setups.length);
   const threads: Worker[] = [];
   try {
     for (const setup of setups) threads.push(start(setup));
