@@ -88,8 +88,10 @@ export class NotStraight extends Error {
   }
 }
 
-/** More are not kept in vector registers anyhow, and a chain of many more is too deep for the stack of who emits it. */
+/** More are not kept in vector registers anyhow. */
 const MOST_VALUES = 4096;
+/** Values that are computed from values, one of the other: a chain of twice as many is too deep for the stack of who emits it. */
+const MOST_DEPTH = 1024;
 
 /** What an operation is known to be beside what every graph knows; undefined where it is itself. */
 export type Rules = (name: OperationName, type: ScalarType, operands: readonly Node[]) => Node | undefined;
@@ -97,6 +99,8 @@ export type Rules = (name: OperationName, type: ScalarType, operands: readonly N
 /** A graph under construction; equal values become one node. */
 export class Graph {
   readonly #nodes = new Map<string, Node>();
+  /** How long the longest chain to every value is, by its number. */
+  readonly #depths: number[] = [];
   readonly #lanes: 'vectors' | 'scalars';
   readonly #rules: Rules | undefined;
 
@@ -161,10 +165,19 @@ export class Graph {
     let known = this.#nodes.get(full);
     if (known === undefined) {
       if (this.size === MOST_VALUES) throw new NotStraight(`it computes more than ${MOST_VALUES} values`);
+      this.#depths.push(this.#depthOf(node));
       known = { ...node, id: this.#nodes.size } as Node;
       this.#nodes.set(full, known);
     }
     return known;
+  }
+
+  #depthOf(node: NewNode): number {
+    let depth = 0;
+    if (node.kind === 'operation') for (const { id } of node.operands) depth = Math.max(depth, this.#depths[id]! + 1);
+    if (node.kind === 'read' || node.kind === 'gather') depth = this.#depths[node.index.id]! + 1;
+    if (depth > MOST_DEPTH) throw new NotStraight(`it computes more than ${MOST_DEPTH} values one of the other`);
+    return depth;
   }
 
   /** What if-conversion leaves behind, and truth values that went through integers. */

@@ -1,9 +1,22 @@
 import { fc, test } from '@fast-check/vitest';
 import { afterAll, describe, expect } from 'vitest';
 import { createReferenceBackend } from '../backends/reference/index.ts';
+import { createWorkersBackend } from '../backends/workers/index.ts';
 import { Context } from '../primitives/context.ts';
 import { FunctorError } from '../primitives/errors.ts';
-import { type Functor, fn, If, map, type Parameters, type Shape, u32, Var, wgsl } from '../primitives/index.ts';
+import {
+  type Functor,
+  fn,
+  If,
+  map,
+  type Parameters,
+  plus,
+  reduce,
+  type Shape,
+  u32,
+  Var,
+  wgsl,
+} from '../primitives/index.ts';
 
 const context = new Context(createReferenceBackend());
 afterAll(() => context.close());
@@ -127,6 +140,27 @@ describe('texts without bound', () => {
     const most = wgsl(`fn f(${repeat(255, (i) => `a${i}: u32`, ',')}) -> u32 { return a254; }`);
     expect(Object.keys(most.parameters)).toHaveLength(255);
   });
+});
+
+describe('chains of operations', () => {
+  test('of any length are taken by workers', async () => {
+    await using workers = new Context(await createWorkersBackend({ workers: 1 }));
+    const x = Uint32Array.from({ length: 70 }, (_, i) => i);
+    for (const length of [200, 400, 500, 520, 700, 1000, 1300, 2000, 5000]) {
+      const chain = fn({ x: u32 }, u32, ({ x }) =>
+        Array.from({ length }, (_, i) => i).reduce((value, i) => value.mul(3).add(i), x),
+      );
+      const expected = x.map((each) => {
+        let value = each;
+        for (let i = 0; i < length; i++) value = (Math.imul(value, 3) + i) >>> 0;
+        return value;
+      });
+      const own = workers.column(x);
+      const summed = await workers.read(reduce(map(chain, { x: own }), plus(u32)));
+      expect(await workers.read(map(chain, { x: own }))).toEqual(expected);
+      expect(summed).toEqual(Uint32Array.of(expected.reduce((sum, each) => (sum + each) >>> 0, 0)));
+    }
+  }, 60_000);
 });
 
 describe('texts of many functions', () => {
