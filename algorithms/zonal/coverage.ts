@@ -19,6 +19,7 @@ import {
 import { fusedScan } from '../../primitives/scan.ts';
 import type { RowCrossings } from '../geometry/row-crossings.ts';
 import type { PlacedCells } from './cell-places.ts';
+import { type InsidePairs, type Pairs, pairsOf } from './tiles.ts';
 import { ABSENT, type WindowPlan, ZONE_FIELDS, ZONE_STRIDE } from './window-plan.ts';
 
 /** Words that the table of edges has for each of them. */
@@ -186,6 +187,8 @@ export interface Coverage {
   /** Where the window's cells are: for every tile its first one, and cells from one row of a tile to the next. */
   readonly tileStarts: Column<'u32'>;
   readonly pitch: number;
+  /** Every pair of a zone and a tile around it. */
+  readonly pairs: Pairs & InsidePairs;
   /** For every zone of the window the cells that a mask took out of it, where there is a mask. */
   readonly hiddenCounts?: Column<'u32'> | undefined;
 }
@@ -235,7 +238,8 @@ export function coverZones(
     scatterReduce(flips.bits, flips.word, 'xor', toggles);
     const masks = fillBits(context, toggles);
     if (plan.furtherWords > 0) uniteSheets(context, plan, zones, masks);
-    return { plan, zones, masks, tileStarts: context.column(tileStarts), pitch };
+    const starts = context.column(tileStarts);
+    return { plan, zones, masks, tileStarts: starts, pitch, pairs: pairsOf(context, plan, zones, starts) };
   });
 }
 

@@ -5,7 +5,7 @@ import { select } from '../../primitives/functors/standard/choose.ts';
 import type { U32 } from '../../primitives/functors/value.ts';
 import { type Column, type Context, copyIf, map, sequence } from '../../primitives/index.ts';
 import type { Coverage } from './coverage.ts';
-import { ZONE_FIELDS, ZONE_STRIDE } from './window-plan.ts';
+import { type WindowPlan, ZONE_FIELDS, ZONE_STRIDE } from './window-plan.ts';
 
 /** Pairs of a zone and a tile, zones in order: the zone's number in the window, and where the tile's cells and bits are. */
 export type Pairs = {
@@ -50,7 +50,12 @@ const placePair = fn(
 );
 
 /** Every pair of a zone and a tile around it. */
-export function allPairs(context: Context, { plan, zones, tileStarts }: Coverage): Pairs & InsidePairs {
+export function pairsOf(
+  context: Context,
+  plan: WindowPlan,
+  zones: Column<'u32'>,
+  tileStarts: Column<'u32'>,
+): Pairs & InsidePairs {
   return context.scope(() => {
     const pairs = { zone: context.column(plan.pairZone), rank: context.column(plan.pairRank) };
     const { tile, tileColumns: tilesAcross } = plan;
@@ -96,7 +101,7 @@ const isBoundary = fn('isBoundary', { relation: u32 }, bool, ({ relation }) => r
 /** Step 2: pairs every zone with the tiles around it and keeps those that lie inside it and those that it cuts. */
 export function pairTiles(context: Context, coverage: Coverage): { inside: InsidePairs; boundary: Pairs } {
   return context.scope(() => {
-    const { tile, ...pairs } = allPairs(context, coverage);
+    const { tile, ...pairs } = coverage.pairs;
     const { zone, word, pitch } = pairs;
     const { masks, plan } = coverage;
     const relation = context.materialize(map(relationOf(plan.tile), { word, pitch, masks }));

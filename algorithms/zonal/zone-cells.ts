@@ -7,7 +7,7 @@ import { type Column, type Context, copyIf, map, sequence } from '../../primitiv
 import type { Sample } from '../geometry/raster.ts';
 import { type Captured, type Classifier, orderedKey } from './binning.ts';
 import type { Coverage } from './coverage.ts';
-import { allPairs, wordRows } from './tiles.ts';
+import { wordRows } from './tiles.ts';
 import { ABSENT } from './window-plan.ts';
 
 /** Rows of 32 cells that have cells of a zone among them: the zone, the first cell, and a bit for each cell in the zone. */
@@ -20,7 +20,7 @@ export type ZoneRows = {
 /** The rows of all zones of a window, zone after zone, stored. */
 export function zoneRows(context: Context, coverage: Coverage): ZoneRows {
   return context.scope(() => {
-    const { active, ...rows } = wordRows(context, coverage, allPairs(context, coverage));
+    const { active, ...rows } = wordRows(context, coverage, coverage.pairs);
     return copyIf(rows, active);
   });
 }
