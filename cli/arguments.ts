@@ -162,9 +162,11 @@ export function parseZonalArguments(args: readonly string[]): ZonalOptions {
 
 const BINNINGS = ['bins', 'edges', 'unique'];
 
+/** Options that say where histograms go and how they look. */
+const OF_HISTOGRAMS = ['out', 'format', 'plot'];
+
 function wantsStatisticsAlone(values: OptionValues): boolean {
-  const others = [...BINNINGS, 'out', 'format', 'plot'];
-  return values.has('stats') && !others.some((name) => values.has(name));
+  return values.has('stats') && ![...BINNINGS, ...OF_HISTOGRAMS].some((name) => values.has(name));
 }
 
 /** Whether histograms go to stdout where nothing says so: not where they are not counted or something else goes there. */
@@ -176,17 +178,29 @@ function printsHistograms(values: OptionValues): boolean {
 function parseBinning(values: OptionValues): Binning {
   if (wantsStatisticsAlone(values)) return { kind: 'none' };
   const given = BINNINGS.filter((name) => values.has(name));
-  if (given.length !== 1) {
-    const complaint =
-      given.length === 0 ? 'Nothing says how to bin.' : `--${given.join(' and --')} exclude each other.`;
-    throw new UsageError('usage/binning', complaint, {
-      remedy: 'Give one of --bins lo:hi:width, --edges a,b,c and --unique, or --stats FILE alone.',
+  if (given.length === 0) throw unbinned(values);
+  if (given.length > 1) {
+    throw new UsageError('usage/binning', `--${given.join(' and --')} exclude each other.`, {
+      remedy: `${GIVE_BINS}, or --stats FILE alone.`,
     });
   }
   const bins = text(values, 'bins');
   if (bins !== undefined) return parseBins(bins);
   const edges = text(values, 'edges');
   return edges !== undefined ? parseEdges(edges) : { kind: 'unique' };
+}
+
+const GIVE_BINS = 'Give one of --bins lo:hi:width, --edges a,b,c and --unique';
+
+function unbinned(values: OptionValues): UsageError {
+  const code = 'usage/binning';
+  if (!values.has('stats'))
+    return new UsageError(code, 'Nothing says how to bin.', { remedy: `${GIVE_BINS}, or --stats FILE alone.` });
+  const needing = OF_HISTOGRAMS.filter((name) => values.has(name)).map((name) => `--${name}`);
+  const named = needing.join(' and ');
+  return new UsageError(code, `Nothing says how to bin for ${named}.`, {
+    remedy: `${GIVE_BINS}, or leave ${named} out: --stats alone needs no bins.`,
+  });
 }
 
 /** Where to run. */

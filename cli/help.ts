@@ -51,7 +51,8 @@ export const COMPARE_HELP: string = `quadrille compare A B [options]
 Compares two sets of polygons of the same image, such as two segmentations: prints J′, the mean ratio of intersection to
 union of all pairs of polygons with common area, and says on stderr how many polygons miss a counterpart and how many
 match one to one. Areas are exact, in pixels: a pixel belongs to a polygon where its centre does, so that sloped edges are
-sampled at the centres of pixels, and polygons along the grid keep their own area.
+sampled at the centres of pixels, and polygons along the grid keep their own area. Vertices between the corners of pixels
+are moved to the nearest corner, which is noted; a smaller --pixel-size comes closer.
 
 A and B are files, or folders with a file for every tile of the image; tiles of the same name are compared. They may be
 GeoJSON, WKT, CSV with a column of WKT, lines of text as id x,y x,y …, label images (PNG), label volumes (NIfTI, slice by

@@ -1,9 +1,10 @@
 import { DOMAIN_BITS, type Domain, WORLD } from '../algorithms/quadrants/domain.ts';
+import { evenBinCount } from '../algorithms/zonal/even-bins.ts';
 import type { Binning } from '../algorithms/zonal/types.ts';
 import type { Extent } from '../formats/zonal-plot/extent.ts';
 import { UsageError } from '../primitives/errors.ts';
 
-/** Reads `lo:hi:width`; the width must fit a whole number of times, within 1e-9 of it. */
+/** Reads `lo:hi:width`; the width must divide the range. */
 export function parseBins(text: string): Binning {
   const parts = text.split(':');
   if (parts.length !== 3) {
@@ -20,19 +21,20 @@ export function parseBins(text: string): Binning {
   if (!(width > 0)) {
     throw new UsageError('usage/bins', `--bins ${text} has a width of ${width}.`, { remedy: 'Give a width above 0.' });
   }
-  checkDivides(text, (high - low) / width);
+  checkDivides(text, low, high, width);
   return { kind: 'even', low, high, width };
 }
 
 const MOST_BINS = 2 ** 31;
 
-function checkDivides(text: string, bins: number): void {
+function checkDivides(text: string, low: number, high: number, width: number): void {
+  const bins = Number(((high - low) / width).toPrecision(12));
   if (!(bins < MOST_BINS)) {
     throw new UsageError('usage/bins', `--bins ${text} makes ${bins} bins.`, {
       remedy: `Choose a width that makes fewer than ${MOST_BINS}.`,
     });
   }
-  if (Math.round(bins) < 1 || Math.abs(bins - Math.round(bins)) > 1e-9) {
+  if (evenBinCount(low, high, width) === undefined) {
     throw new UsageError('usage/bins', `--bins ${text} makes ${bins} bins, which is not a whole number.`, {
       remedy: 'Choose a width that divides the range, or list the edges with --edges.',
     });

@@ -1,5 +1,6 @@
 import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
+import { binCount } from '../algorithms/zonal/binning.ts';
 import { parseZonalArguments, ZONAL_SPECS } from '../cli/arguments.ts';
 import { suggest } from '../cli/suggest.ts';
 import { UsageError } from '../primitives/errors.ts';
@@ -28,14 +29,13 @@ describe('--edges', () => {
 });
 
 describe('--bins', () => {
-  test.prop([
-    fc.integer({ min: -1e6, max: 1e6 }),
-    fc.integer({ min: 1, max: 5000 }),
-    fc.integer({ min: -12, max: 12 }),
-  ])('takes any range that the width divides, in decimal fractions too', (start, count, exponent) => {
-    const [low, high, width] = [start, start + count, 1].map((n) => Number(`${n}e${exponent}`));
-    expect(parse('--bins', `${low}:${high}:${width}`).binning).toEqual({ kind: 'even', low, high, width });
-  });
+  test.prop([fc.integer({ min: -1e6, max: 1e6 }), fc.integer({ min: 1, max: 2e9 }), fc.integer({ min: -12, max: 12 })])(
+    'takes any range that the width divides, in decimal fractions too',
+    (start, count, exponent) => {
+      const [low, high, width] = [start, start + count, 1].map((n) => Number(`${n}e${exponent}`));
+      expect(parse('--bins', `${low}:${high}:${width}`).binning).toEqual({ kind: 'even', low, high, width });
+    },
+  );
 
   test.prop([fc.integer({ min: 1, max: 1000 }), fc.double({ min: 0.001, max: 0.999, noNaN: true })])(
     'refuses a width that does not divide the range',
@@ -47,6 +47,14 @@ describe('--bins', () => {
   test('counts a quotient within 1e-9 of a whole number as whole, and no other', () => {
     expect(() => parse('--bins', '0:3.0000000009:1')).not.toThrow();
     expect(() => parse('--bins', '0:3.000000002:1')).toThrow('not a whole number');
+  });
+
+  test.each([
+    ['0:255:0.00001', 25_500_000],
+    ['200:330:0.00001', 13_000_000],
+    ['0:1:1e-9', 1_000_000_000],
+  ])('takes %s, whose %i bins no f64 quotient hits', (bins, count) => {
+    expect(binCount(parse('--bins', bins).binning)).toBe(count);
   });
 
   test('takes negative and scientific numbers', () => {

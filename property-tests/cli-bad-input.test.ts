@@ -1,4 +1,5 @@
 import { mkdir, readdir, readFile } from 'node:fs/promises';
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { collection, openWorkshop, rectangle, type Workshop, zone } from './cli-support.ts';
 import { craftedTiff } from './fixtures/crafted-tiff.ts';
@@ -12,6 +13,7 @@ beforeAll(async () => {
   await Promise.all(Object.entries(INPUTS).map(([name, content]) => shop.write(name, content)));
   const whole = await readFile(shop.path('raster.tif'));
   await shop.write('cut.tif', whole.subarray(0, whole.length - 20));
+  await shop.write('zipped.tif.gz', new Uint8Array(gzipSync(whole)));
 });
 afterAll(() => shop.remove());
 
@@ -80,6 +82,11 @@ const cases: readonly [what: string, changes: Options, line: RegExp][] = [
   ['an unsupported compression', { raster: '@jpeg.tif' }, /^jpeg\.tif: .+ JPEG.+gdal_translate -co COMPRESS=DEFLATE/],
   ['a raster without geotransform', { raster: '@nowhere.tif' }, /^nowhere\.tif: .+ where its cells lie.+gdalwarp\.$/],
   ['a raster that is none', { raster: '@zones.json' }, /^zones\.json: The file is not a TIFF\..+gdal_translate\.$/],
+  [
+    'a gzipped raster',
+    { raster: '@zipped.tif.gz' },
+    /^zipped\.tif\.gz: .+ got a gzip file\. Unpack it first.+gunzip\.$/,
+  ],
   ['zones that are none', { zones: '@raster.tif' }, /^raster\.tif: .+ cannot be JSON\..+ogr2ogr\.$/],
   [
     'coordinate systems that differ',

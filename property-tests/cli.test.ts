@@ -92,6 +92,14 @@ describe('quadrille', () => {
       'Nothing says how to bin. Give one of --bins lo:hi:width, --edges a,b,c and --unique, or --stats FILE alone.',
     ],
     [
+      [...ZONAL, '--stats', '-', '--format', 'json'],
+      'Nothing says how to bin for --format. Give one of --bins lo:hi:width, --edges a,b,c and --unique, or leave --format out: --stats alone needs no bins.',
+    ],
+    [
+      [...ZONAL, '--stats', 's.csv', '--out', 'o.csv', '--plot', 'p.svg'],
+      'Nothing says how to bin for --out and --plot. Give one of --bins lo:hi:width, --edges a,b,c and --unique, or leave --out and --plot out: --stats alone needs no bins.',
+    ],
+    [
       [...ZONAL, '--bins', '1:0:0.1', '--out', 'o.csv'],
       '--bins 1:0:0.1 runs from 1 to 0, which is not upwards. Put the lower end first.',
     ],

@@ -5,6 +5,7 @@ import type { ArrayValue, Bool, U32 } from '../../primitives/functors/value.ts';
 import { ArgumentError, type Column, type Context } from '../../primitives/index.ts';
 import type { Cells, Sample, Scaling } from '../geometry/raster.ts';
 import { type CapturedSearch, createEdgeSearch } from './edge-search.ts';
+import { decimalsOf, evenBinCount } from './even-bins.ts';
 import { isReversed, scaledValue } from './scaling.ts';
 import type { Binning } from './types.ts';
 import { ABSENT } from './window-plan.ts';
@@ -20,7 +21,7 @@ export function binCount(binning: Binning): number {
   if (hasOneBin(binning)) return 1;
   return binning.kind === 'edges'
     ? Math.max(0, binning.edges.length - 1)
-    : evenBinCount(binning.low, binning.high, binning.width);
+    : requireEvenBins(binning.low, binning.high, binning.width);
 }
 
 /** Whether all numbers are counted together. */
@@ -51,9 +52,9 @@ export function binEdges(binning: Binning): BinEdges {
   return { lower: edges.subarray(0, -1), upper: edges.subarray(1) };
 }
 
-function evenBinCount(low: number, high: number, width: number): number {
-  const bins = Math.round((high - low) / width);
-  if (!(high > low) || !(width > 0) || Math.abs((high - low) / width - bins) > 1e-9) {
+function requireEvenBins(low: number, high: number, width: number): number {
+  const bins = evenBinCount(low, high, width);
+  if (bins === undefined) {
     throw new ArgumentError('zonal/bins', 'These are no equal bins.', {
       expected: 'high above low, and a width that divides their distance',
       got: `${low}:${high}:${width}`,
@@ -63,7 +64,7 @@ function evenBinCount(low: number, high: number, width: number): number {
 }
 
 function evenBinEdges(low: number, high: number, width: number): Float64Array {
-  const bins = evenBinCount(low, high, width);
+  const bins = requireEvenBins(low, high, width);
   const decimals = Math.max(decimalsOf(low), decimalsOf(width));
   const edge = (i: number): number => (i === bins ? high : meant(low + i * width, decimals));
   return Float64Array.from({ length: bins + 1 }, (_, i) => edge(i));
@@ -79,11 +80,6 @@ function meant(sum: number, decimals: number): number {
 
 /** `toFixed` takes no more. */
 const MOST_DECIMALS = 100;
-
-function decimalsOf(value: number): number {
-  const [digits = '', exponent = '0'] = String(value).split('e');
-  return Math.max(0, (digits.split('.')[1]?.length ?? 0) - Number(exponent));
-}
 
 /** Slots of a zone's histogram: its bins, then nodata, below and above. */
 export interface Slots {

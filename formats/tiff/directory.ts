@@ -93,23 +93,26 @@ interface Header {
 async function readHeader(source: ByteSource): Promise<Header> {
   const view = viewOf(await source.read(0, Math.min(16, source.size)));
   const mark = view.byteLength >= 8 ? view.getUint16(0) : 0;
-  if (mark !== LITTLE && mark !== BIG) throw notTiff(source.file, view.byteLength);
+  if (mark !== LITTLE && mark !== BIG) throw notTiff(source.file, view);
   const littleEndian = mark === LITTLE;
   const version = view.getUint16(2, littleEndian);
   if (version === 42) return { littleEndian, big: false, offset: view.getUint32(4, littleEndian) };
-  if (version !== 43 || view.byteLength < 16 || view.getUint16(4, littleEndian) !== 8)
-    throw notTiff(source.file, view.byteLength);
+  if (version !== 43 || view.byteLength < 16 || view.getUint16(4, littleEndian) !== 8) throw notTiff(source.file, view);
   return { littleEndian, big: true, offset: wide(view, 8, littleEndian) };
 }
 
 const LITTLE = 0x4949;
 const BIG = 0x4d4d;
+const GZIP = 0x1f8b;
 
-function notTiff(file: string, bytes: number): FormatError {
+function notTiff(file: string, head: DataView): FormatError {
+  const isGzipped = head.byteLength >= 2 && head.getUint16(0) === GZIP;
   return new FormatError('format/not-tiff', 'The file is not a TIFF.', {
     expected: 'a header of TIFF or BigTIFF',
-    got: bytes < 16 ? `a file of ${bytes} bytes` : 'other bytes',
-    remedy: 'Rasters are read from GeoTIFF: convert other formats, for example with gdal_translate.',
+    got: isGzipped ? 'a gzip file' : head.byteLength < 16 ? `a file of ${head.byteLength} bytes` : 'other bytes',
+    remedy: isGzipped
+      ? 'Unpack it first, for example with gunzip.'
+      : 'Rasters are read from GeoTIFF: convert other formats, for example with gdal_translate.',
     place: { file },
   });
 }

@@ -1,0 +1,33 @@
+/**
+ * How many bins of a width a range makes; undefined where the width does not divide it. Numbers are taken as the decimals
+ * that they print as, so that 0:255:0.00001 makes 25,500,000 bins although the quotient of the f64s is not whole; a quotient
+ * within 1e-9 of a whole number counts as whole, too (0:1:0.3333333333333333).
+ */
+export function evenBinCount(low: number, high: number, width: number): number | undefined {
+  if (!(high > low) || !(width > 0)) return undefined;
+  const quotient = (high - low) / width;
+  const bins = Math.round(quotient);
+  if (bins < 1) return undefined;
+  return Math.abs(quotient - bins) <= 1e-9 ? bins : decimalQuotient(low, high, width);
+}
+
+/** The same quotient, of decimals; undefined where it is not whole. */
+function decimalQuotient(low: number, high: number, width: number): number | undefined {
+  const decimals = Math.max(...[low, high, width].map(decimalsOf));
+  const range = shifted(high, decimals) - shifted(low, decimals);
+  const step = shifted(width, decimals);
+  return range % step === 0n ? Number(range / step) : undefined;
+}
+
+/** A number as an integer, its decimal point moved to the right. */
+function shifted(value: number, places: number): bigint {
+  const [digits = '', exponent = '0'] = String(value).split('e');
+  const [whole = '', fraction = ''] = digits.split('.');
+  return BigInt(whole + fraction) * 10n ** BigInt(places + Number(exponent) - fraction.length);
+}
+
+/** How many digits a number has behind the decimal point. */
+export function decimalsOf(value: number): number {
+  const [digits = '', exponent = '0'] = String(value).split('e');
+  return Math.max(0, (digits.split('.')[1]?.length ?? 0) - Number(exponent));
+}
