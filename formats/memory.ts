@@ -16,9 +16,11 @@ export interface MemoryNeed {
 /** The error `memory/limit`: a sentence, what was estimated, what is allowed, and what can be done. */
 export function overMemory(sentence: string, { needed, what, allowed, instead, place }: MemoryNeed): OutOfMemoryError {
   const remedy = 'Raise the limit (--memory) where the machine has more';
+  const [most, got] = [bytesText(allowed), bytesText(needed)];
   return new OutOfMemoryError('memory/limit', sentence, {
-    expected: `at most ${bytesText(allowed)}`,
-    got: `${bytesText(needed)} for ${what}`,
+    expected: `at most ${most}`,
+    // What is counted while it is read is refused a few bytes above the limit.
+    got: got === most ? `more than that for ${what}` : `${got} for ${what}`,
     remedy: instead === undefined ? `${remedy}.` : `${remedy}, or ${instead}.`,
     place,
   });
@@ -28,7 +30,7 @@ export function overMemory(sentence: string, { needed, what, allowed, instead, p
 export function fileTooLarge(file: string, needed: number, allowed: number): OutOfMemoryError {
   return overMemory('The file is too large to be held in memory.', {
     needed,
-    what: 'its bytes, or more',
+    what: 'its bytes',
     allowed,
     instead: 'split the file',
     place: { file },

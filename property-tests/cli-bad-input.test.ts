@@ -29,6 +29,7 @@ const polygon = (x: string): string => `{"type":"Polygon","coordinates":[[[0,0],
 const INPUTS: Readonly<Record<string, string | Uint8Array | object>> = {
   'zones.json': collection(square, zone('b', rectangle(2, 0, 4, 3))),
   'jpeg.tif': craftedTiff({ compression: [7] }),
+  'doubles.tif': craftedTiff({ bitsPerSample: [64], sampleFormat: [3] }),
   // Zeros that LZW might decode to the 900 MB of this one strip.
   'strip.tif': craftedTiff(
     { imageWidth: [30_000], imageLength: [30_000], rowsPerStrip: [30_000], compression: [5] },
@@ -80,6 +81,11 @@ const cases: readonly [what: string, changes: Options, line: RegExp][] = [
     /^strip\.tif: .+ cannot be read in windows.+got 900000000 bytes \(30000 × 30000 cells\)\. .+ TILED=YES/,
   ],
   ['an unsupported compression', { raster: '@jpeg.tif' }, /^jpeg\.tif: .+ JPEG.+gdal_translate -co COMPRESS=DEFLATE/],
+  [
+    'samples of a type that is not read',
+    { raster: '@doubles.tif' },
+    /^doubles\.tif: .+ type f64.+ Rewrite it with gdal_translate -ot Float32 -co COMPRESS=DEFLATE\.$/,
+  ],
   ['a raster without geotransform', { raster: '@nowhere.tif' }, /^nowhere\.tif: .+ where its cells lie.+gdalwarp\.$/],
   ['a raster that is none', { raster: '@zones.json' }, /^zones\.json: The file is not a TIFF\..+gdal_translate\.$/],
   [

@@ -153,7 +153,7 @@ function unsupported(what: string, name: string, file: string): FormatError {
   return new FormatError(`format/unsupported-${what}`, `The TIFF has ${name}, which this reader does not decode.`, {
     expected: EXPECTED[what],
     got: name,
-    remedy: 'Rewrite it with gdal_translate -co COMPRESS=DEFLATE, with -ot for another sample type.',
+    remedy: `Rewrite it with gdal_translate ${what === 'sample-type' ? '-ot Float32 ' : ''}-co COMPRESS=DEFLATE.`,
     place: { file },
   });
 }
