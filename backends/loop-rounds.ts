@@ -66,26 +66,34 @@ function guardsOf({ body }: Loop, locals: Locals): Guard[] {
   return guards;
 }
 
-/** What is compared in a round, given that a condition has a value. */
+/**
+ * What is compared in a round, given that a condition has a value. Conditions may share parts, so that there are
+ * exponentially many paths to them: each is taken apart once.
+ */
 function comparisonsOf(
   condition: Operand,
   holds: boolean,
   here: ReadonlySet<Statement>,
   locals: Locals,
 ): readonly Comparison[] {
-  const binding = condition.kind === 'local' ? locals.bindings.get(condition.id) : undefined;
-  if (binding?.kind !== 'let' || !here.has(binding)) return [];
-  const { name, operands } = binding.operation;
-  const [left, right] = operands as [Operand, Operand];
-  if (name === 'not') return comparisonsOf(left, !holds, here, locals);
-  if (left.type === 'bool') {
-    return name === (holds ? 'and' : 'or')
-      ? operands.flatMap((operand) => comparisonsOf(operand, holds, here, locals))
-      : [];
-  }
-  const opposite = opposites[name];
-  if (left.type === 'f32' || opposite === undefined) return [];
-  return [{ name: holds ? name : opposite, left, right }];
+  const seen = new Set<string>();
+  const within = (part: Operand, partHolds: boolean): readonly Comparison[] => {
+    const binding = part.kind === 'local' ? locals.bindings.get(part.id) : undefined;
+    if (part.kind !== 'local' || binding?.kind !== 'let' || !here.has(binding)) return [];
+    const key = `${part.id} ${partHolds}`;
+    if (seen.has(key)) return [];
+    seen.add(key);
+    const { name, operands } = binding.operation;
+    const [left, right] = operands as [Operand, Operand];
+    if (name === 'not') return within(left, !partHolds);
+    if (left.type === 'bool') {
+      return name === (partHolds ? 'and' : 'or') ? operands.flatMap((operand) => within(operand, partHolds)) : [];
+    }
+    const opposite = opposites[name];
+    if (left.type === 'f32' || opposite === undefined) return [];
+    return [{ name: partHolds ? name : opposite, left, right }];
+  };
+  return within(condition, holds);
 }
 
 const opposites: Partial<Record<OperationName, OperationName>> = { lt: 'ge', le: 'gt', gt: 'le', ge: 'lt' };

@@ -69,9 +69,18 @@ function countsFromZero(monoid: MonoidProgram): boolean {
   return leafOperation(results[0]!, left[0]!, right[0]!) === 'add';
 }
 
-/** Whether a node is made of one of some others. */
+/**
+ * Whether a node is made of one of some others. Every node is visited once: nodes share operands, so that there are
+ * exponentially many paths between them.
+ */
 export function leadsTo(node: Node, targets: ReadonlySet<Node>): boolean {
-  return targets.has(node) || (node.kind === 'operation' && node.operands.some((operand) => leadsTo(operand, targets)));
+  const seen = new Set([node]);
+  // A set is iterated over what is added meanwhile, too.
+  for (const each of seen) {
+    if (targets.has(each)) return true;
+    if (each.kind === 'operation') for (const operand of each.operands) seen.add(operand);
+  }
+  return false;
 }
 
 /** Whether a scan adds up flags: a program whose result is a truth value as a number, under addition. */

@@ -236,6 +236,17 @@ function isLiteral(node: Node | undefined, value: number | boolean): boolean {
 
 /** A number that a u32 is never above, as its code tells: a digit, a remainder of a power of two. */
 export function mostOf(node: Node): number {
+  // Nodes share operands, so that there are exponentially many paths between them: each is asked once.
+  const known = new Map<Node, number>();
+  const most = (each: Node): number => {
+    const found = known.get(each) ?? mostByOperands(each, most);
+    known.set(each, found);
+    return found;
+  };
+  return most(node);
+}
+
+function mostByOperands(node: Node, most: (operand: Node) => number): number {
   const all = 2 ** 32 - 1;
   if (node.kind === 'literal') return Number(node.value) >>> 0;
   if (node.kind !== 'operation' || node.type !== 'u32') return all;
@@ -243,9 +254,9 @@ export function mostOf(node: Node): number {
   switch (node.name) {
     case 'and':
     case 'min':
-      return Math.min(mostOf(a), mostOf(b));
+      return Math.min(most(a), most(b));
     case 'shr':
-      return b.kind === 'literal' ? mostOf(a) >>> Number(b.value) : mostOf(a);
+      return b.kind === 'literal' ? most(a) >>> Number(b.value) : most(a);
     case 'convert':
       return a.type === 'bool' ? 1 : all;
     default:
