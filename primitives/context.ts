@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import { requireBackend, requireFunction, requireNoPromise, requireOneOf, wrongArgument } from './arguments.ts';
 import type { Backend, DeviceBuffer } from './backend.ts';
 import { type CapacityChecks, createCapacityChecks } from './capacity-checks.ts';
