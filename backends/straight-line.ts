@@ -90,6 +90,8 @@ export class NotStraight extends Error {
 
 /** More are not kept in vector registers anyhow. */
 const MOST_VALUES = 4096;
+/** Statements that are walked through to find them. */
+const MOST_WALKED = 2 ** 17;
 /** Values that are computed from values, one of the other: a chain of twice as many is too deep for the stack of who emits it. */
 const MOST_DEPTH = 1024;
 
@@ -334,7 +336,11 @@ export function flatten(graph: Graph, module: Module, slots: Slots, args: readon
     frame.path = outer;
   };
 
+  let walked = 0;
   const walk = (frame: Frame, statements: readonly Statement[]): void => {
+    walked += statements.length;
+    // Helpers that call each other twice with the same arguments make few values, however often they are walked through.
+    if (walked > MOST_WALKED) throw new NotStraight(`it has more than ${MOST_WALKED} operations, all calls inlined`);
     for (const statement of statements) step(frame, statement);
   };
 

@@ -72,3 +72,23 @@ test('a bound is found for a loop whose condition shares parts', () => {
   const most = worstCase(counted.module, ({ kind }) => Number(kind === 'loop'));
   expect(most).toBeLessThan(16);
 });
+
+describe('helpers that call each other twice', () => {
+  const called = (twice: (helper: (x: U32) => U32, x: U32) => U32): q.Functor<{ x: typeof u32 }, typeof u32> => {
+    const first = fn({ x: u32 }, u32, ({ x }) => x.add(1));
+    return steps(first, (helper) => fn({ x: u32 }, u32, ({ x }) => twice((y) => helper({ x: y }), x)));
+  };
+
+  test.each([
+    ['with the same argument', called((helper, x) => helper(x).add(helper(x)))],
+    ['with different arguments', called((helper, x) => helper(x).add(helper(x.add(1))))],
+  ])('are refused at once where they are too many: %s', async (_, functor) => {
+    await using context = new Context(await createWorkersBackend({ workers: 1 }));
+    const x = context.column(words);
+    const { liveBytes } = context.backend.counters;
+    expect(() => context.materialize(q.map(functor, { x }))).toThrow(
+      expect.objectContaining({ code: 'functor/webassembly' }),
+    );
+    expect(context.backend.counters.liveBytes).toBe(liveBytes);
+  });
+});

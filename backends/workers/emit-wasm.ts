@@ -1,4 +1,5 @@
 import type { Storage } from '../../primitives/backend.ts';
+import { FunctorError } from '../../primitives/errors.ts';
 import {
   entryOf,
   type Local,
@@ -43,7 +44,32 @@ interface Frame {
  * does not change; the returned locals hold its results and are the caller's to release.
  */
 export function inlineEntry(code: Code, environment: Environment, args: readonly number[]): number[] {
+  requireInlinable(environment.module);
   return inline(code, environment, entryOf(environment.module).name, args);
+}
+
+/** More statements than V8 has room for in a function of WebAssembly, 7.6 MB, however short each is. */
+const MOST_INLINED = 2 ** 21;
+
+/** Helpers that call each other twice grow without bound when they are inlined: this is found out before it is done. */
+function requireInlinable({ functions }: Module): void {
+  const inlined = new Map<string, number>();
+  const count = (block: readonly Statement[]): number =>
+    block.reduce((sum, statement) => sum + 1 + inside(statement), 0);
+  const inside = (statement: Statement): number => {
+    if (statement.kind === 'call') return inlined.get(statement.callee)!;
+    if (statement.kind === 'if') return count(statement.consequent) + count(statement.alternative);
+    return statement.kind === 'loop' ? count(statement.body) + count(statement.step) : 0;
+  };
+  // Callees stand before their callers.
+  for (const { name, body } of functions) inlined.set(name, count(body));
+  const most = Math.max(...inlined.values());
+  if (most <= MOST_INLINED) return;
+  throw new FunctorError('functor/webassembly', 'A functor has too many operations with those that it calls.', {
+    expected: `at most ${MOST_INLINED} operations, all calls inlined`,
+    got: most,
+    remedy: 'Call helpers in a loop, or store results of helpers in columns.',
+  });
 }
 
 function inline(code: Code, environment: Environment, name: string, args: readonly number[]): number[] {
