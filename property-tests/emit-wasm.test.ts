@@ -164,6 +164,11 @@ describe('explainVectorization', () => {
     const dividing = fn({ i: u32 }, u32, ({ i }) => i.div(3));
     const shifting = fn({ i: u32, xs: array(u32), by: uniform(u32) }, u32, ({ i, xs, by }) => xs.at(i.add(by).sub(2)));
     const long = fn({ i: u32 }, u32, ({ i }) => {
+      const values = Array.from({ length: 100 }, () => i);
+      for (let k = 0; k < 10_000; k++) values[k % 100] = values[k % 100]!.mul(3).xor(k);
+      return values.reduce((sum, value) => sum.add(value));
+    });
+    const deep = fn({ i: u32 }, u32, ({ i }) => {
       let value = i;
       for (let k = 0; k < 10_000; k++) value = value.mul(3).xor(i);
       return value;
@@ -173,6 +178,7 @@ describe('explainVectorization', () => {
     expect(explainVectorization(gathering.module).reason).toMatch(/index of its own/);
     expect(explainVectorization(dividing.module).reason).toMatch(/divides integers/);
     expect(explainVectorization(long.module).reason).toMatch(/more than 4096 values/);
+    expect(explainVectorization(deep.module).reason).toMatch(/more than 1024 values one of the other/);
     expect(explainVectorization(shifting.module)).toEqual({ vectorizes: true });
     expect(explainVectorization(table.module)).toEqual({ vectorizes: true });
   });
