@@ -136,7 +136,7 @@ onEveryBackend((opened, { runs }) => {
   });
 
   test('a set needs parts', async () => {
-    await expect(buildMaqTree(opened().context, [[]])).rejects.toThrow('set 0 without parts');
+    await expect(buildMaqTree(opened().context, [[]])).rejects.toThrow('got sets[0] without parts');
   });
 
   test('a tree needs sets', async () => {

@@ -58,7 +58,7 @@ describe('members of tunings', () => {
   });
 
   test.each([
-    [3, 'This is no member of a tuning.'],
+    [3, 'The data is no tuning. Expected an object, got 3.'],
     [{ scam: {} }, "'scam' is no member of a tuning."],
     [{ scan: 4 }, "'scan' is no member of a tuning."],
     [{ scan: { items: '8' } }, "'scan.items' is no member of a tuning."],

@@ -96,7 +96,8 @@ export function requireUsable(tuning: Tuning, subgroups: Subgroups | undefined):
 }
 
 function wrongMember(path: string, expected: string, got: unknown): ArgumentError {
-  return new ArgumentError('tuning/member', `${path === '' ? 'The data' : `'${path}'`} is no member of a tuning.`, {
+  const sentence = path === '' ? 'The data is no tuning.' : `'${path}' is no member of a tuning.`;
+  return new ArgumentError('tuning/member', sentence, {
     expected,
     got: typeof got === 'object' ? JSON.stringify(got) : got,
     remedy: 'Write the members that quadrille tune prints, each with a value of its kind.',
