@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { deflateSync } from 'node:zlib';
@@ -116,6 +116,7 @@ describe('a damaged GeoTIFF', () => {
       code: 'format/truncated',
     });
     await source.close();
+    await rm(file);
   });
 
   const contradictions: [string, Tags][] = [
