@@ -4,8 +4,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 
-// Most runs are over before optimized code of what is not called often pays for being compiled: with V8's own budget, a run
-// of a second spends a third of one on it.
+// Most runs last a second or two. With V8's default budget, a third of a second of that goes into optimizing functions that
+// are hardly called again.
 setFlagsFromString('--interrupt-budget=600000');
 
 const sources = new URL('./main.ts', import.meta.url);

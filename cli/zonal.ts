@@ -125,9 +125,9 @@ async function compute<C extends RunContext>(
     maxBlockBytes: Math.min(MOST_BLOCK_BYTES, sharesOf(options.memory).record),
   });
   const starting = openContext(options, parts.openContext);
+  // Errors of the zones are told first, then those of the raster: each promise is awaited in that order below.
+  for (const part of [opening, starting]) part.catch(() => {});
   try {
-    // What is wrong with the zones is told first, then what is with the raster.
-    for (const part of [opening, starting]) part.catch(() => {});
     const { zones, notes: zoneNotes } = await reading;
     take(zoneNotes);
     signal.throwIfAborted();

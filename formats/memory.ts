@@ -19,7 +19,7 @@ export function overMemory(sentence: string, { needed, what, allowed, instead, p
   const [most, got] = [bytesText(allowed), bytesText(needed)];
   return new OutOfMemoryError('memory/limit', sentence, {
     expected: `at most ${most}`,
-    // What is counted while it is read is refused a few bytes above the limit.
+    // A stream is counted while it is read, and refused a few bytes above the limit.
     got: got === most ? `more than that for ${what}` : `${got} for ${what}`,
     remedy: instead === undefined ? `${remedy}.` : `${remedy}, or ${instead}.`,
     place,

@@ -34,7 +34,8 @@ function stepped(value: number, by: 1n | -1n): number {
 }
 
 /**
- * Whether a finite f64 is the one nearest to a fraction, of two that are as near the even one: its neighbours are not nearer.
+ * Whether a finite f64 is the one nearest to a fraction: neither neighbour is nearer. Where two are equally near, it is the
+ * even one.
  * Fractions from half a step above the largest f64 on have none.
  */
 export function isNearest(value: number, { numerator, denominator }: Fraction): boolean {

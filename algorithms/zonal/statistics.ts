@@ -36,6 +36,12 @@ export type CountedRows = {
   readonly data: Column<'u32'>;
 };
 
+/** What the rows of a window add up to, and the rows. */
+interface RowTotals {
+  readonly statistics: WindowStatistics;
+  readonly counted: CountedRows;
+}
+
 /** Sums of f32 are integers of three words in units of the home group, and of the group below. */
 type FloatSums = {
   readonly top: Column<'u32'>;
@@ -59,7 +65,7 @@ export function windowStatistics(
   cells: Column<'u32'>,
   classifier: Classifier,
   home: number,
-): { readonly statistics: WindowStatistics; readonly counted: CountedRows } {
+): RowTotals {
   return context.scope(() => {
     const rows = zoneRows(context, coverage);
     return sample === 'f32'
@@ -98,7 +104,7 @@ function integerStatistics(
   { zone, cell, mask }: ZoneRows,
   cells: Column<'u32'>,
   classifier: Classifier,
-): { readonly statistics: WindowStatistics; readonly counted: CountedRows } {
+): RowTotals {
   const row = rowOfIntegers(classifier, sample);
   // Stored, as the reduction looks at every row several times.
   const { data, ...found } = context.materialize(
@@ -108,15 +114,10 @@ function integerStatistics(
   return { statistics: { zone: keys, ...values }, counted: { zone, mask, data } };
 }
 
-type FloatRow = {
-  readonly least: Column<'u32'>;
-  readonly greatest: Column<'u32'>;
-  readonly lo: Column<'u32'>;
-  readonly hi: Column<'u32'>;
+type FloatRow = IntegerRow & {
   readonly belowLo: Column<'u32'>;
   readonly belowHi: Column<'u32'>;
   readonly wide: Column<'u32'>;
-  readonly data: Column<'u32'>;
 };
 
 const floatSums = {
@@ -185,7 +186,7 @@ function floatStatistics(
   cells: Column<'u32'>,
   classifier: Classifier,
   home: number,
-): { readonly statistics: WindowStatistics; readonly counted: CountedRows } {
+): RowTotals {
   const { zone, cell, mask } = rows;
   const row = map(rowOfFloats(classifier, 'f32'), { cell, mask, cells, home, ...classifier.captures } as never);
   // Stored, as the reduction looks at every row several times.

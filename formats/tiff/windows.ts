@@ -133,6 +133,12 @@ interface Reading {
   readonly signal: AbortSignal | undefined;
 }
 
+/** The window or the block that a piece is put into, and where that starts among the cells. */
+function placeOf(piece: Piece, place: PlaceOfCells, layout: BandLayout): { start: number; window: Window } {
+  if ('window' in place) return { start: 0, window: place.window };
+  return { start: place.startOf.get(piece.block)!, window: blockOf(piece, layout) };
+}
+
 /** Puts the blocks of some pieces side by side. */
 function standBlocks(window: Window, layout: BandLayout, pieces: readonly Piece[]) {
   const { blockColumns, blockRows, blocksAcross } = layout;
@@ -156,11 +162,8 @@ function standBlocks(window: Window, layout: BandLayout, pieces: readonly Piece[
 function unfilled({ layout, cells, place }: Reading, pieces: readonly Piece[], fill: number): Piece[] {
   return pieces.filter((piece) => {
     if (layout.byteCounts[piece.block] !== 0) return true;
-    if ('window' in place) fillPiece(cells, place.window, layout, piece, fill);
-    else {
-      const start = place.startOf.get(piece.block)!;
-      fillPiece(cells.subarray(start), blockOf(piece, layout), layout, piece, fill);
-    }
+    const { start, window } = placeOf(piece, place, layout);
+    fillPiece(cells.subarray(start), window, layout, piece, fill);
     return false;
   });
 }
@@ -248,8 +251,8 @@ async function readRun({ source, layout, place, kept }: Reading, target: Words, 
   };
   const copy = async (piece: Piece): Promise<void> => {
     const words = await (piece.whole ? decode(piece) : kept.get(piece.block, piece.bytes, () => decode(piece)));
-    if ('window' in place) copyPiece(target, place.window, layout, piece, words);
-    else copyPiece(target.subarray(place.startOf.get(piece.block)!), blockOf(piece, layout), layout, piece, words);
+    const { start, window } = placeOf(piece, place, layout);
+    copyPiece(target.subarray(start), window, layout, piece, words);
   };
   await settleAll(run.map(copy));
 }

@@ -2,7 +2,8 @@ import type { Column, View, ViewCost, ViewInput } from './column.ts';
 import { READ, stepCost } from './step-cost.ts';
 
 /**
- * Which of the views that a command reads are better stored before it than evaluated wherever they are read.
+ * Decides which of the views that a command reads are stored before it runs: those that cost more to evaluate at every read
+ * than to store once.
  *
  * A view that is read `reads` times, has `rows` rows and takes `operations` an element costs `reads · operations` where it is
  * evaluated, and `rows · (operations + STORE) + reads · READ` where it is stored. It is stored where that saves
