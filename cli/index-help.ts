@@ -59,7 +59,7 @@ ${describe(INFO_SPECS)}
 export const QUERY_HELP: string = `quadrille index query TREE (--points FILE | --windows FILE | --polygons FILE) [options]
 
 Asks a tree: which polygons hold each point, meet each window, or share area with each polygon. Files may be of any size:
-they are read and answered some at a time.
+they are read and answered some at a time. They must be files on disk, as each is read twice.
 
 ${describe(QUERY_SPECS)}
 

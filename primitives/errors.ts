@@ -6,8 +6,10 @@ export interface ErrorPlace {
   readonly line?: number | undefined;
   /** Column in that line, from 1. */
   readonly column?: number | undefined;
-  /** Record, feature, strip or row inside the file. */
+  /** Record, feature or row inside the file. */
   readonly record?: string | number | undefined;
+  /** Block of a raster, a strip or tile, from 0. */
+  readonly block?: number | undefined;
   /** Node of the dataflow graph, as `graph/node`. */
   readonly node?: string | undefined;
 }
@@ -60,7 +62,8 @@ function describePlace(place: ErrorPlace | undefined): string {
   if (place === undefined) return '';
   const position = [place.file, place.line, place.column].filter((part) => part !== undefined).join(':');
   const record = place.record === undefined ? '' : `record ${place.record}`;
-  const parts = [place.node, position, record].filter((part) => part !== undefined && part !== '');
+  const block = place.block === undefined ? '' : `block ${place.block}`;
+  const parts = [place.node, position, record, block].filter((part) => part !== undefined && part !== '');
   return parts.length === 0 ? '' : `${parts.join(', ')}: `;
 }
 

@@ -103,7 +103,7 @@ describe('a damaged GeoTIFF', () => {
     const source = await openGeoTiff(craftedTiff({ compression: [compression] }, strip));
     await expect(source.read({ column: 0, row: 0, columns: 4, rows: 3 })).rejects.toMatchObject({
       code: 'format/damaged-tiff',
-      place: { record: 0 },
+      place: { block: 0 },
     });
   });
 

@@ -82,9 +82,9 @@ function notInflated(file: string, block: number, cause: unknown): FormatError {
 }
 
 function corrupt(file: string, block: number, reason: string, cause?: unknown): FormatError {
-  return new FormatError('format/damaged-tiff', `Block ${block} cannot be decoded: ${reason}.`, {
+  return new FormatError('format/damaged-tiff', `The block cannot be decoded: ${reason}.`, {
     remedy: 'Copy or download the file again.',
-    place: { file, record: block },
+    place: { file, block },
     cause,
   });
 }
