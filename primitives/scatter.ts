@@ -143,8 +143,8 @@ function columnsUnder(primitive: string, rows: Table, onto: Table): Column[] {
  * - `add` is modulo 2³². Accepts device counts.
  * - Equivalent loop: `for (let i = 0; i < n; i++) if (indices[i] < onto.length) onto[indices[i]] ^= values[i]`.
  *
- * @throws {@link ArgumentError} where `onto` is a view or packed or has other columns than the values, or the rows read a
- * column that is changed.
+ * @throws {@link ArgumentError} where `onto` is a view or packed, has other columns than the values, or has one column twice, or
+ * where the rows read a column that is changed.
  * @example
  * const bits = ctx.column(Uint32Array.of(0, 0));
  * scatterReduce(ctx.column(Uint32Array.of(1, 2, 4)), ctx.column(Uint32Array.of(1, 1, 0)), 'xor', bits);
@@ -167,9 +167,19 @@ export function scatterReduce<C extends WordTable>(
   commonLength(targets, 'scatterReduce');
   const types = [indices, ...columns].map(({ type }) => type);
   const program = fuse('scatterReduce', [], types, (index, _, loader) => loader.load([indices, ...columns], index));
+  requireApart(targets);
   for (const target of targets) requireUnread('scatterReduce', [program], target);
   const stores = targets.map((target, i) => ({ ...destination(target), index: 0, value: 1 + i, combine }));
   context.backend.forEach(extentOf(extent), programOf(program, context, extent), stores);
+}
+
+/** Columns that are changed must be columns of their own: what is materialized of one view is one column. */
+function requireApart(targets: readonly Column[]): void {
+  const memories = targets.flatMap(({ source }) => (source.kind === 'view' ? [] : [source.memory]));
+  if (new Set(memories).size === memories.length) return;
+  throw new ArgumentError('scatter/aliased', 'scatterReduce was given one column to change as several.', {
+    remedy: 'Make a column for each, as fill(context, …) does.',
+  });
 }
 
 /** A column of u32, or a record of such. */

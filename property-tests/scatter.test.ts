@@ -22,4 +22,7 @@ test('refuses to combine into a view, a packed column, or one that the rows are 
   expectRefusal(context, 'column/not-writable', () => q.scatterReduce(rows, q.sequence(2), 'add', packed));
   expectRefusal(context, 'scatter/onto', () => q.scatterReduce<q.WordTable>(rows, q.sequence(2), 'add', { rows }));
   expectRefusal(context, 'scatter/aliased', () => q.scatterReduce(q.reverse(rows), q.sequence(2), 'add', rows));
+  const one = context.column(Uint32Array.of(0, 0));
+  const twice = { a: q.reverse(rows), b: q.reverse(rows) };
+  expectRefusal(context, 'scatter/aliased', () => q.scatterReduce(twice, q.sequence(2), 'add', { a: one, b: one }));
 });
