@@ -142,6 +142,10 @@ export const algorithmCalls: ValidCalls = {
     args: () => ({ context, tree: optionalEdges(hostTree) }),
     call: (...args: unknown[]) => context.dispose((maq.uploadMaqTree as (...all: unknown[]) => unknown)(...args)),
   },
+  connectedComponents: () => ({
+    ...{ context, cells: context.column([true, false]) },
+    options: { width: 2, 'connectivity?': 4 },
+  }),
   sharedPixels: () => ({ context, jobs: [{ p: labels, q: labels }], 'options?': { 'bandRuns?': 100 } }),
   overlapsInQuadrants: () => ({
     ...{ context, pairs: { column: column(4), row: column(0), p: region, q: region }, edge: column(0) },
