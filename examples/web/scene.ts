@@ -1,0 +1,284 @@
+// The frames of the page: points that move, how dense they are, and the connected components of where they are dense.
+//
+// Every step is a few primitives and names no device. All numbers are whole, so a frame has the same bytes on every backend.
+import { connectedComponents, NO_COMPONENT } from '../../algorithms/components/index.ts';
+import {
+  array,
+  bool,
+  type Column,
+  type Context,
+  constant,
+  fill,
+  fn,
+  histogram,
+  i32,
+  map,
+  neighbours,
+  plus,
+  product,
+  reduce,
+  scatterReduce,
+  select,
+  sequence,
+  stencil,
+  type U32,
+  u32,
+  uniform,
+} from '../../primitives/index.ts';
+
+export const POINTS = 200_000;
+/** Cells along a side of the grid, and the bits of a coordinate that tell places within a cell apart. */
+export const SIDE = 512;
+const CELL_BITS = 11;
+const WORLD: number = SIDE << CELL_BITS;
+const CELLS: number = SIDE * SIDE;
+const SWARMS = 40;
+/** Of a smoothed density, so much is one point a cell. */
+export const ONE_POINT = 256;
+
+/** Places and velocities, in parts of a cell. */
+export type Points = {
+  readonly x: Column<'i32'>;
+  readonly y: Column<'i32'>;
+  readonly vx: Column<'i32'>;
+  readonly vy: Column<'i32'>;
+};
+
+/** What a visitor may change from frame to frame. */
+export interface Controls {
+  /** Points a cell from which on a cell is dense. */
+  readonly threshold: number;
+  /** Where points are pushed away from, in cells; nowhere where left out. */
+  readonly push?: { readonly x: number; readonly y: number } | undefined;
+  readonly background: 'dark' | 'light';
+}
+
+/** A scrambled number: every bit of it depends on every bit of n (Wellons, lowbias32). */
+const scramble = fn('scramble', { n: u32 }, u32, ({ n }) => {
+  const a = n.xor(n.shr(16)).mul(0x7feb352d);
+  const b = a.xor(a.shr(15)).mul(0x846ca68b);
+  return b.xor(b.shr(16));
+});
+
+/** From −4096 to 4096: almost a sine, out of two parabolas, of a phase of which 65536 is a full turn. */
+const wave = fn('wave', { phase: u32 }, i32, ({ phase }) => {
+  const half = i32(phase.and(0x7fff));
+  const bow = half.mul(i32(0x8000).sub(half)).shr(16);
+  return select(bow, bow.neg(), phase.and(0x8000).ne(0));
+});
+
+/** Where a point wants to be: on the curve of its swarm, which turns and travels. */
+const goal = fn('goal', { n: u32, frame: u32 }, { x: i32, y: i32 }, ({ n, frame }) => {
+  const swarm = n.rem(SWARMS);
+  const [own, shape] = [scramble({ n }), scramble({ n: swarm.add(1000) })];
+  const place = own.and(0xffff);
+  const spread = shape.and(7).add(3);
+  const scatter = (bits: U32) =>
+    i32(bits.and(0x3ff).add(bits.shr(10).and(0x3ff)))
+      .sub(1023)
+      .mul(i32(spread));
+  // Every other swarm is full inside of its curve.
+  const radius = i32(shape.shr(3).and(15))
+    .add(6)
+    .mul(select(i32(16), i32(own.shr(28)), swarm.and(1).eq(1)));
+  const [loops, turn] = [shape.shr(7).and(1).add(1), shape.shr(8).and(63).add(40).mul(frame)];
+  const [speedX, speedY] = [shape.shr(14).and(31).add(25), shape.shr(19).and(31).add(25)];
+  const [startX, startY, startTurn] = [shape.mul(77), shape.mul(191), shape.shr(5)];
+  const curveX = wave({ phase: place.add(turn) })
+    .mul(radius)
+    .shr(4);
+  const curveY = wave({ phase: place.mul(loops).add(turn.shr(1)).add(startTurn) })
+    .mul(radius)
+    .shr(4);
+  const centreX = wave({ phase: frame.mul(speedX).add(startX) }).mul(108);
+  const centreY = wave({ phase: frame.mul(speedY).add(startY) }).mul(108);
+  return {
+    x: centreX
+      .add(curveX)
+      .add(scatter(own.shr(8)))
+      .add(WORLD / 2),
+    y: centreY
+      .add(curveY)
+      .add(scatter(own.mul(0x9e3779b1).shr(8)))
+      .add(WORLD / 2),
+  };
+});
+
+const begin = fn('begin', { n: u32 }, { x: i32, y: i32, vx: i32, vy: i32 }, ({ n }) => {
+  const bits = scramble({ n: n.add(POINTS) });
+  return { x: i32(bits.and(0xffff).mul(WORLD >> 16)), y: i32(bits.shr(16).mul(WORLD >> 16)), vx: i32(0), vy: i32(0) };
+});
+
+const NOWHERE = -(2 ** 30);
+/** Cells within which points are pushed. */
+const REACH = 56;
+
+/** A spring towards the goal, some friction, and a push. */
+const move = fn(
+  'move',
+  { n: u32, x: i32, y: i32, vx: i32, vy: i32, frame: uniform(u32), pushX: uniform(i32), pushY: uniform(i32) },
+  { x: i32, y: i32, vx: i32, vy: i32 },
+  ({ n, x, y, vx, vy, frame, pushX, pushY }) => {
+    const to = goal({ n, frame });
+    const [fromX, fromY] = [x.sub(pushX), y.sub(pushY)];
+    const [cellsX, cellsY] = [fromX.shr(CELL_BITS), fromY.shr(CELL_BITS)];
+    const isNear = cellsX
+      .abs()
+      .max(cellsY.abs())
+      .lt(REACH)
+      .and(
+        cellsX
+          .mul(cellsX)
+          .add(cellsY.mul(cellsY))
+          .lt(REACH * REACH),
+      );
+    const next = (v: typeof x, at: typeof x, goal: typeof x, from: typeof x) =>
+      v
+        .sub(v.shr(4))
+        .add(goal.sub(at).shr(8))
+        .add(select(i32(0), from.shr(5), isNear));
+    const [nextVx, nextVy] = [next(vx, x, to.x, fromX), next(vy, y, to.y, fromY)];
+    return { x: x.add(nextVx), y: y.add(nextVy), vx: nextVx, vy: nextVy };
+  },
+);
+
+/** The points of the first frame. */
+export function firstPoints(context: Context): Points {
+  return context.scope(() => context.materialize(map(begin, { n: sequence(POINTS) })));
+}
+
+/** The points of the next frame. */
+export function movePoints(context: Context, points: Points, frame: number, { push }: Controls): Points {
+  const [pushX, pushY] = push === undefined ? [NOWHERE, NOWHERE] : [push.x << CELL_BITS, push.y << CELL_BITS];
+  return context.scope(() => context.materialize(map(move, { n: sequence(POINTS), ...points, frame, pushX, pushY })));
+}
+
+/** The cell of a point; past the last one where it lies outside. */
+const cellOf = fn('cellOf', { x: i32, y: i32 }, u32, ({ x, y }) => {
+  const [column, row] = [u32(x.shr(CELL_BITS)), u32(y.shr(CELL_BITS))];
+  return select(u32(CELLS), row.mul(SIDE).add(column), column.max(row).lt(SIDE));
+});
+
+const smoothAlongRow = fn('smoothAlongRow', { count: neighbours(u32) }, u32, ({ count }) => {
+  const ends = count.at(-2).add(count.at(2));
+  return ends.add(count.at(-1).add(count.at(1)).mul(4)).add(count.at(0).mul(6));
+});
+const smoothDown = fn('smoothDown', { count: neighbours(u32) }, u32, ({ count }) => {
+  const ends = count.at(0, -2).add(count.at(0, 2));
+  return ends.add(count.at(0, -1).add(count.at(0, 1)).mul(4)).add(count.at(0).mul(6));
+});
+
+/** How dense points are in every cell: their numbers, smoothed by binomial weights over five cells each way. */
+export function densityOf(context: Context, { x, y }: Points): Column<'u32'> {
+  const grid = { width: SIDE, boundary: 'constant' } as const;
+  return context.scope(() => {
+    const counts = histogram(map(cellOf, { x, y }), CELLS);
+    const along = context.materialize(stencil(smoothAlongRow, { count: counts }, grid));
+    return context.materialize(stencil(smoothDown, { count: along }, grid));
+  });
+}
+
+const isDense = fn('isDense', { density: u32, threshold: uniform(u32) }, bool, ({ density, threshold }) =>
+  density.ge(threshold),
+);
+
+/** For every cell the first cell of its component of dense cells. */
+export function labelsOf(context: Context, density: Column<'u32'>, { threshold }: Controls): Column<'u32'> {
+  return context.scope(() => {
+    const dense = map(isDense, { density, threshold: Math.round(threshold * ONE_POINT) });
+    return connectedComponents(context, dense, { width: SIDE });
+  });
+}
+
+/** The number of points in every component, and the sums of their colours, at the component's first cell. */
+export type Sums = {
+  readonly count: Column<'u32'>;
+  readonly red: Column<'u32'>;
+  readonly green: Column<'u32'>;
+  readonly blue: Column<'u32'>;
+};
+
+/** The colour of a point, which is that of its swarm. */
+const colourOf = fn('colourOf', { n: u32 }, { red: u32, green: u32, blue: u32 }, ({ n }) => {
+  const hue = n
+    .rem(SWARMS)
+    .mul(5)
+    .rem(SWARMS)
+    .mul(Math.floor(65536 / SWARMS));
+  const shade = (turn: number) =>
+    u32(
+      wave({ phase: hue.add(turn) })
+        .add(4096)
+        .mul(225)
+        .shr(13),
+    ).add(30);
+  return { red: shade(0), green: shade(0x5555), blue: shade(0xaaaa) };
+});
+
+const labelAt = fn('labelAt', { x: i32, y: i32, labels: array(u32) }, u32, ({ x, y, labels }) => {
+  const cell = cellOf({ x, y });
+  return select(u32(NO_COMPONENT), labels.at(cell), cell.lt(CELLS));
+});
+
+/** Adds up the points of every component, so that one where swarms meet has a mixture of their colours. */
+export function sumsOf(context: Context, { x, y }: Points, labels: Column<'u32'>): Sums {
+  return context.scope(() => {
+    const shape = { count: u32, red: u32, green: u32, blue: u32 };
+    const sums = fill(context, shape, { count: 0, red: 0, green: 0, blue: 0 }, CELLS);
+    const points = { count: constant(u32, 1, POINTS), ...map(colourOf, { n: sequence(POINTS) }) };
+    scatterReduce(points, map(labelAt, { x, y, labels }), 'add', sums);
+    return sums;
+  });
+}
+
+const paint = fn(
+  'paint',
+  {
+    ...{ density: u32, label: u32, light: uniform(bool) },
+    ...{ count: array(u32), red: array(u32), green: array(u32), blue: array(u32) },
+  },
+  u32,
+  ({ density, label, light, count, red, green, blue }) => {
+    const points = count.at(label).max(1);
+    const thin = density.shr(3).min(64);
+    const ground = select(thin.add(14), u32(244).sub(thin), light);
+    // From three fifths of a component's colour to all of it, the denser the cell.
+    const strength = density.shr(4).min(102).add(154);
+    const channel = (sum: U32): U32 => {
+      const full = sum.div(points).mul(strength).shr(8);
+      return select(full, ground, label.eq(NO_COMPONENT));
+    };
+    const [r, g, b] = [channel(red.at(label)), channel(green.at(label)), channel(blue.at(label))];
+    return r.or(g.shl(8)).or(b.shl(16)).or(0xff000000);
+  },
+);
+
+/** The picture: a cell in a component has the mean colour of its points. Four bytes a cell, red first. */
+export function pixelsOf(
+  context: Context,
+  density: Column<'u32'>,
+  labels: Column<'u32'>,
+  sums: Sums,
+  { background }: Controls,
+): Column<'u32'> {
+  const light = background === 'light';
+  return context.scope(() => context.materialize(map(paint, { density, label: labels, light, ...sums })));
+}
+
+/** What is told of a frame: how many components there are, and a number that depends on every bit of labels and density. */
+export type Summary = { readonly components: Column<'u32'>; readonly checksum: Column<'u32'> };
+
+const look = fn(
+  'look',
+  { cell: u32, label: u32, density: u32 },
+  { components: u32, checksum: u32 },
+  ({ cell, label, density }) => ({
+    components: u32(label.eq(cell)),
+    checksum: scramble({ n: scramble({ n: cell.xor(density.shl(18)) }).xor(label) }),
+  }),
+);
+
+export function summaryOf(context: Context, density: Column<'u32'>, labels: Column<'u32'>): Summary {
+  const looked = map(look, { cell: sequence(CELLS), label: labels, density });
+  return context.scope(() => reduce(looked, product({ components: plus(u32), checksum: plus(u32) })));
+}
