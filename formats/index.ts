@@ -52,6 +52,7 @@ export type {
 } from './result-sets/result-set.ts';
 export { type Labels, traceLabels } from './result-sets/trace-labels.ts';
 export type { FileChunks, TextChunks } from './text-chunks.ts';
+export type { PoolThread } from './thread-pool.ts';
 export { statisticsCsv, zonalCsv } from './zonal-csv.ts';
 export { type ZonalRun, zonalJson } from './zonal-json.ts';
 export type { Extent } from './zonal-plot/extent.ts';

@@ -1,10 +1,18 @@
 import { availableParallelism } from 'node:os';
-import type { Worker } from 'node:worker_threads';
 import type { QuadrilleError } from '../primitives/errors.ts';
 import { type FlatError, restoreError } from './flat-error.ts';
 
 /** What a thread answers: something, or why not. */
 export type ThreadReply<Answer> = Answer | { readonly error: FlatError };
+
+/** What a pool needs of a thread: Node's `Worker` has it. */
+export interface PoolThread {
+  on(event: 'message' | 'messageerror' | 'error' | 'exit', listener: (value: unknown) => void): unknown;
+  postMessage(message: unknown, transfer: readonly ArrayBuffer[]): void;
+  ref(): void;
+  unref(): void;
+  terminate(): Promise<unknown>;
+}
 
 /** Threads that each answer one request after the other, by messages. */
 export interface ThreadPool<Request, Answer> {
@@ -29,7 +37,7 @@ export interface ThreadPool<Request, Answer> {
 export interface ThreadPoolOptions {
   /** Default: one a core. */
   readonly threads?: number | undefined;
-  start(): Worker;
+  start(): PoolThread;
   died(place: string, cause: unknown): QuadrilleError;
   closed(place: string): QuadrilleError;
 }
@@ -44,7 +52,7 @@ interface Task<Request, Answer> {
 
 /** A thread and the request it is at. */
 interface Thread<Request, Answer> {
-  readonly worker: Worker;
+  readonly worker: PoolThread;
   task: Task<Request, Answer> | undefined;
 }
 
@@ -63,7 +71,8 @@ export function createThreadPool<Request, Answer extends object>({
   const startThread = (): Thread<Request, Answer> => {
     const thread: Thread<Request, Answer> = { worker: start(), task: undefined };
     let failure: unknown;
-    thread.worker.on('message', (reply: ThreadReply<Answer>) => {
+    thread.worker.on('message', (message) => {
+      const reply = message as ThreadReply<Answer>;
       finish(thread, 'error' in reply ? { failed: restoreError(reply.error) } : { answer: reply });
       feed();
     });

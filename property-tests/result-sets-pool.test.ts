@@ -1,10 +1,10 @@
 import { EventEmitter } from 'node:events';
-import type { Worker } from 'node:worker_threads';
 import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { createParsePool, type ParsePool, startParser } from '../formats/result-sets/parse-pool.ts';
 import { parseTile } from '../formats/result-sets/parse-tile.ts';
 import type { TileParameters } from '../formats/result-sets/result-set.ts';
+import type { PoolThread } from '../formats/thread-pool.ts';
 import { DeviceLostError, FormatError, GeometryError } from '../primitives/errors.ts';
 
 const boundaries = (place: string): TileParameters => ({ format: 'boundaries', place });
@@ -13,8 +13,8 @@ const tileText = (index: number) => `p${index} 0,0 ${index + 1},0 0,1\n`;
 /** Some megabytes, that keep a thread busy for a while. */
 const longText = (): Uint8Array => encode(tileText(1).repeat(200_000));
 
-async function withPool<T>(threads: number, use: (pool: ParsePool, started: Worker[]) => Promise<T>): Promise<T> {
-  const started: Worker[] = [];
+async function withPool<T>(threads: number, use: (pool: ParsePool, started: PoolThread[]) => Promise<T>): Promise<T> {
+  const started: PoolThread[] = [];
   const start = () => {
     const worker = startParser();
     started.push(worker);
@@ -116,7 +116,7 @@ test('a thread that cannot start fails its tile and no more', async () => {
 });
 
 test.each([1, 2])('threads that cannot be replaced fail the tiles that wait, of %i', async (threads) => {
-  const started: Worker[] = [];
+  const started: PoolThread[] = [];
   const refusal = new Error('no more threads');
   let refuse = false;
   const start = () => {
@@ -189,7 +189,7 @@ test('a thread that answers while it is being ended is waited for all the same',
       thread.emit('exit', 1);
     },
   });
-  const pool = createParsePool({ threads: 1, start: () => thread as unknown as Worker });
+  const pool = createParsePool({ threads: 1, start: () => thread as unknown as PoolThread });
   const answer = pool.parse(encode(tileText(0)), boundaries('one'));
   const aborted = pool.close();
   await answer.catch(() => undefined);

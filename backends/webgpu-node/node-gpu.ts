@@ -1,6 +1,7 @@
 import { isMainThread } from 'node:worker_threads';
 import { requireOneOf } from '../../primitives/arguments.ts';
 import { DeviceLostError } from '../../primitives/errors.ts';
+import type { Gpu } from '../webgpu/gpu-types.ts';
 import { missingForVulkan, useSoftwareVulkan, useSystemVulkan } from './software-vulkan.ts';
 
 export type NodeAdapter = 'hardware' | 'software' | 'auto';
@@ -24,7 +25,7 @@ const dawnOptions = ['disable-dawn-features=timestamp_quantization', 'enable-daw
  * (await gpu.requestAdapter()).info.vendor !== ''; // true
  * ```
  */
-export async function openNodeGpu(adapter: NodeAdapter = 'auto'): Promise<GPU> {
+export async function openNodeGpu(adapter: NodeAdapter = 'auto'): Promise<Gpu> {
   requireOneOf('openNodeGpu', 'adapter', adapter, ['auto', 'hardware', 'software']);
   const { create } = await import('webgpu').catch((cause: unknown) => {
     throw noAdapter(`Dawn does not load on ${process.platform}-${process.arch}.`, cause);
@@ -84,6 +85,6 @@ export function testAdapter(): 'hardware' | 'software' {
  * const gpu = await openTestGpu();
  * (await gpu.requestAdapter()) !== null; // true
  */
-export function openTestGpu(): Promise<GPU> {
+export function openTestGpu(): Promise<Gpu> {
   return openNodeGpu(testAdapter());
 }

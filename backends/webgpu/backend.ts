@@ -7,8 +7,10 @@ import { requireOptions } from '../../primitives/options.ts';
 import type { OnWarning } from '../../primitives/warnings.ts';
 import { requireHangLimit, requireLimits } from '../backend-options.ts';
 import type { Arithmetic } from './arithmetic.ts';
+import type { CommandTime } from './command-time.ts';
 import { type AdapterChoice, type OpenDevice, openDevice } from './device.ts';
 import type { Engine } from './engine.ts';
+import type { Gpu, GpuAdapterInfo } from './gpu-types.ts';
 import { forEach } from './kernels/for-each.ts';
 import { histogram } from './kernels/histogram.ts';
 import { reduce } from './kernels/reduce.ts';
@@ -17,13 +19,12 @@ import { sort } from './kernels/sort.ts';
 import { walk } from './kernels/walk.ts';
 import { type Machine, startMachine } from './machine.ts';
 import { probe, type Verdict } from './probe.ts';
-import type { CommandTime } from './timer.ts';
 import type { Tuning } from './tuning.ts';
 import type { TuningChoice } from './tuning-choice.ts';
 
 export interface WebGpuOptions {
   /** Where to ask for an adapter; the browser's own if left out. In Node: `openNodeGpu()` of `backends/webgpu-node`. */
-  readonly gpu?: GPU | undefined;
+  readonly gpu?: Gpu | undefined;
   readonly adapter?: AdapterChoice | undefined;
   /** Lowers the device's limits. */
   readonly limits?: Partial<Limits> | undefined;
@@ -60,7 +61,7 @@ const OPTIONS: FieldKinds<WebGpuOptions> = {
 /** A backend on WebGPU, with what is known of its device. */
 export interface WebGpuBackend extends Backend {
   readonly name: 'webgpu';
-  readonly info: GPUAdapterInfo;
+  readonly info: GpuAdapterInfo;
   readonly features: ReadonlySet<string>;
   readonly arithmetic: Arithmetic;
   readonly tuning: Tuning;

@@ -1,14 +1,15 @@
 import type { Limits } from '../../primitives/backend.ts';
 import { ArgumentError, DeviceLostError } from '../../primitives/errors.ts';
+import type { Gpu, GpuAdapter, GpuAdapterInfo, GpuDevice } from './gpu-types.ts';
 
 /** Which adapters to take: `auto` takes a hardware one if there is one. */
 export type AdapterChoice = 'hardware' | 'software' | 'auto';
 
 /** A device with what was asked of its adapter. */
 export interface OpenDevice {
-  readonly adapter: GPUAdapter;
-  readonly device: GPUDevice;
-  readonly info: GPUAdapterInfo;
+  readonly adapter: GpuAdapter;
+  readonly device: GpuDevice;
+  readonly info: GpuAdapterInfo;
   /** What the device can do at most. */
   readonly limits: Limits;
   readonly features: ReadonlySet<string>;
@@ -44,7 +45,7 @@ const wantedLimits = [
  *
  * @throws DeviceLostError `device/no-adapter`
  */
-export async function openDevice(gpu: GPU | undefined, choice: AdapterChoice): Promise<OpenDevice> {
+export async function openDevice(gpu: Gpu | undefined, choice: AdapterChoice): Promise<OpenDevice> {
   if (gpu === undefined) throw noAdapter('There is no WebGPU here.');
   const adapter = await requestAdapter(gpu, choice);
   const { limits, info, features } = adapter;

@@ -5,8 +5,21 @@
  */
 export type { Arithmetic, ArithmeticChoice } from './arithmetic.ts';
 export { createWebGpuBackend, type WebGpuBackend, type WebGpuOptions } from './backend.ts';
+export type { CommandTime } from './command-time.ts';
 export type { AdapterChoice } from './device.ts';
-export type { CommandTime } from './timer.ts';
+export type {
+  Gpu,
+  GpuAdapter,
+  GpuAdapterInfo,
+  GpuAdapterInfoLike,
+  GpuAdapterLike,
+  GpuBuffer,
+  GpuBufferLike,
+  GpuDevice,
+  GpuDeviceLike,
+  GpuFeaturesLike,
+  GpuLike,
+} from './gpu-types.ts';
 export { defaultTuning, type LookBackTuning, type ReduceTuning, type SweepTuning, type Tuning } from './tuning.ts';
 export { requireTuning } from './tuning-check.ts';
 export type { TuningChoice } from './tuning-choice.ts';

@@ -1,15 +1,9 @@
 import { ArgumentError } from '../../primitives/errors.ts';
+import type { CommandTime } from './command-time.ts';
 import type { Memory, Part } from './memory.ts';
 import type { Recorder } from './recorder.ts';
 import type { Transfers } from './transfers.ts';
 import { usage } from './usage.ts';
-
-/** How long one command took. */
-export interface CommandTime {
-  /** The kernel and the name of the functor that it ran: `scan fillBits`. */
-  readonly command: string;
-  readonly milliseconds: number;
-}
 
 /** Measures how long the device works, by its own clock. */
 export interface Timer {

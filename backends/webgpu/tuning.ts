@@ -1,3 +1,4 @@
+import type { GpuAdapterInfo } from './gpu-types.ts';
 import { chosenTuning, type TuningChoice } from './tuning-choice.ts';
 import { softwareTable, tuningTables } from './tuning-tables.ts';
 
@@ -147,7 +148,7 @@ export const defaultTuning: Tuning = {
 };
 
 /** The tuning of a device, with what the caller wants otherwise. */
-export function tuningFor(info: GPUAdapterInfo, wanted: TuningChoice = {}): Tuning {
+export function tuningFor(info: GpuAdapterInfo, wanted: TuningChoice = {}): Tuning {
   const { vendor, architecture, isFallbackAdapter } = info;
   const known = tuningTables.find(
     (table) => table.vendor === vendor && (table.architecture === '' || table.architecture === architecture),

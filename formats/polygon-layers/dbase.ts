@@ -103,7 +103,12 @@ type Decoder = (bytes: Buffer, start: number, length: number) => string | null;
 /** The file's own encoding where one stands beside it; else UTF-8, and where a value is none, Windows-1252. */
 async function decoderOf(input: LayerInput): Promise<Decoder> {
   const beside = await input.beside('.cpg');
-  const label = beside === undefined ? '' : (await readWhole(beside, 1024)).toString('latin1').trim();
+  const label =
+    beside === undefined
+      ? ''
+      : Buffer.from(await readWhole(beside, 1024))
+          .toString('latin1')
+          .trim();
   const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   const stated = label === '' ? undefined : decoderFor(label);
   const loose = stated ?? new TextDecoder('windows-1252');

@@ -94,7 +94,7 @@ async function fileBeside(file: string, ending: string, memory?: number): Promis
 }
 
 /** All bytes of an input that is known to be small, such as a file beside another one. */
-export async function readWhole(input: LayerInput, most: number, signal?: AbortSignal): Promise<Buffer> {
+export async function readWhole(input: LayerInput, most: number, signal?: AbortSignal): Promise<Uint8Array> {
   if (input.size > most) throw tooLarge(input, most);
   const parts: Uint8Array[] = [];
   for await (const block of input.blocks(signal)) parts.push(block.slice());

@@ -38,7 +38,8 @@ export async function openShapefile(input: LayerInput): Promise<OpenedFormat> {
     await closeWindow(window);
   }
   const projection = await input.beside('.prj');
-  const text = projection === undefined ? '' : (await readWhole(projection, MOST_PRJ_BYTES)).toString('utf8');
+  const text =
+    projection === undefined ? '' : Buffer.from(await readWhole(projection, MOST_PRJ_BYTES)).toString('utf8');
   return { read: readShapes, stated: crsOfWkt(text), geographic: false };
 }
 

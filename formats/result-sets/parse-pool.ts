@@ -13,7 +13,7 @@ import {
   optional,
   someOptions,
 } from '../../primitives/kinds.ts';
-import { createThreadPool } from '../thread-pool.ts';
+import { createThreadPool, type PoolThread } from '../thread-pool.ts';
 import type { ParsedTile, ParseRequest, TileBytes } from './parse-messages.ts';
 import { type PolygonTile, someParameters, type TileParameters } from './result-set.ts';
 
@@ -39,7 +39,7 @@ export interface ParsePool<Tile = PolygonTile> {
 export interface ParsePoolOptions {
   /** Default: one a core. */
   readonly threads?: number | undefined;
-  readonly start?: (() => Worker) | undefined;
+  readonly start?: (() => PoolThread) | undefined;
 }
 
 /**
@@ -84,7 +84,7 @@ const PARSE = {
 };
 
 /** Starts a thread that parses; the source runs unbuilt through a loader. */
-export function startParser(): Worker {
+export function startParser(): PoolThread {
   const entry = import.meta.url.endsWith('.ts') ? './parse-worker-boot.mjs' : './parse-worker.js';
   // Flags of the process are not for the threads: loaders would be set up twice, and some are refused.
   return new Worker(new URL(entry, import.meta.url), { execArgv: [] });
