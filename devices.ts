@@ -1,4 +1,5 @@
-import { isNode, open, openWebGpu } from './open.ts';
+import { openOn, openWebGpu } from './open.ts';
+import type { Platform } from './platform.ts';
 import type { Determinism, Limits } from './primitives/backend.ts';
 import { DeviceLostError, OutOfMemoryError } from './primitives/errors.ts';
 
@@ -23,32 +24,22 @@ export interface DeviceReport {
   readonly entries: readonly DeviceEntry[];
 }
 
-/**
- * Tries every backend and adapter that there may be, one after the other, and tells what it found: what the device is, its
- * limits, and the level of determinism that the probe of it reached. What is not there is an entry that says why.
- *
- * @example
- * ```ts
- * const { entries } = await listDevices();
- * const usable = entries.filter(({ unavailable }) => unavailable === undefined);
- * usable.some(({ backend }) => backend === 'reference'); // true
- * ```
- */
-export async function listDevices(): Promise<DeviceReport> {
+/** What can run on a platform: every backend and adapter that there may be is tried, one after the other. */
+export async function listDevicesOn(platform: Platform): Promise<DeviceReport> {
   // The software adapter comes last of the two: once its Vulkan loader is in the process, the system's is not asked for.
   const entries = [
-    await webGpuEntry('hardware'),
-    await webGpuEntry('software'),
-    await plainEntry('workers'),
-    await plainEntry('reference'),
+    await webGpuEntry(platform, 'hardware'),
+    await webGpuEntry(platform, 'software'),
+    await plainEntry(platform, 'workers'),
+    await plainEntry(platform, 'reference'),
   ];
   const auto = entries.findIndex((entry) => entry.adapter !== 'software' && entry.unavailable === undefined);
   return { auto, entries };
 }
 
-async function webGpuEntry(adapter: 'hardware' | 'software'): Promise<DeviceEntry> {
+async function webGpuEntry(platform: Platform, adapter: 'hardware' | 'software'): Promise<DeviceEntry> {
   try {
-    const { info, limits, determinism, close } = await openWebGpu(adapter);
+    const { info, limits, determinism, close } = await openWebGpu(platform, adapter);
     await close();
     return { backend: 'webgpu', adapter, device: nameOf(info), unavailable: undefined, limits, determinism };
   } catch (error) {
@@ -60,26 +51,19 @@ function nameOf({ device, description, vendor, architecture }: GPUAdapterInfo): 
   return device || description || [vendor, architecture].filter((part) => part !== '').join(' ') || 'unnamed';
 }
 
-async function plainEntry(backend: 'workers' | 'reference'): Promise<DeviceEntry> {
-  if (backend === 'workers' && !isNode()) return { backend, ...missing(noThreads()) };
+async function plainEntry(platform: Platform, backend: 'workers' | 'reference'): Promise<DeviceEntry> {
   try {
-    await using context = await open({ backend, workers: 1 });
+    await using context = await openOn(platform, { backend, workers: 1 });
     const { limits, determinism } = context.backend;
-    const device = backend === 'workers' ? await threads() : 'this thread';
+    const device = backend === 'workers' ? threadsText(await platform.cores()) : 'this thread';
     return { backend, device, unavailable: undefined, limits, determinism };
   } catch (error) {
     return { backend, ...missing(error) };
   }
 }
 
-async function threads(): Promise<string> {
-  const { availableParallelism } = await import('node:os');
-  const count = availableParallelism();
+function threadsText(count: number): string {
   return count === 1 ? '1 thread' : `${count} threads`;
-}
-
-function noThreads(): DeviceLostError {
-  return new DeviceLostError('device/no-threads', 'The workers backend needs the threads of Node.');
 }
 
 function missing(error: unknown): Pick<DeviceEntry, 'device' | 'unavailable' | 'limits' | 'determinism'> {

@@ -6,6 +6,7 @@
  *
  * @packageDocumentation
  */
-export { type DeviceEntry, type DeviceReport, listDevices } from './devices.ts';
-export { type OpenOptions, open } from './open.ts';
+export type { DeviceEntry, DeviceReport } from './devices.ts';
+export { listDevices, open } from './on-node.ts';
+export type { OpenOptions } from './open.ts';
 export * from './primitives/index.ts';

@@ -1,28 +1,36 @@
 import { requireHangLimit, requireLimits } from './backends/backend-options.ts';
 import type { Failover } from './backends/failover/index.ts';
 import type { TuningChoice, WebGpuBackend } from './backends/webgpu/index.ts';
+import type { Platform } from './platform.ts';
 import { wrongArgument } from './primitives/arguments.ts';
 import type { Backend, Limits } from './primitives/backend.ts';
 import { Context } from './primitives/context.ts';
 import { DeviceLostError, OutOfMemoryError } from './primitives/errors.ts';
-import { aFlag, aFunction, anything, type FieldKinds, someRecord, where } from './primitives/kinds.ts';
+import { aFlag, aFunction, anAddress, anything, type FieldKinds, someRecord, where } from './primitives/kinds.ts';
 import { requireOptions } from './primitives/options.ts';
 import { type OnWarning, QuadrilleWarning, warn } from './primitives/warnings.ts';
 
 /** Where to run, and with how much. */
 export interface OpenOptions {
   /**
-   * `auto`, the default: a hardware adapter of WebGPU where there is one, else worker threads; where Node has neither, as
-   * permissions or limits of the process forbid it, `reference`, with the warning `open/reference`.
+   * `auto`, the default: a hardware adapter of WebGPU where there is one, else worker threads; where these cannot be had
+   * either, as permissions or limits of the process forbid them or a page is not cross-origin isolated, `reference`, with the
+   * warning `open/reference`. `context.backend.name` tells which it is.
    */
   readonly backend?: 'auto' | 'webgpu' | 'workers' | 'reference' | undefined;
   /**
    * Which adapter of WebGPU: `auto`, the default, takes what the system offers. To ask for `hardware` or `software` is to
-   * ask for WebGPU. In Node, `software` comes out of the optional package `@sparticuz/chromium`.
+   * ask for WebGPU. In Node, `software` comes out of the optional package `@sparticuz/chromium`; on a page it is the browser's
+   * fallback adapter, where it has one.
    */
   readonly adapter?: 'auto' | 'hardware' | 'software' | undefined;
   /** Number of worker threads; as many as the machine can run at once by default. */
   readonly workers?: number | undefined;
+  /**
+   * Pages alone: where the page serves `quadrille/page-worker.js`, the program of the workers. Without it
+   * they are started out of a `blob:` address, which a Content-Security-Policy may forbid.
+   */
+  readonly workerUrl?: string | URL | undefined;
   /** Lowers the limits of the backend. */
   readonly limits?: Partial<Limits> | undefined;
   /**
@@ -56,39 +64,22 @@ export interface OpenOptions {
   readonly onWarning?: OnWarning | undefined;
 }
 
-/**
- * Opens a context on the best backend there is, or on the one asked for. Backends are loaded when they are opened, so a
- * browser never loads what only Node has. Close the context, or declare it with `await using`, and all its memory,
- * threads and devices are given back.
- *
- * @throws {@link ArgumentError} `open/backend`, `open/adapter`, `open/failover`, `open/limits`, `open/option`,
- * `workers/number` or `device/hang-limit` for an option that is none.
- * @throws {@link DeviceLostError} `device/no-threads` where workers were asked for and threads cannot be started, as Node's
- * permission model forbids it or the process has too many; `device/no-adapter` where WebGPU was asked for and is not there;
- * `device/software-adapter-missing` where its package is not installed.
- *
- * @example
- * ```ts
- * await using context = await open({ backend: 'workers' });
- * const column = context.column(new Uint32Array([3, 1, 2]));
- * await context.read(sort(column)); // Uint32Array [1, 2, 3]
- * ```
- */
-export async function open(options: OpenOptions = {}): Promise<Context> {
+/** Opens a context on the best backend that a platform has, or on the one asked for. */
+export async function openOn(platform: Platform, options: OpenOptions = {}): Promise<Context> {
   requireOptions('open()', OPTIONS, options, UNKNOWN);
   requireLimits(options.limits);
   requireHangLimit(options.hangLimit);
   const { failover, onFailover, onWarning } = options;
-  if (failover === undefined) return new Context(await openRoomy(options));
+  if (failover === undefined) return new Context(await openRoomy(platform, options));
   requireOneOf('failover', FAILOVERS, failover);
   const { createFailoverBackend } = await import('./backends/failover/index.ts');
-  const standby = (): Promise<Backend> => openRoomy({ ...options, backend: failover, adapter: 'auto' });
-  return new Context(createFailoverBackend(await openRoomy(options), { standby, onFailover, onWarning }));
+  const standby = (): Promise<Backend> => openRoomy(platform, { ...options, backend: failover, adapter: 'auto' });
+  return new Context(createFailoverBackend(await openRoomy(platform, options), { standby, onFailover, onWarning }));
 }
 
 /** The backend, with host memory behind its own unless that is not wanted. */
-async function openRoomy(options: OpenOptions): Promise<Backend> {
-  const backend = await openBackend(options);
+async function openRoomy(platform: Platform, options: OpenOptions): Promise<Backend> {
+  const backend = await openBackend(platform, options);
   if (options.spill === false) return backend;
   const { createSpillingBackend } = await import('./backends/spilling/index.ts');
   return createSpillingBackend(backend, { hangLimit: options.hangLimit });
@@ -98,6 +89,7 @@ const UNKNOWN = 'open/option';
 const OPTIONS: FieldKinds<OpenOptions> = {
   backend: anything,
   adapter: anything,
+  workerUrl: anAddress,
   workers: where('a whole number from 1', (workers) => typeof workers === 'number', { code: 'workers/number' }),
   limits: anything,
   spill: aFlag,
@@ -108,30 +100,28 @@ const OPTIONS: FieldKinds<OpenOptions> = {
   onWarning: aFunction,
 };
 const BACKENDS = ['auto', 'webgpu', 'workers', 'reference'] as const;
-/** A browser has no worker threads of this kind. */
-const FAILOVERS: readonly string[] = isNode() ? ['workers'] : [];
+const FAILOVERS = ['workers'] as const;
 const ADAPTERS = ['auto', 'hardware', 'software'] as const;
 
-async function openBackend(options: OpenOptions): Promise<Backend> {
+async function openBackend(platform: Platform, options: OpenOptions): Promise<Backend> {
   const { backend = 'auto', adapter = 'auto' } = options;
   requireOneOf('backend', BACKENDS, backend);
   requireOneOf('adapter', ADAPTERS, adapter);
   if (backend === 'reference') return openReference(options);
-  if (backend === 'workers') return openWorkers(options);
-  if (backend === 'webgpu' || adapter !== 'auto') return openWebGpu(adapter, options);
+  if (backend === 'workers') return openWorkers(platform, options);
+  if (backend === 'webgpu' || adapter !== 'auto') return openWebGpu(platform, adapter, options);
   try {
-    return await openWebGpu('hardware', options);
+    return await openWebGpu(platform, 'hardware', options);
   } catch (error) {
-    // A browser has no other backend that is fast enough to be taken without being asked for.
-    if (!(error instanceof DeviceLostError) || !isNode()) throw error;
-    return openWorkersOrReference(options);
+    if (!(error instanceof DeviceLostError)) throw error;
+    return openWorkersOrReference(platform, options);
   }
 }
 
 /** Workers, or where they cannot be had, which is told, the one backend that needs neither threads nor shared memory. */
-async function openWorkersOrReference(options: OpenOptions): Promise<Backend> {
+async function openWorkersOrReference(platform: Platform, options: OpenOptions): Promise<Backend> {
   try {
-    return await openWorkers(options);
+    return await openWorkers(platform, options);
   } catch (cause) {
     const isMissing = cause instanceof DeviceLostError || cause instanceof OutOfMemoryError;
     if (!isMissing) throw cause;
@@ -151,23 +141,18 @@ async function openReference({ limits }: OpenOptions): Promise<Backend> {
   return createReferenceBackend({ limits });
 }
 
-async function openWorkers({ workers, limits, hangLimit }: OpenOptions): Promise<Backend> {
-  const { createWorkersBackend } = await import('./backends/workers/index.ts');
-  return createWorkersBackend({ workers, limits, hangLimit });
+function openWorkers(platform: Platform, options: OpenOptions): Promise<Backend> {
+  const { workers, limits, hangLimit, workerUrl } = options;
+  return platform.workers({ workers, limits, hangLimit, workerUrl });
 }
 
-/** The backend on WebGPU: Node's adapters come with npm `webgpu`, a browser has its own. */
+/** The backend on WebGPU, on an adapter of the platform's. */
 export async function openWebGpu(
+  platform: Platform,
   adapter: 'auto' | 'hardware' | 'software',
   { limits, tuning, hangLimit, onWarning }: Pick<OpenOptions, 'limits' | 'tuning' | 'hangLimit' | 'onWarning'> = {},
 ): Promise<WebGpuBackend> {
   const { createWebGpuBackend } = await import('./backends/webgpu/index.ts');
-  if (!isNode()) return createWebGpuBackend({ adapter, limits, tuning, hangLimit, onWarning });
-  const { openNodeGpu } = await import('./backends/webgpu-node/index.ts');
-  return createWebGpuBackend({ gpu: await openNodeGpu(adapter), adapter, limits, tuning, hangLimit, onWarning });
-}
-
-/** Whether this is Node, or something that does as Node does. */
-export function isNode(): boolean {
-  return globalThis.process?.versions?.node !== undefined;
+  const gpu = await platform.gpu(adapter);
+  return createWebGpuBackend({ gpu, adapter, limits, tuning, hangLimit, onWarning });
 }

@@ -4,7 +4,7 @@ import { parseBoundaryText } from '../algorithms/boundary-text/index.ts';
 import { parseBoundariesOn } from '../formats/result-sets/boundaries-on-device.ts';
 import { parseBoundaries } from '../formats/result-sets/boundaries-text.ts';
 import type { PolygonTile } from '../formats/result-sets/result-set.ts';
-import { open } from '../open.ts';
+import { open } from '../on-node.ts';
 import { boundariesText } from './polygon-files.ts';
 import { polygonPairs } from './polygon-pairs.ts';
 

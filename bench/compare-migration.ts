@@ -10,7 +10,7 @@ import type { PolygonSide, PolygonTask } from '../algorithms/cross-compare/tile-
 import { parserOnDevice } from '../cli/device-parser.ts';
 import { openTileParser } from '../cli/tile-parser.ts';
 import type { ResultSet } from '../formats/result-sets/result-set.ts';
-import { open } from '../open.ts';
+import { open } from '../on-node.ts';
 import type { Backend } from '../primitives/backend.ts';
 import { Context } from '../primitives/context.ts';
 import { machine, median, openSetPair, requireSameAnswer, spread, timed } from './compare-input.ts';

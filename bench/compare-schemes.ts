@@ -2,7 +2,8 @@ import { parseArgs } from 'node:util';
 import { type CompareScheme, crossCompare } from '../algorithms/cross-compare/cross-compare.ts';
 import type { CrossComparison } from '../algorithms/cross-compare/cross-comparison.ts';
 import { openTileParser } from '../cli/tile-parser.ts';
-import { type OpenOptions, open } from '../open.ts';
+import { open } from '../on-node.ts';
+import type { OpenOptions } from '../open.ts';
 import { machine, median, openSetPair, requireSameAnswer, spread, type Took, timed } from './compare-input.ts';
 
 /**

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
-import { type OpenOptions, open } from '../open.ts';
+import { open } from '../on-node.ts';
+import type { OpenOptions } from '../open.ts';
 import { machine } from './compare-input.ts';
 import { primitiveCalls, primitiveInputs } from './primitive-calls.ts';
 import { spread } from './webgpu-memcpy.ts';

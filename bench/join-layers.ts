@@ -6,7 +6,8 @@ import { buildMaqTree } from '../algorithms/maq-tree/index.ts';
 import { decompose, placeInDomain, WORLD } from '../algorithms/quadrants/index.ts';
 import { joinPolygons, queryPolygons } from '../algorithms/queries/index.ts';
 import { readPolygonLayer } from '../formats/index.ts';
-import { type OpenOptions, open } from '../open.ts';
+import { open } from '../on-node.ts';
+import type { OpenOptions } from '../open.ts';
 import { Geos } from '../property-tests/geos-areas.ts';
 import { machine, spread } from './compare-input.ts';
 

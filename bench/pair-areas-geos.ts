@@ -4,7 +4,7 @@ import { fc } from '@fast-check/vitest';
 import { gridPolygons } from '../algorithms/pixelbox/grid-polygons.ts';
 import { pairAreas } from '../algorithms/pixelbox/pair-areas.ts';
 import { regionsOf } from '../algorithms/pixelbox/regions.ts';
-import { open } from '../open.ts';
+import { open } from '../on-node.ts';
 import { pairColumns, rectilinearPair } from '../property-tests/arbitrary-rectilinear.ts';
 import { Geos } from '../property-tests/geos-areas.ts';
 

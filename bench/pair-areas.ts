@@ -4,7 +4,7 @@ import { regionsOn } from '../algorithms/pixelbox/device-regions.ts';
 import type { GridPolygons } from '../algorithms/pixelbox/grid-polygons.ts';
 import { type PairAreas, pairAreas } from '../algorithms/pixelbox/pair-areas.ts';
 import { type Regions, regionsOf } from '../algorithms/pixelbox/regions.ts';
-import { open } from '../open.ts';
+import { open } from '../on-node.ts';
 import { polygonPairs } from './polygon-pairs.ts';
 import { scanlineAreas } from './polygon-scanline.ts';
 

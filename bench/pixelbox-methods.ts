@@ -4,7 +4,7 @@ import { type AreaMethod, planAreas } from '../algorithms/pixelbox/area-plan.ts'
 import type { GridPolygons } from '../algorithms/pixelbox/grid-polygons.ts';
 import { pairAreas } from '../algorithms/pixelbox/pair-areas.ts';
 import { type Regions, regionsOf } from '../algorithms/pixelbox/regions.ts';
-import { open } from '../open.ts';
+import { open } from '../on-node.ts';
 
 /**
  * What the choice of a method for a pair rests on: time of pairs by row masks, by sums over corners and by sweep, for combs

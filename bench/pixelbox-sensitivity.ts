@@ -10,7 +10,7 @@ import {
   type SampledAreas,
   uploadPolygonEdges,
 } from '../algorithms/pixelbox/index.ts';
-import { open } from '../open.ts';
+import { open } from '../on-node.ts';
 import { sequence } from '../primitives/index.ts';
 import { type Curve, drawCurves } from './pixelbox-sensitivity-plot.ts';
 import { polygonPairs } from './polygon-pairs.ts';

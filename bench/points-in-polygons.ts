@@ -11,7 +11,8 @@ import {
   WORLD,
 } from '../algorithms/quadrants/index.ts';
 import { placePoints, queryPoints } from '../algorithms/queries/index.ts';
-import { type OpenOptions, open } from '../open.ts';
+import { open } from '../on-node.ts';
+import type { OpenOptions } from '../open.ts';
 import { machine, median, spread } from './compare-input.ts';
 import { readParts } from './map-polygons.ts';
 import { GeosPolygons } from './points-geos.ts';

@@ -2,7 +2,8 @@ import { parseArgs } from 'node:util';
 import type { Polygons } from '../algorithms/geometry/polygons.ts';
 import { buildMaqTree } from '../algorithms/maq-tree/index.ts';
 import { DOMAIN_STEPS, type Domain, decompose, placeInDomain } from '../algorithms/quadrants/index.ts';
-import { type OpenOptions, open } from '../open.ts';
+import { open } from '../on-node.ts';
+import type { OpenOptions } from '../open.ts';
 import { machine, median, spread } from './compare-input.ts';
 
 /**

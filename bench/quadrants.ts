@@ -8,7 +8,8 @@ import {
   type Quadrants,
   WORLD,
 } from '../algorithms/quadrants/index.ts';
-import { type OpenOptions, open } from '../open.ts';
+import { open } from '../on-node.ts';
+import type { OpenOptions } from '../open.ts';
 import type { Context } from '../primitives/index.ts';
 import { machine, median, spread, timed } from './compare-input.ts';
 import { bySize, readParts } from './map-polygons.ts';

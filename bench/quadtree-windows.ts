@@ -1,7 +1,7 @@
 import { buildMaqTree } from '../algorithms/maq-tree/index.ts';
 import { DOMAIN_BITS, WORLD } from '../algorithms/quadrants/index.ts';
 import { placeWindows, queryWindows, type Windows } from '../algorithms/queries/index.ts';
-import { open } from '../open.ts';
+import { open } from '../on-node.ts';
 import { buildByHand, countByWalking } from './maq-builder.ts';
 import { type Bench, quadrantsOnHost, randomFrom, timeRounds, uploadQuadrants } from './quadtree-experiment.ts';
 

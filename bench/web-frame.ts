@@ -1,7 +1,8 @@
 import { parseArgs } from 'node:util';
 import { play, STEPS } from '../examples/web/frame.ts';
 import type { Controls } from '../examples/web/scene.ts';
-import { type OpenOptions, open } from '../open.ts';
+import { open } from '../on-node.ts';
+import type { OpenOptions } from '../open.ts';
 import { machine } from './compare-input.ts';
 import { spread } from './webgpu-memcpy.ts';
 

@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import type { RasterSource } from '../algorithms/geometry/raster.ts';
 import { type ZonalHistogram, zonalHistogram } from '../algorithms/zonal/index.ts';
 import { openGeoTiff, readZones, writeGeoTiff } from '../formats/index.ts';
-import { open } from '../open.ts';
+import { open } from '../on-node.ts';
 import { type ScanlineJob, scanline } from './scanline.ts';
 import { scanlineInBands } from './scanline-in-bands.ts';
 import { conusGrid, terrain } from './terrain.ts';

@@ -11,7 +11,7 @@ import { type Results, resultsCsv, resultsJson, resultsTable, sizeText } from '.
 import { findPeers } from '../bench/peers/index.ts';
 import { type StagedOutputs, stageOutputs } from '../formats/atomic-write.ts';
 import { progress } from '../graph/index.ts';
-import { open } from '../open.ts';
+import { open } from '../on-node.ts';
 import type { Context } from '../primitives/context.ts';
 import { DeviceLostError, QuadrilleError, UsageError } from '../primitives/errors.ts';
 import type { BenchBackend, BenchOptions } from './bench-arguments.ts';

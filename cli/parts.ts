@@ -14,7 +14,7 @@ export const zonalParts: ZonalParts<Context> = {
     return openGeoTiff(path, { ...options, startThreads: true });
   },
   async openContext(options) {
-    const { open } = await import('../open.ts');
+    const { open } = await import('../on-node.ts');
     return open(options);
   },
   async zonalHistogram(context, job) {
@@ -46,6 +46,6 @@ export const compareParts: CompareParts<Context> = {
 
 /** What can run on this machine. */
 export async function findDevices(): Promise<DeviceReport> {
-  const { listDevices } = await import('../devices.ts');
+  const { listDevices } = await import('../on-node.ts');
   return listDevices();
 }

@@ -4,7 +4,7 @@ import { differingMembers, type TuningAxis, tuningAxes } from '../bench/tune/axe
 import { type SearchResult, searchTuning } from '../bench/tune/search.ts';
 import { stageOutputs } from '../formats/atomic-write.ts';
 import { progress } from '../graph/index.ts';
-import { open } from '../open.ts';
+import { open } from '../on-node.ts';
 import type { Context } from '../primitives/context.ts';
 import { UsageError } from '../primitives/errors.ts';
 import { counted } from './grouped.ts';

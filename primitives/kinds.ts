@@ -30,6 +30,10 @@ export const anything: Kind = () => undefined;
 export const aText: Kind = where('a text', (given) => typeof given === 'string');
 export const aFlag: Kind = where('a boolean', (given) => typeof given === 'boolean');
 export const aFunction: Kind = where('a function', (given) => typeof given === 'function');
+export const anAddress: Kind = where(
+  'an address: a text or a URL',
+  (given) => typeof given === 'string' || given instanceof URL,
+);
 /** NaN and infinities too. */
 export const aNumber: Kind = where('a number', (given) => typeof given === 'number');
 export const aFiniteNumber: Kind = where('a finite number', Number.isFinite);

@@ -42,7 +42,14 @@ async function declarations(): Promise<Map<string, string>> {
       (await readdir(join(root, folder), { recursive: true })).map((name) => join(folder, name)),
     ),
   );
-  const sources = ['index.ts', 'open.ts', 'devices.ts', ...inFolders.flat().filter((name) => name.endsWith('.ts'))];
+  const sources = [
+    'index.ts',
+    'on-node.ts',
+    'open.ts',
+    'devices.ts',
+    'platform.ts',
+    ...inFolders.flat().filter((name) => name.endsWith('.ts')),
+  ];
   const compilerOptions: ts.CompilerOptions = {
     module: ts.ModuleKind.NodeNext,
     target: ts.ScriptTarget.ES2023,

@@ -1,8 +1,8 @@
 import { fc, test } from '@fast-check/vitest';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { compileJavaScript } from '../backends/reference/emit-javascript.ts';
-import { createWorkersBackend } from '../backends/workers/backend.ts';
 import { explainVectorization } from '../backends/workers/explain-vectorization.ts';
+import { createWorkersBackend } from '../backends/workers/index.ts';
 import type { Backend } from '../primitives/backend.ts';
 import { Break, Continue, For, If, Return, Var, While } from '../primitives/functors/control.ts';
 import { array, fn, u32, uniform } from '../primitives/functors/functor.ts';

@@ -1,8 +1,8 @@
-import { readFile } from 'node:fs/promises';
 import { fc, test } from '@fast-check/vitest';
 import { afterAll, describe, expect } from 'vitest';
 import { createReferenceBackend } from '../backends/reference/index.ts';
 import { Context, fn, plus, QuadrilleError, u32 } from '../primitives/index.ts';
+import { entries } from './entry-sources.ts';
 
 type Call = (...args: unknown[]) => unknown;
 
@@ -51,12 +51,9 @@ const ENTRY_POINTS = /^\.$|^\.\/(primitives|graph|backends\/.*)$/;
 const TAKE_NOTHING = ['listDevices', 'openTestGpu', 'testAdapter', 'useSoftwareVulkan'];
 
 async function exportedFunctions(): Promise<[name: string, call: Call][]> {
-  const { exports } = JSON.parse(await readFile('package.json', 'utf8')) as {
-    exports: Record<string, { default?: string }>;
-  };
-  const modules = Object.entries(exports).filter(([entry]) => ENTRY_POINTS.test(entry));
-  const found = modules.map(async ([entry, { default: file }]) => {
-    const module: Record<string, unknown> = await import(file!.replace('./dist', '..').replace(/js$/, 'ts'));
+  const modules = entries().filter(({ name }) => ENTRY_POINTS.test(name));
+  const found = modules.map(async ({ name: entry, source }) => {
+    const module: Record<string, unknown> = await import(source);
     return Object.entries(module).flatMap(([name, value]): [string, Call][] =>
       typeof value === 'function' && !isClass(value) && !TAKE_NOTHING.includes(name)
         ? [[`${entry} ${name}`, value as Call]]

@@ -8,15 +8,13 @@ import * as rxjs from 'rxjs';
 import ts from 'typescript';
 import { describe, expect, test } from 'vitest';
 import { createReferenceBackend } from '../backends/reference/index.ts';
-import manifest from '../package.json' with { type: 'json' };
 import { Context } from '../primitives/context.ts';
+import { entries } from './entry-sources.ts';
 
 const root = join(import.meta.dirname, '..');
 
 /** The sources of what package.json exports. */
-const entryPoints = Object.values(manifest.exports).flatMap((entry) =>
-  typeof entry === 'string' ? [] : [join(root, entry.default.replace('./dist/', '').replace(/\.js$/, '.ts'))],
-);
+const entryPoints = entries().map(({ source }) => source);
 
 const files = ['primitives', 'backends', 'graph', 'algorithms', 'formats', 'bench', 'property-tests', '.'].flatMap(
   (folder) =>

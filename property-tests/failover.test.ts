@@ -5,7 +5,7 @@ import { globals } from 'webgpu';
 import { createFailoverBackend, type Failover, type FailoverOptions } from '../backends/failover/index.ts';
 import { createReferenceBackend } from '../backends/reference/index.ts';
 import { testAdapter } from '../backends/webgpu-node/index.ts';
-import { open } from '../open.ts';
+import { open } from '../on-node.ts';
 import type { Backend, DeviceBuffer } from '../primitives/backend.ts';
 import { Context } from '../primitives/context.ts';
 import { DeviceLostError, OutOfMemoryError } from '../primitives/errors.ts';

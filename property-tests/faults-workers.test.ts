@@ -3,14 +3,16 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createFailoverBackend } from '../backends/failover/index.ts';
 import { createReferenceBackend } from '../backends/reference/index.ts';
-import { createWorkersBackend, type WorkersOptions } from '../backends/workers/backend.ts';
-import { createPool, startWorker } from '../backends/workers/pool.ts';
+import { createWorkersBackend, type WorkersOptions } from '../backends/workers/index.ts';
+import { startWorker } from '../backends/workers/node-threads.ts';
+import { createPool } from '../backends/workers/pool.ts';
 import type { Backend } from '../primitives/backend.ts';
 import { Context } from '../primitives/context.ts';
 import * as q from '../primitives/index.ts';
 import { arbitrarySteps, manySteps, reasonsIn, runSteps, undisturbed } from './arbitrary-steps.ts';
 import { interrupted } from './faulty-backend.ts';
 import { slow } from './webgpu-support.ts';
+import { startedBy } from './worker-pool-support.ts';
 
 const { fn, u32 } = q;
 const nothingHeld = { liveBuffers: 0, liveBytes: 0 };
@@ -134,9 +136,8 @@ test(
 test('a thread that ends while others are starting ends the start', async () => {
   const memory = new WebAssembly.Memory({ initial: 32, maximum: 65536, shared: true });
   const briefly = "require('node:worker_threads').parentPort.postMessage({ kind: 'ready' })";
-  const pool = createPool(memory, 2, (setup) =>
-    setup.worker === 0 ? new Worker(briefly, { eval: true }) : startWorker(setup),
-  );
+  const hasty = startedBy((setup) => (setup.worker === 0 ? new Worker(briefly, { eval: true }) : startWorker(setup)));
+  const pool = createPool(memory, 2, hasty);
   await expect(pool).rejects.toMatchObject({ code: 'device/worker' });
 });
 

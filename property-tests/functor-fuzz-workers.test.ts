@@ -1,7 +1,7 @@
 import { test } from '@fast-check/vitest';
 import { afterAll, describe, expect } from 'vitest';
-import { createWorkersBackend } from '../backends/workers/backend.ts';
 import { explainVectorization } from '../backends/workers/explain-vectorization.ts';
+import { createWorkersBackend } from '../backends/workers/index.ts';
 import { straightLine } from './arbitraries/functor-sketch.ts';
 import { moduleOfSketch } from './arbitraries/functor-sketch-ir.ts';
 import { fuzzCases } from './arbitraries/functors.ts';

@@ -4,11 +4,13 @@ import type { Worker } from 'node:worker_threads';
 import { describe, expect, test } from 'vitest';
 import { CHUNK, kernelParameters, WORKER } from '../backends/workers/kernel-arguments.ts';
 import type { Launch, Phase } from '../backends/workers/launch.ts';
-import { createPool, type Pool, startWorker } from '../backends/workers/pool.ts';
+import { startWorker } from '../backends/workers/node-threads.ts';
+import { createPool, type Pool } from '../backends/workers/pool.ts';
 import { fixed } from '../backends/workers/queue.ts';
 import { Code } from '../backends/workers/wasm-code.ts';
 import { atomic, type FunctionBody, I32, op, PAGE_BYTES } from '../backends/workers/wasm-encoder.ts';
 import { DeviceLostError } from '../primitives/errors.ts';
+import { startedBy } from './worker-pool-support.ts';
 
 const run = promisify(execFile);
 
@@ -114,11 +116,12 @@ async function withPool<T>(
 ): Promise<T> {
   const memory = newMemory();
   const threads: Worker[] = [];
-  const pool = await createPool(memory, workers, (setup) => {
+  const platform = startedBy((setup) => {
     const thread = startWorker(setup);
     threads.push(thread);
     return thread;
   });
+  const pool = await createPool(memory, workers, platform);
   try {
     return await body(pool, new Int32Array(memory.buffer, BASE), threads);
   } finally {
@@ -261,17 +264,19 @@ test('a thread in an endless loop does not keep the pool from closing', async ()
 
 test('a worker that cannot start rejects with the cause', async () => {
   const { Worker: NodeWorker } = await import('node:worker_threads');
-  const broken = createPool(newMemory(), 2, () => new NodeWorker('throw new Error("no luck")', { eval: true }));
+  const unlucky = startedBy(() => new NodeWorker('throw new Error("no luck")', { eval: true }));
+  const broken = createPool(newMemory(), 2, unlucky);
   await expect(broken).rejects.toMatchObject({ code: 'device/worker', cause: { message: 'no luck' } });
 });
 
 test('a worker that is refused ends those that were started before it', async () => {
   const threads: Worker[] = [];
-  const refused = createPool(newMemory(), 3, (setup) => {
+  const refusing = startedBy((setup) => {
     if (threads.length === 2) throw Object.assign(new Error('not allowed'), { code: 'ERR_ACCESS_DENIED' });
     threads.push(startWorker(setup));
     return threads.at(-1)!;
   });
+  const refused = createPool(newMemory(), 3, refusing);
   await expect(refused).rejects.toMatchObject({
     code: 'device/no-threads',
     remedy: expect.stringContaining('--allow-worker'),
@@ -284,12 +289,13 @@ test('a worker that is refused ends those that were started before it', async ()
 test('a worker that fails while it starts ends the others', async () => {
   const { Worker: NodeWorker } = await import('node:worker_threads');
   const threads: Worker[] = [];
-  const broken = createPool(newMemory(), 3, (setup) => {
+  const unlucky = startedBy((setup) => {
     threads.push(
       setup.worker === 2 ? new NodeWorker('throw new Error("no luck")', { eval: true }) : startWorker(setup),
     );
     return threads.at(-1)!;
   });
+  const broken = createPool(newMemory(), 3, unlucky);
   await expect(broken).rejects.toMatchObject({ code: 'device/worker' });
   expect(threads.map(({ threadId }) => threadId)).toEqual([-1, -1, -1]);
 });

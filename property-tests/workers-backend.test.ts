@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { fc, test } from '@fast-check/vitest';
 import { afterAll, beforeAll, describe, expect, onTestFinished, vi } from 'vitest';
-import { createWorkersBackend, type WorkersOptions } from '../backends/workers/backend.ts';
+import { createWorkersBackend, type WorkersOptions } from '../backends/workers/index.ts';
 import type { Backend, CountRef, DeviceBuffer } from '../primitives/backend.ts';
 import { DeviceLostError, OutOfMemoryError } from '../primitives/errors.ts';
 import { For, Var } from '../primitives/functors/control.ts';

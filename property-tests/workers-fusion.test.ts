@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { createWorkersBackend } from '../backends/workers/backend.ts';
+import { createWorkersBackend } from '../backends/workers/index.ts';
 import type { Column } from '../primitives/columns/column.ts';
 import { Context } from '../primitives/context.ts';
 import { copyIf } from '../primitives/copy-if.ts';

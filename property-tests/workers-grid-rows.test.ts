@@ -1,8 +1,8 @@
 import { fc } from '@fast-check/vitest';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createReferenceBackend } from '../backends/reference/backend.ts';
-import { createWorkersBackend } from '../backends/workers/backend.ts';
 import { hasWideRows } from '../backends/workers/grid-rows.ts';
+import { createWorkersBackend } from '../backends/workers/index.ts';
 import type { Backend } from '../primitives/backend.ts';
 import { array, type FunctorDescription, fn, u32, uniform } from '../primitives/functors/functor.ts';
 import { select } from '../primitives/functors/standard/choose.ts';

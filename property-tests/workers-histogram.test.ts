@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createWorkersBackend } from '../backends/workers/backend.ts';
+import { createWorkersBackend } from '../backends/workers/index.ts';
 import type { Backend, HistogramCommand } from '../primitives/backend.ts';
 import { For, Var } from '../primitives/functors/control.ts';
 import { array, bool, fn, u32, uniform } from '../primitives/functors/functor.ts';

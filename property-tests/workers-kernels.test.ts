@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createReferenceBackend } from '../backends/reference/backend.ts';
-import { createWorkersBackend } from '../backends/workers/backend.ts';
+import { createWorkersBackend } from '../backends/workers/index.ts';
 import type { Backend, CountRef, MonoidProgram, Store } from '../primitives/backend.ts';
 import { For, Var } from '../primitives/functors/control.ts';
 import { array, bool, f32, fn, i32, u32, uniform } from '../primitives/functors/functor.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createWorkersBackend } from '../backends/workers/backend.ts';
+import { createWorkersBackend } from '../backends/workers/index.ts';
 import { Context } from '../primitives/context.ts';
 import { bool, i32, u32 } from '../primitives/functors/functor.ts';
 import { select } from '../primitives/functors/standard/choose.ts';

@@ -1,7 +1,7 @@
 import { fc } from '@fast-check/vitest';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createReferenceBackend } from '../backends/reference/backend.ts';
-import { createWorkersBackend } from '../backends/workers/backend.ts';
+import { createWorkersBackend } from '../backends/workers/index.ts';
 import type { Backend } from '../primitives/backend.ts';
 import { array, type FunctorDescription, fn, u32, uniform } from '../primitives/functors/functor.ts';
 import type { U32 } from '../primitives/functors/value.ts';

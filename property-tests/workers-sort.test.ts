@@ -1,6 +1,6 @@
 import { fc, test } from '@fast-check/vitest';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
-import { createWorkersBackend } from '../backends/workers/backend.ts';
+import { createWorkersBackend } from '../backends/workers/index.ts';
 import type { Backend, CountRef } from '../primitives/backend.ts';
 import { For, Var } from '../primitives/functors/control.ts';
 import { array, fn, u32 } from '../primitives/functors/functor.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createReferenceBackend } from '../backends/reference/backend.ts';
-import { createWorkersBackend } from '../backends/workers/backend.ts';
+import { createWorkersBackend } from '../backends/workers/index.ts';
 import type { Backend, CountRef, Program } from '../primitives/backend.ts';
 import { Break, Continue, For, If, Return, Var } from '../primitives/functors/control.ts';
 import { array, bool, f32, fn, i32, u32, uniform } from '../primitives/functors/functor.ts';

@@ -1,7 +1,7 @@
-import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { isPlain } from '../primitives/given.ts';
 import { Column, type Context, isFunctor, QuadrilleError } from '../primitives/index.ts';
+import { entries } from './entry-sources.ts';
 import { algorithmCalls } from './valid-calls/algorithms.ts';
 import { backendCalls } from './valid-calls/backends.ts';
 import { formatCalls } from './valid-calls/formats.ts';
@@ -27,14 +27,10 @@ type Call = (...args: unknown[]) => unknown;
 
 /** Everything that the package exports and that can be called, once, by the first entry point that has it. */
 async function exportedCalls(): Promise<Map<string, Call>> {
-  const { exports } = JSON.parse(await readFile('package.json', 'utf8')) as {
-    exports: Record<string, { default?: string }>;
-  };
   const found = new Map<string, Call>();
   const seen = new Set<unknown>();
-  for (const { default: file } of Object.values(exports)) {
-    if (file === undefined) continue;
-    const module: Record<string, unknown> = await import(file.replace('./dist', '..').replace(/js$/, 'ts'));
+  for (const { source } of entries()) {
+    const module: Record<string, unknown> = await import(source);
     for (const [name, value] of Object.entries(module)) {
       if (typeof value !== 'function' || seen.has(value)) continue;
       seen.add(value);

@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os';
 import {
   type Backend,
   type Cell,
@@ -15,7 +14,7 @@ import {
 } from '../../primitives/backend.ts';
 import { createCache } from '../../primitives/cache.ts';
 import { ArgumentError, DeviceLostError, FunctorError, OutOfMemoryError } from '../../primitives/errors.ts';
-import { aNumber, type FieldKinds, someRecord, where } from '../../primitives/kinds.ts';
+import { aNumber, anAddress, type FieldKinds, someRecord, where } from '../../primitives/kinds.ts';
 import { requireOptions } from '../../primitives/options.ts';
 import { requireHangLimit, requireLimits } from '../backend-options.ts';
 import { createWatchdog, type Watchdog } from '../watchdog.ts';
@@ -29,8 +28,9 @@ import { createPool, type Pool } from './pool.ts';
 import { MAX_WORKERS } from './queue.ts';
 import { launchExactReduce } from './reduce.ts';
 import { launchExactScan } from './scan.ts';
-import { createSharedMemory, HEAP_BYTES, type SharedBuffer, type SharedMemory } from './shared-memory.ts';
+import { createSharedMemory, type SharedBuffer, type SharedMemory } from './shared-memory.ts';
 import { launchSort } from './sort.ts';
+import type { Threads } from './threads.ts';
 import { createTransfers } from './transfers.ts';
 import { launchTreeReduce } from './tree-reduce.ts';
 import { launchTreeScan } from './tree-scan.ts';
@@ -63,6 +63,11 @@ export interface WorkersOptions {
    * loop of a functor that never ends, for one. Without it, waits are as long as the workers take.
    */
   readonly hangLimit?: number | undefined;
+  /**
+   * Pages alone: where the page serves `quadrille/page-worker.js`, the program of the workers. Without it
+   * they are started out of a `blob:` address, which a Content-Security-Policy may forbid.
+   */
+  readonly workerUrl?: string | URL | undefined;
 }
 
 const OPTIONS: FieldKinds<WorkersOptions> = {
@@ -72,13 +77,7 @@ const OPTIONS: FieldKinds<WorkersOptions> = {
   fusedRows: aNumber,
   keptKernels: aNumber,
   hangLimit: aNumber,
-};
-
-const defaultLimits: Limits = {
-  bindingBytes: HEAP_BYTES,
-  workgroups: 2 ** 32 - 1,
-  storageBuffers: 2 ** 16,
-  memoryBytes: HEAP_BYTES,
+  workerUrl: anAddress,
 };
 
 const determinism: Determinism = {
@@ -95,31 +94,37 @@ const KEPT_KERNELS = 1024;
 const SORT_PASS_COST = 8;
 
 /**
- * Opens the backend that runs on worker threads, in WebAssembly: SIMD where a functor is a straight line, with the same
- * bytes as the reference. Its memory is one shared WebAssembly memory, which ends at 4 GiB.
+ * Opens the backend on the worker threads of Node or of a page.
  *
- * @throws `DeviceLostError` `device/no-threads` where the threads cannot be started, `OutOfMemoryError` `memory/shared` where
- * their memory cannot be reserved.
- * @example
- * await using context = new Context(await createWorkersBackend({ workers: 2 }));
- * await context.read(sort(context.column(Uint32Array.of(3, 1, 2)))); // Uint32Array [1, 2, 3]
+ * @throws `DeviceLostError` where they cannot be had, `OutOfMemoryError` `memory/shared` where their memory cannot be reserved.
  */
-export async function createWorkersBackend(options: WorkersOptions = {}): Promise<Backend> {
+export async function openWorkersBackend(threads: Threads, options: WorkersOptions = {}): Promise<Backend> {
   requireOptions('createWorkersBackend', OPTIONS, options);
   requireLimits(options.limits);
   requireHangLimit(options.hangLimit);
-  const workers = options.workers ?? availableParallelism();
+  const workers = options.workers ?? Math.min(threads.cores(), MAX_WORKERS);
   if (!Number.isInteger(workers) || workers < 1 || workers > MAX_WORKERS) throw badWorkers(workers);
-  const limits = { ...defaultLimits, ...options.limits };
-  // All that WebAssembly has is no limit that could be raised.
-  const memory = createSharedMemory(limits.memoryBytes < HEAP_BYTES ? limits.memoryBytes : Number.POSITIVE_INFINITY);
+  threads.requireSharing();
+  const memory = createSharedMemory(options.limits?.memoryBytes);
+  const limits = limitsOf(memory.heapBytes, options.limits);
   const watchdog = createWatchdog({
     limit: options.hangLimit,
     giveUp: (limit) => pool.stop(hangError(limit)),
     progress: () => pool.completed,
   });
-  const pool = await createPool(memory.memory, workers);
+  const pool = await createPool(memory.memory, workers, threads);
   return createBackend(pool, memory, limits, watchdog, options);
+}
+
+function limitsOf(heapBytes: number, wanted: Partial<Limits> = {}): Limits {
+  const most = { bindingBytes: heapBytes, workgroups: 2 ** 32 - 1, storageBuffers: 2 ** 16, memoryBytes: heapBytes };
+  const lowered = (name: keyof Limits): number => Math.min(most[name], wanted[name] ?? most[name]);
+  return {
+    bindingBytes: lowered('bindingBytes'),
+    workgroups: lowered('workgroups'),
+    storageBuffers: lowered('storageBuffers'),
+    memoryBytes: lowered('memoryBytes'),
+  };
 }
 
 function hangError(limit: number): DeviceLostError {

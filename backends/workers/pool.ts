@@ -1,6 +1,4 @@
-import { Worker } from 'node:worker_threads';
 import { DeviceLostError, type QuadrilleError } from '../../primitives/errors.ts';
-import { requireAddressSpace } from './address-space.ts';
 import { createArgumentRing } from './argument-ring.ts';
 import type { Launch, Phase } from './launch.ts';
 import {
@@ -16,10 +14,11 @@ import {
   type Runtime,
   slot,
   slotWord,
-  type WorkerMessage,
   type WorkerSetup,
 } from './queue.ts';
 import { encodeRuntime } from './runtime.ts';
+import { createSignal, type Signal } from './signal.ts';
+import type { Thread, Threads } from './threads.ts';
 import { encodeModule, type FunctionBody } from './wasm-encoder.ts';
 
 /**
@@ -45,6 +44,8 @@ export interface Pool {
   runHere(launch: Launch): void;
   /** Waits until the phases up to a number are done. Rejects when the pool stops before. */
   until(phase: number): Promise<void>;
+  /** Gives the event loop of the calling thread a turn. */
+  turn(): Promise<void>;
   /** Drops what has not run; waits under way reject with the reason. */
   stop(reason: unknown): void;
   /** Stops, and waits for the threads to end. */
@@ -92,33 +93,23 @@ function createHeap(memory: WebAssembly.Memory, runtimeModule: WebAssembly.Modul
   return { memory, imports, runtime };
 }
 
-interface WaitAsync {
-  waitAsync(
-    words: Int32Array,
-    index: number,
-    value: number,
-    timeout: number,
-  ): { readonly async: boolean; readonly value: Promise<string> | string };
-}
-
 /** Starts the workers and waits until all of them are ready. */
-export async function createPool(
-  memory: WebAssembly.Memory,
-  workers: number,
-  start: (setup: WorkerSetup) => Worker = startWorker,
-): Promise<Pool> {
+export async function createPool(memory: WebAssembly.Memory, workers: number, platform: Threads): Promise<Pool> {
   const shared = new SharedArrayBuffer(4 * CONTROL_WORDS);
   const runtimeModule = new WebAssembly.Module(encodeRuntime());
+  const signal = createSignal(shared);
   const setups = Array.from({ length: workers }, (_, worker) => ({
     worker,
     memory,
     control: shared,
     runtime: runtimeModule,
+    saysSignals: signal.isSaid,
   }));
-  const threads = await startAll(setups, start);
-  const pool = createQueue(memory, shared, runtimeModule, threads);
+  const threads = await startAll(setups, platform);
+  const { turn } = platform;
+  const pool = createQueue({ memory, shared, runtimeModule, signal, threads, turn });
   // From the start: a thread may end while others are still starting, and would be waited for without end.
-  const started = threads.map((thread) => follow(thread, pool));
+  const started = threads.map((thread) => follow(thread, pool, signal));
   try {
     await Promise.all(started);
     pool.check();
@@ -131,67 +122,35 @@ export async function createPool(
 }
 
 /** Starts all threads; where one cannot be, ends those before it. */
-async function startAll(setups: readonly WorkerSetup[], start: (setup: WorkerSetup) => Worker): Promise<Worker[]> {
-  requireAddressSpace(setups.length);
-  const threads: Worker[] = [];
+async function startAll(setups: readonly WorkerSetup[], platform: Threads): Promise<Thread[]> {
+  platform.requireRoom(setups.length);
+  const threads: Thread[] = [];
   try {
-    for (const setup of setups) threads.push(start(setup));
+    for (const setup of setups) threads.push(platform.start(setup));
   } catch (cause) {
     // A thread that fails while it starts has nobody else to tell.
-    for (const thread of threads) thread.on('error', () => {});
+    const nobody = (): void => {};
+    for (const thread of threads) thread.follow(nobody, nobody);
     await Promise.all(threads.map((thread) => thread.terminate()));
-    throw threadRefused(setups.length, cause);
+    throw platform.refused(setups.length, cause);
   }
   return threads;
 }
 
-/** That a thread cannot be started: most often for want of permission, memory or threads. */
-function threadRefused(workers: number, cause: unknown): DeviceLostError {
-  const { code } = cause as { readonly code?: unknown };
-  const forbidden = code === 'ERR_ACCESS_DENIED';
-  return new DeviceLostError('device/no-threads', 'A worker thread cannot be started.', {
-    expected: `${workers} worker threads`,
-    got: cause instanceof Error ? `${code ?? cause.name}: ${cause.message}` : String(cause),
-    remedy: forbidden
-      ? "Run Node with --allow-worker, or open({ backend: 'reference' }), which needs no threads."
-      : 'Ask for fewer workers, or raise what limits the threads and the memory of this process.',
-    cause,
-  });
-}
-
 /** Stops the pool when a thread fails or ends; resolves once the thread is ready. */
-function follow(thread: Worker, pool: Pool): Promise<void> {
+function follow(thread: Thread, pool: Pool, signal: Signal): Promise<void> {
   return new Promise((resolve, reject) => {
     const fail = (cause: unknown): void => {
-      const error = workerFailed(cause);
+      const error = cause instanceof DeviceLostError ? cause : workerFailed(cause);
       pool.stop(error);
       reject(error);
     };
-    thread.on('message', (message: WorkerMessage) => {
+    thread.follow((message) => {
       if (message.kind === 'failed') fail(message.error);
+      else if (message.kind === 'signal') signal.wake();
       else resolve();
-    });
-    thread.on('messageerror', fail);
-    thread.on('error', fail);
-    thread.on('exit', (code) => fail(new Error(`the thread ended with exit code ${code}`)));
+    }, fail);
   });
-}
-
-export function startWorker(setup: WorkerSetup): Worker {
-  const entry = import.meta.url.endsWith('.ts') ? './worker-boot.mjs' : './worker.js';
-  // Flags of the process are not for the workers: loaders would be set up twice, and some are refused.
-  return new Worker(new URL(entry, import.meta.url), { workerData: setup, execArgv: [] });
-}
-
-/** Milliseconds that a thread has to finish its chunk. */
-const PATIENCE = 1000;
-
-/** Waits for a thread that was told to leave; one that is in an endless loop is ended. */
-async function end(thread: Worker): Promise<void> {
-  if (thread.threadId === -1) return;
-  const impatience = setTimeout(() => void thread.terminate(), PATIENCE);
-  await new Promise((resolve) => thread.once('exit', resolve));
-  clearTimeout(impatience);
 }
 
 function workerFailed(cause: unknown): QuadrilleError {
@@ -201,12 +160,16 @@ function workerFailed(cause: unknown): QuadrilleError {
   });
 }
 
-function createQueue(
-  memory: WebAssembly.Memory,
-  shared: SharedArrayBuffer,
-  runtimeModule: WebAssembly.Module,
-  threads: readonly Worker[],
-): Pool {
+interface QueueParts {
+  readonly memory: WebAssembly.Memory;
+  readonly shared: SharedArrayBuffer;
+  readonly runtimeModule: WebAssembly.Module;
+  readonly signal: Signal;
+  readonly threads: readonly Thread[];
+  readonly turn: Pool['turn'];
+}
+
+function createQueue({ memory, shared, runtimeModule, signal, threads, turn }: QueueParts): Pool {
   const words = new Int32Array(shared);
   /** The memory and what runs in it, until the pool is closed. */
   let heap: Heap | undefined = createHeap(memory, runtimeModule);
@@ -290,25 +253,24 @@ function createQueue(
   const watch = async (): Promise<void> => {
     if (watching) return;
     watching = true;
-    // Atomics.waitAsync does not keep the process alive; a timer does.
+    // To wait for a signal does not keep the process alive; a timer does.
     const alive = setInterval(() => {}, 2 ** 30);
     try {
       for (;;) {
-        const before = look();
+        const done = look();
         pump();
         settle();
         if (stopped !== undefined || (waiters.length === 0 && backlog.length === 0)) return;
-        const refill = backlog.length === 0 ? Number.POSITIVE_INFINITY : Math.max(before + 1, written - RING_SLOTS / 2);
+        const refill = backlog.length === 0 ? Number.POSITIVE_INFINITY : Math.max(done + 1, written - RING_SLOTS / 2);
         const target = Math.min(refill, ...waiters.map(({ phase }) => phase));
-        const signal = Atomics.load(words, control.signal);
+        const before = signal.now();
         Atomics.store(words, control.target, target | 0);
         // The workers look at the target after they have completed a phase, so nothing after this look is missed.
         const now = look();
         if (now >= target) continue;
         // Where only the position of a sleepy worker is in the way, nothing is signalled.
         const timeout = now === written ? 1 : Number.POSITIVE_INFINITY;
-        const wait = (Atomics as unknown as WaitAsync).waitAsync(words, control.signal, signal, timeout);
-        if (wait.async) await wait.value;
+        await signal.change(before, timeout);
       }
     } finally {
       clearInterval(alive);
@@ -324,10 +286,11 @@ function createQueue(
     Atomics.store(words, control.stop, 1);
     Atomics.store(new Int32Array(heap!.memory.buffer), fixed.stop / 4, 1);
     // The words change, so that nobody falls asleep on what they were.
-    for (const word of [control.issued, control.completed, control.signal]) {
+    for (const word of [control.issued, control.completed]) {
       Atomics.add(words, word, 1);
       Atomics.notify(words, word);
     }
+    signal.raise();
     const rejected = waiters;
     waiters = [];
     for (const { reject } of rejected) reject(reason);
@@ -335,14 +298,14 @@ function createQueue(
 
   const close = async (): Promise<void> => {
     stop(new DeviceLostError('device/closed', 'The workers were closed.'));
-    await Promise.all(threads.map(end));
+    await Promise.all(threads.map((thread) => thread.leave()));
     // Whoever still holds the backend does not hold its memory.
     functions.clear();
     heap = undefined;
   };
 
   const post = (message: HostMessage): void => {
-    for (const thread of threads) thread.postMessage(message);
+    for (const thread of threads) thread.post(message);
     Atomics.add(words, control.messages, 1);
   };
 
@@ -415,11 +378,11 @@ function createQueue(
       if (phase <= look()) return Promise.resolve();
       return new Promise((resolve, reject) => {
         waiters.push({ phase, resolve, reject });
-        Atomics.add(words, control.signal, 1);
-        Atomics.notify(words, control.signal);
+        signal.raise();
         void watch();
       });
     },
+    turn,
     stop,
     close: () => (closed ??= close()),
   };

@@ -98,10 +98,14 @@ export interface WorkerSetup {
   readonly memory: WebAssembly.Memory;
   readonly control: SharedArrayBuffer;
   readonly runtime: WebAssembly.Module;
+  /** Whether it says, too, that it woke the host. */
+  readonly saysSignals: boolean;
 }
 
 /** What a worker tells the host. */
-export type WorkerMessage = { readonly kind: 'ready' } | { readonly kind: 'failed'; readonly error: unknown };
+export type WorkerMessage =
+  | { readonly kind: 'ready' | 'signal' }
+  | { readonly kind: 'failed'; readonly error: unknown };
 
 /** Functions of the runtime module. */
 export interface Runtime {

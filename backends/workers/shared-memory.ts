@@ -4,8 +4,8 @@ import { type Allocator, type Block, createAllocator } from './allocator.ts';
 import { fixed } from './queue.ts';
 import { MAX_PAGES, PAGE_BYTES } from './wasm-encoder.ts';
 
-/** Bytes of the heap: all of WebAssembly's memory but for what is fixed, and the last page, so that no address wraps. */
-export const HEAP_BYTES: number = (MAX_PAGES - 1) * PAGE_BYTES - fixed.heap;
+/** Pages below which no memory is tried for: 64 MiB. */
+const LEAST_PAGES = 1024;
 
 /** A buffer in the shared memory. */
 export interface SharedBuffer extends DeviceBuffer {
@@ -29,6 +29,8 @@ export interface PendingRead {
 
 export interface SharedMemory {
   readonly memory: WebAssembly.Memory;
+  /** All of the memory but for what is fixed, and the last page, so that no address wraps. */
+  readonly heapBytes: number;
   readonly allocator: Allocator;
   /** Buffers that were not released, and bytes of these and of released ones that are still being read. */
   readonly live: { buffers: number; bytes: number };
@@ -51,8 +53,11 @@ export interface SharedMemory {
   clear(): void;
 }
 
-export function createSharedMemory(limitBytes: number): SharedMemory {
-  let memory: WebAssembly.Memory | undefined = reserveMemory();
+/** Memory whose allocator hands out so many bytes at most, or all there are. */
+export function createSharedMemory(limitBytes: number = Number.POSITIVE_INFINITY): SharedMemory {
+  const reserved = reserveMemory();
+  const heapBytes = (reserved.pages - 1) * PAGE_BYTES - fixed.heap;
+  let memory: WebAssembly.Memory | undefined = reserved.memory;
   const buffers = new Map<number, SharedBuffer>();
   const live = { buffers: 0, bytes: 0 };
   const beingRead = new Set<SharedBuffer>();
@@ -71,7 +76,9 @@ export function createSharedMemory(limitBytes: number): SharedMemory {
     growths++;
     view = new Uint32Array(memory!.buffer);
   };
-  const allocator = createAllocator({ start: fixed.heap, limit: fixed.heap + HEAP_BYTES, grow }, limitBytes);
+  // All that there is is no limit that could be raised.
+  const limit = limitBytes < heapBytes ? limitBytes : Number.POSITIVE_INFINITY;
+  const allocator = createAllocator({ start: fixed.heap, limit: fixed.heap + heapBytes, grow }, limit);
 
   const resolve = (buffer: DeviceBuffer): SharedBuffer => {
     const found = buffers.get(buffer.id);
@@ -85,6 +92,7 @@ export function createSharedMemory(limitBytes: number): SharedMemory {
     get memory() {
       return memory!;
     },
+    heapBytes,
     allocator,
     live,
     beingRead,
@@ -141,18 +149,30 @@ export function createSharedMemory(limitBytes: number): SharedMemory {
   };
 }
 
-/** Address space for as much memory as WebAssembly has; little of it is used before it is asked for. */
-function reserveMemory(): WebAssembly.Memory {
-  try {
-    return new WebAssembly.Memory({ initial: fixed.heap / PAGE_BYTES, maximum: MAX_PAGES, shared: true });
-  } catch (cause) {
-    throw new OutOfMemoryError('memory/shared', 'The memory that the worker threads share cannot be reserved.', {
-      expected: `${MAX_PAGES * PAGE_BYTES} bytes of address space`,
-      got: (cause as Error).message,
-      remedy: "Raise the limit of this process (ulimit -v), or open({ backend: 'reference' }), which reserves nothing.",
-      cause,
-    });
+/**
+ * Address space for as much memory as WebAssembly has, or, on a device that refuses that, half of it, and so on; little of it
+ * is used before it is asked for.
+ */
+function reserveMemory(): { readonly memory: WebAssembly.Memory; readonly pages: number } {
+  for (let pages = MAX_PAGES; ; pages /= 2) {
+    try {
+      const memory = new WebAssembly.Memory({ initial: fixed.heap / PAGE_BYTES, maximum: pages, shared: true });
+      return { memory, pages };
+    } catch (cause) {
+      if (pages <= LEAST_PAGES) throw notReserved(pages, cause);
+    }
   }
+}
+
+function notReserved(pages: number, cause: unknown): OutOfMemoryError {
+  return new OutOfMemoryError('memory/shared', 'The memory that the worker threads share cannot be reserved.', {
+    expected: `${pages * PAGE_BYTES} bytes of address space at least`,
+    got: (cause as Error).message,
+    remedy:
+      'Raise the limit of this process (ulimit -v), close other pages that run workers, or ' +
+      "open({ backend: 'reference' }), which reserves nothing.",
+    cause,
+  });
 }
 
 /** For every choice of the four lanes of a vector, the bytes that move the chosen ones to its front. */

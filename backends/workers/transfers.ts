@@ -88,7 +88,7 @@ export function createTransfers({ memory, pool, compile, flush, copy, until }: T
         else {
           copySlice(read, COPY_SLICE);
           if (read.copied < read.result.length) {
-            await new Promise((resolve) => setImmediate(resolve));
+            await pool.turn();
             // The memory may be gone.
             pool.check();
           }

@@ -3,10 +3,6 @@ import type { ErrorPlace } from '../errors.ts';
 /** A stack frame with the name of a function, one without, and one as Firefox and Safari write it. */
 const frames = [/^\s*at .*? \((.+):(\d+):(\d+)\)$/, /^\s*at (?:async )?(.+):(\d+):(\d+)$/, /^[^@]*@(.+):(\d+):(\d+)$/];
 
-/** The folder `primitives/` as stack frames name it; unknown where a bundler has put everything into one file. */
-const ownFolder = /^(.*\/)functors\/place\.[jt]s$/.exec(fileOf(import.meta.url))?.[1];
-const ownSource = /\/primitives\/(functors|columns)\//;
-
 /**
  * The line of the caller's code that is being executed: the first stack frame outside the builder and the primitives. The
  * runtime maps it to the source file where it knows how.
@@ -19,19 +15,50 @@ export function callerPlace(): ErrorPlace | undefined {
   return placeIn(stack);
 }
 
-/** The first place in a stack that is the caller's. */
+/** The first place in a stack that is the caller's; unknown where a bundler has put the caller into one file with these. */
 export function placeIn(stack: string | undefined): ErrorPlace | undefined {
   for (const line of stack?.split('\n') ?? []) {
-    const match = frames.map((frame) => frame.exec(line)).find((found) => found !== null);
-    if (match === undefined || match[1]!.startsWith('node:')) continue;
-    const file = fileOf(match[1]!);
-    if (!isOwn(file)) return { file, line: Number(match[2]), column: Number(match[3]) };
+    const place = placeOf(line);
+    if (place !== undefined && !place.file.startsWith('node:') && !isOwn(place.file)) return place;
   }
   return undefined;
 }
 
+interface Place {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+}
+
+/** The place that a line of a stack names, if it is a frame. */
+function placeOf(frame: string): Place | undefined {
+  const match = frames.map((form) => form.exec(frame)).find((found) => found !== null);
+  if (match === undefined) return undefined;
+  return { file: fileOf(match[1]!), line: Number(match[2]), column: Number(match[3]) };
+}
+
 function isOwn(file: string): boolean {
-  return ownFolder === undefined ? ownSource.test(file) : file.startsWith(ownFolder);
+  own ??= ownPlace();
+  return file === own.file || (own.folder !== undefined && file.startsWith(own.folder));
+}
+
+/** This file as stack frames name it, and the folder in which nothing is the caller's. */
+interface OwnPlace {
+  readonly file: string | undefined;
+  readonly folder: string | undefined;
+}
+
+let own: OwnPlace | undefined;
+
+/** Found in a stack, as files of a bundle need not know their addresses, and the runtime may map them to their sources. */
+function ownPlace(): OwnPlace {
+  const file = (new Error().stack ?? '')
+    .split('\n')
+    .map(placeOf)
+    .find((place) => place !== undefined)?.file;
+  // Bundlers of development put packages into a folder that holds nothing else.
+  const folder = /^(.*\/)functors\/place\.[jt]s$/.exec(file ?? '') ?? /^(.*\/node_modules\/\.vite\/)/.exec(file ?? '');
+  return { file, folder: folder?.[1] };
 }
 
 /** A file or its address as a path with slashes. */

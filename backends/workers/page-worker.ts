@@ -1,0 +1,38 @@
+import type { HostMessage, WorkerSetup } from './queue.ts';
+import { serve } from './worker-loop.ts';
+
+// What a worker of a page runs: its first message is its setup. A page's worker hears of messages in the event loop alone,
+// so it goes back there when it knows that one is under way.
+
+/** The part of a worker's global scope that is used here. */
+interface Scope {
+  onmessage: (event: { readonly data: unknown }) => void;
+  postMessage(message: unknown): void;
+  close(): void;
+}
+
+const scope = globalThis as unknown as Scope;
+const arrived: HostMessage[] = [];
+let wake = (): void => {};
+
+scope.onmessage = ({ data }) => {
+  scope.onmessage = (event) => {
+    arrived.push(event.data as HostMessage);
+    wake();
+  };
+  void work(data as WorkerSetup);
+};
+
+async function work(setup: WorkerSetup): Promise<void> {
+  await serve(setup, {
+    take: () => arrived.shift(),
+    arrival: () =>
+      new Promise<void>((resolve) => {
+        wake = resolve;
+      }),
+    turn: () => new Promise((resolve) => setTimeout(resolve)),
+    say: (message) => scope.postMessage(message),
+  });
+  scope.postMessage({ kind: 'left' });
+  scope.close();
+}
