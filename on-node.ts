@@ -20,7 +20,7 @@ const node: Platform = {
  * @throws {@link DeviceLostError} `device/no-threads` where workers were asked for and threads cannot be started, as Node's
  * permission model or a page's policy forbids it or the process has too many; `workers/not-isolated` on a page that is not
  * cross-origin isolated; `device/no-adapter` where WebGPU was asked for and is not there;
- * `device/software-adapter-missing` where its package is not installed.
+ * `device/package-missing` and `device/software-adapter-missing` where their packages are not installed.
  *
  * @example
  * ```ts

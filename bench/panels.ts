@@ -1,4 +1,4 @@
-import { axisX, axisY, dot, gridY, line, plot } from '@observablehq/plot';
+import { loadPlot, type Plotting } from '../formats/plot-packages.ts';
 import { escapeXml, HAIRLINE, INK, MARGIN, MUTED, text } from '../formats/zonal-plot/page.ts';
 
 /** Lines or points over a logarithmic axis, one for every name. */
@@ -35,8 +35,7 @@ const COLORS = '#0072b2 #d55e00 #009e73 #cc79a7 #e69f00 #56b4e9 #1b1e24 #882255 
 
 /** Panels two in a row, with one legend of all names, as a standalone SVG. */
 export async function drawPanels(title: string, panels: readonly Panel[]): Promise<string> {
-  const { parseHTML } = await import('linkedom');
-  const { document } = parseHTML('<!doctype html><html><body></body></html>');
+  const plotting = await loadPlot();
   const names = [...new Set(panels.flatMap(({ points }) => points.map(({ name }) => name)))];
   const columns = Math.min(2, panels.length);
   const panelWidth = columns === 1 ? LONE_WIDTH : (WIDTH - MARGIN) / 2 - MARGIN;
@@ -47,7 +46,7 @@ export async function drawPanels(title: string, panels: readonly Panel[]): Promi
     const left = MARGIN + (i % columns) * (panelWidth + MARGIN);
     const top = start + Math.floor(i / columns) * (HEADING + PANEL_HEIGHT + 16);
     const heading = text(panel.title, { x: left, y: top + 16, size: 13, weight: 600 });
-    const chart = drawPanel(panel, names, panelWidth, document as unknown as Document);
+    const chart = drawPanel(panel, names, panelWidth, plotting);
     const place = `translate(${left}, ${top + HEADING})`;
     return `${heading}<g transform="${place}" font-size="10" text-anchor="middle" fill="${INK}">${chart}</g>`;
   });
@@ -81,7 +80,8 @@ function legendOf(names: readonly string[]): { readonly marks: readonly string[]
   return { marks, below: down };
 }
 
-function drawPanel(panel: Panel, names: readonly string[], width: number, document: Document): string {
+function drawPanel(panel: Panel, names: readonly string[], width: number, { Plot, document }: Plotting): string {
+  const { axisX, axisY, dot, gridY, line, plot } = Plot;
   const { points, scale, unit, axis, ticks, tickText = String } = panel;
   const of = (kind: PanelPoint['line']): PanelPoint[] => points.filter((point) => point.line === kind);
   const levels = levelsOf(points);

@@ -10,6 +10,7 @@ import type { Row } from '../bench/harness/row.ts';
 import { type Results, resultsCsv, resultsJson, resultsTable, sizeText } from '../bench/harness/tables.ts';
 import { findPeers } from '../bench/peers/index.ts';
 import { type StagedOutputs, stageOutputs } from '../formats/atomic-write.ts';
+import { requirePlot } from '../formats/plot-packages.ts';
 import { progress } from '../graph/index.ts';
 import { open } from '../on-node.ts';
 import type { Context } from '../primitives/context.ts';
@@ -39,6 +40,7 @@ export async function runBench(options: BenchOptions, surroundings: Surroundings
   requireCases(plan);
   requireRoomForElements(Math.max(...plan.sizes), options.memory);
   const paths = await outputPaths(options);
+  if (isDrawn(paths)) requirePlot();
   const outputs = await stageOutputs([...paths.values()]);
   surroundings.beforeExit(() => outputs.discardNow());
   try {
@@ -80,6 +82,10 @@ async function outputPaths({ out, outputs }: BenchOptions): Promise<ReadonlyMap<
 }
 
 const DRAWINGS = ['time', 'rate', 'ratios'] as const;
+
+function isDrawn(paths: ReadonlyMap<string, string>): boolean {
+  return paths.has('html') || paths.has('time');
+}
 
 async function find(plan: Plan, options: BenchOptions, surroundings: Surroundings): Promise<Results> {
   const { log, signal } = surroundings;
@@ -208,10 +214,9 @@ async function contents(
   results: Results,
   paths: ReadonlyMap<string, string>,
 ): Promise<(readonly [name: string, content: string])[]> {
-  const isDrawn = paths.has('html') || paths.has('time');
   // Drawing loads code that tables do not need.
   const { drawResults, resultsReport } = await import('../bench/harness/report.ts');
-  const drawings = isDrawn ? await drawResults(results) : undefined;
+  const drawings = isDrawn(paths) ? await drawResults(results) : undefined;
   const makers: Readonly<Record<string, () => string>> = {
     csv: () => resultsCsv(results),
     json: () => resultsJson(results),

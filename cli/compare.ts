@@ -7,6 +7,7 @@ import type { FillRule } from '../algorithms/geometry/polygons.ts';
 import type { Note } from '../algorithms/notes.ts';
 import { resolveTarget, stageOutputs } from '../formats/atomic-write.ts';
 import type { CompareRun } from '../formats/compare-summary.ts';
+import { requirePlot } from '../formats/plot-packages.ts';
 import type { ResultSetOptions } from '../formats/result-sets/open-result-set.ts';
 import { isLabelFormat, type ResultSet, type TileSource } from '../formats/result-sets/result-set.ts';
 import { ItemError } from '../graph/index.ts';
@@ -70,6 +71,7 @@ export async function runCompare<C extends RunContext>(
   surroundings: Surroundings,
 ): Promise<void> {
   const started = performance.now();
+  if (options.plot !== undefined || options.report !== undefined) requirePlot();
   const files = outputFiles(options);
   await protectInputs([options.a, options.b], files);
   await protectFolders(options, files);

@@ -1,10 +1,17 @@
-import { ArgumentError, FormatError, GeometryError, QuadrilleError, UsageError } from '../primitives/errors.ts';
+import {
+  ArgumentError,
+  FormatError,
+  GeometryError,
+  PackageError,
+  QuadrilleError,
+  UsageError,
+} from '../primitives/errors.ts';
 import { Interrupted } from './interrupt.ts';
 
 /** What the shell is told: all went well, a failure while running, or bad usage or input. */
 export const EXIT = { success: 0, failure: 1, badInput: 2 } as const;
 
-const INPUT_ERRORS = [UsageError, FormatError, GeometryError, ArgumentError];
+const INPUT_ERRORS = [UsageError, FormatError, GeometryError, ArgumentError, PackageError];
 
 /** The exit code that an error stands for. */
 export function exitCodeOf(error: unknown): number {

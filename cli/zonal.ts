@@ -4,6 +4,7 @@ import type { RasterSource } from '../algorithms/geometry/raster.ts';
 import type { Note } from '../algorithms/notes.ts';
 import type { Binning, ZonalHistogram } from '../algorithms/zonal/types.ts';
 import { type StagedOutputs, stageOutputs } from '../formats/atomic-write.ts';
+import { requirePlot } from '../formats/plot-packages.ts';
 import type { TextChunks } from '../formats/text-chunks.ts';
 import { statisticsCsv, zonalCsv } from '../formats/zonal-csv.ts';
 import { zonalJson } from '../formats/zonal-json.ts';
@@ -61,6 +62,7 @@ export async function runZonal<C extends RunContext>(
   surroundings: Surroundings,
 ): Promise<void> {
   const started = performance.now();
+  if (options.plot !== undefined) requirePlot();
   const files = outputFiles(options);
   await protectInputs([options.zones, options.raster], files);
   const outputs = await stageOutputs(files);

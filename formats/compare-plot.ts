@@ -1,6 +1,7 @@
 import { type Comparison, comparisonFields, RATIO_BINS } from '../algorithms/cross-compare/totals.ts';
 import { requireArguments } from '../primitives/arguments.ts';
 import { aRecord, aText, type Kind } from '../primitives/kinds.ts';
+import { loadPlot } from './plot-packages.ts';
 import { countText, escapeXml, HAIRLINE, HALO, INK, MUTED, shorten, text } from './zonal-plot/page.ts';
 
 /** What a plot shows. */
@@ -23,6 +24,8 @@ const PALE_BAR = '#a9bfd6';
 /**
  * Draws how the ratios ‖p ∩ q‖ ÷ ‖p ∪ q‖ of the pairs are spread, as a standalone SVG: a histogram in bins of 0.02, with J′,
  * their mean, and the threshold of matches. Bars below the threshold are pale.
+ *
+ * @throws PackageError `package/missing` where the optional packages `@observablehq/plot` and `linkedom` are not installed.
  *
  * @example
  * const comparison = totalsOf({ minIou: 0.5, method: 'optimal' }).comparison();
@@ -51,11 +54,8 @@ function subtitle({ similarity, pairs, matching }: Comparison): string {
 }
 
 async function drawBars({ similarity, histogram, matching }: Comparison): Promise<string> {
-  const [{ axisX, axisY, gridY, plot, rect, ruleX, ruleY, text: label }, { parseHTML }] = await Promise.all([
-    import('@observablehq/plot'),
-    import('linkedom'),
-  ]);
-  const { document } = parseHTML('<!doctype html><html><body></body></html>');
+  const { Plot, document } = await loadPlot();
+  const { axisX, axisY, gridY, plot, rect, ruleX, ruleY, text: label } = Plot;
   const bars = Array.from(histogram, (count, bin) => ({
     lower: bin / RATIO_BINS,
     upper: (bin + 1) / RATIO_BINS,
@@ -65,7 +65,7 @@ async function drawBars({ similarity, histogram, matching }: Comparison): Promis
   const means = Number.isNaN(similarity) ? [] : [{ x: similarity, name: `J′ ${similarity.toFixed(3)}` }];
   const most = Math.max(1, ...histogram);
   const chart = plot({
-    document: document as unknown as Document,
+    document,
     width: WIDTH - 2 * MARGIN,
     height: CHART_HEIGHT,
     marginTop: 20,

@@ -1,6 +1,7 @@
 import type { Polygons } from '../algorithms/geometry/polygons.ts';
 import type { RasterGrid } from '../algorithms/geometry/raster.ts';
 import type { ZonalHistogram } from '../algorithms/zonal/types.ts';
+import { loadPlot } from './plot-packages.ts';
 import { chooseColors } from './zonal-plot/colors.ts';
 import { drawHistograms } from './zonal-plot/histograms.ts';
 import { drawLegend } from './zonal-plot/legend.ts';
@@ -31,12 +32,14 @@ export interface ZonalPlot {
  * are equal, the scale spans the bins too; where that leaves a single value, all is of one colour.
  *
  * @throws ArgumentError `zonal/no-statistics` where the histogram was counted without them.
+ * @throws PackageError `package/missing` where the optional packages `@observablehq/plot` and `linkedom` are not installed.
  */
 export async function zonalPlot({ histogram, polygons, grid, title, facets = 24 }: ZonalPlot): Promise<string> {
   const { mean } = statisticsOf(histogram);
-  const colors = chooseColors(mean, histogram.bins);
+  const plotting = await loadPlot();
+  const colors = chooseColors(mean, histogram.bins, plotting.Plot);
   const map = drawMap(polygons, grid, histogram, mean, colors, WIDTH - 2 * MARGIN);
-  const bars = await drawHistograms(histogram, mean, colors, WIDTH - 2 * MARGIN, facets);
+  const bars = drawHistograms(histogram, mean, colors, WIDTH - 2 * MARGIN, facets, plotting);
   const mapTop = 104;
   const mapEnd = mapTop + map.height + (map.insets === 0 ? 0 : 20);
   const barsTop = mapEnd + 50;

@@ -139,6 +139,13 @@ export class GraphError extends QuadrilleError {
   }
 }
 
+/** An optional package that is needed and not installed; the remedy has the command that installs it. */
+export class PackageError extends QuadrilleError {
+  static {
+    PackageError.prototype.name = 'PackageError';
+  }
+}
+
 /** A command line or an option that cannot be meant. */
 export class UsageError extends QuadrilleError {
   static {

@@ -51,5 +51,5 @@ export function resolve(specifier, context, next) {
 const { useSoftwareVulkan } = await import('./backends/webgpu-node/software-vulkan.ts');
 await useSoftwareVulkan().catch(({ code, remedy }) => console.log(code, remedy));
 `);
-  expect(out).toContain('device/software-adapter-missing Install @sparticuz/chromium');
+  expect(out).toMatch(/^device\/software-adapter-missing .*npm install @sparticuz\/chromium@143\.0\.4$/m);
 });

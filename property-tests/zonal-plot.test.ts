@@ -1,4 +1,5 @@
 import { fc, test } from '@fast-check/vitest';
+import * as Plot from '@observablehq/plot';
 import { describe, expect } from 'vitest';
 import type { Polygons } from '../algorithms/geometry/polygons.ts';
 import type { RasterGrid } from '../algorithms/geometry/raster.ts';
@@ -182,7 +183,7 @@ describe('drawMap', () => {
       grid,
       histogram,
       histogram.statistics.mean,
-      chooseColors(histogram.statistics.mean, histogram.bins),
+      chooseColors(histogram.statistics.mean, histogram.bins, Plot),
       1000,
     ).svg;
   };
@@ -276,29 +277,27 @@ describe('chooseColors', () => {
   const bins = { lower: Float64Array.of(-1e7, 0), upper: Float64Array.of(0, 1e7) };
 
   test.prop([fc.array(value, { minLength: 1, maxLength: 4 })])('tells bins apart where means are few', (means) => {
-    const { low, high, colorOf } = chooseColors(Float64Array.from(means), bins);
+    const { low, high, colorOf } = chooseColors(Float64Array.from(means), bins, Plot);
     expect([low, high]).toEqual([-1e7, 1e7]);
     expect(colorOf(-5e6)).not.toBe(colorOf(5e6));
   });
 
   test.prop([value, fc.integer({ min: 1, max: 200 })])('does so where all means are equal', (mean, zones) => {
-    const { low, high } = chooseColors(new Float64Array(zones).fill(mean), bins);
+    const { low, high } = chooseColors(new Float64Array(zones).fill(mean), bins, Plot);
     expect([low, high]).toEqual([-1e7, 1e7]);
   });
 
   test.prop([fc.uniqueArray(fc.integer({ min: -1000, max: 1000 }), { minLength: 5, maxLength: 49 })])(
     'spans the means alone where they are several',
     (means) => {
-      const { low, high } = chooseColors(Float64Array.from(means), bins);
+      const { low, high } = chooseColors(Float64Array.from(means), bins, Plot);
       expect([low, high]).toEqual([Math.min(...means), Math.max(...means)]);
     },
   );
 
   test('makes no scale up where there is no mean', () => {
-    const { low, high } = chooseColors(Float64Array.of(Number.NaN), {
-      lower: bins.lower.slice(2),
-      upper: bins.upper.slice(2),
-    });
+    const none = { lower: bins.lower.slice(2), upper: bins.upper.slice(2) };
+    const { low, high } = chooseColors(Float64Array.of(Number.NaN), none, Plot);
     expect([low, high]).toEqual([Number.NaN, Number.NaN]);
   });
 });

@@ -1,6 +1,7 @@
 import { isMainThread } from 'node:worker_threads';
 import { requireOneOf } from '../../primitives/arguments.ts';
 import { DeviceLostError } from '../../primitives/errors.ts';
+import { installRemedy, isMissing } from '../../primitives/optional-packages.ts';
 import type { Gpu } from '../webgpu/gpu-types.ts';
 import { missingForVulkan, useSoftwareVulkan, useSystemVulkan } from './software-vulkan.ts';
 
@@ -10,14 +11,15 @@ export type NodeAdapter = 'hardware' | 'software' | 'auto';
 const dawnOptions = ['disable-dawn-features=timestamp_quantization', 'enable-dawn-features=disable_workgroup_init'];
 
 /**
- * The `GPU` object of npm `webgpu` (Dawn), for `createWebGpuBackend({ gpu })` in Node.
+ * The `GPU` object of the optional package `webgpu` (Dawn), for `createWebGpuBackend({ gpu })` in Node.
  *
  * With `software` it is served by SwiftShader out of the optional package `@sparticuz/chromium`; with `hardware` or `auto`
  * by the system's drivers. There is one object for each of the two, however often it is asked for; it does not keep the
  * process alive.
  *
- * @throws DeviceLostError `device/software-adapter-missing` (software only), `device/no-adapter` where there is no driver
- * or no build of Dawn for this platform.
+ * @throws DeviceLostError `device/package-missing` where the optional package `webgpu` is not installed,
+ * `device/software-adapter-missing` (software only), `device/no-adapter` where there is no driver or no build of Dawn for
+ * this platform.
  *
  * @example
  * ```ts
@@ -28,7 +30,9 @@ const dawnOptions = ['disable-dawn-features=timestamp_quantization', 'enable-daw
 export async function openNodeGpu(adapter: NodeAdapter = 'auto'): Promise<Gpu> {
   requireOneOf('openNodeGpu', 'adapter', adapter, ['auto', 'hardware', 'software']);
   const { create } = await import('webgpu').catch((cause: unknown) => {
-    throw noAdapter(`Dawn does not load on ${process.platform}-${process.arch}.`, cause);
+    throw isMissing(['webgpu'], cause)
+      ? packageMissing(cause)
+      : noAdapter(`Dawn does not load on ${process.platform}-${process.arch}.`, cause);
   });
   if (adapter === 'software') await useSoftwareVulkan();
   else {
@@ -57,6 +61,13 @@ function noAdapter(sentence: string, cause?: unknown): DeviceLostError {
   return new DeviceLostError('device/no-adapter', sentence, {
     remedy:
       "Install the graphics driver, or take the software adapter (--adapter software, { adapter: 'software' }) or another backend.",
+    cause,
+  });
+}
+
+function packageMissing(cause: unknown): DeviceLostError {
+  return new DeviceLostError('device/package-missing', 'WebGPU in Node needs a package that is not installed here.', {
+    remedy: installRemedy(['webgpu']),
     cause,
   });
 }

@@ -5,8 +5,9 @@ import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { brotliDecompress } from 'node:zlib';
-import { extract } from 'tar-stream';
 import { DeviceLostError } from '../../primitives/errors.ts';
+import { installRemedy } from '../../primitives/optional-packages.ts';
+import { tarFiles } from './tar-files.ts';
 import { vulkanDrivers } from './vulkan-drivers.ts';
 
 const PACKAGE = '@sparticuz/chromium';
@@ -93,7 +94,7 @@ function packageFolder(): string {
 
 function missing(cause: unknown): DeviceLostError {
   return new DeviceLostError('device/software-adapter-missing', 'The software adapter cannot be started.', {
-    remedy: `Install ${PACKAGE} 143 (npm install ${PACKAGE}@143.0.4) on Linux x64, or choose another adapter.`,
+    remedy: `It runs on Linux x64 alone; elsewhere, choose another adapter. ${installRemedy([PACKAGE])}`,
     cause,
   });
 }
@@ -119,11 +120,5 @@ async function unpack(archive: string, target: string): Promise<string> {
 }
 
 async function extractFiles(archive: Uint8Array, folder: string): Promise<void> {
-  const entries = extract();
-  entries.end(archive);
-  for await (const entry of entries) {
-    const chunks: Uint8Array[] = [];
-    for await (const chunk of entry) chunks.push(chunk as Uint8Array);
-    if (entry.header.type === 'file') await writeFile(join(folder, basename(entry.header.name)), Buffer.concat(chunks));
-  }
+  for (const { name, bytes } of tarFiles(archive)) await writeFile(join(folder, basename(name)), bytes);
 }

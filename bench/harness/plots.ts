@@ -1,4 +1,4 @@
-import { axisX, axisY, text as label, plot, rect, ruleX } from '@observablehq/plot';
+import { loadPlot } from '../../formats/plot-packages.ts';
 import { escapeXml, HAIRLINE, INK, MARGIN, MUTED, text } from '../../formats/zonal-plot/page.ts';
 import { drawPanels, type Panel, type PanelPoint } from '../panels.ts';
 import { type Row, rateOf } from './row.ts';
@@ -106,13 +106,13 @@ export async function ratioPlot(rows: readonly Row[]): Promise<string> {
   const title = 'Time of peers by time of backends';
   const bars = barsOf(rows);
   if (bars.length === 0) return emptyDrawing(title);
-  const { parseHTML } = await import('linkedom');
-  const { document } = parseHTML('<!doctype html><html><body></body></html>');
+  const { Plot, document } = await loadPlot();
+  const { axisX, axisY, text: label, plot, rect, ruleX } = Plot;
   const height = bars.length * BAR_HEIGHT + 50;
   const ends = bars.flatMap(({ low, high }) => [low, high]);
   const [low, high] = [Math.min(0.5, ...ends) / 1.3, Math.max(2, ...ends) * 1.3];
   const chart = plot({
-    document: document as unknown as Document,
+    document,
     width: WIDTH - 2 * MARGIN,
     height,
     marginLeft: NAME_WIDTH,

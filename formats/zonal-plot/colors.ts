@@ -1,5 +1,5 @@
-import { scale } from '@observablehq/plot';
 import type { ZonalBins } from '../../algorithms/zonal/types.ts';
+import type { Plotting } from '../plot-packages.ts';
 import { niceStep, valueText } from './page.ts';
 
 /** How values become colours. Where both ends are one value, or NaN for want of any, there is one colour for all. */
@@ -38,7 +38,7 @@ const ONE_COLOR = '#64809c';
  * It spans the means. Few means and equal ones alone would make much of small differences and leave nearly all bars the
  * colours of the ends: with them it spans the bins that hold cells too.
  */
-export function chooseColors(means: Float64Array, bins: BinEnds): Colors {
+export function chooseColors(means: Float64Array, bins: BinEnds, { scale }: Scales): Colors {
   const sorted = means.filter((mean) => Number.isFinite(mean)).sort();
   const [low, high] = endsOf(sorted, bins);
   return {
@@ -46,11 +46,12 @@ export function chooseColors(means: Float64Array, bins: BinEnds): Colors {
     high,
     clipsLow: sorted.length > 0 && sorted[0]! < low,
     clipsHigh: sorted.length > 0 && sorted.at(-1)! > high,
-    colorOf: low < high ? viridis(low, high) : () => ONE_COLOR,
+    colorOf: low < high ? viridis(low, high, scale) : () => ONE_COLOR,
   };
 }
 
 type BinEnds = Pick<ZonalBins, 'lower' | 'upper'>;
+type Scales = Pick<Plotting['Plot'], 'scale'>;
 type Ends = readonly [low: number, high: number];
 
 function endsOf(sorted: Float64Array, { lower, upper }: BinEnds): Ends {
@@ -66,7 +67,7 @@ function differ([low, high]: Ends): boolean {
   return high - low > ROUNDING * Math.max(Math.abs(low), Math.abs(high));
 }
 
-function viridis(low: number, high: number): (value: number) => string {
+function viridis(low: number, high: number, scale: Scales['scale']): (value: number) => string {
   const palette = scale({ color: { type: 'linear', scheme: 'viridis', domain: [0, 1 / 0.94], clamp: true } });
   return (value) => palette.apply(Math.min(1, Math.max(0, (value - low) / (high - low))));
 }

@@ -1,5 +1,5 @@
-import { axisX, axisY, gridY, plot, rect, ruleX, ruleY, text } from '@observablehq/plot';
 import type { ZonalHistogram } from '../../algorithms/zonal/types.ts';
+import type { Plotting } from '../plot-packages.ts';
 import { type BarSet, barsOf } from './bars.ts';
 import { type Colors, meanText } from './colors.ts';
 import type { Drawing } from './map.ts';
@@ -22,17 +22,18 @@ const TICK_WIDTH = 80;
 const TICK_HEIGHT = 40;
 
 /** Histograms of the zones with the most cells, side by side on the same scales; undefined where no zone has data. */
-export async function drawHistograms(
+export function drawHistograms(
   histogram: ZonalHistogram,
   means: Float64Array,
   colors: Colors,
   width: number,
   facets: number,
-): Promise<Histograms | undefined> {
+  plotting: Plotting,
+): Histograms | undefined {
   const ranked = rankZones(histogram);
   const bars = barsOf(histogram, ranked.slice(0, facets));
   if (bars.zones.length === 0) return undefined;
-  const chart = await drawBars(bars, labelsOf(histogram, means, bars, colors), colors, width);
+  const chart = drawBars(bars, labelsOf(histogram, means, bars, colors), colors, width, plotting);
   return {
     ...chart,
     heading: headingOf(bars.zones.length, ranked.length),
@@ -57,9 +58,14 @@ function captionOf({ even, merged }: BarSet): string {
   return `Height: ${height}. ${bars}The line marks the mean.`;
 }
 
-async function drawBars(bars: BarSet, labels: readonly Label[], colors: Colors, width: number): Promise<Drawing> {
-  const { parseHTML } = await import('linkedom');
-  const { document } = parseHTML('<!doctype html><html><body></body></html>');
+function drawBars(
+  bars: BarSet,
+  labels: readonly Label[],
+  colors: Colors,
+  width: number,
+  { Plot, document }: Plotting,
+): Drawing {
+  const { axisX, axisY, gridY, plot, rect, ruleX, ruleY, text } = Plot;
   const rects = rectsOf(bars, colors);
   const lines = labels.some(({ outside }) => outside !== '') ? 3 : 2;
   const above = lines * LINE_HEIGHT + ROW_GAP;
@@ -73,7 +79,7 @@ async function drawBars(bars: BarSet, labels: readonly Label[], colors: Colors, 
   const line = (number: number) =>
     ({ ...facet, frameAnchor: 'top-left', lineAnchor: 'bottom', dy: -5 - LINE_HEIGHT * (lines - number) }) as const;
   const chart = plot({
-    document: document as unknown as Document,
+    document,
     width,
     height,
     marginTop: above,
