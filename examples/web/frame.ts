@@ -8,81 +8,98 @@ import {
   movePoints,
   type Points,
   pixelsOf,
-  type Sums,
+  type Summary,
   summaryOf,
   sumsOf,
 } from './scene.ts';
 
-/** A frame on the host. */
-export interface Frame {
-  /** Four bytes a cell: red, green, blue, opacity. */
-  readonly pixels: Uint32Array;
+/** What is told of a frame. */
+export interface Told {
   readonly components: number;
+  /** A number that depends on every bit of the densities and labels. */
   readonly checksum: number;
+}
+
+/** A frame that is being computed. */
+export interface Frame {
+  readonly told: Promise<Told>;
+  /** Four bytes a cell: red, green, blue, opacity. */
+  readonly pixels: Promise<Uint32Array>;
 }
 
 /** The steps whose times are told one by one. */
 export const STEPS = ['move', 'density', 'components', 'colours', 'read'] as const;
-export type StepTimes = { readonly [S in (typeof STEPS)[number]]: number };
+type Step = (typeof STEPS)[number];
+/** Milliseconds. */
+export type StepTimes = { readonly [S in Step]: number };
 
-/** A scene on its way. */
+/** A scene on its way. Frames are asked for one after the other. */
 export interface Player {
-  /** Computes the next frame and waits for it. */
-  next(controls: Controls): Promise<Frame>;
-  /** The same, and waits after every step; milliseconds. Waits make the whole longer. */
+  /** Computes the next frame. */
+  next(controls: Controls): Frame;
+  /** The same, waiting after every step, which makes the whole longer. */
   nextInSteps(controls: Controls): Promise<{ readonly frame: Frame; readonly times: StepTimes }>;
 }
 
-type Result = {
-  readonly points: Points;
-  readonly pixels: Column<'u32'>;
-  readonly summary: ReturnType<typeof summaryOf>;
-};
+type Result = { readonly pixels: Column<'u32'>; readonly summary: Summary };
 
 export function play(context: Context): Player {
   let points = firstPoints(context);
   let number = 0;
 
-  const finish = async ({ points: moved, pixels, summary }: Result): Promise<Frame> => {
+  const moveOn = (moved: Points): void => {
     context.dispose(points);
     points = moved;
-    const result = await context.read({ pixels, ...summary });
+    number++;
+  };
+
+  const read = ({ pixels, summary }: Result): Frame => {
+    const told = context.read(summary).then(({ components: [components], checksum: [checksum] }) => ({
+      components: components!,
+      checksum: checksum!,
+    }));
+    const frame = { told, pixels: context.read(pixels) };
     context.dispose({ pixels, summary });
-    return { pixels: result.pixels, components: result.components[0]!, checksum: result.checksum[0]! };
+    return frame;
   };
 
   return {
     next(controls) {
-      number++;
-      return finish(
-        context.scope(() => {
-          const moved = movePoints(context, points, number, controls);
-          const density = densityOf(context, moved);
-          const labels = labelsOf(context, density, controls);
-          const pixels = pixelsOf(context, density, labels, sumsOf(context, moved, labels), controls);
-          return { points: moved, pixels, summary: summaryOf(context, density, labels) };
-        }),
-      );
+      const { moved, ...result } = context.scope(() => {
+        const moved = movePoints(context, points, number, controls);
+        const density = densityOf(context, moved, controls);
+        const labels = labelsOf(context, density);
+        const pixels = pixelsOf(context, density, labels, sumsOf(context, moved, labels), controls);
+        return { moved, pixels, summary: summaryOf(context, density, labels) };
+      });
+      moveOn(moved);
+      return read(result);
     },
+
     async nextInSteps(controls) {
-      number++;
-      const times: Partial<Record<keyof StepTimes, number>> = {};
-      const timed = async <T>(step: keyof StepTimes, run: () => T): Promise<Awaited<T>> => {
+      const times: Partial<Record<Step, number>> = {};
+      const timed = async <T>(step: Step, run: () => T): Promise<T> => {
         const start = performance.now();
-        const result = await run();
-        if (step !== 'read') await context.sync();
+        const result = run();
+        await context.sync();
         times[step] = performance.now() - start;
         return result;
       };
       const moved = await timed('move', () => movePoints(context, points, number, controls));
-      const density = await timed('density', () => densityOf(context, moved));
-      const labels = await timed('components', () => labelsOf(context, density, controls));
-      const [sums, pixels, summary] = await timed('colours', (): [Sums, Column<'u32'>, Result['summary']] => {
-        const sums = sumsOf(context, moved, labels);
-        return [sums, pixelsOf(context, density, labels, sums, controls), summaryOf(context, density, labels)];
-      });
-      const frame = await timed('read', () => finish({ points: moved, pixels, summary }));
-      context.dispose({ density, labels, sums });
+      const density = await timed('density', () => densityOf(context, moved, controls));
+      const labels = await timed('components', () => labelsOf(context, density));
+      const result = await timed('colours', () =>
+        context.scope(() => ({
+          pixels: pixelsOf(context, density, labels, sumsOf(context, moved, labels), controls),
+          summary: summaryOf(context, density, labels),
+        })),
+      );
+      context.dispose({ ...density, labels });
+      moveOn(moved);
+      const start = performance.now();
+      const frame = read(result);
+      await Promise.all([frame.told, frame.pixels]);
+      times.read = performance.now() - start;
       return { frame, times: times as StepTimes };
     },
   };

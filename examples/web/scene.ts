@@ -163,31 +163,34 @@ const smoothAlongRow = fn('smoothAlongRow', { count: neighbours(u32) }, u32, ({ 
   const ends = count.at(-2).add(count.at(2));
   return ends.add(count.at(-1).add(count.at(1)).mul(4)).add(count.at(0).mul(6));
 });
-const smoothDown = fn('smoothDown', { count: neighbours(u32) }, u32, ({ count }) => {
-  const ends = count.at(0, -2).add(count.at(0, 2));
-  return ends.add(count.at(0, -1).add(count.at(0, 1)).mul(4)).add(count.at(0).mul(6));
-});
-
 /** How dense points are in every cell: their numbers, smoothed by binomial weights over five cells each way. */
-export function densityOf(context: Context, { x, y }: Points): Column<'u32'> {
+export type Density = { readonly density: Column<'u32'>; readonly dense: Column<'bool'> };
+
+const smoothDown = fn(
+  'smoothDown',
+  { count: neighbours(u32), threshold: uniform(u32) },
+  { density: u32, dense: bool },
+  ({ count, threshold }) => {
+    const ends = count.at(0, -2).add(count.at(0, 2));
+    const density = ends.add(count.at(0, -1).add(count.at(0, 1)).mul(4)).add(count.at(0).mul(6));
+    return { density, dense: density.ge(threshold) };
+  },
+);
+
+/** The density of every cell, and whether it is dense. */
+export function densityOf(context: Context, { x, y }: Points, controls: Controls): Density {
   const grid = { width: SIDE, boundary: 'constant' } as const;
+  const threshold = Math.round(controls.threshold * ONE_POINT);
   return context.scope(() => {
     const counts = histogram(map(cellOf, { x, y }), CELLS);
     const along = context.materialize(stencil(smoothAlongRow, { count: counts }, grid));
-    return context.materialize(stencil(smoothDown, { count: along }, grid));
+    return context.materialize(stencil(smoothDown, { count: along, threshold }, grid));
   });
 }
 
-const isDense = fn('isDense', { density: u32, threshold: uniform(u32) }, bool, ({ density, threshold }) =>
-  density.ge(threshold),
-);
-
 /** For every cell the first cell of its component of dense cells. */
-export function labelsOf(context: Context, density: Column<'u32'>, { threshold }: Controls): Column<'u32'> {
-  return context.scope(() => {
-    const dense = map(isDense, { density, threshold: Math.round(threshold * ONE_POINT) });
-    return connectedComponents(context, dense, { width: SIDE });
-  });
+export function labelsOf(context: Context, { dense }: Density): Column<'u32'> {
+  return connectedComponents(context, dense, { width: SIDE });
 }
 
 /** The number of points in every component, and the sums of their colours, at the component's first cell. */
@@ -256,7 +259,7 @@ const paint = fn(
 /** The picture: a cell in a component has the mean colour of its points. Four bytes a cell, red first. */
 export function pixelsOf(
   context: Context,
-  density: Column<'u32'>,
+  { density }: Density,
   labels: Column<'u32'>,
   sums: Sums,
   { background }: Controls,
@@ -278,7 +281,8 @@ const look = fn(
   }),
 );
 
-export function summaryOf(context: Context, density: Column<'u32'>, labels: Column<'u32'>): Summary {
-  const looked = map(look, { cell: sequence(CELLS), label: labels, density });
-  return context.scope(() => reduce(looked, product({ components: plus(u32), checksum: plus(u32) })));
+const both = product({ components: plus(u32), checksum: plus(u32) });
+
+export function summaryOf(context: Context, { density }: Density, labels: Column<'u32'>): Summary {
+  return context.scope(() => reduce(map(look, { cell: sequence(CELLS), label: labels, density }), both));
 }
