@@ -1,3 +1,4 @@
+import { adapterName } from './backends/webgpu/adapter-name.ts';
 import { openOn, openWebGpu } from './open.ts';
 import type { Platform } from './platform.ts';
 import type { Determinism, Limits } from './primitives/backend.ts';
@@ -41,14 +42,10 @@ async function webGpuEntry(platform: Platform, adapter: 'hardware' | 'software')
   try {
     const { info, limits, determinism, close } = await openWebGpu(platform, adapter);
     await close();
-    return { backend: 'webgpu', adapter, device: nameOf(info), unavailable: undefined, limits, determinism };
+    return { backend: 'webgpu', adapter, device: adapterName(info), unavailable: undefined, limits, determinism };
   } catch (error) {
     return { backend: 'webgpu', adapter, ...missing(error) };
   }
-}
-
-function nameOf({ device, description, vendor, architecture }: GPUAdapterInfo): string {
-  return device || description || [vendor, architecture].filter((part) => part !== '').join(' ') || 'unnamed';
 }
 
 async function plainEntry(platform: Platform, backend: 'workers' | 'reference'): Promise<DeviceEntry> {

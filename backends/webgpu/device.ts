@@ -1,5 +1,6 @@
 import type { Limits } from '../../primitives/backend.ts';
 import { ArgumentError, DeviceLostError } from '../../primitives/errors.ts';
+import { adapterName } from './adapter-name.ts';
 import type { Gpu, GpuAdapter, GpuAdapterInfo, GpuDevice } from './gpu-types.ts';
 
 /** Which adapters to take: `auto` takes a hardware one if there is one. */
@@ -70,11 +71,11 @@ async function requestAdapter(gpu: GPU, choice: AdapterChoice): Promise<GPUAdapt
     software ? { forceFallbackAdapter: true } : { powerPreference: 'high-performance' },
   );
   if (adapter === null) throw noAdapter(`There is no ${choice === 'auto' ? '' : `${choice} `}adapter here.`);
-  const { isFallbackAdapter, description } = adapter.info;
+  const { isFallbackAdapter } = adapter.info;
   if (choice === 'hardware' && isFallbackAdapter) {
-    throw noAdapter(`The only adapter here is a software one (${description}).`);
+    throw noAdapter(`The only adapter here is a software one (${adapterName(adapter.info)}).`);
   }
-  if (software && !isFallbackAdapter) throw noAdapter(`The adapter is no software one (${description}).`);
+  if (software && !isFallbackAdapter) throw noAdapter(`The adapter is no software one (${adapterName(adapter.info)}).`);
   return adapter;
 }
 

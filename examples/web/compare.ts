@@ -1,0 +1,31 @@
+// The same frames on every backend that there is, and what comes out of each.
+import { type DeviceEntry, open } from '../../page.ts';
+import { play, type Told } from './frame.ts';
+import type { Controls } from './scene.ts';
+
+/** Frames that are computed, of which the last is compared. */
+export const COMPARED_FRAMES = 5;
+export const COMPARED_CONTROLS: Controls = { threshold: 1.25, background: 'dark' };
+
+export interface Compared extends Told {
+  readonly entry: DeviceEntry;
+  readonly milliseconds: number;
+}
+
+/** One backend after the other, each from the first frame on. */
+export async function* compareBackends(entries: readonly DeviceEntry[]): AsyncGenerator<Compared> {
+  for (const entry of entries) {
+    await using context = await open({ backend: entry.backend, adapter: entry.adapter });
+    const player = play(context);
+    let milliseconds = 0;
+    let told: Told | undefined;
+    for (let frame = 0; frame < COMPARED_FRAMES; frame++) {
+      const start = performance.now();
+      const { told: next, pixels } = player.next(COMPARED_CONTROLS);
+      told = await next;
+      milliseconds = performance.now() - start;
+      await pixels;
+    }
+    yield { entry, milliseconds, ...told! };
+  }
+}

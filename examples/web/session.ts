@@ -1,0 +1,72 @@
+// Frames on one backend, one after the other, until it is stopped.
+import { type Context, type DeviceEntry, open } from '../../page.ts';
+import { play, type StepTimes, type Told } from './frame.ts';
+import type { Controls } from './scene.ts';
+
+/** What is shown of a frame. */
+export interface Shown extends Told {
+  readonly pixels: Uint32Array;
+  /** Milliseconds until the host knew the result; of a frame in steps, none. */
+  readonly computed: number | undefined;
+  readonly steps: StepTimes | undefined;
+}
+
+export interface Session {
+  readonly entry: DeviceEntry;
+  /** Whether frames go on; {@link Session.step} makes one while they do not. */
+  paused: boolean;
+  stop(): Promise<void>;
+}
+
+export interface SessionOptions {
+  readonly entry: DeviceEntry;
+  readonly paused: boolean;
+  /** What the visitor wants at the moment. */
+  readonly controls: () => Controls;
+  readonly show: (frame: Shown) => void;
+  readonly fail: (error: unknown) => void;
+}
+
+/** Frames whose steps are waited for one by one come every so many. */
+const STEPS_EVERY = 20;
+
+/** Opens the backend and begins; the first frame is shown even where it is paused. */
+export async function startSession({ entry, paused, controls, show, fail }: SessionOptions): Promise<Session> {
+  const context: Context = await open({ backend: entry.backend, adapter: entry.adapter });
+  const player = play(context);
+  let isStopped = false;
+  const session: Session = {
+    entry,
+    paused,
+    async stop() {
+      isStopped = true;
+      await running;
+      await context.close();
+    },
+  };
+
+  const next = async (number: number): Promise<Shown> => {
+    if (number % STEPS_EVERY === STEPS_EVERY - 1) {
+      const { frame, times } = await player.nextInSteps(controls());
+      return { ...(await frame.told), pixels: await frame.pixels, computed: undefined, steps: times };
+    }
+    const start = performance.now();
+    const frame = player.next(controls());
+    const told = await frame.told;
+    const computed = performance.now() - start;
+    return { ...told, pixels: await frame.pixels, computed, steps: undefined };
+  };
+
+  const run = async (): Promise<void> => {
+    try {
+      for (let number = 0; !isStopped; ) {
+        if (!session.paused || number === 0) show(await next(number++));
+        await new Promise(requestAnimationFrame);
+      }
+    } catch (error) {
+      if (!isStopped) fail(error);
+    }
+  };
+  const running = run();
+  return session;
+}
