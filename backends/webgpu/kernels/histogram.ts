@@ -9,7 +9,8 @@ import { separate } from '../snapshot.ts';
 import { rangesOf } from '../transfers.ts';
 import type { Helper } from '../wgsl-helpers.ts';
 import { countKeyed } from './keyed-histogram.ts';
-import { prepareSource, type Source } from './source.ts';
+import type { Source } from './source.ts';
+import { prepareSource } from './stored-source.ts';
 import { bindPlacements, countBindings, placeArrays, type Window } from './windows.ts';
 import { emitClear } from './workgroup.ts';
 

@@ -5,7 +5,6 @@ import { combinesInAnyOrder } from '../../monoid-shapes.ts';
 import { type Bindings, createBindings } from '../bindings.ts';
 import { type Engine, type KernelText, launch, placeParameters } from '../engine.ts';
 import { emitProgram, programKey } from '../link.ts';
-import type { Memory } from '../memory.ts';
 import { isLight } from '../module-size.ts';
 import { type LengthWords, type Parameters, parameter } from '../parameters.ts';
 import type { ParameterSlot } from '../recorder.ts';
@@ -20,20 +19,15 @@ import {
   emitLevelLength,
   levelsOf,
 } from './blocks.ts';
+import { bindDestination, type Destination, linkCell, type States } from './destination.ts';
 import { emitEvaluation, emitMonoid, emitStateLoad, emitStateStore, monoidKey } from './record.ts';
 import { ANY_ORDER_BINDINGS, reduceInAnyOrder } from './reduce-any-order.ts';
-import { prepareSource, type Source } from './source.ts';
+import type { Source } from './source.ts';
+import { prepareSource } from './stored-source.ts';
 import { bindPlacements, placeArrays } from './windows.ts';
 
 /** Storage buffers that a level binds beside the program. */
 const TREE_BINDINGS = 1;
-
-/** States in memory, leaf after leaf: `count` words each. */
-export interface States {
-  readonly memory: Memory;
-  /** Where the parameters hold the distance between leaves. */
-  readonly strideWord: number;
-}
 
 /** Folds a program over an extent; see the contract. */
 export function reduce(engine: Engine, extent: Extent, program: Program, monoid: MonoidProgram, into: Cell): void {
@@ -69,25 +63,6 @@ export interface Tree {
   readonly monoid: MonoidProgram;
   readonly parameters: Parameters;
   readonly length: LengthWords;
-}
-
-/** Where the totals of a level go: states of the next level, or a cell, which gets the identity of nothing too. */
-export interface Destination extends States {
-  /** Of a cell: where the parameters hold its first word, and the parts of the buffer that it lies in. */
-  readonly cell?: { readonly word: number; readonly first: number; readonly count: number };
-}
-
-/** A cell of `words` words, which may lie across the parts of its buffer. */
-export function linkCell(parameters: Parameters, memory: Memory, word: number, words: number): Destination {
-  const last = memory.parts.length - 1;
-  const first = Math.min(last, Math.floor(word / 2 ** memory.shift));
-  const count = Math.min(last, Math.floor((word + words - 1) / 2 ** memory.shift)) - first + 1;
-  const inPart = parameters.word(word - first * 2 ** memory.shift);
-  return { memory, strideWord: parameters.word(1), cell: { word: inPart, first, count } };
-}
-
-export function bindDestination({ memory, cell }: Destination, bindings: Bindings): number {
-  return bindings.bind(memory, 'write', cell?.first, cell?.count);
 }
 
 /** Memory for the totals of levels of so many blocks. */

@@ -11,6 +11,7 @@ import { type Engine, type KernelText, launch } from '../engine.ts';
 import { isLight } from '../module-size.ts';
 import { GROUP_NUMBER, lengthExpression, parameter } from '../parameters.ts';
 import type { Helper } from '../wgsl-helpers.ts';
+import { linkCell } from './destination.ts';
 import { lines } from './lines.ts';
 import {
   AGGREGATE,
@@ -23,7 +24,6 @@ import {
 } from './look-back.ts';
 import { emitNumbering, MOST_LANES, MOST_RUN, numberedRows } from './numbered-rows.ts';
 import { emitEvaluation, emitMonoid, emitSharedStates, emitStateStore, monoidKey } from './record.ts';
-import { linkCell } from './reduce.ts';
 import { codeRuns } from './run-code.ts';
 import { flagRows, type ScanRows, stateRows } from './scan-rows.ts';
 import { type BoundScan, bindScan, keptRows, type Sink } from './scan-sink.ts';

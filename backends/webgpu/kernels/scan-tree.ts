@@ -15,16 +15,9 @@ import {
   emitLevelLength,
   levelsOf,
 } from './blocks.ts';
+import { type Destination, linkCell, type States } from './destination.ts';
 import { emitEvaluation, emitMonoid, emitStateLoad, emitStateStore, monoidKey } from './record.ts';
-import {
-  allocateTotals,
-  type Destination,
-  linkCell,
-  reduceProgram,
-  reduceTotals,
-  type States,
-  type Tree,
-} from './reduce.ts';
+import { allocateTotals, reduceProgram, reduceTotals, type Tree } from './reduce.ts';
 import { bindScan, emitConsume, type PlacedSink } from './scan-sink.ts';
 import type { Source } from './source.ts';
 

@@ -6,7 +6,8 @@ import { forEach } from './for-each.ts';
 import { LOOK_BACK_BINDINGS, lookBackTile, scanByLookBack } from './scan-look-back.ts';
 import { linkSink, placeSinks, splitScan } from './scan-sink.ts';
 import { scanByTree, TREE_BINDINGS } from './scan-tree.ts';
-import { linkSource, prepareSource } from './source.ts';
+import { linkSource } from './source.ts';
+import { prepareSource } from './stored-source.ts';
 
 /** Scans a program's results and consumes the prefixes; see the contract. */
 export function scan(engine: Engine, command: ScanCommand): void {

@@ -3,11 +3,12 @@ import type { Engine } from '../engine.ts';
 import type { Memory } from '../memory.ts';
 import { isLight } from '../module-size.ts';
 import { separate } from '../snapshot.ts';
+import { columnsProgram } from './columns-program.ts';
 import { forEach } from './for-each.ts';
 import { beginSweep } from './one-sweep.ts';
 import { radixPass } from './radix-pass.ts';
 import { type Columns, passesOf } from './radix-rows.ts';
-import { columnsProgram, storeResults } from './source.ts';
+import { storeResults } from './stored-source.ts';
 import { sortTile } from './tile-sort.ts';
 
 /** Sorts by the digits of the key, lowest first; see the contract. */

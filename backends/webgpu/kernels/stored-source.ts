@@ -1,0 +1,58 @@
+import { type ArrayBinding, capacityOf, type Extent, type Program, type Store } from '../../../primitives/backend.ts';
+import { entryOf } from '../../../primitives/functors/ir.ts';
+import { type Engine, tooManyBindings } from '../engine.ts';
+import { columnsModule } from './columns-program.ts';
+import { forEach } from './for-each.ts';
+import { linkSource, type Source } from './source.ts';
+import { countBindings, placeArrays } from './windows.ts';
+
+/**
+ * Links a program for a kernel that binds `others` more buffers and works on tiles of `tile` elements. Where the program
+ * needs too many bindings for that, or its arrays are cut within a tile, its results are stored first.
+ */
+export function prepareSource(engine: Engine, extent: Extent, program: Program, tile: number, others: number): Source {
+  const fused = linkSource(engine, extent, program);
+  if (fits(engine, fused, tile, others)) return fused;
+  const stored = storeResults(engine, extent, program);
+  const linked = linkSource(engine, extent, stored.program);
+  if (!fits(engine, linked, tile, others)) {
+    throw tooManyBindings(others + countBindings(firstPlacements(linked).values()), engine.limits.storageBuffers);
+  }
+  return { ...linked, release: stored.release };
+}
+
+function firstPlacements({ program, windows }: Source): ReturnType<typeof placeArrays> {
+  return placeArrays(program, windows[0]!);
+}
+
+function fits({ limits }: Engine, linked: Source, tile: number, others: number): boolean {
+  const needed = others + countBindings(firstPlacements(linked).values());
+  return needed <= limits.storageBuffers && linked.windows.every(({ from }) => from % tile === 0);
+}
+
+/** Stores the results of a program; the program returned reads them back. */
+export function storeResults(engine: Engine, extent: Extent, program: Program): { program: Program; release(): void } {
+  const { pool } = engine;
+  const { results } = entryOf(program.module);
+  const capacity = capacityOf(extent);
+  // One buffer for all results costs one binding; results that fill a binding each are cut at the same places.
+  const together = results.length * capacity <= pool.partWords;
+  const buffers = (together ? [results.length * capacity] : results.map(() => capacity)).map((words) =>
+    pool.allocate(words),
+  );
+  const columns = results.map(
+    (type, i): ArrayBinding => ({
+      buffer: buffers[together ? 0 : i]!,
+      storage: type === 'bool' ? 'u32' : type,
+      offset: together ? i * capacity : 0,
+      length: capacity,
+    }),
+  );
+  const stores = columns.map(({ buffer, offset }, value): Store => ({ buffer, offset, capacity, value }));
+  forEach(engine, extent, program, stores);
+  const arrays = new Map(columns.map((column, i) => [`a${i}`, column]));
+  return {
+    program: { module: columnsModule(results), arrays, uniforms: new Map() },
+    release: () => buffers.forEach((buffer) => void pool.release(buffer)),
+  };
+}
