@@ -50,8 +50,9 @@ async function webGpuEntry(platform: Platform, adapter: 'hardware' | 'software')
 
 async function plainEntry(platform: Platform, backend: 'workers' | 'reference'): Promise<DeviceEntry> {
   try {
-    await using context = await openOn(platform, { backend, workers: 1 });
+    const context = await openOn(platform, { backend, workers: 1 });
     const { limits, determinism } = context.backend;
+    await context.close();
     const device = backend === 'workers' ? threadsText(await platform.cores()) : 'this thread';
     return { backend, device, unavailable: undefined, limits, determinism };
   } catch (error) {

@@ -19,7 +19,8 @@ const node: Platform = {
  * `workers/number` or `device/hang-limit` for an option that is none.
  * @throws {@link DeviceLostError} `device/no-threads` where workers were asked for and threads cannot be started, as Node's
  * permission model or a page's policy forbids it or the process has too many; `workers/not-isolated` on a page that is not
- * cross-origin isolated; `device/no-adapter` where WebGPU was asked for and is not there;
+ * cross-origin isolated; `workers/no-webassembly` and `reference/no-text` where a page's policy forbids what they run;
+ * `device/no-adapter` where WebGPU was asked for and is not there;
  * `device/package-missing` and `device/software-adapter-missing` where their packages are not installed.
  *
  * @example

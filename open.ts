@@ -125,9 +125,10 @@ async function openWorkersOrReference(platform: Platform, options: OpenOptions):
   } catch (cause) {
     const isMissing = cause instanceof DeviceLostError || cause instanceof OutOfMemoryError;
     if (!isMissing) throw cause;
+    const reference = await openReference(options);
     const sentence = `The reference backend, which is slow, stands in for the workers: ${cause.message}`;
     warn(new QuadrilleWarning('open/reference', sentence, { cause }), options.onWarning);
-    return openReference(options);
+    return reference;
   }
 }
 

@@ -45,7 +45,7 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
 }
 
 function tellPlatform(warning: QuadrilleWarning): void {
-  const { process } = globalThis;
+  const { process } = globalThis as { process?: { emitWarning?: (warning: Error) => void } };
   if (typeof process?.emitWarning === 'function') process.emitWarning(warning);
   else console.warn(`${warning}`);
 }

@@ -22,7 +22,7 @@ import { bitsOfF32 } from '../../primitives/functors/semantics.ts';
 import { type FieldKinds, someRecord } from '../../primitives/kinds.ts';
 import { requireOptions } from '../../primitives/options.ts';
 import { requireLimits } from '../backend-options.ts';
-import { type CompiledEntry, compileJavaScript, type PlainValue } from './emit-javascript.ts';
+import { type CompiledEntry, compileJavaScript, type PlainValue, requireText } from './emit-javascript.ts';
 import { createHostMemory, type HostMemory } from './memory.ts';
 
 export interface ReferenceOptions {
@@ -48,6 +48,7 @@ type State = readonly PlainValue[];
  * compared with byte for byte. Commands run at once, on the calling thread, for as long as they take: a loop that does not
  * end is never stopped, whatever `hangLimit` says.
  *
+ * @throws `DeviceLostError` `reference/no-text` where functions cannot be made out of text, as the policy of a page forbids it.
  * @example
  * await using context = new Context(createReferenceBackend());
  * await context.read(sort(context.column(Uint32Array.of(3, 1, 2)))); // Uint32Array [1, 2, 3]
@@ -55,6 +56,7 @@ type State = readonly PlainValue[];
 export function createReferenceBackend(options: ReferenceOptions = {}): Backend {
   requireOptions('createReferenceBackend', OPTIONS, options);
   requireLimits(options.limits);
+  requireText();
   const limits = { ...defaultLimits, ...options.limits };
   const memory = createHostMemory(limits.memoryBytes);
   const counters: Counters = {

@@ -1,5 +1,6 @@
 import { requireArguments, requireModule } from '../../primitives/arguments.ts';
 import { createCache } from '../../primitives/cache.ts';
+import { DeviceLostError } from '../../primitives/errors.ts';
 import {
   entryOf,
   type IrFunction,
@@ -60,7 +61,7 @@ export function compileJavaScript(module: Module): CompiledModule {
   const number = moduleNumber(module);
   let factory = compiled.get(number);
   if (factory === undefined) {
-    const make = new Function('semantics', 'arrays', 'uniforms', emitJavaScript(module));
+    const make = functionOf(['semantics', 'arrays', 'uniforms'], emitJavaScript(module));
     factory = (arrays, uniforms) => make(semantics, arrays, uniforms) as CompiledEntry;
     compiled.set(number, factory);
   }
@@ -69,8 +70,31 @@ export function compileJavaScript(module: Module): CompiledModule {
 
 /** Compiles a module to generators, for loops that may take longer than the thread has time. Slower than plain functions. */
 export function compilePausing(module: Module): PausingModule {
-  const make = new Function('semantics', 'arrays', 'uniforms', 'pause', emitJavaScript(module, true));
+  const make = functionOf(['semantics', 'arrays', 'uniforms', 'pause'], emitJavaScript(module, true));
   return (arrays, uniforms, pause) => make(semantics, arrays, uniforms, pause);
+}
+
+/** Throws where the platform does not let a program make functions out of text. */
+export function requireText(): void {
+  functionOf([], '');
+}
+
+function functionOf(parameters: readonly string[], body: string): (...args: unknown[]) => never {
+  try {
+    return new Function(...parameters, body) as (...args: unknown[]) => never;
+  } catch (cause) {
+    if (!(cause instanceof EvalError)) throw cause;
+    throw new DeviceLostError(
+      'reference/no-text',
+      'Functors cannot be compiled to JavaScript: functions made out of text are forbidden here.',
+      {
+        remedy:
+          "Add 'unsafe-eval' to script-src in the Content-Security-Policy of the page, or open WebGPU or the workers, which " +
+          'need no such thing.',
+        cause,
+      },
+    );
+  }
 }
 
 /**

@@ -47,7 +47,7 @@ const wantedLimits = [
  * @throws DeviceLostError `device/no-adapter`
  */
 export async function openDevice(gpu: Gpu | undefined, choice: AdapterChoice): Promise<OpenDevice> {
-  if (gpu === undefined) throw noAdapter('There is no WebGPU here.');
+  if (gpu === undefined) throw noWebGpu();
   const adapter = await requestAdapter(gpu, choice);
   const { limits, info, features } = adapter;
   const requiredFeatures = wantedFeatures.filter((name) => features.has(name)) as GPUFeatureName[];
@@ -77,6 +77,14 @@ async function requestAdapter(gpu: GPU, choice: AdapterChoice): Promise<GPUAdapt
   }
   if (software && !isFallbackAdapter) throw noAdapter(`The adapter is no software one (${adapterName(adapter.info)}).`);
   return adapter;
+}
+
+function noWebGpu(): DeviceLostError {
+  return new DeviceLostError('device/no-adapter', 'There is no WebGPU here.', {
+    remedy:
+      'On a page, take a browser that has it, and serve the page over https or from localhost; in Node, pass the gpu of ' +
+      'openNodeGpu(); or take another backend.',
+  });
 }
 
 function noAdapter(sentence: string): DeviceLostError {

@@ -27,6 +27,7 @@ import type { Kernel, Launch, Launcher } from './launch.ts';
 import { createPool, type Pool } from './pool.ts';
 import { MAX_WORKERS } from './queue.ts';
 import { launchExactReduce } from './reduce.ts';
+import { requireWebAssembly } from './runtime.ts';
 import { launchExactScan } from './scan.ts';
 import { createSharedMemory, type SharedBuffer, type SharedMemory } from './shared-memory.ts';
 import { launchSort } from './sort.ts';
@@ -105,6 +106,7 @@ export async function openWorkersBackend(threads: Threads, options: WorkersOptio
   const workers = options.workers ?? Math.min(threads.cores(), MAX_WORKERS);
   if (!Number.isInteger(workers) || workers < 1 || workers > MAX_WORKERS) throw badWorkers(workers);
   threads.requireSharing();
+  requireWebAssembly();
   const memory = createSharedMemory(options.limits?.memoryBytes);
   const limits = limitsOf(memory.heapBytes, options.limits);
   const watchdog = createWatchdog({

@@ -12,7 +12,7 @@ export { explainVectorization, type Vectorization } from './explain-vectorizatio
  * Bundled for a page, the same runs on web workers; the page has to be cross-origin isolated.
  *
  * @throws `DeviceLostError` `device/no-threads` where the threads cannot be started, `workers/not-isolated` on a page that is
- * not isolated; `OutOfMemoryError` `memory/shared` where their memory cannot be reserved.
+ * not isolated, `workers/no-webassembly` where WebAssembly is forbidden; `OutOfMemoryError` `memory/shared` where their memory cannot be reserved.
  * @example
  * await using context = new Context(await createWorkersBackend({ workers: 2 }));
  * await context.read(sort(context.column(Uint32Array.of(3, 1, 2)))); // Uint32Array [1, 2, 3]

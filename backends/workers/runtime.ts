@@ -1,6 +1,24 @@
+import { DeviceLostError } from '../../primitives/errors.ts';
 import { CHUNK, emitMinimum, emitOwnWord, kernelParameters, pushRest } from './kernel-arguments.ts';
 import { Code } from './wasm-code.ts';
 import { encodeModule, type FunctionBody, I32, op } from './wasm-encoder.ts';
+
+/** Throws where no WebAssembly can be compiled. */
+export function requireWebAssembly(): void {
+  try {
+    new WebAssembly.Module(encodeRuntime());
+  } catch (cause) {
+    throw new DeviceLostError(
+      'workers/no-webassembly',
+      'WebAssembly, which the workers run, cannot be compiled here.',
+      {
+        remedy:
+          "Add 'wasm-unsafe-eval' to script-src in the Content-Security-Policy of the page; in Node, leave out --jitless.",
+        cause,
+      },
+    );
+  }
+}
 
 /** The module that every thread has before it has any kernel. */
 export function encodeRuntime(): Uint8Array<ArrayBuffer> {

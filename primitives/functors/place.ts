@@ -8,10 +8,12 @@ const frames = [/^\s*at .*? \((.+):(\d+):(\d+)\)$/, /^\s*at (?:async )?(.+):(\d+
  * runtime maps it to the source file where it knows how.
  */
 export function callerPlace(): ErrorPlace | undefined {
-  const limit = Error.stackTraceLimit;
-  Error.stackTraceLimit = 40;
+  // V8 and Safari look at it.
+  const limited = Error as { stackTraceLimit?: number | undefined };
+  const limit = limited.stackTraceLimit;
+  limited.stackTraceLimit = 40;
   const { stack } = new Error();
-  Error.stackTraceLimit = limit;
+  limited.stackTraceLimit = limit;
   return placeIn(stack);
 }
 

@@ -1,0 +1,62 @@
+import fc from 'fast-check';
+import type { Backend } from '../../primitives/backend.ts';
+import { Context } from '../../primitives/context.ts';
+import { allLaws } from '../laws/all.ts';
+import { type HostTable, words } from '../laws/compare.ts';
+import { createRun, type Law, type Run } from '../laws/law.ts';
+
+/** What laws are tried on. */
+export interface Trial {
+  readonly laws: readonly string[];
+  readonly seed: number;
+  readonly numRuns: number;
+}
+
+/**
+ * Tries laws on a backend, and tells for each law which bytes came out of all its cases: a digest, which is the same
+ * wherever the same cases have the same results.
+ */
+export async function digestsOf(backend: Backend, reference: Backend, trial: Trial): Promise<Record<string, string>> {
+  const contexts = [new Context(backend), new Context(reference)] as const;
+  const run = createRun(...contexts);
+  const digests: Record<string, string> = {};
+  try {
+    for (const law of lawsOf(trial)) {
+      let digest = 0;
+      const digested: Run = async (pipeline) => {
+        const result = await run(pipeline);
+        digest = digestOf(words(result as HostTable, false), digest);
+        return result;
+      };
+      const { seed, numRuns } = trial;
+      await fc.assert(law.property(digested), { seed, numRuns });
+      digests[law.name] = digest.toString(16);
+    }
+  } finally {
+    await Promise.all(contexts.map((context) => context.close()));
+  }
+  return digests;
+}
+
+function lawsOf({ laws }: Trial): readonly Law[] {
+  return laws.map((name) => allLaws.find((law) => law.name === name)!);
+}
+
+/** A digest of all words, the names of columns among them, that goes on from another one: FNV-1a. NaN is NaN. */
+function digestOf(table: HostTable, from: number): number {
+  if (!isTable(table)) return [...Array.from(table), table.length].reduce(mix, from);
+  return Object.keys(table)
+    .sort()
+    .reduce((digest, name) => {
+      const named = Array.from(name, (letter) => letter.codePointAt(0)!).reduce(mix, digest);
+      return digestOf(table[name]!, named);
+    }, from);
+}
+
+function isTable(table: HostTable): table is { readonly [name: string]: HostTable } {
+  return !('length' in table && typeof table.length === 'number');
+}
+
+function mix(digest: number, word: number): number {
+  return Math.imul(digest ^ word, 16777619) >>> 0;
+}

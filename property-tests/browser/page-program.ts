@@ -1,0 +1,168 @@
+// What the tests of pages do there, with the entry points that pages take.
+
+import { createReferenceBackend } from '../../backends/reference/index.ts';
+import { createWebGpuBackend } from '../../backends/webgpu/index.ts';
+import { createWorkersBackend, type WorkersOptions } from '../../backends/workers/page.ts';
+import {
+  type Backend,
+  Context,
+  type DeviceReport,
+  fn,
+  histogram,
+  listDevices,
+  map,
+  type OpenOptions,
+  open,
+  plus,
+  QuadrilleError,
+  reduce,
+  reduceByKey,
+  sort,
+  sortByKey,
+  u32,
+  Var,
+  While,
+} from '../../page.ts';
+import { digestsOf, type Trial } from './laws-program.ts';
+
+/** What came of opening a context and using it. */
+export interface Outcome {
+  /** The backend that ran. */
+  readonly ran: string;
+  readonly warnings: readonly string[];
+  readonly sorted: readonly number[];
+}
+
+/** What is told of an error. */
+export interface Told {
+  readonly error: string;
+  readonly code: string;
+  readonly message: string;
+}
+
+/** Workers that the page has started so far. */
+const started: Worker[] = [];
+const PageWorker = globalThis.Worker;
+globalThis.Worker = class extends PageWorker {
+  constructor(...args: ConstructorParameters<typeof PageWorker>) {
+    super(...args);
+    started.push(this);
+  }
+};
+
+/** A backend of a page. */
+export type PageBackend = 'workers' | 'webgpu' | 'reference';
+
+const openWorkers = (options: WorkersOptions = {}): Promise<Backend> =>
+  createWorkersBackend({ workers: 2, inlineNanoseconds: 0, ...options });
+
+const backends: Readonly<Record<PageBackend, () => Promise<Backend>>> = {
+  workers: openWorkers,
+  webgpu: () => createWebGpuBackend({ adapter: 'software' }),
+  reference: async () => createReferenceBackend(),
+};
+
+const tests = {
+  isIsolated: (): boolean => globalThis.crossOriginIsolated,
+
+  /** Opens a context, sorts on it, and closes it. */
+  async use(options: OpenOptions): Promise<Outcome> {
+    const warnings: string[] = [];
+    await using context = await open({ ...options, onWarning: ({ code, message }) => warnings.push(code, message) });
+    const column = context.column(Uint32Array.of(3, 1, 2));
+    const sorted = [...(await context.read(sort(column)))];
+    return { ran: context.backend.name, warnings, sorted };
+  },
+
+  devices: (): Promise<DeviceReport> => listDevices(),
+
+  digests: async (backend: PageBackend, trial: Trial): Promise<Record<string, string>> =>
+    digestsOf(await backends[backend](), createReferenceBackend(), trial),
+
+  /** Histograms of runs, large enough for every worker, so often that most reads have to be waited for. */
+  async busy(options: OpenOptions, rounds: number): Promise<number[]> {
+    await using context = await open(options);
+    const rows = Uint32Array.from({ length: 300_000 }, (_, i) => (i * 7919) % 1009);
+    const sums: number[] = [];
+    for (let round = 0; round < rounds; round++) {
+      const column = context.column(rows);
+      const { keys, values } = sortByKey(column, column);
+      const counted = histogram(reduceByKey(keys, values, plus(u32)).values, 64);
+      const [sum] = await context.read(reduce(counted, plus(u32)));
+      sums.push(sum!);
+      context.dispose(column);
+    }
+    return sums;
+  },
+
+  /** Runs more kernels than are kept, each with a result of its own. */
+  async manyKernels(kernels: number): Promise<number[]> {
+    await using context = new Context(await openWorkers({ keptKernels: 8 }));
+    const column = context.column(Uint32Array.from({ length: 5000 }, (_, i) => i));
+    const sums: number[] = [];
+    for (let k = 0; k < kernels; k++) {
+      const add = fn(`add${k}`, { x: u32 }, u32, ({ x }) => x.add(k));
+      const [sum] = await context.read(reduce(map(add, { x: column }), plus(u32)));
+      sums.push(sum!);
+    }
+    return sums;
+  },
+
+  /** A loop that does not end, on workers that are given up after a while. */
+  async endless(options: OpenOptions): Promise<number> {
+    const endless = fn('endless', { x: u32 }, u32, ({ x }) => {
+      const sum = Var(x);
+      While(
+        () => sum.and(1).lt(2),
+        () => sum.set(sum.add(2)),
+      );
+      return sum;
+    });
+    await using context = await open({ backend: 'workers', workers: 2, ...options });
+    const [first] = await context.read(map(endless, { x: context.column(new Uint32Array(5000)) }));
+    return first!;
+  },
+
+  /** A worker throws, as its messages were disturbed, and the context goes on as it is told to. */
+  async faulty(options: OpenOptions): Promise<Outcome> {
+    const before = started.length;
+    const over: string[] = [];
+    await using context = await open({
+      backend: 'workers',
+      workers: 1,
+      onFailover: ({ from, to, reason }) => over.push(`${from} to ${to}: ${(reason as QuadrilleError).code}`),
+      ...options,
+    });
+    started[before]!.postMessage({ kind: 'forget', functions: [], phase: 0 });
+    // Too large for the calling thread.
+    const column = context.column(Uint32Array.from({ length: 300_000 }, (_, i) => 300_000 - i));
+    const sorted = await context.read(sort(column));
+    return { ran: context.backend.name, warnings: over, sorted: [...sorted.slice(0, 3)] };
+  },
+
+  /** The place of an error in a functor. */
+  place(): unknown {
+    try {
+      fn('wrong', { x: u32 }, u32, ({ x }) => (x as unknown as { sin(): typeof x }).sin());
+    } catch (error) {
+      return (error as QuadrilleError).place ?? 'unknown';
+    }
+    return 'no error';
+  },
+};
+
+export type Tests = typeof tests;
+
+/** Does what a test asks for; an error of the library is told as what it says. */
+async function run(name: keyof Tests, args: readonly unknown[]): Promise<unknown> {
+  // What a debugger's evaluation calls at once, no policy of the page forbids.
+  await new Promise((resolve) => setTimeout(resolve));
+  try {
+    return await (tests[name] as (...args: readonly unknown[]) => unknown)(...args);
+  } catch (error) {
+    if (!(error instanceof QuadrilleError)) throw error;
+    return { error: error.name, code: error.code, message: error.message };
+  }
+}
+
+Object.assign(globalThis, { run });
