@@ -39,8 +39,8 @@ export async function runBench(options: BenchOptions, surroundings: Surroundings
   const plan: Plan = { ...options, experiments };
   requireCases(plan);
   requireRoomForElements(Math.max(...plan.sizes), options.memory);
+  if (drawsCharts(options)) requirePlot();
   const paths = await outputPaths(options);
-  if (isDrawn(paths)) requirePlot();
   const outputs = await stageOutputs([...paths.values()]);
   surroundings.beforeExit(() => outputs.discardNow());
   try {
@@ -69,22 +69,29 @@ function requireCases(plan: Plan): void {
 }
 
 /** Files by what they hold; their folder is made. */
-async function outputPaths({ out, outputs }: BenchOptions): Promise<ReadonlyMap<string, string>> {
+async function outputPaths(options: BenchOptions): Promise<ReadonlyMap<string, string>> {
+  const { out } = options;
   if (out === undefined) return new Map();
   await mkdir(out, { recursive: true }).catch((cause: unknown) => {
     throw new UsageError('output/unwritable', `${out} is no folder that can be written to.`, { cause });
   });
-  const isWanted = (name: BenchOptions['outputs'][number]): boolean => outputs.length === 0 || outputs.includes(name);
   return new Map([
-    ...(['csv', 'json', 'html'] as const).filter(isWanted).map((name) => [name, join(out, `bench.${name}`)] as const),
-    ...(isWanted('svg') ? DRAWINGS : []).map((name) => [name, join(out, `bench-${name}.svg`)] as const),
+    ...(['csv', 'json', 'html'] as const)
+      .filter((name) => isWanted(options, name))
+      .map((name) => [name, join(out, `bench.${name}`)] as const),
+    ...(isWanted(options, 'svg') ? DRAWINGS : []).map((name) => [name, join(out, `bench-${name}.svg`)] as const),
   ]);
 }
 
 const DRAWINGS = ['time', 'rate', 'ratios'] as const;
 
-function isDrawn(paths: ReadonlyMap<string, string>): boolean {
-  return paths.has('html') || paths.has('time');
+function isWanted({ outputs }: BenchOptions, name: BenchOptions['outputs'][number]): boolean {
+  return outputs.length === 0 || outputs.includes(name);
+}
+
+/** The report shows the charts as well. */
+function drawsCharts(options: BenchOptions): boolean {
+  return options.out !== undefined && (isWanted(options, 'svg') || isWanted(options, 'html'));
 }
 
 async function find(plan: Plan, options: BenchOptions, surroundings: Surroundings): Promise<Results> {
@@ -206,17 +213,19 @@ async function write(
     await writeToStdout(stdout, [told], UNSTOPPED);
     return;
   }
-  for (const [name, content] of await contents(results, paths)) await outputs.write(paths.get(name)!, [content]);
+  for (const [name, content] of await contents(results, options, paths))
+    await outputs.write(paths.get(name)!, [content]);
   await outputs.commit();
 }
 
 async function contents(
   results: Results,
+  options: BenchOptions,
   paths: ReadonlyMap<string, string>,
 ): Promise<(readonly [name: string, content: string])[]> {
   // Drawing loads code that tables do not need.
   const { drawResults, resultsReport } = await import('../bench/harness/report.ts');
-  const drawings = isDrawn(paths) ? await drawResults(results) : undefined;
+  const drawings = drawsCharts(options) ? await drawResults(results) : undefined;
   const makers: Readonly<Record<string, () => string>> = {
     csv: () => resultsCsv(results),
     json: () => resultsJson(results),

@@ -18,7 +18,7 @@ import {
   slice,
   sortByKey,
   u32,
-} from '../index.ts';
+} from 'quadrille';
 
 const POINTS = 1_000_000;
 /** Points have coordinates of 16 bits, and 256 × 256 cells have sides of 256. */

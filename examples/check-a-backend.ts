@@ -4,9 +4,10 @@
 //     node --import tsx examples/check-a-backend.ts
 //
 // The laws know no test framework: in vitest or node:test, await `checkBackend` in a test of yours.
-import { createReferenceBackend } from '../backends/reference/index.ts';
-import type { Backend } from '../index.ts';
-import { checkBackend, primitiveLaws } from '../property-tests/index.ts';
+
+import type { Backend } from 'quadrille';
+import { createReferenceBackend } from 'quadrille/backends/reference';
+import { checkBackend, primitiveLaws } from 'quadrille/property-tests';
 
 function createForgetfulBackend(): Backend {
   const backend = createReferenceBackend();

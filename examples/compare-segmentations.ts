@@ -4,10 +4,11 @@
 //     node --import tsx examples/compare-segmentations.ts
 //
 // A person outlined nuclei as polygons, a program labelled pixels. Both become regions of whole pixels.
-import { crossCompare, type TileComparison, type TileSide, tileSide } from '../algorithms/cross-compare/index.ts';
-import { COMPARE_TABLES, csvWriter, emptyTable, type PolygonTile, parseTile, traceLabels } from '../formats/index.ts';
-import { chromeTrace, drawMermaid, recordTrace } from '../graph/index.ts';
-import { open } from '../index.ts';
+
+import { open } from 'quadrille';
+import { crossCompare, type TileComparison, type TileSide, tileSide } from 'quadrille/algorithms/cross-compare';
+import { COMPARE_TABLES, csvWriter, emptyTable, type PolygonTile, parseTile, traceLabels } from 'quadrille/formats';
+import { chromeTrace, drawMermaid, recordTrace } from 'quadrille/graph';
 
 interface Tile {
   readonly name: string;

