@@ -226,6 +226,10 @@ describe('workers of a page', () => {
   });
 });
 
+test('an error in a functor names no place where all scripts are one', async () => {
+  expect(await on(await openPage(), 'place')).toBe('unknown');
+});
+
 test('the text of the worker is what its source gives', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'quadrille-page-worker-'));
   onTestFinished(() => rm(folder, { recursive: true }));

@@ -143,11 +143,10 @@ const tests = {
   /** The place of an error in a functor. */
   place(): unknown {
     try {
-      fn('wrong', { x: u32 }, u32, ({ x }) => (x as unknown as { sin(): typeof x }).sin());
+      return fn('wrong', { x: u32 }, u32, ({ x }) => (x as unknown as { sin(): typeof x }).sin()).module;
     } catch (error) {
       return (error as QuadrilleError).place ?? 'unknown';
     }
-    return 'no error';
   },
 };
 

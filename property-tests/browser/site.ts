@@ -5,6 +5,8 @@ import type { AddressInfo } from 'node:net';
 export interface PageOptions {
   /** Its script, by the path of a file of the site. */
   readonly script: string;
+  /** Whether that is a module; true by default. */
+  readonly module?: boolean;
   /** Whether it has the headers that isolate it from other origins; true by default. */
   readonly isolated?: boolean;
   /** Its Content-Security-Policy. */
@@ -18,7 +20,11 @@ export interface Site {
   close(): Promise<void>;
 }
 
-const ISOLATION = { 'Cross-Origin-Opener-Policy': 'same-origin', 'Cross-Origin-Embedder-Policy': 'require-corp' };
+/** The headers that isolate a page. */
+export const ISOLATION = {
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Embedder-Policy': 'require-corp',
+} as const;
 
 /** Serves scripts by their paths, and pages that load them. */
 export async function serve(scripts: Readonly<Record<string, string>>): Promise<Site> {
@@ -27,28 +33,18 @@ export async function serve(scripts: Readonly<Record<string, string>>): Promise<
     if (searchParams.get('isolated') !== 'false') response.setHeaders(new Headers(ISOLATION));
     const policy = searchParams.get('policy');
     if (policy !== null) response.setHeader('Content-Security-Policy', policy);
-    const script = scripts[pathname];
-    if (pathname === '/page') {
-      response.setHeader('Content-Type', 'text/html; charset=utf-8');
-      response.end(
-        `<!doctype html><link rel="icon" href="data:,"><script type="module" src="${searchParams.get('script')}"></script>`,
-      );
-    } else if (script !== undefined) {
-      response.setHeader('Content-Type', 'text/javascript; charset=utf-8');
-      response.end(script);
-    } else {
-      response.statusCode = 404;
-      response.end();
-    }
+    const [type, body] =
+      pathname === '/page' ? (['html', html(searchParams)] as const) : ['javascript', scripts[pathname]];
+    response.statusCode = body === undefined ? 404 : 200;
+    response.setHeader('Content-Type', `text/${type}; charset=utf-8`);
+    response.end(body);
   });
   await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve));
   const { port } = server.address() as AddressInfo;
   return {
-    page: ({ script, isolated = true, policy }) => {
+    page: (options) => {
       const address = new URL(`http://localhost:${port}/page`);
-      address.searchParams.set('script', script);
-      if (!isolated) address.searchParams.set('isolated', 'false');
-      if (policy !== undefined) address.searchParams.set('policy', policy);
+      for (const [name, value] of Object.entries(options)) address.searchParams.set(name, `${value}`);
       return address.href;
     },
     close: () =>
@@ -57,4 +53,9 @@ export async function serve(scripts: Readonly<Record<string, string>>): Promise<
         server.close(() => resolve());
       }),
   };
+}
+
+function html(options: URLSearchParams): string {
+  const kind = options.get('module') === 'false' ? 'defer' : 'type="module"';
+  return `<!doctype html><link rel="icon" href="data:,"><script ${kind} src="${options.get('script')}"></script>`;
 }
