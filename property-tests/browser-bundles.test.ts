@@ -14,7 +14,7 @@ const forPages = entries().filter(({ name, pageSource }) => pageSource !== undef
 const loaded = forPages.filter(({ name }) => !['.', './primitives'].includes(name));
 const forNode = entries().filter(({ pageSource }) => pageSource === undefined);
 
-const app = `import { open } from 'quadrille';
+const small = `import { open } from 'quadrille';
 import { fn, map, plus, reduce, sort, u32 } from 'quadrille/primitives';
 globalThis.run = async (options) => {
   const context = await open(options);
@@ -33,7 +33,8 @@ globalThis.place = () => {
     return error.place;
   }
 };
-globalThis.entries = {
+`;
+const app = `${small}globalThis.entries = {
 ${loaded.map(({ name }) => `  '${name}': () => import('${name.replace('.', 'quadrille')}'),`).join('\n')}
 };
 `;
@@ -80,14 +81,14 @@ async function openApp(address: string): Promise<Page> {
   const page = await browser.newPage();
   onTestFinished(() => page.close());
   await page.goto(address);
-  await page.waitForFunction(() => 'entries' in globalThis);
+  await page.waitForFunction(() => 'run' in globalThis);
   return page;
 }
 
-async function openBundle({ scripts, script, module }: Bundle): Promise<Page> {
+async function openBundle({ scripts, script, module }: Bundle, policy?: string): Promise<Page> {
   const site = await serve(scripts);
   onTestFinished(() => site.close());
-  return openApp(site.page({ script, module }));
+  return openApp(site.page({ script, module, ...(policy !== undefined && { policy }) }));
 }
 
 /** What the app gives on each backend, and which entry points have loaded. */
@@ -111,7 +112,10 @@ async function tryAll(page: Page): Promise<void> {
   expect(found).toEqual(loaded.map(({ name }) => name));
 }
 
-describe.each(Object.entries(bundlers))('%s', (_, bundle) => {
+/** Minifying all of it with webpack takes tens of seconds: the smaller app below is minified. */
+const quick = Object.entries(bundlers).filter(([name]) => name !== 'webpack');
+
+describe.each(quick)('%s', (_, bundle) => {
   test('bundles every entry point for pages without flags or warnings, and the bundle runs', async () => {
     const made = await bundle(project.folder, 'app.js');
     expect(made.warnings).toEqual([]);
@@ -130,6 +134,23 @@ describe.each(Object.entries(bundlers))('%s', (_, bundle) => {
     expect(said).toContain('quadrille');
   });
 });
+
+test.each([
+  ['vite', "import workerUrl from 'quadrille/page-worker.js?url';"],
+  ['webpack', "const workerUrl = new URL('quadrille/page-worker.js', import.meta.url);"],
+] as const)(
+  '%s finds the file of the workers for pages whose policy forbids others',
+  async (name, found) => {
+    const forced = small.replace('open(options)', 'open({ ...options, workerUrl })');
+    await project.write('strict.js', `${found}\n${forced}`);
+    const bundle = await bundlers[name]!(project.folder, 'strict.js');
+    expect(bundle.warnings).toEqual([]);
+    const page = await openBundle(bundle, "script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'");
+    const outcome = await page.evaluate((options) => (globalThis as unknown as App).run(options), {});
+    expect(outcome).toEqual({ ran: 'workers', ...expected });
+  },
+  60_000,
+);
 
 test('the development server of Vite runs the package, and errors name lines of the app', async () => {
   const server = await createServer({

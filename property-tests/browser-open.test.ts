@@ -233,8 +233,9 @@ test('an error in a functor names no place where all scripts are one', async () 
 test('the text of the worker is what its source gives', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'quadrille-page-worker-'));
   onTestFinished(() => rm(folder, { recursive: true }));
-  const file = join(folder, 'page-worker.js');
-  const script = join(import.meta.dirname, '..', 'backends', 'workers', 'page-worker-build.mjs');
-  await promisify(execFile)(process.execPath, [script, file]);
-  expect((await readFile(file, 'utf8')).trim(), 'npm run page-worker makes it anew').toBe(pageWorkerText);
+  const workers = join(import.meta.dirname, '..', 'backends', 'workers');
+  const made = join(folder, 'page-worker-text.ts');
+  await promisify(execFile)(process.execPath, [join(workers, 'page-worker-build.mjs'), made]);
+  const kept = await readFile(join(workers, 'page-worker-text.ts'), 'utf8');
+  expect(kept, 'npm run page-worker makes it anew').toBe(await readFile(made, 'utf8'));
 });

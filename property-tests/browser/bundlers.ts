@@ -10,13 +10,15 @@ export interface Bundle {
   /** The script that a page loads, by its path, and whether it is a module. */
   readonly script: string;
   readonly module: boolean;
-  /** All scripts, by their paths. */
+  /** All scripts, those of workers too, by their paths. */
   readonly scripts: Readonly<Record<string, string>>;
   readonly warnings: readonly string[];
 }
 
-/** Bundles `folder/entry` for pages as each bundler does of itself; rejects where it fails. */
-export const bundlers: Readonly<Record<string, (folder: string, entry: string) => Promise<Bundle>>> = {
+/** Bundles `folder/entry` for pages as a bundler does of itself; rejects where it fails. */
+export type Bundler = (folder: string, entry: string) => Promise<Bundle>;
+
+export const bundlers: Readonly<Record<string, Bundler>> = {
   async esbuild(folder, entry) {
     const { outputFiles, warnings } = await buildWithEsbuild({
       absWorkingDir: folder,
@@ -52,22 +54,28 @@ export const bundlers: Readonly<Record<string, (folder: string, entry: string) =
       build: { write: false, rolldownOptions: { input: join(folder, entry) } },
     })) as Rolldown.RolldownOutput;
     const chunks = result.output.filter((file) => file.type === 'chunk');
-    return { ...scriptsOf(chunks), module: true, warnings };
+    const assets = result.output.filter((file) => file.type === 'asset');
+    const { script, scripts } = scriptsOf(chunks);
+    const others = assets.map(({ fileName, source }) => [`/${fileName}`, `${source}`]);
+    return { script, scripts: { ...scripts, ...Object.fromEntries(others) }, module: true, warnings };
   },
 
-  async webpack(folder, entry) {
-    const compiler = webpack({ mode: 'production', context: folder, entry: `./${entry}`, output: { path: '/' } });
-    const scripts: Record<string, string> = {};
-    compiler.outputFileSystem = collectingFiles(scripts) as never;
-    const stats = await new Promise<webpack.Stats>((resolve, reject) => {
-      compiler.run((error, stats) => (error ? reject(error) : resolve(stats!)));
-    });
-    await new Promise((resolve) => compiler.close(resolve));
-    const { errors = [], warnings = [] } = stats.toJson({ all: false, errors: true, warnings: true });
-    if (errors.length > 0) throw new Error(errors.map(({ message }) => message).join('\n'));
-    return { script: '/main.js', module: false, scripts, warnings: warnings.map(({ message }) => message) };
-  },
+  'webpack for development': (folder, entry) => bundleWithWebpack(folder, entry, 'development'),
+  webpack: (folder, entry) => bundleWithWebpack(folder, entry, 'production'),
 };
+
+async function bundleWithWebpack(folder: string, entry: string, mode: 'development' | 'production'): Promise<Bundle> {
+  const compiler = webpack({ mode, context: folder, entry: `./${entry}`, output: { path: '/' } });
+  const scripts: Record<string, string> = {};
+  compiler.outputFileSystem = collectingFiles(scripts) as never;
+  const stats = await new Promise<webpack.Stats>((resolve, reject) => {
+    compiler.run((error, stats) => (error ? reject(error) : resolve(stats!)));
+  });
+  await new Promise((resolve) => compiler.close(resolve));
+  const { errors = [], warnings = [] } = stats.toJson({ all: false, errors: true, warnings: true });
+  if (errors.length > 0) throw new Error(errors.map(({ message }) => message).join('\n'));
+  return { script: '/main.js', module: false, scripts, warnings: warnings.map(({ message }) => message) };
+}
 
 interface Chunk {
   readonly fileName: string;
