@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { ELEMENT_TYPES, type Experiment, type ExperimentFile } from '../bench/harness/experiment.ts';
 import { QuadrilleError, UsageError } from '../primitives/errors.ts';
+import { installRemedy } from '../primitives/optional-packages.ts';
 import { suggest } from './suggest.ts';
 
 /**
@@ -74,10 +75,14 @@ async function useTypeScript(file: string): Promise<void> {
   try {
     (await import('tsx/esm/api')).register();
   } catch (cause) {
-    throw new UsageError('bench/experiment-file', `${file} is TypeScript, which needs the package tsx.`, {
-      remedy: 'Install it with npm install tsx, or write the experiment as .mjs.',
-      cause,
-    });
+    throw new UsageError(
+      'bench/experiment-file',
+      `${file} is TypeScript, which needs the package tsx; an experiment in .mjs needs none.`,
+      {
+        remedy: installRemedy(['tsx']),
+        cause,
+      },
+    );
   }
 }
 

@@ -3,6 +3,7 @@ const VERSIONS = {
   '@observablehq/plot': '0.6.17',
   '@sparticuz/chromium': '143.0.4',
   linkedom: '0.18.12',
+  tsx: '4.23.15',
   webgpu: '0.6.2',
 } as const;
 

@@ -249,7 +249,7 @@ describe('without an optional package', () => {
     '@observablehq/plot': new RegExp(`^package/missing .*${PLOT}$`),
     linkedom: new RegExp(`^package/missing .*${PLOT}$`),
     'fast-check': /^ERR_MODULE_NOT_FOUND .*'fast-check'/,
-    tsx: /needs the package tsx.*npm install tsx/,
+    tsx: /needs the package tsx.*npm install tsx@4\.23\.15$/,
   };
 
   test.each(optional)('%s all works but what needs it, which says what to install', async (missing) => {
