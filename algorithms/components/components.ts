@@ -43,7 +43,7 @@ export const NO_COMPONENT: number = 2 ** 32 - 1;
  *   that fills the grid has one of O(n) steps, which a single thread follows. Deterministic.
  * - Of no cells: none. Accepts device counts: cells at and past the count are not set.
  *
- * @throws ArgumentError `components/width` where the cells are no whole number of rows.
+ * @throws `ArgumentError` `components/width` where the cells are no whole number of rows.
  * @example
  * const cells = ctx.column([true, true, false, true, false, false, false, true, true, false, true, false]);
  * await ctx.read(connectedComponents(ctx, cells, { width: 4 }));

@@ -21,10 +21,9 @@ export async function* compareBackends(entries: readonly DeviceEntry[]): AsyncGe
     let told: Told | undefined;
     for (let frame = 0; frame < COMPARED_FRAMES; frame++) {
       const start = performance.now();
-      const { told: next, pixels } = player.next(COMPARED_CONTROLS);
-      told = await next;
+      const frame = player.next(COMPARED_CONTROLS);
+      [told] = await Promise.all([frame.told, frame.pixels]);
       milliseconds = performance.now() - start;
-      await pixels;
     }
     yield { entry, milliseconds, ...told! };
   }

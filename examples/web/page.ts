@@ -120,7 +120,15 @@ function describe({ backend, adapter, device, unavailable }: DeviceEntry): strin
   return device!;
 }
 
-async function take(entry: DeviceEntry, message = ''): Promise<void> {
+let taking: Promise<void> = Promise.resolve();
+
+/** Takes another backend, when the one before it has been closed. */
+function take(entry: DeviceEntry, message = ''): Promise<void> {
+  taking = taking.then(() => begin(entry, message));
+  return taking;
+}
+
+async function begin(entry: DeviceEntry, message: string): Promise<void> {
   for (const input of inputs) input.checked = input.value === entry.backend;
   tell(message, message !== '');
   const before = session;
@@ -129,6 +137,8 @@ async function take(entry: DeviceEntry, message = ''): Promise<void> {
   for (const list of [computed, intervals, drawn]) list.clear();
   lastShown = undefined;
   showSteps(undefined);
+  for (const figure of ['computed', 'rate', 'components', 'checksum']) element(figure).textContent = '–';
+  delete document.documentElement.dataset.backend;
   const fail = (error: unknown): void => tell(messageOf(error), true);
   try {
     session = await startSession({ entry, paused: isPaused, controls, show, fail });
@@ -211,6 +221,9 @@ async function start(): Promise<void> {
   );
 }
 
+/** Milliseconds that a service worker has to be there. */
+const PATIENCE = 3000;
+
 try {
   await isolate();
   await start();
@@ -226,13 +239,10 @@ async function isolate(): Promise<void> {
   const { serviceWorker } = navigator;
   if (crossOriginIsolated || serviceWorker === undefined || sessionStorage.getItem('isolating') !== null) return;
   sessionStorage.setItem('isolating', 'tried');
-  try {
-    await serviceWorker.register('isolate.js');
-    await serviceWorker.ready;
-  } catch {
-    // It is not to be had: the page goes on without workers, and says so.
-    return;
-  }
+  const patience = new Promise<false>((resolve) => setTimeout(resolve, PATIENCE, false));
+  const isReady = serviceWorker.register('isolate.js').then(() => serviceWorker.ready);
+  // Where it is not to be had, the page goes on without workers, and says so.
+  if (!(await Promise.race([isReady, patience]).catch(() => false))) return;
   location.reload();
   await new Promise(() => {});
 }

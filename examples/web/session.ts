@@ -51,10 +51,10 @@ export async function startSession({ entry, paused, controls, show, fail }: Sess
       return { ...(await frame.told), pixels: await frame.pixels, computed: undefined, steps: times };
     }
     const start = performance.now();
-    const frame = player.next(controls());
-    const told = await frame.told;
-    const computed = performance.now() - start;
-    return { ...told, pixels: await frame.pixels, computed, steps: undefined };
+    const { told, pixels } = player.next(controls());
+    const timed = told.then((all) => ({ ...all, computed: performance.now() - start }));
+    const [all, read] = await Promise.all([timed, pixels]);
+    return { ...all, pixels: read, steps: undefined };
   };
 
   const run = async (): Promise<void> => {

@@ -1,0 +1,161 @@
+// What typedoc does not know by itself: that Markdown pages are called by their headings and grouped by their folders, that
+// entry points are called as users import them, and which family a primitive belongs to.
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import {
+  Comment,
+  CommentTag,
+  Converter,
+  DocumentReflection,
+  PageEvent,
+  ReflectionKind,
+  StructureRouter,
+} from 'typedoc';
+
+const root = join(import.meta.dirname, '..', '..');
+
+/** What stands for the live page: a link of the navigation, and the copy that typedoc makes of its source where a page links to it. */
+const LIVE = /https:\/\/live\.invalid\/|(\.\.\/)*media\/index\.html/g;
+
+/** The groups of pages, by the beginnings of their paths. */
+const GROUPS = {
+  'examples/': 'Examples',
+  'docs/guide/': 'Guide',
+  'docs/decisions/': 'Decisions',
+  'bench/results/': 'Measurements',
+  'docs/': 'Guide',
+};
+
+const GUIDES = [
+  'your-first-pipeline',
+  'in-a-browser',
+  'more-than-memory',
+  'faults',
+  'graphs',
+  'areas-of-pairs',
+  'quadtrees',
+  'compare-segmentations',
+  'benchmarks',
+].map((name) => `docs/guide/${name}.md`);
+
+/** The family of what a file of `primitives/` exports, by the beginning of its path. The first that fits counts. */
+const FAMILIES = {
+  'open on-node on-page devices context context-option store-alone warnings current-context late-reads': 'Contexts',
+  'columns/': 'Columns',
+  'sequence map stencil stencil-axis gather scatter slice concatenate': 'Rows to rows',
+  'copy-if expand unfold walk-functors ranked-rows': 'More rows or fewer',
+  'reduce count extremum scan adjacent-difference': 'Folds and scans',
+  'reduce-by-key runs histogram rank-histogram': 'Groups and histograms',
+  'sort merge search select-kth': 'Order',
+  monoid: 'Monoids',
+  'functors/standard/': 'Standard functors',
+  'functors/': 'Functors',
+  explain: 'What the library does',
+  errors: 'Errors',
+  'backend watched-backend platform': 'For backends of one’s own',
+};
+
+/** @param {import('typedoc').Application} app */
+export function load(app) {
+  app.converter.on(Converter.EVENT_BEGIN, ({ project }) => addExamples(project));
+  app.converter.on(Converter.EVENT_CREATE_DOCUMENT, (_, page) => nameAndGroup(page));
+  app.renderer.defineRouter('files', FileRouter);
+  app.renderer.on(PageEvent.END, linkToLivePage);
+  app.converter.on(Converter.EVENT_RESOLVE_BEGIN, ({ project }) => {
+    for (const module of project.getChildrenByKind(ReflectionKind.Module)) {
+      const path = module.name;
+      module.name = path === 'index' ? 'quadrille' : `quadrille/${path}`;
+      if (path === 'index' || path === 'primitives') {
+        for (const child of module.children ?? []) addFamily(app, project, child);
+      }
+    }
+  });
+  app.converter.on(
+    Converter.EVENT_RESOLVE_END,
+    ({ project }) => {
+      orderPages(project);
+      leaveOutTitle(project);
+    },
+    -1000,
+  );
+}
+
+function linkToLivePage(page) {
+  const up = '../'.repeat(page.url.split('/').length - 1);
+  page.contents = page.contents.replaceAll(LIVE, `${up}live/index.html`);
+}
+
+/** Where a page lies in the repository. */
+function pathOf(page) {
+  return relative(root, page.project.files.getReflectionPath(page)).replaceAll('\\', '/');
+}
+
+/** Pages keep the names of their files: `guide/graphs.html`. */
+class FileRouter extends StructureRouter {
+  getIdealBaseName(reflection) {
+    if (!reflection.isDocument()) return super.getIdealBaseName(reflection);
+    return pathOf(reflection)
+      .replace(/^docs\//, '')
+      .replace(/\.md$/, '');
+  }
+}
+
+/** Programs are pages too, to which Markdown may link. */
+function addExamples(project) {
+  for (const folder of ['examples', 'examples/web']) {
+    for (const name of readdirSync(join(root, folder)).filter((name) => /\.(ts|mjs|js)$/.test(name))) {
+      const file = join(root, folder, name);
+      const code = `\`\`\`ts\n${readFileSync(file, 'utf8')}\`\`\``;
+      const content = [
+        { kind: 'text', text: `# ${name}\n\n` },
+        { kind: 'code', text: code },
+      ];
+      const page = new DocumentReflection(name, project, content, { group: 'Examples' });
+      project.addChild(page);
+      project.registerReflection(page, undefined, file.replaceAll('\\', '/'));
+    }
+  }
+}
+
+/** A page is called as its first line says. */
+function nameAndGroup(page) {
+  const path = pathOf(page);
+  const [heading] = readFileSync(join(root, path), 'utf8').split('\n');
+  page.name = heading.replace('# ', '').replaceAll('`', '');
+  const [, group] = Object.entries(GROUPS).find(([start]) => path.startsWith(start));
+  page.frontmatter.group = group;
+}
+
+/** Guides in the order in which they are read, measurements from the latest on. */
+function orderPages(project) {
+  const place = (page) => GUIDES.indexOf(pathOf(page)) + 1 || GUIDES.length + 1;
+  for (const { title, children } of project.groups) {
+    if (title === 'Guide') children.sort((a, b) => place(a) - place(b));
+    if (title === 'Measurements') children.sort((a, b) => (pathOf(a) < pathOf(b) ? 1 : -1));
+  }
+}
+
+/** The front page has its title from typedoc. */
+function leaveOutTitle({ readme: [first] }) {
+  first.text = first.text.replace(/^# .+\n+/, '');
+}
+
+function addFamily(app, project, reflection) {
+  const { fileName } = project.getSymbolIdFromReflection(resolved(reflection)) ?? {};
+  const path = relative(join(root, 'primitives'), fileName)
+    .replaceAll('\\', '/')
+    .replace(/\.ts$/, '')
+    .replace('../', '');
+  const [, family] =
+    Object.entries(FAMILIES).find(([starts]) =>
+      starts.split(' ').some((start) => (start.endsWith('/') ? path.startsWith(start) : path === start)),
+    ) ?? [];
+  if (family === undefined)
+    return app.logger.warn(`${reflection.name} of ${path} belongs to no family in ${import.meta.filename}`);
+  reflection.comment ??= new Comment();
+  reflection.comment.blockTags.push(new CommentTag('@category', [{ kind: 'text', text: family }]));
+}
+
+function resolved(reflection) {
+  return reflection.isReference() ? (reflection.tryGetTargetReflectionDeep() ?? reflection) : reflection;
+}
