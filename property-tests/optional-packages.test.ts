@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import manifest from '../package.json' with { type: 'json' };
 import { installRemedy, isMissing, type OptionalPackage } from '../primitives/optional-packages.ts';
@@ -5,6 +7,14 @@ import { installRemedy, isMissing, type OptionalPackage } from '../primitives/op
 const { peerDependencies, peerDependenciesMeta, devDependencies } = manifest;
 /** fast-check is imported by the property tests alone, whose users have it. */
 const optional = Object.keys(peerDependencies).filter((name) => name !== 'fast-check') as OptionalPackage[];
+
+test('the README tells how many packages come with the library', () => {
+  const read = (name: string): string => readFileSync(join(import.meta.dirname, '..', name), 'utf8');
+  const { packages } = JSON.parse(read('package-lock.json')) as { packages: Record<string, { dev?: boolean }> };
+  // The library itself, which the lock names '', is among them.
+  const installed = Object.values(packages).filter(({ dev }) => dev !== true).length;
+  expect(read('README.md')).toContain(`brings ${installed} packages`);
+});
 
 describe('optional packages', () => {
   test('are peers that npm does not install by itself', () => {
