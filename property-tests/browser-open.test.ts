@@ -173,6 +173,31 @@ describe('open on a page whose policy', () => {
   });
 });
 
+describe('open in a worker of a page', () => {
+  /** Runs a test of the program in a worker that the page starts. */
+  const inWorker = (page: Page, name: keyof Tests, args: readonly unknown[]): Promise<unknown> =>
+    page.evaluate(
+      async ([name, args]) => {
+        const worker = new Worker(`/program.js?test=${name}&args=${encodeURIComponent(JSON.stringify(args))}`);
+        return new Promise((resolve, reject) => {
+          worker.onmessage = ({ data }) => resolve(data);
+          worker.onerror = ({ message }) => reject(new Error(message));
+        }).finally(() => worker.terminate());
+      },
+      [name, args] as const,
+    );
+
+  test.each([
+    ['workers', {}],
+    ['workers', { backend: 'workers', workers: 2 }],
+    ['webgpu', { adapter: 'software' }],
+    ['reference', { backend: 'reference' }],
+  ] as const)('takes %s for %j', async (ran, options) => {
+    const page = await openPage();
+    expect(await inWorker(page, 'use', [options])).toEqual({ ran, warnings: [], sorted });
+  });
+});
+
 describe('workers of a page', () => {
   const busy = { backend: 'workers', workers: 2, spill: false } as const;
 

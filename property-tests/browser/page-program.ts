@@ -165,3 +165,11 @@ async function run(name: keyof Tests, args: readonly unknown[]): Promise<unknown
 }
 
 Object.assign(globalThis, { run });
+
+// Where the program is that of a worker, its address says what to do.
+const { searchParams } = new URL(globalThis.location.href);
+const asked = searchParams.get('test');
+if (asked !== null) {
+  const post = globalThis.postMessage as (message: unknown) => void;
+  void run(asked as keyof Tests, JSON.parse(searchParams.get('args')!)).then(post);
+}
