@@ -16,14 +16,14 @@ export const backendCalls: ValidCalls = {
   createReferenceBackend: () => ({ 'options?': { 'limits?': limits } }),
   createSpillingBackend: () => ({ inner: reference(), 'options?': { 'windowRows?': 64, 'hangLimit?': 1000 } }),
   createWorkersBackend: () => ({
-    'options?': { 'workers?': 1, 'hangLimit?': 1000 },
+    'options?': { 'workers?': 1, 'hangLimit?': 1000, 'workerUrl?': 'page-worker.js' },
   }),
   emitJavaScript: () => ({ ...module(), 'pausing?': true }),
   explainVectorization: module,
   open: () => ({
     'options?': {
       ...{ 'backend?': 'reference', 'adapter?': 'auto', 'workers?': 1, 'limits?': limits, 'spill?': true },
-      ...{ 'onFailover?': free, 'hangLimit?': 1000, 'onWarning?': free },
+      ...{ 'onFailover?': free, 'hangLimit?': 1000, 'onWarning?': free, 'workerUrl?': 'page-worker.js' },
     },
   }),
   requireTuning: () => ({ data: { 'forEach?': { 'threads?': 64, 'items?': 4 } } }),
