@@ -19,7 +19,7 @@ import manifest from '../package.json' with { type: 'json' };
 
 const root = join(import.meta.dirname, '..');
 /** What a fresh clone does not have, and what no published file is made of. */
-const NOT_CLONED = new Set(['node_modules', 'dist', '.git', '.device', '.cache', join('docs', 'api')]);
+const NOT_CLONED = new Set(['node_modules', 'dist', '.git', '.device', '.cache', join('docs', 'site')]);
 
 /** The package as `npm pack` makes it of a fresh clone. */
 export interface Packed {
