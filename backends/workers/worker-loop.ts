@@ -133,9 +133,9 @@ export async function serve(setup: WorkerSetup, port: Port): Promise<void> {
   };
 
   /** Makes functions known, which are instantiated together when one of them first runs. */
-  const install = ({ first, module, exports }: InstallMessage): void => {
+  const install = ({ first, module, exports: names }: InstallMessage): void => {
     let instance: WebAssembly.Instance | undefined;
-    for (const [k, name] of exports.entries()) {
+    for (const [k, name] of names.entries()) {
       functions.set(first + k, () => {
         instance ??= new WebAssembly.Instance(module, imports);
         return instance.exports[name] as KernelFunction;
