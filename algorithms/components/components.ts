@@ -4,9 +4,11 @@ import {
   ArgumentError,
   array,
   type Bool,
+  Break,
   bool,
   type Column,
   type Context,
+  For,
   fn,
   If,
   Let,
@@ -16,6 +18,7 @@ import {
   u32,
   uniform,
   Var,
+  type Variable,
   While,
 } from '../../primitives/index.ts';
 import { aWhole, optional, someOptions, where } from '../../primitives/kinds.ts';
@@ -35,12 +38,13 @@ export const NO_COMPONENT: number = 2 ** 32 - 1;
  * row by row, or {@link NO_COMPONENT} where the cell is not set. A cell whose label is its own index is the first of its
  * component, so that there are as many components as such cells.
  *
- * Two launches, whatever the shapes: one finds for every cell an earlier cell of its component, the other follows these to the
- * first. The earlier cell is a neighbour where one is set. A cell without one is an upper left corner; from there the outline is
- * followed clockwise until it comes to an earlier cell, or back to the corner, which is then the first cell.
+ * One launch finds for every cell an earlier cell of its component, and log₆₄ n more follow these to the first one, whatever the
+ * shapes. The earlier cell is reached over neighbours. A cell without an earlier neighbour is an upper left corner; from there
+ * the outline is followed both ways at once until one comes to an earlier cell. Where it comes back to the corner, that is the
+ * first cell.
  *
- * - Work O(n + the sum of what the corners follow), span O(the longest outline). Outlines of compact shapes are short; a spiral
- *   that fills the grid has one of O(n) steps, which a single thread follows. Deterministic.
+ * - Work O(n log n), as of all corners of an outline few are far from an earlier cell both ways. Span O(the longest outline): a
+ *   spiral that fills the grid has one of O(n) steps, which a single thread follows. Deterministic.
  * - Of no cells: none. Accepts device counts: cells at and past the count are not set.
  *
  * @throws `ArgumentError` `components/width` where the cells are no whole number of rows.
@@ -59,8 +63,11 @@ export function connectedComponents(
   requireRows(cells, width);
   return context.scope(() => {
     const cell = sequence(cells.length);
-    const earlier = map(connectivity === 4 ? earlierOf4 : earlierOf8, { cell, cells, width });
-    return context.materialize(map(firstOf, { cell, earlier }));
+    let labels = context.materialize(map(connectivity === 4 ? earlierOf4 : earlierOf8, { cell, cells, width }));
+    for (let reach = 1; reach < cells.capacity; reach *= STEPS) {
+      labels = context.materialize(map(follow, { label: labels, labels }));
+    }
+    return labels;
   });
 }
 
@@ -81,24 +88,20 @@ function requireRows({ length }: Column, width: number): void {
   });
 }
 
+/** Steps that a launch takes at most towards the first cell. */
+const STEPS = 64;
+
 type IsSet = (x: U32, y: U32) => Bool;
+
+/** The neighbours of a cell that come before it, as steps to the right and down. */
+// biome-ignore format: two lines.
+const EARLIER = {
+  4: [[0, -1], [-1, 0]],
+  8: [[0, -1], [-1, 0], [1, -1], [-1, -1]],
+} as const;
 
 const earlierOf4 = earlierCell(4);
 const earlierOf8 = earlierCell(8);
-
-/** The neighbours of a cell that come before it, as steps to the right and down. */
-const EARLIER = {
-  4: [
-    [0, -1],
-    [-1, 0],
-  ],
-  8: [
-    [0, -1],
-    [-1, 0],
-    [1, -1],
-    [-1, -1],
-  ],
-} as const;
 
 /** An earlier cell of the same component; the cell itself where it is the first, and none where it is not set. */
 function earlierCell(connectivity: 4 | 8) {
@@ -108,14 +111,24 @@ function earlierCell(connectivity: 4 | 8) {
     u32,
     ({ cell, cells, width }) => {
       const isSet: IsSet = (x, y) => x.lt(width).and(cells.at(y.mul(width).add(x)));
-      const [x, y] = [cell.rem(width), cell.div(width)];
       const found = Var(u32(NO_COMPONENT));
       If(cells.at(cell), () => {
+        const [x, y] = [Var(cell.rem(width)), Var(cell.div(width))];
         found.set(cell);
-        for (const [right, down] of EARLIER[connectivity]) {
-          const [nextX, nextY] = [x.add(right >>> 0), y.add(down >>> 0)];
-          If(found.eq(cell).and(isSet(nextX, nextY)), () => found.set(nextY.mul(width).add(nextX)));
-        }
+        For(0, STEPS, () => {
+          const before = Let(found);
+          for (const [right, down] of EARLIER[connectivity]) {
+            If(found.eq(before), () => {
+              const [nextX, nextY] = [x.add(right >>> 0), y.add(down >>> 0)];
+              If(isSet(nextX, nextY), () => {
+                x.set(nextX);
+                y.set(nextY);
+                found.set(nextY.mul(width).add(nextX));
+              });
+            });
+          }
+          If(found.eq(before), () => Break());
+        });
         If(found.eq(cell), () => found.set(earlierOnOutline(x, y, width, isSet, connectivity)));
       });
       return found;
@@ -124,63 +137,86 @@ function earlierCell(connectivity: 4 | 8) {
 }
 
 /**
- * The first cell before a corner that the outline through the corner's upper side passes, going clockwise with the component on
- * the right; the corner itself where there is none.
+ * A cell before a corner on the outline through the corner's upper side, the nearest one way or the other; the corner itself
+ * where there is none.
  *
  * The outline is that of the component against one part of what surrounds it. If this is the outside, the outline passes the
  * component's first cell. If it is a hole, then so is the cell above the corner: the outline passes the cell above the hole's
  * topmost cell, which lies at least two rows higher than the corner. So only the first cell of a component finds none.
+ *
+ * Both ways at once, corners of an outline of m sides take O(m log m) steps in all: a corner that takes k has no earlier cell
+ * within k sides, and there are at most m / k of these.
  */
-function earlierOnOutline(startX: U32, startY: U32, width: U32, isSet: IsSet, connectivity: 4 | 8): U32 {
-  const start = startY.mul(width).add(startX);
-  const [x, y, cell] = [Var(startX), Var(startY), Var(start)];
-  // Eastwards along the upper side; 2³² − 1 is a step to the west or north.
-  const [dx, dy] = [Var(u32(1)), Var(u32(0))];
+function earlierOnOutline(x: U32, y: U32, width: U32, isSet: IsSet, connectivity: 4 | 8): U32 {
+  const start = y.mul(width).add(x);
+  const [clockwise, back] = [walker(x, y, 1), walker(x, y, -1)];
+  const found = Var(start);
   const goesOn = Var(bool(true));
-  const turn = (right: boolean): void => {
-    const before = Let(dx);
-    dx.set(right ? dy.neg() : dy);
-    dy.set(right ? before : before.neg());
-  };
-  const goTo = (toX: U32, toY: U32): void => {
-    x.set(toX);
-    y.set(toY);
-  };
   While(
     () => goesOn,
     () => {
-      const [aheadX, aheadY] = [x.add(dx), y.add(dy)];
-      const [leftX, leftY] = [aheadX.add(dy), aheadY.sub(dx)];
-      const [ahead, left] = [isSet(aheadX, aheadY), isSet(leftX, leftY)];
-      const turnsLeft = connectivity === 8 ? left : left.and(ahead);
-      If(turnsLeft, () => {
-        goTo(leftX, leftY);
-        turn(false);
-      })
-        .ElseIf(
-          () => ahead,
-          () => goTo(aheadX, aheadY),
-        )
-        .Else(() => turn(true));
-      cell.set(y.mul(width).add(x));
-      const isBack = cell.eq(start).and(dx.eq(1));
-      goesOn.set(cell.ge(start).and(isBack.not()));
+      for (const each of [clockwise, back]) {
+        goOn(each, isSet, connectivity);
+        found.set(found.min(each.y.mul(width).add(each.x)));
+      }
+      const isBack = clockwise.dx.eq(1).and(clockwise.x.eq(x)).and(clockwise.y.eq(y));
+      goesOn.set(found.eq(start).and(isBack.not()));
     },
   );
-  return cell;
+  return found;
 }
 
-const firstOf = fn('firstOf', { cell: u32, earlier: array(u32) }, u32, ({ cell, earlier }) => {
-  const first = Var(cell);
-  const next = Var(earlier.at(cell));
-  If(next.eq(NO_COMPONENT), () => first.set(NO_COMPONENT)).Else(() => {
-    While(
-      () => next.ne(first),
-      () => {
-        first.set(next);
-        next.set(earlier.at(first));
-      },
-    );
+/** Somebody who walks along an outline: a cell of the component beside the way, and the direction of the way. */
+interface Walker {
+  readonly x: Variable<'u32'>;
+  readonly y: Variable<'u32'>;
+  readonly dx: Variable<'u32'>;
+  readonly dy: Variable<'u32'>;
+  /** Clockwise with the component on the right, 1, or back with it on the left, −1. */
+  readonly side: 1 | -1;
+}
+
+/** On the upper side of a cell. A step to the west or north is 2³² − 1. */
+function walker(x: U32, y: U32, side: 1 | -1): Walker {
+  return { x: Var(x), y: Var(y), dx: Var(u32(side >>> 0)), dy: Var(u32(0)), side };
+}
+
+/** One side of a cell further. */
+function goOn({ x, y, dx, dy, side }: Walker, isSet: IsSet, connectivity: 4 | 8): void {
+  const go = (toX: U32, toY: U32): void => {
+    x.set(toX);
+    y.set(toY);
+  };
+  const turn = (toX: U32, toY: U32): void => {
+    dx.set(toX);
+    dy.set(toY);
+  };
+  // Away from the component, and towards it.
+  const [right, left] = [[dy.neg(), Let(dx)] as const, [Let(dy), dx.neg()] as const];
+  const [away, towards] = side === 1 ? [left, right] : [right, left];
+  const [aheadX, aheadY] = [x.add(dx), y.add(dy)];
+  const [besideX, besideY] = [aheadX.add(away[0]), aheadY.add(away[1])];
+  const [ahead, beside] = [isSet(aheadX, aheadY), isSet(besideX, besideY)];
+  If(connectivity === 8 ? beside : beside.and(ahead), () => {
+    go(besideX, besideY);
+    turn(...away);
+  })
+    .ElseIf(
+      () => ahead,
+      () => go(aheadX, aheadY),
+    )
+    .Else(() => turn(...towards));
+}
+
+/** Many steps on the way to the first cell. */
+const follow = fn('follow', { label: u32, labels: array(u32) }, u32, ({ label, labels }) => {
+  const first = Var(label);
+  If(label.ne(NO_COMPONENT), () => {
+    For(0, STEPS, () => {
+      const next = labels.at(first);
+      If(next.eq(first), () => Break());
+      first.set(next);
+    });
   });
   return first;
 });

@@ -110,7 +110,8 @@ function addExamples(project) {
         { kind: 'text', text: `# ${name}\n\n` },
         { kind: 'code', text: code },
       ];
-      const page = new DocumentReflection(name, project, content, { group: 'Examples' });
+      const title = relative('examples', join(folder, name)).replaceAll('\\', '/');
+      const page = new DocumentReflection(title, project, content, { group: 'Examples' });
       project.addChild(page);
       project.registerReflection(page, undefined, file.replaceAll('\\', '/'));
     }
@@ -129,7 +130,10 @@ function nameAndGroup(page) {
 /** Guides in the order in which they are read, measurements from the latest on. */
 function orderPages(project) {
   const place = (page) => GUIDES.indexOf(pathOf(page)) + 1 || GUIDES.length + 1;
+  // Pages about programs come first, those of the live page last.
+  const rank = (page) => Number(!pathOf(page).endsWith('.md')) + Number(pathOf(page).includes('/web/'));
   for (const { title, children } of project.groups) {
+    if (title === 'Examples') children.sort((a, b) => rank(a) - rank(b));
     if (title === 'Guide') children.sort((a, b) => place(a) - place(b));
     if (title === 'Measurements') children.sort((a, b) => (pathOf(a) < pathOf(b) ? 1 : -1));
   }
