@@ -28,5 +28,7 @@ export async function createProject(): Promise<Project> {
   await copyFile(join(root, 'package.json'), join(home, 'package.json'));
   const write = (name: string, text: string): Promise<void> => writeFile(join(folder, name), text);
   await write('package.json', '{ "type": "module", "private": true }');
+  // Its own, as esbuild would take that of the repository, whose paths lead to the sources.
+  await write('tsconfig.json', '{}');
   return { folder, write, remove: () => rm(folder, { recursive: true, force: true }) };
 }
