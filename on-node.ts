@@ -16,11 +16,12 @@ const node: Platform = {
  * Bundled for a page, the same opens the WebGPU and the web workers of the browser.
  *
  * @throws {@link ArgumentError} `open/backend`, `open/adapter`, `open/failover`, `open/limits`, `open/option`,
- * `workers/number` or `device/hang-limit` for an option that is none.
+ * `open/device`, `workers/number` or `device/hang-limit` for an option that is none, or does not go with others; `device/limits`
+ * for a device with limits too low for the kernels, with what they need.
  * @throws {@link DeviceLostError} `device/no-threads` where workers were asked for and threads cannot be started, as Node's
  * permission model or a page's policy forbids it or the process has too many; `workers/not-isolated` on a page that is not
  * cross-origin isolated; `workers/no-webassembly` and `reference/no-text` where a page's policy forbids what they run;
- * `device/no-adapter` where WebGPU was asked for and is not there;
+ * `device/no-adapter` where WebGPU was asked for and is not there; `device/lost` where the device given is lost;
  * `device/package-missing` and `device/software-adapter-missing` where their packages are not installed.
  *
  * @example

@@ -1,11 +1,13 @@
 import { requireHangLimit, requireLimits } from './backends/backend-options.ts';
 import type { Failover } from './backends/failover/index.ts';
+import { aDevice } from './backends/webgpu/device-kind.ts';
 import type { TuningChoice, WebGpuBackend } from './backends/webgpu/index.ts';
 import type { Platform } from './platform.ts';
 import { wrongArgument } from './primitives/arguments.ts';
 import type { Backend, Limits } from './primitives/backend.ts';
 import { Context } from './primitives/context.ts';
-import { DeviceLostError, OutOfMemoryError } from './primitives/errors.ts';
+import { ArgumentError, DeviceLostError, OutOfMemoryError } from './primitives/errors.ts';
+import type { GpuDevice } from './primitives/gpu-types.ts';
 import { aFlag, aFunction, anAddress, anything, type FieldKinds, someRecord, where } from './primitives/kinds.ts';
 import { requireOptions } from './primitives/options.ts';
 import { type OnWarning, QuadrilleWarning, warn } from './primitives/warnings.ts';
@@ -24,6 +26,13 @@ export interface OpenOptions {
    * fallback adapter, where it has one.
    */
   readonly adapter?: 'auto' | 'hardware' | 'software' | undefined;
+  /**
+   * Your own device of WebGPU, so that a renderer on it can draw what was computed without a copy: see `context.lend` and
+   * `context.borrow`. It is never destroyed, and nothing of the context is left on it after `close()`; errors of your own calls
+   * are yours. Ask for it with {@link deviceDescriptor}: what it was made with is what kernels can use. Not with `adapter`, nor
+   * with a `backend` but `webgpu` and `auto`.
+   */
+  readonly device?: GpuDevice | undefined;
   /** Number of worker threads; as many as the machine can run at once by default. */
   readonly workers?: number | undefined;
   /**
@@ -73,7 +82,8 @@ export async function openOn(platform: Platform, options: OpenOptions = {}): Pro
   if (failover === undefined) return new Context(await openRoomy(platform, options));
   requireOneOf('failover', FAILOVERS, failover);
   const { createFailoverBackend } = await import('./backends/failover/index.ts');
-  const standby = (): Promise<Backend> => openRoomy(platform, { ...options, backend: failover, adapter: 'auto' });
+  const standby = (): Promise<Backend> =>
+    openRoomy(platform, { ...options, backend: failover, adapter: 'auto', device: undefined });
   return new Context(createFailoverBackend(await openRoomy(platform, options), { standby, onFailover, onWarning }));
 }
 
@@ -89,6 +99,7 @@ const UNKNOWN = 'open/option';
 const OPTIONS: FieldKinds<OpenOptions> = {
   backend: anything,
   adapter: anything,
+  device: aDevice,
   workerUrl: anAddress,
   workers: where('a whole number from 1', (workers) => typeof workers === 'number', { code: 'workers/number' }),
   limits: anything,
@@ -107,6 +118,7 @@ async function openBackend(platform: Platform, options: OpenOptions): Promise<Ba
   const { backend = 'auto', adapter = 'auto' } = options;
   requireOneOf('backend', BACKENDS, backend);
   requireOneOf('adapter', ADAPTERS, adapter);
+  if (options.device !== undefined) return openOnDevice(options);
   if (backend === 'reference') return openReference(options);
   if (backend === 'workers') return openWorkers(platform, options);
   if (backend === 'webgpu' || adapter !== 'auto') return openWebGpu(platform, adapter, options);
@@ -116,6 +128,24 @@ async function openBackend(platform: Platform, options: OpenOptions): Promise<Ba
     if (!(error instanceof DeviceLostError)) throw error;
     return openWorkersOrReference(platform, options);
   }
+}
+
+/** The backend on the caller's device. On a page its `navigator.gpu` tells of language features. */
+async function openOnDevice(options: OpenOptions): Promise<Backend> {
+  const { device, backend = 'auto', adapter, limits, tuning, hangLimit, onWarning } = options;
+  for (const [option, given] of [
+    ['backend', backend],
+    ['adapter', adapter],
+  ] as const) {
+    if (given === undefined || (option === 'backend' && (given === 'auto' || given === 'webgpu'))) continue;
+    throw new ArgumentError('open/device', `open() was given a device, and ${option} '${given}'.`, {
+      expected: `a device without the option ${option}`,
+      got: given,
+      remedy: 'Leave one of them out.',
+    });
+  }
+  const { createWebGpuBackend } = await import('./backends/webgpu/index.ts');
+  return createWebGpuBackend({ device, limits, tuning, hangLimit, onWarning });
 }
 
 /** Workers, or where they cannot be had, which is told, the one backend that needs neither threads nor shared memory. */

@@ -1,5 +1,6 @@
 import { wrongArgument } from './arguments.ts';
 import type { Module, ScalarType } from './functors/ir.ts';
+import type { GpuBuffer } from './gpu-types.ts';
 
 /**
  * The contract between the primitives and the place where they run.
@@ -37,6 +38,14 @@ export interface Backend {
   sort(command: SortCommand): void;
   histogram(command: HistogramCommand): void;
 
+  /**
+   * Hands everything issued so far to the device, at once and without waiting; says whether that was possible. Backends that
+   * keep nothing back leave it out.
+   */
+  submit?(): boolean;
+  /** Missing where nobody else works with the device. */
+  readonly shared?: SharedDevice | undefined;
+
   /** Drops what has not run yet; reads under way reject with the reason; the backend can only be closed after that. */
   abort(reason: unknown): void;
   /** Frees everything; idempotent. */
@@ -51,6 +60,27 @@ export interface DeviceBuffer {
   readonly id: number;
   /** Size in 32-bit words. */
   readonly words: number;
+}
+
+/** What a backend does beside on a device of WebGPU that somebody else works with too. */
+export interface SharedDevice {
+  /**
+   * Makes so many bytes of a buffer, from a place on, memory that commands may read; `byte` is where they begin in it. It is
+   * never written, `release` leaves the buffer as it is, and commands read what it holds when they are handed over.
+   */
+  borrow(buffer: GpuBuffer, byte: number, bytes: number): { readonly buffer: DeviceBuffer; readonly byte: number };
+  /**
+   * The GPU buffer that holds the memory, from byte `byte` of it on, after everything issued so far was handed over. Until
+   * `end` is called it stays where it is; `onLost` is called once where it is gone before that.
+   */
+  lend(buffer: DeviceBuffer, onLost: (reason: unknown) => void): LentMemory;
+}
+
+/** Memory that the owner of the device works with. */
+export interface LentMemory {
+  readonly buffer: GpuBuffer;
+  readonly byte: number;
+  end(): void;
 }
 
 /** Words in a buffer, from `word` on. */

@@ -36,7 +36,18 @@ import { wordsAtHand } from './columns/words.ts';
 import { ArgumentError, type CapacityError, DeviceLostError, OutOfMemoryError } from './errors.ts';
 import type { u64 } from './functors/functor.ts';
 import type { ScalarType } from './functors/ir.ts';
+import type { GpuBuffer } from './gpu-types.ts';
 import { createLateReads, type LateReads } from './late-reads.ts';
+import {
+  type BorrowOptions,
+  type BufferElements,
+  borrowColumn,
+  type ElementsType,
+  type LendOptions,
+  type LentColumn,
+  lendColumn,
+  type SharingContext,
+} from './shared-buffers.ts';
 import { watchedBackend } from './watched-backend.ts';
 
 /** A scope under way: memory that is freed together, and the number of the first view that was made in it. */
@@ -62,6 +73,7 @@ export class Context {
   readonly #heldBack = new Set<Memory>();
   readonly #checks: CapacityChecks;
   readonly #lateReads: LateReads;
+  readonly #sharing: SharingContext;
   #closed = false;
 
   /** The backend is seen through `context.backend` from then on, which tells the context of the commands that it is given. */
@@ -79,6 +91,18 @@ export class Context {
       hold,
       letGo,
     });
+    this.#sharing = {
+      context: this,
+      get backend() {
+        return this.context.backend;
+      },
+      keep: (buffer) => this.#keepBorrowed(buffer),
+      allocate: (words) => this.allocate(words),
+      copy: (column, call) => this.#store([column], column.length, call)[0]!,
+      hold,
+      letGo,
+      release: (memory) => this.#release(memory),
+    };
     const [checks, lateReads] = [this.#checks, this.#lateReads];
     this.backend = watchedBackend(backend, {
       get idle() {
@@ -117,6 +141,80 @@ export class Context {
     const pick = (from: number): Uint32Array =>
       Uint32Array.from({ length: data.length }, (_, i) => words[2 * i + from]!);
     return { lo: this.column(pick(0)), hi: this.column(pick(1)) };
+  }
+
+  /**
+   * Takes elements of a `GPUBuffer` for a column, without a copy; of a context that was opened with `device`.
+   *
+   * - The buffer stays yours: it is never written to, and neither kept nor destroyed when the column is disposed of. It needs
+   *   the usage `STORAGE`, and `COPY_SRC` to be read to the host. Do not destroy or map it before the column is disposed of.
+   * - Commands see what it holds when they are handed to the queue: {@link Context.submit}, `read`, `count`, `sync` and `lend`
+   *   hand over all that was asked for before they return. A view is evaluated by the commands that read it, so a view of a
+   *   buffer that has changed gives other values; `materialize` keeps those of now. A call that is awaited, and commands that
+   *   wait for memory, go on later: leave the buffer as it is until then.
+   * - Where the device is lost, what was computed from it is lost too, with a standby as well, and reads of it throw
+   *   `buffer/lost`, unless it was copied to the host before.
+   *
+   * @throws {@link ArgumentError} `buffer/no-device` on other contexts, `buffer/usage`, `buffer/range` where elements do not lie
+   * in the buffer, `buffer/own` for a buffer that the context has lent. Later, from what reads it, `buffer/refused` where the
+   * device refuses the buffer: it is of another device, destroyed or mapped.
+   *
+   * @example
+   * const adapter = await (await openTestGpu()).requestAdapter({ forceFallbackAdapter: testAdapter() === 'software' });
+   * const device = await adapter.requestDevice(deviceDescriptor(adapter));
+   * const buffer = device.createBuffer({ size: 16, usage: 0x8c }); // STORAGE, COPY_SRC and COPY_DST
+   * device.queue.writeBuffer(buffer, 0, Uint32Array.of(9, 3, 1, 2));
+   * const context = await open({ device });
+   * const sorted = await context.read(sort(context.borrow(buffer, { type: 'u32', offset: 4 })));
+   * await context.close();
+   * sorted; // Uint32Array [1, 2, 3]
+   */
+  borrow<E extends BufferElements>(buffer: GpuBuffer, options: BorrowOptions<E>): Column<ElementsType<E>> {
+    return borrowColumn(this.#sharing, buffer, options);
+  }
+
+  /**
+   * Gives the `GPUBuffer` that a column lies in to the owner of the device, without waiting: a view is stored first, and all that
+   * was asked for so far is handed to the queue, so that what you submit next sees the elements. Of a context that was opened
+   * with `device`.
+   *
+   * The buffer has the usages `VERTEX`, `INDEX`, `INDIRECT`, `STORAGE` and `COPY_SRC`. Read it only. Until its release it
+   * holds the column: dispose of the column or leave its scope as you like. Closing the context destroys it, released or not.
+   *
+   * @throws {@link ArgumentError} `buffer/no-device` on other contexts, `buffer/split` where the column lies in several buffers,
+   * `buffer/spilled` where it lies on the host or waits for memory.
+   * @throws {@link DeviceLostError} `buffer/lost` where a standby has taken over.
+   *
+   * @example
+   * const adapter = await (await openTestGpu()).requestAdapter({ forceFallbackAdapter: testAdapter() === 'software' });
+   * const device = await adapter.requestDevice(deviceDescriptor(adapter));
+   * const context = await open({ device });
+   * const heights = context.lend(map(fn({ i: u32 }, f32, ({ i }) => f32(i).mul(0.5)), { i: sequence(100) }));
+   * const { offset, bytes, count } = heights; // for setVertexBuffer(0, heights.buffer, offset, bytes)
+   * heights.release();
+   * await context.close();
+   * [offset, bytes, count]; // [0, 400, 100]
+   */
+  lend(column: Column, options?: LendOptions): LentColumn {
+    const [only, ...others] = columnsOf(column, 'lend', 'column');
+    if (only === undefined || others.length > 0 || only !== column) {
+      throw wrongArgument('lend', 'column', column, 'one column', { code: 'column/type' });
+    }
+    this.#requireOwn([column], 'lend');
+    return lendColumn(this.#sharing, column, options);
+  }
+
+  /**
+   * Hands all that was asked for so far to the device, without waiting. What you submit to a queue of your own device afterwards
+   * comes behind it.
+   *
+   * @throws {@link ArgumentError} `buffer/spilled` where some of it waits for memory.
+   */
+  submit(): void {
+    if (this.backend.submit?.() !== false) return;
+    throw new ArgumentError('buffer/spilled', 'Commands wait for memory, and cannot be handed over yet.', {
+      remedy: 'Await context.sync() first, or raise limits.memoryBytes.',
+    });
   }
 
   /** An empty stored column for the results of a primitive. */
@@ -180,6 +278,7 @@ export class Context {
       stored,
       stored.map((column) => this.#download(column, countOnce)),
     );
+    this.#handOver();
     for (const { source } of stored.filter((column) => !columns.includes(column))) {
       if (source.kind === 'stored') this.#release(source.memory);
     }
@@ -196,7 +295,9 @@ export class Context {
     this.#requireOwn(columns, 'count');
     const length = commonLength(columns, 'count');
     const count = typeof length === 'number' ? Promise.resolve(length) : this.#countIn(length);
-    return (await this.#settle(columns, [count]))[0]!;
+    const settled = this.#settle(columns, [count]);
+    this.#handOver();
+    return (await settled)[0]!;
   }
 
   /**
@@ -208,7 +309,9 @@ export class Context {
   async sync(...tables: readonly Table[]): Promise<void> {
     const columns = tables.flatMap((table) => columnsOf(table, 'sync', 'table'));
     this.#requireOwn(columns, 'sync');
-    await this.#settle(columns, [this.backend.sync()]);
+    const settled = this.#settle(columns, [this.backend.sync()]);
+    this.#handOver();
+    await settled;
     await this.#checks.settle();
   }
 
@@ -288,6 +391,18 @@ export class Context {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
+  }
+
+  /** What the owner of the device submits next comes after all that was asked for. */
+  #handOver(): void {
+    if (this.backend.shared !== undefined) this.backend.submit?.();
+  }
+
+  #keepBorrowed(buffer: DeviceBuffer): Memory {
+    const memory = new Memory(this, buffer);
+    memory.borrowed = true;
+    this.#owners.at(-1)!.memories.add(memory);
+    return memory;
   }
 
   #requireOwn(columns: readonly Column[], primitive: string): void {
@@ -399,7 +514,9 @@ export class Context {
     const { length, capacity, source } = column;
     if (source.kind === 'stored') alive(source.memory);
     if (typeof length === 'number') return this.#readRows(column, length);
-    if (capacity > ROWS_READ_AT_ONCE) return this.#lateReads.read(column, countOnce(length));
+    // A borrowed buffer may hold something else by the time that the count is known.
+    const canWait = source.kind === 'view' || !source.memory.borrowed;
+    if (canWait && capacity > ROWS_READ_AT_ONCE) return this.#lateReads.read(column, countOnce(length));
     const [count, rows] = await Promise.all([countOnce(length), this.#readRows(column, capacity)]);
     return rows.subarray(0, count);
   }

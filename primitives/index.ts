@@ -14,6 +14,7 @@ export { type ExplainedView, type Explanation, explain } from './explain.ts';
 export { type Extremum, maxElement, minElement } from './extremum.ts';
 export * from './functors/index.ts';
 export { gather } from './gather.ts';
+export type { GpuBuffer, GpuBufferLike } from './gpu-types.ts';
 export { binOf, type HistogramOptions, histogram, histogramEdges, histogramEven } from './histogram.ts';
 export { map } from './map.ts';
 export { type KeyedRows, type MergeOptions, merge, mergeByKey } from './merge.ts';
@@ -41,6 +42,14 @@ export { type ScatterOptions, scatter, scatterIf, scatterReduce, type WordTable 
 export { lowerBound, type SearchOptions, upperBound } from './search.ts';
 export { quantiles, type SelectOptions, selectKth } from './select-kth.ts';
 export { constant, fill, sequence, tabulate } from './sequence.ts';
+export type {
+  BorrowOptions,
+  BufferCount,
+  BufferElements,
+  ElementsType,
+  LendOptions,
+  LentColumn,
+} from './shared-buffers.ts';
 export { reverse, slice } from './slice.ts';
 export { type SortKeys, type SortOptions, sort, sortByKey, sortPermutation } from './sort.ts';
 export { type OutsideOf, type StencilArguments, type StencilOptions, stencil } from './stencil.ts';

@@ -1,12 +1,22 @@
 import { requireBackend, requireFunction, requireRecord } from '../../primitives/arguments.ts';
-import type { Backend, Counters, DeviceBuffer } from '../../primitives/backend.ts';
+import type { Backend, Counters, DeviceBuffer, SharedDevice } from '../../primitives/backend.ts';
 import { ArgumentError, DeviceLostError } from '../../primitives/errors.ts';
 import { aFunction, anything, type FieldKinds, someRecord } from '../../primitives/kinds.ts';
 import { requireOptions } from '../../primitives/options.ts';
 import { type OnWarning, QuadrilleWarning, tell, warn } from '../../primitives/warnings.ts';
 import { CLOSE_LIMIT, endsWithin } from '../close-limit.ts';
 import { type Command, issue, rebound } from './command.ts';
-import { type Answer, createLog, type Entry, type Held, type Slack, type WaitEntry, type WriteEntry } from './log.ts';
+import {
+  type Answer,
+  type CommandEntry,
+  createLog,
+  type Entry,
+  type Held,
+  isWhole,
+  type Slack,
+  type WaitEntry,
+  type WriteEntry,
+} from './log.ts';
 
 /** That another backend has taken over. */
 export interface Failover {
@@ -141,17 +151,28 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
   const perform = (entry: Entry): void => {
     switch (entry.kind) {
       case 'write':
-        current.write(physical(entry.buffer), entry.word, entry.data);
+        if (isWhole(entry)) entry.buffer.lost = undefined;
+        if (entry.buffer.lost === undefined) current.write(physical(entry.buffer), entry.word, entry.data);
         break;
       case 'command':
+        if (isLost(entry)) break;
         issue(current, rebound(entry.command, { reading: physical, writing: physical }));
         break;
       case 'read':
-        if (!entry.answer.settled) ask(entry.answer, current.read(physical(entry.buffer), entry.word, entry.words));
+        if (entry.buffer.lost !== undefined) entry.answer.reject(entry.buffer.lost);
+        else if (!entry.answer.settled)
+          ask(entry.answer, current.read(physical(entry.buffer), entry.word, entry.words));
         break;
       case 'sync':
         if (!entry.answer.settled) ask(entry.answer, current.sync());
     }
+  };
+
+  /** Whether a command needs what is lost; then so is what it should have written. */
+  const isLost = ({ reads, writes }: CommandEntry): boolean => {
+    const lost = [...reads, ...writes].find((held) => held.lost !== undefined)?.lost;
+    if (lost !== undefined) for (const held of writes) held.lost ??= lost;
+    return lost !== undefined;
   };
 
   /** What stands for a buffer of a command in the log, which is one of ours. */
@@ -200,6 +221,7 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
       return held;
     };
     const held = rebound(given, { reading: into(reads), writing: into(writes) });
+    for (const { lost } of [...reads, ...writes]) if (lost !== undefined) throw lost;
     submit({ kind: 'command', command: held, reads: [...reads], writes: [...writes] });
   };
 
@@ -234,7 +256,7 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
     copying = true;
     const from = current;
     const before = log.entries.length;
-    const held = [...byId.values()].filter(({ writes }) => writes > 0);
+    const held = [...byId.values()].filter(({ writes, lost }) => writes > 0 && lost === undefined);
     const copies = held.map(async (buffer): Promise<WriteEntry> => {
       const { writes, known } = buffer;
       if (known !== undefined) return known;
@@ -270,7 +292,10 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
     retired.push(lost);
     current = next;
     log.sweep(byId.values());
-    for (const held of [...byId.values(), ...log.entries.flatMap(buffersOf)]) held.physical = undefined;
+    for (const held of [...byId.values(), ...log.entries.flatMap(buffersOf)]) {
+      held.physical = undefined;
+      if (held.borrowed) held.lost ??= bufferLost(reason);
+    }
     const commands = await replay();
     if (ended !== undefined) return;
     const failover: Failover = { from: lost.name, to: next.name, reason, commands };
@@ -316,6 +341,32 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
     log.clear();
   };
 
+  /** The device that works now, where its owner works with it too. */
+  const sharedNow = (): SharedDevice => {
+    guard();
+    const shared = takingOver === undefined ? current.shared : undefined;
+    if (shared === undefined) throw bufferLost(failovers.at(-1)?.reason);
+    return shared;
+  };
+  const sharing: SharedDevice = {
+    borrow(given, byte, bytes) {
+      const { buffer, byte: at } = sharedNow().borrow(given, byte, bytes);
+      const held = createHeld(buffer.words, true);
+      held.physical = buffer;
+      byId.set(held.id, held);
+      return { buffer: held, byte: at };
+    },
+    lend(buffer, onLost) {
+      const held = resolve(buffer);
+      if (held.lost !== undefined) throw held.lost;
+      return sharedNow().lend(physical(held), onLost);
+    },
+  };
+  const createHeld = (words: number, borrowed: boolean): Held => ({
+    ...{ id: nextId++, words, physical: undefined, released: false, known: undefined, writes: 0 },
+    ...{ borrowed, lost: undefined },
+  });
+
   return {
     get name() {
       return current.name;
@@ -334,14 +385,7 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
     kept: log,
     allocate(words) {
       guard();
-      const held: Held = {
-        id: nextId++,
-        words,
-        physical: undefined,
-        released: false,
-        known: undefined,
-        writes: 0,
-      };
+      const held = createHeld(words, false);
       attempt(() => physical(held));
       byId.set(held.id, held);
       live.buffers++;
@@ -353,8 +397,10 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
       const held = resolve(buffer);
       byId.delete(held.id);
       held.released = true;
-      live.buffers--;
-      live.bytes -= 4 * held.words;
+      if (!held.borrowed) {
+        live.buffers--;
+        live.bytes -= 4 * held.words;
+      }
       if (takingOver === undefined && ended === undefined) letGo(held);
       if (ended === undefined) tidy();
     },
@@ -365,6 +411,7 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
     async read(buffer, word, words) {
       guard();
       const held = inRange(resolve(buffer), word, words);
+      if (held.lost !== undefined) throw held.lost;
       readbacks++;
       return wait((answer) => ({ kind: 'read', buffer: held, word, words, answer }));
     },
@@ -375,6 +422,14 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
     scan: (given) => command({ kind: 'scan', command: given }),
     sort: (given) => command({ kind: 'sort', command: given }),
     histogram: (given) => command({ kind: 'histogram', command: given }),
+    submit() {
+      let done = true;
+      attempt(() => {
+        done = current.submit?.() ?? true;
+      });
+      return done;
+    },
+    ...(primary.shared && { shared: sharing }),
     abort(reason) {
       end(reason);
       current.abort(reason);
@@ -408,6 +463,14 @@ function inRange(buffer: Held, word: number, words: number): Held {
 
 function isAwaited(entry: Entry): boolean {
   return (entry.kind === 'read' || entry.kind === 'sync') && !entry.answer.settled;
+}
+
+function bufferLost(cause: DeviceLostError | undefined): DeviceLostError {
+  const sentence = 'A buffer of the device was lost with it, and with it what was computed from it.';
+  return new DeviceLostError('buffer/lost', sentence, {
+    remedy: 'Open a new context on a new device, upload there, and do it again.',
+    cause,
+  });
 }
 
 function standbyLeft(): QuadrilleWarning {

@@ -1,4 +1,5 @@
 import type { DeviceBuffer } from '../../primitives/backend.ts';
+import type { QuadrilleError } from '../../primitives/errors.ts';
 import type { Command } from './command.ts';
 
 /** A buffer of the context: what stands for it on the backend that works now. */
@@ -10,6 +11,10 @@ export interface Held extends DeviceBuffer {
   known: WriteEntry | undefined;
   /** How often it was written to. */
   writes: number;
+  /** Whether it is somebody else's, and gone with the device that it lies on. */
+  readonly borrowed: boolean;
+  /** Why it cannot hold what it should: that came from a borrowed buffer. */
+  lost: QuadrilleError | undefined;
 }
 
 /** What somebody waits for. */
@@ -127,7 +132,7 @@ function note(entry: Entry): void {
   }
 }
 
-function isWhole({ buffer, word, data }: WriteEntry): boolean {
+export function isWhole({ buffer, word, data }: WriteEntry): boolean {
   return word === 0 && data.length === buffer.words;
 }
 

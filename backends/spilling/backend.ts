@@ -8,6 +8,7 @@ import type {
   Length,
   Program,
   ScanCommand,
+  SharedDevice,
   SpillCounters,
 } from '../../primitives/backend.ts';
 import { capacityOf } from '../../primitives/backend.ts';
@@ -104,7 +105,11 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
       async run() {
         const failed = [...reads].find(({ failure }) => failure !== undefined);
         if (failed !== undefined) throw failed.failure!.reason;
-        await runQueued(command, reads, writes);
+        try {
+          await runQueued(command, reads, writes);
+        } finally {
+          places.forgetBorrowed(reads);
+        }
       },
       failed: (reason) => places.fail(writes, reason),
       settled: () => places.letGo(all),
@@ -193,6 +198,29 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
     if (buffer.failure !== undefined) throw queue.tell(buffer.failure.reason);
     return places.read(buffer, word, words);
   };
+
+  const share = (device: SharedDevice): SharedDevice => ({
+    borrow(given, byte, bytes) {
+      queue.guard();
+      const { buffer, byte: at } = device.borrow(given, byte, bytes);
+      return { buffer: places.adopt(buffer), byte: at };
+    },
+    lend(given, onLost) {
+      queue.guard();
+      const buffer = places.resolve(given);
+      if (buffer.failure !== undefined) throw queue.tell(buffer.failure.reason);
+      if (!queue.idle || !places.placeNow(new Set([buffer]))) throw spilled(buffer, places.budget);
+      const lent = device.lend(buffer, onLost);
+      buffer.lent++;
+      let ended = false;
+      const end = (): void => {
+        if (!ended) buffer.lent--;
+        ended = true;
+        lent.end();
+      };
+      return { ...lent, end };
+    },
+  });
 
   const counters = Object.defineProperties({ spilling: places.report } as SpillingBackend['counters'], {
     ...passedOn(inner.counters),
@@ -318,6 +346,8 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
             ),
         }),
       }),
+    submit: () => queue.idle && (inner.submit?.() ?? true),
+    shared: inner.shared && share(inner.shared),
     abort(reason) {
       queue.stop(reason);
       inner.abort(reason);
@@ -359,6 +389,15 @@ function lengthBuffer(length: Length): DeviceBuffer[] {
 
 function buffersOf(cells: readonly ({ readonly buffer: DeviceBuffer } | undefined)[]): DeviceBuffer[] {
   return cells.flatMap((cell) => (cell === undefined ? [] : [cell.buffer]));
+}
+
+function spilled({ words }: Spillable, budget: number): ArgumentError {
+  const sentence = 'The column lies on the host, or waits for memory, and cannot be lent.';
+  return new ArgumentError('buffer/spilled', sentence, {
+    expected: `room on the device, which may be used up to ${budget} bytes`,
+    got: `${words * 4} bytes that are not there yet`,
+    remedy: 'Await context.sync() first, free other columns, or raise limits.memoryBytes.',
+  });
 }
 
 function inRange(buffer: Spillable, word: number, words: number): Spillable {

@@ -15,6 +15,10 @@ export interface Spillable extends DeviceBuffer {
   /** Queued commands that use it. */
   holds: number;
   released: boolean;
+  /** How often it is lent: it stays on the device until nobody has it. */
+  lent: number;
+  /** Whether it is somebody else's, and takes none of the memory: it lies on the device, and changes there. */
+  readonly borrowed: boolean;
   /** What the command failed with that should have written it. */
   failure: { readonly reason: unknown } | undefined;
 }
@@ -29,6 +33,10 @@ export interface Places {
   readonly calm: boolean;
   /** A new buffer: on the device where there is room and `now`, else nowhere yet. */
   allocate(words: number, now: boolean): Spillable;
+  /** Takes in what the inner backend has borrowed. */
+  adopt(borrowed: DeviceBuffer): Spillable;
+  /** Drops the host's copies of what is borrowed. */
+  forgetBorrowed(buffers: Iterable<Spillable>): void;
   release(buffer: DeviceBuffer): void;
   resolve(buffer: DeviceBuffer): Spillable;
   hold(buffers: Iterable<Spillable>): void;
@@ -87,7 +95,7 @@ export function createPlaces(inner: Backend): Places {
     note(buffer);
   };
   const leaveDevice = (buffer: Spillable): void => {
-    if (!buffer.resident) return;
+    if (!buffer.resident || staysOnDevice(buffer)) return;
     inner.release({ id: buffer.id, words: buffer.words });
     buffer.id = nextPlaceless--;
     buffer.resident = false;
@@ -154,7 +162,7 @@ export function createPlaces(inner: Backend): Places {
   const candidates = (keep: ReadonlySet<Spillable>): Spillable[] => {
     const small = (buffer: Spillable): number => (4 * buffer.words < budget * SMALL_SHARE ? 1 : 0);
     return [...owned]
-      .filter((buffer) => buffer.resident && !keep.has(buffer))
+      .filter((buffer) => buffer.resident && !keep.has(buffer) && !staysOnDevice(buffer))
       .sort((a, b) => small(a) - small(b) || a.lastUse - b.lastUse);
   };
 
@@ -186,6 +194,8 @@ export function createPlaces(inner: Backend): Places {
         lastUse: clock++,
         holds: 0,
         released: false,
+        lent: 0,
+        borrowed: false,
         failure: undefined,
       };
       try {
@@ -199,11 +209,28 @@ export function createPlaces(inner: Backend): Places {
       live.bytes += 4 * words;
       return buffer;
     },
+    adopt({ id, words }) {
+      const buffer: Spillable = {
+        ...{ id, words, resident: true, host: undefined, lastUse: clock++, holds: 0 },
+        ...{ released: false, lent: 0, borrowed: true, failure: undefined },
+      };
+      owned.add(buffer);
+      return buffer;
+    },
+    forgetBorrowed(buffers) {
+      for (const buffer of buffers) {
+        if (!buffer.borrowed) continue;
+        buffer.host = undefined;
+        note(buffer);
+      }
+    },
     release(given) {
       const buffer = this.resolve(given);
       buffer.released = true;
-      live.buffers--;
-      live.bytes -= 4 * buffer.words;
+      if (!buffer.borrowed) {
+        live.buffers--;
+        live.bytes -= 4 * buffer.words;
+      }
       if (buffer.holds === 0) drop(buffer);
     },
     resolve(given) {
@@ -258,6 +285,8 @@ export function createPlaces(inner: Backend): Places {
     hostOf,
     keepOnHost(buffer, words) {
       buffer.host = words;
+      if (staysOnDevice(buffer))
+        for (const { at, data } of words.pieces(0, buffer.words)) inner.write(buffer, at, data);
       leaveDevice(buffer);
       note(buffer);
     },
@@ -281,9 +310,14 @@ export function createPlaces(inner: Backend): Places {
   };
 }
 
-/** Bytes of buffers. */
-export function bytesOf(buffers: Iterable<DeviceBuffer>): number {
+/** Whether a buffer must not leave the device. */
+export function staysOnDevice({ lent, borrowed }: Spillable): boolean {
+  return borrowed || lent > 0;
+}
+
+/** Bytes of the memory that buffers take. */
+export function bytesOf(buffers: Iterable<Spillable>): number {
   let bytes = 0;
-  for (const { words } of buffers) bytes += 4 * words;
+  for (const { words, borrowed } of buffers) if (!borrowed) bytes += 4 * words;
   return bytes;
 }

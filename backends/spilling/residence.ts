@@ -4,7 +4,7 @@ import { entryOf } from '../../primitives/functors/ir.ts';
 import type { Analysis, WindowedCommand } from './analysis.ts';
 import type { HostStore } from './host-stores.ts';
 import type { HostWords } from './host-words.ts';
-import { bytesOf, type Places, type Spillable } from './places.ts';
+import { bytesOf, type Places, type Spillable, staysOnDevice } from './places.ts';
 
 /** Where the buffers of a command lie while it runs in windows. */
 export interface Residence {
@@ -41,7 +41,9 @@ export async function settle(
   const leavesHalf = ({ words }: Spillable): boolean =>
     !onlyNeeded && bytesOf(inPlace) + fixedBytes + 4 * words <= places.budget / 2;
   for (const buffer of [...read, ...written].filter((each) => !inPlace.has(each))) {
-    if (buffer.resident && !(read.has(buffer) && written.has(buffer)) && leavesHalf(buffer)) inPlace.add(buffer);
+    const isHere = staysOnDevice(buffer) && !written.has(buffer);
+    if (isHere || (buffer.resident && !(read.has(buffer) && written.has(buffer)) && leavesHalf(buffer)))
+      inPlace.add(buffer);
     else await places.spill(buffer);
   }
   for (const buffer of placedAnywhere(stores)) {

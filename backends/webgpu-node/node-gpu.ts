@@ -1,8 +1,8 @@
 import { isMainThread } from 'node:worker_threads';
 import { requireOneOf } from '../../primitives/arguments.ts';
 import { DeviceLostError } from '../../primitives/errors.ts';
+import type { Gpu } from '../../primitives/gpu-types.ts';
 import { installRemedy, isMissing } from '../../primitives/optional-packages.ts';
-import type { Gpu } from '../webgpu/gpu-types.ts';
 import { missingForVulkan, useSoftwareVulkan, useSystemVulkan } from './software-vulkan.ts';
 
 export type NodeAdapter = 'hardware' | 'software' | 'auto';

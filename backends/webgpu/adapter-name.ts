@@ -1,4 +1,4 @@
-import type { GpuAdapterInfo } from './gpu-types.ts';
+import type { GpuAdapterInfo } from '../../primitives/gpu-types.ts';
 
 /** What an adapter is called: browsers tell of some of these and leave others empty. */
 export function adapterName({ device, description, vendor, architecture }: GpuAdapterInfo): string {

@@ -2,15 +2,16 @@ import { requireOneOf } from '../../primitives/arguments.ts';
 import type { Backend, DeviceBuffer, Limits, Program } from '../../primitives/backend.ts';
 import { ArgumentError, DeviceLostError } from '../../primitives/errors.ts';
 import type { Module } from '../../primitives/functors/ir.ts';
+import type { Gpu, GpuAdapterInfo, GpuDevice } from '../../primitives/gpu-types.ts';
 import { aFunction, aNumber, anything, type FieldKinds, someRecord } from '../../primitives/kinds.ts';
 import { requireOptions } from '../../primitives/options.ts';
 import type { OnWarning } from '../../primitives/warnings.ts';
 import { requireHangLimit, requireLimits } from '../backend-options.ts';
 import type { Arithmetic } from './arithmetic.ts';
 import type { CommandTime } from './command-time.ts';
-import { type AdapterChoice, type OpenDevice, openDevice } from './device.ts';
+import { type AdapterChoice, type OpenDevice, openDevice, shareDevice } from './device.ts';
+import { aDevice } from './device-kind.ts';
 import type { Engine } from './engine.ts';
-import type { Gpu, GpuAdapterInfo } from './gpu-types.ts';
 import { forEach } from './kernels/for-each.ts';
 import { histogram } from './kernels/histogram.ts';
 import { reduce } from './kernels/reduce.ts';
@@ -18,14 +19,22 @@ import { scan } from './kernels/scan.ts';
 import { sort } from './kernels/sort.ts';
 import { walk } from './kernels/walk.ts';
 import { type Machine, startMachine } from './machine.ts';
+import type { Memory, Part } from './memory.ts';
 import { probe, type Verdict } from './probe.ts';
+import { shareBuffers, withoutUsage } from './shared-device.ts';
 import type { Tuning } from './tuning.ts';
 import type { TuningChoice } from './tuning-choice.ts';
+import { usage } from './usage.ts';
 
 export interface WebGpuOptions {
   /** Where to ask for an adapter; the browser's own if left out. In Node: `openNodeGpu()` of `backends/webgpu-node`. */
   readonly gpu?: Gpu | undefined;
   readonly adapter?: AdapterChoice | undefined;
+  /**
+   * A device that somebody else works with too, in place of one of an adapter; it is never destroyed. With `gpu` it is known
+   * whether its subgroups can be used, else a trial tells.
+   */
+  readonly device?: GpuDevice | undefined;
   /** Lowers the device's limits. */
   readonly limits?: Partial<Limits> | undefined;
   /** Otherwise than the device's class has it: how fast kernels are, never what they compute. */
@@ -50,6 +59,7 @@ const ADAPTERS: readonly AdapterChoice[] = ['auto', 'hardware', 'software'];
 const OPTIONS: FieldKinds<WebGpuOptions> = {
   gpu: anything,
   adapter: anything,
+  device: aDevice,
   limits: someRecord,
   tuning: someRecord,
   hangLimit: aNumber,
@@ -89,7 +99,9 @@ export interface WebGpuBackend extends Backend {
  * Commands are recorded and handed over when someone waits for them. A buffer longer than one binding is split over
  * several GPU buffers, which kernels see as one. Commands that read and write one buffer read what it held before.
  *
- * @throws DeviceLostError `device/no-adapter` where there is no adapter of the kind asked for.
+ * @throws DeviceLostError `device/no-adapter` where there is no adapter of the kind asked for; `device/lost` where the device
+ * given is lost.
+ * @throws ArgumentError `device/limits` where the device given was made with limits too low for the kernels.
  * @throws ArgumentError `tuning/member` where the tuning has members that kernels cannot be right with.
  *
  * @example
@@ -106,7 +118,9 @@ export async function createWebGpuBackend(options: WebGpuOptions = {}): Promise<
   if (options.adapter !== undefined)
     requireOneOf('createWebGpuBackend', 'the option adapter', options.adapter, ADAPTERS);
   const gpu = options.gpu ?? globalThis.navigator?.gpu;
-  const open = await openDevice(gpu, options.adapter ?? 'auto');
+  const { device, adapter } = options;
+  if (device !== undefined && adapter !== undefined) throw adapterOfDevice();
+  const open = device === undefined ? await openDevice(gpu, adapter ?? 'auto') : await shareDevice(device, gpu);
   const machine = machineOf(open, options, gpu);
   try {
     return backendOf(machine, open, await probe(open.info, machine.run, options.arithmetic));
@@ -116,19 +130,25 @@ export async function createWebGpuBackend(options: WebGpuOptions = {}): Promise<
   }
 }
 
+function adapterOfDevice(): ArgumentError {
+  return new ArgumentError('open/device', 'A device was given, and an adapter asked for.', {
+    remedy: 'Leave the option adapter out: the device has one.',
+  });
+}
+
 /** Starts the machine, or lets the device go. */
 function machineOf(open: OpenDevice, options: WebGpuOptions, gpu: GPU | undefined): Machine {
   try {
     return startMachine(open, options, gpu);
   } catch (error) {
-    open.device.destroy();
+    if (!open.shared) open.device.destroy();
     throw error;
   }
 }
 
 function backendOf(
   machine: Machine,
-  { info, features }: OpenDevice,
+  { device, info, features, shared }: OpenDevice,
   { arithmetic, determinism }: Verdict,
 ): WebGpuBackend {
   const engine: Engine = { ...machine.engine, arithmetic };
@@ -181,8 +201,10 @@ function backendOf(
     },
     async read(buffer, word, words) {
       failure.guard();
+      const memory = inRange(pool.resolve(buffer), word, words);
+      requireCopyable(memory);
       counters.readbacks++;
-      return transfers.read(inRange(pool.resolve(buffer), word, words), word, words);
+      return transfers.read(memory, word, words);
     },
     async sync() {
       failure.guard();
@@ -199,6 +221,11 @@ function backendOf(
     scan: command('scan', scan, ({ program }) => program),
     sort: command('sort', sort, ({ program }) => program),
     histogram: command('histogram', histogram, ({ program }) => program),
+    submit() {
+      if (!failure.failed) recorder.flush();
+      return true;
+    },
+    ...(shared && { shared: shareBuffers(device, engine, failure) }),
     abort(reason) {
       recorder.drop();
       failure.fail(reason);
@@ -210,6 +237,12 @@ function backendOf(
       await machine.close();
     },
   };
+}
+
+function requireCopyable({ parts }: Memory): void {
+  const isCopyable = ({ gpu, borrowedAt }: Part): boolean =>
+    borrowedAt === undefined || (gpu.usage & usage.copySource) !== 0;
+  if (!parts.every(isCopyable)) throw withoutUsage('COPY_SRC', 'be copied to the host');
 }
 
 /** What a program is made of, as users named it: its entry, and the functors that it calls. */

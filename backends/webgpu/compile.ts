@@ -1,7 +1,7 @@
 import type { Counters } from '../../primitives/backend.ts';
 import { type Cache, createCache } from '../../primitives/cache.ts';
 import type { Part } from './memory.ts';
-import type { ParameterSlot } from './recorder.ts';
+import type { ParameterSlot, Recorder } from './recorder.ts';
 
 /** A compiled kernel; its storage buffers are bound in the order of its layout. */
 export interface Kernel {
@@ -32,7 +32,11 @@ const MOST_KERNELS = 2048;
 /** Bind groups that are kept; a steady loop needs far fewer. */
 const MOST_GROUPS = 8192;
 
-export function createCompiler(device: GPUDevice, counters: Counters, begin: () => void): Compiler {
+export function createCompiler(
+  device: GPUDevice,
+  counters: Counters,
+  { watched }: Pick<Recorder, 'watched'>,
+): Compiler {
   const kernels = createCache<string, Kernel>({ most: MOST_KERNELS });
   const layouts = new Map<string, GPUBindGroupLayout>();
   const groups = new Map<string, GPUBindGroup>();
@@ -54,14 +58,15 @@ export function createCompiler(device: GPUDevice, counters: Counters, begin: () 
     );
 
   const compile = (access: string, code: string): Kernel => {
-    begin();
     counters.compilations++;
-    const layout = layoutOf(access);
-    const pipeline = device.createComputePipeline({
-      layout: device.createPipelineLayout({ bindGroupLayouts: [parameterLayout, layout] }),
-      compute: { module: device.createShaderModule({ code }), entryPoint: 'main' },
+    return watched(() => {
+      const layout = layoutOf(access);
+      const pipeline = device.createComputePipeline({
+        layout: device.createPipelineLayout({ bindGroupLayouts: [parameterLayout, layout] }),
+        compute: { module: device.createShaderModule({ code }), entryPoint: 'main' },
+      });
+      return { pipeline, layout, layoutKey: access };
     });
-    return { pipeline, layout, layoutKey: access };
   };
 
   const remember = (key: string, parts: readonly Part[]): void => {
@@ -79,8 +84,11 @@ export function createCompiler(device: GPUDevice, counters: Counters, begin: () 
       return cached(groups, key, () => {
         remember(key, parts);
         counters.bindGroups++;
-        const entries = parts.map(({ gpu }, binding) => ({ binding, resource: { buffer: gpu } }));
-        return device.createBindGroup({ layout, entries });
+        const entries = parts.map(({ gpu: buffer, borrowedAt, bytes }, binding) => ({
+          binding,
+          resource: borrowedAt === undefined ? { buffer } : { buffer, offset: borrowedAt, size: bytes },
+        }));
+        return watched(() => device.createBindGroup({ layout, entries }));
       });
     },
     parameterGroup(command, dispatch) {
@@ -91,7 +99,7 @@ export function createCompiler(device: GPUDevice, counters: Counters, begin: () 
           binding,
           resource: { buffer: chunk.gpu, size: bytes },
         }));
-        return device.createBindGroup({ layout: parameterLayout, entries });
+        return watched(() => device.createBindGroup({ layout: parameterLayout, entries }));
       });
     },
     forget({ id }) {

@@ -1,20 +1,25 @@
 import type { Limits } from '../../primitives/backend.ts';
 import { ArgumentError, DeviceLostError } from '../../primitives/errors.ts';
+import type { Gpu, GpuAdapter, GpuAdapterInfo, GpuDevice } from '../../primitives/gpu-types.ts';
 import { adapterName } from './adapter-name.ts';
-import type { Gpu, GpuAdapter, GpuAdapterInfo, GpuDevice } from './gpu-types.ts';
+import { deviceDescriptor } from './device-descriptor.ts';
+import { lostError } from './failure.ts';
 
 /** Which adapters to take: `auto` takes a hardware one if there is one. */
 export type AdapterChoice = 'hardware' | 'software' | 'auto';
 
 /** A device with what was asked of its adapter. */
 export interface OpenDevice {
-  readonly adapter: GpuAdapter;
+  /** Unknown of a device that the caller gave. */
+  readonly adapter: GpuAdapter | undefined;
   readonly device: GpuDevice;
   readonly info: GpuAdapterInfo;
   /** What the device can do at most. */
   readonly limits: Limits;
   readonly features: ReadonlySet<string>;
   readonly subgroups: Subgroups | undefined;
+  /** Whether the caller gave it, who goes on working with it: it is never destroyed, and nothing is left on it. */
+  readonly shared: boolean;
 }
 
 /** Subgroups of at least 4 lanes, that know their numbers. */
@@ -29,18 +34,6 @@ export function widthOf({ least, most }: Subgroups): number | undefined {
   return least === most ? least : undefined;
 }
 
-const wantedFeatures = ['subgroups', 'subgroup-size-control', 'timestamp-query'] as const;
-
-const wantedLimits = [
-  'maxStorageBufferBindingSize',
-  'maxBufferSize',
-  'maxStorageBuffersPerShaderStage',
-  'maxComputeInvocationsPerWorkgroup',
-  'maxComputeWorkgroupSizeX',
-  'maxComputeWorkgroupStorageSize',
-  'maxComputeWorkgroupsPerDimension',
-] as const;
-
 /**
  * Opens a device with all that its adapter offers.
  *
@@ -49,20 +42,87 @@ const wantedLimits = [
 export async function openDevice(gpu: Gpu | undefined, choice: AdapterChoice): Promise<OpenDevice> {
   if (gpu === undefined) throw noWebGpu();
   const adapter = await requestAdapter(gpu, choice);
-  const { limits, info, features } = adapter;
-  const requiredFeatures = wantedFeatures.filter((name) => features.has(name)) as GPUFeatureName[];
-  const requiredLimits = Object.fromEntries(wantedLimits.map((name) => [name, limits[name]]));
-  const device = await adapter.requestDevice({ requiredFeatures, requiredLimits }).catch((cause: unknown) => {
+  const device = await adapter.requestDevice(deviceDescriptor(adapter)).catch((cause: unknown) => {
     throw new DeviceLostError('device/refused', 'The adapter gave no device.', { cause });
   });
-  const subgroups = subgroupsOf(gpu, adapter);
-  return { adapter, device, info, limits: limitsOf(device.limits), features: new Set(requiredFeatures), subgroups };
+  const { info } = adapter;
+  const subgroups = subgroupsOf(device.features, info, gpu.wgslLanguageFeatures.has(NUMBERED_SUBGROUPS));
+  const features: ReadonlySet<string> = new Set(device.features);
+  return { adapter, device, info, limits: limitsOf(device.limits), features, subgroups, shared: false };
 }
 
-function subgroupsOf(gpu: GPU, { features, info }: GPUAdapter): Subgroups | undefined {
+/**
+ * Takes a device that somebody else works with. What it can do is what it was made with.
+ *
+ * @throws ArgumentError `device/limits` where kernels need more than it was made with.
+ * @throws DeviceLostError `device/lost`
+ */
+export async function shareDevice(device: GpuDevice, gpu: Gpu | undefined): Promise<OpenDevice> {
+  requireLeast(device.limits);
+  await requireAlive(device);
+  // Older browsers do not tell of the adapter.
+  const info = (device.adapterInfo as GpuAdapterInfo | undefined) ?? UNKNOWN_ADAPTER;
+  const known = gpu?.wgslLanguageFeatures.has(NUMBERED_SUBGROUPS);
+  const hasNumbers = device.features.has('subgroups') && (known ?? (await compilesNumberedSubgroups(device)));
+  const subgroups = subgroupsOf(device.features, info, hasNumbers);
+  const features: ReadonlySet<string> = new Set(device.features);
+  return { adapter: undefined, device, info, limits: limitsOf(device.limits), features, subgroups, shared: true };
+}
+
+/** What kernels need at least; every device of WebGPU has it but for those of its compatibility mode. */
+const LEAST = {
+  maxStorageBuffersPerShaderStage: 4,
+  maxStorageBufferBindingSize: 4096,
+  maxBufferSize: 65536,
+  maxComputeInvocationsPerWorkgroup: 256,
+  maxComputeWorkgroupSizeX: 256,
+  maxComputeWorkgroupStorageSize: 16384,
+} as const;
+
+function requireLeast(limits: GPUSupportedLimits): void {
+  const missing = (Object.keys(LEAST) as (keyof typeof LEAST)[]).filter((name) => limits[name] < LEAST[name]);
+  if (missing.length === 0) return;
+  const list = (numbers: Pick<GPUSupportedLimits, keyof typeof LEAST>): string =>
+    missing.map((name) => `${name} ${numbers[name]}`).join(', ');
+  throw new ArgumentError('device/limits', 'The device was made with limits too low for the kernels.', {
+    expected: `at least ${list(LEAST as never)}`,
+    got: list(limits),
+    remedy: 'Request it with deviceDescriptor(adapter), or with these as requiredLimits: adapter.requestDevice(…).',
+  });
+}
+
+async function requireAlive({ lost }: GpuDevice): Promise<void> {
+  // What has been lost already wins over a turn of the event loop.
+  const reason = await Promise.race([lost, new Promise<undefined>((resolve) => setTimeout(resolve, 0))]);
+  if (reason !== undefined) throw lostError(reason);
+}
+
+const UNKNOWN_ADAPTER = {
+  ...{ vendor: '', architecture: '', device: '', description: '' },
+  ...{ subgroupMinSize: 0, subgroupMaxSize: 128, isFallbackAdapter: false },
+} as GpuAdapterInfo;
+
+/** The language feature with which subgroups know their numbers. */
+const NUMBERED_SUBGROUPS = 'subgroup_id';
+
+/** Node has no `navigator.gpu` that would tell of language features. */
+async function compilesNumberedSubgroups(device: GpuDevice): Promise<boolean> {
+  device.pushErrorScope('validation');
+  device.createShaderModule({
+    code: `enable subgroups;
+requires ${NUMBERED_SUBGROUPS};
+@compute @workgroup_size(64) fn main(@builtin(subgroup_id) id: u32) {}`,
+  });
+  return (await device.popErrorScope()) === null;
+}
+
+function subgroupsOf(
+  features: GPUSupportedFeatures,
+  info: GpuAdapterInfo,
+  areNumbered: boolean,
+): Subgroups | undefined {
   const { subgroupMinSize: least = 0, subgroupMaxSize: most = 128 } = info;
-  const usable = features.has('subgroups') && gpu.wgslLanguageFeatures.has('subgroup_id') && least >= 4;
-  return usable ? { least, most } : undefined;
+  return features.has('subgroups') && areNumbered && least >= 4 ? { least, most } : undefined;
 }
 
 async function requestAdapter(gpu: GPU, choice: AdapterChoice): Promise<GPUAdapter> {

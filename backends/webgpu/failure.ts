@@ -1,20 +1,27 @@
-import { DeviceLostError, OutOfMemoryError, QuadrilleError } from '../../primitives/errors.ts';
+import { ArgumentError, DeviceLostError, OutOfMemoryError, QuadrilleError } from '../../primitives/errors.ts';
 import type { Watchdog } from '../watchdog.ts';
 
 /** Why a backend can do no more, told to everyone who waits. */
 export interface Failure {
+  readonly failed: boolean;
   /** Throws the reason once there is one. */
   guard(): void;
   /** Ends everything under way with a reason; only the first one counts. */
   fail(reason: unknown): void;
+  /** Calls back when the backend fails, or at once where it has; returns a function that takes that back. */
+  onFailure(listener: (reason: unknown) => void): () => void;
   /** A promise that settles as the work does, or rejects when the backend fails first. */
   guarded<T>(work: Promise<T>): Promise<T>;
 }
 
 export function createFailure(watchdog: Watchdog): Failure {
   const waiting = new Set<(reason: unknown) => void>();
+  const listeners = new Set<(reason: unknown) => void>();
   let failed: { readonly reason: unknown } | undefined;
   return {
+    get failed() {
+      return failed !== undefined;
+    },
     guard() {
       if (failed !== undefined) throw failed.reason;
     },
@@ -26,6 +33,13 @@ export function createFailure(watchdog: Watchdog): Failure {
         watchdog.end();
       }
       waiting.clear();
+      for (const listener of listeners) listener(reason);
+      listeners.clear();
+    },
+    onFailure(listener) {
+      if (failed !== undefined) listener(failed.reason);
+      else listeners.add(listener);
+      return () => void listeners.delete(listener);
     },
     guarded(work) {
       return new Promise((resolve, reject) => {
@@ -44,6 +58,27 @@ export function createFailure(watchdog: Watchdog): Failure {
 
 /** Errors of the device are caught in these scopes, the last one opened first. */
 export const errorScopes = ['validation', 'out-of-memory', 'internal'] as const;
+
+/** Closes the scopes of {@link errorScopes}: what the device found in each. */
+export function closeErrorScopes(device: GPUDevice): Promise<QuadrilleError | undefined>[] {
+  return [...errorScopes].reverse().map(async (scope) => {
+    const error = await device.popErrorScope();
+    return error === null ? undefined : deviceError(scope, error);
+  });
+}
+
+/** Commands that the device refused because of a buffer that they read and that is not ours. */
+export function refusedError(cause: QuadrilleError): ArgumentError {
+  return new ArgumentError(
+    'buffer/refused',
+    `The device refused commands that read a borrowed buffer: ${cause.message}`,
+    {
+      remedy:
+        "Borrow buffers of the context's own device, and neither destroy nor map them before their columns are disposed of.",
+      cause,
+    },
+  );
+}
 
 /** An error that the device reported in a scope, in the library's words. */
 export function deviceError(scope: (typeof errorScopes)[number], cause: GPUError): QuadrilleError {

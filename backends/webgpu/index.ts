@@ -3,10 +3,7 @@
  *
  * @packageDocumentation
  */
-export type { Arithmetic, ArithmeticChoice } from './arithmetic.ts';
-export { createWebGpuBackend, type WebGpuBackend, type WebGpuOptions } from './backend.ts';
-export type { CommandTime } from './command-time.ts';
-export type { AdapterChoice } from './device.ts';
+
 export type {
   Gpu,
   GpuAdapter,
@@ -16,10 +13,17 @@ export type {
   GpuBuffer,
   GpuBufferLike,
   GpuDevice,
+  GpuDeviceDescriptor,
+  GpuDeviceDescriptorLike,
   GpuDeviceLike,
   GpuFeaturesLike,
   GpuLike,
-} from './gpu-types.ts';
+} from '../../primitives/gpu-types.ts';
+export type { Arithmetic, ArithmeticChoice } from './arithmetic.ts';
+export { createWebGpuBackend, type WebGpuBackend, type WebGpuOptions } from './backend.ts';
+export type { CommandTime } from './command-time.ts';
+export type { AdapterChoice } from './device.ts';
+export { deviceDescriptor } from './device-descriptor.ts';
 export { defaultTuning, type LookBackTuning, type ReduceTuning, type SweepTuning, type Tuning } from './tuning.ts';
 export { requireTuning } from './tuning-check.ts';
 export type { TuningChoice } from './tuning-choice.ts';

@@ -9,6 +9,7 @@ import { lowered, type OpenDevice } from './device.ts';
 import type { Engine } from './engine.ts';
 import { createExplanation, createFailure, type Failure, hangError, lostError } from './failure.ts';
 import { forEach } from './kernels/for-each.ts';
+import { onLoss } from './losses.ts';
 import { createMemoryPool } from './memory.ts';
 import type { ProbeRun } from './probe.ts';
 import { createRecorder } from './recorder.ts';
@@ -18,6 +19,7 @@ import { createTransfers, type Transfers } from './transfers.ts';
 import { tuningFor } from './tuning.ts';
 import { requireUsable } from './tuning-check.ts';
 import type { TuningChoice } from './tuning-choice.ts';
+import { usage } from './usage.ts';
 
 /** A device with everything that commands are made, recorded and waited for with. */
 export interface Machine {
@@ -42,7 +44,7 @@ export interface MachineOptions {
 }
 
 export function startMachine(open: OpenDevice, options: MachineOptions, gpu: GPU | undefined): Machine {
-  const { device, adapter, info } = open;
+  const { device, adapter, info, shared } = open;
   const limits = lowered(open.limits, options.limits ?? {});
   const tuning = requireUsable(tuningFor(info, options.tuning), open.subgroups);
   const watchdog = createWatchdog({ limit: options.hangLimit, giveUp: (limit) => failure.fail(hangError(limit)) });
@@ -64,19 +66,23 @@ export function startMachine(open: OpenDevice, options: MachineOptions, gpu: GPU
   const { commandsPerSubmission } = tuning;
   const explain = createExplanation(device, failure);
   const onShortage = (): void => compiler.clear();
-  const recorder = createRecorder({ device, failure, counters, commandsPerSubmission, onShortage, explain });
-  const compiler = createCompiler(device, counters, recorder.begin);
+  const recorder = createRecorder({ device, shared, failure, counters, commandsPerSubmission, onShortage, explain });
+  const compiler = createCompiler(device, counters, recorder);
   const pool = createMemoryPool({
     device,
     counters,
     bindingBytes: limits.bindingBytes,
+    // Who gave the device may draw from what is computed.
+    usage: shared ? usage.vertex | usage.index | usage.indirect : 0,
+    watched: recorder.watched,
     madePart: recorder.made,
+    forgetPart: (part) => compiler.forget(part),
     destroyPart(part) {
       compiler.forget(part);
       recorder.destroyLater(part);
     },
   });
-  const transfers = createTransfers({ device, recorder, failure, counters, explain });
+  const transfers = createTransfers({ device, shared, recorder, failure, counters, explain });
   const spine = createSpine(device, recorder, counters);
   const engine: Engine = {
     limits,
@@ -93,14 +99,15 @@ export function startMachine(open: OpenDevice, options: MachineOptions, gpu: GPU
   };
   // Dawn in Node needs these to stay referenced as long as they are in use, and to be dropped after that.
   let alive: readonly unknown[] | undefined = [gpu, adapter, device];
-  device.lost.then((reason) => {
-    if (alive !== undefined) failure.fail(lostError(reason));
-  });
-  device.addEventListener('uncapturederror', ({ error }) => {
-    failure.fail(
-      new QuadrilleError('device/error', `The device reported an error: ${error.message}`, { cause: error }),
-    );
-  });
+  const forgetDevice = onLoss(device, (reason) => failure.fail(lostError(reason)));
+  // What nobody catches on a device that others use too is none of our calls.
+  if (!shared) {
+    device.addEventListener('uncapturederror', ({ error }) => {
+      failure.fail(
+        new QuadrilleError('device/error', `The device reported an error: ${error.message}`, { cause: error }),
+      );
+    });
+  }
 
   const finish = (): Promise<void> =>
     failure.guarded(
@@ -131,6 +138,11 @@ export function startMachine(open: OpenDevice, options: MachineOptions, gpu: GPU
       spine.destroy();
       recorder.destroy();
       pool.destroy();
+      forgetDevice();
+      if (shared) {
+        alive = undefined;
+        return;
+      }
       const destroy = async (): Promise<void> => {
         device.destroy();
         await device.lost;

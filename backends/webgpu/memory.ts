@@ -1,5 +1,6 @@
 import type { Counters, DeviceBuffer } from '../../primitives/backend.ts';
 import { ArgumentError, OutOfMemoryError, type QuadrilleError } from '../../primitives/errors.ts';
+import type { Recorder } from './recorder.ts';
 import { usage } from './usage.ts';
 
 /** One GPU buffer of the pool. */
@@ -11,6 +12,8 @@ export interface Part {
   lastUse: number;
   /** Why it does not hold what was written to it, if it does not. */
   spoiled?: QuadrilleError;
+  /** Where it begins in its GPU buffer, which is somebody else's then: it is only read, and neither kept nor destroyed. */
+  readonly borrowedAt?: number;
 }
 
 /** A device buffer: as many parts as bindings need; all but the last hold `1 << shift` words. */
@@ -29,6 +32,10 @@ export interface MemoryPool {
   keepWithin(bytes: number): void;
   allocate(words: number): Memory;
   release(buffer: DeviceBuffer): void;
+  /** So many bytes of somebody else's buffer, from a place on where bindings may begin. */
+  borrow(gpu: GPUBuffer, byte: number, bytes: number): Memory;
+  /** Whether a GPU buffer was made here. */
+  isOwn(gpu: GPUBuffer): boolean;
   /** Runs a command, and gives back what it allocated where it throws. */
   attempt(command: () => void): void;
   /** The memory of a buffer that has not been released; throws why it holds nothing, where it does not. */
@@ -42,10 +49,16 @@ export interface PoolOptions {
   readonly device: GPUDevice;
   readonly counters: Counters;
   readonly bindingBytes: number;
+  /** What others may do with the GPU buffers, beside what kernels need. */
+  readonly usage: number;
+  /** Makes a call with which the device may find fault. */
+  readonly watched: Recorder['watched'];
   /** Is told of every GPU buffer that is made. */
   readonly madePart: (part: Part) => void;
   /** Destroys a GPU buffer as soon as no recorded command needs it. */
   readonly destroyPart: (part: Part) => void;
+  /** Forgets a part that was borrowed. */
+  readonly forgetPart: (part: Part) => void;
 }
 
 const STORAGE = usage.storage | usage.copySource | usage.copyDestination;
@@ -56,9 +69,10 @@ const SMALLEST = 256;
  * commands take effect in order, so what was issued before still sees the old contents.
  */
 export function createMemoryPool(options: PoolOptions): MemoryPool {
-  const { device, counters, bindingBytes, madePart, destroyPart } = options;
+  const { device, counters, bindingBytes, watched, madePart, destroyPart, forgetPart } = options;
   const free = new Map<number, Part[]>();
   const owned = new Map<number, Memory>();
+  const made = new WeakSet<GPUBuffer>();
   const live = { buffers: 0, bytes: 0 };
   const shift = Math.floor(Math.log2(bindingBytes / 4));
   const partWords = 2 ** shift;
@@ -70,7 +84,8 @@ export function createMemoryPool(options: PoolOptions): MemoryPool {
     const pooled = pooledPart(bytes);
     if (pooled !== undefined) return pooled;
     if (held + bytes > memoryBytes) trim();
-    const gpu = device.createBuffer({ size: bytes, usage: STORAGE });
+    const gpu = watched(() => device.createBuffer({ size: bytes, usage: STORAGE | options.usage }));
+    made.add(gpu);
     held += bytes;
     counters.allocations++;
     const part: Part = { id: nextId++, gpu, bytes, lastUse: -1 };
@@ -129,6 +144,10 @@ export function createMemoryPool(options: PoolOptions): MemoryPool {
   const release = (buffer: DeviceBuffer): void => {
     const { words, parts } = ownedBy(buffer);
     owned.delete(buffer.id);
+    if (parts[0]!.borrowedAt !== undefined) {
+      parts.forEach(forgetPart);
+      return;
+    }
     live.buffers--;
     live.bytes -= words * 4;
     for (const part of parts) {
@@ -165,8 +184,20 @@ export function createMemoryPool(options: PoolOptions): MemoryPool {
       live.bytes += bytes;
       return memory;
     },
+    borrow(gpu, byte, bytes) {
+      const partBytes = bytes <= bindingBytes ? bytes : partWords * 4;
+      const parts: Part[] = [];
+      for (let at = 0; at < bytes; at += partBytes) {
+        const size = Math.min(partBytes, bytes - at);
+        parts.push({ id: nextId++, gpu, bytes: size, lastUse: -1, borrowedAt: byte + at });
+      }
+      const memory: Memory = { id: nextId++, words: bytes / 4, parts, shift };
+      owned.set(memory.id, memory);
+      return memory;
+    },
+    isOwn: (gpu) => made.has(gpu),
     destroy() {
-      for (const { parts } of owned.values()) parts.forEach(destroy);
+      for (const { parts } of owned.values()) if (parts[0]!.borrowedAt === undefined) parts.forEach(destroy);
       owned.clear();
       live.buffers = 0;
       live.bytes = 0;

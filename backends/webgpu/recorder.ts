@@ -1,6 +1,6 @@
 import type { Counters } from '../../primitives/backend.ts';
 import { OutOfMemoryError, type QuadrilleError } from '../../primitives/errors.ts';
-import { deviceError, errorScopes, type Failure } from './failure.ts';
+import { closeErrorScopes, errorScopes, type Failure, refusedError } from './failure.ts';
 import type { Part } from './memory.ts';
 import { usage } from './usage.ts';
 
@@ -36,6 +36,11 @@ export interface Submission {
 export interface Recorder {
   /** Opens a submission if there is none: everything that the device may find fault with happens inside one. */
   begin(): Submission;
+  /**
+   * Makes a call with which the device may find fault, now and not when the commands are handed over. On a device that others
+   * use too, its errors are caught in scopes that are closed before it returns: theirs do not get into ours, nor ours into theirs.
+   */
+  watched<T>(call: () => T): T;
   /** Notes that a buffer was made, for which the device may have no memory. */
   made(part: Part): void;
   /** A zeroed slot for the launches of this submission. */
@@ -66,6 +71,8 @@ export interface Recorder {
 
 export interface RecorderOptions {
   readonly device: GPUDevice;
+  /** Whether others use the device too. */
+  readonly shared: boolean;
   readonly failure: Failure;
   readonly counters: Counters;
   /** Commands after which a submission is handed over although nobody waits. */
@@ -80,7 +87,11 @@ export interface RecorderOptions {
 interface Flight extends Submission {
   /** What it writes, and what was made for it. */
   readonly parts: Set<Part>;
-  /** The device lacked memory for what its commands need. */
+  /** Whether it reads buffers that are somebody else's. */
+  borrows: boolean;
+  /** What the device finds in the calls that were made for it. */
+  readonly answers: Promise<QuadrilleError | undefined>[];
+  /** The device lacked memory for what its commands need, or refused what they read. */
   shortage: QuadrilleError | undefined;
   accept(outcome: Promise<void>): void;
 }
@@ -92,7 +103,7 @@ function createFlight(): Flight {
   });
   // Whether anybody waits for it is their affair: what it should have written says so as well.
   accepted.catch(() => {});
-  return { accepted, parts: new Set(), shortage: undefined, accept: accept! };
+  return { accepted, parts: new Set(), borrows: false, answers: [], shortage: undefined, accept: accept! };
 }
 
 const CHUNK_BYTES = 65536;
@@ -100,7 +111,7 @@ const CHUNK_BYTES = 65536;
 const LARGEST_COPIED_WRITE = CHUNK_BYTES / 4;
 
 export function createRecorder(options: RecorderOptions): Recorder {
-  const { device, failure, counters, commandsPerSubmission, onShortage, explain } = options;
+  const { device, shared, failure, counters, commandsPerSubmission, onShortage, explain } = options;
   const alignment = Math.max(256, device.limits.minUniformBufferOffsetAlignment);
   const chunks: { part: Part; data: Uint32Array; used: number }[] = [];
   let chunk = 0;
@@ -116,10 +127,25 @@ export function createRecorder(options: RecorderOptions): Recorder {
   const begin = (): Flight => {
     failure.guard();
     if (open !== undefined) return open;
-    for (const scope of errorScopes) device.pushErrorScope(scope);
+    if (!shared) openScopes();
     encoder = device.createCommandEncoder();
     open = createFlight();
     return open;
+  };
+
+  const openScopes = (): void => {
+    for (const scope of errorScopes) device.pushErrorScope(scope);
+  };
+
+  const watched = <T>(call: () => T): T => {
+    const { answers } = begin();
+    if (!shared) return call();
+    openScopes();
+    try {
+      return call();
+    } finally {
+      answers.push(...closeErrorScopes(device));
+    }
   };
 
   const outsidePass = (): GPUCommandEncoder => {
@@ -132,6 +158,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
   const count = (parts: readonly Part[], isWritten: (i: number) => boolean): void => {
     for (const [i, part] of parts.entries()) {
       part.lastUse = submission;
+      if (part.borrowedAt !== undefined) open!.borrows = true;
       if (isWritten(i)) open!.parts.add(part);
     }
     commands++;
@@ -140,11 +167,13 @@ export function createRecorder(options: RecorderOptions): Recorder {
 
   const flush = (): void => {
     if (open === undefined) return;
-    const buffer = outsidePass().finish();
-    for (const { part, data, used } of chunks.slice(0, chunk + 1)) {
-      if (used > 0) device.queue.writeBuffer(part.gpu, 0, data, 0, used / 4);
-    }
-    device.queue.submit([buffer]);
+    watched(() => {
+      const buffer = outsidePass().finish();
+      for (const { part, data, used } of chunks.slice(0, chunk + 1)) {
+        if (used > 0) device.queue.writeBuffer(part.gpu, 0, data, 0, used / 4);
+      }
+      device.queue.submit([buffer]);
+    });
     counters.submissions++;
     reset();
   };
@@ -162,12 +191,8 @@ export function createRecorder(options: RecorderOptions): Recorder {
     doomed = [];
     const before = [...underWay].at(-1)?.accepted;
     underWay.add(flight);
-    flight.accept(judge(flight, Promise.all([...errorScopes].reverse().map(errorIn)), before));
-  };
-
-  const errorIn = async (scope: (typeof errorScopes)[number]): Promise<QuadrilleError | undefined> => {
-    const error = await device.popErrorScope();
-    return error === null ? undefined : deviceError(scope, error);
+    if (!shared) flight.answers.push(...closeErrorScopes(device));
+    flight.accept(judge(flight, Promise.all(flight.answers), before));
   };
 
   /** Takes note of what the device has to say about a submission. */
@@ -183,7 +208,10 @@ export function createRecorder(options: RecorderOptions): Recorder {
       const shortage = errors.find((error) => error instanceof OutOfMemoryError);
       if (shortage !== undefined) spoil(flight, shortage);
       // What needs memory that is not there is refused as well.
-      else if (flight.shortage === undefined && errors.length > 0) failure.fail(errors[0]);
+      else if (flight.shortage === undefined && errors.length > 0) {
+        if (flight.borrows) spoil(flight, refusedError(errors[0]!));
+        else failure.fail(errors[0]);
+      }
     } catch (cause) {
       failure.fail(await explain(cause));
     }
@@ -211,10 +239,9 @@ export function createRecorder(options: RecorderOptions): Recorder {
 
   const newChunk = (): (typeof chunks)[number] => {
     counters.allocations++;
-    const gpu = device.createBuffer({
-      size: CHUNK_BYTES,
-      usage: usage.uniform | usage.copyDestination | usage.copySource,
-    });
+    const size = CHUNK_BYTES;
+    const uses = usage.uniform | usage.copyDestination | usage.copySource;
+    const gpu = watched(() => device.createBuffer({ size, usage: uses }));
     const part: Part = { id: -1 - chunks.length, gpu, bytes: CHUNK_BYTES, lastUse: -1 };
     open!.parts.add(part);
     return { part, data: new Uint32Array(CHUNK_BYTES / 4), used: 0 };
@@ -233,12 +260,13 @@ export function createRecorder(options: RecorderOptions): Recorder {
   };
 
   const copy = (from: Part, fromByte: number, to: Part, toByte: number, bytes: number): void => {
-    outsidePass().copyBufferToBuffer(from.gpu, fromByte, to.gpu, toByte, bytes);
+    outsidePass().copyBufferToBuffer(from.gpu, (from.borrowedAt ?? 0) + fromByte, to.gpu, toByte, bytes);
     count([from, to], (i) => i === 1);
   };
 
   return {
     begin,
+    watched,
     slot,
     copy,
     flush,
@@ -268,11 +296,12 @@ export function createRecorder(options: RecorderOptions): Recorder {
     },
     write(part, byte, data) {
       begin().parts.add(part);
-      if (part.lastUse !== submission) device.queue.writeBuffer(part.gpu, byte, data);
+      const writeNow = (): void => watched(() => device.queue.writeBuffer(part.gpu, byte, data));
+      if (part.lastUse !== submission) writeNow();
       else if (data.byteLength > LARGEST_COPIED_WRITE) {
         flush();
         begin().parts.add(part);
-        device.queue.writeBuffer(part.gpu, byte, data);
+        writeNow();
       } else {
         const staged = slot(data.length);
         staged.data.set(data);

@@ -31,7 +31,8 @@ export function createSpine(device: GPUDevice, recorder: Recorder, counters: Cou
     if (memory !== undefined) recorder.destroyLater(memory.parts[0]!);
     const bytes = 2 ** Math.ceil(Math.log2(Math.max(words * 4, 4096)));
     counters.allocations++;
-    const gpu = device.createBuffer({ size: bytes, usage: usage.storage | usage.copyDestination });
+    const uses = usage.storage | usage.copyDestination;
+    const gpu = recorder.watched(() => device.createBuffer({ size: bytes, usage: uses }));
     const part: Part = { id: nextId--, gpu, bytes, lastUse: -1 };
     recorder.made(part);
     epoch = 0;

@@ -51,12 +51,12 @@ export function createTimer(
         remedy: 'Measure the time until sync() instead.',
       });
     }
-    recorder.begin();
     const bytes = count * WORDS * 4;
-    const gpu = device.createBuffer({ size: bytes, usage: usage.queryResolve | usage.copySource });
+    const uses = usage.queryResolve | usage.copySource;
+    const gpu = recorder.watched(() => device.createBuffer({ size: bytes, usage: uses }));
     const part: Part = { id: 0, gpu, bytes, lastUse: -1 };
     recorder.made(part);
-    return { set: device.createQuerySet({ type: 'timestamp', count }), part };
+    return { set: recorder.watched(() => device.createQuerySet({ type: 'timestamp', count })), part };
   };
 
   const destroy = ({ set, part }: Stamps): void => {

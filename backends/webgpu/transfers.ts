@@ -16,6 +16,8 @@ const KEPT_BYTES = 2 ** 28;
 
 export interface TransfersOptions {
   readonly device: GPUDevice;
+  /** Whether others use the device too. */
+  readonly shared: boolean;
   readonly recorder: Recorder;
   readonly failure: Failure;
   readonly counters: Counters;
@@ -23,9 +25,10 @@ export interface TransfersOptions {
   readonly explain: (cause: unknown) => Promise<unknown>;
 }
 
-export function createTransfers({ device, recorder, failure, counters, explain }: TransfersOptions): Transfers {
+export function createTransfers({ device, shared, recorder, failure, counters, explain }: TransfersOptions): Transfers {
   const idle = new Map<number, Part[]>();
   let kept = 0;
+  let isClosed = false;
 
   const take = (words: number): Part => {
     const bytes = sizeClass(words * 4, device.limits.maxBufferSize);
@@ -34,16 +37,16 @@ export function createTransfers({ device, recorder, failure, counters, explain }
       kept -= bytes;
       return pooled;
     }
-    recorder.begin();
     counters.allocations++;
-    const gpu = device.createBuffer({ size: bytes, usage: usage.mapRead | usage.copyDestination });
+    const uses = usage.mapRead | usage.copyDestination;
+    const gpu = recorder.watched(() => device.createBuffer({ size: bytes, usage: uses }));
     const part: Part = { id: 0, gpu, bytes, lastUse: -1 };
     recorder.made(part);
     return part;
   };
 
   const putBack = (part: Part): void => {
-    if (kept + part.bytes > KEPT_BYTES) {
+    if (isClosed || kept + part.bytes > KEPT_BYTES) {
       part.gpu.destroy();
       return;
     }
@@ -51,6 +54,15 @@ export function createTransfers({ device, recorder, failure, counters, explain }
     const pooled = idle.get(part.bytes);
     if (pooled === undefined) idle.set(part.bytes, [part]);
     else pooled.push(part);
+  };
+
+  /** Maps a buffer; what the device finds in that is told by the promise, and by nothing else. */
+  const mapped = (gpu: GPUBuffer, bytes: number): Promise<unknown> => {
+    if (!shared) return gpu.mapAsync(MAP_MODE_READ, 0, bytes);
+    device.pushErrorScope('validation');
+    const mapping = gpu.mapAsync(MAP_MODE_READ, 0, bytes);
+    device.popErrorScope().catch(() => {});
+    return mapping;
   };
 
   const download = async (memory: Memory, word: number, words: number): Promise<Uint32Array> => {
@@ -68,7 +80,7 @@ export function createTransfers({ device, recorder, failure, counters, explain }
       // What the device had no memory for cannot be mapped either.
       if (isNew) await accepted;
       for (const { staging, at, words: length } of staged) {
-        await staging.gpu.mapAsync(MAP_MODE_READ, 0, length * 4);
+        await mapped(staging.gpu, length * 4);
         result.set(new Uint32Array(staging.gpu.getMappedRange(0, length * 4)), at);
         staging.gpu.unmap();
       }
@@ -91,6 +103,7 @@ export function createTransfers({ device, recorder, failure, counters, explain }
     },
     read: (memory, word, words) => failure.guarded(download(memory, word, words)),
     destroy() {
+      isClosed = true;
       for (const { gpu } of [...idle.values()].flat()) gpu.destroy();
       idle.clear();
     },

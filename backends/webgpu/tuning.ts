@@ -1,4 +1,4 @@
-import type { GpuAdapterInfo } from './gpu-types.ts';
+import type { GpuAdapterInfo } from '../../primitives/gpu-types.ts';
 import { chosenTuning, type TuningChoice } from './tuning-choice.ts';
 import { softwareTable, tuningTables } from './tuning-tables.ts';
 

@@ -3,8 +3,11 @@ export const usage = {
   mapRead: 0x1,
   copySource: 0x4,
   copyDestination: 0x8,
+  index: 0x10,
+  vertex: 0x20,
   uniform: 0x40,
   storage: 0x80,
+  indirect: 0x100,
   queryResolve: 0x200,
 } as const;
 

@@ -20,6 +20,8 @@ export interface Automatic {
   readonly users: Set<WeakRef<View>>;
   /** The number of the last program that reads them. */
   usedBy: number;
+  /** The number of the submission that they hold for: that of the next one where a source is a borrowed buffer. */
+  readonly submission: number;
 }
 
 /** The share of `limits.memoryBytes` that is spent on columns which no command under way reads. */
@@ -40,6 +42,8 @@ export class AutomaticColumns {
   readonly #context: Context;
   /** In the order of their last use. */
   readonly #kept = new Set<Automatic>();
+  /** Those that were computed from borrowed buffers. */
+  readonly #passing = new Set<Automatic>();
   readonly #collected = new FinalizationRegistry<Automatic>((automatic) => this.release(automatic));
   readonly #references = new WeakMap<View, WeakRef<View>>();
   #bytes = 0;
@@ -56,6 +60,7 @@ export class AutomaticColumns {
    */
   storeFor(fusion: Fusion, rows: number): (input: ViewInput) => StoredResults | undefined {
     this.#programs++;
+    if (this.#passing.size > 0) this.#forgetPassed();
     const isExplained = this.explainers.size > 0;
     if (isCheap(fusion.cost)) {
       if (isExplained) this.#tell(reportsOf(planStores(fusion, rows, noneIsStored, Infinity), noneIsStored));
@@ -96,6 +101,12 @@ export class AutomaticColumns {
     for (const automatic of memory.derived ?? []) this.release(automatic);
   }
 
+  /** Frees what was computed from borrowed buffers for commands that have been handed over: they may hold something else now. */
+  #forgetPassed(): void {
+    const { submissions } = this.#context.backend.counters;
+    for (const automatic of this.#passing) if (automatic.submission !== submissions) this.release(automatic);
+  }
+
   /** Frees all columns that no command under way reads; says whether there were any. */
   releaseUnused(): boolean {
     return this.#shrinkTo(0);
@@ -111,6 +122,7 @@ export class AutomaticColumns {
     const { automatic } = memory;
     if (automatic === undefined || !this.#kept.delete(automatic)) return;
     this.#collected.unregister(automatic);
+    this.#passing.delete(automatic);
     this.#bytes -= bytesOf(automatic);
     for (const source of automatic.sources) source.derived?.delete(automatic);
     this.release(automatic);
@@ -189,8 +201,9 @@ export class AutomaticColumns {
     if (typeof length !== 'number') sources.add(length.memory);
     const automatic: Automatic = {
       ...{ context: this.#context, length, operations, results: new Map(), sources },
-      ...{ users: new Set(), usedBy: this.#programs },
+      ...{ users: new Set(), usedBy: this.#programs, submission: this.#context.backend.counters.submissions },
     };
+    if ([...sources].some(({ borrowed }) => borrowed)) this.#passing.add(automatic);
     for (const source of sources) {
       source.derived ??= new Set();
       source.derived.add(automatic);

@@ -22,6 +22,8 @@ export class Memory {
   /** Waits that still need the buffer; it is freed after the last of them where it is released meanwhile. */
   holds = 0;
   released = false;
+  /** Whether it is a buffer that is somebody else's: it is only read, and may change between submissions. */
+  borrowed = false;
   /** What it is part of, if the library stored a view here by itself. */
   automatic: Automatic | undefined;
   /** What the library stored that was computed from this memory. */

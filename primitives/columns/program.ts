@@ -247,8 +247,15 @@ export function destination(column: Column): Pick<Store, 'buffer' | 'offset' | '
     });
   }
   const memory = alive(source.memory);
+  if (memory.borrowed) throw borrowedColumn();
   if (memory.derived !== undefined) memory.context.automatic.forgetDerived(memory);
   return { buffer: memory.buffer, offset: source.offset, capacity };
+}
+
+function borrowedColumn(): ArgumentError {
+  return new ArgumentError('column/borrowed', 'A borrowed buffer cannot be written to: it is only read.', {
+    remedy: "Write to a column of the library's own, as fill() makes it.",
+  });
 }
 
 /** Memory that has not been freed. */

@@ -30,6 +30,11 @@ export type GpuDevice = InstanceOf<'GPUDevice', GpuDeviceLike>;
 /** A buffer of WebGPU: the program's `GPUBuffer`, or {@link GpuBufferLike}. */
 export type GpuBuffer = InstanceOf<'GPUBuffer', GpuBufferLike>;
 
+/** What a device is asked for with: the program's `GPUDeviceDescriptor`, or {@link GpuDeviceDescriptorLike}. */
+export type GpuDeviceDescriptor = GpuAdapter extends { requestDevice(descriptor?: infer Descriptor): unknown }
+  ? NonNullable<Descriptor>
+  : GpuDeviceDescriptorLike;
+
 /** {@link Gpu} in a program without WebGPU's types. */
 export interface GpuLike {
   requestAdapter(options?: {
@@ -42,7 +47,13 @@ export interface GpuLike {
 export interface GpuAdapterLike {
   readonly info: GpuAdapterInfoLike;
   readonly features: GpuFeaturesLike;
-  requestDevice(): Promise<GpuDeviceLike>;
+  requestDevice(descriptor?: GpuDeviceDescriptorLike): Promise<GpuDeviceLike>;
+}
+
+/** {@link GpuDeviceDescriptor} in a program without WebGPU's types. */
+export interface GpuDeviceDescriptorLike {
+  readonly requiredFeatures?: readonly string[];
+  readonly requiredLimits?: { readonly [limit: string]: number };
 }
 
 /** {@link GpuAdapterInfo} in a program without WebGPU's types. */

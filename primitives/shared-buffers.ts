@@ -1,0 +1,265 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+import { requireOneOf, wrongArgument } from './arguments.ts';
+import type { Backend, DeviceBuffer, SharedDevice, Storage } from './backend.ts';
+import { Column, cellColumn, type DeviceLength, type Memory, viewColumn } from './columns/column.ts';
+import { extentOf, fuse, programOf } from './columns/program.ts';
+import type { Context } from './context.ts';
+import { ArgumentError } from './errors.ts';
+import { literal } from './functors/recorder.ts';
+import { select } from './functors/standard/choose.ts';
+import { type U32, Value } from './functors/value.ts';
+import type { GpuBuffer } from './gpu-types.ts';
+import { aFiniteNumber, anything, type FieldKinds } from './kinds.ts';
+import { requireOptions } from './options.ts';
+
+/**
+ * How elements lie in a GPU buffer, one after the other: a word each, bools as 0 and 1, and `u8 i8 u16 i16` packed, four or two
+ * to a word. Packed ones are read as u32 or i32.
+ */
+export type BufferElements = Storage | 'bool';
+
+/** The type of the column that elements become. */
+export type ElementsType<E extends BufferElements> = E extends 'f32' | 'bool'
+  ? E
+  : E extends 'i32' | 'i8' | 'i16'
+    ? 'i32'
+    : 'u32';
+
+/** A number that stands in a GPU buffer, as a u32 at a byte that is a multiple of four. */
+export interface BufferCount {
+  readonly buffer: GpuBuffer;
+  readonly offset: number;
+}
+
+/** Which elements of a GPU buffer to borrow. */
+export interface BorrowOptions<E extends BufferElements> {
+  readonly type: E;
+  /** The byte at which the elements begin, a multiple of an element's size; 0 by default. */
+  readonly offset?: number | undefined;
+  /** Bytes from there on; all by default. */
+  readonly bytes?: number | undefined;
+  /**
+   * How many elements: as many as there are bytes for by default. Where only the device knows, the word that says so, which is
+   * read now, in the order of the queue; more than there are bytes for count as that many.
+   */
+  readonly count?: number | BufferCount | undefined;
+}
+
+/** How a column is to be lent. */
+export interface LendOptions {
+  /**
+   * The byte at which the elements begin has to be a multiple of this; a column that begins elsewhere, such as a slice, is
+   * copied. 256 is what bindings ask for, and 4 what vertex buffers do. By default there is no copy.
+   */
+  readonly alignment?: number | undefined;
+}
+
+/** A column's elements in a GPU buffer, for the owner of the device to read. */
+export interface LentColumn extends Disposable {
+  /** Throws the reason once the device is lost, and an {@link ArgumentError} (`buffer/released`) after the release. */
+  readonly buffer: GpuBuffer;
+  /** The byte at which the elements begin. */
+  readonly offset: number;
+  /** Bytes of all elements that there are, or that there is room for. */
+  readonly bytes: number;
+  /** How they lie there. */
+  readonly type: BufferElements;
+  /**
+   * How many there are. Where only the device knows, the word that says so. It is followed by 1, 0, 0 and 0, so that it is a
+   * record for `drawIndirect` and `drawIndexedIndirect`: so many vertices, one instance.
+   */
+  readonly count: number | BufferCount;
+  /** Aborted when the buffer is gone before its release, with what was thrown elsewhere as the reason. */
+  readonly lost: AbortSignal;
+  /** Gives the buffer back, after which it may be used for other columns; idempotent. What was submitted before still sees it. */
+  release(): void;
+}
+
+const BYTES: Readonly<Record<BufferElements, number>> = {
+  ...{ u32: 4, i32: 4, f32: 4, bool: 4 },
+  ...{ u16: 2, i16: 2, u8: 1, i8: 1 },
+};
+
+const BORROW_OPTIONS: FieldKinds<BorrowOptions<BufferElements>> = {
+  type: anything,
+  offset: anything,
+  bytes: anything,
+  count: anything,
+};
+
+const LEND_OPTIONS: FieldKinds<LendOptions> = { alignment: aFiniteNumber };
+
+/** What a context does to borrow and to lend. */
+export interface SharingContext {
+  readonly context: Context;
+  readonly backend: Backend;
+  /** Takes what was borrowed for memory of the scope under way. */
+  keep(buffer: DeviceBuffer): Memory;
+  allocate(words: number): Memory;
+  /** A stored copy of a column. */
+  copy(column: Column, call: string): Column;
+  hold(memory: Memory): void;
+  letGo(memory: Memory): void;
+  release(memory: Memory): void;
+}
+
+export function borrowColumn<E extends BufferElements>(
+  sharing: SharingContext,
+  buffer: GpuBuffer,
+  options: BorrowOptions<E>,
+): Column<ElementsType<E>> {
+  const shared = requireShared('borrow', sharing.backend);
+  requireBuffer('buffer', buffer);
+  if (options === undefined) throw wrongArgument('borrow', 'options', options, '{ type, … }');
+  requireOptions('borrow', BORROW_OPTIONS, options);
+  const { offset = 0, count } = options;
+  const type: BufferElements = options.type;
+  requireOneOf('borrow', 'the option type', type, Object.keys(BYTES));
+  const size = BYTES[type];
+  const usable = Math.floor(buffer.size / 4) * 4;
+  requireBytes('offset', offset, size, usable);
+  const bytes = options.bytes ?? Math.floor((usable - offset) / size) * size;
+  requireBytes('bytes', bytes, 1, usable - offset);
+  const capacity = Math.floor(bytes / size);
+  if (typeof count === 'number') requireBytes('count', count, 1, capacity);
+  const length =
+    count === undefined || typeof count === 'number' ? (count ?? capacity) : countAt(sharing, count, capacity);
+  const elements = typeof length === 'number' ? length : capacity;
+  const place = shared.borrow(buffer, offset, elements * size);
+  const memory = sharing.keep(place.buffer);
+  const storage = type === 'bool' ? 'u32' : type;
+  const source = { kind: 'stored', memory, storage, offset: place.byte / size } as const;
+  const column = new Column(sharing.context, typeOf(type), length, source);
+  return (type === 'bool' ? truths(column, memory) : column) as Column as Column<ElementsType<E>>;
+}
+
+/** Words that are not 0 as a view, which every reader takes for a bool. */
+function truths(words: Column, memory: Memory): Column<'bool'> {
+  const { context, length } = words;
+  const view = fuse('borrow', [], ['bool'], (index, _, loader) => [(loader.load([words], index)[0] as U32).ne(0)]);
+  view.owned.add(memory);
+  return viewColumn(context, 'bool', length, view);
+}
+
+/** A copy of a count, as the word may change after this. */
+function countAt(sharing: SharingContext, { buffer, offset }: BufferCount, limit: number): DeviceLength {
+  requireBuffer('the option count', buffer);
+  requireBytes('count.offset', offset, 4, Math.floor(buffer.size / 4) * 4 - 4);
+  const shared = requireShared('borrow', sharing.backend);
+  const place = shared.borrow(buffer, offset, 4);
+  const borrowed = sharing.keep(place.buffer);
+  const { source } = sharing.copy(cellColumn(borrowed, 'u32', place.byte / 4), 'borrow');
+  sharing.release(borrowed);
+  return { memory: (source as { readonly memory: Memory }).memory, word: 0, minus: 0, limit };
+}
+
+export function lendColumn(sharing: SharingContext, column: Column, options: LendOptions = {}): LentColumn {
+  const shared = requireShared('lend', sharing.backend);
+  requireOptions('lend', LEND_OPTIONS, options);
+  const { alignment = 1 } = options;
+  if (!Number.isInteger(alignment) || alignment < 1) {
+    throw wrongArgument('lend', 'the option alignment', alignment, 'a whole number from 1', { code: 'options/value' });
+  }
+  const held: Memory[] = [];
+  const hold = (memory: Memory): void => {
+    sharing.hold(memory);
+    held.push(memory);
+  };
+  const letGo = (): void => held.splice(0).forEach(sharing.letGo);
+  const lost = new AbortController();
+  const onLost = (reason: unknown): void => lost.abort(reason);
+  /** Memory that nobody else knows is freed with its hold. */
+  const holdAlone = (memory: Memory): Memory => {
+    hold(memory);
+    sharing.release(memory);
+    return memory;
+  };
+  try {
+    const stored = isAligned(column, alignment) ? column : sharing.copy(column, 'lend');
+    const { memory, storage, offset } = stored.source as Extract<Column['source'], { kind: 'stored' }>;
+    if (stored === column) hold(memory);
+    else holdAlone(memory);
+    const { length, capacity } = column;
+    const counted = typeof length === 'number' ? undefined : holdAlone(drawRecord(sharing, length));
+    const lent = shared.lend(memory.buffer, onLost);
+    const lentCount = counted && shared.lend(counted.buffer, onLost);
+    const type = column.type === 'bool' ? 'bool' : storage;
+    const usable = (buffer: GpuBuffer): GpuBuffer => {
+      if (lost.signal.aborted) throw lost.signal.reason;
+      if (held.length === 0) throw released();
+      return buffer;
+    };
+    const release = (): void => {
+      if (held.length === 0) return;
+      lent.end();
+      lentCount?.end();
+      letGo();
+    };
+    const place = (at: { readonly buffer: GpuBuffer; readonly byte: number }, byte: number): BufferCount => ({
+      get buffer() {
+        return usable(at.buffer);
+      },
+      offset: at.byte + byte,
+    });
+    return Object.defineProperties(place(lent, offset * BYTES[type]), {
+      bytes: { value: capacity * BYTES[type], enumerable: true },
+      type: { value: type, enumerable: true },
+      count: { value: lentCount === undefined ? length : place(lentCount, 0), enumerable: true },
+      lost: { value: lost.signal, enumerable: true },
+      release: { value: release },
+      [Symbol.dispose]: { value: release },
+    }) as LentColumn;
+  } catch (error) {
+    letGo();
+    throw error;
+  }
+}
+
+function isAligned({ source, type }: Column, alignment: number): boolean {
+  if (source.kind === 'view') return false;
+  return (source.offset * BYTES[type === 'bool' ? 'bool' : source.storage]) % alignment === 0;
+}
+
+/** What `drawIndirect` and `drawIndexedIndirect` take: a count of vertices, one instance, and zeros. */
+function drawRecord({ context, backend, allocate }: SharingContext, length: DeviceLength): Memory {
+  const words = 5;
+  const memory = allocate(words);
+  const u32 = (value: number): U32 => new Value<'u32'>(literal('u32', value));
+  const record = fuse('lend', [], ['u32'], (index, _, loader) => [
+    select(select(u32(0), u32(1), index.eq(1)), loader.length(length), index.eq(0)),
+  ]);
+  const store = { buffer: memory.buffer, offset: 0, capacity: words, value: 0 };
+  backend.forEach(extentOf(words), programOf(record, context, words), [store]);
+  return memory;
+}
+
+function typeOf(elements: BufferElements): Column['type'] {
+  if (elements === 'f32' || elements === 'bool') return elements === 'bool' ? 'u32' : 'f32';
+  return elements.startsWith('i') ? 'i32' : 'u32';
+}
+
+function requireShared(call: string, { shared }: Backend): SharedDevice {
+  if (shared !== undefined) return shared;
+  throw new ArgumentError('buffer/no-device', `${call} needs a context on a device of WebGPU that you work with too.`, {
+    remedy: 'Open it with open({ device }); on other backends, read the column and upload it.',
+  });
+}
+
+function requireBuffer(argument: string, given: unknown): asserts given is GpuBuffer {
+  const { size, usage, mapAsync } = (given ?? {}) as Partial<GpuBuffer>;
+  if (typeof size === 'number' && typeof usage === 'number' && typeof mapAsync === 'function') return;
+  throw wrongArgument('borrow', argument, given, 'a GPUBuffer');
+}
+
+/** A number of bytes or elements within a buffer. */
+function requireBytes(option: string, given: number, step: number, most: number): void {
+  if (Number.isInteger(given) && given >= 0 && given <= most && given % step === 0) return;
+  const expected = `${step === 1 ? 'a whole number' : `a multiple of ${step}`} from 0 to ${Math.max(0, most)}`;
+  throw wrongArgument('borrow', `the option ${option}`, given, expected, { code: 'buffer/range' });
+}
+
+function released(): ArgumentError {
+  return new ArgumentError('buffer/released', 'A lent buffer is used after its release.', {
+    remedy: 'Release it after the last submission that uses it, and lend the column anew.',
+  });
+}
