@@ -9,6 +9,9 @@ const free = (): void => {};
 
 export const backendCalls: ValidCalls = {
   compileJavaScript: module,
+  deviceDescriptor: () => ({
+    adapter: opaque({ features: new Set(), limits: {}, requestDevice: async () => free }),
+  }),
   createFailoverBackend: () => ({
     primary: reference(),
     options: { standby: () => createReferenceBackend(), 'onFailover?': free, 'onWarning?': free },

@@ -39,6 +39,25 @@ const searching = { 'descending?': true };
 const NO_FIELDS = { 'shape: an object': 'a shape without fields, whose value has none either' };
 const columns = ['a column of another type', 'a released column', 'a column of another context'];
 
+/** A buffer as WebGPU has them, as far as it is looked at. */
+function gpuBuffer(): object {
+  return opaque({ size: 16, usage: 0xff, mapAsync: async () => {} });
+}
+
+/** A context that shares its device with somebody, as far as can be told without one. */
+const alone = createReferenceBackend();
+const sharing = new q.Context(
+  Object.assign(Object.create(null, Object.getOwnPropertyDescriptors(alone)), {
+    shared: {
+      borrow: (_: unknown, byte: number, bytes: number) => ({
+        buffer: alone.allocate(Math.ceil((byte + bytes) / 4)),
+        byte,
+      }),
+      lend: () => ({ buffer: gpuBuffer(), byte: 0, end: () => {} }),
+    },
+  }) as q.Backend,
+);
+
 export const primitiveCalls: ValidCalls = {
   adjacentDifference: () => ({ 'values*': x }),
   all: predicate('predicate'),
@@ -148,6 +167,16 @@ export const primitiveCalls: ValidCalls = {
   uniqueByKey: () => ({ 'keys*': x, 'values*': x, ...where }),
   upperBound: () => ({ keys: x, needles: x, 'options?': searching }),
   'new Context': () => ({ backend: opaque(createReferenceBackend()) }),
+  ...methods('Context', sharing, {
+    borrow: {
+      args: () => ({
+        buffer: gpuBuffer(),
+        options: { type: 'u32', 'offset?': 4, 'bytes?': 8, 'count?': { buffer: gpuBuffer(), offset: 4 } },
+      }),
+      takes: { 'options.bytes: a number': 'seven bytes hold one element', 'options.count: a number': 'it may be one' },
+    },
+    lend: () => ({ column: sharing.column(Uint32Array.of(1, 2)), 'options?': { 'alignment?': 4 } }),
+  }),
   ...methods('Context', context, {
     adopt: () => ({ 'table*': x }),
     allocate: () => ({ words: 1 }),
