@@ -8,6 +8,7 @@ import { ArgumentError } from './errors.ts';
 import { literal } from './functors/recorder.ts';
 import { select } from './functors/standard/choose.ts';
 import { type U32, Value } from './functors/value.ts';
+import { isRecord } from './given.ts';
 import type { GpuBuffer } from './gpu-types.ts';
 import { aFiniteNumber, anything, type FieldKinds } from './kinds.ts';
 import { requireOptions } from './options.ts';
@@ -118,7 +119,7 @@ export function borrowColumn<E extends BufferElements>(
   const size = BYTES[type];
   const usable = Math.floor(buffer.size / 4) * 4;
   requireBytes('offset', offset, size, usable);
-  const bytes = options.bytes ?? Math.floor((usable - offset) / size) * size;
+  const { bytes = Math.floor((usable - offset) / size) * size } = options;
   requireBytes('bytes', bytes, 1, usable - offset);
   const capacity = Math.floor(bytes / size);
   if (typeof count === 'number') requireBytes('count', count, 1, capacity);
@@ -142,8 +143,10 @@ function truths(words: Column, memory: Memory): Column<'bool'> {
 }
 
 /** A copy of a count, as the word may change after this. */
-function countAt(sharing: SharingContext, { buffer, offset }: BufferCount, limit: number): DeviceLength {
-  requireBuffer('the option count', buffer);
+function countAt(sharing: SharingContext, count: BufferCount, limit: number): DeviceLength {
+  if (!isRecord(count)) throw wrongArgument('borrow', 'the option count', count, 'a number or { buffer, offset }');
+  const { buffer, offset } = count;
+  requireBuffer('the option count.buffer', buffer);
   requireBytes('count.offset', offset, 4, Math.floor(buffer.size / 4) * 4 - 4);
   const shared = requireShared('borrow', sharing.backend);
   const place = shared.borrow(buffer, offset, 4);
