@@ -6,8 +6,9 @@
 // The context works on the program's own device. It lends the buffers of two columns, which are bound as vertex buffers, and
 // the number of rows as the record that drawIndirect takes. Both work on one queue, so the picture is drawn after the points
 // were computed, and nobody waits until it is done.
-import { openTestGpu, testAdapter } from '../backends/webgpu-node/index.ts';
-import { bool, copyIf, deviceDescriptor, f32, fn, map, open, sequence, u32 } from '../index.ts';
+
+import { bool, copyIf, deviceDescriptor, f32, fn, map, open, sequence, u32 } from 'quadrille';
+import { openTestGpu, testAdapter } from 'quadrille/backends/webgpu-node';
 
 const WIDTH = 32;
 const HEIGHT = 16;

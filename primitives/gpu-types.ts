@@ -52,8 +52,8 @@ export interface GpuAdapterLike {
 
 /** {@link GpuDeviceDescriptor} in a program without WebGPU's types. */
 export interface GpuDeviceDescriptorLike {
-  readonly requiredFeatures?: readonly string[];
-  readonly requiredLimits?: { readonly [limit: string]: number };
+  readonly requiredFeatures?: Iterable<string>;
+  readonly requiredLimits?: { readonly [limit: string]: number | undefined };
 }
 
 /** {@link GpuAdapterInfo} in a program without WebGPU's types. */

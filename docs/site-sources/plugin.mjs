@@ -29,6 +29,7 @@ const GROUPS = {
 const GUIDES = [
   'your-first-pipeline',
   'in-a-browser',
+  'other-devices',
   'more-than-memory',
   'faults',
   'graphs',
@@ -41,6 +42,7 @@ const GUIDES = [
 /** The family of what a file of `primitives/` exports, by the beginning of its path. The first that fits counts. */
 const FAMILIES = {
   'open on-node on-page devices context context-option store-alone warnings current-context late-reads': 'Contexts',
+  'shared-buffers gpu-types backends/webgpu/device-descriptor': 'Devices of your own',
   'columns/': 'Columns',
   'sequence map stencil stencil-axis gather scatter slice concatenate': 'Rows to rows',
   'copy-if expand unfold walk-functors ranked-rows': 'More rows or fewer',
