@@ -185,6 +185,8 @@ describe('errors', () => {
         const scopes: { mistakes: number }[] = [];
         const popped: { mistakes: number; error: Promise<GPUError | null> }[] = [];
         const sums: Promise<number>[] = [];
+        // Commands that are recorded, and not handed over yet.
+        const recorded: q.Column[] = [];
         let expectedUncaptured = 0;
         for (const step of steps) {
           if (step === 0) {
@@ -203,18 +205,22 @@ describe('errors', () => {
             await expect(flawed.read(buffer, 0, 4)).rejects.toMatchObject({ code: 'device/validation' });
             break;
           } else if (step === 5) await new Promise((resolve) => setTimeout(resolve, 1));
-          else sums.push(sumOn(context));
+          else recorded.push(context.materialize(q.sequence(10)));
         }
         while (scopes.length > 0) popped.push({ ...scopes.pop()!, error: device.popErrorScope() });
         for (const { mistakes, error } of popped) expect((await error) !== null).toBe(mistakes > 0);
         expect(await Promise.all(sums)).toEqual(sums.map(() => SUM));
+        for (const column of recorded) expect((await context.read(column)).length).toBe(10);
         await context.close();
         await flawed.close();
         await device.queue.onSubmittedWorkDone();
         await new Promise((resolve) => setTimeout(resolve, 5));
         expect(uncaptured).toBe(expectedUncaptured);
       });
-      await fc.assert(property, { numRuns: 25, examples: [[[0, 2, 3, 4]], [[0, 3, 5, 2, 1, 2, 6, 4]]] });
+      await fc.assert(property, {
+        numRuns: 25,
+        examples: [[[6, 2, 0, 2, 6, 1, 2, 3]], [[0, 2, 3, 4]], [[0, 3, 5, 2, 1, 2, 6, 4]]],
+      });
       device.destroy();
     },
     slow,
