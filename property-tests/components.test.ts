@@ -117,6 +117,22 @@ describe('connected components', () => {
       }
     });
 
+    test.each([10, 11, 2 ** 16, 2 ** 31, 2 ** 32 - 4, 2 ** 32 - 1])(
+      'of a part of a row of %i cells are those of a union-find',
+      async (width) => {
+        const cells = [...'## ### ###'].map((cell) => cell !== ' ');
+        for (const connectivity of connectivities) {
+          const labels = await opened().run((context) =>
+            context.scope(() => {
+              const all = context.column(cells.map(() => true));
+              return connectedComponents(context, copyIf(context.column([...cells]), all), { width, connectivity });
+            }),
+          );
+          expect([...labels]).toEqual(labelsByUnion({ width, cells }, connectivity));
+        }
+      },
+    );
+
     test.prop([grid, connectivity, fc.nat()], { numRuns: runs })(
       'of fewer cells than there is room for leave out the others',
       async ({ width, cells }, connectivity, many) => {

@@ -63,7 +63,10 @@ export function connectedComponents(
   requireRows(cells, width);
   return context.scope(() => {
     const cell = sequence(cells.length);
-    let labels = context.materialize(map(connectivity === 4 ? earlierOf4 : earlierOf8, { cell, cells, width }));
+    // Where all cells are in one row, the rows around it would wrap around the numbers into it.
+    const fitting = Math.min(width, Math.max(1, cells.capacity));
+    const earlier = connectivity === 4 ? earlierOf4 : earlierOf8;
+    let labels = context.materialize(map(earlier, { cell, cells, width: fitting }));
     for (let reach = 1; reach < cells.capacity; reach *= STEPS) {
       labels = context.materialize(map(follow, { label: labels, labels }));
     }
