@@ -194,6 +194,84 @@ describe('a borrowed buffer', () => {
     });
   });
 
+  test.each([1, 2, 3, 4096])(
+    'is read by views that are stored while commands are handed over after every %i of them',
+    async (commandsPerSubmission) => {
+      const costly = (name: string, factor: number) =>
+        fn(name, { x: u32 }, u32, ({ x }) => {
+          let value = x;
+          for (let i = 0; i < 150; i++) value = value.mul(factor).add(i);
+          return value;
+        });
+      const [first, second] = [costly('first', 1664525), costly('second', 22695477)];
+      const row = fn('row', { i: u32, factor: q.uniform(u32) }, u32, ({ i, factor }) => i.mul(factor).rem(200));
+      /** Two costly views, of which rows are read over and over. */
+      const views = (x: Column<'u32'>) => {
+        const i = q.sequence(5000);
+        const a = q.gather(q.map(first, { x }), q.map(row, { i, factor: 3 }));
+        return { a, b: q.gather(q.map(second, { x }), q.map(row, { i, factor: 7 })) };
+      };
+      type Views = ReturnType<typeof views>;
+      const twoPrograms: { readonly [name: string]: (views: Views) => q.Table } = {
+        compaction: ({ a, b }) => q.copyIf(a, q.map(isOdd, { x: b })),
+        scan: ({ a }) => q.inclusiveScan(a, q.plus(u32)),
+        'reduction by key': ({ a, b }) => q.reduceByKey(b, a, q.plus(u32)),
+      };
+      await withShared(
+        async (context, device) => {
+          const buffer = upload(device, new Uint32Array(200));
+          const borrowed = views(context.borrow(buffer, { type: 'u32' }));
+          const live = context.backend.counters.liveBuffers;
+          for (let round = 1; round <= 3; round++) {
+            const data = Uint32Array.from({ length: 200 }, (_, i) => i * round);
+            device.queue.writeBuffer(buffer, 0, data);
+            const own = context.column(data);
+            for (const pipeline of Object.values(twoPrograms)) {
+              const run = async (of: Views) => {
+                const result = context.scope(() => pipeline(of));
+                const rows = await context.read(result);
+                context.dispose(result);
+                return rows;
+              };
+              const fresh = views(own);
+              expect(await run(borrowed)).toEqual(await run(fresh));
+              context.dispose(fresh);
+            }
+            context.dispose(own);
+          }
+          // What was stored of earlier submissions does not pile up.
+          expect(context.backend.counters.liveBuffers - live).toBeLessThanOrEqual(8);
+        },
+        { tuning: { commandsPerSubmission } },
+      );
+    },
+    slow,
+  );
+
+  test.each([0, 4, 256, 1024])('of %i bytes gives no elements at its end', async (size) => {
+    await withShared(async (context, device) => {
+      const buffer = device.createBuffer({ size, usage: STORAGE | COPY_SRC });
+      const one = upload(device, Uint32Array.of(1));
+      for (const type of types) {
+        const lengths = [{}, { count: 0 }, { bytes: 0, count: { buffer: one, offset: 0 } }];
+        const columns = lengths.map((options) => context.borrow(buffer, { type, offset: size, ...options }));
+        for (const column of columns) {
+          expect((await context.read(column)).length).toBe(0);
+          const copied = q.concatenate([column, column]);
+          expect((await context.read(copied)).length).toBe(0);
+          using lent = context.lend(column);
+          expect(lent.bytes).toBe(0);
+        }
+        const [column] = columns;
+        if (type === 'u32') {
+          const sum = q.reduce(column as Column<'u32'>, q.plus(u32));
+          expect(await context.read(sum)).toEqual(Uint32Array.of(0));
+        }
+        context.dispose(columns);
+      }
+    });
+  });
+
   test('is never written to', async () => {
     await withShared(async (context, device) => {
       const buffer = upload(device, Uint32Array.of(1, 2, 3, 4));

@@ -12,7 +12,10 @@ export function shareBuffers(device: GPUDevice, { pool, recorder }: Engine, fail
       failure.guard();
       if ((gpu.usage & usage.storage) === 0) throw withoutUsage('STORAGE', 'be read by kernels');
       if (pool.isOwn(gpu)) throw ownBuffer();
-      const start = Math.floor(byte / alignment) * alignment;
+      // A binding has a word at least: no elements at the end of a buffer lie behind its last word, or in one of our own.
+      if (gpu.size < 4) return { buffer: pool.allocate(1), byte: 0 };
+      const lastWord = Math.floor(gpu.size / 4) * 4 - 4;
+      const start = Math.floor(Math.min(byte, lastWord) / alignment) * alignment;
       const end = Math.ceil((byte + bytes) / 4) * 4;
       return { buffer: pool.borrow(gpu, start, Math.max(4, end - start)), byte: byte - start };
     },

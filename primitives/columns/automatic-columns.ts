@@ -22,6 +22,8 @@ export interface Automatic {
   usedBy: number;
   /** The number of the submission that they hold for: that of the next one where a source is a borrowed buffer. */
   readonly submission: number;
+  /** Whether it held for an earlier one. Only programs of the command under way still read it. */
+  hasPassed: boolean;
 }
 
 /** The share of `limits.memoryBytes` that is spent on columns which no command under way reads. */
@@ -101,10 +103,17 @@ export class AutomaticColumns {
     for (const automatic of memory.derived ?? []) this.release(automatic);
   }
 
-  /** Frees what was computed from borrowed buffers for commands that have been handed over: they may hold something else now. */
+  /**
+   * Forgets what was computed from borrowed buffers for commands that have been handed over: they may hold something else now.
+   * It is freed once no command under way reads it, as a submission may end between the programs of one.
+   */
   #forgetPassed(): void {
     const { submissions } = this.#context.backend.counters;
-    for (const automatic of this.#passing) if (automatic.submission !== submissions) this.release(automatic);
+    for (const automatic of this.#passing) {
+      if (automatic.submission === submissions) continue;
+      automatic.hasPassed = true;
+      if (automatic.usedBy <= this.#programs - PROGRAMS_OF_A_COMMAND) this.release(automatic);
+    }
   }
 
   /** Frees all columns that no command under way reads; says whether there were any. */
@@ -190,8 +199,8 @@ export class AutomaticColumns {
 
   /** Where a view of so many rows is stored, if it is. */
   #keptOf({ automatic }: View, length: Column['length']): Automatic | undefined {
-    const isKept = automatic !== undefined && this.#kept.has(automatic) && sameLength(automatic.length, length);
-    return isKept ? automatic : undefined;
+    if (automatic === undefined || automatic.hasPassed || !this.#kept.has(automatic)) return undefined;
+    return sameLength(automatic.length, length) ? automatic : undefined;
   }
 
   #automaticOf({ view, length, operations }: Cut): Automatic {
@@ -202,6 +211,7 @@ export class AutomaticColumns {
     const automatic: Automatic = {
       ...{ context: this.#context, length, operations, results: new Map(), sources },
       ...{ users: new Set(), usedBy: this.#programs, submission: this.#context.backend.counters.submissions },
+      hasPassed: false,
     };
     if ([...sources].some(({ borrowed }) => borrowed)) this.#passing.add(automatic);
     for (const source of sources) {
