@@ -156,8 +156,9 @@ export class Context {
    *   `buffer/lost`, unless it was copied to the host before.
    *
    * @throws {@link ArgumentError} `buffer/no-device` on other contexts, `buffer/usage`, `buffer/range` where elements do not lie
-   * in the buffer, `buffer/own` for a buffer that the context has lent. Later, from what reads it, `buffer/refused` where the
-   * device refuses the buffer: it is of another device, destroyed or mapped.
+   * in the buffer, `buffer/own` for a buffer that the context has lent. Later `buffer/refused` where the device
+   * refuses the buffer: it is of another device, destroyed or mapped. That is thrown by what reads the results of all commands
+   * that were handed over together with those that read the buffer, or behind them before the device had refused them.
    *
    * @example
    * const adapter = await (await openTestGpu()).requestAdapter({ forceFallbackAdapter: testAdapter() === 'software' });
