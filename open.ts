@@ -22,7 +22,8 @@ export interface OpenOptions {
   readonly backend?: 'auto' | 'webgpu' | 'workers' | 'reference' | undefined;
   /**
    * Which adapter of WebGPU: `auto`, the default, takes what the system offers. To ask for `hardware` or `software` is to
-   * ask for WebGPU. In Node, `software` comes out of the optional package `@sparticuz/chromium`; on a page it is the browser's
+   * ask for WebGPU, so it does not go with `workers` or `reference`. A browser may offer a software adapter by itself, Node does
+   * not. In Node, `software` comes out of the optional package `@sparticuz/chromium`; on a page it is the browser's
    * fallback adapter, where it has one.
    */
   readonly adapter?: 'auto' | 'hardware' | 'software' | undefined;
@@ -67,7 +68,8 @@ export interface OpenOptions {
   readonly hangLimit?: number | undefined;
   /**
    * Is told of what went wrong beside the work: an `onFailover` that failed (`warning/callback-failed`), a device that was
-   * still at an endless kernel four seconds after it was to close (`warning/device-left`). Default: a warning of the
+   * still at an endless kernel four seconds after it was to close (`warning/device-left`), and of the reference backend taken for
+   * want of others (`open/reference`). Default: a warning of the
    * platform, `process.emitWarning` or the console.
    */
   readonly onWarning?: OnWarning | undefined;
@@ -119,6 +121,7 @@ async function openBackend(platform: Platform, options: OpenOptions): Promise<Ba
   requireOneOf('backend', BACKENDS, backend);
   requireOneOf('adapter', ADAPTERS, adapter);
   if (options.device !== undefined) return openOnDevice(options);
+  if (adapter !== 'auto' && (backend === 'workers' || backend === 'reference')) throw noAdapterOf(backend, adapter);
   if (backend === 'reference') return openReference(options);
   if (backend === 'workers') return openWorkers(platform, options);
   if (backend === 'webgpu' || adapter !== 'auto') return openWebGpu(platform, adapter, options);
@@ -128,6 +131,14 @@ async function openBackend(platform: Platform, options: OpenOptions): Promise<Ba
     if (!(error instanceof DeviceLostError)) throw error;
     return openWorkersOrReference(platform, options);
   }
+}
+
+function noAdapterOf(backend: string, adapter: string): ArgumentError {
+  return new ArgumentError('open/adapter', `open() was given the backend '${backend}', and an adapter of WebGPU.`, {
+    expected: "the backend 'webgpu' or 'auto' with an adapter",
+    got: `backend '${backend}', adapter '${adapter}'`,
+    remedy: 'Leave one of them out.',
+  });
 }
 
 /** The backend on the caller's device. On a page its `navigator.gpu` tells of language features. */

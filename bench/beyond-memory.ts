@@ -76,7 +76,13 @@ async function costs(rows: number, clock: Clock, limits?: Partial<Limits>): Prom
   const backend = options.backend as 'webgpu';
   const adapter = backend === 'webgpu' ? (options.adapter as 'hardware') : 'auto';
   const spill = clock === onHost;
-  await using context = await open({ backend, adapter, workers: Number(options.workers), limits, spill });
+  await using context = await open({
+    backend,
+    ...(backend === 'webgpu' && { adapter }),
+    workers: Number(options.workers),
+    limits,
+    spill,
+  });
   const x = context.materialize(q.map(affine, { x: q.sequence(rows) }));
   const runs = context.materialize(q.map(sixteenth, { x: q.sequence(rows) }));
   const found = new Map<string, Cost>();

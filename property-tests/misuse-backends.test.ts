@@ -15,6 +15,13 @@ const rows: readonly Row[] = [
   ['open, no backend', () => open({ backend: 'cuda' }), 'open/backend', 'backend'],
   ['open, a number for the backend', () => open({ backend: 7 }), 'open/backend', 'backend'],
   ['open, no adapter', () => open({ adapter: 'fast' }), 'open/adapter', 'adapter'],
+  ['open, an adapter of workers', () => open({ backend: 'workers', adapter: 'software' }), 'open/adapter', 'workers'],
+  [
+    'open, an adapter of the reference',
+    () => open({ backend: 'reference', adapter: 'hardware' }),
+    'open/adapter',
+    'reference',
+  ],
   [
     'open, a text for a limit',
     () => open({ backend: 'reference', limits: { memoryBytes: '5' } }),

@@ -217,7 +217,9 @@ async function start(): Promise<void> {
   const chosen = entries[auto]!;
   await take(
     chosen,
-    chosen.adapter === 'hardware' ? '' : `On ${chosen.backend}, as WebGPU was not taken. ${entries[0]!.unavailable}`,
+    chosen.adapter === 'hardware'
+      ? ''
+      : `On ${chosen.backend}, as WebGPU was not taken: ${firstSentence(entries[0]!.unavailable ?? '')}.`,
   );
 }
 
@@ -245,4 +247,9 @@ async function isolate(): Promise<void> {
   if (!(await Promise.race([isReady, patience]).catch(() => false))) return;
   location.reload();
   await new Promise(() => {});
+}
+
+/** Why something is not there, without what a programmer could do about it. */
+function firstSentence(text: string): string {
+  return text.split('. ', 1)[0]!.replace(/\.$/, '');
 }

@@ -31,7 +31,7 @@ describe.each(usable)('on $backend ($device)', ({ backend, adapter }) => {
   });
   afterAll(() => Promise.all(contexts.map((context) => context.close())));
 
-  test(drainsDownhill.name, async () => {
+  test(`${drainsDownhill.name}, on ${backend}`, async () => {
     const [context, reference] = contexts as [Context, Context];
     await fc.assert(drainsDownhill.property(createRun(context, reference)));
   });
