@@ -51,7 +51,7 @@ const OPTIONS: FieldKinds<SortOptions> = { descending: aFlag, bits: someRecord, 
  *
  * Source: Adinets and Merrill, Onesweep: A Faster Least Significant Digit Radix Sort for GPUs, 2022.
  *
- * @throws {@link ArgumentError} where the bits are none of the keys', or an option is none.
+ * @throws {@link ArgumentError} where `bits` is no range of the keys' bits, or an option is unknown.
  * @example
  * await ctx.read(sort(ctx.column(Int32Array.of(3, -1, 2)))); // Int32Array [-1, 2, 3]
  */
