@@ -138,7 +138,7 @@ describe('a device that is not there', () => {
     const run = start(words, {}, ['--import', shop.path('not-installed.mjs')]);
     const { exitCode, stdout, stderr } = await ended(run);
     expect(stderr).toMatch(
-      /^quadrille: The software adapter cannot be started\. Install what is missing: npm install @sparticuz\/chromium@143\..+\n$/,
+      /^quadrille: The software adapter cannot be started\. .+ npm install @sparticuz\/chromium@143\..+\n$/,
     );
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
     expect(await readdir(shop.folder)).not.toContain('out.csv');

@@ -281,7 +281,7 @@ test(
 );
 
 test('a walk without end that the host takes is told as that, and the thread is given back meanwhile', async () => {
-  const context = new Context(createSpillingBackend(await open(), { hangLimit: 200 }));
+  const context = new Context(createSpillingBackend(await open(), { hangLimit: 1000 }));
   let turns = 0;
   const timer = setInterval(() => turns++, 10);
   const start = fn({ n: u32 }, { at: u32 }, ({ n }) => ({ at: n }));

@@ -94,7 +94,7 @@ function packageFolder(): string {
 
 function missing(cause: unknown): DeviceLostError {
   return new DeviceLostError('device/software-adapter-missing', 'The software adapter cannot be started.', {
-    remedy: `${installRemedy([PACKAGE])} (Linux on x64 alone; elsewhere, choose another adapter).`,
+    remedy: `It runs on Linux x64 alone; elsewhere, choose another adapter. ${installRemedy([PACKAGE])}`,
     cause,
   });
 }
