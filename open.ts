@@ -121,7 +121,9 @@ async function openBackend(platform: Platform, options: OpenOptions): Promise<Ba
   requireOneOf('backend', BACKENDS, backend);
   requireOneOf('adapter', ADAPTERS, adapter);
   if (options.device !== undefined) return openOnDevice(options);
-  if (adapter !== 'auto' && (backend === 'workers' || backend === 'reference')) throw noAdapterOf(backend, adapter);
+  if (adapter !== 'auto' && backend !== 'auto' && backend !== 'webgpu') {
+    throw conflict('open/adapter', 'backend', backend, `adapter '${adapter}'`);
+  }
   if (backend === 'reference') return openReference(options);
   if (backend === 'workers') return openWorkers(platform, options);
   if (backend === 'webgpu' || adapter !== 'auto') return openWebGpu(platform, adapter, options);
@@ -133,10 +135,11 @@ async function openBackend(platform: Platform, options: OpenOptions): Promise<Ba
   }
 }
 
-function noAdapterOf(backend: string, adapter: string): ArgumentError {
-  return new ArgumentError('open/adapter', `open() was given the backend '${backend}', and an adapter of WebGPU.`, {
-    expected: "the backend 'webgpu' or 'auto' with an adapter",
-    got: `backend '${backend}', adapter '${adapter}'`,
+/** The caller leaves out one of two options that do not go together. */
+function conflict(code: string, option: string, given: string, beside: string): ArgumentError {
+  return new ArgumentError(code, `open() was given ${beside}, and the option ${option} '${given}'.`, {
+    expected: `${beside} without the ${option} '${given}'`,
+    got: `${option} '${given}'`,
     remedy: 'Leave one of them out.',
   });
 }
@@ -144,17 +147,8 @@ function noAdapterOf(backend: string, adapter: string): ArgumentError {
 /** The backend on the caller's device. On a page its `navigator.gpu` tells of language features. */
 async function openOnDevice(options: OpenOptions): Promise<Backend> {
   const { device, backend = 'auto', adapter, limits, tuning, hangLimit, onWarning } = options;
-  for (const [option, given] of [
-    ['backend', backend],
-    ['adapter', adapter],
-  ] as const) {
-    if (given === undefined || (option === 'backend' && (given === 'auto' || given === 'webgpu'))) continue;
-    throw new ArgumentError('open/device', `open() was given a device, and ${option} '${given}'.`, {
-      expected: `a device without the option ${option}`,
-      got: given,
-      remedy: 'Leave one of them out.',
-    });
-  }
+  if (adapter !== undefined) throw conflict('open/device', 'adapter', adapter, 'a device');
+  if (backend !== 'auto' && backend !== 'webgpu') throw conflict('open/device', 'backend', backend, 'a device');
   const { createWebGpuBackend } = await import('./backends/webgpu/index.ts');
   return createWebGpuBackend({ device, limits, tuning, hangLimit, onWarning });
 }

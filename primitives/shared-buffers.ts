@@ -77,8 +77,14 @@ export interface LentColumn extends Disposable {
 }
 
 const BYTES: Readonly<Record<BufferElements, number>> = {
-  ...{ u32: 4, i32: 4, f32: 4, bool: 4 },
-  ...{ u16: 2, i16: 2, u8: 1, i8: 1 },
+  u32: 4,
+  i32: 4,
+  f32: 4,
+  bool: 4,
+  u16: 2,
+  i16: 2,
+  u8: 1,
+  i8: 1,
 };
 
 const BORROW_OPTIONS: FieldKinds<BorrowOptions<BufferElements>> = {

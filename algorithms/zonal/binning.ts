@@ -207,7 +207,10 @@ function searchClassifier(
     slots,
     parameters: {
       ...search.parameters,
-      ...{ nodataKey: uniform(u32), hasNodata: uniform(u32), nodataHead: uniform(u32), nodataHeadBits: uniform(u32) },
+      nodataKey: uniform(u32),
+      hasNodata: uniform(u32),
+      nodataHead: uniform(u32),
+      nodataHeadBits: uniform(u32),
     },
     captures: {
       ...search.captures,

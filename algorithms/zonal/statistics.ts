@@ -140,8 +140,12 @@ const addFloats = monoid({
     return {
       least: a.least.min(b.least),
       greatest: a.greatest.max(b.greatest),
-      ...{ lo: home[0], hi: home[1], top: home[2] },
-      ...{ belowLo: below[0], belowHi: below[1], belowTop: below[2] },
+      lo: home[0],
+      hi: home[1],
+      top: home[2],
+      belowLo: below[0],
+      belowHi: below[1],
+      belowTop: below[2],
     };
   },
   commutative: true,
@@ -172,8 +176,10 @@ const widenRow = fn(
   floatSums,
   ({ hi, belowHi, ...sums }) => ({
     ...sums,
-    ...{ hi, top: u32(0).sub(hi.shr(31)) },
-    ...{ belowHi, belowTop: u32(0).sub(belowHi.shr(31)) },
+    hi,
+    top: u32(0).sub(hi.shr(31)),
+    belowHi,
+    belowTop: u32(0).sub(belowHi.shr(31)),
   }),
 );
 

@@ -363,8 +363,14 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
     },
   };
   const createHeld = (words: number, borrowed: boolean): Held => ({
-    ...{ id: nextId++, words, physical: undefined, released: false, known: undefined, writes: 0 },
-    ...{ borrowed, lost: undefined },
+    id: nextId++,
+    words,
+    physical: undefined,
+    released: false,
+    known: undefined,
+    writes: 0,
+    borrowed,
+    lost: undefined,
   });
 
   return {

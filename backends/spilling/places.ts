@@ -186,18 +186,7 @@ export function createPlaces(inner: Backend): Places {
       return elsewhere.size === 0;
     },
     allocate(words, now) {
-      const buffer: Spillable = {
-        id: nextPlaceless--,
-        words,
-        resident: false,
-        host: undefined,
-        lastUse: clock++,
-        holds: 0,
-        released: false,
-        lent: 0,
-        borrowed: false,
-        failure: undefined,
-      };
+      const buffer = createSpillable({ id: nextPlaceless--, words }, clock++, false);
       try {
         if (now && 4 * words <= room()) takeDevice(buffer);
       } catch (error) {
@@ -209,11 +198,8 @@ export function createPlaces(inner: Backend): Places {
       live.bytes += 4 * words;
       return buffer;
     },
-    adopt({ id, words }) {
-      const buffer: Spillable = {
-        ...{ id, words, resident: true, host: undefined, lastUse: clock++, holds: 0 },
-        ...{ released: false, lent: 0, borrowed: true, failure: undefined },
-      };
+    adopt(borrowed) {
+      const buffer = createSpillable(borrowed, clock++, true);
       owned.add(buffer);
       return buffer;
     },
@@ -307,6 +293,22 @@ export function createPlaces(inner: Backend): Places {
       live.buffers = 0;
       live.bytes = 0;
     },
+  };
+}
+
+/** A buffer without contents, or one of somebody else's on the device. */
+function createSpillable({ id, words }: DeviceBuffer, lastUse: number, borrowed: boolean): Spillable {
+  return {
+    id,
+    words,
+    resident: borrowed,
+    host: undefined,
+    lastUse,
+    holds: 0,
+    released: false,
+    lent: 0,
+    borrowed,
+    failure: undefined,
   };
 }
 

@@ -98,8 +98,13 @@ async function requireAlive({ lost }: GpuDevice): Promise<void> {
 }
 
 const UNKNOWN_ADAPTER = {
-  ...{ vendor: '', architecture: '', device: '', description: '' },
-  ...{ subgroupMinSize: 0, subgroupMaxSize: 128, isFallbackAdapter: false },
+  vendor: '',
+  architecture: '',
+  device: '',
+  description: '',
+  subgroupMinSize: 0,
+  subgroupMaxSize: 128,
+  isFallbackAdapter: false,
 } as GpuAdapterInfo;
 
 /** The language feature with which subgroups know their numbers. */

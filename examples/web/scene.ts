@@ -237,8 +237,13 @@ export function sumsOf(context: Context, { x, y }: Points, labels: Column<'u32'>
 const paint = fn(
   'paint',
   {
-    ...{ density: u32, label: u32, light: uniform(bool) },
-    ...{ count: array(u32), red: array(u32), green: array(u32), blue: array(u32) },
+    density: u32,
+    label: u32,
+    light: uniform(bool),
+    count: array(u32),
+    red: array(u32),
+    green: array(u32),
+    blue: array(u32),
   },
   u32,
   ({ density, label, light, count, red, green, blue }) => {

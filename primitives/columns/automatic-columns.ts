@@ -209,8 +209,14 @@ export class AutomaticColumns {
     const sources = memoriesUnder([view]);
     if (typeof length !== 'number') sources.add(length.memory);
     const automatic: Automatic = {
-      ...{ context: this.#context, length, operations, results: new Map(), sources },
-      ...{ users: new Set(), usedBy: this.#programs, submission: this.#context.backend.counters.submissions },
+      context: this.#context,
+      length,
+      operations,
+      results: new Map(),
+      sources,
+      users: new Set(),
+      usedBy: this.#programs,
+      submission: this.#context.backend.counters.submissions,
       hasPassed: false,
     };
     if ([...sources].some(({ borrowed }) => borrowed)) this.#passing.add(automatic);

@@ -113,8 +113,19 @@ function collectNodes(root: View, rows: number, isStored: IsStored): Node[] {
   const open: { readonly node: Node; next: number }[] = [];
   const enter = (view: View, length: Column['length'], of: number): Node => {
     const node: Node = {
-      ...{ view, length, rows: of, results: new Set(), inputs: [], storedReads: 0 },
-      ...{ reads: 0, operations: 0, statements: 0, longestStep: 0, saving: 0, roomBytes: 0, cut: undefined },
+      view,
+      length,
+      rows: of,
+      results: new Set(),
+      inputs: [],
+      storedReads: 0,
+      reads: 0,
+      operations: 0,
+      statements: 0,
+      longestStep: 0,
+      saving: 0,
+      roomBytes: 0,
+      cut: undefined,
     };
     known.set(view, node);
     open.push({ node, next: 0 });

@@ -122,7 +122,9 @@ function reusedReports(planned: readonly PlannedView[], isStored: IsStored, comm
   }
   return [...reused].map(([view, { rows, results, reads }]) => ({
     ...whatItIs({ view, rows }, [...results]),
-    ...{ reads, evaluating: reads * view.automatic!.operations, storing: reads * READ },
+    reads,
+    evaluating: reads * view.automatic!.operations,
+    storing: reads * READ,
     outcome: 'reused',
     reason: 'It was stored before.',
     command,

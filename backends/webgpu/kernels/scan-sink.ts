@@ -1,5 +1,4 @@
 import {
-  type ArrayBinding,
   capacityOf,
   type Extent,
   type MonoidProgram,
@@ -17,6 +16,7 @@ import { slotsByName } from '../graph-module.ts';
 import { type ArraySlots, emitProgram, type LinkedProgram, linkProgram, programKey } from '../link.ts';
 import type { Helper } from '../wgsl-helpers.ts';
 import type { Source } from './source.ts';
+import { allocateColumns } from './stored-source.ts';
 import { type BoundStore, bindStoresAt, emitStores, type LinkedStore, linkStores, storesKey } from './stores.ts';
 import { bindPlacements, placeArrays, type Window, windowsOf } from './windows.ts';
 
@@ -184,20 +184,8 @@ export interface SplitScan {
 
 /** Splits a scan whose program and sink need more bindings together than there are. */
 export function splitScan({ pool }: Engine, extent: Extent, { types }: MonoidProgram, emit: Program): SplitScan {
-  const capacity = capacityOf(extent);
   const leaves = [...types, ...types];
-  const together = leaves.length * capacity <= pool.partWords;
-  const sizes = together ? [leaves.length * capacity] : leaves.map(() => capacity);
-  const buffers = sizes.map((words) => pool.allocate(words));
-  const columns = leaves.map(
-    (type, i): ArrayBinding => ({
-      buffer: buffers[together ? 0 : i]!,
-      storage: type === 'bool' ? 'u32' : type,
-      offset: together ? i * capacity : 0,
-      length: capacity,
-    }),
-  );
-  const stores = columns.map(({ buffer, offset }, value): Store => ({ buffer, offset, capacity, value }));
+  const { columns, stores, release } = allocateColumns(pool, leaves, capacityOf(extent));
   const arrays = new Map(columns.map((column, i) => [`${PREFIX}${i}`, column]));
   return {
     first: { emit: { module: passingModule(leaves), arrays: new Map(), uniforms: new Map() }, stores },
@@ -206,7 +194,7 @@ export function splitScan({ pool }: Engine, extent: Extent, { types }: MonoidPro
       arrays: new Map([...emit.arrays, ...arrays]),
       uniforms: emit.uniforms,
     },
-    release: () => buffers.forEach((buffer) => void pool.release(buffer)),
+    release,
   };
 }
 

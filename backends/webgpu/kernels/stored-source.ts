@@ -1,5 +1,5 @@
 import { type ArrayBinding, capacityOf, type Extent, type Program, type Store } from '../../../primitives/backend.ts';
-import { entryOf } from '../../../primitives/functors/ir.ts';
+import { entryOf, type ScalarType } from '../../../primitives/functors/ir.ts';
 import { type Engine, tooManyBindings } from '../engine.ts';
 import { columnsModule } from './columns-program.ts';
 import { forEach } from './for-each.ts';
@@ -7,8 +7,8 @@ import { linkSource, type Source } from './source.ts';
 import { countBindings, placeArrays } from './windows.ts';
 
 /**
- * Links a program for a kernel that binds `others` more buffers and works on tiles of `tile` elements. Where the program
- * needs too many bindings for that, or its arrays are cut within a tile, its results are stored first.
+ * Links a program for a kernel that binds `others` more buffers and works on tiles of `tile` elements. The
+ * results of the program are stored first where it needs too many bindings, or where its arrays are cut within a tile.
  */
 export function prepareSource(engine: Engine, extent: Extent, program: Program, tile: number, others: number): Source {
   const fused = linkSource(engine, extent, program);
@@ -32,15 +32,33 @@ function fits({ limits }: Engine, linked: Source, tile: number, others: number):
 
 /** Stores the results of a program; the program returned reads them back. */
 export function storeResults(engine: Engine, extent: Extent, program: Program): { program: Program; release(): void } {
-  const { pool } = engine;
   const { results } = entryOf(program.module);
-  const capacity = capacityOf(extent);
-  // One buffer for all results costs one binding; results that fill a binding each are cut at the same places.
-  const together = results.length * capacity <= pool.partWords;
-  const buffers = (together ? [results.length * capacity] : results.map(() => capacity)).map((words) =>
-    pool.allocate(words),
-  );
-  const columns = results.map(
+  const { columns, stores, release } = allocateColumns(engine.pool, results, capacityOf(extent));
+  forEach(engine, extent, program, stores);
+  const arrays = new Map(columns.map((column, i) => [`a${i}`, column]));
+  return { program: { module: columnsModule(results), arrays, uniforms: new Map() }, release };
+}
+
+/** Temporary columns, and the stores that write value `i` of a program to column `i`. */
+export interface TemporaryColumns {
+  readonly columns: readonly ArrayBinding[];
+  readonly stores: readonly Store[];
+  release(): void;
+}
+
+/**
+ * Allocates a column for each type. One buffer for all columns costs one binding. Columns that fill a binding each are cut
+ * at the same places.
+ */
+export function allocateColumns(
+  pool: Engine['pool'],
+  types: readonly ScalarType[],
+  capacity: number,
+): TemporaryColumns {
+  const together = types.length * capacity <= pool.partWords;
+  const sizes = together ? [types.length * capacity] : types.map(() => capacity);
+  const buffers = sizes.map((words) => pool.allocate(words));
+  const columns = types.map(
     (type, i): ArrayBinding => ({
       buffer: buffers[together ? 0 : i]!,
       storage: type === 'bool' ? 'u32' : type,
@@ -49,10 +67,5 @@ export function storeResults(engine: Engine, extent: Extent, program: Program): 
     }),
   );
   const stores = columns.map(({ buffer, offset }, value): Store => ({ buffer, offset, capacity, value }));
-  forEach(engine, extent, program, stores);
-  const arrays = new Map(columns.map((column, i) => [`a${i}`, column]));
-  return {
-    program: { module: columnsModule(results), arrays, uniforms: new Map() },
-    release: () => buffers.forEach((buffer) => void pool.release(buffer)),
-  };
+  return { columns, stores, release: () => buffers.forEach((buffer) => void pool.release(buffer)) };
 }
