@@ -1,5 +1,6 @@
 import {
   bool,
+  type Column,
   copyIf,
   exclusiveScan,
   fn,
@@ -19,16 +20,19 @@ const isOdd = fn('isOdd', { key: u32, row: u32 }, bool, ({ key }) => key.and(1).
 const sixteenth = fn('sixteenth', { i: u32 }, u32, ({ i }) => i.shr(4));
 
 /** map, copyIf (half is kept), sortByKey by keys of 32 bits, reduceByKey over runs of 16, exclusive scan: one pipeline. */
+export function chained(x: Column<'u32'>): Column<'u32'> {
+  const key = map(affine, { x });
+  const kept = copyIf({ key, row: sequence(x.length) }, isOdd);
+  const { values: rows } = sortByKey(kept.key, kept.row);
+  const runs = map(sixteenth, { i: sequence(rows.length) });
+  return exclusiveScan(reduceByKey(runs, rows, plus(u32)).values, plus(u32));
+}
+
+/** {@link chained} over random numbers. */
 export const chain: Experiment<{ x: Uint32Array }> = {
   name: 'chain',
   inputs: (one) => ({ x: randomOf(one) as Uint32Array }),
-  run({ x }, { n }) {
-    const key = map(affine, { x });
-    const kept = copyIf({ key, row: sequence(n) }, isOdd);
-    const { values: rows } = sortByKey(kept.key, kept.row);
-    const runs = map(sixteenth, { i: sequence(rows.length) });
-    return exclusiveScan(reduceByKey(runs, rows, plus(u32)).values, plus(u32));
-  },
+  run: ({ x }) => chained(x),
   reference: ({ x }) => plainChain(x),
   plain: ({ x }) => plainChain(x),
 };

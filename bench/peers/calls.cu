@@ -58,7 +58,6 @@ constexpr int kRun = 16;
 constexpr int kBlock = 256;
 constexpr int kRoundsOfGraph = 100;
 constexpr std::size_t kLargestLoop = std::size_t(1) << 20;
-constexpr std::size_t kTransfer = std::size_t(256) << 20;
 
 void check(cudaError_t status) {
   if (status != cudaSuccess) throw std::runtime_error(cudaGetErrorString(status));
@@ -531,27 +530,42 @@ void measure_transfer(const string& what, const string& library, std::size_t byt
   print(what, bytes / 4, library, "to done", spread_of(1, before, copy), "\"bytes\":" + std::to_string(bytes));
 }
 
-/** Up, down into memory that was written before, down into memory that is new, and one word down. */
-void measure_transfers() {
+/** Up, down into memory that was written before, and down into memory that is new. */
+void measure_transfers(std::size_t bytes) {
   const auto nothing = [] {};
-  Column device(kTransfer / 4);
+  Column device(bytes / 4);
   void* const words = at(device);
-  std::vector<u32> pageable(kTransfer / 4, 1);
+  std::vector<u32> pageable(bytes / 4, 1);
   u32* pinned = nullptr;
-  check(cudaMallocHost(reinterpret_cast<void**>(&pinned), kTransfer));
-  std::memset(pinned, 1, kTransfer);
+  check(cudaMallocHost(reinterpret_cast<void**>(&pinned), bytes));
+  std::memset(pinned, 1, bytes);
   heat();
-  for (const auto& [library, host] : {std::pair<string, void*>{"cudaMemcpy, pageable", pageable.data()}, {"cudaMemcpy, pinned", pinned}}) {
-    void* const memory = host;
-    measure_transfer("upload", library, kTransfer, nothing, [=] { check(cudaMemcpy(words, memory, kTransfer, cudaMemcpyHostToDevice)); });
-    measure_transfer("download", library, kTransfer, nothing, [=] { check(cudaMemcpy(memory, words, kTransfer, cudaMemcpyDeviceToHost)); });
-    measure_transfer("small read", library, 4, nothing, [=] { check(cudaMemcpy(memory, words, 4, cudaMemcpyDeviceToHost)); });
-  }
+  const auto both_ways = [&](const string& library, void* host) {
+    measure_transfer("upload", library, bytes, nothing, [=] { check(cudaMemcpy(words, host, bytes, cudaMemcpyHostToDevice)); });
+    measure_transfer("download", library, bytes, nothing, [=] { check(cudaMemcpy(host, words, bytes, cudaMemcpyDeviceToHost)); });
+  };
+  both_ways("cudaMemcpy, pageable", pageable.data());
+  both_ways("cudaMemcpy, pinned", pinned);
   std::unique_ptr<u32[]> fresh;
-  measure_transfer("download into a new array", "cudaMemcpy, pageable", kTransfer, [&] { fresh.reset(); }, [&] {
-    fresh.reset(new u32[kTransfer / 4]);
-    check(cudaMemcpy(fresh.get(), words, kTransfer, cudaMemcpyDeviceToHost));
+  measure_transfer("download into a new array", "cudaMemcpy, pageable", bytes, [&] { fresh.reset(); }, [&] {
+    fresh.reset(new u32[bytes / 4]);
+    check(cudaMemcpy(fresh.get(), words, bytes, cudaMemcpyDeviceToHost));
   });
+  check(cudaFreeHost(pinned));
+}
+
+void measure_small_reads() {
+  const auto nothing = [] {};
+  Column device(1);
+  u32* const word = at(device);
+  u32 pageable = 0;
+  u32* pinned = nullptr;
+  check(cudaMallocHost(reinterpret_cast<void**>(&pinned), 4));
+  heat();
+  for (const auto& [library, host] : {std::pair<string, u32*>{"cudaMemcpy, pageable", &pageable}, {"cudaMemcpy, pinned", pinned}}) {
+    u32* const memory = host;
+    measure_transfer("small read", library, 4, nothing, [=] { check(cudaMemcpy(memory, word, 4, cudaMemcpyDeviceToHost)); });
+  }
   check(cudaFreeHost(pinned));
 }
 
@@ -574,7 +588,8 @@ int main(int count, char** arguments) try {
     measure_loop_with_number(loop);
     measure_loop_with_stop_rule(loop);
   }
-  measure_transfers();
+  for (const std::size_t mebibytes : {64, 256}) measure_transfers(mebibytes << 20);
+  measure_small_reads();
 } catch (const std::exception& error) {
   std::fprintf(stderr, "%s\n", error.what());
   return 1;

@@ -1,0 +1,61 @@
+import type { WebGpuBackend } from '../../backends/webgpu/index.ts';
+import type { Context } from '../../primitives/context.ts';
+import { chain, chained } from '../experiments/chain.ts';
+import { spread } from '../webgpu-memcpy.ts';
+import type { Bench } from './bench.ts';
+
+const PROFILES = 11;
+const TOGETHER = 50;
+
+/**
+ * Where the device's time goes in a chain: every command by itself, which may be several launches, and 50 chains that are handed
+ * over together. Commands wait for each other in the first, so that they take longer there.
+ */
+export async function printLaunches({ context, sizes, heat }: Bench): Promise<void> {
+  const { counters } = context.backend;
+  console.log('\n## A chain by its launches\n');
+  console.log(
+    'Milliseconds by the device’s clock, medians, where it has one; counts of one chain in the steady state.',
+  );
+  for (const n of sizes) {
+    const x = context.column(chain.inputs({ n, type: 'u32' }).x);
+    const call = (): void => context.dispose(context.scope(() => chained(x)));
+    for (let i = 0; i < 2; i++) call();
+    await context.sync();
+    const before = { ...counters };
+    call();
+    await context.sync();
+    const counted = (['dispatches', 'submissions', 'bindGroups', 'allocations', 'compilations'] as const).map(
+      (name) => `${name} ${counters[name] - before[name]}`,
+    );
+    console.log(`\nn = 2^${Math.log2(n)}: ${counted.join(', ')}`);
+    if (hasClock(context)) await printTimes(context.backend, heat, call);
+    context.dispose(x);
+  }
+}
+
+function hasClock(context: Context): context is Context & { readonly backend: WebGpuBackend } {
+  return context.backend.name === 'webgpu' && (context.backend as WebGpuBackend).features.has('timestamp-query');
+}
+
+async function printTimes(backend: WebGpuBackend, heat: () => Promise<void>, call: () => void): Promise<void> {
+  const times = new Map<string, number[]>();
+  await heat();
+  for (let i = 0; i < PROFILES; i++) {
+    for (const [at, { command, milliseconds }] of (await backend.profile(call)).entries()) {
+      const name = `${at + 1} | ${command}`;
+      times.set(name, [...(times.get(name) ?? []), milliseconds]);
+    }
+  }
+  console.log('\n| | command | ms |\n| --- | --- | --- |');
+  const medians = [...times].map(([name, taken]) => [name, spread(taken).median] as const);
+  for (const [name, median] of medians) console.log(`| ${name} | ${median.toFixed(4)} |`);
+  const sum = medians.reduce((so, [, median]) => so + median, 0);
+  console.log(`| | all, one by one | ${sum.toFixed(4)} |`);
+  const chains = (): void => {
+    for (let i = 0; i < TOGETHER; i++) call();
+  };
+  await heat();
+  const together = spread(await backend.time([chains, chains, chains]).then((all) => [...all]));
+  console.log(`| | one of ${TOGETHER} handed over together | ${(together.median / TOGETHER).toFixed(4)} |`);
+}

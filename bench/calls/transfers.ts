@@ -1,0 +1,63 @@
+import { type Column, selectKth, slice } from '../../primitives/index.ts';
+import { randomOf } from '../experiments/inputs.ts';
+import { type Bench, timesOf } from './bench.ts';
+
+/** Small reads that are asked for together. */
+const AT_ONCE = 8;
+
+/** Arrays to the device and back, each waited for. */
+export async function measureTransfers(bench: Bench): Promise<void> {
+  const { context, record } = bench;
+  for (const words of [bench.transferWords / 4, bench.transferWords]) {
+    const array = new Uint32Array(words).fill(1);
+    const row = { n: words, way: 'to done', bytes: 4 * words };
+    let column: Column<'u32'> | undefined;
+    const drop = (): void => {
+      context.dispose(column);
+      column = undefined;
+    };
+    // Its last word comes back after all of it has arrived.
+    const upload = async (): Promise<void> => {
+      column = context.column(array);
+      await context.read(slice(column, words - 1, words));
+    };
+    record({ ...row, what: 'upload', library: 'quadrille, column()', ...(await timesOf(bench, upload, drop)) });
+    const read = await timesOf(bench, () => context.read(column!));
+    record({ ...row, what: 'download into a new array', library: 'quadrille, read()', ...read });
+    drop();
+  }
+  await measureSmallReads(bench);
+}
+
+async function measureSmallReads(bench: Bench): Promise<void> {
+  const { context, record } = bench;
+  const columns = Array.from({ length: AT_ONCE }, (_, i) => context.column(Uint32Array.of(i)));
+  const row = { what: 'small read', n: 1, library: 'quadrille, read()', bytes: 4 };
+  record({ ...row, way: 'to done', ...(await timesOf(bench, () => context.read(columns[0]!))) });
+  const together = await timesOf(bench, () => Promise.all(columns.map((column) => context.read(column))));
+  record({ ...row, way: `${AT_ONCE} at once`, ...together });
+  context.dispose(columns);
+}
+
+/** The median of a column. */
+export async function measureSelectKth(bench: Bench, n: number): Promise<void> {
+  const { context, record } = bench;
+  const keys = randomOf({ n, type: 'u32' }) as Uint32Array;
+  const [x, k] = [context.column(keys), n >> 1];
+  const found = selectKth(x, k);
+  const [got, expected] = [(await context.read(found))[0], keys.toSorted()[k]];
+  if (got !== expected) throw new Error(`selectKth gives ${got} instead of ${expected}.`);
+  context.dispose(found);
+  const call = async (): Promise<void> => {
+    context.dispose(selectKth(x, k));
+    await context.sync();
+  };
+  record({
+    what: 'selectKth',
+    n,
+    library: 'quadrille, called',
+    way: 'alone, to done',
+    ...(await timesOf(bench, call)),
+  });
+  context.dispose(x);
+}
