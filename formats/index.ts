@@ -21,6 +21,7 @@ export {
 } from './compare-tables.ts';
 export { csvWriter, jsonWriter } from './compare-text.ts';
 export { isGeographicCrs, normalizeCrs, sameCrs } from './crs.ts';
+export { type FileElementsOptions, fileElements } from './file-elements.ts';
 export { type GeoTiffOptions, type GeoTiffSource, openGeoTiff } from './geotiff.ts';
 export { type CellWriter, type GeoTiffRaster, writeGeoTiff } from './geotiff-writer.ts';
 export { encodeMaq, type MaqFile, type MaqSet, type OpenMaqOptions, openMaq } from './maq-file.ts';

@@ -24,8 +24,16 @@ export interface Backend {
   release(buffer: DeviceBuffer): void;
   /** Copies host words into a buffer, in command order; `data` may be reused at once. */
   write(buffer: DeviceBuffer, word: number, data: Uint32Array): void;
-  /** Waits for all commands issued so far that touch the range and copies it to the host. */
-  read(buffer: DeviceBuffer, word: number, words: number): Promise<Uint32Array>;
+  /**
+   * Fills a buffer of as many words as a source has, which nobody else uses before that is done. Settles only when no read of
+   * the source is under way any more: where one fails, no other is begun. Backends that leave it out are written to.
+   */
+  upload?(buffer: DeviceBuffer, source: WordSource): Promise<void>;
+  /**
+   * Waits for all commands issued so far that touch the range and copies it to the host. Given `take`, a backend may hand it
+   * the words piece by piece in place of an array, and returns an array of none then.
+   */
+  read(buffer: DeviceBuffer, word: number, words: number, take?: WordSink): Promise<Uint32Array>;
   /** Waits until every command issued so far has taken effect. */
   sync(): Promise<void>;
 
@@ -61,6 +69,23 @@ export interface DeviceBuffer {
   /** Size in 32-bit words. */
   readonly words: number;
 }
+
+/** Words that are brought to a backend piece by piece, straight into memory of its own. */
+export interface WordSource {
+  readonly bytes: number;
+  /** Whether it gives the same bytes again later, when it is read once more; of others a backend keeps copies, if it needs any. */
+  readonly lasting: boolean;
+  /** Whether it is to be read in as few pieces as there can be. */
+  readonly whole: boolean;
+  /**
+   * Puts the bytes from `at` on into memory: as many as there is room for there. Several reads may be under way at once. The
+   * memory is the source's until the promise settles, at once where there is none.
+   */
+  read(into: Uint8Array, at: number): Promise<void> | undefined;
+}
+
+/** Takes words, which are at number `at` of what was asked for; they are gone when it returns. Pieces come in any order. */
+export type WordSink = (words: Uint32Array, at: number) => void;
 
 /** What a backend does beside on a device of WebGPU that somebody else works with too. */
 export interface SharedDevice {

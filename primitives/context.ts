@@ -20,24 +20,16 @@ import {
   withColumns,
 } from './columns/column.ts';
 import { runIn } from './columns/current-context.ts';
-import {
-  asHostArray,
-  type ColumnTypeOf,
-  type Decoded,
-  decode,
-  elementsPerWord,
-  encode,
-  type HostArray,
-  type HostTableOf,
-} from './columns/host-array.ts';
+import { asHostArray, type ColumnTypeOf, encode, type HostArray, type HostTableOf } from './columns/host-array.ts';
 import { alive, destination, extentOf, fuse, programOf, viewsBorn } from './columns/program.ts';
 import { columnsIn, memoriesIn, memoriesOf, partsIn, promisesIn } from './columns/reachable.ts';
 import { wordsAtHand } from './columns/words.ts';
+import { type IntoArray, type IntoTable, type ReadOptions, readElements, requireInto } from './downloads.ts';
 import { ArgumentError, type CapacityError, DeviceLostError, OutOfMemoryError } from './errors.ts';
 import type { u64 } from './functors/functor.ts';
 import type { ScalarType } from './functors/ir.ts';
 import type { GpuBuffer } from './gpu-types.ts';
-import { createLateReads, type LateReads } from './late-reads.ts';
+import { createLateReads, firstRows, type LateReads } from './late-reads.ts';
 import {
   type BorrowOptions,
   type BufferElements,
@@ -48,6 +40,7 @@ import {
   lendColumn,
   type SharingContext,
 } from './shared-buffers.ts';
+import { createUploads, type UploadOptions, type UploadSource, type Uploads, type UploadTypeOf } from './uploads.ts';
 import { watchedBackend } from './watched-backend.ts';
 
 /** A scope under way: memory that is freed together, and the number of the first view that was made in it. */
@@ -74,6 +67,7 @@ export class Context {
   readonly #checks: CapacityChecks;
   readonly #lateReads: LateReads;
   readonly #sharing: SharingContext;
+  readonly #uploads: Uploads;
   #closed = false;
 
   /** The backend is seen through `context.backend` from then on, which tells the context of the commands that it is given. */
@@ -85,7 +79,7 @@ export class Context {
     const letGo = (memory: Memory): void => this.#letGo(memory);
     this.#checks = createCapacityChecks({ read: (...cell) => this.backend.read(...cell), hold, letGo });
     this.#lateReads = createLateReads({
-      readRows: (column, rows) => this.#readRows(column, rows),
+      readRows: (column, rows, into) => readElements(this.backend, column, rows, into),
       copy: (column) => this.#store([column], column.length, 'read')[0]!,
       release: (memory) => this.#release(memory),
       hold,
@@ -103,6 +97,16 @@ export class Context {
       letGo,
       release: (memory) => this.#release(memory),
     };
+    this.#uploads = createUploads({
+      context: this,
+      get backend() {
+        return this.context.backend;
+      },
+      allocate: (words) => this.#allocate(words, this.#owners[0]!),
+      hold,
+      letGo,
+      release: (memory) => this.#release(memory),
+    });
     const [checks, lateReads] = [this.#checks, this.#lateReads];
     this.backend = watchedBackend(backend, {
       get idle() {
@@ -130,6 +134,27 @@ export class Context {
     }
     const source = { kind: 'stored', memory, storage, offset: 0 } as const;
     return new Column(this, type as ColumnTypeOf<A>, data.length, source);
+  }
+
+  /**
+   * Brings elements of any number to a column, and waits until they are there: an array's, or what a reader or a callback puts
+   * straight into the memory of the context, several pieces at once. The column belongs to no scope: it stays until it is
+   * disposed of. Leave an array as it is until the promise settles.
+   *
+   * Where the context is closed before it is done, it rejects with `device/closed`.
+   *
+   * @throws {@link ArgumentError} `column/host-type` for another source, `column/size` for a length that no column has; what a
+   * reader throws, as it is; the reason of the option `signal`.
+   *
+   * @example
+   * const context = await open({ backend: 'workers', workers: 1 });
+   * const column = await context.upload(Float32Array.of(1, 2, 3));
+   * const sum = await context.read(reduce(column, plus(f32)));
+   * await context.close();
+   * sum[0]; // 6
+   */
+  async upload<S extends UploadSource>(source: S, options?: UploadOptions): Promise<Column<UploadTypeOf<S>>> {
+    return (await this.#uploads.upload(source, options)) as Column as Column<UploadTypeOf<S>>;
   }
 
   /** Copies 64-bit integers into a pair of columns. */
@@ -264,10 +289,22 @@ export class Context {
    *
    * @throws {@link CapacityError} `capacity/outgrown` where a column derives from rows that outgrew their capacity, however
    * often it is read. Other columns of the context are not concerned.
+   * @throws {@link ArgumentError} `read/into` where `into` is no array of the column's type, `read/into-length` where it is too
+   * short; where only the device knows the length, that is thrown once it is known, and nothing was written then.
+   *
+   * @example
+   * const context = await open({ backend: 'workers', workers: 1 });
+   * const into = new Float32Array(100);
+   * const filled = await context.read(context.column(Float32Array.of(1, 2)), { into });
+   * await context.close();
+   * [filled.length, filled.buffer === into.buffer]; // [2, true]
    */
-  async read<C extends Table>(table: C): Promise<HostTableOf<C>> {
+  async read<C extends Table>(table: C): Promise<HostTableOf<C>>;
+  async read<C extends Table, I extends IntoTable<C>>(table: C, options: ReadOptions<I>): Promise<I>;
+  async read<C extends Table>(table: C, options?: ReadOptions<IntoTable<C>>): Promise<unknown> {
     const columns = columnsOf(table, 'read', 'table');
     this.#requireOwn(columns, 'read');
+    const into = requireInto(table, columns, options);
     const stored = this.#materializeAll(columns, 'read');
     const counts = new Map<DeviceLength, Promise<number>>();
     const countOnce = (length: DeviceLength): Promise<number> => {
@@ -277,13 +314,13 @@ export class Context {
     };
     const arrays = this.#settle(
       stored,
-      stored.map((column) => this.#download(column, countOnce)),
+      stored.map((column, i) => this.#download(column, countOnce, into[i])),
     );
     this.#handOver();
     for (const { source } of stored.filter((column) => !columns.includes(column))) {
       if (source.kind === 'stored') this.#release(source.memory);
     }
-    return withColumns(table, (await arrays) as never) as unknown as HostTableOf<C>;
+    return withColumns(table, (await arrays) as never);
   }
 
   /**
@@ -378,12 +415,14 @@ export class Context {
 
   /** Drops everything under way; the context can only be closed after that. */
   abort(reason: unknown): void {
+    this.#uploads.stop(reason);
     this.backend.abort(reason);
   }
 
   /** Frees everything; idempotent. What waits for the device rejects with `device/closed`: await it first. */
   async close(): Promise<void> {
     this.#closed = true;
+    this.#uploads.stop(closedMeanwhile());
     for (const { memories } of this.#owners) for (const memory of memories) this.#release(memory);
     for (const memory of this.#heldBack) this.backend.release(memory.buffer);
     this.#heldBack.clear();
@@ -511,26 +550,19 @@ export class Context {
     return Math.min(limit, Math.max(0, count! - minus));
   }
 
-  async #download(column: Column, countOnce: (length: DeviceLength) => Promise<number>): Promise<HostArray> {
+  async #download(
+    column: Column,
+    countOnce: (length: DeviceLength) => Promise<number>,
+    into?: IntoArray,
+  ): Promise<IntoArray> {
     const { length, capacity, source } = column;
     if (source.kind === 'stored') alive(source.memory);
-    if (typeof length === 'number') return this.#readRows(column, length);
+    if (typeof length === 'number') return readElements(this.backend, column, length, into);
     // A borrowed buffer may hold something else by the time that the count is known.
     const canWait = source.kind === 'view' || !source.memory.borrowed;
-    if (canWait && capacity > ROWS_READ_AT_ONCE) return this.#lateReads.read(column, countOnce(length));
-    const [count, rows] = await Promise.all([countOnce(length), this.#readRows(column, capacity)]);
-    return rows.subarray(0, count);
-  }
-
-  async #readRows({ source, type }: Column, rows: number): Promise<Decoded> {
-    if (source.kind === 'view') throw new ArgumentError('column/view', 'A view cannot be downloaded.');
-    if (rows === 0) return decode(new Uint32Array(), source.storage, type);
-    const perWord = elementsPerWord(source.storage);
-    const first = Math.floor(source.offset / perWord);
-    const end = Math.ceil((source.offset + rows) / perWord);
-    const words = await this.backend.read(source.memory.buffer, first, end - first);
-    const from = source.offset - first * perWord;
-    return decode(words, source.storage, type).subarray(from, from + rows);
+    if (canWait && capacity > ROWS_READ_AT_ONCE) return this.#lateReads.read(column, countOnce(length), into);
+    const [count, rows] = await Promise.all([countOnce(length), readElements(this.backend, column, capacity)]);
+    return firstRows(rows, count, into);
   }
 }
 

@@ -1,13 +1,14 @@
 export { adjacentDifference } from './adjacent-difference.ts';
 export * from './backend.ts';
 export { Column, type ColumnsOf, type DeviceLength, type Table } from './columns/column.ts';
-export type { HostArray, HostArrayOf, HostTableOf } from './columns/host-array.ts';
+export type { HostArray, HostArrayOf, HostTableOf, StoredArrayOf } from './columns/host-array.ts';
 export type { ViewReport } from './columns/view-reports.ts';
 export { concatenate } from './concatenate.ts';
 export { Context } from './context.ts';
 export type { ContextOption } from './context-option.ts';
 export { copyIf, type Predicate, partition, removeIf } from './copy-if.ts';
 export { all, any, count } from './count.ts';
+export type { IntoArray, IntoTable, ReadOptions } from './downloads.ts';
 export * from './errors.ts';
 export { type ExpandFunctor, type ExpandOptions, expand } from './expand.ts';
 export { type ExplainedView, type Explanation, explain } from './explain.ts';
@@ -55,5 +56,6 @@ export { type SortKeys, type SortOptions, sort, sortByKey, sortPermutation } fro
 export { type OutsideOf, type StencilArguments, type StencilOptions, stencil } from './stencil.ts';
 export type { Boundary } from './stencil-axis.ts';
 export { type UnfoldOptions, unfold, unfoldReduce } from './unfold.ts';
+export type { ElementFiller, ElementReader, UploadOptions, UploadSource, UploadTypeOf } from './uploads.ts';
 export type { WalkStart, WalkState, WalkStep } from './walk-functors.ts';
 export { type OnWarning, QuadrilleWarning } from './warnings.ts';

@@ -1,6 +1,6 @@
 import type { DeviceBuffer } from './backend.ts';
 import type { Column, Memory } from './columns/column.ts';
-import type { Decoded } from './columns/host-array.ts';
+import { type IntoArray, requireRoom } from './downloads.ts';
 import { ArgumentError, OutOfMemoryError } from './errors.ts';
 
 /** A read that waits for the number of its rows. */
@@ -8,7 +8,7 @@ interface LateRead {
   /** What is read: the column, or a copy of it that was made before it was written to. */
   column: Column;
   /** All rows that the column has room for, read before its memory was needed. */
-  all: Promise<Decoded> | undefined;
+  all: Promise<IntoArray> | undefined;
 }
 
 /**
@@ -18,7 +18,7 @@ interface LateRead {
 export interface LateReads {
   /** Whether no read waits for the number of its rows. */
   readonly idle: boolean;
-  read(column: Column, count: Promise<number>): Promise<Decoded>;
+  read(column: Column, count: Promise<number>, into?: IntoArray): Promise<IntoArray>;
   /** Copies what is still to be read of buffers that are about to be written. */
   beforeWrite(buffers: readonly DeviceBuffer[]): void;
   /** Reads all columns that were released meanwhile as a whole, so that their memory is free; says whether there were any. */
@@ -27,7 +27,7 @@ export interface LateReads {
 
 interface Owner {
   /** Reads the first rows of a stored column, which may be released already but not freed. */
-  readRows(column: Column, rows: number): Promise<Decoded>;
+  readRows(column: Column, rows: number, into?: IntoArray): Promise<IntoArray>;
   /** A copy of a stored column on the device. */
   copy(column: Column): Column;
   /** Keeps memory from being freed. */
@@ -72,14 +72,14 @@ export function createLateReads({ readRows, copy, hold, letGo, release }: Owner)
     get idle() {
       return waiting.size === 0;
     },
-    async read(column, count) {
+    async read(column, count, into) {
       const late: LateRead = { column, all: undefined };
       waiting.add(late);
       hold(memoryOf(column));
       try {
         const rows = await count;
         // Not awaited here: once it is asked for, the column may go.
-        return late.all === undefined ? readRows(late.column, rows) : firstOf(late.all, rows);
+        return late.all === undefined ? readRows(late.column, rows, into) : firstRows(await late.all, rows, into);
       } finally {
         if (late.all === undefined) end(late, column);
       }
@@ -95,8 +95,13 @@ export function createLateReads({ readRows, copy, hold, letGo, release }: Owner)
   };
 }
 
-async function firstOf(all: Promise<Decoded>, rows: number): Promise<Decoded> {
-  return (await all).subarray(0, rows);
+/** The first of all rows that a column has room for, in an array of the caller's where there is one. */
+export function firstRows(all: IntoArray, rows: number, into?: IntoArray): IntoArray {
+  const first = all.subarray(0, rows);
+  if (into === undefined) return first;
+  requireRoom(into, rows);
+  into.set(first);
+  return into.subarray(0, rows);
 }
 
 function memoryOf(column: Column): Memory {

@@ -1,19 +1,22 @@
 import { requireBackend, requireFunction, requireRecord } from '../../primitives/arguments.ts';
-import type { Backend, Counters, DeviceBuffer, SharedDevice } from '../../primitives/backend.ts';
+import type { Backend, Counters, DeviceBuffer, SharedDevice, WordSink } from '../../primitives/backend.ts';
 import { ArgumentError, DeviceLostError } from '../../primitives/errors.ts';
 import { aFunction, anything, type FieldKinds, someRecord } from '../../primitives/kinds.ts';
 import { requireOptions } from '../../primitives/options.ts';
 import { type OnWarning, QuadrilleWarning, tell, warn } from '../../primitives/warnings.ts';
+import { copyOf, SourceFailure, uploadTo } from '../../primitives/word-sources.ts';
 import { CLOSE_LIMIT, endsWithin } from '../close-limit.ts';
 import { type Command, issue, rebound } from './command.ts';
 import {
   type Answer,
+  bytesKept,
   type CommandEntry,
   createLog,
   type Entry,
   type Held,
   isWhole,
   type Slack,
+  type UploadEntry,
   type WaitEntry,
   type WriteEntry,
 } from './log.ts';
@@ -160,8 +163,10 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
         break;
       case 'read':
         if (entry.buffer.lost !== undefined) entry.answer.reject(entry.buffer.lost);
-        else if (!entry.answer.settled)
-          ask(entry.answer, current.read(physical(entry.buffer), entry.word, entry.words));
+        else if (!entry.answer.settled) askToRead(entry);
+        break;
+      case 'upload':
+        if (!entry.answer.settled) ask(entry.answer, uploadTo(current, physical(entry.buffer), entry.source));
         break;
       case 'sync':
         if (!entry.answer.settled) ask(entry.answer, current.sync());
@@ -193,6 +198,14 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
         else answer.reject(error);
       },
     );
+  };
+
+  const askToRead = ({ buffer, word, words, take, answer }: Extract<Entry, { readonly kind: 'read' }>): void => {
+    const asked = current;
+    // What was read of a backend that is lost is read again.
+    const taken: WordSink | undefined =
+      take && ((piece, at) => (asked === current && !answer.settled ? take(piece, at) : undefined));
+    ask(answer, asked.read(physical(buffer), word, words, taken));
   };
 
   /** Does something on the backend, if one works now; what is lost with it is done by the one that takes over. */
@@ -230,12 +243,14 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
     return new Promise((onValue, onError) => {
       const answer: Answer<T> = {
         settled: false,
+        failed: false,
         resolve(value) {
           answer.settled = true;
           onValue(value);
         },
         reject(reason) {
           answer.settled = true;
+          answer.failed = true;
           onError(reason);
         },
       };
@@ -247,7 +262,10 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
   const tidy = (): void => {
     if (takingOver !== undefined || copying || !log.worthSweeping) return;
     log.sweep(byId.values());
-    const inCopies = [...byId.values()].reduce((sum, { known }) => sum + (known?.data.byteLength ?? 0), 0);
+    const inCopies = [...byId.values()].reduce(
+      (sum, { known }) => sum + (known === undefined ? 0 : bytesKept(known)),
+      0,
+    );
     if (log.bytes - inCopies > most.bytes || log.commands > most.commands) void copyAll();
   };
 
@@ -257,7 +275,7 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
     const from = current;
     const before = log.entries.length;
     const held = [...byId.values()].filter(({ writes, lost }) => writes > 0 && lost === undefined);
-    const copies = held.map(async (buffer): Promise<WriteEntry> => {
+    const copies = held.map(async (buffer): Promise<WriteEntry | UploadEntry> => {
       const { writes, known } = buffer;
       if (known !== undefined) return known;
       const data = await from.read(physical(buffer), 0, buffer.words);
@@ -272,7 +290,7 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
     if (outcomes.some(({ status }) => status === 'rejected') || log.entries.slice(0, before).some(isAwaited)) return;
     log.cut(
       before,
-      outcomes.map((outcome) => (outcome as PromiseFulfilledResult<WriteEntry>).value),
+      outcomes.map((outcome) => (outcome as PromiseFulfilledResult<WriteEntry | UploadEntry>).value),
     );
     log.sweep(byId.values());
   };
@@ -316,7 +334,8 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
       const end = Math.min(log.entries.length, done + REPLAYED_AT_ONCE);
       for (; done < end; done++) {
         const entry = log.entries[done]!;
-        perform(entry);
+        if (entry.kind === 'upload' && entry.answer.settled) await uploadAgain(entry);
+        else perform(entry);
         for (const held of buffersOf(entry)) if (lastUse.get(held) === done) letGo(held);
       }
       await current.sync();
@@ -329,6 +348,18 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
     return log.commands;
   };
 
+  /** Reads a source once more; where it fails, what it filled is lost. */
+  const uploadAgain = async ({ buffer, source, answer }: UploadEntry): Promise<void> => {
+    if (answer.failed) return;
+    buffer.lost = undefined;
+    try {
+      await uploadTo(current, physical(buffer), source);
+    } catch (cause) {
+      if (!(cause instanceof SourceFailure)) throw cause;
+      buffer.lost = sourceLost(cause.reason);
+    }
+  };
+
   const letGo = (held: Held): void => {
     if (held.physical !== undefined) current.release(held.physical);
     held.physical = undefined;
@@ -337,7 +368,7 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
   /** Ends everything under way with a reason. */
   const end = (reason: unknown): void => {
     ended ??= { reason };
-    for (const entry of log.entries) if (isAwaited(entry)) (entry as WaitEntry).answer.reject(ended.reason);
+    for (const entry of log.entries) if (isAwaited(entry)) entry.answer.reject(ended.reason);
     log.clear();
   };
 
@@ -414,12 +445,19 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
       guard();
       submit({ kind: 'write', buffer: inRange(resolve(buffer), word, data.length), word, data });
     },
-    async read(buffer, word, words) {
+    async upload(buffer, source) {
+      guard();
+      const held = inRange(resolve(buffer), 0, Math.ceil(source.bytes / 4));
+      const kept = source.lasting ? source : copyOf(source);
+      const bytes = source.lasting ? 0 : source.bytes;
+      await wait((answer) => ({ kind: 'upload', buffer: held, source: kept, bytes, answer }));
+    },
+    async read(buffer, word, words, take) {
       guard();
       const held = inRange(resolve(buffer), word, words);
       if (held.lost !== undefined) throw held.lost;
       readbacks++;
-      return wait((answer) => ({ kind: 'read', buffer: held, word, words, answer }));
+      return wait((answer) => ({ kind: 'read', buffer: held, word, words, take, answer }));
     },
     sync: async () => wait((answer) => ({ kind: 'sync', answer })),
     forEach: (extent, program, stores) => command({ kind: 'forEach', extent, program, stores }),
@@ -467,8 +505,16 @@ function inRange(buffer: Held, word: number, words: number): Held {
   });
 }
 
-function isAwaited(entry: Entry): boolean {
-  return (entry.kind === 'read' || entry.kind === 'sync') && !entry.answer.settled;
+function isAwaited(entry: Entry): entry is WaitEntry {
+  return entry.kind !== 'write' && entry.kind !== 'command' && !entry.answer.settled;
+}
+
+function sourceLost(cause: unknown): DeviceLostError {
+  const sentence = 'The standby could not read a source again, and what came from it is lost.';
+  return new DeviceLostError('upload/source-lost', sentence, {
+    remedy: 'Keep what a reader reads as it is while its column is in use, or upload arrays.',
+    cause,
+  });
 }
 
 function bufferLost(cause: DeviceLostError | undefined): DeviceLostError {

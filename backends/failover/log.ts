@@ -1,4 +1,4 @@
-import type { DeviceBuffer } from '../../primitives/backend.ts';
+import type { DeviceBuffer, WordSink, WordSource } from '../../primitives/backend.ts';
 import type { QuadrilleError } from '../../primitives/errors.ts';
 import type { Command } from './command.ts';
 
@@ -8,7 +8,7 @@ export interface Held extends DeviceBuffer {
   physical: DeviceBuffer | undefined;
   released: boolean;
   /** The entry that wrote all of it, as long as nothing else has written to it since. */
-  known: WriteEntry | undefined;
+  known: WriteEntry | UploadEntry | undefined;
   /** How often it was written to. */
   writes: number;
   /** Whether it is somebody else's, and gone with the device that it lies on. */
@@ -20,6 +20,8 @@ export interface Held extends DeviceBuffer {
 /** What somebody waits for. */
 export interface Answer<T> {
   settled: boolean;
+  /** Whether it was an error. */
+  failed: boolean;
   resolve(value: T): void;
   reject(reason: unknown): void;
 }
@@ -44,9 +46,21 @@ export type WaitEntry =
       readonly buffer: Held;
       readonly word: number;
       readonly words: number;
+      readonly take: WordSink | undefined;
       readonly answer: Answer<Uint32Array>;
     }
-  | { readonly kind: 'sync'; readonly answer: Answer<void> };
+  | { readonly kind: 'sync'; readonly answer: Answer<void> }
+  | UploadEntry;
+
+/** What filled a whole buffer, once it has been answered. A source that does not last stands here as a copy. */
+export interface UploadEntry {
+  readonly kind: 'upload';
+  readonly buffer: Held;
+  readonly source: WordSource;
+  /** Bytes of the copy. */
+  readonly bytes: number;
+  readonly answer: Answer<void>;
+}
 
 export type Entry = WriteEntry | CommandEntry | WaitEntry;
 
@@ -63,7 +77,7 @@ export interface Log {
   /** Drops what no buffer in use and nobody who waits depends on. */
   sweep(inUse: Iterable<Held>): void;
   /** Puts copies of buffers in the place of all entries before a number. */
-  cut(before: number, copies: readonly WriteEntry[]): void;
+  cut(before: number, copies: readonly (WriteEntry | UploadEntry)[]): void;
   clear(): void;
 }
 
@@ -86,8 +100,8 @@ export function createLog(slack: Slack): Log {
     swept = { entries: entries.length, bytes };
   };
   const add = (entry: Entry): void => {
-    if (entry.kind === 'write') bytes += entry.data.byteLength;
-    else if (entry.kind === 'command') commands++;
+    bytes += bytesKept(entry);
+    if (entry.kind === 'command') commands++;
   };
 
   return {
@@ -123,13 +137,24 @@ export function createLog(slack: Slack): Log {
   };
 }
 
+/** Bytes of the host that an entry keeps. */
+export function bytesKept(entry: Entry): number {
+  if (entry.kind === 'write') return entry.data.byteLength;
+  return entry.kind === 'upload' ? entry.bytes : 0;
+}
+
 /** Keeps account of what buffers hold. */
 function note(entry: Entry): void {
-  const written = entry.kind === 'command' ? entry.writes : entry.kind === 'write' ? [entry.buffer] : [];
-  for (const buffer of written) {
+  for (const buffer of writtenBy(entry)) {
     buffer.writes++;
-    buffer.known = entry.kind === 'write' && isWhole(entry) ? entry : undefined;
+    const isKnown = entry.kind === 'upload' || (entry.kind === 'write' && isWhole(entry));
+    buffer.known = isKnown ? entry : undefined;
   }
+}
+
+function writtenBy(entry: Entry): readonly Held[] {
+  if (entry.kind === 'command') return entry.writes;
+  return entry.kind === 'write' || entry.kind === 'upload' ? [entry.buffer] : [];
 }
 
 export function isWhole({ buffer, word, data }: WriteEntry): boolean {
@@ -154,6 +179,11 @@ function isNeeded(entry: Entry, buffers: Set<Held>): boolean {
     case 'read':
       if (!entry.answer.settled) buffers.add(entry.buffer);
       return !entry.answer.settled;
+    case 'upload': {
+      const wanted = buffers.has(entry.buffer) || !entry.answer.settled;
+      buffers.delete(entry.buffer);
+      return wanted && !entry.answer.failed;
+    }
     case 'write': {
       const wanted = buffers.has(entry.buffer);
       if (isWhole(entry)) buffers.delete(entry.buffer);

@@ -22,6 +22,7 @@ import { bitsOfF32 } from '../../primitives/functors/semantics.ts';
 import { type FieldKinds, someRecord } from '../../primitives/kinds.ts';
 import { requireOptions } from '../../primitives/options.ts';
 import { requireLimits } from '../backend-options.ts';
+import { fillMemory } from '../fill-memory.ts';
 import { type CompiledEntry, compileJavaScript, type PlainValue, requireText } from './emit-javascript.ts';
 import { createHostMemory, type HostMemory } from './memory.ts';
 
@@ -102,9 +103,23 @@ export function createReferenceBackend(options: ReferenceOptions = {}): Backend 
       guard();
       memory.resolve(buffer).views.u32.set(data, word);
     },
-    read: async (buffer, word, words) => {
+    upload: (buffer, source) => {
+      guard();
+      const { buffer: bytes } = memory.resolve(buffer).views.u32;
+      return fillMemory(source, {
+        place(at, length) {
+          guard();
+          return new Uint8Array(bytes, at, length);
+        },
+      });
+    },
+    read: async (buffer, word, words, take) => {
       guard();
       counters.readbacks++;
+      if (take !== undefined) {
+        take(memory.resolve(buffer).views.u32.subarray(word, word + words) as Uint32Array, 0);
+        return new Uint32Array();
+      }
       return memory.resolve(buffer).views.u32.slice(word, word + words) as Uint32Array;
     },
     sync: async () => guard(),

@@ -10,11 +10,15 @@ import type {
   ScanCommand,
   SharedDevice,
   SpillCounters,
+  WordSink,
+  WordSource,
 } from '../../primitives/backend.ts';
 import { capacityOf } from '../../primitives/backend.ts';
 import { ArgumentError, DeviceLostError, OutOfMemoryError } from '../../primitives/errors.ts';
 import { aNumber } from '../../primitives/kinds.ts';
 import { requireOptions } from '../../primitives/options.ts';
+import { uploadTo } from '../../primitives/word-sources.ts';
+import { fillMemory } from '../fill-memory.ts';
 import { reduceExact, scanExact } from './carry.ts';
 import { forEachInWindows, forEachOneByOne, walkInWindows } from './for-each.ts';
 import { histogramInWindows } from './histogram.ts';
@@ -194,9 +198,39 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
     places.used([buffer], [buffer]);
   };
 
-  const read = async (buffer: Spillable, word: number, words: number): Promise<Uint32Array> => {
+  const read = async (
+    buffer: Spillable,
+    word: number,
+    words: number,
+    take: WordSink | undefined,
+  ): Promise<Uint32Array> => {
     if (buffer.failure !== undefined) throw queue.tell(buffer.failure.reason);
-    return places.read(buffer, word, words);
+    return places.read(buffer, word, words, take);
+  };
+
+  /** Fills a buffer on the device where there is room without waiting, else on the host. */
+  const upload = async (buffer: Spillable, source: WordSource): Promise<void> => {
+    if (queue.idle && !forced && (await uploadToDevice(buffer, source))) return;
+    const host = createHostWords(buffer.words);
+    await fillMemory(source, { place: (at, bytes) => host.bytes(at, bytes) });
+    queue.guard();
+    places.keepOnHost(buffer, host);
+  };
+
+  const uploadToDevice = async (buffer: Spillable, source: WordSource): Promise<boolean> => {
+    if (!places.placeNow(new Set([buffer]))) return false;
+    // What is on its way to the device stays there.
+    buffer.lent++;
+    try {
+      await uploadTo(inner, buffer, source);
+    } catch (error) {
+      if (!(error instanceof OutOfMemoryError)) throw error;
+      return false;
+    } finally {
+      buffer.lent--;
+    }
+    places.used([buffer], [buffer]);
+    return true;
   };
 
   const share = (device: SharedDevice): SharedDevice => ({
@@ -256,14 +290,24 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
         settled: () => places.letGo([buffer]),
       });
     },
-    async read(given, word, words) {
+    async upload(given, source) {
+      queue.guard();
+      const buffer = inRange(places.resolve(given), 0, Math.ceil(source.bytes / 4));
+      places.hold([buffer]);
+      try {
+        await upload(buffer, source);
+      } finally {
+        places.letGo([buffer]);
+      }
+    },
+    async read(given, word, words, take) {
       queue.guard();
       const buffer = inRange(places.resolve(given), word, words);
-      if (queue.idle) return read(buffer, word, words);
+      if (queue.idle) return read(buffer, word, words, take);
       places.hold([buffer]);
       // What waits for the device need not hold up the queue.
       const begun = await queue
-        .join(async () => ({ words: read(buffer, word, words) }))
+        .join(async () => ({ words: read(buffer, word, words, take) }))
         .finally(() => places.letGo([buffer]));
       return begun.words;
     },

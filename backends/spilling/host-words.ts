@@ -7,6 +7,8 @@ export interface HostWords {
   read(word: number, words: number): Uint32Array;
   /** The range piece by piece, without copying; `at` counts from its start. */
   pieces(word: number, words: number): Iterable<{ readonly at: number; readonly data: Uint32Array }>;
+  /** Bytes from a place on, as many as lie behind each other there, and at most so many. */
+  bytes(at: number, most: number): Uint8Array;
   get(word: number): number;
   set(word: number, value: number): void;
   clone(): HostWords;
@@ -14,6 +16,7 @@ export interface HostWords {
 
 const CHUNK_BITS = 22;
 export const CHUNK_WORDS: number = 2 ** CHUNK_BITS;
+const CHUNK_BYTES = 4 * CHUNK_WORDS;
 
 export function createHostWords(words: number): HostWords {
   return hostWords(words, new Array<Uint32Array | undefined>(Math.ceil(words / CHUNK_WORDS)));
@@ -44,6 +47,11 @@ function hostWords(words: number, chunks: (Uint32Array | undefined)[]): HostWord
       const result = allocate(length);
       for (const { at, data } of pieces(word, length)) result.set(data, at);
       return result;
+    },
+    bytes(at, most) {
+      const { buffer } = chunk(Math.floor(at / CHUNK_BYTES));
+      const from = at % CHUNK_BYTES;
+      return new Uint8Array(buffer, from, Math.min(most, buffer.byteLength - from));
     },
     get: (word) => chunk(word >>> CHUNK_BITS)[word & (CHUNK_WORDS - 1)]!,
     set(word, value) {

@@ -1,4 +1,4 @@
-import type { Backend, DeviceBuffer, SpillCounters } from '../../primitives/backend.ts';
+import type { Backend, DeviceBuffer, SpillCounters, WordSink } from '../../primitives/backend.ts';
 import { ArgumentError, OutOfMemoryError } from '../../primitives/errors.ts';
 import { CHUNK_WORDS, createHostWords, type HostWords } from './host-words.ts';
 
@@ -45,8 +45,8 @@ export interface Places {
   room(): number;
   /** Brings buffers to the device as far as that takes no waiting; says whether all of them are there. */
   placeNow(buffers: ReadonlySet<Spillable>): boolean;
-  /** Reads words of a buffer from wherever they lie. */
-  read(buffer: Spillable, word: number, words: number): Promise<Uint32Array>;
+  /** Reads words of a buffer from wherever they lie; into `take`, and then an array of none, where there is one. */
+  read(buffer: Spillable, word: number, words: number, take?: WordSink): Promise<Uint32Array>;
   /**
    * Makes room for so many bytes: waits for reads that still hold memory which is to be free, and spills what was used
    * longest ago. Says whether there is room.
@@ -116,8 +116,8 @@ export function createPlaces(inner: Backend): Places {
     report.restoredBytes += 4 * buffer.words;
   };
 
-  const readDevice = (buffer: Spillable, word: number, words: number): Promise<Uint32Array> => {
-    const found = inner.read(buffer, word, words);
+  const readDevice = (buffer: Spillable, word: number, words: number, take?: WordSink): Promise<Uint32Array> => {
+    const found = inner.read(buffer, word, words, take);
     const end = (): void => {
       reads.delete(settled);
     };
@@ -249,8 +249,12 @@ export function createPlaces(inner: Backend): Places {
       }
       return true;
     },
-    read: async (buffer, word, words) =>
-      buffer.resident ? readDevice(buffer, word, words) : hostOf(buffer).read(word, words),
+    async read(buffer, word, words, take) {
+      if (buffer.resident) return readDevice(buffer, word, words, take);
+      if (take === undefined) return hostOf(buffer).read(word, words);
+      for (const { at, data } of hostOf(buffer).pieces(word, words)) take(data, at);
+      return new Uint32Array();
+    },
     async makeRoom(bytes, keep) {
       await awaitReads(bytes);
       for (const buffer of candidates(keep)) {

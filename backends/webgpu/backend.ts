@@ -3,7 +3,16 @@ import type { Backend, DeviceBuffer, Limits, Program } from '../../primitives/ba
 import { ArgumentError, DeviceLostError } from '../../primitives/errors.ts';
 import type { Module } from '../../primitives/functors/ir.ts';
 import type { Gpu, GpuAdapterInfo, GpuDevice } from '../../primitives/gpu-types.ts';
-import { aFunction, aNumber, anything, type FieldKinds, someRecord } from '../../primitives/kinds.ts';
+import {
+  aFunction,
+  aNumber,
+  anything,
+  aRecord,
+  aWhole,
+  type FieldKinds,
+  someRecord,
+  where,
+} from '../../primitives/kinds.ts';
 import { requireOptions } from '../../primitives/options.ts';
 import type { OnWarning } from '../../primitives/warnings.ts';
 import { requireHangLimit, requireLimits } from '../backend-options.ts';
@@ -22,6 +31,7 @@ import { type Machine, startMachine } from './machine.ts';
 import type { Memory, Part } from './memory.ts';
 import { probe, type Verdict } from './probe.ts';
 import { shareBuffers, withoutUsage } from './shared-device.ts';
+import type { StagingSize } from './staging.ts';
 import type { Tuning } from './tuning.ts';
 import type { TuningChoice } from './tuning-choice.ts';
 import { usage } from './usage.ts';
@@ -49,6 +59,11 @@ export interface WebGpuOptions {
    * `warning/device-left`, and destroyed once it is through. 4,000 by default.
    */
   readonly closeLimit?: number | undefined;
+  /**
+   * Host memory that the device maps for transfers: `buffers` of `bytes` each for uploads, and as many bytes for reads. 4 of
+   * 16 MiB by default. They are made as they are needed, and kept until memory is short.
+   */
+  readonly staging?: StagingSize | undefined;
   /** Is told of warnings. Default: a warning of the platform. */
   readonly onWarning?: OnWarning | undefined;
   /** Overrides what the probe of the device chose. */
@@ -64,6 +79,7 @@ const OPTIONS: FieldKinds<WebGpuOptions> = {
   tuning: someRecord,
   hangLimit: aNumber,
   closeLimit: aNumber,
+  staging: aRecord<StagingSize>({ buffers: aWhole(1), bytes: where('a multiple of 256 from 256', isStagingBytes) }),
   onWarning: aFunction,
   arithmetic: someRecord,
 };
@@ -199,12 +215,19 @@ function backendOf(
       transfers.write(inRange(pool.resolve(buffer), word, data.length), word, data);
       recorder.endCommand();
     },
-    async read(buffer, word, words) {
+    async upload(buffer, source) {
+      failure.guard();
+      const memory = inRange(pool.resolve(buffer), 0, Math.ceil(source.bytes / 4));
+      await transfers.upload(memory, source);
+    },
+    async read(buffer, word, words, take) {
       failure.guard();
       const memory = inRange(pool.resolve(buffer), word, words);
       requireCopyable(memory);
       counters.readbacks++;
-      return transfers.read(memory, word, words);
+      if (take === undefined) return transfers.read(memory, word, words);
+      await transfers.readTo(memory, word, words, take);
+      return new Uint32Array();
     },
     async sync() {
       failure.guard();
@@ -237,6 +260,10 @@ function backendOf(
       await machine.close();
     },
   };
+}
+
+function isStagingBytes(given: unknown): boolean {
+  return Number.isInteger(given) && (given as number) > 0 && (given as number) % 256 === 0;
 }
 
 function requireCopyable({ parts }: Memory): void {

@@ -14,6 +14,7 @@ import { createMemoryPool } from './memory.ts';
 import type { ProbeRun } from './probe.ts';
 import { createRecorder } from './recorder.ts';
 import { createSpine } from './spine.ts';
+import type { StagingSize } from './staging.ts';
 import { createTimer, type Timer } from './timer.ts';
 import { createTransfers, type Transfers } from './transfers.ts';
 import { tuningFor } from './tuning.ts';
@@ -40,6 +41,7 @@ export interface MachineOptions {
   readonly tuning?: TuningChoice | undefined;
   readonly hangLimit?: number | undefined;
   readonly closeLimit?: number | undefined;
+  readonly staging?: StagingSize | undefined;
   readonly onWarning?: OnWarning | undefined;
 }
 
@@ -65,7 +67,10 @@ export function startMachine(open: OpenDevice, options: MachineOptions, gpu: GPU
   };
   const { commandsPerSubmission } = tuning;
   const explain = createExplanation(device, failure);
-  const onShortage = (): void => compiler.clear();
+  const onShortage = (): void => {
+    compiler.clear();
+    transfers.trim();
+  };
   const recorder = createRecorder({ device, shared, failure, counters, commandsPerSubmission, onShortage, explain });
   const compiler = createCompiler(device, counters, recorder);
   const pool = createMemoryPool({
@@ -82,7 +87,10 @@ export function startMachine(open: OpenDevice, options: MachineOptions, gpu: GPU
       recorder.destroyLater(part);
     },
   });
-  const transfers = createTransfers({ device, shared, recorder, failure, counters, explain });
+  const transfers = createTransfers({
+    ...{ device, shared, recorder, failure, counters, explain },
+    size: options.staging,
+  });
   const spine = createSpine(device, recorder, counters);
   const engine: Engine = {
     limits,
@@ -139,17 +147,16 @@ export function startMachine(open: OpenDevice, options: MachineOptions, gpu: GPU
       recorder.destroy();
       pool.destroy();
       forgetDevice();
-      if (shared) {
-        alive = undefined;
-        return;
-      }
       const destroy = async (): Promise<void> => {
-        device.destroy();
-        await device.lost;
+        if (!shared) {
+          device.destroy();
+          await device.lost;
+        }
         alive = undefined;
       };
       // Dawn's destroy() blocks the calling thread until the device is through with its work.
-      const idle = Promise.race([device.queue.onSubmittedWorkDone(), device.lost]);
+      const done = shared ? undefined : Promise.race([device.queue.onSubmittedWorkDone(), device.lost]);
+      const idle = Promise.all([done, transfers.quiet()]);
       const { closeLimit = CLOSE_LIMIT, onWarning } = options;
       if (await endsWithin(closeLimit, idle)) return destroy();
       warn(deviceLeft(closeLimit), onWarning);
@@ -159,9 +166,10 @@ export function startMachine(open: OpenDevice, options: MachineOptions, gpu: GPU
 }
 
 function deviceLeft(limit: number): QuadrilleWarning {
-  const sentence = `The device was still at work ${limit} ms after it was to close, and is left with its memory.`;
+  const sentence = `The device, or a reader that fills its memory, was still at work ${limit} ms after it was to close, and is left.`;
   return new QuadrilleWarning('warning/device-left', sentence, {
-    remedy: 'See that every loop of a functor ends. Where this one does not, end the process: it is not freed before.',
+    remedy:
+      'See that every loop of a functor, and every read of a reader, ends. Where one does not, end the process: the device is not freed before.',
   });
 }
 

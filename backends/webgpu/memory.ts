@@ -12,6 +12,8 @@ export interface Part {
   lastUse: number;
   /** Why it does not hold what was written to it, if it does not. */
   spoiled?: QuadrilleError;
+  /** Called before commands write to it, or it is destroyed: reads of it that have not begun begin then. */
+  beforeWrite?: (() => void) | undefined;
   /** Where it begins in its GPU buffer, which is somebody else's then: it is only read, and neither kept nor destroyed. */
   readonly borrowedAt?: number;
 }

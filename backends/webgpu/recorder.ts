@@ -32,6 +32,14 @@ export interface Submission {
   readonly accepted: Promise<void>;
 }
 
+/** Host memory that commands copy from or to, and that the device must not have while it is mapped. */
+export interface Staged {
+  /** Called before the commands are handed over. */
+  handOver(): void;
+  /** Called once they have been handed over, or else dropped. */
+  ended(handedOver: boolean): void;
+}
+
 /** Records commands into one encoder until someone waits for them. */
 export interface Recorder {
   /** Opens a submission if there is none: everything that the device may find fault with happens inside one. */
@@ -52,6 +60,8 @@ export interface Recorder {
   stamp(set: GPUQuerySet, index: number): void;
   /** Writes the stamps of a set to a buffer. */
   resolve(set: GPUQuerySet, to: Part): void;
+  /** Tells staging memory what becomes of the commands that are recorded now. */
+  stage(staged: Staged): void;
   /** Writes host words, after what has been recorded so far. */
   write(part: Part, byte: number, data: Uint32Array): void;
   /** Destroys a buffer once the commands recorded so far are handed over. */
@@ -87,6 +97,8 @@ export interface RecorderOptions {
 interface Flight extends Submission {
   /** What it writes, and what was made for it. */
   readonly parts: Set<Part>;
+  /** Staging memory that its commands use. */
+  readonly staged: Set<Staged>;
   /** Whether it reads buffers that are somebody else's. */
   borrows: boolean;
   /** What the device finds in the calls that were made for it. */
@@ -103,7 +115,15 @@ function createFlight(): Flight {
   });
   // Whether anybody waits for it is their affair: what it should have written says so as well.
   accepted.catch(() => {});
-  return { accepted, parts: new Set(), borrows: false, answers: [], shortage: undefined, accept: accept! };
+  return {
+    accepted,
+    parts: new Set(),
+    staged: new Set(),
+    borrows: false,
+    answers: [],
+    shortage: undefined,
+    accept: accept!,
+  };
 }
 
 const CHUNK_BYTES = 65536;
@@ -167,6 +187,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
 
   const flush = (): void => {
     if (open === undefined) return;
+    for (const staged of open.staged) staged.handOver();
     watched(() => {
       const buffer = outsidePass().finish();
       for (const { part, data, used } of chunks.slice(0, chunk + 1)) {
@@ -175,10 +196,10 @@ export function createRecorder(options: RecorderOptions): Recorder {
       device.queue.submit([buffer]);
     });
     counters.submissions++;
-    reset();
+    reset(true);
   };
 
-  const reset = (): void => {
+  const reset = (handedOver: boolean): void => {
     const flight = open!;
     open = undefined;
     encoder = undefined;
@@ -193,6 +214,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     underWay.add(flight);
     if (!shared) flight.answers.push(...closeErrorScopes(device));
     flight.accept(judge(flight, Promise.all(flight.answers), before));
+    for (const staged of flight.staged) staged.ended(handedOver);
   };
 
   /** Takes note of what the device has to say about a submission. */
@@ -222,7 +244,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
 
   /** Takes what a submission and all after it were to write for lost. */
   const spoil = (flight: Flight, shortage: QuadrilleError): void => {
-    if (open !== undefined) reset();
+    if (open !== undefined) reset(false);
     const flights = [...underWay];
     for (const later of flights.slice(flights.indexOf(flight))) {
       later.shortage ??= shortage;
@@ -260,6 +282,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
   };
 
   const copy = (from: Part, fromByte: number, to: Part, toByte: number, bytes: number): void => {
+    to.beforeWrite?.();
     outsidePass().copyBufferToBuffer(from.gpu, (from.borrowedAt ?? 0) + fromByte, to.gpu, toByte, bytes);
     count([from, to], (i) => i === 1);
   };
@@ -273,8 +296,12 @@ export function createRecorder(options: RecorderOptions): Recorder {
     made(part) {
       begin().parts.add(part);
     },
+    stage(staged) {
+      begin().staged.add(staged);
+    },
     dispatch({ pipeline, groups, parameters, offsets, storage, parts, access }) {
       begin();
+      for (const [i, part] of parts.entries()) if (access[i] !== 'r') part.beforeWrite?.();
       pass ??= encoder!.beginComputePass();
       pass.setPipeline(pipeline);
       pass.setBindGroup(0, parameters, offsets);
@@ -284,6 +311,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
       count(parts, (i) => access[i] !== 'r');
     },
     clear(part, byte, bytes) {
+      part.beforeWrite?.();
       outsidePass().clearBuffer(part.gpu, byte, bytes);
       countWrite(part);
     },
@@ -295,6 +323,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
       countWrite(to);
     },
     write(part, byte, data) {
+      part.beforeWrite?.();
       begin().parts.add(part);
       const writeNow = (): void => watched(() => device.queue.writeBuffer(part.gpu, byte, data));
       if (part.lastUse !== submission) writeNow();
@@ -317,6 +346,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     },
     accepted: () => Promise.all([...underWay].map(({ accepted }) => accepted)),
     destroyLater(part) {
+      part.beforeWrite?.();
       if (part.lastUse === submission) doomed.push(part);
       else part.gpu.destroy();
     },
@@ -324,7 +354,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
       if (commands >= commandsPerSubmission) flush();
     },
     drop() {
-      if (open !== undefined) reset();
+      if (open !== undefined) reset(false);
     },
     destroy: destroyChunks,
   };

@@ -1,6 +1,7 @@
 /** WebGPU's buffer usages and map modes, by number: the global objects that name them exist only in browsers. */
 export const usage = {
   mapRead: 0x1,
+  mapWrite: 0x2,
   copySource: 0x4,
   copyDestination: 0x8,
   index: 0x10,
@@ -12,3 +13,4 @@ export const usage = {
 } as const;
 
 export const MAP_MODE_READ = 1;
+export const MAP_MODE_WRITE = 2;

@@ -360,10 +360,17 @@ function createBackend(
       guard();
       transfers.write(resolve(handle, word + data.length), word, data);
     },
-    read: async (handle, word, words) => {
+    upload: async (handle, source) => {
+      guard();
+      await transfers.upload(resolve(handle, Math.ceil(source.bytes / 4)), source);
+    },
+    read: async (handle, word, words, take) => {
       guard();
       counters.readbacks++;
-      return transfers.read(resolve(handle, word + words), word, words);
+      const buffer = resolve(handle, word + words);
+      if (take === undefined) return transfers.read(buffer, word, words);
+      await transfers.readTo(buffer, word, words, take);
+      return new Uint32Array();
     },
     sync: async () => {
       guard();

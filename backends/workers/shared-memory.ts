@@ -1,4 +1,4 @@
-import type { DeviceBuffer } from '../../primitives/backend.ts';
+import type { DeviceBuffer, WordSink } from '../../primitives/backend.ts';
 import { ArgumentError, OutOfMemoryError } from '../../primitives/errors.ts';
 import { type Allocator, type Block, createAllocator } from './allocator.ts';
 import { fixed } from './queue.ts';
@@ -21,7 +21,9 @@ export interface PendingRead {
   address: number;
   /** The words are there when so many phases are done. */
   fence: number;
-  readonly result: Uint32Array<ArrayBuffer>;
+  readonly words: number;
+  /** Is handed the words, slice by slice. */
+  readonly take: WordSink;
   copied: number;
   /** Where the words were brought when their buffer was about to be written. */
   snapshot?: Block;

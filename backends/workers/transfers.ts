@@ -1,3 +1,5 @@
+import type { WordSink, WordSource } from '../../primitives/backend.ts';
+import { fillMemory } from '../fill-memory.ts';
 import type { Launch, Launcher } from './launch.ts';
 import type { Pool } from './pool.ts';
 import { COPY_CHUNK, emitCopyKernel } from './runtime.ts';
@@ -23,7 +25,10 @@ export interface Transfers {
   freeReleased(): void;
   /** Puts words into a buffer, behind the commands that are under way. */
   write(buffer: SharedBuffer, word: number, data: Uint32Array): void;
-  /** The words of a buffer as they are after the commands that are under way. */
+  /** Fills a buffer that no command uses but those that are under way. */
+  upload(buffer: SharedBuffer, source: WordSource): Promise<void>;
+  /** Hands out the words of a buffer as they are after the commands that are under way. */
+  readTo(buffer: SharedBuffer, word: number, words: number, take: WordSink): Promise<void>;
   read(buffer: SharedBuffer, word: number, words: number): Promise<Uint32Array>;
 }
 
@@ -51,14 +56,14 @@ export function createTransfers({ memory, pool, compile, flush, copy, until }: T
   const settleReads: Transfers['settleReads'] = (buffer) => {
     if (buffer.reads.size > 0) flush();
     for (const read of buffer.reads) {
-      if (read.fence <= pool.completed) copySlice(read, read.result.length);
+      if (read.fence <= pool.completed) copySlice(read, read.words);
       else bringAway(buffer, read);
       memory.finishRead(buffer, read, pool.issued);
     }
   };
 
   const bringAway = (buffer: SharedBuffer, read: PendingRead): void => {
-    const left = 4 * (read.result.length - read.copied);
+    const left = 4 * (read.words - read.copied);
     read.snapshot = allocator.allocatePassing(left);
     issueCopy(read.snapshot.address, read.address + 4 * read.copied, left);
     read.address = read.snapshot.address - 4 * read.copied;
@@ -73,28 +78,46 @@ export function createTransfers({ memory, pool, compile, flush, copy, until }: T
     copy({ words: [0, 0, bytes, COPY_CHUNK, to, from, bytes], phases: [phase] });
   };
 
-  const read: Transfers['read'] = (buffer, word, words) => {
+  const upload: Transfers['upload'] = async (buffer, source) => {
     flush();
+    if (buffer.fence > pool.completed) await until(buffer.fence);
+    await fillMemory(source, {
+      place(at, bytes) {
+        // The memory may be gone.
+        pool.check();
+        return new Uint8Array(memory.memory.buffer, buffer.address + at, bytes);
+      },
+      pause: () => pool.turn(),
+    });
+    pool.check();
+  };
+
+  const readTo: Transfers['readTo'] = (buffer, word, words, take) => {
+    flush();
+    return finish(buffer, { address: buffer.address + 4 * word, fence: buffer.fence, words, take, copied: 0 });
+  };
+
+  const read: Transfers['read'] = async (buffer, word, words) => {
     const result = new Uint32Array(words);
-    return finish(buffer, { address: buffer.address + 4 * word, fence: buffer.fence, result, copied: 0 });
+    await readTo(buffer, word, words, (piece, at) => result.set(piece, at));
+    return result;
   };
 
   /** Waits for a read's words and copies them, a slice between two turns of the event loop. */
-  const finish = async (buffer: SharedBuffer, read: PendingRead): Promise<Uint32Array> => {
+  const finish = async (buffer: SharedBuffer, read: PendingRead): Promise<void> => {
     buffer.reads.add(read);
     try {
-      while (read.copied < read.result.length) {
+      while (read.copied < read.words) {
         if (read.fence > pool.completed) await until(read.fence);
         else {
           copySlice(read, COPY_SLICE);
-          if (read.copied < read.result.length) {
+          if (read.copied < read.words) {
             await pool.turn();
             // The memory may be gone.
             pool.check();
           }
         }
       }
-      return read.result;
     } finally {
       memory.finishRead(buffer, read, pool.issued);
       if (read.snapshot !== undefined) allocator.release(read.snapshot, pool.issued);
@@ -103,8 +126,8 @@ export function createTransfers({ memory, pool, compile, flush, copy, until }: T
 
   const copySlice = (read: PendingRead, words: number): void => {
     const from = read.address / 4 + read.copied;
-    const end = Math.min(read.result.length, read.copied + words);
-    read.result.set(memory.words().subarray(from, from + end - read.copied), read.copied);
+    const end = Math.min(read.words, read.copied + words);
+    read.take(memory.words().subarray(from, from + end - read.copied), read.copied);
     read.copied = end;
   };
 
@@ -112,5 +135,5 @@ export function createTransfers({ memory, pool, compile, flush, copy, until }: T
     for (const buffer of memory.beingRead) settleReads(buffer);
   };
 
-  return { settleReads, freeReleased, write, read };
+  return { settleReads, freeReleased, write, upload, readTo, read };
 }

@@ -73,6 +73,35 @@ function wordsUnder(data: Exclude<HostArray, readonly boolean[]>): Uint32Array {
   return new Uint32Array(bytes.buffer);
 }
 
+/** The array of elements of a storage. */
+export type StoredArrayOf<S extends Storage> = {
+  readonly u32: Uint32Array;
+  readonly i32: Int32Array;
+  readonly f32: Float32Array;
+  readonly u8: Uint8Array;
+  readonly i8: Int8Array;
+  readonly u16: Uint16Array;
+  readonly i16: Int16Array;
+}[S];
+
+/** The elements that lie in bytes. */
+export function arrayOver<S extends Storage>(bytes: Uint8Array | Uint32Array, storage: S): StoredArrayOf<S> {
+  const Elements = CLASSES[storage];
+  const { buffer, byteOffset, byteLength } = bytes;
+  const length = byteLength / Elements.BYTES_PER_ELEMENT;
+  return new Elements(buffer as ArrayBuffer, byteOffset, length) as StoredArrayOf<S>;
+}
+
+const CLASSES = {
+  u32: Uint32Array,
+  i32: Int32Array,
+  f32: Float32Array,
+  u8: Uint8Array,
+  i8: Int8Array,
+  u16: Uint16Array,
+  i16: Int16Array,
+} as const;
+
 /** Elements of a storage that lie in one word. */
 export function elementsPerWord(storage: Storage): 1 | 2 | 4 {
   return storage === 'u8' || storage === 'i8' ? 4 : storage === 'u16' || storage === 'i16' ? 2 : 1;
@@ -81,25 +110,9 @@ export function elementsPerWord(storage: Storage): 1 | 2 | 4 {
 /** What words are decoded to: bools are bytes, packed integers are widened. */
 export type Decoded = Uint32Array | Int32Array | Float32Array | Uint8Array;
 
-/** Words as the elements that are stored in them. */
-export function decode(words: Uint32Array, storage: Storage, type: ScalarType): Decoded {
-  const { buffer, byteOffset: at, byteLength: bytes } = words;
-  switch (storage) {
-    case 'f32':
-      return new Float32Array(buffer, at, words.length);
-    case 'i32':
-      return new Int32Array(buffer, at, words.length);
-    case 'u8':
-      return Uint32Array.from(new Uint8Array(buffer, at, bytes));
-    case 'u16':
-      return Uint32Array.from(new Uint16Array(buffer, at, bytes / 2));
-    case 'i8':
-      return Int32Array.from(new Int8Array(buffer, at, bytes));
-    case 'i16':
-      return Int32Array.from(new Int16Array(buffer, at, bytes / 2));
-    case 'u32':
-      return type === 'bool' ? Uint8Array.from(words) : words;
-  }
+/** An array for so many decoded elements of a type. */
+export function decodedArray(type: ScalarType, length: number): Decoded {
+  return type === 'bool' ? new Uint8Array(length) : (new CLASSES[type](length) as Decoded);
 }
 
 /** What `read` returned, as data that becomes a column of the same type. */

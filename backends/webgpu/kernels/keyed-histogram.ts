@@ -4,8 +4,8 @@ import type { Operand, ScalarType } from '../../../primitives/functors/ir.ts';
 import { call, literal, operate, read, record } from '../../../primitives/functors/recorder.ts';
 import { Value } from '../../../primitives/functors/value.ts';
 import type { Engine } from '../engine.ts';
+import { rangesOf } from '../ranges.ts';
 import { separate } from '../snapshot.ts';
-import { rangesOf } from '../transfers.ts';
 import { forEach } from './for-each.ts';
 import { countByRows } from './row-histogram.ts';
 

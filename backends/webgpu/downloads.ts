@@ -1,0 +1,241 @@
+import type { Counters, WordSink } from '../../primitives/backend.ts';
+import type { Failure } from './failure.ts';
+import { type Memory, type Part, sizeClass } from './memory.ts';
+import { type Range, rangesOf } from './ranges.ts';
+import type { Recorder, Staged } from './recorder.ts';
+import { DOWNLOAD_USAGE, type Mapper, type StagingSize } from './staging.ts';
+import { MAP_MODE_READ } from './usage.ts';
+
+/** Copies from the device to the host. */
+export interface Downloads {
+  /** Hands words to `take` as they are after what has been recorded so far, whatever is recorded later. */
+  read(memory: Memory, word: number, words: number, take: WordSink): Promise<void>;
+  /** Destroys the staging buffers that are not in use. */
+  trim(): void;
+  destroy(): void;
+}
+
+export interface DownloadsOptions {
+  readonly device: GPUDevice;
+  readonly size: StagingSize;
+  readonly mapped: Mapper;
+  readonly recorder: Recorder;
+  readonly failure: Failure;
+  readonly counters: Counters;
+  /** Why the device did not answer, for which it gave this reason itself. */
+  readonly explain: (cause: unknown) => Promise<unknown>;
+}
+
+/** A call of {@link Downloads.read}. */
+interface Read {
+  readonly take: WordSink;
+  failed: { readonly reason: unknown } | undefined;
+}
+
+/** A range of a read. */
+interface Piece extends Range {
+  readonly read: Read;
+}
+
+/** A staging buffer that pieces of one submission are copied to, one behind the other. */
+interface Landing extends Staged {
+  readonly part: Part;
+  readonly pieces: { readonly piece: Piece; readonly from: number }[];
+  used: number;
+  /** Resolves when its pieces have been taken. */
+  readonly done: Promise<void>;
+}
+
+/** Reads of at most so many bytes share a staging buffer of a few times that with others of the same submission. */
+const SMALL = 2 ** 14;
+const SHARED_BYTES = 2 ** 16;
+/** Copies of so many bytes are handed over at once: the device is at them while the host goes on. */
+const WORTH_SUBMITTING = 2 ** 20;
+
+export function createDownloads(options: DownloadsOptions): Downloads {
+  const { device, size, mapped, recorder, failure, counters, explain } = options;
+  const most = size.buffers * size.bytes;
+  const idle: Part[] = [];
+  let idleBytes = 0;
+  let landingBytes = 0;
+  /** Takes the small pieces of the submission that is open. */
+  let shared: Landing | undefined;
+  /** Pieces that wait for staging buffers, in order, and what begins them. */
+  const waiting = new Map<Piece, () => void>();
+  let isClosed = false;
+
+  const takePart = (bytes: number): Part => {
+    const found = idle.findIndex((part) => part.bytes === bytes);
+    if (found >= 0) {
+      idleBytes -= bytes;
+      return idle.splice(found, 1)[0]!;
+    }
+    counters.allocations++;
+    const gpu = recorder.watched(() => device.createBuffer({ size: bytes, usage: DOWNLOAD_USAGE }));
+    const part: Part = { id: 0, gpu, bytes, lastUse: -1 };
+    recorder.made(part);
+    return part;
+  };
+
+  /** Keeps a staging buffer for later; mapping a fresh one costs ten times the copy. */
+  const putBack = (part: Part): void => {
+    idle.push(part);
+    idleBytes += part.bytes;
+    while (idleBytes > most) destroyPart(idle.shift()!);
+    if (isClosed || part.spoiled !== undefined) trim();
+  };
+  const destroyPart = (part: Part): void => {
+    idleBytes -= part.bytes;
+    part.gpu.destroy();
+  };
+  const trim = (): void => {
+    for (const part of idle.splice(0)) destroyPart(part);
+  };
+
+  /** Copies a piece to a staging buffer, and resolves once it has been taken from there. */
+  const land = (piece: Piece): Promise<void> => {
+    const bytes = piece.words * 4;
+    const isSmall = bytes <= SMALL;
+    if (!isSmall || shared === undefined || shared.used + bytes > shared.part.bytes) {
+      const landing = createLanding(isSmall ? SHARED_BYTES : sizeClass(bytes, device.limits.maxBufferSize));
+      if (isSmall) shared = landing;
+      return copyTo(landing, piece);
+    }
+    return copyTo(shared, piece);
+  };
+
+  const copyTo = (landing: Landing, piece: Piece): Promise<void> => {
+    recorder.stage(landing);
+    recorder.copy(piece.part, piece.word * 4, landing.part, landing.used, piece.words * 4);
+    landing.pieces.push({ piece, from: landing.used });
+    landing.used += piece.words * 4;
+    return landing.done;
+  };
+
+  const createLanding = (bytes: number): Landing => {
+    const { accepted } = recorder.begin();
+    const part = takePart(bytes);
+    const isNew = part.lastUse < 0;
+    landingBytes += bytes;
+    let settle: ((outcome: Promise<void>) => void) | undefined;
+    const done = new Promise<void>((resolve) => {
+      settle = resolve;
+    });
+    // Whether anybody waits for it is their affair.
+    done.catch(() => {});
+    const landing: Landing = {
+      part,
+      pieces: [],
+      used: 0,
+      done,
+      handOver() {
+        if (shared === landing) shared = undefined;
+      },
+      ended(handedOver) {
+        if (shared === landing) shared = undefined;
+        // What was dropped has a reason, which those who wait are told.
+        settle!(handedOver ? finish(landing, accepted, isNew) : accepted.finally(() => leave(landing)));
+      },
+    };
+    return landing;
+  };
+
+  const leave = ({ part }: Landing): void => {
+    landingBytes -= part.bytes;
+    part.gpu.destroy();
+  };
+
+  const finish = async (landing: Landing, accepted: Promise<void>, isNew: boolean): Promise<void> => {
+    const { part, pieces, used } = landing;
+    try {
+      // What the device had no memory for cannot be mapped either.
+      if (isNew) await accepted;
+      await failure.guarded(Promise.all([mapped(part.gpu, MAP_MODE_READ, used), accepted]));
+      const words = new Uint32Array(part.gpu.getMappedRange(0, used));
+      for (const { piece, from } of pieces) hand(piece, words.subarray(from / 4, from / 4 + piece.words));
+      part.gpu.unmap();
+    } catch (cause) {
+      leave(landing);
+      // What the device says of the commands says more than what it says of the mapping.
+      await accepted;
+      throw await explain(cause);
+    }
+    landingBytes -= part.bytes;
+    putBack(part);
+    beginMore();
+  };
+
+  const hand = ({ read, at }: Piece, words: Uint32Array): void => {
+    if (read.failed !== undefined) return;
+    try {
+      read.take(words, at);
+    } catch (reason) {
+      read.failed = { reason };
+    }
+  };
+
+  const hasRoom = ({ words }: Piece): boolean => landingBytes === 0 || landingBytes + words * 4 <= most;
+
+  const beginMore = (): void => {
+    for (const [piece, begin] of waiting) {
+      if (failure.failed || !hasRoom(piece)) return;
+      waiting.delete(piece);
+      begin();
+      if (piece.words * 4 >= WORTH_SUBMITTING) recorder.flush();
+      else void recorder.flushSoon();
+    }
+  };
+
+  /** Lets a piece wait for staging buffers. Before its words are written to, it is copied to one in any case. */
+  const wait = (piece: Piece): Promise<void> => {
+    piece.part.beforeWrite = () => beginAll(piece.part);
+    return new Promise((resolve) => waiting.set(piece, () => resolve(land(piece))));
+  };
+
+  const beginAll = (part: Part): void => {
+    part.beforeWrite = undefined;
+    if (failure.failed) return;
+    for (const [piece, begin] of waiting) {
+      if (piece.part !== part) continue;
+      waiting.delete(piece);
+      begin();
+    }
+  };
+
+  const begin = (piece: Piece): Promise<void> => {
+    const isSmall = piece.words * 4 <= SMALL;
+    // What is somebody else's may be written to by them.
+    const mayWait = piece.part.borrowedAt === undefined && !isSmall;
+    if (mayWait && (waiting.size > 0 || !hasRoom(piece))) return wait(piece);
+    const done = land(piece);
+    if (piece.words * 4 >= WORTH_SUBMITTING) recorder.flush();
+    return done;
+  };
+
+  const forget = (read: Read): void => {
+    for (const piece of waiting.keys()) if (piece.read === read) waiting.delete(piece);
+  };
+
+  const read: Downloads['read'] = async (memory, word, words, take) => {
+    const of: Read = { take, failed: undefined };
+    try {
+      const pieces = [...rangesOf(memory, word, words, size.bytes / 4)].map((range) => begin({ ...range, read: of }));
+      await Promise.all([...pieces, recorder.flushSoon()]);
+    } catch (reason) {
+      of.failed ??= { reason };
+      forget(of);
+    }
+    if (of.failed !== undefined) throw of.failed.reason;
+  };
+
+  return {
+    read: (...args) => failure.guarded(read(...args)),
+    trim,
+    destroy() {
+      isClosed = true;
+      for (const { part } of waiting.keys()) part.beforeWrite = undefined;
+      waiting.clear();
+      trim();
+    },
+  };
+}

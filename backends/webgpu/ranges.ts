@@ -1,0 +1,29 @@
+import type { Memory, Part } from './memory.ts';
+
+/** Words of one part of a buffer. */
+export interface Range {
+  readonly part: Part;
+  /** First word within the part. */
+  readonly word: number;
+  readonly words: number;
+  /** Where the words lie in the whole. */
+  readonly at: number;
+}
+
+/** The pieces of a range of words, one for every part that it touches, and none longer than `most`. */
+export function* rangesOf(
+  memory: Memory,
+  word: number,
+  words: number,
+  most: number = Number.POSITIVE_INFINITY,
+): Generator<Range> {
+  const { parts, shift } = memory;
+  const partWords = parts.length === 1 ? Number.POSITIVE_INFINITY : 2 ** shift;
+  for (let at = 0; at < words; ) {
+    const index = parts.length === 1 ? 0 : Math.floor((word + at) / partWords);
+    const inPart = word + at - (index === 0 ? 0 : index * partWords);
+    const length = Math.min(words - at, partWords - inPart, most);
+    yield { part: parts[index]!, word: inPart, words: length, at };
+    at += length;
+  }
+}

@@ -1,0 +1,29 @@
+import { usage } from './usage.ts';
+
+/** How much host memory a device maps for transfers. */
+export interface StagingSize {
+  /** Buffers that uploads are written to in turn; reads have as many bytes besides. */
+  readonly buffers: number;
+  /** Bytes of one of them: longer transfers go in pieces of this size. */
+  readonly bytes: number;
+}
+
+/** 64 MiB each way. Larger buffers are slower, and fewer leave readers of files waiting for the device. */
+export const STAGING: StagingSize = { buffers: 4, bytes: 2 ** 24 };
+
+/** Maps the first bytes of a buffer. */
+export type Mapper = (gpu: GPUBuffer, mode: number, bytes: number) => Promise<unknown>;
+
+/** What the device finds wrong with a mapping is told by its promise, and, on a device that others use too, by nothing else. */
+export function createMapper(device: GPUDevice, shared: boolean): Mapper {
+  if (!shared) return (gpu, mode, bytes) => gpu.mapAsync(mode, 0, bytes);
+  return (gpu, mode, bytes) => {
+    device.pushErrorScope('validation');
+    const mapping = gpu.mapAsync(mode, 0, bytes);
+    device.popErrorScope().catch(() => {});
+    return mapping;
+  };
+}
+
+export const UPLOAD_USAGE: number = usage.mapWrite | usage.copySource;
+export const DOWNLOAD_USAGE: number = usage.mapRead | usage.copyDestination;

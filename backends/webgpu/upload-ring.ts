@@ -1,0 +1,173 @@
+import type { Counters } from '../../primitives/backend.ts';
+import type { Failure } from './failure.ts';
+import type { Part } from './memory.ts';
+import type { Recorder, Staged } from './recorder.ts';
+import { type Mapper, type StagingSize, UPLOAD_USAGE } from './staging.ts';
+import { MAP_MODE_WRITE } from './usage.ts';
+
+/** A staging buffer that is mapped. */
+export interface Slab {
+  readonly part: Part;
+  readonly memory: ArrayBuffer;
+  /** Bytes from its start that are to be copied already. */
+  readonly used: number;
+}
+
+/** Staging buffers that are written by the host, copied from by the device, and mapped again. */
+export interface UploadRing {
+  readonly size: StagingSize;
+  /** A buffer with room that can be written to now, where there is one. For `bytes` that would go another way otherwise. */
+  now(bytes: number): Slab | undefined;
+  /** A whole buffer, as soon as there is one; for {@link copy} or {@link giveBack}. */
+  take(): Promise<Slab>;
+  /** Copies the first bytes of the room that a buffer has to a part; says whether it was filled with that. */
+  copy(slab: Slab, part: Part, byte: number, bytes: number): boolean;
+  /** Takes back a buffer that nothing was copied from. */
+  giveBack(slab: Slab): void;
+  /** Destroys the buffers that nobody writes to at the moment. */
+  trim(): void;
+  destroy(): void;
+}
+
+export interface UploadRingOptions {
+  readonly device: GPUDevice;
+  readonly size: StagingSize;
+  readonly mapped: Mapper;
+  readonly recorder: Recorder;
+  readonly failure: Failure;
+  readonly counters: Counters;
+}
+
+interface RingSlab extends Slab, Staged {
+  memory: ArrayBuffer;
+  used: number;
+  /** Whether somebody took it, and may write to it at any time. */
+  taken: boolean;
+}
+
+export function createUploadRing({ device, size, mapped, recorder, failure, counters }: UploadRingOptions): UploadRing {
+  const all = new Set<RingSlab>();
+  const ready: RingSlab[] = [];
+  let waiting: ((slab: RingSlab) => void)[] = [];
+  /** Has copies in the submission that is open, and room for more. */
+  let filling: RingSlab | undefined;
+  /** Bytes that went another way for want of a buffer, which pay for the next one: making it takes as long as they did. */
+  let owed = 0;
+  let isClosed = false;
+
+  const make = (): RingSlab | undefined => {
+    if (all.size === size.buffers) return undefined;
+    const { bytes } = size;
+    let gpu: GPUBuffer | undefined;
+    try {
+      gpu = recorder.watched(() => device.createBuffer({ size: bytes, usage: UPLOAD_USAGE, mappedAtCreation: true }));
+      const slab = slabOf({ id: 0, gpu, bytes, lastUse: -1 }, gpu.getMappedRange());
+      recorder.made(slab.part);
+      counters.allocations++;
+      all.add(slab);
+      return slab;
+    } catch {
+      // The host has no memory for it; there are other ways.
+      gpu?.destroy();
+      return undefined;
+    }
+  };
+
+  const slabOf = (part: Part, memory: ArrayBuffer): RingSlab => {
+    let accepted: Promise<void> | undefined = recorder.begin().accepted;
+    const slab: RingSlab = {
+      part,
+      memory,
+      used: 0,
+      taken: false,
+      handOver() {
+        part.gpu.unmap();
+        if (filling === slab) filling = undefined;
+      },
+      ended(handedOver) {
+        if (handedOver) void map(slab, accepted);
+        else restore(slab);
+        accepted = undefined;
+      },
+    };
+    return slab;
+  };
+
+  /** Maps a buffer that was copied from. What the device had no memory for cannot be mapped either. */
+  const map = async (slab: RingSlab, accepted: Promise<void> | undefined): Promise<void> => {
+    const { gpu } = slab.part;
+    try {
+      await accepted;
+      await mapped(gpu, MAP_MODE_WRITE, size.bytes);
+      slab.memory = gpu.getMappedRange();
+    } catch {
+      drop(slab);
+      serve();
+      return;
+    }
+    restore(slab);
+  };
+
+  /** A buffer that is mapped, and that nothing is to be copied from, can be written to. */
+  const restore = (slab: RingSlab): void => {
+    slab.used = 0;
+    slab.taken = false;
+    if (filling === slab) filling = undefined;
+    if (isClosed || slab.part.spoiled !== undefined) drop(slab);
+    else ready.push(slab);
+    serve();
+  };
+
+  const serve = (): void => {
+    while (waiting.length > 0 && !failure.failed) {
+      const slab = ready.pop() ?? make();
+      if (slab === undefined) return;
+      slab.taken = true;
+      waiting.shift()!(slab);
+    }
+  };
+
+  const drop = (slab: RingSlab): void => {
+    all.delete(slab);
+    slab.part.gpu.destroy();
+  };
+
+  return {
+    size,
+    now(bytes) {
+      const slab = filling ?? ready.pop();
+      if (slab !== undefined) return slab;
+      owed = Math.min(owed + Math.min(bytes, size.bytes), size.bytes * size.buffers);
+      if (owed < size.bytes) return undefined;
+      const made = make();
+      if (made !== undefined) owed -= size.bytes;
+      return made;
+    },
+    async take() {
+      const slab = ready.pop() ?? make();
+      if (slab === undefined) return new Promise((resolve) => waiting.push(resolve));
+      slab.taken = true;
+      return slab;
+    },
+    copy(given, part, byte, bytes) {
+      const slab = given as RingSlab;
+      recorder.stage(slab);
+      recorder.copy(slab.part, slab.used, part, byte, bytes);
+      slab.used += bytes;
+      slab.taken = false;
+      const isFull = slab.used >= size.bytes;
+      filling = isFull ? undefined : slab;
+      return isFull;
+    },
+    giveBack: (slab) => restore(slab as RingSlab),
+    trim() {
+      for (const slab of ready.splice(0)) drop(slab);
+    },
+    destroy() {
+      isClosed = true;
+      waiting = [];
+      ready.length = 0;
+      for (const slab of [...all]) if (!slab.taken) drop(slab);
+    },
+  };
+}

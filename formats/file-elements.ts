@@ -1,0 +1,146 @@
+import { type BigIntStats, close, fstat, open, read } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { requireOneOf, wrongArgument } from '../primitives/arguments.ts';
+import type { Storage } from '../primitives/backend.ts';
+import { FormatError } from '../primitives/errors.ts';
+import type { ElementReader } from '../primitives/index.ts';
+import { anything, aWhole, type FieldKinds, optional } from '../primitives/kinds.ts';
+import { requireOptions } from '../primitives/options.ts';
+import { fileError } from './file-error.ts';
+
+/** Which elements of a file to read. */
+export interface FileElementsOptions<E extends Storage> {
+  /** How they lie there, lowest byte first; packed ones, of 8 and 16 bits, are read as u32 or i32. */
+  readonly type: E;
+  /** The byte at which the first one begins; 0 by default. */
+  readonly offset?: number | undefined;
+  /** How many; as many as there are up to the end of the file by default. */
+  readonly length?: number | undefined;
+}
+
+const OPTIONS: FieldKinds<FileElementsOptions<Storage>> = {
+  type: anything,
+  offset: optional(aWhole(0, Number.MAX_SAFE_INTEGER)),
+  length: optional(aWhole(0)),
+};
+
+const BYTES: Readonly<Record<Storage, number>> = { u32: 4, i32: 4, f32: 4, u8: 1, i8: 1, u16: 2, i16: 2 };
+
+/**
+ * Elements of a file for `context.upload`, which go from the system straight into the memory of the context, without a copy in
+ * between. Given a path, the file is open only while it is read; a descriptor is the caller's, who keeps it open as long as
+ * the upload lasts and, with `failover`, as long as the column is in use.
+ *
+ * @throws FormatError `format/missing-file`, `format/not-a-file`, `format/unreadable-file`, `format/short-file` where the file
+ * has fewer elements than asked for. From the upload, `format/changed-file` where it was changed since this call.
+ *
+ * @example
+ * const file = join(tmpdir(), 'elements.bin');
+ * await writeFile(file, Float32Array.of(1, 2, 3));
+ * const context = await open({ backend: 'workers', workers: 1 });
+ * const column = await context.upload(await fileElements(file, { type: 'f32', offset: 4 }));
+ * const read = await context.read(column);
+ * await context.close();
+ * read; // Float32Array [2, 3]
+ */
+export async function fileElements<E extends Storage>(
+  file: string | URL | number,
+  options: FileElementsOptions<E>,
+): Promise<ElementReader<E>> {
+  if (typeof file !== 'string' && typeof file !== 'number' && !(file instanceof URL)) {
+    throw wrongArgument('fileElements', 'file', file, 'a path, a URL or a file descriptor');
+  }
+  if (options === undefined) throw wrongArgument('fileElements', 'options', options, '{ type, … }');
+  requireOptions('fileElements', OPTIONS, options);
+  const { type, offset = 0 } = options;
+  requireOneOf('fileElements', 'the option type', type, Object.keys(BYTES));
+  const shared = sharedFile(file);
+  const size = await shared.use(async (_, { size }) => Number(size));
+  const most = Math.max(0, Math.floor((size - offset) / BYTES[type]));
+  const { length = most } = options;
+  if (length > most) throw shortFile(shared.name, offset + length * BYTES[type], size);
+  return {
+    type,
+    length,
+    read: (into, byte) => shared.use((descriptor) => readAll(descriptor, into, offset + byte, shared.name)),
+  };
+}
+
+/** A file that is opened for the first of several users and closed after the last. */
+interface SharedFile {
+  readonly name: string;
+  use<R>(work: (descriptor: number, stats: BigIntStats) => Promise<R>): Promise<R>;
+}
+
+const openFile = promisify(open) as (path: string, flags: string) => Promise<number>;
+const closeFile = promisify(close);
+const readFile = promisify(read);
+const statsOf = (descriptor: number): Promise<BigIntStats> => promisify(fstat)(descriptor, { bigint: true });
+
+function sharedFile(file: string | URL | number): SharedFile {
+  const name = typeof file === 'number' ? `file descriptor ${file}` : file instanceof URL ? fileURLToPath(file) : file;
+  let users = 0;
+  let opened: Promise<{ readonly descriptor: number; readonly stats: BigIntStats }> | undefined;
+  let first: BigIntStats | undefined;
+
+  const openNow = async (): Promise<{ readonly descriptor: number; readonly stats: BigIntStats }> => {
+    const descriptor = typeof file === 'number' ? file : await openFile(name, 'r');
+    const stats = await statsOf(descriptor);
+    first ??= stats;
+    return { descriptor, stats };
+  };
+
+  const leave = async (): Promise<void> => {
+    users--;
+    if (users > 0 || opened === undefined) return;
+    const last = opened;
+    opened = undefined;
+    const { descriptor } = await last;
+    if (typeof file !== 'number') await closeFile(descriptor);
+  };
+
+  return {
+    name,
+    async use(work) {
+      users++;
+      opened ??= openNow();
+      try {
+        const { descriptor, stats } = await opened;
+        if (stats.isDirectory()) throw Object.assign(new Error('EISDIR'), { code: 'EISDIR', syscall: 'read' });
+        if (!isSame(stats, first!)) throw changedFile(name);
+        return await work(descriptor, stats);
+      } catch (error) {
+        throw fileError(name, error);
+      } finally {
+        await leave().catch(() => {});
+      }
+    },
+  };
+}
+
+function isSame(a: BigIntStats, b: BigIntStats): boolean {
+  return a.ino === b.ino && a.size === b.size && a.mtimeNs === b.mtimeNs;
+}
+
+async function readAll(descriptor: number, into: Uint8Array, from: number, name: string): Promise<void> {
+  for (let done = 0; done < into.length; ) {
+    const { bytesRead } = await readFile(descriptor, into, done, into.length - done, from + done);
+    if (bytesRead === 0) throw shortFile(name, from + into.length, from + done);
+    done += bytesRead;
+  }
+}
+
+function shortFile(file: string, expected: number, got: number): FormatError {
+  return new FormatError('format/short-file', 'The file has fewer elements than are to be read.', {
+    ...{ place: { file }, expected: `at least ${expected} bytes`, got: `${got}` },
+    remedy: 'Check the options offset, length and type.',
+  });
+}
+
+function changedFile(file: string): FormatError {
+  return new FormatError('format/changed-file', 'The file was changed since its elements were asked for.', {
+    place: { file },
+    remedy: 'Call fileElements again, and upload what it gives.',
+  });
+}

@@ -1,0 +1,128 @@
+import { wrongArgument } from './arguments.ts';
+import type { Backend, Storage, WordSink } from './backend.ts';
+import type { Column, Table } from './columns/column.ts';
+import { arrayOver, decodedArray, elementsPerWord } from './columns/host-array.ts';
+import { ArgumentError } from './errors.ts';
+import type { ScalarType } from './functors/ir.ts';
+import { isRecord } from './given.ts';
+import { anything, type FieldKinds } from './kinds.ts';
+import { requireOptions } from './options.ts';
+
+/** An array that elements of a column are read into. */
+export type IntoArray = Uint32Array | Int32Array | Float32Array | Uint8Array | Int8Array | Uint16Array | Int16Array;
+
+/**
+ * The arrays that a table is read into: of the type that `read` returns, bools as bytes. A column that is stored packed can be
+ * read into an array of its packed type too.
+ */
+export type IntoTable<C extends Table> =
+  C extends Column<infer T>
+    ? IntoArrayOf<T>
+    : { readonly [K in keyof C]: C[K] extends Table ? IntoTable<C[K]> : never };
+
+type IntoArrayOf<T extends ScalarType> = T extends 'f32'
+  ? Float32Array
+  : T extends 'i32'
+    ? Int32Array | Int16Array | Int8Array
+    : T extends 'bool'
+      ? Uint8Array
+      : Uint32Array | Uint16Array | Uint8Array;
+
+/** How {@link Context.read} is to read. */
+export interface ReadOptions<I> {
+  /**
+   * Arrays of the caller's that are filled, and whose filled part is returned: at least as long as the columns, and untouched
+   * beyond them. Until the promise settles they are being written to; where it rejects, some of them may have been.
+   */
+  readonly into: I;
+}
+
+const OPTIONS: FieldKinds<ReadOptions<unknown>> = { into: anything };
+
+/** The arrays for the columns of a table, in the order of the columns. */
+export function requireInto(
+  table: Table,
+  columns: readonly Column[],
+  options: ReadOptions<unknown> | undefined,
+): readonly (IntoArray | undefined)[] {
+  requireOptions('read', OPTIONS, options);
+  const into = options?.into;
+  if (into === undefined) return columns.map(() => undefined);
+  return arraysIn(table, into, 'the option into').map(({ array, path }, i) => requireArray(columns[i]!, array, path));
+}
+
+interface FoundArray {
+  readonly array: unknown;
+  readonly path: string;
+}
+
+/** What stands in the places of a table's columns, in their order. */
+function arraysIn(table: Table, into: unknown, path: string): FoundArray[] {
+  if (isColumn(table)) return [{ array: into, path }];
+  if (!isRecord(into)) throw wrongArgument('read', path, into, 'a record of arrays', { code: 'read/into' });
+  return Object.entries(table).flatMap(([name, field]) => arraysIn(field, into[name], `${path}.${name}`));
+}
+
+function isColumn(table: Table): table is Column {
+  return !isRecord(table);
+}
+
+function requireArray({ type, length, source }: Column, given: unknown, path: string): IntoArray {
+  const decoded = type === 'bool' ? Uint8Array : arrayOver(NO_BYTES, type).constructor;
+  const packed =
+    source.kind === 'stored' && type !== 'bool' ? arrayOver(NO_BYTES, source.storage).constructor : decoded;
+  const classes = [...new Set([decoded, packed])];
+  if (!classes.some((each) => given instanceof (each as typeof Uint8Array))) {
+    const expected = classes.map(({ name }) => `${/^[IU]/.test(name) ? 'an' : 'a'} ${name}`.replace('an U', 'a U'));
+    throw wrongArgument('read', path, given, expected.join(' or '), { code: 'read/into' });
+  }
+  const array = given as IntoArray;
+  if (typeof length === 'number') requireRoom(array, length, path);
+  return array;
+}
+
+const NO_BYTES = new Uint8Array();
+
+/** An array with room for so many elements. */
+export function requireRoom(into: IntoArray, rows: number, path = 'the option into'): void {
+  if (into.length >= rows) return;
+  throw new ArgumentError('read/into-length', `read has more rows than there is room for in ${path}.`, {
+    expected: `room for ${rows} elements`,
+    got: `${into.length}`,
+    remedy: 'Give it a longer array, or read a slice of the column.',
+  });
+}
+
+/** Reads the first rows of a stored column, into an array of the caller's where there is one. */
+export async function readElements(
+  backend: Backend,
+  { source, type }: Column,
+  rows: number,
+  given?: IntoArray,
+): Promise<IntoArray> {
+  if (source.kind === 'view') throw new ArgumentError('column/view', 'A view cannot be downloaded.');
+  if (given !== undefined) requireRoom(given, rows);
+  const into = given ?? decodedArray(type, rows);
+  if (rows > 0) {
+    const { storage, offset, memory } = source;
+    const perWord = elementsPerWord(storage);
+    const first = Math.floor(offset / perWord);
+    const words = Math.ceil((offset + rows) / perWord) - first;
+    const take = sinkOf(into, storage, offset - first * perWord, rows);
+    const rest = await backend.read(memory.buffer, first, words, take);
+    // Not every backend hands out pieces.
+    if (rest.length > 0) take(rest, 0);
+  }
+  return into.length === rows ? into : into.subarray(0, rows);
+}
+
+/** Puts elements that lie in words into an array: so many, after some that are skipped. */
+export function sinkOf(into: IntoArray, storage: Storage, skipped: number, rows: number): WordSink {
+  const perWord = elementsPerWord(storage);
+  return (words, at) => {
+    const elements = arrayOver(words, storage);
+    const first = at * perWord - skipped;
+    const [from, end] = [Math.max(0, -first), Math.min(elements.length, rows - first)];
+    into.set(elements.subarray(from, end), first + from);
+  };
+}

@@ -1,0 +1,250 @@
+import { requireOneOf, wrongArgument } from './arguments.ts';
+import type { Backend, Storage, WordSource } from './backend.ts';
+import { Column, type Memory, requireLength } from './columns/column.ts';
+import { arrayOver, type ColumnTypeOf, encode, type HostArray, type StoredArrayOf } from './columns/host-array.ts';
+import type { Context } from './context.ts';
+import { isPromise, isRecord } from './given.ts';
+import { aFunction, aSignal, type FieldKinds } from './kinds.ts';
+import { requireOptions } from './options.ts';
+import type { ElementsType } from './shared-buffers.ts';
+import { SourceFailure, uploadTo } from './word-sources.ts';
+
+/**
+ * Elements that {@link Context.upload} reads straight into the context's own memory: staging buffers that the device has
+ * mapped, or the memory that the workers share. Nothing is copied in between.
+ *
+ * `read` puts the bytes of the elements from byte `byte` on into `into`, as many as that is long, as they lie in a typed array.
+ * Pieces come in any order, and several are asked for before the first is there. Until it returns, or the promise that it
+ * returns settles, `into` is its own; afterwards the memory is somebody else's. It may be shared memory, and must not be
+ * transferred. What `read` throws ends the upload.
+ *
+ * With `failover`, it is kept and read again where a standby takes over: it must give the same bytes as long as its column is
+ * in use.
+ *
+ * @example
+ * const context = await open({ backend: 'workers', workers: 1 });
+ * const evens: ElementReader<'u16'> = {
+ *   type: 'u16',
+ *   length: 4,
+ *   read(into, byte) {
+ *     new Uint16Array(into.buffer, into.byteOffset, into.length / 2).forEach((_, i, out) => (out[i] = byte + 2 * i));
+ *   },
+ * };
+ * const read = await context.read(await context.upload(evens));
+ * await context.close();
+ * read; // Uint32Array [0, 2, 4, 6]
+ */
+export interface ElementReader<E extends Storage = Storage> {
+  /** How the elements lie in memory; packed ones, of 8 and 16 bits, are read as u32 or i32. */
+  readonly type: E;
+  /** How many elements. */
+  readonly length: number;
+  read(into: Uint8Array, byte: number, signal: AbortSignal): void | Promise<void>;
+}
+
+/**
+ * Elements that a callback writes to the context's own memory: on workers and the reference to all of it at once, on WebGPU
+ * to one staging buffer after the other. `first` is the number of the first element in `into`. The same holds as for
+ * {@link ElementReader}.
+ *
+ * @example
+ * const context = await open({ backend: 'workers', workers: 1 });
+ * const halves = await context.upload({
+ *   type: 'f32',
+ *   length: 3,
+ *   fill: (into, first) => into.forEach((_, i) => (into[i] = (first + i) / 2)),
+ * });
+ * const read = await context.read(halves);
+ * await context.close();
+ * read; // Float32Array [0, 0.5, 1]
+ */
+export interface ElementFiller<E extends Storage = Storage> {
+  readonly type: E;
+  readonly length: number;
+  fill(into: StoredArrayOf<E>, first: number, signal: AbortSignal): void | Promise<void>;
+}
+
+/** What {@link Context.upload} makes a column of. */
+export type UploadSource = HostArray | ElementReader | ElementFiller;
+
+/** The type of the column that a source becomes. */
+export type UploadTypeOf<S extends UploadSource> = S extends HostArray
+  ? ColumnTypeOf<S>
+  : S extends { readonly type: infer E extends Storage }
+    ? ElementsType<E>
+    : never;
+
+export interface UploadOptions {
+  /** Ends the upload: it rejects with the signal's reason at once, and no more of the source is read. */
+  readonly signal?: AbortSignal | undefined;
+  /** Is told how many bytes of all have been read. What it throws ends the upload. */
+  readonly onProgress?: ((doneBytes: number, totalBytes: number) => void) | undefined;
+}
+
+const OPTIONS: FieldKinds<UploadOptions> = { signal: aSignal, onProgress: aFunction };
+const STORAGES: readonly Storage[] = ['u32', 'i32', 'f32', 'u8', 'i8', 'u16', 'i16'];
+const BYTES: Readonly<Record<Storage, number>> = { u32: 4, i32: 4, f32: 4, u8: 1, i8: 1, u16: 2, i16: 2 };
+
+/** What a context does to upload. */
+export interface UploadingContext {
+  readonly context: Context;
+  readonly backend: Backend;
+  /** Memory that belongs to no scope. */
+  allocate(words: number): Memory;
+  hold(memory: Memory): void;
+  letGo(memory: Memory): void;
+  release(memory: Memory): void;
+}
+
+/** The uploads of a context that are under way. */
+export interface Uploads {
+  upload(source: UploadSource, options?: UploadOptions): Promise<Column>;
+  /** Ends those under way with a reason. */
+  stop(reason: unknown): void;
+}
+
+export function createUploads(owner: UploadingContext): Uploads {
+  const underWay = new Set<AbortController>();
+  return {
+    async upload(given, options) {
+      requireOptions('upload', OPTIONS, options);
+      const elements = elementsOf(given);
+      const { signal, onProgress } = options ?? {};
+      if (signal?.aborted) throw signal.reason;
+      const stopping = new AbortController();
+      const stop = (): void => stopping.abort(signal!.reason);
+      signal?.addEventListener('abort', stop);
+      underWay.add(stopping);
+      try {
+        return await uploadElements(owner, elements, stopping.signal, onProgress);
+      } finally {
+        underWay.delete(stopping);
+        signal?.removeEventListener('abort', stop);
+      }
+    },
+    stop(reason) {
+      for (const each of underWay) each.abort(reason);
+    },
+  };
+}
+
+async function uploadElements(
+  owner: UploadingContext,
+  elements: Elements,
+  signal: AbortSignal,
+  onProgress: UploadOptions['onProgress'],
+): Promise<Column> {
+  const { type, storage, length, bytes } = elements;
+  const memory = owner.allocate(Math.ceil(bytes / 4));
+  const column = new Column(owner.context, type, length, { kind: 'stored', memory, storage, offset: 0 });
+  if (bytes === 0) return column;
+  // Memory that a read is still writing to is not freed before that is over.
+  owner.hold(memory);
+  let isOver = false;
+  const progress = (done: number): void => {
+    if (!isOver && !signal.aborted) onProgress?.(done, bytes);
+  };
+  const work = uploadTo(owner.backend, memory.buffer, sourceOf(elements, signal, progress));
+  void work.then(
+    () => owner.letGo(memory),
+    () => owner.letGo(memory),
+  );
+  try {
+    await unlessAborted(work, signal);
+    return column;
+  } catch (error) {
+    owner.release(memory);
+    throw error instanceof SourceFailure ? error.reason : error;
+  } finally {
+    isOver = true;
+  }
+}
+
+function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => reject(signal.reason);
+    signal.addEventListener('abort', stop);
+    if (signal.aborted) stop();
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
+  });
+}
+
+/** Elements to be uploaded. */
+interface Elements {
+  readonly type: 'u32' | 'i32' | 'f32' | 'bool';
+  readonly storage: Storage;
+  readonly length: number;
+  readonly bytes: number;
+  readonly lasting: boolean;
+  readonly whole: boolean;
+  readonly read: ElementReader['read'];
+}
+
+function sourceOf(
+  { bytes, lasting, whole, read }: Elements,
+  signal: AbortSignal,
+  onProgress: (doneBytes: number) => void,
+): WordSource {
+  let done = 0;
+  const progress = (more: number): void => {
+    done = Math.min(bytes, done + more);
+    onProgress(done);
+  };
+  const failed = (reason: unknown): never => {
+    throw new SourceFailure(reason);
+  };
+  return {
+    bytes,
+    lasting,
+    whole,
+    read(into, at) {
+      if (signal.aborted) failed(signal.reason);
+      const { length } = into;
+      try {
+        const reading = read(into, at, signal);
+        if (isPromise(reading))
+          return Promise.resolve(reading)
+            .then(() => progress(length))
+            .catch(failed);
+        progress(length);
+      } catch (reason) {
+        failed(reason);
+      }
+      return undefined;
+    },
+  };
+}
+
+function elementsOf(given: UploadSource): Elements {
+  if (!isRecord(given)) return elementsOfArray(given as HostArray);
+  const source = given as ElementReader | ElementFiller;
+  const { type, length } = source;
+  requireOneOf('upload', 'source.type', type, STORAGES);
+  requireLength(length, 'upload', 'source.length');
+  const scalar = type === 'f32' ? 'f32' : type.startsWith('i') ? 'i32' : 'u32';
+  const common = { type: scalar, storage: type, length, bytes: length * BYTES[type], lasting: true } as const;
+  if ('fill' in source && typeof source.fill === 'function') {
+    return { ...common, whole: true, read: (into, byte, signal) => fillPiece(source, into, byte, signal) };
+  }
+  if ('read' in source && typeof source.read === 'function') {
+    return { ...common, whole: false, read: (into, byte, signal) => source.read(into, byte, signal) };
+  }
+  throw wrongArgument('upload', 'source', given, 'an array, or a record with { type, length } and read or fill', {
+    code: 'column/host-type',
+  });
+}
+
+function fillPiece(filler: ElementFiller, into: Uint8Array, byte: number, signal: AbortSignal): void | Promise<void> {
+  return filler.fill(arrayOver(into, filler.type) as never, byte / BYTES[filler.type], signal);
+}
+
+function elementsOfArray(data: HostArray): Elements {
+  // Typed arrays are read where they are.
+  const { type, storage, words } = encode(ArrayBuffer.isView(data) ? data.subarray(0, 0) : data);
+  const { buffer, byteOffset, byteLength } = ArrayBuffer.isView(data) ? data : words;
+  const bytes = new Uint8Array(buffer, byteOffset, byteLength);
+  return {
+    ...{ type, storage, length: data.length, bytes: byteLength, lasting: false, whole: false },
+    read: (into, at) => into.set(bytes.subarray(at, at + into.length)),
+  };
+}
