@@ -5,28 +5,49 @@ import { type Bench, timesOf } from './bench.ts';
 /** Small reads that are asked for together. */
 const AT_ONCE = 8;
 
-/** Arrays to the device and back, each waited for. */
+/** Arrays to the device and back, each waited for; `bench/transfers.ts` has files and more sizes. */
 export async function measureTransfers(bench: Bench): Promise<void> {
-  const { context, record } = bench;
   for (const words of [bench.transferWords / 4, bench.transferWords]) {
-    const array = new Uint32Array(words).fill(1);
-    const row = { n: words, way: 'to done', bytes: 4 * words };
+    await measureUploads(bench, words);
+    await measureDownloads(bench, words);
+  }
+  await measureSmallReads(bench);
+}
+
+async function measureUploads(bench: Bench, words: number): Promise<void> {
+  const { context, record } = bench;
+  const array = new Uint32Array(words).fill(1);
+  const ways: Readonly<Record<string, () => Column<'u32'> | Promise<Column<'u32'>>>> = {
+    'column()': () => context.column(array),
+    'upload()': () => context.upload(array),
+  };
+  for (const [name, make] of Object.entries(ways)) {
     let column: Column<'u32'> | undefined;
     const drop = (): void => {
       context.dispose(column);
       column = undefined;
     };
-    // Its last word comes back after all of it has arrived.
-    const upload = async (): Promise<void> => {
-      column = context.column(array);
+    const work = async (): Promise<void> => {
+      column = await make();
+      // Its last word comes back after all of it has arrived.
       await context.read(slice(column, words - 1, words));
     };
-    record({ ...row, what: 'upload', library: 'quadrille, column()', ...(await timesOf(bench, upload, drop)) });
-    const read = await timesOf(bench, () => context.read(column!));
-    record({ ...row, what: 'download into a new array', library: 'quadrille, read()', ...read });
+    const row = { what: 'upload', n: words, library: `quadrille, ${name}`, way: 'to done', bytes: 4 * words };
+    record({ ...row, ...(await timesOf(bench, work, drop)) });
     drop();
   }
-  await measureSmallReads(bench);
+}
+
+async function measureDownloads(bench: Bench, words: number): Promise<void> {
+  const { context, record } = bench;
+  const column = context.column(new Uint32Array(words).fill(1));
+  const into = new Uint32Array(words).fill(2);
+  const row = { n: words, way: 'to done', bytes: 4 * words };
+  const fresh = await timesOf(bench, () => context.read(column));
+  record({ ...row, what: 'download into a new array', library: 'quadrille, read()', ...fresh });
+  const filled = await timesOf(bench, () => context.read(column, { into }));
+  record({ ...row, what: 'download', library: 'quadrille, read(…, { into })', ...filled });
+  context.dispose(column);
 }
 
 async function measureSmallReads(bench: Bench): Promise<void> {
@@ -38,7 +59,6 @@ async function measureSmallReads(bench: Bench): Promise<void> {
   record({ ...row, way: `${AT_ONCE} at once`, ...together });
   context.dispose(columns);
 }
-
 /** The median of a column. */
 export async function measureSelectKth(bench: Bench, n: number): Promise<void> {
   const { context, record } = bench;
