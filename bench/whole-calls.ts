@@ -20,7 +20,9 @@ import { machine } from './compare-input.ts';
  *
  * node --import tsx bench/whole-calls.ts [--backend webgpu|workers|reference] [--adapter hardware|software] [--workers 2]
  *   [--sizes 10,14,16,18,20,22] [--only chain,loops,transfers,selectKth,launches] [--in-a-row 50] [--rounds 1000] [--times 7]
- *   [--transfer 256 MiB] [--peer ./calls] [--plain]
+ *   [--transfer 256] [--peer ./calls] [--plain] [--cold]
+ *
+ * `--transfer` is in MiB. An idle card raises its clocks for a quarter of a second before each measurement, but with `--cold`.
  */
 const { values: options } = parseArgs({
   options: {
@@ -35,6 +37,7 @@ const { values: options } = parseArgs({
     transfer: { type: 'string', default: '256' },
     peer: { type: 'string' },
     plain: { type: 'boolean', default: false },
+    cold: { type: 'boolean', default: false },
   },
 });
 /** Rows of the largest loop, and of the largest selectKth. */
@@ -48,7 +51,7 @@ const rows: Row[] = [];
 const peerRows = options.peer === undefined ? [] : await rowsOfPeer(options.peer, sizes, rounds);
 
 await using context = await open({ backend, adapter, workers: workers && Number(workers) } as OpenOptions);
-const isCard = context.backend.name === 'webgpu' && adapter !== 'software';
+const heats = context.backend.name === 'webgpu' && adapter !== 'software' && !options.cold;
 const bench: Bench = {
   context,
   sizes,
@@ -56,7 +59,7 @@ const bench: Bench = {
   rounds,
   times: Number(options.times),
   transferWords: Number(options.transfer) * 2 ** 18,
-  heat: isCard ? heater(context, (count) => context.materialize(sequence(count))) : async () => {},
+  heat: heats ? heater(context, (count) => context.materialize(sequence(count))) : async () => {},
   record: (row) => void rows.push(row),
 };
 console.log(`${machine()}; ${context.backend.name}; medians of ${bench.times}, ${bench.inARow} calls in a row`);
