@@ -1,5 +1,12 @@
 import { requireOneOf } from '../../primitives/arguments.ts';
-import type { Backend, DeviceBuffer, Limits, Program } from '../../primitives/backend.ts';
+import {
+  type Backend,
+  capacityOf,
+  type DeviceBuffer,
+  type Extent,
+  type Limits,
+  type Program,
+} from '../../primitives/backend.ts';
 import { ArgumentError, DeviceLostError } from '../../primitives/errors.ts';
 import type { Module } from '../../primitives/functors/ir.ts';
 import type { Gpu, GpuAdapterInfo, GpuDevice } from '../../primitives/gpu-types.ts';
@@ -17,6 +24,8 @@ import { requireOptions } from '../../primitives/options.ts';
 import type { OnWarning } from '../../primitives/warnings.ts';
 import { requireHangLimit, requireLimits } from '../backend-options.ts';
 import type { Arithmetic } from './arithmetic.ts';
+import { runPlanned, type TracedRun } from './command-plans.ts';
+import { CommandSignature, signatures } from './command-signature.ts';
 import type { CommandTime } from './command-time.ts';
 import { type AdapterChoice, type OpenDevice, openDevice, shareDevice } from './device.ts';
 import { aDevice } from './device-kind.ts';
@@ -168,23 +177,31 @@ function backendOf(
   { arithmetic, determinism }: Verdict,
 ): WebGpuBackend {
   const engine: Engine = { ...machine.engine, arithmetic };
-  const { failure, transfers } = machine;
+  const { failure, transfers, plans } = machine;
   const { pool, recorder, counters, limits } = engine;
   // The probe of the device came before.
   pool.keepWithin(limits.memoryBytes);
   let closed = false;
-  const command =
-    <A extends unknown[]>(
-      name: string,
-      kernel: (engine: Engine, ...args: A) => void,
-      program: (...args: A) => Program,
-    ) =>
-    (...args: A): void => {
-      recorder.begin();
-      pool.attempt(() => kernel(engine, ...args));
-      machine.timer.mark(() => `${name} ${namesIn(program(...args).module)}`);
-      recorder.endCommand();
-    };
+  const signature = new CommandSignature(pool);
+  /** Carries out a command, by its plan if it has rows: of no rows there is nothing to find again. */
+  const issue = (
+    name: string,
+    { module }: Program,
+    extent: Extent,
+    write: (to: CommandSignature) => void,
+    run: TracedRun,
+  ): void => {
+    recorder.begin();
+    pool.attempt(() => {
+      if (capacityOf(extent) === 0) run(engine, (program) => program);
+      else {
+        write(signature);
+        runPlanned(engine, plans, signature, run);
+      }
+    });
+    machine.timer.mark(() => `${name} ${namesIn(module)}`);
+    recorder.endCommand();
+  };
 
   const time = async (commands: (() => void) | readonly (() => void)[]): Promise<number | readonly number[]> => {
     failure.guard();
@@ -238,12 +255,58 @@ function backendOf(
       failure.guard();
       return machine.timer.profile(commands);
     },
-    forEach: command('forEach', forEach, (_, program) => program),
-    walk: command('walk', walk, ({ step }) => step),
-    reduce: command('reduce', reduce, (_, program) => program),
-    scan: command('scan', scan, ({ program }) => program),
-    sort: command('sort', sort, ({ program }) => program),
-    histogram: command('histogram', histogram, ({ program }) => program),
+    forEach: (extent, program, stores) =>
+      issue(
+        'forEach',
+        program,
+        extent,
+        (to) => signatures.forEach(to, extent, program, stores),
+        (on, traced) => forEach(on, extent, traced(program), stores),
+      ),
+    walk: (command) =>
+      issue(
+        'walk',
+        command.step,
+        command.extent,
+        (to) => signatures.walk(to, command),
+        (on, traced) => walk(on, { ...command, start: traced(command.start), step: traced(command.step) }),
+      ),
+    reduce: (extent, program, monoid, into) =>
+      issue(
+        'reduce',
+        program,
+        extent,
+        (to) => signatures.reduce(to, extent, program, monoid, into),
+        (on, traced) => reduce(on, extent, traced(program), monoid, into),
+      ),
+    scan: (command) =>
+      issue(
+        'scan',
+        command.program,
+        command.extent,
+        (to) => signatures.scan(to, command),
+        (on, traced) => scan(on, { ...command, program: traced(command.program), emit: traced(command.emit) }),
+      ),
+    sort: (command) =>
+      issue(
+        'sort',
+        command.program,
+        command.extent,
+        (to) => signatures.sort(to, command),
+        (on, traced) => sort(on, { ...command, program: traced(command.program) }),
+      ),
+    histogram: (command) =>
+      issue(
+        'histogram',
+        command.program,
+        command.extent,
+        (to) => signatures.histogram(to, command),
+        (on, traced) => {
+          const program = traced(command.program);
+          const { inner } = command;
+          histogram(on, { ...command, program, inner: inner && { ...inner, row: traced(inner.row) } });
+        },
+      ),
     submit() {
       if (!failure.failed) recorder.flush();
       return true;

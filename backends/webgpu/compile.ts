@@ -1,7 +1,7 @@
 import type { Counters } from '../../primitives/backend.ts';
 import { type Cache, createCache } from '../../primitives/cache.ts';
 import type { Part } from './memory.ts';
-import type { ParameterSlot, Recorder } from './recorder.ts';
+import type { Recorder, SlotPlace } from './recorder.ts';
 
 /** A compiled kernel; its storage buffers are bound in the order of its layout. */
 export interface Kernel {
@@ -19,7 +19,7 @@ export interface Compiler {
   kernel(key: string, access: string, code: () => string): Kernel;
   storageGroup(kernel: Kernel, parts: readonly Part[]): GPUBindGroup;
   /** The bind group of the parameters of a command and of a dispatch; they are chosen by dynamic offsets. */
-  parameterGroup(command: ParameterSlot, dispatch: ParameterSlot): GPUBindGroup;
+  parameterGroup(command: SlotPlace, dispatch: SlotPlace): GPUBindGroup;
   /** Forgets what refers to a buffer that is to be destroyed. */
   forget(part: Part): void;
   /** Forgets everything that was made. */
@@ -41,6 +41,7 @@ export function createCompiler(
   const layouts = new Map<string, GPUBindGroupLayout>();
   const groups = new Map<string, GPUBindGroup>();
   const groupsOfPart = new Map<number, Set<string>>();
+  const parameterGroups = new Map<number, GPUBindGroup>();
   const uniform = { type: 'uniform', hasDynamicOffset: true } as const;
   const parameterLayout = device.createBindGroupLayout({
     entries: [0, 1].map((binding) => ({ binding, visibility: COMPUTE, buffer: uniform })),
@@ -92,8 +93,7 @@ export function createCompiler(
       });
     },
     parameterGroup(command, dispatch) {
-      const key = `p ${command.chunk.id} ${command.bytes} ${dispatch.chunk.id} ${dispatch.bytes}`;
-      return cached(groups, key, () => {
+      return cached(parameterGroups, placesKey(command, dispatch), () => {
         counters.bindGroups++;
         const entries = [command, dispatch].map(({ chunk, bytes }, binding) => ({
           binding,
@@ -109,10 +109,20 @@ export function createCompiler(
     clear() {
       kernels.clear();
       groups.clear();
+      parameterGroups.clear();
       groupsOfPart.clear();
     },
   };
 }
+
+/** A number of the chunks, whose ids count down from −1 to some hundreds, and of the bytes that are bound of each. */
+function placesKey(command: SlotPlace, dispatch: SlotPlace): number {
+  const commandKey = -command.chunk.id * MOST_BYTES + command.bytes;
+  return commandKey * 2 ** 26 + -dispatch.chunk.id * 2 ** 12 + dispatch.bytes;
+}
+
+/** More than a slot has. */
+const MOST_BYTES = 2 ** 17;
 
 function cached<K, V>(cache: Pick<Map<K, V>, 'get'> & Pick<Cache<K, V>, 'set'>, key: K, make: () => V): V {
   let value = cache.get(key);

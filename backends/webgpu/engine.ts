@@ -2,6 +2,7 @@ import type { Counters, Limits } from '../../primitives/backend.ts';
 import { ArgumentError } from '../../primitives/errors.ts';
 import type { Arithmetic } from './arithmetic.ts';
 import type { Bindings } from './bindings.ts';
+import type { CommandTrace } from './command-trace.ts';
 import type { Compiler } from './compile.ts';
 import { type Subgroups, widthOf } from './device.ts';
 import type { Memory, MemoryPool } from './memory.ts';
@@ -26,6 +27,8 @@ export interface Engine {
   /** Bytes of workgroup memory, and threads of a workgroup at most. */
   readonly shared: number;
   readonly threads: number;
+  /** Notes what the command under way does, if that is to be done again. */
+  readonly trace?: CommandTrace;
 }
 
 /** The text of a kernel, but for its parameters and bindings. */
@@ -52,8 +55,9 @@ export interface Launch {
   readonly code: () => KernelText;
   /** Workgroups, at most 2³²−1; those past one dispatch's grid go into further ones. */
   readonly groups: number;
-  /** Words of the kernel's own, at most four. */
+  /** Words of the kernel's own, at most four, with the epoch of the spine before them where there is one. */
   readonly words?: readonly number[];
+  readonly epoch?: number | undefined;
 }
 
 /**
@@ -61,19 +65,20 @@ export interface Launch {
  * those that a binding is given for.
  */
 export function placeParameters(
-  { recorder }: Engine,
-  { words, deviceWords }: Parameters,
+  { recorder, trace }: Engine,
+  { words, deviceWords, uniforms }: Parameters,
   bound: readonly (number | undefined)[] = [],
 ): ParameterSlot {
   const slot = recorder.slot(Math.max(4, words.length));
   slot.data.set(words);
   for (const [k, { memory, word, to }] of deviceWords.entries()) {
+    if (bound[k] !== undefined) slot.data[to] = partOf(memory, word).inPart;
+  }
+  trace?.placed(slot, uniforms);
+  for (const [k, { memory, word, to }] of deviceWords.entries()) {
+    if (bound[k] !== undefined) continue;
     const { part, inPart } = partOf(memory, word);
-    if (bound[k] === undefined) {
-      recorder.copy(memory.parts[part]!, inPart * 4, slot.chunk, slot.byteOffset + to * 4, 4);
-    } else {
-      slot.data[to] = inPart;
-    }
+    recorder.copy(memory.parts[part]!, inPart * 4, slot.chunk, slot.byteOffset + to * 4, 4);
   }
   return slot;
 }
@@ -99,10 +104,11 @@ function bindDeviceWords({ limits }: Engine, { deviceWords }: Parameters, bindin
 }
 
 /** Records a launch, in as many dispatches as its workgroups need: they may be a few more than asked for. */
-export function launch(engine: Engine, { key, parameters, bindings, code, groups, words, ...placed }: Launch): void {
-  const { compiler, recorder, limits } = engine;
-  const bound = placed.slot === undefined ? bindDeviceWords(engine, parameters, bindings) : [];
-  const slot = placed.slot ?? placeParameters(engine, parameters, bound);
+export function launch(engine: Engine, { key, parameters, bindings, code, groups, words, ...given }: Launch): void {
+  const { compiler, recorder, limits, trace } = engine;
+  const { epoch } = given;
+  const bound = given.slot === undefined ? bindDeviceWords(engine, parameters, bindings) : [];
+  const slot = given.slot ?? placeParameters(engine, parameters, bound);
   const access = bindings.access();
   const choices = Object.values(engine.arithmetic).join();
   const kernel = compiler.kernel(
@@ -115,7 +121,9 @@ export function launch(engine: Engine, { key, parameters, bindings, code, groups
   for (let first = 0; first < groups; ) {
     const { grid, count } = gridOf(groups - first, limits.workgroups);
     const dispatch = recorder.slot(8);
-    dispatch.data.set([first, grid[0], grid[1], 0, ...(words ?? [])]);
+    dispatch.data.set([first, grid[0], grid[1], 0, ...(epoch === undefined ? [] : [epoch]), ...(words ?? [])]);
+    const epochAt = epoch === undefined ? undefined : OWN_WORDS;
+    trace?.dispatched({ kernel, access, groups: grid, epochAt }, slot, dispatch.data, parts);
     recorder.dispatch({
       pipeline: kernel.pipeline,
       groups: grid,
@@ -128,6 +136,9 @@ export function launch(engine: Engine, { key, parameters, bindings, code, groups
     first += count;
   }
 }
+
+/** Where the words of the kernel's own begin among those of a dispatch. */
+const OWN_WORDS = 4;
 
 /** A grid of little more than `groups` workgroups, or of as many as one dispatch takes, and how many of them it covers. */
 export function gridOf(groups: number, most: number): { grid: [number, number, number]; count: number } {

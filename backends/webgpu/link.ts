@@ -3,6 +3,7 @@ import { type AccessPattern, accessPatterns, arraysUpToIndex } from '../../primi
 import { type Module, moduleNumber, type ScalarType } from '../../primitives/functors/ir.ts';
 import type { Arithmetic } from './arithmetic.ts';
 import type { Bindings } from './bindings.ts';
+import { TracedUniform } from './command-trace.ts';
 import { emitModule, type WgslEnvironment } from './emit-wgsl.ts';
 import type { Memory, MemoryPool } from './memory.ts';
 import { type LengthWords, lengthExpression, type Parameters, parameter } from './parameters.ts';
@@ -70,13 +71,17 @@ export function linkProgram(
     return { name, type, storage, pattern, ...place, covers, isInside, cells };
   });
   const values = [...module.uniforms].map(([name, type]): [string, number] => {
-    const value = uniforms.get(name)!;
-    return [name, type === 'f32' ? parameters.float(value as number) : parameters.word(value)];
+    return [name, parameters.uniform(type, uniforms.get(name)!)];
   });
   const bounds = [...module.uniforms].filter(
-    ([name, type]) => type === 'u32' && (uniforms.get(name)! as number) >= capacityOf(extent),
+    ([name, type]) => type === 'u32' && isAtLeast(uniforms.get(name)!, capacityOf(extent)),
   );
   return { prefix, module, arrays: linked, uniforms: new Map(values), bounds: new Set(bounds.map(([name]) => name)) };
+}
+
+/** Whether a uniform's value is a number at least. */
+function isAtLeast(value: number | boolean | TracedUniform, bound: number): boolean {
+  return value instanceof TracedUniform ? value.reaches(bound) : (value as number) >= bound;
 }
 
 /** Whether a length is an extent's at least. */

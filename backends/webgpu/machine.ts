@@ -4,6 +4,7 @@ import { type OnWarning, QuadrilleWarning, warn } from '../../primitives/warning
 import { CLOSE_LIMIT, endsWithin } from '../close-limit.ts';
 import { createWatchdog } from '../watchdog.ts';
 import { plainArithmetic } from './arithmetic.ts';
+import { type CommandPlans, createCommandPlans } from './command-plans.ts';
 import { createCompiler } from './compile.ts';
 import { lowered, type OpenDevice } from './device.ts';
 import type { Engine } from './engine.ts';
@@ -28,6 +29,8 @@ export interface Machine {
   readonly transfers: Transfers;
   /** Writes f32 operations plainly until a probe has chosen otherwise. */
   readonly engine: Engine;
+  /** Of commands with the engine's arithmetic as a probe has chosen it. */
+  readonly plans: CommandPlans;
   /** Runs a module for the probe of the device. */
   readonly run: ProbeRun;
   readonly timer: Timer;
@@ -67,8 +70,10 @@ export function startMachine(open: OpenDevice, options: MachineOptions, gpu: GPU
   };
   const { commandsPerSubmission } = tuning;
   const explain = createExplanation(device, failure);
+  const plans = createCommandPlans();
   const onShortage = (): void => {
     compiler.clear();
+    plans.clear();
     transfers.trim();
   };
   const recorder = createRecorder({ device, shared, failure, counters, commandsPerSubmission, onShortage, explain });
@@ -135,6 +140,7 @@ export function startMachine(open: OpenDevice, options: MachineOptions, gpu: GPU
     failure,
     transfers,
     engine,
+    plans,
     timer,
     finish,
     run: (module, columns, arithmetic) => runProbe({ ...engine, arithmetic }, transfers, module, columns),

@@ -1,5 +1,7 @@
 import { capacityOf, type Length } from '../../primitives/backend.ts';
+import type { ScalarType } from '../../primitives/functors/ir.ts';
 import { bitsOfF32 } from '../../primitives/functors/semantics.ts';
+import { TracedUniform, type UniformWord } from './command-trace.ts';
 import type { Memory, MemoryPool } from './memory.ts';
 
 /** The parameters that a length is computed from: the raw count, what is taken off, and the limit. */
@@ -24,10 +26,12 @@ export interface DeviceWord {
 export interface Parameters {
   readonly words: readonly number[];
   readonly deviceWords: readonly DeviceWord[];
+  /** The words that are uniforms of a command that is traced. */
+  readonly uniforms: readonly UniformWord[];
   /** Adds a word and says where it lies. */
   word(value: number | boolean): number;
-  /** Adds an f32 by its bits. */
-  float(value: number): number;
+  /** Adds the value of a uniform, an f32 by its bits. */
+  uniform(type: ScalarType, value: number | boolean | TracedUniform): number;
   /** A word that the device holds: one, however often it is asked for. */
   cell(memory: Memory, word: number): number;
   length(length: Length): LengthWords;
@@ -38,6 +42,7 @@ export interface Parameters {
 export function createParameters(pool: MemoryPool): Parameters {
   const words: number[] = [];
   const deviceWords: DeviceWord[] = [];
+  const uniforms: UniformWord[] = [];
   const word = (value: number | boolean): number => words.push(Number(value) >>> 0) - 1;
   const cell = (memory: Memory, from: number): number => {
     const known = deviceWords.findIndex((each) => each.memory === memory && each.word === from);
@@ -46,9 +51,16 @@ export function createParameters(pool: MemoryPool): Parameters {
   return {
     words,
     deviceWords,
+    uniforms,
     word,
     cell,
-    float: (value) => word(bitsOfF32(value)),
+    uniform(type, given) {
+      const isFloat = type === 'f32';
+      const value = given instanceof TracedUniform ? given.value : given;
+      const at = word(isFloat ? bitsOfF32(value as number) : value);
+      if (given instanceof TracedUniform) uniforms.push({ at, uniform: given.uniform, isFloat });
+      return at;
+    },
     length(length) {
       const device = typeof length !== 'number';
       const raw = device ? cell(pool.resolve(length.buffer), length.word) : word(length);

@@ -4,11 +4,15 @@ import { closeErrorScopes, errorScopes, type Failure, refusedError } from './fai
 import type { Part } from './memory.ts';
 import { usage } from './usage.ts';
 
-/** Words that travel with a launch: `data` reaches the device before the launch does. */
-export interface ParameterSlot {
+/** Where words lie that travel with a launch. */
+export interface SlotPlace {
   readonly chunk: Part;
   readonly byteOffset: number;
   readonly bytes: number;
+}
+
+/** Words that travel with a launch: `data` reaches the device before the launch does. */
+export interface ParameterSlot extends SlotPlace {
   readonly data: Uint32Array;
 }
 
@@ -53,6 +57,8 @@ export interface Recorder {
   made(part: Part): void;
   /** A zeroed slot for the launches of this submission. */
   slot(words: number): ParameterSlot;
+  /** A slot with the words of another one, of which there are as many as a slot has. */
+  place(words: Uint32Array): SlotPlace;
   dispatch(command: Dispatch): void;
   copy(from: Part, fromByte: number, to: Part, toByte: number, bytes: number): void;
   clear(part: Part, byte: number, bytes: number): void;
@@ -175,15 +181,15 @@ export function createRecorder(options: RecorderOptions): Recorder {
     return encoder!;
   };
 
-  const count = (parts: readonly Part[], isWritten: (i: number) => boolean): void => {
-    for (const [i, part] of parts.entries()) {
-      part.lastUse = submission;
-      if (part.borrowedAt !== undefined) open!.borrows = true;
-      if (isWritten(i)) open!.parts.add(part);
-    }
+  const use = (part: Part, isWritten: boolean): void => {
+    part.lastUse = submission;
+    if (part.borrowedAt !== undefined) open!.borrows = true;
+    if (isWritten) open!.parts.add(part);
+  };
+  const countWrite = (part: Part): void => {
+    use(part, true);
     commands++;
   };
-  const countWrite = (part: Part): void => count([part], () => true);
 
   const flush = (): void => {
     if (open === undefined) return;
@@ -269,28 +275,45 @@ export function createRecorder(options: RecorderOptions): Recorder {
     return { part, data: new Uint32Array(CHUNK_BYTES / 4), used: 0 };
   };
 
-  const slot = (words: number): ParameterSlot => {
+  /** The chunk that has room for so many bytes more. */
+  const chunkFor = (bytes: number): (typeof chunks)[number] => {
     begin();
-    const bytes = Math.ceil((words * 4) / alignment) * alignment;
     if ((chunks[chunk]?.used ?? 0) + bytes > CHUNK_BYTES) chunk++;
     const current = chunks[chunk] ?? newChunk();
     chunks[chunk] = current;
+    return current;
+  };
+
+  const slot = (words: number): ParameterSlot => {
+    const bytes = Math.ceil((words * 4) / alignment) * alignment;
+    const current = chunkFor(bytes);
     const { part, data, used } = current;
     current.used += bytes;
     const view = data.subarray(used / 4, (used + bytes) / 4).fill(0);
     return { chunk: part, byteOffset: used, bytes, data: view };
   };
 
+  const place = (words: Uint32Array): SlotPlace => {
+    const bytes = words.byteLength;
+    const current = chunkFor(bytes);
+    const { part, data, used } = current;
+    current.used += bytes;
+    data.set(words, used / 4);
+    return { chunk: part, byteOffset: used, bytes };
+  };
+
   const copy = (from: Part, fromByte: number, to: Part, toByte: number, bytes: number): void => {
     to.beforeWrite?.();
     outsidePass().copyBufferToBuffer(from.gpu, (from.borrowedAt ?? 0) + fromByte, to.gpu, toByte, bytes);
-    count([from, to], (i) => i === 1);
+    use(from, false);
+    countWrite(to);
   };
 
   return {
     begin,
     watched,
     slot,
+    place,
     copy,
     flush,
     made(part) {
@@ -308,7 +331,8 @@ export function createRecorder(options: RecorderOptions): Recorder {
       pass.setBindGroup(1, storage);
       pass.dispatchWorkgroups(...groups);
       counters.dispatches++;
-      count(parts, (i) => access[i] !== 'r');
+      for (let i = 0; i < parts.length; i++) use(parts[i]!, access[i] !== 'r');
+      commands++;
     },
     clear(part, byte, bytes) {
       part.beforeWrite?.();

@@ -174,7 +174,8 @@ ${parts.declarations}`,
     bindings,
     code: text,
     groups: tiles,
-    words: [run.epoch, shift, mask],
+    epoch: run.epoch,
+    words: [shift, mask],
   });
   return true;
 }

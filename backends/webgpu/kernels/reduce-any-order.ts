@@ -92,7 +92,8 @@ ${write}`,
     bindings,
     code,
     groups,
-    words: [run?.epoch ?? 0, chunk, groups],
+    epoch: run?.epoch,
+    words: [...(run === undefined ? [0] : []), chunk, groups],
   });
 }
 

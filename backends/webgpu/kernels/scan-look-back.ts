@@ -138,7 +138,7 @@ ${emitFold(tile, engine.subgroups!)}`,
     bindings,
     code: text,
     groups: tiles,
-    words: [run.epoch],
+    epoch: run.epoch,
   });
 }
 

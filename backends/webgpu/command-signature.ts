@@ -1,0 +1,170 @@
+import type {
+  Cell,
+  DeviceBuffer,
+  HistogramCommand,
+  Length,
+  MonoidProgram,
+  Program,
+  ScanCommand,
+  SortCommand,
+  Storage,
+  Store,
+  WalkCommand,
+} from '../../primitives/backend.ts';
+import { moduleNumber } from '../../primitives/functors/ir.ts';
+import { NumberList } from '../../primitives/structures.ts';
+import type { Memory, MemoryPool } from './memory.ts';
+
+/**
+ * Writes down all of a command that decides which launches it takes: the structure of its modules, its lengths, offsets and
+ * capacities, which of its arrays share a buffer, and how long the buffers are. What is left are data: which buffers these are,
+ * and the values of uniforms.
+ */
+export class CommandSignature {
+  readonly list: NumberList = new NumberList();
+  /** The buffers, each once, in the order in which the command names them. */
+  readonly memories: Memory[] = [];
+  /** The values of uniforms, program by program in the order of their modules. */
+  readonly uniforms: (number | boolean)[] = [];
+  readonly #pool: MemoryPool;
+
+  constructor(pool: MemoryPool) {
+    this.#pool = pool;
+  }
+
+  begin(kind: number): void {
+    this.list.clear();
+    this.list.push(kind);
+    this.memories.length = 0;
+    this.uniforms.length = 0;
+  }
+
+  number(value: number | undefined): void {
+    this.list.push(value ?? -1);
+  }
+
+  length(length: Length): void {
+    if (typeof length === 'number') {
+      this.list.push(-1);
+      this.list.push(length);
+      return;
+    }
+    this.#buffer(length.buffer);
+    this.list.push(length.word);
+    this.list.push(length.minus);
+    this.list.push(length.limit);
+  }
+
+  cell(cell: Cell | undefined): void {
+    if (cell === undefined) this.list.push(-1);
+    else {
+      this.#buffer(cell.buffer);
+      this.list.push(cell.word);
+    }
+  }
+
+  program({ module, arrays, uniforms }: Program): void {
+    const { list } = this;
+    list.push(moduleNumber(module));
+    for (const name of module.arrays.keys()) {
+      const { buffer, storage, offset, length } = arrays.get(name)!;
+      this.#buffer(buffer);
+      list.push(STORAGES[storage]);
+      list.push(offset);
+      this.length(length);
+    }
+    for (const name of module.uniforms.keys()) this.uniforms.push(uniforms.get(name)!);
+  }
+
+  monoid({ module, identity, exact, commutative }: MonoidProgram): void {
+    const { list } = this;
+    list.push(moduleNumber(module));
+    for (const value of identity) list.pushExactly(Number(value));
+    list.push(Number(exact) + 2 * Number(commutative));
+  }
+
+  stores(stores: readonly Store[]): void {
+    const { list } = this;
+    list.push(stores.length);
+    for (const { buffer, offset, capacity, value, index, guard, combine } of stores) {
+      this.#buffer(buffer);
+      list.push(offset);
+      list.push(capacity);
+      list.push(value);
+      list.push(index ?? -1);
+      list.push(guard ?? -1);
+      list.push(combine === undefined ? -1 : COMBINATIONS.indexOf(combine));
+    }
+  }
+
+  #buffer(buffer: DeviceBuffer): void {
+    const { list, memories } = this;
+    const memory = this.#pool.resolve(buffer);
+    const known = memories.indexOf(memory);
+    list.push(known < 0 ? memories.length : known);
+    if (known >= 0) return;
+    memories.push(memory);
+    list.push(memory.words);
+    list.push(memory.parts.length);
+    for (const { bytes } of memory.parts) list.push(bytes);
+  }
+}
+
+const STORAGES: Readonly<Record<Storage, number>> = { u32: 0, i32: 1, f32: 2, u8: 3, i8: 4, u16: 5, i16: 6 };
+const COMBINATIONS: readonly Store['combine'][] = ['add', 'and', 'or', 'xor', 'min', 'max'];
+
+/** How each kernel's call is written down. */
+export const signatures = {
+  forEach(to: CommandSignature, extent: Length, program: Program, stores: readonly Store[]): void {
+    to.begin(0);
+    to.length(extent);
+    to.program(program);
+    to.stores(stores);
+  },
+  walk(to: CommandSignature, { extent, start, step, steps, changing, stores }: WalkCommand): void {
+    to.begin(1);
+    to.length(extent);
+    to.program(start);
+    to.program(step);
+    to.number(steps);
+    to.number(changing);
+    to.stores(stores);
+  },
+  reduce(to: CommandSignature, extent: Length, program: Program, monoid: MonoidProgram, into: Cell): void {
+    to.begin(2);
+    to.length(extent);
+    to.program(program);
+    to.monoid(monoid);
+    to.cell(into);
+  },
+  scan(to: CommandSignature, { extent, program, monoid, emit, stores, total }: ScanCommand): void {
+    to.begin(3);
+    to.length(extent);
+    to.program(program);
+    to.monoid(monoid);
+    to.program(emit);
+    to.stores(stores);
+    to.cell(total);
+  },
+  sort(to: CommandSignature, { extent, program, beginBit, endBit, keys, payload }: SortCommand): void {
+    to.begin(4);
+    to.length(extent);
+    to.program(program);
+    to.number(beginBit);
+    to.number(endBit);
+    to.cell(keys);
+    to.cell(payload);
+  },
+  histogram(to: CommandSignature, command: HistogramCommand): void {
+    const { extent, program, bins, segment, histograms, inner, into } = command;
+    to.begin(5);
+    to.length(extent);
+    to.program(program);
+    to.number(bins);
+    to.number(segment);
+    to.number(histograms);
+    to.cell(into);
+    to.number(inner?.ranks);
+    if (inner !== undefined) to.program(inner.row);
+  },
+};
