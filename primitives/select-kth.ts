@@ -1,5 +1,5 @@
 import { requireArray, wrongArgument } from './arguments.ts';
-import { type Column, commonLength, requireContext, requireType, viewColumn } from './columns/column.ts';
+import { type Column, cellColumn, commonLength, requireContext, requireType, viewColumn } from './columns/column.ts';
 import { fuse } from './columns/program.ts';
 import { keysOfSortable } from './columns/words.ts';
 import type { Context } from './context.ts';
@@ -14,7 +14,7 @@ import { aFlag, anything, type FieldKinds } from './kinds.ts';
 import { map } from './map.ts';
 import { plus } from './monoid.ts';
 import { requireOptions } from './options.ts';
-import { inclusiveScan } from './scan.ts';
+import { fusedScan, inclusiveScan } from './scan.ts';
 import { scatterReduce } from './scatter.ts';
 import { orderedWords, upperBound } from './search.ts';
 import { constant, fill, sequence } from './sequence.ts';
@@ -34,7 +34,8 @@ const OPTIONS: FieldKinds<SelectOptions> = { descending: aFlag, context: anythin
  * the device: nothing waits. Order and key types as {@link sort}, of which it is `sort(keys)[k]` without sorting.
  *
  * The first 8 bits of the keys are counted, the bits of the key sought are those where the counts pass k, and so on with the
- * next 8 bits of the keys that begin with them. Of several places, a trie of tables says which keys those are.
+ * next 8 bits of the keys that begin with them. Of several places, a trie of tables says which keys those are; of one, a pass
+ * over the keys and a scan of 256 counts are all that 8 bits take.
  *
  * - Work O(n · bits / 8), span O(bits / 8 · log n). The keys are read once for every 8 bits, so materialize a costly view;
  *   memory is taken for counts alone. More than 256 places at once are taken out of the sorted keys. Deterministic.
@@ -122,14 +123,11 @@ function selectPlaces<K extends SortKeys>(
   if (places.capacity === 0) return context.materialize(gather(keys, places));
   if (places.capacity > MOST_PLACES) return context.materialize(gather(sort(keys, options), places));
   const words = orderedWords(keys, options.descending);
-  const start = { group: constant(u32, 0, places.length), rank: lastOr(places, length) };
-  const tries = fill(context, u32, 0, 4 * words.length * DIGITS * places.capacity);
-  let sought: Sought = { ...start, words: words.map(() => constant(u32, 0, places.length)) };
-  for (let level = 0; level < 4 * words.length; level++) sought = narrow(context, words, tries, sought, level);
+  const found = (places.capacity === 1 ? findOne : findAll)(context, words, lastOr(places, length));
   const types = keyColumns(keys).map(({ type }) => type);
-  const [high, low] = sought.words.map((column, i) => keysOfSortable(column, types[i]!, options.descending));
-  const found = (low === undefined ? high : { ...keys, lo: low, hi: high }) as K;
-  return context.materialize(gather(found, rowOfPlace(places, length)));
+  const [high, low] = found.map((column, i) => keysOfSortable(column, types[i]!, options.descending));
+  const rows = (low === undefined ? high : { ...keys, lo: low, hi: high }) as K;
+  return context.materialize(gather(rows, rowOfPlace(places, length)));
 }
 
 /** The places, held to those that there are. */
@@ -150,18 +148,91 @@ function rowOfPlace(places: Column<'u32'>, length: Length): Column<'u32'> {
   return viewColumn(places.context, 'u32', places.length, view);
 }
 
-/** What is known of the keys at the places. */
+const DIGITS = 256;
+const NONE = 2 ** 32 - 1;
+
+/** What is known of the key at one place, in columns of one row. */
+interface SoughtKey {
+  /** Its place among the keys that begin with its bits. */
+  readonly rank: Column<'u32'>;
+  /** Its bits so far, the others zero; word by word, the most significant first. */
+  readonly words: readonly Column<'u32'>[];
+}
+
+/** The words of the key at the place that a rank of one row says. */
+function findOne(context: Context, words: readonly Column<'u32'>[], rank: Column<'u32'>): readonly Column<'u32'>[] {
+  let sought: SoughtKey = { rank, words: words.map(() => constant(u32, 0, 1)) };
+  for (let level = 0; level < 4 * words.length; level++) sought = learnDigit(context, words, sought, level);
+  return sought.words;
+}
+
+/** Learns 8 more bits of a key: those that the count of the keys with fewer bits there has not passed its rank with. */
+function learnDigit(
+  context: Context,
+  words: readonly Column<'u32'>[],
+  { rank, words: known }: SoughtKey,
+  level: number,
+): SoughtKey {
+  return context.scope(() => {
+    const counts = histogram(digitsOf(words, known, level), DIGITS);
+    const word = level >> 2;
+    const next = context.allocate(2);
+    const store = { buffer: next.buffer, capacity: 1, guard: 0, index: 1 };
+    fusedScan('selectKth', {
+      context,
+      length: DIGITS,
+      monoid: plus(u32),
+      element: (digit, loader) => loader.load([counts], digit),
+      emit: (digit, exclusive, inclusive, loader) => {
+        const [before, upTo] = [...exclusive, ...inclusive] as [U32, U32];
+        const [place, bits] = loader.load([rank, known[word]!], u32(0)) as [U32, U32];
+        // Of no keys at all, no digit passes the place.
+        const isFound = before.le(place).and(place.lt(upTo).or(digit.eq(DIGITS - 1)));
+        return [isFound, u32(0), place.sub(before), bits.or(digit.shl(loader.uniform('u32', shiftAt(level))))];
+      },
+      emitted: ['bool', 'u32', 'u32', 'u32'],
+      stores: [
+        { ...store, offset: 0, value: 2 },
+        { ...store, offset: 1, value: 3 },
+      ],
+    });
+    const learnt = cellColumn(next, 'u32', 1);
+    return { rank: cellColumn(next, 'u32', 0), words: known.map((column, i) => (i === word ? learnt : column)) };
+  });
+}
+
+/** The digit of each key at a level where it has the bits above it that are known, and none where it has not. */
+function digitsOf(words: readonly Column<'u32'>[], known: readonly Column<'u32'>[], level: number): Column<'u32'> {
+  const view = fuse('digitsOf', [], ['u32'], (index, _, loader) => {
+    const key = loader.load(words, index) as U32[];
+    const sought = loader.load(known, u32(0)) as U32[];
+    return [select(NONE, digitAt(key, level), agree(key, sought, level))];
+  });
+  return viewColumn(words[0]!.context, 'u32', words[0]!.length, view);
+}
+
+function digitAt(key: readonly U32[], level: number): U32 {
+  return key[level >> 2]!.shr(shiftAt(level)).and(DIGITS - 1);
+}
+
+/** What is known of the keys at several places. */
 interface Sought {
   /** Places with the same bits so far are of one group. */
   readonly group: Column<'u32'>;
   /** The place of each among the keys that begin with its bits. */
   readonly rank: Column<'u32'>;
-  /** The bits so far, the others zero; word by word, the most significant first. */
+  /** As those of {@link SoughtKey}. */
   readonly words: readonly Column<'u32'>[];
 }
 
-const DIGITS = 256;
-const NONE = 2 ** 32 - 1;
+/** The words of the keys at the places that ranks say. */
+function findAll(context: Context, words: readonly Column<'u32'>[], rank: Column<'u32'>): readonly Column<'u32'>[] {
+  const tries = fill(context, u32, 0, 4 * words.length * DIGITS * rank.capacity);
+  const zero = constant(u32, 0, rank.length);
+  let sought: Sought = { group: zero, rank, words: words.map(() => zero) };
+  for (let level = 0; level < 4 * words.length; level++) sought = narrow(context, words, tries, sought, level);
+  return sought.words;
+}
 
 /**
  * Learns 8 more bits of the keys at the places: counts them among the keys of every group, and notes in `tries` which group
@@ -176,7 +247,7 @@ function narrow(
 ): Sought {
   return context.scope(() => {
     const bins = DIGITS * rank.capacity;
-    const upTo = inclusiveScan(histogram(binsAt(words, tries, known, bins, level), bins), plus(u32));
+    const upTo = inclusiveScan(histogram(binsAt(words, tries, bins, level), bins), plus(u32));
     const target = map(targetOf, { group, rank, upTo });
     const bin = upperBound(upTo, target);
     const word = level >> 2;
@@ -184,9 +255,10 @@ function narrow(
     const next = context.materialize(map(nextOf, { group, target, bin, word: known[word]!, upTo, shift }));
     const first = level * bins;
     const branch = map(plusUniform, { x: next.bin, by: first });
-    scatterReduce(sequence(rank.length, 1), branch, 'max', tries);
+    // Nobody asks for the groups of whole keys.
+    if (level < 4 * words.length - 1) scatterReduce(sequence(rank.length, 1), branch, 'max', tries);
     return {
-      group: context.materialize(map(groupOf, { branch, tries })),
+      group: map(groupOf, { branch, tries }),
       rank: next.rank,
       words: known.map((column, i) => (i === word ? next.word : column)),
     };
@@ -196,27 +268,15 @@ function narrow(
 const shiftAt = (level: number): number => 24 - 8 * (level & 3);
 
 /** Which bin of a level counts a key: that of its digit there in the group that its digits before have led to, or none. */
-function binsAt(
-  words: readonly Column<'u32'>[],
-  tries: Column<'u32'>,
-  known: readonly Column<'u32'>[],
-  bins: number,
-  level: number,
-): Column<'u32'> {
+function binsAt(words: readonly Column<'u32'>[], tries: Column<'u32'>, bins: number, level: number): Column<'u32'> {
   const view = fuse('binsAt', [], ['u32'], (index, _, loader) => {
     const key = loader.load(words, index) as U32[];
-    const digit = (at: number): U32 => key[at >> 2]!.shr(shiftAt(at)).and(DIGITS - 1);
-    // There is one group.
-    if (bins === DIGITS) {
-      const sought = loader.load(known, u32(0)) as U32[];
-      return [select(NONE, digit(level), agree(key, sought, level))];
-    }
-    let bin = digit(0);
+    let bin = digitAt(key, 0);
     for (let at = 1; at <= level; at++) {
       const branch = bin.add(loader.uniform('u32', (at - 1) * bins));
       // Past the end, as of no bin, there is no group either.
       const [group] = loader.load([tries], select(NONE, branch, bin.ne(NONE))) as [U32];
-      bin = select(NONE, group.sub(1).mul(DIGITS).add(digit(at)), group.ne(0));
+      bin = select(NONE, group.sub(1).mul(DIGITS).add(digitAt(key, at)), group.ne(0));
     }
     return [bin];
   });
