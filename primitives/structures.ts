@@ -1,30 +1,53 @@
 import { createCache } from './cache.ts';
 
-/** A list of numbers that is written anew again and again, so that telling structures apart makes no garbage. */
+/**
+ * A list of numbers that is written anew again and again, so that telling structures apart makes no garbage. Numbers are the
+ * same as `Object.is` has it.
+ */
 export class NumberList {
-  words: Float64Array = new Float64Array(64);
-  count = 0;
+  #numbers = new Float64Array(64);
+  /** The same memory, two words a number. */
+  #bits = new Uint32Array(this.#numbers.buffer);
+  #count = 0;
 
   clear(): void {
-    this.count = 0;
+    this.#count = 0;
   }
 
-  push(word: number): void {
-    if (this.count === this.words.length) this.#grow();
-    this.words[this.count++] = word;
+  push(number: number): void {
+    if (this.#count === this.#numbers.length) this.#grow();
+    this.#numbers[this.#count++] = number;
   }
 
-  /** Any number: NaN and −0 are told from all others, too. */
-  pushExactly(value: number): void {
-    const isPlain = !Number.isNaN(value) && !Object.is(value, -0);
-    this.push(isPlain ? 0 : Number.isNaN(value) ? 1 : 2);
-    this.push(isPlain ? value : 0);
+  /** Of 30 bits, which engines keep without a box. */
+  hash(): number {
+    const bits = this.#bits;
+    const end = 2 * this.#count;
+    let hash = end;
+    for (let i = 0; i < end; i++) {
+      hash = Math.imul(hash ^ bits[i]!, 0x9e3779b1);
+      hash ^= hash >>> 15;
+    }
+    return hash >>> 2;
+  }
+
+  copy(): Uint32Array {
+    return this.#bits.slice(0, 2 * this.#count);
+  }
+
+  /** Whether a copy is one of this list as it is now. */
+  matches(copy: Uint32Array): boolean {
+    const bits = this.#bits;
+    if (copy.length !== 2 * this.#count) return false;
+    for (let i = 0; i < copy.length; i++) if (copy[i] !== bits[i]) return false;
+    return true;
   }
 
   #grow(): void {
-    const { words } = this;
-    this.words = new Float64Array(2 * words.length);
-    this.words.set(words);
+    const numbers = new Float64Array(2 * this.#numbers.length);
+    numbers.set(this.#numbers);
+    this.#numbers = numbers;
+    this.#bits = new Uint32Array(numbers.buffer);
   }
 }
 
@@ -36,43 +59,28 @@ export interface Structures<V> {
 }
 
 interface Entry<V> {
-  readonly words: Float64Array;
+  readonly list: Uint32Array;
   readonly value: V;
 }
 
-/** What a list takes, however short it is, in numbers. */
-const LIST_WORDS = 16;
+/** What a list takes, however short it is, in words. */
+const LIST_WORDS = 32;
 
-/** Values for which the sum of `weigh` and of the lists' numbers is `most`; those used last are kept. */
+/**
+ * Values for which the sum of `weigh` and of the lists' words, two a number, is `most` at most; those used last are kept. Of two
+ * lists with one hash the later is.
+ */
 export function createStructures<V>(most: number, weigh: (value: V) => number = () => 0): Structures<V> {
   const entries = createCache<number, Entry<V>>({
     most,
-    weigh: ({ words, value }) => LIST_WORDS + words.length + weigh(value),
+    weigh: ({ list, value }) => LIST_WORDS + list.length + weigh(value),
   });
   return {
     get(list) {
-      const entry = entries.get(hashOf(list));
-      return entry !== undefined && isSame(entry.words, list) ? entry.value : undefined;
+      const entry = entries.get(list.hash());
+      return entry !== undefined && list.matches(entry.list) ? entry.value : undefined;
     },
-    set(list, value) {
-      entries.set(hashOf(list), { words: list.words.slice(0, list.count), value });
-    },
+    set: (list, value) => entries.set(list.hash(), { list: list.copy(), value }),
     clear: () => entries.clear(),
   };
-}
-
-/** Of 30 bits, which engines keep without a box. */
-function hashOf({ words, count }: NumberList): number {
-  let hash = count;
-  for (let i = 0; i < count; i++) {
-    hash = Math.imul(hash ^ words[i]!, 0x9e3779b1);
-    hash ^= hash >>> 15;
-  }
-  return hash >>> 2;
-}
-
-function isSame(known: Float64Array, { words, count }: NumberList): boolean {
-  if (known.length !== count) return false;
-  for (let i = 0; i < count; i++) if (known[i] !== words[i]) return false;
-  return true;
 }

@@ -20,13 +20,13 @@ interface KnownCommand {
   readonly plan: CommandPlan | undefined;
 }
 
-/** Numbers that all signatures and steps together have, about: some 10 MB. */
-const MOST_NUMBERS = 2 ** 19;
-/** What a step takes, in numbers. */
-const STEP_NUMBERS = 96;
+/** Words that all signatures and steps together have, about: some 10 MB. */
+const MOST_WORDS = 2 ** 21;
+/** What a step takes, in words. */
+const STEP_WORDS = 256;
 
 export function createCommandPlans(): CommandPlans {
-  return createStructures<KnownCommand>(MOST_NUMBERS, ({ plan }) => STEP_NUMBERS * (plan?.steps.length ?? 0));
+  return createStructures<KnownCommand>(MOST_WORDS, ({ plan }) => STEP_WORDS * (plan?.steps.length ?? 0));
 }
 
 const SEEN_ONCE: KnownCommand = { plan: undefined };

@@ -79,7 +79,7 @@ export class CommandSignature {
   monoid({ module, identity, exact, commutative }: MonoidProgram): void {
     const { list } = this;
     list.push(moduleNumber(module));
-    for (const value of identity) list.pushExactly(Number(value));
+    for (const value of identity) list.push(Number(value));
     list.push(Number(exact) + 2 * Number(commutative));
   }
 
