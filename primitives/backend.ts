@@ -1,6 +1,7 @@
 import { wrongArgument } from './arguments.ts';
 import type { Module, ScalarType } from './functors/ir.ts';
 import type { GpuBuffer } from './gpu-types.ts';
+import type { Script, ScriptCall } from './prepared/script.ts';
 
 /**
  * The contract between the primitives and the place where they run.
@@ -45,6 +46,18 @@ export interface Backend {
   scan(command: ScanCommand): void;
   sort(command: SortCommand): void;
   histogram(command: HistogramCommand): void;
+
+  /**
+   * Plays the commands of a prepared pipeline, and remembers by the script what it found out about them. Says whether it did:
+   * where it did nothing, the caller issues the commands one by one. Missing where that is all that can be done.
+   */
+  play?(script: Script, call: ScriptCall): boolean;
+  /** Makes ready for calls of a script whose lengths the host knows, so that the first is as quick as others. */
+  prepareScript?(script: Script): void;
+  /** Forgets what it remembers of a script. */
+  forgetScript?(script: Script): void;
+  /** Bytes that are held for what lives within a call of a script. */
+  scriptBytes?(script: Script): number;
 
   /**
    * Hands everything issued so far to the device, at once and without waiting; says whether that was possible. Backends that

@@ -30,6 +30,9 @@ import type { u64 } from './functors/functor.ts';
 import type { ScalarType } from './functors/ir.ts';
 import type { GpuBuffer } from './gpu-types.ts';
 import { createLateReads, firstRows, type LateReads } from './late-reads.ts';
+import type { PreparedArguments, PreparedInputs } from './prepared/inputs.ts';
+import { type Prepared, type PreparingContext, preparePipeline } from './prepared/prepare.ts';
+import { waits } from './prepared/recording-backend.ts';
 import {
   type BorrowOptions,
   type BufferElements,
@@ -42,6 +45,14 @@ import {
 } from './shared-buffers.ts';
 import { createUploads, type UploadOptions, type UploadSource, type Uploads, type UploadTypeOf } from './uploads.ts';
 import { watchedBackend } from './watched-backend.ts';
+
+/** What a context records for, in which a pipeline is prepared. */
+interface Recording {
+  /** The context that the pipeline is prepared for. Its columns can be read. */
+  readonly outer: Context;
+  /** Is told of a device count that may be above its limit. */
+  expectCapacity(length: DeviceLength, primitive: string): void;
+}
 
 /** A scope under way: memory that is freed together, and the number of the first view that was made in it. */
 interface Owner {
@@ -68,11 +79,23 @@ export class Context {
   readonly #lateReads: LateReads;
   readonly #sharing: SharingContext;
   readonly #uploads: Uploads;
+  readonly #preparing: PreparingContext;
   #closed = false;
 
+  /**
+   * What a pipeline is prepared in, if this context was made for that.
+   *
+   * @internal
+   */
+  readonly recording: Recording | undefined;
+
   /** The backend is seen through `context.backend` from then on, which tells the context of the commands that it is given. */
-  constructor(backend: Backend) {
+  constructor(backend: Backend);
+  /** @internal */
+  constructor(backend: Backend, recording: Recording);
+  constructor(backend: Backend, recording?: Recording) {
     requireBackend('new Context', 'backend', backend);
+    this.recording = recording;
     const hold = (memory: Memory): void => {
       memory.holds++;
     };
@@ -107,6 +130,16 @@ export class Context {
       letGo,
       release: (memory) => this.#release(memory),
     });
+    this.#preparing = {
+      context: this,
+      backend,
+      checks: this.#checks,
+      allocate: (words) => this.#allocateBuffer(words),
+      own: (memory) => void this.#owners.at(-1)!.memories.add(memory),
+      release: (memory) => this.#release(memory),
+      hold,
+      letGo,
+    };
     const [checks, lateReads] = [this.#checks, this.#lateReads];
     this.backend = watchedBackend(backend, {
       get idle() {
@@ -277,6 +310,8 @@ export class Context {
   /** Writes views out: every column of the result is stored, and can be captured and indexed. */
   materialize<C extends Table>(table: C): C {
     const columns = columnsOf(table, 'materialize', 'table');
+    const home = contextOf(columns, 'materialize');
+    if (home !== undefined && home.recording?.outer === this) return home.materialize(table);
     this.#requireOwn(columns, 'materialize');
     return withColumns(table, this.#materializeAll(columns, 'materialize'));
   }
@@ -395,6 +430,41 @@ export class Context {
     }
   }
 
+  /**
+   * Prepares a pipeline for many calls: runs its function once, writes down the commands that it issues, and returns a function
+   * that issues them again for other columns and uniforms, without recording, fusing or planning anything anew. The results
+   * are the same bytes as those of the pipeline itself.
+   *
+   * - `inputs` declares what calls give: tables as {@link input} does, of any length up to a capacity, and uniforms as
+   *   `uniform(type)` does. Columns that the function takes from around it are read as they are at each call.
+   * - The function sees columns whose lengths only the device knows. It must not wait (`read`, `count`, `expand` without a
+   *   capacity), and must not decide anything by a length or a uniform in JavaScript: `length` and uniforms have no values
+   *   then. `capacity` has.
+   * - A result is yours until you dispose of it or its scope ends. Its memory then serves a later call; memory for two results
+   *   is taken at once, more when there are more at a time.
+   * - The first call takes memory for all that lies in between, and keeps it; it is given up where memory is short.
+   *
+   * @throws {@link ArgumentError} `prepare/waits`, `prepare/decision` and `prepare/written` where the function waits, decides, or
+   * writes to columns that it did not make. Calls throw `prepare/capacity` for more rows than were prepared for,
+   * `prepare/column` for a column of another type or packing, `prepare/argument` for one that is missing or unknown, and
+   * `prepare/disposed` after `dispose`.
+   *
+   * @example
+   * const above = fn({ x: f32, least: uniform(f32) }, bool, ({ x, least }) => x.gt(least));
+   * const tallest = ctx.prepare({ heights: input(f32, 1000), least: uniform(f32) }, ({ heights, least }) =>
+   *   sort(copyIf(heights, map(above, { x: heights, least }))),
+   * );
+   * const heights = ctx.column(Float32Array.of(4, 8, 2, 6));
+   * const some = await ctx.read(tallest({ heights, least: 3 })); // Float32Array [4, 6, 8]
+   * const most = await ctx.read(tallest({ heights, least: 7 })); // Float32Array [8]
+   */
+  prepare<const I extends PreparedInputs, R extends Table>(
+    inputs: I,
+    pipeline: (args: PreparedArguments<I>) => R,
+  ): Prepared<I, R> {
+    return preparePipeline(this.#preparing, inputs, pipeline);
+  }
+
   /** Copies a table of another context into this one; waits for it. */
   async adopt<C extends Table>(table: C): Promise<C> {
     const columns = columnsOf(table, 'adopt', 'table');
@@ -410,7 +480,8 @@ export class Context {
    * {@link CapacityError}.
    */
   expectCapacity(length: DeviceLength, primitive: string): void {
-    this.#checks.expect(length, primitive);
+    if (this.recording !== undefined) this.recording.expectCapacity(length, primitive);
+    else this.#checks.expect(length, primitive);
   }
 
   /** Drops everything under way; the context can only be closed after that. */
@@ -424,7 +495,7 @@ export class Context {
     this.#closed = true;
     this.#uploads.stop(closedMeanwhile());
     for (const { memories } of this.#owners) for (const memory of memories) this.#release(memory);
-    for (const memory of this.#heldBack) this.backend.release(memory.buffer);
+    for (const memory of this.#heldBack) this.#giveBack(memory);
     this.#heldBack.clear();
     await this.backend.close();
   }
@@ -447,7 +518,8 @@ export class Context {
 
   #requireOwn(columns: readonly Column[], primitive: string): void {
     const home = contextOf(columns, primitive);
-    if (home !== undefined && home !== this) throw mixedContexts(primitive);
+    if (home === undefined || home === this || home === this.recording?.outer) return;
+    throw home.recording?.outer === this ? waits() : mixedContexts(primitive);
   }
 
   /** The same columns, stored; views of one length are written by one launch. */
@@ -517,11 +589,15 @@ export class Context {
 
   #release(memory: Memory): void {
     if (memory.released) return;
+    if (memory.context !== this) {
+      memory.context.free(memory);
+      return;
+    }
     memory.released = true;
     this.automatic.freed(memory);
     for (const { memories } of this.#owners) memories.delete(memory);
     if (memory.holds > 0) this.#heldBack.add(memory);
-    else this.backend.release(memory.buffer);
+    else this.#giveBack(memory);
     this.#checks.forget(memory.buffer);
     const { count } = memory;
     if (count === undefined) return;
@@ -532,7 +608,12 @@ export class Context {
   /** Ends a hold on memory, and frees it where it was released meanwhile. */
   #letGo(memory: Memory): void {
     memory.holds--;
-    if (memory.holds === 0 && this.#heldBack.delete(memory)) this.backend.release(memory.buffer);
+    if (memory.holds === 0 && this.#heldBack.delete(memory)) this.#giveBack(memory);
+  }
+
+  #giveBack({ giveBack, buffer }: Memory): void {
+    if (giveBack === undefined) this.backend.release(buffer);
+    else giveBack();
   }
 
   /** Waits until all of them are through, then throws what went wrong, lost rows that the columns derive from first. */

@@ -34,6 +34,16 @@ export {
   segmented,
   times,
 } from './monoid.ts';
+export {
+  type InputOptions,
+  input,
+  type PackedStorage,
+  type PreparedArguments,
+  type PreparedInput,
+  type PreparedInputs,
+  type TableInput,
+} from './prepared/inputs.ts';
+export type { Prepared } from './prepared/prepare.ts';
 export { type RankedRows, type RankHistogramOptions, rankHistogram } from './rank-histogram.ts';
 export { reduce } from './reduce.ts';
 export { reduceByKey, runLengthEncode, unique, uniqueByKey } from './reduce-by-key.ts';

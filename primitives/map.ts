@@ -10,8 +10,9 @@ import {
 } from './columns/column.ts';
 import { currentContext } from './columns/current-context.ts';
 import { requireValue } from './columns/plain-value.ts';
-import { fuse, type Loader } from './columns/program.ts';
+import { fuse, type Loader, type UniformValue } from './columns/program.ts';
 import { columnsIn } from './columns/reachable.ts';
+import { SymbolicUniform } from './columns/symbolic.ts';
 import type { Context } from './context.ts';
 import { ArgumentError } from './errors.ts';
 import type { ArrayParameter, Functor, FunctorDescription, Parameters, UniformParameter } from './functors/functor.ts';
@@ -107,7 +108,7 @@ export function bindRows(
 /** What a functor's captured arrays and uniforms are bound to. */
 export interface Captures {
   readonly columns: ReadonlyMap<string, Column>;
-  readonly uniforms: ReadonlyMap<string, number | boolean>;
+  readonly uniforms: ReadonlyMap<string, UniformValue>;
 }
 
 /** Binds a functor's captured arrays and uniforms; views among the arrays are written out. */
@@ -122,18 +123,23 @@ export function bindCaptures(
     key,
     stored(captured(args[key], type, name, key), context),
   ]);
-  const numbers = [...uniforms].map(([key, type]): [string, number | boolean] => [
+  const numbers = [...uniforms].map(([key, type]): [string, UniformValue] => [
     key,
-    requireValue(
-      type,
-      args[key],
-      'map/uniform',
-      args[key] === undefined
-        ? `Functor ${name} was not given its uniform ${key}.`
-        : `Uniform ${key} of functor ${name} was given a value of another type.`,
-    ),
+    uniformValue(args[key], type, name, key),
   ]);
   return { columns: new Map(columns), uniforms: new Map(numbers) };
+}
+
+function uniformValue(given: unknown, type: ScalarType, name: string, key: string): UniformValue {
+  if (given instanceof SymbolicUniform && given.type === type) return given;
+  return requireValue(
+    type,
+    given,
+    'map/uniform',
+    given === undefined
+      ? `Functor ${name} was not given its uniform ${key}.`
+      : `Uniform ${key} of functor ${name} was given a value of another type.`,
+  );
 }
 
 function captured(given: unknown, type: ScalarType, name: string, key: string): Column {

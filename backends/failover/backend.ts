@@ -1,12 +1,12 @@
 import { requireBackend, requireFunction, requireRecord } from '../../primitives/arguments.ts';
 import type { Backend, Counters, DeviceBuffer, SharedDevice, WordSink } from '../../primitives/backend.ts';
+import { type Command, issue, rebound } from '../../primitives/command.ts';
 import { ArgumentError, DeviceLostError } from '../../primitives/errors.ts';
 import { aFunction, anything, type FieldKinds, someRecord } from '../../primitives/kinds.ts';
 import { requireOptions } from '../../primitives/options.ts';
 import { type OnWarning, QuadrilleWarning, tell, warn } from '../../primitives/warnings.ts';
 import { copyOf, SourceFailure, uploadTo } from '../../primitives/word-sources.ts';
 import { CLOSE_LIMIT, endsWithin } from '../close-limit.ts';
-import { type Command, issue, rebound } from './command.ts';
 import {
   type Answer,
   bytesKept,
@@ -15,6 +15,7 @@ import {
   type Entry,
   type Held,
   isWhole,
+  replacesContents,
   type Slack,
   type UploadEntry,
   type WaitEntry,
@@ -174,7 +175,9 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
   };
 
   /** Whether a command needs what is lost; then so is what it should have written. */
-  const isLost = ({ reads, writes }: CommandEntry): boolean => {
+  const isLost = (entry: CommandEntry): boolean => {
+    const { reads, writes } = entry;
+    if (replacesContents(entry)) for (const held of writes) held.lost = undefined;
     const lost = [...reads, ...writes].find((held) => held.lost !== undefined)?.lost;
     if (lost !== undefined) for (const held of writes) held.lost ??= lost;
     return lost !== undefined;
@@ -234,8 +237,9 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
       return held;
     };
     const held = rebound(given, { reading: into(reads), writing: into(writes) });
-    for (const { lost } of [...reads, ...writes]) if (lost !== undefined) throw lost;
-    submit({ kind: 'command', command: held, reads: [...reads], writes: [...writes] });
+    const entry: CommandEntry = { kind: 'command', command: held, reads: [...reads], writes: [...writes] };
+    for (const { lost } of replacesContents(entry) ? reads : [...reads, ...writes]) if (lost !== undefined) throw lost;
+    submit(entry);
   };
 
   const wait = <T>(entryOf: (answer: Answer<T>) => WaitEntry): Promise<T> => {
@@ -466,6 +470,13 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
     scan: (given) => command({ kind: 'scan', command: given }),
     sort: (given) => command({ kind: 'sort', command: given }),
     histogram: (given) => command({ kind: 'histogram', command: given }),
+    play(script, call) {
+      command({ kind: 'play', script, call });
+      return true;
+    },
+    prepareScript: (script) => attempt(() => current.prepareScript?.(script)),
+    forgetScript: (script) => current.forgetScript?.(script),
+    scriptBytes: (script) => current.scriptBytes?.(script) ?? 0,
     submit() {
       let done = true;
       attempt(() => {

@@ -1,6 +1,6 @@
 import type { DeviceBuffer, WordSink, WordSource } from '../../primitives/backend.ts';
+import type { Command } from '../../primitives/command.ts';
 import type { QuadrilleError } from '../../primitives/errors.ts';
-import type { Command } from './command.ts';
 
 /** A buffer of the context: what stands for it on the backend that works now. */
 export interface Held extends DeviceBuffer {
@@ -161,6 +161,11 @@ export function isWhole({ buffer, word, data }: WriteEntry): boolean {
   return word === 0 && data.length === buffer.words;
 }
 
+/** Whether what its buffers held before does not matter: those of a prepared pipeline's results. */
+export function replacesContents({ command }: CommandEntry): boolean {
+  return command.kind === 'play';
+}
+
 /** The entries that the contents of some buffers, or an answer that is still missing, depend on. */
 function needed(entries: readonly Entry[], buffers: Set<Held>): Entry[] {
   const kept: Entry[] = [];
@@ -191,9 +196,14 @@ function isNeeded(entry: Entry, buffers: Set<Held>): boolean {
     }
     case 'command': {
       const wanted = entry.writes.some((buffer) => buffers.has(buffer));
-      // A command need not write all words of a buffer: what was there before counts as well.
-      if (wanted) for (const buffer of [...entry.reads, ...entry.writes]) buffers.add(buffer);
-      return wanted;
+      if (!wanted) return false;
+      for (const buffer of entry.reads) buffers.add(buffer);
+      for (const buffer of entry.writes) {
+        if (replacesContents(entry)) buffers.delete(buffer);
+        // A command need not write all words of a buffer: what was there before counts as well.
+        else buffers.add(buffer);
+      }
+      return true;
     }
   }
 }

@@ -390,6 +390,16 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
             ),
         }),
       }),
+    play(script, call) {
+      queue.guard();
+      // Otherwise its commands go the way of all others, one by one.
+      return calm() && (inner.play?.(script, call) ?? false);
+    },
+    prepareScript(script) {
+      if (calm()) inner.prepareScript?.(script);
+    },
+    forgetScript: (script) => inner.forgetScript?.(script),
+    scriptBytes: (script) => inner.scriptBytes?.(script) ?? 0,
     submit: () => queue.idle && (inner.submit?.() ?? true),
     shared: inner.shared && share(inner.shared),
     abort(reason) {

@@ -41,6 +41,7 @@ import type { Memory, Part } from './memory.ts';
 import { probe, type Verdict } from './probe.ts';
 import { shareBuffers, withoutUsage } from './shared-device.ts';
 import type { StagingSize } from './staging.ts';
+import { createTapes } from './tape/tapes.ts';
 import type { Tuning } from './tuning.ts';
 import type { TuningChoice } from './tuning-choice.ts';
 import { usage } from './usage.ts';
@@ -181,6 +182,8 @@ function backendOf(
   const { pool, recorder, counters, limits } = engine;
   // The probe of the device came before.
   pool.keepWithin(limits.memoryBytes);
+  const tapes = createTapes(engine);
+  Object.assign(machine.reserved, { giveUp: tapes.giveUp, forgetPart: tapes.forgetPart });
   let closed = false;
   const signature = new CommandSignature(pool);
   /** Carries out a command, by its plan if it has rows: of no rows there is nothing to find again. */
@@ -307,6 +310,19 @@ function backendOf(
           histogram(on, { ...command, program, inner: inner && { ...inner, row: traced(inner.row) } });
         },
       ),
+    play(script, call) {
+      failure.guard();
+      // Commands that are measured are issued one by one.
+      if (machine.timer.isProfiling || !tapes.play(script, call)) return false;
+      recorder.endCommand();
+      return true;
+    },
+    prepareScript(script) {
+      failure.guard();
+      tapes.prepare(script);
+    },
+    forgetScript: tapes.forget,
+    scriptBytes: tapes.bytesOf,
     submit() {
       if (!failure.failed) recorder.flush();
       return true;

@@ -55,7 +55,10 @@ export function createBindings(): Bindings {
     readByFours(slot) {
       const { memory, access, first, count } = list[slot]!;
       const can = access === 'read' && count === 1 && memory.parts[first]!.bytes % 16 === 0;
-      if (can) byFours.add(slot);
+      if (can) {
+        byFours.add(slot);
+        memory.onFours?.();
+      }
       return can;
     },
     get size() {

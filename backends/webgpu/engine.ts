@@ -8,7 +8,7 @@ import { type Subgroups, widthOf } from './device.ts';
 import type { Memory, MemoryPool } from './memory.ts';
 import { type Parameters, parameterDeclarations } from './parameters.ts';
 import type { ParameterSlot, Recorder } from './recorder.ts';
-import type { Spine } from './spine.ts';
+import type { Spine, SpineRun } from './spine.ts';
 import type { Tuning } from './tuning.ts';
 import { type Helper, helperDeclarations } from './wgsl-helpers.ts';
 
@@ -57,7 +57,7 @@ export interface Launch {
   readonly groups: number;
   /** Words of the kernel's own, at most four, with the epoch of the spine before them where there is one. */
   readonly words?: readonly number[];
-  readonly epoch?: number | undefined;
+  readonly run?: SpineRun | undefined;
 }
 
 /**
@@ -66,11 +66,12 @@ export interface Launch {
  */
 export function placeParameters(
   { recorder, trace }: Engine,
-  { words, deviceWords, uniforms }: Parameters,
+  { words, deviceWords, uniforms, patches }: Parameters,
   bound: readonly (number | undefined)[] = [],
 ): ParameterSlot {
   const slot = recorder.slot(Math.max(4, words.length));
   slot.data.set(words);
+  for (const { at, value } of patches) slot.patch?.(at, value);
   for (const [k, { memory, word, to }] of deviceWords.entries()) {
     if (bound[k] !== undefined) slot.data[to] = partOf(memory, word).inPart;
   }
@@ -106,7 +107,7 @@ function bindDeviceWords({ limits }: Engine, { deviceWords }: Parameters, bindin
 /** Records a launch, in as many dispatches as its workgroups need: they may be a few more than asked for. */
 export function launch(engine: Engine, { key, parameters, bindings, code, groups, words, ...given }: Launch): void {
   const { compiler, recorder, limits, trace } = engine;
-  const { epoch } = given;
+  const epoch = given.run?.epoch;
   const bound = given.slot === undefined ? bindDeviceWords(engine, parameters, bindings) : [];
   const slot = given.slot ?? placeParameters(engine, parameters, bound);
   const access = bindings.access();
@@ -122,6 +123,7 @@ export function launch(engine: Engine, { key, parameters, bindings, code, groups
     const { grid, count } = gridOf(groups - first, limits.workgroups);
     const dispatch = recorder.slot(8);
     dispatch.data.set([first, grid[0], grid[1], 0, ...(epoch === undefined ? [] : [epoch]), ...(words ?? [])]);
+    if (given.run?.epochValue !== undefined) dispatch.patch?.(OWN_WORDS, given.run.epochValue);
     const epochAt = epoch === undefined ? undefined : OWN_WORDS;
     trace?.dispatched({ kernel, access, groups: grid, epochAt }, slot, dispatch.data, parts);
     recorder.dispatch({

@@ -1,4 +1,5 @@
 import { capacityOf, type Extent, type Length, type Program, type Storage } from '../../primitives/backend.ts';
+import { SymbolicUniform } from '../../primitives/columns/symbolic.ts';
 import { type AccessPattern, accessPatterns, arraysUpToIndex } from '../../primitives/functors/access-patterns.ts';
 import { type Module, moduleNumber, type ScalarType } from '../../primitives/functors/ir.ts';
 import type { Arithmetic } from './arithmetic.ts';
@@ -66,7 +67,7 @@ export function linkProgram(
     const words = parameters.length(length);
     const covers = reaches(length, extent);
     const isInside = upToIndex.has(name) && covers;
-    const offsetWord = parameters.word(offset);
+    const offsetWord = parameters.offset(memory, offset);
     const place = { memory, offset, offsetWord, length: words, bound: length };
     return { name, type, storage, pattern, ...place, covers, isInside, cells };
   });
@@ -79,8 +80,9 @@ export function linkProgram(
   return { prefix, module, arrays: linked, uniforms: new Map(values), bounds: new Set(bounds.map(([name]) => name)) };
 }
 
-/** Whether a uniform's value is a number at least. */
-function isAtLeast(value: number | boolean | TracedUniform, bound: number): boolean {
+/** Whether a uniform's value is a number at least; of one that is another in each call nobody knows. */
+function isAtLeast(value: number | boolean | TracedUniform | SymbolicUniform, bound: number): boolean {
+  if (value instanceof SymbolicUniform) return false;
   return value instanceof TracedUniform ? value.reaches(bound) : (value as number) >= bound;
 }
 

@@ -11,7 +11,7 @@ import type { Engine } from './engine.ts';
 import { createExplanation, createFailure, type Failure, hangError, lostError } from './failure.ts';
 import { forEach } from './kernels/for-each.ts';
 import { onLoss } from './losses.ts';
-import { createMemoryPool } from './memory.ts';
+import { createMemoryPool, type Part } from './memory.ts';
 import type { ProbeRun } from './probe.ts';
 import { createRecorder } from './recorder.ts';
 import { createSpine } from './spine.ts';
@@ -34,9 +34,18 @@ export interface Machine {
   /** Runs a module for the probe of the device. */
   readonly run: ProbeRun;
   readonly timer: Timer;
+  readonly reserved: ReservedMemory;
   /** Waits for everything that was recorded. */
   finish(): Promise<void>;
   close(): Promise<void>;
+}
+
+/** Is told, by whoever keeps memory in reserve, what to do about it. */
+export interface ReservedMemory {
+  /** Gives it up, as memory is short. */
+  giveUp(): void;
+  /** Forgets what refers to a buffer that is to be destroyed. */
+  forgetPart(part: Part): void;
 }
 
 export interface MachineOptions {
@@ -71,10 +80,12 @@ export function startMachine(open: OpenDevice, options: MachineOptions, gpu: GPU
   const { commandsPerSubmission } = tuning;
   const explain = createExplanation(device, failure);
   const plans = createCommandPlans();
+  const reserved: ReservedMemory = { giveUp() {}, forgetPart() {} };
   const onShortage = (): void => {
     compiler.clear();
     plans.clear();
     transfers.trim();
+    reserved.giveUp();
   };
   const recorder = createRecorder({ device, shared, failure, counters, commandsPerSubmission, onShortage, explain });
   const compiler = createCompiler(device, counters, recorder);
@@ -86,9 +97,14 @@ export function startMachine(open: OpenDevice, options: MachineOptions, gpu: GPU
     usage: shared ? usage.vertex | usage.index | usage.indirect : 0,
     watched: recorder.watched,
     madePart: recorder.made,
-    forgetPart: (part) => compiler.forget(part),
+    forgetPart(part) {
+      compiler.forget(part);
+      reserved.forgetPart(part);
+    },
+    giveUpReserved: () => reserved.giveUp(),
     destroyPart(part) {
       compiler.forget(part);
+      reserved.forgetPart(part);
       recorder.destroyLater(part);
     },
   });
@@ -139,6 +155,7 @@ export function startMachine(open: OpenDevice, options: MachineOptions, gpu: GPU
   return {
     failure,
     transfers,
+    reserved,
     engine,
     plans,
     timer,

@@ -16,6 +16,8 @@ export interface Part {
   beforeWrite?: (() => void) | undefined;
   /** Where it begins in its GPU buffer, which is somebody else's then: it is only read, and neither kept nor destroyed. */
   readonly borrowedAt?: number;
+  /** On a tape: the number of what stands for it in a call. It has no GPU buffer then. */
+  readonly stand?: number;
 }
 
 /** A device buffer: as many parts as bindings need; all but the last hold `1 << shift` words. */
@@ -23,6 +25,12 @@ export interface Memory extends DeviceBuffer {
   readonly parts: readonly Part[];
   /** Binary logarithm of the words of a part; word w lies in part `w >> shift`. */
   readonly shift: number;
+  /** On a tape: which of the values of a call says where the memory begins. */
+  readonly offsetValue?: number;
+  /** On a tape: the values of a call are its words, from this one on. */
+  readonly valuesFrom?: number;
+  /** On a tape: is told that it is read by fours, so that it has to begin at a multiple of four. */
+  readonly onFours?: () => void;
 }
 
 /** GPU buffers by size class, handed out and taken back. */
@@ -38,6 +46,9 @@ export interface MemoryPool {
   borrow(gpu: GPUBuffer, byte: number, bytes: number): Memory;
   /** Whether a GPU buffer was made here. */
   isOwn(gpu: GPUBuffer): boolean;
+  /** Memory for a tape. It is given up where memory is short, and does not count as being in use. */
+  reserve(words: number): Memory;
+  giveUp(memory: Memory): void;
   /** Runs a command, and gives back what it allocated where it throws. */
   attempt(command: () => void): void;
   /** The memory of a buffer that has not been released; throws why it holds nothing, where it does not. */
@@ -61,6 +72,8 @@ export interface PoolOptions {
   readonly destroyPart: (part: Part) => void;
   /** Forgets a part that was borrowed. */
   readonly forgetPart: (part: Part) => void;
+  /** Gives up what was reserved: memory is short. */
+  readonly giveUpReserved: () => void;
 }
 
 const STORAGE = usage.storage | usage.copySource | usage.copyDestination;
@@ -71,7 +84,7 @@ const SMALLEST = 256;
  * commands take effect in order, so what was issued before still sees the old contents.
  */
 export function createMemoryPool(options: PoolOptions): MemoryPool {
-  const { device, counters, bindingBytes, watched, madePart, destroyPart, forgetPart } = options;
+  const { device, counters, bindingBytes, watched, madePart, destroyPart, forgetPart, giveUpReserved } = options;
   const free = new Map<number, Part[]>();
   const owned = new Map<number, Memory>();
   const made = new WeakSet<GPUBuffer>();
@@ -119,6 +132,7 @@ export function createMemoryPool(options: PoolOptions): MemoryPool {
   };
 
   const trim = (): void => {
+    giveUpReserved();
     const parts = [...free.values()].flat();
     free.clear();
     for (const part of parts) destroy(part);
@@ -152,10 +166,12 @@ export function createMemoryPool(options: PoolOptions): MemoryPool {
     }
     live.buffers--;
     live.bytes -= words * 4;
-    for (const part of parts) {
-      if (part.spoiled === undefined) putBack(part);
-      else destroy(part);
-    }
+    parts.forEach(putBackOrDestroy);
+  };
+
+  const putBackOrDestroy = (part: Part): void => {
+    if (part.spoiled === undefined) putBack(part);
+    else destroy(part);
   };
 
   return {
@@ -186,6 +202,15 @@ export function createMemoryPool(options: PoolOptions): MemoryPool {
       live.bytes += bytes;
       return memory;
     },
+    reserve(words) {
+      const bytes = words * 4;
+      const sizes = partSizes(bytes, bindingBytes, partWords * 4);
+      const more = sizes.reduce((sum, size) => sum + size, 0);
+      if (held + more > memoryBytes) trim();
+      if (held + more > memoryBytes) throw outOfMemory(bytes, held, memoryBytes);
+      return { id: nextId++, words, parts: sizes.map(take), shift };
+    },
+    giveUp: ({ parts }) => parts.forEach(putBackOrDestroy),
     borrow(gpu, byte, bytes) {
       const partBytes = bytes <= bindingBytes ? bytes : partWords * 4;
       const parts: Part[] = [];

@@ -1,4 +1,5 @@
 import { capacityOf, type Length } from '../../primitives/backend.ts';
+import { SymbolicUniform } from '../../primitives/columns/symbolic.ts';
 import type { ScalarType } from '../../primitives/functors/ir.ts';
 import { bitsOfF32 } from '../../primitives/functors/semantics.ts';
 import { TracedUniform, type UniformWord } from './command-trace.ts';
@@ -19,6 +20,12 @@ export interface DeviceWord {
   readonly to: number;
 }
 
+/** On a tape: a word to which one of the values of a call is added. */
+export interface Patch {
+  readonly at: number;
+  readonly value: number;
+}
+
 /**
  * The words that travel with the launches of one command: offsets, lengths, uniforms. Kernels see them as uniform
  * memory, so that none of them shapes compiled code.
@@ -28,10 +35,14 @@ export interface Parameters {
   readonly deviceWords: readonly DeviceWord[];
   /** The words that are uniforms of a command that is traced. */
   readonly uniforms: readonly UniformWord[];
+  /** Words to which a value of each call is added. */
+  readonly patches: readonly Patch[];
   /** Adds a word and says where it lies. */
   word(value: number | boolean): number;
   /** Adds the value of a uniform, an f32 by its bits. */
-  uniform(type: ScalarType, value: number | boolean | TracedUniform): number;
+  uniform(type: ScalarType, value: number | boolean | TracedUniform | SymbolicUniform): number;
+  /** The first element of an array in a memory. */
+  offset(memory: Memory, value: number): number;
   /** A word that the device holds: one, however often it is asked for. */
   cell(memory: Memory, word: number): number;
   length(length: Length): LengthWords;
@@ -43,18 +54,31 @@ export function createParameters(pool: MemoryPool): Parameters {
   const words: number[] = [];
   const deviceWords: DeviceWord[] = [];
   const uniforms: UniformWord[] = [];
+  const patches: Patch[] = [];
   const word = (value: number | boolean): number => words.push(Number(value) >>> 0) - 1;
+  const addPatch = (at: number, value: number): number => {
+    patches.push({ at, value });
+    return at;
+  };
+  const offset = ({ offsetValue }: Memory, value: number): number =>
+    offsetValue === undefined ? word(value) : addPatch(word(value), offsetValue);
+  const patched = (value: number): number =>
+    patches.find((patch) => patch.value === value)?.at ?? addPatch(word(0), value);
   const cell = (memory: Memory, from: number): number => {
+    if (memory.valuesFrom !== undefined) return patched(memory.valuesFrom + from);
     const known = deviceWords.findIndex((each) => each.memory === memory && each.word === from);
-    return CELLS + (known < 0 ? deviceWords.push({ memory, word: from, to: word(0) }) - 1 : known);
+    return CELLS + (known < 0 ? deviceWords.push({ memory, word: from, to: offset(memory, 0) }) - 1 : known);
   };
   return {
     words,
     deviceWords,
     uniforms,
+    patches,
     word,
+    offset,
     cell,
     uniform(type, given) {
+      if (given instanceof SymbolicUniform) return patched(given.word);
       const isFloat = type === 'f32';
       const value = given instanceof TracedUniform ? given.value : given;
       const at = word(isFloat ? bitsOfF32(value as number) : value);

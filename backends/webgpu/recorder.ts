@@ -14,6 +14,8 @@ export interface SlotPlace {
 /** Words that travel with a launch: `data` reaches the device before the launch does. */
 export interface ParameterSlot extends SlotPlace {
   readonly data: Uint32Array;
+  /** On a tape: a value of each call is to be added to a word. */
+  readonly patch?: (at: number, value: number) => void;
 }
 
 export interface Dispatch {
@@ -55,6 +57,8 @@ export interface Recorder {
   watched<T>(call: () => T): T;
   /** Notes that a buffer was made, for which the device may have no memory. */
   made(part: Part): void;
+  /** Bytes of which the place of a slot is a multiple. */
+  readonly alignment: number;
   /** A zeroed slot for the launches of this submission. */
   slot(words: number): ParameterSlot;
   /** A slot with the words of another one, of which there are as many as a slot has. */
@@ -62,6 +66,10 @@ export interface Recorder {
   dispatch(command: Dispatch): void;
   copy(from: Part, fromByte: number, to: Part, toByte: number, bytes: number): void;
   clear(part: Part, byte: number, bytes: number): void;
+  /** The pass of this submission, to dispatch in; until the next copy or clear. */
+  pass(): GPUComputePassEncoder;
+  /** Notes dispatches in it: what they use, and what of that they write. */
+  note(dispatches: number, parts: readonly Part[], written: readonly Part[]): void;
   /** Notes the device's time when all that was recorded so far is done. */
   stamp(set: GPUQuerySet, index: number): void;
   /** Writes the stamps of a set to a buffer. */
@@ -132,7 +140,8 @@ function createFlight(): Flight {
   };
 }
 
-const CHUNK_BYTES = 65536;
+/** Bytes of a buffer of parameters. */
+export const CHUNK_BYTES = 65536;
 /** Writes behind recorded commands that are longer than this hand those over first. */
 const LARGEST_COPIED_WRITE = CHUNK_BYTES / 4;
 
@@ -189,6 +198,11 @@ export function createRecorder(options: RecorderOptions): Recorder {
   const countWrite = (part: Part): void => {
     use(part, true);
     commands++;
+  };
+  const openPass = (): GPUComputePassEncoder => {
+    begin();
+    pass ??= encoder!.beginComputePass();
+    return pass;
   };
 
   const flush = (): void => {
@@ -312,6 +326,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
   return {
     begin,
     watched,
+    alignment,
     slot,
     place,
     copy,
@@ -323,16 +338,25 @@ export function createRecorder(options: RecorderOptions): Recorder {
       begin().staged.add(staged);
     },
     dispatch({ pipeline, groups, parameters, offsets, storage, parts, access }) {
-      begin();
       for (const [i, part] of parts.entries()) if (access[i] !== 'r') part.beforeWrite?.();
-      pass ??= encoder!.beginComputePass();
-      pass.setPipeline(pipeline);
-      pass.setBindGroup(0, parameters, offsets);
-      pass.setBindGroup(1, storage);
-      pass.dispatchWorkgroups(...groups);
+      const into = openPass();
+      into.setPipeline(pipeline);
+      into.setBindGroup(0, parameters, offsets);
+      into.setBindGroup(1, storage);
+      into.dispatchWorkgroups(...groups);
       counters.dispatches++;
       for (let i = 0; i < parts.length; i++) use(parts[i]!, access[i] !== 'r');
       commands++;
+    },
+    pass: openPass,
+    note(dispatches, parts, written) {
+      for (const part of parts) {
+        part.lastUse = submission;
+        if (part.borrowedAt !== undefined) open!.borrows = true;
+      }
+      for (const part of written) open!.parts.add(part);
+      counters.dispatches += dispatches;
+      commands += dispatches;
     },
     clear(part, byte, bytes) {
       part.beforeWrite?.();

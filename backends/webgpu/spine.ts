@@ -8,6 +8,8 @@ export interface SpineRun {
   readonly memory: Memory;
   /** Marks the words of this run; others are taken for not written. */
   readonly epoch: number;
+  /** On a tape: which of the values of a call is added to the epoch. */
+  readonly epochValue?: number;
 }
 
 /**
@@ -17,6 +19,8 @@ export interface SpineRun {
 export interface Spine {
   /** Begins a run that needs so many words. */
   begin(words: number): SpineRun;
+  /** Begins so many runs one after the other, and gives the first. */
+  beginMany(words: number, runs: number): SpineRun;
   destroy(): void;
 }
 
@@ -39,20 +43,23 @@ export function createSpine(device: GPUDevice, recorder: Recorder, counters: Cou
     return { id: part.id, words: bytes / 4, parts: [part], shift: 31 };
   };
 
+  const beginMany = (words: number, runs: number): SpineRun => {
+    recorder.begin();
+    // Where the device had no memory for it, it is no buffer.
+    const isUsable = memory !== undefined && memory.words >= words && memory.parts[0]!.spoiled === undefined;
+    if (memory === undefined || !isUsable) memory = grow(words);
+    const first = epoch + 1;
+    epoch += runs;
+    if (epoch < 2 ** EPOCH_BITS) return { memory, epoch: first };
+    const [part] = memory.parts;
+    recorder.clear(part!, 0, part!.bytes);
+    epoch = runs;
+    return { memory, epoch: 1 };
+  };
+
   return {
-    begin(words) {
-      recorder.begin();
-      // Where the device had no memory for it, it is no buffer.
-      const isUsable = memory !== undefined && memory.words >= words && memory.parts[0]!.spoiled === undefined;
-      if (memory === undefined || !isUsable) memory = grow(words);
-      epoch++;
-      if (epoch === 2 ** EPOCH_BITS) {
-        const [part] = memory.parts;
-        recorder.clear(part!, 0, part!.bytes);
-        epoch = 1;
-      }
-      return { memory, epoch };
-    },
+    begin: (words) => beginMany(words, 1),
+    beginMany,
     destroy() {
       for (const { gpu } of memory?.parts ?? []) gpu.destroy();
       memory = undefined;

@@ -11,6 +11,8 @@ export interface Timer {
   time(groups: readonly (() => void)[]): Promise<number[]>;
   /** Milliseconds of every command, in order. Each waits for the one before, so that they take longer than together. */
   profile(commands: () => void): Promise<CommandTime[]>;
+  /** Whether commands are being profiled. */
+  readonly isProfiling: boolean;
   /** Notes that a command was recorded, if they are being profiled. */
   mark(command: () => string): void;
   destroy(): void;
@@ -102,6 +104,9 @@ export function createTimer(
         return commands.length;
       });
       return commands.map((command, i) => ({ command, milliseconds: times[i]! }));
+    },
+    get isProfiling() {
+      return marks !== undefined;
     },
     mark(command) {
       if (marks === undefined || marks.commands.length === MOST_STAMPS - 1) return;

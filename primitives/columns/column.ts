@@ -24,6 +24,8 @@ export class Memory {
   released = false;
   /** Whether it is a buffer that is somebody else's: it is only read, and may change between submissions. */
   borrowed = false;
+  /** Takes the buffer back once nobody holds it; the context's own is given back to the backend. */
+  giveBack: (() => void) | undefined;
   /** What it is part of, if the library stored a view here by itself. */
   automatic: Automatic | undefined;
   /** What the library stored that was computed from this memory. */
@@ -34,8 +36,16 @@ export class Memory {
     this.buffer = buffer;
     this.count = count;
     if (count !== undefined) count.dependents++;
+    memoryOfBuffer.set(buffer, this);
+  }
+
+  /** The memory that holds a buffer, of those that did the last one. */
+  static of(buffer: DeviceBuffer): Memory | undefined {
+    return memoryOfBuffer.get(buffer);
   }
 }
+
+const memoryOfBuffer = new WeakMap<DeviceBuffer, Memory>();
 
 /** A length that only the device knows: what stands in a cell, less `minus`, at most `limit`. */
 export interface DeviceLength {
@@ -326,8 +336,8 @@ export function contextOf(columns: readonly Column[], primitive: string): Contex
   let context: Context | undefined;
   for (const { context: own, length } of columns) {
     for (const home of [own, typeof length === 'number' ? undefined : length.memory.context]) {
-      if (home === undefined || home === context) continue;
-      if (context !== undefined) throw mixedContexts(primitive);
+      if (home === undefined || home === context || home === context?.recording?.outer) continue;
+      if (context !== undefined && context !== home.recording?.outer) throw mixedContexts(primitive);
       context = home;
     }
   }
@@ -347,7 +357,8 @@ export function mixedContexts(primitive: string): ArgumentError {
 export function requireContext(columns: readonly Column[], primitive: string): Context {
   const context = contextOf(columns, primitive);
   const current = currentContext();
-  if (context !== undefined && current?.isNamed && current.context !== context) throw otherContext(primitive);
+  const other = context !== undefined && current?.isNamed && current.context !== context;
+  if (other && current.context !== context.recording?.outer) throw otherContext(primitive);
   if (context !== undefined) return context;
   if (current !== undefined) return current.context;
   throw new ArgumentError('column/no-context', `${primitive} was given views of no context.`, {

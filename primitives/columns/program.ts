@@ -18,6 +18,7 @@ import {
 } from './column.ts';
 import { linkViews, type StoredResults } from './link-views.ts';
 import { costWithInputs } from './step-cost.ts';
+import { SymbolicUniform } from './symbolic.ts';
 import { viewPlace } from './view-places.ts';
 
 /** A functor of the index, with the stored columns and the views that it reads. */
@@ -37,10 +38,13 @@ export interface Loader {
   /** The length of a column, as a value. */
   length(length: number | DeviceLength): U32;
   /** A number that changes between launches without compiling anew. */
-  uniform<T extends ScalarType>(type: T, value: number | boolean): Value<T>;
+  uniform<T extends ScalarType>(type: T, value: UniformValue): Value<T>;
   /** The name under which a stored column is captured. */
   capture(column: Column): string;
 }
+
+/** A number, or one that a prepared pipeline is given in each call. */
+export type UniformValue = number | boolean | SymbolicUniform;
 
 type Body = (index: U32, parameters: readonly Value<ScalarType>[], loader: Loader) => readonly Value<ScalarType>[];
 
@@ -103,9 +107,10 @@ function createLoader({ arrays, inputs, order, uniforms }: Reads): Loader {
     recorder().arrays.set(name, type);
     return name;
   };
-  const uniform = (type: ScalarType, value: number | boolean): Operand => {
+  const uniform = (type: ScalarType, value: UniformValue): Operand => {
     const name = `u${uniforms.size}`;
-    uniforms.set(name, literal(type, value).value);
+    // Only commands that are written down see one that is another in each call.
+    uniforms.set(name, value instanceof SymbolicUniform ? (value as never) : literal(type, value).value);
     recorder().uniforms.set(name, type);
     return { kind: 'uniform', type, name };
   };
@@ -163,7 +168,7 @@ function createLoader({ arrays, inputs, order, uniforms }: Reads): Loader {
         .sub(minus)
         .min(new Value<'u32'>(uniform('u32', length.limit)));
     },
-    uniform: <T extends ScalarType>(type: T, value: number | boolean) => new Value<T>(uniform(type, value)),
+    uniform: <T extends ScalarType>(type: T, value: UniformValue) => new Value<T>(uniform(type, value)),
   };
   return loader;
 }

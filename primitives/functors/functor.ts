@@ -362,7 +362,7 @@ function isArrayParameter(parameter: Parameter): parameter is ArrayParameter<Sca
   );
 }
 
-function isUniformParameter(parameter: Parameter): parameter is UniformParameter<ScalarType> {
+export function isUniformParameter(parameter: Parameter): parameter is UniformParameter<ScalarType> {
   return (
     typeof parameter === 'object' &&
     isScalarType((parameter as { uniform?: unknown }).uniform) &&

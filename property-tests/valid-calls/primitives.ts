@@ -166,6 +166,9 @@ export const primitiveCalls: ValidCalls = {
   unique: () => ({ 'keys*': x, ...where }),
   uniqueByKey: () => ({ 'keys*': x, 'values*': x, ...where }),
   upperBound: () => ({ keys: x, needles: x, 'options?': searching }),
+  input: {
+    args: () => ({ shape: { x: q.u32 }, capacity: 7, 'options?': { 'storage?': { x: 'u8' } } }),
+  },
   'new Context': () => ({ backend: opaque(createReferenceBackend()) }),
   ...methods('Context', sharing, {
     borrow: {
@@ -191,6 +194,13 @@ export const primitiveCalls: ValidCalls = {
       takes: { '*': 'it frees the columns in whatever it is given, and refuses promises' },
     },
     materialize: () => ({ 'table*': x }),
+    prepare: {
+      args: () => ({
+        inputs: { x: opaque(q.input(q.u32, 3)), by: opaque(q.uniform(q.u32)) },
+        pipeline: ({ x: rows }: never) => rows,
+      }),
+      takes: { 'inputs: an object': 'a pipeline may have no inputs' },
+    },
     read: () => ({ 'table*': x }),
     scope: () => ({ pipeline: () => x }),
     stored: () => ({ type: 'u32', length: 3 }),

@@ -174,7 +174,7 @@ ${parts.declarations}`,
     bindings,
     code: text,
     groups: tiles,
-    epoch: run.epoch,
+    run,
     words: [shift, mask],
   });
   return true;

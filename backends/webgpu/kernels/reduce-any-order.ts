@@ -92,7 +92,7 @@ ${write}`,
     bindings,
     code,
     groups,
-    epoch: run?.epoch,
+    run,
     words: [...(run === undefined ? [0] : []), chunk, groups],
   });
 }

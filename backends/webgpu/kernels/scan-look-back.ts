@@ -138,7 +138,7 @@ ${emitFold(tile, engine.subgroups!)}`,
     bindings,
     code: text,
     groups: tiles,
-    epoch: run.epoch,
+    run,
   });
 }
 

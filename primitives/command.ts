@@ -12,10 +12,12 @@ import type {
   SortCommand,
   Store,
   WalkCommand,
-} from '../../primitives/backend.ts';
+} from './backend.ts';
+import { playScript } from './prepared/play.ts';
+import type { Script, ScriptCall } from './prepared/script.ts';
 
 /** A kernel's call as data, so that it can be made again on another backend. */
-export type Command =
+export type KernelCommand =
   | { readonly kind: 'forEach'; readonly extent: Extent; readonly program: Program; readonly stores: readonly Store[] }
   | {
       readonly kind: 'reduce';
@@ -29,15 +31,26 @@ export type Command =
   | { readonly kind: 'sort'; readonly command: SortCommand }
   | { readonly kind: 'histogram'; readonly command: HistogramCommand };
 
+/** The same, or the call of a prepared pipeline. */
+export type Command = KernelCommand | { readonly kind: 'play'; readonly script: Script; readonly call: ScriptCall };
+
 /** Finds the buffer that stands for another: one that a command reads, or one that it writes. */
 export interface Lookup {
-  reading(buffer: DeviceBuffer): DeviceBuffer;
+  /** `word` is the element of the buffer from which on it is read. */
+  reading(buffer: DeviceBuffer, word: number): DeviceBuffer;
   writing(buffer: DeviceBuffer): DeviceBuffer;
+  /** Where what stands for a buffer that is read begins in its own, and how many elements it has. Left out, it is the whole. */
+  range?(buffer: DeviceBuffer): { readonly offset: number; readonly capacity: number } | undefined;
+  /** What stands for the value of a uniform. Left out, all stay what they are. */
+  uniform?(value: number | boolean): number | boolean;
 }
 
 /** The command with the buffers that a lookup finds. */
+export function rebound<C extends Command>(given: C, at: Lookup): C;
 export function rebound(given: Command, at: Lookup): Command {
   switch (given.kind) {
+    case 'play':
+      return { ...given, call: callAt(given.call, at) };
     case 'forEach': {
       const { kind, extent, program, stores } = given;
       return { kind, extent: lengthAt(extent, at), program: programAt(program, at), stores: storesAt(stores, at) };
@@ -93,19 +106,40 @@ export function issue(backend: Backend, given: Command): void {
       break;
     case 'histogram':
       backend.histogram(given.command);
+      break;
+    case 'play':
+      playScript(backend, given.script, given.call);
   }
 }
 
 function lengthAt(length: Length, at: Lookup): Length {
-  return typeof length === 'number' ? length : { ...length, buffer: at.reading(length.buffer) };
+  return typeof length === 'number' ? length : { ...length, buffer: at.reading(length.buffer, length.word) };
 }
 
 function programAt({ module, arrays, uniforms }: Program, at: Lookup): Program {
   const found = new Map<string, ArrayBinding>();
   for (const [name, binding] of arrays) {
-    found.set(name, { ...binding, buffer: at.reading(binding.buffer), length: lengthAt(binding.length, at) });
+    const { buffer, length, offset } = binding;
+    const range = at.range?.(buffer);
+    const bound = { ...binding, buffer: at.reading(buffer, offset), length: lengthAt(length, at) };
+    found.set(name, range === undefined ? bound : within(bound, range));
   }
-  return { module, arrays: found, uniforms };
+  const { uniform } = at;
+  if (uniform === undefined || uniforms.size === 0) return { module, arrays: found, uniforms };
+  return { module, arrays: found, uniforms: new Map([...uniforms].map(([name, value]) => [name, uniform(value)])) };
+}
+
+/** An array in a range of its buffer, which may have fewer elements than the array can have. */
+function within(
+  binding: ArrayBinding,
+  { offset, capacity }: { readonly offset: number; readonly capacity: number },
+): ArrayBinding {
+  const { length } = binding;
+  const most = Math.max(0, capacity - binding.offset);
+  const bounded =
+    typeof length === 'number' ? Math.min(length, most) : { ...length, limit: Math.min(length.limit, most) };
+  // An array that begins past the end has no elements, wherever it begins.
+  return { ...binding, offset: Math.min(binding.offset, capacity) + offset, length: bounded };
 }
 
 function storesAt(stores: readonly Store[], at: Lookup): Store[] {
@@ -114,4 +148,16 @@ function storesAt(stores: readonly Store[], at: Lookup): Store[] {
 
 function cellAt({ buffer, word }: Cell, at: Lookup): Cell {
   return { buffer: at.writing(buffer), word };
+}
+
+function callAt({ inputs, counts, results, block }: ScriptCall, at: Lookup): ScriptCall {
+  return {
+    inputs: inputs.map((input) => ({ ...input, buffer: at.reading(input.buffer, input.offset) })),
+    counts: counts.map(({ word, length }) => ({
+      word,
+      length: { ...length, buffer: at.reading(length.buffer, length.word) },
+    })),
+    results: results.map((buffer) => at.writing(buffer)),
+    block,
+  };
 }

@@ -1,0 +1,331 @@
+import type { DeviceBuffer, Program } from '../../../primitives/backend.ts';
+import { SymbolicUniform } from '../../../primitives/columns/symbolic.ts';
+import { type KernelCommand, rebound } from '../../../primitives/command.ts';
+import { array, fn, u32, uniform } from '../../../primitives/functors/functor.ts';
+import type { Module } from '../../../primitives/functors/ir.ts';
+import type { Script, ScriptBuffer } from '../../../primitives/prepared/script.ts';
+import type { Engine } from '../engine.ts';
+import { forEach } from '../kernels/for-each.ts';
+import { histogram } from '../kernels/histogram.ts';
+import { reduce } from '../kernels/reduce.ts';
+import { scan } from '../kernels/scan.ts';
+import { sort } from '../kernels/sort.ts';
+import { walk } from '../kernels/walk.ts';
+import type { Memory, Part } from '../memory.ts';
+import { CHUNK_BYTES, type ParameterSlot, type Recorder } from '../recorder.ts';
+import type { SpineRun } from '../spine.ts';
+import {
+  partNumbers,
+  type Tape,
+  type TapeCommand,
+  type TapeDispatch,
+  type TapeLayout,
+  type TapePlace,
+  valueNumbers,
+} from './tape.ts';
+
+/** Thrown where a script cannot be played from a tape, so that its commands are issued one by one. */
+export class Unplayable extends Error {}
+
+/** Runs the commands of a script on an engine that writes down what would go to the device. */
+export function capture(engine: Engine, script: Script, layout: TapeLayout): Tape {
+  const arena = createArena(engine, script, layout);
+  try {
+    const log = createLog(engine, layout);
+    const taping: Engine = {
+      ...engine,
+      pool: arena.pool,
+      recorder: log.recorder,
+      compiler: log.compiler,
+      spine: log.spine,
+    };
+    if (layout.counted.length > 0) fillLengths(taping, layout, arena);
+    for (const step of script.steps) {
+      if (step.kind === 'allocate') arena.allocate(step.buffer);
+      else if (step.kind === 'release') arena.release(step.buffer);
+      // Data that is written anew in each call would have to be on the device first.
+      else if (step.kind === 'write') throw new Unplayable();
+      else run(taping, rebound(step, { reading: arena.resolve, writing: arena.resolve }));
+    }
+    return log.finish(arena.finish());
+  } catch (error) {
+    arena.giveUp();
+    throw error;
+  }
+}
+
+function run(engine: Engine, given: KernelCommand): void {
+  switch (given.kind) {
+    case 'forEach':
+      forEach(engine, given.extent, given.program, given.stores);
+      break;
+    case 'reduce':
+      reduce(engine, given.extent, given.program, given.monoid, given.into);
+      break;
+    case 'walk':
+      walk(engine, given.command);
+      break;
+    case 'scan':
+      scan(engine, given.command);
+      break;
+    case 'sort':
+      sort(engine, given.command);
+      break;
+    case 'histogram':
+      histogram(engine, given.command);
+  }
+}
+
+/** The memory of a tape: reserved as commands take it, and used again by later ones once they give it back. */
+function createArena({ pool, limits }: Engine, { inputs, results, block }: Script, layout: TapeLayout) {
+  const reserved: Memory[] = [];
+  const free = new Map<number, Memory[]>();
+  const known = new Map<DeviceBuffer, Memory>();
+  const readByFours = new Set<number>();
+  let nextId = -1;
+
+  const standIn = (words: number, stand: number, more: Partial<Memory>): Memory => {
+    if (words * 4 > limits.bindingBytes) throw new Unplayable();
+    const part = { id: nextId--, bytes: Math.ceil(words / 4) * 16, lastUse: -1, stand } as Part;
+    return { id: part.id, words, parts: [part], shift: 31, ...more };
+  };
+  for (const { at, words } of inputs) {
+    const offsetValue = valueNumbers.offset(layout, at);
+    const more = { offsetValue, onFours: () => void readByFours.add(at) };
+    known.set(inputs[at]!, standIn(words, partNumbers.input(layout, at), more));
+  }
+  for (const { at, words } of results) known.set(results[at]!, standIn(words, partNumbers.result(layout, at), {}));
+
+  const allocate = (words: number): Memory => {
+    const again = free.get(words)?.pop();
+    if (again !== undefined) return again;
+    const memory = pool.reserve(words);
+    reserved.push(memory);
+    return memory;
+  };
+  const release = (memory: Memory): void => {
+    const others = free.get(memory.words) ?? [];
+    free.set(memory.words, others);
+    others.push(memory);
+  };
+  const blockMemory =
+    layout.counted.length === 0
+      ? { id: nextId--, words: block.words, parts: [], shift: 31, valuesFrom: 0 }
+      : allocate(Math.max(1, block.words));
+  known.set(block, blockMemory);
+  const resolve = (buffer: DeviceBuffer): Memory => known.get(buffer) ?? (buffer as Memory);
+  const takeBack = new Set<Memory>();
+
+  return {
+    resolve,
+    block: blockMemory,
+    count: (k: number): Memory =>
+      standIn(1, partNumbers.count(layout, k), { offsetValue: valueNumbers.countWord(layout, k) }),
+    allocate(buffer: ScriptBuffer): void {
+      known.set(buffer, allocate(buffer.words));
+    },
+    release(buffer: ScriptBuffer): void {
+      release(resolve(buffer));
+      known.delete(buffer);
+    },
+    pool: {
+      ...pool,
+      resolve,
+      allocate(words: number): Memory {
+        const memory = allocate(words);
+        takeBack.add(memory);
+        return memory;
+      },
+      release(buffer: DeviceBuffer): void {
+        takeBack.delete(buffer as Memory);
+        release(buffer as Memory);
+      },
+      attempt(command: () => void): void {
+        const before = new Set(takeBack);
+        try {
+          command();
+        } catch (error) {
+          for (const memory of [...takeBack].filter((each) => !before.has(each))) {
+            takeBack.delete(memory);
+            release(memory);
+          }
+          throw error;
+        }
+      },
+    },
+    finish: () => ({ reserved, readByFours }),
+    giveUp: () => reserved.forEach(pool.giveUp),
+  };
+}
+
+type Arena = ReturnType<typeof createArena>;
+
+/** Stands for everything that kernels hand to the device, and writes it down. */
+function createLog(engine: Engine, layout: TapeLayout) {
+  const commands: TapeCommand[] = [];
+  const dispatches: TapeDispatch[] = [];
+  const blocks: { readonly part: Part; readonly data: Uint32Array; readonly patches: Patch[]; used: number }[] = [];
+  const written = new Set<Part>();
+  const parts = new Set<Part>();
+  const alignment = engine.recorder.alignment;
+  let runs = 0;
+  let spineWords = 0;
+  const spinePart = { id: 0, bytes: 16, lastUse: -1, stand: partNumbers.spine(layout) } as Part;
+
+  const use = (part: Part, isWritten: boolean): void => {
+    if (part.stand !== undefined) return;
+    parts.add(part);
+    if (isWritten) written.add(part);
+  };
+  const placeOf = (part: Part, byte: number): TapePlace => {
+    const block = blocks.findIndex((each) => each.part === part);
+    const isInput =
+      part.stand !== undefined && (part.stand < layout.inputs || part.stand >= layout.inputs + layout.results);
+    // It may be shorter than the tape has it, or begin somewhere else.
+    if (isInput && block < 0) throw new Unplayable();
+    return { part, byte, block: block < 0 ? undefined : block };
+  };
+  const newBlock = (): (typeof blocks)[number] => {
+    const part = { id: 0, bytes: CHUNK_BYTES, lastUse: -1, stand: -1 - blocks.length } as Part;
+    const block = { part, data: new Uint32Array(CHUNK_BYTES / 4), patches: [], used: 0 };
+    blocks.push(block);
+    return block;
+  };
+  const slot = (words: number): ParameterSlot => {
+    const bytes = Math.ceil((words * 4) / alignment) * alignment;
+    let block = blocks.at(-1);
+    if (block === undefined || block.used + bytes > CHUNK_BYTES) block = newBlock();
+    const { part, data, patches, used } = block;
+    block.used += bytes;
+    return {
+      chunk: part,
+      byteOffset: used,
+      bytes,
+      data: data.subarray(used / 4, (used + bytes) / 4),
+      patch: (at, value) => void patches.push({ at: used / 4 + at, value }),
+    };
+  };
+  const slotOf = ({ chunk, byteOffset, bytes }: Pick<ParameterSlot, 'chunk' | 'byteOffset' | 'bytes'>) => ({
+    block: -1 - chunk.stand!,
+    byteOffset,
+    bytes,
+  });
+  let launched: Pick<TapeDispatch, 'kernel' | 'command' | 'dispatch'> | undefined;
+
+  const recorder: Recorder = {
+    ...engine.recorder,
+    slot,
+    copy(from, fromByte, to, toByte, bytes) {
+      commands.push({ kind: 'copy', from: placeOf(from, fromByte), to: placeOf(to, toByte), bytes });
+      use(from, false);
+      use(to, true);
+    },
+    clear(part, byte, bytes) {
+      commands.push({ kind: 'clear', at: placeOf(part, byte), bytes });
+      use(part, true);
+    },
+    dispatch({ groups, parts: bound, access }) {
+      const isStatic = bound.every(({ stand }) => stand === undefined);
+      const storage = isStatic ? engine.compiler.storageGroup(launched!.kernel, bound) : undefined;
+      commands.push({ kind: 'dispatch', number: dispatches.length });
+      dispatches.push({ ...launched!, groups, parts: bound, storage });
+      for (const [i, part] of bound.entries()) use(part, access[i] !== 'r');
+    },
+  };
+  const compiler: Engine['compiler'] = {
+    ...engine.compiler,
+    storageGroup(kernel) {
+      launched = { ...launched!, kernel };
+      return undefined as never;
+    },
+    parameterGroup(command, dispatch) {
+      launched = { ...launched!, command: slotOf(command), dispatch: slotOf(dispatch) };
+      return undefined as never;
+    },
+  };
+  const beginMany = (words: number, more: number): SpineRun => {
+    spineWords = Math.max(spineWords, words);
+    const epoch = runs + 1;
+    runs += more;
+    const memory: Memory = { id: 0, words, parts: [spinePart], shift: 31 };
+    return { memory, epoch, epochValue: valueNumbers.epoch(layout) };
+  };
+  const spine: Engine['spine'] = { ...engine.spine, begin: (words) => beginMany(words, 1), beginMany };
+
+  return {
+    recorder,
+    compiler,
+    spine,
+    finish({ reserved, readByFours }: ReturnType<Arena['finish']>): Tape {
+      return {
+        commands,
+        dispatches,
+        blocks: blocks.map(({ data, patches, used }) => ({ words: data.slice(0, used / 4), bytes: used, patches })),
+        reserved,
+        bytes: reserved.reduce((sum, memory) => sum + memory.parts.reduce((all, { bytes }) => all + bytes, 0), 0),
+        parts: [...parts],
+        written: [...written],
+        runs,
+        spineWords,
+        readByFours,
+      };
+    },
+  };
+}
+
+interface Patch {
+  readonly at: number;
+  readonly value: number;
+}
+
+/** Brings the lengths of tables into the block, where the device knows some of them: one launch of one row. */
+function fillLengths(engine: Engine, layout: TapeLayout, arena: Arena): void {
+  const { counted } = layout;
+  const numbers = counted.map((_, k) => k);
+  const program: Program = {
+    module: lengthsModule(counted.length),
+    arrays: new Map(
+      numbers.map((k) => [`count${k}`, { buffer: arena.count(k), storage: 'u32', offset: 0, length: 1 } as const]),
+    ),
+    uniforms: new Map(
+      numbers.flatMap((k) => {
+        const first = valueNumbers.countWord(layout, k);
+        const value = (word: number): never => new SymbolicUniform('u32', word) as never;
+        return [
+          [`minus${k}`, value(first + 1)],
+          [`limit${k}`, value(first + 2)],
+        ] as const;
+      }),
+    ),
+  };
+  const stores = counted.map((offset, value) => ({ buffer: arena.block, offset, capacity: 1, value }));
+  forEach(engine, 1, program, stores);
+}
+
+const lengthsModules = new Map<number, Module>();
+
+function lengthsModule(tables: number): Module {
+  const known = lengthsModules.get(tables);
+  if (known !== undefined) return known;
+  const numbers = Array.from({ length: tables }, (_, k) => k);
+  const parameters = numbers.flatMap((k) => [
+    [`count${k}`, array(u32)] as const,
+    [`minus${k}`, uniform(u32)] as const,
+    [`limit${k}`, uniform(u32)] as const,
+  ]);
+  const results = Object.fromEntries(numbers.map((k) => [`length${k}`, u32]));
+  const { module } = fn('lengthsNow', { i: u32, ...Object.fromEntries(parameters) } as never, results, ((args: {
+    readonly [name: string]: never;
+  }) => Object.fromEntries(numbers.map((k) => [`length${k}`, lengthNow(args, k)]))) as never);
+  lengthsModules.set(tables, module);
+  return module;
+}
+
+function lengthNow(args: { readonly [name: string]: never }, k: number): unknown {
+  const [count, minus, limit] = ['count', 'minus', 'limit'].map((name) => args[`${name}${k}`]) as [
+    { at(index: number): { max(other: unknown): { sub(other: unknown): { min(other: unknown): unknown } } } },
+    unknown,
+    unknown,
+  ];
+  return count.at(0).max(minus).sub(minus).min(limit);
+}

@@ -1,0 +1,269 @@
+import { ArgumentError, OutOfMemoryError } from '../../../primitives/errors.ts';
+import type { Script, ScriptCall } from '../../../primitives/prepared/script.ts';
+import type { Engine } from '../engine.ts';
+import type { Memory, Part } from '../memory.ts';
+import type { ParameterSlot } from '../recorder.ts';
+import { capture, Unplayable } from './capture.ts';
+import { partNumbers, type Tape, type TapeLayout, type TapePlace, valueNumbers } from './tape.ts';
+
+/** The tapes of prepared pipelines. */
+export interface Tapes {
+  /** Plays a script; false where it has to be issued command by command. */
+  play(script: Script, call: ScriptCall): boolean;
+  /** Makes the tape for lengths that the host knows, if there is memory for it. */
+  prepare(script: Script): void;
+  bytesOf(script: Script): number;
+  forget(script: Script): void;
+  /** Gives up the memory of all tapes: they are made anew when they are played again. */
+  giveUp(): void;
+  /** Forgets what refers to a buffer that is to be destroyed. */
+  forgetPart(part: Part): void;
+}
+
+/** The tapes of one script: for lengths that the host knows, and for others. */
+interface ScriptTapes {
+  readonly tapes: Map<boolean, Playable>;
+  /** Whether it cannot be played. */
+  unplayable: boolean;
+}
+
+interface Playable {
+  readonly tape: Tape;
+  readonly layout: TapeLayout;
+  /** Bind groups by the parts that calls brought along. */
+  readonly bound: Map<string, Bound>;
+  /** Bind groups of parameters by the chunks that these lie in. */
+  readonly parameters: Map<string, readonly GPUBindGroup[]>;
+  /** A word that no count is above, for lengths that the host knows. */
+  readonly most: Memory | undefined;
+}
+
+interface Bound {
+  readonly parts: readonly Part[];
+  readonly storage: readonly GPUBindGroup[];
+}
+
+/** Bind groups that are kept for a tape: sets of buffers that it was called with. */
+const MOST_BOUND = 64;
+
+export function createTapes(engine: Engine): Tapes {
+  const { pool, recorder } = engine;
+  const known = new Map<Script, ScriptTapes>();
+
+  const giveUpTape = ({ tape, most }: Playable): void => {
+    tape.reserved.forEach(pool.giveUp);
+    if (most !== undefined) pool.giveUp(most);
+  };
+  const forget = (script: Script): void => {
+    const tapes = known.get(script)?.tapes;
+    known.delete(script);
+    for (const playable of tapes?.values() ?? []) giveUpTape(playable);
+  };
+
+  const playableOf = (script: Script, isCounted: boolean): Playable | undefined => {
+    const tapes = known.get(script) ?? { tapes: new Map<boolean, Playable>(), unplayable: false };
+    known.set(script, tapes);
+    if (tapes.unplayable) return undefined;
+    const made = tapes.tapes.get(isCounted) ?? make(script, isCounted, tapes);
+    if (made === undefined) return undefined;
+    tapes.tapes.set(isCounted, made);
+    // Where memory was short, those of before were forgotten.
+    known.set(script, tapes);
+    return made;
+  };
+
+  const make = (script: Script, isCounted: boolean, tapes: ScriptTapes): Playable | undefined => {
+    const layout: TapeLayout = {
+      inputs: script.inputs.length,
+      results: script.results.length,
+      words: script.block.words,
+      counted: isCounted ? script.tables : [],
+    };
+    let most: Memory | undefined;
+    try {
+      most = isCounted ? pool.reserve(1) : undefined;
+      if (most !== undefined) recorder.write(most.parts[0]!, 0, Uint32Array.of(2 ** 32 - 1));
+      return { tape: capture(engine, script, layout), layout, bound: new Map(), parameters: new Map(), most };
+    } catch (error) {
+      if (most !== undefined) pool.giveUp(most);
+      if (error instanceof OutOfMemoryError) return undefined;
+      const isUnplayable =
+        error instanceof Unplayable || (error instanceof ArgumentError && error.code === 'device/bindings');
+      if (!isUnplayable) throw error;
+      tapes.unplayable = true;
+      return undefined;
+    }
+  };
+
+  return {
+    play(script, call) {
+      const playable = playableOf(script, call.counts.length > 0);
+      const brought = playable && broughtBy(engine, playable, call);
+      if (playable === undefined || brought === undefined) return false;
+      playTape(engine, playable, brought);
+      return true;
+    },
+    prepare: (script) => void playableOf(script, false),
+    bytesOf: (script) => [...(known.get(script)?.tapes.values() ?? [])].reduce((sum, { tape }) => sum + tape.bytes, 0),
+    forget,
+    giveUp() {
+      for (const script of [...known.keys()]) forget(script);
+    },
+    forgetPart({ id }) {
+      for (const { tapes } of known.values()) {
+        for (const { bound } of tapes.values()) {
+          for (const [key, { parts }] of bound) if (parts.some((part) => part.id === id)) bound.delete(key);
+        }
+      }
+    },
+  };
+}
+
+/** What a call brings along, in the order of the tape's numbers. */
+interface Brought {
+  readonly parts: Part[];
+  readonly values: Uint32Array;
+}
+
+/** Looks up what a call brings along; undefined where the tape was not made for it. */
+function broughtBy(
+  { pool }: Engine,
+  { tape, layout, most }: Playable,
+  { inputs, results, block, counts }: ScriptCall,
+): Brought | undefined {
+  const parts: Part[] = [];
+  const values = new Uint32Array(valueNumbers.epoch(layout) + 1);
+  values.set(block);
+  for (const [at, { buffer, offset }] of inputs.entries()) {
+    const part = solePart(pool.resolve(buffer));
+    if (part === undefined) return undefined;
+    if (tape.readByFours.has(at) && (offset % 4 !== 0 || part.bytes % 16 !== 0)) return undefined;
+    parts.push(part);
+    values[valueNumbers.offset(layout, at)] = offset;
+  }
+  for (const buffer of results) {
+    const part = solePart(pool.resolve(buffer));
+    if (part === undefined) return undefined;
+    parts.push(part);
+  }
+  for (const [k, word] of layout.counted.entries()) {
+    const length = counts.find((count) => count.word === word)?.length;
+    const part = length === undefined ? most!.parts[0] : solePart(pool.resolve(length.buffer));
+    if (part === undefined) return undefined;
+    parts.push(part);
+    const words = length === undefined ? [0, 0, block[word]!] : [length.word, length.minus, length.limit];
+    values.set(words, valueNumbers.countWord(layout, k));
+  }
+  return { parts, values };
+}
+
+function solePart({ parts }: Memory): Part | undefined {
+  return parts.length === 1 ? parts[0] : undefined;
+}
+
+function playTape(engine: Engine, playable: Playable, { parts, values }: Brought): void {
+  const { recorder, spine } = engine;
+  const { tape, layout } = playable;
+  // What is still being read of them is read first.
+  for (const part of [...writtenBy(layout, parts), ...tape.written]) part.beforeWrite?.();
+  recorder.begin();
+  if (tape.runs > 0) {
+    const { memory, epoch } = spine.beginMany(tape.spineWords, tape.runs);
+    values[valueNumbers.epoch(layout)] = epoch - 1;
+    parts[partNumbers.spine(layout)] = memory.parts[0]!;
+  }
+  const slots = tape.blocks.map((block) => placeBlock(engine, block, values));
+  const storage = storageGroups(engine, playable, parts);
+  const parameters = parameterGroups(engine, playable, slots);
+  let pass: GPUComputePassEncoder | undefined;
+  for (const command of tape.commands) {
+    if (command.kind === 'dispatch') {
+      const i = command.number;
+      const { kernel, groups, command: own, dispatch } = tape.dispatches[i]!;
+      pass ??= recorder.pass();
+      pass.setPipeline(kernel.pipeline);
+      pass.setBindGroup(0, parameters[i]!, [
+        slots[own.block]!.byteOffset + own.byteOffset,
+        slots[dispatch.block]!.byteOffset + dispatch.byteOffset,
+      ]);
+      pass.setBindGroup(1, storage[i]!);
+      pass.dispatchWorkgroups(groups[0], groups[1], groups[2]);
+    } else {
+      pass = undefined;
+      if (command.kind === 'clear') {
+        const { part, byte } = placed(command.at, parts, slots);
+        recorder.clear(part, byte, command.bytes);
+      } else {
+        const from = placed(command.from, parts, slots);
+        const to = placed(command.to, parts, slots);
+        recorder.copy(from.part, from.byte, to.part, to.byte, command.bytes);
+      }
+    }
+  }
+  recorder.note(tape.dispatches.length, [...parts, ...tape.parts], [...writtenBy(layout, parts), ...tape.written]);
+}
+
+/** What a tape writes of what a call brings along: the results, and the spine. */
+function writtenBy({ inputs, results, counted }: TapeLayout, parts: readonly Part[]): Part[] {
+  return [...parts.slice(inputs, inputs + results), ...parts.slice(inputs + results + counted.length)];
+}
+
+/** Brings parameters to the device, with the values of a call. */
+function placeBlock(
+  { recorder }: Engine,
+  { words, patches }: Tape['blocks'][number],
+  values: Uint32Array,
+): ParameterSlot {
+  const slot = recorder.slot(words.length);
+  const { data } = slot;
+  data.set(words);
+  for (const { at, value } of patches) data[at] = words[at]! + values[value]!;
+  return slot;
+}
+
+function storageGroups({ compiler }: Engine, { tape, bound }: Playable, parts: readonly Part[]): Bound['storage'] {
+  let key = '';
+  for (const { id } of parts) key += `${id},`;
+  const known = bound.get(key);
+  if (known !== undefined) return known.storage;
+  if (bound.size >= MOST_BOUND) bound.clear();
+  const storage = tape.dispatches.map(
+    (dispatch) =>
+      dispatch.storage ??
+      compiler.storageGroup(
+        dispatch.kernel,
+        dispatch.parts.map((part) => (part.stand === undefined ? part : parts[part.stand]!)),
+      ),
+  );
+  bound.set(key, { parts: [...parts], storage });
+  return storage;
+}
+
+function parameterGroups(
+  { compiler }: Engine,
+  { tape, parameters }: Playable,
+  slots: readonly ParameterSlot[],
+): readonly GPUBindGroup[] {
+  let key = '';
+  for (const { chunk } of slots) key += `${chunk.id},`;
+  const known = parameters.get(key);
+  if (known !== undefined) return known;
+  if (parameters.size >= MOST_BOUND) parameters.clear();
+  const groups = tape.dispatches.map(({ command, dispatch }) =>
+    compiler.parameterGroup(
+      { ...slots[command.block]!, bytes: command.bytes },
+      { ...slots[dispatch.block]!, bytes: dispatch.bytes },
+    ),
+  );
+  parameters.set(key, groups);
+  return groups;
+}
+
+function placed(
+  { part, byte, block }: TapePlace,
+  parts: readonly Part[],
+  slots: readonly ParameterSlot[],
+): { readonly part: Part; readonly byte: number } {
+  if (block !== undefined) return { part: slots[block]!.chunk, byte: slots[block]!.byteOffset + byte };
+  return { part: part.stand === undefined ? part : parts[part.stand]!, byte };
+}

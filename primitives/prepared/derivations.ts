@@ -1,0 +1,57 @@
+import type { DeviceBuffer } from '../backend.ts';
+import type { DeviceLength } from '../columns/column.ts';
+import { rebound } from '../command.ts';
+import type { RecordingBackend } from './recording-backend.ts';
+
+/** What the contents of a buffer derive from. */
+export interface Derivation {
+  /** Inputs of the script by their numbers, and behind them the tables whose lengths are among them. */
+  readonly inputs: ReadonlySet<number>;
+  /** Counts of rows that may be more than there is room for, by their numbers. */
+  readonly checks: ReadonlySet<number>;
+}
+
+/** Follows the commands of a script from what they read to what they write. */
+export function derivations(
+  { steps, inputs, block }: RecordingBackend,
+  expected: readonly { readonly length: DeviceLength; readonly step: number }[],
+): ReadonlyMap<DeviceBuffer, Derivation> {
+  const found = new Map<DeviceBuffer, { inputs: Set<number>; checks: Set<number> }>();
+  const of = (buffer: DeviceBuffer) => {
+    const known = found.get(buffer) ?? { inputs: new Set<number>(), checks: new Set<number>() };
+    found.set(buffer, known);
+    return known;
+  };
+  for (const input of inputs) of(input).inputs.add(input.at);
+  for (let at = 0; at <= steps.length; at++) {
+    for (const [check, { length, step }] of expected.entries()) {
+      if (step === at) of(length.memory.buffer).checks.add(check);
+    }
+    const step = steps[at];
+    if (step === undefined || step.kind === 'allocate' || step.kind === 'release' || step.kind === 'write') continue;
+    const reads = new Set<DeviceBuffer>();
+    const writes = new Set<DeviceBuffer>();
+    const tables = new Set<number>();
+    rebound(step, {
+      reading: (buffer, word) => {
+        if (buffer === block) tables.add(inputs.length + word);
+        else reads.add(buffer);
+        return buffer;
+      },
+      writing: (buffer) => {
+        writes.add(buffer);
+        return buffer;
+      },
+    });
+    for (const target of writes) for (const table of tables) of(target).inputs.add(table);
+    for (const source of reads) {
+      const from = of(source);
+      for (const target of writes) {
+        const to = of(target);
+        for (const input of from.inputs) to.inputs.add(input);
+        for (const check of from.checks) to.checks.add(check);
+      }
+    }
+  }
+  return found;
+}

@@ -1,0 +1,109 @@
+import { wrongArgument } from '../arguments.ts';
+import type { Storage } from '../backend.ts';
+import { type ColumnsOf, storageOf } from '../columns/column.ts';
+import { ArgumentError } from '../errors.ts';
+import { isUniformParameter, type UniformParameter } from '../functors/functor.ts';
+import type { ScalarType } from '../functors/ir.ts';
+import { flawOfShape, leafPaths, leafTypes, type Shape } from '../functors/shapes.ts';
+import { isRecord } from '../given.ts';
+import { anything, aWhole, type FieldKinds } from '../kinds.ts';
+import { requireOptions } from '../options.ts';
+
+/** The elements of an input that are not one to a word, by their paths in the shape. */
+export type PackedStorage = 'u8' | 'i8' | 'u16' | 'i16';
+
+export interface InputOptions {
+  /**
+   * How elements lie in memory where they are packed: of a single column, or of fields of a record by their paths, such as
+   * `{ 'colour.red': 'u8' }`. A column that `context.column` made of a `Uint8Array` is packed as `u8`.
+   */
+  readonly storage?: PackedStorage | { readonly [path: string]: PackedStorage } | undefined;
+}
+
+/** A table that a prepared pipeline is called with: what its rows are, and how many there are at most. */
+export interface TableInput<S extends Shape = Shape> {
+  readonly kind: 'table';
+  readonly shape: S;
+  readonly capacity: number;
+  /** How the columns lie in memory, depth first in the order of the shape's fields. */
+  readonly storages: readonly Storage[];
+}
+
+/** What a pipeline is prepared for: tables, and uniforms as `uniform(type)` declares them. */
+export type PreparedInput = TableInput | UniformParameter<ScalarType>;
+export type PreparedInputs = { readonly [name: string]: PreparedInput };
+
+/**
+ * What a prepared pipeline is called with. Its function is given the same when it is prepared: columns of unknown lengths, and
+ * uniforms of unknown values.
+ */
+export type PreparedArguments<I extends PreparedInputs> = {
+  readonly [K in keyof I]: I[K] extends TableInput<infer S>
+    ? ColumnsOf<S>
+    : I[K] extends UniformParameter<infer T>
+      ? T extends 'bool'
+        ? boolean
+        : number
+      : never;
+};
+
+const OPTIONS: FieldKinds<InputOptions> = { storage: anything };
+const SIGNS: Readonly<Record<PackedStorage, ScalarType>> = { u8: 'u32', u16: 'u32', i8: 'i32', i16: 'i32' };
+
+/**
+ * Declares a table that a prepared pipeline is called with: the shape of its rows, and their greatest number. All columns of
+ * one input have the same length, which may change from call to call; see {@link Context.prepare}.
+ *
+ * @throws {@link ArgumentError} `argument/type` where the shape or the capacity is none, `prepare/storage` where a field cannot
+ * be packed as it is said to be.
+ *
+ * @example
+ * const sorted = ctx.prepare({ rows: input({ key: u32, id: u32 }, 1000) }, ({ rows }) => sortByKey(rows.key, rows.id).values);
+ * await ctx.read(sorted({ rows: { key: ctx.column(Uint32Array.of(3, 1)), id: ctx.column(Uint32Array.of(7, 8)) } })); // Uint32Array [8, 7]
+ */
+export function input<S extends Shape>(shape: S, capacity: number, options: InputOptions = {}): TableInput<S> {
+  const flaw = flawOfShape(shape, 'shape');
+  if (flaw !== undefined) throw wrongArgument('input', flaw.path, flaw.part, 'a scalar type or a record of shapes');
+  const flawOfCapacity = aWhole(0)(capacity, 'capacity', new Map());
+  if (flawOfCapacity !== undefined) throw wrongArgument('input', 'capacity', capacity, flawOfCapacity.expected);
+  requireOptions('input', OPTIONS, options);
+  const declared = { kind: 'table', shape, capacity, storages: storagesOf(shape, options.storage) } as const;
+  made.add(declared);
+  return declared;
+}
+
+/** What `input` has made: nobody else knows that it is right. */
+const made = new WeakSet<object>();
+
+function storagesOf(shape: Shape, packed: InputOptions['storage']): Storage[] {
+  const given = typeof packed === 'string' ? { '': packed } : packed === undefined ? {} : packed;
+  if (!isRecord(given))
+    throw wrongArgument('input', 'the option storage', packed, 'u8, i8, u16, i16 or a record of them');
+  const paths = leafPaths(shape);
+  const types = leafTypes(shape);
+  for (const [path, storage] of Object.entries(given)) {
+    const type = types[paths.indexOf(path)];
+    if (type === undefined || SIGNS[storage as PackedStorage] !== type) throw notPackable(path, storage, type);
+  }
+  return paths.map((path, i) => (given as Record<string, Storage>)[path] ?? storageOf(types[i]!));
+}
+
+function notPackable(path: string, storage: unknown, type: ScalarType | undefined): ArgumentError {
+  return new ArgumentError('prepare/storage', `input() was told to pack ${path === '' ? 'its column' : path}.`, {
+    expected: type === undefined ? 'the path of a field' : 'u8 or u16 for a u32, i8 or i16 for an i32',
+    got: `${String(storage)}${type === undefined ? '' : ` for a ${type}`}`,
+  });
+}
+
+export function isTableInput(given: PreparedInput): given is TableInput {
+  return 'kind' in given && given.kind === 'table';
+}
+
+/** What a pipeline is prepared for, or an error that says what is wrong. */
+export function requireInputs(inputs: unknown): asserts inputs is PreparedInputs {
+  if (!isRecord(inputs)) throw wrongArgument('prepare', 'inputs', inputs, 'a record of input(…) and uniform(…)');
+  for (const [name, given] of Object.entries(inputs)) {
+    const isInput = isRecord(given) && (made.has(given) || isUniformParameter(given as never));
+    if (!isInput) throw wrongArgument('prepare', `inputs.${name}`, given, 'input(…) or uniform(…)');
+  }
+}

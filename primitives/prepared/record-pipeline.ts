@@ -1,0 +1,174 @@
+import { requireFunction } from '../arguments.ts';
+import type { Backend, DeviceBuffer } from '../backend.ts';
+import { Column, columnsOf, type DeviceLength, Memory, shapeOf, type Table } from '../columns/column.ts';
+import { elementsPerWord } from '../columns/host-array.ts';
+import { SymbolicUniform, symbolicLength } from '../columns/symbolic.ts';
+import { Context } from '../context.ts';
+import { ArgumentError } from '../errors.ts';
+import { assemble, leafTypes, type Shape } from '../functors/shapes.ts';
+import { isPromise } from '../given.ts';
+import { derivations } from './derivations.ts';
+import { isTableInput, type PreparedInputs } from './inputs.ts';
+import { createRecordingBackend, type RecordingBackend, waits } from './recording-backend.ts';
+import type { Script, ScriptBuffer } from './script.ts';
+
+/** A pipeline as it was recorded, with what its results are made of. */
+export interface RecordedPipeline {
+  readonly script: Script;
+  readonly shape: Shape;
+  readonly results: readonly ResultColumn[];
+  /** Memory of other columns that the pipeline reads, in the order of the inputs that stand for it. */
+  readonly constants: readonly { readonly memory: Memory; readonly input: number }[];
+  /** Capacities that may be outgrown. */
+  readonly checks: readonly RecordedCheck[];
+  /** Of every result buffer, the inputs that it derives from. */
+  readonly sources: readonly ReadonlySet<number>[];
+}
+
+/** Where a column of the result lies. */
+export type ResultColumn = {
+  readonly type: Column['type'];
+  readonly storage: 'u32' | 'i32' | 'f32' | 'u8' | 'i8' | 'u16' | 'i16';
+  readonly offset: number;
+  readonly length: ResultLength;
+} & (
+  | { readonly from: 'result' | 'input'; readonly at: number }
+  | { readonly from: 'constant'; readonly memory: Memory }
+);
+
+/** A length: known, another in each call (that of a table), or in a cell of a buffer. */
+export type ResultLength =
+  | number
+  | { readonly table: number; readonly minus: number; readonly limit: number }
+  | { readonly result: number; readonly word: number; readonly minus: number; readonly limit: number }
+  | DeviceLength;
+
+/** A primitive that was given a capacity: the count that is compared with it, and the result buffers that derive from it. */
+export interface RecordedCheck {
+  readonly primitive: string;
+  readonly count: { readonly result: number; readonly word: number; readonly minus: number; readonly limit: number };
+  readonly marked: readonly number[];
+}
+
+/** A check as it comes up while a pipeline is recorded. */
+interface ExpectedCapacity {
+  readonly length: DeviceLength;
+  readonly primitive: string;
+  /** The number of steps before it. */
+  readonly step: number;
+}
+
+/** Runs the function of a pipeline once, on columns that are nowhere, and writes down the commands that it issues. */
+export function recordPipeline(
+  outer: Context,
+  model: Backend,
+  inputs: PreparedInputs,
+  pipeline: (args: never) => Table,
+): RecordedPipeline {
+  requireFunction('prepare', 'pipeline', pipeline);
+  const backend = createRecordingBackend(model, Object.keys(inputs).length);
+  const expected: ExpectedCapacity[] = [];
+  const recording = new Context(backend, {
+    outer,
+    expectCapacity(length, primitive) {
+      // It is compared after the call.
+      length.memory.holds++;
+      expected.push({ length, primitive, step: backend.steps.length });
+    },
+  });
+  const block = new Memory(recording, backend.block);
+  const args = symbolicArguments(recording, backend, block, inputs);
+  const table = recording.scope(() => {
+    const returned = pipeline(args as never);
+    if (isPromise(returned)) throw asynchronous();
+    return recording.materialize(returned);
+  });
+  const tables = Object.values(inputs).flatMap((declared, word) => (isTableInput(declared) ? [word] : []));
+  return finish(backend, block, tables, table, expected);
+}
+
+/** What the function of a pipeline is given. */
+function symbolicArguments(
+  recording: Context,
+  backend: RecordingBackend,
+  block: Memory,
+  inputs: PreparedInputs,
+): { readonly [name: string]: unknown } {
+  const args = Object.entries(inputs).map(([name, declared], word) => {
+    if (!isTableInput(declared)) return [name, new SymbolicUniform(declared.uniform.type, word)];
+    const { shape, capacity, storages } = declared;
+    const length = symbolicLength(block, word, capacity);
+    const columns = leafTypes(shape).map((type, leaf) => {
+      const storage = storages[leaf]!;
+      const memory = new Memory(recording, backend.input(Math.ceil(capacity / elementsPerWord(storage))));
+      return new Column(recording, type, length, { kind: 'stored', memory, storage, offset: 0 });
+    });
+    return [name, assemble<Column>(shape, columns)];
+  });
+  return Object.fromEntries(args);
+}
+
+/** Finds what of the recorded commands outlives a call: the results, the counts of their rows, and those to be compared. */
+function finish(
+  backend: RecordingBackend,
+  block: Memory,
+  tables: readonly number[],
+  table: Table,
+  expected: readonly ExpectedCapacity[],
+): RecordedPipeline {
+  const results: ScriptBuffer[] = [];
+  const resultOf = (buffer: ScriptBuffer): number => {
+    if (buffer.role !== 'result') {
+      buffer.role = 'result';
+      buffer.at = results.push(buffer) - 1;
+    }
+    return buffer.at;
+  };
+  const isRecorded = ({ buffer }: Memory): boolean => 'role' in buffer;
+  const lengthOf = (length: Column['length']): ResultLength => {
+    if (typeof length === 'number') return length;
+    const { memory, word, minus, limit } = length;
+    if (memory === block) return { table: word, minus, limit };
+    return isRecorded(memory) ? { result: resultOf(memory.buffer as ScriptBuffer), word, minus, limit } : length;
+  };
+  const columns = columnsOf(table).map(({ type, length, source }): ResultColumn => {
+    if (source.kind === 'view') throw waits();
+    const { memory, storage, offset } = source;
+    const common = { type, storage, offset, length: lengthOf(length) };
+    if (!isRecorded(memory)) return { ...common, from: 'constant', memory };
+    const buffer = memory.buffer as ScriptBuffer;
+    if (buffer.role === 'input') return { ...common, from: 'input', at: buffer.at };
+    return { ...common, from: 'result', at: resultOf(buffer) };
+  });
+  const derived = derivations(backend, expected);
+  const checks = expected.flatMap(({ primitive, length }, check): RecordedCheck[] => {
+    const marked = results.filter((buffer) => derived.get(buffer)?.checks.has(check));
+    if (marked.length === 0) return [];
+    const { word, minus, limit } = length;
+    const count = { result: resultOf(length.memory.buffer as ScriptBuffer), word, minus, limit };
+    return [{ primitive, count, marked: marked.map(({ at }) => at) }];
+  });
+  return {
+    script: { steps: withoutMemoryOf(backend, results), inputs: backend.inputs, results, tables, block: backend.block },
+    shape: shapeOf(table),
+    results: columns,
+    constants: [...backend.constants].map(([buffer, { at }]) => ({ memory: Memory.of(buffer)!, input: at })),
+    checks,
+    sources: results.map((buffer) => derived.get(buffer)?.inputs ?? new Set<number>()),
+  };
+}
+
+/** The steps but for those that take and give back the memory of results, which calls bring along. */
+function withoutMemoryOf({ steps }: RecordingBackend, results: readonly DeviceBuffer[]): Script['steps'] {
+  return steps.filter(
+    (step) => !((step.kind === 'allocate' || step.kind === 'release') && results.includes(step.buffer)),
+  );
+}
+
+function asynchronous(): ArgumentError {
+  return new ArgumentError('prepare/waits', 'prepare was given an asynchronous pipeline.', {
+    expected: 'a function that returns columns',
+    got: 'a promise',
+    remedy: 'Return the columns and read them after the call.',
+  });
+}

@@ -1,0 +1,127 @@
+import type { Backend, Counters, DeviceBuffer } from '../backend.ts';
+import { type KernelCommand, rebound } from '../command.ts';
+import { ArgumentError } from '../errors.ts';
+import type { ScriptBuffer, Step } from './script.ts';
+
+/** A backend that runs nothing: it writes commands down. */
+export interface RecordingBackend extends Backend {
+  readonly steps: Step[];
+  /** Buffers of other commands that were read, and the inputs that stand for them. */
+  readonly constants: ReadonlyMap<DeviceBuffer, ScriptBuffer>;
+  /** A buffer that calls give. */
+  input(words: number): ScriptBuffer;
+  readonly inputs: readonly ScriptBuffer[];
+  readonly block: ScriptBuffer;
+}
+
+/** Records the commands for a backend whose limits and habits they are made for. */
+export function createRecordingBackend(model: Backend, blockWords: number): RecordingBackend {
+  const steps: Step[] = [];
+  const inputs: ScriptBuffer[] = [];
+  const own = new Set<DeviceBuffer>();
+  const constants = new Map<DeviceBuffer, ScriptBuffer>();
+  let nextId = 1;
+  const create = (words: number, role: ScriptBuffer['role'], at: number): ScriptBuffer => {
+    const buffer: ScriptBuffer = { id: nextId++, words, role, at };
+    own.add(buffer);
+    return buffer;
+  };
+  const input = (words: number): ScriptBuffer => {
+    const buffer = create(words, 'input', inputs.length);
+    inputs.push(buffer);
+    return buffer;
+  };
+  const reading = (buffer: DeviceBuffer): DeviceBuffer => {
+    if (own.has(buffer)) return buffer;
+    const known = constants.get(buffer) ?? input(buffer.words);
+    constants.set(buffer, known);
+    return known;
+  };
+  const writing = (buffer: DeviceBuffer): DeviceBuffer => {
+    if (own.has(buffer) && (buffer as ScriptBuffer).role === 'temporary') return buffer;
+    throw writtenInput();
+  };
+  const add = (command: KernelCommand): void => {
+    steps.push(rebound(command, { reading, writing }));
+  };
+  const live = { buffers: 0, bytes: 0 };
+  const block = create(blockWords, 'block', 0);
+
+  return {
+    name: model.name,
+    limits: model.limits,
+    determinism: model.determinism,
+    walkRows: model.walkRows,
+    counters: countersOf(live),
+    steps,
+    constants,
+    input,
+    inputs,
+    block,
+    allocate(words) {
+      const buffer = create(words, 'temporary', 0);
+      live.buffers++;
+      live.bytes += 4 * words;
+      steps.push({ kind: 'allocate', buffer });
+      return buffer;
+    },
+    release(buffer) {
+      if ((buffer as ScriptBuffer).role !== 'temporary') return;
+      live.buffers--;
+      live.bytes -= 4 * buffer.words;
+      steps.push({ kind: 'release', buffer: buffer as ScriptBuffer });
+    },
+    write(buffer, word, data) {
+      steps.push({ kind: 'write', buffer: writing(buffer) as ScriptBuffer, word, data: data.slice() });
+    },
+    read: async () => {
+      throw waits();
+    },
+    sync: async () => {
+      throw waits();
+    },
+    forEach: (extent, program, stores) => add({ kind: 'forEach', extent, program, stores }),
+    reduce: (extent, program, monoid, into) => add({ kind: 'reduce', extent, program, monoid, into }),
+    walk: (command) => add({ kind: 'walk', command }),
+    scan: (command) => add({ kind: 'scan', command }),
+    sort: (command) => add({ kind: 'sort', command }),
+    histogram: (command) => add({ kind: 'histogram', command }),
+    abort() {},
+    async close() {},
+  };
+}
+
+function countersOf(live: { readonly buffers: number; readonly bytes: number }): Counters {
+  return {
+    submissions: 0,
+    dispatches: 0,
+    readbacks: 0,
+    compilations: 0,
+    allocations: 0,
+    bindGroups: 0,
+    get liveBuffers() {
+      return live.buffers;
+    },
+    get liveBytes() {
+      return live.bytes;
+    },
+  };
+}
+
+/** A pipeline that waits for the device while it is prepared. */
+export function waits(): ArgumentError {
+  return new ArgumentError(
+    'prepare/waits',
+    'A prepared pipeline waits for the device: it reads, counts or synchronizes.',
+    {
+      expected: 'a pipeline that only issues commands',
+      remedy: 'Return the columns and read them after the call. Give expand() a capacity, so that it does not wait.',
+    },
+  );
+}
+
+function writtenInput(): ArgumentError {
+  return new ArgumentError('prepare/written', 'A prepared pipeline writes to a column that it did not make.', {
+    remedy: 'Copy the column first, or write to a column that the pipeline makes.',
+  });
+}
