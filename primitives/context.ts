@@ -543,8 +543,12 @@ export class Context {
     const stored = views.map(({ type }) => this.stored(type, length));
     const words = views.map(wordsAtHand);
     const types = words.map(({ type }) => type);
-    const fusion = fuse({ name: 'materialize', kind: call }, [], types, (index, _, loader) =>
-      loader.load(words, index),
+    const fusion = fuse(
+      { name: 'materialize', kind: call },
+      [],
+      types,
+      (index, _, loader) => loader.load(words, index),
+      { by: [Context], columns: words },
     );
     const stores = stored.map((column, value) => ({ ...destination(column), value }));
     this.backend.forEach(extentOf(length), programOf(fusion, this, length), stores);

@@ -11,6 +11,7 @@ import {
   type Table,
   withColumns,
 } from './columns/column.ts';
+import type { FusionKey } from './columns/known-fusions.ts';
 import { alive, destination, fuse, type Loader, programOf } from './columns/program.ts';
 import { wordsOf } from './columns/words.ts';
 import type { Context } from './context.ts';
@@ -92,6 +93,7 @@ interface Choice {
   /** The rows as words, which are moved as they are. */
   readonly columns: readonly Column[];
   readonly flag: (index: U32, loader: Loader) => Bool;
+  readonly flagKey: FusionKey;
 }
 
 function choiceOf(primitive: string, table: Table, predicate: Predicate, wanted = true): Choice {
@@ -105,6 +107,7 @@ function choiceOf(primitive: string, table: Table, predicate: Predicate, wanted 
       const [flag] = loader.load([flags], index) as [Bool];
       return wanted ? flag : flag.not();
     },
+    flagKey: { by: [choiceOf, wanted], columns: [flags] },
   };
 }
 
@@ -115,7 +118,7 @@ interface Chosen<C extends Table> {
 }
 
 function compact<C extends Table>(primitive: string, table: C, choice: Choice): C {
-  const { context, length, columns, flag } = choice;
+  const { context, length, columns, flag, flagKey } = choice;
   return context.scope(() => {
     const { count, rows } = reserve(table, choice);
     fusedScan(primitive, {
@@ -127,13 +130,14 @@ function compact<C extends Table>(primitive: string, table: C, choice: Choice): 
       emitted: ['bool', 'u32', ...columns.map(() => 'u32' as const)],
       stores: storesOf(rows, 0, 2),
       total: count,
+      keys: { element: flagKey, emit: { by: [compact], columns } },
     });
     return rows;
   });
 }
 
 function split<C extends Table>(table: C, choice: Choice): { readonly selected: C; readonly rejected: C } {
-  const { context, length, columns, flag } = choice;
+  const { context, length, columns, flag, flagKey } = choice;
   return context.scope(() => {
     const selected = reserve(table, choice);
     const rejected = reserve(table, choice);
@@ -151,6 +155,7 @@ function split<C extends Table>(table: C, choice: Choice): { readonly selected: 
       emitted: ['bool', 'u32', 'bool', 'u32', ...columns.map(() => 'u32' as const)],
       stores: [...storesOf(selected.rows, 0, 4), ...storesOf(rejected.rows, 2, 4)],
       total: selected.count,
+      keys: { element: flagKey, emit: { by: [split], columns } },
     });
     countOthers(choice, selected.count, rejected.count);
     return { selected: selected.rows, rejected: rejected.rows };

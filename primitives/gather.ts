@@ -29,10 +29,16 @@ export function gather<C extends Table>(source: C, indices: Column<'u32'>): C {
   const context = contextOf([...columns, indices], 'gather');
   const words = columns.map(wordsOf);
   const results = words.map(({ type }) => type);
-  const view = fuse('gather', [], results, (index, _, loader) => {
-    const [at] = loader.load([indices], index) as [U32];
-    return loader.loadWithin(words, at, length);
-  });
+  const view = fuse(
+    'gather',
+    [],
+    results,
+    (index, _, loader) => {
+      const [at] = loader.load([indices], index) as [U32];
+      return loader.loadWithin(words, at, length);
+    },
+    { by: [gather], columns: [indices, ...words], lengths: [length] },
+  );
   const gathered = columns.map(({ type }, result) => viewColumn(context, type, indices.length, view, result));
   return withColumns(source, gathered);
 }

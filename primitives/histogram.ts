@@ -42,7 +42,10 @@ export function histogram(bins: Column<'u32'>, count: number, options: Histogram
   if (segment !== undefined) requirePositive('histogram', 'segment', segment);
   const context = inNamedContext('histogram', options, () => requireContext([bins], 'histogram'));
   const runs = segment === undefined ? 1 : Math.ceil(bins.capacity / segment);
-  const program = fuse('histogram', [], ['u32'], (index, _, loader) => loader.load([bins], index));
+  const program = fuse('histogram', [], ['u32'], (index, _, loader) => loader.load([bins], index), {
+    by: [histogram],
+    columns: [bins],
+  });
   return context.scope(() => {
     const counts = context.stored('u32', runs * count);
     const { buffer, offset } = destination(counts);

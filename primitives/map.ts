@@ -73,8 +73,12 @@ function mapOf(functor: FunctorDescription, given: { readonly [name: string]: un
   const context = homeOf(functor, given);
   const build = (): ColumnsOf<Shape> => {
     const bound = bindCaptures(functor, given, context);
-    const view = fuse({ name, kind: 'map' }, [], leafTypes(result), (index, _, loader) =>
-      applyFunctor(functor, loader.load(columns, index), bound, loader),
+    const view = fuse(
+      { name, kind: 'map' },
+      [],
+      leafTypes(result),
+      (index, _, loader) => applyFunctor(functor, loader.load(columns, index), bound, loader),
+      { by: [mapOf, functor], columns: [...columns, ...bound.columns.values()], values: [...bound.uniforms.values()] },
     );
     return viewColumns(result, context, length, view);
   };

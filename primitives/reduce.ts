@@ -35,7 +35,10 @@ function reduceRows<S extends Shape>(input: ColumnsOf<S>, monoid: Monoid<S>): Co
   const columns = operandsOf('reduce', input as Table, monoid);
   const context = requireContext(columns, 'reduce');
   const length = commonLength(columns, 'reduce');
-  const fusion = fuse('reduce', [], program.types, (index, _, loader) => loader.load(columns, index));
+  const fusion = fuse('reduce', [], program.types, (index, _, loader) => loader.load(columns, index), {
+    by: [reduceRows],
+    columns,
+  });
   return context.scope(() => {
     const memory = context.allocate(columns.length);
     context.backend.reduce(extentOf(length), programOf(fusion, context, length), program, {

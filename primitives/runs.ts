@@ -22,7 +22,10 @@ export function runHeads(keys: Table): Column<'bool'> {
 export function headsOf(primitive: string, keys: Table): Column<'bool'> {
   const words = columnsOf(keys, primitive, 'keys').map(wordsOf);
   const length = commonLength(words, primitive);
-  const view = fuse('runHeads', [], ['bool'], (index, _, loader) => [startsRun(words, index, loader)]);
+  const view = fuse('runHeads', [], ['bool'], (index, _, loader) => [startsRun(words, index, loader)], {
+    by: [headsOf],
+    columns: words,
+  });
   return viewColumn(contextOf(words, primitive), 'bool', length, view);
 }
 

@@ -11,6 +11,7 @@ import {
   requireType,
   type Table,
 } from './columns/column.ts';
+import type { FusionKey } from './columns/known-fusions.ts';
 import { alive, destination, extentOf, fuse, type Loader, programOf } from './columns/program.ts';
 import type { Context } from './context.ts';
 import { type ContextOption, inContext } from './context-option.ts';
@@ -38,19 +39,22 @@ export interface FusedScan {
   readonly stores: readonly Store[];
   /** Where the combination of all elements goes, one word a leaf. */
   readonly total?: Memory;
+  /** What the element and what is stored are found again by. */
+  readonly keys?: { readonly element: FusionKey; readonly emit: FusionKey };
 }
 
 /** Runs a fused scan. */
 export function fusedScan(primitive: string, scan: FusedScan): void {
-  const { context, length, element, emit, emitted, stores, total } = scan;
+  const { context, length, element, emit, emitted, stores, total, keys } = scan;
   const monoid = monoidProgram(scan.monoid);
   const { types } = monoid;
-  const program = fuse(primitive, [], types, (index, _, loader) => element(index, loader));
+  const program = fuse(primitive, [], types, (index, _, loader) => element(index, loader), keys?.element);
   const consume = fuse(
     { name: `${primitive}Emit`, kind: primitive },
     [...types, ...types],
     emitted,
     (index, prefix, loader) => emit(index, prefix.slice(0, types.length), prefix.slice(types.length), loader),
+    keys?.emit,
   );
   context.backend.scan({
     extent: extentOf(length),
@@ -128,6 +132,10 @@ function scanColumns(primitive: string, input: Table, monoid: AnyMonoid, kind: K
     element: (index, loader) => loader.load(columns, index),
     emit: (_, exclusive, inclusive) => (kind === 'inclusive' ? inclusive : exclusive),
     emitted: columns.map(({ type }) => type),
+    keys: {
+      element: { by: [scanColumns], columns },
+      emit: { by: [scanColumns, kind], columns: [] },
+    },
   });
   return assemble(monoid.shape, stored) as Table;
 }

@@ -166,7 +166,10 @@ export function scatterReduce<C extends WordTable>(
   const extent = commonLength([...columns, indices], 'scatterReduce');
   commonLength(targets, 'scatterReduce');
   const types = [indices, ...columns].map(({ type }) => type);
-  const program = fuse('scatterReduce', [], types, (index, _, loader) => loader.load([indices, ...columns], index));
+  const program = fuse('scatterReduce', [], types, (index, _, loader) => loader.load([indices, ...columns], index), {
+    by: [scatterReduce],
+    columns: [indices, ...columns],
+  });
   requireApart(targets);
   for (const target of targets) requireUnread('scatterReduce', [program], target);
   const stores = targets.map((target, i) => ({ ...destination(target), index: 0, value: 1 + i, combine }));

@@ -59,10 +59,16 @@ function bound<K extends SortKeys>(
   const keyWords = orderedWords(keys, descending);
   const needleWords = orderedWords(needles, descending);
   const keyLength = commonLength(keyWords, primitive);
-  const view = fuse(primitive, [], ['u32'], (index, _, loader) => {
-    const needle = load(needleWords, index, loader);
-    return [partitionPoint(u32(0), loader.length(keyLength), (key) => isBefore(load(keyWords, key, loader), needle))];
-  });
+  const view = fuse(
+    primitive,
+    [],
+    ['u32'],
+    (index, _, loader) => {
+      const needle = load(needleWords, index, loader);
+      return [partitionPoint(u32(0), loader.length(keyLength), (key) => isBefore(load(keyWords, key, loader), needle))];
+    },
+    { by: [bound, primitive], columns: [...keyWords, ...needleWords], lengths: [keyLength] },
+  );
   const context = contextOf([...keyWords, ...needleWords], primitive);
   return viewColumn(context, 'u32', commonLength(needleWords, primitive), view);
 }

@@ -132,19 +132,31 @@ function selectPlaces<K extends SortKeys>(
 
 /** The places, held to those that there are. */
 function lastOr(places: Column<'u32'>, length: Length): Column<'u32'> {
-  const view = fuse('lastOr', [], ['u32'], (index, _, loader) => {
-    const [place] = loader.load([places], index) as [U32];
-    return [place.min(loader.length(length).max(1).sub(1))];
-  });
+  const view = fuse(
+    'lastOr',
+    [],
+    ['u32'],
+    (index, _, loader) => {
+      const [place] = loader.load([places], index) as [U32];
+      return [place.min(loader.length(length).max(1).sub(1))];
+    },
+    { by: [lastOr], columns: [places], lengths: [length] },
+  );
   return viewColumn(places.context, 'u32', places.length, view);
 }
 
 /** Row i of every place that there is, and no row of the others. */
 function rowOfPlace(places: Column<'u32'>, length: Length): Column<'u32'> {
-  const view = fuse('rowOfPlace', [], ['u32'], (index, _, loader) => {
-    const [place] = loader.load([places], index) as [U32];
-    return [select(NONE, index, place.lt(loader.length(length)))];
-  });
+  const view = fuse(
+    'rowOfPlace',
+    [],
+    ['u32'],
+    (index, _, loader) => {
+      const [place] = loader.load([places], index) as [U32];
+      return [select(NONE, index, place.lt(loader.length(length)))];
+    },
+    { by: [rowOfPlace], columns: [places], lengths: [length] },
+  );
   return viewColumn(places.context, 'u32', places.length, view);
 }
 
@@ -176,6 +188,7 @@ function learnDigit(
   return context.scope(() => {
     const counts = histogram(digitsOf(words, known, level), DIGITS);
     const word = level >> 2;
+    const shift = shiftAt(level);
     const next = context.allocate(2);
     const store = { buffer: next.buffer, capacity: 1, guard: 0, index: 1 };
     fusedScan('selectKth', {
@@ -188,13 +201,17 @@ function learnDigit(
         const [place, bits] = loader.load([rank, known[word]!], u32(0)) as [U32, U32];
         // Of no keys at all, no digit passes the place.
         const isFound = before.le(place).and(place.lt(upTo).or(digit.eq(DIGITS - 1)));
-        return [isFound, u32(0), place.sub(before), bits.or(digit.shl(loader.uniform('u32', shiftAt(level))))];
+        return [isFound, u32(0), place.sub(before), bits.or(digit.shl(loader.uniform('u32', shift)))];
       },
       emitted: ['bool', 'u32', 'u32', 'u32'],
       stores: [
         { ...store, offset: 0, value: 2 },
         { ...store, offset: 1, value: 3 },
       ],
+      keys: {
+        element: { by: [learnDigit], columns: [counts] },
+        emit: { by: [learnDigit], columns: [rank, known[word]!], values: [shift] },
+      },
     });
     const learnt = cellColumn(next, 'u32', 1);
     return { rank: cellColumn(next, 'u32', 0), words: known.map((column, i) => (i === word ? learnt : column)) };
@@ -203,11 +220,17 @@ function learnDigit(
 
 /** The digit of each key at a level where it has the bits above it that are known, and none where it has not. */
 function digitsOf(words: readonly Column<'u32'>[], known: readonly Column<'u32'>[], level: number): Column<'u32'> {
-  const view = fuse('digitsOf', [], ['u32'], (index, _, loader) => {
-    const key = loader.load(words, index) as U32[];
-    const sought = loader.load(known, u32(0)) as U32[];
-    return [select(NONE, digitAt(key, level), agree(key, sought, level))];
-  });
+  const view = fuse(
+    'digitsOf',
+    [],
+    ['u32'],
+    (index, _, loader) => {
+      const key = loader.load(words, index) as U32[];
+      const sought = loader.load(known, u32(0)) as U32[];
+      return [select(NONE, digitAt(key, level), agree(key, sought, level))];
+    },
+    { by: [digitsOf, level], columns: [...words, ...known] },
+  );
   return viewColumn(words[0]!.context, 'u32', words[0]!.length, view);
 }
 
@@ -269,17 +292,31 @@ const shiftAt = (level: number): number => 24 - 8 * (level & 3);
 
 /** Which bin of a level counts a key: that of its digit there in the group that its digits before have led to, or none. */
 function binsAt(words: readonly Column<'u32'>[], tries: Column<'u32'>, bins: number, level: number): Column<'u32'> {
-  const view = fuse('binsAt', [], ['u32'], (index, _, loader) => {
-    const key = loader.load(words, index) as U32[];
-    let bin = digitAt(key, 0);
-    for (let at = 1; at <= level; at++) {
-      const branch = bin.add(loader.uniform('u32', (at - 1) * bins));
-      // Past the end, as of no bin, there is no group either.
-      const [group] = loader.load([tries], select(NONE, branch, bin.ne(NONE))) as [U32];
-      bin = select(NONE, group.sub(1).mul(DIGITS).add(digitAt(key, at)), group.ne(0));
-    }
-    return [bin];
-  });
+  const firsts = Array.from({ length: level }, (_, above) => above * bins);
+  const view = fuse(
+    'binsAt',
+    [],
+    ['u32'],
+    (index, _, loader) => {
+      const key = loader.load(words, index) as U32[];
+      let bin = digitAt(key, 0);
+      for (const [above, first] of firsts.entries()) {
+        const branch = bin.add(loader.uniform('u32', first));
+        // Past the end, as of no bin, there is no group either.
+        const [group] = loader.load([tries], select(NONE, branch, bin.ne(NONE))) as [U32];
+        bin = select(
+          NONE,
+          group
+            .sub(1)
+            .mul(DIGITS)
+            .add(digitAt(key, above + 1)),
+          group.ne(0),
+        );
+      }
+      return [bin];
+    },
+    { by: [binsAt, level], columns: [...words, tries], values: firsts },
+  );
   return viewColumn(tries.context, 'u32', words[0]!.length, view);
 }
 

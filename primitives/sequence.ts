@@ -26,9 +26,13 @@ export function sequence(length: Length, start = 0, step = 1): Column<'u32'> {
   requireLength(length, 'sequence');
   requireWhole('start', start);
   requireWhole('step', step);
-  const view = fuse('sequence', [], ['u32'], (index, _, loader) => [
-    index.mul(loader.uniform('u32', step >>> 0)).add(loader.uniform('u32', start >>> 0)),
-  ]);
+  const view = fuse(
+    'sequence',
+    [],
+    ['u32'],
+    (index, _, loader) => [index.mul(loader.uniform('u32', step >>> 0)).add(loader.uniform('u32', start >>> 0))],
+    { by: [sequence], columns: [], values: [step >>> 0, start >>> 0] },
+  );
   return viewColumn(undefined, 'u32', length, view);
 }
 
@@ -79,8 +83,12 @@ function constantOf<S extends Shape>(primitive: string, shape: S, value: PlainOf
   const plain = types.map((type, i) =>
     requireValue(type, leaves[i], 'sequence/value', `${primitive} was given a value that is none of its shape.`),
   );
-  const view = fuse(primitive, [], types, (_index, _, loader) =>
-    types.map((type, i) => loader.uniform(type, plain[i]!)),
+  const view = fuse(
+    primitive,
+    [],
+    types,
+    (_index, _, loader) => types.map((type, i) => loader.uniform(type, plain[i]!)),
+    { by: [constantOf], columns: [], values: plain },
   );
   return viewColumns(shape, undefined, length, view);
 }

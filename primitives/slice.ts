@@ -33,8 +33,12 @@ export function slice<C extends Table>(table: C, from: number, to: number = Numb
   const views = columns.filter(({ source }) => source.kind === 'view');
   const words = views.map(wordsAtHand);
   const results = words.map(({ type }) => type);
-  const view = fuse('slice', [], results, (index, _, loader) =>
-    loader.load(words, index.add(loader.uniform('u32', from))),
+  const view = fuse(
+    'slice',
+    [],
+    results,
+    (index, _, loader) => loader.load(words, index.add(loader.uniform('u32', from))),
+    { by: [slice], columns: words, values: [from] },
   );
   contextOf(columns, 'slice');
   const shifted = columns.map(({ source, context, type }, i) =>

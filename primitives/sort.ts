@@ -235,7 +235,10 @@ function radixSort(
 ): void {
   const columns = payload === undefined ? [keys] : [keys, payload];
   const types = columns.map(({ type }) => type);
-  const program = fuse('sort', [], types, (index, _, loader) => loader.load(columns, index));
+  const program = fuse('sort', [], types, (index, _, loader) => loader.load(columns, index), {
+    by: [radixSort],
+    columns,
+  });
   context.backend.sort({
     extent: extentOf(keys.length),
     program: programOf(program, context, keys.length),

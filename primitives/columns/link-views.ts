@@ -1,6 +1,6 @@
-import { createCache } from '../cache.ts';
 import { entryOf, type Module, moduleNumber, type Operand, oneOf, type ScalarType } from '../functors/ir.ts';
 import { type Linkage, type LinkedInput, type Links, link, linkEntry } from '../functors/recorder.ts';
+import { createStructures, NumberList } from '../structures.ts';
 import { type StoredArray, sameArray, type View, type ViewInput } from './column.ts';
 
 /** A functor of the index that calls no other views. */
@@ -20,14 +20,16 @@ export function linkViews(root: View, storedOf: StoredOf = () => undefined): Lin
   const arrays = new Arrays();
   const nodes = nodesOf(root, arrays, storedOf);
   const uniforms = new Map<string, number | boolean>();
-  let key = '';
+  key.clear();
   for (const { view, arrayNumbers, inputs } of nodes) {
     for (const value of view.uniforms.values()) uniforms.set(`u${uniforms.size}`, value);
-    key += `${moduleNumber(view.module)}(${arrayNumbers}`;
-    for (const input of inputs) key += typeof input === 'number' ? `;${input}` : `;${[...input]}`;
-    key += ')';
+    key.push(moduleNumber(view.module));
+    key.push(arrayNumbers.length);
+    key.push(inputs.length);
+    for (const array of arrayNumbers) key.push(array);
+    for (const input of inputs) pushInput(input);
   }
-  const module = linkedBefore.get(key) ?? remember(key, linkNodes(nodes, arrays));
+  const module = linkedBefore.get(key) ?? remember(linkNodes(nodes, arrays));
   return { module, arrays: arrays.named(), uniforms };
 }
 
@@ -124,16 +126,31 @@ function addUniform(uniforms: Map<string, ScalarType>, type: ScalarType): Operan
   return { kind: 'uniform', type, name };
 }
 
+const key = new NumberList();
+
+/** The number of a node, or where results are stored. */
+function pushInput(input: Node['inputs'][number]): void {
+  if (typeof input === 'number') {
+    key.push(-1);
+    key.push(input);
+    return;
+  }
+  key.push(input.size);
+  for (const [result, array] of input) {
+    key.push(result);
+    key.push(array);
+  }
+}
+
 /** Some 20 MB; the pipelines of a steady loop have far fewer. */
-const MOST_FUNCTIONS = 2 ** 14;
+const MOST_WORDS = 2 ** 21;
+/** What a function takes, in words. */
+const FUNCTION_WORDS = 128;
 
 /** Linked modules by what they are made of. */
-const linkedBefore = createCache<string, Module>({
-  most: MOST_FUNCTIONS,
-  weigh: ({ functions }) => functions.length,
-});
+const linkedBefore = createStructures<Module>(MOST_WORDS, ({ functions }) => FUNCTION_WORDS * functions.length);
 
-function remember(key: string, module: Module): Module {
+function remember(module: Module): Module {
   linkedBefore.set(key, module);
   return module;
 }

@@ -2,7 +2,7 @@ import type { ArrayBinding, CountRef, Length, Program, Store } from '../backend.
 import type { Context } from '../context.ts';
 import { ArgumentError } from '../errors.ts';
 import { If, Let, Var } from '../functors/control.ts';
-import { entryOf, type Operand, oneOf, type ScalarType } from '../functors/ir.ts';
+import { entryOf, type Module, type Operand, oneOf, type ScalarType } from '../functors/ir.ts';
 import { callNamed, literal, operate, read, record, recorder } from '../functors/recorder.ts';
 import { select } from '../functors/standard/choose.ts';
 import { type U32, Value, Variable } from '../functors/value.ts';
@@ -16,6 +16,14 @@ import {
   type View,
   type ViewInput,
 } from './column.ts';
+import {
+  cellOf,
+  type FusionKey,
+  type FusionTrace,
+  knownFusion,
+  rememberFusion,
+  type UniformOrigin,
+} from './known-fusions.ts';
 import { linkViews, type StoredResults } from './link-views.ts';
 import { costWithInputs } from './step-cost.ts';
 import { SymbolicUniform } from './symbolic.ts';
@@ -55,6 +63,11 @@ interface Reads {
   /** Both in the order of their first use. */
   readonly order: (string | ViewInput)[];
   readonly uniforms: Map<string, number | boolean>;
+  /** Where they came from. */
+  readonly origins: {
+    readonly reads: FusionTrace['reads'][number][];
+    readonly uniforms: FusionTrace['uniforms'][number][];
+  };
 }
 
 let born = 0;
@@ -64,21 +77,50 @@ export function viewsBorn(): number {
   return born;
 }
 
-/** Records a functor of the index and `parameters` more values; `kind` is the primitive that it is for, if not its name. */
+/**
+ * Records a functor of the index and `parameters` more values; `kind` is the primitive that it is for, if not its name. With a
+ * key, what was recorded before is found again.
+ */
 export function fuse(
   given: string | { readonly name: string; readonly kind: string },
   parameters: readonly ScalarType[],
   results: readonly ScalarType[],
   body: Body,
+  key?: FusionKey,
 ): Fusion {
   const { name, kind } = typeof given === 'string' ? { name: given, kind: given } : given;
-  const reads: Reads = { arrays: new Map(), inputs: [], order: [], uniforms: new Map() };
+  const known = key && knownFusion(name, parameters, results, key);
+  if (known !== undefined) {
+    const uniforms = new Map<string, number | boolean>();
+    for (const { type, value } of known.uniforms) uniforms.set(`u${uniforms.size}`, uniformValue(type, value));
+    return fusionOf(kind, results, known.module, { ...known, uniforms });
+  }
+  const { module, reads } = recordBody(name, parameters, results, body);
+  if (key !== undefined) rememberFusion(name, parameters, results, key, { module, ...reads.origins });
+  return fusionOf(kind, results, module, reads);
+}
+
+function recordBody(
+  name: string,
+  parameters: readonly ScalarType[],
+  results: readonly ScalarType[],
+  body: Body,
+): { readonly module: Module; readonly reads: Reads } {
+  const origins = { reads: [], uniforms: [] };
+  const reads: Reads = { arrays: new Map(), inputs: [], order: [], uniforms: new Map(), origins };
   const recorded = record({ name, parameters: ['u32', ...parameters], results }, (locals) => {
     const [index, ...rest] = locals.map((local) => new Value(local));
     return body(index as U32, rest, createLoader(reads)).map((value) => value.operand);
   });
-  const module = oneOf(recorded);
-  const { arrays, inputs, order, uniforms } = reads;
+  return { module: oneOf(recorded), reads };
+}
+
+function fusionOf(
+  kind: string,
+  results: readonly ScalarType[],
+  module: Module,
+  { arrays, inputs, order, uniforms }: Pick<View, 'arrays' | 'inputs' | 'uniforms'> & { readonly order: View['reads'] },
+): Fusion {
   return {
     born: born++,
     kind,
@@ -95,31 +137,42 @@ export function fuse(
   };
 }
 
-function createLoader({ arrays, inputs, order, uniforms }: Reads): Loader {
+/** The value of a uniform as it travels. Only commands that are written down see one that is another in each call. */
+function uniformValue(type: ScalarType, value: UniformValue): number | boolean {
+  return value instanceof SymbolicUniform ? (value as never) : literal(type, value).value;
+}
+
+function createLoader({ arrays, inputs, order, uniforms, origins }: Reads): Loader {
   const loadOnce = createMemo();
-  const captureArray = (stored: StoredArray, type: ScalarType): string => {
+  const captureArray = (stored: StoredArray, type: ScalarType, origin: Column | DeviceLength): string => {
     for (const [name, known] of arrays) {
       if (sameArray(known, stored) && recorder().arrays.get(name) === type) return name;
     }
     const name = `a${order.length}`;
     arrays.set(name, stored);
     order.push(name);
+    origins.reads.push({ origin, results: undefined });
     recorder().arrays.set(name, type);
     return name;
   };
-  const uniform = (type: ScalarType, value: UniformValue): Operand => {
+  const uniform = (
+    type: ScalarType,
+    value: UniformValue,
+    origin: UniformOrigin = { kind: 'value', value },
+  ): Operand => {
     const name = `u${uniforms.size}`;
-    // Only commands that are written down see one that is another in each call.
-    uniforms.set(name, value instanceof SymbolicUniform ? (value as never) : literal(type, value).value);
+    uniforms.set(name, uniformValue(type, value));
+    origins.uniforms.push({ type, origin });
     recorder().uniforms.set(name, type);
     return { kind: 'uniform', type, name };
   };
-  const inputOf = (view: View, length: Column['length']): Reads['inputs'][number] => {
+  const inputOf = (view: View, column: Column): Reads['inputs'][number] => {
     const known = inputs.find((input) => input.view === view);
     if (known !== undefined) return known;
-    const input = { name: `view ${order.length}`, view, length, results: [] };
+    const input = { name: `view ${order.length}`, view, length: column.length, results: [] };
     inputs.push(input);
     order.push(input);
+    origins.reads.push({ origin: column, results: input.results });
     return input;
   };
   const callView = ({ name, view }: ViewInput, index: U32): Value<ScalarType>[] =>
@@ -133,17 +186,17 @@ function createLoader({ arrays, inputs, order, uniforms }: Reads): Loader {
       const { source, type } = column;
       if (source.kind === 'view') {
         const { view, result } = source;
-        const input = inputOf(view, column.length);
+        const input = inputOf(view, column);
         if (!input.results.includes(result)) input.results.push(result);
         const results = loadOnce(view, index, () => callView(input, index));
         return ofWord(results[result]!, type);
       }
-      const name = captureArray(storedArray(column), type);
+      const name = captureArray(storedArray(column), type, column);
       return loadOnce(name, index, () => readArray(name, type, index.operand))[0]!;
     });
 
   const loader: Loader = {
-    capture: (column) => captureArray(storedArray(column), column.type),
+    capture: (column) => captureArray(storedArray(column), column.type, column),
     load,
     loadWithin(columns, index, length) {
       // A stored column checks the index itself.
@@ -159,14 +212,14 @@ function createLoader({ arrays, inputs, order, uniforms }: Reads): Loader {
       return found.map(Let);
     },
     length(length) {
-      if (typeof length === 'number') return new Value<'u32'>(uniform('u32', length));
-      const cell: StoredArray = { memory: length.memory, storage: 'u32', offset: length.word, length: 1 };
-      const count = new Value<'u32'>(read(captureArray(cell, 'u32'), 'u32', literal('u32', 0)));
-      const minus = new Value<'u32'>(uniform('u32', length.minus));
+      if (typeof length === 'number') return new Value<'u32'>(uniform('u32', length, { kind: 'number', length }));
+      const cell = captureArray(cellOf(length), 'u32', length);
+      const count = new Value<'u32'>(read(cell, 'u32', literal('u32', 0)));
+      const minus = new Value<'u32'>(uniform('u32', length.minus, { kind: 'minus', length }));
       return count
         .max(minus)
         .sub(minus)
-        .min(new Value<'u32'>(uniform('u32', length.limit)));
+        .min(new Value<'u32'>(uniform('u32', length.limit, { kind: 'limit', length })));
     },
     uniform: <T extends ScalarType>(type: T, value: UniformValue) => new Value<T>(uniform(type, value)),
   };

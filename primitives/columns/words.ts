@@ -4,6 +4,7 @@ import { bitsToI32, bitsToU32 } from '../functors/standard/bits.ts';
 import { f32BitsToSortable, i32ToSortable, sortableToF32Bits, sortableToI32 } from '../functors/standard/sortable.ts';
 import type { Bool, F32, I32, U32, Value } from '../functors/value.ts';
 import { Column, viewColumn } from './column.ts';
+import type { FusionKey } from './known-fusions.ts';
 import { fuse } from './program.ts';
 
 /**
@@ -13,7 +14,9 @@ import { fuse } from './program.ts';
 export function wordsOf(column: Column): Column<'u32'> {
   const words = wordsAtHand(column);
   if (words.type === 'u32') return words as Column<'u32'>;
-  return wordView(column, (value) => (column.type === 'bool' ? u32(value as Bool) : bitsToU32(value as I32 | F32)));
+  return wordView(column, [wordsOf], (value) =>
+    column.type === 'bool' ? u32(value as Bool) : bitsToU32(value as I32 | F32),
+  );
 }
 
 /**
@@ -33,7 +36,7 @@ export function wordsAtHand(column: Column): Column {
 /** Keys as u32 in the order of the keys, or against it; f32 in the total order of IEEE 754. */
 export function sortableWords(keys: Column, descending = false): Column<'u32'> {
   if (keys.type === 'u32' && !descending) return keys as Column<'u32'>;
-  return wordView(wordsOf(keys), (word) => {
+  return wordView(wordsOf(keys), [sortableWords, keys.type, descending], (word) => {
     const sortable = sortableWord(word as U32, keys.type);
     return descending ? sortable.not() : sortable;
   });
@@ -42,10 +45,16 @@ export function sortableWords(keys: Column, descending = false): Column<'u32'> {
 /** Stored words of {@link sortableWords} as the keys that they were. */
 export function keysOfSortable<T extends ScalarType>(words: Column<'u32'>, type: T, descending = false): Column<T> {
   if (type === 'u32' && !descending) return words as Column as Column<T>;
-  const view = fuse('keys', [], ['u32'], (index, _, loader) => {
-    const [word] = loader.load([words], index) as [U32];
-    return [wordOfSortable(descending ? word.not() : word, type)];
-  });
+  const view = fuse(
+    'keys',
+    [],
+    ['u32'],
+    (index, _, loader) => {
+      const [word] = loader.load([words], index) as [U32];
+      return [wordOfSortable(descending ? word.not() : word, type)];
+    },
+    { by: [keysOfSortable, type, descending], columns: [words] },
+  );
   return viewColumn(words.context, type, words.length, view);
 }
 
@@ -59,7 +68,11 @@ function wordOfSortable(word: U32, type: ScalarType): U32 {
   return type === 'f32' ? sortableToF32Bits({ key: word }) : word;
 }
 
-function wordView(column: Column, body: (value: Value<ScalarType>) => U32): Column<'u32'> {
-  const view = fuse('words', [], ['u32'], (index, _, loader) => loader.load([column], index).map(body));
+/** A view of words; `by` names the body for its key. */
+function wordView(column: Column, by: FusionKey['by'], body: (value: Value<ScalarType>) => U32): Column<'u32'> {
+  const view = fuse('words', [], ['u32'], (index, _, loader) => loader.load([column], index).map(body), {
+    by,
+    columns: [column],
+  });
   return viewColumn(column.context, 'u32', column.length, view);
 }

@@ -1,0 +1,268 @@
+import { createCache } from '../cache.ts';
+import { entryOf, type Module, type ScalarType } from '../functors/ir.ts';
+import { createStructures, NumberList } from '../structures.ts';
+import { type Column, type DeviceLength, type StoredArray, sameArray, sameLength, type ViewInput } from './column.ts';
+import type { SymbolicUniform } from './symbolic.ts';
+
+type Length = number | DeviceLength;
+type UniformValue = number | boolean | SymbolicUniform;
+
+/** Names all that a body under fusion works with, so that the same body over columns of the same kinds need not run again. */
+export interface FusionKey {
+  /**
+   * Where the body is written, as the function around it or another object that is found there alone, and all that shapes it:
+   * functors, types, numbers that it takes for literals.
+   */
+  readonly by: readonly (object | string | number | boolean)[];
+  /** Every column that it loads or captures. */
+  readonly columns: readonly Column[];
+  /** Every length that it asks for. */
+  readonly lengths?: readonly Length[];
+  /** The values of the uniforms that it asks for, in their order. */
+  readonly values?: readonly UniformValue[];
+}
+
+/** What a body read first: a column, or the number of a length that the device knows. */
+export type Origin = Column | DeviceLength;
+
+/** Where the value of a uniform came from. */
+export type UniformOrigin =
+  | { readonly kind: 'value'; readonly value: UniformValue }
+  | { readonly kind: 'number' | 'minus' | 'limit'; readonly length: Length };
+
+/** What a body asked for, in its order; names count it. */
+export interface FusionTrace {
+  readonly module: Module;
+  readonly reads: readonly { readonly origin: Origin; readonly results: readonly number[] | undefined }[];
+  readonly uniforms: readonly { readonly type: ScalarType; readonly origin: UniformOrigin }[];
+}
+
+/** The same with numbers of columns, lengths and values of the key. */
+interface Script {
+  readonly module: Module;
+  readonly reads: readonly {
+    readonly kind: 'array' | 'count' | 'input';
+    readonly at: number;
+    readonly results: readonly number[];
+  }[];
+  readonly uniforms: readonly {
+    readonly type: ScalarType;
+    readonly kind: UniformOrigin['kind'];
+    readonly at: number;
+  }[];
+}
+
+/** What a module reads, as a body has asked for it. */
+export interface FusedReads {
+  readonly module: Module;
+  readonly arrays: ReadonlyMap<string, StoredArray>;
+  readonly inputs: readonly ViewInput[];
+  readonly order: readonly (string | ViewInput)[];
+  readonly uniforms: readonly { readonly type: ScalarType; readonly value: UniformValue }[];
+}
+
+/** Some 10 MB. */
+const MOST_WORDS = 2 ** 20;
+/** What an entry of a script takes, in words. */
+const ENTRY_WORDS = 16;
+
+const scripts = createStructures<Script>(
+  MOST_WORDS,
+  ({ reads, uniforms }) => ENTRY_WORDS * (reads.length + uniforms.length),
+);
+const list = new NumberList();
+
+/** What a body with these types and this key asks for, if one has run before. */
+export function knownFusion(
+  name: string,
+  parameters: readonly ScalarType[],
+  results: readonly ScalarType[],
+  key: FusionKey,
+): FusedReads | undefined {
+  describe(name, parameters, results, key);
+  const script = scripts.get(list);
+  return script && readsOf(script, key);
+}
+
+/** Remembers what a body asked for. */
+export function rememberFusion(
+  name: string,
+  parameters: readonly ScalarType[],
+  results: readonly ScalarType[],
+  key: FusionKey,
+  trace: FusionTrace,
+): void {
+  const script = scriptOf(trace, key);
+  describe(name, parameters, results, key);
+  scripts.set(list, script);
+}
+
+/** Writes down all that decides what a body asks for and which module comes of it. */
+function describe(
+  name: string,
+  parameters: readonly ScalarType[],
+  results: readonly ScalarType[],
+  { by, columns, lengths = [] }: FusionKey,
+): void {
+  list.clear();
+  list.push(numberOf(name));
+  pushTypes(parameters);
+  pushTypes(results);
+  list.push(by.length);
+  for (const each of by) pushPart(each);
+  list.push(columns.length);
+  for (let i = 0; i < columns.length; i++) pushColumn(columns, i);
+  list.push(lengths.length);
+  for (let i = 0; i < lengths.length; i++) pushLength(lengths, i, columns);
+}
+
+const TYPES: Readonly<Record<ScalarType, number>> = { u32: 0, i32: 1, f32: 2, bool: 3 };
+/** Begins what is written down of a view. */
+const VIEW = 4;
+
+function pushTypes(types: readonly ScalarType[]): void {
+  list.push(types.length);
+  for (const type of types) list.push(TYPES[type]);
+}
+
+function pushPart(part: FusionKey['by'][number]): void {
+  const isNumber = typeof part === 'number' || typeof part === 'boolean';
+  list.push(isNumber ? 0 : 1);
+  list.push(isNumber ? Number(part) : numberOf(part));
+}
+
+/** The type of a column, which column before it is the same array or of the same view, and what calls of a view give. */
+function pushColumn(columns: readonly Column[], at: number): void {
+  const { type, source } = columns[at]!;
+  let first = 0;
+  if (source.kind === 'stored') {
+    while (first < at && !isSameArray(columns[first]!, columns[at]!)) first++;
+    list.push(TYPES[type]);
+    list.push(first);
+    return;
+  }
+  const { view, result } = source;
+  while (first < at && !isOfView(columns[first]!, view)) first++;
+  list.push(VIEW + TYPES[type]);
+  list.push(first);
+  list.push(result);
+  if (first < at) return;
+  pushTypes(entryOf(view.module).results);
+  list.push(Number(view.cost.loops));
+}
+
+function isSameArray(a: Column, b: Column): boolean {
+  if (a.source.kind === 'view' || b.source.kind === 'view') return false;
+  const [one, other] = [a.source, b.source];
+  return (
+    one.memory === other.memory &&
+    one.storage === other.storage &&
+    one.offset === other.offset &&
+    sameLength(a.length, b.length)
+  );
+}
+
+function isOfView({ source }: Column, view: ViewInput['view']): boolean {
+  return source.kind === 'view' && source.view === view;
+}
+
+/** Whether the device knows a length, and which one before it, and which column, lies in the same place. */
+function pushLength(lengths: readonly Length[], at: number, columns: readonly Column[]): void {
+  const length = lengths[at]!;
+  list.push(lengths.findIndex((each) => sameLength(each, length)));
+  if (typeof length === 'number') {
+    list.push(-2);
+    return;
+  }
+  list.push(lengths.findIndex((each) => typeof each !== 'number' && isSameCell(each, length)));
+  const cell = cellOf(length);
+  list.push(
+    columns.findIndex(
+      ({ source, length: own }) => source.kind === 'stored' && sameArray({ ...source, length: own }, cell),
+    ),
+  );
+}
+
+function isSameCell(a: DeviceLength, b: DeviceLength): boolean {
+  return a.memory === b.memory && a.word === b.word;
+}
+
+/** The number that a length is computed from, as a captured array. */
+export function cellOf({ memory, word }: DeviceLength): StoredArray {
+  return { memory, storage: 'u32', offset: word, length: 1 };
+}
+
+const numbers = new WeakMap<object, number>();
+const textNumbers = createCache<string, number>({ most: 2 ** 14 });
+let next = 0;
+
+/** A number that nothing else ever has. */
+function numberOf(each: object | string): number {
+  const isText = typeof each === 'string';
+  const known = isText ? textNumbers.get(each) : numbers.get(each);
+  if (known !== undefined) return known;
+  const number = next++;
+  if (isText) textNumbers.set(each, number);
+  else numbers.set(each, number);
+  return number;
+}
+
+function scriptOf({ module, reads, uniforms }: FusionTrace, { columns, lengths = [], values = [] }: FusionKey): Script {
+  let value = 0;
+  return {
+    module,
+    reads: reads.map(({ origin, results }) => {
+      if ('source' in origin) {
+        const at = known(columns.indexOf(origin));
+        return { kind: results === undefined ? 'array' : 'input', at, results: [...(results ?? [])] };
+      }
+      const at = known(lengths.findIndex((each) => typeof each !== 'number' && isSameCell(each, origin)));
+      return { kind: 'count', at, results: [] };
+    }),
+    uniforms: uniforms.map(({ type, origin }) => {
+      const at =
+        origin.kind === 'value'
+          ? known(Object.is(values[value], origin.value) ? value++ : -1)
+          : known(lengths.findIndex((each) => sameLength(each, origin.length)));
+      return { type, kind: origin.kind, at };
+    }),
+  };
+}
+
+/** What a body asks for must be in its key: else another call would be given what this one asked for. */
+function known(at: number): number {
+  if (at >= 0) return at;
+  throw new RangeError('a fusion asks for what its key does not have');
+}
+
+/** What a body would ask for over these columns. */
+function readsOf({ module, reads, uniforms }: Script, { columns, lengths = [], values = [] }: FusionKey): FusedReads {
+  const arrays = new Map<string, StoredArray>();
+  const inputs: ViewInput[] = [];
+  const order: (string | ViewInput)[] = [];
+  for (const { kind, at, results } of reads) {
+    if (kind === 'input') {
+      const { source, length } = columns[at]!;
+      const { view } = source as Extract<Column['source'], { kind: 'view' }>;
+      const input = { name: `view ${order.length}`, view, length, results };
+      inputs.push(input);
+      order.push(input);
+    } else {
+      const name = `a${order.length}`;
+      arrays.set(name, kind === 'count' ? cellOf(lengths[at] as DeviceLength) : arrayOf(columns[at]!));
+      order.push(name);
+    }
+  }
+  const given = uniforms.map(({ type, kind, at }) => {
+    if (kind === 'value') return { type, value: values[at]! };
+    const length = lengths[at]!;
+    if (kind === 'number') return { type, value: length as number };
+    return { type, value: (length as DeviceLength)[kind] };
+  });
+  return { module, arrays, inputs, order, uniforms: given };
+}
+
+function arrayOf({ source, length }: Column): StoredArray {
+  const { memory, storage, offset } = source as Extract<Column['source'], { kind: 'stored' }>;
+  return { memory, storage, offset, length };
+}
