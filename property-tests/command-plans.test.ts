@@ -3,7 +3,8 @@ import { createCommandPlans, runPlanned, type TracedRun } from '../backends/webg
 import { CommandSignature, signatures } from '../backends/webgpu/command-signature.ts';
 import type { TracedUniform } from '../backends/webgpu/command-trace.ts';
 import type { Engine } from '../backends/webgpu/engine.ts';
-import type { Program, Store } from '../primitives/backend.ts';
+import type { ArrayBinding, CountRef, Length, Program, Storage, Store } from '../primitives/backend.ts';
+import type { NumberList } from '../primitives/structures.ts';
 
 const memory = (id: number, words = 64) => ({ id, words, parts: [{ id, bytes: words * 4, lastUse: -1 }], shift: 30 });
 const pool = { resolve: (buffer: unknown) => buffer, attempt: (run: () => void) => run() };
@@ -52,16 +53,80 @@ test('a command that was seen twice is not worked out again, whatever its buffer
   expect(kernel).toHaveBeenCalledTimes(2);
 });
 
-test.each([
-  ['the rows', [0, 1, 7, 0]],
-  ['which buffers are one', [0, 0, 8, 0]],
-  ['the length of a buffer', [8, 1, 8, 0]],
-] as const)('a command differs where %s differ', (_, [from, to, rows, uniform]) => {
-  const issue = issuer();
-  const kernel = vi.fn();
-  for (let call = 0; call < 3; call++) issue(0, 1, 8, 0, kernel);
-  issue(from, to, rows, uniform, kernel);
-  expect(kernel).toHaveBeenCalledTimes(3);
+/** A command over three arrays of two buffers. */
+interface Sample {
+  readonly buffers: readonly [number, number, number];
+  readonly offsets: readonly [number, number, number];
+  readonly storage: Storage;
+  readonly length: Length;
+  readonly extent: Length;
+  readonly to: number;
+  readonly capacity: number;
+  readonly guard: number | undefined;
+  readonly combine: Store['combine'];
+}
+
+const cell: CountRef = { buffer: memory(7), word: 3, minus: 1, limit: 8 };
+const sample: Sample = {
+  buffers: [0, 1, 0],
+  offsets: [1, 1, 2],
+  storage: 'u32',
+  length: 8,
+  extent: 8,
+  to: 2,
+  capacity: 8,
+  guard: undefined,
+  combine: undefined,
+};
+
+function writtenDown({ buffers, offsets, storage, length, extent, to, capacity, guard, combine }: Sample): NumberList {
+  const signature = new CommandSignature(pool as never);
+  const memories = Array.from({ length: 9 }, (_, id) => memory(id, id === 8 ? 128 : 64));
+  const names = ['a0', 'a1', 'a2'];
+  const bindings = names.map((name, i): [string, ArrayBinding] => [
+    name,
+    { buffer: memories[buffers[i]!]!, storage, offset: offsets[i]!, length },
+  ]);
+  const arrays = new Map(names.map((name) => [name, 'u32' as const]));
+  const program = { module: { ...module, arrays }, arrays: new Map(bindings), uniforms: new Map([['u0', 1]]) };
+  const store: Store = {
+    buffer: memories[to]!,
+    offset: 0,
+    capacity,
+    value: 0,
+    ...(guard !== undefined && { guard }),
+    ...(combine !== undefined && { combine }),
+  };
+  signatures.forEach(signature, extent, program, [store]);
+  return signature.list;
+}
+
+test.each<readonly [string, Partial<Sample>]>([
+  ['which arrays are of one buffer', { buffers: [0, 1, 1] }],
+  ['which buffer is written', { to: 1 }],
+  ['the length of a buffer', { to: 8 }],
+  ['offsets', { offsets: [1, 1, 3] }],
+  ['storages', { storage: 'f32' }],
+  ['lengths', { length: 7 }],
+  ['who knows lengths', { length: cell }],
+  ['rows', { extent: 9 }],
+  ['who knows rows', { extent: cell }],
+  ['capacities', { capacity: 9 }],
+  ['guards', { guard: 1 }],
+  ['combinations', { combine: 'add' }],
+])('commands differ where %s do', (_, change) => {
+  const copy = writtenDown(sample).copy();
+  expect(writtenDown({ ...sample, buffers: [3, 4, 3] }).matches(copy)).toBe(true);
+  expect(writtenDown({ ...sample, ...change }).matches(copy)).toBe(false);
+});
+
+test.each<readonly [string, Partial<CountRef>]>([
+  ['word', { word: 4 }],
+  ['minus', { minus: 2 }],
+  ['limit', { limit: 9 }],
+])('commands differ where the %s of a count does', (_, change) => {
+  const copy = writtenDown({ ...sample, extent: cell }).copy();
+  expect(writtenDown({ ...sample, extent: { ...cell, ...change } }).matches(copy)).toBe(false);
 });
 
 test('a plan holds as long as uniforms are on the same side of what they were compared with', () => {

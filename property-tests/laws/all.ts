@@ -1,3 +1,4 @@
+import { againLaws } from './again.ts';
 import { concatenateLaws } from './concatenate.ts';
 import { copyIfLaws } from './copy-if.ts';
 import { expandLaws } from './expand.ts';
@@ -45,6 +46,7 @@ export const primitiveLaws: readonly Law[] = [
   ...histogramLaws,
   ...expandLaws,
   ...unfoldLaws,
+  ...againLaws,
 ];
 
 /** The laws of the six kernels of a backend, and then those of what is built on them. */
