@@ -57,7 +57,7 @@ function columnsOf(context: Context, words: Uint32Array): readonly Given[] {
     { column: slice(two.padded, 1, n + 1), host: padded.slice(1, n + 1) },
     { column: map(plusOne, { x: two.x }), host: other.map((word) => word + 1) },
     { column: reverse(whole), host: words.toReversed() },
-    { column: context.materialize(sequence(n, 1)), host: words.map((_, i) => i + 1) },
+    { column: inclusiveScan(two.x, plus(u32)), host: sums(other, false) },
     { column: pairs.more, host: words.map((word) => word + 3) },
     { column: pairs.less, host: words.map((word) => word >>> 1) },
     { column: others.less, host: other.map((word) => word >>> 1) },
