@@ -48,7 +48,8 @@ export async function fileElements<E extends Storage>(
   file: string | URL | number,
   options: FileElementsOptions<E>,
 ): Promise<ElementReader<E>> {
-  if (typeof file !== 'string' && typeof file !== 'number' && !(file instanceof URL)) {
+  const isDescriptor = Number.isInteger(file) && (file as number) >= 0;
+  if (typeof file !== 'string' && !(file instanceof URL) && !isDescriptor) {
     throw wrongArgument('fileElements', 'file', file, 'a path, a URL or a file descriptor');
   }
   if (options === undefined) throw wrongArgument('fileElements', 'options', options, '{ type, … }');

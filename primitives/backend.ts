@@ -35,6 +35,11 @@ export interface Backend {
    * the words piece by piece in place of an array, and returns an array of none then.
    */
   read(buffer: DeviceBuffer, word: number, words: number, take?: WordSink): Promise<Uint32Array>;
+  /**
+   * Waits for all commands issued so far that touch the range, and gives the memory itself that holds it, where the host can
+   * look at it; nobody writes to it before the end. Undefined where it cannot.
+   */
+  lendWords?(buffer: DeviceBuffer, word: number, words: number): Promise<LentWords | undefined>;
   /** Waits until every command issued so far has taken effect. */
   sync(): Promise<void>;
 
@@ -112,6 +117,12 @@ export interface SharedDevice {
    * `end` is called it stays where it is; `onLost` is called once where it is gone before that.
    */
   lend(buffer: DeviceBuffer, onLost: (reason: unknown) => void): LentMemory;
+}
+
+/** Memory of a backend that the host looks at. */
+export interface LentWords {
+  readonly words: Uint32Array;
+  end(): void;
 }
 
 /** Memory that the owner of the device works with. */

@@ -1,6 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { requireBackend, requireFunction, requireNoPromise, requireOneOf, wrongArgument } from './arguments.ts';
-import type { Backend, DeviceBuffer } from './backend.ts';
+import type { Backend, DeviceBuffer, Storage } from './backend.ts';
 import { type CapacityChecks, createCapacityChecks } from './capacity-checks.ts';
 import { AutomaticColumns } from './columns/automatic-columns.ts';
 import {
@@ -30,6 +30,7 @@ import type { u64 } from './functors/functor.ts';
 import type { ScalarType } from './functors/ir.ts';
 import type { GpuBuffer } from './gpu-types.ts';
 import { createLateReads, firstRows, type LateReads } from './late-reads.ts';
+import { createLentArrays, type LentArray, type LentArrays } from './lent-arrays.ts';
 import type { PreparedArguments, PreparedInputs } from './prepared/inputs.ts';
 import { type Prepared, type PreparingContext, preparePipeline } from './prepared/prepare.ts';
 import { waits } from './prepared/recording-backend.ts';
@@ -43,7 +44,14 @@ import {
   lendColumn,
   type SharingContext,
 } from './shared-buffers.ts';
-import { createUploads, type UploadOptions, type UploadSource, type Uploads, type UploadTypeOf } from './uploads.ts';
+import {
+  createUploads,
+  type ElementFiller,
+  type ElementReader,
+  type UploadOptions,
+  type UploadSource,
+  type Uploads,
+} from './uploads.ts';
 import { watchedBackend } from './watched-backend.ts';
 
 /** What a context records for, in which a pipeline is prepared. */
@@ -80,6 +88,7 @@ export class Context {
   readonly #sharing: SharingContext;
   readonly #uploads: Uploads;
   readonly #preparing: PreparingContext;
+  readonly #lentArrays: LentArrays;
   #closed = false;
 
   /**
@@ -140,12 +149,23 @@ export class Context {
       hold,
       letGo,
     };
-    const [checks, lateReads] = [this.#checks, this.#lateReads];
+    const isClosed = (): boolean => this.#closed;
+    this.#lentArrays = createLentArrays({
+      ...{ hold, letGo, release: (memory) => this.#release(memory), count: (length) => this.#countIn(length) },
+      backend,
+      get closed() {
+        return isClosed();
+      },
+    });
+    const [checks, lateReads, lentArrays] = [this.#checks, this.#lateReads, this.#lentArrays];
     this.backend = watchedBackend(backend, {
       get idle() {
-        return checks.idle && lateReads.idle;
+        return checks.idle && lateReads.idle && lentArrays.idle;
       },
-      beforeWrite: lateReads.beforeWrite,
+      beforeWrite(buffers) {
+        lentArrays.beforeWrite(buffers);
+        lateReads.beforeWrite(buffers);
+      },
       afterCommand: checks.derive,
     });
   }
@@ -186,8 +206,13 @@ export class Context {
    * await context.close();
    * sum[0]; // 6
    */
-  async upload<S extends UploadSource>(source: S, options?: UploadOptions): Promise<Column<UploadTypeOf<S>>> {
-    return (await this.#uploads.upload(source, options)) as Column as Column<UploadTypeOf<S>>;
+  async upload<E extends Storage>(
+    source: ElementReader<E> | ElementFiller<E>,
+    options?: UploadOptions,
+  ): Promise<Column<ElementsType<E>>>;
+  async upload<A extends HostArray>(source: A, options?: UploadOptions): Promise<Column<ColumnTypeOf<A>>>;
+  async upload(source: UploadSource, options?: UploadOptions): Promise<Column> {
+    return this.#uploads.upload(source, options);
   }
 
   /** Copies 64-bit integers into a pair of columns. */
@@ -274,6 +299,35 @@ export class Context {
     throw new ArgumentError('buffer/spilled', 'Commands wait for memory, and cannot be handed over yet.', {
       remedy: 'Await context.sync() first, or raise limits.memoryBytes.',
     });
+  }
+
+  /**
+   * Gives the elements of a column as a typed array to look at, after all that was asked for so far. On workers it is the memory
+   * itself that the kernels work on, and nothing is copied; on other backends it is a copy. Views are stored first.
+   *
+   * Until its release it holds the column: dispose of the column as you like; commands that write to it are refused with
+   * `array/lent`, on all backends alike. To fill memory without a copy, {@link Context.upload} takes a callback.
+   *
+   * @throws {@link ArgumentError} `column/type` for anything but one column; {@link CapacityError} as {@link Context.read}.
+   *
+   * @example
+   * const context = await open({ backend: 'workers', workers: 1 });
+   * const lent = await context.lendArray(sort(context.column(Float32Array.of(2, 3, 1))));
+   * const last = lent.array.at(-1);
+   * lent.release();
+   * await context.close();
+   * [last, lent.copied]; // [3, false]
+   */
+  async lendArray<T extends ScalarType>(column: Column<T>): Promise<LentArray<T>> {
+    const [only] = columnsOf(column, 'lendArray', 'column');
+    if (only !== column) {
+      throw wrongArgument('lendArray', 'column', column, 'one column', { code: 'column/type' });
+    }
+    this.#requireOwn([column], 'lendArray');
+    const stored = this.#materializeAll([column], 'read')[0]!;
+    const lending = this.#settle([stored], [this.#lentArrays.lend(stored, stored !== column)]);
+    this.#handOver();
+    return (await lending)[0] as LentArray<T>;
   }
 
   /** An empty stored column for the results of a primitive. */

@@ -34,7 +34,7 @@ export interface ReadOptions<I> {
    * Arrays of the caller's that are filled, and whose filled part is returned: at least as long as the columns, and untouched
    * beyond them. Until the promise settles they are being written to; where it rejects, some of them may have been.
    */
-  readonly into: I;
+  readonly into?: I | undefined;
 }
 
 const OPTIONS: FieldKinds<ReadOptions<unknown>> = { into: anything };

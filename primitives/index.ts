@@ -17,6 +17,7 @@ export * from './functors/index.ts';
 export { gather } from './gather.ts';
 export type { GpuBuffer, GpuBufferLike } from './gpu-types.ts';
 export { binOf, type HistogramOptions, histogram, histogramEdges, histogramEven } from './histogram.ts';
+export type { LentArray, LentElements } from './lent-arrays.ts';
 export { map } from './map.ts';
 export { type KeyedRows, type MergeOptions, merge, mergeByKey } from './merge.ts';
 export {
@@ -66,6 +67,6 @@ export { type SortKeys, type SortOptions, sort, sortByKey, sortPermutation } fro
 export { type OutsideOf, type StencilArguments, type StencilOptions, stencil } from './stencil.ts';
 export type { Boundary } from './stencil-axis.ts';
 export { type UnfoldOptions, unfold, unfoldReduce } from './unfold.ts';
-export type { ElementFiller, ElementReader, UploadOptions, UploadSource, UploadTypeOf } from './uploads.ts';
+export type { ElementFiller, ElementReader, UploadOptions, UploadSource } from './uploads.ts';
 export type { WalkStart, WalkState, WalkStep } from './walk-functors.ts';
 export { type OnWarning, QuadrilleWarning } from './warnings.ts';

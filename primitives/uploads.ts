@@ -1,12 +1,11 @@
 import { requireOneOf, wrongArgument } from './arguments.ts';
 import type { Backend, Storage, WordSource } from './backend.ts';
 import { Column, type Memory, requireLength } from './columns/column.ts';
-import { arrayOver, type ColumnTypeOf, encode, type HostArray, type StoredArrayOf } from './columns/host-array.ts';
+import { arrayOver, encode, type HostArray, type StoredArrayOf } from './columns/host-array.ts';
 import type { Context } from './context.ts';
 import { isPromise, isRecord } from './given.ts';
 import { aFunction, aSignal, type FieldKinds } from './kinds.ts';
 import { requireOptions } from './options.ts';
-import type { ElementsType } from './shared-buffers.ts';
 import { SourceFailure, uploadTo } from './word-sources.ts';
 
 /**
@@ -67,13 +66,7 @@ export interface ElementFiller<E extends Storage = Storage> {
 /** What {@link Context.upload} makes a column of. */
 export type UploadSource = HostArray | ElementReader | ElementFiller;
 
-/** The type of the column that a source becomes. */
-export type UploadTypeOf<S extends UploadSource> = S extends HostArray
-  ? ColumnTypeOf<S>
-  : S extends { readonly type: infer E extends Storage }
-    ? ElementsType<E>
-    : never;
-
+/** How {@link Context.upload} goes. */
 export interface UploadOptions {
   /** Ends the upload: it rejects with the signal's reason at once, and no more of the source is read. */
   readonly signal?: AbortSignal | undefined;

@@ -8,11 +8,13 @@ import * as q from '../primitives/index.ts';
 /** A pipeline in steps, on columns of u32 that are numbered in the order in which they came to be, modulo how many are left. */
 export type Step =
   | { readonly kind: 'upload'; readonly rows: number; readonly seed: number }
+  | { readonly kind: 'bring'; readonly rows: number; readonly seed: number; readonly how: Bringing }
   | { readonly kind: 'derive'; readonly how: Derivation; readonly of: number }
   | { readonly kind: 'add'; readonly of: number; readonly and: number }
-  | { readonly kind: 'read' | 'count' | 'dispose'; readonly of: number }
+  | { readonly kind: 'read' | 'into' | 'lend' | 'count' | 'dispose'; readonly of: number }
   | { readonly kind: 'sync' | 'await' | 'turn' };
 
+type Bringing = 'array' | 'reader' | 'late' | 'filler';
 type Derivation = 'map' | 'stored' | 'sort' | 'scan' | 'choose' | 'reduce' | 'sums' | 'histogram';
 
 const { bool, fn, u32, f32 } = q;
@@ -41,6 +43,15 @@ const rows = fc.oneof(fc.nat(40), fc.nat(5000));
 export const arbitraryStep: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('upload' as const), rows, seed: fc.nat(1000) }) },
   {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant('bring' as const),
+      how: fc.constantFrom<Bringing[]>('array', 'reader', 'late', 'filler'),
+      rows,
+      seed: fc.nat(1000),
+    }),
+  },
+  {
     weight: 6,
     arbitrary: fc.record({
       kind: fc.constant('derive' as const),
@@ -50,7 +61,10 @@ export const arbitraryStep: fc.Arbitrary<Step> = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('add' as const), of: column, and: column }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constantFrom('read' as const, 'dispose' as const), of: column }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('count' as const), of: column }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constantFrom('count' as const, 'into' as const, 'lend' as const), of: column }),
+  },
   { weight: 2, arbitrary: fc.record({ kind: fc.constantFrom('sync' as const, 'await' as const, 'turn' as const) }) },
 );
 
@@ -118,6 +132,9 @@ async function take(
     case 'upload':
       columns.push(context.column(words(step.rows, step.seed)));
       break;
+    case 'bring':
+      columns.push(await context.upload(sourceOf(step.how, words(step.rows, step.seed)) as Uint32Array));
+      break;
     case 'derive':
       columns.push(context.scope(() => context.materialize(derivations[step.how](at(step.of)))));
       break;
@@ -126,6 +143,12 @@ async function take(
       break;
     case 'read':
       wait(context.read(at(step.of)));
+      break;
+    case 'into':
+      wait(context.read(at(step.of), { into: new Uint32Array(at(step.of).capacity) }));
+      break;
+    case 'lend':
+      wait(context.lendArray(at(step.of)).then(lookAt));
       break;
     case 'count':
       wait(context.count(at(step.of)));
@@ -143,6 +166,26 @@ async function take(
     case 'turn':
       await new Promise((resolve) => setImmediate(resolve));
   }
+}
+
+/** What lent memory holds. */
+function lookAt(lent: q.LentArray<'u32'>): Uint32Array {
+  using looked = lent;
+  return Uint32Array.from(looked.array);
+}
+
+/** The words as a source of each kind gives them. */
+function sourceOf(how: Bringing, data: Uint32Array): Uint32Array | q.ElementReader<'u32'> | q.ElementFiller<'u32'> {
+  const { length } = data;
+  const bytes = new Uint8Array(data.buffer);
+  const read = (into: Uint8Array, at: number): void => into.set(bytes.subarray(at, at + into.length));
+  const late = async (into: Uint8Array, at: number): Promise<void> => {
+    await new Promise((resolve) => setImmediate(resolve));
+    read(into, at);
+  };
+  const fill = (into: Uint32Array, first: number): void => into.set(data.subarray(first, first + into.length));
+  if (how === 'array') return data;
+  return how === 'filler' ? { type: 'u32', length, fill } : { type: 'u32', length, read: how === 'late' ? late : read };
 }
 
 /** Made-up words, the same for a seed. */

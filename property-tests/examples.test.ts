@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
-import { mkdtemp, readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import fc from 'fast-check';
@@ -77,7 +77,7 @@ function parseValue(text: string): unknown {
 async function scopeOf(file: string): Promise<Record<string, unknown>> {
   const modules = [...entryPoints, join(root, file)].map((path) => import(path) as Promise<Record<string, unknown>>);
   const exported = Object.assign({}, ...(await Promise.all(modules))) as Record<string, unknown>;
-  const others = { fc, assert, join, tmpdir, mkdtemp, readFile };
+  const others = { fc, assert, join, tmpdir, mkdtemp, readFile, writeFile };
   // Of names that both have, the graph's examples mean RxJS's.
   return file.startsWith('graph/') ? { ...others, ...exported, ...rxjs } : { ...others, ...rxjs, ...exported };
 }

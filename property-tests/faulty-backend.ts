@@ -2,7 +2,19 @@ import type { Backend } from '../primitives/backend.ts';
 import { DeviceLostError } from '../primitives/errors.ts';
 
 /** What counts as a point in time: every call that a context makes of its backend. */
-const CALLS = ['allocate', 'write', 'read', 'sync', 'forEach', 'walk', 'reduce', 'scan', 'sort', 'histogram'] as const;
+const CALLS = [
+  'allocate',
+  'write',
+  'upload',
+  'read',
+  'sync',
+  'forEach',
+  'walk',
+  'reduce',
+  'scan',
+  'sort',
+  'histogram',
+] as const;
 
 /** A backend that does something of a test's before one of its calls, counted from 1. */
 export function interrupted(backend: Backend, at: number, fault: (backend: Backend) => void): Backend {

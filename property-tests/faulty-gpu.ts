@@ -67,8 +67,9 @@ export async function openFaultyGpu(): Promise<FaultyGpu> {
 
 /** A backend on a GPU that is watched. */
 export function openOnFaulty({ gpu }: FaultyGpu, options: WebGpuOptions = {}): Promise<WebGpuBackend> {
+  const staging = { buffers: 2, bytes: 1024 };
   // A device that answers nothing is waited for in vain.
-  return createWebGpuBackend({ gpu, adapter: testAdapter(), closeLimit: 50, onWarning: () => {}, ...options });
+  return createWebGpuBackend({ gpu, adapter: testAdapter(), staging, closeLimit: 50, onWarning: () => {}, ...options });
 }
 
 /** Destroys the device before one of the calls that follow. */

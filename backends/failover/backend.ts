@@ -463,6 +463,19 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
       readbacks++;
       return wait((answer) => ({ kind: 'read', buffer: held, word, words, take, answer }));
     },
+    async lendWords(buffer, word, words) {
+      guard();
+      const held = inRange(resolve(buffer), word, words);
+      if (held.lost !== undefined) throw held.lost;
+      if (takingOver !== undefined) return undefined;
+      try {
+        return await current.lendWords?.(physical(held), word, words);
+      } catch (error) {
+        if (!(error instanceof DeviceLostError)) throw error;
+        lose(error);
+        return undefined;
+      }
+    },
     sync: async () => wait((answer) => ({ kind: 'sync', answer })),
     forEach: (extent, program, stores) => command({ kind: 'forEach', extent, program, stores }),
     reduce: (extent, program, monoid, into) => command({ kind: 'reduce', extent, program, monoid, into }),

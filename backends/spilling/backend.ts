@@ -311,6 +311,30 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
         .finally(() => places.letGo([buffer]));
       return begun.words;
     },
+    async lendWords(given, word, words) {
+      queue.guard();
+      const buffer = inRange(places.resolve(given), word, words);
+      if (!queue.idle) await queue.join(async () => {});
+      if (buffer.failure !== undefined) throw queue.tell(buffer.failure.reason);
+      if (!buffer.resident) return undefined;
+      // What is lent stays where it is.
+      buffer.lent++;
+      const letGo = (): void => {
+        buffer.lent--;
+      };
+      try {
+        const lent = await inner.lendWords?.(buffer, word, words);
+        if (lent === undefined) letGo();
+        const end = (): void => {
+          letGo();
+          lent?.end();
+        };
+        return lent && { words: lent.words, end };
+      } catch (error) {
+        letGo();
+        throw error;
+      }
+    },
     async sync() {
       queue.guard();
       await (queue.idle ? inner.sync() : queue.join(() => inner.sync()));

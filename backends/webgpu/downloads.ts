@@ -46,15 +46,16 @@ interface Landing extends Staged {
   readonly done: Promise<void>;
 }
 
-/** Reads of at most so many bytes share a staging buffer of a few times that with others of the same submission. */
-const SMALL = 2 ** 14;
-const SHARED_BYTES = 2 ** 16;
-/** Copies of so many bytes are handed over at once: the device is at them while the host goes on. */
-const WORTH_SUBMITTING = 2 ** 20;
+/** Reads of at most this share of a staging buffer share one of four times that with others of the same submission. */
+const SMALL = 2 ** -10;
+/** Copies of this share are handed over at once: the device is at them while the host goes on. */
+const WORTH_SUBMITTING = 2 ** -4;
 
 export function createDownloads(options: DownloadsOptions): Downloads {
   const { device, size, mapped, recorder, failure, counters, explain } = options;
   const most = size.buffers * size.bytes;
+  const small = size.bytes * SMALL;
+  const worthSubmitting = size.bytes * WORTH_SUBMITTING;
   const idle: Part[] = [];
   let idleBytes = 0;
   let landingBytes = 0;
@@ -81,7 +82,7 @@ export function createDownloads(options: DownloadsOptions): Downloads {
   const putBack = (part: Part): void => {
     idle.push(part);
     idleBytes += part.bytes;
-    while (idleBytes > most) destroyPart(idle.shift()!);
+    while (idleBytes > 2 * most) destroyPart(idle.shift()!);
     if (isClosed || part.spoiled !== undefined) trim();
   };
   const destroyPart = (part: Part): void => {
@@ -95,14 +96,18 @@ export function createDownloads(options: DownloadsOptions): Downloads {
   /** Copies a piece to a staging buffer, and resolves once it has been taken from there. */
   const land = (piece: Piece): Promise<void> => {
     const bytes = piece.words * 4;
-    const isSmall = bytes <= SMALL;
+    const isSmall = bytes <= small;
     if (!isSmall || shared === undefined || shared.used + bytes > shared.part.bytes) {
-      const landing = createLanding(isSmall ? SHARED_BYTES : sizeClass(bytes, device.limits.maxBufferSize));
+      const landing = createLanding(isSmall ? 4 * small : stagingBytes(piece));
       if (isSmall) shared = landing;
       return copyTo(landing, piece);
     }
     return copyTo(shared, piece);
   };
+
+  /** The last piece of a long read takes a buffer like the others. */
+  const stagingBytes = ({ words, at }: Piece): number =>
+    at > 0 ? size.bytes : sizeClass(words * 4, device.limits.maxBufferSize);
 
   const copyTo = (landing: Landing, piece: Piece): Promise<void> => {
     recorder.stage(landing);
@@ -143,6 +148,8 @@ export function createDownloads(options: DownloadsOptions): Downloads {
   const leave = ({ part }: Landing): void => {
     landingBytes -= part.bytes;
     part.gpu.destroy();
+    // Not in the middle of a submission that is dropped.
+    queueMicrotask(beginMore);
   };
 
   const finish = async (landing: Landing, accepted: Promise<void>, isNew: boolean): Promise<void> => {
@@ -181,15 +188,20 @@ export function createDownloads(options: DownloadsOptions): Downloads {
       if (failure.failed || !hasRoom(piece)) return;
       waiting.delete(piece);
       begin();
-      if (piece.words * 4 >= WORTH_SUBMITTING) recorder.flush();
-      else void recorder.flushSoon();
+      if (piece.words * 4 >= worthSubmitting) recorder.flush();
+      else recorder.flushSoon().catch(() => {});
     }
   };
 
   /** Lets a piece wait for staging buffers. Before its words are written to, it is copied to one in any case. */
   const wait = (piece: Piece): Promise<void> => {
     piece.part.beforeWrite = () => beginAll(piece.part);
-    return new Promise((resolve) => waiting.set(piece, () => resolve(land(piece))));
+    return new Promise((resolve, reject) => {
+      waiting.set(piece, () => {
+        if (piece.part.spoiled !== undefined) reject(piece.part.spoiled);
+        else resolve(land(piece));
+      });
+    });
   };
 
   const beginAll = (part: Part): void => {
@@ -203,12 +215,12 @@ export function createDownloads(options: DownloadsOptions): Downloads {
   };
 
   const begin = (piece: Piece): Promise<void> => {
-    const isSmall = piece.words * 4 <= SMALL;
+    const isSmall = piece.words * 4 <= small;
     // What is somebody else's may be written to by them.
     const mayWait = piece.part.borrowedAt === undefined && !isSmall;
     if (mayWait && (waiting.size > 0 || !hasRoom(piece))) return wait(piece);
     const done = land(piece);
-    if (piece.words * 4 >= WORTH_SUBMITTING) recorder.flush();
+    if (piece.words * 4 >= worthSubmitting) recorder.flush();
     return done;
   };
 

@@ -2,7 +2,7 @@ import { usage } from './usage.ts';
 
 /** How much host memory a device maps for transfers. */
 export interface StagingSize {
-  /** Buffers that uploads are written to in turn; reads have as many bytes besides. */
+  /** Buffers that uploads are written to in turn; reads under way have as many bytes besides. */
   readonly buffers: number;
   /** Bytes of one of them: longer transfers go in pieces of this size. */
   readonly bytes: number;

@@ -35,10 +35,10 @@ export interface TransfersOptions {
 }
 
 export function createTransfers(options: TransfersOptions): Transfers {
-  const { device, shared, size = STAGING, recorder, failure } = options;
+  const { device, shared, size = STAGING } = options;
   const mapped = createMapper(device, shared);
   const ring = createUploadRing({ ...options, size, mapped });
-  const { write, upload, quiet } = createUploads(ring, recorder, failure);
+  const { write, upload, quiet } = createUploads({ ...options, ring });
   const downloads = createDownloads({ ...options, size, mapped });
   return {
     write,

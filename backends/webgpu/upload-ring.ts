@@ -18,8 +18,8 @@ export interface UploadRing {
   readonly size: StagingSize;
   /** A buffer with room that can be written to now, where there is one. For `bytes` that would go another way otherwise. */
   now(bytes: number): Slab | undefined;
-  /** A whole buffer, as soon as there is one; for {@link copy} or {@link giveBack}. */
-  take(): Promise<Slab>;
+  /** A whole buffer, as soon as there is one; for {@link copy} or {@link giveBack}. Undefined where none can be made. */
+  take(): Promise<Slab | undefined>;
   /** Copies the first bytes of the room that a buffer has to a part; says whether it was filled with that. */
   copy(slab: Slab, part: Part, byte: number, bytes: number): boolean;
   /** Takes back a buffer that nothing was copied from. */
@@ -48,7 +48,7 @@ interface RingSlab extends Slab, Staged {
 export function createUploadRing({ device, size, mapped, recorder, failure, counters }: UploadRingOptions): UploadRing {
   const all = new Set<RingSlab>();
   const ready: RingSlab[] = [];
-  let waiting: ((slab: RingSlab) => void)[] = [];
+  let waiting: ((slab: RingSlab | undefined) => void)[] = [];
   /** Has copies in the submission that is open, and room for more. */
   let filling: RingSlab | undefined;
   /** Bytes that went another way for want of a buffer, which pay for the next one: making it takes as long as they did. */
@@ -113,18 +113,32 @@ export function createUploadRing({ device, size, mapped, recorder, failure, coun
     slab.used = 0;
     slab.taken = false;
     if (filling === slab) filling = undefined;
-    if (isClosed || slab.part.spoiled !== undefined) drop(slab);
+    if (isClosed) drop(slab);
     else ready.push(slab);
     serve();
   };
 
   const serve = (): void => {
     while (waiting.length > 0 && !failure.failed) {
-      const slab = ready.pop() ?? make();
-      if (slab === undefined) return;
-      slab.taken = true;
+      const slab = takeNow();
+      if (slab === undefined && all.size > 0) return;
       waiting.shift()!(slab);
     }
+  };
+
+  const takeNow = (): RingSlab | undefined => {
+    const slab = takeReady() ?? make();
+    if (slab !== undefined) slab.taken = true;
+    return slab;
+  };
+
+  /** A buffer that can be written to; those are not that the device had no memory for, or that went with their device. */
+  const takeReady = (): RingSlab | undefined => {
+    for (let slab = ready.pop(); slab !== undefined; slab = ready.pop()) {
+      if (slab.part.spoiled === undefined && slab.memory.byteLength > 0) return slab;
+      drop(slab);
+    }
+    return undefined;
   };
 
   const drop = (slab: RingSlab): void => {
@@ -135,7 +149,7 @@ export function createUploadRing({ device, size, mapped, recorder, failure, coun
   return {
     size,
     now(bytes) {
-      const slab = filling ?? ready.pop();
+      const slab = filling ?? takeReady();
       if (slab !== undefined) return slab;
       owed = Math.min(owed + Math.min(bytes, size.bytes), size.bytes * size.buffers);
       if (owed < size.bytes) return undefined;
@@ -144,10 +158,9 @@ export function createUploadRing({ device, size, mapped, recorder, failure, coun
       return made;
     },
     async take() {
-      const slab = ready.pop() ?? make();
-      if (slab === undefined) return new Promise((resolve) => waiting.push(resolve));
-      slab.taken = true;
-      return slab;
+      const slab = takeNow();
+      if (slab !== undefined || all.size === 0) return slab;
+      return new Promise((resolve) => waiting.push(resolve));
     },
     copy(given, part, byte, bytes) {
       const slab = given as RingSlab;

@@ -1,8 +1,8 @@
 import type { WordSource } from '../../primitives/backend.ts';
 import { inLanes } from '../lanes.ts';
 import type { Failure } from './failure.ts';
-import type { Memory } from './memory.ts';
-import { rangesOf } from './ranges.ts';
+import type { Memory, Part } from './memory.ts';
+import { type Range, rangesOf } from './ranges.ts';
 import type { Recorder } from './recorder.ts';
 import type { Slab, UploadRing } from './upload-ring.ts';
 
@@ -21,7 +21,15 @@ const LEAST_SHARE = 1 / 64;
 /** A source is read in so many pieces at least, so that several reads are under way, where they have a length like this. */
 const LEAST_PIECE = 2 ** 20;
 
-export function createUploads(ring: UploadRing, recorder: Recorder, failure: Failure): Uploads {
+export interface UploadsOptions {
+  readonly ring: UploadRing;
+  readonly recorder: Recorder;
+  readonly failure: Failure;
+  /** Why the device did not answer, for which it gave this reason itself. */
+  readonly explain: (cause: unknown) => Promise<unknown>;
+}
+
+export function createUploads({ ring, recorder, failure, explain }: UploadsOptions): Uploads {
   const { buffers, bytes: slabBytes } = ring.size;
   const least = slabBytes * LEAST_SHARE;
   const reading = new Set<Promise<void>>();
@@ -60,18 +68,8 @@ export function createUploads(ring: UploadRing, recorder: Recorder, failure: Fai
     }
   };
 
-  const uploadSmall = async (memory: Memory, source: WordSource): Promise<void> => {
-    const data = new Uint32Array(Math.ceil(source.bytes / 4));
-    await read(source, new Uint8Array(data.buffer, 0, source.bytes), 0);
-    failure.guard();
-    const { accepted } = recorder.begin();
-    write(memory, 0, data);
-    recorder.flush();
-    await failure.guarded(accepted);
-  };
-
-  /** A staging buffer. Who waits for one that a slow source has does not wait for the device. */
-  const takeSlab = (): Promise<Slab> => {
+  /** A staging buffer, if there is one. Who waits for one that a slow source has does not wait for the device. */
+  const takeSlab = (): Promise<Slab | undefined> => {
     if (reading.size === 0) return failure.guarded(ring.take());
     return new Promise((resolve, reject) => {
       const forget = failure.onFailure(reject);
@@ -79,26 +77,48 @@ export function createUploads(ring: UploadRing, recorder: Recorder, failure: Fai
     });
   };
 
-  const uploadLarge = async (memory: Memory, source: WordSource): Promise<void> => {
+  const upload = async (memory: Memory, source: WordSource): Promise<void> => {
     const accepted = new Set<Promise<void>>();
     const pieces = rangesOf(memory, 0, Math.ceil(source.bytes / 4), pieceWords(source));
-    await inLanes(pieces, buffers, async ({ part, word, words, at }) => {
+    await inLanes(pieces, buffers, async (piece) => {
       failure.guard();
-      const slab = await takeSlab();
-      const bytes = Math.min(words * 4, source.bytes - at * 4);
-      try {
-        if (bytes < words * 4) new Uint32Array(slab.memory)[words - 1] = 0;
-        await read(source, new Uint8Array(slab.memory, 0, bytes), at * 4);
-        failure.guard();
-        accepted.add(recorder.begin().accepted);
-      } catch (error) {
-        ring.giveBack(slab);
-        throw error;
-      }
-      ring.copy(slab, part, word * 4, words * 4);
+      const slab = source.bytes < least ? undefined : await takeSlab();
+      await (slab === undefined ? bringInPasses(source, piece) : bring(source, piece, slab));
+      accepted.add(recorder.begin().accepted);
       recorder.flush();
     });
     await failure.guarded(Promise.all(accepted));
+  };
+
+  /** Reads a piece to a staging buffer, and has the device copy it from there. */
+  const bring = async (source: WordSource, piece: Range, slab: Slab): Promise<void> => {
+    try {
+      await readPiece(source, piece, slab.memory);
+      failure.guard();
+      requireSound(slab.part);
+      requireSound(piece.part);
+    } catch (cause) {
+      // Memory goes with its device, and then its source fails.
+      const isGone = slab.memory.byteLength === 0;
+      ring.giveBack(slab);
+      throw isGone ? await explain(cause) : cause;
+    }
+    ring.copy(slab, piece.part, piece.word * 4, piece.words * 4);
+  };
+
+  /** Reads a piece to memory of the host first. */
+  const bringInPasses = async (source: WordSource, piece: Range): Promise<void> => {
+    const data = new Uint32Array(piece.words);
+    await readPiece(source, piece, data.buffer);
+    failure.guard();
+    requireSound(piece.part);
+    recorder.write(piece.part, piece.word * 4, data);
+  };
+
+  const readPiece = async (source: WordSource, { words, at }: Range, memory: ArrayBuffer): Promise<void> => {
+    const bytes = Math.min(words * 4, source.bytes - at * 4);
+    new Uint8Array(memory, bytes, words * 4 - bytes).fill(0);
+    await read(source, new Uint8Array(memory, 0, bytes), at * 4);
   };
 
   const pieceWords = ({ bytes, whole }: WordSource): number => {
@@ -108,11 +128,16 @@ export function createUploads(ring: UploadRing, recorder: Recorder, failure: Fai
 
   return {
     write,
-    upload: (memory, source) => (source.bytes < least ? uploadSmall : uploadLarge)(memory, source),
+    upload,
     async quiet() {
       await Promise.all(reading);
     },
   };
+}
+
+/** Throws why a buffer holds nothing, where the device had no memory for it. */
+function requireSound({ spoiled }: Part): void {
+  if (spoiled !== undefined) throw spoiled;
 }
 
 /** Words that no other thread can write: Dawn ends the process at arrays on shared memory. */

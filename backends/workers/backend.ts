@@ -372,6 +372,10 @@ function createBackend(
       await transfers.readTo(buffer, word, words, take);
       return new Uint32Array();
     },
+    lendWords: async (handle, word, words) => {
+      guard();
+      return transfers.lend(resolve(handle, word + words), word, words);
+    },
     sync: async () => {
       guard();
       held.flush();

@@ -1,4 +1,4 @@
-import type { WordSink, WordSource } from '../../primitives/backend.ts';
+import type { LentWords, WordSink, WordSource } from '../../primitives/backend.ts';
 import { fillMemory } from '../fill-memory.ts';
 import type { Launch, Launcher } from './launch.ts';
 import type { Pool } from './pool.ts';
@@ -30,6 +30,8 @@ export interface Transfers {
   /** Hands out the words of a buffer as they are after the commands that are under way. */
   readTo(buffer: SharedBuffer, word: number, words: number, take: WordSink): Promise<void>;
   read(buffer: SharedBuffer, word: number, words: number): Promise<Uint32Array>;
+  /** The memory of a buffer after the commands that are under way. */
+  lend(buffer: SharedBuffer, word: number, words: number): Promise<LentWords>;
 }
 
 /** Words that a read copies before it lets other events have their turn. */
@@ -103,6 +105,14 @@ export function createTransfers({ memory, pool, compile, flush, copy, until }: T
     return result;
   };
 
+  const lend: Transfers['lend'] = async (buffer, word, words) => {
+    flush();
+    if (buffer.fence > pool.completed) await until(buffer.fence);
+    pool.check();
+    const first = buffer.address / 4 + word;
+    return { words: memory.words().subarray(first, first + words), end: () => {} };
+  };
+
   /** Waits for a read's words and copies them, a slice between two turns of the event loop. */
   const finish = async (buffer: SharedBuffer, read: PendingRead): Promise<void> => {
     buffer.reads.add(read);
@@ -135,5 +145,5 @@ export function createTransfers({ memory, pool, compile, flush, copy, until }: T
     for (const buffer of memory.beingRead) settleReads(buffer);
   };
 
-  return { settleReads, freeReleased, write, upload, readTo, read };
+  return { settleReads, freeReleased, write, upload, readTo, read, lend };
 }

@@ -30,6 +30,7 @@ const GUIDES = [
   'your-first-pipeline',
   'in-a-browser',
   'other-devices',
+  'transfers',
   'more-than-memory',
   'faults',
   'graphs',
@@ -41,7 +42,8 @@ const GUIDES = [
 
 /** The family of what a file of `primitives/` exports, by the beginning of its path. The first that fits counts. */
 const FAMILIES = {
-  'open on-node on-page devices context context-option store-alone warnings current-context late-reads': 'Contexts',
+  'open on-node on-page devices context context-option store-alone warnings current-context late-reads uploads downloads lent-arrays':
+    'Contexts',
   'shared-buffers gpu-types backends/webgpu/device-descriptor': 'Devices of your own',
   'columns/': 'Columns',
   'sequence map stencil stencil-axis gather scatter slice concatenate': 'Rows to rows',

@@ -74,6 +74,12 @@ export function createRecordingBackend(model: Backend, blockWords: number): Reco
     write(buffer, word, data) {
       steps.push({ kind: 'write', buffer: writing(buffer) as ScriptBuffer, word, data: data.slice() });
     },
+    upload: async () => {
+      throw waits();
+    },
+    lendWords: async () => {
+      throw waits();
+    },
     read: async () => {
       throw waits();
     },

@@ -56,6 +56,7 @@ export const formatCalls: ValidCalls = {
   }),
   worstTiles: () => ({ most: 20 }),
   compareSummary: () => ({ comparison: { ...comparison }, run }),
+  fileElements: () => ({ file: path, options: { type: 'u8', 'offset?': 1, 'length?': 2 } }),
   emptyTable: () => ({ table: 'missing' }),
   csvWriter: empty,
   jsonWriter: empty,

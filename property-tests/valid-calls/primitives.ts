@@ -26,6 +26,7 @@ const placing = fn('placing', { left: u32 }, { ...steps, value: { index: u32, va
   value: { index: 0, value: left },
 }));
 
+const nothing = (): void => {};
 const at = { 'context?': context };
 const where = { 'options?': at };
 const predicate = (name: string) => (): { readonly [name: string]: unknown } => ({
@@ -201,10 +202,25 @@ export const primitiveCalls: ValidCalls = {
       }),
       takes: { 'inputs: an object': 'a pipeline may have no inputs' },
     },
-    read: () => ({ 'table*': x }),
+    lendArray: {
+      args: () => ({ column: x }),
+      takes: { 'column: a column of another type': 'elements of any type can be lent' },
+    },
+    read: () => ({ 'table*': x, 'options?': { 'into?': new Uint32Array(3) } }),
     scope: () => ({ pipeline: () => x }),
     stored: () => ({ type: 'u32', length: 3 }),
     sync: () => ({ 'table*': x }),
+    upload: {
+      args: () => ({
+        source: { type: 'u32', length: 2, read: nothing },
+        'options?': { 'signal?': new AbortController().signal, 'onProgress?': nothing },
+      }),
+      takes: {
+        'source: an array': 'no booleans',
+        'source: a typed array': 'another source',
+        'source.read: a functor': 'a function like others',
+      },
+    },
     free: () => ({ memory: opaque(context.allocate(1)) }),
     abort: { args: () => ({ reason: 'over' }), call: () => {}, takes: { '*': 'a reason may be anything' } },
     expectCapacity: {

@@ -1,0 +1,150 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+import type { Backend, DeviceBuffer } from './backend.ts';
+import type { Column, DeviceLength, Memory } from './columns/column.ts';
+import { arrayOver, elementsPerWord } from './columns/host-array.ts';
+import { type IntoArray, readElements } from './downloads.ts';
+import { ArgumentError, DeviceLostError } from './errors.ts';
+import type { ScalarType } from './functors/ir.ts';
+
+/** The arrays that elements of a type may lie in: bools as words, 0 and 1, and packed ones as they are packed. */
+export type LentElements<T extends ScalarType> = T extends 'f32'
+  ? Float32Array
+  : T extends 'i32'
+    ? Int32Array | Int16Array | Int8Array
+    : Uint32Array | Uint16Array | Uint8Array;
+
+/** The elements of a column, to look at. */
+export interface LentArray<T extends ScalarType = ScalarType> extends Disposable {
+  /**
+   * The elements as they are stored. Only look at them, and not after the release: the memory is somebody else's then.
+   *
+   * @throws {@link ArgumentError} `array/released` after the release; {@link DeviceLostError} `device/closed` once the context is
+   * closed.
+   */
+  readonly array: LentElements<T>;
+  /** Whether it is a copy: on every backend but the workers, and there of what lies on the host for want of memory. */
+  readonly copied: boolean;
+  /** Gives the memory back; idempotent. */
+  release(): void;
+}
+
+/** What a context does to lend arrays. */
+export interface LendingContext {
+  readonly backend: Backend;
+  readonly closed: boolean;
+  hold(memory: Memory): void;
+  letGo(memory: Memory): void;
+  release(memory: Memory): void;
+  count(length: DeviceLength): Promise<number>;
+}
+
+/** The arrays that a context has lent. */
+export interface LentArrays {
+  readonly idle: boolean;
+  /** Refuses to write to what is lent. */
+  beforeWrite(buffers: readonly DeviceBuffer[]): void;
+  /** Lends the elements of a stored column; with it goes memory that was made for that alone. */
+  lend(column: Column, isOwn: boolean): Promise<LentArray>;
+}
+
+export function createLentArrays(owner: LendingContext): LentArrays {
+  const lent = new Map<DeviceBuffer, number>();
+
+  /** Keeps memory as it is; returns what ends that. */
+  const keep = (memory: Memory, isOwn: boolean): (() => void) => {
+    const { buffer } = memory;
+    owner.hold(memory);
+    lent.set(buffer, (lent.get(buffer) ?? 0) + 1);
+    let isKept = true;
+    return () => {
+      if (!isKept) return;
+      isKept = false;
+      const left = lent.get(buffer)! - 1;
+      if (left === 0) lent.delete(buffer);
+      else lent.set(buffer, left);
+      owner.letGo(memory);
+      if (isOwn) owner.release(memory);
+    };
+  };
+
+  return {
+    get idle() {
+      return lent.size === 0;
+    },
+    beforeWrite(buffers) {
+      if (buffers.some((buffer) => lent.has(buffer))) throw writtenWhileLent();
+    },
+    async lend(column, isOwn) {
+      const { length, source } = column;
+      if (source.kind === 'view') throw new ArgumentError('column/view', 'A view lies nowhere.');
+      const letGo = keep(source.memory, isOwn);
+      try {
+        const rows = typeof length === 'number' ? length : await owner.count(length);
+        const { array, end } = await elementsOf(owner.backend, column, rows);
+        return lentArray(owner, array, end, letGo);
+      } catch (error) {
+        letGo();
+        throw error;
+      }
+    },
+  };
+}
+
+interface Found {
+  readonly array: IntoArray;
+  /** Missing for a copy. */
+  readonly end: (() => void) | undefined;
+}
+
+/** The elements where they lie, or else a copy of them. */
+async function elementsOf(backend: Backend, column: Column, rows: number): Promise<Found> {
+  const { memory, storage, offset } = column.source as Extract<Column['source'], { readonly kind: 'stored' }>;
+  const perWord = elementsPerWord(storage);
+  const first = Math.floor(offset / perWord);
+  const words = Math.ceil((offset + rows) / perWord) - first;
+  const found = rows === 0 ? undefined : await backend.lendWords?.(memory.buffer, first, words);
+  if (found !== undefined) {
+    const skipped = offset - first * perWord;
+    return { array: arrayOver(found.words, storage).subarray(skipped, skipped + rows), end: found.end };
+  }
+  const into = arrayOver(new Uint32Array(Math.ceil(rows / perWord)), storage);
+  return { array: await readElements(backend, column, rows, into), end: undefined };
+}
+
+function lentArray(owner: LendingContext, array: IntoArray, end: Found['end'], letGo: () => void): LentArray {
+  let isReleased = false;
+  const release = (): void => {
+    if (isReleased) return;
+    isReleased = true;
+    end?.();
+    letGo();
+  };
+  return {
+    get array() {
+      if (owner.closed) throw closed();
+      if (isReleased) throw released();
+      return array as LentElements<ScalarType>;
+    },
+    copied: end === undefined,
+    release,
+    [Symbol.dispose]: release,
+  };
+}
+
+function writtenWhileLent(): ArgumentError {
+  return new ArgumentError('array/lent', 'A column is written to while its array is lent.', {
+    remedy: 'Release the array first, or write to a copy of the column.',
+  });
+}
+
+function released(): ArgumentError {
+  return new ArgumentError('array/released', 'A lent array is used after its release.', {
+    remedy: 'Look at it before, or lend it anew.',
+  });
+}
+
+function closed(): DeviceLostError {
+  return new DeviceLostError('device/closed', 'A lent array is used after its context was closed.', {
+    remedy: 'Copy what is needed longer.',
+  });
+}
