@@ -75,13 +75,13 @@ describe('a run', () => {
   function pretender(
     name: string,
     order: string[],
-    change: Partial<{ wrong: boolean; failsIn: number }> = {},
+    change: Partial<{ wrong: boolean; failsIn: number; hardware: 'cpu' | 'gpu'; time: number }> = {},
   ): Candidate {
     let round = 0;
     return {
       name,
       kind: 'peer',
-      hardware: 'cpu',
+      hardware: change.hardware ?? 'cpu',
       description: '',
       prepare: async (job) => ({
         answer: async () => (change.wrong === true ? 7 : job.expectedSum()),
@@ -89,7 +89,7 @@ describe('a run', () => {
           order.push(name);
           round++;
           if (round === change.failsIn) throw new Error('gone');
-          return { time: 1e7 * round, clock: 'host' };
+          return { time: (change.time ?? 1e7) * round, clock: 'host' };
         },
         close: async () => void order.push(`${name} closed`),
       }),
@@ -115,12 +115,23 @@ describe('a run', () => {
     const order: string[] = [];
     const { rows, advanced } = await run([pretender('a', order), pretender('b', order)], 5);
     const warmUps = 3;
-    expect(order.slice(2 * warmUps, -2).join('')).toBe('ab'.repeat(5));
+    // On the CPU a call that is not timed goes before each.
+    expect(order.slice(2 * warmUps, -2).join('')).toBe('aabb'.repeat(5));
     expect(order.slice(-2)).toEqual(['a closed', 'b closed']);
     expect(rows.map(({ candidate, time, rounds }) => [candidate, time, rounds])).toEqual(
-      ['a', 'b'].map((name) => [name, { median: 6e7, least: 4e7, greatest: 8e7 }, 5]),
+      ['a', 'b'].map((name) => [name, { median: 9e7, least: 5e7, greatest: 13e7 }, 5]),
     );
     expect(advanced).toBe(10);
+  });
+
+  test('times every call of GPUs, and of what takes long', async () => {
+    const order: string[] = [];
+    const { rows } = await run(
+      [pretender('gpu', order, { hardware: 'gpu' }), pretender('slow', order, { time: 6e7 })],
+      3,
+    );
+    expect(order.slice(6, -2)).toEqual(['gpu', 'slow', 'gpu', 'slow', 'gpu', 'slow']);
+    expect(rows.map(({ time }) => time.median)).toEqual([5e7, 3e8]);
   });
 
   test('leaves out who is wrong and who fails, counts their rounds, and closes all', async () => {
@@ -160,7 +171,7 @@ describe('a run', () => {
         return {
           ...prepared,
           round(calls) {
-            if (++rounds === 5) controller.abort();
+            if (++rounds === 7) controller.abort();
             return prepared.round(calls);
           },
         };

@@ -113,6 +113,7 @@ function launchOf(...phases: Phase[]): Launch {
 async function withPool<T>(
   workers: number,
   body: (pool: Pool, words: Int32Array, threads: readonly Worker[]) => Promise<T>,
+  helpMilliseconds = 0,
 ): Promise<T> {
   const memory = newMemory();
   const threads: Worker[] = [];
@@ -121,7 +122,7 @@ async function withPool<T>(
     threads.push(thread);
     return thread;
   });
-  const pool = await createPool(memory, workers, platform);
+  const pool = await createPool(memory, workers, platform, helpMilliseconds);
   try {
     return await body(pool, new Int32Array(memory.buffer, BASE), threads);
   } finally {
@@ -248,6 +249,126 @@ describe.each([1, 2, 5])('a pool of %i', (workers) => {
       expect(words[0]).toBe(10);
       expect(pool.issued).toBe(0);
     });
+  });
+});
+
+/** Longer than any of these tests takes. */
+const ALL_THE_TIME = 1e6;
+
+/** Until all threads sleep: they look for commands for less than a millisecond. */
+const nap = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 30));
+
+describe.each([1, 2, 5])('who waits for a pool of %i', (workers) => {
+  test('helps while all under way is brief, so that it is done at once', async () => {
+    await withPool(
+      workers,
+      async (pool, words) => {
+        const first = pool.install([visit]);
+        let atOnce = 0;
+        for (let round = 1; round <= 20; round++) {
+          await nap();
+          for (let k = 0; k < 3; k++) pool.submit(launchOf(phase(first, 40), phase(first, 0), phase(first, 5)), 0);
+          const waiting = pool.until(pool.issued);
+          if (pool.completed === pool.issued) atOnce++;
+          await waiting;
+          expect([words[4], words[5], words[39]]).toEqual([6 * round, 3 * round, 3 * round]);
+        }
+        // On a busy machine threads may not have got as far as sleeping.
+        expect(atOnce).toBeGreaterThan(0);
+      },
+      ALL_THE_TIME,
+    );
+  });
+
+  test.each([
+    ['what may take long', ALL_THE_TIME, undefined],
+    ['what it was told to leave alone', 0, 0],
+  ])('leaves %s to the threads', async (_, help, nanoseconds) => {
+    await withPool(
+      workers,
+      async (pool, words) => {
+        const first = pool.install([held]);
+        pool.submit(launchOf(phase(first, 1)), nanoseconds);
+        const waiting = pool.until(1);
+        expect(pool.completed).toBe(0);
+        Atomics.store(words, GATE, 1);
+        await waiting;
+        expect(Array.from(words.subarray(0, workers)).reduce((sum, count) => sum + count)).toBe(1);
+      },
+      help,
+    );
+  });
+
+  test('gives its event loop a turn when its time is up', async () => {
+    await withPool(
+      workers,
+      async (pool) => {
+        const first = pool.install([visit]);
+        await nap();
+        pool.submit(launchOf(phase(first, 3e4), phase(first, 3e4)), 0);
+        const waiting = pool.until(1);
+        expect(pool.completed).toBe(0);
+        await waiting;
+      },
+      1e-3,
+    );
+  });
+
+  test('finds that every chunk was run exactly once, whoever ran it', async () => {
+    await withPool(
+      workers,
+      async (pool, words) => {
+        const first = pool.install([visit, visit]);
+        const visits = new Array<number>(64).fill(0);
+        let seed = 1;
+        const random = (below: number): number => {
+          seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
+          return Math.floor((seed / 2 ** 32) * below);
+        };
+        for (let round = 0; round < 1500; round++) {
+          const counts = Array.from({ length: 1 + random(4) }, () => random(64));
+          pool.submit(
+            launchOf(...counts.map((chunks, k) => phase(first + (k % 2), chunks))),
+            random(4) > 0 ? random(1e6) : undefined,
+          );
+          for (const chunks of counts) for (let chunk = 0; chunk < chunks; chunk++) visits[chunk]!++;
+          if (random(3) === 0) await pool.until(pool.issued - random(2));
+          if (random(100) === 0) await nap();
+        }
+        await pool.until(pool.issued);
+        expect(Array.from(words.subarray(0, 64))).toEqual(visits);
+      },
+      0.3,
+    );
+  });
+
+  test('hears of a trap in a chunk that it took', async () => {
+    await withPool(
+      workers,
+      async (pool) => {
+        const first = pool.install([trap]);
+        await nap();
+        pool.submit(launchOf(phase(first, 20)), 0);
+        await expect(pool.until(1)).rejects.toMatchObject({ code: 'device/worker' });
+      },
+      ALL_THE_TIME,
+    );
+  });
+
+  test('leaves functions to the threads that are forgotten while they run', async () => {
+    await withPool(
+      workers,
+      async (pool, words) => {
+        for (let round = 1; round <= 50; round++) {
+          const first = pool.install([visit]);
+          pool.submit(launchOf(phase(first, 30)), 0);
+          pool.uninstall([first]);
+          await pool.until(pool.issued);
+          expect(words[29]).toBe(round);
+        }
+      },
+      ALL_THE_TIME,
+    );
   });
 });
 

@@ -208,7 +208,7 @@ function skewed(size: number): number {
 /** Four classes for every power of two. */
 function classOf(size: number): number {
   const lines = size / LINE;
-  const exponent = Math.floor(Math.log2(lines));
+  const exponent = 31 - Math.clz32(lines);
   return 4 * exponent + Math.floor((4 * (lines - 2 ** exponent)) / 2 ** exponent);
 }
 

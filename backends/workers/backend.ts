@@ -44,8 +44,9 @@ export interface WorkersOptions {
   readonly limits?: Partial<Limits> | undefined;
   /**
    * Commands that take less than about so many nanoseconds in the worst case are run by the calling thread while the workers
-   * are idle, which saves waking them. 300,000 by default; 0 leaves everything to the workers. Loops whose rounds have no
-   * bound that the functor itself shows, such as a `While` or a `For` up to an element of a column, always go to the workers.
+   * are idle, which saves waking them, and who waits for commands of up to eight times 300,000 helps the workers for so long at
+   * most. 300,000 by default; 0 leaves everything to the workers. Loops whose rounds have no bound that the functor itself
+   * shows, such as a `While` or a `For` up to an element of a column, always go to the workers.
    */
   readonly inlineNanoseconds?: number | undefined;
   /**
@@ -114,7 +115,8 @@ export async function openWorkersBackend(threads: Threads, options: WorkersOptio
     giveUp: (limit) => pool.stop(hangError(limit)),
     progress: () => pool.completed,
   });
-  const pool = await createPool(memory.memory, workers, threads);
+  const help = (options.inlineNanoseconds ?? INLINE_NANOSECONDS) / 1e6;
+  const pool = await createPool(memory.memory, workers, threads, help);
   return createBackend(pool, memory, limits, watchdog, options);
 }
 
@@ -237,15 +239,16 @@ function createBackend(
   /** Memory for one launch, to be given back when it stands in the queue. */
   const takeScratch = (): { scratch: Launcher['scratch']; freeScratch: () => void } => {
     const blocks: Block[] = [];
-    const scratch = (bytes: number): number => {
-      const block = withRoom(() => allocator.allocate(bytes));
-      blocks.push(block);
-      return block.address;
+    return {
+      scratch: (bytes) => {
+        const block = withRoom(() => allocator.allocate(bytes));
+        blocks.push(block);
+        return block.address;
+      },
+      freeScratch: () => {
+        for (let block = blocks.pop(); block !== undefined; block = blocks.pop()) allocator.release(block, pool.issued);
+      },
     };
-    const freeScratch = (): void => {
-      for (const block of blocks.splice(0)) allocator.release(block, pool.issued);
-    };
-    return { scratch, freeScratch };
   };
 
   const held = createHeldCommands({
@@ -285,7 +288,7 @@ function createBackend(
         return;
       }
       held.flush();
-      run(made, here);
+      run(made, here, fixedCost + capacityOf(extent) * cost);
       finish();
     } catch (error) {
       freeScratch();
@@ -293,11 +296,11 @@ function createBackend(
     }
   };
 
-  const run = (launch: Launch, here: boolean): void => {
+  const run = (launch: Launch, here: boolean, nanoseconds?: number): void => {
     counters.submissions++;
     counters.dispatches += launch.phases.length;
     if (here) pool.runHere(launch);
-    else pool.submit(launch);
+    else pool.submit(launch, nanoseconds);
   };
 
   /** What stands behind a handle, which has so many words at least. */

@@ -10,7 +10,7 @@ import {
 } from '../../primitives/backend.ts';
 import { ArgumentError } from '../../primitives/errors.ts';
 import { accessPatterns } from '../../primitives/functors/access-patterns.ts';
-import { entryOf, moduleNumber, type ScalarType } from '../../primitives/functors/ir.ts';
+import { entryOf, type Module, moduleNumber, type ScalarType } from '../../primitives/functors/ir.ts';
 import { bitsOfF32 } from '../../primitives/functors/semantics.ts';
 import { type ArrayAccess, type Environment, scalarLocal, widthOf } from './emit-wasm.ts';
 import type { Use } from './launch.ts';
@@ -58,36 +58,38 @@ export interface Layout {
 export function layoutOf(programs: readonly Program[]): Layout {
   const arrays: { binding: ArrayBinding }[] = [];
   const uniforms: { type: ScalarType; value: number | boolean; program: number }[] = [];
-  const place = <T>(list: T[], fresh: T, equal: (known: T) => boolean): number => {
-    const known = list.findIndex(equal);
-    return known >= 0 ? known : list.push(fresh) - 1;
-  };
-  const arraySlots = programs.map(
-    ({ module, arrays: bindings }) =>
-      new Map(
-        [...module.arrays].map(([name, type]) => {
-          const binding = bindings.get(name)!;
-          if (type === 'f32' && widthOf(binding.storage) < 2) throw packedF32(name, binding.storage);
-          return [name, place(arrays, { binding }, (known) => sameBinding(known.binding, binding))];
-        }),
-      ),
-  );
-  const uniformSlots = programs.map(
-    ({ module, uniforms: values }, program) =>
-      new Map(
-        [...module.uniforms].map(([name, type]) => {
-          const value = values.get(name)!;
-          // Uniforms of one program never share a slot, so that their values shape no code.
-          const slot = place(
-            uniforms,
-            { type, value, program },
-            (known) => known.program !== program && known.type === type && Object.is(known.value, value),
-          );
-          return [name, slot];
-        }),
-      ),
-  );
+  const arraySlots: Map<string, number>[] = [];
+  const uniformSlots: Map<string, number>[] = [];
+  for (const [program, { module, arrays: bindings, uniforms: values }] of programs.entries()) {
+    const slots = new Map<string, number>();
+    for (const [name, type] of module.arrays) {
+      const binding = bindings.get(name)!;
+      if (type === 'f32' && widthOf(binding.storage) < 2) throw packedF32(name, binding.storage);
+      const known = arrays.findIndex((other) => sameBinding(other.binding, binding));
+      slots.set(name, known >= 0 ? known : arrays.push({ binding }) - 1);
+    }
+    arraySlots.push(slots);
+    uniformSlots.push(uniformSlotsOf(module, values, program, uniforms));
+  }
   return { arrays, uniforms, arraySlots, uniformSlots };
+}
+
+/** Uniforms of one program never share a slot, so that their values shape no code. */
+function uniformSlotsOf(
+  module: Module,
+  values: Program['uniforms'],
+  program: number,
+  uniforms: { type: ScalarType; value: number | boolean; program: number }[],
+): Map<string, number> {
+  const slots = new Map<string, number>();
+  for (const [name, type] of module.uniforms) {
+    const value = values.get(name)!;
+    const known = uniforms.findIndex(
+      (other) => other.program !== program && other.type === type && Object.is(other.value, value),
+    );
+    slots.set(name, known >= 0 ? known : uniforms.push({ type, value, program }) - 1);
+  }
+  return slots;
 }
 
 function packedF32(name: string, storage: Storage): ArgumentError {
@@ -107,17 +109,19 @@ function sameLength(a: Length, b: Length): boolean {
 }
 
 /** Equal for launches that can share compiled code. */
-export function shapeKey({ programs, stores }: KernelShape, layout: Layout): string {
-  return [
-    ...programs.map(({ module }, i) => {
-      const slots = [...layout.arraySlots[i]!.values(), ...layout.uniformSlots[i]!.values()];
-      return `${moduleNumber(module)}:${slots.join(',')}`;
-    }),
-    layout.arrays.map(({ binding }) => binding.storage).join(','),
-    stores
-      .map(({ value, index, guard, combine }) => `${value},${index ?? ''},${guard ?? ''},${combine ?? ''}`)
-      .join(';'),
-  ].join('|');
+export function shapeKey({ programs, stores }: KernelShape, { arrays, arraySlots, uniformSlots }: Layout): string {
+  let key = '';
+  for (const [i, { module }] of programs.entries()) {
+    key += `${moduleNumber(module)}:`;
+    for (const slot of arraySlots[i]!.values()) key += `${slot},`;
+    for (const slot of uniformSlots[i]!.values()) key += `${slot},`;
+    key += '|';
+  }
+  for (const { binding } of arrays) key += `${binding.storage},`;
+  for (const { value, index, guard, combine } of stores) {
+    key += `;${value},${index ?? ''},${guard ?? ''},${combine ?? ''}`;
+  }
+  return key;
 }
 
 /** How the host turns what a launch refers to into addresses. */
@@ -141,21 +145,21 @@ export function argumentWords(
   chunkSize: number,
   words: readonly number[],
 ): number[] {
-  const arrays = layout.arrays.flatMap(({ binding }) => {
+  const all = [extent[0], extent[1], extent[2], chunkSize, ...words];
+  for (const { binding } of layout.arrays) {
     const { buffer, storage, offset, length } = binding;
-    const capacity = typeof length === 'number' ? length : length.limit;
     const bytes = 2 ** widthOf(storage);
-    const start = addresses.of({ buffer, word: 0 }, Math.ceil(((offset + capacity) * bytes) / 4));
-    return [start + offset * bytes, ...lengthWords(length, addresses)];
-  });
-  const uniforms = layout.uniforms.map(({ type, value }) =>
-    type === 'f32' ? bitsOfF32(value as number) : Number(value) >>> 0,
-  );
-  const stores = shape.stores.flatMap(({ buffer, offset, capacity }) => [
-    addresses.of({ buffer, word: offset }, capacity),
-    capacity,
-  ]);
-  return [...extent, chunkSize, ...words, ...arrays, ...uniforms, ...stores];
+    const end = Math.ceil(((offset + capacityOf(length)) * bytes) / 4);
+    const [count, minus, limit] = lengthWords(length, addresses);
+    all.push(addresses.of({ buffer, word: 0 }, end) + offset * bytes, count, minus, limit);
+  }
+  for (const { type, value } of layout.uniforms) {
+    all.push(type === 'f32' ? bitsOfF32(value as number) : Number(value) >>> 0);
+  }
+  for (const { buffer, offset, capacity } of shape.stores) {
+    all.push(addresses.of({ buffer, word: offset }, capacity), capacity);
+  }
+  return all;
 }
 
 /** The memory that a launch of that shape uses, with cells that it writes beside its stores. */

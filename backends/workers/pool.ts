@@ -1,5 +1,7 @@
 import { DeviceLostError, type QuadrilleError } from '../../primitives/errors.ts';
 import { createArgumentRing } from './argument-ring.ts';
+import type { ChunkTaker } from './chunks.ts';
+import { helpUntil } from './helping.ts';
 import type { Launch, Phase } from './launch.ts';
 import {
   CONTROL_WORDS,
@@ -12,6 +14,8 @@ import {
   positionWord,
   RING_SLOTS,
   type Runtime,
+  seat,
+  seatWord,
   slot,
   slotWord,
   type WorkerSetup,
@@ -19,6 +23,7 @@ import {
 import { encodeRuntime } from './runtime.ts';
 import { createSignal, type Signal } from './signal.ts';
 import type { Thread, Threads } from './threads.ts';
+import { createWaking, isBrief } from './waking.ts';
 import { encodeModule, type FunctionBody } from './wasm-encoder.ts';
 
 /**
@@ -38,8 +43,8 @@ export interface Pool {
   install(functions: readonly FunctionBody[]): number;
   /** Forgets functions that no command to come runs. */
   uninstall(functions: readonly number[]): void;
-  /** Appends a command. */
-  submit(launch: Launch): void;
+  /** Appends a command that takes so many nanoseconds in the worst case; any time where that is left out. */
+  submit(launch: Launch, nanoseconds?: number): void;
   /** Runs a command on the calling thread, as worker 0; only while idle. */
   runHere(launch: Launch): void;
   /** Waits until the phases up to a number are done. Rejects when the pool stops before. */
@@ -93,21 +98,33 @@ function createHeap(memory: WebAssembly.Memory, runtimeModule: WebAssembly.Modul
   return { memory, imports, runtime };
 }
 
-/** Starts the workers and waits until all of them are ready. */
-export async function createPool(memory: WebAssembly.Memory, workers: number, platform: Threads): Promise<Pool> {
+/**
+ * Starts the workers and waits until all of them are ready. Whoever waits for commands that are brief helps for so many
+ * milliseconds at most.
+ */
+export async function createPool(
+  memory: WebAssembly.Memory,
+  workers: number,
+  platform: Threads,
+  helpMilliseconds = 0,
+): Promise<Pool> {
   const shared = new SharedArrayBuffer(4 * CONTROL_WORDS);
   const runtimeModule = new WebAssembly.Module(encodeRuntime());
   const signal = createSignal(shared);
+  // The calling thread needs a core, too.
+  const lingering = Math.max(1, platform.cores() - 1);
   const setups = Array.from({ length: workers }, (_, worker) => ({
     worker,
     memory,
     control: shared,
     runtime: runtimeModule,
     saysSignals: signal.isSaid,
+    workers,
+    lingering,
   }));
   const threads = await startAll(setups, platform);
   const { turn } = platform;
-  const pool = createQueue({ memory, shared, runtimeModule, signal, threads, turn });
+  const pool = createQueue({ memory, shared, runtimeModule, signal, threads, turn, lingering, helpMilliseconds });
   // From the start: a thread may end while others are still starting, and would be waited for without end.
   const started = threads.map((thread) => follow(thread, pool, signal));
   try {
@@ -167,9 +184,12 @@ interface QueueParts {
   readonly signal: Signal;
   readonly threads: readonly Thread[];
   readonly turn: Pool['turn'];
+  readonly lingering: number;
+  readonly helpMilliseconds: number;
 }
 
-function createQueue({ memory, shared, runtimeModule, signal, threads, turn }: QueueParts): Pool {
+function createQueue(parts: QueueParts): Pool {
+  const { memory, shared, runtimeModule, signal, threads, turn, lingering, helpMilliseconds } = parts;
   const words = new Int32Array(shared);
   /** The memory and what runs in it, until the pool is closed. */
   let heap: Heap | undefined = createHeap(memory, runtimeModule);
@@ -184,6 +204,8 @@ function createQueue({ memory, shared, runtimeModule, signal, threads, turn }: Q
   let stopped: { readonly reason: unknown } | undefined;
   let watching = false;
   let closed: Promise<void> | undefined;
+  /** Phases up to this number may take long. */
+  let longUntil = 0;
 
   const look = (): number => {
     if (stopped === undefined) completed += (Atomics.load(words, control.completed) - completed) | 0;
@@ -193,11 +215,12 @@ function createQueue({ memory, shared, runtimeModule, signal, threads, turn }: Q
     new Uint32Array(heap!.memory.buffer, address, launch.words.length).set(launch.words);
   };
 
-  /** The phase that the slowest worker is at. */
+  /** The phase that the slowest worker is at, of those that do not sleep until the next is issued. */
   const slowest = (): number => {
     const now = look();
-    let least = Number.POSITIVE_INFINITY;
+    let least = now;
     for (let worker = 0; worker < threads.length; worker++) {
+      if (Atomics.load(words, seatWord(worker)) !== seat.thread) continue;
       least = Math.min(least, now + ((Atomics.load(words, positionWord(worker)) - now) | 0));
     }
     return least;
@@ -238,7 +261,32 @@ function createQueue({ memory, shared, runtimeModule, signal, threads, turn }: Q
     }
     if (written === before) return;
     Atomics.store(words, control.issued, written | 0);
-    Atomics.notify(words, control.issued);
+  };
+
+  const waking = createWaking({
+    words,
+    workers: threads.length,
+    lingering,
+    mayHelp: helpMilliseconds > 0,
+    isWorkLeft: () => stopped === undefined && look() < written,
+  });
+
+  /** Helps with what is waited for, if all of it is brief; tells whether a phase and those before it are done. */
+  const help = (phase: number): boolean => {
+    if (longUntil > look() || phase > written) return false;
+    const taker: ChunkTaker = { words, runtime: heap!.runtime, functionOf, signalled: signal.wake };
+    try {
+      return helpUntil(phase, taker, {
+        workers: threads.length,
+        lingering,
+        milliseconds: helpMilliseconds,
+        look,
+        isStopped: () => stopped !== undefined,
+      });
+    } catch (error) {
+      stop(workerFailed(error));
+      return false;
+    }
   };
 
   const settle = (): void => {
@@ -259,6 +307,7 @@ function createQueue({ memory, shared, runtimeModule, signal, threads, turn }: Q
       for (;;) {
         const done = look();
         pump();
+        waking.all();
         settle();
         if (stopped !== undefined || (waiters.length === 0 && backlog.length === 0)) return;
         const refill = backlog.length === 0 ? Number.POSITIVE_INFINITY : Math.max(done + 1, written - RING_SLOTS / 2);
@@ -307,6 +356,7 @@ function createQueue({ memory, shared, runtimeModule, signal, threads, turn }: Q
   const post = (message: HostMessage): void => {
     for (const thread of threads) thread.post(message);
     Atomics.add(words, control.messages, 1);
+    waking.noteMessage();
   };
 
   /** Makes the functions of a launch known to the threads. */
@@ -348,16 +398,21 @@ function createQueue({ memory, shared, runtimeModule, signal, threads, turn }: Q
       return first;
     },
     uninstall(numbers) {
+      // What is under way may run them: the calling thread does not help there.
+      longUntil = issued;
       const sent = numbers.filter((number) => functions.get(number)?.of.sent);
       for (const number of numbers) functions.delete(number);
       if (sent.length > 0) post({ kind: 'forget', functions: sent, phase: issued | 0 });
     },
-    submit(launch) {
+    submit(launch, nanoseconds = Number.POSITIVE_INFINITY) {
       if (stopped !== undefined) throw stopped.reason;
       send(launch);
+      const isIdle = look() === issued;
       backlog.push({ launch, number: issued, arguments: undefined, next: 0 });
       issued += launch.phases.length;
+      if (!isBrief(nanoseconds)) longUntil = issued;
       pump();
+      waking.forCommand(nanoseconds, isIdle);
       if (backlog.length > 0) void watch();
     },
     runHere(launch) {
@@ -374,8 +429,9 @@ function createQueue({ memory, shared, runtimeModule, signal, threads, turn }: Q
       }
     },
     until(phase) {
+      if (stopped === undefined && (phase <= look() || help(phase))) return Promise.resolve();
       if (stopped !== undefined) return Promise.reject(stopped.reason);
-      if (phase <= look()) return Promise.resolve();
+      waking.all();
       return new Promise((resolve, reject) => {
         waiters.push({ phase, resolve, reject });
         signal.raise();

@@ -4,7 +4,8 @@
  * The host writes phases and raises `issued`. Phase p may run when `completed` is p. Workers take chunks of it by adding
  * to its `next`; whoever finishes the last chunk raises `completed`. A worker announces in its position which phase it
  * is about to read, and the host writes a slot of the ring anew only when every worker is past the phase that it held: so
- * nobody ever takes a chunk of one phase for that of another.
+ * nobody ever takes a chunk of one phase for that of another. A worker that sleeps until a phase is issued reads none, and
+ * looks at `completed` before it does.
  */
 
 /** Words of the control block. */
@@ -21,8 +22,10 @@ export const control = {
   signal: 64,
   /** How many messages every worker was sent. */
   messages: 80,
-  /** The phase that every worker is at. */
-  positions: 96,
+  /** How many workers sleep until a phase is issued, and were not woken. */
+  asleep: 96,
+  /** The phase that every worker is at, and who works in its place. */
+  positions: 112,
 } as const;
 
 export const RING_SLOTS = 1024;
@@ -50,6 +53,23 @@ export const CONTROL_WORDS: number = RING_START + RING_SLOTS * SLOT_WORDS;
 export function positionWord(worker: number): number {
   return control.positions + worker * POSITION_WORDS;
 }
+
+/** The word that says who works in the place of a worker. */
+export function seatWord(worker: number): number {
+  return positionWord(worker) + 1;
+}
+
+/**
+ * Who works in the place of a worker. While its thread sleeps, nobody does, and the host may: so there are never two who
+ * use what belongs to one worker, nor more at work than there are workers.
+ */
+export const seat = {
+  free: 0,
+  thread: 1,
+  host: 2,
+  /** The host's, which the thread waits for. */
+  wanted: 3,
+} as const;
 
 /** The first word of the slot of a phase. */
 export function slotWord(phase: number): number {
@@ -100,6 +120,9 @@ export interface WorkerSetup {
   readonly runtime: WebAssembly.Module;
   /** Whether it says, too, that it woke the host. */
   readonly saysSignals: boolean;
+  /** How many workers there are, and how many of them may look for the next phase for a while before they go to sleep. */
+  readonly workers: number;
+  readonly lingering: number;
 }
 
 /** What a worker tells the host. */

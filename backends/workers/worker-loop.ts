@@ -1,14 +1,15 @@
+import { type ChunkTaker, takeChunks } from './chunks.ts';
 import {
-  chunksOf,
   control,
   type ForgetMessage,
+  fixed,
   type HostMessage,
   type InstallMessage,
   type KernelFunction,
   positionWord,
   type Runtime,
-  slot,
-  slotWord,
+  seat,
+  seatWord,
   type WorkerMessage,
   type WorkerSetup,
 } from './queue.ts';
@@ -30,9 +31,15 @@ const FORGOTTEN_A_TURN = 64;
 /** Looks that a worker takes before it goes to sleep: some tens of microseconds. */
 const SPINS = 4000;
 
+/**
+ * Milliseconds more that a worker looks for the next phase, as long as a core is left for the calling thread: who calls, waits,
+ * computes a little and calls again then does not wait for threads to wake, which takes some 50 µs.
+ */
+const LINGER = 0.05;
+
 /** What a worker thread does: it runs the phases that the host issues, until it is told to leave. */
 export async function serve(setup: WorkerSetup, port: Port): Promise<void> {
-  const { worker, memory, control: shared, runtime: runtimeModule } = setup;
+  const { worker, memory, control: shared, runtime: runtimeModule, saysSignals, workers, lingering } = setup;
   const words = new Int32Array(shared);
   const imports = { env: { memory } };
   const runtime = new WebAssembly.Instance(runtimeModule, imports).exports as unknown as Runtime;
@@ -54,12 +61,12 @@ export async function serve(setup: WorkerSetup, port: Port): Promise<void> {
         await port.turn();
         forgotten = 0;
       }
-      if (!waitWhile(control.issued, phase)) return;
+      if (!awaitPhase(phase)) return;
       // The host has sent the functions of a phase, and counted the message, before it issues the phase.
       while (!takeMessages()) await port.arrival();
       const completed = Atomics.load(words, control.completed);
       if (completed === phase) {
-        if (!runPhase(phase) || !waitWhile(control.completed, phase)) return;
+        if (!takeChunks(taker, phase, worker, isWanted) || !waitWhile(control.completed, phase)) return;
         phase = Atomics.load(words, control.completed);
       } else {
         phase = completed;
@@ -67,51 +74,51 @@ export async function serve(setup: WorkerSetup, port: Port): Promise<void> {
     }
   };
 
+  const isWanted = (): boolean => Atomics.load(words, control.stop) === 0;
+
+  /** Waits until a phase is issued; false when it is time to leave. */
+  const awaitPhase = (phase: number): boolean => {
+    let sleepAt: number | undefined;
+    for (let spins = 1; Atomics.load(words, control.issued) === phase; spins++) {
+      if (!isWanted()) return false;
+      if (spins < SPINS) continue;
+      const now = performance.now();
+      sleepAt ??= now + LINGER;
+      const awake = workers - Atomics.load(words, control.asleep);
+      if (now >= sleepAt || awake > lingering) {
+        sleep(phase);
+        sleepAt = undefined;
+        spins = 0;
+      }
+    }
+    return isWanted();
+  };
+
+  /** Sleeps while no phase is issued, and leaves its place to the host meanwhile. */
+  const sleep = (phase: number): void => {
+    Atomics.store(words, seatWord(worker), seat.free);
+    Atomics.add(words, control.asleep, 1);
+    // Who wakes others counts them as awake.
+    if (Atomics.wait(words, control.issued, phase) !== 'ok') Atomics.sub(words, control.asleep, 1);
+    sitDown();
+  };
+
+  /** Takes its place, once the host has left it. */
+  const sitDown = (): void => {
+    const at = seatWord(worker);
+    while (Atomics.compareExchange(words, at, seat.free, seat.thread) !== seat.free) {
+      Atomics.compareExchange(words, at, seat.host, seat.wanted);
+      Atomics.wait(words, at, seat.wanted);
+    }
+  };
+
   /** Waits until a word is no longer what it was; false when it is time to leave. */
   const waitWhile = (word: number, value: number): boolean => {
     for (let spins = 0; Atomics.load(words, word) === value; spins++) {
-      if (Atomics.load(words, control.stop) !== 0) return false;
+      if (!isWanted()) return false;
       if (spins >= SPINS) Atomics.wait(words, word, value);
     }
-    return Atomics.load(words, control.stop) === 0;
-  };
-
-  /** Takes chunks until there are none left; false when it is time to leave. */
-  const runPhase = (phase: number): boolean => {
-    const at = slotWord(phase);
-    const args = words[at + slot.arguments]!;
-    const chunks = chunksOf(
-      runtime,
-      words[at + slot.count]!,
-      words[at + slot.minus]!,
-      words[at + slot.limit]!,
-      words[at + slot.chunkSize]!,
-      words[at + slot.minimum]!,
-    );
-    let call: KernelFunction | undefined;
-    for (;;) {
-      const chunk = Atomics.add(words, at + slot.next, 1);
-      if (chunk >= chunks) {
-        // A phase without chunks is completed by whoever comes first.
-        if (chunks === 0 && chunk === 0) complete(phase);
-        return true;
-      }
-      if (Atomics.load(words, control.stop) !== 0) return false;
-      // A phase that still has a chunk is not done, so that its function is not forgotten.
-      call ??= functionOf(words[at + slot.run]!);
-      call(args, chunk, worker);
-      if (Atomics.add(words, at + slot.done, 1) === chunks - 1) complete(phase);
-    }
-  };
-
-  const complete = (phase: number): void => {
-    const completed = (phase + 1) | 0;
-    Atomics.store(words, control.completed, completed);
-    Atomics.notify(words, control.completed);
-    if (Atomics.load(words, control.target) !== completed) return;
-    Atomics.add(words, control.signal, 1);
-    Atomics.notify(words, control.signal);
-    if (setup.saysSignals) port.say({ kind: 'signal' });
+    return isWanted();
   };
 
   const functionOf = (number: number): KernelFunction => {
@@ -152,10 +159,22 @@ export async function serve(setup: WorkerSetup, port: Port): Promise<void> {
     }
   };
 
+  const taker: ChunkTaker = {
+    words,
+    runtime,
+    functionOf,
+    signalled() {
+      if (saysSignals) port.say({ kind: 'signal' });
+    },
+  };
+
+  sitDown();
   port.say({ kind: 'ready' });
   try {
     await run();
   } catch (error) {
+    // Nobody waits in a kernel for what this one would have handed on, least of all the host, which is to hear of it.
+    Atomics.store(new Int32Array(memory.buffer), fixed.stop / 4, 1);
     port.say({ kind: 'failed', error });
   }
 }

@@ -74,10 +74,18 @@ interface Runner {
   readonly prepared: Prepared;
   readonly checked: boolean;
   readonly calls: number;
+  /** Whether a call goes before each round that is not timed. */
+  readonly warms: boolean;
 }
 
 /** A round is so long at least, in nanoseconds, where that takes no more calls than so many. */
-const LEAST_ROUND = 2e6;
+const LEAST_ROUND = { cpu: 1e7, gpu: 2e6 };
+/**
+ * A call on the CPU that takes less is made once before each round, untimed: while the others had their turns, its columns have
+ * left the caches and its threads have gone to sleep, which made calls of some ms up to twice as long as in a loop, and peers
+ * that share columns with the one before them were spared that.
+ */
+const WARMED_CALL = 1e8;
 const MOST_CALLS = 100;
 /** What takes so long is warm after one call. */
 const LONG_CALL = 5e8;
@@ -119,7 +127,8 @@ async function prepareOne(
       await prepared.close();
       return undefined;
     }
-    return { candidate, prepared, checked, calls: await warmUp(prepared) };
+    const { calls, time } = await warmUp(prepared, LEAST_ROUND[candidate.hardware]);
+    return { candidate, prepared, checked, calls, warms: candidate.hardware === 'cpu' && time < WARMED_CALL };
   } catch (error) {
     await prepared?.close();
     if (!listener.signal.aborted) listener.omitted(omissionOf(job, candidate, error));
@@ -153,11 +162,12 @@ async function takeTurns(
   const spent = runners.map(() => 0);
   let lastUseOfGpu = Number.NEGATIVE_INFINITY;
   for (let round = 0; round < rounds; round++) {
-    for (const [i, { candidate, prepared, calls }] of runners.entries()) {
+    for (const [i, { candidate, prepared, calls, warms }] of runners.entries()) {
       if (listener.signal.aborted) return times.map((done = []) => done);
       try {
         if (times[i] !== undefined && (round < LEAST_ROUNDS || spent[i]! < ENOUGH)) {
           const onGpu = candidate.hardware === 'gpu';
+          if (warms) await prepared.round(1);
           const taken = await prepared.round(calls, onGpu && performance.now() - lastUseOfGpu < IDLE_MS);
           if (onGpu) lastUseOfGpu = performance.now();
           times[i].push(taken);
@@ -174,13 +184,17 @@ async function takeTurns(
   return times.map((done = []) => done);
 }
 
-/** Runs it until it is warm; how many calls a round is to have. */
-async function warmUp(prepared: Prepared): Promise<number> {
-  if ((await prepared.round(1)).time > LONG_CALL) return 1;
+/** Runs it until it is warm; how long a call takes, in nanoseconds, and how many of them a round is to have. */
+async function warmUp(
+  prepared: Prepared,
+  leastRound: number,
+): Promise<{ readonly calls: number; readonly time: number }> {
+  const first = await prepared.round(1);
+  if (first.time > LONG_CALL) return { calls: 1, time: first.time };
   const { time } = await prepared.round(1);
-  const calls = Math.min(MOST_CALLS, Math.max(1, Math.ceil(LEAST_ROUND / Math.max(1, time))));
+  const calls = Math.min(MOST_CALLS, Math.max(1, Math.ceil(leastRound / Math.max(1, time))));
   await prepared.round(calls);
-  return calls;
+  return { calls, time };
 }
 
 function omissionOf({ experiment, type, n }: Job, { name, kind }: Candidate, error: unknown): Omission {

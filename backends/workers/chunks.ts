@@ -1,0 +1,55 @@
+import { chunksOf, control, type KernelFunction, type Runtime, slot, slotWord } from './queue.ts';
+
+/** A thread that takes part in phases. */
+export interface ChunkTaker {
+  /** The control block. */
+  readonly words: Int32Array;
+  readonly runtime: Runtime;
+  functionOf(number: number): KernelFunction;
+  /** Is told that the host was signalled. */
+  signalled(): void;
+}
+
+/**
+ * Runs chunks of the phase at hand as one of the workers, until none is left to be taken, or until `mayGoOn` forbids another:
+ * false then.
+ */
+export function takeChunks(taker: ChunkTaker, phase: number, worker: number, mayGoOn: () => boolean): boolean {
+  const { words, runtime } = taker;
+  const at = slotWord(phase);
+  const args = words[at + slot.arguments]!;
+  const chunks = chunksOf(
+    runtime,
+    words[at + slot.count]!,
+    words[at + slot.minus]!,
+    words[at + slot.limit]!,
+    words[at + slot.chunkSize]!,
+    words[at + slot.minimum]!,
+  );
+  // Else the count of its rows may be one that a later phase has written: of a phase that is done there is nothing to take.
+  if (Atomics.load(words, control.completed) !== (phase | 0)) return true;
+  let call: KernelFunction | undefined;
+  while (mayGoOn()) {
+    const chunk = Atomics.add(words, at + slot.next, 1);
+    if (chunk >= chunks) {
+      // A phase without chunks is completed by whoever comes first.
+      if (chunks === 0 && chunk === 0) complete(taker, phase);
+      return true;
+    }
+    // A phase that still has a chunk is not done, so that its function is not forgotten.
+    call ??= taker.functionOf(words[at + slot.run]!);
+    call(args, chunk, worker);
+    if (Atomics.add(words, at + slot.done, 1) === chunks - 1) complete(taker, phase);
+  }
+  return false;
+}
+
+function complete({ words, signalled }: ChunkTaker, phase: number): void {
+  const completed = (phase + 1) | 0;
+  Atomics.store(words, control.completed, completed);
+  Atomics.notify(words, control.completed);
+  if (Atomics.load(words, control.target) !== completed) return;
+  Atomics.add(words, control.signal, 1);
+  Atomics.notify(words, control.signal);
+  signalled();
+}
