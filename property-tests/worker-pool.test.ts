@@ -304,11 +304,16 @@ describe.each([1, 2, 5])('who waits for a pool of %i', (workers) => {
       workers,
       async (pool) => {
         const first = pool.install([visit]);
-        await nap();
-        pool.submit(launchOf(phase(first, 3e4), phase(first, 3e4)), 0);
-        const waiting = pool.until(1);
-        expect(pool.completed).toBe(0);
-        await waiting;
+        let later = 0;
+        for (let round = 0; round < 10; round++) {
+          await nap();
+          pool.submit(launchOf(phase(first, 3e4), phase(first, 3e4)), 0);
+          const waiting = pool.until(pool.issued);
+          if (pool.completed < pool.issued) later++;
+          await waiting;
+        }
+        // On a busy machine the threads may get through while this one is not running.
+        expect(later).toBeGreaterThan(0);
       },
       1e-3,
     );
