@@ -34,16 +34,22 @@ export function expandBySearch<R extends Shape>(
   const { offsets, length: made } = spread;
   const { walkRows } = context.backend;
   const cuts = cutOutput(expansion, spread);
-  const begin = fuse({ name: 'expandStart', kind: 'expand' }, [], ['bool', ...words(6)], (piece, _, loader) => {
-    const total = loader.length(made);
-    const at = piece.mul(walkRows);
-    const [low] = loader.load([cuts], at.shr(PART_BITS)) as [U32];
-    const limit = at.add(total.sub(at).min(walkRows));
-    const [high] = loader.load([cuts], limit.sub(1).shr(PART_BITS).add(1)) as [U32];
-    const row = rowOf(at, low, high, offsets, loader);
-    const [start] = loader.load([offsets], row) as [U32];
-    return [at.lt(total), at, row, start, endOf(row, offsets, length, loader), limit, high];
-  });
+  const begin = fuse(
+    { name: 'expandStart', kind: 'expand' },
+    [],
+    ['bool', ...words(6)],
+    (piece, _, loader) => {
+      const total = loader.length(made);
+      const at = piece.mul(walkRows);
+      const [low] = loader.load([cuts], at.shr(PART_BITS)) as [U32];
+      const limit = at.add(total.sub(at).min(walkRows));
+      const [high] = loader.load([cuts], limit.sub(1).shr(PART_BITS).add(1)) as [U32];
+      const row = rowOf(at, low, high, offsets, loader);
+      const [start] = loader.load([offsets], row) as [U32];
+      return [at.lt(total), at, row, start, endOf(row, offsets, length, loader), limit, high];
+    },
+    { by: [expandBySearch, walkRows], columns: [cuts, offsets], lengths: [made, length] },
+  );
   const bound = bindCaptures(functor, captures, context);
   const types = leafTypes(functor.result);
   const advance = fuse('expand', words(6), ['bool', ...words(5), ...types], (_piece, state, loader) => {
@@ -83,11 +89,17 @@ export function expandBySearch<R extends Shape>(
 /** The row that every so many-th output row comes from, and the last row. */
 function cutOutput({ context, length }: Expansion<Shape>, { offsets, length: made }: Spread): Column<'u32'> {
   const parts = Math.ceil(capacityOf(extentOf(made)) / PART);
-  const cut = fuse('expandCut', [], ['u32'], (part, _, loader) => {
-    const last = loader.length(length).max(1).sub(1);
-    const isEnd = part.ge(loader.uniform('u32', parts));
-    return [rowOf(part.mul(PART), select(u32(0), last, isEnd), last, offsets, loader)];
-  });
+  const cut = fuse(
+    'expandCut',
+    [],
+    ['u32'],
+    (part, _, loader) => {
+      const last = loader.length(length).max(1).sub(1);
+      const isEnd = part.ge(loader.uniform('u32', parts));
+      return [rowOf(part.mul(PART), select(u32(0), last, isEnd), last, offsets, loader)];
+    },
+    { by: [cutOutput], columns: [offsets], lengths: [length], values: [parts] },
+  );
   return context.materialize(viewColumn(context, 'u32', parts + 1, cut));
 }
 

@@ -12,6 +12,7 @@ import {
   viewColumn,
   withColumns,
 } from './columns/column.ts';
+import type { FusionKey } from './columns/known-fusions.ts';
 import { addLengths } from './columns/length.ts';
 import { destination, extentOf, fuse, type Loader, programOf } from './columns/program.ts';
 import { wordsOf } from './columns/words.ts';
@@ -137,11 +138,17 @@ const PART = 2048;
 /** How many of the first rows of the result, up to the beginning of every part and up to the end, are of the first table. */
 function cutPath(primitive: string, context: Context, path: Path): Column<'u32'> {
   const { length } = path;
-  const cut = fuse(`${primitive}Cut`, [], ['u32'], (part, _, loader) => {
-    const start = part.mul(PART).min(loader.length(length));
-    const [least, most] = diagonal(path, start, loader);
-    return [split(path, start, least, most, loader)];
-  });
+  const cut = fuse(
+    `${primitive}Cut`,
+    [],
+    ['u32'],
+    (part, _, loader) => {
+      const start = part.mul(PART).min(loader.length(length));
+      const [least, most] = diagonal(path, start, loader);
+      return [split(path, start, least, most, loader)];
+    },
+    keyOf(cutPath, path),
+  );
   return context.materialize(viewColumn(context, 'u32', Math.ceil(capacityOf(extentOf(length)) / PART) + 1, cut));
 }
 
@@ -156,25 +163,37 @@ function walkTiles(
   const { walkRows } = context.backend;
   const { first, second, length } = path;
   const beginning = { name: `${primitive}Start`, kind: primitive };
-  const begin = fuse(beginning, [], ['bool', 'u32', 'u32', 'u32'], (tile, _, loader) => {
-    const total = loader.length(length);
-    const start = tile.mul(walkRows).min(total);
-    const part = start.shr(Math.log2(PART));
-    const [low] = loader.load([cuts], part) as [U32];
-    const [high] = loader.load([cuts], part.add(1)) as [U32];
-    // Of tables that are not sorted, cuts may lie anywhere.
-    const [least, most] = diagonal(path, start, loader);
-    const i = split(path, start, low.max(least), high.min(most), loader);
-    return [start.lt(total), i, start.sub(i), start.add(total.sub(start).min(walkRows))];
-  });
+  const begin = fuse(
+    beginning,
+    [],
+    ['bool', 'u32', 'u32', 'u32'],
+    (tile, _, loader) => {
+      const total = loader.length(length);
+      const start = tile.mul(walkRows).min(total);
+      const part = start.shr(Math.log2(PART));
+      const [low] = loader.load([cuts], part) as [U32];
+      const [high] = loader.load([cuts], part.add(1)) as [U32];
+      // Of tables that are not sorted, cuts may lie anywhere.
+      const [least, most] = diagonal(path, start, loader);
+      const i = split(path, start, low.max(least), high.min(most), loader);
+      return [start.lt(total), i, start.sub(i), start.add(total.sub(start).min(walkRows))];
+    },
+    keyOf(walkTiles, path, [cuts], walkRows),
+  );
   const types = ['u32', 'u32', 'u32', ...stored.map(() => 'u32')] as 'u32'[];
-  const advance = fuse(primitive, ['u32', 'u32', 'u32'], ['bool', ...types], (_tile, place, loader) => {
-    const [i, j, end] = place as [U32, U32, U32];
-    const isFirst = isOfFirst(first, second, i, j, loader);
-    const at = i.add(j);
-    const row = rowAt(first, second, i, j, isFirst, loader);
-    return [at.add(1).lt(end), i.add(u32(isFirst)), j.add(u32(isFirst.not())), at, ...row];
-  });
+  const advance = fuse(
+    primitive,
+    ['u32', 'u32', 'u32'],
+    ['bool', ...types],
+    (_tile, place, loader) => {
+      const [i, j, end] = place as [U32, U32, U32];
+      const isFirst = isOfFirst(first, second, i, j, loader);
+      const at = i.add(j);
+      const row = rowAt(first, second, i, j, isFirst, loader);
+      return [at.add(1).lt(end), i.add(u32(isFirst)), j.add(u32(isFirst.not())), at, ...row];
+    },
+    keyOf(walkTiles, path, [...first.rows, ...second.rows]),
+  );
   const tiles = Math.ceil(capacityOf(extentOf(length)) / walkRows);
   context.backend.walk({
     extent: extentOf(tiles),
@@ -184,6 +203,15 @@ function walkTiles(
     changing: 2,
     stores: stored.map((column, i) => ({ ...destination(column), index: 3, value: 4 + i })),
   });
+}
+
+/** What a step over the keys of a path, and over other columns, is found again by. */
+function keyOf(site: object, { first, second, length }: Path, others: readonly Column[] = [], rows = 0): FusionKey {
+  return {
+    by: [site, first.keys.length, others.length, rows],
+    columns: [...first.keys, ...second.keys, ...others],
+    lengths: [length, first.length, second.length],
+  };
 }
 
 /** How many of the first `count` rows of the result can be of the first table at least and at most. */
