@@ -32,6 +32,7 @@ import type { GpuBuffer } from './gpu-types.ts';
 import { createLateReads, firstRows, type LateReads } from './late-reads.ts';
 import { createLentArrays, type LentArray, type LentArrays } from './lent-arrays.ts';
 import type { PreparedArguments, PreparedInputs } from './prepared/inputs.ts';
+import { type Iterated, type IterateOptions, iterate } from './prepared/iterate.ts';
 import { type Prepared, type PreparingContext, preparePipeline } from './prepared/prepare.ts';
 import { waits } from './prepared/recording-backend.ts';
 import {
@@ -517,6 +518,36 @@ export class Context {
     pipeline: (args: PreparedArguments<I>) => R,
   ): Prepared<I, R> {
     return preparePipeline(this.#preparing, inputs, pipeline);
+  }
+
+  /**
+   * Calls a prepared step again and again, on the device: tables that it returns under the names of its inputs are what the next
+   * round is called with, the other arguments stay. It ends after `most` rounds, or with the first round that returns a `done`
+   * (a bool column of one row) that holds: then the result is that of this round, whatever the host had issued beyond it.
+   *
+   * - Lengths may change from round to round, up to the capacities that the step was prepared with.
+   * - Work and span are those of the rounds. On WebGPU the host looks every `batch` rounds.
+   *
+   * @throws {@link ArgumentError} `iterate/state` where the step returns nothing that it can be called with, `iterate/done` where
+   * its `done` is something else, and what a call of it throws.
+   * @throws {@link CapacityError} `capacity/outgrown` in the first round in which a capacity is outgrown; it names the round.
+   *
+   * @example
+   * const half = fn({ x: u32 }, u32, ({ x }) => x.shr(1));
+   * const isZero = fn({ x: u32 }, bool, ({ x }) => x.eq(0));
+   * const step = ctx.prepare({ x: input(u32, 10) }, (given) => {
+   *   const x = map(half, given);
+   *   return { x, done: ctx.materialize(all(map(isZero, { x }))) };
+   * });
+   * const { rounds } = await ctx.iterate(step, { x: ctx.column(Uint32Array.of(5, 9, 2)) }, { most: 100 });
+   * rounds; // 4
+   */
+  iterate<I extends PreparedInputs, R extends Table>(
+    step: Prepared<I, R>,
+    args: PreparedArguments<I>,
+    options: IterateOptions,
+  ): Promise<Iterated<R>> {
+    return iterate(step, args, options);
   }
 
   /** Copies a table of another context into this one; waits for it. */

@@ -44,6 +44,7 @@ export {
   type PreparedInputs,
   type TableInput,
 } from './prepared/inputs.ts';
+export type { Iterated, IterateOptions } from './prepared/iterate.ts';
 export type { Prepared } from './prepared/prepare.ts';
 export { type RankedRows, type RankHistogramOptions, rankHistogram } from './rank-histogram.ts';
 export { reduce } from './reduce.ts';

@@ -484,6 +484,8 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
     sort: (given) => command({ kind: 'sort', command: given }),
     histogram: (given) => command({ kind: 'histogram', command: given }),
     play(script, call) {
+      // A round of a loop may come behind its last one, which the standby would not know.
+      if (script.gate !== undefined) return false;
       command({ kind: 'play', script, call });
       return true;
     },

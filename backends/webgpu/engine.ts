@@ -27,6 +27,8 @@ export interface Engine {
   /** Bytes of workgroup memory, and threads of a workgroup at most. */
   readonly shared: number;
   readonly threads: number;
+  /** On the tape of a loop: kernels do nothing where its first word is not 0. */
+  readonly gate?: Memory | undefined;
   /** Notes what the command under way does, if that is to be done again. */
   readonly trace?: CommandTrace;
 }
@@ -108,14 +110,18 @@ function bindDeviceWords({ limits }: Engine, { deviceWords }: Parameters, bindin
 export function launch(engine: Engine, { key, parameters, bindings, code, groups, words, ...given }: Launch): void {
   const { compiler, recorder, limits, trace } = engine;
   const epoch = given.run?.epoch;
+  const gate = engine.gate && bindings.bind(engine.gate, 'read');
+  if (gate !== undefined && bindings.size > limits.storageBuffers) {
+    throw tooManyBindings(bindings.size, limits.storageBuffers);
+  }
   const bound = given.slot === undefined ? bindDeviceWords(engine, parameters, bindings) : [];
   const slot = given.slot ?? placeParameters(engine, parameters, bound);
   const access = bindings.access();
   const choices = Object.values(engine.arithmetic).join();
   const kernel = compiler.kernel(
-    `${key} ${bindings.key()} ${parameters.words.length} ${bound} ${choices}`,
+    `${key} ${bindings.key()} ${parameters.words.length} ${bound} ${choices} ${gate ?? ''}`,
     access,
-    () => shader(code(), parameters, bound, bindings, engine.subgroups),
+    () => shader(code(), parameters, bound, bindings, engine.subgroups, gate),
   );
   const { parts } = bindings;
   const storage = compiler.storageGroup(kernel, parts);
@@ -157,6 +163,7 @@ function shader(
   bound: readonly (number | undefined)[],
   bindings: Bindings,
   of: Subgroups | undefined,
+  gate: number | undefined,
 ): string {
   const width = of === undefined ? undefined : widthOf(of);
   const size = width === undefined ? '@builtin(subgroup_size) sg: u32, ' : '';
@@ -169,6 +176,7 @@ ${subgroups && width !== undefined ? `const sg = ${width}u;` : ''}
 ${declarations}
 @compute @workgroup_size(${threads})
 fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(local_invocation_index) t: u32${subgroups ? lanes : ''}) {
+${gate === undefined ? '' : `if (load_${gate}(0u) != 0u) { return; }`}
 ${main}
 }`;
 }

@@ -48,6 +48,8 @@ export interface Staged {
 
 /** Records commands into one encoder until someone waits for them. */
 export interface Recorder {
+  /** The number of the submission that is open or will be next. */
+  readonly submission: number;
   /** Opens a submission if there is none: everything that the device may find fault with happens inside one. */
   begin(): Submission;
   /**
@@ -327,6 +329,9 @@ export function createRecorder(options: RecorderOptions): Recorder {
     begin,
     watched,
     alignment,
+    get submission() {
+      return submission;
+    },
     slot,
     place,
     copy,

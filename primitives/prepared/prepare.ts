@@ -54,7 +54,7 @@ export interface PreparingContext {
 }
 
 /** Memory for the results of one call. */
-interface ResultSet {
+export interface ResultSet {
   readonly buffers: readonly DeviceBuffer[];
   /** Buffers that somebody still holds. */
   inUse: number;
@@ -65,6 +65,23 @@ const WHOLE = 2 ** 32;
 /** Sets that are made when a pipeline is prepared. */
 const SETS = 2;
 
+/** What a prepared pipeline is made of, for loops that call it. */
+export interface PreparedParts {
+  readonly home: PreparingContext;
+  readonly inputs: PreparedInputs;
+  readonly recorded: RecordedPipeline;
+  readonly ring: ResultRing;
+  /** Reads the arguments of a call. */
+  read(args: { readonly [name: string]: unknown }): GivenArguments | 'recording';
+}
+
+const partsOf = new WeakMap<object, PreparedParts>();
+
+/** The parts of a pipeline that `prepare` made; undefined of anything else. */
+export function partsOfPrepared(prepared: unknown): PreparedParts | undefined {
+  return typeof prepared === 'function' ? partsOf.get(prepared) : undefined;
+}
+
 /** Prepares a pipeline; see {@link Context.prepare}. */
 export function preparePipeline<I extends PreparedInputs, R extends Table>(
   home: PreparingContext,
@@ -73,7 +90,7 @@ export function preparePipeline<I extends PreparedInputs, R extends Table>(
 ): Prepared<I, R> {
   requireInputs(inputs);
   const { context, backend } = home;
-  if (context.recording !== undefined) return inline(inputs, pipeline);
+  if (context.recording !== undefined) return inline(pipeline);
   const recorded = recordPipeline(context, backend, inputs, pipeline as never);
   const { script } = recorded;
   const ring = createRing(home, recorded);
@@ -81,23 +98,17 @@ export function preparePipeline<I extends PreparedInputs, R extends Table>(
   backend.prepareScript?.(script);
   let disposed = false;
 
-  const call = (args: PreparedArguments<I>): R => {
+  const read = (args: { readonly [name: string]: unknown }): GivenArguments | 'recording' => {
     if (disposed) throw disposedPipeline();
-    const given = readArguments(context, inputs, args);
+    return readArguments(context, inputs, args);
+  };
+  const call = (args: PreparedArguments<I>): R => {
+    const given = read(args);
     if (given === 'recording') return pipeline(args);
-    const inputsOfCall = inputsOf(recorded, given);
     const returned = returnedInputs(recorded, given);
     const set = ring.take();
-    const made: ScriptCall = {
-      inputs: inputsOfCall,
-      results: set.buffers,
-      block: given.block,
-      counts: given.lengths.flatMap((length, word) =>
-        typeof length === 'object' ? [{ word, length: countRefOf(length) }] : [],
-      ),
-    };
     try {
-      playScript(backend, script, made);
+      playScript(backend, script, callOf(recorded, given, set));
     } catch (error) {
       // It may be what the device had no memory for.
       ring.drop(set);
@@ -106,6 +117,7 @@ export function preparePipeline<I extends PreparedInputs, R extends Table>(
       for (const memory of given.stored) if (!returned.has(memory)) home.release(memory);
     }
     const memories = ring.hand(set);
+    memories.forEach(home.own);
     noteChecks(home, recorded, given, memories);
     return tableOf(context, recorded, given, memories) as R;
   };
@@ -116,19 +128,31 @@ export function preparePipeline<I extends PreparedInputs, R extends Table>(
     ring.dispose();
     for (const { memory } of recorded.constants) home.letGo(memory);
   };
-  return Object.defineProperties(call, {
+  const prepared = Object.defineProperties(call, {
     bytes: { get: () => (disposed ? 0 : ring.bytes + (backend.scriptBytes?.(script) ?? 0)), enumerable: true },
     dispose: { value: dispose },
     [Symbol.dispose]: { value: dispose },
   }) as Prepared<I, R>;
+  partsOf.set(prepared, { home, inputs, recorded, ring, read });
+  return prepared;
+}
+
+/** What a call works on. */
+export function callOf(recorded: RecordedPipeline, given: GivenArguments, { buffers }: ResultSet): ScriptCall {
+  return {
+    inputs: inputsOf(recorded, given),
+    results: buffers,
+    block: given.block,
+    counts: given.lengths.flatMap((length, word) =>
+      typeof length === 'object' ? [{ word, length: countRefOf(length) }] : [],
+    ),
+  };
 }
 
 /** A pipeline that is prepared within another one is part of that. */
 function inline<I extends PreparedInputs, R extends Table>(
-  inputs: I,
   pipeline: (args: PreparedArguments<I>) => R,
 ): Prepared<I, R> {
-  void inputs;
   const dispose = (): void => {};
   return Object.defineProperties((args: PreparedArguments<I>) => pipeline(args), {
     bytes: { value: 0, enumerable: true },
@@ -138,7 +162,20 @@ function inline<I extends PreparedInputs, R extends Table>(
 }
 
 /** Memory for results, handed out and taken back. */
-function createRing({ context, backend, allocate, own }: PreparingContext, { script, results }: RecordedPipeline) {
+export interface ResultRing {
+  readonly bytes: number;
+  take(): ResultSet;
+  /** Gives a set up: what is in it may be nothing. */
+  drop(set: ResultSet): void;
+  /** The memory of a set, which comes back once all of it is released. */
+  hand(set: ResultSet): Memory[];
+  dispose(): void;
+}
+
+function createRing(
+  { context, backend, allocate }: PreparingContext,
+  { script, results }: RecordedPipeline,
+): ResultRing {
   const sets = new Set<ResultSet>();
   let free: ResultSet[] = [];
   let disposed = false;
@@ -178,7 +215,6 @@ function createRing({ context, backend, allocate, own }: PreparingContext, { scr
     },
     take: (): ResultSet => free.pop() ?? make(),
     drop: release,
-    /** The memory of a set, which belongs to the scope under way. */
     hand(set: ResultSet): Memory[] {
       const memories: Memory[] = [];
       const memoryOf = (at: number): Memory => {
@@ -193,7 +229,6 @@ function createRing({ context, backend, allocate, own }: PreparingContext, { scr
           set.inUse--;
           if (set.inUse === 0) putBack(set);
         };
-        own(memory);
       }
       if (set.buffers.length === 0) putBack(set);
       return memories;
@@ -207,7 +242,7 @@ function createRing({ context, backend, allocate, own }: PreparingContext, { scr
 }
 
 /** The arguments of a call. */
-interface GivenArguments {
+export interface GivenArguments {
   /** Columns in the order of the script's inputs. */
   readonly columns: readonly Column[];
   /** Of every table its length; undefined of uniforms. */
@@ -334,7 +369,7 @@ function usedResults(at: number | undefined, length: ResultLength): number[] {
   return at === undefined ? counts : [at, ...counts];
 }
 
-function tableOf(
+export function tableOf(
   context: Context,
   { shape, results }: RecordedPipeline,
   given: GivenArguments,
@@ -356,7 +391,7 @@ function tableOf(
   return assemble<Column>(shape, columns) as Table;
 }
 
-function lengthOf(
+export function lengthOf(
   length: ResultLength,
   { lengths }: GivenArguments,
   memories: readonly Memory[],

@@ -14,6 +14,11 @@ export interface Script {
   readonly tables: readonly number[];
   /** One word for every length and uniform that changes from call to call. */
   readonly block: ScriptBuffer;
+  /**
+   * Of a round of a loop: where the first word of an input is not 0, none of the steps does anything but the last. Only `play`
+   * sees to that.
+   */
+  readonly gate?: number;
 }
 
 export type Step =
@@ -37,6 +42,8 @@ export interface ScriptCall {
   readonly block: Uint32Array;
   /** The lengths that only the device knows, and the words of the block that they go to. */
   readonly counts: readonly { readonly word: number; readonly length: CountRef }[];
+  /** Whether the same object is played again and again, so that what is found out about it is worth remembering. */
+  readonly isRepeated?: boolean;
 }
 
 /** What stands for an input: `capacity` elements of a buffer from element `offset` on. */

@@ -47,6 +47,7 @@ function gpuBuffer(): object {
 
 /** A context that shares its device with somebody, as far as can be told without one. */
 const alone = createReferenceBackend();
+const sortingStep = context.prepare({ x: q.input(q.u32, 3) }, ({ x: rows }) => ({ x: q.sort(rows) }));
 const sharing = new q.Context(
   Object.assign(Object.create(null, Object.getOwnPropertyDescriptors(alone)), {
     shared: {
@@ -195,6 +196,11 @@ export const primitiveCalls: ValidCalls = {
       takes: { '*': 'it frees the columns in whatever it is given, and refuses promises' },
     },
     materialize: () => ({ 'table*': x }),
+    iterate: () => ({
+      step: opaque(sortingStep),
+      args: { x },
+      options: { most: 2, 'batch?': 1, 'signal?': opaque(new AbortController().signal), 'onProgress?': () => {} },
+    }),
     prepare: {
       args: () => ({
         inputs: { x: opaque(q.input(q.u32, 3)), by: opaque(q.uniform(q.u32)) },

@@ -31,7 +31,7 @@ export class Unplayable extends Error {}
 export function capture(engine: Engine, script: Script, layout: TapeLayout): Tape {
   const arena = createArena(engine, script, layout);
   try {
-    const log = createLog(engine, layout);
+    const log = createLog(engine, layout, script.gate !== undefined);
     const taping: Engine = {
       ...engine,
       pool: arena.pool,
@@ -40,12 +40,15 @@ export function capture(engine: Engine, script: Script, layout: TapeLayout): Tap
       spine: log.spine,
     };
     if (layout.counted.length > 0) fillLengths(taping, layout, arena);
-    for (const step of script.steps) {
+    const { gate } = script;
+    const gated = gate === undefined ? taping : { ...taping, gate: arena.resolve(script.inputs[gate]!) };
+    const last = script.steps.length - 1;
+    for (const [at, step] of script.steps.entries()) {
       if (step.kind === 'allocate') arena.allocate(step.buffer);
       else if (step.kind === 'release') arena.release(step.buffer);
       // Data that is written anew in each call would have to be on the device first.
       else if (step.kind === 'write') throw new Unplayable();
-      else run(taping, rebound(step, { reading: arena.resolve, writing: arena.resolve }));
+      else run(at === last ? taping : gated, rebound(step, { reading: arena.resolve, writing: arena.resolve }));
     }
     return log.finish(arena.finish());
   } catch (error) {
@@ -161,7 +164,7 @@ function createArena({ pool, limits }: Engine, { inputs, results, block }: Scrip
 type Arena = ReturnType<typeof createArena>;
 
 /** Stands for everything that kernels hand to the device, and writes it down. */
-function createLog(engine: Engine, layout: TapeLayout) {
+function createLog(engine: Engine, layout: TapeLayout, isGated: boolean) {
   const commands: TapeCommand[] = [];
   const dispatches: TapeDispatch[] = [];
   const blocks: { readonly part: Part; readonly data: Uint32Array; readonly patches: Patch[]; used: number }[] = [];
@@ -181,8 +184,8 @@ function createLog(engine: Engine, layout: TapeLayout) {
     const block = blocks.findIndex((each) => each.part === part);
     const isInput =
       part.stand !== undefined && (part.stand < layout.inputs || part.stand >= layout.inputs + layout.results);
-    // It may be shorter than the tape has it, or begin somewhere else.
-    if (isInput && block < 0) throw new Unplayable();
+    // It may be shorter than the tape has it, or begin somewhere else. And nothing keeps a copy from the results of a loop.
+    if ((isInput || (isGated && part.stand !== undefined)) && block < 0) throw new Unplayable();
     return { part, byte, block: block < 0 ? undefined : block };
   };
   const newBlock = (): (typeof blocks)[number] => {

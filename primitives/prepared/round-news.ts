@@ -1,0 +1,199 @@
+import type { Program } from '../backend.ts';
+import { ArgumentError } from '../errors.ts';
+import { array, bool, fn, u32, uniform } from '../functors/functor.ts';
+import type { Module } from '../functors/ir.ts';
+import { select } from '../functors/standard/choose.ts';
+import type { Bool, U32 } from '../functors/value.ts';
+import { isTableInput, type PreparedInputs, type TableInput } from './inputs.ts';
+import type { RecordedPipeline, ResultColumn } from './record-pipeline.ts';
+import type { Script, ScriptBuffer, Step } from './script.ts';
+
+/**
+ * What a loop knows after a round, in words: whether it has stopped, the rounds that were done, the number of the check that
+ * failed, counted from 1, and what it needed. Once it has stopped, the news stay what they are.
+ */
+export const NEWS_WORDS = 4;
+
+/** A table that a round hands on to the next: which inputs its columns are, and which of the results. */
+export interface StateTable {
+  /** Its word in the block. */
+  readonly word: number;
+  readonly inputs: readonly number[];
+  readonly results: readonly number[];
+}
+
+/** The script of a round of a loop. */
+export interface LoopScript {
+  /** With a last step that brings the news, where there is anything to tell. */
+  readonly script: Script;
+  readonly hasNews: boolean;
+  readonly state: readonly StateTable[];
+}
+
+/** The field of a result that says that the loop is over. */
+const DONE = 'done';
+
+const known = new WeakMap<RecordedPipeline, LoopScript>();
+
+/** A round of a prepared step. */
+export function loopScriptOf(recorded: RecordedPipeline, inputs: PreparedInputs): LoopScript {
+  const made = known.get(recorded) ?? makeLoopScript(recorded, inputs);
+  known.set(recorded, made);
+  return made;
+}
+
+function makeLoopScript(recorded: RecordedPipeline, inputs: PreparedInputs): LoopScript {
+  const fields = fieldsOf(recorded);
+  const state = stateOf(recorded, inputs, fields);
+  const done = Object.hasOwn(inputs, DONE) ? undefined : doneOf(recorded, fields.get(DONE));
+  const hasNews = done !== undefined || recorded.checks.length > 0;
+  return { script: hasNews ? withNews(recorded, done) : recorded.script, hasNews, state };
+}
+
+/** The columns of every field of a result, by their numbers. */
+function fieldsOf({ shape }: RecordedPipeline): Map<string, number[]> {
+  const fields = new Map<string, number[]>();
+  if (typeof shape === 'function') return fields;
+  let next = 0;
+  for (const [name, field] of Object.entries(shape)) {
+    const columns: number[] = [];
+    const count = (part: unknown): void => {
+      if (typeof part === 'function') columns.push(next++);
+      else Object.values(part as object).forEach(count);
+    };
+    count(field);
+    fields.set(name, columns);
+  }
+  return fields;
+}
+
+function stateOf(
+  { results }: RecordedPipeline,
+  inputs: PreparedInputs,
+  fields: ReadonlyMap<string, readonly number[]>,
+): StateTable[] {
+  const state: StateTable[] = [];
+  let input = 0;
+  for (const [word, [name, declared]] of Object.entries(inputs).entries()) {
+    if (!isTableInput(declared)) continue;
+    const own = declared.storages.map((_, leaf) => input + leaf);
+    input += own.length;
+    const made = fields.get(name);
+    if (made === undefined) continue;
+    requireState(
+      name,
+      declared,
+      made.map((at) => results[at]!),
+    );
+    state.push({ word, inputs: own, results: made });
+  }
+  if (state.length > 0) return state;
+  throw new ArgumentError('iterate/state', 'A step hands nothing on to the next round.', {
+    expected: 'a record with a field that is called as one of its tables',
+    got: [...fields.keys()].join(', ') || 'a column',
+  });
+}
+
+function requireState(name: string, { storages, capacity }: TableInput, made: readonly ResultColumn[]): void {
+  const isFitting = made.every(
+    ({ from, storage, length }, leaf) =>
+      from === 'result' &&
+      storage === storages[leaf] &&
+      (typeof length === 'number' ? length : length.limit) <= capacity,
+  );
+  if (isFitting && made.length === storages.length) return;
+  throw new ArgumentError('iterate/state', `A step returns a ${name} that it cannot be called with.`, {
+    expected: `${storages.join(', ')}, of at most ${capacity} rows, in columns that the step makes`,
+    got: made
+      .map(
+        ({ from, storage, length }) =>
+          `${storage} of at most ${typeof length === 'number' ? length : length.limit} rows${from === 'result' ? '' : ' that it was given'}`,
+      )
+      .join(', '),
+    remedy: 'Prepare the step for the capacity of what it returns, and leave out what does not change.',
+  });
+}
+
+function doneOf({ results }: RecordedPipeline, columns: readonly number[] | undefined): ResultColumn | undefined {
+  if (columns === undefined) return undefined;
+  const [column, ...others] = columns.map((at) => results[at]!);
+  if (column?.type === 'bool' && column.from === 'result' && column.length === 1 && others.length === 0) return column;
+  throw new ArgumentError('iterate/done', 'A step returns a done that does not say whether the loop is over.', {
+    expected: 'a bool column of one row',
+    got: columns.map((at) => `a column of ${results[at]!.type}`).join(', '),
+    remedy: 'Return what reduce() or any() gives, or call the field otherwise.',
+  });
+}
+
+/** The script with a step behind it that tells the news. */
+function withNews({ script, checks }: RecordedPipeline, done: ResultColumn | undefined): Script {
+  const before: ScriptBuffer = { id: -1, words: NEWS_WORDS, role: 'input', at: script.inputs.length };
+  const after: ScriptBuffer = { id: -2, words: NEWS_WORDS, role: 'result', at: script.results.length };
+  const arrayOf = (result: number, offset: number) =>
+    ({ buffer: script.results[result]!, storage: 'u32', offset, length: 1 }) as const;
+  const program: Program = {
+    module: newsModule(done !== undefined, checks.length),
+    arrays: new Map([
+      ['news', { buffer: before, storage: 'u32', offset: 0, length: NEWS_WORDS }],
+      ...(done === undefined ? [] : [['done', arrayOf((done as { at: number }).at, done.offset)] as const]),
+      ...checks.map(({ count }, k) => [`count${k}`, arrayOf(count.result, count.word)] as const),
+    ]),
+    uniforms: new Map(checks.map(({ count }, k) => [`limit${k}`, count.limit] as const)),
+  };
+  const stores = Array.from({ length: NEWS_WORDS }, (_, value) => ({
+    buffer: after,
+    offset: value,
+    capacity: 1,
+    value,
+  }));
+  const last: Step = { kind: 'forEach', extent: 1, program, stores };
+  return {
+    ...script,
+    steps: [...script.steps, last],
+    inputs: [...script.inputs, before],
+    results: [...script.results, after],
+    gate: before.at,
+  };
+}
+
+const modules = new Map<string, Module>();
+
+function newsModule(hasRule: boolean, checks: number): Module {
+  const key = `${hasRule} ${checks}`;
+  const made = modules.get(key) ?? makeNewsModule(hasRule, checks);
+  modules.set(key, made);
+  return made;
+}
+
+interface Words {
+  at(index: number): U32;
+}
+
+function makeNewsModule(hasRule: boolean, checks: number): Module {
+  const numbers = Array.from({ length: checks }, (_, k) => k);
+  const counts = numbers.flatMap((k) => [[`count${k}`, array(u32)] as const, [`limit${k}`, uniform(u32)] as const]);
+  const parameters = { i: u32, news: array(u32), ...(hasRule && { done: array(bool) }), ...Object.fromEntries(counts) };
+  const results = { stopped: u32, rounds: u32, check: u32, needed: u32 };
+  const body = (args: { readonly news: Words; readonly done: { at(index: number): Bool } }): unknown => {
+    const news = args.news;
+    const isOn = news.at(0).eq(0);
+    let [check, needed] = [u32(0) as U32, u32(0) as U32];
+    for (const k of [...numbers].reverse()) {
+      const { [`count${k}`]: counted, [`limit${k}`]: limit } = args as unknown as {
+        readonly [name: string]: Words & U32;
+      };
+      const count = counted!.at(0);
+      const isOver = count.gt(limit!);
+      check = select(check, u32(k + 1), isOver) as U32;
+      needed = select(needed, count, isOver) as U32;
+    }
+    const holds = hasRule ? u32(args.done.at(0)) : u32(0);
+    return {
+      stopped: select(news.at(0), holds.or(check), isOn),
+      rounds: news.at(1).add(u32(isOn)),
+      check: select(news.at(2), check, isOn),
+      needed: select(news.at(3), needed, isOn),
+    };
+  };
+  return fn('newsOfRound', parameters as never, results, body as never).module;
+}

@@ -1,0 +1,225 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createFailoverBackend } from '../backends/failover/index.ts';
+import { createReferenceBackend } from '../backends/reference/index.ts';
+import { createSpillingBackend } from '../backends/spilling/index.ts';
+import type { Backend } from '../primitives/backend.ts';
+import { Context } from '../primitives/context.ts';
+import * as q from '../primitives/index.ts';
+import { testBackends } from './backends.ts';
+import { lostBefore } from './faulty-backend.ts';
+import { lookingBack, openTestBackend } from './webgpu-support.ts';
+
+const { bool, fn, input, u32, uniform } = q;
+
+type Words = q.Column<'u32'>;
+
+const shifted = fn({ x: u32, by: u32 }, u32, ({ x, by }) => x.shr(1).add(by.and(1)));
+const isSmall = fn({ x: u32, least: uniform(u32) }, bool, ({ x, least }) => x.le(least));
+const down = fn({ x: u32, by: uniform(u32) }, u32, ({ x, by }) => x.sub(by.min(x)));
+const isLeft = fn({ x: u32 }, bool, ({ x }) => x.gt(0));
+const isOver = fn({ rows: u32 }, bool, ({ rows }) => rows.eq(0));
+const both = fn({ x: u32 }, u32, ({ x }) => x.and(0).add(2));
+const plusRank = fn({ x: u32, rank: u32 }, u32, ({ x, rank }) => x.mul(2).add(rank));
+const one = fn({ x: u32 }, u32, () => 1);
+
+const opened: readonly { readonly name: string; readonly runs: number; open(): Promise<Backend> }[] = [
+  ...testBackends,
+  { name: 'webgpu that looks back', runs: 8, open: () => openTestBackend({ tuning: lookingBack({}) }) },
+  { name: 'webgpu with 4 bindings', runs: 4, open: () => openTestBackend({ limits: { storageBuffers: 4 } }) },
+  {
+    name: 'spilling',
+    runs: 20,
+    open: async () => createSpillingBackend(createReferenceBackend({ limits: { memoryBytes: 40_000 } })),
+  },
+  {
+    name: 'failover',
+    runs: 10,
+    open: async () =>
+      createFailoverBackend(createReferenceBackend(), { standby: async () => createReferenceBackend() }),
+  },
+];
+
+const rows = fc.uint32Array({ minLength: 0, maxLength: 300, max: 2 ** 20 });
+const rounds = fc.record({ most: fc.integer({ min: 1, max: 40 }), batch: fc.constantFrom(1, 2, 3, 7, 64) });
+
+describe.each(opened)('on $name, iterate', ({ open, runs }) => {
+  let context: Context;
+  beforeAll(async () => {
+    context = new Context(await open());
+  }, 120_000);
+  afterAll(() => context.close());
+
+  test('is the plain loop, up to the round at which its rule holds, whatever the batch', async () => {
+    const step = context.prepare(
+      { x: input(u32, 300), by: input(u32, 300), least: uniform(u32) },
+      ({ x: before, by, least }) => {
+        const x = context.materialize(
+          q.map(shifted, {
+            x: q.gather(before, q.map(down, { x: q.sequence(before.length), by: 0 })),
+            by: q.gather(by, q.sequence(before.length)),
+          }),
+        );
+        return { x, done: q.all(x, q.map(isSmall, { x, least })) };
+      },
+    );
+    const property = fc.asyncProperty(rows, fc.nat(300), rounds, async (data, least, { most, batch }) => {
+      const by = data.map((word) => word >>> 3);
+      const args = { x: context.column(data), by: context.column(by), least };
+      const { result, rounds: done } = await context.iterate(step, args, { most, batch });
+      let expected = data;
+      let count = 0;
+      do {
+        expected = expected.map((word, i) => (word >>> 1) + (by[i]! & 1));
+        count++;
+      } while (count < most && !expected.every((word) => word <= least));
+      expect(done).toBe(count);
+      expect(await context.read(result.x)).toEqual(expected);
+      expect(await context.read(result.done)).toEqual(Uint8Array.of(Number(expected.every((word) => word <= least))));
+      context.dispose(result, args.x, args.by);
+    });
+    await fc.assert(property, { numRuns: runs });
+    step.dispose();
+  }, 240_000);
+
+  test('takes lengths that change from round to round', async () => {
+    const step = context.prepare({ x: input(u32, 300), by: uniform(u32) }, ({ x: before, by }) => {
+      const lower = context.materialize(q.map(down, { x: before, by }));
+      const x = q.copyIf(lower, q.map(isLeft, { x: lower }));
+      const left = q.reduce(q.map(one, { x }), q.plus(u32));
+      return { x, done: context.materialize(q.map(isOver, { rows: left })) };
+    });
+    const property = fc.asyncProperty(fc.uint32Array({ maxLength: 200, max: 90 }), rounds, async (data, how) => {
+      const x = context.column(data);
+      const { result, rounds: done } = await context.iterate(step, { x, by: 3 }, how);
+      let expected = data;
+      let count = 0;
+      do {
+        expected = expected.map((word) => Math.max(0, word - 3)).filter((word) => word > 0);
+        count++;
+      } while (count < how.most && expected.length > 0);
+      expect(done).toBe(count);
+      expect(await context.read(result.x)).toEqual(expected);
+      context.dispose(result, x);
+    });
+    await fc.assert(property, { numRuns: runs });
+    step.dispose();
+  }, 240_000);
+
+  test('shrinks by lengths that the host knows, and sorts in every round', async () => {
+    const step = context.prepare({ x: input(u32, 300) }, ({ x }) => ({ x: q.sort(q.slice(x, 1)) }));
+    const data = new Uint32Array(300).map((_, i) => Math.imul(i, 2654435761));
+    const { result, rounds: done } = await context.iterate(step, { x: context.column(data) }, { most: 120, batch: 50 });
+    // The first row goes unsorted, then the least ones.
+    expect(done).toBe(120);
+    expect(await context.read(result.x)).toEqual(data.slice(1).sort().slice(119));
+    context.dispose(result);
+    step.dispose();
+  }, 120_000);
+
+  test('names the round in which a capacity was outgrown', async () => {
+    const step = context.prepare({ x: input(u32, 100) }, ({ x }) => ({
+      x: q.expand({ x }, q.map(both, { x }), plusRank, { capacity: 100 }),
+    }));
+    const x = context.column(Uint32Array.of(1));
+    for (const batch of [1, 3, 64]) {
+      const { result } = await context.iterate(step, { x }, { most: 6, batch });
+      expect((await context.read(result.x)).length).toBe(64);
+      await expect(context.iterate(step, { x }, { most: 20, batch })).rejects.toMatchObject({
+        code: 'capacity/outgrown',
+        got: 128,
+        message: expect.stringContaining('round 7'),
+      });
+      context.dispose(result);
+    }
+    step.dispose();
+  }, 120_000);
+
+  test('tells its progress, ends at an abort, and leaves nothing behind', async () => {
+    const { counters } = context.backend;
+    const step = context.prepare({ x: input(u32, 100) }, ({ x }) => ({ x: q.inclusiveScan(x, q.plus(u32)) }));
+    const x = context.column(new Uint32Array(100).fill(1));
+    const before = [counters.liveBuffers, counters.liveBytes];
+    const told: number[] = [];
+    const options = { most: 100, batch: 30, onProgress: (count: number) => void told.push(count) };
+    const { result } = await context.iterate(step, { x }, options);
+    expect(told.at(-1)).toBe(100);
+    context.dispose(result);
+    const controller = new AbortController();
+    const onProgress = (): void => controller.abort(new Error('enough'));
+    const ended = context.iterate(step, { x }, { most: 10_000, batch: 5, signal: controller.signal, onProgress });
+    await expect(ended).rejects.toThrow('enough');
+    await context.sync();
+    expect([counters.liveBuffers, counters.liveBytes]).toEqual(before);
+    step.dispose();
+    context.dispose(x);
+  }, 120_000);
+});
+
+test('a loop goes on where the device is lost at any of its calls', async () => {
+  const expected = await runLoop(createReferenceBackend());
+  for (let at = 1; at < 120; at += 3) {
+    const backend = createFailoverBackend(lostBefore(createReferenceBackend(), at), {
+      standby: async () => createReferenceBackend(),
+    });
+    expect(await runLoop(backend)).toEqual(expected);
+  }
+});
+
+async function runLoop(backend: Backend): Promise<unknown> {
+  const context = new Context(backend);
+  const step = context.prepare({ x: input(u32, 20) }, ({ x: before }) => {
+    const x = q.sort(q.map(down, { x: before, by: 2 }));
+    return { x, done: q.all(x, q.map(isSmall, { x, least: 3 })) };
+  });
+  const { result, rounds: done } = await context.iterate(
+    step,
+    { x: context.column(Uint32Array.of(9, 2, 17)) },
+    { most: 50 },
+  );
+  const x: unknown = await context.read(result.x);
+  await context.close();
+  return { x, done };
+}
+
+describe('iterate refuses', () => {
+  const context = new Context(createReferenceBackend());
+  const x: Words = context.column(Uint32Array.of(1));
+  const declared = { x: input(u32, 4) };
+  const good = context.prepare(declared, (given) => ({ x: q.sort(given.x) }));
+  const once = { most: 1 };
+  const of = <R extends q.Table>(pipeline: (given: { readonly x: Words }) => R) => {
+    const step = context.prepare(declared, pipeline);
+    return () => context.iterate(step, { x }, once);
+  };
+  const wrongSteps: readonly (readonly [string, () => Promise<unknown>, string])[] = [
+    ['a step that hands on nothing', of((given) => ({ y: q.sort(given.x) })), 'iterate/state'],
+    ['a step that returns a column', of((given) => q.sort(given.x)), 'iterate/state'],
+    ['a step that returns what it was given', of((given) => ({ x: given.x })), 'iterate/state'],
+    ['a step that returns more rows', of((given) => ({ x: q.concatenate([given.x, given.x]) })), 'iterate/state'],
+    ['a done of several rows', of((given) => ({ x: q.sort(given.x), done: q.map(isLeft, given) })), 'iterate/done'],
+  ];
+  test.each<readonly [string, () => Promise<unknown>, string]>([
+    ...wrongSteps,
+    ['no step', () => context.iterate(((args: never) => args) as never, { x } as never, once), 'argument/type'],
+    ['no most', () => context.iterate(good, { x }, {} as never), 'argument/type'],
+    ['no rounds', () => context.iterate(good, { x }, { most: 0 }), 'argument/type'],
+    ['wrong arguments', () => context.iterate(good, {} as never, once), 'prepare/argument'],
+  ])('%s', async (_, run, code) => {
+    await expect(run()).rejects.toMatchObject({ code });
+  });
+});
+
+test('on WebGPU the host looks once a batch, and rounds beyond the last one are issued ahead', async () => {
+  const context = new Context(await openTestBackend({}));
+  const step = context.prepare({ x: input(u32, 100) }, ({ x: before }) => {
+    const x = context.materialize(q.map(down, { x: before, by: 1 }));
+    return { x, done: q.all(x, q.map(isSmall, { x, least: 0 })) };
+  });
+  const x = context.column(new Uint32Array(100).map((_, i) => i));
+  const before = context.backend.counters.readbacks;
+  const { rounds: done } = await context.iterate(step, { x }, { most: 1000, batch: 40 });
+  expect(done).toBe(99);
+  expect(context.backend.counters.readbacks - before).toBeLessThanOrEqual(5);
+  await context.close();
+});
