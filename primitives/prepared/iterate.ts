@@ -148,6 +148,7 @@ function beginLoop(parts: PreparedParts, first: GivenArguments): Loop {
       return tableOf(home.context, recorded, given[rounds - 1]!, memories[last]!);
     },
     giveUp() {
+      for (const set of sets) set.isGivenUp = true;
       for (const memory of memories.flat()) home.release(memory);
     },
     end() {

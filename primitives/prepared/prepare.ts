@@ -58,6 +58,8 @@ export interface ResultSet {
   readonly buffers: readonly DeviceBuffer[];
   /** Buffers that somebody still holds. */
   inUse: number;
+  /** Whether nobody was given it, so that it is not kept beyond the sets that are made at first. */
+  isGivenUp: boolean;
 }
 
 /** More elements than any buffer has: what does not change is read as far as the pipeline has it. */
@@ -199,12 +201,12 @@ function createRing(
       for (const buffer of buffers) backend.release(buffer);
       throw error;
     }
-    const set: ResultSet = { buffers, inUse: 0 };
+    const set: ResultSet = { buffers, inUse: 0, isGivenUp: false };
     sets.add(set);
     return set;
   };
   const putBack = (set: ResultSet): void => {
-    if (disposed) release(set);
+    if (disposed || (set.isGivenUp && sets.size > SETS)) release(set);
     else free.push(set);
   };
   for (let i = 0; i < SETS; i++) free.push(make());
