@@ -31,8 +31,9 @@ export interface PrimitiveInputs {
   readonly low: q.Column<'u32'>;
   readonly high: q.Column<'u32'>;
   readonly keys: q.Column<'u32'>;
-  /** Numbers below 8, a quarter as many. */
+  /** Numbers below 8, a quarter as many, and as many numbers from 0 on. */
   readonly counts: q.Column<'u32'>;
+  readonly quarter: q.Column<'u32'>;
 }
 
 /** The inputs of 2 to the power of `log2` rows. */
@@ -50,6 +51,7 @@ export function primitiveInputs(context: Context, log2: number): PrimitiveInputs
     high: sortedPart(n / 2, n),
     keys: sortedPart(0, Math.min(n, SEARCHED)),
     counts: context.materialize(q.map(below8, { x: q.slice(x, 0, n / 4) })),
+    quarter: context.materialize(q.sequence(n / 4)),
   };
 }
 
@@ -94,7 +96,7 @@ const matrixProduct = q.monoid({
 export function primitiveCalls(
   context: Context,
   n: number,
-  { x, floats, index, runs, order, low, high, keys, counts }: PrimitiveInputs,
+  { x, floats, index, runs, order, low, high, keys, counts, quarter }: PrimitiveInputs,
 ): { readonly [name: string]: () => q.Table } {
   const stored = (view: q.Column): q.Column => context.materialize(view);
   return {
@@ -126,8 +128,8 @@ export function primitiveCalls(
     partition: () => q.partition(x, odd),
     unique: () => q.unique(runs),
     runLengthEncode: () => q.runLengthEncode(runs),
-    segmentedScan: () => q.segmentedScan(x, q.map(isHead, { i: q.sequence(n) }), q.plus(u32)),
-    expand: () => q.expand({ x: q.slice(index, 0, n / 4) }, counts, onByRank, { capacity: n }),
+    segmentedScan: () => q.segmentedScan(x, q.map(isHead, { i: q.sequence(x.length) }), q.plus(u32)),
+    expand: () => q.expand({ x: quarter }, counts, onByRank, { capacity: n }),
     merge: () => q.merge(low, high),
     lowerBound: () => stored(q.lowerBound(keys, x)),
     selectKth: () => q.selectKth(x, n / 2),
@@ -137,4 +139,26 @@ export function primitiveCalls(
       return onto;
     },
   };
+}
+
+/** One of these calls, prepared for inputs of n rows at most; undefined of those that make columns from nothing. */
+export function prepareCall(
+  context: Context,
+  n: number,
+  inputs: PrimitiveInputs,
+  name: string,
+): { call(): q.Table; dispose(): void } | undefined {
+  if (name === 'fill' || name === 'scatterReduce add') return undefined;
+  const { x, floats, index, runs, order, low, high, keys, counts, quarter } = inputs;
+  const declared = {
+    rows: q.input({ x: u32, floats: q.f32, index: u32, runs: u32, order: u32 }, n),
+    halves: q.input({ low: u32, high: u32 }, n / 2),
+    keys: q.input(u32, Math.min(n, SEARCHED)),
+    quarters: q.input({ counts: u32, quarter: u32 }, n / 4),
+  };
+  const prepared = context.prepare(declared, ({ rows, halves, keys, quarters }) =>
+    primitiveCalls(context, n, { ...rows, ...halves, keys, ...quarters })[name]!(),
+  );
+  const given = { rows: { x, floats, index, runs, order }, halves: { low, high }, keys, quarters: { counts, quarter } };
+  return { call: () => prepared(given), dispose: () => prepared.dispose() };
 }

@@ -1,19 +1,30 @@
-import type { Column } from '../../primitives/index.ts';
+import { type Column, input, u32 } from '../../primitives/index.ts';
 import { chain, chained } from '../experiments/chain.ts';
 import { plainChain } from '../experiments/plain.ts';
 import { checksum } from '../harness/job.ts';
-import { type Bench, timeCalls } from './bench.ts';
+import { type Bench, timeCalls, timesOf } from './bench.ts';
 
-/** The chain of `../experiments/chain.ts`, as called. */
+/** The chain of `../experiments/chain.ts`, as called, and prepared. */
 export async function measureChain(bench: Bench, n: number): Promise<void> {
-  const { context } = bench;
+  const { context, record } = bench;
   const x = context.column(chain.inputs({ n, type: 'u32' }).x);
   const called = (): Column<'u32'> => context.scope(() => chained(x));
-  const result = called();
+  await timeChain(bench, n, 'quadrille, called', called);
+  const prepare = () => context.prepare({ x: input(u32, n) }, (given) => chained(given.x));
+  const prepared = prepare();
+  await timeChain(bench, n, 'quadrille, prepared', () => prepared({ x }));
+  prepared.dispose();
+  const toPrepare = await timesOf(bench, () => prepare().dispose());
+  record({ what: 'chain', n, library: 'quadrille, prepared', way: 'to prepare', ...toPrepare });
+  context.dispose(x);
+}
+
+async function timeChain(bench: Bench, n: number, library: string, call: () => Column<'u32'>): Promise<void> {
+  const { context } = bench;
+  const result = call();
   const sum = checksum([await context.read(result)]);
   context.dispose(result);
-  await timeCalls(bench, { what: 'chain', n, library: 'quadrille, called', checksum: sum }, called);
-  context.dispose(x);
+  await timeCalls(bench, { what: 'chain', n, library, checksum: sum }, call);
 }
 
 /** The same in plain JavaScript on one thread. */

@@ -1,11 +1,13 @@
 import type { WebGpuBackend } from '../../backends/webgpu/index.ts';
 import type { Context } from '../../primitives/context.ts';
+import { input, u32 } from '../../primitives/index.ts';
 import { chain, chained } from '../experiments/chain.ts';
 import { spread } from '../webgpu-memcpy.ts';
 import type { Bench } from './bench.ts';
 
 const PROFILES = 11;
 const TOGETHER = 50;
+const COUNTED = ['dispatches', 'submissions', 'bindGroups', 'allocations', 'compilations'] as const;
 
 /**
  * Where the device's time goes in a chain: every command by itself, which may be several launches, and 50 chains that are handed
@@ -19,17 +21,20 @@ export async function printLaunches({ context, sizes, heat }: Bench): Promise<vo
   );
   for (const n of sizes) {
     const x = context.column(chain.inputs({ n, type: 'u32' }).x);
-    const call = (): void => context.dispose(context.scope(() => chained(x)));
-    for (let i = 0; i < 2; i++) call();
-    await context.sync();
-    const before = { ...counters };
-    call();
-    await context.sync();
-    const counted = (['dispatches', 'submissions', 'bindGroups', 'allocations', 'compilations'] as const).map(
-      (name) => `${name} ${counters[name] - before[name]}`,
-    );
-    console.log(`\nn = 2^${Math.log2(n)}: ${counted.join(', ')}`);
-    if (hasClock(context)) await printTimes(context.backend, heat, call);
+    const prepared = context.prepare({ x: input(u32, n) }, (given) => chained(given.x));
+    const calls = { called: () => context.scope(() => chained(x)), prepared: () => prepared({ x }) };
+    for (const [name, make] of Object.entries(calls)) {
+      const call = (): void => context.dispose(make());
+      for (let i = 0; i < 3; i++) call();
+      await context.sync();
+      const before = { ...counters };
+      call();
+      await context.sync();
+      const counted = COUNTED.map((counter) => `${counter} ${counters[counter] - before[counter]}`);
+      console.log(`\nn = 2^${Math.log2(n)}, ${name}: ${counted.join(', ')}`);
+      if (hasClock(context)) await printTimes(context.backend, heat, call);
+    }
+    prepared.dispose();
     context.dispose(x);
   }
 }

@@ -1,9 +1,10 @@
-import { type Column, fn, gather, map, plus, reduce, u32 } from '../../primitives/index.ts';
+import { bool, type Column, fn, gather, input, map, plus, reduce, u32, uniform } from '../../primitives/index.ts';
 import { permutation, randomOf } from '../experiments/inputs.ts';
 import { checksum } from '../harness/job.ts';
 import { type Bench, share, timesOf } from './bench.ts';
 
 const affine = fn('affine', { x: u32 }, u32, ({ x }) => x.mul(2654435761).add(1));
+const isSought = fn('isSought', { number: u32, sought: uniform(u32) }, bool, ({ number, sought }) => number.eq(sought));
 
 /** What a loop starts with: its state, and where each row of the next one comes from. */
 interface Start {
@@ -19,57 +20,118 @@ function startOf(n: number): Start {
 export const LOOPS = ['loop', 'loop, a number read each round', 'loop with a stop rule'] as const;
 type Loop = (typeof LOOPS)[number];
 
-/** Loops of gather and map in calls of their own. */
+/** One round of a loop: the next state, and the number of it. */
+interface Rounds {
+  step(state: Column<'u32'>): Column<'u32'>;
+  stepWithNumber(state: Column<'u32'>): { readonly next: Column<'u32'>; readonly number: Column<'u32'> };
+}
+
+/** Loops of gather and map: in plain calls, in prepared ones, and in `context.iterate`. */
 export async function measureLoops(bench: Bench, n: number): Promise<void> {
-  const { context, rounds } = bench;
+  const { context } = bench;
   const start = startOf(n);
   const [first, order] = [context.column(start.state), context.column(start.order)];
-  const sought = sumAfter(start.state, rounds);
+  const ends: Ends = { first, sought: sumAfter(start.state, bench.rounds) };
+  const called: Rounds = {
+    step: (state) => context.materialize(map(affine, { x: gather(state, order) })),
+    stepWithNumber(state) {
+      const next = called.step(state);
+      return { next, number: reduce(next, plus(u32)) };
+    },
+  };
+  await timeLoops(bench, 'quadrille, called', called, ends);
+  const step = context.prepare({ state: input(u32, n) }, ({ state }) => called.step(state));
+  const stepWithNumber = context.prepare({ state: input(u32, n) }, ({ state }) => called.stepWithNumber(state));
+  const prepared: Rounds = { step: (state) => step({ state }), stepWithNumber: (state) => stepWithNumber({ state }) };
+  await timeLoops(bench, 'quadrille, prepared', prepared, ends);
+  step.dispose();
+  stepWithNumber.dispose();
+  await timeIterated(bench, called, ends);
+  context.dispose(first, order);
+}
+
+/** The state at first, and the number of that after the last round. */
+interface Ends {
+  readonly first: Column<'u32'>;
+  readonly sought: number;
+}
+
+async function timeLoops(
+  bench: Bench,
+  library: string,
+  { step, stepWithNumber }: Rounds,
+  { first, sought }: Ends,
+): Promise<void> {
+  const { context, rounds } = bench;
+  const n = first.length as number;
   let state: Column<'u32'> | undefined;
   const numbers = new Uint32Array(rounds);
 
-  const restart = (): void => {
-    context.dispose(state);
-    state = undefined;
-  };
-  const step = (): void => {
-    const next = context.materialize(map(affine, { x: gather(state ?? first, order) }));
+  const goOn = (next?: Column<'u32'>): void => {
     context.dispose(state);
     state = next;
   };
-  const number = async (): Promise<number> => {
-    const sum = reduce(state!, plus(u32));
-    const read = context.read(sum);
-    context.dispose(sum);
+  const numberOfNext = async (): Promise<number> => {
+    const { next, number } = stepWithNumber(state ?? first);
+    goOn(next);
+    const read = context.read(number);
+    context.dispose(number);
     return (await read)[0]!;
   };
   const works: Readonly<Record<Loop, () => Promise<void>>> = {
     async loop() {
-      for (let round = 0; round < rounds; round++) step();
+      for (let round = 0; round < rounds; round++) goOn(step(state ?? first));
       await context.sync();
     },
     async 'loop, a number read each round'() {
-      for (let round = 0; round < rounds; round++) {
-        step();
-        numbers[round] = await number();
-      }
+      for (let round = 0; round < rounds; round++) numbers[round] = await numberOfNext();
     },
     async 'loop with a stop rule'() {
       let round = 0;
-      do {
-        step();
-        round++;
-      } while ((await number()) !== sought && round < 2 * rounds);
+      do round++;
+      while ((await numberOfNext()) !== sought && round < 2 * rounds);
       if (round !== rounds) throw new Error(`The loop ended after round ${round}.`);
     },
   };
   for (const what of LOOPS) {
-    const ms = share(await timesOf(bench, works[what], restart), rounds);
+    const ms = share(await timesOf(bench, works[what], goOn), rounds);
     const found = what === 'loop, a number read each round' ? numbers : await context.read(state!);
-    bench.record({ what, n, library: 'quadrille, called', way: 'a round', ...ms, rounds, checksum: checksum([found]) });
+    bench.record({ what, n, library, way: 'a round', ...ms, rounds, checksum: checksum([found]) });
   }
-  restart();
-  context.dispose(first, order);
+  goOn();
+}
+
+/** The loop, and the one that a number ends, on the device. */
+async function timeIterated(bench: Bench, { step, stepWithNumber }: Rounds, { first, sought }: Ends): Promise<void> {
+  const { context, rounds, record } = bench;
+  const n = first.length as number;
+  const once = context.prepare({ state: input(u32, n) }, ({ state }) => ({ state: step(state) }));
+  const until = context.prepare({ state: input(u32, n), sought: uniform(u32) }, (given) => {
+    const { next, number } = stepWithNumber(given.state);
+    return { state: next, done: map(isSought, { number, sought: given.sought }) };
+  });
+  const loops = {
+    loop: () => context.iterate(once, { state: first }, { most: rounds }),
+    'loop with a stop rule': () => context.iterate(until, { state: first, sought }, { most: 2 * rounds }),
+  };
+  for (const [what, iterate] of Object.entries(loops)) {
+    let last: Awaited<ReturnType<typeof iterate>> | undefined;
+    const drop = (): void => {
+      context.dispose(last?.result);
+      last = undefined;
+    };
+    const work = async (): Promise<void> => {
+      last = await iterate();
+      await context.sync();
+    };
+    const ms = share(await timesOf(bench, work, drop), rounds);
+    if (last!.rounds !== rounds) throw new Error(`The loop ended after round ${last!.rounds}.`);
+    const sum = checksum([await context.read(last!.result.state)]);
+    record({ what, n, library: 'quadrille, iterate', way: 'a round', ...ms, rounds, checksum: sum });
+    drop();
+  }
+  once.dispose();
+  until.dispose();
 }
 
 /** The same loops in plain JavaScript on one thread, in which a number is at hand. */

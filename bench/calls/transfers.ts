@@ -1,4 +1,4 @@
-import { type Column, selectKth, slice } from '../../primitives/index.ts';
+import { type Column, input, selectKth, slice, u32 } from '../../primitives/index.ts';
 import { randomOf } from '../experiments/inputs.ts';
 import { type Bench, timesOf } from './bench.ts';
 
@@ -59,25 +59,26 @@ async function measureSmallReads(bench: Bench): Promise<void> {
   record({ ...row, way: `${AT_ONCE} at once`, ...together });
   context.dispose(columns);
 }
-/** The median of a column. */
+/** The median of a column, as called, and prepared. */
 export async function measureSelectKth(bench: Bench, n: number): Promise<void> {
   const { context, record } = bench;
   const keys = randomOf({ n, type: 'u32' }) as Uint32Array;
   const [x, k] = [context.column(keys), n >> 1];
-  const found = selectKth(x, k);
-  const [got, expected] = [(await context.read(found))[0], keys.toSorted()[k]];
-  if (got !== expected) throw new Error(`selectKth gives ${got} instead of ${expected}.`);
-  context.dispose(found);
-  const call = async (): Promise<void> => {
-    context.dispose(selectKth(x, k));
-    await context.sync();
-  };
-  record({
-    what: 'selectKth',
-    n,
-    library: 'quadrille, called',
-    way: 'alone, to done',
-    ...(await timesOf(bench, call)),
-  });
+  const expected = keys.toSorted()[k];
+  const prepared = context.prepare({ x: input(u32, n) }, (given) => selectKth(given.x, k));
+  const calls = { called: () => selectKth(x, k), prepared: () => prepared({ x }) };
+  for (const [name, call] of Object.entries(calls)) {
+    const found = call();
+    const [got] = await context.read(found);
+    if (got !== expected) throw new Error(`selectKth gives ${got} instead of ${expected}.`);
+    context.dispose(found);
+    const toDone = async (): Promise<void> => {
+      context.dispose(call());
+      await context.sync();
+    };
+    const row = { what: 'selectKth', n, library: `quadrille, ${name}`, way: 'alone, to done' };
+    record({ ...row, ...(await timesOf(bench, toDone)) });
+  }
+  prepared.dispose();
   context.dispose(x);
 }
