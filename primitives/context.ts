@@ -19,7 +19,7 @@ import {
   type View,
   withColumns,
 } from './columns/column.ts';
-import { runIn } from './columns/current-context.ts';
+import { currentContext, runIn } from './columns/current-context.ts';
 import { asHostArray, type ColumnTypeOf, encode, type HostArray, type HostTableOf } from './columns/host-array.ts';
 import { alive, destination, extentOf, fuse, programOf, viewsBorn } from './columns/program.ts';
 import { columnsIn, memoriesIn, memoriesOf, partsIn, promisesIn } from './columns/reachable.ts';
@@ -335,6 +335,8 @@ export class Context {
   stored<T extends ScalarType>(type: T, length: number | DeviceLength): Column<T> {
     requireOneOf('stored', 'type', type, SCALAR_TYPES);
     requireLength(length, 'stored');
+    const recording = recordingFor(this);
+    if (recording !== undefined) return recording.stored(type, length);
     const [capacity, count] = typeof length === 'number' ? [length, undefined] : [length.limit, length.memory];
     const memory = this.allocate(capacity, count);
     return new Column(this, type, length, { kind: 'stored', memory, storage: storageOf(type), offset: 0 });
@@ -344,6 +346,8 @@ export class Context {
   allocate(words: number, count?: Memory): Memory {
     if (!Number.isInteger(words) || words < 0) throw wrongArgument('allocate', 'words', words, 'a whole number from 0');
     if (count !== undefined) requireMemory('allocate', 'count', count);
+    const recording = recordingFor(this);
+    if (recording !== undefined) return recording.allocate(words, count);
     return this.#allocate(words, this.#owners.at(-1)!, count);
   }
 
@@ -366,7 +370,8 @@ export class Context {
   materialize<C extends Table>(table: C): C {
     const columns = columnsOf(table, 'materialize', 'table');
     const home = contextOf(columns, 'materialize');
-    if (home !== undefined && home.recording?.outer === this) return home.materialize(table);
+    const recording = home?.recording === undefined ? recordingFor(this) : home;
+    if (recording?.recording?.outer === this) return recording.materialize(table);
     this.#requireOwn(columns, 'materialize');
     return withColumns(table, this.#materializeAll(columns, 'materialize'));
   }
@@ -734,6 +739,12 @@ export class Context {
     const [count, rows] = await Promise.all([countOnce(length), readElements(this.backend, column, capacity)]);
     return firstRows(rows, count, into);
   }
+}
+
+/** The context in which a pipeline is being prepared for this one, if that is so. */
+function recordingFor(context: Context): Context | undefined {
+  const current = currentContext()?.context;
+  return current?.recording?.outer === context ? current : undefined;
 }
 
 const SCALAR_TYPES: readonly ScalarType[] = ['u32', 'i32', 'f32', 'bool'];

@@ -20,7 +20,7 @@ export type IntoTable<C extends Table> =
     ? IntoArrayOf<T>
     : { readonly [K in keyof C]: C[K] extends Table ? IntoTable<C[K]> : never };
 
-type IntoArrayOf<T extends ScalarType> = T extends 'f32'
+export type IntoArrayOf<T extends ScalarType> = T extends 'f32'
   ? Float32Array
   : T extends 'i32'
     ? Int32Array | Int16Array | Int8Array

@@ -317,6 +317,26 @@ describe('preparing', () => {
     prepared.dispose();
   });
 
+  test('makes what it makes of nothing, or of columns around it, in each call', async () => {
+    const table = context.column(Uint32Array.of(3, 1, 2));
+    const prepared = context.prepare({ x: input(u32, 4) }, ({ x: rows }) => {
+      const counts = q.fill(context, u32, 0, 4);
+      q.scatterReduce(q.constant(u32, 1, rows.length), q.map(low, { x: rows }), 'add', counts);
+      return { places: context.materialize(q.sequence(3)), counts, sorted: q.sort(table), table };
+    });
+    for (let i = 0; i < 3; i++) {
+      const made = prepared({ x });
+      expect(await context.read(made)).toEqual({
+        places: Uint32Array.of(0, 1, 2),
+        counts: Uint32Array.of(0, 1, 0, 0),
+        sorted: Uint32Array.of(1, 2, 3),
+        table: Uint32Array.of(3, 1, 2),
+      });
+      context.dispose(made);
+    }
+    prepared.dispose();
+  });
+
   test('inside of another one is part of that', async () => {
     const inner = context.prepare({ x: input(u32, 4), by: uniform(u32) }, ({ x: rows, by }) =>
       q.sort(q.map(plusBy, { x: rows, by })),

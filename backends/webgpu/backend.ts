@@ -40,7 +40,7 @@ import { type Machine, startMachine } from './machine.ts';
 import type { Memory, Part } from './memory.ts';
 import { probe, type Verdict } from './probe.ts';
 import { shareBuffers, withoutUsage } from './shared-device.ts';
-import type { StagingSize } from './staging.ts';
+import type { StagingSize } from './staging-size.ts';
 import { createTapes } from './tape/tapes.ts';
 import type { Tuning } from './tuning.ts';
 import type { TuningChoice } from './tuning-choice.ts';

@@ -3,7 +3,8 @@ import type { Failure } from './failure.ts';
 import { type Memory, type Part, sizeClass } from './memory.ts';
 import { type Range, rangesOf } from './ranges.ts';
 import type { Recorder, Staged } from './recorder.ts';
-import { DOWNLOAD_USAGE, type Mapper, type StagingSize } from './staging.ts';
+import { DOWNLOAD_USAGE, type Mapper } from './staging.ts';
+import type { StagingSize } from './staging-size.ts';
 import { MAP_MODE_READ } from './usage.ts';
 
 /** Copies from the device to the host. */

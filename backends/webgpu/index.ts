@@ -24,6 +24,7 @@ export { createWebGpuBackend, type WebGpuBackend, type WebGpuOptions } from './b
 export type { CommandTime } from './command-time.ts';
 export type { AdapterChoice } from './device.ts';
 export { deviceDescriptor } from './device-descriptor.ts';
+export type { StagingSize } from './staging-size.ts';
 export { defaultTuning, type LookBackTuning, type ReduceTuning, type SweepTuning, type Tuning } from './tuning.ts';
 export { requireTuning } from './tuning-check.ts';
 export type { TuningChoice } from './tuning-choice.ts';

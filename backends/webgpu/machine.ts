@@ -15,7 +15,7 @@ import { createMemoryPool, type Part } from './memory.ts';
 import type { ProbeRun } from './probe.ts';
 import { createRecorder } from './recorder.ts';
 import { createSpine } from './spine.ts';
-import type { StagingSize } from './staging.ts';
+import type { StagingSize } from './staging-size.ts';
 import { createTimer, type Timer } from './timer.ts';
 import { createTransfers, type Transfers } from './transfers.ts';
 import { tuningFor } from './tuning.ts';

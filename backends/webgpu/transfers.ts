@@ -3,7 +3,8 @@ import { createDownloads } from './downloads.ts';
 import type { Failure } from './failure.ts';
 import type { Memory } from './memory.ts';
 import type { Recorder } from './recorder.ts';
-import { createMapper, STAGING, type StagingSize } from './staging.ts';
+import { createMapper } from './staging.ts';
+import { STAGING, type StagingSize } from './staging-size.ts';
 import { createUploadRing } from './upload-ring.ts';
 import { createUploads } from './uploads.ts';
 

@@ -2,7 +2,8 @@ import type { Counters } from '../../primitives/backend.ts';
 import type { Failure } from './failure.ts';
 import type { Part } from './memory.ts';
 import type { Recorder, Staged } from './recorder.ts';
-import { type Mapper, type StagingSize, UPLOAD_USAGE } from './staging.ts';
+import { type Mapper, UPLOAD_USAGE } from './staging.ts';
+import type { StagingSize } from './staging-size.ts';
 import { MAP_MODE_WRITE } from './usage.ts';
 
 /** A staging buffer that is mapped. */

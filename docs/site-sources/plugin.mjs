@@ -30,6 +30,7 @@ const GUIDES = [
   'your-first-pipeline',
   'in-a-browser',
   'other-devices',
+  'prepared-pipelines',
   'transfers',
   'more-than-memory',
   'faults',
@@ -44,6 +45,7 @@ const GUIDES = [
 const FAMILIES = {
   'open on-node on-page devices context context-option store-alone warnings current-context late-reads uploads downloads lent-arrays':
     'Contexts',
+  'prepared/': 'Prepared pipelines and loops',
   'shared-buffers gpu-types backends/webgpu/device-descriptor': 'Devices of your own',
   'columns/': 'Columns',
   'sequence map stencil stencil-axis gather scatter slice concatenate': 'Rows to rows',
@@ -56,7 +58,7 @@ const FAMILIES = {
   'functors/': 'Functors',
   explain: 'What the library does',
   errors: 'Errors',
-  'backend watched-backend platform': 'For backends of one’s own',
+  'backend watched-backend platform command': 'For backends of one’s own',
 };
 
 /** @param {import('typedoc').Application} app */

@@ -359,8 +359,11 @@ export function requireContext(columns: readonly Column[], primitive: string): C
   const current = currentContext();
   const other = context !== undefined && current?.isNamed && current.context !== context;
   if (other && current.context !== context.recording?.outer) throw otherContext(primitive);
+  // Of columns around a pipeline that is being prepared, its commands are part of the pipeline.
+  if (current !== undefined && (context === undefined || current.context.recording?.outer === context)) {
+    return current.context;
+  }
   if (context !== undefined) return context;
-  if (current !== undefined) return current.context;
   throw new ArgumentError('column/no-context', `${primitive} was given views of no context.`, {
     remedy: 'Call it in context.scope(…), or give it the option { context }.',
   });

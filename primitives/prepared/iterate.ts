@@ -110,8 +110,8 @@ function beginLoop(parts: PreparedParts, first: GivenArguments): Loop {
       lengths[word] = length;
       block[word] = typeof length === 'number' ? length : 0;
       for (const [leaf, at] of results.entries()) {
-        const { type, storage, offset, ...place } = recorded.results[at]!;
-        const memory = from[(place as { at: number }).at]!;
+        const { at: result, type, storage, offset } = recorded.results[at]!;
+        const memory = from[result]!;
         columns[inputs[leaf]!] = new Column(home.context, type, length, { kind: 'stored', memory, storage, offset });
       }
     }
@@ -148,7 +148,8 @@ function beginLoop(parts: PreparedParts, first: GivenArguments): Loop {
       return tableOf(home.context, recorded, given[rounds - 1]!, memories[last]!);
     },
     giveUp() {
-      for (const set of sets) set.isGivenUp = true;
+      // As many are left as there were.
+      for (const set of sets) set.isGivenUp = set.isNew;
       for (const memory of memories.flat()) home.release(memory);
     },
     end() {

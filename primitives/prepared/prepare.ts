@@ -58,7 +58,9 @@ export interface ResultSet {
   readonly buffers: readonly DeviceBuffer[];
   /** Buffers that somebody still holds. */
   inUse: number;
-  /** Whether nobody was given it, so that it is not kept beyond the sets that are made at first. */
+  /** Whether nobody had it before. */
+  isNew: boolean;
+  /** Whether it is released rather than used again. */
   isGivenUp: boolean;
 }
 
@@ -201,15 +203,18 @@ function createRing(
       for (const buffer of buffers) backend.release(buffer);
       throw error;
     }
-    const set: ResultSet = { buffers, inUse: 0, isGivenUp: false };
+    const set: ResultSet = { buffers, inUse: 0, isNew: true, isGivenUp: false };
     sets.add(set);
     return set;
   };
   const putBack = (set: ResultSet): void => {
-    if (disposed || (set.isGivenUp && sets.size > SETS)) release(set);
-    else free.push(set);
+    if (disposed || set.isGivenUp) release(set);
+    else {
+      set.isNew = false;
+      free.push(set);
+    }
   };
-  for (let i = 0; i < SETS; i++) free.push(make());
+  for (let i = 0; i < SETS; i++) putBack(make());
 
   return {
     get bytes() {
@@ -386,8 +391,8 @@ export function tableOf(
       if (source.kind === 'view') throw new ArgumentError('column/view', 'A view was not stored.');
       return new Column(context, result.type, known, { ...source, offset: source.offset + result.offset });
     }
-    const memory = result.from === 'constant' ? result.memory : memories[result.at]!;
-    const { type, storage, offset } = result;
+    const { at, type, storage, offset } = result;
+    const memory = memories[at]!;
     return new Column(context, type, known, { kind: 'stored', memory, storage, offset });
   });
   return assemble<Column>(shape, columns) as Table;

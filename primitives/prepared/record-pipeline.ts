@@ -1,7 +1,17 @@
 import { requireFunction } from '../arguments.ts';
 import type { Backend, DeviceBuffer } from '../backend.ts';
-import { Column, columnsOf, type DeviceLength, Memory, shapeOf, type Table } from '../columns/column.ts';
+import {
+  Column,
+  columnsOf,
+  type DeviceLength,
+  Memory,
+  shapeOf,
+  type Table,
+  viewColumn,
+  withColumns,
+} from '../columns/column.ts';
 import { elementsPerWord } from '../columns/host-array.ts';
+import { fuse } from '../columns/program.ts';
 import { SymbolicUniform, symbolicLength } from '../columns/symbolic.ts';
 import { Context } from '../context.ts';
 import { ArgumentError } from '../errors.ts';
@@ -26,15 +36,14 @@ export interface RecordedPipeline {
 }
 
 /** Where a column of the result lies. */
-export type ResultColumn = {
+export interface ResultColumn {
+  readonly from: 'result' | 'input';
+  readonly at: number;
   readonly type: Column['type'];
   readonly storage: 'u32' | 'i32' | 'f32' | 'u8' | 'i8' | 'u16' | 'i16';
   readonly offset: number;
   readonly length: ResultLength;
-} & (
-  | { readonly from: 'result' | 'input'; readonly at: number }
-  | { readonly from: 'constant'; readonly memory: Memory }
-);
+}
 
 /** A length: known, another in each call (that of a table), or in a cell of a buffer. */
 export type ResultLength =
@@ -81,10 +90,23 @@ export function recordPipeline(
   const table = recording.scope(() => {
     const returned = pipeline(args as never);
     if (isPromise(returned)) throw asynchronous();
-    return recording.materialize(returned);
+    return recording.materialize(withoutConstants(returned));
   });
   const tables = Object.values(inputs).flatMap((declared, word) => (isTableInput(declared) ? [word] : []));
   return finish(backend, block, tables, table, expected);
+}
+
+/** The columns of a result, with copies of those that the pipeline did not make: results are disposed of. */
+function withoutConstants(table: Table): Table {
+  const columns = columnsOf(table, 'prepare', 'what the pipeline returns').map((column) => {
+    const { source, type, length, context } = column;
+    if (source.kind === 'view' || 'role' in source.memory.buffer) return column;
+    const copy = fuse({ name: 'copy', kind: 'prepare' }, [], [type], (index, _, loader) =>
+      loader.load([column], index),
+    );
+    return viewColumn(context, type, length, copy);
+  });
+  return withColumns(table, columns);
 }
 
 /** What the function of a pipeline is given. */
@@ -135,7 +157,6 @@ function finish(
     if (source.kind === 'view') throw waits();
     const { memory, storage, offset } = source;
     const common = { type, storage, offset, length: lengthOf(length) };
-    if (!isRecorded(memory)) return { ...common, from: 'constant', memory };
     const buffer = memory.buffer as ScriptBuffer;
     if (buffer.role === 'input') return { ...common, from: 'input', at: buffer.at };
     return { ...common, from: 'result', at: resultOf(buffer) };

@@ -135,7 +135,7 @@ function withNews({ script, checks }: RecordedPipeline, done: ResultColumn | und
     module: newsModule(done !== undefined, checks.length),
     arrays: new Map([
       ['news', { buffer: before, storage: 'u32', offset: 0, length: NEWS_WORDS }],
-      ...(done === undefined ? [] : [['done', arrayOf((done as { at: number }).at, done.offset)] as const]),
+      ...(done === undefined ? [] : [['done', arrayOf(done.at, done.offset)] as const]),
       ...checks.map(({ count }, k) => [`count${k}`, arrayOf(count.result, count.word)] as const),
     ]),
     uniforms: new Map(checks.map(({ count }, k) => [`limit${k}`, count.limit] as const)),
