@@ -13,7 +13,6 @@ describe.each(testBackends)('on $name, the pipelines of all laws', ({ open, runs
     for (const { property } of primitiveLaws) await fc.assert(property(run), { numRuns: Math.ceil(runs / 8) });
     await context.close();
     const refused = [...tally.refused.values()].reduce((sum, count) => sum + count, 0);
-    console.log(tally);
     expect(tally.prepared).toBeGreaterThan(refused);
   }, 600_000);
 });
