@@ -82,8 +82,13 @@ export interface Recorder {
   write(part: Part, byte: number, data: Uint32Array): void;
   /** Destroys a buffer once the commands recorded so far are handed over. */
   destroyLater(part: Part): void;
-  /** Ends a command of the backend: hands over what was recorded if that is much. */
+  /**
+   * Ends a command of the backend: hands over what was recorded if that is much. Since somebody waited last, a little is much
+   * at first, so that the device is at work while more is recorded.
+   */
   endCommand(): void;
+  /** Hands over as little as possible of what is recorded within: the device does it without a pause. */
+  together<T>(record: () => T): T;
   /** Submits what was recorded. */
   flush(): void;
   /** Submits at the end of the current task, together with what else it records; resolves once that is submitted. */
@@ -144,6 +149,8 @@ function createFlight(): Flight {
 
 /** Bytes of a buffer of parameters. */
 export const CHUNK_BYTES = 65536;
+/** Commands that are handed over first, twice as many the next time, and so on. */
+const FIRST_COMMANDS = 64;
 /** Writes behind recorded commands that are longer than this hand those over first. */
 const LARGEST_COPIED_WRITE = CHUNK_BYTES / 4;
 
@@ -157,6 +164,9 @@ export function createRecorder(options: RecorderOptions): Recorder {
   let encoder: GPUCommandEncoder | undefined;
   let pass: GPUComputePassEncoder | undefined;
   let soon: Promise<void> | undefined;
+  const few = Math.min(FIRST_COMMANDS, commandsPerSubmission);
+  let enough = few;
+  let isTogether = false;
   let open: Flight | undefined;
   const underWay = new Set<Flight>();
   let doomed: Part[] = [];
@@ -391,6 +401,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
       }
     },
     flushSoon() {
+      enough = few;
       soon ??= Promise.resolve().then(() => {
         soon = undefined;
         flush();
@@ -404,7 +415,17 @@ export function createRecorder(options: RecorderOptions): Recorder {
       else part.gpu.destroy();
     },
     endCommand() {
-      if (commands >= commandsPerSubmission) flush();
+      if (commands < (isTogether ? commandsPerSubmission : enough)) return;
+      flush();
+      enough = Math.min(2 * enough, commandsPerSubmission);
+    },
+    together(record) {
+      isTogether = true;
+      try {
+        return record();
+      } finally {
+        isTogether = false;
+      }
     },
     drop() {
       if (open !== undefined) reset(false);

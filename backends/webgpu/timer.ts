@@ -79,7 +79,8 @@ export function createTimer(
     await finish();
     const stamps = stampsFor(most);
     recorder.stamp(stamps.set, 0);
-    const times = await read(stamps, record(stamps.set) + 1);
+    const count = recorder.together(() => record(stamps.set));
+    const times = await read(stamps, count + 1);
     return Array.from(times.subarray(1), (time, i) => Number(time - times[i]!) / 1e6);
   };
 

@@ -218,9 +218,10 @@ function place(engine: Engine, playable: Playable, brought: Brought): NonNullabl
   const { recorder, spine } = engine;
   const { tape, layout } = playable;
   const { parts, values } = brought;
-  if (tape.runs === 0 && brought.placed?.submission === recorder.submission) return brought.placed;
+  const written = brought.placed?.written ?? [...writtenBy(layout, parts), ...tape.written];
   // What is still being read of what is written is read first.
-  for (const part of [...writtenBy(layout, parts), ...tape.written]) part.beforeWrite?.();
+  for (const part of written) part.beforeWrite?.();
+  if (tape.runs === 0 && brought.placed?.submission === recorder.submission) return brought.placed;
   recorder.begin();
   if (tape.runs > 0) {
     const { memory, epoch } = spine.beginMany(tape.spineWords, tape.runs);
