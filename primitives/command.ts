@@ -13,7 +13,6 @@ import type {
   Store,
   WalkCommand,
 } from './backend.ts';
-import { playScript } from './prepared/play.ts';
 import type { Script, ScriptCall } from './prepared/script.ts';
 
 /** A kernel's call as data, so that it can be made again on another backend. */
@@ -87,7 +86,7 @@ export function rebound(given: Command, at: Lookup): Command {
 }
 
 /** Gives a command to a backend. */
-export function issue(backend: Backend, given: Command): void {
+export function issue(backend: Backend, given: KernelCommand): void {
   switch (given.kind) {
     case 'forEach':
       backend.forEach(given.extent, given.program, given.stores);
@@ -106,9 +105,6 @@ export function issue(backend: Backend, given: Command): void {
       break;
     case 'histogram':
       backend.histogram(given.command);
-      break;
-    case 'play':
-      playScript(backend, given.script, given.call);
   }
 }
 

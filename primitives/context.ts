@@ -56,7 +56,7 @@ import {
 import { watchedBackend } from './watched-backend.ts';
 
 /** What a context records for, in which a pipeline is prepared. */
-interface Recording {
+export interface Recording {
   /** The context that the pipeline is prepared for. Its columns can be read. */
   readonly outer: Context;
   /** Is told of a device count that may be above its limit. */
@@ -144,6 +144,7 @@ export class Context {
       context: this,
       backend,
       checks: this.#checks,
+      createContext: (recorder, recording) => new Context(recorder, recording),
       allocate: (words) => this.#allocateBuffer(words),
       own: (memory) => void this.#owners.at(-1)!.memories.add(memory),
       release: (memory) => this.#release(memory),
@@ -515,8 +516,9 @@ export class Context {
    *   sort(copyIf(heights, map(above, { x: heights, least }))),
    * );
    * const heights = ctx.column(Float32Array.of(4, 8, 2, 6));
-   * const some = await ctx.read(tallest({ heights, least: 3 })); // Float32Array [4, 6, 8]
-   * const most = await ctx.read(tallest({ heights, least: 7 })); // Float32Array [8]
+   * const some = await ctx.read(tallest({ heights, least: 3 }));
+   * const few = await ctx.read(tallest({ heights, least: 7 }));
+   * [...some, ...few]; // [4, 6, 8, 8]
    */
   prepare<const I extends PreparedInputs, R extends Table>(
     inputs: I,
@@ -542,7 +544,7 @@ export class Context {
    * const isZero = fn({ x: u32 }, bool, ({ x }) => x.eq(0));
    * const step = ctx.prepare({ x: input(u32, 10) }, (given) => {
    *   const x = map(half, given);
-   *   return { x, done: ctx.materialize(all(map(isZero, { x }))) };
+   *   return { x, done: ctx.materialize(all(x, isZero)) };
    * });
    * const { rounds } = await ctx.iterate(step, { x: ctx.column(Uint32Array.of(5, 9, 2)) }, { most: 100 });
    * rounds; // 4

@@ -2,6 +2,10 @@ import type { Backend, DeviceBuffer, WordSource } from './backend.ts';
 
 /** What a source failed with: its own affair, even where it looks like a failure of the backend that read it. */
 export class SourceFailure extends Error {
+  static {
+    SourceFailure.prototype.name = 'SourceFailure';
+  }
+
   readonly reason: unknown;
 
   constructor(reason: unknown) {

@@ -4,6 +4,7 @@ import { type Command, issue, rebound } from '../../primitives/command.ts';
 import { ArgumentError, DeviceLostError } from '../../primitives/errors.ts';
 import { aFunction, anything, type FieldKinds, someRecord } from '../../primitives/kinds.ts';
 import { requireOptions } from '../../primitives/options.ts';
+import { playScript } from '../../primitives/prepared/play.ts';
 import { type OnWarning, QuadrilleWarning, tell, warn } from '../../primitives/warnings.ts';
 import { copyOf, SourceFailure, uploadTo } from '../../primitives/word-sources.ts';
 import { CLOSE_LIMIT, endsWithin } from '../close-limit.ts';
@@ -160,7 +161,7 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
         break;
       case 'command':
         if (isLost(entry)) break;
-        issue(current, rebound(entry.command, { reading: physical, writing: physical }));
+        carryOut(current, rebound(entry.command, { reading: physical, writing: physical }));
         break;
       case 'read':
         if (entry.buffer.lost !== undefined) entry.answer.reject(entry.buffer.lost);
@@ -516,6 +517,11 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
       live.bytes = 0;
     },
   };
+}
+
+function carryOut(backend: Backend, command: Command): void {
+  if (command.kind === 'play') playScript(backend, command.script, command.call);
+  else issue(backend, command);
 }
 
 function buffersOf(entry: Entry): readonly Held[] {

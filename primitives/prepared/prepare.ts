@@ -15,7 +15,7 @@ import {
 import { requireValue } from '../columns/plain-value.ts';
 import { alive } from '../columns/program.ts';
 import { SymbolicUniform } from '../columns/symbolic.ts';
-import type { Context } from '../context.ts';
+import type { Context, Recording } from '../context.ts';
 import { ArgumentError } from '../errors.ts';
 import type { UniformParameter } from '../functors/functor.ts';
 import type { ScalarType } from '../functors/ir.ts';
@@ -45,6 +45,8 @@ export interface PreparingContext {
   /** The backend itself. */
   readonly backend: Backend;
   readonly checks: CapacityChecks;
+  /** A context to record in. */
+  createContext(backend: Backend, recording: Recording): Context;
   allocate(words: number): DeviceBuffer;
   /** Gives memory to the scope under way. */
   own(memory: Memory): void;
@@ -95,7 +97,7 @@ export function preparePipeline<I extends PreparedInputs, R extends Table>(
   requireInputs(inputs);
   const { context, backend } = home;
   if (context.recording !== undefined) return inline(pipeline);
-  const recorded = recordPipeline(context, backend, inputs, pipeline as never);
+  const recorded = recordPipeline(context, home.createContext, backend, inputs, pipeline as never);
   const { script } = recorded;
   const ring = createRing(home, recorded);
   for (const { memory } of recorded.constants) home.hold(memory);

@@ -13,7 +13,7 @@ import {
 import { elementsPerWord } from '../columns/host-array.ts';
 import { fuse } from '../columns/program.ts';
 import { SymbolicUniform, symbolicLength } from '../columns/symbolic.ts';
-import { Context } from '../context.ts';
+import type { Context, Recording } from '../context.ts';
 import { ArgumentError } from '../errors.ts';
 import { assemble, leafTypes, type Shape } from '../functors/shapes.ts';
 import { isPromise } from '../given.ts';
@@ -70,6 +70,7 @@ interface ExpectedCapacity {
 /** Runs the function of a pipeline once, on columns that are nowhere, and writes down the commands that it issues. */
 export function recordPipeline(
   outer: Context,
+  createContext: (backend: Backend, recording: Recording) => Context,
   model: Backend,
   inputs: PreparedInputs,
   pipeline: (args: never) => Table,
@@ -77,7 +78,7 @@ export function recordPipeline(
   requireFunction('prepare', 'pipeline', pipeline);
   const backend = createRecordingBackend(model, Object.keys(inputs).length);
   const expected: ExpectedCapacity[] = [];
-  const recording = new Context(backend, {
+  const recording = createContext(backend, {
     outer,
     expectCapacity(length, primitive) {
       // It is compared after the call.

@@ -25,7 +25,11 @@ import {
 } from './tape.ts';
 
 /** Thrown where a script cannot be played from a tape, so that its commands are issued one by one. */
-export class Unplayable extends Error {}
+export class Unplayable extends Error {
+  static {
+    Unplayable.prototype.name = 'Unplayable';
+  }
+}
 
 /** Runs the commands of a script on an engine that writes down what would go to the device. */
 export function capture(engine: Engine, script: Script, layout: TapeLayout): Tape {
