@@ -33,6 +33,7 @@ export function jsonLog(stream: LogStream, { quiet }: { readonly quiet: boolean 
 const PROGRESS_FIELDS = {
   cells: { done: 'doneCells', total: 'totalCells', rate: 'cellsPerSecond' },
   tiles: { done: 'doneTiles', total: 'totalTiles', rate: 'tilesPerSecond' },
+  frames: { done: 'doneFrames', total: 'totalFrames', rate: 'framesPerSecond' },
   rounds: { done: 'doneRounds', total: 'totalRounds', rate: 'roundsPerSecond' },
   bytes: { done: 'doneBytes', total: 'totalBytes', rate: 'bytesPerSecond' },
 } as const;

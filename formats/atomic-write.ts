@@ -2,8 +2,9 @@ import { rmSync } from 'node:fs';
 import { type FileHandle, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { requireArguments } from '../primitives/arguments.ts';
-import { QuadrilleError, UsageError } from '../primitives/errors.ts';
+import { UsageError } from '../primitives/errors.ts';
 import { anArrayOf, aText } from '../primitives/kinds.ts';
+import { unwritable, writeFailed } from './output-errors.ts';
 import { sweepTemporaries, temporaryName } from './temporary-files.ts';
 import type { FileChunks } from './text-chunks.ts';
 
@@ -107,10 +108,7 @@ async function stageFile(path: string): Promise<StagedFile> {
     if (temporary !== undefined) await sweepTemporaries(dirname(target));
     return { path, target, temporary, handle, open: true, committed: false };
   } catch (cause) {
-    throw new UsageError('output/unwritable', `${path} cannot be written: ${reason(cause)}.`, {
-      remedy: 'Name a file in an existing folder that you may write to.',
-      cause,
-    });
+    throw unwritable(path, cause, 'Name a file in an existing folder that you may write to.');
   }
 }
 
@@ -124,7 +122,7 @@ async function writeChunks(file: StagedFile, chunks: FileChunks, signal: AbortSi
   for await (const chunk of chunks) {
     signal?.throwIfAborted();
     await file.handle.appendFile(chunk).catch((cause) => {
-      throw writeFailed(file, cause);
+      throw writeFailed(file.path, cause);
     });
   }
 }
@@ -137,7 +135,7 @@ async function commitAll(files: Iterable<StagedFile>): Promise<void> {
       if (file.temporary !== undefined) await rename(file.temporary, file.target);
       file.committed = true;
     } catch (cause) {
-      throw writeFailed(file, cause);
+      throw writeFailed(file.path, cause);
     }
   }
 }
@@ -147,7 +145,7 @@ async function flush(file: StagedFile): Promise<void> {
     if (file.temporary !== undefined) await file.handle.sync();
     await close(file);
   } catch (cause) {
-    throw writeFailed(file, cause);
+    throw writeFailed(file.path, cause);
   }
 }
 
@@ -169,28 +167,4 @@ function discardAllNow(files: Iterable<StagedFile>): void {
   for (const file of files) {
     if (!file.committed && file.temporary !== undefined) rmSync(file.temporary, { force: true });
   }
-}
-
-function writeFailed(file: StagedFile, cause: unknown): QuadrilleError {
-  return new QuadrilleError('output/write-failed', `${file.path} could not be written: ${reason(cause)}.`, {
-    remedy: 'Free some space, or write elsewhere.',
-    cause,
-  });
-}
-
-const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'its folder does not exist',
-  ENOTDIR: 'a part of its path is not a folder',
-  EISDIR: 'it is a folder',
-  EACCES: 'permission is denied',
-  EPERM: 'permission is denied',
-  EROFS: 'the file system is read-only',
-  ENOSPC: 'no space is left on the device',
-  ENAMETOOLONG: 'its name is too long',
-  ETXTBSY: 'it is in use',
-};
-
-function reason(cause: unknown): string {
-  const code = (cause as NodeJS.ErrnoException | undefined)?.code;
-  return (code === undefined ? undefined : REASONS[code]) ?? (cause instanceof Error ? cause.message : String(cause));
 }

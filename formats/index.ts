@@ -7,6 +7,8 @@
 export type { Note } from '../algorithms/notes.ts';
 export { textAt, textColumnOf } from '../algorithms/text-column.ts';
 export { type StagedOutputs, stageOutputs } from './atomic-write.ts';
+export { type TrackWriter, trackWriter } from './cell-tracks/track-rows.ts';
+export type { TrackScale } from './cell-tracks/track-scale.ts';
 export { type ArrowWriter, arrowWriter } from './compare-arrow.ts';
 export { type ComparePlot, comparePlot } from './compare-plot.ts';
 export { compareSections, type TileFigures, type WorstTiles, worstTiles } from './compare-report.ts';
@@ -54,6 +56,8 @@ export type {
 export { type Labels, traceLabels } from './result-sets/trace-labels.ts';
 export type { FileChunks, TextChunks } from './text-chunks.ts';
 export type { PoolThread } from './thread-pool.ts';
+export { openVideo } from './video/open-video.ts';
+export type { Video, VideoChannel, VideoFormat, VideoFrame, VideoOptions, VideoStream } from './video/video.ts';
 export { statisticsCsv, zonalCsv } from './zonal-csv.ts';
 export { type ZonalRun, zonalJson } from './zonal-json.ts';
 export type { Extent } from './zonal-plot/extent.ts';

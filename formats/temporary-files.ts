@@ -15,13 +15,15 @@ export function temporaryName(): string {
 
 const NAME = /^\.quadrille-([0-9a-f]{12})-([1-9]\d{0,9})-(\d{1,20})-[0-9a-f]{12}\.tmp$/;
 
-/** Removes the temporary files in a folder whose process, of this machine, is gone. What cannot be told or removed stays. */
+/** Removes the temporary files and folders in a folder whose process, of this machine, is gone. What cannot be told or removed stays. */
 export async function sweepTemporaries(folder: string): Promise<void> {
   const names = await readdir(folder).catch((): string[] => []);
   for (const name of names.filter(isOrphan)) {
     const path = join(folder, name);
     const entry = await lstat(path).catch(() => undefined);
-    if (entry?.isFile()) await rm(path, { force: true }).catch(() => undefined);
+    if (entry?.isFile() || entry?.isDirectory()) {
+      await rm(path, { force: true, recursive: true }).catch(() => undefined);
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 import { encode } from 'fast-png';
 import { DOMAIN_BITS } from '../../algorithms/quadrants/domain.ts';
 import { requireArguments } from '../../primitives/arguments.ts';
+import { drawLine, type RgbImage } from '../image-lines.ts';
 import { aDrawnFile, type MaqFile } from '../maq-file.ts';
 import {
   insideLevels,
@@ -16,13 +17,6 @@ import { BOUNDARY, colorOfLevel, OUTLINE, type Rgb } from './palette.ts';
 
 const LONGEST_SIDE = 2000;
 const LEAST_PIXELS = 1;
-
-/** Pixels, three bytes each, from the top. */
-interface Image {
-  readonly width: number;
-  readonly height: number;
-  readonly data: Uint8Array;
-}
 
 /**
  * Draws the quadrants of a tree as a PNG of at most 2,000 × 2,000 pixels: as `quadrantPlot` does, but for titles and the legend.
@@ -49,7 +43,7 @@ export function quadrantImage(file: MaqFile, options: QuadrantPlotOptions = {}):
 /** Squares from so many pixels on are set apart by lines. */
 const LINED_PIXELS = 5;
 
-function fillCells(image: Image, cells: DrawnCells, frame: QuadrantFrame): void {
+function fillCells(image: RgbImage, cells: DrawnCells, frame: QuadrantFrame): void {
   const inside = insideLevels(cells);
   for (const boundary of [0, 1]) {
     for (const [cell, level] of cells.levels.entries()) {
@@ -80,7 +74,7 @@ interface Box {
   readonly bottom: number;
 }
 
-function fillBox({ width, height, data }: Image, { left, right, top, bottom }: Box, color: Rgb): void {
+function fillBox({ width, height, data }: RgbImage, { left, right, top, bottom }: Box, color: Rgb): void {
   const [from, to] = [Math.max(0, left), Math.min(width, right)];
   for (let row = Math.max(0, top); row < Math.min(height, bottom); row++) {
     for (let column = from; column < to; column++) data.set(color, 3 * (row * width + column));
@@ -91,36 +85,10 @@ function lighter(color: Rgb): Rgb {
   return color.map((part) => Math.round(part + 0.55 * (255 - part))) as unknown as Rgb;
 }
 
-function drawLines(image: Image, { step, x, y, starts }: Outlines): void {
+function drawLines(image: RgbImage, { step, x, y, starts }: Outlines): void {
   for (let line = 0; line < starts.length - 1; line++) {
     for (let point = starts[line]! + 1; point < starts[line + 1]!; point++) {
-      drawLine(image, x[point - 1]! * step, y[point - 1]! * step, x[point]! * step, y[point]! * step);
+      drawLine(image, OUTLINE, [x[point - 1]! * step, y[point - 1]! * step], [x[point]! * step, y[point]! * step]);
     }
   }
-}
-
-/** A line as wide as a pixel, its coverage shared between the two nearest pixels across it (after Wu, 1991). */
-function drawLine(image: Image, fromX: number, fromY: number, toX: number, toY: number): void {
-  const isSteep = Math.abs(toY - fromY) > Math.abs(toX - fromX);
-  const [a, b, c, d] = isSteep ? [fromY, fromX, toY, toX] : [fromX, fromY, toX, toY];
-  const [start, low, end, high] = a <= c ? [a, b, c, d] : [c, d, a, b];
-  const slope = end === start ? 0 : (high - low) / (end - start);
-  for (let along = Math.floor(start); along < Math.max(end, Math.floor(start) + 1); along++) {
-    const across = low + slope * (Math.min(Math.max(along + 0.5, start), end) - start) - 0.5;
-    const near = Math.floor(across);
-    const share = across - near;
-    for (const [at, cover] of [
-      [near, 1 - share],
-      [near + 1, share],
-    ] as const) {
-      if (isSteep) blend(image, at, along, cover);
-      else blend(image, along, at, cover);
-    }
-  }
-}
-
-function blend({ width, height, data }: Image, column: number, row: number, cover: number): void {
-  if (column < 0 || row < 0 || column >= width || row >= height) return;
-  const at = 3 * (row * width + column);
-  for (let part = 0; part < 3; part++) data[at + part] = data[at + part]! + cover * (OUTLINE[part]! - data[at + part]!);
 }

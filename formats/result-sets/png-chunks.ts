@@ -1,66 +1,98 @@
 import { FormatError } from '../../primitives/errors.ts';
 
-/** A PNG of one sample a pixel, before its data are unpacked. */
+/** A PNG before its data are unpacked. */
 export interface PngChunks {
   readonly width: number;
   readonly height: number;
   /** Bits of a sample. */
   readonly depth: number;
+  /** Colour type: 0 of grey values, 2 of RGB, 3 of a palette, 4 and 6 of the first two with transparency. */
+  readonly colour: number;
+  /** Samples of a pixel. */
+  readonly samples: number;
   readonly interlaced: boolean;
   /** Bytes of a row, without the one that tells its filter. */
   readonly stride: number;
   /** The compressed data, in parts. */
   readonly data: readonly Uint8Array[];
+  /** Red, green and blue of each index, where there is a palette. */
+  readonly palette: Uint8Array | undefined;
 }
 
 const SIGNATURE = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
-const CHUNK = { IHDR: 0x49484452, IDAT: 0x49444154, IEND: 0x49454e44 };
+const CHUNK = { IHDR: 0x49484452, PLTE: 0x504c5445, IDAT: 0x49444154, IEND: 0x49454e44 };
 /** Set in the type of chunks that a decoder may skip. */
 const ANCILLARY = 0x20000000;
 
 /**
- * Finds the data of a PNG. Chunks that a decoder may skip (colour profiles, texts) are not looked at; checksums of the others
- * are.
+ * Finds the data of a PNG of labels. Chunks that a decoder may skip (colour profiles, texts) are not looked at; checksums of the
+ * others are.
  *
  * @throws FormatError where the file is damaged, has colours or transparency, or fewer than 8 bits interlaced; or where its
  * data are too few or too many for its pixels.
  */
 export function readPngChunks(bytes: Uint8Array, file: string): PngChunks {
   const header = readHeader(bytes, file);
-  const data = [...criticalChunks(bytes, file)].filter(({ type }) => type === CHUNK.IDAT).map(({ body }) => body);
+  const { colour, depth, interlaced } = header;
+  if (colour !== 0 && colour !== 3) throw notLabels(COLOURS[colour]!.name, file);
+  if (interlaced && depth < 8) throw notLabels(`${depth} bits a sample, interlaced`, file);
+  return withData(header, bytes, file);
+}
+
+/**
+ * The same of a PNG of any colours.
+ *
+ * @throws FormatError where the file is damaged, or its data are too few or too many for its pixels.
+ */
+export function readPngImage(bytes: Uint8Array, file: string): PngChunks {
+  return withData(readHeader(bytes, file), bytes, file);
+}
+
+type PngHeader = Omit<PngChunks, 'data' | 'palette'>;
+
+function withData(header: PngHeader, bytes: Uint8Array, file: string): PngChunks {
+  const chunks = [...criticalChunks(bytes, file)];
+  const data = chunks.filter(({ type }) => type === CHUNK.IDAT).map(({ body }) => body);
   const packed = data.reduce((sum, { length }) => sum + length, 0);
   checkData(packed, header.height * (1 + header.stride), `${packed} bytes for ${sizeOf(header)}`, file);
-  return { ...header, data };
+  return { ...header, data, palette: chunks.find(({ type }) => type === CHUNK.PLTE)?.body };
 }
 
 function sizeOf({ width, height }: Pick<PngChunks, 'width' | 'height'>): string {
   return `${width} × ${height}`;
 }
 
-function readHeader(bytes: Uint8Array, file: string): Omit<PngChunks, 'data'> {
+function readHeader(bytes: Uint8Array, file: string): PngHeader {
   const view = viewOf(bytes);
   const signed = bytes.length >= 33 && SIGNATURE.every((byte, at) => bytes[at] === byte);
   if (!signed || view.getUint32(8) !== 13 || view.getUint32(12) !== CHUNK.IHDR) throw damagedPng('no PNG header', file);
   const [width, height, depth, colour] = [view.getUint32(16), view.getUint32(20), bytes[24]!, bytes[25]!];
-  if (colour !== 0 && colour !== 3) throw notLabels(COLOURS[colour] ?? `colour type ${colour}`, file);
+  const kind = COLOURS[colour];
+  if (kind === undefined) throw damagedPng(`colour type ${colour}`, file);
   const [compression, filters, interlacing] = [bytes[26]!, bytes[27]!, bytes[28]!];
-  const known = DEPTHS.includes(depth) && compression === 0 && filters === 0 && interlacing <= 1;
+  const known = kind.depths.includes(depth) && compression === 0 && filters === 0 && interlacing <= 1;
   if (!known) {
     const got = `${depth} bits, compression ${compression}, filters ${filters}, interlacing ${interlacing}`;
     throw damagedPng(got, file);
   }
-  const interlaced = interlacing === 1;
-  if (interlaced && depth < 8) throw notLabels(`${depth} bits a sample, interlaced`, file);
   if (width === 0 || height === 0) throw damagedPng(`${width} × ${height} pixels`, file);
-  return { width, height, depth, interlaced, stride: Math.ceil((width * depth) / 8) };
+  const { samples } = kind;
+  const stride = Math.ceil((width * samples * depth) / 8);
+  return { width, height, depth, colour, samples, interlaced: interlacing === 1, stride };
 }
 
-const DEPTHS: readonly number[] = [1, 2, 4, 8, 16];
+interface ColourType {
+  readonly name: string;
+  readonly samples: number;
+  readonly depths: readonly number[];
+}
 
-const COLOURS: Readonly<Record<number, string>> = {
-  2: 'RGB',
-  4: 'grey with transparency',
-  6: 'RGB with transparency',
+const COLOURS: Readonly<Record<number, ColourType>> = {
+  0: { name: 'grey', samples: 1, depths: [1, 2, 4, 8, 16] },
+  2: { name: 'RGB', samples: 3, depths: [8, 16] },
+  3: { name: 'a palette', samples: 1, depths: [1, 2, 4, 8] },
+  4: { name: 'grey with transparency', samples: 2, depths: [8, 16] },
+  6: { name: 'RGB with transparency', samples: 4, depths: [8, 16] },
 };
 
 interface Chunk {

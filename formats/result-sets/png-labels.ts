@@ -90,7 +90,7 @@ function* inflated(data: readonly Uint8Array[], file: string): Generator<Uint8Ar
 }
 
 /** Adds to a row what its filter took away; false where the filter is none that there is. */
-function unfilter(line: Uint8Array, above: Uint8Array, pixel: number): boolean {
+export function unfilter(line: Uint8Array, above: Uint8Array, pixel: number): boolean {
   const filter = line[0]!;
   if (filter > 4) return false;
   const { length } = line;
@@ -119,7 +119,10 @@ function nearest(left: number, above: number, corner: number): number {
 }
 
 /** Takes the samples out of rows; every row overwrites those of the last. */
-function samplesOf({ width, depth }: PngChunks): (line: Uint8Array) => Labels {
+export function samplesOf({
+  width,
+  depth,
+}: Pick<PngChunks, 'width' | 'depth'>): (line: Uint8Array) => Uint8Array | Uint16Array {
   if (depth === 8) return (line) => line.subarray(1);
   if (depth === 16) {
     const row = new Uint16Array(width);

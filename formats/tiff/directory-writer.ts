@@ -1,8 +1,12 @@
 import { TAG, type TagName } from './directory.ts';
 
-/** A tag to be written: `ascii` takes a string, the others numbers. `long8` is for BigTIFF. */
+/** A tag to be written: `ascii` takes a string, the others numbers. `long8` is for BigTIFF; a `rational` is written in millionths. */
 export type Field =
-  | { readonly tag: TagName; readonly type: 'short' | 'long' | 'long8' | 'double'; readonly values: ArrayLike<number> }
+  | {
+      readonly tag: TagName;
+      readonly type: 'short' | 'long' | 'long8' | 'rational' | 'double';
+      readonly values: ArrayLike<number>;
+    }
   | { readonly tag: TagName; readonly type: 'ascii'; readonly text: string };
 
 /** Lays out an image file directory that will stand at `offset`, with the values that do not fit its entries behind. */
@@ -40,6 +44,7 @@ const TYPES = {
   ascii: { code: 2, bytes: 1 },
   short: { code: 3, bytes: 2 },
   long: { code: 4, bytes: 4 },
+  rational: { code: 5, bytes: 8 },
   double: { code: 12, bytes: 8 },
   long8: { code: 16, bytes: 8 },
 } as const;
@@ -64,9 +69,18 @@ function putValues(view: DataView, start: number, field: Field, littleEndian: bo
     const value = field.values[i]!;
     if (field.type === 'short') view.setUint16(at, value, littleEndian);
     else if (field.type === 'long') view.setUint32(at, value, littleEndian);
+    else if (field.type === 'rational') putRational(view, at, value, littleEndian);
     else if (field.type === 'double') view.setFloat64(at, value, littleEndian);
     else view.setBigUint64(at, BigInt(value), littleEndian);
   }
+}
+
+const MILLION = 1e6;
+
+function putRational(view: DataView, at: number, value: number, littleEndian: boolean): void {
+  const isSmall = value * MILLION < 2 ** 32;
+  view.setUint32(at, Math.round(isSmall ? value * MILLION : value), littleEndian);
+  view.setUint32(at + 4, isSmall ? MILLION : 1, littleEndian);
 }
 
 /** The first bytes of a TIFF whose directory stands at `offset`. */

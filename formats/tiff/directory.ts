@@ -10,13 +10,18 @@ export const TAG = {
   compression: 259,
   photometricInterpretation: 262,
   fillOrder: 266,
+  imageDescription: 270,
   stripOffsets: 273,
   orientation: 274,
   samplesPerPixel: 277,
   rowsPerStrip: 278,
   stripByteCounts: 279,
+  xResolution: 282,
+  yResolution: 283,
   planarConfiguration: 284,
+  resolutionUnit: 296,
   predictor: 317,
+  colorMap: 320,
   tileWidth: 322,
   tileLength: 323,
   tileOffsets: 324,
@@ -39,6 +44,8 @@ export type TagName = keyof typeof TAG;
  * memory is taken for them.
  */
 export interface TiffDirectory {
+  /** Where in the file it stands. */
+  readonly offset: number;
   readonly littleEndian: boolean;
   /** How many values a tag has; 0 where the tag is not there. */
   count(tag: TagName): number;
@@ -60,6 +67,7 @@ export async function readDirectory(source: ByteSource): Promise<TiffDirectory> 
 async function readDirectoryAt(source: ByteSource, { littleEndian, big, offset }: Header): Promise<TiffDirectory> {
   const { entries, end } = await readEntries(source, littleEndian, big, offset);
   return {
+    offset,
     littleEndian,
     count: (tag) => entries.get(TAG[tag])?.count ?? 0,
     numbers: (tag, most = MOST_VALUES) => readNumbers(source, littleEndian, entries.get(TAG[tag]), tag, most),
@@ -163,6 +171,7 @@ const TYPES: ReadonlyMap<number, FieldType> = new Map([
   [2, { bytes: 1, get: (view, at) => view.getUint8(at) }],
   [3, { bytes: 2, get: (view, at, little) => view.getUint16(at, little) }],
   [4, { bytes: 4, get: (view, at, little) => view.getUint32(at, little) }],
+  [5, { bytes: 8, get: (view, at, little) => view.getUint32(at, little) / view.getUint32(at + 4, little) }],
   [6, { bytes: 1, get: (view, at) => view.getInt8(at) }],
   [8, { bytes: 2, get: (view, at, little) => view.getInt16(at, little) }],
   [9, { bytes: 4, get: (view, at, little) => view.getInt32(at, little) }],

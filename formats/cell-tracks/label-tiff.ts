@@ -1,0 +1,38 @@
+import { encodeDirectory, encodeHeader, type Field } from '../tiff/directory-writer.ts';
+import { encodeBlock } from '../tiff/encode.ts';
+
+const HEADER_BYTES = 8;
+const DEFLATE = 8;
+
+/** A grey TIFF of 16 bits, row after row from the top, in one strip of deflate. */
+export async function encodeLabelTiff(width: number, height: number, labels: Uint16Array): Promise<Uint8Array> {
+  const strip = await encodeBlock(labels, {
+    sample: 'u16',
+    littleEndian: true,
+    compression: 'deflate',
+    level: 6,
+    predictor: 'none',
+    rowWords: width,
+    interleaved: 1,
+  });
+  const fields: Field[] = [
+    { tag: 'imageWidth', type: 'long', values: [width] },
+    { tag: 'imageLength', type: 'long', values: [height] },
+    { tag: 'bitsPerSample', type: 'short', values: [16] },
+    { tag: 'compression', type: 'short', values: [DEFLATE] },
+    { tag: 'photometricInterpretation', type: 'short', values: [1] },
+    { tag: 'stripOffsets', type: 'long', values: [HEADER_BYTES] },
+    { tag: 'samplesPerPixel', type: 'short', values: [1] },
+    { tag: 'rowsPerStrip', type: 'long', values: [height] },
+    { tag: 'stripByteCounts', type: 'long', values: [strip.length] },
+    { tag: 'sampleFormat', type: 'short', values: [1] },
+  ];
+  // A directory begins at an even offset.
+  const end = HEADER_BYTES + strip.length + (strip.length % 2);
+  const directory = encodeDirectory(fields, end, true, false);
+  const file = new Uint8Array(end + directory.length);
+  file.set(encodeHeader(end, true, false));
+  file.set(strip, HEADER_BYTES);
+  file.set(directory, end);
+  return file;
+}

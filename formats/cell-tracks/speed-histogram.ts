@@ -1,0 +1,74 @@
+/** How speeds are spread, in memory that does not grow with their number. */
+export interface SpeedHistogram {
+  add(speed: number): void;
+  /** What has been added so far. */
+  distribution(): SpeedDistribution;
+}
+
+/** How speeds are spread; figures of no speeds are NaN. */
+export interface SpeedDistribution {
+  readonly count: number;
+  readonly mean: number;
+  readonly max: number;
+  /** Width of a bin; the first one begins at 0. */
+  readonly width: number;
+  /** Speeds in each bin, up to the last one that has any. */
+  readonly counts: Float64Array;
+  /** The speed that a share of all, from 0 to 1, does not exceed: exact to a bin's width. */
+  quantile(share: number): number;
+}
+
+const BINS = 2048;
+const FIRST_WIDTH = 2 ** -12;
+
+/**
+ * Starts without speeds. Bins are as wide as a power of two; where a speed lies beyond them, each two become one. So counts do not
+ * depend on the order in which speeds come. NaN is not counted.
+ */
+export function speedHistogram(): SpeedHistogram {
+  const counts = new Float64Array(BINS);
+  let [count, sum, max, width] = [0, 0, Number.NaN, FIRST_WIDTH];
+
+  function widen(): void {
+    for (let bin = 0; bin < BINS; bin++) {
+      counts[bin] = bin < BINS / 2 ? counts[2 * bin]! + counts[2 * bin + 1]! : 0;
+    }
+    width *= 2;
+  }
+
+  return {
+    add(speed) {
+      if (!Number.isFinite(speed)) return;
+      while (speed >= BINS * width) widen();
+      counts[Math.floor(speed / width)]!++;
+      count++;
+      sum += speed;
+      max = count === 1 ? speed : Math.max(max, speed);
+    },
+    distribution() {
+      const used = count === 0 ? 0 : Math.floor(max / width) + 1;
+      const own = counts.slice(0, used);
+      return {
+        count,
+        mean: sum / count,
+        max,
+        width,
+        counts: own,
+        quantile: (share) => quantileOf(own, width, max, share),
+      };
+    },
+  };
+}
+
+/** Speeds are taken to be evenly spread within a bin. */
+function quantileOf(counts: Float64Array, width: number, max: number, share: number): number {
+  const total = counts.reduce((sum, count) => sum + count, 0);
+  let before = 0;
+  for (const [bin, count] of counts.entries()) {
+    if (count > 0 && before + count >= share * total) {
+      return Math.min(max, width * (bin + (share * total - before) / count));
+    }
+    before += count;
+  }
+  return Number.NaN;
+}

@@ -1,0 +1,35 @@
+/** Red, green and blue, 0 to 255. */
+export type Rgb = readonly [red: number, green: number, blue: number];
+
+/** Turns of hue from one track to the next: the golden angle, after which no two of a few tracks in a row are alike. */
+const TURN = 0.381966;
+const LIGHTNESSES = [0.62, 0.5, 0.72] as const;
+const SATURATION = 0.95;
+
+/** The colour of a track, the same in every frame and picture: bright, to be told from grey. */
+export function trackColor(track: number): Rgb {
+  const hue = (track * TURN) % 1;
+  const lightness = LIGHTNESSES[track % LIGHTNESSES.length]!;
+  const chroma = SATURATION * Math.min(lightness, 1 - lightness);
+  const part = (offset: number): number => {
+    const k = (offset + hue * 12) % 12;
+    return Math.round(255 * (lightness - chroma * Math.max(-1, Math.min(k - 3, 9 - k, 1))));
+  };
+  return readable([part(0), part(8), part(4)]);
+}
+
+/** Below this, on a scale to 255, a colour does not stand out from grey. */
+const LEAST_LUMA = 115;
+
+/** A colour with as much white as makes it bright enough: pure blue is dark. */
+function readable(color: Rgb): Rgb {
+  const [red, green, blue] = color;
+  const luma = 0.299 * red + 0.587 * green + 0.114 * blue;
+  const white = Math.max(0, (LEAST_LUMA - luma) / (255 - luma));
+  return color.map((part) => Math.round(part + white * (255 - part))) as unknown as Rgb;
+}
+
+/** A colour as SVG has it. */
+export function hexColor(color: Rgb): string {
+  return `#${color.map((part) => part.toString(16).padStart(2, '0')).join('')}`;
+}

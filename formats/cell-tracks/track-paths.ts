@@ -1,0 +1,48 @@
+import type { TrackedFrame } from '../../algorithms/cell-tracking/tracks.ts';
+
+/** Where tracks went, in memory that does not grow with the video. */
+export interface TrackPaths {
+  add(frame: TrackedFrame): void;
+  /** The points of each track in the order of frames, ascending by track. */
+  list(): TrackPath[];
+  /** Every so many frames were kept. */
+  every(): number;
+}
+
+export interface TrackPath {
+  readonly track: number;
+  readonly points: readonly (readonly [x: number, y: number])[];
+}
+
+/** Starts without points, and keeps at most `most` of them: where there are more, those of every second frame that was kept. */
+export function trackPaths(most: number): TrackPaths {
+  let kept: { readonly frame: number; readonly track: number; readonly x: number; readonly y: number }[] = [];
+  let every = 1;
+
+  function thin(): void {
+    while (kept.length > most) {
+      every *= 2;
+      kept = kept.filter(({ frame }) => frame % every === 0);
+      // All of them may be those of the first frame.
+      if (kept.every(({ frame }) => frame === 0)) kept.length = Math.min(kept.length, most);
+    }
+  }
+
+  return {
+    add({ index, track, x, y }) {
+      if (index % every !== 0) return;
+      for (const [i, id] of track.entries()) kept.push({ frame: index, track: id, x: x[i]!, y: y[i]! });
+      thin();
+    },
+    list() {
+      const paths = new Map<number, [number, number][]>();
+      for (const { track, x, y } of kept) {
+        const points = paths.get(track);
+        if (points === undefined) paths.set(track, [[x, y]]);
+        else points.push([x, y]);
+      }
+      return [...paths].map(([track, points]) => ({ track, points })).sort((a, b) => a.track - b.track);
+    },
+    every: () => every,
+  };
+}

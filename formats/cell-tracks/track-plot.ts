@@ -1,0 +1,168 @@
+import { encode } from 'fast-png';
+import { loadPlot } from '../plot-packages.ts';
+import { countText, escapeXml, HAIRLINE, INK, MARGIN, MUTED, niceStep, px, shorten, text } from '../zonal-plot/page.ts';
+import type { TrackFigures } from './tally.ts';
+import { hexColor, trackColor } from './track-color.ts';
+import { type TrackScale, type TrackUnits, unitsOf } from './track-scale.ts';
+
+/** What a plot shows. */
+export interface TrackPlot {
+  readonly figures: TrackFigures;
+  readonly scale: TrackScale;
+  readonly title: string;
+}
+
+const WIDTH = 760;
+const LONGEST_TITLE = 56;
+const MAP_TOP = 88;
+/** Of the map, whose sides keep their ratio. */
+const HIGHEST = 760;
+const CHART_HEIGHT = 240;
+const BAR = '#4878a8';
+const BARS = 40;
+
+/**
+ * Draws the tracks of a video over its first frame, above a histogram of the speeds, as a standalone SVG. A dot is where a track
+ * ends.
+ *
+ * @throws PackageError `package/missing` where the optional packages `@observablehq/plot` and `linkedom` are not installed.
+ */
+export async function trackPlot({ figures, scale, title }: TrackPlot): Promise<string> {
+  const units = unitsOf(scale);
+  const zoom = Math.min((WIDTH - 2 * MARGIN) / figures.width, HIGHEST / figures.height);
+  const mapHeight = figures.height * zoom;
+  const chartTop = MAP_TOP + mapHeight + 44;
+  const hasSpeeds = figures.speeds.count > 0;
+  const height = Math.ceil(hasSpeeds ? chartTop + CHART_HEIGHT + MARGIN : MAP_TOP + mapHeight + MARGIN);
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" ` +
+      `font-family="system-ui, 'Segoe UI', Helvetica, Arial, 'DejaVu Sans', sans-serif" style="background: #fff">`,
+    `<title>${escapeXml(title)}</title>`,
+    '<rect width="100%" height="100%" fill="#fff"/>',
+    text(shorten(title, LONGEST_TITLE), { x: MARGIN, y: 42, size: 20, weight: 600 }),
+    text(subtitle(figures), { x: MARGIN, y: 66, size: 13, fill: MUTED }),
+    `<g transform="translate(${MARGIN}, ${MAP_TOP})">${drawMap(figures, scale, zoom)}</g>`,
+    ...(hasSpeeds
+      ? [
+          text(`Speeds, ${units.speed}`, { x: MARGIN, y: chartTop - 12, size: 15, weight: 600 }),
+          `<g transform="translate(${MARGIN}, ${chartTop})">${await drawSpeeds(figures, units)}</g>`,
+        ]
+      : []),
+    '</svg>\n',
+  ].join('\n');
+}
+
+function subtitle({ tracks, frames, pathsEvery }: TrackFigures): string {
+  const thinned = pathsEvery > 1 ? `; of their points those of every ${ordinal(pathsEvery)} frame are drawn` : '';
+  return `${plural(tracks, 'track')} in ${plural(frames, 'frame')}, over the first frame${thinned}`;
+}
+
+function plural(count: number, thing: string): string {
+  return `${countText(count)} ${thing}${count === 1 ? '' : 's'}`;
+}
+
+/** Of powers of two. */
+function ordinal(count: number): string {
+  return count % 10 === 2 && count % 100 !== 12 ? `${countText(count)}nd` : `${countText(count)}th`;
+}
+
+function drawMap(figures: TrackFigures, scale: TrackScale, zoom: number): string {
+  const { width, height, picture, paths } = figures;
+  const clip = `<clipPath id="track-frame"><rect width="${px(width * zoom)}" height="${px(height * zoom)}"/></clipPath>`;
+  const lines = paths.map(({ track, points }) => {
+    const color = hexColor(trackColor(track));
+    // Places are counted from the middle of the upper left pixel.
+    const places = points.map(([x, y]) => `${px((x + 0.5) * zoom)},${px((y + 0.5) * zoom)}`);
+    const [endX, endY] = places.at(-1)!.split(',');
+    const dot = `<circle cx="${endX}" cy="${endY}" r="2.2" fill="${color}" stroke="${INK}" stroke-width="0.6"/>`;
+    if (places.length === 1) return dot;
+    const path = `d="M${places.join('L')}" fill="none" stroke-linejoin="round" stroke-linecap="round"`;
+    return `<path ${path} stroke="${INK}" stroke-opacity="0.55" stroke-width="3"/><path ${path} stroke="${color}" stroke-width="1.5"/>${dot}`;
+  });
+  return [
+    clip,
+    picture === undefined ? '' : drawPicture(figures, zoom),
+    `<g clip-path="url(#track-frame)">${lines.join('\n')}</g>`,
+    drawScaleBar(figures, scale, zoom),
+  ].join('\n');
+}
+
+function drawPicture({ picture, width, height }: TrackFigures, zoom: number): string {
+  const { width: columns, height: rows, data, scale } = picture!;
+  // Packed by a library, which gives the same bytes in every version of Node.
+  const png = Buffer.from(encode({ width: columns, height: rows, channels: 1, depth: 8, data })).toString('base64');
+  // The last pixels of a picture that was made smaller may reach beyond the frame.
+  const size = `width="${px(columns * scale * zoom)}" height="${px(rows * scale * zoom)}"`;
+  const frame = `width="${px(width * zoom)}" height="${px(height * zoom)}" fill="none" stroke="${HAIRLINE}"`;
+  return (
+    `<g clip-path="url(#track-frame)"><image ${size} preserveAspectRatio="none" href="data:image/png;base64,${png}"/></g>` +
+    `<rect ${frame}/>`
+  );
+}
+
+/** About so much of the frame's width. */
+const BAR_SHARE = 0.2;
+
+function drawScaleBar({ width, height }: TrackFigures, { pixelSize }: TrackScale, zoom: number): string {
+  if (pixelSize === undefined) return '';
+  const length = niceStep((BAR_SHARE * width * pixelSize) / 2);
+  const wide = (length / pixelSize) * zoom;
+  const [x, y] = [width * zoom - wide - 12, height * zoom - 14];
+  return (
+    `<g><rect x="${px(x - 8)}" y="${px(y - 22)}" width="${px(wide + 16)}" height="32" fill="#000" fill-opacity="0.55" rx="3"/>` +
+    `<rect x="${px(x)}" y="${px(y)}" width="${px(wide)}" height="3" fill="#fff"/>` +
+    `${text(`${length} µm`, { x: x + wide / 2, y: y - 6, size: 12, fill: '#fff', anchor: 'middle' })}</g>`
+  );
+}
+
+async function drawSpeeds({ speeds }: TrackFigures, { speedFactor }: TrackUnits): Promise<string> {
+  const { Plot, document } = await loadPlot();
+  const { axisX, axisY, gridY, plot, rect, ruleX, ruleY, text: label } = Plot;
+  const each = Math.max(1, Math.ceil(speeds.counts.length / BARS));
+  const width = speeds.width * each * speedFactor;
+  const bars = Array.from({ length: Math.ceil(speeds.counts.length / each) }, (_, bar) => ({
+    lower: bar * width,
+    upper: (bar + 1) * width,
+    count: speeds.counts.subarray(bar * each, (bar + 1) * each).reduce((sum, count) => sum + count, 0),
+  }));
+  const median = speeds.quantile(0.5) * speedFactor;
+  const medians = [{ x: median, name: `median ${median.toPrecision(3)}` }];
+  const most = Math.max(1, ...bars.map(({ count }) => count));
+  const chart = plot({
+    document,
+    width: WIDTH - 2 * MARGIN,
+    height: CHART_HEIGHT,
+    marginTop: 20,
+    marginLeft: 52,
+    marginRight: 8,
+    marginBottom: 40,
+    x: { domain: [0, Math.max(width, bars.length * width)], label: null },
+    y: { domain: [0, most], label: null },
+    marks: [
+      gridY({ ticks: Math.min(5, most), stroke: HAIRLINE, strokeOpacity: 1 }),
+      axisY({ ticks: Math.min(5, most), tickSize: 0, color: MUTED, tickFormat: countText }),
+      axisX({
+        ticks: 8,
+        tickSize: 3,
+        color: MUTED,
+        label: 'from one frame to the next, of each cell',
+        labelAnchor: 'center',
+        labelArrow: 'none',
+      }),
+      rect(bars, { x1: 'lower', x2: 'upper', y1: 0, y2: 'count', fill: BAR, inset: 0.5 }),
+      ruleX(medians, { x: 'x', stroke: INK, strokeDasharray: '3,3' }),
+      label(medians, {
+        x: 'x',
+        text: 'name',
+        frameAnchor: 'top',
+        lineAnchor: 'bottom',
+        dy: -4,
+        fill: INK,
+        fontWeight: 600,
+      }),
+      ruleY([0], { stroke: MUTED }),
+    ],
+  });
+  chart.querySelector('style')?.remove();
+  return `<g font-size="11" text-anchor="middle" fill="currentColor">${chart.innerHTML}</g>`;
+}

@@ -1,0 +1,52 @@
+import type { TrackedFrame } from '../../algorithms/cell-tracking/tracks.ts';
+import { requireArguments } from '../../primitives/arguments.ts';
+import { aTrackScale, type TrackScale, unitsOf } from './track-scale.ts';
+
+/** Writes the tracks of a video as CSV, a piece for each frame. */
+export interface TrackWriter {
+  /** The header. */
+  begin(): string;
+  /** A row for each cell of a frame. */
+  add(frame: TrackedFrame): string;
+}
+
+/**
+ * Writes tracks as CSV, a row for each cell and frame: `track, frame, time, x, y, radius, score, speed`. The header says the
+ * units: `time_s` or `time_frames`, `speed_um_per_s` or `speed_px_per_frame`; the others are in pixels. Numbers are the shortest
+ * text that reads back as the same f32, times have six decimals, and the speed of a track's first row is blank.
+ *
+ * @example
+ * trackWriter({ frameRate: 30 }).begin(); // 'track,frame,time_s,x_px,y_px,radius_px,score,speed_px_per_frame\n'
+ */
+export function trackWriter(scale: TrackScale = {}): TrackWriter {
+  requireArguments('trackWriter', { scale }, { scale: aTrackScale });
+  const units = unitsOf(scale);
+  const speedName = units.speed === 'µm/s' ? 'speed_um_per_s' : 'speed_px_per_frame';
+  return {
+    begin: () => `track,frame,time_${units.time},x_px,y_px,radius_px,score,${speedName}\n`,
+    add({ index, track, x, y, radius, score, speed }) {
+      const time = Number(units.timeOf(index).toFixed(TIME_DECIMALS));
+      let text = '';
+      for (const [i, id] of track.entries()) {
+        const numbers = [x[i]!, y[i]!, radius[i]!, score[i]!, speed[i]! * units.speedFactor].map(shortest);
+        text += `${id},${index},${time},${numbers.join(',')}\n`;
+      }
+      return text;
+    },
+  };
+}
+
+const TIME_DECIMALS = 6;
+/** So many digits tell all f32 apart. */
+const MOST_DIGITS = 9;
+
+/** The shortest text that reads back as the same f32; blank for what is no number. */
+function shortest(value: number): string {
+  const single = Math.fround(value);
+  if (!Number.isFinite(single)) return '';
+  for (let digits = 6; digits < MOST_DIGITS; digits++) {
+    const rounded = Number(single.toPrecision(digits));
+    if (Math.fround(rounded) === single) return String(rounded);
+  }
+  return String(Number(single.toPrecision(MOST_DIGITS)));
+}

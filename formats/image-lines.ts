@@ -1,0 +1,43 @@
+/** Pixels, three bytes each, from the top. */
+export interface RgbImage {
+  readonly width: number;
+  readonly height: number;
+  readonly data: Uint8Array;
+}
+
+type Place = readonly [x: number, y: number];
+
+/**
+ * A line as wide as a pixel, its coverage shared between the two nearest pixels across it (after Wu, 1991). Places are counted from
+ * the upper left corner of the image.
+ */
+export function drawLine(image: RgbImage, color: readonly number[], [fromX, fromY]: Place, [toX, toY]: Place): void {
+  const isSteep = Math.abs(toY - fromY) > Math.abs(toX - fromX);
+  const [a, b, c, d] = isSteep ? [fromY, fromX, toY, toX] : [fromX, fromY, toX, toY];
+  const [start, low, end, high] = a <= c ? [a, b, c, d] : [c, d, a, b];
+  const slope = end === start ? 0 : (high - low) / (end - start);
+  for (let along = Math.floor(start); along < Math.max(end, Math.floor(start) + 1); along++) {
+    const across = low + slope * (Math.min(Math.max(along + 0.5, start), end) - start) - 0.5;
+    const near = Math.floor(across);
+    const share = across - near;
+    for (const [at, cover] of [
+      [near, 1 - share],
+      [near + 1, share],
+    ] as const) {
+      if (isSteep) blend(image, color, at, along, cover);
+      else blend(image, color, along, at, cover);
+    }
+  }
+}
+
+function blend(
+  { width, height, data }: RgbImage,
+  color: readonly number[],
+  column: number,
+  row: number,
+  cover: number,
+): void {
+  if (column < 0 || row < 0 || column >= width || row >= height) return;
+  const at = 3 * (row * width + column);
+  for (let part = 0; part < 3; part++) data[at + part] = data[at + part]! + cover * (color[part]! - data[at + part]!);
+}

@@ -1,0 +1,98 @@
+import { rmdirSync, rmSync } from 'node:fs';
+import { mkdir, readdir, rename, rm, rmdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { UsageError } from '../primitives/errors.ts';
+import { unwritable, writeFailed } from './output-errors.ts';
+import { sweepTemporaries, temporaryName } from './temporary-files.ts';
+
+/** A folder of output files that appear together, or not at all. */
+export interface StagedFolder {
+  /**
+   * Writes a file whole.
+   *
+   * @throws QuadrilleError `output/write-failed` when the disk refuses.
+   */
+  write(name: string, content: string | Uint8Array): Promise<void>;
+  /** Brings the files to their names, in the order of these. */
+  commit(): Promise<void>;
+  /** Removes what has not been committed, and the folder if it was made for it. Does nothing after `commit`. */
+  discard(): Promise<void>;
+  /** As `discard`, at once: for a process that is about to exit. */
+  discardNow(): void;
+}
+
+/**
+ * Makes a folder, or takes one that is empty, with a hidden folder in it where files wait until they are all there. A hidden folder
+ * that a killed process of this machine has left is removed.
+ *
+ * @throws UsageError `output/unwritable` where there can be no such folder, `output/not-empty` where it has files.
+ */
+export async function stageFolder(path: string): Promise<StagedFolder> {
+  const isNew = await makeFolder(path);
+  const temporary = join(path, temporaryName());
+  let isOver = false;
+  try {
+    await sweepTemporaries(path);
+    if ((await readdir(path)).length > 0) throw notEmpty(path);
+    await mkdir(temporary);
+  } catch (cause) {
+    if (isNew) await rmdir(path).catch(() => undefined);
+    throw cause instanceof UsageError ? cause : unwritable(path, cause, NAME_ANOTHER);
+  }
+  return {
+    async write(name, content) {
+      await writeFile(join(temporary, name), content).catch((cause) => {
+        throw writeFailed(join(path, name), cause);
+      });
+    },
+    async commit() {
+      const names = (await readdir(temporary)).sort();
+      for (const name of names) {
+        await rename(join(temporary, name), join(path, name)).catch((cause) => {
+          throw writeFailed(join(path, name), cause);
+        });
+      }
+      await rmdir(temporary);
+      isOver = true;
+    },
+    async discard() {
+      if (isOver) return;
+      isOver = true;
+      await rm(temporary, { recursive: true, force: true });
+      if (isNew) await rmdir(path).catch(() => undefined);
+    },
+    discardNow() {
+      if (isOver) return;
+      isOver = true;
+      rmSync(temporary, { recursive: true, force: true });
+      try {
+        if (isNew) rmdirSync(path);
+      } catch {
+        // Somebody else has put something into it.
+      }
+    },
+  };
+}
+
+const NAME_ANOTHER = 'Name an empty folder, or a new one in an existing folder that you may write to.';
+
+/** Makes a folder unless there is one; whether it did. */
+async function makeFolder(path: string): Promise<boolean> {
+  try {
+    await mkdir(path);
+    return true;
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw unwritable(path, cause, NAME_ANOTHER);
+  }
+}
+
+function notEmpty(path: string): UsageError {
+  return new UsageError(
+    'output/not-empty',
+    `The folder ${path} has files in it, which would mix with those of this run.`,
+    {
+      remedy: 'Name an empty folder or a new one, or remove the files.',
+    },
+  );
+}

@@ -1,0 +1,45 @@
+import { FormatError } from '../../primitives/errors.ts';
+import type { ByteSource } from '../tiff/byte-source.ts';
+
+/** A chunk of a RIFF file: four letters, a size, and so many bytes. A list holds other chunks, and has a type. */
+export interface Chunk {
+  readonly id: string;
+  /** Type of a RIFF or a LIST. */
+  readonly list: string | undefined;
+  /** Where its head stands, and its bytes behind it. */
+  readonly at: number;
+  readonly start: number;
+  readonly size: number;
+  /** Where the next chunk stands; of a list, the first one in it. */
+  readonly next: number;
+}
+
+/** The chunk at a place in a file; undefined where the file ends before its head does. */
+export async function chunkAt(source: ByteSource, at: number): Promise<Chunk | undefined> {
+  if (at + 8 > source.size) return undefined;
+  const head = Buffer.from(await source.read(at, Math.min(12, source.size - at)));
+  const id = head.toString('latin1', 0, 4);
+  const size = head.readUInt32LE(4);
+  const list = id === 'RIFF' || id === 'LIST' ? head.toString('latin1', 8, 12) : undefined;
+  return { id, list, at, start: at + 8, size, next: list === undefined ? afterChunk(at, size) : at + 12 };
+}
+
+/** Chunks are padded to an even size. */
+export function afterChunk(at: number, size: number): number {
+  return at + 8 + size + (size % 2);
+}
+
+/** Where a list ends; one that was never finished, as by a recorder that lost its power, has no size. */
+export function endOfList({ start, size }: Chunk): number | undefined {
+  return size === 0 || size === UNKNOWN_SIZE ? undefined : start + size;
+}
+
+const UNKNOWN_SIZE = 0xffff_ffff;
+
+/** The error for an AVI that contradicts its format. */
+export function damagedAvi(reason: string, file: string, byte: number, frame?: number): FormatError {
+  return new FormatError('format/damaged-avi', `The AVI is damaged: ${reason}.`, {
+    remedy: 'Copy or record the file again.',
+    place: { file, frame, byte },
+  });
+}

@@ -1,0 +1,83 @@
+import { FormatError } from '../../primitives/errors.ts';
+import type { ByteSource } from '../tiff/byte-source.ts';
+import { afterChunk, type Chunk, chunkAt, damagedAvi } from './avi-chunks.ts';
+import { noFrames } from './video-error.ts';
+
+/** A stream of an AVI, as its head tells. */
+export interface AviStream {
+  /** `vids`, `auds`, `txts`, `mids`. */
+  readonly type: string;
+  /** Units a second, and how many there are. */
+  readonly rate: number | undefined;
+  readonly length: number;
+  /** Its BITMAPINFO, of a stream of images. */
+  readonly format: Buffer;
+  /** Where that stands in the file. */
+  readonly formatAt: number;
+}
+
+/** What comes before the frames of an AVI. */
+export interface AviHead {
+  readonly streams: readonly AviStream[];
+  /** Where the list of frames stands. */
+  readonly movi: Chunk;
+}
+
+/** More streams than any video has; their numbers have two digits. */
+const MOST_STREAMS = 100;
+
+/** Formats of streams are a head of 40 bytes and a palette. */
+const MOST_FORMAT = 2 ** 16;
+
+/**
+ * Reads the head of an AVI.
+ *
+ * @throws FormatError where the file ends before its frames, or has no list of them.
+ */
+export async function readAviHead(source: ByteSource): Promise<AviHead> {
+  const { file } = source;
+  const streams: AviStream[] = [];
+  let stream: Partial<AviStream> = {};
+  let at = 12;
+  for (;;) {
+    const chunk = await chunkAt(source, at);
+    if (chunk === undefined) throw noMovi(source, at);
+    if (chunk.list === 'movi') return { streams, movi: chunk };
+    if (chunk.id === 'strh') stream = await readStreamHead(source, chunk);
+    if (chunk.id === 'strf' && stream.type !== undefined) {
+      streams.push({ ...(stream as AviStream), format: await readChunk(source, chunk), formatAt: chunk.start });
+      stream = {};
+    }
+    if (streams.length > MOST_STREAMS) throw damagedAvi(`it has more than ${MOST_STREAMS} streams`, file, at);
+    const isEntered = chunk.list === 'hdrl' || chunk.list === 'strl';
+    at = isEntered ? chunk.next : afterChunk(chunk.at, chunk.size);
+  }
+}
+
+/** Rates are fractions: a scale of 1001 and a rate of 30000 are 29.97 a second. */
+async function readStreamHead(source: ByteSource, chunk: Chunk): Promise<Partial<AviStream>> {
+  if (chunk.size < 36) throw damagedAvi(`the head of a stream has ${chunk.size} bytes`, source.file, chunk.at);
+  const head = await readChunk(source, chunk);
+  const [scale, rate] = [head.readUInt32LE(20), head.readUInt32LE(24)];
+  return {
+    type: head.toString('latin1', 0, 4),
+    rate: scale > 0 && rate > 0 ? rate / scale : undefined,
+    length: head.readUInt32LE(32),
+  };
+}
+
+async function readChunk(source: ByteSource, { start, size, id }: Chunk): Promise<Buffer> {
+  if (size > MOST_FORMAT) throw damagedAvi(`its chunk ${id} has ${size} bytes`, source.file, start);
+  if (start + size > source.size) throw noMovi(source, start);
+  return Buffer.from(await source.read(start, size));
+}
+
+function noMovi({ file, size }: ByteSource, at: number): FormatError {
+  if (at === size) return noFrames('no list of frames (movi)', { file, byte: at });
+  return new FormatError('format/truncated', 'The file ends within its head.', {
+    expected: `more than ${at} bytes`,
+    got: `${size} bytes`,
+    remedy: 'Copy or record the file again.',
+    place: { file, byte: size },
+  });
+}

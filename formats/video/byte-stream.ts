@@ -1,0 +1,142 @@
+import { FormatError } from '../../primitives/errors.ts';
+import { fileError } from '../file-error.ts';
+import type { VideoStream } from './video.ts';
+
+/** Bytes that come one after the other, from a pipe or a file. */
+export interface ByteStream {
+  readonly file: string;
+  /** Bytes that were taken or skipped. */
+  readonly offset: number;
+  /** Up to so many of the next bytes, which are not taken. */
+  peek(length: number, signal: AbortSignal): Promise<Uint8Array>;
+  /** The next bytes; fewer where the stream ends before. Memory is taken for what comes, not for what is asked for. */
+  take(length: number, signal: AbortSignal): Promise<Uint8Array>;
+  /** Goes on by so many bytes; how many there were. */
+  skip(length: number, signal: AbortSignal): Promise<number>;
+  /** The next bytes up to a line feed, which is taken but not given; undefined where there is none among `most`. */
+  line(most: number, signal: AbortSignal): Promise<string | undefined>;
+  close(): Promise<void>;
+}
+
+/** Memory for longer pieces grows with what comes. */
+const FIRST_BYTES = 2 ** 24;
+const LINE_FEED = 10;
+
+/** Reads a stream of Node piece by piece; it is destroyed when this is closed. */
+export function byteStream(source: VideoStream, file: string): ByteStream {
+  const pieces = source[Symbol.asyncIterator]();
+  let piece: Uint8Array = new Uint8Array(0);
+  let [at, offset] = [0, 0];
+  /** Whether there is a byte to take, after waiting for one. */
+  const more = async (signal: AbortSignal): Promise<boolean> => {
+    while (at === piece.length) {
+      const { value, done } = await abortable(pieces.next(), signal).catch((error) => {
+        throw signal.aborted ? signal.reason : unreadable(error, file);
+      });
+      if (done) return false;
+      if (!(value instanceof Uint8Array)) throw notBytes(value, file);
+      [piece, at] = [value, 0];
+    }
+    return true;
+  };
+  const each = async (
+    length: number,
+    signal: AbortSignal,
+    visit: (part: Uint8Array, done: number) => void,
+  ): Promise<number> => {
+    let done = 0;
+    while (done < length && (await more(signal))) {
+      const part = piece.subarray(at, at + length - done);
+      visit(part, done);
+      at += part.length;
+      done += part.length;
+      offset += part.length;
+    }
+    return done;
+  };
+  const take: ByteStream['take'] = async (length, signal) => {
+    let bytes: Uint8Array = new Uint8Array(Math.min(length, FIRST_BYTES));
+    const taken = await each(length, signal, (part, done) => {
+      if (done + part.length > bytes.length)
+        bytes = grown(bytes, Math.min(length, Math.max(2 * bytes.length, done + part.length)));
+      bytes.set(part, done);
+    });
+    return taken === bytes.length ? bytes : bytes.subarray(0, taken);
+  };
+  return {
+    file,
+    get offset() {
+      return offset;
+    },
+    take,
+    async peek(length, signal) {
+      if ((await more(signal)) && piece.length - at >= length) return piece.subarray(at, at + length);
+      const start = offset;
+      const bytes = await take(length, signal);
+      piece = Buffer.concat([bytes, piece.subarray(at)]);
+      [at, offset] = [0, start];
+      return bytes;
+    },
+    skip: (length, signal) => each(length, signal, () => {}),
+    async line(most, signal) {
+      let text = '';
+      while (text.length <= most && (await more(signal))) {
+        const end = piece.indexOf(LINE_FEED, at);
+        const part = piece.subarray(at, Math.min(end < 0 ? piece.length : end, at + most + 1));
+        text += Buffer.from(part).toString('latin1');
+        at += part.length;
+        offset += part.length;
+        if (piece[at] !== LINE_FEED) continue;
+        at++;
+        offset++;
+        return text;
+      }
+      return undefined;
+    },
+    async close() {
+      source.destroy();
+      await pieces.return?.();
+    },
+  };
+}
+
+function grown(bytes: Uint8Array, length: number): Uint8Array {
+  const larger = new Uint8Array(length);
+  larger.set(bytes);
+  return larger;
+}
+
+/** What a promise gives, unless a signal is aborted before. */
+async function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  let end: (() => void) | undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    end = () => reject(signal.reason);
+    signal.addEventListener('abort', end);
+  });
+  promise.catch(() => {});
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    signal.removeEventListener('abort', end!);
+  }
+}
+
+function unreadable(error: unknown, file: string): unknown {
+  const told = fileError(file, error);
+  if (told instanceof FormatError) return told;
+  return new FormatError('format/unreadable-stream', 'The stream failed before its end.', {
+    remedy: 'Look at what writes it.',
+    place: { file },
+    cause: error,
+  });
+}
+
+function notBytes(value: unknown, file: string): FormatError {
+  return new FormatError('format/not-bytes', 'The stream gives no bytes.', {
+    expected: 'Uint8Arrays or Buffers',
+    got: typeof value,
+    remedy: 'Set no encoding of the stream.',
+    place: { file },
+  });
+}

@@ -1,0 +1,67 @@
+import type { Grey, VideoChannel } from './video.ts';
+
+/** Where the colours of interleaved samples stand: `step` samples a pixel, of which these are red, green and blue. */
+export interface PixelOrder {
+  readonly step: number;
+  readonly red: number;
+  readonly green: number;
+  readonly blue: number;
+}
+
+export const RGB: PixelOrder = { step: 3, red: 0, green: 1, blue: 2 };
+
+/**
+ * Rec. 601's luma, (19595 R + 38470 G + 7471 B) / 2^16 rounded, of samples of 8 or 16 bits. The weights are 0.299, 0.587 and 0.114
+ * in whole numbers that sum to 2^16, so that grey pixels keep their value and every engine gives the same.
+ */
+export function luma(red: number, green: number, blue: number): number {
+  return (19595 * red + 38470 * green + 7471 * blue + 0x8000) >>> 16;
+}
+
+/** Takes a channel out of `count` pixels from `from` on into `to`, from `at` on. */
+export function takeChannel(
+  samples: Grey,
+  from: number,
+  { step, red, green, blue }: PixelOrder,
+  channel: VideoChannel,
+  to: Grey,
+  at: number,
+  count: number,
+): void {
+  if (channel === 'grey') takeLuma(samples, from, { step, red, green, blue }, to, at, count);
+  else takeSamples(samples, from + { red, green, blue }[channel], step, to, at, count);
+}
+
+function takeLuma(
+  samples: Grey,
+  from: number,
+  { step, red, green, blue }: PixelOrder,
+  to: Grey,
+  at: number,
+  count: number,
+): void {
+  for (let pixel = 0, next = from; pixel < count; pixel++, next += step) {
+    to[at + pixel] = luma(samples[next + red]!, samples[next + green]!, samples[next + blue]!);
+  }
+}
+
+/** Takes every `step`-th sample. */
+export function takeSamples(samples: Grey, from: number, step: number, to: Grey, at: number, count: number): void {
+  if (step === 1) to.set(samples.subarray(from, from + count), at);
+  else for (let pixel = 0, next = from; pixel < count; pixel++, next += step) to[at + pixel] = samples[next]!;
+}
+
+/** Grey values of the indices of a palette of red, green and blue; indices that it has not are black. */
+export function paletteTable(colours: Uint8Array, order: PixelOrder, channel: VideoChannel): Uint8Array {
+  const table = new Uint8Array(256);
+  takeChannel(colours, 0, order, channel, table, 0, Math.min(256, Math.floor(colours.length / order.step)));
+  return table;
+}
+
+/** Whether all colours of a palette are greys. */
+export function isGreyPalette(colours: Uint8Array, { step, red, green, blue }: PixelOrder): boolean {
+  for (let at = 0; at + step <= colours.length; at += step) {
+    if (colours[at + red] !== colours[at + green] || colours[at + green] !== colours[at + blue]) return false;
+  }
+  return true;
+}

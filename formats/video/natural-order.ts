@@ -1,0 +1,26 @@
+/** Compares names so that numbers in them count as numbers: `frame2` before `frame10`. Equal numbers go by their zeros. */
+export function compareNatural(a: string, b: string): number {
+  const [left, right] = [partsOf(a), partsOf(b)];
+  for (let at = 0; at < Math.min(left.length, right.length); at++) {
+    const order = compareParts(left[at]!, right[at]!);
+    if (order !== 0) return order;
+  }
+  return left.length - right.length || compareText(a, b);
+}
+
+/** Runs of digits, and what is between them. */
+function partsOf(name: string): string[] {
+  return name.match(/\d+|\D+/g) ?? [];
+}
+
+function compareParts(a: string, b: string): number {
+  if (!/^\d/.test(a) || !/^\d/.test(b)) return compareText(a, b);
+  const [left, right] = [a.replace(/^0+/, ''), b.replace(/^0+/, '')];
+  return left.length - right.length || compareText(left, right);
+}
+
+/** By code units, so that no language of the machine plays a part. */
+function compareText(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}

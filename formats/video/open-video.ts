@@ -1,0 +1,156 @@
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { requireArguments } from '../../primitives/arguments.ts';
+import { FormatError } from '../../primitives/errors.ts';
+import { anInstance, aSignal, aText, aWord, eitherOf, optional, someOptions } from '../../primitives/kinds.ts';
+import { fileError } from '../file-error.ts';
+import { type ByteSource, openFileBytes } from '../tiff/byte-source.ts';
+import { openAvi } from './avi.ts';
+import { type ByteStream, byteStream } from './byte-stream.ts';
+import { videoOf } from './frames.ts';
+import { openPngFolder } from './png-folder.ts';
+import { openTiff } from './tiff.ts';
+import type { Video, VideoChannel, VideoOptions, VideoReader, VideoStream } from './video.ts';
+import { CONVERT } from './video-error.ts';
+import { openY4m, Y4M_MAGIC } from './y4m.ts';
+
+/**
+ * Opens a video, to be read frame by frame as grey values. The content tells the format:
+ *
+ * - AVI: uncompressed, of 8 bits with a palette or grey (Y800, GREY), 16 bits of grey (Y16), RGB of 24 and 32 bits, and YUV
+ *   (I420, YV12, NV12, NV21, YUY2, UYVY); Motion JPEG, also without Huffman tables, of which 640 × 480 pixels take some 10 ms. No index is needed; files of several RIFFs (OpenDML) are read.
+ * - TIFF and BigTIFF of several pages, in the order of their directories: 8 and 16 bits, grey, RGB or palette; strips or tiles;
+ *   uncompressed, deflate, LZW, PackBits. Stacks that ImageJ wrote with one directory are read, and its frame interval and pixel
+ *   size, or those of OME.
+ * - A folder of PNGs, by the numbers in their names.
+ * - Y4M, from a file or a stream: 8 to 16 bits, grey or any chroma.
+ *
+ * Grey values are those of the file. Of RGB, `channel` is taken: `grey` is Rec. 601's luma, (19595 R + 38470 G + 7471 B + 2^15) /
+ * 2^16 rounded down, the same on every engine. Of YUV and Motion JPEG, the luma is taken as it is; other
+ * channels of YUV are refused, and those of Motion JPEG follow JFIF. Samples with a
+ * sign get half their range added; where 0 is white, values are turned over; PNGs of fewer than 8 bits are spread to 8. Values of 10
+ * or 12 bits stay as they are, in 16. Samples of f32 are refused: they have no range.
+ *
+ * Memory is bounded by a few frames, not by the video. O(pixels) a frame.
+ *
+ * Noted, not refused: `video/grey` (a channel of a grey video), `video/colour-palette`, `video/transparency-ignored`,
+ * `video/bit-depth`, `video/signed-values`, `video/interlaced`, `video/other-streams` (audio), `video/other-pages`,
+ * `video/other-samples`, `video/other-files`, `video/missing-numbers`, `video/pixels-not-square`, `video/print-resolution`; while
+ * frames are read also `video/repeated-frames`, `video/frame-count`, `video/trailing-bytes`, `video/cut-behind-frames`.
+ *
+ * @param source - Path of a file or of a folder of PNGs, or a stream of Y4M, such as `process.stdin`.
+ * @throws FormatError where there is no such file, no video that is read, no frame, or a head that is damaged or cut off; codes
+ * `format/…`. An aborted signal rejects with its reason.
+ * @example
+ * const video = await openVideo('examples/leukocytes.tif');
+ * let frames = 0;
+ * for await (const { grey } of video.frames()) frames += grey.length / (video.width * video.height);
+ * [video.format, video.bits, frames]; // ['tiff', 8, 20]
+ */
+export async function openVideo(source: string | VideoStream, options: VideoOptions = {}): Promise<Video> {
+  requireArguments('openVideo', { source, options }, ARGUMENTS);
+  const { channel = 'grey', signal = new AbortController().signal } = options;
+  signal.throwIfAborted();
+  const name = typeof source === 'string' ? source : 'standard input';
+  const reader =
+    typeof source === 'string'
+      ? await openPath(source, channel, signal)
+      : await openStream(source, name, channel, signal);
+  if (signal.aborted) await reader.close();
+  signal.throwIfAborted();
+  return videoOf(name, reader);
+}
+
+const ARGUMENTS = {
+  source: eitherOf('the path of a file or a folder, or a Readable', aText, anInstance(Readable)),
+  options: someOptions<VideoOptions>({
+    channel: optional(aWord(['grey', 'red', 'green', 'blue'])),
+    signal: optional(aSignal),
+  }),
+};
+
+async function openPath(path: string, channel: VideoChannel, signal: AbortSignal): Promise<VideoReader> {
+  const found = await stat(path).catch((error: unknown) => {
+    throw fileError(path, error);
+  });
+  if (found.isDirectory()) return openPngFolder(path, channel);
+  // Pipes and devices cannot be read at any place.
+  if (!found.isFile()) return openStream(createReadStream(path), path, channel, signal);
+  const bytes = await openFileBytes(path);
+  try {
+    const magic = Buffer.from(await bytes.read(0, Math.min(MAGIC_BYTES, bytes.size))).toString('latin1');
+    const open = OPENERS.find(([isMagic]) => isMagic(magic))?.[1];
+    if (open !== undefined) return await open(bytes, channel);
+    if (!magic.startsWith(Y4M_MAGIC)) throw notVideo(magic, path);
+  } catch (error) {
+    await bytes.close();
+    throw error;
+  }
+  await bytes.close();
+  return openStream(createReadStream(path, { highWaterMark: FILE_PIECE }), path, channel, signal);
+}
+
+const MAGIC_BYTES = 16;
+const FILE_PIECE = 2 ** 20;
+
+type Opener = (bytes: ByteSource, channel: VideoChannel) => Promise<VideoReader>;
+
+const OPENERS: readonly (readonly [isMagic: (magic: string) => boolean, open: Opener])[] = [
+  [(magic) => magic.startsWith('RIFF') && magic.startsWith('AVI ', 8), openAvi],
+  [(magic) => TIFF_MAGICS.includes(magic.slice(0, 4)), openTiff],
+];
+
+/** Of either byte order, and of BigTIFF. */
+const TIFF_MAGICS: readonly string[] = ['II*\0', 'MM\0*', 'II+\0', 'MM\0+'];
+
+async function openStream(
+  source: VideoStream,
+  name: string,
+  channel: VideoChannel,
+  signal: AbortSignal,
+): Promise<VideoReader> {
+  const stream: ByteStream = byteStream(source, name);
+  try {
+    const magic = Buffer.from(await stream.peek(MAGIC_BYTES, signal)).toString('latin1');
+    if (OPENERS.some(([isMagic]) => isMagic(magic))) throw notInStream(magic, name);
+    if (!magic.startsWith(Y4M_MAGIC)) throw notVideo(magic, name);
+    return await openY4m(stream, channel, signal);
+  } catch (error) {
+    await stream.close();
+    throw error;
+  }
+}
+
+function notVideo(magic: string, file: string): FormatError {
+  const got =
+    OTHERS.find(([at, other]) => magic.startsWith(other, at))?.[2] ?? (magic === '' ? 'no bytes' : 'something else');
+  return new FormatError('format/not-video', 'This is no video that is read.', {
+    expected: 'an AVI, a TIFF of several pages, a folder of PNGs, or Y4M',
+    got,
+    remedy: got === 'a PNG' ? 'Name the folder of the PNGs.' : CONVERT,
+    place: { file },
+  });
+}
+
+const OTHERS: readonly (readonly [at: number, magic: string, name: string])[] = [
+  [4, 'ftyp', 'an MP4 or QuickTime file'],
+  [0, '\x1aE\xdf\xa3', 'a Matroska or WebM file'],
+  [0, '\x89PNG', 'a PNG'],
+  [0, 'GIF8', 'a GIF'],
+  [0, '\xff\xd8\xff', 'a JPEG'],
+  [0, '0&\xb2u', 'a Windows Media file'],
+  [0, '\0\0\x01', 'an MPEG file'],
+  [0, 'RIFF', 'another RIFF file'],
+  [0, '\x1f\x8b', 'a gzip file'],
+  [0, '\x89HDF', 'an HDF5 file'],
+];
+
+function notInStream(magic: string, file: string): FormatError {
+  return new FormatError('format/not-in-stream', 'Of streams, only Y4M is read.', {
+    expected: Y4M_MAGIC,
+    got: magic.startsWith('RIFF') ? 'an AVI' : 'a TIFF',
+    remedy: 'Write it to a file, and name that.',
+    place: { file },
+  });
+}

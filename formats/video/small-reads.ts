@@ -1,0 +1,25 @@
+import type { ByteSource } from '../tiff/byte-source.ts';
+
+/** Bytes that are read at once where fewer are asked for. */
+const WINDOW_BYTES = 4096;
+
+/** The same bytes, with small reads that lie side by side served by one: heads of chunks, entries of directories. */
+export function withSmallReads(source: ByteSource): ByteSource {
+  let start = 0;
+  let window: Uint8Array = new Uint8Array(0);
+  return {
+    file: source.file,
+    size: source.size,
+    async read(offset, length) {
+      const inFile = offset >= 0 && length >= 0 && offset + length <= source.size;
+      if (!inFile || length > WINDOW_BYTES / 4) return source.read(offset, length);
+      if (offset < start || offset + length > start + window.length) {
+        const read = await source.read(offset, Math.min(WINDOW_BYTES, source.size - offset));
+        [start, window] = [offset, read];
+        return read.slice(0, length);
+      }
+      return window.slice(offset - start, offset - start + length);
+    },
+    close: () => source.close(),
+  };
+}

@@ -1,0 +1,124 @@
+import type { Note } from '../../algorithms/notes.ts';
+import { FormatError } from '../../primitives/errors.ts';
+import type { TiffDirectory } from '../tiff/directory.ts';
+
+/** What a TIFF tells of its frames as a whole, in its first directory. */
+export interface TiffMetadata {
+  readonly frameRate: number | undefined;
+  readonly pixelSize: number | undefined;
+  /** Frames that ImageJ says there are. */
+  readonly images: number | undefined;
+}
+
+const MOST_DESCRIPTION = 2 ** 20;
+
+/** Reads what ImageJ or OME wrote into the description, and the resolution. */
+export async function readMetadata(directory: TiffDirectory, file: string, notes: Note[]): Promise<TiffMetadata> {
+  const text = await descriptionOf(directory);
+  const resolution = await resolutionOf(directory, notes);
+  if (text.startsWith('ImageJ=')) return readImageJ(text, resolution, file);
+  if (/<OME[\s>]/.test(text)) return readOme(text, file);
+  return { frameRate: undefined, images: undefined, pixelSize: await printedSize(directory, resolution, notes) };
+}
+
+async function descriptionOf(directory: TiffDirectory): Promise<string> {
+  // What is said beside the frames may be damaged without harm to them.
+  return (await directory.text('imageDescription', MOST_DESCRIPTION).catch(() => undefined)) ?? '';
+}
+
+/** Pixels a unit, of columns. */
+async function resolutionOf(directory: TiffDirectory, notes: Note[]): Promise<number | undefined> {
+  const [x, y] = await Promise.all([
+    directory.number('xResolution').catch(() => undefined),
+    directory.number('yResolution').catch(() => undefined),
+  ]);
+  const known = positive(x);
+  if (known !== undefined && positive(y) !== undefined && Math.abs(y! / known - 1) > 1e-3) {
+    const message = `Pixels are not square: ${x} columns and ${y} rows a unit. The size of a pixel is that of columns.`;
+    notes.push({ code: 'video/pixels-not-square', message });
+  }
+  return known;
+}
+
+function positive(value: number | undefined): number | undefined {
+  return value !== undefined && value > 0 && value < Number.POSITIVE_INFINITY ? value : undefined;
+}
+
+/** Lines of `name=value`. Stacks of sections alone are taken for frames, as ImageJ calls frames of a video that it imported. */
+function readImageJ(text: string, resolution: number | undefined, file: string): TiffMetadata {
+  const values = new Map(text.split('\n').map((line) => line.trim().split('=', 2) as [string, string | undefined]));
+  const number = (name: string): number | undefined => positive(Number(values.get(name)));
+  const [channels, slices, frames] = [number('channels') ?? 1, number('slices') ?? 1, number('frames') ?? 1];
+  checkStack({ channels, slices, frames }, file);
+  const interval = number('finterval');
+  const unit = micrometres(values.get('unit'));
+  return {
+    frameRate: interval === undefined ? undefined : 1 / interval,
+    pixelSize: unit === undefined || resolution === undefined ? undefined : unit / resolution,
+    images: number('images'),
+  };
+}
+
+/** Attributes of the first element Pixels. */
+function readOme(text: string, file: string): TiffMetadata {
+  const pixels = /<Pixels\s[^>]*>/.exec(text)?.[0] ?? '';
+  const attribute = (name: string): string | undefined =>
+    new RegExp(`\\s${name}\\s*=\\s*["']([^"']*)["']`).exec(pixels)?.[1];
+  const number = (name: string): number | undefined => positive(Number(attribute(name)));
+  const together = Number(/<VideoChannel\s[^>]*SamplesPerPixel\s*=\s*["'](\d+)["']/.exec(text)?.[1] ?? 1);
+  const channels = (number('SizeC') ?? 1) / (together > 0 ? together : 1);
+  checkStack({ channels, slices: number('SizeZ') ?? 1, frames: number('SizeT') ?? 1 }, file);
+  const [size, interval] = [number('PhysicalSizeX'), number('TimeIncrement')];
+  const unit = micrometres(attribute('PhysicalSizeXUnit') ?? 'um');
+  const second = SECONDS[attribute('TimeIncrementUnit') ?? 's'];
+  return {
+    frameRate: interval === undefined || second === undefined ? undefined : 1 / (interval * second),
+    pixelSize: size === undefined || unit === undefined ? undefined : size * unit,
+    images: undefined,
+  };
+}
+
+const SECONDS: Readonly<Record<string, number>> = { s: 1, ms: 1e-3, min: 60, h: 3600 };
+
+/** µm of a unit, by the names that ImageJ and OME write; the letter µ comes in bytes of several encodings. */
+function micrometres(unit = ''): number | undefined {
+  if (/^(microns?|um|micromet(er|re)s?|(\u00c2?\u00b5|\u00ce\u00bc|\u03bc|\\u00b5)m)$/i.test(unit)) return 1;
+  return UNITS[unit.toLowerCase()];
+}
+
+const UNITS: Readonly<Record<string, number>> = { nm: 1e-3, mm: 1e3, cm: 1e4, m: 1e6, inch: 25_400, in: 25_400 };
+
+interface StackSizes {
+  readonly channels: number;
+  readonly slices: number;
+  readonly frames: number;
+}
+
+/** Refuses stacks whose pages are not one frame after the other. */
+function checkStack({ channels, slices, frames }: StackSizes, file: string): void {
+  if (channels === 1 && (slices === 1 || frames === 1)) return;
+  throw new FormatError('format/unsupported-stack', 'The pages of the TIFF are not frames alone.', {
+    expected: 'one channel and one section a frame',
+    got: `${channels} channels, ${slices} sections and ${frames} frames`,
+    remedy: 'Split the channels, or project the sections, for example in ImageJ.',
+    place: { file },
+  });
+}
+
+/** Coarser pixels are not a microscope's: 1000 dots an inch. */
+const MOST_PIXEL_SIZE = 25.4;
+
+/** By the tags ResolutionUnit and XResolution; most programs write 72 or 300 dots an inch without meaning it. */
+async function printedSize(
+  directory: TiffDirectory,
+  resolution: number | undefined,
+  notes: Note[],
+): Promise<number | undefined> {
+  const unit = { 2: 25_400, 3: 10_000 }[(await directory.number('resolutionUnit').catch(() => undefined)) ?? 2];
+  if (unit === undefined || resolution === undefined) return undefined;
+  const size = unit / resolution;
+  if (size <= MOST_PIXEL_SIZE) return size;
+  const message = `The resolution of ${+(25_400 / size).toFixed(2)} dots an inch is that of a print, and no pixel size is taken from it.`;
+  notes.push({ code: 'video/print-resolution', message });
+  return undefined;
+}

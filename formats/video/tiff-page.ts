@@ -1,0 +1,202 @@
+import type { Note } from '../../algorithms/notes.ts';
+import { FormatError } from '../../primitives/errors.ts';
+import type { ByteSource } from '../tiff/byte-source.ts';
+import { decodeBlock } from '../tiff/decode.ts';
+import { damaged, type TiffDirectory } from '../tiff/directory.ts';
+import { type BandLayout, decodedRows, readLayout, rowBytes } from '../tiff/layout.ts';
+import { isGreyPalette, paletteTable, RGB, takeChannel, takeSamples } from './grey.ts';
+import type { Grey, VideoChannel } from './video.ts';
+import { checkSize } from './video-error.ts';
+import { ALPHA_NOTE, greyChannelNotes, PALETTE_NOTE } from './video-notes.ts';
+
+/** How the pixels of a page become grey values. */
+export interface TiffPage {
+  readonly width: number;
+  readonly height: number;
+  readonly bits: 8 | 16;
+  /** One layout where samples stand together, else one a band that is read. */
+  readonly layouts: readonly BandLayout[];
+  readonly colours: Colours;
+  /** Bits that are turned over, of samples with a sign and where 0 is white. */
+  readonly turned: number;
+  /** Grey values of indices of a palette. */
+  readonly table: Uint8Array | undefined;
+  readonly notes: readonly Note[];
+}
+
+type Colours = 'grey' | 'RGB' | 'palette';
+
+/** PhotometricInterpretation. */
+const COLOURS: Readonly<Record<number, Colours>> = { 0: 'grey', 1: 'grey', 2: 'RGB', 3: 'palette' };
+const OTHER_COLOURS: Readonly<Record<number, string>> = { 4: 'a mask', 5: 'CMYK', 6: 'YCbCr', 8: 'CIE Lab' };
+const WHITE_IS_ZERO = 0;
+
+/**
+ * Reads how a page is stored. Samples with a sign are made unsigned by adding half their range, so that their order is kept:
+ * -32768 becomes 0. Where 0 is white, values are taken from the type's greatest.
+ */
+export async function readPage(source: ByteSource, directory: TiffDirectory, channel: VideoChannel): Promise<TiffPage> {
+  const { file } = source;
+  const photometric = (await directory.number('photometricInterpretation')) ?? 1;
+  const colours = COLOURS[photometric];
+  if (colours === undefined)
+    throw unsupported('colours', OTHER_COLOURS[photometric] ?? `colours of kind ${photometric}`, file);
+  const layouts = await readLayouts(source, directory, colours);
+  const { width, height, sample } = layouts[0]!;
+  checkSize(width, height, { file });
+  if (sample !== 'u8' && sample !== 'i8' && sample !== 'u16' && sample !== 'i16')
+    throw unsupported('sample-type', `samples of type ${sample}`, file);
+  const bits = sample === 'u8' || sample === 'i8' ? 8 : 16;
+  const palette = colours === 'palette' ? await readPalette(directory, bits, file) : undefined;
+  const isSigned = sample === 'i8' || sample === 'i16';
+  const all = 2 ** bits - 1;
+  for (const layout of layouts) checkBlocks(layout, source);
+  return {
+    ...{ width, height, bits, layouts, colours },
+    turned: (isSigned ? 2 ** (bits - 1) : 0) ^ (photometric === WHITE_IS_ZERO ? all : 0),
+    table: palette && paletteTable(palette, RGB, channel),
+    notes: [
+      ...(isSigned ? [signedNote(bits)] : []),
+      ...(colours === 'grey' ? greyChannelNotes(channel) : []),
+      ...(palette === undefined || isGreyPalette(palette, RGB) ? [] : [PALETTE_NOTE]),
+      ...extraNotes((await directory.number('samplesPerPixel')) ?? 1, colours),
+    ],
+  };
+}
+
+async function readLayouts(source: ByteSource, directory: TiffDirectory, colours: Colours): Promise<BandLayout[]> {
+  const wanted = colours === 'RGB' ? 3 : 1;
+  const samples = (await directory.number('samplesPerPixel')) ?? 1;
+  if (samples < wanted) throw damaged(source.file, `it has ${samples} samples a pixel for RGB`);
+  const separate = (await directory.number('planarConfiguration')) === 2;
+  const layouts: BandLayout[] = [];
+  for (let band = 1; band <= (separate ? wanted : 1); band++) layouts.push(await readLayout(source, directory, band));
+  return layouts;
+}
+
+/** Of 2^bits reds, then greens, then blues of 16 bits. */
+async function readPalette(directory: TiffDirectory, bits: 8 | 16, file: string): Promise<Uint8Array> {
+  if (bits === 16) throw unsupported('colours', 'a palette of 16 bits', file);
+  const map = await directory.numbers('colorMap', 768);
+  if (map === undefined || map.length < 768) throw damaged(file, `its colorMap has ${map?.length ?? 0} values of 768`);
+  return Uint8Array.from({ length: 768 }, (_, i) => map[(i % 3) * 256 + Math.floor(i / 3)]! >> 8);
+}
+
+/** Blocks of a video are all there, and do not share bytes: memory for a frame is bounded by the file's size. */
+function checkBlocks({ byteCounts }: BandLayout, { file, size }: ByteSource): void {
+  let sum = 0;
+  for (const [block, bytes] of byteCounts.entries()) {
+    if (bytes === 0) throw damaged(file, `its block ${block} was never written`);
+    sum += bytes;
+  }
+  if (sum > size) throw damaged(file, `its blocks have ${sum} bytes, more than the file`);
+}
+
+function signedNote(bits: number): Note {
+  const message = `Values have a sign: ${2 ** (bits - 1)} is added to each, so that the smallest becomes 0.`;
+  return { code: 'video/signed-values', message };
+}
+
+function extraNotes(samples: number, colours: Colours): Note[] {
+  const extra = samples - (colours === 'RGB' ? 3 : 1);
+  if (extra === 0) return [];
+  if (extra === 1) return [ALPHA_NOTE];
+  return [{ code: 'video/other-samples', message: `The last ${extra} of ${samples} samples a pixel are not read.` }];
+}
+
+/** Reads and decodes a page; `shift` is added to where its blocks stand. */
+export async function decodePage(
+  source: ByteSource,
+  page: TiffPage,
+  channel: VideoChannel,
+  shift: number,
+): Promise<Grey> {
+  const { width, height, bits, layouts } = page;
+  const grey = bits === 8 ? new Uint8Array(width * height) : new Uint16Array(width * height);
+  const planes = await Promise.all(layouts.map((layout) => decodeBlocks(source, layout, shift)));
+  for (let block = 0; block < layouts[0]!.blocks; block++) {
+    const words = planes.map((blocks) => blocks[block] as Grey);
+    if (page.turned !== 0) for (const each of words) turnBits(each, page.turned);
+    copyBlock(page, block, words, channel, grey);
+  }
+  return grey;
+}
+
+async function decodeBlocks(source: ByteSource, layout: BandLayout, shift: number): Promise<Grey[]> {
+  const { offsets, byteCounts, blocks } = layout;
+  const [start, end] = extentOf(layout);
+  const packed = byteCounts.reduce((sum, bytes) => sum + bytes, 0);
+  // Blocks that stand side by side are read at once.
+  const together = end - start <= packed + packed / 8 ? await source.read(start + shift, end - start) : undefined;
+  const each = Array.from({ length: blocks }, async (_, block) => {
+    const [offset, bytes] = [offsets[block]!, byteCounts[block]!];
+    const size = decodedRows(layout, layout.height, block) * rowBytes(layout);
+    const there = together?.slice(offset - start, offset - start + bytes) ?? (await source.read(offset + shift, bytes));
+    return (await decodeBlock(there, size, layout, source.file, block)) as Grey;
+  });
+  return settled(each);
+}
+
+/** Waits for all, so that nothing goes on after a failure. */
+async function settled<T>(promises: readonly Promise<T>[]): Promise<T[]> {
+  await Promise.allSettled(promises);
+  return Promise.all(promises);
+}
+
+/** Where the blocks of a layout start and end. */
+export function extentOf({ offsets, byteCounts }: BandLayout): [start: number, end: number] {
+  let [start, end] = [Number.POSITIVE_INFINITY, 0];
+  for (const [block, offset] of offsets.entries()) {
+    start = Math.min(start, offset);
+    end = Math.max(end, offset + byteCounts[block]!);
+  }
+  return [start, end];
+}
+
+function turnBits(words: Grey, bits: number): void {
+  for (let at = 0; at < words.length; at++) words[at]! ^= bits;
+}
+
+function copyBlock(
+  { width, height, layouts, colours, table }: TiffPage,
+  block: number,
+  words: readonly Grey[],
+  channel: VideoChannel,
+  grey: Grey,
+): void {
+  const { blockColumns, blockRows, blocksAcross, interleaved } = layouts[0]!;
+  const left = (block % blocksAcross) * blockColumns;
+  const top = Math.floor(block / blocksAcross) * blockRows;
+  const count = Math.min(blockColumns, width - left);
+  const [samples, step] = words.length === 3 ? [interleave(words), 3] : [words[0]!, interleaved];
+  for (let row = 0; row < Math.min(blockRows, height - top); row++) {
+    const from = row * blockColumns * step;
+    const at = (top + row) * width + left;
+    if (colours === 'RGB') takeChannel(samples, from, { ...RGB, step }, channel, grey, at, count);
+    else takeSamples(samples, from, step, grey, at, count);
+    if (table !== undefined) for (let x = at; x < at + count; x++) grey[x] = table[grey[x]!]!;
+  }
+}
+
+/** Three planes as one of three samples a pixel. */
+function interleave(planes: readonly Grey[]): Grey {
+  const { length } = planes[0]!;
+  const samples = planes[0] instanceof Uint16Array ? new Uint16Array(3 * length) : new Uint8Array(3 * length);
+  for (const [plane, words] of planes.entries()) {
+    for (let at = 0; at < length; at++) samples[3 * at + plane] = words[at]!;
+  }
+  return samples;
+}
+
+/** How pages that are not read become such as are. */
+export const TIFF_REMEDY =
+  'Convert it to 8 or 16 bits of grey or RGB, for example in ImageJ (Image > Type) or with tiffcp -c none.';
+
+function unsupported(what: string, got: string, file: string): FormatError {
+  return new FormatError(`format/unsupported-${what}`, 'The pixels of the TIFF are of a kind that is not read.', {
+    expected: 'grey, RGB or a palette, of 8 or 16 bits in whole numbers',
+    got,
+    remedy: TIFF_REMEDY,
+    place: { file },
+  });
+}

@@ -1,0 +1,150 @@
+import type { Note } from '../../algorithms/notes.ts';
+import { QuadrilleError } from '../../primitives/errors.ts';
+import type { ByteSource } from '../tiff/byte-source.ts';
+import { damaged, readDirectory, type TiffDirectory } from '../tiff/directory.ts';
+import { withSmallReads } from './small-reads.ts';
+import { readMetadata } from './tiff-metadata.ts';
+import { decodePage, extentOf, readPage, TIFF_REMEDY, type TiffPage } from './tiff-page.ts';
+import type { Grey, VideoChannel, VideoReader } from './video.ts';
+import { cutOff, frameChanged, noFrames, placedError } from './video-error.ts';
+
+/** Opens a TIFF of several pages, each of which is a frame, in the order of its directories. */
+export async function openTiff(bytes: ByteSource, channel: VideoChannel): Promise<VideoReader> {
+  const source = withSmallReads(bytes);
+  const { file } = source;
+  const stack = await atFrame(source, 0, () => openStack(source, channel));
+  const { page, frameCount, metadata, notes } = stack;
+  return {
+    ...{ format: 'tiff', width: page.width, height: page.height, bits: page.bits, frameCount, notes },
+    ...{ frameRate: metadata.frameRate, pixelSize: metadata.pixelSize },
+    read: (signal) =>
+      stack.isContiguous ? readContiguous(source, stack, channel, signal) : readPages(source, stack, channel, signal),
+    close: () => bytes.close(),
+  };
+
+  async function openStack(source: ByteSource, channel: VideoChannel) {
+    const notes: Note[] = [];
+    const root = await readDirectory(source);
+    const first = (await framesOf(root).next()).value;
+    if (first === undefined) throw noFrames('only masks and reduced images', { file });
+    const page = await readPage(source, first, channel);
+    const metadata = await readMetadata(first, file, notes);
+    const { count, others } = await countPages(root);
+    // ImageJ writes stacks that are larger than 4 GiB with one directory, the images one after the other.
+    const isContiguous = count === 1 && others === 0 && (metadata.images ?? 1) > 1 && isPlain(page);
+    notes.push(...page.notes, ...othersNote(others));
+    return { root, page, metadata, notes, isContiguous, frameCount: isContiguous ? metadata.images : count };
+  }
+}
+
+interface Stack {
+  readonly root: TiffDirectory;
+  readonly page: TiffPage;
+  readonly frameCount: number | undefined;
+}
+
+/** Whether a page is one piece of uncompressed bytes. */
+function isPlain({ layouts }: TiffPage): boolean {
+  const [layout] = layouts;
+  if (layouts.length !== 1 || layout!.compression !== 'none' || layout!.tiled) return false;
+  const [start, end] = extentOf(layout!);
+  return end - start === layout!.byteCounts.reduce((sum, bytes) => sum + bytes, 0);
+}
+
+function othersNote(count: number): Note[] {
+  if (count === 0) return [];
+  const message = `${count === 1 ? '1 page is a mask or a reduced image, and is' : `${count} pages are masks or reduced images, and are`} not read.`;
+  return [{ code: 'video/other-pages', message, count }];
+}
+
+const REDUCED_OR_MASK = 0b101;
+
+/** Directories of frames, in order. */
+async function* framesOf(
+  root: TiffDirectory,
+  skipped?: () => void,
+): AsyncGenerator<TiffDirectory, undefined, undefined> {
+  for await (const directory of directoriesOf(root)) {
+    if ((((await directory.number('newSubfileType')) ?? 0) & REDUCED_OR_MASK) === 0) yield directory;
+    else skipped?.();
+  }
+}
+
+/** All directories. A chain that goes in a circle is found by keeping every 2^n-th place (Brent's algorithm). */
+async function* directoriesOf(root: TiffDirectory): AsyncGenerator<TiffDirectory, void, undefined> {
+  let [kept, steps, power] = [root.offset, 0, 1];
+  for (let directory: TiffDirectory | undefined = root; directory !== undefined; ) {
+    yield directory;
+    directory = await directory.next();
+    if (directory?.offset === kept) throw new CircleError();
+    if (++steps === power) [kept, steps, power] = [directory?.offset ?? 0, 0, 2 * power];
+  }
+}
+
+class CircleError extends Error {}
+
+/** How many pages there are; undefined frames where a directory cannot be read, which is told when its frame is. */
+async function countPages(
+  root: TiffDirectory,
+): Promise<{ readonly count: number | undefined; readonly others: number }> {
+  let [count, others] = [0, 0];
+  try {
+    for await (const _ of framesOf(root, () => others++)) count++;
+  } catch (error) {
+    if (!(error instanceof QuadrilleError)) throw error;
+    return { count: undefined, others };
+  }
+  return { count, others };
+}
+
+async function* readPages(
+  source: ByteSource,
+  { root, page }: Stack,
+  channel: VideoChannel,
+  signal: AbortSignal,
+): AsyncGenerator<Grey, void, undefined> {
+  const pages = framesOf(root);
+  for (let frame = 0; ; frame++) {
+    const grey = await atFrame(source, frame, async () => {
+      const { value: directory } = await pages.next();
+      signal.throwIfAborted();
+      if (directory === undefined) return undefined;
+      const next = await readPage(source, directory, channel);
+      if (shapeOf(next) !== shapeOf(page)) throw frameChanged(shapeOf(page), shapeOf(next), {});
+      return decodePage(source, next, channel, 0);
+    });
+    if (grey === undefined) return;
+    yield grey;
+  }
+}
+
+function shapeOf({ width, height, layouts, colours }: TiffPage): string {
+  return `${width} × ${height} pixels, ${colours} of ${layouts[0]!.sample}`;
+}
+
+async function* readContiguous(
+  source: ByteSource,
+  { page, frameCount }: Stack,
+  channel: VideoChannel,
+  signal: AbortSignal,
+): AsyncGenerator<Grey, void, undefined> {
+  const [start, end] = extentOf(page.layouts[0]!);
+  for (let frame = 0; frame < frameCount!; frame++) {
+    signal.throwIfAborted();
+    const shift = frame * (end - start);
+    if (end + shift > source.size)
+      throw cutOff(`${frameCount} frames`, `${frame} frames`, { file: source.file, frame, byte: start + shift });
+    yield await atFrame(source, frame, () => decodePage(source, page, channel, shift));
+  }
+}
+
+/** What fails while a frame is read is told with its number. */
+async function atFrame<T>({ file }: ByteSource, frame: number, read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    const known = error instanceof CircleError ? damaged(file, 'its directories go in a circle') : error;
+    const isForRasters = known instanceof QuadrilleError && known.remedy?.includes('gdal_translate');
+    throw placedError(known, { file, frame }, isForRasters ? TIFF_REMEDY : undefined);
+  }
+}

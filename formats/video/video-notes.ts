@@ -1,0 +1,29 @@
+import type { Note } from '../../algorithms/notes.ts';
+import type { VideoChannel } from './video.ts';
+
+export const ALPHA_NOTE: Note = {
+  code: 'video/transparency-ignored',
+  message: 'Transparency of pixels is not looked at.',
+};
+
+export const PALETTE_NOTE: Note = {
+  code: 'video/colour-palette',
+  message: 'Pixels are indices of a palette with colours; the colours are taken, not the indices.',
+};
+
+/** That a channel of a grey video is its grey values. */
+export function greyChannelNotes(channel: VideoChannel): Note[] {
+  if (channel === 'grey') return [];
+  return [{ code: 'video/grey', message: `The video is grey: its channel ${channel} is its grey values.` }];
+}
+
+/** That values do not go up to the top of their type. */
+export function depthNote(bits: number): Note {
+  const message = `Grey values have ${bits} bits, and go from 0 to ${2 ** bits - 1}.`;
+  return { code: 'video/bit-depth', message };
+}
+
+/** Adds a note unless there is one of its code. */
+export function noteOnce(notes: Note[], note: Note): void {
+  if (!notes.some(({ code }) => code === note.code)) notes.push(note);
+}

@@ -1,0 +1,155 @@
+import { type ErrorPlace, FormatError } from '../../primitives/errors.ts';
+import { LITTLE_ENDIAN_MACHINE, swappedBytes } from '../tiff/samples.ts';
+import type { ByteStream } from './byte-stream.ts';
+import type { Grey, VideoChannel, VideoReader } from './video.ts';
+import { CONVERT, checkSize, cutOff, noChannel, noFrames } from './video-error.ts';
+import { ALPHA_NOTE, depthNote, greyChannelNotes } from './video-notes.ts';
+
+export const Y4M_MAGIC = 'YUV4MPEG2';
+
+/** Opens YUV4MPEG2, whose luma is taken as grey: the chroma behind it is skipped. */
+export async function openY4m(stream: ByteStream, channel: VideoChannel, signal: AbortSignal): Promise<VideoReader> {
+  const head = await readHead(stream, signal);
+  const { width, height, samples, file } = head;
+  if (samples.chroma !== undefined && channel !== 'grey')
+    throw noChannel(channel, `luma and chroma (C${samples.name})`, { file });
+  const notes = samples.chroma === undefined ? greyChannelNotes(channel) : [];
+  if (samples.bits > 8 && samples.bits < 16) notes.push(depthNote(samples.bits));
+  if (samples.alpha) notes.push(ALPHA_NOTE);
+  if (head.isInterlaced)
+    notes.push({
+      code: 'video/interlaced',
+      message: 'The rows of a frame are of two moments: the video is interlaced.',
+    });
+  if ((await stream.peek(1, signal)).length === 0) throw noFrames('0 frames', { file });
+  return {
+    ...{ format: 'y4m', width, height, bits: samples.bits > 8 ? 16 : 8, notes },
+    ...{ frameCount: undefined, frameRate: head.frameRate, pixelSize: undefined },
+    read: (end) => readFrames(stream, head, end),
+    close: () => stream.close(),
+  };
+}
+
+interface Y4mHead {
+  readonly file: string;
+  readonly width: number;
+  readonly height: number;
+  readonly frameRate: number | undefined;
+  readonly isInterlaced: boolean;
+  readonly samples: Samples;
+}
+
+/** Bits of a sample, and how many columns and rows share chroma; no chroma for grey. */
+interface Samples {
+  readonly name: string;
+  readonly bits: number;
+  readonly chroma: readonly [columns: number, rows: number] | undefined;
+  readonly alpha: boolean;
+}
+
+const MOST_HEAD = 4096;
+
+async function readHead(stream: ByteStream, signal: AbortSignal): Promise<Y4mHead> {
+  const { file } = stream;
+  const line = await stream.line(MOST_HEAD, signal);
+  const [magic, ...parameters] = line?.split(' ') ?? [];
+  if (magic !== Y4M_MAGIC)
+    throw badHead(
+      'a first line that starts with YUV4MPEG2',
+      line === undefined ? 'no line' : JSON.stringify(line.slice(0, 40)),
+      { file, byte: 0 },
+    );
+  const values = new Map(
+    parameters.filter((each) => each !== '' && !each.startsWith('X')).map((each) => [each[0]!, each.slice(1)]),
+  );
+  const [width, height] = [wholeOf(values.get('W')), wholeOf(values.get('H'))];
+  checkSize(width, height, { file, byte: 0 });
+  const coding = values.get('C') ?? '420';
+  const samples = samplesOf(coding);
+  if (samples === undefined) throw unsupported(coding, file);
+  return {
+    file,
+    width,
+    height,
+    samples,
+    frameRate: rateOf(values.get('F')),
+    isInterlaced: /^[tbm]/.test(values.get('I') ?? ''),
+  };
+}
+
+function wholeOf(text = ''): number {
+  return /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+}
+
+/** A fraction; 0:0 stands for an unknown rate. */
+function rateOf(text = ''): number | undefined {
+  const [, rate, scale] = /^(\d{1,9}):(\d{1,9})$/.exec(text) ?? [];
+  return Number(rate) > 0 && Number(scale) > 0 ? Number(rate) / Number(scale) : undefined;
+}
+
+const CHROMA: Readonly<Record<string, readonly [number, number]>> = {
+  ...{ 410: [4, 4], 411: [4, 1], 420: [2, 2], 422: [2, 1], 440: [1, 2], 444: [1, 1] },
+};
+
+/** `420`, `420jpeg`, `422p10`, `444alpha`, `mono`, `mono16`. */
+function samplesOf(name: string): Samples | undefined {
+  const [, mono, monoBits, layout, variant, planeBits] = CODING.exec(name) ?? [];
+  if (mono === undefined && layout === undefined) return undefined;
+  const bits = Number(monoBits ?? planeBits ?? 8);
+  if (bits < 8 || bits > 16) return undefined;
+  return { name, bits, chroma: layout === undefined ? undefined : CHROMA[layout], alpha: variant === 'alpha' };
+}
+
+const CODING = /^(?:(mono)(\d{1,2})?|(410|411|420|422|440|444)(jpeg|mpeg2|paldv|alpha)?(?:p(\d{1,2}))?)$/;
+
+async function* readFrames(
+  stream: ByteStream,
+  head: Y4mHead,
+  signal: AbortSignal,
+): AsyncGenerator<Grey, void, undefined> {
+  const { width, height, samples, file } = head;
+  const sampleBytes = samples.bits > 8 ? 2 : 1;
+  const lumaBytes = width * height * sampleBytes;
+  const otherBytes = chromaSamples(head) * sampleBytes;
+  for (let frame = 0; (await stream.peek(1, signal)).length > 0; frame++) {
+    const place = { file, frame, byte: stream.offset };
+    await readFrameHead(stream, place, signal);
+    const luma = await stream.take(lumaBytes, signal);
+    const others = luma.length === lumaBytes ? await stream.skip(otherBytes, signal) : 0;
+    const got = luma.length + others;
+    if (got < lumaBytes + otherBytes) throw cutOff(`${lumaBytes + otherBytes} bytes`, `${got} bytes`, place);
+    yield sampleBytes === 1 ? luma : wordsOf(luma);
+  }
+}
+
+function chromaSamples({ width, height, samples: { chroma, alpha } }: Y4mHead): number {
+  if (chroma === undefined) return 0;
+  return 2 * Math.ceil(width / chroma[0]) * Math.ceil(height / chroma[1]) + (alpha ? width * height : 0);
+}
+
+async function readFrameHead(stream: ByteStream, place: ErrorPlace, signal: AbortSignal): Promise<void> {
+  const line = await stream.line(MOST_HEAD, signal);
+  if (line === 'FRAME' || line?.startsWith('FRAME ')) return;
+  if (line === undefined && (await stream.peek(1, signal)).length === 0) throw cutOff('a line FRAME', 'the end', place);
+  throw badHead('a line FRAME', line === undefined ? 'other bytes' : JSON.stringify(line.slice(0, 40)), place);
+}
+
+/** Samples of two bytes, the low one first. */
+function wordsOf(bytes: Uint8Array): Uint16Array {
+  const { buffer, byteOffset, length } = LITTLE_ENDIAN_MACHINE ? bytes : swappedBytes(bytes, 2);
+  return new Uint16Array(buffer, byteOffset, length / 2);
+}
+
+function badHead(expected: string, got: string, place: ErrorPlace): FormatError {
+  const remedy = 'Write it again, for example with ffmpeg -i INPUT -pix_fmt gray -f yuv4mpegpipe -.';
+  return new FormatError('format/damaged-y4m', 'The YUV4MPEG2 is damaged.', { expected, got, remedy, place });
+}
+
+function unsupported(coding: string, file: string): FormatError {
+  return new FormatError('format/unsupported-codec', 'The samples of the YUV4MPEG2 are of a kind that is not read.', {
+    expected: 'C410, C411, C420, C422, C440, C444 or Cmono, of 8 to 16 bits',
+    got: `C${coding.slice(0, 40)}`,
+    remedy: CONVERT,
+    place: { file, byte: 0 },
+  });
+}
