@@ -9,7 +9,7 @@ export function aColumn(...types: readonly ScalarType[]): Kind {
   return (part, path, homes) => {
     if (!(part instanceof Column && types.includes(part.type))) return { path, part, expected, code: 'column/type' };
     if (part.source.kind === 'stored' && part.source.memory.released) {
-      const sentence = (call: string): string => `${call} was given a column as ${path} whose memory was freed.`;
+      const sentence = (call: string): string => `${call} was given, as ${path}, a column whose memory was freed.`;
       return { path, part, ...RELEASED, sentence };
     }
     const home = contextOf([part], path);
@@ -21,7 +21,7 @@ export function aColumn(...types: readonly ScalarType[]): Kind {
 const RELEASED = {
   code: 'column/released',
   expected: 'a column that was not disposed of',
-  remedy: 'Return it from its scope, or keep the scope open.',
+  remedy: 'Dispose of it after its last use. If a scope freed it, return it from the scope.',
 };
 
 /** A context. One that is closed ends in an error of its own, which a run that opens another one waits for. */

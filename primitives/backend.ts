@@ -2,6 +2,7 @@ import { wrongArgument } from './arguments.ts';
 import type { Module, ScalarType } from './functors/ir.ts';
 import type { GpuBuffer } from './gpu-types.ts';
 import type { Script, ScriptCall } from './prepared/script.ts';
+import type { Boundary } from './stencil-axis.ts';
 
 /**
  * The contract between the primitives and the place where they run.
@@ -51,18 +52,29 @@ export interface Backend {
   scan(command: ScanCommand): void;
   sort(command: SortCommand): void;
   histogram(command: HistogramCommand): void;
+  /**
+   * Relaxes grids, each within one workgroup or on one thread. Says whether it did: where it did nothing, as the grids are too
+   * large for it, the same is done by the six kernels (`relaxByRounds`). Missing where that is always so.
+   */
+  relax?(command: RelaxCommand): boolean;
 
   /**
    * Plays the commands of a prepared pipeline, and remembers by the script what it found out about them. Says whether it did:
-   * where it did nothing, the caller issues the commands one by one. Missing where that is all that can be done.
+   * where it did nothing, the caller issues the commands one by one. Missing where that is all that can be done. `over` where
+   * the script has a gate that is already known to be shut: then nothing was done, nor is there anything to do.
    */
-  play?(script: Script, call: ScriptCall): boolean;
+  play?(script: Script, call: ScriptCall): boolean | 'over';
   /** Makes ready for calls of a script whose lengths the host knows, so that the first is as quick as others. */
   prepareScript?(script: Script): void;
   /** Forgets what it remembers of a script. */
   forgetScript?(script: Script): void;
-  /** Bytes that are held for what lives within a call of a script. */
+  /** Bytes that are held, or taken by each call, for what lives within a call of a script that was played. */
   scriptBytes?(script: Script): number;
+  /**
+   * Whether a buffer cannot be used any more, since the device had no memory for what was to be written to it. Missing where
+   * that does not happen.
+   */
+  isLost?(buffer: DeviceBuffer): boolean;
 
   /**
    * Hands everything issued so far to the device, at once and without waiting; says whether that was possible. Backends that
@@ -306,6 +318,49 @@ export interface HistogramCommand {
 export interface InnerRanks {
   readonly row: Program;
   readonly ranks: number;
+}
+
+/**
+ * Many grids of cells, each replaced by a function of its cells and of those around them, again and again, until a rule holds.
+ *
+ * `grids(g) = (first, width, height)`, u32: grid g has the cells `first … first + width · height − 1`, row after row. No cell
+ * is part of two grids, none lies past `cells`, and no grid is larger than `maxWidth` × `maxHeight`. In every round `step(i, state leaves …,
+ * own leaves …, neighbour leaves …)` is evaluated for every cell i of the grid, on the states before the round, and returns
+ * `(next state leaves …, change leaves …)`; `own(i)` is evaluated once. The changes of all cells are folded, and the grid is
+ * left alone after the first round in which `until(g, width · height, folded leaves …)` holds, or after `maxRounds`. A grid
+ * without cells has no rounds, and cells of no grid stay what they are. No program reads what the command writes.
+ */
+export interface RelaxCommand {
+  /** The grids. */
+  readonly extent: Extent;
+  readonly grids: Program;
+  /** All cells, of all grids. */
+  readonly cells: Extent;
+  /** The states of the cells, leaf by leaf: what they are before the first round, and what they become. */
+  readonly state: readonly StateLeaf[];
+  readonly own: Program;
+  readonly step: Program;
+  /** The cells around one whose states a step takes, in this order, each with all its leaves. */
+  readonly neighbours: readonly { readonly dx: number; readonly dy: number }[];
+  /** Which cell stands for one outside of the grid. */
+  readonly boundary: { readonly x: Boundary; readonly y: Boundary };
+  /** The leaves of cells outside of the grid where the boundary is `constant`. */
+  readonly outside: readonly (number | boolean)[];
+  /** How changes are folded. It is exact and commutative. */
+  readonly change: MonoidProgram;
+  readonly until: Program;
+  readonly maxRounds: number;
+  readonly maxWidth: number;
+  readonly maxHeight: number;
+  /** Where the rounds of every grid go. */
+  readonly rounds: Pick<Store, 'buffer' | 'offset' | 'capacity'>;
+}
+
+/** Words of 32 bits, one a cell; bools as 0 and 1. */
+export interface StateLeaf {
+  readonly type: ScalarType;
+  readonly buffer: DeviceBuffer;
+  readonly offset: number;
 }
 
 /** What bounds a launch. Each can be lowered when a context is opened, so that tests reach the paths beyond it. */

@@ -8,12 +8,14 @@ import type {
   Length,
   MonoidProgram,
   Program,
+  RelaxCommand,
   ScanCommand,
   SortCommand,
   Store,
   WalkCommand,
 } from './backend.ts';
 import type { Script, ScriptCall } from './prepared/script.ts';
+import { relaxOn } from './relax-by-rounds.ts';
 
 /** A kernel's call as data, so that it can be made again on another backend. */
 export type KernelCommand =
@@ -28,7 +30,8 @@ export type KernelCommand =
   | { readonly kind: 'walk'; readonly command: WalkCommand }
   | { readonly kind: 'scan'; readonly command: ScanCommand }
   | { readonly kind: 'sort'; readonly command: SortCommand }
-  | { readonly kind: 'histogram'; readonly command: HistogramCommand };
+  | { readonly kind: 'histogram'; readonly command: HistogramCommand }
+  | { readonly kind: 'relax'; readonly command: RelaxCommand };
 
 /** The same, or the call of a prepared pipeline. */
 export type Command = KernelCommand | { readonly kind: 'play'; readonly script: Script; readonly call: ScriptCall };
@@ -82,6 +85,21 @@ export function rebound(given: Command, at: Lookup): Command {
       const into = { into: cellAt(cell, at) };
       return { ...given, command: { ...given.command, extent: lengthAt(extent, at), ...programs, ...into } };
     }
+    case 'relax': {
+      const { extent, cells, grids, own, step, until, state, rounds } = given.command;
+      const extents = { extent: lengthAt(extent, at), cells: lengthAt(cells, at) };
+      const programs = {
+        grids: programAt(grids, at),
+        own: programAt(own, at),
+        step: programAt(step, at),
+        until: programAt(until, at),
+      };
+      const into = {
+        state: state.map((leaf) => ({ ...leaf, buffer: at.writing(leaf.buffer) })),
+        rounds: { ...rounds, buffer: at.writing(rounds.buffer) },
+      };
+      return { ...given, command: { ...given.command, ...extents, ...programs, ...into } };
+    }
   }
 }
 
@@ -105,6 +123,9 @@ export function issue(backend: Backend, given: KernelCommand): void {
       break;
     case 'histogram':
       backend.histogram(given.command);
+      break;
+    case 'relax':
+      relaxOn(backend, given.command);
   }
 }
 

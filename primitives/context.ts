@@ -1,6 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { requireBackend, requireFunction, requireNoPromise, requireOneOf, wrongArgument } from './arguments.ts';
 import type { Backend, DeviceBuffer, Storage } from './backend.ts';
+import { createCache } from './cache.ts';
 import { type CapacityChecks, createCapacityChecks } from './capacity-checks.ts';
 import { AutomaticColumns } from './columns/automatic-columns.ts';
 import {
@@ -19,7 +20,7 @@ import {
   type View,
   withColumns,
 } from './columns/column.ts';
-import { currentContext, runIn } from './columns/current-context.ts';
+import { currentContext, recordingFor, runIn } from './columns/current-context.ts';
 import { asHostArray, type ColumnTypeOf, encode, type HostArray, type HostTableOf } from './columns/host-array.ts';
 import { alive, destination, extentOf, fuse, programOf, viewsBorn } from './columns/program.ts';
 import { columnsIn, memoriesIn, memoriesOf, partsIn, promisesIn } from './columns/reachable.ts';
@@ -54,6 +55,9 @@ import {
   type Uploads,
 } from './uploads.ts';
 import { watchedBackend } from './watched-backend.ts';
+
+/** Pipelines of its own that the library keeps prepared. */
+const MOST_STEPS = 64;
 
 /** What a context records for, in which a pipeline is prepared. */
 export interface Recording {
@@ -90,6 +94,12 @@ export class Context {
   readonly #uploads: Uploads;
   readonly #preparing: PreparingContext;
   readonly #lentArrays: LentArrays;
+  readonly #steps = createCache<string, Prepared>({
+    most: MOST_STEPS,
+    onForget: (steps) => {
+      for (const step of steps) step.dispose();
+    },
+  });
   #closed = false;
 
   /**
@@ -150,6 +160,10 @@ export class Context {
       release: (memory) => this.#release(memory),
       hold,
       letGo,
+      depend: (count) => {
+        count.dependents++;
+      },
+      endDependence: (count) => this.#endDependence(count),
     };
     const isClosed = (): boolean => this.#closed;
     this.#lentArrays = createLentArrays({
@@ -159,6 +173,11 @@ export class Context {
         return isClosed();
       },
     });
+    // While a pipeline is recorded nothing is read or lent, and nobody asks which commands derive from which.
+    if (recording !== undefined) {
+      this.backend = backend;
+      return;
+    }
     const [checks, lateReads, lentArrays] = [this.#checks, this.#lateReads, this.#lentArrays];
     this.backend = watchedBackend(backend, {
       get idle() {
@@ -179,6 +198,8 @@ export class Context {
    * @throws {@link ArgumentError} `column/host-type` for other data.
    */
   column<A extends HostArray>(data: A): Column<ColumnTypeOf<A>> {
+    const recording = recordingFor(this);
+    if (recording !== undefined) return recording.column(data);
     const { type, storage, words } = encode(data);
     const memory = this.allocate(words.length);
     try {
@@ -378,6 +399,23 @@ export class Context {
   }
 
   /**
+   * A view written out, as {@link Context.materialize} does, which is asked for again and again: it is written once, and kept as
+   * long as the view and what it reads are there, unless memory is short. The column is the caller's to dispose of.
+   *
+   * @internal
+   */
+  materializeOnce<T extends ScalarType>(view: Column<T>): Column<T> {
+    if (view.source.kind === 'stored' || recordingFor(this) !== undefined) return this.materialize(view);
+    this.#requireOwn([view], 'materialize');
+    const { memory: kept, storage, offset, length } = this.automatic.store(view);
+    const memory = new Memory(this, kept.buffer);
+    kept.holds++;
+    memory.giveBack = () => this.#letGo(kept);
+    this.#owners.at(-1)!.memories.add(memory);
+    return new Column(this, view.type, length, { kind: 'stored', memory, storage, offset });
+  }
+
+  /**
    * Waits for the columns and copies them to the host, as many elements as they have.
    *
    * It sees what they hold when it is called: they may be written to, disposed of, or leave their scope at once. Where the
@@ -457,6 +495,8 @@ export class Context {
    */
   scope<R>(pipeline: () => R): R {
     requireFunction('scope', 'pipeline', pipeline);
+    const recording = recordingFor(this);
+    if (recording !== undefined) return recording.scope(pipeline);
     const owner: Owner = { memories: new Set(), since: viewsBorn() };
     this.#owners.push(owner);
     let result: R | undefined;
@@ -503,7 +543,7 @@ export class Context {
    *   then. `capacity` has.
    * - A result is yours until you dispose of it or its scope ends. Its memory then serves a later call; memory for two results
    *   is taken at once, more when there are more at a time.
-   * - The first call takes memory for all that lies in between, and keeps it; it is given up where memory is short.
+   * - Memory for all that lies in between is taken once and kept; it is given up where memory is short.
    *
    * @throws {@link ArgumentError} `prepare/waits`, `prepare/decision` and `prepare/written` where the function waits, decides, or
    * writes to columns that it did not make. Calls throw `prepare/capacity` for more rows than were prepared for,
@@ -525,6 +565,25 @@ export class Context {
     pipeline: (args: PreparedArguments<I>) => R,
   ): Prepared<I, R> {
     return preparePipeline(this.#preparing, inputs, pipeline);
+  }
+
+  /**
+   * A pipeline that the library calls again and again: prepared when it is first asked for by its key, and kept until many
+   * others were asked for. What it keeps is reserved memory, which is given up where memory is short; its results are freed as
+   * those of calls are. Undefined where calls are to be seen as they are: in a pipeline that is being prepared, or explained.
+   *
+   * @internal
+   */
+  step<I extends PreparedInputs, R extends Table>(
+    key: string,
+    inputs: () => I,
+    pipeline: (args: PreparedArguments<I>) => R,
+  ): Prepared<I, R> | undefined {
+    if (currentContext()?.context?.recording !== undefined || this.recording !== undefined) return undefined;
+    if (this.automatic.explainers.size > 0) return undefined;
+    const known = this.#steps.get(key) ?? preparePipeline(this.#preparing, inputs(), pipeline, 0);
+    this.#steps.set(key, known as never);
+    return known as Prepared<I, R>;
   }
 
   /**
@@ -695,8 +754,11 @@ export class Context {
     if (memory.holds > 0) this.#heldBack.add(memory);
     else this.#giveBack(memory);
     this.#checks.forget(memory.buffer);
-    const { count } = memory;
-    if (count === undefined) return;
+    if (memory.count !== undefined) this.#endDependence(memory.count);
+  }
+
+  /** Frees a count with the last of what it counts. */
+  #endDependence(count: Memory): void {
     count.dependents--;
     if (count.dependents === 0 && count.goesWithLast) this.#release(count);
   }
@@ -741,12 +803,6 @@ export class Context {
     const [count, rows] = await Promise.all([countOnce(length), readElements(this.backend, column, capacity)]);
     return firstRows(rows, count, into);
   }
-}
-
-/** The context in which a pipeline is being prepared for this one, if that is so. */
-function recordingFor(context: Context): Context | undefined {
-  const current = currentContext()?.context;
-  return current?.recording?.outer === context ? current : undefined;
 }
 
 const SCALAR_TYPES: readonly ScalarType[] = ['u32', 'i32', 'f32', 'bool'];

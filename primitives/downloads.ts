@@ -31,8 +31,8 @@ export type IntoArrayOf<T extends ScalarType> = T extends 'f32'
 /** How {@link Context.read} is to read. */
 export interface ReadOptions<I> {
   /**
-   * Arrays of the caller's that are filled, and whose filled part is returned: at least as long as the columns, and untouched
-   * beyond them. Until the promise settles they are being written to; where it rejects, some of them may have been.
+   * Your own arrays, which are filled; the filled part of each is returned. An array is at least as long as its column, and is
+   * not touched beyond it. Until the promise settles the arrays are being written to. Where it rejects, some may have been.
    */
   readonly into?: I | undefined;
 }

@@ -10,6 +10,10 @@ export interface ErrorPlace {
   readonly record?: string | number | undefined;
   /** Block of a raster, a strip or tile, from 0. */
   readonly block?: number | undefined;
+  /** Frame of a video, from 0. */
+  readonly frame?: number | undefined;
+  /** Byte of a file or a stream, from 0. */
+  readonly byte?: number | undefined;
   /** Node of the dataflow graph, as `graph/node`. */
   readonly node?: string | undefined;
 }
@@ -63,7 +67,9 @@ function describePlace(place: ErrorPlace | undefined): string {
   const position = [place.file, place.line, place.column].filter((part) => part !== undefined).join(':');
   const record = place.record === undefined ? '' : `record ${place.record}`;
   const block = place.block === undefined ? '' : `block ${place.block}`;
-  const parts = [place.node, position, record, block].filter((part) => part !== undefined && part !== '');
+  const frame = place.frame === undefined ? '' : `frame ${place.frame}`;
+  const byte = place.byte === undefined ? '' : `byte ${place.byte}`;
+  const parts = [place.node, position, record, block, frame, byte].filter((part) => part !== undefined && part !== '');
   return parts.length === 0 ? '' : `${parts.join(', ')}: `;
 }
 

@@ -18,11 +18,11 @@ import { expandBySearch } from './expand-search.ts';
 import { type FunctorDescription, u32 } from './functors/functor.ts';
 import { assemble, leafTypes, type Shape } from './functors/shapes.ts';
 import type { U32 } from './functors/value.ts';
-import { anything, someRecord } from './kinds.ts';
+import { anything, type FieldKinds, someRecord } from './kinds.ts';
 import { bindCaptures } from './map.ts';
 import { maximum } from './monoid.ts';
 import { requireOptions } from './options.ts';
-import { makeExactly, makeWithin, type PlacedRows, placeRows } from './placed-rows.ts';
+import { makePlaced, type PlacedRows, placeRows, type RowsToMake } from './placed-rows.ts';
 import { applyToRank, type CaptureArguments, fieldsBesideRank } from './ranked-rows.ts';
 import type { Fields } from './row-fields.ts';
 import { fusedScan } from './scan.ts';
@@ -34,12 +34,17 @@ import { constant } from './sequence.ts';
  */
 export type ExpandFunctor<R extends Shape> = FunctorDescription & { readonly result: R };
 
-export interface ExpandOptions extends ContextOption {
-  /** The most rows that the result can have; with it, expand does not wait. */
-  readonly capacity?: number;
+export interface ExpandOptions extends ContextOption, RowsToMake {
   /** Columns and numbers for the functor's captured arrays and uniforms, by name. */
   readonly captures?: CaptureArguments;
 }
+
+const OPTIONS: FieldKinds<ExpandOptions> = {
+  capacity: anything,
+  expected: anything,
+  captures: someRecord,
+  context: anything,
+};
 
 /**
  * Every row makes `counts[row]` rows: output row k of a row is `f({ ...row, rank: k })`, in the order of the rows. The one
@@ -47,7 +52,8 @@ export interface ExpandOptions extends ContextOption {
  *
  * With `capacity` it does not wait: at most that many rows are written, and where there are more, every read of the result
  * and of what derives from it throws {@link CapacityError} with the number that was needed. Without it the number is asked
- * for, which waits for the device once, and the result is exact; therefore it is a promise.
+ * for, which waits for the device once, and the result is exact; therefore it is a promise. With `expected` the rows are written
+ * before that number is known, where it is about right.
  *
  * - Work O(rows + output), span O(log output), balanced over the output however uneven the counts. Deterministic. Backends
  *   that run many indices at once look up the row of every few output rows and follow the rows from there, where all of it fits
@@ -85,16 +91,14 @@ export function expand<R extends Shape>(
   functor: ExpandFunctor<R>,
   options: ExpandOptions = {},
 ): ColumnsOf<R> | Promise<ColumnsOf<R>> {
-  requireOptions<ExpandOptions>('expand', { capacity: anything, captures: someRecord, context: anything }, options);
-  const { capacity, captures = {} } = options;
+  requireOptions('expand', OPTIONS, options);
+  const { capacity, expected, captures = {} } = options;
   const request = inNamedContext('expand', options, () => expansionOf(rows, counts, functor, captures));
   const { context } = request;
   const place = (): PlacedRows => placeRows('expand', context, request.counts);
   const make = ({ offsets }: PlacedRows, length: number | DeviceLength): ColumnsOf<R> =>
     spreadRows(request, { offsets, length });
-  return capacity === undefined
-    ? makeExactly('expand', context, place, make)
-    : makeWithin('expand', context, capacity, place, make);
+  return makePlaced('expand', context, { capacity, expected }, place, make);
 }
 
 /** What the functor takes of rows, and how many output rows each makes. */

@@ -51,6 +51,7 @@ export type { Script, ScriptBuffer, ScriptCall, ScriptInput, Step } from './prep
 export { type RankedRows, type RankHistogramOptions, rankHistogram } from './rank-histogram.ts';
 export { reduce } from './reduce.ts';
 export { reduceByKey, runLengthEncode, unique, uniqueByKey } from './reduce-by-key.ts';
+export { type GridSizes, type Relaxed, type RelaxOptions, relax, type StopRule } from './relax.ts';
 export { runHeads } from './runs.ts';
 export { exclusiveScan, inclusiveScan, segmentedScan } from './scan.ts';
 export { type ScatterOptions, scatter, scatterIf, scatterReduce, type WordTable } from './scatter.ts';

@@ -115,12 +115,12 @@ function requireMonoid(call: string, argument: string, given: AnyMonoid): void {
 const programs = new WeakMap<AnyMonoid, MonoidProgram>();
 
 /** A monoid as backends take it. */
-export function monoidProgram(monoid: AnyMonoid, call = 'A primitive'): MonoidProgram {
+export function monoidProgram(monoid: AnyMonoid, call = 'A primitive', argument = 'monoid'): MonoidProgram {
   let program = programs.get(monoid);
   if (program === undefined) {
-    requireMonoid(call, 'monoid', monoid);
+    requireMonoid(call, argument, monoid);
     const { shape, identity, combine, exact, commutative } = monoid;
-    requireShape(call, 'monoid.shape', shape);
+    requireShape(call, `${argument}.shape`, shape);
     const leaves = identityLeaves(shape, identity);
     const types = leafTypes(shape);
     const neutral = leaves.map((leaf, i) => neutralValue(types[i]!, leaf));

@@ -1,10 +1,21 @@
 import { requireArray, wrongArgument } from './arguments.ts';
-import { type Column, cellColumn, commonLength, requireContext, requireType, viewColumn } from './columns/column.ts';
+import {
+  type Column,
+  cellColumn,
+  columnsOf,
+  commonLength,
+  requireContext,
+  requireType,
+  shapeOf,
+  type Table,
+  viewColumn,
+} from './columns/column.ts';
 import { fuse } from './columns/program.ts';
 import { keysOfSortable } from './columns/words.ts';
 import type { Context } from './context.ts';
 import { type ContextOption, inNamedContext } from './context-option.ts';
 import { array, fn, u32, uniform } from './functors/functor.ts';
+import { leafPaths, leafTypes } from './functors/shapes.ts';
 import { mulhi } from './functors/standard/bits.ts';
 import { select } from './functors/standard/choose.ts';
 import type { Bool, U32 } from './functors/value.ts';
@@ -14,6 +25,8 @@ import { aFlag, anything, type FieldKinds } from './kinds.ts';
 import { map } from './map.ts';
 import { plus } from './monoid.ts';
 import { requireOptions } from './options.ts';
+import { capacityFor } from './prepared/capacity-for.ts';
+import { input, type PackedStorage } from './prepared/inputs.ts';
 import { fusedScan, inclusiveScan } from './scan.ts';
 import { scatterReduce } from './scatter.ts';
 import { orderedWords, upperBound } from './search.ts';
@@ -58,8 +71,37 @@ export function selectKth<K extends SortKeys>(keys: K, k: number | Column<'u32'>
   const places = typeof k === 'number' ? constant(u32, requirePlace(k, length), 1) : k;
   requireType(places, ['u32'], 'k', 'selectKth');
   const context = inNamedContext('selectKth', options, () => requireContext([...columns, places], 'selectKth'));
+  const step = typeof k === 'number' ? selectingStep(context, keys, options) : undefined;
+  if (step !== undefined) return step({ keys: keys as never, place: k as number }) as K;
   return context.scope(() => selectPlaces(context, keys, length, places, options));
 }
+
+/** Of more keys the device takes longer than the host needs for its passes. */
+const MOST_KEYS_OF_STEP = 2 ** 20;
+
+/** The passes for one place among so many stored keys, prepared. */
+function selectingStep(context: Context, keys: SortKeys, { descending = false }: SelectOptions) {
+  const columns = columnsOf(keys as Table);
+  const most = capacityFor(columns[0]!);
+  const storages = columns.map(({ source }) => (source.kind === 'stored' ? source.storage : 'view'));
+  if (most > MOST_KEYS_OF_STEP || columns.length > 2 || storages.includes('view')) return undefined;
+  const shape = shapeOf(keys as Table);
+  const paths = leafPaths(shape);
+  const packed = Object.fromEntries(paths.flatMap((path, i) => (isPacked(storages[i]!) ? [[path, storages[i]!]] : [])));
+  const key = ['selectKth', most, descending, ...paths, ...leafTypes(shape), ...storages].join();
+  const inputs = () => ({ keys: input(shape, most, { storage: packed }), place: uniform(u32) });
+  return context.step(key, inputs, ({ keys: given, place }) => {
+    const all = given as unknown as SortKeys;
+    const [{ context: own, length }] = keyColumns(all) as [Column];
+    return selectPlaces(own!, all, length, map(placeOf, { index: sequence(1), place }), { descending }) as Table;
+  });
+}
+
+function isPacked(storage: string): storage is PackedStorage {
+  return storage.endsWith('8') || storage.endsWith('16');
+}
+
+const placeOf = fn('placeOf', { index: u32, place: uniform(u32) }, u32, ({ place }) => place);
 
 /**
  * The keys at fractions of the way through the sorted keys, from 0, the least, by 0.5, the median, to 1, the greatest: for

@@ -26,6 +26,7 @@ export function sequence(length: Length, start = 0, step = 1): Column<'u32'> {
   requireLength(length, 'sequence');
   requireWhole('start', start);
   requireWhole('step', step);
+  if (start === 0 && step === 1) return indices(length);
   const view = fuse(
     'sequence',
     [],
@@ -33,6 +34,12 @@ export function sequence(length: Length, start = 0, step = 1): Column<'u32'> {
     (index, _, loader) => [index.mul(loader.uniform('u32', step >>> 0)).add(loader.uniform('u32', start >>> 0))],
     { by: [sequence], columns: [], values: [step >>> 0, start >>> 0] },
   );
+  return viewColumn(undefined, 'u32', length, view);
+}
+
+/** 0, 1, 2 …: the index itself, so that backends see what is read beside it. */
+function indices(length: Length): Column<'u32'> {
+  const view = fuse('sequence', [], ['u32'], (index) => [index], { by: [indices], columns: [], values: [] });
   return viewColumn(undefined, 'u32', length, view);
 }
 

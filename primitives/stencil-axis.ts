@@ -8,9 +8,9 @@ export type Boundary = 'clamp' | 'wrap' | 'reflect' | 'constant';
 
 const boundaries: readonly Boundary[] = ['clamp', 'wrap', 'reflect', 'constant'];
 
-export function requireBoundary(boundary: Boundary): void {
+export function requireBoundary(boundary: Boundary, primitive = 'stencil'): void {
   if (boundaries.includes(boundary)) return;
-  throw wrongArgument('stencil', 'the option boundary', boundary, boundaries.join(', '), { code: 'stencil/boundary' });
+  throw wrongArgument(primitive, 'the option boundary', boundary, boundaries.join(', '), { code: 'stencil/boundary' });
 }
 
 /** Where a cell stands along a line of cells. */

@@ -104,7 +104,8 @@ interface Around {
   readonly outside: readonly (number | boolean)[];
 }
 
-function outsideOf(key: string, shape: Shape, given: unknown): (number | boolean)[] {
+/** The values of a parameter's neighbours outside of the grid, leaf by leaf; zeros where none are given. */
+export function outsideOf(key: string, shape: Shape, given: unknown): (number | boolean)[] {
   const types = leafTypes(shape);
   if (given === undefined) return types.map((type) => (type === 'bool' ? false : 0));
   const leaves = flatten<unknown>(shape, given as never, (path) => {

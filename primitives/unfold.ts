@@ -19,21 +19,26 @@ import { bool, u32 } from './functors/functor.ts';
 import type { ScalarType } from './functors/ir.ts';
 import { assemble, leafTypes, type Scalar, type Shape, type Tree } from './functors/shapes.ts';
 import type { Bool, U32, Value } from './functors/value.ts';
-import { anything, someRecord } from './kinds.ts';
+import { anything, type FieldKinds, someRecord } from './kinds.ts';
 import { applyFunctor, bindCaptures } from './map.ts';
 import { requireOptions } from './options.ts';
-import { makeExactly, makeWithin, type PlacedRows, placeRows } from './placed-rows.ts';
+import { makePlaced, type PlacedRows, placeRows, type RowsToMake } from './placed-rows.ts';
 import type { CaptureArguments } from './ranked-rows.ts';
 import { argumentsOf, type Fields, fieldsTaken, leavesOf } from './row-fields.ts';
 import { requireCombination, requireUnread } from './scatter.ts';
 import { requireWalk, type WalkStart, type WalkState, type WalkStep } from './walk-functors.ts';
 
-export interface UnfoldOptions extends ContextOption {
-  /** The most rows that the result can have; with it, unfold does not wait. */
-  readonly capacity?: number;
+export interface UnfoldOptions extends ContextOption, RowsToMake {
   /** Columns and numbers for the captured arrays and uniforms of both functors, by name. */
   readonly captures?: CaptureArguments;
 }
+
+const OPTIONS: FieldKinds<UnfoldOptions> = {
+  capacity: anything,
+  expected: anything,
+  captures: someRecord,
+  context: anything,
+};
 
 /**
  * Every row makes rows by a walk of its own: `start` gives it a state, `step` takes the state on, and emits a row or none,
@@ -44,7 +49,8 @@ export interface UnfoldOptions extends ContextOption {
  * Every walk is walked to count what it emits; one that emits several rows is walked again to write them, up to the last.
  * With `capacity` it does not wait: at most that many rows are written, and where there are more, every read of the result
  * and of what derives from it throws {@link CapacityError} with the number that was needed. Without it the number is asked
- * for, which waits for the device once, and the result is exact; therefore it is a promise.
+ * for, which waits for the device once, and the result is exact; therefore it is a promise. With `expected` the rows are written
+ * before that number is known, where it is about right.
  *
  * - Work O(rows + steps), span O(steps of the longest walk + log rows): a walk is never split. Deterministic.
  * - Laws asked: every walk ends, within the time that the device gives a kernel.
@@ -84,15 +90,13 @@ export function unfold<S extends WalkState, R extends Shape>(
   step: WalkStep<S, R>,
   options: UnfoldOptions = {},
 ): ColumnsOf<R> | Promise<ColumnsOf<R>> {
-  requireOptions<UnfoldOptions>('unfold', { capacity: anything, captures: someRecord, context: anything }, options);
-  const { capacity, captures = {} } = options;
+  requireOptions('unfold', OPTIONS, options);
+  const { capacity, expected, captures = {} } = options;
   const walk = inNamedContext('unfold', options, () => walkOf('unfold', rows, start, step, captures));
   const { context } = walk;
   const place = (): PlacedWalks => placeWalks(walk);
   const make = (placed: PlacedWalks, length: number | DeviceLength): ColumnsOf<R> => writeWalks(walk, placed, length);
-  return capacity === undefined
-    ? makeExactly('unfold', context, place, make)
-    : makeWithin('unfold', context, capacity, place, make);
+  return makePlaced('unfold', context, { capacity, expected }, place, make);
 }
 
 /**

@@ -12,24 +12,22 @@ export interface Watch {
   afterCommand(reads: Buffers, writes: Buffers): void;
 }
 
-type Kernels = Pick<Backend, 'forEach' | 'walk' | 'reduce' | 'scan' | 'sort' | 'histogram' | 'write'>;
+type Kernels = Pick<Backend, 'forEach' | 'walk' | 'reduce' | 'scan' | 'sort' | 'histogram' | 'relax' | 'write'>;
 
 /** The same backend, which tells a watch of every command that goes to it. Members of its own are there as well. */
 export function watchedBackend<B extends Backend>(backend: B, watch: Watch): B {
-  const issue = (
+  const issue = <R>(
     length: Length,
     programs: readonly Program[],
     cells: readonly (Target | undefined)[],
-    run: () => void,
-  ) => {
-    if (watch.idle) {
-      run();
-      return;
-    }
+    run: () => R,
+  ): R => {
+    if (watch.idle) return run();
     const writes = cells.flatMap((cell) => (cell === undefined ? [] : [cell.buffer]));
     watch.beforeWrite(writes);
-    run();
+    const done = run();
     watch.afterCommand([...lengthBuffer(length), ...programs.flatMap(buffersRead)], writes);
+    return done;
   };
   const kernels: Kernels = {
     forEach: (extent, program, stores) =>
@@ -51,6 +49,12 @@ export function watchedBackend<B extends Backend>(backend: B, watch: Watch): B {
         [command.into],
         () => backend.histogram(command),
       ),
+    relax: (command) => {
+      const { extent, cells, grids, own, step, until, state, rounds } = command;
+      const run = (): boolean => backend.relax?.(command) === true;
+      // States are read as well; what they derive from, they derive from already.
+      return issue(extent, [grids, own, step, until], [...state, rounds], () => issue(cells, [], [], run));
+    },
     write(buffer, word, data) {
       if (!watch.idle) watch.beforeWrite([buffer]);
       backend.write(buffer, word, data);

@@ -38,6 +38,7 @@ function issuer(): (from: number, to: number, rows: number, uniform: number, run
   return (from, to, rows, uniform, run) => {
     const program = programOf(memories[from]!, uniform);
     const store: Store = { buffer: memories[to]!, offset: 0, capacity: 8, value: 0 };
+    signature.clear();
     signatures.forEach(signature, rows, program, [store]);
     runPlanned(engine, plans, signature, (on, traced) => {
       traced(program);

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createFailoverBackend } from '../backends/failover/index.ts';
 import { createReferenceBackend } from '../backends/reference/index.ts';
 import { createSpillingBackend } from '../backends/spilling/index.ts';
+import { createWorkersBackend } from '../backends/workers/index.ts';
 import type { Backend } from '../primitives/backend.ts';
 import { Context } from '../primitives/context.ts';
 import * as q from '../primitives/index.ts';
@@ -21,12 +22,28 @@ const isLeft = fn({ x: u32 }, bool, ({ x }) => x.gt(0));
 const isOver = fn({ rows: u32 }, bool, ({ rows }) => rows.eq(0));
 const both = fn({ x: u32 }, u32, ({ x }) => x.and(0).add(2));
 const plusRank = fn({ x: u32, rank: u32 }, u32, ({ x, rank }) => x.mul(2).add(rank));
+const isOdd = fn({ x: u32 }, u32, ({ x }) => x.and(1));
 const one = fn({ x: u32 }, u32, () => 1);
 
 const opened: readonly { readonly name: string; readonly runs: number; open(): Promise<Backend> }[] = [
   ...testBackends,
   { name: 'webgpu that looks back', runs: 8, open: () => openTestBackend({ tuning: lookingBack({}) }) },
   { name: 'webgpu with 4 bindings', runs: 4, open: () => openTestBackend({ limits: { storageBuffers: 4 } }) },
+  {
+    name: 'workers that run nothing here',
+    runs: 10,
+    open: () => createWorkersBackend({ workers: 2, inlineNanoseconds: 0 }),
+  },
+  {
+    name: 'workers that run some of it here, and fuse the rest',
+    runs: 10,
+    open: () => createWorkersBackend({ workers: 2, inlineNanoseconds: 300, fusedRows: 16 }),
+  },
+  {
+    name: 'spilling over workers',
+    runs: 10,
+    open: async () => createSpillingBackend(await createWorkersBackend({ workers: 1 })),
+  },
   {
     name: 'spilling',
     runs: 20,
@@ -49,6 +66,23 @@ describe.each(opened)('on $name, iterate', ({ open, runs }) => {
     context = new Context(await open());
   }, 120_000);
   afterAll(() => context.close());
+
+  test('columns of host data that a step makes are made in every round', async () => {
+    const step = context.prepare({ x: input(u32, 10) }, ({ x }) => {
+      const table = context.column(Uint32Array.of(7, 9));
+      return { x: q.gather(table, q.map(isOdd, { x })), table };
+    });
+    const { result } = await context.iterate(step, { x: context.column(Uint32Array.of(4, 1, 2)) }, { most: 3 });
+    const called = step({ x: context.column(Uint32Array.of(3, 2)) });
+    const read = await context.read({ looped: result.x, called: called.x, table: called.table });
+    expect(read).toEqual({
+      looped: Uint32Array.of(9, 9, 9),
+      called: Uint32Array.of(9, 7),
+      table: Uint32Array.of(7, 9),
+    });
+    context.dispose(result, called);
+    step.dispose();
+  });
 
   test('is the plain loop, up to the round at which its rule holds, whatever the batch', async () => {
     const step = context.prepare(
@@ -135,6 +169,85 @@ describe.each(opened)('on $name, iterate', ({ open, runs }) => {
     step.dispose();
   }, 120_000);
 
+  test('goes on where its step is disposed of meanwhile, which is freed after that', async () => {
+    const { counters } = context.backend;
+    const before = [counters.liveBuffers, counters.liveBytes];
+    const table = context.column(Uint32Array.of(1, 2, 3));
+    const x = context.column(Uint32Array.of(300, 200, 100));
+    const step = context.prepare({ x: input(u32, 3) }, ({ x: last }) => {
+      const x = context.materialize(q.map(shifted, { x: last, by: q.gather(table, q.sequence(last.length)) }));
+      return { x, done: q.all(x, q.map(isSmall, { x, least: 5 })) };
+    });
+    const loop = context.iterate(step, { x }, { most: 50, batch: 4 });
+    step.dispose();
+    context.dispose(table);
+    const { result, rounds: done } = await loop;
+    const [rows, length] = [await context.read(result.x), done];
+    context.dispose(result, x);
+    expect({ rows, length }).toEqual({ rows: Uint32Array.of(4, 1, 2), length: 7 });
+    await context.sync();
+    expect([counters.liveBuffers, counters.liveBytes]).toEqual(before);
+  }, 120_000);
+
+  test('gives results that know their lengths although what these were taken from is disposed of', async () => {
+    await context.sync();
+    const { counters } = context.backend;
+    const before = [counters.liveBuffers, counters.liveBytes];
+    const all = context.column(Uint32Array.of(9, 0, 7, 4));
+    const step = context.prepare({ x: input(u32, 4), y: input(u32, 4) }, ({ x, y }) => ({
+      x: q.copyIf(x, q.map(isLeft, { x })),
+      y: q.sort(y),
+      was: q.sort(x),
+    }));
+    for (let most = 1; most < 5; most++) {
+      const y = q.copyIf(all, q.map(isLeft, { x: all }));
+      const loop = context.iterate(step, { x: all, y }, { most });
+      context.dispose(y);
+      const { result } = await loop;
+      const kept = Uint32Array.of(9, 7, 4);
+      const was = most === 1 ? Uint32Array.of(0, 4, 7, 9) : kept.slice().sort();
+      expect(await context.read(result)).toEqual({ x: kept, y: kept.slice().sort(), was });
+      context.dispose(result);
+    }
+    step.dispose();
+    context.dispose(all);
+    await context.sync();
+    expect([counters.liveBuffers, counters.liveBytes]).toEqual(before);
+  });
+
+  test('is told of rows that were lost in columns around its step', async () => {
+    const x = context.column(Uint32Array.of(1, 2, 3));
+    const lost = q.expand({ x }, q.map(both, { x }), plusRank, { capacity: 5 });
+    const step = context.prepare({ x: input(u32, 3) }, ({ x: last }) => ({
+      x: context.materialize(q.map(shifted, { x: last, by: q.gather(lost, q.sequence(last.length)) })),
+    }));
+    const { result } = await context.iterate(step, { x }, { most: 3 });
+    await expect(context.read(result.x)).rejects.toMatchObject({ code: 'capacity/outgrown', got: 6 });
+    context.dispose(result, lost, x);
+    step.dispose();
+  });
+
+  test('leaves nothing at the moment at which it fails', async () => {
+    const { counters } = context.backend;
+    const x = context.column(new Uint32Array(300).fill(2 ** 31));
+    const step = context.prepare({ x: input(u32, 300) }, ({ x: last }) => {
+      const x = context.materialize(q.map(down, { x: last, by: 1 }));
+      return { x, done: q.all(x, q.map(isSmall, { x, least: 5 })) };
+    });
+    for (let at = 1; at <= 12; at++) {
+      await context.sync();
+      const before = [counters.liveBuffers, counters.liveBytes];
+      const onProgress = (rounds: number): void => {
+        if (rounds >= at) throw new Error('enough');
+      };
+      await expect(context.iterate(step, { x }, { most: 100, batch: 2, onProgress })).rejects.toThrow('enough');
+      // The step keeps its two sets of results; the first loop has brought them out.
+      expect([counters.liveBuffers, counters.liveBytes]).toEqual(before);
+    }
+    context.dispose(x);
+    step.dispose();
+  }, 120_000);
+
   test('tells its progress, ends at an abort, and leaves nothing behind', async () => {
     const { counters } = context.backend;
     const step = context.prepare({ x: input(u32, 100) }, ({ x }) => ({ x: q.inclusiveScan(x, q.plus(u32)) }));
@@ -182,6 +295,16 @@ async function runLoop(backend: Backend): Promise<unknown> {
   return { x, done };
 }
 
+test('a state with as many rows as a table of the round before had is refused', async () => {
+  await using context = new Context(createReferenceBackend());
+  const x = context.column(Uint32Array.of(9, 0, 7, 4));
+  const step = context.prepare({ x: input(u32, 4), y: input(u32, 4) }, ({ x }) => ({
+    x: q.copyIf(x, q.map(isLeft, { x })),
+    y: q.sort(x),
+  }));
+  await expect(context.iterate(step, { x, y: x }, { most: 3 })).rejects.toMatchObject({ code: 'iterate/state' });
+});
+
 describe('iterate refuses', () => {
   const context = new Context(createReferenceBackend());
   const x: Words = context.column(Uint32Array.of(1));
@@ -207,6 +330,28 @@ describe('iterate refuses', () => {
     ['wrong arguments', () => context.iterate(good, {} as never, once), 'prepare/argument'],
   ])('%s', async (_, run, code) => {
     await expect(run()).rejects.toMatchObject({ code });
+  });
+});
+
+describe.each([
+  { name: 'reference', open: async (): Promise<Backend> => createReferenceBackend() },
+  { name: 'workers', open: (): Promise<Backend> => createWorkersBackend({ workers: 2 }) },
+])('on $name', ({ open }) => {
+  test('a loop of short rounds gives timers their turn: one of them ends it by its signal', async () => {
+    const context = new Context(await open());
+    try {
+      const step = context.prepare({ x: input(u32, 10) }, ({ x }) => ({ x: q.map(both, { x }) }));
+      const controller = new AbortController();
+      setTimeout(() => controller.abort(new Error('enough')), 20);
+      const loop = context.iterate(
+        step,
+        { x: context.column(Uint32Array.of(1)) },
+        { most: 2 ** 32 - 1, signal: controller.signal },
+      );
+      await expect(loop).rejects.toThrow('enough');
+    } finally {
+      await context.close();
+    }
   });
 });
 

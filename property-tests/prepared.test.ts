@@ -25,8 +25,11 @@ const lookUp = fn({ x: u32, table: q.array(u32) }, u32, ({ x, table }) => x.add(
 const few = fn({ x: u32 }, u32, ({ x }) => x.and(3));
 const plusRank = fn({ x: u32, rank: u32 }, u32, ({ x, rank }) => x.add(rank));
 
+/** What the steps of a pipeline bring to the device. */
+const UPLOADED = Uint32Array.of(10, 20, 30, 40, 50, 60, 70, 80);
+
 /** What gives another column of a pipeline. None of them looks at a capacity. */
-const steps: Readonly<Record<string, (x: Words, other: Words, uniforms: Uniforms) => Words>> = {
+const steps: Readonly<Record<string, (x: Words, other: Words, uniforms: Uniforms, context: Context) => Words>> = {
   view: (x, _, { by }) => q.map(plusBy, { x, by }),
   sort: (x) => q.sort(x),
   rank: (x) => q.sortPermutation(x),
@@ -43,6 +46,17 @@ const steps: Readonly<Record<string, (x: Words, other: Words, uniforms: Uniforms
   reversed: (x) => q.reverse(x),
   part: (x) => q.slice(x, 1, 9),
   least: (x) => q.minElement(x).value,
+  uploaded: (x, _, __, context) => q.map(lookUp, { x, table: context.column(UPLOADED) }),
+  scoped: (x, other, __, context) =>
+    context.scope(() => q.map(lookUp, { x: q.sort(x), table: q.concatenate([context.column(UPLOADED), other]) })),
+  counted: (x, _, __, context) =>
+    context.scope(() => {
+      const counts = q.fill(context, u32, 0, 16);
+      q.scatterReduce(q.constant(u32, 1, x.length), q.map(low, { x }), 'add', counts);
+      return counts;
+    }),
+  named: (x, _, __, context) =>
+    q.map(mixed, { x: q.reduce(q.sequence(5), q.plus(u32), { context }), y: q.reduce(x, q.plus(u32)) }),
 };
 
 type Step = { readonly how: string; readonly of: number; readonly and: number };
@@ -53,11 +67,14 @@ const step: fc.Arbitrary<Step> = fc.record({
 });
 
 /** The last columns that come of some steps. */
-function pipelineOf(list: readonly Step[]): (x: Words, y: Words, uniforms: Uniforms) => Record<string, Words> {
+function pipelineOf(
+  context: Context,
+  list: readonly Step[],
+): (x: Words, y: Words, uniforms: Uniforms) => Record<string, Words> {
   return (x, y, uniforms) => {
     const columns: Words[] = [x, y];
     for (const { how, of, and } of list) {
-      columns.push(steps[how]!(columns[of % columns.length]!, columns[and % columns.length]!, uniforms));
+      columns.push(steps[how]!(columns[of % columns.length]!, columns[and % columns.length]!, uniforms, context));
     }
     return Object.fromEntries(columns.slice(-3).map((column, i) => [`c${i}`, column]));
   };
@@ -98,25 +115,28 @@ function present(context: Context, data: Uint32Array, how: Call['how']): Words {
 }
 
 async function comparePipeline(context: Context, list: readonly Step[], calls: readonly Call[]): Promise<void> {
-  const pipeline = pipelineOf(list);
-  const prepared = context.prepare(
-    { x: input(u32, CAPACITY), y: input(u32, CAPACITY + 7), by: uniform(u32), least: uniform(u32) },
-    ({ x, y, by, least }) => pipeline(x, y, { by, least }),
-  );
+  const pipeline = pipelineOf(context, list);
+  const prepare = () =>
+    context.prepare(
+      { x: input(u32, CAPACITY), y: input(u32, CAPACITY + 7), by: uniform(u32), least: uniform(u32) },
+      ({ x, y, by, least }) => pipeline(x, y, { by, least }),
+    );
+  // The structure of the second is known.
+  const twice = [prepare(), prepare()];
   const expected = calls.map(({ x, y, how, by, least }) =>
     context.scope(() =>
       context.materialize(pipeline(present(context, x, how), present(context, y, how), { by, least })),
     ),
   );
   // All calls are under way before the first result is read.
-  const made = calls.map(({ x, y, how, by, least }) =>
-    context.scope(() => prepared({ x: capped(context, x, how), y: present(context, y, how), by, least })),
+  const made = calls.map(({ x, y, how, by, least }, i) =>
+    context.scope(() => twice[i % 2]!({ x: capped(context, x, how), y: present(context, y, how), by, least })),
   );
   for (const [i, result] of made.entries()) {
     expect(await context.read(result)).toEqual(await context.read(expected[i]!));
   }
   context.dispose(expected, made);
-  prepared.dispose();
+  for (const prepared of twice) prepared.dispose();
 }
 
 /** A device count comes with room for more rows than there are. */
@@ -139,6 +159,21 @@ const opened: readonly { readonly name: string; readonly runs: number; open(): P
     open: async () => createSpillingBackend(createReferenceBackend({ limits: { memoryBytes: 60_000 } })),
   },
   {
+    name: 'workers that run nothing here',
+    runs: 20,
+    open: () => createWorkersBackend({ workers: 2, inlineNanoseconds: 0 }),
+  },
+  {
+    name: 'workers that run some of it here, and fuse the rest',
+    runs: 20,
+    open: () => createWorkersBackend({ workers: 2, inlineNanoseconds: 1500, fusedRows: 64 }),
+  },
+  {
+    name: 'workers of few kernels',
+    runs: 4,
+    open: () => createWorkersBackend({ workers: 1, keptKernels: 2 }),
+  },
+  {
     name: 'spilling in windows',
     runs: 8,
     open: async () => createSpillingBackend(await createWorkersBackend({ workers: 1 }), { windowRows: 64 }),
@@ -153,7 +188,7 @@ const opened: readonly { readonly name: string; readonly runs: number; open(): P
 
 describe.each(opened)('on $name, a prepared pipeline', ({ name, open, runs }) => {
   // The others issue commands one by one.
-  const isTaped = name.startsWith('webgpu') && !name.includes('small bindings');
+  const isTaped = /^(webgpu|workers)/.test(name) && !/small bindings|few kernels/.test(name);
   let context: Context;
   beforeAll(async () => {
     context = new Context(await open());
@@ -228,12 +263,53 @@ describe.each(opened)('on $name, a prepared pipeline', ({ name, open, runs }) =>
     context.dispose(made, lost, x);
     prepared.dispose();
   });
+
+  test('gives results that know their lengths although what these were taken from is disposed of', async () => {
+    await context.sync();
+    const { counters } = context.backend;
+    const before = [counters.liveBuffers, counters.liveBytes];
+    const all = context.column(Uint32Array.of(9, 2, 7, 4));
+    const chosen = () => context.scope(() => q.copyIf(all, q.map(isAtLeast, { x: all, least: 5 })));
+    const around = chosen();
+    const prepared = context.prepare({ x: input(u32, 4) }, ({ x }) => ({ x: q.sort(x), around: q.sort(around) }));
+    for (const early of [false, true]) {
+      const x = chosen();
+      if (early) context.dispose(around);
+      const made = prepared({ x });
+      context.dispose(x);
+      expect(await context.read(made)).toEqual({ x: Uint32Array.of(7, 9), around: Uint32Array.of(7, 9) });
+      context.dispose(made);
+    }
+    prepared.dispose();
+    context.dispose(all);
+    await context.sync();
+    expect([counters.liveBuffers, counters.liveBytes]).toEqual(before);
+  });
+
+  test('is told of rows that were lost in columns around it', async () => {
+    const x = context.column(new Uint32Array(9).fill(3));
+    const lost = q.expand({ x }, q.map(few, { x }), plusRank, { capacity: 10 });
+    const prepared = context.prepare({ x: input(u32, 50) }, ({ x: rows }) => ({
+      rows: q.sort(lost),
+      found: context.materialize(q.map(lookUp, { x: rows, table: lost })),
+      x: q.sort(rows),
+    }));
+    const made = prepared({ x });
+    const outgrown = expect.objectContaining({ code: 'capacity/outgrown' }) as Error;
+    await expect(context.read(made.rows)).rejects.toThrow(outgrown);
+    await expect(context.read(made.found)).rejects.toThrow(outgrown);
+    expect((await context.read(made.x)).length).toBe(9);
+    context.dispose(made, lost, x);
+    prepared.dispose();
+  });
 });
 
 describe('preparing', () => {
   const context = new Context(createReferenceBackend());
+  const sumOf = fn({ x: u32, y: u32 }, u32, ({ x, y }) => x.add(y));
   const x = context.column(Uint32Array.of(5, 1, 4));
   const declared = { x: input(u32, 4), by: uniform(u32) };
+  const sortedBefore = context.prepare({ x: input(u32, 8) }, ({ x: rows }) => q.sort(rows));
 
   test.each<[string, () => unknown, string]>([
     [
@@ -270,6 +346,35 @@ describe('preparing', () => {
     expect(prepare).toThrow(expect.objectContaining({ code }));
   });
 
+  test('an asynchronous pipeline fails once: what it waits for is no rejection of its own', async () => {
+    const unhandled: unknown[] = [];
+    const note = (reason: unknown): void => void unhandled.push(reason);
+    process.on('unhandledRejection', note);
+    try {
+      const waiting = async ({ x: rows }: { readonly x: q.Column<'u32'> }) => ({ x: await context.read(rows) });
+      expect(() => context.prepare(declared, waiting as never)).toThrow(
+        expect.objectContaining({ code: 'prepare/waits' }),
+      );
+      const inside = (given: { readonly x: q.Column<'u32'> }) => ({ rows: waiting(given) });
+      expect(() => context.prepare(declared, inside as never)).toThrow(
+        expect.objectContaining({ code: 'prepare/waits', got: 'a promise as rows of what it returns' }),
+      );
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      expect(unhandled).toEqual([]);
+    } finally {
+      process.off('unhandledRejection', note);
+    }
+  });
+
+  test('says which lengths differ, and that a length of the pipeline is passed on', () => {
+    const wrong = () => context.prepare(declared, ({ x: rows }) => q.map(sumOf, { x: rows, y: q.constant(u32, 1, 4) }));
+    expect(wrong).toThrow('got 4. Where you made one of them of a length of your own, pass the length of the other');
+    const right = context.prepare(declared, ({ x: rows }) =>
+      q.map(sumOf, { x: rows, y: q.constant(u32, 1, rows.length) }),
+    );
+    right.dispose();
+  });
+
   test('tells a pipeline that waits so', async () => {
     let reading: Promise<unknown> | undefined;
     const prepared = context.prepare(declared, ({ x: rows }) => {
@@ -283,6 +388,7 @@ describe('preparing', () => {
 
   const sorted = context.prepare(declared, ({ x: rows, by }) => q.sort(q.map(plusBy, { x: rows, by })));
   const bytes = context.column(Uint8Array.of(1, 2, 3));
+  const packed = context.prepare({ x: input(u32, 4, { storage: 'u8' }) }, ({ x: rows }) => q.sort(rows));
   const other = new Context(createReferenceBackend());
   test.each<[string, () => unknown, string]>([
     ['no arguments', () => sorted(undefined as never), 'argument/type'],
@@ -291,6 +397,7 @@ describe('preparing', () => {
     ['a uniform of another type', () => sorted({ x, by: true as never }), 'prepare/argument'],
     ['a column of another type', () => sorted({ x: q.constant(q.f32, 1, 3) as never, by: 1 }), 'prepare/column'],
     ['a packed column', () => sorted({ x: bytes, by: 1 }), 'prepare/column'],
+    ['a view where a column is packed', () => packed({ x: q.map(low, { x }) }), 'prepare/column'],
     ['too many rows', () => sorted({ x: context.column(new Uint32Array(5)), by: 1 }), 'prepare/capacity'],
     ['a column of another context', () => sorted({ x: other.column(new Uint32Array(2)), by: 1 }), 'column/contexts'],
   ])('refuses a call with %s', (_, given, code) => {
@@ -337,6 +444,45 @@ describe('preparing', () => {
     prepared.dispose();
   });
 
+  test.each<[string, (context: Context, around: Words, x: Words) => q.Table]>([
+    ['in a scope', (outer, around) => outer.scope(() => q.sort(around))],
+    ['stored in a scope', (outer, around) => outer.scope(() => outer.materialize(q.map(low, { x: around })))],
+    ['by primitives that are given the context', (outer, around) => q.selectKth(around, 1, { context: outer })],
+    ['by primitives that consist of others', (_, around) => q.minElement(around).value],
+    [
+      'by another prepared pipeline',
+      (outer, around) => outer.prepare({ x: input(u32, 8) }, ({ x: rows }) => q.sort(rows))({ x: around }),
+    ],
+    ['by one that was prepared before', (_, around) => sortedBefore({ x: around })],
+    [
+      'by another prepared pipeline that takes columns of this one',
+      (outer, around, x) =>
+        outer.prepare({ x: input(u32, 8) }, ({ x: rows }) => outer.materialize(q.map(lookUp, { x: rows, table: x })))({
+          x: around,
+        }),
+    ],
+  ])('reads columns from around it anew %s', async (_, pipeline) => {
+    const around = context.column(Uint32Array.of(3, 1, 2));
+    const { liveBuffers } = context.backend.counters;
+    const prepared = context.prepare({ x: input(u32, 4) }, ({ x: rows }) => ({
+      made: pipeline(context, around, rows),
+    }));
+    const results: unknown[] = [];
+    for (let round = 0; round < 3; round++) {
+      const expected = context.scope(() => pipeline(context, around, x));
+      const { made } = prepared({ x });
+      const result = await context.read(made);
+      expect(result).toEqual(await context.read(expected));
+      results.push(result);
+      context.dispose(expected, made);
+      q.scatterReduce(q.constant(u32, 100, 3), q.sequence(3), 'add', around);
+    }
+    expect(results[0]).not.toEqual(results[2]);
+    prepared.dispose();
+    expect(context.backend.counters.liveBuffers - liveBuffers).toBeLessThanOrEqual(6);
+    context.dispose(around);
+  });
+
   test('inside of another one is part of that', async () => {
     const inner = context.prepare({ x: input(u32, 4), by: uniform(u32) }, ({ x: rows, by }) =>
       q.sort(q.map(plusBy, { x: rows, by })),
@@ -366,6 +512,55 @@ describe('preparing', () => {
     };
     expect(await context.read(prepared({ t }))).toEqual(Float32Array.of(-98.5, 3.25, 17));
   });
+});
+
+test('pipelines that are nearly alike are told apart, however often they are prepared', async () => {
+  const context = new Context(await openTestBackend({}));
+  const inputs = { t: input({ x: u32, y: u32 }, 5), by: uniform(u32), least: uniform(u32) };
+  type Given = { readonly x: Words; readonly y: Words } & Uniforms;
+  const all: readonly ((given: Given) => q.Table)[] = [
+    ({ x, by }) => q.sort(q.map(plusBy, { x, by })),
+    ({ x, least }) => q.sort(q.map(plusBy, { x, by: least })),
+    ({ x }) => q.sort(q.map(plusBy, { x, by: 3 })),
+    ({ x }) => q.sort(q.map(plusBy, { x, by: 4 })),
+    ({ y }) => q.sort(q.map(plusBy, { x: y, by: 4 })),
+    ({ x, y }) => ({ a: q.sort(x), b: q.reverse(y) }),
+    ({ x, y }) => ({ a: q.reverse(y), b: q.sort(x) }),
+    ({ x, y }) => ({ a: q.sort(y), b: q.reverse(x) }),
+    ({ x }) => q.sort(q.slice(x, 1)),
+    ({ x }) => q.sort(q.slice(x, 2)),
+    ({ x }) => q.inclusiveScan(x, q.plus(u32)),
+    ({ x }) => q.inclusiveScan(x, q.maximum(u32)),
+    ({ x }) => q.exclusiveScan(x, q.maximum(u32)),
+    ({ x, y }) => q.inclusiveScan(q.map(mixed, { x, y }), q.plus(u32)),
+    ({ x }) => q.inclusiveScan(q.map(mixed, { x, y: x }), q.plus(u32)),
+    ({ x, y }) => q.inclusiveScan(q.map(mixed, { x: y, y: x }), q.plus(u32)),
+    ({ x }) => q.histogram(q.map(low, { x }), 16),
+    ({ x }) => q.histogram(q.map(low, { x }), 17),
+    ({ x, least }) => q.copyIf(x, q.map(isAtLeast, { x, least })),
+    ({ x }) => q.copyIf(x, q.map(isAtLeast, { x, least: 5 })),
+  ];
+  const given = {
+    x: context.column(Uint32Array.of(9, 2, 7, 5, 3)),
+    y: context.column(Uint32Array.of(4, 8, 1, 6, 0)),
+    by: 17,
+    least: 6,
+  };
+  const expected = [];
+  for (const pipeline of all) expected.push(await context.read(context.scope(() => pipeline(given))));
+  expect(new Set(expected.map((result) => JSON.stringify(result))).size).toBe(all.length);
+  for (let round = 0; round < 2; round++) {
+    const prepared = all.map((pipeline) =>
+      context.prepare(inputs, ({ t, by, least }) => pipeline({ ...t, by, least })),
+    );
+    for (const [i, call] of prepared.entries()) {
+      expect(await context.read(call({ t: { x: given.x, y: given.y }, by: given.by, least: given.least }))).toEqual(
+        expected[i],
+      );
+    }
+    for (const call of prepared) call.dispose();
+  }
+  await context.close();
 });
 
 test('a prepared pipeline goes on where the device is lost at any of its calls', async () => {

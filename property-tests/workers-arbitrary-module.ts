@@ -10,15 +10,18 @@ import type {
 } from '../primitives/functors/ir.ts';
 import { typeOf } from '../primitives/functors/semantics.ts';
 
+/** Which loops a functor has: any, or those that go round equally often for all indices, in a functor that returns at its end. */
+export type Loops = 'none' | 'any' | 'even';
+
 /**
  * Random functors of `(index: u32)` with branches, early returns, calls and, if wanted, bounded loops with breaks and
  * continues. They read the arrays `a` (u32), `b` (i32) and `c` (f32) at the index and at neighbours of it, and the
  * uniform `k`.
  */
-export function arbitraryModule(withLoops: boolean): fc.Arbitrary<Module> {
+export function arbitraryModule(loops: Loops): fc.Arbitrary<Module> {
   return fc.array(fc.nat(0x7fffffff), { minLength: 40, maxLength: 600, size: 'max' }).map((numbers) => {
     let next = 0;
-    return generate((below) => (numbers[next++] ?? 0) % below, withLoops);
+    return generate((below) => (numbers[next++] ?? 0) % below, loops);
   });
 }
 
@@ -54,21 +57,21 @@ interface Scope {
 
 interface Body {
   readonly draw: Draw;
-  readonly withLoops: boolean;
+  readonly loops: Loops;
   readonly functions: readonly IrFunction[];
   readonly results: readonly ScalarType[];
   nextId: number;
   budget: number;
 }
 
-function generate(draw: Draw, withLoops: boolean): Module {
+function generate(draw: Draw, loops: Loops): Module {
   const functions: IrFunction[] = [];
   for (const name of ['helper', 'second', 'entry']) {
     const isEntry = name === 'entry';
     const parameterTypes: ScalarType[] = isEntry ? ['u32'] : [pick(draw, types), pick(draw, types)];
     const parameters = parameterTypes.map((type, id): Local => ({ kind: 'local', type, id }));
     const results = Array.from({ length: isEntry ? 3 : 1 + draw(2) }, () => pick(draw, types));
-    const body: Body = { draw, withLoops, functions: [...functions], results, nextId: 10, budget: isEntry ? 40 : 12 };
+    const body: Body = { draw, loops, functions: [...functions], results, nextId: 10, budget: isEntry ? 40 : 12 };
     const scope: Scope = { visible: [...parameters], variables: [] };
     const statements = isEntry ? reads(body, scope, parameters[0]!) : [];
     statements.push(...block(body, scope, 3, false), giveBack(body, scope));
@@ -147,11 +150,14 @@ function statement(body: Body, scope: Scope, depth: number, inLoop: boolean): St
   }
   if (kind <= 8 && depth > 0) {
     const condition = operandOf(body, scope, 'bool');
-    const consequent = block(body, scope, depth - 1, inLoop);
-    const alternative = draw(2) === 0 ? [] : block(body, scope, depth - 1, inLoop);
+    // Not all indices may take the branch: none of them jumps there.
+    const jumps = inLoop && body.loops !== 'even';
+    const consequent = block(body, scope, depth - 1, jumps);
+    const alternative = draw(2) === 0 ? [] : block(body, scope, depth - 1, jumps);
     return [{ kind: 'if', condition, consequent, alternative }];
   }
-  if (kind === 9 && depth > 0 && body.withLoops) return loop(body, scope, depth);
+  if (kind === 9 && depth > 0 && body.loops !== 'none') return loop(body, scope, depth);
+  if (kind === 10 && body.loops === 'even') return inLoop ? evenJump(body) : [];
   if (kind === 10 && depth < 3) {
     if (inLoop && draw(3) > 0) return [{ kind: draw(2) === 0 ? 'break' : 'continue' }];
     return draw(2) === 0 ? [giveBack(body, scope)] : [];
@@ -169,14 +175,14 @@ function statement(body: Body, scope: Scope, depth: number, inLoop: boolean): St
 function operation(body: Body, scope: Scope): Statement[] {
   const from = pick(body.draw, types);
   const to = pick(body.draw, types);
-  const name = pick(body.draw, body.withLoops ? [...names, 'rem' as const] : names);
+  const name = pick(body.draw, body.loops === 'any' ? [...names, 'rem' as const] : names);
   const shapes: ScalarType[][] = [[from], [from, from], [from, 'u32'], [from, from, 'bool']];
   const fitting = shapes.filter((operands) => typeOf(name, operands, to) !== undefined);
   const operands = fitting[0];
   // Front ends leave out conversions of a type to itself.
   if (name === 'convert' && from === to) return [];
-  // Without loops nothing is divided but f32, so that the functor vectorises.
-  if (operands === undefined || (name === 'div' && from !== 'f32' && !body.withLoops)) return [];
+  // Nothing is divided but f32 where the functor has to vectorise.
+  if (operands === undefined || (name === 'div' && from !== 'f32' && body.loops !== 'any')) return [];
   const local = fresh(body, typeOf(name, operands, to)!);
   const values = operands.map((type) => operandOf(body, scope, type));
   scope.visible.push(local);
@@ -208,6 +214,17 @@ function loop(body: Body, scope: Scope, depth: number): Statement[] {
         { kind: 'set', local: counter, value: next },
       ],
     },
+  ];
+}
+
+/** A jump that all indices take or none. */
+function evenJump(body: Body): Statement[] {
+  const condition = fresh(body, 'bool');
+  const k: Operand = { kind: 'uniform', type: 'u32', name: 'k' };
+  const bound: Operand = { kind: 'literal', type: 'u32', value: body.draw(40) };
+  return [
+    { kind: 'let', local: condition, operation: { name: 'lt', operands: [k, bound] } },
+    { kind: 'if', condition, consequent: [{ kind: body.draw(2) === 0 ? 'break' : 'continue' }], alternative: [] },
   ];
 }
 

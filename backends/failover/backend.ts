@@ -469,11 +469,13 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
       const held = inRange(resolve(buffer), word, words);
       if (held.lost !== undefined) throw held.lost;
       if (takingOver !== undefined) return undefined;
+      const asked = current;
       try {
-        return await current.lendWords?.(physical(held), word, words);
+        return await asked.lendWords?.(physical(held), word, words);
       } catch (error) {
         if (!(error instanceof DeviceLostError)) throw error;
-        lose(error);
+        // By now another one may have taken over, which is not lost.
+        if (asked === current) lose(error);
         return undefined;
       }
     },
@@ -484,6 +486,10 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
     scan: (given) => command({ kind: 'scan', command: given }),
     sort: (given) => command({ kind: 'sort', command: given }),
     histogram: (given) => command({ kind: 'histogram', command: given }),
+    relax(given) {
+      command({ kind: 'relax', command: given });
+      return true;
+    },
     play(script, call) {
       // A round of a loop may come behind its last one, which the standby would not know.
       if (script.gate !== undefined) return false;
@@ -493,6 +499,10 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
     prepareScript: (script) => attempt(() => current.prepareScript?.(script)),
     forgetScript: (script) => current.forgetScript?.(script),
     scriptBytes: (script) => current.scriptBytes?.(script) ?? 0,
+    isLost(buffer) {
+      const { physical: held } = byId.get(buffer.id) ?? {};
+      return held !== undefined && (current.isLost?.(held) ?? false);
+    },
     submit() {
       let done = true;
       attempt(() => {

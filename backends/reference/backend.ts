@@ -2,7 +2,6 @@ import type {
   AtomicCombination,
   Backend,
   Cell,
-  Counters,
   Determinism,
   Extent,
   HistogramCommand,
@@ -16,15 +15,18 @@ import type {
 } from '../../primitives/backend.ts';
 import { capacityOf } from '../../primitives/backend.ts';
 import { combineAll, prefixes } from '../../primitives/combination-tree.ts';
+import { createCounters } from '../../primitives/counters.ts';
 import { DeviceLostError } from '../../primitives/errors.ts';
 import { entryOf, type ScalarType } from '../../primitives/functors/ir.ts';
-import { bitsOfF32 } from '../../primitives/functors/semantics.ts';
+import { wordOfValue } from '../../primitives/functors/semantics.ts';
 import { type FieldKinds, someRecord } from '../../primitives/kinds.ts';
 import { requireOptions } from '../../primitives/options.ts';
 import { requireLimits } from '../backend-options.ts';
 import { fillMemory } from '../fill-memory.ts';
-import { type CompiledEntry, compileJavaScript, type PlainValue, requireText } from './emit-javascript.ts';
+import { type PlainValue, requireText } from './emit-javascript.ts';
 import { createHostMemory, type HostMemory } from './memory.ts';
+import { bind, combinerOf, type State } from './programs.ts';
+import { relax } from './relax.ts';
 
 export interface ReferenceOptions {
   readonly limits?: Partial<Limits> | undefined;
@@ -40,9 +42,6 @@ const defaultLimits: Limits = {
 };
 
 const determinism: Determinism = { level: 'exact', ulp: 0, reasons: ['JavaScript rounds after every operation.'] };
-
-/** A state of a monoid: one value a leaf. */
-type State = readonly PlainValue[];
 
 /**
  * The specification: every kernel as a plain sequential loop over plain arrays. Slow, and what the other backends are
@@ -60,20 +59,7 @@ export function createReferenceBackend(options: ReferenceOptions = {}): Backend 
   requireText();
   const limits = { ...defaultLimits, ...options.limits };
   const memory = createHostMemory(limits.memoryBytes);
-  const counters: Counters = {
-    submissions: 0,
-    dispatches: 0,
-    readbacks: 0,
-    compilations: 0,
-    allocations: 0,
-    bindGroups: 0,
-    get liveBuffers() {
-      return memory.live.buffers;
-    },
-    get liveBytes() {
-      return memory.live.bytes;
-    },
-  };
+  const counters = createCounters(() => memory.live);
   let ended: { readonly reason: unknown } | undefined;
   const guard = (): void => {
     if (ended !== undefined) throw ended.reason;
@@ -129,6 +115,10 @@ export function createReferenceBackend(options: ReferenceOptions = {}): Backend 
     scan: launch(scan),
     sort: launch(sort),
     histogram: launch(histogram),
+    relax: (command) => {
+      launch(relax)(command);
+      return true;
+    },
     abort: (reason) => {
       ended ??= { reason };
     },
@@ -239,19 +229,9 @@ function visitElements(
   }
 }
 
-function bind(memory: HostMemory, { module, arrays, uniforms }: Program): CompiledEntry {
-  const readers = [...module.arrays].map(([name, type]) => [name, memory.reader(arrays.get(name)!, type)] as const);
-  return compileJavaScript(module)(new Map(readers), uniforms);
-}
-
 function evaluateAll(memory: HostMemory, extent: Extent, program: Program): PlainValue[][] {
   const entry = bind(memory, program);
   return Array.from({ length: memory.lengthOf(extent) }, (_, i) => entry(i));
-}
-
-function combinerOf(monoid: MonoidProgram): (left: State, right: State) => State {
-  const entry = compileJavaScript(monoid.module)(new Map(), new Map());
-  return (left, right) => entry(...left, ...right);
 }
 
 const combinations: Readonly<Record<AtomicCombination, (old: number, value: number) => number>> = {
@@ -282,5 +262,5 @@ function writer(
 }
 
 function wordOf(types: readonly ScalarType[]): (value: PlainValue, leaf: number) => number {
-  return (value, leaf) => (types[leaf] === 'f32' ? bitsOfF32(value as number) : Number(value) >>> 0);
+  return (value, leaf) => wordOfValue(types[leaf]!, value);
 }

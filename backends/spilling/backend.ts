@@ -414,6 +414,17 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
             ),
         }),
       }),
+    relax(command) {
+      queue.guard();
+      // Otherwise it is done by the other kernels, which spill.
+      if (!calm()) return false;
+      try {
+        return inner.relax?.(command) ?? false;
+      } catch (error) {
+        if (isShortage(error)) return false;
+        throw error;
+      }
+    },
     play(script, call) {
       queue.guard();
       // Otherwise its commands go the way of all others, one by one.
@@ -424,6 +435,11 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
     },
     forgetScript: (script) => inner.forgetScript?.(script),
     scriptBytes: (script) => inner.scriptBytes?.(script) ?? 0,
+    isLost(buffer) {
+      queue.guard();
+      const { failure, resident } = places.resolve(buffer);
+      return failure !== undefined || (resident && (inner.isLost?.(buffer) ?? false));
+    },
     submit: () => queue.idle && (inner.submit?.() ?? true),
     shared: inner.shared && share(inner.shared),
     abort(reason) {

@@ -1,7 +1,7 @@
 import type { ArrayBinding, DeviceBuffer, MonoidProgram, Program, Store } from '../../primitives/backend.ts';
 import type { Local, Module, Operand, ScalarType } from '../../primitives/functors/ir.ts';
 import { literal, operate, read, record } from '../../primitives/functors/recorder.ts';
-import { bitsOfF32 } from '../../primitives/functors/semantics.ts';
+import { wordOfValue } from '../../primitives/functors/semantics.ts';
 
 /** Columns of the leaves of a record in one buffer, the whole of each leaf behind that of the one before it. */
 export interface Leaves {
@@ -45,9 +45,7 @@ export function choose(otherwise: readonly Operand[], then: readonly Operand[], 
 
 /** The words of a monoid's identity. */
 export function identityWords({ types, identity }: MonoidProgram): Uint32Array {
-  return Uint32Array.from(identity, (value, leaf) =>
-    types[leaf] === 'f32' ? bitsOfF32(value as number) : Number(value),
-  );
+  return Uint32Array.from(identity, (value, leaf) => wordOfValue(types[leaf]!, value));
 }
 
 /** The program that reads the leaves of record `index`, which stand `step` elements apart. */

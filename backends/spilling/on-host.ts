@@ -1,7 +1,7 @@
 import type { ArrayBinding, Extent, Program, Store } from '../../primitives/backend.ts';
 import { DeviceLostError } from '../../primitives/errors.ts';
 import { entryOf, type Module, type ScalarType, type Statement } from '../../primitives/functors/ir.ts';
-import { bitsOfF32, f32OfBits } from '../../primitives/functors/semantics.ts';
+import { f32OfBits, wordOfValue } from '../../primitives/functors/semantics.ts';
 import { type ArrayReader, compileJavaScript, compilePausing, type PlainValue } from '../reference/emit-javascript.ts';
 import { worstCase } from '../worst-case.ts';
 import { combinations } from './host-stores.ts';
@@ -176,7 +176,7 @@ export function writerOf(
   targets: ReadonlyMap<Spillable, HostWords>,
 ): (index: number, results: readonly PlainValue[]) => void {
   const word = (results: readonly PlainValue[], result: number): number =>
-    types[result] === 'f32' ? bitsOfF32(results[result] as number) : Number(results[result]) >>> 0;
+    wordOfValue(types[result]!, results[result]!);
   return (index, results) => {
     for (const { buffer, offset, capacity, value, index: at, guard, combine } of stores) {
       const place = at === undefined ? index : (results[at] as number);

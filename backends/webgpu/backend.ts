@@ -33,6 +33,7 @@ import type { Engine } from './engine.ts';
 import { forEach } from './kernels/for-each.ts';
 import { histogram } from './kernels/histogram.ts';
 import { reduce } from './kernels/reduce.ts';
+import { layoutGrids, relax } from './kernels/relax.ts';
 import { scan } from './kernels/scan.ts';
 import { sort } from './kernels/sort.ts';
 import { walk } from './kernels/walk.ts';
@@ -183,7 +184,7 @@ function backendOf(
   // The probe of the device came before.
   pool.keepWithin(limits.memoryBytes);
   const tapes = createTapes(engine);
-  Object.assign(machine.reserved, { giveUp: tapes.giveUp, forgetPart: tapes.forgetPart });
+  Object.assign(machine.reserved, { giveUp: tapes.giveUp, forgetPart: tapes.forgetPart, clear: tapes.clear });
   let closed = false;
   const signature = new CommandSignature(pool);
   /** Carries out a command, by its plan if it has rows: of no rows there is nothing to find again. */
@@ -198,6 +199,7 @@ function backendOf(
     pool.attempt(() => {
       if (capacityOf(extent) === 0) run(engine, (program) => program);
       else {
+        signature.clear();
         write(signature);
         runPlanned(engine, plans, signature, run);
       }
@@ -310,6 +312,22 @@ function backendOf(
           histogram(on, { ...command, program, inner: inner && { ...inner, row: traced(inner.row) } });
         },
       ),
+    relax(command) {
+      const layout = layoutGrids(engine, command);
+      if (layout === undefined) return false;
+      const { grids, own, step, until } = command;
+      issue(
+        'relax',
+        step,
+        command.extent,
+        (to) => signatures.relax(to, command),
+        (on, traced) => {
+          const programs = { grids: traced(grids), own: traced(own), step: traced(step), until: traced(until) };
+          relax(on, { ...command, ...programs }, layout);
+        },
+      );
+      return true;
+    },
     play(script, call) {
       failure.guard();
       // Commands that are measured are issued one by one.
@@ -323,6 +341,7 @@ function backendOf(
     },
     forgetScript: tapes.forget,
     scriptBytes: tapes.bytesOf,
+    isLost: pool.isLost,
     submit() {
       if (!failure.failed) recorder.flush();
       return true;

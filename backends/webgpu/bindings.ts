@@ -1,8 +1,8 @@
 import type { AtomicCombination } from '../../primitives/backend.ts';
 import type { Memory, Part } from './memory.ts';
 
-/** `spine` is for words that workgroups of one dispatch tell each other. */
-export type Access = 'read' | 'write' | 'atomic' | 'spine';
+/** `update` is for words that are read and written; `spine` for those that workgroups of one dispatch tell each other. */
+export type Access = 'read' | 'write' | 'update' | 'atomic' | 'spine';
 
 /** A run of the parts of a device buffer as a kernel binds it. */
 export interface Binding {
@@ -121,6 +121,8 @@ function accessors(slot: number, { access, memory }: Binding, names: readonly st
       return [load((name, word) => `${name}[${word}]`)];
     case 'write':
       return [change('store', (name, word) => `${name}[${word}] = value`)];
+    case 'update':
+      return [load((name, word) => `${name}[${word}]`), change('store', (name, word) => `${name}[${word}] = value`)];
     case 'atomic':
       return Object.entries(atomics).map(([operation, builtin]) =>
         change(operation, (name, word) => `${builtin}(&${name}[${word}], value)`),

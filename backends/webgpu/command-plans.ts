@@ -1,5 +1,5 @@
 import type { Program } from '../../primitives/backend.ts';
-import { bitsOfF32 } from '../../primitives/functors/semantics.ts';
+import { wordOfValue } from '../../primitives/functors/semantics.ts';
 import { createStructures, type Structures } from '../../primitives/structures.ts';
 import type { CommandSignature } from './command-signature.ts';
 import { type CommandPlan, CommandTrace, type DispatchStep, type PartPlace, SPINE } from './command-trace.ts';
@@ -87,7 +87,7 @@ function play(
         break;
       case 'parameters': {
         const { words } = step;
-        for (const { at, uniform, isFloat } of step.uniforms) words[at] = wordOf(uniforms[uniform]!, isFloat);
+        for (const { at, uniform, type } of step.uniforms) words[at] = wordOfValue(type, uniforms[uniform]!);
         slots.push(recorder.place(words));
         break;
       }
@@ -130,9 +130,4 @@ function dispatch(
 function areSame(known: readonly Part[], parts: readonly Part[]): boolean {
   for (const [i, part] of parts.entries()) if (known[i] !== part) return false;
   return true;
-}
-
-/** A uniform's value as a parameter. */
-function wordOf(value: number | boolean, isFloat: boolean): number {
-  return isFloat ? bitsOfF32(value as number) : Number(value) >>> 0;
 }

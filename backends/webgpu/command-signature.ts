@@ -5,36 +5,38 @@ import type {
   Length,
   MonoidProgram,
   Program,
+  RelaxCommand,
   ScanCommand,
   SortCommand,
   Storage,
   Store,
   WalkCommand,
 } from '../../primitives/backend.ts';
-import { moduleNumber } from '../../primitives/functors/ir.ts';
+import { moduleNumber, type ScalarType } from '../../primitives/functors/ir.ts';
+import { wordOfValue } from '../../primitives/functors/semantics.ts';
+import type { Boundary } from '../../primitives/stencil-axis.ts';
 import { NumberList } from '../../primitives/structures.ts';
 import type { Memory, MemoryPool } from './memory.ts';
 
 /**
- * Writes down all of a command that decides which launches it takes: the structure of its modules, its lengths, offsets and
- * capacities, which of its arrays share a buffer, and how long the buffers are. What is left are data: which buffers these are,
- * and the values of uniforms.
+ * Writes down all of commands that decides which launches they take: the structure of their modules, their lengths, offsets and
+ * capacities, which of their arrays share a buffer, and how long the buffers are. What is left are data: which buffers these
+ * are, and the values of uniforms.
  */
 export class CommandSignature {
   readonly list: NumberList = new NumberList();
-  /** The buffers, each once, in the order in which the command names them. */
+  /** The buffers, each once, in the order in which the commands name them. */
   readonly memories: Memory[] = [];
   /** The values of uniforms, program by program in the order of their modules. */
   readonly uniforms: (number | boolean)[] = [];
-  readonly #pool: MemoryPool;
+  readonly #pool: Pick<MemoryPool, 'resolve'>;
 
-  constructor(pool: MemoryPool) {
+  constructor(pool: Pick<MemoryPool, 'resolve'>) {
     this.#pool = pool;
   }
 
-  begin(kind: number): void {
+  clear(): void {
     this.list.clear();
-    this.list.push(kind);
     this.memories.length = 0;
     this.uniforms.length = 0;
   }
@@ -49,7 +51,7 @@ export class CommandSignature {
       this.list.push(length);
       return;
     }
-    this.#buffer(length.buffer);
+    this.buffer(length.buffer);
     this.list.push(length.word);
     this.list.push(length.minus);
     this.list.push(length.limit);
@@ -58,7 +60,7 @@ export class CommandSignature {
   cell(cell: Cell | undefined): void {
     if (cell === undefined) this.list.push(-1);
     else {
-      this.#buffer(cell.buffer);
+      this.buffer(cell.buffer);
       this.list.push(cell.word);
     }
   }
@@ -68,7 +70,7 @@ export class CommandSignature {
     list.push(moduleNumber(module));
     for (const name of module.arrays.keys()) {
       const { buffer, storage, offset, length } = arrays.get(name)!;
-      this.#buffer(buffer);
+      this.buffer(buffer);
       list.push(STORAGES[storage]);
       list.push(offset);
       this.length(length);
@@ -87,7 +89,7 @@ export class CommandSignature {
     const { list } = this;
     list.push(stores.length);
     for (const { buffer, offset, capacity, value, index, guard, combine } of stores) {
-      this.#buffer(buffer);
+      this.buffer(buffer);
       list.push(offset);
       list.push(capacity);
       list.push(value);
@@ -97,7 +99,7 @@ export class CommandSignature {
     }
   }
 
-  #buffer(buffer: DeviceBuffer): void {
+  buffer(buffer: DeviceBuffer): void {
     const { list, memories } = this;
     const memory = this.#pool.resolve(buffer);
     const known = memories.indexOf(memory);
@@ -111,18 +113,20 @@ export class CommandSignature {
 }
 
 const STORAGES: Readonly<Record<Storage, number>> = { u32: 0, i32: 1, f32: 2, u8: 3, i8: 4, u16: 5, i16: 6 };
+const TYPES: readonly ScalarType[] = ['u32', 'i32', 'f32', 'bool'];
+const BOUNDARIES: readonly Boundary[] = ['clamp', 'wrap', 'reflect', 'constant'];
 const COMBINATIONS: readonly Store['combine'][] = ['add', 'and', 'or', 'xor', 'min', 'max'];
 
 /** How each kernel's call is written down. */
 export const signatures = {
   forEach(to: CommandSignature, extent: Length, program: Program, stores: readonly Store[]): void {
-    to.begin(0);
+    to.number(0);
     to.length(extent);
     to.program(program);
     to.stores(stores);
   },
   walk(to: CommandSignature, { extent, start, step, steps, changing, stores }: WalkCommand): void {
-    to.begin(1);
+    to.number(1);
     to.length(extent);
     to.program(start);
     to.program(step);
@@ -131,14 +135,14 @@ export const signatures = {
     to.stores(stores);
   },
   reduce(to: CommandSignature, extent: Length, program: Program, monoid: MonoidProgram, into: Cell): void {
-    to.begin(2);
+    to.number(2);
     to.length(extent);
     to.program(program);
     to.monoid(monoid);
     to.cell(into);
   },
   scan(to: CommandSignature, { extent, program, monoid, emit, stores, total }: ScanCommand): void {
-    to.begin(3);
+    to.number(3);
     to.length(extent);
     to.program(program);
     to.monoid(monoid);
@@ -147,7 +151,7 @@ export const signatures = {
     to.cell(total);
   },
   sort(to: CommandSignature, { extent, program, beginBit, endBit, keys, payload }: SortCommand): void {
-    to.begin(4);
+    to.number(4);
     to.length(extent);
     to.program(program);
     to.number(beginBit);
@@ -157,7 +161,7 @@ export const signatures = {
   },
   histogram(to: CommandSignature, command: HistogramCommand): void {
     const { extent, program, bins, segment, histograms, inner, into } = command;
-    to.begin(5);
+    to.number(5);
     to.length(extent);
     to.program(program);
     to.number(bins);
@@ -166,5 +170,29 @@ export const signatures = {
     to.cell(into);
     to.number(inner?.ranks);
     if (inner !== undefined) to.program(inner.row);
+  },
+  relax(to: CommandSignature, command: RelaxCommand): void {
+    const { extent, cells, grids, own, step, until, state, change, neighbours, boundary, outside, rounds } = command;
+    to.number(6);
+    to.length(extent);
+    to.length(cells);
+    for (const program of [grids, own, step, until]) to.program(program);
+    to.monoid(change);
+    to.stores(state.map(({ buffer, offset }, value) => ({ buffer, offset, capacity: 0, value })));
+    to.stores([{ ...rounds, value: 0 }]);
+    to.number(neighbours.length);
+    for (const { dx, dy } of neighbours) {
+      to.number(dx);
+      to.number(dy);
+    }
+    to.number(BOUNDARIES.indexOf(boundary.x));
+    to.number(BOUNDARIES.indexOf(boundary.y));
+    for (const [k, { type }] of state.entries()) {
+      to.number(TYPES.indexOf(type));
+      to.number(wordOfValue(type, outside[k]!));
+    }
+    to.number(command.maxRounds);
+    to.number(command.maxWidth);
+    to.number(command.maxHeight);
   },
 };

@@ -1,4 +1,5 @@
 import type { Program } from '../../primitives/backend.ts';
+import type { ScalarType } from '../../primitives/functors/ir.ts';
 import type { Kernel } from './compile.ts';
 import type { Engine } from './engine.ts';
 import type { Memory, Part } from './memory.ts';
@@ -18,7 +19,7 @@ export interface UniformWord {
   readonly at: number;
   /** The number of the uniform among those of the command. */
   readonly uniform: number;
-  readonly isFloat: boolean;
+  readonly type: ScalarType;
 }
 
 /** What a command does, with all numbers but for the values of uniforms and the epochs of the spine. */

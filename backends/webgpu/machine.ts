@@ -1,4 +1,5 @@
-import type { ArrayBinding, Counters, Limits, Program } from '../../primitives/backend.ts';
+import type { ArrayBinding, Limits, Program } from '../../primitives/backend.ts';
+import { createCounters } from '../../primitives/counters.ts';
 import { QuadrilleError } from '../../primitives/errors.ts';
 import { type OnWarning, QuadrilleWarning, warn } from '../../primitives/warnings.ts';
 import { CLOSE_LIMIT, endsWithin } from '../close-limit.ts';
@@ -46,6 +47,8 @@ export interface ReservedMemory {
   giveUp(): void;
   /** Forgets what refers to a buffer that is to be destroyed. */
   forgetPart(part: Part): void;
+  /** Gives it up, and forgets what is known of the kernels that work in it. */
+  clear(): void;
 }
 
 export interface MachineOptions {
@@ -63,29 +66,16 @@ export function startMachine(open: OpenDevice, options: MachineOptions, gpu: GPU
   const tuning = requireUsable(tuningFor(info, options.tuning), open.subgroups);
   const watchdog = createWatchdog({ limit: options.hangLimit, giveUp: (limit) => failure.fail(hangError(limit)) });
   const failure = createFailure(watchdog);
-  const counters: Counters = {
-    submissions: 0,
-    dispatches: 0,
-    readbacks: 0,
-    compilations: 0,
-    allocations: 0,
-    bindGroups: 0,
-    get liveBuffers() {
-      return pool.live.buffers;
-    },
-    get liveBytes() {
-      return pool.live.bytes;
-    },
-  };
+  const counters = createCounters(() => pool.live);
   const { commandsPerSubmission } = tuning;
   const explain = createExplanation(device, failure);
   const plans = createCommandPlans();
-  const reserved: ReservedMemory = { giveUp() {}, forgetPart() {} };
+  const reserved: ReservedMemory = { giveUp() {}, forgetPart() {}, clear() {} };
   const onShortage = (): void => {
     compiler.clear();
     plans.clear();
     transfers.trim();
-    reserved.giveUp();
+    reserved.clear();
   };
   const recorder = createRecorder({ device, shared, failure, counters, commandsPerSubmission, onShortage, explain });
   const compiler = createCompiler(device, counters, recorder);

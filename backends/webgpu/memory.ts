@@ -53,6 +53,8 @@ export interface MemoryPool {
   attempt(command: () => void): void;
   /** The memory of a buffer that has not been released; throws why it holds nothing, where it does not. */
   resolve(buffer: DeviceBuffer): Memory;
+  /** Whether that throws for the reason that it holds nothing. */
+  isLost(buffer: DeviceBuffer): boolean;
   /** Destroys the buffers that nobody holds. */
   trim(): void;
   destroy(): void;
@@ -178,6 +180,7 @@ export function createMemoryPool(options: PoolOptions): MemoryPool {
     live,
     partWords,
     resolve,
+    isLost: ({ id }) => owned.get(id)?.parts.some(({ spoiled }) => spoiled !== undefined) ?? false,
     release,
     trim,
     keepWithin(bytes) {

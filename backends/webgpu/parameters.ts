@@ -1,7 +1,7 @@
 import { capacityOf, type Length } from '../../primitives/backend.ts';
 import { SymbolicUniform } from '../../primitives/columns/symbolic.ts';
 import type { ScalarType } from '../../primitives/functors/ir.ts';
-import { bitsOfF32 } from '../../primitives/functors/semantics.ts';
+import { wordOfValue } from '../../primitives/functors/semantics.ts';
 import { TracedUniform, type UniformWord } from './command-trace.ts';
 import type { Memory, MemoryPool } from './memory.ts';
 
@@ -79,10 +79,9 @@ export function createParameters(pool: MemoryPool): Parameters {
     cell,
     uniform(type, given) {
       if (given instanceof SymbolicUniform) return patched(given.word);
-      const isFloat = type === 'f32';
       const value = given instanceof TracedUniform ? given.value : given;
-      const at = word(isFloat ? bitsOfF32(value as number) : value);
-      if (given instanceof TracedUniform) uniforms.push({ at, uniform: given.uniform, isFloat });
+      const at = word(wordOfValue(type, value));
+      if (given instanceof TracedUniform) uniforms.push({ at, uniform: given.uniform, type });
       return at;
     },
     length(length) {

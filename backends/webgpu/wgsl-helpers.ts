@@ -5,10 +5,12 @@ export type Helper =
   | 'mulhi'
   | 'hide'
   | 'mul'
+  | 'scale'
   | 'isnan'
   | 'rank'
   | 'min'
   | 'max'
+  | 'within'
   | 'neg'
   | 'abs'
   | 'sign'
@@ -49,6 +51,12 @@ const helpers: Readonly<Record<Helper, string>> = {
   let lost = ((bitcast<u32>(p) & 0x7fffffffu) == 0u) & (small >= 0x800000u) & (scaled >= 0x207fffffu);
   return select(p, bitcast<f32>(((x ^ y) & 0x80000000u) | 0x800000u), lost);
 }`,
+  // The product with a constant below 1, where it is known which factors are rounded up to a normal number at least.
+  scale: `fn q_scale(x: f32, c: f32, least: u32) -> f32 {
+  let p = q_hide(x * c);
+  let lost = ((bitcast<u32>(p) & 0x7fffffffu) == 0u) & ((bitcast<u32>(x) & 0x7fffffffu) >= least);
+  return select(p, bitcast<f32>(((bitcast<u32>(x) ^ bitcast<u32>(c)) & 0x80000000u) | 0x800000u), lost);
+}`,
   isnan: `fn q_isnan(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }`,
   // Orders all numbers as integers, −0 below +0.
   rank: `fn q_rank(x: f32) -> i32 { let b = bitcast<i32>(x); return b ^ ((b >> 31u) & 0x7fffffff); }`,
@@ -57,6 +65,10 @@ const helpers: Readonly<Record<Helper, string>> = {
 }`,
   max: `fn q_max(a: f32, b: f32) -> f32 {
   return select(select(b, a, (q_rank(a) > q_rank(b)) | q_isnan(b)), b, q_isnan(a));
+}`,
+  // x where its rank is one of so many, else the constant.
+  within: `fn q_within(x: f32, c: f32, first: u32, count: u32) -> f32 {
+  return select(c, x, bitcast<u32>(q_rank(x)) - first < count);
 }`,
   neg: `fn q_neg(x: f32) -> f32 { return bitcast<f32>(bitcast<u32>(x) ^ 0x80000000u); }`,
   abs: `fn q_abs(x: f32) -> f32 { return bitcast<f32>(bitcast<u32>(x) & 0x7fffffffu); }`,
@@ -146,6 +158,8 @@ const helpers: Readonly<Record<Helper, string>> = {
 
 const needs: Partial<Record<Helper, readonly Helper[]>> = {
   mul: ['hide'],
+  scale: ['hide'],
+  within: ['rank'],
   min: ['rank', 'isnan'],
   max: ['rank', 'isnan'],
   lt: ['rank', 'isnan'],

@@ -1,5 +1,5 @@
 import type { Literal, Operand, Operation, ScalarType } from '../../primitives/functors/ir.ts';
-import { bitsOfF32, evaluate } from '../../primitives/functors/semantics.ts';
+import { bitsOfF32, evaluate, f32OfBits } from '../../primitives/functors/semantics.ts';
 import { type Arithmetic, plainArithmetic } from './arithmetic.ts';
 import { OPAQUE_ZERO } from './parameters.ts';
 import type { Helper } from './wgsl-helpers.ts';
@@ -53,7 +53,7 @@ export function emitOperation({ name, operands }: Operation, to: ScalarType, con
   if (name === 'convert') return hideConstant(to, emitConversion(from, to, a, context), context);
   if (name === 'bits') return from === to ? a : hideConstant(to, `bitcast<${to}>(${a})`, context);
   if (from === 'bool') return emitLogic(name, a, b);
-  return from === 'f32' ? emitF32(name, a, b, context) : emitInteger(name, from, operands[1], a, b, context);
+  return from === 'f32' ? emitF32(name, a, b, operands, context) : emitInteger(name, from, operands[1], a, b, context);
 }
 
 /** A local, a uniform, or a literal that WGSL takes for a value of its type. */
@@ -159,7 +159,13 @@ function emitInteger(
   }
 }
 
-function emitF32(name: Operation['name'], a: string, b: string, context: OperationContext): string {
+function emitF32(
+  name: Operation['name'],
+  a: string,
+  b: string,
+  operands: readonly Operand[],
+  context: OperationContext,
+): string {
   const { product, sum, quotient, root, comparison } = arithmeticOf(context);
   const plain = `(${a} ${infix[name]} ${b})`;
   switch (name) {
@@ -167,7 +173,7 @@ function emitF32(name: Operation['name'], a: string, b: string, context: Operati
     case 'sub':
       return sum === 'plain' ? plain : `${context.helper('hide')}${plain}`;
     case 'mul':
-      if (product === 'corrected') return `${context.helper('mul')}(${a}, ${b})`;
+      if (product === 'corrected') return emitCorrectedProduct(a, b, operands, context);
       return product === 'plain' ? plain : `${context.helper('hide')}${plain}`;
     case 'div':
       if (quotient === 'corrected') return `${context.helper('div')}(${a}, ${b})`;
@@ -176,7 +182,7 @@ function emitF32(name: Operation['name'], a: string, b: string, context: Operati
       return root === 'plain' ? `sqrt(${a})` : `${context.helper('sqrt')}(${a})`;
     case 'min':
     case 'max':
-      return `${context.helper(name)}(${a}, ${b})`;
+      return emitExtremum(name, a, b, operands, context);
     case 'neg':
     case 'abs':
       return `${context.helper(name)}(${a})`;
@@ -190,6 +196,59 @@ function emitF32(name: Operation['name'], a: string, b: string, context: Operati
       // Shaders may take `!=` as ordered, which is false for NaN.
       return name === 'ne' ? `!(${a} == ${b})` : plain;
   }
+}
+
+/**
+ * A product that devices may flush to zero before they round it up to the smallest normal number. With a constant it is known
+ * from which value of the other factor on that is so, if it ever is.
+ */
+function emitCorrectedProduct(a: string, b: string, operands: readonly Operand[], context: OperationContext): string {
+  const at = operands.findIndex(({ kind }) => kind === 'literal');
+  const factor = Math.abs((operands[at] as Literal | undefined)?.value as number);
+  if (!(factor >= SMALLEST_NORMAL && factor < Number.POSITIVE_INFINITY)) return `${context.helper('mul')}(${a}, ${b})`;
+  if (factor >= 1) return `${context.helper('hide')}(${a} * ${b})`;
+  const [x, constant] = at === 0 ? [b, a] : [a, b];
+  return `${context.helper('scale')}(${x}, ${constant}, ${leastThatRoundsUp(factor)}u)`;
+}
+
+const SMALLEST_NORMAL = 2 ** -126;
+
+/** The bits of the least normal number whose product with a factor below 1 is rounded to a normal number. */
+function leastThatRoundsUp(factor: number): number {
+  // Halfway between the largest subnormal and the smallest normal number; a tie goes to the latter, which is even.
+  const bound = 2 ** -126 - 2 ** -150;
+  let bits = bitsOfF32(Math.fround(bound / factor));
+  // Products of two numbers of 24 bits are exact here.
+  while (f32OfBits(bits) * factor >= bound) bits--;
+  while (f32OfBits(bits) * factor < bound) bits++;
+  return Math.max(bits, 0x800000);
+}
+
+/** The least or the greatest of two. With a constant the other operand needs one comparison, which no NaN passes. */
+function emitExtremum(
+  name: 'min' | 'max',
+  a: string,
+  b: string,
+  operands: readonly Operand[],
+  context: OperationContext,
+): string {
+  const [first, second] = operands as readonly [Operand, Operand];
+  const constant = second.kind === 'literal' ? second : first;
+  if (constant.kind !== 'literal' || Number.isNaN(constant.value)) return `${context.helper(name)}(${a}, ${b})`;
+  const [x, value] = constant === second ? [a, b] : [b, a];
+  // Numbers are ordered as these integers are, −0 below +0, and every NaN lies outside of the infinities.
+  const [rank, least, most] = [
+    rankOf(constant.value as number),
+    rankOf(Number.NEGATIVE_INFINITY),
+    rankOf(Number.POSITIVE_INFINITY),
+  ];
+  const [from, count] = name === 'max' ? [rank + 1, most - rank] : [least, rank - least];
+  return `${context.helper('within')}(${x}, ${value}, ${from >>> 0}u, ${count >>> 0}u)`;
+}
+
+function rankOf(value: number): number {
+  const bits = bitsOfF32(value) | 0;
+  return bits ^ ((bits >> 31) & 0x7fffffff);
 }
 
 function emitComparison(name: Operation['name'], a: string, b: string, context: OperationContext): string {

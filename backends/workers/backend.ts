@@ -1,41 +1,31 @@
 import {
   type Backend,
-  type Cell,
   type Counters,
   capacityOf,
   type Determinism,
   type DeviceBuffer,
-  type Extent,
-  type HistogramCommand,
   type Length,
   type Limits,
-  type MonoidProgram,
-  type Program,
 } from '../../primitives/backend.ts';
 import { createCache } from '../../primitives/cache.ts';
+import type { KernelCommand } from '../../primitives/command.ts';
 import { ArgumentError, DeviceLostError, FunctorError, OutOfMemoryError } from '../../primitives/errors.ts';
 import { aNumber, anAddress, type FieldKinds, someRecord, where } from '../../primitives/kinds.ts';
 import { requireOptions } from '../../primitives/options.ts';
 import { requireHangLimit, requireLimits } from '../backend-options.ts';
 import { createWatchdog, type Watchdog } from '../watchdog.ts';
 import type { Block } from './allocator.ts';
-import { costOf, costOfClearing, costOfCount, costOfWalk } from './cost.ts';
-import { launchForEach } from './for-each.ts';
 import { createHeldCommands, isTiled } from './held-commands.ts';
-import { launchHistogram } from './histogram.ts';
+import type { Addresses } from './kernel-arguments.ts';
 import type { Kernel, Launch, Launcher } from './launch.ts';
 import { createPool, type Pool } from './pool.ts';
 import { MAX_WORKERS } from './queue.ts';
-import { launchExactReduce } from './reduce.ts';
 import { requireWebAssembly } from './runtime.ts';
-import { launchExactScan } from './scan.ts';
 import { createSharedMemory, type SharedBuffer, type SharedMemory } from './shared-memory.ts';
-import { launchSort } from './sort.ts';
+import { createTapes } from './tape/tapes.ts';
+import { taskOf } from './task.ts';
 import type { Threads } from './threads.ts';
 import { createTransfers } from './transfers.ts';
-import { launchTreeReduce } from './tree-reduce.ts';
-import { launchTreeScan } from './tree-scan.ts';
-import { launchWalk } from './walk.ts';
 import type { FunctionBody } from './wasm-encoder.ts';
 
 export interface WorkersOptions {
@@ -92,9 +82,6 @@ const INLINE_NANOSECONDS = 300_000;
 const FUSED_ROWS = 2 ** 18;
 const KEPT_KERNELS = 1024;
 
-/** Nanoseconds that an element takes in one pass of a sort. */
-const SORT_PASS_COST = 8;
-
 /**
  * Opens the backend on the worker threads of Node or of a page.
  *
@@ -113,7 +100,7 @@ export async function openWorkersBackend(threads: Threads, options: WorkersOptio
   const watchdog = createWatchdog({
     limit: options.hangLimit,
     giveUp: (limit) => pool.stop(hangError(limit)),
-    progress: () => pool.completed,
+    progress: () => pool.progress,
   });
   const help = (options.inlineNanoseconds ?? INLINE_NANOSECONDS) / 1e6;
   const pool = await createPool(memory.memory, workers, threads, help);
@@ -145,17 +132,6 @@ function badWorkers(workers: number): ArgumentError {
   });
 }
 
-/** What a kernel is launched on: the length that its cost is reckoned by, the buffers it writes. */
-interface Task {
-  readonly extent: Extent;
-  /** The most nanoseconds an element, roughly; infinite where it may take any time. */
-  readonly cost: number;
-  /** The same of what does not depend on the extent. */
-  readonly fixedCost?: number;
-  readonly writes: readonly DeviceBuffer[];
-  readonly launch: (launcher: Launcher) => Launch;
-}
-
 function createBackend(
   pool: Pool,
   memory: SharedMemory,
@@ -166,9 +142,11 @@ function createBackend(
   const { inlineNanoseconds = INLINE_NANOSECONDS, fusedRows = FUSED_ROWS, keptKernels = KEPT_KERNELS } = options;
   const { allocator } = memory;
   const forgotten: number[] = [];
+  let forgettings = 0;
   const kernels = createCache<string, Kernel>({
     most: keptKernels,
     onForget: (values) => {
+      forgettings++;
       for (const { functions } of values) forgotten.push(...functions);
     },
   });
@@ -265,7 +243,8 @@ function createBackend(
   });
 
   /** Runs a command: here where that is quicker; else in the queue, maybe together with those that follow. */
-  const issue = ({ extent, cost, fixedCost = 0, writes, launch }: Task): void => {
+  const issue = (command: KernelCommand): void => {
+    const { extent, cost, fixedCost, writes, launch } = taskOf(command);
     guard();
     uninstallForgotten();
     for (const buffer of writes) transfers.settleReads(memory.resolve(buffer));
@@ -274,7 +253,7 @@ function createBackend(
     const touched = new Set<SharedBuffer>();
     try {
       const made = launch({
-        addresses: { of: (cell, words) => addressOf(cell, words, touched) },
+        addresses: addressesIn(touched),
         workers: here ? 1 : pool.workers,
         compile,
         scratch,
@@ -296,9 +275,12 @@ function createBackend(
     }
   };
 
-  const run = (launch: Launch, here: boolean, nanoseconds?: number): void => {
+  const note = (phases: number): void => {
     counters.submissions++;
-    counters.dispatches += launch.phases.length;
+    counters.dispatches += phases;
+  };
+  const run = (launch: Launch, here: boolean, nanoseconds?: number): void => {
+    note(launch.phases.length);
     if (here) pool.runHere(launch);
     else pool.submit(launch, nanoseconds);
   };
@@ -313,10 +295,18 @@ function createBackend(
     });
   };
 
-  const addressOf = ({ buffer, word }: Cell, words: number, touched: Set<SharedBuffer>): number => {
-    const found = resolve(buffer, word + words);
-    touched.add(found);
-    return found.address + 4 * word;
+  /** The addresses of what a command uses, which they note down. */
+  const addressesIn = (touched: Set<SharedBuffer>): Addresses => {
+    const addressOf = (buffer: DeviceBuffer, words: number): number => {
+      const found = resolve(buffer, words);
+      touched.add(found);
+      return found.address;
+    };
+    return {
+      of: ({ buffer, word }, words) => addressOf(buffer, word + words) + 4 * word,
+      ofArray: ({ buffer, offset, length }, bytes) =>
+        addressOf(buffer, Math.ceil(((offset + capacityOf(length)) * bytes) / 4)) + offset * bytes,
+    };
   };
 
   /** A length as it is now; only while all commands are done. */
@@ -342,6 +332,20 @@ function createBackend(
     flush: () => held.flush(),
     copy: (launch) => run(launch, false),
     compile,
+  });
+
+  const tapes = createTapes({
+    pool,
+    memory,
+    fusedRows,
+    inlineNanoseconds,
+    compile,
+    flush: () => held.flush(),
+    isForgotten: (run) => !pool.has(run) || forgotten.includes(run),
+    forgettings: () => forgettings,
+    settleReads: transfers.settleReads,
+    withRoom,
+    note,
   });
 
   return {
@@ -384,52 +388,23 @@ function createBackend(
       held.flush();
       await until(pool.issued);
     },
-    forEach: (extent, program, stores) =>
-      issue({
-        extent,
-        cost: costOf(program.module),
-        writes: stores.map(({ buffer }) => buffer),
-        launch: (launcher) => launchForEach(launcher, extent, program, stores),
-      }),
-    walk: (command) =>
-      issue({
-        extent: command.extent,
-        cost: costOfWalk(command),
-        writes: command.stores.map(({ buffer }) => buffer),
-        launch: (launcher) => launchWalk(launcher, command),
-      }),
-    reduce: (extent, program, monoid, into) =>
-      issue({
-        extent,
-        cost: costOf(program.module) + costOf(monoid.module),
-        writes: [into.buffer],
-        launch: (launcher) => launchReduce(launcher, extent, program, monoid, into),
-      }),
-    scan: (command) =>
-      issue({
-        extent: command.extent,
-        cost: 2 * (costOf(command.program.module) + costOf(command.monoid.module)) + costOf(command.emit.module),
-        writes: [...command.stores, ...(command.total === undefined ? [] : [command.total])].map(
-          ({ buffer }) => buffer,
-        ),
-        launch: (launcher) =>
-          command.monoid.exact ? launchExactScan(launcher, command) : launchTreeScan(launcher, command),
-      }),
-    sort: (command) =>
-      issue({
-        extent: command.extent,
-        cost: costOf(command.program.module) + SORT_PASS_COST * Math.ceil((command.endBit - command.beginBit) / 8),
-        writes: [command.keys, command.payload].flatMap((cell) => (cell === undefined ? [] : [cell.buffer])),
-        launch: (launcher) => launchSort(launcher, command),
-      }),
-    histogram: (command) =>
-      issue({
-        extent: command.extent,
-        cost: costOfCount(command),
-        fixedCost: costOfClearing(wordsCounted(command)),
-        writes: [command.into.buffer],
-        launch: (launcher) => launchHistogram(launcher, command),
-      }),
+    forEach: (extent, program, stores) => issue({ kind: 'forEach', extent, program, stores }),
+    walk: (command) => issue({ kind: 'walk', command }),
+    reduce: (extent, program, monoid, into) => issue({ kind: 'reduce', extent, program, monoid, into }),
+    scan: (command) => issue({ kind: 'scan', command }),
+    sort: (command) => issue({ kind: 'sort', command }),
+    histogram: (command) => issue({ kind: 'histogram', command }),
+    relax(command) {
+      issue({ kind: 'relax', command });
+      return true;
+    },
+    play(script, call) {
+      guard();
+      uninstallForgotten();
+      return tapes.play(script, call);
+    },
+    forgetScript: tapes.forget,
+    scriptBytes: tapes.bytesOf,
     abort: (reason) => {
       ended ??= { reason };
       held.drop();
@@ -443,14 +418,4 @@ function createBackend(
       kernels.clear();
     },
   };
-}
-
-/** Words that a histogram writes. */
-function wordsCounted({ extent, bins, segment, histograms }: HistogramCommand): number {
-  return bins * (histograms ?? (segment === undefined ? 1 : Math.ceil(capacityOf(extent) / segment)));
-}
-
-function launchReduce(launcher: Launcher, extent: Extent, program: Program, monoid: MonoidProgram, into: Cell): Launch {
-  const launch = monoid.exact ? launchExactReduce : launchTreeReduce;
-  return launch(launcher, extent, program, monoid, into);
 }

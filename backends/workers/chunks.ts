@@ -1,4 +1,4 @@
-import { chunksOf, control, type KernelFunction, type Runtime, slot, slotWord } from './queue.ts';
+import { chunksOf, control, isShut, type KernelFunction, type Runtime, slot, slotWord } from './queue.ts';
 
 /** A thread that takes part in phases. */
 export interface ChunkTaker {
@@ -18,14 +18,16 @@ export function takeChunks(taker: ChunkTaker, phase: number, worker: number, may
   const { words, runtime } = taker;
   const at = slotWord(phase);
   const args = words[at + slot.arguments]!;
-  const chunks = chunksOf(
-    runtime,
-    words[at + slot.count]!,
-    words[at + slot.minus]!,
-    words[at + slot.limit]!,
-    words[at + slot.chunkSize]!,
-    words[at + slot.minimum]!,
-  );
+  const chunks = isShut(runtime, words[at + slot.gate]!)
+    ? 0
+    : chunksOf(
+        runtime,
+        words[at + slot.count]!,
+        words[at + slot.minus]!,
+        words[at + slot.limit]!,
+        words[at + slot.chunkSize]!,
+        words[at + slot.minimum]!,
+      );
   // Else the count of its rows may be one that a later phase has written: of a phase that is done there is nothing to take.
   if (Atomics.load(words, control.completed) !== (phase | 0)) return true;
   let call: KernelFunction | undefined;

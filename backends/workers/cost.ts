@@ -1,4 +1,4 @@
-import type { HistogramCommand, WalkCommand } from '../../primitives/backend.ts';
+import { capacityOf, type HistogramCommand, type RelaxCommand, type WalkCommand } from '../../primitives/backend.ts';
 import type { Module, Statement } from '../../primitives/functors/ir.ts';
 import { worstCase } from '../worst-case.ts';
 
@@ -6,6 +6,8 @@ import { worstCase } from '../worst-case.ts';
 const OPERATION = 0.4;
 const READ = 1.5;
 const WORD_CLEARED = 0.2;
+/** A round of a grid without cells. */
+const COST_OF_ROUND = 100;
 
 const known = new WeakMap<Module, number>();
 
@@ -25,6 +27,15 @@ export function costOf(module: Module): number {
 /** The same of a walk from its start to its end. */
 export function costOfWalk({ start, step, steps = Number.POSITIVE_INFINITY }: WalkCommand): number {
   return costOf(start.module) + steps * costOf(step.module);
+}
+
+/** The same of a grid until it is left alone. */
+export function costOfRelaxing({ grids, own, step, until, change, ...command }: RelaxCommand): number {
+  const { cells, maxWidth, maxHeight, maxRounds } = command;
+  const most = Math.min(maxWidth * maxHeight, capacityOf(cells));
+  if (most === 0) return costOf(grids.module);
+  const round = most * (costOf(step.module) + costOf(change.module)) + costOf(until.module) + COST_OF_ROUND;
+  return costOf(grids.module) + most * costOf(own.module) + (maxRounds === 0 ? 0 : maxRounds * round);
 }
 
 /** The same of a row of a histogram. */

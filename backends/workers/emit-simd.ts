@@ -3,7 +3,7 @@ import type { Floor, Node, OperationNode, ReadNode } from '../straight-line.ts';
 import { type ArrayAccess, emitRead, pushLiteral, scalarLocal, widthOf } from './emit-wasm.ts';
 import { emitMaximum, emitMinimum } from './kernel-arguments.ts';
 import { emitScalar } from './scalar-operations.ts';
-import { emitSplat, emitVector, lanesOf } from './vector-operations.ts';
+import { emitF32Bound, emitLoadVector, emitSplat, emitVector, lanesOf } from './vector-operations.ts';
 import type { Code } from './wasm-code.ts';
 import { I32, I64, op, simd, V128 } from './wasm-encoder.ts';
 
@@ -31,6 +31,8 @@ export class VectorCode {
   /** Locals of what varies, for the four indices under way. */
   readonly #lanes = new Map<Node, number>();
   readonly #bound = new Set<Node>();
+  /** What pushes parameters that are not bound. */
+  readonly #supplies = new Map<Node, () => void>();
   /** Comparisons that are false for all indices that vectors handle. */
   readonly #never = new Set<OperationNode>();
   #offset = 0;
@@ -148,6 +150,11 @@ export class VectorCode {
     this.#bound.add(node);
   }
 
+  /** Tells how the lanes of a parameter are pushed, which is done where they are first asked for. */
+  supply(node: Node, push: () => void): void {
+    this.#supplies.set(node, push);
+  }
+
   /** Pushes the lanes of a node. */
   push(node: Node): void {
     if (!node.varying) {
@@ -219,6 +226,9 @@ export class VectorCode {
       case 'operation':
         this.#operate(node);
         return;
+      case 'parameter':
+        this.#supplies.get(node)!();
+        return;
       default:
         throw new RangeError(`a ${node.kind} has no lanes of its own`);
     }
@@ -233,6 +243,14 @@ export class VectorCode {
       return;
     }
     const from = operands[0]!.type;
+    if ((name === 'min' || name === 'max') && from === 'f32') {
+      const [value, bound] = boundOf(name, operands);
+      if (bound !== undefined) {
+        this.local(value!);
+        emitF32Bound(this.#code, name, () => this.push(value!), bound);
+        return;
+      }
+    }
     const count = operands[1];
     const shift = (name === 'shl' || name === 'shr') && !count!.varying ? count : undefined;
     if (shift === undefined && pushesTwice(name, from)) for (const operand of operands) this.local(operand);
@@ -252,18 +270,7 @@ export class VectorCode {
       code.op(op.i32Shl);
     }
     code.op(op.i32Add);
-    if (width === 2) {
-      code.simdMemory(simd.load, offset);
-    } else if (width === 1) {
-      code.simdMemory(storage === 'i16' ? simd.load16x4S : simd.load16x4U, offset);
-    } else {
-      code.simdMemory(simd.load32Zero, offset);
-      code.simd(storage === 'i8' ? simd.i16x8ExtendLowS : simd.i16x8ExtendLowU);
-      code.simd(storage === 'i8' ? simd.i32x4ExtendLowS : simd.i32x4ExtendLowU);
-    }
-    if (node.type !== 'bool') return;
-    code.v128([0, 0, 0, 0]);
-    code.simd(simd.i32x4Ne);
+    emitLoadVector(code, storage, node.type, offset);
   }
 
   #address(node: ReadNode): void {
@@ -352,6 +359,19 @@ function endOf({ name, operands: [after, end] }: OperationNode): Node | undefine
   if (after!.kind !== 'operation' || after!.name !== 'add') return undefined;
   const [index, one] = after!.operands;
   return index!.kind === 'index' && one!.kind === 'literal' && one!.value === 1 ? end : undefined;
+}
+
+/** The operand of an extremum that is a number which {@link emitF32Bound} takes, behind the other one. */
+function boundOf(name: 'min' | 'max', [a, b]: readonly Node[]): [Node, number] | [] {
+  for (const [value, bound] of [
+    [a!, b!],
+    [b!, a!],
+  ] as const) {
+    if (bound.kind !== 'literal') continue;
+    const number = Number(bound.value);
+    if (!Number.isNaN(number) && !(name === 'max' && Object.is(number, -0))) return [value, number];
+  }
+  return [];
 }
 
 /** Operations whose code takes an operand more than once. */

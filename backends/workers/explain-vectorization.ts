@@ -1,6 +1,7 @@
 import { requireModule } from '../../primitives/arguments.ts';
-import { entryOf, type Module } from '../../primitives/functors/ir.ts';
+import { entryOf, type Module, type Statement } from '../../primitives/functors/ir.ts';
 import { flatten, Graph, NotStraight, type Slots } from '../straight-line.ts';
+import { planMasked } from './masked-part.ts';
 
 /** Whether and why (not) a functor of the index runs on four lanes at once. */
 export interface Vectorization {
@@ -19,15 +20,29 @@ export interface Vectorization {
  */
 export function explainVectorization(module: Module): Vectorization {
   requireModule('explainVectorization', 'module', module);
-  const graph = new Graph();
-  const arrays = [...module.arrays.keys()];
-  const uniforms = [...module.uniforms.keys()];
-  const slots: Slots = { array: (name) => arrays.indexOf(name), uniform: (name) => uniforms.indexOf(name) };
-  const args = entryOf(module).parameters.map(({ type }, i) =>
-    i === 0 && type === 'u32' ? graph.index() : graph.parameter(type, `p${i}`),
-  );
-  try {
+  const straight = explainStraight(module);
+  if (straight.vectorizes) return straight;
+  const masked = attempt(module, () => planMasked(module));
+  return masked.vectorizes || hasLoops(module) ? masked : straight;
+}
+
+/** The same of a functor without loops. */
+export function explainStraight(module: Module): Vectorization {
+  return attempt(module, () => {
+    const graph = new Graph();
+    const arrays = [...module.arrays.keys()];
+    const uniforms = [...module.uniforms.keys()];
+    const slots: Slots = { array: (name) => arrays.indexOf(name), uniform: (name) => uniforms.indexOf(name) };
+    const args = entryOf(module).parameters.map(({ type }, i) =>
+      i === 0 && type === 'u32' ? graph.index() : graph.parameter(type, `p${i}`),
+    );
     flatten(graph, module, slots, args);
+  });
+}
+
+function attempt(module: Module, vectorize: () => void): Vectorization {
+  try {
+    vectorize();
     return { vectorizes: true };
   } catch (error) {
     if (!(error instanceof NotStraight)) throw error;
@@ -36,4 +51,14 @@ export function explainVectorization(module: Module): Vectorization {
       reason: `The functor ${entryOf(module).name} runs one index at a time: ${error.message}.`,
     };
   }
+}
+
+function hasLoops({ functions }: Module): boolean {
+  const inside = (statements: readonly Statement[]): boolean =>
+    statements.some(
+      (statement) =>
+        statement.kind === 'loop' ||
+        (statement.kind === 'if' && (inside(statement.consequent) || inside(statement.alternative))),
+    );
+  return functions.some(({ body }) => inside(body));
 }

@@ -4,8 +4,9 @@ import { Graph, type Node, straightLine } from '../straight-line.ts';
 import { LaneCode } from './emit-lanes.ts';
 import { VectorCode } from './emit-simd.ts';
 import { inlineEntry } from './emit-wasm.ts';
+import { explainStraight } from './explain-vectorization.ts';
 import { gridRows, hasWideRows } from './grid-rows.ts';
-import { emitIndexLoop, type VectorPart } from './index-loop.ts';
+import { emitIndexLoop, type IndexLoop, type VectorPart } from './index-loop.ts';
 import {
   argumentWords,
   emitChunk,
@@ -21,9 +22,10 @@ import {
   usesOf,
 } from './kernel-arguments.ts';
 import { chunkSizeOf, type Launch, type Launcher } from './launch.ts';
+import { type MaskedPlan, maskedPart, maskedPlan, rowSizeOf } from './masked-part.ts';
 import { releaseAll } from './monoid-code.ts';
 import { slotsOf, storedNodes } from './program-graph.ts';
-import { emitRowLoop } from './row-loop.ts';
+import { emitRowLoop, emitRows } from './row-loop.ts';
 import { emitLaneStores, emitStores, emitVectorStores, narrowToStores } from './stores.ts';
 import { Code } from './wasm-code.ts';
 import { type FunctionBody, I32 } from './wasm-encoder.ts';
@@ -33,8 +35,9 @@ export function launchForEach(launcher: Launcher, extent: Extent, program: Progr
   const shape: KernelShape = { programs: [program], stores, words: 0 };
   const layout = layoutOf(shape.programs);
   const byRows = hasWideRows(program);
-  const key = `forEach ${byRows ? 'rows ' : ''}${shapeKey(shape, layout)}`;
-  const build = (): FunctionBody[] => [emitForEach(shape, layout, byRows)];
+  const masked = byRows || isStraight(program.module) ? undefined : maskedPlan(program);
+  const key = `forEach ${byRows ? 'rows ' : masked ? 'masked ' : ''}${shapeKey(shape, layout)}`;
+  const build = (): FunctionBody[] => [emitForEach(shape, layout, byRows, masked)];
   const kernel = launcher.compile(key, build);
   const length = lengthWords(extent, launcher.addresses);
   const chunkSize = chunkSizeOf(length[2], launcher.workers);
@@ -45,7 +48,24 @@ export function launchForEach(launcher: Launcher, extent: Extent, program: Progr
   };
 }
 
-function emitForEach(shape: KernelShape, layout: Layout, byRows: boolean): FunctionBody {
+const straight = new WeakMap<Module, boolean>();
+
+/** Whether vectors can evaluate a functor without loops and branches. */
+function isStraight(module: Module): boolean {
+  let found = straight.get(module);
+  if (found === undefined) {
+    found = explainStraight(module).vectorizes;
+    straight.set(module, found);
+  }
+  return found;
+}
+
+function emitForEach(
+  shape: KernelShape,
+  layout: Layout,
+  byRows: boolean,
+  masked: MaskedPlan | undefined,
+): FunctionBody {
   const [program] = shape.programs as readonly [Program];
   const code = new Code(kernelParameters);
   const inputs = emitInputs(code, shape, layout, resultsOf(program));
@@ -58,13 +78,21 @@ function emitForEach(shape: KernelShape, layout: Layout, byRows: boolean): Funct
   };
   const range = { from, to, index, scalar };
   const rows = byRows ? gridRows(program.module, slotsOf(layout, 0)) : undefined;
-  if (rows === undefined) {
+  if (masked !== undefined) {
+    emitMasked(code, masked, inputs, range);
+  } else if (rows === undefined) {
     const vector = vectorPart(code, program, layout, inputs, index) ?? lanePart(code, program, layout, inputs, index);
     emitIndexLoop(code, { ...range, vector });
   } else {
     emitRowLoop(code, inputs, rows, range, (bind) => storingPart(code, inputs, index, rows.graph, rows.results, bind));
   }
   return code.finish();
+}
+
+function emitMasked(code: Code, plan: MaskedPlan, inputs: KernelInputs, range: Omit<IndexLoop, 'vector'>): void {
+  const size = rowSizeOf(plan, inputs);
+  if (size === undefined) emitIndexLoop(code, { ...range, vector: maskedPart(code, plan, inputs, range, undefined) });
+  else emitRows(code, { size, before: 0, after: 0 }, range, (row) => maskedPart(code, plan, inputs, range, row));
 }
 
 /** Beyond so many values a round handles four indices, not sixteen: the code would outgrow the cache. */

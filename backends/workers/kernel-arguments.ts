@@ -8,10 +8,11 @@ import {
   type Storage,
   type Store,
 } from '../../primitives/backend.ts';
+import { SymbolicUniform } from '../../primitives/columns/symbolic.ts';
 import { ArgumentError } from '../../primitives/errors.ts';
 import { accessPatterns } from '../../primitives/functors/access-patterns.ts';
 import { entryOf, type Module, moduleNumber, type ScalarType } from '../../primitives/functors/ir.ts';
-import { bitsOfF32 } from '../../primitives/functors/semantics.ts';
+import { wordOfValue } from '../../primitives/functors/semantics.ts';
 import { type ArrayAccess, type Environment, scalarLocal, widthOf } from './emit-wasm.ts';
 import type { Use } from './launch.ts';
 import type { Code } from './wasm-code.ts';
@@ -128,6 +129,10 @@ export function shapeKey({ programs, stores }: KernelShape, { arrays, arraySlots
 export interface Addresses {
   /** The address of a word of a buffer that has at least `words` words from there on. */
   of(cell: Cell, words: number): number;
+  /** The address of the first element of an array whose elements have so many bytes. */
+  ofArray(binding: ArrayBinding, bytes: number): number;
+  /** The word that stands for a uniform which is another in every call; left out where there are none. */
+  ofUniform?(uniform: SymbolicUniform): number;
 }
 
 /** A length as three words. */
@@ -147,19 +152,18 @@ export function argumentWords(
 ): number[] {
   const all = [extent[0], extent[1], extent[2], chunkSize, ...words];
   for (const { binding } of layout.arrays) {
-    const { buffer, storage, offset, length } = binding;
-    const bytes = 2 ** widthOf(storage);
-    const end = Math.ceil(((offset + capacityOf(length)) * bytes) / 4);
-    const [count, minus, limit] = lengthWords(length, addresses);
-    all.push(addresses.of({ buffer, word: 0 }, end) + offset * bytes, count, minus, limit);
+    const [count, minus, limit] = lengthWords(binding.length, addresses);
+    all.push(addresses.ofArray(binding, 2 ** widthOf(binding.storage)), count, minus, limit);
   }
-  for (const { type, value } of layout.uniforms) {
-    all.push(type === 'f32' ? bitsOfF32(value as number) : Number(value) >>> 0);
-  }
+  for (const { type, value } of layout.uniforms) all.push(wordOfUniform(type, value, addresses));
   for (const { buffer, offset, capacity } of shape.stores) {
     all.push(addresses.of({ buffer, word: offset }, capacity), capacity);
   }
   return all;
+}
+
+function wordOfUniform(type: ScalarType, value: number | boolean | SymbolicUniform, addresses: Addresses): number {
+  return value instanceof SymbolicUniform ? addresses.ofUniform!(value) : wordOfValue(type, value);
 }
 
 /** The memory that a launch of that shape uses, with cells that it writes beside its stores. */
@@ -174,9 +178,10 @@ export function usesOf(
     ({ module }) => new Map([...accessPatterns(module)].map(([name, { kind }]) => [name, kind === 'index'])),
   );
   const cells = (length: Length): Use[] => (typeof length === 'number' ? [] : [cellUse(length, addresses, false)]);
-  const arrays = layout.arrays.flatMap(({ binding: { buffer, storage, offset, length } }, slot) => {
+  const arrays = layout.arrays.flatMap(({ binding }, slot) => {
+    const { storage, length } = binding;
     const bytes = 2 ** widthOf(storage);
-    const from = addresses.of({ buffer, word: 0 }, 0) + offset * bytes;
+    const from = addresses.ofArray(binding, bytes);
     const readInPlace = inPlace.every((known, program) =>
       [...layout.arraySlots[program]!].every(([name, at]) => at !== slot || known.get(name)),
     );

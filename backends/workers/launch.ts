@@ -13,10 +13,22 @@ export interface Phase {
   readonly chunkSize: number;
   /** … and at least so many. */
   readonly minimum: number;
+  /** Bytes from the beginning of the block of arguments on where its own lie; none where it is left out. */
+  readonly offset?: number;
+  /** The address of a word: where that is not 0, there are no chunks. Left out or 0, there always are. */
+  readonly gate?: number;
 }
 
-/** A command as the queue takes it: phases that share one block of argument words. */
-export interface Launch {
+/** What the queue takes: phases that share one block of argument words. */
+export interface Submission {
+  readonly words: ArrayLike<number>;
+  readonly phases: readonly Phase[];
+  /** Is told where the words are about to be written, which may change them and the phases. */
+  placed?(address: number): void;
+}
+
+/** A command as the queue takes it. */
+export interface Launch extends Submission {
   readonly words: readonly number[];
   readonly phases: readonly Phase[];
   /** Where its last phase may run tile by tile with those of other commands. */

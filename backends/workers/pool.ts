@@ -2,7 +2,7 @@ import { DeviceLostError, type QuadrilleError } from '../../primitives/errors.ts
 import { createArgumentRing } from './argument-ring.ts';
 import type { ChunkTaker } from './chunks.ts';
 import { helpUntil } from './helping.ts';
-import type { Launch, Phase } from './launch.ts';
+import type { Launch, Phase, Submission } from './launch.ts';
 import {
   CONTROL_WORDS,
   chunksOf,
@@ -35,18 +35,29 @@ export interface Pool {
   /** Number of the last phase issued, and of the last one completed. */
   readonly issued: number;
   readonly completed: number;
+  /** Another number whenever a phase or a chunk of one is done. */
+  readonly progress: number;
   /** Whether all that was issued is done, so that the calling thread may run a command itself. */
   readonly idle: boolean;
   /** Throws the reason when the pool has stopped. */
   check(): void;
   /** Compiles functions; returns the number of the first. Threads are told of them with the first command that runs them. */
   install(functions: readonly FunctionBody[]): number;
+  /** Whether a function of that number is there. */
+  has(run: number): boolean;
   /** Forgets functions that no command to come runs. */
   uninstall(functions: readonly number[]): void;
-  /** Appends a command that takes so many nanoseconds in the worst case; any time where that is left out. */
-  submit(launch: Launch, nanoseconds?: number): void;
+  /**
+   * Appends phases, from number `first` on, which take so many nanoseconds in the worst case; any time where that is left out.
+   * Says whether all of it stands in the queue: else it must stay what it is.
+   */
+  submit(given: Submission, nanoseconds?: number, first?: number): boolean;
   /** Runs a command on the calling thread, as worker 0; only while idle. */
   runHere(launch: Launch): void;
+  /** Writes argument words for phases that are run here; only while idle, and until anything else is run or appended. */
+  placeHere(given: Submission): number;
+  /** Runs the phases `from` … `to − 1` on the calling thread, with the arguments at an address; only while idle. */
+  runPlaced(given: Submission, args: number, from: number, to: number): void;
   /** Waits until the phases up to a number are done. Rejects when the pool stops before. */
   until(phase: number): Promise<void>;
   /** Gives the event loop of the calling thread a turn. */
@@ -65,9 +76,9 @@ interface Waiter {
 
 /** A phase of a command that waits for room in the ring. */
 interface Pending {
-  readonly launch: Launch;
-  /** Number of its first phase. */
-  readonly number: number;
+  readonly given: Submission;
+  /** The number that the last of its phases comes before. */
+  readonly end: number;
   arguments: number | undefined;
   next: number;
 }
@@ -211,8 +222,9 @@ function createQueue(parts: QueueParts): Pool {
     if (stopped === undefined) completed += (Atomics.load(words, control.completed) - completed) | 0;
     return completed;
   };
-  const writeArguments = (address: number, launch: Launch): void => {
-    new Uint32Array(heap!.memory.buffer, address, launch.words.length).set(launch.words);
+  const writeArguments = (address: number, given: Submission): void => {
+    given.placed?.(address);
+    new Uint32Array(heap!.memory.buffer, address, given.words.length).set(given.words);
   };
 
   /** The phase that the slowest worker is at, of those that do not sleep until the next is issued. */
@@ -229,12 +241,13 @@ function createQueue(parts: QueueParts): Pool {
   const writeSlot = (number: number, phase: Phase, args: number): void => {
     const at = slotWord(number);
     words[at + slot.run] = phase.run;
-    words[at + slot.arguments] = args;
+    words[at + slot.arguments] = args + (phase.offset ?? 0);
     words[at + slot.count] = phase.length[0];
     words[at + slot.minus] = phase.length[1];
     words[at + slot.limit] = phase.length[2];
     words[at + slot.chunkSize] = phase.chunkSize;
     words[at + slot.minimum] = phase.minimum;
+    words[at + slot.gate] = phase.gate ?? 0;
     Atomics.store(words, at + slot.next, 0);
     Atomics.store(words, at + slot.done, 0);
   };
@@ -244,12 +257,12 @@ function createQueue(parts: QueueParts): Pool {
     const before = written;
     const reach = backlog.length === 0 ? 0 : slowest() + RING_SLOTS;
     for (let pending = backlog[0]; pending !== undefined; pending = backlog[0]) {
-      const { launch, number } = pending;
-      const { phases } = launch;
+      const { given, end } = pending;
+      const { phases } = given;
       if (pending.arguments === undefined) {
-        pending.arguments = room.place(launch.words.length, number + phases.length, look());
+        pending.arguments = room.place(given.words.length, end, look());
         if (pending.arguments === undefined) break;
-        writeArguments(pending.arguments, launch);
+        writeArguments(pending.arguments, given);
       }
       while (pending.next < phases.length && written < reach) {
         writeSlot(written, phases[pending.next]!, pending.arguments);
@@ -360,7 +373,7 @@ function createQueue(parts: QueueParts): Pool {
   };
 
   /** Makes the functions of a launch known to the threads. */
-  const send = ({ phases }: Launch): void => {
+  const send = ({ phases }: Submission): void => {
     for (const { run } of phases) {
       const kernel = functions.get(run)!.of;
       if (!kernel.sent) post(kernel.message);
@@ -374,6 +387,25 @@ function createQueue(parts: QueueParts): Pool {
     return kernel.instance.exports[name] as KernelFunction;
   };
 
+  const placeHere = (given: Submission): number => {
+    const args = room.place(given.words.length, issued, issued)!;
+    writeArguments(args, given);
+    return args;
+  };
+
+  const runPlaced = ({ phases }: Submission, args: number, from: number, to: number): void => {
+    try {
+      for (let k = from; k < to; k++) {
+        const { run, length, chunkSize, minimum, offset = 0 } = phases[k]!;
+        const chunks = chunksOf(heap!.runtime, length[0], length[1], length[2], chunkSize, minimum);
+        const call = functionOf(run);
+        for (let chunk = 0; chunk < chunks; chunk++) call(args + offset, chunk, 0);
+      }
+    } catch (error) {
+      stop(workerFailed(error));
+    }
+  };
+
   return {
     workers: threads.length,
     get issued() {
@@ -381,6 +413,10 @@ function createQueue(parts: QueueParts): Pool {
     },
     get completed() {
       return look();
+    },
+    get progress() {
+      const phase = look();
+      return phase + Atomics.load(words, slotWord(phase) + slot.done) / 2 ** 32;
     },
     get idle() {
       return stopped === undefined && look() === issued;
@@ -397,6 +433,7 @@ function createQueue(parts: QueueParts): Pool {
       for (const name of message.exports) functions.set(installed++, { of: kernel, name });
       return first;
     },
+    has: (run) => functions.has(run),
     uninstall(numbers) {
       // What is under way may run them: the calling thread does not help there.
       longUntil = issued;
@@ -404,30 +441,24 @@ function createQueue(parts: QueueParts): Pool {
       for (const number of numbers) functions.delete(number);
       if (sent.length > 0) post({ kind: 'forget', functions: sent, phase: issued | 0 });
     },
-    submit(launch, nanoseconds = Number.POSITIVE_INFINITY) {
+    submit(given, nanoseconds = Number.POSITIVE_INFINITY, first = 0) {
       if (stopped !== undefined) throw stopped.reason;
-      send(launch);
+      send(given);
       const isIdle = look() === issued;
-      backlog.push({ launch, number: issued, arguments: undefined, next: 0 });
-      issued += launch.phases.length;
+      issued += given.phases.length - first;
+      backlog.push({ given, end: issued, arguments: undefined, next: first });
       if (!isBrief(nanoseconds)) longUntil = issued;
       pump();
       waking.forCommand(nanoseconds, isIdle);
-      if (backlog.length > 0) void watch();
+      if (backlog.length === 0) return true;
+      void watch();
+      return false;
     },
     runHere(launch) {
-      const args = room.place(launch.words.length, issued, issued)!;
-      writeArguments(args, launch);
-      try {
-        for (const { run, length, chunkSize, minimum } of launch.phases) {
-          const chunks = chunksOf(heap!.runtime, length[0], length[1], length[2], chunkSize, minimum);
-          const call = functionOf(run);
-          for (let chunk = 0; chunk < chunks; chunk++) call(args, chunk, 0);
-        }
-      } catch (error) {
-        stop(workerFailed(error));
-      }
+      runPlaced(launch, placeHere(launch), 0, launch.phases.length);
     },
+    placeHere,
+    runPlaced,
     until(phase) {
       if (stopped === undefined && (phase <= look() || help(phase))) return Promise.resolve();
       if (stopped !== undefined) return Promise.reject(stopped.reason);

@@ -40,6 +40,8 @@ export const slot = {
   limit: 4,
   chunkSize: 5,
   minimum: 6,
+  /** The address of a word that shuts the phase where it is not 0; or 0. */
+  gate: 7,
   next: 16,
   done: 32,
 } as const;
@@ -134,6 +136,11 @@ export type WorkerMessage =
 export interface Runtime {
   /** A length now: `min(limit, max(0, memory[count] − minus))`, or the limit where count is 0. */
   length(count: number, minus: number, limit: number): number;
+}
+
+/** Whether a phase is shut by the word at an address; none is by the address 0. */
+export function isShut(runtime: Runtime, gate: number): boolean {
+  return gate !== 0 && runtime.length(gate, 0, 1) !== 0;
 }
 
 /** The number of chunks of a phase. */

@@ -5,6 +5,12 @@ import { emitMaximum, emitMinimum, type KernelInputs } from './kernel-arguments.
 import type { Code } from './wasm-code.ts';
 import { I32, op } from './wasm-encoder.ts';
 
+/** Fewer cells make no row that is worth the trouble. */
+export const LEAST_CELLS = 64;
+
+/** How many cells a row has: a number, or what a local holds. */
+export type RowSize = { readonly local: number } | { readonly cells: number };
+
 /**
  * Goes through a range row by row: vectors take the cells between the ends of a row, scalars the others. Rows are wider than
  * what is left out at their ends.
@@ -16,15 +22,26 @@ export function emitRowLoop(
   range: Omit<IndexLoop, 'vector'>,
   vectorOf: (bind: (lanes: VectorCode) => void) => VectorPart,
 ): void {
-  if (rows.row === undefined) {
+  const { row, before, after } = rows;
+  if (row === undefined) {
     const vector = vectorOf(() => {});
     emitIndexLoop(code, { ...range, vector: withinOneRow(code, inputs, rows, vector) });
     return;
   }
-  const { row, before, after } = rows;
+  const ends = { size: sizeOf(inputs, rows), before, after };
+  emitRows(code, ends, range, (quotient) => vectorOf((lanes) => lanes.bindInvariant(row, quotient)));
+}
+
+/** Goes through a range row by row; `vectorOf` is given the local of the number of the row. */
+export function emitRows(
+  code: Code,
+  { size, before, after }: { readonly size: RowSize; readonly before: number; readonly after: number },
+  range: Omit<IndexLoop, 'vector'>,
+  vectorOf: (row: number) => VectorPart,
+): void {
   const { from, to } = range;
   const [at, end, quotient, start] = [code.local(I32), code.local(I32), code.local(I32), code.local(I32)];
-  const pushSize = (): void => pushSizeOf(code, inputs, rows);
+  const pushSize = (): void => pushSizeOf(code, size);
   const within = (cells: () => void): void => pushWithin(code, start, to, cells);
   const narrowToRow = (first: number, last: number): void => {
     emitMaximum(code, first, () => within(() => code.i32(before)));
@@ -54,7 +71,7 @@ export function emitRowLoop(
       code.set(start);
       within(pushSize);
       code.set(end);
-      const vector = vectorOf((lanes) => lanes.bindInvariant(row, quotient));
+      const vector = vectorOf(quotient);
       const narrow = (first: number, last: number): void => {
         vector.narrow(first, last);
         narrowToRow(first, last);
@@ -67,6 +84,10 @@ export function emitRowLoop(
   for (const local of [at, end, quotient, start]) code.release(local);
 }
 
+function sizeOf(inputs: KernelInputs, { size }: GridRows): RowSize {
+  return size!.kind === 'uniform' ? { local: inputs.uniforms[size!.slot]! } : { cells: Number(size!.value) };
+}
+
 /** Vectors of what is one row as a whole, without its ends. */
 function withinOneRow(code: Code, inputs: KernelInputs, rows: GridRows, vector: VectorPart): VectorPart {
   const { size, before, after } = rows;
@@ -75,7 +96,7 @@ function withinOneRow(code: Code, inputs: KernelInputs, rows: GridRows, vector: 
     emitMaximum(code, first, () => code.i32(before));
     if (size === undefined) return;
     emitMinimum(code, last, () => {
-      pushSizeOf(code, inputs, rows);
+      pushSizeOf(code, sizeOf(inputs, rows));
       code.i32(after);
       code.op(op.i32Sub);
     });
@@ -83,9 +104,9 @@ function withinOneRow(code: Code, inputs: KernelInputs, rows: GridRows, vector: 
   return { ...vector, narrow };
 }
 
-function pushSizeOf(code: Code, inputs: KernelInputs, { size }: GridRows): void {
-  if (size!.kind === 'uniform') code.get(inputs.uniforms[size!.slot]!);
-  else code.i32(Number(size!.value));
+function pushSizeOf(code: Code, size: RowSize): void {
+  if ('local' in size) code.get(size.local);
+  else code.i32(size.cells);
 }
 
 /** Pushes the index so many cells after the start of a row, but not past the range: no sum passes 2^32. */

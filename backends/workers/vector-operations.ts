@@ -1,4 +1,6 @@
+import type { Storage } from '../../primitives/backend.ts';
 import type { OperationName, ScalarType } from '../../primitives/functors/ir.ts';
+import { widthOf } from './emit-wasm.ts';
 import { emitScalar, type Push } from './scalar-operations.ts';
 import type { Code } from './wasm-code.ts';
 import { op, simd } from './wasm-encoder.ts';
@@ -136,6 +138,31 @@ function emitF32Extremum(code: Code, instruction: number, a: Push, b: Push): voi
   code.simd(simd.bitselect);
 }
 
+/**
+ * The same with a number that is no NaN, `bound`: then one comparison tells a NaN, too. `value` may be called twice. Of a
+ * maximum the number is not −0.
+ */
+export function emitF32Bound(code: Code, name: 'min' | 'max', value: Push, bound: number): void {
+  const lanes = lanesOf('f32', bound);
+  if (name === 'max') {
+    // bound < value ? value : bound
+    code.v128(lanes);
+    value();
+    code.simd(simd.f32x4PMax);
+  } else if (!Object.is(bound, 0)) {
+    code.v128(lanes);
+    value();
+    code.simd(simd.f32x4PMin);
+  } else {
+    // −0 has to stay what it is: value ≤ 0 ? value : 0
+    value();
+    value();
+    code.v128(lanes);
+    code.simd(simd.f32x4Le);
+    code.simd(simd.and);
+  }
+}
+
 function emitInteger(
   code: Code,
   name: OperationName,
@@ -197,6 +224,23 @@ function emitLaneByLane(code: Code, name: OperationName, type: ScalarType, opera
   }
 }
 
+/** Leaves the four elements on the stack that lie `offset` bytes behind the address on it. */
+export function emitLoadVector(code: Code, storage: Storage, type: ScalarType, offset: number): void {
+  const width = widthOf(storage);
+  if (width === 2) {
+    code.simdMemory(simd.load, offset);
+  } else if (width === 1) {
+    code.simdMemory(storage === 'i16' ? simd.load16x4S : simd.load16x4U, offset);
+  } else {
+    code.simdMemory(simd.load32Zero, offset);
+    code.simd(storage === 'i8' ? simd.i16x8ExtendLowS : simd.i16x8ExtendLowU);
+    code.simd(storage === 'i8' ? simd.i32x4ExtendLowS : simd.i32x4ExtendLowU);
+  }
+  if (type !== 'bool') return;
+  code.v128([0, 0, 0, 0]);
+  code.simd(simd.i32x4Ne);
+}
+
 /** Turns a scalar on the stack into four equal lanes. */
 export function emitSplat(code: Code, type: ScalarType): void {
   if (type === 'f32') {
@@ -205,6 +249,13 @@ export function emitSplat(code: Code, type: ScalarType): void {
   }
   code.simd(simd.i32x4Splat);
   if (type === 'bool') code.simd(simd.i32x4Neg);
+}
+
+/** Turns lanes of bools into 0 and 1, as they are stored. */
+export function emitWords(code: Code, type: ScalarType): void {
+  if (type !== 'bool') return;
+  code.v128([1, 1, 1, 1]);
+  code.simd(simd.and);
 }
 
 /** Turns a vector on the stack into the scalar of one lane. */

@@ -1,6 +1,15 @@
 import type { Context } from '../context.ts';
 import { entryOf } from '../functors/ir.ts';
-import { type Column, type Memory, sameLength, storageOf, type View, type ViewInput, viewColumn } from './column.ts';
+import {
+  type Column,
+  type Memory,
+  type StoredArray,
+  sameLength,
+  storageOf,
+  type View,
+  type ViewInput,
+  viewColumn,
+} from './column.ts';
 import type { StoredResults } from './link-views.ts';
 import { extentOf, type Fusion, fuse, linkedProgram } from './program.ts';
 import { memoriesUnder, viewsUnder } from './reachable.ts';
@@ -25,6 +34,9 @@ export interface Automatic {
   /** Whether it held for an earlier one. Only programs of the command under way still read it. */
   hasPassed: boolean;
 }
+
+/** A view that is to be stored. */
+type Storing = Pick<Cut, 'view' | 'length' | 'results' | 'operations'>;
 
 /** The share of `limits.memoryBytes` that is spent on columns which no command under way reads. */
 const MOST_OF_MEMORY = 1 / 4;
@@ -76,6 +88,19 @@ export class AutomaticColumns {
     this.#tell(reports);
     if (this.#kept.size > 0) this.#noteUsers(fusion);
     return (input) => this.#find(input);
+  }
+
+  /** Where a view is stored, which is done now if need be: for those who capture it, and will again. */
+  store(column: Column): StoredArray {
+    this.#programs++;
+    if (this.#passing.size > 0) this.#forgetPassed();
+    const fusion = fuse('captured', [], [column.type], (index, _, loader) => loader.load([column], index));
+    const [input] = fusion.inputs as [ViewInput];
+    const { view, length } = input;
+    const cut = { view, length, results: new Set(input.results), operations: view.cost.operations };
+    if (this.#find(input) === undefined) this.#storeAll([cut], fusion);
+    this.#noteUsers(fusion);
+    return this.#find(input)!.get(input.results[0]!)!;
   }
 
   /** The memory in which columns, and the views that they read, are stored, as far as they are not older than `since`. */
@@ -141,7 +166,7 @@ export class AutomaticColumns {
     for (const report of reports) for (const explainer of this.explainers) explainer(report);
   }
 
-  #storeAll(cuts: readonly Cut[], fusion: Fusion): void {
+  #storeAll(cuts: readonly Storing[], fusion: Fusion): void {
     const lastReaders = lastReadersOf(cuts, fusion, (input) => this.#find(input) !== undefined);
     const made: Automatic[] = [];
     this.#isStoring = true;
@@ -161,7 +186,7 @@ export class AutomaticColumns {
   }
 
   /** Evaluates those results of a view that are not stored yet, for all of its rows. */
-  #store(cut: Cut): Automatic {
+  #store(cut: Storing): Automatic {
     const { view, length } = cut;
     const missing = this.#missing(cut);
     const automatic = this.#automaticOf(cut);
@@ -192,7 +217,7 @@ export class AutomaticColumns {
   }
 
   /** The results of a view that are to be stored, without those that are. */
-  #missing({ view, length, results }: Cut): number[] {
+  #missing({ view, length, results }: Storing): number[] {
     const automatic = this.#keptOf(view, length);
     return [...results].filter((result) => !automatic?.results.has(result));
   }
@@ -203,7 +228,7 @@ export class AutomaticColumns {
     return sameLength(automatic.length, length) ? automatic : undefined;
   }
 
-  #automaticOf({ view, length, operations }: Cut): Automatic {
+  #automaticOf({ view, length, operations }: Storing): Automatic {
     const known = this.#keptOf(view, length);
     if (known !== undefined) return known;
     const sources = memoriesUnder([view]);
@@ -315,7 +340,7 @@ function storedUnder(input: ViewInput, isStored: IsStored): View[] {
 }
 
 /** For every cut the number of the last cut that reads what it stores; that of the command is behind all others. */
-function lastReadersOf(cuts: readonly Cut[], root: View, isStored: IsStored): number[] {
+function lastReadersOf(cuts: readonly Storing[], root: View, isStored: IsStored): number[] {
   const numbers = new Map(cuts.map(({ view }, number) => [view, number]));
   const last = cuts.map(() => cuts.length);
   const isCut: IsStored = (input) => numbers.has(input.view) || isStored(input);

@@ -14,7 +14,7 @@ export class Memory {
   readonly context: Context;
   readonly buffer: DeviceBuffer;
   /** The memory that counts the rows stored here; freed with the last of the memories whose rows it counts. */
-  readonly count: Memory | undefined;
+  count: Memory | undefined;
   /** Memories not released whose rows are counted here. */
   dependents = 0;
   /** Whether a column whose rows are counted here was disposed of before the others. */
@@ -200,13 +200,13 @@ function tableTooDeep(call: string, argument: string): ArgumentError {
 /** A column whose memory was not freed, as far as it can be seen without looking into views. */
 export function requireAlive({ source }: Column, call: string, argument: () => string): void {
   if (source.kind === 'view' || !source.memory.released) return;
-  throw releasedColumn(`${call} was given a column as ${argument()} whose memory was freed.`);
+  throw releasedColumn(`${call} was given, as ${argument()}, a column whose memory was freed.`);
 }
 
 /** The error of a column that is used after its memory was freed. */
 export function releasedColumn(sentence: string): ArgumentError {
   return new ArgumentError('column/released', sentence, {
-    remedy: 'Return it from its scope, or keep the scope open.',
+    remedy: 'Dispose of it after its last use. If a scope freed it, return it from the scope.',
   });
 }
 
@@ -327,7 +327,10 @@ function lengthMismatch(primitive: string, a: number | DeviceLength, b: number |
   return new ArgumentError('column/length', `The columns given to ${primitive} differ in length.`, {
     expected: show(a),
     got: show(b),
-    remedy: 'Columns are rows of one table only where one primitive made them or their host lengths are equal.',
+    remedy:
+      typeof a === typeof b
+        ? 'Columns are rows of one table only where one primitive made them or their host lengths are equal.'
+        : 'Where you made one of them of a length of your own, pass the length of the other, column.length, in its place.',
   });
 }
 
@@ -357,12 +360,12 @@ export function mixedContexts(primitive: string): ArgumentError {
 export function requireContext(columns: readonly Column[], primitive: string): Context {
   const context = contextOf(columns, primitive);
   const current = currentContext();
-  const other = context !== undefined && current?.isNamed && current.context !== context;
-  if (other && current.context !== context.recording?.outer) throw otherContext(primitive);
   // Of columns around a pipeline that is being prepared, its commands are part of the pipeline.
   if (current !== undefined && (context === undefined || current.context.recording?.outer === context)) {
     return current.context;
   }
+  const isOther = context !== undefined && current?.isNamed && current.context !== context;
+  if (isOther && current.context !== context.recording?.outer) throw otherContext(primitive);
   if (context !== undefined) return context;
   throw new ArgumentError('column/no-context', `${primitive} was given views of no context.`, {
     remedy: 'Call it in context.scope(…), or give it the option { context }.',

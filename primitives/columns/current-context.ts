@@ -15,15 +15,22 @@ export function currentContext(): Current | undefined {
 }
 
 /**
- * Sets the context of primitives whose columns have none, until `run` returns. An asynchronous `run` has it until its first
- * await only, so that two tasks never see the context of each other.
+ * Sets the context of primitives whose columns have none, until `run` returns. While a pipeline is being prepared for that
+ * context, it is the one that records. An asynchronous `run` has it until its first await only, so that two tasks never see the
+ * context of each other.
  */
 export function runIn<R>(context: Context, isNamed: boolean, run: () => R): R {
   const outer = current;
-  current = { context, isNamed };
+  current = { context: recordingFor(context) ?? context, isNamed };
   try {
     return run();
   } finally {
     current = outer;
   }
+}
+
+/** The context in which a pipeline is being prepared for another one, if that is so. */
+export function recordingFor(context: Context): Context | undefined {
+  const recording = current?.context;
+  return recording?.recording?.outer === context ? recording : undefined;
 }

@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts';
-import { type Column, type DeviceLength, requireLength } from './column.ts';
+import { Column, columnsOf, type DeviceLength, requireLength, type Table, withColumns } from './column.ts';
 import { extentOf, fuse, programOf } from './program.ts';
 
 /**
@@ -40,4 +40,16 @@ export function addLengths(
   const sum = fuse('addLengths', [], ['u32'], (_index, _, loader) => [loader.length(a).add(loader.length(b))]);
   context.backend.forEach(1, programOf(sum), [{ buffer: memory.buffer, offset: 0, capacity: 1, value: 0 }]);
   return { memory, word: 0, minus: 0, limit };
+}
+
+/**
+ * Rows whose number the host has read since they were made: the same memory, with a length that is known, to be disposed of
+ * in place of the table.
+ */
+export function knownRows<C extends Table>(table: C, length: number): C {
+  const known = columnsOf(table).map(({ context, type, source, length: counted }) => {
+    if (typeof counted !== 'number') counted.memory.goesWithLast = true;
+    return new Column(context, type, length, source);
+  });
+  return withColumns(table, known);
 }

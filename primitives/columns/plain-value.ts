@@ -3,12 +3,18 @@ import type { ScalarType } from '../functors/ir.ts';
 import { describeGiven, isPromise } from '../given.ts';
 
 /** A plain JavaScript value that a scalar of the type can have; throws an error of the given code and sentence if not. */
-export function requireValue(type: ScalarType, given: unknown, code: string, sentence: string): number | boolean {
+export function requireValue(
+  type: ScalarType,
+  given: unknown,
+  code: string,
+  sentence: string,
+  remedy?: string,
+): number | boolean {
   if (isValueOf(type, given)) return given;
   throw new ArgumentError(code, sentence, {
     expected: type === 'bool' ? 'a boolean' : type === 'f32' ? 'a number' : 'a whole number of 32 bits',
     got: describeGiven(given),
-    remedy: isPromise(given) ? 'An await is missing: write await before what makes it.' : undefined,
+    remedy: isPromise(given) ? 'An await is missing: write await before what makes it.' : remedy,
   });
 }
 

@@ -216,14 +216,16 @@ function createLoader({ arrays, inputs, order, uniforms, origins }: Reads): Load
       const cell = captureArray(cellOf(length), 'u32', length);
       const count = new Value<'u32'>(read(cell, 'u32', literal('u32', 0)));
       const minus = new Value<'u32'>(uniform('u32', length.minus, { kind: 'minus', length }));
-      return count
-        .max(minus)
-        .sub(minus)
-        .min(new Value<'u32'>(uniform('u32', length.limit, { kind: 'limit', length })));
+      return lengthOfCount(count, minus, new Value<'u32'>(uniform('u32', length.limit, { kind: 'limit', length })));
     },
     uniform: <T extends ScalarType>(type: T, value: UniformValue) => new Value<T>(uniform(type, value)),
   };
   return loader;
+}
+
+/** The rows that a count of the device stands for: `min(limit, max(0, count − minus))`. */
+export function lengthOfCount(count: U32, minus: U32, limit: U32): U32 {
+  return count.max(minus).sub(minus).min(limit);
 }
 
 /** A value that may be given as the word that stands for it. */

@@ -10,7 +10,10 @@ export function symbolicLength(block: Memory, word: number, limit: number): Devi
     word,
     minus: 0,
     limit,
-    [Symbol.toPrimitive]: refuseDecision('The length of a column'),
+    [Symbol.toPrimitive]: refuseDecision(
+      'The length of a column',
+      'To make a column as long, pass column.length as it is; column.capacity has a number.',
+    ),
   };
   return length;
 }
@@ -34,15 +37,14 @@ export class SymbolicUniform {
   }
 
   [Symbol.toPrimitive](): never {
-    return refuseDecision('A uniform')();
+    return refuseDecision('A uniform', 'Pass it to a functor as it is, and compute with it there.')();
   }
 }
 
-function refuseDecision(what: string): () => never {
+function refuseDecision(what: string, remedy: string): () => never {
   return () => {
-    throw new ArgumentError('prepare/decision', `${what} was used as a number while a pipeline was prepared.`, {
-      expected: 'a pipeline whose commands are the same in every call',
-      remedy: 'Decide inside of a functor, on the device, or prepare a pipeline for each case. capacity is known.',
+    throw new ArgumentError('prepare/decision', `${what} has no value while a pipeline is prepared.`, {
+      remedy: `${remedy} Where the commands depend on it, prepare a pipeline for each case.`,
     });
   };
 }

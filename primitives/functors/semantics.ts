@@ -77,6 +77,11 @@ export function f32OfBits(bits: number): number {
   return view.getFloat32(0);
 }
 
+/** The word that stands for a value: an f32 by its bits, a bool as 0 or 1. */
+export function wordOfValue(type: ScalarType, value: Value): number {
+  return type === 'f32' ? bitsOfF32(value as number) : Number(value) >>> 0;
+}
+
 type Value = number | boolean;
 
 /** Computes one operation; `from` is the type of the first operand, `to` the type of the result. */

@@ -7,14 +7,17 @@ import { requireOptions } from '../options.ts';
 import type { PreparedArguments, PreparedInputs } from './inputs.ts';
 import { playCommands } from './play.ts';
 import {
+  buffersRead,
   callOf,
   type GivenArguments,
+  keepCounts,
   lengthOf,
   type Prepared,
   type PreparedParts,
   partsOfPrepared,
   tableOf,
 } from './prepare.ts';
+import type { ResultSet } from './result-ring.ts';
 import { type LoopScript, loopScriptOf, NEWS_WORDS } from './round-news.ts';
 import type { ScriptCall } from './script.ts';
 
@@ -22,8 +25,8 @@ export interface IterateOptions {
   /** Rounds at most, 1 at least. */
   readonly most: number;
   /**
-   * After how many rounds the host looks whether the loop is over, 64 by default. The result does not depend on it. On WebGPU
-   * rounds that were issued beyond the last one do nothing and take next to no time; other backends look after each.
+   * After how many rounds the host looks whether the loop is over, 64 by default. The result does not depend on it. On WebGPU and
+   * on workers, rounds that were issued beyond the last one do nothing and take next to no time; the reference looks after each.
    */
   readonly batch?: number | undefined;
   /** Ends the loop between two looks: it rejects with the reason. */
@@ -49,6 +52,10 @@ const OPTIONS: FieldKinds<IterateOptions> = {
 const BATCH = 64;
 /** Rounds after which commands are handed over, so that the device is at work while further ones are issued. */
 const ROUNDS_AT_ONCE = 32;
+/** Milliseconds after which timers and events of the thread have their turn. */
+const TURN = 8;
+/** Rounds before one whose arguments are looked at for its own. */
+const LOOKED_BACK = 3;
 
 /** Calls a prepared step again and again; see {@link Context.iterate}. */
 export async function iterate<I extends PreparedInputs, R extends Table>(
@@ -62,10 +69,22 @@ export async function iterate<I extends PreparedInputs, R extends Table>(
   if (options?.most === undefined) throw wrongArgument('iterate', 'options.most', undefined, 'a whole number from 1');
   const first = parts.read(args);
   if (first === 'recording') throw loopInPipeline();
+  try {
+    return (await iterateFrom(parts, first, options)) as Iterated<R>;
+  } finally {
+    for (const memory of first.stored) parts.home.release(memory);
+  }
+}
+
+async function iterateFrom(
+  parts: PreparedParts,
+  first: GivenArguments,
+  options: IterateOptions,
+): Promise<Iterated<Table>> {
   const loop = beginLoop(parts, first);
   try {
     const rounds = await runRounds(loop, options);
-    return { result: loop.finish(rounds) as R, rounds };
+    return { result: loop.finish(rounds), rounds };
   } catch (error) {
     loop.giveUp();
     throw error;
@@ -80,6 +99,8 @@ interface Loop extends PreparedParts {
   readonly hasNews: boolean;
   callOf(round: number): ScriptCall;
   newsOf(round: number): DeviceBuffer;
+  /** So many rounds were done, and the loop was not over. */
+  wentOn(rounds: number): void;
   finish(rounds: number): Table;
   giveUp(): void;
   end(): void;
@@ -90,17 +111,18 @@ function beginLoop(parts: PreparedParts, first: GivenArguments): Loop {
   const { home, recorded, ring } = parts;
   const { backend } = home;
   const { script, hasNews, state } = loopScriptOf(recorded, parts.inputs);
-  const sets = [ring.take(), ring.take()];
+  const { sets, news } = takeMemory(parts, hasNews);
   const memories = sets.map((set) => ring.hand(set));
-  const news = hasNews ? [0, 1].map(() => home.allocate(NEWS_WORDS)) : [];
-  if (hasNews) backend.write(news[1]!, 0, new Uint32Array(NEWS_WORDS));
-  /** The arguments of every round, and of the last two the calls. */
-  const given: GivenArguments[] = [first];
+  parts.beginLoop(script);
+  for (const each of memories) keepCounts(home, recorded, first, each);
+  /** The arguments of every round that may be the last one, or that a later one looks at; and of the last two the calls. */
+  const given = new Map([[0, first]]);
   const calls: ScriptCall[] = [];
+  let oldest = 0;
 
   /** The arguments of a round, out of those of the one before and its results. */
   const next = (round: number): GivenArguments => {
-    const before = given[round - 1]!;
+    const before = given.get(round - 1)!;
     const from = memories[(round - 1) % 2]!;
     const lengths = [...before.lengths];
     const columns = [...first.columns];
@@ -118,7 +140,7 @@ function beginLoop(parts: PreparedParts, first: GivenArguments): Loop {
     return { columns, lengths, block, stored: [] };
   };
   const make = (round: number): ScriptCall => {
-    const call = callOf(recorded, given[round]!, sets[round % 2]!);
+    const call = callOf(recorded, given.get(round)!, sets[round % 2]!);
     if (!hasNews) return { ...call, isRepeated: true };
     const before = { buffer: news[(round + 1) % 2]!, offset: 0, capacity: NEWS_WORDS };
     const results = [...call.results, news[round % 2]!];
@@ -130,22 +152,31 @@ function beginLoop(parts: PreparedParts, first: GivenArguments): Loop {
     script,
     hasNews,
     callOf(round) {
-      const twoBefore = round > 2 ? given[round - 2] : undefined;
-      if (round > 0) given[round] = stays(state, recorded, given, round) ? twoBefore! : next(round);
-      if (twoBefore === undefined || given[round] !== twoBefore) calls[round % 2] = make(round);
+      const twoBefore = round > 2 ? given.get(round - 2) : undefined;
+      if (round > 0) given.set(round, stays(state, recorded, given, round) ? twoBefore! : next(round));
+      if (twoBefore === undefined || given.get(round) !== twoBefore) calls[round % 2] = make(round);
       return calls[round % 2]!;
     },
     newsOf: (round) => news[round % 2]!,
+    wentOn(rounds) {
+      for (; oldest < rounds - LOOKED_BACK; oldest++) given.delete(oldest);
+    },
     finish(rounds) {
       const last = (rounds - 1) % 2;
       for (const memory of memories[last]!) home.own(memory);
-      for (const memory of memories[1 - last]!) home.release(memory);
-      const sources = first.columns.flatMap(({ source }) => (source.kind === 'stored' ? [source.memory.buffer] : []));
+      keepCounts(home, recorded, given.get(rounds - 1)!, memories[last]!);
+      // Counts of the round before may be those of results.
+      const counts = new Set(memories[last]!.map(({ count }) => count));
+      for (const memory of memories[1 - last]!) {
+        memory.goesWithLast = true;
+        if (counts.has(memory)) home.own(memory);
+        else home.release(memory);
+      }
       home.checks.derive(
-        sources,
+        [...buffersRead(recorded, first).values()],
         memories[last]!.map(({ buffer }) => buffer),
       );
-      return tableOf(home.context, recorded, given[rounds - 1]!, memories[last]!);
+      return tableOf(home.context, recorded, given.get(rounds - 1)!, memories[last]!);
     },
     giveUp() {
       // As many are left as there were.
@@ -154,20 +185,39 @@ function beginLoop(parts: PreparedParts, first: GivenArguments): Loop {
     },
     end() {
       for (const buffer of news) backend.release(buffer);
-      for (const memory of first.stored) home.release(memory);
+      parts.endLoop();
     },
   };
+}
+
+/** What a loop works in: two sets of results, and the news of two rounds, those before the first being that all goes on. */
+function takeMemory(
+  { home, ring }: PreparedParts,
+  hasNews: boolean,
+): { readonly sets: readonly ResultSet[]; readonly news: readonly DeviceBuffer[] } {
+  const sets: ResultSet[] = [];
+  const news: DeviceBuffer[] = [];
+  try {
+    for (let i = 0; i < 2; i++) sets.push(ring.take());
+    for (let i = 0; hasNews && i < 2; i++) news.push(home.allocate(NEWS_WORDS));
+    if (hasNews) home.backend.write(news[1]!, 0, new Uint32Array(NEWS_WORDS));
+    return { sets, news };
+  } catch (error) {
+    for (const buffer of news) home.backend.release(buffer);
+    for (const set of sets) ring.drop(set);
+    throw error;
+  }
 }
 
 /** Whether the lengths of a round are those of two rounds before; then so are its arguments. */
 function stays(
   state: LoopScript['state'],
   { results }: PreparedParts['recorded'],
-  given: readonly GivenArguments[],
+  given: ReadonlyMap<number, GivenArguments>,
   round: number,
 ): boolean {
-  if (round <= 2) return false;
-  const [before, last] = [given[round - 3]!, given[round - 1]!];
+  if (round < LOOKED_BACK) return false;
+  const [before, last] = [given.get(round - LOOKED_BACK)!, given.get(round - 1)!];
   return state.every(({ results: [column] }) => {
     const { length } = results[column!]!;
     if (typeof length === 'number' || 'result' in length || 'memory' in length) return true;
@@ -179,31 +229,60 @@ function lengthIn({ lengths }: GivenArguments, table: number): number | DeviceLe
   return lengths[table]!;
 }
 
-/** Issues rounds until the loop is over; resolves to how many were done. */
-async function runRounds(loop: Loop, { most, batch = BATCH, signal, onProgress }: IterateOptions): Promise<number> {
+/** Issues rounds until the loop is over; resolves to how many were done. When it fails, no look is under way any more. */
+async function runRounds(loop: Loop, options: IterateOptions): Promise<number> {
+  let last: Promise<unknown> | undefined;
+  const look = (rounds: number): Promise<Look> => {
+    const latest = lookAt(loop, rounds);
+    last = latest.catch(() => {});
+    return latest;
+  };
+  try {
+    return await issueRounds(loop, look, options);
+  } catch (error) {
+    await last;
+    throw error;
+  }
+}
+
+async function lookAt(loop: Loop, rounds: number): Promise<Look> {
   const { backend } = loop.home;
+  if (loop.hasNews) return readNews(loop, await backend.read(loop.newsOf(rounds - 1), 0, NEWS_WORDS));
+  await backend.sync();
+  return { isOver: false, rounds };
+}
+
+async function issueRounds(
+  loop: Loop,
+  lookAt: (rounds: number) => Promise<Look>,
+  { most, batch = BATCH, signal, onProgress }: IterateOptions,
+): Promise<number> {
+  const { backend } = loop.home;
+  const mayTurn = createTurns();
   let isGated = true;
   let issued = 0;
   /** The look at the batch before: what the device does meanwhile is the batch that follows. */
   let look: Promise<Look> | undefined;
-  const lookAt = async (rounds: number): Promise<Look> => {
-    if (!loop.hasNews) {
-      await backend.sync();
-      return { isOver: false, rounds };
-    }
-    const words = await backend.read(loop.newsOf(rounds - 1), 0, NEWS_WORDS);
-    return readNews(loop, words);
-  };
   while (issued < most) {
+    // What the first rounds are called with may be disposed of once the call has returned.
+    if (issued > 0) await mayTurn();
     signal?.throwIfAborted();
     const end = Math.min(most, issued + batch);
     while (issued < end) {
       const call = loop.callOf(issued);
-      if (!backend.play?.(loop.script, call)) {
+      const played = backend.play?.(loop.script, call);
+      if (played === 'over') {
+        const last = await lookAt(issued);
+        onProgress?.(last.rounds);
+        return last.rounds;
+      }
+      if (!played) {
         // A round that is issued command by command must not come behind the last one.
         if (loop.hasNews && issued > 0) {
           const before = await lookAt(issued);
           if (before.isOver) return before.rounds;
+          await mayTurn();
+          signal?.throwIfAborted();
         }
         isGated = false;
         playCommands(backend, loop.script, call);
@@ -212,16 +291,36 @@ async function runRounds(loop: Loop, { most, batch = BATCH, signal, onProgress }
       if (issued % ROUNDS_AT_ONCE === 0) backend.submit?.();
     }
     const latest = lookAt(issued);
-    latest.catch(() => {});
     const seen = await (look ?? (isGated ? undefined : latest));
     look = latest;
     if (seen === undefined) continue;
     onProgress?.(seen.rounds);
     if (seen.isOver) return seen.rounds;
+    loop.wentOn(seen.rounds);
   }
   const last = await look!;
   onProgress?.(last.rounds);
   return last.rounds;
+}
+
+/**
+ * Gives the thread back now and then: where rounds run on it, or are over before the host looks, no wait does, and neither the
+ * timer of a signal nor a page would have their turn before the loop ends.
+ */
+function createTurns(): () => Promise<void> | undefined {
+  let began = performance.now();
+  return () => {
+    if (performance.now() - began < TURN) return undefined;
+    return turn().then(() => {
+      began = performance.now();
+    });
+  };
+}
+
+/** In Node, timers wait a millisecond. */
+function turn(): Promise<void> {
+  const { setImmediate } = globalThis as { readonly setImmediate?: (then: () => void) => void };
+  return new Promise((resolve) => void (setImmediate ?? setTimeout)(resolve));
 }
 
 interface Look {

@@ -1,4 +1,5 @@
 import type { Backend, CountRef, DeviceBuffer, Program } from '../backend.ts';
+import { lengthOfCount } from '../columns/program.ts';
 import { SymbolicUniform } from '../columns/symbolic.ts';
 import { issue, rebound } from '../command.ts';
 import { array, fn, u32, uniform } from '../functors/functor.ts';
@@ -54,7 +55,7 @@ const lengthNow = fn(
   'lengthNow',
   { i: u32, count: array(u32), minus: uniform(u32), limit: uniform(u32) },
   u32,
-  ({ count, minus, limit }) => count.at(0).max(minus).sub(minus).min(limit),
+  ({ count, minus, limit }) => lengthOfCount(count.at(0), minus, limit),
 );
 
 /** The program that evaluates a length. */

@@ -4,28 +4,30 @@ import type { CapacityChecks } from '../capacity-checks.ts';
 import {
   Column,
   columnsAs,
-  columnsOf,
   commonLength,
   contextOf,
   type DeviceLength,
-  Memory,
+  type Memory,
   mixedContexts,
+  storageOf,
   type Table,
 } from '../columns/column.ts';
+import { recordingFor } from '../columns/current-context.ts';
 import { requireValue } from '../columns/plain-value.ts';
-import { alive } from '../columns/program.ts';
+import { alive, extentOf } from '../columns/program.ts';
 import { SymbolicUniform } from '../columns/symbolic.ts';
 import type { Context, Recording } from '../context.ts';
 import { ArgumentError } from '../errors.ts';
 import type { UniformParameter } from '../functors/functor.ts';
 import type { ScalarType } from '../functors/ir.ts';
-import { bitsOfF32 } from '../functors/semantics.ts';
+import { wordOfValue } from '../functors/semantics.ts';
 import { assemble } from '../functors/shapes.ts';
 import { isRecord } from '../given.ts';
 import { isTableInput, type PreparedArguments, type PreparedInputs, requireInputs, type TableInput } from './inputs.ts';
 import { playScript } from './play.ts';
 import { type RecordedPipeline, type ResultLength, recordPipeline } from './record-pipeline.ts';
-import type { ScriptCall, ScriptInput } from './script.ts';
+import { createRing, type ResultRing, type ResultSet } from './result-ring.ts';
+import type { Script, ScriptCall, ScriptInput } from './script.ts';
 
 /**
  * A pipeline that was prepared: a function of its inputs. Dispose of it to give back what it keeps; results that are in use
@@ -33,7 +35,7 @@ import type { ScriptCall, ScriptInput } from './script.ts';
  */
 export interface Prepared<I extends PreparedInputs = PreparedInputs, R extends Table = Table> {
   (args: PreparedArguments<I>): R;
-  /** Bytes that it keeps on the device: for results, and from the first call on for what lies between. */
+  /** Bytes that it keeps on the device: for results, and for what lies between. */
   readonly bytes: number;
   dispose(): void;
   [Symbol.dispose](): void;
@@ -53,22 +55,14 @@ export interface PreparingContext {
   release(memory: Memory): void;
   hold(memory: Memory): void;
   letGo(memory: Memory): void;
-}
-
-/** Memory for the results of one call. */
-export interface ResultSet {
-  readonly buffers: readonly DeviceBuffer[];
-  /** Buffers that somebody still holds. */
-  inUse: number;
-  /** Whether nobody had it before. */
-  isNew: boolean;
-  /** Whether it is released rather than used again. */
-  isGivenUp: boolean;
+  /** Keeps a count of rows from being freed with the columns whose rows it counts. */
+  depend(count: Memory): void;
+  endDependence(count: Memory): void;
 }
 
 /** More elements than any buffer has: what does not change is read as far as the pipeline has it. */
 const WHOLE = 2 ** 32;
-/** Sets that are made when a pipeline is prepared. */
+/** Sets that are made when a pipeline is prepared, and kept. */
 const SETS = 2;
 
 /** What a prepared pipeline is made of, for loops that call it. */
@@ -79,6 +73,9 @@ export interface PreparedParts {
   readonly ring: ResultRing;
   /** Reads the arguments of a call. */
   read(args: { readonly [name: string]: unknown }): GivenArguments | 'recording';
+  /** A loop of another script that calls it: what it needs is kept until the loop ends, although it is disposed of. */
+  beginLoop(script: Script): void;
+  endLoop(): void;
 }
 
 const partsOf = new WeakMap<object, PreparedParts>();
@@ -88,58 +85,94 @@ export function partsOfPrepared(prepared: unknown): PreparedParts | undefined {
   return typeof prepared === 'function' ? partsOf.get(prepared) : undefined;
 }
 
-/** Prepares a pipeline; see {@link Context.prepare}. */
+/** Prepares a pipeline; see {@link Context.prepare}. Without `sets` the memory of results is not kept for later calls. */
 export function preparePipeline<I extends PreparedInputs, R extends Table>(
   home: PreparingContext,
   inputs: I,
   pipeline: (args: PreparedArguments<I>) => R,
+  sets: number = SETS,
 ): Prepared<I, R> {
   requireInputs(inputs);
   const { context, backend } = home;
-  if (context.recording !== undefined) return inline(pipeline);
+  if (context.recording !== undefined || recordingFor(context) !== undefined) return inline(pipeline);
   const recorded = recordPipeline(context, home.createContext, backend, inputs, pipeline as never);
   const { script } = recorded;
-  const ring = createRing(home, recorded);
+  const ring = createRing(home, recorded, sets);
+  try {
+    backend.prepareScript?.(script);
+  } catch (error) {
+    ring.dispose();
+    throw error;
+  }
   for (const { memory } of recorded.constants) home.hold(memory);
-  backend.prepareScript?.(script);
+  const countsAround = recorded.results.flatMap(({ length }) =>
+    typeof length === 'object' && 'memory' in length ? [length.memory] : [],
+  );
+  countsAround.forEach(home.depend);
+  /** All that was played: calls, and rounds of loops. */
+  const played = new Set([script]);
+  let loops = 0;
   let disposed = false;
 
   const read = (args: { readonly [name: string]: unknown }): GivenArguments | 'recording' => {
     if (disposed) throw disposedPipeline();
-    return readArguments(context, inputs, args);
+    return readArguments(home, inputs, args);
   };
   const call = (args: PreparedArguments<I>): R => {
     const given = read(args);
     if (given === 'recording') return pipeline(args);
     const returned = returnedInputs(recorded, given);
+    try {
+      const set = playInto(given);
+      const memories = ring.hand(set);
+      memories.forEach(home.own);
+      keepCounts(home, recorded, given, memories);
+      noteChecks(home, recorded, given, memories);
+      return tableOf(context, recorded, given, memories) as R;
+    } finally {
+      for (const memory of given.stored) if (!returned.has(memory)) home.release(memory);
+    }
+  };
+  const playInto = (given: GivenArguments): ResultSet => {
     const set = ring.take();
     try {
       playScript(backend, script, callOf(recorded, given, set));
+      return set;
     } catch (error) {
       // It may be what the device had no memory for.
       ring.drop(set);
       throw error;
-    } finally {
-      for (const memory of given.stored) if (!returned.has(memory)) home.release(memory);
     }
-    const memories = ring.hand(set);
-    memories.forEach(home.own);
-    noteChecks(home, recorded, given, memories);
-    return tableOf(context, recorded, given, memories) as R;
+  };
+  const free = (): void => {
+    for (const each of played) backend.forgetScript?.(each);
+    ring.dispose();
+    countsAround.forEach(home.endDependence);
+    for (const { memory } of recorded.constants) home.letGo(memory);
   };
   const dispose = (): void => {
     if (disposed) return;
     disposed = true;
-    backend.forgetScript?.(script);
-    ring.dispose();
-    for (const { memory } of recorded.constants) home.letGo(memory);
+    if (loops === 0) free();
   };
+  const bytesOf = (each: Script): number => backend.scriptBytes?.(each) ?? 0;
   const prepared = Object.defineProperties(call, {
-    bytes: { get: () => (disposed ? 0 : ring.bytes + (backend.scriptBytes?.(script) ?? 0)), enumerable: true },
+    bytes: {
+      get: () => (disposed ? 0 : [...played].reduce((sum, each) => sum + bytesOf(each), ring.bytes)),
+      enumerable: true,
+    },
     dispose: { value: dispose },
     [Symbol.dispose]: { value: dispose },
   }) as Prepared<I, R>;
-  partsOf.set(prepared, { home, inputs, recorded, ring, read });
+  const beginLoop = (ofLoop: Script): void => {
+    played.add(ofLoop);
+    loops++;
+  };
+  const endLoop = (): void => {
+    loops--;
+    if (disposed && loops === 0) free();
+  };
+  partsOf.set(prepared, { home, inputs, recorded, ring, read, beginLoop, endLoop });
   return prepared;
 }
 
@@ -150,7 +183,7 @@ export function callOf(recorded: RecordedPipeline, given: GivenArguments, { buff
     results: buffers,
     block: given.block,
     counts: given.lengths.flatMap((length, word) =>
-      typeof length === 'object' ? [{ word, length: countRefOf(length) }] : [],
+      typeof length === 'object' ? [{ word, length: extentOf(length) as CountRef }] : [],
     ),
   };
 }
@@ -167,89 +200,6 @@ function inline<I extends PreparedInputs, R extends Table>(
   }) as Prepared<I, R>;
 }
 
-/** Memory for results, handed out and taken back. */
-export interface ResultRing {
-  readonly bytes: number;
-  take(): ResultSet;
-  /** Gives a set up: what is in it may be nothing. */
-  drop(set: ResultSet): void;
-  /** The memory of a set, which comes back once all of it is released. */
-  hand(set: ResultSet): Memory[];
-  dispose(): void;
-}
-
-function createRing(
-  { context, backend, allocate }: PreparingContext,
-  { script, results }: RecordedPipeline,
-): ResultRing {
-  const sets = new Set<ResultSet>();
-  let free: ResultSet[] = [];
-  let disposed = false;
-  /** The memory of the count of a result's rows goes with the result. */
-  const countOf = new Map<number, number>();
-  for (const result of results) {
-    const { length } = result;
-    if (result.from === 'result' && typeof length === 'object' && 'result' in length && length.result !== result.at) {
-      countOf.set(result.at, length.result);
-    }
-  }
-  const release = (set: ResultSet): void => {
-    sets.delete(set);
-    for (const buffer of set.buffers) backend.release(buffer);
-  };
-  const make = (): ResultSet => {
-    const buffers: DeviceBuffer[] = [];
-    try {
-      for (const { words } of script.results) buffers.push(allocate(words));
-    } catch (error) {
-      for (const buffer of buffers) backend.release(buffer);
-      throw error;
-    }
-    const set: ResultSet = { buffers, inUse: 0, isNew: true, isGivenUp: false };
-    sets.add(set);
-    return set;
-  };
-  const putBack = (set: ResultSet): void => {
-    if (disposed || set.isGivenUp) release(set);
-    else {
-      set.isNew = false;
-      free.push(set);
-    }
-  };
-  for (let i = 0; i < SETS; i++) putBack(make());
-
-  return {
-    get bytes() {
-      return 4 * sets.size * script.results.reduce((sum, { words }) => sum + words, 0);
-    },
-    take: (): ResultSet => free.pop() ?? make(),
-    drop: release,
-    hand(set: ResultSet): Memory[] {
-      const memories: Memory[] = [];
-      const memoryOf = (at: number): Memory => {
-        const count = countOf.get(at);
-        memories[at] ??= new Memory(context, set.buffers[at]!, count === undefined ? undefined : memoryOf(count));
-        return memories[at];
-      };
-      set.inUse = set.buffers.length;
-      for (const at of set.buffers.keys()) {
-        const memory = memoryOf(at);
-        memory.giveBack = () => {
-          set.inUse--;
-          if (set.inUse === 0) putBack(set);
-        };
-      }
-      if (set.buffers.length === 0) putBack(set);
-      return memories;
-    },
-    dispose(): void {
-      disposed = true;
-      for (const set of free) release(set);
-      free = [];
-    },
-  };
-}
-
 /** The arguments of a call. */
 export interface GivenArguments {
   /** Columns in the order of the script's inputs. */
@@ -262,7 +212,7 @@ export interface GivenArguments {
 }
 
 function readArguments(
-  context: Context,
+  { context, release }: PreparingContext,
   inputs: PreparedInputs,
   args: { readonly [name: string]: unknown },
 ): GivenArguments | 'recording' {
@@ -277,7 +227,7 @@ function readArguments(
     if (given === undefined) throw missingArgument(name);
     if (isTableInput(declared)) {
       const own = readTable(name, declared, given as Table);
-      const length = commonLength(own, 'A prepared pipeline');
+      const length = commonLength(own, `a prepared pipeline as ${name}`);
       if (typeof length === 'number') block[word] = length;
       columns.push(...own);
       lengths.push(length);
@@ -289,10 +239,15 @@ function readArguments(
     word++;
   }
   const home = contextOf(columns, 'A prepared pipeline');
-  if (home?.recording?.outer === context) return 'recording';
+  if (home?.recording?.outer === context || recordingFor(context) !== undefined) return 'recording';
   if (home !== undefined && home !== context) throw mixedContexts('A prepared pipeline');
   const stored: Memory[] = [];
-  return { columns: columns.map((column) => storedColumn(context, column, stored)), lengths, block, stored };
+  try {
+    return { columns: columns.map((column) => storedColumn(context, column, stored)), lengths, block, stored };
+  } catch (error) {
+    stored.forEach(release);
+    throw error;
+  }
 }
 
 function storedColumn(context: Context, column: Column, stored: Memory[]): Column {
@@ -306,22 +261,24 @@ function readTable(name: string, { shape, capacity, storages }: TableInput, tabl
   const columns = columnsAs(shape, table, (difference) => wrongColumn(name, difference), 'A prepared pipeline', name);
   for (const [leaf, column] of columns.entries()) {
     if (column.capacity > capacity) throw tooManyRows(name, capacity, column.capacity);
-    const storage = column.source.kind === 'stored' ? column.source.storage : undefined;
-    if (storage !== undefined && storage !== storages[leaf]) {
+    const storage = column.source.kind === 'stored' ? column.source.storage : storageOf(column.type);
+    if (storage !== storages[leaf]) {
       throw wrongColumn(name, {
         expected: `elements stored as ${storages[leaf]}`,
         got: `elements stored as ${storage}`,
       });
     }
   }
-  if (columns.length === 0) columnsOf(table);
   return columns;
 }
 
 function wordOf(name: string, { uniform: { type } }: UniformParameter<ScalarType>, given: unknown): number {
   const sentence = `A prepared pipeline was given a value of another type for its uniform ${name}.`;
-  const value = requireValue(type, given, 'prepare/argument', sentence);
-  return type === 'f32' ? bitsOfF32(value as number) : Number(value) >>> 0;
+  const remedy =
+    given instanceof Column
+      ? `Declare it as input(${type}, 1) where only the device has it, and give it to functors as array(${type}).`
+      : undefined;
+  return wordOfValue(type, requireValue(type, given, 'prepare/argument', sentence, remedy));
 }
 
 /** The memory of columns that the pipeline returns as they are. */
@@ -330,35 +287,27 @@ function returnedInputs({ results }: RecordedPipeline, { columns }: GivenArgumen
   return new Set(sources.flatMap((source) => (source.kind === 'stored' ? [source.memory] : [])));
 }
 
-function inputsOf({ script, constants }: RecordedPipeline, { columns }: GivenArguments): ScriptCall['inputs'] {
+function inputsOf({ constants }: RecordedPipeline, { columns }: GivenArguments): ScriptCall['inputs'] {
   const made: ScriptInput[] = columns.map(({ source, capacity }) => {
     if (source.kind === 'view') throw new ArgumentError('column/view', 'A view was not stored.');
     return { buffer: alive(source.memory).buffer, offset: source.offset, capacity };
   });
   for (const { memory, input } of constants) made[input] = { buffer: memory.buffer, offset: 0, capacity: WHOLE };
-  return made.slice(0, script.inputs.length);
-}
-
-function countRefOf({ memory, word, minus, limit }: DeviceLength): CountRef {
-  return { buffer: alive(memory).buffer, word, minus, limit };
+  return made;
 }
 
 /** Notes which results derive from rows that may have been lost: before the call, or in it. */
 function noteChecks(
   { checks, release }: PreparingContext,
-  { sources, script, results, checks: own }: RecordedPipeline,
-  { columns, lengths }: GivenArguments,
+  recorded: RecordedPipeline,
+  given: GivenArguments,
   memories: readonly Memory[],
 ): void {
+  const { results, checks: own } = recorded;
   if (!checks.idle) {
-    const given = columns.map(({ source }) => (source.kind === 'stored' ? source.memory.buffer : undefined));
-    for (const [at, from] of sources.entries()) {
-      const reads = [...from].flatMap((input) => {
-        const length = lengths[input - script.inputs.length];
-        const buffer =
-          input < script.inputs.length ? given[input] : typeof length === 'object' ? length.memory.buffer : undefined;
-        return buffer === undefined ? [] : [buffer];
-      });
+    const read = buffersRead(recorded, given);
+    for (const [at, from] of recorded.sources.entries()) {
+      const reads = [...from].flatMap((input) => read.get(input) ?? []);
       checks.derive(reads, [memories[at]!.buffer]);
     }
   }
@@ -371,6 +320,41 @@ function noteChecks(
     for (const at of marked) checks.derive([memory.buffer], [memories[at]!.buffer]);
   }
   for (const { count } of own) if (!returned.has(count.result)) release(memories[count.result]!);
+}
+
+/** The counts of rows that results take over from what was given, or lies around, are freed with the last of them. */
+export function keepCounts(
+  { depend, endDependence }: PreparingContext,
+  { results }: RecordedPipeline,
+  given: GivenArguments,
+  memories: readonly Memory[],
+): void {
+  for (const { from, at, length } of results) {
+    if (from !== 'result' || typeof length === 'number' || 'result' in length) continue;
+    const now = lengthOf(length, given, memories);
+    const memory = memories[at]!;
+    const { count } = memory;
+    if (typeof now === 'number' || now.memory === count) continue;
+    memory.count = now.memory;
+    depend(now.memory);
+    if (count !== undefined) endDependence(count);
+  }
+}
+
+/** The buffers that a call reads, by the numbers of the script's inputs, and behind these the tables whose lengths are read. */
+export function buffersRead(
+  { script, constants }: RecordedPipeline,
+  { columns, lengths }: GivenArguments,
+): Map<number, DeviceBuffer> {
+  const buffers = new Map<number, DeviceBuffer>();
+  for (const [input, { source }] of columns.entries()) {
+    if (source.kind === 'stored') buffers.set(input, source.memory.buffer);
+  }
+  for (const { memory, input } of constants) buffers.set(input, memory.buffer);
+  for (const [word, length] of lengths.entries()) {
+    if (typeof length === 'object') buffers.set(script.inputs.length + word, length.memory.buffer);
+  }
+  return buffers;
 }
 
 function usedResults(at: number | undefined, length: ResultLength): number[] {
@@ -422,15 +406,19 @@ function unknownArgument(name: string, inputs: PreparedInputs): ArgumentError {
 
 function missingArgument(name: string): ArgumentError {
   return new ArgumentError('prepare/argument', `A prepared pipeline was not given its input ${name}.`, {
-    remedy: 'Pass a table or a number for every input.',
+    remedy: 'Pass a table for every input(…), and a number for every uniform(…).',
   });
 }
 
 function wrongColumn(name: string, difference: { readonly expected?: unknown; readonly got?: unknown }): ArgumentError {
-  return new ArgumentError('prepare/column', `A prepared pipeline was given another table for its input ${name}.`, {
-    ...difference,
-    remedy: 'Prepare the pipeline for these columns: input(shape, capacity, { storage }).',
-  });
+  return new ArgumentError(
+    'prepare/column',
+    `A prepared pipeline was given columns that do not fit its input ${name}.`,
+    {
+      ...difference,
+      remedy: 'Give it such columns, or declare the input for the others: input(shape, capacity, { storage }).',
+    },
+  );
 }
 
 function tooManyRows(name: string, capacity: number, got: number): ArgumentError {
@@ -442,5 +430,7 @@ function tooManyRows(name: string, capacity: number, got: number): ArgumentError
 }
 
 function disposedPipeline(): ArgumentError {
-  return new ArgumentError('prepare/disposed', 'A prepared pipeline was called after it was disposed of.');
+  return new ArgumentError('prepare/disposed', 'A prepared pipeline was called after it was disposed of.', {
+    remedy: 'Dispose of it after its last call, or prepare it again.',
+  });
 }

@@ -12,11 +12,12 @@ import {
 } from '../columns/column.ts';
 import { elementsPerWord } from '../columns/host-array.ts';
 import { fuse } from '../columns/program.ts';
+import { memoriesIn, promisesIn } from '../columns/reachable.ts';
 import { SymbolicUniform, symbolicLength } from '../columns/symbolic.ts';
 import type { Context, Recording } from '../context.ts';
 import { ArgumentError } from '../errors.ts';
 import { assemble, leafTypes, type Shape } from '../functors/shapes.ts';
-import { isPromise } from '../given.ts';
+import { describeGiven, isRecord } from '../given.ts';
 import { derivations } from './derivations.ts';
 import { isTableInput, type PreparedInputs } from './inputs.ts';
 import { createRecordingBackend, type RecordingBackend, waits } from './recording-backend.ts';
@@ -90,16 +91,22 @@ export function recordPipeline(
   const args = symbolicArguments(recording, backend, block, inputs);
   const table = recording.scope(() => {
     const returned = pipeline(args as never);
-    if (isPromise(returned)) throw asynchronous();
+    requireSynchronous(returned);
     return recording.materialize(withoutConstants(returned));
   });
   const tables = Object.values(inputs).flatMap((declared, word) => (isTableInput(declared) ? [word] : []));
-  return finish(backend, block, tables, table, expected);
+  try {
+    return finish(backend, block, tables, table, expected);
+  } finally {
+    // Counts around the pipeline do not wait for what was recorded.
+    for (const memory of memoriesIn(columnsOf(table))) if (memory.context === recording) recording.free(memory);
+  }
 }
 
 /** The columns of a result, with copies of those that the pipeline did not make: results are disposed of. */
 function withoutConstants(table: Table): Table {
-  const columns = columnsOf(table, 'prepare', 'what the pipeline returns').map((column) => {
+  if (!(table instanceof Column || isRecord(table))) throw noTable(table);
+  const columns = columnsOf(table, 'prepare', 'result').map((column) => {
     const { source, type, length, context } = column;
     if (source.kind === 'view' || 'role' in source.memory.buffer) return column;
     const copy = fuse({ name: 'copy', kind: 'prepare' }, [], [type], (index, _, loader) =>
@@ -108,6 +115,14 @@ function withoutConstants(table: Table): Table {
     return viewColumn(context, type, length, copy);
   });
   return withColumns(table, columns);
+}
+
+function noTable(returned: unknown): ArgumentError {
+  return new ArgumentError('column/type', 'The function that prepare was given returns no columns.', {
+    expected: 'a column or a record of columns',
+    got: describeGiven(returned),
+    remedy: 'Return the columns that a call is to give.',
+  });
 }
 
 /** What the function of a pipeline is given. */
@@ -187,10 +202,17 @@ function withoutMemoryOf({ steps }: RecordingBackend, results: readonly DeviceBu
   );
 }
 
-function asynchronous(): ArgumentError {
-  return new ArgumentError('prepare/waits', 'prepare was given an asynchronous pipeline.', {
+/** A promise in what a pipeline returns waits for the device, which does nothing while the pipeline is prepared. */
+function requireSynchronous(returned: unknown): void {
+  const promises = promisesIn(returned);
+  if (promises.size === 0) return;
+  // They reject for the same reason, which this error tells.
+  for (const promise of promises.values()) promise.then(undefined, () => {});
+  const [path] = promises.keys();
+  throw new ArgumentError('prepare/waits', 'prepare was given an asynchronous pipeline.', {
     expected: 'a function that returns columns',
-    got: 'a promise',
-    remedy: 'Return the columns and read them after the call.',
+    got: path === '' ? 'a promise' : `a promise as ${path} of what it returns`,
+    remedy:
+      'Return the columns and read them after the call. Give expand() and unfold() a capacity, so that they do not wait.',
   });
 }

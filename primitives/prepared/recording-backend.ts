@@ -1,5 +1,6 @@
-import type { Backend, Counters, DeviceBuffer } from '../backend.ts';
+import type { Backend, DeviceBuffer } from '../backend.ts';
 import { type KernelCommand, rebound } from '../command.ts';
+import { createCounters } from '../counters.ts';
 import { ArgumentError } from '../errors.ts';
 import type { ScriptBuffer, Step } from './script.ts';
 
@@ -52,7 +53,7 @@ export function createRecordingBackend(model: Backend, blockWords: number): Reco
     limits: model.limits,
     determinism: model.determinism,
     walkRows: model.walkRows,
-    counters: countersOf(live),
+    counters: createCounters(() => live),
     steps,
     constants,
     input,
@@ -92,25 +93,12 @@ export function createRecordingBackend(model: Backend, blockWords: number): Reco
     scan: (command) => add({ kind: 'scan', command }),
     sort: (command) => add({ kind: 'sort', command }),
     histogram: (command) => add({ kind: 'histogram', command }),
+    relax: (command) => {
+      add({ kind: 'relax', command });
+      return true;
+    },
     abort() {},
     async close() {},
-  };
-}
-
-function countersOf(live: { readonly buffers: number; readonly bytes: number }): Counters {
-  return {
-    submissions: 0,
-    dispatches: 0,
-    readbacks: 0,
-    compilations: 0,
-    allocations: 0,
-    bindGroups: 0,
-    get liveBuffers() {
-      return live.buffers;
-    },
-    get liveBytes() {
-      return live.bytes;
-    },
   };
 }
 
@@ -118,10 +106,10 @@ function countersOf(live: { readonly buffers: number; readonly bytes: number }):
 export function waits(): ArgumentError {
   return new ArgumentError(
     'prepare/waits',
-    'A prepared pipeline waits for the device: it reads, counts or synchronizes.',
+    'The function of a prepared pipeline reads, counts or waits, while its columns hold nothing.',
     {
-      expected: 'a pipeline that only issues commands',
-      remedy: 'Return the columns and read them after the call. Give expand() a capacity, so that it does not wait.',
+      remedy:
+        'Return the columns and read them after the call. Give expand() and unfold() a capacity, so that they do not wait.',
     },
   );
 }

@@ -9,8 +9,8 @@ import type { RecordedPipeline, ResultColumn } from './record-pipeline.ts';
 import type { Script, ScriptBuffer, Step } from './script.ts';
 
 /**
- * What a loop knows after a round, in words: whether it has stopped, the rounds that were done, the number of the check that
- * failed, counted from 1, and what it needed. Once it has stopped, the news stay what they are.
+ * The news of a round are four words of memory: whether the loop has stopped, the rounds that were done, the number of the
+ * check that failed (counted from 1), and what it needed. Once the loop has stopped, they stay what they are.
  */
 export const NEWS_WORDS = 4;
 
@@ -87,11 +87,42 @@ function stateOf(
     );
     state.push({ word, inputs: own, results: made });
   }
+  requireOwnCounts(state, Object.keys(inputs), results);
   if (state.length > 0) return state;
-  throw new ArgumentError('iterate/state', 'A step hands nothing on to the next round.', {
-    expected: 'a record with a field that is called as one of its tables',
-    got: [...fields.keys()].join(', ') || 'a column',
+  const tables = Object.keys(inputs).filter((name) => isTableInput(inputs[name]!));
+  throw new ArgumentError('iterate/state', 'A step returns no table under the name of one of its inputs.', {
+    expected: `a record with a field named ${tables.join(' or ')}`,
+    got: fields.size === 0 ? 'a column' : `fields named ${[...fields.keys()].join(', ')}`,
+    remedy: 'Name each table that the next round is to be called with as the input that it takes the place of.',
   });
+}
+
+/** A count of rows is written anew in the round after the next, so that no state can go on with that of another table. */
+function requireOwnCounts(
+  state: readonly StateTable[],
+  names: readonly string[],
+  results: RecordedPipeline['results'],
+): void {
+  const lengthOf = ({ results: [first] }: StateTable) => (first === undefined ? 0 : results[first]!.length);
+  const counted = new Set<number>();
+  for (const table of state) {
+    const length = lengthOf(table);
+    if (typeof length === 'object' && 'result' in length) counted.add(table.word);
+  }
+  for (const table of state) {
+    const length = lengthOf(table);
+    if (typeof length === 'number' || !('table' in length) || !counted.has(length.table)) continue;
+    const [name, other] = [names[table.word]!, names[length.table]!];
+    throw new ArgumentError(
+      'iterate/state',
+      `A step returns a ${name} with as many rows as the ${other} of the round before.`,
+      {
+        expected: `rows that the step counts itself, as those of ${other}`,
+        got: `the count of ${other} before the step`,
+        remedy: `Make ${name} with as many rows as the new ${other}, or by a primitive that counts rows, such as copyIf().`,
+      },
+    );
+  }
 }
 
 function requireState(name: string, { storages, capacity }: TableInput, made: readonly ResultColumn[]): void {
@@ -102,7 +133,7 @@ function requireState(name: string, { storages, capacity }: TableInput, made: re
       (typeof length === 'number' ? length : length.limit) <= capacity,
   );
   if (isFitting && made.length === storages.length) return;
-  throw new ArgumentError('iterate/state', `A step returns a ${name} that it cannot be called with.`, {
+  throw new ArgumentError('iterate/state', `The field ${name} of what a step returns does not fit its input ${name}.`, {
     expected: `${storages.join(', ')}, of at most ${capacity} rows, in columns that the step makes`,
     got: made
       .map(
@@ -118,11 +149,21 @@ function doneOf({ results }: RecordedPipeline, columns: readonly number[] | unde
   if (columns === undefined) return undefined;
   const [column, ...others] = columns.map((at) => results[at]!);
   if (column?.type === 'bool' && column.from === 'result' && column.length === 1 && others.length === 0) return column;
-  throw new ArgumentError('iterate/done', 'A step returns a done that does not say whether the loop is over.', {
-    expected: 'a bool column of one row',
-    got: columns.map((at) => `a column of ${results[at]!.type}`).join(', '),
-    remedy: 'Return what reduce() or any() gives, or call the field otherwise.',
-  });
+  throw new ArgumentError(
+    'iterate/done',
+    'The field done of what a step returns cannot say whether the loop is over.',
+    {
+      expected: 'a bool column of one row',
+      got: columns.map((at) => describeDone(results[at]!)).join(', '),
+      remedy: 'Return what all() or any() gives, or give the field another name.',
+    },
+  );
+}
+
+function describeDone({ type, from, length }: ResultColumn): string {
+  if (from === 'input') return 'a column that the step was given';
+  const rows = typeof length === 'number' ? `${length} rows` : 'as many rows as the device finds';
+  return `a column of ${type}${length === 1 ? '' : ` of ${rows}`}`;
 }
 
 /** The script with a step behind it that tells the news. */

@@ -12,6 +12,7 @@ import { mapLaws } from './map.ts';
 import { mergeLaws } from './merge.ts';
 import { reduceLaws } from './reduce.ts';
 import { reduceByKeyLaws } from './reduce-by-key.ts';
+import { relaxLaws } from './relax.ts';
 import { scanLaws } from './scan.ts';
 import { scatterLaws } from './scatter.ts';
 import { searchLaws } from './search.ts';
@@ -46,6 +47,7 @@ export const primitiveLaws: readonly Law[] = [
   ...histogramLaws,
   ...expandLaws,
   ...unfoldLaws,
+  ...relaxLaws,
   ...againLaws,
 ];
 

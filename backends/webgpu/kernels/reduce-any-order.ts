@@ -1,7 +1,6 @@
 import { type Cell, capacityOf, type Extent, type MonoidProgram } from '../../../primitives/backend.ts';
 import type { ScalarType } from '../../../primitives/functors/ir.ts';
 import { createBindings } from '../bindings.ts';
-import { widthOf } from '../device.ts';
 import { type Engine, type KernelText, launch } from '../engine.ts';
 import { emitProgram, programKey } from '../link.ts';
 import { isLight } from '../module-size.ts';
@@ -9,10 +8,10 @@ import { dispatchWord, GROUP_NUMBER, lengthExpression, parameter } from '../para
 import type { ReduceTuning } from '../tuning.ts';
 import type { Helper } from '../wgsl-helpers.ts';
 import { linkCell } from './destination.ts';
+import { emitFold, foldThreads } from './fold-threads.ts';
 import { AGGREGATE, emitSpine, emitSpineWords, spineWords } from './look-back.ts';
 import { emitEvaluation, emitMonoid, emitSharedStates, emitStateStore, monoidKey } from './record.ts';
 import type { Source } from './source.ts';
-import { emitLaneFunctions } from './subgroups.ts';
 import { bindPlacements, placeArrays } from './windows.ts';
 
 /** Storage buffers that the kernel binds beside the program: the result, and the spine. */
@@ -75,13 +74,13 @@ ${emitEvaluation(program)}
 ${emitStateStore('write_total', out, parameter(strideWord), types)}
 ${emitSharedStates(types, threads)}
 ${emitShare(accumulatorsOf(types, isLight(program.module)))}
-${subgroups === undefined ? foldByTree(threads) : `${emitLaneFunctions(types, widthOf(subgroups))}\n${foldBySubgroups(threads)}`}
+${emitFold(types, threads, subgroups)}
 ${slot === undefined ? '' : emitMeeting(tuning.reduce, types, slot)}`,
       main: `let n = ${lengthExpression(length)};
 let chunk = ${GROUP_NUMBER};
 if (chunk >= ${GROUPS}) { return; }
 var s = share(chunk, n, t, ${threads}u);
-${fold(subgroups !== undefined)}
+${foldThreads(subgroups !== undefined)}
 ${slot === undefined ? '' : meet(threads, subgroups !== undefined)}
 ${write}`,
     };
@@ -110,38 +109,6 @@ function emitShare(accumulators: number): string {
     ${steps.map((k) => `if (j + ${k}u * step < end) { s${k} = combine(s${k}, e${k}); }`).join(' ')}
   }
   return ${steps.slice(1).reduce((sum, k) => `combine(${sum}, s${k})`, 's0')};
-}`;
-}
-
-/** Statements after which thread 0 has the fold of all threads' `s`. */
-function fold(bySubgroups: boolean): string {
-  return `s = fold_threads(s, t${bySubgroups ? ', sid, lane, sg' : ''});`;
-}
-
-/** WGSL of the fold of a workgroup's threads, as thread 0 has it: half of them take over from the other half, and so on. */
-function foldByTree(threads: number): string {
-  return `fn fold_threads(own: S, t: u32) -> S {
-  var s = own;
-  put(t, s);
-  for (var d = ${threads / 2}u; d > 0u; d = d >> 1u) {
-    workgroupBarrier();
-    if (t < d) { s = combine(s, take(t + d)); put(t, s); }
-  }
-  return s;
-}`;
-}
-
-/** The same by subgroups: lanes fold without waiting, and thread 0 folds what the subgroups have. */
-function foldBySubgroups(threads: number): string {
-  return `fn fold_threads(own: S, t: u32, sid: u32, lane: u32, sg: u32) -> S {
-  var s = lanes_backwards(own, lane, sg);
-  if (lane == 0u) { put(sid, s); }
-  workgroupBarrier();
-  if (t == 0u) {
-    s = take(0u);
-    for (var k = 1u; k < ${threads}u / sg; k++) { s = combine(s, take(k)); }
-  }
-  return s;
 }`;
 }
 
@@ -175,5 +142,5 @@ function meet(threads: number, bySubgroups: boolean): string {
 if (workgroupUniformLoad(&is_last) == 0u) { return; }
 s = identity();
 for (var k = t; k < ${GROUPS}; k += ${threads}u) { s = combine(s, fold_of(k, n)); }
-${fold(bySubgroups)}`;
+${foldThreads(bySubgroups)}`;
 }

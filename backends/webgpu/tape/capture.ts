@@ -1,13 +1,16 @@
 import type { DeviceBuffer, Program } from '../../../primitives/backend.ts';
+import { lengthOfCount } from '../../../primitives/columns/program.ts';
 import { SymbolicUniform } from '../../../primitives/columns/symbolic.ts';
 import { type KernelCommand, rebound } from '../../../primitives/command.ts';
 import { array, fn, u32, uniform } from '../../../primitives/functors/functor.ts';
 import type { Module } from '../../../primitives/functors/ir.ts';
+import type { U32 } from '../../../primitives/functors/value.ts';
 import type { Script, ScriptBuffer } from '../../../primitives/prepared/script.ts';
 import type { Engine } from '../engine.ts';
 import { forEach } from '../kernels/for-each.ts';
 import { histogram } from '../kernels/histogram.ts';
 import { reduce } from '../kernels/reduce.ts';
+import { layoutGrids, relax } from '../kernels/relax.ts';
 import { scan } from '../kernels/scan.ts';
 import { sort } from '../kernels/sort.ts';
 import { walk } from '../kernels/walk.ts';
@@ -15,7 +18,9 @@ import type { Memory, Part } from '../memory.ts';
 import { CHUNK_BYTES, type ParameterSlot, type Recorder } from '../recorder.ts';
 import type { SpineRun } from '../spine.ts';
 import {
+  blockOf,
   partNumbers,
+  partOfBlock,
   type Tape,
   type TapeCommand,
   type TapeDispatch,
@@ -31,11 +36,18 @@ export class Unplayable extends Error {
   }
 }
 
-/** Runs the commands of a script on an engine that writes down what would go to the device. */
-export function capture(engine: Engine, script: Script, layout: TapeLayout): Tape {
+/**
+ * Runs the commands of a script on an engine that writes down what would go to the device. Gives the tape with the memory that
+ * was reserved for it.
+ */
+export function capture(
+  engine: Engine,
+  script: Script,
+  layout: TapeLayout,
+): { readonly tape: Tape; readonly reserved: readonly Memory[] } {
   const arena = createArena(engine, script, layout);
   try {
-    const log = createLog(engine, layout, script.gate !== undefined);
+    const log = createLog(engine, layout, script.gate !== undefined, arena.numberOf);
     const taping: Engine = {
       ...engine,
       pool: arena.pool,
@@ -54,7 +66,8 @@ export function capture(engine: Engine, script: Script, layout: TapeLayout): Tap
       else if (step.kind === 'write') throw new Unplayable();
       else run(at === last ? taping : gated, rebound(step, { reading: arena.resolve, writing: arena.resolve }));
     }
-    return log.finish(arena.finish());
+    const { reserved, readByFours } = arena;
+    return { tape: log.finish({ reserved: reserved.map(({ words }) => words), readByFours }), reserved };
   } catch (error) {
     arena.giveUp();
     throw error;
@@ -80,12 +93,20 @@ function run(engine: Engine, given: KernelCommand): void {
       break;
     case 'histogram':
       histogram(engine, given.command);
+      break;
+    case 'relax': {
+      const layout = layoutGrids(engine, given.command);
+      // Grids too large for a workgroup take scratch memory round by round.
+      if (layout === undefined) throw new Unplayable();
+      relax(engine, given.command, layout);
+    }
   }
 }
 
 /** The memory of a tape: reserved as commands take it, and used again by later ones once they give it back. */
 function createArena({ pool, limits }: Engine, { inputs, results, block }: Script, layout: TapeLayout) {
   const reserved: Memory[] = [];
+  const numbers = new Map<Part, number>();
   const free = new Map<number, Memory[]>();
   const known = new Map<DeviceBuffer, Memory>();
   const readByFours = new Set<number>();
@@ -108,6 +129,7 @@ function createArena({ pool, limits }: Engine, { inputs, results, block }: Scrip
     if (again !== undefined) return again;
     const memory = pool.reserve(words);
     reserved.push(memory);
+    for (const part of memory.parts) numbers.set(part, partNumbers.own(layout) + numbers.size);
     return memory;
   };
   const release = (memory: Memory): void => {
@@ -124,6 +146,10 @@ function createArena({ pool, limits }: Engine, { inputs, results, block }: Scrip
   const takeBack = new Set<Memory>();
 
   return {
+    reserved,
+    readByFours,
+    /** The number of a part on the tape. */
+    numberOf: (part: Part): number => part.stand ?? numbers.get(part)!,
     resolve,
     block: blockMemory,
     count: (k: number): Memory =>
@@ -160,7 +186,6 @@ function createArena({ pool, limits }: Engine, { inputs, results, block }: Scrip
         }
       },
     },
-    finish: () => ({ reserved, readByFours }),
     giveUp: () => reserved.forEach(pool.giveUp),
   };
 }
@@ -168,32 +193,25 @@ function createArena({ pool, limits }: Engine, { inputs, results, block }: Scrip
 type Arena = ReturnType<typeof createArena>;
 
 /** Stands for everything that kernels hand to the device, and writes it down. */
-function createLog(engine: Engine, layout: TapeLayout, isGated: boolean) {
+function createLog(engine: Engine, layout: TapeLayout, isGated: boolean, numberOf: (part: Part) => number) {
   const commands: TapeCommand[] = [];
   const dispatches: TapeDispatch[] = [];
   const blocks: { readonly part: Part; readonly data: Uint32Array; readonly patches: Patch[]; used: number }[] = [];
-  const written = new Set<Part>();
-  const parts = new Set<Part>();
   const alignment = engine.recorder.alignment;
   let runs = 0;
   let spineWords = 0;
   const spinePart = { id: 0, bytes: 16, lastUse: -1, stand: partNumbers.spine(layout) } as Part;
 
-  const use = (part: Part, isWritten: boolean): void => {
-    if (part.stand !== undefined) return;
-    parts.add(part);
-    if (isWritten) written.add(part);
-  };
   const placeOf = (part: Part, byte: number): TapePlace => {
-    const block = blocks.findIndex((each) => each.part === part);
-    const isInput =
-      part.stand !== undefined && (part.stand < layout.inputs || part.stand >= layout.inputs + layout.results);
+    const number = numberOf(part);
+    const isBrought = number >= 0 && number < partNumbers.own(layout);
+    const isResult = number >= layout.inputs && number < layout.inputs + layout.results;
     // It may be shorter than the tape has it, or begin somewhere else. And nothing keeps a copy from the results of a loop.
-    if ((isInput || (isGated && part.stand !== undefined)) && block < 0) throw new Unplayable();
-    return { part, byte, block: block < 0 ? undefined : block };
+    if (isBrought && (isGated || !isResult)) throw new Unplayable();
+    return { part: number, byte };
   };
   const newBlock = (): (typeof blocks)[number] => {
-    const part = { id: 0, bytes: CHUNK_BYTES, lastUse: -1, stand: -1 - blocks.length } as Part;
+    const part = { id: 0, bytes: CHUNK_BYTES, lastUse: -1, stand: partOfBlock(blocks.length) } as Part;
     const block = { part, data: new Uint32Array(CHUNK_BYTES / 4), patches: [], used: 0 };
     blocks.push(block);
     return block;
@@ -213,7 +231,7 @@ function createLog(engine: Engine, layout: TapeLayout, isGated: boolean) {
     };
   };
   const slotOf = ({ chunk, byteOffset, bytes }: Pick<ParameterSlot, 'chunk' | 'byteOffset' | 'bytes'>) => ({
-    block: -1 - chunk.stand!,
+    block: blockOf(chunk.stand!),
     byteOffset,
     bytes,
   });
@@ -224,19 +242,14 @@ function createLog(engine: Engine, layout: TapeLayout, isGated: boolean) {
     slot,
     copy(from, fromByte, to, toByte, bytes) {
       commands.push({ kind: 'copy', from: placeOf(from, fromByte), to: placeOf(to, toByte), bytes });
-      use(from, false);
-      use(to, true);
     },
     clear(part, byte, bytes) {
       commands.push({ kind: 'clear', at: placeOf(part, byte), bytes });
-      use(part, true);
     },
-    dispatch({ groups, parts: bound, access }) {
-      const isStatic = bound.every(({ stand }) => stand === undefined);
-      const storage = isStatic ? engine.compiler.storageGroup(launched!.kernel, bound) : undefined;
+    dispatch({ groups, parts }) {
       commands.push({ kind: 'dispatch', number: dispatches.length });
-      dispatches.push({ ...launched!, groups, parts: bound, storage });
-      for (const [i, part] of bound.entries()) use(part, access[i] !== 'r');
+      const isOwn = parts.every(({ stand }) => stand === undefined);
+      dispatches.push({ ...launched!, groups, parts: parts.map(numberOf), isOwn });
     },
   };
   const compiler: Engine['compiler'] = {
@@ -263,20 +276,14 @@ function createLog(engine: Engine, layout: TapeLayout, isGated: boolean) {
     recorder,
     compiler,
     spine,
-    finish({ reserved, readByFours }: ReturnType<Arena['finish']>): Tape {
-      return {
-        commands,
-        dispatches,
-        blocks: blocks.map(({ data, patches, used }) => ({ words: data.slice(0, used / 4), bytes: used, patches })),
-        reserved,
-        bytes: reserved.reduce((sum, memory) => sum + memory.parts.reduce((all, { bytes }) => all + bytes, 0), 0),
-        parts: [...parts],
-        written: [...written],
-        runs,
-        spineWords,
-        readByFours,
-      };
-    },
+    finish: (memory: Pick<Tape, 'reserved' | 'readByFours'>): Tape => ({
+      ...memory,
+      commands,
+      dispatches,
+      blocks: blocks.map(({ data, patches, used }) => ({ words: data.slice(0, used / 4), bytes: used, patches })),
+      runs,
+      spineWords,
+    }),
   };
 }
 
@@ -321,18 +328,16 @@ function lengthsModule(tables: number): Module {
     [`limit${k}`, uniform(u32)] as const,
   ]);
   const results = Object.fromEntries(numbers.map((k) => [`length${k}`, u32]));
-  const { module } = fn('lengthsNow', { i: u32, ...Object.fromEntries(parameters) } as never, results, ((args: {
-    readonly [name: string]: never;
-  }) => Object.fromEntries(numbers.map((k) => [`length${k}`, lengthNow(args, k)]))) as never);
+  const body = (args: {
+    readonly [name: string]: U32 & { at(index: number): U32 };
+  }): { readonly [name: string]: U32 } =>
+    Object.fromEntries(
+      numbers.map((k) => {
+        const { [`count${k}`]: count, [`minus${k}`]: minus, [`limit${k}`]: limit } = args;
+        return [`length${k}`, lengthOfCount(count!.at(0), minus!, limit!)];
+      }),
+    );
+  const { module } = fn('lengthsNow', { i: u32, ...Object.fromEntries(parameters) } as never, results, body as never);
   lengthsModules.set(tables, module);
   return module;
-}
-
-function lengthNow(args: { readonly [name: string]: never }, k: number): unknown {
-  const [count, minus, limit] = ['count', 'minus', 'limit'].map((name) => args[`${name}${k}`]) as [
-    { at(index: number): { max(other: unknown): { sub(other: unknown): { min(other: unknown): unknown } } } },
-    unknown,
-    unknown,
-  ];
-  return count.at(0).max(minus).sub(minus).min(limit);
 }

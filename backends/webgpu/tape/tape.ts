@@ -1,21 +1,17 @@
 import type { Kernel } from '../compile.ts';
-import type { Memory, Part } from '../memory.ts';
 
 /**
- * The dispatches, copies and clears of a script as they go to the device, to be played again in every call. What a call brings
- * along stands on it as parts that have a number; what changes in its parameters is added to them.
+ * The dispatches, copies and clears of a script as they go to the device, to be played again in every call. Everything that they
+ * work on has a number, so that scripts of one structure share the tape: {@link partNumbers}. What changes in the parameters of a
+ * call is added to them.
  */
 export interface Tape {
   readonly commands: readonly TapeCommand[];
   readonly dispatches: readonly TapeDispatch[];
   /** The parameters of all launches, as they are but for what is added in a call. */
   readonly blocks: readonly ParameterBlock[];
-  /** Memory for what lives within a call. */
-  readonly reserved: readonly Memory[];
-  readonly bytes: number;
-  /** Parts of that memory, and those of them that are written. */
-  readonly parts: readonly Part[];
-  readonly written: readonly Part[];
+  /** Words of the memories for what lives within a call. */
+  readonly reserved: readonly number[];
   /** Runs of the spine, and its words. */
   readonly runs: number;
   readonly spineWords: number;
@@ -33,12 +29,11 @@ export type TapeCommand =
     }
   | { readonly kind: 'clear'; readonly at: TapePlace; readonly bytes: number };
 
-/** A byte of a part, of what stands for one in a call, or of the parameters. */
+/** A byte of a part, or of the parameters. */
 export interface TapePlace {
-  readonly part: Part;
+  /** The number of the part; that of a block of parameters where it is below 0: {@link blockOf}. */
+  readonly part: number;
   readonly byte: number;
-  /** The block of parameters, where it is in one. */
-  readonly block: number | undefined;
 }
 
 export interface TapeDispatch {
@@ -46,9 +41,9 @@ export interface TapeDispatch {
   readonly groups: readonly [number, number, number];
   readonly command: TapeSlot;
   readonly dispatch: TapeSlot;
-  readonly parts: readonly Part[];
-  /** The bind group of its parts, where none of them is brought along by a call. */
-  storage: GPUBindGroup | undefined;
+  readonly parts: readonly number[];
+  /** Whether a call brings none of its parts along, so that its bind group is always the same. */
+  readonly isOwn: boolean;
 }
 
 /** Parameters within a block. */
@@ -77,12 +72,13 @@ export interface TapeLayout {
   readonly counted: readonly number[];
 }
 
-/** The numbers of the parts that a call brings along. */
+/** The numbers of the parts that a call brings along; from `own` on those of the memory that is reserved. */
 export const partNumbers = {
   input: (_: TapeLayout, at: number): number => at,
   result: ({ inputs }: TapeLayout, at: number): number => inputs + at,
   count: ({ inputs, results }: TapeLayout, k: number): number => inputs + results + k,
   spine: ({ inputs, results, counted }: TapeLayout): number => inputs + results + counted.length,
+  own: ({ inputs, results, counted }: TapeLayout): number => inputs + results + counted.length + 1,
 };
 
 /** The numbers of the values of a call: the words of the block, offsets of inputs, three of each count, and the epoch. */
@@ -91,3 +87,11 @@ export const valueNumbers = {
   countWord: ({ words, inputs }: TapeLayout, k: number): number => words + inputs + 3 * k,
   epoch: ({ words, inputs, counted }: TapeLayout): number => words + inputs + 3 * counted.length,
 };
+
+/** A block of parameters as the part of a {@link TapePlace}, and the block of such a part. */
+export function partOfBlock(block: number): number {
+  return -1 - block;
+}
+export function blockOf(part: number): number {
+  return -1 - part;
+}

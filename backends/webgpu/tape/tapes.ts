@@ -1,10 +1,12 @@
 import { ArgumentError, OutOfMemoryError } from '../../../primitives/errors.ts';
 import type { Script, ScriptCall } from '../../../primitives/prepared/script.ts';
+import { createStructures } from '../../../primitives/structures.ts';
 import type { Engine } from '../engine.ts';
-import type { Memory, Part } from '../memory.ts';
+import type { Memory, MemoryPool, Part } from '../memory.ts';
 import type { ParameterSlot } from '../recorder.ts';
 import { capture, Unplayable } from './capture.ts';
-import { partNumbers, type Tape, type TapeLayout, type TapePlace, valueNumbers } from './tape.ts';
+import { createScriptSignature } from './script-signature.ts';
+import { blockOf, partNumbers, type Tape, type TapeLayout, type TapePlace, valueNumbers } from './tape.ts';
 
 /** The tapes of prepared pipelines. */
 export interface Tapes {
@@ -18,6 +20,8 @@ export interface Tapes {
   giveUp(): void;
   /** Forgets what refers to a buffer that is to be destroyed. */
   forgetPart(part: Part): void;
+  /** Gives up all tapes, and forgets those of scripts that may come again. */
+  clear(): void;
 }
 
 /** The tapes of one script: for lengths that the host knows, and for others. */
@@ -27,9 +31,16 @@ interface ScriptTapes {
   unplayable: boolean;
 }
 
+/** A tape with memory of its own. */
 interface Playable {
   readonly tape: Tape;
   readonly layout: TapeLayout;
+  readonly reserved: readonly Memory[];
+  /** The parts of that memory, in the order of their numbers. */
+  readonly own: readonly Part[];
+  readonly bytes: number;
+  /** Bind groups of the dispatches that work on these alone. */
+  readonly ownGroups: (GPUBindGroup | undefined)[];
   /** Bind groups by the parts that calls brought along. */
   readonly bound: Map<string, Bound>;
   /** Bind groups of parameters by the chunks that these lie in. */
@@ -45,20 +56,33 @@ interface Bound {
 
 /** Bind groups that are kept for a tape: sets of buffers that it was called with. */
 const MOST_BOUND = 64;
+/** Words that the tapes of all known structures have, about: some 4 MB. */
+const MOST_WORDS = 2 ** 20;
+/** What a dispatch takes beside its parameters, in words. */
+const DISPATCH_WORDS = 64;
 
 export function createTapes(engine: Engine): Tapes {
   const { pool, recorder } = engine;
   const known = new Map<Script, ScriptTapes>();
   const repeated = new WeakMap<ScriptCall, Brought>();
+  /** Tapes by the structures of their scripts, of those too that were forgotten. */
+  const structures = createStructures<Tape>(MOST_WORDS, weightOf);
+  const signatureOf = createScriptSignature();
 
-  const giveUpTape = ({ tape, most }: Playable): void => {
-    tape.reserved.forEach(pool.giveUp);
+  const giveUpTape = ({ reserved, most }: Playable): void => {
+    reserved.forEach(pool.giveUp);
     if (most !== undefined) pool.giveUp(most);
   };
   const forget = (script: Script): void => {
     const tapes = known.get(script)?.tapes;
     known.delete(script);
     for (const playable of tapes?.values() ?? []) giveUpTape(playable);
+    // Whoever makes a tape for it now goes on with the others.
+    tapes?.clear();
+  };
+
+  const giveUp = (): void => {
+    for (const script of [...known.keys()]) forget(script);
   };
 
   const playableOf = (script: Script, isCounted: boolean): Playable | undefined => {
@@ -73,6 +97,16 @@ export function createTapes(engine: Engine): Tapes {
     return made;
   };
 
+  /** Captures a script, unless one of its structure was. */
+  const captureOnce = (script: Script, layout: TapeLayout): Pick<Playable, 'tape' | 'reserved'> => {
+    const structure = signatureOf(script, layout);
+    const tape = structures.get(structure);
+    if (tape !== undefined) return { tape, reserved: reserveAll(pool, tape.reserved) };
+    const captured = capture(engine, script, layout);
+    structures.set(structure, captured.tape);
+    return captured;
+  };
+
   const make = (script: Script, isCounted: boolean, tapes: ScriptTapes): Playable | undefined => {
     const layout: TapeLayout = {
       inputs: script.inputs.length,
@@ -84,7 +118,11 @@ export function createTapes(engine: Engine): Tapes {
     try {
       most = isCounted ? pool.reserve(1) : undefined;
       if (most !== undefined) recorder.write(most.parts[0]!, 0, Uint32Array.of(2 ** 32 - 1));
-      return { tape: capture(engine, script, layout), layout, bound: new Map(), parameters: new Map(), most };
+      const { tape, reserved } = captureOnce(script, layout);
+      const own = reserved.flatMap(({ parts }) => parts);
+      const bytes = own.reduce((sum, part) => sum + part.bytes, 0);
+      const groups = { ownGroups: [], bound: new Map(), parameters: new Map() };
+      return { tape, layout, reserved, own, bytes, most, ...groups };
     } catch (error) {
       if (most !== undefined) pool.giveUp(most);
       if (error instanceof OutOfMemoryError) return undefined;
@@ -100,18 +138,20 @@ export function createTapes(engine: Engine): Tapes {
     play(script, call) {
       const playable = playableOf(script, call.counts.length > 0);
       if (playable === undefined) return false;
-      const known = call.isRepeated ? repeated.get(call) : undefined;
-      const brought = known?.playable === playable ? known : broughtBy(engine, playable, call);
+      const before = call.isRepeated ? repeated.get(call) : undefined;
+      const brought = before?.playable === playable ? before : broughtBy(engine, playable, call);
       if (brought === undefined) return false;
       if (call.isRepeated) repeated.set(call, brought);
       playTape(engine, playable, brought);
       return true;
     },
     prepare: (script) => void playableOf(script, false),
-    bytesOf: (script) => [...(known.get(script)?.tapes.values() ?? [])].reduce((sum, { tape }) => sum + tape.bytes, 0),
+    bytesOf: (script) => [...(known.get(script)?.tapes.values() ?? [])].reduce((sum, { bytes }) => sum + bytes, 0),
     forget,
-    giveUp() {
-      for (const script of [...known.keys()]) forget(script);
+    giveUp,
+    clear() {
+      giveUp();
+      structures.clear();
     },
     forgetPart({ id }) {
       for (const { tapes } of known.values()) {
@@ -121,6 +161,21 @@ export function createTapes(engine: Engine): Tapes {
       }
     },
   };
+}
+
+function weightOf({ blocks, dispatches }: Tape): number {
+  return blocks.reduce((sum, { words }) => sum + words.length, DISPATCH_WORDS * dispatches.length);
+}
+
+function reserveAll(pool: MemoryPool, words: readonly number[]): Memory[] {
+  const reserved: Memory[] = [];
+  try {
+    for (const each of words) reserved.push(pool.reserve(each));
+    return reserved;
+  } catch (error) {
+    reserved.forEach(pool.giveUp);
+    throw error;
+  }
 }
 
 /** What a call brings along, in the order of the tape's numbers. */
@@ -198,11 +253,11 @@ function playTape(engine: Engine, playable: Playable, brought: Brought): void {
     } else {
       pass = undefined;
       if (command.kind === 'clear') {
-        const { part, byte } = placed(command.at, parts, slots);
+        const { part, byte } = placed(command.at, playable, parts, slots);
         recorder.clear(part, byte, command.bytes);
       } else {
-        const from = placed(command.from, parts, slots);
-        const to = placed(command.to, parts, slots);
+        const from = placed(command.from, playable, parts, slots);
+        const to = placed(command.to, playable, parts, slots);
         recorder.copy(from.part, from.byte, to.part, to.byte, command.bytes);
       }
     }
@@ -216,9 +271,9 @@ function playTape(engine: Engine, playable: Playable, brought: Brought): void {
  */
 function place(engine: Engine, playable: Playable, brought: Brought): NonNullable<Brought['placed']> {
   const { recorder, spine } = engine;
-  const { tape, layout } = playable;
+  const { tape, layout, own } = playable;
   const { parts, values } = brought;
-  const written = brought.placed?.written ?? [...writtenBy(layout, parts), ...tape.written];
+  const written = brought.placed?.written ?? [...writtenBy(layout, parts), ...own];
   // What is still being read of what is written is read first.
   for (const part of written) part.beforeWrite?.();
   if (tape.runs === 0 && brought.placed?.submission === recorder.submission) return brought.placed;
@@ -234,8 +289,8 @@ function place(engine: Engine, playable: Playable, brought: Brought): NonNullabl
     slots,
     parameters: parameterGroups(engine, playable, slots),
     storage: storageGroups(engine, playable, parts),
-    used: [...parts, ...tape.parts],
-    written: [...writtenBy(layout, parts), ...tape.written],
+    used: [...parts, ...own],
+    written: [...writtenBy(layout, parts), ...own],
   };
   return brought.placed;
 }
@@ -258,20 +313,23 @@ function placeBlock(
   return slot;
 }
 
-function storageGroups({ compiler }: Engine, { tape, bound }: Playable, parts: readonly Part[]): Bound['storage'] {
+function storageGroups({ compiler }: Engine, playable: Playable, parts: readonly Part[]): Bound['storage'] {
+  const { tape, bound, ownGroups } = playable;
   let key = '';
   for (const { id } of parts) key += `${id},`;
   const known = bound.get(key);
   if (known !== undefined) return known.storage;
   if (bound.size >= MOST_BOUND) bound.clear();
-  const storage = tape.dispatches.map(
-    (dispatch) =>
-      dispatch.storage ??
+  const storage = tape.dispatches.map(({ kernel, parts: numbers, isOwn }, i) => {
+    const group =
+      ownGroups[i] ??
       compiler.storageGroup(
-        dispatch.kernel,
-        dispatch.parts.map((part) => (part.stand === undefined ? part : parts[part.stand]!)),
-      ),
-  );
+        kernel,
+        numbers.map((number) => partAt(playable, parts, number)),
+      );
+    if (isOwn) ownGroups[i] = group;
+    return group;
+  });
   bound.set(key, { parts: [...parts], storage });
   return storage;
 }
@@ -297,10 +355,17 @@ function parameterGroups(
 }
 
 function placed(
-  { part, byte, block }: TapePlace,
-  parts: readonly Part[],
+  { part, byte }: TapePlace,
+  playable: Playable,
+  brought: readonly Part[],
   slots: readonly ParameterSlot[],
 ): { readonly part: Part; readonly byte: number } {
-  if (block !== undefined) return { part: slots[block]!.chunk, byte: slots[block]!.byteOffset + byte };
-  return { part: part.stand === undefined ? part : parts[part.stand]!, byte };
+  if (part >= 0) return { part: partAt(playable, brought, part), byte };
+  const { chunk, byteOffset } = slots[blockOf(part)]!;
+  return { part: chunk, byte: byteOffset + byte };
+}
+
+function partAt({ layout, own }: Playable, brought: readonly Part[], number: number): Part {
+  const first = partNumbers.own(layout);
+  return number < first ? brought[number]! : own[number - first]!;
 }

@@ -1,5 +1,6 @@
 export { bitsToF32, bitsToI32, bitsToU32, clz, ctz, mulhi, popcount } from './bits.ts';
 export { clamp, max, min, select, type ValueTree } from './choose.ts';
+export { dotOfHalves, packHalves } from './halves.ts';
 export {
   type MortonPair,
   mortonDecode,

@@ -1,0 +1,82 @@
+import type { RelaxCommand } from '../../primitives/backend.ts';
+import { wordOfValue } from '../../primitives/functors/semantics.ts';
+import type { Boundary } from '../../primitives/stencil-axis.ts';
+import type { PlainValue } from './emit-javascript.ts';
+import type { HostMemory } from './memory.ts';
+import { bind, combinerOf, type State } from './programs.ts';
+
+/** Relaxes one grid after the other; see the contract. */
+export function relax(memory: HostMemory, command: RelaxCommand): void {
+  const { extent, grids, own, step, until, state, change, maxRounds, rounds } = command;
+  const [gridAt, ownAt, next, isLast] = [
+    bind(memory, grids),
+    bind(memory, own),
+    bind(memory, step),
+    bind(memory, until),
+  ];
+  const combine = combinerOf(change);
+  const leaves = state.map(({ type, buffer, offset }) => {
+    const stored = memory.reader(
+      { buffer, storage: type === 'bool' ? 'u32' : type, offset, length: buffer.words },
+      type,
+    );
+    return { type, at: stored.at, offset, words: memory.resolve(buffer).views.u32 };
+  });
+  const counts = memory.resolve(rounds.buffer).views.u32;
+  const length = memory.lengthOf(extent);
+  for (let g = 0; g < length; g++) {
+    const [first, width, height] = gridAt(g) as [number, number, number];
+    const cells = width * height;
+    const neighbours = neighboursIn(command, width, height);
+    const owns = Array.from({ length: cells }, (_, place) => ownAt(first + place));
+    let states = Array.from({ length: cells }, (_, place) => leaves.map(({ at }) => at(first + place)));
+    let done = 0;
+    for (let isOver = cells === 0; !isOver && done < maxRounds; done++) {
+      const results = states.map((before, place) =>
+        next(first + place, ...before, ...owns[place]!, ...neighbours(states, place)),
+      );
+      states = results.map((leaves) => leaves.slice(0, state.length));
+      const folded = results.map((leaves): State => leaves.slice(state.length)).reduce(combine, change.identity);
+      isOver = isLast(g, cells, ...folded)[0] === true;
+    }
+    for (const [place, values] of states.entries()) {
+      for (const [k, { type, offset, words }] of leaves.entries()) {
+        words[offset + first + place] = wordOfValue(type, values[k]!);
+      }
+    }
+    if (g < rounds.capacity) counts[rounds.offset + g] = done;
+  }
+}
+
+/** The leaves of the cells around one, of the states of a grid. */
+function neighboursIn(
+  { neighbours, boundary, outside }: RelaxCommand,
+  width: number,
+  height: number,
+): (states: readonly PlainValue[][], place: number) => readonly PlainValue[] {
+  return (states, place) =>
+    neighbours.flatMap(({ dx, dy }) => {
+      const x = placeAlong((place % width) + dx, width, boundary.x);
+      const y = placeAlong(Math.floor(place / width) + dy, height, boundary.y);
+      return x === undefined || y === undefined ? [...outside] : states[y * width + x]!;
+    });
+}
+
+/** The place on a line that stands for one that may lie outside. */
+function placeAlong(at: number, size: number, boundary: Boundary): number | undefined {
+  const inside = at >= 0 && at < size;
+  const modulo = (value: number, by: number): number => ((value % by) + by) % by;
+  switch (boundary) {
+    case 'constant':
+      return inside ? at : undefined;
+    case 'clamp':
+      return Math.min(size - 1, Math.max(0, at));
+    case 'wrap':
+      return modulo(at, size);
+    case 'reflect': {
+      if (size === 1) return 0;
+      const folded = modulo(at, 2 * (size - 1));
+      return folded < size ? folded : 2 * (size - 1) - folded;
+    }
+  }
+}

@@ -1,0 +1,83 @@
+import type { DeviceBuffer } from '../../../primitives/backend.ts';
+import { SymbolicUniform } from '../../../primitives/columns/symbolic.ts';
+import type { KernelCommand } from '../../../primitives/command.ts';
+import type { Script } from '../../../primitives/prepared/script.ts';
+import type { NumberList } from '../../../primitives/structures.ts';
+import { CommandSignature, signatures } from '../command-signature.ts';
+import type { Memory } from '../memory.ts';
+import type { TapeLayout } from './tape.ts';
+
+const [ALLOCATE, RELEASE, WRITE, COMMAND] = [0, 1, 2, 3];
+const [VALUE, SYMBOL] = [0, 1];
+
+/** Writes down all of a script that decides what its tape is. Scripts of the same lists have the same tape. */
+export type ScriptSignature = (script: Script, layout: TapeLayout) => NumberList;
+
+/** The list that it gives is written anew for the next script. */
+export function createScriptSignature(): ScriptSignature {
+  const standIns = new Map<DeviceBuffer, Memory>();
+  // Buffers of scripts have a length and no memory.
+  const resolve = (buffer: DeviceBuffer): Memory => {
+    const { id, words } = buffer;
+    const standIn = standIns.get(buffer) ?? { id, words, parts: [], shift: 31 };
+    standIns.set(buffer, standIn);
+    return standIn;
+  };
+  const signature = new CommandSignature({ resolve });
+  return (script, layout) => {
+    signature.clear();
+    writeScript(signature, script, layout);
+    standIns.clear();
+    return signature.list;
+  };
+}
+
+function writeScript(to: CommandSignature, script: Script, { counted }: TapeLayout): void {
+  const { list, uniforms } = to;
+  for (const buffers of [script.inputs, script.results, [script.block]]) {
+    list.push(buffers.length);
+    for (const buffer of buffers) to.buffer(buffer);
+  }
+  list.push(counted.length);
+  for (const word of counted) list.push(word);
+  to.number(script.gate);
+  for (const step of script.steps) {
+    if (step.kind === 'allocate' || step.kind === 'release' || step.kind === 'write') {
+      list.push(step.kind === 'allocate' ? ALLOCATE : step.kind === 'release' ? RELEASE : WRITE);
+      to.buffer(step.buffer);
+    } else {
+      list.push(COMMAND);
+      writeCommand(to, step);
+    }
+  }
+  for (const value of uniforms as readonly unknown[]) {
+    const isSymbol = value instanceof SymbolicUniform;
+    list.push(isSymbol ? SYMBOL : VALUE);
+    list.push(isSymbol ? value.word : Number(value));
+  }
+}
+
+function writeCommand(to: CommandSignature, given: KernelCommand): void {
+  switch (given.kind) {
+    case 'forEach':
+      signatures.forEach(to, given.extent, given.program, given.stores);
+      break;
+    case 'reduce':
+      signatures.reduce(to, given.extent, given.program, given.monoid, given.into);
+      break;
+    case 'walk':
+      signatures.walk(to, given.command);
+      break;
+    case 'scan':
+      signatures.scan(to, given.command);
+      break;
+    case 'sort':
+      signatures.sort(to, given.command);
+      break;
+    case 'histogram':
+      signatures.histogram(to, given.command);
+      break;
+    case 'relax':
+      signatures.relax(to, given.command);
+  }
+}

@@ -1,0 +1,286 @@
+import { capacityOf, type DeviceBuffer, type Program } from '../../../primitives/backend.ts';
+import { SymbolicUniform } from '../../../primitives/columns/symbolic.ts';
+import type { KernelCommand } from '../../../primitives/command.ts';
+import { countProgram } from '../../../primitives/prepared/play.ts';
+import type { Script, ScriptBuffer } from '../../../primitives/prepared/script.ts';
+import { createAllocator } from '../allocator.ts';
+import { createHeldCommands, isTiled } from '../held-commands.ts';
+import { type Addresses, lengthWords } from '../kernel-arguments.ts';
+import type { Launch, Launcher, LengthWords } from '../launch.ts';
+import { COPY_CHUNK, emitCopyKernel } from '../runtime.ts';
+import type { SharedBuffer } from '../shared-memory.ts';
+import { taskOf } from '../task.ts';
+import {
+  partsOfSymbol,
+  type Source,
+  symbolOf,
+  type Tape,
+  type TapedLaunches,
+  type TapedLength,
+  type TapedPhase,
+  type TapedTask,
+  type Unit,
+} from './tape.ts';
+
+export interface CaptureHost {
+  readonly workers: number;
+  /** Rows from which on commands wait for others to run tile by tile with. */
+  readonly fusedRows: number;
+  readonly compile: Launcher['compile'];
+}
+
+/** A step that writes more words than this is issued, not played. */
+const MOST_WRITTEN = 2 ** 12;
+/** Words of arguments beyond which commands are issued: several calls at once have room in the ring of arguments. */
+const MOST_WORDS = 2 ** 16;
+
+/**
+ * Makes the launches of a script once, with symbols for what another call changes; undefined where it cannot be played. The
+ * words `counted` of its block are lengths that the device knows.
+ */
+export function capture(host: CaptureHost, script: Script, counted: readonly number[]): Tape | undefined {
+  const sources = createSources();
+  const arena = createArena(sources.numberOf({ kind: 'arena' }));
+  const buffers = createStandIns(sources, arena, script.block, counted);
+  const valueWords = script.block.words + 2 * counted.length;
+  const alone = createLog(valueWords);
+  const pooled = createLog(valueWords);
+  const units: (Unit & { readonly tasks: TapedTask[] })[] = [];
+  let isOpen = false;
+  /** Whether what is captured does nothing where the gate is shut. */
+  let gated = false;
+
+  const openUnit = (): void => {
+    if (!isOpen) units.push({ tasks: [], alone: alone.phases, pooled: pooled.phases });
+    isOpen = true;
+  };
+  const launcher = (workers: number, addresses: Addresses, scratch: Launcher['scratch']): Launcher => ({
+    workers,
+    addresses,
+    scratch,
+    compile: host.compile,
+  });
+  const held = createHeldCommands({
+    run(launch) {
+      pooled.add(launch, gated);
+      isOpen = false;
+    },
+    fusion() {
+      const scratch = arena.scratch();
+      return { workers: host.workers, compile: host.compile, scratch: scratch.take, finish: scratch.free };
+    },
+    free: ({ block }) => arena.release(block),
+    fail(reason) {
+      throw reason;
+    },
+  });
+
+  const add = (command: KernelCommand, mayWait: boolean): void => {
+    const { extent, cost, fixedCost, launch } = taskOf(command);
+    const touched = new Set<SharedBuffer>();
+    const addresses = buffers.addressesIn(touched);
+    const own = arena.scratch();
+    const made = launch(launcher(host.workers, addresses, own.take));
+    const waits = mayWait && capacityOf(extent) >= host.fusedRows && isTiled(made);
+    if (waits) held.add({ launch: made, uses: made.tiles.uses(), touched, finish: own.free });
+    else held.flush();
+    openUnit();
+    const here = arena.scratch();
+    alone.add(launch(launcher(1, addresses, here.take)), gated);
+    here.free();
+    units.at(-1)!.tasks.push({ cost, fixedCost, length: tapedLength(lengthWords(extent, addresses)) });
+    if (waits) return;
+    pooled.add(made, gated);
+    own.free();
+    isOpen = false;
+  };
+
+  /** A copy of words that lie among the arguments. */
+  const write = (buffer: ScriptBuffer, word: number, data: Uint32Array): void => {
+    held.flush();
+    openUnit();
+    const kernel = host.compile('copy', () => [emitCopyKernel()]);
+    const to = buffers.addressesIn(new Set()).of({ buffer, word }, data.length);
+    for (const log of [alone, pooled]) {
+      const from = log.data(data);
+      const bytes = 4 * data.length;
+      const phase = { run: kernel.functions[0]!, length: [0, 0, bytes], chunkSize: COPY_CHUNK, minimum: 0 } as const;
+      log.add({ words: [0, 0, bytes, COPY_CHUNK, to, from, bytes], phases: [phase] }, gated);
+    }
+    isOpen = false;
+  };
+
+  for (const [number, word] of counted.entries()) add(buffers.countCommand(number, word), false);
+  const last = script.steps.length - 1;
+  for (const [at, step] of script.steps.entries()) {
+    const tellsNews = script.gate !== undefined && at === last;
+    if (tellsNews) held.flush();
+    gated = script.gate !== undefined && !tellsNews;
+    if (step.kind === 'allocate') buffers.allocate(step.buffer);
+    else if (step.kind === 'release') {
+      const released = buffers.release(step.buffer);
+      if (!held.keeps(released)) arena.release(released.block);
+    } else if (step.kind === 'write') {
+      if (step.data.length > MOST_WRITTEN) return undefined;
+      if (step.data.length > 0) write(step.buffer, step.word, step.data);
+    } else add(step, !tellsNews);
+  }
+  held.flush();
+  const launches = [alone.finish(), pooled.finish()] as const;
+  if (launches.some(({ words }) => words.length > MOST_WORDS)) return undefined;
+  return {
+    sources: sources.all,
+    arenaBytes: arena.bytes,
+    units,
+    alone: launches[0],
+    pooled: launches[1],
+    gate: script.gate === undefined ? undefined : sources.numberOf({ kind: 'input', at: script.gate, bytes: 0 }),
+    counted,
+    valueWords,
+    functions: new Set(launches.flatMap(({ phases }) => phases.map(({ run }) => run))),
+  };
+}
+
+/** The sources of a tape, numbered as they come up; the arguments come first. */
+function createSources() {
+  const all: Source[] = [];
+  const numbers = new Map<string, number>();
+  const numberOf = (source: Source): number => {
+    const key = Object.values(source).join(' ');
+    const number = numbers.get(key) ?? all.push(source) - 1;
+    numbers.set(key, number);
+    return number;
+  };
+  numberOf({ kind: 'arguments' });
+  return { all, numberOf, symbol: (source: Source, bytes = 0): number => symbolOf(numberOf(source), bytes) };
+}
+
+type Sources = ReturnType<typeof createSources>;
+
+/** The memory of what lives within a call, planned as an allocator would hand it out. */
+function createArena(source: number) {
+  let bytes = 0;
+  const allocator = createAllocator({ start: 0, limit: 2 ** 32, grow: () => {} }, Number.POSITIVE_INFINITY);
+  const allocate = (wanted: number) => {
+    const block = allocator.allocate(wanted);
+    bytes = Math.max(bytes, block.address + block.size);
+    return block;
+  };
+  const release = (block: SharedBuffer['block']): void => allocator.release(block, 0);
+  const addressOf = ({ address }: SharedBuffer['block']): number => symbolOf(source, address);
+  return {
+    get bytes() {
+      return bytes;
+    },
+    allocate,
+    release,
+    addressOf,
+    /** Memory for one launch. */
+    scratch() {
+      const blocks: SharedBuffer['block'][] = [];
+      return {
+        take(wanted: number): number {
+          const block = allocate(wanted);
+          blocks.push(block);
+          return addressOf(block);
+        },
+        free(): void {
+          for (let block = blocks.pop(); block !== undefined; block = blocks.pop()) release(block);
+        },
+      };
+    },
+  };
+}
+
+type Arena = ReturnType<typeof createArena>;
+
+/** What stands for the buffers of a script. */
+function createStandIns(sources: Sources, arena: Arena, block: ScriptBuffer, counted: readonly number[]) {
+  const temporaries = new Map<DeviceBuffer, SharedBuffer>();
+  /** Buffers that hold the counts of a call, from their words on. */
+  const counts = counted.map((_, number) => ({ id: -1 - number, words: 1, number }));
+
+  const addressOf = (buffer: DeviceBuffer, bytes: number, touched: Set<SharedBuffer>): number => {
+    const temporary = temporaries.get(buffer);
+    if (temporary !== undefined) {
+      touched.add(temporary);
+      return temporary.address;
+    }
+    const count = counts.find((each) => each === buffer);
+    if (count !== undefined) return sources.symbol({ kind: 'count', number: count.number });
+    if (buffer === block) return sources.symbol({ kind: 'arguments' });
+    const { role, at } = buffer as ScriptBuffer;
+    if (role === 'result') return sources.symbol({ kind: 'result', at });
+    return sources.symbol({ kind: 'input', at, bytes });
+  };
+
+  return {
+    addressesIn: (touched: Set<SharedBuffer>): Addresses => ({
+      of: ({ buffer, word }) => addressOf(buffer, 0, touched) + 4 * word,
+      ofArray: ({ buffer, offset }, bytes) => addressOf(buffer, bytes, touched) + offset * bytes,
+      ofUniform: ({ word }) => sources.symbol({ kind: 'value', word }),
+    }),
+    allocate(buffer: ScriptBuffer): void {
+      const taken = arena.allocate(4 * buffer.words);
+      const { id, words } = buffer;
+      temporaries.set(buffer, { id, words, block: taken, address: arena.addressOf(taken), fence: 0, reads: new Set() });
+    },
+    release(buffer: ScriptBuffer): SharedBuffer {
+      const released = temporaries.get(buffer)!;
+      temporaries.delete(buffer);
+      return released;
+    },
+    /** Brings a count into the block of a call, as far as it counts. */
+    countCommand(number: number, word: number): KernelCommand {
+      const { module, arrays } = countProgram({ buffer: counts[number]!, word: 0, minus: 0, limit: 0 });
+      const first = block.words + 2 * number;
+      const uniforms = new Map([
+        ['minus', new SymbolicUniform('u32', first)],
+        ['limit', new SymbolicUniform('u32', first + 1)],
+      ]);
+      const program = { module, arrays, uniforms } as unknown as Program;
+      return {
+        kind: 'forEach',
+        extent: 1,
+        program,
+        stores: [{ buffer: block, offset: word, capacity: 1, value: 0 }],
+      };
+    },
+  };
+}
+
+/** The argument words and phases of launches, one behind the other. */
+function createLog(valueWords: number) {
+  const words: number[] = new Array<number>(valueWords).fill(0);
+  const phases: TapedPhase[] = [];
+  return {
+    get phases() {
+      return phases.length;
+    },
+    /** Puts words among the arguments; where they are. */
+    data(data: Uint32Array): number {
+      const at = words.length;
+      words.push(...data);
+      return symbolOf(0, 4 * at);
+    },
+    add({ words: own, phases: launched }: Launch, gated: boolean): void {
+      const offset = 4 * words.length;
+      words.push(...own);
+      for (const { run, length, chunkSize, minimum } of launched) {
+        phases.push({ run, offset, length: tapedLength(length), chunkSize, minimum, gated });
+      }
+    },
+    finish(): TapedLaunches {
+      const patches = words.flatMap((word, at) => {
+        const parts = partsOfSymbol(word);
+        return parts === undefined ? [] : [at, parts.source];
+      });
+      const known = Uint32Array.from(words, (word) => partsOfSymbol(word)?.bytes ?? word);
+      return { words: known, patches: Uint32Array.from(patches), phases };
+    },
+  };
+}
+
+function tapedLength([count, minus, limit]: LengthWords): TapedLength {
+  return { count: partsOfSymbol(count), minus, limit };
+}

@@ -1,0 +1,258 @@
+import type { DeviceBuffer } from '../../../primitives/backend.ts';
+import { OutOfMemoryError, QuadrilleError } from '../../../primitives/errors.ts';
+import type { Script, ScriptCall } from '../../../primitives/prepared/script.ts';
+import type { Block } from '../allocator.ts';
+import type { Launcher } from '../launch.ts';
+import type { Pool } from '../pool.ts';
+import type { SharedBuffer, SharedMemory } from '../shared-memory.ts';
+import { capture } from './capture.ts';
+import { createPlayed, type PlayedLaunches, type Tape, type TapedLength, type TapedTask } from './tape.ts';
+
+/** The tapes of prepared pipelines. */
+export interface Tapes {
+  /**
+   * Plays a script; false where it has to be issued command by command. `over` where the gate of a round is seen to be shut, and
+   * nothing was done.
+   */
+  play(script: Script, call: ScriptCall): boolean | 'over';
+  bytesOf(script: Script): number;
+  forget(script: Script): void;
+}
+
+export interface TapesHost {
+  readonly pool: Pool;
+  readonly memory: SharedMemory;
+  readonly fusedRows: number;
+  readonly compile: Launcher['compile'];
+  /** Commands that take less run on the calling thread while the workers are idle. */
+  readonly inlineNanoseconds: number;
+  /** Issues the commands that are held. */
+  flush(): void;
+  /** Whether a function was forgotten, as it was not used lately. */
+  isForgotten(run: number): boolean;
+  /** How often functions were forgotten. */
+  forgettings(): number;
+  /** Before a buffer is written: what is still to be read of it is brought away. */
+  settleReads(buffer: SharedBuffer): void;
+  withRoom(take: () => Block): Block;
+  /** Is told of phases that are run or appended. */
+  note(phases: number): void;
+}
+
+interface Playable {
+  readonly tape: Tape;
+  alone: PlayedLaunches;
+  pooled: PlayedLaunches;
+  /** The forgettings after which its functions were still there. */
+  checked: number;
+}
+
+/** What is known of a script: its tapes by the words of its block that the device knows; undefined of what cannot be played. */
+type ScriptTapes = Map<string, Playable | undefined>;
+
+export function createTapes(host: TapesHost): Tapes {
+  const { pool, memory } = host;
+  const known = new WeakMap<Script, ScriptTapes>();
+
+  const playableOf = (script: Script, counts: ScriptCall['counts']): Playable | undefined => {
+    const key = counts.length === 0 ? '' : counts.map(({ word }) => word).join(' ');
+    const tapes = known.get(script) ?? new Map<string, Playable | undefined>();
+    known.set(script, tapes);
+    const made = tapes.get(key);
+    if (made === undefined ? tapes.has(key) : isWhole(made)) return made;
+    const playable = make(script, counts);
+    tapes.set(key, playable);
+    return playable;
+  };
+
+  /** Whether all of its functions are still there. */
+  const isWhole = (playable: Playable): boolean => {
+    const now = host.forgettings();
+    if (playable.checked === now) return true;
+    if ([...playable.tape.functions].some(host.isForgotten)) return false;
+    playable.checked = now;
+    return true;
+  };
+
+  const make = (script: Script, counts: ScriptCall['counts']): Playable | undefined => {
+    try {
+      const { fusedRows, compile } = host;
+      const words = counts.map(({ word }) => word);
+      const tape = capture({ workers: pool.workers, fusedRows, compile }, script, words);
+      if (tape === undefined) return undefined;
+      const alone = createPlayed(tape, tape.alone);
+      const pooled = createPlayed(tape, tape.pooled);
+      const playable = { tape, alone, pooled, checked: -1 };
+      // More kernels than are kept at once cannot be kept here, either.
+      return isWhole(playable) ? playable : undefined;
+    } catch (error) {
+      // Whoever issues the commands is told.
+      if (error instanceof QuadrilleError) return undefined;
+      throw error;
+    }
+  };
+
+  /** Memory for what lives within a call; undefined where there is too little in one piece. */
+  const takeArena = ({ arenaBytes }: Tape): Block | undefined => {
+    try {
+      return host.withRoom(() => memory.allocator.allocate(arenaBytes));
+    } catch (error) {
+      if (error instanceof OutOfMemoryError) return undefined;
+      throw error;
+    }
+  };
+
+  const play: Tapes['play'] = (script, call) => {
+    const playable = playableOf(script, call.counts);
+    if (playable === undefined) return false;
+    const { tape } = playable;
+    host.flush();
+    for (const buffer of call.results) host.settleReads(memory.resolve(buffer));
+    const { gate } = script;
+    const isShut =
+      gate !== undefined && pool.idle && wordAt(memory, memory.resolve(call.inputs[gate]!.buffer).address) !== 0;
+    if (isShut) return 'over';
+    const arena = takeArena(tape);
+    if (arena === undefined) return false;
+    try {
+      playTape(host, playable, call, arena.address);
+    } finally {
+      const { issued } = pool;
+      memory.allocator.release(arena, issued);
+      noteUse(memory, call, issued);
+    }
+    return true;
+  };
+
+  return {
+    play,
+    bytesOf: (script) =>
+      [...(known.get(script)?.values() ?? [])].reduce((most, made) => Math.max(most, made?.tape.arenaBytes ?? 0), 0),
+    forget: (script) => void known.delete(script),
+  };
+}
+
+function wordAt(memory: SharedMemory, address: number): number {
+  return memory.words()[address / 4]!;
+}
+
+/** Notes that commands up to a number may use what a call was given. */
+function noteUse(memory: SharedMemory, { inputs, results, counts }: ScriptCall, issued: number): void {
+  const note = (buffer: DeviceBuffer): void => {
+    memory.resolve(buffer).fence = issued;
+  };
+  for (const { buffer } of inputs) note(buffer);
+  for (const buffer of results) note(buffer);
+  for (const { length } of counts) note(length.buffer);
+}
+
+/** Runs the units of a tape here as long as they are short and nothing is under way; the rest goes to the workers. */
+function playTape(host: TapesHost, playable: Playable, call: ScriptCall, arena: number): void {
+  const { pool, memory } = host;
+  const { tape } = playable;
+  const { units } = tape;
+  const { alone, pooled } = playable;
+  if (units.length === 0) return;
+  let unit = 0;
+  fill(memory, tape, alone, call, arena);
+  if (pool.idle && isShort(host, playable, unit)) {
+    const args = pool.placeHere(alone);
+    do {
+      const to = units[unit + 1]?.alone ?? alone.phases.length;
+      pool.check();
+      pool.runPlaced(alone, args, units[unit]!.alone, to);
+      host.note(to - units[unit]!.alone);
+      unit++;
+    } while (unit < units.length && isShort(host, playable, unit));
+    if (unit === units.length) return;
+    pool.check();
+    // Counts that are known by now.
+    const first = args / 4;
+    alone.values.set(memory.words().subarray(first, first + alone.values.length));
+  }
+  pooled.values.set(alone.values);
+  pooled.sources.set(alone.sources);
+  const from = units[unit]!.pooled;
+  const isKept = !pool.submit(pooled, worstCase(playable, unit), from);
+  host.note(pooled.phases.length - from);
+  if (isKept) playable.pooled = createPlayed(tape, tape.pooled);
+}
+
+/** Writes what a call brings along. */
+function fill(
+  memory: SharedMemory,
+  tape: Tape,
+  { sources, values }: PlayedLaunches,
+  { inputs, results, block, counts }: ScriptCall,
+  arena: number,
+): void {
+  // The arguments are nowhere yet.
+  sources[0] = 0;
+  values.set(block);
+  let next = block.length;
+  for (const { length } of counts) {
+    values[next++] = length.minus;
+    values[next++] = length.limit;
+  }
+  for (let i = 1; i < tape.sources.length; i++) {
+    const source = tape.sources[i]!;
+    switch (source.kind) {
+      case 'input': {
+        const { buffer, offset } = inputs[source.at]!;
+        sources[i] = memory.resolve(buffer).address + offset * source.bytes;
+        break;
+      }
+      case 'result':
+        sources[i] = memory.resolve(results[source.at]!).address;
+        break;
+      case 'count': {
+        const { buffer, word } = counts[source.number]!.length;
+        sources[i] = memory.resolve(buffer).address + 4 * word;
+        break;
+      }
+      case 'value':
+        sources[i] = values[source.word]!;
+        break;
+      case 'arena':
+        sources[i] = arena;
+    }
+  }
+}
+
+/** Whether every command of a unit takes less than what is run here. */
+function isShort({ memory, inlineNanoseconds }: TapesHost, { tape, alone }: Playable, unit: number): boolean {
+  return tape.units[unit]!.tasks.every(
+    ({ cost, fixedCost, length }) => fixedCost + lengthNow(memory, alone, length) * cost < inlineNanoseconds,
+  );
+}
+
+/** A length as it is now; only while all commands are done. */
+function lengthNow(memory: SharedMemory, { sources, values }: PlayedLaunches, length: TapedLength): number {
+  const { count, minus, limit } = length;
+  if (count === undefined) return limit;
+  // Those among the arguments are there before they are placed.
+  const word =
+    count.source === 0 && sources[0] === 0
+      ? values[count.bytes / 4]!
+      : wordAt(memory, sources[count.source]! + count.bytes);
+  return Math.min(limit, Math.max(0, word - minus));
+}
+
+/** Nanoseconds that the units from one on take at most. */
+function worstCase({ tape, alone }: Playable, first: number): number {
+  let sum = 0;
+  for (let unit = first; unit < tape.units.length; unit++) {
+    for (const task of tape.units[unit]!.tasks) sum += task.fixedCost + mostRows(tape, alone, task) * task.cost;
+  }
+  return sum;
+}
+
+/** Rows of a command, where the host knows them; else the most that there can be. */
+function mostRows(
+  { counted }: Tape,
+  { values }: PlayedLaunches,
+  { length: { count, minus, limit } }: TapedTask,
+): number {
+  if (count?.source !== 0 || counted.includes(count.bytes / 4)) return limit;
+  return Math.min(limit, Math.max(0, values[count.bytes / 4]! - minus));
+}

@@ -1,0 +1,124 @@
+import type { Backend, DeviceBuffer } from '../backend.ts';
+import { Memory } from '../columns/column.ts';
+import type { Context } from '../context.ts';
+import type { RecordedPipeline } from './record-pipeline.ts';
+
+/** Memory for the results of one call. */
+export interface ResultSet {
+  readonly buffers: readonly DeviceBuffer[];
+  /** Buffers that somebody still holds. */
+  inUse: number;
+  /** Whether nobody had it before. */
+  isNew: boolean;
+  /** Whether it is released rather than used again. */
+  isGivenUp: boolean;
+}
+
+/** Memory for results, handed out and taken back. */
+export interface ResultRing {
+  readonly bytes: number;
+  take(): ResultSet;
+  /** Gives a set up: what is in it may be nothing. */
+  drop(set: ResultSet): void;
+  /** The memory of a set, which comes back once all of it is released. */
+  hand(set: ResultSet): Memory[];
+  dispose(): void;
+}
+
+/** Whose memory it is. */
+interface RingOwner {
+  readonly context: Context;
+  /** The backend itself. */
+  readonly backend: Backend;
+  allocate(words: number): DeviceBuffer;
+}
+
+/** So many sets are made at once and kept; where it is 0, none is used again. */
+export function createRing(
+  { context, backend, allocate }: RingOwner,
+  { script, results }: RecordedPipeline,
+  kept: number,
+): ResultRing {
+  const sets = new Set<ResultSet>();
+  let free: ResultSet[] = [];
+  let disposed = false;
+  /** The memory of the count of a result's rows goes with the result. */
+  const countOf = new Map<number, number>();
+  for (const result of results) {
+    const { length } = result;
+    if (result.from === 'result' && typeof length === 'object' && 'result' in length && length.result !== result.at) {
+      countOf.set(result.at, length.result);
+    }
+  }
+  const release = (set: ResultSet): void => {
+    sets.delete(set);
+    for (const buffer of set.buffers) backend.release(buffer);
+  };
+  const make = (): ResultSet => {
+    const buffers: DeviceBuffer[] = [];
+    try {
+      for (const { words } of script.results) buffers.push(allocate(words));
+    } catch (error) {
+      for (const buffer of buffers) backend.release(buffer);
+      throw error;
+    }
+    const set: ResultSet = { buffers, inUse: 0, isNew: true, isGivenUp: kept === 0 };
+    sets.add(set);
+    return set;
+  };
+  const isLost = ({ buffers }: ResultSet): boolean =>
+    backend.isLost !== undefined && buffers.some((buffer) => backend.isLost!(buffer));
+  const putBack = (set: ResultSet): void => {
+    if (disposed || set.isGivenUp) release(set);
+    else {
+      set.isNew = false;
+      free.push(set);
+    }
+  };
+  const dispose = (): void => {
+    disposed = true;
+    free.forEach(release);
+    free = [];
+  };
+  try {
+    for (let i = 0; i < kept; i++) putBack(make());
+  } catch (error) {
+    dispose();
+    throw error;
+  }
+
+  return {
+    get bytes() {
+      return 4 * sets.size * script.results.reduce((sum, { words }) => sum + words, 0);
+    },
+    take(): ResultSet {
+      for (let set = free.at(-1); set !== undefined; set = free.at(-1)) {
+        const mustGo = isLost(set);
+        free.pop();
+        if (!mustGo) return set;
+        release(set);
+      }
+      return make();
+    },
+    drop: release,
+    hand(set: ResultSet): Memory[] {
+      const memories: Memory[] = [];
+      const memoryOf = (at: number): Memory => {
+        const count = countOf.get(at);
+        memories[at] ??= new Memory(context, set.buffers[at]!, count === undefined ? undefined : memoryOf(count));
+        return memories[at];
+      };
+      set.inUse = set.buffers.length;
+      for (const at of set.buffers.keys()) {
+        const memory = memoryOf(at);
+        memory.giveBack = () => {
+          set.inUse--;
+          if (set.inUse === 0) putBack(set);
+        };
+      }
+      if (set.buffers.length === 0) putBack(set);
+      return memories;
+    },
+    dispose,
+  };
+}

@@ -1,0 +1,407 @@
+import {
+  type ArrayBinding,
+  type Backend,
+  capacityOf,
+  type DeviceBuffer,
+  type Length,
+  type MonoidProgram,
+  type Program,
+  type RelaxCommand,
+  type StateLeaf,
+  type Store,
+} from './backend.ts';
+import { If, Let, Var } from './functors/control.ts';
+import { type Operand, oneOf, type ScalarType } from './functors/ir.ts';
+import { call, literal, record } from './functors/recorder.ts';
+import { select } from './functors/standard/choose.ts';
+import { ArrayValue, type Bool, type U32, Value } from './functors/value.ts';
+import { type Axis, stepAlong } from './stencil-axis.ts';
+
+type Values = Value<ScalarType>[];
+
+/** Relaxes grids on a backend: by its own kernel where it has one for grids of their size, else round by round. */
+export function relaxOn(backend: Backend, command: RelaxCommand): void {
+  if (backend.relax?.(command) !== true) relaxByRounds(backend, command);
+}
+
+/**
+ * The same as `Backend.relax` by the other kernels, for grids of any size: three launches a round, for all rounds that there
+ * may be, as the host is not told which was the last. Takes memory for a copy of the states, and for changes and grids.
+ */
+export function relaxByRounds(backend: Backend, command: RelaxCommand): void {
+  const { cells, extent, state, change, maxRounds } = command;
+  const [cellWords, gridWords] = [capacityOf(cells), capacityOf(extent)];
+  if (cellWords === 0 || gridWords === 0) {
+    endAtOnce(backend, command);
+    return;
+  }
+  const taken: DeviceBuffer[] = [];
+  const take = (words: number): DeviceBuffer => {
+    const buffer = backend.allocate(words);
+    taken.push(buffer);
+    return buffer;
+  };
+  try {
+    const grid = numberCells(backend, command, take(cellWords), take(cellWords));
+    const isDone = take(gridWords);
+    const changes = change.types.map(() => take(cellWords));
+    const totals = change.types.map(() => take(gridWords));
+    const other = state.map(({ type }): StateLeaf => ({ type, buffer: take(cellWords), offset: 0 }));
+    const rounds = { command, grid, isDone, changes, totals };
+    begin(backend, rounds);
+    const [there, back] = [roundOf(rounds, state, other), roundOf(rounds, other, state)];
+    for (let round = 0; round < maxRounds; round++) (round % 2 === 0 ? there : back)(backend, round);
+    if (maxRounds % 2 === 1) copyStates(backend, command, other);
+  } finally {
+    for (const buffer of taken) backend.release(buffer);
+  }
+}
+
+/** What all rounds share. */
+interface Rounds {
+  readonly command: RelaxCommand;
+  /** For every cell one more than the number of the last grid that begins there or before, 0 where none does. */
+  readonly grid: DeviceBuffer;
+  readonly isDone: DeviceBuffer;
+  readonly changes: readonly DeviceBuffer[];
+  readonly totals: readonly DeviceBuffer[];
+}
+
+function endAtOnce(backend: Backend, { extent, rounds }: RelaxCommand): void {
+  if (capacityOf(extent) === 0) return;
+  backend.forEach(
+    extent,
+    assemble('noRounds', ['u32'], {}, () => [u32Literal(0)]),
+    [{ ...rounds, value: 0 }],
+  );
+}
+
+/** Writes where grids begin, and fills what follows with the greatest number so far. */
+function numberCells(
+  backend: Backend,
+  { extent, cells, grids }: RelaxCommand,
+  begins: DeviceBuffer,
+  grid: DeviceBuffer,
+): DeviceBuffer {
+  const capacity = capacityOf(cells);
+  const zero = assemble('noGrid', ['u32'], {}, () => [u32Literal(0)]);
+  backend.forEach(capacity, zero, [{ buffer: begins, offset: 0, capacity, value: 0 }]);
+  const begin = assemble('gridBegins', ['u32', 'u32', 'bool'], { programs: { grids } }, (g, { programs }) => {
+    const [first, width, height] = programs.grids!([g]) as U32[];
+    return [g.add(1), first!, width!.gt(0).and(height!.gt(0))];
+  });
+  backend.forEach(extent, begin, [{ buffer: begins, offset: 0, capacity, value: 0, index: 1, guard: 2 }]);
+  const element = assemble('gridHere', ['u32'], { arrays: { begins: wordsAt(begins, capacity) } }, (i, { arrays }) => [
+    arrays.begins!.at(i),
+  ]);
+  const emit = assemble('gridSoFar', ['u32'], {}, (_i, { parameters }) => [parameters[1]!], ['u32', 'u32']);
+  const stores = [{ buffer: grid, offset: 0, capacity, value: 0 }];
+  backend.scan({ extent: capacity, program: element, monoid: GREATEST, emit, stores });
+  return grid;
+}
+
+/** Notes which grids have no cells, and so are done. */
+function begin(backend: Backend, { command, isDone }: Rounds): void {
+  const { extent, grids, rounds } = command;
+  const program = assemble('gridStart', ['u32', 'u32'], { programs: { grids } }, (g, { programs }) => {
+    const [, width, height] = programs.grids!([g]) as U32[];
+    return [toU32(width!.eq(0).or(height!.eq(0))), u32Literal(0)];
+  });
+  const capacity = capacityOf(extent);
+  backend.forEach(extent, program, [
+    { buffer: isDone, offset: 0, capacity, value: 0 },
+    { ...rounds, value: 1 },
+  ]);
+}
+
+/** One round, from states to other ones: all cells, the changes of every grid, and which grids are done with it. */
+function roundOf(
+  rounds: Rounds,
+  from: readonly StateLeaf[],
+  to: readonly StateLeaf[],
+): (backend: Backend, round: number) => void {
+  const { command, changes, totals, isDone } = rounds;
+  const { cells, extent } = command;
+  const [cellCapacity, gridCapacity] = [capacityOf(cells), capacityOf(extent)];
+  const step = stepProgram(rounds, from);
+  const stepStores: Store[] = [
+    ...to.map(({ buffer, offset }, value) => ({ buffer, offset, capacity: cellCapacity, value })),
+    ...changes.map((buffer, leaf) => ({ buffer, offset: 0, capacity: cellCapacity, value: to.length + leaf })),
+  ];
+  const fold = foldOf(rounds);
+  const foldStores = totals.map(
+    (buffer, leaf): Store => ({ buffer, offset: 0, capacity: gridCapacity, guard: 0, index: 1, value: 2 + leaf }),
+  );
+  const end = endProgram(rounds);
+  const endStores: Store[] = [
+    { ...command.rounds, guard: 0, value: 1 },
+    { buffer: isDone, offset: 0, capacity: gridCapacity, guard: 0, value: 2 },
+  ];
+  return (backend, round) => {
+    backend.forEach(cells, step, stepStores);
+    backend.scan({ extent: cells, ...fold, stores: foldStores });
+    backend.forEach(extent, { ...end, uniforms: new Map([...end.uniforms, ['round', round + 1]]) }, endStores);
+  };
+}
+
+function stepProgram({ command, grid, isDone }: Rounds, from: readonly StateLeaf[]): Program {
+  const { cells, extent, grids, own, step, neighbours, boundary, outside, change } = command;
+  const types = from.map(({ type }) => type);
+  const length = capacityOf(cells);
+  const arrays = {
+    ...Object.fromEntries(from.map((leaf, k) => [`state${k}`, leafAt(leaf, length)])),
+    grid: wordsAt(grid, length),
+    isDone: wordsAt(isDone, capacityOf(extent)),
+  };
+  const given = { arrays, programs: { grids, own, step } };
+  return assemble('relaxCells', [...types, ...change.types], given, (i, { arrays, programs }) => {
+    const stateAt = (at: U32): Values => types.map((_, k) => arrays[`state${k}`]!.at(at));
+    const before = stateAt(i);
+    const next = [...before, ...neutral(change)].map((value) => Var(value));
+    const { g, first, width, height, isPart } = gridOf(i, arrays.grid!, programs.grids!);
+    If(isPart.and((arrays.isDone!.at(g) as U32).eq(0)), () => {
+      const place = i.sub(first);
+      const row = place.div(width);
+      const axes = { x: axis(place.sub(row.mul(width)), width), y: axis(row, height) };
+      const around = neighbours.flatMap(({ dx, dy }) => {
+        const [x, y] = [stepAlong(axes.x, dx, boundary.x), stepAlong(axes.y, dy, boundary.y)];
+        const values = stateAt(first.add(y.place.mul(width)).add(x.place));
+        const inside = [x.inside, y.inside].filter((each) => each !== undefined).reduce(both, undefined);
+        return inside === undefined ? values : values.map((value, k) => orElse(value, outside[k]!, inside));
+      });
+      const results = programs.step!([i, ...before, ...programs.own!([i]), ...around]);
+      for (const [k, value] of results.entries()) next[k]!.set(value as never);
+    });
+    return next.map(Let);
+  });
+}
+
+/** The changes of every grid, folded, at its last cell. */
+function foldOf({ command, grid, changes }: Rounds) {
+  const { cells, grids, change } = command;
+  const length = capacityOf(cells);
+  const { types } = change;
+  const arrays = {
+    ...Object.fromEntries(
+      changes.map((buffer, k) => [`change${k}`, leafAt({ buffer, type: types[k]!, offset: 0 }, length)]),
+    ),
+    grid: wordsAt(grid, length),
+  };
+  const program = assemble('relaxChanges', ['u32', ...types], { arrays }, (i, { arrays }) => {
+    const here = arrays.grid!.at(i) as U32;
+    const isHead = i.eq(0).or(here.ne(arrays.grid!.at(i.max(1).sub(1)) as U32));
+    return [toU32(isHead), ...types.map((_, k) => arrays[`change${k}`]!.at(i))];
+  });
+  const states: ScalarType[] = ['u32', ...types, 'u32', ...types];
+  const given = { arrays: { grid: arrays.grid }, programs: { grids } };
+  const emit = assemble(
+    'relaxTotals',
+    ['bool', 'u32', ...types],
+    given,
+    (i, { arrays, programs, parameters }) => {
+      const { g, first, width, height, isPart } = gridOf(i, arrays.grid!, programs.grids!);
+      return [isPart.and(i.sub(first).add(1).eq(width.mul(height))), g, ...parameters.slice(2 + types.length)];
+    },
+    states,
+  );
+  return { program, monoid: byRun(change), emit };
+}
+
+/** Whether a grid took part in the round, which round that was, and whether it is done. */
+function endProgram({ command, isDone, totals }: Rounds): Program {
+  const { extent, grids, until, change } = command;
+  const length = capacityOf(extent);
+  const arrays = {
+    isDone: wordsAt(isDone, length),
+    ...Object.fromEntries(
+      totals.map((buffer, k) => [`total${k}`, leafAt({ buffer, type: change.types[k]!, offset: 0 }, length)]),
+    ),
+  };
+  const given = { arrays, programs: { grids, until }, uniforms: { round: 'u32' as const } };
+  return assemble('relaxEnd', ['bool', 'u32', 'u32'], given, (g, { arrays, programs, uniforms }) => {
+    const isActive = (arrays.isDone!.at(g) as U32).eq(0);
+    const ends = Var(new Value<'u32'>(literal('u32', 0)));
+    If(isActive, () => {
+      const [, width, height] = programs.grids!([g]) as U32[];
+      const folded = change.types.map((_, k) => arrays[`total${k}`]!.at(g));
+      const [isLast] = programs.until!([g, width!.mul(height!), ...folded]) as Bool[];
+      ends.set(toU32(isLast!));
+    });
+    return [isActive, uniforms.round!, Let(ends)];
+  });
+}
+
+function copyStates(backend: Backend, { cells, state }: RelaxCommand, from: readonly StateLeaf[]): void {
+  const capacity = capacityOf(cells);
+  const arrays = Object.fromEntries(from.map((leaf, k) => [`state${k}`, leafAt(leaf, capacity)]));
+  const types = from.map(({ type }) => type);
+  const program = assemble('relaxed', types, { arrays }, (i, { arrays }) =>
+    types.map((_, k) => arrays[`state${k}`]!.at(i)),
+  );
+  backend.forEach(
+    cells,
+    program,
+    state.map(({ buffer, offset }, value) => ({ buffer, offset, capacity, value })),
+  );
+}
+
+interface GridHere {
+  readonly g: U32;
+  readonly first: U32;
+  readonly width: U32;
+  readonly height: U32;
+  /** Whether the cell is part of the grid; the others are nobody's. */
+  readonly isPart: Bool;
+}
+
+/** The last grid that begins at a cell or before it. */
+function gridOf(i: U32, numbers: ArrayValue<ScalarType>, grids: Called): GridHere {
+  const number = numbers.at(i) as U32;
+  const g = number.max(1).sub(1);
+  const [first, width, height] = grids([g]) as U32[];
+  const isPart = number.ne(0).and(i.sub(first!).lt(width!.mul(height!)));
+  return { g, first: first!, width: width!, height: height!, isPart };
+}
+
+function axis(at: U32, size: U32): Axis {
+  return { at, size, known: undefined };
+}
+
+function both(a: Bool | undefined, b: Bool): Bool {
+  return a === undefined ? b : a.and(b);
+}
+
+function orElse(value: Value<ScalarType>, outside: number | boolean, inside: Bool): Value<ScalarType> {
+  return select(new Value(literal(value.operand.type, outside)), value, inside);
+}
+
+function neutral({ types, identity }: MonoidProgram): Values {
+  return types.map((type, k) => new Value(literal(type, identity[k]!)));
+}
+
+function u32Literal(value: number): U32 {
+  return new Value<'u32'>(literal('u32', value));
+}
+
+function toU32(flag: Bool): U32 {
+  return select(u32Literal(0), u32Literal(1), flag);
+}
+
+/** The greatest number so far. */
+const GREATEST: MonoidProgram = {
+  module: oneOf(
+    record({ name: 'greatest', parameters: ['u32', 'u32'], results: ['u32'] }, ([a, b]) => [
+      new Value<'u32'>(a!).max(new Value<'u32'>(b!)).operand,
+    ]),
+  ),
+  types: ['u32'],
+  identity: [0],
+  exact: true,
+  commutative: true,
+};
+
+/** A monoid that starts anew where the first leaf of the right side says so. */
+function byRun({ module, types, identity }: MonoidProgram): MonoidProgram {
+  const leaves: ScalarType[] = ['u32', ...types];
+  const recorded = record({ name: 'byGrid', parameters: [...leaves, ...leaves], results: leaves }, (locals) => {
+    const [runs, ...a] = locals.slice(0, leaves.length);
+    const [moreRuns, ...b] = locals.slice(leaves.length);
+    const combined = call(module, { arrays: new Map(), uniforms: new Map() }, [...a, ...b]);
+    const startsAnew = new Value<'u32'>(moreRuns!).ne(0);
+    return [
+      new Value<'u32'>(runs!).add(new Value<'u32'>(moreRuns!)).operand,
+      ...combined.map((value, k) => select(new Value(value), new Value(b[k]!), startsAnew).operand),
+    ];
+  });
+  return { module: oneOf(recorded), types: leaves, identity: [0, ...identity], exact: true, commutative: false };
+}
+
+function wordsAt(buffer: DeviceBuffer, length: Length): BoundArray {
+  return leafAt({ buffer, type: 'u32', offset: 0 }, length);
+}
+
+function leafAt({ buffer, type, offset }: StateLeaf, length: Length): BoundArray {
+  return { type, binding: { buffer, storage: type === 'bool' ? 'u32' : type, offset, length } };
+}
+
+interface BoundArray {
+  readonly type: ScalarType;
+  readonly binding: ArrayBinding;
+}
+
+/** Evaluates a program within another one. */
+type Called = (args: Values) => Values;
+
+interface Given {
+  readonly arrays?: { readonly [name: string]: BoundArray };
+  readonly uniforms?: { readonly [name: string]: ScalarType };
+  readonly programs?: { readonly [name: string]: Program };
+}
+
+interface Inside {
+  readonly arrays: { readonly [name: string]: ArrayValue<ScalarType> };
+  readonly uniforms: { readonly [name: string]: U32 };
+  readonly programs: { readonly [name: string]: Called };
+  readonly parameters: Values;
+}
+
+/** A program that is made of others, of arrays and of uniforms, whose values are given later. */
+function assemble(
+  name: string,
+  results: readonly ScalarType[],
+  { arrays = {}, uniforms = {}, programs = {} }: Given,
+  body: (index: U32, inside: Inside) => Values,
+  parameters: readonly ScalarType[] = [],
+): Program {
+  const bound = new Map(Object.entries(arrays).map(([key, { binding }]) => [key, binding]));
+  const types = new Map(Object.entries(arrays).map(([key, { type }]) => [key, type]));
+  const numbers = new Map<string, number | boolean>();
+  const numberTypes = new Map(Object.entries(uniforms));
+  const links = new Map<string, Parameters<typeof call>[1]>();
+  for (const [prefix, { module, arrays, uniforms }] of Object.entries(programs)) {
+    const named = (key: string): string => `${prefix} ${key}`;
+    for (const [key, binding] of arrays) bound.set(named(key), binding);
+    for (const [key, type] of module.arrays) types.set(named(key), type);
+    for (const [key, value] of uniforms) numbers.set(named(key), value);
+    for (const [key, type] of module.uniforms) numberTypes.set(named(key), type);
+    links.set(prefix, {
+      arrays: new Map([...module.arrays.keys()].map((key) => [key, named(key)])),
+      uniforms: new Map(
+        [...module.uniforms].map(([key, type]): [string, Operand] => [
+          key,
+          { kind: 'uniform', type, name: named(key) },
+        ]),
+      ),
+    });
+  }
+  const signature = {
+    name,
+    parameters: ['u32' as const, ...parameters],
+    results,
+    arrays: types,
+    uniforms: numberTypes,
+  };
+  const module = record(signature, (locals) => {
+    const [index, ...rest] = locals.map((local) => new Value(local));
+    const inside: Inside = {
+      arrays: Object.fromEntries(Object.entries(arrays).map(([key, { type }]) => [key, new ArrayValue(key, type)])),
+      uniforms: Object.fromEntries(
+        Object.entries(uniforms).map(([key, type]) => [key, new Value({ kind: 'uniform', type, name: key }) as U32]),
+      ),
+      programs: Object.fromEntries(
+        Object.entries(programs).map(([prefix, { module }]) => [
+          prefix,
+          (args: Values) =>
+            call(
+              module,
+              links.get(prefix)!,
+              args.map(({ operand }) => operand),
+            ).map((local) => new Value(local)),
+        ]),
+      ),
+      parameters: rest,
+    };
+    return body(index as U32, inside).map(({ operand }) => operand);
+  });
+  return { module: oneOf(module), arrays: bound, uniforms: numbers };
+}

@@ -1,0 +1,495 @@
+import { requireFunctor, requireRecord, wrongArgument } from './arguments.ts';
+import type { MonoidProgram, Program } from './backend.ts';
+import {
+  type Column,
+  type ColumnsOf,
+  cellColumn,
+  commonLength,
+  type DeviceLength,
+  type Memory,
+  requireContext,
+  requireType,
+} from './columns/column.ts';
+import { alive, destination, extentOf, fuse, programOf } from './columns/program.ts';
+import { columnsIn } from './columns/reachable.ts';
+import { wordsAtHand } from './columns/words.ts';
+import type { Context } from './context.ts';
+import { type ContextOption, inNamedContext } from './context-option.ts';
+import { ArgumentError } from './errors.ts';
+import {
+  bool,
+  type Functor,
+  type FunctorDescription,
+  type Parameters,
+  splitParameters,
+  u32,
+} from './functors/functor.ts';
+import type { ScalarType } from './functors/ir.ts';
+import { type NeighbourOffset, offsetsOf } from './functors/neighbours.ts';
+import { assemble, leafTypes, type PlainOf, type Scalar, type Shape, shapeText } from './functors/shapes.ts';
+import { select } from './functors/standard/choose.ts';
+import type { U32, Value } from './functors/value.ts';
+import { isRecord } from './given.ts';
+import { anything, aWhole, type FieldKinds } from './kinds.ts';
+import { applyFunctor, bindCaptures, bindRows } from './map.ts';
+import { type Monoid, monoid, monoidProgram } from './monoid.ts';
+import { requireOptions } from './options.ts';
+import { relaxOn } from './relax-by-rounds.ts';
+import { countIn, fusedScan } from './scan.ts';
+import { constant } from './sequence.ts';
+import { outsideOf, type StencilArguments } from './stencil.ts';
+import { type Boundary, requireBoundary } from './stencil-axis.ts';
+
+/**
+ * The sizes of grids, whose cells follow each other: those of the first grid row after row, then those of the second … Where both
+ * are numbers, there are as many grids of that size as the cells make whole ones.
+ */
+export interface GridSizes {
+  readonly width: Column<'u32'> | number;
+  readonly height: Column<'u32'> | number;
+}
+
+/** When a grid is left alone. */
+export interface StopRule<M extends Shape> {
+  /** How much a cell has changed in a round: a functor of its states `before` and `after`, or of one of them. */
+  readonly change: FunctorDescription & { readonly result: M };
+  /** How the changes of all cells are folded. It must be exact, and the order of its operands must not matter. */
+  readonly total: Monoid<M>;
+  /** Whether the grid is done: a functor of the folded changes of a round, `total`, and of the number of its `cells`. */
+  readonly until: FunctorDescription & { readonly result: Scalar<'bool'> };
+  /** Columns and numbers that `change` and `until` capture, by name. */
+  readonly captures?: { readonly [name: string]: unknown } | undefined;
+}
+
+export interface RelaxOptions<S extends Shape> extends ContextOption {
+  /** The most rounds of a grid. */
+  readonly maxRounds: number;
+  /**
+   * The greatest width and height of a grid, which may be left out where that is a number. Where a grid is larger, every read of
+   * the result throws {@link CapacityError}.
+   */
+  readonly maxWidth?: number | undefined;
+  readonly maxHeight?: number | undefined;
+  /** What stands for neighbours outside of the grid, along both axes or along each; `clamp` where it is left out. */
+  readonly boundary?: Boundary | { readonly x: Boundary; readonly y: Boundary } | undefined;
+  /** The state outside of the grid where the boundary is `constant`; zero where it is left out. */
+  readonly outside?: PlainOf<S> | undefined;
+}
+
+/** What {@link relax} returns. */
+export type Relaxed<S extends Shape> = {
+  /** The states of all cells after the last round of their grid. */
+  readonly state: ColumnsOf<S>;
+  /** The rounds of every grid. */
+  readonly rounds: Column<'u32'>;
+};
+
+/**
+ * Replaces the cells of many small grids by a functor of each cell and of those around it, round after round, each grid until
+ * a stop rule of its own holds: diffusion, level sets, cellular automata, Jacobi's method.
+ *
+ * The step is a functor of `neighbours(…)` of the state, as that of {@link stencil}, and of other columns of the cells; it
+ * returns the cell's next state. All cells of a grid take a step at once, each on the states before the round. After a round
+ * the changes of all cells are folded by a monoid, and the grid is left alone where `until` says so: the states are those of
+ * exactly that round, on every backend. `rounds` says which it was; it is `maxRounds` where the rule never held.
+ *
+ * - With numbers as sizes, `{ width: 20, height: 1 }`, all grids are alike, and the scan that finds where each begins is left out.
+ * - Each grid stays within one workgroup, or on one thread, for all of its rounds, where it fits there: on a GPU a grid of
+ *   some 3,500 cells with a state of one word. Larger ones take three launches a round. `explain` does not look into it.
+ * - Work O(cells · rounds), span O(rounds · (cells of the largest grid ÷ threads of a workgroup)). Deterministic.
+ * - Laws asked: the monoid is exact and commutative (fold integers: `round(|δ| · 2^20)`, not |δ|).
+ * - Of no grids: none. A grid without cells has no rounds. Cells behind those of the last grid stay what they are. Grids need
+ *   as many cells as the columns have: where they have more, every read of the result throws {@link CapacityError}.
+ * - Accepts device counts, of grids and of cells.
+ * - Equivalent loop: `for (const grid of grids) for (let r = 0; r < maxRounds; r++) { const next = grid.map(step); const total =
+ *   fold(grid.map((cell, i) => change(cell, next[i]))); grid = next; if (until(total)) break; }`.
+ *
+ * Source: Boyer, Tarjan, Acton and Skadron, Accelerating Leukocyte Tracking using CUDA, 2009: one persistent workgroup a cell.
+ *
+ * @throws {@link ArgumentError} `relax/step` where the step has not one parameter of neighbours, or does not return its shape;
+ * `relax/rule` where the functors of the rule do not fit, `relax/total` where its monoid is not exact; `relax/rounds`,
+ * `relax/size`; or as {@link stencil} does.
+ * @example
+ * const spread = fn({ t: neighbours(f32) }, f32, ({ t }) => t.at(-1).add(t.at(1)).div(2));
+ * const change = fn({ before: f32, after: f32 }, u32, ({ before, after }) => u32(round(after.sub(before).abs().mul(1024))));
+ * const isStill = fn({ total: u32, cells: u32 }, bool, ({ total, cells }) => total.le(cells));
+ * const grids = { width: ctx.column(Uint32Array.of(4, 3)), height: ctx.column(Uint32Array.of(1, 1)) };
+ * const t = ctx.column(Float32Array.of(0, 8, 8, 0, 5, 5, 5));
+ * const { state, rounds } = relax(grids, spread, { t }, { change, total: plus(u32), until: isStill },
+ *   { maxRounds: 3, maxWidth: 4, maxHeight: 1 });
+ * await ctx.read({ state, rounds }); // { state: Float32Array [4, 4, 4, 4, 5, 5, 5], rounds: Uint32Array [2, 1] }
+ */
+export function relax<P extends Parameters, S extends Shape, M extends Shape>(
+  grids: GridSizes,
+  step: Functor<P, S>,
+  args: StencilArguments<P>,
+  rule: StopRule<M>,
+  options: RelaxOptions<S>,
+): Relaxed<S> {
+  requireRecord('relax', 'options', options, '{ maxRounds, maxWidth, maxHeight }');
+  requireOptions<RelaxOptions<Shape>>('relax', OPTIONS, options as RelaxOptions<Shape>);
+  requireRecord('relax', 'grids', grids, '{ width, height }');
+  for (const name of ['width', 'height'] as const) {
+    if (typeof grids[name] !== 'number') requireType(grids[name], ['u32'], `grids.${name}`, 'relax');
+  }
+  const { maxRounds } = options;
+  const maxWidth = options.maxWidth ?? sizeOf(grids.width);
+  const maxHeight = options.maxHeight ?? sizeOf(grids.height);
+  for (const [name, given] of Object.entries({ maxRounds, maxWidth, maxHeight })) {
+    if (given === undefined) throw wrongArgument('relax', `options.${name}`, undefined, 'a whole number');
+  }
+  return inNamedContext('relax', options, () => {
+    return relaxGrids(grids, step, args, rule, { ...options, maxWidth: maxWidth!, maxHeight: maxHeight! });
+  });
+}
+
+function sizeOf(given: Column<'u32'> | number): number | undefined {
+  return typeof given === 'number' ? given : undefined;
+}
+
+function relaxGrids<P extends Parameters, S extends Shape, M extends Shape>(
+  grids: GridSizes,
+  step: Functor<P, S>,
+  args: StencilArguments<P>,
+  rule: StopRule<M>,
+  options: RelaxOptions<S> & { readonly maxWidth: number; readonly maxHeight: number },
+): Relaxed<S> {
+  const { maxRounds, maxWidth, maxHeight } = options;
+  requireSize(grids.width, 'grids.width', maxWidth);
+  requireSize(grids.height, 'grids.height', maxHeight);
+  requireFunctor('relax', 'step', step);
+  requireRecord('relax', 'args', args, 'a record of columns and numbers, by the names of the parameters');
+  requireRecord('relax', 'rule', rule, '{ change, total, until }');
+  const given = args as { readonly [name: string]: unknown };
+  const { parameter, state, own } = columnsOfStep(step, given);
+  const change = requireRule(step.result, rule);
+  const { captures = {} } = rule;
+  requireRecord(
+    'relax',
+    'rule.captures',
+    captures,
+    'a record of columns and numbers, by the names of what is captured',
+  );
+  const sizes = [grids.width, grids.height].filter((size) => typeof size !== 'number');
+  const context = requireContext([...sizes, ...state, ...own, ...columnsIn([given, captures])], 'relax');
+  const cells = commonLength([...state, ...own], 'relax');
+  const common = { context, cells, maxWidth, maxHeight };
+  return context.scope(() => {
+    const length = sizes.length === 0 ? countAlike(context, grids as GridSize, cells) : commonLength(sizes, 'relax');
+    const program = sizes.length === 0 ? gridsAlike(grids as GridSize) : gridsOfSizes(common, grids, length);
+    const relaxed = copyStates(context, state, cells);
+    const rounds = context.stored('u32', length);
+    relaxOn(context.backend, {
+      extent: extentOf(length),
+      grids: program,
+      cells: extentOf(cells),
+      state: relaxed.map((column) => ({ type: column.type, ...destination(column) })),
+      own: ownProgram(context, own, cells),
+      step: stepProgram(context, step, given, rule.change, captures, cells),
+      neighbours: around(step),
+      boundary: sidesOf(options.boundary),
+      outside: outsideOf(parameter, step.result, options.outside),
+      change,
+      until: untilProgram(context, rule.until, captures, change.types, length),
+      maxRounds,
+      maxWidth,
+      maxHeight,
+      rounds: destination(rounds),
+    });
+    return { state: assemble<Column>(step.result, relaxed) as ColumnsOf<S>, rounds };
+  });
+}
+
+const OPTIONS: FieldKinds<RelaxOptions<Shape>> = {
+  maxRounds: aWhole(0, 2 ** 32 - 1, 'relax/rounds'),
+  maxWidth: aWhole(1, 2 ** 32 - 1, 'relax/size'),
+  maxHeight: aWhole(1, 2 ** 32 - 1, 'relax/size'),
+  boundary: anything,
+  outside: anything,
+  context: anything,
+};
+
+/** The size of grids that are alike. */
+interface GridSize {
+  readonly width: number;
+  readonly height: number;
+}
+
+function requireSize(given: Column<'u32'> | number, name: string, most: number): void {
+  if (typeof given !== 'number') requireType(given, ['u32'], name, 'relax');
+  else if (!(Number.isInteger(given) && given >= 1 && given <= Math.min(most, 2 ** 32 - 1)))
+    throw wrongSize(given, name, most);
+}
+
+function wrongSize(given: number, name: string, most: number): ArgumentError {
+  return new ArgumentError('relax/size', `relax was given a size that grids cannot have as ${name}.`, {
+    expected: `a column of u32, or a whole number from 1 to ${most}`,
+    got: given,
+  });
+}
+
+/** How many whole grids the cells make. */
+function countAlike(context: Context, { width, height }: GridSize, cells: Column['length']): Column['length'] {
+  const area = width * height;
+  if (area > (typeof cells === 'number' ? cells : cells.limit)) return 0;
+  if (typeof cells === 'number') return Math.floor(cells / area);
+  const count = context.allocate(1);
+  const fusion = fuse('relaxCount', [], ['u32'], (_index, _, loader) => [loader.length(cells).div(area)]);
+  context.backend.forEach(1, programOf(fusion), [{ buffer: alive(count).buffer, offset: 0, capacity: 1, value: 0 }]);
+  return countIn(count, 0, Math.floor(cells.limit / area));
+}
+
+function gridsAlike({ width, height }: GridSize): Program {
+  const fusion = fuse('relaxGrid', [], ['u32', 'u32', 'u32'], (index) => [
+    index.mul(Math.min(width * height, 2 ** 32 - 1)),
+    u32(width),
+    u32(height),
+  ]);
+  return programOf(fusion);
+}
+
+type Arguments = { readonly [name: string]: unknown };
+
+/** The columns of a step: those of the state, which it reads around a cell, and those that it reads at the cell alone. */
+function columnsOfStep(step: FunctorDescription, args: Arguments) {
+  const { values, neighbours } = splitParameters(step.parameters);
+  const [[parameter, shape] = ['', undefined], ...others] = [...neighbours];
+  if (shape === undefined || others.length > 0 || shapeText(shape) !== shapeText(step.result)) {
+    throw new ArgumentError('relax/step', `Functor ${step.functorName} is no step from a state to the next one.`, {
+      expected: 'one parameter neighbours(S), and S as its result',
+      got: `${neighbours.size} of them${shape === undefined ? '' : `, of ${shapeText(shape)}`}, and ${shapeText(step.result)}`,
+    });
+  }
+  return { parameter, state: bindRows(step, args, { [parameter]: shape }), own: bindRows(step, args, values) };
+}
+
+/** A rule whose functors fit the state and each other; returns its monoid as backends take it. */
+function requireRule<S extends Shape, M extends Shape>(state: S, { change, total, until }: StopRule<M>): MonoidProgram {
+  requireFunctor('relax', 'rule.change', change);
+  requireFunctor('relax', 'rule.until', until);
+  const program = monoidProgram(total, 'relax', 'rule.total');
+  if (!program.exact) {
+    throw new ArgumentError('relax/total', 'The changes of a grid were to be folded by a monoid that is not exact.', {
+      expected: 'an exact monoid, as plus(u32)',
+      remedy: 'Return whole numbers from rule.change: u32(round(after.sub(before).abs().mul(2 ** 20))).',
+    });
+  }
+  requireSignature(change, { before: state, after: state }, total.shape);
+  requireSignature(until, { total: total.shape, cells: u32 }, bool);
+  return program;
+}
+
+/** A functor that takes some of the values of a record, and returns values of a shape. */
+function requireSignature(functor: FunctorDescription, most: { readonly [name: string]: Shape }, result: Shape): void {
+  const { values, neighbours } = splitParameters(functor.parameters);
+  const fits = Object.entries(values).every(
+    ([name, shape]) => Object.hasOwn(most, name) && shapeText(most[name]!) === shapeText(shape),
+  );
+  if (fits && neighbours.size === 0 && shapeText(functor.result) === shapeText(result)) return;
+  throw new ArgumentError('relax/rule', `Functor ${functor.functorName} does not fit the rule.`, {
+    expected: `${shapeText(most)} → ${shapeText(result)}`,
+    got: `${shapeText(values)} → ${shapeText(functor.result)}`,
+  });
+}
+
+interface Common {
+  readonly context: Context;
+  readonly cells: Column['length'];
+  readonly maxWidth: number;
+  readonly maxHeight: number;
+}
+
+interface PlacedGrids {
+  readonly first: Column<'u32'>;
+  /** The cells of all grids, and the greatest sides. */
+  readonly total: Memory;
+  /** 0, or more than there can be where grids have more cells than there are. */
+  readonly missing: Memory | undefined;
+}
+
+/** The cells of all grids, and the greatest sides. */
+const gridSizes = monoid({
+  of: { cells: u32, width: u32, height: u32 },
+  identity: { cells: 0, width: 0, height: 0 },
+  combine: ({ a, b }) => ({
+    cells: saturatingSum(a.cells, b.cells),
+    width: a.width.max(b.width),
+    height: a.height.max(b.height),
+  }),
+  name: 'gridSizes',
+});
+
+function saturatingSum(a: U32, b: U32): U32 {
+  const sum = a.add(b);
+  return select(sum, u32(2 ** 32 - 1), sum.lt(a));
+}
+
+/** Where grids are whose sizes a column says. */
+function gridsOfSizes(common: Common, sizes: GridSizes, length: Column['length']): Program {
+  const column = (size: Column<'u32'> | number) => (typeof size === 'number' ? constant(u32, size, length) : size);
+  const columns = { width: column(sizes.width), height: column(sizes.height) };
+  return gridsProgram(common, columns, placeGrids(common, columns, length), length);
+}
+
+interface SizeColumns {
+  readonly width: Column<'u32'>;
+  readonly height: Column<'u32'>;
+}
+
+/** Places the cells of grids one behind the other, and notes whether there are too many. */
+function placeGrids(
+  { context, cells, maxWidth, maxHeight }: Common,
+  { width, height }: SizeColumns,
+  length: Column['length'],
+): PlacedGrids {
+  const first = context.stored('u32', length);
+  const total = context.allocate(3);
+  fusedScan('relaxGrids', {
+    context,
+    length,
+    monoid: gridSizes,
+    element: (index, loader) => {
+      const [wide, high] = loader.load([width, height], index) as [U32, U32];
+      return [cellsOf(wide, high), wide, high];
+    },
+    emit: (_, [sum]) => [sum!],
+    emitted: ['u32'],
+    stores: [{ ...destination(first), value: 0 }],
+    total,
+  });
+  const missing = typeof cells === 'number' ? undefined : findMissing(context, cells, total);
+  context.expectCapacity(
+    missing === undefined ? countIn(total, 0, cells as number) : countIn(missing, 0, (cells as DeviceLength).limit),
+    'relax',
+  );
+  context.expectCapacity(countIn(total, 1, maxWidth), 'relax');
+  context.expectCapacity(countIn(total, 2, maxHeight), 'relax');
+  return { first, total, missing };
+}
+
+/** The cells of a grid, or the largest u32 where there are more. */
+function cellsOf(width: U32, height: U32): U32 {
+  const isTooLarge = height.gt(u32(2 ** 32 - 1).div(width.max(1)));
+  return select(width.mul(height), u32(2 ** 32 - 1), isTooLarge);
+}
+
+/** Compares with a number of cells that the device alone knows. */
+function findMissing(context: Context, cells: DeviceLength, total: Memory): Memory {
+  const missing = context.allocate(1);
+  const fusion = fuse('relaxMissing', [], ['u32'], (_index, _, loader) => {
+    const [all] = loader.load([cellColumn(total, 'u32', 0)], u32(0)) as [U32];
+    return [select(u32(0), u32(2 ** 32 - 1), all.gt(loader.length(cells)))];
+  });
+  context.backend.forEach(1, programOf(fusion), [{ buffer: alive(missing).buffer, offset: 0, capacity: 1, value: 0 }]);
+  return missing;
+}
+
+/** Where the cells of a grid are; those of which there are too many have none. */
+function gridsProgram(
+  { context, cells, maxWidth, maxHeight }: Common,
+  { width, height }: SizeColumns,
+  { first, total, missing }: PlacedGrids,
+  length: Column['length'],
+): Program {
+  const fusion = fuse('relaxGrid', [], ['u32', 'u32', 'u32'], (index, _, loader) => {
+    const [at, wide, high] = loader.load([first, width, height], index) as [U32, U32, U32];
+    const count = cellsOf(wide, high);
+    const room = loader.length(cells);
+    const [widest, highest] = [loader.length(countIn(total, 1, maxWidth)), loader.length(countIn(total, 2, maxHeight))];
+    // What is read here derives from what was checked.
+    const all = missing === undefined ? loader.length(countIn(total, 0, cells as number)) : room;
+    const none = missing === undefined ? u32(0) : (loader.load([cellColumn(missing, 'u32', 0)], u32(0))[0] as U32);
+    const fits = wide
+      .le(widest)
+      .and(high.le(highest))
+      .and(at.le(room))
+      .and(count.le(room.min(all).sub(at.min(room.min(all)))))
+      .and(none.eq(0));
+    return [at, select(u32(0), wide, fits), select(u32(0), high, fits)];
+  });
+  return programOf(fusion, context, length);
+}
+
+/** New columns with the values of others: with their words where these are at hand, as they may be those of subnormals or NaNs. */
+function copyStates(context: Context, columns: readonly Column[], length: Column['length']): Column[] {
+  const words = columns.map(wordsAtHand);
+  const copies = columns.map(({ type }) => context.stored(type, length));
+  const types = words.map(({ type }) => type);
+  const fusion = fuse('relaxStart', [], types, (index, _, loader) => loader.load(words, index));
+  const stores = copies.map((column, value) => ({ ...destination(column), value }));
+  context.backend.forEach(extentOf(length), programOf(fusion, context, length), stores);
+  return copies;
+}
+
+function ownProgram(context: Context, columns: readonly Column[], length: Column['length']): Program {
+  const types = columns.map(({ type }) => type);
+  const fusion = fuse('relaxOwn', [], types, (index, _, loader) => loader.load(columns, index));
+  return programOf(fusion, context, length);
+}
+
+/** The neighbours of a step, without the cell itself. */
+function around(step: FunctorDescription): readonly NeighbourOffset[] {
+  return offsetsOf(step.module).filter(({ dx, dy }) => dx !== 0 || dy !== 0);
+}
+
+/** From the state of a cell, its own values and the states around it to its next state, and to how much that changes it. */
+function stepProgram(
+  context: Context,
+  step: FunctorDescription,
+  args: Arguments,
+  change: FunctorDescription,
+  captures: Arguments,
+  cells: Column['length'],
+): Program {
+  const state = leafTypes(step.result);
+  const own = leafTypes(splitParameters(step.parameters).values);
+  const bound = bindCaptures(step, args, context);
+  const boundChange = bindCaptures(change, captures, context);
+  const types = [...state, ...own, ...around(step).flatMap(() => state)];
+  const results = [...state, ...leafTypes(change.result)];
+  const fusion = fuse({ name: step.functorName, kind: 'relax' }, types, results, (_index, values, loader) => {
+    const before = values.slice(0, state.length);
+    const others = values.slice(state.length + own.length);
+    let next = 0;
+    const neighbours = offsetsOf(step.module).flatMap(({ dx, dy }) => {
+      if (dx === 0 && dy === 0) return before;
+      next += state.length;
+      return others.slice(next - state.length, next);
+    });
+    const after = applyFunctor(
+      step,
+      [...values.slice(state.length, state.length + own.length), ...neighbours],
+      bound,
+      loader,
+    );
+    const states: { readonly [name: string]: Values } = { before, after };
+    const taken = Object.keys(splitParameters(change.parameters).values).flatMap((name) => states[name]!);
+    return [...after, ...applyFunctor(change, taken, boundChange, loader)];
+  });
+  return programOf(fusion, context, cells);
+}
+
+/** Whether a grid is done, by the number of its cells and the folded changes. */
+function untilProgram(
+  context: Context,
+  until: FunctorDescription,
+  captures: Arguments,
+  folded: readonly ScalarType[],
+  length: Column['length'],
+): Program {
+  const bound = bindCaptures(until, captures, context);
+  const fusion = fuse('relaxUntil', ['u32', ...folded], ['bool'], (_index, [cells, ...total], loader) => {
+    const given: { readonly [name: string]: Values } = { cells: [cells!], total };
+    const taken = Object.keys(splitParameters(until.parameters).values).flatMap((name) => given[name]!);
+    return applyFunctor(until, taken, bound, loader);
+  });
+  return programOf(fusion, context, length);
+}
+
+function sidesOf(boundary: RelaxOptions<Shape>['boundary'] = 'clamp'): { readonly x: Boundary; readonly y: Boundary } {
+  const { x, y } = isRecord(boundary) ? (boundary as { x: Boundary; y: Boundary }) : { x: boundary, y: boundary };
+  for (const side of [x, y]) requireBoundary(side, 'relax');
+  return { x, y };
+}
+
+type Values = readonly Value<ScalarType>[];
