@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { copyEdges, type Edges, makeEdges, uploadEdges } from '../algorithms/quadrants/edges.ts';
 import {
   DOMAIN_STEPS,
   type DomainPolygons,
@@ -81,6 +82,41 @@ onEveryBackend((opened, { runs }) => {
       }),
       { numRuns: 2 * runs },
     );
+  });
+
+  const edgesIn = async (context: Context, edges: Edges): Promise<unknown> => {
+    const { ends, owner, polygons } = edges;
+    const found = await context.read({ ends, owner, ...polygons });
+    context.dispose(edges);
+    return found;
+  };
+
+  test('edges that the device makes are those that the host makes, without those of length 0', async () => {
+    const small = fc.integer({ min: 0, max: 2 });
+    const rings = fc.array(fc.array(fc.tuple(small, small), { maxLength: 5 }), { maxLength: 3 });
+    await fc.assert(
+      fc.asyncProperty(fc.array(rings, { maxLength: 6 }), async (all) => {
+        const { context } = opened();
+        const { liveBytes } = context.backend.counters;
+        const asked = columnsOfRings(all);
+        const made = makeEdges(context, asked);
+        expect(await edgesIn(context, made)).toEqual(await edgesIn(context, copyEdges(context, asked)));
+        expect(context.backend.counters.liveBytes).toBe(liveBytes);
+      }),
+      { numRuns: runs },
+    );
+  });
+
+  test('edges of many vertices are the same, whoever makes them', async () => {
+    const { context } = opened();
+    const triangle = (i: number): Ring => [
+      [i, i],
+      [i + 5, i],
+      [i, i % 7 === 0 ? i : i + 3],
+    ];
+    const asked = columnsOfRings(Array.from({ length: 6000 }, (_, i) => [triangle(i)]));
+    const uploaded = await edgesIn(context, uploadEdges(context, asked));
+    expect(uploaded).toEqual(await edgesIn(context, copyEdges(context, asked)));
   });
 
   test('quadrants inside lie in their polygon, and those of a polygon share nothing', async () => {

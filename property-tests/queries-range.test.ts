@@ -1,8 +1,9 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
-import { buildMaqTree } from '../algorithms/maq-tree/index.ts';
+import { expect, test, vi } from 'vitest';
+import { buildMaqTree, type MaqTree } from '../algorithms/maq-tree/index.ts';
 import { DOMAIN_STEPS, type Domain, WORLD } from '../algorithms/quadrants/index.ts';
 import { placeWindows, polygonsOf, queryWindows, queryWindowsBreadthFirst } from '../algorithms/queries/index.ts';
+import { Context } from '../primitives/context.ts';
 import { ArgumentError } from '../primitives/errors.ts';
 import { type QuadrantRow, quadrantRows, uploadRows } from './arbitrary-quadrants.ts';
 import { onEveryBackend } from './backends.ts';
@@ -45,59 +46,106 @@ const columns = (all: readonly Window[]) => ({
 });
 
 onEveryBackend((opened, { runs }) => {
-  test('windows meet what they share a point with, quadrants and polygons', { timeout: 120_000 }, async () => {
+  test('windows meet what they share a point with, quadrants and polygons, query after query', {
+    timeout: 120_000,
+  }, async () => {
     const capacities = fc.constantFrom(undefined, 1, 7);
     // Numbers that fill 64 bits, and those that pass them.
     const sizes = fc.constantFrom({ sets: 2 ** 28, polygons: 2 ** 32 }, { sets: 2 ** 32, polygons: 2 ** 32 });
+    const queries = fc.array(windows, { minLength: 1, maxLength: 3 });
     await fc.assert(
-      fc.asyncProperty(quadrantRows, windows, capacities, sizes, async (rows, asked, capacity, size) => {
+      fc.asyncProperty(quadrantRows, queries, capacities, sizes, async (rows, all, capacity, size) => {
         const { context } = opened();
         const { liveBytes } = context.backend.counters;
         const sets = uploadRows(context, rows);
         const tree = await buildMaqTree(context, sets);
-        const extent = { ...tree.extent, ...size };
-        const placed = placeWindows(context, columns(asked), STEPS);
-        const pairs = await queryWindows(context, tree, placed);
-        const byLevels = await queryWindowsBreadthFirst(context, tree, placed, { capacity });
-        const polygons = await polygonsOf(context, tree, pairs);
-        const again = await polygonsOf(context, { ...tree, extent }, pairs);
-        const found = await context.read({ ...pairs });
-        const sorted = await context.read({ ...byLevels });
-        const { lo, hi } = await context.read({ ...tree.nodes.code });
-        const levels = await context.read(tree.nodes.level);
-        const met = await context.read({ ...polygons });
-        expect(await context.read({ ...again })).toEqual(met);
-        context.dispose(sets, tree, placed.sides, pairs, byLevels, polygons, again);
+        const wide = { ...tree, extent: { ...tree.extent, ...size } };
+        // What one query finds is what the next one is guessed by.
+        for (const asked of all) await checkQuery(context, tree, wide, rows, asked, capacity);
+        context.dispose(sets, tree);
         expect(context.backend.counters.liveBytes).toBe(liveBytes);
-
-        const codeAt = (node: number): bigint => (BigInt(hi[node]!) << 32n) | BigInt(lo[node]!);
-        const nodes = Array.from(found.node, (node, i) => `${found.query[i]} ${levels[node]} ${codeAt(node)}`);
-        const hits = asked.flatMap((window, query) =>
-          rows.filter((row) => share(window, squareOf(row))).map((row) => ({ query, ...row })),
-        );
-        const distinct = new Set(hits.map(({ query, level, code }) => `${query} ${level} ${code}`));
-        expect(nodes.toSorted()).toEqual([...distinct].sort());
-        const placesOf = ({ query, node }: typeof found) => Array.from(node, (each, i) => query[i]! * 2 ** 20 + each);
-        expect(placesOf(sorted)).toEqual(placesOf(found).sort((a, b) => a - b));
-        expect([...found.query]).toEqual([...found.query].sort((a, b) => a - b));
-        for (const [i, node] of found.node.entries()) {
-          // What holds a node does not come after it.
-          const inside = found.node.subarray(i + 1, found.query.lastIndexOf(found.query[i]!) + 1);
-          const holds = (outer: number): boolean =>
-            levels[outer]! < levels[node]! &&
-            codeAt(node) >> BigInt(2 * (levels[node]! - levels[outer]!)) === codeAt(outer);
-          expect(inside.some(holds)).toBe(false);
-        }
-
-        const expected = hits
-          .map(({ query, set, polygon }): [number, number, number] => [query, set, polygon])
-          .sort((a, b) => a[0] - b[0] || a[1] - b[1] || a[2] - b[2])
-          .filter((row, i, all) => i === 0 || row.join() !== all[i - 1]!.join());
-        expect(Array.from(met.query, (query, i) => [query, met.set[i], met.polygon[i]])).toEqual(expected);
       }),
       { numRuns: 2 * runs },
     );
   });
+});
+
+async function checkQuery(
+  context: Context,
+  tree: MaqTree,
+  wide: MaqTree,
+  rows: readonly QuadrantRow[],
+  asked: readonly Window[],
+  capacity: number | undefined,
+): Promise<void> {
+  const placed = placeWindows(context, columns(asked), STEPS);
+  const pairs = await queryWindows(context, tree, placed);
+  const byLevels = await queryWindowsBreadthFirst(context, tree, placed, { capacity });
+  const polygons = await polygonsOf(context, tree, pairs);
+  const again = await polygonsOf(context, wide, pairs);
+  const found = await context.read({ ...pairs });
+  const sorted = await context.read({ ...byLevels });
+  const { lo, hi } = await context.read({ ...tree.nodes.code });
+  const levels = await context.read(tree.nodes.level);
+  const met = await context.read({ ...polygons });
+  expect(await context.read({ ...again })).toEqual(met);
+  context.dispose(placed.sides, pairs, byLevels, polygons, again);
+
+  const codeAt = (node: number): bigint => (BigInt(hi[node]!) << 32n) | BigInt(lo[node]!);
+  const nodes = Array.from(found.node, (node, i) => `${found.query[i]} ${levels[node]} ${codeAt(node)}`);
+  const hits = asked.flatMap((window, query) =>
+    rows.filter((row) => share(window, squareOf(row))).map((row) => ({ query, ...row })),
+  );
+  const distinct = new Set(hits.map(({ query, level, code }) => `${query} ${level} ${code}`));
+  expect(nodes.toSorted()).toEqual([...distinct].sort());
+  const placesOf = ({ query, node }: typeof found) => Array.from(node, (each, i) => query[i]! * 2 ** 20 + each);
+  expect(placesOf(sorted)).toEqual(placesOf(found).sort((a, b) => a - b));
+  expect([...found.query]).toEqual([...found.query].sort((a, b) => a - b));
+  for (const [i, node] of found.node.entries()) {
+    // What holds a node does not come after it.
+    const inside = found.node.subarray(i + 1, found.query.lastIndexOf(found.query[i]!) + 1);
+    const holds = (outer: number): boolean =>
+      levels[outer]! < levels[node]! && codeAt(node) >> BigInt(2 * (levels[node]! - levels[outer]!)) === codeAt(outer);
+    expect(inside.some(holds)).toBe(false);
+  }
+
+  const expected = hits
+    .map(({ query, set, polygon }): [number, number, number] => [query, set, polygon])
+    .sort((a, b) => a[0] - b[0] || a[1] - b[1] || a[2] - b[2])
+    .filter((row, i, all) => i === 0 || row.join() !== all[i - 1]!.join());
+  expect(Array.from(met.query, (query, i) => [query, met.set[i], met.polygon[i]])).toEqual(expected);
+}
+
+test('the second of two queries that are alike takes fewer launches and waits, and no memory for good', async () => {
+  await using context = openReference();
+  const rows = Array.from(
+    { length: 64 },
+    (_, i): QuadrantRow => ({ set: 0, polygon: i % 5, level: 3, code: BigInt(i), boundary: 0 }),
+  );
+  const sets = uploadRows(context, rows);
+  const tree = await buildMaqTree(context, sets);
+  const placed = placeWindows(context, columns([[0, 0, DOMAIN_STEPS, DOMAIN_STEPS]]), STEPS);
+  const { counters } = context.backend;
+  const costs: { waits: number; dispatches: number; bytes: number }[] = [];
+  for (let i = 0; i < 3; i++) {
+    const before = { ...counters };
+    let waits = 0;
+    const read = vi.spyOn(context, 'read').mockImplementation(async (...args) => {
+      waits++;
+      return (await Context.prototype.read.apply(context, args as never)) as never;
+    });
+    const pairs = await queryWindows(context, tree, placed);
+    const polygons = await polygonsOf(context, tree, pairs);
+    read.mockRestore();
+    context.dispose(pairs, polygons);
+    costs.push({ waits, dispatches: counters.dispatches - before.dispatches, bytes: counters.liveBytes });
+  }
+  expect(costs[1]).toEqual(costs[2]);
+  expect(costs[1]!.waits).toBeLessThan(costs[0]!.waits);
+  expect(costs[1]!.dispatches).toBeLessThan(costs[0]!.dispatches);
+  expect(costs[1]!.bytes).toBe(costs[0]!.bytes);
+  context.dispose(tree, sets, placed.sides);
+  expect(counters.liveBytes).toBe(0);
 });
 
 test('windows are moved to steps, and cut to the domain', async () => {

@@ -94,7 +94,7 @@ function uploadText(context: Context, text: Uint8Array): UploadedText {
   const whole = Math.floor((shift + text.length) / 4);
   const words = context.stored('u32', whole + 2);
   const { buffer } = memoryOf(words);
-  const write = (word: number, data: Uint32Array): void => context.backend.write(buffer, word, data);
+  const write = (word: number, data: Uint32Array): void => words.context!.backend.write(buffer, word, data);
   if (whole > 0) write(1, new Uint32Array(text.buffer, text.byteOffset - shift, whole));
   const head = new Uint8Array(8).fill(BYTE.space);
   const tail = new Uint8Array(4).fill(BYTE.newline);

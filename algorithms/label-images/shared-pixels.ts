@@ -6,6 +6,7 @@ import {
   type Context,
   expand,
   fn,
+  input,
   lowerBound,
   map,
   plus,
@@ -17,6 +18,7 @@ import {
   upperBound,
 } from '../../primitives/index.ts';
 import { anArrayOf, aRecord, atLeast, optional, someOptions } from '../../primitives/kinds.ts';
+import { capacityFor } from '../../primitives/prepared/capacity-for.ts';
 import { type Band, bandsOf } from './bands.ts';
 import { type LabelPair, someLabelRegions } from './label-regions.ts';
 import { type BandPixels, type KeyBits, pixelTotals, type SharedPixels } from './pixel-totals.ts';
@@ -65,7 +67,11 @@ const ARGUMENTS = {
 async function pixelsIn(context: Context, band: Band, bits: KeyBits): Promise<BandPixels> {
   const sums = context.scope(() => {
     const [p, q] = [uploadRuns(context, band.p), uploadRuns(context, band.q)];
-    return sumPieces(intersectRuns(p, q), bits);
+    const keys = { width: keyWidth(bits), low: bits.q };
+    const step = summingStep(context, p, q, keys.width);
+    return step === undefined
+      ? sumPieces(intersectRuns(p, q), keys)
+      : step({ p: { ...p }, q: { ...q }, low: keys.low });
   });
   try {
     return (await context.read(sums)) as unknown as BandPixels;
@@ -73,6 +79,26 @@ async function pixelsIn(context: Context, band: Band, bits: KeyBits): Promise<Ba
     context.dispose(sums);
   }
 }
+
+/** Of longer bands the device takes longer than the host needs for its launches. */
+const MOST_RUNS_OF_STEP = 2 ** 16;
+
+/** All that is done with a short band, prepared: for bands of up to twice as many runs, and regions of about as many bits. */
+function summingStep(context: Context, p: Runs, q: Runs, width: number | undefined) {
+  const [ofP, ofQ] = [capacityFor(p.start), capacityFor(q.start)];
+  if (ofP + ofQ > MOST_RUNS_OF_STEP) return undefined;
+  const inputs = () => ({ p: input(run, ofP), q: input(run, ofQ), low: uniform(u32) });
+  return context.step(`sharedPixels ${ofP} ${ofQ} ${width}`, inputs, ({ p, q, low }) =>
+    sumPieces(intersectRuns(p, q), { width, low }),
+  );
+}
+
+/** Bits to sort keys by where both numbers of regions fit a word, in steps of those that sorts take at once. */
+function keyWidth({ p, q }: KeyBits): number | undefined {
+  return p + q > 32 ? undefined : 8 * Math.ceil((p + q) / 8);
+}
+
+const run = { start: u32, end: u32, region: u32 } as const;
 
 /** Runs on a device: places of their pixels, ascending, and the region of each. */
 interface Runs {
@@ -117,22 +143,29 @@ interface Pieces {
 function intersectRuns(p: Runs, q: Runs): Pieces {
   const first = upperBound(q.end, p.start);
   const past = lowerBound(q.start, p.end);
-  const capacity = (p.start.length as number) + (q.start.length as number);
+  const capacity = p.start.capacity + q.start.capacity;
   const captures = { starts: q.start, ends: q.end, regions: q.region };
   return expand({ ...p, first }, map(difference, { past, first }), piece, { capacity, captures });
 }
 
 const packed = fn('packed', { p: u32, q: u32, bits: uniform(u32) }, u32, ({ p, q, bits }) => p.shl(bits).or(q));
 
+/** How pieces are sorted by (p, q): by one word, of so many bits, where both numbers fit it. */
+interface PieceKeys {
+  readonly width: number | undefined;
+  /** Bits of q in the word. */
+  readonly low: number;
+}
+
 /** Pixels of pieces by (p, q), ascending. Both numbers go into one word where they fit, which sorts twice as fast. */
-function sumPieces({ p, q, pixels }: Pieces, bits: KeyBits): Table {
-  if (bits.p + bits.q > 32) {
+function sumPieces({ p, q, pixels }: Pieces, { width, low }: PieceKeys): Table {
+  if (width === undefined) {
     const sorted = sortByKey({ hi: p, lo: q }, pixels);
     const { keys, values } = reduceByKey(sorted.keys, sorted.values, plus(u32));
     return { ...keys, pixels: values };
   }
-  const keys = map(packed, { p, q, bits: bits.q });
-  const sorted = sortByKey(keys, pixels, { bits: { from: 0, to: bits.p + bits.q } });
+  const keys = map(packed, { p, q, bits: low });
+  const sorted = sortByKey(keys, pixels, { bits: { from: 0, to: width } });
   const { keys: lo, values } = reduceByKey(sorted.keys, sorted.values, plus(u32));
   return { lo, pixels: values };
 }

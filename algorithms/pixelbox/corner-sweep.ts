@@ -28,6 +28,7 @@ import {
   u64,
   uniform,
 } from '../../primitives/index.ts';
+import { bitsUpTo } from '../order-rows.ts';
 import { interleave, type NumberedPairs } from './pair-tables.ts';
 import type { SignedCorners } from './signed-corners.ts';
 
@@ -57,7 +58,7 @@ export function cornerSweep(
     const field = (at: number): Column<'u32'> =>
       map(fieldOf, { corner: sequence(length), corners, field: at }) as Column<'u32'>;
     const row = field(FIELDS.row);
-    const byY = sortByKey({ lo: field(FIELDS.y), hi: row }, sequence(length)).values;
+    const byY = sortByKey({ lo: field(FIELDS.y), hi: row }, sequence(length), { bits: table.keyBits }).values;
     const bits = 32 - Math.clz32(length - 1);
     let sums = context.materialize({ lo: constant(u32, 0, length), hi: constant(u32, 0, length) });
     for (let level = 0; level < bits; level++) {
@@ -82,6 +83,8 @@ interface SweepTable {
   readonly y: Uint32Array;
   readonly sign: Uint32Array;
   readonly source: Uint32Array;
+  /** The bits of a key of a coordinate and, above it, a row. */
+  readonly keyBits: { readonly from: number; readonly to: number };
 }
 
 /** The corners of all pairs: of p, which ask, and of q, which are sources. */
@@ -96,7 +99,8 @@ function sweepTable(pairs: NumberedPairs, p: SignedCorners, q: SignedCorners): S
     0,
   );
   const column = (): Uint32Array => new Uint32Array(length);
-  const table = { row: column(), x: column(), y: column(), sign: column(), source: column() };
+  const keyBits = { from: 0, to: 32 + bitsUpTo(Math.max(0, pairs.p.length - 1)) };
+  const table = { row: column(), x: column(), y: column(), sign: column(), source: column(), keyBits };
   let at = 0;
   for (const { regions, of, isSource } of sides) {
     for (const [row, region] of regions.entries()) {
@@ -123,10 +127,10 @@ const permuted = fn(
 );
 
 /** The corners as records, in order of their pairs and in each of x. */
-function cornersByX(context: Context, { row, x, y, sign, source }: SweepTable): Column<'u32'> {
+function cornersByX(context: Context, { row, x, y, sign, source, keyBits }: SweepTable): Column<'u32'> {
   return context.scope(() => {
     const keys = { lo: context.column(x), hi: context.column(row) };
-    const order = sortByKey(keys, sequence(row.length)).values;
+    const order = sortByKey(keys, sequence(row.length), { bits: keyBits }).values;
     const corners = context.column(interleave(row, x, y, sign, source));
     return context.materialize(map(permuted, { word: sequence(row.length * STRIDE), order, corners }));
   });

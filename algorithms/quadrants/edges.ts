@@ -1,4 +1,24 @@
-import type { Column, Context } from '../../primitives/index.ts';
+import { knownRows } from '../../primitives/columns/length.ts';
+import {
+  array,
+  bool,
+  type Column,
+  type ColumnsOf,
+  type Context,
+  copyIf,
+  fn,
+  gather,
+  i32,
+  type Monoid,
+  map,
+  monoid,
+  reduceByKey,
+  scatter,
+  select,
+  sequence,
+  u32,
+  upperBound,
+} from '../../primitives/index.ts';
 import type { DomainPolygons } from './domain.ts';
 
 /** The edges of polygons on a device, those of a polygon one after the other; edges of length 0 are left out. */
@@ -21,6 +41,24 @@ export interface Edges {
 
 /** Puts the edges of polygons on the device. O(vertices). */
 export function uploadEdges(context: Context, polygons: DomainPolygons): Edges {
+  const isWide = context.backend.walkRows <= MOST_WALKED && polygons.x.length >= MANY_VERTICES;
+  return isWide && coversAll(polygons) ? makeEdges(context, polygons) : copyEdges(context, polygons);
+}
+
+/** Whether every vertex is one of a ring, and every ring one of a polygon. */
+function coversAll({ polygonRings, ringVertices, x }: DomainPolygons): boolean {
+  const isFromStart = polygonRings[0] === 0 && ringVertices[0] === 0;
+  return isFromStart && polygonRings.at(-1) === ringVertices.length - 1 && ringVertices.at(-1) === x.length;
+}
+
+/** Backends that want longer walks run few indices at once: there the host is as fast. */
+const MOST_WALKED = 16;
+
+/** Fewer vertices take less time than the launches. */
+const MANY_VERTICES = 2 ** 14;
+
+/** Puts edges that the host makes on the device. */
+export function copyEdges(context: Context, polygons: DomainPolygons): Edges {
   const { ends, owner, id, first } = edgesOf(polygons);
   const { left, bottom, right, top } = boxesOf(ends, owner, id.length);
   return {
@@ -91,3 +129,113 @@ function boxesOf(ends: Int32Array, owner: Uint32Array, count: number) {
   }
   return boxes;
 }
+
+/** Puts vertices on the device, which makes the edges; the host counts those of every polygon. */
+export function makeEdges(context: Context, polygons: DomainPolygons): Edges {
+  return context.scope(() => {
+    const counted = countEdges(polygons);
+    const [id, first] = [context.column(counted.id), context.column(counted.first)];
+    const edges = counted.first.at(-1)!;
+    const vertices = { xs: context.column(polygons.x), ys: context.column(polygons.y) };
+    const before = verticesBefore(context, polygons);
+    const to = edges === polygons.x.length ? sequence(edges) : verticesWithEdges(before, vertices, edges);
+    // As many starts as are not behind an edge.
+    const owner = context.materialize(map(ownerOf, { starts: upperBound(first, sequence(edges)) }));
+    const boxes = boxesAround(context, owner, map(boxOf, { to, ...vertices }), counted.id.length);
+    const word = sequence(4 * edges);
+    const ends = context.materialize(map(endOf, { word, to: gather(to, map(edgeOf, { word })), before, ...vertices }));
+    return { ends, owner, polygons: { id, first, ...boxes } };
+  });
+}
+
+/** The polygons that have edges, and where those of each start. */
+function countEdges({ polygonRings, ringVertices, x, y }: DomainPolygons): Pick<HostEdges, 'id' | 'first'> {
+  const id = new Uint32Array(polygonRings.length - 1);
+  const first = new Uint32Array(polygonRings.length);
+  let [edges, found] = [0, 0];
+  for (let polygon = 0; polygon < id.length; polygon++) {
+    const before = edges;
+    for (let ring = polygonRings[polygon]!; ring < polygonRings[polygon + 1]!; ring++) {
+      const [start, end] = [ringVertices[ring]!, ringVertices[ring + 1]!];
+      for (let v = start, u = end - 1; v < end; u = v++) if (x[u] !== x[v] || y[u] !== y[v]) edges++;
+    }
+    if (edges === before) continue;
+    id[found++] = polygon;
+    first[found] = edges;
+  }
+  return { id: id.subarray(0, found), first: first.subarray(0, found + 1) };
+}
+
+/** The vertex before each: of the first one of a ring, the last. */
+function verticesBefore(context: Context, { ringVertices, x }: DomainPolygons): Column<'u32'> {
+  const starts = ringVertices.filter(
+    (start, ring) => ring + 1 < ringVertices.length && start < ringVertices[ring + 1]!,
+  );
+  const lasts = starts.map((_, ring) => (starts[ring + 1] ?? x.length) - 1);
+  return scatter(context.column(lasts), context.column(starts), x.length, { onto: sequence(x.length, -1) });
+}
+
+interface Vertices {
+  readonly xs: Column<'i32'>;
+  readonly ys: Column<'i32'>;
+}
+
+const vertexArrays = { xs: array(i32), ys: array(i32) } as const;
+
+const endsEdge = fn('endsEdge', { vertex: u32, from: u32, ...vertexArrays }, bool, ({ vertex, from, xs, ys }) =>
+  xs
+    .at(vertex)
+    .ne(xs.at(from))
+    .or(ys.at(vertex).ne(ys.at(from))),
+);
+
+/** The vertices that end an edge of some length, so many of them. */
+function verticesWithEdges(before: Column<'u32'>, vertices: Vertices, edges: number): Column<'u32'> {
+  const vertex = sequence(before.length);
+  return knownRows(copyIf(vertex, map(endsEdge, { vertex, from: before, ...vertices })), edges);
+}
+
+const edgeOf = fn('edgeOf', { word: u32 }, u32, ({ word }) => word.shr(2));
+
+const endOf = fn(
+  'endOf',
+  { word: u32, to: u32, before: array(u32), ...vertexArrays },
+  i32,
+  ({ word, to, before, xs, ys }) => {
+    const vertex = select(to, before.at(to), word.and(2).eq(0));
+    return select(xs.at(vertex), ys.at(vertex), word.and(1).eq(1));
+  },
+);
+
+const ownerOf = fn('ownerOf', { starts: u32 }, u32, ({ starts }) => starts.sub(1));
+
+/** The boxes of polygons, in no more memory than they need. */
+function boxesAround(context: Context, owner: Column<'u32'>, boxes: Boxes, polygons: number): Boxes {
+  return context.scope(() => {
+    const { values } = reduceByKey(owner, boxes, around);
+    return context.materialize(gather(values, sequence(polygons)));
+  });
+}
+
+const box = { left: i32, bottom: i32, right: i32, top: i32 } as const;
+
+type Boxes = ColumnsOf<typeof box>;
+
+const boxOf = fn('boxOf', { to: u32, ...vertexArrays }, box, ({ to, xs, ys }) => {
+  const [x, y] = [xs.at(to), ys.at(to)];
+  return { left: x, bottom: y, right: x, top: y };
+});
+
+/** The box around two. */
+const around: Monoid<typeof box> = monoid({
+  of: box,
+  identity: { left: 2 ** 31 - 1, bottom: 2 ** 31 - 1, right: -(2 ** 31), top: -(2 ** 31) },
+  combine: ({ a, b }) => ({
+    left: a.left.min(b.left),
+    bottom: a.bottom.min(b.bottom),
+    right: a.right.max(b.right),
+    top: a.top.max(b.top),
+  }),
+  commutative: true,
+  name: 'around',
+});

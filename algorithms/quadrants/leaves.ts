@@ -15,6 +15,7 @@ import {
 } from '../../primitives/index.ts';
 import { aRecord, type FieldKinds, type Kind, optional } from '../../primitives/kinds.ts';
 import { freeOnFailure } from '../free-on-failure.ts';
+import { bitsUpTo } from '../order-rows.ts';
 import { type BoundaryEdges, boundaryEdgesOf, someBoundaryEdges } from './boundary-edges.ts';
 import { DOMAIN_BITS } from './domain.ts';
 import type { Passages } from './edge-in-quadrant.ts';
@@ -106,7 +107,9 @@ export function quadrantsOf(
       const bits = { from: 0, to: Math.max(1, 2 * (DOMAIN_BITS - least)) };
       const rows = { ...leaves, leaf: sequence(leaves.column.length) };
       const byPlace = sortByKey(map(place, { column: leaves.column, row: leaves.row, least }), rows, { bits });
-      const { leaf, ...sorted } = sortByKey(byPlace.values.owner, byPlace.values).values;
+      const ownerBits = { from: 0, to: Math.max(1, bitsUpTo((edges.polygons.id.length as number) - 1)) };
+      const byOwner = sortByKey(byPlace.values.owner, byPlace.values, { bits: ownerBits });
+      const { leaf, ...sorted } = byOwner.values;
       const quadrants = context.materialize(map(quadrant, { ...sorted, polygons: edges.polygons.id }));
       if (passages === undefined) return quadrants;
       return { ...quadrants, edges: boundaryEdgesOf(context, { leaf, row: sorted.row }, passages, counts, edges) };

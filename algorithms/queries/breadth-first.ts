@@ -31,7 +31,7 @@ import { type PlacedWindows, someWindows } from './windows.ts';
  * different in what they meet that walks of their own would wait for the longest. The pairs are the same, ascending by window
  * and then by node.
  *
- * - Work O(pairs that meet, and their children), span O(levels · log pairs). Waits for the device twice a level.
+ * - Work O(pairs that meet, and their children), span O(levels · log pairs). Waits for the device once a level.
  * - The same pairs in the same order on every backend, whatever the capacity, which is 2²⁶ where left out.
  *
  * Source: Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex Polygon Data on

@@ -2,6 +2,7 @@ import { aContext } from '../../primitives/argument-kinds.ts';
 import { requireArguments } from '../../primitives/arguments.ts';
 import {
   array,
+  CapacityError,
   type Column,
   type Context,
   concatenate,
@@ -9,6 +10,7 @@ import {
   fn,
   gather,
   map,
+  OutOfMemoryError,
   select,
   sequence,
   shl64,
@@ -28,6 +30,7 @@ import { aMaqTree } from '../maq-tree/tree.ts';
 import { bitsUpTo, orderRows } from '../order-rows.ts';
 import type { Quadrants } from '../quadrants/index.ts';
 import { someQuadrants } from '../quadrants/leaves.ts';
+import { expectedRows, greatestQuery, noteRows } from './found-before.ts';
 import { QUERY_OPTIONS, type QueryOptions } from './query-options.ts';
 import { type QueryNodes, someNodes } from './range.ts';
 import { shareQuadrants } from './shared-quadrants.ts';
@@ -52,7 +55,8 @@ const entryOf = fn(
 /**
  * The polygons whose quadrants are among the nodes that queries meet, each once a query.
  *
- * - Work O(entries of the nodes) and their sorting. Waits for the device twice.
+ * - Work O(entries of the nodes) and their sorting. Waits for the device twice, or once where the last nodes of the tree were
+ *   about as many: then it is guessed how many entries there are.
  *
  * @example
  * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [180, 0], [180, 90], [0, 90]]] }');
@@ -64,15 +68,55 @@ const entryOf = fn(
  */
 export async function polygonsOf(context: Context, tree: MaqTree, found: QueryNodes): Promise<QueryPolygons> {
   requireArguments('polygonsOf', { context, tree, found }, { context: aContext, tree: aMaqTree, found: someNodes });
-  const { query, node } = found;
-  const { nodes, entries, extent } = tree;
-  const counts = gather(nodes.entryCount, node);
+  const { nodes, extent } = tree;
+  const asked = found.node.length as number;
+  const expected = expectedRows(nodes, 'entriesOfNodes', asked);
+  const known = greatestQuery(found.query);
+  if (expected !== undefined && known !== undefined) {
+    const polygons = await polygonsWithin(context, tree, found, known, expected);
+    if (polygons !== undefined) return polygons;
+  }
+  const [all, most] = await allOrNone(context, [expand(...entriesOf(tree, found)), known ?? lastQuery(context, found)]);
+  noteRows(nodes, 'entriesOfNodes', asked, all.query.length as number);
+  return eachOnce(context, extent, all, most).finally(() => context.dispose(all));
+}
+
+/** What the entries of nodes are made of. */
+function entriesOf({ nodes, entries }: MaqTree, { query, node }: QueryNodes) {
   const captures = { first: nodes.firstEntry, polygons: entries.polygon, sets: entries.set };
-  const [all, last] = await allOrNone(context, [
-    expand({ query, node }, counts, entryOf, { captures }),
-    context.read(slice(query, Math.max(0, (query.length as number) - 1))),
-  ]);
-  return eachOnce(context, extent, all, last[0] ?? 0).finally(() => context.dispose(all));
+  return [{ query, node }, gather(nodes.entryCount, node), entryOf, { captures }] as const;
+}
+
+async function lastQuery(context: Context, { query }: QueryNodes): Promise<number> {
+  const [last] = await context.read(slice(query, Math.max(0, (query.length as number) - 1)));
+  return last ?? 0;
+}
+
+/** The same where there are no more entries than are expected, and memory for these. Waits for the device once. */
+async function polygonsWithin(
+  context: Context,
+  tree: MaqTree,
+  found: QueryNodes,
+  most: number,
+  capacity: number,
+): Promise<QueryPolygons | undefined> {
+  const [rows, counts, functor, options] = entriesOf(tree, found);
+  let made: { readonly all: QueryPolygons; readonly distinct: QueryPolygons } | undefined;
+  try {
+    made = context.scope(() => {
+      const all = expand(rows, counts, functor, { ...options, capacity });
+      return { all, distinct: distinctPairs(context, tree.extent, all, most) };
+    });
+    const { all, distinct } = made;
+    const [entries, polygons] = await Promise.all([context.count({ ...all }), context.count({ ...distinct })]);
+    noteRows(tree.nodes, 'entriesOfNodes', found.node.length as number, entries);
+    return firstPairs(context, distinct, polygons);
+  } catch (error) {
+    if (error instanceof CapacityError || error instanceof OutOfMemoryError) return undefined;
+    throw error;
+  } finally {
+    context.dispose(made);
+  }
 }
 
 /**
@@ -143,11 +187,14 @@ async function eachOnce(
 ): Promise<QueryPolygons> {
   const distinct = context.scope(() => distinctPairs(context, extent, pairs, most));
   try {
-    const found = gather({ ...distinct }, sequence(await context.count({ ...distinct })));
-    return context.scope(() => context.materialize(found));
+    return firstPairs(context, distinct, await context.count({ ...distinct }));
   } finally {
     context.dispose(distinct);
   }
+}
+
+function firstPairs(context: Context, pairs: QueryPolygons, count: number): QueryPolygons {
+  return context.scope(() => context.materialize(gather({ ...pairs }, sequence(count))));
 }
 
 /** Pairs are sorted as 64-bit numbers where that is enough for them, which moves no row to and fro. */

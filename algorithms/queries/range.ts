@@ -19,6 +19,7 @@ import { aRecord, type Kind } from '../../primitives/kinds.ts';
 import type { MaqNodes, MaqTree } from '../maq-tree/index.ts';
 import { aMaqTree } from '../maq-tree/tree.ts';
 import { DOMAIN_BITS } from '../quadrants/index.ts';
+import { expectedRows, noteQueries, noteRows } from './found-before.ts';
 import { type PlacedWindows, someWindows } from './windows.ts';
 
 /** Nodes of a tree that queries meet: ascending by query, and for a query a node before those in it. */
@@ -34,6 +35,8 @@ export const someNodes: Kind = aRecord<QueryNodes>({ query: aColumn('u32'), node
  * through the tree by itself, in preorder: into the nodes that it meets, and past all that is in the others.
  *
  * - Work O(nodes that meet, and their children), span O(nodes that one window meets + log pairs). Waits for the device once.
+ *   The first query of a tree also writes out what walks read of its nodes, which is kept as long as the tree, unless memory is
+ *   short.
  * - The same pairs in the same order on every backend. A window without a point meets nothing.
  *
  * Source: after Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex Polygon Data
@@ -54,12 +57,16 @@ export async function queryWindows(context: Context, tree: MaqTree, windows: Pla
   );
   const { nodes } = tree;
   const { sides, count } = windows;
-  const table = context.scope(() => context.materialize(tableForWindows(nodes)));
+  const table = context.materializeOnce(tableForWindows(nodes));
   try {
     const total = nodes.level.length as number;
     const query = sequence(total === 0 ? 0 : count);
     const rows = { query, ...map(sidesOf, { query, sides }) };
-    return await unfold(rows, fromRoot, visit, { captures: { table, total } });
+    const expected = expectedRows(nodes, 'nodesOfWindows', count);
+    const found = await unfold(rows, fromRoot, visit, { expected, captures: { table, total } });
+    noteRows(nodes, 'nodesOfWindows', count, found.node.length as number);
+    noteQueries(found.query, count);
+    return found;
   } finally {
     context.dispose(table);
   }
@@ -97,7 +104,16 @@ const windowWord = fn(
   },
 );
 
-function tableForWindows({ code, level, firstChild, childCount, entryCount, next }: MaqNodes): Column<'u32'> {
+const tables = new WeakMap<MaqNodes, Column<'u32'>>();
+
+/** The table of a tree as a view: the same one in every query. */
+function tableForWindows(nodes: MaqNodes): Column<'u32'> {
+  const table = tables.get(nodes) ?? viewForWindows(nodes);
+  tables.set(nodes, table);
+  return table;
+}
+
+function viewForWindows({ code, level, firstChild, childCount, entryCount, next }: MaqNodes): Column<'u32'> {
   const index = sequence(WORDS * (level.length as number));
   const columns = { low: code.lo, high: code.hi, levels: level, firstChild, childCount, entryCount, next };
   return map(windowWord, { index, ...columns });

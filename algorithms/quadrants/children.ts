@@ -1,0 +1,184 @@
+import type { Memory } from '../../primitives/columns/column.ts';
+import { scaleLength } from '../../primitives/columns/length.ts';
+import { destination } from '../../primitives/columns/program.ts';
+import {
+  type ArrayValue,
+  array,
+  type Bool,
+  bool,
+  type Column,
+  type Context,
+  constant,
+  fn,
+  type Monoid,
+  map,
+  monoid,
+  popcount,
+  reduceByKey,
+  scatterReduce,
+  select,
+  sequence,
+  type U32,
+  u32,
+  uniform,
+} from '../../primitives/index.ts';
+import { countIn, fusedScan } from '../../primitives/scan.ts';
+import { FLIPS, PASSES } from './edge-in-quadrant.ts';
+import { childPlace, type OpenQuadrants, packQuadrant, type Quadrant, quadrantArrays } from './open-quadrants.ts';
+
+/** Bits of a child's number: of four children 2, of the quadrant itself 0. */
+export type ChildBits = 0 | 2;
+
+/** What becomes of a quadrant. */
+const NOTHING = 0;
+const INSIDE = 1;
+const BOUNDARY = 2;
+const OPEN = 3;
+
+/** The children of quadrants: of a quadrant's number and its child's, in 2 bits below it, a child's number is made. */
+export interface SortedChildren {
+  /** What all edges together do in each quadrant. */
+  readonly marks: Column<'u32'>;
+  /** The number of each child among those that go on, or among those that are settled. */
+  readonly rank: Column<'u32'>;
+  /** Children that go on, and those that are settled; how many, the device knows. */
+  readonly goesOn: Column<'u32'>;
+  readonly settled: Column<'u32'>;
+}
+
+/**
+ * Sorts the children of quadrants into those that go on, those that are settled, and the rest.
+ *
+ * @param quadrant - Numbers of the quadrants that edges are in, and `look`: what each edge does there.
+ * @param least - Quadrants of 2^least steps do not go on.
+ * @param counts - How many children go on, and how many are settled, is put into its first two words.
+ */
+export function sortChildren(
+  context: Context,
+  open: OpenQuadrants,
+  edges: { readonly quadrant: Column<'u32'>; readonly look: Column<'u32'> },
+  bits: ChildBits,
+  least: number,
+  counts: Memory,
+): SortedChildren {
+  return context.scope(() => {
+    const marks = markQuadrants(context, edges.quadrant, edges.look, open.column.length);
+    const child = sequence(scaleLength(context, open.column.length, 2 ** bits));
+    const from = { columns: open.column, rows: open.row, marks, bits };
+    const kind = context.materialize(map(kindOf, { child, ...from, least }));
+    return { marks, ...rankChildren(context, kind, counts) };
+  });
+}
+
+/** Bits of edges in the same quadrant: to pass through and to pass through is to pass through, flips cancel out. */
+const together: Monoid<typeof u32> = monoid({
+  of: u32,
+  identity: 0,
+  combine: ({ a, b }) => a.or(b).and(PASSES).or(a.xor(b).and(FLIPS)),
+  name: 'together',
+});
+
+const masked = fn('masked', { bits: u32, mask: uniform(u32) }, u32, ({ bits, mask }) => bits.and(mask));
+
+/** Brings together what all edges of a quadrant do. Those next to each other first: large polygons have many in one. */
+function markQuadrants(
+  context: Context,
+  quadrant: Column<'u32'>,
+  look: Column<'u32'>,
+  count: Column['length'],
+): Column<'u32'> {
+  const marks = context.materialize(constant(u32, 0, count));
+  const { keys, values } = reduceByKey(quadrant, look, together);
+  scatterReduce(map(masked, { bits: values, mask: PASSES }), keys, 'or', marks);
+  scatterReduce(map(masked, { bits: values, mask: FLIPS }), keys, 'xor', marks);
+  return marks;
+}
+
+const goesOn = fn('goesOn', { kind: u32 }, bool, ({ kind }) => kind.eq(OPEN));
+
+const settles = fn('settles', { kind: u32 }, bool, ({ kind }) => kind.eq(INSIDE).or(kind.eq(BOUNDARY)));
+
+/** Two counts at once. */
+export const BOTH: Monoid<{ readonly goesOn: typeof u32; readonly settled: typeof u32 }> = monoid({
+  of: { goesOn: u32, settled: u32 },
+  identity: { goesOn: 0, settled: 0 },
+  combine: ({ a, b }) => ({ goesOn: a.goesOn.add(b.goesOn), settled: a.settled.add(b.settled) }),
+  commutative: true,
+  name: 'both',
+});
+
+/** Numbers children that go on and children that are settled, and lists both, in one pass. */
+function rankChildren(context: Context, kind: Column<'u32'>, counts: Memory): Omit<SortedChildren, 'marks'> {
+  const rank = context.stored('u32', kind.length);
+  const [open, settled] = [0, 1].map((word) => context.stored('u32', countIn(counts, word, kind.capacity)));
+  const flags = [map(goesOn, { kind }), map(settles, { kind })];
+  fusedScan('rankChildren', {
+    context,
+    length: kind.length,
+    monoid: BOTH,
+    element: (index, loader) => loader.load(flags, index).map((flag) => u32(flag)),
+    emit: (index, [opens, leaves], _, loader) => {
+      const [isOpen, isSettled] = loader.load(flags, index) as [Bool, Bool];
+      return [select(leaves as U32, opens as U32, isOpen), isOpen, opens!, isSettled, leaves!, index];
+    },
+    emitted: ['u32', 'bool', 'u32', 'bool', 'u32', 'u32'],
+    stores: [
+      { ...destination(rank), value: 0 },
+      { ...destination(open!), guard: 1, index: 2, value: 5 },
+      { ...destination(settled!), guard: 3, index: 4, value: 5 },
+    ],
+    total: counts,
+  });
+  return { rank, goesOn: open!, settled: settled! };
+}
+
+const parents = { ...quadrantArrays, marks: array(u32), bits: uniform(u32) } as const;
+
+interface Parents {
+  readonly columns: ArrayValue<'u32'>;
+  readonly rows: ArrayValue<'u32'>;
+  readonly marks: ArrayValue<'u32'>;
+  readonly bits: U32;
+}
+
+/** A child, and 1 where edges pass through it. */
+function childOf(child: U32, { columns, rows, marks, bits }: Parents): Quadrant & { readonly passed: U32 } {
+  const { parent, number, parity, ...place } = childPlace(child, bits, columns, rows);
+  const mark = marks.at(parent);
+  // The way from the quadrant's corner to the child's: see `edge-in-quadrant.ts`.
+  const way = select(number.add(number.and(number.shr(1)).mul(3)), u32(1), bits.eq(0));
+  return {
+    ...place,
+    parity: parity.xor(popcount(mark.shr(4).and(way)).and(1)),
+    passed: mark.shr(number).and(1),
+  };
+}
+
+const kindOf = fn('kindOf', { child: u32, ...parents, least: uniform(u32) }, u32, ({ child, least, ...from }) => {
+  const { shift, parity, passed } = childOf(child, from);
+  return select(
+    select(u32(NOTHING), u32(INSIDE), parity.eq(1)),
+    select(u32(BOUNDARY), u32(OPEN), shift.gt(least)),
+    passed.eq(1),
+  );
+});
+
+const packedChild = fn(
+  'packedChild',
+  { child: u32, ...parents, owners: array(u32) },
+  { column: u32, row: u32, owner: u32, boundary: u32 },
+  ({ child, owners, ...from }) => {
+    const { passed, ...place } = childOf(child, from);
+    return { ...packQuadrant(place), owner: owners.at(child.shr(from.bits)), boundary: passed };
+  },
+);
+
+/** Children by their numbers, with whether edges pass through, as a view. */
+export function childrenOf(
+  { column, row, owner }: OpenQuadrants,
+  marks: Column<'u32'>,
+  child: Column<'u32'>,
+  bits: ChildBits,
+): OpenQuadrants & { readonly boundary: Column<'u32'> } {
+  return map(packedChild, { child, columns: column, rows: row, marks, bits, owners: owner });
+}

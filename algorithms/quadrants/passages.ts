@@ -1,0 +1,126 @@
+import type { DeviceLength, Memory } from '../../primitives/columns/column.ts';
+import { alive, destination, extentOf, fuse, programOf } from '../../primitives/columns/program.ts';
+import {
+  array,
+  type Column,
+  type Context,
+  ctz,
+  fn,
+  map,
+  plus,
+  popcount,
+  select,
+  type U32,
+  u32,
+  uniform,
+} from '../../primitives/index.ts';
+import { monoidProgram } from '../../primitives/monoid.ts';
+import { fusedScan } from '../../primitives/scan.ts';
+import { BOTH, type ChildBits } from './children.ts';
+import { PASSES, type Passages } from './edge-in-quadrant.ts';
+import type { OpenQuadrants } from './open-quadrants.ts';
+
+/** Whether the children of the quadrant that an edge is in are settled, beside what the edge does there. */
+const SETTLE = 7;
+
+const noted = fn(
+  'noted',
+  { look: u32, quadrant: u32, columns: array(u32), bits: uniform(u32), least: uniform(u32) },
+  u32,
+  ({ look, quadrant, columns, bits, least }) => {
+    const side = ctz(columns.at(quadrant)).sub(bits.shr(1));
+    return look.or(u32(side.le(least)).shl(SETTLE));
+  },
+);
+
+/** What edges do in quadrants, noted down with whether the quadrants' children go on: those of one have the same side. */
+export function noteLooks(
+  context: Context,
+  looks: Column<'u32'>,
+  { quadrant }: Passages,
+  { column }: OpenQuadrants,
+  bits: ChildBits,
+  least: number,
+): Column<'u32'> {
+  return context.materialize(map(noted, { look: looks, quadrant, columns: column, bits, least }));
+}
+
+const passCounts = fn('passCounts', { look: u32 }, { goesOn: u32, settled: u32 }, ({ look }) => {
+  const count = popcount(look.and(PASSES));
+  const isSettled = look.shr(SETTLE).eq(1);
+  return { goesOn: select(count, u32(0), isSettled), settled: select(u32(0), count, isSettled) };
+});
+
+/** Puts how many children edges pass through that go on, and that are settled, into the third and the fourth word of `counts`. */
+export function countPassages(context: Context, look: Column<'u32'>, counts: Memory): void {
+  const columns = Object.values(map(passCounts, { look }));
+  const program = fuse('countPassages', [], ['u32', 'u32'], (index, _, loader) => loader.load(columns, index));
+  context.backend.reduce(extentOf(look.length), programOf(program, context, look.length), monoidProgram(BOTH), {
+    buffer: alive(counts).buffer,
+    word: 2,
+  });
+}
+
+/** The most children of a quadrant that one edge passes through. */
+export const MOST_PASSED = 3;
+
+const RANKS = Array.from({ length: MOST_PASSED }, (_, rank) => rank);
+
+const passed = fn(
+  'passed',
+  { quadrant: u32, look: u32, ranks: array(u32), bits: uniform(u32) },
+  { first: u32, second: u32, third: u32 },
+  ({ quadrant, look, ranks, bits }) => {
+    const passes = [look.and(PASSES)];
+    for (let k = 1; k < MOST_PASSED; k++) passes.push(passes[k - 1]!.and(passes[k - 1]!.sub(1)));
+    const [first, second, third] = passes.map((left) => ranks.at(quadrant.shl(bits).add(ctz(left))));
+    return { first: first!, second: second!, third: third! };
+  },
+);
+
+/** Which children edges are handed on to, and how many passages that makes. */
+export interface Handover {
+  readonly to: 'goesOn' | 'settled';
+  /** The number of each child among those of its kind. */
+  readonly rank: Column<'u32'>;
+  readonly bits: ChildBits;
+  readonly length: number | DeviceLength;
+}
+
+/** Hands edges on to the children that they pass through, in the order of the edges. */
+export function passOn(
+  context: Context,
+  { quadrant, edge }: Passages,
+  look: Column<'u32'>,
+  { to, rank, bits, length }: Handover,
+): Passages {
+  return context.scope(() => {
+    const made = [0, 1].map(() => context.stored('u32', length));
+    const [quadrants, edges] = made.map(destination);
+    const count = map(passCounts, { look })[to];
+    const children = Object.values(map(passed, { quadrant, look, ranks: rank, bits }));
+    fusedScan('passOn', {
+      context,
+      length: edge.length,
+      monoid: plus(u32),
+      element: (index, loader) => loader.load([count], index),
+      emit: (index, [before], [after], loader) => {
+        const [own, ...among] = loader.load([edge, ...children], index);
+        const lanes = RANKS.flatMap((rank) => {
+          const place = (before as U32).add(rank);
+          return [place.lt(after as U32), place, among[rank]!];
+        });
+        return [own!, ...lanes];
+      },
+      emitted: ['u32', ...RANKS.flatMap(() => ['bool', 'u32', 'u32'] as const)],
+      stores: RANKS.flatMap((rank) => {
+        const [guard, index] = [1 + 3 * rank, 2 + 3 * rank];
+        return [
+          { ...quadrants!, guard, index, value: 3 + 3 * rank },
+          { ...edges!, guard, index, value: 0 },
+        ];
+      }),
+    });
+    return { quadrant: made[0]!, edge: made[1]! };
+  });
+}
