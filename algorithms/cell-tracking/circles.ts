@@ -1,0 +1,51 @@
+/** Samples of circles, as the host makes them: angles are numbers of tables, and devices need no trigonometry. */
+
+/** Sines and cosines are whole numbers of this many bits behind the point. */
+export const WEIGHT_BITS = 14;
+
+/**
+ * Pairs of samples that lie across from each other, circle after circle: the second of a pair has the opposite offset and the
+ * opposite direction. Of each circle, every other pair comes first.
+ */
+export interface CircleTables {
+  /** How many elements of the frame on the first sample of a pair is, modulo 2^32. */
+  readonly offsets: Uint32Array<ArrayBuffer>;
+  /** Cosine (low half) and sine (high half) of its angle, as i16. */
+  readonly weights: Uint32Array<ArrayBuffer>;
+  readonly radii: Float32Array<ArrayBuffer>;
+  /** Pairs of a circle, and how many of them come first. */
+  readonly pairs: number;
+  readonly firstPairs: number;
+}
+
+/** The tables of circles in frames of a width; places of samples are cut to whole pixels towards the centre. */
+export function circleTables(radii: readonly number[], points: number, width: number): CircleTables {
+  const pairs = points / 2;
+  const order = Array.from({ length: pairs }, (_, i) => i);
+  const places = [...order.filter((i) => i % 2 === 0), ...order.filter((i) => i % 2 === 1)];
+  const angles = places.map((place) => (place * 2 * Math.PI) / points);
+  const offsets = radii.flatMap((radius) =>
+    angles.map((angle) => cut(Math.sin(angle) * radius) * width + cut(Math.cos(angle) * radius)),
+  );
+  const weights = radii.flatMap(() => angles.map((angle) => packed(fixed(Math.cos(angle)), fixed(Math.sin(angle)))));
+  return {
+    offsets: Uint32Array.from(offsets, (offset) => offset >>> 0),
+    weights: Uint32Array.from(weights),
+    radii: Float32Array.from(radii),
+    pairs,
+    firstPairs: Math.ceil(pairs / 2),
+  };
+}
+
+/** The whole pixels of a step. What is whole but for the rounding of a sine, as 8 · cos 120°, stays what it is. */
+function cut(step: number): number {
+  return Math.trunc(step * (1 + 1e-12));
+}
+
+function fixed(value: number): number {
+  return Math.round(value * 2 ** WEIGHT_BITS);
+}
+
+function packed(low: number, high: number): number {
+  return ((low & 0xffff) | (high << 16)) >>> 0;
+}

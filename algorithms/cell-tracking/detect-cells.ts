@@ -1,0 +1,41 @@
+import { aContext } from '../../primitives/argument-kinds.ts';
+import { requireArguments } from '../../primitives/arguments.ts';
+import type { Context } from '../../primitives/index.ts';
+import { someOptions } from '../../primitives/kinds.ts';
+import { DETECTION_OPTIONS, type DetectionOptions } from './detection-options.ts';
+import { aFrame, type Frame } from './frame.ts';
+import { detectPeaks } from './peaks.ts';
+
+/** Cells of a frame in memory of the host, ascending by y and x, which are in pixels. */
+export interface DetectedCells {
+  readonly x: Float32Array;
+  readonly y: Float32Array;
+  readonly radius: Float32Array;
+  /** Negative where the cell is brighter than what is around it. */
+  readonly score: Float32Array;
+}
+
+/**
+ * The cells of a frame: where circles fit best, by {@link detectPeaks}, read.
+ *
+ * @throws `ArgumentError` as `detectPeaks` does; `CapacityError` where there are more cells than `maxCells`.
+ * @example
+ * const disc = (x: number, y: number) => 100 + 100 / (1 + Math.exp(Math.hypot(x - 16, y - 20) - 9));
+ * const grey = ctx.column(Uint8Array.from({ length: 40 * 40 }, (_, i) => disc(i % 40, Math.floor(i / 40))));
+ * const { x, y, radius } = await detectCells(ctx, { width: 40, height: 40, grey }, { radii: [7, 9, 11] });
+ * [x, y, radius]; // [Float32Array [16], Float32Array [20], Float32Array [9]]
+ */
+export async function detectCells(
+  context: Context,
+  frame: Frame,
+  options: DetectionOptions = {},
+): Promise<DetectedCells> {
+  const kinds = { context: aContext, frame: aFrame, options: someOptions<DetectionOptions>(DETECTION_OPTIONS) };
+  requireArguments('detectCells', { context, frame, options }, kinds);
+  const peaks = detectPeaks(frame, options);
+  try {
+    return await context.read(peaks);
+  } finally {
+    context.dispose(peaks);
+  }
+}

@@ -1,0 +1,51 @@
+import { anArrayOf, aWhole, aWord, type FieldKinds, optional, where } from '../../primitives/kinds.ts';
+
+export interface GicovOptions {
+  /** Of the circles, in pixels; 8, 10, … 20 unless given. */
+  readonly radii?: readonly number[] | undefined;
+  /** Samples of a circle, an even number; 150 unless given. */
+  readonly points?: number | undefined;
+  /** Scores whose size is at most this are 0; 0 unless given. Much of their work is left out, too. */
+  readonly threshold?: number | undefined;
+  /** Pixels nearer to an edge of the frame than this have score 0; the greatest radius and 2 more unless given. */
+  readonly margin?: number | undefined;
+  /** Cells that are brighter than what is around them have negative scores, dark ones positive; `both` unless given. */
+  readonly sign?: 'bright' | 'dark' | 'both' | undefined;
+}
+
+export interface DetectionOptions extends GicovOptions {
+  /** The size that the score of a cell exceeds; 1.8 unless given. */
+  readonly threshold?: number | undefined;
+  /** A cell has the greatest score within so many pixels; 12 unless given. */
+  readonly dilation?: number | undefined;
+  /** Room for so many cells; 4,096 unless given. */
+  readonly maxCells?: number | undefined;
+}
+
+const isRadius = (given: unknown): boolean => typeof given === 'number' && given >= 1 && given <= 256;
+
+export const GICOV_OPTIONS: FieldKinds<GicovOptions> = {
+  radii: optional(anArrayOf(where('a number from 1 to 256', isRadius, { code: 'cells/radii' }), 'an array of radii')),
+  points: optional(
+    where('an even number from 8 to 720', (given) => Number.isInteger(given) && isPoints(given as number), {
+      code: 'cells/points',
+    }),
+  ),
+  threshold: optional(
+    where('a number from 0', (given) => Number.isFinite(given) && (given as number) >= 0, { code: 'cells/threshold' }),
+  ),
+  margin: optional(aWhole(0, 2 ** 16, 'cells/margin')),
+  sign: optional(aWord(['bright', 'dark', 'both'], 'cells/sign')),
+};
+
+function isPoints(given: number): boolean {
+  return given % 2 === 0 && given >= 8 && given <= 720;
+}
+
+export const DETECTION_OPTIONS: FieldKinds<DetectionOptions> = {
+  ...GICOV_OPTIONS,
+  dilation: optional(aWhole(0, 64, 'cells/dilation')),
+  maxCells: optional(aWhole(1, 2 ** 24, 'cells/most')),
+};
+
+export const DEFAULT_RADII: readonly number[] = [8, 10, 12, 14, 16, 18, 20];

@@ -1,0 +1,178 @@
+import {
+  array,
+  bool,
+  type Column,
+  type F32,
+  type Functor,
+  f32,
+  fn,
+  gather,
+  If,
+  map,
+  neighbours,
+  plus,
+  relax,
+  round,
+  saturatingPlus,
+  sequence,
+  u32,
+  uniform,
+  Var,
+} from '../../primitives/index.ts';
+import type { Direction, WindowFields } from './tracking-options.ts';
+import { cellAt, WINDOW_WORDS, type WindowShape, WORD, wordOf } from './windows.ts';
+
+/** Weight of the neighbours. */
+export const MU = 0.5;
+/** Weight of the image. */
+export const LAMBDA = 5;
+/** Changes are folded as whole numbers of this many bits behind the point. */
+export const CHANGE_BITS = 20;
+export const LEAST_MEAN_CHANGE = 1e-5;
+/** Cells up to which changes, which are at most 1, cannot add up beyond u32. */
+const MOST_EXACT = 2 ** (32 - CHANGE_BITS) - 1;
+
+/** The eight neighbours in the order in which they are summed. */
+export const SIDES = [
+  [1, 0],
+  [0, 1],
+  [1, 1],
+  [-1, 0],
+  [0, -1],
+  [-1, -1],
+  [1, -1],
+  [-1, 1],
+] as const;
+
+/** How a neighbour draws: where it is more, where it is less, or by half both ways. */
+type Draw = 'more' | 'less' | 'half';
+
+export function drawsOf({ x, y }: Direction): Draw[] {
+  const length = Math.sqrt(x * x + y * y);
+  return SIDES.map(([dx, dy]) => {
+    const along = x * dx + y * dy;
+    return Math.abs(along) <= 1e-6 * length ? 'half' : along > 0 ? 'more' : 'less';
+  });
+}
+
+type FlowStep = Functor<{ u: ReturnType<typeof neighbours<typeof f32>>; image: typeof f32 }, typeof f32>;
+
+/** There are 16 of them, one for each set of sides that a direction tells apart. */
+const steps = new Map<string, FlowStep>();
+
+/** The step of the flow along a direction. */
+export function flowStep(direction: Direction): FlowStep {
+  const draws = drawsOf(direction);
+  const key = draws.join();
+  const known = steps.get(key) ?? createFlowStep(draws);
+  steps.set(key, known);
+  return known;
+}
+
+/**
+ * h = u + μ/λ · Σ H(Δ · (v·d)) · Δ over the neighbours, then h − 1/λ · image · (h − image). The step function H is 1 above 0, ½ at
+ * 0 and 0 below: so a neighbour ahead draws by max(Δ, 0), one behind by min(Δ, 0), one beside by ½ Δ.
+ */
+function createFlowStep(draws: readonly Draw[]): FlowStep {
+  return fn('motionGradientVectorFlow', { u: neighbours(f32), image: f32 }, f32, ({ u, image }) => {
+    const own = u.at(0);
+    const drawn = SIDES.map(([dx, dy], side): F32 => {
+      const difference = u.at(dx, dy).sub(own);
+      const draw = draws[side]!;
+      return draw === 'half' ? difference.mul(0.5) : draw === 'more' ? difference.max(0) : difference.min(0);
+    });
+    const h = own.add(drawn.reduce((a, b) => a.add(b)).mul(MU / LAMBDA));
+    return h.sub(image.mul(1 / LAMBDA).mul(h.sub(image)));
+  });
+}
+
+/** How much a round changes a pixel. */
+export const flowChange: Functor<{ before: typeof f32; after: typeof f32 }, typeof u32> = fn(
+  'flowChange',
+  { before: f32, after: f32 },
+  u32,
+  ({ before, after }) =>
+    u32(
+      round(
+        after
+          .sub(before)
+          .abs()
+          .mul(2 ** CHANGE_BITS),
+      ),
+    ),
+);
+
+/** Whether the changes of a window are small in the mean. */
+export const flowIsStill: Functor<{ total: typeof u32; cells: typeof u32 }, typeof bool> = fn(
+  'flowIsStill',
+  { total: u32, cells: u32 },
+  bool,
+  ({ total, cells }) => total.le(u32(f32(cells).mul(LEAST_MEAN_CHANGE * 2 ** CHANGE_BITS))),
+);
+
+/** The motion gradient vector flow of all windows, and the rounds of each. */
+export function flowOfWindows(
+  image: Column<'f32'>,
+  windows: Column<'u32'>,
+  shape: WindowShape,
+  options: {
+    readonly flow: Direction;
+    readonly maxRounds: number;
+    readonly cells: number;
+    readonly previous: WindowFields | undefined;
+  },
+): { readonly field: Column<'f32'>; readonly rounds: Column<'u32'> } {
+  const { cells, previous } = options;
+  const word = (name: keyof typeof WORD): Column<'u32'> =>
+    gather(windows, sequence(cells, WORD[name], WINDOW_WORDS)) as Column<'u32'>;
+  const maxArea = shape.maxWidth * shape.maxHeight;
+  const start =
+    previous === undefined
+      ? image
+      : map(startOfFlow, {
+          ...{ pixel: sequence(image.capacity), image, windows, cells, maxArea },
+          ...{ field: previous.field, before: previous.windows },
+        });
+  const total = maxArea > MOST_EXACT ? saturatingPlus : plus(u32);
+  const { state, rounds } = relax(
+    { width: word('width'), height: word('height') },
+    flowStep(options.flow),
+    { u: start, image },
+    { change: flowChange, total, until: flowIsStill },
+    { maxRounds: options.maxRounds, maxWidth: shape.maxWidth, maxHeight: shape.maxHeight },
+  );
+  return { field: state, rounds };
+}
+
+/** What the flow was at a pixel of the frame in the cell's window before; its image where that window did not have it. */
+const startOfFlow = fn(
+  'startOfFlow',
+  {
+    pixel: u32,
+    image: f32,
+    windows: array(u32),
+    cells: uniform(u32),
+    maxArea: uniform(u32),
+    field: array(f32),
+    before: array(u32),
+  },
+  f32,
+  ({ pixel, image, windows, cells, maxArea, field, before }) => {
+    const cell = cellAt(pixel, windows, cells, maxArea);
+    const width = wordOf(windows, cell, 'width');
+    const place = pixel.sub(wordOf(windows, cell, 'first'));
+    const row = place.div(width);
+    // A column or row outside of the window before is a large number: they wrap.
+    const x = place
+      .sub(row.mul(width))
+      .add(wordOf(windows, cell, 'left'))
+      .sub(wordOf(before, cell, 'left'));
+    const y = row.add(wordOf(windows, cell, 'top')).sub(wordOf(before, cell, 'top'));
+    const [wide, high] = [wordOf(before, cell, 'width'), wordOf(before, cell, 'height')];
+    const value = Var(image);
+    If(x.lt(wide).and(y.lt(high)).and(width.gt(0)), () => {
+      value.set(field.at(wordOf(before, cell, 'first').add(y.mul(wide)).add(x)));
+    });
+    return value;
+  },
+);

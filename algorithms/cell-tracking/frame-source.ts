@@ -1,0 +1,58 @@
+import {
+  array,
+  type Column,
+  type Context,
+  f32,
+  fn,
+  input,
+  map,
+  sequence,
+  type TableInput,
+  u32,
+} from '../../primitives/index.ts';
+import type { Frame, HostFrame } from './frame.ts';
+
+/** How frames of one size and depth come into a prepared pipeline. */
+export interface FrameSource {
+  readonly input: TableInput<typeof u32>;
+  /** A column for a call. */
+  upload(frame: HostFrame): Column<'u32'>;
+  /** The frame that algorithms see: what moves, if there is a background. */
+  frameOf(grey: Column<'u32'>): Frame;
+}
+
+/** Frames like the given one. The background stays the caller's. */
+export function frameSource(context: Context, like: HostFrame, background: Column | undefined): FrameSource {
+  const { width, height } = like;
+  return {
+    input: inputOf(like),
+    upload: ({ grey }) => context.column(grey as Uint8Array<ArrayBuffer>),
+    frameOf: (grey) => ({ width, height, grey: background === undefined ? grey : movingPart(grey, background) }),
+  };
+}
+
+function inputOf({ width, height, grey }: HostFrame): TableInput<typeof u32> {
+  // The types of grey values differ.
+  if (grey instanceof Float32Array) return input(f32, width * height) as never;
+  return input(u32, width * height, { storage: grey instanceof Uint8Array ? 'u8' : 'u16' });
+}
+
+/** A view of what differs from the background. */
+function movingPart(grey: Column<'u32'>, background: Column): Column<'f32'> {
+  const given = { cell: sequence(background.capacity), background: background as Column<'f32'> };
+  return (grey.type as string) === 'f32'
+    ? map(movingOfF32, { ...given, grey: grey as never })
+    : map(movingOfU32, { ...given, grey: grey as never });
+}
+
+const movingOfU32 = movingOf(u32);
+const movingOfF32 = movingOf(f32);
+
+function movingOf(grey: typeof u32 | typeof f32) {
+  return fn(
+    'movingPart',
+    { cell: u32, grey: array(grey as typeof f32), background: array(f32) },
+    f32,
+    ({ cell, grey, background }) => f32(grey.at(cell)).sub(background.at(cell)),
+  );
+}

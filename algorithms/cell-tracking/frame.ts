@@ -1,0 +1,77 @@
+import { aColumn } from '../../primitives/argument-kinds.ts';
+import { requireContext } from '../../primitives/columns/column.ts';
+import { ArgumentError, type Column, type Context } from '../../primitives/index.ts';
+import { anInstance, aRecord, aWhole, type Kind } from '../../primitives/kinds.ts';
+
+/** A grey frame on a device, row after row from the top. Grey values have any scale: 8 bits, 16 bits, fractions. */
+export interface Frame {
+  readonly width: number;
+  readonly height: number;
+  /** A packed column, as `context.column` makes it of a `Uint8Array` or a `Uint16Array`, is fine. */
+  readonly grey: Column<'u32'> | Column<'f32'>;
+}
+
+/** A grey frame in memory of the host, row after row from the top. */
+export interface HostFrame {
+  readonly width: number;
+  readonly height: number;
+  readonly grey: Uint8Array | Uint16Array | Float32Array;
+}
+
+/** More pixels along a side are refused: coordinates are kept as f32, and pixels counted in u32. */
+const MOST_SIDE = 2 ** 16 - 1;
+
+export const aHostFrame: Kind = aRecord<HostFrame>({
+  width: aWhole(1, MOST_SIDE, 'frame/size'),
+  height: aWhole(1, MOST_SIDE, 'frame/size'),
+  grey: anInstance(Uint8Array, Uint16Array, Float32Array),
+});
+
+export const aFrame: Kind = aRecord<Frame>({
+  width: aWhole(1, MOST_SIDE, 'frame/size'),
+  height: aWhole(1, MOST_SIDE, 'frame/size'),
+  grey: aColumn('u32', 'f32'),
+});
+
+/**
+ * The context that the pixels of a frame live in, of which there have to be as many as its sides say. Of an input of a prepared
+ * pipeline that is its capacity; pixels that a call leaves out are 0.
+ */
+export function contextOfFrame(call: string, { width, height, grey }: Frame): Context {
+  const pixels = typeof grey.length === 'number' ? grey.length : grey.length.limit;
+  if (pixels !== width * height) {
+    throw new ArgumentError('frame/size', `${call} was given a frame that has not the pixels of its sides.`, {
+      expected: `${width * height} grey values, ${width} × ${height}`,
+      got: pixels,
+    });
+  }
+  return requireContext([grey], call);
+}
+
+/** Refuses a frame in memory of the host that has not the pixels of its sides. */
+export function requireHostFrame(call: string, { width, height, grey }: HostFrame): void {
+  if (grey.length === width * height) return;
+  throw new ArgumentError('frame/size', `${call} was given a frame that has not the pixels of its sides.`, {
+    expected: `${width * height} grey values, ${width} × ${height}`,
+    got: grey.length,
+  });
+}
+
+/** Refuses a frame of another size than one before, or than the background. */
+export function requireSameSize(call: string, { width, height }: HostFrame, before: HostFrame): void {
+  if (width === before.width && height === before.height) return;
+  throw new ArgumentError('frame/size', `${call} was given frames of two sizes.`, {
+    expected: `${before.width} × ${before.height} pixels, as before`,
+    got: `${width} × ${height}`,
+    remedy: 'Crop or scale the frames to one size.',
+  });
+}
+
+/** Refuses a frame of another depth than one before. */
+export function requireSameDepth(call: string, { grey }: HostFrame, before: HostFrame): void {
+  if (grey.constructor === before.grey.constructor) return;
+  throw new ArgumentError('frame/depth', `${call} was given frames of two depths.`, {
+    expected: `grey values as ${before.grey.constructor.name}, as before`,
+    got: grey.constructor.name,
+  });
+}

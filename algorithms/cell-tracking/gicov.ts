@@ -1,0 +1,208 @@
+import { requireArguments } from '../../primitives/arguments.ts';
+import {
+  ArgumentError,
+  array,
+  type Bool,
+  type Column,
+  dotOfHalves,
+  type F32,
+  For,
+  f32,
+  fn,
+  type I32,
+  If,
+  i32,
+  Let,
+  map,
+  select,
+  sequence,
+  sqrt,
+  type U32,
+  u32,
+  uniform,
+  Var,
+} from '../../primitives/index.ts';
+import { someOptions } from '../../primitives/kinds.ts';
+import { circleTables, WEIGHT_BITS } from './circles.ts';
+import { DEFAULT_RADII, GICOV_OPTIONS, type GicovOptions } from './detection-options.ts';
+import { aFrame, contextOfFrame, type Frame } from './frame.ts';
+import { packSlopes } from './slopes.ts';
+
+/** How well circles around the pixels of a frame lie on edges. */
+export interface Gicov {
+  /** Mean over standard deviation of the slopes outwards, of the circle that fits best: negative around what is bright. */
+  readonly score: Column<'f32'>;
+  /** The radius of that circle, in pixels; 0 where the score is 0. */
+  readonly radius: Column<'f32'>;
+}
+
+/**
+ * The gradient inverse coefficient of variation of every pixel of a frame: on circles around the pixel the slopes outwards are
+ * sampled, and their mean is divided by their standard deviation (n − 1). Of all circles, the one with the greatest mean² to
+ * variance counts, by its signed score.
+ *
+ * Slopes are taken as whole numbers: the greatest slope of the frame has 14 bits, sines and cosines have 14 bits behind the
+ * point, a slope outwards is cut to 15 bits; their sum is exact, and the sum of their squares is one of f32. So all backends
+ * give the same bytes. A score differs from that of the real numbers by some 1e-3 of it, unless a single slope of the frame is
+ * thousands of times as large as those around the cells. Frames times a power of two, or with another offset, give the same
+ * bytes, unless f32 rounds their grey values.
+ *
+ * - Work O(pixels · radii · points); with a `threshold` half of it is left out around most pixels: the other half of the samples
+ *   could not bring the score above it.
+ * - Where all slopes are 0 the score is 0. A standard deviation below 2⁻¹⁰ of the root mean square counts as that. Slopes that
+ *   are not finite count as 0.
+ * - Frames without pixels inside of the margin have scores of 0 alone.
+ *
+ * Source: Dong, Ray and Acton, Intravital leukocyte detection using the gradient inverse coefficient of variation, 2005; Boyer,
+ * Tarjan, Acton and Skadron, Accelerating leukocyte tracking using CUDA, 2009.
+ *
+ * @throws `ArgumentError` `frame/size` where the frame has not the pixels of its sides; `cells/radii`, `cells/points`,
+ * `cells/threshold`, `cells/margin`, `cells/sign`.
+ * @example
+ * const disc = (x: number, y: number) => 100 + 100 / (1 + Math.exp(Math.hypot(x - 16, y - 16) - 9));
+ * const grey = ctx.column(Uint8Array.from({ length: 33 * 33 }, (_, i) => disc(i % 33, Math.floor(i / 33))));
+ * const { score, radius } = gicov({ width: 33, height: 33, grey }, { radii: [7, 9, 11] });
+ * const found = await ctx.read({ score, radius });
+ * [found.score[16 * 33 + 16]! < -1, found.radius[16 * 33 + 16]]; // [true, 9]
+ */
+export function gicov(frame: Frame, options: GicovOptions = {}): Gicov {
+  requireArguments('gicov', { frame, options }, { frame: aFrame, options: someOptions<GicovOptions>(GICOV_OPTIONS) });
+  const context = contextOfFrame('gicov', frame);
+  const { radii = DEFAULT_RADII, points = 150, threshold = 0, sign = 'both' } = options;
+  requireRadii(radii);
+  const { margin = Math.ceil(Math.max(...radii)) + 2 } = options;
+  return context.scope(() => {
+    const tables = circleTables(radii, points, frame.width);
+    const slopes = packSlopes(context, frame);
+    const samples = 2 * tables.firstPairs;
+    const cells = map(scoreOfCell, {
+      cell: sequence(frame.width * frame.height),
+      slopes,
+      offsets: context.column(tables.offsets),
+      weights: context.column(tables.weights),
+      radii: context.column(tables.radii),
+      width: frame.width,
+      height: frame.height,
+      margin,
+      circles: radii.length,
+      pairs: tables.pairs,
+      firstPairs: tables.firstPairs,
+      least: (threshold ** 2 * points ** 2) / (points - 1),
+      inverse: 1 / points,
+      inverseOfFirst: 1 / samples,
+      share: points / samples,
+      reach: (points * (points - samples)) / samples,
+      unit: (points - 1) / points ** 2,
+      sign: { bright: -1, dark: 1, both: 0 }[sign],
+    });
+    return context.materialize({ score: cells.score, radius: cells.radius });
+  });
+}
+
+function requireRadii(radii: readonly number[]): void {
+  if (radii.length > 0 && radii.length <= MOST_RADII) return;
+  throw new ArgumentError('cells/radii', 'gicov was given an unusable number of radii.', {
+    expected: `from 1 to ${MOST_RADII} radii`,
+    got: radii.length,
+  });
+}
+
+const MOST_RADII = 64;
+
+const scoreOfCell = fn(
+  'gicov',
+  {
+    cell: u32,
+    slopes: array(u32),
+    offsets: array(u32),
+    weights: array(u32),
+    radii: array(f32),
+    width: uniform(u32),
+    height: uniform(u32),
+    margin: uniform(u32),
+    circles: uniform(u32),
+    pairs: uniform(u32),
+    firstPairs: uniform(u32),
+    /** Of the sum squared by n times the variance: what it has to exceed. */
+    least: uniform(f32),
+    inverse: uniform(f32),
+    inverseOfFirst: uniform(f32),
+    share: uniform(f32),
+    reach: uniform(f32),
+    unit: uniform(f32),
+    sign: uniform(f32),
+  },
+  { score: f32, radius: f32 },
+  (given) => {
+    const { cell, width, height, margin, circles, pairs, firstPairs } = given;
+    const [best, sum, radius] = [Var(given.least), Var(f32(0)), Var(f32(0))];
+    const row = cell.div(width);
+    const column = cell.sub(row.mul(width));
+    If(isWithin(column, width, margin).and(isWithin(row, height, margin)), () => {
+      For(0, circles, (circle) => {
+        const [total, squares] = [Var(i32(0)), Var(f32(0))];
+        const sampleTo = (from: U32, to: U32): void => {
+          const start = circle.mul(pairs);
+          For(start.add(from), start.add(to), (pair) => {
+            const [offset, weight] = [given.offsets.at(pair), given.weights.at(pair)];
+            const [a, b] = [cell.add(offset), cell.sub(offset)].map((place) =>
+              dotOfHalves(given.slopes.at(place), weight).shr(WEIGHT_BITS),
+            ) as [I32, I32];
+            total.set(total.add(a).sub(b));
+            squares.set(squares.add(f32(a.mul(a).add(b.mul(b)))));
+          });
+        };
+        sampleTo(u32(0), firstPairs);
+        If(mayExceed(f32(total), Let(squares), Let(best), given), () => {
+          sampleTo(firstPairs, pairs);
+          const found = f32(total);
+          // Squares are whole numbers: where they are not 0, neither is the spread.
+          const spread = spreadOf(found, Let(squares), given.inverse).max(2 ** -24);
+          const ratio = found.mul(found).div(spread);
+          If(ratio.gt(best).and(found.mul(given.sign).ge(0)), () => {
+            best.set(ratio);
+            sum.set(found);
+            radius.set(given.radii.at(circle));
+          });
+        });
+      });
+    });
+    const size = sqrt(best.mul(given.unit));
+    return { score: select(select(size, size.neg(), sum.lt(0)), f32(0), radius.eq(0)), radius };
+  },
+);
+
+/** Whether a coordinate is inside of the margin. */
+export function isWithin(place: U32, size: U32, margin: U32): Bool {
+  return place.ge(margin).and(place.add(margin).lt(size));
+}
+
+/** The sum of squares less what the mean has of it, and at least a millionth of it, for f32 cancels beyond that. */
+export function spreadOf(sum: F32, squares: F32, inverse: F32): F32 {
+  return squares.sub(sum.mul(sum).mul(inverse)).max(squares.mul(2 ** -20));
+}
+
+/**
+ * Whether a circle may exceed the best one so far, by the first of its samples: with the others as even and as large as suits it.
+ * Let the first n₁ of n samples have sum s and spread d, and let the others all be t. Then (s + (n − n₁)t)² by
+ * d + n₁(n − n₁)/n · (t − s/n₁)² is at most (s·n/n₁)²/d + n(n − n₁)/n₁, by Cauchy and Schwarz.
+ */
+function mayExceed(
+  sum: F32,
+  squares: F32,
+  best: F32,
+  { inverseOfFirst, share, reach }: { readonly [name in 'inverseOfFirst' | 'share' | 'reach']: F32 },
+) {
+  const spread = spreadOf(sum, squares, inverseOfFirst);
+  const whole = sum.mul(share);
+  // Less than was computed, so that rounding leaves nothing out.
+  const least = spread
+    .sub(squares.mul(2 ** -12))
+    .max(0)
+    .mul(best.sub(reach).max(0))
+    .mul(1 - 2 ** -10);
+  return whole
+    .mul(whole)
+    .ge(least)
+    .and(squares.gt(0).or(best.le(reach)));
+}

@@ -1,0 +1,147 @@
+import { requireArguments } from '../../primitives/arguments.ts';
+import {
+  type ArrayParameter,
+  array,
+  Break,
+  bool,
+  type Column,
+  type ColumnsOf,
+  type Context,
+  copyIf,
+  type DeviceLength,
+  For,
+  type Functor,
+  f32,
+  fn,
+  If,
+  map,
+  sequence,
+  slice,
+  type UniformParameter,
+  u32,
+  uniform,
+  Var,
+} from '../../primitives/index.ts';
+import { someOptions } from '../../primitives/kinds.ts';
+import { DETECTION_OPTIONS, type DetectionOptions } from './detection-options.ts';
+import { aFrame, contextOfFrame, type Frame } from './frame.ts';
+import { gicov } from './gicov.ts';
+
+/** Pixels at which the score is greatest, row by row: coordinates in pixels, scores with their signs, and radii. */
+export type Peaks = ColumnsOf<{ x: typeof f32; y: typeof f32; score: typeof f32; radius: typeof f32 }>;
+
+/**
+ * Where circles fit best: the pixels whose score, by {@link gicov}, has a size above the threshold that nothing within the
+ * dilation exceeds. Equal scores that near to each other are peaks all of them. The number of peaks is known to the device.
+ *
+ * - Work that of `gicov` and O(pixels + pixels above the threshold · dilation²), the latter at most: a pixel is done with at the
+ *   first greater score, from the nearest on. Deterministic, ascending by row and column.
+ *
+ * @throws `ArgumentError` as `gicov` does, `cells/dilation`, `cells/most`; reads of the peaks throw `CapacityError` where there
+ * are more than `maxCells`.
+ * @example
+ * const disc = (x: number, y: number) => 100 + 100 / (1 + Math.exp(Math.hypot(x - 16, y - 20) - 9));
+ * const grey = ctx.column(Uint8Array.from({ length: 40 * 40 }, (_, i) => disc(i % 40, Math.floor(i / 40))));
+ * const { x, y, radius } = await ctx.read(detectPeaks({ width: 40, height: 40, grey }, { radii: [7, 9, 11] }));
+ * [x, y, radius]; // [Float32Array [16], Float32Array [20], Float32Array [9]]
+ */
+export function detectPeaks(frame: Frame, options: DetectionOptions = {}): Peaks {
+  const kinds = { frame: aFrame, options: someOptions<DetectionOptions>(DETECTION_OPTIONS) };
+  requireArguments('detectPeaks', { frame, options }, kinds);
+  const context = contextOfFrame('detectPeaks', frame);
+  const { dilation = 12, maxCells = 4096, threshold = 1.8, ...circles } = options;
+  const { radii, points, margin, sign } = circles;
+  return context.scope(() => {
+    const { score, radius } = gicov(frame, { radii, points, margin, sign, threshold });
+    const cell = peaksOf(context, frame, score, { dilation, maxCells });
+    return context.materialize(map(peakAt, { cell, score, radius, width: frame.width }));
+  });
+}
+
+export const peakAt: Functor<
+  { cell: typeof u32; score: ArrayParameter<'f32'>; radius: ArrayParameter<'f32'>; width: UniformParameter<'u32'> },
+  { x: typeof f32; y: typeof f32; score: typeof f32; radius: typeof f32 }
+> = fn(
+  'peak',
+  { cell: u32, score: array(f32), radius: array(f32), width: uniform(u32) },
+  { x: f32, y: f32, score: f32, radius: f32 },
+  ({ cell, score, radius, width }) => {
+    const row = cell.div(width);
+    return {
+      x: f32(cell.sub(row.mul(width))),
+      y: f32(row),
+      score: score.at(cell),
+      radius: radius.at(cell),
+    };
+  },
+);
+
+/** The indices of the pixels whose score is not 0 and is not exceeded within the dilation. */
+function peaksOf(
+  context: Context,
+  { width, height }: Frame,
+  score: Column<'f32'>,
+  { dilation, maxCells }: { readonly dilation: number; readonly maxCells: number },
+): Column<'u32'> {
+  const cell = sequence(width * height);
+  const around = disc(dilation);
+  const isAtPeak = map(isPeak, {
+    cell,
+    score,
+    around: context.column(around),
+    count: around.length,
+    width,
+    height,
+  });
+  const found = slice(copyIf(cell, isAtPeak), 0, maxCells);
+  if (width * height > maxCells) context.expectCapacity(found.length as DeviceLength, 'detectPeaks');
+  return found;
+}
+
+const isPeak = fn(
+  'isPeak',
+  {
+    cell: u32,
+    score: array(f32),
+    around: array(u32),
+    count: uniform(u32),
+    width: uniform(u32),
+    height: uniform(u32),
+  },
+  bool,
+  ({ cell, score, around, count, width, height }) => {
+    const own = score.at(cell).abs();
+    const isFirst = Var(own.gt(0));
+    If(isFirst, () => {
+      const row = cell.div(width);
+      const column = cell.sub(row.mul(width));
+      For(0, count, (i) => {
+        const step = around.at(i);
+        const [x, y] = [column.add(step.and(0xffff)).sub(MIDDLE), row.add(step.shr(16)).sub(MIDDLE)];
+        If(x.lt(width).and(y.lt(height)), () => {
+          If(score.at(y.mul(width).add(x)).abs().gt(own), () => {
+            isFirst.set(false as never);
+            Break();
+          });
+        });
+      });
+    });
+    return isFirst;
+  },
+);
+
+/** Steps are stored as what they are and this. */
+export const MIDDLE: number = 2 ** 8;
+
+/** The steps to the pixels of a disc around one, the nearest first: x in the low half, y in the high half. */
+export function disc(radius: number): Uint32Array<ArrayBuffer> {
+  const steps: { readonly x: number; readonly y: number; readonly square: number }[] = [];
+  for (let y = -radius; y <= radius; y++) {
+    for (let x = -radius; x <= radius; x++) {
+      const square = x * x + y * y;
+      if (square > 0 && square <= radius * radius) steps.push({ x, y, square });
+    }
+  }
+  steps.sort((a, b) => a.square - b.square);
+  return Uint32Array.from(steps, ({ x, y }) => x + MIDDLE + ((y + MIDDLE) << 16));
+}

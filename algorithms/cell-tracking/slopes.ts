@@ -1,0 +1,54 @@
+import {
+  array,
+  bitsToF32,
+  bitsToU32,
+  type Column,
+  type Context,
+  type F32,
+  f32,
+  fn,
+  i32,
+  map,
+  maximum,
+  packHalves,
+  reduce,
+  select,
+  u32,
+} from '../../primitives/index.ts';
+import type { Frame } from './frame.ts';
+import { doubledGradients } from './gradients.ts';
+
+/** Bits of a slope, without its sign. */
+const SLOPE_BITS = 14;
+
+/** The slopes of a frame along x (low half) and y (high half), as i16 of which the greatest has 14 bits. */
+export function packSlopes(context: Context, frame: Frame): Column<'u32'> {
+  const slopes = doubledGradients(frame);
+  const greatest = reduce(map(greaterSlope, slopes), maximum(f32));
+  return context.materialize(map(packSlope, { ...slopes, greatest }));
+}
+
+const greaterSlope = fn('greaterSlope', { x: f32, y: f32 }, f32, ({ x, y }) => finite(x).abs().max(finite(y).abs()));
+
+const packSlope = fn('packSlope', { x: f32, y: f32, greatest: array(f32) }, u32, ({ x, y, greatest }) => {
+  const scale = powerOfTwo(greatest.at(0));
+  const most = 2 ** SLOPE_BITS;
+  const whole = (slope: F32) => i32(finite(slope).mul(scale)).max(-most).min(most);
+  return packHalves(whole(x), whole(y));
+});
+
+/** The number, or 0 where it is not finite. */
+function finite(value: F32): F32 {
+  return select(f32(0), value, value.abs().lt(Number.POSITIVE_INFINITY));
+}
+
+/** The power of two that brings numbers up to a greatest one below 2^SLOPE_BITS. */
+function powerOfTwo(greatest: F32): F32 {
+  const exponent = bitsToU32(greatest).shr(23);
+  return bitsToF32(
+    u32(2 * 127 + SLOPE_BITS - 1)
+      .sub(exponent)
+      .min(254)
+      .shl(23),
+  );
+}

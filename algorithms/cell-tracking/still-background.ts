@@ -1,0 +1,162 @@
+import { aContext } from '../../primitives/argument-kinds.ts';
+import { requireArguments } from '../../primitives/arguments.ts';
+import {
+  ArgumentError,
+  array,
+  type Column,
+  type Context,
+  For,
+  f32BitsToSortable,
+  fn,
+  Let,
+  map,
+  select,
+  sequence,
+  sortableToF32Bits,
+  type U32,
+  u32,
+  uniform,
+  Var,
+} from '../../primitives/index.ts';
+import { anArrayOf, optional, someOptions, where } from '../../primitives/kinds.ts';
+import { aHostFrame, type HostFrame, requireHostFrame, requireSameDepth, requireSameSize } from './frame.ts';
+
+export interface BackgroundOptions {
+  /**
+   * Which of the grey values of a pixel is taken, from 0, the least, to 1, the greatest; 0.5, the median, unless given. Where slow
+   * bright cells cover a pixel in half of the frames or more, less is better; where dark ones do, more.
+   */
+  readonly quantile?: number | undefined;
+}
+
+/** The greatest number of frames, so that counts of them are exact whatever they are kept in. */
+const MOST_FRAMES = 1024;
+/** Grey values on the device at once. */
+const BAND = 2 ** 24;
+
+/**
+ * What stands still in a video: for every pixel the median of its grey values in some frames, which should be far enough apart for
+ * cells to leave where they were. {@link trackCells} takes it away from every frame, so that a textured tissue is not taken for
+ * cells.
+ *
+ * - Exact: the result is one of the given values, that of rank ⌊quantile · (n − 1)⌋ of n frames. A NaN sorts above +∞, or below −∞
+ *   if its sign bit is set.
+ * - Work O(frames · pixels · bits of a grey value), span O(frames · bits). Deterministic. On the device at once: as many rows of
+ *   all frames as have 2^24 pixels together, or one row.
+ *
+ * @param frames From 1 to 1,024 of the same size and depth.
+ * @throws `ArgumentError` `background/frames` for none, or too many; `background/quantile`; `frame/size` and `frame/depth` where
+ * frames differ.
+ * @example
+ * const frameOf = (...grey: number[]) => ({ width: 3, height: 1, grey: Uint8Array.from(grey) });
+ * const { grey } = await stillBackground(ctx, [frameOf(7, 90, 5), frameOf(90, 8, 5), frameOf(7, 8, 90)]);
+ * grey; // Uint8Array [7, 8, 5]
+ */
+export async function stillBackground(
+  context: Context,
+  frames: readonly HostFrame[],
+  options: BackgroundOptions = {},
+): Promise<HostFrame> {
+  requireArguments('stillBackground', { context, frames, options }, ARGUMENTS);
+  requireAlike(frames);
+  const { quantile = 0.5 } = options;
+  const { width, height, grey } = frames[0]!;
+  const found = new (grey.constructor as Uint8ArrayConstructor)(width * height);
+  const rows = Math.max(1, Math.min(height, Math.floor(BAND / (width * frames.length))));
+  for (let row = 0; row < height; row += rows) {
+    const [from, to] = [row * width, Math.min(height, row + rows) * width];
+    found.set(await quantileOf(context, frames, from, to, quantile), from);
+  }
+  return { width, height, grey: found };
+}
+
+const ARGUMENTS = {
+  context: aContext,
+  frames: anArrayOf(aHostFrame, 'an array of frames'),
+  options: someOptions<BackgroundOptions>({
+    quantile: optional(
+      where('a number from 0 to 1', (given) => typeof given === 'number' && given >= 0 && given <= 1, {
+        code: 'background/quantile',
+      }),
+    ),
+  }),
+};
+
+function requireAlike(frames: readonly HostFrame[]): void {
+  if (frames.length === 0 || frames.length > MOST_FRAMES) {
+    throw new ArgumentError('background/frames', 'stillBackground was given too few frames, or too many.', {
+      expected: `from 1 to ${MOST_FRAMES} frames`,
+      got: frames.length,
+      remedy: 'Take frames at equal distances from all of the video.',
+    });
+  }
+  for (const frame of frames) {
+    requireHostFrame('stillBackground', frame);
+    requireSameSize('stillBackground', frame, frames[0]!);
+    requireSameDepth('stillBackground', frame, frames[0]!);
+  }
+}
+
+/** The quantile of each of the pixels in a range, as the bytes of its grey values. */
+async function quantileOf(
+  context: Context,
+  frames: readonly HostFrame[],
+  from: number,
+  to: number,
+  quantile: number,
+): Promise<HostFrame['grey']> {
+  const { grey } = frames[0]!;
+  const pixels = to - from;
+  const stacked = new (grey.constructor as Uint8ArrayConstructor)(frames.length * pixels);
+  for (const [i, { grey }] of frames.entries()) stacked.set(grey.subarray(from, to), i * pixels);
+  const isFloat = grey instanceof Float32Array;
+  const values = context.column(isFloat ? new Uint32Array(stacked.buffer) : stacked) as Column<'u32'>;
+  const rank = Math.floor(quantile * (frames.length - 1));
+  const found = context.scope(() => {
+    const given = { pixel: sequence(pixels), values, pixels, frames: frames.length, rank };
+    const bits = 8 * grey.BYTES_PER_ELEMENT;
+    return context.materialize(
+      isFloat ? map(quantileOfBits, { ...given, bits }) : map(quantileOfWhole, { ...given, bits }),
+    );
+  });
+  try {
+    const words = await context.read(found);
+    return isFloat ? new Float32Array(words.buffer) : (words as never);
+  } finally {
+    context.dispose(values, found);
+  }
+}
+
+const quantileOfWhole = quantileFunctor(
+  (value) => value,
+  (key) => key,
+);
+const quantileOfBits = quantileFunctor(
+  (bits) => f32BitsToSortable({ bits }),
+  (key) => sortableToF32Bits({ key }),
+);
+
+/** The value of a rank among those of a pixel: bit by bit from the top, by counting the values below. */
+function quantileFunctor(keyOf: (value: U32) => U32, valueOfKey: (key: U32) => U32) {
+  return fn(
+    'pixelQuantile',
+    {
+      ...{ pixel: u32, values: array(u32), pixels: uniform(u32), frames: uniform(u32) },
+      ...{ rank: uniform(u32), bits: uniform(u32) },
+    },
+    u32,
+    ({ pixel, values, pixels, frames, rank, bits }) => {
+      const found = Var(u32(0));
+      For(0, bits, (bit) => {
+        const candidate = Let(found.or(u32(1).shl(bits.sub(1).sub(bit))));
+        const below = Var(u32(0));
+        For(0, frames, (frame) => {
+          const key = keyOf(values.at(frame.mul(pixels).add(pixel)));
+          below.set(below.add(select(u32(0), u32(1), key.lt(candidate))));
+        });
+        found.set(select(found, candidate, below.le(rank)));
+      });
+      return valueOfKey(found);
+    },
+  );
+}

@@ -1,0 +1,168 @@
+import { aColumn } from '../../primitives/argument-kinds.ts';
+import { requireArguments } from '../../primitives/arguments.ts';
+import { commonLength, requireContext } from '../../primitives/columns/column.ts';
+import {
+  ArgumentError,
+  array,
+  bool,
+  type Column,
+  constant,
+  For,
+  f32,
+  fn,
+  map,
+  sequence,
+  u32,
+  Var,
+} from '../../primitives/index.ts';
+import { aRecord, optional, someOptions } from '../../primitives/kinds.ts';
+import { flowOfWindows } from './flow.ts';
+import { aFrame, contextOfFrame, type Frame } from './frame.ts';
+import { evolveSnakes, SNAXELS } from './snake.ts';
+import { TRACKING_OPTIONS, type TrackingOptions, unitOf } from './tracking-options.ts';
+import { cutWindows, windowShape, wordOf } from './windows.ts';
+
+/** Cells as an earlier frame had them, one row a cell. */
+export interface CellsBefore {
+  /** Their centres, in pixels: 0, 0 is the middle of the upper left one. */
+  readonly x: Column<'f32'>;
+  readonly y: Column<'f32'>;
+  /**
+   * Where the path of each is expected, across the vessel: the mean of the last ten frames of −y′·x + x′·y, where x′, y′ is the
+   * direction, of length 1. In a vessel along x that is y.
+   */
+  readonly path: Column<'f32'>;
+  /** The expected radii; those of `maxRadius` unless given. Rows whose radius is not above 0 are no cells. */
+  readonly radius?: Column<'f32'> | undefined;
+  /** How far each of the 20 snaxels of a cell was from its centre, 20 rows a cell; the expected radius unless given. */
+  readonly radii?: Column<'f32'> | undefined;
+}
+
+/** Cells as they are in a frame, in the rows that they had before. */
+export type CellsInFrame = {
+  readonly x: Column<'f32'>;
+  readonly y: Column<'f32'>;
+  /** The mean distance of the snaxels from the centre. */
+  readonly radius: Column<'f32'>;
+  /** Whether the cell was not found; its centre is then where its snake was last, or what was given. */
+  readonly lost: Column<'bool'>;
+  /** How far each snaxel is from the centre, 20 rows a cell: the first to the right, the next ones further down. */
+  readonly radii: Column<'f32'>;
+  /** Rounds of the field, and of the snake. */
+  readonly rounds: Column<'u32'>;
+  readonly snakeRounds: Column<'u32'>;
+  /** The fields of all windows, one behind the other, row after row. */
+  readonly field: Column<'f32'>;
+  /** What is known of each window: 11 words a cell, {@link WINDOW_WORDS}. */
+  readonly windows: Column<'u32'>;
+};
+
+/**
+ * Finds cells again that an earlier frame had: around each of them the motion gradient vector flow of a window of the frame, and
+ * a snake in it that begins where the cell was.
+ *
+ * - **Windows** reach 4 radii along the vessel and 2 across: 81 × 41 pixels for cells of radius 10. In a vessel at an angle they
+ *   are as large as the ellipse with these half axes; they are never turned. They end at the frame's edges.
+ * - **The field** begins as the slope of the grey values, from 0 to 1 between the least and the greatest of the window, and is
+ *   relaxed with μ 0.5 and λ 5 until the mean change of a round is at most 1e-5.
+ * - **The snake** has 20 snaxels, each on a ray of its own from the centre. It follows the field (weight 1) and is drawn to the
+ *   expected radius (0.2) and, across the vessel, to the expected path (0.05).
+ * - **Lost** are cells beyond the frame, those whose window is flat, and those whose snake has left the window, which then ends
+ *   there. Their figures are finite, as all are.
+ * - The result has as many rows as the columns of the cells have room. Rows whose radius is not above 0 are lost and have no
+ *   window, so that tables of one size serve for changing numbers of cells.
+ * - Work O(pixels of the windows · rounds), span O(rounds). Deterministic; 12 launches, none of which waits for the host, so that
+ *   it can be prepared. Memory for four columns of as many windows of the greatest size as there are rows.
+ * - Fields and snakes sum whole numbers, so that all backends stop at the same rounds with the same bytes. Slopes of f32 frames
+ *   that are not finite, or whose squares are not, count as 0.
+ *
+ * Source: Ray and Acton, Motion gradient vector flow, 2004; Boyer, Tarjan, Acton and Skadron, Accelerating leukocyte tracking
+ * using CUDA, 2009. Constants are those of the program of Rodinia, but for `snakeStep`.
+ *
+ * @throws `ArgumentError` `frame/size` where the frame has not the pixels of its sides; `tracking/snaxels` where `radii` has not 20
+ * rows a cell; `tracking/direction`, `tracking/radius`, `tracking/rounds`, `tracking/step`.
+ * @example
+ * const disc = (x: number, y: number) => 100 / (1 + Math.exp(Math.hypot(x - 21, y - 15) - 4));
+ * const grey = ctx.column(Float32Array.from({ length: 40 * 30 }, (_, i) => disc(i % 40, Math.floor(i / 40))));
+ * const before = { x: ctx.column(Float32Array.of(20)), y: ctx.column(Float32Array.of(15)), path: ctx.column(Float32Array.of(15)) };
+ * const { x, y, lost } = trackFrame({ width: 40, height: 30, grey }, before, { maxRadius: 4 });
+ * const found = await ctx.read({ x, y, lost });
+ * [Math.round(found.x[0]!), Math.round(found.y[0]!), found.lost[0]]; // [21, 15, 0]
+ */
+export function trackFrame(frame: Frame, cells: CellsBefore, options: TrackingOptions = {}): CellsInFrame {
+  requireArguments('trackFrame', { frame, cells, options }, ARGUMENTS);
+  const { maxRadius = 10, maxRounds = 500, maxSnakeRounds = 1000, snakeStep = 1, leastMove = 0.1 } = options;
+  const { direction = { x: 1, y: 0 }, flow = options.direction ?? { x: 1, y: 1 } } = options;
+  const given = [cells.x, cells.y, cells.path, ...(cells.radius === undefined ? [] : [cells.radius])];
+  const length = commonLength(given, 'trackFrame');
+  const [capacity, radii] = [cells.x.capacity, cells.radii];
+  requireSnaxels(capacity, radii);
+  contextOfFrame('trackFrame', frame);
+  const { previous } = options;
+  const others = [radii, previous?.field, previous?.windows].filter((column) => column !== undefined);
+  const context = requireContext([frame.grey, ...given, ...others], 'trackFrame');
+  const along = unitOf(direction);
+  const across = { x: -along.y, y: along.x };
+  const shape = windowShape(along, maxRadius);
+  return context.scope(() => {
+    const { x: beforeX, y: beforeY, path, radius = constant(f32, maxRadius, length) } = cells;
+    const placed = context.materialize({ x: beforeX, y: beforeY, path, radius });
+    const { windows, image } = cutWindows(context, frame, placed, shape, across);
+    const { field, rounds } = flowOfWindows(image, windows, shape, { flow, maxRounds, cells: capacity, previous });
+    const snakes = evolveSnakes(field, windows, radii, {
+      ...{ cells: capacity, across, step: snakeStep, leastChange: leastMove, maxRounds: maxSnakeRounds },
+    });
+    const {
+      x,
+      y,
+      radius: mean,
+      lost,
+    } = context.materialize(
+      map(cellOfSnake, {
+        ...{ cell: sequence(capacity), windows, x: snakes.x, y: snakes.y },
+        ...{ radii: snakes.radius, outside: snakes.outside },
+      }),
+    );
+    return { x, y, radius: mean, lost, radii: snakes.radius, rounds, snakeRounds: snakes.rounds, field, windows };
+  });
+}
+
+const ARGUMENTS = {
+  frame: aFrame,
+  cells: aRecord<CellsBefore>({
+    x: aColumn('f32'),
+    y: aColumn('f32'),
+    path: aColumn('f32'),
+    radius: optional(aColumn('f32')),
+    radii: optional(aColumn('f32')),
+  }),
+  options: someOptions<TrackingOptions>(TRACKING_OPTIONS),
+};
+
+function requireSnaxels(cells: number, radii: Column | undefined): void {
+  if (radii === undefined || radii.capacity === SNAXELS * cells) return;
+  throw new ArgumentError('tracking/snaxels', 'trackFrame was given radii of another number of snaxels.', {
+    expected: `${SNAXELS} rows a cell, ${SNAXELS * cells}`,
+    got: radii.capacity,
+  });
+}
+
+const cellOfSnake = fn(
+  'cellOfSnake',
+  { cell: u32, windows: array(u32), x: array(f32), y: array(f32), radii: array(f32), outside: array(u32) },
+  { x: f32, y: f32, radius: f32, lost: bool },
+  ({ cell, windows, x, y, radii, outside }) => {
+    const first = cell.mul(SNAXELS);
+    const [sum, outsides] = [Var(f32(0)), Var(u32(0))];
+    For(first, first.add(SNAXELS), (snaxel) => {
+      sum.set(sum.add(radii.at(snaxel)));
+      outsides.set(outsides.add(outside.at(snaxel)));
+    });
+    return {
+      x: x.at(first).add(f32(wordOf(windows, cell, 'left'))),
+      y: y.at(first).add(f32(wordOf(windows, cell, 'top'))),
+      radius: sum.mul(1 / SNAXELS),
+      lost: outsides.gt(0),
+    };
+  },
+);

@@ -1,0 +1,228 @@
+import { requireArguments } from '../../primitives/arguments.ts';
+import { ArgumentError, type Column, type Context } from '../../primitives/index.ts';
+import { aWhole } from '../../primitives/kinds.ts';
+import { type CellState, type CellStep, prepareCellStep, type StartingCell } from './cell-state.ts';
+import type { DetectedCells } from './detect-cells.ts';
+import { DEFAULT_RADII } from './detection-options.ts';
+import { aHostFrame, type HostFrame, requireHostFrame, requireSameDepth, requireSameSize } from './frame.ts';
+import { type FrameSource, frameSource } from './frame-source.ts';
+import { linkingSettings } from './linking-options.ts';
+import { detectPeaks } from './peaks.ts';
+import type { CellTracker, TrackCellsOptions } from './track-cells-options.ts';
+import { MOST_RADIUS } from './tracking-options.ts';
+import { createTracks, type SeenCells, type TrackedFrame } from './tracks.ts';
+
+/** The tracker of checked options. Its pipelines are prepared for the first frame that comes. */
+export function createTracker(context: Context, options: TrackCellsOptions): CellTracker {
+  const { detectEvery = 10, background, signal } = options;
+  const still = background && context.column(Float32Array.from(background.grey));
+  let parts: Parts | undefined;
+  let isClosed = false;
+  const underWay = new Set<Promise<unknown>>();
+
+  /** The parts for frames like this one. */
+  function partsFor(call: string, frame: HostFrame): Parts {
+    signal?.throwIfAborted();
+    if (isClosed) {
+      throw new ArgumentError('tracks/closed', `${call} was called on a tracker that is closed.`, {
+        remedy: 'Open another one: cellTracker(context, options).',
+      });
+    }
+    requireHostFrame(call, frame);
+    if (background !== undefined) requireSameSize(call, frame, background);
+    if (parts !== undefined) {
+      requireSameSize(call, frame, parts.frame);
+      requireSameDepth(call, frame, parts.frame);
+    }
+    parts ??= createParts(context, frame, still, options);
+    return parts;
+  }
+
+  /** Lets `close` wait for what is under way. */
+  function noted<T>(promise: Promise<T>): Promise<T> {
+    underWay.add(promise);
+    const over = () => void underWay.delete(promise);
+    promise.then(over, over);
+    return promise;
+  }
+
+  return {
+    detect: async (frame, index) => {
+      requireArguments('detect', { frame, index }, CALL);
+      const { detector } = partsFor('detect', frame);
+      return index % detectEvery === 0 ? noted(detector.detect(frame)) : undefined;
+    },
+    track: async (frame, index, detected) => {
+      // Where the frame is refused, nobody waits for what was detected in it.
+      Promise.resolve(detected).catch(() => {});
+      requireArguments('track', { frame, index }, CALL);
+      return noted(partsFor('track', frame).follower.follow(frame, index, detected));
+    },
+    close: async () => {
+      if (isClosed) return;
+      isClosed = true;
+      await Promise.allSettled(underWay);
+      parts?.detector.dispose();
+      parts?.follower.dispose();
+      parts = undefined;
+      if (still !== undefined) context.dispose(still);
+    },
+  };
+}
+
+const CALL = { frame: aHostFrame, index: aWhole(0, 2 ** 32 - 1, 'tracks/order') };
+
+interface Parts {
+  /** Others have its size and depth. */
+  readonly frame: HostFrame;
+  readonly detector: Detector;
+  readonly follower: Follower;
+}
+
+function createParts(context: Context, frame: HostFrame, still: Column | undefined, options: TrackCellsOptions): Parts {
+  const source = frameSource(context, frame, still);
+  return {
+    frame: { ...frame, grey: frame.grey.slice(0, 0) },
+    detector: createDetector(context, source, options),
+    follower: createFollower(context, source, frame, options),
+  };
+}
+
+interface Detector {
+  detect(frame: HostFrame): Promise<DetectedCells>;
+  dispose(): void;
+}
+
+function createDetector(context: Context, source: FrameSource, { detection }: TrackCellsOptions): Detector {
+  const peaks = context.prepare({ grey: source.input }, ({ grey }) => detectPeaks(source.frameOf(grey), detection));
+  return {
+    detect: async (frame) => {
+      const grey = source.upload(frame);
+      const found = peaks({ grey });
+      try {
+        return await context.read(found);
+      } finally {
+        context.dispose(grey, found);
+      }
+    },
+    dispose: () => peaks.dispose(),
+  };
+}
+
+interface Follower {
+  follow(frame: HostFrame, index: number, detected: Parameters<CellTracker['track']>[2]): Promise<TrackedFrame>;
+  dispose(): void;
+}
+
+/** Windows are made for this radius unless cells are larger: on a GPU they fit into the memory of a workgroup. */
+const USUAL_RADIUS = 10;
+/** A window of ±4 by ±2 radii holds cells that are larger by this. */
+const TOLERANCE = 1.3;
+
+function radiusOfWindows(cells: readonly StartingCell[], before: number): number {
+  const greatest = cells.reduce((most, { radius }) => Math.max(most, radius), 0);
+  let radius = before;
+  while (greatest > TOLERANCE * radius && radius < MOST_RADIUS) radius = Math.min(MOST_RADIUS, 2 * radius);
+  return radius;
+}
+
+/** Rows that there are at first. */
+const LEAST_ROWS = 64;
+
+function createFollower(
+  context: Context,
+  source: FrameSource,
+  size: HostFrame,
+  { detection = {}, tracking = {}, linking = {} }: TrackCellsOptions,
+): Follower {
+  const { radii = DEFAULT_RADII, margin = Math.ceil(Math.max(...radii)) + 2 } = detection;
+  const { maxRadius = USUAL_RADIUS } = tracking;
+  const { width, height } = size;
+  const tracks = createTracks({ ...linkingSettings(linking, maxRadius), width, height, margin });
+  let step: CellStep | undefined;
+  let state: CellState | undefined;
+  let windowRadius = maxRadius;
+  /** Whether the state is that of an earlier frame than the last one. */
+  let isStale = false;
+  let next = 0;
+  /** Frames are issued one after the other, and seen one after the other. */
+  let [issued, seen]: [Promise<unknown>, Promise<unknown>] = [Promise.resolve(), Promise.resolve()];
+
+  function follow(...[frame, index, detected]: Parameters<Follower['follow']>): Promise<TrackedFrame> {
+    requireNext(index, next);
+    next = index + 1;
+    // At once, so that the caller may use the array again.
+    const grey = source.upload(frame);
+    const issuing = issued.then(async () => issue(grey, index, await detected)).finally(() => context.dispose(grey));
+    issued = issuing;
+    // Whoever calls sees what went wrong; so does every later call.
+    issuing.catch(() => {});
+    return issuing.then(({ result }) => result);
+  }
+
+  /** Sends the work of a frame to the device, without waiting for it. Only links wait, for the frames before. */
+  async function issue(
+    grey: Column,
+    index: number,
+    detected: DetectedCells | undefined,
+  ): Promise<{ readonly result: Promise<TrackedFrame> }> {
+    if (detected !== undefined) {
+      await seen;
+      restart(tracks.link(index, detected));
+    }
+    isStale = state === undefined || tracks.isEmpty;
+    const read = isStale ? Promise.resolve(NO_CELLS) : advance(grey, state!);
+    const result = Promise.all([read, seen]).then(([cells]) => tracks.see(index, cells, detected !== undefined));
+    seen = result;
+    result.catch(() => {});
+    return { result };
+  }
+
+  /** Goes on with the cells that the host knows; with more rows or larger windows where they need them. */
+  function restart(cells: readonly StartingCell[]): void {
+    const rows = Math.max(LEAST_ROWS, 2 ** Math.ceil(Math.log2(Math.max(1, tracks.rows))));
+    const radius = tracking.maxRadius ?? radiusOfWindows(cells, windowRadius);
+    if (step !== undefined && (step.rows < rows || radius > windowRadius)) disposeStep();
+    // What stands in rows now may be a cell that left long ago.
+    else if (isStale) disposeState();
+    windowRadius = radius;
+    if (cells.length === 0 && state === undefined) return;
+    step ??= prepareCellStep(context, source, rows, { ...tracking, maxRadius: radius });
+    state = step.start(cells, state);
+  }
+
+  function advance(grey: Column, before: CellState): Promise<SeenCells> {
+    const after = step!.next(grey, before);
+    state = after.state;
+    const read = context.read(after.seen);
+    context.dispose(before, after.seen.radius, after.seen.lost);
+    return read;
+  }
+
+  function disposeState(): void {
+    context.dispose(...(state === undefined ? [] : [state]));
+    state = undefined;
+  }
+
+  function disposeStep(): void {
+    disposeState();
+    step?.dispose();
+    step = undefined;
+  }
+
+  return { follow, dispose: disposeStep };
+}
+
+const NO_CELLS: SeenCells = {
+  ...{ x: new Float32Array(), y: new Float32Array(), radius: new Float32Array() },
+  ...{ lost: new Uint8Array(), radii: new Float32Array() },
+};
+
+function requireNext(index: number, next: number): void {
+  if (index >= next) return;
+  throw new ArgumentError('tracks/order', 'track was given a frame that comes before one that it was given already.', {
+    expected: `the frame ${next} or a later one`,
+    got: index,
+    remedy: 'Give each frame once, in order; begin another video with another tracker.',
+  });
+}

@@ -1,0 +1,328 @@
+import type { ArrayValue } from '../../primitives/functors/value.ts';
+import {
+  type ArrayParameter,
+  array,
+  type Bool,
+  bitsToF32,
+  bitsToU32,
+  type Column,
+  type Context,
+  exclusiveScan,
+  type F32,
+  For,
+  f32,
+  fn,
+  If,
+  Let,
+  map,
+  plus,
+  select,
+  sequence,
+  sqrt,
+  type U32,
+  u32,
+  uniform,
+  Var,
+  While,
+} from '../../primitives/index.ts';
+import type { Frame } from './frame.ts';
+import type { Direction } from './tracking-options.ts';
+
+/**
+ * Words of a cell's window: the first of its pixels among those of all windows, its width and height in pixels (0 where it has
+ * none), the column and row of its upper left pixel in the frame, and, as bits of f32, the least and the greatest slope of its
+ * pixels, the cell's centre and expected coordinate across the vessel from that pixel on, and its expected radius.
+ */
+export const WINDOW_WORDS = 11;
+/** Where each is. */
+export const WORD = {
+  first: 0,
+  width: 1,
+  height: 2,
+  left: 3,
+  top: 4,
+  least: 5,
+  greatest: 6,
+  x: 7,
+  y: 8,
+  path: 9,
+  radius: 10,
+} as const;
+
+/** Cells as windows are made for them: their centres, expected coordinates across the vessel, and radii. */
+export interface CellColumns {
+  readonly x: Column<'f32'>;
+  readonly y: Column<'f32'>;
+  readonly path: Column<'f32'>;
+  readonly radius: Column<'f32'>;
+}
+
+/** How large windows are: half their sides, in radii, and the most that they can have in pixels. */
+export interface WindowShape {
+  readonly x: number;
+  readonly y: number;
+  readonly maxRadius: number;
+  readonly maxWidth: number;
+  readonly maxHeight: number;
+}
+
+/** Windows of ±4 radii along a direction and ±2 across: as large as the ellipse with these half axes. */
+export function windowShape({ x, y }: Direction, maxRadius: number): WindowShape {
+  const [alongX, alongY] = [Math.sqrt(16 * x * x + 4 * y * y), Math.sqrt(16 * y * y + 4 * x * x)];
+  const most = (side: number): number => Math.ceil(2 * side * maxRadius) + 1;
+  return { x: alongX, y: alongY, maxRadius, maxWidth: most(alongX), maxHeight: most(alongY) };
+}
+
+/** What tells a cell's window within the frame. */
+const place = {
+  x: array(f32),
+  y: array(f32),
+  radii: array(f32),
+  frameWidth: uniform(u32),
+  frameHeight: uniform(u32),
+  sideX: uniform(f32),
+  sideY: uniform(f32),
+  maxRadius: uniform(f32),
+  maxWidth: uniform(u32),
+  maxHeight: uniform(u32),
+};
+
+interface Placing {
+  readonly x: ArrayValue<'f32'>;
+  readonly y: ArrayValue<'f32'>;
+  readonly radii: ArrayValue<'f32'>;
+  readonly frameWidth: U32;
+  readonly frameHeight: U32;
+  readonly sideX: F32;
+  readonly sideY: F32;
+  readonly maxRadius: F32;
+  readonly maxWidth: U32;
+  readonly maxHeight: U32;
+}
+
+interface Window {
+  readonly left: U32;
+  readonly top: U32;
+  readonly width: U32;
+  readonly height: U32;
+}
+
+/** The window of a cell; none where the cell is beyond the frame, or its radius is not above 0. */
+function windowOf(cell: U32, given: Placing): Window {
+  const [x, y, radius] = [given.x.at(cell), given.y.at(cell), given.radii.at(cell)];
+  const used = radius.min(given.maxRadius);
+  const [left, right] = sidesOf(x, used.mul(given.sideX), given.frameWidth);
+  const [top, bottom] = sidesOf(y, used.mul(given.sideY), given.frameHeight);
+  const exists = radius.gt(0).and(isWithin(x, given.frameWidth)).and(isWithin(y, given.frameHeight));
+  return {
+    left,
+    top,
+    width: select(u32(0), right.sub(left).add(1).min(given.maxWidth), exists),
+    height: select(u32(0), bottom.sub(top).add(1).min(given.maxHeight), exists),
+  };
+}
+
+/** The first and the last pixel within a distance, rounded to the nearest one and cut at the frame. */
+function sidesOf(centre: F32, distance: F32, size: U32): [U32, U32] {
+  return [u32(centre.sub(distance).add(0.5).max(0)), u32(centre.add(distance).add(0.5)).min(size.sub(1))];
+}
+
+/** A NaN is not. */
+function isWithin(centre: F32, size: U32): Bool {
+  return centre.ge(0).and(centre.le(f32(size.sub(1))));
+}
+
+/**
+ * The slopes of what is read along x and y at a pixel: half of the difference of its two neighbours, and at an edge of the window
+ * the difference of the pixel and its only neighbour.
+ */
+export function slopesAt(at: (x: U32, y: U32) => F32, x: U32, y: U32, width: U32, height: U32): { x: F32; y: F32 } {
+  const [left, right] = [x.max(1).sub(1), x.add(1).min(width.sub(1))];
+  const [above, below] = [y.max(1).sub(1), y.add(1).min(height.sub(1))];
+  const halved = (difference: F32, places: U32) => select(difference, difference.mul(0.5), places.eq(2));
+  return {
+    x: halved(at(right, y).sub(at(left, y)), right.sub(left)),
+    y: halved(at(x, below).sub(at(x, above)), below.sub(above)),
+  };
+}
+
+/** The square of the slope at a pixel of a window; 0 where it is not finite. */
+function squaredSlope(
+  grey: ArrayValue<'f32'>,
+  frameWidth: U32,
+  { left, top, width, height }: Window,
+  x: U32,
+  y: U32,
+): F32 {
+  const at = (column: U32, row: U32) => f32(grey.at(row.add(top).mul(frameWidth).add(column.add(left))));
+  const slopes = slopesAt(at, x, y, width, height);
+  const square = slopes.x.mul(slopes.x).add(slopes.y.mul(slopes.y));
+  return select(f32(0), square, square.lt(Number.POSITIVE_INFINITY));
+}
+
+const areaOfWindow = fn('areaOfWindow', { cell: u32, ...place }, u32, (given) => {
+  const { width, height } = windowOf(given.cell, given);
+  return width.mul(height);
+});
+
+/** A functor of grey values of either type; their values are f32 in it. */
+function ofGrey<F>(make: (grey: ArrayParameter<'f32'>) => F): Record<'u32' | 'f32', F> {
+  return { u32: make(array(u32) as never), f32: make(array(f32)) };
+}
+
+/** The least and the greatest squared slope of a row of a window. */
+const rowExtremes = ofGrey((grey) =>
+  fn('rowExtremes', { index: u32, grey, ...place }, { least: f32, greatest: f32 }, (given) => {
+    const [cell, row] = [given.index.div(given.maxHeight), given.index.rem(given.maxHeight)];
+    const window = windowOf(cell, given);
+    const [least, greatest] = [Var(f32(Number.POSITIVE_INFINITY)), Var(f32(0))];
+    If(row.lt(window.height), () => {
+      For(0, window.width, (x) => {
+        const square = squaredSlope(given.grey, given.frameWidth, window, x, row);
+        least.set(least.min(square));
+        greatest.set(greatest.max(square));
+      });
+    });
+    return { least, greatest };
+  }),
+);
+
+/** One word of a cell's window. */
+const windowWord = fn(
+  'windowWord',
+  {
+    index: u32,
+    firsts: array(u32),
+    least: array(f32),
+    greatest: array(f32),
+    path: array(f32),
+    /** Across the vessel. */
+    acrossX: uniform(f32),
+    acrossY: uniform(f32),
+    ...place,
+  },
+  u32,
+  (given) => {
+    const [cell, word] = [given.index.div(WINDOW_WORDS), given.index.rem(WINDOW_WORDS)];
+    const { left, top, width, height } = windowOf(cell, given);
+    const [x, y, radius] = [given.x.at(cell), given.y.at(cell), given.radii.at(cell)].map(finite) as [F32, F32, F32];
+    const extreme = Var(f32(0));
+    const fold = (values: ArrayValue<'f32'>, combine: (a: F32, b: F32) => F32, start: number) => {
+      extreme.set(start);
+      const rows = cell.mul(given.maxHeight);
+      For(0, height, (row) => extreme.set(combine(Let(extreme), values.at(rows.add(row)))));
+    };
+    If(word.eq(WORD.least), () => fold(given.least, (a, b) => a.min(b), Number.POSITIVE_INFINITY)).ElseIf(
+      () => word.eq(WORD.greatest),
+      () => fold(given.greatest, (a, b) => a.max(b), 0),
+    );
+    const [fromLeft, fromTop] = [x.sub(f32(left)), y.sub(f32(top))];
+    const path = finite(given.path.at(cell)).sub(given.acrossX.mul(f32(left)).add(given.acrossY.mul(f32(top))));
+    const slope = bitsToU32(sqrt(select(f32(0), extreme, extreme.lt(Number.POSITIVE_INFINITY))));
+    const words = {
+      ...{ first: given.firsts.at(cell), width, height, left, top, least: slope, greatest: slope },
+      ...{ x: bitsToU32(fromLeft), y: bitsToU32(fromTop), path: bitsToU32(path), radius: bitsToU32(radius) },
+    };
+    return chosen(word, words);
+  },
+);
+
+/** The number, or 0 where it is none. */
+function finite(value: F32): F32 {
+  return select(f32(0), value, value.abs().lt(Number.POSITIVE_INFINITY));
+}
+
+function chosen(word: U32, words: { readonly [name in keyof typeof WORD]: U32 }): U32 {
+  return Object.entries(words).reduce((value, [name, each]) => {
+    return select(value, each, word.eq(WORD[name as keyof typeof WORD]));
+  }, u32(0));
+}
+
+/** A word of a cell's window, as a functor reads it. */
+export function wordOf(windows: ArrayValue<'u32'>, cell: U32, name: keyof typeof WORD): U32 {
+  return windows.at(cell.mul(WINDOW_WORDS).add(WORD[name]));
+}
+
+export function numberOf(windows: ArrayValue<'u32'>, cell: U32, name: keyof typeof WORD): F32 {
+  return bitsToF32(wordOf(windows, cell, name));
+}
+
+/** The slope at a pixel of the packed windows, from 0 to 1 in each of them; 0 in flat ones, and behind the last. */
+const imageOfWindows = ofGrey((grey) =>
+  fn(
+    'imageOfWindows',
+    { pixel: u32, grey, windows: array(u32), cells: uniform(u32), maxArea: uniform(u32), frameWidth: uniform(u32) },
+    f32,
+    ({ pixel, grey, windows, cells, maxArea, frameWidth }) => {
+      const cell = cellAt(pixel, windows, cells, maxArea);
+      const [left, top, width, height] = (['left', 'top', 'width', 'height'] as const).map((name) =>
+        wordOf(windows, cell, name),
+      ) as [U32, U32, U32, U32];
+      const [least, greatest] = [numberOf(windows, cell, 'least'), numberOf(windows, cell, 'greatest')];
+      const place = pixel.sub(wordOf(windows, cell, 'first'));
+      const row = place.div(width);
+      const value = Var(f32(0));
+      If(row.lt(height).and(width.gt(0)).and(greatest.gt(least)), () => {
+        const window = { left, top, width, height };
+        const slope = sqrt(squaredSlope(grey, frameWidth, window, place.sub(row.mul(width)), row));
+        value.set(slope.sub(least).div(greatest.sub(least)));
+      });
+      return value;
+    },
+  ),
+);
+
+/**
+ * The cell in whose window a pixel is: the last one whose window begins at it or before. No window has more than `maxArea`
+ * pixels, which tells a cell to begin at; mostly it is that or the next one.
+ */
+export function cellAt(pixel: U32, windows: ArrayValue<'u32'>, cells: U32, maxArea: U32): U32 {
+  const cell = Var(pixel.div(maxArea));
+  const step = Var(u32(1));
+  While(
+    () => step.gt(0),
+    () => {
+      const next = Let(cell.add(step));
+      If(next.lt(cells).and(wordOf(windows, next, 'first').le(pixel)), () => {
+        cell.set(next);
+        step.set(step.shl(1));
+      }).Else(() => step.set(step.shr(1)));
+    },
+  );
+  return cell;
+}
+
+/** Windows one behind the other: what is known of each, and their images, with as many pixels as there can be. */
+export function cutWindows(
+  context: Context,
+  { width, height, grey }: Frame,
+  cells: CellColumns,
+  shape: WindowShape,
+  across: Direction,
+): { readonly windows: Column<'u32'>; readonly image: Column<'f32'> } {
+  const capacity = cells.x.capacity;
+  const placing = {
+    ...{ x: cells.x, y: cells.y, radii: cells.radius, frameWidth: width, frameHeight: height },
+    ...{ sideX: shape.x, sideY: shape.y, maxRadius: shape.maxRadius },
+    ...{ maxWidth: shape.maxWidth, maxHeight: shape.maxHeight },
+  };
+  const firsts = exclusiveScan(map(areaOfWindow, { cell: sequence(capacity), ...placing }), plus(u32));
+  // The types of grey values differ.
+  const seen = grey as Column<'f32'>;
+  const rows = context.materialize(
+    map(rowExtremes[grey.type], { index: sequence(capacity * shape.maxHeight), grey: seen, ...placing }),
+  );
+  const windows = context.materialize(
+    map(windowWord, {
+      ...{ index: sequence(capacity * WINDOW_WORDS), firsts, least: rows.least, greatest: rows.greatest },
+      ...{ path: cells.path, acrossX: across.x, acrossY: across.y, ...placing },
+    }),
+  );
+  const maxArea = shape.maxWidth * shape.maxHeight;
+  const image = context.materialize(
+    map(imageOfWindows[grey.type], {
+      ...{ pixel: sequence(capacity * maxArea), grey: seen, windows, cells: capacity, maxArea, frameWidth: width },
+    }),
+  );
+  return { windows, image };
+}

@@ -1,0 +1,124 @@
+/** GICOV as plain loops: of real numbers, and of the whole numbers and f32 that devices compute with. */
+
+export interface PlainFrame {
+  readonly width: number;
+  readonly height: number;
+  readonly grey: ArrayLike<number>;
+}
+
+export interface Circles {
+  readonly radii: readonly number[];
+  readonly points: number;
+  readonly margin: number;
+}
+
+export interface PlainScores {
+  readonly score: Float64Array;
+  readonly radius: Float64Array;
+}
+
+/** Slopes along x and y, doubled; at the edges the whole difference counts. */
+export function doubledSlopes({ width, height, grey }: PlainFrame): [Float64Array, Float64Array] {
+  const [x, y] = [new Float64Array(width * height), new Float64Array(width * height)];
+  for (let row = 0, i = 0; row < height; row++) {
+    for (let column = 0; column < width; column++, i++) {
+      const along = (first: boolean, last: boolean, step: number): number => {
+        const [before, after] = [first ? grey[i]! : grey[i - step]!, last ? grey[i]! : grey[i + step]!];
+        return Math.fround(after - before) * (first || last ? 2 : 1);
+      };
+      x[i] = along(column === 0, column === width - 1, 1);
+      y[i] = along(row === 0, row === height - 1, width);
+    }
+  }
+  return [x, y];
+}
+
+interface Sample {
+  readonly dx: number;
+  readonly dy: number;
+  readonly cos: number;
+  readonly sin: number;
+}
+
+function samplesOf(radius: number, points: number): Sample[] {
+  return Array.from({ length: points }, (_, n) => {
+    const angle = ((n % (points / 2)) * 2 * Math.PI) / points;
+    const side = n < points / 2 ? 1 : -1;
+    const [cos, sin] = [side * Math.cos(angle), side * Math.sin(angle)];
+    const cut = (step: number): number => Math.trunc(step * radius * (1 + 1e-12)) + 0;
+    return { dx: cut(cos), dy: cut(sin), cos, sin };
+  });
+}
+
+/** Calls with the pixels that are as far as the margin from all edges. */
+function eachInside({ width, height }: PlainFrame, margin: number, visit: (x: number, y: number, i: number) => void) {
+  for (let y = margin; y < height - margin; y++) {
+    for (let x = margin; x < width - margin; x++) visit(x, y, y * width + x);
+  }
+}
+
+/** The scores of real numbers. */
+export function plainGicov(frame: PlainFrame, { radii, points, margin }: Circles): PlainScores {
+  const [slopeX, slopeY] = doubledSlopes(frame);
+  const score = new Float64Array(slopeX.length);
+  const radius = new Float64Array(slopeX.length);
+  const circles = radii.map((each) => samplesOf(each, points));
+  eachInside(frame, margin, (_x, _y, i) => {
+    let best = 0;
+    for (const [k, samples] of circles.entries()) {
+      const slopes = samples.map(({ dx, dy, cos, sin }) => {
+        const place = i + dy * frame.width + dx;
+        return slopeX[place]! * cos + slopeY[place]! * sin;
+      });
+      const mean = slopes.reduce((sum, slope) => sum + slope, 0) / points;
+      const variance = slopes.reduce((sum, slope) => sum + (slope - mean) ** 2, 0) / (points - 1);
+      if (variance === 0 || mean ** 2 / variance <= best) continue;
+      best = mean ** 2 / variance;
+      score[i] = mean / Math.sqrt(variance);
+      radius[i] = radii[k]!;
+    }
+  });
+  return { score, radius };
+}
+
+/** The scores as devices have to give them, bit by bit. */
+export function exactGicov(frame: PlainFrame, { radii, points, margin }: Circles): PlainScores {
+  const f = Math.fround;
+  const [slopeX, slopeY] = doubledSlopes(frame);
+  let greatest = 0;
+  for (const slopes of [slopeX, slopeY]) for (const slope of slopes) greatest = Math.max(greatest, Math.abs(slope));
+  const scale = greatest === 0 ? 0 : 2 ** (13 - Math.floor(Math.log2(greatest)));
+  const [x, y] = [slopeX, slopeY].map((slopes) => slopes.map((slope) => Math.trunc(slope * scale)));
+  const score = new Float64Array(slopeX.length);
+  const radius = new Float64Array(slopeX.length);
+  const pairs = points / 2;
+  const order = [...samplesOf(1, points).keys()].slice(0, pairs).sort((a, b) => (a % 2) - (b % 2) || a - b);
+  const circles = radii.map((each) => {
+    const samples = samplesOf(each, points);
+    return order.map((n) => samples[n]!);
+  });
+  eachInside(frame, margin, (_x, _y, i) => {
+    let [best, sum] = [0, 0];
+    for (const [k, samples] of circles.entries()) {
+      let [total, squares] = [0, 0];
+      for (const { dx, dy, cos, sin } of samples) {
+        const [c, s] = [Math.round(cos * 2 ** 14), Math.round(sin * 2 ** 14)];
+        const slope = (place: number): number => Math.floor((x![place]! * c + y![place]! * s) / 2 ** 14);
+        const step = dy * frame.width + dx;
+        const [a, b] = [slope(i + step), slope(i - step)];
+        total += a - b;
+        squares = f(squares + f(a * a + b * b));
+      }
+      const mean = f(f(f(total) * f(total)) * f(1 / points));
+      const spread = Math.max(f(squares - mean), squares * 2 ** -20, 2 ** -24);
+      const ratio = f(f(total * total) / spread);
+      if (ratio <= best) continue;
+      [best, sum] = [ratio, total];
+      radius[i] = radii[k]!;
+    }
+    if (radius[i] === 0) return;
+    const size = f(Math.sqrt(f(best * f((points - 1) / points ** 2))));
+    score[i] = sum < 0 ? -size : size;
+  });
+  return { score, radius };
+}
