@@ -8,6 +8,7 @@ export const MAIN_HELP = `quadrille: data-parallel primitives for spatial data
 
   quadrille zonal     histograms and statistics of a raster's cells in polygons
   quadrille compare   two sets of polygons of the same image: how alike they are
+  quadrille track     cells in a video, found and followed
   quadrille index     sets of polygons as a quadtree in a file, and questions to it
   quadrille devices   what can run here, and how exactly
   quadrille bench     how fast primitives and pipelines are here, beside others that do the same

@@ -13,7 +13,7 @@ import { type OptionSpec, type OptionValues, parsed, readCommand, text } from '.
 import { TABLE_FORMATS, type TableFormat } from './compare-arguments.ts';
 import { checkNoStdin, parseReading, READING_SPECS } from './index-arguments.ts';
 import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
-import { checkEnding, formatOfName, parseArea } from './values.ts';
+import { checkEnding, formatOfName, parseFromZero } from './values.ts';
 
 /** What a tree is asked with. */
 export type QueryKind = 'points' | 'windows' | 'polygons';
@@ -104,7 +104,7 @@ export function parseQueryArguments(args: readonly string[]): QueryOptions {
     out,
     format: format ?? 'csv',
     count: text(values, 'count') as QueryOptions['count'],
-    above: parsed(values, 'above', parseArea),
+    above: parsed(values, 'above', parseFromZero),
     filterOnly: values.has('filter-only'),
     ...parseMemory(values),
     ...parseBackend(values),

@@ -16,6 +16,8 @@ import type { Log, LogStream } from './log.ts';
 import type { Surroundings } from './run-support.ts';
 import { writeToStdout } from './standard-output.ts';
 import { suggest } from './suggest.ts';
+import { parseTrackArguments } from './track-arguments.ts';
+import { TRACK_HELP } from './track-help.ts';
 import { parseTuneArguments } from './tune-arguments.ts';
 
 /** Where a command writes. */
@@ -48,6 +50,7 @@ const INDEX_COMMANDS: Commands = new Map([
 const COMMANDS: Commands = new Map([
   ['zonal', { help: ZONAL_HELP, run: zonal }],
   ['compare', { help: COMPARE_HELP, run: compare }],
+  ['track', { help: TRACK_HELP, run: track }],
   ['index', { help: INDEX_HELP, of: INDEX_COMMANDS }],
   ['devices', { help: DEVICES_HELP, run: devices }],
   ['bench', { help: BENCH_HELP, run: bench }],
@@ -161,6 +164,12 @@ async function compare(args: readonly string[], session: Session): Promise<void>
   const options = parseCompareArguments(args);
   const [{ runCompare }, { compareParts }] = await Promise.all([import('./compare.ts'), import('./parts.ts')]);
   await runCompare(options, compareParts, surroundingsOf(session));
+}
+
+async function track(args: readonly string[], session: Session): Promise<void> {
+  const options = parseTrackArguments(args);
+  const [{ runTrack }, { trackParts }] = await Promise.all([import('./track.ts'), import('./parts.ts')]);
+  await runTrack(options, trackParts, surroundingsOf(session));
 }
 
 async function indexBuild(args: readonly string[], session: Session): Promise<void> {

@@ -1,6 +1,7 @@
 import type { DeviceReport } from '../devices.ts';
 import type { Context } from '../primitives/context.ts';
 import type { CompareParts } from './compare.ts';
+import type { TrackParts } from './track-video.ts';
 import type { ZonalParts } from './zonal.ts';
 
 /** The real parts of `quadrille zonal`, each loaded when it is first needed: bad input is told before a backend loads. */
@@ -41,6 +42,23 @@ export const compareParts: CompareParts<Context> = {
   async crossCompare(context, job) {
     const { crossCompare } = await import('../algorithms/cross-compare/cross-compare.ts');
     return crossCompare(context, job);
+  },
+};
+
+/** The real parts of `quadrille track`, each loaded when it is first needed. */
+export const trackParts: TrackParts<Context> = {
+  async openVideo(source, options) {
+    const { openVideo } = await import('../formats/video/open-video.ts');
+    return openVideo(source === '-' ? process.stdin : source, options);
+  },
+  async openContext(options, onFailover) {
+    const { open } = await import('../on-node.ts');
+    const failover = options.backend === 'reference' ? undefined : 'workers';
+    return open({ ...options, failover, onFailover });
+  },
+  async loadTracking() {
+    const { cellTracker, stillBackground } = await import('../algorithms/cell-tracking/index.ts');
+    return { cellTracker, stillBackground };
   },
 };
 

@@ -116,8 +116,40 @@ export function parsePositive(text: string, option: string, most: number = Numbe
   throw new UsageError('usage/out-of-range', `${option} ${text} is not ${range}.`);
 }
 
-/** Reads an area: a number from 0. */
-export function parseArea(text: string, option: string): number {
+const MOST_RADIUS = 256;
+const MOST_RADII = 64;
+
+/** Reads `lo:hi:step`: radii in pixels, from 1 up. */
+export function parseRadii(text: string, option: string): number[] {
+  const parts = text.split(':');
+  if (parts.length !== 3) {
+    throw new UsageError('usage/radii', `${option} ${text} is not of the form lo:hi:step.`, {
+      remedy: `Write it as ${option} 8:20:2.`,
+    });
+  }
+  const [low, high, step] = parts.map((part) => parseNumber(part, option)) as [number, number, number];
+  const count = Math.floor(Number(((high - low) / step).toPrecision(12))) + 1;
+  if (!(low >= 1 && high <= MOST_RADIUS && low <= high && step > 0 && count <= MOST_RADII)) {
+    throw new UsageError('usage/radii', `${option} ${text} gives no radii from 1 to ${MOST_RADIUS} pixels.`, {
+      remedy: `Give the least, the greatest and a step above 0, at most ${MOST_RADII} radii, as ${option} 8:20:2.`,
+    });
+  }
+  // Twelve digits hide that a multiple of 0.1 is not exactly one.
+  return Array.from({ length: count }, (_, i) => Number((low + i * step).toPrecision(12)));
+}
+
+/** Reads `x,y`: a direction of any length but 0. */
+export function parseDirection(text: string, option: string): { readonly x: number; readonly y: number } {
+  const parts = text.split(',');
+  const [x, y] = parts.map((part) => parseNumber(part, option)) as [number, number];
+  if (parts.length === 2 && (x !== 0 || y !== 0)) return { x, y };
+  throw new UsageError('usage/direction', `${option} ${text} is no direction x,y.`, {
+    remedy: `Write it as ${option} 1,0 for cells that go to the right, ${option} 0,1 for down.`,
+  });
+}
+
+/** Reads a number from 0. */
+export function parseFromZero(text: string, option: string): number {
   const value = parseNumber(text, option);
   if (value >= 0) return value;
   throw new UsageError('usage/out-of-range', `${option} ${text} is not 0 or above.`);

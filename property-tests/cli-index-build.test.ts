@@ -34,7 +34,7 @@ describe('quadrille index build', () => {
     );
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(
-      /both\.maq: 2 sets, 5 polygons, 23 vertices, [\d,]+ quadrants, [\d,]+ nodes, 6 levels, \d.* kB, \d+\.\d s on reference, at most \d+ MB of memory\.\n$/,
+      /both\.maq: 2 sets, 5 polygons, 23 vertices, [\d,]+ quadrants, [\d,]+ nodes, 6 levels, \d.* kB, \d+\.\d s on reference, at most [\d.]+ [MG]B of memory\.\n$/,
     );
     expect(stderr).toBe('The domain is -180,-180,360: a step is 3.35e-7.\nWrote both.maq.\n');
     expect(await shop.bytesOf('both.maq')).toEqual(await treeByLibrary(['shapes', 'boxes'], 6));

@@ -1,0 +1,169 @@
+import type { VideoChannel } from '../formats/video/video.ts';
+import { UsageError } from '../primitives/errors.ts';
+import {
+  BACKEND_SPECS,
+  type BackendOptions,
+  checkOneToStdout,
+  parseBackend,
+  VOICE_SPECS,
+  type VoiceOptions,
+} from './arguments.ts';
+import { type OptionSpec, parsed, readCommand, text } from './command-line.ts';
+import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
+import {
+  checkEnding,
+  checkPlotName,
+  checkTableName,
+  parseCount,
+  parseDirection,
+  parseFromZero,
+  parsePositive,
+  parseRadii,
+} from './values.ts';
+
+const CHANNELS: readonly VideoChannel[] = ['red', 'green', 'blue', 'grey'];
+
+/** One call of `quadrille track`, checked as far as the command line alone allows. */
+export interface TrackOptions extends BackendOptions, MemoryOptions, VoiceOptions {
+  /** A file or folder, or `-` for Y4M on standard input. */
+  readonly video: string;
+  readonly radii: readonly number[];
+  readonly threshold: number | undefined;
+  readonly direction: { readonly x: number; readonly y: number } | undefined;
+  /** µm. */
+  readonly pixelSize: number | undefined;
+  /** Frames a second. */
+  readonly frameRate: number | undefined;
+  readonly detectEvery: number | undefined;
+  readonly maxCells: number;
+  readonly channel: VideoChannel;
+  readonly background: 'still' | 'none';
+  readonly onError: 'stop' | 'keep';
+  /** Files, or `-` for stdout. */
+  readonly out: string | undefined;
+  readonly plot: string | undefined;
+  readonly report: string | undefined;
+  readonly trace: string | undefined;
+  /** Folders. */
+  readonly overlay: string | undefined;
+  readonly ctc: string | undefined;
+  /** Whether the figures go to stdout. */
+  readonly json: boolean;
+}
+
+const DEFAULT_RADII = '8:20:2';
+const DEFAULT_MAX_CELLS = 4096;
+
+export const TRACK_SPECS: readonly OptionSpec[] = [
+  {
+    name: 'radius',
+    value: 'LO:HI:STEP',
+    help: `radii of the circles that cells are found by, in pixels (default ${DEFAULT_RADII})`,
+  },
+  { name: 'threshold', value: 'T', help: 'the size that the score of a cell exceeds (default 1.8)' },
+  { name: 'direction', value: 'X,Y', help: 'where cells go, x to the right and y down (default: to the right)' },
+  { name: 'detect-every', value: 'K', help: 'look for cells in every K-th frame (default 10)' },
+  { name: 'max-cells', value: 'N', help: `room for so many cells in a frame (default ${DEFAULT_MAX_CELLS})` },
+  {
+    name: 'background',
+    value: 'still|none',
+    help: 'still: what does not move is taken away first; reads the video twice (default none)',
+    choices: ['still', 'none'],
+  },
+  {
+    name: 'channel',
+    value: CHANNELS.join('|'),
+    help: 'of a coloured video (default grey, its luminance)',
+    choices: CHANNELS,
+  },
+  { name: 'pixel-size', value: 'µm', help: 'side of a pixel in micrometres, instead of what the file says' },
+  { name: 'frame-rate', value: 'N', help: 'frames a second, instead of what the file says' },
+  { name: 'out', value: 'FILE.csv', help: 'the tracks; - is stdout (default, unless something else goes there)' },
+  { name: 'plot', value: 'FILE.svg', help: 'tracks over the first frame and how their speeds are spread, as SVG' },
+  { name: 'overlay', value: 'FOLDER', help: 'every frame with the contours of its cells, as PNG' },
+  { name: 'ctc', value: 'FOLDER', help: 'label images and tracks as the Cell Tracking Challenge has results' },
+  { name: 'report', value: 'FILE.html', help: 'one page with figures, tracks, speeds and how the run went' },
+  { name: 'trace', value: 'FILE.json', help: 'how the run went, for chrome://tracing and Perfetto' },
+  { name: 'json', help: 'all figures as one JSON object on stdout' },
+  {
+    name: 'on-error',
+    value: 'stop|keep',
+    help: 'a frame that cannot be read: end with nothing written (default), or keep what came of those before it',
+    choices: ['stop', 'keep'],
+  },
+  ...BACKEND_SPECS,
+  MEMORY_SPEC,
+  ...VOICE_SPECS,
+];
+
+/**
+ * Reads the words after `quadrille track`.
+ *
+ * @throws UsageError with what is wrong and how to mend it.
+ */
+export function parseTrackArguments(args: readonly string[]): TrackOptions {
+  const { words, values } = readCommand(args, TRACK_SPECS, ['VIDEO']);
+  const [plot, report, trace, json] = [
+    text(values, 'plot'),
+    text(values, 'report'),
+    text(values, 'trace'),
+    values.has('json'),
+  ];
+  const takesStdout = json || [plot, report, trace].includes('-');
+  const options: TrackOptions = {
+    video: words[0]!,
+    radii: parseRadii(text(values, 'radius') ?? DEFAULT_RADII, '--radius'),
+    threshold: parsed(values, 'threshold', parseFromZero),
+    direction: parsed(values, 'direction', parseDirection),
+    pixelSize: parsed(values, 'pixel-size', parsePositive),
+    frameRate: parsed(values, 'frame-rate', parsePositive),
+    detectEvery: parsed(values, 'detect-every', parseCount),
+    maxCells: parsed(values, 'max-cells', parseCount) ?? DEFAULT_MAX_CELLS,
+    channel: (text(values, 'channel') as VideoChannel | undefined) ?? 'grey',
+    background: (text(values, 'background') as 'still' | 'none' | undefined) ?? 'none',
+    onError: (text(values, 'on-error') as 'stop' | 'keep' | undefined) ?? 'stop',
+    out: text(values, 'out') ?? (takesStdout ? undefined : '-'),
+    plot,
+    report,
+    trace,
+    overlay: text(values, 'overlay'),
+    ctc: text(values, 'ctc'),
+    json,
+    ...parseBackend(values),
+    ...parseMemory(values),
+    jsonLog: values.has('json-log'),
+    quiet: values.has('quiet'),
+  };
+  checkInput(options);
+  checkOutputs(options);
+  return options;
+}
+
+function checkInput({ video, background }: TrackOptions): void {
+  if (video !== '-' || background !== 'still') return;
+  throw new UsageError(
+    'usage/contradiction',
+    '--background still reads the video twice, and standard input comes once.',
+    {
+      remedy: 'Write the video to a file first, or leave --background out.',
+    },
+  );
+}
+
+function checkOutputs({ out, plot, overlay, ctc, report, trace, json }: TrackOptions): void {
+  const remedy = 'Send all but one of them to a file (without --out the tracks go to stdout).';
+  checkOneToStdout({ out, plot, report, trace, json: json ? '-' : undefined }, remedy);
+  for (const [option, folder] of [
+    ['--overlay', overlay],
+    ['--ctc', ctc],
+  ] as const) {
+    if (folder !== '-') continue;
+    throw new UsageError('usage/folder', `${option} writes a folder, which stdout is not.`, {
+      remedy: 'Name a folder.',
+    });
+  }
+  if (out !== undefined) checkTableName(out, '--out', [], 'Name a file that ends in .csv.');
+  if (plot !== undefined) checkPlotName(plot, '--plot');
+  if (report !== undefined) checkEnding(report, '--report', 'html');
+  if (trace !== undefined) checkEnding(trace, '--trace', 'json');
+}

@@ -1,0 +1,154 @@
+import { basename } from 'node:path';
+import type { TrackedFrame } from '../algorithms/cell-tracking/tracks.ts';
+import { type CtcLabels, ctcLabels } from '../formats/cell-tracks/ctc-labels.ts';
+import { type TrackFigures, trackTally } from '../formats/cell-tracks/tally.ts';
+import { trackWriter } from '../formats/cell-tracks/track-rows.ts';
+import { type TrackRun, trackSummary } from '../formats/cell-tracks/track-summary.ts';
+import type { StagedFolder } from '../formats/staged-folder.ts';
+import type { VideoFrame } from '../formats/video/video.ts';
+import type { GraphRun } from '../graph/index.ts';
+import type { TraceRecorder } from '../graph/trace.ts';
+import type { TrackOptions } from './track-arguments.ts';
+
+/** Takes the frames of a video in order, and writes what the command line asks for. */
+export interface TrackOutputs {
+  /** To be told of the run, where a trace or a report is to be written. */
+  readonly recorder: TraceRecorder | undefined;
+  add(frame: VideoFrame, cells: TrackedFrame): Promise<void>;
+  /** What is known so far. */
+  figures(): TrackFigures;
+  /** Writes to files what can be written only when all frames are done. */
+  end(run: TrackRun, running: GraphRun<unknown>): Promise<void>;
+  /** Writes to stdout what can be written only then, where something of it goes there. */
+  print(run: TrackRun, running: GraphRun<unknown>): Promise<void>;
+}
+
+/** Appends to an output, by the path that the command line gives it. */
+export type WriteOutput = (path: string, chunk: string) => Promise<void>;
+
+/** The folders that are written. */
+export interface TrackFolders {
+  readonly overlay: StagedFolder | undefined;
+  readonly ctc: StagedFolder | undefined;
+}
+
+/** What is known of the frames beforehand. */
+export interface FrameShape {
+  readonly width: number;
+  readonly height: number;
+  readonly frameCount: number | undefined;
+}
+
+/** Begins every output. */
+export async function openTrackOutputs(
+  options: TrackOptions,
+  scale: TrackRun['scale'],
+  shape: FrameShape,
+  folders: TrackFolders,
+  write: WriteOutput,
+): Promise<TrackOutputs> {
+  const { out } = options;
+  const rows = trackWriter(scale);
+  const tally = trackTally(shape);
+  const overlay = folders.overlay && (await openOverlay(folders.overlay, shape));
+  const ctc = folders.ctc && (await openCtc(folders.ctc, shape));
+  const recorder = await recorderFor(options);
+  if (out !== undefined) await write(out, rows.begin());
+  return {
+    recorder,
+    async add(frame, cells) {
+      // What is drawn is shown as the first frame is.
+      tally.add(frame, cells);
+      await Promise.all([overlay?.add(frame, cells, tally.range()), ctc?.add(cells)]);
+      if (out !== undefined) await write(out, rows.add(cells));
+    },
+    figures: tally.figures,
+    async end(run, running) {
+      await ctc?.end();
+      for (const [path, content] of lastOnes(options, tally.figures, run, running, recorder)) {
+        if (path !== '-') await write(path, await content());
+      }
+    },
+    async print(run, running) {
+      for (const [path, content] of lastOnes(options, tally.figures, run, running, recorder)) {
+        if (path === '-') await write(path, await content());
+      }
+    },
+  };
+}
+
+/** Outputs that are written when all frames are done. Drawing loads a quarter of a second's worth of code that other runs do not need. */
+function lastOnes(
+  { plot, report, trace, json }: TrackOptions,
+  figuresOf: () => TrackFigures,
+  run: TrackRun,
+  running: GraphRun<unknown>,
+  recorder: TraceRecorder | undefined,
+): [path: string, content: () => Promise<string>][] {
+  const outputs: [string | undefined, () => Promise<string>][] = [
+    [json ? '-' : undefined, async () => trackSummary(figuresOf(), run)],
+    [plot, () => drawn(figuresOf(), run)],
+    [trace, () => traced(recorder!, running)],
+    [report, () => reported(figuresOf(), run, recorder!, running)],
+  ];
+  return outputs.filter((output): output is [string, () => Promise<string>] => output[0] !== undefined);
+}
+
+async function openOverlay(folder: StagedFolder, { frameCount }: FrameShape) {
+  const { contourImage } = await import('../formats/cell-tracks/contour-image.ts');
+  return {
+    add: async (frame: VideoFrame, cells: TrackedFrame, range: Parameters<typeof contourImage>[2]) =>
+      folder.write(`frame${numberOf(cells.index, frameCount)}.png`, await contourImage(frame, cells, range)),
+  };
+}
+
+async function openCtc(folder: StagedFolder, { width, height, frameCount }: FrameShape) {
+  const { encodeLabelTiff } = await import('../formats/cell-tracks/label-tiff.ts');
+  const labels: CtcLabels = ctcLabels(width, height);
+  return {
+    add: async (cells: TrackedFrame) =>
+      folder.write(
+        `mask${numberOf(cells.index, frameCount)}.tif`,
+        await encodeLabelTiff(width, height, labels.add(cells)),
+      ),
+    end: () => folder.write('res_track.txt', labels.tracks()),
+  };
+}
+
+/** The number of a frame in the digits that the last one has, and three at least. */
+function numberOf(index: number, frameCount = 0): string {
+  return String(index).padStart(Math.max(3, String(frameCount - 1).length), '0');
+}
+
+async function recorderFor({ trace, report }: TrackOptions): Promise<TraceRecorder | undefined> {
+  if (trace === undefined && report === undefined) return undefined;
+  return (await import('../graph/trace.ts')).recordTrace();
+}
+
+async function drawn(figures: TrackFigures, { video, scale }: TrackRun): Promise<string> {
+  const { trackPlot } = await import('../formats/cell-tracks/track-plot.ts');
+  return trackPlot({ figures, scale, title: basename(video) });
+}
+
+async function traced(recorder: TraceRecorder, running: GraphRun<unknown>): Promise<string> {
+  const { chromeTrace } = await import('../graph/chrome-trace.ts');
+  return chromeTrace(recorder.trace(running));
+}
+
+async function reported(
+  figures: TrackFigures,
+  run: TrackRun,
+  recorder: TraceRecorder,
+  running: GraphRun<unknown>,
+): Promise<string> {
+  const [{ trackSections }, { runReport }] = await Promise.all([
+    import('../formats/cell-tracks/track-report.ts'),
+    import('../graph/run-report.ts'),
+  ]);
+  return runReport(recorder.trace(running), {
+    title: basename(run.video),
+    sections: await trackSections(figures, run),
+    edges: running.edges(),
+    dropped: recorder.dropped(),
+  });
+}

@@ -1,0 +1,269 @@
+import { stat } from 'node:fs/promises';
+import type { HostFrame } from '../algorithms/cell-tracking/frame.ts';
+import type { CellTracker, TrackCellsOptions } from '../algorithms/cell-tracking/track-cells-options.ts';
+import type { Note } from '../algorithms/notes.ts';
+import type { TrackScale } from '../formats/cell-tracks/track-scale.ts';
+import type { TrackRun } from '../formats/cell-tracks/track-summary.ts';
+import { overMemory } from '../formats/memory.ts';
+import type { Video, VideoChannel, VideoFrame } from '../formats/video/video.ts';
+import type { GraphRun } from '../graph/index.ts';
+import { CapacityError, FormatError, UsageError } from '../primitives/errors.ts';
+import type { BackendOptions } from './arguments.ts';
+import { counted } from './grouped.ts';
+import type { Log } from './log.ts';
+import { causeOf, type OutputWriter, openContext, type RunContext, type Surroundings } from './run-support.ts';
+import type { TrackOptions } from './track-arguments.ts';
+import { framesHeld, trackGraph } from './track-graph.ts';
+import { openTrackOutputs, type TrackFolders, type TrackOutputs } from './track-outputs.ts';
+
+/** Another backend that took over from one that was lost. */
+export interface TakenOver {
+  readonly from: string;
+  readonly to: string;
+  readonly reason: Error;
+}
+
+/** The parts that the command puts together. */
+export interface TrackParts<C extends RunContext> {
+  /** `-` is standard input. */
+  openVideo(source: string, options: { readonly channel: VideoChannel; readonly signal: AbortSignal }): Promise<Video>;
+  openContext(options: BackendOptions, onFailover: (taken: TakenOver) => void): Promise<C>;
+  loadTracking(): Promise<Tracking<C>>;
+}
+
+/** What tracks. */
+export interface Tracking<C> {
+  cellTracker(context: C, options: TrackCellsOptions): CellTracker;
+  stillBackground(context: C, frames: readonly HostFrame[]): Promise<HostFrame>;
+}
+
+/** A video that was tracked, to its end or as far as it came. */
+export interface TrackedVideo {
+  readonly outputs: TrackOutputs;
+  readonly run: TrackRun;
+  readonly running: GraphRun<number>;
+}
+
+/**
+ * Tracks a video into outputs that are written on the way. Where it is interrupted after a frame was done, that is no failure.
+ *
+ * @throws what its parts throw; {@link Surroundings.signal}'s reason when it is aborted before.
+ */
+export async function trackVideo<C extends RunContext>(
+  options: TrackOptions,
+  parts: TrackParts<C>,
+  { log, signal }: Surroundings,
+  folders: TrackFolders,
+  writer: OutputWriter,
+): Promise<TrackedVideo> {
+  const notes = noteTaker(log);
+  if (options.background === 'still') await requireKept(options.video);
+  const open = () => parts.openVideo(options.video, { channel: options.channel, signal });
+  await using video = closing(await open());
+  const { length: toldBefore } = notes.take(video.value.notes);
+  const waiting = framesWaiting(video.value, options);
+  const onFailover = (taken: TakenOver): void => void notes.take([failoverNote(taken)]);
+  await using context = closing(await openContext(options, (backend) => parts.openContext(backend, onFailover)));
+  const stop = (): void => context.value.abort(signal.reason);
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    signal.throwIfAborted();
+    const tracking = await parts.loadTracking();
+    const background =
+      options.background === 'still' ? await backgroundOf(open, tracking, context.value, options, signal) : undefined;
+    const scale = scaleOf(video.value, options);
+    const outputs = await openTrackOutputs(options, scale, video.value, folders, writer.write);
+    await using tracker = closing(tracking.cellTracker(context.value, trackerOptions(options, background)));
+    const source = framesOf(video.value, options.onError, () => writer.isRead() || writesFiles(options));
+    const { frameCount, format, name } = video.value;
+    const running = trackGraph(tracker.value, {
+      frames: source.frames,
+      frameCount,
+      waiting,
+      isOnGpu: context.value.backend.name.startsWith('webgpu'),
+      write: outputs.add,
+      signal,
+      observer: outputs.recorder,
+      progressEvery: log.progressEvery,
+    });
+    await watched(running, log).catch((error: unknown) => {
+      const { frames } = outputs.figures();
+      if (!signal.aborted || frames === 0) throw explained(causeOf(error), source.count() > 0, options, log);
+    });
+    const { frames, cells } = outputs.figures();
+    const fault = source.fault();
+    if (fault !== undefined && frames === 0) throw fault;
+    // Readers notice some things on the way.
+    notes.take(video.value.notes.slice(toldBefore));
+    if (fault !== undefined) notes.take([endedEarly(fault, frames)]);
+    if (cells === 0 && !signal.aborted) notes.take([NO_CELLS_NOTE]);
+    const run: TrackRun = {
+      video: options.video === '-' ? name : options.video,
+      format,
+      frameCount,
+      scale,
+      backend: context.value.backend.name,
+      partial: fault !== undefined || (signal.aborted && frames !== frameCount),
+      notes: notes.all,
+    };
+    return { outputs, run, running };
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+function closing<T extends { close(): Promise<void> }>(value: T): AsyncDisposable & { readonly value: T } {
+  return { value, [Symbol.asyncDispose]: () => value.close() };
+}
+
+function noteTaker(log: Log): { readonly all: Note[]; take(notes: readonly Note[]): readonly Note[] } {
+  const all: Note[] = [];
+  return {
+    all,
+    take(notes) {
+      for (const note of notes) log.note(note);
+      all.push(...notes);
+      return notes;
+    },
+  };
+}
+
+function failoverNote({ from, to, reason }: TakenOver): Note {
+  const message = `${from} was lost, and ${to} goes on with the same tracks: ${reason.message}`;
+  return { code: 'track/failover', message };
+}
+
+const MOST_WAITING = 4;
+/** What a frame takes while it is on its way: itself, and as f32 on the device. */
+const COPIES = 1 + 4;
+
+/** How many frames may wait before a node, so that all of those under way stay within the memory. */
+function framesWaiting({ name, width, height, bits }: Video, { memory }: TrackOptions): number {
+  const bytes = width * height * (bits / 8) * COPIES;
+  for (let waiting = MOST_WAITING; waiting >= 1; waiting--) {
+    if (framesHeld(waiting) * bytes <= memory) return waiting;
+  }
+  throw overMemory('The frames of the video are too large.', {
+    needed: framesHeld(1) * bytes,
+    what: `${framesHeld(1)} frames of ${width} × ${height} pixels of ${bits} bits`,
+    allowed: memory,
+    instead: 'crop the video',
+    place: { file: name },
+  });
+}
+
+const MOST_SAMPLES = 64;
+
+/** Refuses a pipe, which comes once, where the video is read twice. What is not there is told when it is opened. */
+async function requireKept(path: string): Promise<void> {
+  const found = await stat(path).catch(() => undefined);
+  if (found === undefined || found.isFile() || found.isDirectory()) return;
+  throw new UsageError('usage/contradiction', `--background still reads the video twice, and ${path} comes once.`, {
+    remedy: 'Write the video to a file first, or leave --background out.',
+  });
+}
+
+/** What stands still in a video, by up to 64 of its frames at equal distances. */
+async function backgroundOf<C>(
+  open: () => Promise<Video>,
+  { stillBackground }: Tracking<C>,
+  context: C,
+  { memory, onError }: TrackOptions,
+  signal: AbortSignal,
+): Promise<HostFrame | undefined> {
+  await using video = closing(await open());
+  const { width, height, bits } = video.value;
+  const most = Math.max(1, Math.min(MOST_SAMPLES, Math.floor(memory / 2 / (width * height * (bits / 8)))));
+  let [samples, every]: [VideoFrame[], number] = [[], 1];
+  // A frame that cannot be read is told when it is to be tracked.
+  for await (const frame of framesOf(video.value, onError).frames(signal)) {
+    if (frame.index % every !== 0) continue;
+    samples.push(frame);
+    while (samples.length > most) {
+      every *= 2;
+      samples = samples.filter(({ index }) => index % every === 0);
+    }
+  }
+  return samples.length === 0 ? undefined : stillBackground(context, samples);
+}
+
+function scaleOf(video: Video, { frameRate, pixelSize }: TrackOptions): TrackScale {
+  return { frameRate: frameRate ?? video.frameRate, pixelSize: pixelSize ?? video.pixelSize };
+}
+
+function trackerOptions(
+  { radii, threshold, maxCells, direction, detectEvery }: TrackOptions,
+  background: HostFrame | undefined,
+): TrackCellsOptions {
+  return {
+    detection: { radii, threshold, maxCells },
+    tracking: { direction },
+    detectEvery,
+    background,
+  };
+}
+
+/** A reader of stdout that goes away has had what it wanted, but files have not. */
+function writesFiles({ out, plot, overlay, ctc, report, trace }: TrackOptions): boolean {
+  return [out, plot, overlay, ctc, report, trace].some((output) => output !== undefined && output !== '-');
+}
+
+/** The frames of a video as long as they are wanted; with `--on-error keep` up to one that cannot be read. */
+function framesOf(video: Video, onError: TrackOptions['onError'], areWanted: () => boolean = () => true) {
+  let fault: FormatError | undefined;
+  let count = 0;
+  return {
+    fault: () => fault,
+    /** Frames read so far. */
+    count: () => count,
+    async *frames(signal: AbortSignal): AsyncGenerator<VideoFrame> {
+      try {
+        for await (const frame of video.frames({ signal })) {
+          if (!areWanted()) return;
+          count++;
+          yield frame;
+        }
+      } catch (error) {
+        if (onError !== 'keep' || !(error instanceof FormatError)) throw error;
+        fault = error;
+      }
+    },
+  };
+}
+
+async function watched({ progress$, result }: GraphRun<number>, log: Log): Promise<void> {
+  const shown = progress$.subscribe((report) => log.progress(report, 'frames'));
+  try {
+    await result;
+  } finally {
+    shown.unsubscribe();
+    log.clearProgress();
+  }
+}
+
+/** What is wrong in the words of the command line. */
+function explained(error: unknown, hasFrames: boolean, { maxCells }: TrackOptions, log: Log): unknown {
+  if (error instanceof FormatError && hasFrames) log.note(KEEP_NOTE);
+  if (!(error instanceof CapacityError) || error.code === 'tracks/labels') return error;
+  return new CapacityError('track/too-many-cells', 'A frame has more cells than there is room for.', {
+    expected: `at most ${maxCells}`,
+    got: error.got,
+    remedy: 'Make room with --max-cells, or find fewer with a higher --threshold.',
+    cause: error,
+  });
+}
+
+const KEEP_NOTE: Note = {
+  code: 'track/keep',
+  message: 'With --on-error keep, what came of the frames before the one that cannot be read is written.',
+};
+
+function endedEarly(fault: FormatError, frames: number): Note {
+  return { code: 'track/ended-early', message: `Only ${counted(frames, 'frame')} could be read: ${fault.message}` };
+}
+
+const NO_CELLS_NOTE: Note = {
+  code: 'track/no-cells',
+  message:
+    'No cell was found in any frame. A lower --threshold finds more; --radius says how large cells are, in pixels.',
+};

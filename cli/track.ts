@@ -1,0 +1,99 @@
+import { type StagedOutputs, stageOutputs } from '../formats/atomic-write.ts';
+import type { TrackRun } from '../formats/cell-tracks/track-summary.ts';
+import { requirePlot } from '../formats/plot-packages.ts';
+import { type StagedFolder, stageFolder } from '../formats/staged-folder.ts';
+import { Interrupted } from './interrupt.ts';
+import { type OutputWriter, protectInputs, type RunContext, type Surroundings, writeBetween } from './run-support.ts';
+import type { TrackOptions } from './track-arguments.ts';
+import type { TrackFolders } from './track-outputs.ts';
+import { trackSummaryLines } from './track-summary.ts';
+import { type TrackParts, trackVideo } from './track-video.ts';
+
+/**
+ * Runs `quadrille track`: reads, tracks, and writes all outputs. Rows are written as frames are done; those that go to stdout appear
+ * there at once. A run that fails leaves no file; one that is interrupted leaves what came of the frames that were done.
+ *
+ * @throws what its parts throw; {@link Surroundings.signal}'s reason when it is aborted.
+ */
+export async function runTrack<C extends RunContext>(
+  options: TrackOptions,
+  parts: TrackParts<C>,
+  surroundings: Surroundings,
+): Promise<void> {
+  const started = performance.now();
+  if (options.plot !== undefined || options.report !== undefined) requirePlot();
+  const staged = await stageAll(options);
+  surroundings.beforeExit(staged.discardNow);
+  const writer = finishing(staged.files, surroundings);
+  try {
+    const { outputs, run, running } = await trackVideo(options, parts, surroundings, staged.folders, writer);
+    const figures = outputs.figures();
+    await outputs.end(run, running);
+    await staged.commit();
+    // Files are safe, whoever reads stdout or does not.
+    await outputs.print(run, running);
+    const seconds = (performance.now() - started) / 1000;
+    surroundings.log.summary(trackSummaryLines(figures, run, { seconds, outputs: staged.paths }));
+    const { aborted, reason } = surroundings.signal;
+    if (aborted) throw reason instanceof Interrupted ? reason.with(kept(figures.frames, run, staged.paths)) : reason;
+  } finally {
+    await staged.discard();
+  }
+}
+
+/** What is left of a run that was interrupted. */
+function kept(frames: number, { frameCount }: TrackRun, paths: readonly string[]): string {
+  const of = frameCount === undefined ? '' : ` of ${frameCount}`;
+  const where = paths.length === 0 ? '' : ` in ${paths.join(', ')}`;
+  return `the first ${frames}${of} ${frames === 1 ? 'frame is' : 'frames are'} kept${where}`;
+}
+
+/** All outputs, in their making. */
+interface Staged {
+  readonly files: StagedOutputs;
+  readonly folders: TrackFolders;
+  /** Files and folders, as the user named them. */
+  readonly paths: readonly string[];
+  commit(): Promise<void>;
+  discard(): Promise<void>;
+  discardNow(): void;
+}
+
+async function stageAll(options: TrackOptions): Promise<Staged> {
+  const { video, out, plot, report, trace, overlay, ctc } = options;
+  const names = [out, plot, report, trace].filter((path): path is string => path !== undefined && path !== '-');
+  if (video !== '-') await protectInputs([video], names);
+  const files = await stageOutputs(names);
+  const stages: Pick<StagedOutputs, 'commit' | 'discard' | 'discardNow'>[] = [files];
+  const discard = async (): Promise<void> => {
+    for (const stage of stages) await stage.discard();
+  };
+  const stage = async (path: string | undefined): Promise<StagedFolder | undefined> => {
+    if (path === undefined) return undefined;
+    const folder = await stageFolder(path);
+    stages.push(folder);
+    return folder;
+  };
+  try {
+    return {
+      files,
+      folders: { overlay: await stage(overlay), ctc: await stage(ctc) },
+      paths: [...names, ...[overlay, ctc].filter((path) => path !== undefined)],
+      async commit() {
+        for (const each of stages) await each.commit();
+      },
+      discard,
+      discardNow() {
+        for (const each of stages) each.discardNow();
+      },
+    };
+  } catch (error) {
+    await discard();
+    throw error;
+  }
+}
+
+/** Writes on when the run is interrupted: what is begun is brought to an end. */
+function finishing(files: StagedOutputs, { log, stdout, beforeExit }: Surroundings): OutputWriter {
+  return writeBetween(files, { log, stdout, beforeExit, signal: new AbortController().signal });
+}
