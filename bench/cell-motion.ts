@@ -1,0 +1,207 @@
+import type { Random } from './random.ts';
+
+/** How cells move: on lanes along the vessel, of which each holds its cells at a distance from each other. */
+export interface MotionOptions {
+  readonly width: number;
+  readonly height: number;
+  readonly cells: number;
+  readonly frames: number;
+  readonly radius: readonly [least: number, most: number];
+  /** Pixels a frame. */
+  readonly speed: readonly [least: number, most: number];
+  /** Along the vessel, of any length but 0. */
+  readonly direction: readonly [x: number, y: number];
+  /** Cells leave the frame at its end, and others come in for them. */
+  readonly entries: boolean;
+  /** Cells overtake each other, and their lanes are not kept apart. */
+  readonly occlusion: boolean;
+}
+
+/** A cell somewhere on its lane. */
+export interface MovingCell {
+  readonly id: number;
+  /** Of the centre, in pixels: those of the upper left pixel are 0, 0. */
+  readonly x: number;
+  readonly y: number;
+  /** Half axes along the vessel and across it. */
+  readonly rx: number;
+  readonly ry: number;
+}
+
+/** Between the centres of two cells that do not touch: their radii, soft edges, and some pixels of background. */
+const APART = 5;
+/** How far a cell may be off the line of its lane. */
+const SLACK = 1;
+/** From the border of the frame to the centre of a cell that stays in it. */
+const MARGIN = 26;
+
+interface Lane {
+  /** Where it begins. */
+  readonly x: number;
+  readonly y: number;
+  readonly length: number;
+  /** From the last to the first of the flow. */
+  readonly cells: LaneCell[];
+}
+
+interface LaneCell {
+  readonly id: number;
+  readonly rx: number;
+  readonly ry: number;
+  /** Off the line of its lane. */
+  readonly across: number;
+  at: number;
+  speed: number;
+}
+
+/**
+ * The cells in each frame, ascending by id. Where none enter, all stay in the frame: in videos so long that they would leave it,
+ * they are slower than `speed` says.
+ */
+export function* cellMotion(options: MotionOptions, random: Random): Generator<MovingCell[]> {
+  const [dx, dy] = unit(options.direction);
+  const gap = options.occlusion ? 0 : 2 * options.radius[1] + APART;
+  const lanes = lanesOf(options, random);
+  const cells = { next: 0, make: (): LaneCell => newCell(options, cells.next++, random) };
+  fillLanes(lanes, options, cells.make, random);
+  for (let frame = 0; frame < options.frames; frame++) {
+    if (frame > 0) {
+      for (const lane of lanes) step(lane, gap);
+      if (options.entries) replaceLeavers(lanes, options.cells, gap, cells.make, random);
+    }
+    const moving = lanes.flatMap((lane) => lane.cells.map((cell) => placed(lane, cell, dx, dy)));
+    yield moving.sort((a, b) => a.id - b.id);
+  }
+}
+
+function unit([x, y]: readonly [number, number]): [number, number] {
+  const length = Math.sqrt(x * x + y * y);
+  if (!(length > 0 && Number.isFinite(length)))
+    throw new RangeError('The direction has to be a vector other than 0, 0.');
+  return [x / length, y / length];
+}
+
+/** Parallel lines through the frame, as far as cells go on them. */
+function lanesOf(options: MotionOptions, random: Random): Lane[] {
+  const { width, height, radius, entries } = options;
+  const [dx, dy] = unit(options.direction);
+  const margin = entries ? -(radius[1] + 2) : MARGIN;
+  const spacing = 2 * radius[1] + APART;
+  const reach = Math.sqrt(width * width + height * height) / 2;
+  const lanes: Lane[] = [];
+  for (let off = random.between(0, spacing) - reach; off < reach; off += spacing) {
+    const [x, y] = [(width - 1) / 2 - dy * off, (height - 1) / 2 + dx * off];
+    // Cells that enter come in through the ends of a lane, which has to lie well within the frame otherwise.
+    const [from, to] = inside(x, y, dx, dy, options, margin);
+    const [clearFrom, clearTo] = inside(x, y, dx, dy, options, MARGIN);
+    if (clearTo - clearFrom > 0) lanes.push({ x: x + dx * from, y: y + dy * from, length: to - from, cells: [] });
+  }
+  return lanes;
+}
+
+/** The part of a line that lies in the frame without its margin. */
+function inside(x: number, y: number, dx: number, dy: number, size: MotionOptions, margin: number): [number, number] {
+  let [from, to] = [-Infinity, Infinity];
+  for (const [at, slope, length] of [
+    [x, dx, size.width],
+    [y, dy, size.height],
+  ] as const) {
+    const [low, high] = [margin - at, length - 1 - margin - at];
+    if (slope === 0) {
+      if (low > 0 || high < 0) return [0, 0];
+      continue;
+    }
+    from = Math.max(from, Math.min(low / slope, high / slope));
+    to = Math.min(to, Math.max(low / slope, high / slope));
+  }
+  return to > from ? [from, to] : [0, 0];
+}
+
+function newCell(options: MotionOptions, id: number, random: Random): LaneCell {
+  const [least, most] = options.radius;
+  const half = options.occlusion ? most : SLACK;
+  return {
+    id,
+    rx: random.between(least, most),
+    ry: random.between(least, most),
+    across: random.between(-half, half),
+    at: 0,
+    speed: random.between(...options.speed),
+  };
+}
+
+/** Spreads the cells of the first frame over the lanes, and gives them the speeds that they keep. */
+function fillLanes(lanes: Lane[], options: MotionOptions, make: () => LaneCell, random: Random): void {
+  const spacing = 2 * options.radius[1] + APART;
+  const steps = options.entries ? 0 : options.frames - 1;
+  const rooms = lanes.map(({ length }) => {
+    const kept = Math.min(options.speed[0] * steps, length / 2);
+    return 1 + Math.floor((length - kept) / spacing);
+  });
+  const room = rooms.reduce((sum, count) => sum + count, 0);
+  if (room < options.cells) {
+    throw new RangeError(`A frame of ${options.width} × ${options.height} pixels has room for ${room} cells only.`);
+  }
+  for (let cell = 0; cell < options.cells; ) {
+    const lane = random.below(lanes.length);
+    if (lanes[lane]!.cells.length >= rooms[lane]!) continue;
+    lanes[lane]!.cells.push(make());
+    cell++;
+  }
+  for (const lane of lanes) {
+    spreadOut(lane, spacing, steps, options.speed, random);
+    if (!options.entries) limitSpeeds(lane, options.occlusion ? 0 : spacing, steps);
+  }
+}
+
+/** Places the cells of a lane at random, at their distance, and as far from its end as they like to go if there is room. */
+function spreadOut(
+  { length, cells }: Lane,
+  gap: number,
+  steps: number,
+  [least, most]: readonly [number, number],
+  random: Random,
+): void {
+  const loose = length - (cells.length - 1) * gap;
+  const ahead = Math.min(Math.max(Math.min(((least + most) / 2) * steps, 0.6 * loose), least * steps), loose);
+  const places = cells.map(() => random.between(0, loose - ahead)).sort((a, b) => a - b);
+  for (const [i, cell] of cells.entries()) cell.at = places[i]! + i * gap;
+}
+
+/** Slows cells down that would come too near to the one ahead, or leave the frame, by the last frame. */
+function limitSpeeds({ length, cells }: Lane, gap: number, steps: number): void {
+  if (steps === 0) return;
+  let end = length;
+  for (const cell of cells.toReversed()) {
+    cell.speed = Math.max(0, Math.min(cell.speed, (end - cell.at) / steps));
+    if (gap > 0) end = cell.at + cell.speed * steps - gap;
+  }
+}
+
+/** Moves the cells of a lane by a frame; none comes nearer than `gap` to the one ahead, where it is above 0. */
+function step(lane: Lane, gap: number): void {
+  let ahead = Infinity;
+  for (const cell of lane.cells.toReversed()) {
+    cell.at += Math.max(0, Math.min(cell.speed, ahead - gap - cell.at));
+    if (gap > 0) ahead = cell.at;
+  }
+}
+
+function replaceLeavers(lanes: Lane[], count: number, gap: number, make: () => LaneCell, random: Random): void {
+  let present = 0;
+  for (const lane of lanes) {
+    const staying = lane.cells.filter((cell) => cell.at <= lane.length);
+    lane.cells.splice(0, Infinity, ...staying);
+    present += staying.length;
+  }
+  const open = lanes.filter(({ cells }) => cells.every((cell) => cell.at >= gap));
+  while (present < count && open.length > 0) {
+    const [lane] = open.splice(random.below(open.length), 1);
+    lane!.cells.unshift(make());
+    present++;
+  }
+}
+
+function placed(lane: Lane, { id, at, across, rx, ry }: LaneCell, dx: number, dy: number): MovingCell {
+  return { id, x: lane.x + dx * at - dy * across, y: lane.y + dy * at + dx * across, rx, ry };
+}
