@@ -92,9 +92,31 @@ onEveryBackend((opened) => {
     const view = stencils(column);
     await context.read(view);
     q.scatterReduce(q.constant(u32, 5, ROWS), q.sequence(ROWS), 'add', column);
-    const expected = context.scope(() => stencils(context.column(numbers.map((x) => x + 5))));
-    expect(await context.read(view)).toEqual(await context.read(context.materialize(expected)));
-    context.dispose(view, column);
+    const other = context.column(numbers.map((x) => x + 5));
+    const expected = context.scope(() => context.materialize(stencils(other)));
+    expect(await context.read(view)).toEqual(await context.read(expected));
+    context.dispose(view, column, other, expected);
+  });
+
+  test('a view that is captured again and again is written once', async () => {
+    const { context } = opened();
+    const column = context.column(numbers);
+    const before = heldBy(context);
+    const view = q.map(affine, { x: column });
+    const launches = launchesOf(context);
+    const [first, second] = [context.materializeOnce(view), context.materializeOnce(view)];
+    expect(launchesOf(context) - launches).toBe(1);
+    expect(await context.read(first)).toEqual(numbers.map((x) => affineTimes(x, 1)));
+    context.dispose(first);
+    context.dispose(view);
+    // Whoever asked for it has it until it is disposed of.
+    expect(await context.read(second)).toEqual(numbers.map((x) => affineTimes(x, 1)));
+    context.dispose(second);
+    expect(heldBy(context)).toEqual(before);
+    q.scatterReduce(q.constant(u32, 5, ROWS), q.sequence(ROWS), 'add', column);
+    const changed = context.materializeOnce(view);
+    expect(await context.read(changed)).toEqual(numbers.map((x) => affineTimes(x + 5, 1)));
+    context.dispose(changed, column);
   });
 
   describe('memory is where it was', () => {
@@ -254,6 +276,20 @@ describe('where memory is short', () => {
     expect(context.backend.counters.liveBytes).toBe(4 * bytes);
     context.dispose(others);
     expect(await context.read(view)).toEqual(expected);
+  });
+
+  test('a column that is captured again and again is given up once nobody has it', async () => {
+    await using context = new Context(createReferenceBackend({ limits: { memoryBytes: 3 * bytes } }));
+    const column = context.column(numbers);
+    const view = q.map(affine, { x: column });
+    context.dispose(context.materializeOnce(view));
+    const held = context.materializeOnce(view);
+    const other = context.column(numbers);
+    expect(() => context.column(numbers)).toThrow('memory');
+    expect(await context.read(held)).toEqual(numbers.map((x) => affineTimes(x, 1)));
+    context.dispose(held);
+    context.dispose(other, context.column(numbers));
+    expect(context.backend.counters.liveBytes).toBeLessThanOrEqual(2 * bytes);
   });
 
   test('views that fit into memory once only are evaluated where they are read', async () => {

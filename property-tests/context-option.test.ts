@@ -23,6 +23,10 @@ const countDown = fn({ left: u32 }, { more: bool, emits: bool, state: { left: u3
   value: left,
 }));
 
+const grows = fn({ x: q.neighbours(u32) }, u32, ({ x }) => x.at(-1).max(x.at(1)));
+const passes = fn({ before: u32, after: u32 }, u32, ({ before, after }) => before.xor(after));
+const isNone = fn({ total: u32 }, bool, ({ total }) => total.eq(0));
+
 const ROWS = 300;
 
 /** Every primitive that stores something, of a column that may be a generator. */
@@ -53,6 +57,11 @@ const primitives: { readonly [name: string]: (x: U32, options?: q.ContextOption)
   },
   selectKth: (x, options) => q.selectKth(x, 3, options),
   quantiles: (x, options) => q.quantiles(x, [0, 0.5, 1], options),
+  relax: (x, options) => {
+    const sizes = { width: q.constant(u32, 3, ROWS / 3), height: q.constant(u32, 1, ROWS / 3) };
+    const rule = { change: passes, total: q.plus(u32), until: isNone };
+    return q.relax(sizes, grows, { x }, rule, { maxRounds: 4, maxWidth: 3, maxHeight: 1, ...options });
+  },
   histogram: (x, options) => q.histogram(x, 16, options),
   binOf: (x, options) => q.binOf(x, [0, 10, 100], options),
   histogramEdges: (x, options) => q.histogramEdges(x, [0, 10, 100], options),

@@ -4,7 +4,7 @@ import { createReferenceBackend } from '../backends/reference/index.ts';
 import { createSpillingBackend } from '../backends/spilling/index.ts';
 import { Context } from '../primitives/context.ts';
 import * as q from '../primitives/index.ts';
-import { openWalking, testLaws, testLawsInWalks } from './backends.ts';
+import { openWalking, testLaws, testLawsInWalks, testOnEveryBackend } from './backends.ts';
 import { assertSameBytes } from './laws/compare.ts';
 import { expandLaws } from './laws/expand.ts';
 import { expectRefusal, openReference } from './reference-context.ts';
@@ -52,6 +52,25 @@ describe.each([
     await fc.assert(expands, { numRuns: name === 'webgpu' ? 6 : 25 });
     await context.close();
   }, 60_000);
+});
+
+testOnEveryBackend('makes the same rows whatever number of them is expected', async ({ context }) => {
+  const pair = fn({ row: u32, rank: u32 }, { row: u32, rank: u32 }, (row) => row);
+  const expands = fc.asyncProperty(unevenCounts, fc.nat(8), fc.nat(2000), async (counts, eighths, spare) => {
+    const column = context.column(counts);
+    const rows = { row: q.sequence(counts.length) };
+    const exact = await q.expand(rows, column, pair);
+    const total = exact.row.length as number;
+    const expected = Math.floor((total * eighths) / 4) + spare;
+    const { readbacks } = context.backend.counters;
+    const made = await q.expand(rows, column, pair, { expected });
+    expect(context.backend.counters.readbacks).toBe(readbacks + 1);
+    expect(made.row.length).toBe(total);
+    assertSameBytes(await context.read(made), await context.read(exact), 'rows');
+    context.dispose(column, exact, made);
+    expect(context.backend.counters.liveBuffers).toBe(0);
+  });
+  await fc.assert(expands, { numRuns: 12 });
 });
 
 test.each([64, 4])('makes more than memory holds, where walks have %i rows too', async (walkRows) => {

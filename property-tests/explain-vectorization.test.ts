@@ -48,7 +48,10 @@ describe('explainVectorization', () => {
     const quotient = wgsl('fn quotient(i: u32, y: u32) -> u32 { return i / y; }');
     const lookup = fn('lookup', { i: u32, xs: array(u32) }, u32, ({ i, xs }) => xs.at(xs.at(i)));
     expect([loop, quotient, lookup].map(explain)).toEqual([
-      { vectorizes: false, reason: 'The functor loop runs one index at a time: it has a loop.' },
+      {
+        vectorizes: false,
+        reason: 'The functor loop runs one index at a time: its rounds differ from index to index.',
+      },
       { vectorizes: false, reason: 'The functor quotient runs one index at a time: it divides integers.' },
       {
         vectorizes: false,

@@ -193,6 +193,27 @@ describe('a standby', () => {
   });
 });
 
+test('words that are lent by a backend that is lost meanwhile lose no standby', async () => {
+  let refuse = (_: unknown): void => {};
+  const lending: Backend = {
+    ...createReferenceBackend(),
+    lendWords: () => new Promise((_, reject) => (refuse = reject)),
+  };
+  const standby = async (): Promise<Backend> => createReferenceBackend();
+  const backend = createFailoverBackend(lending, { standby });
+  await using context = new Context(backend);
+  const lent = context.lendArray(context.column(Uint32Array.of(3, 1, 2)));
+  await context.sync();
+  const lost = new DeviceLostError(LOST, 'Lost while it lends.');
+  lending.abort(lost);
+  await context.sync();
+  // It answers when the standby has long taken over.
+  refuse(lost);
+  expect((await lent).array).toEqual(Uint32Array.of(3, 1, 2));
+  await context.sync();
+  expect(backend.failovers).toMatchObject([{ reason: lost }]);
+});
+
 test(
   'a context of open() goes on with workers when its device is destroyed, tells why, and goes on when workers die',
   async () => {

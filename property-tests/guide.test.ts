@@ -59,6 +59,7 @@ afterAll(() => {
 /** Data that commands of the pages read, where a clone has it. */
 const DATA = [
   'property-tests/fixtures/result-sets',
+  'property-tests/fixtures/videos',
   'node_modules/us-atlas/counties-10m.json',
   'examples/bench-dot-product.mjs',
 ];

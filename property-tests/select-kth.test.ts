@@ -31,3 +31,20 @@ test('nothing is read back before the keys are', async () => {
   expect(context.backend.counters.readbacks).toBe(readbacks);
   expect(await context.read(median)).toEqual(Uint32Array.of(7));
 });
+
+test('keys of more kinds and lengths than are kept prepared leave no memory behind', async () => {
+  const context = openReference();
+  for (let power = 0; power <= 12; power++) {
+    for (const make of [Uint32Array, Int32Array, Float32Array, Uint8Array]) {
+      for (const descending of [false, true]) {
+        const keys = new make(Array.from({ length: 2 ** power }, (_, i) => (i * 37) % 101));
+        const [column, k] = [context.column(keys), (power * 11) % keys.length];
+        const found = q.selectKth(column as q.Column<'u32'>, k, { descending });
+        const sorted = [...keys].sort((a, b) => (descending ? b - a : a - b));
+        expect([...(await context.read(found))]).toEqual([sorted[k]]);
+        context.dispose(column, found);
+        expect(context.backend.counters.liveBuffers).toBe(0);
+      }
+    }
+  }
+});

@@ -4,6 +4,7 @@ import { FunctorError } from '../primitives/errors.ts';
 import { bool, f32, fn, i32, u32, u64 } from '../primitives/functors/functor.ts';
 import { bitsToF32, bitsToI32, bitsToU32, clz, ctz, mulhi, popcount } from '../primitives/functors/standard/bits.ts';
 import { clamp, max, min, select } from '../primitives/functors/standard/choose.ts';
+import { dotOfHalves, packHalves } from '../primitives/functors/standard/halves.ts';
 import { ceil, floor, round, sqrt, trunc } from '../primitives/functors/standard/rounding.ts';
 import { integer32, word } from './arbitraries/integers.ts';
 import { interpretFunctor } from './ir-interpreter.ts';
@@ -30,6 +31,16 @@ describe('bits', () => {
   test.prop([word, word])('mulhi is the high word of the product', (a, b) => {
     const high = fn('high', { a: u32, b: u32 }, u32, (v) => mulhi(v.a, v.b));
     expect(interpretFunctor(high, { a, b })).toBe(Number((BigInt(a) * BigInt(b)) >> 32n));
+  });
+
+  test.prop([word, word])('halves of words are multiplied as i16 and summed', (a, b) => {
+    const dot = fn('dot', { a: u32, b: u32 }, i32, (v) => dotOfHalves(v.a, v.b));
+    const halves = (each: number): readonly [number, number] => [(each << 16) >> 16, each >> 16];
+    const [[p, q], [r, s]] = [halves(a), halves(b)];
+    expect(interpretFunctor(dot, { a, b })).toBe((p * r + q * s) | 0);
+    const packed = fn('packed', { low: i32, high: i32 }, u32, ({ low, high }) => packHalves(low, high));
+    expect(interpretFunctor(packed, { low: p, high: q })).toBe(a);
+    expect(interpretFunctor(packed, { low: a | 0, high: b | 0 })).toBe(((a & 0xffff) | (b << 16)) >>> 0);
   });
 
   test.prop([number])('of an f32 read as integers and back are the same', (x) => {

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
+import { createReferenceBackend } from '../backends/reference/index.ts';
 import type { Column } from '../primitives/columns/column.ts';
 import { destination } from '../primitives/columns/program.ts';
+import { Context } from '../primitives/context.ts';
 import * as q from '../primitives/index.ts';
 import { testLaws, testOnEveryBackend } from './backends.ts';
 import { assertSame } from './laws/compare.ts';
@@ -47,6 +49,32 @@ testOnEveryBackend('waits for the number of rows where it is given no capacity',
     context.dispose(rows, count);
   }
   expect(context.backend.counters.liveBuffers).toBe(0);
+});
+
+testOnEveryBackend('makes the same rows whatever number of them is expected', async ({ context }) => {
+  const count = context.column(counts);
+  for (const guess of [0, 1, 7, 8, 9, 16, 17, 1000]) {
+    const { readbacks } = context.backend.counters;
+    const rows = await q.unfold({ count }, fromZero, below, { expected: guess });
+    expect(context.backend.counters.readbacks).toBe(readbacks + 1);
+    expect(rows.length).toBe(expected.length);
+    expect(destination(rows).buffer.words).toBeLessThanOrEqual(2 * expected.length);
+    assertSame(await context.read(rows), expected);
+    context.dispose(rows);
+  }
+  context.dispose(count);
+  expect(context.backend.counters.liveBuffers).toBe(0);
+});
+
+test('rows that are expected and have no memory are made when their number is known', async () => {
+  await using context = new Context(createReferenceBackend({ limits: { memoryBytes: 400 } }));
+  const count = context.column(counts);
+  const rows = await q.unfold({ count }, fromZero, below, { expected: 16 });
+  const { liveBytes } = context.backend.counters;
+  context.dispose(rows);
+  const again = await q.unfold({ count }, fromZero, below, { expected: 1000 });
+  expect(context.backend.counters.liveBytes).toBeLessThanOrEqual(liveBytes);
+  assertSame(await context.read(again), expected);
 });
 
 testOnEveryBackend(

@@ -193,6 +193,57 @@ describe.each([
     await expectRounded(backend, [anywhere(4), anywhere(5), anywhere(6)], [['div', 'a', 'b'], ...roots]);
   });
 
+  test('rounds products with constants up to the smallest normal number from exactly where they are', async () => {
+    const factors = [
+      0.1,
+      0.5,
+      0.2,
+      0.75,
+      1 - 2 ** -24,
+      2 ** -20,
+      2 ** -100,
+      2 ** -126,
+      2 ** -126 * 1.75,
+      1,
+      1.5,
+      2 ** 20,
+    ];
+    const constants = [...factors, ...factors.map((factor) => -factor)].map(Math.fround);
+    const edges = factors.flatMap((factor) => {
+      const edge = wordOf('f32', Math.min(2 ** 100, 2 ** -126 / factor));
+      return Array.from({ length: 41 }, (_, i) => edge + i - 20);
+    });
+    const a = Uint32Array.from([0, 0x800000, 0x800001, ...edges].flatMap((word) => [word, word | 0x80000000]));
+    await expectRounded(
+      backend,
+      [a, a, a],
+      constants.flatMap((constant): Expression[] => [
+        ['mul', 'a', constant],
+        ['mul', constant, 'a'],
+      ]),
+    );
+  });
+
+  test('the extremum of a constant and any number is what the rules say, bit by bit', async () => {
+    const constants = [0, -0, 1, -1, 2 ** -126, -(2 ** -149), 3e38, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+    const special = [
+      0, 1, 0x7fffff, 0x800000, 0x3f800000, 0x3f800001, 0x3f7fffff, 0x7f7fffff, 0x7f800000, 0x7f800001, 0x7fc00000,
+    ];
+    const a = Uint32Array.from([...special.flatMap((word) => [word, word | 0x80000000]), ...randomWords(200, 3)]);
+    const asked = constants.flatMap((constant): Expression[] => [
+      ['min', 'a', Math.fround(constant)],
+      ['max', Math.fround(constant), 'a'],
+    ]);
+    const results = await evaluateAll(backend, [a, a, a], asked);
+    for (const [k, [name, ...operands]] of (asked as [OperationName, ...Expression[]][]).entries()) {
+      const wanted = Array.from(a, (word) => {
+        const values = operands.map((each) => (each === 'a' ? valueOfWord('f32', word) : each)) as number[];
+        return wordOf('f32', evaluate(name, 'f32', 'f32', values) as number);
+      });
+      expect({ k, words: [...results[k]!] }).toEqual({ k, words: wanted });
+    }
+  });
+
   test('rounds products and quotients at the edges of the range: to the smallest normal number, and below infinity', async () => {
     const mantissas = [0, 1, 2, 0x400000, 0x7ffffe, 0x7fffff];
     const numbers = [1, 2, 24, 126, 127, 128, 253, 254].flatMap((exponent) =>

@@ -81,6 +81,8 @@ const EXEMPT: { readonly [name: string]: string } = {
   ),
   ...Object.fromEntries(['Column', 'Neighbours', 'NeighboursParameter'].map((name) => [`new ${name}`, MADE_INSIDE])),
   'Context.allocateFor': 'only the library calls it',
+  'Context.materializeOnce': 'only the library calls it',
+  'Context.step': 'only the library calls it',
   'Neighbours.at': 'a value of a functor: see functor-builder.test.ts',
   Break: NO_ARGUMENTS,
   Continue: NO_ARGUMENTS,

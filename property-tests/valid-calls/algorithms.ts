@@ -96,7 +96,51 @@ const USERS_READER = {
 };
 const ANY_NUMBERS = 'coordinates may stand in any array of numbers';
 
+const frame = () => ({ width: 2, height: 2, grey: context.column(Uint8Array.of(1, 2, 3, 4)) });
+const hostFrame = () => ({ width: 2, height: 2, grey: Uint8Array.of(1, 2, 3, 4) });
+const fractions = (rows: number) => context.column(new Float32Array(rows).fill(1));
+const circles = { 'radii?': [2], 'points?': 8, 'threshold?': 1, 'margin?': 1, 'sign?': 'both' };
+
+const trackOptions = (): Arguments => ({
+  'detection?': { ...circles, 'dilation?': 3, 'maxCells?': 4 },
+  'tracking?': { 'direction?': { x: 1, y: 0 }, 'maxRadius?': 2, 'maxRounds?': 2 },
+  'linking?': {
+    ...{ 'maxDistance?': 2, 'maxGap?': 2, 'maxGapDistance?': 2, 'maxMisses?': 2 },
+    ...{ 'minDistance?': 2, 'edge?': 2 },
+  },
+  'detectEvery?': 2,
+  'background?': hostFrame(),
+  'signal?': new AbortController().signal,
+});
+
 export const algorithmCalls: ValidCalls = {
+  gradients: () => ({ frame: frame() }),
+  trackFrame: () => ({
+    frame: frame(),
+    cells: { x: fractions(1), y: fractions(1), path: fractions(1), 'radius?': fractions(1), 'radii?': fractions(20) },
+    'options?': {
+      ...{ 'direction?': { x: 1, y: 0 }, 'flow?': { x: 1, y: 1 }, 'maxRadius?': 2, 'maxRounds?': 2 },
+      ...{ 'maxSnakeRounds?': 2, 'snakeStep?': 1, 'leastMove?': 0.1 },
+      'previous?': { field: fractions(10), windows: column(...new Array(11).fill(0)) },
+    },
+  }),
+  refineContours: () => ({
+    frame: frame(),
+    cells: { x: fractions(1), y: fractions(1), radius: fractions(1) },
+    'options?': { 'iterations?': 2, 'delta?': 1, 'step?': 0.1, 'border?': 0 },
+  }),
+  cellTracker: () => ({ context, 'options?': trackOptions() }),
+  trackCells: {
+    args: () => ({ context, frames: [hostFrame()], 'options?': trackOptions() }),
+    takes: {
+      'frames: a Map': 'it is an iterable; each frame is looked at when it comes',
+      'frames.0: a promise': 'frames may be awaited',
+    },
+  },
+  stillBackground: () => ({ context, frames: [hostFrame()], 'options?': { 'quantile?': 0.5 } }),
+  gicov: () => ({ frame: frame(), 'options?': circles }),
+  detectPeaks: () => ({ frame: frame(), 'options?': { ...circles, 'dilation?': 3, 'maxCells?': 4 } }),
+  detectCells: () => ({ context, frame: frame(), 'options?': { ...circles, 'dilation?': 3, 'maxCells?': 4 } }),
   gridStep: () => ({ grid: { stepX: 1, stepY: -1 } }),
   snapToGrid: () => ({ polygons, grid, 'origin?': { 'names?': ['a'], ...file } }),
   rowCrossings: () => ({ polygons: snapped, grid, shifts: [[0]], 'ringSheets?': words(0) }),

@@ -58,6 +58,7 @@ export const formatCalls: ValidCalls = {
   compareSummary: () => ({ comparison: { ...comparison }, run }),
   fileElements: () => ({ file: path, options: { type: 'u8', 'offset?': 1, 'length?': 2 } }),
   emptyTable: () => ({ table: 'missing' }),
+  trackWriter: () => ({ 'scale?': { 'frameRate?': 30, 'pixelSize?': 0.5 } }),
   csvWriter: empty,
   jsonWriter: empty,
   isGeographicCrs: () => ({ 'crs?': 'EPSG:4326' }),
@@ -120,6 +121,12 @@ export const formatCalls: ValidCalls = {
     file: path,
     'options?': { ...layer, 'format?': 'geojson', 'onBadRecord?': 'skip' },
   }),
+  openVideo: {
+    takes: { 'source: a text': 'a path is a text' },
+    args: () => ({ source: tiff, 'options?': { 'channel?': 'grey', 'signal?': new AbortController().signal } }),
+    call: async (...args: unknown[]) =>
+      (await (formats.openVideo as (...all: unknown[]) => Promise<formats.Video>)(...args)).close(),
+  },
   // Its file is looked at as that of quadrantPlot; drawing it takes long.
   quadrantImage: () => ({
     file: opaque({ ...file, sets: [{ name: 'a', names: ['0'] }], tree: hostTree }),

@@ -14,6 +14,8 @@ const counted = fn('counted', { x: u32, rank: u32 }, { bin: u32, histogram: u32 
   histogram: 0,
 }));
 const middle = fn('middle', { cell: q.neighbours(u32) }, u32, ({ cell }) => cell.at(0));
+const ofChange = fn('ofChange', { before: u32, after: u32 }, u32, ({ before, after }) => before.xor(after));
+const isStill = fn('isStill', { total: u32 }, bool, ({ total }) => total.eq(0));
 const ofIndex = fn('ofIndex', { i: u32 }, u32, ({ i }) => i);
 const start = fn('start', { x: u32 }, { left: u32 }, ({ x }) => ({ left: x }));
 const steps = { more: bool, emits: bool, state: { left: u32 } };
@@ -80,7 +82,7 @@ export const primitiveCalls: ValidCalls = {
       'rows*': { x },
       counts: 2,
       functor: ofRank,
-      'options?': { 'capacity?': 9, 'captures?': {}, ...at },
+      'options?': { 'capacity?': 9, 'expected?': 9, 'captures?': {}, ...at },
     }),
   },
   explain: () => ({ context, pipeline: () => q.reduce(x, sum) }),
@@ -127,6 +129,13 @@ export const primitiveCalls: ValidCalls = {
   reduce: () => ({ input: x, monoid: sum, ...where }),
   reduceByKey: () => ({ 'keys*': x, values: x, monoid: sum, ...where }),
   removeIf: predicate('predicate'),
+  relax: () => ({
+    grids: { width: context.column(Uint32Array.of(3)), height: context.column(Uint32Array.of(1)) },
+    step: middle,
+    args: { cell: x },
+    rule: { change: ofChange, total: sum, until: isStill, 'captures?': {} },
+    options: { maxRounds: 3, maxWidth: 3, maxHeight: 1, 'boundary?': 'clamp', 'outside?': 0, ...at },
+  }),
   reverse: () => ({ 'table*': x }),
   runHeads: () => ({ 'keys*': x }),
   runLengthEncode: () => ({ 'keys*': x, ...where }),
@@ -156,7 +165,12 @@ export const primitiveCalls: ValidCalls = {
   }),
   tabulate: () => ({ length: 3, functor: ofIndex }),
   times: scalar,
-  unfold: () => ({ 'rows*': { x }, start, step, 'options?': { 'capacity?': 9, 'captures?': {}, ...at } }),
+  unfold: () => ({
+    'rows*': { x },
+    start,
+    step,
+    'options?': { 'capacity?': 9, 'expected?': 9, 'captures?': {}, ...at },
+  }),
   unfoldReduce: () => ({
     'rows*': { x },
     start,
