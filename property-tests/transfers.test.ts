@@ -158,6 +158,20 @@ describe.each(backends)('on $name', ({ runs, open }) => {
     expect(context.backend.counters.liveBuffers).toBe(0);
   });
 
+  test('sync waits for reads that are under way, and for the memory of columns released meanwhile', async () => {
+    const { counters } = context.backend;
+    const before = [counters.liveBuffers, counters.liveBytes];
+    const data = new Uint32Array(3 * 2 ** 20 + 1).fill(7);
+    for (const length of [4, data.length]) {
+      const column = await context.upload(data.subarray(0, length));
+      const reading = context.read(column);
+      context.dispose(column);
+      await context.sync();
+      expect([counters.liveBuffers, counters.liveBytes]).toEqual(before);
+      expect((await reading).every((x) => x === 7)).toBe(true);
+    }
+  });
+
   test('what a reader throws is thrown, and nothing stays', async () => {
     const failure = new DeviceLostError('device/elsewhere', 'Of another device.');
     for (const at of [0, 256, 3000]) {

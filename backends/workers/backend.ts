@@ -386,7 +386,7 @@ function createBackend(
     sync: async () => {
       guard();
       held.flush();
-      await until(pool.issued);
+      await Promise.all([until(pool.issued), transfers.settled()]);
     },
     forEach: (extent, program, stores) => issue({ kind: 'forEach', extent, program, stores }),
     walk: (command) => issue({ kind: 'walk', command }),

@@ -30,6 +30,8 @@ export interface Transfers {
   /** Hands out the words of a buffer as they are after the commands that are under way. */
   readTo(buffer: SharedBuffer, word: number, words: number, take: WordSink): Promise<void>;
   read(buffer: SharedBuffer, word: number, words: number): Promise<Uint32Array>;
+  /** Waits for the reads that are under way, whether they succeed or fail. */
+  settled(): Promise<void>;
   /** The memory of a buffer after the commands that are under way. */
   lend(buffer: SharedBuffer, word: number, words: number): Promise<LentWords>;
 }
@@ -39,6 +41,7 @@ const COPY_SLICE = 2 ** 20;
 
 export function createTransfers({ memory, pool, compile, flush, copy, until }: TransfersOptions): Transfers {
   const { allocator } = memory;
+  const underWay = new Set<Promise<void>>();
 
   const write: Transfers['write'] = (buffer, word, data) => {
     flush();
@@ -96,7 +99,16 @@ export function createTransfers({ memory, pool, compile, flush, copy, until }: T
 
   const readTo: Transfers['readTo'] = (buffer, word, words, take) => {
     flush();
-    return finish(buffer, { address: buffer.address + 4 * word, fence: buffer.fence, words, take, copied: 0 });
+    const { address, fence } = buffer;
+    const reading = finish(buffer, { address: address + 4 * word, fence, words, take, copied: 0 }).finally(() =>
+      underWay.delete(reading),
+    );
+    underWay.add(reading);
+    return reading;
+  };
+
+  const settled: Transfers['settled'] = async () => {
+    await Promise.allSettled(underWay);
   };
 
   const read: Transfers['read'] = async (buffer, word, words) => {
@@ -145,5 +157,5 @@ export function createTransfers({ memory, pool, compile, flush, copy, until }: T
     for (const buffer of memory.beingRead) settleReads(buffer);
   };
 
-  return { settleReads, freeReleased, write, upload, readTo, read, lend };
+  return { settleReads, freeReleased, write, upload, readTo, read, settled, lend };
 }
