@@ -143,6 +143,49 @@ describe('TIFF', () => {
     ]);
   });
 
+  const ofImageJ = (lines: string) => described(`ImageJ=1.53t\n${lines}\n`);
+
+  test.each([
+    'images=2.5',
+    'images=0',
+    'images=-3',
+    'images=',
+    'images=three',
+    'images=1e300',
+    'images=Infinity',
+    'images=0x10',
+    'images=4294967296',
+    'images=3\u001b[2J\u009b31m',
+    'channels=0.5',
+    'slices=x',
+    'frames=1e3',
+  ])('whose ImageJ says %j is refused, by that', async (line) => {
+    const bytes = tiffBytes({ ...shape, frames: [frames[0]!] }, ofImageJ(line));
+    const { error, frames: read } = await readAll(await fileOf(bytes));
+    const [name] = line.split('=');
+    expect(read).toEqual([]);
+    expect(error).toMatchObject({
+      code: 'format/damaged-tiff',
+      expected: `${name}= with a whole number from 1 to 4294967295`,
+      got: expect.stringContaining(`"${name}=`),
+      remedy: expect.stringContaining('ImageJ'),
+      place: { frame: 0 },
+    });
+    expect((error as Error).message, 'nothing that a terminal obeys').not.toMatch(/\p{Cc}/u);
+  });
+
+  test('that has more images in its file than ImageJ says, or fewer, is read with a note', async () => {
+    for (const images of [1, 2, 4]) {
+      const { video, frames: read } = await readAll(
+        await fileOf(tiffBytes({ ...shape, frames }, ofImageJ(`images=${images}`))),
+      );
+      expect([read, video?.frameCount, codes(video?.notes)]).toEqual([expected, 3, ['video/frame-count']]);
+    }
+    const packed = tiffBytes({ ...shape, frames: [frames[0]!] }, { deflated: true, ...ofImageJ('images=3') });
+    const { video, frames: read } = await readAll(await fileOf(packed));
+    expect([read, codes(video?.notes)]).toEqual([[expected[0]], ['video/frame-count']]);
+  });
+
   test.prop([someFrames(16)])(
     'keeps the order of samples with a sign, and turns over those where 0 is white',
     async (given) => {

@@ -1,6 +1,7 @@
 import type { Note } from '../../algorithms/notes.ts';
 import { FormatError } from '../../primitives/errors.ts';
 import type { TiffDirectory } from '../tiff/directory.ts';
+import { quoted } from './quoted.ts';
 
 /** What a TIFF tells of its frames as a whole, in its first directory. */
 export interface TiffMetadata {
@@ -47,16 +48,32 @@ function positive(value: number | undefined): number | undefined {
 /** Lines of `name=value`. Stacks of sections alone are taken for frames, as ImageJ calls frames of a video that it imported. */
 function readImageJ(text: string, resolution: number | undefined, file: string): TiffMetadata {
   const values = new Map(text.split('\n').map((line) => line.trim().split('=', 2) as [string, string | undefined]));
-  const number = (name: string): number | undefined => positive(Number(values.get(name)));
-  const [channels, slices, frames] = [number('channels') ?? 1, number('slices') ?? 1, number('frames') ?? 1];
-  checkStack({ channels, slices, frames }, file);
-  const interval = number('finterval');
+  const count = (name: string): number | undefined => countOf(name, values.get(name), file);
+  checkStack({ channels: count('channels') ?? 1, slices: count('slices') ?? 1, frames: count('frames') ?? 1 }, file);
+  const interval = positive(Number(values.get('finterval')));
   const unit = micrometres(values.get('unit'));
   return {
     frameRate: interval === undefined ? undefined : 1 / interval,
     pixelSize: unit === undefined || resolution === undefined ? undefined : unit / resolution,
-    images: number('images'),
+    images: count('images'),
   };
+}
+
+/** Frames are numbered in u32. */
+const MOST_IMAGES = 2 ** 32 - 1;
+
+/** What ImageJ counts, by its name; undefined where it does not say. */
+function countOf(name: string, text: string | undefined, file: string): number | undefined {
+  if (text === undefined) return undefined;
+  const count = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
+  if (count >= 1 && count <= MOST_IMAGES) return count;
+  throw new FormatError('format/damaged-tiff', `What ImageJ wrote into the TIFF is damaged: its number of ${name}.`, {
+    expected: `${name}= with a whole number from 1 to ${MOST_IMAGES}`,
+    got: quoted(`${name}=${text}`),
+    remedy:
+      'Save it again in ImageJ (File > Save As > Tiff), or set the tag ImageDescription anew, for example with tiffset.',
+    place: { file },
+  });
 }
 
 /** Attributes of the first element Pixels. */

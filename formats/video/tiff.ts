@@ -32,8 +32,9 @@ export async function openTiff(bytes: ByteSource, channel: VideoChannel): Promis
     const { count, others } = await countPages(root);
     // ImageJ writes stacks that are larger than 4 GiB with one directory, the images one after the other.
     const isContiguous = count === 1 && others === 0 && (metadata.images ?? 1) > 1 && isPlain(page);
-    notes.push(...page.notes, ...othersNote(others));
-    return { root, page, metadata, notes, isContiguous, frameCount: isContiguous ? metadata.images : count };
+    const frameCount = isContiguous ? metadata.images : count;
+    notes.push(...page.notes, ...othersNote(others), ...countNote(metadata.images, frameCount));
+    return { root, page, metadata, notes, isContiguous, frameCount };
   }
 }
 
@@ -55,6 +56,12 @@ function othersNote(count: number): Note[] {
   if (count === 0) return [];
   const message = `${count === 1 ? '1 page is a mask or a reduced image, and is' : `${count} pages are masks or reduced images, and are`} not read.`;
   return [{ code: 'video/other-pages', message, count }];
+}
+
+function countNote(announced: number | undefined, count: number | undefined): Note[] {
+  if (announced === undefined || count === undefined || announced === count) return [];
+  const message = `ImageJ wrote ${announced} images into the head of the file, and there ${count === 1 ? 'is' : 'are'} ${count}.`;
+  return [{ code: 'video/frame-count', message }];
 }
 
 const REDUCED_OR_MASK = 0b101;
