@@ -219,6 +219,22 @@ describe('TIFF', () => {
   });
 });
 
+describe('Y4M', () => {
+  const opened = async (rate: string) => {
+    const video = await openVideo(await fileOf(Buffer.from(`YUV4MPEG2 W6 H5 ${rate} Cmono\nFRAME\n`)));
+    await video.close();
+    return [video.frameRate, codes(video.notes)];
+  };
+
+  test('has the rate that its head says, none where it says 0:0, and a note where it is none', async () => {
+    expect(await opened('F30000:1001')).toEqual([30000 / 1001, []]);
+    expect(await opened('Ip')).toEqual([undefined, []]);
+    for (const unknown of ['F0:0', 'F25:0']) expect(await opened(unknown)).toEqual([undefined, []]);
+    for (const none of ['F25', 'F', 'F25:1:2', 'F-1:1', 'F2.5:1'])
+      expect(await opened(none)).toEqual([undefined, ['video/frame-rate']]);
+  });
+});
+
 describe('a folder of PNGs', () => {
   test('reads palettes and transparency, and says what it leaves out and what is missing', async () => {
     const folder = newPath();

@@ -107,7 +107,28 @@ describe('what is refused', () => {
     [
       'other chroma',
       () => Buffer.from('YUV4MPEG2 W6 H5 C999\nFRAME\n'),
-      { code: 'format/unsupported-codec', got: 'C999' },
+      { code: 'format/unsupported-codec', got: '"C999"' },
+    ],
+    ...(
+      [
+        ['no width', 'H5 F25:1', 'W480', 'no W'],
+        ['no height', 'W6 F25:1', 'H480', 'no H'],
+        ['a width that is no number', 'Wide H5', 'W480', '"Wide"'],
+        ['a negative height', 'W6 H-5', 'H480', '"H-5"'],
+        ['letters that a terminal obeys', 'W6 H\x1b[31m\x9b5', 'H480', '"H\\u001b[31m\\u009b5"'],
+      ] as const
+    ).map(
+      ([what, parameters, expected, got]) =>
+        [
+          `a Y4M with ${what}`,
+          () => Buffer.from(`YUV4MPEG2 ${parameters}\nFRAME\n`, 'latin1'),
+          { code: 'format/damaged-y4m', expected: expect.stringContaining(expected), got },
+        ] as const,
+    ),
+    [
+      'a Y4M whose lines end with a carriage return too',
+      () => Buffer.from('YUV4MPEG2 W6 H5 C420\r\nFRAME\r\n'),
+      { code: 'format/damaged-y4m', got: expect.stringContaining('C420\\r'), remedy: expect.stringContaining('bytes') },
     ],
     [
       'floats',

@@ -37,7 +37,7 @@ import { openY4m, Y4M_MAGIC } from './y4m.ts';
  * Noted, not refused: `video/grey` (a channel of a grey video), `video/colour-palette`, `video/transparency-ignored`,
  * `video/bit-depth`, `video/signed-values`, `video/interlaced`, `video/other-streams` (audio), `video/other-pages`,
  * `video/other-samples`, `video/other-files`, `video/missing-numbers`, `video/pixels-not-square`, `video/print-resolution`,
- * `video/frame-count` (of a TIFF); while frames are read also `video/repeated-frames`, `video/frame-count` (of an AVI),
+ * `video/frame-rate`, `video/frame-count` (of a TIFF); while frames are read also `video/repeated-frames`, `video/frame-count` (of an AVI),
  * `video/trailing-bytes`, `video/cut-behind-frames`.
  *
  * @param source - Path of a file or of a folder of PNGs, or a stream of Y4M, such as `process.stdin`.

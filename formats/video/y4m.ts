@@ -1,6 +1,7 @@
 import { type ErrorPlace, FormatError } from '../../primitives/errors.ts';
 import { LITTLE_ENDIAN_MACHINE, swappedBytes } from '../tiff/samples.ts';
 import type { ByteStream } from './byte-stream.ts';
+import { quoted } from './quoted.ts';
 import type { Grey, VideoChannel, VideoReader } from './video.ts';
 import { CONVERT, checkSize, cutOff, noChannel, noFrames } from './video-error.ts';
 import { ALPHA_NOTE, depthNote, greyChannelNotes } from './video-notes.ts';
@@ -16,6 +17,11 @@ export async function openY4m(stream: ByteStream, channel: VideoChannel, signal:
   const notes = samples.chroma === undefined ? greyChannelNotes(channel) : [];
   if (samples.bits > 8 && samples.bits < 16) notes.push(depthNote(samples.bits));
   if (samples.alpha) notes.push(ALPHA_NOTE);
+  if (head.rate !== undefined && fractionOf(head.rate) === undefined)
+    notes.push({
+      code: 'video/frame-rate',
+      message: `The head says ${quoted(`F${head.rate}`)}, which is no rate such as F30:1: it is not known.`,
+    });
   if (head.isInterlaced)
     notes.push({
       code: 'video/interlaced',
@@ -24,7 +30,7 @@ export async function openY4m(stream: ByteStream, channel: VideoChannel, signal:
   if ((await stream.peek(1, signal)).length === 0) throw noFrames('0 frames', { file });
   return {
     ...{ format: 'y4m', width, height, bits: samples.bits > 8 ? 16 : 8, notes },
-    ...{ frameCount: undefined, frameRate: head.frameRate, pixelSize: undefined },
+    ...{ frameCount: undefined, frameRate: rateOf(head.rate), pixelSize: undefined },
     read: (end) => readFrames(stream, head, end),
     close: () => stream.close(),
   };
@@ -34,7 +40,8 @@ interface Y4mHead {
   readonly file: string;
   readonly width: number;
   readonly height: number;
-  readonly frameRate: number | undefined;
+  /** Frames a second, as it is written. */
+  readonly rate: string | undefined;
   readonly isInterlaced: boolean;
   readonly samples: Samples;
 }
@@ -53,17 +60,15 @@ async function readHead(stream: ByteStream, signal: AbortSignal): Promise<Y4mHea
   const { file } = stream;
   const line = await stream.line(MOST_HEAD, signal);
   const [magic, ...parameters] = line?.split(' ') ?? [];
+  const place = { file, byte: 0 };
   if (magic !== Y4M_MAGIC)
-    throw badHead(
-      'a first line that starts with YUV4MPEG2',
-      line === undefined ? 'no line' : JSON.stringify(line.slice(0, 40)),
-      { file, byte: 0 },
-    );
+    throw badHead('a first line that starts with YUV4MPEG2', line === undefined ? 'no line' : quoted(line), place);
+  if (line!.endsWith('\r')) throw changedOnTheWay(line!, place);
   const values = new Map(
     parameters.filter((each) => each !== '' && !each.startsWith('X')).map((each) => [each[0]!, each.slice(1)]),
   );
-  const [width, height] = [wholeOf(values.get('W')), wholeOf(values.get('H'))];
-  checkSize(width, height, { file, byte: 0 });
+  const [width, height] = [sideOf('W', 'width', values.get('W'), place), sideOf('H', 'height', values.get('H'), place)];
+  checkSize(width, height, place);
   const coding = values.get('C') ?? '420';
   const samples = samplesOf(coding);
   if (samples === undefined) throw unsupported(coding, file);
@@ -72,19 +77,27 @@ async function readHead(stream: ByteStream, signal: AbortSignal): Promise<Y4mHea
     width,
     height,
     samples,
-    frameRate: rateOf(values.get('F')),
+    rate: values.get('F'),
     isInterlaced: /^[tbm]/.test(values.get('I') ?? ''),
   };
 }
 
-function wholeOf(text = ''): number {
-  return /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+/** A side of a frame, by the letter of its parameter. */
+function sideOf(letter: string, side: string, text: string | undefined, place: ErrorPlace): number {
+  if (text !== undefined && /^\d{1,9}$/.test(text)) return Number(text);
+  const got = text === undefined ? `no ${letter}` : quoted(letter + text);
+  throw badHead(`the ${side} of a frame in pixels, such as ${letter}480, in the first line`, got, place);
 }
 
-/** A fraction; 0:0 stands for an unknown rate. */
+/** 0:0 stands for an unknown rate. */
 function rateOf(text = ''): number | undefined {
-  const [, rate, scale] = /^(\d{1,9}):(\d{1,9})$/.exec(text) ?? [];
-  return Number(rate) > 0 && Number(scale) > 0 ? Number(rate) / Number(scale) : undefined;
+  const [rate, scale] = fractionOf(text) ?? [0, 0];
+  return rate > 0 && scale > 0 ? rate / scale : undefined;
+}
+
+function fractionOf(text: string): [over: number, under: number] | undefined {
+  const [, over, under] = /^(\d{1,9}):(\d{1,9})$/.exec(text) ?? [];
+  return over === undefined ? undefined : [Number(over), Number(under)];
 }
 
 const CHROMA: Readonly<Record<string, readonly [number, number]>> = {
@@ -131,7 +144,7 @@ async function readFrameHead(stream: ByteStream, place: ErrorPlace, signal: Abor
   const line = await stream.line(MOST_HEAD, signal);
   if (line === 'FRAME' || line?.startsWith('FRAME ')) return;
   if (line === undefined && (await stream.peek(1, signal)).length === 0) throw cutOff('a line FRAME', 'the end', place);
-  throw badHead('a line FRAME', line === undefined ? 'other bytes' : JSON.stringify(line.slice(0, 40)), place);
+  throw badHead('a line FRAME', line === undefined ? 'other bytes' : quoted(line), place);
 }
 
 /** Samples of two bytes, the low one first. */
@@ -145,10 +158,20 @@ function badHead(expected: string, got: string, place: ErrorPlace): FormatError 
   return new FormatError('format/damaged-y4m', 'The YUV4MPEG2 is damaged.', { expected, got, remedy, place });
 }
 
+/** Pipes of PowerShell take bytes for text. */
+function changedOnTheWay(line: string, place: ErrorPlace): FormatError {
+  return new FormatError('format/damaged-y4m', 'The YUV4MPEG2 was changed on the way, as if it were text.', {
+    expected: 'a first line that ends with a line feed alone',
+    got: quoted(line.slice(-12)),
+    remedy: 'Write it to a file and name that, or pipe it in a shell that leaves bytes as they are.',
+    place,
+  });
+}
+
 function unsupported(coding: string, file: string): FormatError {
   return new FormatError('format/unsupported-codec', 'The samples of the YUV4MPEG2 are of a kind that is not read.', {
     expected: 'C410, C411, C420, C422, C440, C444 or Cmono, of 8 to 16 bits',
-    got: `C${coding.slice(0, 40)}`,
+    got: quoted(`C${coding}`),
     remedy: CONVERT,
     place: { file, byte: 0 },
   });
