@@ -3,6 +3,7 @@ import type { TrackRun } from '../formats/cell-tracks/track-summary.ts';
 import { requirePlot } from '../formats/plot-packages.ts';
 import { type StagedFolder, stageFolder } from '../formats/staged-folder.ts';
 import { Interrupted } from './interrupt.ts';
+import { requireApart } from './output-places.ts';
 import { type OutputWriter, protectInputs, type RunContext, type Surroundings, writeBetween } from './run-support.ts';
 import type { TrackOptions } from './track-arguments.ts';
 import type { TrackFolders } from './track-outputs.ts';
@@ -63,6 +64,7 @@ async function stageAll(options: TrackOptions): Promise<Staged> {
   const { video, out, plot, report, trace, overlay, ctc } = options;
   const names = [out, plot, report, trace].filter((path): path is string => path !== undefined && path !== '-');
   if (video !== '-') await protectInputs([video], names);
+  await requireApart({ overlay, ctc }, { out, plot, report, trace });
   const files = await stageOutputs(names);
   const stages: Pick<StagedOutputs, 'commit' | 'discard' | 'discardNow'>[] = [files];
   const discard = async (): Promise<void> => {

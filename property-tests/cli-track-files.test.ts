@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdir, readdir, readFile, truncate } from 'node:fs/promises';
+import { mkdir, readdir, readFile, symlink, truncate } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { writeAvi } from '../bench/avi-writer.ts';
@@ -142,6 +142,36 @@ describe('quadrille track', () => {
       exitCode: 2,
       stderr: expect.stringContaining('its folder does not exist'),
     });
+  });
+
+  test.each([
+    [['--overlay', '@same', '--ctc', '@same/'], '--overlay same and --ctc same/ name one folder'],
+    [['--overlay', '@same', '--ctc', '@linked'], '--overlay same and --ctc linked name one folder'],
+    [['--overlay', '@new/in', '--ctc', '@new'], '--overlay new/in lies in the folder of --ctc new'],
+    [['--ctc', '@same', '--out', '@same/t.csv'], '--out same/t.csv lies in the folder of --ctc same'],
+    [['--overlay', '@new.csv', '--out', '@new.csv'], '--overlay new.csv and --out new.csv name one folder'],
+  ])('%j are told apart', async (words, message) => {
+    await mkdir(shop.path('same'), { recursive: true });
+    if (!(await there('linked'))) await symlink(shop.path('same'), shop.path('linked'));
+    const before = await readdir(shop.folder);
+    const { exitCode, stderr } = await track('@one.avi', ...SMALL, ...words);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(message);
+    expect([await readdir(shop.folder), await readdir(shop.path('same'))]).toEqual([before, []]);
+  });
+
+  test('folders whose names begin alike are apart', async () => {
+    const { exitCode } = await track(
+      '@one.avi',
+      ...SMALL,
+      '--overlay',
+      '@alike',
+      '--ctc',
+      '@alike-2',
+      '--out',
+      '@alike.csv',
+    );
+    expect(exitCode).toBe(0);
   });
 
   test.each([
