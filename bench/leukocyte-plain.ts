@@ -124,37 +124,37 @@ function plainPeakCells(
   return found;
 }
 
-/** The flow along (1, 1) of one window until it is still, and its rounds. */
+/** The flow along (1, 1) of one window in units of 2^-24, until it is still, and its rounds. */
 export function plainFlow(
-  image: Float32Array,
+  image: Int32Array,
   width: number,
-  { mu, inverseLambda, leastChange, maxRounds }: PlainFlow,
-): { readonly field: Float32Array; readonly rounds: number } {
+  { leastChange, maxRounds }: PlainFlow,
+): { readonly field: Int32Array; readonly rounds: number } {
   const bound = Math.trunc(f(image.length * f(leastChange)));
+  const weights = Float32Array.from(image, (value) => f(value) * f(0.2 * 2 ** -24));
   let [u, next] = [image.slice(), image.slice()];
   for (let rounds = 1; ; rounds++) {
-    const total = flowRound(u, image, next, width, f(mu), f(inverseLambda));
+    const total = flowRound(u, image, weights, next, width);
     [u, next] = [next, u];
     if (total <= bound || rounds === maxRounds) return { field: u, rounds };
   }
 }
 
 export interface PlainFlow {
-  readonly mu: number;
-  readonly inverseLambda: number;
   /** The mean change, with 20 bits behind the point, at which a field is still. */
   readonly leastChange: number;
   readonly maxRounds: number;
 }
 
+const TWENTIETH = f(0.05);
+
 /** One round, and the sum of all changes with 20 bits behind the point. */
 export function flowRound(
-  u: Float32Array,
-  image: Float32Array,
-  next: Float32Array,
+  u: Int32Array,
+  image: Int32Array,
+  weights: Float32Array,
+  next: Int32Array,
   width: number,
-  mu: number,
-  inverseLambda: number,
 ): number {
   const height = image.length / width;
   let total = 0;
@@ -163,17 +163,15 @@ export function flowRound(
     for (let x = 0; x < width; x++, i++) {
       const [left, right] = [Math.max(0, x - 1), Math.min(width - 1, x + 1)];
       const own = u[i]!;
-      let sum = f(Math.max(f(u[here + right]! - own), 0) + Math.max(f(u[below + x]! - own), 0));
-      sum = f(sum + Math.max(f(u[below + right]! - own), 0));
-      sum = f(sum + Math.min(f(u[here + left]! - own), 0));
-      sum = f(sum + Math.min(f(u[above + x]! - own), 0));
-      sum = f(sum + Math.min(f(u[above + left]! - own), 0));
-      sum = f(sum + f(f(u[above + right]! - own) * 0.5));
-      sum = f(sum + f(f(u[below + left]! - own) * 0.5));
-      const h = f(own + f(sum * mu));
-      const after = f(h - f(f(image[i]! * inverseLambda) * f(h - image[i]!)));
+      const ahead =
+        Math.max(u[here + right]! - own, 0) + Math.max(u[below + x]! - own, 0) + Math.max(u[below + right]! - own, 0);
+      const behind =
+        Math.min(u[here + left]! - own, 0) + Math.min(u[above + x]! - own, 0) + Math.min(u[above + left]! - own, 0);
+      const doubled = 2 * (ahead + behind) + u[above + right]! + u[below + left]! - 2 * own;
+      const h = own + roundEven(f(f(doubled) * TWENTIETH));
+      const after = h - roundEven(f(f(h - image[i]!) * weights[i]!));
       next[i] = after;
-      total += roundEven(f(Math.abs(f(after - own)) * 2 ** 20));
+      total += (Math.abs(after - own) + 8) >> 4;
     }
   }
   return total;

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { flowChange, flowStep } from '../algorithms/cell-tracking/flow.ts';
 import { open } from '../on-node.ts';
 import type { OpenOptions } from '../open.ts';
 import {
@@ -7,6 +8,7 @@ import {
   type Context,
   f32,
   fn,
+  i32,
   input,
   neighbours,
   plus,
@@ -21,12 +23,12 @@ import { flowRound, roundEven } from './leukocyte-plain.ts';
 import { spread } from './webgpu-memcpy.ts';
 
 /**
- * Many small grids relaxed at once: the motion gradient vector flow of leukocytes (Ray and Acton, 2004), the spread of heat,
- * and Conway's Life, each grid until a rule of its own holds. As called, as a prepared pipeline, by the device's clock where
+ * Many small grids relaxed at once: the motion gradient vector flow of leukocytes (Ray and Acton, 2004) as cells are tracked with
+ * it, in whole numbers, and in f32; the spread of heat, and Conway's Life, each grid until a rule of its own holds. As called, as a prepared pipeline, by the device's clock where
  * there is one, and as plain JavaScript on one thread, which has to find the same rounds and the same bytes.
  *
  * node --import tsx bench/relax.ts [--backend webgpu|workers] [--adapter hardware|software] [--workers 2] [--rounds 15]
- *   [--grids 1,36,84,264] [--width 81] [--height 41] [--only flow,heat,life]
+ *   [--grids 1,36,84,264] [--width 81] [--height 41] [--only flow,flow-f32,heat,life]
  */
 const { values: options } = parseArgs({
   options: {
@@ -37,7 +39,7 @@ const { values: options } = parseArgs({
     grids: { type: 'string', default: '1,36,84,264' },
     width: { type: 'string', default: '81' },
     height: { type: 'string', default: '41' },
-    only: { type: 'string', default: 'flow,heat,life' },
+    only: { type: 'string', default: 'flow,flow-f32,heat,life' },
   },
 });
 const [WIDTH, HEIGHT] = [Number(options.width), Number(options.height)];
@@ -59,8 +61,8 @@ const ACROSS = [
 ] as const;
 const [MU, INVERSE_LAMBDA] = [Math.fround(0.1), Math.fround(0.2)];
 
-/** The flow along (1, 1): what lies ahead draws where it is more, what lies behind where it is less. */
-const flow = fn({ u: neighbours(f32), image: f32 }, f32, ({ u, image }) => {
+/** The flow along (1, 1) in f32: what lies ahead draws where it is more, what lies behind where it is less. */
+const flowInF32 = fn({ u: neighbours(f32), image: f32 }, f32, ({ u, image }) => {
   const own = u.at(0);
   const drawn = SIDES.map(([dx, dy]) => {
     const difference = u.at(dx, dy).sub(own);
@@ -93,18 +95,15 @@ const life = fn({ u: neighbours(u32) }, u32, ({ u }) => {
 });
 const flips = fn({ before: u32, after: u32 }, u32, ({ before, after }) => before.xor(after));
 
-type Cells = Float32Array | Uint32Array;
+type Cells = Float32Array | Uint32Array | Int32Array;
+type Image = Float32Array | Int32Array;
 
 interface Task {
   readonly maxRounds: number;
-  readonly start: (cells: number) => { readonly state: Cells; readonly image: Float32Array };
-  readonly relax: (
-    state: Column,
-    image: Column<'f32'>,
-    sizes: Sizes,
-  ) => { readonly state: Column; readonly rounds: Column };
+  readonly start: (cells: number) => { readonly state: Cells; readonly image: Image };
+  readonly relax: (state: Column, image: Column, sizes: Sizes) => { readonly state: Column; readonly rounds: Column };
   /** A round of a grid: the next states, and the folded changes. */
-  readonly plain: (u: Cells, image: Float32Array, next: Cells) => number;
+  readonly plain: (u: Cells, image: Image, next: Cells) => number;
   readonly bound: number;
 }
 
@@ -119,28 +118,34 @@ interface Sizes {
 }
 
 const RULE = { change, total: plus(u32), until: isStill, captures: { bound: BOUND } };
+const SIZE = { maxRounds: 500, maxWidth: WIDTH, maxHeight: HEIGHT };
 const tasks: { readonly [name: string]: Task } = {
   flow: {
     maxRounds: 500,
+    start: (cells) => {
+      const image = Int32Array.from(windows(cells).image, (value) => roundEven(value * 2 ** 24));
+      return { state: image.slice(), image };
+    },
+    relax: (u, image, sizes) => {
+      const args = { u: u as Column<'i32'>, image: image as Column<'i32'> };
+      return relax(sizes, flowStep({ x: 1, y: 1 }), args, { ...RULE, change: flowChange }, SIZE);
+    },
+    plain: plainFlow,
+    bound: BOUND,
+  },
+  'flow-f32': {
+    maxRounds: 500,
     start: windows,
     relax: (u, image, sizes) =>
-      relax(sizes, flow, { u: u as Column<'f32'>, image }, RULE, {
-        maxRounds: 500,
-        maxWidth: WIDTH,
-        maxHeight: HEIGHT,
-      }),
-    plain: plainFlow,
+      relax(sizes, flowInF32, { u: u as Column<'f32'>, image: image as Column<'f32'> }, RULE, SIZE),
+    plain: plainFlowInF32,
     bound: BOUND,
   },
   heat: {
     maxRounds: 500,
     start: windows,
     relax: (u, image, sizes) =>
-      relax(sizes, heat, { u: u as Column<'f32'>, image }, RULE, {
-        maxRounds: 500,
-        maxWidth: WIDTH,
-        maxHeight: HEIGHT,
-      }),
+      relax(sizes, heat, { u: u as Column<'f32'>, image: image as Column<'f32'> }, RULE, SIZE),
     plain: plainHeat,
     bound: BOUND,
   },
@@ -182,9 +187,8 @@ async function compare(name: string, task: Task, grids: number): Promise<void> {
   const columns = { u: context.column(state), image: context.column(image) };
   const sizes = { width: filled(context, grids, WIDTH), height: filled(context, grids, HEIGHT) };
   const run = () => task.relax(columns.u, columns.image, sizes);
-  const type = state instanceof Float32Array ? f32 : u32;
   const given = {
-    cells: input({ u: type, image: f32 }, grids * CELLS),
+    cells: input({ u: typeOf(state), image: typeOf(image) }, grids * CELLS),
     sizes: input({ width: u32, height: u32 }, grids),
   };
   const prepared = context.prepare(given, ({ cells, sizes }) => ({ ...task.relax(cells.u, cells.image, sizes) }));
@@ -207,6 +211,10 @@ async function compare(name: string, task: Task, grids: number): Promise<void> {
   );
   context.dispose(found, columns, sizes);
   prepared.dispose();
+}
+
+function typeOf(data: Cells): typeof f32 | typeof i32 | typeof u32 {
+  return data instanceof Float32Array ? f32 : data instanceof Int32Array ? i32 : u32;
 }
 
 function filled(on: Context, length: number, value: number): Column<'u32'> {
@@ -286,7 +294,7 @@ function windows(grids: number): { readonly state: Float32Array; readonly image:
   return { state: image.slice(), image };
 }
 
-function plain({ plain, bound, maxRounds }: Task, state: Cells, image: Float32Array, grids: number) {
+function plain({ plain, bound, maxRounds }: Task, state: Cells, image: Image, grids: number) {
   const result = state.slice();
   const rounds = new Uint32Array(grids);
   for (let g = 0; g < grids; g++) {
@@ -304,11 +312,36 @@ function plain({ plain, bound, maxRounds }: Task, state: Cells, image: Float32Ar
   return { state: result, rounds };
 }
 
-function plainFlow(u: Cells, image: Float32Array, next: Cells): number {
-  return flowRound(u as Float32Array, image, next as Float32Array, WIDTH, MU, INVERSE_LAMBDA);
+function plainFlow(u: Cells, image: Image, next: Cells): number {
+  const weights = Float32Array.from(image, (value) => Math.fround(value) * Math.fround(0.2 * 2 ** -24));
+  return flowRound(u as Int32Array, image as Int32Array, weights, next as Int32Array, WIDTH);
 }
 
-function plainHeat(u: Cells, image: Float32Array, next: Cells): number {
+function plainFlowInF32(u: Cells, image: Image, next: Cells): number {
+  const f = Math.fround;
+  let total = 0;
+  for (let y = 0, i = 0; y < HEIGHT; y++) {
+    const [above, here, below] = [Math.max(0, y - 1) * WIDTH, y * WIDTH, Math.min(HEIGHT - 1, y + 1) * WIDTH];
+    for (let x = 0; x < WIDTH; x++, i++) {
+      const [left, right] = [Math.max(0, x - 1), Math.min(WIDTH - 1, x + 1)];
+      const own = u[i]!;
+      let sum = f(Math.max(f(u[here + right]! - own), 0) + Math.max(f(u[below + x]! - own), 0));
+      sum = f(sum + Math.max(f(u[below + right]! - own), 0));
+      sum = f(sum + Math.min(f(u[here + left]! - own), 0));
+      sum = f(sum + Math.min(f(u[above + x]! - own), 0));
+      sum = f(sum + Math.min(f(u[above + left]! - own), 0));
+      sum = f(sum + f(f(u[above + right]! - own) * 0.5));
+      sum = f(sum + f(f(u[below + left]! - own) * 0.5));
+      const h = f(own + f(sum * MU));
+      const after = f(h - f(f(image[i]! * INVERSE_LAMBDA) * f(h - image[i]!)));
+      next[i] = after;
+      total += roundEven(f(Math.abs(f(after - own)) * 2 ** 20));
+    }
+  }
+  return total;
+}
+
+function plainHeat(u: Cells, image: Image, next: Cells): number {
   const f = Math.fround;
   let total = 0;
   for (let y = 0, i = 0; y < HEIGHT; y++) {
@@ -324,7 +357,7 @@ function plainHeat(u: Cells, image: Float32Array, next: Cells): number {
   return total;
 }
 
-function plainLife(u: Cells, _image: Float32Array, next: Cells): number {
+function plainLife(u: Cells, _image: Image, next: Cells): number {
   let total = 0;
   for (let y = 0, i = 0; y < HEIGHT; y++) {
     const [above, here, below] = [((y + HEIGHT - 1) % HEIGHT) * WIDTH, y * WIDTH, ((y + 1) % HEIGHT) * WIDTH];

@@ -101,7 +101,7 @@ function imageByHand(frame: PlainFrame, { left, top, width, height }: PlainWindo
     slopes.reduce((a, b) => Math.max(a, b), 0),
   ];
   const isFlat = !(greatest > least);
-  const values = slopes.map((slope) => (isFlat ? 0 : f(f(slope - least) / f(greatest - least))));
+  const values = slopes.map((slope) => (isFlat ? 0 : roundEven(f(f(slope - least) / f(greatest - least)) * UNITS)));
   return { values, isFlat };
 }
 
@@ -109,24 +109,30 @@ const SIDES: readonly (readonly [number, number])[] = [
   ...([[1, 0], [0, 1], [1, 1], [-1, 0], [0, -1], [-1, -1], [1, -1], [-1, 1]] as const), // biome-ignore format: one line
 ];
 
+/** Of images and fields, from 0 to 1. */
+const UNITS = 2 ** 24;
+
+/** Images and fields are whole numbers; their weighted terms are f32, rounded to whole numbers. */
 function flowByHand(image: readonly number[], { width, height }: PlainWindow, { flow, maxRounds }: PlainOptions) {
   let field = [...image];
   let rounds = 0;
   const length = Math.hypot(flow.x, flow.y);
+  const weighted = (value: number, weight: number) => roundEven(f(f(value) * weight));
   while (rounds < maxRounds && image.length > 0) {
     let total = 0;
     const next = field.map((own, i) => {
       const [x, y] = [i % width, Math.floor(i / width)];
       const drawn = SIDES.map(([dx, dy]) => {
         const [nextX, nextY] = [Math.min(width - 1, Math.max(0, x + dx)), Math.min(height - 1, Math.max(0, y + dy))];
-        const difference = f(field[nextY * width + nextX]! - own);
+        const difference = field[nextY * width + nextX]! - own;
         const along = flow.x * dx + flow.y * dy;
-        if (Math.abs(along) <= 1e-6 * length) return f(difference / 2);
-        return along > 0 ? Math.max(0, difference) : Math.min(0, difference);
+        if (Math.abs(along) <= 1e-6 * length) return difference;
+        return 2 * (along > 0 ? Math.max(0, difference) : Math.min(0, difference));
       });
-      const h = f(own + f(drawn.reduce((a, b) => f(a + b)) * f(0.1)));
-      const after = f(h - f(f(image[i]! * f(0.2)) * f(h - image[i]!)));
-      total += roundEven(f(f(Math.abs(f(after - own))) * 2 ** 20));
+      const doubled = drawn.reduce((a, b) => a + b);
+      const h = own + weighted(doubled, f(0.05));
+      const after = h - weighted(h - image[i]!, f(f(image[i]!) * f(0.2 / UNITS)));
+      total += Math.floor((Math.abs(after - own) + 8) / 16);
       return after;
     });
     field = next;
@@ -165,11 +171,15 @@ function snakeByHand(
       [0, 1, f(f(1 - a) * b)],
       [1, 1, f(a * b)],
     ] as const;
-    const sum = (of: (place: number) => number): number => {
+    const sum = (of: (place: number) => number, scale: number): number => {
       const parts = corners.map(([dx, dy, weight]) => f(of((row + dy) * width + column + dx) * weight));
-      return roundEven(f(parts.reduce((x, y) => f(x + y)) * SAMPLE));
+      return roundEven(f(parts.reduce((x, y) => f(x + y)) * scale));
     };
-    return [sum((i) => field[i]!), sum((i) => normals[i]![0]!), sum((i) => normals[i]![1]!)];
+    return [
+      sum((i) => field[i]!, SAMPLE / UNITS),
+      sum((i) => normals[i]![0]!, SAMPLE),
+      sum((i) => normals[i]![1]!, SAMPLE),
+    ];
   };
   const [acrossX, acrossY] = [f(-direction.y), f(direction.x)];
   const share = (weight: number) => f((snakeStep * weight) / (1 + snakeStep * weight));

@@ -8,6 +8,7 @@ import {
   For,
   f32,
   fn,
+  i32,
   input,
   Let,
   map,
@@ -19,7 +20,7 @@ import {
 } from '../../primitives/index.ts';
 import type { FrameSource } from './frame-source.ts';
 import { SNAXELS } from './snake.ts';
-import { type CellsInFrame, trackFrame } from './track-frame.ts';
+import { type CellsInFrame, trackInFieldUnits } from './track-frame.ts';
 import { type TrackingOptions, unitOf } from './tracking-options.ts';
 import { WINDOW_WORDS, windowShape } from './windows.ts';
 
@@ -42,7 +43,8 @@ export interface CellState {
   readonly history: Column<'f32'>;
   /** SNAXELS rows a cell. */
   readonly radii: Column<'f32'>;
-  readonly field: Column<'f32'>;
+  /** In units of 2^-24. */
+  readonly field: Column<'i32'>;
   readonly windows: Column<'u32'>;
 }
 
@@ -87,14 +89,15 @@ export function prepareCellStep(
     cells: input(cell, rows),
     history: input(f32, PATH_FRAMES * rows),
     radii: input(f32, SNAXELS * rows),
-    field: input(f32, fieldRows),
+    field: input(i32, fieldRows),
     windows: input(u32, WINDOW_WORDS * rows),
   };
   const prepared = context.prepare(inputs, ({ grey, cells, history, radii, field, windows }) => {
-    const found = trackFrame(
+    const found = trackInFieldUnits(
       source.frameOf(grey),
       { x: cells.x, y: cells.y, path: cells.path, radius: cells.radius, radii },
-      { ...options, previous: { field, windows } },
+      options,
+      { field, windows },
     );
     const { x, y, radius, lost } = found;
     const place = { x, y, history, ...across };
@@ -191,7 +194,7 @@ function startOf(
     },
     history: context.column(history),
     radii: context.column(radii),
-    field: before?.field ?? context.materialize(constant(f32, 0, fieldRows)),
+    field: before?.field ?? context.materialize(constant(i32, 0, fieldRows)),
     windows: before?.windows ?? context.materialize(constant(u32, 0, WINDOW_WORDS * rows)),
   };
 }

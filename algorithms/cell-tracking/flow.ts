@@ -7,7 +7,9 @@ import {
   f32,
   fn,
   gather,
+  type I32,
   If,
+  i32,
   map,
   neighbours,
   plus,
@@ -19,16 +21,17 @@ import {
   uniform,
   Var,
 } from '../../primitives/index.ts';
-import type { Direction, WindowFields } from './tracking-options.ts';
+import { FIELD_BITS } from './field-units.ts';
+import type { Direction } from './tracking-options.ts';
 import { cellAt, WINDOW_WORDS, type WindowShape, WORD, wordOf } from './windows.ts';
 
 /** Weight of the neighbours. */
-export const MU = 0.5;
+const MU = 0.5;
 /** Weight of the image. */
-export const LAMBDA = 5;
-/** Changes are folded as whole numbers of this many bits behind the point. */
+const LAMBDA = 5;
+/** Changes are folded with fewer bits, so that those of a window fit in a word. */
 export const CHANGE_BITS = 20;
-export const LEAST_MEAN_CHANGE = 1e-5;
+export const MIN_MEAN_CHANGE = 1e-5;
 /** Cells up to which changes, which are at most 1, cannot add up beyond u32. */
 const MOST_EXACT = 2 ** (32 - CHANGE_BITS) - 1;
 
@@ -55,7 +58,7 @@ export function drawsOf({ x, y }: Direction): Draw[] {
   });
 }
 
-type FlowStep = Functor<{ u: ReturnType<typeof neighbours<typeof f32>>; image: typeof f32 }, typeof f32>;
+type FlowStep = Functor<{ u: ReturnType<typeof neighbours<typeof i32>>; image: typeof i32 }, typeof i32>;
 
 /** There are 16 of them, one for each set of sides that a direction tells apart. */
 const steps = new Map<string, FlowStep>();
@@ -71,35 +74,48 @@ export function flowStep(direction: Direction): FlowStep {
 
 /**
  * h = u + μ/λ · Σ H(Δ · (v·d)) · Δ over the neighbours, then h − 1/λ · image · (h − image). The step function H is 1 above 0, ½ at
- * 0 and 0 below: so a neighbour ahead draws by max(Δ, 0), one behind by min(Δ, 0), one beside by ½ Δ.
+ * 0 and 0 below: so a neighbour ahead draws by max(Δ, 0), one behind by min(Δ, 0), one beside by ½ Δ. Both weighted terms are
+ * f32, rounded to whole numbers.
  */
 function createFlowStep(draws: readonly Draw[]): FlowStep {
-  return fn('motionGradientVectorFlow', { u: neighbours(f32), image: f32 }, f32, ({ u, image }) => {
+  return fn('motionGradientVectorFlow', { u: neighbours(i32), image: i32 }, i32, ({ u, image }) => {
     const own = u.at(0);
-    const drawn = SIDES.map(([dx, dy], side): F32 => {
-      const difference = u.at(dx, dy).sub(own);
-      const draw = draws[side]!;
-      return draw === 'half' ? difference.mul(0.5) : draw === 'more' ? difference.max(0) : difference.min(0);
-    });
-    const h = own.add(drawn.reduce((a, b) => a.add(b)).mul(MU / LAMBDA));
-    return h.sub(image.mul(1 / LAMBDA).mul(h.sub(image)));
+    const drawn = (kind: (draw: Draw) => boolean): I32[] =>
+      SIDES.flatMap(([dx, dy], side) => (kind(draws[side]!) ? [drawnBy(draws[side]!, u.at(dx, dy).sub(own))] : []));
+    const [whole, halves] = [drawn((draw) => draw !== 'half'), drawn((draw) => draw === 'half')];
+    return settled(own, sum([sum(whole).shl(1), ...halves]), image);
   });
 }
 
+/** The next value of a pixel, by twice the sum of what its neighbours draw. */
+export function settled(own: I32, doubled: I32, image: I32): I32 {
+  const h = own.add(weighted(doubled, f32(MU / LAMBDA / 2)));
+  return h.sub(weighted(h.sub(image), f32(image).mul(2 ** -FIELD_BITS / LAMBDA)));
+}
+
+export function drawnBy(draw: Draw, difference: I32): I32 {
+  return draw === 'half' ? difference : draw === 'more' ? difference.max(0) : difference.min(0);
+}
+
+function sum(values: readonly I32[]): I32 {
+  return values.reduce((a, b) => a.add(b));
+}
+
+function weighted(value: I32, weight: F32): I32 {
+  return i32(round(f32(value).mul(weight)));
+}
+
 /** How much a round changes a pixel. */
-export const flowChange: Functor<{ before: typeof f32; after: typeof f32 }, typeof u32> = fn(
+export const flowChange: Functor<{ before: typeof i32; after: typeof i32 }, typeof u32> = fn(
   'flowChange',
-  { before: f32, after: f32 },
+  { before: i32, after: i32 },
   u32,
-  ({ before, after }) =>
-    u32(
-      round(
-        after
-          .sub(before)
-          .abs()
-          .mul(2 ** CHANGE_BITS),
-      ),
-    ),
+  ({ before, after }) => {
+    const shift = FIELD_BITS - CHANGE_BITS;
+    return u32(after.sub(before).abs())
+      .add(2 ** (shift - 1))
+      .shr(shift);
+  },
 );
 
 /** Whether the changes of a window are small in the mean. */
@@ -107,21 +123,21 @@ export const flowIsStill: Functor<{ total: typeof u32; cells: typeof u32 }, type
   'flowIsStill',
   { total: u32, cells: u32 },
   bool,
-  ({ total, cells }) => total.le(u32(f32(cells).mul(LEAST_MEAN_CHANGE * 2 ** CHANGE_BITS))),
+  ({ total, cells }) => total.le(u32(f32(cells).mul(MIN_MEAN_CHANGE * 2 ** CHANGE_BITS))),
 );
 
 /** The motion gradient vector flow of all windows, and the rounds of each. */
 export function flowOfWindows(
-  image: Column<'f32'>,
+  image: Column<'i32'>,
   windows: Column<'u32'>,
   shape: WindowShape,
   options: {
     readonly flow: Direction;
     readonly maxRounds: number;
     readonly cells: number;
-    readonly previous: WindowFields | undefined;
+    readonly previous: PreviousFields | undefined;
   },
-): { readonly field: Column<'f32'>; readonly rounds: Column<'u32'> } {
+): { readonly field: Column<'i32'>; readonly rounds: Column<'u32'> } {
   const { cells, previous } = options;
   const word = (name: keyof typeof WORD): Column<'u32'> =>
     gather(windows, sequence(cells, WORD[name], WINDOW_WORDS)) as Column<'u32'>;
@@ -144,19 +160,25 @@ export function flowOfWindows(
   return { field: state, rounds };
 }
 
+/** The fields of an earlier frame, and its windows. */
+export interface PreviousFields {
+  readonly field: Column<'i32'>;
+  readonly windows: Column<'u32'>;
+}
+
 /** What the flow was at a pixel of the frame in the cell's window before; its image where that window did not have it. */
 const startOfFlow = fn(
   'startOfFlow',
   {
     pixel: u32,
-    image: f32,
+    image: i32,
     windows: array(u32),
     cells: uniform(u32),
     maxArea: uniform(u32),
-    field: array(f32),
+    field: array(i32),
     before: array(u32),
   },
-  f32,
+  i32,
   ({ pixel, image, windows, cells, maxArea, field, before }) => {
     const cell = cellAt(pixel, windows, cells, maxArea);
     const width = wordOf(windows, cell, 'width');

@@ -3,6 +3,7 @@ import {
   array,
   bool,
   type Column,
+  constant,
   type F32,
   f32,
   fn,
@@ -21,6 +22,7 @@ import {
   u32,
   uniform,
 } from '../../primitives/index.ts';
+import { FIELD_BITS } from './field-units.ts';
 import type { Direction } from './tracking-options.ts';
 import { numberOf, slopesAt, wordOf } from './windows.ts';
 
@@ -80,7 +82,7 @@ interface Sample {
 }
 
 /** The field and its normalised slopes between the four pixels around a point of a window. */
-function sampleAt(field: ArrayValue<'f32'>, { first, width, height }: Window, x: F32, y: F32): Sample {
+function sampleAt(field: ArrayValue<'i32'>, { first, width, height }: Window, x: F32, y: F32): Sample {
   const inside = width
     .ge(2)
     .and(height.ge(2))
@@ -88,7 +90,8 @@ function sampleAt(field: ArrayValue<'f32'>, { first, width, height }: Window, x:
     .and(y.ge(0).and(y.le(f32(height.max(1).sub(1)))));
   const [column, row] = [u32(x).min(width.max(2).sub(2)), u32(y).min(height.max(2).sub(2))];
   const [a, b] = [x.sub(f32(column)), y.sub(f32(row))];
-  const at = (x: U32, y: U32) => field.at(first.add(y.mul(width)).add(x));
+  // Normalised slopes are the same in any unit.
+  const at = (x: U32, y: U32) => f32(field.at(first.add(y.mul(width)).add(x)));
   const corners = [
     [column, row, f32(1).sub(a).mul(f32(1).sub(b))],
     [column.add(1), row, a.mul(f32(1).sub(b))],
@@ -101,11 +104,14 @@ function sampleAt(field: ArrayValue<'f32'>, { first, width, height }: Window, x:
     const normal = (side: F32) => select(f32(0), side.div(size), size.gt(0)).mul(weight);
     return { value: at(x, y).mul(weight), slopeX: normal(slope.x), slopeY: normal(slope.y) };
   });
-  const sum = (name: 'value' | 'slopeX' | 'slopeY') => {
+  const sum = (name: 'value' | 'slopeX' | 'slopeY', bits: number) => {
     const total = parts.map((part) => part[name]).reduce((left, right) => left.add(right));
-    return select(i32(0), i32(round(total.mul(2 ** SAMPLE_BITS))), inside);
+    return select(i32(0), i32(round(total.mul(2 ** bits))), inside);
   };
-  return { value: sum('value'), slopeX: sum('slopeX'), slopeY: sum('slopeY'), outside: select(u32(1), u32(0), inside) };
+  return {
+    ...{ value: sum('value', SAMPLE_BITS - FIELD_BITS), slopeX: sum('slopeX', SAMPLE_BITS) },
+    ...{ slopeY: sum('slopeY', SAMPLE_BITS), outside: select(u32(1), u32(0), inside) },
+  };
 }
 
 function lengthOf(from: Vector, to: Vector): U32 {
@@ -133,7 +139,7 @@ function windowOf(windows: ArrayValue<'u32'>, cell: U32): Window {
 /** A snaxel before the first round. A radius that is no number is the expected one. */
 const firstSnaxel = fn(
   'firstSnaxel',
-  { index: u32, windows: array(u32), radii: array(f32), expected: uniform(bool), field: array(f32) },
+  { index: u32, windows: array(u32), radii: array(f32), expected: uniform(bool), field: array(i32) },
   snaxel,
   ({ index, windows, radii, expected, field }) => {
     const [cell, k] = [index.div(SNAXELS), index.rem(SNAXELS)];
@@ -192,7 +198,7 @@ const evolve = fn(
     path: f32,
     expected: f32,
     window: { first: u32, width: u32, height: u32 },
-    field: array(f32),
+    field: array(i32),
     acrossX: uniform(f32),
     acrossY: uniform(f32),
     /** How far a round goes, and which share of the way to what is expected. */
@@ -265,7 +271,7 @@ export interface Snakes {
 }
 
 export function evolveSnakes(
-  field: Column<'f32'>,
+  field: Column<'i32'>,
   windows: Column<'u32'>,
   radii: Column<'f32'> | undefined,
   options: {
@@ -280,7 +286,13 @@ export function evolveSnakes(
   /** What an implicit step of a force towards something goes of the way to it. */
   const share = (weight: number): number => (step * weight) / (1 + step * weight);
   const index = sequence(cells * SNAXELS);
-  const snake = map(firstSnaxel, { index, windows, radii: radii ?? field, expected: radii === undefined, field });
+  const snake = map(firstSnaxel, {
+    index,
+    windows,
+    radii: radii ?? constant(f32, 0, 1),
+    expected: radii === undefined,
+    field,
+  });
   const { state, rounds } = relax(
     { width: SNAXELS, height: 1 },
     evolve,

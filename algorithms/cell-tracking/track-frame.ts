@@ -6,6 +6,7 @@ import {
   array,
   bool,
   type Column,
+  type Context,
   constant,
   For,
   f32,
@@ -16,7 +17,8 @@ import {
   Var,
 } from '../../primitives/index.ts';
 import { aRecord, optional, someOptions } from '../../primitives/kinds.ts';
-import { flowOfWindows } from './flow.ts';
+import { fromFieldUnits, toFieldUnits } from './field-units.ts';
+import { flowOfWindows, type PreviousFields } from './flow.ts';
 import { aFrame, contextOfFrame, type Frame } from './frame.ts';
 import { evolveSnakes, SNAXELS } from './snake.ts';
 import { TRACKING_OPTIONS, type TrackingOptions, unitOf } from './tracking-options.ts';
@@ -51,7 +53,7 @@ export type CellsInFrame = {
   /** Rounds of the field, and of the snake. */
   readonly rounds: Column<'u32'>;
   readonly snakeRounds: Column<'u32'>;
-  /** The fields of all windows, one behind the other, row after row. */
+  /** The fields of all windows, one behind the other, row after row: multiples of 2^-24 from 0 to 1. */
   readonly field: Column<'f32'>;
   /** What is known of each window: 11 words a cell, {@link WINDOW_WORDS}. */
   readonly windows: Column<'u32'>;
@@ -71,9 +73,9 @@ export type CellsInFrame = {
  *   there. Their figures are finite, as all are.
  * - The result has as many rows as the columns of the cells have room. Rows whose radius is not above 0 are lost and have no
  *   window, so that tables of one size serve for changing numbers of cells.
- * - Work O(pixels of the windows · rounds), span O(rounds). Deterministic; 12 launches, none of which waits for the host, so that
+ * - Work O(pixels of the windows · rounds), span O(rounds). Deterministic; 13 launches, none of which waits for the host, so that
  *   it can be prepared. Memory for four columns of as many windows of the greatest size as there are rows.
- * - Fields and snakes sum whole numbers, so that all backends stop at the same rounds with the same bytes. Slopes of f32 frames
+ * - Fields are whole numbers of 2^-24, and snakes sum whole numbers, so that all backends stop at the same rounds with the same bytes. Slopes of f32 frames
  *   that are not finite, or whose squares are not, count as 0.
  *
  * Source: Ray and Acton, Motion gradient vector flow, 2004; Boyer, Tarjan, Acton and Skadron, Accelerating leukocyte tracking
@@ -91,16 +93,33 @@ export type CellsInFrame = {
  */
 export function trackFrame(frame: Frame, cells: CellsBefore, options: TrackingOptions = {}): CellsInFrame {
   requireArguments('trackFrame', { frame, cells, options }, ARGUMENTS);
+  const { previous, ...others } = options;
+  const context = contextOf(frame, cells, previous);
+  return context.scope(() => {
+    const before = previous && { ...previous, field: map(toFieldUnits, { value: previous.field }) };
+    const { field, ...found } = trackInFieldUnits(frame, cells, others, before);
+    return { ...found, field: context.materialize(map(fromFieldUnits, { units: field })) };
+  });
+}
+
+/** Cells in a frame, with fields as the next frame begins with them. */
+export type CellsInFieldUnits = Omit<CellsInFrame, 'field'> & {
+  /** In units of 2^-24. */
+  readonly field: Column<'i32'>;
+};
+
+/** The same of arguments that are right. */
+export function trackInFieldUnits(
+  frame: Frame,
+  cells: CellsBefore,
+  options: Omit<TrackingOptions, 'previous'>,
+  previous: PreviousFields | undefined,
+): CellsInFieldUnits {
   const { maxRadius = 10, maxRounds = 500, maxSnakeRounds = 1000, snakeStep = 1, leastMove = 0.1 } = options;
   const { direction = { x: 1, y: 0 }, flow = options.direction ?? { x: 1, y: 1 } } = options;
-  const given = [cells.x, cells.y, cells.path, ...(cells.radius === undefined ? [] : [cells.radius])];
-  const length = commonLength(given, 'trackFrame');
+  const length = commonLength(givenOf(cells), 'trackFrame');
   const [capacity, radii] = [cells.x.capacity, cells.radii];
-  requireSnaxels(capacity, radii);
-  contextOfFrame('trackFrame', frame);
-  const { previous } = options;
-  const others = [radii, previous?.field, previous?.windows].filter((column) => column !== undefined);
-  const context = requireContext([frame.grey, ...given, ...others], 'trackFrame');
+  const context = contextOf(frame, cells, previous);
   const along = unitOf(direction);
   const across = { x: -along.y, y: along.x };
   const shape = windowShape(along, maxRadius);
@@ -125,6 +144,21 @@ export function trackFrame(frame: Frame, cells: CellsBefore, options: TrackingOp
     );
     return { x, y, radius: mean, lost, radii: snakes.radius, rounds, snakeRounds: snakes.rounds, field, windows };
   });
+}
+
+function givenOf({ x, y, path, radius }: CellsBefore): Column<'f32'>[] {
+  return [x, y, path, ...(radius === undefined ? [] : [radius])];
+}
+
+function contextOf(
+  frame: Frame,
+  cells: CellsBefore,
+  previous: { readonly field: Column; readonly windows: Column } | undefined,
+): Context {
+  requireSnaxels(cells.x.capacity, cells.radii);
+  contextOfFrame('trackFrame', frame);
+  const others = [cells.radii, previous?.field, previous?.windows].filter((column) => column !== undefined);
+  return requireContext([frame.grey, ...givenOf(cells), ...others], 'trackFrame');
 }
 
 const ARGUMENTS = {

@@ -13,6 +13,7 @@ import {
   f32,
   fn,
   If,
+  i32,
   Let,
   map,
   plus,
@@ -25,6 +26,7 @@ import {
   Var,
   While,
 } from '../../primitives/index.ts';
+import { inFieldUnits } from './field-units.ts';
 import type { Frame } from './frame.ts';
 import type { Direction } from './tracking-options.ts';
 
@@ -247,12 +249,12 @@ export function numberOf(windows: ArrayValue<'u32'>, cell: U32, name: keyof type
   return bitsToF32(wordOf(windows, cell, name));
 }
 
-/** The slope at a pixel of the packed windows, from 0 to 1 in each of them; 0 in flat ones, and behind the last. */
+/** The slope at a pixel of the packed windows, from 0 to 2^24 in each of them; 0 in flat ones, and behind the last. */
 const imageOfWindows = ofGrey((grey) =>
   fn(
     'imageOfWindows',
     { pixel: u32, grey, windows: array(u32), cells: uniform(u32), maxArea: uniform(u32), frameWidth: uniform(u32) },
-    f32,
+    i32,
     ({ pixel, grey, windows, cells, maxArea, frameWidth }) => {
       const cell = cellAt(pixel, windows, cells, maxArea);
       const [left, top, width, height] = (['left', 'top', 'width', 'height'] as const).map((name) =>
@@ -261,11 +263,11 @@ const imageOfWindows = ofGrey((grey) =>
       const [least, greatest] = [numberOf(windows, cell, 'least'), numberOf(windows, cell, 'greatest')];
       const place = pixel.sub(wordOf(windows, cell, 'first'));
       const row = place.div(width);
-      const value = Var(f32(0));
+      const value = Var(i32(0));
       If(row.lt(height).and(width.gt(0)).and(greatest.gt(least)), () => {
         const window = { left, top, width, height };
         const slope = sqrt(squaredSlope(grey, frameWidth, window, place.sub(row.mul(width)), row));
-        value.set(slope.sub(least).div(greatest.sub(least)));
+        value.set(inFieldUnits(slope.sub(least).div(greatest.sub(least))));
       });
       return value;
     },
@@ -299,7 +301,7 @@ export function cutWindows(
   cells: CellColumns,
   shape: WindowShape,
   across: Direction,
-): { readonly windows: Column<'u32'>; readonly image: Column<'f32'> } {
+): { readonly windows: Column<'u32'>; readonly image: Column<'i32'> } {
   const capacity = cells.x.capacity;
   const placing = {
     ...{ x: cells.x, y: cells.y, radii: cells.radius, frameWidth: width, frameHeight: height },

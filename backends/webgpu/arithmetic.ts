@@ -23,6 +23,8 @@ export interface Arithmetic {
   readonly comparison: 'plain' | 'bits';
   /** `integer` rounds 32-bit integers to 24 bits before it converts them. */
   readonly conversion: 'plain' | 'integer';
+  /** `checked` compares numbers with the bounds of integers before it converts them; what may be NaN is checked anyway. */
+  readonly truncation: 'plain' | 'checked';
 }
 
 export type ArithmeticChoice = keyof Arithmetic;
@@ -36,6 +38,7 @@ export const plainArithmetic: Arithmetic = {
   root: 'plain',
   comparison: 'plain',
   conversion: 'plain',
+  truncation: 'plain',
 };
 
 /** Every operation in the form that relies on integers alone. */
@@ -47,4 +50,5 @@ export const guardedArithmetic: Arithmetic = {
   root: 'corrected',
   comparison: 'bits',
   conversion: 'integer',
+  truncation: 'checked',
 };

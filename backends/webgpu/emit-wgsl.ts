@@ -8,6 +8,7 @@ import {
   type Statement,
 } from '../../primitives/functors/ir.ts';
 import type { Arithmetic } from './arithmetic.ts';
+import { type F32Facts, f32FactsOf } from './f32-facts.ts';
 import type { Helper } from './wgsl-helpers.ts';
 import { emitOperand, emitOperation, hideConstant, type OperationContext, zeroOf } from './wgsl-operations.ts';
 
@@ -50,7 +51,7 @@ function emitFunction(fn: IrFunction, module: Module, environment: WgslEnvironme
   const struct = fn.results.length > 1 ? `struct ${result} { ${fields} }\n` : '';
   const parameters = fn.parameters.map(({ id, type }) => `v${id}: ${type}`).join(', ');
   const arrow = result === undefined ? '' : ` -> ${result}`;
-  const body = emitBlock(fn.body, { fn, module, environment, result });
+  const body = emitBlock(fn.body, { fn, module, environment, result, facts: f32FactsOf(fn) });
   const missing = terminates(fn.body) || result === undefined ? '' : `\nreturn ${emitResult(fn.results, result)};`;
   return `${struct}fn ${prefix}${name}(${parameters})${arrow} {\n${body}${missing}\n}`;
 }
@@ -60,6 +61,7 @@ interface FunctionContext {
   readonly module: Module;
   readonly environment: WgslEnvironment;
   readonly result: string | undefined;
+  readonly facts: F32Facts;
 }
 
 function emitResult(results: readonly ScalarType[], struct: string): string {
@@ -75,10 +77,11 @@ function emitBlock(block: readonly Statement[], context: FunctionContext): strin
 }
 
 function emitStatement(statement: Statement, context: FunctionContext): string {
-  const { environment, fn } = context;
+  const { environment, fn, facts } = context;
   const operations: OperationContext = {
     arithmetic: environment.arithmetic,
     fast: fn.fast,
+    facts,
     uniform: (name, type) => environment.uniform(name, type),
     helper(name) {
       environment.helpers.add(name);
@@ -89,7 +92,7 @@ function emitStatement(statement: Statement, context: FunctionContext): string {
   const bind = ({ id }: Local, value: string): string => `let v${id} = ${value};`;
   switch (statement.kind) {
     case 'let':
-      return bind(statement.local, emitOperation(statement.operation, statement.local.type, operations));
+      return bind(statement.local, emitOperation(statement.operation, statement.local, operations));
     case 'read':
       return bind(
         statement.local,

@@ -90,6 +90,15 @@ export const patterns: readonly Pattern[] = [
   ...(['floor', 'ceil', 'trunc', 'round'] as const).map((name) => floats(`${name}(a)`, [name, 'f32', 'a'])),
   { title: 'u32(f32)', remedy: {}, operands: 'specials', expression: ['convert', 'u32', 'a'] },
   { title: 'i32(f32)', remedy: {}, operands: 'specials', expression: ['convert', 'i32', 'a'] },
+  ...(['u32', 'i32'] as const).map(
+    (type): Pattern => ({
+      title: `${type}(f32) of numbers`,
+      remedy: { truncation: 'checked' },
+      operands: 'specials',
+      // NaN is less than anything, so that emitters know this for a number.
+      expression: ['convert', type, ['max', 'f32', 'a', Number.NEGATIVE_INFINITY]],
+    }),
+  ),
   floats('min(a, b)', ['min', 'f32', 'a', 'b']),
 ];
 

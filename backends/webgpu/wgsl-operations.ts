@@ -1,6 +1,7 @@
-import type { Literal, Operand, Operation, ScalarType } from '../../primitives/functors/ir.ts';
+import type { Literal, Local, Operand, Operation, OperationName, ScalarType } from '../../primitives/functors/ir.ts';
 import { bitsOfF32, evaluate, f32OfBits } from '../../primitives/functors/semantics.ts';
 import { type Arithmetic, plainArithmetic } from './arithmetic.ts';
+import { type F32Fact, type F32Facts, isExactScaling, mayUnderflow } from './f32-facts.ts';
 import { OPAQUE_ZERO } from './parameters.ts';
 import type { Helper } from './wgsl-helpers.ts';
 
@@ -8,6 +9,7 @@ import type { Helper } from './wgsl-helpers.ts';
 export interface OperationContext {
   readonly arithmetic: Arithmetic;
   readonly fast: boolean;
+  readonly facts: F32Facts;
   /** Notes that a helper is used and returns its name. */
   helper(name: Helper): string;
   uniform(name: string, type: ScalarType): string;
@@ -38,8 +40,9 @@ const functions: Partial<Record<Operation['name'], string>> = {
   popcount: 'countOneBits',
 };
 
-/** An operation as a WGSL expression that keeps the rules of `semantics.ts`. */
-export function emitOperation({ name, operands }: Operation, to: ScalarType, context: OperationContext): string {
+/** The operation that a local is bound to, as a WGSL expression that keeps the rules of `semantics.ts`. */
+export function emitOperation({ name, operands }: Operation, local: Local, context: OperationContext): string {
+  const to = local.type;
   const from = operands[0]!.type;
   const literals = operands.filter((operand): operand is Literal => operand.kind === 'literal');
   if (literals.length === operands.length) {
@@ -50,10 +53,12 @@ export function emitOperation({ name, operands }: Operation, to: ScalarType, con
   const args = operands.map((operand) => emitOperand(operand, context));
   const [a, b, c] = args as [string, string, string];
   if (name === 'select') return `select(${a}, ${b}, ${c})`;
-  if (name === 'convert') return hideConstant(to, emitConversion(from, to, a, context), context);
+  if (name === 'convert') return hideConstant(to, emitConversion(operands[0]!, to, a, context), context);
   if (name === 'bits') return from === to ? a : hideConstant(to, `bitcast<${to}>(${a})`, context);
   if (from === 'bool') return emitLogic(name, a, b);
-  return from === 'f32' ? emitF32(name, a, b, operands, context) : emitInteger(name, from, operands[1], a, b, context);
+  return from === 'f32'
+    ? emitF32(name, a, b, operands, local, context)
+    : emitInteger(name, from, operands[1], a, b, context);
 }
 
 /** A local, a uniform, or a literal that WGSL takes for a value of its type. */
@@ -95,13 +100,17 @@ function emitFloat(value: number, hidden: boolean): string {
   return `bitcast<f32>(${bitsOfF32(value)}u | ${OPAQUE_ZERO})`;
 }
 
-function emitConversion(from: ScalarType, to: ScalarType, a: string, context: OperationContext): string {
+function emitConversion(operand: Operand, to: ScalarType, a: string, context: OperationContext): string {
+  const from = operand.type;
   if (from === to) return a;
   if (to === 'bool') {
     return from === 'f32' ? `((bitcast<u32>(${a}) & 0x7fffffffu) != 0u)` : `(${a} != ${from === 'u32' ? '0u' : '0i'})`;
   }
   if (from === 'bool') return `select(${zeroOf(to)}, ${oneOf(to)}, ${a})`;
-  if (from === 'f32') return `${context.helper(to === 'u32' ? 'tou32' : 'toi32')}(${a})`;
+  if (from === 'f32') {
+    const isPlain = context.arithmetic.truncation === 'plain' && context.facts.of(operand).isNumber;
+    return isPlain ? `${to}(${a})` : `${context.helper(to === 'u32' ? 'tou32' : 'toi32')}(${a})`;
+  }
   if (to !== 'f32') return `bitcast<${to}>(${a})`;
   if (arithmeticOf(context).conversion === 'plain') return `f32(${a})`;
   return `${context.helper(from === 'u32' ? 'tof32' : 'itof32')}(${a})`;
@@ -164,17 +173,27 @@ function emitF32(
   a: string,
   b: string,
   operands: readonly Operand[],
+  local: Local,
   context: OperationContext,
 ): string {
   const { product, sum, quotient, root, comparison } = arithmeticOf(context);
+  const { facts } = context;
   const plain = `(${a} ${infix[name]} ${b})`;
+  const hidden = (): string => `${context.helper('hide')}${plain}`;
   switch (name) {
     case 'add':
     case 'sub':
-      return sum === 'plain' ? plain : `${context.helper('hide')}${plain}`;
-    case 'mul':
-      if (product === 'corrected') return emitCorrectedProduct(a, b, operands, context);
-      return product === 'plain' ? plain : `${context.helper('hide')}${plain}`;
+      return sum === 'plain' || facts.isUsedOnlyBy(local, endOfAlgebra) ? plain : hidden();
+    case 'mul': {
+      if (product === 'plain') return plain;
+      const [x, y] = operands.map(facts.of) as [F32Fact, F32Fact];
+      if (facts.isUsedOnlyBy(local, rounding)) return plain;
+      const mayBeFlushed = mayUnderflow(x, y);
+      if (product === 'corrected' && mayBeFlushed) return emitCorrectedProduct(a, b, operands, context);
+      const isOpen =
+        !facts.isUsedOnlyBy(local, endOfAlgebra) && !(isExactScaling(x, y) && facts.isUsedOnlyBy(local, sums));
+      return isOpen ? hidden() : plain;
+    }
     case 'div':
       if (quotient === 'corrected') return `${context.helper('div')}(${a}, ${b})`;
       return quotient === 'plain' ? plain : `${context.helper('hide')}${plain}`;
@@ -190,6 +209,7 @@ function emitF32(
     case 'ceil':
     case 'trunc':
     case 'round':
+      if (facts.isUsedOnlyBy(local, conversion)) return `${name}(${a})`;
       return `${context.helper('sign')}(${name}(${a}), ${a})`;
     default:
       if (comparison === 'bits') return emitComparison(name, a, b, context);
@@ -197,6 +217,13 @@ function emitF32(
       return name === 'ne' ? `!(${a} == ${b})` : plain;
   }
 }
+
+/** Operations that end what compilers know of the algebra of sums and products. (They see through those of bits.) */
+const endOfAlgebra: ReadonlySet<OperationName> = new Set(['floor', 'ceil', 'trunc', 'round', 'convert']);
+/** Operations for which numbers that devices flush to zero are the same as zero. */
+const rounding: ReadonlySet<OperationName> = new Set(['trunc', 'round']);
+const conversion: ReadonlySet<OperationName> = new Set(['convert']);
+const sums: ReadonlySet<OperationName> = new Set(['add', 'sub']);
 
 /**
  * A product that devices may flush to zero before they round it up to the smallest normal number. With a constant it is known

@@ -1,0 +1,163 @@
+import type { IrFunction, Local, Operand, Operation, OperationName, Statement } from '../../primitives/functors/ir.ts';
+
+/**
+ * What is known of every value that an f32 can have: NaN is none of them, its magnitude is at most 2^`top`, and it is a multiple
+ * of 2^`unit`. Finite values have a `top` of at most {@link GREATEST}.
+ */
+export interface F32Fact {
+  readonly isNumber: boolean;
+  readonly top: number;
+  readonly unit: number;
+}
+
+/** Exponents of the greatest power of two, of the smallest normal number and of the smallest number above zero. */
+const [GREATEST, SMALLEST_NORMAL, SMALLEST] = [127, -126, -149];
+const NOTHING: F32Fact = { isNumber: false, top: Number.POSITIVE_INFINITY, unit: SMALLEST };
+
+/** What an emitter asks of a function, so that it leaves out what no value needs. */
+export interface F32Facts {
+  of(operand: Operand): F32Fact;
+  /** Whether each use of a value has one of these names. */
+  isUsedOnlyBy(local: Local, names: ReadonlySet<OperationName>): boolean;
+}
+
+/** Facts that follow from the operations of a function: numbers made of integers and constants have bounds. */
+export function f32FactsOf({ body }: IrFunction): F32Facts {
+  const facts = new Map<number, F32Fact>();
+  const uses = new Map<number, Set<OperationName | 'other'>>();
+  const of = (operand: Operand): F32Fact => {
+    if (operand.kind === 'literal') return factOfLiteral(Number(operand.value));
+    return (operand.kind === 'local' && facts.get(operand.id)) || NOTHING;
+  };
+  const use = (operand: Operand, by: OperationName | 'other'): void => {
+    if (operand.kind !== 'local') return;
+    const known = uses.get(operand.id);
+    if (known === undefined) uses.set(operand.id, new Set([by]));
+    else known.add(by);
+  };
+  const visit = (statement: Statement): void => {
+    if (statement.kind === 'let') {
+      const { local, operation } = statement;
+      const by = passesOn(operation, local) ? 'other' : operation.name;
+      for (const operand of operation.operands) use(operand, by);
+      if (local.type === 'f32') facts.set(local.id, factOf(operation, of));
+      return;
+    }
+    for (const operand of operandsOf(statement)) use(operand, 'other');
+    for (const block of blocksOf(statement)) block.forEach(visit);
+  };
+  body.forEach(visit);
+  return {
+    of,
+    isUsedOnlyBy: ({ id }, names) => {
+      const found = uses.get(id);
+      return found !== undefined && [...found].every((name) => name !== 'other' && names.has(name));
+    },
+  };
+}
+
+/** Whether the result of an operation is its operand. */
+function passesOn({ name, operands }: Operation, { type }: Local): boolean {
+  return (name === 'convert' || name === 'bits') && operands[0]!.type === type;
+}
+
+/** Whether a product can be a subnormal number, or be rounded up from one. */
+export function mayUnderflow(a: F32Fact, b: F32Fact): boolean {
+  return a.unit + b.unit < SMALLEST_NORMAL;
+}
+
+/**
+ * Whether a product with a power of two is exact: so that it makes no difference whether it is rounded by itself or together with
+ * a sum that it goes into.
+ */
+export function isExactScaling(a: F32Fact, b: F32Fact): boolean {
+  const isPowerOfTwo = ({ top, unit }: F32Fact): boolean => top === unit;
+  return (isPowerOfTwo(a) || isPowerOfTwo(b)) && !mayUnderflow(a, b) && a.top + b.top <= GREATEST;
+}
+
+function isBounded({ isNumber, top }: F32Fact): boolean {
+  return isNumber && top <= GREATEST;
+}
+
+function factOf({ name, operands }: Operation, of: (operand: Operand) => F32Fact): F32Fact {
+  const [first, second] = operands as readonly [Operand, Operand];
+  const a = of(first);
+  switch (name) {
+    case 'convert':
+      return first.type === 'f32' ? a : { isNumber: true, top: first.type === 'bool' ? 0 : 32, unit: 0 };
+    case 'add':
+    case 'sub':
+      return factOfSum(a, of(second));
+    case 'mul':
+      return factOfProduct(a, of(second));
+    case 'min':
+    case 'max': {
+      const b = of(second);
+      return { ...join(a, b), isNumber: a.isNumber || b.isNumber };
+    }
+    case 'select':
+      return join(a, of(second));
+    case 'neg':
+    case 'abs':
+      return a;
+    case 'floor':
+    case 'ceil':
+    case 'trunc':
+    case 'round':
+      return { ...a, top: Math.max(a.top, 0), unit: Math.max(a.unit, 0) };
+    default:
+      return NOTHING;
+  }
+}
+
+function factOfLiteral(value: number): F32Fact {
+  if (Number.isNaN(value)) return NOTHING;
+  if (value === 0) return { isNumber: true, top: SMALLEST, unit: GREATEST };
+  if (!Number.isFinite(value)) return { ...NOTHING, isNumber: true };
+  let unit = SMALLEST;
+  while (value % 2 ** (unit + 1) === 0) unit++;
+  return { isNumber: true, top: Math.ceil(Math.log2(Math.abs(value))), unit };
+}
+
+/** Rounding keeps multiples of powers of two, and does not pass one. */
+function factOfSum(a: F32Fact, b: F32Fact): F32Fact {
+  if (!isBounded(a) || !isBounded(b)) return NOTHING;
+  return { isNumber: true, top: Math.max(a.top, b.top) + 1, unit: Math.min(a.unit, b.unit) };
+}
+
+function factOfProduct(a: F32Fact, b: F32Fact): F32Fact {
+  if (!isBounded(a) || !isBounded(b)) return NOTHING;
+  return { isNumber: true, top: a.top + b.top, unit: Math.max(SMALLEST, a.unit + b.unit) };
+}
+
+/** What is known of a value that is one or the other. */
+function join(a: F32Fact, b: F32Fact): F32Fact {
+  return {
+    isNumber: a.isNumber && b.isNumber,
+    top: Math.max(a.top, b.top),
+    unit: Math.min(a.unit, b.unit),
+  };
+}
+
+function operandsOf(statement: Statement): readonly Operand[] {
+  switch (statement.kind) {
+    case 'read':
+      return [statement.index];
+    case 'var':
+    case 'set':
+      return [statement.value];
+    case 'call':
+      return statement.args;
+    case 'if':
+      return [statement.condition];
+    case 'return':
+      return statement.values;
+    default:
+      return [];
+  }
+}
+
+function blocksOf(statement: Statement): readonly (readonly Statement[])[] {
+  if (statement.kind === 'if') return [statement.consequent, statement.alternative];
+  return statement.kind === 'loop' ? [statement.body, statement.step] : [];
+}
