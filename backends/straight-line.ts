@@ -64,11 +64,21 @@ export interface GatherNode extends NodeCommon {
   readonly index: Node;
 }
 
+/** Element `index >> by` of an array, the same for four neighbouring indices where the first is a multiple of four. */
+export interface SharedNode extends NodeCommon {
+  readonly kind: 'shared';
+  readonly slot: number;
+  readonly by: number;
+}
+
 export type Node =
   | LiteralNode
   | OperationNode
   | ReadNode
   | GatherNode
+  | SharedNode
+  /** `of << (index & 31)`, where `of` does not vary. */
+  | (NodeCommon & { readonly kind: 'rowBits'; readonly of: Node })
   /** The index of the launch. */
   | (NodeCommon & { readonly kind: 'index' })
   /** A value that comes from outside of the graph, by name. */
@@ -98,16 +108,21 @@ const MOST_DEPTH = 1024;
 /** What an operation is known to be beside what every graph knows; undefined where it is itself. */
 export type Rules = (name: OperationName, type: ScalarType, operands: readonly Node[]) => Node | undefined;
 
+/**
+ * What a graph is evaluated for. `scalars` are one index at a time, and therefore may gather and divide. Of `aligned` vectors the
+ * first index is a multiple of four, so that those that share a word of bits are handled together.
+ */
+export type Lanes = 'vectors' | 'aligned' | 'scalars';
+
 /** A graph under construction; equal values become one node. */
 export class Graph {
   readonly #nodes = new Map<string, Node>();
   /** How long the longest chain to every value is, by its number. */
   readonly #depths: number[] = [];
-  readonly #lanes: 'vectors' | 'scalars';
+  readonly #lanes: Lanes;
   readonly #rules: Rules | undefined;
 
-  /** `scalars` takes what is evaluated one index at a time, and therefore may gather and divide. */
-  constructor(lanes: 'vectors' | 'scalars' = 'vectors', rules?: Rules) {
+  constructor(lanes: Lanes = 'vectors', rules?: Rules) {
     this.#lanes = lanes;
     this.#rules = rules;
   }
@@ -139,7 +154,9 @@ export class Graph {
   read(type: ScalarType, slot: number, index: Node): Node {
     const shift = index.varying ? this.#shiftOf(index) : undefined;
     if (index.varying && shift === undefined) {
-      if (this.#lanes === 'vectors') throw new NotStraight('it reads an array at an index of its own');
+      const by = this.#lanes === 'aligned' ? sharedShift(index) : undefined;
+      if (by !== undefined) return this.#node({ kind: 'shared', type, varying: true, slot, by }, `${slot},${by}`);
+      if (this.#lanes !== 'scalars') throw new NotStraight('it reads an array at an index of its own');
       return this.#node({ kind: 'gather', type, varying: true, slot, index }, `${slot},${index.id}`);
     }
     const { by, floors = [] } = shift ?? {};
@@ -153,7 +170,16 @@ export class Graph {
     const simpler = this.#rules?.(name, type, operands) ?? this.#simplify(name, type, operands);
     if (simpler !== undefined) return simpler;
     const varying = operands.some((operand) => operand.varying);
-    if (varying && this.#lanes === 'vectors' && (name === 'rem' || (name === 'div' && type !== 'f32'))) {
+    if (
+      this.#lanes === 'aligned' &&
+      name === 'shl' &&
+      type === 'u32' &&
+      !operands[0]!.varying &&
+      isRowBit(operands[1]!)
+    ) {
+      return this.#node({ kind: 'rowBits', type, varying: true, of: operands[0]! }, `${operands[0]!.id}`);
+    }
+    if (varying && this.#lanes !== 'scalars' && (name === 'rem' || (name === 'div' && type !== 'f32'))) {
       throw new NotStraight('it divides integers');
     }
     return this.#node(
@@ -178,6 +204,7 @@ export class Graph {
     let depth = 0;
     if (node.kind === 'operation') for (const { id } of node.operands) depth = Math.max(depth, this.#depths[id]! + 1);
     if (node.kind === 'read' || node.kind === 'gather') depth = this.#depths[node.index.id]! + 1;
+    if (node.kind === 'rowBits') depth = this.#depths[node.of.id]! + 1;
     if (depth > MOST_DEPTH) throw new NotStraight(`it computes more than ${MOST_DEPTH} values one of the other`);
     return depth;
   }
@@ -230,6 +257,20 @@ export class Graph {
     const [a, b] = taken.operands;
     return a === index ? b : b === index ? a : undefined;
   }
+}
+
+/** What the index of the launch is shifted right by, where four neighbours then have the same. */
+export function sharedShift(index: Node): number | undefined {
+  if (index.kind !== 'operation' || index.name !== 'shr' || index.operands[0]!.kind !== 'index') return undefined;
+  const by = index.operands[1]!;
+  return by.kind === 'literal' && Number(by.value) >= 2 && Number(by.value) < 32 ? Number(by.value) : undefined;
+}
+
+/** Whether it is the index of the launch modulo 32, as counts of shifts are. */
+function isRowBit(count: Node): boolean {
+  if (count.kind === 'index') return true;
+  if (count.kind !== 'operation' || count.name !== 'and') return false;
+  return count.operands[0]!.kind === 'index' && isLiteral(count.operands[1], 31);
 }
 
 function isLiteral(node: Node | undefined, value: number | boolean): boolean {

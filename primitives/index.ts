@@ -36,6 +36,7 @@ export {
   segmented,
   times,
 } from './monoid.ts';
+export { bitPlaces, packBits } from './pack-bits.ts';
 export {
   type InputOptions,
   input,

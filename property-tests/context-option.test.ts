@@ -50,6 +50,8 @@ const primitives: { readonly [name: string]: (x: U32, options?: q.ContextOption)
   concatenate: (x, options) => q.concatenate([x, q.sequence(7)], options),
   scatter: (x, options) => q.scatter(x, q.reverse(q.sequence(ROWS)), ROWS, options),
   scatterIf: (x, options) => q.scatterIf(x, q.sequence(ROWS), q.map(isOdd, { x }), ROWS, options),
+  packBits: (x, options) => q.packBits(q.map(isOdd, { x }), options),
+  bitPlaces: (x, options) => q.bitPlaces(x, options),
   merge: (x, options) => q.merge(q.sequence(9), q.map(four, { x }), options),
   mergeByKey: (x, options) => {
     const rows = { keys: q.sequence(ROWS), values: x };

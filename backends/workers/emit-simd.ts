@@ -1,11 +1,14 @@
 import type { ScalarType } from '../../primitives/functors/ir.ts';
-import type { Floor, Node, OperationNode, ReadNode } from '../straight-line.ts';
+import type { Floor, Node, OperationNode, ReadNode, SharedNode } from '../straight-line.ts';
 import { type ArrayAccess, emitRead, pushLiteral, scalarLocal, widthOf } from './emit-wasm.ts';
 import { emitMaximum, emitMinimum } from './kernel-arguments.ts';
 import { emitScalar } from './scalar-operations.ts';
 import { emitF32Bound, emitLoadVector, emitSplat, emitVector, lanesOf } from './vector-operations.ts';
 import type { Code } from './wasm-code.ts';
 import { I32, I64, op, simd, V128 } from './wasm-encoder.ts';
+
+/** Indices that a round handles at most; chunks begin at multiples of it. */
+const MOST_IN_ROUND = 16;
 
 /** Where a vector loop finds what it works on. */
 export interface VectorSources {
@@ -31,6 +34,8 @@ export class VectorCode {
   /** Locals of what varies, for the four indices under way. */
   readonly #lanes = new Map<Node, number>();
   readonly #bound = new Set<Node>();
+  /** What is right where the first lane's index is a multiple of four. */
+  readonly #aligned = new Set<Node>();
   /** What pushes parameters that are not bound. */
   readonly #supplies = new Map<Node, () => void>();
   /** Comparisons that are false for all indices that vectors handle. */
@@ -65,6 +70,7 @@ export class VectorCode {
     for (const node of this.#uses.keys()) {
       if (!node.varying && node.kind !== 'literal') this.#splat(node);
       else if (node.varying && node.kind === 'read') this.#address(node);
+      else if (node.kind === 'shared' || node.kind === 'rowBits') this.#aligned.add(node);
     }
   }
 
@@ -95,6 +101,39 @@ export class VectorCode {
     code.release(shift);
     for (const floor of this.#floors()) this.#narrowToFloor(floor, from, to);
     for (const node of this.#never) this.#narrowToNever(node, from, to);
+    for (const node of this.#aligned) if (node.kind === 'shared') this.#narrowToShared(node, to);
+    if (this.#aligned.size > 0) this.#align(from, to);
+  }
+
+  /** Narrows it to the indices whose shared words are within their array. */
+  #narrowToShared(node: SharedNode, to: number): void {
+    const code = this.#code;
+    emitMinimum(code, to, () =>
+      pushClamped(code, () => {
+        code.get(this.#sources.arrays[node.slot]!.length);
+        code.op(op.i64ExtendI32U);
+        code.i64(node.by);
+        code.op(op.i64Shl);
+      }),
+    );
+  }
+
+  /** Moves the first index on to a multiple of what vectors handle in a round, or to the end where there is none. */
+  #align(from: number, to: number): void {
+    const code = this.#code;
+    const next = code.local(I32);
+    code.get(to);
+    code.get(from);
+    code.i32(MOST_IN_ROUND - 1);
+    code.op(op.i32Add);
+    code.i32(-MOST_IN_ROUND);
+    code.op(op.i32And);
+    code.tee(next);
+    code.get(next);
+    code.get(from);
+    code.op(op.i32LtU, op.select);
+    code.set(from);
+    code.release(next);
   }
 
   #floors(): Iterable<Floor> {
@@ -209,6 +248,7 @@ export class VectorCode {
     this.#uses.set(node, uses + 1);
     if (uses > 0 || !node.varying) return;
     if (node.kind === 'operation') for (const operand of this.#needed(node)) this.#count(operand);
+    if (node.kind === 'rowBits') this.#count(node.of);
   }
 
   #compute(node: Node): void {
@@ -222,6 +262,12 @@ export class VectorCode {
         return;
       case 'read':
         this.#load(node);
+        return;
+      case 'shared':
+        this.#loadShared(node);
+        return;
+      case 'rowBits':
+        this.#pushBits(node.of);
         return;
       case 'operation':
         this.#operate(node);
@@ -271,6 +317,49 @@ export class VectorCode {
     }
     code.op(op.i32Add);
     emitLoadVector(code, storage, node.type, offset);
+  }
+
+  /** Pushes the word that four rows share, in all lanes. */
+  #loadShared({ slot, type, by }: SharedNode): void {
+    const code = this.#code;
+    const { storage, address } = this.#sources.arrays[slot]!;
+    const width = widthOf(storage);
+    code.get(address);
+    this.pushIndex();
+    code.i32(by);
+    code.op(op.i32ShrU);
+    code.i32(width);
+    code.op(op.i32Shl, op.i32Add);
+    if (width === 2) {
+      code.simdMemory(simd.load32Splat);
+      if (type !== 'bool') return;
+      code.v128([0, 0, 0, 0]);
+      code.simd(simd.i32x4Ne);
+      return;
+    }
+    const [byte, half] = storage.startsWith('i') ? [op.i32Load8S, op.i32Load16S] : [op.i32Load8U, op.i32Load16U];
+    code.memory(width === 0 ? byte : half);
+    code.simd(simd.i32x4Splat);
+  }
+
+  /** Pushes the bits of four rows in their word. */
+  #pushBits(of: Node): void {
+    const code = this.#code;
+    code.v128([1, 2, 4, 8]);
+    if (of.kind !== 'literal' || of.value !== 1) {
+      this.#pushSplat(of);
+      code.simd(simd.i32x4Mul);
+    }
+    this.pushIndex();
+    code.simd(simd.i32x4Shl);
+  }
+
+  /** Pushes the index of the first lane. */
+  pushIndex(): void {
+    this.#code.get(this.#sources.index);
+    if (this.#offset === 0) return;
+    this.#code.i32(this.#offset);
+    this.#code.op(op.i32Add);
   }
 
   #address(node: ReadNode): void {

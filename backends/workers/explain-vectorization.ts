@@ -29,7 +29,7 @@ export function explainVectorization(module: Module): Vectorization {
 /** The same of a functor without loops. */
 export function explainStraight(module: Module): Vectorization {
   return attempt(module, () => {
-    const graph = new Graph();
+    const graph = new Graph('aligned');
     const arrays = [...module.arrays.keys()];
     const uniforms = [...module.uniforms.keys()];
     const slots: Slots = { array: (name) => arrays.indexOf(name), uniform: (name) => uniforms.indexOf(name) };

@@ -26,7 +26,15 @@ import { type MaskedPlan, maskedPart, maskedPlan, rowSizeOf } from './masked-par
 import { releaseAll } from './monoid-code.ts';
 import { slotsOf, storedNodes } from './program-graph.ts';
 import { emitRowLoop, emitRows } from './row-loop.ts';
-import { emitLaneStores, emitStores, emitVectorStores, narrowToStores } from './stores.ts';
+import {
+  bitStoresOf,
+  emitBits,
+  emitBitWords,
+  emitLaneStores,
+  emitStores,
+  emitVectorStores,
+  narrowToStores,
+} from './stores.ts';
 import { Code } from './wasm-code.ts';
 import { type FunctionBody, I32 } from './wasm-encoder.ts';
 
@@ -105,7 +113,7 @@ function vectorPart(
   inputs: KernelInputs,
   index: number,
 ): VectorPart | undefined {
-  const graph = new Graph();
+  const graph = new Graph('aligned');
   const results = straightLine(graph, program.module, slotsOf(layout, 0), [graph.index()]);
   return results && storingPart(code, inputs, index, graph, results);
 }
@@ -121,6 +129,8 @@ function storingPart(
 ): VectorPart {
   const lanes = new VectorCode(code, { ...inputs, index });
   bind?.(lanes);
+  const bits = bitStoresOf(code, inputs.stores, results);
+  const others = inputs.stores.filter((store) => !bits.some((each) => each.store === store));
   lanes.prepare(storedNodes(inputs.stores, results));
   const offsets = graph.size > UNROLLED_VALUES ? [0] : [0, 4, 8, 12];
   return {
@@ -132,8 +142,10 @@ function storingPart(
     round: () => {
       for (const offset of offsets) {
         lanes.begin(offset);
-        emitVectorStores(code, lanes, inputs.stores, index, offset, results, graph.index());
+        emitBits(code, lanes, bits, offset);
+        emitVectorStores(code, lanes, others, index, offset, results, graph.index());
       }
+      emitBitWords(code, bits, index);
     },
   };
 }

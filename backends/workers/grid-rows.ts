@@ -38,7 +38,7 @@ const LEAST_BETWEEN = 64;
  * not evaluate it there either.
  */
 export function gridRows(module: Module, slots: Slots): GridRows | undefined {
-  const plain = new Graph();
+  const plain = new Graph('aligned');
   if (straightLine(plain, module, slots, [plain.index()]) !== undefined) return undefined;
   return rowsBy('division', module, slots) ?? rowsBy('one row', module, slots);
 }

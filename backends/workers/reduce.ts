@@ -163,7 +163,7 @@ function unorderedPart(
   total: readonly number[],
 ): VectorPart | undefined {
   if (!combinesInAnyOrder(monoid)) return undefined;
-  const graph = new Graph();
+  const graph = new Graph('aligned');
   const elements = straightLine(graph, program.module, slotsOf(layout, 0), [graph.index()]);
   const combine = elements && vectorCombine(code, monoid);
   if (combine === undefined) return undefined;

@@ -78,7 +78,7 @@ export function scanNodes(
   layout: Layout,
   monoid: MonoidProgram,
 ): ScanNodes | undefined {
-  const graph = new Graph();
+  const graph = new Graph('aligned');
   const exclusive = monoid.types.map((type, leaf) => graph.parameter(type, `exclusive${leaf}`));
   const inclusive = monoid.types.map((type, leaf) => graph.parameter(type, `inclusive${leaf}`));
   const elements = straightLine(graph, program.module, slotsOf(layout, 0), [graph.index()]);

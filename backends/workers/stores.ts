@@ -1,5 +1,5 @@
 import type { AtomicCombination } from '../../primitives/backend.ts';
-import type { Node } from '../straight-line.ts';
+import { type Node, sharedShift } from '../straight-line.ts';
 import type { LaneCode } from './emit-lanes.ts';
 import type { VectorCode } from './emit-simd.ts';
 import { emitMinimum, emitStoreScalar, type StoreTarget } from './kernel-arguments.ts';
@@ -90,6 +90,67 @@ function pushElement(code: Code, { address }: StoreTarget, index: number): void 
 /** Narrows a range of indices to those that the stores at the launch index have room for. */
 export function narrowToStores(code: Code, stores: readonly StoreTarget[], to: number): void {
   for (const store of stores) if (store.index === undefined) emitMinimum(code, to, () => code.get(store.capacity));
+}
+
+/** A store of flags as bits: their words are those of the launch index by 32, and all of a round are one word's. */
+interface BitStore {
+  readonly store: StoreTarget;
+  readonly flag: Node;
+  /** Local of the bits of the round so far, from its first index on. */
+  readonly bits: number;
+}
+
+/** Those of the stores that set the bits of their rows, in words of which every one is a single chunk's. */
+export function bitStoresOf(code: Code, stores: readonly StoreTarget[], results: readonly Node[]): readonly BitStore[] {
+  return stores.flatMap((store) => {
+    const { combine, guard, index, value } = store;
+    if (combine !== 'or' || guard === undefined || index === undefined) return [];
+    const bits = results[value]!;
+    const isBit = bits.kind === 'rowBits' && bits.of.kind === 'literal' && bits.of.value === 1;
+    if (!isBit || sharedShift(results[index]!) !== 5) return [];
+    return [{ store, flag: results[guard]!, bits: code.local(I32) }];
+  });
+}
+
+/** Notes the flags of the four indices from `index + offset` on. */
+export function emitBits(code: Code, lanes: VectorCode, stores: readonly BitStore[], offset: number): void {
+  for (const { flag, bits } of stores) {
+    lanes.push(flag);
+    code.simd(simd.i32x4Bitmask);
+    if (offset > 0) {
+      code.i32(offset);
+      code.op(op.i32Shl);
+      code.get(bits);
+      code.op(op.i32Or);
+    }
+    code.set(bits);
+  }
+}
+
+/** Sets the bits of the round that begins at the index. Chunks have whole words, so that nobody else does so meanwhile. */
+export function emitBitWords(code: Code, stores: readonly BitStore[], index: number): void {
+  const word = code.local(I32);
+  const address = code.local(I32);
+  for (const { store, bits } of stores) {
+    code.get(index);
+    code.i32(5);
+    code.op(op.i32ShrU);
+    code.tee(word);
+    code.get(store.capacity);
+    code.op(op.i32LtU);
+    code.when(() => {
+      pushElement(code, store, word);
+      code.tee(address);
+      code.get(address);
+      code.memory(op.i32Load);
+      code.get(bits);
+      code.get(index);
+      code.op(op.i32Shl, op.i32Or);
+      code.memory(op.i32Store);
+    });
+  }
+  code.release(word);
+  code.release(address);
 }
 
 /** Stores the results of the four indices from `index + offset` on. */

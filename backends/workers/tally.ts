@@ -78,7 +78,7 @@ export function emitTallies(
   to: number,
 ): void {
   const index = code.local(I32);
-  const graph = new Graph();
+  const graph = new Graph('aligned');
   const bins = straightLine(graph, shape.programs[0]!.module, slotsOf(layout, 0), [graph.index()]);
   const lanes = new VectorCode(code, { ...inputs, index });
   emitIndexLoop(code, {

@@ -69,7 +69,7 @@ export function emitTotals(shape: KernelShape, layout: Layout, monoid: MonoidPro
   const inputs = emitInputs(code, { ...shape, stores: [] }, layout, []);
   const totals = emitOwnWord(code, TOTALS);
   const total = stateLocals(code, monoid);
-  const graph = new Graph();
+  const graph = new Graph('aligned');
   const elements = straightLine(graph, shape.programs[0]!.module, slotsOf(layout, 0), [graph.index()]);
   const whole = elements && wholeBlocks(code, monoid, inputs, elements, []);
   emitChunkBlocks(code, monoid, inputs, whole, (block, number) => {

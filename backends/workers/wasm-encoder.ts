@@ -63,6 +63,7 @@ export const op = {
   i64LtS: 0x53,
   i64GtS: 0x55,
   i64Sub: 0x7d,
+  i64Shl: 0x86,
   i64Mul: 0x7e,
   i64ShrU: 0x88,
   f32Abs: 0x8b,

@@ -10,6 +10,7 @@ import { kernelLaws } from './kernels.ts';
 import type { Law } from './law.ts';
 import { mapLaws } from './map.ts';
 import { mergeLaws } from './merge.ts';
+import { packBitsLaws } from './pack-bits.ts';
 import { reduceLaws } from './reduce.ts';
 import { reduceByKeyLaws } from './reduce-by-key.ts';
 import { relaxLaws } from './relax.ts';
@@ -34,6 +35,7 @@ export const primitiveLaws: readonly Law[] = [
   ...gatherLaws,
   ...fusionLaws,
   ...scatterLaws,
+  ...packBitsLaws,
   ...reduceLaws,
   ...extremumLaws,
   ...scanLaws,

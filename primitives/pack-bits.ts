@@ -1,0 +1,120 @@
+import { wrongArgument } from './arguments.ts';
+import { type Column, requireContext, requireType } from './columns/column.ts';
+import { destination, extentOf, fuse, programOf } from './columns/program.ts';
+import { type ContextOption, inContext } from './context-option.ts';
+import { u32 } from './functors/functor.ts';
+import { ctz, popcount } from './functors/standard/bits.ts';
+import type { Bool, U32 } from './functors/value.ts';
+import { plus } from './monoid.ts';
+import { countIn, fusedScan } from './scan.ts';
+import { fill } from './sequence.ts';
+
+/**
+ * Flags as bits, 32 rows a word: flag i is bit `i % 32` of word `i >> 5`. Bits beyond the last row are 0.
+ *
+ * - Work O(n), span O(1). Deterministic. Of no rows: no words. Of a device count, there are words for its capacity.
+ * - Equivalent loop: `for (let i = 0; i < n; i++) if (flags[i]) words[i >> 5] |= 1 << (i % 32)`.
+ *
+ * @example
+ * await ctx.read(packBits(ctx.column([true, false, true]))); // Uint32Array [5]
+ */
+export function packBits(flags: Column<'bool'>, options?: ContextOption): Column<'u32'> {
+  return inContext('packBits', options, () => {
+    requireType(flags, ['bool'], 'flags', 'packBits');
+    const context = requireContext([flags], 'packBits');
+    return context.scope(() => {
+      const words = fill(context, u32, 0, Math.ceil(flags.capacity / 32));
+      const bits = fuse(
+        'packBits',
+        [],
+        ['bool', 'u32', 'u32'],
+        (index, _, loader) => [...loader.load([flags], index), index.shr(5), bitOf(index)],
+        { by: [packBits], columns: [flags] },
+      );
+      // The flags of a word may be seen at the same time.
+      const store = { ...destination(words), guard: 0, index: 1, value: 2, combine: 'or' } as const;
+      context.backend.forEach(extentOf(flags.length), programOf(bits, context, flags.length), [store]);
+      return words;
+    });
+  });
+}
+
+/** The bit of its word that stands for a row. */
+export function bitOf(row: U32): U32 {
+  return u32(1).shl(row.and(31));
+}
+
+/** Whether the bit of a row is set in its word, which is word `row >> 5`. */
+export function hasBit(word: U32, row: U32): Bool {
+  return word.and(bitOf(row)).ne(0);
+}
+
+/**
+ * The numbers of the bits that are set, from the least on: with {@link packBits}, the rows whose flags hold. A device count.
+ *
+ * - Work O(words + bits), span O(log words). Deterministic. Accepts device counts. At most 2^27 − 1 words.
+ * - Equivalent loop: `for (let i = 0; i < 32 * words.length; i++) if ((words[i >> 5] >> i % 32) & 1) out.push(i)`.
+ *
+ * @throws {@link ArgumentError} `column/size` where there are more words.
+ * @example
+ * await ctx.read(bitPlaces(ctx.column(Uint32Array.of(5, 1)))); // Uint32Array [0, 2, 32]
+ */
+export function bitPlaces(words: Column<'u32'>, options?: ContextOption): Column<'u32'> {
+  return inContext('bitPlaces', options, () => {
+    requireType(words, ['u32'], 'words', 'bitPlaces');
+    const context = requireContext([words], 'bitPlaces');
+    const { length } = words;
+    if (words.capacity >= 2 ** 27) {
+      throw wrongArgument('bitPlaces', 'words', words, 'fewer than 2^27 words', { code: 'column/size' });
+    }
+    return context.scope(() => {
+      const count = context.allocate(1);
+      const firsts = context.stored('u32', length);
+      fusedScan('bitPlaces', {
+        context,
+        length,
+        monoid: plus(u32),
+        element: (index, loader) => loader.load([words], index).map((word) => popcount(word as U32)),
+        emit: (_index, before) => [...before],
+        emitted: ['u32'],
+        stores: [{ ...destination(firsts), value: 0 }],
+        total: count,
+        keys: {
+          element: { by: [bitPlaces], columns: [words] },
+          emit: { by: [bitPlaces], columns: [] },
+        },
+      });
+      const places = context.stored('u32', countIn(count, 0, 32 * words.capacity));
+      const start = fuse(
+        'bitPlacesStart',
+        [],
+        ['bool', 'u32', 'u32'],
+        (index, _, loader) => {
+          const [word, first] = loader.load([words, firsts], index) as [U32, U32];
+          return [word.ne(0), word, first];
+        },
+        { by: [bitPlaces], columns: [words, firsts] },
+      );
+      const step = fuse(
+        'bitPlaces',
+        ['u32', 'u32'],
+        ['bool', 'u32', 'u32', 'u32', 'u32'],
+        (index, [word, place]) => {
+          const [left, at] = [word, place] as [U32, U32];
+          const rest = left.and(left.sub(1));
+          return [rest.ne(0), rest, at.add(1), index.shl(5).add(ctz(left)), at];
+        },
+        { by: [bitPlaces], columns: [] },
+      );
+      context.backend.walk({
+        extent: extentOf(length),
+        start: programOf(start, context, length),
+        step: programOf(step, context, length),
+        steps: 32,
+        changing: 2,
+        stores: [{ ...destination(places), index: 4, value: 3 }],
+      });
+      return places;
+    });
+  });
+}
