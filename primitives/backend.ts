@@ -57,6 +57,11 @@ export interface Backend {
    * large for it, the same is done by the six kernels (`relaxByRounds`). Missing where that is always so.
    */
   relax?(command: RelaxCommand): boolean;
+  /**
+   * Folds a functor of all pairs of rows, in tiles. Says whether it did: where it did nothing, the same is done by the six
+   * kernels (`crossReduceByRows`). Missing where that is always so.
+   */
+  crossReduce?(command: CrossReduceCommand): boolean;
 
   /**
    * Plays the commands of a prepared pipeline, and remembers by the script what it found out about them. Says whether it did:
@@ -354,6 +359,40 @@ export interface RelaxCommand {
   readonly maxHeight: number;
   /** Where the rounds of every grid go. */
   readonly rounds: Pick<Store, 'buffer' | 'offset' | 'capacity'>;
+}
+
+/**
+ * For every row of one table, a monoid over a functor of all rows of another one.
+ *
+ * Rows of both may be vectors of `dimensions` elements, which lie row after row: element d of row i at `i · dimensions + d`. Of a
+ * pair (i, j) the sums begin as `start`, and `step(d, sums …, left elements …, right elements …)` returns the next ones, for d =
+ * 0 … dimensions − 1 in this order. `value(i, sums …, leftOwn(i) …, rightOwn(j) …)` is what the pair is worth. The rows of the
+ * other table are cut into runs of `run`, the last of which may be shorter or, as runs are counted by capacity, have no rows.
+ * The values of a run are folded from left to right, beginning with the identity; so the bytes are the same whatever the monoid.
+ * Leaf k of run r of row i goes to element `r · capacityOf(extent) + i` of `results[k]`. No program reads what is written.
+ */
+export interface CrossReduceCommand {
+  /** Rows of the first table. */
+  readonly extent: Extent;
+  /** Rows of the other one. */
+  readonly others: Length;
+  readonly run: number;
+  readonly dimensions: number;
+  readonly left: readonly VectorLeaf[];
+  readonly right: readonly VectorLeaf[];
+  readonly start: readonly (number | boolean)[];
+  readonly step: Program;
+  readonly leftOwn: Program;
+  readonly rightOwn: Program;
+  readonly value: Program;
+  readonly monoid: MonoidProgram;
+  readonly results: readonly Pick<Store, 'buffer' | 'offset' | 'capacity'>[];
+}
+
+/** Elements of vectors; words of 32 bits. */
+export interface VectorLeaf {
+  readonly type: 'u32' | 'i32' | 'f32';
+  readonly array: ArrayBinding;
 }
 
 /** Words of 32 bits, one a cell; bools as 0 and 1. */

@@ -2,6 +2,7 @@ import type {
   ArrayBinding,
   Backend,
   Cell,
+  CrossReduceCommand,
   DeviceBuffer,
   Extent,
   HistogramCommand,
@@ -12,8 +13,10 @@ import type {
   ScanCommand,
   SortCommand,
   Store,
+  VectorLeaf,
   WalkCommand,
 } from './backend.ts';
+import { crossReduceOn } from './cross-reduce-by-rows.ts';
 import type { Script, ScriptCall } from './prepared/script.ts';
 import { relaxOn } from './relax-by-rounds.ts';
 
@@ -31,7 +34,8 @@ export type KernelCommand =
   | { readonly kind: 'scan'; readonly command: ScanCommand }
   | { readonly kind: 'sort'; readonly command: SortCommand }
   | { readonly kind: 'histogram'; readonly command: HistogramCommand }
-  | { readonly kind: 'relax'; readonly command: RelaxCommand };
+  | { readonly kind: 'relax'; readonly command: RelaxCommand }
+  | { readonly kind: 'crossReduce'; readonly command: CrossReduceCommand };
 
 /** The same, or the call of a prepared pipeline. */
 export type Command = KernelCommand | { readonly kind: 'play'; readonly script: Script; readonly call: ScriptCall };
@@ -100,6 +104,21 @@ export function rebound(given: Command, at: Lookup): Command {
       };
       return { ...given, command: { ...given.command, ...extents, ...programs, ...into } };
     }
+    case 'crossReduce': {
+      const { extent, others, left, right, step, leftOwn, rightOwn, value, results } = given.command;
+      const extents = { extent: lengthAt(extent, at), others: lengthAt(others, at) };
+      const programs = {
+        step: programAt(step, at),
+        leftOwn: programAt(leftOwn, at),
+        rightOwn: programAt(rightOwn, at),
+        value: programAt(value, at),
+      };
+      const vectorsAt = (leaves: readonly VectorLeaf[]): VectorLeaf[] =>
+        leaves.map(({ type, array }) => ({ type, array: bindingAt(array, at) }));
+      const vectors = { left: vectorsAt(left), right: vectorsAt(right) };
+      const into = { results: results.map((result) => ({ ...result, buffer: at.writing(result.buffer) })) };
+      return { ...given, command: { ...given.command, ...extents, ...programs, ...vectors, ...into } };
+    }
   }
 }
 
@@ -126,6 +145,9 @@ export function issue(backend: Backend, given: KernelCommand): void {
       break;
     case 'relax':
       relaxOn(backend, given.command);
+      break;
+    case 'crossReduce':
+      crossReduceOn(backend, given.command);
   }
 }
 
@@ -135,15 +157,17 @@ function lengthAt(length: Length, at: Lookup): Length {
 
 function programAt({ module, arrays, uniforms }: Program, at: Lookup): Program {
   const found = new Map<string, ArrayBinding>();
-  for (const [name, binding] of arrays) {
-    const { buffer, length, offset } = binding;
-    const range = at.range?.(buffer);
-    const bound = { ...binding, buffer: at.reading(buffer, offset), length: lengthAt(length, at) };
-    found.set(name, range === undefined ? bound : within(bound, range));
-  }
+  for (const [name, binding] of arrays) found.set(name, bindingAt(binding, at));
   const { uniform } = at;
   if (uniform === undefined || uniforms.size === 0) return { module, arrays: found, uniforms };
   return { module, arrays: found, uniforms: new Map([...uniforms].map(([name, value]) => [name, uniform(value)])) };
+}
+
+function bindingAt(binding: ArrayBinding, at: Lookup): ArrayBinding {
+  const { buffer, length, offset } = binding;
+  const range = at.range?.(buffer);
+  const bound = { ...binding, buffer: at.reading(buffer, offset), length: lengthAt(length, at) };
+  return range === undefined ? bound : within(bound, range);
 }
 
 /** An array in a range of its buffer, which may have fewer elements than the array can have. */

@@ -9,6 +9,13 @@ export { Context } from './context.ts';
 export type { ContextOption } from './context-option.ts';
 export { copyIf, type Predicate, partition, removeIf } from './copy-if.ts';
 export { all, any, count } from './count.ts';
+export {
+  type Contraction,
+  type CrossReduceOptions,
+  type CrossRows,
+  crossReduce,
+  type Vectors,
+} from './cross-reduce.ts';
 export type { IntoArray, IntoArrayOf, IntoTable, ReadOptions } from './downloads.ts';
 export * from './errors.ts';
 export { type ExpandFunctor, type ExpandOptions, expand } from './expand.ts';

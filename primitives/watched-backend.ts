@@ -1,4 +1,4 @@
-import type { Backend, DeviceBuffer, Length, Program } from './backend.ts';
+import type { ArrayBinding, Backend, DeviceBuffer, Length, Program } from './backend.ts';
 
 type Buffers = readonly DeviceBuffer[];
 
@@ -12,7 +12,10 @@ export interface Watch {
   afterCommand(reads: Buffers, writes: Buffers): void;
 }
 
-type Kernels = Pick<Backend, 'forEach' | 'walk' | 'reduce' | 'scan' | 'sort' | 'histogram' | 'relax' | 'write'>;
+type Kernels = Pick<
+  Backend,
+  'forEach' | 'walk' | 'reduce' | 'scan' | 'sort' | 'histogram' | 'relax' | 'crossReduce' | 'write'
+>;
 
 /** The same backend, which tells a watch of every command that goes to it. Members of its own are there as well. */
 export function watchedBackend<B extends Backend>(backend: B, watch: Watch): B {
@@ -55,6 +58,17 @@ export function watchedBackend<B extends Backend>(backend: B, watch: Watch): B {
       // States are read as well; what they derive from, they derive from already.
       return issue(extent, [grids, own, step, until], [...state, rounds], () => issue(cells, [], [], run));
     },
+    crossReduce: (command) => {
+      const { extent, others, left, right, step, leftOwn, rightOwn, value, results } = command;
+      if (watch.idle) return backend.crossReduce?.(command) === true;
+      const writes = results.map(({ buffer }) => buffer);
+      watch.beforeWrite(writes);
+      const done = backend.crossReduce?.(command) === true;
+      const programs = [step, leftOwn, rightOwn, value].flatMap(buffersRead);
+      const vectors = [...left, ...right].flatMap(({ array }) => arrayBuffers(array));
+      watch.afterCommand([...lengthBuffer(extent), ...lengthBuffer(others), ...programs, ...vectors], writes);
+      return done;
+    },
     write(buffer, word, data) {
       if (!watch.idle) watch.beforeWrite([buffer]);
       backend.write(buffer, word, data);
@@ -68,7 +82,11 @@ interface Target {
 }
 
 function buffersRead({ arrays }: Program): DeviceBuffer[] {
-  return [...arrays.values()].flatMap(({ buffer, length }) => [buffer, ...lengthBuffer(length)]);
+  return [...arrays.values()].flatMap(arrayBuffers);
+}
+
+function arrayBuffers({ buffer, length }: ArrayBinding): DeviceBuffer[] {
+  return [buffer, ...lengthBuffer(length)];
 }
 
 function lengthBuffer(length: Length): DeviceBuffer[] {

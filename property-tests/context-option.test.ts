@@ -27,6 +27,8 @@ const grows = fn({ x: q.neighbours(u32) }, u32, ({ x }) => x.at(-1).max(x.at(1))
 const passes = fn({ before: u32, after: u32 }, u32, ({ before, after }) => before.xor(after));
 const isNone = fn({ total: u32 }, bool, ({ total }) => total.eq(0));
 
+const differs = fn({ a: u32, b: u32 }, u32, ({ a, b }) => a.xor(b));
+
 const ROWS = 300;
 
 /** Every primitive that stores something, of a column that may be a generator. */
@@ -64,6 +66,7 @@ const primitives: { readonly [name: string]: (x: U32, options?: q.ContextOption)
     const rule = { change: passes, total: q.plus(u32), until: isNone };
     return q.relax(sizes, grows, { x }, rule, { maxRounds: 4, maxWidth: 3, maxHeight: 1, ...options });
   },
+  crossReduce: (x, options) => q.crossReduce({ a: x }, { b: x }, differs, q.plus(u32), options),
   histogram: (x, options) => q.histogram(x, 16, options),
   binOf: (x, options) => q.binOf(x, [0, 10, 100], options),
   histogramEdges: (x, options) => q.histogramEdges(x, [0, 10, 100], options),

@@ -490,6 +490,10 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
       command({ kind: 'relax', command: given });
       return true;
     },
+    crossReduce(given) {
+      command({ kind: 'crossReduce', command: given });
+      return true;
+    },
     play(script, call) {
       // A round of a loop may come behind its last one, which the standby would not know.
       if (script.gate !== undefined) return false;

@@ -94,6 +94,18 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
   /** Whether commands can be passed on without a look at their buffers. */
   const calm = (): boolean => !forced && queue.idle && places.calm;
 
+  /** Passes a command on that the other kernels can do as well, which spill; says whether it was done. */
+  const passOn = (run: () => boolean | undefined): boolean => {
+    queue.guard();
+    if (!calm()) return false;
+    try {
+      return run() ?? false;
+    } catch (error) {
+      if (isShortage(error)) return false;
+      throw error;
+    }
+  };
+
   const issue = (command: Command): void => {
     queue.guard();
     if (calm()) {
@@ -414,17 +426,8 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
             ),
         }),
       }),
-    relax(command) {
-      queue.guard();
-      // Otherwise it is done by the other kernels, which spill.
-      if (!calm()) return false;
-      try {
-        return inner.relax?.(command) ?? false;
-      } catch (error) {
-        if (isShortage(error)) return false;
-        throw error;
-      }
-    },
+    relax: (command) => passOn(() => inner.relax?.(command)),
+    crossReduce: (command) => passOn(() => inner.crossReduce?.(command)),
     play(script, call) {
       queue.guard();
       // Otherwise its commands go the way of all others, one by one.

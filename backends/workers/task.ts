@@ -1,5 +1,6 @@
 import { capacityOf, type DeviceBuffer, type Extent, type HistogramCommand } from '../../primitives/backend.ts';
 import type { KernelCommand } from '../../primitives/command.ts';
+import { rowsOf } from '../../primitives/cross-reduce-by-rows.ts';
 import { costOf, costOfClearing, costOfCount, costOfRelaxing, costOfWalk } from './cost.ts';
 import { launchForEach } from './for-each.ts';
 import { launchHistogram } from './histogram.ts';
@@ -103,6 +104,8 @@ export function taskOf(given: KernelCommand): Task {
         launch: (launcher) => launchRelax(launcher, command),
       };
     }
+    case 'crossReduce':
+      return taskOf({ kind: 'forEach', ...rowsOf(given.command) });
   }
 }
 

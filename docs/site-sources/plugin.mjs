@@ -51,7 +51,7 @@ const FAMILIES = {
   'columns/': 'Columns',
   'sequence map stencil stencil-axis relax gather scatter slice concatenate': 'Rows to rows',
   'copy-if expand unfold walk-functors ranked-rows': 'More rows or fewer',
-  'reduce count extremum scan adjacent-difference': 'Folds and scans',
+  'reduce count extremum scan adjacent-difference cross-reduce': 'Folds and scans',
   'reduce-by-key runs histogram rank-histogram': 'Groups and histograms',
   'sort merge search select-kth': 'Order',
   monoid: 'Monoids',

@@ -97,6 +97,10 @@ export function createRecordingBackend(model: Backend, blockWords: number): Reco
       add({ kind: 'relax', command });
       return true;
     },
+    crossReduce: (command) => {
+      add({ kind: 'crossReduce', command });
+      return true;
+    },
     abort() {},
     async close() {},
   };

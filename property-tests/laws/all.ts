@@ -1,6 +1,7 @@
 import { againLaws } from './again.ts';
 import { concatenateLaws } from './concatenate.ts';
 import { copyIfLaws } from './copy-if.ts';
+import { crossReduceLaws } from './cross-reduce.ts';
 import { expandLaws } from './expand.ts';
 import { extremumLaws } from './extremum.ts';
 import { fusionLaws } from './fusion.ts';
@@ -50,6 +51,7 @@ export const primitiveLaws: readonly Law[] = [
   ...expandLaws,
   ...unfoldLaws,
   ...relaxLaws,
+  ...crossReduceLaws,
   ...againLaws,
 ];
 

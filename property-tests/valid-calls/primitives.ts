@@ -15,6 +15,11 @@ const counted = fn('counted', { x: u32, rank: u32 }, { bin: u32, histogram: u32 
 }));
 const middle = fn('middle', { cell: q.neighbours(u32) }, u32, ({ cell }) => cell.at(0));
 const ofChange = fn('ofChange', { before: u32, after: u32 }, u32, ({ before, after }) => before.xor(after));
+const crossing = opaque({
+  start: 0,
+  step: fn('stepped', { sum: u32, a: u32, b: u32 }, u32, ({ sum, a, b }) => sum.add(a.xor(b))),
+  value: fn('worth', { sum: u32, x: u32, y: u32 }, u32, ({ sum, x, y }) => sum.add(x).add(y)),
+});
 const isStill = fn('isStill', { total: u32 }, bool, ({ total }) => total.eq(0));
 const ofIndex = fn('ofIndex', { i: u32 }, u32, ({ i }) => i);
 const start = fn('start', { x: u32 }, { left: u32 }, ({ x }) => ({ left: x }));
@@ -128,6 +133,16 @@ export const primitiveCalls: ValidCalls = {
     element: counted,
     options: { ranks: 1, bins: 1, histograms: 1, 'captures?': {}, ...at },
   }),
+  crossReduce: {
+    args: () => ({
+      left: { x, a: { elements: x, dimensions: 1 } },
+      right: { b: { elements: x, dimensions: 1 }, y: x },
+      pair: crossing,
+      monoid: sum,
+      'options?': { 'run?': 2, 'captures?': {}, ...at },
+    }),
+    takes: { 'pair: a functor': 'of columns alone' },
+  },
   reduce: () => ({ input: x, monoid: sum, ...where }),
   reduceByKey: () => ({ 'keys*': x, values: x, monoid: sum, ...where }),
   removeIf: predicate('predicate'),

@@ -1,0 +1,103 @@
+import { assemble, type BoundArray } from './assembled-program.ts';
+import { type Backend, type CrossReduceCommand, capacityOf, type Length, type Program, type Store } from './backend.ts';
+import { For, If, Let, Var } from './functors/control.ts';
+import { entryOf, type ScalarType } from './functors/ir.ts';
+import { call, literal } from './functors/recorder.ts';
+import { type U32, Value } from './functors/value.ts';
+
+type Values = Value<ScalarType>[];
+
+/** Folds a functor of all pairs on a backend: by its own kernel where it has one, else row by row. */
+export function crossReduceOn(backend: Backend, command: CrossReduceCommand): void {
+  if (backend.crossReduce?.(command) !== true) crossReduceByRows(backend, command);
+}
+
+/** The same as `Backend.crossReduce` by another kernel: one index for every row and run, which goes through the run. */
+export function crossReduceByRows(backend: Backend, command: CrossReduceCommand): void {
+  const { extent, program, stores } = rowsOf(command);
+  if (extent > 0) backend.forEach(extent, program, stores);
+}
+
+/** What {@link crossReduceByRows} is, as a call of `forEach`. */
+export function rowsOf(command: CrossReduceCommand): {
+  readonly extent: number;
+  readonly program: Program;
+  readonly stores: readonly Store[];
+} {
+  const stores = command.results.map((result, value) => ({ ...result, value }));
+  return { extent: capacityOf(command.extent) * runsOf(command), program: runProgram(command), stores };
+}
+
+/** How many results a row has. */
+export function runsOf({ others, run }: Pick<CrossReduceCommand, 'others' | 'run'>): number {
+  return Math.ceil(capacityOf(others) / run);
+}
+
+function runProgram(command: CrossReduceCommand): Program {
+  const { extent, others, left, right, start, step, leftOwn, rightOwn, value, monoid } = command;
+  const arrays: { [name: string]: BoundArray } = {};
+  for (const [k, { type, array }] of left.entries()) arrays[`left${k}`] = { type, binding: array };
+  for (const [k, { type, array }] of right.entries()) arrays[`right${k}`] = { type, binding: array };
+  const lengthOf = (name: string, length: Length): void => {
+    if (typeof length === 'number') return;
+    const { buffer, word } = length;
+    arrays[name] = { type: 'u32', binding: { buffer, storage: 'u32', offset: word, length: 1 } };
+  };
+  lengthOf('rows', extent);
+  lengthOf('others', others);
+  const numbers = numbersOf(command);
+  const uniforms = Object.fromEntries(Object.keys(numbers).map((name) => [name, 'u32' as const]));
+  const given = { arrays, uniforms, programs: { step, leftOwn, rightOwn, value } };
+  const sumTypes = entryOf(step.module).results;
+  const program = assemble('crossReduce', monoid.types, given, (index, { arrays, uniforms, programs }) => {
+    const vectorAt = (side: string, count: number, at: U32): Values =>
+      Array.from({ length: count }, (_, k) => arrays[`${side}${k}`]!.at(at));
+    const length = (name: 'rows' | 'others'): U32 => {
+      const count = arrays[name];
+      const limit = uniforms[name]!;
+      if (count === undefined) return limit;
+      const [all, minus] = [count.at(0) as U32, uniforms[`${name}Minus`]!];
+      return all.max(minus).sub(minus).min(limit);
+    };
+    const run = Let(index.div(uniforms.capacity!));
+    const i = Let(index.sub(run.mul(uniforms.capacity!)));
+    const folded = monoid.identity.map((leaf, k) => Var(new Value(literal(monoid.types[k]!, leaf))));
+    If(i.lt(length('rows')), () => {
+      const own = programs.leftOwn!([i]);
+      const first = Let(run.mul(uniforms.run!));
+      const end = Let(length('others'));
+      For(first, first.add(uniforms.run!.min(end.max(first).sub(first))), (j) => {
+        const sums = start.map((leaf, k) => Var(new Value(literal(sumTypes[k]!, leaf))));
+        if (sums.length > 0) {
+          For(0, uniforms.dimensions!, (d) => {
+            const elements = [
+              ...vectorAt('left', left.length, i.mul(uniforms.dimensions!).add(d)),
+              ...vectorAt('right', right.length, j.mul(uniforms.dimensions!).add(d)),
+            ];
+            const next = programs.step!([d, ...sums.map(Let), ...elements]);
+            for (const [k, sum] of sums.entries()) sum.set(next[k] as never);
+          });
+        }
+        const worth = programs.value!([i, ...sums.map(Let), ...own, ...programs.rightOwn!([j])]);
+        const operands = [...folded.map(Let), ...worth].map(({ operand }) => operand);
+        const combined = call(monoid.module, { arrays: new Map(), uniforms: new Map() }, operands);
+        for (const [k, leaf] of folded.entries()) leaf.set(new Value(combined[k]!) as never);
+      });
+    });
+    return folded.map(Let);
+  });
+  return { ...program, uniforms: new Map<string, number | boolean>([...program.uniforms, ...Object.entries(numbers)]) };
+}
+
+/** What the program is told in numbers, so that others compile nothing anew. */
+function numbersOf({ extent, others, run, dimensions }: CrossReduceCommand): { readonly [name: string]: number } {
+  const lengths = Object.entries({ rows: extent, others }).flatMap(([name, length]): [string, number][] =>
+    typeof length === 'number'
+      ? [[name, length]]
+      : [
+          [name, length.limit],
+          [`${name}Minus`, length.minus],
+        ],
+  );
+  return { ...Object.fromEntries(lengths), capacity: capacityOf(extent), run, dimensions };
+}

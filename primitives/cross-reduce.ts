@@ -1,0 +1,387 @@
+import { requireFunctor, requireRecord, wrongArgument } from './arguments.ts';
+import type { CrossReduceCommand, Program, VectorLeaf } from './backend.ts';
+import {
+  Column,
+  type ColumnsOf,
+  columnsOf,
+  commonLength,
+  requireContext,
+  requireLength,
+  shapeOf,
+  type Table,
+} from './columns/column.ts';
+import { requireValue } from './columns/plain-value.ts';
+import { alive, destination, extentOf, type Fusion, fuse, programOf, storedArray } from './columns/program.ts';
+import { columnsIn } from './columns/reachable.ts';
+import type { Context } from './context.ts';
+import { type ContextOption, inNamedContext } from './context-option.ts';
+import { crossReduceOn, runsOf } from './cross-reduce-by-rows.ts';
+import { ArgumentError } from './errors.ts';
+import { For, Let, Var } from './functors/control.ts';
+import { type FunctorDescription, splitParameters } from './functors/functor.ts';
+import type { ScalarType } from './functors/ir.ts';
+import { call, literal } from './functors/recorder.ts';
+import { assemble, flatten, leafTypes, type PlainOf, type Shape, shapeText, type Tree } from './functors/shapes.ts';
+import { Value } from './functors/value.ts';
+import { isRecord } from './given.ts';
+import { anything, aWhole, type FieldKinds, someRecord } from './kinds.ts';
+import { applyFunctor, bindCaptures } from './map.ts';
+import { type Monoid, monoidProgram } from './monoid.ts';
+import { requireOptions } from './options.ts';
+import type { CaptureArguments } from './ranked-rows.ts';
+import { countIn } from './scan.ts';
+
+/** Vectors of so many elements each, one behind the other: element d of vector i at `i · dimensions + d`. */
+export interface Vectors {
+  readonly elements: Column<'u32'> | Column<'i32'> | Column<'f32'>;
+  readonly dimensions: number;
+}
+
+/** Rows of one side of {@link crossReduce}: columns, tables and vectors by the names that the functors take them by. */
+export type CrossRows = { readonly [name: string]: Table | Vectors };
+
+/** What a pair of vectors is worth: sums over their elements, in the order of these, and a value that is made of the sums. */
+export interface Contraction<T extends Shape, S extends Shape> {
+  /** What the sums are before the first element. */
+  readonly start: PlainOf<T>;
+  /** The next sums: a functor of `sum` and of an element of each of the vectors, by name. */
+  readonly step: FunctorDescription & { readonly result: T };
+  /** A functor of `sum` and of columns of both sides, by name. */
+  readonly value: FunctorDescription & { readonly result: S };
+}
+
+export interface CrossReduceOptions extends ContextOption {
+  /** Rows of the right side that go into one result: with it, there are as many results of a row as there are runs. */
+  readonly run?: number | undefined;
+  /** Columns and numbers for the captured arrays and uniforms of the functors, by name. */
+  readonly captures?: CaptureArguments | undefined;
+}
+
+const OPTIONS: FieldKinds<CrossReduceOptions> = {
+  run: aWhole(1, 2 ** 31, 'cross-reduce/run'),
+  captures: someRecord,
+  context: anything,
+};
+
+/** Rows that are folded one after the other where no run is given; results of these are folded in a second pass. */
+const RUN = 1024;
+
+/**
+ * Folds, for every row of one side, a functor of that row and of every row of the other side: nearest of all points, numbers of
+ * points within a distance, products of matrices. Tiles of both sides are read once for many pairs, so that it is arithmetic
+ * that takes the time, not memory.
+ *
+ * A pair is worth what a functor of columns of both sides says, each column by its name. Of vectors, a {@link Contraction} first
+ * takes `step` from element to element, in their order, and then `value` of the sums; f32 is rounded after every operation, as
+ * everywhere. With `run`, the rows of the right side are taken in runs of that many, and there is a result for every run: result r
+ * of row i is row `r · left rows + i`, so that results of a run lie side by side. Of a device count of left rows that is the
+ * most that there can be.
+ *
+ * - Work O(left rows · right rows · dimensions), span O(right rows · dimensions), or O(run · dimensions). Deterministic: without
+ *   `run`, values are folded from left to right in runs of 1,024, and so are the results of these.
+ * - Laws asked: the monoid is associative. The order of the right rows is kept.
+ * - Of no right rows: the identity, and with `run` no rows. Accepts device counts on both sides. Rows of runs that a device count
+ *   leaves without right rows, and those past a device count of left rows, have the identity.
+ * - Equivalent loop: `for (const a of left) out.push(right.map((b) => value(a, b)).reduce(combine, identity))`.
+ *
+ * Source: Garcia, Debreuve and Barlaud, Fast k Nearest Neighbor Search using GPU, 2008; tiles as in products of matrices.
+ *
+ * @throws {@link ArgumentError} `cross-reduce/side` where a name stands on both sides or on none, `cross-reduce/vectors` where vectors
+ * do not fit, `cross-reduce/step` and `cross-reduce/value` where a functor does not.
+ * @example
+ * const a = { a: { elements: ctx.column(Float32Array.of(0, 0, 3, 3)), dimensions: 2 } };
+ * const b = { b: { elements: ctx.column(Float32Array.of(1, 0, 5, 5, 3, 4)), dimensions: 2 } };
+ * const step = fn({ sum: f32, a: f32, b: f32 }, f32, ({ sum, a, b }) => sum.add(a.sub(b).mul(a.sub(b))));
+ * const value = fn({ sum: f32 }, f32, ({ sum }) => sum);
+ * await ctx.read(crossReduce(a, b, { start: 0, step, value }, minimum(f32))); // Float32Array [1, 1]
+ */
+export function crossReduce<S extends Shape, T extends Shape = Shape>(
+  left: CrossRows,
+  right: CrossRows,
+  pair: (FunctorDescription & { readonly result: S }) | Contraction<T, S>,
+  monoid: Monoid<S>,
+  options: CrossReduceOptions = {},
+): ColumnsOf<S> {
+  requireOptions<CrossReduceOptions>('crossReduce', OPTIONS, options);
+  requireRecord('crossReduce', 'left', left, 'a record of columns and vectors');
+  requireRecord('crossReduce', 'right', right, 'a record of columns and vectors');
+  const contraction = contractionOf(pair);
+  const folding = monoidProgram(monoid, 'crossReduce', 'monoid');
+  if (shapeText(contraction.value.result) !== shapeText(monoid.shape)) {
+    throw doesNotFit('value', contraction.value, `a result ${shapeText(monoid.shape)}`);
+  }
+  return inNamedContext('crossReduce', options, () => {
+    const { captures = {} } = options;
+    const sides = [sideOf('left', left), sideOf('right', right)] as const;
+    const both = requireDistinct(sides);
+    const context = requireContext([...both, ...columnsIn(captures)], 'crossReduce');
+    return context.scope(() => {
+      const [a, b] = [placeSide(context, sides[0]), placeSide(context, sides[1])];
+      const dimensions = commonDimensions(sides);
+      const { start, step, value } = programsOf(context, contraction, sides, captures, a.length);
+      const rows = a.length;
+      const command = (run: number): Omit<CrossReduceCommand, 'results'> => ({
+        extent: extentOf(rows),
+        others: extentOf(b.length),
+        run,
+        dimensions,
+        left: a.vectors,
+        right: b.vectors,
+        start,
+        step,
+        leftOwn: ownProgram('crossReduceLeft', context, sides[0], a.length),
+        rightOwn: ownProgram('crossReduceRight', context, sides[1], b.length),
+        value,
+        monoid: folding,
+      });
+      const capacity = typeof rows === 'number' ? rows : rows.limit;
+      const issue = (run: number, into: readonly Column[]): void =>
+        crossReduceOn(context.backend, { ...command(run), results: into.map(destination) });
+      const stored = (length: Column['length']): Column[] => folding.types.map((type) => context.stored(type, length));
+      const run = options.run ?? RUN;
+      const runs = runsOf({ others: extentOf(b.length), run });
+      requireLength(capacity * runs, 'crossReduce', 'the number of results');
+      const parts = stored(options.run === undefined && runs === 1 ? rows : capacity * runs);
+      if (runs > 0) issue(run, parts);
+      if (options.run !== undefined || runs === 1) return assemble<Column>(monoid.shape, parts) as ColumnsOf<S>;
+      const folded = stored(rows);
+      foldRuns(context, folding, parts, runs, rows, folded);
+      return assemble<Column>(monoid.shape, folded) as ColumnsOf<S>;
+    });
+  });
+}
+
+/** A functor of columns alone is a contraction of no vectors. */
+function contractionOf(pair: FunctorDescription | Contraction<Shape, Shape>): Contraction<Shape, Shape> {
+  if (isRecord(pair) && 'value' in pair) {
+    requireFunctor('crossReduce', 'pair.step', pair.step);
+    requireFunctor('crossReduce', 'pair.value', pair.value);
+    return pair;
+  }
+  requireFunctor('crossReduce', 'pair', pair);
+  return { start: {}, step: pair, value: pair as Contraction<Shape, Shape>['value'] };
+}
+
+/** A side as it was given. */
+interface Side {
+  readonly name: 'left' | 'right';
+  readonly tables: { readonly [name: string]: Table };
+  readonly vectors: { readonly [name: string]: Vectors };
+}
+
+function sideOf(name: Side['name'], rows: CrossRows): Side {
+  const entries = Object.entries(rows);
+  const vectors = entries.filter((entry): entry is [string, Vectors] => isVectors(entry[1]));
+  for (const [key, given] of vectors) requireVectors(`${name}.${key}`, given);
+  const tables = entries.filter((entry): entry is [string, Table] => !isVectors(entry[1]));
+  for (const [key, table] of tables) columnsOf(table, 'crossReduce', `${name}.${key}`);
+  if (entries.length > 0) return { name, tables: Object.fromEntries(tables), vectors: Object.fromEntries(vectors) };
+  throw wrongArgument('crossReduce', name, rows, 'at least one column, or vectors', { code: 'cross-reduce/side' });
+}
+
+function isVectors(given: Table | Vectors): given is Vectors {
+  return isRecord(given) && !(given instanceof Column) && 'elements' in given && 'dimensions' in given;
+}
+
+function requireVectors(path: string, { elements, dimensions }: Vectors): void {
+  if (!(elements instanceof Column) || elements.type === ('bool' as ScalarType)) {
+    throw wrongArgument('crossReduce', `${path}.elements`, elements, 'a column of f32, i32 or u32', {
+      code: 'column/type',
+    });
+  }
+  if (!(Number.isInteger(dimensions) && dimensions >= 1)) {
+    throw wrongArgument('crossReduce', `${path}.dimensions`, dimensions, 'a whole number from 1 on', {
+      code: 'cross-reduce/vectors',
+    });
+  }
+  const { length } = elements;
+  if (typeof length !== 'number' || length % dimensions === 0) return;
+  throw new ArgumentError('cross-reduce/vectors', 'The elements of vectors make no whole number of these.', {
+    expected: `a multiple of ${dimensions} elements as ${path}`,
+    got: length,
+  });
+}
+
+/** All columns of both sides, whose names must be different. */
+function requireDistinct(sides: readonly [Side, Side]): Column[] {
+  const [left, right] = sides.map(({ tables, vectors }) => [...Object.keys(tables), ...Object.keys(vectors)]);
+  const common = left!.find((name) => right!.includes(name));
+  if (common === undefined) {
+    return sides.flatMap(({ tables, vectors }) => [
+      ...Object.values(tables).flatMap((table) => columnsOf(table)),
+      ...Object.values(vectors).map(({ elements }) => elements as Column),
+    ]);
+  }
+  throw new ArgumentError('cross-reduce/side', `Both sides given to crossReduce have something called ${common}.`, {
+    remedy: 'Functors take rows of both sides by their names: give one of them another one.',
+  });
+}
+
+function commonDimensions(sides: readonly Side[]): number {
+  const all = sides.flatMap(({ vectors }) => Object.values(vectors).map(({ dimensions }) => dimensions));
+  const [first = 0] = all;
+  if (all.every((dimensions) => dimensions === first)) return first;
+  throw new ArgumentError('cross-reduce/vectors', 'Vectors given to crossReduce have different numbers of elements.', {
+    expected: `${first} dimensions`,
+    got: all,
+  });
+}
+
+/** A side as a command takes it. */
+interface PlacedSide {
+  readonly length: Column['length'];
+  readonly vectors: readonly VectorLeaf[];
+}
+
+function placeSide(context: Context, { name, tables, vectors }: Side): PlacedSide {
+  const leaves = Object.values(vectors).map(({ elements }) => storedWords(context, elements));
+  const columns = Object.values(tables).flatMap((table) => columnsOf(table));
+  const counts = Object.values(vectors).map(({ dimensions }, k) => vectorCount(context, leaves[k]!, dimensions));
+  const lengths = [...columns.map(({ length }) => length), ...counts];
+  const [numbers, others] = [lengths.filter((length) => typeof length === 'number'), lengths];
+  if (new Set(numbers).size > 1) {
+    throw new ArgumentError('column/lengths', `Rows of the ${name} side of crossReduce have different lengths.`, {
+      expected: numbers[0],
+      got: numbers,
+    });
+  }
+  const length = columns.length > 0 ? commonLength(columns, 'crossReduce') : others[0]!;
+  return {
+    length,
+    vectors: leaves.map((column) => {
+      const { memory, storage, offset } = storedArray(column);
+      const array = { buffer: alive(memory).buffer, storage, offset, length: extentOf(column.length) };
+      return { type: column.type as VectorLeaf['type'], array };
+    }),
+  };
+}
+
+/** The elements in words of their own; views and packed columns are written out. */
+function storedWords(context: Context, column: Column): Column {
+  const { source } = column;
+  if (source.kind === 'stored' && source.storage === column.type) return column;
+  if (source.kind === 'view') return context.materialize(column);
+  const words = context.stored(column.type, column.length);
+  const fusion = fuse('vectors', [], [column.type], (index, _, loader) => loader.load([column], index));
+  context.backend.forEach(extentOf(column.length), programOf(fusion, context, column.length), [
+    { ...destination(words), value: 0 },
+  ]);
+  return words;
+}
+
+/** How many vectors there are. */
+function vectorCount(context: Context, { length }: Column, dimensions: number): Column['length'] {
+  if (typeof length === 'number') return length / dimensions;
+  const count = context.allocate(1);
+  const fusion = fuse('vectorCount', [], ['u32'], (_index, _, loader) => [loader.length(length).div(dimensions)]);
+  context.backend.forEach(1, programOf(fusion), [{ buffer: alive(count).buffer, offset: 0, capacity: 1, value: 0 }]);
+  return countIn(count, 0, Math.floor(length.limit / dimensions));
+}
+
+/** The functors of a contraction as programs of the index, of sums, and of what else there is of a pair. */
+function programsOf(
+  context: Context,
+  { start, step, value }: Contraction<Shape, Shape>,
+  sides: readonly [Side, Side],
+  captures: CaptureArguments,
+  length: Column['length'],
+): Pick<CrossReduceCommand, 'start' | 'step' | 'value'> {
+  const hasSums = step !== value;
+  const sum: { readonly [name: string]: Shape } = hasSums ? { sum: step.result } : {};
+  const sumTypes = leafTypes(sum);
+  const elements = Object.fromEntries(
+    sides.flatMap(({ vectors }) => Object.entries(vectors).map(([name, { elements }]) => [name, shapeOf(elements)])),
+  );
+  const own = Object.fromEntries(
+    sides.flatMap(({ tables }) => Object.entries(tables).map(([name, table]) => [name, shapeOf(table)])),
+  );
+  if (hasSums && shapeText(step.result) === '{}') throw doesNotFit('step', step, 'sums as its result');
+  const starts = hasSums
+    ? flatten<unknown>(step.result, start as Tree<unknown>, (path) => {
+        throw doesNotFit('step', step, `a start with ${path}`);
+      }).map((leaf, k) =>
+        requireValue(sumTypes[k]!, leaf, 'cross-reduce/step', 'The sums of crossReduce start as something else.'),
+      )
+    : [];
+  const stepProgram = hasSums
+    ? pairProgram('step', context, step, { ...sum, ...elements }, captures)
+    : fuse('crossReduceStep', [], [], () => []);
+  const valueProgram = pairProgram('value', context, value, { ...sum, ...own }, captures);
+  return {
+    start: starts,
+    step: programOf(stepProgram, context, length),
+    value: programOf(valueProgram, context, length),
+  };
+}
+
+/** A functor of some of what there is of a pair, by name, as a program of all of it. */
+function pairProgram(
+  part: 'step' | 'value',
+  context: Context,
+  functor: FunctorDescription,
+  shapes: { readonly [name: string]: Shape },
+  captures: CaptureArguments,
+): Fusion {
+  const { values, neighbours } = splitParameters(functor.parameters);
+  const fits = Object.entries(values).every(
+    ([name, shape]) => Object.hasOwn(shapes, name) && shapeText(shapes[name]!) === shapeText(shape),
+  );
+  if (!fits || neighbours.size > 0) throw doesNotFit(part, functor, `some of ${shapeText(shapes)}`);
+  const bound = bindCaptures(functor, captures, context);
+  const types = leafTypes(shapes);
+  return fuse(
+    { name: functor.functorName, kind: 'crossReduce' },
+    types,
+    leafTypes(functor.result),
+    (_index, given, loader) => {
+      const named = assemble(shapes, given) as { readonly [name: string]: Tree<Value<ScalarType>> };
+      const taken = flatten<Value<ScalarType>>(values, named, (path) => {
+        throw doesNotFit(part, functor, path);
+      });
+      return applyFunctor(functor, taken, bound, loader);
+    },
+  );
+}
+
+function doesNotFit(part: 'step' | 'value', functor: FunctorDescription, expected: string): ArgumentError {
+  return new ArgumentError(
+    `cross-reduce/${part}`,
+    `Functor ${functor.functorName} does not fit the ${part} of a pair.`,
+    {
+      expected,
+      got: `${shapeText(splitParameters(functor.parameters).values)} → ${shapeText(functor.result)}`,
+    },
+  );
+}
+
+/** What belongs to rows of a side beside vectors. */
+function ownProgram(name: string, context: Context, { tables }: Side, length: Column['length']): Program {
+  const columns = Object.values(tables).flatMap((table) => columnsOf(table));
+  const types = columns.map(({ type }) => type);
+  const fusion = fuse(name, [], types, (index, _, loader) => loader.load(columns, index));
+  return programOf(fusion, context, length);
+}
+
+/** Folds the results of runs, from left to right. */
+function foldRuns(
+  context: Context,
+  { module, types, identity }: CrossReduceCommand['monoid'],
+  parts: readonly Column[],
+  runs: number,
+  rows: Column['length'],
+  into: readonly Column[],
+): void {
+  const capacity = typeof rows === 'number' ? rows : rows.limit;
+  const fusion = fuse('crossReduceRuns', [], types, (index, _, loader) => {
+    const folded = identity.map((leaf, k) => Var(new Value(literal(types[k]!, leaf))));
+    For(0, loader.uniform('u32', runs), (run) => {
+      const next = loader.load(parts, index.add(run.mul(loader.uniform('u32', capacity))));
+      const operands = [...folded.map(Let), ...next].map(({ operand }) => operand);
+      const combined = call(module, { arrays: new Map(), uniforms: new Map() }, operands);
+      for (const [k, leaf] of folded.entries()) leaf.set(new Value(combined[k]!) as never);
+    });
+    return folded.map(Let);
+  });
+  const stores = into.map((column, value) => ({ ...destination(column), value }));
+  context.backend.forEach(extentOf(rows), programOf(fusion, context, rows), stores);
+}

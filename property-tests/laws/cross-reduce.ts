@@ -1,0 +1,191 @@
+import fc from 'fast-check';
+import { crossReduce } from '../../primitives/cross-reduce.ts';
+import { f32, fn, i32, u32, uniform } from '../../primitives/functors/functor.ts';
+import { select } from '../../primitives/functors/standard/choose.ts';
+import { minimum, monoid, plus } from '../../primitives/monoid.ts';
+import { present, presentation } from '../arbitraries/presentations.ts';
+import { assertSame } from './compare.ts';
+import { type Law, law } from './law.ts';
+
+/** Rows of a side: of none, of one, of some lanes, of some tiles and of more than one run. */
+const rows = fc.oneof(
+  { arbitrary: fc.integer({ min: 0, max: 13 }), weight: 6 },
+  { arbitrary: fc.constantFrom(16, 17, 31, 33, 63, 65, 130), weight: 4 },
+);
+const dimensions = fc.oneof(fc.integer({ min: 1, max: 9 }), fc.constantFrom(16, 17, 33));
+const runs = fc.constantFrom(undefined, 1, 3, 8, 32, 100);
+
+/** Numbers that look random, the same for the same seed. */
+function numbers(length: number, seed: number, most: number): number[] {
+  let state = seed >>> 0;
+  return Array.from({ length }, () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return (state >>> 8) % most;
+  });
+}
+
+/** Folds the values of all pairs, run by run: result r of row i is row r · left + i. */
+function folded<T>(
+  [left, right]: readonly [number, number],
+  run: number | undefined,
+  value: (i: number, j: number) => T,
+  identity: T,
+  combine: (a: T, b: T) => T,
+): T[] {
+  const size = run ?? 1024;
+  const parts = Array.from({ length: Math.ceil(right / size) }, (_, r) =>
+    Array.from({ length: left }, (_, i) => {
+      let sum = identity;
+      for (let j = r * size; j < Math.min(right, r * size + size); j++) sum = combine(sum, value(i, j));
+      return sum;
+    }),
+  );
+  if (run !== undefined) return parts.flat();
+  if (parts.length === 1) return parts[0]!;
+  return Array.from({ length: left }, (_, i) => parts.reduce((sum, part) => combine(sum, part[i]!), identity));
+}
+
+const { fround } = Math;
+
+export const crossReduceLaws: readonly Law[] = [
+  law(
+    'of vectors, f32 is rounded in the order of their elements, and the nearest is the first of the nearest',
+    [rows, rows, dimensions, runs, presentation, fc.nat(2 ** 20)],
+    async (run, left, right, dimensions, size, how, seed) => {
+      const a = Float32Array.from(numbers(left * dimensions, seed, 4096), (value) => value / 97);
+      const b = Float32Array.from(numbers(right * dimensions, seed + 1, 4096), (value) => value / 89);
+      const nearest = monoid({
+        of: { distance: f32, id: u32 },
+        identity: { distance: Number.POSITIVE_INFINITY, id: 2 ** 32 - 1 },
+        combine: ({ a, b }) => select(a, b, b.distance.lt(a.distance)),
+        exact: true,
+      });
+      const step = fn({ sum: f32, a: f32, b: f32 }, f32, ({ sum, a, b }) => sum.add(a.sub(b).mul(a.sub(b))));
+      const value = fn({ sum: f32, id: u32 }, { distance: f32, id: u32 }, ({ sum, id }) => ({ distance: sum, id }));
+      const result = await run((context) => {
+        // The results of runs are as many as the left rows can be.
+        const elements = present(context, { a }, size === undefined ? how : 'slice');
+        const id = Uint32Array.from({ length: right }, (_, j) => j);
+        return crossReduce(
+          { a: { elements: elements.a, dimensions } },
+          { b: { elements: context.column(b), dimensions }, id: context.column(id) },
+          { start: 0, step, value },
+          nearest,
+          { run: size },
+        );
+      });
+      const distance = (i: number, j: number): number => {
+        let sum = 0;
+        for (let d = 0; d < dimensions; d++) {
+          const between = fround(a[i * dimensions + d]! - b[j * dimensions + d]!);
+          sum = fround(sum + fround(between * between));
+        }
+        return sum;
+      };
+      const none = { distance: Number.POSITIVE_INFINITY, id: 2 ** 32 - 1 };
+      const expected = folded(
+        [left, right],
+        size,
+        (i, j) => ({ distance: distance(i, j), id: j }),
+        none,
+        (x, y) => (y.distance < x.distance ? y : x),
+      );
+      assertSame(result, {
+        distance: Float32Array.from(expected, ({ distance }) => distance),
+        id: Uint32Array.from(expected, ({ id }) => id),
+      });
+    },
+  ),
+  law(
+    'columns of both sides are folded in the order of the right rows',
+    [rows, rows, runs, fc.nat(2 ** 20), fc.integer({ min: 1, max: 9 })],
+    async (run, left, right, size, seed, by) => {
+      const [m, c] = [numbers(left, seed, 7), numbers(right, seed + 1, 100)];
+      const affine = monoid({
+        of: { m: u32, c: u32 },
+        identity: { m: 1, c: 0 },
+        combine: ({ a, b }) => ({ m: a.m.mul(b.m), c: b.m.mul(a.c).add(b.c) }),
+      });
+      const pair = fn({ m: u32, c: u32, by: uniform(u32) }, { m: u32, c: u32 }, ({ m, c, by }) => ({
+        m: m.add(by),
+        c: c.xor(m),
+      }));
+      const result = await run((context) =>
+        crossReduce(
+          { m: context.column(Uint32Array.from(m)) },
+          { c: context.column(Uint32Array.from(c)) },
+          pair,
+          affine,
+          {
+            run: size,
+            captures: { by },
+          },
+        ),
+      );
+      const expected = folded(
+        [left, right],
+        size,
+        (i, j) => ({ m: m[i]! + by, c: (c[j]! ^ m[i]!) >>> 0 }),
+        { m: 1, c: 0 },
+        (a, b) => ({ m: Math.imul(a.m, b.m) >>> 0, c: (Math.imul(b.m, a.c) + b.c) >>> 0 }),
+      );
+      assertSame(result, {
+        m: Uint32Array.from(expected, ({ m }) => m),
+        c: Uint32Array.from(expected, ({ c }) => c),
+      });
+    },
+  ),
+  law(
+    'sums of f32 have the same bytes everywhere; whole numbers have sums of several fields',
+    [rows, rows, dimensions, runs, fc.nat(2 ** 20)],
+    async (run, left, right, dimensions, size, seed) => {
+      const a = Int32Array.from(numbers(left * dimensions, seed, 2001), (value) => value - 1000);
+      const b = Int32Array.from(numbers(right * dimensions, seed + 1, 2001), (value) => value - 1000);
+      const weight = Float32Array.from(numbers(right, seed + 2, 1000), (value) => value / 7);
+      const sums = { least: i32, dot: i32 } as const;
+      const step = fn({ sum: sums, a: i32, b: i32 }, sums, ({ sum, a, b }) => ({
+        least: sum.least.min(a.sub(b)),
+        dot: sum.dot.add(a.mul(b)),
+      }));
+      const value = fn({ sum: sums, weight: f32 }, f32, ({ sum, weight }) => f32(sum.dot.add(sum.least)).mul(weight));
+      const result = await run((context) =>
+        crossReduce(
+          { a: { elements: context.column(a), dimensions } },
+          { b: { elements: context.column(b), dimensions }, weight: context.column(weight) },
+          { start: { least: 5, dot: 0 }, step, value },
+          plus(f32),
+          { run: size },
+        ),
+      );
+      const worth = (i: number, j: number): number => {
+        let [least, dot] = [5, 0];
+        for (let d = 0; d < dimensions; d++) {
+          const [x, y] = [a[i * dimensions + d]!, b[j * dimensions + d]!];
+          least = Math.min(least, x - y);
+          dot += x * y;
+        }
+        return fround(fround(dot + least) * weight[j]!);
+      };
+      const expected = folded([left, right], size, worth, 0, (x, y) => fround(x + y));
+      assertSame(result, Float32Array.from(expected));
+    },
+  ),
+  law(
+    'device counts on both sides leave the identity where there are no rows',
+    [fc.integer({ min: 0, max: 40 }), fc.integer({ min: 0, max: 70 }), presentation, presentation, fc.nat(2 ** 20)],
+    async (run, left, right, how, other, seed) => {
+      const [x, y] = [numbers(left, seed, 1000), numbers(right, seed + 1, 1000)];
+      const apart = fn({ x: u32, y: u32 }, u32, ({ x, y }) => x.max(y).sub(x.min(y)));
+      const result = await run((context) =>
+        crossReduce(
+          present(context, { x: Uint32Array.from(x) }, how),
+          present(context, { y: Uint32Array.from(y) }, other),
+          apart,
+          minimum(u32),
+        ),
+      );
+      const expected = folded([left, right], undefined, (i, j) => Math.abs(x[i]! - y[j]!), 2 ** 32 - 1, Math.min);
+      assertSame(result, Uint32Array.from(expected));
+    },
+  ),
+];
