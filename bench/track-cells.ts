@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import {
+  type DetectionOptions,
   stillBackground,
-  type TrackCellsOptions,
   type TrackedFrame,
   trackCells,
 } from '../algorithms/cell-tracking/index.ts';
@@ -77,6 +77,7 @@ interface Trial {
   readonly name: string;
   readonly drawing: Omit<CellVideoOptions, 'seed' | 'frames'>;
   readonly still?: boolean;
+  readonly detection?: DetectionOptions;
 }
 
 async function reportAccuracy(): Promise<void> {
@@ -86,8 +87,15 @@ async function reportAccuracy(): Promise<void> {
     { name: 'texture 10, 84 cells', drawing: { cells: 84, amplitude: 10 } },
     { name: 'texture 15', drawing: { cells: 36, amplitude: 15 } },
     { name: 'texture 15, still background', drawing: { cells: 36, amplitude: 15 }, still: true },
+    { name: 'texture 15, threshold 2.7', drawing: { cells: 36, amplitude: 15 }, detection: { threshold: 2.7 } },
     { name: 'texture 30', drawing: { cells: 36, amplitude: 30 } },
     { name: 'texture 30, still background', drawing: { cells: 36, amplitude: 30 }, still: true },
+    { name: 'texture 30, threshold 2.7', drawing: { cells: 36, amplitude: 30 }, detection: { threshold: 2.7 } },
+    {
+      name: 'the same, bright cells alone',
+      drawing: { cells: 36, amplitude: 30 },
+      detection: { threshold: 2.7, sign: 'bright' },
+    },
     { name: 'halos', drawing: { ...faint, halos: 0.5 } },
     { name: 'occlusion', drawing: { ...faint, occlusion: true } },
     { name: 'entries and exits', drawing: { ...faint, entries: true } },
@@ -96,10 +104,10 @@ async function reportAccuracy(): Promise<void> {
   console.log('Mean and least over the seeds; centres in pixels, median of all.\n');
   console.log('| video | F1 | centres off | tracks without a switch | cells found |');
   console.log('| --- | --- | --- | --- | --- |');
-  for (const { name, drawing, still } of trials) {
+  for (const { name, drawing, still, detection } of trials) {
     const found: Awaited<ReturnType<typeof accuracyOf>>[] = [];
     for (const seed of seeds)
-      found.push(await accuracyOf([...cellVideo({ ...drawing, seed, frames })], still === true));
+      found.push(await accuracyOf([...cellVideo({ ...drawing, seed, frames })], still === true, detection));
     const column = (of: (one: (typeof found)[number]) => number, digits: number) => {
       const all = found.map(of);
       const mean = all.reduce((a, b) => a + b) / all.length;
@@ -111,12 +119,12 @@ async function reportAccuracy(): Promise<void> {
   }
 }
 
-async function accuracyOf(video: readonly CellVideoFrame[], still: boolean) {
+async function accuracyOf(video: readonly CellVideoFrame[], still: boolean, detection?: DetectionOptions) {
   const grey = video.map(({ frame }) => frame);
   const sampled = grey.filter((_, i) => i % Math.ceil(grey.length / 64) === 0);
-  const tracking: TrackCellsOptions = still ? { background: await stillBackground(context, sampled) } : {};
+  const background = still ? await stillBackground(context, sampled) : undefined;
   const tracked: TrackedFrame[] = [];
-  for await (const frame of trackCells(context, grey, tracking)) tracked.push(frame);
+  for await (const frame of trackCells(context, grey, { detection, background })) tracked.push(frame);
   const pairs = video.map(({ truth }, i) => ({ truth, found: tracked[i]! }));
   const { f1, recall, centreErrors } = matchVideo(pairs, SIZE);
   const { withoutSwitch } = trackAccuracy(pairs, SIZE);

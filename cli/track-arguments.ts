@@ -21,6 +21,9 @@ import {
   parseRadii,
 } from './values.ts';
 
+type CellSign = 'bright' | 'dark' | 'both';
+
+const SIGNS: readonly CellSign[] = ['bright', 'dark', 'both'];
 const CHANNELS: readonly VideoChannel[] = ['red', 'green', 'blue', 'grey'];
 
 /** One call of `quadrille track`, checked as far as the command line alone allows. */
@@ -29,6 +32,7 @@ export interface TrackOptions extends BackendOptions, MemoryOptions, VoiceOption
   readonly video: string;
   readonly radii: readonly number[];
   readonly threshold: number | undefined;
+  readonly sign: CellSign | undefined;
   readonly direction: { readonly x: number; readonly y: number } | undefined;
   /** µm. */
   readonly pixelSize: number | undefined;
@@ -61,6 +65,12 @@ export const TRACK_SPECS: readonly OptionSpec[] = [
     help: `radii of the circles that cells are found by, in pixels (default ${DEFAULT_RADII})`,
   },
   { name: 'threshold', value: 'T', help: 'the size that the score of a cell exceeds (default 1.8)' },
+  {
+    name: 'sign',
+    value: SIGNS.join('|'),
+    help: 'cells that are brighter than what is around them, or darker (default both)',
+    choices: SIGNS,
+  },
   { name: 'direction', value: 'X,Y', help: 'where cells go, x to the right and y down (default: to the right)' },
   { name: 'detect-every', value: 'K', help: 'look for cells in every K-th frame (default 10)' },
   { name: 'max-cells', value: 'N', help: `room for so many cells in a frame (default ${DEFAULT_MAX_CELLS})` },
@@ -79,10 +89,18 @@ export const TRACK_SPECS: readonly OptionSpec[] = [
   { name: 'pixel-size', value: 'µm', help: 'side of a pixel in micrometres, instead of what the file says' },
   { name: 'frame-rate', value: 'N', help: 'frames a second, instead of what the file says' },
   { name: 'out', value: 'FILE.csv', help: 'the tracks; - is stdout (default, unless something else goes there)' },
-  { name: 'plot', value: 'FILE.svg', help: 'tracks over the first frame and how their speeds are spread, as SVG' },
+  {
+    name: 'plot',
+    value: 'FILE.svg',
+    help: 'tracks over the first frame and how their speeds are spread, as SVG (see below)',
+  },
   { name: 'overlay', value: 'FOLDER', help: 'every frame with the contours of its cells, as PNG' },
   { name: 'ctc', value: 'FOLDER', help: 'label images and tracks as the Cell Tracking Challenge has results' },
-  { name: 'report', value: 'FILE.html', help: 'one page with figures, tracks, speeds and how the run went' },
+  {
+    name: 'report',
+    value: 'FILE.html',
+    help: 'one page with figures, tracks, speeds and how the run went (see below)',
+  },
   { name: 'trace', value: 'FILE.json', help: 'how the run went, for chrome://tracing and Perfetto' },
   { name: 'json', help: 'all figures as one JSON object on stdout' },
   {
@@ -114,6 +132,7 @@ export function parseTrackArguments(args: readonly string[]): TrackOptions {
     video: words[0]!,
     radii: parseRadii(text(values, 'radius') ?? DEFAULT_RADII, '--radius'),
     threshold: parsed(values, 'threshold', parseFromZero),
+    sign: text(values, 'sign') as CellSign | undefined,
     direction: parsed(values, 'direction', parseDirection),
     pixelSize: parsed(values, 'pixel-size', parsePositive),
     frameRate: parsed(values, 'frame-rate', parsePositive),

@@ -1,3 +1,5 @@
+import { PLOT_PACKAGES } from '../formats/plot-packages.ts';
+import { installCommand } from '../primitives/optional-packages.ts';
 import { describe } from './help.ts';
 import { TRACK_SPECS } from './track-arguments.ts';
 
@@ -13,6 +15,12 @@ standard input (ffmpeg -i VIDEO -f yuv4mpegpipe -pix_fmt gray - | quadrille trac
 
 ${describe(TRACK_SPECS)}
 
+What is found:
+  --radius should hold the radii of the cells. No circle is tried nearer to an edge of the frame than the greatest radius and 2
+  pixels, 22 by default: cells are found when they are farther in, and then followed up to 5 pixels from the edge.
+  If texture is taken for cells, raise --threshold, to 2.7 say, give --sign where all cells are bright or all are dark, and
+  try --background still where cells move and the camera does not. If cells are missed, lower --threshold.
+
 What is written:
   --out      track,frame,time,x,y,radius,score,speed, with units: time_s where the frame rate is known, else time_frames;
              x_px,y_px,radius_px: 0,0 is the middle of the upper left pixel; speed_um_per_s where the side of a pixel is known
@@ -23,6 +31,7 @@ What is written:
              the brightest of the first frame, in all frames.
   --ctc      mask000.tif, …: label images of 16 bits, and res_track.txt: lines L B E P. A label is the number of a track; one
              that is seen again after a gap goes on under another label, from 65535 down, with the one before as parent.
+  --plot and --report draw with packages of their own: ${installCommand(PLOT_PACKAGES)}
   A run that fails writes nothing. One that is stopped by Ctrl-C keeps what came of the frames that were done, and says so.
 
   quadrille track vessel.avi --pixel-size 0.4 --frame-rate 30 --out tracks.csv --plot tracks.svg --report report.html

@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises';
+import { marginOf } from '../algorithms/cell-tracking/detection-options.ts';
 import type { HostFrame } from '../algorithms/cell-tracking/frame.ts';
 import type { CellTracker, TrackCellsOptions } from '../algorithms/cell-tracking/track-cells-options.ts';
 import type { Note } from '../algorithms/notes.ts';
@@ -96,7 +97,7 @@ export async function trackVideo<C extends RunContext>(
     // Readers notice some things on the way.
     notes.take(video.value.notes.slice(toldBefore));
     if (fault !== undefined) notes.take([endedEarly(fault, frames)]);
-    if (cells === 0 && !signal.aborted) notes.take([NO_CELLS_NOTE]);
+    if (cells === 0 && !signal.aborted) notes.take([noCellsNote(options)]);
     const run: TrackRun = {
       video: options.video === '-' ? name : options.video,
       format,
@@ -192,11 +193,11 @@ function scaleOf(video: Video, { frameRate, pixelSize }: TrackOptions): TrackSca
 }
 
 function trackerOptions(
-  { radii, threshold, maxCells, direction, detectEvery }: TrackOptions,
+  { radii, threshold, sign, maxCells, direction, detectEvery }: TrackOptions,
   background: HostFrame | undefined,
 ): TrackCellsOptions {
   return {
-    detection: { radii, threshold, maxCells },
+    detection: { radii, threshold, sign, maxCells },
     tracking: { direction },
     detectEvery,
     background,
@@ -262,8 +263,9 @@ function endedEarly(fault: FormatError, frames: number): Note {
   return { code: 'track/ended-early', message: `Only ${counted(frames, 'frame')} could be read: ${fault.message}` };
 }
 
-const NO_CELLS_NOTE: Note = {
-  code: 'track/no-cells',
-  message:
-    'No cell was found in any frame. A lower --threshold finds more; --radius says how large cells are, in pixels.',
-};
+function noCellsNote({ radii }: TrackOptions): Note {
+  const message =
+    'No cell was found in any frame. A lower --threshold finds more; --radius says how large cells are, in pixels; ' +
+    `no circle is tried nearer to an edge of the frame than ${marginOf(radii)} pixels, the greatest radius and 2.`;
+  return { code: 'track/no-cells', message };
+}

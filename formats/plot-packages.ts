@@ -1,7 +1,8 @@
 import { PackageError } from '../primitives/errors.ts';
 import { installRemedy, isMissing } from '../primitives/optional-packages.ts';
 
-const PACKAGES = ['@observablehq/plot', 'linkedom'] as const;
+/** What charts are drawn by, installed by who wants them. */
+export const PLOT_PACKAGES = ['@observablehq/plot', 'linkedom'] as const;
 
 /** What charts are drawn with. */
 export interface Plotting {
@@ -21,7 +22,7 @@ export async function loadPlot(): Promise<Plotting> {
     const { document } = parseHTML('<!doctype html><html><body></body></html>');
     return { Plot, document: document as unknown as Document };
   } catch (cause) {
-    throw isMissing(PACKAGES, cause) ? missing(cause) : cause;
+    throw isMissing(PLOT_PACKAGES, cause) ? missing(cause) : cause;
   }
 }
 
@@ -32,7 +33,7 @@ export async function loadPlot(): Promise<Plotting> {
  */
 export function requirePlot(): void {
   try {
-    for (const name of PACKAGES) import.meta.resolve(name);
+    for (const name of PLOT_PACKAGES) import.meta.resolve(name);
   } catch (cause) {
     throw missing(cause);
   }
@@ -40,7 +41,7 @@ export function requirePlot(): void {
 
 function missing(cause: unknown): PackageError {
   return new PackageError('package/missing', 'Charts are drawn by packages that are not installed here.', {
-    remedy: installRemedy(PACKAGES),
+    remedy: installRemedy(PLOT_PACKAGES),
     cause,
   });
 }

@@ -11,7 +11,12 @@ export type OptionalPackage = keyof typeof VERSIONS;
 
 /** What installs packages, as a sentence for an error's remedy. */
 export function installRemedy(names: readonly OptionalPackage[]): string {
-  return `Install what is missing: npm install ${names.map((name) => `${name}@${VERSIONS[name]}`).join(' ')}`;
+  return `Install what is missing: ${installCommand(names)}`;
+}
+
+/** The command that installs packages. */
+export function installCommand(names: readonly OptionalPackage[]): string {
+  return `npm install ${names.map((name) => `${name}@${VERSIONS[name]}`).join(' ')}`;
 }
 
 /** Whether an import failed because one of these packages is not installed, and not because of what it does. */

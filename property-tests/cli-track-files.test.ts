@@ -10,17 +10,25 @@ const BIN = fileURLToPath(new URL('../cli/quadrille.mjs', import.meta.url));
 const [WIDTH, HEIGHT, FRAMES] = [72, 56, 9];
 const SMALL = ['--radius', '3:5:1', '--backend', 'workers', '--workers', '1'];
 
-/** Two discs that go to the right by a pixel a frame, brighter than `ground` by `contrast`. */
-function drawDiscs(index: number, ground: number, contrast: number): Float64Array {
-  const centres = [
-    [20 + index, 16],
-    [30 + index, 40],
-  ] as const;
+/** Discs of radius 4 that are brighter than `ground` by `contrast`. */
+function drawDiscsAt(centres: readonly (readonly [x: number, y: number])[], ground = 100, contrast = 80): Float64Array {
   return Float64Array.from({ length: WIDTH * HEIGHT }, (_, i) =>
     centres.reduce((sum, [x, y]) => {
       const distance = Math.hypot((i % WIDTH) - x, Math.floor(i / WIDTH) - y);
       return sum + contrast / (1 + Math.exp(2 * (distance - 4)));
     }, ground),
+  );
+}
+
+/** Two discs that go to the right by a pixel a frame, brighter than `ground` by `contrast`. */
+function drawDiscs(index: number, ground: number, contrast: number): Float64Array {
+  return drawDiscsAt(
+    [
+      [20 + index, 16],
+      [30 + index, 40],
+    ],
+    ground,
+    contrast,
   );
 }
 
@@ -93,6 +101,35 @@ describe('quadrille track', () => {
     const { exitCode, stdout, stderr } = await track('@empty.avi', ...SMALL, '--plot', '@none.svg', '--out', '-');
     expect([exitCode, linesOf(stdout).length]).toEqual([0, 1]);
     expect(stderr).toContain('note: No cell was found in any frame.');
+  });
+
+  test('tries no circle nearer to an edge than the greatest radius and 2, and follows up to 5 pixels from it', async () => {
+    const frames = Array.from({ length: 14 }, (_, t) =>
+      Uint8Array.from(
+        drawDiscsAt([
+          [58 + t, 16],
+          [2.4, 40],
+        ]),
+        Math.round,
+      ),
+    );
+    await writeAvi(shop.path('edges.avi'), { width: WIDTH, height: HEIGHT, frameRate: 20 }, frames);
+    const { stdout } = await track('@edges.avi', ...SMALL, '--detect-every', '1');
+    const places = linesOf(stdout)
+      .slice(1)
+      .map((row) => row.split(',').map(Number)[3]!);
+    const edge = WIDTH - 1;
+    expect(Math.max(...places)).toBeGreaterThan(edge - 5 - 2);
+    expect(Math.max(...places)).toBeLessThanOrEqual(edge - 5);
+    expect(Math.min(...places)).toBeGreaterThan(7);
+    const wide = await track('@v.avi', ...SMALL.slice(2), '--radius', '3:20:1');
+    expect(linesOf(wide.stdout)).toHaveLength(1);
+    expect(wide.stderr).toContain('no circle is tried nearer to an edge of the frame than 22 pixels');
+  });
+
+  test('finds cells of one sign where it is given', async () => {
+    const found = async (...words: string[]) => linesOf((await track('@v.avi', ...SMALL, ...words)).stdout).length - 1;
+    expect([await found('--sign', 'bright'), await found('--sign', 'dark')]).toEqual([2 * FRAMES, 0]);
   });
 
   test('of a video that is cut off writes nothing, and says what would keep the frames before', async () => {
@@ -201,6 +238,8 @@ describe('quadrille track', () => {
     const { exitCode, stdout } = await track('--help');
     expect(exitCode).toBe(0);
     for (const option of ['--radius', '--overlay', '--ctc', '--backend', '--memory']) expect(stdout).toContain(option);
+    expect(stdout).toMatch(/--plot and --report draw with .*npm install @observablehq\/plot@[\d.]+ linkedom@[\d.]+$/m);
+    expect(stdout).toContain('No circle is tried nearer to an edge of the frame');
     expect((await shop.quadrille(['--help'])).stdout).toContain('quadrille track ');
   });
 });

@@ -49,3 +49,8 @@ export const DETECTION_OPTIONS: FieldKinds<DetectionOptions> = {
 };
 
 export const DEFAULT_RADII: readonly number[] = [8, 10, 12, 14, 16, 18, 20];
+
+/** The margin where none is given: circles and the slopes of their pixels lie in the frame. */
+export function marginOf(radii: readonly number[]): number {
+  return Math.ceil(Math.max(...radii)) + 2;
+}

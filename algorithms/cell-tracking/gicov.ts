@@ -24,7 +24,7 @@ import {
 } from '../../primitives/index.ts';
 import { someOptions } from '../../primitives/kinds.ts';
 import { circleTables, WEIGHT_BITS } from './circles.ts';
-import { DEFAULT_RADII, GICOV_OPTIONS, type GicovOptions } from './detection-options.ts';
+import { DEFAULT_RADII, GICOV_OPTIONS, type GicovOptions, marginOf } from './detection-options.ts';
 import { aFrame, contextOfFrame, type Frame } from './frame.ts';
 import { packSlopes } from './slopes.ts';
 
@@ -70,7 +70,7 @@ export function gicov(frame: Frame, options: GicovOptions = {}): Gicov {
   const context = contextOfFrame('gicov', frame);
   const { radii = DEFAULT_RADII, points = 150, threshold = 0, sign = 'both' } = options;
   requireRadii(radii);
-  const { margin = Math.ceil(Math.max(...radii)) + 2 } = options;
+  const { margin = marginOf(radii) } = options;
   return context.scope(() => {
     const tables = circleTables(radii, points, frame.width);
     const slopes = packSlopes(context, frame);

@@ -3,7 +3,7 @@ import { ArgumentError, type Column, type Context } from '../../primitives/index
 import { aWhole } from '../../primitives/kinds.ts';
 import { type CellState, type CellStep, prepareCellStep, type StartingCell } from './cell-state.ts';
 import type { DetectedCells } from './detect-cells.ts';
-import { DEFAULT_RADII } from './detection-options.ts';
+import { DEFAULT_RADII, marginOf } from './detection-options.ts';
 import { aHostFrame, type HostFrame, requireHostFrame, requireSameDepth, requireSameSize } from './frame.ts';
 import { type FrameSource, frameSource } from './frame-source.ts';
 import { linkingSettings } from './linking-options.ts';
@@ -135,7 +135,7 @@ function createFollower(
   size: HostFrame,
   { detection = {}, tracking = {}, linking = {} }: TrackCellsOptions,
 ): Follower {
-  const { radii = DEFAULT_RADII, margin = Math.ceil(Math.max(...radii)) + 2 } = detection;
+  const { radii = DEFAULT_RADII, margin = marginOf(radii) } = detection;
   const { maxRadius = USUAL_RADIUS } = tracking;
   const { width, height } = size;
   const tracks = createTracks({ ...linkingSettings(linking, maxRadius), width, height, margin });
