@@ -156,7 +156,7 @@ function contractionOf(pair: FunctorDescription | Contraction<Shape, Shape>): Co
   if (isRecord(pair) && 'value' in pair) {
     requireFunctor('crossReduce', 'pair.step', pair.step);
     requireFunctor('crossReduce', 'pair.value', pair.value);
-    return pair;
+    return pair as Contraction<Shape, Shape>;
   }
   requireFunctor('crossReduce', 'pair', pair);
   return { start: {}, step: pair, value: pair as Contraction<Shape, Shape>['value'] };

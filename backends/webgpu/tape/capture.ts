@@ -2,6 +2,7 @@ import type { DeviceBuffer, Program } from '../../../primitives/backend.ts';
 import { lengthOfCount } from '../../../primitives/columns/program.ts';
 import { SymbolicUniform } from '../../../primitives/columns/symbolic.ts';
 import { type KernelCommand, rebound } from '../../../primitives/command.ts';
+import { rowsOf } from '../../../primitives/cross-reduce-by-rows.ts';
 import { array, fn, u32, uniform } from '../../../primitives/functors/functor.ts';
 import type { Module } from '../../../primitives/functors/ir.ts';
 import type { U32 } from '../../../primitives/functors/value.ts';
@@ -99,6 +100,11 @@ function run(engine: Engine, given: KernelCommand): void {
       // Grids too large for a workgroup take scratch memory round by round.
       if (layout === undefined) throw new Unplayable();
       relax(engine, given.command, layout);
+      break;
+    }
+    case 'crossReduce': {
+      const { extent, program, stores } = rowsOf(given.command);
+      if (extent > 0) forEach(engine, extent, program, stores);
     }
   }
 }

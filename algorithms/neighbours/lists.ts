@@ -1,0 +1,118 @@
+import type { Store } from '../../primitives/backend.ts';
+import { destination, extentOf, fuse, type Loader, programOf } from '../../primitives/columns/program.ts';
+import {
+  type Bool,
+  type Column,
+  type Context,
+  If,
+  Let,
+  type ScalarType,
+  select,
+  type U32,
+  u32,
+  type Value,
+  Var,
+  type Variable,
+} from '../../primitives/index.ts';
+
+/** The id of no point. */
+export const NO_POINT: number = 2 ** 32 - 1;
+
+/** The longest list that one index holds: longer ones are found in rounds. */
+export const LIST = 16;
+
+/** The nearest points so far, nearest first; equally far ones by their ids. */
+export interface NearestList {
+  readonly keys: readonly Variable<'u32'>[];
+  readonly ids: readonly Variable<'u32'>[];
+}
+
+export function emptyList(k: number, farKey: number): NearestList {
+  const variables = (value: number): Variable<'u32'>[] => Array.from({ length: k }, () => Var(u32(value)));
+  return { keys: variables(farKey), ids: variables(NO_POINT) };
+}
+
+/** Whether a point comes before another one. */
+export function isBefore(key: U32, id: U32, otherKey: U32, otherId: U32): Bool {
+  return key.lt(otherKey).or(key.eq(otherKey).and(id.lt(otherId)));
+}
+
+/** Puts a point in its place, if it comes before the last one of the list; the id is looked up only where it may. */
+export function offer({ keys, ids }: NearestList, key: U32, idOf: () => U32, mayStand?: (id: U32) => Bool): void {
+  const [lastKey, lastId] = [keys.at(-1)!, ids.at(-1)!];
+  If(key.le(lastKey), () => {
+    const id = Let(idOf());
+    const isNearer = isBefore(key, id, lastKey, lastId);
+    If(mayStand === undefined ? isNearer : isNearer.and(mayStand(id)), () => {
+      let [carriedKey, carriedId] = [key, id];
+      for (const [j, held] of keys.entries()) {
+        const [heldKey, heldId] = [Let(held as U32), Let(ids[j] as U32)];
+        const comes = Let(isBefore(carriedKey, carriedId, heldKey, heldId));
+        held.set(select(heldKey, carriedKey, comes));
+        ids[j]!.set(select(heldId, carriedId, comes));
+        [carriedKey, carriedId] = [Let(select(carriedKey, heldKey, comes)), Let(select(carriedId, heldId, comes))];
+      }
+    });
+  });
+}
+
+/** Where lists go: point j of row i at `i · k + j`. */
+export type ListColumns = {
+  readonly keys: Column<'u32'>;
+  readonly ids: Column<'u32'>;
+};
+
+/** What a row of a search is told: the last point that was found before, of which there is none in the first round. */
+export interface After {
+  readonly key: U32;
+  readonly id: U32;
+}
+
+/**
+ * Fills lists of k points for every row, up to {@link LIST} of them at a time: `search` offers points to a list, none that come
+ * before `after` or are it. `rowOf` says to which row of the result an index belongs.
+ */
+export function fillLists(
+  context: Context,
+  name: string,
+  rows: number,
+  k: number,
+  farKey: number,
+  search: (index: U32, list: NearestList, loader: Loader, after: After | undefined) => void,
+  rowOf?: (index: U32, loader: Loader) => U32,
+): ListColumns {
+  const [keys, ids] = [context.stored('u32', rows * k), context.stored('u32', rows * k)];
+  let last: Column<'u32'> | undefined;
+  for (let done = 0; done < k; done += LIST) {
+    const size = Math.min(LIST, k - done);
+    const results = Array.from({ length: 2 + 2 * size }, () => 'u32' as const);
+    const before = last;
+    const fusion = fuse(name, [], results, (index, _, loader) => {
+      const row = rowOf === undefined ? index : rowOf(index, loader);
+      const list = emptyList(size, farKey);
+      search(index, list, loader, before && afterLast(before, index, loader));
+      return [row.mul(k), index.shl(1), ...list.keys.map(Let), ...list.ids.map(Let)] as Value<ScalarType>[];
+    });
+    last = done + size < k ? context.stored('u32', 2 * rows) : undefined;
+    const [keyOf, idOf] = [(j: number): number => 2 + j, (j: number): number => 2 + size + j];
+    const lasts = last === undefined ? [] : [place(last, 0, 1, keyOf(size - 1)), place(last, 1, 1, idOf(size - 1))];
+    const stores = Array.from({ length: size }, (_, j) => [
+      place(keys, done + j, 0, keyOf(j)),
+      place(ids, done + j, 0, idOf(j)),
+    ]);
+    context.backend.forEach(extentOf(rows), programOf(fusion, context, rows), [...stores.flat(), ...lasts]);
+  }
+  return { keys, ids };
+}
+
+function afterLast(last: Column<'u32'>, index: U32, loader: Loader): After {
+  const [key] = loader.load([last], index.shl(1)) as [U32];
+  const [id] = loader.load([last], index.shl(1).add(1)) as [U32];
+  return { key, id };
+}
+
+/** Stores a result in a column, so many elements behind the place that another result says. */
+function place(column: Column, further: number, index: number, value: number): Store {
+  const { buffer, offset, capacity } = destination(column);
+  return { buffer, offset: offset + further, capacity: Math.max(0, capacity - further), index, value };
+}
