@@ -1,0 +1,221 @@
+import type { Column } from '../../primitives/columns/column.ts';
+import type { Bool } from '../../primitives/functors/value.ts';
+import { I32, isWithin } from './bounds.ts';
+import { dayOf } from './dates.ts';
+import { computeDecimals, decimalOf, floorAt, numberOf } from './decimals.ts';
+import { compareStrings, placeOf } from './dictionary.ts';
+import { tableError } from './errors.ts';
+import type { ComparisonOperator, LiteralValue } from './expressions.ts';
+import { type FloatPart, floatKeys } from './floats.ts';
+import {
+  constantIn,
+  type Domain,
+  domainOf,
+  type IntegerPart,
+  type IntegerValue,
+  integersOf,
+  lessInteger,
+  rescaled,
+  sameInteger,
+} from './integers.ts';
+import { describeOperand, type Operand } from './operands.ts';
+import { combineParts, mapPart, type Part } from './part.ts';
+import { keyOfF32, keyOfF64 } from './sortable.ts';
+
+/**
+ * What a comparison comes to where its operands are valid: code, or the same for all rows. `unknown` is of a null among its
+ * literals.
+ */
+export interface Comparison {
+  readonly holds: Part<Bool> | 'always' | 'never' | 'unknown';
+  readonly validity: readonly (Column<'u32'> | undefined)[];
+}
+
+const SWAPPED = { '<': '>', '<=': '>=', '>': '<', '>=': '<=', '=': '=', '<>': '<>' } as const;
+/** What holds where an operator does not, and both operands are known. */
+export const OPPOSITE = { '<': '>=', '<=': '>', '>': '<=', '>=': '<', '=': '<>', '<>': '=' } as const;
+
+/** Compares two operands of one type, or one with a literal. */
+export function compareOperands(operator: ComparisonOperator, left: Operand, right: Operand): Comparison {
+  if (!Object.hasOwn(OPPOSITE, operator)) {
+    throw tableError('expression', `There is no comparison '${operator}'.`, {
+      expected: Object.keys(OPPOSITE),
+      got: operator,
+    });
+  }
+  if (left.family === 'literal') {
+    if (right.family === 'literal') return compareLiterals(operator, left.value, right.value);
+    return compareOperands(SWAPPED[operator], right, left);
+  }
+  if (right.family === 'literal') return compareWithLiteral(operator, left, right.value);
+  if (left.family === 'integer' && right.family === 'integer') return compareNumbers(operator, left, right);
+  if (left.family === 'f32' && right.family === 'f32') {
+    return compareNumbers(operator, keyNumbers(left), keyNumbers(right));
+  }
+  if (left.family !== right.family) throw notComparable(left, right);
+  return compareColumns(operator, left, right);
+}
+
+function notComparable(left: Operand, right: Operand): Error {
+  return tableError('type', `Columns of different types are not compared.`, {
+    expected: `something that goes with ${describeOperand(left)}`,
+    got: describeOperand(right),
+    remedy: 'Bring both to one type when the table is read.',
+  });
+}
+
+function compareColumns(operator: ComparisonOperator, left: Operand, right: Operand): Comparison {
+  const [a, b] = [columnIn(left), columnIn(right)];
+  const isSame =
+    a.dictionary.length === b.dictionary.length && a.dictionary.every((each, i) => each === b.dictionary[i]);
+  if (!isSame) {
+    throw tableError('dictionary', 'Strings of different dictionaries are not compared row by row.', {
+      expected: `the dictionary of '${a.name}'`,
+      got: `that of '${b.name}'`,
+      remedy: 'Read both columns with one dictionary.',
+    });
+  }
+  return compareNumbers(operator, integersOf(a), integersOf(b));
+}
+
+function columnIn(operand: Operand): Parameters<typeof integersOf>[0] {
+  if (operand.family !== 'literal' && operand.column !== undefined) return operand.column;
+  throw new RangeError('an operand without a column');
+}
+
+/** The keys of f32 as integers. */
+function keyNumbers(floats: FloatPart): IntegerPart {
+  const part = mapPart('', floatKeys(floats), (value): IntegerValue => ({ kind: 'i32', value }));
+  return { part, bounds: I32, scale: 0, validity: floats.validity };
+}
+
+function compareNumbers(operator: ComparisonOperator, left: IntegerPart, right: IntegerPart): Comparison {
+  const scale = Math.max(left.scale, right.scale);
+  const [a, b] = [rescaled(left, scale), rescaled(right, scale)];
+  const [domain] = domainOf(a.bounds, b.bounds);
+  return { holds: comparisonPart(operator, domain, a.part, b.part), validity: [...a.validity, ...b.validity] };
+}
+
+function comparisonPart(
+  operator: ComparisonOperator,
+  domain: Domain,
+  left: Part<IntegerValue>,
+  right: Part<IntegerValue>,
+): Part<Bool> {
+  return combineParts(`${domain}${operator}`, [left, right], ([a, b]) => {
+    switch (operator) {
+      case '<':
+        return lessInteger(domain, a!, b!);
+      case '>':
+        return lessInteger(domain, b!, a!);
+      case '<=':
+        return lessInteger(domain, b!, a!).not();
+      case '>=':
+        return lessInteger(domain, a!, b!).not();
+      case '=':
+        return sameInteger(domain, a!, b!);
+      case '<>':
+        return sameInteger(domain, a!, b!).not();
+    }
+  });
+}
+
+function compareWithLiteral(operator: ComparisonOperator, left: Operand, value: LiteralValue): Comparison {
+  if (left.family === 'literal') throw new RangeError('a literal on the left');
+  const integers =
+    left.family === 'integer' ? left : left.family === 'f32' ? keyNumbers(left) : integersOf(left.column);
+  const { validity } = integers;
+  if (value === null) return { holds: 'unknown', validity: [] };
+  const cut = cutOf(left, integers.scale, value);
+  if (cut === undefined) {
+    throw tableError('type', 'A column is compared with a literal of another type.', {
+      expected: `something that goes with ${describeOperand(left)}`,
+      got: typeof value === 'string' ? `'${value}'` : String(value),
+    });
+  }
+  return { holds: compareWithCut(operator, integers, cut), validity };
+}
+
+/** Where a literal stands among the integers: it is `at`, or lies between that and the next one. */
+interface Cut {
+  readonly at: bigint;
+  readonly isThere: boolean;
+}
+
+const ABOVE_ALL: Cut = { at: 2n ** 70n, isThere: false };
+const BELOW_ALL: Cut = { at: -(2n ** 70n), isThere: false };
+
+function cutOf(left: Operand, scale: number, value: LiteralValue): Cut | undefined {
+  const decimal = decimalOf(value);
+  const number = typeof value === 'number' ? value : decimal && numberOf(decimal);
+  switch (left.family) {
+    case 'integer': {
+      if (decimal === undefined) return number === undefined ? undefined : number < 0 ? BELOW_ALL : ABOVE_ALL;
+      const { floor, isWhole } = floorAt(decimal, scale);
+      return { at: floor, isThere: isWhole };
+    }
+    case 'f32':
+      return number === undefined ? undefined : { at: BigInt(keyOfF32(Math.fround(number))), isThere: true };
+    case 'f64':
+      return number === undefined ? undefined : { at: keyOfF64(number), isThere: true };
+    case 'bool':
+      return typeof value === 'boolean' ? { at: BigInt(value), isThere: true } : undefined;
+    case 'date': {
+      const day = typeof value === 'string' ? dayOf(value) : Number.isInteger(number) ? number : undefined;
+      return day === undefined ? undefined : { at: BigInt(day), isThere: true };
+    }
+    case 'string': {
+      if (typeof value !== 'string') return undefined;
+      const { below, isThere } = placeOf(left.column.dictionary, value);
+      return isThere ? { at: BigInt(below), isThere } : { at: BigInt(below) - 1n, isThere };
+    }
+    default:
+      return undefined;
+  }
+}
+
+function compareWithCut(
+  operator: ComparisonOperator,
+  integers: IntegerPart,
+  { at, isThere }: Cut,
+): Comparison['holds'] {
+  if (!isThere && operator === '=') return 'never';
+  if (!isThere && operator === '<>') return 'always';
+  // Of what lies between two integers, those up to the lower one are below it.
+  const exact = isThere ? operator : operator.startsWith('<') ? '<=' : '>';
+  const [domain, range] = domainOf(integers.bounds);
+  if (!isWithin({ least: at, greatest: at }, range)) {
+    const isBelow = at > range.greatest;
+    if (exact === '=') return 'never';
+    if (exact === '<>') return 'always';
+    return exact.startsWith('<') === isBelow ? 'always' : 'never';
+  }
+  return comparisonPart(exact, domain, integers.part, constantIn(domain, at));
+}
+
+function compareLiterals(operator: ComparisonOperator, a: LiteralValue, b: LiteralValue): Comparison {
+  if (a === null || b === null) return { holds: 'unknown', validity: [] };
+  const order = orderOfLiterals(a, b);
+  const isTrue = {
+    '<': order < 0,
+    '<=': order <= 0,
+    '>': order > 0,
+    '>=': order >= 0,
+    '=': order === 0,
+    '<>': order !== 0,
+  }[operator];
+  return { holds: isTrue ? 'always' : 'never', validity: [] };
+}
+
+function orderOfLiterals(a: LiteralValue, b: LiteralValue): number {
+  const [x, y] = [decimalOf(a), decimalOf(b)];
+  if (x !== undefined && y !== undefined) return Number(computeDecimals('sub', x, y).units);
+  if (typeof a === 'string' && typeof b === 'string') return compareStrings(a, b);
+  if (typeof a === 'boolean' && typeof b === 'boolean') return Number(a) - Number(b);
+  if (isNumber(a) && isNumber(b)) return Number(keyOfF64(Number(a)) - keyOfF64(Number(b)));
+  throw tableError('type', 'Literals of different types are not compared.', { expected: typeof a, got: typeof b });
+}
+
+function isNumber(value: LiteralValue): boolean {
+  return typeof value === 'number' || typeof value === 'bigint';
+}

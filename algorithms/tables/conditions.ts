@@ -1,0 +1,129 @@
+import type { Column } from '../../primitives/columns/column.ts';
+import { bool } from '../../primitives/functors/functor.ts';
+import type { Bool } from '../../primitives/functors/value.ts';
+import { type Comparison, compareOperands, OPPOSITE } from './comparisons.ts';
+import { tableError } from './errors.ts';
+import type { Condition, Expression, LiteralValue } from './expressions.ts';
+import { constantIn, integersOf, sameInteger } from './integers.ts';
+import { describeOperand, operandOf } from './operands.ts';
+import { bitsPart, combineParts, fixedPart, type Part } from './part.ts';
+import type { DeviceTable } from './table.ts';
+
+/** For which rows a condition is true: code, or the same for all rows. */
+type Truth = Part<Bool> | 'always' | 'never';
+
+/**
+ * The rows for which a condition is true: neither false nor unknown. Negations are pushed down to the comparisons, so that what
+ * is left are conjunctions and disjunctions, of which a row that is unknown to one part needs no third value: where it is not
+ * true, it does not matter which of the two others it is.
+ */
+export function truthOf(table: DeviceTable, condition: Condition): Part<Bool> {
+  return partOf(plan(table, condition, false));
+}
+
+function partOf(truth: Truth): Part<Bool> {
+  return typeof truth === 'string' ? fixedPart(truth, () => bool(truth === 'always')) : truth;
+}
+
+function plan(table: DeviceTable, condition: Condition, negated: boolean): Truth {
+  switch (condition.kind) {
+    case 'always':
+    case 'never':
+      return (condition.kind === 'always') !== negated ? 'always' : 'never';
+    case 'not':
+      return plan(table, condition.of, !negated);
+    case 'and':
+    case 'or':
+      return join(
+        (condition.kind === 'and') !== negated ? 'and' : 'or',
+        condition.of.map((each) => plan(table, each, negated)),
+      );
+    case 'compare': {
+      const operator = negated ? OPPOSITE[condition.operator] : condition.operator;
+      return known(compareOperands(operator, operandOf(table, condition.left), operandOf(table, condition.right)));
+    }
+    case 'between': {
+      const { of, low, high } = condition;
+      const both: Condition[] = [
+        { kind: 'compare', operator: '>=', left: of, right: low },
+        { kind: 'compare', operator: '<=', left: of, right: high },
+      ];
+      return plan(table, { kind: 'and', of: both }, negated);
+    }
+    case 'in':
+      return planList(table, condition.of, condition.values, negated);
+    case 'isNull':
+      return planNull(table, condition.of, negated);
+    case 'truth':
+      return planTruth(table, condition.of, negated);
+    default:
+      throw tableError('expression', 'There is no condition of this kind.', {
+        expected: 'compare, between, in, isNull, truth, and, or, not, always or never',
+        got: (condition as { kind: unknown }).kind,
+      });
+  }
+}
+
+function join(kind: 'and' | 'or', truths: readonly Truth[]): Truth {
+  const [decides, neutral] = kind === 'and' ? (['never', 'always'] as const) : (['always', 'never'] as const);
+  if (truths.includes(decides)) return decides;
+  const parts = truths.filter((each): each is Part<Bool> => each !== neutral);
+  if (parts.length < 2) return parts[0] ?? neutral;
+  return combineParts(kind, parts, (all) => all.reduce((a, b) => a[kind](b)));
+}
+
+/** Where a comparison holds and its operands are valid. */
+function known({ holds, validity }: Comparison): Truth {
+  if (holds === 'unknown' || holds === 'never') return 'never';
+  return join('and', [holds, validWhere(validity)]);
+}
+
+function validWhere(validity: readonly (Column<'u32'> | undefined)[]): Truth {
+  return validity.every((each) => each === undefined) ? 'always' : bitsPart(validity);
+}
+
+/** One comparison with each value; the values of lists up to a power of two share code, the last one filling it up. */
+function planList(table: DeviceTable, of: Expression, values: readonly LiteralValue[], negated: boolean): Truth {
+  const some = values.filter((value) => value !== null);
+  // Nothing is known not to be in a list that has a null.
+  if (negated && some.length < values.length) return 'never';
+  const filled = Array.from({ length: some.length === 0 ? 0 : 2 ** Math.ceil(Math.log2(some.length)) }, (_, i) => i);
+  const comparisons = filled.map((i): Condition => {
+    const value = some[Math.min(i, some.length - 1)]!;
+    return { kind: 'compare', operator: '=', left: of, right: { kind: 'literal', value } };
+  });
+  if (comparisons.length === 0) {
+    operandOf(table, of);
+    return negated ? 'always' : 'never';
+  }
+  return plan(table, { kind: 'or', of: comparisons }, negated);
+}
+
+function planNull(table: DeviceTable, of: Expression, negated: boolean): Truth {
+  const operand = operandOf(table, of);
+  if (operand.family === 'literal') return (operand.value === null) !== negated ? 'always' : 'never';
+  const validity = 'validity' in operand ? operand.validity : [operand.column.validity];
+  const valid = validWhere(validity);
+  if (negated) return valid;
+  if (typeof valid === 'string') return 'never';
+  return combineParts('not', [valid], ([all]) => all!.not());
+}
+
+function planTruth(table: DeviceTable, of: Expression, negated: boolean): Truth {
+  const operand = operandOf(table, of);
+  if (operand.family === 'literal') {
+    if (operand.value === null) return 'never';
+    if (typeof operand.value === 'boolean') return operand.value !== negated ? 'always' : 'never';
+  }
+  if (operand.family !== 'bool') {
+    throw tableError('type', 'Only bools are conditions as they are.', {
+      expected: 'a column of bools',
+      got: describeOperand(operand),
+    });
+  }
+  const { part, validity } = integersOf(operand.column);
+  const holds = combineParts('truth', [part, constantIn('i32', negated ? 0n : 1n)], ([a, b]) =>
+    sameInteger('i32', a!, b!),
+  );
+  return known({ holds, validity });
+}

@@ -1,0 +1,12 @@
+import { type ErrorDetails, QuadrilleError } from '../../primitives/errors.ts';
+
+/** A question that a table cannot answer: an unknown column, types that do not go together, a number that does not fit. */
+export class TableError extends QuadrilleError {
+  static {
+    TableError.prototype.name = 'TableError';
+  }
+}
+
+export function tableError(reason: string, sentence: string, details?: ErrorDetails): TableError {
+  return new TableError(`tables/${reason}`, sentence, details);
+}

@@ -1,0 +1,55 @@
+import type { Column } from '../../primitives/columns/column.ts';
+import { i32 } from '../../primitives/functors/functor.ts';
+import { bitsToF32, bitsToI32 } from '../../primitives/functors/standard/bits.ts';
+import { select } from '../../primitives/functors/standard/choose.ts';
+import type { F32, I32 } from '../../primitives/functors/value.ts';
+import { columnsPart, combineParts, constantPart, mapPart, type Part } from './part.ts';
+import type { TableColumn } from './table.ts';
+
+/** f32 of every row. */
+export interface FloatPart {
+  readonly part: Part<F32>;
+  /** The keys of a column that is taken as it is. */
+  readonly keys: Part<I32> | undefined;
+  readonly validity: readonly (Column<'u32'> | undefined)[];
+}
+
+export function floatsOf({ words, validity }: TableColumn): FloatPart {
+  const keys = mapPart('', columnsPart(words), ([key]) => key as I32);
+  return { part: mapPart('f', keys, floatOfKey), keys, validity: [validity] };
+}
+
+export function floatConstant(value: number): FloatPart {
+  return { part: constantPart('f32', Math.fround(value)), keys: undefined, validity: [] };
+}
+
+/** + − and · of f32, rounded. */
+export function computeFloats(kind: 'add' | 'sub' | 'mul', left: FloatPart, right: FloatPart): FloatPart {
+  const part = combineParts(kind, [left.part, right.part], ([a, b]) => a![kind](b!));
+  return { part, keys: undefined, validity: [...left.validity, ...right.validity] };
+}
+
+/** The keys of f32, by which they are compared. */
+export function floatKeys({ part, keys }: FloatPart): Part<I32> {
+  return keys ?? mapPart('k', part, keyOfFloat);
+}
+
+const MAGNITUDE = 0x7fffffff;
+const INFINITY_BITS = 0x7f800000;
+
+function floatOfKey(key: I32): F32 {
+  return bitsToF32(mirrored(key));
+}
+
+/** Negative numbers with their other bits turned round: bits of f32 to keys, and back. */
+function mirrored(bits: I32): I32 {
+  return bits.xor(bits.shr(31).and(MAGNITUDE));
+}
+
+/** NaN is one, and greatest; −0 is 0. */
+export function keyOfFloat(value: F32): I32 {
+  const bits = bitsToI32(value);
+  const magnitude = bits.and(MAGNITUDE);
+  const key = select(mirrored(bits), i32(0), magnitude.eq(0));
+  return select(key, i32(MAGNITUDE), magnitude.gt(INFINITY_BITS));
+}

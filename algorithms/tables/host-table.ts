@@ -1,0 +1,48 @@
+/**
+ * Rows that are valid, one bit each: row i is bit `i % 32` of word `i >> 5`, as Arrow has it. Bits beyond the last row do not
+ * matter. Left out: all are.
+ */
+export type Validity = Uint32Array;
+
+/** What every column has. */
+interface HostColumnBase {
+  readonly validity?: Validity | undefined;
+}
+
+/** A column on the host, as readers of files make it. What values of rows that are not valid are does not matter. */
+export type HostColumn = HostColumnBase &
+  (
+    | { readonly type: 'u32'; readonly values: Uint32Array | Uint16Array | Uint8Array }
+    | { readonly type: 'i32'; readonly values: Int32Array | Int16Array | Int8Array }
+    | { readonly type: 'f32'; readonly values: Float32Array }
+    | { readonly type: 'u64'; readonly values: BigUint64Array }
+    | { readonly type: 'i64'; readonly values: BigInt64Array }
+    | { readonly type: 'f64'; readonly values: Float64Array }
+    /** 0 is false, anything else true. */
+    | { readonly type: 'bool'; readonly values: Uint8Array }
+    /** Days since 1970-01-01. */
+    | { readonly type: 'date'; readonly values: Int32Array }
+    /** Numbers `values · 10^−scale`. */
+    | { readonly type: 'decimal'; readonly values: BigInt64Array | Int32Array; readonly scale: number }
+    /** Row i is `dictionary[codes[i]]`. The dictionary may be in any order, but has no string twice. */
+    | { readonly type: 'string'; readonly codes: Uint32Array; readonly dictionary: readonly string[] }
+  );
+
+/** Columns of equal length, by name. */
+export type HostTable = { readonly [name: string]: HostColumn };
+
+export type ColumnKind = HostColumn['type'];
+
+/** What a cell of a table is to JavaScript: 64-bit integers are bigints, dates days, decimals `{ units, scale }`. */
+export type CellValue = number | bigint | boolean | string | Decimal | null;
+
+/** The number `units · 10^−scale`. */
+export interface Decimal {
+  readonly units: bigint;
+  readonly scale: number;
+}
+
+/** How many rows a column has. */
+export function rowsOf(column: HostColumn): number {
+  return column.type === 'string' ? column.codes.length : column.values.length;
+}

@@ -1,0 +1,46 @@
+/**
+ * Questions to tables: which rows a condition holds for, and what those rows come to.
+ *
+ * @module
+ */
+
+export { TableError } from './errors.ts';
+export {
+  and,
+  atLeast,
+  atMost,
+  between,
+  type ComparisonOperator,
+  type Condition,
+  column,
+  difference,
+  type Expression,
+  equalTo,
+  greaterThan,
+  inBox,
+  isNull,
+  type LiteralValue,
+  lessThan,
+  linear,
+  literal,
+  not,
+  oneOf,
+  or,
+  product,
+  sum,
+  truth,
+  unequalTo,
+} from './expressions.ts';
+export type { CellValue, ColumnKind, Decimal, HostColumn, HostTable, Validity } from './host-table.ts';
+export { readRows } from './rows.ts';
+export {
+  complement,
+  countSelected,
+  intersection,
+  type Selection,
+  select,
+  selectedIds,
+  union,
+  type Where,
+} from './selection.ts';
+export { createTable, type DeviceTable, disposeTable, type KeyType, type TableColumn } from './table.ts';

@@ -1,0 +1,169 @@
+import type { Column } from '../../primitives/columns/column.ts';
+import { bitsToI32, bitsToU32 } from '../../primitives/functors/standard/bits.ts';
+import {
+  add64,
+  eq64,
+  i64OfI32,
+  ltI64,
+  ltU64,
+  sub64,
+  u64OfU32,
+  type U64 as Wide,
+} from '../../primitives/functors/standard/wide.ts';
+import { mul64, mulI32 } from '../../primitives/functors/standard/wide-products.ts';
+import type { Bool, I32 as I32Value, U32 as U32Value } from '../../primitives/functors/value.ts';
+import { addBounds, type Bounds, I32, I64, isWithin, multiplyBounds, subtractBounds, U32, U64 } from './bounds.ts';
+import { tableError } from './errors.ts';
+import { columnsPart, combineParts, constantPart, mapPart, type Part } from './part.ts';
+import type { TableColumn } from './table.ts';
+
+/** An integer inside a functor, in as few words as its bounds need. Pairs are unsigned or two's complement, as their bounds say. */
+export type IntegerValue =
+  | { readonly kind: 'i32'; readonly value: I32Value }
+  | { readonly kind: 'u32'; readonly value: U32Value }
+  | { readonly kind: 'pair'; readonly value: Wide };
+
+/** Numbers `integer · 10^−scale` of every row. */
+export interface IntegerPart {
+  readonly part: Part<IntegerValue>;
+  readonly bounds: Bounds;
+  readonly scale: number;
+  readonly validity: readonly (Column<'u32'> | undefined)[];
+}
+
+/** A column of integers, bools, dates, codes or decimals; or the integers that stand for the values of any other. */
+export function integersOf({ key, words, bounds, scale, validity }: TableColumn): IntegerPart {
+  const narrow = isWithin(bounds, I32);
+  const part = mapPart(`${key}${narrow ? 'n' : ''}`, columnsPart(words), ([low, high]): IntegerValue => {
+    if (key === 'i32') return { kind: 'i32', value: low as I32Value };
+    if (narrow) return { kind: 'i32', value: bitsToI32(low as U32Value) };
+    if (key === 'u32') return { kind: 'u32', value: low as U32Value };
+    const hi = key === 'i64' ? bitsToU32(high as I32Value) : (high as U32Value);
+    return { kind: 'pair', value: { lo: low as U32Value, hi } };
+  });
+  return { part, bounds, scale, validity: [validity] };
+}
+
+export function integerConstant(value: bigint, scale: number): IntegerPart {
+  const bounds = { least: value, greatest: value };
+  return { part: constantOf(value, bounds), bounds, scale, validity: [] };
+}
+
+function constantOf(value: bigint, bounds: Bounds): Part<IntegerValue> {
+  if (isWithin(bounds, I32)) {
+    return mapPart('', constantPart('i32', Number(value)), (made): IntegerValue => ({ kind: 'i32', value: made }));
+  }
+  if (!isWithin(bounds, I64) && !isWithin(bounds, U64)) throw overflow(`The constant ${value}`, bounds);
+  return pairConstant(value);
+}
+
+function pairConstant(value: bigint): Part<IntegerValue> {
+  const words = [value & 0xffffffffn, (value >> 32n) & 0xffffffffn].map((word) => constantPart('u32', Number(word)));
+  return combineParts('', words, ([lo, hi]): IntegerValue => ({ kind: 'pair', value: { lo: lo!, hi: hi! } }));
+}
+
+const operations = {
+  add: { symbol: '+', bounds: addBounds },
+  sub: { symbol: '−', bounds: subtractBounds },
+  mul: { symbol: '·', bounds: multiplyBounds },
+} as const;
+
+/** + − and · of integers, exact: what may need more than 64 bits is refused. */
+export function computeIntegers(kind: 'add' | 'sub' | 'mul', left: IntegerPart, right: IntegerPart): IntegerPart {
+  if (kind !== 'mul' && left.scale !== right.scale) {
+    const scale = Math.max(left.scale, right.scale);
+    return computeIntegers(kind, rescaled(left, scale), rescaled(right, scale));
+  }
+  const { symbol, bounds: boundsOf } = operations[kind];
+  const bounds = boundsOf(left.bounds, right.bounds);
+  const narrow = isWithin(bounds, I32);
+  if (!narrow && !isWithin(bounds, I64)) throw overflow(`A result of ${symbol}`, bounds);
+  const halves = isWithin(left.bounds, I32) && isWithin(right.bounds, I32);
+  const name = `${kind}${narrow ? 'n' : halves ? 'h' : ''}`;
+  // Low words are right modulo 2^32 whatever the high ones are.
+  const part = combineParts(name, [signed(left), signed(right)], ([a, b]): IntegerValue => {
+    if (narrow) return { kind: 'i32', value: lowOf(a!)[kind](lowOf(b!)) };
+    if (kind === 'mul' && halves) return { kind: 'pair', value: mulI32({ a: lowOf(a!), b: lowOf(b!) }) };
+    return { kind: 'pair', value: { add: add64, sub: sub64, mul: mul64 }[kind]({ a: wideOf(a!), b: wideOf(b!) }) };
+  });
+  const scale = kind === 'mul' ? left.scale + right.scale : left.scale;
+  return { part, bounds, scale, validity: [...left.validity, ...right.validity] };
+}
+
+/** The same numbers with more digits behind the point. */
+export function rescaled(integers: IntegerPart, scale: number): IntegerPart {
+  if (integers.scale === scale) return integers;
+  const factor = integerConstant(10n ** BigInt(scale - integers.scale), scale - integers.scale);
+  return computeIntegers('mul', integers, factor);
+}
+
+/** The code of integers, which have to be signed ones of 64 bits. */
+function signed({ part, bounds }: IntegerPart): Part<IntegerValue> {
+  if (isWithin(bounds, I64)) return part;
+  throw overflow('A u64 from 2^63 on, of which something is computed,', bounds);
+}
+
+function overflow(what: string, { least, greatest }: Bounds): Error {
+  return tableError('overflow', `${what} may not fit in 64 bits.`, {
+    expected: 'numbers from −2^63 to 2^63 − 1',
+    got: least === greatest ? least : `numbers from ${least} to ${greatest}`,
+    remedy: 'Use columns of smaller numbers, or fewer digits behind the point.',
+  });
+}
+
+function lowOf({ kind, value }: IntegerValue): I32Value {
+  if (kind === 'i32') return value;
+  return bitsToI32(kind === 'u32' ? value : value.lo);
+}
+
+/** An integer in two words. */
+export function wideOf({ kind, value }: IntegerValue): Wide {
+  if (kind === 'i32') return i64OfI32(value);
+  return kind === 'u32' ? u64OfU32(value) : value;
+}
+
+/** How two integers are compared. */
+export type Domain = 'i32' | 'u32' | 'i64' | 'u64';
+
+const DOMAINS: readonly (readonly [Domain, Bounds])[] = [
+  ['i32', I32],
+  ['u32', U32],
+  ['i64', I64],
+  ['u64', U64],
+];
+
+/** The first domain that has all of the bounds. */
+export function domainOf(...bounds: readonly Bounds[]): readonly [Domain, Bounds] {
+  const found = DOMAINS.find(([, all]) => bounds.every((each) => isWithin(each, all)));
+  if (found !== undefined) return found;
+  throw tableError('type', 'Signed numbers cannot be compared with unsigned ones from 2^63 on.');
+}
+
+const isLess = {
+  i32: (a: IntegerValue, b: IntegerValue): Bool => lowOf(a).lt(lowOf(b)),
+  u32: (a: IntegerValue, b: IntegerValue): Bool => bitsToU32(lowOf(a)).lt(bitsToU32(lowOf(b))),
+  i64: (a: IntegerValue, b: IntegerValue): Bool => ltI64({ a: wideOf(a), b: wideOf(b) }),
+  u64: (a: IntegerValue, b: IntegerValue): Bool => ltU64({ a: wideOf(a), b: wideOf(b) }),
+};
+
+/** Whether one integer is below another. */
+export function lessInteger(domain: Domain, a: IntegerValue, b: IntegerValue): Bool {
+  return isLess[domain](a, b);
+}
+
+export function sameInteger(domain: Domain, a: IntegerValue, b: IntegerValue): Bool {
+  if (domain === 'i32' || domain === 'u32') return lowOf(a).eq(lowOf(b));
+  return eq64({ a: wideOf(a), b: wideOf(b) });
+}
+
+/** A constant as the integers of a domain are, so that its value does not decide the code. */
+export function constantIn(domain: Domain, value: bigint): Part<IntegerValue> {
+  if (domain === 'i64' || domain === 'u64') return pairConstant(value);
+  const word = constantPart('u32', Number(value & 0xffffffffn));
+  return mapPart('', word, (made): IntegerValue => ({ kind: 'u32', value: made }));
+}
+
+/** The integers as i32, which they have to fit in. */
+export function asI32(value: IntegerValue): I32Value {
+  return lowOf(value);
+}

@@ -1,0 +1,107 @@
+import { computeDecimals, decimalOf, numberOf } from './decimals.ts';
+import { tableError } from './errors.ts';
+import type { Expression, LiteralValue } from './expressions.ts';
+import { computeFloats, type FloatPart, floatConstant, floatsOf } from './floats.ts';
+import { computeIntegers, type IntegerPart, integerConstant, integersOf } from './integers.ts';
+import { columnOf, type DeviceTable, type TableColumn } from './table.ts';
+
+/** An expression over a table: a literal, numbers that can be computed with, or a column of another type. */
+export type Operand =
+  | { readonly family: 'literal'; readonly value: LiteralValue }
+  | ({ readonly family: 'integer'; readonly column: TableColumn | undefined } & IntegerPart)
+  | ({ readonly family: 'f32'; readonly column: TableColumn | undefined } & FloatPart)
+  | { readonly family: 'f64' | 'string' | 'bool' | 'date'; readonly column: TableColumn };
+
+/** Finds out what an expression is, and refuses what cannot be computed. */
+export function operandOf(table: DeviceTable, expression: Expression): Operand {
+  switch (expression.kind) {
+    case 'column':
+      return ofColumn(columnOf(table, expression.name));
+    case 'literal':
+      return { family: 'literal', value: expression.value };
+    case 'neg':
+      return compute('sub', { family: 'literal', value: 0 }, operandOf(table, expression.of));
+    case 'add':
+    case 'sub':
+    case 'mul':
+      return compute(expression.kind, operandOf(table, expression.left), operandOf(table, expression.right));
+    default:
+      throw tableError('expression', `There is no expression of kind '${(expression as { kind: unknown }).kind}'.`, {
+        expected: 'column, literal, add, sub, mul or neg',
+        got: (expression as { kind: unknown }).kind,
+      });
+  }
+}
+
+function ofColumn(column: TableColumn): Operand {
+  switch (column.kind) {
+    case 'u32':
+    case 'i32':
+    case 'u64':
+    case 'i64':
+    case 'decimal':
+      return { family: 'integer', column, ...integersOf(column) };
+    case 'f32':
+      return { family: 'f32', column, ...floatsOf(column) };
+    default:
+      return { family: column.kind, column };
+  }
+}
+
+const SYMBOLS = { add: '+', sub: '−', mul: '·' } as const;
+
+function compute(kind: 'add' | 'sub' | 'mul', left: Operand, right: Operand): Operand {
+  if (isNull(left) || isNull(right)) return { family: 'literal', value: null };
+  if (left.family === 'literal' && right.family === 'literal') {
+    return { family: 'literal', value: computeLiterals(kind, left.value, right.value) };
+  }
+  if (left.family === 'f32' || right.family === 'f32') {
+    return { family: 'f32', column: undefined, ...computeFloats(kind, asFloat(kind, left), asFloat(kind, right)) };
+  }
+  const [a, b] = [asInteger(kind, left), asInteger(kind, right)];
+  return { family: 'integer', column: undefined, ...computeIntegers(kind, a, b) };
+}
+
+function isNull(operand: Operand): boolean {
+  return operand.family === 'literal' && operand.value === null;
+}
+
+function computeLiterals(kind: 'add' | 'sub' | 'mul', a: LiteralValue, b: LiteralValue): LiteralValue {
+  const [x, y] = [decimalOf(a), decimalOf(b)];
+  if (x !== undefined && y !== undefined) return computeDecimals(kind, x, y);
+  if (typeof a !== 'number' || typeof b !== 'number') throw notNumbers(kind, typeof a === 'number' ? b : a);
+  return kind === 'add' ? a + b : kind === 'sub' ? a - b : a * b;
+}
+
+function asFloat(kind: keyof typeof SYMBOLS, operand: Operand): FloatPart {
+  if (operand.family === 'f32') return operand;
+  if (operand.family === 'literal' && typeof operand.value === 'number') return floatConstant(operand.value);
+  const decimal = operand.family === 'literal' ? decimalOf(operand.value) : undefined;
+  if (decimal !== undefined) return floatConstant(numberOf(decimal));
+  throw tableError('type', `f32 goes with f32 and numbers under ${SYMBOLS[kind]}.`, {
+    expected: 'a column of f32 or a number',
+    got: describeOperand(operand),
+  });
+}
+
+function asInteger(kind: keyof typeof SYMBOLS, operand: Operand): IntegerPart {
+  if (operand.family === 'integer') return operand;
+  const decimal = operand.family === 'literal' ? decimalOf(operand.value) : undefined;
+  if (decimal !== undefined) return integerConstant(decimal.units, decimal.scale);
+  throw notNumbers(kind, describeOperand(operand));
+}
+
+function notNumbers(kind: keyof typeof SYMBOLS, got: unknown): Error {
+  return tableError('type', `There is no ${SYMBOLS[kind]} of these.`, {
+    expected: 'integers, decimals or f32',
+    got,
+    remedy: 'Of f64, dates, strings and bools there are only columns and literals.',
+  });
+}
+
+/** What an operand is, for an error. */
+export function describeOperand(operand: Operand): string {
+  if (operand.family === 'literal') return `the literal ${String(operand.value)}`;
+  const { column } = operand;
+  return column === undefined ? `an expression of ${operand.family}` : `'${column.name}', a column of ${column.kind}`;
+}

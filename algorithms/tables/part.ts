@@ -1,0 +1,125 @@
+import { type Column, viewColumn } from '../../primitives/columns/column.ts';
+import { fuse, type Loader } from '../../primitives/columns/program.ts';
+import type { Context } from '../../primitives/context.ts';
+import { bool } from '../../primitives/functors/functor.ts';
+import type { ScalarType } from '../../primitives/functors/ir.ts';
+import type { Bool, U32, Value } from '../../primitives/functors/value.ts';
+import { hasBit } from '../../primitives/pack-bits.ts';
+
+type Values = readonly Value<ScalarType>[];
+
+/** A constant of a question. It travels as a uniform: another one compiles nothing anew. */
+export interface Constant {
+  readonly type: ScalarType;
+  readonly value: number | boolean;
+}
+
+/** What a part of a question finds at a row. */
+export interface RowInputs {
+  readonly row: U32;
+  readonly values: Values;
+  /** The words that hold the row's bit. */
+  readonly words: readonly U32[];
+  readonly constants: Values;
+}
+
+/**
+ * A part of a question that is computed for every row: what it reads, its constants, and its code. Parts of the same structure
+ * have the same code.
+ */
+export interface Part<T> {
+  readonly structure: string;
+  /** Columns with an element a row. */
+  readonly columns: readonly Column[];
+  /** Columns with a bit a row. */
+  readonly bits: readonly Column<'u32'>[];
+  readonly constants: readonly Constant[];
+  readonly emit: (inputs: RowInputs) => T;
+}
+
+/** A part out of others. */
+export function combineParts<A, T>(
+  name: string,
+  parts: readonly Part<A>[],
+  combine: (made: readonly A[]) => T,
+): Part<T> {
+  return {
+    structure: `${name}(${parts.map(({ structure }) => structure).join(' ')})`,
+    columns: parts.flatMap(({ columns }) => columns),
+    bits: parts.flatMap(({ bits }) => bits),
+    constants: parts.flatMap(({ constants }) => constants),
+    emit: ({ row, values, words, constants }) => {
+      const rest = { values: [...values], words: [...words], constants: [...constants] };
+      const made = parts.map((part) =>
+        part.emit({
+          row,
+          values: rest.values.splice(0, part.columns.length),
+          words: rest.words.splice(0, part.bits.length),
+          constants: rest.constants.splice(0, part.constants.length),
+        }),
+      );
+      return combine(made);
+    },
+  };
+}
+
+/** A part that makes something else of another. */
+export function mapPart<A, T>(name: string, part: Part<A>, change: (made: A) => T): Part<T> {
+  return combineParts(name, [part], ([made]) => change(made!));
+}
+
+export function columnsPart(columns: readonly Column[]): Part<Values> {
+  return { structure: `c${columns.length}`, columns, bits: [], constants: [], emit: ({ values }) => values };
+}
+
+export function constantPart<T extends ScalarType>(type: T, value: number | boolean): Part<Value<T>> {
+  return {
+    structure: type,
+    columns: [],
+    bits: [],
+    constants: [{ type, value }],
+    emit: ({ constants }) => constants[0] as Value<T>,
+  };
+}
+
+/** Something that neither rows nor constants decide. */
+export function fixedPart<T>(name: string, make: () => T): Part<T> {
+  return { structure: name, columns: [], bits: [], constants: [], emit: make };
+}
+
+/** Whether the bits of the row are set in all columns of bits; each is looked at once. */
+export function bitsPart(columns: readonly (Column<'u32'> | undefined)[]): Part<Bool> {
+  const bits = [...new Set(columns.filter((each) => each !== undefined))];
+  if (bits.length === 0) return fixedPart('true', () => bool(true));
+  return {
+    structure: `b${bits.length}`,
+    columns: [],
+    bits,
+    constants: [],
+    emit: ({ row, words }) => words.map((word) => hasBit(word, row)).reduce((all, each) => all.and(each)),
+  };
+}
+
+/** The code of a part at a row of a program under fusion. */
+export function emitPart<T>({ columns, bits, constants, emit }: Part<T>, row: U32, loader: Loader): T {
+  const uniforms = constants.map(({ type, value }) => loader.uniform(type, value));
+  const values = loader.load(columns, row);
+  const words = bits.length === 0 ? [] : (loader.load(bits, row.shr(5)) as U32[]);
+  return emit({ row, values, words, constants: uniforms });
+}
+
+/** A part as columns, which are views. */
+export function viewsOf(
+  context: Context,
+  rows: number,
+  types: readonly ScalarType[],
+  part: Part<readonly Value<ScalarType>[]>,
+): readonly Column[] {
+  const view = fuse('question', [], types, (row, _, loader) => emitPart(part, row, loader), keyOfPart(part));
+  return types.map((type, result) => viewColumn(context, type, rows, view, result));
+}
+
+function keyOfPart({ structure, columns, bits, constants }: Part<unknown>): Parameters<typeof fuse>[4] {
+  const values = constants.map(({ value }) => value);
+  return { by: [viewsOf, structure, columns.length], columns: [...columns, ...bits], values };
+}

@@ -1,0 +1,91 @@
+import type { Column } from '../../primitives/columns/column.ts';
+import { array, bool, fn, u32 } from '../../primitives/functors/functor.ts';
+import { gather } from '../../primitives/gather.ts';
+import { map } from '../../primitives/map.ts';
+import type { HostColumn, HostTable } from './host-table.ts';
+import { f32OfKey, f64OfKey } from './sortable.ts';
+import { columnOf, type DeviceTable, type TableColumn } from './table.ts';
+
+/**
+ * Rows of a table by their numbers, read to the host as the table was given. Numbers past the last row are not allowed.
+ *
+ * - Work O(ids), span O(1). Deterministic. Accepts device counts.
+ *
+ * @throws {@link TableError} `tables/unknown-column`.
+ * @example
+ * const table = createTable(ctx, { x: { type: 'u32', values: Uint32Array.of(1, 5, 9) } });
+ * const { x } = await readRows(table, selectedIds(select(table, greaterThan(column('x'), 2))));
+ * x.values; // Uint32Array [5, 9]
+ */
+export async function readRows(
+  table: DeviceTable,
+  ids: Column<'u32'>,
+  names: readonly string[] = Object.keys(table.columns),
+): Promise<HostTable> {
+  const columns = names.map((name) => columnOf(table, name));
+  const views = columns.map(({ words, validity }) => ({
+    words: Object.fromEntries(words.map((each, i) => [i, gather(each as Column<'u32'>, ids)])),
+    valid: validity === undefined ? {} : { bits: map(bitAt, { id: ids, words: validity }) },
+  }));
+  const read = await table.context.read(Object.fromEntries(views.map((each, i) => [i, each])));
+  const entries = columns.map((column, i): [string, HostColumn] => {
+    const { words, valid } = read[i] as {
+      words: { [word: string]: Uint32Array | Int32Array };
+      valid: { bits?: Uint8Array };
+    };
+    return [column.name, hostColumn(column, Object.values(words), valid.bits)];
+  });
+  return Object.fromEntries(entries);
+}
+
+const bitAt = fn('bitAt', { id: u32, words: array(u32) }, bool, ({ id, words }) =>
+  words.at(id.shr(5)).shr(id.and(31)).and(1).ne(0),
+);
+
+/** A column of the host out of the integers that stand for its values, and of flags that tell which are valid. */
+export function hostColumn(
+  { kind, dictionary, scale }: Pick<TableColumn, 'kind' | 'dictionary' | 'scale'>,
+  [low, high]: readonly (Uint32Array | Int32Array)[],
+  valid: Uint8Array | undefined,
+): HostColumn {
+  const validity = valid === undefined ? undefined : packedFlags(valid);
+  const some = low as Uint32Array;
+  switch (kind) {
+    case 'u32':
+      return { type: kind, validity, values: some };
+    case 'i32':
+    case 'date':
+      return { type: kind, validity, values: low as Int32Array };
+    case 'bool':
+      return { type: kind, validity, values: Uint8Array.from(some) };
+    case 'f32':
+      return { type: kind, validity, values: Float32Array.from(low!, f32OfKey) };
+    case 'f64':
+      return { type: kind, validity, values: Float64Array.from(some, (lo, i) => f64OfKey(signed(lo, high![i]!))) };
+    case 'u64':
+      return {
+        type: kind,
+        validity,
+        values: BigUint64Array.from(some, (lo, i) => BigInt.asUintN(64, signed(lo, high![i]!))),
+      };
+    case 'i64':
+      return { type: kind, validity, values: BigInt64Array.from(some, (lo, i) => signed(lo, high![i]!)) };
+    case 'decimal': {
+      const values =
+        high === undefined ? (low as Int32Array) : BigInt64Array.from(some, (lo, i) => signed(lo, high[i]!));
+      return { type: kind, validity, values, scale };
+    }
+    case 'string':
+      return { type: kind, validity, codes: some, dictionary };
+  }
+}
+
+function signed(low: number, high: number): bigint {
+  return BigInt.asIntN(64, (BigInt(high) << 32n) | BigInt(low >>> 0));
+}
+
+function packedFlags(flags: Uint8Array): Uint32Array {
+  const words = new Uint32Array(Math.ceil(flags.length / 32));
+  for (const [i, flag] of flags.entries()) if (flag !== 0) words[i >> 5]! |= 1 << (i & 31);
+  return words;
+}

@@ -1,0 +1,144 @@
+import type { Column } from '../../primitives/columns/column.ts';
+import { fn, u32, uniform } from '../../primitives/functors/functor.ts';
+import { popcount } from '../../primitives/functors/standard/bits.ts';
+import { select as choose } from '../../primitives/functors/standard/choose.ts';
+import type { Bool } from '../../primitives/functors/value.ts';
+import { map } from '../../primitives/map.ts';
+import { plus } from '../../primitives/monoid.ts';
+import { bitPlaces, packBits } from '../../primitives/pack-bits.ts';
+import { reduce } from '../../primitives/reduce.ts';
+import { sequence } from '../../primitives/sequence.ts';
+import { truthOf } from './conditions.ts';
+import { tableError } from './errors.ts';
+import type { Condition } from './expressions.ts';
+import { bitsPart, mapPart, type Part, viewsOf } from './part.ts';
+import type { DeviceTable } from './table.ts';
+
+/** Rows of a table that were chosen, one bit each: row i is bit `i % 32` of word `i >> 5`. Bits beyond the last row are 0. */
+export interface Selection {
+  readonly table: DeviceTable;
+  readonly words: Column<'u32'>;
+}
+
+/**
+ * The rows for which a condition is true, in one launch.
+ *
+ * SQL's three-valued logic: comparisons with null are unknown, and rows for which the condition is unknown are not chosen. NaN
+ * equals itself and is greater than all else, −0 is 0. A literal is compared with integers and decimals as the real number that
+ * it is, with a column of f32 or f64 after it was rounded to that. + − and · of integers are exact; where the values that the
+ * columns have do not make sure that a result fits in 64 bits, it is refused. Those of f32 are rounded one by one, in the order
+ * of the tree, so that Σ aᵢ·xᵢ goes from left to right. Other constants compile nothing anew.
+ *
+ * - Work O(rows), span O(1). Deterministic: the same bits on every backend.
+ *
+ * Source: Govindaraju, Lloyd, Wang, Lin and Manocha, Fast Computation of Database Operations using Graphics Processors, 2004.
+ *
+ * @throws {@link TableError} `tables/unknown-column`, `tables/type`, `tables/overflow`, `tables/dictionary`.
+ * @example
+ * const table = createTable(ctx, { hour: { type: 'i32', values: Int32Array.of(7, 12, 9, 3) } });
+ * const rush = select(table, or(between(column('hour'), 7, 9), greaterThan(column('hour'), 16)));
+ * await ctx.read(selectedIds(rush)); // Uint32Array [0, 2]
+ */
+export function select(table: DeviceTable, condition: Condition): Selection {
+  const flags = flagsOf(table, truthOf(table, condition));
+  return { table, words: packBits(flags, { context: table.context }) };
+}
+
+/** A condition as flags, which are a view. */
+export function flagsOf({ context, rows }: DeviceTable, truth: Part<Bool>): Column<'bool'> {
+  const [flags] = viewsOf(
+    context,
+    rows,
+    ['bool'],
+    mapPart('', truth, (holds) => [holds]),
+  );
+  return flags as Column<'bool'>;
+}
+
+/** Rows that were chosen, or that a condition is true for; all where there is neither. */
+export type Where = Condition | Selection | undefined;
+
+/** What rows are chosen by, as code. */
+export function chosenBy(table: DeviceTable, where: Where): Part<Bool> | undefined {
+  if (where === undefined) return undefined;
+  if (!('words' in where)) return truthOf(table, where);
+  requireSame(table, where.table);
+  return bitsPart([where.words]);
+}
+
+/**
+ * Rows that were chosen by both.
+ *
+ * @example
+ * const table = createTable(ctx, { x: { type: 'u32', values: Uint32Array.of(1, 5, 9) } });
+ * const small = select(table, lessThan(column('x'), 6));
+ * const large = select(table, greaterThan(column('x'), 2));
+ * await ctx.read(selectedIds(intersection(small, large))); // Uint32Array [1]
+ */
+export function intersection(a: Selection, b: Selection): Selection {
+  return combined(a, b, andWords);
+}
+
+/**
+ * Rows that were chosen by one of them.
+ *
+ * @example
+ * const table = createTable(ctx, { x: { type: 'u32', values: Uint32Array.of(1, 5, 9) } });
+ * const ends = union(select(table, lessThan(column('x'), 2)), select(table, greaterThan(column('x'), 6)));
+ * await ctx.read(selectedIds(ends)); // Uint32Array [0, 2]
+ */
+export function union(a: Selection, b: Selection): Selection {
+  return combined(a, b, orWords);
+}
+
+/**
+ * Rows that were not chosen, those for which the condition was unknown among them.
+ *
+ * @example
+ * const table = createTable(ctx, { x: { type: 'u32', values: Uint32Array.of(1, 5, 9) } });
+ * await ctx.read(selectedIds(complement(select(table, lessThan(column('x'), 2))))); // Uint32Array [1, 2]
+ */
+export function complement({ table, words }: Selection): Selection {
+  const { context, rows } = table;
+  const index = sequence(words.length);
+  return { table, words: context.materialize(map(otherBits, { word: words, index, rows })) };
+}
+
+const andWords = fn('andWords', { a: u32, b: u32 }, u32, ({ a, b }) => a.and(b));
+const orWords = fn('orWords', { a: u32, b: u32 }, u32, ({ a, b }) => a.or(b));
+const otherBits = fn('otherBits', { word: u32, index: u32, rows: uniform(u32) }, u32, ({ word, index, rows }) => {
+  const left = rows.sub(index.shl(5));
+  const all = choose(u32(2 ** 32 - 1), u32(1).shl(left).sub(1), left.lt(32));
+  return word.not().and(all);
+});
+
+function combined(a: Selection, b: Selection, combine: typeof andWords): Selection {
+  requireSame(a.table, b.table);
+  return { table: a.table, words: a.table.context.materialize(map(combine, { a: a.words, b: b.words })) };
+}
+
+function requireSame(table: DeviceTable, other: DeviceTable): void {
+  if (table === other) return;
+  throw tableError('selection', 'A selection of another table was given.', { remedy: 'Select from this table.' });
+}
+
+/** How many rows were chosen. */
+export async function countSelected({ table: { context }, words }: Selection): Promise<number> {
+  const total = reduce(map(bitsIn, { word: words }), plus(u32), { context });
+  const [count] = await context.read(total);
+  context.dispose(total);
+  return count!;
+}
+
+const bitsIn = fn('bitsIn', { word: u32 }, u32, ({ word }) => popcount(word));
+
+/**
+ * The numbers of the rows that were chosen, from the least on; a column whose length the device knows.
+ *
+ * @example
+ * const table = createTable(ctx, { x: { type: 'u32', values: Uint32Array.of(1, 5, 9) } });
+ * await ctx.read(selectedIds(select(table, greaterThan(column('x'), 2)))); // Uint32Array [1, 2]
+ */
+export function selectedIds({ table, words }: Selection): Column<'u32'> {
+  return bitPlaces(words, { context: table.context });
+}

@@ -1,0 +1,80 @@
+/**
+ * Numbers as integers that have their order, of which all kinds of columns consist on a device. Of floats, NaN equals itself and
+ * is greatest, and −0 is 0.
+ */
+
+const NAN_KEY = 0x7fffffff;
+
+/** f32 as i32. */
+export function keysOfF32(values: Float32Array): Int32Array {
+  const bits = new Int32Array(values.buffer, values.byteOffset, values.length);
+  const keys = new Int32Array(values.length);
+  for (let i = 0; i < keys.length; i++) keys[i] = keyOfF32Bits(bits[i]!);
+  return keys;
+}
+
+function keyOfF32Bits(bits: number): number {
+  const magnitude = bits & 0x7fffffff;
+  if (magnitude > 0x7f800000) return NAN_KEY;
+  return magnitude === 0 ? 0 : bits ^ ((bits >> 31) & 0x7fffffff);
+}
+
+const scratch = new DataView(new ArrayBuffer(8));
+
+export function keyOfF32(value: number): number {
+  scratch.setFloat32(0, value);
+  return keyOfF32Bits(scratch.getInt32(0));
+}
+
+export function f32OfKey(key: number): number {
+  if (key === NAN_KEY) return Number.NaN;
+  scratch.setInt32(0, key ^ ((key >> 31) & 0x7fffffff));
+  return scratch.getFloat32(0);
+}
+
+const NAN_KEY_64 = 2n ** 63n - 1n;
+
+/** f64 as i64, in words. */
+export function keysOfF64(values: Float64Array): Pairs<Int32Array> {
+  const words = new Int32Array(values.buffer, values.byteOffset, 2 * values.length);
+  const lo = new Uint32Array(values.length);
+  const hi = new Int32Array(values.length);
+  for (let i = 0; i < lo.length; i++) {
+    const [low, high] = [words[2 * i]!, words[2 * i + 1]!];
+    const value = values[i]!;
+    if (Number.isNaN(value)) [lo[i], hi[i]] = [-1, NAN_KEY];
+    else if (value !== 0) [lo[i], hi[i]] = [low ^ (high >> 31), high ^ ((high >> 31) & 0x7fffffff)];
+  }
+  return { lo, hi };
+}
+
+export function keyOfF64(value: number): bigint {
+  if (Number.isNaN(value)) return NAN_KEY_64;
+  scratch.setFloat64(0, value === 0 ? 0 : value);
+  const bits = scratch.getBigInt64(0);
+  return bits < 0n ? bits ^ NAN_KEY_64 : bits;
+}
+
+export function f64OfKey(key: bigint): number {
+  if (key === NAN_KEY_64) return Number.NaN;
+  scratch.setBigInt64(0, key < 0n ? key ^ NAN_KEY_64 : key);
+  return scratch.getFloat64(0);
+}
+
+/** 64-bit words in two arrays. */
+export interface Pairs<High> {
+  readonly lo: Uint32Array;
+  readonly hi: High;
+}
+
+/** 64-bit integers in words. */
+export function pairsOf(values: BigInt64Array | BigUint64Array): Pairs<Uint32Array> {
+  const words = new Uint32Array(values.buffer, values.byteOffset, 2 * values.length);
+  const lo = new Uint32Array(values.length);
+  const hi = new Uint32Array(values.length);
+  for (let i = 0; i < lo.length; i++) {
+    lo[i] = words[2 * i]!;
+    hi[i] = words[2 * i + 1]!;
+  }
+  return { lo, hi };
+}

@@ -1,0 +1,34 @@
+import { fc, test } from '@fast-check/vitest';
+import { describe, expect } from 'vitest';
+import * as t from '../algorithms/tables/index.ts';
+import { onEveryBackend } from './backends.ts';
+import { sampleCondition, sampleTable, truthAt } from './tables-support.ts';
+
+const TIMEOUT_MS = 120_000;
+const someConditions = fc.array(sampleCondition, { minLength: 1, maxLength: 6 });
+
+describe('select', () => {
+  onEveryBackend((opened, { runs }) => {
+    const chooses = fc.asyncProperty(sampleTable, someConditions, async ({ host, rows }, conditions) => {
+      const { context } = opened();
+      const table = t.createTable(context, host);
+      for (const condition of conditions) {
+        const selection = t.select(table, condition);
+        const ids = t.selectedIds(selection);
+        const expected = [...rows.keys()].filter((i) => truthAt(rows[i]!, condition) === true);
+        expect([...(await context.read(ids))], shown(condition)).toEqual(expected);
+        context.dispose(ids, selection.words);
+      }
+      t.disposeTable(table);
+    });
+    test(
+      'chooses the rows for which the condition is true',
+      () => fc.assert(chooses, { numRuns: 4 * runs }),
+      TIMEOUT_MS,
+    );
+  });
+});
+
+function shown(condition: t.Condition): string {
+  return JSON.stringify(condition, (_, value) => (typeof value === 'bigint' ? `${value}` : value));
+}
