@@ -9,9 +9,11 @@ import {
   trackCells,
 } from '../algorithms/cell-tracking/index.ts';
 import { createFailoverBackend } from '../backends/failover/index.ts';
+import { createReferenceBackend } from '../backends/reference/index.ts';
 import { createWorkersBackend } from '../backends/workers/index.ts';
 import { matchVideo, trackAccuracy } from '../bench/cell-accuracy.ts';
 import { type CellVideoOptions, cellVideo } from '../bench/cell-video.ts';
+import type { Backend } from '../primitives/backend.ts';
 import { Context } from '../primitives/context.ts';
 import { onEveryBackend } from './backends.ts';
 import { lostBefore } from './faulty-backend.ts';
@@ -205,6 +207,89 @@ describe('cells', () => {
     const frames: TrackedFrame[] = [];
     for await (const frame of trackCells(context, camera(), SMALL)) frames.push(frame);
     expect(frames).toEqual(await onWorkers(crossing));
+    await context.close();
+  });
+});
+
+describe('frames', () => {
+  /** A context that counts writes of as many words as a frame has. */
+  function openCounting({ width, height }: { readonly width: number; readonly height: number }) {
+    const backend = createReferenceBackend();
+    let uploads = 0;
+    const write: Backend['write'] = (buffer, word, data) => {
+      if (data.length === Math.ceil((width * height) / 4)) uploads++;
+      backend.write(buffer, word, data);
+    };
+    return { context: new Context({ ...backend, write } as Backend), uploads: () => uploads };
+  }
+
+  const empty = drawDiscs(56, 40, []);
+
+  test.each([1, 3, 4, 50])('are uploaded once each, where cells are looked for in every %i-th', async (detectEvery) => {
+    const { context, uploads } = openCounting(empty);
+    const staying = Array.from({ length: 9 }, (_, t) => drawDiscs(56, 40, [[20 + t, 20]]));
+    const frames = await collect(context, staying, { ...SMALL, detectEvery });
+    expect(frames.map(({ track }) => track.length)).toEqual(staying.map(() => 1));
+    expect(uploads()).toBe(staying.length);
+    await context.close();
+  });
+
+  test('in which there is nothing to look for or to follow are not uploaded', async () => {
+    const { context, uploads } = openCounting(empty);
+    const frames = await collect(
+      context,
+      Array.from({ length: 14 }, () => empty),
+    );
+    expect([frames.length, uploads()]).toEqual([14, 5]);
+    // A cell that comes in the sixth frame is found in the seventh.
+    await collect(context, [...Array.from({ length: 5 }, () => empty), ...crossing.slice(0, 4)]);
+    expect(uploads() - 5).toBe(2 + 3);
+    expect(context.backend.counters.liveBuffers).toBe(0);
+    await context.close();
+  });
+
+  test('are uploaded once where detection runs ahead, as stages of a graph do', async () => {
+    const { context, uploads } = openCounting(empty);
+    const tracker = cellTracker(context, { ...SMALL, detectEvery: 1 });
+    const found: TrackedFrame[] = [];
+    for (let start = 0; start < crossing.length; start += 5) {
+      const ahead = crossing.slice(start, start + 5).map((frame, i) => tracker.detect(frame, start + i));
+      const detected = await Promise.all(ahead);
+      for (const [i, cells] of detected.entries())
+        found.push(await tracker.track(crossing[start + i]!, start + i, cells));
+    }
+    expect(uploads()).toBe(crossing.length);
+    await tracker.close();
+    expect(found).toEqual(await onWorkers(crossing, { ...SMALL, detectEvery: 1 }));
+    await context.close();
+  });
+
+  test('are those that track is given, also where detect was given others', async () => {
+    const context = openReference();
+    const [one, alone] = [cellTracker(context, SMALL), cellTracker(context, SMALL)];
+    const noisy = { ...crossing[0]!, grey: crossing[0]!.grey.map((grey, i) => grey + (i % 3)) };
+    const detected = await one.detect(noisy, 0);
+    expect(await one.track(crossing[0]!, 0, detected)).toEqual(await alone.track(crossing[0]!, 0, detected));
+    await one.close();
+    await alone.close();
+    expect(context.backend.counters.liveBuffers).toBe(0);
+    await context.close();
+  });
+
+  test('in which cells are looked for and never followed do not pile up', async () => {
+    const context = openReference();
+    const tracker = cellTracker(context, { ...SMALL, detectEvery: 1 });
+    const bytes: number[] = [];
+    for (let index = 0; index < 30; index++) {
+      await tracker.detect(crossing[index % 15]!, index);
+      bytes.push(context.backend.counters.liveBytes);
+    }
+    expect(Math.max(...bytes)).toBe(bytes[12]);
+    // One that was left out is given up when a later one is followed.
+    await tracker.track(crossing[0]!, 29, undefined);
+    expect(context.backend.counters.liveBytes).toBeLessThan(bytes[0]! + 8 * 56 * 40);
+    await tracker.close();
+    expect(context.backend.counters.liveBuffers).toBe(0);
     await context.close();
   });
 });

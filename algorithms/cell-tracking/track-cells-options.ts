@@ -20,11 +20,14 @@ export interface TrackCellsOptions {
 
 /** Follows the cells of a video that comes frame by frame. */
 export interface CellTracker {
-  /** The cells of a frame if they are looked for in it, else undefined. Frames may come in any order, several at once. */
+  /**
+   * The cells of a frame if they are looked for in it, else undefined. Frames may come in any order, several at once. A call of
+   * `track` with the same index and array is about this frame too, which is uploaded once for both.
+   */
   detect(frame: HostFrame, index: number): Promise<DetectedCells | undefined>;
   /**
    * The cells of the next frame by their tracks. Frames come in order, from 0; a call may come before the one before has settled,
-   * so that the device always has work.
+   * so that the device always has work. A frame without a cell to follow is not uploaded.
    */
   track(
     frame: HostFrame,

@@ -6,6 +6,7 @@ import type { DetectedCells } from './detect-cells.ts';
 import { DEFAULT_RADII, marginOf } from './detection-options.ts';
 import { aHostFrame, type HostFrame, requireHostFrame, requireSameDepth, requireSameSize } from './frame.ts';
 import { type FrameSource, frameSource } from './frame-source.ts';
+import { type FrameUploads, frameUploads, type HeldFrame } from './frame-uploads.ts';
 import { linkingSettings } from './linking-options.ts';
 import { detectPeaks } from './peaks.ts';
 import type { CellTracker, TrackCellsOptions } from './track-cells-options.ts';
@@ -50,7 +51,7 @@ export function createTracker(context: Context, options: TrackCellsOptions): Cel
     detect: async (frame, index) => {
       requireArguments('detect', { frame, index }, CALL);
       const { detector } = partsFor('detect', frame);
-      return index % detectEvery === 0 ? noted(detector.detect(frame)) : undefined;
+      return index % detectEvery === 0 ? noted(detector.detect(frame, index)) : undefined;
     },
     track: async (frame, index, detected) => {
       // Where the frame is refused, nobody waits for what was detected in it.
@@ -64,6 +65,7 @@ export function createTracker(context: Context, options: TrackCellsOptions): Cel
       await Promise.allSettled(underWay);
       parts?.detector.dispose();
       parts?.follower.dispose();
+      parts?.uploads.dispose();
       parts = undefined;
       if (still !== undefined) context.dispose(still);
     },
@@ -75,34 +77,43 @@ const CALL = { frame: aHostFrame, index: aWhole(0, 2 ** 32 - 1, 'tracks/order') 
 interface Parts {
   /** Others have its size and depth. */
   readonly frame: HostFrame;
+  readonly uploads: FrameUploads;
   readonly detector: Detector;
   readonly follower: Follower;
 }
 
 function createParts(context: Context, frame: HostFrame, still: Column | undefined, options: TrackCellsOptions): Parts {
   const source = frameSource(context, frame, still);
+  const uploads = frameUploads(context, source);
   return {
     frame: { ...frame, grey: frame.grey.slice(0, 0) },
-    detector: createDetector(context, source, options),
-    follower: createFollower(context, source, frame, options),
+    uploads,
+    detector: createDetector(context, source, uploads, options),
+    follower: createFollower(context, source, uploads, frame, options),
   };
 }
 
 interface Detector {
-  detect(frame: HostFrame): Promise<DetectedCells>;
+  detect(frame: HostFrame, index: number): Promise<DetectedCells>;
   dispose(): void;
 }
 
-function createDetector(context: Context, source: FrameSource, { detection }: TrackCellsOptions): Detector {
+function createDetector(
+  context: Context,
+  source: FrameSource,
+  uploads: FrameUploads,
+  { detection }: TrackCellsOptions,
+): Detector {
   const peaks = context.prepare({ grey: source.input }, ({ grey }) => detectPeaks(source.frameOf(grey), detection));
   return {
-    detect: async (frame) => {
-      const grey = source.upload(frame);
-      const found = peaks({ grey });
+    detect: async (frame, index) => {
+      // Cells are followed in it next.
+      const held = uploads.keep(frame, index);
       try {
-        return await context.read(found);
+        const found = peaks({ grey: held.grey() });
+        return await context.read(found).finally(() => context.dispose(found));
       } finally {
-        context.dispose(grey, found);
+        held.release();
       }
     },
     dispose: () => peaks.dispose(),
@@ -132,6 +143,7 @@ const LEAST_ROWS = 64;
 function createFollower(
   context: Context,
   source: FrameSource,
+  uploads: FrameUploads,
   size: HostFrame,
   { detection = {}, tracking = {}, linking = {} }: TrackCellsOptions,
 ): Follower {
@@ -151,9 +163,8 @@ function createFollower(
   function follow(...[frame, index, detected]: Parameters<Follower['follow']>): Promise<TrackedFrame> {
     requireNext(index, next);
     next = index + 1;
-    // At once, so that the caller may use the array again.
-    const grey = source.upload(frame);
-    const issuing = issued.then(async () => issue(grey, index, await detected)).finally(() => context.dispose(grey));
+    const held = uploads.take(frame, index) ?? (tracks.isEmpty ? uploads.ifWanted(frame) : uploads.now(frame));
+    const issuing = issued.then(async () => issue(held, index, await detected)).finally(held.release);
     issued = issuing;
     // Whoever calls sees what went wrong; so does every later call.
     issuing.catch(() => {});
@@ -162,7 +173,7 @@ function createFollower(
 
   /** Sends the work of a frame to the device, without waiting for it. Only links wait, for the frames before. */
   async function issue(
-    grey: Column,
+    frame: HeldFrame,
     index: number,
     detected: DetectedCells | undefined,
   ): Promise<{ readonly result: Promise<TrackedFrame> }> {
@@ -171,7 +182,7 @@ function createFollower(
       restart(tracks.link(index, detected));
     }
     isStale = state === undefined || tracks.isEmpty;
-    const read = isStale ? Promise.resolve(NO_CELLS) : advance(grey, state!);
+    const read = isStale ? Promise.resolve(NO_CELLS) : advance(frame.grey(), state!);
     const result = Promise.all([read, seen]).then(([cells]) => tracks.see(index, cells, detected !== undefined));
     seen = result;
     result.catch(() => {});

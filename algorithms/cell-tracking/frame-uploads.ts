@@ -1,0 +1,90 @@
+import type { Column, Context } from '../../primitives/index.ts';
+import type { HostFrame } from './frame.ts';
+import type { FrameSource } from './frame-source.ts';
+
+/** A frame of a video, on the device as long as it is held. */
+export interface HeldFrame {
+  grey(): Column<'u32'>;
+  release(): void;
+}
+
+/** Frames on their way to the device. Of each call the frame's array is the caller's again when it returns. */
+export interface FrameUploads {
+  /** Uploads a frame, and keeps it for a call of {@link take}. */
+  keep(frame: HostFrame, index: number): HeldFrame;
+  /** The frame that was kept for an index, if there is one. Those of indices before are given up: frames are taken in order. */
+  take(frame: HostFrame, index: number): HeldFrame | undefined;
+  /** Uploads a frame. */
+  now(frame: HostFrame): HeldFrame;
+  /** Uploads a frame when it is asked for, which it may never be. */
+  ifWanted(frame: HostFrame): HeldFrame;
+  dispose(): void;
+}
+
+/** Kept frames that nobody takes are given up from so many on. A graph has fewer between its stages. */
+const MOST_KEPT = 8;
+
+interface KeptFrame {
+  /** Whose frame it is: an index may come with another array. */
+  readonly array: HostFrame['grey'];
+  readonly frame: HeldFrame;
+}
+
+export function frameUploads(context: Context, source: FrameSource): FrameUploads {
+  const kept = new Map<number, KeptFrame>();
+
+  function giveUp(index: number): void {
+    kept.get(index)?.frame.release();
+    kept.delete(index);
+  }
+
+  function keep(frame: HostFrame, index: number): HeldFrame {
+    const [first, second] = holdTwice(context, source.upload(frame));
+    giveUp(index);
+    kept.set(index, { array: frame.grey, frame: second });
+    if (kept.size > MOST_KEPT) giveUp(kept.keys().next().value!);
+    return first;
+  }
+
+  function take(frame: HostFrame, index: number): HeldFrame | undefined {
+    const found = kept.get(index);
+    const isTaken = found?.array === frame.grey;
+    if (isTaken) kept.delete(index);
+    for (const other of [...kept.keys()]) if (other <= index) giveUp(other);
+    return isTaken ? found!.frame : undefined;
+  }
+
+  return {
+    keep,
+    take,
+    now: (frame) => holdOnce(context, source.upload(frame)),
+    ifWanted(frame) {
+      const copy = { ...frame, grey: frame.grey.slice() };
+      let held: HeldFrame | undefined;
+      const grey = (): Column<'u32'> => {
+        held ??= holdOnce(context, source.upload(copy));
+        return held.grey();
+      };
+      return { grey, release: () => held?.release() };
+    },
+    dispose() {
+      for (const index of [...kept.keys()]) giveUp(index);
+    },
+  };
+}
+
+function holdOnce(context: Context, grey: Column<'u32'>): HeldFrame {
+  return { grey: () => grey, release: () => context.dispose(grey) };
+}
+
+/** Two that hold one column, which is disposed of when both have released it. */
+function holdTwice(context: Context, grey: Column<'u32'>): [HeldFrame, HeldFrame] {
+  let holders = 2;
+  const release = (): void => {
+    if (--holders === 0) context.dispose(grey);
+  };
+  return [
+    { grey: () => grey, release },
+    { grey: () => grey, release },
+  ];
+}
