@@ -1,8 +1,8 @@
 import { type Comparison, comparisonFields, RATIO_BINS } from '../algorithms/cross-compare/totals.ts';
 import { requireArguments } from '../primitives/arguments.ts';
 import { aRecord, aText, type Kind } from '../primitives/kinds.ts';
-import { loadPlot } from './plot-packages.ts';
-import { countText, escapeXml, HAIRLINE, HALO, INK, MUTED, shorten, text } from './zonal-plot/page.ts';
+import { BAR, histogramChart } from './histogram-chart.ts';
+import { countText, escapeXml, MUTED, shorten, text } from './zonal-plot/page.ts';
 
 /** What a plot shows. */
 export interface ComparePlot {
@@ -17,8 +17,6 @@ const MARGIN = 36;
 const CHART_TOP = 96;
 const CHART_HEIGHT = 300;
 const LONGEST_TITLE = 56;
-/** Readable beside a dark line, in print and to the colour-blind. */
-const BAR = '#4878a8';
 const PALE_BAR = '#a9bfd6';
 
 /**
@@ -42,7 +40,7 @@ export async function comparePlot(plot: ComparePlot): Promise<string> {
     '<rect width="100%" height="100%" fill="#fff"/>',
     text(shorten(title, LONGEST_TITLE), { x: MARGIN, y: 42, size: 20, weight: 600 }),
     text(subtitle(comparison), { x: MARGIN, y: 66, size: 13, fill: MUTED }),
-    `<g transform="translate(${MARGIN}, ${CHART_TOP})">${await drawBars(comparison)}</g>`,
+    `<g transform="translate(${MARGIN}, ${CHART_TOP})">${await drawRatios(comparison)}</g>`,
     '</svg>\n',
   ].join('\n');
 }
@@ -53,54 +51,20 @@ function subtitle({ similarity, pairs, matching }: Comparison): string {
   return `${countText(pairs)} pairs with common area, J′ = ${similarity.toFixed(4)}, ${matches}`;
 }
 
-async function drawBars({ similarity, histogram, matching }: Comparison): Promise<string> {
-  const { Plot, document } = await loadPlot();
-  const { axisX, axisY, gridY, plot, rect, ruleX, ruleY, text: label } = Plot;
-  const bars = Array.from(histogram, (count, bin) => ({
-    lower: bin / RATIO_BINS,
-    upper: (bin + 1) / RATIO_BINS,
-    count,
-    color: bin / RATIO_BINS < matching.minIou ? PALE_BAR : BAR,
-  }));
-  const means = Number.isNaN(similarity) ? [] : [{ x: similarity, name: `J′ ${similarity.toFixed(3)}` }];
-  const most = Math.max(1, ...histogram);
-  const chart = plot({
-    document,
+function drawRatios({ similarity, histogram, matching }: Comparison): Promise<string> {
+  return histogramChart({
     width: WIDTH - 2 * MARGIN,
     height: CHART_HEIGHT,
-    marginTop: 20,
-    marginLeft: 52,
-    marginRight: 8,
-    marginBottom: 40,
-    x: { domain: [0, 1], label: null },
-    y: { domain: [0, most], label: null },
-    marks: [
-      gridY({ ticks: Math.min(6, most), stroke: HAIRLINE, strokeOpacity: 1 }),
-      axisY({ ticks: Math.min(6, most), tickSize: 0, color: MUTED, tickFormat: countText }),
-      axisX({
-        ticks: 10,
-        tickSize: 3,
-        color: MUTED,
-        label: 'ratio of intersection to union',
-        labelAnchor: 'center',
-        labelArrow: 'none',
-      }),
-      rect(bars, { x1: 'lower', x2: 'upper', y1: 0, y2: 'count', fill: 'color', inset: 0.5 }),
-      ruleX([matching.minIou], { stroke: MUTED, strokeDasharray: '3,3' }),
-      ruleX(means, { x: 'x', stroke: HALO, strokeWidth: 3.5, strokeOpacity: 0.85 }),
-      ruleX(means, { x: 'x', stroke: INK }),
-      label(means, {
-        x: 'x',
-        text: 'name',
-        frameAnchor: 'top',
-        lineAnchor: 'bottom',
-        dy: -4,
-        fill: INK,
-        fontWeight: 600,
-      }),
-      ruleY([0], { stroke: MUTED }),
-    ],
+    bars: Array.from(histogram, (count, bin) => ({
+      lower: bin / RATIO_BINS,
+      upper: (bin + 1) / RATIO_BINS,
+      count,
+      color: bin / RATIO_BINS < matching.minIou ? PALE_BAR : BAR,
+    })),
+    end: 1,
+    label: 'ratio of intersection to union',
+    ticks: { x: 10, y: 6 },
+    named: { x: similarity, name: `J′ ${similarity.toFixed(3)}` },
+    limits: [matching.minIou],
   });
-  chart.querySelector('style')?.remove();
-  return `<g font-size="11" text-anchor="middle" fill="currentColor">${chart.innerHTML}</g>`;
 }

@@ -1,5 +1,5 @@
 import { encode } from 'fast-png';
-import { loadPlot } from '../plot-packages.ts';
+import { BAR, histogramChart } from '../histogram-chart.ts';
 import { countText, escapeXml, HAIRLINE, INK, MARGIN, MUTED, niceStep, px, shorten, text } from '../zonal-plot/page.ts';
 import type { TrackFigures } from './tally.ts';
 import { hexColor, trackColor } from './track-color.ts';
@@ -18,7 +18,6 @@ const MAP_TOP = 88;
 /** Of the map, whose sides keep their ratio. */
 const HIGHEST = 760;
 const CHART_HEIGHT = 240;
-const BAR = '#4878a8';
 const BARS = 40;
 
 /**
@@ -115,54 +114,23 @@ function drawScaleBar({ width, height }: TrackFigures, { pixelSize }: TrackScale
   );
 }
 
-async function drawSpeeds({ speeds }: TrackFigures, { speedFactor }: TrackUnits): Promise<string> {
-  const { Plot, document } = await loadPlot();
-  const { axisX, axisY, gridY, plot, rect, ruleX, ruleY, text: label } = Plot;
+function drawSpeeds({ speeds }: TrackFigures, { speedFactor }: TrackUnits): Promise<string> {
   const each = Math.max(1, Math.ceil(speeds.counts.length / BARS));
   const width = speeds.width * each * speedFactor;
   const bars = Array.from({ length: Math.ceil(speeds.counts.length / each) }, (_, bar) => ({
     lower: bar * width,
     upper: (bar + 1) * width,
     count: speeds.counts.subarray(bar * each, (bar + 1) * each).reduce((sum, count) => sum + count, 0),
+    color: BAR,
   }));
   const median = speeds.quantile(0.5) * speedFactor;
-  const medians = [{ x: median, name: `median ${median.toPrecision(3)}` }];
-  const most = Math.max(1, ...bars.map(({ count }) => count));
-  const chart = plot({
-    document,
+  return histogramChart({
     width: WIDTH - 2 * MARGIN,
     height: CHART_HEIGHT,
-    marginTop: 20,
-    marginLeft: 52,
-    marginRight: 8,
-    marginBottom: 40,
-    x: { domain: [0, Math.max(width, bars.length * width)], label: null },
-    y: { domain: [0, most], label: null },
-    marks: [
-      gridY({ ticks: Math.min(5, most), stroke: HAIRLINE, strokeOpacity: 1 }),
-      axisY({ ticks: Math.min(5, most), tickSize: 0, color: MUTED, tickFormat: countText }),
-      axisX({
-        ticks: 8,
-        tickSize: 3,
-        color: MUTED,
-        label: 'from one frame to the next, of each cell',
-        labelAnchor: 'center',
-        labelArrow: 'none',
-      }),
-      rect(bars, { x1: 'lower', x2: 'upper', y1: 0, y2: 'count', fill: BAR, inset: 0.5 }),
-      ruleX(medians, { x: 'x', stroke: INK, strokeDasharray: '3,3' }),
-      label(medians, {
-        x: 'x',
-        text: 'name',
-        frameAnchor: 'top',
-        lineAnchor: 'bottom',
-        dy: -4,
-        fill: INK,
-        fontWeight: 600,
-      }),
-      ruleY([0], { stroke: MUTED }),
-    ],
+    bars,
+    end: Math.max(width, bars.length * width),
+    label: 'from one frame to the next, of each cell',
+    ticks: { x: 8, y: 5 },
+    named: { x: median, name: `median ${median.toPrecision(3)}` },
   });
-  chart.querySelector('style')?.remove();
-  return `<g font-size="11" text-anchor="middle" fill="currentColor">${chart.innerHTML}</g>`;
 }

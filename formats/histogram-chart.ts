@@ -1,0 +1,75 @@
+import { loadPlot } from './plot-packages.ts';
+import { countText, HAIRLINE, HALO, INK, MUTED } from './zonal-plot/page.ts';
+
+/** The usual colour of bars: readable beside a dark line, in print and to the colour-blind. */
+export const BAR = '#4878a8';
+
+export interface HistogramBar {
+  readonly lower: number;
+  readonly upper: number;
+  readonly count: number;
+  readonly color: string;
+}
+
+/** What a histogram shows. */
+export interface HistogramChart {
+  readonly width: number;
+  readonly height: number;
+  readonly bars: readonly HistogramBar[];
+  /** Where the axis of values ends, which begins at 0. */
+  readonly end: number;
+  /** What the values are. */
+  readonly label: string;
+  /** About so many along each axis; fewer along that of counts where these are small. */
+  readonly ticks: { readonly x: number; readonly y: number };
+  /** A value that a line and its name stand for; NaN for none. */
+  readonly named: { readonly x: number; readonly name: string };
+  /** Values at faint lines. */
+  readonly limits?: readonly number[];
+}
+
+/**
+ * Draws a histogram as a group of SVG.
+ *
+ * @throws PackageError `package/missing` where the optional packages `@observablehq/plot` and `linkedom` are not installed.
+ */
+export async function histogramChart(given: HistogramChart): Promise<string> {
+  const { width, height, bars, end, label, ticks, named, limits = [] } = given;
+  const { Plot, document } = await loadPlot();
+  const { axisX, axisY, gridY, plot, rect, ruleX, ruleY, text } = Plot;
+  const most = bars.reduce((greatest, { count }) => Math.max(greatest, count), 1);
+  const countTicks = Math.min(ticks.y, most);
+  const names = Number.isNaN(named.x) ? [] : [named];
+  const chart = plot({
+    document,
+    width,
+    height,
+    marginTop: 20,
+    marginLeft: 52,
+    marginRight: 8,
+    marginBottom: 40,
+    x: { domain: [0, end], label: null },
+    y: { domain: [0, most], label: null },
+    marks: [
+      gridY({ ticks: countTicks, stroke: HAIRLINE, strokeOpacity: 1 }),
+      axisY({ ticks: countTicks, tickSize: 0, color: MUTED, tickFormat: countText }),
+      axisX({ ticks: ticks.x, tickSize: 3, color: MUTED, label, labelAnchor: 'center', labelArrow: 'none' }),
+      rect(bars, { x1: 'lower', x2: 'upper', y1: 0, y2: 'count', fill: 'color', inset: 0.5 }),
+      ruleX(limits, { stroke: MUTED, strokeDasharray: '3,3' }),
+      ruleX(names, { x: 'x', stroke: HALO, strokeWidth: 3.5, strokeOpacity: 0.85 }),
+      ruleX(names, { x: 'x', stroke: INK }),
+      text(names, {
+        x: 'x',
+        text: 'name',
+        frameAnchor: 'top',
+        lineAnchor: 'bottom',
+        dy: -4,
+        fill: INK,
+        fontWeight: 600,
+      }),
+      ruleY([0], { stroke: MUTED }),
+    ],
+  });
+  chart.querySelector('style')?.remove();
+  return `<g font-size="11" text-anchor="middle" fill="currentColor">${chart.innerHTML}</g>`;
+}
