@@ -4,6 +4,7 @@
  * @module
  */
 
+export { type Aggregate, type Aggregates, aggregate } from './aggregates.ts';
 export { TableError } from './errors.ts';
 export {
   and,

@@ -1,0 +1,233 @@
+import type { Column } from '../../primitives/columns/column.ts';
+import { f32, i32, u32, u64 } from '../../primitives/functors/functor.ts';
+import type { ScalarType } from '../../primitives/functors/ir.ts';
+import { assemble, leafTypes, type Scalar, type Shape } from '../../primitives/functors/shapes.ts';
+import { select } from '../../primitives/functors/standard/choose.ts';
+import { maxI64, maxU64, minI64, minU64 } from '../../primitives/functors/standard/wide.ts';
+import type { Bool, F32, U32, Value } from '../../primitives/functors/value.ts';
+import { type AnyMonoid, maximum, minimum, monoid, plus, product } from '../../primitives/monoid.ts';
+import { type Bounds, I32, I64, isWithin } from './bounds.ts';
+import type { FloatPart } from './floats.ts';
+import { asI32, type Domain, domainOf, type IntegerPart, type IntegerValue, wideOf } from './integers.ts';
+import { combineParts, mapPart, type Part } from './part.ts';
+
+type Values = readonly Value<ScalarType>[];
+
+/** A total over rows: what every row adds, how that is added up, and what the words of the total stand for. */
+export interface Total {
+  /** Totals of the same name are the same. */
+  readonly name: string;
+  /** What a row adds; rows that do not count add nothing. */
+  readonly element: Part<Values>;
+  readonly monoid: AnyMonoid;
+}
+
+/** How many rows count. */
+export function countTotal(counts: Part<Bool>): Total {
+  return { name: 'count', element: mapPart('n', counts, (holds): Values => [u32(holds)]), monoid: plus(u32) };
+}
+
+/** What a total of integers is added up in. */
+const sums = {
+  i32: { of: plus(i32), words: 1 },
+  i64: { of: plus(u64), words: 2 },
+  i96: {
+    of: monoid({
+      of: { lo: u32, hi: u32, top: u32 },
+      identity: { lo: 0, hi: 0, top: 0 },
+      combine: ({ a, b }) => {
+        const lo = a.lo.add(b.lo);
+        const carry = u32(lo.lt(a.lo));
+        const hi = a.hi.add(b.hi);
+        const carried = hi.add(carry);
+        return {
+          lo,
+          hi: carried,
+          top: a.top
+            .add(b.top)
+            .add(u32(hi.lt(a.hi)))
+            .add(u32(carried.lt(carry))),
+        };
+      },
+      commutative: true,
+      name: 'add96',
+    }),
+    words: 3,
+  },
+} as const;
+
+/** Σ of integers, in as many words as so many rows may need. */
+export function sumTotal({ part, bounds }: IntegerPart, counts: Part<Bool>, rows: number): Total {
+  const most = BigInt(rows);
+  const total: Bounds = { least: most * minOf(bounds.least, 0n), greatest: most * maxOf(bounds.greatest, 0n) };
+  const kind = isWithin(total, I32) ? 'i32' : isWithin(total, I64) ? 'i64' : 'i96';
+  const isSigned = isWithin(bounds, I64);
+  const element = combineParts<IntegerValue | Bool, Values>(
+    `sum ${kind}${isSigned}`,
+    [part, counts],
+    ([made, holds]) => {
+      const [value, counted] = [made as IntegerValue, holds as Bool];
+      if (kind === 'i32') return [select(i32(0), asI32(value), counted)];
+      const { lo, hi } = wideOf(value);
+      const words = [lo, hi, ...(kind === 'i64' ? [] : [isSigned ? signOf(hi) : u32(0)])];
+      return words.map((word) => select(u32(0), word, counted));
+    },
+  );
+  return { name: 'sum', element, monoid: sums[kind].of };
+}
+
+const minOf = (a: bigint, b: bigint): bigint => (a < b ? a : b);
+const maxOf = (a: bigint, b: bigint): bigint => (a > b ? a : b);
+
+function signOf(high: U32): U32 {
+  return u32(0).sub(high.shr(31));
+}
+
+/** The integer that the words of a sum are, the last of them signed. */
+export function sumOfWords(words: readonly number[]): bigint {
+  const total = words.reduceRight((above, word) => (above << 32n) | BigInt(word >>> 0), 0n);
+  return BigInt.asIntN(32 * words.length, total);
+}
+
+const extrema = {
+  min: {
+    i32: minimum(i32),
+    u32: minimum(u32),
+    i64: wideExtremum(minI64, I64.greatest),
+    u64: wideExtremum(minU64, -1n),
+  },
+  max: { i32: maximum(i32), u32: maximum(u32), i64: wideExtremum(maxI64, I64.least), u64: wideExtremum(maxU64, 0n) },
+} as const;
+
+function wideExtremum(combine: typeof minI64, identity: bigint): AnyMonoid {
+  const [lo, hi] = [Number(identity & 0xffffffffn), Number((identity >> 32n) & 0xffffffffn)];
+  return monoid({ of: u64, identity: { lo, hi }, combine, commutative: true, name: 'extremum' });
+}
+
+/** The least or the greatest integer; the neutral one where no row counts. */
+export function extremumTotal(kind: 'min' | 'max', integers: IntegerPart, counts: Part<Bool>): Total {
+  const [domain] = domainOf(integers.bounds);
+  const of = extrema[kind][domain];
+  const types = leafTypes(of.shape);
+  const element = combineParts<IntegerValue | Bool, Values>(
+    `${kind} ${domain}`,
+    [integers.part, counts],
+    ([made, holds]) => {
+      const neutral = neutralOf(of, types);
+      return wordsIn(domain, made as IntegerValue).map((word, i) => select(neutral[i]!, word, holds as Bool));
+    },
+  );
+  return { name: kind, element, monoid: of };
+}
+
+function neutralOf({ identity }: AnyMonoid, types: readonly ScalarType[]): Values {
+  const words = typeof identity === 'number' ? [identity] : Object.values(identity as { lo: number; hi: number });
+  return words.map((word, i) => (types[i] === 'i32' ? i32(word) : u32(word)));
+}
+
+function wordsIn(domain: Domain, value: IntegerValue): Values {
+  if (domain === 'i32') return [asI32(value)];
+  if (domain === 'u32') return [wideOf(value).lo];
+  const { lo, hi } = wideOf(value);
+  return [lo, hi];
+}
+
+/** The integer that the words of an extremum are. */
+export function integerOfWords(isSigned: boolean, words: readonly number[]): bigint {
+  const integer = sumOfWords(words);
+  return isSigned ? integer : BigInt.asUintN(32 * words.length, integer);
+}
+
+/** A sum and what was lost by rounding it: the pair is Σ of f32 as if it had twice the digits. */
+const compensated = monoid({
+  of: { sum: f32, lost: f32 },
+  identity: { sum: 0, lost: 0 },
+  combine: ({ a, b }) => {
+    // The error of a sum is a float, found by Knuth's branch-free sequence (TAOCP 4.2.2, theorem B).
+    const sum = a.sum.add(b.sum);
+    const ofB = sum.sub(a.sum);
+    const ofA = sum.sub(ofB);
+    return { sum, lost: a.lost.add(b.lost).add(a.sum.sub(ofA).add(b.sum.sub(ofB))) };
+  },
+  name: 'compensatedSum',
+});
+
+/** Σ of f32, compensated, in the canonical tree. */
+export function floatSumTotal({ part }: FloatPart, counts: Part<Bool>): Total {
+  const element = combineParts<F32 | Bool, Values>('float sum', [part, counts], ([value, holds]) => [
+    select(f32(0), value as F32, holds as Bool),
+    f32(0),
+  ]);
+  return { name: 'sum', element, monoid: compensated };
+}
+
+/** The sum that a compensated pair stands for. */
+export function floatSum([sum, lost]: readonly number[]): number {
+  return Number.isFinite(sum) ? sum! + lost! : sum!;
+}
+
+/** Counts, means and sums of squares of distances from them, put together as Chan, Golub and LeVeque do (1979). */
+const moments = monoid({
+  of: { count: u32, mean: f32, squares: f32 },
+  identity: { count: 0, mean: 0, squares: 0 },
+  combine: ({ a, b }) => {
+    const count = a.count.add(b.count);
+    const share = f32(b.count).div(f32(count.max(1)));
+    const apart = b.mean.sub(a.mean);
+    return {
+      count,
+      mean: select(a.mean.add(apart.mul(share)), b.mean, a.count.eq(0)),
+      squares: a.squares.add(b.squares).add(apart.mul(apart).mul(f32(a.count)).mul(share)),
+    };
+  },
+  name: 'moments',
+});
+
+/** Count, mean and sum of squares of f32, in the canonical tree. */
+export function momentsTotal({ part }: FloatPart, counts: Part<Bool>): Total {
+  const element = combineParts<F32 | Bool, Values>('moments', [part, counts], ([value, holds]) => [
+    u32(holds as Bool),
+    select(f32(0), value as F32, holds as Bool),
+    f32(0),
+  ]);
+  return { name: 'moments', element, monoid: moments };
+}
+
+const products = new Map<string, AnyMonoid>();
+
+/** Totals side by side, as one monoid over one record. */
+export function monoidOf(totals: readonly Total[]): AnyMonoid {
+  const name = totals.map(({ monoid: of }) => numberOf(of)).join();
+  const known = products.get(name) ?? product(Object.fromEntries(totals.map(({ monoid: of }, i) => [`t${i}`, of])));
+  products.set(name, known);
+  return known;
+}
+
+const numbers = new Map<AnyMonoid, number>();
+
+function numberOf(of: AnyMonoid): number {
+  const number = numbers.get(of) ?? numbers.size;
+  numbers.set(of, number);
+  return number;
+}
+
+/** What all totals take of a row, one after the other. */
+export function elementOf(totals: readonly Total[]): {
+  readonly types: readonly ScalarType[];
+  readonly part: Part<Values>;
+} {
+  const types = totals.flatMap(({ monoid: { shape } }) => leafTypes(shape));
+  return {
+    types,
+    part: combineParts(
+      'totals',
+      totals.map(({ element }) => element),
+      (made) => made.flat(),
+    ),
+  };
+}
+
+/** Columns in the form of a monoid's record. */
+export function tableOf(of: AnyMonoid, columns: readonly Column[]): never {
+  return assemble<Column>(of.shape as Shape & Scalar<ScalarType>, columns) as never;
+}

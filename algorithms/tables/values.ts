@@ -1,0 +1,86 @@
+import type { Column } from '../../primitives/columns/column.ts';
+import type { Bool } from '../../primitives/functors/value.ts';
+import { I32 } from './bounds.ts';
+import { tableError } from './errors.ts';
+import type { Expression } from './expressions.ts';
+import { floatKeys } from './floats.ts';
+import type { CellValue } from './host-table.ts';
+import { type IntegerPart, type IntegerValue, integersOf } from './integers.ts';
+import { describeOperand, type Operand, operandOf } from './operands.ts';
+import { bitsPart, combineParts, mapPart, type Part } from './part.ts';
+import { f32OfKey, f64OfKey } from './sortable.ts';
+import type { DeviceTable } from './table.ts';
+
+/** An expression that rows have values of. */
+export type ValueOperand = Exclude<Operand, { readonly family: 'literal' }>;
+
+export function valueOperand(table: DeviceTable, expression: Expression): ValueOperand {
+  const operand = operandOf(table, expression);
+  if (operand.family !== 'literal') return operand;
+  throw tableError('type', 'A constant has no values of rows.', {
+    expected: 'an expression with a column',
+    got: describeOperand(operand),
+  });
+}
+
+export function validityOf(operand: ValueOperand): readonly (Column<'u32'> | undefined)[] {
+  return 'validity' in operand ? operand.validity : [operand.column.validity];
+}
+
+/** Whether a row counts: it was chosen, and the operand has a value there. */
+export function countsWhere(chosen: Part<Bool> | undefined, operand: ValueOperand | undefined): Part<Bool> {
+  const validity = operand === undefined ? [] : validityOf(operand);
+  const valid = bitsPart(validity);
+  if (chosen === undefined) return valid;
+  if (validity.every((each) => each === undefined)) return chosen;
+  return combineParts('and', [chosen, valid], ([a, b]) => a!.and(b!));
+}
+
+/** Whether all rows count. */
+export function isEveryRow(counts: Part<Bool>): boolean {
+  return counts.structure === 'true';
+}
+
+/** The values of an operand as integers in their order, and what they stand for. */
+export interface Ordered {
+  readonly integers: IntegerPart;
+  cellOf(integer: bigint): CellValue;
+}
+
+export function orderedValues(operand: ValueOperand): Ordered {
+  switch (operand.family) {
+    case 'integer':
+      return { integers: operand, cellOf: (integer) => integerCell(operand, integer) };
+    case 'f32': {
+      const part = mapPart('', floatKeys(operand), (value): IntegerValue => ({ kind: 'i32', value }));
+      return {
+        integers: { part, bounds: operand.column?.bounds ?? I32, scale: 0, validity: operand.validity },
+        cellOf: (key) => f32OfKey(Number(key)),
+      };
+    }
+    default: {
+      const { column } = operand;
+      return { integers: integersOf(column), cellOf: (key) => cellOfKey(operand.family, column.dictionary, key) };
+    }
+  }
+}
+
+function cellOfKey(family: 'f64' | 'string' | 'bool' | 'date', dictionary: readonly string[], key: bigint): CellValue {
+  switch (family) {
+    case 'f64':
+      return f64OfKey(key);
+    case 'string':
+      return dictionary[Number(key)]!;
+    case 'bool':
+      return key === 1n;
+    case 'date':
+      return Number(key);
+  }
+}
+
+/** An integer as its column has it: in 32 bits a number, in 64 a bigint, of decimals with its digits. */
+export function integerCell(operand: ValueOperand & { readonly family: 'integer' }, integer: bigint): CellValue {
+  const { column, scale } = operand;
+  if (scale > 0 || column?.kind === 'decimal') return { units: integer, scale };
+  return column?.kind === 'u32' || column?.kind === 'i32' ? Number(integer) : integer;
+}
