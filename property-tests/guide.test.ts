@@ -59,9 +59,9 @@ afterAll(() => {
 /** Data that commands of the pages read, where a clone has it. */
 const DATA = [
   'property-tests/fixtures/result-sets',
-  'property-tests/fixtures/videos',
   'node_modules/us-atlas/counties-10m.json',
   'examples/bench-dot-product.mjs',
+  'examples/leukocytes.tif',
 ];
 
 /** A folder to run commands in, with that data. */
