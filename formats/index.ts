@@ -54,6 +54,27 @@ export type {
   TileSource,
 } from './result-sets/result-set.ts';
 export { type Labels, traceLabels } from './result-sets/trace-labels.ts';
+export { openTable } from './tables/open-table.ts';
+export type {
+  BatchOptions,
+  DeclaredType,
+  FieldType,
+  TableBatch,
+  TableField,
+  TableFile,
+  TableFormat,
+  TableOptions,
+  TimestampUnit,
+  UnreadField,
+} from './tables/table-file.ts';
+export type { Rows } from './tables/write/text-writers.ts';
+export {
+  fieldsOfTable,
+  tableChunks,
+  type WriteTableOptions,
+  type WrittenTableFormat,
+  writeTable,
+} from './tables/write/write-table.ts';
 export type { FileChunks, TextChunks } from './text-chunks.ts';
 export type { PoolThread } from './thread-pool.ts';
 export { openVideo } from './video/open-video.ts';

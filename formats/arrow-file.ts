@@ -1,0 +1,108 @@
+import { type Column, tableFromColumns, tableToIPC } from '@uwdata/flechette';
+
+/** Writes an Arrow IPC file piece by piece. Only where batches lie is kept until the end, 24 bytes each. */
+export interface ArrowFile<T> {
+  begin(): Uint8Array;
+  /** A record batch; nothing where it has no rows. */
+  add(table: T): Uint8Array;
+  end(): Uint8Array;
+}
+
+/**
+ * Starts a file.
+ *
+ * @param empty - A table without rows.
+ * @param columnsOf - The columns of a table, each with its rows in so many batches.
+ */
+export function arrowFile<T extends { readonly rows: number }>(
+  empty: T,
+  columnsOf: (table: T, batches: number) => [name: string, column: Column<unknown>][],
+): ArrowFile<T> {
+  const encode = (table: T, batches: number, format: 'stream' | 'file'): Uint8Array =>
+    tableToIPC(tableFromColumns(columnsOf(table, batches)), { format })!;
+  const schema = encode(empty, 0, 'stream').subarray(0, -EOS_BYTES);
+  const blocks: Block[] = [];
+  let offset = MAGIC.length + schema.length;
+  return {
+    begin: () => concatenate([MAGIC, schema]),
+    add(table) {
+      if (table.rows === 0) return new Uint8Array(0);
+      const message = encode(table, 1, 'stream').subarray(schema.length, -EOS_BYTES);
+      const metadata = CONTINUATION_BYTES + viewOf(message).getInt32(4, true);
+      blocks.push({ offset, metadata, body: message.length - metadata });
+      offset += message.length;
+      return message;
+    },
+    end: () => concatenate([END_OF_STREAM, footerOf(encode(empty, blocks.length, 'file'), blocks)]),
+  };
+}
+
+/** Where a record batch lies in the file: from `offset`, `metadata` bytes of message, then `body` bytes of columns. */
+interface Block {
+  readonly offset: number;
+  readonly metadata: number;
+  readonly body: number;
+}
+
+/** `ARROW1`, padded to a multiple of eight bytes. */
+const MAGIC = Uint8Array.of(0x41, 0x52, 0x52, 0x4f, 0x57, 0x31, 0, 0);
+const END_OF_STREAM = Uint8Array.of(0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0);
+const EOS_BYTES = END_OF_STREAM.length;
+/** What stands before a message: a mark and the message's length. */
+const CONTINUATION_BYTES = 8;
+
+/** Length of the footer, and `ARROW1`. */
+const TAIL_BYTES = 4 + 6;
+
+/**
+ * The footer of a file with these batches. It is that of as many batches without rows, in which the places are then put
+ * right: the library writes footers only behind tables that it has whole.
+ */
+function footerOf(file: Uint8Array, blocks: readonly Block[]): Uint8Array {
+  const length = viewOf(file).getInt32(file.length - TAIL_BYTES, true);
+  const footer = file.slice(file.length - TAIL_BYTES - length);
+  const view = viewOf(footer);
+  if (blocks.length > 0) {
+    const first = blocksAt(view);
+    for (const [i, { offset, metadata, body }] of blocks.entries()) {
+      const at = first + i * BLOCK_BYTES;
+      view.setBigInt64(at, BigInt(offset), true);
+      view.setInt32(at + 8, metadata, true);
+      view.setBigInt64(at + 16, BigInt(body), true);
+    }
+  }
+  return footer;
+}
+
+const BLOCK_BYTES = 24;
+/** Place of the record batches among the fields of a footer. */
+const RECORD_BATCHES = 3;
+
+/** Where the structs of the vector of record batches begin in a footer, by the layout of flatbuffers. */
+function blocksAt(view: DataView): number {
+  const root = view.getUint32(0, true);
+  const vtable = root - view.getInt32(root, true);
+  const field = root + view.getUint16(vtable + 4 + 2 * RECORD_BATCHES, true);
+  return field + view.getUint32(field, true) + 4;
+}
+
+function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+function concatenate(parts: readonly Uint8Array[]): Uint8Array {
+  const bytes = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    bytes.set(part, at);
+    at += part.length;
+  }
+  return bytes;
+}
+
+/** Flags as bits, the first one lowest, padded to eight bytes. */
+export function bitsOf(length: number, isSet: (row: number) => boolean): Uint8Array {
+  const bits = new Uint8Array(8 * Math.ceil(length / 64));
+  for (let row = 0; row < length; row++) if (isSet(row)) bits[row >> 3]! |= 1 << (row & 7);
+  return bits;
+}

@@ -1,0 +1,169 @@
+import {
+  i32Field,
+  type Table,
+  tableAt,
+  tableField,
+  textField,
+  u8Field,
+  u16Field,
+  u64Field,
+  vectorField,
+} from '../../polygon-layers/flatbuffer.ts';
+import type { FieldType, TableField, TimestampUnit } from '../table-file.ts';
+
+/** Numbers of types in Arrow's Schema.fbs. */
+export const Type = {
+  null: 1,
+  int: 2,
+  float: 3,
+  binary: 4,
+  utf8: 5,
+  bool: 6,
+  decimal: 7,
+  date: 8,
+  time: 9,
+  timestamp: 10,
+  interval: 11,
+  list: 12,
+  struct: 13,
+  union: 14,
+  fixedBinary: 15,
+  fixedList: 16,
+  map: 17,
+  duration: 18,
+  largeBinary: 19,
+  largeUtf8: 20,
+  largeList: 21,
+  runEnds: 22,
+  binaryView: 23,
+  utf8View: 24,
+  listView: 25,
+  largeListView: 26,
+} as const;
+
+/** A column as Arrow has it. */
+export interface ArrowField {
+  readonly name: string;
+  readonly nullable: boolean;
+  readonly typeId: number;
+  /** Bits of a whole number, a float or a decimal. */
+  readonly bits: number;
+  readonly isSigned: boolean;
+  /** Of dates and times; 0 is the coarsest. */
+  readonly unit: number;
+  /** Set where the values are codes. */
+  readonly dictionary: DictionaryEncoding | undefined;
+  /** What it is on the host, or what is in it that is not read. */
+  readonly type: FieldType | string;
+  readonly children: readonly ArrowField[];
+  /** Whether a union has offsets. */
+  readonly isDense: boolean;
+}
+
+export interface DictionaryEncoding {
+  readonly id: number;
+  readonly bits: number;
+  readonly isSigned: boolean;
+}
+
+const MOST_FIELDS = 100_000;
+const DEEPEST = 64;
+
+/** The columns of a schema. */
+export function fieldsOf(schema: Table): ArrowField[] {
+  if (u16Field(schema, 0, 0) !== 0) throw new RangeError('its numbers have the high byte first, which is not read');
+  // Tables of a message may be the same, so that a small one could stand for more fields than there is memory.
+  const budget = { left: MOST_FIELDS };
+  return tablesOf(schema, 1).map((field) => fieldOf(field, budget, 0));
+}
+
+function tablesOf(table: Table, field: number): Table[] {
+  const vector = vectorField(table, field, 4);
+  return Array.from({ length: vector.length }, (_, i) => tableAt(vector, i));
+}
+
+function fieldOf(field: Table, budget: { left: number }, depth: number): ArrowField {
+  if (--budget.left < 0 || depth > DEEPEST) throw new RangeError('its schema has too many fields');
+  const typeId = u8Field(field, 2, 0);
+  const type = tableField(field, 3);
+  const encoding = tableField(field, 4);
+  const base = {
+    name: textField(field, 0) ?? '',
+    nullable: u8Field(field, 1, 0) !== 0,
+    typeId,
+    ...partsOf(typeId, type),
+    dictionary: encoding && encodingOf(encoding),
+    children: tablesOf(field, 5).map((child) => fieldOf(child, budget, depth + 1)),
+  };
+  return { ...base, type: hostType(base, type) };
+}
+
+function partsOf(typeId: number, type: Table | undefined): Pick<ArrowField, 'bits' | 'isSigned' | 'unit' | 'isDense'> {
+  const parts = { bits: 0, isSigned: true, unit: 0, isDense: false };
+  if (type === undefined) return parts;
+  if (typeId === Type.int) return { ...parts, bits: i32Field(type, 0, 0), isSigned: u8Field(type, 1, 0) !== 0 };
+  if (typeId === Type.float) return { ...parts, bits: 16 << u16Field(type, 0, 0) };
+  if (typeId === Type.decimal) return { ...parts, bits: i32Field(type, 2, 128) };
+  if (typeId === Type.date) return { ...parts, unit: u16Field(type, 0, 1) };
+  if (typeId === Type.timestamp) return { ...parts, unit: u16Field(type, 0, 0) };
+  if (typeId === Type.union) return { ...parts, isDense: u16Field(type, 0, 0) === 1 };
+  return parts;
+}
+
+function encodingOf(encoding: Table): DictionaryEncoding {
+  const index = tableField(encoding, 1);
+  const [bits, isSigned] = index === undefined ? [32, true] : [i32Field(index, 0, 0), u8Field(index, 1, 0) !== 0];
+  if (![8, 16, 32, 64].includes(bits)) throw new RangeError(`its dictionaries have codes of ${bits} bits`);
+  return { id: u64Field(encoding, 0, 0), bits, isSigned };
+}
+
+const MOST_DIGITS = 18;
+const UNITS: readonly TimestampUnit[] = ['s', 'ms', 'us', 'ns'];
+
+/** What is in columns that are not read. */
+const OTHERS: { readonly [typeId: number]: string } = {
+  [Type.null]: 'nothing but nulls of no type',
+  [Type.binary]: 'bytes',
+  [Type.largeBinary]: 'bytes',
+  [Type.fixedBinary]: 'bytes',
+  [Type.binaryView]: 'bytes',
+  [Type.time]: 'times of day',
+  [Type.interval]: 'intervals',
+  [Type.duration]: 'durations',
+  [Type.list]: 'lists',
+  [Type.largeList]: 'lists',
+  [Type.fixedList]: 'lists',
+  [Type.listView]: 'lists',
+  [Type.largeListView]: 'lists',
+  [Type.struct]: 'records',
+  [Type.union]: 'values of several types',
+  [Type.map]: 'maps',
+  [Type.runEnds]: 'runs',
+};
+
+function hostType(field: Omit<ArrowField, 'type'>, type: Table | undefined): FieldType | string {
+  const { typeId, bits, isSigned, unit } = field;
+  if (typeId === Type.utf8 || typeId === Type.largeUtf8 || typeId === Type.utf8View) return { type: 'string' };
+  if (field.dictionary !== undefined) return 'codes of something else than strings';
+  if (typeId === Type.bool) return { type: 'bool' };
+  if (typeId === Type.int && [8, 16, 32].includes(bits)) return { type: isSigned ? 'i32' : 'u32' };
+  if (typeId === Type.int && bits === 64) return { type: isSigned ? 'i64' : 'u64' };
+  if (typeId === Type.float && [16, 32, 64].includes(bits)) return { type: bits === 64 ? 'f64' : 'f32' };
+  if (typeId === Type.decimal) return decimalOf(i32Field(type!, 0, 0), i32Field(type!, 1, 0), bits);
+  if (typeId === Type.date && unit <= 1) return { type: 'date' };
+  if (typeId === Type.timestamp && unit < UNITS.length) {
+    return { type: 'timestamp', unit: UNITS[unit]!, utc: Boolean(textField(type!, 1)) };
+  }
+  return OTHERS[typeId] ?? `values of the unknown type ${typeId}`;
+}
+
+function decimalOf(precision: number, scale: number, bits: number): FieldType | string {
+  if (precision > MOST_DIGITS) return `decimals of ${precision} digits, more than ${MOST_DIGITS}`;
+  const isSound = [32, 64, 128, 256].includes(bits) && scale >= 0 && scale <= precision;
+  return isSound ? { type: 'decimal', scale } : 'decimals of an unsound kind';
+}
+
+/** The field as a table has it; undefined where it is not read. */
+export function tableFieldOf({ name, nullable, type }: ArrowField): TableField | undefined {
+  return typeof type === 'string' ? undefined : { ...type, name, nullable };
+}

@@ -1,0 +1,108 @@
+import { parseTime } from './times.ts';
+
+/** What a cell can be read as, as bits. Text it can always be. */
+export const BOOL: number = 1;
+export const I32: number = 2;
+export const I64: number = 4;
+export const U64: number = 8;
+export const F64: number = 16;
+export const DATE: number = 32;
+export const WALL_TIME: number = 64;
+export const UTC_TIME: number = 128;
+export const ANYTHING: number = 255;
+
+const ZERO = 48;
+const SPACE = 32;
+const TAB = 9;
+
+/** The first byte from `from` on that is no blank. */
+export function skipBlanks(bytes: Buffer, from: number, to: number): number {
+  let at = from;
+  while (at < to && (bytes[at] === SPACE || bytes[at] === TAB)) at++;
+  return at;
+}
+
+/** Behind the last byte before `to` that is no blank. */
+export function dropBlanks(bytes: Buffer, from: number, to: number): number {
+  let at = to;
+  while (at > from && (bytes[at - 1] === SPACE || bytes[at - 1] === TAB)) at--;
+  return at;
+}
+
+/** Which of the `possible` types a cell can be read as. It has no blanks around it. */
+export function typesOf(bytes: Buffer, from: number, to: number, possible: number): number {
+  const first = bytes[from]!;
+  if (first <= 57) {
+    const number = possible & (I32 | I64 | U64 | F64) ? numberTypes(bytes, from, to) : 0;
+    return possible & (number | (possible & (DATE | WALL_TIME | UTC_TIME) ? timeTypes(bytes, from, to) : 0));
+  }
+  const text = bytes.toString('latin1', from, Math.min(to, from + 10));
+  if (/^(true|false)$/i.test(text)) return possible & BOOL;
+  return possible & (NO_NUMBER.test(text) ? F64 : 0);
+}
+
+/** Words for what no digits tell. */
+export const NO_NUMBER: RegExp = /^[+-]?(nan|inf|infinity)$/i;
+
+function timeTypes(bytes: Buffer, from: number, to: number): number {
+  const time = parseTime(bytes, from, to);
+  if (time === undefined) return 0;
+  return time.isDate ? DATE | WALL_TIME : time.isUtc ? UTC_TIME : WALL_TIME;
+}
+
+const MOST_I32 = 2 ** 31 - 1;
+const SAFE_DIGITS = 15;
+
+function numberTypes(bytes: Buffer, from: number, to: number): number {
+  const sign = bytes[from];
+  const isNegative = sign === 45;
+  const start = isNegative || sign === 43 ? from + 1 : from;
+  let [at, value] = [start, 0];
+  for (; at < to; at++) {
+    const digit = bytes[at]! - ZERO;
+    if (!(digit >= 0 && digit <= 9)) break;
+    value = value * 10 + digit;
+  }
+  const digits = at - start;
+  // A zero in front of digits is part of a name, which a number would lose.
+  if (digits > 1 && bytes[start] === ZERO) return 0;
+  if (at < to)
+    return isFraction(bytes, start, at, to)
+      ? F64
+      : NO_NUMBER.test(bytes.toString('latin1', from, Math.min(to, from + 10)))
+        ? F64
+        : 0;
+  if (digits === 0) return 0;
+  // Whole numbers have no −0.
+  if (isNegative && value === 0) return F64;
+  if (digits <= SAFE_DIGITS) {
+    const narrow = value <= MOST_I32 + (isNegative ? 1 : 0) ? I32 : 0;
+    return narrow | I64 | F64 | (isNegative ? 0 : U64);
+  }
+  return digits > 20 ? 0 : wideTypes(bytes.toString('latin1', sign === 43 ? start : from, to));
+}
+
+function wideTypes(text: string): number {
+  const value = BigInt(text);
+  const types = (BigInt.asIntN(64, value) === value ? I64 : 0) | (BigInt.asUintN(64, value) === value ? U64 : 0);
+  return types | (BigInt(Number(text)) === value ? F64 : 0);
+}
+
+/** Whether it goes on from the digits before `from` as a number with a fraction or an exponent. */
+function isFraction(bytes: Buffer, start: number, from: number, to: number): boolean {
+  const hasPoint = bytes[from] === 46;
+  let at = hasPoint ? skipDigits(bytes, from + 1, to) : from;
+  if (at - start === (hasPoint ? 1 : 0)) return false;
+  if (at < to && (bytes[at]! | 32) === 101) {
+    const exponent = bytes[at + 1] === 43 || bytes[at + 1] === 45 ? at + 2 : at + 1;
+    at = skipDigits(bytes, exponent, to);
+    if (at === exponent) return false;
+  }
+  return at === to;
+}
+
+function skipDigits(bytes: Buffer, from: number, to: number): number {
+  let at = from;
+  while (at < to && bytes[at]! >= ZERO && bytes[at]! <= ZERO + 9) at++;
+  return at;
+}

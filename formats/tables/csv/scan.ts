@@ -1,0 +1,197 @@
+import { FormatError } from '../../../primitives/errors.ts';
+
+/** Where the fields of some rows lie in bytes, row after row. */
+export interface Fields {
+  readonly bytes: Buffer;
+  rows: number;
+  readonly columns: number;
+  starts: Uint32Array;
+  ends: Uint32Array;
+  /** How each is written. */
+  kinds: Uint8Array;
+  /** Line that each row begins in, from 1. */
+  lines: Uint32Array;
+}
+
+/** Kinds of fields. */
+export const PLAIN = 0;
+export const QUOTED = 1;
+/** With doubled quotes in it. */
+export const ESCAPED = 2;
+
+/** How a CSV is written, and how far it has been read. */
+export interface Reading {
+  readonly file: string;
+  readonly delimiter: number;
+  /** Undefined while the first row is looked for. */
+  readonly columns: number | undefined;
+  /** Line of what comes next. */
+  line: number;
+}
+
+/** No record that is meant as one is longer: a quote is open, or lines do not end. */
+export const LONGEST_RECORD: number = 2 ** 24;
+
+const QUOTE = 34;
+const LINE_FEED = 10;
+const RETURN = 13;
+
+const FIRST_ROWS = 1024;
+
+/**
+ * Finds the fields of the rows that end in bytes, after RFC 4180: quoted ones may have line ends and doubled quotes. Lines end
+ * in LF or CR LF, the last one by the end as well. Lines without anything are left out, but where there is one column.
+ *
+ * @param last - Whether the file ends behind the bytes.
+ * @param mostRows - So many rows are looked for.
+ * @returns The fields, and where the next row begins.
+ * @throws FormatError `csv/ragged-row`, `csv/open-quote`, `csv/bad-quote`.
+ */
+export function scanRows(
+  bytes: Buffer,
+  start: number,
+  last: boolean,
+  reading: Reading,
+  mostRows = Number.POSITIVE_INFINITY,
+): { readonly fields: Fields; readonly next: number } {
+  const { delimiter } = reading;
+  const columns = reading.columns ?? headWidth(bytes, start, reading);
+  const fields = newFields(bytes, columns);
+  const end = bytes.length;
+  let { starts, ends, kinds } = fields;
+  let next = start;
+  while (next < end && fields.rows < mostRows) {
+    if (fields.rows === fields.lines.length) ({ starts, ends, kinds } = grow(fields));
+    const base = fields.rows * columns;
+    let [at, field, line] = [next, 0, reading.line];
+    let isWhole = false;
+    for (;;) {
+      let [from, to, kind] = [at, at, PLAIN];
+      if (bytes[at] === QUOTE && at < end) {
+        kind = QUOTED;
+        from = ++at;
+        for (;;) {
+          while (at < end && bytes[at] !== QUOTE) if (bytes[at++] === LINE_FEED) line++;
+          if (at + 1 >= end || bytes[at + 1] !== QUOTE) break;
+          kind = ESCAPED;
+          at += 2;
+        }
+        if (at >= end) {
+          if (last) throw openQuote(reading);
+          return { fields, next };
+        }
+        to = at++;
+        if (at < end && bytes[at] === RETURN && (at + 1 === end || bytes[at + 1] === LINE_FEED)) at++;
+        if (at < end && bytes[at] !== delimiter && bytes[at] !== LINE_FEED) throw badQuote(reading);
+      } else {
+        let byte = bytes[at]!;
+        while (at < end && byte !== delimiter && byte !== LINE_FEED) byte = bytes[++at]!;
+        to = at;
+        if (to > from && byte === LINE_FEED && bytes[to - 1] === RETURN) to--;
+      }
+      if (at >= end && !last) return { fields, next };
+      if (field < columns) {
+        starts[base + field] = from;
+        ends[base + field] = to;
+        kinds[base + field] = kind;
+      }
+      field++;
+      if (at < end && bytes[at] === delimiter) {
+        at++;
+        continue;
+      }
+      isWhole = field > 1 || to > from || kind !== PLAIN || columns === 1;
+      at++;
+      break;
+    }
+    if (isWhole) {
+      if (field !== columns) throw raggedRow(reading, columns, field);
+      fields.lines[fields.rows++] = reading.line;
+    }
+    reading.line = line + 1;
+    next = Math.min(at, end);
+  }
+  return { fields, next };
+}
+
+/** How many fields the first row has. */
+function headWidth(bytes: Buffer, start: number, { delimiter }: Reading): number {
+  let [width, isQuoted] = [1, false];
+  for (let at = start; at < bytes.length; at++) {
+    const byte = bytes[at];
+    if (byte === QUOTE) isQuoted = !isQuoted;
+    else if (isQuoted) continue;
+    else if (byte === delimiter) width++;
+    else if (byte === LINE_FEED) break;
+  }
+  return width;
+}
+
+function newFields(bytes: Buffer, columns: number): Fields {
+  const [size, lines] = [FIRST_ROWS * columns, new Uint32Array(FIRST_ROWS)];
+  return {
+    bytes,
+    rows: 0,
+    columns,
+    starts: new Uint32Array(size),
+    ends: new Uint32Array(size),
+    kinds: new Uint8Array(size),
+    lines,
+  };
+}
+
+function grow(fields: Fields): Fields {
+  const doubled = <A extends Uint32Array | Uint8Array>(array: A): A => {
+    const grown = new (array.constructor as new (length: number) => A)(2 * array.length);
+    grown.set(array);
+    return grown;
+  };
+  fields.starts = doubled(fields.starts);
+  fields.ends = doubled(fields.ends);
+  fields.kinds = doubled(fields.kinds);
+  fields.lines = doubled(fields.lines);
+  return fields;
+}
+
+/** The bytes of a field with doubled quotes, each as one. */
+export function unescaped(bytes: Buffer, from: number, to: number): Buffer {
+  const text = Buffer.allocUnsafe(to - from);
+  let length = 0;
+  for (let at = from; at < to; at++) {
+    text[length++] = bytes[at]!;
+    if (bytes[at] === QUOTE) at++;
+  }
+  return text.subarray(0, length);
+}
+
+function raggedRow({ file, line }: Reading, columns: number, got: number): FormatError {
+  return new FormatError('csv/ragged-row', 'A row has another number of fields than the first one.', {
+    expected: columns,
+    got,
+    remedy: 'Correct the row; fields with delimiters in them are quoted.',
+    place: { file, line },
+  });
+}
+
+export function openQuote({ file, line }: Pick<Reading, 'file' | 'line'>): FormatError {
+  return new FormatError('csv/open-quote', 'A quote is opened and not closed.', {
+    remedy: 'Close it; quotes inside of fields are doubled.',
+    place: { file, line },
+  });
+}
+
+function badQuote({ file, line }: Reading): FormatError {
+  return new FormatError('csv/bad-quote', 'Something stands between a closing quote and the end of its field.', {
+    remedy: 'Double the quotes inside of fields.',
+    place: { file, line },
+  });
+}
+
+export function longRecord({ file, line }: Reading): FormatError {
+  return new FormatError('csv/long-line', 'A line is too long to be a row.', {
+    expected: `at most ${LONGEST_RECORD} bytes`,
+    remedy: 'Check that the file is a CSV with a row a line.',
+    got: 'more',
+    place: { file, line },
+  });
+}

@@ -1,0 +1,109 @@
+import { requireArguments } from '../../primitives/arguments.ts';
+import { FormatError } from '../../primitives/errors.ts';
+import { aFlag, aSignal, aText, aWord, optional, someOptions, where } from '../../primitives/kinds.ts';
+import { fileInput } from '../polygon-layers/layer-input.ts';
+import { openFileBytes } from '../tiff/byte-source.ts';
+import { openArrow } from './arrow/arrow.ts';
+import { openCsv } from './csv/csv.ts';
+import { PARQUET_MAGIC } from './parquet/footer.ts';
+import { openParquet } from './parquet/parquet.ts';
+import type { TableFile, TableFormat, TableOptions } from './table-file.ts';
+
+/**
+ * Opens a table in a file, to be read batch by batch. The content tells the format:
+ *
+ * - Parquet: flat columns in all encodings and compressions but LZO. A row group is a batch.
+ * - Arrow IPC, the file format and the stream format, without compression of buffers. A record batch is a batch.
+ * - CSV after RFC 4180, also gzipped: quotes, LF or CR LF, a byte-order mark. It is read once when it is opened, for the types of
+ *   its columns (all cells decide: bool, i32, i64, u64, f64, date, timestamp, else string) and the number of rows. An empty field
+ *   is null; a quoted empty one is the empty string in a column of strings. Digits behind a leading zero are a string, and so are
+ *   whole numbers that no type holds exactly.
+ *
+ * Strings become codes of one dictionary for the whole file. Nulls become bits of validity, which columns without nulls in a batch
+ * have not got. Decimals of up to 18 digits are whole numbers with a scale, dates days, timestamps i64 of the unit that the field
+ * tells. Columns of other kinds (lists, records, bytes, intervals, times of day) are named in `unread`; the others are read.
+ *
+ * Memory: a row group, a record batch or a block of a CSV, and the different strings; not the file. O(bytes of the columns read).
+ *
+ * @param path - Path of a file on disk.
+ * @throws FormatError where there is no such file, it is damaged, cut off or not supported; codes `format/…` and `csv/…`, with the
+ * place as far as it is known. An aborted signal rejects with its reason.
+ * @example
+ * const path = join(await mkdtemp(join(tmpdir(), 'example-')), 'rides.csv');
+ * await writeFile(path, 'zone,fare\nsouth,12.5\nnorth,\n');
+ * const table = await openTable(path);
+ * const fares = [];
+ * for await (const { columns } of table.batches({ columns: ['fare'] })) fares.push(...columns.fare.values);
+ * await table.close();
+ * [table.rows, table.fields.map(({ type }) => type), fares]; // [2, ['string', 'f64'], [12.5, 0]]
+ */
+export async function openTable(path: string, options: TableOptions = {}): Promise<TableFile> {
+  requireArguments('openTable', { path, options }, ARGUMENTS);
+  options.signal?.throwIfAborted();
+  const format = options.format ?? (await formatOf(path));
+  if (format === 'csv') return openCsv(await fileInput(path), options);
+  const source = await openFileBytes(path);
+  try {
+    const table = await (format === 'parquet' ? openParquet(source) : openArrow(source));
+    options.signal?.throwIfAborted();
+    return table;
+  } catch (error) {
+    await source.close();
+    throw error;
+  }
+}
+
+const TYPE = /^(u32|i32|f32|u64|i64|f64|bool|date|string|timestamp|decimal\((\d|1[0-8])\))$/;
+const aType = where(
+  'u32, i32, f32, u64, i64, f64, bool, date, string, timestamp or decimal(0 to 18)',
+  (given) => typeof given === 'string' && TYPE.test(given),
+);
+const someTypes = where(
+  'a record of types by names of columns',
+  (given) =>
+    typeof given === 'object' &&
+    given !== null &&
+    Object.values(given).every((type) => aType(type, '', new Map()) === undefined),
+);
+
+const ARGUMENTS = {
+  path: aText,
+  options: someOptions<TableOptions>({
+    format: optional(aWord(['parquet', 'arrow', 'csv'])),
+    types: optional(someTypes),
+    delimiter: optional(
+      where(
+        'one character of ASCII but a quote or a line end',
+        (given) => typeof given === 'string' && /^[\t -~]$/.test(given) && given !== '"',
+      ),
+    ),
+    header: optional(aFlag),
+    signal: optional(aSignal),
+  }),
+};
+
+const MAGIC_BYTES = 8;
+const ARROW_MAGIC = 'ARROW1';
+/** What stands before every message of a stream. */
+const CONTINUATION = '\xff\xff\xff\xff';
+
+async function formatOf(path: string): Promise<TableFormat> {
+  const source = await openFileBytes(path);
+  try {
+    if (source.size === 0) throw emptyFile(path);
+    const magic = Buffer.from(await source.read(0, Math.min(MAGIC_BYTES, source.size))).toString('latin1');
+    if (magic.startsWith(PARQUET_MAGIC)) return 'parquet';
+    return magic.startsWith(ARROW_MAGIC) || magic.startsWith(CONTINUATION) ? 'arrow' : 'csv';
+  } finally {
+    await source.close();
+  }
+}
+
+function emptyFile(file: string): FormatError {
+  return new FormatError('format/not-table', 'The file is empty.', {
+    expected: 'Parquet, Arrow IPC, or CSV',
+    got: 'no bytes',
+    remedy: 'Write the file again.',
+    place: { file },
+  });
+}

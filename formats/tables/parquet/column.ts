@@ -1,0 +1,208 @@
+import { crc32 } from 'node:zlib';
+import { parquetHeader } from 'hyparquet/src/column.js';
+import type { PageHeader, ParquetType } from 'hyparquet/src/types.js';
+import type { HostColumn } from '../../../algorithms/tables/host-table.ts';
+import { bitWords, countBits, isSet } from '../bits.ts';
+import type { TableField } from '../table-file.ts';
+import type { Unpack } from '../zstd.ts';
+import { readDeltaLengths, readDeltaPrefixes, readDeltas } from './delta.ts';
+import { readHybrid, readValidity } from './hybrid.ts';
+import { gather, newValues, type PlainColumn, readPlain, requireBytes, type Values, valueBytes } from './plain.ts';
+import { checkedStruct } from './thrift-check.ts';
+
+/** No page of a file that is meant as one is larger. */
+const MOST_PAGE_BYTES = 2 ** 28;
+
+/** A column of a row group in the making. */
+interface Reading {
+  readonly column: PlainColumn;
+  readonly unpack: Unpack;
+  readonly rows: number;
+  readonly values: Values;
+  readonly validity: Uint32Array | undefined;
+  /** What codes of the pages stand for. */
+  dictionary: Values | undefined;
+  /** Rows read so far. */
+  row: number;
+}
+
+/**
+ * Reads the pages of a column of a row group.
+ *
+ * @throws RangeError, or what a library throws, where they are damaged.
+ */
+export function readColumn(column: PlainColumn, unpack: Unpack, bytes: Buffer, rows: number): HostColumn {
+  const { field } = column;
+  const reading: Reading = {
+    column,
+    unpack,
+    rows,
+    values: newValues(field, rows),
+    validity: field.nullable ? bitWords(rows) : undefined,
+    dictionary: undefined,
+    row: 0,
+  };
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  for (let at = 0; at < bytes.length && reading.row < rows; ) {
+    const behind = checkedStruct(bytes, at, bytes.length);
+    const header = parquetHeader({ view, offset: at });
+    const { compressed_page_size: packed, uncompressed_page_size: unpacked } = header;
+    if (!(packed >= 0 && behind + packed <= bytes.length)) throw new RangeError('one of its pages is cut off');
+    if (!(unpacked >= 0 && unpacked <= MOST_PAGE_BYTES)) {
+      throw new RangeError(`one of its pages would have ${unpacked} bytes`);
+    }
+    at = behind + packed;
+    const page = bytes.subarray(behind, at);
+    if (header.crc !== undefined && crc32(page) >>> 0 !== header.crc >>> 0) {
+      throw new RangeError('the checksum of one of its pages is another');
+    }
+    readPage(reading, header, page);
+  }
+  if (reading.row !== rows) throw new RangeError(`it has ${reading.row} of ${rows} values`);
+  return hostColumn(reading);
+}
+
+function readPage(reading: Reading, header: PageHeader, page: Buffer): void {
+  if (header.type === 'DICTIONARY_PAGE') readDictionary(reading, header, page);
+  else if (header.type === 'DATA_PAGE') readFirstVersion(reading, header, page);
+  else if (header.type === 'DATA_PAGE_V2') readSecondVersion(reading, header, page);
+  else if (header.type !== 'INDEX_PAGE') throw new RangeError('one of its pages is of an unknown type');
+}
+
+function unpacked({ unpack }: Reading, page: Uint8Array, length: number): Buffer {
+  const bytes = unpack(page, length);
+  if (bytes.length !== length) throw new RangeError('one of its pages unpacks to another size');
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+function readDictionary(reading: Reading, header: PageHeader, page: Buffer): void {
+  const { column } = reading;
+  const count = header.dictionary_page_header?.num_values ?? -1;
+  const bytes = unpacked(reading, page, header.uncompressed_page_size);
+  // No value takes less than this, so that no more memory is taken than there are values.
+  const least = valueBytes(column.element) ?? 4;
+  if (!(count >= 0 && count * least <= bytes.length)) throw new RangeError(`its dictionary would have ${count} values`);
+  reading.dictionary = newValues(column.field, count);
+  readPlain(column, bytes, 0, reading.dictionary);
+}
+
+function rowsOfPage(reading: Reading, count: number | undefined): number {
+  if (count !== undefined && count >= 0 && reading.row + count <= reading.rows) return count;
+  throw new RangeError('one of its pages has more rows than there are');
+}
+
+function readFirstVersion(reading: Reading, header: PageHeader, page: Buffer): void {
+  const head = header.data_page_header;
+  const rows = rowsOfPage(reading, head?.num_values);
+  const bytes = unpacked(reading, page, header.uncompressed_page_size);
+  let [at, valid] = [0, rows];
+  if (reading.validity !== undefined) {
+    if (head!.definition_level_encoding !== 'RLE') throw new RangeError('its levels are in an old encoding');
+    requireBytes(bytes, 0, 4);
+    at = 4 + bytes.readUInt32LE(0);
+    requireBytes(bytes, 0, at);
+    valid = readValidity(bytes, 4, at, reading.validity, reading.row, rows);
+  }
+  readValues(reading, head!.encoding, bytes, at, rows, valid);
+}
+
+function readSecondVersion(reading: Reading, header: PageHeader, page: Buffer): void {
+  const head = header.data_page_header_v2;
+  const rows = rowsOfPage(reading, head?.num_values);
+  const [repetitions, definitions] = [head!.repetition_levels_byte_length, head!.definition_levels_byte_length ?? 0];
+  const levels = (repetitions ?? 0) + definitions;
+  const length = header.uncompressed_page_size - levels;
+  if (!(definitions >= 0 && levels >= definitions && length >= 0)) throw new RangeError('its levels have no length');
+  requireBytes(page, 0, levels);
+  const valid =
+    reading.validity === undefined
+      ? rows
+      : readValidity(page, levels - definitions, levels, reading.validity, reading.row, rows);
+  const rest = page.subarray(levels);
+  const isPacked = head!.is_compressed !== false;
+  if (!isPacked && rest.length !== length) throw new RangeError('one of its pages has another size');
+  readValues(reading, head!.encoding, isPacked ? unpacked(reading, rest, length) : rest, 0, rows, valid);
+}
+
+/** Reads the values of a page, and puts those that are not null where they belong. */
+function readValues(reading: Reading, encoding: string, bytes: Buffer, at: number, rows: number, valid: number): void {
+  const { row, values, validity } = reading;
+  const into = values.subarray(row, row + rows) as Values;
+  if (valid === rows) decode(reading, encoding, bytes, at, into);
+  else {
+    const dense = newValues(reading.column.field, valid);
+    decode(reading, encoding, bytes, at, dense);
+    const places = new Uint32Array(rows);
+    for (let i = 0, next = 0; i < rows; i++) if (isSet(validity!, row + i)) places[i] = next++;
+    // Where a row is null, it does not matter what is taken.
+    if (valid > 0) gather(dense, places, into);
+  }
+  reading.row += rows;
+}
+
+function decode(reading: Reading, encoding: string, bytes: Buffer, at: number, into: Values): void {
+  const { column } = reading;
+  const read = readerOf(encoding, column.element.type);
+  if (read !== undefined) read(column, bytes, at, into);
+  else if (encoding === 'RLE_DICTIONARY' || encoding === 'PLAIN_DICTIONARY') readCodes(reading, bytes, at, into);
+  else throw new RangeError(`its values are in the encoding ${encoding}, which is not read for them`);
+}
+
+type ReadValues = (column: PlainColumn, bytes: Buffer, at: number, into: Values) => void;
+
+function readerOf(encoding: string, type: ParquetType | undefined): ReadValues | undefined {
+  const isWhole = type === 'INT32' || type === 'INT64';
+  if (encoding === 'PLAIN') return readPlain;
+  if (encoding === 'RLE' && type === 'BOOLEAN') return readRuns;
+  if (encoding === 'DELTA_BINARY_PACKED' && isWhole) return readDeltas;
+  if (encoding === 'DELTA_LENGTH_BYTE_ARRAY' && type === 'BYTE_ARRAY') return readDeltaLengths;
+  if (encoding === 'DELTA_BYTE_ARRAY' && type === 'BYTE_ARRAY') return readDeltaPrefixes;
+  return encoding === 'BYTE_STREAM_SPLIT' ? readStreams : undefined;
+}
+
+function readCodes({ dictionary }: Reading, bytes: Buffer, at: number, into: Values): void {
+  if (into.length === 0) return;
+  if (dictionary === undefined) throw new RangeError('its dictionary is missing');
+  requireBytes(bytes, at, 1);
+  const codes = new Uint32Array(into.length);
+  readHybrid(bytes, at + 1, bytes.length, bytes[at]!, codes, codes.length);
+  let highest = 0;
+  for (let i = 0; i < codes.length; i++) highest = Math.max(highest, codes[i]!);
+  if (highest >= dictionary.length) throw new RangeError('a value is not in its dictionary');
+  gather(dictionary, codes, into);
+}
+
+/** Flags as runs, behind their length. */
+function readRuns(_: PlainColumn, bytes: Buffer, at: number, into: Values): void {
+  requireBytes(bytes, at, 4);
+  const end = at + 4 + bytes.readUInt32LE(at);
+  requireBytes(bytes, 0, end);
+  const flags = new Uint32Array(into.length);
+  readHybrid(bytes, at + 4, end, 1, flags, flags.length);
+  (into as Uint8Array).set(flags);
+}
+
+/** The first bytes of all values, then their second ones, and so on. */
+function readStreams(column: PlainColumn, bytes: Buffer, at: number, into: Values): void {
+  const width = valueBytes(column.element);
+  if (width === undefined || column.element.type === 'INT96') throw new RangeError('its values cannot be split');
+  const count = into.length;
+  requireBytes(bytes, at, width * count);
+  const joined = Buffer.allocUnsafe(width * count);
+  for (let byte = 0; byte < width; byte++) {
+    for (let i = 0; i < count; i++) joined[i * width + byte] = bytes[at + byte * count + i]!;
+  }
+  readPlain(column, joined, 0, into);
+}
+
+function hostColumn({ column, values, validity, rows }: Reading): HostColumn {
+  const valid = validity === undefined || countBits(validity, 0, rows) === rows ? {} : { validity };
+  return { ...cellsOf(column.field, values, column.dictionary?.strings ?? []), ...valid } as HostColumn;
+}
+
+/** Values as a column of the type that they have on the host. */
+function cellsOf(field: TableField, values: Values, dictionary: readonly string[]): object {
+  if (field.type === 'string') return { type: 'string', codes: values, dictionary };
+  if (field.type === 'decimal') return { type: 'decimal', scale: field.scale, values };
+  return { type: field.type === 'timestamp' ? 'i64' : field.type, values };
+}

@@ -1,0 +1,59 @@
+import { deltaBinaryUnpack } from 'hyparquet/src/delta.js';
+import { type PlainColumn, requireBytes, storeBytes, type Values } from './plain.ts';
+
+/** Reads whole numbers that are stored as differences: INT32 and INT64. */
+export function readDeltas(column: PlainColumn, bytes: Buffer, start: number, into: Values): void {
+  if (into.length === 0) return;
+  const reader = readerOf(bytes, start);
+  const isWide = column.element.type === 'INT64';
+  if (isWide) deltaBinaryUnpack(reader, into.length, new BigInt64Array(into.buffer, into.byteOffset, into.length));
+  else if (into.BYTES_PER_ELEMENT === 4) {
+    deltaBinaryUnpack(reader, into.length, new Int32Array(into.buffer, into.byteOffset, into.length));
+  } else {
+    const narrow = new Int32Array(into.length);
+    deltaBinaryUnpack(reader, into.length, narrow);
+    for (let i = 0; i < narrow.length; i++) (into as BigInt64Array)[i] = BigInt(narrow[i]!);
+  }
+}
+
+/** Reads byte arrays whose lengths stand before them, as differences. */
+export function readDeltaLengths(column: PlainColumn, bytes: Buffer, start: number, into: Values): void {
+  if (into.length === 0) return;
+  const lengths = new Int32Array(into.length);
+  let at = unpackLengths(bytes, start, lengths);
+  for (const [i, length] of lengths.entries()) {
+    requireBytes(bytes, at, length);
+    storeBytes(column, bytes, at, at + length, into, i);
+    at += length;
+  }
+}
+
+/** Reads byte arrays that begin with so many bytes of the one before. */
+export function readDeltaPrefixes(column: PlainColumn, bytes: Buffer, start: number, into: Values): void {
+  if (into.length === 0) return;
+  const [prefixes, suffixes] = [new Int32Array(into.length), new Int32Array(into.length)];
+  let at = unpackLengths(bytes, unpackLengths(bytes, start, prefixes), suffixes);
+  let [value, size] = [Buffer.allocUnsafe(256), 0];
+  for (const [i, prefix] of prefixes.entries()) {
+    const suffix = suffixes[i]!;
+    if (prefix > size) throw new RangeError('a value begins with more than the one before it');
+    requireBytes(bytes, at, suffix);
+    size = prefix + suffix;
+    if (size > value.length) value = Buffer.concat([value], 2 * size);
+    bytes.copy(value, prefix, at, at + suffix);
+    at += suffix;
+    storeBytes(column, value, 0, size, into, i);
+  }
+}
+
+/** Unpacks lengths, and tells where they end. */
+function unpackLengths(bytes: Buffer, start: number, lengths: Int32Array): number {
+  const reader = readerOf(bytes, start);
+  deltaBinaryUnpack(reader, lengths.length, lengths);
+  if (lengths.some((length) => length < 0)) throw new RangeError('a length is negative');
+  return reader.offset;
+}
+
+function readerOf(bytes: Buffer, offset: number): { view: DataView; offset: number } {
+  return { view: new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength), offset };
+}

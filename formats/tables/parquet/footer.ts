@@ -1,0 +1,236 @@
+import { parquetMetadata } from 'hyparquet/src/metadata.js';
+import type { FileMetaData, SchemaElement } from 'hyparquet/src/types.js';
+import { FormatError } from '../../../primitives/errors.ts';
+import type { ByteSource } from '../../tiff/byte-source.ts';
+import { asDamage, checkNames, damaged, unsupported } from '../table-errors.ts';
+import type { FieldType, TableField, TimestampUnit, UnreadField } from '../table-file.ts';
+import { CODECS } from './codecs.ts';
+import { checkedStruct } from './thrift-check.ts';
+
+export const PARQUET_MAGIC = 'PAR1';
+const ENCRYPTED_MAGIC = 'PARE';
+/** Length of the metadata, and the magic. */
+const TAIL_BYTES = 8;
+const MAGIC_BYTES = 4;
+
+/** So many rows a row group may have: their columns are held. */
+const MOST_ROWS = 2 ** 28;
+
+export interface ParquetFooter {
+  readonly fields: readonly ParquetField[];
+  readonly unread: readonly UnreadField[];
+  readonly groups: readonly RowGroup[];
+}
+
+/** A column that is read. */
+export interface ParquetField {
+  readonly field: TableField;
+  readonly element: SchemaElement;
+  /** Its place among the columns of every row group. */
+  readonly index: number;
+}
+
+export interface RowGroup {
+  readonly rows: number;
+  readonly chunks: readonly ColumnChunk[];
+}
+
+/** Where the pages of a column lie. */
+export interface ColumnChunk {
+  readonly codec: string;
+  readonly start: number;
+  readonly length: number;
+}
+
+/** Reads the metadata, which a file of Parquet ends with, and checks what they say against the file. */
+export async function readFooter(source: ByteSource): Promise<ParquetFooter> {
+  const { file, size } = source;
+  if (size < MAGIC_BYTES + TAIL_BYTES) throw damaged('The file', `it has ${size} bytes`, { file });
+  const tail = Buffer.from(await source.read(size - TAIL_BYTES, TAIL_BYTES));
+  const magic = tail.toString('latin1', 4);
+  if (magic === ENCRYPTED_MAGIC) {
+    throw unsupported('Encrypted files are not read.', 'encrypted metadata', file, 'Decrypt it first.');
+  }
+  if (magic !== PARQUET_MAGIC) throw damaged('The file', 'it does not end as Parquet does', { file, byte: size - 4 });
+  const length = tail.readUInt32LE(0);
+  const start = size - TAIL_BYTES - length;
+  if (start < MAGIC_BYTES)
+    throw damaged('The file', `its metadata would have ${length} bytes`, { file, byte: size - 8 });
+  const bytes = await source.read(start, length + TAIL_BYTES);
+  try {
+    checkedStruct(bytes, 0, length);
+    return footerOf(parquetMetadata(bytes, { geoparquet: false }), file, start);
+  } catch (error) {
+    throw asDamage(error, 'The file', { file, byte: start });
+  }
+}
+
+function footerOf(metadata: FileMetaData, file: string, end: number): ParquetFooter {
+  const fields: ParquetField[] = [];
+  const unread: UnreadField[] = [];
+  const { schema } = metadata;
+  let [at, leaves] = [1, 0];
+  for (let child = 0; child < (schema[0]?.num_children ?? 0); child++) {
+    const element = schema[at]!;
+    const next = behind(schema, at);
+    const type = fieldTypeOf(element);
+    const { name } = element;
+    if (typeof type === 'string') unread.push({ name, what: type });
+    else {
+      const nullable = element.repetition_type !== 'REQUIRED';
+      fields.push({ field: { ...type, name, nullable }, element, index: leaves });
+    }
+    for (; at < next; at++) if (isLeaf(schema[at]!)) leaves++;
+  }
+  checkNames(file, [...fields.map(({ field }) => field.name), ...unread.map(({ name }) => name)]);
+  const groups = metadata.row_groups.map((group, i): RowGroup => {
+    const rows = Number(group.num_rows);
+    if (!(rows >= 0 && rows <= MOST_ROWS)) throw tooManyRows(rows, i, file);
+    if (group.columns.length !== leaves) throw new RangeError(`row group ${i} has not the columns of the schema`);
+    return { rows, chunks: group.columns.map((column) => chunkOf(column, file, end)) };
+  });
+  const total = groups.reduce((sum, { rows }) => sum + rows, 0);
+  if (total !== Number(metadata.num_rows)) {
+    throw new RangeError(`it has ${total} rows in its row groups, and ${metadata.num_rows} in all`);
+  }
+  return { fields, unread, groups };
+}
+
+function isLeaf(element: SchemaElement): boolean {
+  return element.num_children === undefined || element.num_children === 0;
+}
+
+/** Where an element's descendants end. */
+function behind(schema: readonly SchemaElement[], start: number): number {
+  let at = start;
+  for (let open = 1; open > 0; open--, at++) {
+    const element = schema[at];
+    if (element === undefined) throw new RangeError('its schema is cut off');
+    const children = element.num_children ?? 0;
+    if (!(children >= 0 && children <= schema.length)) throw new RangeError('its schema is wrong');
+    open += children;
+  }
+  return at;
+}
+
+function chunkOf(
+  column: FileMetaData['row_groups'][number]['columns'][number],
+  file: string,
+  end: number,
+): ColumnChunk {
+  if (column.file_path) {
+    throw unsupported('Columns in other files are not read.', column.file_path, file, 'Write it as one file.');
+  }
+  const data = column.meta_data;
+  if (data === undefined) {
+    throw unsupported('Encrypted columns are not read.', 'an encrypted column', file, 'Decrypt it first.');
+  }
+  const [page, dictionary, length] = [
+    Number(data.data_page_offset),
+    Number(data.dictionary_page_offset ?? 0),
+    Number(data.total_compressed_size),
+  ];
+  const start = dictionary > 0 && dictionary < page ? dictionary : page;
+  if (!(start >= MAGIC_BYTES && length >= 0 && start + length <= end)) {
+    throw new RangeError(`the column ${data.path_in_schema.join('.')} would lie at ${start} with ${length} bytes`);
+  }
+  return { codec: data.codec, start, length };
+}
+
+/** The type of a column, or what is in it that is not read. */
+function fieldTypeOf(element: SchemaElement): FieldType | string {
+  const { type, converted_type: converted, logical_type: logical } = element;
+  if (element.repetition_type === 'REPEATED' || converted === 'LIST' || logical?.type === 'LIST') return 'lists';
+  if (converted === 'MAP' || converted === 'MAP_KEY_VALUE' || logical?.type === 'MAP') return 'maps';
+  if (!isLeaf(element)) return 'records';
+  if (converted === 'DECIMAL' || logical?.type === 'DECIMAL') return decimalOf(element);
+  if (logical?.type === 'NULL') return 'nothing but nulls of no type';
+  switch (type) {
+    case 'BOOLEAN':
+      return { type: 'bool' };
+    case 'FLOAT':
+      return { type: 'f32' };
+    case 'DOUBLE':
+      return { type: 'f64' };
+    case 'INT96':
+      return { type: 'timestamp', unit: 'ns', utc: false };
+    case 'INT32':
+      if (converted === 'DATE' || logical?.type === 'DATE') return { type: 'date' };
+      if (isTime(element)) return 'times of day';
+      return { type: isUnsigned(element) ? 'u32' : 'i32' };
+    case 'INT64':
+      if (isTime(element)) return 'times of day';
+      return timestampOf(element) ?? { type: isUnsigned(element) ? 'u64' : 'i64' };
+    case 'BYTE_ARRAY': {
+      const isText = ['UTF8', 'ENUM', 'JSON'].includes(converted ?? '') || isTextual(logical?.type);
+      return isText ? { type: 'string' } : 'bytes that are not said to be text';
+    }
+    default:
+      if (converted === 'INTERVAL') return 'intervals';
+      if (logical?.type === 'FLOAT16' && element.type_length === 2) return { type: 'f32' };
+      return logical?.type === 'UUID' ? 'UUIDs' : 'bytes';
+  }
+}
+
+function isTextual(type: string | undefined): boolean {
+  return type === 'STRING' || type === 'ENUM' || type === 'JSON';
+}
+
+function isTime({ converted_type: converted, logical_type: logical }: SchemaElement): boolean {
+  return converted === 'TIME_MILLIS' || converted === 'TIME_MICROS' || logical?.type === 'TIME';
+}
+
+function isUnsigned({ converted_type: converted, logical_type: logical }: SchemaElement): boolean {
+  return converted?.startsWith('UINT_') === true || (logical?.type === 'INTEGER' && !logical.isSigned);
+}
+
+function timestampOf({ converted_type: converted, logical_type: logical }: SchemaElement): FieldType | undefined {
+  const units: { readonly [unit: string]: TimestampUnit } = { MILLIS: 'ms', MICROS: 'us', NANOS: 'ns' };
+  if (logical?.type === 'TIMESTAMP') {
+    return { type: 'timestamp', unit: units[logical.unit]!, utc: logical.isAdjustedToUTC };
+  }
+  if (converted === 'TIMESTAMP_MILLIS') return { type: 'timestamp', unit: 'ms', utc: true };
+  if (converted === 'TIMESTAMP_MICROS') return { type: 'timestamp', unit: 'us', utc: true };
+  return undefined;
+}
+
+const MOST_DIGITS = 18;
+
+function decimalOf({
+  type,
+  scale,
+  precision,
+  type_length: bytes,
+  logical_type: logical,
+}: SchemaElement): FieldType | string {
+  const exact = logical?.type === 'DECIMAL' ? logical : { scale: scale ?? 0, precision: precision ?? 0 };
+  if (exact.precision > MOST_DIGITS) return `decimals of ${exact.precision} digits, more than ${MOST_DIGITS}`;
+  const isSound =
+    exact.scale >= 0 && exact.scale <= exact.precision && (type !== 'FIXED_LEN_BYTE_ARRAY' || (bytes ?? 0) > 0);
+  return isSound ? { type: 'decimal', scale: exact.scale } : 'decimals of an unsound kind';
+}
+
+/** Loads what unpacks the pages of columns. */
+export function codecOf(
+  codec: string,
+  field: string,
+  file: string,
+): ReturnType<NonNullable<(typeof CODECS)['SNAPPY']>> {
+  const load = (CODECS as { readonly [name: string]: (typeof CODECS)['SNAPPY'] })[codec];
+  if (load !== undefined) return load();
+  throw new FormatError('format/unsupported-codec', `The column "${field}" is packed by a codec that is not read.`, {
+    expected: Object.keys(CODECS).join(', '),
+    got: String(codec),
+    remedy: 'Write the file with another compression.',
+    place: { file },
+  });
+}
+
+function tooManyRows(rows: number, group: number, file: string): FormatError {
+  return new FormatError('format/row-group-size', `Row group ${group} has more rows than are held at once.`, {
+    expected: `at most ${MOST_ROWS}`,
+    got: rows,
+    remedy: 'Write the file with smaller row groups.',
+    place: { file },
+  });
+}

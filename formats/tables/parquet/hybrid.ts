@@ -1,0 +1,105 @@
+import { copyByteBits, countBits, setBits } from '../bits.ts';
+
+/** Runs of Parquet's hybrid of run lengths and packed bits: `count` values `value`, or where `value` is −1 those packed at `at`. */
+type VisitRun = (first: number, count: number, value: number, at: number) => void;
+
+/**
+ * Visits the runs of `count` values of `width` bits between `start` and `end`.
+ *
+ * @throws RangeError where there are fewer.
+ */
+function visitRuns(bytes: Uint8Array, start: number, end: number, width: number, count: number, visit: VisitRun): void {
+  const valueBytes = (width + 7) >> 3;
+  let at = start;
+  for (let first = 0; first < count; ) {
+    let [head, shift, byte] = [0, 0, 0];
+    do {
+      if (at >= end || shift > 28) throw new RangeError('its runs are cut off');
+      byte = bytes[at++]!;
+      head |= (byte & 127) << shift;
+      shift += 7;
+    } while (byte >= 128);
+    head >>>= 0;
+    const isPacked = (head & 1) === 1;
+    const length = isPacked ? Math.floor(head / 2) * 8 : Math.floor(head / 2);
+    const taken = Math.min(length, count - first);
+    // The last run may be cut off behind the last value.
+    const least = isPacked ? Math.ceil((taken * width) / 8) : valueBytes;
+    if (at + least > end) throw new RangeError('its runs are cut off');
+    let value = -1;
+    if (!isPacked) {
+      value = 0;
+      for (let i = 0; i < valueBytes; i++) value += bytes[at + i]! * 256 ** i;
+    }
+    visit(first, taken, value, at);
+    at += isPacked ? (length / 8) * width : valueBytes;
+    first += taken;
+  }
+}
+
+/** Reads `count` values of up to 32 bits into `into`. */
+export function readHybrid(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  width: number,
+  into: Uint32Array,
+  count: number,
+): void {
+  if (width > 32) throw new RangeError(`its values have ${width} bits`);
+  visitRuns(bytes, start, end, width, count, (first, length, value, at) => {
+    if (value >= 0) into.fill(value, first, first + length);
+    else if (width <= 24) unpack(bytes, at, width, into, first, length);
+    else unpackWide(bytes, at, width, into, first, length);
+  });
+}
+
+/** Of up to 24 bits: with a byte more they fit into 32. */
+function unpack(bytes: Uint8Array, start: number, width: number, into: Uint32Array, first: number, count: number) {
+  const mask = (1 << width) - 1;
+  let [at, held, bits] = [start, 0, 0];
+  for (let i = first; i < first + count; i++) {
+    while (bits < width) {
+      held |= bytes[at++]! << bits;
+      bits += 8;
+    }
+    into[i] = held & mask;
+    held >>>= width;
+    bits -= width;
+  }
+}
+
+function unpackWide(bytes: Uint8Array, start: number, width: number, into: Uint32Array, first: number, count: number) {
+  const limit = 2 ** width;
+  let [at, held, bits] = [start, 0, 0];
+  for (let i = first; i < first + count; i++) {
+    while (bits < width) {
+      held += bytes[at++]! * 2 ** bits;
+      bits += 8;
+    }
+    into[i] = held % limit;
+    held = Math.floor(held / limit);
+    bits -= width;
+  }
+}
+
+/**
+ * Reads levels of one bit as validity, from row `row` on.
+ *
+ * @returns How many of them are 1.
+ */
+export function readValidity(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  validity: Uint32Array,
+  row: number,
+  count: number,
+): number {
+  visitRuns(bytes, start, end, 1, count, (first, length, value, at) => {
+    if (value > 1) throw new RangeError('one of its levels is too high');
+    if (value === 1) setBits(validity, row + first, row + first + length);
+    else if (value === -1) copyByteBits(validity, row + first, bytes.subarray(at), 0, length);
+  });
+  return countBits(validity, row, row + count);
+}

@@ -1,0 +1,83 @@
+import type { HostColumn } from '../../../algorithms/tables/host-table.ts';
+import type { ByteSource } from '../../tiff/byte-source.ts';
+import { type Chunk, rebatched } from '../rebatch.ts';
+import { type StringDictionary, stringDictionary } from '../string-dictionary.ts';
+import { asDamage, chosenFields } from '../table-errors.ts';
+import type { BatchOptions, TableFile } from '../table-file.ts';
+import { readColumn } from './column.ts';
+import { codecOf, type ParquetField, type RowGroup, readFooter } from './footer.ts';
+import type { PlainColumn } from './plain.ts';
+
+/** Opens a Parquet file: its metadata are read, and nothing else. */
+export async function openParquet(source: ByteSource): Promise<TableFile> {
+  const { file } = source;
+  const { fields, unread, groups } = await readFooter(source);
+  const dictionaries = new Map<string, StringDictionary>();
+
+  function columnOf({ field, element }: ParquetField): PlainColumn {
+    if (field.type !== 'string') return { field, element, dictionary: undefined };
+    const dictionary = dictionaries.get(field.name) ?? stringDictionary(file, field.name);
+    dictionaries.set(field.name, dictionary);
+    return { field, element, dictionary };
+  }
+
+  async function* groupsOf(chosen: readonly ParquetField[], signal?: AbortSignal): AsyncGenerator<Chunk> {
+    let ahead = bytesOf(source, groups[0], chosen);
+    for (const [i, group] of groups.entries()) {
+      signal?.throwIfAborted();
+      const bytes = await ahead;
+      // The next row group is read while this one is worked on.
+      ahead = bytesOf(source, groups[i + 1], chosen);
+      const columns: [string, HostColumn][] = [];
+      for (const [at, field] of chosen.entries()) {
+        signal?.throwIfAborted();
+        columns.push([field.field.name, await decoded(columnOf(field), field, group, i, bytes[at]!)]);
+      }
+      yield { rows: group.rows, columns: Object.fromEntries(columns) };
+    }
+  }
+
+  async function decoded(
+    column: PlainColumn,
+    { field, index }: ParquetField,
+    { rows, chunks }: RowGroup,
+    group: number,
+    bytes: Buffer,
+  ): Promise<HostColumn> {
+    const { codec, start } = chunks[index]!;
+    const unpack = await codecOf(codec, field.name, file);
+    try {
+      return readColumn(column, unpack, bytes, rows);
+    } catch (error) {
+      throw asDamage(error, `The column "${field.name}" of row group ${group}`, { file, byte: start });
+    }
+  }
+
+  return {
+    file,
+    format: 'parquet',
+    fields: fields.map(({ field }) => field),
+    unread,
+    rows: groups.reduce((sum, { rows }) => sum + rows, 0),
+    batches({ columns, rowsPerBatch, signal }: BatchOptions = {}) {
+      const names = chosenFields(file, fields.map(({ field }) => field), unread, columns); // biome-ignore format: one call.
+      const chosen = names.map(({ name }) => fields.find(({ field }) => field.name === name)!);
+      return rebatched(groupsOf(chosen, signal), rowsPerBatch);
+    },
+    close: () => source.close(),
+  };
+}
+
+/** The bytes of columns of a row group. */
+async function bytesOf(
+  source: ByteSource,
+  group: RowGroup | undefined,
+  chosen: readonly ParquetField[],
+): Promise<readonly Buffer[]> {
+  if (group === undefined) return [];
+  const reading = chosen.map(({ index }) => source.read(group.chunks[index]!.start, group.chunks[index]!.length));
+  const all = Promise.all(reading);
+  // A failure is thrown where the bytes are awaited, if they still are by then.
+  all.catch(() => {});
+  return (await all).map((bytes) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+}

@@ -1,0 +1,101 @@
+import type { HostColumn, HostTable } from '../../algorithms/tables/host-table.ts';
+import { bitWords, copyBits, setBits } from './bits.ts';
+import type { TableBatch } from './table-file.ts';
+
+/** Rows as a reader has them at once. */
+export interface Chunk {
+  readonly rows: number;
+  readonly columns: HostTable;
+}
+
+/** Chunks as batches: each of `rowsPerBatch` rows but the last, or as they come where that is left out. Chunks without rows are left out. */
+export async function* rebatched(
+  chunks: AsyncIterable<Chunk>,
+  rowsPerBatch: number | undefined,
+): AsyncGenerator<TableBatch, void, undefined> {
+  let first = 0;
+  const next = ({ rows, columns }: Chunk): TableBatch => {
+    const batch = { first, rows, columns };
+    first += rows;
+    return batch;
+  };
+  let [pending, pendingRows]: [Chunk[], number] = [[], 0];
+  for await (const chunk of chunks) {
+    if (chunk.rows === 0) continue;
+    if (rowsPerBatch === undefined) {
+      yield next(chunk);
+      continue;
+    }
+    for (let at = 0; at < chunk.rows; ) {
+      const rows = Math.min(chunk.rows - at, rowsPerBatch - pendingRows);
+      pending.push(sliceOf(chunk, at, rows));
+      at += rows;
+      pendingRows += rows;
+      if (pendingRows < rowsPerBatch) continue;
+      yield next(joined(pending, pendingRows));
+      [pending, pendingRows] = [[], 0];
+    }
+  }
+  if (pendingRows > 0) yield next(joined(pending, pendingRows));
+}
+
+function sliceOf(chunk: Chunk, from: number, rows: number): Chunk {
+  if (from === 0 && rows === chunk.rows) return chunk;
+  return { rows, columns: mapped(chunk.columns, (column) => columnSlice(column, from, rows)) };
+}
+
+function mapped(table: HostTable, of: (column: HostColumn, name: string) => HostColumn): HostTable {
+  return Object.fromEntries(Object.entries(table).map(([name, column]) => [name, of(column, name)]));
+}
+
+function columnSlice(column: HostColumn, from: number, rows: number): HostColumn {
+  const validity = column.validity === undefined ? {} : { validity: bitSlice(column.validity, from, rows) };
+  if (column.type === 'string') return { ...column, ...validity, codes: column.codes.subarray(from, from + rows) };
+  return { ...column, ...validity, values: column.values.subarray(from, from + rows) } as HostColumn;
+}
+
+function bitSlice(words: Uint32Array, from: number, bits: number): Uint32Array {
+  if (from % 32 === 0) return words.subarray(from / 32, Math.ceil((from + bits) / 32));
+  const slice = bitWords(bits);
+  copyBits(slice, 0, words, from, bits);
+  return slice;
+}
+
+function joined(chunks: readonly Chunk[], rows: number): Chunk {
+  if (chunks.length === 1) return chunks[0]!;
+  return { rows, columns: mapped(chunks[0]!.columns, (_, name) => joinedColumn(chunks, name, rows)) };
+}
+
+function joinedColumn(chunks: readonly Chunk[], name: string, rows: number): HostColumn {
+  const columns = chunks.map((chunk) => chunk.columns[name]!);
+  const [head] = columns as [HostColumn];
+  const arrays = columns.map(arrayOf);
+  const values = new (arrays[0]!.constructor as new (length: number) => Array)(rows);
+  let at = 0;
+  for (const array of arrays) {
+    (values as { set(from: Array, at: number): void }).set(array, at);
+    at += array.length;
+  }
+  const validity = columns.some((column) => column.validity !== undefined)
+    ? { validity: joinedValidity(chunks, columns, rows) }
+    : {};
+  return { ...head, ...validity, [head.type === 'string' ? 'codes' : 'values']: values } as HostColumn;
+}
+
+type Array = Exclude<HostColumn, { type: 'string' }>['values'];
+
+function arrayOf(column: HostColumn): Array {
+  return column.type === 'string' ? column.codes : column.values;
+}
+
+function joinedValidity(chunks: readonly Chunk[], columns: readonly HostColumn[], rows: number): Uint32Array {
+  const words = bitWords(rows);
+  let at = 0;
+  for (const [i, { validity }] of columns.entries()) {
+    const count = chunks[i]!.rows;
+    if (validity === undefined) setBits(words, at, at + count);
+    else copyBits(words, at, validity, 0, count);
+    at += count;
+  }
+  return words;
+}

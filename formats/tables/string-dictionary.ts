@@ -1,0 +1,129 @@
+import { CapacityError } from '../../primitives/errors.ts';
+
+/** The strings of a column, each once, in the order in which they were met. */
+export interface StringDictionary {
+  /** Grows; what is in it stays. */
+  readonly strings: readonly string[];
+  /**
+   * The code of the UTF-8 from `from` to `to`, which is added where it is new. Expected O(bytes).
+   *
+   * @returns −1 where it is no UTF-8.
+   * @throws CapacityError `format/too-many-strings` beyond 2 GiB of text.
+   */
+  codeOf(bytes: Buffer, from: number, to: number): number;
+}
+
+const FIRST_BYTES = 2 ** 12;
+const FIRST_SLOTS = 2 ** 8;
+const MOST_BYTES = 2 ** 31 - 1;
+
+// A byte-order mark is a character of the text like others.
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+export function stringDictionary(file: string, column: string): StringDictionary {
+  const strings: string[] = [];
+  let text: Buffer = Buffer.allocUnsafeSlow(FIRST_BYTES);
+  /** Where each string ends in the text. */
+  let ends = new Uint32Array(FIRST_SLOTS);
+  let hashes = new Uint32Array(FIRST_SLOTS);
+  /** Codes + 1, at the hash of their string or behind it. */
+  let slots = new Uint32Array(FIRST_SLOTS);
+  // Another seed a dictionary, so that no file can be written whose strings all meet in one slot.
+  const seed = Math.floor(Math.random() * 2 ** 32);
+  /** Of the string looked for last: whether it has bytes above 127. */
+  let high = 0;
+
+  function hashOf(bytes: Buffer, from: number, to: number): number {
+    let mixed = seed;
+    high = 0;
+    for (let at = from; at < to; at++) {
+      const byte = bytes[at]!;
+      high |= byte;
+      mixed = Math.imul(mixed ^ byte, 0x01000193);
+    }
+    mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);
+    return (mixed ^ (mixed >>> 13)) >>> 0;
+  }
+
+  function isSame(code: number, bytes: Buffer, from: number, to: number): boolean {
+    const start = code === 0 ? 0 : ends[code - 1]!;
+    if (ends[code]! - start !== to - from) return false;
+    for (let at = from, own = start; at < to; at++, own++) if (bytes[at] !== text[own]) return false;
+    return true;
+  }
+
+  function add(bytes: Buffer, from: number, to: number, hash: number, slot: number): number {
+    const code = strings.length;
+    const string = decoded(bytes, from, to, high < 128);
+    if (string === undefined) return -1;
+    const start = code === 0 ? 0 : ends[code - 1]!;
+    const end = start + to - from;
+    if (end > MOST_BYTES) throw tooManyStrings(file, column);
+    if (end > text.length) text = grownText(text, Math.min(MOST_BYTES, Math.max(end, 2 * text.length)));
+    bytes.copy(text, start, from, to);
+    if (code === ends.length) {
+      ends = grownWords(ends);
+      hashes = grownWords(hashes);
+    }
+    [ends[code], hashes[code]] = [end, hash];
+    strings.push(string);
+    slots[slot] = code + 1;
+    if (2 * strings.length > slots.length) spread();
+    return code;
+  }
+
+  /** Twice the slots, and every code at its place among them. */
+  function spread(): void {
+    slots = new Uint32Array(2 * slots.length);
+    const mask = slots.length - 1;
+    for (let code = 0; code < strings.length; code++) {
+      let slot = hashes[code]! & mask;
+      while (slots[slot] !== 0) slot = (slot + 1) & mask;
+      slots[slot] = code + 1;
+    }
+  }
+
+  return {
+    strings,
+    codeOf(bytes, from, to) {
+      const hash = hashOf(bytes, from, to);
+      const mask = slots.length - 1;
+      let slot = hash & mask;
+      for (let entry = slots[slot]!; entry !== 0; entry = slots[slot]!) {
+        if (hashes[entry - 1] === hash && isSame(entry - 1, bytes, from, to)) return entry - 1;
+        slot = (slot + 1) & mask;
+      }
+      return add(bytes, from, to, hash, slot);
+    },
+  };
+}
+
+function decoded(bytes: Buffer, from: number, to: number, ascii: boolean): string | undefined {
+  if (ascii) return bytes.toString('latin1', from, to);
+  try {
+    return decoder.decode(bytes.subarray(from, to));
+  } catch {
+    return undefined;
+  }
+}
+
+function grownText(text: Buffer, length: number): Buffer {
+  const grown = Buffer.allocUnsafeSlow(length);
+  grown.set(text);
+  return grown;
+}
+
+function grownWords(words: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
+  const grown = new Uint32Array(2 * words.length);
+  grown.set(words);
+  return grown;
+}
+
+function tooManyStrings(file: string, column: string): CapacityError {
+  return new CapacityError('format/too-many-strings', `The column "${column}" has too many different strings.`, {
+    expected: `at most ${MOST_BYTES} bytes of them`,
+    got: 'more',
+    remedy: 'Leave the column out, or split the file.',
+    place: { file },
+  });
+}

@@ -1,0 +1,74 @@
+import { type ErrorPlace, FormatError, QuadrilleError } from '../../primitives/errors.ts';
+import type { TableField, UnreadField } from './table-file.ts';
+
+/** The error for bytes that cannot be what the format has there. */
+export function damaged(what: string, fault: string, place: ErrorPlace, cause?: unknown): FormatError {
+  return new FormatError('format/damaged-table', `${what} is damaged: ${fault}.`, {
+    remedy: 'Copy, download or write the file again.',
+    place,
+    cause,
+  });
+}
+
+/** Errors of ours as they are; what a library throws as damage. */
+export function asDamage(error: unknown, what: string, place: ErrorPlace): unknown {
+  if (error instanceof QuadrilleError) return error;
+  const fault = error instanceof Error ? error.message.replace(/\.$/, '') : 'it cannot be read';
+  return damaged(what, fault, place, error);
+}
+
+/** The error for something that the format allows, and this reader does not read. */
+export function unsupported(sentence: string, got: string, file: string, remedy: string): FormatError {
+  return new FormatError('format/unsupported-table', sentence, {
+    expected: 'a table without it',
+    got,
+    remedy,
+    place: { file },
+  });
+}
+
+/** The fields of these names, in their order; all where none are named. */
+export function chosenFields(
+  file: string,
+  fields: readonly TableField[],
+  unread: readonly UnreadField[],
+  names: readonly string[] | undefined,
+): TableField[] {
+  if (names === undefined) return [...fields];
+  return [...new Set(names)].map((name) => {
+    const field = fields.find((each) => each.name === name);
+    if (field !== undefined) return field;
+    const refused = unread.find((each) => each.name === name);
+    throw refused === undefined ? unknownColumn(file, name, fields) : unreadColumn(file, refused);
+  });
+}
+
+function unknownColumn(file: string, name: string, fields: readonly TableField[]): FormatError {
+  return new FormatError('format/unknown-column', `There is no column "${name}".`, {
+    expected: fields.length === 0 ? 'none: the table has no columns' : fields.map((field) => field.name).join(', '),
+    got: name,
+    remedy: 'Name a column of the table.',
+    place: { file },
+  });
+}
+
+function unreadColumn(file: string, { name, what }: UnreadField): FormatError {
+  return new FormatError('format/unsupported-column', `The column "${name}" holds ${what}, which are not read.`, {
+    remedy: 'Leave it out, or convert it to numbers, dates or strings.',
+    place: { file },
+  });
+}
+
+/** Refuses columns of one name: a table is a record of columns. */
+export function checkNames(file: string, names: readonly string[]): void {
+  const seen = new Set<string>();
+  for (const name of names) {
+    if (seen.has(name)) {
+      throw new FormatError('format/repeated-column', `Several columns are called "${name}".`, {
+        remedy: 'Give every column a name of its own.',
+        place: { file },
+      });
+    }
+    seen.add(name);
+  }
+}

@@ -1,0 +1,84 @@
+import type { HostColumn } from '../../../algorithms/tables/host-table.ts';
+import { isSet } from '../bits.ts';
+import type { TableField, TimestampUnit } from '../table-file.ts';
+
+/** The text of a cell at a row that is not null. */
+export type CellText = (row: number) => string;
+
+/** Whether the cell at a row is null. */
+export function nullsOf({ validity }: HostColumn): (row: number) => boolean {
+  return validity === undefined ? () => false : (row) => !isSet(validity, row);
+}
+
+/** Numbers, dates and times of a column as text: the shortest that reads back as the same value. Dates and times are ISO 8601. */
+export function cellText(field: TableField, column: HostColumn): CellText {
+  if (column.type === 'string') return (row) => column.dictionary[column.codes[row]!]!;
+  const { values } = column;
+  if (column.type === 'bool') return (row) => (values[row] === 0 ? 'false' : 'true');
+  if (column.type === 'date') return (row) => dateText(Number(values[row]));
+  if (column.type === 'decimal') return (row) => decimalText(BigInt(values[row]!), column.scale);
+  if (column.type === 'f32') return (row) => shortF32(Number(values[row]));
+  if (column.type === 'f64') return (row) => realText(Number(values[row]));
+  if (field.type === 'timestamp') return (row) => timeText(BigInt(values[row]!), field.unit, field.utc);
+  return (row) => String(values[row]);
+}
+
+function realText(value: number): string {
+  return Object.is(value, -0) ? '-0.0' : String(value);
+}
+
+/** As few digits as tell a number from other f32. */
+function shortF32(value: number): string {
+  for (let digits = 6; digits < 9; digits++) {
+    const short = Number(value.toPrecision(digits));
+    if (Math.fround(short) === value) return realText(short);
+  }
+  return realText(Number.isFinite(value) ? Number(value.toPrecision(9)) : value);
+}
+
+export function decimalText(units: bigint, scale: number): string {
+  if (scale === 0) return String(units);
+  const digits = String(units < 0n ? -units : units).padStart(scale + 1, '0');
+  return `${units < 0n ? '-' : ''}${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
+}
+
+/** Of a day counted from 1970-01-01, in the Gregorian calendar. Years of more than four digits have a sign, as in ISO 8601. */
+export function dateText(days: number): string {
+  // Years begin in March, so that the day that is added comes last (Hinnant, chrono-compatible low-level date algorithms).
+  const shifted = days + 719_468;
+  const era = Math.floor(shifted / 146_097);
+  const ofEra = shifted - era * 146_097;
+  const year = Math.floor(
+    (ofEra - Math.floor(ofEra / 1460) + Math.floor(ofEra / 36_524) - Math.floor(ofEra / 146_096)) / 365,
+  );
+  const ofYear = ofEra - (365 * year + Math.floor(year / 4) - Math.floor(year / 100));
+  const month = Math.floor((5 * ofYear + 2) / 153);
+  const day = ofYear - Math.floor((153 * month + 2) / 5) + 1;
+  const [calendarMonth, calendarYear] = [month < 10 ? month + 3 : month - 9, year + era * 400 + (month < 10 ? 0 : 1)];
+  return `${yearText(calendarYear)}-${padded(calendarMonth, 2)}-${padded(day, 2)}`;
+}
+
+function yearText(year: number): string {
+  if (year >= 0 && year <= 9999) return padded(year, 4);
+  return `${year < 0 ? '-' : '+'}${padded(Math.abs(year), 6)}`;
+}
+
+function padded(value: number | bigint, digits: number): string {
+  return String(value).padStart(digits, '0');
+}
+
+const DIGITS: { readonly [unit in TimestampUnit]: number } = { s: 0, ms: 3, us: 6, ns: 9 };
+
+function timeText(time: bigint, unit: TimestampUnit, utc: boolean): string {
+  const digits = DIGITS[unit];
+  const perSecond = 10n ** BigInt(digits);
+  const perDay = 86_400n * perSecond;
+  const day = (time - (((time % perDay) + perDay) % perDay)) / perDay;
+  const ofDay = time - day * perDay;
+  const seconds = Number(ofDay / perSecond);
+  const fraction = digits === 0 ? '' : padded(ofDay % perSecond, digits).replace(/0+$/, '');
+  const clock = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60].map((part) =>
+    padded(part, 2),
+  );
+  return `${dateText(Number(day))}T${clock.join(':')}${fraction === '' ? '' : `.${fraction}`}${utc ? 'Z' : ''}`;
+}

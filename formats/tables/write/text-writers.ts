@@ -1,0 +1,93 @@
+import type { HostColumn, HostTable } from '../../../algorithms/tables/host-table.ts';
+import type { TableField } from '../table-file.ts';
+import { type CellText, cellText, nullsOf } from './cell-text.ts';
+
+/** Rows on their way to a file. */
+export interface Rows {
+  readonly rows: number;
+  readonly columns: HostTable;
+}
+
+/** Writes a table piece by piece. */
+export interface RowsWriter {
+  begin(): string | Uint8Array;
+  add(rows: Rows): string | Uint8Array;
+  end(): string | Uint8Array;
+}
+
+/** CSV after RFC 4180, lines ending in a line feed. Null is an empty field, an empty string two quotes. */
+export function csvRows(fields: readonly TableField[]): RowsWriter {
+  const line = (cells: readonly string[]): string => `${cells.join(',')}\n`;
+  return {
+    begin: () => line(fields.map(({ name }) => quoted(name))),
+    add: (rows) => linesOf(fields, rows, csvCell, line),
+    end: () => '',
+  };
+}
+
+function csvCell(field: TableField, column: HostColumn): CellText {
+  const [text, isNull] = [cellText(field, column), nullsOf(column)];
+  if (column.type === 'string') return (row) => (isNull(row) ? '' : quoted(text(row)));
+  return (row) => (isNull(row) ? '' : text(row));
+}
+
+/** Blanks at an end are quoted too: some readers take them off. */
+function quoted(text: string): string {
+  return text === '' || /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** A JSON array with an object a row, a line each. */
+export function jsonRows(fields: readonly TableField[]): RowsWriter {
+  let separator = '\n';
+  const line = (cells: readonly string[]): string => {
+    const before = separator;
+    separator = ',\n';
+    return before + objectOf(fields, cells);
+  };
+  return { begin: () => '[', add: (rows) => linesOf(fields, rows, jsonCell, line), end: () => '\n]\n' };
+}
+
+/** An object a row, a line each. */
+export function jsonLines(fields: readonly TableField[]): RowsWriter {
+  const line = (cells: readonly string[]): string => `${objectOf(fields, cells)}\n`;
+  return { begin: () => '', add: (rows) => linesOf(fields, rows, jsonCell, line), end: () => '' };
+}
+
+function objectOf(fields: readonly TableField[], cells: readonly string[]): string {
+  return `{${cells.map((cell, i) => `${JSON.stringify(fields[i]!.name)}:${cell}`).join(',')}}`;
+}
+
+const MOST_EXACT = BigInt(Number.MAX_SAFE_INTEGER);
+
+/** Whole numbers and decimals of more digits than a number holds are strings; so are NaN and infinities, which JSON has not. */
+function jsonCell(field: TableField, column: HostColumn): CellText {
+  const [text, isNull] = [cellText(field, column), nullsOf(column)];
+  const shown = jsonValue(field, column, text);
+  return (row) => (isNull(row) ? 'null' : shown(row));
+}
+
+function jsonValue(field: TableField, column: HostColumn, text: CellText): CellText {
+  if (column.type === 'string') return (row) => JSON.stringify(text(row));
+  if (column.type === 'date' || field.type === 'timestamp') return (row) => `"${text(row)}"`;
+  const { type, values } = column;
+  if (type === 'f32' || type === 'f64') return (row) => (Number.isFinite(values[row]) ? text(row) : `"${text(row)}"`);
+  if (type === 'i64' || type === 'u64' || type === 'decimal') {
+    return (row) => {
+      const value = BigInt(values[row]!);
+      return value <= MOST_EXACT && value >= -MOST_EXACT ? text(row) : `"${text(row)}"`;
+    };
+  }
+  return text;
+}
+
+function linesOf(
+  fields: readonly TableField[],
+  { rows, columns }: Rows,
+  cellOf: (field: TableField, column: HostColumn) => CellText,
+  line: (cells: readonly string[]) => string,
+): string {
+  const cells = fields.map((field) => cellOf(field, columns[field.name]!));
+  let text = '';
+  for (let row = 0; row < rows; row++) text += line(cells.map((cell) => cell(row)));
+  return text;
+}

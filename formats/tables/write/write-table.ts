@@ -1,0 +1,134 @@
+import { extname } from 'node:path';
+import type { HostColumn, HostTable } from '../../../algorithms/tables/host-table.ts';
+import { requireArguments } from '../../../primitives/arguments.ts';
+import { UsageError } from '../../../primitives/errors.ts';
+import {
+  aFlag,
+  anArrayOf,
+  aRecord,
+  aSignal,
+  aText,
+  aWord,
+  optional,
+  someOptions,
+  someRecord,
+  where,
+} from '../../../primitives/kinds.ts';
+import { stageOutputs } from '../../atomic-write.ts';
+import type { TableField } from '../table-file.ts';
+import { arrowRows } from './arrow-rows.ts';
+import { csvRows, jsonLines, jsonRows, type Rows, type RowsWriter } from './text-writers.ts';
+
+/** Formats of tables that are written: `ndjson` has an object a line. */
+export type WrittenTableFormat = 'csv' | 'json' | 'ndjson' | 'arrow';
+
+const WRITERS: { readonly [format in WrittenTableFormat]: (fields: readonly TableField[]) => RowsWriter } = {
+  csv: csvRows,
+  json: jsonRows,
+  ndjson: jsonLines,
+  arrow: arrowRows,
+};
+
+const ENDINGS: { readonly [ending: string]: WrittenTableFormat } = {
+  '.csv': 'csv',
+  '.json': 'json',
+  '.ndjson': 'ndjson',
+  '.jsonl': 'ndjson',
+  '.arrow': 'arrow',
+  '.feather': 'arrow',
+};
+
+/** How a table is written. */
+export interface WriteTableOptions {
+  /** Told by the ending of the path where left out. */
+  readonly format?: WrittenTableFormat | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+const aField = aRecord<TableField>({ name: aText, type: aText, nullable: aFlag } as never);
+const ARGUMENTS = {
+  path: aText,
+  fields: anArrayOf(aField),
+  batches: where(
+    'an iterable of batches of rows',
+    (given) =>
+      typeof given === 'object' && given !== null && (Symbol.iterator in given || Symbol.asyncIterator in given),
+  ),
+  options: someOptions<WriteTableOptions>({ format: optional(aWord(Object.keys(WRITERS))), signal: optional(aSignal) }),
+};
+
+/**
+ * Writes rows as CSV, JSON, JSON lines or an Arrow IPC file, batch by batch. The file appears whole, or not at all.
+ *
+ * Nulls are empty fields, `null`, or bits of validity. Numbers are the shortest text that reads back as the same value. 64-bit
+ * integers and decimals are exact; in JSON those beyond 2⁵³ − 1 are strings, and so are NaN and infinities. Dates and times are
+ * ISO 8601. In CSV an empty string is `""`, which {@link openTable} tells from null. Arrow has a record batch a batch.
+ *
+ * @param fields - The columns that are written, in order; batches may have others.
+ * @throws UsageError `output/unwritable`, `output/unknown-format`; QuadrilleError `output/write-failed`; the signal's reason.
+ * @example
+ * const columns = { zone: { type: 'string', codes: Uint32Array.of(1, 0), dictionary: ['north', 'south'] } } as const;
+ * const path = join(await mkdtemp(join(tmpdir(), 'example-')), 'zones.csv');
+ * await writeTable(path, fieldsOfTable(columns), [{ rows: 2, columns }]);
+ * await readFile(path, 'utf8'); // 'zone\nsouth\nnorth\n'
+ */
+export async function writeTable(
+  path: string,
+  fields: readonly TableField[],
+  batches: AsyncIterable<Rows> | Iterable<Rows>,
+  options: WriteTableOptions = {},
+): Promise<void> {
+  requireArguments('writeTable', { path, fields, batches, options }, ARGUMENTS);
+  const { signal, format = formatOf(path) } = options;
+  const outputs = await stageOutputs([path]);
+  try {
+    await outputs.write(path, tableChunks(format, fields, batches), signal);
+    await outputs.commit();
+  } finally {
+    await outputs.discard();
+  }
+}
+
+/** A table as the chunks of a file. */
+export async function* tableChunks(
+  format: WrittenTableFormat,
+  fields: readonly TableField[],
+  batches: AsyncIterable<Rows> | Iterable<Rows>,
+): AsyncGenerator<string | Uint8Array, void, undefined> {
+  const writer = WRITERS[format](fields);
+  yield writer.begin();
+  for await (const batch of batches) yield writer.add(batch);
+  yield writer.end();
+}
+
+function formatOf(path: string): WrittenTableFormat {
+  const format = ENDINGS[extname(path).toLowerCase()];
+  if (format !== undefined) return format;
+  throw new UsageError(
+    'output/unknown-format',
+    `The ending of ${path} does not tell in which format it is to be written.`,
+    {
+      expected: Object.keys(ENDINGS).join(', '),
+      got: extname(path) === '' ? 'no ending' : extname(path),
+      remedy: 'Give it one of these endings.',
+    },
+  );
+}
+
+/**
+ * The fields of columns on the host, to write them by.
+ *
+ * @example
+ * fieldsOfTable({ fare: { type: 'f64', values: Float64Array.of(2.5) } }); // [{ type: 'f64', name: 'fare', nullable: false }]
+ */
+export function fieldsOfTable(table: HostTable): TableField[] {
+  requireArguments('fieldsOfTable', { table }, { table: someRecord });
+  return Object.entries(table).map(([name, column]) => fieldOf(name, column));
+}
+
+function fieldOf(name: string, column: HostColumn): TableField {
+  const nullable = column.validity !== undefined;
+  return column.type === 'decimal'
+    ? { type: 'decimal', scale: column.scale, name, nullable }
+    : { type: column.type, name, nullable };
+}

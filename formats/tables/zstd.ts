@@ -1,0 +1,23 @@
+/** Unpacks bytes to a length that is known. */
+export type Unpack = (bytes: Uint8Array, length: number) => Uint8Array;
+
+/** What the decoder has memory for: it does not look whether it got any. */
+const MOST_BYTES = 2 ** 29;
+
+let loading: Promise<Unpack> | undefined;
+
+/** Loads what unpacks Zstandard. */
+export function loadZstd(): Promise<Unpack> {
+  loading ??= load();
+  return loading;
+}
+
+async function load(): Promise<Unpack> {
+  const { ZSTDDecoder } = await import('zstddec');
+  const decoder = new ZSTDDecoder();
+  await decoder.init();
+  return (bytes, length) => {
+    if (length > MOST_BYTES) throw new RangeError(`it would unpack to ${length} bytes`);
+    return length === 0 ? bytes.subarray(0, 0) : decoder.decode(bytes, length);
+  };
+}
