@@ -8,12 +8,11 @@ import {
   refineContours,
 } from '../algorithms/cell-tracking/index.ts';
 import { packSlopes } from '../algorithms/cell-tracking/slopes.ts';
-import { open } from '../on-node.ts';
-import type { OpenOptions } from '../open.ts';
 import { type Column, input, type Table, u32 } from '../primitives/index.ts';
 import { matchDetections } from './cell-accuracy.ts';
 import { cellVideo } from './cell-video.ts';
 import { machine } from './compare-input.ts';
+import { BACKEND_OPTIONS, openNamed } from './options.ts';
 import { plainScores } from './plain-cells.ts';
 import { spread } from './webgpu-memcpy.ts';
 
@@ -26,9 +25,7 @@ import { spread } from './webgpu-memcpy.ts';
  */
 const { values: options } = parseArgs({
   options: {
-    backend: { type: 'string', default: 'workers' },
-    adapter: { type: 'string' },
-    workers: { type: 'string', default: '2' },
+    ...BACKEND_OPTIONS,
     rounds: { type: 'string', default: '15' },
     cells: { type: 'string', default: '36' },
     amplitude: { type: 'string', default: '10' },
@@ -46,11 +43,7 @@ const [drawn] = cellVideo({ ...drawing, frames: 1 });
 const { frame: host, truth } = drawn!;
 const { width, height } = host;
 
-await using context = await open({
-  backend: options.backend,
-  adapter: options.adapter,
-  workers: Number(options.workers),
-} as OpenOptions);
+await using context = await openNamed(options);
 console.log(`${machine()}; ${context.backend.name}, ${width} × ${height}, medians of ${rounds}\n`);
 const frame: Frame = { width, height, grey: context.column(host.grey) };
 const found = await detectCells(context, frame, DETECTION);

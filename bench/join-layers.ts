@@ -6,10 +6,9 @@ import { buildMaqTree } from '../algorithms/maq-tree/index.ts';
 import { decompose, placeInDomain, WORLD } from '../algorithms/quadrants/index.ts';
 import { joinPolygons, queryPolygons } from '../algorithms/queries/index.ts';
 import { readPolygonLayer } from '../formats/index.ts';
-import { open } from '../on-node.ts';
-import type { OpenOptions } from '../open.ts';
 import { Geos } from '../property-tests/geos-areas.ts';
 import { machine, spread } from './compare-input.ts';
+import { BACKEND_OPTIONS, openNamed } from './options.ts';
 
 /**
  * Which polygons of a layer share area with which others of it, beside GEOS (geos-wasm), which computes the area that every
@@ -26,9 +25,7 @@ const { values: options } = parseArgs({
     layer: { type: 'string' },
     levels: { type: 'string', default: '12' },
     least: { type: 'string', default: '1e-6' },
-    backend: { type: 'string', default: 'workers' },
-    adapter: { type: 'string' },
-    workers: { type: 'string', default: '2' },
+    ...BACKEND_OPTIONS,
     rounds: { type: 'string', default: '5' },
     geos: { type: 'boolean', default: true },
   },
@@ -37,8 +34,7 @@ const { values: options } = parseArgs({
 if (options.layer === undefined) throw new Error('Say which: --layer imagery.json');
 const polygons = await readLayer(options.layer);
 const count = polygons.polygonRings.length - 1;
-const { backend, adapter } = options;
-await using context = await open({ backend, adapter, workers: Number(options.workers) } as OpenOptions);
+await using context = await openNamed(options);
 console.log(`machine     ${machine()}`);
 console.log(`backend     ${context.backend.name}, ${options.levels} levels`);
 console.log(`polygons    ${count}, ${polygons.x.length} vertices`);

@@ -1,13 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { open } from '../on-node.ts';
-import type { OpenOptions } from '../open.ts';
 import { cellVideo } from './cell-video.ts';
 import { machine } from './compare-input.ts';
 import { detectionLadder } from './leukocyte-detection.ts';
 import { fieldsLadder } from './leukocyte-fields.ts';
 import { type MeasuredLadder, measureLadder } from './leukocyte-ladder.ts';
+import { BACKEND_OPTIONS, openNamed } from './options.ts';
 import { givenCells } from './tracked-cells.ts';
 
 /**
@@ -20,9 +19,7 @@ import { givenCells } from './tracked-cells.ts';
  */
 const { values: options } = parseArgs({
   options: {
-    backend: { type: 'string', default: 'workers' },
-    adapter: { type: 'string' },
-    workers: { type: 'string', default: '2' },
+    ...BACKEND_OPTIONS,
     rounds: { type: 'string', default: '15' },
     cells: { type: 'string', default: '36' },
     amplitude: { type: 'string', default: '10' },
@@ -33,10 +30,7 @@ const { values: options } = parseArgs({
   },
 });
 const drawing = { seed: Number(options.seed), cells: Number(options.cells), amplitude: Number(options.amplitude) };
-await using context = await open({
-  ...{ backend: options.backend, adapter: options.adapter },
-  ...(options.backend === 'workers' ? { workers: Number(options.workers) } : {}),
-} as OpenOptions);
+await using context = await openNamed(options);
 console.log(`${machine()}; ${context.backend.name}, ${drawing.cells} cells, medians of up to ${options.rounds}`);
 
 const ladders: Record<string, MeasuredLadder> = {};

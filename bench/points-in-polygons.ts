@@ -11,10 +11,9 @@ import {
   WORLD,
 } from '../algorithms/quadrants/index.ts';
 import { placePoints, queryPoints } from '../algorithms/queries/index.ts';
-import { open } from '../on-node.ts';
-import type { OpenOptions } from '../open.ts';
 import { machine, median, spread } from './compare-input.ts';
 import { readParts } from './map-polygons.ts';
+import { BACKEND_OPTIONS, openNamed } from './options.ts';
 import { GeosPolygons } from './points-geos.ts';
 
 /**
@@ -32,9 +31,7 @@ const { values: options } = parseArgs({
     polygons: { type: 'string' },
     points: { type: 'string' },
     levels: { type: 'string', default: '12' },
-    backend: { type: 'string', default: 'workers' },
-    adapter: { type: 'string' },
-    workers: { type: 'string', default: '2' },
+    ...BACKEND_OPTIONS,
     rounds: { type: 'string', default: '5' },
     geos: { type: 'boolean', default: true },
   },
@@ -43,11 +40,10 @@ const { values: options } = parseArgs({
 if (options.polygons === undefined || options.points === undefined) {
   throw new Error('Say which: --polygons map.geo.json --points cities500.txt');
 }
-const { backend, adapter } = options;
 const parts = await readParts(options.polygons);
 const placed = placeInDomain(parts, WORLD);
 const points = await readPoints(options.points);
-await using context = await open({ backend, adapter, workers: Number(options.workers) } as OpenOptions);
+await using context = await openNamed(options);
 console.log(`machine   ${machine()}`);
 console.log(`backend   ${context.backend.name}, ${options.levels} levels`);
 console.log(`polygons  ${parts.polygonRings.length - 1}, ${parts.x.length} vertices; ${points.x.length} points`);

@@ -2,9 +2,8 @@ import { parseArgs } from 'node:util';
 import type { Polygons } from '../algorithms/geometry/polygons.ts';
 import { buildMaqTree } from '../algorithms/maq-tree/index.ts';
 import { DOMAIN_STEPS, type Domain, decompose, placeInDomain } from '../algorithms/quadrants/index.ts';
-import { open } from '../on-node.ts';
-import type { OpenOptions } from '../open.ts';
 import { machine, median, spread } from './compare-input.ts';
+import { BACKEND_OPTIONS, openNamed } from './options.ts';
 
 /**
  * How the time to make quadrants, and a tree of them, grows with the number of polygons, up to a million: side by side on a
@@ -18,13 +17,10 @@ const { values: options } = parseArgs({
   options: {
     levels: { type: 'string', default: '12' },
     most: { type: 'string', default: '20' },
-    backend: { type: 'string', default: 'workers' },
-    adapter: { type: 'string' },
-    workers: { type: 'string', default: '2' },
+    ...BACKEND_OPTIONS,
     rounds: { type: 'string', default: '3' },
   },
 });
-const { backend, adapter } = options;
 const [levels, most] = [Number(options.levels), Number(options.most)];
 /** Polygons stand in a lattice of 2^10 × 2^10 cells. */
 const CELLS = 2 ** 10;
@@ -32,7 +28,7 @@ const CELL = DOMAIN_STEPS / CELLS;
 const STEPS: Domain = { left: 0, bottom: 0, size: DOMAIN_STEPS };
 const CORNERS = 12;
 
-await using context = await open({ backend, adapter, workers: Number(options.workers) } as OpenOptions);
+await using context = await openNamed(options);
 console.log(`machine   ${machine()}`);
 console.log(`backend   ${context.backend.name}, ${levels} levels`);
 console.log('\n| polygons | vertices | quadrants | quadrants, s | per vertex, ns | tree, s | per quadrant, ns |');

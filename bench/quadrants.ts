@@ -8,11 +8,10 @@ import {
   type Quadrants,
   WORLD,
 } from '../algorithms/quadrants/index.ts';
-import { open } from '../on-node.ts';
-import type { OpenOptions } from '../open.ts';
 import type { Context } from '../primitives/index.ts';
 import { machine, median, spread, timed } from './compare-input.ts';
 import { bySize, readParts } from './map-polygons.ts';
+import { BACKEND_OPTIONS, openNamed } from './options.ts';
 import { followSteps } from './quadtree-steps.ts';
 
 /**
@@ -32,9 +31,7 @@ const { values: options } = parseArgs({
   options: {
     file: { type: 'string' },
     levels: { type: 'string', default: '12' },
-    backend: { type: 'string', default: 'workers' },
-    adapter: { type: 'string' },
-    workers: { type: 'string', default: '2' },
+    ...BACKEND_OPTIONS,
     rounds: { type: 'string', default: '3' },
     patience: { type: 'string', default: '60' },
   },
@@ -51,9 +48,8 @@ const GROUPS = [
 
 const levels = Number(options.levels);
 const rounds = Number(options.rounds);
-const { backend, adapter } = options;
 const parts = await readParts(options.file);
-await using context = await open({ backend, adapter, workers: Number(options.workers) } as OpenOptions);
+await using context = await openNamed(options);
 console.log(`machine   ${machine()}`);
 console.log(`backend   ${context.backend.name}, ${levels} levels`);
 console.log(`polygons  ${parts.polygonRings.length - 1} with ${parts.x.length} vertices`);

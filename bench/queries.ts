@@ -3,11 +3,10 @@ import Flatbush from 'flatbush';
 import { buildMaqTree, readMaqTree } from '../algorithms/maq-tree/index.ts';
 import { DOMAIN_BITS, DOMAIN_STEPS, decompose, placeInDomain, WORLD } from '../algorithms/quadrants/index.ts';
 import { placeWindows, polygonsOf, queryPolygons, queryWindows } from '../algorithms/queries/index.ts';
-import { open } from '../on-node.ts';
-import type { OpenOptions } from '../open.ts';
 import { machine, median, spread } from './compare-input.ts';
 import { readParts } from './map-polygons.ts';
 import { buildByHand, countByWalking, MOST_LEVELS } from './maq-builder.ts';
+import { BACKEND_OPTIONS, openNamed } from './options.ts';
 import { countPolygonsByWalking } from './walk-polygons.ts';
 
 /**
@@ -25,9 +24,7 @@ const { values: options } = parseArgs({
     levels: { type: 'string', default: '12' },
     windows: { type: 'string', default: '100000' },
     width: { type: 'string', default: '0.5' },
-    backend: { type: 'string', default: 'workers' },
-    adapter: { type: 'string' },
-    workers: { type: 'string', default: '2' },
+    ...BACKEND_OPTIONS,
     rounds: { type: 'string', default: '5' },
     only: { type: 'string', default: 'build,nodes,polygons,all' },
   },
@@ -37,9 +34,8 @@ const levels = Number(options.levels);
 if (levels > MOST_LEVELS) throw new Error(`The builder by hand has at most ${MOST_LEVELS} levels.`);
 const rounds = Number(options.rounds);
 const wanted = new Set(options.only.split(','));
-const { backend, adapter } = options;
 const parts = await readParts(options.file);
-await using context = await open({ backend, adapter, workers: Number(options.workers) } as OpenOptions);
+await using context = await openNamed(options);
 const quadrants = await decompose(context, placeInDomain(parts, WORLD), { levels });
 const host = await context.read({ polygon: quadrants.polygon, code: quadrants.code.lo, level: quadrants.level });
 console.log(`machine   ${machine()}`);
@@ -56,7 +52,7 @@ const boxesOfPolygons: [left: number, bottom: number, right: number, top: number
 const boxes = boxesOf();
 await compare('build', 'build', {
   'one thread': () => buildByHand(host.polygon, host.code, host.level).code.length,
-  [backend]: async () => {
+  [options.backend]: async () => {
     const built = await buildMaqTree(context, [quadrants]);
     await context.sync();
     context.dispose(built);
@@ -65,7 +61,7 @@ await compare('build', 'build', {
 });
 await compare('nodes', `${placed.count} windows, nodes`, {
   'one thread': () => countByWalking(byHand, sides, DOMAIN_BITS),
-  [backend]: async () => {
+  [options.backend]: async () => {
     const found = await queryWindows(context, tree, placed);
     const count = await context.count({ query: found.query });
     context.dispose(found);
@@ -80,7 +76,7 @@ await compare('polygons', `${placed.count} windows, polygons`, {
     }
     return met;
   },
-  [backend]: async () => {
+  [options.backend]: async () => {
     const found = await queryWindows(context, tree, placed);
     const met = await polygonsOf(context, tree, found);
     const count = await context.count({ query: met.query });
@@ -97,11 +93,11 @@ const byPolygons = async (): Promise<number> => {
 };
 await compare('all', 'all polygons as queries', {
   'one thread': () => countPolygonsByWalking(byHand, host),
-  [backend]: byPolygons,
+  [options.backend]: byPolygons,
 });
 await compare('all', 'all polygons as queries', {
   'flatbush, boxes': () => boxesOfPolygons.reduce((met, box) => met + boxes.search(...box).length, 0),
-  [backend]: byPolygons,
+  [options.backend]: byPolygons,
 });
 
 /** Seconds of each in turn, what each found, and how many times quicker the last is than the first. */

@@ -5,11 +5,10 @@ import {
   type TrackedFrame,
   trackCells,
 } from '../algorithms/cell-tracking/index.ts';
-import { open } from '../on-node.ts';
-import type { OpenOptions } from '../open.ts';
 import { matchVideo, trackAccuracy } from './cell-accuracy.ts';
 import { type CellVideoFrame, type CellVideoOptions, cellVideo } from './cell-video.ts';
 import { machine } from './compare-input.ts';
+import { BACKEND_OPTIONS, openNamed } from './options.ts';
 import { spread } from './webgpu-memcpy.ts';
 
 /**
@@ -22,9 +21,7 @@ import { spread } from './webgpu-memcpy.ts';
  */
 const { values: options } = parseArgs({
   options: {
-    backend: { type: 'string', default: 'workers' },
-    adapter: { type: 'string' },
-    workers: { type: 'string', default: '2' },
+    ...BACKEND_OPTIONS,
     frames: { type: 'string', default: '60' },
     seeds: { type: 'string', default: '1,2,3,4,5' },
     only: { type: 'string' },
@@ -36,11 +33,7 @@ const SIZE = { width: 640, height: 480 };
 /** Frames after which all kernels are compiled, and the clock of a card is up. */
 const WARM_UP = 20;
 
-await using context = await open({
-  backend: options.backend,
-  adapter: options.adapter,
-  workers: Number(options.workers),
-} as OpenOptions);
+await using context = await openNamed(options);
 console.log(`${machine()}; ${context.backend.name}, ${SIZE.width} × ${SIZE.height}, ${frames} frames a video\n`);
 if (options.only !== 'accuracy') await reportSpeed();
 if (options.only !== 'speed') await reportAccuracy();
