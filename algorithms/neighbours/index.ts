@@ -1,4 +1,6 @@
 export { LIST, NO_POINT } from './lists.ts';
 export type { Metric } from './metrics.ts';
 export { type NearestOptions, nearest } from './nearest.ts';
+export { nearestInTree, type TreeSearchOptions } from './nearest-in-tree.ts';
 export type { Neighbours, Points } from './points.ts';
+export { buildPointTree, LEAF, type PointTree } from './tree.ts';

@@ -83,7 +83,7 @@ export function fillLists(
 ): ListColumns {
   const [keys, ids] = [context.stored('u32', rows * k), context.stored('u32', rows * k)];
   let last: Column<'u32'> | undefined;
-  for (let done = 0; done < k; done += LIST) {
+  for (let done = 0; done < k && rows > 0; done += LIST) {
     const size = Math.min(LIST, k - done);
     const results = Array.from({ length: 2 + 2 * size }, () => 'u32' as const);
     const before = last;
@@ -115,4 +115,21 @@ function afterLast(last: Column<'u32'>, index: U32, loader: Loader): After {
 function place(column: Column, further: number, index: number, value: number): Store {
   const { buffer, offset, capacity } = destination(column);
   return { buffer, offset: offset + further, capacity: Math.max(0, capacity - further), index, value };
+}
+
+/** Words of every row, one behind the other, as a column. */
+export function storeRows(
+  context: Context,
+  name: string,
+  rows: number,
+  width: number,
+  wordsOf: (index: U32, loader: Loader) => readonly U32[],
+): Column<'u32'> {
+  const words = context.stored('u32', rows * width);
+  if (rows === 0) return words;
+  const results = Array.from({ length: 1 + width }, () => 'u32' as const);
+  const fusion = fuse(name, [], results, (index, _, loader) => [index.mul(width), ...wordsOf(index, loader)]);
+  const stores = Array.from({ length: width }, (_, k) => place(words, k, 0, 1 + k));
+  context.backend.forEach(extentOf(rows), programOf(fusion, context, rows), stores);
+  return words;
 }

@@ -94,7 +94,7 @@ export function nearest(context: Context, points: Points, queries: Points, optio
   });
 }
 
-const MOST_NEIGHBOURS = 2 ** 20;
+export const MOST_NEIGHBOURS = 2 ** 20;
 
 export const someNearestOptions = someOptions<NearestOptions>({
   k: aWhole(1, MOST_NEIGHBOURS, 'neighbours/k'),

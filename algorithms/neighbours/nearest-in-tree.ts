@@ -1,0 +1,205 @@
+import { aContext } from '../../primitives/argument-kinds.ts';
+import { requireArguments } from '../../primitives/arguments.ts';
+import type { Loader } from '../../primitives/columns/program.ts';
+import {
+  type Bool,
+  bitsToF32,
+  type Column,
+  type Context,
+  type F32,
+  If,
+  Let,
+  select,
+  type U32,
+  u32,
+  Var,
+} from '../../primitives/index.ts';
+import { aFlag, aWhole, eitherOf, optional, someOptions, where } from '../../primitives/kinds.ts';
+import { curveOrder } from './curve.ts';
+import { fillLists, isBefore, type NearestList, NO_POINT, offer } from './lists.ts';
+import { aBoundedMetric, FAR_KEY, type Measure, measureOf } from './metrics.ts';
+import { MOST_NEIGHBOURS, type NearestOptions, requireDimensions } from './nearest.ts';
+import { type Neighbours, neighboursOf, type Points, pointCount, somePoints } from './points.ts';
+import { boundOf, idOfPoint, keyOfPoint, leafAt, leastIdOf, pointsOfLeaf, searchFrom } from './search.ts';
+import { aTree, LEAF, type PointTree } from './tree.ts';
+
+export interface TreeSearchOptions extends NearestOptions {
+  /** Whether a point of the tree is a neighbour of itself, where the queries are the points of the tree; it is not by default. */
+  readonly itself?: boolean | undefined;
+}
+
+/**
+ * The k nearest points of a tree for every query, or for every point of the tree: the same bytes as {@link nearest} gives by looking
+ * at all points, {@link TreeSearchOptions.itself} aside.
+ *
+ * A query begins in the leaf at its place on the curve and goes outwards from there. A box
+ * is passed over where its least distance, by the formula of distances itself, comes behind the last point of the list; equal
+ * distances are told apart by the least number of a point in it. So many equal points, or points on a line, cost no more than
+ * others. Queries are taken in the order of the curve, so that neighbouring ones read the same boxes.
+ *
+ * - Work O(queries · (k + log n)) for points and queries that are spread alike, O(queries · n) at worst. Longer lists than {@link LIST}
+ *   are found in rounds of so many. Deterministic.
+ * - A query with a coordinate that is NaN or infinite is +∞ from all points, of which it gets the first k.
+ * - Of fewer than k points: the rest of a list is {@link NO_POINT} at +∞. Of no queries: none.
+ *
+ * Source: Samet, Depth-First k-Nearest Neighbor Finding Using the MaxNearestDist Estimator, 2003; Purcell's grid, 2005, goes
+ * outwards too, and may return more than k.
+ *
+ * @throws {@link ArgumentError} `neighbours/k`, `neighbours/metric` for cosine and inner, `neighbours/dimensions`, `neighbours/points`,
+ * `neighbours/length`.
+ * @example
+ * const points = { elements: ctx.column(Float32Array.of(0, 0, 3, 4, 1, 1, 5, 5)), dimensions: 2 };
+ * const tree = buildPointTree(ctx, points);
+ * const { ids } = nearestInTree(ctx, tree, 'points', { k: 2 });
+ * await ctx.read(ids); // Uint32Array [2, 1, 3, 2, 0, 1, 1, 2]
+ */
+export function nearestInTree(
+  context: Context,
+  tree: PointTree,
+  queries: Points | 'points',
+  options: TreeSearchOptions,
+): Neighbours {
+  requireArguments(
+    'nearestInTree',
+    { context, tree, queries, options },
+    { context: aContext, tree: aTree, queries: pointsOrOwn, options: someSearchOptions },
+  );
+  const { k, metric = 'l2', itself = false } = options;
+  const measure = measureOf(metric);
+  return context.scope(() => {
+    const asked = queries === 'points' ? ownQueries(tree, itself) : otherQueries(context, tree, queries);
+    const search = (index: U32, list: NearestList, loader: Loader, after: After): void =>
+      fillFromTree(tree, measure, asked.at(index, loader), list, loader, after);
+    const rowOf = (index: U32, loader: Loader): U32 => asked.rowAt(index, loader);
+    return neighboursOf(context, fillLists(context, 'nearestInTree', asked.count, k, FAR_KEY, search, rowOf), measure);
+  });
+}
+
+type After = Parameters<Parameters<typeof fillLists>[5]>[3];
+
+const pointsOrOwn = eitherOf(
+  "points, or the word 'points'",
+  somePoints,
+  where("'points'", (given) => given === 'points'),
+);
+
+const someSearchOptions = someOptions<TreeSearchOptions>({
+  k: aWhole(1, MOST_NEIGHBOURS, 'neighbours/k'),
+  metric: optional(aBoundedMetric),
+  itself: optional(aFlag),
+});
+
+/** What is sought for by an index. */
+interface Query {
+  readonly axes: readonly F32[];
+  /** The point that is no neighbour; undefined where all may be. */
+  readonly but: U32 | undefined;
+  /** The leaf to begin with. */
+  readonly leaf: U32;
+}
+
+interface Queries {
+  readonly count: number;
+  at(index: U32, loader: Loader): Query;
+  /** The row of the result. */
+  rowAt(index: U32, loader: Loader): U32;
+}
+
+function ownQueries(tree: PointTree, itself: boolean): Queries {
+  const { points, dimensions, levels, count } = tree;
+  return {
+    count,
+    rowAt: (index, loader) => idOfPoint(tree, index, loader),
+    at(index, loader) {
+      const id = idOfPoint(tree, index, loader);
+      const axes = Array.from({ length: dimensions }, (_, d) =>
+        wordAsF32(points, index.mul(dimensions + 1).add(d), loader),
+      );
+      const leaf = Let(index.div(LEAF).add(loader.uniform('u32', 2 ** levels)));
+      return { axes, but: itself ? undefined : id, leaf };
+    },
+  };
+}
+
+/** Queries in the order of the curve. */
+function otherQueries(context: Context, tree: PointTree, queries: Points): Queries {
+  const { dimensions } = tree;
+  requireDimensions('nearestInTree', dimensions, queries.dimensions);
+  const count = pointCount('nearestInTree', 'queries', queries);
+  const elements = context.materialize(queries.elements);
+  const { order, places } = curveOrder(context, { elements, dimensions }, count);
+  return {
+    count,
+    rowAt: (index, loader) => loader.load([order], index)[0] as U32,
+    at(index, loader) {
+      const [row] = loader.load([order], index) as [U32];
+      const axes = Array.from(
+        { length: dimensions },
+        (_, d) => loader.load([elements], row.mul(dimensions).add(d))[0] as F32,
+      );
+      const leaf = leafAt(tree, loader.load(places, index) as U32[], loader);
+      return { axes, but: undefined, leaf };
+    },
+  };
+}
+
+function wordAsF32(words: Column<'u32'>, index: U32, loader: Loader): F32 {
+  return bitsToF32(loader.load([words], index)[0] as U32);
+}
+
+/** Fills a list with the points of a tree that are nearest to a query, of those behind `after`. */
+function fillFromTree(
+  tree: PointTree,
+  measure: Measure,
+  { axes, but, leaf }: Query,
+  list: NearestList,
+  loader: Loader,
+  after: After,
+): void {
+  const [lastKey, lastId] = [list.keys.at(-1)!, list.ids.at(-1)!];
+  const mayStand = (key: U32) =>
+    but === undefined && after === undefined
+      ? undefined
+      : (id: U32) => {
+          const isOther = but === undefined ? undefined : id.ne(but);
+          const isLater = after && isBefore(after.key, after.id, key, id);
+          return isOther === undefined ? isLater! : isLater === undefined ? isOther : isOther.and(isLater);
+        };
+  const from = Let(select(leaf, u32(0), isFar(axes)));
+  If(from.eq(0), () => fillInOrder(tree, list, loader, but, after));
+  searchFrom(
+    from,
+    tree,
+    loader,
+    (node) => {
+      const bound = boundOf(tree, measure, axes, node, loader);
+      const isTied = bound.eq(lastKey);
+      const mayHold = Var(bound.lt(lastKey));
+      If(isTied, () => mayHold.set(leastIdOf(tree, node, loader).lt(lastId)));
+      return Let(mayHold as Bool);
+    },
+    (leaf) =>
+      pointsOfLeaf(tree, leaf, loader, (i) => {
+        const key = Let(keyOfPoint(tree, measure, axes, i, loader));
+        offer(list, key, () => idOfPoint(tree, i, loader), mayStand(key));
+      }),
+  );
+}
+
+/** Whether a query has a coordinate that is NaN or infinite. */
+function isFar(axes: readonly F32[]): Bool {
+  return axes.map((x) => x.sub(x).ne(0)).reduce((a, b) => a.or(b));
+}
+
+/** The first points, all of them equally far: those behind the last one of the round before. */
+function fillInOrder(tree: PointTree, list: NearestList, loader: Loader, but: U32 | undefined, after: After): void {
+  const next = Var(after === undefined ? u32(0) : after.id.add(1));
+  const count = loader.uniform('u32', tree.count);
+  for (const [j, id] of list.ids.entries()) {
+    if (but !== undefined) next.set(next.add(select(u32(0), u32(1), next.eq(but))));
+    const isPoint = next.lt(count).and(after === undefined ? true : after.id.ne(NO_POINT));
+    id.set(select(u32(NO_POINT), next as U32, isPoint));
+    list.keys[j]!.set(FAR_KEY);
+    next.set(next.add(1));
+  }
+}
