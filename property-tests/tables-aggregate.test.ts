@@ -3,7 +3,7 @@ import { describe, expect } from 'vitest';
 import * as t from '../algorithms/tables/index.ts';
 import { onEveryBackend } from './backends.ts';
 import { openReference } from './reference-context.ts';
-import { type Cell, order, type SampleTable, sampleCondition, sampleTable, truthAt } from './tables-support.ts';
+import { type Cell, order, type SampleTable, sampleCondition, sampleTable, truthAt } from './table-questions.ts';
 
 const TIMEOUT_MS = 120_000;
 const NUMBERS = ['u', 'v', 'i', 'j', 'd'] as const;

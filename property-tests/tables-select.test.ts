@@ -2,7 +2,7 @@ import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import * as t from '../algorithms/tables/index.ts';
 import { onEveryBackend } from './backends.ts';
-import { sampleCondition, sampleTable, truthAt } from './tables-support.ts';
+import { sampleCondition, sampleTable, truthAt } from './table-questions.ts';
 
 const TIMEOUT_MS = 120_000;
 const someConditions = fc.array(sampleCondition, { minLength: 1, maxLength: 6 });

@@ -32,6 +32,7 @@ export {
   truth,
   unequalTo,
 } from './expressions.ts';
+export { type GroupAggregate, type GroupAggregates, groupBy } from './group-by.ts';
 export type { CellValue, ColumnKind, Decimal, HostColumn, HostTable, Validity } from './host-table.ts';
 export { readRows } from './rows.ts';
 export {

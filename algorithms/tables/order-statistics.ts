@@ -6,8 +6,9 @@ import { eq64, shrU64, sub64 } from '../../primitives/functors/standard/wide.ts'
 import type { Bool, U32 } from '../../primitives/functors/value.ts';
 import { histogram } from '../../primitives/histogram.ts';
 import { type IntegerPart, type IntegerValue, wideOf } from './integers.ts';
-import { combineParts, constantPart, type Part, viewsOf } from './part.ts';
+import { combineParts, constantPart, type Part, rowPart, viewsOf } from './part.ts';
 import type { DeviceTable } from './table.ts';
+import { isEveryRow } from './values.ts';
 
 /** Bits that a pass learns at most. */
 const MOST_BITS = 11;
@@ -80,17 +81,25 @@ async function countDigits(
 ): Promise<Uint32Array> {
   const bins = 2 ** pass.digits;
   const digit = pass.wide ? wideDigit(part, bounds.least, pass) : narrowDigit(part, bounds.least, pass);
-  const counted = combineParts<U32 | Bool, readonly [U32]>('counted', [digit, counts], ([bin, holds]) => [
-    select(u32(NONE), bin as U32, holds as Bool),
-  ]);
+  // Rows that do not count are counted behind the digits at first: to leave out every other row is a branch that nobody foresees.
+  const spare = pass.isFirst && !isEveryRow(counts) ? SPARE : 0;
+  const others = [rowPart, constantPart('u32', bins)] as const;
+  const name = `counted ${spare > 0}`;
+  const counted = combineParts<U32 | Bool, readonly [U32]>(name, [digit, counts, ...others], (made) => {
+    const [bin, holds, row, first] = made as [U32, Bool, U32, U32];
+    return [select(spare > 0 ? row.and(SPARE - 1).add(first) : u32(NONE), bin, holds)];
+  });
   const table = context.scope(() => {
     const [bin] = viewsOf(context, rows, ['u32'], counted);
-    return histogram(bin as Column<'u32'>, bins, { context });
+    return histogram(bin as Column<'u32'>, bins + spare, { context });
   });
   const read = await context.read(table);
   context.dispose(table);
-  return read;
+  return read.subarray(0, bins);
 }
+
+/** Bins for rows that do not count: one alone would have to wait for itself. */
+const SPARE = 16;
 
 const word = (value: bigint): Part<U32> => constantPart('u32', Number(value & 0xffffffffn));
 

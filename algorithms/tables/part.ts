@@ -87,6 +87,9 @@ export function fixedPart<T>(name: string, make: () => T): Part<T> {
   return { structure: name, columns: [], bits: [], constants: [], emit: make };
 }
 
+/** The number of the row. */
+export const rowPart: Part<U32> = { structure: 'row', columns: [], bits: [], constants: [], emit: ({ row }) => row };
+
 /** Whether the bits of the row are set in all columns of bits; each is looked at once. */
 export function bitsPart(columns: readonly (Column<'u32'> | undefined)[]): Part<Bool> {
   const bits = [...new Set(columns.filter((each) => each !== undefined))];
@@ -108,18 +111,25 @@ export function emitPart<T>({ columns, bits, constants, emit }: Part<T>, row: U3
   return emit({ row, values, words, constants: uniforms });
 }
 
-/** A part as columns, which are views. */
+/**
+ * A part as columns, which are views: of every row, or of the rows that a column names.
+ */
 export function viewsOf(
   context: Context,
-  rows: number,
+  rows: Column['length'],
   types: readonly ScalarType[],
   part: Part<readonly Value<ScalarType>[]>,
+  at?: Column<'u32'>,
 ): readonly Column[] {
-  const view = fuse('question', [], types, (row, _, loader) => emitPart(part, row, loader), keyOfPart(part));
+  const body: Parameters<typeof fuse>[3] = (index, _, loader) => {
+    const row = at === undefined ? index : (loader.load([at], index)[0] as U32);
+    return emitPart(part, row, loader);
+  };
+  const { structure, columns, bits, constants } = part;
+  const view = fuse('question', [], types, body, {
+    by: [viewsOf, structure, columns.length, at === undefined],
+    columns: [...columns, ...bits, ...(at === undefined ? [] : [at])],
+    values: constants.map(({ value }) => value),
+  });
   return types.map((type, result) => viewColumn(context, type, rows, view, result));
-}
-
-function keyOfPart({ structure, columns, bits, constants }: Part<unknown>): Parameters<typeof fuse>[4] {
-  const values = constants.map(({ value }) => value);
-  return { by: [viewsOf, structure, columns.length], columns: [...columns, ...bits], values };
 }

@@ -66,13 +66,12 @@ export function hostColumn(
       return {
         type: kind,
         validity,
-        values: BigUint64Array.from(some, (lo, i) => BigInt.asUintN(64, signed(lo, high![i]!))),
+        values: new BigUint64Array(interleaved(some, high!)),
       };
     case 'i64':
-      return { type: kind, validity, values: BigInt64Array.from(some, (lo, i) => signed(lo, high![i]!)) };
+      return { type: kind, validity, values: new BigInt64Array(interleaved(some, high!)) };
     case 'decimal': {
-      const values =
-        high === undefined ? (low as Int32Array) : BigInt64Array.from(some, (lo, i) => signed(lo, high[i]!));
+      const values = high === undefined ? (low as Int32Array) : new BigInt64Array(interleaved(some, high));
       return { type: kind, validity, values, scale };
     }
     case 'string':
@@ -84,8 +83,20 @@ function signed(low: number, high: number): bigint {
   return BigInt.asIntN(64, (BigInt(high) << 32n) | BigInt(low >>> 0));
 }
 
-function packedFlags(flags: Uint8Array): Uint32Array {
+/** Flags as bits; no bits where all hold. */
+export function packedFlags(flags: Uint8Array): Uint32Array | undefined {
+  if (flags.every((flag) => flag !== 0)) return undefined;
   const words = new Uint32Array(Math.ceil(flags.length / 32));
   for (const [i, flag] of flags.entries()) if (flag !== 0) words[i >> 5]! |= 1 << (i & 31);
   return words;
+}
+
+/** Pairs of words as they lie in memory. */
+function interleaved(low: Uint32Array, high: Uint32Array | Int32Array): ArrayBuffer {
+  const words = new Uint32Array(2 * low.length);
+  for (let i = 0; i < low.length; i++) {
+    words[2 * i] = low[i]!;
+    words[2 * i + 1] = high[i]!;
+  }
+  return words.buffer;
 }

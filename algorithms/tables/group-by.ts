@@ -1,0 +1,183 @@
+import type { Column } from '../../primitives/columns/column.ts';
+import { bitsToI32 } from '../../primitives/functors/standard/bits.ts';
+import type { Bool, U32 } from '../../primitives/functors/value.ts';
+import { bitPlaces, packBits } from '../../primitives/pack-bits.ts';
+import { reduceByKey } from '../../primitives/reduce-by-key.ts';
+import { sequence } from '../../primitives/sequence.ts';
+import { tableError } from './errors.ts';
+import type { Expression } from './expressions.ts';
+import { type GroupedRows, groupCodes, type Payload, sortByCodes, sortByKeys } from './group-keys.ts';
+import { type GroupTotals, totalsOfGroups } from './group-totals.ts';
+import type { HostColumn, HostTable } from './host-table.ts';
+import { type IntegerPart, type IntegerValue, wideOf } from './integers.ts';
+import { columnsPart, combineParts, constantPart, type Part, viewsOf } from './part.ts';
+import { chosenBy, flagsOf, type Where } from './selection.ts';
+import { columnOf, type DeviceTable } from './table.ts';
+import { elementOf, monoidOf, tableOf } from './totals.ts';
+import { countsWhere, isEveryRow, type ValueOperand, valueOperand } from './values.ts';
+
+/** What groups of rows come to. */
+export type GroupAggregate =
+  | { readonly kind: 'count'; readonly of?: Expression }
+  | { readonly kind: 'sum' | 'avg' | 'min' | 'max'; readonly of: Expression };
+export type GroupAggregates = { readonly [name: string]: GroupAggregate };
+
+const MOST_KEYS = 4;
+
+/**
+ * What the rows of every group come to, where rows with the same values of some columns are a group. Nulls are the same; of NaN
+ * and of zeros there is one.
+ *
+ * The result is a table of the host: the keys, then the aggregates, a row for every group that has rows, in ascending order of
+ * the keys with nulls last. Counts are u32, sums of integers i64 or decimals, sums of f32 and averages f64.
+ *
+ * Keys whose values, by their bounds, tell fewer than 2^32 groups apart are one number of every row, and rows are sorted by its
+ * bits; others are sorted key by key. Then neighbours are reduced.
+ *
+ * - Work O(rows · bits of the keys), span O(bits · log rows). Deterministic. Sums as those of {@link aggregate}.
+ *
+ * @throws {@link TableError} `tables/keys` for none or more than four keys, and what {@link aggregate} throws.
+ * @example
+ * const table = createTable(ctx, {
+ *   zone: { type: 'u32', values: Uint32Array.of(7, 3, 7) },
+ *   fare: { type: 'i32', values: Int32Array.of(10, 20, 30) },
+ * });
+ * const groups = await groupBy(table, ['zone'], { n: { kind: 'count' }, mean: { kind: 'avg', of: column('fare') } });
+ * [groups.zone.values, groups.n.values, groups.mean.values]; // [Uint32Array [3, 7], Uint32Array [1, 2], Float64Array [20, 20]]
+ */
+export async function groupBy(
+  table: DeviceTable,
+  keys: readonly string[],
+  aggregates: GroupAggregates,
+  options: { readonly where?: Where } = {},
+): Promise<HostTable> {
+  if (keys.length === 0 || keys.length > MOST_KEYS) {
+    throw tableError('keys', 'Rows are grouped by one to four columns.', { expected: '1 to 4 keys', got: keys.length });
+  }
+  const { context } = table;
+  const columns = keys.map((name) => columnOf(table, name));
+  const chosen = countsWhere(chosenBy(table, options.where), undefined);
+  const codes = groupCodes(columns, chosen);
+  const entries = Object.entries(aggregates);
+  const operands = entries.map(([, each]) => (each.of === undefined ? undefined : valueOperand(table, each.of)));
+  const sole = codes && soleIntegers(entries, operands);
+  const grouped = (): GroupedRows =>
+    codes === undefined
+      ? sortByKeys(table, columns, rowsWhere(table, chosen))
+      : sortByCodes(table, codes, sole?.payload);
+  let made: Pick<Reduced, 'grouped' | 'totals'> | undefined;
+  const groups = context.scope(() => {
+    const sorted = grouped();
+    const moved = sole === undefined ? operands : movedOperands(operands, sole, sorted.rows);
+    made = { grouped: sorted, totals: totalsOfGroups(table.rows, entries, moved) };
+    return reduceGroups(table, sorted, made.totals, sole === undefined);
+  });
+  return readGroups(table, keys, entries, { groups, ...made! });
+}
+
+type Entries = readonly (readonly [string, GroupAggregate])[];
+
+/** Integers of 32 bits that all aggregates are of: they go along with the key, above their least. */
+interface SoleIntegers {
+  readonly operand: ValueOperand & { readonly family: 'integer' };
+  readonly payload: Payload;
+}
+
+function soleIntegers(entries: Entries, operands: readonly (ValueOperand | undefined)[]): SoleIntegers | undefined {
+  const texts = new Set(entries.flatMap(([, { of }]) => (of === undefined ? [] : [textOf(of)])));
+  const operand = operands.find((each) => each !== undefined);
+  if (texts.size > 1) return undefined;
+  if (operand === undefined || operand.family !== 'integer') return undefined;
+  if (operand.validity.some((each) => each !== undefined)) return undefined;
+  const { least, greatest } = operand.bounds;
+  const bits = (greatest - least).toString(2).length;
+  if (bits > 31) return undefined;
+  const value = combineParts<IntegerValue | U32, U32>('above', [operand.part, leastPart(least)], ([made, first]) =>
+    wideOf(made as IntegerValue).lo.sub(first as U32),
+  );
+  return { operand, payload: { value, bits } };
+}
+
+const leastPart = (least: bigint): Part<U32> => constantPart('u32', Number(least & 0xffffffffn));
+
+function textOf(expression: unknown): string {
+  return JSON.stringify(expression, (_, value) => (typeof value === 'bigint' ? `${value}n` : value));
+}
+
+/** The operands where their integers went along with the key. */
+function movedOperands(
+  operands: readonly (ValueOperand | undefined)[],
+  { operand }: SoleIntegers,
+  values: Column<'u32'>,
+): (ValueOperand | undefined)[] {
+  const { least, greatest } = operand.bounds;
+  const apart: IntegerPart = {
+    bounds: operand.bounds,
+    scale: operand.scale,
+    validity: [],
+    part: combineParts<readonly unknown[] | U32, IntegerValue>(
+      'moved',
+      [columnsPart([values]), leastPart(least)],
+      ([made, first]) => {
+        const [value] = made as readonly [U32];
+        const low = value.add(first as U32);
+        if (least >= -(2n ** 31n) && greatest < 2n ** 31n) return { kind: 'i32', value: bitsToI32(low) };
+        return { kind: 'u32', value: low };
+      },
+    ),
+  };
+  return operands.map((each) => each && { ...operand, ...apart });
+}
+
+/** The rows that count, on the device. */
+function rowsWhere(table: DeviceTable, chosen: Part<Bool>): Column<'u32'> {
+  const { context, rows } = table;
+  return isEveryRow(chosen) ? sequence(rows) : bitPlaces(packBits(flagsOf(table, chosen), { context }), { context });
+}
+
+function reduceGroups(
+  { context }: DeviceTable,
+  grouped: GroupedRows,
+  totals: GroupTotals,
+  byRow: boolean,
+): { readonly keys: GroupedRows['keys']; readonly values: never } {
+  const monoid = monoidOf(totals.totals);
+  const { types, part } = elementOf(totals.totals);
+  const { rows } = grouped;
+  const views = viewsOf(context, rows.length, types, part, byRow ? rows : undefined);
+  return reduceByKey(grouped.keys, tableOf(monoid, views), monoid as never, { context }) as never;
+}
+
+interface Reduced {
+  readonly groups: { readonly keys: GroupedRows['keys']; readonly values: never };
+  readonly grouped: GroupedRows;
+  readonly totals: GroupTotals;
+}
+
+async function readGroups(
+  table: DeviceTable,
+  keys: readonly string[],
+  entries: Entries,
+  reduced: Reduced,
+): Promise<HostTable> {
+  const { groups, grouped, totals } = reduced;
+  const read = (await table.context.read(groups)) as {
+    readonly keys: Uint32Array;
+    readonly values: { [total: string]: unknown };
+  };
+  table.context.dispose(groups);
+  const words = totals.totals.map((_, k) => arraysOf(read.values[`t${k}`]));
+  const found = words[0]![0]!.length;
+  const hasRest = grouped.rest !== undefined && found > 0 && read.keys[found - 1] === grouped.rest;
+  const count = hasRest ? found - 1 : found;
+  const keyColumns = grouped.decode(read.keys, count);
+  const columns = [
+    ...keys.map((name, k): [string, HostColumn] => [name, keyColumns[k]!]),
+    ...entries.map(([name], k): [string, HostColumn] => [name, totals.finish(k, words, count)]),
+  ];
+  return Object.fromEntries(columns);
+}
+
+function arraysOf(read: unknown): (Uint32Array | Int32Array | Float32Array)[] {
+  return ArrayBuffer.isView(read) ? [read as Uint32Array] : Object.values(read as object).flatMap(arraysOf);
+}

@@ -1,0 +1,208 @@
+import type { Column, Table } from '../../primitives/columns/column.ts';
+import { u32 } from '../../primitives/functors/functor.ts';
+import { select } from '../../primitives/functors/standard/choose.ts';
+import type { Bool, U32 } from '../../primitives/functors/value.ts';
+import { sequence } from '../../primitives/sequence.ts';
+import { sort, sortByKey } from '../../primitives/sort.ts';
+import type { HostColumn } from './host-table.ts';
+import { type IntegerValue, integersOf, wideOf } from './integers.ts';
+import { bitsPart, combineParts, constantPart, mapPart, type Part, viewsOf } from './part.ts';
+import { hostColumn } from './rows.ts';
+import type { DeviceTable, TableColumn } from './table.ts';
+
+/** Rows in the order of their groups. */
+export interface GroupedRows {
+  /** Equal for neighbours of one group alone. */
+  readonly keys: Table;
+  /** Which rows they are, or what the rows add, where that went along with the key. */
+  readonly rows: Column<'u32'>;
+  /** The key of the rows that do not count, where they are sorted with the others: greater than those of all groups. */
+  readonly rest: number | undefined;
+  /** The key columns of groups, out of what was read of `keys`. */
+  decode(keys: { readonly [name: string]: Uint32Array } | Uint32Array, groups: number): readonly HostColumn[];
+}
+
+/** A key as digits of one number: 0 … range − 1, the last of which stands for null where there are nulls. */
+interface Digit {
+  readonly column: TableColumn;
+  readonly range: bigint;
+}
+
+function digitOf(column: TableColumn): Digit {
+  const { least, greatest } = column.bounds;
+  return { column, range: greatest - least + 1n + (column.validity === undefined ? 0n : 1n) };
+}
+
+const word = (value: bigint): Part<U32> => constantPart('u32', Number(value & 0xffffffffn));
+
+/** Codes that tell groups apart, where these fit in 32 bits together with one for the rows that do not count. */
+export interface GroupCodes {
+  readonly code: Part<U32>;
+  readonly bits: number;
+  readonly digits: readonly Digit[];
+  readonly groups: bigint;
+}
+
+export function groupCodes(columns: readonly TableColumn[], counts: Part<Bool>): GroupCodes | undefined {
+  const digits = columns.map(digitOf);
+  const groups = digits.reduce((all, { range }) => all * range, 1n);
+  if (groups >= 2n ** 32n) return undefined;
+  let stride = groups;
+  const terms = digits.map((digit) => {
+    stride /= digit.range;
+    return digitPart(digit, stride);
+  });
+  const code = combineParts<U32 | Bool, U32>('code', [counts, word(groups), ...terms], ([holds, rest, ...some]) => {
+    const sum = (some as U32[]).reduce((a, b) => a.add(b));
+    return select(rest as U32, sum, holds as Bool);
+  });
+  return { code, bits: groups.toString(2).length, digits, groups };
+}
+
+function digitPart({ column, range }: Digit, stride: bigint): Part<U32> {
+  const { part } = integersOf(column);
+  const constants = [column.bounds.least, range - 1n, stride].map(word);
+  const valid = bitsPart([column.validity]);
+  return combineParts<IntegerValue | U32 | Bool, U32>('digit', [part, valid, ...constants], (made) => {
+    const [value, isValid, least, none, by] = made as [IntegerValue, Bool, U32, U32, U32];
+    return select(none, wideOf(value).lo.sub(least), isValid).mul(by);
+  });
+}
+
+/** A number of every row that may go along with its code. */
+export interface Payload {
+  readonly value: Part<U32>;
+  readonly bits: number;
+}
+
+/** Rows sorted by codes. A payload lies beside the code in one word where both fit. */
+export function sortByCodes(table: DeviceTable, codes: GroupCodes, payload: Payload | undefined): GroupedRows {
+  const { context, rows } = table;
+  const { code, bits } = codes;
+  const decode = (keys: unknown, groups: number): readonly HostColumn[] =>
+    codes.digits.map((digit, k) => decodeDigit(digit, strideAt(codes.digits, k), keys as Uint32Array, groups));
+  const range = { from: 0, to: bits };
+  const rest = Number(codes.groups);
+  if (payload !== undefined && payload.bits + bits <= 32) {
+    const packed = combineParts('packed', [code, payload.value, word(BigInt(bits))], ([low, high, by]) => [
+      low!.or(high!.shl(by!)),
+    ]);
+    const [view] = viewsOf(context, rows, ['u32'], packed) as [Column<'u32'>];
+    const sorted = sort(view, { bits: range, context });
+    const [keys, values] = unpacked(table, sorted, bits);
+    return { keys, rows: values, rest, decode };
+  }
+  const both = combineParts('both', payload === undefined ? [code] : [code, payload.value], (made) => made);
+  const types = payload === undefined ? (['u32'] as const) : (['u32', 'u32'] as const);
+  const [keys, values] = viewsOf(context, rows, types, both) as [Column<'u32'>, Column<'u32'> | undefined];
+  const sorted = sortByKey(keys, values ?? sequence(rows), { bits: range, context });
+  return { keys: sorted.keys, rows: sorted.values, rest, decode };
+}
+
+function unpacked({ context }: DeviceTable, sorted: Column<'u32'>, bits: number): [Column<'u32'>, Column<'u32'>] {
+  const column: Part<U32> = {
+    structure: 'c',
+    columns: [sorted],
+    bits: [],
+    constants: [],
+    emit: ({ values }) => values[0] as U32,
+  };
+  const both = combineParts('unpacked', [column, word(BigInt(bits))], ([packed, by]) => [
+    packed!.and(u32(1).shl(by!).sub(1)),
+    packed!.shr(by!),
+  ]);
+  return viewsOf(context, sorted.length, ['u32', 'u32'], both) as [Column<'u32'>, Column<'u32'>];
+}
+
+function strideAt(digits: readonly Digit[], k: number): bigint {
+  return digits.slice(k + 1).reduce((all, { range }) => all * range, 1n);
+}
+
+function decodeDigit({ column, range }: Digit, stride: bigint, codes: Uint32Array, groups: number): HostColumn {
+  const [by, every] = [Number(stride), Number(range)];
+  const none = column.validity === undefined ? -1 : every - 1;
+  const valid = column.validity === undefined ? undefined : new Uint8Array(groups);
+  const low = new Uint32Array(groups);
+  const high = new Int32Array(groups);
+  const least = column.bounds.least;
+  // Digits are below 2^32, and so is what is added here to the low word.
+  const [baseLow, baseHigh] = [Number(least & 0xffffffffn), Number(BigInt.asIntN(32, least >> 32n))];
+  for (let i = 0; i < groups; i++) {
+    const digit = Math.floor(codes[i]! / by) % every;
+    if (valid !== undefined) valid[i] = Number(digit !== none);
+    const sum = (digit === none ? 0 : digit) + baseLow;
+    low[i] = sum;
+    high[i] = baseHigh + Math.floor(sum / 2 ** 32);
+  }
+  return hostColumn(column, wordsFor(column, low, high), valid);
+}
+
+/** Words as a column has them. */
+export function wordsFor(
+  { key }: Pick<TableColumn, 'key'>,
+  low: Uint32Array,
+  high: Int32Array,
+): (Uint32Array | Int32Array)[] {
+  if (key === 'i32') return [new Int32Array(low.buffer, low.byteOffset, low.length)];
+  return key === 'u32' ? [low] : [low, high];
+}
+
+/**
+ * Rows that count, sorted by any keys: stable, by one after the other from the last on, and last by whether they are null.
+ */
+export function sortByKeys(table: DeviceTable, columns: readonly TableColumn[], ids: Column<'u32'>): GroupedRows {
+  const { context } = table;
+  let order = ids;
+  const pairsAt = (
+    column: TableColumn,
+    at: Column<'u32'>,
+  ): { readonly lo: Column<'u32'>; readonly hi: Column<'u32'> } => {
+    const pair = combineParts<IntegerValue | Bool, readonly U32[]>(
+      'key',
+      [integersOf(column).part, bitsPart([column.validity])],
+      (made) => {
+        const [value, isValid] = made as [IntegerValue, Bool];
+        const { lo, hi } = wideOf(value);
+        const ordered = column.key === 'u64' || column.key === 'u32' ? hi : hi.xor(0x80000000);
+        return [lo, ordered].map((each) => select(u32(0), each, isValid));
+      },
+    );
+    const [lo, hi] = viewsOf(context, at.length, ['u32', 'u32'], pair, at) as [Column<'u32'>, Column<'u32'>];
+    return { lo, hi };
+  };
+  const nullsAt = (column: TableColumn, at: Column<'u32'>): Column<'u32'> => {
+    const isNull = mapPart('null', bitsPart([column.validity]), (valid) => [u32(valid.not())]);
+    return viewsOf(context, at.length, ['u32'], isNull, at)[0] as Column<'u32'>;
+  };
+  for (const column of columns.toReversed()) {
+    const { lo, hi } = pairsAt(column, order);
+    order = sortByKey({ lo, hi }, order, { context }).values;
+    if (column.validity !== undefined)
+      order = sortByKey(nullsAt(column, order), order, { bits: { from: 0, to: 1 }, context }).values;
+  }
+  const keys = Object.fromEntries(
+    columns.flatMap((column, k) => {
+      const { lo, hi } = pairsAt(column, order);
+      const words: [string, Column][] = [
+        [`lo${k}`, lo],
+        [`hi${k}`, hi],
+      ];
+      return column.validity === undefined
+        ? words
+        : [...words, [`null${k}`, nullsAt(column, order)] as [string, Column]];
+    }),
+  );
+  return {
+    keys,
+    rows: order,
+    rest: undefined,
+    decode: (read) =>
+      columns.map((column, k) => {
+        const words = read as { readonly [name: string]: Uint32Array };
+        const flip = column.key === 'u64' || column.key === 'u32' ? 0 : 0x80000000;
+        const high = Int32Array.from(words[`hi${k}`]!, (hi) => hi ^ flip);
+        const valid = words[`null${k}`]?.map((isNull) => 1 - isNull);
+        return hostColumn(column, wordsFor(column, words[`lo${k}`]!, high), valid && Uint8Array.from(valid));
+      }),
+  };
+}

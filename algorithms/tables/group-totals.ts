@@ -1,0 +1,156 @@
+import { I64, isWithin } from './bounds.ts';
+import { tableError } from './errors.ts';
+import type { GroupAggregates } from './group-by.ts';
+import { wordsFor } from './group-keys.ts';
+import type { HostColumn } from './host-table.ts';
+import { domainOf } from './integers.ts';
+import { describeOperand } from './operands.ts';
+import { hostColumn, packedFlags } from './rows.ts';
+import type { TableColumn } from './table.ts';
+import { countTotal, extremumTotal, floatSum, floatSumTotal, sumOfWords, sumTotal, type Total } from './totals.ts';
+import { countsWhere, isEveryRow, orderedValues, type ValueOperand } from './values.ts';
+
+type Entry = readonly [string, GroupAggregates[string]];
+type Arrays = readonly (Uint32Array | Int32Array | Float32Array)[];
+
+/** Totals of every group, and what comes of them. */
+export interface GroupTotals {
+  readonly totals: readonly Total[];
+  /** The column of an aggregate, out of the words of all totals. */
+  finish(aggregate: number, words: readonly Arrays[], groups: number): HostColumn;
+}
+
+/** Totals that aggregates need, each once; there is one at least. */
+export function totalsOfGroups(
+  rows: number,
+  entries: readonly Entry[],
+  operands: readonly (ValueOperand | undefined)[],
+): GroupTotals {
+  const totals: Total[] = [];
+  const numberOf = (total: Total): number => {
+    const name = `${total.name} ${total.element.structure}`;
+    const known = totals.findIndex((each) => each.name === name && sameColumns(each, total));
+    return known >= 0 ? known : totals.push({ ...total, name }) - 1;
+  };
+  const plans = entries.map(([name, { kind }], i) => {
+    const operand = operands[i];
+    const counts = countsWhere(undefined, operand);
+    const needsCount = kind === 'count' || kind === 'avg' || !isEveryRow(counts);
+    const count = needsCount ? numberOf(countTotal(counts)) : undefined;
+    const total = kind === 'count' ? undefined : numberOf(totalOf(name, kind, operand!, counts, rows));
+    return { kind, operand, count, total };
+  });
+  if (totals.length === 0) numberOf(countTotal(countsWhere(undefined, undefined)));
+  return {
+    totals,
+    finish(aggregate, words, groups) {
+      const { kind, operand, count, total } = plans[aggregate]!;
+      const counts = count === undefined ? undefined : (words[count]![0] as Uint32Array).subarray(0, groups);
+      if (kind === 'count') return { type: 'u32', values: counts!.slice() };
+      const some = words[total!]!.map((each) => each.subarray(0, groups));
+      const valid = counts && Uint8Array.from(counts, (each) => Number(each > 0));
+      if (kind === 'sum') return sumColumn(operand!, some, valid);
+      if (kind === 'avg') return averageColumn(operand!, some, counts!, valid!);
+      return extremumColumn(operand!, some, valid);
+    },
+  };
+}
+
+function sameColumns(a: Total, b: Total): boolean {
+  const [x, y] = [a.element, b.element];
+  return (
+    x.columns.every((each, i) => each === y.columns[i]) &&
+    x.bits.every((each, i) => each === y.bits[i]) &&
+    x.constants.every(({ value }, i) => Object.is(value, y.constants[i]!.value))
+  );
+}
+
+function totalOf(
+  name: string,
+  kind: 'sum' | 'avg' | 'min' | 'max',
+  operand: ValueOperand,
+  counts: ReturnType<typeof countsWhere>,
+  rows: number,
+): Total {
+  if (kind === 'min' || kind === 'max') return extremumTotal(kind, orderedValues(operand).integers, counts);
+  if (kind === 'sum' || kind === 'avg') {
+    if (operand.family === 'f32') return floatSumTotal(operand, counts);
+    if (operand.family === 'integer') return sumTotal(operand, counts, rows);
+    throw tableError('type', `There is no ${kind} of these.`, {
+      expected: 'integers, decimals or f32',
+      got: describeOperand(operand),
+    });
+  }
+  throw tableError('aggregate', `Groups have no '${String(kind)}', as '${name}' is.`, {
+    expected: 'count, sum, avg, min or max',
+    got: kind,
+  });
+}
+
+function sumColumn(operand: ValueOperand, words: Arrays, valid: Uint8Array | undefined): HostColumn {
+  if (operand.family === 'f32') {
+    return {
+      ...flagged(valid),
+      type: 'f64',
+      values: Float64Array.from(words[0]!, (sum, i) => floatSum([sum, words[1]![i]!])),
+    };
+  }
+  const [low, high] = wideWords(words);
+  const pair = { key: 'i64', dictionary: [], scale: 'scale' in operand ? operand.scale : 0 } as const;
+  return hostColumn({ ...pair, kind: pair.scale > 0 ? 'decimal' : 'i64' }, [low, high], valid);
+}
+
+/** Sums in two words, where they fit. */
+function wideWords([low, high, top]: Arrays): readonly [Uint32Array, Int32Array] {
+  const lo = new Uint32Array(low!.length).map((_, i) => low![i]!);
+  if (high === undefined) return [lo, Int32Array.from(low!, (sum) => sum >> 31)];
+  const hi = Int32Array.from(high);
+  const wide = top?.findIndex((word, i) => (word | 0) !== hi[i]! >> 31) ?? -1;
+  if (wide < 0) return [lo, hi];
+  throw tableError('overflow', 'A sum does not fit in 64 bits.', {
+    expected: 'at most 2^63 − 1',
+    got: sumOfWords([low![wide]!, high[wide]!, top![wide]!]),
+  });
+}
+
+function averageColumn(operand: ValueOperand, words: Arrays, counts: Uint32Array, valid: Uint8Array): HostColumn {
+  if (operand.family === 'f32') {
+    const values = Float64Array.from(words[0]!, (sum, i) => floatSum([sum, words[1]![i]!]) / counts[i]!);
+    return { ...flagged(valid), type: 'f64', values };
+  }
+  const [low, high, top] = words;
+  const tens = 10 ** ('scale' in operand ? operand.scale : 0);
+  const values = Float64Array.from(low!, (lo, i) => {
+    const hi = high === undefined ? lo >> 31 : high[i]! | 0;
+    const isExact = top === undefined && Math.abs(hi) < 2 ** 20;
+    const sum = isExact ? hi * 2 ** 32 + (lo >>> 0) : Number(sumOfWords(words.map((each) => each[i]!)));
+    return sum / (counts[i]! * tens);
+  });
+  return { ...flagged(valid), type: 'f64', values };
+}
+
+function extremumColumn(operand: ValueOperand, words: Arrays, valid: Uint8Array | undefined): HostColumn {
+  const column = columnLike(operand);
+  const low = new Uint32Array(words[0]!.length).map((_, i) => words[0]![i]!);
+  const high =
+    words[1] === undefined ? Int32Array.from(low, (lo) => (column.isSigned ? lo >> 31 : 0)) : Int32Array.from(words[1]);
+  return hostColumn(column, wordsFor(column, low, high), valid);
+}
+
+/** What a column with the values of an operand is. */
+function columnLike(
+  operand: ValueOperand,
+): Pick<TableColumn, 'kind' | 'key' | 'dictionary' | 'scale'> & { readonly isSigned: boolean } {
+  const [domain] = domainOf(orderedValues(operand).integers.bounds);
+  const isSigned = domain.startsWith('i');
+  if (operand.column !== undefined) return { ...operand.column, isSigned };
+  const none = { dictionary: [], isSigned };
+  if (operand.family === 'f32') return { ...none, kind: 'f32', key: 'i32', scale: 0 };
+  const { scale, bounds } = operand as ValueOperand & { readonly family: 'integer' };
+  const isWide = !isWithin(bounds, I64);
+  return { ...none, kind: scale > 0 ? 'decimal' : isWide ? 'u64' : 'i64', key: isWide ? 'u64' : 'i64', scale };
+}
+
+function flagged(valid: Uint8Array | undefined): Pick<HostColumn, 'validity'> {
+  return valid === undefined ? {} : { validity: packedFlags(valid) };
+}

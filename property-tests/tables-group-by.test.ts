@@ -1,0 +1,108 @@
+import { fc, test } from '@fast-check/vitest';
+import { describe, expect } from 'vitest';
+import * as t from '../algorithms/tables/index.ts';
+import { onEveryBackend } from './backends.ts';
+import { openReference } from './reference-context.ts';
+import { type Cell, order, type SampleTable, sampleCondition, sampleTable, truthAt } from './table-questions.ts';
+
+const TIMEOUT_MS = 120_000;
+const KEYS = ['u', 'v', 'i', 'j', 'f', 'l', 'm', 'n', 'd', 'b', 't', 's'] as const;
+const NUMBERS = ['u', 'v', 'i', 'j', 'd'] as const;
+
+type Row = SampleTable['rows'][number];
+
+/** A value of a column of the host, as the oracle has it. */
+function cellAt(column: t.HostColumn, i: number): Cell {
+  const { validity } = column;
+  if (validity !== undefined && ((validity[i >> 5]! >> (i & 31)) & 1) === 0) return null;
+  if (column.type === 'string') return column.dictionary[column.codes[i]!]!;
+  const value = column.values[i]!;
+  if (column.type === 'bool') return value !== 0;
+  return column.type === 'f32' || column.type === 'f64' ? value : BigInt(value);
+}
+
+/** Nulls last. */
+function orderOfCells(a: Cell, b: Cell): number {
+  if (a === null || b === null) return Number(a === null) - Number(b === null);
+  return order({ value: a, scale: 0 }, { value: b, scale: 0 });
+}
+
+/** Groups of rows, in the order of their keys. */
+function groupsOf(rows: readonly Row[], keys: readonly string[]): (readonly Row[])[] {
+  const compare = (a: Row, b: Row): number => keys.reduce((found, key) => found || orderOfCells(a[key]!, b[key]!), 0);
+  const groups: Row[][] = [];
+  for (const row of rows.toSorted(compare)) {
+    const last = groups.at(-1);
+    if (last !== undefined && compare(last[0]!, row) === 0) last.push(row);
+    else groups.push([row]);
+  }
+  return groups;
+}
+
+function plain(cell: Cell | undefined): Cell {
+  return cell === undefined ? null : Object.is(cell, -0) ? 0 : cell;
+}
+
+describe('groupBy', () => {
+  onEveryBackend((opened, { runs }) => {
+    const agrees = fc.asyncProperty(
+      sampleTable,
+      fc.option(sampleCondition, { nil: undefined }),
+      fc.shuffledSubarray([...KEYS], { minLength: 1, maxLength: 4 }),
+      fc.constantFrom(...NUMBERS),
+      fc.oneof(fc.constantFrom(...KEYS), fc.constant(undefined)),
+      async ({ host, rows }, where, keys, number, other) => {
+        const { context } = opened();
+        const table = t.createTable(context, host);
+        const of = t.column(number);
+        const any = t.column(other ?? number);
+        const found = await t.groupBy(
+          table,
+          keys,
+          {
+            $n: { kind: 'count' },
+            $sum: { kind: 'sum', of },
+            $avg: { kind: 'avg', of },
+            $min: { kind: 'min', of: any },
+            $max: { kind: 'max', of: any },
+          },
+          where === undefined ? {} : { where },
+        );
+        t.disposeTable(table);
+        const chosen = rows.filter((row) => where === undefined || truthAt(row, where) === true);
+        const groups = groupsOf(chosen, keys);
+        const column = (name: string): Cell[] => groups.map((_, i) => cellAt(found[name]!, i));
+        expect(found.$n).toEqual({ type: 'u32', values: Uint32Array.from(groups, ({ length }) => length) });
+        for (const key of keys) expect(column(key), key).toEqual(groups.map(([row]) => plain(row![key])));
+        const numbers = groups.map(
+          (group) => group.map((row) => row[number]).filter((cell) => cell !== null) as bigint[],
+        );
+        const sums = numbers.map((some) => (some.length === 0 ? null : some.reduce((a, b) => a + b)));
+        expect(column('$sum')).toEqual(sums);
+        const units = number === 'd' ? 100 : 1;
+        expect(column('$avg')).toEqual(
+          sums.map((sum, i) => (sum === null ? null : Number(sum) / (numbers[i]!.length * units))),
+        );
+        const values = groups.map((group) =>
+          group
+            .map((row) => row[other ?? number]!)
+            .filter((cell) => cell !== null)
+            .sort(orderOfCells),
+        );
+        expect(column('$min')).toEqual(values.map((some) => plain(some[0])));
+        expect(column('$max')).toEqual(values.map((some) => plain(some.at(-1))));
+      },
+    );
+    test('is what a plain loop finds', () => fc.assert(agrees, { numRuns: runs > 20 ? runs : 3 }), TIMEOUT_MS);
+  });
+});
+
+test('refuses no keys, five keys, and aggregates that groups do not have', async () => {
+  const table = t.createTable(openReference(), { x: { type: 'u32', values: Uint32Array.of(1) } });
+  const count = { n: { kind: 'count' } } as const;
+  await expect(t.groupBy(table, [], count)).rejects.toMatchObject({ code: 'tables/keys' });
+  await expect(t.groupBy(table, ['x', 'x', 'x', 'x', 'x'], count)).rejects.toMatchObject({ code: 'tables/keys' });
+  await expect(t.groupBy(table, ['y'], count)).rejects.toMatchObject({ code: 'tables/unknown-column' });
+  const median = { m: { kind: 'median', of: t.column('x') } } as never;
+  await expect(t.groupBy(table, ['x'], median)).rejects.toMatchObject({ code: 'tables/aggregate' });
+});
