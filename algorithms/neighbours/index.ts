@@ -4,3 +4,4 @@ export { type NearestOptions, nearest } from './nearest.ts';
 export { nearestInTree, type TreeSearchOptions } from './nearest-in-tree.ts';
 export type { Neighbours, Points } from './points.ts';
 export { buildPointTree, LEAF, type PointTree } from './tree.ts';
+export { type PointsWithin, type RadiusOptions, withinRadius } from './within-radius.ts';

@@ -20,7 +20,7 @@ import { fillLists, isBefore, type NearestList, NO_POINT, offer } from './lists.
 import { aBoundedMetric, FAR_KEY, type Measure, measureOf } from './metrics.ts';
 import { MOST_NEIGHBOURS, type NearestOptions, requireDimensions } from './nearest.ts';
 import { type Neighbours, neighboursOf, type Points, pointCount, somePoints } from './points.ts';
-import { boundOf, idOfPoint, keyOfPoint, leafAt, leastIdOf, pointsOfLeaf, searchFrom } from './search.ts';
+import { boundOf, idOfPoint, keyOfPoint, leafAt, leastIdOf, pointsOfLeaf, searchFrom, treeWords } from './search.ts';
 import { aTree, LEAF, type PointTree } from './tree.ts';
 
 export interface TreeSearchOptions extends NearestOptions {
@@ -77,7 +77,7 @@ export function nearestInTree(
 
 type After = Parameters<Parameters<typeof fillLists>[5]>[3];
 
-const pointsOrOwn = eitherOf(
+export const pointsOrOwn = eitherOf(
   "points, or the word 'points'",
   somePoints,
   where("'points'", (given) => given === 'points'),
@@ -109,9 +109,9 @@ function ownQueries(tree: PointTree, itself: boolean): Queries {
   const { points, dimensions, levels, count } = tree;
   return {
     count,
-    rowAt: (index, loader) => idOfPoint(tree, index, loader),
+    rowAt: (index, loader) => idOfPoint(treeWords(tree, loader), index),
     at(index, loader) {
-      const id = idOfPoint(tree, index, loader);
+      const id = idOfPoint(treeWords(tree, loader), index);
       const axes = Array.from({ length: dimensions }, (_, d) =>
         wordAsF32(points, index.mul(dimensions + 1).add(d), loader),
       );
@@ -165,6 +165,7 @@ function fillFromTree(
           const isLater = after && isBefore(after.key, after.id, key, id);
           return isOther === undefined ? isLater! : isLater === undefined ? isOther : isOther.and(isLater);
         };
+  const words = treeWords(tree, loader);
   const from = Let(select(leaf, u32(0), isFar(axes)));
   If(from.eq(0), () => fillInOrder(tree, list, loader, but, after));
   searchFrom(
@@ -172,16 +173,16 @@ function fillFromTree(
     tree,
     loader,
     (node) => {
-      const bound = boundOf(tree, measure, axes, node, loader);
+      const bound = boundOf(words, measure, axes, node);
       const isTied = bound.eq(lastKey);
       const mayHold = Var(bound.lt(lastKey));
-      If(isTied, () => mayHold.set(leastIdOf(tree, node, loader).lt(lastId)));
+      If(isTied, () => mayHold.set(leastIdOf(words, node).lt(lastId)));
       return Let(mayHold as Bool);
     },
     (leaf) =>
       pointsOfLeaf(tree, leaf, loader, (i) => {
-        const key = Let(keyOfPoint(tree, measure, axes, i, loader));
-        offer(list, key, () => idOfPoint(tree, i, loader), mayStand(key));
+        const key = Let(keyOfPoint(words, measure, axes, i));
+        offer(list, key, () => idOfPoint(words, i), mayStand(key));
       }),
   );
 }

@@ -15,12 +15,25 @@ import {
   While,
 } from '../../primitives/index.ts';
 import type { Measure } from './metrics.ts';
-import { boxAt, LEAF, nodeWords, type PointTree } from './tree.ts';
+import { boxAt, LEAF, nodeWords, type PointTree, type WordAt, wordAtOf } from './tree.ts';
 
-/** How far anything in a node's box is at least: the formula of distances on the gaps between query and box, axis by axis. Every
- * operation of it, rounded, grows with the gap, so that no point of the box is nearer by the same formula. */
-export function boundOf(tree: PointTree, measure: Measure, query: readonly F32[], node: U32, loader: Loader): U32 {
-  const { least, greatest } = boxAt(tree.nodes, tree.dimensions, node, loader);
+/** What a search reads of a tree. */
+export interface TreeWords {
+  readonly dimensions: number;
+  readonly nodes: WordAt;
+  readonly points: WordAt;
+}
+
+export function treeWords({ dimensions, nodes, points }: PointTree, loader: Loader): TreeWords {
+  return { dimensions, nodes: wordAtOf(nodes, loader), points: wordAtOf(points, loader) };
+}
+
+/**
+ * How far anything in a node's box is at least: the formula of distances on the gaps between query and box, axis by axis. Every
+ * operation of it, rounded, grows with the gap, so that no point of the box is nearer by the same formula.
+ */
+export function boundOf({ nodes, dimensions }: TreeWords, measure: Measure, query: readonly F32[], node: U32): U32 {
+  const { least, greatest } = boxAt(nodes, dimensions, node);
   const sum = query.reduce<F32>((sum, q, d) => {
     // A NaN gives way to 0.
     const gap = f32(0).max(least[d]!.sub(q)).max(q.sub(greatest[d]!));
@@ -30,22 +43,19 @@ export function boundOf(tree: PointTree, measure: Measure, query: readonly F32[]
 }
 
 /** The least number of a point below a node. */
-export function leastIdOf({ nodes, dimensions }: PointTree, node: U32, loader: Loader): U32 {
-  return loader.load([nodes], node.mul(nodeWords(dimensions)).add(2 * dimensions))[0] as U32;
+export function leastIdOf({ nodes, dimensions }: TreeWords, node: U32): U32 {
+  return nodes(node.mul(nodeWords(dimensions)).add(2 * dimensions));
 }
 
 /** How far point i of the tree is. */
-export function keyOfPoint(tree: PointTree, measure: Measure, query: readonly F32[], i: U32, loader: Loader): U32 {
-  const first = i.mul(tree.dimensions + 1);
-  const sum = query.reduce<F32>((sum, q, d) => {
-    const [word] = loader.load([tree.points], first.add(d)) as [U32];
-    return measure.step(sum, q, bitsToF32(word));
-  }, f32(0));
+export function keyOfPoint({ points, dimensions }: TreeWords, measure: Measure, query: readonly F32[], i: U32): U32 {
+  const first = i.mul(dimensions + 1);
+  const sum = query.reduce<F32>((sum, q, d) => measure.step(sum, q, bitsToF32(points(first.add(d)))), f32(0));
   return measure.keyOf(sum);
 }
 
-export function idOfPoint({ points, dimensions }: PointTree, i: U32, loader: Loader): U32 {
-  return loader.load([points], i.mul(dimensions + 1).add(dimensions))[0] as U32;
+export function idOfPoint({ points, dimensions }: TreeWords, i: U32): U32 {
+  return points(i.mul(dimensions + 1).add(dimensions));
 }
 
 /** The last leaf that begins at a place on the curve or before it, or the first one. */

@@ -135,7 +135,7 @@ function buildNodes(
     const below = level;
     level = storeRows(context, 'boxes', 2 ** above, width, (node, loader) =>
       wordsOfBox(
-        union(boxAt(below, dimensions, node.shl(1), loader), boxAt(below, dimensions, node.shl(1).add(1), loader)),
+        union(...([0, 1].map((k) => boxAt(wordAtOf(below, loader), dimensions, node.shl(1).add(k))) as [Box, Box])),
       ),
     );
     all.unshift(level);
@@ -165,10 +165,17 @@ function boxOfPoint(
   };
 }
 
+/** Reads a word of a column. */
+export type WordAt = (index: U32) => U32;
+
+export function wordAtOf(column: Column<'u32'>, loader: Loader): WordAt {
+  return (index) => loader.load([column], index)[0] as U32;
+}
+
 /** The box of a node among the words of several. */
-export function boxAt(nodes: Column<'u32'>, dimensions: number, node: U32, loader: Loader): Box {
+export function boxAt(wordAt: WordAt, dimensions: number, node: U32): Box {
   const first = Let(node.mul(nodeWords(dimensions)));
-  const word = (k: number): U32 => loader.load([nodes], first.add(k))[0] as U32;
+  const word = (k: number): U32 => wordAt(first.add(k));
   const axes = Array.from({ length: dimensions }, (_, d) => d);
   return {
     least: axes.map((d) => bitsToF32(word(d))),

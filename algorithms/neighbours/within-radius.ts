@@ -1,0 +1,201 @@
+import { aContext } from '../../primitives/argument-kinds.ts';
+import { requireArguments } from '../../primitives/arguments.ts';
+import {
+  array,
+  bitsToF32,
+  bitsToU32,
+  bool,
+  type Column,
+  type Context,
+  constant,
+  type F32,
+  f32,
+  fn,
+  gather,
+  If,
+  Let,
+  lowerBound,
+  map,
+  scatter,
+  select,
+  sequence,
+  sortByKey,
+  u32,
+  unfold,
+  uniform,
+  Var,
+} from '../../primitives/index.ts';
+import { aFlag, optional, someOptions, where } from '../../primitives/kinds.ts';
+import { NO_POINT } from './lists.ts';
+import { aBoundedMetric, type Measure, type Metric, measureOf } from './metrics.ts';
+import { requireDimensions } from './nearest.ts';
+import { pointsOrOwn } from './nearest-in-tree.ts';
+import { type Points, pointCount } from './points.ts';
+import { boundOf, idOfPoint, keyOfPoint, nodeBehind, type TreeWords } from './search.ts';
+import { aTree, LEAF, type PointTree } from './tree.ts';
+
+export interface RadiusOptions {
+  /** The greatest distance, as the metric has it: of `l2` it is squared, in f32, before it is compared with sums of squares. */
+  readonly radius: number;
+  /** `l2` where it is left out; neither cosine nor inner. */
+  readonly metric?: Metric | undefined;
+  /** Whether a point of the tree is a neighbour of itself, where the queries are the points of the tree; it is not by default. */
+  readonly itself?: boolean | undefined;
+  /** Whether the points of a query come nearest first, equally far ones by their numbers; else they are in the order of the tree. */
+  readonly sorted?: boolean | undefined;
+}
+
+/** All points within a distance of queries: those of query i are rows `offsets[i] … offsets[i + 1] − 1`. */
+export interface PointsWithin {
+  /** One more than there are queries. */
+  readonly offsets: Column<'u32'>;
+  readonly ids: Column<'u32'>;
+  readonly distances: Column<'f32'>;
+}
+
+/**
+ * All points of a tree whose distance from a query is not above a radius, for every query, or for every point of the tree. Exact: a
+ * distance is compared as the formula in f32 has it, and boxes are passed over only where their least distance by the same formula is
+ * above the radius.
+ *
+ * Every query is a walk through the tree, which is counted first and then written. It waits once, for the number of rows.
+ *
+ * - Work O(queries · log n + rows), times the bits of a sort where they are sorted; span O(the longest walk). Deterministic: the
+ *   order of the tree is the same on every backend.
+ * - A query or a point with a coordinate that is NaN or infinite is +∞ away, within an infinite radius only.
+ * - Of no queries: one offset, 0.
+ *
+ * @throws {@link ArgumentError} `neighbours/radius` where it is no number from 0 on, `neighbours/metric`, `neighbours/dimensions`,
+ * `neighbours/points`, `neighbours/length` as {@link nearestInTree}.
+ * @example
+ * const points = { elements: ctx.column(Float32Array.of(0, 0, 3, 4, 1, 1, 5, 5)), dimensions: 2 };
+ * const tree = buildPointTree(ctx, points);
+ * const { offsets, ids } = await withinRadius(ctx, tree, 'points', { radius: 3, sorted: true });
+ * await ctx.read({ offsets }); // { offsets: Uint32Array [0, 1, 2, 3, 4] }
+ * await ctx.read(ids); // Uint32Array [2, 3, 0, 1]
+ */
+export async function withinRadius(
+  context: Context,
+  tree: PointTree,
+  queries: Points | 'points',
+  options: RadiusOptions,
+): Promise<PointsWithin> {
+  requireArguments(
+    'withinRadius',
+    { context, tree, queries, options },
+    { context: aContext, tree: aTree, queries: pointsOrOwn, options: someRadiusOptions },
+  );
+  const { radius, metric = 'l2', itself = false, sorted = false } = options;
+  const measure = measureOf(metric);
+  const rows = context.scope(() =>
+    queries === 'points' ? ownRows(context, tree, itself) : rowsOfQueries(context, tree, queries),
+  );
+  const walk = walkOf(tree, measure);
+  const captures = { nodes: tree.nodes, points: tree.points, count: tree.count, leaves: 2 ** tree.levels };
+  const limit = metric === 'l2' ? Math.fround(Math.fround(radius) ** 2) : radius;
+  const found = await unfold(rows, walk.start, walk.step, { captures: { ...captures, limit } });
+  try {
+    return context.scope(() => placed(context, sorted ? inOrder(found, rows.row.capacity) : found, rows, measure));
+  } finally {
+    context.dispose(found, rows);
+  }
+}
+
+const someRadiusOptions = someOptions<RadiusOptions>({
+  radius: where('a number from 0 on', (given) => typeof given === 'number' && given >= 0, {
+    code: 'neighbours/radius',
+  }),
+  metric: optional(aBoundedMetric),
+  itself: optional(aFlag),
+  sorted: optional(aFlag),
+});
+
+/** What is sought for: coordinates, the number of the query and of the point that is none of its neighbours. */
+type Rows = { readonly row: Column<'u32'>; readonly but: Column<'u32'> } & { readonly [axis: string]: Column };
+type Found = { readonly row: Column<'u32'>; readonly key: Column<'u32'>; readonly id: Column<'u32'> };
+
+const axisNames = (dimensions: number): string[] => ['x', 'y', 'z'].slice(0, dimensions);
+
+function rowsOfQueries(context: Context, { dimensions }: PointTree, queries: Points): Rows {
+  requireDimensions('withinRadius', dimensions, queries.dimensions);
+  const count = pointCount('withinRadius', 'queries', queries);
+  const elements = context.materialize(queries.elements);
+  const axes = axisNames(dimensions).map((name, d) => [name, gather(elements, sequence(count, d, dimensions))]);
+  const numbers = { row: sequence(count), but: constant(u32, NO_POINT, count) };
+  return context.materialize({ ...Object.fromEntries(axes), ...numbers }) as Rows;
+}
+
+/** The points of a tree in the order of their numbers. */
+function ownRows(context: Context, { points, dimensions, count }: PointTree, itself: boolean): Rows {
+  const width = dimensions + 1;
+  const place = scatter(sequence(count), gather(points, sequence(count, dimensions, width)), count);
+  const axes = axisNames(dimensions).map((name, d) => {
+    const axis = fn('axisOfPoint', { place: u32, points: array(u32) }, f32, ({ place, points }) =>
+      bitsToF32(points.at(place.mul(width).add(d))),
+    );
+    return [name, map(axis, { place, points })];
+  });
+  const but = itself ? constant(u32, NO_POINT, count) : sequence(count);
+  return context.materialize({ ...Object.fromEntries(axes), row: sequence(count), but }) as Rows;
+}
+
+/** A walk through the tree that emits the points within a distance. */
+function walkOf(tree: PointTree, measure: Measure) {
+  const { dimensions } = tree;
+  const state = { node: u32, point: u32 };
+  const start = fn('radiusStart', { row: u32 }, state, () => ({ node: 1, point: LEAF }));
+  const axes = Object.fromEntries(axisNames(dimensions).map((name) => [name, f32]));
+  const parameters = {
+    ...axes,
+    ...{ row: u32, but: u32, node: u32, point: u32 },
+    ...{ nodes: array(u32), points: array(u32), count: uniform(u32), leaves: uniform(u32), limit: uniform(f32) },
+  };
+  const result = { more: bool, emits: bool, state, value: { row: u32, key: u32, id: u32 } };
+  const step = fn('radiusStep', parameters, result, (args) => {
+    const { row, but, node, point, nodes, points, count, leaves, limit } = args;
+    const words: TreeWords = { dimensions, nodes: (i) => nodes.at(i), points: (i) => points.at(i) };
+    const query = axisNames(dimensions).map((name) => (args as unknown as { readonly [axis: string]: F32 })[name]!);
+    const limitKey = bitsToU32(limit);
+    const [nextNode, nextPoint] = [Var(nodeBehind(node)), Var(u32(LEAF))];
+    const [emits, key, id] = [Var(bool(false)), Var(u32(0)), Var(u32(0))];
+    If(point.lt(LEAF), () => {
+      const i = Let(node.sub(leaves).mul(LEAF).add(point));
+      key.set(keyOfPoint(words, measure, query, i));
+      id.set(idOfPoint(words, i));
+      emits.set(i.lt(count).and(key.le(limitKey)).and(id.ne(but)));
+      If(point.add(1).lt(LEAF).and(i.add(1).lt(count)), () => {
+        nextNode.set(node);
+        nextPoint.set(point.add(1));
+      });
+    }).Else(() => {
+      If(boundOf(words, measure, query, node).le(limitKey), () => {
+        const isLeaf = node.ge(leaves);
+        nextNode.set(select(node.shl(1), node, isLeaf));
+        nextPoint.set(select(u32(LEAF), u32(0), isLeaf));
+      });
+    });
+    return {
+      more: nextNode.ne(1).or(nextPoint.lt(LEAF)),
+      emits,
+      state: { node: nextNode, point: nextPoint },
+      value: { row, key, id },
+    };
+  });
+  return { start, step };
+}
+
+/** By query, then by distance, then by number. */
+function inOrder({ row, key, id }: Found, queries: number): Found {
+  const byId = sortByKey(id, { row, key });
+  const bits = { from: 0, to: 32 + Math.ceil(Math.log2(Math.max(2, queries))) };
+  const { keys, values } = sortByKey({ lo: byId.values.key, hi: byId.values.row }, byId.keys, { bits });
+  return { row: keys.hi, key: keys.lo, id: values };
+}
+
+const copied = fn('pointId', { id: u32 }, u32, ({ id }) => id);
+
+function placed(context: Context, { row, key, id }: Found, rows: Rows, measure: Measure): PointsWithin {
+  const distance = fn('distanceOfKey', { key: u32 }, f32, ({ key }) => measure.distanceOf(key));
+  const offsets = lowerBound(row, sequence(rows.row.capacity + 1));
+  return context.materialize({ offsets, ids: map(copied, { id }), distances: map(distance, { key }) });
+}
