@@ -144,13 +144,20 @@ interface Block {
 }
 
 async function* recordsIn(input: LayerInput, signal?: AbortSignal): AsyncGenerator<Block> {
-  let rest: Buffer = Buffer.alloc(0);
+  let parts: Uint8Array[] = [];
+  let [bytes, wanted] = [0, 0];
   for await (const block of input.blocks(signal)) {
-    const whole: Block = { bytes: Buffer.concat([rest, block]), last: false, left: undefined };
+    parts.push(block.slice());
+    bytes += block.length;
+    if (bytes < wanted) continue;
+    const whole: Block = { bytes: Buffer.concat(parts), last: false, left: undefined };
     yield whole;
-    rest = whole.bytes.subarray(whole.left ?? 0);
+    const rest = whole.bytes.subarray(whole.left ?? 0);
+    // A record that is longer than what there was is looked at again when there is twice as much.
+    wanted = rest.length === bytes ? 2 * bytes : 0;
+    [parts, bytes] = [[rest], rest.length];
   }
-  if (rest.length > 0) yield { bytes: rest, last: true, left: undefined };
+  if (bytes > 0) yield { bytes: Buffer.concat(parts), last: true, left: undefined };
 }
 
 /** The fields of all rows but the header, those of a block at a time. */

@@ -104,6 +104,7 @@ export function scanRows(
       at++;
       break;
     }
+    if (at - next > LONGEST_RECORD) throw longRecord(reading);
     if (isWhole) {
       if (field !== columns) throw raggedRow(reading, columns, field);
       fields.lines[fields.rows++] = reading.line;

@@ -29,11 +29,12 @@ function realText(value: number): string {
 
 /** As few digits as tell a number from other f32. */
 function shortF32(value: number): string {
+  if (value === 0 || !Number.isFinite(value)) return realText(value);
   for (let digits = 6; digits < 9; digits++) {
     const short = Number(value.toPrecision(digits));
     if (Math.fround(short) === value) return realText(short);
   }
-  return realText(Number.isFinite(value) ? Number(value.toPrecision(9)) : value);
+  return realText(Number(value.toPrecision(9)));
 }
 
 export function decimalText(units: bigint, scale: number): string {
