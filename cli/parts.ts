@@ -1,5 +1,6 @@
 import type { DeviceReport } from '../devices.ts';
 import type { Context } from '../primitives/context.ts';
+import { UsageError } from '../primitives/errors.ts';
 import type { CompareParts } from './compare.ts';
 import type { TrackParts } from './track-video.ts';
 import type { ZonalParts } from './zonal.ts';
@@ -48,6 +49,7 @@ export const compareParts: CompareParts<Context> = {
 /** The real parts of `quadrille track`, each loaded when it is first needed. */
 export const trackParts: TrackParts<Context> = {
   async openVideo(source, options) {
+    if (source === '-' && process.stdin.isTTY) throw fromTerminal();
     const { openVideo } = await import('../formats/video/open-video.ts');
     return openVideo(source === '-' ? process.stdin : source, options);
   },
@@ -61,6 +63,13 @@ export const trackParts: TrackParts<Context> = {
     return { cellTracker, stillBackground };
   },
 };
+
+/** Who types `-` and pipes nothing would wait for ever. */
+function fromTerminal(): UsageError {
+  return new UsageError('usage/terminal', 'Standard input is a terminal, and no video comes from it.', {
+    remedy: 'Pipe Y4M to it: ffmpeg -i VIDEO -f yuv4mpegpipe -pix_fmt gray - | quadrille track -',
+  });
+}
 
 /** What can run on this machine. */
 export async function findDevices(): Promise<DeviceReport> {

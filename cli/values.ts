@@ -141,8 +141,10 @@ export function parseRadii(text: string, option: string): number[] {
 /** Reads `x,y`: a direction of any length but 0. */
 export function parseDirection(text: string, option: string): { readonly x: number; readonly y: number } {
   const parts = text.split(',');
-  const [x, y] = parts.map((part) => parseNumber(part, option)) as [number, number];
-  if (parts.length === 2 && (x !== 0 || y !== 0)) return { x, y };
+  if (parts.length === 2) {
+    const [x, y] = parts.map((part) => parseNumber(part, option)) as [number, number];
+    if (x !== 0 || y !== 0) return { x, y };
+  }
   throw new UsageError('usage/direction', `${option} ${text} is no direction x,y.`, {
     remedy: `Write it as ${option} 1,0 for cells that go to the right, ${option} 0,1 for down.`,
   });
@@ -239,5 +241,7 @@ function parseNumber(text: string, option: string): number {
   const value = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(trimmed) ? Number(trimmed) : Number.NaN;
   // Adding zero turns -0 into 0, which is how cells with -0 are counted.
   if (Number.isFinite(value)) return value + 0;
-  throw new UsageError('usage/not-a-number', `${option} has '${text}' where a finite number belongs.`);
+  throw new UsageError('usage/not-a-number', `${option} has '${text}' where a finite number belongs.`, {
+    remedy: 'Write the number without a unit, and its decimals behind a point.',
+  });
 }

@@ -11,7 +11,7 @@ import { CONTOUR_POINTS, paintCells } from '../formats/cell-tracks/contours.ts';
 import { ctcLabels } from '../formats/cell-tracks/ctc-labels.ts';
 import { displayRange, shownGrey, shrunkGrey } from '../formats/cell-tracks/display.ts';
 import { encodeLabelTiff } from '../formats/cell-tracks/label-tiff.ts';
-import { speedHistogram } from '../formats/cell-tracks/speed-histogram.ts';
+import { inBins, speedHistogram } from '../formats/cell-tracks/speed-histogram.ts';
 import { trackTally } from '../formats/cell-tracks/tally.ts';
 import { trackColor } from '../formats/cell-tracks/track-color.ts';
 import { trackPaths } from '../formats/cell-tracks/track-paths.ts';
@@ -296,6 +296,15 @@ describe('speedHistogram', () => {
     },
   );
 
+  test.prop([speeds, fc.integer({ min: 1, max: 50 })])('is shown in so many bins at most', (all, most) => {
+    const histogram = speedHistogram();
+    for (const value of all) histogram.add(value);
+    const { width, counts } = inBins(histogram.distribution(), most);
+    expect(counts.length).toBeLessThanOrEqual(most);
+    for (const [bin, count] of counts.entries())
+      expect(count).toBe(all.filter((speed) => Math.floor(speed / width) === bin).length);
+  });
+
   test('of no speed has no figures', () => {
     const histogram = speedHistogram();
     histogram.add(Number.NaN);
@@ -359,6 +368,7 @@ describe('trackPlot and trackSummary', () => {
       const read = JSON.parse(trackSummary(figures, run));
       expect(read).toMatchObject({ video: title, frames: all.length, frameCount: null, cells: figures.cells });
       expect(read.speeds.unit).toBe(isScaled ? 'µm/s' : 'px/frame');
+      expect(read.speeds.histogram.counts.length).toBeLessThanOrEqual(40);
       expect(read.speeds.histogram.counts.reduce((sum: number, count: number) => sum + count, 0)).toBe(
         read.speeds.count,
       );

@@ -216,6 +216,9 @@ describe('quadrille track', () => {
     [['@v.avi', '--radius', '8:20'], '--radius 8:20 is not of the form lo:hi:step.'],
     [['@v.avi', '--radius', '0:20:2'], 'gives no radii from 1 to 256 pixels.'],
     [['@v.avi', '--radius', '8:x:2'], "--radius has 'x' where a finite number belongs."],
+    [['@v.avi', '--pixel-size', '0.4um'], "'0.4um' where a finite number belongs. Write the number without a unit"],
+    [['@v.avi', '--frame-rate', '29,97'], 'its decimals behind a point'],
+    [['@v.avi', '--direction', 'right'], '--direction right is no direction x,y. Write it as --direction 1,0'],
     [['@v.avi', '--direction', '0,0'], '--direction 0,0 is no direction x,y.'],
     [['@v.avi', '--threshold', '-1'], '--threshold -1 is not 0 or above.'],
     [['@v.avi', '--frame-rate', '0'], '--frame-rate 0 is not above 0.'],
@@ -272,6 +275,19 @@ describe('Y4M on standard input', () => {
     const ending = await ended;
     expect([ending.exitCode, ending.stdout]).toEqual([0, stdout]);
     expect(ending.stderr).toContain('of standard input');
+  });
+
+  test('is asked for where standard input is a terminal', async () => {
+    const before = Object.getOwnPropertyDescriptor(process.stdin, 'isTTY');
+    Object.defineProperty(process.stdin, 'isTTY', { value: true, configurable: true });
+    try {
+      const { exitCode, stderr } = await track('-', ...SMALL);
+      expect([exitCode, stderr]).toEqual([2, expect.stringContaining('Standard input is a terminal')]);
+      expect(stderr).toContain('ffmpeg -i VIDEO');
+    } finally {
+      if (before === undefined) delete (process.stdin as { isTTY?: boolean }).isTTY;
+      else Object.defineProperty(process.stdin, 'isTTY', before);
+    }
   });
 
   test('that does not end is tracked until Ctrl-C, which keeps what came of its frames', async () => {

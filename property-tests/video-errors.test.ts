@@ -174,6 +174,19 @@ describe('what is refused', () => {
     const folder = newPath();
     await mkdir(folder);
     await expect(openVideo(folder)).rejects.toMatchObject({ code: 'format/no-frames', got: 'an empty folder' });
+    await writeFile(join(folder, 'f1.tif'), tiff);
+    await expect(openVideo(folder)).rejects.toMatchObject({ remedy: expect.stringContaining('tiffcp') });
+    await expect(openVideo(Readable.from([]))).rejects.toMatchObject({
+      code: 'format/not-video',
+      got: 'no bytes',
+      remedy: 'Look at what writes to it.',
+    });
+    await expect(openVideo(Readable.from([Buffer.from('\0\0\0\x18ftypisom0000', 'latin1')]))).rejects.toMatchObject({
+      code: 'format/not-video',
+      expected: expect.stringContaining('Y4M'),
+      got: 'an MP4 or QuickTime file',
+      remedy: expect.stringContaining('yuv4mpegpipe'),
+    });
     await expect(openVideo(Readable.from([await aviBytes()]))).rejects.toMatchObject({
       code: 'format/not-in-stream',
       got: 'an AVI',

@@ -18,6 +18,20 @@ export interface SpeedDistribution {
   quantile(share: number): number;
 }
 
+/** The counts of a distribution in so many bins at most, each of which takes together as many of the old ones. */
+export function inBins(
+  { width, counts }: SpeedDistribution,
+  most: number,
+): { readonly width: number; readonly counts: Float64Array } {
+  const each = Math.max(1, Math.ceil(counts.length / most));
+  const together = new Float64Array(Math.ceil(counts.length / each));
+  for (const [bin, count] of counts.entries()) together[Math.floor(bin / each)]! += count;
+  return { width: each * width, counts: together };
+}
+
+/** Bins that are drawn, and told. */
+export const SHOWN_BINS = 40;
+
 const BINS = 2048;
 const FIRST_WIDTH = 2 ** -12;
 

@@ -1,6 +1,7 @@
 import { encode } from 'fast-png';
 import { BAR, histogramChart } from '../histogram-chart.ts';
 import { countText, escapeXml, HAIRLINE, INK, MARGIN, MUTED, niceStep, px, shorten, text } from '../zonal-plot/page.ts';
+import { inBins, SHOWN_BINS } from './speed-histogram.ts';
 import type { TrackFigures } from './tally.ts';
 import { hexColor, trackColor } from './track-color.ts';
 import { type TrackScale, type TrackUnits, unitsOf } from './track-scale.ts';
@@ -18,7 +19,6 @@ const MAP_TOP = 88;
 /** Of the map, whose sides keep their ratio. */
 const HIGHEST = 760;
 const CHART_HEIGHT = 240;
-const BARS = 40;
 
 /**
  * Draws the tracks of a video over its first frame, above a histogram of the speeds, as a standalone SVG. A dot is where a track
@@ -115,13 +115,10 @@ function drawScaleBar({ width, height }: TrackFigures, { pixelSize }: TrackScale
 }
 
 function drawSpeeds({ speeds }: TrackFigures, { speedFactor }: TrackUnits): Promise<string> {
-  const each = Math.max(1, Math.ceil(speeds.counts.length / BARS));
-  const width = speeds.width * each * speedFactor;
-  const bars = Array.from({ length: Math.ceil(speeds.counts.length / each) }, (_, bar) => ({
-    lower: bar * width,
-    upper: (bar + 1) * width,
-    count: speeds.counts.subarray(bar * each, (bar + 1) * each).reduce((sum, count) => sum + count, 0),
-    color: BAR,
+  const bins = inBins(speeds, SHOWN_BINS);
+  const width = bins.width * speedFactor;
+  const bars = Array.from(bins.counts, (count, bin) => ({
+    ...{ lower: bin * width, upper: (bin + 1) * width, count, color: BAR },
   }));
   const median = speeds.quantile(0.5) * speedFactor;
   return histogramChart({

@@ -1,4 +1,5 @@
 import type { Note } from '../../algorithms/notes.ts';
+import { inBins, SHOWN_BINS } from './speed-histogram.ts';
 import type { TrackFigures } from './tally.ts';
 import { type TrackScale, unitsOf } from './track-scale.ts';
 
@@ -59,11 +60,13 @@ export function speedFigures({ speeds }: TrackFigures, scale: TrackScale): Speed
  * }
  * ```
  *
- * `frameRate` and `pixelSize` are null where neither the file nor the command line says them.
+ * `frameRate` and `pixelSize` are null where neither the file nor the command line says them. The histogram has 40 bins at most, the
+ * first of which begins at 0.
  */
 export function trackSummary(figures: TrackFigures, run: TrackRun): string {
   const { width, height, frames, tracks, cells, speeds } = figures;
   const { speedFactor } = unitsOf(run.scale);
+  const bins = inBins(speeds, SHOWN_BINS);
   const summary = {
     video: run.video,
     format: run.format,
@@ -79,7 +82,7 @@ export function trackSummary(figures: TrackFigures, run: TrackRun): string {
     cells,
     speeds: {
       ...speedFigures(figures, run.scale),
-      histogram: { width: speeds.width * speedFactor, counts: [...speeds.counts] },
+      histogram: { width: bins.width * speedFactor, counts: [...bins.counts] },
     },
     notes: run.notes,
   };

@@ -115,7 +115,7 @@ async function openStream(
   try {
     const magic = Buffer.from(await stream.peek(MAGIC_BYTES, signal)).toString('latin1');
     if (OPENERS.some(([isMagic]) => isMagic(magic))) throw notInStream(magic, name);
-    if (!magic.startsWith(Y4M_MAGIC)) throw notVideo(magic, name);
+    if (!magic.startsWith(Y4M_MAGIC)) throw notY4m(magic, name);
     return await openY4m(stream, channel, signal);
   } catch (error) {
     await stream.close();
@@ -124,14 +124,31 @@ async function openStream(
 }
 
 function notVideo(magic: string, file: string): FormatError {
-  const got =
-    OTHERS.find(([at, other]) => magic.startsWith(other, at))?.[2] ?? (magic === '' ? 'no bytes' : 'something else');
+  const got = kindOf(magic);
   return new FormatError('format/not-video', 'This is no video that is read.', {
     expected: 'an AVI, a TIFF of several pages, a folder of PNGs, or Y4M',
     got,
     remedy: got === 'a PNG' ? 'Name the folder of the PNGs.' : CONVERT,
     place: { file },
   });
+}
+
+/** What a stream gave, of which nothing else is read. */
+function notY4m(magic: string, file: string): FormatError {
+  return new FormatError('format/not-video', 'The stream is no video that is read.', {
+    expected: `Y4M, which begins with ${Y4M_MAGIC}`,
+    got: kindOf(magic),
+    remedy:
+      magic === ''
+        ? 'Look at what writes to it.'
+        : 'Write Y4M to it, for example with ffmpeg -i VIDEO -f yuv4mpegpipe -pix_fmt gray -.',
+    place: { file },
+  });
+}
+
+function kindOf(magic: string): string {
+  const known = OTHERS.find(([at, other]) => magic.startsWith(other, at))?.[2];
+  return known ?? (magic === '' ? 'no bytes' : 'something else');
 }
 
 const OTHERS: readonly (readonly [at: number, magic: string, name: string])[] = [

@@ -55,13 +55,16 @@ function missingNote(names: readonly string[]): Note[] {
 
 function noPngs(folder: string, names: readonly string[]): FormatError {
   const shown = names.slice(0, 3).join(', ');
+  const hasTiffs = names.some((name) => /\.tiff?$/i.test(name));
   return new FormatError('format/no-frames', 'The folder has no PNGs.', {
     expected: 'files whose names end in .png, a frame each',
     got:
       names.length === 0
         ? 'an empty folder'
         : `${names.length} other entries (${shown}${names.length > 3 ? ', …' : ''})`,
-    remedy: 'Name a folder of PNGs, or a file.',
+    remedy: hasTiffs
+      ? 'Join the TIFFs to one of many pages, for example with tiffcp *.tif VIDEO.tif, and name that.'
+      : 'Name a folder of PNGs, or a file.',
     place: { file: folder },
   });
 }
