@@ -14,7 +14,7 @@ import {
   u32,
   Var,
 } from '../../primitives/index.ts';
-import { aFlag, aWhole, eitherOf, optional, someOptions, where } from '../../primitives/kinds.ts';
+import { aFlag, aWhole, eitherOf, type Kind, optional, someOptions, where } from '../../primitives/kinds.ts';
 import { curveOrder } from './curve.ts';
 import { fillLists, isBefore, type NearestList, NO_POINT, offer } from './lists.ts';
 import { aBoundedMetric, FAR_KEY, type Measure, measureOf } from './metrics.ts';
@@ -77,7 +77,7 @@ export function nearestInTree(
 
 type After = Parameters<Parameters<typeof fillLists>[5]>[3];
 
-export const pointsOrOwn = eitherOf(
+export const pointsOrOwn: Kind = eitherOf(
   "points, or the word 'points'",
   somePoints,
   where("'points'", (given) => given === 'points'),

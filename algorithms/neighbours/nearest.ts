@@ -94,9 +94,9 @@ export function nearest(context: Context, points: Points, queries: Points, optio
   });
 }
 
-export const MOST_NEIGHBOURS = 2 ** 20;
+export const MOST_NEIGHBOURS: number = 2 ** 20;
 
-export const someNearestOptions = someOptions<NearestOptions>({
+const someNearestOptions = someOptions<NearestOptions>({
   k: aWhole(1, MOST_NEIGHBOURS, 'neighbours/k'),
   metric: optional(aMetric),
 });

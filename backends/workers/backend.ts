@@ -398,6 +398,10 @@ function createBackend(
       issue({ kind: 'relax', command });
       return true;
     },
+    crossReduce(command) {
+      issue({ kind: 'crossReduce', command });
+      return true;
+    },
     play(script, call) {
       guard();
       uninstallForgotten();

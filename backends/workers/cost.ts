@@ -1,4 +1,10 @@
-import { capacityOf, type HistogramCommand, type RelaxCommand, type WalkCommand } from '../../primitives/backend.ts';
+import {
+  type CrossReduceCommand,
+  capacityOf,
+  type HistogramCommand,
+  type RelaxCommand,
+  type WalkCommand,
+} from '../../primitives/backend.ts';
 import type { Module, Statement } from '../../primitives/functors/ir.ts';
 import { worstCase } from '../worst-case.ts';
 
@@ -36,6 +42,21 @@ export function costOfRelaxing({ grids, own, step, until, change, ...command }: 
   if (most === 0) return costOf(grids.module);
   const round = most * (costOf(step.module) + costOf(change.module)) + costOf(until.module) + COST_OF_ROUND;
   return costOf(grids.module) + most * costOf(own.module) + (maxRounds === 0 ? 0 : maxRounds * round);
+}
+
+/** The same of a left row with all right ones. */
+export function costOfPairs({
+  others,
+  dimensions,
+  step,
+  value,
+  rightOwn,
+  leftOwn,
+  monoid,
+}: CrossReduceCommand): number {
+  const pair =
+    dimensions * costOf(step.module) + costOf(value.module) + costOf(rightOwn.module) + costOf(monoid.module);
+  return costOf(leftOwn.module) + capacityOf(others) * pair;
 }
 
 /** The same of a row of a histogram. */

@@ -1,7 +1,8 @@
 import { capacityOf, type DeviceBuffer, type Extent, type HistogramCommand } from '../../primitives/backend.ts';
 import type { KernelCommand } from '../../primitives/command.ts';
 import { rowsOf } from '../../primitives/cross-reduce-by-rows.ts';
-import { costOf, costOfClearing, costOfCount, costOfRelaxing, costOfWalk } from './cost.ts';
+import { costOf, costOfClearing, costOfCount, costOfPairs, costOfRelaxing, costOfWalk } from './cost.ts';
+import { isVectorised, launchCrossReduce } from './cross-reduce.ts';
 import { launchForEach } from './for-each.ts';
 import { launchHistogram } from './histogram.ts';
 import type { Launch, Launcher } from './launch.ts';
@@ -104,8 +105,17 @@ export function taskOf(given: KernelCommand): Task {
         launch: (launcher) => launchRelax(launcher, command),
       };
     }
-    case 'crossReduce':
-      return taskOf({ kind: 'forEach', ...rowsOf(given.command) });
+    case 'crossReduce': {
+      const { command } = given;
+      if (!isVectorised(command)) return taskOf({ kind: 'forEach', ...rowsOf(command) });
+      return {
+        extent: command.extent,
+        cost: costOfPairs(command),
+        fixedCost: 0,
+        writes: command.results.map(({ buffer }) => buffer),
+        launch: (launcher) => launchCrossReduce(launcher, command),
+      };
+    }
   }
 }
 
