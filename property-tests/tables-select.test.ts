@@ -7,13 +7,13 @@ import { sampleCondition, sampleTable, truthAt } from './table-questions.ts';
 const TIMEOUT_MS = 120_000;
 const someConditions = fc.array(sampleCondition, { minLength: 1, maxLength: 6 });
 
-describe('select', () => {
+describe('selectRows', () => {
   onEveryBackend((opened, { runs }) => {
     const chooses = fc.asyncProperty(sampleTable, someConditions, async ({ host, rows }, conditions) => {
       const { context } = opened();
       const table = t.createTable(context, host);
       for (const condition of conditions) {
-        const selection = t.select(table, condition);
+        const selection = t.selectRows(table, condition);
         const ids = t.selectedIds(selection);
         const expected = [...rows.keys()].filter((i) => truthAt(rows[i]!, condition) === true);
         expect([...(await context.read(ids))], shown(condition)).toEqual(expected);

@@ -1,6 +1,8 @@
+import { requireArguments } from '../../primitives/arguments.ts';
 import type { Column } from '../../primitives/columns/column.ts';
 import type { Bool } from '../../primitives/functors/value.ts';
 import { reduce } from '../../primitives/reduce.ts';
+import { aTable, someAggregates, whereOptions } from './argument-kinds.ts';
 import { I64, isWithin, U64 } from './bounds.ts';
 import { numberOf } from './decimals.ts';
 import { countDistinct } from './distinct.ts';
@@ -77,6 +79,8 @@ export async function aggregate<A extends Aggregates>(
   aggregates: A,
   options: { readonly where?: Where } = {},
 ): Promise<{ readonly [K in keyof A]: CellValue }> {
+  const kinds = { table: aTable, aggregates: someAggregates, options: whereOptions };
+  requireArguments('aggregate', { table, aggregates, options }, kinds);
   const chosen = chosenBy(table, options.where);
   const plans = Object.entries(aggregates).map(([name, each]): [string, Plan] => [name, planOf(table, each, chosen)]);
   const totals = await readTotals(

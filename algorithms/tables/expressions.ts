@@ -1,3 +1,6 @@
+import { requireArguments } from '../../primitives/arguments.ts';
+import { anArrayOf, aText } from '../../primitives/kinds.ts';
+import { aCondition, aLiteral, anOperand, aRecordOf } from './argument-kinds.ts';
 import type { Decimal } from './host-table.ts';
 
 /**
@@ -35,14 +38,19 @@ export type Condition =
   | { readonly kind: 'not'; readonly of: Condition };
 
 type Given = Expression | LiteralValue;
+/** Conditions that are joined. */
+export type Joined = Extract<Condition, { readonly kind: 'and' | 'or' }>;
+/** A comparison. */
+export type Comparing = Extract<Condition, { readonly kind: 'compare' }>;
 
 /**
  * A column by its name.
  *
  * @example
- * lessThan(column('fare'), 10).kind; // compare
+ * lessThan(column('fare'), 10).kind; // 'compare'
  */
 export function column(name: string): Expression {
+  requireArguments('column', { name }, { name: aText });
   return { kind: 'column', name };
 }
 
@@ -50,9 +58,10 @@ export function column(name: string): Expression {
  * A constant.
  *
  * @example
- * literal(2.5).kind; // literal
+ * literal(2.5).kind; // 'literal'
  */
 export function literal(value: LiteralValue): Expression {
+  requireArguments('literal', { value }, { value: aLiteral });
   return { kind: 'literal', value };
 }
 
@@ -61,85 +70,208 @@ function expressionOf(given: Given): Expression {
   return typeof given === 'object' && given !== null && 'kind' in given ? given : literal(given);
 }
 
-function comparing(operator: ComparisonOperator): (left: Given, right: Given) => Condition {
-  return (left, right) => ({ kind: 'compare', operator, left: expressionOf(left), right: expressionOf(right) });
+function compare(call: string, operator: ComparisonOperator, left: Given, right: Given): Condition {
+  return { kind: 'compare', operator, ...bothOf(call, left, right) };
 }
 
-/** left < right. */
-export const lessThan: (left: Given, right: Given) => Condition = comparing('<');
-/** left ≤ right. */
-export const atMost: (left: Given, right: Given) => Condition = comparing('<=');
-/** left > right. */
-export const greaterThan: (left: Given, right: Given) => Condition = comparing('>');
-/** left ≥ right. */
-export const atLeast: (left: Given, right: Given) => Condition = comparing('>=');
-/** left = right; unknown where one of them is null. */
-export const equalTo: (left: Given, right: Given) => Condition = comparing('=');
-/** left ≠ right; unknown where one of them is null. */
-export const unequalTo: (left: Given, right: Given) => Condition = comparing('<>');
+function bothOf(call: string, left: Given, right: Given): { readonly left: Expression; readonly right: Expression } {
+  requireArguments(call, { left, right }, { left: anOperand, right: anOperand });
+  return { left: expressionOf(left), right: expressionOf(right) };
+}
 
-/** low ≤ of ≤ high. */
+function onlyOf(call: string, of: Given): Expression {
+  requireArguments(call, { of }, { of: anOperand });
+  return expressionOf(of);
+}
+
+/**
+ * left < right, after SQL: unknown where one of them is null.
+ *
+ * @example
+ * lessThan(column('fare'), 10).operator; // '<'
+ */
+export function lessThan(left: Given, right: Given): Comparing {
+  return compare('lessThan', '<', left, right) as Comparing;
+}
+
+/**
+ * left ≤ right, after SQL: unknown where one of them is null.
+ *
+ * @example
+ * atMost(column('fare'), 10).operator; // '<='
+ */
+export function atMost(left: Given, right: Given): Comparing {
+  return compare('atMost', '<=', left, right) as Comparing;
+}
+
+/**
+ * left > right, after SQL: unknown where one of them is null.
+ *
+ * @example
+ * greaterThan(column('fare'), 10).operator; // '>'
+ */
+export function greaterThan(left: Given, right: Given): Comparing {
+  return compare('greaterThan', '>', left, right) as Comparing;
+}
+
+/**
+ * left ≥ right, after SQL: unknown where one of them is null.
+ *
+ * @example
+ * atLeast(column('fare'), 10).operator; // '>='
+ */
+export function atLeast(left: Given, right: Given): Comparing {
+  return compare('atLeast', '>=', left, right) as Comparing;
+}
+
+/**
+ * left = right, after SQL: unknown where one of them is null.
+ *
+ * @example
+ * equalTo(column('fare'), 10).operator; // '='
+ */
+export function equalTo(left: Given, right: Given): Comparing {
+  return compare('equalTo', '=', left, right) as Comparing;
+}
+
+/**
+ * left ≠ right, after SQL: unknown where one of them is null.
+ *
+ * @example
+ * unequalTo(column('fare'), 10).operator; // '<>'
+ */
+export function unequalTo(left: Given, right: Given): Comparing {
+  return compare('unequalTo', '<>', left, right) as Comparing;
+}
+
+/**
+ * low ≤ of ≤ high.
+ *
+ * @example
+ * between(column('fare'), 1, 9).kind; // 'between'
+ */
 export function between(of: Given, low: Given, high: Given): Condition {
+  requireArguments('between', { of, low, high }, { of: anOperand, low: anOperand, high: anOperand });
   return { kind: 'between', of: expressionOf(of), low: expressionOf(low), high: expressionOf(high) };
 }
 
-/** Whether it is one of some values; unknown where it is none of them and one is null. */
+/**
+ * Whether it is one of some values; unknown where it is none of them and one is null.
+ *
+ * @example
+ * oneOf(column('zone'), [3, 7]).kind; // 'in'
+ */
 export function oneOf(of: Given, values: readonly LiteralValue[]): Condition {
+  requireArguments('oneOf', { of, values }, { of: anOperand, values: anArrayOf(aLiteral) });
   return { kind: 'in', of: expressionOf(of), values };
 }
 
-/** Whether it is null; never unknown. */
+/**
+ * Whether it is null; never unknown.
+ *
+ * @example
+ * isNull(column('fare')).kind; // 'isNull'
+ */
 export function isNull(of: Given): Condition {
-  return { kind: 'isNull', of: expressionOf(of) };
+  return { kind: 'isNull', of: onlyOf('isNull', of) };
 }
 
-/** A column of bools as a condition. */
+/**
+ * A column of bools as a condition.
+ *
+ * @example
+ * truth(column('card')).kind; // 'truth'
+ */
 export function truth(of: Given): Condition {
-  return { kind: 'truth', of: expressionOf(of) };
+  return { kind: 'truth', of: onlyOf('truth', of) };
 }
 
-/** True where all are, false where one is. */
-export function and(...of: readonly Condition[]): Condition {
+/**
+ * True where all are, false where one is.
+ *
+ * @example
+ * and(truth(column('card')), isNull(column('fare'))).of.length; // 2
+ */
+export function and(...of: readonly Condition[]): Joined {
+  requireArguments('and', { of }, { of: anArrayOf(aCondition) });
   return { kind: 'and', of };
 }
 
-/** True where one is, false where all are. */
-export function or(...of: readonly Condition[]): Condition {
+/**
+ * True where one is, false where all are.
+ *
+ * @example
+ * or(truth(column('card')), isNull(column('fare'))).of.length; // 2
+ */
+export function or(...of: readonly Condition[]): Joined {
+  requireArguments('or', { of }, { of: anArrayOf(aCondition) });
   return { kind: 'or', of };
 }
 
-/** False where it is true, true where it is false. */
+/**
+ * False where it is true, true where it is false.
+ *
+ * @example
+ * not(isNull(column('fare'))).kind; // 'not'
+ */
 export function not(of: Condition): Condition {
+  requireArguments('not', { of }, { of: aCondition });
   return { kind: 'not', of };
 }
 
-/** left + right. */
-export function sum(left: Given, right: Given): Expression {
-  return { kind: 'add', left: expressionOf(left), right: expressionOf(right) };
+/**
+ * left + right.
+ *
+ * @example
+ * added(column('fare'), column('tip')).kind; // 'add'
+ */
+export function added(left: Given, right: Given): Expression {
+  return { kind: 'add', ...bothOf('added', left, right) };
 }
 
-/** left − right. */
-export function difference(left: Given, right: Given): Expression {
-  return { kind: 'sub', left: expressionOf(left), right: expressionOf(right) };
+/**
+ * left − right.
+ *
+ * @example
+ * subtracted(column('fare'), 2).kind; // 'sub'
+ */
+export function subtracted(left: Given, right: Given): Expression {
+  return { kind: 'sub', ...bothOf('subtracted', left, right) };
 }
 
-/** left · right. */
-export function product(left: Given, right: Given): Expression {
-  return { kind: 'mul', left: expressionOf(left), right: expressionOf(right) };
+/**
+ * left · right.
+ *
+ * @example
+ * multiplied(column('fare'), 2).kind; // 'mul'
+ */
+export function multiplied(left: Given, right: Given): Expression {
+  return { kind: 'mul', ...bothOf('multiplied', left, right) };
 }
 
 /**
  * Σ factors[name] · column name, from left to right: compared with a number, the semi-linear query of Govindaraju et al.
  *
  * @example
- * linear({ x: 2, y: -1 }).kind; // add
+ * linear({ x: 2, y: -1 }).kind; // 'add'
  */
 export function linear(factors: { readonly [name: string]: number | bigint | Decimal }): Expression {
-  const terms = Object.entries(factors).map(([name, factor]) => product(column(name), factor));
-  return terms.length === 0 ? literal(0) : terms.reduce(sum);
+  requireArguments('linear', { factors }, { factors: aRecordOf(aLiteral, 'a record of numbers') });
+  const terms = Object.entries(factors).map(([name, factor]) => multiplied(column(name), factor));
+  return terms.length === 0 ? literal(0) : terms.reduce((left, right) => added(left, right));
 }
 
-/** Columns between bounds, all of them: a box with the faces that it has. */
-export function inBox(bounds: { readonly [name: string]: readonly [low: Given, high: Given] }): Condition {
+/**
+ * Columns between bounds, all of them: a box with the faces that it has.
+ *
+ * @example
+ * inBox({ x: [0, 1], y: [2, 3] }).of.length; // 2
+ */
+export function inBox(bounds: { readonly [name: string]: readonly [low: Given, high: Given] }): Joined {
+  requireArguments(
+    'inBox',
+    { bounds },
+    { bounds: aRecordOf(anArrayOf(anOperand, 'two bounds'), 'a record of bounds') },
+  );
   return and(...Object.entries(bounds).map(([name, [low, high]]) => between(column(name), low, high)));
 }

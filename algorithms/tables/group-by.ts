@@ -1,9 +1,11 @@
+import { requireArguments } from '../../primitives/arguments.ts';
 import type { Column } from '../../primitives/columns/column.ts';
 import { bitsToI32 } from '../../primitives/functors/standard/bits.ts';
 import type { Bool, U32 } from '../../primitives/functors/value.ts';
 import { bitPlaces, packBits } from '../../primitives/pack-bits.ts';
 import { reduceByKey } from '../../primitives/reduce-by-key.ts';
 import { sequence } from '../../primitives/sequence.ts';
+import { aggregatesOfGroups, aTable, someNames, whereOptions } from './argument-kinds.ts';
 import { tableError } from './errors.ts';
 import type { Expression } from './expressions.ts';
 import { type GroupedRows, groupCodes, type Payload, sortByCodes, sortByKeys } from './group-keys.ts';
@@ -51,6 +53,8 @@ export async function groupBy(
   aggregates: GroupAggregates,
   options: { readonly where?: Where } = {},
 ): Promise<HostTable> {
+  const kinds = { table: aTable, keys: someNames, aggregates: aggregatesOfGroups, options: whereOptions };
+  requireArguments('groupBy', { table, keys, aggregates, options }, kinds);
   if (keys.length === 0 || keys.length > MOST_KEYS) {
     throw tableError('keys', 'Rows are grouped by one to four columns.', { expected: '1 to 4 keys', got: keys.length });
   }

@@ -7,6 +7,7 @@
 export { type Aggregate, type Aggregates, aggregate } from './aggregates.ts';
 export { TableError } from './errors.ts';
 export {
+  added,
   and,
   atLeast,
   atMost,
@@ -14,7 +15,6 @@ export {
   type ComparisonOperator,
   type Condition,
   column,
-  difference,
   type Expression,
   equalTo,
   greaterThan,
@@ -24,11 +24,11 @@ export {
   lessThan,
   linear,
   literal,
+  multiplied,
   not,
   oneOf,
   or,
-  product,
-  sum,
+  subtracted,
   truth,
   unequalTo,
 } from './expressions.ts';
@@ -40,8 +40,8 @@ export {
   countSelected,
   intersection,
   type Selection,
-  select,
   selectedIds,
+  selectRows,
   union,
   type Where,
 } from './selection.ts';

@@ -1,7 +1,10 @@
+import { aColumn } from '../../primitives/argument-kinds.ts';
+import { requireArguments } from '../../primitives/arguments.ts';
 import type { Column } from '../../primitives/columns/column.ts';
 import { array, bool, fn, u32 } from '../../primitives/functors/functor.ts';
 import { gather } from '../../primitives/gather.ts';
 import { map } from '../../primitives/map.ts';
+import { aTable, someNames } from './argument-kinds.ts';
 import type { HostColumn, HostTable } from './host-table.ts';
 import { f32OfKey, f64OfKey } from './sortable.ts';
 import { columnOf, type DeviceTable, type TableColumn } from './table.ts';
@@ -14,14 +17,15 @@ import { columnOf, type DeviceTable, type TableColumn } from './table.ts';
  * @throws {@link TableError} `tables/unknown-column`.
  * @example
  * const table = createTable(ctx, { x: { type: 'u32', values: Uint32Array.of(1, 5, 9) } });
- * const { x } = await readRows(table, selectedIds(select(table, greaterThan(column('x'), 2))));
+ * const { x } = await readRows(table, selectedIds(selectRows(table, greaterThan(column('x'), 2))));
  * x.values; // Uint32Array [5, 9]
  */
 export async function readRows(
   table: DeviceTable,
   ids: Column<'u32'>,
-  names: readonly string[] = Object.keys(table.columns),
+  names: readonly string[] = Object.keys(table?.columns ?? {}),
 ): Promise<HostTable> {
+  requireArguments('readRows', { table, ids, names }, { table: aTable, ids: aColumn('u32'), names: someNames });
   const columns = names.map((name) => columnOf(table, name));
   const views = columns.map(({ words, validity }) => ({
     words: Object.fromEntries(words.map((each, i) => [i, gather(each as Column<'u32'>, ids)])),

@@ -1,3 +1,4 @@
+import { requireArguments } from '../../primitives/arguments.ts';
 import type { Column } from '../../primitives/columns/column.ts';
 import { fn, u32, uniform } from '../../primitives/functors/functor.ts';
 import { popcount } from '../../primitives/functors/standard/bits.ts';
@@ -8,6 +9,7 @@ import { plus } from '../../primitives/monoid.ts';
 import { bitPlaces, packBits } from '../../primitives/pack-bits.ts';
 import { reduce } from '../../primitives/reduce.ts';
 import { sequence } from '../../primitives/sequence.ts';
+import { aCondition, aSelection, aTable } from './argument-kinds.ts';
 import { truthOf } from './conditions.ts';
 import { tableError } from './errors.ts';
 import type { Condition } from './expressions.ts';
@@ -36,10 +38,11 @@ export interface Selection {
  * @throws {@link TableError} `tables/unknown-column`, `tables/type`, `tables/overflow`, `tables/dictionary`.
  * @example
  * const table = createTable(ctx, { hour: { type: 'i32', values: Int32Array.of(7, 12, 9, 3) } });
- * const rush = select(table, or(between(column('hour'), 7, 9), greaterThan(column('hour'), 16)));
+ * const rush = selectRows(table, or(between(column('hour'), 7, 9), greaterThan(column('hour'), 16)));
  * await ctx.read(selectedIds(rush)); // Uint32Array [0, 2]
  */
-export function select(table: DeviceTable, condition: Condition): Selection {
+export function selectRows(table: DeviceTable, condition: Condition): Selection {
+  requireArguments('selectRows', { table, condition }, { table: aTable, condition: aCondition });
   const flags = flagsOf(table, truthOf(table, condition));
   return { table, words: packBits(flags, { context: table.context }) };
 }
@@ -71,12 +74,12 @@ export function chosenBy(table: DeviceTable, where: Where): Part<Bool> | undefin
  *
  * @example
  * const table = createTable(ctx, { x: { type: 'u32', values: Uint32Array.of(1, 5, 9) } });
- * const small = select(table, lessThan(column('x'), 6));
- * const large = select(table, greaterThan(column('x'), 2));
+ * const small = selectRows(table, lessThan(column('x'), 6));
+ * const large = selectRows(table, greaterThan(column('x'), 2));
  * await ctx.read(selectedIds(intersection(small, large))); // Uint32Array [1]
  */
 export function intersection(a: Selection, b: Selection): Selection {
-  return combined(a, b, andWords);
+  return combined('intersection', a, b, andWords);
 }
 
 /**
@@ -84,11 +87,11 @@ export function intersection(a: Selection, b: Selection): Selection {
  *
  * @example
  * const table = createTable(ctx, { x: { type: 'u32', values: Uint32Array.of(1, 5, 9) } });
- * const ends = union(select(table, lessThan(column('x'), 2)), select(table, greaterThan(column('x'), 6)));
+ * const ends = union(selectRows(table, lessThan(column('x'), 2)), selectRows(table, greaterThan(column('x'), 6)));
  * await ctx.read(selectedIds(ends)); // Uint32Array [0, 2]
  */
 export function union(a: Selection, b: Selection): Selection {
-  return combined(a, b, orWords);
+  return combined('union', a, b, orWords);
 }
 
 /**
@@ -96,9 +99,11 @@ export function union(a: Selection, b: Selection): Selection {
  *
  * @example
  * const table = createTable(ctx, { x: { type: 'u32', values: Uint32Array.of(1, 5, 9) } });
- * await ctx.read(selectedIds(complement(select(table, lessThan(column('x'), 2))))); // Uint32Array [1, 2]
+ * await ctx.read(selectedIds(complement(selectRows(table, lessThan(column('x'), 2))))); // Uint32Array [1, 2]
  */
-export function complement({ table, words }: Selection): Selection {
+export function complement(selection: Selection): Selection {
+  requireArguments('complement', { selection }, { selection: aSelection });
+  const { table, words } = selection;
   const { context, rows } = table;
   const index = sequence(words.length);
   return { table, words: context.materialize(map(otherBits, { word: words, index, rows })) };
@@ -112,7 +117,8 @@ const otherBits = fn('otherBits', { word: u32, index: u32, rows: uniform(u32) },
   return word.not().and(all);
 });
 
-function combined(a: Selection, b: Selection, combine: typeof andWords): Selection {
+function combined(call: string, a: Selection, b: Selection, combine: typeof andWords): Selection {
+  requireArguments(call, { a, b }, { a: aSelection, b: aSelection });
   requireSame(a.table, b.table);
   return { table: a.table, words: a.table.context.materialize(map(combine, { a: a.words, b: b.words })) };
 }
@@ -122,8 +128,19 @@ function requireSame(table: DeviceTable, other: DeviceTable): void {
   throw tableError('selection', 'A selection of another table was given.', { remedy: 'Select from this table.' });
 }
 
-/** How many rows were chosen. */
-export async function countSelected({ table: { context }, words }: Selection): Promise<number> {
+/**
+ * How many rows were chosen.
+ *
+ * @example
+ * const table = createTable(ctx, { x: { type: 'u32', values: Uint32Array.of(1, 5, 9) } });
+ * await countSelected(selectRows(table, greaterThan(column('x'), 2))); // 2
+ */
+export async function countSelected(selection: Selection): Promise<number> {
+  requireArguments('countSelected', { selection }, { selection: aSelection });
+  const {
+    table: { context },
+    words,
+  } = selection;
   const total = reduce(map(bitsIn, { word: words }), plus(u32), { context });
   const [count] = await context.read(total);
   context.dispose(total);
@@ -137,8 +154,10 @@ const bitsIn = fn('bitsIn', { word: u32 }, u32, ({ word }) => popcount(word));
  *
  * @example
  * const table = createTable(ctx, { x: { type: 'u32', values: Uint32Array.of(1, 5, 9) } });
- * await ctx.read(selectedIds(select(table, greaterThan(column('x'), 2)))); // Uint32Array [1, 2]
+ * await ctx.read(selectedIds(selectRows(table, greaterThan(column('x'), 2)))); // Uint32Array [1, 2]
  */
-export function selectedIds({ table, words }: Selection): Column<'u32'> {
+export function selectedIds(selection: Selection): Column<'u32'> {
+  requireArguments('selectedIds', { selection }, { selection: aSelection });
+  const { table, words } = selection;
   return bitPlaces(words, { context: table.context });
 }

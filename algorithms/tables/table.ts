@@ -1,5 +1,8 @@
+import { aContext } from '../../primitives/argument-kinds.ts';
+import { requireArguments } from '../../primitives/arguments.ts';
 import type { Column } from '../../primitives/columns/column.ts';
 import type { Context } from '../../primitives/context.ts';
+import { aHostTable, aTable } from './argument-kinds.ts';
 import { type Bounds, boundsOfHighWords, boundsOfWords, I64 } from './bounds.ts';
 import { sortedDictionary } from './dictionary.ts';
 import { tableError } from './errors.ts';
@@ -46,9 +49,10 @@ export interface DeviceTable {
  * `tables/dictionary` where a code has no string or two have the same.
  * @example
  * const table = createTable(ctx, { fare: { type: 'f32', values: Float32Array.of(2.5, 10) } });
- * await countSelected(select(table, greaterThan(column('fare'), 3))); // 1
+ * await countSelected(selectRows(table, greaterThan(column('fare'), 3))); // 1
  */
 export function createTable(context: Context, host: HostTable): DeviceTable {
+  requireArguments('createTable', { context, host }, { context: aContext, host: aHostTable });
   const entries = Object.entries(host);
   const rows = entries.length === 0 ? 0 : rowsOf(entries[0]![1]);
   for (const [name, given] of entries) requireRows(name, given, rows);
@@ -56,8 +60,18 @@ export function createTable(context: Context, host: HostTable): DeviceTable {
   return { context, rows, columns: Object.fromEntries(columns) };
 }
 
-/** Frees the columns of a table. */
-export function disposeTable({ context, columns }: DeviceTable): void {
+/**
+ * Frees the columns of a table.
+ *
+ * @example
+ * const table = createTable(ctx, { x: { type: 'u32', values: Uint32Array.of(1, 5) } });
+ * const count = await countSelected(selectRows(table, equalTo(column('x'), 5)));
+ * disposeTable(table);
+ * count; // 1
+ */
+export function disposeTable(table: DeviceTable): void {
+  requireArguments('disposeTable', { table }, { table: aTable });
+  const { context, columns } = table;
   for (const { words, validity } of Object.values(columns)) {
     context.dispose(...words, ...(validity === undefined ? [] : [validity]));
   }

@@ -4,8 +4,9 @@ import * as maq from '../../algorithms/maq-tree/index.ts';
 import * as pixelbox from '../../algorithms/pixelbox/index.ts';
 import * as quadrants from '../../algorithms/quadrants/index.ts';
 import * as queries from '../../algorithms/queries/index.ts';
+import * as tables from '../../algorithms/tables/index.ts';
 import * as zonal from '../../algorithms/zonal/index.ts';
-import { type Arguments, context, type ValidCalls } from './valid-call.ts';
+import { type Arguments, context, opaque, type ValidCall, type ValidCalls } from './valid-call.ts';
 
 const words = (...all: number[]): Uint32Array => Uint32Array.from(all);
 const places = (...all: number[]): Int32Array => Int32Array.from(all);
@@ -113,7 +114,61 @@ const trackOptions = (): Arguments => ({
   'signal?': new AbortController().signal,
 });
 
+const hostTable = (): Arguments => ({
+  n: { type: 'u32', values: Uint32Array.of(1, 2, 3), 'validity?': Uint32Array.of(7) },
+});
+const numbersTable = opaque(tables.createTable(context, { n: { type: 'u32', values: words(1, 2, 3) } }));
+const expression = { kind: 'column', name: 'n' };
+const condition = { kind: 'compare', operator: '<', left: expression, right: { kind: 'literal', value: 3 } };
+const someRows = tables.selectRows(numbersTable, { kind: 'always' });
+const selection = (): Arguments => ({ table: numbersTable, words: someRows.words });
+/** Literals of all types are taken where one is, and those that do not go with a column are told by the column. */
+const literalsAt = (...paths: readonly string[]): { readonly [given: string]: string } => {
+  const given = ['null', 'NaN', 'a negative fraction', 'a number', 'a text', 'true', 'a bigint'];
+  return Object.fromEntries(paths.flatMap((path) => given.map((each) => [`${path}: ${each}`, 'a literal'])));
+};
+const sums = { n: { kind: 'sum', of: expression } };
+const operands = (): Arguments => ({ left: expression, right: expression });
+const comparing: ValidCall = { args: operands, takes: literalsAt('left', 'right') };
+
 export const algorithmCalls: ValidCalls = {
+  createTable: () => ({ context, host: hostTable() }),
+  disposeTable: () => ({ table: tables.createTable(context, {}) }),
+  selectRows: { args: () => ({ table: numbersTable, condition }), takes: literalsAt('condition.right.value') },
+  countSelected: () => ({ selection: selection() }),
+  selectedIds: () => ({ selection: selection() }),
+  complement: () => ({ selection: selection() }),
+  intersection: () => ({ a: selection(), b: selection() }),
+  union: () => ({ a: selection(), b: selection() }),
+  readRows: () => ({ table: numbersTable, ids: column(0), 'names?': ['n'] }),
+  aggregate: {
+    args: () => ({ table: numbersTable, aggregates: sums, 'options?': { 'where?': condition } }),
+    takes: literalsAt('options.where.right.value'),
+  },
+  groupBy: {
+    args: () => ({ table: numbersTable, keys: ['n'], aggregates: sums, 'options?': { 'where?': condition } }),
+    takes: literalsAt('options.where.right.value'),
+  },
+  column: () => ({ name: 'n' }),
+  literal: { args: () => ({ value: 3 }), takes: literalsAt('value') },
+  ...Object.fromEntries(
+    [
+      ...['lessThan', 'atMost', 'greaterThan', 'atLeast', 'equalTo', 'unequalTo'],
+      ...['added', 'subtracted', 'multiplied'],
+    ].map((name) => [name, comparing]),
+  ),
+  between: {
+    args: () => ({ of: expression, low: expression, high: expression }),
+    takes: literalsAt('of', 'low', 'high'),
+  },
+  oneOf: { args: () => ({ of: expression, values: [1] }), takes: literalsAt('of', 'values.0') },
+  isNull: { args: () => ({ of: expression }), takes: literalsAt('of') },
+  truth: { args: () => ({ of: expression }), takes: literalsAt('of') },
+  and: () => ({ of: { kind: 'isNull', of: expression } }),
+  or: () => ({ of: { kind: 'isNull', of: expression } }),
+  not: () => ({ of: { kind: 'isNull', of: expression } }),
+  linear: { args: () => ({ factors: { n: 1 } }), takes: literalsAt('factors.n') },
+  inBox: { args: () => ({ bounds: { n: [expression, expression] } }), takes: literalsAt('bounds.n.0') },
   gradients: () => ({ frame: frame() }),
   trackFrame: () => ({
     frame: frame(),

@@ -1,0 +1,179 @@
+import { aColumn, aContext } from '../../primitives/argument-kinds.ts';
+import { isPlain, isRecord } from '../../primitives/given.ts';
+import {
+  aBigint,
+  aNumber,
+  anArrayOf,
+  anInstance,
+  anything,
+  aRecord,
+  aText,
+  aWhole,
+  aWord,
+  eitherOf,
+  type Flaw,
+  type Homes,
+  type Kind,
+  optional,
+  someOptions,
+  where,
+} from '../../primitives/kinds.ts';
+
+const fields = (part: unknown): { readonly [name: string]: unknown } => (isRecord(part) && isPlain(part) ? part : {});
+
+/** Records that are told apart by their `kind`, each with fields of its own. */
+function aVariant(expected: string, kinds: { readonly [kind: string]: { readonly [field: string]: Kind } }): Kind {
+  return (part, path, homes) => {
+    const { kind } = fields(part);
+    if (typeof kind !== 'string' || !Object.hasOwn(kinds, kind)) {
+      const flawed = 'kind' in fields(part) ? { path: `${path}.kind`, part: kind } : { path, part };
+      return { ...flawed, expected: 'kind' in fields(part) ? Object.keys(kinds).join(', ') : expected };
+    }
+    return aRecord(kinds[kind]!)(part, path, homes);
+  };
+}
+
+const aDecimal: Kind = aRecord({ units: aBigint, scale: aWhole(0, 400) });
+
+export const aLiteral: Kind = eitherOf(
+  'a number, a bigint, a boolean, a text, a decimal or null',
+  where('', (given) => ['number', 'bigint', 'boolean', 'string'].includes(typeof given) || given === null),
+  aDecimal,
+);
+
+/** Trees deeper than this hold themselves, or are not written by people. */
+const DEEPEST = 1000;
+
+/** A kind that looks into itself. */
+function nested(kind: () => Kind, expected: string): Kind {
+  let depth = 0;
+  return (part, path, homes): Flaw | undefined => {
+    if (depth > DEEPEST) return { path: 'a part', part, expected: `${expected} that is at most ${DEEPEST} deep` };
+    depth++;
+    try {
+      return kind()(part, path, homes);
+    } finally {
+      depth--;
+    }
+  };
+}
+
+export const anExpression: Kind = nested(
+  () =>
+    aVariant('an expression, as column(name) makes it', {
+      column: { name: aText },
+      literal: { value: aLiteral },
+      add: { left: anExpression, right: anExpression },
+      sub: { left: anExpression, right: anExpression },
+      mul: { left: anExpression, right: anExpression },
+      neg: { of: anExpression },
+    }),
+  'an expression',
+);
+
+/** An expression, or a literal that stands for itself. */
+export const anOperand: Kind = (part, path, homes) =>
+  'kind' in fields(part) ? anExpression(part, path, homes) : aLiteral(part, path, homes);
+
+const OPERATORS = ['<', '<=', '>', '>=', '=', '<>'];
+
+export const aCondition: Kind = nested(
+  () =>
+    aVariant('a condition, as lessThan(column(name), 3) makes it', {
+      compare: { operator: aWord(OPERATORS), left: anExpression, right: anExpression },
+      isNull: { of: anExpression },
+      truth: { of: anExpression },
+      between: { of: anExpression, low: anExpression, high: anExpression },
+      in: { of: anExpression, values: anArrayOf(aLiteral) },
+      always: {},
+      never: {},
+      and: { of: anArrayOf(aCondition) },
+      or: { of: anArrayOf(aCondition) },
+      not: { of: aCondition },
+    }),
+  'a condition',
+);
+
+const scalars: { readonly [kind: string]: Kind } = {
+  u32: anInstance(Uint32Array, Uint16Array, Uint8Array),
+  i32: anInstance(Int32Array, Int16Array, Int8Array),
+  f32: anInstance(Float32Array),
+  u64: anInstance(BigUint64Array),
+  i64: anInstance(BigInt64Array),
+  f64: anInstance(Float64Array),
+  bool: anInstance(Uint8Array),
+  date: anInstance(Int32Array),
+  decimal: anInstance(BigInt64Array, Int32Array),
+};
+const validity = optional(anInstance(Uint32Array));
+
+const aHostColumn: Kind = (part, path, homes) => {
+  const { type } = fields(part);
+  if (type === 'string') {
+    const dictionary = anArrayOf(aText);
+    return aRecord({ codes: anInstance(Uint32Array), dictionary, validity })(part, path, homes);
+  }
+  if (typeof type !== 'string' || !Object.hasOwn(scalars, type)) {
+    if ('type' in fields(part))
+      return { path: `${path}.type`, part: type, expected: `string, ${Object.keys(scalars).join(', ')}` };
+    return { path, part, expected: '{ type, values }' };
+  }
+  const scale = type === 'decimal' ? aWhole(0, 38) : anything;
+  return aRecord({ values: scalars[type]!, validity, scale })(part, path, homes);
+};
+
+/** A record, each of whose fields is of a kind. */
+export function aRecordOf(kind: Kind, expected: string): Kind {
+  return (part, path, homes) => {
+    if (!isRecord(part) || !isPlain(part)) return { path, part, expected };
+    for (const [name, each] of Object.entries(part)) {
+      const flaw = kind(each, `${path}.${name}`, homes);
+      if (flaw !== undefined) return flaw;
+    }
+    return undefined;
+  };
+}
+
+export const aHostTable: Kind = aRecordOf(aHostColumn, 'a record of columns { type, values }');
+
+const aTableColumn: Kind = aRecord({
+  name: aText,
+  words: anArrayOf(aColumn('u32', 'i32')),
+  validity: optional(aColumn('u32')),
+});
+
+/** What `createTable` returned. */
+export const aTable: Kind = aRecord({
+  context: aContext,
+  rows: aWhole(),
+  columns: aRecordOf(aTableColumn, 'columns, as createTable makes them'),
+});
+
+/** What `selectRows` returned. */
+export const aSelection: Kind = aRecord({ table: aTable, words: aColumn('u32') });
+
+const aWhere: Kind = (part, path, homes: Homes) =>
+  'words' in fields(part) ? aSelection(part, path, homes) : aCondition(part, path, homes);
+
+export const whereOptions: Kind = someOptions({ where: optional(aWhere) });
+
+const of = { of: anExpression };
+const groupKinds = { count: { of: optional(anExpression) }, sum: of, avg: of, min: of, max: of };
+
+export const aggregatesOfGroups: Kind = aRecordOf(
+  aVariant('an aggregate { kind, of }', groupKinds),
+  'a record of aggregates',
+);
+
+export const someAggregates: Kind = aRecordOf(
+  aVariant('an aggregate { kind, of }', {
+    ...groupKinds,
+    ...{ variance: of, median: of, countDistinct: of },
+    quantile: { of: anExpression, fraction: aNumber },
+    smallest: { of: anExpression, k: aNumber },
+    largest: { of: anExpression, k: aNumber },
+  }),
+  'a record of aggregates',
+);
+
+export const someNames: Kind = anArrayOf(aText, 'an array of names of columns');
