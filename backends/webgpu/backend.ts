@@ -7,6 +7,7 @@ import {
   type Limits,
   type Program,
 } from '../../primitives/backend.ts';
+import { runsOf } from '../../primitives/cross-reduce-by-rows.ts';
 import { ArgumentError, DeviceLostError } from '../../primitives/errors.ts';
 import type { Module } from '../../primitives/functors/ir.ts';
 import type { Gpu, GpuAdapterInfo, GpuDevice } from '../../primitives/gpu-types.ts';
@@ -30,6 +31,7 @@ import type { CommandTime } from './command-time.ts';
 import { type AdapterChoice, type OpenDevice, openDevice, shareDevice } from './device.ts';
 import { aDevice } from './device-kind.ts';
 import type { Engine } from './engine.ts';
+import { crossReduce, layoutPairs } from './kernels/cross-reduce.ts';
 import { forEach } from './kernels/for-each.ts';
 import { histogram } from './kernels/histogram.ts';
 import { reduce } from './kernels/reduce.ts';
@@ -324,6 +326,23 @@ function backendOf(
         (on, traced) => {
           const programs = { grids: traced(grids), own: traced(own), step: traced(step), until: traced(until) };
           relax(on, { ...command, ...programs }, layout);
+        },
+      );
+      return true;
+    },
+    crossReduce(command) {
+      const layout = layoutPairs(engine, command);
+      if (layout === undefined) return false;
+      const { step, leftOwn, rightOwn, value } = command;
+      issue(
+        'crossReduce',
+        step,
+        command.extent,
+        (to) => signatures.crossReduce(to, command),
+        (on, traced) => {
+          if (runsOf(command) === 0) return;
+          const own = { leftOwn: traced(leftOwn), rightOwn: traced(rightOwn) };
+          crossReduce(on, { ...command, ...own, step: traced(step), value: traced(value) }, layout);
         },
       );
       return true;

@@ -1,5 +1,6 @@
 import type {
   Cell,
+  CrossReduceCommand,
   DeviceBuffer,
   HistogramCommand,
   Length,
@@ -12,7 +13,7 @@ import type {
   Store,
   WalkCommand,
 } from '../../primitives/backend.ts';
-import { moduleNumber, type ScalarType } from '../../primitives/functors/ir.ts';
+import { entryOf, moduleNumber, type ScalarType } from '../../primitives/functors/ir.ts';
 import { wordOfValue } from '../../primitives/functors/semantics.ts';
 import type { Boundary } from '../../primitives/stencil-axis.ts';
 import { NumberList } from '../../primitives/structures.ts';
@@ -194,5 +195,22 @@ export const signatures = {
     to.number(command.maxRounds);
     to.number(command.maxWidth);
     to.number(command.maxHeight);
+  },
+  crossReduce(to: CommandSignature, command: CrossReduceCommand): void {
+    const { extent, others, left, right, start, step, leftOwn, rightOwn, value, monoid, results } = command;
+    to.number(7);
+    to.length(extent);
+    to.length(others);
+    for (const program of [step, leftOwn, rightOwn, value]) to.program(program);
+    to.monoid(monoid);
+    for (const side of [left, right]) {
+      to.stores(side.map(({ array: { buffer, offset } }, value) => ({ buffer, offset, capacity: 0, value })));
+      for (const { type } of side) to.number(TYPES.indexOf(type));
+    }
+    to.stores(results.map((result, value) => ({ ...result, value })));
+    const types = entryOf(step.module).results;
+    for (const [k, leaf] of start.entries()) to.number(wordOfValue(types[k]!, leaf));
+    to.number(command.run);
+    to.number(command.dimensions);
   },
 };

@@ -1,13 +1,14 @@
-import type { DeviceBuffer, Program } from '../../../primitives/backend.ts';
+import { capacityOf, type DeviceBuffer, type Program } from '../../../primitives/backend.ts';
 import { lengthOfCount } from '../../../primitives/columns/program.ts';
 import { SymbolicUniform } from '../../../primitives/columns/symbolic.ts';
 import { type KernelCommand, rebound } from '../../../primitives/command.ts';
-import { rowsOf } from '../../../primitives/cross-reduce-by-rows.ts';
+import { rowsOf, runsOf } from '../../../primitives/cross-reduce-by-rows.ts';
 import { array, fn, u32, uniform } from '../../../primitives/functors/functor.ts';
 import type { Module } from '../../../primitives/functors/ir.ts';
 import type { U32 } from '../../../primitives/functors/value.ts';
 import type { Script, ScriptBuffer } from '../../../primitives/prepared/script.ts';
 import type { Engine } from '../engine.ts';
+import { crossReduce, layoutPairs } from '../kernels/cross-reduce.ts';
 import { forEach } from '../kernels/for-each.ts';
 import { histogram } from '../kernels/histogram.ts';
 import { reduce } from '../kernels/reduce.ts';
@@ -103,6 +104,12 @@ function run(engine: Engine, given: KernelCommand): void {
       break;
     }
     case 'crossReduce': {
+      const layout = layoutPairs(engine, given.command);
+      if (layout !== undefined) {
+        if (capacityOf(given.command.extent) > 0 && runsOf(given.command) > 0)
+          crossReduce(engine, given.command, layout);
+        break;
+      }
       const { extent, program, stores } = rowsOf(given.command);
       if (extent > 0) forEach(engine, extent, program, stores);
     }

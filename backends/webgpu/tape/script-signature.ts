@@ -1,7 +1,6 @@
 import type { DeviceBuffer } from '../../../primitives/backend.ts';
 import { SymbolicUniform } from '../../../primitives/columns/symbolic.ts';
 import type { KernelCommand } from '../../../primitives/command.ts';
-import { rowsOf } from '../../../primitives/cross-reduce-by-rows.ts';
 import type { Script } from '../../../primitives/prepared/script.ts';
 import type { NumberList } from '../../../primitives/structures.ts';
 import { CommandSignature, signatures } from '../command-signature.ts';
@@ -81,9 +80,7 @@ function writeCommand(to: CommandSignature, given: KernelCommand): void {
     case 'relax':
       signatures.relax(to, given.command);
       break;
-    case 'crossReduce': {
-      const { extent, program, stores } = rowsOf(given.command);
-      signatures.forEach(to, extent, program, stores);
-    }
+    case 'crossReduce':
+      signatures.crossReduce(to, given.command);
   }
 }
