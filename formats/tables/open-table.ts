@@ -1,5 +1,6 @@
 import { requireArguments } from '../../primitives/arguments.ts';
 import { FormatError } from '../../primitives/errors.ts';
+import { isPlain, isRecord } from '../../primitives/given.ts';
 import { aFlag, aSignal, aText, aWord, optional, someOptions, where } from '../../primitives/kinds.ts';
 import { fileInput } from '../polygon-layers/layer-input.ts';
 import { openFileBytes } from '../tiff/byte-source.ts';
@@ -61,9 +62,7 @@ const aType = where(
 const someTypes = where(
   'a record of types by names of columns',
   (given) =>
-    typeof given === 'object' &&
-    given !== null &&
-    Object.values(given).every((type) => aType(type, '', new Map()) === undefined),
+    isRecord(given) && isPlain(given) && Object.values(given).every((type) => aType(type, '', new Map()) === undefined),
 );
 
 const ARGUMENTS = {

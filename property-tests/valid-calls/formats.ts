@@ -36,6 +36,12 @@ const parameters = {
   },
   'labels?': { width: 2, height: 2, type: 'u8' },
 };
+const csv = join(folder, 'table.csv');
+await writeFile(csv, 'a\n1\n');
+const rows = (): Arguments => ({
+  fields: [{ name: 'a', type: 'i32', nullable: false }],
+  batches: [{ rows: 1, columns: { a: { type: 'i32', values: Int32Array.of(1) } } }],
+});
 const image = (): Arguments => ({ bytes: Uint8Array.of(0, 7, 7, 7), parameters });
 const { statistics, united, ...counted } = histogram;
 const counts = { ...counted, 'statistics?': statistics, 'united?': united };
@@ -121,6 +127,33 @@ export const formatCalls: ValidCalls = {
     file: path,
     'options?': { ...layer, 'format?': 'geojson', 'onBadRecord?': 'skip' },
   }),
+  openTable: {
+    takes: { 'path: a text': 'a path is a text' },
+    args: () => ({
+      path: csv,
+      'options?': {
+        ...{ 'format?': 'csv', 'types?': opaque({ a: 'i32' }), 'delimiter?': ',', 'header?': true },
+        'signal?': new AbortController().signal,
+      },
+    }),
+    call: async (...args: unknown[]) =>
+      (await (formats.openTable as (...all: unknown[]) => Promise<formats.TableFile>)(...args)).close(),
+  },
+  writeTable: {
+    takes: { 'path: a text': 'it would be written' },
+    args: () => ({
+      path: join(folder, 'written.csv'),
+      ...rows(),
+      'options?': { 'format?': 'csv', 'signal?': new AbortController().signal },
+    }),
+  },
+  tableChunks: {
+    args: () => ({ format: 'csv', ...rows() }),
+    call: async (...args: unknown[]) => {
+      for await (const _ of (formats.tableChunks as (...all: unknown[]) => AsyncIterable<unknown>)(...args));
+    },
+  },
+  fieldsOfTable: () => ({ table: { a: { type: 'i32', values: Int32Array.of(1) } } }),
   openVideo: {
     takes: { 'source: a text': 'a path is a text' },
     args: () => ({ source: tiff, 'options?': { 'channel?': 'grey', 'signal?': new AbortController().signal } }),

@@ -52,7 +52,7 @@ export function scanRows(
   start: number,
   last: boolean,
   reading: Reading,
-  mostRows = Number.POSITIVE_INFINITY,
+  mostRows: number = Number.POSITIVE_INFINITY,
 ): { readonly fields: Fields; readonly next: number } {
   const { delimiter } = reading;
   const columns = reading.columns ?? headWidth(bytes, start, reading);

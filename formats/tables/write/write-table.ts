@@ -1,22 +1,13 @@
 import { extname } from 'node:path';
+import { aHostTable } from '../../../algorithms/tables/argument-kinds.ts';
 import type { HostColumn, HostTable } from '../../../algorithms/tables/host-table.ts';
 import { requireArguments } from '../../../primitives/arguments.ts';
 import { UsageError } from '../../../primitives/errors.ts';
-import {
-  aFlag,
-  anArrayOf,
-  aRecord,
-  aSignal,
-  aText,
-  aWord,
-  optional,
-  someOptions,
-  someRecord,
-  where,
-} from '../../../primitives/kinds.ts';
+import { anArrayOf, aSignal, aText, aWord, optional, someOptions, where } from '../../../primitives/kinds.ts';
 import { stageOutputs } from '../../atomic-write.ts';
 import type { TableField } from '../table-file.ts';
 import { arrowRows } from './arrow-rows.ts';
+import { aField, rowsOf } from './batch-kind.ts';
 import { csvRows, jsonLines, jsonRows, type Rows, type RowsWriter } from './text-writers.ts';
 
 /** Formats of tables that are written: `ndjson` has an object a line. */
@@ -45,7 +36,6 @@ export interface WriteTableOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-const aField = aRecord<TableField>({ name: aText, type: aText, nullable: aFlag } as never);
 const ARGUMENTS = {
   path: aText,
   fields: anArrayOf(aField),
@@ -65,7 +55,7 @@ const ARGUMENTS = {
  * ISO 8601. In CSV an empty string is `""`, which {@link openTable} tells from null. Arrow has a record batch a batch.
  *
  * @param fields - The columns that are written, in order; batches may have others.
- * @throws UsageError `output/unwritable`, `output/unknown-format`; QuadrilleError `output/write-failed`; the signal's reason.
+ * @throws ArgumentError where a batch has not the fields; UsageError `output/unwritable`, `output/unknown-format`; QuadrilleError `output/write-failed`; the signal's reason.
  * @example
  * const columns = { zone: { type: 'string', codes: Uint32Array.of(1, 0), dictionary: ['north', 'south'] } } as const;
  * const path = join(await mkdtemp(join(tmpdir(), 'example-')), 'zones.csv');
@@ -82,22 +72,49 @@ export async function writeTable(
   const { signal, format = formatOf(path) } = options;
   const outputs = await stageOutputs([path]);
   try {
-    await outputs.write(path, tableChunks(format, fields, batches), signal);
+    await outputs.write(path, chunksOf('writeTable', format, fields, batches), signal);
     await outputs.commit();
   } finally {
     await outputs.discard();
   }
 }
 
-/** A table as the chunks of a file. */
-export async function* tableChunks(
+/**
+ * A table as the chunks of a file, to be written anywhere: those of {@link writeTable}.
+ *
+ * @example
+ * const columns = { fare: { type: 'f64', values: Float64Array.of(2.5, NaN) } } as const;
+ * let text = '';
+ * for await (const chunk of tableChunks('ndjson', fieldsOfTable(columns), [{ rows: 2, columns }])) text += chunk;
+ * text; // '{"fare":2.5}\n{"fare":"NaN"}\n'
+ */
+export function tableChunks(
+  format: WrittenTableFormat,
+  fields: readonly TableField[],
+  batches: AsyncIterable<Rows> | Iterable<Rows>,
+): AsyncGenerator<string | Uint8Array, void, undefined> {
+  const { fields: aList, batches: anIterable } = ARGUMENTS;
+  requireArguments(
+    'tableChunks',
+    { format, fields, batches },
+    { format: aWord(Object.keys(WRITERS)), fields: aList, batches: anIterable },
+  );
+  return chunksOf('tableChunks', format, fields, batches);
+}
+
+async function* chunksOf(
+  call: string,
   format: WrittenTableFormat,
   fields: readonly TableField[],
   batches: AsyncIterable<Rows> | Iterable<Rows>,
 ): AsyncGenerator<string | Uint8Array, void, undefined> {
   const writer = WRITERS[format](fields);
+  const aBatch = rowsOf(fields);
   yield writer.begin();
-  for await (const batch of batches) yield writer.add(batch);
+  for await (const batch of batches) {
+    requireArguments(call, { batches: batch }, { batches: aBatch });
+    yield writer.add(batch);
+  }
   yield writer.end();
 }
 
@@ -122,7 +139,7 @@ function formatOf(path: string): WrittenTableFormat {
  * fieldsOfTable({ fare: { type: 'f64', values: Float64Array.of(2.5) } }); // [{ type: 'f64', name: 'fare', nullable: false }]
  */
 export function fieldsOfTable(table: HostTable): TableField[] {
-  requireArguments('fieldsOfTable', { table }, { table: someRecord });
+  requireArguments('fieldsOfTable', { table }, { table: aHostTable });
   return Object.entries(table).map(([name, column]) => fieldOf(name, column));
 }
 

@@ -1,0 +1,81 @@
+import { isPlain, isRecord } from '../../../primitives/given.ts';
+import {
+  aFlag,
+  anInstance,
+  aRecord,
+  aText,
+  aWhole,
+  aWord,
+  type FieldKinds,
+  type Kind,
+  optional,
+  where,
+} from '../../../primitives/kinds.ts';
+import type { TableField } from '../table-file.ts';
+
+type HostType = Exclude<TableField['type'], 'timestamp'>;
+
+const VALUES: { readonly [type in Exclude<HostType, 'string'>]: Kind } = {
+  u32: anInstance(Uint32Array, Uint16Array, Uint8Array),
+  i32: anInstance(Int32Array, Int16Array, Int8Array),
+  f32: anInstance(Float32Array),
+  u64: anInstance(BigUint64Array),
+  i64: anInstance(BigInt64Array),
+  f64: anInstance(Float64Array),
+  bool: anInstance(Uint8Array),
+  date: anInstance(Int32Array),
+  decimal: anInstance(BigInt64Array, Int32Array),
+};
+
+const validity: Kind = optional(anInstance(Uint32Array));
+// What strings it has is not looked at: it is one for many batches.
+const dictionary: Kind = where('an array of texts', Array.isArray);
+
+/** Rows of columns that have the fields. */
+export function rowsOf(fields: readonly TableField[]): Kind {
+  return (part, path, homes) => {
+    const flaw = aRecord({
+      rows: aWhole(),
+      columns: where('a record of columns', (given) => isRecord(given) && isPlain(given)),
+    })(part, path, homes);
+    if (flaw !== undefined) return flaw;
+    const { rows, columns } = part as { readonly rows: number; readonly columns: { readonly [name: string]: unknown } };
+    for (const field of fields) {
+      const own = Object.hasOwn(columns, field.name) ? columns[field.name] : undefined;
+      const wrong = columnOf(field, rows)(own, `${path}.columns.${field.name}`, homes);
+      if (wrong !== undefined) return wrong;
+    }
+    return undefined;
+  };
+}
+
+function columnOf(field: TableField, rows: number): Kind {
+  const type = field.type === 'timestamp' ? 'i64' : field.type;
+  const long =
+    (values: Kind): Kind =>
+    (part, path, homes) =>
+      values(part, path, homes) ?? longEnough(rows)(part, path, homes);
+  const parts: FieldKinds<object> = {
+    type: where(type, (given) => given === type),
+    ...(type === 'string' ? { codes: long(anInstance(Uint32Array)), dictionary } : { values: long(VALUES[type]) }),
+    ...(field.type === 'decimal' ? { scale: where(String(field.scale), (given) => given === field.scale) } : {}),
+    validity,
+  };
+  return aRecord(parts);
+}
+
+function longEnough(rows: number): Kind {
+  return where(`${rows} rows`, (given) => (given as Uint8Array).length === rows);
+}
+
+const TYPES = [...Object.keys(VALUES), 'string', 'timestamp'];
+
+/** A field of a table. */
+export const aField: Kind = (part, path, homes) => {
+  const flaw = aRecord({ name: aText, type: aWord(TYPES), nullable: aFlag })(part, path, homes);
+  if (flaw !== undefined) return flaw;
+  const { type } = part as { readonly type: string };
+  if (type === 'decimal') return aRecord({ scale: aWhole(0, 18) })(part, path, homes);
+  if (type !== 'timestamp') return undefined;
+  return aRecord({ unit: aWord(['s', 'ms', 'us', 'ns']), utc: aFlag })(part, path, homes);
+};
