@@ -38,6 +38,7 @@ const parameters = {
 };
 const csv = join(folder, 'table.csv');
 await writeFile(csv, 'a\n1\n');
+const iterated = { 'batches: a Map': 'it has no batches', 'batches.0: a promise': 'it is awaited' };
 const rows = (): Arguments => ({
   fields: [{ name: 'a', type: 'i32', nullable: false }],
   batches: [{ rows: 1, columns: { a: { type: 'i32', values: Int32Array.of(1) } } }],
@@ -140,7 +141,7 @@ export const formatCalls: ValidCalls = {
       (await (formats.openTable as (...all: unknown[]) => Promise<formats.TableFile>)(...args)).close(),
   },
   writeTable: {
-    takes: { 'path: a text': 'it would be written' },
+    takes: { 'path: a text': 'it would be written', ...iterated },
     args: () => ({
       path: join(folder, 'written.csv'),
       ...rows(),
@@ -148,6 +149,7 @@ export const formatCalls: ValidCalls = {
     }),
   },
   tableChunks: {
+    takes: iterated,
     args: () => ({ format: 'csv', ...rows() }),
     call: async (...args: unknown[]) => {
       for await (const _ of (formats.tableChunks as (...all: unknown[]) => AsyncIterable<unknown>)(...args));
