@@ -1,6 +1,7 @@
 import * as compare from '../../algorithms/cross-compare/index.ts';
 import { NO_REGIONS } from '../../algorithms/label-images/index.ts';
 import * as maq from '../../algorithms/maq-tree/index.ts';
+import * as neighbours from '../../algorithms/neighbours/index.ts';
 import * as pixelbox from '../../algorithms/pixelbox/index.ts';
 import * as quadrants from '../../algorithms/quadrants/index.ts';
 import * as queries from '../../algorithms/queries/index.ts';
@@ -64,6 +65,8 @@ const labels = {
   ...{ ...NO_REGIONS, width: 2, height: 1, rowRuns: words(0, 1), start: words(0), end: words(1), region: words(0) },
   ...{ ...boxes, area: BigUint64Array.of(1n) },
 };
+const points = { elements: context.column(Float32Array.of(0, 0, 3, 4)), dimensions: 2 };
+const pointTree = neighbours.buildPointTree(context, points);
 const column = (...all: number[]) => context.column(words(...all));
 const region = { corner: column(1), first: column(0), count: column(0) };
 const file = { 'file?': 'a.json' };
@@ -132,6 +135,20 @@ const operands = (): Arguments => ({ left: expression, right: expression });
 const comparing: ValidCall = { args: operands, takes: literalsAt('left', 'right') };
 
 export const algorithmCalls: ValidCalls = {
+  buildPointTree: () => ({ context, points }),
+  nearest: () => ({ context, points, queries: points, options: { k: 1, 'metric?': 'l1' } }),
+  nearestInTree: () => ({
+    context,
+    tree: pointTree,
+    queries: points,
+    options: { k: 1, 'metric?': 'l1', 'itself?': true },
+  }),
+  withinRadius: () => ({
+    context,
+    tree: pointTree,
+    queries: points,
+    options: { radius: 1, 'metric?': 'l1', 'itself?': true, 'sorted?': true },
+  }),
   createTable: () => ({ context, host: hostTable() }),
   disposeTable: () => ({ table: tables.createTable(context, {}) }),
   selectRows: { args: () => ({ table: numbersTable, condition }), takes: literalsAt('condition.right.value') },
