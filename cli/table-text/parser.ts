@@ -1,0 +1,255 @@
+import {
+  added,
+  between,
+  type ComparisonOperator,
+  type Condition,
+  column,
+  type Expression,
+  isNull,
+  type LiteralValue,
+  literal,
+  multiplied,
+  not,
+  oneOf,
+  subtracted,
+  truth,
+} from '../../algorithms/tables/index.ts';
+import type { UsageError } from '../../primitives/errors.ts';
+import { suggest } from '../suggest.ts';
+import { type OptionText, textError } from './text-error.ts';
+import { type Token, tokensOf } from './tokens.ts';
+
+/** What a part of a text says: a value of every row, or whether something holds. */
+export type Meaning =
+  | { readonly value: Expression; readonly condition?: undefined; readonly at: number }
+  | { readonly condition: Condition; readonly value?: undefined; readonly at: number };
+
+/** Reads a text from left to right. */
+export interface Parser {
+  /** What comes next. */
+  peek(): Token;
+  take(): Token;
+  /** Takes a sign or a word, in either case, if it comes next. */
+  takes(text: string): boolean;
+  /** Takes a sign or a word, which has to come next. */
+  wants(text: string, what: string): Token;
+  /** A condition or a value, as far as it goes. */
+  meaning(): Meaning;
+  value(): Expression;
+  /** A number that is written as one. */
+  number(): number;
+  /** The name of a column. */
+  columnName(): string;
+  wrong(token: Token, sentence: string, remedy?: string): UsageError;
+}
+
+/** Words that are no names of columns unless they stand in double quotes. */
+const RESERVED = ['and', 'or', 'not', 'between', 'in', 'is', 'null', 'true', 'false', 'as'];
+const COMPARISONS: { readonly [sign: string]: ComparisonOperator } = {
+  '<': '<',
+  '<=': '<=',
+  '>': '>',
+  '>=': '>=',
+  '=': '=',
+  '==': '=',
+  '<>': '<>',
+  '!=': '<>',
+};
+/** Nobody nests deeper by hand. */
+const DEEPEST = 200;
+
+export function parserOf(given: OptionText, columns: readonly string[]): Parser {
+  const tokens = tokensOf(given);
+  let [next, depth] = [0, 0];
+  const peek = (): Token => tokens[next]!;
+  const take = (): Token => tokens[next < tokens.length - 1 ? next++ : next]!;
+  const isNext = (text: string, token = peek()): boolean =>
+    (token.kind === 'word' || token.kind === 'sign') && token.text.toLowerCase() === text;
+  const takes = (text: string): boolean => isNext(text) && take() !== undefined;
+
+  function wrong(token: Token, sentence: string, remedy?: string): UsageError {
+    return textError(given, token.at, sentence, { remedy });
+  }
+
+  function wants(text: string, what: string): Token {
+    if (isNext(text)) return take();
+    throw wrong(peek(), `${what}.`);
+  }
+
+  function nested<A>(read: () => A): A {
+    if (++depth > DEEPEST) throw wrong(peek(), `This is nested more than ${DEEPEST} deep.`);
+    const result = read();
+    depth--;
+    return result;
+  }
+
+  function meaning(): Meaning {
+    return nested(() => joined('or', () => joined('and', negation)));
+  }
+
+  function joined(word: 'and' | 'or', read: () => Meaning): Meaning {
+    const first = read();
+    if (!isNext(word)) return first;
+    const all = [conditionOf(first)];
+    while (takes(word)) all.push(conditionOf(read()));
+    return { condition: { kind: word, of: all }, at: first.at };
+  }
+
+  function negation(): Meaning {
+    const { at } = peek();
+    if (!takes('not')) return comparison();
+    return { condition: not(conditionOf(nested(negation))), at };
+  }
+
+  /** A column of flags is a condition of itself. */
+  function conditionOf(read: Meaning): Condition {
+    if (read.condition !== undefined) return read.condition;
+    const { value, at } = read;
+    if (value.kind === 'column') return truth(value);
+    if (value.kind === 'literal' && typeof value.value === 'boolean') return { kind: value.value ? 'always' : 'never' };
+    throw textError(given, at, 'This is a value, and holds for no row or another.', {
+      remedy: 'Compare it with something.',
+    });
+  }
+
+  function comparison(): Meaning {
+    const first = sum();
+    const token = peek();
+    const operator = token.kind === 'sign' ? COMPARISONS[token.text] : undefined;
+    if (operator !== undefined) {
+      take();
+      const condition: Condition = { kind: 'compare', operator, left: asValue(first), right: asValue(sum()) };
+      if (COMPARISONS[peek().text] !== undefined && peek().kind === 'sign') {
+        throw wrong(peek(), 'Comparisons do not follow one another.', 'Write a < b and b < c, or b between a and c.');
+      }
+      return { condition, at: first.at };
+    }
+    if (takes('is')) return isNullOrNot(first);
+    const isNegated = isNext('not') && ['between', 'in'].some((word) => isNext(word, tokens[next + 1]));
+    if (isNegated) take();
+    const condition = takes('between') ? range(first) : takes('in') ? list(first) : undefined;
+    if (condition === undefined) return first;
+    return { condition: isNegated ? not(condition) : condition, at: first.at };
+  }
+
+  function isNullOrNot(first: Meaning): Meaning {
+    const isNegated = takes('not');
+    wants('null', 'Only null may stand here: a value is null, or is not null');
+    const condition = isNull(asValue(first));
+    return { condition: isNegated ? not(condition) : condition, at: first.at };
+  }
+
+  function range(first: Meaning): Condition {
+    const low = asValue(sum());
+    wants('and', 'Here the word and is missing: a value lies between one and another');
+    return between(asValue(first), low, asValue(sum()));
+  }
+
+  function list(first: Meaning): Condition {
+    wants('(', 'Here a list in parentheses is missing');
+    const values: LiteralValue[] = [];
+    do {
+      const token = peek();
+      const value = asValue(sum());
+      if (value.kind !== 'literal') throw wrong(token, 'A list has values that are written out, and no columns.');
+      values.push(value.value);
+    } while (takes(','));
+    wants(')', 'Here the list has to go on with a comma, or end with a parenthesis');
+    return oneOf(asValue(first), values);
+  }
+
+  function asValue(read: Meaning): Expression {
+    if (read.value !== undefined) return read.value;
+    throw textError(given, read.at, 'This is a condition, where a value is wanted.');
+  }
+
+  function sum(): Meaning {
+    let left = product();
+    for (;;) {
+      const isSum = isNext('+');
+      if (!isSum && !isNext('-')) return left;
+      take();
+      const [a, b] = [asValue(left), asValue(product())];
+      left = { value: isSum ? added(a, b) : subtracted(a, b), at: left.at };
+    }
+  }
+
+  function product(): Meaning {
+    let left = factor();
+    while (takes('*')) left = { value: multiplied(asValue(left), asValue(factor())), at: left.at };
+    return left;
+  }
+
+  function factor(): Meaning {
+    const { at } = peek();
+    if (takes('+')) return { value: asValue(nested(factor)), at };
+    if (!takes('-')) return primary();
+    if (peek().kind === 'number') return { value: literal(numberOf(`-${take().text}`)), at };
+    return { value: { kind: 'neg', of: asValue(nested(factor)) }, at };
+  }
+
+  function primary(): Meaning {
+    const token = peek();
+    const { at } = token;
+    if (takes('(')) {
+      const inner = meaning();
+      wants(')', 'Here a parenthesis that closes is missing');
+      return inner;
+    }
+    if (token.kind === 'number') return { value: literal(numberOf(take().text)), at };
+    if (token.kind === 'string') return { value: literal(take().text), at };
+    for (const [word, value] of [['null', null], ['true', true], ['false', false]] as const) if (takes(word)) return { value: literal(value), at }; // biome-ignore format: a table.
+    return { value: column(columnName()), at };
+  }
+
+  function columnName(): string {
+    const token = peek();
+    const isName = token.kind === 'name' || (token.kind === 'word' && !RESERVED.includes(token.text.toLowerCase()));
+    if (!isName)
+      throw wrong(token, token.kind === 'end' ? 'Something is missing at the end.' : 'A value is missing here.');
+    take();
+    if (columns.includes(token.text)) return token.text;
+    if (isNext('(')) throw wrong(token, `There is no function ${token.text} here.`);
+    throw unknownColumn(given, token, columns);
+  }
+
+  return {
+    peek,
+    take,
+    takes,
+    wants,
+    meaning,
+    value: () => asValue(sum()),
+    number() {
+      const token = peek();
+      if (token.kind !== 'number') throw wrong(token, 'A number is wanted here.');
+      return Number(take().text);
+    },
+    columnName,
+    wrong,
+  };
+}
+
+/** As exact as it is written: more digits than a number holds make a bigint or a decimal. */
+function numberOf(text: string): LiteralValue {
+  const value = Number(text);
+  if (/e/i.test(text) || text.replace(/\D/g, '').length <= 15) return value;
+  const [whole, fraction = ''] = text.split('.') as [string, string?];
+  return fraction === '' ? BigInt(whole) : { units: BigInt(whole + fraction), scale: fraction.length };
+}
+
+const SHOWN_COLUMNS = 12;
+
+function unknownColumn(given: OptionText, { text, at }: Token, columns: readonly string[]): UsageError {
+  const lower = text.toLowerCase();
+  const nearest = columns.find((name) => name.toLowerCase() === lower) ?? suggest(text, columns);
+  const some = columns.slice(0, SHOWN_COLUMNS).join(', ') + (columns.length > SHOWN_COLUMNS ? ', …' : '');
+  const remedy = nearest === undefined ? `There are ${some}.` : `Did you mean ${quotedName(nearest)}?`;
+  return textError(given, at, `There is no column "${text}".`, { code: 'usage/unknown-column', remedy });
+}
+
+/** A name as it is written in a text. */
+export function quotedName(name: string): string {
+  const isPlain = /^[\p{L}_][\p{L}\p{M}\p{N}_]*$/u.test(name) && !RESERVED.includes(name.toLowerCase());
+  return isPlain ? name : `"${name.replaceAll('"', '""')}"`;
+}

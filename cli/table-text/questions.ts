@@ -1,0 +1,123 @@
+import { type Aggregate, type Aggregates, type Condition, truth } from '../../algorithms/tables/index.ts';
+import { suggest } from '../suggest.ts';
+import { type Parser, parserOf } from './parser.ts';
+import { type OptionText, textError } from './text-error.ts';
+import type { Token } from './tokens.ts';
+
+/**
+ * A condition such as `fare > 10 and (hour between 7 and 9 or not card)`: comparisons (`< <= > >= = <>`) of columns, numbers,
+ * `'strings'` and dates as strings, and of sums, differences and products of them; `between … and …`, `in (…)`, `is null`, a column
+ * of flags; `and`, `or`, `not`, parentheses. Words are of either case; names of columns are as they are, in double quotes where they
+ * are no words.
+ *
+ * @throws UsageError `usage/expression`, `usage/unknown-column`: with the text, and a caret below the place.
+ */
+export function parseCondition(given: OptionText, columns: readonly string[]): Condition {
+  const parser = parserOf(given, columns);
+  const { condition, value, at } = parser.meaning();
+  expectEnd(parser);
+  if (condition !== undefined) return condition;
+  if (value.kind === 'column') return truth(value);
+  if (value.kind === 'literal' && typeof value.value === 'boolean') return { kind: value.value ? 'always' : 'never' };
+  throw textError(given, at, 'This is a value, and no condition.', { remedy: 'Compare it with something.' });
+}
+
+/**
+ * Names of columns with commas between them.
+ *
+ * @throws UsageError `usage/expression`, `usage/unknown-column`.
+ */
+export function parseColumns(given: OptionText, columns: readonly string[]): string[] {
+  const parser = parserOf(given, columns);
+  const names: string[] = [];
+  do {
+    const token = parser.peek();
+    const name = parser.columnName();
+    if (names.includes(name)) throw parser.wrong(token, `The column "${name}" is named twice.`);
+    names.push(name);
+  } while (parser.takes(','));
+  expectEnd(parser);
+  return names;
+}
+
+const PLAIN: { readonly [name: string]: 'sum' | 'avg' | 'min' | 'max' | 'variance' | 'median' } = {
+  sum: 'sum',
+  avg: 'avg',
+  mean: 'avg',
+  min: 'min',
+  max: 'max',
+  variance: 'variance',
+  median: 'median',
+};
+const FUNCTIONS = [...Object.keys(PLAIN), 'count', 'quantile', 'smallest', 'largest'];
+
+/**
+ * Aggregates such as `count, avg(fare), median(fare), count(distinct zone), quantile(fare, 0.9), largest(fare, 3) as third`: by
+ * their names, which are what is written where none is given by `as`.
+ *
+ * @throws UsageError `usage/expression`, `usage/unknown-column`.
+ */
+export function parseAggregates(given: OptionText, columns: readonly string[]): Aggregates {
+  const parser = parserOf(given, columns);
+  const all = new Map<string, Aggregate>();
+  do {
+    const first = parser.peek();
+    const aggregate = parseAggregate(parser);
+    const name = parser.takes('as') ? aliasOf(parser) : given.text.slice(first.at, parser.peek().at).trim();
+    if (all.has(name)) throw parser.wrong(first, `There are two of the name ${name}.`, 'Name one of them with as.');
+    all.set(name, aggregate);
+  } while (parser.takes(','));
+  expectEnd(parser);
+  return Object.fromEntries(all);
+}
+
+function parseAggregate(parser: Parser): Aggregate {
+  const token = parser.take();
+  const name = token.kind === 'word' ? token.text.toLowerCase() : '';
+  if (!FUNCTIONS.includes(name)) throw unknownFunction(parser, token);
+  if (name === 'count' && !parser.takes('(')) return { kind: 'count' };
+  if (name !== 'count') parser.wants('(', `Here a parenthesis is missing: ${name} is of a column`);
+  const aggregate = argumentsOf(parser, name);
+  parser.wants(')', 'Here a parenthesis that closes is missing');
+  return aggregate;
+}
+
+function argumentsOf(parser: Parser, name: string): Aggregate {
+  if (name === 'count') {
+    if (parser.takes('*')) return { kind: 'count' };
+    const isDistinct = parser.takes('distinct');
+    return { kind: isDistinct ? 'countDistinct' : 'count', of: parser.value() };
+  }
+  const of = parser.value();
+  const kind = PLAIN[name];
+  if (kind !== undefined) return { kind, of };
+  parser.wants(',', `Here a comma is missing: ${name} takes a number too`);
+  const token = parser.peek();
+  const number = parser.number();
+  if (name === 'quantile') {
+    if (number <= 1) return { kind: 'quantile', of, fraction: number };
+    throw parser.wrong(token, 'A quantile is a fraction from 0 to 1.');
+  }
+  if (Number.isInteger(number) && number >= 1) return { kind: name as 'smallest' | 'largest', of, k: number };
+  throw parser.wrong(token, 'A whole number from 1 on is wanted here.');
+}
+
+function aliasOf(parser: Parser): string {
+  const token = parser.take();
+  if (token.kind === 'word' || token.kind === 'name') return token.text;
+  throw parser.wrong(token, 'A name is missing here.');
+}
+
+function unknownFunction(parser: Parser, token: Token): Error {
+  if (token.kind === 'end') return parser.wrong(token, 'An aggregate is missing at the end.');
+  const nearest = suggest(token.text.toLowerCase(), FUNCTIONS);
+  const remedy = nearest === undefined ? `There are ${FUNCTIONS.join(', ')}.` : `Did you mean ${nearest}?`;
+  return parser.wrong(token, 'This is no aggregate.', remedy);
+}
+
+function expectEnd(parser: Parser): void {
+  const token = parser.peek();
+  if (token.kind === 'end') return;
+  const isUnopened = token.text === ')' && token.kind === 'sign';
+  throw parser.wrong(token, isUnopened ? 'This parenthesis closes none.' : 'This does not go on here.');
+}

@@ -1,0 +1,26 @@
+import { UsageError } from '../../primitives/errors.ts';
+
+/** A text that an option was given. */
+export interface OptionText {
+  /** The option, such as `--where`. */
+  readonly option: string;
+  readonly text: string;
+}
+
+/** So many characters are shown before and behind the place. */
+const SHOWN = 60;
+
+/** The error for a place in the text of an option: the text with a caret below the place. */
+export function textError(
+  { option, text }: OptionText,
+  at: number,
+  sentence: string,
+  { code = 'usage/expression', remedy }: { readonly code?: string; readonly remedy?: string | undefined } = {},
+): UsageError {
+  const from = Math.max(0, at - SHOWN);
+  // Line ends and the like would move the caret.
+  const shown = text.slice(from, at + SHOWN).replace(/\p{C}|\s/gu, ' ');
+  const before = `${from > 0 ? '… ' : ''}${[...shown.slice(0, at - from)].join('')}`;
+  const lines = `${from > 0 ? '… ' : ''}${shown}${at + SHOWN < text.length ? ' …' : ''}\n  ${' '.repeat([...before].length)}^`;
+  return new UsageError(code, `${option}: ${sentence}\n  ${lines}${remedy === undefined ? '' : '\n'}`, { remedy });
+}

@@ -1,0 +1,61 @@
+import { type OptionText, textError } from './text-error.ts';
+
+/** A word, a name in quotes, a number, a string, or a sign. */
+export interface Token {
+  readonly kind: 'word' | 'name' | 'number' | 'string' | 'sign' | 'end';
+  /** What it says: of a name or a string what is in its quotes, of a word as it is written. */
+  readonly text: string;
+  /** Where it stands in the text. */
+  readonly at: number;
+  readonly end: number;
+}
+
+const PATTERNS: readonly (readonly [kind: Token['kind'], pattern: RegExp])[] = [
+  ['word', /[\p{L}_][\p{L}\p{M}\p{N}_]*/uy],
+  ['number', /(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?/y],
+  ['string', /'(?:[^']|'')*'/y],
+  ['name', /"(?:[^"]|"")*"/y],
+  ['sign', /<=|>=|<>|!=|==|[<>=+\-*(),]/y],
+];
+
+/**
+ * The tokens of a text, and one that stands for its end.
+ *
+ * @throws UsageError `usage/expression`.
+ */
+export function tokensOf(given: OptionText): Token[] {
+  const { text } = given;
+  const tokens: Token[] = [];
+  for (let at = 0; ; ) {
+    at += /^\s*/.exec(text.slice(at))![0].length;
+    if (at === text.length) break;
+    const token = tokenAt(given, at);
+    tokens.push(token);
+    at = token.end;
+  }
+  return [...tokens, { kind: 'end', text: '', at: text.length, end: text.length }];
+}
+
+function tokenAt(given: OptionText, at: number): Token {
+  const { text } = given;
+  for (const [kind, pattern] of PATTERNS) {
+    pattern.lastIndex = at;
+    const found = pattern.exec(text)?.[0];
+    if (found === undefined) continue;
+    const end = at + found.length;
+    if (kind === 'number' && /[\p{L}_]/u.test(text[end] ?? '')) {
+      throw textError(given, at, 'A name does not begin with a digit.', { remedy: 'Put it in double quotes.' });
+    }
+    return { kind, text: bare(kind, found), at, end };
+  }
+  const sign = String.fromCodePoint(text.codePointAt(at)!);
+  if (sign === "'" || sign === '"') throw textError(given, at, 'This quote is opened and not closed.');
+  if (sign === '/' || sign === '%')
+    throw textError(given, at, 'Columns are added, subtracted and multiplied, not divided.');
+  throw textError(given, at, `${sign} means nothing here.`);
+}
+
+function bare(kind: Token['kind'], found: string): string {
+  if (kind === 'string') return found.slice(1, -1).replaceAll("''", "'");
+  return kind === 'name' ? found.slice(1, -1).replaceAll('""', '"') : found;
+}
