@@ -15,8 +15,14 @@ export interface FloatPart {
 }
 
 export function floatsOf({ words, validity }: TableColumn): FloatPart {
-  const keys = mapPart('', columnsPart(words), ([key]) => key as I32);
-  return { part: mapPart('f', keys, floatOfKey), keys, validity: [validity] };
+  return floatsOfKeys(
+    mapPart('', columnsPart(words), ([key]) => key as I32),
+    [validity],
+  );
+}
+
+export function floatsOfKeys(keys: Part<I32>, validity: FloatPart['validity']): FloatPart {
+  return { part: mapPart('f', keys, floatOfKey), keys, validity };
 }
 
 export function floatConstant(value: number): FloatPart {

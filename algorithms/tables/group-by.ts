@@ -1,22 +1,21 @@
 import { requireArguments } from '../../primitives/arguments.ts';
 import type { Column } from '../../primitives/columns/column.ts';
-import { bitsToI32 } from '../../primitives/functors/standard/bits.ts';
-import type { Bool, U32 } from '../../primitives/functors/value.ts';
+import type { Bool } from '../../primitives/functors/value.ts';
 import { bitPlaces, packBits } from '../../primitives/pack-bits.ts';
 import { reduceByKey } from '../../primitives/reduce-by-key.ts';
 import { sequence } from '../../primitives/sequence.ts';
 import { aggregatesOfGroups, aTable, someNames, whereOptions } from './argument-kinds.ts';
 import { tableError } from './errors.ts';
 import type { Expression } from './expressions.ts';
-import { type GroupedRows, groupCodes, type Payload, sortByCodes, sortByKeys } from './group-keys.ts';
+import { type GroupedRows, groupCodes, sortByCodes, sortByKeys } from './group-keys.ts';
+import { travelling } from './group-payload.ts';
 import { type GroupTotals, totalsOfGroups } from './group-totals.ts';
 import type { HostColumn, HostTable } from './host-table.ts';
-import { type IntegerPart, type IntegerValue, wideOf } from './integers.ts';
-import { columnsPart, combineParts, constantPart, type Part, viewsOf } from './part.ts';
+import { type Part, viewsOf } from './part.ts';
 import { chosenBy, flagsOf, type Where } from './selection.ts';
 import { columnOf, type DeviceTable } from './table.ts';
 import { elementOf, monoidOf, tableOf } from './totals.ts';
-import { countsWhere, isEveryRow, type ValueOperand, valueOperand } from './values.ts';
+import { countsWhere, isEveryRow, valueOperand } from './values.ts';
 
 /** What groups of rows come to. */
 export type GroupAggregate =
@@ -64,74 +63,27 @@ export async function groupBy(
   const codes = groupCodes(columns, chosen);
   const entries = Object.entries(aggregates);
   const operands = entries.map(([, each]) => (each.of === undefined ? undefined : valueOperand(table, each.of)));
-  const sole = codes && soleIntegers(entries, operands);
+  const along =
+    codes &&
+    travelling(
+      entries.map(([, { of }]) => of),
+      operands,
+    );
   const grouped = (): GroupedRows =>
     codes === undefined
       ? sortByKeys(table, columns, rowsWhere(table, chosen))
-      : sortByCodes(table, codes, sole?.payload);
+      : sortByCodes(table, codes, along?.payload);
   let made: Pick<Reduced, 'grouped' | 'totals'> | undefined;
   const groups = context.scope(() => {
     const sorted = grouped();
-    const moved = sole === undefined ? operands : movedOperands(operands, sole, sorted.rows);
+    const moved = along === undefined ? operands : operands.map((each) => each && along.moved(sorted.rows));
     made = { grouped: sorted, totals: totalsOfGroups(table.rows, entries, moved) };
-    return reduceGroups(table, sorted, made.totals, sole === undefined);
+    return reduceGroups(table, sorted, made.totals, along === undefined);
   });
   return readGroups(table, keys, entries, { groups, ...made! });
 }
 
 type Entries = readonly (readonly [string, GroupAggregate])[];
-
-/** Integers of 32 bits that all aggregates are of: they go along with the key, above their least. */
-interface SoleIntegers {
-  readonly operand: ValueOperand & { readonly family: 'integer' };
-  readonly payload: Payload;
-}
-
-function soleIntegers(entries: Entries, operands: readonly (ValueOperand | undefined)[]): SoleIntegers | undefined {
-  const texts = new Set(entries.flatMap(([, { of }]) => (of === undefined ? [] : [textOf(of)])));
-  const operand = operands.find((each) => each !== undefined);
-  if (texts.size > 1) return undefined;
-  if (operand === undefined || operand.family !== 'integer') return undefined;
-  if (operand.validity.some((each) => each !== undefined)) return undefined;
-  const { least, greatest } = operand.bounds;
-  const bits = (greatest - least).toString(2).length;
-  if (bits > 31) return undefined;
-  const value = combineParts<IntegerValue | U32, U32>('above', [operand.part, leastPart(least)], ([made, first]) =>
-    wideOf(made as IntegerValue).lo.sub(first as U32),
-  );
-  return { operand, payload: { value, bits } };
-}
-
-const leastPart = (least: bigint): Part<U32> => constantPart('u32', Number(least & 0xffffffffn));
-
-function textOf(expression: unknown): string {
-  return JSON.stringify(expression, (_, value) => (typeof value === 'bigint' ? `${value}n` : value));
-}
-
-/** The operands where their integers went along with the key. */
-function movedOperands(
-  operands: readonly (ValueOperand | undefined)[],
-  { operand }: SoleIntegers,
-  values: Column<'u32'>,
-): (ValueOperand | undefined)[] {
-  const { least, greatest } = operand.bounds;
-  const apart: IntegerPart = {
-    bounds: operand.bounds,
-    scale: operand.scale,
-    validity: [],
-    part: combineParts<readonly unknown[] | U32, IntegerValue>(
-      'moved',
-      [columnsPart([values]), leastPart(least)],
-      ([made, first]) => {
-        const [value] = made as readonly [U32];
-        const low = value.add(first as U32);
-        if (least >= -(2n ** 31n) && greatest < 2n ** 31n) return { kind: 'i32', value: bitsToI32(low) };
-        return { kind: 'u32', value: low };
-      },
-    ),
-  };
-  return operands.map((each) => each && { ...operand, ...apart });
-}
 
 /** The rows that count, on the device. */
 function rowsWhere(table: DeviceTable, chosen: Part<Bool>): Column<'u32'> {

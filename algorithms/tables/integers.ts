@@ -57,7 +57,7 @@ function constantOf(value: bigint, bounds: Bounds): Part<IntegerValue> {
   return pairConstant(value);
 }
 
-function pairConstant(value: bigint): Part<IntegerValue> {
+export function pairConstant(value: bigint): Part<IntegerValue> {
   const words = [value & 0xffffffffn, (value >> 32n) & 0xffffffffn].map((word) => constantPart('u32', Number(word)));
   return combineParts('', words, ([lo, hi]): IntegerValue => ({ kind: 'pair', value: { lo: lo!, hi: hi! } }));
 }

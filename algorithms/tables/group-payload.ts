@@ -1,0 +1,76 @@
+import type { Column } from '../../primitives/columns/column.ts';
+import { bitsToI32, bitsToU32 } from '../../primitives/functors/standard/bits.ts';
+import { add64 } from '../../primitives/functors/standard/wide.ts';
+import type { U32 } from '../../primitives/functors/value.ts';
+import { I32, isWithin } from './bounds.ts';
+import type { Expression } from './expressions.ts';
+import { floatKeys, floatsOfKeys } from './floats.ts';
+import type { Payload } from './group-keys.ts';
+import { type IntegerValue, pairConstant, wideOf } from './integers.ts';
+import { columnsPart, combineParts, constantPart, mapPart, type Part } from './part.ts';
+import { type ValueOperand, validityOf } from './values.ts';
+
+/** Values of 32 bits that go along with the key when rows are sorted, so that they are not fetched from all over the table. */
+export interface Travelling {
+  readonly payload: Payload;
+  /** The operand again, out of what came along. */
+  moved(values: Column<'u32'>): ValueOperand;
+}
+
+/** The one operand that all aggregates are of, where its values are of 32 bits and never null. */
+export function travelling(
+  expressions: readonly (Expression | undefined)[],
+  operands: readonly (ValueOperand | undefined)[],
+): Travelling | undefined {
+  const texts = new Set(expressions.filter((each) => each !== undefined).map(textOf));
+  const operand = operands.find((each) => each !== undefined);
+  if (texts.size > 1 || operand === undefined) return undefined;
+  if (validityOf(operand).some((each) => each !== undefined)) return undefined;
+  if (operand.family === 'f32') return travellingFloats(operand);
+  return operand.family === 'integer' ? travellingIntegers(operand) : undefined;
+}
+
+function textOf(expression: Expression | undefined): string {
+  return JSON.stringify(expression, (_, value) => (typeof value === 'bigint' ? `${value}n` : value));
+}
+
+function travellingFloats(operand: ValueOperand & { readonly family: 'f32' }): Travelling {
+  return {
+    payload: { value: mapPart('word', floatKeys(operand), (key) => bitsToU32(key)), bits: 32 },
+    moved(values) {
+      const keys = mapPart('key', wordsOf(values), (word) => bitsToI32(word));
+      return { ...operand, ...floatsOfKeys(keys, []) };
+    },
+  };
+}
+
+/** Integers above their least. */
+function travellingIntegers(operand: ValueOperand & { readonly family: 'integer' }): Travelling | undefined {
+  const { least, greatest } = operand.bounds;
+  const bits = (greatest - least).toString(2).length;
+  if (bits > 32) return undefined;
+  const low = constantPart('u32', Number(least & 0xffffffffn));
+  const value = combineParts<IntegerValue | U32, U32>('above', [operand.part, low], ([made, first]) =>
+    wideOf(made as IntegerValue).lo.sub(first as U32),
+  );
+  return {
+    payload: { value, bits },
+    moved(values) {
+      const word = wordsOf(values);
+      const part = isWithin(operand.bounds, I32)
+        ? combineParts<U32, IntegerValue>('from i32', [word, low], ([above, first]) => ({
+            kind: 'i32',
+            value: bitsToI32(above!.add(first!)),
+          }))
+        : combineParts<U32 | IntegerValue, IntegerValue>('from i64', [word, pairConstant(least)], ([above, first]) => ({
+            kind: 'pair',
+            value: add64({ a: { lo: above as U32, hi: 0 }, b: wideOf(first as IntegerValue) }),
+          }));
+      return { ...operand, part, validity: [] };
+    },
+  };
+}
+
+function wordsOf(values: Column<'u32'>): Part<U32> {
+  return mapPart('', columnsPart([values]), ([word]) => word as U32);
+}
