@@ -58,6 +58,8 @@ function objectOf(fields: readonly TableField[], cells: readonly string[]): stri
 }
 
 const MOST_EXACT = BigInt(Number.MAX_SAFE_INTEGER);
+/** Up to 15 digits come back from an f64, wherever the point is. */
+const MOST_EXACT_DECIMAL = 10n ** 15n - 1n;
 
 /** Whole numbers and decimals of more digits than a number holds are strings; so are NaN and infinities, which JSON has not. */
 function jsonCell(field: TableField, column: HostColumn): CellText {
@@ -72,9 +74,10 @@ function jsonValue(field: TableField, column: HostColumn, text: CellText): CellT
   const { type, values } = column;
   if (type === 'f32' || type === 'f64') return (row) => (Number.isFinite(values[row]) ? text(row) : `"${text(row)}"`);
   if (type === 'i64' || type === 'u64' || type === 'decimal') {
+    const most = type === 'decimal' && column.scale > 0 ? MOST_EXACT_DECIMAL : MOST_EXACT;
     return (row) => {
       const value = BigInt(values[row]!);
-      return value <= MOST_EXACT && value >= -MOST_EXACT ? text(row) : `"${text(row)}"`;
+      return value <= most && value >= -most ? text(row) : `"${text(row)}"`;
     };
   }
   return text;

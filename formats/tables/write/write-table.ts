@@ -51,8 +51,9 @@ const ARGUMENTS = {
  * Writes rows as CSV, JSON, JSON lines or an Arrow IPC file, batch by batch. The file appears whole, or not at all.
  *
  * Nulls are empty fields, `null`, or bits of validity. Numbers are the shortest text that reads back as the same value. 64-bit
- * integers and decimals are exact; in JSON those beyond 2⁵³ − 1 are strings, and so are NaN and infinities. Dates and times are
- * ISO 8601. In CSV an empty string is `""`, which {@link openTable} tells from null. Arrow has a record batch a batch.
+ * integers and decimals are exact; in JSON integers beyond 2⁵³ − 1 and decimals of more than 15 digits are strings, and so are NaN
+ * and infinities. Dates and times are ISO 8601. In CSV an empty string is `""`, which {@link openTable} tells from null. Arrow has
+ * a record batch a batch.
  *
  * @param fields - The columns that are written, in order; batches may have others.
  * @throws ArgumentError where a batch has not the fields; UsageError `output/unwritable`, `output/unknown-format`; QuadrilleError `output/write-failed`; the signal's reason.
