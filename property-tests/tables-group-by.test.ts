@@ -48,10 +48,14 @@ describe('groupBy', () => {
     const agrees = fc.asyncProperty(
       sampleTable,
       fc.option(sampleCondition, { nil: undefined }),
-      fc.shuffledSubarray([...KEYS], { minLength: 1, maxLength: 4 }),
+      fc.oneof(
+        fc.shuffledSubarray([...KEYS], { minLength: 1, maxLength: 4 }),
+        fc.shuffledSubarray(['v', 'j', 'b', 't', 's'], { minLength: 1, maxLength: 3 }),
+      ),
       fc.constantFrom(...NUMBERS),
       fc.oneof(fc.constantFrom(...KEYS), fc.constant(undefined)),
-      async ({ host, rows }, where, keys, number, other) => {
+      fc.boolean(),
+      async ({ host, rows }, where, keys, number, other, hasExtrema) => {
         const { context } = opened();
         const table = t.createTable(context, host);
         const of = t.column(number);
@@ -63,8 +67,8 @@ describe('groupBy', () => {
             $n: { kind: 'count' },
             $sum: { kind: 'sum', of },
             $avg: { kind: 'avg', of },
-            $min: { kind: 'min', of: any },
-            $max: { kind: 'max', of: any },
+            $valid: { kind: 'count', of },
+            ...(hasExtrema ? ({ $min: { kind: 'min', of: any }, $max: { kind: 'max', of: any } } as const) : {}),
           },
           where === undefined ? {} : { where },
         );
@@ -83,6 +87,8 @@ describe('groupBy', () => {
         expect(column('$avg')).toEqual(
           sums.map((sum, i) => (sum === null ? null : Number(sum) / (numbers[i]!.length * units))),
         );
+        expect(column('$valid')).toEqual(numbers.map(({ length }) => BigInt(length)));
+        if (!hasExtrema) return;
         const values = groups.map((group) =>
           group
             .map((row) => row[other ?? number]!)

@@ -5,6 +5,7 @@ import { bitPlaces, packBits } from '../../primitives/pack-bits.ts';
 import { reduceByKey } from '../../primitives/reduce-by-key.ts';
 import { sequence } from '../../primitives/sequence.ts';
 import { aggregatesOfGroups, aTable, someNames, whereOptions } from './argument-kinds.ts';
+import { denseGroups, densePlan } from './dense-groups.ts';
 import { tableError } from './errors.ts';
 import type { Expression } from './expressions.ts';
 import { type GroupedRows, groupCodes, sortByCodes, sortByKeys } from './group-keys.ts';
@@ -33,7 +34,8 @@ const MOST_KEYS = 4;
  * the keys with nulls last. Counts are u32, sums of integers i64 or decimals, sums of f32 and averages f64.
  *
  * Keys whose values, by their bounds, tell fewer than 2^32 groups apart are one number of every row, and rows are sorted by its
- * bits; others are sorted key by key. Then neighbours are reduced.
+ * bits; others are sorted key by key. Then neighbours are reduced. Counts and sums of integers of few groups need no sort: they are
+ * put together out of how often each group meets each value of some of the integers' bits.
  *
  * - Work O(rows · bits of the keys), span O(bits · log rows). Deterministic. Sums as those of {@link aggregate}.
  *
@@ -63,6 +65,8 @@ export async function groupBy(
   const codes = groupCodes(columns, chosen);
   const entries = Object.entries(aggregates);
   const operands = entries.map(([, each]) => (each.of === undefined ? undefined : valueOperand(table, each.of)));
+  const dense = codes && densePlan(codes, entries, operands);
+  if (dense !== undefined) return denseGroups(table, keys, codes!, entries, operands, dense);
   const along =
     codes &&
     travelling(

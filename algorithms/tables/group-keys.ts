@@ -80,7 +80,7 @@ export function sortByCodes(table: DeviceTable, codes: GroupCodes, payload: Payl
   const { context, rows } = table;
   const { code, bits } = codes;
   const decode = (keys: unknown, groups: number): readonly HostColumn[] =>
-    codes.digits.map((digit, k) => decodeDigit(digit, strideAt(codes.digits, k), keys as Uint32Array, groups));
+    decodeCodes(codes, (keys as Uint32Array).subarray(0, groups));
   const range = { from: 0, to: bits };
   const rest = Number(codes.groups);
   if (payload !== undefined && payload.bits + bits <= 32) {
@@ -112,6 +112,11 @@ function unpacked({ context }: DeviceTable, sorted: Column<'u32'>, bits: number)
     packed!.shr(by!),
   ]);
   return viewsOf(context, sorted.length, ['u32', 'u32'], both) as [Column<'u32'>, Column<'u32'>];
+}
+
+/** The keys of groups, out of their codes. */
+export function decodeCodes({ digits }: GroupCodes, codes: Uint32Array): readonly HostColumn[] {
+  return digits.map((digit, k) => decodeDigit(digit, strideAt(digits, k), codes, codes.length));
 }
 
 function strideAt(digits: readonly Digit[], k: number): bigint {
