@@ -37,6 +37,7 @@ describe('aggregate', () => {
       fc.integer({ min: 1, max: 4 }),
       async ({ host, rows }, where, number, name, part, k) => {
         const { context } = opened();
+        const { liveBuffers } = context.backend.counters;
         const table = t.createTable(context, host);
         const [of, any] = [t.column(number), t.column(name)];
         const found = await t.aggregate(
@@ -56,6 +57,7 @@ describe('aggregate', () => {
           where === undefined ? {} : { where },
         );
         t.disposeTable(table);
+        expect(context.backend.counters.liveBuffers).toBe(liveBuffers);
         const chosen = rows.filter((row) => where === undefined || truthAt(row, where) === true);
         const numbers = sortedValues(chosen, number) as bigint[];
         const values = sortedValues(chosen, name);

@@ -57,6 +57,7 @@ describe('groupBy', () => {
       fc.boolean(),
       async ({ host, rows }, where, keys, number, other, hasExtrema) => {
         const { context } = opened();
+        const { liveBuffers } = context.backend.counters;
         const table = t.createTable(context, host);
         const of = t.column(number);
         const any = t.column(other ?? number);
@@ -73,6 +74,7 @@ describe('groupBy', () => {
           where === undefined ? {} : { where },
         );
         t.disposeTable(table);
+        expect(context.backend.counters.liveBuffers).toBe(liveBuffers);
         const chosen = rows.filter((row) => where === undefined || truthAt(row, where) === true);
         const groups = groupsOf(chosen, keys);
         const column = (name: string): Cell[] => groups.map((_, i) => cellAt(found[name]!, i));

@@ -11,6 +11,7 @@ describe('selectRows', () => {
   onEveryBackend((opened, { runs }) => {
     const chooses = fc.asyncProperty(sampleTable, someConditions, async ({ host, rows }, conditions) => {
       const { context } = opened();
+      const { liveBuffers } = context.backend.counters;
       const table = t.createTable(context, host);
       for (const condition of conditions) {
         const selection = t.selectRows(table, condition);
@@ -20,6 +21,7 @@ describe('selectRows', () => {
         context.dispose(ids, selection.words);
       }
       t.disposeTable(table);
+      expect(context.backend.counters.liveBuffers).toBe(liveBuffers);
     });
     test(
       'chooses the rows for which the condition is true',

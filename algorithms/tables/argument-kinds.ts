@@ -152,7 +152,7 @@ export const aTable: Kind = aRecord({
 /** What `selectRows` returned. */
 export const aSelection: Kind = aRecord({ table: aTable, words: aColumn('u32') });
 
-const aWhere: Kind = (part, path, homes: Homes) =>
+export const aWhere: Kind = (part, path, homes: Homes) =>
   'words' in fields(part) ? aSelection(part, path, homes) : aCondition(part, path, homes);
 
 export const whereOptions: Kind = someOptions({ where: optional(aWhere) });

@@ -34,6 +34,7 @@ export {
 } from './expressions.ts';
 export { type GroupAggregate, type GroupAggregates, groupBy } from './group-by.ts';
 export type { CellValue, ColumnKind, Decimal, HostColumn, HostTable, Validity } from './host-table.ts';
+export { type JoinedRows, joinRows } from './join.ts';
 export { readRows } from './rows.ts';
 export {
   complement,
@@ -46,3 +47,4 @@ export {
   type Where,
 } from './selection.ts';
 export { createTable, type DeviceTable, disposeTable, type KeyType, type TableColumn } from './table.ts';
+export { type TopRowsOptions, topRows } from './top-rows.ts';

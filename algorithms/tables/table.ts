@@ -56,7 +56,11 @@ export function createTable(context: Context, host: HostTable): DeviceTable {
   const entries = Object.entries(host);
   const rows = entries.length === 0 ? 0 : rowsOf(entries[0]![1]);
   for (const [name, given] of entries) requireRows(name, given, rows);
-  const columns = entries.map(([name, given]): [string, TableColumn] => [name, upload(context, name, given, rows)]);
+  const keys = entries.map(([name, given]) => keysOf(name, given));
+  const columns = entries.map(([name, given], i): [string, TableColumn] => [
+    name,
+    upload(context, name, given, keys[i]!, rows),
+  ]);
   return { context, rows, columns: Object.fromEntries(columns) };
 }
 
@@ -101,8 +105,8 @@ function requireRows(name: string, given: HostColumn, rows: number): void {
   });
 }
 
-function upload(context: Context, name: string, given: HostColumn, rows: number): TableColumn {
-  const { key, words, bounds, dictionary = [], scale = 0 } = keysOf(name, given);
+function upload(context: Context, name: string, given: HostColumn, keys: Keys, rows: number): TableColumn {
+  const { key, words, bounds, dictionary = [], scale = 0 } = keys;
   return {
     ...{ name, kind: given.type, key, bounds, dictionary, scale },
     words: words.map((each) => context.column(each)) as Column<'u32' | 'i32'>[],

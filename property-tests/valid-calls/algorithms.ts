@@ -157,6 +157,11 @@ export const algorithmCalls: ValidCalls = {
   complement: () => ({ selection: selection() }),
   intersection: () => ({ a: selection(), b: selection() }),
   union: () => ({ a: selection(), b: selection() }),
+  joinRows: () => ({ left: numbersTable, right: numbersTable, on: { left: 'n', right: 'n' } }),
+  topRows: {
+    args: () => ({ table: numbersTable, options: { by: 'n', k: 1, 'ascending?': true, 'where?': condition } }),
+    takes: literalsAt('options.where.right.value'),
+  },
   readRows: () => ({ table: numbersTable, ids: column(0), 'names?': ['n'] }),
   aggregate: {
     args: () => ({ table: numbersTable, aggregates: sums, 'options?': { 'where?': condition } }),

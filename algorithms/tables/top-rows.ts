@@ -1,0 +1,88 @@
+import { requireArguments } from '../../primitives/arguments.ts';
+import type { Column } from '../../primitives/columns/column.ts';
+import type { Bool } from '../../primitives/functors/value.ts';
+import { aFlag, aText, aWhole, type FieldKinds, optional, someOptions } from '../../primitives/kinds.ts';
+import { bitPlaces, packBits } from '../../primitives/pack-bits.ts';
+import { slice } from '../../primitives/slice.ts';
+import { sortByKey } from '../../primitives/sort.ts';
+import { aTable, aWhere } from './argument-kinds.ts';
+import { constantIn, domainOf, type IntegerPart, lessInteger, wideOf } from './integers.ts';
+import { integersAt } from './order-statistics.ts';
+import { combineParts, mapPart, type Part, viewsOf } from './part.ts';
+import { chosenBy, flagsOf, type Where } from './selection.ts';
+import type { DeviceTable } from './table.ts';
+import { countsWhere, orderedValues, valueOperand } from './values.ts';
+
+/** Which rows {@link topRows} takes. */
+export interface TopRowsOptions {
+  /** The column whose values decide. */
+  readonly by: string;
+  readonly k: number;
+  /** Takes the rows with the least values in place of the greatest. */
+  readonly ascending?: boolean;
+  readonly where?: Where;
+}
+
+const OPTIONS: FieldKinds<TopRowsOptions> = {
+  by: aText,
+  k: aWhole(0),
+  ascending: optional(aFlag),
+  where: optional(aWhere),
+};
+
+/**
+ * The numbers of the k rows with the greatest values of a column, or the least, from the first of these on; of equal values, the
+ * rows with the lower numbers. Rows without a value do not count; there are fewer than k where fewer rows count.
+ *
+ * The value of the last of them is found by bits ({@link aggregate}), and only rows up to it are sorted.
+ *
+ * - Work O(rows · passes + found · bits), span O(log rows). Deterministic.
+ *
+ * Source: Govindaraju et al. 2004, whose k-th largest number is the bound.
+ *
+ * @throws {@link TableError} `tables/unknown-column`, and what conditions throw.
+ * @example
+ * const table = createTable(ctx, { x: { type: 'u32', values: Uint32Array.of(10, 232, 200, 99, 200) } });
+ * await ctx.read(await topRows(table, { by: 'x', k: 3 })); // Uint32Array [1, 2, 4]
+ */
+export async function topRows(table: DeviceTable, options: TopRowsOptions): Promise<Column<'u32'>> {
+  requireArguments('topRows', { table, options }, { table: aTable, options: someOptions(OPTIONS) });
+  const { by, k, ascending = false, where } = options;
+  const { context } = table;
+  const operand = valueOperand(table, { kind: 'column', name: by });
+  const { integers } = orderedValues(operand);
+  const counts = countsWhere(chosenBy(table, where), operand);
+  let found = 0;
+  const [bound] = await integersAt(table, integers, counts, (count) => {
+    found = Math.min(k, count);
+    return found === 0 ? [] : [ascending ? found - 1 : count - found];
+  });
+  if (bound === undefined) return context.column(new Uint32Array(0));
+  return context.scope(() => {
+    const chosen = flagsOf(table, upTo(integers, counts, bound, ascending));
+    const ids = bitPlaces(packBits(chosen, { context }), { context });
+    const keys = viewsOf(context, ids.length, ['u32', 'u32'], orderOf(integers, ascending), ids);
+    const [lo, hi] = keys as [Column<'u32'>, Column<'u32'>];
+    const sorted = sortByKey({ lo, hi }, ids, { context });
+    return context.materialize(slice(sorted.values, 0, found));
+  });
+}
+
+/** Rows that count, up to the last value that is taken. */
+function upTo({ part, bounds }: IntegerPart, counts: Part<Bool>, bound: bigint, ascending: boolean): Part<Bool> {
+  const [domain] = domainOf(bounds);
+  const isBeyond = combineParts(`beyond ${domain} ${ascending}`, [part, constantIn(domain, bound)], ([value, last]) =>
+    ascending ? lessInteger(domain, last!, value!) : lessInteger(domain, value!, last!),
+  );
+  return combineParts('up to', [counts, isBeyond], ([holds, beyond]) => holds!.and(beyond!.not()));
+}
+
+/** Unsigned words that sort as the integers do, or the other way round. */
+function orderOf({ part, bounds }: IntegerPart, ascending: boolean): Part<readonly ReturnType<typeof wideOf>['lo'][]> {
+  const isSigned = domainOf(bounds)[0] === 'i64' || domainOf(bounds)[0] === 'i32';
+  return mapPart(`order ${isSigned} ${ascending}`, part, (value) => {
+    const { lo, hi } = wideOf(value);
+    const words = [lo, isSigned ? hi.xor(0x80000000) : hi];
+    return ascending ? words : words.map((word) => word.not());
+  });
+}
