@@ -84,8 +84,7 @@ export async function denseGroups(
   operands: readonly (ValueOperand | undefined)[],
   { operands: once, bits }: DensePlan,
 ): Promise<HostTable> {
-  const found: GroupSums[] = [];
-  for (const operand of once) found.push(await sumsOf(table, codes, operand, bits));
+  const found = await Promise.all(once.map((operand) => sumsOf(table, codes, operand, bits)));
   const whole = once.findIndex(({ validity }) => validity.every((each) => each === undefined));
   const rows = found[whole]?.counts ?? (await countBins(table, codes, [], undefined, 0));
   const present = Uint32Array.from(rows.keys()).filter((code) => rows[code]! > 0);
@@ -129,9 +128,12 @@ async function sumsOf(
   const { least } = operand.bounds;
   const counts = new Uint32Array(Number(codes.groups));
   const sums = new Array<bigint>(counts.length).fill(0n);
-  for (let pass = 0; pass < passes; pass++) {
-    const shift = pass * width;
-    const bins = await countBins(table, codes, operand.validity, digitOf(operand, shift, width), width);
+  const shifts = Array.from({ length: passes }, (_, pass) => pass * width);
+  const counted = shifts.map((shift) =>
+    countBins(table, codes, operand.validity, digitOf(operand, shift, width), width),
+  );
+  for (const [pass, shift] of shifts.entries()) {
+    const bins = await counted[pass]!;
     for (let group = 0; group < counts.length; group++) {
       // At most 2^17 · 2^32: exact.
       let [total, count] = [0, 0];
