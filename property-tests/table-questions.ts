@@ -11,9 +11,21 @@ export interface SampleTable {
 }
 
 const WORDS = ['', 'a', 'ab', 'b', 'zebra', 'é', '\u{1f600}', '\uffff'];
-export const F32_VALUES: readonly number[] = [0, -0, 1, -1, 0.5, 2.25, -3.75, 1e10, Number.NaN, Infinity, -Infinity, 16777216, 0.1].map(
-  Math.fround,
-);
+export const F32_VALUES: readonly number[] = [
+  0,
+  -0,
+  1,
+  -1,
+  0.5,
+  2.25,
+  -3.75,
+  1e10,
+  Number.NaN,
+  Infinity,
+  -Infinity,
+  16777216,
+  0.1,
+].map(Math.fround);
 const F64_VALUES = [0, -0, 0.1, -0.1, 1e300, -1e300, Number.NaN, Infinity, -Infinity, 3, 2 ** 53];
 const NAMES = ['u', 'v', 'i', 'j', 'f', 'g', 'l', 'm', 'n', 'd', 'b', 't', 's'] as const;
 
