@@ -131,6 +131,17 @@ test.prop(
   await expectTold(Buffer.concat(parts));
 });
 
+test('metadata of Parquet whose numbers are of another type are read or refused', async () => {
+  const [I64, DOUBLE] = [6, 7];
+  const [, bytes] = SOURCES[0]!;
+  for (let at = bytes.length - 3000; at < bytes.length; at++) {
+    if ((bytes[at]! & 15) !== I64) continue;
+    const changed = new Uint8Array(bytes);
+    changed[at] = (bytes[at]! & 0xf0) | DOUBLE;
+    await expectTold(changed);
+  }
+});
+
 describe('what is refused at once', () => {
   /** A Parquet file of metadata alone. */
   function parquetOf(metadata: readonly number[] | Uint8Array): Buffer {

@@ -47,8 +47,8 @@ export function readColumn(column: PlainColumn, unpack: Unpack, bytes: Buffer, r
     const behind = checkedStruct(bytes, at, bytes.length);
     const header = parquetHeader({ view, offset: at });
     const { compressed_page_size: packed, uncompressed_page_size: unpacked } = header;
-    if (!(packed >= 0 && behind + packed <= bytes.length)) throw new RangeError('one of its pages is cut off');
-    if (!(unpacked >= 0 && unpacked <= MOST_PAGE_BYTES)) {
+    if (!(isCount(packed) && behind + packed <= bytes.length)) throw new RangeError('one of its pages is cut off');
+    if (!(isCount(unpacked) && unpacked <= MOST_PAGE_BYTES)) {
       throw new RangeError(`one of its pages would have ${unpacked} bytes`);
     }
     at = behind + packed;
@@ -60,6 +60,11 @@ export function readColumn(column: PlainColumn, unpack: Unpack, bytes: Buffer, r
   }
   if (reading.row !== rows) throw new RangeError(`it has ${reading.row} of ${rows} values`);
   return hostColumn(reading);
+}
+
+/** A field of another type may be anything, such as a number with a fraction. */
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
 function readPage(reading: Reading, header: PageHeader, page: Buffer): void {
@@ -81,13 +86,14 @@ function readDictionary(reading: Reading, header: PageHeader, page: Buffer): voi
   const bytes = unpacked(reading, page, header.uncompressed_page_size);
   // No value takes less than this, so that no more memory is taken than there are values.
   const least = valueBytes(column.element) ?? 4;
-  if (!(count >= 0 && count * least <= bytes.length)) throw new RangeError(`its dictionary would have ${count} values`);
+  if (!(isCount(count) && count * least <= bytes.length))
+    throw new RangeError(`its dictionary would have ${count} values`);
   reading.dictionary = newValues(column.field, count);
   readPlain(column, bytes, 0, reading.dictionary);
 }
 
 function rowsOfPage(reading: Reading, count: number | undefined): number {
-  if (count !== undefined && count >= 0 && reading.row + count <= reading.rows) return count;
+  if (isCount(count) && reading.row + count <= reading.rows) return count;
   throw new RangeError('one of its pages has more rows than there are');
 }
 
@@ -112,7 +118,8 @@ function readSecondVersion(reading: Reading, header: PageHeader, page: Buffer): 
   const [repetitions, definitions] = [head!.repetition_levels_byte_length, head!.definition_levels_byte_length ?? 0];
   const levels = (repetitions ?? 0) + definitions;
   const length = header.uncompressed_page_size - levels;
-  if (!(definitions >= 0 && levels >= definitions && length >= 0)) throw new RangeError('its levels have no length');
+  if (!(isCount(definitions) && isCount(levels - definitions) && length >= 0))
+    throw new RangeError('its levels have no length');
   requireBytes(page, 0, levels);
   const valid =
     reading.validity === undefined

@@ -85,7 +85,7 @@ function footerOf(metadata: FileMetaData, file: string, end: number): ParquetFoo
   checkNames(file, [...fields.map(({ field }) => field.name), ...unread.map(({ name }) => name)]);
   const groups = metadata.row_groups.map((group, i): RowGroup => {
     const rows = Number(group.num_rows);
-    if (!(rows >= 0 && rows <= MOST_ROWS)) throw tooManyRows(rows, i, file);
+    if (!(Number.isInteger(rows) && rows >= 0 && rows <= MOST_ROWS)) throw tooManyRows(rows, i, file);
     if (group.columns.length !== leaves) throw new RangeError(`row group ${i} has not the columns of the schema`);
     return { rows, chunks: group.columns.map((column) => chunkOf(column, file, end)) };
   });
@@ -131,7 +131,9 @@ function chunkOf(
     Number(data.total_compressed_size),
   ];
   const start = dictionary > 0 && dictionary < page ? dictionary : page;
-  if (!(start >= MAGIC_BYTES && length >= 0 && start + length <= end)) {
+  // A field of another type is a number that may have a fraction.
+  const isWhole = Number.isSafeInteger(start) && Number.isSafeInteger(length);
+  if (!(isWhole && start >= MAGIC_BYTES && length >= 0 && start + length <= end)) {
     throw new RangeError(`the column ${data.path_in_schema.join('.')} would lie at ${start} with ${length} bytes`);
   }
   return { codec: data.codec, start, length };
@@ -206,7 +208,10 @@ function decimalOf({
   const exact = logical?.type === 'DECIMAL' ? logical : { scale: scale ?? 0, precision: precision ?? 0 };
   if (exact.precision > MOST_DIGITS) return `decimals of ${exact.precision} digits, more than ${MOST_DIGITS}`;
   const isSound =
-    exact.scale >= 0 && exact.scale <= exact.precision && (type !== 'FIXED_LEN_BYTE_ARRAY' || (bytes ?? 0) > 0);
+    Number.isInteger(exact.scale) &&
+    exact.scale >= 0 &&
+    exact.scale <= exact.precision &&
+    (type !== 'FIXED_LEN_BYTE_ARRAY' || (bytes ?? 0) > 0);
   return isSound ? { type: 'decimal', scale: exact.scale } : 'decimals of an unsound kind';
 }
 
