@@ -1,5 +1,5 @@
+import { FIELD_BITS } from '../algorithms/cell-tracking/field-units.ts';
 import {
-  CHANGE_BITS,
   drawnBy,
   drawsOf,
   flowChange,
@@ -18,7 +18,6 @@ import {
   constant,
   f32,
   fn,
-  i32,
   input,
   map,
   neighbours,
@@ -35,7 +34,7 @@ import { columnsOfCells, type GivenCells } from './tracked-cells.ts';
 
 const [RADIUS, MAX_ROUNDS, FLOW] = [10, 500, { x: 1, y: 1 }];
 const PLAIN = {
-  ...{ leastChange: MIN_MEAN_CHANGE * 2 ** CHANGE_BITS, maxRounds: MAX_ROUNDS },
+  ...{ leastChange: MIN_MEAN_CHANGE * 2 ** FIELD_BITS, maxRounds: MAX_ROUNDS },
 };
 
 interface Window {
@@ -60,9 +59,9 @@ export async function fieldsLadder(context: Context, given: GivenCells): Promise
   });
   const host = await context.read({ windows, image });
   const placed = windowsIn(host.windows as Uint32Array);
-  const plain = (): { field: Int32Array; rounds: Uint32Array } => {
+  const plain = (): { field: Float32Array; rounds: Uint32Array } => {
     const made = placed.map(({ first, width, area }) =>
-      plainFlow(host.image.slice(first, first + area) as Int32Array, width, PLAIN),
+      plainFlow(host.image.slice(first, first + area) as Float32Array, width, PLAIN),
     );
     return { field: joined(made.map(({ field }) => field)), rounds: Uint32Array.from(made, ({ rounds }) => rounds) };
   };
@@ -70,8 +69,8 @@ export async function fieldsLadder(context: Context, given: GivenCells): Promise
   const relaxed = (): Table =>
     flowOfWindows(image, windows, shape, { flow: FLOW, maxRounds: MAX_ROUNDS, cells, previous: undefined });
   const images = placed.map(({ first, area }) => slice(image, first, first + area));
-  const eachAlone = (relaxOne: (own: Column<'i32'>, window: Window) => Promise<Column<'i32'>>) => async () => {
-    const fields: Record<string, Column<'i32'>> = {};
+  const eachAlone = (relaxOne: (own: Column<'f32'>, window: Window) => Promise<Column<'f32'>>) => async () => {
+    const fields: Record<string, Column<'f32'>> = {};
     for (const [i, window] of placed.entries()) fields[`field${i}`] = await relaxOne(images[i]!, window);
     return fields;
   };
@@ -96,7 +95,7 @@ export async function fieldsLadder(context: Context, given: GivenCells): Promise
     plain,
     async check(step, result) {
       const got = await context.read(result);
-      const { field, rounds, ...alone } = got as { readonly [name: string]: Int32Array };
+      const { field, rounds, ...alone } = got as { readonly [name: string]: Float32Array };
       const parts =
         field === undefined ? Object.values(alone) : placed.map(({ first, area }) => field.slice(first, first + area));
       requireSameBytes(`${step}: the field`, joined(parts), expected.field);
@@ -112,8 +111,8 @@ function windowsIn(words: Uint32Array): Window[] {
   });
 }
 
-function joined(parts: readonly Int32Array[]): Int32Array {
-  const all = new Int32Array(parts.reduce((sum, { length }) => sum + length, 0));
+function joined(parts: readonly Float32Array[]): Float32Array {
+  const all = new Float32Array(parts.reduce((sum, { length }) => sum + length, 0));
   let at = 0;
   for (const part of parts) {
     all.set(part, at);
@@ -125,9 +124,9 @@ function joined(parts: readonly Int32Array[]): Int32Array {
 /** Round after round; the host reads every sum of changes. */
 async function untilStill(
   context: Context,
-  image: Column<'i32'>,
-  round: (u: Column<'i32'>) => Column<'i32'>,
-): Promise<Column<'i32'>> {
+  image: Column<'f32'>,
+  round: (u: Column<'f32'>) => Column<'f32'>,
+): Promise<Column<'f32'>> {
   const bound = Math.trunc(Math.fround(image.capacity * Math.fround(PLAIN.leastChange)));
   let u = image;
   for (let rounds = 1; ; rounds++) {
@@ -142,8 +141,8 @@ async function untilStill(
 }
 
 /** What each neighbour draws, in a launch of its own, and then the next field. */
-function roundByNeighbours(context: Context, u: Column<'i32'>, image: Column<'i32'>, width: number): Column<'i32'> {
-  let sum = context.materialize(constant(i32, 0, image.capacity)) as Column<'i32'>;
+function roundByNeighbours(context: Context, u: Column<'f32'>, image: Column<'f32'>, width: number): Column<'f32'> {
+  let sum = context.materialize(constant(f32, 0, image.capacity)) as Column<'f32'>;
   for (const term of TERMS) {
     const next = context.materialize(stencil(term, { u, sum }, { width }));
     context.dispose(sum);
@@ -156,21 +155,22 @@ function roundByNeighbours(context: Context, u: Column<'i32'>, image: Column<'i3
 
 /** Doubled, as neighbours beside draw by half. */
 const TERMS = drawsOf(FLOW).map((draw, side) =>
-  fn('drawnBySide', { u: neighbours(i32), sum: i32 }, i32, ({ u, sum }) => {
+  fn('drawnBySide', { u: neighbours(f32), sum: f32 }, f32, ({ u, sum }) => {
     const [dx, dy] = SIDES[side]!;
     const difference = u.at(dx, dy).sub(u.at(0));
-    return sum.add(draw === 'half' ? difference : drawnBy(draw, difference).shl(1));
+    const drawn = drawnBy(draw, difference);
+    return draw === 'half' ? sum.add(drawn) : sum.add(drawn).add(drawn);
   }),
 );
 
-const settle = fn('settle', { u: i32, sum: i32, image: i32 }, i32, ({ u, sum, image }) => settled(u, sum, image));
+const settle = fn('settle', { u: f32, sum: f32, image: f32 }, f32, ({ u, sum, image }) => settled(u, sum, image));
 
-const copied = fn('copied', { value: i32 }, i32, ({ value }) => value.add(0));
+const copied = fn('copied', { value: f32 }, f32, ({ value }) => value.mul(1));
 
 /** A prepared round for windows of each size, called on the device until it says that it is done. */
-function stillStep(context: Context): (own: Column<'i32'>, window: Window) => Promise<Column<'i32'>> {
+function stillStep(context: Context): (own: Column<'f32'>, window: Window) => Promise<Column<'f32'>> {
   const prepare = (width: number, area: number) =>
-    context.prepare({ own: input({ u: i32, image: i32 }, area) }, ({ own }) => {
+    context.prepare({ own: input({ u: f32, image: f32 }, area) }, ({ own }) => {
       // The state of a loop is made by its step, all of it: the image is copied along.
       const next = context.materialize({
         u: stencil(flowStep(FLOW), own, { width }),
@@ -187,7 +187,7 @@ function stillStep(context: Context): (own: Column<'i32'>, window: Window) => Pr
     steps.set(key, step);
     const { result } = await context.iterate(step, { own: { u: own, image: own } }, { most: MAX_ROUNDS });
     context.dispose(result.done, result.own.image);
-    return result.own.u as Column<'i32'>;
+    return result.own.u as Column<'f32'>;
   };
 }
 

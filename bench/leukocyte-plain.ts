@@ -124,14 +124,14 @@ function plainPeakCells(
   return found;
 }
 
-/** The flow along (1, 1) of one window in units of 2^-24, until it is still, and its rounds. */
+/** The flow along (1, 1) of one window in units of 2^-20, until it is still, and its rounds. */
 export function plainFlow(
-  image: Int32Array,
+  image: Float32Array,
   width: number,
   { leastChange, maxRounds }: PlainFlow,
-): { readonly field: Int32Array; readonly rounds: number } {
+): { readonly field: Float32Array; readonly rounds: number } {
   const bound = Math.trunc(f(image.length * f(leastChange)));
-  const weights = Float32Array.from(image, (value) => f(value) * f(0.2 * 2 ** -24));
+  const weights = Float32Array.from(image, (value) => value * f(0.2 * 2 ** -20));
   let [u, next] = [image.slice(), image.slice()];
   for (let rounds = 1; ; rounds++) {
     const total = flowRound(u, image, weights, next, width);
@@ -150,10 +150,10 @@ const TWENTIETH = f(0.05);
 
 /** One round, and the sum of all changes with 20 bits behind the point. */
 export function flowRound(
-  u: Int32Array,
-  image: Int32Array,
+  u: Float32Array,
+  image: Float32Array,
   weights: Float32Array,
-  next: Int32Array,
+  next: Float32Array,
   width: number,
 ): number {
   const height = image.length / width;
@@ -168,10 +168,10 @@ export function flowRound(
       const behind =
         Math.min(u[here + left]! - own, 0) + Math.min(u[above + x]! - own, 0) + Math.min(u[above + left]! - own, 0);
       const doubled = 2 * (ahead + behind) + u[above + right]! + u[below + left]! - 2 * own;
-      const h = own + roundEven(f(f(doubled) * TWENTIETH));
-      const after = h - roundEven(f(f(h - image[i]!) * weights[i]!));
+      const h = own + roundEven(f(doubled * TWENTIETH));
+      const after = h - roundEven(f((h - image[i]!) * weights[i]!));
       next[i] = after;
-      total += (Math.abs(after - own) + 8) >> 4;
+      total += Math.abs(after - own);
     }
   }
   return total;

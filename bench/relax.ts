@@ -8,7 +8,6 @@ import {
   type Context,
   f32,
   fn,
-  i32,
   input,
   neighbours,
   plus,
@@ -95,15 +94,14 @@ const life = fn({ u: neighbours(u32) }, u32, ({ u }) => {
 });
 const flips = fn({ before: u32, after: u32 }, u32, ({ before, after }) => before.xor(after));
 
-type Cells = Float32Array | Uint32Array | Int32Array;
-type Image = Float32Array | Int32Array;
+type Cells = Float32Array | Uint32Array;
 
 interface Task {
   readonly maxRounds: number;
-  readonly start: (cells: number) => { readonly state: Cells; readonly image: Image };
+  readonly start: (cells: number) => { readonly state: Cells; readonly image: Float32Array };
   readonly relax: (state: Column, image: Column, sizes: Sizes) => { readonly state: Column; readonly rounds: Column };
   /** A round of a grid: the next states, and the folded changes. */
-  readonly plain: (u: Cells, image: Image, next: Cells) => number;
+  readonly plain: (u: Cells, image: Float32Array, next: Cells) => number;
   readonly bound: number;
 }
 
@@ -123,13 +121,17 @@ const tasks: { readonly [name: string]: Task } = {
   flow: {
     maxRounds: 500,
     start: (cells) => {
-      const image = Int32Array.from(windows(cells).image, (value) => roundEven(value * 2 ** 24));
+      const image = windows(cells).image.map((value) => roundEven(value * 2 ** 20));
       return { state: image.slice(), image };
     },
-    relax: (u, image, sizes) => {
-      const args = { u: u as Column<'i32'>, image: image as Column<'i32'> };
-      return relax(sizes, flowStep({ x: 1, y: 1 }), args, { ...RULE, change: flowChange }, SIZE);
-    },
+    relax: (u, image, sizes) =>
+      relax(
+        sizes,
+        flowStep({ x: 1, y: 1 }),
+        { u: u as Column<'f32'>, image: image as Column<'f32'> },
+        { ...RULE, change: flowChange },
+        SIZE,
+      ),
     plain: plainFlow,
     bound: BOUND,
   },
@@ -213,8 +215,8 @@ async function compare(name: string, task: Task, grids: number): Promise<void> {
   prepared.dispose();
 }
 
-function typeOf(data: Cells): typeof f32 | typeof i32 | typeof u32 {
-  return data instanceof Float32Array ? f32 : data instanceof Int32Array ? i32 : u32;
+function typeOf(data: Cells): typeof f32 | typeof u32 {
+  return data instanceof Float32Array ? f32 : u32;
 }
 
 function filled(on: Context, length: number, value: number): Column<'u32'> {
@@ -294,7 +296,7 @@ function windows(grids: number): { readonly state: Float32Array; readonly image:
   return { state: image.slice(), image };
 }
 
-function plain({ plain, bound, maxRounds }: Task, state: Cells, image: Image, grids: number) {
+function plain({ plain, bound, maxRounds }: Task, state: Cells, image: Float32Array, grids: number) {
   const result = state.slice();
   const rounds = new Uint32Array(grids);
   for (let g = 0; g < grids; g++) {
@@ -312,12 +314,12 @@ function plain({ plain, bound, maxRounds }: Task, state: Cells, image: Image, gr
   return { state: result, rounds };
 }
 
-function plainFlow(u: Cells, image: Image, next: Cells): number {
-  const weights = Float32Array.from(image, (value) => Math.fround(value) * Math.fround(0.2 * 2 ** -24));
-  return flowRound(u as Int32Array, image as Int32Array, weights, next as Int32Array, WIDTH);
+function plainFlow(u: Cells, image: Float32Array, next: Cells): number {
+  const weights = Float32Array.from(image, (value) => value * Math.fround(0.2 * 2 ** -20));
+  return flowRound(u as Float32Array, image, weights, next as Float32Array, WIDTH);
 }
 
-function plainFlowInF32(u: Cells, image: Image, next: Cells): number {
+function plainFlowInF32(u: Cells, image: Float32Array, next: Cells): number {
   const f = Math.fround;
   let total = 0;
   for (let y = 0, i = 0; y < HEIGHT; y++) {
@@ -341,7 +343,7 @@ function plainFlowInF32(u: Cells, image: Image, next: Cells): number {
   return total;
 }
 
-function plainHeat(u: Cells, image: Image, next: Cells): number {
+function plainHeat(u: Cells, image: Float32Array, next: Cells): number {
   const f = Math.fround;
   let total = 0;
   for (let y = 0, i = 0; y < HEIGHT; y++) {
@@ -357,7 +359,7 @@ function plainHeat(u: Cells, image: Image, next: Cells): number {
   return total;
 }
 
-function plainLife(u: Cells, _image: Image, next: Cells): number {
+function plainLife(u: Cells, _image: Float32Array, next: Cells): number {
   let total = 0;
   for (let y = 0, i = 0; y < HEIGHT; y++) {
     const [above, here, below] = [((y + HEIGHT - 1) % HEIGHT) * WIDTH, y * WIDTH, ((y + 1) % HEIGHT) * WIDTH];

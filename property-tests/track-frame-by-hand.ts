@@ -110,9 +110,9 @@ const SIDES: readonly (readonly [number, number])[] = [
 ];
 
 /** Of images and fields, from 0 to 1. */
-const UNITS = 2 ** 24;
+const UNITS = 2 ** 20;
 
-/** Images and fields are whole numbers; their weighted terms are f32, rounded to whole numbers. */
+/** Images and fields are whole numbers; their weighted terms are rounded. */
 function flowByHand(image: readonly number[], { width, height }: PlainWindow, { flow, maxRounds }: PlainOptions) {
   let field = [...image];
   let rounds = 0;
@@ -132,7 +132,7 @@ function flowByHand(image: readonly number[], { width, height }: PlainWindow, { 
       const doubled = drawn.reduce((a, b) => a + b);
       const h = own + weighted(doubled, f(0.05));
       const after = h - weighted(h - image[i]!, f(f(image[i]!) * f(0.2 / UNITS)));
-      total += Math.floor((Math.abs(after - own) + 8) / 16);
+      total += Math.abs(after - own);
       return after;
     });
     field = next;

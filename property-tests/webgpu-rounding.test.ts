@@ -1,9 +1,10 @@
+import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { guardedArithmetic, plainArithmetic } from '../backends/webgpu/arithmetic.ts';
 import type { WebGpuBackend } from '../backends/webgpu/backend.ts';
 import { emitModule } from '../backends/webgpu/emit-wgsl.ts';
 import type { Helper } from '../backends/webgpu/wgsl-helpers.ts';
-import type { Operand, OperationName, Statement } from '../primitives/functors/ir.ts';
+import type { Local, Operand, OperationName, Statement } from '../primitives/functors/ir.ts';
 import { evaluate } from '../primitives/functors/semantics.ts';
 import { runOnBackend } from './functor-on-backend.ts';
 import {
@@ -21,7 +22,8 @@ import {
   wordOf,
 } from './webgpu-support.ts';
 
-type Expression = 'a' | 'b' | 'c' | number | readonly [OperationName, ...Expression[]];
+/** Over operands, and `i` and `j`: the low and the high 16 bits of a and b as numbers, of which emitters know bounds. */
+type Expression = 'a' | 'b' | 'c' | 'i' | 'j' | number | readonly [OperationName, ...Expression[]];
 
 const tenth = Math.fround(0.1);
 /** What compilers like to simplify, although it changes results. */
@@ -67,9 +69,21 @@ const operands = (count: number, seed: number): Uint32Array =>
 async function evaluateAll(backend: WebGpuBackend, columns: readonly Uint32Array[], asked: readonly Expression[]) {
   const n = columns[0]!.length;
   const index = local('u32', 0);
-  const values = { a: local('f32', 1), b: local('f32', 2), c: local('f32', 3) };
-  const body: Statement[] = (['a', 'b', 'c'] as const).map((name) => readAt(values[name], name, index));
-  let next = 4;
+  const values = {
+    ...{ a: local('f32', 1), b: local('f32', 2), c: local('f32', 3) },
+    ...{ i: local('f32', 4), j: local('f32', 5) },
+  };
+  const [bitsOfA, bitsOfB, low, high] = [6, 7, 8, 9].map((id) => local('u32', id)) as [Local, Local, Local, Local];
+  const body: Statement[] = [
+    ...(['a', 'b', 'c'] as const).map((name) => readAt(values[name], name, index)),
+    bind(bitsOfA, 'bits', values.a),
+    bind(bitsOfB, 'bits', values.b),
+    bind(low, 'and', bitsOfA, literal('u32', 0xffff)),
+    bind(high, 'shr', bitsOfB, literal('u32', 16)),
+    bind(values.i, 'convert', low),
+    bind(values.j, 'convert', high),
+  ];
+  let next = 10;
   const compile = (part: Expression): Operand => {
     if (typeof part === 'number') return literal('f32', part);
     if (typeof part === 'string') return values[part];
@@ -102,6 +116,8 @@ async function evaluateAll(backend: WebGpuBackend, columns: readonly Uint32Array
 /** The result by the written rules; undefined where it or an intermediate value is no normal number. */
 function expected(expression: Expression, words: Readonly<Record<'a' | 'b' | 'c', number>>): number | undefined {
   if (typeof expression === 'number') return expression;
+  if (expression === 'i') return words.a & 0xffff;
+  if (expression === 'j') return words.b >>> 16;
   if (typeof expression === 'string') return valueOfWord('f32', words[expression]) as number;
   const args = expression.slice(1).map((part) => expected(part as Expression, words));
   if (args.some((value) => value === undefined || !isNormalOrZero(value))) return undefined;
@@ -144,6 +160,24 @@ describe.each([
       [1, 2, 3].map((seed) => operands(3000, seed)),
       expressions,
     );
+  });
+
+  test('rounds after every operation where sums and products share their terms, in any order', async () => {
+    const { tree } = fc.letrec<{ tree: Expression }>((tie) => ({
+      tree: fc.oneof(
+        { maxDepth: 5, withCrossShrink: true },
+        fc.constantFrom('a', 'b', 'c', 'i', 'j'),
+        fc.tuple(fc.constantFrom('add', 'sub'), tie('tree'), tie('tree')),
+        fc.tuple(fc.constantFrom('add', 'sub', 'mul'), tie('tree'), fc.constantFrom(0.5, 0.25, 2, 3, tenth)),
+        fc.tuple(fc.constantFrom('mul', 'max'), tie('tree'), tie('tree')),
+        fc.tuple(fc.constantFrom('neg', 'round', 'abs'), tie('tree')),
+      ),
+    }));
+    const columns = [4, 5, 6].map((seed) => operands(300, seed));
+    const property = fc.asyncProperty(fc.array(tree, { minLength: 12, maxLength: 12 }), (asked) =>
+      expectRounded(backend, columns, asked),
+    );
+    await fc.assert(property, { numRuns: 12 });
   });
 
   test('keeps the sign of zeros beside a zero that is made of integers, which the compiler knows', async () => {

@@ -8,7 +8,6 @@ import {
   For,
   f32,
   fn,
-  i32,
   input,
   Let,
   map,
@@ -43,8 +42,8 @@ export interface CellState {
   readonly history: Column<'f32'>;
   /** SNAXELS rows a cell. */
   readonly radii: Column<'f32'>;
-  /** In units of 2^-24. */
-  readonly field: Column<'i32'>;
+  /** In units of 2^-20. */
+  readonly field: Column<'f32'>;
   readonly windows: Column<'u32'>;
 }
 
@@ -89,7 +88,7 @@ export function prepareCellStep(
     cells: input(cell, rows),
     history: input(f32, PATH_FRAMES * rows),
     radii: input(f32, SNAXELS * rows),
-    field: input(i32, fieldRows),
+    field: input(f32, fieldRows),
     windows: input(u32, WINDOW_WORDS * rows),
   };
   const prepared = context.prepare(inputs, ({ grey, cells, history, radii, field, windows }) => {
@@ -194,7 +193,7 @@ function startOf(
     },
     history: context.column(history),
     radii: context.column(radii),
-    field: before?.field ?? context.materialize(constant(i32, 0, fieldRows)),
+    field: before?.field ?? context.materialize(constant(f32, 0, fieldRows)),
     windows: before?.windows ?? context.materialize(constant(u32, 0, WINDOW_WORDS * rows)),
   };
 }

@@ -1,28 +1,33 @@
-import { type F32, type Functor, f32, fn, type I32, i32, round } from '../../primitives/index.ts';
+import { bitsToU32, type F32, type Functor, f32, fn, round, type U32 } from '../../primitives/index.ts';
 
 /**
- * Images and fields of windows are whole numbers of 2^-24, between 0 and 1. Their sums and differences are exact, so that all
- * devices agree on them without further operations, and stop at the same rounds.
+ * Images and fields of windows are whole numbers of 2^-20, from 0 to 1, that f32 holds: their sums and differences are exact on
+ * every device, so that all stop at the same rounds, and none of them needs conversions.
  */
-export const FIELD_BITS = 24;
+export const FIELD_BITS = 20;
 
-/** A value between 0 and 1 in whole numbers. */
-export function inFieldUnits(value: F32): I32 {
-  return i32(round(value.mul(2 ** FIELD_BITS)));
+/** A value from 0 to 1 in whole numbers. */
+export function inFieldUnits(value: F32): F32 {
+  return round(value.mul(2 ** FIELD_BITS));
 }
 
-/** Whole numbers as values between 0 and 1, exactly. */
-export const fromFieldUnits: Functor<{ units: typeof i32 }, typeof f32> = fn(
+/** A whole number from 0 to 2^23 as u32. It stands in the low bits of its sum with 2^23. */
+export function wholeToU32(value: F32): U32 {
+  return bitsToU32(value.add(2 ** 23)).and(2 ** 23 - 1);
+}
+
+/** Whole numbers as values from 0 to 1, exactly. */
+export const fromFieldUnits: Functor<{ units: typeof f32 }, typeof f32> = fn(
   'fromFieldUnits',
-  { units: i32 },
+  { units: f32 },
   f32,
-  ({ units }) => f32(units).mul(2 ** -FIELD_BITS),
+  ({ units }) => units.mul(2 ** -FIELD_BITS),
 );
 
-/** The whole numbers of values that {@link fromFieldUnits} gave; others are taken for the nearest ones between 0 and 1. */
-export const toFieldUnits: Functor<{ value: typeof f32 }, typeof i32> = fn(
+/** The whole numbers of values that {@link fromFieldUnits} gave; others are taken for the nearest ones from 0 to 1. */
+export const toFieldUnits: Functor<{ value: typeof f32 }, typeof f32> = fn(
   'toFieldUnits',
   { value: f32 },
-  i32,
+  f32,
   ({ value }) => inFieldUnits(value.max(0).min(1)),
 );

@@ -7,9 +7,7 @@ import {
   f32,
   fn,
   gather,
-  type I32,
   If,
-  i32,
   map,
   neighbours,
   plus,
@@ -21,7 +19,7 @@ import {
   uniform,
   Var,
 } from '../../primitives/index.ts';
-import { FIELD_BITS } from './field-units.ts';
+import { FIELD_BITS, wholeToU32 } from './field-units.ts';
 import type { Direction } from './tracking-options.ts';
 import { cellAt, WINDOW_WORDS, type WindowShape, WORD, wordOf } from './windows.ts';
 
@@ -29,11 +27,9 @@ import { cellAt, WINDOW_WORDS, type WindowShape, WORD, wordOf } from './windows.
 const MU = 0.5;
 /** Weight of the image. */
 const LAMBDA = 5;
-/** Changes are folded with fewer bits, so that those of a window fit in a word. */
-export const CHANGE_BITS = 20;
 export const MIN_MEAN_CHANGE = 1e-5;
 /** Cells up to which changes, which are at most 1, cannot add up beyond u32. */
-const MOST_EXACT = 2 ** (32 - CHANGE_BITS) - 1;
+const MOST_EXACT = 2 ** (32 - FIELD_BITS) - 1;
 
 /** The eight neighbours in the order in which they are summed. */
 export const SIDES = [
@@ -58,7 +54,7 @@ export function drawsOf({ x, y }: Direction): Draw[] {
   });
 }
 
-type FlowStep = Functor<{ u: ReturnType<typeof neighbours<typeof i32>>; image: typeof i32 }, typeof i32>;
+type FlowStep = Functor<{ u: ReturnType<typeof neighbours<typeof f32>>; image: typeof f32 }, typeof f32>;
 
 /** There are 16 of them, one for each set of sides that a direction tells apart. */
 const steps = new Map<string, FlowStep>();
@@ -74,48 +70,39 @@ export function flowStep(direction: Direction): FlowStep {
 
 /**
  * h = u + μ/λ · Σ H(Δ · (v·d)) · Δ over the neighbours, then h − 1/λ · image · (h − image). The step function H is 1 above 0, ½ at
- * 0 and 0 below: so a neighbour ahead draws by max(Δ, 0), one behind by min(Δ, 0), one beside by ½ Δ. Both weighted terms are
- * f32, rounded to whole numbers.
+ * 0 and 0 below: so a neighbour ahead draws by max(Δ, 0), one behind by min(Δ, 0), one beside by ½ Δ. Values are whole numbers:
+ * both weighted terms are rounded, all else is exact.
  */
 function createFlowStep(draws: readonly Draw[]): FlowStep {
-  return fn('motionGradientVectorFlow', { u: neighbours(i32), image: i32 }, i32, ({ u, image }) => {
+  return fn('motionGradientVectorFlow', { u: neighbours(f32), image: f32 }, f32, ({ u, image }) => {
     const own = u.at(0);
-    const drawn = (kind: (draw: Draw) => boolean): I32[] =>
+    const drawn = (kind: (draw: Draw) => boolean): F32[] =>
       SIDES.flatMap(([dx, dy], side) => (kind(draws[side]!) ? [drawnBy(draws[side]!, u.at(dx, dy).sub(own))] : []));
-    const [whole, halves] = [drawn((draw) => draw !== 'half'), drawn((draw) => draw === 'half')];
-    return settled(own, sum([sum(whole).shl(1), ...halves]), image);
+    const [whole, halves] = [sum(drawn((draw) => draw !== 'half')), drawn((draw) => draw === 'half')];
+    return settled(own, sum([whole, whole, ...halves]), image);
   });
 }
 
 /** The next value of a pixel, by twice the sum of what its neighbours draw. */
-export function settled(own: I32, doubled: I32, image: I32): I32 {
-  const h = own.add(weighted(doubled, f32(MU / LAMBDA / 2)));
-  return h.sub(weighted(h.sub(image), f32(image).mul(2 ** -FIELD_BITS / LAMBDA)));
+export function settled(own: F32, doubled: F32, image: F32): F32 {
+  const h = own.add(round(doubled.mul(MU / LAMBDA / 2)));
+  return h.sub(round(h.sub(image).mul(image.mul(2 ** -FIELD_BITS / LAMBDA))));
 }
 
-export function drawnBy(draw: Draw, difference: I32): I32 {
+export function drawnBy(draw: Draw, difference: F32): F32 {
   return draw === 'half' ? difference : draw === 'more' ? difference.max(0) : difference.min(0);
 }
 
-function sum(values: readonly I32[]): I32 {
+function sum(values: readonly F32[]): F32 {
   return values.reduce((a, b) => a.add(b));
 }
 
-function weighted(value: I32, weight: F32): I32 {
-  return i32(round(f32(value).mul(weight)));
-}
-
 /** How much a round changes a pixel. */
-export const flowChange: Functor<{ before: typeof i32; after: typeof i32 }, typeof u32> = fn(
+export const flowChange: Functor<{ before: typeof f32; after: typeof f32 }, typeof u32> = fn(
   'flowChange',
-  { before: i32, after: i32 },
+  { before: f32, after: f32 },
   u32,
-  ({ before, after }) => {
-    const shift = FIELD_BITS - CHANGE_BITS;
-    return u32(after.sub(before).abs())
-      .add(2 ** (shift - 1))
-      .shr(shift);
-  },
+  ({ before, after }) => wholeToU32(after.sub(before).abs()),
 );
 
 /** Whether the changes of a window are small in the mean. */
@@ -123,12 +110,12 @@ export const flowIsStill: Functor<{ total: typeof u32; cells: typeof u32 }, type
   'flowIsStill',
   { total: u32, cells: u32 },
   bool,
-  ({ total, cells }) => total.le(u32(f32(cells).mul(MIN_MEAN_CHANGE * 2 ** CHANGE_BITS))),
+  ({ total, cells }) => total.le(u32(f32(cells).mul(MIN_MEAN_CHANGE * 2 ** FIELD_BITS))),
 );
 
 /** The motion gradient vector flow of all windows, and the rounds of each. */
 export function flowOfWindows(
-  image: Column<'i32'>,
+  image: Column<'f32'>,
   windows: Column<'u32'>,
   shape: WindowShape,
   options: {
@@ -137,7 +124,7 @@ export function flowOfWindows(
     readonly cells: number;
     readonly previous: PreviousFields | undefined;
   },
-): { readonly field: Column<'i32'>; readonly rounds: Column<'u32'> } {
+): { readonly field: Column<'f32'>; readonly rounds: Column<'u32'> } {
   const { cells, previous } = options;
   const word = (name: keyof typeof WORD): Column<'u32'> =>
     gather(windows, sequence(cells, WORD[name], WINDOW_WORDS)) as Column<'u32'>;
@@ -162,7 +149,7 @@ export function flowOfWindows(
 
 /** The fields of an earlier frame, and its windows. */
 export interface PreviousFields {
-  readonly field: Column<'i32'>;
+  readonly field: Column<'f32'>;
   readonly windows: Column<'u32'>;
 }
 
@@ -171,14 +158,14 @@ const startOfFlow = fn(
   'startOfFlow',
   {
     pixel: u32,
-    image: i32,
+    image: f32,
     windows: array(u32),
     cells: uniform(u32),
     maxArea: uniform(u32),
-    field: array(i32),
+    field: array(f32),
     before: array(u32),
   },
-  i32,
+  f32,
   ({ pixel, image, windows, cells, maxArea, field, before }) => {
     const cell = cellAt(pixel, windows, cells, maxArea);
     const width = wordOf(windows, cell, 'width');

@@ -82,7 +82,7 @@ interface Sample {
 }
 
 /** The field and its normalised slopes between the four pixels around a point of a window. */
-function sampleAt(field: ArrayValue<'i32'>, { first, width, height }: Window, x: F32, y: F32): Sample {
+function sampleAt(field: ArrayValue<'f32'>, { first, width, height }: Window, x: F32, y: F32): Sample {
   const inside = width
     .ge(2)
     .and(height.ge(2))
@@ -91,7 +91,7 @@ function sampleAt(field: ArrayValue<'i32'>, { first, width, height }: Window, x:
   const [column, row] = [u32(x).min(width.max(2).sub(2)), u32(y).min(height.max(2).sub(2))];
   const [a, b] = [x.sub(f32(column)), y.sub(f32(row))];
   // Normalised slopes are the same in any unit.
-  const at = (x: U32, y: U32) => f32(field.at(first.add(y.mul(width)).add(x)));
+  const at = (x: U32, y: U32) => field.at(first.add(y.mul(width)).add(x));
   const corners = [
     [column, row, f32(1).sub(a).mul(f32(1).sub(b))],
     [column.add(1), row, a.mul(f32(1).sub(b))],
@@ -139,7 +139,7 @@ function windowOf(windows: ArrayValue<'u32'>, cell: U32): Window {
 /** A snaxel before the first round. A radius that is no number is the expected one. */
 const firstSnaxel = fn(
   'firstSnaxel',
-  { index: u32, windows: array(u32), radii: array(f32), expected: uniform(bool), field: array(i32) },
+  { index: u32, windows: array(u32), radii: array(f32), expected: uniform(bool), field: array(f32) },
   snaxel,
   ({ index, windows, radii, expected, field }) => {
     const [cell, k] = [index.div(SNAXELS), index.rem(SNAXELS)];
@@ -198,7 +198,7 @@ const evolve = fn(
     path: f32,
     expected: f32,
     window: { first: u32, width: u32, height: u32 },
-    field: array(i32),
+    field: array(f32),
     acrossX: uniform(f32),
     acrossY: uniform(f32),
     /** How far a round goes, and which share of the way to what is expected. */
@@ -271,7 +271,7 @@ export interface Snakes {
 }
 
 export function evolveSnakes(
-  field: Column<'i32'>,
+  field: Column<'f32'>,
   windows: Column<'u32'>,
   radii: Column<'f32'> | undefined,
   options: {

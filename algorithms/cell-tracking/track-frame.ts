@@ -53,7 +53,7 @@ export type CellsInFrame = {
   /** Rounds of the field, and of the snake. */
   readonly rounds: Column<'u32'>;
   readonly snakeRounds: Column<'u32'>;
-  /** The fields of all windows, one behind the other, row after row: multiples of 2^-24 from 0 to 1. */
+  /** The fields of all windows, one behind the other, row after row: multiples of 2^-20 from 0 to 1. */
   readonly field: Column<'f32'>;
   /** What is known of each window: 11 words a cell, {@link WINDOW_WORDS}. */
   readonly windows: Column<'u32'>;
@@ -75,7 +75,7 @@ export type CellsInFrame = {
  *   window, so that tables of one size serve for changing numbers of cells.
  * - Work O(pixels of the windows · rounds), span O(rounds). Deterministic; 13 launches, none of which waits for the host, so that
  *   it can be prepared. Memory for four columns of as many windows of the greatest size as there are rows.
- * - Fields are whole numbers of 2^-24, and snakes sum whole numbers, so that all backends stop at the same rounds with the same bytes. Slopes of f32 frames
+ * - Fields are whole numbers of 2^-20, and snakes sum whole numbers, so that all backends stop at the same rounds with the same bytes. Slopes of f32 frames
  *   that are not finite, or whose squares are not, count as 0.
  *
  * Source: Ray and Acton, Motion gradient vector flow, 2004; Boyer, Tarjan, Acton and Skadron, Accelerating leukocyte tracking
@@ -104,8 +104,8 @@ export function trackFrame(frame: Frame, cells: CellsBefore, options: TrackingOp
 
 /** Cells in a frame, with fields as the next frame begins with them. */
 export type CellsInFieldUnits = Omit<CellsInFrame, 'field'> & {
-  /** In units of 2^-24. */
-  readonly field: Column<'i32'>;
+  /** In units of 2^-20. */
+  readonly field: Column<'f32'>;
 };
 
 /** The same of arguments that are right. */

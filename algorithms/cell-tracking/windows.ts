@@ -13,7 +13,6 @@ import {
   f32,
   fn,
   If,
-  i32,
   Let,
   map,
   plus,
@@ -249,12 +248,12 @@ export function numberOf(windows: ArrayValue<'u32'>, cell: U32, name: keyof type
   return bitsToF32(wordOf(windows, cell, name));
 }
 
-/** The slope at a pixel of the packed windows, from 0 to 2^24 in each of them; 0 in flat ones, and behind the last. */
+/** The slope at a pixel of the packed windows, from 0 to 2^20 in each of them; 0 in flat ones, and behind the last. */
 const imageOfWindows = ofGrey((grey) =>
   fn(
     'imageOfWindows',
     { pixel: u32, grey, windows: array(u32), cells: uniform(u32), maxArea: uniform(u32), frameWidth: uniform(u32) },
-    i32,
+    f32,
     ({ pixel, grey, windows, cells, maxArea, frameWidth }) => {
       const cell = cellAt(pixel, windows, cells, maxArea);
       const [left, top, width, height] = (['left', 'top', 'width', 'height'] as const).map((name) =>
@@ -263,7 +262,7 @@ const imageOfWindows = ofGrey((grey) =>
       const [least, greatest] = [numberOf(windows, cell, 'least'), numberOf(windows, cell, 'greatest')];
       const place = pixel.sub(wordOf(windows, cell, 'first'));
       const row = place.div(width);
-      const value = Var(i32(0));
+      const value = Var(f32(0));
       If(row.lt(height).and(width.gt(0)).and(greatest.gt(least)), () => {
         const window = { left, top, width, height };
         const slope = sqrt(squaredSlope(grey, frameWidth, window, place.sub(row.mul(width)), row));
@@ -301,7 +300,7 @@ export function cutWindows(
   cells: CellColumns,
   shape: WindowShape,
   across: Direction,
-): { readonly windows: Column<'u32'>; readonly image: Column<'i32'> } {
+): { readonly windows: Column<'u32'>; readonly image: Column<'f32'> } {
   const capacity = cells.x.capacity;
   const placing = {
     ...{ x: cells.x, y: cells.y, radii: cells.radius, frameWidth: width, frameHeight: height },

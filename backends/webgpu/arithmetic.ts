@@ -8,8 +8,8 @@ export interface Arithmetic {
    * `corrected` also returns the smallest normal number where the device flushes what rounds up to it.
    */
   readonly product: 'plain' | 'guarded' | 'corrected';
-  /** `guarded` hides sums from reassociation, as in `(a - b) + b`. */
-  readonly sum: 'plain' | 'guarded';
+  /** `guarded` hides sums from reassociation; `kept` only those of which a part could cancel out, as in `(a - b) + b`. */
+  readonly sum: 'plain' | 'kept' | 'guarded';
   /** `guarded` hides constants, which compilers merge (`a*3*5 = a*15`), invert (`a/3`) and drop (`a + 0`, `a*0`). */
   readonly constant: 'plain' | 'guarded';
   /**
@@ -21,6 +21,8 @@ export interface Arithmetic {
   readonly root: 'plain' | 'corrected';
   /** `bits` compares the bits of the operands: right for NaN where the device assumes that there are none. */
   readonly comparison: 'plain' | 'bits';
+  /** `ranked` compares the bits of the operands: right for zeros and NaN where the device is not. */
+  readonly extremum: 'plain' | 'ranked';
   /** `integer` rounds 32-bit integers to 24 bits before it converts them. */
   readonly conversion: 'plain' | 'integer';
   /** `checked` compares numbers with the bounds of integers before it converts them; what may be NaN is checked anyway. */
@@ -37,6 +39,7 @@ export const plainArithmetic: Arithmetic = {
   quotient: 'plain',
   root: 'plain',
   comparison: 'plain',
+  extremum: 'plain',
   conversion: 'plain',
   truncation: 'plain',
 };
@@ -49,6 +52,7 @@ export const guardedArithmetic: Arithmetic = {
   quotient: 'corrected',
   root: 'corrected',
   comparison: 'bits',
+  extremum: 'ranked',
   conversion: 'integer',
   truncation: 'checked',
 };

@@ -19,12 +19,15 @@ export interface F32Facts {
   of(operand: Operand): F32Fact;
   /** Whether each use of a value has one of these names. */
   isUsedOnlyBy(local: Local, names: ReadonlySet<OperationName>): boolean;
+  /** Whether a part of a sum could cancel out with what it is added to or taken from, here or outside of what is known. */
+  mayCancel(local: Local): boolean;
 }
 
 /** Facts that follow from the operations of a function: numbers made of integers and constants have bounds. */
 export function f32FactsOf({ body }: IrFunction): F32Facts {
   const facts = new Map<number, F32Fact>();
   const uses = new Map<number, Set<OperationName | 'other'>>();
+  const terms = termsOf();
   const of = (operand: Operand): F32Fact => {
     if (operand.kind === 'literal') return factOfLiteral(Number(operand.value));
     return (operand.kind === 'local' && facts.get(operand.id)) || NOTHING;
@@ -41,6 +44,7 @@ export function f32FactsOf({ body }: IrFunction): F32Facts {
       const by = passesOn(operation, local) ? 'other' : operation.name;
       for (const operand of operation.operands) use(operand, by);
       if (local.type === 'f32') facts.set(local.id, factOf(operation, of));
+      terms.note(local, operation);
       return;
     }
     for (const operand of operandsOf(statement)) use(operand, 'other');
@@ -53,7 +57,72 @@ export function f32FactsOf({ body }: IrFunction): F32Facts {
       const found = uses.get(id);
       return found !== undefined && [...found].every((name) => name !== 'other' && names.has(name));
     },
+    mayCancel: ({ id }) => terms.cancels(id) || ![...(uses.get(id) ?? ['other'])].every((name) => algebraic.has(name)),
   };
+}
+
+/** Operations whose operands compilers take for what they are, however they rewrite sums. */
+const algebraic: ReadonlySet<OperationName | 'other'> = new Set([
+  ...(['add', 'sub', 'mul', 'neg', 'abs', 'min', 'max', 'select'] as const),
+  ...(['bits', 'convert', 'floor', 'ceil', 'trunc', 'round'] as const),
+]);
+/** Operations of which compilers know that their results are sums where their operands are. */
+const transparent: ReadonlySet<OperationName> = new Set(['neg', 'bits', 'convert', 'select']);
+
+/** A local by its number, or a constant by its text. */
+type Term = number | string;
+
+/** What compilers see of a value: the terms that it is a sum of, and the sums and products that would hide them. */
+interface Visible {
+  readonly terms: ReadonlySet<Term>;
+  readonly hiders: ReadonlySet<number>;
+}
+
+/**
+ * Finds sums that compilers could simplify: where two operands of a sum have a term in common, it may be cancelled or factored
+ * out. The operands are hidden then, and are terms themselves from there on; so is the sum, which could be a constant.
+ */
+function termsOf() {
+  const known = new Map<number, Visible>();
+  const cancelling = new Set<number>();
+  const seenOf = (operand: Operand): Visible => {
+    if (operand.kind === 'local' && known.has(operand.id)) return known.get(operand.id)!;
+    return { terms: new Set([termOf(operand)]), hiders: new Set() };
+  };
+  const hide = (operand: Operand): void => {
+    for (const id of seenOf(operand).hiders) {
+      cancelling.add(id);
+      known.delete(id);
+    }
+    if (operand.kind === 'local') known.delete(operand.id);
+  };
+  return {
+    note({ id }: Local, { name, operands }: Operation): void {
+      const isSum = name === 'add' || name === 'sub';
+      const isProduct = name === 'mul';
+      if (!isSum && !isProduct && !transparent.has(name)) return;
+      if (isSum && !areDisjoint(operands.map((operand) => seenOf(operand).terms))) {
+        operands.forEach(hide);
+        cancelling.add(id);
+      }
+      const parts = operands.map(seenOf);
+      const terms = new Set<Term>(parts.flatMap((part) => [...part.terms]));
+      if (isProduct) terms.add(id);
+      const hiders = isSum || isProduct ? [id] : parts.flatMap((part) => [...part.hiders]);
+      known.set(id, { terms, hiders: new Set(hiders) });
+    },
+    cancels: (id: number): boolean => cancelling.has(id),
+  };
+}
+
+function termOf(operand: Operand): Term {
+  if (operand.kind === 'local') return operand.id;
+  // Numbers of either sign cancel out.
+  return operand.kind === 'uniform' ? operand.name : `${Math.abs(Number(operand.value))}`;
+}
+
+function areDisjoint([a, b]: readonly ReadonlySet<Term>[]): boolean {
+  return ![...a!].some((term) => b!.has(term));
 }
 
 /** Whether the result of an operation is its operand. */

@@ -183,7 +183,8 @@ function emitF32(
   switch (name) {
     case 'add':
     case 'sub':
-      return sum === 'plain' || facts.isUsedOnlyBy(local, endOfAlgebra) ? plain : hidden();
+      if (sum === 'plain') return plain;
+      return !facts.mayCancel(local) && (sum === 'kept' || facts.isUsedOnlyBy(local, endOfAlgebra)) ? plain : hidden();
     case 'mul': {
       if (product === 'plain') return plain;
       const [x, y] = operands.map(facts.of) as [F32Fact, F32Fact];
@@ -191,7 +192,8 @@ function emitF32(
       const mayBeFlushed = mayUnderflow(x, y);
       if (product === 'corrected' && mayBeFlushed) return emitCorrectedProduct(a, b, operands, context);
       const isOpen =
-        !facts.isUsedOnlyBy(local, endOfAlgebra) && !(isExactScaling(x, y) && facts.isUsedOnlyBy(local, sums));
+        !facts.isUsedOnlyBy(local, endOfAlgebra) &&
+        !(isExactScaling(x, y) && facts.isUsedOnlyBy(local, sums) && !facts.mayCancel(local));
       return isOpen ? hidden() : plain;
     }
     case 'div':
@@ -201,6 +203,7 @@ function emitF32(
       return root === 'plain' ? `sqrt(${a})` : `${context.helper('sqrt')}(${a})`;
     case 'min':
     case 'max':
+      if (arithmeticOf(context).extremum === 'plain') return `${name}(${a}, ${b})`;
       return emitExtremum(name, a, b, operands, context);
     case 'neg':
     case 'abs':

@@ -1,7 +1,8 @@
-import { capacityOf, type DeviceBuffer, type Program, type RelaxCommand } from '../../../primitives/backend.ts';
-import { entryOf, type ScalarType } from '../../../primitives/functors/ir.ts';
+import { capacityOf, type MonoidProgram, type Program, type RelaxCommand } from '../../../primitives/backend.ts';
+import { entryOf, type Module, type ScalarType, type Statement } from '../../../primitives/functors/ir.ts';
 import type { Boundary } from '../../../primitives/stencil-axis.ts';
 import { createBindings } from '../bindings.ts';
+import { type Subgroups, widthOf } from '../device.ts';
 import { resultType } from '../emit-wgsl.ts';
 import { type Engine, type KernelText, launch } from '../engine.ts';
 import { bindArrays, emitProgram, fromWord, type LinkedProgram, linkProgram, programKey, toWord } from '../link.ts';
@@ -11,60 +12,13 @@ import { emitLiteral } from '../wgsl-operations.ts';
 import { emitFold, foldThreads } from './fold-threads.ts';
 import { lines } from './lines.ts';
 import { emitMonoid, emitSharedStates, monoidKey } from './record.ts';
-
-/** A workgroup's threads: more of them wait longer for each other, fewer have more cells each. */
-const THREADS = 256;
-/** Cells of a thread at most: the code of a step is written out for each. */
-const MOST_CELLS_OF_THREAD = 16;
-/** Bytes of workgroup memory beside states and folds: a grid's place, and whether it is done. */
-const OTHER_BYTES = 32;
-
-/**
- * How the largest grid lies in the memory of a workgroup: with as many cells around it as its neighbours reach, so that a step
- * reads them all at fixed distances from its own.
- */
-export interface RelaxLayout {
-  /** Cells of a thread. */
-  readonly items: number;
-  /** Cells around the grid, on each side. */
-  readonly left: number;
-  readonly above: number;
-  /** Cells of a row with those around it, and of all rows. */
-  readonly stride: number;
-  readonly words: number;
-  /** Cells around the grid that a thread fills. */
-  readonly halo: number;
-}
-
-/** The layout of grids, or undefined where a workgroup has no room for the largest. */
-export function layoutGrids(engine: Engine, command: RelaxCommand): RelaxLayout | undefined {
-  const { state, change, maxWidth, maxHeight, neighbours } = command;
-  const reach = (of: (at: { readonly dx: number; readonly dy: number }) => number): number =>
-    Math.max(0, ...neighbours.map(of));
-  const [left, right] = [reach(({ dx }) => -dx), reach(({ dx }) => dx)];
-  const [above, below] = [reach(({ dy }) => -dy), reach(({ dy }) => dy)];
-  const stride = maxWidth + left + right;
-  const words = stride * (maxHeight + above + below);
-  const items = Math.ceil((maxWidth * maxHeight) / THREADS);
-  const bytes = 4 * (words * state.length + THREADS * change.types.length) + OTHER_BYTES;
-  const fits = items <= MOST_CELLS_OF_THREAD && bytes <= engine.shared && THREADS <= engine.threads;
-  if (!fits || bindingsOf(engine, command) >= engine.limits.storageBuffers) return undefined;
-  return { items, left, above, stride, words, halo: Math.ceil((words - maxWidth * maxHeight) / THREADS) };
-}
-
-/** Storage buffers that the kernel binds. */
-function bindingsOf({ pool }: Engine, { grids, own, step, until, state, rounds }: RelaxCommand): number {
-  const read = [grids, own, step, until].flatMap(({ arrays }) => [...arrays.values()].map(({ buffer }) => buffer));
-  const written = [...state, rounds].map(({ buffer }) => buffer);
-  const parts = (buffers: readonly DeviceBuffer[]): number =>
-    [...new Set(buffers.map((buffer) => pool.resolve(buffer)))].reduce((sum, { parts }) => sum + parts.length, 0);
-  return parts(read) + parts(written);
-}
+import { cellsOf, foldedStates, type RelaxLayout } from './relax-layout.ts';
+import { emitLaneFunctions } from './subgroups.ts';
 
 /** Relaxes every grid in one workgroup, its states in the memory of that; see the contract. */
 export function relax(engine: Engine, command: RelaxCommand, layout: RelaxLayout): void {
-  const { extent, grids, own, step, until, state, change, maxWidth, maxRounds, rounds } = command;
-  const { items } = layout;
+  const { extent, grids, own, step, until, state, change, maxRounds, rounds } = command;
+  const { threads } = layout;
   const { pool, arithmetic, subgroups } = engine;
   const parameters = createParameters(pool);
   const length = parameters.length(extent);
@@ -83,46 +37,47 @@ export function relax(engine: Engine, command: RelaxCommand, layout: RelaxLayout
   const code = (): KernelText => {
     const helpers = new Set<Helper>();
     const functions = programs.map((program, i) => emitProgram(program, slots[i]!, arithmetic, helpers));
+    const fold = foldOf(change, threads, subgroups);
     return {
-      threads: THREADS,
+      threads,
       subgroups: subgroups !== undefined,
       helpers,
       declarations: `${emitMonoid(change, arithmetic, helpers)}
 ${functions.join('\n')}
-${emitSharedStates(change.types, THREADS)}
-${emitFold(change.types, THREADS, subgroups)}
+${emitSharedStates(change.types, foldedStates(engine, threads))}
+${fold.declarations}
 ${emitCells(command, layout)}`,
       main: `let g = ${GROUP_NUMBER};
 let n = ${lengthExpression(length)};
 if (t == 0u) {
   // Workgroup memory may hold what another group left there.
-  grid = vec3<u32>();
+  grid = vec3<u32>(); is_done = 0u;
   if (g < n) { let place = g_entry(g); grid = vec3<u32>(place.r0, place.r1, place.r2); }
 }
 let size = workgroupUniformLoad(&grid);
 let is_empty = size.y == 0u || size.z == 0u;
-${emitPlaces(maxWidth, layout)}
-${emitLoads(stored, own, items)}
-${emitHalo(command, layout)}
+${emitPlaces(command, layout)}
+${emitLoads(command, stored, layout)}
+workgroupBarrier();
 var turn = 0u;
 while (turn < ${parameter(most)} && !is_empty) {
-  workgroupBarrier();
-  ${fillsHalo(command) ? `${emitFill(types, layout.halo)}\n  workgroupBarrier();` : ''}
   var s = identity();
-${emitSteps(command, items)}
-  ${foldThreads(subgroups !== undefined)}
-${emitMoves(command, items)}
+${emitSteps(command, layout)}
+  ${fold.own}
+  workgroupBarrier();
+${emitMoves(command, layout)}
+  ${fold.all}
   turn++;
   if (t == 0u) { is_done = select(0u, 1u, u_entry(${['g', 'size.y * size.z', ...change.types.map((_, k) => `s.a${k}`)].join(', ')})); }
   if (workgroupUniformLoad(&is_done) != 0u) { break; }
 }
-${emitStores(stored, items)}
+${emitStores(stored, layout)}
 if (t == 0u && g < min(n, ${parameter(roundsRoom)})) { store_${counts}(g + ${parameter(roundsWord)}, turn); }`,
     };
   };
   const shape = [
     Object.values(layout).join('.'),
-    maxWidth,
+    command.maxWidth,
     types.join('.'),
     ...neighboursKey(command),
     states.join('.'),
@@ -150,51 +105,119 @@ function neighboursKey({ neighbours, boundary, outside }: RelaxCommand): string[
   return [neighbours.map(({ dx, dy }) => `${dx},${dy}`).join(), boundary.x, boundary.y, outside.map(String).join()];
 }
 
-/** The states of a grid in workgroup memory with those around it, and the step of a cell. */
-function emitCells({ state, neighbours, step }: RelaxCommand, { stride, words }: RelaxLayout): string {
-  const types = state.map(({ type }) => type);
-  const arrays = types.map((type, k) => `var<workgroup> c${k}: array<${type}, ${words}>;`);
-  const { parameters, results } = entryOf(step.module);
-  const own = parameters.slice(1 + types.length, parameters.length - neighbours.length * types.length);
-  const at = (word: string): string[] => types.map((_, k) => `c${k}[${word}]`);
-  const around = neighbours.flatMap(({ dx, dy }) => at(shifted('p', dx + dy * stride)));
-  const args = ['i', ...at('p'), ...own.map((_, k) => `o${k}`), ...around];
-  const given = ['i: u32', 'p: u32', ...own.map(({ type }, k) => `o${k}: ${type}`)];
+/**
+ * How the changes of a round are folded: `own` folds those of a thread's subgroup and, once others have done so, `all` what the
+ * subgroups have, in each of them: a branch would save nothing, as all wait for it. (subgroupMin and subgroupMax gave wrong
+ * numbers in such a loop on an H200, and are no faster here.) Without subgroups `own` does both.
+ */
+function foldOf(
+  change: MonoidProgram,
+  threads: number,
+  subgroups: Subgroups | undefined,
+): Record<'declarations' | 'own' | 'all', string> {
+  const { types } = change;
+  if (subgroups === undefined) {
+    return { declarations: emitFold(types, threads, undefined), own: foldThreads(false), all: '' };
+  }
+  return {
+    declarations: emitLaneFunctions(types, widthOf(subgroups)),
+    own: 's = lanes_backwards(s, lane, sg);\n  if (lane == 0u) { put(sid, s); }',
+    all: `s = identity();
+  for (var k = lane; k < ${threads}u / sg; k += sg) { s = combine(s, take(k)); }
+  s = lanes_backwards(s, lane, sg);`,
+  };
+}
+
+/** The cells of a grid in workgroup memory, and what tells a cell's neighbours. */
+function emitCells({ state, boundary }: RelaxCommand, { words }: RelaxLayout): string {
+  const arrays = state.map(({ type }, leaf) => `var<workgroup> c${leaf}: array<${type}, ${words}>;`);
   return `var<workgroup> grid: vec3<u32>;
 var<workgroup> is_done: u32;
 ${arrays.join('\n')}
-fn wrapped(at: i32, size: i32) -> i32 { let r = at % size; return select(r, r + size, r < 0); }
-fn reflected(at: i32, size: i32) -> i32 {
-  let period = max(1, 2 * (size - 1));
-  let r = abs(at) % period;
-  return min(r, period - r);
-}
-fn next_of(${given.join(', ')}) -> ${resultType('s_', 'entry', results)} { return s_entry(${args.join(', ')}); }`;
+fn along_x(at: i32, size: i32) -> i32 { ${along(boundary.x)} }
+fn along_y(at: i32, size: i32) -> i32 { ${along(boundary.y)} }`;
 }
 
-function shifted(word: string, by: number): string {
-  return by === 0 ? word : by < 0 ? `${word} - ${-by}u` : `${word} + ${by}u`;
+/** Statements that return the place on a line that stands for one that may lie outside. */
+function along(boundary: Boundary): string {
+  switch (boundary) {
+    case 'clamp':
+    case 'constant':
+      return 'return clamp(at, 0, size - 1);';
+    case 'wrap':
+      return 'let r = at % size; return select(r, r + size, r < 0);';
+    case 'reflect':
+      return 'let period = max(1, 2 * (size - 1)); let r = abs(at) % period; return min(r, period - r);';
+  }
 }
 
-/**
- * For every cell of a thread: whether it is in the grid, its number, and its place in workgroup memory. In place of those
- * outside a thread takes the first cell once more, so that steps need no branch and run side by side.
- */
-function emitPlaces(maxWidth: number, { items, left, above, stride }: RelaxLayout): string {
-  return lines(
-    items,
-    (k) => `let l${k} = t + ${k * THREADS}u; let y${k} = l${k} / ${maxWidth}u; let x${k} = l${k} - y${k} * ${maxWidth}u;
-let is${k} = x${k} < size.y && y${k} < size.z; let i${k} = size.x + select(0u, y${k} * size.y + x${k}, is${k});
-let p${k} = select(0u, y${k} * ${stride}u + x${k}, is${k}) + ${above * stride + left}u;`,
+/** Where a thread's strips begin in memory, which of its cells are in the grid, and where their neighbours are. */
+function emitPlaces(command: RelaxCommand, layout: RelaxLayout): string {
+  const { across, strips, rows, repeats, pitch } = layout;
+  const columns = lines(
+    repeats,
+    (j) => `let isx${j} = is_used && t % ${across}u + ${j * across}u < size.y;
+let x${j} = t % ${across}u + ${j * across}u;
+let begin${j} = select(0u, (strip * ${command.maxWidth}u + x${j}) * ${pitch}u, isx${j});`,
   );
+  const cells = cellsOf(layout).map(
+    ({ repeat, row }, k) => `let is${k} = isx${repeat} && first + ${row}u < size.z;
+let i${k} = size.x + select(0u, (first + ${row}u) * size.y + x${repeat}, is${k});`,
+  );
+  return `let is_used = t < ${across * strips}u;
+let strip = select(0u, t / ${across}u, is_used);
+let first = strip * ${rows}u;
+let w = i32(max(size.y, 1u)); let h = i32(max(size.z, 1u));
+${columns}
+${cells.join('\n')}
+${emitNeighbourPlaces(command, layout)}`;
+}
+
+/** The place of every cell that a thread's cells see, which may stand for one outside. */
+function emitNeighbourPlaces({ boundary, neighbours, maxWidth }: RelaxCommand, layout: RelaxLayout): string {
+  const { rows, pitch, words } = layout;
+  const places = new Map<string, string>();
+  for (const { repeat, row } of cellsOf(layout)) {
+    for (const { dx, dy } of neighbours) {
+      // A place may be seen from several of a thread's cells, one of which may have it beside itself.
+      const name = placeName(repeat, dx, row + dy);
+      const isOutside = [
+        boundary.x === 'constant' && dx !== 0 ? 'x < 0 || x >= w' : '',
+        boundary.y === 'constant' ? 'y < 0 || y >= h' : '',
+      ].filter((condition) => condition !== '');
+      const outside = isOutside.length === 0 ? '' : `if (${isOutside.join(' || ')}) { ${name} = ${words - 1}u; }`;
+      places.set(
+        name,
+        `var ${name} = 0u;
+{
+  let x = i32(x${repeat}) + ${dx}; let y = i32(first) + ${row + dy};
+  let other = u32(along_y(y, h));
+  ${name} = ((other / ${rows}u) * ${maxWidth}u + u32(along_x(x, w))) * ${pitch}u + other % ${rows}u;
+  ${outside}
+}`,
+      );
+    }
+  }
+  return [...places.values()].join('\n');
+}
+
+/** The place of the cell so far to the right of a thread's column, and below its first row. */
+function placeName(repeat: number, dx: number, y: number): string {
+  const signed = (value: number): string => (value < 0 ? `m${-value}` : `${value}`);
+  return `p${repeat}_${signed(dx)}_${signed(y)}`;
 }
 
 /** What every cell is before the first round, and what else the step takes of it. */
-function emitLoads(stored: readonly Stored[], own: Program, items: number): string {
+function emitLoads({ own, outside }: RelaxCommand, stored: readonly Stored[], layout: RelaxLayout): string {
   const types = entryOf(own.module).results;
-  return lines(items, (k) => {
+  const around = stored.map(
+    ({ type }, leaf) =>
+      `c${leaf}[${layout.words - 1}] = ${emitLiteral({ kind: 'literal', type, value: outside[leaf]! })};`,
+  );
+  const cells = cellsOf(layout).map(({ repeat, row }, k) => {
     const states = stored.map(
-      ({ type, slot, offset }, leaf) => `c${leaf}[p${k}] = ${fromWord(type, `load_${slot}(i${k} + ${offset})`)};`,
+      ({ type, slot, offset }, leaf) =>
+        `c${leaf}[begin${repeat} + ${row}u] = ${fromWord(type, `load_${slot}(i${k} + ${offset})`)};`,
     );
     const field = (leaf: number): string => (types.length === 1 ? 'o' : `o.r${leaf}`);
     const owns = types.map((_, leaf) => `o${k}_${leaf} = ${field(leaf)};`);
@@ -203,82 +226,46 @@ function emitLoads(stored: readonly Stored[], own: Program, items: number): stri
 if (!is_empty) { ${evaluated} }
 if (is${k}) { ${states.join(' ')} }`;
   });
-}
-
-/** Whether the cells around the grid are others after each round. */
-function fillsHalo({ neighbours, boundary }: RelaxCommand): boolean {
-  return (
-    (boundary.x !== 'constant' && neighbours.some(({ dx }) => dx !== 0)) ||
-    (boundary.y !== 'constant' && neighbours.some(({ dy }) => dy !== 0))
-  );
+  return `if (t == 0u) { ${around.join(' ')} }\n${cells.join('\n')}`;
 }
 
 /**
- * For every cell around the grid that a thread fills: its place, and that of the cell which stands for it. Cells outside whose
- * boundary is constant are filled here, once.
+ * The next state of every cell, kept in registers, and the fold of a thread's changes. Cells outside of the grid are computed
+ * too, so that steps need no branch and run side by side; but not by loops, which might not end there.
  */
-function emitHalo(
-  { state, neighbours, boundary, outside, maxWidth, maxHeight }: RelaxCommand,
-  { left, above, stride, words, halo }: RelaxLayout,
-): string {
-  if (halo === 0) return '';
-  const [right, below] = [stride - left - maxWidth, words / stride - above - maxHeight];
-  const literals = state.map(({ type }, k) => emitLiteral({ kind: 'literal', type, value: outside[k]! }));
-  const isConstant = [
-    boundary.x === 'constant' ? 'hx < 0 || hx >= w' : '',
-    boundary.y === 'constant' ? 'hy < 0 || hy >= h' : '',
-  ].filter((condition) => condition !== '' && neighbours.length > 0);
-  const placed = lines(
-    halo,
-    (k) => `var d${k} = 0u; var f${k} = 0u; var fills${k} = false;
-{
-  let j = t + ${k * THREADS}u;
-  let rows = ${above + below}u * wide;
-  if (!is_empty && j < rows + ${left + right}u * size.z) {
-    var hx = 0; var hy = 0;
-    if (j < rows) { let r = j / wide; hx = i32(j - r * wide) - ${left}; hy = select(i32(r) - ${above}, h + i32(r) - ${above}, r >= ${above}u); }
-    else { let q = j - rows; let r = q / ${Math.max(1, left + right)}u; let c = q - r * ${left + right}u; hy = i32(r); hx = select(i32(c) - ${left}, w + i32(c) - ${left}, c >= ${left}u); }
-    d${k} = u32((hy + ${above}) * ${stride} + hx + ${left});
-    ${isConstant.length === 0 ? '' : `if (${isConstant.join(' || ')}) { ${state.map((_, leaf) => `c${leaf}[d${k}] = ${literals[leaf]};`).join(' ')} } else`} {
-      f${k} = u32((${along('hy', 'h', boundary.y)} + ${above}) * ${stride} + ${along('hx', 'w', boundary.x)} + ${left});
-      fills${k} = true;
-    }
-  }
-}`,
-  );
-  return `let w = i32(size.y); let h = i32(size.z); let wide = size.y + ${left + right}u;\n${placed}`;
-}
-
-/** The place on a line that stands for one that may lie outside. */
-function along(at: string, size: string, boundary: Boundary): string {
-  switch (boundary) {
-    case 'clamp':
-    case 'constant':
-      return `clamp(${at}, 0, ${size} - 1)`;
-    case 'wrap':
-      return `wrapped(${at}, ${size})`;
-    case 'reflect':
-      return `reflected(${at}, ${size})`;
-  }
-}
-
-function emitFill(types: readonly ScalarType[], halo: number): string {
-  return lines(
-    halo,
-    (k) => `if (fills${k}) { ${types.map((_, leaf) => `c${leaf}[d${k}] = c${leaf}[f${k}];`).join(' ')} }`,
-  );
-}
-
-/** The next state of every cell, kept in registers, and the fold of a thread's changes. */
-function emitSteps({ own, step, change, state }: RelaxCommand, items: number): string {
+function emitSteps({ own, step, change, state, neighbours }: RelaxCommand, layout: RelaxLayout): string {
   const owns = entryOf(own.module).results.length;
-  const changes = (k: number): string =>
-    change.types.map((_, leaf) => resultOf(step, k, state.length + leaf)).join(', ');
-  const steps = lines(items, (k) => {
-    const given = [`i${k}`, `p${k}`, ...Array.from({ length: owns }, (_, leaf) => `o${k}_${leaf}`)];
-    return `let r${k} = next_of(${given.join(', ')});`;
+  const reads = new Map<string, string>();
+  const read = (name: string, place: string): string[] =>
+    state.map((_, leaf) => {
+      reads.set(`${name}_${leaf}`, `let ${name}_${leaf} = c${leaf}[${place}];`);
+      return `${name}_${leaf}`;
+    });
+  const isGuarded = hasLoop(step.module);
+  const type = resultType('s_', 'entry', entryOf(step.module).results);
+  const steps = cellsOf(layout).map(({ repeat, row }, k) => {
+    const around = neighbours.flatMap(({ dx, dy }) => {
+      const place = placeName(repeat, dx, row + dy);
+      return read(`n${place}`, place);
+    });
+    const before = read(`b${k}`, `begin${repeat} + ${row}u`);
+    const given = [`i${k}`, ...before, ...Array.from({ length: owns }, (_, leaf) => `o${k}_${leaf}`)];
+    const next = `s_entry(${[...given, ...around].join(', ')})`;
+    return isGuarded ? `var r${k}: ${type}; if (is${k}) { r${k} = ${next}; }` : `let r${k} = ${next};`;
   });
-  return `${steps}\n${lines(items, (k) => `if (is${k}) { s = combine(s, S(${changes(k)})); }`)}`;
+  const folds = steps.map((_, k) => {
+    const changes = change.types.map((_, leaf) => resultOf(step, k, state.length + leaf));
+    return `if (is${k}) { s = combine(s, S(${changes.join(', ')})); }`;
+  });
+  return [...reads.values(), ...steps, ...folds].join('\n');
+}
+
+function hasLoop({ functions }: Module): boolean {
+  const loops = (block: readonly Statement[]): boolean =>
+    block.some(
+      (each) => each.kind === 'loop' || (each.kind === 'if' && (loops(each.consequent) || loops(each.alternative))),
+    );
+  return functions.some(({ body }) => loops(body));
 }
 
 /** Result `at` of the step of a thread's cell. */
@@ -287,17 +274,21 @@ function resultOf({ module }: Program, k: number, at: number): string {
 }
 
 /** The next states in the place of those before. */
-function emitMoves({ state, step }: RelaxCommand, items: number): string {
-  const moves = (k: number): string =>
-    state.map((_, leaf) => `c${leaf}[p${k}] = ${resultOf(step, k, leaf)};`).join(' ');
-  return lines(items, (k) => `if (is${k}) { ${moves(k)} }`);
+function emitMoves({ state, step }: RelaxCommand, layout: RelaxLayout): string {
+  const moves = cellsOf(layout).map(({ repeat, row }, k) => {
+    const moved = state.map((_, leaf) => `c${leaf}[begin${repeat} + ${row}u] = ${resultOf(step, k, leaf)};`);
+    return `if (is${k}) { ${moved.join(' ')} }`;
+  });
+  return moves.join('\n');
 }
 
-function emitStores(stored: readonly Stored[], items: number): string {
-  return lines(items, (k) => {
-    const stores = stored.map(
-      ({ type, slot, offset }, leaf) => `store_${slot}(i${k} + ${offset}, ${toWord(type, `c${leaf}[p${k}]`)});`,
-    );
-    return `if (is${k}) { ${stores.join(' ')} }`;
+function emitStores(stored: readonly Stored[], layout: RelaxLayout): string {
+  const stores = cellsOf(layout).map(({ repeat, row }, k) => {
+    const words = stored.map(({ type, slot, offset }, leaf) => {
+      const state = `c${leaf}[begin${repeat} + ${row}u]`;
+      return `store_${slot}(i${k} + ${offset}, ${toWord(type, state)});`;
+    });
+    return `if (is${k}) { ${words.join(' ')} }`;
   });
+  return stores.join('\n');
 }
