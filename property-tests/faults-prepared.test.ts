@@ -18,7 +18,6 @@ import { slow } from './webgpu-support.ts';
 
 const { bool, fn, input, u32, uniform } = q;
 
-type Words = q.Column<'u32'>;
 type Outcome = PromiseSettledResult<unknown>;
 
 const nothingHeld = { liveBuffers: 0, liveBytes: 0 };
