@@ -100,9 +100,9 @@ export function createTransfers({ memory, pool, compile, flush, copy, until }: T
   const readTo: Transfers['readTo'] = (buffer, word, words, take) => {
     flush();
     const { address, fence } = buffer;
-    const reading = finish(buffer, { address: address + 4 * word, fence, words, take, copied: 0 }).finally(() =>
-      underWay.delete(reading),
-    );
+    const reading = finish(buffer, { address: address + 4 * word, fence, words, take, copied: 0 });
+    const over = (): void => void underWay.delete(reading);
+    reading.then(over, over);
     underWay.add(reading);
     return reading;
   };
