@@ -50,7 +50,7 @@ const FAMILIES = {
   'prepared/': 'Prepared pipelines and loops',
   'shared-buffers gpu-types backends/webgpu/device-descriptor': 'Devices of your own',
   'columns/': 'Columns',
-  'sequence map stencil stencil-axis relax gather scatter slice concatenate': 'Rows to rows',
+  'sequence map stencil stencil-axis relax gather scatter slice concatenate pack-bits': 'Rows to rows',
   'copy-if expand unfold walk-functors ranked-rows': 'More rows or fewer',
   'reduce count extremum scan adjacent-difference cross-reduce': 'Folds and scans',
   'reduce-by-key runs histogram rank-histogram': 'Groups and histograms',
