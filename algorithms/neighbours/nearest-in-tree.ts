@@ -45,7 +45,7 @@ export interface TreeSearchOptions extends NearestOptions {
  * Source: Samet, Depth-First k-Nearest Neighbor Finding Using the MaxNearestDist Estimator, 2003; Purcell's grid, 2005, goes
  * outwards too, and may return more than k.
  *
- * @throws {@link ArgumentError} `neighbours/k`, `neighbours/metric` for cosine and inner, `neighbours/dimensions`, `neighbours/points`,
+ * @throws `ArgumentError` `neighbours/k`, `neighbours/metric` for cosine and inner, `neighbours/dimensions`, `neighbours/points`,
  * `neighbours/length`.
  * @example
  * const points = { elements: ctx.column(Float32Array.of(0, 0, 3, 4, 1, 1, 5, 5)), dimensions: 2 };

@@ -53,7 +53,7 @@ export interface NearestOptions {
  *
  * Source: Purcell, Sorting and Searching, 2005; Garcia, Debreuve and Barlaud, Fast k Nearest Neighbor Search using GPU, 2008.
  *
- * @throws {@link ArgumentError} `neighbours/k`, `neighbours/metric`, `neighbours/points` where elements make no whole points,
+ * @throws `ArgumentError` `neighbours/k`, `neighbours/metric`, `neighbours/points` where elements make no whole points,
  * `neighbours/dimensions` where points and queries have different ones, `neighbours/length` where only the device knows how many.
  * @example
  * const points = { elements: ctx.column(Float32Array.of(0, 0, 3, 4, 1, 1, 5, 5)), dimensions: 2 };

@@ -63,7 +63,7 @@ export const LEAF = 8;
  * Source: Karras, Maximizing Parallelism in the Construction of BVHs, Octrees, and k-d Trees, 2012, for trees over a curve; here
  * leaves have a fixed number of points, so that the tree is complete and has no pointers.
  *
- * @throws {@link ArgumentError} `neighbours/dimensions` where points are of neither the plane nor of space; `neighbours/points`,
+ * @throws `ArgumentError` `neighbours/dimensions` where points are of neither the plane nor of space; `neighbours/points`,
  * `neighbours/length` as {@link nearest}.
  * @example
  * const points = { elements: ctx.column(Float32Array.of(0, 0, 3, 4, 1, 1, 5, 5)), dimensions: 2 };

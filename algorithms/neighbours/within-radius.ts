@@ -65,7 +65,7 @@ export interface PointsWithin {
  * - A query or a point with a coordinate that is NaN or infinite is +∞ away, within an infinite radius only.
  * - Of no queries: one offset, 0.
  *
- * @throws {@link ArgumentError} `neighbours/radius` where it is no number from 0 on, `neighbours/metric`, `neighbours/dimensions`,
+ * @throws `ArgumentError` `neighbours/radius` where it is no number from 0 on, `neighbours/metric`, `neighbours/dimensions`,
  * `neighbours/points`, `neighbours/length` as {@link nearestInTree}.
  * @example
  * const points = { elements: ctx.column(Float32Array.of(0, 0, 3, 4, 1, 1, 5, 5)), dimensions: 2 };

@@ -54,7 +54,7 @@ type Plan =
  * What rows of a table come to, all that are chosen or all: any number of aggregates at once.
  *
  * Counts, sums, averages, variances, minima and maxima come out of one pass over the columns, with the condition in it. Order
- * statistics are found by digits from the top, each in a pass that counts them; {@link integersAt}.
+ * statistics are found by digits from the top, each in a pass that counts them.
  *
  * - Sums of integers and decimals are exact; one that does not fit in 64 bits is an error. Sums of f32 are compensated and added
  *   up in the canonical tree: the same bits on every backend, with about 48 bits right; past the greatest f32 they are infinite.

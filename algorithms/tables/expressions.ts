@@ -37,7 +37,8 @@ export type Condition =
   | { readonly kind: 'and' | 'or'; readonly of: readonly Condition[] }
   | { readonly kind: 'not'; readonly of: Condition };
 
-type Given = Expression | LiteralValue;
+/** What is compared or computed with: an expression, or a value that stands for one. */
+export type Given = Expression | LiteralValue;
 /** Conditions that are joined. */
 export type Joined = Extract<Condition, { readonly kind: 'and' | 'or' }>;
 /** A comparison. */

@@ -5,7 +5,7 @@
 export type Validity = Uint32Array;
 
 /** What every column has. */
-interface HostColumnBase {
+export interface HostColumnBase {
   readonly validity?: Validity | undefined;
 }
 

@@ -5,6 +5,7 @@
  */
 
 export { type Aggregate, type Aggregates, aggregate } from './aggregates.ts';
+export type { Bounds } from './bounds.ts';
 export { TableError } from './errors.ts';
 export {
   added,
@@ -17,6 +18,7 @@ export {
   column,
   type Expression,
   equalTo,
+  type Given,
   greaterThan,
   inBox,
   isNull,
@@ -33,7 +35,7 @@ export {
   unequalTo,
 } from './expressions.ts';
 export { type GroupAggregate, type GroupAggregates, groupBy } from './group-by.ts';
-export type { CellValue, ColumnKind, Decimal, HostColumn, HostTable, Validity } from './host-table.ts';
+export type { CellValue, ColumnKind, Decimal, HostColumn, HostColumnBase, HostTable, Validity } from './host-table.ts';
 export { type JoinedRows, joinRows } from './join.ts';
 export { readRows } from './rows.ts';
 export {
