@@ -1,4 +1,13 @@
-import type { IrFunction, Local, Operand, Operation, OperationName, Statement } from '../../primitives/functors/ir.ts';
+import {
+  blocksOf,
+  type IrFunction,
+  type Local,
+  type Operand,
+  type Operation,
+  type OperationName,
+  operandsOf,
+  type Statement,
+} from '../../primitives/functors/ir.ts';
 
 /**
  * What is known of every value that an f32 can have: NaN is none of them, its magnitude is at most 2^`top`, and it is a multiple
@@ -72,6 +81,9 @@ const transparent: ReadonlySet<OperationName> = new Set(['neg', 'bits', 'convert
 /** A local by its number, or a constant by its text. */
 type Term = number | string;
 
+/** Terms of a sum that are kept apart. */
+const MOST_TERMS = 64;
+
 /** What compilers see of a value: the terms that it is a sum of, and the sums and products that would hide them. */
 interface Visible {
   readonly terms: ReadonlySet<Term>;
@@ -109,7 +121,9 @@ function termsOf() {
       const terms = new Set<Term>(parts.flatMap((part) => [...part.terms]));
       if (isProduct) terms.add(id);
       const hiders = isSum || isProduct ? [id] : parts.flatMap((part) => [...part.hiders]);
-      known.set(id, { terms, hiders: new Set(hiders) });
+      // Long chains of sums would take the square of their length: now and then one is hidden, and is a term from there on.
+      if (terms.size > MOST_TERMS) for (const hider of hiders) cancelling.add(hider);
+      else known.set(id, { terms, hiders: new Set(hiders) });
     },
     cancels: (id: number): boolean => cancelling.has(id),
   };
@@ -206,27 +220,4 @@ function join(a: F32Fact, b: F32Fact): F32Fact {
     top: Math.max(a.top, b.top),
     unit: Math.min(a.unit, b.unit),
   };
-}
-
-function operandsOf(statement: Statement): readonly Operand[] {
-  switch (statement.kind) {
-    case 'read':
-      return [statement.index];
-    case 'var':
-    case 'set':
-      return [statement.value];
-    case 'call':
-      return statement.args;
-    case 'if':
-      return [statement.condition];
-    case 'return':
-      return statement.values;
-    default:
-      return [];
-  }
-}
-
-function blocksOf(statement: Statement): readonly (readonly Statement[])[] {
-  if (statement.kind === 'if') return [statement.consequent, statement.alternative];
-  return statement.kind === 'loop' ? [statement.body, statement.step] : [];
 }

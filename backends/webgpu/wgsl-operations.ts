@@ -176,7 +176,7 @@ function emitF32(
   local: Local,
   context: OperationContext,
 ): string {
-  const { product, sum, quotient, root, comparison } = arithmeticOf(context);
+  const { sum, quotient, root, comparison } = arithmeticOf(context);
   const { facts } = context;
   const plain = `(${a} ${infix[name]} ${b})`;
   const hidden = (): string => `${context.helper('hide')}${plain}`;
@@ -185,17 +185,8 @@ function emitF32(
     case 'sub':
       if (sum === 'plain') return plain;
       return !facts.mayCancel(local) && (sum === 'kept' || facts.isUsedOnlyBy(local, endOfAlgebra)) ? plain : hidden();
-    case 'mul': {
-      if (product === 'plain') return plain;
-      const [x, y] = operands.map(facts.of) as [F32Fact, F32Fact];
-      if (facts.isUsedOnlyBy(local, rounding)) return plain;
-      const mayBeFlushed = mayUnderflow(x, y);
-      if (product === 'corrected' && mayBeFlushed) return emitCorrectedProduct(a, b, operands, context);
-      const isOpen =
-        !facts.isUsedOnlyBy(local, endOfAlgebra) &&
-        !(isExactScaling(x, y) && facts.isUsedOnlyBy(local, sums) && !facts.mayCancel(local));
-      return isOpen ? hidden() : plain;
-    }
+    case 'mul':
+      return emitProduct(a, b, operands, local, context);
     case 'div':
       if (quotient === 'corrected') return `${context.helper('div')}(${a}, ${b})`;
       return quotient === 'plain' ? plain : `${context.helper('hide')}${plain}`;
@@ -227,6 +218,23 @@ const endOfAlgebra: ReadonlySet<OperationName> = new Set(['floor', 'ceil', 'trun
 const rounding: ReadonlySet<OperationName> = new Set(['trunc', 'round']);
 const conversion: ReadonlySet<OperationName> = new Set(['convert']);
 const sums: ReadonlySet<OperationName> = new Set(['add', 'sub']);
+
+function emitProduct(
+  a: string,
+  b: string,
+  operands: readonly Operand[],
+  local: Local,
+  context: OperationContext,
+): string {
+  const { product } = arithmeticOf(context);
+  const { facts } = context;
+  const plain = `(${a} * ${b})`;
+  if (product === 'plain' || facts.isUsedOnlyBy(local, rounding)) return plain;
+  const [x, y] = operands.map(facts.of) as [F32Fact, F32Fact];
+  if (product === 'corrected' && mayUnderflow(x, y)) return emitCorrectedProduct(a, b, operands, context);
+  const isScaledTerm = isExactScaling(x, y) && facts.isUsedOnlyBy(local, sums) && !facts.mayCancel(local);
+  return isScaledTerm || facts.isUsedOnlyBy(local, endOfAlgebra) ? plain : `${context.helper('hide')}${plain}`;
+}
 
 /**
  * A product that devices may flush to zero before they round it up to the smallest normal number. With a constant it is known

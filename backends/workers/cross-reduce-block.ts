@@ -7,13 +7,13 @@ import {
   CHUNK,
   emitInputs,
   emitMinimum,
+  emitOwnMemory,
   emitOwnWord,
   emitStoreScalar,
   type KernelInputs,
   type KernelShape,
   kernelParameters,
   type Layout,
-  WORKER,
 } from './kernel-arguments.ts';
 import { releaseAll } from './monoid-code.ts';
 import { Code } from './wasm-code.ts';
@@ -58,7 +58,7 @@ export function tileBytes({ left, dimensions }: CrossReduceCommand): number {
 export function emitBlock(shape: KernelShape, layout: Layout, command: CrossReduceCommand): FunctionBody {
   const code = new Code(kernelParameters);
   const inputs = emitInputs(code, shape, layout, []);
-  const memory = emitOwnMemory(code);
+  const memory = emitOwnMemory(code, crossWords);
   const [rows, blocks] = [emitOwnWord(code, crossWords.rows), emitOwnWord(code, crossWords.blocks)];
   const [first, count] = [code.local(I32), code.local(I32)];
   code.get(CHUNK);
@@ -77,22 +77,6 @@ export function emitBlock(shape: KernelShape, layout: Layout, command: CrossRedu
   emitPack(code, inputs, command, memory, first, count);
   emitRuns(code, inputs, command, { memory, first, count, rows, blocks });
   return code.finish();
-}
-
-/** The address of the memory of who runs this chunk. */
-function emitOwnMemory(code: Code): number {
-  const memory = emitOwnWord(code, crossWords.own);
-  const bytes = emitOwnWord(code, crossWords.ownBytes);
-  const byChunk = emitOwnWord(code, crossWords.byChunk);
-  code.get(memory);
-  code.get(bytes);
-  code.get(CHUNK);
-  code.get(WORKER);
-  code.get(byChunk);
-  code.op(op.select, op.i32Mul, op.i32Add);
-  code.set(memory);
-  releaseAll(code, [bytes, byChunk]);
-  return memory;
 }
 
 /** Where what belongs to rows begins, behind the tiles. */

@@ -1,5 +1,5 @@
 import { requireModule } from '../../primitives/arguments.ts';
-import { entryOf, type Module, type Statement } from '../../primitives/functors/ir.ts';
+import { entryOf, hasLoops, type Module } from '../../primitives/functors/ir.ts';
 import { flatten, Graph, NotStraight, type Slots } from '../straight-line.ts';
 import { planMasked } from './masked-part.ts';
 
@@ -51,14 +51,4 @@ function attempt(module: Module, vectorize: () => void): Vectorization {
       reason: `The functor ${entryOf(module).name} runs one index at a time: ${error.message}.`,
     };
   }
-}
-
-function hasLoops({ functions }: Module): boolean {
-  const inside = (statements: readonly Statement[]): boolean =>
-    statements.some(
-      (statement) =>
-        statement.kind === 'loop' ||
-        (statement.kind === 'if' && (inside(statement.consequent) || inside(statement.alternative))),
-    );
-  return functions.some(({ body }) => inside(body));
 }

@@ -269,6 +269,31 @@ export function emitOwnWord(code: Code, word: number): number {
   return emitWord(code, HEADER_WORDS + word);
 }
 
+/** Words that tell a kernel where the memory of who runs a chunk is. */
+export interface OwnMemoryWords {
+  /** The address of what threads have of their own, and the bytes of each. */
+  readonly own: number;
+  readonly ownBytes: number;
+  /** Whether there are fewer chunks than threads: then each chunk has its own. */
+  readonly byChunk: number;
+}
+
+/** The address of the memory of who runs this chunk. */
+export function emitOwnMemory(code: Code, words: OwnMemoryWords): number {
+  const memory = emitOwnWord(code, words.own);
+  const bytes = emitOwnWord(code, words.ownBytes);
+  const byChunk = emitOwnWord(code, words.byChunk);
+  code.get(memory);
+  code.get(bytes);
+  code.get(CHUNK);
+  code.get(WORKER);
+  code.get(byChunk);
+  code.op(op.select, op.i32Mul, op.i32Add);
+  code.set(memory);
+  for (const local of [bytes, byChunk]) code.release(local);
+  return memory;
+}
+
 /** The offset in bytes of a word of the kernel's own among the arguments. */
 export function ownWordOffset(word: number): number {
   return 4 * (HEADER_WORDS + word);

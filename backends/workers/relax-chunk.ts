@@ -6,16 +6,15 @@ import { inlineEntry } from './emit-wasm.ts';
 import { emitIndexLoop, type VectorPart } from './index-loop.ts';
 import {
   ARGUMENTS,
-  CHUNK,
   emitChunk,
   emitInputs,
+  emitOwnMemory,
   emitOwnWord,
   emitStoreScalar,
   type KernelInputs,
   type KernelShape,
   kernelParameters,
   type Layout,
-  WORKER,
 } from './kernel-arguments.ts';
 import { emitLoadState, releaseAll, stateLocals } from './monoid-code.ts';
 import { slotsOf } from './program-graph.ts';
@@ -50,7 +49,7 @@ export function emitChunkOfGrids(
   const inputs = emitInputs(code, shape, layout, []);
   const [grids] = inputs.environments;
   const { from, to } = emitChunk(code, inputs.extent);
-  const memory = emitOwnMemory(code);
+  const memory = emitOwnMemory(code, relaxWords);
   const [g, rounds] = [code.local(I32), code.local(I32)];
   emitIndexLoop(code, {
     from,
@@ -80,22 +79,6 @@ export function emitChunkOfGrids(
     },
   });
   return code.finish();
-}
-
-/** The address of the memory of who runs this chunk. */
-function emitOwnMemory(code: Code): number {
-  const memory = emitOwnWord(code, relaxWords.own);
-  const bytes = emitOwnWord(code, relaxWords.ownBytes);
-  const byChunk = emitOwnWord(code, relaxWords.byChunk);
-  code.get(memory);
-  code.get(bytes);
-  code.get(CHUNK);
-  code.get(WORKER);
-  code.get(byChunk);
-  code.op(op.select, op.i32Mul, op.i32Add);
-  code.set(memory);
-  releaseAll(code, [bytes, byChunk]);
-  return memory;
 }
 
 /** Brings the states of a grid to the memory of its own, or back, row by row. */

@@ -117,6 +117,40 @@ export function entryOf(module: Module): IrFunction {
   return module.functions[module.functions.length - 1]!;
 }
 
+/** What a statement itself reads, those of its blocks aside. */
+export function operandsOf(statement: Statement): readonly Operand[] {
+  switch (statement.kind) {
+    case 'let':
+      return statement.operation.operands;
+    case 'read':
+      return [statement.index];
+    case 'var':
+    case 'set':
+      return [statement.value];
+    case 'call':
+      return statement.args;
+    case 'if':
+      return [statement.condition];
+    case 'return':
+      return statement.values;
+    default:
+      return [];
+  }
+}
+
+/** The blocks of a statement. */
+export function blocksOf(statement: Statement): readonly (readonly Statement[])[] {
+  if (statement.kind === 'if') return [statement.consequent, statement.alternative];
+  return statement.kind === 'loop' ? [statement.body, statement.step] : [];
+}
+
+/** Whether a module repeats anything. */
+export function hasLoops({ functions }: Module): boolean {
+  const loops = (statement: Statement): boolean =>
+    statement.kind === 'loop' || blocksOf(statement).some((block) => block.some(loops));
+  return functions.some(({ body }) => body.some(loops));
+}
+
 /** A text that two modules share exactly when they have the same structure. */
 export function moduleKey({ functions, arrays, uniforms }: Module): string {
   let text = '';

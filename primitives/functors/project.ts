@@ -1,4 +1,4 @@
-import { entryOf, type IrFunction, type Module, type Operand, type Statement } from './ir.ts';
+import { entryOf, type IrFunction, type Module, type Operand, operandsOf, type Statement } from './ir.ts';
 
 const known = new WeakMap<Module, Map<string, Module>>();
 
@@ -86,26 +86,6 @@ function isLive(statement: Statement, needed: ReadonlySet<number>, inLoop: boole
       return some([statement.body, statement.step], false);
     default:
       return needed.has(statement.local.id);
-  }
-}
-
-function operandsOf(statement: Statement): readonly Operand[] {
-  switch (statement.kind) {
-    case 'let':
-      return statement.operation.operands;
-    case 'read':
-      return [statement.index];
-    case 'var':
-    case 'set':
-      return [statement.value];
-    case 'call':
-      return statement.args;
-    case 'if':
-      return [statement.condition];
-    case 'return':
-      return statement.values;
-    default:
-      return [];
   }
 }
 

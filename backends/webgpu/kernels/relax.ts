@@ -1,5 +1,5 @@
 import { capacityOf, type MonoidProgram, type Program, type RelaxCommand } from '../../../primitives/backend.ts';
-import { entryOf, type Module, type ScalarType, type Statement } from '../../../primitives/functors/ir.ts';
+import { entryOf, hasLoops, type ScalarType } from '../../../primitives/functors/ir.ts';
 import type { Boundary } from '../../../primitives/stencil-axis.ts';
 import { createBindings } from '../bindings.ts';
 import { type Subgroups, widthOf } from '../device.ts';
@@ -179,7 +179,7 @@ function emitNeighbourPlaces({ boundary, neighbours, maxWidth }: RelaxCommand, l
   const places = new Map<string, string>();
   for (const { repeat, row } of cellsOf(layout)) {
     for (const { dx, dy } of neighbours) {
-      // A place may be seen from several of a thread's cells, one of which may have it beside itself.
+      // Cells of a thread share places: the row is compared with the edges even where this cell has it beside itself.
       const name = placeName(repeat, dx, row + dy);
       const isOutside = [
         boundary.x === 'constant' && dx !== 0 ? 'x < 0 || x >= w' : '',
@@ -241,7 +241,7 @@ function emitSteps({ own, step, change, state, neighbours }: RelaxCommand, layou
       reads.set(`${name}_${leaf}`, `let ${name}_${leaf} = c${leaf}[${place}];`);
       return `${name}_${leaf}`;
     });
-  const isGuarded = hasLoop(step.module);
+  const isGuarded = hasLoops(step.module);
   const type = resultType('s_', 'entry', entryOf(step.module).results);
   const steps = cellsOf(layout).map(({ repeat, row }, k) => {
     const around = neighbours.flatMap(({ dx, dy }) => {
@@ -258,14 +258,6 @@ function emitSteps({ own, step, change, state, neighbours }: RelaxCommand, layou
     return `if (is${k}) { s = combine(s, S(${changes.join(', ')})); }`;
   });
   return [...reads.values(), ...steps, ...folds].join('\n');
-}
-
-function hasLoop({ functions }: Module): boolean {
-  const loops = (block: readonly Statement[]): boolean =>
-    block.some(
-      (each) => each.kind === 'loop' || (each.kind === 'if' && (loops(each.consequent) || loops(each.alternative))),
-    );
-  return functions.some(({ body }) => loops(body));
 }
 
 /** Result `at` of the step of a thread's cell. */
