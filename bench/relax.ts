@@ -1,7 +1,6 @@
 import { parseArgs } from 'node:util';
+import { FIELD_BITS } from '../algorithms/cell-tracking/field-units.ts';
 import { flowChange, flowStep } from '../algorithms/cell-tracking/flow.ts';
-import { open } from '../on-node.ts';
-import type { OpenOptions } from '../open.ts';
 import {
   bool,
   type Column,
@@ -19,6 +18,7 @@ import {
 } from '../primitives/index.ts';
 import { machine } from './compare-input.ts';
 import { flowRound, roundEven } from './leukocyte-plain.ts';
+import { BACKEND_OPTIONS, openNamed } from './options.ts';
 import { spread } from './webgpu-memcpy.ts';
 
 /**
@@ -31,9 +31,7 @@ import { spread } from './webgpu-memcpy.ts';
  */
 const { values: options } = parseArgs({
   options: {
-    backend: { type: 'string', default: 'workers' },
-    adapter: { type: 'string' },
-    workers: { type: 'string', default: '2' },
+    ...BACKEND_OPTIONS,
     rounds: { type: 'string', default: '15' },
     grids: { type: 'string', default: '1,36,84,264' },
     width: { type: 'string', default: '81' },
@@ -117,37 +115,36 @@ interface Sizes {
 
 const RULE = { change, total: plus(u32), until: isStill, captures: { bound: BOUND } };
 const SIZE = { maxRounds: 500, maxWidth: WIDTH, maxHeight: HEIGHT };
+/** A step of grids of f32 beside an image. */
+function inF32(step: typeof heat, changeOfCell: typeof change = change): Task['relax'] {
+  return (u, image, sizes) => {
+    const args = { u: u as Column<'f32'>, image: image as Column<'f32'> };
+    return relax(sizes, step, args, { ...RULE, change: changeOfCell }, SIZE);
+  };
+}
+
 const tasks: { readonly [name: string]: Task } = {
   flow: {
     maxRounds: 500,
     start: (cells) => {
-      const image = windows(cells).image.map((value) => roundEven(value * 2 ** 20));
+      const image = windows(cells).image.map((value) => roundEven(value * 2 ** FIELD_BITS));
       return { state: image.slice(), image };
     },
-    relax: (u, image, sizes) =>
-      relax(
-        sizes,
-        flowStep({ x: 1, y: 1 }),
-        { u: u as Column<'f32'>, image: image as Column<'f32'> },
-        { ...RULE, change: flowChange },
-        SIZE,
-      ),
+    relax: inF32(flowStep({ x: 1, y: 1 }), flowChange),
     plain: plainFlow,
     bound: BOUND,
   },
   'flow-f32': {
     maxRounds: 500,
     start: windows,
-    relax: (u, image, sizes) =>
-      relax(sizes, flowInF32, { u: u as Column<'f32'>, image: image as Column<'f32'> }, RULE, SIZE),
+    relax: inF32(flowInF32),
     plain: plainFlowInF32,
     bound: BOUND,
   },
   heat: {
     maxRounds: 500,
     start: windows,
-    relax: (u, image, sizes) =>
-      relax(sizes, heat, { u: u as Column<'f32'>, image: image as Column<'f32'> }, RULE, SIZE),
+    relax: inF32(heat),
     plain: plainHeat,
     bound: BOUND,
   },
@@ -170,11 +167,7 @@ const tasks: { readonly [name: string]: Task } = {
   },
 };
 
-await using context = await open({
-  backend: options.backend,
-  adapter: options.adapter,
-  workers: Number(options.workers),
-} as OpenOptions);
+await using context = await openNamed(options);
 console.log(`${machine()}; ${context.backend.name}, grids of ${WIDTH} × ${HEIGHT}, medians of ${repeats}\n`);
 console.log(
   '| what | grids | rounds: mean | most | called, ms | prepared, ms | device, ms | µs a round of the slowest | plain JavaScript, ms | ratio |',
@@ -315,7 +308,7 @@ function plain({ plain, bound, maxRounds }: Task, state: Cells, image: Float32Ar
 }
 
 function plainFlow(u: Cells, image: Float32Array, next: Cells): number {
-  const weights = Float32Array.from(image, (value) => value * Math.fround(0.2 * 2 ** -20));
+  const weights = Float32Array.from(image, (value) => value * Math.fround(0.2 * 2 ** -FIELD_BITS));
   return flowRound(u as Float32Array, image, weights, next as Float32Array, WIDTH);
 }
 

@@ -9,7 +9,13 @@ const TIMEOUT_MS = 120_000;
 const NAMES = ['u', 'v', 'i', 'j', 'f', 'l', 'm', 'n', 'd', 'b', 't', 's'] as const;
 const PAIRS = [
   ...NAMES.map((name) => [name, name] as const),
-  ...([['v', 'i'], ['i', 'l'], ['j', 'd'], ['u', 'l'], ['v', 'm']] as const), // biome-ignore format: pairs
+  ...([
+    ['v', 'i'],
+    ['i', 'l'],
+    ['j', 'd'],
+    ['u', 'l'],
+    ['v', 'm'],
+  ] as const),
 ];
 
 const at = (name: string, value: Cell) => ({ value, scale: name === 'd' ? 2 : 0 });

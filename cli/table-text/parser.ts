@@ -198,7 +198,12 @@ export function parserOf(given: OptionText, columns: readonly string[]): Parser 
     }
     if (token.kind === 'number') return { value: literal(numberOf(take().text)), at };
     if (token.kind === 'string') return { value: literal(take().text), at };
-    for (const [word, value] of [['null', null], ['true', true], ['false', false]] as const) if (takes(word)) return { value: literal(value), at }; // biome-ignore format: a table.
+    for (const [word, value] of [
+      ['null', null],
+      ['true', true],
+      ['false', false],
+    ] as const)
+      if (takes(word)) return { value: literal(value), at };
     return { value: column(columnName()), at };
   }
 

@@ -18,7 +18,10 @@ const MOST_BUFFER_BYTES = 2 ** 31 - 1;
 export async function openArrow(source: ByteSource): Promise<TableFile> {
   const { file } = source;
   const { fields, isRecent, messages } = await readIndex(source);
-  checkNames(file, fields.map(({ name }) => name)); // biome-ignore format: one call.
+  checkNames(
+    file,
+    fields.map(({ name }) => name),
+  );
   const read = fields.map(tableFieldOf).filter((field): field is TableField => field !== undefined);
   const unread = fields.flatMap(({ name, type }) => (typeof type === 'string' ? [{ name, what: type }] : []));
   const dictionaries = new Map<string, StringDictionary>();
@@ -85,7 +88,13 @@ export async function openArrow(source: ByteSource): Promise<TableFile> {
     rows: messages.reduce((sum, { dictionary, rows }) => sum + (dictionary === undefined ? rows : 0), 0),
     batches({ columns, rowsPerBatch, signal }: BatchOptions = {}) {
       const chosen = chosenFields(file, read, unread, columns);
-      return rebatched(batchesOf(chosen.map(({ name }) => fields.find((field) => field.name === name)!), signal), rowsPerBatch); // biome-ignore format: one call.
+      return rebatched(
+        batchesOf(
+          chosen.map(({ name }) => fields.find((field) => field.name === name)!),
+          signal,
+        ),
+        rowsPerBatch,
+      );
     },
     close: () => source.close(),
   };

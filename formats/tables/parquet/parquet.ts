@@ -60,7 +60,12 @@ export async function openParquet(source: ByteSource): Promise<TableFile> {
     unread,
     rows: groups.reduce((sum, { rows }) => sum + rows, 0),
     batches({ columns, rowsPerBatch, signal }: BatchOptions = {}) {
-      const names = chosenFields(file, fields.map(({ field }) => field), unread, columns); // biome-ignore format: one call.
+      const names = chosenFields(
+        file,
+        fields.map(({ field }) => field),
+        unread,
+        columns,
+      );
       const chosen = names.map(({ name }) => fields.find(({ field }) => field.name === name)!);
       return rebatched(groupsOf(chosen, signal), rowsPerBatch);
     },

@@ -30,7 +30,13 @@ export function arrowRows(fields: readonly TableField[]): RowsWriter {
     fields.map((field): [string, Column<unknown>] => {
       const type = arrowType(field);
       const column = columns[field.name]!;
-      return [field.name, new Column(Array.from({ length: batches }, () => batchOf(rows, column, type)), type)]; // biome-ignore format: one call.
+      return [
+        field.name,
+        new Column(
+          Array.from({ length: batches }, () => batchOf(rows, column, type)),
+          type,
+        ),
+      ];
     }),
   );
 }
