@@ -1,0 +1,32 @@
+import type { TableField, TableFile } from '../formats/tables/table-file.ts';
+import type { RowsWriter } from '../formats/tables/write/text-writers.ts';
+import { checkEnding, formatOfName } from './values.ts';
+
+/** Formats of tables that commands write. */
+export type RowsFormat = 'csv' | 'json' | 'arrow';
+
+export const ROWS_FORMATS: readonly RowsFormat[] = ['csv', 'json', 'arrow'];
+
+/**
+ * The format of a table that is written: what the ending of its name says, else what `--format` says, else CSV.
+ *
+ * @throws UsageError `usage/format` where the ending promises another format.
+ */
+export function rowsFormat(path: string, given: string | undefined): RowsFormat {
+  const format = formatOfName(path, ROWS_FORMATS) ?? (given as RowsFormat | undefined);
+  if (format === undefined) checkEnding(path, '--out', 'csv', 'Name a file that ends in .csv, .json or .arrow.');
+  return format ?? 'csv';
+}
+
+/** Opens a table: Parquet, Arrow IPC or CSV, as its content tells. */
+export async function openTableFile(path: string, signal: AbortSignal): Promise<TableFile> {
+  const { openTable } = await import('../formats/tables/open-table.ts');
+  return openTable(path, { signal });
+}
+
+/** What writes rows in a format; each is loaded when it is needed. */
+export async function rowsWriterOf(format: RowsFormat, fields: readonly TableField[]): Promise<RowsWriter> {
+  if (format === 'arrow') return (await import('../formats/tables/write/arrow-rows.ts')).arrowRows(fields);
+  const { csvRows, jsonRows } = await import('../formats/tables/write/text-writers.ts');
+  return format === 'csv' ? csvRows(fields) : jsonRows(fields);
+}
