@@ -33,11 +33,11 @@ export function columnsOfCells(context: Context, { x, y }: GivenCells): Record<'
   return { x: context.column(x), y: context.column(y), path: context.column(y) };
 }
 
+/** A window, and its first pixel in the frame. */
+export type CellWindow = PeerWindow & { readonly left: number; readonly top: number };
+
 /** The windows that `trackFrame` made, as Rodinia's program takes them. */
-export function windowsOf(
-  { frame, x, y }: GivenCells,
-  words: Uint32Array,
-): (PeerWindow & { readonly left: number; readonly top: number })[] {
+export function windowsOf({ frame, x, y }: GivenCells, words: Uint32Array): CellWindow[] {
   return Array.from(x, (_, c) => {
     const word = (name: keyof typeof WORD): number => words[c * WINDOW_WORDS + WORD[name]]!;
     const [left, top, width, height] = [word('left'), word('top'), word('width'), word('height')];

@@ -5,7 +5,8 @@
  *   leukocyte windows.bin found.bin threads rounds
  *
  * windows.bin, f64: the number of cells; for each its window's width and height, the centre and the expected row from the
- * window's first pixel on, and the radius; then grey values from 0 to 1, row after row.
+ * window's first pixel on, the radius, and whether a field is given (1 or 0); then grey values from 0 to 1, row after row, and
+ * the given field in the same order. Snakes of cells with a given field follow that one.
  *
  * found.bin, f64: for each cell x and y from there, the distances of the 20 snaxels, the rounds of the field (0 unless
  * compiled with -DCOUNT, which needs -Wl,--wrap=atan), then the field, row after row.
@@ -33,7 +34,7 @@ double __wrap_atan(double x) {
 
 typedef struct {
   int width, height;
-  double x, y, row, radius, *grey;
+  double x, y, row, radius, *grey, *given;
   double found_x, found_y, radii[SNAXELS], turns;
   MAT *field;
 } Cell;
@@ -44,11 +45,17 @@ static double *take(FILE *file, double *values, size_t count) {
   exit(1);
 }
 
+/* The given values of a window as a matrix. */
+static MAT *matrix_of(const Cell *cell, const double *values) {
+  MAT *matrix = m_get(cell->height, cell->width);
+  for (int i = 0; i < cell->height; i++)
+    for (int j = 0; j < cell->width; j++) m_set_val(matrix, i, j, values[i * cell->width + j]);
+  return matrix;
+}
+
 /* The size of the slope at each pixel of a window. */
 static MAT *edges_of(const Cell *cell) {
-  MAT *grey = m_get(cell->height, cell->width);
-  for (int i = 0; i < cell->height; i++)
-    for (int j = 0; j < cell->width; j++) m_set_val(grey, i, j, cell->grey[i * cell->width + j]);
+  MAT *grey = matrix_of(cell, cell->grey);
   MAT *x = gradient_x(grey), *y = gradient_y(grey);
   for (int i = 0; i < cell->height; i++)
     for (int j = 0; j < cell->width; j++) {
@@ -69,7 +76,7 @@ static void track(Cell *cell, double *angles, double *fields, double *snakes) {
 #endif
   double start = now();
   if (cell->field) m_free(cell->field);
-  cell->field = MGVF(edges, 1, 1);
+  cell->field = cell->given ? matrix_of(cell, cell->given) : MGVF(edges, 1, 1);
   double half = now();
 #ifdef COUNT
   cell->turns = (double)atans / (8.0 * cell->width * cell->height);
@@ -108,11 +115,12 @@ int main(int argc, char **argv) {
   int cells = (int)count;
   Cell *all = calloc(cells, sizeof(Cell));
   for (int c = 0; c < cells; c++) {
-    double head[6];
-    take(file, head, 6);
+    double head[7];
+    take(file, head, 7);
     all[c] = (Cell){.width = head[0], .height = head[1], .x = head[2], .y = head[3], .row = head[4], .radius = head[5]};
     size_t area = (size_t)all[c].width * all[c].height;
     all[c].grey = take(file, malloc(area * sizeof(double)), area);
+    if (head[6]) all[c].given = take(file, malloc(area * sizeof(double)), area);
   }
   fclose(file);
   double angles[SNAXELS];

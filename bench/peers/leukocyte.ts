@@ -14,6 +14,8 @@ export interface PeerWindow {
   readonly row: number;
   readonly radius: number;
   readonly grey: ArrayLike<number>;
+  /** The field that its snake follows, row after row; computed unless given. */
+  readonly field?: ArrayLike<number>;
 }
 
 /** What Rodinia's program makes of a window. */
@@ -47,10 +49,11 @@ export function runLeukocyte(
   try {
     const [input, output, program] = ['windows.bin', 'found.bin', 'leukocyte'].map((name) => join(scratch, name));
     compile(resolve(folder), program!, options.count ?? false);
-    const words = windows.flatMap(({ width, height, x, y, row, radius, grey }) => {
-      return [width, height, x, y, row, radius, ...Array.from(grey)];
+    const words = windows.flatMap(({ width, height, x, y, row, radius, grey, field }) => {
+      const hasField = field === undefined ? 0 : 1;
+      return [width, height, x, y, row, radius, hasField, ...Array.from(grey), ...Array.from(field ?? [])];
     });
-    writeFileSync(input!, Float64Array.of(windows.length, ...words));
+    writeFileSync(input!, Float64Array.from([windows.length].concat(words)));
     const given = [input!, output!, String(options.threads), String(options.rounds)];
     const [whole, fields, snakes] = execFileSync(program!, given, { encoding: 'utf8' }).trim().split(' ').map(Number);
     const found = readFileSync(output!);
