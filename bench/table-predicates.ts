@@ -116,6 +116,8 @@ function conditionText(condition: t.Condition): string {
     }
     case 'compare':
       return compareText(condition.operator, condition.left, condition.right);
+    case 'inPolygons':
+      throw new RangeError('DuckDB is not asked about polygons');
   }
 }
 

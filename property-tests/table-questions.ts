@@ -275,22 +275,26 @@ function orderWithNumber(units: bigint, scale: number, number: number): number {
 }
 
 /** Whether a condition is true at a row; null where that is unknown. */
-export function truthAt(row: Row, condition: Condition): boolean | null {
+export function truthAt(row: Row, condition: Condition, isHeld?: (x: number, y: number) => boolean): boolean | null {
   switch (condition.kind) {
     case 'always':
       return true;
     case 'never':
       return false;
     case 'not': {
-      const truth = truthAt(row, condition.of);
+      const truth = truthAt(row, condition.of, isHeld);
       return truth === null ? null : !truth;
     }
     case 'and':
     case 'or': {
       const decides = condition.kind === 'or';
-      const truths = condition.of.map((each) => truthAt(row, each));
+      const truths = condition.of.map((each) => truthAt(row, each, isHeld));
       if (truths.includes(decides)) return decides;
       return truths.includes(null) ? null : !decides;
+    }
+    case 'inPolygons': {
+      const [x, y] = [row[condition.x]!, row[condition.y]!];
+      return x === null || y === null ? null : isHeld!(Number(x), Number(y));
     }
     case 'isNull':
       return valueAt(row, condition.of).value === null;

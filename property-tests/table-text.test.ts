@@ -94,6 +94,8 @@ function textOf(given: Condition): string {
       return 'False';
     case 'not':
       return `not (${textOf(given.of)})`;
+    case 'inPolygons':
+      throw new RangeError('no text has polygons');
     default:
       return given.of.map((each) => `(${textOf(each)})`).join(` ${given.kind} `);
   }

@@ -2,7 +2,9 @@ import { aColumn, aContext } from '../../primitives/argument-kinds.ts';
 import { requireArguments } from '../../primitives/arguments.ts';
 import {
   ArgumentError,
+  type ArrayValue,
   array,
+  type Bool,
   bool,
   type Column,
   type Context,
@@ -15,6 +17,7 @@ import {
   popcount,
   select,
   sequence,
+  type U32,
   u32,
   unfold,
   Var,
@@ -23,7 +26,7 @@ import {
 import { aRecord, type Kind, numbers } from '../../primitives/kinds.ts';
 import { freeOnFailure } from '../free-on-failure.ts';
 import type { MaqTreeWithEdges } from '../maq-tree/index.ts';
-import { nodeOf } from '../maq-tree/node-table.ts';
+import { nodeOf, type TableNode } from '../maq-tree/node-table.ts';
 import { aMaqTree } from '../maq-tree/tree.ts';
 import { aDomain } from '../quadrants/domain.ts';
 import { flipsWay } from '../quadrants/edge-line.ts';
@@ -63,7 +66,7 @@ export function placePoints(context: Context, points: Points, domain: Domain): P
   return { x: context.column(columns), y: context.column(rows) };
 }
 
-const twoAxes: Kind = aRecord<Points>({ x: numbers, y: numbers });
+export const twoAxes: Kind = aRecord<Points>({ x: numbers, y: numbers });
 const somePoints: Kind = aRecord<PlacedPoints>({ x: aColumn('u32'), y: aColumn('u32') });
 
 function stepOf(at: number, from: number, size: number, point: number): number {
@@ -74,6 +77,11 @@ function stepOf(at: number, from: number, size: number, point: number): number {
       place: { record: point },
     });
   }
+  return nearestStep(at, from, size);
+}
+
+/** The step of a domain that is next to a coordinate; its end where there is none. */
+export function nearestStep(at: number, from: number, size: number): number {
   const step = Math.round(((at - from) / size) * DOMAIN_STEPS);
   return step >= 0 && step < DOMAIN_STEPS ? step : DOMAIN_STEPS;
 }
@@ -151,13 +159,12 @@ const nextEntry = fn(
   { x: u32, y: u32, point: u32, ...walk, table: array(u32) },
   { more: bool, emits: bool, state: walk, value: { point: u32, x: u32, y: u32, entry: u32, shift: u32 } },
   ({ x, y, point, node, shift, rank, table }) => {
-    const { firstChild, children, firstEntry, entryCount } = nodeOf(table, node);
+    const { firstEntry, entryCount, ...below } = nodeOf(table, node);
     const stays = rank.lt(entryCount);
     const side = shift.sub(1);
-    const child = x.shr(side).and(1).or(y.shr(side).and(1).shl(1));
-    const holding = firstChild.add(popcount(children.and(u32(1).shl(child).sub(1))));
+    const { holding, isThere } = childWith(below, side, { x, y });
     return {
-      more: stays.or(children.shr(child).and(1).eq(1).and(shift.gt(0))),
+      more: stays.or(isThere.and(shift.gt(0))),
       emits: stays,
       state: {
         node: select(holding, node, stays),
@@ -169,40 +176,101 @@ const nextEntry = fn(
   },
 );
 
+/** The child of a node that a point would be in, and whether there is one. */
+function childWith(
+  { firstChild, children }: Pick<TableNode, 'firstChild' | 'children'>,
+  side: U32,
+  { x, y }: { readonly x: U32; readonly y: U32 },
+): { readonly holding: U32; readonly isThere: Bool } {
+  const child = x.shr(side).and(1).or(y.shr(side).and(1).shl(1));
+  const holding = firstChild.add(popcount(children.and(u32(1).shl(child).sub(1))));
+  return { holding, isThere: children.shr(child).and(1).eq(1) };
+}
+
+const entryArrays = {
+  boundary: array(u32),
+  corner: array(u32),
+  first: array(u32),
+  count: array(u32),
+  edge: array(u32),
+  ends: array(i32),
+} as const;
+
 /** Whether the polygon of an entry holds a point of its quadrant. */
-const holds = fn(
-  'holds',
-  {
-    x: u32,
-    y: u32,
-    entry: u32,
-    shift: u32,
-    boundary: array(u32),
-    corner: array(u32),
-    first: array(u32),
-    count: array(u32),
-    edge: array(u32),
-    ends: array(i32),
-  },
+const holds = fn('holds', { x: u32, y: u32, entry: u32, shift: u32, ...entryArrays }, bool, (given) =>
+  entryHolds(given),
+);
+
+interface PointAtEntry {
+  readonly x: U32;
+  readonly y: U32;
+  readonly entry: U32;
+  readonly shift: U32;
+  readonly boundary: ArrayValue<'u32'>;
+  readonly corner: ArrayValue<'u32'>;
+  readonly first: ArrayValue<'u32'>;
+  readonly count: ArrayValue<'u32'>;
+  readonly edge: ArrayValue<'u32'>;
+  readonly ends: ArrayValue<'i32'>;
+}
+
+function entryHolds({ x, y, entry, shift, boundary, corner, first, count, edge, ends }: PointAtEntry): Bool {
+  const inside = Var(u32(boundary.at(entry).eq(0)));
+  // The entry of the first sheet answers for all sheets of its polygon.
+  const sheet = Var(entry);
+  const goesOn = Var(boundary.at(entry).eq(1));
+  While(
+    () => goesOn,
+    () => {
+      inside.set(corner.at(sheet));
+      const quadrant = { x: x.shr(shift).shl(shift), y: y.shr(shift).shl(shift) };
+      const from = first.at(sheet);
+      For(from, from.add(count.at(sheet)), (at) => {
+        inside.set(inside.xor(u32(flipsWay(ends, edge.at(at), quadrant, { x, y }))));
+      });
+      sheet.set(sheet.add(1));
+      goesOn.set(inside.eq(0).and(boundary.at(sheet).eq(2)));
+    },
+  );
+  return inside.eq(1);
+}
+
+/** Whether a polygon holds a point: down the tree from the root, until one does. */
+const isHeld = fn(
+  'isHeld',
+  { x: u32, y: u32, table: array(u32), ...entryArrays },
   bool,
-  ({ x, y, entry, shift, boundary, corner, first, count, edge, ends }) => {
-    const inside = Var(u32(boundary.at(entry).eq(0)));
-    // The entry of the first sheet answers for all sheets of its polygon.
-    const sheet = Var(entry);
-    const goesOn = Var(boundary.at(entry).eq(1));
+  ({ x, y, table, ...arrays }) => {
+    const found = Var(bool(false));
+    const node = Var(u32(0));
+    const shift = Var(u32(DOMAIN_BITS));
+    const goesOn = Var(x.max(y).lt(DOMAIN_STEPS));
     While(
       () => goesOn,
       () => {
-        inside.set(corner.at(sheet));
-        const quadrant = { x: x.shr(shift).shl(shift), y: y.shr(shift).shl(shift) };
-        const from = first.at(sheet);
-        For(from, from.add(count.at(sheet)), (at) => {
-          inside.set(inside.xor(u32(flipsWay(ends, edge.at(at), quadrant, { x, y }))));
-        });
-        sheet.set(sheet.add(1));
-        goesOn.set(inside.eq(0).and(boundary.at(sheet).eq(2)));
+        const { firstEntry, entryCount, ...below } = nodeOf(table, node);
+        const entry = Var(firstEntry);
+        const end = firstEntry.add(entryCount);
+        While(
+          () => entry.lt(end).and(found.not()),
+          () => {
+            found.set(entryHolds({ x, y, entry, shift, ...arrays }));
+            entry.set(entry.add(1));
+          },
+        );
+        const side = shift.sub(1);
+        const { holding, isThere } = childWith(below, side, { x, y });
+        goesOn.set(isThere.and(shift.gt(0)).and(found.not()));
+        node.set(holding);
+        shift.set(side);
       },
     );
-    return inside.eq(1);
+    return found;
   },
 );
+
+/** Whether one of the polygons of a tree holds a point, for each of them: a view, which goes into what reads it. */
+export function heldPoints({ table, entries, edges }: MaqTreeWithEdges, { x, y }: PlacedPoints): Column<'bool'> {
+  const { corner, first, count, edge, ends } = edges;
+  return map(isHeld, { x, y, table, boundary: entries.boundary, corner, first, count, edge, ends });
+}

@@ -18,6 +18,7 @@ import {
   someOptions,
   where,
 } from '../../primitives/kinds.ts';
+import { aMaqTree } from '../maq-tree/tree.ts';
 
 const fields = (part: unknown): { readonly [name: string]: unknown } => (isRecord(part) && isPlain(part) ? part : {});
 
@@ -87,6 +88,7 @@ export const aCondition: Kind = nested(
       in: { of: anExpression, values: anArrayOf(aLiteral) },
       always: {},
       never: {},
+      inPolygons: { x: aText, y: aText, tree: aMaqTree },
       and: { of: anArrayOf(aCondition) },
       or: { of: anArrayOf(aCondition) },
       not: { of: aCondition },

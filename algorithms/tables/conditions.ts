@@ -6,7 +6,8 @@ import { tableError } from './errors.ts';
 import type { Condition, Expression, LiteralValue } from './expressions.ts';
 import { constantIn, integersOf, sameInteger } from './integers.ts';
 import { describeOperand, operandOf } from './operands.ts';
-import { bitsPart, combineParts, fixedPart, type Part } from './part.ts';
+import { bitsPart, combineParts, fixedPart, mapPart, type Part } from './part.ts';
+import { heldPart } from './points.ts';
 import type { DeviceTable } from './table.ts';
 
 /** For which rows a condition is true: code, or the same for all rows. */
@@ -56,9 +57,11 @@ function plan(table: DeviceTable, condition: Condition, negated: boolean): Truth
       return planNull(table, condition.of, negated);
     case 'truth':
       return planTruth(table, condition.of, negated);
+    case 'inPolygons':
+      return planHeld(table, condition, negated);
     default:
       throw tableError('expression', 'There is no condition of this kind.', {
-        expected: 'compare, between, in, isNull, truth, and, or, not, always or never',
+        expected: 'compare, between, in, isNull, truth, inPolygons, and, or, not, always or never',
         got: (condition as { kind: unknown }).kind,
       });
   }
@@ -126,4 +129,13 @@ function planTruth(table: DeviceTable, of: Expression, negated: boolean): Truth 
     sameInteger('i32', a!, b!),
   );
   return known({ holds, validity });
+}
+
+function planHeld(
+  table: DeviceTable,
+  { x, y, tree }: Extract<Condition, { readonly kind: 'inPolygons' }>,
+  negated: boolean,
+): Truth {
+  const { holds, validity } = heldPart(table, [x, y], tree);
+  return known({ holds: negated ? mapPart('not', holds, (held) => held.not()) : holds, validity });
 }

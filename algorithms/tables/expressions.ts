@@ -1,5 +1,8 @@
 import { requireArguments } from '../../primitives/arguments.ts';
-import { anArrayOf, aText } from '../../primitives/kinds.ts';
+import { anArrayOf, aRecord, aText } from '../../primitives/kinds.ts';
+import type { MaqTreeWithEdges } from '../maq-tree/index.ts';
+import { aMaqTree } from '../maq-tree/tree.ts';
+import { requireEdges } from '../queries/query-options.ts';
 import { aCondition, aLiteral, anOperand, aRecordOf } from './argument-kinds.ts';
 import type { Decimal } from './host-table.ts';
 
@@ -34,6 +37,8 @@ export type Condition =
   /** A column of bools as it is. */
   | { readonly kind: 'truth'; readonly of: Expression }
   | { readonly kind: 'always' | 'never' }
+  /** Whether a polygon of a tree holds the point of two columns, in steps of the tree's domain. */
+  | { readonly kind: 'inPolygons'; readonly x: string; readonly y: string; readonly tree: MaqTreeWithEdges }
   | { readonly kind: 'and' | 'or'; readonly of: readonly Condition[] }
   | { readonly kind: 'not'; readonly of: Condition };
 
@@ -275,4 +280,31 @@ export function inBox(bounds: { readonly [name: string]: readonly [low: Given, h
     { bounds: aRecordOf(anArrayOf(anOperand, 'two bounds'), 'a record of bounds') },
   );
   return and(...Object.entries(bounds).map(([name, [low, high]]) => between(column(name), low, high)));
+}
+
+/**
+ * Whether one of the polygons of a tree holds the point of two columns, as `queryPoints` tells it: in steps of the tree's
+ * domain, half-open, so that a point on a left or bottom edge is in, and one on a right or top edge out. Unknown where a
+ * coordinate is null. {@link pointColumns} makes the columns.
+ *
+ * - Work O(levels + entries on the way down and their edges) a row, inside of the launch that asks. The tree is kept by its
+ *   columns, which must be there as long as the condition is asked.
+ *
+ * Source: after Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex Polygon Data
+ * on GPUs, 2014.
+ *
+ * @throws `ArgumentError` `queries/edges` for a tree without edges.
+ * @example
+ * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [180, 0], [0, 90]]] }');
+ * const quadrants = await decompose(ctx, placeInDomain(zones.polygons, WORLD), { levels: 4, keepsEdges: true });
+ * const tree = await buildMaqTree(ctx, [quadrants]);
+ * const places = pointColumns({ x: [1, 90, 90, -1], y: [1, 44, 46, 5] }, WORLD);
+ * const table = createTable(ctx, { ...places, fare: { type: 'u32', values: Uint32Array.of(5, 9, 9, 9) } });
+ * const where = and(inPolygons({ x: 'x', y: 'y' }, tree), greaterThan(column('fare'), 5));
+ * await ctx.read(selectedIds(selectRows(table, where))); // Uint32Array [1]
+ */
+export function inPolygons(point: { readonly x: string; readonly y: string }, tree: MaqTreeWithEdges): Condition {
+  requireArguments('inPolygons', { point, tree }, { point: aRecord({ x: aText, y: aText }), tree: aMaqTree });
+  requireEdges('the tree', tree);
+  return { kind: 'inPolygons', x: point.x, y: point.y, tree };
 }

@@ -21,6 +21,7 @@ export {
   type Given,
   greaterThan,
   inBox,
+  inPolygons,
   isNull,
   type LiteralValue,
   lessThan,
@@ -37,6 +38,7 @@ export {
 export { type GroupAggregate, type GroupAggregates, groupBy } from './group-by.ts';
 export type { CellValue, ColumnKind, Decimal, HostColumn, HostColumnBase, HostTable, Validity } from './host-table.ts';
 export { type JoinedRows, joinRows } from './join.ts';
+export { pointColumns, type StepColumn } from './points.ts';
 export { readRows } from './rows.ts';
 export {
   complement,

@@ -1,0 +1,64 @@
+import { requireArguments } from '../../primitives/arguments.ts';
+import type { Column } from '../../primitives/columns/column.ts';
+import type { Bool } from '../../primitives/functors/value.ts';
+import { anInstance, optional } from '../../primitives/kinds.ts';
+import type { MaqTreeWithEdges } from '../maq-tree/index.ts';
+import { aDomain, type Domain } from '../quadrants/domain.ts';
+import { heldPoints, nearestStep, type Points, twoAxes } from '../queries/points.ts';
+import { tableError } from './errors.ts';
+import type { HostColumn, Validity } from './host-table.ts';
+import { columnsPart, mapPart, type Part } from './part.ts';
+import { columnOf, type DeviceTable } from './table.ts';
+
+/**
+ * The coordinates of points as columns for {@link inPolygons}: each moved to the nearest step of the domain, as vertices of
+ * polygons are. A point outside of the domain, or with a coordinate that is no number, is where no polygon is.
+ *
+ * @throws {@link TableError} `tables/length` for columns of different lengths.
+ * @example
+ * const { x } = pointColumns({ x: [0, 90, 500], y: [0, 0, 0] }, WORLD);
+ * x.values.map((step) => step / 2 ** 28); // Uint32Array [2, 3, 4]
+ */
+export function pointColumns(
+  points: Points,
+  domain: Domain,
+  validity?: Validity,
+): { readonly x: StepColumn; readonly y: StepColumn } {
+  const kinds = { points: twoAxes, domain: aDomain, validity: optional(anInstance(Uint32Array)) };
+  requireArguments('pointColumns', { points, domain, validity }, kinds);
+  const { x, y } = points;
+  if (x.length !== y.length) {
+    throw tableError('length', 'A point has two coordinates.', { expected: `${x.length} of each`, got: y.length });
+  }
+  return {
+    x: { type: 'u32', values: stepsOf(x, domain.left, domain.size), validity },
+    y: { type: 'u32', values: stepsOf(y, domain.bottom, domain.size), validity },
+  };
+}
+
+/** One coordinate of points in steps of a domain. */
+export type StepColumn = HostColumn & { readonly type: 'u32'; readonly values: Uint32Array };
+
+function stepsOf(coordinates: ArrayLike<number>, from: number, size: number): Uint32Array {
+  return Uint32Array.from(coordinates, (at) => nearestStep(at, from, size));
+}
+
+/** Whether polygons hold the points of two columns, and where these are valid. */
+export function heldPart(
+  table: DeviceTable,
+  names: readonly [x: string, y: string],
+  tree: MaqTreeWithEdges,
+): { readonly holds: Part<Bool>; readonly validity: readonly (Column<'u32'> | undefined)[] } {
+  const columns = names.map((name) => columnOf(table, name));
+  for (const { name, kind } of columns) {
+    if (kind === 'u32') continue;
+    throw tableError('type', 'A coordinate of a point is asked for in steps of the domain.', {
+      expected: 'a column of u32',
+      got: `'${name}', a column of ${kind}`,
+      remedy: 'Make the columns with pointColumns(points, domain).',
+    });
+  }
+  const [x, y] = columns.map(({ words }) => words[0]) as [Column<'u32'>, Column<'u32'>];
+  const held = columnsPart([heldPoints(tree, { x, y })]);
+  return { holds: mapPart('held', held, ([holds]) => holds as Bool), validity: columns.map((each) => each.validity) };
+}
