@@ -34,6 +34,7 @@ const PROGRESS_FIELDS = {
   cells: { done: 'doneCells', total: 'totalCells', rate: 'cellsPerSecond' },
   tiles: { done: 'doneTiles', total: 'totalTiles', rate: 'tilesPerSecond' },
   frames: { done: 'doneFrames', total: 'totalFrames', rate: 'framesPerSecond' },
+  queries: { done: 'doneQueries', total: 'totalQueries', rate: 'queriesPerSecond' },
   rounds: { done: 'doneRounds', total: 'totalRounds', rate: 'roundsPerSecond' },
   bytes: { done: 'doneBytes', total: 'totalBytes', rate: 'bytesPerSecond' },
 } as const;

@@ -13,6 +13,8 @@ import { parseQueryArguments } from './index-query-arguments.ts';
 import { Interrupted, type InterruptListener, listenForInterrupts } from './interrupt.ts';
 import { jsonLog } from './json-log.ts';
 import type { Log, LogStream } from './log.ts';
+import { parseNeighboursArguments } from './neighbours-arguments.ts';
+import { NEIGHBOURS_HELP } from './neighbours-help.ts';
 import type { Surroundings } from './run-support.ts';
 import { writeToStdout } from './standard-output.ts';
 import { suggest } from './suggest.ts';
@@ -51,6 +53,7 @@ const COMMANDS: Commands = new Map([
   ['zonal', { help: ZONAL_HELP, run: zonal }],
   ['compare', { help: COMPARE_HELP, run: compare }],
   ['track', { help: TRACK_HELP, run: track }],
+  ['neighbours', { help: NEIGHBOURS_HELP, run: neighbours }],
   ['index', { help: INDEX_HELP, of: INDEX_COMMANDS }],
   ['devices', { help: DEVICES_HELP, run: devices }],
   ['bench', { help: BENCH_HELP, run: bench }],
@@ -170,6 +173,15 @@ async function track(args: readonly string[], session: Session): Promise<void> {
   const options = parseTrackArguments(args);
   const [{ runTrack }, { trackParts }] = await Promise.all([import('./track.ts'), import('./parts.ts')]);
   await runTrack(options, trackParts, surroundingsOf(session));
+}
+
+async function neighbours(args: readonly string[], session: Session): Promise<void> {
+  const options = parseNeighboursArguments(args);
+  const [{ runNeighbours }, { neighboursParts }] = await Promise.all([
+    import('./neighbours.ts'),
+    import('./neighbours-parts.ts'),
+  ]);
+  await runNeighbours(options, neighboursParts, surroundingsOf(session));
 }
 
 async function indexBuild(args: readonly string[], session: Session): Promise<void> {

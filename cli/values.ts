@@ -236,7 +236,8 @@ function endingOf(path: string): string {
   return /[^/\\]\.([^./\\\s]+)$/.exec(path)?.[1]?.toLowerCase() ?? '';
 }
 
-function parseNumber(text: string, option: string): number {
+/** Reads a finite number. */
+export function parseNumber(text: string, option: string): number {
   const trimmed = text.trim();
   const value = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(trimmed) ? Number(trimmed) : Number.NaN;
   // Adding zero turns -0 into 0, which is how cells with -0 are counted.

@@ -16,7 +16,9 @@ export interface HistogramChart {
   readonly width: number;
   readonly height: number;
   readonly bars: readonly HistogramBar[];
-  /** Where the axis of values ends, which begins at 0. */
+  /** Where the axis of values begins; at 0 where it is left out. */
+  readonly start?: number | undefined;
+  /** Where it ends. */
   readonly end: number;
   /** What the values are. */
   readonly label: string;
@@ -34,7 +36,7 @@ export interface HistogramChart {
  * @throws PackageError `package/missing` where the optional packages `@observablehq/plot` and `linkedom` are not installed.
  */
 export async function histogramChart(given: HistogramChart): Promise<string> {
-  const { width, height, bars, end, label, ticks, named, limits = [] } = given;
+  const { width, height, bars, start = 0, end, label, ticks, named, limits = [] } = given;
   const { Plot, document } = await loadPlot();
   const { axisX, axisY, gridY, plot, rect, ruleX, ruleY, text } = Plot;
   const most = bars.reduce((greatest, { count }) => Math.max(greatest, count), 1);
@@ -48,7 +50,7 @@ export async function histogramChart(given: HistogramChart): Promise<string> {
     marginLeft: 52,
     marginRight: 8,
     marginBottom: 40,
-    x: { domain: [0, end], label: null },
+    x: { domain: [start, end], label: null },
     y: { domain: [0, most], label: null },
     marks: [
       gridY({ ticks: countTicks, stroke: HAIRLINE, strokeOpacity: 1 }),

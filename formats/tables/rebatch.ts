@@ -39,7 +39,8 @@ export async function* rebatched(
   if (pendingRows > 0) yield next(joined(pending, pendingRows));
 }
 
-function sliceOf(chunk: Chunk, from: number, rows: number): Chunk {
+/** So many rows of a chunk, from one on; they share its memory where they can. */
+export function sliceOf(chunk: Chunk, from: number, rows: number): Chunk {
   if (from === 0 && rows === chunk.rows) return chunk;
   return { rows, columns: mapped(chunk.columns, (column) => columnSlice(column, from, rows)) };
 }
@@ -61,7 +62,8 @@ function bitSlice(words: Uint32Array, from: number, bits: number): Uint32Array {
   return slice;
 }
 
-function joined(chunks: readonly Chunk[], rows: number): Chunk {
+/** Chunks as one; of one chunk, itself. */
+export function joined(chunks: readonly Chunk[], rows: number): Chunk {
   if (chunks.length === 1) return chunks[0]!;
   return { rows, columns: mapped(chunks[0]!.columns, (_, name) => joinedColumn(chunks, name, rows)) };
 }

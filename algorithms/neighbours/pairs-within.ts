@@ -1,0 +1,101 @@
+import {
+  array,
+  bitsToU32,
+  bool,
+  type Column,
+  type Context,
+  copyIf,
+  type F32,
+  For,
+  f32,
+  f32ToSortable,
+  fn,
+  Let,
+  map,
+  sequence,
+  sqrt,
+  type U32,
+  u32,
+  uniform,
+  Var,
+} from '../../primitives/index.ts';
+import { type Measure, type Metric, measureOf } from './metrics.ts';
+import { requireDimensions } from './nearest.ts';
+import { type Points, pointCount } from './points.ts';
+
+/** Pairs of a query and a point, by query and then by point; how many there are, the device knows. */
+export interface PairsWithin {
+  readonly query: Column<'u32'>;
+  readonly id: Column<'u32'>;
+  readonly distance: Column<'f32'>;
+}
+
+/**
+ * All points within a distance of queries, in any number of dimensions and by any metric, by the distances of all pairs: those that
+ * {@link withinRadius} finds in a tree. The distance of `l2` is not rooted, and its radius is squared, in f32, before it is compared.
+ *
+ * - Work O(queries · points · dimensions), span O(dimensions + log pairs). Takes memory for some five words for every pair: give it
+ *   as many queries as that leaves room for. Deterministic: the bytes of the stated formula in f32.
+ * - Of no queries or no points: no pairs. Pairs at +∞ are within an infinite radius only.
+ */
+export function pairsWithin(
+  context: Context,
+  points: Points,
+  queries: Points,
+  { radius, metric }: { readonly radius: number; readonly metric: Metric },
+): PairsWithin {
+  const [n, m] = [pointCount('pairsWithin', 'points', points), pointCount('pairsWithin', 'queries', queries)];
+  requireDimensions('pairsWithin', points.dimensions, queries.dimensions);
+  const measure = measureOf(metric);
+  const isProduct = metric === 'cosine' || metric === 'inner';
+  const limit = metric === 'l2' ? Math.fround(Math.fround(radius) ** 2) : radius;
+  return context.scope(() => {
+    const key = map(keyOfPair(measure, metric === 'cosine'), {
+      pair: sequence(n * m),
+      points: context.materialize(points.elements),
+      queries: context.materialize(queries.elements),
+      count: n,
+      dimensions: points.dimensions,
+    });
+    const isWithin = fn('isWithin', { key: u32, limit: uniform(f32) }, bool, ({ key, limit }) =>
+      key.le(isProduct ? f32ToSortable({ x: limit.add(0) }) : bitsToU32(limit)),
+    );
+    const keys = context.materialize(key);
+    const within = copyIf({ pair: sequence(n * m), key: keys }, map(isWithin, { key: keys, limit }));
+    const row = fn('rowOfPair', { pair: u32, key: u32, count: uniform(u32) }, rowShape, ({ pair, key, count }) => {
+      const query = Let(pair.div(count));
+      return { query, id: pair.sub(query.mul(count)), distance: measure.distanceOf(key) };
+    });
+    return context.materialize(map(row, { ...within, count: Math.max(1, n) }));
+  });
+}
+
+const rowShape = { query: u32, id: u32, distance: f32 };
+
+const PAIR = {
+  pair: u32,
+  points: array(f32),
+  queries: array(f32),
+  count: uniform(u32),
+  dimensions: uniform(u32),
+};
+
+/** The key of how far the points of a pair are from each other. */
+function keyOfPair(measure: Measure, takesLengths: boolean) {
+  return fn('keyOfPair', PAIR, u32, ({ pair, points, queries, count, dimensions }): U32 => {
+    const query = Let(pair.div(count));
+    const [from, to] = [Let(query.mul(dimensions)), Let(pair.sub(query.mul(count)).mul(dimensions))];
+    const [sum, squaresA, squaresB] = [Var(f32(0)), Var(f32(0)), Var(f32(0))];
+    For(0, dimensions, (d) => {
+      const [a, b] = [Let(queries.at(from.add(d))), Let(points.at(to.add(d)))];
+      sum.set(measure.step(sum, a, b));
+      if (!takesLengths) return;
+      squaresA.set(squaresA.add(a.mul(a)));
+      squaresB.set(squaresB.add(b.mul(b)));
+    });
+    const lengths = takesLengths
+      ? ([squaresA, squaresB].map((squares) => sqrt(Let(squares) as F32)) as [F32, F32])
+      : undefined;
+    return measure.keyOf(Let(sum) as F32, lengths);
+  });
+}

@@ -1,0 +1,179 @@
+import type { Metric } from '../algorithms/neighbours/index.ts';
+import { UsageError } from '../primitives/errors.ts';
+import {
+  BACKEND_SPECS,
+  type BackendOptions,
+  checkOneToStdout,
+  parseBackend,
+  VOICE_SPECS,
+  type VoiceOptions,
+} from './arguments.ts';
+import { type OptionSpec, type OptionValues, parsed, readCommand, text } from './command-line.ts';
+import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
+import { suggest } from './suggest.ts';
+import { ROWS_FORMATS, type RowsFormat, rowsFormat } from './table-files.ts';
+import { checkPlotName, parseCount, parseNumber } from './values.ts';
+
+/** What is asked of every query: its k nearest points, or all points within a distance. */
+export type Asked =
+  | { readonly kind: 'nearest'; readonly k: number }
+  | { readonly kind: 'radius'; readonly radius: number };
+
+/** A table of points, as the command line names it. */
+export interface PointsRequest {
+  readonly path: string;
+  /** The names of the columns of coordinates, with commas between them; undefined where usual names are looked for. */
+  readonly columns: string | undefined;
+  /** The column that names points; undefined where they are numbered. */
+  readonly id: string | undefined;
+}
+
+/** One call of `quadrille neighbours`, checked as far as the command line alone allows. */
+export interface NeighboursOptions extends BackendOptions, MemoryOptions, VoiceOptions {
+  readonly points: PointsRequest;
+  /** Undefined where the points themselves are the queries. */
+  readonly queries: PointsRequest | undefined;
+  readonly asked: Asked;
+  readonly metric: Metric;
+  /** Whether a point is its own neighbour, where the points themselves are the queries. */
+  readonly withSelf: boolean;
+  readonly onBadRecord: 'stop' | 'skip';
+  /** Files, or `-` for stdout. */
+  readonly out: string | undefined;
+  readonly format: RowsFormat;
+  readonly plot: string | undefined;
+  /** Whether the figures go to stdout. */
+  readonly json: boolean;
+}
+
+export const NEIGHBOURS_SPECS: readonly OptionSpec[] = [
+  { name: 'nearest', short: 'k', value: 'K', help: 'the K nearest points of every query' },
+  { name: 'radius', value: 'R', help: 'instead, all points of every query that are not farther than this' },
+  { name: 'queries', value: 'FILE', help: 'points whose neighbours are looked for (default: POINTS themselves)' },
+  {
+    name: 'columns',
+    value: 'X,Y,…',
+    help: 'columns of the coordinates, of any number (default: x,y and z, lon,lat or longitude,latitude)',
+  },
+  { name: 'query-columns', value: 'X,Y,…', help: 'the same of --queries (default: as --columns)' },
+  { name: 'id', value: 'COLUMN', help: 'the column that names points (default: the numbers of their rows, from 0)' },
+  { name: 'query-id', value: 'COLUMN', help: 'the column that names queries (default: the numbers of their rows)' },
+  {
+    name: 'metric',
+    value: 'NAME',
+    help: 'l2 (default), l1, max, l3 to l64, cosine, or inner: the greatest product is the nearest',
+  },
+  { name: 'with-self', help: 'without --queries: a point is its own neighbour too' },
+  {
+    name: 'on-bad-record',
+    value: 'stop|skip',
+    help: 'rows without a place, as of null and NaN: stop (default), or leave them out and say how many',
+    choices: ['stop', 'skip'],
+  },
+  {
+    name: 'out',
+    short: 'o',
+    value: 'FILE',
+    help: 'the neighbours; - is stdout (default, unless something else goes there)',
+  },
+  {
+    name: 'format',
+    value: ROWS_FORMATS.join('|'),
+    help: 'of --out, where its name does not say (default csv)',
+    choices: ROWS_FORMATS,
+  },
+  { name: 'plot', value: 'FILE.svg', help: 'how the distances are spread, as SVG (see below)' },
+  { name: 'json', help: 'the figures as one JSON object on stdout' },
+  ...BACKEND_SPECS,
+  MEMORY_SPEC,
+  ...VOICE_SPECS,
+];
+
+/**
+ * Reads the words after `quadrille neighbours`.
+ *
+ * @throws UsageError with what is wrong and how to mend it.
+ */
+export function parseNeighboursArguments(args: readonly string[]): NeighboursOptions {
+  const { words, values } = readCommand(args, NEIGHBOURS_SPECS, ['POINTS']);
+  const metric = parsed(values, 'metric', parseMetric) ?? 'l2';
+  const [plot, json] = [text(values, 'plot'), values.has('json')];
+  const out = text(values, 'out') ?? (json || plot === '-' ? undefined : '-');
+  checkOneToStdout({ out, plot, json: json ? '-' : undefined }, 'Send all but one of them to a file.');
+  if (plot !== undefined) checkPlotName(plot, '--plot');
+  return {
+    points: { path: words[0]!, columns: text(values, 'columns'), id: text(values, 'id') },
+    queries: parseQueries(values),
+    asked: parseAsked(values, metric),
+    metric,
+    withSelf: values.has('with-self'),
+    onBadRecord: (text(values, 'on-bad-record') as 'stop' | 'skip' | undefined) ?? 'stop',
+    out,
+    format: rowsFormat(out ?? '-', text(values, 'format')),
+    plot,
+    json,
+    ...parseBackend(values),
+    ...parseMemory(values),
+    jsonLog: values.has('json-log'),
+    quiet: values.has('quiet'),
+  };
+}
+
+function parseQueries(values: OptionValues): PointsRequest | undefined {
+  const path = text(values, 'queries');
+  const [useless, why] =
+    path === undefined
+      ? [['query-columns', 'query-id'], 'without --queries']
+      : [['with-self'], 'with --queries, which are no points of POINTS'];
+  for (const name of useless) {
+    if (!values.has(name)) continue;
+    throw new UsageError('usage/contradiction', `--${name} means nothing ${why}.`, { remedy: 'Leave it out.' });
+  }
+  if (path === undefined) return undefined;
+  return { path, columns: text(values, 'query-columns'), id: text(values, 'query-id') };
+}
+
+/** More are not looked for at once. */
+export const MOST_NEAREST: number = 2 ** 20 - 1;
+
+function parseAsked(values: OptionValues, metric: Metric): Asked {
+  const [k, radius] = [parsed(values, 'nearest', parseCount), parsed(values, 'radius', parseNumber)];
+  if ((k === undefined) === (radius === undefined)) {
+    const complaint = k === undefined ? 'Nothing says which neighbours.' : '-k and --radius exclude each other.';
+    throw new UsageError('usage/neighbours', complaint, { remedy: 'Give one of -k K and --radius R.' });
+  }
+  if (k !== undefined) {
+    if (k <= MOST_NEAREST) return { kind: 'nearest', k };
+    throw new UsageError('usage/out-of-range', `-k ${k} is more than are looked for.`, {
+      expected: `at most ${MOST_NEAREST}`,
+      got: k,
+      remedy: 'Give --radius where all points are wanted.',
+    });
+  }
+  if (radius! >= 0 || metric === 'inner') return { kind: 'radius', radius: radius! };
+  throw new UsageError('usage/out-of-range', `--radius ${radius} is not 0 or above.`);
+}
+
+const METRICS = ['l1', 'l2', 'max', 'cosine', 'inner'] as const;
+const HIGHEST_POWER = 64;
+
+/** Reads `l2`, `max`, or `l3` for the sum of third powers. */
+function parseMetric(given: string, option: string): Metric {
+  const name = given.toLowerCase();
+  const word = METRICS.find((metric) => metric === name);
+  if (word !== undefined) return word;
+  const power = /^l([1-9]\d?)$/.exec(name)?.[1];
+  if (power !== undefined && Number(power) <= HIGHEST_POWER) return { lp: Number(power) };
+  const meant = suggest(name, METRICS);
+  throw new UsageError('usage/not-a-choice', `${option} cannot be ${given}.`, {
+    remedy:
+      meant === undefined
+        ? `Choose from ${METRICS.join(', ')}, and l3 to l${HIGHEST_POWER}.`
+        : `Did you mean ${meant}?`,
+  });
+}
+
+/** What a metric is called on the command line. */
+export function nameOfMetric(metric: Metric): string {
+  return typeof metric === 'string' ? metric : `l${metric.lp}`;
+}

@@ -1,0 +1,139 @@
+import type { TableField, TableFile } from '../formats/tables/table-file.ts';
+import { UsageError } from '../primitives/errors.ts';
+import { suggest } from './suggest.ts';
+import { parseColumns } from './table-text/questions.ts';
+
+/** The columns of a table that hold the coordinates of points. */
+export interface CoordinateColumns {
+  readonly names: readonly string[];
+  /** Whether they are longitudes and latitudes, by their names. */
+  readonly areDegrees: boolean;
+}
+
+/** An option, and what it says. */
+export interface ColumnsOption {
+  readonly option: '--columns' | '--query-columns';
+  readonly given: string | undefined;
+}
+
+/**
+ * The columns of the coordinates: those that an option names, else those of usual names.
+ *
+ * @throws UsageError `usage/unknown-column`, `usage/no-coordinates`, `usage/not-numbers`, `usage/repeated-column`: with the columns
+ * of numbers that there are.
+ */
+export function coordinateColumns(table: TableFile, { option, given }: ColumnsOption): CoordinateColumns {
+  const names = given === undefined ? usualColumns(table, option) : namedColumns(table, option, given);
+  for (const [i, name] of names.entries()) {
+    if (names.indexOf(name) < i) {
+      throw new UsageError('usage/repeated-column', `${option} names the column "${name}" twice.`, {
+        remedy: 'Name every coordinate once.',
+      });
+    }
+    requireNumbers(table, option, name);
+  }
+  return { names, areDegrees: isOneOf(DEGREES, names) };
+}
+
+/**
+ * Checks that there is a column to name points by.
+ *
+ * @throws UsageError `usage/unknown-column`.
+ */
+export function requireIdColumn({ file, fields }: TableFile, option: string, name: string): void {
+  const names = fields.map((field) => field.name);
+  if (names.includes(name)) return;
+  const nearest = nearestName(name, names);
+  throw new UsageError('usage/unknown-column', `${option}: ${file} has no column "${name}".`, {
+    remedy: nearest === undefined ? `It has ${listed(names)}.` : `Did you mean ${nearest}?`,
+  });
+}
+
+const PLANE = [['x', 'y']];
+const DEGREES = [
+  ['lon', 'lat'],
+  ['longitude', 'latitude'],
+];
+
+function isOneOf(pairs: readonly (readonly string[])[], names: readonly string[]): boolean {
+  return pairs.some((pair) => pair.every((name, i) => names[i]?.toLowerCase() === name));
+}
+
+function usualColumns(table: TableFile, option: string): string[] {
+  for (const pair of [...PLANE, ...DEGREES]) {
+    const found = pair.map((name) => columnCalled(table, name));
+    if (!found.every((name) => name !== undefined)) continue;
+    const height = isOneOf(PLANE, pair) ? columnCalled(table, 'z') : undefined;
+    return height === undefined ? found : [...found, height];
+  }
+  const numbers = numericNames(table);
+  const likely = likelyColumns(numbers);
+  throw new UsageError(
+    'usage/no-coordinates',
+    `${table.file} has no columns x and y, lon and lat, or longitude and latitude; its columns of numbers: ${listed(numbers)}.`,
+    { remedy: remedyOf(option, likely) },
+  );
+}
+
+function remedyOf(option: string, likely: readonly string[] | undefined): string {
+  if (likely === undefined) return `Name the columns of the coordinates with ${option}.`;
+  return `Did you mean ${option} ${likely.join(',')}?`;
+}
+
+/** A column of a name in any case; the very name goes first. */
+function columnCalled({ fields, unread }: TableFile, name: string): string | undefined {
+  const names = [...fields, ...unread].map((field) => field.name);
+  return names.includes(name) ? name : names.find((each) => each.toLowerCase() === name);
+}
+
+const LIKELY: readonly (readonly [first: RegExp, second: RegExp])[] = [
+  [/lon|lng/i, /lat/i],
+  [/(^|[^a-z])x($|[^a-z])|east/i, /(^|[^a-z])y($|[^a-z])|north/i],
+];
+
+/** The columns whose names say most that they are coordinates. */
+function likelyColumns(names: readonly string[]): string[] | undefined {
+  for (const pair of LIKELY) {
+    const found = pair.map((pattern) => names.find((name) => pattern.test(name)));
+    if (found.every((name) => name !== undefined)) return found;
+  }
+  return undefined;
+}
+
+/** Names between commas, as they are, or as the language of conditions writes them. */
+function namedColumns(table: TableFile, option: string, given: string): string[] {
+  const all = [...table.fields, ...table.unread].map(({ name }) => name);
+  const plain = given.split(',').map((name) => name.trim());
+  return plain.every((name) => all.includes(name)) ? plain : parseColumns({ option, text: given }, all);
+}
+
+const NUMBERS: ReadonlySet<TableField['type']> = new Set(['u32', 'i32', 'f32', 'u64', 'i64', 'f64', 'decimal']);
+
+function numericNames({ fields }: TableFile): string[] {
+  return fields.filter(({ type }) => NUMBERS.has(type)).map(({ name }) => name);
+}
+
+function requireNumbers(table: TableFile, option: string, name: string): void {
+  // Without rows, nothing tells what a column of a CSV holds.
+  if (table.rows === 0) return;
+  const type = table.fields.find((field) => field.name === name)?.type;
+  if (type !== undefined && NUMBERS.has(type)) return;
+  const what = type ?? table.unread.find((field) => field.name === name)?.what;
+  throw new UsageError('usage/not-numbers', `The column "${name}" of ${table.file} does not hold numbers.`, {
+    expected: `one of its columns of numbers: ${listed(numericNames(table))}`,
+    got: what,
+    remedy: `Choose columns with ${option}.`,
+  });
+}
+
+function nearestName(name: string, names: readonly string[]): string | undefined {
+  const lower = name.toLowerCase();
+  return names.find((each) => each.toLowerCase() === lower) ?? suggest(name, names);
+}
+
+const SHOWN = 24;
+
+function listed(names: readonly string[]): string {
+  if (names.length === 0) return 'none';
+  return names.slice(0, SHOWN).join(', ') + (names.length > SHOWN ? ', …' : '');
+}

@@ -1,0 +1,117 @@
+import type { HostColumn } from '../algorithms/tables/host-table.ts';
+import { type GraphRun, graph } from '../graph/index.ts';
+import type { Found, NeighbourIndex } from './neighbours-index.ts';
+import { type HostPoints, placedAt } from './neighbours-points.ts';
+import type { PlacedRows } from './neighbours-rows.ts';
+
+/** Some queries. */
+export interface QueryBatch {
+  readonly count: number;
+  /** Coordinates, one query after the other, less the offset of the points. */
+  readonly elements: Float32Array;
+  /** Their rows in their file. */
+  readonly rows: Uint32Array;
+  /** Names of queries; undefined where their rows are their names. */
+  readonly names: HostColumn | undefined;
+  /** Which of the rows of `names` the first one is. */
+  readonly firstName: number;
+  /** The number of the first one among the points, where these are the queries. */
+  readonly own: number | undefined;
+}
+
+/** Neighbours of a batch. */
+export interface AnsweredBatch {
+  readonly batch: QueryBatch;
+  readonly found: Found;
+}
+
+/** Queries to be answered. */
+export interface SearchJob {
+  readonly index: NeighbourIndex;
+  batches(signal: AbortSignal): AsyncIterable<QueryBatch>;
+  /** Queries in all, where it is known. */
+  readonly total: number | undefined;
+  readonly isOnGpu: boolean;
+  /** Takes answers in order. */
+  write(answered: AnsweredBatch): Promise<void>;
+  readonly signal: AbortSignal;
+  readonly progressEvery: number;
+}
+
+/** Batches of queries are read, searched for and written, one at a time each, behind bounded edges. */
+export function searchGraph(job: SearchJob): GraphRun<number> {
+  const search = async (batch: QueryBatch): Promise<AnsweredBatch> => ({
+    batch,
+    found: await job.index.search(batch.elements, batch.own),
+  });
+  return graph('neighbours', (g) => {
+    const read = g.source('read', ({ signal }: { signal: AbortSignal }) => job.batches(signal));
+    const found = g.stage('search', read, search, { ordered: true, runsOn: job.isOnGpu ? 'gpu' : 'cpu' });
+    return g.sink('write', found, (answered) => job.write(answered), { progress: ({ batch }) => batch.count });
+  }).run(undefined, { signal: job.signal, total: job.total, progressEvery: job.progressEvery });
+}
+
+/** How many queries a batch has. */
+export interface BatchSize {
+  next(): number;
+  /** Hears of results, so that the next ones are about as large as is good. */
+  learn(answered: AnsweredBatch): void;
+}
+
+const FIRST_QUERIES = 2 ** 12;
+const GOOD_ROWS = 2 ** 20;
+const GROWTH = 8;
+
+/** Batches as large as is good where results have a known size; else few queries at first, then as many as make about so many rows. */
+export function batchSize(most: number, areKnown: boolean): BatchSize {
+  let size = areKnown ? most : Math.min(most, FIRST_QUERIES);
+  return {
+    next: () => size,
+    learn({ batch, found }) {
+      if (areKnown) return;
+      const fitting = Math.floor((GOOD_ROWS * batch.count) / Math.max(1, found.ids.length));
+      size = Math.max(1, Math.min(most, GROWTH * size, fitting));
+    },
+  };
+}
+
+/** The points themselves as queries; `excludes` where none is to be its own neighbour. */
+export async function* ownBatches(points: HostPoints, size: BatchSize, excludes: boolean): AsyncGenerator<QueryBatch> {
+  const { count, dimensions, elements, rows, names } = points;
+  for (let from = 0; from < count; ) {
+    const to = Math.min(count, from + size.next());
+    yield {
+      count: to - from,
+      elements: elements.subarray(from * dimensions, to * dimensions),
+      rows: rows.subarray(from, to),
+      names,
+      firstName: from,
+      own: excludes ? from : undefined,
+    };
+    from = to;
+  }
+}
+
+/** Queries of a file, less the offset of the points. */
+export async function* queryBatches(
+  read: AsyncIterable<PlacedRows>,
+  { dimensions, offset }: HostPoints,
+  size: BatchSize,
+  onRounded: () => void,
+): AsyncGenerator<QueryBatch> {
+  for await (const { count, coordinates, rows, names } of read) {
+    if (coordinates.some((x) => Math.fround(x) !== x)) onRounded();
+    for (let from = 0; from < count; ) {
+      const to = Math.min(count, from + size.next());
+      yield {
+        count: to - from,
+        elements: placedAt(coordinates.subarray(from * dimensions, to * dimensions), dimensions, offset),
+        rows: rows.subarray(from, to),
+        names,
+        firstName: from,
+        own: undefined,
+      };
+      from = to;
+    }
+  }
+}

@@ -1,0 +1,222 @@
+import {
+  buildPointTree,
+  type Metric,
+  NO_POINT,
+  nearest,
+  nearestInTree,
+  type Points,
+  withinRadius,
+} from '../algorithms/neighbours/index.ts';
+import { pairsWithin } from '../algorithms/neighbours/pairs-within.ts';
+import type { Context } from '../primitives/context.ts';
+import { OutOfMemoryError } from '../primitives/errors.ts';
+import type { Asked } from './neighbours-arguments.ts';
+
+/** Neighbours of some queries: those of query i are `offsets[i] … offsets[i + 1] − 1`, nearest first. */
+export interface Found {
+  readonly offsets: Uint32Array;
+  /** Numbers of points, in the order in which they were given. */
+  readonly ids: Uint32Array;
+  readonly distances: Float32Array;
+}
+
+/** Points on a device, to look for neighbours among. */
+export interface NeighbourIndex {
+  /** How it looks: in a tree, or at all points. */
+  readonly way: 'tree' | 'all points';
+  /** The most queries that are good to be given at once. */
+  readonly mostQueries: number;
+  /** Finds neighbours of queries; those of a run of the points themselves, from point `own` on, have not themselves among them. */
+  search(elements: Float32Array, own: number | undefined): Promise<Found>;
+}
+
+/** What is looked for. */
+export interface NeighbourJob {
+  readonly asked: Asked;
+  readonly metric: Metric;
+  /** The dimensions of points and queries. */
+  readonly dimensions: number;
+  /** Coordinates, one point after the other. */
+  readonly elements: Float32Array;
+}
+
+const MOST_TREE_DIMENSIONS = 3;
+/** Rows of a result that are on the device at once. */
+const MOST_ROWS = 2 ** 20;
+const MOST_QUERIES = 2 ** 16;
+/** Pairs of a query and a point, times dimensions, that are looked at at once: fractions of a second. */
+const MOST_STEPS = 2 ** 34;
+/** Pairs whose distances are on the device at once. */
+const MOST_PAIRS = 2 ** 24;
+
+/** Brings points to the device; in the plane and in space it builds a tree over them. */
+export function neighbourIndex(
+  context: Context,
+  { asked, metric, dimensions, elements }: NeighbourJob,
+): NeighbourIndex {
+  const count = elements.length / dimensions;
+  const hasTree = dimensions <= MOST_TREE_DIMENSIONS && metric !== 'cosine' && metric !== 'inner';
+  // Trees are of two dimensions at least; a further coordinate of 0 changes no distance.
+  const width = hasTree ? Math.max(2, dimensions) : dimensions;
+  const place = (given: Float32Array): Points => ({
+    elements: context.column(widened(given, dimensions, width)),
+    dimensions: width,
+  });
+  const points = place(elements);
+  const finder = hasTree ? treeFinder(context, points, metric) : plainFinder(context, points, metric);
+  const finish = (distance: number): number => rooted(metric, distance);
+
+  async function search(given: Float32Array, own: number | undefined): Promise<Found> {
+    const queries = given.length / dimensions;
+    if (queries === 0 || count === 0) return nothing(queries);
+    const placed = place(given);
+    try {
+      const found =
+        asked.kind === 'nearest'
+          ? await finder.nearest(placed, Math.min(count, own === undefined ? asked.k : asked.k + 1))
+          : await finder.within(placed, limitOf(metric, asked.radius));
+      return tidied(found, queries, own, asked.kind === 'nearest' ? asked.k : count, finish);
+    } finally {
+      context.dispose(placed);
+    }
+  }
+
+  /** Results that find no room are looked for in halves. */
+  async function searchInParts(given: Float32Array, own: number | undefined): Promise<Found> {
+    try {
+      return await search(given, own);
+    } catch (error) {
+      const queries = given.length / dimensions;
+      if (!(error instanceof OutOfMemoryError) || queries < 2) throw error;
+      const half = queries >> 1;
+      const first = await searchInParts(given.subarray(0, half * dimensions), own);
+      const second = await searchInParts(given.subarray(half * dimensions), own === undefined ? undefined : own + half);
+      return joined(first, second);
+    }
+  }
+
+  const rows = asked.kind === 'nearest' ? Math.min(count, asked.k + 1) : 1;
+  const atOnce = hasTree ? MOST_QUERIES : MOST_STEPS / Math.max(1, count * dimensions);
+  const pairs = asked.kind === 'radius' && !hasTree ? MOST_PAIRS / Math.max(1, count) : MOST_QUERIES;
+  const most = Math.floor(Math.min(MOST_QUERIES, atOnce, pairs, MOST_ROWS / Math.max(1, rows)));
+  return { way: hasTree ? 'tree' : 'all points', mostQueries: Math.max(1, most), search: searchInParts };
+}
+
+/** Rows as the algorithms give them, some of which may be no neighbours. */
+type RawFound = Found;
+
+interface Finder {
+  nearest(queries: Points, k: number): Promise<RawFound>;
+  within(queries: Points, radius: number): Promise<RawFound>;
+}
+
+function treeFinder(context: Context, points: Points, metric: Metric): Finder {
+  const tree = buildPointTree(context, points);
+  context.dispose(points);
+  return {
+    async nearest(queries, k) {
+      const found = nearestInTree(context, tree, queries, { k, metric });
+      return listsOf(await context.read({ ...found }).finally(() => context.dispose(found)), k);
+    },
+    async within(queries, radius) {
+      const found = await withinRadius(context, tree, queries, { radius, metric, sorted: true });
+      return context.read({ ...found }).finally(() => context.dispose(found));
+    },
+  };
+}
+
+function plainFinder(context: Context, points: Points, metric: Metric): Finder {
+  return {
+    async nearest(queries, k) {
+      const found = nearest(context, points, queries, { k, metric });
+      return listsOf(await context.read({ ...found }).finally(() => context.dispose(found)), k);
+    },
+    async within(queries, radius) {
+      const found = pairsWithin(context, points, queries, { radius, metric });
+      const { query, id, distance } = await context.read({ ...found }).finally(() => context.dispose(found));
+      return sortedRuns(query, id, distance, (queries.elements.length as number) / queries.dimensions);
+    },
+  };
+}
+
+function listsOf({ ids, distances }: { ids: Uint32Array; distances: Float32Array }, k: number): RawFound {
+  return { offsets: Uint32Array.from({ length: ids.length / k + 1 }, (_, i) => i * k), ids, distances };
+}
+
+/** Pairs by query as runs, each by distance and then by id. */
+function sortedRuns(query: Uint32Array, id: Uint32Array, distance: Float32Array, queries: number): RawFound {
+  const offsets = new Uint32Array(queries + 1);
+  for (const each of query) offsets[each + 1]!++;
+  for (let i = 0; i < queries; i++) offsets[i + 1]! += offsets[i]!;
+  const [ids, distances] = [new Uint32Array(id.length), new Float32Array(id.length)];
+  for (let i = 0; i < queries; i++) {
+    const [from, to] = [offsets[i]!, offsets[i + 1]!];
+    const order = Uint32Array.from({ length: to - from }, (_, j) => from + j);
+    order.sort((a, b) => (distance[a]! === distance[b]! ? id[a]! - id[b]! : distance[a]! - distance[b]!));
+    for (const [j, row] of order.entries()) {
+      ids[from + j] = id[row]!;
+      distances[from + j] = distance[row]!;
+    }
+  }
+  return { offsets, ids, distances };
+}
+
+/** Without points that are none, the queries themselves, and what is beyond k. */
+function tidied(
+  { offsets, ids, distances }: RawFound,
+  queries: number,
+  own: number | undefined,
+  k: number,
+  finish: (distance: number) => number,
+): Found {
+  const tidy = { offsets: new Uint32Array(queries + 1), ids: ids.slice(), distances: distances.slice() };
+  let rows = 0;
+  for (let i = 0; i < queries; i++) {
+    const itself = own === undefined ? NO_POINT : own + i;
+    for (let row = offsets[i]!; row < offsets[i + 1]! && rows - tidy.offsets[i]! < k; row++) {
+      const id = ids[row]!;
+      if (id === NO_POINT || id === itself) continue;
+      tidy.ids[rows] = id;
+      tidy.distances[rows++] = finish(distances[row]!);
+    }
+    tidy.offsets[i + 1] = rows;
+  }
+  return { offsets: tidy.offsets, ids: tidy.ids.subarray(0, rows), distances: tidy.distances.subarray(0, rows) };
+}
+
+function nothing(queries: number): Found {
+  return { offsets: new Uint32Array(queries + 1), ids: new Uint32Array(), distances: new Float32Array() };
+}
+
+function joined(first: Found, second: Found): Found {
+  const rows = first.ids.length;
+  const ids = new Uint32Array(rows + second.ids.length);
+  const distances = new Float32Array(ids.length);
+  ids.set(first.ids);
+  ids.set(second.ids, rows);
+  distances.set(first.distances);
+  distances.set(second.distances, rows);
+  const offsets = new Uint32Array(first.offsets.length + second.offsets.length - 1);
+  offsets.set(first.offsets);
+  for (const [i, offset] of second.offsets.entries()) offsets[first.offsets.length - 1 + i] = rows + offset;
+  return { offsets, ids, distances };
+}
+
+/** Points with coordinates of 0 behind their own. */
+function widened(elements: Float32Array, dimensions: number, width: number): Float32Array {
+  if (dimensions === width) return elements;
+  const wide = new Float32Array((elements.length / dimensions) * width);
+  for (let i = 0; i < elements.length; i++) wide[Math.floor(i / dimensions) * width + (i % dimensions)] = elements[i]!;
+  return wide;
+}
+
+/** The radius as the algorithms compare it: sums of powers are compared as sums. */
+function limitOf(metric: Metric, radius: number): number {
+  return typeof metric === 'string' ? radius : Math.fround(radius ** metric.lp);
+}
+
+/** Sums of powers as distances, rounded to f32. */
+function rooted(metric: Metric, sum: number): number {
+  if (metric === 'l2') return Math.sqrt(sum);
+  return typeof metric === 'string' ? sum : sum ** (1 / metric.lp);
+}

@@ -1,0 +1,123 @@
+import type { HostColumn, HostTable } from '../algorithms/tables/host-table.ts';
+import { type Chunk, joined, sliceOf } from '../formats/tables/rebatch.ts';
+import type { TableField } from '../formats/tables/table-file.ts';
+import type { RowsWriter } from '../formats/tables/write/text-writers.ts';
+import { gatherRows } from './gather-rows.ts';
+import type { AnsweredBatch } from './neighbours-graph.ts';
+import { type DistanceFigures, distanceTally } from './neighbours-tally.ts';
+import { type RowsFormat, rowsWriterOf } from './table-files.ts';
+
+/** Takes answers in order, and writes them as the command line asks for. */
+export interface NeighbourSink {
+  add(answered: AnsweredBatch): Promise<void>;
+  /** Writes what is left, and the end of the table. */
+  end(): Promise<void>;
+  figures(): NeighbourFigures;
+}
+
+export interface NeighbourFigures {
+  readonly queries: number;
+  /** Queries without a neighbour. */
+  readonly alone: number;
+  readonly rows: number;
+  readonly distances: DistanceFigures;
+}
+
+/** What rows are called and where they go. */
+export interface SinkOptions {
+  /** Whether rows have a rank. */
+  readonly isRanked: boolean;
+  readonly format: RowsFormat;
+  /** Rows of the points in their file, by their numbers. */
+  readonly pointRows: Uint32Array;
+  /** Names of the points. */
+  readonly pointNames: HostColumn | undefined;
+  /** The fields of the columns that name points and queries; undefined where rows do. */
+  readonly pointField: TableField | undefined;
+  readonly queryField: TableField | undefined;
+  /** Undefined where rows are counted alone. */
+  readonly write: ((chunk: string | Uint8Array) => Promise<void>) | undefined;
+}
+
+/** Rows that are written at once, whatever batches they came in: so the bytes of a file do not depend on these. */
+const CHUNK_ROWS = 2 ** 16;
+
+/** Begins the output. */
+export async function neighbourSink(options: SinkOptions): Promise<NeighbourSink> {
+  const { format, write } = options;
+  const fields = fieldsOf(options);
+  const writer = write && (await rowsWriterOf(format, fields));
+  const tally = distanceTally();
+  const totals = { queries: 0, alone: 0, rows: 0 };
+  const chunks = writer && chunkWriter(writer, write!);
+  await write?.(writer!.begin());
+  return {
+    async add(answered) {
+      const { batch, found } = answered;
+      for (let query = 0; query < batch.count; query++) {
+        if (found.offsets[query] === found.offsets[query + 1]) totals.alone++;
+      }
+      await chunks?.add(rowsOf(answered, options));
+      tally.add(found.distances);
+      totals.queries += batch.count;
+      totals.rows += found.ids.length;
+    },
+    async end() {
+      await chunks?.flush();
+      await write?.(writer!.end());
+    },
+    figures: () => ({ ...totals, distances: tally.figures() }),
+  };
+}
+
+function fieldsOf({ isRanked, pointField, queryField }: SinkOptions): TableField[] {
+  const named = (name: string, field: TableField | undefined): TableField =>
+    field === undefined ? { name, type: 'u32', nullable: false } : { ...field, name };
+  return [
+    named('query', queryField),
+    ...(isRanked ? [{ name: 'rank', type: 'u32', nullable: false } as const] : []),
+    named('id', pointField),
+    { name: 'distance', type: 'f32', nullable: false },
+  ];
+}
+
+/** Writes chunks of a fixed number of rows. */
+function chunkWriter(writer: RowsWriter, write: (chunk: string | Uint8Array) => Promise<void>) {
+  let [pending, pendingRows]: [Chunk[], number] = [[], 0];
+  const flush = async (): Promise<void> => {
+    if (pendingRows === 0) return;
+    const rows = joined(pending, pendingRows);
+    [pending, pendingRows] = [[], 0];
+    await write(writer.add(rows));
+  };
+  return {
+    flush,
+    async add(chunk: Chunk): Promise<void> {
+      for (let at = 0; at < chunk.rows; ) {
+        const rows = Math.min(chunk.rows - at, CHUNK_ROWS - pendingRows);
+        pending.push(sliceOf(chunk, at, rows));
+        at += rows;
+        pendingRows += rows;
+        if (pendingRows === CHUNK_ROWS) await flush();
+      }
+    },
+  };
+}
+
+function rowsOf({ batch, found }: AnsweredBatch, { isRanked, pointRows, pointNames }: SinkOptions): Chunk {
+  const rows = found.ids.length;
+  const [queries, ranks] = [new Uint32Array(rows), new Uint32Array(rows)];
+  for (let query = 0; query < batch.count; query++) {
+    const [from, to] = [found.offsets[query]!, found.offsets[query + 1]!];
+    queries.fill(batch.names === undefined ? batch.rows[query]! : batch.firstName + query, from, to);
+    for (let row = from; row < to; row++) ranks[row] = row - from + 1;
+  }
+  const plain = (values: Uint32Array): HostColumn => ({ type: 'u32', values });
+  const columns: HostTable = {
+    query: batch.names === undefined ? plain(queries) : gatherRows(batch.names, queries),
+    ...(isRanked ? { rank: plain(ranks) } : {}),
+    id: pointNames === undefined ? plain(found.ids.map((id) => pointRows[id]!)) : gatherRows(pointNames, found.ids),
+    distance: { type: 'f32', values: found.distances },
+  };
+  return { rows, columns };
+}

@@ -1,0 +1,17 @@
+import type { Context } from '../primitives/context.ts';
+import type { NeighboursParts } from './neighbours-run.ts';
+import { openTableFile } from './table-files.ts';
+
+/** The real parts of `quadrille neighbours`, each loaded when it is first needed: bad input is told before a backend loads. */
+export const neighboursParts: NeighboursParts<Context> = {
+  openTable: openTableFile,
+  async openContext(options, memory) {
+    const { open } = await import('../on-node.ts');
+    // What finds no room is searched for in parts, which is faster than spilling it.
+    return open({ ...options, spill: false, limits: { memoryBytes: memory } });
+  },
+  async neighbourIndex(context, job) {
+    const { neighbourIndex } = await import('./neighbours-index.ts');
+    return neighbourIndex(context, job);
+  },
+};

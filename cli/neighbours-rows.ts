@@ -1,0 +1,119 @@
+import type { HostColumn, HostTable } from '../algorithms/tables/host-table.ts';
+import { isSet } from '../formats/tables/bits.ts';
+import type { TableFile } from '../formats/tables/table-file.ts';
+import { FormatError } from '../primitives/errors.ts';
+import { gatherRows } from './gather-rows.ts';
+
+/** Some points of a table, without those that have no place. */
+export interface PlacedRows {
+  readonly count: number;
+  /** One point after the other, as exact as the file has them. */
+  readonly coordinates: Float64Array;
+  /** Their rows in the file. */
+  readonly rows: Uint32Array;
+  /** What they are called; undefined where their rows are their names. */
+  readonly names: HostColumn | undefined;
+}
+
+/** Which columns of a table are read, and what becomes of rows that have no place. */
+export interface PointRowsOptions {
+  readonly columns: readonly string[];
+  readonly id: string | undefined;
+  readonly onBadRecord: 'stop' | 'skip';
+  readonly signal: AbortSignal;
+}
+
+/** Rows of points that were left out. */
+export interface LeftOut {
+  count: number;
+  /** What is wrong with the first of them. */
+  first: string;
+}
+
+/** Beyond these, differences of two numbers may be beyond f32. */
+export const GREATEST: number = 2 ** 126;
+const MOST_ROWS = 2 ** 32 - 1;
+
+/**
+ * Reads points as the table has them, batch by batch. A row has no place where a coordinate is null, NaN, infinite or above
+ * {@link GREATEST}.
+ *
+ * @throws FormatError `neighbours/no-place` at the first such row, unless they are skipped.
+ */
+export async function* pointRows(
+  table: TableFile,
+  { columns, id, onBadRecord, signal }: PointRowsOptions,
+  leftOut: LeftOut,
+): AsyncGenerator<PlacedRows, void, undefined> {
+  const names = id === undefined ? columns : [...columns, id];
+  for await (const batch of table.batches({ columns: names, signal })) {
+    if (batch.first + batch.rows > MOST_ROWS) throw tooManyRows(table.file);
+    const read = columns.map((name) => numbersOf(batch.columns[name]!, batch.rows));
+    const places = new Uint32Array(batch.rows);
+    let count = 0;
+    for (let row = 0; row < batch.rows; row++) {
+      const wrong = read.findIndex((numbers) => !isPlace(numbers[row]!));
+      if (wrong < 0) {
+        places[count++] = row;
+        continue;
+      }
+      const fault = faultOf(batch.columns, columns[wrong]!, read[wrong]!, row);
+      if (onBadRecord === 'stop') throw noPlace(table.file, batch.first + row, fault);
+      if (leftOut.count++ === 0) leftOut.first = `Row ${batch.first + row}: ${fault}`;
+    }
+    yield {
+      count,
+      coordinates: interleaved(read, places, count),
+      rows: places.subarray(0, count).map((row) => batch.first + row),
+      names: id === undefined ? undefined : gatherRows(batch.columns[id]!, places, count),
+    };
+  }
+}
+
+/** A column as f64; NaN where it is null. */
+function numbersOf(column: HostColumn, rows: number): Float64Array {
+  const numbers = new Float64Array(rows);
+  // Text has no rows here: columns of numbers were asked for.
+  if (column.type === 'string') return numbers;
+  const { values, validity } = column;
+  const unit = column.type === 'decimal' ? 10 ** column.scale : 1;
+  for (let row = 0; row < rows; row++) numbers[row] = Number(values[row]) / unit;
+  if (validity !== undefined) for (let row = 0; row < rows; row++) if (!isSet(validity, row)) numbers[row] = Number.NaN;
+  return numbers;
+}
+
+function isPlace(coordinate: number): boolean {
+  return Math.abs(coordinate) <= GREATEST;
+}
+
+function interleaved(columns: readonly Float64Array[], places: Uint32Array, count: number): Float64Array {
+  const coordinates = new Float64Array(columns.length * count);
+  for (const [d, numbers] of columns.entries()) {
+    for (let i = 0; i < count; i++) coordinates[i * columns.length + d] = numbers[places[i]!]!;
+  }
+  return coordinates;
+}
+
+function faultOf(columns: HostTable, name: string, numbers: Float64Array, row: number): string {
+  const { validity } = columns[name]!;
+  const isNull = validity !== undefined && !isSet(validity, row);
+  const value = numbers[row]!;
+  if (isNull || !Number.isFinite(value)) return `${name} is ${isNull ? 'null' : value}.`;
+  return `${name} is ${value}, beyond ±${GREATEST.toPrecision(2)}.`;
+}
+
+function noPlace(file: string, row: number, fault: string): FormatError {
+  return new FormatError('neighbours/no-place', `A point has no place: ${fault}`, {
+    remedy: 'Mend the row, or leave such rows out with --on-bad-record skip.',
+    place: { file, record: row },
+  });
+}
+
+function tooManyRows(file: string): FormatError {
+  return new FormatError('neighbours/too-many-rows', 'There are more rows than can be numbered.', {
+    expected: `at most ${MOST_ROWS}`,
+    got: 'more',
+    remedy: 'Split the file.',
+    place: { file },
+  });
+}

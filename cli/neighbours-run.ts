@@ -1,0 +1,278 @@
+import type { Note } from '../algorithms/notes.ts';
+import type { TableField, TableFile } from '../formats/tables/table-file.ts';
+import type { GraphRun } from '../graph/index.ts';
+import { OutOfMemoryError, UsageError } from '../primitives/errors.ts';
+import type { BackendOptions } from './arguments.ts';
+import { counted } from './grouped.ts';
+import type { Log } from './log.ts';
+import type { NeighboursOptions, PointsRequest } from './neighbours-arguments.ts';
+import {
+  type ColumnsOption,
+  type CoordinateColumns,
+  coordinateColumns,
+  requireIdColumn,
+} from './neighbours-columns.ts';
+import {
+  type AnsweredBatch,
+  batchSize,
+  ownBatches,
+  type QueryBatch,
+  queryBatches,
+  searchGraph,
+} from './neighbours-graph.ts';
+import type { NeighbourIndex, NeighbourJob } from './neighbours-index.ts';
+import { type NeighbourFigures, neighbourSink } from './neighbours-outputs.ts';
+import { collectPoints, type HostPoints, requireRoom } from './neighbours-points.ts';
+import { type LeftOut, type PlacedRows, pointRows } from './neighbours-rows.ts';
+import type { NeighboursRun } from './neighbours-summary.ts';
+import { type OutputWriter, openContext, type RunContext, type Surroundings } from './run-support.ts';
+
+/** The parts that the command puts together. */
+export interface NeighboursParts<C extends RunContext> {
+  openTable(path: string, signal: AbortSignal): Promise<TableFile>;
+  /** Opens a context whose columns take at most so many bytes. */
+  openContext(options: BackendOptions, memory: number): Promise<C>;
+  neighbourIndex(context: C, job: NeighbourJob): Promise<NeighbourIndex>;
+}
+
+/** A search that came to its end, or as far as it did. */
+export interface Searched {
+  readonly run: NeighboursRun;
+  readonly figures: NeighbourFigures;
+}
+
+/**
+ * Searches, into an output that is written on the way. Where it is interrupted after queries were done, that is no failure.
+ *
+ * @throws what its parts throw; {@link Surroundings.signal}'s reason when it is aborted before.
+ */
+export async function searchNeighbours<C extends RunContext>(
+  options: NeighboursOptions,
+  parts: NeighboursParts<C>,
+  { log, signal }: Surroundings,
+  writer: OutputWriter,
+): Promise<Searched> {
+  const notes = noteTaker(log);
+  const { asked, metric } = options;
+  await using table = await openPoints(options, options.points, '--columns', parts, signal);
+  await using asking = await openQueries(options, table, parts, signal);
+  const points = await readPoints(options, table);
+  const { count, dimensions, elements, offset } = points;
+  await using context = closing(
+    await openContext(options, (backend) => parts.openContext(backend, deviceShare(options.memory))),
+  );
+  const stop = (): void => context.value.abort(signal.reason);
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    signal.throwIfAborted();
+    const index = await parts.neighbourIndex(context.value, { asked, metric, dimensions, elements });
+    const sink = await neighbourSink(sinkOptions(options, table, asking, points, writer));
+    const size = batchSize(index.mostQueries, asked.kind === 'nearest');
+    let isRounded = points.areRounded;
+    const batches =
+      asking === undefined
+        ? ownBatches(points, size, !options.withSelf)
+        : queryBatches(asking.rows(), points, size, () => (isRounded = true));
+    const total = asking === undefined ? count : asking.table.rows;
+    /** What is being written when the run is interrupted is written to its end. */
+    let writing: Promise<void> = Promise.resolve();
+    const running = searchGraph({
+      index,
+      batches: () => whileWanted(batches, () => writer.isRead() || options.out !== '-'),
+      total,
+      isOnGpu: context.value.backend.name.startsWith('webgpu'),
+      write(answered: AnsweredBatch): Promise<void> {
+        size.learn(answered);
+        writing = sink.add(answered);
+        return writing;
+      },
+      signal,
+      progressEvery: log.progressEvery,
+    });
+    await watched(running, log).catch(async (error: unknown) => {
+      await writing.catch(() => undefined);
+      if (!signal.aborted || sink.figures().queries === 0) throw explained(error, options);
+    });
+    const figures = sink.figures();
+    await sink.end();
+    notes.take(placeNotes(table, asking));
+    notes.take(valueNotes(points, isRounded, table.columns));
+    const answered = total !== undefined && figures.queries + (asking?.leftOut.count ?? 0) === total;
+    const run: NeighboursRun = {
+      points: options.points.path,
+      queries: options.queries?.path,
+      ...{ asked, metric, columns: table.columns.names, count, offset },
+      total: total === undefined ? undefined : total - (asking?.leftOut.count ?? 0),
+      leftOut: { points: table.leftOut.count, queries: asking?.leftOut.count ?? 0 },
+      way: index.way,
+      backend: context.value.backend.name,
+      partial: signal.aborted && !answered,
+      notes: notes.all,
+    };
+    return { run, figures };
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+function closing<T extends { close(): Promise<void> }>(value: T): AsyncDisposable & { readonly value: T } {
+  return { value, [Symbol.asyncDispose]: () => value.close() };
+}
+
+/** Half is for points and results on the host. */
+function deviceShare(memory: number): number {
+  return Math.max(LEAST_ON_DEVICE, Math.floor(memory / 2));
+}
+
+/** What a device needs to do anything at all. */
+const LEAST_ON_DEVICE = 2 ** 26;
+
+/** A table of points, opened. */
+interface OpenPoints extends AsyncDisposable {
+  readonly table: TableFile;
+  readonly columns: CoordinateColumns;
+  /** The column that names the points. */
+  readonly idField: TableField | undefined;
+  readonly leftOut: LeftOut;
+  rows(): AsyncIterable<PlacedRows>;
+}
+
+async function openPoints<C extends RunContext>(
+  { onBadRecord }: NeighboursOptions,
+  { path, columns: given, id }: PointsRequest,
+  option: ColumnsOption['option'],
+  parts: NeighboursParts<C>,
+  signal: AbortSignal,
+): Promise<OpenPoints> {
+  const table = await parts.openTable(path, signal);
+  try {
+    const columns = coordinateColumns(table, { option, given });
+    if (id !== undefined) requireIdColumn(table, option === '--columns' ? '--id' : '--query-id', id);
+    const leftOut = { count: 0, first: '' };
+    return {
+      ...{ table, columns, leftOut },
+      idField: table.fields.find(({ name }) => name === id),
+      rows: () => pointRows(table, { columns: columns.names, id, onBadRecord, signal }, leftOut),
+      [Symbol.asyncDispose]: () => table.close(),
+    };
+  } catch (error) {
+    await table.close();
+    throw error;
+  }
+}
+
+/** The queries' columns are called as those of the points, unless it is said otherwise. */
+async function openQueries<C extends RunContext>(
+  options: NeighboursOptions,
+  points: OpenPoints,
+  parts: NeighboursParts<C>,
+  signal: AbortSignal,
+): Promise<OpenPoints | undefined> {
+  const { queries } = options;
+  if (queries === undefined) return undefined;
+  const { names } = points.columns;
+  const columns = queries.columns ?? names.map((name) => `"${name.replaceAll('"', '""')}"`).join(',');
+  const asking = await openPoints(options, { ...queries, columns }, '--query-columns', parts, signal);
+  if (asking.columns.names.length === names.length) return asking;
+  await asking[Symbol.asyncDispose]();
+  throw new UsageError('usage/dimensions', 'Points and queries have different numbers of coordinates.', {
+    expected: `${counted(names.length, 'column')}, as ${names.join(', ')}`,
+    got: asking.columns.names.join(', '),
+    remedy: 'Choose as many with --query-columns as with --columns.',
+  });
+}
+
+async function readPoints({ memory, metric }: NeighboursOptions, points: OpenPoints): Promise<HostPoints> {
+  const { table, columns } = points;
+  const room = { file: table.file, bytes: memory / 2 };
+  const dimensions = columns.names.length;
+  if (table.rows !== undefined) requireRoom(table.rows, dimensions, room);
+  return collectPoints(points.rows(), dimensions, metric, room);
+}
+
+function sinkOptions(
+  { asked, format, out }: NeighboursOptions,
+  table: OpenPoints,
+  asking: OpenPoints | undefined,
+  { rows, names }: HostPoints,
+  writer: OutputWriter,
+): Parameters<typeof neighbourSink>[0] {
+  return {
+    isRanked: asked.kind === 'nearest',
+    format,
+    pointRows: rows,
+    pointNames: names,
+    pointField: table.idField,
+    queryField: (asking ?? table).idField,
+    write: out === undefined ? undefined : (chunk) => writer.write(out, chunk),
+  };
+}
+
+/** Queries as long as somebody takes the answers. */
+async function* whileWanted(batches: AsyncIterable<QueryBatch>, areWanted: () => boolean): AsyncGenerator<QueryBatch> {
+  for await (const batch of batches) {
+    if (!areWanted()) return;
+    yield batch;
+  }
+}
+
+async function watched({ progress$, result }: GraphRun<number>, log: Log): Promise<void> {
+  const shown = progress$.subscribe((report) => log.progress(report, 'queries'));
+  try {
+    await result;
+  } finally {
+    shown.unsubscribe();
+    log.clearProgress();
+  }
+}
+
+function noteTaker(log: Log): { readonly all: Note[]; take(notes: readonly Note[]): void } {
+  const all: Note[] = [];
+  return {
+    all,
+    take(notes) {
+      for (const note of notes) log.note(note);
+      all.push(...notes);
+    },
+  };
+}
+
+/** Rows that were left out. */
+function placeNotes(points: OpenPoints, asking: OpenPoints | undefined): Note[] {
+  return [points, ...(asking === undefined ? [] : [asking])].flatMap(({ table, leftOut: { count, first } }) => {
+    if (count === 0) return [];
+    const rows = count === 1 ? '1 row' : `${counted(count, 'row')}`;
+    const message = `${rows} of ${table.file} without a place ${count === 1 ? 'was' : 'were'} left out. ${first}`;
+    return [{ code: 'neighbours/no-place', message, count }];
+  });
+}
+
+/** What there is to know of the distances. */
+function valueNotes(
+  { count, offset }: HostPoints,
+  isRounded: boolean,
+  { names, areDegrees }: CoordinateColumns,
+): Note[] {
+  const rounded =
+    offset === undefined
+      ? 'Coordinates with more digits than f32 holds were rounded to it: distances are those of the rounded ones.'
+      : 'Coordinates have more digits than f32 holds: distances are those of f32 after taking off ' +
+        `${offset.map((by, d) => `${by} of ${names[d]}`).join(', ')}.`;
+  const degrees = `${names[0]} and ${names[1]} are taken for coordinates of a plane: distances are in degrees, and no lengths on the ground.`;
+  return [
+    ...(count === 0 ? [{ code: 'neighbours/no-points', message: 'There are no points, and so no neighbours.' }] : []),
+    ...(isRounded ? [{ code: 'neighbours/rounded', message: rounded }] : []),
+    ...(areDegrees ? [{ code: 'neighbours/degrees', message: degrees }] : []),
+  ];
+}
+
+/** What is wrong in the words of the command line. */
+function explained(error: unknown, { memory }: NeighboursOptions): unknown {
+  if (!(error instanceof OutOfMemoryError) || error.code === 'memory/limit') return error;
+  return new OutOfMemoryError('memory/limit', 'The search needs more memory than it may take.', {
+    expected: `at most ${memory} bytes`,
+    got: 'more',
+    remedy: 'Raise the limit (--memory) where the machine has more, or ask for fewer neighbours.',
+    cause: error,
+  });
+}

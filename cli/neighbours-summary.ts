@@ -1,0 +1,107 @@
+import type { Metric } from '../algorithms/neighbours/index.ts';
+import type { Note } from '../algorithms/notes.ts';
+import { counted, grouped } from './grouped.ts';
+import type { RunSummary } from './log.ts';
+import { type Asked, nameOfMetric } from './neighbours-arguments.ts';
+import type { NeighbourFigures } from './neighbours-outputs.ts';
+
+/** What is known of a run beside its figures. */
+export interface NeighboursRun {
+  /** The files as the user named them. */
+  readonly points: string;
+  /** Undefined where the points themselves are the queries. */
+  readonly queries: string | undefined;
+  readonly asked: Asked;
+  readonly metric: Metric;
+  readonly columns: readonly string[];
+  /** How many points there are. */
+  readonly count: number;
+  /** Queries in all, where it is known. */
+  readonly total: number | undefined;
+  readonly offset: readonly number[] | undefined;
+  /** Rows without a place. */
+  readonly leftOut: { readonly points: number; readonly queries: number };
+  readonly way: 'tree' | 'all points';
+  readonly backend: string;
+  /** Whether the run ended before the queries did. */
+  readonly partial: boolean;
+  readonly notes: readonly Note[];
+}
+
+/** How a run ended, and what it wrote. */
+export interface NeighboursEnd {
+  readonly seconds: number;
+  readonly outputs: readonly string[];
+}
+
+/** The last words of `quadrille neighbours`. */
+export function neighboursSummary(
+  run: NeighboursRun,
+  figures: NeighbourFigures,
+  { seconds, outputs }: NeighboursEnd,
+): RunSummary {
+  const { queries } = figures;
+  const rate = queries / seconds;
+  return {
+    lines: [
+      askedLine(run, figures),
+      ...distanceLines(run, figures),
+      `${seconds.toFixed(1)} s on ${run.backend}, ${grouped(Math.round(rate))} queries a second.`,
+      ...(run.partial ? [`Partial: the run ended after ${ofTotal(run, queries)}.`] : []),
+      ...(outputs.length === 0 ? [] : [`Wrote ${outputs.join(', ')}.`]),
+    ],
+    fields: { ...fieldsOf(run, figures), seconds, queriesPerSecond: rate, outputs },
+  };
+}
+
+/** The figures of a run as JSON, but for how long it took. */
+export function figuresJson(run: NeighboursRun, figures: NeighbourFigures): string {
+  return `${JSON.stringify({ ...fieldsOf(run, figures), notes: run.notes }, null, 2)}\n`;
+}
+
+/** `8 queries`, or `8 of 10 queries`. */
+export function ofTotal({ total }: Pick<NeighboursRun, 'total'>, queries: number): string {
+  return total === undefined ? countedQueries(queries) : `${grouped(queries)} of ${countedQueries(total)}`;
+}
+
+function countedQueries(queries: number): string {
+  return queries === 1 ? '1 query' : `${grouped(queries)} queries`;
+}
+
+function askedLine({ points, queries, asked, count }: NeighboursRun, figures: NeighbourFigures): string {
+  const among = `${counted(count, 'point')} of ${points}`;
+  const asking = queries === undefined ? `${among}` : `${countedQueries(figures.queries)} of ${queries} to ${among}`;
+  const alone = figures.alone === 0 ? '' : `, ${countedQueries(figures.alone)} without any`;
+  const what = asked.kind === 'nearest' ? `${grouped(asked.k)} nearest` : `within ${asked.radius}`;
+  return `${asking}, ${what}: ${counted(figures.rows, 'row')}${alone}.`;
+}
+
+function distanceLines({ metric }: NeighboursRun, { distances }: NeighbourFigures): string[] {
+  const { min, mean, max, infinite } = distances;
+  const beyond = infinite === 0 ? '' : `, ${grouped(infinite)} of them beyond all numbers`;
+  if (min === null) return infinite === 0 ? [] : [`All distances (${nameOfMetric(metric)}) are beyond all numbers.`];
+  const [least, middle, most] = [min, mean!, max!].map((distance) => Number(distance.toPrecision(3)));
+  return [`Distances (${nameOfMetric(metric)}): ${least} to ${most}, mean ${middle}${beyond}.`];
+}
+
+function fieldsOf(run: NeighboursRun, { queries, alone, rows, distances }: NeighbourFigures): object {
+  const { points, asked, metric, columns, count, total, offset, leftOut, way, backend, partial } = run;
+  return {
+    file: points,
+    queriesFile: run.queries ?? null,
+    columns,
+    points: count,
+    queries,
+    totalQueries: total ?? null,
+    partial,
+    ...(asked.kind === 'nearest' ? { k: asked.k } : { radius: asked.radius }),
+    metric: nameOfMetric(metric),
+    rows,
+    queriesWithoutNeighbours: alone,
+    leftOut,
+    offset: offset ?? null,
+    way,
+    backend,
+    distances,
+  };
+}

@@ -1,0 +1,70 @@
+import { BAR, histogramChart } from './histogram-chart.ts';
+import { countText, escapeXml, MUTED, shorten, text } from './zonal-plot/page.ts';
+
+/** What a plot of distances shows. */
+export interface DistancePlot {
+  readonly title: string;
+  /** What the distances are, as `l2`. */
+  readonly metric: string;
+  readonly queries: number;
+  readonly count: number;
+  /** Distances that are not shown, as they are beyond all numbers. */
+  readonly infinite: number;
+  readonly mean: number | null;
+  /** Counts of even bins. */
+  readonly histogram: { readonly start: number; readonly width: number; readonly counts: readonly number[] };
+}
+
+const WIDTH = 760;
+const MARGIN = 36;
+const CHART_TOP = 96;
+const CHART_HEIGHT = 300;
+const LONGEST_TITLE = 56;
+
+/**
+ * Draws how the distances of neighbours are spread, as a standalone SVG: a histogram with their mean.
+ *
+ * @throws PackageError `package/missing` where the optional packages `@observablehq/plot` and `linkedom` are not installed.
+ */
+export async function distancePlot(plot: DistancePlot): Promise<string> {
+  const height = CHART_TOP + CHART_HEIGHT + MARGIN;
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" ` +
+      `font-family="system-ui, 'Segoe UI', Helvetica, Arial, 'DejaVu Sans', sans-serif" style="background: #fff">`,
+    `<title>${escapeXml(plot.title)}</title>`,
+    '<rect width="100%" height="100%" fill="#fff"/>',
+    text(shorten(plot.title, LONGEST_TITLE), { x: MARGIN, y: 42, size: 20, weight: 600 }),
+    text(subtitle(plot), { x: MARGIN, y: 66, size: 13, fill: MUTED }),
+    `<g transform="translate(${MARGIN}, ${CHART_TOP})">${await drawDistances(plot)}</g>`,
+    '</svg>\n',
+  ].join('\n');
+}
+
+function subtitle({ queries, count, infinite }: DistancePlot): string {
+  const beyond = infinite === 0 ? '' : `; ${plural(infinite, 'distance')} beyond all numbers not shown`;
+  return `${plural(count, 'distance')} of ${plural(queries, 'query')}${beyond}`;
+}
+
+function plural(count: number, thing: string): string {
+  if (count === 1) return `1 ${thing}`;
+  return `${countText(count)} ${thing === 'query' ? 'queries' : `${thing}s`}`;
+}
+
+function drawDistances({ metric, mean, histogram: { start, width, counts } }: DistancePlot): Promise<string> {
+  const bars = counts.map((count, bin) => ({
+    lower: start + bin * width,
+    upper: start + (bin + 1) * width,
+    count,
+    color: BAR,
+  }));
+  return histogramChart({
+    width: WIDTH - 2 * MARGIN,
+    height: CHART_HEIGHT,
+    bars,
+    start,
+    end: bars.at(-1)?.upper ?? start + 1,
+    label: `distance (${metric})`,
+    ticks: { x: 10, y: 6 },
+    named: mean === null ? { x: Number.NaN, name: '' } : { x: mean, name: `mean ${Number(mean.toPrecision(3))}` },
+  });
+}
