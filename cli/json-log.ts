@@ -35,6 +35,7 @@ const PROGRESS_FIELDS = {
   tiles: { done: 'doneTiles', total: 'totalTiles', rate: 'tilesPerSecond' },
   frames: { done: 'doneFrames', total: 'totalFrames', rate: 'framesPerSecond' },
   queries: { done: 'doneQueries', total: 'totalQueries', rate: 'queriesPerSecond' },
+  rows: { done: 'doneRows', total: 'totalRows', rate: 'rowsPerSecond' },
   rounds: { done: 'doneRounds', total: 'totalRounds', rate: 'roundsPerSecond' },
   bytes: { done: 'doneBytes', total: 'totalBytes', rate: 'bytesPerSecond' },
 } as const;
