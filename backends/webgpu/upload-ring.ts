@@ -9,7 +9,6 @@ import { MAP_MODE_WRITE } from './usage.ts';
 /** A staging buffer that is mapped. */
 export interface Slab {
   readonly part: Part;
-  readonly memory: ArrayBuffer;
   /** Bytes from its start that are to be copied already. */
   readonly used: number;
 }
@@ -21,6 +20,11 @@ export interface UploadRing {
   now(bytes: number): Slab | undefined;
   /** A whole buffer, as soon as there is one; for {@link copy} or {@link giveBack}. Undefined where none can be made. */
   take(): Promise<Slab | undefined>;
+  /**
+   * The first bytes of the room that a buffer has, for {@link copy} or {@link giveBack} next. No more than they are mapped: a
+   * garbage collection would follow every few times that whole buffers were, as engines count what is mapped as garbage to be.
+   */
+  room(slab: Slab, bytes: number): ArrayBuffer;
   /** Copies the first bytes of the room that a buffer has to a part; says whether it was filled with that. */
   copy(slab: Slab, part: Part, byte: number, bytes: number): boolean;
   /** Takes back a buffer that nothing was copied from. */
@@ -40,11 +44,15 @@ export interface UploadRingOptions {
 }
 
 interface RingSlab extends Slab, Staged {
-  memory: ArrayBuffer;
   used: number;
+  /** Whether its first bytes were handed out since it was mapped: ranges of one mapping must not overlap. */
+  isTouched: boolean;
   /** Whether somebody took it, and may write to it at any time. */
   taken: boolean;
 }
+
+/** Ranges of a mapping begin at multiples of it. */
+const RANGE_ALIGNMENT = 8;
 
 export function createUploadRing({ device, size, mapped, recorder, failure, counters }: UploadRingOptions): UploadRing {
   const all = new Set<RingSlab>();
@@ -62,7 +70,7 @@ export function createUploadRing({ device, size, mapped, recorder, failure, coun
     let gpu: GPUBuffer | undefined;
     try {
       gpu = recorder.watched(() => device.createBuffer({ size: bytes, usage: UPLOAD_USAGE, mappedAtCreation: true }));
-      const slab = slabOf({ id: 0, gpu, bytes, lastUse: -1 }, gpu.getMappedRange());
+      const slab = slabOf({ id: 0, gpu, bytes, lastUse: -1 });
       recorder.made(slab.part);
       counters.allocations++;
       all.add(slab);
@@ -74,12 +82,12 @@ export function createUploadRing({ device, size, mapped, recorder, failure, coun
     }
   };
 
-  const slabOf = (part: Part, memory: ArrayBuffer): RingSlab => {
+  const slabOf = (part: Part): RingSlab => {
     let accepted: Promise<void> | undefined = recorder.begin().accepted;
     const slab: RingSlab = {
       part,
-      memory,
       used: 0,
+      isTouched: false,
       taken: false,
       handOver() {
         part.gpu.unmap();
@@ -87,7 +95,7 @@ export function createUploadRing({ device, size, mapped, recorder, failure, coun
       },
       ended(handedOver) {
         if (handedOver) void map(slab, accepted);
-        else restore(slab);
+        else renew(slab);
         accepted = undefined;
       },
     };
@@ -100,13 +108,23 @@ export function createUploadRing({ device, size, mapped, recorder, failure, coun
     try {
       await accepted;
       await mapped(gpu, MAP_MODE_WRITE, size.bytes);
-      slab.memory = gpu.getMappedRange();
+      slab.isTouched = false;
     } catch {
       drop(slab);
       serve();
       return;
     }
     restore(slab);
+  };
+
+  /** Makes a buffer whole again that nothing was copied from. */
+  const renew = (slab: RingSlab): void => {
+    if (!slab.isTouched || slab.part.spoiled !== undefined) {
+      restore(slab);
+      return;
+    }
+    slab.part.gpu.unmap();
+    void map(slab, undefined);
   };
 
   /** A buffer that is mapped, and that nothing is to be copied from, can be written to. */
@@ -136,7 +154,7 @@ export function createUploadRing({ device, size, mapped, recorder, failure, coun
   /** A buffer that can be written to; those are not that the device had no memory for, or that went with their device. */
   const takeReady = (): RingSlab | undefined => {
     for (let slab = ready.pop(); slab !== undefined; slab = ready.pop()) {
-      if (slab.part.spoiled === undefined && slab.memory.byteLength > 0) return slab;
+      if (slab.part.spoiled === undefined && slab.part.gpu.mapState === 'mapped') return slab;
       drop(slab);
     }
     return undefined;
@@ -163,17 +181,22 @@ export function createUploadRing({ device, size, mapped, recorder, failure, coun
       if (slab !== undefined || all.size === 0) return slab;
       return new Promise((resolve) => waiting.push(resolve));
     },
+    room(given, bytes) {
+      const slab = given as RingSlab;
+      slab.isTouched = true;
+      return slab.part.gpu.getMappedRange(slab.used, bytes);
+    },
     copy(given, part, byte, bytes) {
       const slab = given as RingSlab;
       recorder.stage(slab);
       recorder.copy(slab.part, slab.used, part, byte, bytes);
-      slab.used += bytes;
+      slab.used = Math.ceil((slab.used + bytes) / RANGE_ALIGNMENT) * RANGE_ALIGNMENT;
       slab.taken = false;
       const isFull = slab.used >= size.bytes;
       filling = isFull ? undefined : slab;
       return isFull;
     },
-    giveBack: (slab) => restore(slab as RingSlab),
+    giveBack: (slab) => renew(slab as RingSlab),
     trim() {
       for (const slab of ready.splice(0)) drop(slab);
     },

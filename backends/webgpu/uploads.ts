@@ -43,7 +43,7 @@ export function createUploads({ ring, recorder, failure, explain }: UploadsOptio
         const byte = (from + done) * 4;
         if (slab === undefined) recorder.write(part, byte, unshared(piece));
         else {
-          new Uint32Array(slab.memory, slab.used, length).set(piece);
+          new Uint32Array(ring.room(slab, length * 4)).set(piece);
           // The device copies what it has while the host goes on.
           if (ring.copy(slab, part, byte, length * 4)) recorder.flush();
         }
@@ -92,14 +92,16 @@ export function createUploads({ ring, recorder, failure, explain }: UploadsOptio
 
   /** Reads a piece to a staging buffer, and has the device copy it from there. */
   const bring = async (source: WordSource, piece: Range, slab: Slab): Promise<void> => {
+    let room: ArrayBuffer | undefined;
     try {
-      await readPiece(source, piece, slab.memory);
+      room = ring.room(slab, piece.words * 4);
+      await readPiece(source, piece, room);
       failure.guard();
       requireSound(slab.part);
       requireSound(piece.part);
     } catch (cause) {
       // Memory goes with its device, and then its source fails.
-      const isGone = slab.memory.byteLength === 0;
+      const isGone = room === undefined || room.byteLength === 0;
       ring.giveBack(slab);
       throw isGone ? await explain(cause) : cause;
     }
