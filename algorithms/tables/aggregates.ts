@@ -1,35 +1,11 @@
 import { requireArguments } from '../../primitives/arguments.ts';
-import type { Column } from '../../primitives/columns/column.ts';
-import type { Bool } from '../../primitives/functors/value.ts';
-import { reduce } from '../../primitives/reduce.ts';
+import { type Plan, planOf, totalsIn } from './aggregate-plans.ts';
 import { aTable, someAggregates, whereOptions } from './argument-kinds.ts';
-import { I64, isWithin, U64 } from './bounds.ts';
-import { numberOf } from './decimals.ts';
-import { countDistinct } from './distinct.ts';
-import { tableError } from './errors.ts';
 import type { Expression } from './expressions.ts';
-import type { CellValue, Decimal } from './host-table.ts';
-import { computeIntegers, domainOf } from './integers.ts';
-import { describeOperand } from './operands.ts';
-import { integersAt } from './order-statistics.ts';
-import { type Part, viewsOf } from './part.ts';
+import type { CellValue } from './host-table.ts';
 import { chosenBy, type Where } from './selection.ts';
 import type { DeviceTable } from './table.ts';
-import {
-  countTotal,
-  elementOf,
-  extremumTotal,
-  floatSum,
-  floatSumTotal,
-  integerOfWords,
-  momentsTotal,
-  monoidOf,
-  sumOfWords,
-  sumTotal,
-  type Total,
-  tableOf,
-} from './totals.ts';
-import { countsWhere, isEveryRow, orderedValues, type ValueOperand, valueOperand } from './values.ts';
+import { reducedTotals, wordsOfTotals } from './totals.ts';
 
 /** What rows come to. Rows without a value of `of` do not count. */
 export type Aggregate =
@@ -45,11 +21,6 @@ export type Aggregate =
 
 export type Aggregates = { readonly [name: string]: Aggregate };
 
-/** How an aggregate is found: out of totals over all rows, or by passes of its own. */
-type Plan =
-  | { readonly totals: readonly Total[]; readonly finish: (words: readonly (readonly number[])[]) => CellValue }
-  | { readonly find: () => Promise<CellValue> };
-
 /**
  * What rows of a table come to, all that are chosen or all: any number of aggregates at once.
  *
@@ -57,7 +28,8 @@ type Plan =
  * statistics are found by digits from the top, each in a pass that counts them.
  *
  * - Sums of integers and decimals are exact; one that does not fit in 64 bits is an error. Sums of f32 are compensated and added
- *   up in the canonical tree: the same bits on every backend, with about 48 bits right; past the greatest f32 they are infinite.
+ *   up in the canonical tree: the same bits on every backend, with about 48 bits right; past the greatest f32 they are infinite,
+ *   and subnormal numbers may be 0 to a GPU.
  * - Averages are the exact sum divided by the count, rounded once, of f32 the compensated one. Variances are those of samples,
  *   of integers exact before they are rounded, of f32 in f32.
  * - The median of numbers is the mean of the two in the middle where there is an even number of them, of other values the lower.
@@ -83,251 +55,13 @@ export async function aggregate<A extends Aggregates>(
   requireArguments('aggregate', { table, aggregates, options }, kinds);
   const chosen = chosenBy(table, options.where);
   const plans = Object.entries(aggregates).map(([name, each]): [string, Plan] => [name, planOf(table, each, chosen)]);
-  const totals = await readTotals(
-    table,
-    plans.flatMap(([, plan]) => ('totals' in plan ? plan.totals : [])),
-  );
+  const results = reducedTotals(table, totalsIn(plans.map(([, plan]) => plan)));
+  const read = await table.context.read(results.columns).finally(() => table.context.dispose(results.columns));
+  const totals = wordsOfTotals(results, read);
   const cells: [string, CellValue][] = [];
   for (const [name, plan] of plans) {
     const cell = 'find' in plan ? await plan.find() : plan.finish(plan.totals.map((total) => totals.get(total.name)!));
     cells.push([name, cell]);
   }
   return Object.fromEntries(cells) as { readonly [K in keyof A]: CellValue };
-}
-
-/** The words of all totals, by their names: exact ones in one pass, those whose order matters in another. */
-async function readTotals(table: DeviceTable, totals: readonly Total[]): Promise<Map<string, readonly number[]>> {
-  const named = [...new Map(totals.map((total) => [total.name, total])).values()];
-  const results = [true, false].flatMap((isExact) => {
-    const some = named.filter(({ monoid }) => monoid.exact === isExact);
-    return some.length === 0 ? [] : [{ some, result: reduceTotals(table, some) }];
-  });
-  const words = new Map<string, readonly number[]>();
-  const read = await table.context.read(Object.fromEntries(results.map(({ result }, i) => [i, result])));
-  results.forEach(({ some, result }, i) => {
-    table.context.dispose(result);
-    for (const [k, total] of some.entries()) words.set(total.name, leavesOf((read[i] as never)[`t${k}`]));
-  });
-  return words;
-}
-
-function reduceTotals({ context, rows }: DeviceTable, totals: readonly Total[]): { readonly [name: string]: Column } {
-  const monoid = monoidOf(totals);
-  const { types, part } = elementOf(totals);
-  return reduce<never>(tableOf(monoid, viewsOf(context, rows, types, part)), monoid as never, { context });
-}
-
-function leavesOf(read: ArrayLike<number> | { readonly [name: string]: ArrayLike<number> }): number[] {
-  return ArrayBuffer.isView(read)
-    ? [(read as unknown as ArrayLike<number>)[0]!]
-    : Object.values(read).flatMap(leavesOf);
-}
-
-function planOf(table: DeviceTable, aggregate: Aggregate, chosen: Part<Bool> | undefined): Plan {
-  if (aggregate.kind === 'count' && aggregate.of === undefined) {
-    return planCount(table, countsWhere(chosen, undefined), '');
-  }
-  const operand = valueOperand(table, aggregate.of!);
-  const counts = countsWhere(chosen, operand);
-  const key = JSON.stringify(aggregate.of, (_, value) => (typeof value === 'bigint' ? `${value}n` : value));
-  switch (aggregate.kind) {
-    case 'count':
-      return planCount(table, counts, key);
-    case 'sum':
-    case 'avg':
-      return planSum(table, aggregate.kind, operand, counts, key);
-    case 'min':
-    case 'max':
-      return planExtremum(table, aggregate.kind, operand, counts, key);
-    case 'variance':
-      return planVariance(table, operand, counts, key);
-    case 'median':
-      return { find: () => findMedian(table, operand, counts) };
-    case 'quantile': {
-      const { fraction } = aggregate;
-      if (!(fraction >= 0 && fraction <= 1)) throw wrongAggregate('fraction', fraction, 'a number from 0 to 1');
-      return { find: () => findAt(table, operand, counts, (count) => Math.max(0, Math.ceil(fraction * count) - 1)) };
-    }
-    case 'smallest':
-    case 'largest': {
-      const { k, kind } = aggregate;
-      if (!Number.isInteger(k) || k < 1) throw wrongAggregate('k', k, 'a whole number from 1');
-      return { find: () => findAt(table, operand, counts, (count) => (kind === 'smallest' ? k - 1 : count - k)) };
-    }
-    case 'countDistinct':
-      return { find: async () => countDistinct(table, orderedValues(operand).integers, counts) };
-    default:
-      throw wrongAggregate('kind', (aggregate as { kind: unknown }).kind, 'count, sum, avg, min, max …');
-  }
-}
-
-function wrongAggregate(what: string, got: unknown, expected: string): Error {
-  return tableError('aggregate', `An aggregate has a wrong ${what}.`, { expected, got });
-}
-
-function counting(counts: Part<Bool>, key: string): readonly Total[] {
-  return isEveryRow(counts) ? [] : [named(countTotal(counts), key)];
-}
-
-/** The same total under a name that says of what it is. */
-function named(total: Total, key: string): Total {
-  return { ...total, name: `${total.name} ${key}` };
-}
-
-/** How many rows count, out of the words of totals that begin with {@link counting}, and the words of the others. */
-function split(
-  { rows }: DeviceTable,
-  counts: Part<Bool>,
-  words: readonly (readonly number[])[],
-): readonly [number, readonly (readonly number[])[]] {
-  return isEveryRow(counts) ? [rows, words] : [words[0]![0]!, words.slice(1)];
-}
-
-function planCount(table: DeviceTable, counts: Part<Bool>, key: string): Plan {
-  return { totals: counting(counts, key), finish: (words) => split(table, counts, words)[0] };
-}
-
-function planSum(
-  table: DeviceTable,
-  kind: 'sum' | 'avg',
-  operand: ValueOperand,
-  counts: Part<Bool>,
-  key: string,
-): Plan {
-  if (operand.family === 'f32') {
-    const totals = [...counting(counts, key), named(floatSumTotal(operand, counts), key)];
-    return {
-      totals,
-      finish: (words) => {
-        const [count, [total]] = split(table, counts, words);
-        if (count === 0) return null;
-        return kind === 'sum' ? floatSum(total!) : floatSum(total!) / count;
-      },
-    };
-  }
-  const integers = requireIntegers(kind, operand);
-  return {
-    totals: [...counting(counts, key), named(sumTotal(integers, counts, table.rows), key)],
-    finish: (words) => {
-      const [count, [total]] = split(table, counts, words);
-      if (count === 0) return null;
-      const sum = sumOfWords(total!);
-      return kind === 'avg' ? quotient(sum, BigInt(count) * 10n ** BigInt(integers.scale)) : sumCell(operand, sum);
-    },
-  };
-}
-
-type IntegerOperand = ValueOperand & { readonly family: 'integer' };
-
-function requireIntegers(kind: string, operand: ValueOperand): IntegerOperand {
-  if (operand.family === 'integer') return operand;
-  throw tableError('type', `There is no ${kind} of these.`, {
-    expected: 'integers, decimals or f32',
-    got: describeOperand(operand),
-  });
-}
-
-function sumCell(operand: ValueOperand, sum: bigint): CellValue {
-  const itself = { least: sum, greatest: sum };
-  if (!isWithin(itself, I64) && !isWithin(itself, U64)) {
-    throw tableError('overflow', 'A sum does not fit in 64 bits.', { expected: 'at most 2^63 − 1', got: sum });
-  }
-  const { scale } = operand as IntegerOperand;
-  return scale > 0 ? { units: sum, scale } : sum;
-}
-
-/** A quotient of integers, rounded once to a number. */
-function quotient(dividend: bigint, divisor: bigint): number {
-  const most = 2n ** 53n;
-  if (dividend < most && dividend > -most && divisor < most) return Number(dividend) / Number(divisor);
-  // More digits than a number has, so that what is cut off does not show.
-  const shift = Math.max(0, bitsOf(divisor) - bitsOf(dividend) + 66);
-  return Number((dividend << BigInt(shift)) / divisor) / 2 ** shift;
-}
-
-function bitsOf(integer: bigint): number {
-  return (integer < 0n ? -integer : integer).toString(2).length;
-}
-
-function planExtremum(
-  table: DeviceTable,
-  kind: 'min' | 'max',
-  operand: ValueOperand,
-  counts: Part<Bool>,
-  key: string,
-): Plan {
-  const { integers, cellOf } = orderedValues(operand);
-  const [domain] = domainOf(integers.bounds);
-  return {
-    totals: [...counting(counts, key), named(extremumTotal(kind, integers, counts), key)],
-    finish: (words) => {
-      const [count, [total]] = split(table, counts, words);
-      return count === 0 ? null : cellOf(integerOfWords(domain.startsWith('i'), total!));
-    },
-  };
-}
-
-function planVariance(table: DeviceTable, operand: ValueOperand, counts: Part<Bool>, key: string): Plan {
-  if (operand.family === 'f32') {
-    return {
-      totals: [named(momentsTotal(operand, counts), key)],
-      finish: ([total]) => {
-        const [count, , squares] = total as [number, number, number];
-        return count < 2 ? null : squares / (count - 1);
-      },
-    };
-  }
-  const integers = requireIntegers('variance', operand);
-  const squares = computeIntegers('mul', integers, integers);
-  return {
-    totals: [
-      ...counting(counts, key),
-      named(sumTotal(integers, counts, table.rows), key),
-      named({ ...sumTotal(squares, counts, table.rows), name: 'squares' }, key),
-    ],
-    finish: (words) => {
-      const [count, [total, ofSquares]] = split(table, counts, words);
-      if (count < 2) return null;
-      const [n, sum] = [BigInt(count), sumOfWords(total!)];
-      const scale = 10n ** BigInt(2 * integers.scale);
-      return quotient(n * sumOfWords(ofSquares!) - sum * sum, n * (n - 1n) * scale);
-    },
-  };
-}
-
-/** The value at a place, where there is one. */
-async function findAt(
-  table: DeviceTable,
-  operand: ValueOperand,
-  counts: Part<Bool>,
-  placeOf: (count: number) => number,
-): Promise<CellValue> {
-  const { integers, cellOf } = orderedValues(operand);
-  const [found] = await integersAt(table, integers, counts, (count) => {
-    const place = placeOf(count);
-    return place >= 0 && place < count ? [place] : [];
-  });
-  return found === undefined ? null : cellOf(found);
-}
-
-async function findMedian(table: DeviceTable, operand: ValueOperand, counts: Part<Bool>): Promise<CellValue> {
-  const { integers, cellOf } = orderedValues(operand);
-  const isNumber = operand.family === 'integer' || operand.family === 'f32' || operand.family === 'f64';
-  const found = await integersAt(table, integers, counts, (count) => {
-    if (count === 0) return [];
-    const [low, high] = [(count - 1) >> 1, count >> 1];
-    return isNumber && low !== high ? [low, high] : [low];
-  });
-  const [low, high] = found.map(cellOf);
-  if (low === undefined) return null;
-  return high === undefined || found[0] === found[1] ? asMean(low) : (toNumber(low) + toNumber(high)) / 2;
-}
-
-/** Numbers as numbers: the mean of two of them is one. */
-function asMean(cell: CellValue): CellValue {
-  return typeof cell === 'bigint' || (typeof cell === 'object' && cell !== null) ? toNumber(cell) : cell;
-}
-
-function toNumber(cell: CellValue): number {
-  return typeof cell === 'object' && cell !== null ? numberOf(cell as Decimal) : Number(cell);
 }

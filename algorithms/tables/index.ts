@@ -39,6 +39,7 @@ export { type GroupAggregate, type GroupAggregates, groupBy } from './group-by.t
 export type { CellValue, ColumnKind, Decimal, HostColumn, HostColumnBase, HostTable, Validity } from './host-table.ts';
 export { type JoinedRows, joinRows } from './join.ts';
 export { pointColumns, type StepColumn } from './points.ts';
+export { type PreparedAggregate, prepareAggregate } from './prepared-aggregate.ts';
 export { readRows } from './rows.ts';
 export {
   complement,

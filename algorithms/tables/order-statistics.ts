@@ -116,7 +116,8 @@ function narrowDigit(part: Part<IntegerValue>, least: bigint, { prefix, digits, 
   });
 }
 
-function lowWord(value: IntegerValue): U32 {
+/** The low word of an integer. */
+export function lowWord(value: IntegerValue): U32 {
   return value.kind === 'i32' ? bitsToU32(value.value) : value.kind === 'u32' ? value.value : value.value.lo;
 }
 

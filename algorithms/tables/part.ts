@@ -1,5 +1,5 @@
 import { type Column, viewColumn } from '../../primitives/columns/column.ts';
-import { fuse, type Loader } from '../../primitives/columns/program.ts';
+import { fuse, type Loader, type UniformValue } from '../../primitives/columns/program.ts';
 import type { Context } from '../../primitives/context.ts';
 import { bool } from '../../primitives/functors/functor.ts';
 import type { ScalarType } from '../../primitives/functors/ir.ts';
@@ -11,7 +11,7 @@ type Values = readonly Value<ScalarType>[];
 /** A constant of a question. It travels as a uniform: another one compiles nothing anew. */
 export interface Constant {
   readonly type: ScalarType;
-  readonly value: number | boolean;
+  readonly value: UniformValue;
 }
 
 /** What a part of a question finds at a row. */

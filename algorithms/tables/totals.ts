@@ -6,10 +6,12 @@ import { select } from '../../primitives/functors/standard/choose.ts';
 import { maxI64, maxU64, minI64, minU64 } from '../../primitives/functors/standard/wide.ts';
 import type { Bool, F32, U32, Value } from '../../primitives/functors/value.ts';
 import { type AnyMonoid, maximum, minimum, monoid, plus, product } from '../../primitives/monoid.ts';
+import { reduce } from '../../primitives/reduce.ts';
 import { type Bounds, I32, I64, isWithin } from './bounds.ts';
 import type { FloatPart } from './floats.ts';
 import { asI32, type Domain, domainOf, type IntegerPart, type IntegerValue, wideOf } from './integers.ts';
-import { combineParts, mapPart, type Part } from './part.ts';
+import { combineParts, mapPart, type Part, viewsOf } from './part.ts';
+import type { DeviceTable } from './table.ts';
 
 type Values = readonly Value<ScalarType>[];
 
@@ -230,4 +232,42 @@ export function elementOf(totals: readonly Total[]): {
 /** Columns in the form of a monoid's record. */
 export function tableOf(of: AnyMonoid, columns: readonly Column[]): never {
   return assemble<Column>(of.shape as Shape & Scalar<ScalarType>, columns) as never;
+}
+
+/** Totals as they are added up: exact ones in one pass, those whose order matters in another. */
+export interface ReducedTotals {
+  readonly totals: readonly (readonly Total[])[];
+  readonly columns: { readonly [pass: string]: { readonly [name: string]: Column } };
+}
+
+export function reducedTotals(table: DeviceTable, totals: readonly Total[]): ReducedTotals {
+  const named = [...new Map(totals.map((total) => [total.name, total])).values()];
+  const passes = [true, false]
+    .map((isExact) => named.filter(({ monoid: { exact } }) => exact === isExact))
+    .filter(({ length }) => length > 0);
+  return { totals: passes, columns: Object.fromEntries(passes.map((some, i) => [`p${i}`, reduceTotals(table, some)])) };
+}
+
+function reduceTotals({ context, rows }: DeviceTable, totals: readonly Total[]): { readonly [name: string]: Column } {
+  const of = monoidOf(totals);
+  const { types, part } = elementOf(totals);
+  return reduce<never>(tableOf(of, viewsOf(context, rows, types, part)), of as never);
+}
+
+type Read = ArrayLike<number> | { readonly [name: string]: Read };
+
+/** The words of totals, by their names, out of what was read. */
+export function wordsOfTotals({ totals }: ReducedTotals, read: unknown): Map<string, readonly number[]> {
+  const words = new Map<string, readonly number[]>();
+  totals.forEach((some, pass) => {
+    const rows = (read as { readonly [pass: string]: { readonly [name: string]: Read } })[`p${pass}`]!;
+    for (const [k, total] of some.entries()) words.set(total.name, leavesOf(rows[`t${k}`]!));
+  });
+  return words;
+}
+
+function leavesOf(read: Read): number[] {
+  return ArrayBuffer.isView(read)
+    ? [(read as unknown as ArrayLike<number>)[0]!]
+    : Object.values(read as { readonly [name: string]: Read }).flatMap(leavesOf);
 }

@@ -167,6 +167,7 @@ export const algorithmCalls: ValidCalls = {
     args: () => ({ table: numbersTable, aggregates: sums, 'options?': { 'where?': condition } }),
     takes: literalsAt('options.where.right.value'),
   },
+  prepareAggregate: () => ({ table: numbersTable, aggregates: sums }),
   groupBy: {
     args: () => ({ table: numbersTable, keys: ['n'], aggregates: sums, 'options?': { 'where?': condition } }),
     takes: literalsAt('options.where.right.value'),

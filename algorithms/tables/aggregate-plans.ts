@@ -1,0 +1,267 @@
+import type { Bool } from '../../primitives/functors/value.ts';
+import type { Aggregate } from './aggregates.ts';
+import { I64, isWithin, U64 } from './bounds.ts';
+import { numberOf } from './decimals.ts';
+import { countDistinct } from './distinct.ts';
+import { tableError } from './errors.ts';
+import type { CellValue, Decimal } from './host-table.ts';
+import { computeIntegers, domainOf, type IntegerPart } from './integers.ts';
+import { describeOperand } from './operands.ts';
+import { integersAt } from './order-statistics.ts';
+import type { Part } from './part.ts';
+import type { Place } from './places.ts';
+import type { DeviceTable } from './table.ts';
+import {
+  countTotal,
+  extremumTotal,
+  floatSum,
+  floatSumTotal,
+  integerOfWords,
+  momentsTotal,
+  sumOfWords,
+  sumTotal,
+  type Total,
+} from './totals.ts';
+import { countsWhere, isEveryRow, orderedValues, type ValueOperand, valueOperand } from './values.ts';
+
+/** How an aggregate is found: out of totals over all rows, or by passes of its own. */
+export type Plan =
+  | { readonly totals: readonly Total[]; readonly finish: (words: readonly (readonly number[])[]) => CellValue }
+  | { readonly find: () => Promise<CellValue>; readonly sought?: SoughtPlan };
+
+/** An order statistic that the device can find without the host. */
+export interface SoughtPlan {
+  readonly integers: IntegerPart;
+  readonly counts: Part<Bool>;
+  readonly place: Place;
+  readonly finish: (found: readonly bigint[]) => CellValue;
+}
+
+/** The totals that plans need. */
+export function totalsIn(plans: readonly Plan[]): readonly Total[] {
+  return plans.flatMap((plan) => ('totals' in plan ? plan.totals : []));
+}
+
+/** How an aggregate over chosen rows is found. */
+export function planOf(table: DeviceTable, aggregate: Aggregate, chosen: Part<Bool> | undefined): Plan {
+  if (aggregate.kind === 'count' && aggregate.of === undefined) {
+    return planCount(table, countsWhere(chosen, undefined), '');
+  }
+  const operand = valueOperand(table, aggregate.of!);
+  const counts = countsWhere(chosen, operand);
+  const key = JSON.stringify(aggregate.of, (_, value) => (typeof value === 'bigint' ? `${value}n` : value));
+  switch (aggregate.kind) {
+    case 'count':
+      return planCount(table, counts, key);
+    case 'sum':
+    case 'avg':
+      return planSum(table, aggregate.kind, operand, counts, key);
+    case 'min':
+    case 'max':
+      return planExtremum(table, aggregate.kind, operand, counts, key);
+    case 'variance':
+      return planVariance(table, operand, counts, key);
+    case 'median':
+      return planMedian(table, operand, counts);
+    case 'quantile': {
+      const { fraction } = aggregate;
+      if (!(fraction >= 0 && fraction <= 1)) throw wrongAggregate('fraction', fraction, 'a number from 0 to 1');
+      return { find: () => findAt(table, operand, counts, (count) => Math.max(0, Math.ceil(fraction * count) - 1)) };
+    }
+    case 'smallest':
+    case 'largest': {
+      const { k, kind } = aggregate;
+      if (!Number.isInteger(k) || k < 1) throw wrongAggregate('k', k, 'a whole number from 1');
+      return planPlace(table, operand, counts, { kind, k });
+    }
+    case 'countDistinct':
+      return { find: async () => countDistinct(table, orderedValues(operand).integers, counts) };
+    default:
+      throw wrongAggregate('kind', (aggregate as { kind: unknown }).kind, 'count, sum, avg, min, max …');
+  }
+}
+
+function wrongAggregate(what: string, got: unknown, expected: string): Error {
+  return tableError('aggregate', `An aggregate has a wrong ${what}.`, { expected, got });
+}
+
+function counting(counts: Part<Bool>, key: string): readonly Total[] {
+  return isEveryRow(counts) ? [] : [named(countTotal(counts), key)];
+}
+
+/** The same total under a name that says of what it is. */
+function named(total: Total, key: string): Total {
+  return { ...total, name: `${total.name} ${key}` };
+}
+
+/** How many rows count, out of the words of totals that begin with {@link counting}, and the words of the others. */
+function split(
+  { rows }: DeviceTable,
+  counts: Part<Bool>,
+  words: readonly (readonly number[])[],
+): readonly [number, readonly (readonly number[])[]] {
+  return isEveryRow(counts) ? [rows, words] : [words[0]![0]!, words.slice(1)];
+}
+
+function planCount(table: DeviceTable, counts: Part<Bool>, key: string): Plan {
+  return { totals: counting(counts, key), finish: (words) => split(table, counts, words)[0] };
+}
+
+function planSum(
+  table: DeviceTable,
+  kind: 'sum' | 'avg',
+  operand: ValueOperand,
+  counts: Part<Bool>,
+  key: string,
+): Plan {
+  if (operand.family === 'f32') {
+    const totals = [...counting(counts, key), named(floatSumTotal(operand, counts), key)];
+    return {
+      totals,
+      finish: (words) => {
+        const [count, [total]] = split(table, counts, words);
+        if (count === 0) return null;
+        return kind === 'sum' ? floatSum(total!) : floatSum(total!) / count;
+      },
+    };
+  }
+  const integers = requireIntegers(kind, operand);
+  return {
+    totals: [...counting(counts, key), named(sumTotal(integers, counts, table.rows), key)],
+    finish: (words) => {
+      const [count, [total]] = split(table, counts, words);
+      if (count === 0) return null;
+      const sum = sumOfWords(total!);
+      return kind === 'avg' ? quotient(sum, BigInt(count) * 10n ** BigInt(integers.scale)) : sumCell(operand, sum);
+    },
+  };
+}
+
+type IntegerOperand = ValueOperand & { readonly family: 'integer' };
+
+function requireIntegers(kind: string, operand: ValueOperand): IntegerOperand {
+  if (operand.family === 'integer') return operand;
+  throw tableError('type', `There is no ${kind} of these.`, {
+    expected: 'integers, decimals or f32',
+    got: describeOperand(operand),
+  });
+}
+
+function sumCell(operand: ValueOperand, sum: bigint): CellValue {
+  const itself = { least: sum, greatest: sum };
+  if (!isWithin(itself, I64) && !isWithin(itself, U64)) {
+    throw tableError('overflow', 'A sum does not fit in 64 bits.', { expected: 'at most 2^63 − 1', got: sum });
+  }
+  const { scale } = operand as IntegerOperand;
+  return scale > 0 ? { units: sum, scale } : sum;
+}
+
+/** A quotient of integers, rounded once to a number. */
+export function quotient(dividend: bigint, divisor: bigint): number {
+  const most = 2n ** 53n;
+  if (dividend < most && dividend > -most && divisor < most) return Number(dividend) / Number(divisor);
+  // More digits than a number has, so that what is cut off does not show.
+  const shift = Math.max(0, bitsOf(divisor) - bitsOf(dividend) + 66);
+  return Number((dividend << BigInt(shift)) / divisor) / 2 ** shift;
+}
+
+function bitsOf(integer: bigint): number {
+  return (integer < 0n ? -integer : integer).toString(2).length;
+}
+
+function planExtremum(
+  table: DeviceTable,
+  kind: 'min' | 'max',
+  operand: ValueOperand,
+  counts: Part<Bool>,
+  key: string,
+): Plan {
+  const { integers, cellOf } = orderedValues(operand);
+  const [domain] = domainOf(integers.bounds);
+  return {
+    totals: [...counting(counts, key), named(extremumTotal(kind, integers, counts), key)],
+    finish: (words) => {
+      const [count, [total]] = split(table, counts, words);
+      return count === 0 ? null : cellOf(integerOfWords(domain.startsWith('i'), total!));
+    },
+  };
+}
+
+function planVariance(table: DeviceTable, operand: ValueOperand, counts: Part<Bool>, key: string): Plan {
+  if (operand.family === 'f32') {
+    return {
+      totals: [named(momentsTotal(operand, counts), key)],
+      finish: ([total]) => {
+        const [count, , squares] = total as [number, number, number];
+        return count < 2 ? null : squares / (count - 1);
+      },
+    };
+  }
+  const integers = requireIntegers('variance', operand);
+  const squares = computeIntegers('mul', integers, integers);
+  return {
+    totals: [
+      ...counting(counts, key),
+      named(sumTotal(integers, counts, table.rows), key),
+      named({ ...sumTotal(squares, counts, table.rows), name: 'squares' }, key),
+    ],
+    finish: (words) => {
+      const [count, [total, ofSquares]] = split(table, counts, words);
+      if (count < 2) return null;
+      const [n, sum] = [BigInt(count), sumOfWords(total!)];
+      const scale = 10n ** BigInt(2 * integers.scale);
+      return quotient(n * sumOfWords(ofSquares!) - sum * sum, n * (n - 1n) * scale);
+    },
+  };
+}
+
+/** The value at a place, where there is one. */
+async function findAt(
+  table: DeviceTable,
+  operand: ValueOperand,
+  counts: Part<Bool>,
+  placeOf: (count: number) => number,
+): Promise<CellValue> {
+  const { integers, cellOf } = orderedValues(operand);
+  const [found] = await integersAt(table, integers, counts, (count) => {
+    const place = placeOf(count);
+    return place >= 0 && place < count ? [place] : [];
+  });
+  return found === undefined ? null : cellOf(found);
+}
+
+function planPlace(table: DeviceTable, operand: ValueOperand, counts: Part<Bool>, place: Place & { k: number }): Plan {
+  const { kind, k } = place;
+  const { integers, cellOf } = orderedValues(operand);
+  return {
+    find: () => findAt(table, operand, counts, (count) => (kind === 'smallest' ? k - 1 : count - k)),
+    sought: { integers, counts, place, finish: ([found]) => (found === undefined ? null : cellOf(found)) },
+  };
+}
+
+function planMedian(table: DeviceTable, operand: ValueOperand, counts: Part<Bool>): Plan {
+  const { integers, cellOf } = orderedValues(operand);
+  const isNumber = operand.family === 'integer' || operand.family === 'f32' || operand.family === 'f64';
+  const finish = (found: readonly bigint[]): CellValue => {
+    const [low, high] = found.slice(0, isNumber ? 2 : 1).map(cellOf);
+    if (low === undefined) return null;
+    return high === undefined || found[0] === found[1] ? asMean(low) : (toNumber(low) + toNumber(high)) / 2;
+  };
+  const placesOf = (count: number): number[] => {
+    const [low, high] = [(count - 1) >> 1, count >> 1];
+    return count === 0 ? [] : low === high ? [low] : [low, high];
+  };
+  return {
+    find: async () => finish(await integersAt(table, integers, counts, placesOf)),
+    sought: { integers, counts, place: { kind: 'median' }, finish },
+  };
+}
+
+/** Numbers as numbers: the mean of two of them is one. */
+function asMean(cell: CellValue): CellValue {
+  return typeof cell === 'bigint' || (typeof cell === 'object' && cell !== null) ? toNumber(cell) : cell;
+}
+
+function toNumber(cell: CellValue): number {
+  return typeof cell === 'object' && cell !== null ? numberOf(cell as Decimal) : Number(cell);
+}

@@ -1,0 +1,176 @@
+import { type Column, viewColumn } from '../../primitives/columns/column.ts';
+import { fuse } from '../../primitives/columns/program.ts';
+import type { Context } from '../../primitives/context.ts';
+import { array, fn, u32, uniform } from '../../primitives/functors/functor.ts';
+import { select } from '../../primitives/functors/standard/choose.ts';
+import type { Bool, U32 } from '../../primitives/functors/value.ts';
+import { histogram } from '../../primitives/histogram.ts';
+import { map } from '../../primitives/map.ts';
+import { minimum, plus, product } from '../../primitives/monoid.ts';
+import { reduce } from '../../primitives/reduce.ts';
+import { inclusiveScan } from '../../primitives/scan.ts';
+import { upperBound } from '../../primitives/search.ts';
+import { constant, sequence } from '../../primitives/sequence.ts';
+import { slice } from '../../primitives/slice.ts';
+import type { SoughtPlan } from './aggregate-plans.ts';
+import type { IntegerPart, IntegerValue } from './integers.ts';
+import { lowWord } from './order-statistics.ts';
+import { combineParts, emitPart, type Part } from './part.ts';
+import type { DeviceTable } from './table.ts';
+
+/** Which of the sorted values is sought: the one or two in the middle, or the k-th from an end on. */
+export type Place =
+  | { readonly kind: 'median'; readonly k?: undefined }
+  | { readonly kind: 'smallest' | 'largest'; readonly k: number };
+
+/** Bits that a pass learns at most. */
+const MOST_BITS = 11;
+/** Bins for rows that do not count: one alone would have to wait for itself. */
+const SPARE = 16;
+const NONE = 2 ** 32 - 1;
+
+/** Whether the device finds a place among integers by itself: where these differ in 32 bits at most. */
+export function isFoundOnDevice({ bounds: { least, greatest } }: IntegerPart): boolean {
+  return greatest - least < 2n ** 32n;
+}
+
+/**
+ * Finds an integer by digits from the top as `integersAt` does, with the digits learnt on the device: nothing waits. One row:
+ * how many rows count, the integer at the place less the least one, how many are not above it, and the least that is.
+ */
+export function placeOnDevice(table: DeviceTable, { integers, counts, place }: SoughtPlan): FoundPlace {
+  const { context, rows } = table;
+  const { least, greatest } = integers.bounds;
+  const bits = Math.max(1, (greatest - least).toString(2).length);
+  const passes = Math.ceil(bits / MOST_BITS);
+  const row = rowOf(integers, counts);
+  let left = bits;
+  let known: Known | undefined;
+  let count: Column<'u32'> | undefined;
+  for (let pass = 0; pass < passes; pass++) {
+    const digits = Math.ceil(left / (passes - pass));
+    left -= digits;
+    const upTo = countsUpTo(context, rows, row, { known: known?.prefix, digits, left });
+    if (known === undefined) {
+      const start = map(startRank, { row: sequence(1), upTo, last: 2 ** digits - 1, ...rankUniforms(place) });
+      count = context.materialize(start.count);
+      known = { rank: start.rank, prefix: constant(u32, 0, 1) };
+    }
+    const digit = upperBound(upTo, known.rank);
+    known = context.materialize(map(learn, { ...known, digit, upTo, digits, last: 2 ** digits - 1 }));
+  }
+  return { count: count!, found: known!.prefix, ...neighbourhood(context, rows, row, known!.prefix) };
+}
+
+/** One row each. */
+export interface FoundPlace {
+  readonly [name: string]: Column<'u32'>;
+  readonly count: Column<'u32'>;
+  readonly found: Column<'u32'>;
+  /** How many integers are not above the one that was found. */
+  readonly upTo: Column<'u32'>;
+  /** The least integer above the one that was found. */
+  readonly above: Column<'u32'>;
+}
+
+/** The integers that a place stands for, out of what was read of it. */
+export function integersFound(
+  { integers, place }: SoughtPlan,
+  { count, found, upTo, above }: { readonly [K in 'count' | 'found' | 'upTo' | 'above']: number },
+): readonly bigint[] {
+  if (place.kind !== 'median') return place.k > count ? [] : [integers.bounds.least + BigInt(found)];
+  if (count === 0) return [];
+  const both = count % 2 === 1 ? [found] : [found, count >> 1 < upTo ? found : above];
+  return both.map((offset) => integers.bounds.least + BigInt(offset));
+}
+
+/** What is known of the integer at the place: its leading bits, and its rank among those that begin with them. */
+interface Known {
+  readonly rank: Column<'u32'>;
+  readonly prefix: Column<'u32'>;
+}
+
+const MODES = { median: 0, smallest: 1, largest: 2 } as const;
+
+function rankUniforms({ kind, k = 0 }: Place): { readonly mode: number; readonly k: number } {
+  // A place beyond all rows is told apart by their count, on the host.
+  return { mode: MODES[kind], k: Math.min(k, NONE) };
+}
+
+const startRank = fn(
+  'startRank',
+  { row: u32, upTo: array(u32), last: uniform(u32), mode: uniform(u32), k: uniform(u32) },
+  { count: u32, rank: u32 },
+  ({ upTo, last, mode, k }) => {
+    const count = upTo.at(last);
+    const middle = count.max(1).sub(1).shr(1);
+    return { count, rank: select(select(count.sub(k), k.sub(1), mode.eq(1)), middle, mode.eq(0)) };
+  },
+);
+
+const learn = fn(
+  'learnPlace',
+  { rank: u32, prefix: u32, digit: u32, upTo: array(u32), digits: uniform(u32), last: uniform(u32) },
+  { rank: u32, prefix: u32 },
+  ({ rank, prefix, digit, upTo, digits, last }) => {
+    const own = digit.min(last);
+    const before = select(u32(0), upTo.at(own.max(1).sub(1)), own.gt(0));
+    return { rank: rank.sub(before), prefix: prefix.shl(digits).or(own) };
+  },
+);
+
+/** Of a row, its integer less the least one, and whether it counts. */
+function rowOf(
+  { part, bounds }: IntegerPart,
+  counts: Part<Bool>,
+): Part<{ readonly offset: U32; readonly holds: Bool }> {
+  const base = Number(bounds.least & 0xffffffffn);
+  return combineParts<unknown, { readonly offset: U32; readonly holds: Bool }>('place', [part, counts], (made) => {
+    const [value, holds] = made as [IntegerValue, Bool];
+    return { offset: lowWord(value).sub(base), holds };
+  });
+}
+
+/** How many integers have each of the next digits, or a lower one, behind the bits that are known. */
+function countsUpTo(
+  context: Context,
+  rows: number,
+  row: ReturnType<typeof rowOf>,
+  {
+    known,
+    digits,
+    left,
+  }: { readonly known: Column<'u32'> | undefined; readonly digits: number; readonly left: number },
+): Column<'u32'> {
+  const bins = 2 ** digits;
+  const view = fuse('placeDigits', [], ['u32'], (index, _, loader) => {
+    const { offset, holds } = emitPart(row, index, loader);
+    const above = offset.shr(left);
+    if (known === undefined) return [select(index.and(SPARE - 1).add(bins), above, holds)];
+    const [prefix] = loader.load([known], u32(0)) as [U32];
+    return [select(u32(NONE), above.sub(prefix.shl(digits)), holds.and(above.shr(digits).eq(prefix)))];
+  });
+  const digit = viewColumn(context, 'u32', rows, view);
+  return inclusiveScan(slice(histogram(digit, bins + (known === undefined ? SPARE : 0)), 0, bins), plus(u32));
+}
+
+const around = product({ upTo: plus(u32), above: minimum(u32) });
+
+/** How many integers are not above one that was found, and the least that is. */
+function neighbourhood(
+  context: Context,
+  rows: number,
+  row: ReturnType<typeof rowOf>,
+  found: Column<'u32'>,
+): { readonly upTo: Column<'u32'>; readonly above: Column<'u32'> } {
+  const view = fuse('placeNeighbours', [], ['u32', 'u32'], (index, _, loader) => {
+    const { offset, holds } = emitPart(row, index, loader);
+    const [own] = loader.load([found], u32(0)) as [U32];
+    return [u32(holds.and(offset.le(own))), select(u32(NONE), offset, holds.and(offset.gt(own)))];
+  });
+  const [upTo, above] = [0, 1].map((result) => viewColumn(context, 'u32', rows, view, result)) as [
+    Column<'u32'>,
+    Column<'u32'>,
+  ];
+  return reduce({ upTo, above }, around);
+}
