@@ -19,10 +19,11 @@ export function exitCodeOf(error: unknown): number {
   return INPUT_ERRORS.some((kind) => error instanceof kind) ? EXIT.badInput : EXIT.failure;
 }
 
-/** An error in the words of the command line: one line, with the stack only where `QUADRILLE_DEBUG=1` asks for it. */
+/** An error in the words of the command line: one line, or some where a caret points at a place, with the stack only where `QUADRILLE_DEBUG=1` asks for it. */
 export function describeFailure(error: unknown): string {
   if (debugging() && error instanceof Error) return error.stack ?? error.message;
-  const line = oneLine(error instanceof Error ? error.message : String(error));
+  const message = error instanceof Error ? error.message : String(error);
+  const line = POINTS.test(message) ? message.trim() : oneLine(message);
   if (error instanceof QuadrilleError) return line;
   return `${line} (This is a mistake in quadrille: run it with QUADRILLE_DEBUG=1 to see where.)`;
 }
@@ -39,6 +40,9 @@ export function failureFields(error: unknown): Record<string, unknown> {
 function debugging(): boolean {
   return process.env.QUADRILLE_DEBUG === '1';
 }
+
+/** A line with a caret, which points at the line above. */
+const POINTS = /\n *\^(\n|$)/;
 
 function oneLine(text: string): string {
   return text.replaceAll(/\s*[\r\n]+\s*/g, ' ').trim();

@@ -11,6 +11,7 @@ export const MAIN_HELP = `quadrille: data-parallel primitives for spatial data
   quadrille track       cells in a video, found and followed
   quadrille neighbours  nearest points, or all within a distance, of points in a table
   quadrille index       sets of polygons as a quadtree in a file, and questions to it
+  quadrille table       questions to a table: rows, groups and what they come to
   quadrille devices     what can run here, and how exactly
   quadrille bench       how fast primitives and pipelines are here, beside others that do the same
   quadrille tune        finds the tuning of WebGPU kernels that is fastest here

@@ -10,7 +10,7 @@ export interface RunSummary {
 }
 
 /** What progress counts. */
-export type ProgressUnit = 'cells' | 'tiles' | 'frames' | 'queries' | 'bytes' | 'rounds';
+export type ProgressUnit = 'cells' | 'tiles' | 'frames' | 'rows' | 'queries' | 'bytes' | 'rounds';
 
 /** Other figures that grow while a command runs, by what they count. */
 export type ProgressFigures = Readonly<Record<string, number>>;

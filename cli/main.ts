@@ -18,6 +18,8 @@ import { NEIGHBOURS_HELP } from './neighbours-help.ts';
 import type { Surroundings } from './run-support.ts';
 import { writeToStdout } from './standard-output.ts';
 import { suggest } from './suggest.ts';
+import { parseTableArguments } from './table-arguments.ts';
+import { TABLE_HELP } from './table-help.ts';
 import { parseTrackArguments } from './track-arguments.ts';
 import { TRACK_HELP } from './track-help.ts';
 import { parseTuneArguments } from './tune-arguments.ts';
@@ -55,6 +57,7 @@ const COMMANDS: Commands = new Map([
   ['track', { help: TRACK_HELP, run: track }],
   ['neighbours', { help: NEIGHBOURS_HELP, run: neighbours }],
   ['index', { help: INDEX_HELP, of: INDEX_COMMANDS }],
+  ['table', { help: TABLE_HELP, run: table }],
   ['devices', { help: DEVICES_HELP, run: devices }],
   ['bench', { help: BENCH_HELP, run: bench }],
   ['tune', { help: TUNE_HELP, run: tune }],
@@ -182,6 +185,12 @@ async function neighbours(args: readonly string[], session: Session): Promise<vo
     import('./neighbours-parts.ts'),
   ]);
   await runNeighbours(options, neighboursParts, surroundingsOf(session));
+}
+
+async function table(args: readonly string[], session: Session): Promise<void> {
+  const options = parseTableArguments(args);
+  const [{ runTable }, { tableParts }] = await Promise.all([import('./table.ts'), import('./table-parts.ts')]);
+  await runTable(options, tableParts, surroundingsOf(session));
 }
 
 async function indexBuild(args: readonly string[], session: Session): Promise<void> {

@@ -1,0 +1,163 @@
+import { quotient } from '../algorithms/tables/aggregate-plans.ts';
+import { tableError } from '../algorithms/tables/errors.ts';
+import type { HostColumn, HostTable } from '../algorithms/tables/index.ts';
+import { overMemory } from '../formats/memory.ts';
+import type { TableField } from '../formats/tables/table-file.ts';
+import { columnOfCells, rowsAt, sortedRows } from './table-columns.ts';
+import { type GroupStore, groupStore } from './table-groups.ts';
+import type { PartAnswer, PartGroups } from './table-part.ts';
+import type { Plan, Recipe } from './table-plan.ts';
+import type { Question } from './table-question.ts';
+import { type RankedValues, rankedValues } from './table-ranked.ts';
+import { addTotals, type ExactSums, type Extrema, exactSums, extrema, realSums } from './table-sums.ts';
+
+/** A table on the host, with what its columns are. */
+export interface Answer {
+  readonly fields: readonly TableField[];
+  readonly rows: number;
+  readonly columns: HostTable;
+}
+
+/** Puts the answers of all parts together. */
+export interface GroupTally {
+  add(answer: PartAnswer): void;
+  /** Groups so far. */
+  readonly size: number;
+  /** The groups, in the order of their keys or in that which was asked for. */
+  end(): Answer;
+}
+
+export function groupTally({ groups, order, top }: Question, plan: Plan, memory: number): GroupTally {
+  const keys = groups!.keys;
+  const store = groupStore(keys);
+  const totals = plan.totals.map(({ kind }) =>
+    kind === 'min' || kind === 'max' ? { kind, extrema: extrema(kind) } : { kind, sums: exactSums() },
+  );
+  const reals = plan.reals.map(realSums);
+  const ranked = plan.ranked.map(({ field }) => rankedValues(field));
+
+  function addGroups(given: PartGroups): void {
+    const indices = store.indicesOf(given.keys, given.size);
+    totals.forEach((total, i) => {
+      addTotals('sums' in total ? total.sums : total.extrema, indices, given.totals[i]!);
+    });
+  }
+
+  function addReals({ ids, columns, rows, reals: values }: PartAnswer): void {
+    const indices = store.indicesOf(
+      keys.map(({ name }) => columns[name]!),
+      rows,
+      ids,
+    );
+    for (const [i, each] of reals.entries()) each.add(values[i]!, indices, ids);
+  }
+
+  function requireRoom(): void {
+    const bytes = [
+      store,
+      ...ranked,
+      ...reals,
+      ...totals.map((total) => ('sums' in total ? total.sums : { bytes: 64 * store.size })),
+    ].reduce((sum, each) => sum + each.bytes, 0);
+    if (bytes <= memory) return;
+    const values = ranked.reduce((sum, { size }) => sum + size, 0);
+    const what = values === 0 ? `${store.size} groups` : `${store.size} groups with ${values} different values`;
+    throw overMemory('There are too many groups, or values in them.', {
+      needed: bytes,
+      what,
+      allowed: memory,
+      instead: 'group by fewer columns, or choose fewer rows with --where',
+    });
+  }
+
+  return {
+    get size() {
+      return store.size;
+    },
+    add(answer) {
+      if (answer.groups !== undefined) addGroups(answer.groups);
+      if (reals.length > 0) addReals(answer);
+      for (const [i, each] of ranked.entries()) {
+        const { keys: columns, size, totals: counts } = answer.ranked[i]!;
+        const indices = store.indicesOf(columns.slice(0, keys.length), size);
+        each.add(indices, columns.at(-1)!, size, counts[0]!);
+      }
+      requireRoom();
+    },
+    end() {
+      const size = store.size;
+      for (const each of ranked) each.sort(size);
+      const kept: Kept = { store, totals, reals, ranked };
+      const columns: HostTable = Object.fromEntries([
+        ...keys.map(({ name }, k) => [name, store.column(k)] as const),
+        ...plan.outputs.map(({ field, recipe }) => [field.name, columnOf(field, recipe, kept)] as const),
+      ]);
+      const sorted = inOrder(columns, size);
+      const places = top === undefined ? sorted : sorted.subarray(0, top);
+      const fields = [...keys, ...plan.outputs.map(({ field }) => field)];
+      return { fields, rows: places.length, columns: rowsAt(columns, places) };
+    },
+  };
+
+  function inOrder(columns: HostTable, size: number): Uint32Array {
+    const byKeys = sortedRows(
+      keys.map(({ name }) => columns[name]!),
+      size,
+    );
+    if (order === undefined) return byKeys;
+    const again = sortedRows([rowsAt(columns, byKeys)[order.by]!], size, order.descending);
+    return again.map((place) => byKeys[place]!);
+  }
+}
+
+interface Kept {
+  readonly store: GroupStore;
+  readonly totals: readonly (
+    | { readonly kind: 'min' | 'max'; readonly extrema: Extrema }
+    | { readonly kind: 'count' | 'sum' | 'avg'; readonly sums: ExactSums }
+  )[];
+  readonly reals: readonly ReturnType<typeof realSums>[];
+  readonly ranked: readonly RankedValues[];
+}
+
+function columnOf(field: TableField, recipe: Recipe, { store, totals, reals, ranked }: Kept): HostColumn {
+  const sums = (place: number): ExactSums => (totals[place] as { sums: ExactSums }).sums;
+  switch (recipe.kind) {
+    case 'count':
+      return columnOfCells(field, store.size, (group) => sums(recipe.count).at(group));
+    case 'sum':
+      return columnOfCells(field, store.size, (group) =>
+        sums(recipe.count).at(group) === 0n ? undefined : whole(field, sums(recipe.sum).at(group)),
+      );
+    case 'avg':
+      return columnOfCells(field, store.size, (group) => {
+        const count = sums(recipe.count).at(group);
+        return count === 0n ? undefined : quotient(sums(recipe.sum).at(group), count * 10n ** BigInt(recipe.scale));
+      });
+    case 'variance':
+      return columnOfCells(field, store.size, (group) => {
+        const n = sums(recipe.count).at(group);
+        if (n < 2n) return undefined;
+        const sum = sums(recipe.sum).at(group);
+        const scale = 10n ** BigInt(2 * recipe.scale);
+        return quotient(n * sums(recipe.squares).at(group) - sum * sum, n * (n - 1n) * scale);
+      });
+    case 'extremum':
+      return columnOfCells(field, store.size, (group) =>
+        (totals[recipe.extremum] as { extrema: Extrema }).extrema.at(group),
+      );
+    case 'real': {
+      const real = reals[recipe.real]!;
+      const of = { sum: real.sum, avg: real.average, variance: real.variance }[recipe.what];
+      return columnOfCells(field, store.size, of);
+    }
+    case 'ranked':
+      return ranked[recipe.ranked]!.column(recipe.rank, field);
+  }
+}
+
+/** A sum that has to fit in 64 bits. */
+function whole({ name }: TableField, sum: bigint): bigint {
+  if (BigInt.asIntN(64, sum) === sum) return sum;
+  throw tableError('overflow', `${name} does not fit in 64 bits.`, { expected: 'at most 2^63 − 1', got: sum });
+}

@@ -1,0 +1,127 @@
+import { UsageError } from '../primitives/errors.ts';
+import {
+  BACKEND_SPECS,
+  type BackendOptions,
+  checkOneToStdout,
+  parseBackend,
+  VOICE_SPECS,
+  type VoiceOptions,
+} from './arguments.ts';
+import { type OptionSpec, type OptionValues, parsed, readCommand, text } from './command-line.ts';
+import { checkNoStdin } from './index-arguments.ts';
+import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
+import { ROWS_FORMATS, type RowsFormat, rowsFormat } from './table-files.ts';
+import { checkEnding, checkPlotName, parseCount } from './values.ts';
+
+/** One call of `quadrille table`, checked as far as the command line alone allows. Texts are read when the columns are known. */
+export interface TableOptions extends BackendOptions, MemoryOptions, VoiceOptions {
+  readonly file: string;
+  readonly where: string | undefined;
+  readonly groupBy: string | undefined;
+  readonly aggregate: string | undefined;
+  readonly columns: string | undefined;
+  readonly orderBy: string | undefined;
+  readonly top: number | undefined;
+  /** Files, or `-` for stdout. */
+  readonly out: string | undefined;
+  readonly format: RowsFormat;
+  readonly plot: string | undefined;
+  readonly trace: string | undefined;
+  /** Whether the figures of the run go to stdout. */
+  readonly json: boolean;
+}
+
+export const TABLE_SPECS: readonly OptionSpec[] = [
+  {
+    name: 'where',
+    value: 'CONDITION',
+    help: "which rows, as 'fare > 10 and zone in (3, 7)' (default: all; see below)",
+  },
+  { name: 'group-by', value: 'NAMES', help: 'groups of rows with the same values of up to four columns' },
+  {
+    name: 'aggregate',
+    value: 'LIST',
+    help: "what rows come to, as 'count, avg(fare), median(fare)' (with --group-by: default count)",
+  },
+  { name: 'columns', value: 'NAMES', help: 'the columns of rows that are written, in this order (default: all)' },
+  {
+    name: 'order-by',
+    value: 'NAME',
+    help: "a column of what is written, as fare or 'avg(fare) desc'; of rows only with --top (default: by the groups)",
+  },
+  { name: 'top', value: 'K', help: 'only the first K rows or groups of this order' },
+  {
+    name: 'out',
+    short: 'o',
+    value: 'FILE',
+    help: 'the answer; - is stdout (default, unless something else goes there)',
+  },
+  {
+    name: 'format',
+    value: ROWS_FORMATS.join('|'),
+    help: 'of --out, where its name does not say (default csv)',
+    choices: ROWS_FORMATS,
+  },
+  { name: 'plot', value: 'FILE.svg', help: 'bars of groups, or a histogram of a column of rows, as SVG (see below)' },
+  { name: 'trace', value: 'FILE.json', help: 'how the run went, for chrome://tracing and Perfetto' },
+  { name: 'json', help: 'the figures of the run as one JSON object on stdout' },
+  ...BACKEND_SPECS,
+  MEMORY_SPEC,
+  ...VOICE_SPECS,
+];
+
+/**
+ * Reads the words after `quadrille table`.
+ *
+ * @throws UsageError with what is wrong and how to mend it.
+ */
+export function parseTableArguments(args: readonly string[]): TableOptions {
+  const { words, values } = readCommand(args, TABLE_SPECS, ['FILE']);
+  checkNoStdin(words);
+  const [plot, trace, json] = [text(values, 'plot'), text(values, 'trace'), values.has('json')];
+  const takesStdout = json || plot === '-' || trace === '-';
+  const out = text(values, 'out') ?? (takesStdout ? undefined : '-');
+  const options: TableOptions = {
+    file: words[0]!,
+    where: text(values, 'where'),
+    groupBy: text(values, 'group-by'),
+    aggregate: text(values, 'aggregate'),
+    columns: text(values, 'columns'),
+    orderBy: text(values, 'order-by'),
+    top: parsed(values, 'top', parseCount),
+    out,
+    format: rowsFormat(out ?? '-', text(values, 'format')),
+    plot,
+    trace,
+    json,
+    ...parseBackend(values),
+    ...parseMemory(values),
+    jsonLog: values.has('json-log'),
+    quiet: values.has('quiet'),
+  };
+  checkClauses(values);
+  checkOutputs(options);
+  return options;
+}
+
+function checkClauses(values: OptionValues): void {
+  const isGrouped = values.has('group-by') || values.has('aggregate');
+  if (isGrouped && values.has('columns')) {
+    throw new UsageError('usage/contradiction', '--columns means nothing where rows are put together.', {
+      remedy: 'Leave it out: what is written are the groups and what they come to.',
+    });
+  }
+  if (!isGrouped && values.has('order-by') !== values.has('top')) {
+    const [given, missing] = values.has('top') ? ['--top', '--order-by'] : ['--order-by', '--top'];
+    throw new UsageError('usage/contradiction', `Of rows, ${given} needs ${missing}.`, {
+      remedy: `Give both, as --order-by 'fare desc' --top 10; rows are written in the order of the file otherwise.`,
+    });
+  }
+}
+
+function checkOutputs({ out, plot, trace, json }: TableOptions): void {
+  const remedy = 'Send all but one of them to a file (without --out the answer goes to stdout).';
+  checkOneToStdout({ out, plot, trace, json: json ? '-' : undefined }, remedy);
+  if (plot !== undefined) checkPlotName(plot, '--plot');
+  if (trace !== undefined) checkEnding(trace, '--trace', 'json');
+}

@@ -1,0 +1,168 @@
+import { compareStrings } from '../algorithms/tables/dictionary.ts';
+import type { HostColumn, HostTable } from '../algorithms/tables/host-table.ts';
+import { keysOfF32, keysOfF64, pairsOf } from '../algorithms/tables/sortable.ts';
+import { bitWords, isSet, setBits } from '../formats/tables/bits.ts';
+import { gather, newValues, type Values } from '../formats/tables/parquet/plain.ts';
+import type { TableField } from '../formats/tables/table-file.ts';
+
+/** Integers in the order of a column's values, but of strings their codes: in 64 bits where there are high words. */
+export interface KeyWords {
+  readonly low: ArrayLike<number>;
+  readonly high: ArrayLike<number> | undefined;
+}
+
+/** Equal words are equal values: of NaN and of zeros there is one. */
+export function keyWords(column: HostColumn): KeyWords {
+  switch (column.type) {
+    case 'string':
+      return { low: column.codes, high: undefined };
+    case 'f32':
+      return { low: keysOfF32(column.values), high: undefined };
+    case 'f64': {
+      const { lo, hi } = keysOfF64(column.values);
+      return { low: lo, high: hi };
+    }
+    default: {
+      const { values } = column;
+      if (!(values instanceof BigInt64Array || values instanceof BigUint64Array)) {
+        return { low: values, high: undefined };
+      }
+      const { lo, hi } = pairsOf(values);
+      return { low: lo, high: values instanceof BigInt64Array ? new Int32Array(hi.buffer) : hi };
+    }
+  }
+}
+
+/** Compares two rows of a column: ascending, nulls last. */
+export function rowOrder(column: HostColumn): (a: number, b: number) => number {
+  const { validity } = column;
+  const order = column.type === 'string' ? stringOrder(column) : wordOrder(keyWords(column));
+  if (validity === undefined) return order;
+  return (a, b) => {
+    const [hasA, hasB] = [isSet(validity, a), isSet(validity, b)];
+    return hasA && hasB ? order(a, b) : Number(hasB) - Number(hasA);
+  };
+}
+
+function wordOrder({ low, high }: KeyWords): (a: number, b: number) => number {
+  if (high === undefined) return (a, b) => low[a]! - low[b]!;
+  return (a, b) => high[a]! - high[b]! || (low[a]! >>> 0) - (low[b]! >>> 0);
+}
+
+/** Every string is compared once with others, and rows by places. */
+function stringOrder({
+  codes,
+  dictionary,
+}: HostColumn & { readonly type: 'string' }): (a: number, b: number) => number {
+  const used = Uint32Array.from(new Set(codes)).filter((code) => code < dictionary.length);
+  const sorted = used.sort((a, b) => compareStrings(dictionary[a]!, dictionary[b]!));
+  const places = new Map<number, number>();
+  for (const [place, code] of sorted.entries()) places.set(code, place);
+  return (a, b) => places.get(codes[a]!)! - places.get(codes[b]!)!;
+}
+
+/** The rows of columns at places, in the order of the places. */
+export function rowsAt(table: HostTable, places: Uint32Array): HostTable {
+  return Object.fromEntries(Object.entries(table).map(([name, column]) => [name, columnAt(column, places)]));
+}
+
+export function columnAt(column: HostColumn, places: Uint32Array): HostColumn {
+  const validity = bitsAt(column.validity, places);
+  const some = validity === undefined ? {} : { validity };
+  const { validity: _, ...rest } = column;
+  if (column.type === 'string') {
+    const codes = new Uint32Array(places.length);
+    gather(column.codes as Values, places, codes);
+    return { ...rest, ...some, codes } as HostColumn;
+  }
+  const values = new (column.values.constructor as new (length: number) => Values)(places.length);
+  if (values.BYTES_PER_ELEMENT === 2) for (let i = 0; i < places.length; i++) values[i] = column.values[places[i]!]!;
+  else gather(column.values as Values, places, values);
+  return { ...rest, ...some, values } as HostColumn;
+}
+
+/** No bits where all are set. */
+function bitsAt(bits: Uint32Array | undefined, places: Uint32Array): Uint32Array | undefined {
+  if (bits === undefined) return undefined;
+  const words = bitWords(places.length);
+  let count = 0;
+  for (let i = 0; i < places.length; i++) {
+    if (!isSet(bits, places[i]!)) continue;
+    words[i >>> 5]! |= 1 << (i & 31);
+    count++;
+  }
+  return count === places.length ? undefined : words;
+}
+
+/** Integers of 64 bits as integers of 32, where all of them fit: questions to these take a fraction of the time. */
+export function narrowed(column: HostColumn): HostColumn {
+  if (column.type !== 'i64' && column.type !== 'u64' && column.type !== 'decimal') return column;
+  const { values } = column;
+  if (!(values instanceof BigInt64Array || values instanceof BigUint64Array)) return column;
+  const words = new Int32Array(values.buffer, values.byteOffset, 2 * values.length);
+  const some = new Int32Array(values.length);
+  for (let i = 0; i < some.length; i++) {
+    const low = words[2 * i]!;
+    if (words[2 * i + 1] !== low >> 31) return column;
+    some[i] = low;
+  }
+  return { ...column, type: column.type === 'decimal' ? 'decimal' : 'i32', values: some } as HostColumn;
+}
+
+/** A column of a field without rows. */
+export function emptyColumn(field: TableField): HostColumn {
+  if (field.type === 'string') return { type: 'string', codes: new Uint32Array(0), dictionary: [] };
+  const values = newValues(field, 0);
+  return { ...field, type: field.type === 'timestamp' ? 'i64' : field.type, values } as HostColumn;
+}
+
+/** Bits of the rows that have a value; none where all have. */
+export function validityOf(rows: number, has: (row: number) => boolean): { readonly validity?: Uint32Array } {
+  const validity = bitWords(rows);
+  let count = 0;
+  for (let row = 0; row < rows; row++) {
+    if (!has(row)) continue;
+    setBits(validity, row, row + 1);
+    count++;
+  }
+  return count === rows ? {} : { validity };
+}
+
+/** A column of cells that may be missing. */
+export function columnOfCells(
+  field: TableField,
+  rows: number,
+  cellOf: (row: number) => number | bigint | undefined,
+): HostColumn {
+  const values = newValues(field, rows);
+  const isBig = values instanceof BigInt64Array || values instanceof BigUint64Array;
+  const cells = Array.from({ length: rows }, (_, row) => cellOf(row));
+  for (const [row, cell] of cells.entries()) {
+    if (cell !== undefined) values[row] = (isBig ? BigInt(cell) : Number(cell)) as never;
+  }
+  const type = field.type === 'timestamp' ? 'i64' : field.type;
+  const scale = field.type === 'decimal' ? { scale: field.scale } : {};
+  return { type, ...scale, values, ...validityOf(rows, (row) => cells[row] !== undefined) } as HostColumn;
+}
+
+/** Numbers of the rows, in the order of columns one after the other; `descending` turns all of them round, nulls stay last. */
+export function sortedRows(columns: readonly HostColumn[], rows: number, descending = false): Uint32Array {
+  const orders = columns.map((column) => (descending ? descendingOrder(column) : rowOrder(column)));
+  const all = Uint32Array.from({ length: rows }, (_, row) => row);
+  return all.sort((a, b) => {
+    for (const order of orders) {
+      const apart = order(a, b);
+      if (apart !== 0) return apart;
+    }
+    return a - b;
+  });
+}
+
+function descendingOrder(column: HostColumn): (a: number, b: number) => number {
+  const { validity } = column;
+  const order = rowOrder(column);
+  const has = (row: number): boolean => validity === undefined || isSet(validity, row);
+  return (a, b) => (has(a) && has(b) ? order(b, a) : order(a, b));
+}
+
+export { rowsOf as rowCount } from '../algorithms/tables/host-table.ts';

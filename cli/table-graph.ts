@@ -1,0 +1,45 @@
+import type { TableBatch } from '../formats/tables/table-file.ts';
+import { type GraphObserver, type GraphRun, graph } from '../graph/index.ts';
+import type { PartAnswer } from './table-part.ts';
+
+/** A file to be asked part by part. */
+export interface TableJob {
+  batches(signal: AbortSignal): AsyncIterable<TableBatch>;
+  readonly rows: number | undefined;
+  readonly isOnGpu: boolean;
+  ask(batch: TableBatch): Promise<PartAnswer>;
+  /** Takes the answers in the order of the file. */
+  take(answer: PartAnswer): Promise<void> | void;
+  readonly signal: AbortSignal;
+  readonly observer: GraphObserver | undefined;
+  /** Shortest time between two progress reports, in milliseconds. */
+  readonly progressEvery: number;
+}
+
+/** Parts that are asked at once: one is uploaded while another is computed. */
+const ASKED_AT_ONCE = 2;
+/** One is read, two are asked, one is taken, and one waits before each of these. */
+export const PARTS_HELD: number = 1 + ASKED_AT_ONCE + 1 + 2;
+
+/** Parts are read, asked and put together behind bounded edges. */
+export function tableGraph(job: TableJob): GraphRun<number> {
+  const { isOnGpu, rows: total } = job;
+  const rowsOf = ({ rows }: PartAnswer): number => rows;
+  return graph('table', (g) => {
+    const read = g.source('read', ({ signal }: { signal: AbortSignal }) => job.batches(signal), {
+      describe: ({ first, rows }) => `rows ${first} to ${first + rows - 1}`,
+      units: ({ rows }) => rows,
+      total,
+    });
+    const asked = g.stage('ask', read, (batch: TableBatch) => job.ask(batch), {
+      lanes: ASKED_AT_ONCE,
+      ordered: true,
+      capacity: 1,
+      runsOn: isOnGpu ? 'gpu' : 'cpu',
+    });
+    return g.sink('put together', asked, async (answer: PartAnswer) => job.take(answer), {
+      capacity: 1,
+      progress: rowsOf,
+    });
+  }).run(undefined, { signal: job.signal, observer: job.observer, progressEvery: job.progressEvery, total });
+}

@@ -1,0 +1,179 @@
+import type { HostColumn } from '../algorithms/tables/host-table.ts';
+import { hostColumn } from '../algorithms/tables/rows.ts';
+import { isSet } from '../formats/tables/bits.ts';
+import type { TableField } from '../formats/tables/table-file.ts';
+import { type KeyWords, keyWords } from './table-columns.ts';
+
+/** Different rows of some columns, in the order in which they came, over all parts of a file. */
+export interface GroupStore {
+  /** How many there are. */
+  readonly size: number;
+  /** The numbers of rows, of all or of those that are named; rows that are new get the next ones. Expected O(rows). */
+  indicesOf(columns: readonly HostColumn[], rows: number, places?: Uint32Array): Uint32Array;
+  /** One of the columns, a row for each number. Strings have the dictionary of the columns that came last. */
+  column(key: number): HostColumn;
+  /** Bytes held. */
+  readonly bytes: number;
+}
+
+const FIRST_ROOM = 2 ** 10;
+
+/** What is kept of a key: words as {@link keyWords} has them, and which are null. */
+interface StoredKey {
+  low: Int32Array;
+  high: Int32Array | undefined;
+  isNull: Uint8Array;
+  dictionary: readonly string[];
+}
+
+/** A store of rows of fields, of none at all too: then all rows have the number 0. */
+export function groupStore(fields: readonly TableField[]): GroupStore {
+  if (fields.length === 0) return singleGroup();
+  let [room, size] = [FIRST_ROOM, 0];
+  let slots = new Uint32Array(2 * FIRST_ROOM);
+  let hashes = new Uint32Array(FIRST_ROOM);
+  const keys = fields.map(
+    (field): StoredKey => ({
+      low: new Int32Array(FIRST_ROOM),
+      high: isWide(field) ? new Int32Array(FIRST_ROOM) : undefined,
+      isNull: new Uint8Array(FIRST_ROOM),
+      dictionary: [],
+    }),
+  );
+
+  function grow(): void {
+    room *= 2;
+    for (const key of keys) {
+      key.low = grown(key.low, room);
+      key.high = key.high && grown(key.high, room);
+      key.isNull = grown(key.isNull, room);
+    }
+    hashes = grown(hashes, room);
+    slots = new Uint32Array(2 * room);
+    const mask = slots.length - 1;
+    for (let index = 0; index < size; index++) {
+      let slot = hashes[index]! & mask;
+      while (slots[slot] !== 0) slot = (slot + 1) & mask;
+      slots[slot] = index + 1;
+    }
+  }
+
+  function indexOf(given: readonly GivenKey[], row: number): number {
+    const hash = hashOf(given, row);
+    const mask = slots.length - 1;
+    let slot = hash & mask;
+    for (let entry = slots[slot]!; entry !== 0; entry = slots[slot]!) {
+      if (hashes[entry - 1] === hash && isSame(keys, entry - 1, given, row)) return entry - 1;
+      slot = (slot + 1) & mask;
+    }
+    const index = size++;
+    for (let k = 0; k < keys.length; k++) put(keys[k]!, index, given[k]!, row);
+    hashes[index] = hash;
+    slots[slot] = index + 1;
+    if (size === room) grow();
+    return index;
+  }
+
+  return {
+    get size() {
+      return size;
+    },
+    indicesOf(columns, rows, places) {
+      const given = columns.map(givenKey);
+      for (const [k, column] of columns.entries()) {
+        if (column.type === 'string') keys[k]!.dictionary = column.dictionary;
+      }
+      const indices = new Uint32Array(places === undefined ? rows : places.length);
+      for (let i = 0; i < indices.length; i++) {
+        indices[i] = indexOf(given, places === undefined ? i : places[i]!);
+      }
+      return indices;
+    },
+    column: (key) => columnOf(fields[key]!, keys[key]!, size),
+    get bytes() {
+      const perRow = keys.reduce((sum, { high }) => sum + (high === undefined ? 5 : 9), 4);
+      return room * perRow + 4 * slots.length;
+    },
+  };
+}
+
+function singleGroup(): GroupStore {
+  return {
+    size: 1,
+    bytes: 0,
+    indicesOf: (_, rows, places) => new Uint32Array(places === undefined ? rows : places.length),
+    column: () => {
+      throw new RangeError('there are no keys');
+    },
+  };
+}
+
+function isWide({ type }: TableField): boolean {
+  return type === 'i64' || type === 'u64' || type === 'f64' || type === 'decimal' || type === 'timestamp';
+}
+
+interface GivenKey extends KeyWords {
+  readonly validity: Uint32Array | undefined;
+}
+
+function givenKey(column: HostColumn): GivenKey {
+  return { ...keyWords(column), validity: column.validity };
+}
+
+function isNullAt({ validity }: GivenKey, row: number): boolean {
+  return validity !== undefined && !isSet(validity, row);
+}
+
+/** The high word of a value, also where its column was narrowed. */
+function highAt({ low, high }: KeyWords, row: number): number {
+  return high === undefined ? low[row]! >> 31 : high[row]! | 0;
+}
+
+function hashOf(given: readonly GivenKey[], row: number): number {
+  let mixed = 0x9e3779b9;
+  for (let k = 0; k < given.length; k++) {
+    const key = given[k]!;
+    if (isNullAt(key, row)) mixed = Math.imul(mixed ^ 0x7f4a7c15, 0x01000193);
+    else mixed = Math.imul(mixed ^ key.low[row]! ^ Math.imul(highAt(key, row), 0x85ebca6b), 0xcc9e2d51);
+    mixed ^= mixed >>> 15;
+  }
+  mixed = Math.imul(mixed, 0x2c1b3c6d);
+  return (mixed ^ (mixed >>> 16)) >>> 0;
+}
+
+function isSame(keys: readonly StoredKey[], index: number, given: readonly GivenKey[], row: number): boolean {
+  for (let k = 0; k < keys.length; k++) {
+    const [{ low, high, isNull }, key] = [keys[k]!, given[k]!];
+    const isGivenNull = isNullAt(key, row);
+    if (isGivenNull !== (isNull[index] === 1)) return false;
+    if (isGivenNull) continue;
+    if (low[index] !== (key.low[row]! | 0)) return false;
+    if (high !== undefined && high[index] !== highAt(key, row)) return false;
+  }
+  return true;
+}
+
+function put({ low, high, isNull }: StoredKey, index: number, key: GivenKey, row: number): void {
+  if (isNullAt(key, row)) {
+    isNull[index] = 1;
+    return;
+  }
+  low[index] = key.low[row]!;
+  if (high !== undefined) high[index] = highAt(key, row);
+}
+
+function columnOf(field: TableField, { low, high, isNull, dictionary }: StoredKey, size: number): HostColumn {
+  const kind = field.type === 'timestamp' ? 'i64' : field.type;
+  const scale = field.type === 'decimal' ? field.scale : 0;
+  const isSigned = kind === 'i32' || kind === 'date' || kind === 'f32';
+  const some = low.slice(0, size);
+  const words = isSigned ? [some] : [new Uint32Array(some.buffer)];
+  const flags = isNull.subarray(0, size).map((each) => 1 - each);
+  return hostColumn({ kind, dictionary, scale }, high === undefined ? words : [...words, high.slice(0, size)], flags);
+}
+
+function grown<A extends Int32Array | Uint32Array | Uint8Array>(array: A, length: number): A {
+  const copy = new (array.constructor as new (length: number) => A)(length);
+  copy.set(array);
+  return copy;
+}

@@ -1,0 +1,83 @@
+import { basename } from 'node:path';
+import type { TableField } from '../formats/tables/table-file.ts';
+import type { RowsWriter } from '../formats/tables/write/text-writers.ts';
+import type { GraphRun } from '../graph/index.ts';
+import type { TraceRecorder } from '../graph/trace.ts';
+import type { Answer } from './table-answer.ts';
+import type { TableOptions } from './table-arguments.ts';
+import { rowsWriterOf } from './table-files.ts';
+import type { SomeRows } from './table-rows.ts';
+import type { TableFigures } from './table-summary.ts';
+
+/** Takes rows in order, and writes what the command line asks for. */
+export interface TableOutputs {
+  /** To be told of the run, where a trace is to be written. */
+  readonly recorder: TraceRecorder | undefined;
+  /** Rows written so far. */
+  readonly rows: number;
+  add(rows: SomeRows): Promise<void>;
+  /** Writes what can be written only when all rows are there. */
+  end(figures: TableFigures, running: GraphRun<unknown>): Promise<void>;
+}
+
+/** Rows that are written at once: their text is a string. */
+export const ROWS_AT_ONCE: number = 2 ** 12;
+/** A batch of Arrow, which readers like to be long. */
+const ROWS_IN_ARROW = 2 ** 16;
+
+export function rowsAtOnce({ format }: TableOptions): number {
+  return format === 'arrow' ? ROWS_IN_ARROW : ROWS_AT_ONCE;
+}
+
+/** Begins the outputs: of rows of fields, which a picture may show. */
+export async function openTableOutputs(
+  options: TableOptions,
+  fields: readonly TableField[],
+  keys: readonly TableField[] | undefined,
+  write: (path: string, chunk: string | Uint8Array) => Promise<void>,
+): Promise<TableOutputs> {
+  const { out, plot, trace, json } = options;
+  const writer: RowsWriter | undefined = out === undefined ? undefined : await rowsWriterOf(options.format, fields);
+  const picture = plot === undefined ? undefined : await pictureOf(options, fields, keys);
+  const recorder = trace === undefined ? undefined : (await import('../graph/trace.ts')).recordTrace();
+  if (out !== undefined) await write(out, writer!.begin());
+  let rows = 0;
+  return {
+    recorder,
+    get rows() {
+      return rows;
+    },
+    async add(some) {
+      rows += some.rows;
+      picture?.add(some);
+      if (out !== undefined) await write(out, writer!.add(some));
+    },
+    async end(figures, running) {
+      if (out !== undefined) await write(out, writer!.end());
+      if (plot !== undefined) await write(plot, await picture!.draw());
+      if (trace !== undefined) {
+        const { chromeTrace } = await import('../graph/chrome-trace.ts');
+        await write(trace, chromeTrace(recorder!.trace(running)));
+      }
+      if (json) await write('-', `${JSON.stringify(figures, null, 2)}\n`);
+    },
+  };
+}
+
+/** An answer in pieces that are written one after the other. */
+export async function writeAnswer({ rows, columns }: Answer, outputs: TableOutputs, most: number): Promise<void> {
+  const { rowsAt } = await import('./table-columns.ts');
+  for (let from = 0; from < rows; from += most) {
+    const places = Uint32Array.from({ length: Math.min(most, rows - from) }, (_, i) => from + i);
+    await outputs.add({ rows: places.length, columns: rowsAt(columns, places) });
+  }
+}
+
+async function pictureOf(
+  { file }: TableOptions,
+  fields: readonly TableField[],
+  keys: readonly TableField[] | undefined,
+) {
+  const { tablePicture } = await import('../formats/table-plot.ts');
+  return tablePicture(basename(file), fields, keys);
+}

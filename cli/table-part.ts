@@ -1,0 +1,225 @@
+import {
+  aggregate,
+  createTable,
+  type DeviceTable,
+  disposeTable,
+  groupBy,
+  type HostColumn,
+  type HostTable,
+  selectedIds,
+  selectRows,
+  topRows,
+  type Where,
+} from '../algorithms/tables/index.ts';
+import type { TableBatch } from '../formats/tables/table-file.ts';
+import type { Column } from '../primitives/columns/column.ts';
+import type { Context } from '../primitives/context.ts';
+import { columnAt, narrowed, rowCount } from './table-columns.ts';
+import { computeColumns } from './table-computed.ts';
+import { sortedDictionaries } from './table-dictionaries.ts';
+import { groupStore } from './table-groups.ts';
+import type { Plan, TypedExpression } from './table-plan.ts';
+import { columnsOfCondition, columnsOfExpression, type Question } from './table-question.ts';
+import { cellTotal, columnTotal, type PartTotal } from './table-totals.ts';
+
+/** What one part of a file answers. */
+export interface PartAnswer {
+  readonly rows: number;
+  /** The numbers of the rows that were chosen, where they are wanted; undefined where all were. */
+  readonly ids: Uint32Array | undefined;
+  readonly columns: HostTable;
+  /** Groups with their totals; undefined where no totals are asked for. */
+  readonly groups: PartGroups | undefined;
+  /** For each ranked expression: the keys, the value, and how often it occurs. */
+  readonly ranked: readonly PartGroups[];
+  /** The values of the expressions that are added up in the order of the file. */
+  readonly reals: readonly HostColumn[];
+}
+
+/** Different rows of some columns, and what each comes to. */
+export interface PartGroups {
+  readonly size: number;
+  readonly keys: readonly HostColumn[];
+  readonly totals: readonly PartTotal[];
+}
+
+/** A column that a device groups rows by. */
+interface GroupColumn {
+  readonly name: string;
+  /** Values of the column, out of the device's answer. */
+  decode(answer: HostColumn): HostColumn;
+}
+
+/** A part of the file on a device. */
+interface Part {
+  readonly batch: TableBatch;
+  readonly table: DeviceTable;
+  readonly chosen: Where;
+  /** Expressions that were computed, as columns of the table. */
+  readonly computed: ReadonlyMap<TypedExpression, readonly [name: string, column: HostColumn]>;
+}
+
+/** A device groups rows by so many columns at most. */
+const MOST_KEYS = 4;
+// No column of a file is called so by chance, and no harm is done if one is: it would be refused as repeated.
+const NUMBER = '\u0000group';
+const COUNT = { n: { kind: 'count' } } as const;
+
+/** Asks parts of a file on a device, several at a time. */
+export function partAsker(
+  context: Context,
+  question: Question,
+  plan: Plan,
+): (batch: TableBatch) => Promise<PartAnswer> {
+  const { where, groups, order, top } = question;
+  const { totals, reals, ranked } = plan;
+  const keys = groups?.keys.map(({ name }) => name) ?? [];
+  const computed = [...reals, ...ranked].filter(({ of }) => of.kind !== 'column');
+  const wantsTop = groups === undefined && order !== undefined && top !== undefined;
+  const wantsIds = !wantsTop && (reals.length > 0 || groups === undefined);
+  const uses = Number(totals.length > 0) + ranked.length + Number(wantsIds);
+  const dictionaries = sortedDictionaries();
+  const compared = new Set([
+    ...(where === undefined ? [] : columnsOfCondition(where)),
+    ...[...totals, ...computed].flatMap(({ of }) => (of === undefined ? [] : columnsOfExpression(of))),
+    ...(wantsTop ? [order.by] : []),
+  ]);
+  const grouped = new Set([
+    ...(totals.length > 0 || ranked.length > 0 ? keys : []),
+    ...ranked.flatMap(({ of }) => (of.kind === 'column' ? [of.name] : [])),
+  ]);
+
+  /** Strings are grouped by their codes, which need not be sorted. */
+  function groupColumn(name: string, { columns }: TableBatch): GroupColumn {
+    const own = columns[name]!;
+    if (own.type !== 'string') return { name, decode: (answer) => answer };
+    const decode = ({ values, validity }: HostColumn & { readonly type: 'u32' }): HostColumn => ({
+      type: 'string',
+      codes: values as Uint32Array,
+      dictionary: own.dictionary,
+      validity,
+    });
+    return { name: `\u0000codes ${name}`, decode: decode as GroupColumn['decode'] };
+  }
+
+  function upload(batch: TableBatch): DeviceTable {
+    const host: { [name: string]: HostColumn } = {};
+    for (const name of compared) host[name] = narrowed(dictionaries.sorted(name, batch.columns[name]!));
+    for (const name of grouped) {
+      const column = batch.columns[name]!;
+      const own = groupColumn(name, batch).name;
+      if (column.type !== 'string') host[own] ??= narrowed(column);
+      else host[own] = { type: 'u32', values: column.codes, validity: column.validity };
+    }
+    // Without any column there are rows still.
+    return { ...createTable(context, host), rows: batch.rows };
+  }
+
+  async function askTotals({ table, batch, chosen }: Part): Promise<PartGroups | undefined> {
+    if (totals.length === 0) return undefined;
+    const named = Object.fromEntries(totals.map((each, i) => [`t${i}`, each]));
+    if (keys.length === 0) {
+      const cells = await aggregate(table, named, { where: chosen });
+      return { size: 1, keys: [], totals: totals.map((_, i) => cellTotal(cells[`t${i}`]!)) };
+    }
+    const columns = keys.map((name) => groupColumn(name, batch));
+    const renamed = Object.fromEntries(totals.map((each, i) => [`\u0000t${i}`, each]));
+    const names = columns.map(({ name }) => name);
+    return decoded(await groupBy(table, names, renamed, { where: chosen }), columns, Object.keys(renamed));
+  }
+
+  async function askRanked(part: Part, each: TypedExpression): Promise<PartGroups> {
+    const { table, batch, chosen } = part;
+    const made = part.computed.get(each);
+    const value = made === undefined ? groupColumn((each.of as { name: string }).name, batch) : asIs(made[0]);
+    const columns = [...keys.map((name) => groupColumn(name, batch)), value];
+    const names = [...new Set(columns.map(({ name }) => name))];
+    if (names.length > MOST_KEYS) return askByNumber(part, value);
+    const answer = await groupBy(table, names, { '\u0000n': COUNT.n }, { where: chosen });
+    return decoded(answer, columns, ['\u0000n']);
+  }
+
+  /** As {@link askRanked}, by the number of each row's group in place of its keys. */
+  async function askByNumber({ table, batch, chosen }: Part, value: GroupColumn): Promise<PartGroups> {
+    const store = groupStore(groups!.keys);
+    const keyColumns = keys.map((name) => batch.columns[name]!);
+    const numbers = createTable(context, {
+      [NUMBER]: { type: 'u32', values: store.indicesOf(keyColumns, batch.rows) },
+    });
+    try {
+      const [both, where] = withColumns(table, numbers, chosen);
+      const answer = await groupBy(both, [NUMBER, value.name], { '\u0000n': COUNT.n }, { where });
+      const { values } = answer[NUMBER] as { values: Uint32Array };
+      const {
+        size,
+        keys: [, own],
+        totals,
+      } = decoded(answer, [asIs(NUMBER), value], ['\u0000n']);
+      return { size, keys: [...keys.map((_, k) => columnAt(store.column(k), values)), own!], totals };
+    } finally {
+      disposeTable(numbers);
+    }
+  }
+
+  async function askIds({ table, chosen }: Part): Promise<Uint32Array | undefined> {
+    if (wantsTop) {
+      const { by, descending } = order;
+      return takeIds(context, await topRows(table, { by, k: top, ascending: !descending, ...whereOf(chosen) }));
+    }
+    if (!wantsIds || chosen === undefined) return undefined;
+    if ('words' in chosen) return takeIds(context, selectedIds(chosen));
+    const selection = selectRows(table, chosen);
+    const ids = await takeIds(context, selectedIds(selection));
+    context.dispose(selection.words);
+    return ids;
+  }
+
+  return async (batch) => {
+    const uploaded = upload(batch);
+    const { table, columns, free } = await computeColumns(uploaded, computed);
+    // A condition that is asked once goes into what asks it.
+    const chosen: Where = where === undefined || uses < 2 ? where : selectRows(table, where);
+    const part: Part = { batch, table, chosen, computed: columns };
+    try {
+      const [made, ids, ...some] = await Promise.all([
+        askTotals(part),
+        askIds(part),
+        ...ranked.map((each) => askRanked(part, each)),
+      ]);
+      const values = reals.map((each) => columns.get(each)?.[1] ?? batch.columns[(each.of as { name: string }).name]!);
+      return { rows: batch.rows, ids, columns: batch.columns, groups: made, ranked: some, reals: values };
+    } finally {
+      if (chosen !== undefined && 'words' in chosen) context.dispose(chosen.words);
+      free();
+      disposeTable(uploaded);
+    }
+  };
+}
+
+function asIs(name: string): GroupColumn {
+  return { name, decode: (answer) => answer };
+}
+
+function decoded(answer: HostTable, columns: readonly GroupColumn[], totals: readonly string[]): PartGroups {
+  return {
+    size: rowCount(answer[totals[0]!]!),
+    keys: columns.map(({ name, decode }) => decode(answer[name]!)),
+    totals: totals.map((name) => columnTotal(answer[name]!)),
+  };
+}
+
+function whereOf(chosen: Where): { readonly where?: Where } {
+  return chosen === undefined ? {} : { where: chosen };
+}
+
+/** A table with the columns of another too, and rows that were chosen of the first as rows of that. */
+export function withColumns(table: DeviceTable, other: DeviceTable, chosen: Where): readonly [DeviceTable, Where] {
+  const both = { ...table, columns: { ...table.columns, ...other.columns } };
+  return [both, chosen !== undefined && 'words' in chosen ? { ...chosen, table: both } : chosen];
+}
+
+async function takeIds(context: Context, ids: Column<'u32'>): Promise<Uint32Array> {
+  const read = await context.read(ids);
+  context.dispose(ids);
+  return read;
+}

@@ -1,0 +1,14 @@
+import type { Context } from '../primitives/context.ts';
+import { zonalParts } from './parts.ts';
+import type { TableParts } from './table.ts';
+import { openTableFile } from './table-files.ts';
+
+/** The real parts of `quadrille table`, each loaded when it is first needed. */
+export const tableParts: TableParts<Context> = {
+  openTable: openTableFile,
+  openContext: zonalParts.openContext,
+  async openSession(context, question, options) {
+    const { tableSession } = await import('./table-session.ts');
+    return tableSession(context, question, options);
+  },
+};

@@ -1,0 +1,191 @@
+import { truthOf } from '../algorithms/tables/conditions.ts';
+import {
+  createTable,
+  type DeviceTable,
+  type Expression,
+  type GroupAggregate,
+  TableError,
+} from '../algorithms/tables/index.ts';
+import { describeOperand } from '../algorithms/tables/operands.ts';
+import { type ValueOperand, valueOperand } from '../algorithms/tables/values.ts';
+import type { TableField } from '../formats/tables/table-file.ts';
+import type { Context } from '../primitives/context.ts';
+import { UsageError } from '../primitives/errors.ts';
+import { emptyColumn } from './table-columns.ts';
+import type { NamedAggregate, Question } from './table-question.ts';
+import { requireNoTimeInside } from './table-times.ts';
+
+/** An expression, and what its values are. */
+export interface TypedExpression {
+  readonly of: Expression;
+  readonly field: TableField;
+}
+
+/** How a column of the answer is made of what is kept of every group. Numbers are places in the plan. */
+export type Recipe =
+  | { readonly kind: 'count'; readonly count: number }
+  | { readonly kind: 'sum' | 'avg'; readonly sum: number; readonly count: number; readonly scale: number }
+  | {
+      readonly kind: 'variance';
+      readonly sum: number;
+      readonly squares: number;
+      readonly count: number;
+      readonly scale: number;
+    }
+  | { readonly kind: 'extremum'; readonly extremum: number }
+  | { readonly kind: 'real'; readonly real: number; readonly what: 'sum' | 'avg' | 'variance' }
+  | { readonly kind: 'ranked'; readonly ranked: number; readonly rank: Rank };
+
+/** What is taken of the sorted values of a group. */
+export type Rank =
+  | { readonly kind: 'countDistinct' | 'median' | 'min' | 'max' }
+  | { readonly kind: 'quantile'; readonly fraction: number }
+  | { readonly kind: 'smallest' | 'largest'; readonly k: number };
+
+/** What is asked of every part of the file, and how the answers make columns. */
+export interface Plan {
+  /** Sums, counts and extrema that the device makes of groups. */
+  readonly totals: readonly GroupAggregate[];
+  /** Numbers that are added up in the order of the file. */
+  readonly reals: readonly TypedExpression[];
+  /** Values that are kept with how often they occur. */
+  readonly ranked: readonly TypedExpression[];
+  readonly outputs: readonly { readonly field: TableField; readonly recipe: Recipe }[];
+}
+
+/**
+ * Finds out how a question is answered, and refuses what its types do not allow, before anything is read.
+ *
+ * @throws UsageError with what {@link TableError} says, and the option.
+ */
+export function planOf(context: Context, { where, groups, fields }: Question): Plan {
+  const columns = [...fields.values()].map((field) => [field.name, emptyColumn(field)] as const);
+  const table = createTable(context, Object.fromEntries(columns));
+  if (where !== undefined) explained('--where', () => truthOf(table, where));
+  const plan = emptyPlan();
+  for (const each of groups?.aggregates ?? []) {
+    plan.outputs.push(explained(`--aggregate: ${each.name}`, () => outputOf(plan, table, fields, each)));
+  }
+  return plan;
+}
+
+/** Runs something whose errors are the fault of an option's text. */
+export function explained<A>(option: string, ask: () => A): A {
+  try {
+    return ask();
+  } catch (error) {
+    throw inOption(option, error);
+  }
+}
+
+/** What is wrong with a question is the fault of who asks. */
+export function inOption(option: string | undefined, error: unknown): unknown {
+  if (!(error instanceof TableError)) return error;
+  return new UsageError(error.code, `${option === undefined ? '' : `${option}: `}${error.message}`, { cause: error });
+}
+
+interface PlanUnderWay extends Plan {
+  readonly totals: GroupAggregate[];
+  readonly reals: TypedExpression[];
+  readonly ranked: TypedExpression[];
+  readonly outputs: { readonly field: TableField; readonly recipe: Recipe }[];
+}
+
+function emptyPlan(): PlanUnderWay {
+  return { totals: [], reals: [], ranked: [], outputs: [] };
+}
+
+const textOf = (value: unknown): string =>
+  JSON.stringify(value, (_, each) => (typeof each === 'bigint' ? `${each}n` : each));
+
+/** The place of something in a list, to which it is added where it is new. */
+function placeIn<A>(list: A[], each: A): number {
+  const text = textOf(each);
+  const known = list.findIndex((other) => textOf(other) === text);
+  return known >= 0 ? known : list.push(each) - 1;
+}
+
+function outputOf(
+  plan: PlanUnderWay,
+  table: DeviceTable,
+  fields: Question['fields'],
+  { name, aggregate }: NamedAggregate,
+): Plan['outputs'][number] {
+  const { kind, of } = aggregate;
+  const asI64: TableField = { name, type: 'i64', nullable: true };
+  if (of === undefined)
+    return { field: asI64, recipe: { kind: 'count', count: placeIn(plan.totals, { kind: 'count' }) } };
+  requireNoTimeInside(of, fields, '--aggregate');
+  const operand = valueOperand(table, of);
+  const typed: TypedExpression = { of, field: fieldOf(operand, of, fields, name) };
+  const same: TableField = { ...typed.field, name, nullable: true };
+  const asF64: TableField = { name, type: 'f64', nullable: true };
+  const ranked = (rank: Rank, field: TableField): Plan['outputs'][number] => ({
+    field,
+    recipe: { kind: 'ranked', ranked: placeIn(plan.ranked, typed), rank },
+  });
+  switch (kind) {
+    case 'count':
+      return { field: asI64, recipe: { kind: 'count', count: placeIn(plan.totals, { kind: 'count', of }) } };
+    case 'sum':
+    case 'avg':
+    case 'variance':
+      return sumOutput(plan, typed, operand, kind, kind === 'sum' ? same : asF64);
+    case 'min':
+    case 'max':
+      if (typed.field.type === 'string') return ranked({ kind }, same);
+      return { field: same, recipe: { kind: 'extremum', extremum: placeIn(plan.totals, { kind, of }) } };
+    case 'countDistinct':
+      return ranked({ kind }, asI64);
+    case 'median':
+      return ranked({ kind }, isNumber(typed.field) ? asF64 : same);
+    case 'quantile':
+      return ranked({ kind, fraction: aggregate.fraction }, same);
+    default:
+      return ranked({ kind, k: aggregate.k }, same);
+  }
+}
+
+/** What the values of an expression are; computed integers have 64 bits. */
+function fieldOf(operand: ValueOperand, of: Expression, fields: Question['fields'], name: string): TableField {
+  const field = of.kind === 'column' ? fields.get(of.name) : undefined;
+  if (field !== undefined) return field;
+  if (operand.family === 'f32') return { name, type: 'f32', nullable: true };
+  const { scale } = operand as { scale: number };
+  return scale > 0 ? { name, type: 'decimal', scale, nullable: true } : { name, type: 'i64', nullable: true };
+}
+
+export function isNumber({ type }: TableField): boolean {
+  return type !== 'string' && type !== 'bool' && type !== 'date' && type !== 'timestamp';
+}
+
+function sumOutput(
+  plan: PlanUnderWay,
+  typed: TypedExpression,
+  operand: ValueOperand,
+  kind: 'sum' | 'avg' | 'variance',
+  field: TableField,
+): Plan['outputs'][number] {
+  const { of, field: values } = typed;
+  if (values.type === 'f32' || values.type === 'f64') {
+    const real = placeIn(plan.reals, typed);
+    return { field: { ...field, type: 'f64' } as TableField, recipe: { kind: 'real', real, what: kind } };
+  }
+  if (!isNumber(values)) throw noSum(kind, values, operand);
+  const count = placeIn(plan.totals, { kind: 'count', of });
+  const sum = placeIn(plan.totals, { kind: 'sum', of });
+  const scale = values.type === 'decimal' ? values.scale : 0;
+  if (kind === 'variance') {
+    const squares = placeIn(plan.totals, { kind: 'sum', of: { kind: 'mul', left: of, right: of } });
+    return { field, recipe: { kind, sum, squares, count, scale } };
+  }
+  const sums: TableField = scale > 0 ? { ...field, type: 'decimal', scale } : ({ ...field, type: 'i64' } as TableField);
+  return { field: kind === 'sum' ? sums : field, recipe: { kind, sum, count, scale } };
+}
+
+function noSum(kind: string, values: TableField, operand: ValueOperand): UsageError {
+  const got = values.type === 'timestamp' ? `"${values.name}", a column of times` : describeOperand(operand);
+  return new UsageError('tables/type', `--aggregate: There is no ${kind} of ${got}.`, {
+    remedy: 'Take one of integers, decimals or floats.',
+  });
+}

@@ -1,0 +1,140 @@
+import type { Aggregate, Condition, Expression } from '../algorithms/tables/index.ts';
+import { chosenFields } from '../formats/tables/table-errors.ts';
+import type { TableField, TableFile } from '../formats/tables/table-file.ts';
+import { UsageError } from '../primitives/errors.ts';
+import { suggest } from './suggest.ts';
+import type { TableOptions } from './table-arguments.ts';
+import { parseAggregates, parseColumns, parseCondition } from './table-text/questions.ts';
+import { timesInCondition } from './table-times.ts';
+
+/** What a command asks of a file: which rows, and what they come to or which of their columns. */
+export interface Question {
+  readonly where: Condition | undefined;
+  /** Undefined where the rows themselves are wanted. */
+  readonly groups: GroupQuestion | undefined;
+  /** The columns of rows that are written. */
+  readonly columns: readonly TableField[];
+  readonly order: Order | undefined;
+  readonly top: number | undefined;
+  /** The fields that are read, by name. */
+  readonly fields: ReadonlyMap<string, TableField>;
+}
+
+export interface GroupQuestion {
+  readonly keys: readonly TableField[];
+  readonly aggregates: readonly NamedAggregate[];
+}
+
+export interface NamedAggregate {
+  readonly name: string;
+  readonly aggregate: Aggregate;
+}
+
+export interface Order {
+  readonly by: string;
+  readonly descending: boolean;
+}
+
+const MOST_KEYS = 4;
+
+/**
+ * Reads the texts of the command line against the columns of a file.
+ *
+ * @throws UsageError with the text and a caret below the place; FormatError for a column that cannot be read.
+ */
+export function questionOf(options: TableOptions, file: TableFile): Question {
+  const names = [...file.fields, ...file.unread].map(({ name }) => name);
+  const { where, groupBy, aggregate, columns, orderBy } = options;
+  const parsedWhere = where === undefined ? undefined : parseCondition({ option: '--where', text: where }, names);
+  const keys = groupBy === undefined ? [] : parseColumns({ option: '--group-by', text: groupBy }, names);
+  if (keys.length > MOST_KEYS) {
+    throw new UsageError('usage/group-by', `--group-by has ${keys.length} columns.`, {
+      remedy: `Group by ${MOST_KEYS} columns at most.`,
+    });
+  }
+  const text = aggregate ?? (groupBy === undefined ? undefined : 'count');
+  const aggregates = text === undefined ? undefined : parseAggregates({ option: '--aggregate', text }, names);
+  const named = Object.entries(aggregates ?? {}).map(([name, each]) => ({ name, aggregate: each }));
+  const written = columns === undefined ? undefined : parseColumns({ option: '--columns', text: columns }, names);
+  const outputs = aggregates === undefined ? (written ?? file.fields.map(({ name }) => name)) : [];
+  const order =
+    orderBy === undefined
+      ? undefined
+      : parseOrder(orderBy, aggregates === undefined ? names : [...keys, ...named.map(({ name }) => name)]);
+  const used = new Set([
+    ...(parsedWhere === undefined ? [] : columnsOfCondition(parsedWhere)),
+    ...keys,
+    ...named.flatMap(({ aggregate: { of } }) => (of === undefined ? [] : columnsOfExpression(of))),
+    ...outputs,
+    ...(order !== undefined && aggregates === undefined ? [order.by] : []),
+  ]);
+  // In the order of the file, so that it is read from front to back.
+  const inOrder = names.filter((name) => used.has(name));
+  const chosen = chosenFields(file.file, file.fields, file.unread, inOrder);
+  const fields = new Map(chosen.map((field) => [field.name, field]));
+  requireOwnNames(keys, named);
+  return {
+    where: parsedWhere && timesInCondition(parsedWhere, fields),
+    groups: aggregates === undefined ? undefined : { keys: keys.map((name) => fields.get(name)!), aggregates: named },
+    columns: outputs.map((name) => fields.get(name)!),
+    order,
+    top: options.top,
+    fields,
+  };
+}
+
+/** `NAME`, `NAME asc` or `NAME desc`: names may have blanks and parentheses in them, as those of aggregates have. */
+function parseOrder(text: string, names: readonly string[]): Order {
+  const [, named = text, direction = 'asc'] = /^(.*?)(?:\s+(asc|desc))?$/is.exec(text.trim()) ?? [];
+  const bare = /^"(?:[^"]|"")*"$/.test(named) ? named.slice(1, -1).replaceAll('""', '"') : named;
+  const descending = direction.toLowerCase() === 'desc';
+  if (names.includes(bare)) return { by: bare, descending };
+  if (names.includes(text.trim())) return { by: text.trim(), descending: false };
+  const nearest = suggest(bare, names);
+  throw new UsageError('usage/unknown-column', `--order-by: There is no column "${bare}" in what is written.`, {
+    remedy: nearest === undefined ? `There are ${names.slice(0, 12).join(', ')}.` : `Did you mean ${nearest}?`,
+  });
+}
+
+function requireOwnNames(keys: readonly string[], aggregates: readonly NamedAggregate[]): void {
+  const twice = aggregates.find(({ name }) => keys.includes(name));
+  if (twice === undefined) return;
+  throw new UsageError('usage/repeated-column', `--aggregate: ${twice.name} has the name of a column of --group-by.`, {
+    remedy: `Give it another: ${twice.aggregate.kind} … as other.`,
+  });
+}
+
+/** The names of the columns of an expression. */
+export function columnsOfExpression(expression: Expression): string[] {
+  switch (expression.kind) {
+    case 'column':
+      return [expression.name];
+    case 'literal':
+      return [];
+    case 'neg':
+      return columnsOfExpression(expression.of);
+    default:
+      return [...columnsOfExpression(expression.left), ...columnsOfExpression(expression.right)];
+  }
+}
+
+/** The names of the columns of a condition. */
+export function columnsOfCondition(condition: Condition): string[] {
+  switch (condition.kind) {
+    case 'compare':
+      return [condition.left, condition.right].flatMap(columnsOfExpression);
+    case 'between':
+      return [condition.of, condition.low, condition.high].flatMap(columnsOfExpression);
+    case 'and':
+    case 'or':
+      return condition.of.flatMap(columnsOfCondition);
+    case 'not':
+      return columnsOfCondition(condition.of);
+    case 'isNull':
+    case 'truth':
+    case 'in':
+      return columnsOfExpression(condition.of);
+    default:
+      return [];
+  }
+}

@@ -1,0 +1,113 @@
+import type { HostColumn } from '../algorithms/tables/index.ts';
+import type { TableField } from '../formats/tables/table-file.ts';
+import { columnAt, columnOfCells, sortedRows, validityOf } from './table-columns.ts';
+import { groupStore } from './table-groups.ts';
+import { isNumber, type Rank } from './table-plan.ts';
+import { addTotals, groupNumbers } from './table-sums.ts';
+import type { PartTotal } from './table-totals.ts';
+
+/** The different values of every group with how often they occur: what medians and other ranks are found in. */
+export interface RankedValues {
+  add(groups: Uint32Array, values: HostColumn, size: number, counts: PartTotal): void;
+  /** Values so far. */
+  readonly size: number;
+  readonly bytes: number;
+  /** Sorts the values of so many groups; nothing is added from then on. */
+  sort(groups: number): void;
+  column(rank: Rank, field: TableField): HostColumn;
+}
+
+const GROUP: TableField = { name: 'group', type: 'u32', nullable: false };
+
+export function rankedValues(field: TableField): RankedValues {
+  const pairs = groupStore([GROUP, field]);
+  const counts = groupNumbers();
+  let values: HostColumn = { type: 'u32', values: new Uint32Array(0) };
+  /** Pairs by group and value; those without a value come last in each. */
+  let order: Uint32Array = new Uint32Array(0);
+  /** Where each group begins in the order, where its values end, and how many rows those have. */
+  let [starts, ends, rows] = [new Uint32Array(1), new Uint32Array(0), new Float64Array(0)];
+
+  function sort(groups: number): void {
+    const group = pairs.column(0) as HostColumn & { readonly type: 'u32' };
+    values = pairs.column(1);
+    order = sortedRows([group, values], pairs.size);
+    starts = new Uint32Array(groups + 1);
+    for (const each of group.values) starts[each + 1]!++;
+    for (let i = 0; i < groups; i++) starts[i + 1]! += starts[i]!;
+    ends = starts.slice(1);
+    rows = new Float64Array(groups);
+    for (let i = 0; i < groups; i++) {
+      if (ends[i]! > starts[i]! && isNull(order[ends[i]! - 1]!)) ends[i]!--;
+      for (let at = starts[i]!; at < ends[i]!; at++) rows[i]! += counts.at(order[at]!);
+    }
+  }
+
+  function isNull(pair: number): boolean {
+    return values.validity !== undefined && ((values.validity[pair >>> 5]! >>> (pair & 31)) & 1) === 0;
+  }
+
+  /** The pair at a place among the rows of a group that have a value. */
+  function pairAt(group: number, place: number): number {
+    if (!(place >= 0 && place < rows[group]!)) return -1;
+    let at = starts[group]!;
+    for (let left = place; left >= counts.at(order[at]!); at++) left -= counts.at(order[at]!);
+    return order[at]!;
+  }
+
+  function medians(out: TableField): HostColumn {
+    const number = (pair: number): number => {
+      const cell = Number((values as { values: ArrayLike<number | bigint> }).values[pair]!);
+      return field.type === 'decimal' ? Number(`${cell}e-${field.scale}`) : cell;
+    };
+    return columnOfCells(out, rows.length, (group) => {
+      const count = rows[group]!;
+      if (count === 0) return undefined;
+      const [low, high] = [Math.floor((count - 1) / 2), Math.floor(count / 2)].map((place) => pairAt(group, place));
+      return low === high ? number(low!) : (number(low!) + number(high!)) / 2;
+    });
+  }
+
+  return {
+    add(groups, added, size, times) {
+      const indices = pairs.indicesOf([{ type: 'u32', values: groups }, added], size);
+      addTotals({ add: (pair, count) => counts.add(pair, Number(count)) }, indices, times);
+    },
+    get size() {
+      return pairs.size;
+    },
+    get bytes() {
+      return pairs.bytes + counts.bytes;
+    },
+    sort,
+    column(rank, out) {
+      if (rank.kind === 'countDistinct')
+        return columnOfCells(out, rows.length, (group) => ends[group]! - starts[group]!);
+      if (rank.kind === 'median' && isNumber(field)) return medians(out);
+      const found = Int32Array.from(rows, (count, group) => pairAt(group, placeOf(rank, count)));
+      const column = columnAt(
+        values,
+        Uint32Array.from(found, (pair) => Math.max(0, pair)),
+      );
+      return { ...column, ...validityOf(found.length, (group) => found[group]! >= 0) } as HostColumn;
+    },
+  };
+}
+
+/** The place of what is wanted among so many sorted values, from 0; below 0 or beyond where there is none. */
+function placeOf(rank: Rank, count: number): number {
+  switch (rank.kind) {
+    case 'quantile':
+      return Math.max(0, Math.ceil(rank.fraction * count) - 1);
+    case 'smallest':
+      return rank.k - 1;
+    case 'largest':
+      return count - rank.k;
+    case 'max':
+      return count - 1;
+    case 'median':
+      return Math.floor((count - 1) / 2);
+    default:
+      return 0;
+  }
+}

@@ -1,0 +1,57 @@
+import type { HostTable } from '../algorithms/tables/index.ts';
+import { joined } from '../formats/tables/rebatch.ts';
+import type { TableField } from '../formats/tables/table-file.ts';
+import type { Answer } from './table-answer.ts';
+import { rowsAt, sortedRows } from './table-columns.ts';
+import type { PartAnswer } from './table-part.ts';
+import type { Order } from './table-question.ts';
+
+/** Rows on their way out. */
+export interface SomeRows {
+  readonly rows: number;
+  readonly columns: HostTable;
+}
+
+/** The rows of a part that were chosen, some at a time, so that no text of them grows too long. */
+export function* chosenRows(
+  { rows, ids, columns }: PartAnswer,
+  fields: readonly TableField[],
+  most: number,
+): Generator<SomeRows> {
+  const wanted = someColumns(columns, fields);
+  const count = ids?.length ?? rows;
+  for (let from = 0; from < count; from += most) {
+    const to = Math.min(count, from + most);
+    const places = ids?.subarray(from, to) ?? Uint32Array.from({ length: to - from }, (_, i) => from + i);
+    yield { rows: places.length, columns: rowsAt(wanted, places) };
+  }
+}
+
+function someColumns(columns: HostTable, fields: readonly TableField[]): HostTable {
+  return Object.fromEntries(fields.map(({ name }) => [name, columns[name]!]));
+}
+
+/** The rows with the greatest values of a column, or the least, over all parts. */
+export interface TopTally {
+  add(answer: PartAnswer): void;
+  end(): Answer;
+}
+
+export function topTally({ by, descending }: Order, k: number, fields: readonly TableField[]): TopTally {
+  let best: SomeRows | undefined;
+  const wanted = (columns: HostTable): HostTable => ({ ...someColumns(columns, fields), [by]: columns[by]! });
+  return {
+    add({ ids, columns }) {
+      const found = { rows: ids!.length, columns: rowsAt(wanted(columns), ids!) };
+      const all = best === undefined ? found : joined([best, found], best.rows + found.rows);
+      // Rows that came first stay before others with the same value.
+      const places = sortedRows([all.columns[by]!], all.rows, descending).subarray(0, k);
+      best = { rows: places.length, columns: rowsAt(all.columns, places) };
+    },
+    end: () => ({
+      fields,
+      rows: best?.rows ?? 0,
+      columns: best === undefined ? {} : someColumns(best.columns, fields),
+    }),
+  };
+}

@@ -1,0 +1,118 @@
+import type { Condition, Expression, LiteralValue } from '../algorithms/tables/index.ts';
+import { parseTime } from '../formats/tables/csv/times.ts';
+import type { TableField } from '../formats/tables/table-file.ts';
+import { UsageError } from '../primitives/errors.ts';
+
+type Fields = ReadonlyMap<string, TableField>;
+type TimeField = TableField & { readonly type: 'timestamp' };
+
+const DAY_MICROS = 86_400_000_000n;
+/** Digits behind a unit that a microsecond is. */
+const DIGITS = { s: 6, ms: 3, us: 0 } as const;
+
+/**
+ * The condition with times that are written as strings as the integers that columns of times have.
+ *
+ * @throws UsageError `table/time` for a string that is no time, and for what times are not compared with.
+ */
+export function timesInCondition(condition: Condition, fields: Fields): Condition {
+  switch (condition.kind) {
+    case 'compare': {
+      const [left, right] = together([condition.left, condition.right], fields);
+      return { ...condition, left: left!, right: right! };
+    }
+    case 'between': {
+      const [of, low, high] = together([condition.of, condition.low, condition.high], fields);
+      return { ...condition, of: of!, low: low!, high: high! };
+    }
+    case 'in': {
+      const literals = condition.values.map((value): Expression => ({ kind: 'literal', value }));
+      const [of, ...values] = together([condition.of, ...literals], fields);
+      return { ...condition, of: of!, values: values.map((each) => (each as { value: LiteralValue }).value) };
+    }
+    case 'and':
+    case 'or':
+      return { ...condition, of: condition.of.map((each) => timesInCondition(each, fields)) };
+    case 'not':
+      return { ...condition, of: timesInCondition(condition.of, fields) };
+    default:
+      return condition;
+  }
+}
+
+/** Expressions that are compared with one another. */
+function together(all: readonly Expression[], fields: Fields): Expression[] {
+  for (const each of all) requireNoTimeInside(each, fields, '--where');
+  const times = all.map((each) => timeField(each, fields)).filter((field) => field !== undefined);
+  const [first, ...others] = times;
+  if (first === undefined) return [...all];
+  const other = others.find(({ unit, utc }) => unit !== first.unit || utc !== first.utc);
+  if (other !== undefined) throw notTogether(first, `"${other.name}", a column of ${kindOf(other)}`);
+  return all.map((each): Expression => {
+    if (timeField(each, fields) !== undefined) return each;
+    if (each.kind !== 'literal') throw notTogether(first, 'something that is none');
+    if (each.value === null) return each;
+    if (typeof each.value !== 'string') throw notTogether(first, `the number ${String(each.value)}`);
+    return { kind: 'literal', value: timeLiteral(each.value, first) };
+  });
+}
+
+function timeField(expression: Expression, fields: Fields): TimeField | undefined {
+  const field = expression.kind === 'column' ? fields.get(expression.name) : undefined;
+  return field?.type === 'timestamp' ? (field as TimeField) : undefined;
+}
+
+/** Refuses to compute with times: they are integers on the device only. */
+export function requireNoTimeInside(expression: Expression, fields: Fields, option: string): void {
+  if (expression.kind === 'column' || expression.kind === 'literal') return;
+  const parts = expression.kind === 'neg' ? [expression.of] : [expression.left, expression.right];
+  for (const part of parts) {
+    const field = timeField(part, fields);
+    if (field === undefined) requireNoTimeInside(part, fields, option);
+    else {
+      throw new UsageError(
+        'table/time',
+        `${option}: "${field.name}" is a column of times, of which nothing is computed.`,
+        {
+          remedy: 'Compare it with a time as it is.',
+        },
+      );
+    }
+  }
+}
+
+function kindOf({ unit, utc }: TimeField): string {
+  return `times of ${unit}${utc ? ' in UTC' : ' without an offset'}`;
+}
+
+function notTogether(field: TimeField, what: string): UsageError {
+  return new UsageError(
+    'table/time',
+    `--where: "${field.name}", a column of ${kindOf(field)}, is not compared with ${what}.`,
+    {
+      remedy: EXAMPLE,
+    },
+  );
+}
+
+const EXAMPLE = "Write times as '2001-01-31' or '2001-01-31 09:30:00'.";
+
+/** A time in units of a column, as exact as it is written. */
+function timeLiteral(text: string, field: TimeField): LiteralValue {
+  const bytes = Buffer.from(text);
+  const time = parseTime(bytes, 0, bytes.length);
+  if (time === undefined) {
+    throw new UsageError('table/time', `--where: '${text}' is no time, as "${field.name}" has.`, { remedy: EXAMPLE });
+  }
+  if (time.isUtc && !field.utc) {
+    throw new UsageError(
+      'table/time',
+      `--where: '${text}' tells its offset, and the times of "${field.name}" do not.`,
+      {
+        remedy: 'Leave the offset out.',
+      },
+    );
+  }
+  const micros = BigInt(time.days) * DAY_MICROS + BigInt(time.micros);
+  return field.unit === 'ns' ? micros * 1000n : { units: micros, scale: DIGITS[field.unit] };
+}

@@ -1,0 +1,153 @@
+import { stageOutputs } from '../formats/atomic-write.ts';
+import { requirePlot } from '../formats/plot-packages.ts';
+import type { TableBatch, TableFile } from '../formats/tables/table-file.ts';
+import type { GraphRun } from '../graph/index.ts';
+import type { BackendOptions } from './arguments.ts';
+import { Interrupted } from './interrupt.ts';
+import type { Log } from './log.ts';
+import {
+  causeOf,
+  type OutputWriter,
+  openContext,
+  protectInputs,
+  type RunContext,
+  type Surroundings,
+  writeBetween,
+} from './run-support.ts';
+import type { TableOptions } from './table-arguments.ts';
+import type { TableJob } from './table-graph.ts';
+import { openTableOutputs, type TableOutputs } from './table-outputs.ts';
+import { type Question, questionOf } from './table-question.ts';
+import { type TableFigures, tableSummary } from './table-summary.ts';
+
+/** Asks a file on a context, and writes. */
+export interface TableSession {
+  /** What is written, and whether by groups. */
+  readonly fields: Parameters<typeof openTableOutputs>[1];
+  run(outputs: TableOutputs, job: Omit<TableJob, 'ask' | 'take' | 'batches'>, source: TableBatches): TableRun;
+}
+
+/** Rows of a file as long as somebody wants them. */
+export type TableBatches = (options: {
+  readonly columns: readonly string[];
+  readonly rowsPerBatch: number;
+  readonly signal: AbortSignal;
+}) => AsyncIterable<TableBatch>;
+
+export interface TableRun {
+  readonly running: GraphRun<number>;
+  /** Writes what can be written only when all parts are there. */
+  end(): Promise<void>;
+}
+
+/** The parts that the command puts together. */
+export interface TableParts<C extends RunContext> {
+  openTable(path: string, signal: AbortSignal): Promise<TableFile>;
+  openContext(options: BackendOptions): Promise<C>;
+  /** Refuses what the types of columns do not allow. */
+  openSession(context: C, question: Question, options: TableOptions): Promise<TableSession>;
+}
+
+/**
+ * Runs `quadrille table`: reads, asks, and writes; rows are written as they come. A file appears whole or not at all.
+ *
+ * @throws what its parts throw; {@link Surroundings.signal}'s reason when it is aborted.
+ */
+export async function runTable<C extends RunContext>(
+  options: TableOptions,
+  parts: TableParts<C>,
+  surroundings: Surroundings,
+): Promise<void> {
+  const started = performance.now();
+  const { file, out, plot, trace } = options;
+  if (plot !== undefined) requirePlot();
+  const files = [out, plot, trace].filter((path): path is string => path !== undefined && path !== '-');
+  await protectInputs([file], files);
+  const outputs = await stageOutputs(files);
+  surroundings.beforeExit(() => outputs.discardNow());
+  const writer = writeBetween(outputs, surroundings);
+  try {
+    const figures = await askFile(options, parts, surroundings, writer);
+    surroundings.signal.throwIfAborted();
+    await outputs.commit();
+    surroundings.log.summary(tableSummary(figures, (performance.now() - started) / 1000, files));
+  } catch (error) {
+    const { reason } = surroundings.signal;
+    throw reason instanceof Interrupted && writer.hasPrinted() ? reason.withinOutput() : causeOf(error);
+  } finally {
+    await outputs.discard();
+  }
+}
+
+async function askFile<C extends RunContext>(
+  options: TableOptions,
+  parts: TableParts<C>,
+  { log, signal }: Surroundings,
+  writer: OutputWriter,
+): Promise<TableFigures> {
+  const file = await parts.openTable(options.file, signal);
+  try {
+    const question = questionOf(options, file);
+    const context = await openContext(options, parts.openContext);
+    const stop = (): void => context.abort(signal.reason);
+    signal.addEventListener('abort', stop, { once: true });
+    try {
+      signal.throwIfAborted();
+      const session = await parts.openSession(context, question, options);
+      const outputs = await openTableOutputs(options, session.fields, question.groups?.keys, writer.write);
+      const wanted = (): boolean => writer.isRead() || question.groups !== undefined;
+      const { running, end } = session.run(
+        outputs,
+        {
+          rows: file.rows,
+          isOnGpu: context.backend.name.startsWith('webgpu'),
+          signal,
+          observer: outputs.recorder,
+          progressEvery: log.progressEvery,
+        },
+        (own) => whileWanted(file.batches(own), wanted),
+      );
+      const rows = await watched(running, log);
+      await end();
+      const figures: TableFigures = {
+        file: options.file,
+        format: file.format,
+        rows,
+        written: outputs.rows,
+        grouped: question.groups !== undefined,
+        backend: context.backend.name,
+      };
+      await outputs.end(figures, running);
+      return figures;
+    } finally {
+      signal.removeEventListener('abort', stop);
+      await context.close();
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+/** Parts of the file as long as somebody takes the rows. */
+async function* whileWanted(batches: AsyncIterable<TableBatch>, isWanted: () => boolean): AsyncGenerator<TableBatch> {
+  for await (const batch of batches) {
+    if (!isWanted()) return;
+    yield batch;
+  }
+}
+
+/** How many rows were read. */
+async function watched({ progress$, result }: GraphRun<number>, log: Log): Promise<number> {
+  let rows = 0;
+  const shown = progress$.subscribe((report) => {
+    rows = report.done;
+    log.progress(report, 'rows');
+  });
+  try {
+    await result;
+    return rows;
+  } finally {
+    shown.unsubscribe();
+    log.clearProgress();
+  }
+}

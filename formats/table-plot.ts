@@ -1,0 +1,212 @@
+import type { HostTable } from '../algorithms/tables/host-table.ts';
+import { UsageError } from '../primitives/errors.ts';
+import { BAR, histogramChart } from './histogram-chart.ts';
+import { loadPlot } from './plot-packages.ts';
+import { isSet } from './tables/bits.ts';
+import type { TableField } from './tables/table-file.ts';
+import { cellText } from './tables/write/cell-text.ts';
+import { countText, escapeXml, HAIRLINE, INK, MUTED, shorten, text } from './zonal-plot/page.ts';
+
+/** A picture of a table, out of rows that come one after the other. */
+export interface TablePicture {
+  add(rows: { readonly rows: number; readonly columns: HostTable }): void;
+  /** A standalone SVG. */
+  draw(): Promise<string>;
+}
+
+const NUMBERS: readonly TableField['type'][] = ['u32', 'i32', 'f32', 'u64', 'i64', 'f64', 'decimal'];
+const [WIDTH, MARGIN, TOP] = [760, 36, 88];
+const LONGEST_TITLE = 56;
+
+/**
+ * Bars of the first column of numbers that is no key, one for each row, named by the keys; or, without keys, a histogram of the
+ * first column of numbers. Rows without a number, and numbers that are not finite, are left out and counted.
+ *
+ * The same picture however the rows are cut into pieces.
+ *
+ * @throws UsageError `plot/no-numbers` where there is nothing to draw.
+ */
+export function tablePicture(
+  title: string,
+  fields: readonly TableField[],
+  keys: readonly TableField[] | undefined,
+): TablePicture {
+  const isKey = ({ name }: TableField): boolean => keys?.some((key) => key.name === name) ?? false;
+  const field = fields.find((each) => NUMBERS.includes(each.type) && !isKey(each));
+  if (field === undefined || keys?.length === 0) {
+    const sentence =
+      keys?.length === 0 ? 'Without groups there are no bars to draw.' : 'There is no column of numbers to draw.';
+    throw new UsageError('plot/no-numbers', `--plot: ${sentence}`, {
+      remedy:
+        keys?.length === 0 ? 'Give --group-by, or leave --plot out.' : 'Name one with --columns, or leave --plot out.',
+    });
+  }
+  return keys === undefined ? histogramOf(title, field) : barsOf(title, field, keys);
+}
+
+/** The numbers of a column as f64, row by row; NaN where there is none. */
+function numbersOf(field: TableField, columns: HostTable, rows: number): Float64Array {
+  const { validity, ...column } = columns[field.name]!;
+  const { values } = column as { values: ArrayLike<number | bigint> };
+  const scale = field.type === 'decimal' ? 10 ** -field.scale : 1;
+  return Float64Array.from({ length: rows }, (_, row) =>
+    validity === undefined || isSet(validity, row) ? Number(values[row]!) * scale : Number.NaN,
+  );
+}
+
+const MOST_BARS = 40;
+const BAR_HEIGHT = 22;
+
+interface Bar {
+  readonly name: string;
+  readonly value: number;
+}
+
+function barsOf(title: string, field: TableField, keys: readonly TableField[]): TablePicture {
+  const bars: Bar[] = [];
+  let [rows, missing] = [0, 0];
+  return {
+    add({ rows: count, columns }) {
+      const numbers = numbersOf(field, columns, count);
+      const texts = keys.map((key) => {
+        const column = columns[key.name]!;
+        const cell = cellText(key, column);
+        return (row: number) => (column.validity === undefined || isSet(column.validity, row) ? cell(row) : 'null');
+      });
+      for (let row = 0; row < count; row++) {
+        rows++;
+        if (!Number.isFinite(numbers[row]!)) missing++;
+        else if (bars.length < MOST_BARS) {
+          bars.push({ name: shorten(texts.map((of) => of(row)).join(', '), 28), value: numbers[row]! });
+        }
+      }
+    },
+    async draw() {
+      const shown = bars.length < rows - missing ? `the first ${bars.length} of ${countText(rows)}` : countText(rows);
+      const subtitle = `${field.name} by ${keys.map(({ name }) => name).join(', ')}: ${shown} ${rows === 1 ? 'group' : 'groups'}${left(missing)}`;
+      const height = Math.max(1, bars.length) * BAR_HEIGHT + 50;
+      return page(title, subtitle, height, await barChart(bars, field.name, height));
+    },
+  };
+}
+
+function left(missing: number): string {
+  return missing === 0 ? '' : `, ${countText(missing)} without a number left out`;
+}
+
+async function barChart(bars: readonly Bar[], label: string, height: number): Promise<string> {
+  const { Plot, document } = await loadPlot();
+  const { axisX, barX, gridX, plot, ruleX, text: textMark } = Plot;
+  // Names may be alike once they are cut.
+  const numbered = bars.map((bar, place) => ({ ...bar, place }));
+  const chart = plot({
+    document,
+    width: WIDTH - 2 * MARGIN,
+    height,
+    marginLeft: 180,
+    marginRight: 24,
+    marginTop: 0,
+    marginBottom: 42,
+    x: { label: null, nice: true },
+    y: { axis: null, type: 'band', padding: 0.2 },
+    marks: [
+      gridX({ stroke: HAIRLINE, strokeOpacity: 1 }),
+      axisX({ tickSize: 3, color: MUTED, label, labelAnchor: 'center', labelArrow: 'none' }),
+      barX(numbered, { x: 'value', y: 'place', fill: BAR }),
+      textMark(numbered, { y: 'place', text: 'name', frameAnchor: 'left', textAnchor: 'end', dx: -8, fill: INK }),
+      ruleX([0], { stroke: MUTED }),
+    ],
+  });
+  chart.querySelector('style')?.remove();
+  return `<g font-size="11" text-anchor="middle" fill="currentColor">${chart.innerHTML}</g>`;
+}
+
+const MOST_BINS = 64;
+const CHART_HEIGHT = 320;
+
+/** Bins are as wide as the least power of two with which so many hold all numbers: bins of half the width merge to them. */
+function histogramOf(title: string, field: TableField): TablePicture {
+  let [power, counts, count, missing] = [0, new Map<number, number>(), 0, 0];
+  let [least, greatest] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+
+  function widenFor(value: number): void {
+    const wasOne = !(least < greatest);
+    [least, greatest] = [Math.min(least, value), Math.max(greatest, value)];
+    if (wasOne) {
+      // So far all numbers are the same one.
+      power = powerFor(least, greatest);
+      const other = value === least ? greatest : least;
+      counts = count === 0 ? new Map() : new Map([[Math.floor(other / 2 ** power), count]]);
+      return;
+    }
+    const wider = powerFor(least, greatest);
+    const merged = new Map<number, number>();
+    for (const [bin, each] of counts) {
+      const into = Math.floor(bin / 2 ** (wider - power));
+      merged.set(into, (merged.get(into) ?? 0) + each);
+    }
+    [power, counts] = [wider, merged];
+  }
+
+  return {
+    add({ rows, columns }) {
+      for (const value of numbersOf(field, columns, rows)) {
+        if (!Number.isFinite(value)) {
+          missing++;
+          continue;
+        }
+        if (value < least || value > greatest) widenFor(value);
+        const bin = Math.floor(value / 2 ** power);
+        counts.set(bin, (counts.get(bin) ?? 0) + 1);
+        count++;
+      }
+    },
+    async draw() {
+      const subtitle = `${field.name}: ${countText(count)} ${count === 1 ? 'number' : 'numbers'}${left(missing)}`;
+      const width = 2 ** power;
+      const bars = [...counts].map(([bin, each]) => ({
+        lower: bin * width,
+        upper: (bin + 1) * width,
+        count: each,
+        color: BAR,
+      }));
+      bars.sort((a, b) => a.lower - b.lower);
+      const chart = await histogramChart({
+        width: WIDTH - 2 * MARGIN,
+        height: CHART_HEIGHT,
+        bars,
+        start: bars[0]?.lower ?? 0,
+        end: bars.at(-1)?.upper ?? 1,
+        label: field.name,
+        ticks: { x: 8, y: 5 },
+        named: { x: Number.NaN, name: '' },
+      });
+      return page(title, subtitle, CHART_HEIGHT, chart);
+    },
+  };
+}
+
+/** The least power of two with which few enough bins reach from one number to another. */
+function powerFor(least: number, greatest: number): number {
+  if (least === greatest) return Math.max(LEAST_POWER, Math.floor(Math.log2(Math.abs(least))) - 4);
+  let power = Math.max(LEAST_POWER, Math.floor(Math.log2(greatest / 2 - least / 2)) - 6);
+  while (Math.floor(greatest / 2 ** power) - Math.floor(least / 2 ** power) >= MOST_BINS) power++;
+  return power;
+}
+
+/** Bins that are not wider could not be told apart. */
+const LEAST_POWER = -1000;
+
+function page(title: string, subtitle: string, chartHeight: number, chart: string): string {
+  const height = TOP + chartHeight + MARGIN;
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" ` +
+      `font-family="system-ui, 'Segoe UI', Helvetica, Arial, 'DejaVu Sans', sans-serif" style="background: #fff">`,
+    `<title>${escapeXml(title)}</title>`,
+    '<rect width="100%" height="100%" fill="#fff"/>',
+    text(shorten(title, LONGEST_TITLE), { x: MARGIN, y: 42, size: 20, weight: 600 }),
+    text(shorten(subtitle, 96), { x: MARGIN, y: 66, size: 13, fill: MUTED }),
+    `<g transform="translate(${MARGIN}, ${TOP})">${chart}</g>`,
+    '</svg>\n',
+  ].join('\n');
+}
