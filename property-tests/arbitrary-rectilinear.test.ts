@@ -3,6 +3,7 @@ import { fc, test } from '@fast-check/vitest';
 import { describe, test as example, expect } from 'vitest';
 import type { Polygons } from '../algorithms/geometry/polygons.ts';
 import { pairColumns, type RectilinearPair, rectilinearPair, rectilinearPairs } from './arbitrary-rectilinear.ts';
+import { caseCount } from './cases.ts';
 import { Geos } from './geos-areas.ts';
 
 const geos = await Geos.open();
@@ -11,7 +12,7 @@ const geos = await Geos.open();
 const exact = { extent: 2 ** 26 };
 
 describe('rectilinear pairs', () => {
-  test.prop([rectilinearPair(exact)], { numRuns: 1500 })(
+  test.prop([rectilinearPair(exact)], { numRuns: caseCount(1500) })(
     'have the areas that GEOS finds',
     ({ first, second, areas }) => {
       const found = geos.areas(first, 0, second, 0);

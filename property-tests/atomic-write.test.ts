@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fc, test } from '@fast-check/vitest';
 import { afterEach, beforeEach, describe, expect } from 'vitest';
 import { stageOutputs } from '../formats/atomic-write.ts';
+import { caseCount } from './cases.ts';
 
 let folder = '';
 const inFolder = (name: string): string => join(folder, name);
@@ -19,7 +20,7 @@ async function* failing(): AsyncGenerator<string> {
 }
 
 describe('stageOutputs', () => {
-  test.prop([fc.array(fc.string({ unit: 'grapheme' }))], { numRuns: 30 })(
+  test.prop([fc.array(fc.string({ unit: 'grapheme' }))], { numRuns: caseCount(30) })(
     'commits exactly the text that was written',
     async (chunks) => {
       const outputs = await stageOutputs([inFolder('a.csv')]);

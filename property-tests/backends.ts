@@ -6,6 +6,7 @@ import { openTestGpu, testAdapter } from '../backends/webgpu-node/node-gpu.ts';
 import { createWorkersBackend } from '../backends/workers/index.ts';
 import type { Backend, Limits } from '../primitives/backend.ts';
 import { Context } from '../primitives/context.ts';
+import { caseCount, costlyCaseCount } from './cases.ts';
 import { createRun, type Law, type Run } from './laws/law.ts';
 
 /** A backend that tests run on. */
@@ -19,11 +20,15 @@ export interface TestBackend {
 
 /** Every backend that there is; the one place that lists them. */
 export const testBackends: readonly TestBackend[] = [
-  { name: 'reference', runs: 30, open: async (limits) => createReferenceBackend({ limits }) },
-  { name: 'workers', runs: 25, open: (limits) => createWorkersBackend({ workers: 2, inlineNanoseconds: 0, limits }) },
+  { name: 'reference', runs: caseCount(30), open: async (limits) => createReferenceBackend({ limits }) },
+  {
+    name: 'workers',
+    runs: caseCount(25),
+    open: (limits) => createWorkersBackend({ workers: 2, inlineNanoseconds: 0, limits }),
+  },
   {
     name: `webgpu (${testAdapter()})`,
-    runs: testAdapter() === 'hardware' ? 30 : 8,
+    runs: testAdapter() === 'hardware' ? caseCount(30) : costlyCaseCount(8),
     open: async (limits) => createWebGpuBackend({ gpu: await openTestGpu(), adapter: testAdapter(), limits }),
   },
 ];
@@ -84,7 +89,9 @@ export function testLawsInWalks(laws: readonly Law[], sizes: readonly number[]):
         async ({ property }) => {
           const context = new Context(await openWalking(name, walkRows));
           const reference = new Context(createReferenceBackend());
-          await fc.assert(property(createRun(context, reference)), { numRuns: name === 'webgpu' ? 2 : 6 });
+          await fc.assert(property(createRun(context, reference)), {
+            numRuns: costlyCaseCount(name === 'webgpu' ? 2 : 6),
+          });
           await Promise.all([context.close(), reference.close()]);
         },
         TIMEOUT_MS,

@@ -18,6 +18,7 @@ import type { Column } from '../primitives/columns/column.ts';
 import { Context } from '../primitives/context.ts';
 import { bool, fn, map, u32 } from '../primitives/index.ts';
 import { onEveryBackend } from './backends.ts';
+import { caseCount } from './cases.ts';
 
 const cases = builtInExperiments.flatMap((experiment) =>
   typesOf(experiment).map((type) => [`${experiment.name} ${type}`, experiment, type] as const),
@@ -65,7 +66,7 @@ describe('inputs', () => {
       fc.property(fc.integer({ min: 0, max: 5000 }), (n) => {
         expect([...permutation(n)].sort((a, b) => a - b)).toEqual(Array.from({ length: n }, (_, i) => i));
       }),
-      { numRuns: 30 },
+      { numRuns: caseCount(30) },
     );
   });
 });

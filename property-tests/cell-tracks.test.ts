@@ -20,6 +20,7 @@ import { trackWriter } from '../formats/cell-tracks/track-rows.ts';
 import { trackSummary } from '../formats/cell-tracks/track-summary.ts';
 import { openCsvRows } from '../formats/csv-rows.ts';
 import { encodePng } from '../formats/png-writer.ts';
+import { caseCount } from './cases.ts';
 import { type CellRow, trackedFrame } from './cell-tracks-support.ts';
 import { assertWellFormed } from './well-formed.ts';
 
@@ -96,7 +97,7 @@ describe('trackWriter', () => {
     },
   );
 
-  test.prop([frames], { numRuns: 20 })('writes what the reader of CSV takes', async (all) => {
+  test.prop([frames], { numRuns: caseCount(20) })('writes what the reader of CSV takes', async (all) => {
     const path = join(folder, 'tracks.csv');
     await writeFile(path, written(all));
     const file = await openCsvRows(path, { numbers: [['x_px'], ['y_px']], id: 'track', batchRows: () => 100 });
@@ -342,7 +343,7 @@ const tallied = (all: readonly TrackedFrame[]) => {
 };
 
 describe('trackPlot and trackSummary', () => {
-  test.prop([frames, fc.string(), fc.boolean()], { numRuns: 25 })(
+  test.prop([frames, fc.string(), fc.boolean()], { numRuns: caseCount(25) })(
     'are well-formed for any tracks',
     async (all, title, isScaled) => {
       const figures = tallied(all);

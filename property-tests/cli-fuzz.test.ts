@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { fc, test } from '@fast-check/vitest';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
+import { caseCount } from './cases.ts';
 import { collection, openWorkshop, rectangle, type Workshop, zone } from './cli-support.ts';
 
 let shop: Workshop;
@@ -70,7 +71,7 @@ async function outcomeOf(option: 'zones' | 'raster', bytes: Uint8Array): Promise
 describe.each(['zones.json', 'topology.json', 'raster.tif', 'floats.tif'])('%s, damaged,', (name) => {
   const option = name.endsWith('.tif') ? 'raster' : 'zones';
 
-  test.prop([fc.array(change, { minLength: 1, maxLength: 3 })], { numRuns: 150 })(
+  test.prop([fc.array(change, { minLength: 1, maxLength: 3 })], { numRuns: caseCount(150) })(
     'ends in an answer or in an error that says so, never in a crash',
     async (changes) => {
       await outcomeOf(option, changed(files.get(name)!, changes));
@@ -79,7 +80,7 @@ describe.each(['zones.json', 'topology.json', 'raster.tif', 'floats.tif'])('%s, 
   );
 });
 
-test.prop([fc.uint8Array({ maxLength: 300 }), fc.constantFrom('zones', 'raster' as const)], { numRuns: 60 })(
+test.prop([fc.uint8Array({ maxLength: 300 }), fc.constantFrom('zones', 'raster' as const)], { numRuns: caseCount(60) })(
   'random bytes end in exit code 2',
   async (bytes, option) => {
     expect(await outcomeOf(option as 'zones' | 'raster', bytes)).toBe(2);

@@ -11,6 +11,7 @@ import { domainAround } from '../cli/index-layers.ts';
 import { buildParts } from '../cli/index-parts.ts';
 import { encodeMaq, type MaqFile } from '../formats/maq-file.ts';
 import { readPolygonLayer } from '../formats/polygon-layers/open-polygon-layer.ts';
+import { costlyCaseCount } from './cases.ts';
 import { answer, type IndexWorkshop, openIndexWorkshop, quietLog, shapes, TRIANGLE } from './cli-index-support.ts';
 import { collection, rectangle, zone } from './cli-support.ts';
 import { flatGeobufOf, shapefileOf, type WrittenFeature, wktOf } from './polygon-layers-support.ts';
@@ -132,7 +133,7 @@ describe('quadrille index build', () => {
         await answer(shop.build('@shuffled.json', '-o', '@shuffled.maq', '--levels', '6'));
         expect(rowsOf(await shop.treeOf('shuffled.maq'))).toEqual(expected);
       }),
-      { numRuns: 5 },
+      { numRuns: costlyCaseCount(5) },
     );
   });
 

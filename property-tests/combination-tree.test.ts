@@ -8,6 +8,7 @@ import { inclusiveScan } from '../primitives/scan.ts';
 import { slice } from '../primitives/slice.ts';
 import { fewRows, hostColumn } from './arbitraries/columns.ts';
 import { testOnEveryBackend } from './backends.ts';
+import { caseCount } from './cases.ts';
 import { canonicalLastPrefix, canonicalTotal } from './laws/canonical-tree.ts';
 
 const concat = (a: string, b: string): string => a + b;
@@ -15,7 +16,7 @@ const bracket = (a: string, b: string): string => `(${a}${b})`;
 const letters = (length: number): string[] => Array.from({ length }, (_, i) => String.fromCharCode(97 + (i % 26)));
 
 describe('the canonical tree', () => {
-  test.prop([fewRows], { numRuns: 30 })('keeps the order of the elements', (length) => {
+  test.prop([fewRows], { numRuns: caseCount(30) })('keeps the order of the elements', (length) => {
     const elements = letters(length);
     expect(combineAll(elements, concat) ?? '').toBe(elements.join(''));
     for (const [i, { exclusive, inclusive }] of prefixes(elements, concat).entries()) {
@@ -24,7 +25,7 @@ describe('the canonical tree', () => {
     }
   });
 
-  test.prop([fewRows], { numRuns: 30 })('puts its brackets by the length alone', (length) => {
+  test.prop([fewRows], { numRuns: caseCount(30) })('puts its brackets by the length alone', (length) => {
     const one = combineAll(letters(length), bracket) ?? '';
     const other = combineAll(letters(length).toReversed(), bracket) ?? '';
     const shape = (text: string): string => text.replaceAll(/[a-z]/g, '.');

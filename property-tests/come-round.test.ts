@@ -1,6 +1,7 @@
 import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { comeRound, turnedInto, WORLD } from '../algorithms/quadrants/index.ts';
+import { caseCount } from './cases.ts';
 import { type Rings, zonesOf } from './zonal-support.ts';
 
 /** Whether even-odd holds a point that no edge touches. */
@@ -25,7 +26,7 @@ const point = fc
 
 describe('polygons that come round', () => {
   test.prop([polygons, fc.array(point, { minLength: 20, maxLength: 40 }), fc.constantFrom(-180, 0, -30)], {
-    numRuns: 300,
+    numRuns: caseCount(300),
   })('hold what they held at any turn', (all, points, left) => {
     const { polygonRings, ringVertices, x, y } = comeRound(zonesOf(all).polygons, { left, bottom: -180, size: 360 });
     expect(polygonRings).toHaveLength(all.length + 1);

@@ -7,6 +7,7 @@ import { RATIO_BINS } from '../algorithms/cross-compare/totals.ts';
 import { comparePlot } from '../formats/compare-plot.ts';
 import { compareSections, worstTiles } from '../formats/compare-report.ts';
 import { compareSummary } from '../formats/compare-summary.ts';
+import { caseCount } from './cases.ts';
 
 const figure = fc.oneof(fc.constant(Number.NaN), fc.double({ min: 0, max: 1, noNaN: true }));
 const count = fc.nat({ max: 2 ** 30 });
@@ -52,7 +53,7 @@ describe('compareSummary', () => {
 });
 
 describe('comparePlot', () => {
-  test.prop([comparison, fc.string()], { numRuns: 20 })(
+  test.prop([comparison, fc.string()], { numRuns: caseCount(20) })(
     'draws a bar for every bin, and no number that is none',
     async (result, title) => {
       const svg = await comparePlot({ comparison: result, title });
@@ -109,7 +110,7 @@ describe('worstTiles', () => {
 });
 
 describe('compareSections', () => {
-  test.prop([comparison], { numRuns: 20 })(
+  test.prop([comparison], { numRuns: caseCount(20) })(
     'have tiles, what was left out and notes where there are any',
     async (result) => {
       const titles = (await compareSections(result, RUN, [])).map(({ title }) => title);

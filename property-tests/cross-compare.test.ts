@@ -7,6 +7,7 @@ import { ItemError } from '../graph/index.ts';
 import { open } from '../index.ts';
 import type { Context } from '../primitives/context.ts';
 import { ArgumentError, FormatError } from '../primitives/errors.ts';
+import { caseCount } from './cases.ts';
 import { countLabels, type LabelImage, type LabelPair, labelPair, sideOf } from './random-label-images.ts';
 
 let [reference, workers]: Context[] = [];
@@ -50,7 +51,7 @@ const tiles = fc.array(labelPair, { minLength: 2, maxLength: 9 });
 const EMPTY: LabelImage = { width: 0, height: 0, labels: [], polygons: 0 };
 
 describe('crossCompare', () => {
-  test.prop([tiles], { numRuns: 40 })('finds what counting labels finds, tile by tile', async (images) => {
+  test.prop([tiles], { numRuns: caseCount(40) })('finds what counting labels finds, tile by tile', async (images) => {
     const { rows, similarity, pairs, missing } = await compared(jobOf(images));
     const inOrder = images.map((_, index) => nameAt(index)).sort();
     expect(rows.map(({ tile }) => tile)).toEqual(inOrder);
@@ -77,7 +78,7 @@ describe('crossCompare', () => {
       fc.integer({ min: 1, max: 40 }),
       fc.integer({ min: 1, max: 4 }),
     ],
-    { numRuns: 40 },
+    { numRuns: caseCount(40) },
   )(
     'says the same by any scheme, in batches of any size, with any lanes',
     async (images, scheme, batchPairs, parseLanes) => {
@@ -86,14 +87,14 @@ describe('crossCompare', () => {
     },
   );
 
-  test.prop([tiles], { numRuns: 20 })('says the same on workers, and when tasks migrate', async (images) => {
+  test.prop([tiles], { numRuns: caseCount(20) })('says the same on workers, and when tasks migrate', async (images) => {
     const plain = await compared(jobOf(images));
     expect(await compared(jobOf(images), workers)).toEqual(plain);
     const migrating = jobOf(images, { batchPairs: 4, migrate: { cpu: workers!, parseOnGpu: parse } });
     expect(await compared(migrating)).toEqual(plain);
   });
 
-  test.prop([tiles, fc.nat()], { numRuns: 20 })(
+  test.prop([tiles, fc.nat()], { numRuns: caseCount(20) })(
     'leaves out a tile that cannot be read, and names it',
     async (images, seed) => {
       const broken = seed % images.length;

@@ -12,6 +12,7 @@ import { createDecodePool, startDecoder } from '../formats/tiff/decode-pool.ts';
 import type { RunRequest } from '../formats/tiff/decode-run.ts';
 import type { BlockCoding } from '../formats/tiff/layout.ts';
 import { open } from '../index.ts';
+import { caseCount } from './cases.ts';
 import {
   bytesOf,
   geoTiffBytes,
@@ -44,7 +45,7 @@ async function writeTiles(name: string): Promise<string> {
 }
 
 describe('threads that decode', () => {
-  test.prop([randomRaster, fc.array(windowFractions, { minLength: 1, maxLength: 6 })], { numRuns: 12 })(
+  test.prop([randomRaster, fc.array(windowFractions, { minLength: 1, maxLength: 6 })], { numRuns: caseCount(12) })(
     'give the bytes that the caller decodes, in windows one after the other and at once, over cells given back',
     async (written, fractions) => {
       const file = join(folder, 'random.tif');

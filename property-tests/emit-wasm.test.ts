@@ -8,6 +8,7 @@ import { Break, Continue, For, If, Return, Var, While } from '../primitives/func
 import { array, f32, fn, u32, uniform } from '../primitives/functors/functor.ts';
 import type { Module } from '../primitives/functors/ir.ts';
 import { bitsOfF32, fmax, fmin } from '../primitives/functors/semantics.ts';
+import { caseCount } from './cases.ts';
 import { cases, describeCase, moduleOfCase, operations, runCase, valueOfWord, wrongAt } from './every-operation.ts';
 import { arbitraryModule } from './workers-arbitrary-module.ts';
 import { bind, randomWords } from './workers-programs.ts';
@@ -116,7 +117,7 @@ describe('random functors', () => {
     return undefined;
   };
 
-  test.prop([arbitraryModule('none'), fc.nat(40)], { numRuns: 400 })(
+  test.prop([arbitraryModule('none'), fc.nat(40)], { numRuns: caseCount(400) })(
     'without loops give the same four at once as one by one',
     async (module, k) => {
       expect(explainVectorization(module)).toEqual({ vectorizes: true });
@@ -124,7 +125,7 @@ describe('random functors', () => {
     },
   );
 
-  test.prop([arbitraryModule('even'), fc.nat(40)], { numRuns: 400 })(
+  test.prop([arbitraryModule('even'), fc.nat(40)], { numRuns: caseCount(400) })(
     'with loops of equally many rounds give the same many at once as one by one',
     async (module, k) => {
       expect(explainVectorization(module)).toEqual({ vectorizes: true });
@@ -132,7 +133,7 @@ describe('random functors', () => {
     },
   );
 
-  test.prop([arbitraryModule('any'), fc.nat(40)], { numRuns: 400 })(
+  test.prop([arbitraryModule('any'), fc.nat(40)], { numRuns: caseCount(400) })(
     'with loops, breaks, continues and early returns give what the oracle gives',
     async (module, k) => {
       expect(await firstDifference(module, k)).toBeUndefined();

@@ -2,6 +2,7 @@ import { fc, test } from '@fast-check/vitest';
 import { afterAll, describe, expect } from 'vitest';
 import { createReferenceBackend } from '../backends/reference/index.ts';
 import { Context, fn, plus, QuadrilleError, u32 } from '../primitives/index.ts';
+import { caseCount } from './cases.ts';
 import { entries } from './entry-sources.ts';
 
 type Call = (...args: unknown[]) => unknown;
@@ -75,7 +76,7 @@ describe('garbage', () => {
   });
 
   describe.each(functions)('%s', (name, call) => {
-    test.prop([args], { numRuns: 60 })(
+    test.prop([args], { numRuns: caseCount(60) })(
       'ends in an error of the library, or in something else than a promise',
       async (given) => {
         let result: unknown;

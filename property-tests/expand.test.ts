@@ -5,6 +5,7 @@ import { createSpillingBackend } from '../backends/spilling/index.ts';
 import { Context } from '../primitives/context.ts';
 import * as q from '../primitives/index.ts';
 import { openWalking, testLaws, testLawsInWalks, testOnEveryBackend } from './backends.ts';
+import { caseCount } from './cases.ts';
 import { assertSameBytes } from './laws/compare.ts';
 import { expandLaws } from './laws/expand.ts';
 import { expectRefusal, openReference } from './reference-context.ts';
@@ -70,7 +71,7 @@ testOnEveryBackend('makes the same rows whatever number of them is expected', as
     context.dispose(column, exact, made);
     expect(context.backend.counters.liveBuffers).toBe(0);
   });
-  await fc.assert(expands, { numRuns: 12 });
+  await fc.assert(expands, { numRuns: caseCount(12) });
 });
 
 test.each([64, 4])('makes more than memory holds, where walks have %i rows too', async (walkRows) => {

@@ -12,6 +12,7 @@ import { DeviceLostError, OutOfMemoryError } from '../primitives/errors.ts';
 import * as q from '../primitives/index.ts';
 import { arbitrarySteps, manySteps, runSteps, undisturbed } from './arbitrary-steps.ts';
 import { testBackends } from './backends.ts';
+import { caseCount } from './cases.ts';
 import { answeringLate, LOST, lostBefore } from './faulty-backend.ts';
 import { slow } from './webgpu-support.ts';
 
@@ -125,7 +126,7 @@ describe('commands that write in place', () => {
       lost += backend.failovers.length;
       await backend.close();
     });
-    await fc.assert(property, { numRuns: 500 });
+    await fc.assert(property, { numRuns: caseCount(500) });
     expect(lost).toBeGreaterThan(0);
   });
 
@@ -164,7 +165,7 @@ describe('a standby', () => {
         expect(backend.counters).toMatchObject(nothingHeld);
         await context.close();
       });
-      await fc.assert(property, { numRuns: 200 });
+      await fc.assert(property, { numRuns: caseCount(200) });
       expect(outcomes.replaced).toBeGreaterThan(0);
       expect(outcomes.ended).toBeGreaterThan(0);
     },

@@ -12,6 +12,7 @@ import { Context } from '../primitives/context.ts';
 import { DeviceLostError, OutOfMemoryError } from '../primitives/errors.ts';
 import * as q from '../primitives/index.ts';
 import { reasonsIn } from './arbitrary-steps.ts';
+import { costlyCaseCount } from './cases.ts';
 import { interrupted, LOST, lostBefore } from './faulty-backend.ts';
 import { destroyBefore, openFaultyGpu, openOnFaulty, refuseBuffer } from './faulty-gpu.ts';
 import { slow } from './webgpu-support.ts';
@@ -296,7 +297,7 @@ describe('with a standby, prepared calls and loops give the same', () => {
         await context.close();
         expect(backend.counters).toMatchObject(nothingHeld);
       });
-      await fc.assert(property, { numRuns: 8, examples: [[2], [100], [200]] });
+      await fc.assert(property, { numRuns: costlyCaseCount(8, 3), examples: [[2], [100], [200]] });
       expect(lost).toBeGreaterThan(0);
     },
     slow,
@@ -321,7 +322,7 @@ describe('with a standby, prepared calls and loops give the same', () => {
         lost += backend.failovers.length;
         await context.close();
       });
-      await fc.assert(property, { numRuns: 8, examples: [[1], [20]] });
+      await fc.assert(property, { numRuns: costlyCaseCount(8, 2), examples: [[1], [20]] });
       expect(lost).toBeGreaterThan(0);
     },
     slow,

@@ -8,6 +8,7 @@ import type { Backend } from '../primitives/backend.ts';
 import { Context } from '../primitives/context.ts';
 import * as q from '../primitives/index.ts';
 import { arbitrarySteps, manySteps, reasonsIn, runSteps, undisturbed } from './arbitrary-steps.ts';
+import { costlyCaseCount } from './cases.ts';
 import {
   destroyBefore,
   type FaultyGpu,
@@ -38,7 +39,7 @@ const openWorkers = (): Promise<Backend> => createWorkersBackend({ workers: 2, i
 type Disturb = (faulty: FaultyGpu, calls: number) => void;
 
 /** Whatever waits rejects with one error of that code, what comes later throws it, and nothing is left. */
-async function expectEnd(options: WebGpuOptions, disturb: Disturb, code: string, numRuns: number): Promise<void> {
+async function expectEnd(options: WebGpuOptions, disturb: Disturb, code: string, cases: number): Promise<void> {
   let lost = 0;
   const property = fc.asyncProperty(arbitrarySteps, call, async (steps, calls) => {
     const { faulty, backend } = await openBackend(options);
@@ -57,7 +58,7 @@ async function expectEnd(options: WebGpuOptions, disturb: Disturb, code: string,
     }
     await context.close();
   });
-  await fc.assert(property, { numRuns, examples: [[manySteps, 2]] });
+  await fc.assert(property, { numRuns: costlyCaseCount(cases, 1), examples: [[manySteps, 2]] });
   expect(lost).toBeGreaterThan(0);
 }
 
@@ -66,7 +67,7 @@ async function expectTakeover(
   options: WebGpuOptions,
   disturb: Disturb,
   standby: () => Promise<Backend>,
-  numRuns: number,
+  cases: number,
 ): Promise<void> {
   let lost = 0;
   const property = fc.asyncProperty(arbitrarySteps, call, async (steps, calls) => {
@@ -80,7 +81,7 @@ async function expectTakeover(
     await context.close();
     expect(backend.counters).toMatchObject(nothingHeld);
   });
-  await fc.assert(property, { numRuns, examples: [[manySteps, 2]] });
+  await fc.assert(property, { numRuns: costlyCaseCount(cases, 1), examples: [[manySteps, 2]] });
   expect(lost).toBeGreaterThan(0);
 }
 
@@ -107,7 +108,7 @@ describe('a device that is destroyed', () => {
         clearTimeout(timer);
         await context.close();
       });
-      await fc.assert(property, { numRuns: 20 });
+      await fc.assert(property, { numRuns: costlyCaseCount(20) });
     },
     slow,
   );
@@ -223,7 +224,7 @@ describe('a device without memory for a buffer', () => {
         expect(await runSteps(context, steps)).toEqual(expected);
         await context.close();
       });
-      await fc.assert(property, { numRuns: 40, examples: [[manySteps, 1]] });
+      await fc.assert(property, { numRuns: costlyCaseCount(40, 1), examples: [[manySteps, 1]] });
       expect(short).toBeGreaterThan(0);
     },
     slow,

@@ -10,6 +10,7 @@ import type { Backend } from '../primitives/backend.ts';
 import { Context } from '../primitives/context.ts';
 import * as q from '../primitives/index.ts';
 import { arbitrarySteps, manySteps, reasonsIn, runSteps, undisturbed } from './arbitrary-steps.ts';
+import { costlyCaseCount } from './cases.ts';
 import { interrupted } from './faulty-backend.ts';
 import { slow } from './webgpu-support.ts';
 import { startedBy } from './worker-pool-support.ts';
@@ -85,7 +86,7 @@ describe.each(faults)('a worker %s', (_, fault) => {
         await context.close();
       });
       // A thread that is alone has a part in any work; of two, one may do all of it while the other is still waking.
-      await fc.assert(property, { numRuns: 15, examples: [[manySteps, 1, 1, 0]] });
+      await fc.assert(property, { numRuns: costlyCaseCount(15, 1), examples: [[manySteps, 1, 1, 0]] });
       expect(lost).toBeGreaterThan(0);
     },
     slow,
@@ -102,7 +103,7 @@ describe.each(faults)('a worker %s', (_, fault) => {
         expect(context.backend.counters).toMatchObject(nothingHeld);
         await context.close();
       });
-      await fc.assert(property, { numRuns: 10 });
+      await fc.assert(property, { numRuns: costlyCaseCount(10) });
     },
     slow,
   );
@@ -128,7 +129,7 @@ test(
       expect(backend.counters).toMatchObject(nothingHeld);
       await context.close();
     });
-    await fc.assert(property, { numRuns: 10 });
+    await fc.assert(property, { numRuns: costlyCaseCount(10) });
   },
   slow,
 );
@@ -185,7 +186,7 @@ describe('a functor that never ends', () => {
         await context.close();
         await workers.close();
       });
-      await fc.assert(property, { numRuns: 6, examples: [[manySteps, 1]] });
+      await fc.assert(property, { numRuns: costlyCaseCount(6, 1), examples: [[manySteps, 1]] });
       expect(hung).toBeGreaterThan(0);
     },
     slow,

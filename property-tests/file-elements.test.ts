@@ -11,6 +11,7 @@ import { fileElements } from '../formats/index.ts';
 import { Context } from '../primitives/context.ts';
 import { DeviceLostError } from '../primitives/errors.ts';
 import { onEveryBackend } from './backends.ts';
+import { caseCount } from './cases.ts';
 
 const bytes = Uint8Array.from({ length: 300_001 }, (_, i) => Math.imul(i, 2654435761) >>> 11);
 const file = { folder: '', path: '' };
@@ -40,7 +41,7 @@ onEveryBackend((opened) => {
         context.dispose(column);
       },
     );
-    await fc.assert(property, { numRuns: 12 });
+    await fc.assert(property, { numRuns: caseCount(12) });
     closeSync(descriptor);
     await context.sync();
     expect(context.backend.counters.liveBuffers).toBe(0);

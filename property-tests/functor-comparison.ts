@@ -2,6 +2,7 @@ import { expect } from 'vitest';
 import type { Module, ScalarType } from '../primitives/functors/ir.ts';
 import { bitsOfF32 } from '../primitives/functors/semantics.ts';
 import type { Inputs } from './arbitraries/functors.ts';
+import { caseCount } from './cases.ts';
 import { type Evaluated, interpret, type Reliance } from './ir-interpreter.ts';
 
 /** Interprets the entry of a module on every row of the inputs. */
@@ -36,7 +37,7 @@ const factor = Number(process.env.QUADRILLE_FUZZ ?? 1);
 /** Milliseconds that a fuzz test may take. */
 export const fuzzTimeout: number = 120_000 * factor;
 
-/** How often a fuzz test runs (ten times that with QUADRILLE_FUZZ=10), and how long it may shrink what it found. */
+/** How often a fuzz test runs (ten times as often with QUADRILLE_FUZZ=10), and how long it may shrink what it found. */
 export function fuzz(runs: number): { readonly numRuns: number; readonly interruptAfterTimeLimit: number } {
-  return { numRuns: runs * factor, interruptAfterTimeLimit: fuzzTimeout / 2 };
+  return { numRuns: caseCount(runs) * factor, interruptAfterTimeLimit: fuzzTimeout / 2 };
 }

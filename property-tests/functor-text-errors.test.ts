@@ -3,6 +3,7 @@ import { describe, expect } from 'vitest';
 import { FunctorError } from '../primitives/errors.ts';
 import { f32, u32 } from '../primitives/functors/functor.ts';
 import { wgsl } from '../primitives/functors/text/wgsl.ts';
+import { caseCount } from './cases.ts';
 
 function errorOf(make: () => unknown): FunctorError {
   try {
@@ -206,7 +207,7 @@ describe('whatever the text', () => {
     expect(wgsl(good).functorName).toBe('f');
   });
 
-  test.prop([fc.array(edit, { minLength: 1, maxLength: 4 })], { numRuns: 1000 })(
+  test.prop([fc.array(edit, { minLength: 1, maxLength: 4 })], { numRuns: caseCount(1000) })(
     'pieces left out, added and moved give a functor or a FunctorError with a place',
     (edits) => {
       const changed = [...pieces];

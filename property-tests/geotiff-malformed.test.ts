@@ -6,6 +6,7 @@ import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { openGeoTiff } from '../formats/geotiff.ts';
 import { QuadrilleError } from '../primitives/errors.ts';
+import { caseCount } from './cases.ts';
 import { craftedTiff, entryOffset, type Tags } from './fixtures/crafted-tiff.ts';
 import { packLzw } from './fixtures/lzw-encoder.ts';
 import { geoTiffBytes, randomRaster } from './fixtures/random-raster.ts';
@@ -36,7 +37,7 @@ describe('a file that is no GeoTIFF', () => {
       fc.constantFrom('49492a0008000000', '4d4d002a00000008', '49492b00080000001000000000000000'),
     ],
     {
-      numRuns: 300,
+      numRuns: caseCount(300),
     },
   )('is refused or read behind any good header', async (bytes, header) => {
     await readOrRefuse(Buffer.concat([Buffer.from(header, 'hex'), bytes]));
@@ -58,20 +59,23 @@ describe('a damaged GeoTIFF', () => {
     maxLength: 6,
   });
 
-  test.prop([randomRaster, damage], { numRuns: 400 })('is read or refused, never a crash', async (raster, changes) => {
-    const file = await geoTiffBytes(raster);
-    for (const [place, value] of changes) file[Math.floor(place * file.length)] = value;
-    await readOrRefuse(file);
-  });
+  test.prop([randomRaster, damage], { numRuns: caseCount(400) })(
+    'is read or refused, never a crash',
+    async (raster, changes) => {
+      const file = await geoTiffBytes(raster);
+      for (const [place, value] of changes) file[Math.floor(place * file.length)] = value;
+      await readOrRefuse(file);
+    },
+  );
 
-  test.prop([damage], { numRuns: 400 })('is read or refused where its directory is hit', async (changes) => {
+  test.prop([damage], { numRuns: caseCount(400) })('is read or refused where its directory is hit', async (changes) => {
     const file = craftedTiff({ compression: [8], predictor: [2] }, deflateSync(Buffer.alloc(12, 7)));
     const start = file.readUInt32LE(4);
     for (const [place, value] of changes) file[start + Math.floor(place * (file.length - start))] = value;
     await readOrRefuse(file);
   });
 
-  test.prop([randomRaster, fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true })], { numRuns: 150 })(
+  test.prop([randomRaster, fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true })], { numRuns: caseCount(150) })(
     'is refused where its end is missing',
     async (raster, fraction) => {
       const file = await geoTiffBytes(raster);

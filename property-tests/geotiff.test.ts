@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect } from 'vitest';
 import type { Cells, RasterGrid, Window } from '../algorithms/geometry/raster.ts';
 import { type GeoTiffSource, openGeoTiff } from '../formats/geotiff.ts';
 import { type GeoTiffRaster, writeGeoTiff } from '../formats/geotiff-writer.ts';
+import { caseCount } from './cases.ts';
 import { craftedTiff } from './fixtures/crafted-tiff.ts';
 import {
   bytesOf,
@@ -21,16 +22,21 @@ import {
 const whole = ({ width, height }: RasterGrid): Window => ({ column: 0, row: 0, columns: width, rows: height });
 
 describe('openGeoTiff', () => {
-  test.prop([randomRaster], { numRuns: 150 })('reads every band as it was written, bit for bit', async (written) => {
-    const file = await geoTiffBytes(written);
-    for (const [index, cells] of written.bands.entries()) {
-      const source = await openGeoTiff(file, { band: index + 1 });
-      expect(source).toMatchObject({ width: written.raster.width, sample: written.raster.sample });
-      expect(bytesOf(await source.read(whole(source))).equals(bytesOf(cells))).toBe(true);
-    }
-  });
+  test.prop([randomRaster], { numRuns: caseCount(150) })(
+    'reads every band as it was written, bit for bit',
+    async (written) => {
+      const file = await geoTiffBytes(written);
+      for (const [index, cells] of written.bands.entries()) {
+        const source = await openGeoTiff(file, { band: index + 1 });
+        expect(source).toMatchObject({ width: written.raster.width, sample: written.raster.sample });
+        expect(bytesOf(await source.read(whole(source))).equals(bytesOf(cells))).toBe(true);
+      }
+    },
+  );
 
-  test.prop([randomRaster, fc.array(windowFractions, { minLength: 1, maxLength: 8 }), fc.nat(4096)], { numRuns: 100 })(
+  test.prop([randomRaster, fc.array(windowFractions, { minLength: 1, maxLength: 8 }), fc.nat(4096)], {
+    numRuns: caseCount(100),
+  })(
     'reads windows that are slices of the whole, one after the other and at once',
     async (written, fractions, keepBytes) => {
       const source = await openGeoTiff(await geoTiffBytes(written), { keepBytes });
@@ -44,14 +50,17 @@ describe('openGeoTiff', () => {
     },
   );
 
-  test.prop([randomRaster], { numRuns: 40 })('agrees with geotiff.js on files of low byte first', async (drawn) => {
-    const written = { ...drawn, raster: { ...drawn.raster, byteOrder: 'little' as const } };
-    const file = await geoTiffBytes(written);
-    const image = await (await fromArrayBuffer(new Uint8Array(file).buffer)).getImage();
-    const rasters = await image.readRasters({ interleave: false });
-    const source = await openGeoTiff(file);
-    expect([...(await source.read(whole(source)))]).toEqual([...(rasters[0] as Cells)]);
-  });
+  test.prop([randomRaster], { numRuns: caseCount(40) })(
+    'agrees with geotiff.js on files of low byte first',
+    async (drawn) => {
+      const written = { ...drawn, raster: { ...drawn.raster, byteOrder: 'little' as const } };
+      const file = await geoTiffBytes(written);
+      const image = await (await fromArrayBuffer(new Uint8Array(file).buffer)).getImage();
+      const rasters = await image.readRasters({ interleave: false });
+      const source = await openGeoTiff(file);
+      expect([...(await source.read(whole(source)))]).toEqual([...(rasters[0] as Cells)]);
+    },
+  );
 
   test('reads samples that do not stand on the boundary of a word', async () => {
     const bytes = [...new Uint8Array(Float32Array.from({ length: 12 }, (_, i) => i / 8).buffer)];

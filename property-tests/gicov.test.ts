@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { detectCells, detectPeaks, gicov, gradients } from '../algorithms/cell-tracking/index.ts';
 import { type Context, input, u32 } from '../primitives/index.ts';
 import { onEveryBackend } from './backends.ts';
+import { caseCount } from './cases.ts';
 import { doubledSlopes, exactGicov, type PlainFrame, plainGicov } from './gicov-by-hand.ts';
 import { expectRefusal, openReference } from './reference-context.ts';
 
@@ -190,7 +191,7 @@ describe('scores', () => {
           expect({ off, exact: exact.score[off], real: real.score[off] }).toEqual({ off: -1 });
         }
       }),
-      { numRuns: 20 },
+      { numRuns: caseCount(20) },
     );
   });
 
@@ -204,7 +205,7 @@ describe('scores', () => {
         expect(exactGicov({ ...host, grey: scaled }, options)).toEqual(expected);
         expect(exactGicov({ ...host, grey: moved }, options)).toEqual(expected);
       }),
-      { numRuns: 20 },
+      { numRuns: caseCount(20) },
     );
   });
 

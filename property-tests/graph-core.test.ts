@@ -3,6 +3,7 @@ import { fc, test } from '@fast-check/vitest';
 import { filter, map, type Observable, type Subscription, take, tap } from 'rxjs';
 import { afterEach, beforeEach, describe, expect } from 'vitest';
 import { Channel, pull, pullMap, stage } from '../graph/index.ts';
+import { caseCount } from './cases.ts';
 import { delayAt, delays, meteredSource, settled, turns } from './graph-harness.ts';
 
 /** A buffer that must end in exactly one way. */
@@ -63,7 +64,7 @@ describe('however a pipeline ends', () => {
       reading: delays,
       working: fc.tuple(delays, delays, delays),
     },
-    { numRuns: 300 },
+    { numRuns: caseCount(300) },
   )(
     'every buffer is used or discarded exactly once, the reader is stopped once, and everything comes to rest',
     async ({ way, at, length, lanes, items, bytes, ordered, reading, working }) => {

@@ -14,6 +14,7 @@ import {
   type Port,
   stage,
 } from '../graph/index.ts';
+import { caseCount } from './cases.ts';
 import { delayAt, delays, settled, turns } from './graph-harness.ts';
 
 /** Something to be freed once, by the node that made it. */
@@ -266,7 +267,7 @@ const nothingLeft = ({ alive, mistakes }: Ledger): void => {
   expect({ alive: [...alive.values()], mistakes }).toEqual({ alive: [], mistakes: [] });
 };
 
-const runs = 100;
+const runs: number = caseCount(100);
 
 describe('in a random graph every item is discarded by where it came from, or delivered, once', () => {
   test.prop({ plan: plans }, { numRuns: runs })('when nothing happens', async ({ plan }) => {

@@ -8,6 +8,7 @@ import { gunzipBlocks } from '../formats/gzip.ts';
 import { readPolygonLayer } from '../formats/polygon-layers/open-polygon-layer.ts';
 import { openResultSet } from '../formats/result-sets/open-result-set.ts';
 import { parseTile } from '../formats/result-sets/parse-tile.ts';
+import { caseCount } from './cases.ts';
 
 const folder = mkdtemp(join(tmpdir(), 'quadrille-gzip-'));
 afterAll(async () => rm(await folder, { recursive: true }));
@@ -57,7 +58,7 @@ async function gathered(blocks: AsyncIterable<Uint8Array>): Promise<Buffer> {
 
 describe('a gzip stream', () => {
   const members = fc.array(fc.uint8Array({ maxLength: 5000 }), { minLength: 1, maxLength: 3 });
-  test.prop([members, fc.integer({ min: 1, max: 300 })], { numRuns: 50 })(
+  test.prop([members, fc.integer({ min: 1, max: 300 })], { numRuns: caseCount(50) })(
     'of one member or several is unpacked whatever blocks it comes in',
     async (parts, length) => {
       const packed = Buffer.concat(parts.map((part) => gzipSync(part)));

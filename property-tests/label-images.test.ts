@@ -10,6 +10,7 @@ import { parseLabels } from '../formats/result-sets/label-image.ts';
 import { parseTile } from '../formats/result-sets/parse-tile.ts';
 import type { TileParameters } from '../formats/result-sets/result-set.ts';
 import { onEveryBackend } from './backends.ts';
+import { caseCount } from './cases.ts';
 import { countLabels, type LabelGrid } from './label-counts.ts';
 import { openReference } from './reference-context.ts';
 
@@ -87,7 +88,7 @@ onEveryBackend((opened, backend) => {
   });
 });
 
-test.prop([grid(), grid()], { numRuns: 30 })(
+test.prop([grid(), grid()], { numRuns: caseCount(30) })(
   'images of different sizes are laid on each other from the upper left corner on',
   async (p, q) => {
     const height = Math.min(p.height, q.height);
@@ -154,7 +155,7 @@ describe('a comparison of label images', () => {
       kind,
       fc.constantFrom<'greedy' | 'optimal'>('greedy', 'optimal'),
     ],
-    { numRuns: 25 },
+    { numRuns: caseCount(25) },
   )('by pixels gives what one by outlines gives', async (images, regions, method) => {
     const compared = async (read: (image: LabelGrid, parameters: TileParameters) => TileSide) => {
       const side = (member: 0 | 1, other: 'p' | 'q') =>

@@ -8,6 +8,7 @@ import type { Backend } from '../primitives/backend.ts';
 import { Context } from '../primitives/context.ts';
 import * as q from '../primitives/index.ts';
 import { onEveryBackend, testBackends } from './backends.ts';
+import { caseCount } from './cases.ts';
 import { answeringLate } from './faulty-backend.ts';
 
 const { bool, fn, u32 } = q;
@@ -172,7 +173,7 @@ test('reads, writes and releases in any order: every read sees what was there wh
     await Promise.all(reads);
     expect(context.backend.counters.liveBuffers).toBe(0);
   });
-  await fc.assert(property, { numRuns: 20 });
+  await fc.assert(property, { numRuns: caseCount(20) });
 });
 
 const bytesOf = ({ buffer, byteOffset, byteLength }: Uint32Array): Uint8Array =>

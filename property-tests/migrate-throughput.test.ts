@@ -2,6 +2,7 @@ import { fc, test } from '@fast-check/vitest';
 import { lastValueFrom, toArray } from 'rxjs';
 import { describe, expect } from 'vitest';
 import { type ItemFunction, migrator, pull } from '../graph/index.ts';
+import { caseCount } from './cases.ts';
 import { sorted } from './graph-harness.ts';
 import { machines, VirtualTime } from './virtual-time.ts';
 
@@ -49,7 +50,7 @@ async function gain(workload: Workload): Promise<{ gain: number; parsed: number;
 }
 
 describe('throughput in virtual time, with migration over without', () => {
-  const runs = { numRuns: 20 };
+  const runs = { numRuns: caseCount(20) };
 
   test.prop({ sizes: tiles }, runs)('a GPU at half the rate of the CPU: at least 1.15', async ({ sizes }) => {
     const result = await gain({ sizes, parse: { cpu: 0.5, gpu: 5 }, aggregate: { cpu: 2, gpu: 2 } });

@@ -4,6 +4,7 @@ import { uploadPolygonEdges } from '../algorithms/pixelbox/polygon-edges.ts';
 import { contains, intersects, touches } from '../algorithms/pixelbox/predicates.ts';
 import type { Context } from '../primitives/index.ts';
 import { onEveryBackend } from './backends.ts';
+import { caseCount } from './cases.ts';
 import { gridPolygonsOf, holdsPixel, type Rings, rectilinearRings, type Vertex } from './pixelbox-support.ts';
 import { openReference } from './reference-context.ts';
 
@@ -143,7 +144,7 @@ describe('beside GEOS', () => {
           ),
         ).toEqual(expected);
       }),
-      { numRuns: 40 },
+      { numRuns: caseCount(40) },
     );
     await context.close();
   }, 120_000);

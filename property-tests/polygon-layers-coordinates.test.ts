@@ -3,6 +3,7 @@ import { describe, expect } from 'vitest';
 import { emptyCoordinates, readCoordinates } from '../formats/polygon-layers/json-coordinates.ts';
 import { numberEnd, readJsonNumber } from '../formats/polygon-layers/json-number.ts';
 import { emptyRecord, parseRecord, scanRecord } from '../formats/polygon-layers/json-record.ts';
+import { caseCount } from './cases.ts';
 
 describe('numbers', () => {
   const digits = fc.stringMatching(/^\d{0,21}$/);
@@ -29,20 +30,23 @@ describe('numbers', () => {
       return `${text.slice(0, -halvings - 1)}.${text.slice(-halvings - 1)}${more}`;
     });
 
-  test.prop([fc.oneof(written, middles)], { numRuns: 5000 })('are those that JSON.parse reads', (text) => {
+  test.prop([fc.oneof(written, middles)], { numRuns: caseCount(5000) })('are those that JSON.parse reads', (text) => {
     const value = readJsonNumber(Buffer.from(`${text},`), 0);
     expect([value, numberEnd]).toEqual([Number(text), text.length]);
   });
 
-  test.prop([fc.stringMatching(/^[-+.eE0-9]{0,8}$/)], { numRuns: 3000 })('are none that JSON.parse refuses', (text) => {
-    let expected: unknown;
-    try {
-      expected = JSON.parse(text);
-    } catch {}
-    const value = readJsonNumber(Buffer.from(`${text}\0`), 0);
-    if (expected !== undefined) expect([value, numberEnd]).toEqual([expected, text.length]);
-    else expect(Number.isNaN(value) || numberEnd < text.length).toBe(true);
-  });
+  test.prop([fc.stringMatching(/^[-+.eE0-9]{0,8}$/)], { numRuns: caseCount(3000) })(
+    'are none that JSON.parse refuses',
+    (text) => {
+      let expected: unknown;
+      try {
+        expected = JSON.parse(text);
+      } catch {}
+      const value = readJsonNumber(Buffer.from(`${text}\0`), 0);
+      if (expected !== undefined) expect([value, numberEnd]).toEqual([expected, text.length]);
+      else expect(Number.isNaN(value) || numberEnd < text.length).toBe(true);
+    },
+  );
 });
 
 describe('coordinates', () => {
@@ -66,7 +70,7 @@ describe('coordinates', () => {
     return depths.size === 1 && depth !== undefined ? depth + 1 : undefined;
   };
 
-  test.prop([nested, fc.nat({ max: 2 })], { numRuns: 3000 })(
+  test.prop([nested, fc.nat({ max: 2 })], { numRuns: caseCount(3000) })(
     'are taken where they are those of polygons',
     (value, indent) => {
       const text = JSON.stringify(value, null, indent);
@@ -84,7 +88,7 @@ describe('coordinates', () => {
     },
   );
 
-  test.prop([fc.jsonValue({ maxDepth: 5 }), fc.stringMatching(/^[,\]} \n]?$/)], { numRuns: 1000 })(
+  test.prop([fc.jsonValue({ maxDepth: 5 }), fc.stringMatching(/^[,\]} \n]?$/)], { numRuns: caseCount(1000) })(
     'are left in a text that has none, whose end is found',
     (value, behind) => {
       const text = JSON.stringify(value);

@@ -3,6 +3,7 @@ import { describe, expect } from 'vitest';
 import type { PolygonLayerFormat, PolygonLayerOptions } from '../formats/polygon-layers/polygon-layer.ts';
 import type { ReadZones } from '../formats/zones.ts';
 import { QuadrilleError } from '../primitives/errors.ts';
+import { caseCount } from './cases.ts';
 import { topoJsonText } from './fixtures/random-zones.ts';
 import {
   type BlockSizes,
@@ -134,12 +135,12 @@ describe.each(FORMATS)('the reader of %s', (format) => {
     expect(zones.names.length).toBeGreaterThanOrEqual(3);
   });
 
-  test.prop([changes, policy, blockSizes], { numRuns: 1500 })(
+  test.prop([changes, policy, blockSizes], { numRuns: caseCount(1500) })(
     'answers a changed file or refuses it',
     (list, options, sizes) => read(changed(VALID[format], list), { format, ...options }, sizes),
   );
 
-  test.prop([changes, policy], { numRuns: 300 })(
+  test.prop([changes, policy], { numRuns: caseCount(300) })(
     'answers a changed file of no stated format or refuses it',
     (list, options) => read(changed(VALID[format], list), options),
   );
@@ -156,12 +157,13 @@ describe.each(FORMATS)('the reader of %s', (format) => {
     }
   });
 
-  test.prop([fc.uint8Array({ maxLength: 200 })], { numRuns: 300 })('answers any bytes or refuses them', (bytes) =>
-    read(bytes, { format }),
+  test.prop([fc.uint8Array({ maxLength: 200 })], { numRuns: caseCount(300) })(
+    'answers any bytes or refuses them',
+    (bytes) => read(bytes, { format }),
   );
 });
 
-test.prop([changes, policy, blockSizes], { numRuns: 1000 })(
+test.prop([changes, policy, blockSizes], { numRuns: caseCount(1000) })(
   'attributes that are changed are answered or refused',
   (list, options, sizes) => {
     const dbf = changed(dbaseOf('name', [...names, 'd']), list);

@@ -4,6 +4,7 @@ import { openLayer } from '../formats/polygon-layers/open-polygon-layer.ts';
 import type { PolygonLayerOptions } from '../formats/polygon-layers/polygon-layer.ts';
 import { parseZones, type ReadZones } from '../formats/zones.ts';
 import { QuadrilleError } from '../primitives/errors.ts';
+import { caseCount } from './cases.ts';
 import { ringsOf } from './fixtures/random-zones.ts';
 import {
   type BlockSizes,
@@ -90,7 +91,7 @@ describe('a text in a stream', () => {
     });
   const options = fc.constantFrom({}, { crs: 'EPSG:26915' }, { id: 'name' });
 
-  test.prop([texts, options, blockSizes], { numRuns: 1000 })(
+  test.prop([texts, options, blockSizes], { numRuns: caseCount(1000) })(
     'of features is read as parseZones reads it, wherever its blocks end',
     async (text, options, sizes) => {
       const expected = await outcome(() => parseZones(text.replace('\uFEFF', ''), options));
@@ -145,7 +146,7 @@ describe('a text in a stream', () => {
     ),
     { minLength: 1, maxLength: 3 },
   );
-  test.prop([texts, edits, blockSizes], { numRuns: 1500 })(
+  test.prop([texts, edits, blockSizes], { numRuns: caseCount(1500) })(
     'that is damaged is refused, or read as parseZones reads it',
     async (text, changes, sizes) => {
       const damaged = changes.reduce(
@@ -224,7 +225,7 @@ describe('a text with a feature a line', () => {
     fc.constantFrom('', '\uFEFF'),
   );
 
-  test.prop([lines, blockSizes], { numRuns: 200 })(
+  test.prop([lines, blockSizes], { numRuns: caseCount(200) })(
     'is read as the collection of them',
     async ([written, mark, newline, ends, bom], sizes) => {
       const list = featuresOf(written);

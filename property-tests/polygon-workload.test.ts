@@ -6,6 +6,7 @@ import { PAPER, type PolygonPairTile, polygonPairs } from '../bench/polygon-pair
 import { scanlineAreas } from '../bench/polygon-scanline.ts';
 import { parseBoundaries } from '../formats/result-sets/boundaries-text.ts';
 import { rectilinearPairs } from './arbitrary-rectilinear.ts';
+import { caseCount } from './cases.ts';
 import { Geos } from './geos-areas.ts';
 
 const geos = await Geos.open();
@@ -18,7 +19,7 @@ const workload = fc.record({
 });
 
 describe('the workload of the benchmarks', () => {
-  test.prop([workload], { numRuns: 20 })('has the counts that were asked for', (workload) => {
+  test.prop([workload], { numRuns: caseCount(20) })('has the counts that were asked for', (workload) => {
     const tiles = [...polygonPairs(workload)];
     const total = (count: (tile: (typeof tiles)[number]) => number) =>
       tiles.reduce((sum, tile) => sum + count(tile), 0);
@@ -67,19 +68,22 @@ describe('areas by scanlines', () => {
     }
   });
 
-  test.prop([rectilinearPairs({ extent: 400 })], { numRuns: 500 })('are the pixels that were drawn', (drawn) => {
-    const [first, second] = [gridPolygons(drawn.first), gridPolygons(drawn.second)];
-    const all = Uint32Array.from(drawn.areas.keys());
-    const { intersection, p, q } = scanlineAreas(first, second, { p: all, q: all });
-    const found = Array.from(all, (i) => ({ first: p[i], second: q[i], intersection: intersection[i] }));
-    expect(found).toEqual(
-      drawn.areas.map(({ first, second, intersection }) => ({
-        first: Number(first),
-        second: Number(second),
-        intersection: Number(intersection),
-      })),
-    );
-  });
+  test.prop([rectilinearPairs({ extent: 400 })], { numRuns: caseCount(500) })(
+    'are the pixels that were drawn',
+    (drawn) => {
+      const [first, second] = [gridPolygons(drawn.first), gridPolygons(drawn.second)];
+      const all = Uint32Array.from(drawn.areas.keys());
+      const { intersection, p, q } = scanlineAreas(first, second, { p: all, q: all });
+      const found = Array.from(all, (i) => ({ first: p[i], second: q[i], intersection: intersection[i] }));
+      expect(found).toEqual(
+        drawn.areas.map(({ first, second, intersection }) => ({
+          first: Number(first),
+          second: Number(second),
+          intersection: Number(intersection),
+        })),
+      );
+    },
+  );
 });
 
 type Columns = ReturnType<typeof gridPolygons>;

@@ -1,6 +1,7 @@
 import { fc, test } from '@fast-check/vitest';
 import { expect } from 'vitest';
 import { undoDifferences, undoFloatDifferences } from '../formats/tiff/predictor.ts';
+import { caseCount } from './cases.ts';
 
 /** Rows of words, so many samples standing together, from whole vectors to odd widths. */
 const rows = fc
@@ -31,7 +32,7 @@ function planes(words: Uint32Array, rowWords: number): Uint8Array {
   });
 }
 
-test.prop([rows, fc.constantFrom(Uint8Array, Uint16Array, Uint32Array)], { numRuns: 300 })(
+test.prop([rows, fc.constantFrom(Uint8Array, Uint16Array, Uint32Array)], { numRuns: caseCount(300) })(
   'differences along rows are undone, whatever the words',
   ({ rowWords, stride, values }, Words) => {
     const words = Words.from(values);
@@ -41,7 +42,7 @@ test.prop([rows, fc.constantFrom(Uint8Array, Uint16Array, Uint32Array)], { numRu
   },
 );
 
-test.prop([rows, fc.nat(3)], { numRuns: 500 })(
+test.prop([rows, fc.nat(3)], { numRuns: caseCount(500) })(
   'differences of the bytes of floats are undone, wherever the bytes lie',
   ({ rowWords, stride, values }, shift) => {
     const packed = differences(planes(values, rowWords), 4 * rowWords, stride);

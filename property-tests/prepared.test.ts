@@ -8,6 +8,7 @@ import type { Backend } from '../primitives/backend.ts';
 import { Context } from '../primitives/context.ts';
 import * as q from '../primitives/index.ts';
 import { testBackends } from './backends.ts';
+import { caseCount, costlyCaseCount } from './cases.ts';
 import { lostBefore } from './faulty-backend.ts';
 import { lookingBack, openTestBackend } from './webgpu-support.ts';
 
@@ -144,43 +145,47 @@ function capped(context: Context, data: Uint32Array, how: Call['how']): Words {
   return present(context, data, how === 'device count' && data.length + 7 > CAPACITY ? 'view' : how);
 }
 
-const looking = { name: 'webgpu that looks back', runs: 6, open: () => openTestBackend({ tuning: lookingBack({}) }) };
+const looking = {
+  name: 'webgpu that looks back',
+  runs: costlyCaseCount(6),
+  open: () => openTestBackend({ tuning: lookingBack({}) }),
+};
 const opened: readonly { readonly name: string; readonly runs: number; open(): Promise<Backend> }[] = [
   ...testBackends,
   looking,
   {
     name: 'webgpu of small bindings',
-    runs: 6,
+    runs: costlyCaseCount(6),
     open: () => openTestBackend({ limits: { bindingBytes: 4096, workgroups: 4, storageBuffers: 8 } }),
   },
   {
     name: 'spilling',
-    runs: 30,
+    runs: caseCount(30),
     open: async () => createSpillingBackend(createReferenceBackend({ limits: { memoryBytes: 60_000 } })),
   },
   {
     name: 'workers that run nothing here',
-    runs: 20,
+    runs: caseCount(20),
     open: () => createWorkersBackend({ workers: 2, inlineNanoseconds: 0 }),
   },
   {
     name: 'workers that run some of it here, and fuse the rest',
-    runs: 20,
+    runs: caseCount(20),
     open: () => createWorkersBackend({ workers: 2, inlineNanoseconds: 1500, fusedRows: 64 }),
   },
   {
     name: 'workers of few kernels',
-    runs: 4,
+    runs: costlyCaseCount(4),
     open: () => createWorkersBackend({ workers: 1, keptKernels: 2 }),
   },
   {
     name: 'spilling in windows',
-    runs: 8,
+    runs: costlyCaseCount(8),
     open: async () => createSpillingBackend(await createWorkersBackend({ workers: 1 }), { windowRows: 64 }),
   },
   {
     name: 'failover',
-    runs: 20,
+    runs: caseCount(20),
     open: async () =>
       createFailoverBackend(createReferenceBackend(), { standby: async () => createReferenceBackend() }),
   },

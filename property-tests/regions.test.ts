@@ -5,6 +5,7 @@ import { type Regions, regionsOf } from '../algorithms/pixelbox/regions.ts';
 import { appendRuns, columnInRow, emptyRuns, mostRuns, type Runs } from '../algorithms/pixelbox/runs.ts';
 import { signedArea, signedCorners } from '../algorithms/pixelbox/signed-corners.ts';
 import { GeometryError } from '../primitives/errors.ts';
+import { caseCount } from './cases.ts';
 import { columnsOfRings, type Ring } from './ring-columns.ts';
 
 const SIDE = 12;
@@ -116,7 +117,7 @@ const anyRing = fc.array(fc.tuple(far, far), { maxLength: 7 });
 
 describe('regions', () => {
   test.prop([fc.array(fc.array(fc.oneof(alternatingRing, anyRing), { maxLength: 3 }), { maxLength: 4 })], {
-    numRuns: 1000,
+    numRuns: caseCount(1000),
   })('have the boxes of their vertices, to the limits of the grid', (polygons) => {
     const { left, top, right, bottom } = regionsOf(columnsOfRings(polygons));
     for (const [i, rings] of polygons.entries()) {

@@ -4,6 +4,7 @@ import { createReferenceBackend } from '../backends/reference/index.ts';
 import { Context } from '../primitives/context.ts';
 import * as q from '../primitives/index.ts';
 import { onEveryBackend, testLaws } from './backends.ts';
+import { caseCount } from './cases.ts';
 import { createRun } from './laws/law.ts';
 import { relaxLaws } from './laws/relax.ts';
 import { expectRefusal, openReference } from './reference-context.ts';
@@ -19,7 +20,7 @@ describe('grids that no kernel has room for', () => {
       const backend = createReferenceBackend();
       const context = new Context(Object.assign(Object.create(backend), { relax: undefined }));
       const reference = openReference();
-      await fc.assert(property(createRun(context, reference)), { numRuns: 15 });
+      await fc.assert(property(createRun(context, reference)), { numRuns: caseCount(15) });
       await context.close();
       await reference.close();
     },

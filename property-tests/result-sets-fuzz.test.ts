@@ -9,6 +9,7 @@ import { openResultSet } from '../formats/result-sets/open-result-set.ts';
 import { parseTile } from '../formats/result-sets/parse-tile.ts';
 import type { PolygonTile, ResultSetFormat, TileParameters } from '../formats/result-sets/result-set.ts';
 import { QuadrilleError } from '../primitives/errors.ts';
+import { caseCount } from './cases.ts';
 
 const ring = [[0, 0], [9, 0], [9, 4.5], [0, 0]]; // biome-ignore format: four positions
 const hole = [[1, 1], [2, 1], [2, 2], [1, 1]]; // biome-ignore format: four positions
@@ -102,13 +103,16 @@ describe.each(FORMATS)('the reader of %s', (format) => {
     expect(parseTile(VALID[format], parameters).polygons.x.length).toBeGreaterThan(2);
   });
 
-  test.prop([changes], { numRuns: 1500 })('answers a changed file or refuses it', (list) => {
+  test.prop([changes], { numRuns: caseCount(1500) })('answers a changed file or refuses it', (list) => {
     parse(changed(VALID[format], list));
   });
 
-  test.prop([fc.uint8Array({ maxLength: 200 })], { numRuns: 300 })('answers any bytes or refuses them', parse);
+  test.prop([fc.uint8Array({ maxLength: 200 })], { numRuns: caseCount(300) })(
+    'answers any bytes or refuses them',
+    parse,
+  );
 
-  test.prop([fc.stringMatching(/^[\s\d,.;|#"(){}[\]:a-zA-Z-]*$/)], { numRuns: 300 })(
+  test.prop([fc.stringMatching(/^[\s\d,.;|#"(){}[\]:a-zA-Z-]*$/)], { numRuns: caseCount(300) })(
     'answers any text or refuses it',
     (string) => parse(text(string)),
   );
@@ -154,7 +158,7 @@ describe('a file that is opened', () => {
     ['a.nii.gz', gzipSync(volume())],
     ['a.json', text(coco)],
   ];
-  test.prop([fc.constantFrom(...files), changes, fc.boolean()], { numRuns: 600 })(
+  test.prop([fc.constantFrom(...files), changes, fc.boolean()], { numRuns: caseCount(600) })(
     'is answered tile by tile or refused',
     async ([name, valid], list, repack) => {
       const path = join(root, name);

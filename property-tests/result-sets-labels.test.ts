@@ -4,6 +4,7 @@ import { encode } from 'fast-png';
 import { describe, expect } from 'vitest';
 import type { PolygonTile } from '../formats/result-sets/result-set.ts';
 import { traceLabels } from '../formats/result-sets/trace-labels.ts';
+import { caseCount } from './cases.ts';
 import { coversPixel, read, written } from './result-sets-support.ts';
 
 interface LabelImage {
@@ -85,24 +86,27 @@ function expectRectilinear(tile: PolygonTile): void {
 }
 
 describe('a traced label image', () => {
-  test.prop([labelImage(4)], { numRuns: 400 })('has a polygon a component, which covers its pixels', (image) => {
-    const tile = traceLabels(Uint8Array.from(image.labels), image.width, image.height);
-    expectRectilinear(tile);
-    const polygons = written(tile);
-    const components = floodComponents(image);
-    expect(polygons.map(({ rings }) => pixelsOf(rings, image))).toEqual(components);
-    expect(polygons.map(({ id }) => Number(id.split('#')[0]))).toEqual(
-      components.map(([first]) => image.labels[first!]),
-    );
-    expect(new Set(polygons.map(({ id }) => id)).size).toBe(components.length);
-    for (const [index, { rings }] of polygons.entries()) {
-      // Outer rings go one way round and holes the other, or their areas would not add up: signs by nesting.
-      const signed = rings.map((ring) => Math.abs(doubleArea(ring)) / 2);
-      expect(2 * Math.max(...signed) - signed.reduce((sum, area) => sum + area, 0)).toBe(components[index]!.length);
-    }
-  });
+  test.prop([labelImage(4)], { numRuns: caseCount(400) })(
+    'has a polygon a component, which covers its pixels',
+    (image) => {
+      const tile = traceLabels(Uint8Array.from(image.labels), image.width, image.height);
+      expectRectilinear(tile);
+      const polygons = written(tile);
+      const components = floodComponents(image);
+      expect(polygons.map(({ rings }) => pixelsOf(rings, image))).toEqual(components);
+      expect(polygons.map(({ id }) => Number(id.split('#')[0]))).toEqual(
+        components.map(([first]) => image.labels[first!]),
+      );
+      expect(new Set(polygons.map(({ id }) => id)).size).toBe(components.length);
+      for (const [index, { rings }] of polygons.entries()) {
+        // Outer rings go one way round and holes the other, or their areas would not add up: signs by nesting.
+        const signed = rings.map((ring) => Math.abs(doubleArea(ring)) / 2);
+        expect(2 * Math.max(...signed) - signed.reduce((sum, area) => sum + area, 0)).toBe(components[index]!.length);
+      }
+    },
+  );
 
-  test.prop([labelImage(4)], { numRuns: 200 })('has a polygon a label where asked to', (image) => {
+  test.prop([labelImage(4)], { numRuns: caseCount(200) })('has a polygon a label where asked to', (image) => {
     const tile = traceLabels(
       Int32Array.from(image.labels, (label) => -label),
       image.width,
@@ -246,7 +250,7 @@ function cocoText(...segmentations: unknown[]): string {
 }
 
 describe('a COCO mask', () => {
-  test.prop([labelImage(1)], { numRuns: 400 })('is traced as its pixels are, compressed or not', (image) => {
+  test.prop([labelImage(1)], { numRuns: caseCount(400) })('is traced as its pixels are, compressed or not', (image) => {
     const size = [image.height, image.width];
     const counts = runsOf(image);
     const tile = read('coco', cocoText({ size, counts }, { size, counts: compress(counts) }));

@@ -8,6 +8,7 @@ import { openResultSet, type ResultSetOptions } from '../formats/result-sets/ope
 import { parseTile } from '../formats/result-sets/parse-tile.ts';
 import type { LabelType, TileSource } from '../formats/result-sets/result-set.ts';
 import { traceLabels } from '../formats/result-sets/trace-labels.ts';
+import { caseCount } from './cases.ts';
 import { written } from './result-sets-support.ts';
 
 let root = '';
@@ -180,25 +181,24 @@ describe('a COCO file', () => {
     segmentation: [[0, 0, 1, 0, 1, 1]],
   });
 
-  test.prop([fc.array(fc.integer({ min: 0, max: 4 })), fc.boolean(), fc.constantFrom(undefined, 2)], { numRuns: 30 })(
-    'has a tile an image, each with its annotations',
-    async (images, annotationsFirst, indent) => {
-      const annotations = images.map((image, index) => annotation(100 + index, image));
-      const list = [3, 1, 0, 2].map((id) => ({ file_name: `image_${id}.png`, id }));
-      const coco = annotationsFirst ? { info: {}, annotations, images: list } : { info: {}, images: list, annotations };
-      const path = join(await folder({ 'coco.json': JSON.stringify(coco, null, indent) }), 'coco.json');
-      const { tiles, format, notes } = await openResultSet(path);
-      expect(format).toBe('coco');
-      const ids = await Promise.all(tiles.map(async (tile) => [tile.name, (await parsed(tile)).map(({ id }) => id)]));
-      const expected = [0, 1, 2, 3, 4].map((image) => [
-        image === 4 ? '4' : `image_${image}`,
-        annotations.filter((one) => one.image_id === image).map(({ id }) => String(id)),
-      ]);
-      const unknown = images.includes(4);
-      expect(ids).toEqual(unknown ? [expected[4], ...expected.slice(0, 4)] : expected.slice(0, 4));
-      expect(notes.map(({ code }) => code)).toEqual(unknown ? ['result-set/unknown-images'] : []);
-    },
-  );
+  test.prop([fc.array(fc.integer({ min: 0, max: 4 })), fc.boolean(), fc.constantFrom(undefined, 2)], {
+    numRuns: caseCount(30),
+  })('has a tile an image, each with its annotations', async (images, annotationsFirst, indent) => {
+    const annotations = images.map((image, index) => annotation(100 + index, image));
+    const list = [3, 1, 0, 2].map((id) => ({ file_name: `image_${id}.png`, id }));
+    const coco = annotationsFirst ? { info: {}, annotations, images: list } : { info: {}, images: list, annotations };
+    const path = join(await folder({ 'coco.json': JSON.stringify(coco, null, indent) }), 'coco.json');
+    const { tiles, format, notes } = await openResultSet(path);
+    expect(format).toBe('coco');
+    const ids = await Promise.all(tiles.map(async (tile) => [tile.name, (await parsed(tile)).map(({ id }) => id)]));
+    const expected = [0, 1, 2, 3, 4].map((image) => [
+      image === 4 ? '4' : `image_${image}`,
+      annotations.filter((one) => one.image_id === image).map(({ id }) => String(id)),
+    ]);
+    const unknown = images.includes(4);
+    expect(ids).toEqual(unknown ? [expected[4], ...expected.slice(0, 4)] : expected.slice(0, 4));
+    expect(notes.map(({ code }) => code)).toEqual(unknown ? ['result-set/unknown-images'] : []);
+  });
 
   test('of detections alone has their images by id', async () => {
     const path = join(await folder({ 'd.json': JSON.stringify([annotation(1, 'x'), annotation(2, 'y')]) }), 'd.json');
@@ -338,7 +338,7 @@ describe('a NIfTI volume', () => {
     packed: fc.boolean(),
     slope: fc.constantFrom(0, 1),
   });
-  test.prop([volume, how], { numRuns: 60 })(
+  test.prop([volume, how], { numRuns: caseCount(60) })(
     'has a tile a slice, whatever its type, byte order, version and packing',
     async (written, { stored, little, version, packed, slope }) => {
       const plain = nifti(written, stored, little, version, slope);

@@ -2,6 +2,7 @@ import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { repeatedRows, textAt, textColumnOf } from '../algorithms/text-column.ts';
 import { readNumber } from '../formats/result-sets/byte-cursor.ts';
+import { caseCount } from './cases.ts';
 import { noted, numberText, polygons, read, type Vertex, type WrittenPolygon, written } from './result-sets-support.ts';
 
 const pair = (separator: string) => (vertex: Vertex) => vertex.map(numberText).join(separator);
@@ -25,17 +26,16 @@ describe('texts as a column', () => {
 const decimal = fc.stringMatching(/^[+-]?([0-9]{1,25}\.?[0-9]{0,25}|\.[0-9]{1,25})([eE][+-]?[0-9]{1,3})?$/);
 
 describe('a decimal number', () => {
-  test.prop([fc.oneof(decimal, fc.double().map(numberText), fc.maxSafeInteger().map(String))], { numRuns: 2000 })(
-    'is what Number makes of it, and ends where it does',
-    (text) => {
-      const bytes = new TextEncoder().encode(`${text},`);
-      const cursor = { bytes, at: 0, end: bytes.length };
-      const value = readNumber(cursor);
-      const isNumber = /\d/.test(text);
-      expect(value).toBe(isNumber ? Number(text) : Number.NaN);
-      expect(cursor.at).toBe(isNumber ? text.length : 0);
-    },
-  );
+  test.prop([fc.oneof(decimal, fc.double().map(numberText), fc.maxSafeInteger().map(String))], {
+    numRuns: caseCount(2000),
+  })('is what Number makes of it, and ends where it does', (text) => {
+    const bytes = new TextEncoder().encode(`${text},`);
+    const cursor = { bytes, at: 0, end: bytes.length };
+    const value = readNumber(cursor);
+    const isNumber = /\d/.test(text);
+    expect(value).toBe(isNumber ? Number(text) : Number.NaN);
+    expect(cursor.at).toBe(isNumber ? text.length : 0);
+  });
 });
 
 describe('boundaries text', () => {

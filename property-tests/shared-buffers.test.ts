@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { deviceDescriptor } from '../backends/webgpu/device-descriptor.ts';
 import * as q from '../index.ts';
 import { type BufferElements, type Column, fn, type LentColumn, open, u32 } from '../index.ts';
+import { caseCount } from './cases.ts';
 import {
   bytesOf,
   COPY_SRC,
@@ -94,7 +95,7 @@ describe('a borrowed buffer', () => {
             buffer.destroy();
           },
         );
-        await fc.assert(property, { numRuns: 60 });
+        await fc.assert(property, { numRuns: caseCount(60) });
       });
     },
     slow,
@@ -124,7 +125,7 @@ describe('a borrowed buffer', () => {
               },
             );
             await fc.assert(property, {
-              numRuns: 25,
+              numRuns: caseCount(25),
               examples: [['sort', Array.from({ length: 3000 }, (_, i) => i % 16), 9]],
             });
           },
@@ -452,7 +453,7 @@ describe('a lent column', () => {
             expect([liveBuffers, liveBytes]).toEqual([before.liveBuffers, before.liveBytes]);
           },
         );
-        await fc.assert(property, { numRuns: 20 });
+        await fc.assert(property, { numRuns: caseCount(20) });
       });
     },
     slow,
@@ -507,7 +508,7 @@ describe('a lent column', () => {
           );
           input.destroy();
         });
-        await fc.assert(property, { numRuns: 40 });
+        await fc.assert(property, { numRuns: caseCount(40) });
       });
     },
     slow,

@@ -5,6 +5,7 @@ import { openTestGpu, testAdapter } from '../backends/webgpu-node/node-gpu.ts';
 import * as q from '../index.ts';
 import { Context, fn, type OpenOptions, open, u32 } from '../index.ts';
 import type { Program } from '../primitives/backend.ts';
+import { costlyCaseCount } from './cases.ts';
 import { openFaultyGpu, refuseBuffer } from './faulty-gpu.ts';
 import { checkBackend, kernelLaws } from './index.ts';
 import { readBuffer, requestTestDevice, STORAGE, upload, watchDevice, withShared } from './shared-device-support.ts';
@@ -37,7 +38,7 @@ describe('open({ device })', () => {
     async () => {
       const device = await requestTestDevice('plain');
       expect(device.features.has('subgroups')).toBe(false);
-      await checkBackend(() => createWebGpuBackend({ device }), { numRuns: 2, laws: kernelLaws });
+      await checkBackend(() => createWebGpuBackend({ device }), { numRuns: costlyCaseCount(2), laws: kernelLaws });
       device.destroy();
     },
     slow,
@@ -218,7 +219,7 @@ describe('errors', () => {
         expect(uncaptured).toBe(expectedUncaptured);
       });
       await fc.assert(property, {
-        numRuns: 25,
+        numRuns: costlyCaseCount(25, 3),
         examples: [[[6, 2, 0, 2, 6, 1, 2, 3]], [[0, 2, 3, 4]], [[0, 3, 5, 2, 1, 2, 6, 4]]],
       });
       device.destroy();
@@ -316,7 +317,7 @@ describe('a device of the caller’s that is lost', () => {
         await context.close();
       });
       await fc.assert(property, {
-        numRuns: 6,
+        numRuns: costlyCaseCount(6, 2),
         examples: [
           [[0, 1, 2, 3, 4], true],
           [[0, 1, 2, 3, 4], false],

@@ -3,6 +3,7 @@ import { describe, expect } from 'vitest';
 import { edgesOfPart } from '../algorithms/geometry/part-edges.ts';
 import { partsOverlap } from '../algorithms/geometry/parts-overlap.ts';
 import { sheetsOf } from '../algorithms/geometry/sheets.ts';
+import { caseCount } from './cases.ts';
 import { movedParts, type Parts, partedPolygons, shareArea, simplePart, wildPart } from './parted-support.ts';
 import { box, type Rings } from './zonal-support.ts';
 
@@ -16,27 +17,30 @@ function overlap(a: Rings, b: Rings): boolean {
 }
 
 describe('two parts overlap', () => {
-  test.prop([simplePart, simplePart], { numRuns: 3000 })('where they share area, whichever comes first', (a, b) => {
-    const expected = shareArea(a, b);
-    expect(overlap(a, b)).toBe(expected);
-    expect(overlap(b, a)).toBe(expected);
-  });
+  test.prop([simplePart, simplePart], { numRuns: caseCount(3000) })(
+    'where they share area, whichever comes first',
+    (a, b) => {
+      const expected = shareArea(a, b);
+      expect(overlap(a, b)).toBe(expected);
+      expect(overlap(b, a)).toBe(expected);
+    },
+  );
 
-  test.prop([wildPart, wildPart], { numRuns: 3000 })('also where they cross themselves', (a, b) => {
+  test.prop([wildPart, wildPart], { numRuns: caseCount(3000) })('also where they cross themselves', (a, b) => {
     if (shareArea(a, b)) expect(overlap(a, b)).toBe(true);
   });
 
   test.prop(
     [simplePart, simplePart, fc.integer({ min: 2 ** 36, max: 2 ** 46 }), fc.integer({ min: -(2 ** 48), max: 2 ** 48 })],
     {
-      numRuns: 1000,
+      numRuns: caseCount(1000),
     },
   )('at any scale and place', (a, b, scale, by) => {
     const [far, away] = movedParts([a, b], (x, y) => [x * scale + by, y * scale - by]);
     expect(overlap(far!, away!)).toBe(overlap(a, b));
   });
 
-  test.prop([simplePart, simplePart, fc.integer({ min: 1, max: 2 ** 40 })], { numRuns: 1000 })(
+  test.prop([simplePart, simplePart, fc.integer({ min: 1, max: 2 ** 40 })], { numRuns: caseCount(1000) })(
     'however they lean: lines stay lines where one axis is added to the other',
     (a, b, lean) => {
       const [one, two] = movedParts([a, b], (x, y) => [x + lean * y, y * 3]);
@@ -75,7 +79,7 @@ describe('two parts overlap', () => {
 describe('sheets', () => {
   const polygons = fc.array(fc.array(simplePart, { maxLength: 6 }), { maxLength: 4 });
 
-  test.prop([polygons], { numRuns: 500 })('hold parts that do not overlap', (all) => {
+  test.prop([polygons], { numRuns: caseCount(500) })('hold parts that do not overlap', (all) => {
     const sheets = sheetsOf(partedPolygons(all));
     const overlapping = all.flatMap((parts, polygon) =>
       parts.some((a, i) => parts.some((b, j) => i < j && shareArea(a, b))) ? [polygon] : [],
@@ -114,7 +118,7 @@ describe('sheets', () => {
   });
 
   test.prop([simplePart, simplePart, fc.integer({ min: -2, max: 2 }), fc.integer({ min: -30, max: 30 })], {
-    numRuns: 500,
+    numRuns: caseCount(500),
   })('where x comes round, are those of the nearest turns', (a, b, turns, by) => {
     const placed = movedParts([b], (x, y) => [x + 40 * turns, y])[0]!;
     const moved = movedParts([a, placed], (x, y) => [x + by, y]);

@@ -4,6 +4,7 @@ import { createReferenceBackend } from '../backends/reference/index.ts';
 import { createSpillingBackend } from '../backends/spilling/index.ts';
 import { Context } from '../primitives/context.ts';
 import * as q from '../primitives/index.ts';
+import { costlyCaseCount } from './cases.ts';
 import { openTestBackend, randomWords, slow } from './webgpu-support.ts';
 
 const { bool, fn, u32 } = q;
@@ -75,7 +76,7 @@ describe('columns that lie in more parts than a kernel binds', () => {
         const found = await run(new Context(createSpillingBackend(await openTestBackend({ limits }))));
         expect(found).toEqual(await run(new Context(createReferenceBackend())));
       });
-      await fc.assert(property, { numRuns: 3 });
+      await fc.assert(property, { numRuns: costlyCaseCount(3) });
     },
     slow,
   );

@@ -6,6 +6,7 @@ import { Context } from '../primitives/context.ts';
 import { OutOfMemoryError } from '../primitives/errors.ts';
 import * as q from '../primitives/index.ts';
 import { testBackends } from './backends.ts';
+import { caseCount } from './cases.ts';
 import { randomWords } from './webgpu-support.ts';
 
 const { f32, fn, u32 } = q;
@@ -71,7 +72,7 @@ describe.each(testBackends)('spilling on $name', ({ open, runs }) => {
           }
           expect(() => context.column(Uint32Array.of(1))).toThrow();
         }),
-        { numRuns: Math.ceil(runs / 2), examples: [[0], [1], [2]] },
+        { numRuns: Math.max(4, Math.ceil(runs / 2)), examples: [[0], [1], [2]] },
       );
     },
     SLOW,
@@ -172,7 +173,7 @@ describe('a backend that fails', () => {
         expect(await context.read(context.column(Uint32Array.of(4)))).toEqual(Uint32Array.of(4));
         await context.close();
       }),
-      { numRuns: 30 },
+      { numRuns: caseCount(30) },
     );
   });
 });

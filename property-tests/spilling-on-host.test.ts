@@ -11,6 +11,7 @@ import { plus } from '../primitives/monoid.ts';
 import { resultTypesOf } from './arbitraries/functor-sketch.ts';
 import { moduleOfSketch } from './arbitraries/functor-sketch-ir.ts';
 import { fuzzCases } from './arbitraries/functors.ts';
+import { caseCount } from './cases.ts';
 import { expectSame, runInterpreter } from './functor-comparison.ts';
 import { SPECIFIED } from './ir-interpreter.ts';
 
@@ -51,28 +52,31 @@ async function turnsDuring(promise: Promise<unknown>): Promise<number> {
 }
 
 describe('what the host evaluates', () => {
-  test.prop([fuzzCases()], { numRuns: 60 })('pauses and goes on with the same results', ({ sketch, inputs }) => {
-    const module = moduleOfSketch(sketch);
-    const { rows, arrays, uniforms } = inputs;
-    const readers = new Map(
-      Object.entries(arrays).map(([name, values]) => [
-        name,
-        { at: (i: number) => values[i]!, length: () => values.length },
-      ]),
-    );
-    const pause = { roundsLeft: 0 };
-    const entry = compilePausing(module)(readers, new Map(Object.entries(uniforms)), pause);
-    const results = rows.map((row) => {
-      const evaluation = entry(...row);
-      let step = evaluation.next();
-      while (step.done !== true) {
-        pause.roundsLeft = 1;
-        step = evaluation.next();
-      }
-      return step.value;
-    });
-    expectSame(resultTypesOf(sketch), results, runInterpreter(module, inputs), SPECIFIED);
-  });
+  test.prop([fuzzCases()], { numRuns: caseCount(60) })(
+    'pauses and goes on with the same results',
+    ({ sketch, inputs }) => {
+      const module = moduleOfSketch(sketch);
+      const { rows, arrays, uniforms } = inputs;
+      const readers = new Map(
+        Object.entries(arrays).map(([name, values]) => [
+          name,
+          { at: (i: number) => values[i]!, length: () => values.length },
+        ]),
+      );
+      const pause = { roundsLeft: 0 };
+      const entry = compilePausing(module)(readers, new Map(Object.entries(uniforms)), pause);
+      const results = rows.map((row) => {
+        const evaluation = entry(...row);
+        let step = evaluation.next();
+        while (step.done !== true) {
+          pause.roundsLeft = 1;
+          step = evaluation.next();
+        }
+        return step.value;
+      });
+      expectSame(resultTypesOf(sketch), results, runInterpreter(module, inputs), SPECIFIED);
+    },
+  );
 
   plainTest('is what a device computes, loops whose rounds nobody knows included', async () => {
     const table = Uint32Array.from({ length: TABLE }, (_, i) => (i % 1000 === 7 ? 0 : 1));

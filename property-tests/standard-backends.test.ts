@@ -7,6 +7,7 @@ import { type FunctorDescription, isFunctor } from '../primitives/functors/index
 import { entryOf } from '../primitives/functors/ir.ts';
 import * as standard from '../primitives/functors/standard/index.ts';
 import { drawForever, drawValue, type Inputs } from './arbitraries/functors.ts';
+import { costlyCaseCount } from './cases.ts';
 import { expectSame, fuzzTimeout, runInterpreter } from './functor-comparison.ts';
 import { runOnBackend } from './functor-on-backend.ts';
 import { PROMISED } from './ir-interpreter.ts';
@@ -34,7 +35,7 @@ describe.each(Object.keys(backends))('the standard library on %s', (name) => {
   afterAll(() => backend.close());
 
   describe.each(functors.map((functor) => [functor.functorName, functor] as const))('%s', (_, functor) => {
-    test.prop([fc.integer()], { numRuns: 4 })(
+    test.prop([fc.integer()], { numRuns: costlyCaseCount(4) })(
       'gives the bytes of the rules',
       async (seed) => {
         const inputs = drawRows(seed, functor);

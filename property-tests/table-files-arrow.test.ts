@@ -5,6 +5,7 @@ import { parquetMetadata } from 'hyparquet';
 import { parquetHeader } from 'hyparquet/src/column.js';
 import { describe, expect } from 'vitest';
 import { openTable } from '../formats/index.ts';
+import { caseCount } from './cases.ts';
 import { type Cell, fileOf, readAll, readPath } from './table-files-support.ts';
 
 const folder = join(import.meta.dirname, 'fixtures', 'table-files');
@@ -82,7 +83,7 @@ describe('Arrow of pyarrow', () => {
       fc.constantFrom('pyarrow-lz4.feather', 'pyarrow-zstd.feather', 'pyarrow-deltas.arrows'),
       fc.array(fc.tuple(fc.nat(), fc.constantFrom(0, 1, 0x7f, 0x80, 0xff)), { minLength: 1, maxLength: 3 }),
     ],
-    { numRuns: 400 },
+    { numRuns: caseCount(400) },
   )('with other bytes, is read or refused', async (file, changes) => {
     const bytes = await readFile(join(folder, file));
     for (const [at, value] of changes) bytes[at % bytes.length] = value;

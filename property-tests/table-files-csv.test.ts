@@ -2,6 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { openTable, type TableOptions } from '../formats/index.ts';
+import { caseCount } from './cases.ts';
 import { type Cell, fileOf, readAll, readPath } from './table-files-support.ts';
 
 /** A field, and how it is written. */
@@ -31,7 +32,7 @@ describe('fields', () => {
   test.prop(
     [grid, fc.constantFrom('\n', '\r\n'), fc.constantFrom(',', ';', '\t'), fc.boolean(), fc.boolean(), fc.boolean()],
     {
-      numRuns: 120,
+      numRuns: caseCount(120),
     },
   )('are those that were written', async (rows, lineEnd, delimiter, endsLine, hasMark, gzipped) => {
     const names = (rows[0] ?? [1, 2]).map((_, i) => `c${i}`);
@@ -114,7 +115,7 @@ describe('types', () => {
   });
 
   test.prop([fc.array(fc.double({ noNaN: true, noDefaultInfinity: true }), { minLength: 1, maxLength: 50 })], {
-    numRuns: 200,
+    numRuns: caseCount(200),
   })('of reals are the nearest f64', async (values) => {
     const { cells } = await readPath(
       await fileOf(`a\n${values.map((value) => `${Object.is(value, -0) ? '-0' : value}\n`).join('')}`),
@@ -187,7 +188,7 @@ describe('errors of a CSV', () => {
   test.prop(
     [fc.uint8Array({ maxLength: 60 }).map((bytes) => bytes.map((byte) => ',\n"\r;1a.-'.charCodeAt(byte % 9)))],
     {
-      numRuns: 1000,
+      numRuns: caseCount(1000),
     },
   )('any text is read or refused, with its line', async (bytes) => {
     await readPath(await fileOf(bytes)).catch((error) => {

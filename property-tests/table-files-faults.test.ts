@@ -19,6 +19,7 @@ import {
 } from '@uwdata/flechette';
 import { describe, expect } from 'vitest';
 import { FormatError } from '../primitives/errors.ts';
+import { caseCount } from './cases.ts';
 import { fileOf, newPath, type ReadTable, readPath } from './table-files-support.ts';
 
 const folder = join(import.meta.dirname, 'fixtures', 'table-files');
@@ -104,7 +105,7 @@ describe.each(SOURCES)('damage of %s', (name, bytes) => {
   });
 
   test.prop([fc.array(fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 })), { minLength: 1, maxLength: 4 })], {
-    numRuns: 250,
+    numRuns: caseCount(250),
   })('with other bytes, is read or refused', async (changes) => {
     const changed = new Uint8Array(bytes);
     for (const [at, value] of changes) changed[at % changed.length] = value;
@@ -112,7 +113,7 @@ describe.each(SOURCES)('damage of %s', (name, bytes) => {
   });
 
   test.prop([fc.nat(), fc.constantFrom(0x7fffffff, 0x80000000, 0xffffffff, 0, 0x01000000), fc.boolean()], {
-    numRuns: 250,
+    numRuns: caseCount(250),
   })('with lengths that are none, is read or refused', async (at, value, nearEnd) => {
     const changed = new Uint8Array(bytes);
     // Metadata of Parquet and footers of Arrow lie at the end.
@@ -125,7 +126,7 @@ describe.each(SOURCES)('damage of %s', (name, bytes) => {
 
 test.prop(
   [fc.uint8Array({ maxLength: 200 }), fc.constantFrom('PAR1', 'ARROW1\0\0', '\xff\xff\xff\xff'), fc.boolean()],
-  { numRuns: 500 },
+  { numRuns: caseCount(500) },
 )('any bytes behind any beginning are refused', async (middle, magic, ends) => {
   const parts = [Buffer.from(magic, 'latin1'), middle, Buffer.from(ends ? magic.slice(0, 6) : '', 'latin1')];
   await expectTold(Buffer.concat(parts));

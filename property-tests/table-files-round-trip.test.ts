@@ -4,6 +4,7 @@ import { tableFromIPC } from '@uwdata/flechette';
 import { parquetWriteBuffer } from 'hyparquet-writer';
 import { describe, expect } from 'vitest';
 import { fieldsOfTable, openTable, tableChunks, writeTable } from '../formats/index.ts';
+import { caseCount } from './cases.ts';
 import {
   type Cell,
   cellAt,
@@ -38,39 +39,48 @@ async function written(columns: readonly Written[], ending: string, size: number
 const size = fc.integer({ min: 1, max: 40 });
 
 describe('what is written reads back', () => {
-  test.prop([someColumns(), size, size], { numRuns: 150 })('as Arrow', async (columns, pieceRows, rowsPerBatch) => {
-    const table = await openTable(await written(columns, '.arrow', pieceRows));
-    expect(table).toMatchObject({ format: 'arrow', rows: columns[0]!.cells.length, unread: [] });
-    expect(table.fields.map(({ nullable: _, ...field }) => field)).toEqual(
-      fieldsOf(columns).map(({ nullable: _, ...field }) => field),
-    );
-    expect((await readAll(table)).cells).toEqual(cellsByName(columns));
-    const { cells, batchRows } = await readAll(table, { rowsPerBatch });
-    expect(cells).toEqual(cellsByName(columns));
-    expect(batchRows.slice(0, -1).every((rows) => rows === rowsPerBatch)).toBe(true);
-    await table.close();
-  });
+  test.prop([someColumns(), size, size], { numRuns: caseCount(150) })(
+    'as Arrow',
+    async (columns, pieceRows, rowsPerBatch) => {
+      const table = await openTable(await written(columns, '.arrow', pieceRows));
+      expect(table).toMatchObject({ format: 'arrow', rows: columns[0]!.cells.length, unread: [] });
+      expect(table.fields.map(({ nullable: _, ...field }) => field)).toEqual(
+        fieldsOf(columns).map(({ nullable: _, ...field }) => field),
+      );
+      expect((await readAll(table)).cells).toEqual(cellsByName(columns));
+      const { cells, batchRows } = await readAll(table, { rowsPerBatch });
+      expect(cells).toEqual(cellsByName(columns));
+      expect(batchRows.slice(0, -1).every((rows) => rows === rowsPerBatch)).toBe(true);
+      await table.close();
+    },
+  );
 
-  test.prop([someColumns(), size, size], { numRuns: 150 })('as CSV', async (columns, pieceRows, rowsPerBatch) => {
-    const path = await written(columns, '.csv', pieceRows);
-    const { cells } = await readPath(path, { types: declared(columns) }, { rowsPerBatch });
-    expect(cells).toEqual(cellsByName(columns));
-  });
+  test.prop([someColumns(), size, size], { numRuns: caseCount(150) })(
+    'as CSV',
+    async (columns, pieceRows, rowsPerBatch) => {
+      const path = await written(columns, '.csv', pieceRows);
+      const { cells } = await readPath(path, { types: declared(columns) }, { rowsPerBatch });
+      expect(cells).toEqual(cellsByName(columns));
+    },
+  );
 
-  test.prop([someColumns(), size], { numRuns: 100 })('as JSON, and as JSON lines', async (columns, pieceRows) => {
-    const rows = JSON.parse(await readFile(await written(columns, '.json', pieceRows), 'utf8'));
-    const lines = await readFile(await written(columns, '.ndjson', pieceRows), 'utf8');
-    expect(
-      lines
-        .split('\n')
-        .slice(0, -1)
-        .map((line) => JSON.parse(line)),
-    ).toEqual(rows);
-    expect(rows.length).toBe(columns[0]!.cells.length);
-    for (const { field, cells } of columns) {
-      expect(rows.map((row: Record<string, unknown>) => fromJson(field, row[field.name]))).toEqual(cells);
-    }
-  });
+  test.prop([someColumns(), size], { numRuns: caseCount(100) })(
+    'as JSON, and as JSON lines',
+    async (columns, pieceRows) => {
+      const rows = JSON.parse(await readFile(await written(columns, '.json', pieceRows), 'utf8'));
+      const lines = await readFile(await written(columns, '.ndjson', pieceRows), 'utf8');
+      expect(
+        lines
+          .split('\n')
+          .slice(0, -1)
+          .map((line) => JSON.parse(line)),
+      ).toEqual(rows);
+      expect(rows.length).toBe(columns[0]!.cells.length);
+      for (const { field, cells } of columns) {
+        expect(rows.map((row: Record<string, unknown>) => fromJson(field, row[field.name]))).toEqual(cells);
+      }
+    },
+  );
 
   /** What a JSON value stands for in a column. */
   function fromJson(field: Written['field'], value: unknown): Cell {
@@ -102,21 +112,24 @@ describe('what is written reads back', () => {
     }
   }
 
-  test.prop([someColumns(), size], { numRuns: 50 })('for another reader of Arrow', async (columns, pieceRows) => {
-    const path = await written(columns, '.arrow', pieceRows);
-    const other = tableFromIPC(await readFile(path), { useBigInt: true, useDecimalInt: true });
-    for (const { field, cells } of columns) {
-      const column = other.getChild(field.name)!;
-      expect(Array.from({ length: cells.length }, (_, row) => column.at(row) === null)).toEqual(
-        cells.map((cell) => cell === null),
-      );
-      if (field.type !== 'string') continue;
-      // It takes byte-order marks off.
-      expect([...column.toArray()]).toEqual(
-        cells.map((cell) => (cell as string | null)?.replace(/^\ufeff/, '') ?? null),
-      );
-    }
-  });
+  test.prop([someColumns(), size], { numRuns: caseCount(50) })(
+    'for another reader of Arrow',
+    async (columns, pieceRows) => {
+      const path = await written(columns, '.arrow', pieceRows);
+      const other = tableFromIPC(await readFile(path), { useBigInt: true, useDecimalInt: true });
+      for (const { field, cells } of columns) {
+        const column = other.getChild(field.name)!;
+        expect(Array.from({ length: cells.length }, (_, row) => column.at(row) === null)).toEqual(
+          cells.map((cell) => cell === null),
+        );
+        if (field.type !== 'string') continue;
+        // It takes byte-order marks off.
+        expect([...column.toArray()]).toEqual(
+          cells.map((cell) => (cell as string | null)?.replace(/^\ufeff/, '') ?? null),
+        );
+      }
+    },
+  );
 });
 
 /** Kinds that the writer of Parquet takes, with how it is told of them. */
@@ -144,7 +157,7 @@ function withoutMinusZero({ field, cells }: Written): Written {
 
 describe('Parquet of another writer', () => {
   const codec = fc.constantFrom('UNCOMPRESSED' as const, 'SNAPPY' as const);
-  test.prop([someColumns(), fc.integer({ min: 1, max: 50 }), size, codec], { numRuns: 150 })(
+  test.prop([someColumns(), fc.integer({ min: 1, max: 50 }), size, codec], { numRuns: caseCount(150) })(
     'reads back',
     async (all, rowGroupSize, rowsPerBatch, codec) => {
       const columns = all.filter(({ field }) => field.type in PARQUET).map(withoutMinusZero);
@@ -169,7 +182,7 @@ describe('Parquet of another writer', () => {
   );
 });
 
-test.prop([someColumns(200), size], { numRuns: 50 })(
+test.prop([someColumns(200), size], { numRuns: caseCount(50) })(
   'two passes give the same codes',
   async (columns, rowsPerBatch) => {
     const table = await openTable(await written(columns, '.csv', 50), { types: declared(columns) });

@@ -4,6 +4,7 @@ import type { Condition, Expression, LiteralValue } from '../algorithms/tables/i
 import { quotedName } from '../cli/table-text/parser.ts';
 import { parseAggregates, parseColumns, parseCondition } from '../cli/table-text/questions.ts';
 import { UsageError } from '../primitives/errors.ts';
+import { caseCount } from './cases.ts';
 
 const COLUMNS = ['fare', 'hour', 'card', 'And', 'Größe', 'two words', 'a"b', '9th', 'null'];
 const where = (text: string) => parseCondition({ option: '--where', text }, COLUMNS);
@@ -101,7 +102,7 @@ function textOf(given: Condition): string {
   }
 }
 
-test.prop([condition], { numRuns: 500 })('a condition reads back from its text', (given) => {
+test.prop([condition], { numRuns: caseCount(500) })('a condition reads back from its text', (given) => {
   expect(where(textOf(given))).toEqual(given);
 });
 
@@ -249,7 +250,7 @@ describe('errors show their place', () => {
         { maxLength: 12 },
       ),
     ],
-    { numRuns: 2000 },
+    { numRuns: caseCount(2000) },
   )('whatever is written', (words) => {
     try {
       where(words.join(' '));

@@ -9,6 +9,7 @@ import { Context } from '../primitives/context.ts';
 import { DeviceLostError } from '../primitives/errors.ts';
 import * as q from '../primitives/index.ts';
 import { hostColumn, recipe, rowCount } from './arbitraries/columns.ts';
+import { costlyCaseCount } from './cases.ts';
 import { openTestBackend, slow } from './webgpu-support.ts';
 
 const { u32 } = q;
@@ -226,7 +227,7 @@ describe.each(backends)('on $name', ({ runs, open }) => {
         abort.abort('enough');
         await expect(context.upload(data, { signal: abort.signal })).rejects.toBe('enough');
       }),
-      { numRuns: 10 },
+      { numRuns: costlyCaseCount(10) },
     );
   });
 

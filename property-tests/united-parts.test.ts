@@ -8,6 +8,7 @@ import { placePoints, queryPoints } from '../algorithms/queries/index.ts';
 import { zonalHistogram } from '../algorithms/zonal/index.ts';
 import { type Context, open } from '../index.ts';
 import { OutOfMemoryError } from '../primitives/errors.ts';
+import { caseCount } from './cases.ts';
 import { movedParts, type Parts, partedPolygons, simplePart, wildPart } from './parted-support.ts';
 import { box, type Rings, rasterOf } from './zonal-support.ts';
 
@@ -64,7 +65,7 @@ const HEIGHT = 64;
 const pixels = Array.from({ length: WIDTH * HEIGHT }, (_, i) => [i % WIDTH, Math.floor(i / WIDTH)] as const);
 
 describe('polygons on the pixel grid', () => {
-  test.prop([fc.array(stretched, { maxLength: 3 })], { numRuns: 60 })(
+  test.prop([fc.array(stretched, { maxLength: 3 })], { numRuns: caseCount(60) })(
     'hold the pixels whose centres any of their parts holds',
     (all) => {
       for (const fill of FILLS) {
@@ -78,7 +79,7 @@ describe('polygons on the pixel grid', () => {
     },
   );
 
-  test.prop([fc.array(stretched, { maxLength: 3 })], { numRuns: 30 })(
+  test.prop([fc.array(stretched, { maxLength: 3 })], { numRuns: caseCount(30) })(
     'keep their rings where no parts overlap; else all edges lie along the grid',
     (all) => {
       const polygons = partedPolygons(all);
@@ -110,7 +111,7 @@ describe('polygons on the pixel grid', () => {
       ),
       fc.array(fc.integer({ min: -(2 ** 30), max: 2 ** 30 - 1 }), { minLength: 8, maxLength: 8 }),
     ],
-    { numRuns: 60 },
+    { numRuns: caseCount(60) },
   )('as tall as the grid cost what their corners cost, and are exact', (rings, rows) => {
     const tall = rings.map((ring) => [ring]);
     const united = ringsOf(gridPolygons(partedPolygons([tall])), 0);
@@ -165,7 +166,7 @@ describe('the same polygons', () => {
     return { byZone, byPoint, byArea, two };
   }
 
-  test.prop([fc.array(stretched, { minLength: 1, maxLength: 3 })], { numRuns: 25 })(
+  test.prop([fc.array(stretched, { minLength: 1, maxLength: 3 })], { numRuns: caseCount(25) })(
     'have the same cells in zones, points in a tree and areas in a comparison',
     async (all) => {
       for (const fill of FILLS) {

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { type SlotFacts, type UnrolledProgram, unroll } from '../backends/webgpu/unroll.ts';
 import type { Local, Module, Operand, OperationName, ScalarType, Statement } from '../primitives/functors/ir.ts';
 import { typeOf } from '../primitives/functors/semantics.ts';
+import { caseCount } from './cases.ts';
 import { interpret } from './ir-interpreter.ts';
 import { bind, give, literal, local, moduleOf, randomWords, readAt } from './webgpu-support.ts';
 
@@ -142,7 +143,7 @@ describe('programs written out for a run of indices', () => {
           expect(written.map(({ value }) => value)).toEqual(results.flat().map(({ value }) => value));
         },
       ),
-      { numRuns: 1000 },
+      { numRuns: caseCount(1000) },
     );
   });
 

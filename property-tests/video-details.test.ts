@@ -7,6 +7,7 @@ import { describe, expect } from 'vitest';
 import { openVideo } from '../formats/index.ts';
 import { standardTables } from '../formats/video/jpeg-tables.ts';
 import { compareNatural } from '../formats/video/natural-order.ts';
+import { caseCount } from './cases.ts';
 import { aviOf, aviStream, chunkOf, fileOf, listOf, newPath, readAll, someFrames, tiffBytes } from './video-support.ts';
 
 const shape = { width: 6, height: 5 };
@@ -40,7 +41,7 @@ describe('Motion JPEG', () => {
   }
 
   test.prop([fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 40 }), fc.integer({ min: 0, max: 5 })], {
-    numRuns: 30,
+    numRuns: caseCount(30),
   })('gives what was encoded, with Huffman tables and without', async (width, height, tilt) => {
     const { bytes, grey } = smoothJpeg(width, height, tilt);
     expect(withoutTables(bytes).length).toBe(bytes.length - standardTables().length);
@@ -52,7 +53,7 @@ describe('Motion JPEG', () => {
 
   test.prop(
     [fc.array(fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 })), { minLength: 1, maxLength: 3 }), fc.nat()],
-    { numRuns: 200 },
+    { numRuns: caseCount(200) },
   )('damaged or cut, is read or refused with its number', async (changes, cut) => {
     const { bytes } = smoothJpeg(17, 9, 4);
     const changed = new Uint8Array(bytes);

@@ -7,6 +7,7 @@ import { describe, expect } from 'vitest';
 import { writeAvi } from '../bench/avi-writer.ts';
 import { openVideo } from '../formats/index.ts';
 import { FormatError } from '../primitives/errors.ts';
+import { caseCount } from './cases.ts';
 import {
   aviOf,
   aviStream,
@@ -61,7 +62,7 @@ describe.each(SOURCES)('damage of %s', (_, bytes) => {
   });
 
   test.prop([fc.array(fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 })), { minLength: 1, maxLength: 4 })], {
-    numRuns: 1500,
+    numRuns: caseCount(1500),
   })('with other bytes, is read or refused', async (changes) => {
     const changed = new Uint8Array(bytes);
     for (const [at, value] of changes) changed[at % changed.length] = value;
@@ -74,7 +75,7 @@ test.prop(
     fc.uint8Array({ maxLength: 300 }),
     fc.constantFrom('RIFF\0\0\0\0AVI ', 'II*\0\x08\0\0\0', 'YUV4MPEG2 W4 H4 Cmono\n', ''),
   ],
-  { numRuns: 500 },
+  { numRuns: caseCount(500) },
 )('any bytes behind any beginning are read or refused', async (bytes, head) => {
   expectTold(await readAll(await fileOf(Buffer.concat([Buffer.from(head, 'latin1'), bytes]))));
 });

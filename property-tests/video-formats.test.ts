@@ -5,6 +5,7 @@ import { fc, test } from '@fast-check/vitest';
 import { encode } from 'fast-png';
 import { describe, expect } from 'vitest';
 import { writeAvi } from '../bench/avi-writer.ts';
+import { caseCount } from './cases.ts';
 import {
   aviOf,
   aviStream,
@@ -107,7 +108,7 @@ describe('TIFF', () => {
 });
 
 describe('a folder of PNGs', () => {
-  test.prop([fc.oneof(grey, colours)], { numRuns: 20 })(
+  test.prop([fc.oneof(grey, colours)], { numRuns: caseCount(20) })(
     'gives frames by the numbers in names',
     async ({ width, height, frames: given }) => {
       const folder = newPath();

@@ -2,6 +2,7 @@ import { fc, test } from '@fast-check/vitest';
 import { expect } from 'vitest';
 import type { ArrayBinding, Program, Storage } from '../primitives/backend.ts';
 import type { ScalarType, Statement } from '../primitives/functors/ir.ts';
+import { costlyCaseCount } from './cases.ts';
 import {
   bind,
   bindingOf,
@@ -97,7 +98,7 @@ describeConfigurations((backend) => {
             });
           },
         ),
-        { numRuns: 12 },
+        { numRuns: costlyCaseCount(12) },
       );
     },
     slow,

@@ -1,6 +1,7 @@
 import { fc, test } from '@fast-check/vitest';
 import { expect } from 'vitest';
 import { array, bool, fn, u32 } from '../primitives/functors/functor.ts';
+import { costlyCaseCount } from './cases.ts';
 import {
   bindingOf,
   columnsProgram,
@@ -41,7 +42,7 @@ describeConfigurations((backend) => {
             });
           },
         ),
-        { numRuns: 12 },
+        { numRuns: costlyCaseCount(12) },
       );
     },
     slow,
@@ -76,7 +77,7 @@ describeConfigurations((backend) => {
             });
           },
         ),
-        { numRuns: 8 },
+        { numRuns: costlyCaseCount(8) },
       );
     },
     slow,
@@ -124,7 +125,7 @@ describeConfigurations((backend) => {
             });
           },
         ),
-        { numRuns: 10 },
+        { numRuns: costlyCaseCount(10) },
       );
     },
     slow,

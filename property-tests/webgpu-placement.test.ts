@@ -6,6 +6,7 @@ import type { Tuning } from '../backends/webgpu/tuning.ts';
 import { Context } from '../primitives/context.ts';
 import * as q from '../primitives/index.ts';
 import { randomWords } from './arbitraries/columns.ts';
+import { costlyCaseCount } from './cases.ts';
 import { gatherLaws } from './laws/gather.ts';
 import { createRun } from './laws/law.ts';
 import { scatterLaws } from './laws/scatter.ts';
@@ -31,7 +32,7 @@ describe.each(cases)('gathers in windows and scatters by parts, %s', (_, options
   });
 
   test.each([...gatherLaws, ...scatterLaws])('$name', async ({ property }) => {
-    await fc.assert(property(createRun(context, reference)), { numRuns: 4 });
+    await fc.assert(property(createRun(context, reference)), { numRuns: costlyCaseCount(4) });
   });
 
   test('rows that lie apart, together, evenly spread and nowhere are where they should be', async () => {

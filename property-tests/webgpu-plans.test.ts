@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, test } from 'vitest';
 import { createReferenceBackend } from '../backends/reference/index.ts';
 import type { DeviceBuffer } from '../primitives/backend.ts';
 import { Context } from '../primitives/context.ts';
+import { costlyCaseCount } from './cases.ts';
 import { allLaws, kernelLaws } from './laws/all.ts';
 import { assertSameBytes } from './laws/compare.ts';
 import { createRun, type Run } from './laws/law.ts';
@@ -53,6 +54,6 @@ describe.each(cases)('called again, $name', ({ options, laws }) => {
     await reference.close();
   });
   for (const { name, property } of laws) {
-    test(name, async () => fc.assert(property(calledAgain(context, reference)), { numRuns: 2 }), SLOW);
+    test(name, async () => fc.assert(property(calledAgain(context, reference)), { numRuns: costlyCaseCount(2) }), SLOW);
   }
 });

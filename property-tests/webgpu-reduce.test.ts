@@ -1,6 +1,7 @@
 import { fc, test } from '@fast-check/vitest';
 import type { MonoidProgram, Program } from '../primitives/backend.ts';
 import type { ScalarType } from '../primitives/functors/ir.ts';
+import { costlyCaseCount } from './cases.ts';
 import {
   bindingOf,
   columnsProgram,
@@ -44,7 +45,7 @@ describeConfigurations((backend) => {
             return [await one.read(into, 3, leaves)];
           });
         }),
-        { numRuns: 8 },
+        { numRuns: costlyCaseCount(8) },
       );
     },
     slow,

@@ -6,6 +6,7 @@ import { emitModule } from '../backends/webgpu/emit-wgsl.ts';
 import type { Helper } from '../backends/webgpu/wgsl-helpers.ts';
 import type { Local, Operand, OperationName, Statement } from '../primitives/functors/ir.ts';
 import { evaluate } from '../primitives/functors/semantics.ts';
+import { costlyCaseCount } from './cases.ts';
 import { runOnBackend } from './functor-on-backend.ts';
 import {
   bind,
@@ -177,7 +178,7 @@ describe.each([
     const property = fc.asyncProperty(fc.array(tree, { minLength: 12, maxLength: 12 }), (asked) =>
       expectRounded(backend, columns, asked),
     );
-    await fc.assert(property, { numRuns: 12 });
+    await fc.assert(property, { numRuns: costlyCaseCount(12) });
   });
 
   test('keeps the sign of zeros beside a zero that is made of integers, which the compiler knows', async () => {

@@ -12,6 +12,7 @@ import { type AnyMonoid, bitXor, type Monoid, maximum, minimum, monoid, plus, pr
 import { reduceByKey } from '../primitives/reduce-by-key.ts';
 import { slice } from '../primitives/slice.ts';
 import { type Presentation, present, presentation } from './arbitraries/presentations.ts';
+import { costlyCaseCount } from './cases.ts';
 import { keysOfRuns, runLengths } from './run-keys.ts';
 import {
   bind,
@@ -204,7 +205,7 @@ describe.each(Object.entries(tunings))('runs on WebGPU, %s', (_, tuned) => {
           );
           expect(bitsOf(got)).toEqual(bitsOf(expected));
         }),
-        { numRuns: 5, examples: wellInside.map((each) => [each]) },
+        { numRuns: costlyCaseCount(5, wellInside.length), examples: wellInside.map((each) => [each]) },
       );
     },
     slow,
@@ -246,7 +247,7 @@ describe.each(Object.entries(tunings))('runs on WebGPU, %s', (_, tuned) => {
             return [await one.read(out, 0, (2 * leaves + 1) * n)];
           });
         }),
-        { numRuns: 5 },
+        { numRuns: costlyCaseCount(5) },
       );
     },
     slow,

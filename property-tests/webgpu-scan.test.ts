@@ -4,6 +4,7 @@ import { fuse } from '../primitives/columns/program.ts';
 import { Var, While } from '../primitives/functors/control.ts';
 import type { Module, ScalarType } from '../primitives/functors/ir.ts';
 import type { U32 } from '../primitives/functors/value.ts';
+import { costlyCaseCount } from './cases.ts';
 import {
   bind,
   bindingOf,
@@ -101,7 +102,7 @@ describeConfigurations((backend) => {
             return [...columns, await one.read(total, 1, leaves), await one.read(chosen, 0, n + 4)];
           });
         }),
-        { numRuns: 5 },
+        { numRuns: costlyCaseCount(5) },
       );
     },
     slow,

@@ -1,4 +1,5 @@
 import { fc, test } from '@fast-check/vitest';
+import { costlyCaseCount } from './cases.ts';
 import {
   bindingOf,
   columnsProgram,
@@ -56,7 +57,7 @@ describeConfigurations((backend) => {
             });
           },
         ),
-        { numRuns: 12 },
+        { numRuns: costlyCaseCount(12) },
       );
     },
     slow,

@@ -5,6 +5,7 @@ import { createWebGpuBackend } from '../backends/webgpu/backend.ts';
 import type { Tuning } from '../backends/webgpu/tuning.ts';
 import { openTestGpu, testAdapter } from '../backends/webgpu-node/node-gpu.ts';
 import { Context } from '../primitives/context.ts';
+import { costlyCaseCount } from './cases.ts';
 import { allLaws, createRun } from './index.ts';
 import { lookingBack, slow } from './webgpu-support.ts';
 
@@ -37,7 +38,7 @@ describe.each(claims)('subgroups of %i to %i lanes', (least, most) => {
   test.each(laws)(
     '$name',
     async ({ property }) => {
-      await fc.assert(property(createRun(context, reference)), { numRuns: 2 });
+      await fc.assert(property(createRun(context, reference)), { numRuns: costlyCaseCount(2) });
     },
     slow,
   );

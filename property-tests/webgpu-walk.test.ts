@@ -6,6 +6,7 @@ import { array, bool, f32, fn, u32, uniform } from '../primitives/functors/funct
 import type { Module } from '../primitives/functors/ir.ts';
 import type { ArrayValue, Value } from '../primitives/functors/value.ts';
 import { unfold } from '../primitives/unfold.ts';
+import { costlyCaseCount } from './cases.ts';
 import { assertSameBytes } from './laws/compare.ts';
 import { openReference } from './reference-context.ts';
 import {
@@ -94,7 +95,7 @@ describeConfigurations((backend) => {
             return Promise.all([own, placed, bins].map((buffer) => one.read(buffer, 0, buffer.words)));
           });
         }),
-        { numRuns: 12 },
+        { numRuns: costlyCaseCount(12) },
       );
     },
     slow,

@@ -7,6 +7,7 @@ import { DeviceLostError, OutOfMemoryError } from '../primitives/errors.ts';
 import { For, Var } from '../primitives/functors/control.ts';
 import { array, fn, u32 } from '../primitives/functors/functor.ts';
 import { monoidProgram, plus } from '../primitives/monoid.ts';
+import { caseCount } from './cases.ts';
 import { randomWords, upload } from './workers-programs.ts';
 
 async function withBackend<T>(options: WorkersOptions, body: (backend: Backend) => Promise<T>): Promise<T> {
@@ -73,7 +74,7 @@ describe('commands, reads and writes take effect in the order of their calls', (
     for (const backend of backends) await backend.close();
   });
 
-  test.prop([fc.array(action, { maxLength: 40 }), fc.nat(2)], { numRuns: 40 })(
+  test.prop([fc.array(action, { maxLength: 40 }), fc.nat(2)], { numRuns: caseCount(40) })(
     'whatever they are',
     async (actions, which) => {
       const backend = backends[which]!;

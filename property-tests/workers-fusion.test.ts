@@ -12,6 +12,7 @@ import { exclusiveScan, inclusiveScan } from '../primitives/scan.ts';
 import { scatter } from '../primitives/scatter.ts';
 import { sequence } from '../primitives/sequence.ts';
 import { reverse, slice } from '../primitives/slice.ts';
+import { caseCount } from './cases.ts';
 import { randomWords } from './workers-programs.ts';
 
 const mixed = fn('mixed', { x: u32, y: u32 }, u32, ({ x, y }) => x.mul(2654435761).xor(y.shr(3)));
@@ -145,7 +146,7 @@ describe.each([1, 3])('tile by tile on %i workers', (workers) => {
         for (const [got, wanted] of reads) expect(await got).toEqual(wanted);
         context.dispose(known, results);
       }),
-      { numRuns: 30 },
+      { numRuns: caseCount(30) },
     );
   });
 

@@ -7,6 +7,7 @@ import type { Backend } from '../primitives/backend.ts';
 import { array, type FunctorDescription, fn, u32, uniform } from '../primitives/functors/functor.ts';
 import { select } from '../primitives/functors/standard/choose.ts';
 import type { Bool, U32 } from '../primitives/functors/value.ts';
+import { caseCount } from './cases.ts';
 import { bind, randomWords, upload } from './workers-programs.ts';
 
 /** Programs that divide their index by the width of a grid, which workers run row by row where rows are wide. */
@@ -123,7 +124,7 @@ describe('programs over the cells of a grid', () => {
           });
         }
       }),
-      { numRuns: 150 },
+      { numRuns: caseCount(150) },
     );
     expect(wide).toBeGreaterThan(20);
   });

@@ -9,6 +9,7 @@ import { array, bool, type FunctorDescription, fn, i32, u32, uniform } from '../
 import { bitsToI32 } from '../primitives/functors/standard/bits.ts';
 import { dotOfHalves } from '../primitives/functors/standard/halves.ts';
 import type { ArrayValue, Bool, U32, Variable } from '../primitives/functors/value.ts';
+import { caseCount } from './cases.ts';
 import { bind, type Capture, randomWords, upload } from './workers-programs.ts';
 
 /** Functors with loops and branches, which workers run for several vectors of indices at once. */
@@ -186,7 +187,7 @@ describe('loops and branches', () => {
         });
       },
     );
-    await fc.assert(property, { numRuns: 300 });
+    await fc.assert(property, { numRuns: caseCount(300) });
   });
 
   test('store where results say, too', async () => {
@@ -244,7 +245,7 @@ describe('a loop over a table of offsets in the rows of a grid', () => {
         });
       },
     );
-    await fc.assert(property, { numRuns: 60 });
+    await fc.assert(property, { numRuns: caseCount(60) });
   });
 });
 

@@ -7,6 +7,7 @@ import { createWorkersBackend, type WorkersOptions } from '../backends/workers/i
 import type { Backend } from '../primitives/backend.ts';
 import { Context } from '../primitives/context.ts';
 import * as q from '../primitives/index.ts';
+import { costlyCaseCount } from './cases.ts';
 import { interrupted } from './faulty-backend.ts';
 
 const { bool, fn, input, u32, uniform } = q;
@@ -139,7 +140,7 @@ describe.each(ways)('a prepared pipeline that runs %s', (_, options) => {
       await end;
       lost += backend.failovers.length;
     });
-    await fc.assert(property, { numRuns: 8 });
+    await fc.assert(property, { numRuns: costlyCaseCount(8) });
     if (options.inlineNanoseconds === 0) expect(lost).toBeGreaterThan(0);
   }, 240_000);
 

@@ -4,6 +4,7 @@ import { createReferenceBackend } from '../backends/reference/backend.ts';
 import { createWorkersBackend } from '../backends/workers/index.ts';
 import { Context } from '../primitives/context.ts';
 import * as q from '../primitives/index.ts';
+import { caseCount } from './cases.ts';
 import { createRun } from './laws/law.ts';
 import { relaxLaws } from './laws/relax.ts';
 
@@ -26,7 +27,7 @@ describe.each([
   });
 
   test.each(relaxLaws.map((law) => [law.name, law] as const))('%s', async (_, { property }) => {
-    await fc.assert(property(createRun(context, reference)), { numRuns: 40 });
+    await fc.assert(property(createRun(context, reference)), { numRuns: caseCount(40) });
   });
 });
 

@@ -5,6 +5,7 @@ import { createWorkersBackend } from '../backends/workers/index.ts';
 import type { Backend } from '../primitives/backend.ts';
 import { array, type FunctorDescription, fn, u32, uniform } from '../primitives/functors/functor.ts';
 import type { U32 } from '../primitives/functors/value.ts';
+import { caseCount } from './cases.ts';
 import { bind, randomWords, upload } from './workers-programs.ts';
 
 /** Reads of elements that are so many on from the loop's index, which workers do four at a time between the ends. */
@@ -79,7 +80,7 @@ describe('a read at an index that was raised and lowered', () => {
     );
     const isLowered = (by: number, isUniform = false): Step => ({ way: 'lower', by, isUniform });
     await fc.assert(property, {
-      numRuns: 400,
+      numRuns: caseCount(400),
       examples: [
         [[isLowered(5), { way: 'add', by: 3, isUniform: false }], 300, 'u32'],
         [[isLowered(2 ** 32 - 1, true)], 300, 'u32'],

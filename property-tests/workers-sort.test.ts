@@ -4,6 +4,7 @@ import { createWorkersBackend } from '../backends/workers/index.ts';
 import type { Backend, CountRef } from '../primitives/backend.ts';
 import { For, Var } from '../primitives/functors/control.ts';
 import { array, fn, u32 } from '../primitives/functors/functor.ts';
+import { caseCount } from './cases.ts';
 import { bind, randomWords, upload } from './workers-programs.ts';
 
 const rows = fn({ i: u32, xs: array(u32) }, { key: u32, payload: u32 }, ({ i, xs }) => ({
@@ -95,7 +96,7 @@ describe.each([
   });
 
   test.prop([fc.uint32Array({ maxLength: 600 }), fc.integer({ min: 0, max: 32 }), fc.integer({ min: 0, max: 32 })], {
-    numRuns: 60,
+    numRuns: caseCount(60),
   })('sorts by the chosen bits alone', async (keys, a, b) => {
     const [beginBit, endBit] = [Math.min(a, b), Math.max(a, b)];
     const sorted = order(keys, beginBit, endBit);

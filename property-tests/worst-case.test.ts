@@ -11,6 +11,7 @@ import { functorOfSketch } from './arbitraries/functor-sketch-builder.ts';
 import { moduleOfSketch } from './arbitraries/functor-sketch-ir.ts';
 import { textOfSketch } from './arbitraries/functor-sketch-text.ts';
 import { fuzzCases } from './arbitraries/functors.ts';
+import { caseCount } from './cases.ts';
 import { type Bindings, interpret } from './ir-interpreter.ts';
 
 /** Every kind of statement costs something else, so that none can stand for another. */
@@ -124,7 +125,7 @@ function functorOfLoop(loop: CountingLoop) {
 }
 
 describe('the worst case of a functor', () => {
-  test.prop([fuzzCases({ ...everything, boolCaptures: false }, 4)], { numRuns: 150 })(
+  test.prop([fuzzCases({ ...everything, boolCaptures: false }, 4)], { numRuns: caseCount(150) })(
     'is never less than what runs, and is finite where loops count to constants',
     ({ sketch, inputs }) => {
       for (const module of [
@@ -140,7 +141,7 @@ describe('the worst case of a functor', () => {
   );
 
   test.prop([countingLoop, fc.array(fc.tuple(fc.nat(10), fc.nat(10), fc.boolean()), { minLength: 4, maxLength: 4 })], {
-    numRuns: 1000,
+    numRuns: caseCount(1000),
   })('is never less than what runs of loops that count in any way', (loop, drawn) => {
     const { module } = functorOfLoop(loop);
     const bound = worstCase(module, weigh);

@@ -6,6 +6,7 @@ import { type ZonalHistogram, zonalHistogram } from '../algorithms/zonal/index.t
 import { CELL_ARRAYS } from '../formats/tiff/samples.ts';
 import { type Context, open } from '../index.ts';
 import { testBackends } from './backends.ts';
+import { caseCount } from './cases.ts';
 import { openReference } from './reference-context.ts';
 import { box, plain, rasterOf, zonesOf } from './zonal-support.ts';
 
@@ -198,7 +199,7 @@ test('edges that do not increase are refused', async () => {
   }
 });
 
-test.prop([draft], { numRuns: 20 })('windows cut small change nothing', async ({ sample, cells }) => {
+test.prop([draft], { numRuns: caseCount(20) })('windows cut small change nothing', async ({ sample, cells }) => {
   const row = CELL_ARRAYS[sample].from(Array.from({ length: 300 }, (_, i) => cells[i % cells.length]!));
   const job = {
     zones: zonesOf([[box(0, 0, 300, 1)], [box(10, 0, 280, 1)]]),

@@ -6,6 +6,7 @@ import { openGeoTiff } from '../formats/geotiff.ts';
 import { CELL_ARRAYS } from '../formats/tiff/samples.ts';
 import { type Context, open } from '../index.ts';
 import { testBackends } from './backends.ts';
+import { caseCount } from './cases.ts';
 import { geoTiffBytes, randomRaster, sliceBytes } from './fixtures/random-raster.ts';
 import { box, plain, rasterOf, zonesOf } from './zonal-support.ts';
 
@@ -110,7 +111,7 @@ test('tiles across blocks are read row by row', async () => {
 
 const part = fc.tuple(fc.nat(9), fc.nat(9), fc.nat(9), fc.nat(9));
 
-test.prop([randomRaster, part, fc.nat(6)], { numRuns: 60 })(
+test.prop([randomRaster, part, fc.nat(6)], { numRuns: caseCount(60) })(
   'a GeoTIFF gives of its blocks the cells that it gives of its rows',
   async (written, [left, top, across, down], skipped) => {
     const source = await openGeoTiff(await geoTiffBytes(written));

@@ -6,6 +6,7 @@ import type { RasterSource } from '../algorithms/geometry/raster.ts';
 import { type Binning, type ZonalHistogram, zonalHistogram } from '../algorithms/zonal/index.ts';
 import { parseZones } from '../formats/zones.ts';
 import { type Context, open } from '../index.ts';
+import { caseCount } from './cases.ts';
 import { openWorkshop } from './cli-support.ts';
 import { Geos } from './geos-areas.ts';
 import { movedParts, type Parts, partedPolygons, simplePart, wildPart } from './parted-support.ts';
@@ -78,7 +79,7 @@ describe('a zone of several parts', () => {
   test.prop(
     [fc.array(zoneOfParts, { minLength: 1, maxLength: 4 }), fc.constantFrom(32, 64), fc.constantFrom(2 ** 30, 60_000)],
     {
-      numRuns: 25,
+      numRuns: caseCount(25),
     },
   )('is their union, each of them even-odd, whatever the windows', async (all, tile, budget) => {
     const raster = numbered(100, 80);
@@ -99,7 +100,7 @@ describe('a zone of several parts', () => {
     expect(valuesOf(cancelled)).toEqual(all.map((parts) => cellsWhere(raster, (x, y) => holds(parts.flat(), x, y))));
   });
 
-  test.prop([fc.array(zoneOfParts, { minLength: 1, maxLength: 4 })], { numRuns: 15 })(
+  test.prop([fc.array(zoneOfParts, { minLength: 1, maxLength: 4 })], { numRuns: caseCount(15) })(
     'has the same bytes on workers',
     async (all) => {
       const job = { zones: zonesWith(all), raster: numbered(100, 80), binning: unique, tile: 32 };
@@ -147,7 +148,7 @@ describe('a zone of several parts', () => {
   test.prop(
     [fc.array(simplePart, { minLength: 2, maxLength: 4 }), fc.array(fc.integer({ min: 0, max: 1 }), { minLength: 4 })],
     {
-      numRuns: 15,
+      numRuns: caseCount(15),
     },
   )('on a geographic raster meets itself at every turn of longitude', async (parts, turns) => {
     const degrees = movedParts(parts, (x, y) => [160 + 8 * x + 0.5, 8 * y - 20.5]);

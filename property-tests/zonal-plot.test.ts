@@ -13,6 +13,7 @@ import { niceTicks, valueText } from '../formats/zonal-plot/page.ts';
 import { regionsOf } from '../formats/zonal-plot/regions.ts';
 import { zonalPlot } from '../formats/zonal-plot.ts';
 import { zonalHistogram } from './arbitrary-zonal-histogram.ts';
+import { caseCount } from './cases.ts';
 import { assertWellFormed } from './well-formed.ts';
 
 const GRID: RasterGrid = {
@@ -74,14 +75,14 @@ const draw = (histogram: ZonalHistogram, facets?: number): Promise<string> =>
 const starts = (svg: string): number[] => [...svg.matchAll(/ d="M(-?[\d.]+),/g)].map((match) => Number(match[1]));
 
 describe('zonalPlot', () => {
-  test.prop([zonalHistogram], { numRuns: 20 })('is a standalone SVG for any result', async (histogram) => {
+  test.prop([zonalHistogram], { numRuns: caseCount(20) })('is a standalone SVG for any result', async (histogram) => {
     const svg = await draw(histogram);
     expect(svg.startsWith('<svg xmlns="http://www.w3.org/2000/svg"')).toBe(true);
     expect(svg).not.toMatch(/NaN|Infinity|undefined/);
     expect(() => assertWellFormed(svg)).not.toThrow();
   });
 
-  test.prop([fc.string({ unit: 'binary' })], { numRuns: 20 })('takes any name', async (name) => {
+  test.prop([fc.string({ unit: 'binary' })], { numRuns: caseCount(20) })('takes any name', async (name) => {
     const svg = await draw(zonesWithMeans([`${name}<&">\u0000\ud800`, 'b'], [1, 2]));
     expect(() => assertWellFormed(svg)).not.toThrow();
   });

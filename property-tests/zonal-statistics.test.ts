@@ -6,6 +6,7 @@ import { type Binning, zonalHistogram } from '../algorithms/zonal/index.ts';
 import { CELL_ARRAYS } from '../formats/tiff/samples.ts';
 import { type Context, open } from '../index.ts';
 import { testBackends } from './backends.ts';
+import { caseCount } from './cases.ts';
 import { isNearest } from './nearest-f64.ts';
 import { box, plain, rasterOf, zonesOf } from './zonal-support.ts';
 
@@ -77,7 +78,7 @@ describe('a fraction', () => {
     fc.bigInt({ min: 1n, max: 2n ** 1200n }),
   );
 
-  test.prop([whole, below], { numRuns: 3000 })(
+  test.prop([whole, below], { numRuns: caseCount(3000) })(
     'is rounded to the nearest f64, subnormal ones too',
     (numerator, denominator) => {
       const rounded = ratio(numerator, denominator);
@@ -168,7 +169,7 @@ test('the home group is the one where most values are, or the one above', () => 
 const side = fc.integer({ min: 0, max: 190 });
 
 test.prop([fc.array(fc.tuple(side, side, side, side), { minLength: 1, maxLength: 5 }), fc.constantFrom(1, 7, 50, 64)], {
-  numRuns: 40,
+  numRuns: caseCount(40),
 })('parts of a raster that are not asked for may hold anything', async (boxes, block) => {
   const [width, height] = [200, 190];
   const cells = Int16Array.from({ length: width * height }, (_, i) => (i * 7919) % 3001);

@@ -4,6 +4,7 @@ import type { Sample, Scaling } from '../algorithms/geometry/raster.ts';
 import { type Binning, zonalHistogram } from '../algorithms/zonal/index.ts';
 import { CELL_ARRAYS, SAMPLE_RANGE } from '../formats/tiff/samples.ts';
 import { type Context, open } from '../index.ts';
+import { caseCount } from './cases.ts';
 import { openWorkshop } from './cli-support.ts';
 import { craftedTiff } from './fixtures/crafted-tiff.ts';
 import { fractionOf, isNearest, multiplyAdd } from './nearest-f64.ts';
@@ -116,7 +117,7 @@ const boxes = [
 describe('values of cells', () => {
   const binning: Binning = { kind: 'edges', edges: [-1000, -40, 0, 0.25, 7.3, 1e5] };
 
-  test.prop([bands, fc.constantFrom(32, 64)], { numRuns: 120 })(
+  test.prop([bands, fc.constantFrom(32, 64)], { numRuns: caseCount(120) })(
     'are scaled, and have no data where they are nodata or a mask hides them',
     async (band, tile) => {
       const found = await zonalHistogram(reference, { zones, raster: rasterWith(band).raster, binning, tile });
@@ -163,7 +164,7 @@ describe('values of cells', () => {
     expect({ mean, isNearest: isNearest(mean, exactMean) }).toEqual({ mean, isNearest: true });
   }
 
-  test.prop([bands], { numRuns: 60 })('are unique as what they stand for', async (band) => {
+  test.prop([bands], { numRuns: caseCount(60) })('are unique as what they stand for', async (band) => {
     const { raster } = rasterWith(band);
     const { bins } = await zonalHistogram(reference, { zones, raster, binning: { kind: 'unique' } });
     for (const [zone, corners] of boxes.entries()) {
@@ -192,7 +193,7 @@ describe('values of cells', () => {
     expect(statistics!.sum[0]).toBe(Number(exact) * 2 ** -62);
   });
 
-  test.prop([bands], { numRuns: 12 })('give the same bytes on workers', async (band) => {
+  test.prop([bands], { numRuns: caseCount(12) })('give the same bytes on workers', async (band) => {
     const job = { zones, raster: rasterWith(band).raster, binning, tile: 32 };
     expect(plain(await zonalHistogram(workers, job))).toBe(plain(await zonalHistogram(reference, job)));
   });

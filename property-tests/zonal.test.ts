@@ -6,6 +6,7 @@ import { type Binning, zonalHistogram } from '../algorithms/zonal/index.ts';
 import { openGeoTiff } from '../formats/geotiff.ts';
 import { readZones } from '../formats/zones.ts';
 import { type Context, open } from '../index.ts';
+import { caseCount } from './cases.ts';
 import { plain, type Rings, rasterOf, zonesOf } from './zonal-support.ts';
 
 const counties = 'node_modules/us-atlas/counties-10m.json';
@@ -56,7 +57,7 @@ const bins: Binning = { kind: 'edges', edges: [10, 60, 200] };
 describe('cells counted per zone', () => {
   const southUp = fc.boolean();
   const westward = fc.boolean();
-  test.prop([polygons, southUp, westward, fc.constantFrom(32, 64)], { numRuns: 40 })(
+  test.prop([polygons, southUp, westward, fc.constantFrom(32, 64)], { numRuns: caseCount(40) })(
     'are those whose centre the even-odd rule holds, whichever way rows and columns run',
     async (all, up, west, tile) => {
       const [width, height] = [45, 38];
@@ -106,7 +107,7 @@ describe('cells counted per zone', () => {
   );
 
   test.prop([polygons, fc.array(fc.double({ noDefaultInfinity: true, noNaN: true }), { minLength: 9, maxLength: 9 })], {
-    numRuns: 15,
+    numRuns: caseCount(15),
   })('are the same bytes on workers, of f32 and one row a value', async (all, values) => {
     const cells = Float32Array.from({ length: 50 * 50 }, (_, i) => values[(i * 7) % 9]!);
     const job = { zones: zonesOf(all), raster: rasterOf(cells, 50, 'f32'), binning: { kind: 'unique' } as const };

@@ -1,6 +1,7 @@
 import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { findJsonFault } from '../formats/json-syntax.ts';
+import { caseCount } from './cases.ts';
 
 const isJson = (text: string): boolean => {
   try {
@@ -41,7 +42,7 @@ const damaged = fc
   .map(([text, at, put]) => text.slice(0, at % (text.length + 1)) + put + text.slice((at % (text.length + 1)) + 1));
 
 describe('findJsonFault', () => {
-  test.prop([fc.oneof(fc.json(), jsonLike, damaged, fc.string())], { numRuns: 3000 })(
+  test.prop([fc.oneof(fc.json(), jsonLike, damaged, fc.string())], { numRuns: caseCount(3000) })(
     'finds a fault in exactly the texts that JSON.parse refuses',
     (text) => {
       expect(findJsonFault(text) === undefined).toBe(isJson(text));

@@ -5,6 +5,7 @@ import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { parseZones, readZones, type ZoneOptions } from '../formats/zones.ts';
 import { QuadrilleError } from '../primitives/errors.ts';
+import { caseCount } from './cases.ts';
 import { collection, feature, geoJsonText, type Ring, ringsOf, topoJsonText } from './fixtures/random-zones.ts';
 
 const box = (left: number, right: number, bottom = 0, top = 10): Ring => [
@@ -353,7 +354,7 @@ describe('zones that cannot be read', () => {
       return part.slice(0, at) + put + part.slice(at + cut);
     }, text);
 
-  test.prop([collection, edits, fc.boolean()], { numRuns: 500 })(
+  test.prop([collection, edits, fc.boolean()], { numRuns: caseCount(500) })(
     'are refused or read where their text is damaged, never a crash',
     (features, changes, topology) => {
       const outcome = refusal(damaged(topology ? topoJsonText(features) : geoJsonText(features), changes));
@@ -377,7 +378,7 @@ describe('zones that cannot be read', () => {
     return root;
   };
 
-  test.prop([collection, fc.nat(), fc.jsonValue({ maxDepth: 2 }), fc.boolean()], { numRuns: 500 })(
+  test.prop([collection, fc.nat(), fc.jsonValue({ maxDepth: 2 }), fc.boolean()], { numRuns: caseCount(500) })(
     'are refused or read where a value is replaced by another, never a crash',
     (features, pick, value, topology) => {
       const root: unknown = JSON.parse(topology ? topoJsonText(features) : geoJsonText(features));
