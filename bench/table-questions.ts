@@ -5,6 +5,8 @@ export interface Question {
   readonly name: string;
   readonly sql: string;
   readonly table: 'numbers' | 'lineitem';
+  /** What it asks for, where that is aggregates. */
+  readonly asked?: { readonly aggregates: t.Aggregates; readonly where?: t.Condition };
   ask(table: t.DeviceTable): Promise<unknown>;
 }
 
@@ -13,7 +15,8 @@ const count = { n: { kind: 'count' } } as const;
 
 function counting(name: string, sql: string, where: t.Condition): Question {
   const ask = (table: t.DeviceTable) => t.aggregate(table, count, { where });
-  return { name, table: 'numbers', sql: `select count(*) from numbers where ${sql}`, ask };
+  const asked = { aggregates: count, where };
+  return { name, table: 'numbers', sql: `select count(*) from numbers where ${sql}`, asked, ask };
 }
 
 /** The first three, of columns without nulls and with them. */
@@ -50,7 +53,7 @@ function five(name: string): Question {
   } as const;
   const sql = `select count(*), sum(${name}), avg(${name}), min(${name}), max(${name}) from numbers`;
   const ask = (table: t.DeviceTable) => t.aggregate(table, aggregates);
-  return { name: `sum, avg, min, max, count of ${name}`, table: 'numbers', sql, ask };
+  return { name: `sum, avg, min, max, count of ${name}`, table: 'numbers', sql, asked: { aggregates }, ask };
 }
 
 function median(name: string, where?: t.Condition): Question {
@@ -61,6 +64,7 @@ function median(name: string, where?: t.Condition): Question {
     name: `median of ${name}${label}`,
     table: 'numbers',
     sql: `select median(${name}) from numbers${ending}`,
+    asked: { aggregates: asked, ...(where === undefined ? {} : { where }) },
     ask,
   };
 }

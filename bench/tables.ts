@@ -1,11 +1,13 @@
 import { parseArgs } from 'node:util';
 import * as t from '../algorithms/tables/index.ts';
-import { open } from '../on-node.ts';
-import type { OpenOptions } from '../open.ts';
-import { machine, median as middle } from './compare-input.ts';
+import { machine } from './compare-input.ts';
 import { lineitem } from './lineitem.ts';
+import { BACKEND_OPTIONS, openNamed } from './options.ts';
 import { optionalPackage } from './peers/optional.ts';
+import { measureOnDevice } from './table-device.ts';
+import { measurePrepared } from './table-prepared.ts';
 import { type Question, questions } from './table-questions.ts';
+import { measured, shown } from './table-times.ts';
 
 /**
  * Questions to tables beside DuckDB in the same run, both with the tables in memory and warm: milliseconds that the caller sees,
@@ -13,18 +15,21 @@ import { type Question, questions } from './table-questions.ts';
  *
  * node --import tsx bench/tables.ts [--rows 10000000] [--backend workers|webgpu] [--adapter hardware|software] [--workers 2]
  *   [--rounds 15] [--only median]
+ *
+ * With --prepared, short questions to 2^20 rows, prepared and not, until the answer is there. With --device, on WebGPU, what the
+ * device takes for questions to 2^28 rows by its own clock; columns are made there.
  */
 const { values: options } = parseArgs({
   options: {
-    rows: { type: 'string', default: '10000000' },
-    backend: { type: 'string', default: 'workers' },
-    adapter: { type: 'string' },
-    workers: { type: 'string', default: '2' },
+    ...BACKEND_OPTIONS,
+    rows: { type: 'string' },
+    prepared: { type: 'boolean', default: false },
+    device: { type: 'boolean', default: false },
     rounds: { type: 'string', default: '15' },
     only: { type: 'string', default: '' },
   },
 });
-const rows = Number(options.rows);
+const rows = Number(options.rows ?? (options.device ? 2 ** 28 : options.prepared ? 2 ** 20 : 1e7));
 const rounds = Number(options.rounds);
 
 /** Numbers that look random, the same in every run (Marsaglia's xorshift, 2003). */
@@ -95,39 +100,27 @@ async function fillDuckDb({ run }: DuckDb): Promise<void> {
     date '1992-01-01' + floor(random() * 2406)::integer + 1 + floor(random() * 121)::integer as shipped from range(${rows}))`);
 }
 
-async function measured(ask: () => Promise<unknown>, times: number): Promise<{ least: number; median: number }> {
-  const taken: number[] = [];
-  for (let round = 0; round < times; round++) {
-    const start = performance.now();
-    await ask();
-    taken.push(performance.now() - start);
-  }
-  taken.sort((a, b) => a - b);
-  return { least: taken[0]!, median: middle(taken) };
-}
-
-function shown({ least, median }: { least: number; median: number }): string {
-  return `${least.toFixed(2)} (${median.toFixed(2)})`;
-}
-
 const wanted = questions.filter(({ name }) => name.includes(options.only));
-const random = randomFrom(1234567);
-const openOptions: Record<string, unknown> = { backend: options.backend };
-if (options.backend === 'workers') openOptions.workers = Number(options.workers);
-if (options.adapter !== undefined) openOptions.adapter = options.adapter;
-const context = await open(openOptions as OpenOptions);
-const needs = (table: Question['table']): boolean => wanted.some((each) => each.table === table);
-const tables = {
-  numbers: t.createTable(context, needs('numbers') ? numbersTable(random) : {}),
-  lineitem: t.createTable(context, needs('lineitem') ? lineitem(rows, random) : {}),
-};
-const duckDb = await openDuckDb();
-if (duckDb !== undefined) await fillDuckDb(duckDb);
+const context = await openNamed(options);
 console.log(`${rows} rows, ${options.backend}, ${options.workers} threads; ${machine()}\n`);
-console.log('| question | ours, ms: least (median) | DuckDB |\n| --- | --- | --- |');
-for (const { name, table, sql, ask } of wanted) {
-  const ours = await measured(() => ask(tables[table]), rounds);
-  const theirs = duckDb && (await measured(() => duckDb.fetch(sql), Math.min(rounds, 7)));
-  console.log(`| ${name} | ${shown(ours)} | ${theirs === undefined ? '' : shown(theirs)} |`);
-}
+if (options.prepared) await measurePrepared(context, rows, rounds, options.only);
+else if (options.device) await measureOnDevice(context, rows, rounds, options.only);
+else await compareWithDuckDb();
 await context.close();
+
+async function compareWithDuckDb(): Promise<void> {
+  const random = randomFrom(1234567);
+  const needs = (table: Question['table']): boolean => wanted.some((each) => each.table === table);
+  const tables = {
+    numbers: t.createTable(context, needs('numbers') ? numbersTable(random) : {}),
+    lineitem: t.createTable(context, needs('lineitem') ? lineitem(rows, random) : {}),
+  };
+  const duckDb = await openDuckDb();
+  if (duckDb !== undefined) await fillDuckDb(duckDb);
+  console.log('| question | ours, ms: least (median) | DuckDB |\n| --- | --- | --- |');
+  for (const { name, table, sql, ask } of wanted) {
+    const ours = await measured(() => ask(tables[table]), rounds);
+    const theirs = duckDb && (await measured(() => duckDb.fetch(sql), Math.min(rounds, 7)));
+    console.log(`| ${name} | ${shown(ours)} | ${theirs === undefined ? '' : shown(theirs)} |`);
+  }
+}

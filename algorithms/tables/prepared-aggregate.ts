@@ -80,7 +80,7 @@ export function prepareAggregate<A extends Aggregates>(table: DeviceTable, aggre
 }
 
 /** A question with conditions of one structure. */
-interface Pipeline {
+export interface Pipeline {
   /** Where the device has something to find. */
   readonly run: Prepared<Constants> | undefined;
   readonly plans: readonly Plan[];
@@ -96,7 +96,8 @@ const uniforms: Readonly<Record<ScalarType, UniformParameter<ScalarType>>> = {
 
 type Constants = { readonly [constant: string]: UniformParameter<ScalarType> };
 
-function preparePipeline(table: DeviceTable, aggregates: Aggregates, chosen: Part<Bool> | undefined): Pipeline {
+/** Writes down the commands of a question. */
+export function preparePipeline(table: DeviceTable, aggregates: Aggregates, chosen: Part<Bool> | undefined): Pipeline {
   const constants = chosen?.constants ?? [];
   const plans = plansOf(table, aggregates, chosen);
   const isAsked = plans.some((plan) => ('totals' in plan ? plan.totals.length > 0 : isOnDevice(plan)));
