@@ -32,6 +32,7 @@ import { type AdapterChoice, type OpenDevice, openDevice, shareDevice } from './
 import { aDevice } from './device-kind.ts';
 import type { Engine } from './engine.ts';
 import { crossReduce, layoutPairs } from './kernels/cross-reduce.ts';
+import { crossTiles, takesTiles } from './kernels/cross-tiles.ts';
 import { forEach } from './kernels/for-each.ts';
 import { histogram } from './kernels/histogram.ts';
 import { reduce } from './kernels/reduce.ts';
@@ -332,8 +333,9 @@ function backendOf(
       return true;
     },
     crossReduce(command) {
-      const layout = layoutPairs(engine, command);
-      if (layout === undefined) return false;
+      const isTiled = takesTiles(engine, command);
+      const layout = isTiled ? undefined : layoutPairs(engine, command);
+      if (!isTiled && layout === undefined) return false;
       const { step, leftOwn, rightOwn, value } = command;
       issue(
         'crossReduce',
@@ -343,7 +345,9 @@ function backendOf(
         (on, traced) => {
           if (runsOf(command) === 0) return;
           const own = { leftOwn: traced(leftOwn), rightOwn: traced(rightOwn) };
-          crossReduce(on, { ...command, ...own, step: traced(step), value: traced(value) }, layout);
+          const all = { ...command, ...own, step: traced(step), value: traced(value) };
+          if (layout === undefined) crossTiles(on, all);
+          else crossReduce(on, all, layout);
         },
       );
       return true;

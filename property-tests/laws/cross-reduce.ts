@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { crossReduce } from '../../primitives/cross-reduce.ts';
 import { f32, fn, i32, u32, uniform } from '../../primitives/functors/functor.ts';
 import { select } from '../../primitives/functors/standard/choose.ts';
-import { minimum, monoid, plus } from '../../primitives/monoid.ts';
+import { maximum, minimum, monoid, plus } from '../../primitives/monoid.ts';
 import { present, presentation } from '../arbitraries/presentations.ts';
 import { assertSame } from './compare.ts';
 import { type Law, law } from './law.ts';
@@ -10,7 +10,7 @@ import { type Law, law } from './law.ts';
 /** Rows of a side: of none, of one, of some lanes, of some tiles and of more than one run. */
 const rows = fc.oneof(
   { arbitrary: fc.integer({ min: 0, max: 13 }), weight: 6 },
-  { arbitrary: fc.constantFrom(16, 17, 31, 33, 63, 65, 130), weight: 4 },
+  { arbitrary: fc.constantFrom(16, 17, 31, 33, 63, 64, 65, 130, 260), weight: 4 },
 );
 const dimensions = fc.oneof(fc.integer({ min: 1, max: 9 }), fc.constantFrom(16, 17, 33));
 const runs = fc.constantFrom(undefined, 1, 3, 8, 32, 100);
@@ -94,6 +94,42 @@ export const crossReduceLaws: readonly Law[] = [
         distance: Float32Array.from(expected, ({ distance }) => distance),
         id: Uint32Array.from(expected, ({ id }) => id),
       });
+    },
+  ),
+  law(
+    'of vectors and columns of both sides, the max of each run, in tiles and across them',
+    [
+      fc.oneof(rows, fc.constantFrom(127, 128, 129, 260)),
+      fc.oneof(rows, fc.constantFrom(127, 128, 129, 260)),
+      fc.oneof(dimensions, fc.constantFrom(4, 12, 20, 32)),
+      fc.constantFrom(undefined, 8, 16, 20, 64, 127, 128, 130, 256),
+      presentation,
+      fc.nat(2 ** 20),
+    ],
+    async (run, left, right, dimensions, size, how, seed) => {
+      const a = Float32Array.from(numbers(left * dimensions, seed, 4096), (value) => value / 97);
+      const b = Float32Array.from(numbers(right * dimensions, seed + 1, 4096), (value) => value / 89);
+      const [from, to] = [numbers(left, seed + 2, 1000), numbers(right, seed + 3, 1000)];
+      const step = fn({ sum: f32, a: f32, b: f32 }, f32, ({ sum, a, b }) => sum.add(a.mul(b)));
+      const value = fn({ sum: f32, from: u32, to: u32 }, u32, ({ sum, from, to }) => u32(sum).add(from).xor(to));
+      const result = await run((context) => {
+        const elements = present(context, { a }, size === undefined ? how : 'slice');
+        return crossReduce(
+          { a: { elements: elements.a, dimensions }, from: context.column(Uint32Array.from(from)) },
+          { b: { elements: context.column(b), dimensions }, to: context.column(Uint32Array.from(to)) },
+          { start: 1.5, step, value },
+          maximum(u32),
+          { run: size },
+        );
+      });
+      const worth = (i: number, j: number): number => {
+        let sum = 1.5;
+        for (let d = 0; d < dimensions; d++) {
+          sum = fround(sum + fround(a[i * dimensions + d]! * b[j * dimensions + d]!));
+        }
+        return ((Math.trunc(sum) + from[i]!) ^ to[j]!) >>> 0;
+      };
+      assertSame(result, Uint32Array.from(folded([left, right], size, worth, 0, Math.max)));
     },
   ),
   law(
