@@ -25,7 +25,7 @@ import { type NeighbourFigures, neighbourSink } from './neighbours-outputs.ts';
 import { collectPoints, type HostPoints, requireRoom } from './neighbours-points.ts';
 import { type LeftOut, type PlacedRows, pointRows } from './neighbours-rows.ts';
 import type { NeighboursRun } from './neighbours-summary.ts';
-import { type OutputWriter, openContext, type RunContext, type Surroundings } from './run-support.ts';
+import { causeOf, type OutputWriter, openContext, type RunContext, type Surroundings } from './run-support.ts';
 
 /** The parts that the command puts together. */
 export interface NeighboursParts<C extends RunContext> {
@@ -65,7 +65,11 @@ export async function searchNeighbours<C extends RunContext>(
   signal.addEventListener('abort', stop, { once: true });
   try {
     signal.throwIfAborted();
-    const index = await parts.neighbourIndex(context.value, { asked, metric, dimensions, elements });
+    const index = await parts
+      .neighbourIndex(context.value, { asked, metric, dimensions, elements })
+      .catch((error: unknown) => {
+        throw explained(error, options);
+      });
     const sink = await neighbourSink(sinkOptions(options, table, asking, points, writer));
     const size = batchSize(index.mostQueries, asked.kind === 'nearest');
     let isRounded = points.areRounded;
@@ -267,7 +271,8 @@ function valueNotes(
 }
 
 /** What is wrong in the words of the command line. */
-function explained(error: unknown, { memory }: NeighboursOptions): unknown {
+function explained(given: unknown, { memory }: NeighboursOptions): unknown {
+  const error = causeOf(given);
   if (!(error instanceof OutOfMemoryError) || error.code === 'memory/limit') return error;
   return new OutOfMemoryError('memory/limit', 'The search needs more memory than it may take.', {
     expected: `at most ${memory} bytes`,

@@ -56,7 +56,9 @@ export function neighboursSummary(
 
 /** The figures of a run as JSON, but for how long it took. */
 export function figuresJson(run: NeighboursRun, figures: NeighbourFigures): string {
-  return `${JSON.stringify({ ...fieldsOf(run, figures), notes: run.notes }, null, 2)}\n`;
+  const all = { ...fieldsOf(run, figures), notes: run.notes };
+  const lines = Object.entries(all).map(([name, value]) => `  ${JSON.stringify(name)}: ${JSON.stringify(value)}`);
+  return `{\n${lines.join(',\n')}\n}\n`;
 }
 
 /** `8 queries`, or `8 of 10 queries`. */
