@@ -2,6 +2,7 @@ import { truthOf } from '../algorithms/tables/conditions.ts';
 import {
   createTable,
   type DeviceTable,
+  disposeTable,
   type Expression,
   type GroupAggregate,
   TableError,
@@ -11,7 +12,7 @@ import { type ValueOperand, valueOperand } from '../algorithms/tables/values.ts'
 import type { TableField } from '../formats/tables/table-file.ts';
 import type { Context } from '../primitives/context.ts';
 import { UsageError } from '../primitives/errors.ts';
-import { emptyColumn } from './table-columns.ts';
+import { emptyColumn, narrowed } from './table-columns.ts';
 import type { NamedAggregate, Question } from './table-question.ts';
 import { requireNoTimeInside } from './table-times.ts';
 
@@ -59,14 +60,18 @@ export interface Plan {
  * @throws UsageError with what {@link TableError} says, and the option.
  */
 export function planOf(context: Context, { where, groups, fields }: Question): Plan {
-  const columns = [...fields.values()].map((field) => [field.name, emptyColumn(field)] as const);
+  const columns = [...fields.values()].map((field) => [field.name, narrowed(emptyColumn(field))] as const);
   const table = createTable(context, Object.fromEntries(columns));
-  if (where !== undefined) explained('--where', () => truthOf(table, where));
-  const plan = emptyPlan();
-  for (const each of groups?.aggregates ?? []) {
-    plan.outputs.push(explained(`--aggregate: ${each.name}`, () => outputOf(plan, table, fields, each)));
+  try {
+    if (where !== undefined) explained('--where', () => truthOf(table, where));
+    const plan = emptyPlan();
+    for (const each of groups?.aggregates ?? []) {
+      plan.outputs.push(explained(`--aggregate: ${each.name}`, () => outputOf(plan, table, fields, each)));
+    }
+    return plan;
+  } finally {
+    disposeTable(table);
   }
-  return plan;
 }
 
 /** Runs something whose errors are the fault of an option's text. */
