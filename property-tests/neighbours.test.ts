@@ -85,6 +85,28 @@ onEveryBackend((opened, { name }) => {
     );
   }, 120_000);
 
+  test('nearest of many points are those of the formula, whether or not the filter decides', async () => {
+    const far = fc.constantFrom(0, 1, 1000, 1e18, 1e20);
+    const counts = fc.constantFrom(1023, 1024, 1500, 2300);
+    const [dimensions, k] = [fc.constantFrom(16, 20, 33), fc.constantFrom(1, 10, 11, 12)];
+    await fc.assert(
+      fc.asyncProperty(kind, counts, fc.nat(4), dimensions, k, far, seed, async (...given) => {
+        const [kind, n, m, dimensions, k, offset, seed] = given;
+        const moved = ({ elements }: HostPoints) => ({ elements: elements.map((x) => x + offset), dimensions });
+        const [points, queries] = [
+          moved(cloud(kind, n, dimensions, seed)),
+          moved(cloud(kind, m, dimensions, seed + 1)),
+        ];
+        const found = await opened().run((context) => ({
+          ...nearest(context, place(context, points), place(context, queries), { k }),
+        }));
+        const lists = queriesOf(queries).map((query) => byDistance('l2', points, query));
+        assertSame(found, listsOf(k, lists));
+      }),
+      { numRuns: Math.ceil(numRuns / 2) },
+    );
+  }, 120_000);
+
   test('nearest in a tree are the nearest of all points', async () => {
     await fc.assert(
       fc.asyncProperty(

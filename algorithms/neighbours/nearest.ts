@@ -1,32 +1,22 @@
 import { aContext } from '../../primitives/argument-kinds.ts';
 import { requireArguments } from '../../primitives/arguments.ts';
-import { destination, fuse, type Loader, programOf } from '../../primitives/columns/program.ts';
 import {
   ArgumentError,
-  array,
   type Column,
   type Context,
   concatenate,
   crossReduce,
-  type F32,
-  For,
   f32,
   fn,
-  Let,
   map,
-  minimum,
-  select,
-  sequence,
   slice,
   sqrt,
-  type U32,
-  u32,
-  uniform,
-  Var,
 } from '../../primitives/index.ts';
 import { aWhole, optional, someOptions } from '../../primitives/kinds.ts';
-import { fillLists, isBefore, type ListColumns, NO_POINT, offer } from './lists.ts';
-import { aMetric, type Measure, type Metric, measureOf } from './metrics.ts';
+import type { ListColumns } from './lists.ts';
+import { aMetric, type Metric, measureOf } from './metrics.ts';
+import { filterOf, nearestByFilter, squaredLengths } from './nearest-by-filter.ts';
+import { nearestByFormula, type Queries, runLength, type Search } from './nearest-by-formula.ts';
 import { type Neighbours, neighboursOf, type Points, pointCount, somePoints } from './points.ts';
 
 export interface NearestOptions {
@@ -72,22 +62,27 @@ export function nearest(context: Context, points: Points, queries: Points, optio
   requireDimensions('nearest', points.dimensions, queries.dimensions);
   return context.scope(() => {
     const measure = measureOf(metric);
-    const search = {
-      context,
-      measure,
-      k,
-      n,
-      dimensions: points.dimensions,
-      points: context.materialize(points.elements),
+    const filter = metric === 'l2' ? filterOf(n, k, points.dimensions) : undefined;
+    const { run, listed = k } = filter ?? { run: runLength(n, k, points.dimensions) };
+    const elements = context.materialize(points.elements);
+    const search: Search = {
+      ...{ context, measure, k, n, run, dimensions: points.dimensions, points: elements },
       lengths: metric === 'cosine' ? lengthsOf(context, points, n) : undefined,
-      run: runLength(n, k, points.dimensions),
     };
-    const most = queriesAtOnce(search);
+    const squares = filter && squaredLengths(context, elements, points.dimensions, n);
+    const most = queriesAtOnce(search, listed);
     const parts: ListColumns[] = [];
     for (let from = 0; from < m; from += most) {
       const count = Math.min(most, m - from);
-      const elements = slice(queries.elements, from * points.dimensions, (from + count) * points.dimensions);
-      parts.push(context.scope(() => nearestOfSome(search, context.materialize(elements), count)));
+      const some = slice(queries.elements, from * points.dimensions, (from + count) * points.dimensions);
+      parts.push(
+        context.scope(() => {
+          const given = queriesOfPart(search, context.materialize(some), count);
+          return squares === undefined
+            ? nearestByFormula(search, given)
+            : nearestByFilter({ ...search, squares, listed }, given);
+        }),
+      );
     }
     const none = { keys: context.column(new Uint32Array()), ids: context.column(new Uint32Array()) };
     return neighboursOf(context, parts.length > 0 ? concatenate(parts) : none, measure);
@@ -109,143 +104,26 @@ export function requireDimensions(call: string, points: number, queries: number)
   });
 }
 
-/** What all queries share. */
-interface Search {
-  readonly context: Context;
-  readonly measure: Measure;
-  readonly k: number;
-  readonly n: number;
-  readonly dimensions: number;
-  readonly points: Column<'f32'>;
-  /** Lengths of the vectors, where the metric asks for them. */
-  readonly lengths: Column<'f32'> | undefined;
-  /** Points of a run. */
-  readonly run: number;
-}
-
-const [SHORTEST_RUN, LONGEST_RUN] = [16, 256];
-
-/** As many points as make looking at least distances of runs and at the points of k runs about equally much work. */
-function runLength(n: number, k: number, dimensions: number): number {
-  const even = Math.log2(Math.sqrt(n / (k * dimensions)) + 1);
-  return Math.max(SHORTEST_RUN, Math.min(LONGEST_RUN, 2 ** Math.round(even)));
-}
-
 /** The most words that a batch of queries takes for each of its tables. */
-const MOST_WORDS = 2 ** 25;
+const MOST_WORDS = 2 ** 26;
 
-function queriesAtOnce({ context, n, k, run }: Search): number {
+/** Queries whose tables of runs and of candidates have room. */
+function queriesAtOnce({ context, n, run }: Search, listed: number): number {
   const words = Math.min(MOST_WORDS, context.backend.limits.memoryBytes / 4 / 8);
   const runs = Math.ceil(n / run);
-  return Math.max(1, Math.floor(words / Math.max(1, runs, Math.min(runs, k) * run)));
+  return Math.max(1, Math.floor(words / Math.max(1, runs, Math.min(runs, listed) * run)));
+}
+
+function queriesOfPart(search: Search, elements: Column<'f32'>, count: number): Queries & { readonly count: number } {
+  const { context, dimensions } = search;
+  const lengths = search.lengths && lengthsOf(context, { elements, dimensions }, count);
+  return { elements, lengths, count };
 }
 
 /** The lengths of vectors. */
 function lengthsOf(context: Context, { elements, dimensions }: Points, count: number): Column<'f32'> {
-  const length = fn(
-    'vectorLength',
-    { i: u32, elements: array(f32), dimensions: uniform(u32) },
-    f32,
-    ({ i, elements, dimensions }) => {
-      const sum = Var(f32(0));
-      For(0, dimensions, (d) => {
-        const element = elements.at(i.mul(dimensions).add(d));
-        sum.set(sum.add(element.mul(element)));
-      });
-      return sqrt(Let(sum) as F32);
-    },
-  );
-  return context.materialize(map(length, { i: sequence(count), elements, dimensions }));
+  const squares = squaredLengths(context, elements, dimensions, count);
+  return context.materialize(map(rootOf, { square: squares }));
 }
 
-function nearestOfSome(search: Search, queries: Column<'f32'>, count: number): ListColumns {
-  const { context, n, k, run, dimensions } = search;
-  const given: Given = {
-    elements: queries,
-    lengths: search.lengths && lengthsOf(context, { elements: queries, dimensions }, count),
-    count,
-  };
-  const runs = Math.ceil(n / run);
-  const chosen = runs > k ? nearestRuns(search, given, runs) : undefined;
-  const candidates = chosen === undefined ? n : k * run;
-  const idOf = (row: U32, place: U32, loader: Loader): U32 => {
-    if (chosen === undefined) return place;
-    const which = place.div(run);
-    const [first] = loader.load([chosen], row.mul(k).add(which)) as [U32];
-    return first.mul(run).add(place.sub(which.mul(run)));
-  };
-  const keys = candidateKeys(search, given, candidates, idOf);
-  const farKey = search.measure.farKey;
-  return fillLists(context, 'nearestPoints', count, k, farKey, (row, list, loader, after) => {
-    For(0, loader.uniform('u32', candidates), (place) => {
-      const [key] = loader.load([keys], row.mul(loader.uniform('u32', candidates)).add(place)) as [U32];
-      offer(list, key, () => idOf(row, place, loader), after && ((id) => isBefore(after.key, after.id, key, id)));
-    });
-  });
-}
-
-/** Queries of a batch. */
-interface Given {
-  readonly elements: Column<'f32'>;
-  readonly lengths: Column<'f32'> | undefined;
-  readonly count: number;
-}
-
-/** The k runs of points whose nearest points are the nearest. */
-function nearestRuns(search: Search, given: Given, runs: number): Column<'u32'> {
-  const { context, k, measure, run, dimensions } = search;
-  const step = fn('distanceStep', { sum: f32, a: f32, b: f32 }, f32, ({ sum, a, b }) => measure.step(sum, a, b));
-  const [left, right] = [
-    { a: { elements: given.elements, dimensions } },
-    { b: { elements: search.points, dimensions } },
-  ];
-  const least = crossReduce(
-    given.lengths === undefined ? left : { ...left, from: given.lengths },
-    search.lengths === undefined ? right : { ...right, to: search.lengths },
-    { start: 0, step, value: keyFunctor(search) },
-    minimum(u32),
-    { run },
-  );
-  return fillLists(context, 'nearestRuns', given.count, k, NO_POINT, (row, list, loader, after) => {
-    For(0, loader.uniform('u32', runs), (place) => {
-      const [key] = loader.load([least], place.mul(loader.uniform('u32', given.count)).add(row)) as [U32];
-      offer(list, key, () => place, after && ((id) => isBefore(after.key, after.id, key, id)));
-    });
-  }).ids;
-}
-
-function keyFunctor({ measure, lengths }: Search) {
-  if (lengths === undefined) return fn('distanceKey', { sum: f32 }, u32, ({ sum }) => measure.keyOf(sum));
-  return fn('angleKey', { sum: f32, from: f32, to: f32 }, u32, ({ sum, from, to }) => measure.keyOf(sum, [from, to]));
-}
-
-/** How far the candidates of every query are, row after row; those that are none are farther than everything. */
-function candidateKeys(
-  { context, measure, n, points, lengths, dimensions }: Search,
-  given: Given,
-  candidates: number,
-  idOf: (row: U32, place: U32, loader: Loader) => U32,
-): Column<'u32'> {
-  const keys = context.stored('u32', given.count * candidates);
-  const fusion = fuse('candidateKeys', [], ['u32'], (index, _, loader) => {
-    const row = Let(index.div(loader.uniform('u32', candidates)));
-    const id = Let(idOf(row, index.sub(row.mul(loader.uniform('u32', candidates))), loader));
-    const sum = Var(f32(0));
-    const width = loader.uniform('u32', dimensions);
-    const [from, to] = [Let(row.mul(width)), Let(id.mul(width))];
-    For(0, width, (d) => {
-      const [a] = loader.load([given.elements], from.add(d)) as [F32];
-      const [b] = loader.load([points], to.add(d)) as [F32];
-      sum.set(measure.step(sum, a, b));
-    });
-    const both =
-      lengths === undefined
-        ? undefined
-        : ([...loader.load([given.lengths!], row), ...loader.load([lengths], id)] as unknown as [F32, F32]);
-    const key = measure.keyOf(Let(sum) as F32, both);
-    return [select(u32(NO_POINT), key, id.lt(loader.uniform('u32', n)))];
-  });
-  const program = programOf(fusion, context, keys.length);
-  context.backend.forEach(given.count * candidates, program, [{ ...destination(keys), value: 0 }]);
-  return keys;
-}
+const rootOf = fn('vectorLength', { square: f32 }, f32, ({ square }) => sqrt(square));

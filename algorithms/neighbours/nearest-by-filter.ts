@@ -1,0 +1,220 @@
+import { alive, fuse, programOf } from '../../primitives/columns/program.ts';
+import {
+  array,
+  bitsToU32,
+  bool,
+  type Column,
+  type Context,
+  copyIf,
+  crossReduce,
+  exclusiveScan,
+  For,
+  f32,
+  fn,
+  Let,
+  map,
+  minimum,
+  plus,
+  select,
+  sequence,
+  u32,
+  uniform,
+  Var,
+} from '../../primitives/index.ts';
+import { countIn } from '../../primitives/scan.ts';
+import { LIST, type ListColumns } from './lists.ts';
+import { firstRuns, nearestByFormula, nearestOfRuns, type Queries, type Search } from './nearest-by-formula.ts';
+
+/** Below this, a step of the formula is not the time that a search takes. */
+const LEAST_DIMENSIONS = 16;
+/** Up to here, bounds are proved. */
+const MOST_DIMENSIONS = 2 ** 16;
+/** Runs beyond k that are looked at, so that few queries are left undecided. */
+const EXTRA_RUNS = 5;
+const [SHORTEST_RUN, LONGEST_RUN] = [16, 128];
+
+/** A search for the nearest points by squared distance, with what the filter knows of the points. */
+export interface FilteredSearch extends Search {
+  /** Squared lengths of the points. */
+  readonly squares: Column<'f32'>;
+  /** Runs that are looked at, and one more. */
+  readonly listed: number;
+}
+
+/** How a search is filtered, or undefined where that does not pay. */
+export function filterOf(n: number, k: number, dimensions: number): Pick<FilteredSearch, 'run' | 'listed'> | undefined {
+  const listed = LIST * Math.ceil((k + EXTRA_RUNS) / LIST);
+  // The pairs of the runs that are looked at cost about four times a pair of the filter.
+  const even = Math.log2(Math.sqrt(n / listed / 4));
+  const run = Math.max(SHORTEST_RUN, Math.min(LONGEST_RUN, 2 ** Math.round(even)));
+  const isWorthIt = dimensions >= LEAST_DIMENSIONS && dimensions <= MOST_DIMENSIONS && n >= 4 * listed * run;
+  return isWorthIt ? { run, listed } : undefined;
+}
+
+/**
+ * The nearest points by squared distance, of which most are ruled out by |a|² + |b|² − 2 a·b: one fused operation a step on
+ * devices that have one, in any order.
+ *
+ * 1. Each run of points gets a lower bound of the formula's distances.
+ * 2. The formula is computed for the points of the runs with the min bounds.
+ * 3. A query is decided where the last point of its list is nearer than the bound of the first run that was not looked at.
+ * 4. Queries that are not decided are searched by the formula alone.
+ */
+export function nearestByFilter(search: FilteredSearch, queries: Queries & { readonly count: number }): ListColumns {
+  const { context, k, n, run, listed } = search;
+  const { count } = queries;
+  const { lists, bounds } = context.scope(() => {
+    const first = firstRuns(context, boundsOfRuns(search, queries), count, Math.ceil(n / run), listed);
+    return { lists: nearestOfRuns(search, queries, first.ids, listed - 1, listed), bounds: first.keys };
+  });
+  const row = sequence(count);
+  const undecided = context.materialize(map(isUndecided, { row, keys: lists.keys, bounds, k, listed }));
+  const rows = copyIf(row, undecided);
+  const again = nearestByFormula(search, { ...queries, ...queriesOf(search, queries.elements, rows) });
+  const chosen = map(chosenPoint, {
+    ...{ place: sequence(count * k), undecided, rank: exclusiveScan(map(oneWhere, { undecided }), plus(u32)), k },
+    ...{ keys: lists.keys, ids: lists.ids, newKeys: again.keys, newIds: again.ids },
+  });
+  return context.materialize(chosen);
+}
+
+const isUndecided = fn(
+  'isUndecided',
+  { row: u32, keys: array(u32), bounds: array(u32), k: uniform(u32), listed: uniform(u32) },
+  bool,
+  ({ row, keys, bounds, k, listed }) => {
+    const last = keys.at(row.mul(k).add(k).sub(1));
+    return last.ge(bounds.at(row.mul(listed).add(listed).sub(1)));
+  },
+);
+
+const oneWhere = fn('oneWhere', { undecided: bool }, u32, ({ undecided }) => u32(undecided));
+
+/** A place of the lists of all queries: that of the second search where the first one left the query undecided. */
+const chosenPoint = fn(
+  'chosenPoint',
+  {
+    ...{ place: u32, undecided: array(bool), rank: array(u32), k: uniform(u32) },
+    ...{ keys: array(u32), ids: array(u32), newKeys: array(u32), newIds: array(u32) },
+  },
+  { keys: u32, ids: u32 },
+  ({ place, undecided, rank, k, keys, ids, newKeys, newIds }) => {
+    const row = Let(place.div(k));
+    const isNew = Let(undecided.at(row));
+    const newPlace = rank
+      .at(row)
+      .mul(k)
+      .add(place.sub(row.mul(k)));
+    return {
+      keys: select(keys.at(place), newKeys.at(newPlace), isNew),
+      ids: select(ids.at(place), newIds.at(newPlace), isNew),
+    };
+  },
+);
+
+/** Some of the queries, by their numbers. */
+function queriesOf(
+  { context, dimensions }: Search,
+  elements: Column<'f32'>,
+  rows: Column<'u32'>,
+): Pick<Queries, 'elements' | 'count'> {
+  const total = context.allocate(1);
+  const product = fuse('elementCount', [], ['u32'], (_index, _, loader) => [
+    loader.length(rows.length).mul(dimensions),
+  ]);
+  context.backend.forEach(1, programOf(product), [{ buffer: alive(total).buffer, offset: 0, capacity: 1, value: 0 }]);
+  const place = sequence(countIn(total, 0, rows.capacity * dimensions));
+  return { elements: context.materialize(map(elementOf, { place, rows, elements, dimensions })), count: rows.length };
+}
+
+const elementOf = fn(
+  'elementOf',
+  { place: u32, rows: array(u32), elements: array(f32), dimensions: uniform(u32) },
+  f32,
+  ({ place, rows, elements, dimensions }) => {
+    const row = Let(place.div(dimensions));
+    return elements.at(
+      rows
+        .at(row)
+        .mul(dimensions)
+        .add(place.sub(row.mul(dimensions))),
+    );
+  },
+);
+
+/** A lower bound of the distances of each run's points, for every query, as words in the order of distances. */
+function boundsOfRuns(search: FilteredSearch, queries: Queries & { readonly count: number }): Column<'u32'> {
+  const { context, points, squares, dimensions, run } = search;
+  const from = squaredLengths(context, queries.elements, dimensions, queries.count);
+  return crossReduce(
+    { a: { elements: queries.elements, dimensions }, from },
+    { b: { elements: points, dimensions }, to: squares },
+    { start: 0, step: productStep, value: lowerBound },
+    minimum(u32),
+    { run, captures: { share: errorShare(dimensions), least: dimensions * LEAST_ERROR } },
+  );
+}
+
+const productStep = fn('productStep', { sum: f32, a: f32, b: f32 }, f32, ({ sum, a, b }) => sum.add(a.mul(b)), {
+  fast: true,
+});
+
+/** A rounding of f32, as a share of the result. */
+const ROUNDING = 2 ** -24;
+/** What a step can lose, and more, where products are too small for f32. */
+const LEAST_ERROR = 2 ** -120;
+/** Sums above this may overflow. */
+const MOST_SQUARES = 1e37;
+
+/**
+ * How far, at most, the filter's value is above the formula's, as a share of N = |a|² + |b|². With D dimensions, u the rounding,
+ * S the squared distance of real numbers, and γ = D u / (1 − D u), to first order:
+ *
+ * - a·b in any order, fused or not, is within γ |a| |b| ≤ γ N / 2 of the real one, |a|² and |b|² within γ of theirs, and three more
+ *   operations round what is at most 2 N: in all (2 D + 6) u N.
+ * - The formula rounds each difference, each square and each sum: it is within (D + 2) u S of S, and S ≤ 2 N.
+ *
+ * That is (4 D + 10) u N. The computed N is within (D + 1) u of N, and terms of higher order are below D² u² N; what is
+ * added here covers both as long as D ≤ 2^16.
+ */
+function errorShare(dimensions: number): number {
+  const first = (4 * dimensions + 16) * ROUNDING;
+  return Math.fround(first * (1 + 16 * dimensions * ROUNDING) * 1.01);
+}
+
+/** Sums that are not finite or may have overflowed bound nothing. */
+const lowerBound = fn(
+  'lowerBound',
+  { sum: f32, from: f32, to: f32, share: uniform(f32), least: uniform(f32) },
+  u32,
+  ({ sum, from, to, share, least }) => {
+    const squares = Let(from.add(to));
+    const bound = squares.sub(sum.add(sum)).sub(squares.mul(share).add(least));
+    return select(u32(0), bitsToU32(bound), squares.lt(MOST_SQUARES).and(bound.gt(0)));
+  },
+);
+
+/** The squared lengths of vectors. */
+export function squaredLengths(
+  context: Context,
+  elements: Column<'f32'>,
+  dimensions: number,
+  count: number,
+): Column<'f32'> {
+  return context.materialize(map(squaredLength, { vector: sequence(count), elements, dimensions }));
+}
+
+const squaredLength = fn(
+  'squaredLength',
+  { vector: u32, elements: array(f32), dimensions: uniform(u32) },
+  f32,
+  ({ vector, elements, dimensions }) => {
+    const sum = Var(f32(0));
+    const first = Let(vector.mul(dimensions));
+    For(0, dimensions, (d) => {
+      const element = elements.at(first.add(d));
+      sum.set(sum.add(element.mul(element)));
+    });
+    return sum;
+  },
+);

@@ -1,0 +1,160 @@
+import { destination, fuse, type Loader, programOf } from '../../primitives/columns/program.ts';
+import {
+  type Column,
+  type Context,
+  crossReduce,
+  type F32,
+  For,
+  f32,
+  fn,
+  Let,
+  minimum,
+  select,
+  type U32,
+  u32,
+  Var,
+} from '../../primitives/index.ts';
+import { fillLists, isBefore, type ListColumns, NO_POINT, offer } from './lists.ts';
+import type { Measure } from './metrics.ts';
+
+/** What all queries share. */
+export interface Search {
+  readonly context: Context;
+  readonly measure: Measure;
+  readonly k: number;
+  readonly n: number;
+  readonly dimensions: number;
+  readonly points: Column<'f32'>;
+  /** Lengths of the vectors, where the metric asks for them. */
+  readonly lengths: Column<'f32'> | undefined;
+  /** Points of a run. */
+  readonly run: number;
+}
+
+/** Queries of a batch. */
+export interface Queries {
+  readonly elements: Column<'f32'>;
+  readonly lengths: Column<'f32'> | undefined;
+  readonly count: Column['length'];
+}
+
+const [SHORTEST_RUN, LONGEST_RUN] = [16, 256];
+
+/** As many points as make looking at min distances of runs and at the points of k runs about equally much work. */
+export function runLength(n: number, k: number, dimensions: number): number {
+  const even = Math.log2(Math.sqrt(n / (k * dimensions)) + 1);
+  return Math.max(SHORTEST_RUN, Math.min(LONGEST_RUN, 2 ** Math.round(even)));
+}
+
+/** The nearest points by the metric's formula for all pairs. */
+export function nearestByFormula(search: Search, queries: Queries): ListColumns {
+  const { n, k, run } = search;
+  const runs = Math.ceil(n / run);
+  if (runs <= k) return nearestOfCandidates(search, queries, n, (_row, place) => place);
+  const chosen = nearestRuns(search, queries, runs);
+  return nearestOfRuns(search, queries, chosen, k, k);
+}
+
+/** The nearest of all points of some runs: the first `count` of every row of `chosen`, whose rows are `pitch` apart. */
+export function nearestOfRuns(
+  search: Search,
+  queries: Queries,
+  chosen: Column<'u32'>,
+  count: number,
+  pitch: number,
+): ListColumns {
+  const { run } = search;
+  return nearestOfCandidates(search, queries, count * run, (row, place, loader) => {
+    const which = place.div(run);
+    const [first] = loader.load([chosen], row.mul(pitch).add(which)) as [U32];
+    return first.mul(run).add(place.sub(which.mul(run)));
+  });
+}
+
+/** Says which point a candidate of a query is. */
+type IdOf = (row: U32, place: U32, loader: Loader) => U32;
+
+function nearestOfCandidates(search: Search, queries: Queries, candidates: number, idOf: IdOf): ListColumns {
+  const { context, k, measure } = search;
+  const keys = candidateKeys(search, queries, candidates, idOf);
+  return fillLists(context, 'nearestPoints', queries.count, k, measure.farKey, (row, list, loader, after) => {
+    For(0, loader.uniform('u32', candidates), (place) => {
+      const [key] = loader.load([keys], row.mul(loader.uniform('u32', candidates)).add(place)) as [U32];
+      offer(list, key, () => idOf(row, place, loader), after && ((id) => isBefore(after.key, after.id, key, id)));
+    });
+  });
+}
+
+/** The k runs of points whose nearest points are the nearest. */
+function nearestRuns(search: Search, queries: Queries, runs: number): Column<'u32'> {
+  const { context, k, measure, run, dimensions } = search;
+  const step = fn('distanceStep', { sum: f32, a: f32, b: f32 }, f32, ({ sum, a, b }) => measure.step(sum, a, b));
+  const [left, right] = [
+    { a: { elements: queries.elements, dimensions } },
+    { b: { elements: search.points, dimensions } },
+  ];
+  const least = crossReduce(
+    queries.lengths === undefined ? left : { ...left, from: queries.lengths },
+    search.lengths === undefined ? right : { ...right, to: search.lengths },
+    { start: 0, step, value: keyFunctor(search) },
+    minimum(u32),
+    { run },
+  );
+  return firstRuns(context, least, queries.count, runs, k).ids;
+}
+
+/** The runs with the min keys for every query, of a table with a row for each run. */
+export function firstRuns(
+  context: Context,
+  keys: Column<'u32'>,
+  count: Column['length'],
+  runs: number,
+  k: number,
+): ListColumns {
+  const pitch = capacityOf(count);
+  return fillLists(context, 'nearestRuns', count, k, NO_POINT, (row, list, loader, after) => {
+    For(0, loader.uniform('u32', runs), (place) => {
+      const [key] = loader.load([keys], place.mul(loader.uniform('u32', pitch)).add(row)) as [U32];
+      offer(list, key, () => place, after && ((id) => isBefore(after.key, after.id, key, id)));
+    });
+  });
+}
+
+export function capacityOf(count: Column['length']): number {
+  return typeof count === 'number' ? count : count.limit;
+}
+
+function keyFunctor({ measure, lengths }: Search) {
+  if (lengths === undefined) return fn('distanceKey', { sum: f32 }, u32, ({ sum }) => measure.keyOf(sum));
+  return fn('angleKey', { sum: f32, from: f32, to: f32 }, u32, ({ sum, from, to }) => measure.keyOf(sum, [from, to]));
+}
+
+/** How far the candidates of every query are, row after row; those that are none are farther than everything. */
+function candidateKeys(search: Search, queries: Queries, candidates: number, idOf: IdOf): Column<'u32'> {
+  const { context, measure, n, points, lengths, dimensions } = search;
+  const keys = context.stored('u32', capacityOf(queries.count) * candidates);
+  const fusion = fuse('candidateKeys', [], ['u32'], (index, _, loader) => {
+    const row = Let(index.div(loader.uniform('u32', candidates)));
+    const isRow = row.lt(loader.length(queries.count));
+    const place = index.sub(row.mul(loader.uniform('u32', candidates)));
+    const id = Let(select(u32(NO_POINT), idOf(row, place, loader), isRow));
+    const isPoint = Let(id.lt(loader.uniform('u32', n)));
+    const sum = Var(f32(0));
+    const width = loader.uniform('u32', dimensions);
+    const [from, to] = [Let(row.mul(width)), Let(id.mul(width))];
+    For(0, select(u32(0), width, isPoint), (d) => {
+      const [a] = loader.load([queries.elements], from.add(d)) as [F32];
+      const [b] = loader.load([points], to.add(d)) as [F32];
+      sum.set(measure.step(sum, a, b));
+    });
+    const both =
+      lengths === undefined
+        ? undefined
+        : ([...loader.load([queries.lengths!], row), ...loader.load([lengths], id)] as unknown as [F32, F32]);
+    const key = measure.keyOf(Let(sum) as F32, both);
+    return [select(u32(NO_POINT), key, isPoint)];
+  });
+  const program = programOf(fusion, context, keys.length);
+  context.backend.forEach(keys.capacity, program, [{ ...destination(keys), value: 0 }]);
+  return keys;
+}
