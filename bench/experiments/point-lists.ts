@@ -1,0 +1,55 @@
+import { bool, type Column, type Context, copyIf, fn, map, sequence, u32 } from '../../primitives/index.ts';
+import type { Experiment, HostColumns } from '../harness/experiment.ts';
+import { buildPyramid, disposePyramid, pointList } from './histogram-pyramid.ts';
+import { hashed } from './inputs.ts';
+
+/** A way to list the active cells. */
+export type PointLister = (context: Context, cells: Column<'u32'>, width: number) => Column<'u32'>;
+
+const isActive = fn('isActive', { cell: u32 }, bool, ({ cell }) => cell.ne(0));
+
+/** By a scan: `copyIf`. */
+export const byScan: PointLister = (context, cells) =>
+  copyIf(sequence(cells.length), map(isActive, { cell: cells }), { context });
+
+/** By a pyramid of one dimension, or of two. */
+export const byPyramid =
+  (dimensions: 1 | 2): PointLister =>
+  (context, cells, width) => {
+    const extent = dimensions === 1 ? { width: cells.capacity, height: 1 } : { width, height: cells.capacity / width };
+    const pyramid = buildPyramid(context, cells, extent, dimensions);
+    const list = pointList(context, pyramid);
+    disposePyramid(context, pyramid);
+    return list;
+  };
+
+/** Cells of which about one in so many is active, at random. */
+export function cellsOf(count: number, among: number): Uint32Array {
+  return Uint32Array.from({ length: count }, (_, i) => Number(hashed(i) % among === 0));
+}
+
+const DENSITIES = [1, 16, 256, 4096];
+
+/** Point lists in one dimension, for `quadrille bench --experiment`: the two ways, from all cells active to few. */
+const experiments: readonly Experiment[] = DENSITIES.flatMap((among) =>
+  [byScan, byPyramid(1)].map(
+    (list, i): Experiment => ({
+      name: `${['scan', 'pyramid'][i]}-1-in-${among}`,
+      inputs: ({ n }): HostColumns => ({ cells: cellsOf(n, among) }),
+      run: ({ cells }, { context, n }) => list(context, cells as Column<'u32'>, n),
+      reference: ({ cells }) => activeOf(cells as Uint32Array),
+      plain: ({ cells }) => activeOf(cells as Uint32Array),
+      bytes: ({ n }, [found]) => 4 * (n + found!.length),
+    }),
+  ),
+);
+
+/** The same in a plain loop. */
+export function activeOf(cells: Uint32Array): Uint32Array {
+  const active = new Uint32Array(cells.length);
+  let count = 0;
+  for (let i = 0; i < cells.length; i++) if (cells[i] !== 0) active[count++] = i;
+  return active.slice(0, count);
+}
+
+export default experiments;
