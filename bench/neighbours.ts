@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
@@ -13,10 +13,13 @@ import { machine } from './compare-input.ts';
 /**
  * Nearest neighbours: brute force in many dimensions, in GFLOP/s of two a dimension and pair, and trees of points of the plane,
  * built and not, beside kdbush, flatbush and nanoflann on one thread (where there is a C++ compiler and Debian's libnanoflann-dev).
+ * Brute force stands beside faiss's flat index and torch's cdist and topk on as many threads, where Python has them (Debian's
+ * python3-faiss and python3-torch, with libopenblas0-pthread: by the plain BLAS they take five times as long), with how many of the points that they find are the same.
  * Milliseconds are medians, of processor time too: on machines that others use, it says more.
  *
  * node --import tsx bench/neighbours.ts [--backend workers|webgpu] [--adapter hardware|software] [--workers 2] [--rounds 5]
- *   [--points 100000] [--queries 1000] [--dimensions 128] [--k 10] [--plane 1000000] [--only brute,tree,clouds,peers]
+ *   [--points 100000] [--queries 1000] [--dimensions 128] [--k 10] [--plane 1000000]
+ *   [--only brute,python,tree,clouds,peers] [--python /usr/bin/python3]
  */
 const { values: options } = parseArgs({
   options: {
@@ -29,7 +32,8 @@ const { values: options } = parseArgs({
     dimensions: { type: 'string', default: '128' },
     k: { type: 'string', default: '10' },
     plane: { type: 'string', default: '1000000' },
-    only: { type: 'string', default: 'brute,tree,clouds,peers' },
+    only: { type: 'string', default: 'brute,python,tree,clouds,peers' },
+    python: { type: 'string', default: '/usr/bin/python3' },
   },
 });
 const [k, rounds, plane] = [options.k, options.rounds, options.plane].map(Number) as [number, number, number];
@@ -81,22 +85,69 @@ async function searched(search: () => object | Promise<object>): Promise<void> {
   context.dispose(found);
 }
 
-if (parts.includes('brute')) {
+if (parts.includes('brute') || parts.includes('python')) {
   const [n, m, dimensions] = [options.points, options.queries, options.dimensions].map(Number) as [
     number,
     number,
     number,
   ];
-  const points = { elements: context.column(numbers(n * dimensions, 1)), dimensions };
-  const queries = { elements: context.column(numbers(m * dimensions, 2)), dimensions };
+  const host = { points: numbers(n * dimensions, 1), queries: numbers(m * dimensions, 2) };
+  const points = { elements: context.column(host.points), dimensions };
+  const queries = { elements: context.column(host.queries), dimensions };
   row('brute force', 'ms', 'processor, ms', 'GFLOP/s');
   row('---', '---', '---', '---');
-  for (const metric of ['l2', 'l1', 'cosine', 'inner'] as const) {
+  const gigaflops = (wall: number): string => ((2 * n * m * dimensions) / wall / 1e6).toFixed(1);
+  for (const metric of parts.includes('brute') ? (['l2', 'l1', 'cosine', 'inner'] as const) : (['l2'] as const)) {
     const { wall, processor } = await timeOf(() => searched(() => nearest(context, points, queries, { k, metric })));
-    const what = `${n} × ${m} × ${dimensions}, k ${k}, ${metric}`;
-    row(what, ms(wall), ms(processor), ((2 * n * m * dimensions) / wall / 1e6).toFixed(1));
+    row(`${n} × ${m} × ${dimensions}, k ${k}, ${metric}`, ms(wall), ms(processor), gigaflops(wall));
+  }
+  if (parts.includes('python')) {
+    const { ids } = await context.read({ ids: nearest(context, points, queries, { k }).ids });
+    await pythonPeers(host, dimensions, ids, gigaflops);
   }
   console.log();
+}
+
+/** What a peer of Python tells of itself. */
+interface PeerLine {
+  readonly name: string;
+  readonly missing?: string;
+  readonly version: string;
+  readonly built: number;
+  readonly searched: number;
+  readonly processor: number;
+}
+
+async function pythonPeers(
+  { points, queries }: { readonly points: Float32Array; readonly queries: Float32Array },
+  dimensions: number,
+  ids: Uint32Array,
+  gigaflops: (wall: number) => string,
+): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'quadrille-nearest-'));
+  try {
+    const [from, to] = [join(folder, 'points'), join(folder, 'queries')];
+    await writeFile(from, points);
+    await writeFile(to, queries);
+    const script = new URL('peers/nearest.py', import.meta.url).pathname;
+    const words = [script, from, to, ...[dimensions, k, rounds, options.workers].map(String), folder];
+    const { stdout } = await promisify(execFile)(options.python, words);
+    for (const line of stdout.trim().split('\n')) {
+      const { name, missing, version, built, searched, processor } = JSON.parse(line) as PeerLine;
+      if (missing !== undefined) {
+        console.log(`${name} was left out: ${missing}`);
+        continue;
+      }
+      const found = new Int32Array((await readFile(join(folder, name))).buffer);
+      const same = ids.reduce((sum, id, i) => sum + (found[i] === id ? 1 : 0), 0) / ids.length;
+      const what = `${name} ${version}, built in ${ms(built)} ms, ${(100 * same).toFixed(2)} % of the ids the same`;
+      row(what, ms(searched), ms(processor), gigaflops(searched));
+    }
+  } catch (error) {
+    console.log(`faiss and torch were left out: ${(error as Error).message.split('\n')[0]}`);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 }
 
 /** Points of the plane: spread evenly, and so that grids fail. */
