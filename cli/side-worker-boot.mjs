@@ -1,5 +1,4 @@
 // Starts the worker out of its TypeScript source: only used where the package runs unbuilt.
-import { register } from 'tsx/esm/api';
+import { startUnbuilt } from '../start-unbuilt.mjs';
 
-register();
-await import('./side-worker.ts');
+await startUnbuilt(new URL('./side-worker.ts', import.meta.url));

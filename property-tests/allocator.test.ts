@@ -1,8 +1,8 @@
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { type Block, createAllocator, type Heap } from '../backends/workers/allocator.ts';
 import { createArgumentRing } from '../backends/workers/argument-ring.ts';
 import { OutOfMemoryError } from '../primitives/errors.ts';
+import { fc, test } from './law-test.ts';
 
 const START = 65536;
 

@@ -1,10 +1,10 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fc, test } from '@fast-check/vitest';
 import { afterEach, beforeEach, describe, expect } from 'vitest';
 import { stageOutputs } from '../formats/atomic-write.ts';
 import { caseCount } from './cases.ts';
+import { fc, test } from './law-test.ts';
 
 let folder = '';
 const inFolder = (name: string): string => join(folder, name);

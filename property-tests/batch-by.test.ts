@@ -1,10 +1,10 @@
-import { fc, test } from '@fast-check/vitest';
 import { catchError, filter, from, lastValueFrom, map, type Observable, of, Subject, take, tap, toArray } from 'rxjs';
 import { TestScheduler } from 'rxjs/testing';
 import { describe, expect } from 'vitest';
 import { type BatchOptions, batchBy, pull, pullMap, stage } from '../graph/index.ts';
 import { GraphError } from '../primitives/errors.ts';
 import { delayAt, delays, meteredSource, range, settled, sorted, turns } from './graph-harness.ts';
+import { fc, test } from './law-test.ts';
 
 const all = <T>(stream: Observable<T>): Promise<T[]> => lastValueFrom(stream.pipe(toArray()));
 

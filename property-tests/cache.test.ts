@@ -1,6 +1,6 @@
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { createCache } from '../primitives/cache.ts';
+import { fc, test } from './law-test.ts';
 
 describe('a cache', () => {
   type Use = readonly [key: number, weight: number];

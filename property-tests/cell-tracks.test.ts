@@ -1,7 +1,6 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fc, test } from '@fast-check/vitest';
 import { decode } from 'fast-png';
 import { fromArrayBuffer } from 'geotiff';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
@@ -22,6 +21,7 @@ import { openCsvRows } from '../formats/csv-rows.ts';
 import { encodePng } from '../formats/png-writer.ts';
 import { caseCount } from './cases.ts';
 import { type CellRow, trackedFrame } from './cell-tracks-support.ts';
+import { fc, test } from './law-test.ts';
 import { assertWellFormed } from './well-formed.ts';
 
 let folder = '';

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { matchDetections, matchVideo, trackAccuracy } from '../bench/cell-accuracy.ts';
 import { type CellVideoFrame, type CellVideoOptions, cellVideo, type TrueCell } from '../bench/cell-video.ts';
 import { caseCount } from './cases.ts';
+import { fc, test } from './law-test.ts';
 
 const small = { seed: 1, cells: 6, amplitude: 10, frames: 4, width: 200, height: 150 } as const;
 

@@ -1,11 +1,11 @@
 import { getEventListeners } from 'node:events';
-import { fc, test } from '@fast-check/vitest';
 import { map, tap } from 'rxjs';
 import { TestScheduler } from 'rxjs/testing';
 import { describe, expect } from 'vitest';
 import { Channel, type Occupancy } from '../graph/index.ts';
 import { GraphError } from '../primitives/errors.ts';
 import { range, settled } from './graph-harness.ts';
+import { fc, test } from './law-test.ts';
 
 interface Parcel {
   readonly id: number;

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
-import { fc, test } from '@fast-check/vitest';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { caseCount } from './cases.ts';
 import { collection, openWorkshop, rectangle, type Workshop, zone } from './cli-support.ts';
+import { fc, test } from './law-test.ts';
 
 let shop: Workshop;
 const files = new Map<string, Uint8Array>();

@@ -1,5 +1,4 @@
 import { Writable } from 'node:stream';
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { COLUMNS_MEAN, renderDevices } from '../cli/devices.ts';
 import { grouped } from '../cli/grouped.ts';
@@ -10,6 +9,7 @@ import { writeToStdout } from '../cli/standard-output.ts';
 import { zonalSummary } from '../cli/zonal-summary.ts';
 import type { DeviceReport } from '../devices.ts';
 import { FormatError } from '../primitives/errors.ts';
+import { fc, test } from './law-test.ts';
 
 test.prop([fc.oneof(fc.maxSafeInteger(), fc.bigInt())])('whole numbers are grouped as en-US groups them', (value) => {
   expect(grouped(value)).toBe(value.toLocaleString('en-US'));

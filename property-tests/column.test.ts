@@ -1,4 +1,3 @@
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { createReferenceBackend } from '../backends/reference/index.ts';
 import type { Column, Table } from '../primitives/columns/column.ts';
@@ -12,6 +11,7 @@ import * as q from '../primitives/index.ts';
 import { type HostKind, hostColumn, recipe, rowCount, rowsOf } from './arbitraries/columns.ts';
 import { present, presentation } from './arbitraries/presentations.ts';
 import { testLaws, testOnEveryBackend } from './backends.ts';
+import { fc, test } from './law-test.ts';
 import { assertSameBytes } from './laws/compare.ts';
 import { law } from './laws/law.ts';
 import { rowsIn, take } from './laws/rows.ts';

@@ -1,4 +1,3 @@
-import { test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { combineAll, prefixes } from '../primitives/combination-tree.ts';
 import { f32 } from '../primitives/functors/functor.ts';
@@ -9,6 +8,7 @@ import { slice } from '../primitives/slice.ts';
 import { fewRows, hostColumn } from './arbitraries/columns.ts';
 import { testOnEveryBackend } from './backends.ts';
 import { caseCount } from './cases.ts';
+import { test } from './law-test.ts';
 import { canonicalLastPrefix, canonicalTotal } from './laws/canonical-tree.ts';
 
 const concat = (a: string, b: string): string => a + b;

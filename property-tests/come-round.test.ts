@@ -1,7 +1,7 @@
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { comeRound, turnedInto, WORLD } from '../algorithms/quadrants/index.ts';
 import { caseCount } from './cases.ts';
+import { fc, test } from './law-test.ts';
 import { type Rings, zonesOf } from './zonal-support.ts';
 
 /** Whether even-odd holds a point that no edge touches. */

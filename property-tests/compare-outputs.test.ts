@@ -1,4 +1,3 @@
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import type { CrossComparison } from '../algorithms/cross-compare/cross-comparison.ts';
 import { noteGatherer } from '../algorithms/cross-compare/note-gatherer.ts';
@@ -8,6 +7,7 @@ import { comparePlot } from '../formats/compare-plot.ts';
 import { compareSections, worstTiles } from '../formats/compare-report.ts';
 import { compareSummary } from '../formats/compare-summary.ts';
 import { caseCount } from './cases.ts';
+import { fc, test } from './law-test.ts';
 
 const figure = fc.oneof(fc.constant(Number.NaN), fc.double({ min: 0, max: 1, noNaN: true }));
 const count = fc.nat({ max: 2 ** 30 });

@@ -1,4 +1,3 @@
-import { fc, test } from '@fast-check/vitest';
 import { tableFromIPC } from '@uwdata/flechette';
 import { describe, expect } from 'vitest';
 import { ratiosOf } from '../algorithms/cross-compare/areas.ts';
@@ -7,6 +6,7 @@ import { arrowWriter } from '../formats/compare-arrow.ts';
 import { COMPARE_TABLES, type CompareTable, emptyTable, type TableWriter } from '../formats/compare-tables.ts';
 import { csvWriter, jsonWriter } from '../formats/compare-text.ts';
 import { awkwardName } from './arbitrary-zonal-histogram.ts';
+import { fc, test } from './law-test.ts';
 import { parseCsv } from './parse-csv.ts';
 import { texts } from './random-label-images.ts';
 

@@ -1,8 +1,8 @@
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { connectedComponents, NO_COMPONENT } from '../algorithms/components/index.ts';
 import { copyIf } from '../primitives/index.ts';
 import { onEveryBackend } from './backends.ts';
+import { fc, test } from './law-test.ts';
 import { expectRefusal, openReference } from './reference-context.ts';
 
 type Connectivity = 4 | 8;

@@ -1,6 +1,6 @@
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { type Boxes, filterPairs, indexBoxes } from '../algorithms/cross-compare/filter.ts';
+import { fc, test } from './law-test.ts';
 
 type Box = readonly [left: number, top: number, right: number, bottom: number];
 

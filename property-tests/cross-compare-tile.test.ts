@@ -1,4 +1,3 @@
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { exactSum, meanOf, ratiosOf } from '../algorithms/cross-compare/areas.ts';
 import { filterPairs, indexBoxes, type PairColumns } from '../algorithms/cross-compare/filter.ts';
@@ -6,6 +5,7 @@ import type { MatchOptions } from '../algorithms/cross-compare/matching.ts';
 import { compareTile, type TileComparison } from '../algorithms/cross-compare/tile-comparison.ts';
 import { RATIO_BINS, totalsOf } from '../algorithms/cross-compare/totals.ts';
 import type { PairAreas } from '../algorithms/pixelbox/pair-areas.ts';
+import { fc, test } from './law-test.ts';
 import { countLabels, type LabelPair, labelPair, sideOf } from './random-label-images.ts';
 
 const MATCHING: MatchOptions = { minIou: 0.5, method: 'optimal' };

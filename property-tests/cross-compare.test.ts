@@ -1,4 +1,3 @@
-import { fc, test } from '@fast-check/vitest';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { type CompareScheme, type CrossCompareJob, crossCompare } from '../algorithms/cross-compare/cross-compare.ts';
 import type { CrossComparison } from '../algorithms/cross-compare/cross-comparison.ts';
@@ -8,6 +7,7 @@ import { open } from '../index.ts';
 import type { Context } from '../primitives/context.ts';
 import { ArgumentError, FormatError } from '../primitives/errors.ts';
 import { caseCount } from './cases.ts';
+import { fc, test } from './law-test.ts';
 import { countLabels, type LabelImage, type LabelPair, labelPair, sideOf } from './random-label-images.ts';
 
 let [reference, workers]: Context[] = [];

@@ -2,7 +2,6 @@ import { mkdtemp, open as openFile, readFile, rm, truncate, writeFile } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Worker } from 'node:worker_threads';
-import { fc, test } from '@fast-check/vitest';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { zonalHistogram } from '../algorithms/zonal/index.ts';
 import { testAdapter } from '../backends/webgpu-node/node-gpu.ts';
@@ -21,6 +20,7 @@ import {
   windowAt,
   windowFractions,
 } from './fixtures/random-raster.ts';
+import { fc, test } from './law-test.ts';
 import { box, plain, zonesOf } from './zonal-support.ts';
 
 let folder: string;

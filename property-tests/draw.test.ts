@@ -1,9 +1,9 @@
-import { fc, test } from '@fast-check/vitest';
 import { parseHTML } from 'linkedom';
 import { describe, expect } from 'vitest';
 import { drawDot, drawMermaid, drawSvg, type GraphShape, type NodeCounters } from '../graph/index.ts';
 import { layeredLayout } from '../graph/layered-layout.ts';
 import { anyShape, countersOf } from './arbitrary-trace.ts';
+import { fc, test } from './law-test.ts';
 
 const drawn: fc.Arbitrary<{ shape: GraphShape; counters: NodeCounters[] }> = anyShape.chain((shape) =>
   fc.record({

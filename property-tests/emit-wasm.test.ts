@@ -1,4 +1,3 @@
-import { fc, test } from '@fast-check/vitest';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { compileJavaScript } from '../backends/reference/emit-javascript.ts';
 import { explainVectorization } from '../backends/workers/explain-vectorization.ts';
@@ -10,6 +9,7 @@ import type { Module } from '../primitives/functors/ir.ts';
 import { bitsOfF32, fmax, fmin } from '../primitives/functors/semantics.ts';
 import { caseCount } from './cases.ts';
 import { cases, describeCase, moduleOfCase, operations, runCase, valueOfWord, wrongAt } from './every-operation.ts';
+import { fc, test } from './law-test.ts';
 import { arbitraryModule } from './workers-arbitrary-module.ts';
 import { bind, randomWords } from './workers-programs.ts';
 

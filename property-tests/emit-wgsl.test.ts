@@ -1,9 +1,9 @@
-import { test } from '@fast-check/vitest';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { guardedArithmetic } from '../backends/webgpu/arithmetic.ts';
 import type { WebGpuBackend } from '../backends/webgpu/backend.ts';
 import type { Module, OperationName, ScalarType, Statement } from '../primitives/functors/ir.ts';
 import { evaluate, typeOf } from '../primitives/functors/semantics.ts';
+import { test } from './law-test.ts';
 import {
   bind,
   bindingOf,

@@ -1,9 +1,9 @@
-import { fc, test } from '@fast-check/vitest';
 import { afterAll, describe, expect } from 'vitest';
 import { createReferenceBackend } from '../backends/reference/index.ts';
 import { Context, fn, plus, QuadrilleError, u32 } from '../primitives/index.ts';
 import { caseCount } from './cases.ts';
 import { entries } from './entry-sources.ts';
+import { fc, test } from './law-test.ts';
 
 type Call = (...args: unknown[]) => unknown;
 

@@ -1,4 +1,3 @@
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { explainVectorization } from '../backends/workers/index.ts';
 import {
@@ -19,6 +18,7 @@ import {
 import { straightLine } from './arbitraries/functor-sketch.ts';
 import { moduleOfSketch } from './arbitraries/functor-sketch-ir.ts';
 import { sketches } from './arbitraries/functors.ts';
+import { fc, test } from './law-test.ts';
 
 const explain = ({ module }: FunctorDescription) => explainVectorization(module);
 

@@ -1,4 +1,3 @@
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { FunctorError } from '../primitives/errors.ts';
 import {
@@ -31,6 +30,7 @@ import { reduce } from '../primitives/reduce.ts';
 import { sequence } from '../primitives/sequence.ts';
 import { integer32, word } from './arbitraries/integers.ts';
 import { interpretFunctor } from './ir-interpreter.ts';
+import { fc, test } from './law-test.ts';
 
 describe('fn', () => {
   test.prop([word, word])('computes by the rules of the operations', (x, y) => {

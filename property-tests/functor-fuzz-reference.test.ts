@@ -1,10 +1,10 @@
-import { test } from '@fast-check/vitest';
 import { afterAll, describe } from 'vitest';
 import { createReferenceBackend } from '../backends/reference/index.ts';
 import { fuzzCases } from './arbitraries/functors.ts';
 import { fuzz, fuzzTimeout } from './functor-comparison.ts';
 import { expectAsSpecified } from './functor-on-backend.ts';
 import { SPECIFIED } from './ir-interpreter.ts';
+import { test } from './law-test.ts';
 
 const backend = createReferenceBackend();
 afterAll(() => backend.close());

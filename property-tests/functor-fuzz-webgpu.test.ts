@@ -1,4 +1,3 @@
-import { test } from '@fast-check/vitest';
 import { afterAll, beforeAll, describe } from 'vitest';
 import type { WebGpuBackend } from '../backends/webgpu/backend.ts';
 import { everything, type SketchOptions } from './arbitraries/functor-sketch.ts';
@@ -6,6 +5,7 @@ import { fuzzCases } from './arbitraries/functors.ts';
 import { fuzz, fuzzTimeout } from './functor-comparison.ts';
 import { expectAsSpecified } from './functor-on-backend.ts';
 import { PROMISED } from './ir-interpreter.ts';
+import { test } from './law-test.ts';
 import { openTestBackend } from './webgpu-support.ts';
 
 let backend: WebGpuBackend;

@@ -1,4 +1,3 @@
-import { test } from '@fast-check/vitest';
 import { afterAll, describe, expect } from 'vitest';
 import { explainVectorization } from '../backends/workers/explain-vectorization.ts';
 import { createWorkersBackend } from '../backends/workers/index.ts';
@@ -8,6 +7,7 @@ import { fuzzCases } from './arbitraries/functors.ts';
 import { fuzz, fuzzTimeout } from './functor-comparison.ts';
 import { expectAsSpecified } from './functor-on-backend.ts';
 import { SPECIFIED } from './ir-interpreter.ts';
+import { test } from './law-test.ts';
 
 const backend = await createWorkersBackend({ workers: 2 });
 afterAll(() => backend.close());

@@ -1,4 +1,3 @@
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { compileJavaScript } from '../backends/reference/emit-javascript.ts';
 import type { Module } from '../primitives/functors/ir.ts';
@@ -10,6 +9,7 @@ import { textOfSketch } from './arbitraries/functor-sketch-text.ts';
 import { type FuzzCase, fuzzCases, type Inputs } from './arbitraries/functors.ts';
 import { expectSame, fuzz, fuzzTimeout, plain, runInterpreter } from './functor-comparison.ts';
 import { PROMISED, SPECIFIED } from './ir-interpreter.ts';
+import { fc, test } from './law-test.ts';
 
 const forText = { ...everything, boolCaptures: false };
 

@@ -1,4 +1,3 @@
-import { fc, test } from '@fast-check/vitest';
 import { afterAll, describe, expect } from 'vitest';
 import { createReferenceBackend } from '../backends/reference/index.ts';
 import { createWorkersBackend } from '../backends/workers/index.ts';
@@ -17,6 +16,7 @@ import {
   Var,
   wgsl,
 } from '../primitives/index.ts';
+import { fc, test } from './law-test.ts';
 
 const context = new Context(createReferenceBackend());
 afterAll(() => context.close());

@@ -1,9 +1,9 @@
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { FunctorError } from '../primitives/errors.ts';
 import { f32, u32 } from '../primitives/functors/functor.ts';
 import { wgsl } from '../primitives/functors/text/wgsl.ts';
 import { caseCount } from './cases.ts';
+import { fc, test } from './law-test.ts';
 
 function errorOf(make: () => unknown): FunctorError {
   try {

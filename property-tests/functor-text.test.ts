@@ -1,4 +1,3 @@
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { FunctorError } from '../primitives/errors.ts';
 import { For, If, Return } from '../primitives/functors/control.ts';
@@ -7,6 +6,7 @@ import { mortonEncode } from '../primitives/functors/standard/morton.ts';
 import { wgsl } from '../primitives/functors/text/wgsl.ts';
 import { integer32, word } from './arbitraries/integers.ts';
 import { interpret, interpretFunctor } from './ir-interpreter.ts';
+import { fc, test } from './law-test.ts';
 
 /** What the text computes for the given leaves. */
 function evaluate(text: string, args: readonly (number | boolean)[], bindings = {}): (number | boolean)[] {

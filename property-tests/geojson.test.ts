@@ -1,7 +1,7 @@
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { parseZones } from '../formats/zones.ts';
 import { feature, type Parts, parts, ringsOf } from './fixtures/random-zones.ts';
+import { fc, test } from './law-test.ts';
 
 const read = (root: unknown) => parseZones(JSON.stringify(root), {}, 'zones.json');
 const square = [

@@ -1,4 +1,3 @@
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { openGeoTiff } from '../formats/geotiff.ts';
 import { unpackLzw } from '../formats/tiff/lzw.ts';
@@ -7,6 +6,7 @@ import { caseCount } from './cases.ts';
 import { craftedTiff } from './fixtures/crafted-tiff.ts';
 import { packLzw } from './fixtures/lzw-encoder.ts';
 import { bytesOf, randomCells } from './fixtures/random-raster.ts';
+import { fc, test } from './law-test.ts';
 
 const bytes = fc
   .tuple(fc.integer({ min: 0, max: 20000 }), fc.integer(), fc.constantFrom(1, 2, 5, 256))

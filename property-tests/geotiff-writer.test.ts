@@ -1,11 +1,11 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from '@fast-check/vitest';
 import { afterEach, beforeEach, describe, expect } from 'vitest';
 import type { Window } from '../algorithms/geometry/raster.ts';
 import { openGeoTiff } from '../formats/geotiff.ts';
 import { type GeoTiffRaster, writeGeoTiff } from '../formats/geotiff-writer.ts';
+import { test } from './law-test.ts';
 
 let folder = '';
 beforeEach(async () => {

@@ -1,7 +1,6 @@
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fc, test } from '@fast-check/vitest';
 import { fromArrayBuffer } from 'geotiff';
 import { afterEach, beforeEach, describe, expect } from 'vitest';
 import type { Cells, RasterGrid, Window } from '../algorithms/geometry/raster.ts';
@@ -18,6 +17,7 @@ import {
   windowAt,
   windowFractions,
 } from './fixtures/random-raster.ts';
+import { fc, test } from './law-test.ts';
 
 const whole = ({ width, height }: RasterGrid): Window => ({ column: 0, row: 0, columns: width, rows: height });
 

@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { fc, test } from '@fast-check/vitest';
 import { filter, map, type Observable, type Subscription, take, tap } from 'rxjs';
 import { afterEach, beforeEach, describe, expect } from 'vitest';
 import { Channel, pull, pullMap, stage } from '../graph/index.ts';
 import { caseCount } from './cases.ts';
 import { delayAt, delays, meteredSource, settled, turns } from './graph-harness.ts';
+import { fc, test } from './law-test.ts';
 
 /** A buffer that must end in exactly one way. */
 interface Buffer {

@@ -1,4 +1,3 @@
-import { fc, test } from '@fast-check/vitest';
 import { map } from 'rxjs';
 import { describe, expect } from 'vitest';
 import {
@@ -13,6 +12,7 @@ import {
 } from '../graph/index.ts';
 import type { GraphError } from '../primitives/errors.ts';
 import { meteredSource, range, settled, turns } from './graph-harness.ts';
+import { fc, test } from './law-test.ts';
 
 /** A graph whose one stage fails each item as often as `failures` says before it succeeds. */
 function failingGraph(failures: readonly number[], options: Parameters<GraphBuilder<never>['stage']>[3] = {}) {

@@ -1,4 +1,3 @@
-import { fc, test } from '@fast-check/vitest';
 import { filter, map } from 'rxjs';
 import { describe, expect } from 'vitest';
 import {
@@ -16,6 +15,7 @@ import {
 } from '../graph/index.ts';
 import { caseCount } from './cases.ts';
 import { delayAt, delays, settled, turns } from './graph-harness.ts';
+import { fc, test } from './law-test.ts';
 
 /** Something to be freed once, by the node that made it. */
 interface Item {

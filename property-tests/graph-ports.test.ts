@@ -1,9 +1,9 @@
-import { fc, test } from '@fast-check/vitest';
 import { bufferCount, delay, mergeMap, take } from 'rxjs';
 import { describe, expect } from 'vitest';
 import { type Graph, type GraphBuilder, graph, stage } from '../graph/index.ts';
 import type { GraphError } from '../primitives/errors.ts';
 import { delayAt, delays, meteredSource, range, sorted, turns } from './graph-harness.ts';
+import { fc, test } from './law-test.ts';
 
 const oneTo = (max: number): fc.Arbitrary<number> => fc.integer({ min: 1, max });
 

@@ -1,8 +1,8 @@
-import { fc, test } from '@fast-check/vitest';
 import { filter } from 'rxjs';
 import { describe, expect } from 'vitest';
 import { type ErrorPolicy, type Graph, type GraphBuilder, graph, ItemError } from '../graph/index.ts';
 import { delayAt, delays, settled, turns } from './graph-harness.ts';
+import { fc, test } from './law-test.ts';
 
 /** Something that has to be freed once. */
 interface Resource {

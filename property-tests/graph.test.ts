@@ -1,8 +1,8 @@
-import { fc, test } from '@fast-check/vitest';
 import { filter, finalize, lastValueFrom, map, take, toArray } from 'rxjs';
 import { describe, expect } from 'vitest';
 import { type GraphBuilder, type GraphObserver, graph, type NodeCounters, type WorkSpan } from '../graph/index.ts';
 import { delayAt, delays, meteredSource, range, settled, sorted, turns } from './graph-harness.ts';
+import { fc, test } from './law-test.ts';
 
 const oneTo = (max: number): fc.Arbitrary<number> => fc.integer({ min: 1, max });
 

@@ -2,13 +2,13 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { fc, test } from '@fast-check/vitest';
 import { afterAll, describe, expect } from 'vitest';
 import { gunzipBlocks } from '../formats/gzip.ts';
 import { readPolygonLayer } from '../formats/polygon-layers/open-polygon-layer.ts';
 import { openResultSet } from '../formats/result-sets/open-result-set.ts';
 import { parseTile } from '../formats/result-sets/parse-tile.ts';
 import { caseCount } from './cases.ts';
+import { fc, test } from './law-test.ts';
 
 const folder = mkdtemp(join(tmpdir(), 'quadrille-gzip-'));
 afterAll(async () => rm(await folder, { recursive: true }));

@@ -1,8 +1,8 @@
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { buildPyramid, disposePyramid, type Extent, pointList } from '../bench/experiments/histogram-pyramid.ts';
 import { bool, copyIf, fn, map, sequence, u32 } from '../primitives/index.ts';
 import { onEveryBackend } from './backends.ts';
+import { fc, test } from './law-test.ts';
 
 const isActive = fn('isActive', { cell: u32 }, bool, ({ cell }) => cell.ne(0));
 

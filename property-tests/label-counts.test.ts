@@ -1,7 +1,7 @@
-import { fc, test } from '@fast-check/vitest';
 import { describe, test as example, expect } from 'vitest';
 import { countLabels, type LabelGrid } from './label-counts.ts';
 import { picture, volume } from './label-files.ts';
+import { fc, test } from './law-test.ts';
 
 const grids = fc
   .record({ width: fc.integer({ min: 1, max: 8 }), height: fc.integer({ min: 1, max: 8 }) })

@@ -1,4 +1,3 @@
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { countMeetings } from '../algorithms/cross-compare/box-meetings.ts';
 import { crossCompare } from '../algorithms/cross-compare/cross-compare.ts';
@@ -12,6 +11,7 @@ import type { TileParameters } from '../formats/result-sets/result-set.ts';
 import { onEveryBackend } from './backends.ts';
 import { caseCount } from './cases.ts';
 import { countLabels, type LabelGrid } from './label-counts.ts';
+import { fc, test } from './law-test.ts';
 import { openReference } from './reference-context.ts';
 
 const reference = openReference();

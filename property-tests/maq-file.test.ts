@@ -1,7 +1,7 @@
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { encodeMaq, type MaqFile, openMaq } from '../formats/maq-file.ts';
 import { FormatError } from '../primitives/errors.ts';
+import { fc, test } from './law-test.ts';
 
 const column = (length: number) => fc.uint32Array({ minLength: length, maxLength: length });
 

@@ -1,7 +1,7 @@
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { type MatchMethod, matchPairs, type RatedPairs } from '../algorithms/cross-compare/matching.ts';
 import { ArgumentError } from '../primitives/errors.ts';
+import { fc, test } from './law-test.ts';
 
 type Pair = readonly [p: number, q: number, ratio: number];
 

@@ -1,9 +1,9 @@
-import { fc, test } from '@fast-check/vitest';
 import { lastValueFrom, toArray } from 'rxjs';
 import { describe, expect } from 'vitest';
 import { type ItemFunction, migrator, pull } from '../graph/index.ts';
 import { caseCount } from './cases.ts';
 import { sorted } from './graph-harness.ts';
+import { fc, test } from './law-test.ts';
 import { machines, VirtualTime } from './virtual-time.ts';
 
 interface Workload {

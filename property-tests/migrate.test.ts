@@ -1,4 +1,3 @@
-import { fc, test } from '@fast-check/vitest';
 import { catchError, lastValueFrom, type Observable, of, Subject, take, toArray } from 'rxjs';
 import { TestScheduler } from 'rxjs/testing';
 import { describe, expect } from 'vitest';
@@ -16,6 +15,7 @@ import {
 } from '../graph/index.ts';
 import { DeviceLostError, GraphError } from '../primitives/errors.ts';
 import { delayAt, delays, meteredSource, range, settled, sorted, turns } from './graph-harness.ts';
+import { fc, test } from './law-test.ts';
 
 const all = <T>(stream: Observable<T>): Promise<T[]> => lastValueFrom(stream.pipe(toArray()), { defaultValue: [] });
 

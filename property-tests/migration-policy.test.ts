@@ -1,4 +1,3 @@
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import {
   decideMigration,
@@ -14,6 +13,7 @@ import {
   type StageLoad,
 } from '../graph/index.ts';
 import { GraphError } from '../primitives/errors.ts';
+import { fc, test } from './law-test.ts';
 
 const size = fc.integer({ min: 1, max: 1000 });
 const rate = fc.double({ min: 0.01, max: 100, noNaN: true });

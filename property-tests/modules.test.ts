@@ -1,7 +1,7 @@
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { array, f32, fn, u32 } from '../primitives/functors/index.ts';
 import { type Module, moduleKey, moduleNumber, oneOf } from '../primitives/functors/ir.ts';
+import { fc, test } from './law-test.ts';
 
 describe('modules', () => {
   test('of the same structure have the same key, and others another', () => {

@@ -1,9 +1,9 @@
-import { fc, test } from '@fast-check/vitest';
 import { afterAll, describe, expect } from 'vitest';
 import { createReferenceBackend } from '../backends/reference/index.ts';
 import { Context } from '../primitives/context.ts';
 import { ArgumentError } from '../primitives/errors.ts';
 import * as q from '../primitives/index.ts';
+import { fc, test } from './law-test.ts';
 
 const { fn, neighbours, u32 } = q;
 const context = new Context(createReferenceBackend());

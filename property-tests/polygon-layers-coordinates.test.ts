@@ -1,9 +1,9 @@
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { emptyCoordinates, readCoordinates } from '../formats/polygon-layers/json-coordinates.ts';
 import { numberEnd, readJsonNumber } from '../formats/polygon-layers/json-number.ts';
 import { emptyRecord, parseRecord, scanRecord } from '../formats/polygon-layers/json-record.ts';
 import { caseCount } from './cases.ts';
+import { fc, test } from './law-test.ts';
 
 describe('numbers', () => {
   const digits = fc.stringMatching(/^\d{0,21}$/);

@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fc, test } from '@fast-check/vitest';
 import { deserialize, serialize } from 'flatgeobuf/lib/mjs/geojson.js';
 import { describe, expect } from 'vitest';
 import { openPolygonLayer, readPolygonLayer } from '../formats/polygon-layers/open-polygon-layer.ts';
 import { readZones } from '../formats/zones.ts';
 import { type Ring, ringsOf, topoJsonText, collection as wholeDegrees } from './fixtures/random-zones.ts';
+import { fc, test } from './law-test.ts';
 import {
   blockSizes,
   bytesOf,

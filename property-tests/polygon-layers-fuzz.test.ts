@@ -1,10 +1,10 @@
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import type { PolygonLayerFormat, PolygonLayerOptions } from '../formats/polygon-layers/polygon-layer.ts';
 import type { ReadZones } from '../formats/zones.ts';
 import { QuadrilleError } from '../primitives/errors.ts';
 import { caseCount } from './cases.ts';
 import { topoJsonText } from './fixtures/random-zones.ts';
+import { fc, test } from './law-test.ts';
 import {
   type BlockSizes,
   blockSizes,

@@ -1,4 +1,3 @@
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { openLayer } from '../formats/polygon-layers/open-polygon-layer.ts';
 import type { PolygonLayerOptions } from '../formats/polygon-layers/polygon-layer.ts';
@@ -6,6 +5,7 @@ import { parseZones, type ReadZones } from '../formats/zones.ts';
 import { QuadrilleError } from '../primitives/errors.ts';
 import { caseCount } from './cases.ts';
 import { ringsOf } from './fixtures/random-zones.ts';
+import { fc, test } from './law-test.ts';
 import {
   type BlockSizes,
   blockSizes,

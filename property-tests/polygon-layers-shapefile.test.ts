@@ -1,10 +1,10 @@
 import { join } from 'node:path';
-import { fc, test } from '@fast-check/vitest';
 import { open } from 'shapefile';
 import { describe, expect } from 'vitest';
 import { readPolygonLayer } from '../formats/polygon-layers/open-polygon-layer.ts';
 import { crsOfWkt } from '../formats/polygon-layers/projection.ts';
 import { type Ring, ringsOf } from './fixtures/random-zones.ts';
+import { fc, test } from './law-test.ts';
 import {
   blockSizes,
   bytesOf,

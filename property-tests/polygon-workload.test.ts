@@ -1,4 +1,3 @@
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { gridPolygons } from '../algorithms/pixelbox/grid-polygons.ts';
 import { boundariesText } from '../bench/polygon-files.ts';
@@ -8,6 +7,7 @@ import { parseBoundaries } from '../formats/result-sets/boundaries-text.ts';
 import { rectilinearPairs } from './arbitrary-rectilinear.ts';
 import { caseCount } from './cases.ts';
 import { Geos } from './geos-areas.ts';
+import { fc, test } from './law-test.ts';
 
 const geos = await Geos.open();
 

@@ -1,7 +1,7 @@
-import { fc, test } from '@fast-check/vitest';
 import { expect } from 'vitest';
 import { undoDifferences, undoFloatDifferences } from '../formats/tiff/predictor.ts';
 import { caseCount } from './cases.ts';
+import { fc, test } from './law-test.ts';
 
 /** Rows of words, so many samples standing together, from whole vectors to odd widths. */
 const rows = fc

@@ -1,6 +1,6 @@
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { progressBar, renderProgress } from '../cli/progress-bar.ts';
+import { fc, test } from './law-test.ts';
 
 const count = fc.nat({ max: 2 ** 31 });
 const report = fc.record({

@@ -1,9 +1,9 @@
-import { fc, test } from '@fast-check/vitest';
 import { EMPTY, lastValueFrom, type MonoTypeOperatorFunction, NEVER, type Observable, throwError } from 'rxjs';
 import { TestScheduler } from 'rxjs/testing';
 import { describe, expect } from 'vitest';
 import { type ProgressReport, progress, pull, stage } from '../graph/index.ts';
 import { meteredSource, settled } from './graph-harness.ts';
+import { fc, test } from './law-test.ts';
 
 const newScheduler = (): TestScheduler => new TestScheduler((actual, expected) => expect(actual).toEqual(expected));
 

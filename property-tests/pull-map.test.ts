@@ -1,10 +1,10 @@
-import { fc, test } from '@fast-check/vitest';
 import { count, lastValueFrom, map, type Observable, take, takeUntil, toArray } from 'rxjs';
 import { TestScheduler } from 'rxjs/testing';
 import { describe, expect } from 'vitest';
 import { pull, pullMap } from '../graph/index.ts';
 import { GraphError } from '../primitives/errors.ts';
 import { delayAt, delays, meteredSource, range, settled, sorted, turns } from './graph-harness.ts';
+import { fc, test } from './law-test.ts';
 
 const lanesArbitrary = fc.integer({ min: 1, max: 6 });
 const lengths = fc.nat({ max: 40 });

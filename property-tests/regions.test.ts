@@ -1,4 +1,3 @@
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { GRID_LIMIT, gridPolygons } from '../algorithms/pixelbox/grid-polygons.ts';
 import { type Regions, regionsOf } from '../algorithms/pixelbox/regions.ts';
@@ -6,6 +5,7 @@ import { appendRuns, columnInRow, emptyRuns, mostRuns, type Runs } from '../algo
 import { signedArea, signedCorners } from '../algorithms/pixelbox/signed-corners.ts';
 import { GeometryError } from '../primitives/errors.ts';
 import { caseCount } from './cases.ts';
+import { fc, test } from './law-test.ts';
 import { columnsOfRings, type Ring } from './ring-columns.ts';
 
 const SIDE = 12;

@@ -2,7 +2,6 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { fc, test } from '@fast-check/vitest';
 import { encode } from 'fast-png';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { openResultSet } from '../formats/result-sets/open-result-set.ts';
@@ -10,6 +9,7 @@ import { parseTile } from '../formats/result-sets/parse-tile.ts';
 import type { PolygonTile, ResultSetFormat, TileParameters } from '../formats/result-sets/result-set.ts';
 import { QuadrilleError } from '../primitives/errors.ts';
 import { caseCount } from './cases.ts';
+import { fc, test } from './law-test.ts';
 
 const ring = [[0, 0], [9, 0], [9, 4.5], [0, 0]]; // biome-ignore format: four positions
 const hole = [[1, 1], [2, 1], [2, 2], [1, 1]]; // biome-ignore format: four positions

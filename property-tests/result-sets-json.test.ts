@@ -1,7 +1,7 @@
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { elementsOf, membersOf } from '../formats/result-sets/json-spans.ts';
 import type { PolygonTile } from '../formats/result-sets/result-set.ts';
+import { fc, test } from './law-test.ts';
 import { noted, polygons, read, type Vertex, type WrittenPolygon, written } from './result-sets-support.ts';
 
 const closed = (ring: readonly Vertex[]) => [...ring, ring[0]!];

@@ -1,10 +1,10 @@
 import { crc32, deflateSync } from 'node:zlib';
-import { fc, test } from '@fast-check/vitest';
 import { encode } from 'fast-png';
 import { describe, expect } from 'vitest';
 import type { PolygonTile } from '../formats/result-sets/result-set.ts';
 import { traceLabels } from '../formats/result-sets/trace-labels.ts';
 import { caseCount } from './cases.ts';
+import { fc, test } from './law-test.ts';
 import { coversPixel, read, written } from './result-sets-support.ts';
 
 interface LabelImage {

@@ -2,13 +2,13 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { fc, test } from '@fast-check/vitest';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { openResultSet, type ResultSetOptions } from '../formats/result-sets/open-result-set.ts';
 import { parseTile } from '../formats/result-sets/parse-tile.ts';
 import type { LabelType, TileSource } from '../formats/result-sets/result-set.ts';
 import { traceLabels } from '../formats/result-sets/trace-labels.ts';
 import { caseCount } from './cases.ts';
+import { fc, test } from './law-test.ts';
 import { written } from './result-sets-support.ts';
 
 let root = '';

@@ -1,11 +1,11 @@
 import { EventEmitter } from 'node:events';
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { createParsePool, type ParsePool, startParser } from '../formats/result-sets/parse-pool.ts';
 import { parseTile } from '../formats/result-sets/parse-tile.ts';
 import type { TileParameters } from '../formats/result-sets/result-set.ts';
 import type { PoolThread } from '../formats/thread-pool.ts';
 import { DeviceLostError, FormatError, GeometryError } from '../primitives/errors.ts';
+import { fc, test } from './law-test.ts';
 
 const boundaries = (place: string): TileParameters => ({ format: 'boundaries', place });
 const encode = (text: string) => new TextEncoder().encode(text);

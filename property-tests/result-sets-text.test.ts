@@ -1,8 +1,8 @@
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { repeatedRows, textAt, textColumnOf } from '../algorithms/text-column.ts';
 import { readNumber } from '../formats/result-sets/byte-cursor.ts';
 import { caseCount } from './cases.ts';
+import { fc, test } from './law-test.ts';
 import { noted, numberText, polygons, read, type Vertex, type WrittenPolygon, written } from './result-sets-support.ts';
 
 const pair = (separator: string) => (vertex: Vertex) => vertex.map(numberText).join(separator);

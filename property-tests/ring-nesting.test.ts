@@ -1,6 +1,6 @@
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { partsByDirection } from '../formats/polygon-layers/ring-nesting.ts';
+import { fc, test } from './law-test.ts';
 import { box, type Rings } from './zonal-support.ts';
 
 /** Outlines turn clockwise, holes the other way. */

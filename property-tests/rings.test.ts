@@ -1,6 +1,6 @@
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { isFlat } from '../formats/rings.ts';
+import { fc, test } from './law-test.ts';
 
 type Vertex = readonly [x: number, y: number];
 

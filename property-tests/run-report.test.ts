@@ -1,9 +1,9 @@
-import { fc, test } from '@fast-check/vitest';
 import { parseHTML } from 'linkedom';
 import { describe, expect } from 'vitest';
 import { runReport, type Trace } from '../graph/index.ts';
 import { fullnessOf, utilisationOf } from '../graph/timeline.ts';
 import { anyName, anyTrace } from './arbitrary-trace.ts';
+import { fc, test } from './law-test.ts';
 
 const sum = (values: Iterable<number>): number => [...values].reduce((total, value) => total + value, 0);
 

@@ -28,7 +28,7 @@ process.stdout.write(`${passed} passed, ${failed} failed\n`);
 /** Files whose number of random cases depends on QUADRILLE_THOROUGH. */
 function filesOfLaws() {
   const folder = fileURLToPath(new URL('.', import.meta.url));
-  const isOfLaws = (name) => /\bfast-check\b|from '\.\/backends\.ts'/.test(readFileSync(folder + name, 'utf8'));
+  const isOfLaws = (name) => /\bfast-check\b|law-test|from '\.\/backends\.ts'/.test(readFileSync(folder + name, 'utf8'));
   return readdirSync(folder).filter((name) => name.endsWith('.test.ts') && isOfLaws(name));
 }
 

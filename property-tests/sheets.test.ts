@@ -1,9 +1,9 @@
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { edgesOfPart } from '../algorithms/geometry/part-edges.ts';
 import { partsOverlap } from '../algorithms/geometry/parts-overlap.ts';
 import { sheetsOf } from '../algorithms/geometry/sheets.ts';
 import { caseCount } from './cases.ts';
+import { fc, test } from './law-test.ts';
 import { movedParts, type Parts, partedPolygons, shareArea, simplePart, wildPart } from './parted-support.ts';
 import { box, type Rings } from './zonal-support.ts';
 

@@ -1,4 +1,3 @@
-import { test } from '@fast-check/vitest';
 import { describe, expect, test as plainTest } from 'vitest';
 import { compilePausing } from '../backends/reference/emit-javascript.ts';
 import { createReferenceBackend } from '../backends/reference/index.ts';
@@ -14,6 +13,7 @@ import { fuzzCases } from './arbitraries/functors.ts';
 import { caseCount } from './cases.ts';
 import { expectSame, runInterpreter } from './functor-comparison.ts';
 import { SPECIFIED } from './ir-interpreter.ts';
+import { test } from './law-test.ts';
 
 /** A table that is larger than the memory of the backend, so that what gathers from it runs on the host. */
 const TABLE = 40_000;

@@ -1,4 +1,3 @@
-import { fc, test } from '@fast-check/vitest';
 import {
   catchError,
   concat,
@@ -23,6 +22,7 @@ import { describe, expect } from 'vitest';
 import { type Occupancy, type Overflow, pull, pullMap, stage } from '../graph/index.ts';
 import { GraphError } from '../primitives/errors.ts';
 import { delayAt, delays, meteredSource, range, settled, sorted, turns } from './graph-harness.ts';
+import { fc, test } from './law-test.ts';
 
 const all = <T>(stream: Observable<T>): Promise<T[]> => lastValueFrom(stream.pipe(toArray()));
 

@@ -1,4 +1,3 @@
-import { fc, test } from '@fast-check/vitest';
 import { afterAll, beforeAll, describe } from 'vitest';
 import { createReferenceBackend } from '../backends/reference/index.ts';
 import { createWorkersBackend } from '../backends/workers/index.ts';
@@ -11,6 +10,7 @@ import { costlyCaseCount } from './cases.ts';
 import { expectSame, fuzzTimeout, runInterpreter } from './functor-comparison.ts';
 import { runOnBackend } from './functor-on-backend.ts';
 import { PROMISED } from './ir-interpreter.ts';
+import { fc, test } from './law-test.ts';
 import { openTestBackend } from './webgpu-support.ts';
 
 const functors: readonly FunctorDescription[] = Object.values<unknown>(standard).filter(isFunctor);

@@ -1,4 +1,3 @@
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import {
   mortonDecode,
@@ -10,6 +9,7 @@ import {
 } from '../primitives/functors/standard/morton.ts';
 import { ofUnsigned, unsigned, word, word64 } from './arbitraries/integers.ts';
 import { interpretFunctor } from './ir-interpreter.ts';
+import { fc, test } from './law-test.ts';
 
 const word16 = fc.oneof(fc.constantFrom(0, 1, 0x7fff, 0x8000, 0xffff), fc.integer({ min: 0, max: 0xffff }));
 

@@ -1,4 +1,3 @@
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { FunctorError } from '../primitives/errors.ts';
 import { bool, f32, fn, i32, u32, u64 } from '../primitives/functors/functor.ts';
@@ -8,6 +7,7 @@ import { dotOfHalves, packHalves } from '../primitives/functors/standard/halves.
 import { ceil, floor, round, sqrt, trunc } from '../primitives/functors/standard/rounding.ts';
 import { integer32, word } from './arbitraries/integers.ts';
 import { interpretFunctor } from './ir-interpreter.ts';
+import { fc, test } from './law-test.ts';
 
 const number = fc.float({ noNaN: true });
 const anyFloat = fc.float();

@@ -1,4 +1,3 @@
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { orientation32, orientation64 } from '../primitives/functors/standard/orientation.ts';
 import {
@@ -11,6 +10,7 @@ import {
 } from '../primitives/functors/standard/segments.ts';
 import { coordinate32, ofSigned } from './arbitraries/integers.ts';
 import { interpretFunctor } from './ir-interpreter.ts';
+import { fc, test } from './law-test.ts';
 
 interface Point {
   readonly x: bigint;

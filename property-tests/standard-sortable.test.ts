@@ -1,4 +1,3 @@
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import {
   f32BitsToSortable,
@@ -11,6 +10,7 @@ import {
 } from '../primitives/functors/standard/sortable.ts';
 import { integer32, ofSigned, signed, unsigned, word, word64 } from './arbitraries/integers.ts';
 import { interpretFunctor } from './ir-interpreter.ts';
+import { fc, test } from './law-test.ts';
 
 const float = fc.float({ noNaN: true });
 /** −0 stands directly below +0. */

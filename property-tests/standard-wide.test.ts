@@ -1,10 +1,10 @@
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { fn, i32, u32, u64 } from '../primitives/functors/functor.ts';
 import * as wide from '../primitives/functors/standard/wide.ts';
 import * as products from '../primitives/functors/standard/wide-products.ts';
 import { integer32, ofSigned, ofUnsigned, signed, unsigned, word, word64 } from './arbitraries/integers.ts';
 import { interpretFunctor } from './ir-interpreter.ts';
+import { fc, test } from './law-test.ts';
 
 const sign = (x: bigint): number => (x > 0n ? 1 : x < 0n ? -1 : 0);
 const least = (a: bigint, b: bigint): bigint => (sign(a - b) < 0 ? a : b);

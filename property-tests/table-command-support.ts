@@ -52,7 +52,10 @@ export async function tableAnswer(
         };
       },
       openContext: async () => lent,
-      openSession: (_, question, options) => tableParts.openSession(context, question, options),
+      loadSession: async () => {
+        const openSession = await tableParts.loadSession();
+        return (_, question, options) => openSession(context, question, options);
+      },
     },
     { log: jsonLog(stderr.stream, { quiet: false }), stdout: stdout.stream, signal, beforeExit: () => undefined },
   );

@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fc, test } from '@fast-check/vitest';
 import { parquetMetadata } from 'hyparquet';
 import { parquetHeader } from 'hyparquet/src/column.js';
 import { describe, expect } from 'vitest';
 import { openTable } from '../formats/index.ts';
 import { caseCount } from './cases.ts';
+import { fc, test } from './law-test.ts';
 import { type Cell, fileOf, readAll, readPath } from './table-files-support.ts';
 
 const folder = join(import.meta.dirname, 'fixtures', 'table-files');

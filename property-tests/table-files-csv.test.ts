@@ -1,8 +1,8 @@
 import { gzipSync } from 'node:zlib';
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { openTable, type TableOptions } from '../formats/index.ts';
 import { caseCount } from './cases.ts';
+import { fc, test } from './law-test.ts';
 import { type Cell, fileOf, readAll, readPath } from './table-files-support.ts';
 
 /** A field, and how it is written. */

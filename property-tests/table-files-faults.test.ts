@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fc, test } from '@fast-check/vitest';
 import {
   bool,
   columnFromArray,
@@ -20,6 +19,7 @@ import {
 import { describe, expect } from 'vitest';
 import { FormatError } from '../primitives/errors.ts';
 import { caseCount } from './cases.ts';
+import { fc, test } from './law-test.ts';
 import { fileOf, newPath, type ReadTable, readPath } from './table-files-support.ts';
 
 const folder = join(import.meta.dirname, 'fixtures', 'table-files');

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
-import { fc, test } from '@fast-check/vitest';
 import { tableFromIPC } from '@uwdata/flechette';
 import { parquetWriteBuffer } from 'hyparquet-writer';
 import { describe, expect } from 'vitest';
 import { fieldsOfTable, openTable, tableChunks, writeTable } from '../formats/index.ts';
 import { caseCount } from './cases.ts';
+import { fc, test } from './law-test.ts';
 import {
   type Cell,
   cellAt,

@@ -1,10 +1,10 @@
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import type { Condition, Expression, LiteralValue } from '../algorithms/tables/index.ts';
 import { quotedName } from '../cli/table-text/parser.ts';
 import { parseAggregates, parseColumns, parseCondition } from '../cli/table-text/questions.ts';
 import { UsageError } from '../primitives/errors.ts';
 import { caseCount } from './cases.ts';
+import { fc, test } from './law-test.ts';
 
 const COLUMNS = ['fare', 'hour', 'card', 'And', 'Größe', 'two words', 'a"b', '9th', 'null'];
 const where = (text: string) => parseCondition({ option: '--where', text }, COLUMNS);

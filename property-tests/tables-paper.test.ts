@@ -1,10 +1,10 @@
-import { fc, test } from '@fast-check/vitest';
 import { expect } from 'vitest';
 import * as t from '../algorithms/tables/index.ts';
 import { buildPyramid, pointList } from '../bench/experiments/histogram-pyramid.ts';
 import { kthLargestByBits } from '../bench/experiments/kth-largest.ts';
 import { lowerBound } from '../primitives/index.ts';
 import { onEveryBackend } from './backends.ts';
+import { fc, test } from './law-test.ts';
 
 /**
  * The examples of Govindaraju, Lloyd, Wang, Lin and Manocha, Fast Computation of Database Operations using Graphics Processors,

@@ -1,4 +1,3 @@
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { buildMaqTree, type MaqTreeWithEdges } from '../algorithms/maq-tree/index.ts';
 import { DOMAIN_STEPS, type Domain, decompose, WORLD } from '../algorithms/quadrants/index.ts';
@@ -6,6 +5,7 @@ import * as t from '../algorithms/tables/index.ts';
 import type { Context } from '../primitives/context.ts';
 import { LEVELS, polygons, vertex } from './arbitrary-domain-polygons.ts';
 import { onEveryBackend } from './backends.ts';
+import { fc, test } from './law-test.ts';
 import { ringsHold } from './quadrants-by-hand.ts';
 import { expectRefusal, openReference } from './reference-context.ts';
 import { columnsOfRings } from './ring-columns.ts';

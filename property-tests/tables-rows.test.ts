@@ -1,7 +1,7 @@
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import * as t from '../algorithms/tables/index.ts';
 import { onEveryBackend } from './backends.ts';
+import { fc, test } from './law-test.ts';
 import { expectRefusal, openReference } from './reference-context.ts';
 import { type Cell, order, sampleCondition, sampleTable, truthAt } from './table-questions.ts';
 

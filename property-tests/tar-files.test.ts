@@ -1,9 +1,9 @@
 import { buffer } from 'node:stream/consumers';
-import { fc, test } from '@fast-check/vitest';
 import { pack } from 'tar-stream';
 import { describe, expect } from 'vitest';
 import { tarFiles } from '../backends/webgpu-node/tar-files.ts';
 import { FormatError } from '../primitives/errors.ts';
+import { fc, test } from './law-test.ts';
 
 const name = fc.stringMatching(/^[a-z]{1,8}(\/[a-z.]{1,8}[a-z]){0,3}$/);
 const file = fc.record({ type: fc.constant('file' as const), name, bytes: fc.uint8Array({ maxLength: 1500 }) });

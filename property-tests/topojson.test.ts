@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url';
-import { test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { parseZones, readZones } from '../formats/zones.ts';
 import { ringsOf } from './fixtures/random-zones.ts';
+import { test } from './law-test.ts';
 
 const counties = fileURLToPath(new URL('../node_modules/us-atlas/counties-10m.json', import.meta.url));
 

@@ -1,9 +1,9 @@
-import { fc, test } from '@fast-check/vitest';
 import { lastValueFrom, toArray } from 'rxjs';
 import { describe, expect } from 'vitest';
 import { chromeTrace, graph, migrator, pull, recordTrace, stage, type Trace } from '../graph/index.ts';
 import { anyTrace } from './arbitrary-trace.ts';
 import { range, sorted, turns } from './graph-harness.ts';
+import { fc, test } from './law-test.ts';
 
 interface Event {
   readonly ph: string;

@@ -1,4 +1,3 @@
-import { fc, test } from '@fast-check/vitest';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import type { FillRule } from '../algorithms/geometry/polygons.ts';
 import { buildMaqTree } from '../algorithms/maq-tree/index.ts';
@@ -9,6 +8,7 @@ import { zonalHistogram } from '../algorithms/zonal/index.ts';
 import { type Context, open } from '../index.ts';
 import { OutOfMemoryError } from '../primitives/errors.ts';
 import { caseCount } from './cases.ts';
+import { fc, test } from './law-test.ts';
 import { movedParts, type Parts, partedPolygons, simplePart, wildPart } from './parted-support.ts';
 import { box, type Rings, rasterOf } from './zonal-support.ts';
 

@@ -1,6 +1,5 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fc, test } from '@fast-check/vitest';
 import { encode } from 'fast-png';
 import jpeg from 'jpeg-js';
 import { describe, expect } from 'vitest';
@@ -8,6 +7,7 @@ import { openVideo } from '../formats/index.ts';
 import { standardTables } from '../formats/video/jpeg-tables.ts';
 import { compareNatural } from '../formats/video/natural-order.ts';
 import { caseCount } from './cases.ts';
+import { fc, test } from './law-test.ts';
 import { aviOf, aviStream, chunkOf, fileOf, listOf, newPath, readAll, someFrames, tiffBytes } from './video-support.ts';
 
 const shape = { width: 6, height: 5 };

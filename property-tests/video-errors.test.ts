@@ -1,13 +1,13 @@
 import { mkdir, readdir, readFile, readlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
-import { fc, test } from '@fast-check/vitest';
 import { encode } from 'fast-png';
 import { describe, expect } from 'vitest';
 import { writeAvi } from '../bench/avi-writer.ts';
 import { openVideo } from '../formats/index.ts';
 import { FormatError } from '../primitives/errors.ts';
 import { caseCount } from './cases.ts';
+import { fc, test } from './law-test.ts';
 import {
   aviOf,
   aviStream,

@@ -1,11 +1,11 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { fc, test } from '@fast-check/vitest';
 import { encode } from 'fast-png';
 import { describe, expect } from 'vitest';
 import { writeAvi } from '../bench/avi-writer.ts';
 import { caseCount } from './cases.ts';
+import { fc, test } from './law-test.ts';
 import {
   aviOf,
   aviStream,

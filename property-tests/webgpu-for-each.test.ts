@@ -1,8 +1,8 @@
-import { fc, test } from '@fast-check/vitest';
 import { expect } from 'vitest';
 import type { ArrayBinding, Program, Storage } from '../primitives/backend.ts';
 import type { ScalarType, Statement } from '../primitives/functors/ir.ts';
 import { costlyCaseCount } from './cases.ts';
+import { fc, test } from './law-test.ts';
 import {
   bind,
   bindingOf,

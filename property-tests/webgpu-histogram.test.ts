@@ -1,7 +1,7 @@
-import { fc, test } from '@fast-check/vitest';
 import { expect } from 'vitest';
 import { array, bool, fn, u32 } from '../primitives/functors/functor.ts';
 import { costlyCaseCount } from './cases.ts';
+import { fc, test } from './law-test.ts';
 import {
   bindingOf,
   columnsProgram,

@@ -1,7 +1,7 @@
-import { fc, test } from '@fast-check/vitest';
 import type { MonoidProgram, Program } from '../primitives/backend.ts';
 import type { ScalarType } from '../primitives/functors/ir.ts';
 import { costlyCaseCount } from './cases.ts';
+import { fc, test } from './law-test.ts';
 import {
   bindingOf,
   columnsProgram,

@@ -1,10 +1,10 @@
-import { fc, test } from '@fast-check/vitest';
 import type { MonoidProgram } from '../primitives/backend.ts';
 import { fuse } from '../primitives/columns/program.ts';
 import { Var, While } from '../primitives/functors/control.ts';
 import type { Module, ScalarType } from '../primitives/functors/ir.ts';
 import type { U32 } from '../primitives/functors/value.ts';
 import { costlyCaseCount } from './cases.ts';
+import { fc, test } from './law-test.ts';
 import {
   bind,
   bindingOf,

@@ -1,5 +1,5 @@
-import { fc, test } from '@fast-check/vitest';
 import { costlyCaseCount } from './cases.ts';
+import { fc, test } from './law-test.ts';
 import {
   bindingOf,
   columnsProgram,

@@ -1,4 +1,3 @@
-import { fc, test } from '@fast-check/vitest';
 import { expect } from 'vitest';
 import type { ArrayBinding, DeviceBuffer, Program, Store } from '../primitives/backend.ts';
 import { Context } from '../primitives/context.ts';
@@ -7,6 +6,7 @@ import type { Module } from '../primitives/functors/ir.ts';
 import type { ArrayValue, Value } from '../primitives/functors/value.ts';
 import { unfold } from '../primitives/unfold.ts';
 import { costlyCaseCount } from './cases.ts';
+import { fc, test } from './law-test.ts';
 import { assertSameBytes } from './laws/compare.ts';
 import { openReference } from './reference-context.ts';
 import {

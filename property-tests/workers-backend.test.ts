@@ -1,5 +1,4 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { fc, test } from '@fast-check/vitest';
 import { afterAll, beforeAll, describe, expect, onTestFinished, vi } from 'vitest';
 import { createWorkersBackend, type WorkersOptions } from '../backends/workers/index.ts';
 import type { Backend, CountRef, DeviceBuffer } from '../primitives/backend.ts';
@@ -8,6 +7,7 @@ import { For, Var } from '../primitives/functors/control.ts';
 import { array, fn, u32 } from '../primitives/functors/functor.ts';
 import { monoidProgram, plus } from '../primitives/monoid.ts';
 import { caseCount } from './cases.ts';
+import { fc, test } from './law-test.ts';
 import { randomWords, upload } from './workers-programs.ts';
 
 async function withBackend<T>(options: WorkersOptions, body: (backend: Backend) => Promise<T>): Promise<T> {

@@ -1,9 +1,9 @@
-import { fc, test } from '@fast-check/vitest';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { createWorkersBackend } from '../backends/workers/index.ts';
 import type { Backend, Storage } from '../primitives/backend.ts';
 import { array, bool, fn, u32 } from '../primitives/functors/functor.ts';
 import { select } from '../primitives/functors/standard/choose.ts';
+import { fc, test } from './law-test.ts';
 import { bind, randomWords, upload } from './workers-programs.ts';
 
 const ABSENT = 2 ** 32 - 1;

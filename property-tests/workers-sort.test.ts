@@ -1,10 +1,10 @@
-import { fc, test } from '@fast-check/vitest';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { createWorkersBackend } from '../backends/workers/index.ts';
 import type { Backend, CountRef } from '../primitives/backend.ts';
 import { For, Var } from '../primitives/functors/control.ts';
 import { array, fn, u32 } from '../primitives/functors/functor.ts';
 import { caseCount } from './cases.ts';
+import { fc, test } from './law-test.ts';
 import { bind, randomWords, upload } from './workers-programs.ts';
 
 const rows = fn({ i: u32, xs: array(u32) }, { key: u32, payload: u32 }, ({ i, xs }) => ({

@@ -1,4 +1,3 @@
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { worstCase } from '../backends/worst-case.ts';
 import { Break, Continue, For, If, Let, Var, While, WhileAtMost } from '../primitives/functors/control.ts';
@@ -13,6 +12,7 @@ import { textOfSketch } from './arbitraries/functor-sketch-text.ts';
 import { fuzzCases } from './arbitraries/functors.ts';
 import { caseCount } from './cases.ts';
 import { type Bindings, interpret } from './ir-interpreter.ts';
+import { fc, test } from './law-test.ts';
 
 /** Every kind of statement costs something else, so that none can stand for another. */
 const weights = { let: 1, read: 3, length: 5, var: 7, set: 11, call: 13, if: 17, loop: 19, break: 23, continue: 29 };

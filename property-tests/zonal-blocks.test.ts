@@ -1,4 +1,3 @@
-import { fc, test } from '@fast-check/vitest';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import type { BlockCells, RasterSource, Window } from '../algorithms/geometry/raster.ts';
 import { type Binning, zonalHistogram } from '../algorithms/zonal/index.ts';
@@ -8,6 +7,7 @@ import { type Context, open } from '../index.ts';
 import { testBackends } from './backends.ts';
 import { caseCount } from './cases.ts';
 import { geoTiffBytes, randomRaster, sliceBytes } from './fixtures/random-raster.ts';
+import { fc, test } from './law-test.ts';
 import { box, plain, rasterOf, zonesOf } from './zonal-support.ts';
 
 /** Gives the blocks of a raster in reverse order, with garbage between them and in what lies beyond the raster. */

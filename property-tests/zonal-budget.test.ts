@@ -1,10 +1,10 @@
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { bytesText } from '../algorithms/bytes-text.ts';
 import { zonalHistogram } from '../algorithms/zonal/index.ts';
 import { BYTES_PER_PAIR, createUniqueTotals } from '../algorithms/zonal/unique-totals.ts';
 import { createReferenceBackend } from '../backends/reference/index.ts';
 import { Context, OutOfMemoryError } from '../index.ts';
+import { fc, test } from './law-test.ts';
 import { openReference } from './reference-context.ts';
 import { box, rasterOf, zonesOf } from './zonal-support.ts';
 

@@ -1,8 +1,8 @@
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import type { ZonalHistogram } from '../algorithms/zonal/types.ts';
 import { statisticsCsv, zonalCsv } from '../formats/zonal-csv.ts';
 import { awkwardName, zonalHistogram } from './arbitrary-zonal-histogram.ts';
+import { fc, test } from './law-test.ts';
 import { parseCsv } from './parse-csv.ts';
 
 function read(chunks: Iterable<string>): { header: string[]; rows: string[][] } {

@@ -1,7 +1,7 @@
-import { test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { zonalJson } from '../formats/zonal-json.ts';
 import { zonalHistogram } from './arbitrary-zonal-histogram.ts';
+import { test } from './law-test.ts';
 
 interface ZoneObject {
   name: string;

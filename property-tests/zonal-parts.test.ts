@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import { fc, test } from '@fast-check/vitest';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import type { Zones } from '../algorithms/geometry/polygons.ts';
 import type { RasterSource } from '../algorithms/geometry/raster.ts';
@@ -9,6 +8,7 @@ import { type Context, open } from '../index.ts';
 import { caseCount } from './cases.ts';
 import { openWorkshop } from './cli-support.ts';
 import { Geos } from './geos-areas.ts';
+import { fc, test } from './law-test.ts';
 import { movedParts, type Parts, partedPolygons, simplePart, wildPart } from './parted-support.ts';
 import { box, cellsOf, plain, type Rings, rasterOf } from './zonal-support.ts';
 

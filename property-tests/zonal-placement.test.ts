@@ -1,9 +1,9 @@
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import type { RasterSource, Window } from '../algorithms/geometry/raster.ts';
 import { zonalHistogram } from '../algorithms/zonal/index.ts';
 import { jobWindows } from '../algorithms/zonal/job-windows.ts';
 import type { WindowPlan, ZoneBoxes } from '../algorithms/zonal/window-plan.ts';
+import { fc, test } from './law-test.ts';
 import { openReference } from './reference-context.ts';
 import { box, cellsOf, plain, type Rings, rasterOf, zonesOf } from './zonal-support.ts';
 

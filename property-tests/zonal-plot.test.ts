@@ -1,4 +1,3 @@
-import { fc, test } from '@fast-check/vitest';
 import * as Plot from '@observablehq/plot';
 import { describe, expect } from 'vitest';
 import type { Polygons } from '../algorithms/geometry/polygons.ts';
@@ -14,6 +13,7 @@ import { regionsOf } from '../formats/zonal-plot/regions.ts';
 import { zonalPlot } from '../formats/zonal-plot.ts';
 import { zonalHistogram } from './arbitrary-zonal-histogram.ts';
 import { caseCount } from './cases.ts';
+import { fc, test } from './law-test.ts';
 import { assertWellFormed } from './well-formed.ts';
 
 const GRID: RasterGrid = {

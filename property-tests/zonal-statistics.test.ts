@@ -1,4 +1,3 @@
-import { fc, test } from '@fast-check/vitest';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import type { Cells, Sample } from '../algorithms/geometry/raster.ts';
 import { homeGroup, ratio } from '../algorithms/zonal/exact-sums.ts';
@@ -7,6 +6,7 @@ import { CELL_ARRAYS } from '../formats/tiff/samples.ts';
 import { type Context, open } from '../index.ts';
 import { testBackends } from './backends.ts';
 import { caseCount } from './cases.ts';
+import { fc, test } from './law-test.ts';
 import { isNearest } from './nearest-f64.ts';
 import { box, plain, rasterOf, zonesOf } from './zonal-support.ts';
 

@@ -1,4 +1,3 @@
-import { fc, test } from '@fast-check/vitest';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import type { Sample, Scaling } from '../algorithms/geometry/raster.ts';
 import { type Binning, zonalHistogram } from '../algorithms/zonal/index.ts';
@@ -7,6 +6,7 @@ import { type Context, open } from '../index.ts';
 import { caseCount } from './cases.ts';
 import { openWorkshop } from './cli-support.ts';
 import { craftedTiff } from './fixtures/crafted-tiff.ts';
+import { fc, test } from './law-test.ts';
 import { fractionOf, isNearest, multiplyAdd } from './nearest-f64.ts';
 import { box, plain, rasterOf, zonesOf } from './zonal-support.ts';
 

@@ -1,4 +1,3 @@
-import { fc, test } from '@fast-check/vitest';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { divideEdge, divideLargeEdge } from '../algorithms/geometry/row-crossings.ts';
 import { ratio } from '../algorithms/zonal/exact-sums.ts';
@@ -7,6 +6,7 @@ import { openGeoTiff } from '../formats/geotiff.ts';
 import { readZones } from '../formats/zones.ts';
 import { type Context, open } from '../index.ts';
 import { caseCount } from './cases.ts';
+import { fc, test } from './law-test.ts';
 import { plain, type Rings, rasterOf, zonesOf } from './zonal-support.ts';
 
 const counties = 'node_modules/us-atlas/counties-10m.json';

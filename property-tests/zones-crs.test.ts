@@ -1,6 +1,6 @@
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { isGeographicCrs, normalizeCrs, sameCrs } from '../formats/crs.ts';
+import { fc, test } from './law-test.ts';
 
 const epsg = fc.integer({ min: 1024, max: 32766 }).map((code) => `EPSG:${code}`);
 

@@ -1,7 +1,7 @@
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { findJsonFault } from '../formats/json-syntax.ts';
 import { caseCount } from './cases.ts';
+import { fc, test } from './law-test.ts';
 
 const isJson = (text: string): boolean => {
   try {

@@ -1,12 +1,12 @@
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fc, test } from '@fast-check/vitest';
 import { describe, expect } from 'vitest';
 import { parseZones, readZones, type ZoneOptions } from '../formats/zones.ts';
 import { QuadrilleError } from '../primitives/errors.ts';
 import { caseCount } from './cases.ts';
 import { collection, feature, geoJsonText, type Ring, ringsOf, topoJsonText } from './fixtures/random-zones.ts';
+import { fc, test } from './law-test.ts';
 
 const box = (left: number, right: number, bottom = 0, top = 10): Ring => [
   [left, bottom],

@@ -1,0 +1,34 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { build } from 'esbuild';
+import { compiledName } from '../start-unbuilt.mjs';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+/** What threads of this package run. */
+const WORKERS = [
+  'backends/workers/worker.ts',
+  'cli/side-worker.ts',
+  'formats/result-sets/parse-worker.ts',
+  'formats/tiff/decode-worker.ts',
+];
+
+/** Compiles the worker threads, for all tests of a run; below `node_modules`, so that they find the packages they import. */
+export default async function compileWorkers() {
+  const caches = join(root, 'node_modules', '.cache');
+  mkdirSync(caches, { recursive: true });
+  const outdir = mkdtempSync(join(caches, 'quadrille-workers-'));
+  const entryPoints = WORKERS.map((name) => join(root, name));
+  await build({
+    entryPoints: entryPoints.map((path) => ({ in: path, out: compiledName(pathToFileURL(path)).replace(/\.js$/, '') })),
+    outdir,
+    bundle: true,
+    packages: 'external',
+    platform: 'node',
+    format: 'esm',
+    sourcemap: true,
+    target: 'node20',
+  });
+  process.env.QUADRILLE_COMPILED_WORKERS = outdir;
+  return () => rmSync(outdir, { recursive: true, force: true });
+}
