@@ -13,8 +13,9 @@ import { machine } from './compare-input.ts';
 /**
  * Nearest neighbours: brute force in many dimensions, in GFLOP/s of two a dimension and pair, and trees of points of the plane,
  * built and not, beside kdbush, flatbush and nanoflann on one thread (where there is a C++ compiler and Debian's libnanoflann-dev).
- * Brute force stands beside faiss's flat index and torch's cdist and topk on as many threads, where Python has them (Debian's
- * python3-faiss and python3-torch, with libopenblas0-pthread: by the plain BLAS they take five times as long), with how many of the points that they find are the same.
+ * Brute force stands beside faiss's flat index and torch's cdist and topk on as many threads, where Python has them, with how many
+ * of the points that they find are the same. Debian has them as python3-faiss and python3-torch; with the plain BLAS they take five
+ * times as long as with libopenblas0-pthread.
  * Milliseconds are medians, of processor time too: on machines that others use, it says more.
  *
  * node --import tsx bench/neighbours.ts [--backend workers|webgpu] [--adapter hardware|software] [--workers 2] [--rounds 5]
