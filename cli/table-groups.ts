@@ -84,8 +84,12 @@ export function groupStore(fields: readonly TableField[]): GroupStore {
         if (column.type === 'string') keys[k]!.dictionary = column.dictionary;
       }
       const indices = new Uint32Array(places === undefined ? rows : places.length);
+      let last = -1;
       for (let i = 0; i < indices.length; i++) {
-        indices[i] = indexOf(given, places === undefined ? i : places[i]!);
+        const row = places === undefined ? i : places[i]!;
+        // Groups that a device found are sorted, so that neighbours are often the same.
+        if (last < 0 || !isSame(keys, last, given, row)) last = indexOf(given, row);
+        indices[i] = last;
       }
       return indices;
     },

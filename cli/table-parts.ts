@@ -7,8 +7,8 @@ import { openTableFile } from './table-files.ts';
 export const tableParts: TableParts<Context> = {
   openTable: openTableFile,
   openContext: zonalParts.openContext,
-  async openSession(context, question, options) {
+  async loadSession() {
     const { tableSession } = await import('./table-session.ts');
-    return tableSession(context, question, options);
+    return tableSession;
   },
 };

@@ -10,7 +10,7 @@ import type { Question } from './table-question.ts';
 import { chosenRows, topTally } from './table-rows.ts';
 
 /** Rows that are asked at once, where memory allows. */
-const MOST_ROWS = 2 ** 18;
+const MOST_ROWS = 2 ** 20;
 const LEAST_ROWS = 2 ** 10;
 /** Bytes of a cell while it is on its way: as it was read, as it is compared, and on the device. */
 const BYTES_PER_CELL = 24;

@@ -40,12 +40,15 @@ export interface TableRun {
   end(): Promise<void>;
 }
 
+/** Refuses what the types of columns do not allow. */
+export type OpenSession<C> = (context: C, question: Question, options: TableOptions) => TableSession;
+
 /** The parts that the command puts together. */
 export interface TableParts<C extends RunContext> {
   openTable(path: string, signal: AbortSignal): Promise<TableFile>;
   openContext(options: BackendOptions): Promise<C>;
-  /** Refuses what the types of columns do not allow. */
-  openSession(context: C, question: Question, options: TableOptions): Promise<TableSession>;
+  /** Loads what asks, while a context is opened. */
+  loadSession(): Promise<OpenSession<C>>;
 }
 
 /**
@@ -88,12 +91,12 @@ async function askFile<C extends RunContext>(
   const file = await parts.openTable(options.file, signal);
   try {
     const question = questionOf(options, file);
-    const context = await openContext(options, parts.openContext);
+    const [context, openSession] = await openAll(options, parts);
     const stop = (): void => context.abort(signal.reason);
     signal.addEventListener('abort', stop, { once: true });
     try {
       signal.throwIfAborted();
-      const session = await parts.openSession(context, question, options);
+      const session = openSession(context, question, options);
       const outputs = await openTableOutputs(options, session.fields, question.groups?.keys, writer.write);
       const wanted = (): boolean => writer.isRead() || question.groups !== undefined;
       const { running, end } = session.run(
@@ -126,6 +129,19 @@ async function askFile<C extends RunContext>(
   } finally {
     await file.close();
   }
+}
+
+/** A context, whose threads start while the code is loaded that asks on it. */
+async function openAll<C extends RunContext>(
+  options: TableOptions,
+  parts: TableParts<C>,
+): Promise<readonly [C, OpenSession<C>]> {
+  const opening = openContext(options, parts.openContext);
+  const [context, loaded] = await Promise.allSettled([opening, parts.loadSession()]);
+  if (context.status === 'rejected') throw context.reason;
+  if (loaded.status === 'fulfilled') return [context.value, loaded.value];
+  await context.value.close();
+  throw loaded.reason;
 }
 
 /** Parts of the file as long as somebody takes the rows. */
