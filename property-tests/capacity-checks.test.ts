@@ -10,6 +10,7 @@ import { memoriesIn } from '../primitives/columns/reachable.ts';
 import { Context } from '../primitives/context.ts';
 import * as q from '../primitives/index.ts';
 import { testBackends, testOnEveryBackend } from './backends.ts';
+import { caseCount, costlyCaseCount } from './cases.ts';
 import { lostBefore } from './faulty-backend.ts';
 import { slow } from './webgpu-support.ts';
 
@@ -207,17 +208,17 @@ const opened: readonly { readonly name: string; readonly runs: number; open(): P
   ...testBackends,
   {
     name: 'spilling',
-    runs: 60,
+    runs: caseCount(60),
     open: async () => createSpillingBackend(createReferenceBackend({ limits: { memoryBytes: 8192 } })),
   },
   {
     name: 'spilling in windows',
-    runs: 15,
+    runs: costlyCaseCount(15),
     open: async () => createSpillingBackend(await createWorkersBackend({ workers: 1 }), { windowRows: 8 }),
   },
   {
     name: 'a backend that is lost',
-    runs: 60,
+    runs: caseCount(60),
     open: async () =>
       createFailoverBackend(lostBefore(createReferenceBackend(), 40), {
         standby: async () => createReferenceBackend(),

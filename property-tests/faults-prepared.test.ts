@@ -12,7 +12,7 @@ import { Context } from '../primitives/context.ts';
 import { DeviceLostError, OutOfMemoryError } from '../primitives/errors.ts';
 import * as q from '../primitives/index.ts';
 import { reasonsIn } from './arbitrary-steps.ts';
-import { costlyCaseCount } from './cases.ts';
+import { costlyCaseCount, THOROUGH } from './cases.ts';
 import { interrupted, LOST, lostBefore } from './faulty-backend.ts';
 import { destroyBefore, openFaultyGpu, openOnFaulty, refuseBuffer } from './faulty-gpu.ts';
 import { slow } from './webgpu-support.ts';
@@ -135,7 +135,8 @@ const opened: readonly { readonly name: string; open(memoryBytes?: number): Prom
 /** Runs with a fault at every point from 1 on, or at some, until one is through before its fault comes. */
 async function atPoints(name: string, run: (at: number) => Promise<boolean>): Promise<void> {
   // Where every point would take too long, other ones are tried in every run of the tests.
-  const every = name === 'reference' ? 1 : name === 'workers' ? 13 : 25;
+  const thoroughly = name === 'reference' ? 1 : name === 'workers' ? 13 : 25;
+  const every = THOROUGH ? thoroughly : 3 * thoroughly;
   const [first] = fc.sample(fc.integer({ min: 1, max: every }), 1) as [number];
   let faults = 0;
   for (let at = first; await run(at); at += every) faults++;

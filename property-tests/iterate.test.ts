@@ -8,6 +8,7 @@ import type { Backend } from '../primitives/backend.ts';
 import { Context } from '../primitives/context.ts';
 import * as q from '../primitives/index.ts';
 import { testBackends } from './backends.ts';
+import { caseCount, costlyCaseCount } from './cases.ts';
 import { lostBefore } from './faulty-backend.ts';
 import { lookingBack, openTestBackend } from './webgpu-support.ts';
 
@@ -27,31 +28,39 @@ const one = fn({ x: u32 }, u32, () => 1);
 
 const opened: readonly { readonly name: string; readonly runs: number; open(): Promise<Backend> }[] = [
   ...testBackends,
-  { name: 'webgpu that looks back', runs: 8, open: () => openTestBackend({ tuning: lookingBack({}) }) },
-  { name: 'webgpu with 4 bindings', runs: 4, open: () => openTestBackend({ limits: { storageBuffers: 4 } }) },
+  {
+    name: 'webgpu that looks back',
+    runs: costlyCaseCount(8),
+    open: () => openTestBackend({ tuning: lookingBack({}) }),
+  },
+  {
+    name: 'webgpu with 4 bindings',
+    runs: costlyCaseCount(4),
+    open: () => openTestBackend({ limits: { storageBuffers: 4 } }),
+  },
   {
     name: 'workers that run nothing here',
-    runs: 10,
+    runs: costlyCaseCount(10),
     open: () => createWorkersBackend({ workers: 2, inlineNanoseconds: 0 }),
   },
   {
     name: 'workers that run some of it here, and fuse the rest',
-    runs: 10,
+    runs: costlyCaseCount(10),
     open: () => createWorkersBackend({ workers: 2, inlineNanoseconds: 300, fusedRows: 16 }),
   },
   {
     name: 'spilling over workers',
-    runs: 10,
+    runs: costlyCaseCount(10),
     open: async () => createSpillingBackend(await createWorkersBackend({ workers: 1 })),
   },
   {
     name: 'spilling',
-    runs: 20,
+    runs: caseCount(20),
     open: async () => createSpillingBackend(createReferenceBackend({ limits: { memoryBytes: 40_000 } })),
   },
   {
     name: 'failover',
-    runs: 10,
+    runs: costlyCaseCount(10),
     open: async () =>
       createFailoverBackend(createReferenceBackend(), { standby: async () => createReferenceBackend() }),
   },

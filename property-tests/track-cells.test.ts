@@ -16,7 +16,7 @@ import { type CellVideoOptions, cellVideo } from '../bench/cell-video.ts';
 import type { Backend } from '../primitives/backend.ts';
 import { Context } from '../primitives/context.ts';
 import { onEveryBackend } from './backends.ts';
-import { caseCount } from './cases.ts';
+import { costlyCaseCount } from './cases.ts';
 import { lostBefore } from './faulty-backend.ts';
 import { expectRefusal, openReference } from './reference-context.ts';
 import { slow } from './webgpu-support.ts';
@@ -340,7 +340,7 @@ test(
         expect(backend.counters).toMatchObject({ liveBuffers: 0 });
         await context.close();
       }),
-      { numRuns: caseCount(25) },
+      { numRuns: costlyCaseCount(25, 1), examples: [[1]] },
     );
     expect(lost).toBeGreaterThan(0);
   },

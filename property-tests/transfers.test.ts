@@ -9,7 +9,7 @@ import { Context } from '../primitives/context.ts';
 import { DeviceLostError } from '../primitives/errors.ts';
 import * as q from '../primitives/index.ts';
 import { hostColumn, recipe, rowCount } from './arbitraries/columns.ts';
-import { costlyCaseCount } from './cases.ts';
+import { caseCount, costlyCaseCount } from './cases.ts';
 import { openTestBackend, slow } from './webgpu-support.ts';
 
 const { u32 } = q;
@@ -20,28 +20,28 @@ const standby = async (): Promise<Backend> => createReferenceBackend();
 const limits = { memoryBytes: 8192 };
 
 const backends: readonly { readonly name: string; readonly runs: number; open(): Promise<Backend> }[] = [
-  { name: 'reference', runs: 60, open: standby },
-  { name: 'workers', runs: 60, open: () => createWorkersBackend({ workers: 2, inlineNanoseconds: 0 }) },
-  { name: 'webgpu', runs: 25, open: () => openTestBackend({ staging }) },
+  { name: 'reference', runs: caseCount(60), open: standby },
+  { name: 'workers', runs: caseCount(60), open: () => createWorkersBackend({ workers: 2, inlineNanoseconds: 0 }) },
+  { name: 'webgpu', runs: costlyCaseCount(25), open: () => openTestBackend({ staging }) },
   {
     name: 'webgpu in short bindings',
-    runs: 10,
+    runs: costlyCaseCount(10),
     open: () => openTestBackend({ staging, limits: { bindingBytes: 4096 } }),
   },
   {
     name: 'spilling',
-    runs: 60,
+    runs: caseCount(60),
     open: async () => createSpillingBackend(createReferenceBackend({ limits })),
   },
   {
     name: 'spilling on webgpu',
-    runs: 10,
+    runs: costlyCaseCount(10),
     open: async () => createSpillingBackend(await openTestBackend({ staging, limits })),
   },
-  { name: 'failover', runs: 60, open: async () => createFailoverBackend(await standby(), { standby }) },
+  { name: 'failover', runs: caseCount(60), open: async () => createFailoverBackend(await standby(), { standby }) },
   {
     name: 'a backend that can neither be read piece by piece nor upload',
-    runs: 30,
+    runs: caseCount(30),
     open: async () => {
       const { upload: _, lendWords: __, read, ...rest } = await createWorkersBackend({ workers: 1 });
       return { ...rest, read: (buffer, word, words) => read(buffer, word, words) };
@@ -97,7 +97,7 @@ const widened = (type: string, length: number): Packed => {
   return type.startsWith('i') ? new Int32Array(length) : new Uint32Array(length);
 };
 
-describe.each(backends)('on $name', ({ runs, open }) => {
+describe.each(backends)('on $name', ({ name, runs, open }) => {
   let context: Context;
   beforeAll(async () => {
     context = new Context(await open());
@@ -162,7 +162,8 @@ describe.each(backends)('on $name', ({ runs, open }) => {
   test('sync waits for reads that are under way, and for the memory of columns released meanwhile', async () => {
     const { counters } = context.backend;
     const before = [counters.liveBuffers, counters.liveBytes];
-    const data = new Uint32Array(3 * 2 ** 20 + 1).fill(7);
+    // Several slices of the workers' copies. Staging buffers of 256 bytes take many rounds in any case.
+    const data = new Uint32Array(name.includes('webgpu') ? 2 ** 16 + 1 : 3 * 2 ** 20 + 1).fill(7);
     for (const length of [4, data.length]) {
       const column = await context.upload(data.subarray(0, length));
       const reading = context.read(column);

@@ -140,7 +140,13 @@ describe.each(ways)('a prepared pipeline that runs %s', (_, options) => {
       await end;
       lost += backend.failovers.length;
     });
-    await fc.assert(property, { numRuns: costlyCaseCount(8) });
+    await fc.assert(property, {
+      numRuns: costlyCaseCount(8, 2),
+      examples: [
+        [5, 0],
+        [5, 1],
+      ],
+    });
     if (options.inlineNanoseconds === 0) expect(lost).toBeGreaterThan(0);
   }, 240_000);
 
