@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { MeasuredLadder } from './leukocyte-ladder.ts';
+import { tableLines } from './markdown-table.ts';
 import { drawPanels, type Panel } from './panels.ts';
 
 /**
@@ -169,13 +170,4 @@ function whole(): string[] {
 function shortest(value: number): string {
   if (value >= 100) return Math.round(value).toLocaleString('en');
   return value.toFixed(value < 1 ? 2 : 1);
-}
-
-/** Rows as a table of Markdown, the first as its head, with columns as wide as they must be. */
-function tableLines(rows: readonly (readonly string[])[]): string[] {
-  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
-  const line = (cells: readonly string[]): string =>
-    `| ${cells.map((cell, column) => cell.padEnd(widths[column]!)).join(' | ')} |`;
-  const [head, ...body] = rows;
-  return [line(head!), line(widths.map((width) => '-'.repeat(width))), ...body.map(line)];
 }

@@ -1,6 +1,6 @@
 import { bool, type Column, type Context, copyIf, fn, map, sequence, u32 } from '../../primitives/index.ts';
 import type { Experiment, HostColumns } from '../harness/experiment.ts';
-import { buildPyramid, disposePyramid, pointList } from './histogram-pyramid.ts';
+import { buildPyramid, pointList } from './histogram-pyramid.ts';
 import { hashed } from './inputs.ts';
 
 /** A way to list the active cells. */
@@ -17,10 +17,7 @@ export const byPyramid =
   (dimensions: 1 | 2): PointLister =>
   (context, cells, width) => {
     const extent = dimensions === 1 ? { width: cells.capacity, height: 1 } : { width, height: cells.capacity / width };
-    const pyramid = buildPyramid(context, cells, extent, dimensions);
-    const list = pointList(context, pyramid);
-    disposePyramid(context, pyramid);
-    return list;
+    return context.scope(() => pointList(context, buildPyramid(context, cells, extent, dimensions)));
   };
 
 /** Cells of which about one in so many is active, at random. */
