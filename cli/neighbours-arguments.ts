@@ -150,8 +150,33 @@ function parseAsked(values: OptionValues, metric: Metric): Asked {
       remedy: 'Give --radius where all points are wanted.',
     });
   }
-  if (radius! >= 0 || metric === 'inner') return { kind: 'radius', radius: radius! };
-  throw new UsageError('usage/out-of-range', `--radius ${radius} is not 0 or above.`);
+  requireRadius(radius!, metric);
+  return { kind: 'radius', radius: radius! };
+}
+
+const LEAST_F32 = 2 ** -126;
+
+/** A radius is compared as a power, of l2 and the like: that has to be a number of f32. */
+function requireRadius(radius: number, metric: Metric): void {
+  if (radius < 0 && metric !== 'inner') {
+    throw new UsageError('usage/out-of-range', `--radius ${radius} is not 0 or above.`);
+  }
+  const power = powerOf(metric);
+  const compared = Math.abs(Math.fround(radius ** power));
+  if (radius === 0 || (compared >= LEAST_F32 && Number.isFinite(compared))) return;
+  const greatest = 2 ** (Math.log2(GREATEST_F32) / power);
+  throw new UsageError('usage/out-of-range', `--radius ${radius} is no distance that f32 can compare.`, {
+    expected: `0, or ${(LEAST_F32 ** (1 / power)).toPrecision(3)} to ${greatest.toPrecision(3)} with ${nameOfMetric(metric)}`,
+    got: radius,
+    remedy: power > 1 ? 'Change the unit of the coordinates, or take --metric max or l1.' : undefined,
+  });
+}
+
+const GREATEST_F32 = 2 ** 128 - 2 ** 104;
+
+/** Sums of so high powers are compared. */
+function powerOf(metric: Metric): number {
+  return metric === 'l2' ? 2 : typeof metric === 'string' ? 1 : metric.lp;
 }
 
 const METRICS = ['l1', 'l2', 'max', 'cosine', 'inner'] as const;

@@ -210,9 +210,9 @@ function widened(elements: Float32Array, dimensions: number, width: number): Flo
   return wide;
 }
 
-/** The radius as the algorithms compare it: sums of powers are compared as sums. */
+/** The radius as the algorithms compare it: sums of powers are compared as sums; that of l2 is squared there. */
 function limitOf(metric: Metric, radius: number): number {
-  return typeof metric === 'string' ? radius : Math.fround(radius ** metric.lp);
+  return Math.fround(typeof metric === 'string' ? radius : radius ** metric.lp);
 }
 
 /** Sums of powers as distances, rounded to f32. */

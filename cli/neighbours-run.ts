@@ -82,7 +82,7 @@ export async function searchNeighbours<C extends RunContext>(
     let writing: Promise<void> = Promise.resolve();
     const running = searchGraph({
       index,
-      batches: () => whileWanted(batches, () => writer.isRead() || options.out !== '-'),
+      batches: () => whileWanted(batches, () => writer.isRead() || options.out !== '-' || options.plot !== undefined),
       total,
       isOnGpu: context.value.backend.name.startsWith('webgpu'),
       write(answered: AnsweredBatch): Promise<void> {

@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 import type { Metric } from '../algorithms/neighbours/index.ts';
-import type { HostTable } from '../algorithms/tables/host-table.ts';
+import type { HostColumn, HostTable } from '../algorithms/tables/host-table.ts';
 import { jsonLog } from '../cli/json-log.ts';
 import { runNeighbours } from '../cli/neighbours.ts';
 import { parseNeighboursArguments } from '../cli/neighbours-arguments.ts';
@@ -183,3 +183,16 @@ export function rowsOfCsv(csv: string): Row[] {
     return [query, rest[0]!, Math.fround(rest[1]!)];
   });
 }
+
+/** A column of f64. */
+export const f64 = (...values: number[]): HostColumn => ({ type: 'f64', values: Float64Array.from(values) });
+
+/** A column of strings that differ. */
+export const strings = (...dictionary: string[]): HostColumn => ({
+  type: 'string',
+  codes: Uint32Array.from(dictionary.keys()),
+  dictionary,
+});
+
+/** Four points with names. */
+export const square: HostTable = { x: f64(0, 3, 1, 5), y: f64(0, 4, 1, 5), name: strings('a', 'b', 'c', 'd') };
