@@ -23,7 +23,7 @@ export function exitCodeOf(error: unknown): number {
 export function describeFailure(error: unknown): string {
   if (debugging() && error instanceof Error) return error.stack ?? error.message;
   const message = error instanceof Error ? error.message : String(error);
-  const line = POINTS.test(message) ? message.trim() : oneLine(message);
+  const line = POINTS.test(message) ? message.replaceAll(/\n (?=\S)/g, '\n').trim() : oneLine(message);
   if (error instanceof QuadrilleError) return line;
   return `${line} (This is a mistake in quadrille: run it with QUADRILLE_DEBUG=1 to see where.)`;
 }

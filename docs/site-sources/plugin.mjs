@@ -39,6 +39,7 @@ const GUIDES = [
   'quadtrees',
   'compare-segmentations',
   'cell-tracking',
+  'tables',
   'neighbours',
   'benchmarks',
 ].map((name) => `docs/guide/${name}.md`);
