@@ -6,13 +6,19 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { startVitest } from 'vitest/node';
+import { LongestFirst } from './longest-first.mjs';
 import { ProgressReporter } from './progress-reporter.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const { positionals, values } = parseArgs({ allowPositionals: true, options: { thorough: { type: 'boolean' } } });
 if (values.thorough) process.env.QUADRILLE_THOROUGH = '1';
 const names = values.thorough && positionals.length === 0 ? filesOfLaws() : positionals;
-const vitest = await startVitest('test', names, { root, watch: false, reporters: [new ProgressReporter()] });
+const vitest = await startVitest('test', names, {
+  root,
+  watch: false,
+  reporters: [new ProgressReporter()],
+  sequence: { sequencer: LongestFirst },
+});
 const modules = vitest.state.getTestModules();
 const tests = modules.flatMap((module) => [...module.children.allTests()]);
 const states = tests.map((test) => test.result().state);
@@ -28,7 +34,8 @@ process.stdout.write(`${passed} passed, ${failed} failed\n`);
 /** Files whose number of random cases depends on QUADRILLE_THOROUGH. */
 function filesOfLaws() {
   const folder = fileURLToPath(new URL('.', import.meta.url));
-  const isOfLaws = (name) => /\bfast-check\b|law-test|from '\.\/backends\.ts'/.test(readFileSync(folder + name, 'utf8'));
+  const isOfLaws = (name) =>
+    /\bfast-check\b|law-test|from '\.\/backends\.ts'/.test(readFileSync(folder + name, 'utf8'));
   return readdirSync(folder).filter((name) => name.endsWith('.test.ts') && isOfLaws(name));
 }
 
