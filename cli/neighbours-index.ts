@@ -43,7 +43,7 @@ export interface NeighbourJob {
 const MOST_TREE_DIMENSIONS = 3;
 /** Rows of a result that are on the device at once. */
 const MOST_ROWS = 2 ** 20;
-const MOST_QUERIES = 2 ** 16;
+const MOST_QUERIES = 2 ** 15;
 /** Pairs of a query and a point, times dimensions, that are looked at at once: fractions of a second. */
 const MOST_STEPS = 2 ** 34;
 /** Pairs whose distances are on the device at once. */
