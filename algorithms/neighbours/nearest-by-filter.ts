@@ -1,6 +1,8 @@
-import { alive, fuse, programOf } from '../../primitives/columns/program.ts';
+import { alive, fuse, type Loader, programOf } from '../../primitives/columns/program.ts';
 import {
   array,
+  type Bool,
+  bitsToF32,
   bitsToU32,
   bool,
   type Column,
@@ -8,6 +10,7 @@ import {
   copyIf,
   crossReduce,
   exclusiveScan,
+  type F32,
   For,
   f32,
   fn,
@@ -17,6 +20,7 @@ import {
   plus,
   select,
   sequence,
+  type U32,
   u32,
   uniform,
   Var,
@@ -31,12 +35,12 @@ const LEAST_DIMENSIONS = 16;
 const MOST_DIMENSIONS = 2 ** 16;
 /** Runs beyond k that are looked at, so that few queries are left undecided. */
 const EXTRA_RUNS = 5;
-const [SHORTEST_RUN, LONGEST_RUN] = [16, 128];
+const [SHORTEST_RUN, LONGEST_RUN] = [16, 256];
 
 /** A search for the nearest points by squared distance, with what the filter knows of the points. */
 export interface FilteredSearch extends Search {
-  /** Squared lengths of the points. */
-  readonly squares: Column<'f32'>;
+  /** Squared lengths of the points, lowered by {@link loweredSquares}. */
+  readonly lowered: Column<'f32'>;
   /** Runs that are looked at, and one more. */
   readonly listed: number;
 }
@@ -45,7 +49,7 @@ export interface FilteredSearch extends Search {
 export function filterOf(n: number, k: number, dimensions: number): Pick<FilteredSearch, 'run' | 'listed'> | undefined {
   const listed = LIST * Math.ceil((k + EXTRA_RUNS) / LIST);
   // The pairs of the runs that are looked at cost about four times a pair of the filter.
-  const even = Math.log2(Math.sqrt(n / listed / 4));
+  const even = Math.log2(Math.sqrt(n / listed));
   const run = Math.max(SHORTEST_RUN, Math.min(LONGEST_RUN, 2 ** Math.round(even)));
   const isWorthIt = dimensions >= LEAST_DIMENSIONS && dimensions <= MOST_DIMENSIONS && n >= 4 * listed * run;
   return isWorthIt ? { run, listed } : undefined;
@@ -64,8 +68,17 @@ export function nearestByFilter(search: FilteredSearch, queries: Queries & { rea
   const { context, k, n, run, listed } = search;
   const { count } = queries;
   const { lists, bounds } = context.scope(() => {
-    const first = firstRuns(context, boundsOfRuns(search, queries), count, Math.ceil(n / run), listed);
-    return { lists: nearestOfRuns(search, queries, first.ids, listed - 1, listed), bounds: first.keys };
+    const squares = squaredLengths(context, queries.elements, search.dimensions, count);
+    const first = firstRuns(
+      context,
+      boundsOfRuns(search, queries.elements, squares),
+      count,
+      Math.ceil(n / run),
+      listed,
+    );
+    const isOpen = runsWithin(search, first.keys, squares);
+    const chosen = { runs: first.ids, count: listed - 1, pitch: listed, isOpen };
+    return { lists: nearestOfRuns(search, queries, chosen), bounds: first.keys };
   });
   const row = sequence(count);
   const undecided = context.materialize(map(isUndecided, { row, keys: lists.keys, bounds, k, listed }));
@@ -143,16 +156,36 @@ const elementOf = fn(
 );
 
 /** A lower bound of the distances of each run's points, for every query, as words in the order of distances. */
-function boundsOfRuns(search: FilteredSearch, queries: Queries & { readonly count: number }): Column<'u32'> {
-  const { context, points, squares, dimensions, run } = search;
-  const from = squaredLengths(context, queries.elements, dimensions, queries.count);
+function boundsOfRuns(
+  { context, points, lowered, dimensions, run }: FilteredSearch,
+  elements: Column<'f32'>,
+  ownSquares: Column<'f32'>,
+): Column<'u32'> {
   return crossReduce(
-    { a: { elements: queries.elements, dimensions }, from },
-    { b: { elements: points, dimensions }, to: squares },
+    { a: { elements, dimensions }, from: loweredSquares(context, ownSquares, dimensions) },
+    { b: { elements: points, dimensions }, to: lowered },
     { start: 0, step: productStep, value: lowerBound },
     minimum(u32),
-    { run, captures: { share: errorShare(dimensions), least: dimensions * LEAST_ERROR } },
+    { run },
   );
+}
+
+/**
+ * Whether a run may have one of the k nearest points. Each of the first k runs has a point whose distance is at most its bound L
+ * and twice the error share · N, where N = |a|² + |b|² ≤ 3 |a|² + 2 S, and S is hardly more than L. Where the first bound is 0, its
+ * sums may have overflowed, and nothing is known.
+ */
+function runsWithin({ k, listed, dimensions }: FilteredSearch, bounds: Column<'u32'>, ownSquares: Column<'f32'>) {
+  return (row: U32, which: U32, loader: Loader): Bool => {
+    const at = (place: U32 | number): U32 => loader.load([bounds], row.mul(listed).add(place))[0] as U32;
+    const [square] = loader.load([ownSquares], row) as [F32];
+    const last = bitsToF32(at(k - 1));
+    const error = square.add(last).mul(loader.uniform('f32', Math.fround(10 * errorShare(dimensions))));
+    const most = last.add(error.add(loader.uniform('f32', Math.fround(4 * dimensions * LEAST_ERROR))));
+    return at(0)
+      .eq(0)
+      .or(bitsToF32(at(which)).le(most));
+  };
 }
 
 const productStep = fn('productStep', { sum: f32, a: f32, b: f32 }, f32, ({ sum, a, b }) => sum.add(a.mul(b)), {
@@ -170,11 +203,11 @@ const MOST_SQUARES = 1e37;
  * How far, at most, the filter's value is above the formula's, as a share of N = |a|² + |b|². With D dimensions, u the rounding,
  * S the squared distance of real numbers, and γ = D u / (1 − D u), to first order:
  *
- * - a·b in any order, fused or not, is within γ |a| |b| ≤ γ N / 2 of the real one, |a|² and |b|² within γ of theirs, and three more
- *   operations round what is at most 2 N: in all (2 D + 6) u N.
+ * - a·b in any order, fused or not, is within γ |a| |b| ≤ γ N / 2 of the real one, |a|² and |b|² within γ of theirs; lowering them
+ *   rounds twice, their sum once and the difference, which is at most 2 N, once: in all (2 D + 5) u N.
  * - The formula rounds each difference, each square and each sum: it is within (D + 2) u S of S, and S ≤ 2 N.
  *
- * That is (4 D + 10) u N. The computed N is within (D + 1) u of N, and terms of higher order are below D² u² N; what is
+ * That is (4 D + 9) u N. The computed N is within (D + 1) u of N, and terms of higher order are below D² u² N; what is
  * added here covers both as long as D ≤ 2^16.
  */
 function errorShare(dimensions: number): number {
@@ -182,17 +215,25 @@ function errorShare(dimensions: number): number {
   return Math.fround(first * (1 + 16 * dimensions * ROUNDING) * 1.01);
 }
 
-/** Sums that are not finite or may have overflowed bound nothing. */
-const lowerBound = fn(
-  'lowerBound',
-  { sum: f32, from: f32, to: f32, share: uniform(f32), least: uniform(f32) },
-  u32,
-  ({ sum, from, to, share, least }) => {
-    const squares = Let(from.add(to));
-    const bound = squares.sub(sum.add(sum)).sub(squares.mul(share).add(least));
-    return select(u32(0), bitsToU32(bound), squares.lt(MOST_SQUARES).and(bound.gt(0)));
-  },
+/** Squared lengths less their share of the error of the filter. */
+export function loweredSquares(context: Context, squares: Column<'f32'>, dimensions: number): Column<'f32'> {
+  const captures = { rest: 1 - errorShare(dimensions), least: dimensions * LEAST_ERROR };
+  return context.materialize(map(loweredSquare, { square: squares, ...captures }));
+}
+
+const loweredSquare = fn(
+  'loweredSquare',
+  { square: f32, rest: uniform(f32), least: uniform(f32) },
+  f32,
+  ({ square, rest, least }) => square.mul(rest).sub(least),
 );
+
+/** Sums that are not finite or may have overflowed bound nothing. */
+const lowerBound = fn('lowerBound', { sum: f32, from: f32, to: f32 }, u32, ({ sum, from, to }) => {
+  const squares = Let(from.add(to));
+  const bound = Let(squares.sub(sum.add(sum)));
+  return select(u32(0), bitsToU32(bound), squares.lt(MOST_SQUARES).and(bound.gt(0)));
+});
 
 /** The squared lengths of vectors. */
 export function squaredLengths(

@@ -1,5 +1,6 @@
 import { destination, fuse, type Loader, programOf } from '../../primitives/columns/program.ts';
 import {
+  type Bool,
   type Column,
   type Context,
   crossReduce,
@@ -52,22 +53,27 @@ export function nearestByFormula(search: Search, queries: Queries): ListColumns 
   const runs = Math.ceil(n / run);
   if (runs <= k) return nearestOfCandidates(search, queries, n, (_row, place) => place);
   const chosen = nearestRuns(search, queries, runs);
-  return nearestOfRuns(search, queries, chosen, k, k);
+  return nearestOfRuns(search, queries, { runs: chosen, count: k, pitch: k });
 }
 
-/** The nearest of all points of some runs: the first `count` of every row of `chosen`, whose rows are `pitch` apart. */
-export function nearestOfRuns(
-  search: Search,
-  queries: Queries,
-  chosen: Column<'u32'>,
-  count: number,
-  pitch: number,
-): ListColumns {
+/** Some runs of every query: the first `count` of every row of `runs`, whose rows are `pitch` apart. */
+export interface ChosenRuns {
+  readonly runs: Column<'u32'>;
+  readonly count: number;
+  readonly pitch: number;
+  /** Whether the run at a place may have one of the nearest points; all may unless given. */
+  readonly isOpen?: (row: U32, place: U32, loader: Loader) => Bool;
+}
+
+/** The nearest of all points of some runs. */
+export function nearestOfRuns(search: Search, queries: Queries, chosen: ChosenRuns): ListColumns {
   const { run } = search;
+  const { runs, count, pitch, isOpen } = chosen;
   return nearestOfCandidates(search, queries, count * run, (row, place, loader) => {
-    const which = place.div(run);
-    const [first] = loader.load([chosen], row.mul(pitch).add(which)) as [U32];
-    return first.mul(run).add(place.sub(which.mul(run)));
+    const which = Let(place.div(run));
+    const [first] = loader.load([runs], row.mul(pitch).add(which)) as [U32];
+    const id = first.mul(run).add(place.sub(which.mul(run)));
+    return isOpen === undefined ? id : select(u32(NO_POINT), id, isOpen(row, which, loader));
   });
 }
 
@@ -129,6 +135,9 @@ function keyFunctor({ measure, lengths }: Search) {
   return fn('angleKey', { sum: f32, from: f32, to: f32 }, u32, ({ sum, from, to }) => measure.keyOf(sum, [from, to]));
 }
 
+/** Elements that are read at once: a sector of a cache of a GPU holds as many. */
+const AT_ONCE = 8;
+
 /** How far the candidates of every query are, row after row; those that are none are farther than everything. */
 function candidateKeys(search: Search, queries: Queries, candidates: number, idOf: IdOf): Column<'u32'> {
   const { context, measure, n, points, lengths, dimensions } = search;
@@ -142,11 +151,18 @@ function candidateKeys(search: Search, queries: Queries, candidates: number, idO
     const sum = Var(f32(0));
     const width = loader.uniform('u32', dimensions);
     const [from, to] = [Let(row.mul(width)), Let(id.mul(width))];
-    For(0, select(u32(0), width, isPoint), (d) => {
+    const step = (d: U32) => {
       const [a] = loader.load([queries.elements], from.add(d)) as [F32];
       const [b] = loader.load([points], to.add(d)) as [F32];
       sum.set(measure.step(sum, a, b));
+    };
+    // Neighbouring elements are read one right after the other, while they are in the cache.
+    const groups = Let(select(u32(0), width.div(AT_ONCE), isPoint));
+    For(0, groups, (group) => {
+      const first = Let(group.mul(AT_ONCE));
+      for (let d = 0; d < AT_ONCE; d++) step(first.add(d));
     });
+    For(groups.mul(AT_ONCE), select(u32(0), width, isPoint), step);
     const both =
       lengths === undefined
         ? undefined

@@ -15,7 +15,7 @@ import {
 import { aWhole, optional, someOptions } from '../../primitives/kinds.ts';
 import type { ListColumns } from './lists.ts';
 import { aMetric, type Metric, measureOf } from './metrics.ts';
-import { filterOf, nearestByFilter, squaredLengths } from './nearest-by-filter.ts';
+import { filterOf, loweredSquares, nearestByFilter, squaredLengths } from './nearest-by-filter.ts';
 import { nearestByFormula, type Queries, runLength, type Search } from './nearest-by-formula.ts';
 import { type Neighbours, neighboursOf, type Points, pointCount, somePoints } from './points.ts';
 
@@ -69,7 +69,8 @@ export function nearest(context: Context, points: Points, queries: Points, optio
       ...{ context, measure, k, n, run, dimensions: points.dimensions, points: elements },
       lengths: metric === 'cosine' ? lengthsOf(context, points, n) : undefined,
     };
-    const squares = filter && squaredLengths(context, elements, points.dimensions, n);
+    const lowered =
+      filter && loweredSquares(context, squaredLengths(context, elements, points.dimensions, n), points.dimensions);
     const most = queriesAtOnce(search, listed);
     const parts: ListColumns[] = [];
     for (let from = 0; from < m; from += most) {
@@ -78,9 +79,9 @@ export function nearest(context: Context, points: Points, queries: Points, optio
       parts.push(
         context.scope(() => {
           const given = queriesOfPart(search, context.materialize(some), count);
-          return squares === undefined
+          return lowered === undefined
             ? nearestByFormula(search, given)
-            : nearestByFilter({ ...search, squares, listed }, given);
+            : nearestByFilter({ ...search, lowered, listed }, given);
         }),
       );
     }
