@@ -99,7 +99,11 @@ export function bitsPart(columns: readonly (Column<'u32'> | undefined)[]): Part<
     columns: [],
     bits,
     constants: [],
-    emit: ({ row, words }) => words.map((word) => hasBit(word, row)).reduce((all, each) => all.and(each)),
+    emit: ({ row, words }) =>
+      hasBit(
+        words.reduce((all, each) => all.and(each)),
+        row,
+      ),
   };
 }
 
