@@ -4,7 +4,6 @@ import {
   type Column,
   type ColumnsOf,
   type Context,
-  concatenate,
   constant,
   For,
   f32,
@@ -20,9 +19,8 @@ import {
 } from '../../primitives/index.ts';
 import type { FrameSource } from './frame-source.ts';
 import { SNAXELS } from './snake.ts';
-import { trackInFieldUnits } from './track-frame.ts';
+import { type CellsInFrame, trackInFieldUnits } from './track-frame.ts';
 import { type TrackingOptions, unitOf } from './tracking-options.ts';
-import type { SeenCells } from './tracks.ts';
 import { WINDOW_WORDS, windowShape } from './windows.ts';
 
 /** A path is expected where a cell was in the mean of this many frames. */
@@ -49,17 +47,8 @@ export interface CellState {
   readonly windows: Column<'u32'>;
 }
 
-/**
- * What the host reads of every frame, in one column, as every column that is read costs the host some microseconds: x of all rows,
- * then y, radii, whether they are lost (0 or 1), and {@link SNAXELS} radii a row.
- */
-export type SeenColumn = Column<'f32'>;
-
-/** The parts of a {@link SeenColumn} that was read. */
-export function seenCells(values: Float32Array, rows: number): SeenCells {
-  const part = (from: number, width = 1): Float32Array => values.subarray(from * rows, (from + width) * rows);
-  return { x: part(0), y: part(1), radius: part(2), lost: part(3), radii: part(4, SNAXELS) };
-}
+/** What the host reads of every frame. */
+export type SeenColumns = Pick<CellsInFrame, 'x' | 'y' | 'radius' | 'lost' | 'radii'>;
 
 /** A cell as the host knows it, in a row of its own. */
 export interface StartingCell {
@@ -79,8 +68,8 @@ export interface CellStep {
   readonly rows: number;
   /** A state made of what the host knows. Fields go on from those of `before` in rows that are not new. */
   start(cells: readonly StartingCell[], before: CellState | undefined): CellState;
-  /** The state in a frame, and what the host reads of it. */
-  next(grey: Column, state: CellState): { readonly state: CellState; readonly seen: SeenColumn };
+  /** The state in a frame, and the columns of it that the host reads. */
+  next(grey: Column, state: CellState): { readonly state: CellState; readonly seen: SeenColumns };
   dispose(): void;
 }
 
@@ -123,7 +112,7 @@ export function prepareCellStep(
         field: found.field,
         windows: found.windows,
       },
-      seen: concatenate([x, y, radius, map(oneIfLost, { lost }), found.radii]),
+      seen: { x, y, radius, lost, radii: found.radii },
     };
   });
   return {
@@ -133,8 +122,6 @@ export function prepareCellStep(
     dispose: () => prepared.dispose(),
   };
 }
-
-const oneIfLost = fn('oneIfLost', { lost: bool }, f32, ({ lost }) => select(f32(0), f32(1), lost));
 
 /** What a row is in the next frame: its expected path is the mean of its last frames. */
 const nextCell = fn(

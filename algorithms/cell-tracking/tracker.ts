@@ -1,7 +1,7 @@
 import { requireArguments } from '../../primitives/arguments.ts';
 import { ArgumentError, type Column, type Context } from '../../primitives/index.ts';
 import { aWhole } from '../../primitives/kinds.ts';
-import { type CellState, type CellStep, prepareCellStep, type StartingCell, seenCells } from './cell-state.ts';
+import { type CellState, type CellStep, prepareCellStep, type StartingCell } from './cell-state.ts';
 import type { DetectedCells } from './detect-cells.ts';
 import { DEFAULT_RADII, marginOf } from './detection-options.ts';
 import { aHostFrame, type HostFrame, requireHostFrame, requireSameDepth, requireSameSize } from './frame.ts';
@@ -203,12 +203,11 @@ function createFollower(
   }
 
   function advance(grey: Column, before: CellState): Promise<SeenCells> {
-    const { rows, next } = step!;
-    const after = next(grey, before);
+    const after = step!.next(grey, before);
     state = after.state;
     const read = context.read(after.seen);
-    context.dispose(before, after.seen);
-    return read.then((values) => seenCells(values, rows));
+    context.dispose(before, after.seen.radius, after.seen.lost);
+    return read;
   }
 
   function disposeState(): void {
@@ -227,7 +226,7 @@ function createFollower(
 
 const NO_CELLS: SeenCells = {
   ...{ x: new Float32Array(), y: new Float32Array(), radius: new Float32Array() },
-  ...{ lost: new Float32Array(), radii: new Float32Array() },
+  ...{ lost: new Uint8Array(), radii: new Float32Array() },
 };
 
 function requireNext(index: number, next: number): void {

@@ -30,8 +30,7 @@ export interface SeenCells {
   readonly x: Float32Array;
   readonly y: Float32Array;
   readonly radius: Float32Array;
-  /** 0, or 1 where a cell is lost. */
-  readonly lost: Float32Array;
+  readonly lost: Uint8Array;
   readonly radii: Float32Array;
 }
 
