@@ -23,7 +23,7 @@ export const testBackends: readonly TestBackend[] = [
   { name: 'reference', runs: caseCount(30), open: async (limits) => createReferenceBackend({ limits }) },
   {
     name: 'workers',
-    runs: caseCount(25),
+    runs: costlyCaseCount(25),
     open: (limits) => createWorkersBackend({ workers: 2, inlineNanoseconds: 0, limits }),
   },
   {

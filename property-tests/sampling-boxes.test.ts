@@ -9,6 +9,7 @@ import { createReferenceBackend } from '../backends/reference/index.ts';
 import { polygonPairs } from '../bench/polygon-pairs.ts';
 import { bool, Context, constant, copyIf, sequence } from '../primitives/index.ts';
 import { onEveryBackend } from './backends.ts';
+import { caseCount } from './cases.ts';
 import { Geos } from './geos-areas.ts';
 import { anyRings, bigints, countPixels, gridPolygonsOf, type Rings, rectilinearRings } from './pixelbox-support.ts';
 import { openReference } from './reference-context.ts';
@@ -200,7 +201,7 @@ describe('outlines of segmented pixels', () => {
       const geos = await Geos.open();
       const { context } = opened();
       for (const scale of [1, 5]) {
-        const [tile] = polygonPairs({ pairs: 300, tiles: 1, scale, seed: scale });
+        const [tile] = polygonPairs({ pairs: caseCount(300), tiles: 1, scale, seed: scale });
         const { first, second, pairs } = tile!;
         const [p, q] = [first, second].map((polygons) => uploadPolygonEdges(context, polygons));
         const columns = { p: context.column(pairs.p), q: context.column(pairs.q) };
