@@ -5,6 +5,7 @@ const config: ViteUserConfig = defineConfig({
   test: {
     include: ['property-tests/**/*.test.ts'],
     globalSetup: ['property-tests/compile-workers.mjs'],
+    setupFiles: ['property-tests/setup.ts'],
     // Processes, not threads: a test of the workers backend or of Dawn must not share its process with another one at the same time.
     pool: 'forks',
     // Files that one process runs, one after the other, share what they import: loading it for each took a fifth of the time.
