@@ -234,7 +234,10 @@ export function tableOf(of: AnyMonoid, columns: readonly Column[]): never {
   return assemble<Column>(of.shape as Shape & Scalar<ScalarType>, columns) as never;
 }
 
-/** Totals as they are added up: exact ones in one pass, those whose order matters in another. */
+/** Totals of so few words go in one pass, whether their order matters or not: to read the columns again takes longer. */
+const MOST_WORDS = 8;
+
+/** Totals as they are added up: few in one pass, of many the exact ones in one and those whose order matters in another. */
 export interface ReducedTotals {
   readonly totals: readonly (readonly Total[])[];
   readonly columns: { readonly [pass: string]: { readonly [name: string]: Column } };
@@ -242,9 +245,9 @@ export interface ReducedTotals {
 
 export function reducedTotals(table: DeviceTable, totals: readonly Total[]): ReducedTotals {
   const named = [...new Map(totals.map((total) => [total.name, total])).values()];
-  const passes = [true, false]
-    .map((isExact) => named.filter(({ monoid: { exact } }) => exact === isExact))
-    .filter(({ length }) => length > 0);
+  const words = named.reduce((sum, { monoid: { shape } }) => sum + leafTypes(shape).length, 0);
+  const apart = [true, false].map((isExact) => named.filter(({ monoid: { exact } }) => exact === isExact));
+  const passes = (words <= MOST_WORDS ? [named] : apart).filter(({ length }) => length > 0);
   return { totals: passes, columns: Object.fromEntries(passes.map((some, i) => [`p${i}`, reduceTotals(table, some)])) };
 }
 
