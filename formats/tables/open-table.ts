@@ -4,10 +4,6 @@ import { isPlain, isRecord } from '../../primitives/given.ts';
 import { aFlag, aSignal, aText, aWord, optional, someOptions, where } from '../../primitives/kinds.ts';
 import { fileInput } from '../polygon-layers/layer-input.ts';
 import { openFileBytes } from '../tiff/byte-source.ts';
-import { openArrow } from './arrow/arrow.ts';
-import { openCsv } from './csv/csv.ts';
-import { PARQUET_MAGIC } from './parquet/footer.ts';
-import { openParquet } from './parquet/parquet.ts';
 import type { TableFile, TableFormat, TableOptions } from './table-file.ts';
 
 /**
@@ -42,10 +38,14 @@ export async function openTable(path: string, options: TableOptions = {}): Promi
   requireArguments('openTable', { path, options }, ARGUMENTS);
   options.signal?.throwIfAborted();
   const format = options.format ?? (await formatOf(path));
-  if (format === 'csv') return openCsv(await fileInput(path), options);
+  // Each reader is loaded when it is needed: their modules take longer than small files.
+  if (format === 'csv') return (await import('./csv/csv.ts')).openCsv(await fileInput(path), options);
   const source = await openFileBytes(path);
   try {
-    const table = await (format === 'parquet' ? openParquet(source) : openArrow(source));
+    const table =
+      format === 'parquet'
+        ? await (await import('./parquet/parquet.ts')).openParquet(source)
+        : await (await import('./arrow/arrow.ts')).openArrow(source);
     options.signal?.throwIfAborted();
     return table;
   } catch (error) {
@@ -82,6 +82,7 @@ const ARGUMENTS = {
 };
 
 const MAGIC_BYTES = 8;
+const PARQUET_MAGIC = 'PAR1';
 const ARROW_MAGIC = 'ARROW1';
 /** What stands before every message of a stream. */
 const CONTINUATION = '\xff\xff\xff\xff';

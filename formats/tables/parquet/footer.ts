@@ -7,7 +7,7 @@ import type { FieldType, TableField, TimestampUnit, UnreadField } from '../table
 import { CODECS } from './codecs.ts';
 import { checkedStruct } from './thrift-check.ts';
 
-export const PARQUET_MAGIC = 'PAR1';
+const PARQUET_MAGIC = 'PAR1';
 const ENCRYPTED_MAGIC = 'PARE';
 /** Length of the metadata, and the magic. */
 const TAIL_BYTES = 8;
