@@ -9,6 +9,7 @@ import {
   type VoiceOptions,
 } from './arguments.ts';
 import { type OptionSpec, type OptionValues, parsed, readCommand, text } from './command-line.ts';
+import { checkNoStdin } from './index-arguments.ts';
 import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
 import { suggest } from './suggest.ts';
 import { ROWS_FORMATS, type RowsFormat, rowsFormat } from './table-files.ts';
@@ -96,6 +97,7 @@ export const NEIGHBOURS_SPECS: readonly OptionSpec[] = [
  */
 export function parseNeighboursArguments(args: readonly string[]): NeighboursOptions {
   const { words, values } = readCommand(args, NEIGHBOURS_SPECS, ['POINTS']);
+  checkNoStdin([...words, text(values, 'queries') ?? '']);
   const metric = parsed(values, 'metric', parseMetric) ?? 'l2';
   const [plot, json] = [text(values, 'plot'), values.has('json')];
   const out = text(values, 'out') ?? (json || plot === '-' ? undefined : '-');

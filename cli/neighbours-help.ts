@@ -18,7 +18,8 @@ ${describe(NEIGHBOURS_SPECS)}
 What is near:
   Distances are computed in f32, every operation rounded, coordinates in the order of --columns; equally far points come in the
   order of their rows. So the bytes are the same on every backend. Where coordinates have more digits than f32 holds, the median
-  of each column is taken off first, as far as the metric is one of differences; this is noted. A radius is rounded to f32.
+  of each column is taken off first, as far as the metric is one of differences; this is noted. A radius is rounded to f32, and
+  compared as a power, as in l2: where f32 has no such power, it is refused.
   l2 is the distance of Euclid, l1 the sum of |δ|, max the greatest |δ|, l3 the third root of the sum of |δ|³, and so on; cosine is
   1 − cos, inner the product with the other sign. Longitudes and latitudes are taken for coordinates of a plane.
 

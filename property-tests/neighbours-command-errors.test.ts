@@ -31,6 +31,7 @@ describe('a command line', () => {
     ['-k 3 --json --plot -', 'usage/stdout-twice', /--plot and --json/],
     ['-k 3 --out near.parquet', 'usage/format', /\.csv, \.json or \.arrow/],
     ['-k 3 --plot near.png', 'usage/format', /\.svg/],
+    ['-k 3 --queries -', 'usage/stdin', /stdin/],
     ['-k 3 other', 'usage/stray-word', /other/],
   ])('%s is refused', (words, code, message) => {
     const refused = (): unknown => parseNeighboursArguments(['points', ...words.split(' ').filter(Boolean)]);
