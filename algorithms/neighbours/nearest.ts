@@ -31,9 +31,10 @@ export interface NearestOptions {
  * the order of the formula in f32, every operation of it rounded, and equally far points in the order of their ids; so the bytes
  * are the same on every backend.
  *
- * Points are taken in short runs. {@link crossReduce} finds the least distance of every run. The k nearest are in the k runs
- * that come first by it, and only these are looked at point by point. Lists longer than {@link LIST} are found in rounds, each
- * of the points behind the last one of the round before.
+ * Points are taken in short runs. {@link crossReduce} finds the min distance of every run. The k nearest are in the k runs that
+ * come first by it, and only these are looked at point by point. Squared distances of 16 dimensions and more are bounded first, by
+ * |a|² + |b|² − 2 a·b less what rounding can have added, and computed where the bounds do not decide. Lists longer than {@link LIST}
+ * are found in rounds, each of the points behind the last one of the round before.
  *
  * - Work O(queries · points · dimensions), span O(points + k · dimensions). Takes memory for a word for every query and run, at
  *   most an eighth of `limits.memoryBytes`: many queries are taken in parts. Deterministic.
