@@ -79,10 +79,11 @@ export function destroyBefore(faulty: FaultyGpu, calls: number): void {
 }
 
 /**
- * Lets the device have no memory for one of the buffers that are made from now on, counted from 1. The function that it
- * returns lets it have memory for all that are made later.
+ * Lets the device have no memory for one of the buffers that are made from now on, counted from 1; whether the host can write to
+ * it all the same, where it is mapped at creation, is up to the device. The function that it returns lets it have memory for all
+ * that are made later.
  */
-export function refuseBuffer(faulty: FaultyGpu, at: number): () => void {
+export function refuseBuffer(faulty: FaultyGpu, at: number, isMapped = true): () => void {
   let refused = at;
   const scopes: { readonly filter: unknown; short: boolean }[] = [];
   let buffers = 0;
@@ -96,8 +97,9 @@ export function refuseBuffer(faulty: FaultyGpu, at: number): () => void {
     scopes.findLast(({ filter }) => filter === 'out-of-memory')!.short = true;
     // A buffer that is no buffer, as the device returns it then.
     device.pushErrorScope('validation');
-    const { size } = args[0] as GPUBufferDescriptor;
-    const invalid = device.createBuffer({ size, usage: MAP_READ | STORAGE });
+    const { size, mappedAtCreation = false } = args[0] as GPUBufferDescriptor;
+    const usage = MAP_READ | STORAGE;
+    const invalid = device.createBuffer({ size, usage, mappedAtCreation: isMapped && mappedAtCreation });
     void device.popErrorScope();
     return invalid;
   };

@@ -18,17 +18,18 @@ export interface UploadRing {
   readonly size: StagingSize;
   /** A buffer with room that can be written to now, where there is one. For `bytes` that would go another way otherwise. */
   now(bytes: number): Slab | undefined;
-  /** A whole buffer, as soon as there is one; for {@link copy} or {@link giveBack}. Undefined where none can be made. */
+  /** A whole buffer, as soon as there is one; for {@link room}. Undefined where none can be made. */
   take(): Promise<Slab | undefined>;
   /**
-   * The first bytes of the room that a buffer has, for {@link copy} or {@link giveBack} next. No more than they are mapped: a
+   * The first bytes of the room that a buffer has, for {@link copy} or {@link giveUp} next. No more than they are mapped: a
    * garbage collection would follow every few times that whole buffers were, as engines count what is mapped as garbage to be.
+   * Undefined where they cannot be had: the buffer went with its device, or the host has no memory for them.
    */
-  room(slab: Slab, bytes: number): ArrayBuffer;
+  room(slab: Slab, bytes: number): ArrayBuffer | undefined;
   /** Copies the first bytes of the room that a buffer has to a part; says whether it was filled with that. */
   copy(slab: Slab, part: Part, byte: number, bytes: number): boolean;
-  /** Takes back a buffer that nothing was copied from. */
-  giveBack(slab: Slab): void;
+  /** Destroys a buffer whose room nothing was copied from: ranges of one mapping must not overlap. */
+  giveUp(slab: Slab): void;
   /** Destroys the buffers that nobody writes to at the moment. */
   trim(): void;
   destroy(): void;
@@ -45,8 +46,6 @@ export interface UploadRingOptions {
 
 interface RingSlab extends Slab, Staged {
   used: number;
-  /** Whether its first bytes were handed out since it was mapped: ranges of one mapping must not overlap. */
-  isTouched: boolean;
   /** Whether somebody took it, and may write to it at any time. */
   taken: boolean;
 }
@@ -70,6 +69,7 @@ export function createUploadRing({ device, size, mapped, recorder, failure, coun
     let gpu: GPUBuffer | undefined;
     try {
       gpu = recorder.watched(() => device.createBuffer({ size: bytes, usage: UPLOAD_USAGE, mappedAtCreation: true }));
+      if (gpu.mapState !== 'mapped') throw new Error('The buffer is not mapped.');
       const slab = slabOf({ id: 0, gpu, bytes, lastUse: -1 });
       recorder.made(slab.part);
       counters.allocations++;
@@ -87,7 +87,6 @@ export function createUploadRing({ device, size, mapped, recorder, failure, coun
     const slab: RingSlab = {
       part,
       used: 0,
-      isTouched: false,
       taken: false,
       handOver() {
         part.gpu.unmap();
@@ -95,7 +94,7 @@ export function createUploadRing({ device, size, mapped, recorder, failure, coun
       },
       ended(handedOver) {
         if (handedOver) void map(slab, accepted);
-        else renew(slab);
+        else lose(slab);
         accepted = undefined;
       },
     };
@@ -108,30 +107,17 @@ export function createUploadRing({ device, size, mapped, recorder, failure, coun
     try {
       await accepted;
       await mapped(gpu, MAP_MODE_WRITE, size.bytes);
-      slab.isTouched = false;
     } catch {
-      drop(slab);
-      serve();
+      lose(slab);
       return;
     }
     restore(slab);
-  };
-
-  /** Makes a buffer whole again that nothing was copied from. */
-  const renew = (slab: RingSlab): void => {
-    if (!slab.isTouched || slab.part.spoiled !== undefined) {
-      restore(slab);
-      return;
-    }
-    slab.part.gpu.unmap();
-    void map(slab, undefined);
   };
 
   /** A buffer that is mapped, and that nothing is to be copied from, can be written to. */
   const restore = (slab: RingSlab): void => {
     slab.used = 0;
     slab.taken = false;
-    if (filling === slab) filling = undefined;
     if (isClosed) drop(slab);
     else ready.push(slab);
     serve();
@@ -160,6 +146,13 @@ export function createUploadRing({ device, size, mapped, recorder, failure, coun
     return undefined;
   };
 
+  /** Destroys a buffer that cannot be mapped again; another one may be made for those who wait. */
+  const lose = (slab: RingSlab): void => {
+    if (filling === slab) filling = undefined;
+    drop(slab);
+    serve();
+  };
+
   const drop = (slab: RingSlab): void => {
     all.delete(slab);
     slab.part.gpu.destroy();
@@ -183,8 +176,14 @@ export function createUploadRing({ device, size, mapped, recorder, failure, coun
     },
     room(given, bytes) {
       const slab = given as RingSlab;
-      slab.isTouched = true;
-      return slab.part.gpu.getMappedRange(slab.used, bytes);
+      try {
+        return slab.part.gpu.getMappedRange(slab.used, bytes);
+      } catch {
+        // What was recorded copies from a buffer that is being filled.
+        if (slab === filling) filling = undefined;
+        else lose(slab);
+        return undefined;
+      }
     },
     copy(given, part, byte, bytes) {
       const slab = given as RingSlab;
@@ -196,7 +195,7 @@ export function createUploadRing({ device, size, mapped, recorder, failure, coun
       filling = isFull ? undefined : slab;
       return isFull;
     },
-    giveBack: (slab) => renew(slab as RingSlab),
+    giveUp: (slab) => lose(slab as RingSlab),
     trim() {
       for (const slab of ready.splice(0)) drop(slab);
     },

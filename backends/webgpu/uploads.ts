@@ -39,11 +39,12 @@ export function createUploads({ ring, recorder, failure, explain }: UploadsOptio
       for (let done = 0; done < words; ) {
         const slab = words * 4 < least ? undefined : ring.now((words - done) * 4);
         const length = slab === undefined ? words - done : Math.min(words - done, (slabBytes - slab.used) / 4);
+        const room = slab && ring.room(slab, length * 4);
         const piece = data.subarray(at + done, at + done + length);
         const byte = (from + done) * 4;
-        if (slab === undefined) recorder.write(part, byte, unshared(piece));
+        if (slab === undefined || room === undefined) recorder.write(part, byte, unshared(piece));
         else {
-          new Uint32Array(ring.room(slab, length * 4)).set(piece);
+          new Uint32Array(room).set(piece);
           // The device copies what it has while the host goes on.
           if (ring.copy(slab, part, byte, length * 4)) recorder.flush();
         }
@@ -92,17 +93,17 @@ export function createUploads({ ring, recorder, failure, explain }: UploadsOptio
 
   /** Reads a piece to a staging buffer, and has the device copy it from there. */
   const bring = async (source: WordSource, piece: Range, slab: Slab): Promise<void> => {
-    let room: ArrayBuffer | undefined;
+    const room = ring.room(slab, piece.words * 4);
+    if (room === undefined) return bringInPasses(source, piece);
     try {
-      room = ring.room(slab, piece.words * 4);
       await readPiece(source, piece, room);
       failure.guard();
       requireSound(slab.part);
       requireSound(piece.part);
     } catch (cause) {
       // Memory goes with its device, and then its source fails.
-      const isGone = room === undefined || room.byteLength === 0;
-      ring.giveBack(slab);
+      const isGone = room.byteLength === 0;
+      ring.giveUp(slab);
       throw isGone ? await explain(cause) : cause;
     }
     ring.copy(slab, piece.part, piece.word * 4, piece.words * 4);
