@@ -1,0 +1,85 @@
+import { writeFile } from 'node:fs/promises';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { tableChunks } from '../formats/index.ts';
+import { onEveryBackend } from './backends.ts';
+import { caseCount, costlyCaseCount } from './cases.ts';
+import { tableAnswer } from './table-command-support.ts';
+import { type Cell, cellsOf, newPath, readPath, someColumns, tableOf, type Written } from './table-files-support.ts';
+
+/** NaN is one, and so is zero. */
+const canonical = (cell: Cell): Cell => (Object.is(cell, -0) ? 0 : cell);
+
+/** Ascending; NaN is greatest, and nulls are last. */
+function order(a: Cell, b: Cell): number {
+  if (a === null || b === null) return Number(a === null) - Number(b === null);
+  if (typeof a === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(b as string));
+  if (Number.isNaN(a) || Number.isNaN(b)) return Number(Number.isNaN(a)) - Number(Number.isNaN(b));
+  const [x, y] = [a, b as number];
+  return x < y ? -1 : Number(x > y);
+}
+
+/** Rows of key, count, different values, the least, the greatest and the lower of those in the middle. */
+function byHand(keys: readonly Cell[], values: readonly Cell[]): Cell[][] {
+  const groups = new Map<Cell, Cell[]>();
+  for (const [row, key] of keys.entries()) {
+    groups.set(canonical(key), [...(groups.get(canonical(key)) ?? []), canonical(values[row]!)]);
+  }
+  const rows = [...groups].map(([key, some]): Cell[] => {
+    const sorted = some.filter((cell) => cell !== null).sort(order);
+    const middle = sorted[Math.max(0, Math.ceil(sorted.length / 2) - 1)];
+    return [key, some.length, new Set(sorted).size, sorted[0] ?? null, sorted.at(-1) ?? null, middle ?? null];
+  });
+  return rows.sort(([a], [b]) => order(a!, b!));
+}
+
+async function arrowOf(columns: readonly Written[]): Promise<string> {
+  const path = newPath('.arrow');
+  const fields = columns.map(({ field }) => field);
+  const chunks: Buffer[] = [];
+  for await (const chunk of tableChunks('arrow', fields, [tableOf(columns)])) chunks.push(Buffer.from(chunk));
+  await writeFile(path, Buffer.concat(chunks));
+  return path;
+}
+
+onEveryBackend((opened, { name }) => {
+  const numRuns = name === 'reference' ? caseCount(160) : name === 'workers' ? caseCount(60) : costlyCaseCount(4);
+
+  test('columns of every type are keys and values, and come back as they are', async () => {
+    const law = fc.asyncProperty(someColumns(60), fc.constantFrom(undefined, 1, 7), async (columns, rowsPerBatch) => {
+      const [key, value] = [columns[0]!, columns.at(-1)!];
+      const path = await arrowOf(columns);
+      const of = value.field.name;
+      const asked = `count, count(distinct ${of}), min(${of}), max(${of}), quantile(${of}, 0.5)`;
+      const out = newPath('.arrow');
+      const words = [path, '--group-by', key.field.name, '--aggregate', asked, '--out', out, '--quiet'];
+      await tableAnswer(opened().context, words, { rowsPerBatch });
+      const { cells } = await readPath(out);
+      const found = Object.values(cells);
+      const rows = found[0]!.map((_, row) => found.map((column) => canonical(column[row]!)));
+      const numbers = rows.map(([first, count, different, ...rest]) => [
+        first,
+        Number(count),
+        Number(different),
+        ...rest,
+      ]);
+      expect(numbers).toEqual(byHand(key.cells, value.cells));
+    });
+    await fc.assert(law, { numRuns });
+  }, 120_000);
+
+  test('rows of every type come back as they are', async () => {
+    const law = fc.asyncProperty(someColumns(60), fc.constantFrom(undefined, 1, 7), async (columns, rowsPerBatch) => {
+      const out = newPath('.arrow');
+      const words = [await arrowOf(columns), '--where', `${columns[0]!.field.name} is not null`, '--out', out];
+      await tableAnswer(opened().context, words, { rowsPerBatch });
+      const kept = columns[0]!.cells.map((cell) => cell !== null);
+      const { cells } = await readPath(out);
+      const { columns: written, rows } = tableOf(columns);
+      for (const [column, found] of Object.entries(cells)) {
+        expect(found).toEqual(cellsOf(written[column]!, rows).filter((_, row) => kept[row]));
+      }
+    });
+    await fc.assert(law, { numRuns });
+  }, 120_000);
+});
