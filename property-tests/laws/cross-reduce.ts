@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { crossReduce } from '../../primitives/cross-reduce.ts';
 import { f32, fn, i32, u32, uniform } from '../../primitives/functors/functor.ts';
 import { select } from '../../primitives/functors/standard/choose.ts';
+import { copyIf } from '../../primitives/index.ts';
 import { maximum, minimum, monoid, plus } from '../../primitives/monoid.ts';
 import { present, presentation } from '../arbitraries/presentations.ts';
 import { assertSame } from './compare.ts';
@@ -130,6 +131,64 @@ export const crossReduceLaws: readonly Law[] = [
         return ((Math.trunc(sum) + from[i]!) ^ to[j]!) >>> 0;
       };
       assertSame(result, Uint32Array.from(folded([left, right], size, worth, 0, Math.max)));
+    },
+  ),
+  law(
+    'of vectors that only the device counts, those that there are, in tiles and across them; else the identity',
+    [
+      fc.constantFrom(64, 127, 129, 200),
+      fc.constantFrom(64, 128, 130, 300),
+      fc.constantFrom(4, 5, 12, 16),
+      fc.constantFrom(undefined, 8, 16, 64, 128, 130, 256),
+      fc.tuple(fc.constantFrom(1, 2, 65, 300), fc.constantFrom(1, 2, 65, 300)),
+      fc.nat(2 ** 20),
+    ],
+    async (run, left, right, dimensions, size, [eachLeft, eachRight], seed) => {
+      const sideOf = (rows: number, each: number, from: number) => {
+        const kept = Array.from({ length: rows }, (_, row) => row % each === each - 1);
+        const elements = Float32Array.from(numbers(rows * dimensions, seed + from, 64), (value) => value - 32);
+        const own = Uint32Array.from(numbers(rows, seed + from + 1, 1000));
+        return { kept, elements, own, numbers: [...kept.keys()].filter((row) => kept[row]) };
+      };
+      const [a, b] = [sideOf(left, eachLeft, 0), sideOf(right, eachRight, 2)];
+      // Sums are whole numbers, which are exact in any order.
+      const step = fn({ sum: f32, a: f32, b: f32 }, f32, ({ sum, a, b }) => sum.add(a.mul(b)), { fast: true });
+      const value = fn({ sum: f32, from: u32, to: u32 }, u32, ({ sum, from, to }) => u32(sum.abs()).add(from).xor(to));
+      const result = await run((context) => {
+        const chosen = ({ kept, elements, own }: typeof a) => {
+          const ofElements = kept.flatMap((is) => Array.from({ length: dimensions }, () => is));
+          return {
+            elements: copyIf(context.column(elements), context.column(ofElements)),
+            own: copyIf(context.column(own), context.column(kept)),
+          };
+        };
+        const [x, y] = [chosen(a), chosen(b)];
+        return crossReduce(
+          { a: { elements: x.elements, dimensions }, from: x.own },
+          { b: { elements: y.elements, dimensions }, to: y.own },
+          { start: 0, step, value },
+          minimum(u32),
+          { run: size },
+        );
+      });
+      const worth = (i: number, j: number): number => {
+        const [x, y] = [a.numbers[i]!, b.numbers[j]!];
+        let sum = 0;
+        for (let d = 0; d < dimensions; d++) sum += a.elements[x * dimensions + d]! * b.elements[y * dimensions + d]!;
+        return ((Math.abs(sum) + a.own[x]!) ^ b.own[y]!) >>> 0;
+      };
+      const none = 2 ** 32 - 1;
+      const runs = size === undefined ? 1 : Math.ceil(right / size);
+      const rows = size === undefined ? a.numbers.length : left;
+      const expected = Array.from({ length: runs * rows }, (_, at) => {
+        const [r, i] = [Math.floor(at / Math.max(1, rows)), at % Math.max(1, rows)];
+        if (i >= a.numbers.length) return none;
+        const last = Math.min(b.numbers.length, size === undefined ? right : (r + 1) * size);
+        let least = none;
+        for (let j = r * (size ?? 0); j < last; j++) least = Math.min(least, worth(i, j));
+        return least;
+      });
+      assertSame(result, Uint32Array.from(expected));
     },
   ),
   law(
