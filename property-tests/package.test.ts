@@ -21,7 +21,8 @@ const pathsThat = (test: (path: string) => boolean): string[] => [...packed.file
 
 describe('what is published', () => {
   test('is what its users need, and no more', () => {
-    const needed = ['README.md', 'LICENSE', 'CHANGELOG.md', 'CONTRIBUTING.md', 'package.json', manifest.bin.quadrille];
+    const pages = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md'];
+    const needed = [...pages, 'LICENSE', 'package.json', manifest.bin.quadrille];
     expect([...packed.files.keys()]).toEqual(expect.arrayContaining(needed));
     const folders = /^(dist|docs|examples|bench\/results|bench\/peers)\//;
     expect(pathsThat((path) => !folders.test(path))).toEqual([...needed].sort());

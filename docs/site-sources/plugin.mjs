@@ -24,6 +24,8 @@ const GROUPS = {
   'docs/decisions/': 'Decisions',
   'bench/results/': 'Measurements',
   'docs/': 'Guide',
+  'ARCHITECTURE.md': 'Contributing',
+  'CONTRIBUTING.md': 'Contributing',
 };
 
 const GUIDES = [
