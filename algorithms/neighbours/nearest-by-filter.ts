@@ -49,8 +49,9 @@ export interface FilteredSearch extends Search {
 export function filterOf(n: number, k: number, dimensions: number): Pick<FilteredSearch, 'run' | 'listed'> | undefined {
   const listed = LIST * Math.ceil((k + EXTRA_RUNS) / LIST);
   // The pairs of the runs that are looked at cost about four times a pair of the filter.
-  const even = Math.log2(Math.sqrt(n / listed));
-  const run = Math.max(SHORTEST_RUN, Math.min(LONGEST_RUN, 2 ** Math.round(even)));
+  // Measured: 256 are best for a million points on an H200, 32 for a hundred thousand on two cores.
+  const best = 0.75 * Math.log2(n / listed) - 4;
+  const run = Math.max(SHORTEST_RUN, Math.min(LONGEST_RUN, 2 ** Math.round(best)));
   const isWorthIt = dimensions >= LEAST_DIMENSIONS && dimensions <= MOST_DIMENSIONS && n >= 4 * listed * run;
   return isWorthIt ? { run, listed } : undefined;
 }
