@@ -92,6 +92,7 @@ describe('conditions on points', () => {
         const table = t.createTable(context, hostOf(rows, asked));
         const isHeld = (x: number, y: number): boolean =>
           isInside(x) && isInside(y) && sets.some((set) => set.some((rings) => ringsHold(rings, [x, y])));
+        const ask = t.prepareAggregate(table, { count: { kind: 'count' } });
         for (let question = 0; question < 3; question++) {
           const where = draw(() => conditionsWith(tree));
           const selection = t.selectRows(table, where);
@@ -100,8 +101,10 @@ describe('conditions on points', () => {
           const expected = [...rows.keys()].filter((i) => truthAt(rows[i]!, where, isHeld) === true);
           expect([...(await context.read(ids))]).toEqual(expected);
           expect(count).toBe(expected.length);
+          expect([await ask(where), await ask(where)]).toEqual([{ count }, { count }]);
           context.dispose(ids, selection.words);
         }
+        ask.dispose();
         t.disposeTable(table);
         context.dispose(tree);
         expect(context.backend.counters.liveBuffers).toBe(liveBuffers);

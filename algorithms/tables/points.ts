@@ -59,6 +59,28 @@ export function heldPart(
     });
   }
   const [x, y] = columns.map(({ words }) => words[0]) as [Column<'u32'>, Column<'u32'>];
-  const held = columnsPart([heldPoints(tree, { x, y })]);
+  const held = columnsPart([heldView(tree, x, y)]);
   return { holds: mapPart('held', held, ([holds]) => holds as Bool), validity: columns.map((each) => each.validity) };
 }
+
+interface HeldView {
+  readonly x: Column<'u32'>;
+  readonly y: Column<'u32'>;
+  readonly view: Column<'bool'>;
+}
+
+const views = new WeakMap<MaqTreeWithEdges['table'], HeldView[]>();
+
+/** The view of a tree and two columns, each time the same one: by that, prepared questions find their commands again. */
+function heldView(tree: MaqTreeWithEdges, x: Column<'u32'>, y: Column<'u32'>): Column<'bool'> {
+  const known = views.get(tree.table) ?? [];
+  const found = known.find((each) => each.x === x && each.y === y);
+  if (found !== undefined) return found.view;
+  const view = heldPoints(tree, { x, y });
+  // Of many tables, the last ones.
+  views.set(tree.table, [...known.slice(1 - MOST_VIEWS), { x, y, view }]);
+  return view;
+}
+
+/** Views that are kept of a tree. */
+const MOST_VIEWS = 16;
