@@ -3,6 +3,7 @@ import type { TableField } from '../formats/tables/table-file.ts';
 import type { RowsWriter } from '../formats/tables/write/text-writers.ts';
 import type { GraphRun } from '../graph/index.ts';
 import type { TraceRecorder } from '../graph/trace.ts';
+import type { OutputWriter } from './run-support.ts';
 import type { Answer } from './table-answer.ts';
 import type { TableOptions } from './table-arguments.ts';
 import { rowsWriterOf } from './table-files.ts';
@@ -16,6 +17,8 @@ export interface TableOutputs {
   /** Rows written so far. */
   readonly rows: number;
   add(rows: SomeRows): Promise<void>;
+  /** Whether somebody takes more rows: a reader of stdout may have gone away. */
+  isWanted(): boolean;
   /** Writes what can be written only when all rows are there. */
   end(figures: TableFigures, running: GraphRun<unknown>): Promise<void>;
 }
@@ -34,7 +37,7 @@ export async function openTableOutputs(
   options: TableOptions,
   fields: readonly TableField[],
   keys: readonly TableField[] | undefined,
-  write: (path: string, chunk: string | Uint8Array) => Promise<void>,
+  { write, isRead }: OutputWriter,
 ): Promise<TableOutputs> {
   const { out, plot, trace, json } = options;
   const writer: RowsWriter | undefined = out === undefined ? undefined : await rowsWriterOf(options.format, fields);
@@ -52,6 +55,7 @@ export async function openTableOutputs(
       picture?.add(some);
       if (out !== undefined) await write(out, writer!.add(some));
     },
+    isWanted: () => isRead() || [out, plot].some((path) => path !== undefined && path !== '-'),
     async end(figures, running) {
       if (out !== undefined) await write(out, writer!.end());
       if (plot !== undefined) await write(plot, await picture!.draw());

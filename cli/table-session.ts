@@ -26,7 +26,7 @@ export function tableSession(context: Context, question: Question, options: Tabl
   function takerOf(outputs: TableOutputs): { take(answer: PartAnswer): Promise<void> | void; end(): Promise<void> } {
     if (groups === undefined && top === undefined) {
       const take = async (answer: PartAnswer): Promise<void> => {
-        for (const rows of chosenRows(answer, columns, most)) await outputs.add(rows);
+        for (const rows of chosenRows(answer, columns, most)) if (outputs.isWanted()) await outputs.add(rows);
       };
       return { take, end: async () => undefined };
     }

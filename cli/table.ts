@@ -97,8 +97,8 @@ async function askFile<C extends RunContext>(
     try {
       signal.throwIfAborted();
       const session = openSession(context, question, options);
-      const outputs = await openTableOutputs(options, session.fields, question.groups?.keys, writer.write);
-      const wanted = (): boolean => writer.isRead() || question.groups !== undefined;
+      const outputs = await openTableOutputs(options, session.fields, question.groups?.keys, writer);
+      const wanted = (): boolean => outputs.isWanted() || question.groups !== undefined;
       const { running, end } = session.run(
         outputs,
         {
