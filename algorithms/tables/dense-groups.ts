@@ -1,4 +1,5 @@
 import type { Column } from '../../primitives/columns/column.ts';
+import type { Context } from '../../primitives/context.ts';
 import { select } from '../../primitives/functors/standard/choose.ts';
 import { shrU64, sub64 } from '../../primitives/functors/standard/wide.ts';
 import type { Bool, U32 } from '../../primitives/functors/value.ts';
@@ -18,6 +19,8 @@ import type { ValueOperand } from './values.ts';
 const MOST_BINS = 2 ** 17;
 /** With fewer bits a pass there are too many passes. */
 const LEAST_BITS = 4;
+/** Backends that want walks this short run many indices at once: so many bins take them longer than a sort. */
+const MOST_WALKED = 16;
 /** From so many passes on, sorting is faster. */
 const MOST_PASSES = 14;
 
@@ -36,6 +39,7 @@ interface DensePlan {
  * rounded or lost, and rows are only read.
  */
 export function densePlan(
+  { backend }: Context,
   { groups }: GroupCodes,
   entries: Entries,
   operands: readonly (ValueOperand | undefined)[],
@@ -44,6 +48,7 @@ export function densePlan(
   const bits = Math.floor(Math.log2(MOST_BINS / (Number(groups) + 1)));
   if (bits < LEAST_BITS) return undefined;
   const all = operands.filter((each) => each !== undefined);
+  if (backend.walkRows <= MOST_WALKED && all.length > 0) return undefined;
   const integers = all.filter((each): each is IntegerOperand => each.family === 'integer');
   if (integers.length < all.length) return undefined;
   const once = integers.filter((each, i) => integers.findIndex((other) => isSame(each, other)) === i);

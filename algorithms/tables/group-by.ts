@@ -65,7 +65,7 @@ export async function groupBy(
   const codes = groupCodes(columns, chosen);
   const entries = Object.entries(aggregates);
   const operands = entries.map(([, each]) => (each.of === undefined ? undefined : valueOperand(table, each.of)));
-  const dense = codes && densePlan(codes, entries, operands);
+  const dense = codes && densePlan(context, codes, entries, operands);
   if (dense !== undefined) return denseGroups(table, keys, codes!, entries, operands, dense);
   const along =
     codes &&
