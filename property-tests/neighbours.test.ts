@@ -36,6 +36,16 @@ function cloud(kind: number, count: number, dimensions: number, seed: number): H
   return { elements, dimensions };
 }
 
+/** Points about the corners of a cube: as many corners are equally far but for a few roundings of the coordinates. */
+function nearlyEquallyFar(count: number, dimensions: number, steps: number, seed: number): HostPoints {
+  const { elements } = cloud(0, count * dimensions, 1, seed);
+  const moved = elements.map((u) => {
+    const size = 600 + Math.floor(((64 * u) % 1) * (steps + 1)) * 2 ** -14;
+    return u < 0.5 ? size : -size;
+  });
+  return { elements: moved, dimensions };
+}
+
 const kind = fc.nat(clouds.length - 1);
 /** Around leaves, the runs of brute force, and levels of the tree. */
 const count = fc.oneof(fc.integer({ min: 0, max: 20 }), fc.constantFrom(64, 65, 127, 129, 300));
@@ -104,6 +114,23 @@ onEveryBackend((opened, { name }) => {
         assertSame(found, listsOf(k, lists));
       }),
       { numRuns: Math.ceil(numRuns / 2) },
+    );
+  }, 120_000);
+
+  test('nearest of points that are nearly equally far are those of the formula, past the errors of the filter', async () => {
+    const [counts, dimensions] = [fc.constantFrom(1024, 1500), fc.constantFrom(16, 17, 33, 64)];
+    const [k, steps] = [fc.constantFrom(1, 2, 10), fc.constantFrom(1, 2, 4, 64)];
+    await fc.assert(
+      fc.asyncProperty(counts, dimensions, k, steps, seed, async (n, dimensions, k, steps, seed) => {
+        const points = nearlyEquallyFar(n, dimensions, steps, seed);
+        const queries = nearlyEquallyFar(3, dimensions, steps, seed + 1);
+        const found = await opened().run((context) => ({
+          ...nearest(context, place(context, points), place(context, queries), { k }),
+        }));
+        const lists = queriesOf(queries).map((query) => byDistance('l2', points, query));
+        assertSame(found, listsOf(k, lists));
+      }),
+      { numRuns },
     );
   }, 120_000);
 
