@@ -4,7 +4,6 @@ import { describe, expect, test } from 'vitest';
 import { createFailoverBackend } from '../backends/failover/index.ts';
 import { createReferenceBackend } from '../backends/reference/index.ts';
 import { createWorkersBackend, type WorkersOptions } from '../backends/workers/index.ts';
-import { startWorker } from '../backends/workers/node-threads.ts';
 import { createPool } from '../backends/workers/pool.ts';
 import type { Backend } from '../primitives/backend.ts';
 import { Context } from '../primitives/context.ts';
@@ -137,7 +136,8 @@ test(
 test('a thread that ends while others are starting ends the start', async () => {
   const memory = new WebAssembly.Memory({ initial: 32, maximum: 65536, shared: true });
   const briefly = "require('node:worker_threads').parentPort.postMessage({ kind: 'ready' })";
-  const hasty = startedBy((setup) => (setup.worker === 0 ? new Worker(briefly, { eval: true }) : startWorker(setup)));
+  const starting = 'setInterval(() => {}, 1000)';
+  const hasty = startedBy(({ worker }) => new Worker(worker === 0 ? briefly : starting, { eval: true }));
   const pool = createPool(memory, 2, hasty);
   await expect(pool).rejects.toMatchObject({ code: 'device/worker' });
 });

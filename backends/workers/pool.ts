@@ -136,10 +136,16 @@ export async function createPool(
   const threads = await startAll(setups, platform);
   const { turn } = platform;
   const pool = createQueue({ memory, shared, runtimeModule, signal, threads, turn, lingering, helpMilliseconds });
-  // From the start: a thread may end while others are still starting, and would be waited for without end.
-  const started = threads.map((thread) => follow(thread, pool, signal));
+  // From the start: a thread may end while others are still starting, also when it was ready itself.
+  let giveUp: ((error: unknown) => void) | undefined;
+  const failed = new Promise<never>((_, reject) => {
+    giveUp = reject;
+  });
+  const started = threads.map((thread) => follow(thread, pool, signal, giveUp!));
+  // Once they are started, the pool tells whoever calls it.
+  failed.catch(() => {});
   try {
-    await Promise.all(started);
+    await Promise.race([Promise.all(started), failed]);
     pool.check();
   } catch (error) {
     await pool.close();
@@ -165,13 +171,13 @@ async function startAll(setups: readonly WorkerSetup[], platform: Threads): Prom
   return threads;
 }
 
-/** Stops the pool when a thread fails or ends; resolves once the thread is ready. */
-function follow(thread: Thread, pool: Pool, signal: Signal): Promise<void> {
-  return new Promise((resolve, reject) => {
+/** Stops the pool when a thread fails or ends, and tells `failed`; resolves once the thread is ready. */
+function follow(thread: Thread, pool: Pool, signal: Signal, failed: (error: unknown) => void): Promise<void> {
+  return new Promise((resolve) => {
     const fail = (cause: unknown): void => {
       const error = cause instanceof DeviceLostError ? cause : workerFailed(cause);
       pool.stop(error);
-      reject(error);
+      failed(error);
     };
     thread.follow((message) => {
       if (message.kind === 'failed') fail(message.error);

@@ -16,8 +16,8 @@ import { bindGroup, emitStores, groupStores, linkStores, storesKey } from './sto
 import { bindPlacements, countBindings, placeArrays, type Window } from './windows.ts';
 import { emitClear } from './workgroup.ts';
 
-/** Threads of a workgroup that works on one tile, and of one in which every thread has a tile of its own. */
-const THREADS = 256;
+/** Threads of a workgroup that works on one tile: each digit has one. In the other form every thread has a tile of its own. */
+const THREADS = Math.max(256, DIGITS);
 const LONE_THREADS = 4;
 /** Words of a mask with a bit for every thread. */
 const MASK_WORDS = THREADS / 32;
@@ -129,7 +129,12 @@ for (var k = 0u; k < ${tile / THREADS}u; k++) {
   if (i < end) { atomicAdd(&bins[digit(row(i).r0)], 1u); }
 }
 workgroupBarrier();
-store_${out}(t * tiles + tile, atomicLoad(&bins[t]));`;
+${byDigit(`store_${out}(t * tiles + tile, atomicLoad(&bins[t]));`)}`;
+}
+
+/** WGSL that every digit's thread does. */
+function byDigit(text: string): string {
+  return DIGITS < THREADS ? `if (t < ${DIGITS}u) { ${text} }` : text;
 }
 
 function countByThread(out: number): string {
@@ -230,7 +235,7 @@ ${form === 'workgroup' ? scatterByWorkgroup(tile, first) : scatterByThread(first
 }
 
 function scatterByWorkgroup(tile: number, places: number): string {
-  return `next[t] = load_${places}(t * tiles + tile);
+  return `${byDigit(`next[t] = load_${places}(t * tiles + tile);`)}
 ${emitClear('masks', DIGITS * MASK_WORDS, THREADS)}
 for (var k = 0u; k < ${tile / THREADS}u; k++) {
   let i = first + k * ${THREADS}u + t;
@@ -239,7 +244,7 @@ for (var k = 0u; k < ${tile / THREADS}u; k++) {
   workgroupBarrier();
   if (i < end) { r.r2 = place_of(digit(r.r0), t); place_row(i, r); }
   workgroupBarrier();
-  leave(t);
+  ${byDigit('leave(t);')}
   workgroupBarrier();
 }`;
 }
