@@ -2,9 +2,15 @@ import { BaseSequencer } from 'vitest/node';
 
 /** Files that would hold up the end of a run if they began late: `npm test` names the slowest ones at its end. */
 const LONGEST = [
+  'package',
+  'guide',
+  'docs-site',
+  'examples-reference',
   'webgpu-sort',
   'webgpu-plans',
-  'package',
+  'browser-bundles',
+  'replays',
+  'spilling-budget',
   'faults-prepared',
   'prepared',
   'track-cells',
