@@ -10,6 +10,7 @@ const LONGEST = [
   'webgpu-plans',
   'browser-bundles',
   'replays',
+  'spilling',
   'spilling-budget',
   'faults-prepared',
   'prepared',
