@@ -10,9 +10,9 @@ const config: ViteUserConfig = defineConfig({
     pool: 'forks',
     // Files that one process runs, one after the other, share what they import: loading it for each took a fifth of the time.
     isolate: false,
-    // One more than cores: tests wait for processes, timers and browsers a quarter of their time. No more than four, as test files
-    // start worker threads of their own, and a software GPU takes every core that there is.
-    maxWorkers: Math.min(4, availableParallelism() + 1),
+    // Test files start worker threads of their own, and a software GPU takes every core that there is: one process more was tried,
+    // and gained nothing.
+    maxWorkers: Math.min(4, availableParallelism()),
     testTimeout: 120_000,
     hookTimeout: 120_000,
     teardownTimeout: 30_000,
