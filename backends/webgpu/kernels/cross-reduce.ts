@@ -1,13 +1,13 @@
-import { type CrossReduceCommand, capacityOf, type Program, type VectorLeaf } from '../../../primitives/backend.ts';
+import { type CrossReduceCommand, capacityOf, type VectorLeaf } from '../../../primitives/backend.ts';
 import { runsOf } from '../../../primitives/cross-reduce-by-rows.ts';
 import { entryOf, type ScalarType } from '../../../primitives/functors/ir.ts';
 import { createBindings } from '../bindings.ts';
 import { type Engine, type KernelText, launch } from '../engine.ts';
-import { bindArrays, emitProgram, fromWord, type LinkedProgram, linkProgram, programKey, toWord } from '../link.ts';
+import { fromWord, toWord } from '../link.ts';
 import { createParameters, GROUP_NUMBER, lengthExpression, parameter } from '../parameters.ts';
 import type { Helper } from '../wgsl-helpers.ts';
 import { emitLiteral } from '../wgsl-operations.ts';
-import { emitMonoid, monoidKey } from './record.ts';
+import { bindsPairs, linkPairs, numbersTo, resultOf } from './cross-pairs.ts';
 
 /** Threads of a workgroup; each has left rows that lie as far apart. */
 const THREADS = 64;
@@ -31,18 +31,14 @@ export interface CrossLayout {
 }
 
 /** How the pairs of a command are cut, or undefined where a workgroup has no room for its tiles. */
-export function layoutPairs({ pool, limits, shared }: Engine, command: CrossReduceCommand): CrossLayout | undefined {
-  const { extent, start, left, right, results, step, leftOwn, rightOwn, value } = command;
-  const arrays = [step, leftOwn, rightOwn, value].flatMap((program) => [...program.arrays.values()]);
-  const buffers = [...arrays, ...left.map(({ array }) => array), ...right.map(({ array }) => array), ...results];
-  const memories = new Set(buffers.map(({ buffer }) => pool.resolve(buffer)));
-  const bound = [...memories].reduce((sum, { parts }) => sum + parts.length, 0);
-  if (bound >= limits.storageBuffers) return undefined;
+export function layoutPairs(engine: Engine, command: CrossReduceCommand): CrossLayout | undefined {
+  const { extent, start, left, right } = command;
+  if (!bindsPairs(engine, command)) return undefined;
   const rows = Math.min(MOST_ROWS, 2 ** Math.ceil(Math.log2(Math.max(1, Math.ceil(capacityOf(extent) / THREADS)))));
   const most = Math.floor(MOST_SUMS / (rows * Math.max(1, start.length)));
   const atOnce = Math.max(1, Math.min(MOST_AT_ONCE, 2 ** Math.floor(Math.log2(Math.max(1, most)))));
   const words = DEPTH * (left.length * (rows * THREADS + PADDING) + right.length * atOnce);
-  return 4 * words + 16 <= shared ? { rows, atOnce } : undefined;
+  return 4 * words + 16 <= engine.shared ? { rows, atOnce } : undefined;
 }
 
 /**
@@ -50,8 +46,8 @@ export function layoutPairs({ pool, limits, shared }: Engine, command: CrossRedu
  * at once: it brings both to its memory, some dimensions at a time, and every thread takes the steps of its pairs.
  */
 export function crossReduce(engine: Engine, command: CrossReduceCommand, layout: CrossLayout): void {
-  const { extent, others, run, dimensions, left, right, step, leftOwn, rightOwn, value, monoid, results } = command;
-  const { pool, arithmetic } = engine;
+  const { extent, others, run, dimensions, left, right, monoid, results } = command;
+  const { pool } = engine;
   const runs = runsOf(command);
   const tiles = Math.ceil(capacityOf(extent) / (THREADS * layout.rows));
   const parameters = createParameters(pool);
@@ -61,11 +57,8 @@ export function crossReduce(engine: Engine, command: CrossReduceCommand, layout:
     ...{ tiles: word(tiles), capacity: word(capacityOf(extent)), runs: word(runs) },
     ...{ run: word(run), dimensions: word(dimensions) },
   };
-  const link = (prefix: string, program: Program): LinkedProgram =>
-    linkProgram(prefix, program, parameters, pool, extent);
-  const programs = [link('s_', step), link('l_', leftOwn), link('r_', rightOwn), link('v_', value)];
   const bindings = createBindings();
-  const slots = programs.map((program) => bindArrays(program, bindings));
+  const functors = linkPairs(engine, command, parameters, bindings);
   const placed = (leaf: VectorLeaf): Placed => ({
     type: leaf.type,
     slot: bindings.bind(pool.resolve(leaf.array.buffer), 'read'),
@@ -82,15 +75,11 @@ export function crossReduce(engine: Engine, command: CrossReduceCommand, layout:
   const kernel: Kernel = { command, layout, numbers, lefts, rights, into };
   const code = (): KernelText => {
     const helpers = new Set<Helper>();
-    const functions = programs
-      .filter(({ module }) => entryOf(module).results.length > 0)
-      .map((program) => emitProgram(program, slots[programs.indexOf(program)]!, arithmetic, helpers));
     return {
       threads: THREADS,
       subgroups: false,
       helpers,
-      declarations: `${emitMonoid(monoid, arithmetic, helpers)}
-${functions.join('\n')}
+      declarations: `${functors.declarations(helpers)}
 ${emitTiles(kernel)}`,
       main: `if (t == 0u) { bounds = vec2<u32>(${lengthExpression(length)}, ${lengthExpression(otherLength)}); }
 let size = workgroupUniformLoad(&bounds);
@@ -114,7 +103,7 @@ ${emitStores(kernel)}`,
     ...[length.raw, otherLength.raw],
   ];
   launch(engine, {
-    key: `crossReduce ${monoidKey(monoid)} ${programs.map((program, i) => programKey(program, slots[i]!)).join(' ')} ${shape.join(' ')}`,
+    key: `crossReduce ${functors.key} ${shape.join(' ')}`,
     parameters,
     bindings,
     code,
@@ -137,8 +126,6 @@ interface Kernel {
   readonly rights: readonly Placed[];
   readonly into: readonly Placed[];
 }
-
-const numbersTo = (count: number): number[] => Array.from({ length: count }, (_, k) => k);
 
 /** Words of a tile from dimension to dimension. */
 const pitchOf = ({ rows }: CrossLayout): number => rows * THREADS + PADDING;
@@ -259,9 +246,4 @@ function emitStores({ layout, numbers, into }: Kernel): string {
       return `if (r < ${numbers.runs} && i${m} < ${numbers.capacity}) { ${stores.join(' ')} }`;
     })
     .join('\n');
-}
-
-/** Result `at` of a call whose results are of these types. */
-function resultOf(name: string, types: readonly ScalarType[], at: number): string {
-  return types.length === 1 ? name : `${name}.r${at}`;
 }

@@ -1,13 +1,13 @@
-import { type CrossReduceCommand, capacityOf, type Program, type VectorLeaf } from '../../../primitives/backend.ts';
+import { type CrossReduceCommand, capacityOf, type VectorLeaf } from '../../../primitives/backend.ts';
 import { entryOf, type ScalarType } from '../../../primitives/functors/ir.ts';
 import { combinesInAnyOrder } from '../../monoid-shapes.ts';
 import { createBindings } from '../bindings.ts';
 import { type Engine, type KernelText, launch } from '../engine.ts';
-import { bindArrays, emitProgram, fromWord, type LinkedProgram, linkProgram, programKey, toWord } from '../link.ts';
+import { fromWord, toWord } from '../link.ts';
 import { createParameters, GROUP_NUMBER, lengthExpression, parameter } from '../parameters.ts';
 import type { Helper } from '../wgsl-helpers.ts';
 import { emitLiteral } from '../wgsl-operations.ts';
-import { emitMonoid, monoidKey } from './record.ts';
+import { bindsPairs, linkPairs, numbersTo, resultOf } from './cross-pairs.ts';
 
 /** Threads on each side of a workgroup's square. */
 const SIDE = 16;
@@ -24,16 +24,12 @@ const BROUGHT = (TILE * DEPTH) / THREADS;
 const PITCH = TILE + 4;
 
 /** Whether a command is cut into square tiles. */
-export function takesTiles({ pool, limits, shared }: Engine, command: CrossReduceCommand): boolean {
-  const { extent, others, run, left, right, start, step, leftOwn, rightOwn, value, monoid, results } = command;
+export function takesTiles(engine: Engine, command: CrossReduceCommand): boolean {
+  const { extent, others, run, left, right, start, monoid, results } = command;
   const isOneProduct = start.length === 1 && left.length === 1 && right.length === 1 && results.length === 1;
   if (!isOneProduct || !combinesInAnyOrder(monoid)) return false;
   if (capacityOf(extent) < TILE / 2 || capacityOf(others) < TILE / 2 || !cutsRuns(run)) return false;
-  const arrays = [step, leftOwn, rightOwn, value].flatMap((program) => [...program.arrays.values()]);
-  const buffers = [...arrays, ...left.map(({ array }) => array), ...right.map(({ array }) => array), ...results];
-  const memories = new Set(buffers.map(({ buffer }) => pool.resolve(buffer)));
-  const bound = [...memories].reduce((sum, { parts }) => sum + parts.length, 0);
-  return bound < limits.storageBuffers && 4 * 2 * DEPTH * PITCH + 16 <= shared;
+  return 4 * 2 * DEPTH * PITCH + 16 <= engine.shared && bindsPairs(engine, command);
 }
 
 /** Runs are whole tiles or more, or each tile is whole runs of what a thread takes. */
@@ -47,8 +43,8 @@ function cutsRuns(run: number): boolean {
  * the next dimensions are on their way while those of these are worked on. Pairs of a tile are folded in any order.
  */
 export function crossTiles(engine: Engine, command: CrossReduceCommand): void {
-  const { extent, others, run, dimensions, left, right, step, leftOwn, rightOwn, value, monoid, results } = command;
-  const { pool, arithmetic } = engine;
+  const { extent, others, run, dimensions, left, right, results } = command;
+  const { pool } = engine;
   const tiles = Math.ceil(capacityOf(extent) / TILE);
   const span = Math.max(run, TILE);
   const spans = Math.ceil(capacityOf(others) / span);
@@ -59,11 +55,8 @@ export function crossTiles(engine: Engine, command: CrossReduceCommand): void {
     ...{ tiles: word(tiles), capacity: word(capacityOf(extent)), runs: word(Math.ceil(capacityOf(others) / run)) },
     ...{ span: word(span), dimensions: word(dimensions), chunks: word(Math.min(run, TILE) / ROWS) },
   };
-  const link = (prefix: string, program: Program): LinkedProgram =>
-    linkProgram(prefix, program, parameters, pool, extent);
-  const programs = [link('s_', step), link('l_', leftOwn), link('r_', rightOwn), link('v_', value)];
   const bindings = createBindings();
-  const slots = programs.map((program) => bindArrays(program, bindings));
+  const functors = linkPairs(engine, command, parameters, bindings);
   const placed = ({ type, array }: VectorLeaf): Vectors => {
     const slot = bindings.bind(pool.resolve(array.buffer), 'read');
     const isWhole = dimensions % BROUGHT === 0 && array.offset % BROUGHT === 0;
@@ -77,15 +70,11 @@ export function crossTiles(engine: Engine, command: CrossReduceCommand): void {
   const kernel: Kernel = { command, numbers, sides, into: into! };
   const code = (): KernelText => {
     const helpers = new Set<Helper>();
-    const functions = programs
-      .filter(({ module }) => entryOf(module).results.length > 0)
-      .map((program) => emitProgram(program, slots[programs.indexOf(program)]!, arithmetic, helpers));
     return {
       threads: THREADS,
       subgroups: false,
       helpers,
-      declarations: `${emitMonoid(monoid, arithmetic, helpers)}
-${functions.join('\n')}
+      declarations: `${functors.declarations(helpers)}
 var<workgroup> bounds: vec2<u32>;
 // Left rows, then right ones; afterwards what each thread's right rows are folded to, for every left row.
 var<workgroup> tile: array<u32, ${2 * DEPTH * PITCH}>;`,
@@ -110,7 +99,7 @@ ${emitResults(kernel)}`,
     ...[into!.slot, Object.is(command.start[0], -0) ? '-0' : command.start[0], length.raw, otherLength.raw],
   ];
   launch(engine, {
-    key: `crossTiles ${monoidKey(monoid)} ${programs.map((program, i) => programKey(program, slots[i]!)).join(' ')} ${shape.join(' ')}`,
+    key: `crossTiles ${functors.key} ${shape.join(' ')}`,
     parameters,
     bindings,
     code,
@@ -134,7 +123,6 @@ interface Kernel {
   readonly into: { readonly slot: number; readonly offset: string };
 }
 
-const numbersTo = (count: number): number[] => Array.from({ length: count }, (_, k) => k);
 const rowNumbers = numbersTo(ROWS);
 
 /** The sums of a thread's pairs. */
@@ -235,9 +223,4 @@ for (var e = t; e < runs * ${TILE}u; e += ${THREADS}u) {
     store_${into.slot}(r * ${numbers.capacity} + first + row + ${into.offset}, ${toWord(type, 'sum.a0')});
   }
 }`;
-}
-
-/** Result `at` of a call whose results are of these types. */
-function resultOf(name: string, types: readonly ScalarType[], at: number): string {
-  return types.length === 1 ? name : `${name}.r${at}`;
 }
