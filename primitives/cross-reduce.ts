@@ -10,6 +10,7 @@ import {
   shapeOf,
   type Table,
 } from './columns/column.ts';
+import { divideLength } from './columns/length.ts';
 import { requireValue } from './columns/plain-value.ts';
 import { alive, destination, extentOf, type Fusion, fuse, programOf, storedArray } from './columns/program.ts';
 import { columnsIn } from './columns/reachable.ts';
@@ -29,7 +30,6 @@ import { applyFunctor, bindCaptures } from './map.ts';
 import { type Monoid, monoidProgram } from './monoid.ts';
 import { requireOptions } from './options.ts';
 import type { CaptureArguments } from './ranked-rows.ts';
-import { countIn } from './scan.ts';
 
 /** Vectors of so many elements each, one behind the other: element d of vector i at `i · dimensions + d`. */
 export interface Vectors {
@@ -236,7 +236,9 @@ interface PlacedSide {
 function placeSide(context: Context, { name, tables, vectors }: Side): PlacedSide {
   const leaves = Object.values(vectors).map(({ elements }) => storedWords(context, elements));
   const columns = Object.values(tables).flatMap((table) => columnsOf(table));
-  const counts = Object.values(vectors).map(({ dimensions }, k) => vectorCount(context, leaves[k]!, dimensions));
+  const counts = Object.values(vectors).map(({ dimensions }, k) =>
+    divideLength(context, leaves[k]!.length, dimensions),
+  );
   const lengths = [...columns.map(({ length }) => length), ...counts];
   const [numbers, others] = [lengths.filter((length) => typeof length === 'number'), lengths];
   if (new Set(numbers).size > 1) {
@@ -267,15 +269,6 @@ function storedWords(context: Context, column: Column): Column {
     { ...destination(words), value: 0 },
   ]);
   return words;
-}
-
-/** How many vectors there are. */
-function vectorCount(context: Context, { length }: Column, dimensions: number): Column['length'] {
-  if (typeof length === 'number') return length / dimensions;
-  const count = context.allocate(1);
-  const fusion = fuse('vectorCount', [], ['u32'], (_index, _, loader) => [loader.length(length).div(dimensions)]);
-  context.backend.forEach(1, programOf(fusion), [{ buffer: alive(count).buffer, offset: 0, capacity: 1, value: 0 }]);
-  return countIn(count, 0, Math.floor(length.limit / dimensions));
 }
 
 /** The functors of a contraction as programs of the index, of sums, and of what else there is of a pair. */

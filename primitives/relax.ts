@@ -10,6 +10,7 @@ import {
   requireContext,
   requireType,
 } from './columns/column.ts';
+import { divideLength } from './columns/length.ts';
 import { alive, destination, extentOf, fuse, programOf } from './columns/program.ts';
 import { columnsIn } from './columns/reachable.ts';
 import { wordsAtHand } from './columns/words.ts';
@@ -232,11 +233,7 @@ function wrongSize(given: number, name: string, most: number): ArgumentError {
 function countAlike(context: Context, { width, height }: GridSize, cells: Column['length']): Column['length'] {
   const area = width * height;
   if (area > (typeof cells === 'number' ? cells : cells.limit)) return 0;
-  if (typeof cells === 'number') return Math.floor(cells / area);
-  const count = context.allocate(1);
-  const fusion = fuse('relaxCount', [], ['u32'], (_index, _, loader) => [loader.length(cells).div(area)]);
-  context.backend.forEach(1, programOf(fusion), [{ buffer: alive(count).buffer, offset: 0, capacity: 1, value: 0 }]);
-  return countIn(count, 0, Math.floor(cells.limit / area));
+  return divideLength(context, cells, area);
 }
 
 function gridsAlike({ width, height }: GridSize): Program {

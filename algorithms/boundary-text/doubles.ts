@@ -1,3 +1,4 @@
+import { scaleLength } from '../../primitives/columns/length.ts';
 import { destination, extentOf, fuse, programOf } from '../../primitives/columns/program.ts';
 import {
   type Bool,
@@ -10,7 +11,6 @@ import {
   type U32,
   u32,
 } from '../../primitives/index.ts';
-import { countIn } from '../../primitives/scan.ts';
 import { UNREAD } from './vertices.ts';
 
 /**
@@ -20,10 +20,7 @@ import { UNREAD } from './vertices.ts';
 export function doubleWords(context: Context, { x, y }: Vertices<'i32'>): Vertices<'u32'> {
   return context.scope(() => {
     const { length, capacity } = x;
-    const total = context.allocate(1);
-    const twice = fuse('twice', [], ['u32'], (_index, _, loader) => [loader.length(length).mul(2)]);
-    context.backend.forEach(1, programOf(twice), [{ buffer: total.buffer, offset: 0, capacity: 1, value: 0 }]);
-    const words = countIn(total, 0, 2 * capacity);
+    const words = scaleLength(context, length, 2);
     const [xWords, yWords] = [context.stored('u32', words), context.stored('u32', words)];
     const split = fuse('doubles', [], WORDS, (index, _, loader) => {
       const [xDouble, yDouble] = loader.load([x, y], index).map((number) => doubleOf(number as I32));

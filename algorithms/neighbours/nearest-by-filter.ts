@@ -1,4 +1,5 @@
-import { alive, fuse, type Loader, programOf } from '../../primitives/columns/program.ts';
+import { scaleLength } from '../../primitives/columns/length.ts';
+import type { Loader } from '../../primitives/columns/program.ts';
 import {
   array,
   type Bool,
@@ -25,7 +26,6 @@ import {
   uniform,
   Var,
 } from '../../primitives/index.ts';
-import { countIn } from '../../primitives/scan.ts';
 import { LIST, type ListColumns } from './lists.ts';
 import { firstRuns, nearestByFormula, nearestOfRuns, type Queries, type Search } from './nearest-by-formula.ts';
 
@@ -132,12 +132,7 @@ function queriesOf(
   elements: Column<'f32'>,
   rows: Column<'u32'>,
 ): Pick<Queries, 'elements' | 'count'> {
-  const total = context.allocate(1);
-  const product = fuse('elementCount', [], ['u32'], (_index, _, loader) => [
-    loader.length(rows.length).mul(dimensions),
-  ]);
-  context.backend.forEach(1, programOf(product), [{ buffer: alive(total).buffer, offset: 0, capacity: 1, value: 0 }]);
-  const place = sequence(countIn(total, 0, rows.capacity * dimensions));
+  const place = sequence(scaleLength(context, rows.length, dimensions));
   return { elements: context.materialize(map(elementOf, { place, rows, elements, dimensions })), count: rows.length };
 }
 

@@ -22,6 +22,17 @@ export function scaleLength(context: Context, length: Column['length'], times: n
   return { memory, word: 0, minus: 0, limit };
 }
 
+/** How many times a length holds a whole number. Of a device count it is computed on the device. */
+export function divideLength(context: Context, length: Column['length'], by: number): number | DeviceLength {
+  if (typeof length === 'number') return Math.floor(length / by);
+  const memory = context.allocate(1);
+  const divided = fuse('divideLength', [], ['u32'], (_index, _, loader) => [
+    loader.length(length).div(loader.uniform('u32', by)),
+  ]);
+  context.backend.forEach(1, programOf(divided), [{ buffer: memory.buffer, offset: 0, capacity: 1, value: 0 }]);
+  return { memory, word: 0, minus: 0, limit: Math.floor(length.limit / by) };
+}
+
 /**
  * The sum of two lengths. Of device counts it is computed on the device.
  *
