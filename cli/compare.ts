@@ -25,6 +25,7 @@ import {
   protectInputs,
   type RunContext,
   type Surroundings,
+  watchRun,
   writeBetween,
 } from './run-support.ts';
 import { isClosed, writeToStdout } from './standard-output.ts';
@@ -282,7 +283,7 @@ async function compareSets<C extends RunContext>(
     observer: sink.observer,
     progressEvery: log.progressEvery,
   });
-  const comparison = await watched(running, log).catch((error: unknown) => {
+  const comparison = await watchRun(running, log, 'tiles').catch((error: unknown) => {
     if (isFailedTile(error) && p.tiles.length > 1) log.note(SKIP_NOTE);
     throw causeOf(error);
   });
@@ -293,16 +294,6 @@ async function compareSets<C extends RunContext>(
   if (comparison.tiles === 0 && comparison.skipped.length > 0) throw noTileCompared(comparison);
   await sink.end(comparison, running);
   return { comparison, run };
-}
-
-async function watched({ progress$, result }: CrossCompareRun, log: Log): Promise<CrossComparison> {
-  const shown = progress$.subscribe((report) => log.progress(report, 'tiles'));
-  try {
-    return await result;
-  } finally {
-    shown.unsubscribe();
-    log.clearProgress();
-  }
 }
 
 function noTileCompared({ skipped }: CrossComparison): FormatError {

@@ -21,7 +21,7 @@ import { type DrawParts, drawTo, writeBytes } from './index-outputs.ts';
 import { placeNotes } from './index-place.ts';
 import { type BuildFacts, buildSummary } from './index-summary.ts';
 import type { Log } from './log.ts';
-import { causeOf, openContext, protectInputs, type RunContext, type Surroundings } from './run-support.ts';
+import { causeOf, openContext, protectInputs, type RunContext, type Surroundings, watchRun } from './run-support.ts';
 import { isClosed, writeToStdout } from './standard-output.ts';
 
 /** The parts that the command puts together. */
@@ -152,7 +152,10 @@ async function buildIn<C extends RunContext>(
     signal,
     progressEvery: log.progressEvery,
   });
-  const { tree, names, figures } = await watched(running, log);
+  const { tree, names, figures } = await watchRun(running, log, 'bytes', () => {
+    const { polygons, quadrants } = running.figures();
+    return { polygons, quadrants };
+  });
   tellNotes(sets, placeNotes({ tally, fill }), log);
   const crs = commonCrs(sets);
   const named = sets.map(({ name }, set) => ({ name, crs, names: names[set]! }));
@@ -162,19 +165,6 @@ async function buildIn<C extends RunContext>(
 const BEYOND_REMEDY =
   'Choose a domain that holds all polygons with --domain left,bottom,size, or leave such polygons out with ' +
   '--on-bad-record skip.';
-
-async function watched({ progress$, result, figures }: TreeRun, log: Log): Promise<BuiltTree> {
-  const shown = progress$.subscribe((report) => {
-    const { polygons, quadrants } = figures();
-    log.progress(report, 'bytes', { polygons, quadrants });
-  });
-  try {
-    return await result;
-  } finally {
-    shown.unsubscribe();
-    log.clearProgress();
-  }
-}
 
 function tellNotes(sets: readonly LayerSet[], ofPolygons: readonly Note[], log: Log): void {
   for (const { notes } of sets) for (const note of notes) log.note(note);

@@ -9,7 +9,7 @@ import type { InfoParts } from './index-info.ts';
 import { openQueries, type QueryReaders } from './index-queries.ts';
 import type { QueryOptions } from './index-query-arguments.ts';
 import { Interrupted } from './interrupt.ts';
-import type { Log, RunSummary } from './log.ts';
+import type { RunSummary } from './log.ts';
 import {
   causeOf,
   type OutputWriter,
@@ -17,6 +17,7 @@ import {
   protectInputs,
   type RunContext,
   type Surroundings,
+  watchRun,
   writeBetween,
 } from './run-support.ts';
 
@@ -94,7 +95,10 @@ async function ask<C extends RunContext>(
       signal,
       progressEvery: log.progressEvery,
     });
-    await watched(running, log, () => sink.totals);
+    await watchRun(running, log, 'bytes', () => {
+      const { queries, pairs } = sink.totals;
+      return { queries, pairs };
+    });
     await sink.end();
     source.tellNotes(log);
     return { totals: sink.totals, backend: context.backend.name };
@@ -120,19 +124,6 @@ async function* whileRead<B>(batches: AsyncIterable<B>, writer: OutputWriter): A
   for await (const batch of batches) {
     if (!writer.isRead()) return;
     yield batch;
-  }
-}
-
-async function watched({ progress$, result }: QueryRun, log: Log, totals: () => AnswerTotals): Promise<void> {
-  const shown = progress$.subscribe((report) => {
-    const { queries, pairs } = totals();
-    log.progress(report, 'bytes', { queries, pairs });
-  });
-  try {
-    await result;
-  } finally {
-    shown.unsubscribe();
-    log.clearProgress();
   }
 }
 

@@ -1,6 +1,5 @@
 import type { Note } from '../algorithms/notes.ts';
 import type { TableField, TableFile } from '../formats/tables/table-file.ts';
-import type { GraphRun } from '../graph/index.ts';
 import { OutOfMemoryError, UsageError } from '../primitives/errors.ts';
 import type { BackendOptions } from './arguments.ts';
 import { counted } from './grouped.ts';
@@ -25,7 +24,14 @@ import { type NeighbourFigures, neighbourSink } from './neighbours-outputs.ts';
 import { collectPoints, type HostPoints, requireRoom } from './neighbours-points.ts';
 import { type LeftOut, type PlacedRows, pointRows } from './neighbours-rows.ts';
 import type { NeighboursRun } from './neighbours-summary.ts';
-import { causeOf, type OutputWriter, openContext, type RunContext, type Surroundings } from './run-support.ts';
+import {
+  causeOf,
+  type OutputWriter,
+  openContext,
+  type RunContext,
+  type Surroundings,
+  watchRun,
+} from './run-support.ts';
 
 /** The parts that the command puts together. */
 export interface NeighboursParts<C extends RunContext> {
@@ -93,7 +99,7 @@ export async function searchNeighbours<C extends RunContext>(
       signal,
       progressEvery: log.progressEvery,
     });
-    await watched(running, log).catch(async (error: unknown) => {
+    await watchRun(running, log, 'queries').catch(async (error: unknown) => {
       await writing.catch(() => undefined);
       if (!signal.aborted || sink.figures().queries === 0) throw explained(error, options);
     });
@@ -217,16 +223,6 @@ async function* whileWanted(batches: AsyncIterable<QueryBatch>, areWanted: () =>
   for await (const batch of batches) {
     if (!areWanted()) return;
     yield batch;
-  }
-}
-
-async function watched({ progress$, result }: GraphRun<number>, log: Log): Promise<void> {
-  const shown = progress$.subscribe((report) => log.progress(report, 'queries'));
-  try {
-    await result;
-  } finally {
-    shown.unsubscribe();
-    log.clearProgress();
   }
 }
 

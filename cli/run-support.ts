@@ -1,7 +1,8 @@
 import { resolveTarget, type StagedOutputs } from '../formats/atomic-write.ts';
+import type { GraphRun } from '../graph/index.ts';
 import { DeviceLostError, GraphError, UsageError } from '../primitives/errors.ts';
 import type { BackendOptions } from './arguments.ts';
-import type { Log } from './log.ts';
+import type { Log, ProgressFigures, ProgressUnit } from './log.ts';
 import { writeToStdout } from './standard-output.ts';
 
 /** What a command needs to know of the context that it opens. */
@@ -19,6 +20,22 @@ export interface Surroundings {
   readonly signal: AbortSignal;
   /** Registers what a second Ctrl-C must still do. */
   beforeExit(cleanUp: () => void): void;
+}
+
+/** Waits for a run, and shows how far it is, with figures of its own where there are some. */
+export async function watchRun<R>(
+  { progress$, result }: Pick<GraphRun<R>, 'progress$' | 'result'>,
+  log: Log,
+  unit: ProgressUnit,
+  figures?: () => ProgressFigures,
+): Promise<R> {
+  const shown = progress$.subscribe((report) => log.progress(report, unit, figures?.()));
+  try {
+    return await result;
+  } finally {
+    shown.unsubscribe();
+    log.clearProgress();
+  }
 }
 
 /**

@@ -12,7 +12,14 @@ import { CapacityError, FormatError, UsageError } from '../primitives/errors.ts'
 import type { BackendOptions } from './arguments.ts';
 import { counted } from './grouped.ts';
 import type { Log } from './log.ts';
-import { causeOf, type OutputWriter, openContext, type RunContext, type Surroundings } from './run-support.ts';
+import {
+  causeOf,
+  type OutputWriter,
+  openContext,
+  type RunContext,
+  type Surroundings,
+  watchRun,
+} from './run-support.ts';
 import type { TrackOptions } from './track-arguments.ts';
 import { framesHeld, trackGraph } from './track-graph.ts';
 import { openTrackOutputs, type TrackFolders, type TrackOutputs } from './track-outputs.ts';
@@ -87,7 +94,7 @@ export async function trackVideo<C extends RunContext>(
       observer: outputs.recorder,
       progressEvery: log.progressEvery,
     });
-    await watched(running, log).catch((error: unknown) => {
+    await watchRun(running, log, 'frames').catch((error: unknown) => {
       const { frames } = outputs.figures();
       if (!signal.aborted || frames === 0) throw explained(causeOf(error), source.count() > 0, options, log);
     });
@@ -230,16 +237,6 @@ function framesOf(video: Video, onError: TrackOptions['onError'], areWanted: () 
       }
     },
   };
-}
-
-async function watched({ progress$, result }: GraphRun<number>, log: Log): Promise<void> {
-  const shown = progress$.subscribe((report) => log.progress(report, 'frames'));
-  try {
-    await result;
-  } finally {
-    shown.unsubscribe();
-    log.clearProgress();
-  }
 }
 
 /** What is wrong in the words of the command line. */
