@@ -12,7 +12,7 @@ import { type OptionSpec, type OptionValues, parsed, readCommand, text } from '.
 import { checkNoStdin } from './index-arguments.ts';
 import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
 import { suggest } from './suggest.ts';
-import { ROWS_FORMATS, type RowsFormat, rowsFormat } from './table-files.ts';
+import { type RowsFormat, rowsFormat, rowsOutSpecs } from './table-files.ts';
 import { checkPlotName, parseCount, parseNumber } from './values.ts';
 
 /** What is asked of every query: its k nearest points, or all points within a distance. */
@@ -71,18 +71,7 @@ export const NEIGHBOURS_SPECS: readonly OptionSpec[] = [
     help: 'rows without a place, as of null and NaN: stop (default), or leave them out and say how many',
     choices: ['stop', 'skip'],
   },
-  {
-    name: 'out',
-    short: 'o',
-    value: 'FILE',
-    help: 'the neighbours; - is stdout (default, unless something else goes there)',
-  },
-  {
-    name: 'format',
-    value: ROWS_FORMATS.join('|'),
-    help: 'of --out, where its name does not say (default csv)',
-    choices: ROWS_FORMATS,
-  },
+  ...rowsOutSpecs('the neighbours'),
   { name: 'plot', value: 'FILE.svg', help: 'how the distances are spread, as SVG (see below)' },
   { name: 'json', help: 'the figures as one JSON object on stdout' },
   ...BACKEND_SPECS,

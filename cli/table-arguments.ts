@@ -10,7 +10,7 @@ import {
 import { type OptionSpec, type OptionValues, parsed, readCommand, text } from './command-line.ts';
 import { checkNoStdin } from './index-arguments.ts';
 import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
-import { ROWS_FORMATS, type RowsFormat, rowsFormat } from './table-files.ts';
+import { type RowsFormat, rowsFormat, rowsOutSpecs } from './table-files.ts';
 import { checkEnding, checkPlotName, parseCount } from './values.ts';
 
 /** One call of `quadrille table`, checked as far as the command line alone allows. Texts are read when the columns are known. */
@@ -50,18 +50,7 @@ export const TABLE_SPECS: readonly OptionSpec[] = [
     help: "a column of what is written, as fare or 'avg(fare) desc'; of rows only with --top (default: by the groups)",
   },
   { name: 'top', value: 'K', help: 'only the first K rows or groups of this order' },
-  {
-    name: 'out',
-    short: 'o',
-    value: 'FILE',
-    help: 'the answer; - is stdout (default, unless something else goes there)',
-  },
-  {
-    name: 'format',
-    value: ROWS_FORMATS.join('|'),
-    help: 'of --out, where its name does not say (default csv)',
-    choices: ROWS_FORMATS,
-  },
+  ...rowsOutSpecs('the answer'),
   { name: 'plot', value: 'FILE.svg', help: 'bars of groups, or a histogram of a column of rows, as SVG (see below)' },
   { name: 'trace', value: 'FILE.json', help: 'how the run went, for chrome://tracing and Perfetto' },
   { name: 'json', help: 'the figures of the run as one JSON object on stdout' },

@@ -1,11 +1,30 @@
 import type { TableField, TableFile } from '../formats/tables/table-file.ts';
 import type { RowsWriter } from '../formats/tables/write/text-writers.ts';
+import type { OptionSpec } from './command-line.ts';
 import { checkEnding, formatOfName } from './values.ts';
 
 /** Formats of tables that commands write. */
 export type RowsFormat = 'csv' | 'json' | 'arrow';
 
 export const ROWS_FORMATS: readonly RowsFormat[] = ['csv', 'json', 'arrow'];
+
+/** The options that say where rows are written, and how. */
+export function rowsOutSpecs(what: string): readonly OptionSpec[] {
+  return [
+    {
+      name: 'out',
+      short: 'o',
+      value: 'FILE',
+      help: `${what}; - is stdout (default, unless something else goes there)`,
+    },
+    {
+      name: 'format',
+      value: ROWS_FORMATS.join('|'),
+      help: 'of --out, where its name does not say (default csv)',
+      choices: ROWS_FORMATS,
+    },
+  ];
+}
 
 /**
  * The format of a table that is written: what the ending of its name says, else what `--format` says, else CSV.
