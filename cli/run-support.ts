@@ -22,7 +22,7 @@ export interface Surroundings {
   beforeExit(cleanUp: () => void): void;
 }
 
-/** Waits for a run, and shows how far it is, with figures of its own where there are some. */
+/** Waits for a run and shows its progress, with further figures if there are any. */
 export async function watchRun<R>(
   { progress$, result }: Pick<GraphRun<R>, 'progress$' | 'result'>,
   log: Log,

@@ -60,10 +60,10 @@ export function filterOf(n: number, k: number, dimensions: number): Pick<Filtere
  * The nearest points by squared distance, of which most are ruled out by |a|² + |b|² − 2 a·b: one fused operation a step on
  * devices that have one, in any order.
  *
- * 1. Each run of points gets a lower bound of the formula's distances.
- * 2. The formula is computed for the points of the runs with the min bounds.
- * 3. A query is decided where the last point of its list is nearer than the bound of the first run that was not looked at.
- * 4. Queries that are not decided are searched by the formula alone.
+ * 1. `crossReduce` computes, for each query and run of points, a lower bound of the distances that the formula gives.
+ * 2. The formula is computed for the points of the runs with the smallest bounds.
+ * 3. A query's list is final if its last point is nearer than the smallest bound among the runs that were left out.
+ * 4. All other queries are searched again, by the formula alone.
  */
 export function nearestByFilter(search: FilteredSearch, queries: Queries & { readonly count: number }): ListColumns {
   const { context, k, n, run, listed } = search;
