@@ -19,7 +19,7 @@ import { UNREAD } from './vertices.ts';
  */
 export function doubleWords(context: Context, { x, y }: Vertices<'i32'>): Vertices<'u32'> {
   return context.scope(() => {
-    const { length, capacity } = x;
+    const { length } = x;
     const words = scaleLength(context, length, 2);
     const [xWords, yWords] = [context.stored('u32', words), context.stored('u32', words)];
     const split = fuse('doubles', [], WORDS, (index, _, loader) => {
