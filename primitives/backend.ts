@@ -62,6 +62,11 @@ export interface Backend {
    * kernels (`crossReduceByRows`). Missing where that is always so.
    */
   crossReduce?(command: CrossReduceCommand): boolean;
+  /**
+   * Adds weights by bin. Says whether it did: where it did nothing, the same is done by `forEach` (`weightedHistogramByDigits`).
+   * Missing where that is always so.
+   */
+  weightedHistogram?(command: WeightedHistogramCommand): boolean;
 
   /**
    * Plays the commands of a prepared pipeline, and remembers by the script what it found out about them. Says whether it did:
@@ -316,6 +321,18 @@ export interface HistogramCommand {
   readonly segment?: number | undefined;
   readonly histograms?: number | undefined;
   readonly inner?: InnerRanks | undefined;
+  readonly into: Cell;
+}
+
+/**
+ * Adds the weights of `program(index) = (bin: u32, weight: u32, …)` per bin, in 64 bits; rows with a bin at or past `bins` are left
+ * out. The low words of the sums of weight w go to `into` from word `2 · w · bins` on, bin after bin, and the high words from
+ * `(2 · w + 1) · bins` on. All are written, and none may be read by the command.
+ */
+export interface WeightedHistogramCommand {
+  readonly extent: Extent;
+  readonly program: Program;
+  readonly bins: number;
   readonly into: Cell;
 }
 

@@ -15,10 +15,12 @@ import type {
   Store,
   VectorLeaf,
   WalkCommand,
+  WeightedHistogramCommand,
 } from './backend.ts';
 import { crossReduceOn } from './cross-reduce-by-rows.ts';
 import type { Script, ScriptCall } from './prepared/script.ts';
 import { relaxOn } from './relax-by-rounds.ts';
+import { weightedHistogramOn } from './weighted-histogram-by-digits.ts';
 
 /** A kernel's call as data, so that it can be made again on another backend. */
 export type KernelCommand =
@@ -35,7 +37,8 @@ export type KernelCommand =
   | { readonly kind: 'sort'; readonly command: SortCommand }
   | { readonly kind: 'histogram'; readonly command: HistogramCommand }
   | { readonly kind: 'relax'; readonly command: RelaxCommand }
-  | { readonly kind: 'crossReduce'; readonly command: CrossReduceCommand };
+  | { readonly kind: 'crossReduce'; readonly command: CrossReduceCommand }
+  | { readonly kind: 'weightedHistogram'; readonly command: WeightedHistogramCommand };
 
 /** The same, or the call of a prepared pipeline. */
 export type Command = KernelCommand | { readonly kind: 'play'; readonly script: Script; readonly call: ScriptCall };
@@ -88,6 +91,11 @@ export function rebound(given: Command, at: Lookup): Command {
       const programs = { program: programAt(program, at), inner: inner && { ...inner, row: programAt(inner.row, at) } };
       const into = { into: cellAt(cell, at) };
       return { ...given, command: { ...given.command, extent: lengthAt(extent, at), ...programs, ...into } };
+    }
+    case 'weightedHistogram': {
+      const { extent, program, into } = given.command;
+      const places = { extent: lengthAt(extent, at), program: programAt(program, at), into: cellAt(into, at) };
+      return { ...given, command: { ...given.command, ...places } };
     }
     case 'relax': {
       const { extent, cells, grids, own, step, until, state, rounds } = given.command;
@@ -148,6 +156,9 @@ export function issue(backend: Backend, given: KernelCommand): void {
       break;
     case 'crossReduce':
       crossReduceOn(backend, given.command);
+      break;
+    case 'weightedHistogram':
+      weightedHistogramOn(backend, given.command);
   }
 }
 

@@ -82,3 +82,4 @@ export { type UnfoldOptions, unfold, unfoldReduce } from './unfold.ts';
 export type { ElementFiller, ElementReader, UploadOptions, UploadSource } from './uploads.ts';
 export type { WalkStart, WalkState, WalkStep } from './walk-functors.ts';
 export { type OnWarning, QuadrilleWarning } from './warnings.ts';
+export { type Weights, type WideSums, weightedHistogram } from './weighted-histogram.ts';

@@ -14,7 +14,7 @@ export interface Watch {
 
 type Kernels = Pick<
   Backend,
-  'forEach' | 'walk' | 'reduce' | 'scan' | 'sort' | 'histogram' | 'relax' | 'crossReduce' | 'write'
+  'forEach' | 'walk' | 'reduce' | 'scan' | 'sort' | 'histogram' | 'relax' | 'crossReduce' | 'weightedHistogram' | 'write'
 >;
 
 /** The same backend, which tells a watch of every command that goes to it. Members of its own are there as well. */
@@ -68,6 +68,10 @@ export function watchedBackend<B extends Backend>(backend: B, watch: Watch): B {
       const vectors = [...left, ...right].flatMap(({ array }) => arrayBuffers(array));
       watch.afterCommand([...lengthBuffer(extent), ...lengthBuffer(others), ...programs, ...vectors], writes);
       return done;
+    },
+    weightedHistogram: (command) => {
+      const run = (): boolean => backend.weightedHistogram?.(command) === true;
+      return issue(command.extent, [command.program], [command.into], run);
     },
     write(buffer, word, data) {
       if (!watch.idle) watch.beforeWrite([buffer]);

@@ -44,8 +44,11 @@ interface Opened {
 }
 
 /** Declares tests once for every backend, with contexts that are open while they run. */
-export function onEveryBackend(declare: (opened: () => Opened, backend: TestBackend) => void): void {
-  for (const backend of testBackends) {
+export function onEveryBackend(
+  declare: (opened: () => Opened, backend: TestBackend) => void,
+  backends: readonly TestBackend[] = testBackends,
+): void {
+  for (const backend of backends) {
     describe(backend.name, () => {
       let opened: Opened | undefined;
       beforeAll(async () => {
@@ -63,12 +66,21 @@ export function onEveryBackend(declare: (opened: () => Opened, backend: TestBack
 }
 
 /** Declares a test of every law on every backend. */
-export function testLaws(laws: readonly Law[]): void {
+export function testLaws(laws: readonly Law[], backends: readonly TestBackend[] = testBackends): void {
   onEveryBackend((opened, { runs }) => {
     for (const { name, property } of laws) {
       test(name, async () => fc.assert(property(opened().run), { numRuns: runs }), TIMEOUT_MS);
     }
-  });
+  }, backends);
+}
+
+/** The backends without a kernel that they may lack: what is derived from other kernels takes its place. */
+export function backendsWithout(kernel: 'weightedHistogram'): TestBackend[] {
+  return testBackends.map(({ name, runs, open }) => ({
+    name: `${name} without ${kernel}`,
+    runs,
+    open: async (limits) => ({ ...(await open(limits)), [kernel]: () => false }),
+  }));
 }
 
 /** A backend on which walks have so many rows. */

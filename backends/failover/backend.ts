@@ -490,6 +490,10 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
       command({ kind: 'relax', command: given });
       return true;
     },
+    weightedHistogram(given) {
+      command({ kind: 'weightedHistogram', command: given });
+      return true;
+    },
     crossReduce(given) {
       command({ kind: 'crossReduce', command: given });
       return true;

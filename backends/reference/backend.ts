@@ -12,6 +12,7 @@ import type {
   SortCommand,
   Store,
   WalkCommand,
+  WeightedHistogramCommand,
 } from '../../primitives/backend.ts';
 import { capacityOf } from '../../primitives/backend.ts';
 import { combineAll, prefixes } from '../../primitives/combination-tree.ts';
@@ -21,6 +22,7 @@ import { entryOf, type ScalarType } from '../../primitives/functors/ir.ts';
 import { wordOfValue } from '../../primitives/functors/semantics.ts';
 import { type FieldKinds, someRecord } from '../../primitives/kinds.ts';
 import { requireOptions } from '../../primitives/options.ts';
+import { weightsOf } from '../../primitives/weighted-histogram-by-digits.ts';
 import { requireLimits } from '../backend-options.ts';
 import { fillMemory } from '../fill-memory.ts';
 import { type PlainValue, requireText } from './emit-javascript.ts';
@@ -115,6 +117,10 @@ export function createReferenceBackend(options: ReferenceOptions = {}): Backend 
     scan: launch(scan),
     sort: launch(sort),
     histogram: launch(histogram),
+    weightedHistogram: (command) => {
+      launch(weightedHistogram)(command);
+      return true;
+    },
     relax: (command) => {
       launch(relax)(command);
       return true;
@@ -209,6 +215,23 @@ function histogram(memory: HostMemory, command: HistogramCommand): void {
     if ((bin as number) < bins && run < runs) u32[into.word + run * bins + (bin as number)]!++;
   };
   visitElements(memory, command, count);
+}
+
+function weightedHistogram(memory: HostMemory, { extent, program, bins, into }: WeightedHistogramCommand): void {
+  const entry = bind(memory, program);
+  const sums = new BigUint64Array(weightsOf({ program }) * bins);
+  const length = memory.lengthOf(extent);
+  for (let i = 0; i < length; i++) {
+    const [bin, ...weights] = entry(i) as number[];
+    if (bin! >= bins) continue;
+    for (const [w, weight] of weights.entries()) sums[w * bins + bin!]! += BigInt(weight);
+  }
+  const { u32 } = memory.resolve(into.buffer).views;
+  for (const [i, sum] of sums.entries()) {
+    const first = into.word + 2 * Math.floor(i / bins) * bins + (i % bins);
+    u32[first] = Number(sum & 0xffffffffn);
+    u32[first + bins] = Number(sum >> 32n);
+  }
 }
 
 function visitElements(

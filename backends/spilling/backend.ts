@@ -427,6 +427,7 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
         }),
       }),
     relax: (command) => passOn(() => inner.relax?.(command)),
+    weightedHistogram: (command) => passOn(() => inner.weightedHistogram?.(command)),
     crossReduce: (command) => passOn(() => inner.crossReduce?.(command)),
     play(script, call) {
       queue.guard();

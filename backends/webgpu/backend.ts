@@ -35,6 +35,7 @@ import { crossReduce, layoutPairs } from './kernels/cross-reduce.ts';
 import { crossTiles, takesTiles } from './kernels/cross-tiles.ts';
 import { forEach } from './kernels/for-each.ts';
 import { histogram } from './kernels/histogram.ts';
+import { bindsSums, weightedHistogram } from './kernels/weighted-histogram.ts';
 import { reduce } from './kernels/reduce.ts';
 import { relax } from './kernels/relax.ts';
 import { layoutGrids } from './kernels/relax-layout.ts';
@@ -316,6 +317,17 @@ function backendOf(
           histogram(on, { ...command, program, inner: inner && { ...inner, row: traced(inner.row) } });
         },
       ),
+    weightedHistogram(command) {
+      if (!bindsSums(engine, command)) return false;
+      issue(
+        'weightedHistogram',
+        command.program,
+        command.extent,
+        (to) => signatures.weightedHistogram(to, command),
+        (on, traced) => weightedHistogram(on, { ...command, program: traced(command.program) }),
+      );
+      return true;
+    },
     relax(command) {
       const layout = layoutGrids(engine, command);
       if (layout === undefined) return false;

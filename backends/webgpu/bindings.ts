@@ -105,6 +105,11 @@ fn quad_${slot}(quad: u32) -> vec4<u32> { return ${name}[quad]; }
 ${words.join('\n')}`;
 }
 
+/** Adds to a word and says whether the sum left 32 bits. */
+function carrier(slot: number, name: string): string {
+  return `fn carry_${slot}(word: u32, value: u32) -> bool { return atomicAdd(&${name}[word], value) > ~value; }`;
+}
+
 function accessors(slot: number, { access, memory }: Binding, names: readonly string[]): string[] {
   const select = (statement: (name: string, word: string) => string): string => {
     if (names.length === 1) return statement(names[0]!, 'word');
@@ -124,9 +129,12 @@ function accessors(slot: number, { access, memory }: Binding, names: readonly st
     case 'update':
       return [load((name, word) => `${name}[${word}]`), change('store', (name, word) => `${name}[${word}] = value`)];
     case 'atomic':
-      return Object.entries(atomics).map(([operation, builtin]) =>
-        change(operation, (name, word) => `${builtin}(&${name}[${word}], value)`),
-      );
+      return [
+        ...Object.entries(atomics).map(([operation, builtin]) =>
+          change(operation, (name, word) => `${builtin}(&${name}[${word}], value)`),
+        ),
+        ...(names.length === 1 ? [carrier(slot, names[0]!)] : []),
+      ];
     case 'spine': {
       const [name] = names;
       return [

@@ -12,6 +12,7 @@ import type {
   Storage,
   Store,
   WalkCommand,
+  WeightedHistogramCommand,
 } from '../../primitives/backend.ts';
 import { entryOf, moduleNumber, type ScalarType } from '../../primitives/functors/ir.ts';
 import { wordOfValue } from '../../primitives/functors/semantics.ts';
@@ -171,6 +172,13 @@ export const signatures = {
     to.cell(into);
     to.number(inner?.ranks);
     if (inner !== undefined) to.program(inner.row);
+  },
+  weightedHistogram(to: CommandSignature, { extent, program, bins, into }: WeightedHistogramCommand): void {
+    to.number(8);
+    to.length(extent);
+    to.program(program);
+    to.number(bins);
+    to.cell(into);
   },
   relax(to: CommandSignature, command: RelaxCommand): void {
     const { extent, cells, grids, own, step, until, state, change, neighbours, boundary, outside, rounds } = command;

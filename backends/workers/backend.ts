@@ -394,6 +394,10 @@ function createBackend(
     scan: (command) => issue({ kind: 'scan', command }),
     sort: (command) => issue({ kind: 'sort', command }),
     histogram: (command) => issue({ kind: 'histogram', command }),
+    weightedHistogram(command) {
+      issue({ kind: 'weightedHistogram', command });
+      return true;
+    },
     relax(command) {
       issue({ kind: 'relax', command });
       return true;

@@ -5,6 +5,8 @@ import { costOf, costOfClearing, costOfCount, costOfPairs, costOfRelaxing, costO
 import { isVectorised, launchCrossReduce } from './cross-reduce.ts';
 import { launchForEach } from './for-each.ts';
 import { launchHistogram } from './histogram.ts';
+import { launchWeightedHistogram } from './weighted-histogram.ts';
+import { weightsOf } from '../../primitives/weighted-histogram-by-digits.ts';
 import type { Launch, Launcher } from './launch.ts';
 import { launchExactReduce } from './reduce.ts';
 import { launchRelax } from './relax.ts';
@@ -93,6 +95,16 @@ export function taskOf(given: KernelCommand): Task {
         fixedCost: costOfClearing(wordsCounted(command)),
         writes: [command.into.buffer],
         launch: (launcher) => launchHistogram(launcher, command),
+      };
+    }
+    case 'weightedHistogram': {
+      const { command } = given;
+      return {
+        extent: command.extent,
+        cost: costOf(command.program.module) + weightsOf(command),
+        fixedCost: costOfClearing(2 * weightsOf(command) * command.bins),
+        writes: [command.into.buffer],
+        launch: (launcher) => launchWeightedHistogram(launcher, command),
       };
     }
     case 'relax': {

@@ -106,6 +106,10 @@ export class Code {
   atomic(instruction: number, offset = 0): void {
     this.bytes.push(0xfe, instruction, 2, ...unsigned(offset));
   }
+  /** The same on an aligned pair of words. */
+  atomic64(instruction: number, offset = 0): void {
+    this.bytes.push(0xfe, instruction, 3, ...unsigned(offset));
+  }
   /** Wakes all that wait at the address on the stack. */
   notifyAll(): void {
     this.i32(-1);

@@ -97,6 +97,10 @@ export function createRecordingBackend(model: Backend, blockWords: number): Reco
       add({ kind: 'relax', command });
       return true;
     },
+    weightedHistogram: (command) => {
+      add({ kind: 'weightedHistogram', command });
+      return true;
+    },
     crossReduce: (command) => {
       add({ kind: 'crossReduce', command });
       return true;

@@ -24,6 +24,7 @@ import { sliceLaws } from './slice.ts';
 import { sortLaws } from './sort.ts';
 import { stencilLaws } from './stencil.ts';
 import { unfoldLaws } from './unfold.ts';
+import { weightedHistogramLaws } from './weighted-histogram.ts';
 
 export { kernelLaws };
 
@@ -48,6 +49,7 @@ export const primitiveLaws: readonly Law[] = [
   ...mergeLaws,
   ...selectKthLaws,
   ...histogramLaws,
+  ...weightedHistogramLaws,
   ...expandLaws,
   ...unfoldLaws,
   ...relaxLaws,

@@ -11,6 +11,7 @@ import type { Engine } from '../engine.ts';
 import { crossReduce, layoutPairs } from '../kernels/cross-reduce.ts';
 import { forEach } from '../kernels/for-each.ts';
 import { histogram } from '../kernels/histogram.ts';
+import { bindsSums, weightedHistogram } from '../kernels/weighted-histogram.ts';
 import { reduce } from '../kernels/reduce.ts';
 import { relax } from '../kernels/relax.ts';
 import { layoutGrids } from '../kernels/relax-layout.ts';
@@ -96,6 +97,11 @@ function run(engine: Engine, given: KernelCommand): void {
       break;
     case 'histogram':
       histogram(engine, given.command);
+      break;
+    case 'weightedHistogram':
+      // Sums over several bindings take scratch memory.
+      if (!bindsSums(engine, given.command)) throw new Unplayable();
+      weightedHistogram(engine, given.command);
       break;
     case 'relax': {
       const layout = layoutGrids(engine, given.command);

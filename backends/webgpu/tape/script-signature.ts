@@ -77,6 +77,9 @@ function writeCommand(to: CommandSignature, given: KernelCommand): void {
     case 'histogram':
       signatures.histogram(to, given.command);
       break;
+    case 'weightedHistogram':
+      signatures.weightedHistogram(to, given.command);
+      break;
     case 'relax':
       signatures.relax(to, given.command);
       break;

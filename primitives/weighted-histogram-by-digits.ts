@@ -1,0 +1,97 @@
+import { assemble, wordsAt } from './assembled-program.ts';
+import { type Backend, capacityOf, type DeviceBuffer, type Program, type WeightedHistogramCommand } from './backend.ts';
+import { For, Let, Var } from './functors/control.ts';
+import { entryOf } from './functors/ir.ts';
+import { literal } from './functors/recorder.ts';
+import { add64, shl64 } from './functors/standard/wide.ts';
+import { type U32, Value } from './functors/value.ts';
+
+/** Adds weights by bin on a backend: by its own kernel where it has one, else digit by digit. */
+export function weightedHistogramOn(backend: Backend, command: WeightedHistogramCommand): void {
+  if (backend.weightedHistogram?.(command) !== true) weightedHistogramByDigits(backend, command);
+}
+
+/** Weights are cut into digits so narrow that 32 bits hold the sum of a digit over all rows. */
+interface Digits {
+  readonly width: number;
+  readonly count: number;
+}
+
+function digitsOf(rows: number): Digits {
+  const width = Math.max(1, 32 - Math.ceil(Math.log2(rows + 1)));
+  return { width, count: Math.ceil(32 / width) };
+}
+
+/**
+ * The same as `Backend.weightedHistogram` by `forEach` alone: an atomic addition for every digit of every weight, after which the
+ * sums of digits are put together in 64 bits. Takes memory for these.
+ */
+export function weightedHistogramByDigits(backend: Backend, command: WeightedHistogramCommand): void {
+  const { extent, program, bins, into } = command;
+  const weights = weightsOf(command);
+  const digits = digitsOf(capacityOf(extent));
+  const words = digits.count * weights * bins;
+  const sums = backend.allocate(words);
+  try {
+    const zero = assemble('noWeight', ['u32'], {}, () => [u32Literal(0)]);
+    backend.forEach(words, zero, [{ buffer: sums, offset: 0, capacity: words, value: 0 }]);
+    for (let digit = 0; digit < digits.count; digit++) {
+      const stores = Array.from({ length: weights }, (_, weight) => ({
+        buffer: sums,
+        offset: (weight * digits.count + digit) * bins,
+        capacity: bins,
+        index: 0,
+        value: 1 + weight,
+        combine: 'add' as const,
+      }));
+      backend.forEach(extent, digitProgram(program, digit * digits.width, digits.width), stores);
+    }
+    const half = weights * bins;
+    const stores = [0, 1].map((value) => ({ buffer: into.buffer, offset: into.word, capacity: 2 * half, value, index: 2 + value }));
+    backend.forEach(half, sumProgram(sums, words, bins, digits), stores);
+  } finally {
+    backend.release(sums);
+  }
+}
+
+/** How many weights a row has. */
+export function weightsOf({ program }: Pick<WeightedHistogramCommand, 'program'>): number {
+  return entryOf(program.module).results.length - 1;
+}
+
+/** The bin of a row, and the same digit of all its weights. */
+function digitProgram(program: Program, shift: number, width: number): Program {
+  const { results } = entryOf(program.module);
+  const given = { programs: { row: program }, uniforms: { shift: 'u32', mask: 'u32' } } as const;
+  const made = assemble('weightDigit', results, given, (index, { programs, uniforms }) => {
+    const [bin, ...weights] = programs.row!([index]) as [U32, ...U32[]];
+    return [bin, ...weights.map((weight) => weight.shr(uniforms.shift!).and(uniforms.mask!))];
+  });
+  return { ...made, uniforms: new Map([...made.uniforms, ['shift', shift], ['mask', (2 ** width - 1) >>> 0]]) };
+}
+
+/** Both halves of a sum, and where they go: bin after bin, first those of the low half of a weight, then those of its high half. */
+function sumProgram(sums: DeviceBuffer, words: number, bins: number, digits: Digits): Program {
+  const given = { arrays: { sums: wordsAt(sums, words) }, uniforms: { bins: 'u32', digits: 'u32', width: 'u32' } } as const;
+  const made = assemble('sumOfDigits', ['u32', 'u32', 'u32', 'u32'], given, (index, { arrays, uniforms }) => {
+    const weight = Let(index.div(uniforms.bins!));
+    const bin = Let(index.sub(weight.mul(uniforms.bins!)));
+    const [lo, hi] = [Var(u32Literal(0)), Var(u32Literal(0))];
+    For(0, uniforms.digits!, (digit) => {
+      const place = weight.mul(uniforms.digits!).add(digit).mul(uniforms.bins!).add(bin);
+      const part = shl64({ a: { lo: arrays.sums!.at(place) as U32, hi: u32Literal(0) }, count: digit.mul(uniforms.width!) });
+      const sum = add64({ a: { lo, hi }, b: part });
+      const [low, high] = [Let(sum.lo), Let(sum.hi)];
+      lo.set(low);
+      hi.set(high);
+    });
+    const first = Let(weight.mul(2).mul(uniforms.bins!).add(bin));
+    return [Let(lo), Let(hi), first, first.add(uniforms.bins!)];
+  });
+  const numbers = new Map(Object.entries({ bins, digits: digits.count, width: digits.width }));
+  return { ...made, uniforms: new Map<string, number | boolean>([...made.uniforms, ...numbers]) };
+}
+
+function u32Literal(value: number): U32 {
+  return new Value(literal('u32', value));
+}

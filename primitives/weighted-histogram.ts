@@ -1,0 +1,76 @@
+import { requireRecord } from './arguments.ts';
+import { type Column, commonLength, requireContext, requireLength, requireType } from './columns/column.ts';
+import { destination, extentOf, fuse, programOf } from './columns/program.ts';
+import { type ContextOption, inNamedContext } from './context-option.ts';
+import { requirePositive } from './histogram.ts';
+import { anything } from './kinds.ts';
+import { requireOptions } from './options.ts';
+import { slice } from './slice.ts';
+import { weightedHistogramOn } from './weighted-histogram-by-digits.ts';
+
+/** Weights of rows, by name. */
+export type Weights = { readonly [name: string]: Column<'u32'> };
+
+/** Sums in 64 bits: `hi · 2³² + lo`. */
+export type WideSums = { readonly lo: Column<'u32'>; readonly hi: Column<'u32'> };
+
+/**
+ * Adds the weights of the rows in each of `0 … count − 1` bins, exactly, in 64 bits. Rows with another bin are left out. Several
+ * weights are added up in one pass: a constant 1 beside a value gives the mean of every bin.
+ *
+ * Signed weights: add 2³¹ to each (`w xor 0x80000000`), add a weight of 1, and take 2³¹ times its sum off at the end.
+ *
+ * - Work O(n · weights + count), span O(log n). Deterministic: integers add up to the same in any order.
+ * - Few bins are counted in the memory of a workgroup or in the cache of a core; many are updated atomically in memory.
+ * - Of no rows: zeros. Accepts device counts.
+ * - Equivalent loop: `for (let i = 0; i < n; i++) if (bins[i] < count) sums[bins[i]] += BigInt(weights[i])`.
+ *
+ * Source: `bincount` with weights of NumPy; `reduce_by_index` of Futhark (Henriksen et al., Compiling Generalized Histograms for
+ * GPU, 2020), for sums.
+ *
+ * @throws {@link ArgumentError} `histogram/size` where `count` is not a positive whole number, `column/type` where bins or weights
+ * are not u32, `column/lengths` where they are not equally long.
+ * @example
+ * const bins = ctx.column(Uint32Array.of(1, 0, 1, 7));
+ * const { fare } = weightedHistogram(bins, 2, { fare: ctx.column(Uint32Array.of(4, 5, 2 ** 32 - 1, 6)) });
+ * await ctx.read(fare); // { lo: Uint32Array [5, 3], hi: Uint32Array [0, 1] }
+ */
+export function weightedHistogram<W extends Weights>(
+  bins: Column<'u32'>,
+  count: number,
+  weights: W,
+  options: ContextOption = {},
+): { readonly [name in keyof W]: WideSums } {
+  requireOptions<ContextOption>('weightedHistogram', { context: anything }, options);
+  requireType(bins, ['u32'], 'bins', 'weightedHistogram');
+  requirePositive('weightedHistogram', 'count', count);
+  requireRecord('weightedHistogram', 'weights', weights, 'a record of u32 columns');
+  const entries = Object.entries(weights);
+  for (const [name, weight] of entries) requireType(weight, ['u32'], `weights.${name}`, 'weightedHistogram');
+  const columns = [bins, ...entries.map(([, weight]) => weight)];
+  const rows = commonLength(columns, 'weightedHistogram');
+  requireLength(2 * entries.length * count, 'weightedHistogram', 'the number of sums');
+  return inNamedContext('weightedHistogram', options, () => {
+    const context = requireContext(columns, 'weightedHistogram');
+    return context.scope(() => {
+      const sums = context.stored('u32', 2 * entries.length * count);
+      if (entries.length > 0) {
+        const types = columns.map(() => 'u32' as const);
+        const program = fuse('weightedHistogram', [], types, (index, _, loader) => loader.load(columns, index), {
+          by: [weightedHistogram],
+          columns,
+        });
+        const { buffer, offset } = destination(sums);
+        weightedHistogramOn(context.backend, {
+          extent: extentOf(rows),
+          program: programOf(program, context, rows),
+          bins: count,
+          into: { buffer, word: offset },
+        });
+      }
+      const half = (place: number): Column<'u32'> => slice(sums, place * count, (place + 1) * count);
+      const found = entries.map(([name], i) => [name, { lo: half(2 * i), hi: half(2 * i + 1) }]);
+      return Object.fromEntries(found) as { readonly [name in keyof W]: WideSums };
+    });
+  });
+}
