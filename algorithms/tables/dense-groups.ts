@@ -1,59 +1,86 @@
 import type { Column } from '../../primitives/columns/column.ts';
-import type { Context } from '../../primitives/context.ts';
+import { u32 } from '../../primitives/functors/functor.ts';
 import { select } from '../../primitives/functors/standard/choose.ts';
-import { shrU64, sub64 } from '../../primitives/functors/standard/wide.ts';
+import { sub64 } from '../../primitives/functors/standard/wide.ts';
 import type { Bool, U32 } from '../../primitives/functors/value.ts';
-import { histogram } from '../../primitives/histogram.ts';
+import { weightedHistogram } from '../../primitives/weighted-histogram.ts';
 import { I64, isWithin } from './bounds.ts';
 import { tableError } from './errors.ts';
+import { scaledIntegers } from './float-integers.ts';
 import type { GroupAggregate } from './group-by.ts';
 import { decodeCodes, type GroupCodes } from './group-keys.ts';
 import type { HostColumn, HostTable } from './host-table.ts';
 import { type IntegerPart, type IntegerValue, pairConstant, wideOf } from './integers.ts';
-import { bitsPart, combineParts, constantPart, type Part, viewsOf } from './part.ts';
+import { bitsPart, combineParts, fixedPart, type Part, viewsOf } from './part.ts';
 import { packedFlags } from './rows.ts';
 import type { DeviceTable } from './table.ts';
 import type { ValueOperand } from './values.ts';
 
-/** Bins of a histogram that lie in a core's own cache. */
-const MOST_BINS = 2 ** 17;
-/** With fewer bits a pass there are too many passes. */
-const LEAST_BITS = 4;
-/** Backends that want walks this short run many indices at once: so many bins take them longer than a sort. */
-const MOST_WALKED = 16;
-/** From so many passes on, sorting is faster. */
-const MOST_PASSES = 14;
+/** Sums in one pass that the memory of a workgroup, or the first cache of a core, holds. */
+const MAX_SUMS = 4096;
+/** Weights in one pass, at least and at most. */
+const [MIN_WEIGHTS, MAX_WEIGHTS] = [2, 8];
+/** With more groups, what is added lies too far apart: a sort is faster. */
+const MAX_GROUPS = 2 ** 22;
+/** Sums of more groups than this are not computed with bigints. */
+const MAX_BIG_GROUPS = 2 ** 16;
+const MAX_EXACT = 2 ** 53;
 
-type IntegerOperand = ValueOperand & { readonly family: 'integer' };
 type Entries = readonly (readonly [string, GroupAggregate])[];
 
-/** Operands, each once, and the digits that a pass counts. */
+/** Integers that are added up: each stands for `integer · 2^exponent`, f32 as well as integers. */
+interface Summand {
+  readonly operand: ValueOperand;
+  readonly integers: IntegerPart;
+  readonly exponent: number;
+  /** Whether an f64 holds every sum. */
+  readonly isExact: boolean;
+}
+
+/** The summand of every aggregate, undefined where it counts all rows, and each summand once. */
 interface DensePlan {
-  readonly operands: readonly IntegerOperand[];
-  readonly bits: number;
+  readonly summands: readonly Summand[];
+  readonly ofEntry: readonly (number | undefined)[];
 }
 
 /**
- * How few groups are counted and added up without a sort, if that is worth it: of integers, a pass counts how often each group
- * meets each value of some of their bits, of which sums are made: Σ 2^shift · digit · count. Counts fit in 32 bits, so nothing is
- * rounded or lost, and rows are only read.
+ * How few groups are counted and added up without a sort, where that is worth it: the weights of rows are added by group, in 64
+ * bits, which is exact. Numbers of f32 are added in fixed point, if 64 bits hold all of them.
  */
 export function densePlan(
-  { backend }: Context,
+  rows: number,
   { groups }: GroupCodes,
   entries: Entries,
   operands: readonly (ValueOperand | undefined)[],
 ): DensePlan | undefined {
   if (entries.some(([, { kind }]) => kind === 'min' || kind === 'max')) return undefined;
-  const bits = Math.floor(Math.log2(MOST_BINS / (Number(groups) + 1)));
-  if (bits < LEAST_BITS) return undefined;
-  const all = operands.filter((each) => each !== undefined);
-  if (backend.walkRows <= MOST_WALKED && all.length > 0) return undefined;
-  const integers = all.filter((each): each is IntegerOperand => each.family === 'integer');
-  if (integers.length < all.length) return undefined;
-  const once = integers.filter((each, i) => integers.findIndex((other) => isSame(each, other)) === i);
-  const passes = once.reduce((sum, each) => sum + passesOf(each, bits), 0);
-  return passes <= MOST_PASSES ? { operands: once, bits } : undefined;
+  if (groups > MAX_GROUPS || groups > Math.max(MAX_SUMS, rows)) return undefined;
+  const summands: Summand[] = [];
+  const ofEntry: (number | undefined)[] = [];
+  for (const operand of operands) {
+    const summand = operand && summandOf(rows, operand);
+    if (operand !== undefined && summand === undefined) return undefined;
+    if (summand === undefined) ofEntry.push(undefined);
+    else {
+      const known = summands.findIndex((each) => isSame(each.integers, summand.integers));
+      ofEntry.push(known >= 0 ? known : summands.push(summand) - 1);
+    }
+  }
+  if (groups > MAX_BIG_GROUPS && summands.some(({ isExact }) => !isExact)) return undefined;
+  return { summands, ofEntry };
+}
+
+function summandOf(rows: number, operand: ValueOperand): Summand | undefined {
+  const scaled =
+    operand.family === 'integer'
+      ? { integers: operand, exponent: 0 }
+      : operand.family === 'f32'
+        ? scaledIntegers(operand, operand.column)
+        : undefined;
+  if (scaled === undefined || rangeBits(scaled.integers) > 64) return undefined;
+  const { least, greatest } = scaled.integers.bounds;
+  const isExact = rows * Math.max(Number(greatest - least), Math.abs(Number(least))) < MAX_EXACT;
+  return { operand, ...scaled, isExact };
 }
 
 function isSame(a: IntegerPart, b: IntegerPart): boolean {
@@ -67,17 +94,13 @@ function isSame(a: IntegerPart, b: IntegerPart): boolean {
 }
 
 function rangeBits({ bounds: { least, greatest } }: IntegerPart): number {
-  return Math.max(1, (greatest - least).toString(2).length);
+  return (greatest - least).toString(2).length;
 }
 
-function passesOf(integers: IntegerPart, bits: number): number {
-  return Math.ceil(rangeBits(integers) / bits);
-}
-
-/** Counts and sums of one operand, by group. */
-interface GroupSums {
-  readonly counts: Uint32Array;
-  readonly sums: readonly bigint[];
+/** Sums of one weight, by group. */
+interface Sums {
+  readonly lo: Uint32Array;
+  readonly hi: Uint32Array;
 }
 
 /** Counts, sums and averages of groups that rows are not sorted for. */
@@ -86,110 +109,149 @@ export async function denseGroups(
   keys: readonly string[],
   codes: GroupCodes,
   entries: Entries,
-  operands: readonly (ValueOperand | undefined)[],
-  { operands: once, bits }: DensePlan,
+  { summands, ofEntry }: DensePlan,
 ): Promise<HostTable> {
-  const found = await Promise.all(once.map((operand) => sumsOf(table, codes, operand, bits)));
-  const whole = once.findIndex(({ validity }) => validity.every((each) => each === undefined));
-  const rows = found[whole]?.counts ?? (await countBins(table, codes, [], undefined, 0));
+  const one = fixedPart('one', () => u32(1));
+  const weights = [one, ...summands.flatMap(({ integers }) => weightsOf(integers))];
+  const sums = await sumsByGroup(table, codes, weights);
+  const rows = sums[0]!.lo;
   const present = Uint32Array.from(rows.keys()).filter((code) => rows[code]! > 0);
+  let next = 1;
+  const found = summands.map((summand) => {
+    const own = sums.slice(next, next + weightsOf(summand.integers).length);
+    next += own.length;
+    return foundOf(summand, rows, own, present);
+  });
   const keyColumns = decodeCodes(codes, present);
   const columns = entries.map(([name, { kind }], i): [string, HostColumn] => {
-    const operand = operands[i] as IntegerOperand | undefined;
-    if (operand === undefined) return [name, { type: 'u32', values: present.map((code) => rows[code]!) }];
-    const { counts, sums } = found[once.findIndex((each) => isSame(each, operand))]!;
-    const some = present.map((code) => counts[code]!);
-    if (kind === 'count') return [name, { type: 'u32', values: some }];
-    const totals = Array.from(present, (code) => sums[code]!);
-    return [name, kind === 'sum' ? sumColumn(totals, some, operand.scale) : averageColumn(totals, some, operand.scale)];
+    const place = ofEntry[i];
+    if (place === undefined) return [name, { type: 'u32', values: present.map((code) => rows[code]!) }];
+    if (kind === 'count') return [name, { type: 'u32', values: found[place]!.counts }];
+    const finish = kind === 'sum' ? sumColumn : averageColumn;
+    return [name, finish(summands[place]!, found[place]!)];
   });
   return Object.fromEntries([...keys.map((name, k): [string, HostColumn] => [name, keyColumns[k]!]), ...columns]);
 }
 
-function sumColumn(sums: readonly bigint[], counts: Uint32Array, scale: number): HostColumn {
-  const large = sums.find((each) => !isWithin({ least: each, greatest: each }, I64));
-  if (large !== undefined) {
-    throw tableError('overflow', 'A sum does not fit in 64 bits.', { expected: 'at most 2^63 − 1', got: large });
+/** Whether the rows count that a validity leaves out, and integers above the least in one word or two. */
+function weightsOf({ part, bounds, validity, ...rest }: IntegerPart): Part<U32>[] {
+  const isValid = bitsPart(validity);
+  const isWide = rangeBits({ part, bounds, validity, ...rest }) > 32;
+  const counts = mapBool(isValid);
+  const above = (half: 'lo' | 'hi'): Part<U32> =>
+    combineParts<IntegerValue | Bool, U32>(`above ${half}`, [part, pairConstant(bounds.least), isValid], (made) => {
+      const [value, base, valid] = made as [IntegerValue, IntegerValue, Bool];
+      const [a, b] = [wideOf(value), wideOf(base)];
+      return select(u32(0), isWide ? sub64({ a, b })[half] : a.lo.sub(b.lo), valid);
+    });
+  const all = isWide ? [above('lo'), above('hi')] : [above('lo')];
+  return counts === undefined ? all : [counts, ...all];
+}
+
+function mapBool(isValid: Part<Bool>): Part<U32> | undefined {
+  if (isValid.structure === 'true') return undefined;
+  return combineParts('counts', [isValid], ([valid]) => u32(valid!));
+}
+
+/** Adds the weights of all rows by group, some in each pass. */
+async function sumsByGroup(
+  { context, rows }: DeviceTable,
+  { code, groups }: GroupCodes,
+  weights: readonly Part<U32>[],
+): Promise<readonly Sums[]> {
+  const count = Number(groups);
+  const width = Math.min(MAX_WEIGHTS, Math.max(MIN_WEIGHTS, Math.floor(MAX_SUMS / count)));
+  const sums = context.scope(() => {
+    const passes = Array.from({ length: Math.ceil(weights.length / width) }, (_, pass) => {
+      const some = weights.slice(pass * width, (pass + 1) * width);
+      const row = combineParts('group weights', [code, ...some], (made) => made);
+      const types = ['u32' as const, ...some.map(() => 'u32' as const)];
+      const [bin, ...columns] = viewsOf(context, rows, types, row) as Column<'u32'>[];
+      const named = Object.fromEntries(columns.map((column, i) => [`w${pass * width + i}`, column]));
+      return weightedHistogram(bin!, count, named, { context });
+    });
+    return Object.assign({}, ...passes) as { readonly [name: string]: { lo: Column<'u32'>; hi: Column<'u32'> } };
+  });
+  const read = await context.read(sums).finally(() => context.dispose(sums));
+  return weights.map((_, i) => read[`w${i}`] as Sums);
+}
+
+/** Counts and sums of a summand, of the groups that there are: sums as numbers where these are exact. */
+interface Found {
+  readonly counts: Uint32Array;
+  readonly sums: Float64Array | readonly bigint[];
+}
+
+function foundOf(
+  { integers: { bounds, ...rest }, isExact }: Summand,
+  rows: Uint32Array,
+  sums: readonly Sums[],
+  present: Uint32Array,
+): Found {
+  const words = rangeBits({ bounds, ...rest }) > 32 ? 2 : 1;
+  const counted = sums.length > words ? sums[0]!.lo : rows;
+  const [low, high] = sums.slice(sums.length - words) as [Sums, Sums | undefined];
+  const counts = present.map((code) => counted[code]!);
+  if (isExact) {
+    const least = Number(bounds.least);
+    const values = Float64Array.from(present, (code, i) => {
+      const above = numberOf(low, code) + (high === undefined ? 0 : 2 ** 32 * numberOf(high, code));
+      return above + least * counts[i]!;
+    });
+    return { counts, sums: values };
   }
-  const values = BigInt64Array.from(sums);
-  const validity = packedFlags(Uint8Array.from(counts, (count) => Number(count > 0)));
+  const values = Array.from(present, (code, i) => {
+    const above = bigOf(low, code) + (high === undefined ? 0n : bigOf(high, code) << 32n);
+    return above + bounds.least * BigInt(counts[i]!);
+  });
+  return { counts, sums: values };
+}
+
+function numberOf({ lo, hi }: Sums, code: number): number {
+  return hi[code]! * 2 ** 32 + lo[code]!;
+}
+
+function bigOf({ lo, hi }: Sums, code: number): bigint {
+  return (BigInt(hi[code]!) << 32n) + BigInt(lo[code]!);
+}
+
+function sumColumn({ operand, integers: { scale }, exponent }: Summand, { counts, sums }: Found): HostColumn {
+  const validity = validityOf(counts);
+  if (operand.family === 'f32') {
+    return { type: 'f64', values: numbersOf(sums).map((sum) => sum * 2 ** exponent), validity };
+  }
+  const values = sums instanceof Float64Array ? wordsOfNumbers(sums) : fitting(sums);
   return scale > 0 ? { type: 'decimal', scale, values, validity } : { type: 'i64', values, validity };
 }
 
-function averageColumn(sums: readonly bigint[], counts: Uint32Array, scale: number): HostColumn {
-  const values = Float64Array.from(sums, (sum, i) => Number(sum) / (counts[i]! * 10 ** scale));
-  const validity = packedFlags(Uint8Array.from(counts, (count) => Number(count > 0)));
-  return { type: 'f64', values, validity };
-}
-
-async function sumsOf(
-  table: DeviceTable,
-  codes: GroupCodes,
-  operand: IntegerOperand,
-  bits: number,
-): Promise<GroupSums> {
-  const passes = passesOf(operand, bits);
-  const width = Math.ceil(rangeBits(operand) / passes);
-  const { least } = operand.bounds;
-  const counts = new Uint32Array(Number(codes.groups));
-  const sums = new Array<bigint>(counts.length).fill(0n);
-  const shifts = Array.from({ length: passes }, (_, pass) => pass * width);
-  const counted = shifts.map((shift) =>
-    countBins(table, codes, operand.validity, digitOf(operand, shift, width), width),
-  );
-  for (const [pass, shift] of shifts.entries()) {
-    const bins = await counted[pass]!;
-    for (let group = 0; group < counts.length; group++) {
-      // At most 2^17 · 2^32: exact.
-      let [total, count] = [0, 0];
-      for (let digit = 0; digit < 2 ** width; digit++) {
-        const met = bins[group * 2 ** width + digit]!;
-        total += digit * met;
-        count += met;
-      }
-      counts[group] = count;
-      sums[group]! += BigInt(total) << BigInt(shift);
-    }
+/** Whole numbers as 64-bit integers, without a bigint for each. */
+function wordsOfNumbers(sums: Float64Array): BigInt64Array {
+  const values = new BigInt64Array(sums.length);
+  const words = new Int32Array(values.buffer);
+  for (const [i, sum] of sums.entries()) {
+    words[2 * i] = sum;
+    words[2 * i + 1] = Math.floor(sum / 2 ** 32);
   }
-  return { counts, sums: sums.map((sum, group) => sum + least * BigInt(counts[group]!)) };
+  return values;
 }
 
-/** Some bits of integers, counted from their least on. */
-function digitOf({ part, bounds: { least } }: IntegerPart, shift: number, width: number): Part<U32> {
-  const constants = [shift, 2 ** width - 1].map((value) => constantPart('u32', value));
-  return combineParts<IntegerValue | U32, U32>('group digit', [part, pairConstant(least), ...constants], (made) => {
-    const [value, base, by, mask] = made as [IntegerValue, IntegerValue, U32, U32];
-    if (value.kind !== 'pair') return wideOf(value).lo.sub(wideOf(base).lo).shr(by).and(mask);
-    return shrU64({ a: sub64({ a: wideOf(value), b: wideOf(base) }), count: by }).lo.and(mask);
-  });
+function fitting(sums: readonly bigint[]): BigInt64Array {
+  const large = sums.find((each) => !isWithin({ least: each, greatest: each }, I64));
+  if (large === undefined) return BigInt64Array.from(sums);
+  throw tableError('overflow', 'A sum does not fit in 64 bits.', { expected: 'at most 2^63 − 1', got: large });
 }
 
-/** How often rows of each group have each digit; rows that do not count are behind all groups. */
-async function countBins(
-  table: DeviceTable,
-  { code, groups }: GroupCodes,
-  validity: IntegerPart['validity'],
-  digit: Part<U32> | undefined,
-  width: number,
-): Promise<Uint32Array> {
-  const { context, rows } = table;
-  const rest = constantPart('u32', Number(groups));
-  const by = constantPart('u32', width);
-  const counted = combineParts<U32 | Bool, U32>('valid code', [code, rest, bitsPart(validity)], (made) => {
-    const [own, none, isValid] = made as [U32, U32, Bool];
-    return select(none, own, isValid);
-  });
-  const bin = combineParts(
-    'group bin',
-    digit === undefined ? [counted, by] : [counted, by, digit],
-    ([group, bits, low]) => [low === undefined ? group!.shl(bits!) : group!.shl(bits!).or(low)],
-  );
-  const bins = (Number(groups) + 1) * 2 ** width;
-  const counts = context.scope(() => {
-    const [view] = viewsOf(context, rows, ['u32'], bin);
-    return histogram(view as Column<'u32'>, bins, { context });
-  });
-  const read = await context.read(counts);
-  context.dispose(counts);
-  return read.subarray(0, bins - 2 ** width);
+function averageColumn({ integers: { scale }, exponent }: Summand, { counts, sums }: Found): HostColumn {
+  const by = 2 ** exponent;
+  const tens = 10 ** scale;
+  const values = numbersOf(sums).map((sum, i) => (sum * by) / (counts[i]! * tens));
+  return { type: 'f64', values, validity: validityOf(counts) };
+}
+
+function numbersOf(sums: Found['sums']): Float64Array {
+  return sums instanceof Float64Array ? sums : Float64Array.from(sums, Number);
+}
+
+function validityOf(counts: Uint32Array): HostColumn['validity'] {
+  return packedFlags(Uint8Array.from(counts, (count) => Number(count > 0)));
 }

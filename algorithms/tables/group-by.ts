@@ -34,8 +34,10 @@ const MOST_KEYS = 4;
  * the keys with nulls last. Counts are u32, sums of integers i64 or decimals, sums of f32 and averages f64.
  *
  * Keys whose values, by their bounds, tell fewer than 2^32 groups apart are one number of every row, and rows are sorted by its
- * bits; others are sorted key by key. Then neighbours are reduced. Counts and sums of integers of few groups need no sort: they are
- * put together out of how often each group meets each value of some of the integers' bits.
+ * bits; others are sorted key by key. Then neighbours are reduced. Counts, sums and averages of up to 4 million groups need no
+ * sort: rows are added up by group in 64 bits ({@link weightedHistogram}), f32 in fixed point. Such sums of f32 are exact, and so
+ * is the f64 nearest to each; they take the place of compensated sums where the largest magnitude of the column is at most 2^39
+ * times the smallest and there are at most 2^16 groups.
  *
  * - Work O(rows · bits of the keys), span O(bits · log rows). Deterministic. Sums as those of {@link aggregate}.
  *
@@ -59,14 +61,13 @@ export async function groupBy(
   if (keys.length === 0 || keys.length > MOST_KEYS) {
     throw tableError('keys', 'Rows are grouped by one to four columns.', { expected: '1 to 4 keys', got: keys.length });
   }
-  const { context } = table;
   const columns = keys.map((name) => columnOf(table, name));
   const chosen = countsWhere(chosenBy(table, options.where), undefined);
   const codes = groupCodes(columns, chosen);
   const entries = Object.entries(aggregates);
   const operands = entries.map(([, each]) => (each.of === undefined ? undefined : valueOperand(table, each.of)));
-  const dense = codes && densePlan(context, codes, entries, operands);
-  if (dense !== undefined) return denseGroups(table, keys, codes!, entries, operands, dense);
+  const dense = codes && densePlan(table.rows, codes, entries, operands);
+  if (dense !== undefined) return denseGroups(table, keys, codes!, entries, dense);
   const along =
     codes &&
     travelling(
@@ -78,7 +79,7 @@ export async function groupBy(
       ? sortByKeys(table, columns, rowsWhere(table, chosen))
       : sortByCodes(table, codes, along?.payload);
   let made: Pick<Reduced, 'grouped' | 'totals'> | undefined;
-  const groups = context.scope(() => {
+  const groups = table.context.scope(() => {
     const sorted = grouped();
     const moved = along === undefined ? operands : operands.map((each) => each && along.moved(sorted.rows));
     made = { grouped: sorted, totals: totalsOfGroups(table.rows, entries, moved) };

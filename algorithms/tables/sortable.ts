@@ -13,6 +13,17 @@ export function keysOfF32(values: Float32Array): Int32Array {
   return keys;
 }
 
+/** The bits of the smallest magnitude of f32 that is not zero; infinity where all are zero. */
+export function smallestMagnitude(values: Float32Array): number {
+  const bits = new Int32Array(values.buffer, values.byteOffset, values.length);
+  let smallest = 0x7f800000;
+  for (let i = 0; i < bits.length; i++) {
+    const magnitude = bits[i]! & 0x7fffffff;
+    if (magnitude < smallest && magnitude !== 0) smallest = magnitude;
+  }
+  return smallest;
+}
+
 function keyOfF32Bits(bits: number): number {
   const magnitude = bits & 0x7fffffff;
   if (magnitude > 0x7f800000) return NAN_KEY;

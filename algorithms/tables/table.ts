@@ -7,7 +7,7 @@ import { type Bounds, boundsOfHighWords, boundsOfWords, I64 } from './bounds.ts'
 import { sortedDictionary } from './dictionary.ts';
 import { tableError } from './errors.ts';
 import { type ColumnKind, type HostColumn, type HostTable, rowsOf } from './host-table.ts';
-import { keysOfF32, keysOfF64, pairsOf } from './sortable.ts';
+import { keysOfF32, keysOfF64, pairsOf, smallestMagnitude } from './sortable.ts';
 
 /** How the values of a column are ordered: as integers of 32 or 64 bits. */
 export type KeyType = 'u32' | 'i32' | 'u64' | 'i64';
@@ -23,6 +23,8 @@ export interface TableColumn {
   readonly validity: Column<'u32'> | undefined;
   /** Between which integers those of all rows lie. */
   readonly bounds: Bounds;
+  /** Of f32, the bits of the smallest magnitude that is not zero, where it is known. */
+  readonly smallestMagnitude?: number | undefined;
   /** The strings that codes stand for, sorted. */
   readonly dictionary: readonly string[];
   /** Of decimals, how many digits stand behind the point. */
@@ -106,9 +108,9 @@ function requireRows(name: string, given: HostColumn, rows: number): void {
 }
 
 function upload(context: Context, name: string, given: HostColumn, keys: Keys, rows: number): TableColumn {
-  const { key, words, bounds, dictionary = [], scale = 0 } = keys;
+  const { key, words, bounds, smallestMagnitude, dictionary = [], scale = 0 } = keys;
   return {
-    ...{ name, kind: given.type, key, bounds, dictionary, scale },
+    ...{ name, kind: given.type, key, bounds, smallestMagnitude, dictionary, scale },
     words: words.map((each) => context.column(each)) as Column<'u32' | 'i32'>[],
     validity: given.validity && context.column(given.validity.subarray(0, Math.ceil(rows / 32))),
   };
@@ -121,6 +123,7 @@ interface Keys {
   readonly key: KeyType;
   readonly words: readonly Words[];
   readonly bounds: Bounds;
+  readonly smallestMagnitude?: number;
   readonly dictionary?: readonly string[];
   readonly scale?: number;
 }
@@ -138,7 +141,7 @@ function keysOf(name: string, given: HostColumn): Keys {
     }
     case 'f32': {
       const keys = keysOfF32(given.values);
-      return { key: 'i32', words: [keys], bounds: boundsOfWords(keys) };
+      return { key: 'i32', words: [keys], bounds: boundsOfWords(keys), smallestMagnitude: smallestMagnitude(given.values) };
     }
     case 'f64': {
       const { lo, hi } = keysOfF64(given.values);

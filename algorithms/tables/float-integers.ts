@@ -1,0 +1,68 @@
+import { i32, u32 } from '../../primitives/functors/functor.ts';
+import { bitsToI32, bitsToU32 } from '../../primitives/functors/standard/bits.ts';
+import { select } from '../../primitives/functors/standard/choose.ts';
+import { neg64, shl64 } from '../../primitives/functors/standard/wide.ts';
+import type { I32, U32 } from '../../primitives/functors/value.ts';
+import type { Bounds } from './bounds.ts';
+import type { FloatPart } from './floats.ts';
+import type { IntegerPart, IntegerValue } from './integers.ts';
+import { combineParts, constantPart } from './part.ts';
+import type { TableColumn } from './table.ts';
+
+/** Numbers of f32 as integers: the value of a row is `integer · 2^exponent`, exactly. */
+export interface ScaledIntegers {
+  readonly integers: IntegerPart;
+  readonly exponent: number;
+}
+
+const FRACTION_BITS = 23;
+const EXPONENT_BIAS = 150;
+const INFINITY_KEY = 0x7f800000;
+/** Bits of a magnitude in 64 bits with a sign. */
+const MAX_BITS = 63;
+
+/** The exponent of a magnitude in bits of f32; that of subnormals is the least one of normal numbers. */
+function exponentOf(magnitude: number): number {
+  return Math.max(1, magnitude >>> FRACTION_BITS);
+}
+
+/**
+ * The values of a column of f32 in fixed point, where 64 bits hold all of them: where the largest magnitude is at most 2^39
+ * times the smallest. Sums of these are exact, in any order. Undefined where they do not fit, or where one is infinite or NaN.
+ */
+export function scaledIntegers({ keys, validity }: FloatPart, column: TableColumn | undefined): ScaledIntegers | undefined {
+  const smallest = column?.smallestMagnitude;
+  if (keys === undefined || smallest === undefined) return undefined;
+  const [least, greatest] = [Number(column!.bounds.least), Number(column!.bounds.greatest)];
+  const largest = Math.max(greatest, least < 0 ? ~least & 0x7fffffff : 0);
+  if (largest >= INFINITY_KEY) return undefined;
+  const first = exponentOf(smallest);
+  const bits = Math.max(1, FRACTION_BITS + 1 + exponentOf(largest) - first);
+  if (bits > MAX_BITS) return undefined;
+  const isNarrow = bits < 32;
+  const part = combineParts<I32 | U32, IntegerValue>(
+    isNarrow ? 'fixed 32' : 'fixed 64',
+    [keys, constantPart('u32', first)],
+    ([key, from]) => fixedPoint(key as I32, from as U32, isNarrow),
+  );
+  const bounds: Bounds = { least: least < 0 ? -(2n ** BigInt(bits)) : 0n, greatest: 2n ** BigInt(bits) - 1n };
+  return { integers: { part, bounds, scale: 0, validity }, exponent: first - EXPONENT_BIAS };
+}
+
+/** The significand of a number, shifted by how far its exponent is above the first one. */
+function fixedPoint(key: I32, first: U32, isNarrow: boolean): IntegerValue {
+  const sign = key.shr(31);
+  const magnitude = bitsToU32(key.xor(sign)).and(0x7fffffff);
+  const biased = magnitude.shr(FRACTION_BITS);
+  const isNormal = biased.gt(0);
+  const fraction = magnitude.and(2 ** FRACTION_BITS - 1);
+  const significand = select(fraction, fraction.or(2 ** FRACTION_BITS), isNormal);
+  // A zero has no significand, wherever it is shifted to.
+  const shift = biased.max(first).sub(first);
+  if (isNarrow) {
+    const value = bitsToI32(significand.shl(shift));
+    return { kind: 'i32', value: value.xor(sign).sub(sign) };
+  }
+  const wide = shl64({ a: { lo: significand, hi: u32(0) }, count: shift });
+  return { kind: 'pair', value: select(wide, neg64({ a: wide }), sign.ne(i32(0))) };
+}
