@@ -14,7 +14,16 @@ export interface Watch {
 
 type Kernels = Pick<
   Backend,
-  'forEach' | 'walk' | 'reduce' | 'scan' | 'sort' | 'histogram' | 'relax' | 'crossReduce' | 'weightedHistogram' | 'write'
+  | 'forEach'
+  | 'walk'
+  | 'reduce'
+  | 'scan'
+  | 'sort'
+  | 'histogram'
+  | 'relax'
+  | 'crossReduce'
+  | 'weightedHistogram'
+  | 'write'
 >;
 
 /** The same backend, which tells a watch of every command that goes to it. Members of its own are there as well. */

@@ -47,7 +47,13 @@ export function weightedHistogramByDigits(backend: Backend, command: WeightedHis
       backend.forEach(extent, digitProgram(program, digit * digits.width, digits.width), stores);
     }
     const half = weights * bins;
-    const stores = [0, 1].map((value) => ({ buffer: into.buffer, offset: into.word, capacity: 2 * half, value, index: 2 + value }));
+    const stores = [0, 1].map((value) => ({
+      buffer: into.buffer,
+      offset: into.word,
+      capacity: 2 * half,
+      value,
+      index: 2 + value,
+    }));
     backend.forEach(half, sumProgram(sums, words, bins, digits), stores);
   } finally {
     backend.release(sums);
@@ -72,14 +78,20 @@ function digitProgram(program: Program, shift: number, width: number): Program {
 
 /** Both halves of a sum, and where they go: bin after bin, first those of the low half of a weight, then those of its high half. */
 function sumProgram(sums: DeviceBuffer, words: number, bins: number, digits: Digits): Program {
-  const given = { arrays: { sums: wordsAt(sums, words) }, uniforms: { bins: 'u32', digits: 'u32', width: 'u32' } } as const;
+  const given = {
+    arrays: { sums: wordsAt(sums, words) },
+    uniforms: { bins: 'u32', digits: 'u32', width: 'u32' },
+  } as const;
   const made = assemble('sumOfDigits', ['u32', 'u32', 'u32', 'u32'], given, (index, { arrays, uniforms }) => {
     const weight = Let(index.div(uniforms.bins!));
     const bin = Let(index.sub(weight.mul(uniforms.bins!)));
     const [lo, hi] = [Var(u32Literal(0)), Var(u32Literal(0))];
     For(0, uniforms.digits!, (digit) => {
       const place = weight.mul(uniforms.digits!).add(digit).mul(uniforms.bins!).add(bin);
-      const part = shl64({ a: { lo: arrays.sums!.at(place) as U32, hi: u32Literal(0) }, count: digit.mul(uniforms.width!) });
+      const part = shl64({
+        a: { lo: arrays.sums!.at(place) as U32, hi: u32Literal(0) },
+        count: digit.mul(uniforms.width!),
+      });
       const sum = add64({ a: { lo, hi }, b: part });
       const [low, high] = [Let(sum.lo), Let(sum.hi)];
       lo.set(low);

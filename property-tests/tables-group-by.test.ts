@@ -110,6 +110,76 @@ describe('groupBy', () => {
   });
 });
 
+/** The f64 nearest to the exact sum of f32. */
+function exactSum(values: readonly number[]): number {
+  const units = values.reduce((sum, value) => sum + BigInt(value * 2 ** 149), 0n);
+  return Number(units) / 2 ** 149;
+}
+
+/** f32 whose magnitudes are zero, or lie at most so many powers of two above 2^first. */
+const narrowFloats = fc
+  .tuple(fc.integer({ min: -149, max: 60 }), fc.constantFrom(0, 1, 7, 8, 9, 31, 39))
+  .chain(([first, range]) => {
+    const exponent = fc.integer({ min: 0, max: range });
+    const value = fc
+      .tuple(fc.integer({ min: 2 ** 23, max: 2 ** 24 - 1 }), exponent, fc.constantFrom(-1, 0, 1, 1))
+      .map(([significand, by, sign]) => Math.fround(sign * (significand / 2 ** 23) * 2 ** (first + by)));
+    return fc.array(fc.record({ value, zone: fc.integer({ min: 5, max: 9 }), valid: fc.boolean() }), {
+      minLength: 1,
+      maxLength: 300,
+    });
+  });
+
+describe('sums of f32 by group', () => {
+  onEveryBackend((opened, { name, runs }) => {
+    test(
+      'are exact where the magnitudes fit in fixed point',
+      () =>
+        fc.assert(
+          fc.asyncProperty(narrowFloats, fc.boolean(), async (rows, hasNulls) => {
+            const { context } = opened();
+            const validity = new Uint32Array(Math.ceil(rows.length / 32));
+            for (const [i, { valid }] of rows.entries()) if (valid) validity[i >> 5]! |= 1 << (i & 31);
+            const table = t.createTable(context, {
+              zone: { type: 'u32', values: Uint8Array.from(rows, ({ zone }) => zone) },
+              f: { type: 'f32', values: Float32Array.from(rows, ({ value }) => value), ...(hasNulls && { validity }) },
+            });
+            const of = t.column('f');
+            const found = await t.groupBy(table, ['zone'], {
+              sum: { kind: 'sum', of },
+              avg: { kind: 'avg', of },
+              some: { kind: 'count', of },
+            });
+            t.disposeTable(table);
+            const zones = [...new Set(rows.map(({ zone }) => zone))].sort((a, b) => a - b);
+            const values = zones.map((zone) =>
+              rows.filter((row) => row.zone === zone && (row.valid || !hasNulls)).map(({ value }) => value),
+            );
+            const sums = values.map((some) => (some.length === 0 ? null : exactSum(some)));
+            const cells = (column: string): Cell[] => zones.map((_, i) => cellAt(found[column]!, i));
+            expect(cells('sum')).toEqual(sums);
+            expect(cells('avg')).toEqual(sums.map((sum, i) => sum && sum / values[i]!.length));
+            expect(cells('some')).toEqual(values.map(({ length }) => BigInt(length)));
+          }),
+          { numRuns: name.startsWith('webgpu') ? costlyCaseCount(6) : runs },
+        ),
+      TIMEOUT_MS,
+    );
+
+    test('are compensated where they do not fit, and follow the rules of infinity and NaN', async () => {
+      const { context } = opened();
+      const values = [1, 2 ** 80, 3, -(2 ** 80), 2, 0.5, Number.POSITIVE_INFINITY, 1, Number.NaN, 7];
+      const table = t.createTable(context, {
+        zone: { type: 'u32', values: Uint8Array.of(0, 1, 0, 1, 0, 0, 2, 2, 3, 3) },
+        f: { type: 'f32', values: Float32Array.from(values) },
+      });
+      const { sum } = await t.groupBy(table, ['zone'], { sum: { kind: 'sum', of: t.column('f') } });
+      t.disposeTable(table);
+      expect([0, 1, 2, 3].map((i) => cellAt(sum!, i))).toEqual([6.5, 0, Number.POSITIVE_INFINITY, Number.NaN]);
+    });
+  });
+});
+
 describe('values that go along with the key', () => {
   onEveryBackend((opened) => {
     test('are what they were', async () => {

@@ -115,7 +115,7 @@ export async function denseGroups(
   const weights = [one, ...summands.flatMap(({ integers }) => weightsOf(integers))];
   const sums = await sumsByGroup(table, codes, weights);
   const rows = sums[0]!.lo;
-  const present = Uint32Array.from(rows.keys()).filter((code) => rows[code]! > 0);
+  const present = placesOf(rows);
   let next = 1;
   const found = summands.map((summand) => {
     const own = sums.slice(next, next + weightsOf(summand.integers).length);
@@ -131,6 +131,14 @@ export async function denseGroups(
     return [name, finish(summands[place]!, found[place]!)];
   });
   return Object.fromEntries([...keys.map((name, k): [string, HostColumn] => [name, keyColumns[k]!]), ...columns]);
+}
+
+/** The groups that have rows. */
+function placesOf(rows: Uint32Array): Uint32Array {
+  const places = new Uint32Array(rows.length);
+  let found = 0;
+  for (let code = 0; code < rows.length; code++) if (rows[code]! > 0) places[found++] = code;
+  return places.slice(0, found);
 }
 
 /** Whether the rows count that a validity leaves out, and integers above the least in one word or two. */
@@ -194,10 +202,12 @@ function foundOf(
   const counts = present.map((code) => counted[code]!);
   if (isExact) {
     const least = Number(bounds.least);
-    const values = Float64Array.from(present, (code, i) => {
+    const values = new Float64Array(present.length);
+    for (let i = 0; i < values.length; i++) {
+      const code = present[i]!;
       const above = numberOf(low, code) + (high === undefined ? 0 : 2 ** 32 * numberOf(high, code));
-      return above + least * counts[i]!;
-    });
+      values[i] = above + least * counts[i]!;
+    }
     return { counts, sums: values };
   }
   const values = Array.from(present, (code, i) => {
@@ -228,9 +238,9 @@ function sumColumn({ operand, integers: { scale }, exponent }: Summand, { counts
 function wordsOfNumbers(sums: Float64Array): BigInt64Array {
   const values = new BigInt64Array(sums.length);
   const words = new Int32Array(values.buffer);
-  for (const [i, sum] of sums.entries()) {
-    words[2 * i] = sum;
-    words[2 * i + 1] = Math.floor(sum / 2 ** 32);
+  for (let i = 0; i < sums.length; i++) {
+    words[2 * i] = sums[i]!;
+    words[2 * i + 1] = Math.floor(sums[i]! / 2 ** 32);
   }
   return values;
 }
@@ -253,5 +263,5 @@ function numbersOf(sums: Found['sums']): Float64Array {
 }
 
 function validityOf(counts: Uint32Array): HostColumn['validity'] {
-  return packedFlags(Uint8Array.from(counts, (count) => Number(count > 0)));
+  return counts.includes(0) ? packedFlags(Uint8Array.from(counts, (count) => Number(count > 0))) : undefined;
 }

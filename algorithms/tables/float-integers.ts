@@ -1,7 +1,8 @@
 import { i32, u32 } from '../../primitives/functors/functor.ts';
-import { bitsToI32, bitsToU32 } from '../../primitives/functors/standard/bits.ts';
+import { bitsToF32, bitsToI32, bitsToU32 } from '../../primitives/functors/standard/bits.ts';
 import { select } from '../../primitives/functors/standard/choose.ts';
-import { neg64, shl64 } from '../../primitives/functors/standard/wide.ts';
+import { neg64, type U64 } from '../../primitives/functors/standard/wide.ts';
+import { mulU32 } from '../../primitives/functors/standard/wide-products.ts';
 import type { I32, U32 } from '../../primitives/functors/value.ts';
 import type { Bounds } from './bounds.ts';
 import type { FloatPart } from './floats.ts';
@@ -16,7 +17,7 @@ export interface ScaledIntegers {
 }
 
 const FRACTION_BITS = 23;
-const EXPONENT_BIAS = 150;
+const F32_BIAS = 127;
 const INFINITY_KEY = 0x7f800000;
 /** Bits of a magnitude in 64 bits with a sign. */
 const MAX_BITS = 63;
@@ -30,7 +31,10 @@ function exponentOf(magnitude: number): number {
  * The values of a column of f32 in fixed point, where 64 bits hold all of them: where the largest magnitude is at most 2^39
  * times the smallest. Sums of these are exact, in any order. Undefined where they do not fit, or where one is infinite or NaN.
  */
-export function scaledIntegers({ keys, validity }: FloatPart, column: TableColumn | undefined): ScaledIntegers | undefined {
+export function scaledIntegers(
+  { keys, validity }: FloatPart,
+  column: TableColumn | undefined,
+): ScaledIntegers | undefined {
   const smallest = column?.smallestMagnitude;
   if (keys === undefined || smallest === undefined) return undefined;
   const [least, greatest] = [Number(column!.bounds.least), Number(column!.bounds.greatest)];
@@ -46,7 +50,7 @@ export function scaledIntegers({ keys, validity }: FloatPart, column: TableColum
     ([key, from]) => fixedPoint(key as I32, from as U32, isNarrow),
   );
   const bounds: Bounds = { least: least < 0 ? -(2n ** BigInt(bits)) : 0n, greatest: 2n ** BigInt(bits) - 1n };
-  return { integers: { part, bounds, scale: 0, validity }, exponent: first - EXPONENT_BIAS };
+  return { integers: { part, bounds, scale: 0, validity }, exponent: first - F32_BIAS - FRACTION_BITS };
 }
 
 /** The significand of a number, shifted by how far its exponent is above the first one. */
@@ -63,6 +67,13 @@ function fixedPoint(key: I32, first: U32, isNarrow: boolean): IntegerValue {
     const value = bitsToI32(significand.shl(shift));
     return { kind: 'i32', value: value.xor(sign).sub(sign) };
   }
-  const wide = shl64({ a: { lo: significand, hi: u32(0) }, count: shift });
+  const wide = shiftedWide(significand, shift);
   return { kind: 'pair', value: select(wide, neg64({ a: wide }), sign.ne(i32(0))) };
+}
+
+/** `value · 2^count` in 64 bits, as a product: vectors of workers multiply by powers of two that differ from lane to lane. */
+function shiftedWide(value: U32, count: U32): U64 {
+  const power = u32(bitsToF32(bitsToI32(count.and(31).add(F32_BIAS).shl(FRACTION_BITS))));
+  const { lo, hi } = mulU32({ a: value, b: power });
+  return select({ lo, hi }, { lo: u32(0), hi: lo }, count.gt(31));
 }

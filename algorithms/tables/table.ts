@@ -141,7 +141,12 @@ function keysOf(name: string, given: HostColumn): Keys {
     }
     case 'f32': {
       const keys = keysOfF32(given.values);
-      return { key: 'i32', words: [keys], bounds: boundsOfWords(keys), smallestMagnitude: smallestMagnitude(given.values) };
+      return {
+        key: 'i32',
+        words: [keys],
+        bounds: boundsOfWords(keys),
+        smallestMagnitude: smallestMagnitude(given.values),
+      };
     }
     case 'f64': {
       const { lo, hi } = keysOfF64(given.values);

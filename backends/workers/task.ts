@@ -1,12 +1,11 @@
 import { capacityOf, type DeviceBuffer, type Extent, type HistogramCommand } from '../../primitives/backend.ts';
 import type { KernelCommand } from '../../primitives/command.ts';
 import { rowsOf } from '../../primitives/cross-reduce-by-rows.ts';
+import { weightsOf } from '../../primitives/weighted-histogram-by-digits.ts';
 import { costOf, costOfClearing, costOfCount, costOfPairs, costOfRelaxing, costOfWalk } from './cost.ts';
 import { isVectorised, launchCrossReduce } from './cross-reduce.ts';
 import { launchForEach } from './for-each.ts';
 import { launchHistogram } from './histogram.ts';
-import { launchWeightedHistogram } from './weighted-histogram.ts';
-import { weightsOf } from '../../primitives/weighted-histogram-by-digits.ts';
 import type { Launch, Launcher } from './launch.ts';
 import { launchExactReduce } from './reduce.ts';
 import { launchRelax } from './relax.ts';
@@ -15,6 +14,7 @@ import { launchSort } from './sort.ts';
 import { launchTreeReduce } from './tree-reduce.ts';
 import { launchTreeScan } from './tree-scan.ts';
 import { launchWalk } from './walk.ts';
+import { launchWeightedHistogram } from './weighted-histogram.ts';
 
 /** What a kernel is launched on: the length that its cost is reckoned by, the buffers it writes. */
 export interface Task {

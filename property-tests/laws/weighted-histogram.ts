@@ -39,7 +39,13 @@ const greatest = fn({ x: u32 }, u32, ({ x }) => x.or(0xf0000000));
 export const weightedHistogramLaws: readonly Law[] = [
   law(
     'weightedHistogram adds any number of weights by bin in 64 bits',
-    [rowsOf({ bin: 'u32', a: 'u32', b: 'u32', c: 'u32' }), presentation, binCount, binOfRow, fc.integer({ min: 1, max: 3 })],
+    [
+      rowsOf({ bin: 'u32', a: 'u32', b: 'u32', c: 'u32' }),
+      presentation,
+      binCount,
+      binOfRow,
+      fc.integer({ min: 1, max: 3 }),
+    ],
     async (run, { bin: given, ...all }, how, count, place, number) => {
       const bin = Uint32Array.from(given, (value, row) => place(row, value, count));
       const weights = Object.fromEntries(Object.entries(all).slice(0, number));
