@@ -30,6 +30,7 @@ export function tableOnDevice(context: Context, rows: number): DeviceTable {
     kind: 'f32',
     words: context.materialize(map(fractionAt, { index, seed: 6 })),
     bounds: { least: 0n, greatest: BigInt(keyOfF32(1000)) },
+    smallestMagnitude: keyOfF32(1000 / 2 ** 24),
   };
   const some = ['a', 'b', 'c', 'd'].map((name, seed): [string, Stored] => [name, integers(seed, 1_000_000)]);
   const all = { ...Object.fromEntries(some), f, k: integers(4, 1000), m: integers(5, 1_000_000) };
@@ -37,12 +38,12 @@ export function tableOnDevice(context: Context, rows: number): DeviceTable {
   return { context, rows, columns: Object.fromEntries(columns) };
 }
 
-interface Stored extends Pick<TableColumn, 'kind' | 'bounds'> {
+interface Stored extends Pick<TableColumn, 'kind' | 'bounds' | 'smallestMagnitude'> {
   readonly words: Column<'i32'>;
 }
 
-function columnOf(name: string, { kind, words, bounds }: Stored): TableColumn {
-  return { name, kind, key: 'i32', words: [words], validity: undefined, bounds, dictionary: [], scale: 0 };
+function columnOf(name: string, { words, ...known }: Stored): TableColumn {
+  return { name, ...known, key: 'i32', words: [words], validity: undefined, dictionary: [], scale: 0 };
 }
 
 /** Bits that look random: Wellons' lowbias32. */

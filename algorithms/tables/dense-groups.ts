@@ -1,7 +1,7 @@
 import type { Column } from '../../primitives/columns/column.ts';
 import { u32 } from '../../primitives/functors/functor.ts';
 import { select } from '../../primitives/functors/standard/choose.ts';
-import { sub64 } from '../../primitives/functors/standard/wide.ts';
+import { sub64, type U64 } from '../../primitives/functors/standard/wide.ts';
 import type { Bool, U32 } from '../../primitives/functors/value.ts';
 import { weightedHistogram } from '../../primitives/weighted-histogram.ts';
 import { I64, isWithin } from './bounds.ts';
@@ -141,19 +141,41 @@ function placesOf(rows: Uint32Array): Uint32Array {
   return places.slice(0, found);
 }
 
-/** Whether the rows count that a validity leaves out, and integers above the least in one word or two. */
-function weightsOf({ part, bounds, validity, ...rest }: IntegerPart): Part<U32>[] {
+/** Bits of a digit. Of so few, sums of many rows stay within a word, so that carries are rare. */
+const DIGIT_BITS = 24;
+const DIGIT_MASK = 2 ** DIGIT_BITS - 1;
+
+/** How many digits integers above their least one have. */
+function digitsOf(integers: IntegerPart): number {
+  return Math.ceil(rangeBits(integers) / DIGIT_BITS);
+}
+
+/** Whether the rows count that a validity leaves out, and the digits of integers above the least, low ones first. */
+function weightsOf(integers: IntegerPart): Part<U32>[] {
+  const { part, bounds, validity } = integers;
   const isValid = bitsPart(validity);
-  const isWide = rangeBits({ part, bounds, validity, ...rest }) > 32;
+  const [bits, count] = [rangeBits(integers), digitsOf(integers)];
   const counts = mapBool(isValid);
-  const above = (half: 'lo' | 'hi'): Part<U32> =>
-    combineParts<IntegerValue | Bool, U32>(`above ${half}`, [part, pairConstant(bounds.least), isValid], (made) => {
-      const [value, base, valid] = made as [IntegerValue, IntegerValue, Bool];
-      const [a, b] = [wideOf(value), wideOf(base)];
-      return select(u32(0), isWide ? sub64({ a, b })[half] : a.lo.sub(b.lo), valid);
+  const digits = Array.from({ length: count }, (_, digit) => {
+    const name = `digit ${digit} of ${bits > 32 ? 'pairs' : count > 1 ? 'words' : 'narrow words'}`;
+    const parts = [part, pairConstant(bounds.least), isValid];
+    return combineParts<IntegerValue | Bool, U32>(name, parts, (made) => {
+      const [value, least, valid] = made as [IntegerValue, IntegerValue, Bool];
+      const [a, b] = [wideOf(value), wideOf(least)];
+      const above = bits > 32 ? sub64({ a, b }) : { lo: a.lo.sub(b.lo), hi: u32(0) };
+      return select(u32(0), count === 1 ? above.lo : digitAt(above, digit), valid);
     });
-  const all = isWide ? [above('lo'), above('hi')] : [above('lo')];
-  return counts === undefined ? all : [counts, ...all];
+  });
+  return counts === undefined ? digits : [counts, ...digits];
+}
+
+function digitAt({ lo, hi }: U64, digit: number): U32 {
+  if (digit === 0) return lo.and(DIGIT_MASK);
+  if (digit === 2) return hi.shr(2 * DIGIT_BITS - 32);
+  return lo
+    .shr(DIGIT_BITS)
+    .or(hi.shl(32 - DIGIT_BITS))
+    .and(DIGIT_MASK);
 }
 
 function mapBool(isValid: Part<Bool>): Part<U32> | undefined {
@@ -191,38 +213,36 @@ interface Found {
 }
 
 function foundOf(
-  { integers: { bounds, ...rest }, isExact }: Summand,
+  { integers, isExact }: Summand,
   rows: Uint32Array,
   sums: readonly Sums[],
   present: Uint32Array,
 ): Found {
-  const words = rangeBits({ bounds, ...rest }) > 32 ? 2 : 1;
-  const counted = sums.length > words ? sums[0]!.lo : rows;
-  const [low, high] = sums.slice(sums.length - words) as [Sums, Sums | undefined];
+  const count = digitsOf(integers);
+  const { least } = integers.bounds;
+  const counted = sums.length > count ? sums[0]!.lo : rows;
+  const digits = sums.slice(sums.length - count);
   const counts = present.map((code) => counted[code]!);
-  if (isExact) {
-    const least = Number(bounds.least);
-    const values = new Float64Array(present.length);
-    for (let i = 0; i < values.length; i++) {
-      const code = present[i]!;
-      const above = numberOf(low, code) + (high === undefined ? 0 : 2 ** 32 * numberOf(high, code));
-      values[i] = above + least * counts[i]!;
-    }
+  if (!isExact) {
+    const values = Array.from(present, (code, i) => {
+      const above = digits.reduceRight((sum, digit) => (sum << BigInt(DIGIT_BITS)) + BigInt(numberOf(digit, code)), 0n);
+      return above + least * BigInt(counts[i]!);
+    });
     return { counts, sums: values };
   }
-  const values = Array.from(present, (code, i) => {
-    const above = bigOf(low, code) + (high === undefined ? 0n : bigOf(high, code) << 32n);
-    return above + bounds.least * BigInt(counts[i]!);
-  });
+  const values = new Float64Array(present.length);
+  for (let i = 0; i < values.length; i++) {
+    let above = 0;
+    for (let digit = count - 1; digit >= 0; digit--)
+      above = above * 2 ** DIGIT_BITS + numberOf(digits[digit]!, present[i]!);
+    values[i] = above + Number(least) * counts[i]!;
+  }
   return { counts, sums: values };
 }
 
+/** Digits are so narrow that an f64 holds their sums. */
 function numberOf({ lo, hi }: Sums, code: number): number {
   return hi[code]! * 2 ** 32 + lo[code]!;
-}
-
-function bigOf({ lo, hi }: Sums, code: number): bigint {
-  return (BigInt(hi[code]!) << 32n) + BigInt(lo[code]!);
 }
 
 function sumColumn({ operand, integers: { scale }, exponent }: Summand, { counts, sums }: Found): HostColumn {
