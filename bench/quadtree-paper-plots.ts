@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { tableLines } from './markdown-table.ts';
 import { drawPanels } from './panels.ts';
 import type { Measured } from './quadtree-experiment.ts';
 import { FIGURES, type Point, pointsOf } from './quadtree-paper-figures.ts';
@@ -57,15 +58,6 @@ function introduction(): string[] {
     'Written by `bench/quadtree-paper-plots.ts` from what `bench/quadtree-paper.ts` measured.',
     '',
   ];
-}
-
-/** Rows as a table of Markdown, the first as its head, with columns as wide as they must be. */
-function tableLines(rows: readonly (readonly string[])[]): string[] {
-  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
-  const line = (cells: readonly string[]): string =>
-    `| ${cells.map((cell, column) => cell.padEnd(widths[column]!)).join(' | ')} |`;
-  const [head, ...body] = rows;
-  return [line(head!), line(widths.map((width) => '-'.repeat(width))), ...body.map(line)];
 }
 
 function tableOf(all: readonly Measured[]): string[] {
