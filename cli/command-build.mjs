@@ -9,8 +9,8 @@ import { build } from 'esbuild';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const outdir = join(root, 'dist', 'command');
 const { dependencies, peerDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-/** Dependencies of many modules. The others are a file or two each, and stay packages. */
-const BUNDLED = ['rxjs', 'hyparquet'];
+/** Dependencies of many modules, and one that `define` is for. The others are a file or two each, and stay packages. */
+const BUNDLED = ['rxjs', 'hyparquet', 'zstddec'];
 const external = Object.keys({ ...dependencies, ...peerDependencies }).filter((name) => !BUNDLED.includes(name));
 
 /** Commands that run from the library's own modules, as experiments of users import these: cli/quadrille.mjs starts them there. */
@@ -34,6 +34,8 @@ const options = {
   external,
   // For Node, RxJS names its CommonJS modules, of which nothing can be left out.
   alias: { rxjs: join(root, 'node_modules', 'rxjs', 'dist', 'esm', 'index.js') },
+  // zstddec reads its own bytes by fetch where there is one, and loading that takes Node longer than unpacking a file.
+  define: { fetch: 'undefined' },
   metafile: true,
   logLevel: 'warning',
 };
@@ -63,10 +65,10 @@ writeFileSync(join(outdir, 'LICENSES.txt'), licencesOf([command, workers]));
 /** The licences of the packages that are in the bundles. */
 function licencesOf(results) {
   const inputs = results.flatMap(({ metafile }) => Object.keys(metafile.inputs));
-  const names = new Set(inputs.flatMap((path) => /^node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? []));
-  const texts = [...names].sort().map((name) => {
-    const folder = join(root, 'node_modules', name);
-    const { version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+  const folders = new Set(inputs.flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path) ?? []));
+  const texts = [...folders].sort().map((path) => {
+    const folder = join(root, path);
+    const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
     const file = ['LICENSE', 'LICENSE.txt', 'LICENSE.md'].map((file) => join(folder, file)).find(existsSync);
     return `${name} ${version} (${license})\n\n${readFileSync(file, 'utf8').trim()}\n`;
   });
