@@ -17,8 +17,8 @@ async function load() {
     (await import('tsx/esm/api')).register();
     return import(sources.href);
   }
-  // Experiments of users import the package: \`bench\` runs from the same modules, other commands from bundles of them.
-  if (args[0] === 'bench') return import('../dist/cli/main.js');
+  // What measures runs from the modules of the library, which experiments of users import too; other commands from a bundle.
+  if (args[0] === 'bench' || args[0] === 'tune') return import('../dist/cli/main.js');
   return import('../dist/command/main.js');
 }
 
