@@ -59,7 +59,7 @@ process.on('exit', () => {
 });`;
 
 function ourProgram({ words }: Question): string {
-  const main = pathToFileURL(join(options.dist, 'cli', 'main.js')).href;
+  const main = pathToFileURL(join(options.dist, 'command', 'main.js')).href;
   const args = ['table', options.file, '--quiet', '--backend', 'workers', '--workers', '2', ...words];
   return `${TELL}
 (await import('node:v8')).setFlagsFromString('--interrupt-budget=600000');
@@ -112,7 +112,7 @@ function median(values: readonly number[]): number {
   return [...values].sort((a, b) => a - b)[values.length >> 1]!;
 }
 
-if (!existsSync(join(options.dist, 'cli', 'main.js'))) throw new Error('There is no build: npm run build');
+if (!existsSync(join(options.dist, 'command', 'main.js'))) throw new Error('There is no build: npm run build');
 console.log(machine());
 console.log(
   '| question | ours, s (processor) | DuckDB | ratio (processor) | answers |\n| --- | --- | --- | --- | --- |',

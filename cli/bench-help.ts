@@ -1,5 +1,5 @@
 import { BENCH_SPECS } from './bench-arguments.ts';
-import { describe } from './help.ts';
+import { describe } from './command-line.ts';
 import { TUNE_SPECS } from './tune-arguments.ts';
 
 /** The page of `quadrille bench --help`. */

@@ -156,3 +156,13 @@ export function parsed<T>(
   const value = text(values, name);
   return value === undefined ? undefined : parse(value, `--${name}`);
 }
+
+/** The lines of a help page that say what options there are. */
+export function describe(specs: readonly OptionSpec[]): string {
+  const heads = specs.map(({ name, short, value }) => {
+    const long = value === undefined ? `--${name}` : `--${name} ${value}`;
+    return short === undefined ? long : `-${short}, ${long}`;
+  });
+  const width = Math.max(...heads.map((head) => head.length));
+  return specs.map(({ help }, index) => `  ${heads[index]!.padEnd(width)}  ${help}`).join('\n');
+}

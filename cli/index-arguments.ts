@@ -14,8 +14,9 @@ import {
   type VoiceOptions,
 } from './arguments.ts';
 import { type OptionSpec, type OptionValues, parsed, readCommand, text } from './command-line.ts';
+import { parseDomain, parseLevels } from './domain-values.ts';
 import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
-import { checkEnding, formatOfName, parseCrs, parseDomain, parseExtent, parseLevels } from './values.ts';
+import { checkEnding, checkNoStdin, formatOfName, parseCrs, parseExtent } from './values.ts';
 
 /** A drawing of a tree and where it goes; `-` is stdout. */
 export interface PlotOutput {
@@ -203,18 +204,6 @@ function parsePlotRequest(values: OptionValues, paths: readonly string[] | undef
     });
   }
   return { plots: parsePlots(paths), plotWindow };
-}
-
-/**
- * Refuses `-` for a file that is read.
- *
- * @throws UsageError `usage/stdin`.
- */
-export function checkNoStdin(files: readonly string[]): void {
-  if (!files.includes('-')) return;
-  throw new UsageError('usage/stdin', '- is stdin, which nothing is read from.', {
-    remedy: 'Name a file on disk (./- if it is called so).',
-  });
 }
 
 function parsePlots(paths: readonly string[] = []): PlotOutput[] {

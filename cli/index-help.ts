@@ -1,4 +1,4 @@
-import { describe } from './help.ts';
+import { describe } from './command-line.ts';
 import { BUILD_SPECS, INFO_SPECS } from './index-arguments.ts';
 import { QUERY_SPECS } from './index-query-arguments.ts';
 

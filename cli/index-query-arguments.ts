@@ -11,9 +11,9 @@ import {
 } from './arguments.ts';
 import { type OptionSpec, type OptionValues, parsed, readCommand, text } from './command-line.ts';
 import { TABLE_FORMATS, type TableFormat } from './compare-arguments.ts';
-import { checkNoStdin, parseReading, READING_SPECS } from './index-arguments.ts';
+import { parseReading, READING_SPECS } from './index-arguments.ts';
 import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
-import { checkEnding, formatOfName, parseFromZero } from './values.ts';
+import { checkEnding, checkNoStdin, formatOfName, parseFromZero } from './values.ts';
 
 /** What a tree is asked with. */
 export type QueryKind = 'points' | 'windows' | 'polygons';

@@ -1,28 +1,13 @@
 import { UsageError } from '../primitives/errors.ts';
-import { DEVICES_SPECS, parseZonalArguments } from './arguments.ts';
-import { parseBenchArguments } from './bench-arguments.ts';
-import { BENCH_HELP, TUNE_HELP } from './bench-help.ts';
-import { readOptions } from './command-line.ts';
-import { parseCompareArguments } from './compare-arguments.ts';
 import { EXIT, exitCodeOf } from './failure.ts';
-import { COMPARE_HELP, DEVICES_HELP, MAIN_HELP, ZONAL_HELP } from './help.ts';
+import { MAIN_HELP } from './help.ts';
 import { humanLog } from './human-log.ts';
-import { parseBuildArguments, parseInfoArguments } from './index-arguments.ts';
-import { BUILD_HELP, INDEX_HELP, INFO_HELP, QUERY_HELP } from './index-help.ts';
-import { parseQueryArguments } from './index-query-arguments.ts';
 import { Interrupted, type InterruptListener, listenForInterrupts } from './interrupt.ts';
 import { jsonLog } from './json-log.ts';
 import type { Log, LogStream } from './log.ts';
-import { parseNeighboursArguments } from './neighbours-arguments.ts';
-import { NEIGHBOURS_HELP } from './neighbours-help.ts';
 import type { Surroundings } from './run-support.ts';
 import { writeToStdout } from './standard-output.ts';
 import { suggest } from './suggest.ts';
-import { parseTableArguments } from './table-arguments.ts';
-import { TABLE_HELP } from './table-help.ts';
-import { parseTrackArguments } from './track-arguments.ts';
-import { TRACK_HELP } from './track-help.ts';
-import { parseTuneArguments } from './tune-arguments.ts';
 
 /** Where a command writes. */
 export interface Streams {
@@ -39,28 +24,31 @@ interface Session {
 
 type Command = (args: readonly string[], session: Session) => Promise<void>;
 
-/** Commands by name; one may be a family of others. */
-type Commands = ReadonlyMap<
-  string,
-  { readonly help: string } & ({ readonly run: Command } | { readonly of: Commands })
->;
+/** Loads the page of help of a command. */
+type Help = () => Promise<string>;
+
+/**
+ * Commands by name; one may be a family of others. What a command is made of is loaded when it is called, its options too: a
+ * short run is for the most part loading.
+ */
+type Commands = ReadonlyMap<string, { readonly help: Help } & ({ readonly run: Command } | { readonly of: Commands })>;
 
 const INDEX_COMMANDS: Commands = new Map([
-  ['build', { help: BUILD_HELP, run: indexBuild }],
-  ['info', { help: INFO_HELP, run: indexInfo }],
-  ['query', { help: QUERY_HELP, run: indexQuery }],
+  ['build', { help: async () => (await import('./index-help.ts')).BUILD_HELP, run: indexBuild }],
+  ['info', { help: async () => (await import('./index-help.ts')).INFO_HELP, run: indexInfo }],
+  ['query', { help: async () => (await import('./index-help.ts')).QUERY_HELP, run: indexQuery }],
 ]);
 
 const COMMANDS: Commands = new Map([
-  ['zonal', { help: ZONAL_HELP, run: zonal }],
-  ['compare', { help: COMPARE_HELP, run: compare }],
-  ['track', { help: TRACK_HELP, run: track }],
-  ['neighbours', { help: NEIGHBOURS_HELP, run: neighbours }],
-  ['index', { help: INDEX_HELP, of: INDEX_COMMANDS }],
-  ['table', { help: TABLE_HELP, run: table }],
-  ['devices', { help: DEVICES_HELP, run: devices }],
-  ['bench', { help: BENCH_HELP, run: bench }],
-  ['tune', { help: TUNE_HELP, run: tune }],
+  ['zonal', { help: async () => (await import('./zonal-help.ts')).ZONAL_HELP, run: zonal }],
+  ['compare', { help: async () => (await import('./compare-help.ts')).COMPARE_HELP, run: compare }],
+  ['track', { help: async () => (await import('./track-help.ts')).TRACK_HELP, run: track }],
+  ['neighbours', { help: async () => (await import('./neighbours-help.ts')).NEIGHBOURS_HELP, run: neighbours }],
+  ['index', { help: async () => (await import('./index-help.ts')).INDEX_HELP, of: INDEX_COMMANDS }],
+  ['table', { help: async () => (await import('./table-help.ts')).TABLE_HELP, run: table }],
+  ['devices', { help: async () => (await import('./devices-help.ts')).DEVICES_HELP, run: devices }],
+  ['bench', { help: async () => (await import('./bench-help.ts')).BENCH_HELP, run: bench }],
+  ['tune', { help: async () => (await import('./bench-help.ts')).TUNE_HELP, run: tune }],
 ]);
 
 /**
@@ -137,7 +125,7 @@ async function runOneOf(commands: Commands, before: string, args: readonly strin
   if (command === undefined) throw unknownCommand(name, before, commands);
   const isFamily = 'of' in command && !HELP.has(rest[0] ?? '');
   if (isFamily) await runOneOf(command.of, `${before}${name} `, rest, session);
-  else if ('of' in command || rest.some((word) => HELP.has(word))) await print(command.help, session);
+  else if ('of' in command || rest.some((word) => HELP.has(word))) await print(await command.help(), session);
   else await command.run(rest, session);
 }
 
@@ -161,24 +149,28 @@ function surroundingsOf({ log, stdout, interrupts }: Session): Surroundings {
 }
 
 async function zonal(args: readonly string[], session: Session): Promise<void> {
+  const { parseZonalArguments } = await import('./arguments.ts');
   const options = parseZonalArguments(args);
   const [{ runZonal }, { zonalParts }] = await Promise.all([import('./zonal.ts'), import('./parts.ts')]);
   await runZonal(options, zonalParts, surroundingsOf(session));
 }
 
 async function compare(args: readonly string[], session: Session): Promise<void> {
+  const { parseCompareArguments } = await import('./compare-arguments.ts');
   const options = parseCompareArguments(args);
   const [{ runCompare }, { compareParts }] = await Promise.all([import('./compare.ts'), import('./parts.ts')]);
   await runCompare(options, compareParts, surroundingsOf(session));
 }
 
 async function track(args: readonly string[], session: Session): Promise<void> {
+  const { parseTrackArguments } = await import('./track-arguments.ts');
   const options = parseTrackArguments(args);
   const [{ runTrack }, { trackParts }] = await Promise.all([import('./track.ts'), import('./parts.ts')]);
   await runTrack(options, trackParts, surroundingsOf(session));
 }
 
 async function neighbours(args: readonly string[], session: Session): Promise<void> {
+  const { parseNeighboursArguments } = await import('./neighbours-arguments.ts');
   const options = parseNeighboursArguments(args);
   const [{ runNeighbours }, { neighboursParts }] = await Promise.all([
     import('./neighbours.ts'),
@@ -188,12 +180,14 @@ async function neighbours(args: readonly string[], session: Session): Promise<vo
 }
 
 async function table(args: readonly string[], session: Session): Promise<void> {
+  const { parseTableArguments } = await import('./table-arguments.ts');
   const options = parseTableArguments(args);
   const [{ runTable }, { tableParts }] = await Promise.all([import('./table.ts'), import('./table-parts.ts')]);
   await runTable(options, tableParts, surroundingsOf(session));
 }
 
 async function indexBuild(args: readonly string[], session: Session): Promise<void> {
+  const { parseBuildArguments } = await import('./index-arguments.ts');
   const options = parseBuildArguments(args);
   const [{ runIndexBuild }, { buildParts }] = await Promise.all([
     import('./index-build.ts'),
@@ -203,12 +197,14 @@ async function indexBuild(args: readonly string[], session: Session): Promise<vo
 }
 
 async function indexInfo(args: readonly string[], session: Session): Promise<void> {
+  const { parseInfoArguments } = await import('./index-arguments.ts');
   const options = parseInfoArguments(args);
   const [{ runIndexInfo }, { infoParts }] = await Promise.all([import('./index-info.ts'), import('./index-parts.ts')]);
   await runIndexInfo(options, infoParts, surroundingsOf(session));
 }
 
 async function indexQuery(args: readonly string[], session: Session): Promise<void> {
+  const { parseQueryArguments } = await import('./index-query-arguments.ts');
   const options = parseQueryArguments(args);
   const [{ runIndexQuery }, { queryParts }] = await Promise.all([
     import('./index-query.ts'),
@@ -218,6 +214,10 @@ async function indexQuery(args: readonly string[], session: Session): Promise<vo
 }
 
 async function devices(args: readonly string[], session: Session): Promise<void> {
+  const [{ readOptions }, { DEVICES_SPECS }] = await Promise.all([
+    import('./command-line.ts'),
+    import('./arguments.ts'),
+  ]);
   const values = readOptions(args, DEVICES_SPECS);
   const [{ renderDevices }, { findDevices }] = await Promise.all([import('./devices.ts'), import('./parts.ts')]);
   const report = await findDevices();
@@ -226,12 +226,14 @@ async function devices(args: readonly string[], session: Session): Promise<void>
 }
 
 async function bench(args: readonly string[], session: Session): Promise<void> {
+  const { parseBenchArguments } = await import('./bench-arguments.ts');
   const options = parseBenchArguments(args);
   const { runBench } = await import('./bench.ts');
   await runBench(options, surroundingsOf(session));
 }
 
 async function tune(args: readonly string[], session: Session): Promise<void> {
+  const { parseTuneArguments } = await import('./tune-arguments.ts');
   const options = parseTuneArguments(args);
   const { runTune } = await import('./tune.ts');
   await runTune(options, surroundingsOf(session));

@@ -9,11 +9,10 @@ import {
   type VoiceOptions,
 } from './arguments.ts';
 import { type OptionSpec, type OptionValues, parsed, readCommand, text } from './command-line.ts';
-import { checkNoStdin } from './index-arguments.ts';
 import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
 import { suggest } from './suggest.ts';
 import { type RowsFormat, rowsFormat, rowsOutSpecs } from './table-files.ts';
-import { checkPlotName, parseCount, parseNumber } from './values.ts';
+import { checkNoStdin, checkPlotName, parseCount, parseNumber } from './values.ts';
 
 /** What is asked of every query: its k nearest points, or all points within a distance. */
 export type Asked =

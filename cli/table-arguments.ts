@@ -8,10 +8,9 @@ import {
   type VoiceOptions,
 } from './arguments.ts';
 import { type OptionSpec, type OptionValues, parsed, readCommand, text } from './command-line.ts';
-import { checkNoStdin } from './index-arguments.ts';
 import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
 import { type RowsFormat, rowsFormat, rowsOutSpecs } from './table-files.ts';
-import { checkEnding, checkPlotName, parseCount } from './values.ts';
+import { checkEnding, checkNoStdin, checkPlotName, parseCount } from './values.ts';
 
 /** One call of `quadrille table`, checked as far as the command line alone allows. Texts are read when the columns are known. */
 export interface TableOptions extends BackendOptions, MemoryOptions, VoiceOptions {

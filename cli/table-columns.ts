@@ -2,6 +2,7 @@ import { compareStrings } from '../algorithms/tables/dictionary.ts';
 import type { HostColumn, HostTable } from '../algorithms/tables/host-table.ts';
 import { keysOfF32, keysOfF64, pairsOf } from '../algorithms/tables/sortable.ts';
 import { bitWords, isSet, setBits } from '../formats/tables/bits.ts';
+import { isWide, narrowInto } from '../formats/tables/narrow.ts';
 import { gather, newValues, type Values } from '../formats/tables/parquet/plain.ts';
 import type { TableField } from '../formats/tables/table-file.ts';
 
@@ -96,17 +97,10 @@ function bitsAt(bits: Uint32Array | undefined, places: Uint32Array): Uint32Array
 
 /** Integers of 64 bits as integers of 32, where all of them fit: questions to these take a fraction of the time. */
 export function narrowed(column: HostColumn): HostColumn {
-  if (column.type !== 'i64' && column.type !== 'u64' && column.type !== 'decimal') return column;
-  const { values } = column;
-  if (!(values instanceof BigInt64Array || values instanceof BigUint64Array)) return column;
-  const words = new Int32Array(values.buffer, values.byteOffset, 2 * values.length);
-  const some = new Int32Array(values.length);
-  for (let i = 0; i < some.length; i++) {
-    const low = words[2 * i]!;
-    if (words[2 * i + 1] !== low >> 31) return column;
-    some[i] = low;
-  }
-  return { ...column, type: column.type === 'decimal' ? 'decimal' : 'i32', values: some } as HostColumn;
+  if (column.type === 'string' || !isWide(column.values)) return column;
+  const values = new Int32Array(column.values.length);
+  if (!narrowInto(column.values, values, 0)) return column;
+  return { ...column, type: column.type === 'decimal' ? 'decimal' : 'i32', values } as HostColumn;
 }
 
 /** A column of a field without rows. */

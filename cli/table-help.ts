@@ -1,6 +1,6 @@
 import { PLOT_PACKAGES } from '../formats/plot-packages.ts';
 import { installCommand } from '../primitives/optional-packages.ts';
-import { describe } from './help.ts';
+import { describe } from './command-line.ts';
 import { TABLE_SPECS } from './table-arguments.ts';
 
 /** The page of `quadrille table --help`. */

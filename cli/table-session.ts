@@ -42,9 +42,11 @@ export function tableSession(context: Context, question: Question, options: Tabl
       const ask = partAsker(context, question, plan);
       const names = [...question.fields.keys()];
       const rowsPerBatch = rowsWithin(options.memory / 2, names.length);
+      // Where neither rows are written nor values added up on the host, the device alone sees what was read.
+      const narrow = groups !== undefined && plan.reals.length === 0;
       const running = tableGraph({
         ...job,
-        batches: (signal) => source({ columns: names, rowsPerBatch, signal }),
+        batches: (signal) => source({ columns: names, rowsPerBatch, signal, narrow }),
         ask: (batch) =>
           ask(batch).catch((error: unknown) => {
             throw inOption(undefined, error);

@@ -32,6 +32,7 @@ export type TableBatches = (options: {
   readonly columns: readonly string[];
   readonly rowsPerBatch: number;
   readonly signal: AbortSignal;
+  readonly narrow: boolean;
 }) => AsyncIterable<TableBatch>;
 
 export interface TableRun {

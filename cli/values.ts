@@ -1,4 +1,3 @@
-import { DOMAIN_BITS, type Domain, WORLD } from '../algorithms/quadrants/domain.ts';
 import { evenBinCount } from '../algorithms/zonal/even-bins.ts';
 import type { Binning } from '../algorithms/zonal/types.ts';
 import type { Extent } from '../formats/zonal-plot/extent.ts';
@@ -73,29 +72,6 @@ export function parseCount(text: string, option: string): number {
   const value = /^\d+$/.test(text) ? Number(text) : 0;
   if (value >= 1 && Number.isSafeInteger(value)) return value;
   throw new UsageError('usage/not-a-count', `${option} ${text} is not a whole number from 1.`);
-}
-
-/** Reads how often a domain is halved. */
-export function parseLevels(text: string, option: string): number {
-  const value = /^\d+$/.test(text) ? Number(text) : -1;
-  if (value >= 0 && value <= DOMAIN_BITS) return value;
-  throw new UsageError('usage/levels', `${option} ${text} is not a whole number from 0 to ${DOMAIN_BITS}.`);
-}
-
-/** Reads `left,bottom,size`, or `world`: all longitudes and latitudes. */
-export function parseDomain(text: string, option: string): Domain {
-  if (text.toLowerCase() === 'world') return WORLD;
-  const parts = text.split(',');
-  if (parts.length !== 3) {
-    throw new UsageError('usage/domain', `${option} ${text} is not of the form left,bottom,size.`, {
-      remedy: `Write it as ${option} -180,-180,360, or ${option} world.`,
-    });
-  }
-  const [left, bottom, size] = parts.map((part) => parseNumber(part, option)) as [number, number, number];
-  if (size > 0 && Number.isFinite(left + size) && Number.isFinite(bottom + size)) return { left, bottom, size };
-  throw new UsageError('usage/domain', `${option} ${text} has a size of ${size}.`, {
-    remedy: 'Give a finite size above 0: the width and height of the square.',
-  });
 }
 
 /** Reads `left,bottom,right,top`: a rectangle with an area. */
@@ -244,5 +220,17 @@ export function parseNumber(text: string, option: string): number {
   if (Number.isFinite(value)) return value + 0;
   throw new UsageError('usage/not-a-number', `${option} has '${text}' where a finite number belongs.`, {
     remedy: 'Write the number without a unit, and its decimals behind a point.',
+  });
+}
+
+/**
+ * Refuses `-` for a file that is read.
+ *
+ * @throws UsageError `usage/stdin`.
+ */
+export function checkNoStdin(files: readonly string[]): void {
+  if (!files.includes('-')) return;
+  throw new UsageError('usage/stdin', '- is stdin, which nothing is read from.', {
+    remedy: 'Name a file on disk (./- if it is called so).',
   });
 }

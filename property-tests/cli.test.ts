@@ -51,15 +51,23 @@ describe('quadrille', () => {
     expect(await readFile(BIN, 'utf8')).toMatch(/^#!\/usr\/bin\/env node\n/);
   });
 
-  test('runs the compiled files where the sources are not published', async () => {
+  test('runs the bundle where the sources are not published, and what measures from the library', async () => {
     await mkdir(join(folder, 'cli'));
-    await mkdir(join(folder, 'dist', 'cli'), { recursive: true });
     await copyFile(BIN, join(folder, 'cli', 'quadrille.mjs'));
     await writeFile(join(folder, 'package.json'), '{ "type": "module", "version": "7.8.9" }');
-    const compiled = 'export const main = async (args, version) => (console.log(args, version), 2);';
-    await writeFile(join(folder, 'dist', 'cli', 'main.js'), compiled);
-    const end = await ended(spawn(process.execPath, [join(folder, 'cli', 'quadrille.mjs'), 'zonal', '--x']));
-    expect(end).toMatchObject({ exitCode: 2, stdout: "[ 'zonal', '--x' ] 7.8.9\n", stderr: '' });
+    for (const built of ['command', 'cli']) {
+      await mkdir(join(folder, 'dist', built), { recursive: true });
+      const main = `export const main = async (args, version) => (console.log('${built}', args, version), 2);`;
+      await writeFile(join(folder, 'dist', built, 'main.js'), main);
+    }
+    for (const [name, built] of [
+      ['zonal', 'command'],
+      ['bench', 'cli'],
+      ['tune', 'cli'],
+    ]) {
+      const end = await ended(spawn(process.execPath, [join(folder, 'cli', 'quadrille.mjs'), name!, '--x']));
+      expect(end).toMatchObject({ exitCode: 2, stdout: `${built} [ '${name}', '--x' ] 7.8.9\n`, stderr: '' });
+    }
   });
 
   test('prints its version and its help on stdout', async () => {

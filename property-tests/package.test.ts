@@ -30,9 +30,10 @@ describe('what is published', () => {
       'examples/template/test/drainage-basins.test.ts',
     ]);
     const built = pathsThat((path) => path.startsWith('dist/'));
-    expect(built.filter((path) => !/\.(js|d\.ts|js\.map)$/.test(path))).toEqual([]);
+    expect(built.filter((path) => !/\.(js|d\.ts|js\.map)$/.test(path))).toEqual(['dist/command/LICENSES.txt']);
     const bytes = [...packed.files.values()].reduce((sum, { length }) => sum + length, 0);
-    expect(bytes).toBeLessThan(15e6);
+    // The code of the command is in it twice: as modules of the library, and bundled.
+    expect(bytes).toBeLessThan(17.5e6);
   });
 
   test('has every file that package.json names', () => {
@@ -66,7 +67,7 @@ describe('what is published', () => {
     }
     const modules = pathsThat((path) => path.startsWith('dist/') && path.endsWith('.js'));
     const unmapped = modules.filter((path) => !packed.files.has(`${path}.map`));
-    const onNode = /^dist\/(bench|cli|formats)\//;
+    const onNode = /^dist\/(bench|cli|command|formats)\//;
     expect(unmapped.filter((path) => !onNode.test(path))).toEqual(['dist/page-worker.js']);
     expect(maps.filter((path) => onNode.test(path))).toEqual([]);
   });
@@ -217,6 +218,63 @@ describe('the command', () => {
       stderr: '',
     });
     await workshop.remove();
+  });
+});
+
+describe('what the command loads', () => {
+  const HOOKS = `
+    import { writeSync } from 'node:fs';
+    export async function load(url, context, next) {
+      if (url.startsWith('file:')) writeSync(2, url + '\\n');
+      return next(url, context);
+    }`;
+  let project: string;
+  beforeAll(() => {
+    project = installIn(packed);
+    writeFileSync(join(project, 'hooks.mjs'), HOOKS);
+    writeFileSync(
+      join(project, 'register.mjs'),
+      "import { register } from 'node:module';\nregister('./hooks.mjs', import.meta.url);\n",
+    );
+    writeFileSync(join(project, 'table.csv'), 'a,b\n1,2\n3,4\n');
+  });
+
+  /** The modules that a run of the command loads on its main thread. */
+  async function loadedBy(...args: readonly string[]): Promise<string[]> {
+    const command = join('node_modules', 'quadrille', manifest.bin.quadrille);
+    const { code, stderr } = await node(project, ['--import', './register.mjs', command, ...args]);
+    expect(code).toBe(0);
+    return stderr.split('\n').filter((line) => line.startsWith('file:'));
+  }
+
+  test('is little more than the page of help', async () => {
+    for (const args of [['--help'], ['--version']]) expect((await loadedBy(...args)).length).toBeLessThan(10);
+    for (const name of ['table', 'zonal']) expect((await loadedBy(name, '--help')).length).toBeLessThan(30);
+  });
+
+  test('is a bundle, and nothing of RxJS, of hyparquet or of the library beside it', async () => {
+    const table = await loadedBy('table', 'table.csv', '--quiet', '--backend', 'workers', '--where', 'a > 1');
+    const own = table.filter((url) => /\/quadrille\/(cli|dist)\//.test(url));
+    expect(own.length).toBeLessThan(120);
+    expect(own.filter((url) => !/\/quadrille\/(cli\/quadrille\.mjs|dist\/command\/[^/]+\.js)$/.test(url))).toEqual([]);
+    expect(table.filter((url) => /\/(rxjs|hyparquet)\//.test(url))).toEqual([]);
+  });
+
+  test('of a command that measures is the library, which experiments import too', async () => {
+    const bench = await loadedBy('bench', '--list');
+    expect(bench.filter((url) => url.includes('/dist/command/'))).toEqual([]);
+    expect(bench.filter((url) => url.endsWith('/quadrille/dist/primitives/context.js'))).toHaveLength(1);
+  });
+
+  test('is named with its licences where it is the code of others', () => {
+    const licences = textOf('dist/command/LICENSES.txt');
+    expect(licences.match(/^[\w@/-]+ \d+\.\d+\.\d+ \(.+\)$/gm)).toEqual([
+      expect.stringMatching(/^hyparquet /),
+      expect.stringMatching(/^rxjs /),
+      expect.stringMatching(/^tslib /),
+      expect.stringMatching(/^zstddec /),
+    ]);
+    expect(licences).toContain('Apache License');
   });
 });
 

@@ -5,7 +5,16 @@ import { tableChunks } from '../formats/index.ts';
 import { onEveryBackend } from './backends.ts';
 import { caseCount, costlyCaseCount } from './cases.ts';
 import { tableAnswer } from './table-command-support.ts';
-import { type Cell, cellsOf, newPath, readPath, someColumns, tableOf, type Written } from './table-files-support.ts';
+import {
+  type Cell,
+  cellsOf,
+  fileOf,
+  newPath,
+  readPath,
+  someColumns,
+  tableOf,
+  type Written,
+} from './table-files-support.ts';
 
 /** NaN is one, and so is zero. */
 const canonical = (cell: Cell): Cell => (Object.is(cell, -0) ? 0 : cell);
@@ -82,4 +91,14 @@ onEveryBackend((opened, { name }) => {
     });
     await fc.assert(law, { numRuns });
   }, 120_000);
+
+  test('the greatest integers without a sign are not taken for negative ones', async () => {
+    const path = await fileOf('a\n18446744073709551615\n18446744073709551614\n', '.csv');
+    const answer = async (...words: string[]): Promise<string> =>
+      (await tableAnswer(opened().context, [path, ...words, '--quiet'])).stdout.toString();
+    expect(await answer('--aggregate', 'min(a), max(a)', '--where', 'a > 5')).toBe(
+      'min(a),max(a)\n18446744073709551614,18446744073709551615\n',
+    );
+    expect(await answer('--where', 'a < 18446744073709551615')).toBe('a\n18446744073709551614\n');
+  });
 });

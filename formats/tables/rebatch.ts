@@ -1,6 +1,12 @@
 import type { HostColumn, HostTable } from '../../algorithms/tables/host-table.ts';
 import { bitWords, copyBits, setBits } from './bits.ts';
-import type { TableBatch } from './table-file.ts';
+import type { BatchOptions, TableBatch } from './table-file.ts';
+
+/** How the commands read rows. */
+export interface ReadOptions extends BatchOptions {
+  /** Whether integers and decimals of 64 bits may come as such of 32, in batches where all of them fit. */
+  readonly narrow?: boolean | undefined;
+}
 
 /** Rows as a reader has them at once. */
 export interface Chunk {
@@ -72,10 +78,10 @@ function joinedColumn(chunks: readonly Chunk[], name: string, rows: number): Hos
   const columns = chunks.map((chunk) => chunk.columns[name]!);
   const [head] = columns as [HostColumn];
   const arrays = columns.map(arrayOf);
-  const values = new (arrays[0]!.constructor as new (length: number) => Array)(rows);
+  const values = new (arrays[0]!.constructor as new (length: number) => CellArray)(rows);
   let at = 0;
   for (const array of arrays) {
-    (values as { set(from: Array, at: number): void }).set(array, at);
+    (values as { set(from: CellArray, at: number): void }).set(array, at);
     at += array.length;
   }
   const validity = columns.some((column) => column.validity !== undefined)
@@ -84,9 +90,10 @@ function joinedColumn(chunks: readonly Chunk[], name: string, rows: number): Hos
   return { ...head, ...validity, [head.type === 'string' ? 'codes' : 'values']: values } as HostColumn;
 }
 
-type Array = Exclude<HostColumn, { type: 'string' }>['values'];
+/** What a column's values, or the codes of its strings, are in. */
+export type CellArray = Exclude<HostColumn, { type: 'string' }>['values'];
 
-function arrayOf(column: HostColumn): Array {
+export function arrayOf(column: HostColumn): CellArray {
   return column.type === 'string' ? column.codes : column.values;
 }
 

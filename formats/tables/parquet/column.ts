@@ -13,9 +13,36 @@ import { checkedStruct } from './thrift-check.ts';
 /** No page of a file that is meant as one is larger. */
 const MOST_PAGE_BYTES = 2 ** 28;
 
+/** Memory that is taken again for the next row group, or page: memory that was never used costs more than what is done in it. */
+export interface ReadingMemory {
+  /** Cells of a column: those of the row group before are lost. */
+  values(field: TableField, rows: number): Values;
+  codes(count: number): Uint32Array;
+}
+
+/** Memory for one reader; without `reuse`, cells of each row group are its own. */
+export function readingMemory(reuse: boolean): ReadingMemory {
+  const values = new Map<string, Values>();
+  let codes = new Uint32Array(0);
+  return {
+    values(field, rows) {
+      const kept = values.get(field.name);
+      if (kept !== undefined && kept.length >= rows) return kept.subarray(0, rows) as Values;
+      const taken = newValues(field, rows);
+      if (reuse) values.set(field.name, taken);
+      return taken;
+    },
+    codes(count) {
+      if (codes.length < count) codes = new Uint32Array(count);
+      return codes.subarray(0, count);
+    },
+  };
+}
+
 /** A column of a row group in the making. */
 interface Reading {
   readonly column: PlainColumn;
+  readonly memory: ReadingMemory;
   readonly unpack: Unpack;
   readonly rows: number;
   readonly values: Values;
@@ -31,13 +58,20 @@ interface Reading {
  *
  * @throws RangeError, or what a library throws, where they are damaged.
  */
-export function readColumn(column: PlainColumn, unpack: Unpack, bytes: Buffer, rows: number): HostColumn {
+export function readColumn(
+  column: PlainColumn,
+  unpack: Unpack,
+  bytes: Buffer,
+  rows: number,
+  memory: ReadingMemory,
+): HostColumn {
   const { field } = column;
   const reading: Reading = {
     column,
+    memory,
     unpack,
     rows,
-    values: newValues(field, rows),
+    values: memory.values(field, rows),
     validity: field.nullable ? bitWords(rows) : undefined,
     dictionary: undefined,
     row: 0,
@@ -143,6 +177,7 @@ function readValues(reading: Reading, encoding: string, bytes: Buffer, at: numbe
     for (let i = 0, next = 0; i < rows; i++) if (isSet(validity!, row + i)) places[i] = next++;
     // Where a row is null, it does not matter what is taken.
     if (valid > 0) gather(dense, places, into);
+    else new Uint8Array(into.buffer, into.byteOffset, into.byteLength).fill(0);
   }
   reading.row += rows;
 }
@@ -167,11 +202,11 @@ function readerOf(encoding: string, type: ParquetType | undefined): ReadValues |
   return encoding === 'BYTE_STREAM_SPLIT' ? readStreams : undefined;
 }
 
-function readCodes({ dictionary }: Reading, bytes: Buffer, at: number, into: Values): void {
+function readCodes({ dictionary, memory }: Reading, bytes: Buffer, at: number, into: Values): void {
   if (into.length === 0) return;
   if (dictionary === undefined) throw new RangeError('its dictionary is missing');
   requireBytes(bytes, at, 1);
-  const codes = new Uint32Array(into.length);
+  const codes = memory.codes(into.length);
   readHybrid(bytes, at + 1, bytes.length, bytes[at]!, codes, codes.length);
   let highest = 0;
   for (let i = 0; i < codes.length; i++) highest = Math.max(highest, codes[i]!);

@@ -1,10 +1,11 @@
 import type { HostColumn } from '../../../algorithms/tables/host-table.ts';
 import type { ByteSource } from '../../tiff/byte-source.ts';
-import { type Chunk, rebatched } from '../rebatch.ts';
+import { copiedBatches } from '../copied-batches.ts';
+import { type Chunk, type ReadOptions, rebatched } from '../rebatch.ts';
 import { type StringDictionary, stringDictionary } from '../string-dictionary.ts';
 import { asDamage, chosenFields } from '../table-errors.ts';
-import type { BatchOptions, TableFile } from '../table-file.ts';
-import { readColumn } from './column.ts';
+import type { TableFile } from '../table-file.ts';
+import { type ReadingMemory, readColumn, readingMemory } from './column.ts';
 import { codecOf, type ParquetField, type RowGroup, readFooter } from './footer.ts';
 import type { PlainColumn } from './plain.ts';
 
@@ -21,7 +22,11 @@ export async function openParquet(source: ByteSource): Promise<TableFile> {
     return { field, element, dictionary };
   }
 
-  async function* groupsOf(chosen: readonly ParquetField[], signal?: AbortSignal): AsyncGenerator<Chunk> {
+  async function* groupsOf(
+    chosen: readonly ParquetField[],
+    memory: ReadingMemory,
+    signal?: AbortSignal,
+  ): AsyncGenerator<Chunk> {
     let ahead = bytesOf(source, groups[0], chosen);
     for (const [i, group] of groups.entries()) {
       signal?.throwIfAborted();
@@ -31,7 +36,7 @@ export async function openParquet(source: ByteSource): Promise<TableFile> {
       const columns: [string, HostColumn][] = [];
       for (const [at, field] of chosen.entries()) {
         signal?.throwIfAborted();
-        columns.push([field.field.name, await decoded(columnOf(field), field, group, i, bytes[at]!)]);
+        columns.push([field.field.name, await decoded(columnOf(field), field, group, i, bytes[at]!, memory)]);
       }
       yield { rows: group.rows, columns: Object.fromEntries(columns) };
     }
@@ -43,23 +48,25 @@ export async function openParquet(source: ByteSource): Promise<TableFile> {
     { rows, chunks }: RowGroup,
     group: number,
     bytes: Buffer,
+    memory: ReadingMemory,
   ): Promise<HostColumn> {
     const { codec, start } = chunks[index]!;
     const unpack = await codecOf(codec, field.name, file);
     try {
-      return readColumn(column, unpack, bytes, rows);
+      return readColumn(column, unpack, bytes, rows, memory);
     } catch (error) {
       throw asDamage(error, `The column "${field.name}" of row group ${group}`, { file, byte: start });
     }
   }
 
+  const rows = groups.reduce((sum, { rows }) => sum + rows, 0);
   return {
     file,
     format: 'parquet',
     fields: fields.map(({ field }) => field),
     unread,
-    rows: groups.reduce((sum, { rows }) => sum + rows, 0),
-    batches({ columns, rowsPerBatch, signal }: BatchOptions = {}) {
+    rows,
+    batches({ columns, rowsPerBatch, signal, narrow = false }: ReadOptions = {}) {
       const names = chosenFields(
         file,
         fields.map(({ field }) => field),
@@ -67,7 +74,11 @@ export async function openParquet(source: ByteSource): Promise<TableFile> {
         columns,
       );
       const chosen = names.map(({ name }) => fields.find(({ field }) => field.name === name)!);
-      return rebatched(groupsOf(chosen, signal), rowsPerBatch);
+      // Row groups that become parts of batches are copied, and their memory is taken again.
+      const isCopied =
+        rowsPerBatch !== undefined && groups.length > 1 && groups.every(({ rows }) => rows < rowsPerBatch);
+      const chunks = groupsOf(chosen, readingMemory(isCopied), signal);
+      return isCopied ? copiedBatches(chunks, { rowsPerBatch, rows, narrow }) : rebatched(chunks, rowsPerBatch);
     },
     close: () => source.close(),
   };
