@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
-import { type CompareScheme, crossCompare } from '../algorithms/cross-compare/cross-compare.ts';
+import { crossCompare } from '../algorithms/cross-compare/cross-compare.ts';
 import type { CrossComparison } from '../algorithms/cross-compare/cross-comparison.ts';
+import type { CompareScheme } from '../algorithms/cross-compare/job.ts';
 import { openTileParser } from '../cli/tile-parser.ts';
 import { open } from '../on-node.ts';
 import type { OpenOptions } from '../open.ts';

@@ -1,9 +1,9 @@
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { fc } from '@fast-check/vitest';
-import { gridPolygons } from '../algorithms/pixelbox/grid-polygons.ts';
 import { pairAreas } from '../algorithms/pixelbox/pair-areas.ts';
 import { regionsOf } from '../algorithms/pixelbox/regions.ts';
+import { gridPolygons } from '../algorithms/pixelbox/snap-to-pixels.ts';
 import { open } from '../on-node.ts';
 import { pairColumns, rectilinearPair } from '../property-tests/arbitrary-rectilinear.ts';
 import { Geos } from '../property-tests/geos-areas.ts';

@@ -1,7 +1,8 @@
 import { availableParallelism } from 'node:os';
 import { dirname } from 'node:path';
-import type { CrossCompareJob, CrossCompareRun, Migration } from '../algorithms/cross-compare/cross-compare.ts';
+import type { CrossCompareRun } from '../algorithms/cross-compare/cross-compare.ts';
 import type { CrossComparison } from '../algorithms/cross-compare/cross-comparison.ts';
+import type { CrossCompareJob, Migration } from '../algorithms/cross-compare/job.ts';
 import type { TileSide } from '../algorithms/cross-compare/tile-comparison.ts';
 import type { FillRule } from '../algorithms/geometry/polygons.ts';
 import type { Note } from '../algorithms/notes.ts';

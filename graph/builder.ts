@@ -51,7 +51,8 @@ import {
   type WorkOf,
 } from './programs.ts';
 import { aSource, type Pullable } from './pull-source.ts';
-import type { NodeMeta, Stage } from './stage.ts';
+import type { NodeMeta } from './shape.ts';
+import type { Stage } from './stage.ts';
 
 /**
  * Makes the nodes of a graph, inside the function given to `graph()`; see there. A node takes the ports of nodes made

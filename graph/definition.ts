@@ -3,8 +3,7 @@ import { type Capacity, checkedCapacity, type Occupancy } from './channel.ts';
 import type { Program } from './node-run.ts';
 import type { ItemHandling } from './parcel.ts';
 import type { Port } from './port.ts';
-import type { EdgeShape, GraphShape, NodeCounters } from './shape.ts';
-import type { NodeMeta, StageCounters } from './stage.ts';
+import type { EdgeShape, GraphShape, NodeCounters, NodeMeta, StageCounters } from './shape.ts';
 
 /** One output of a node. */
 export interface OutputDefinition extends Port<unknown> {

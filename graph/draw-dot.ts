@@ -1,8 +1,6 @@
 import { requireArguments } from '../primitives/arguments.ts';
 import { edgeLabel, nodeLabel } from './node-label.ts';
-import type { GraphShape, NodeCounters } from './shape.ts';
-import { aGraphShape, someCounters } from './shape.ts';
-import type { NodeKind } from './stage.ts';
+import { aGraphShape, type GraphShape, type NodeCounters, type NodeKind, someCounters } from './shape.ts';
 
 const SHAPES: Partial<Record<NodeKind, string>> = { source: 'house', sink: 'invhouse', reduce: 'invtrapezium' };
 const COLOURS = { cpu: '#dbe7f6', gpu: '#dcefd9', either: '#efe3f5' };

@@ -2,9 +2,15 @@ import { requireArguments } from '../primitives/arguments.ts';
 import { type Layout, layeredLayout, type Point } from './layered-layout.ts';
 import { escapeMarkup, formatPoint } from './markup.ts';
 import { edgeLabel, nodeLabel } from './node-label.ts';
-import type { EdgeShape, GraphShape, NodeCounters } from './shape.ts';
-import { aGraphShape, someCounters } from './shape.ts';
-import type { NodeKind, NodeMeta } from './stage.ts';
+import {
+  aGraphShape,
+  type EdgeShape,
+  type GraphShape,
+  type NodeCounters,
+  type NodeKind,
+  type NodeMeta,
+  someCounters,
+} from './shape.ts';
 
 const MARGIN = 16;
 const PADDING = 12;

@@ -59,19 +59,14 @@ export type {
   EdgeShape,
   GraphShape,
   NodeCounters,
+  NodeKind,
+  NodeMeta,
   OccupancySample,
+  StageCounters,
   Trace,
   TraceMark,
   WorkSpan,
 } from './shape.ts';
-export {
-  type NodeKind,
-  type NodeMeta,
-  type Overflow,
-  type Stage,
-  type StageCounters,
-  type StageOptions,
-  stage,
-} from './stage.ts';
+export { type Overflow, type Stage, type StageOptions, stage } from './stage.ts';
 export { recordTrace, type TracedRun, type TraceOptions, type TraceRecorder } from './trace.ts';
 export type { MigratedOptions, Side } from './two-sided.ts';

@@ -1,8 +1,7 @@
 import { GraphError } from '../primitives/errors.ts';
 import { underPolicy, type Work } from './attempts.ts';
-import { discard, type Edge, emit, type NodeRun, type Program } from './node-run.ts';
+import { discard, type Edge, emit, failUnlessOver, type NodeRun, type Program } from './node-run.ts';
 import { jointName, type Parcel } from './parcel.ts';
-import { failUnlessOver } from './programs.ts';
 
 /** What a join makes of two items with the same key. */
 export interface Pair<L, R> {

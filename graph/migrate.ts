@@ -7,7 +7,8 @@ import { checkedPolicy, type MigrationPolicy, somePolicy } from './migration-pol
 import { type MigrationRole, MigrationSession } from './migration-session.ts';
 import { anObserver } from './observer.ts';
 import { requireLanes } from './pull-map.ts';
-import { inletOf, type NodeKind, type Stage, type StageCounters, snapshot } from './stage.ts';
+import type { NodeKind, StageCounters } from './shape.ts';
+import { inletOf, type Stage, snapshot } from './stage.ts';
 import { boundsOf, lanesOf, type MigratedOptions, type Side, type Task, TwoSidedRun } from './two-sided.ts';
 
 export interface MigratorOptions {

@@ -1,6 +1,5 @@
 import { formatBytes, formatCount, formatDuration } from './markup.ts';
-import type { EdgeShape, NodeCounters } from './shape.ts';
-import type { NodeMeta } from './stage.ts';
+import type { EdgeShape, NodeCounters, NodeMeta } from './shape.ts';
 
 /** The lines that a drawing writes into a node: its name, what it is, and with counters what it has done. */
 export function nodeLabel(node: NodeMeta, counters: readonly NodeCounters[]): string[] {

@@ -4,7 +4,7 @@ import { capacityOf, type InputDefinition, type NodeDefinition, type OutputDefin
 import type { InputOptions } from './node-options.ts';
 import type { Outcome, Port } from './port.ts';
 import { requireLanes } from './pull-map.ts';
-import type { NodeKind, NodeMeta } from './stage.ts';
+import type { NodeKind, NodeMeta } from './shape.ts';
 
 /** The nodes of a graph while it is being defined: names are unique, and a port is taken once and by this graph. */
 export class NodeList {

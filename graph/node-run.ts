@@ -5,7 +5,7 @@ import type { ErrorPolicy } from './error-policy.ts';
 import type { ItemError } from './item-error.ts';
 import type { GraphObserver } from './observer.ts';
 import { discardParcel, handledBy, type ItemHandling, type Parcel, sizeOfParcel } from './parcel.ts';
-import type { NodeMeta } from './stage.ts';
+import type { NodeMeta } from './shape.ts';
 
 /** One bounded edge of one run, and who stands at its ends. */
 export interface Edge {
@@ -158,4 +158,9 @@ export function nodeError({ path }: NodeRun, cause: unknown, record?: string | n
   if (cause instanceof GraphError) return cause;
   const message = cause instanceof Error ? cause.message : String(cause);
   return new GraphError('graph/node-failed', `The node failed: ${message}`, { place: { node: path, record }, cause });
+}
+
+/** What an item's work throws once the node is cancelled says nothing new. */
+export function failUnlessOver({ abort, run }: NodeRun, error: unknown): void {
+  if (!abort.signal.aborted) run.fail(error);
 }

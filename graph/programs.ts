@@ -14,7 +14,16 @@ import { checkedCapacity } from './channel.ts';
 import { DEMAND, type Demand } from './demand.ts';
 import { ItemError } from './item-error.ts';
 import type { GraphBatchOptions } from './node-options.ts';
-import { discard, type Edge, emit, forEachItem, type NodeRun, nodeError, type Program } from './node-run.ts';
+import {
+  discard,
+  type Edge,
+  emit,
+  failUnlessOver,
+  forEachItem,
+  type NodeRun,
+  nodeError,
+  type Program,
+} from './node-run.ts';
 import { type GraphObserver, SURROUNDINGS, type Surroundings } from './observer.ts';
 import { discardParcel, type ItemHandling, jointName, type Parcel, parcelOf, sizeOfParcel } from './parcel.ts';
 import { items, Passage, parcels } from './passage.ts';
@@ -312,11 +321,6 @@ export function branchProgram<A>(workOf: WorkOf<A, number>): Program {
       if (typeof port === 'number') await emit(node, port, parcel);
     });
   };
-}
-
-/** What an item's work throws once the node is cancelled says nothing new. */
-export function failUnlessOver({ abort, run }: NodeRun, error: unknown): void {
-  if (!abort.signal.aborted) run.fail(error);
 }
 
 /** Each item to every port. */

@@ -10,7 +10,51 @@ import {
   someRecord,
 } from '../primitives/kinds.ts';
 import type { Occupancy } from './channel.ts';
-import type { NodeMeta, StageCounters } from './stage.ts';
+
+/** What a node does to the stream, for drawings. `pipe` is for plain RxJS operators, `branch` to `merge` for ports. */
+export type NodeKind =
+  | 'source'
+  | 'map'
+  | 'filter'
+  | 'expand'
+  | 'pipe'
+  | 'batch'
+  | 'branch'
+  | 'broadcast'
+  | 'merge'
+  | 'join'
+  | 'reduce'
+  | 'sink';
+
+/** What a node is, known before anything runs. */
+export interface NodeMeta {
+  readonly name: string;
+  readonly kind: NodeKind;
+  readonly lanes: number;
+  readonly capacity: Required<Occupancy>;
+  readonly runsOn: 'cpu' | 'gpu' | 'either';
+}
+
+/** What a node has done so far in its latest subscription. */
+export interface StageCounters {
+  /** Inputs given to the function. */
+  readonly in: number;
+  /** Results delivered. */
+  readonly out: number;
+  /** Inputs being worked on. */
+  readonly active: number;
+  /** Inputs dropped by overflow. */
+  readonly dropped: number;
+  /** Milliseconds spent in the function, summed over lanes. */
+  readonly busy: number;
+  /** How often upstream found the edge into this stage full. */
+  readonly stalls: number;
+  /** Items and bytes on the edge into this stage, now and at most. */
+  readonly depth: number;
+  readonly bytes: number;
+  readonly peak: number;
+  readonly peakBytes: number;
+}
 
 /** An edge of a graph: the bounded channel in front of the node `to`, and where its items come from. */
 export interface EdgeShape {

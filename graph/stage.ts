@@ -9,22 +9,7 @@ import { anObserver, type GraphObserver, guarded, type Surroundings, surrounding
 import { discardParcel, handledBy, type Parcel, sizeOfParcel } from './parcel.ts';
 import { items, parcels } from './passage.ts';
 import { type ItemContext, type ItemFunction, itemFailure, pullMap, requireLanes } from './pull-map.ts';
-import type { WorkSpan } from './shape.ts';
-
-/** What a node does to the stream, for drawings. `pipe` is for plain RxJS operators, `branch` to `merge` for ports. */
-export type NodeKind =
-  | 'source'
-  | 'map'
-  | 'filter'
-  | 'expand'
-  | 'pipe'
-  | 'batch'
-  | 'branch'
-  | 'broadcast'
-  | 'merge'
-  | 'join'
-  | 'reduce'
-  | 'sink';
+import type { NodeKind, NodeMeta, StageCounters, WorkSpan } from './shape.ts';
 
 /** What to do with an item pushed unasked by a source that cannot wait, when the edge is full. */
 export type Overflow = 'fail' | 'drop-oldest' | 'drop-newest';
@@ -63,36 +48,6 @@ const OPTIONS: FieldKinds<StageOptions<never, never>> = {
   runsOn: aWord(['cpu', 'gpu', 'either']),
   observer: anObserver,
 };
-
-/** What a node is, known before anything runs. */
-export interface NodeMeta {
-  readonly name: string;
-  readonly kind: NodeKind;
-  readonly lanes: number;
-  readonly capacity: Required<Occupancy>;
-  readonly runsOn: 'cpu' | 'gpu' | 'either';
-}
-
-/** What a node has done so far in its latest subscription. */
-export interface StageCounters {
-  /** Inputs given to the function. */
-  readonly in: number;
-  /** Results delivered. */
-  readonly out: number;
-  /** Inputs being worked on. */
-  readonly active: number;
-  /** Inputs dropped by overflow. */
-  readonly dropped: number;
-  /** Milliseconds spent in the function, summed over lanes. */
-  readonly busy: number;
-  /** How often upstream found the edge into this stage full. */
-  readonly stalls: number;
-  /** Items and bytes on the edge into this stage, now and at most. */
-  readonly depth: number;
-  readonly bytes: number;
-  readonly peak: number;
-  readonly peakBytes: number;
-}
 
 /** An RxJS operator that is also a node of a graph. */
 export interface Stage<A, B> extends OperatorFunction<A, B> {

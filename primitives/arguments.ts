@@ -1,4 +1,3 @@
-import type { Backend } from './backend.ts';
 import { ArgumentError } from './errors.ts';
 import { type FunctorDescription, isFunctor } from './functors/functor.ts';
 import type { Module, ScalarType } from './functors/ir.ts';
@@ -129,11 +128,4 @@ export function requireModule(call: string, argument: string, given: Module): vo
   const isModule = Array.isArray(functions) && functions.length > 0 && arrays instanceof Map && uniforms instanceof Map;
   if (isModule) return;
   throw wrongArgument(call, argument, given, 'the module of a functor', { remedy: 'Give functor.module.' });
-}
-
-/** A backend, as contexts and other backends take it. */
-export function requireBackend(call: string, argument: string, given: Backend): void {
-  const { allocate, forEach, limits } = (given ?? {}) as Partial<Backend>;
-  if (typeof allocate === 'function' && typeof forEach === 'function' && typeof limits === 'object') return;
-  throw wrongArgument(call, argument, given, 'a backend', { remedy: 'Make it with create…Backend().' });
 }

@@ -2,43 +2,17 @@ import type {
   ArrayBinding,
   Backend,
   Cell,
-  CrossReduceCommand,
   DeviceBuffer,
-  Extent,
-  HistogramCommand,
+  KernelCommand,
   Length,
-  MonoidProgram,
   Program,
-  RelaxCommand,
-  ScanCommand,
-  SortCommand,
   Store,
   VectorLeaf,
-  WalkCommand,
-  WeightedHistogramCommand,
 } from './backend.ts';
 import { crossReduceOn } from './cross-reduce-by-rows.ts';
 import type { Script, ScriptCall } from './prepared/script.ts';
 import { relaxOn } from './relax-by-rounds.ts';
 import { weightedHistogramOn } from './weighted-histogram-by-digits.ts';
-
-/** A kernel's call as data, so that it can be made again on another backend. */
-export type KernelCommand =
-  | { readonly kind: 'forEach'; readonly extent: Extent; readonly program: Program; readonly stores: readonly Store[] }
-  | {
-      readonly kind: 'reduce';
-      readonly extent: Extent;
-      readonly program: Program;
-      readonly monoid: MonoidProgram;
-      readonly into: Cell;
-    }
-  | { readonly kind: 'walk'; readonly command: WalkCommand }
-  | { readonly kind: 'scan'; readonly command: ScanCommand }
-  | { readonly kind: 'sort'; readonly command: SortCommand }
-  | { readonly kind: 'histogram'; readonly command: HistogramCommand }
-  | { readonly kind: 'relax'; readonly command: RelaxCommand }
-  | { readonly kind: 'crossReduce'; readonly command: CrossReduceCommand }
-  | { readonly kind: 'weightedHistogram'; readonly command: WeightedHistogramCommand };
 
 /** The same, or the call of a prepared pipeline. */
 export type Command = KernelCommand | { readonly kind: 'play'; readonly script: Script; readonly call: ScriptCall };

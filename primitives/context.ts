@@ -1,5 +1,5 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-import { requireBackend, requireFunction, requireNoPromise, requireOneOf, wrongArgument } from './arguments.ts';
+import { requireFunction, requireNoPromise, requireOneOf, wrongArgument } from './arguments.ts';
 import type { Backend, DeviceBuffer, Storage } from './backend.ts';
 import { createCache } from './cache.ts';
 import { type CapacityChecks, createCapacityChecks } from './capacity-checks.ts';
@@ -35,7 +35,9 @@ import { createLentArrays, type LentArray, type LentArrays } from './lent-arrays
 import type { PreparedArguments, PreparedInputs } from './prepared/inputs.ts';
 import { type Iterated, type IterateOptions, iterate } from './prepared/iterate.ts';
 import { type Prepared, type PreparingContext, preparePipeline } from './prepared/prepare.ts';
+import type { Recording } from './prepared/recording.ts';
 import { waits } from './prepared/recording-backend.ts';
+import { requireBackend } from './require-backend.ts';
 import {
   type BorrowOptions,
   type BufferElements,
@@ -58,14 +60,6 @@ import { watchedBackend } from './watched-backend.ts';
 
 /** Pipelines of its own that the library keeps prepared. */
 const MOST_STEPS = 64;
-
-/** What a context records for, in which a pipeline is prepared. */
-export interface Recording {
-  /** The context that the pipeline is prepared for. Its columns can be read. */
-  readonly outer: Context;
-  /** Is told of a device count that may be above its limit. */
-  expectCapacity(length: DeviceLength, primitive: string): void;
-}
 
 /** A scope under way: memory that is freed together, and the number of the first view that was made in it. */
 interface Owner {

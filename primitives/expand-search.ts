@@ -1,7 +1,7 @@
 import { capacityOf } from './backend.ts';
 import { type Column, columnsOf, viewColumn } from './columns/column.ts';
 import { destination, extentOf, fuse, type Loader, programOf } from './columns/program.ts';
-import type { Expansion, Spread } from './expand.ts';
+import type { Expansion, Spread } from './expansion.ts';
 import { If, Var, WhileAtMost } from './functors/control.ts';
 import { u32 } from './functors/functor.ts';
 import { leafTypes, type Shape } from './functors/shapes.ts';

@@ -12,10 +12,10 @@ import {
 } from './columns/column.ts';
 import { destination, extentOf, fuse, programOf } from './columns/program.ts';
 import { columnsIn, memoriesIn } from './columns/reachable.ts';
-import type { Context } from './context.ts';
 import { type ContextOption, inNamedContext } from './context-option.ts';
 import { expandBySearch } from './expand-search.ts';
-import { type FunctorDescription, u32 } from './functors/functor.ts';
+import type { ExpandFunctor, Expansion, Spread } from './expansion.ts';
+import { u32 } from './functors/functor.ts';
 import { assemble, leafTypes, type Shape } from './functors/shapes.ts';
 import type { U32 } from './functors/value.ts';
 import { anything, type FieldKinds, someRecord } from './kinds.ts';
@@ -24,15 +24,8 @@ import { maximum } from './monoid.ts';
 import { requireOptions } from './options.ts';
 import { makePlaced, type PlacedRows, placeRows, type RowsToMake } from './placed-rows.ts';
 import { applyToRank, type CaptureArguments, fieldsBesideRank } from './ranked-rows.ts';
-import type { Fields } from './row-fields.ts';
 import { fusedScan } from './scan.ts';
 import { constant } from './sequence.ts';
-
-/**
- * A functor of fields of a row, as many as it needs, or of a single column as its one parameter, and of `rank`, the number of
- * the output row among those of its row.
- */
-export type ExpandFunctor<R extends Shape> = FunctorDescription & { readonly result: R };
 
 export interface ExpandOptions extends ContextOption, RowsToMake {
   /** Columns and numbers for the functor's captured arrays and uniforms, by name. */
@@ -101,16 +94,6 @@ export function expand<R extends Shape>(
   return makePlaced('expand', context, { capacity, expected }, place, make);
 }
 
-/** What the functor takes of rows, and how many output rows each makes. */
-export interface Expansion<R extends Shape> {
-  readonly context: Context;
-  readonly fields: Fields;
-  readonly length: Column['length'];
-  readonly counts: Column<'u32'>;
-  readonly functor: ExpandFunctor<R>;
-  readonly captures: CaptureArguments;
-}
-
 function expansionOf<R extends Shape>(
   rows: Table,
   counts: Column<'u32'> | number,
@@ -126,12 +109,6 @@ function expansionOf<R extends Shape>(
   const context = requireContext([...columns, perRow, ...columnsIn(captures)], 'expand');
   const fields = fieldsBesideRank('expand', functor, rows);
   return { context, fields, length, counts: perRow, functor, captures };
-}
-
-/** Where the output of every row starts, and how many output rows are made. */
-export interface Spread {
-  readonly offsets: Column<'u32'>;
-  readonly length: number | DeviceLength;
 }
 
 /** Rows of a walk up to which output rows are looked up: backends that want longer ones run few at once, and scan faster. */

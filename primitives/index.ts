@@ -3,7 +3,7 @@ export * from './backend.ts';
 export { Column, type ColumnsOf, type DeviceLength, type Table } from './columns/column.ts';
 export type { HostArray, HostArrayOf, HostTableOf, StoredArrayOf } from './columns/host-array.ts';
 export type { ViewReport } from './columns/view-reports.ts';
-export type { Command, KernelCommand } from './command.ts';
+export type { Command } from './command.ts';
 export { concatenate } from './concatenate.ts';
 export { Context } from './context.ts';
 export type { ContextOption } from './context-option.ts';
@@ -18,7 +18,8 @@ export {
 } from './cross-reduce.ts';
 export type { IntoArray, IntoArrayOf, IntoTable, ReadOptions } from './downloads.ts';
 export * from './errors.ts';
-export { type ExpandFunctor, type ExpandOptions, expand } from './expand.ts';
+export { type ExpandOptions, expand } from './expand.ts';
+export type { ExpandFunctor } from './expansion.ts';
 export { type ExplainedView, type Explanation, explain } from './explain.ts';
 export { type Extremum, maxElement, minElement } from './extremum.ts';
 export * from './functors/index.ts';
@@ -77,7 +78,6 @@ export type {
 export { reverse, slice } from './slice.ts';
 export { type SortKeys, type SortOptions, sort, sortByKey, sortPermutation } from './sort.ts';
 export { type OutsideOf, type StencilArguments, type StencilOptions, stencil } from './stencil.ts';
-export type { Boundary } from './stencil-axis.ts';
 export { type UnfoldOptions, unfold, unfoldReduce } from './unfold.ts';
 export type { ElementFiller, ElementReader, UploadOptions, UploadSource } from './uploads.ts';
 export type { WalkStart, WalkState, WalkStep } from './walk-functors.ts';

@@ -1,5 +1,5 @@
 import { requireFunctor, requireRecord, wrongArgument } from './arguments.ts';
-import type { MonoidProgram, Program } from './backend.ts';
+import type { Boundary, MonoidProgram, Program } from './backend.ts';
 import {
   type Column,
   type ColumnsOf,
@@ -39,7 +39,7 @@ import { relaxOn } from './relax-by-rounds.ts';
 import { countIn, fusedScan } from './scan.ts';
 import { constant } from './sequence.ts';
 import { outsideOf, type StencilArguments } from './stencil.ts';
-import { type Boundary, requireBoundary } from './stencil-axis.ts';
+import { requireBoundary } from './stencil-axis.ts';
 
 /**
  * The sizes of grids, whose cells follow each other: those of the first grid row after row, then those of the second … Where both

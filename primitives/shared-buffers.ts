@@ -3,7 +3,7 @@ import { requireOneOf, wrongArgument } from './arguments.ts';
 import type { Backend, DeviceBuffer, SharedDevice, Storage } from './backend.ts';
 import { Column, cellColumn, type DeviceLength, type Memory, viewColumn } from './columns/column.ts';
 import { extentOf, fuse, programOf } from './columns/program.ts';
-import type { Context } from './context.ts';
+import type { Context } from './context-type.ts';
 import { ArgumentError } from './errors.ts';
 import { literal } from './functors/recorder.ts';
 import { select } from './functors/standard/choose.ts';

@@ -1,10 +1,8 @@
 import { wrongArgument } from './arguments.ts';
+import type { Boundary } from './backend.ts';
 import { u32 } from './functors/functor.ts';
 import { select } from './functors/standard/choose.ts';
 import type { Bool, U32 } from './functors/value.ts';
-
-/** What stands for neighbours outside of a grid; see `stencil`. */
-export type Boundary = 'clamp' | 'wrap' | 'reflect' | 'constant';
 
 const boundaries: readonly Boundary[] = ['clamp', 'wrap', 'reflect', 'constant'];
 

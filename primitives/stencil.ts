@@ -1,4 +1,5 @@
 import { requireFunctor, requireRecord, wrongArgument } from './arguments.ts';
+import type { Boundary } from './backend.ts';
 import { type Column, type ColumnsOf, commonLength, viewColumns } from './columns/column.ts';
 import { requireValue } from './columns/plain-value.ts';
 import { fuse, type Loader } from './columns/program.ts';
@@ -13,7 +14,7 @@ import { isRecord } from './given.ts';
 import { anything, someRecord } from './kinds.ts';
 import { applyFunctor, bindCaptures, bindRows, type ColumnArgument, homeOf } from './map.ts';
 import { requireOptions } from './options.ts';
-import { type Axis, type Boundary, requireBoundary, type Step, stepAlong } from './stencil-axis.ts';
+import { type Axis, requireBoundary, type Step, stepAlong } from './stencil-axis.ts';
 
 /** What {@link stencil} takes for a functor's parameters, by name: as `map`, and the columns that neighbours are read in. */
 export type StencilArguments<P extends Parameters> = {

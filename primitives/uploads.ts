@@ -2,7 +2,7 @@ import { requireOneOf, wrongArgument } from './arguments.ts';
 import type { Backend, Storage, WordSource } from './backend.ts';
 import { Column, type Memory, requireLength } from './columns/column.ts';
 import { arrayOver, encode, type HostArray, type StoredArrayOf } from './columns/host-array.ts';
-import type { Context } from './context.ts';
+import type { Context } from './context-type.ts';
 import { isPromise, isRecord } from './given.ts';
 import { aFunction, aSignal, type FieldKinds } from './kinds.ts';
 import { requireOptions } from './options.ts';

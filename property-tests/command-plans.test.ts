@@ -1,8 +1,8 @@
 import { expect, test, vi } from 'vitest';
 import { createCommandPlans, runPlanned, type TracedRun } from '../backends/webgpu/command-plans.ts';
 import { CommandSignature, signatures } from '../backends/webgpu/command-signature.ts';
-import type { TracedUniform } from '../backends/webgpu/command-trace.ts';
 import type { Engine } from '../backends/webgpu/engine.ts';
+import type { TracedUniform } from '../backends/webgpu/traced-uniform.ts';
 import type { ArrayBinding, CountRef, Length, Program, Storage, Store } from '../primitives/backend.ts';
 import type { NumberList } from '../primitives/structures.ts';
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect } from 'vitest';
-import { type CompareScheme, type CrossCompareJob, crossCompare } from '../algorithms/cross-compare/cross-compare.ts';
+import { crossCompare } from '../algorithms/cross-compare/cross-compare.ts';
 import type { CrossComparison } from '../algorithms/cross-compare/cross-comparison.ts';
+import type { CompareScheme, CrossCompareJob } from '../algorithms/cross-compare/job.ts';
 import type { TileComparison, TileSide } from '../algorithms/cross-compare/tile-comparison.ts';
 import { ItemError } from '../graph/index.ts';
 import { open } from '../index.ts';

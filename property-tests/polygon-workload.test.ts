@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { gridPolygons } from '../algorithms/pixelbox/grid-polygons.ts';
+import { gridPolygons } from '../algorithms/pixelbox/snap-to-pixels.ts';
 import { boundariesText } from '../bench/polygon-files.ts';
 import { PAPER, type PolygonPairTile, polygonPairs } from '../bench/polygon-pairs.ts';
 import { scanlineAreas } from '../bench/polygon-scanline.ts';

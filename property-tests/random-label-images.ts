@@ -1,8 +1,8 @@
 import { fc } from '@fast-check/vitest';
 import type { PolygonSide } from '../algorithms/cross-compare/tile-comparison.ts';
 import type { Polygons } from '../algorithms/geometry/polygons.ts';
-import { gridPolygons } from '../algorithms/pixelbox/grid-polygons.ts';
 import { regionsOf } from '../algorithms/pixelbox/regions.ts';
+import { gridPolygons } from '../algorithms/pixelbox/snap-to-pixels.ts';
 import type { TextColumn } from '../algorithms/text-column.ts';
 import { polygonColumns, traceMask } from './rectilinear-shapes.ts';
 

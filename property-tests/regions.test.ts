@@ -1,8 +1,9 @@
 import { describe, expect } from 'vitest';
-import { GRID_LIMIT, gridPolygons } from '../algorithms/pixelbox/grid-polygons.ts';
+import { GRID_LIMIT } from '../algorithms/pixelbox/grid-polygons.ts';
 import { type Regions, regionsOf } from '../algorithms/pixelbox/regions.ts';
 import { appendRuns, columnInRow, emptyRuns, mostRuns, type Runs } from '../algorithms/pixelbox/runs.ts';
 import { signedArea, signedCorners } from '../algorithms/pixelbox/signed-corners.ts';
+import { gridPolygons } from '../algorithms/pixelbox/snap-to-pixels.ts';
 import { GeometryError } from '../primitives/errors.ts';
 import { caseCount } from './cases.ts';
 import { fc, test } from './law-test.ts';

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { requireTuning, type TuningChoice, type WebGpuBackend } from '../backends/webgpu/index.ts';
-import { defaultTuning, tuningFor } from '../backends/webgpu/tuning.ts';
+import { defaultTuning } from '../backends/webgpu/tuning.ts';
 import { requireUsable } from '../backends/webgpu/tuning-check.ts';
 import { chosenTuning } from '../backends/webgpu/tuning-choice.ts';
-import { tuningTables } from '../backends/webgpu/tuning-tables.ts';
+import { tuningFor, tuningTables } from '../backends/webgpu/tuning-tables.ts';
 import { testAdapter } from '../backends/webgpu-node/index.ts';
 import { builtInExperiments } from '../bench/experiments/index.ts';
 import type { HostColumn } from '../bench/harness/experiment.ts';

@@ -8,15 +8,10 @@
 export type { PairAreas } from '../pixelbox/pair-areas.ts';
 export { ratiosOf } from './areas.ts';
 export { type BoxMeetings, countMeetings } from './box-meetings.ts';
-export {
-  type CompareScheme,
-  type CrossCompareJob,
-  type CrossCompareRun,
-  crossCompare,
-  type Migration,
-} from './cross-compare.ts';
+export { type CrossCompareRun, crossCompare } from './cross-compare.ts';
 export type { CrossComparison, SkippedTile } from './cross-comparison.ts';
 export { type Boxes, type BoxIndex, type Candidates, filterPairs, indexBoxes, type PairColumns } from './filter.ts';
+export type { CompareScheme, CrossCompareJob, Migration } from './job.ts';
 export { type MatchMethod, type MatchOptions, matchPairs, type RatedPairs } from './matching.ts';
 export type {
   ComparedPairs,

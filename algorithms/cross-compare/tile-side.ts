@@ -3,8 +3,8 @@ import { aPositive, aRecord, aText, aWhole, type Kind, optional } from '../../pr
 import { aFill, type FillRule, overlapSentence, type Polygons, somePolygons } from '../geometry/polygons.ts';
 import { NO_REGIONS } from '../label-images/label-regions.ts';
 import { type Note, noteTally, someNotes } from '../notes.ts';
-import { aPixelSize, gridPolygons } from '../pixelbox/grid-polygons.ts';
 import { regionsOf } from '../pixelbox/regions.ts';
+import { aPixelSize, gridPolygons } from '../pixelbox/snap-to-pixels.ts';
 import { aTextColumn, type TextColumn, textAt } from '../text-column.ts';
 import type { ImageSize, LabelSide, PolygonSide } from './tile-comparison.ts';
 

@@ -7,5 +7,4 @@
 export { type BuildMaqTreeOptions, buildMaqTree } from './build.ts';
 export type { QuadrantSet, SetPart } from './concatenate-sets.ts';
 export { type HostMaqTree, type HostMaqTreeWithEdges, readMaqTree, uploadMaqTree } from './host-tree.ts';
-export type { NodeTable } from './node-table.ts';
-export type { MaqEntries, MaqExtent, MaqNodes, MaqTree, MaqTreeWithEdges } from './tree.ts';
+export type { MaqEntries, MaqExtent, MaqNodes, MaqTree, MaqTreeWithEdges, NodeTable } from './tree.ts';

@@ -1,7 +1,6 @@
 import {
   type ArrayValue,
   array,
-  type Column,
   type Context,
   For,
   fn,
@@ -13,13 +12,7 @@ import {
   u32,
   Var,
 } from '../../primitives/index.ts';
-import type { MaqNodes } from './tree.ts';
-
-/**
- * What it takes to go down a tree, four words a node side by side, so that a kernel binds one array and a node is read in one
- * go: the first child, which of four children there are, the first entry, and the entries.
- */
-export type NodeTable = Column<'u32'>;
+import type { MaqNodes, NodeTable } from './tree.ts';
 
 const WORDS = 4;
 

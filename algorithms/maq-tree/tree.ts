@@ -3,7 +3,12 @@ import type { Column } from '../../primitives/index.ts';
 import { aRecord, aWhole, type Kind, optional } from '../../primitives/kinds.ts';
 import { type BoundaryEdges, someBoundaryEdges } from '../quadrants/boundary-edges.ts';
 import { aCode } from '../quadrants/leaves.ts';
-import type { NodeTable } from './node-table.ts';
+
+/**
+ * What it takes to go down a tree, four words a node side by side, so that a kernel binds one array and a node is read in one
+ * go: the first child, which of four children there are, the first entry, and the entries.
+ */
+export type NodeTable = Column<'u32'>;
 
 /**
  * The nodes of a multi-attribute quadtree, one row each: level after level from the root, and within a level by Morton code.

@@ -1,19 +1,4 @@
-import { requireArguments } from '../../primitives/arguments.ts';
-import { GeometryError } from '../../primitives/errors.ts';
-import {
-  anInstance,
-  aPositive,
-  aRecord,
-  aText,
-  type FieldKinds,
-  type Kind,
-  optional,
-  someOptions,
-  where,
-} from '../../primitives/kinds.ts';
-import { aFill, type FillRule, type Polygons, polygonOfVertex, somePolygons } from '../geometry/polygons.ts';
-import { sheetsOf } from '../geometry/sheets.ts';
-import { uniteParts } from './united-parts.ts';
+import { anInstance, aRecord, type FieldKinds, type Kind } from '../../primitives/kinds.ts';
 
 /** Coordinates are whole numbers of pixels from −2³⁰ to 2³⁰, so that differences of two are 32-bit integers. */
 export const GRID_LIMIT: number = 2 ** 30;
@@ -33,31 +18,6 @@ export interface GridPolygons {
   readonly y: Int32Array;
 }
 
-export interface GridOptions {
-  /** Side of a pixel in the coordinates of the polygons; 1 where left out. */
-  readonly pixelSize?: number | undefined;
-  /** What is inside a polygon whose parts overlap; `union` where left out. */
-  readonly fill?: FillRule | undefined;
-  /** Bytes that the outlines of united parts may take; unlimited where left out. */
-  readonly memory?: number | undefined;
-  /** What errors call the polygons' file. */
-  readonly file?: string | undefined;
-}
-
-/** The side of a pixel. */
-export const aPixelSize: Kind = where(
-  'a finite number above 0',
-  (size) => typeof size === 'number' && size > 0 && size < Number.POSITIVE_INFINITY,
-  { code: 'pixelbox/pixel-size' },
-);
-
-const GRID_OPTIONS: Kind = someOptions<GridOptions>({
-  pixelSize: optional(aPixelSize),
-  fill: optional(aFill),
-  memory: optional(aPositive()),
-  file: optional(aText),
-});
-
 /** The columns of polygons on a grid. */
 export const gridColumns: FieldKinds<GridPolygons> = {
   polygonRings: anInstance(Uint32Array),
@@ -66,82 +26,3 @@ export const gridColumns: FieldKinds<GridPolygons> = {
   y: anInstance(Int32Array),
 };
 export const someGridPolygons: Kind = aRecord<GridPolygons>(gridColumns);
-
-/** Polygons on the pixel grid, and what it took to put them there. */
-export interface SnappedToPixels extends GridPolygons {
-  /** Vertices that lay between the corners of pixels and were moved to the nearest one. */
-  readonly moved: number;
-  /** The polygons whose parts overlap, ascending; undefined where there are none. */
-  readonly overlapping?: Uint32Array | undefined;
-}
-
-/**
- * Moves every vertex to the nearest corner of a pixel. Outlines of segmented pixels are there already; others are
- * exact only on the grid that `pixelSize` makes, which may be finer than the image's.
- *
- * A polygon is the union of its parts, each of them even-odd. One whose parts overlap gets for rings the outline of the pixels
- * whose centres are in any of its parts; others keep theirs. With `fill: 'even-odd'` all of its rings are taken together.
- *
- * O(vertices), and where polygons have several parts what `sheetsOf` takes and, where these overlap, their rows of pixels. A tie
- * goes to the larger coordinate.
- *
- * @throws `ArgumentError` `pixelbox/pixel-size` for a size that is not a finite number above 0, `GeometryError`
- * `geometry/beyond-grid`, with the polygon for its record, for a coordinate that is not finite or beyond 2³⁰ pixels,
- * `OutOfMemoryError` `pixelbox/outlines` where outlines of united parts pass `memory`.
- * @example
- * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [2.2, 0], [2.2, 1], [0, 1]]] }');
- * const grid = gridPolygons(zones.polygons, { pixelSize: 0.5 });
- * [grid.x, grid.moved]; // [Int32Array [0, 4, 4, 0], 2]
- */
-export function gridPolygons(polygons: Polygons, options: GridOptions = {}): SnappedToPixels {
-  requireArguments('gridPolygons', { polygons, options }, { polygons: somePolygons, options: GRID_OPTIONS });
-  const { pixelSize = 1, fill = 'union', memory = Number.POSITIVE_INFINITY, file } = options;
-  const { polygonRings, ringVertices } = polygons;
-  const x = new Int32Array(polygons.x.length);
-  const y = new Int32Array(polygons.y.length);
-  const first = pixelSize === 1 ? copyWhole(polygons, x, y) : 0;
-  let moved = 0;
-  for (let v = first; v < x.length; v++) {
-    const exactX = polygons.x[v]! / pixelSize;
-    const exactY = polygons.y[v]! / pixelSize;
-    const [column, row] = [Math.round(exactX), Math.round(exactY)];
-    if (!(Math.abs(column) <= GRID_LIMIT && Math.abs(row) <= GRID_LIMIT)) {
-      throw beyondGrid(polygons, v, Math.abs(column) <= GRID_LIMIT ? exactY : exactX, file);
-    }
-    if (column !== exactX || row !== exactY) moved++;
-    x[v] = column;
-    y[v] = row;
-  }
-  const grid = { polygonRings, ringVertices, x, y };
-  const sheets = sheetsOf({ ...grid, ringParts: polygons.ringParts });
-  if (sheets === undefined) return { ...grid, moved };
-  const { overlapping } = sheets;
-  return { ...(fill === 'union' ? uniteParts(grid, sheets, { memory, file }) : grid), moved, overlapping };
-}
-
-/** Copies vertices as long as they are on the grid, as those of outlines of pixels are; returns how many. */
-function copyWhole(polygons: Polygons, x: Int32Array, y: Int32Array): number {
-  for (let v = 0; v < x.length; v++) {
-    const exactX = polygons.x[v]!;
-    const exactY = polygons.y[v]!;
-    const column = exactX | 0;
-    const row = exactY | 0;
-    const isOn = column === exactX && row === exactY && isWithin(column) && isWithin(row);
-    if (!isOn) return v;
-    x[v] = column;
-    y[v] = row;
-  }
-  return x.length;
-}
-
-const isWithin = (coordinate: number): boolean => coordinate <= GRID_LIMIT && coordinate >= -GRID_LIMIT;
-
-function beyondGrid(polygons: Polygons, vertex: number, pixels: number, file: string | undefined): GeometryError {
-  const polygon = polygonOfVertex(polygons, vertex);
-  return new GeometryError('geometry/beyond-grid', `A coordinate of polygon ${polygon} is too large.`, {
-    expected: `at most ${GRID_LIMIT} pixels from 0`,
-    got: `${pixels} pixels`,
-    remedy: 'Check the units of the coordinates, or choose larger pixels.',
-    place: { file, record: polygon },
-  });
-}

@@ -6,13 +6,7 @@
  */
 export type { AreaMethod, RegionPairs } from './area-plan.ts';
 export { type DeviceRegions, regionsOn } from './device-regions.ts';
-export {
-  GRID_LIMIT,
-  type GridOptions,
-  type GridPolygons,
-  gridPolygons,
-  type SnappedToPixels,
-} from './grid-polygons.ts';
+export { GRID_LIMIT, type GridPolygons } from './grid-polygons.ts';
 export { areasOfJobs, type PairAreaJob, type PairAreaOptions, type PairAreas, pairAreas } from './pair-areas.ts';
 export { type PixelOnlyOptions, pixelOnly } from './pixel-only.ts';
 export { polygonAreas } from './polygon-areas.ts';
@@ -22,3 +16,4 @@ export { type DeviceVertices, type Regions, regionsOf } from './regions.ts';
 export { pixelBox, pixelBoxNoSep, type SampledAreas, type SamplingOptions } from './sampling-boxes.ts';
 export type { PolygonPairs } from './sampling-run.ts';
 export { type SignedCorners, signedArea, signedCorners } from './signed-corners.ts';
+export { type GridOptions, gridPolygons, type SnappedToPixels } from './snap-to-pixels.ts';

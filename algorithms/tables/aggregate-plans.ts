@@ -1,15 +1,15 @@
 import type { Bool } from '../../primitives/functors/value.ts';
-import type { Aggregate } from './aggregates.ts';
 import { I64, isWithin, U64 } from './bounds.ts';
 import { numberOf } from './decimals.ts';
 import { countDistinct } from './distinct.ts';
 import { tableError } from './errors.ts';
+import type { Expression } from './expressions.ts';
 import type { CellValue, Decimal } from './host-table.ts';
-import { computeIntegers, domainOf, type IntegerPart } from './integers.ts';
+import { computeIntegers, domainOf } from './integers.ts';
 import { describeOperand } from './operands.ts';
 import { integersAt } from './order-statistics.ts';
 import type { Part } from './part.ts';
-import type { Place } from './places.ts';
+import type { Place, SoughtPlan } from './places.ts';
 import type { DeviceTable } from './table.ts';
 import {
   countTotal,
@@ -24,18 +24,24 @@ import {
 } from './totals.ts';
 import { countsWhere, isEveryRow, orderedValues, type ValueOperand, valueOperand } from './values.ts';
 
+/** What rows come to. Rows without a value of `of` do not count. */
+export type Aggregate =
+  | { readonly kind: 'count'; readonly of?: Expression }
+  | {
+      readonly kind: 'sum' | 'avg' | 'min' | 'max' | 'variance' | 'median' | 'countDistinct';
+      readonly of: Expression;
+    }
+  /** The least value that a fraction of the rows is not above. */
+  | { readonly kind: 'quantile'; readonly of: Expression; readonly fraction: number }
+  /** The k-th value from the least, or the greatest, on; the first is that of k = 1. */
+  | { readonly kind: 'smallest' | 'largest'; readonly of: Expression; readonly k: number };
+
+export type Aggregates = { readonly [name: string]: Aggregate };
+
 /** How an aggregate is found: out of totals over all rows, or by passes of its own. */
 export type Plan =
   | { readonly totals: readonly Total[]; readonly finish: (words: readonly (readonly number[])[]) => CellValue }
   | { readonly find: () => Promise<CellValue>; readonly sought?: SoughtPlan };
-
-/** An order statistic that the device can find without the host. */
-export interface SoughtPlan {
-  readonly integers: IntegerPart;
-  readonly counts: Part<Bool>;
-  readonly place: Place;
-  readonly finish: (found: readonly bigint[]) => CellValue;
-}
 
 /** The totals that plans need. */
 export function totalsIn(plans: readonly Plan[]): readonly Total[] {

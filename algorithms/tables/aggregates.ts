@@ -1,25 +1,10 @@
 import { requireArguments } from '../../primitives/arguments.ts';
-import { type Plan, planOf, totalsIn } from './aggregate-plans.ts';
+import { type Aggregates, type Plan, planOf, totalsIn } from './aggregate-plans.ts';
 import { aTable, someAggregates, whereOptions } from './argument-kinds.ts';
-import type { Expression } from './expressions.ts';
 import type { CellValue } from './host-table.ts';
 import { chosenBy, type Where } from './selection.ts';
 import type { DeviceTable } from './table.ts';
 import { reducedTotals, wordsOfTotals } from './totals.ts';
-
-/** What rows come to. Rows without a value of `of` do not count. */
-export type Aggregate =
-  | { readonly kind: 'count'; readonly of?: Expression }
-  | {
-      readonly kind: 'sum' | 'avg' | 'min' | 'max' | 'variance' | 'median' | 'countDistinct';
-      readonly of: Expression;
-    }
-  /** The least value that a fraction of the rows is not above. */
-  | { readonly kind: 'quantile'; readonly of: Expression; readonly fraction: number }
-  /** The k-th value from the least, or the greatest, on; the first is that of k = 1. */
-  | { readonly kind: 'smallest' | 'largest'; readonly of: Expression; readonly k: number };
-
-export type Aggregates = { readonly [name: string]: Aggregate };
 
 /**
  * What rows of a table come to, all that are chosen or all: any number of aggregates at once.

@@ -7,22 +7,15 @@ import { sequence } from '../../primitives/sequence.ts';
 import { aggregatesOfGroups, aTable, someNames, whereOptions } from './argument-kinds.ts';
 import { denseGroups, densePlan } from './dense-groups.ts';
 import { tableError } from './errors.ts';
-import type { Expression } from './expressions.ts';
 import { type GroupedRows, groupCodes, sortByCodes, sortByKeys } from './group-keys.ts';
 import { travelling } from './group-payload.ts';
-import { type GroupTotals, totalsOfGroups } from './group-totals.ts';
+import { type GroupAggregate, type GroupAggregates, type GroupTotals, totalsOfGroups } from './group-totals.ts';
 import type { HostColumn, HostTable } from './host-table.ts';
 import { type Part, viewsOf } from './part.ts';
 import { chosenBy, flagsOf, type Where } from './selection.ts';
 import { columnOf, type DeviceTable } from './table.ts';
 import { elementOf, monoidOf, tableOf } from './totals.ts';
 import { countsWhere, isEveryRow, valueOperand } from './values.ts';
-
-/** What groups of rows come to. */
-export type GroupAggregate =
-  | { readonly kind: 'count'; readonly of?: Expression }
-  | { readonly kind: 'sum' | 'avg' | 'min' | 'max'; readonly of: Expression };
-export type GroupAggregates = { readonly [name: string]: GroupAggregate };
 
 const MOST_KEYS = 4;
 

@@ -1,6 +1,7 @@
 import { I64, isWithin } from './bounds.ts';
 import { tableError } from './errors.ts';
-import type { GroupAggregates } from './group-by.ts';
+import type { Expression } from './expressions.ts';
+
 import { wordsFor } from './group-keys.ts';
 import type { HostColumn } from './host-table.ts';
 import { domainOf } from './integers.ts';
@@ -9,6 +10,13 @@ import { hostColumn, packedFlags } from './rows.ts';
 import type { TableColumn } from './table.ts';
 import { countTotal, extremumTotal, floatSum, floatSumTotal, sumOfWords, sumTotal, type Total } from './totals.ts';
 import { countsWhere, isEveryRow, orderedValues, type ValueOperand } from './values.ts';
+
+/** What groups of rows come to. */
+export type GroupAggregate =
+  | { readonly kind: 'count'; readonly of?: Expression }
+  | { readonly kind: 'sum' | 'avg' | 'min' | 'max'; readonly of: Expression };
+
+export type GroupAggregates = { readonly [name: string]: GroupAggregate };
 
 type Entry = readonly [string, GroupAggregates[string]];
 type Arrays = readonly (Uint32Array | Int32Array | Float32Array)[];

@@ -4,7 +4,8 @@
  * @module
  */
 
-export { type Aggregate, type Aggregates, aggregate } from './aggregates.ts';
+export type { Aggregate, Aggregates } from './aggregate-plans.ts';
+export { aggregate } from './aggregates.ts';
 export type { Bounds } from './bounds.ts';
 export { TableError } from './errors.ts';
 export {
@@ -35,7 +36,8 @@ export {
   truth,
   unequalTo,
 } from './expressions.ts';
-export { type GroupAggregate, type GroupAggregates, groupBy } from './group-by.ts';
+export { groupBy } from './group-by.ts';
+export type { GroupAggregate, GroupAggregates } from './group-totals.ts';
 export type { CellValue, ColumnKind, Decimal, HostColumn, HostColumnBase, HostTable, Validity } from './host-table.ts';
 export { type JoinedRows, joinRows } from './join.ts';
 export { pointColumns, type StepColumn } from './points.ts';

@@ -12,11 +12,20 @@ import { inclusiveScan } from '../../primitives/scan.ts';
 import { upperBound } from '../../primitives/search.ts';
 import { constant, sequence } from '../../primitives/sequence.ts';
 import { slice } from '../../primitives/slice.ts';
-import type { SoughtPlan } from './aggregate-plans.ts';
+import type { CellValue } from './host-table.ts';
+
 import type { IntegerPart, IntegerValue } from './integers.ts';
 import { lowWord } from './order-statistics.ts';
 import { combineParts, emitPart, type Part } from './part.ts';
 import type { DeviceTable } from './table.ts';
+
+/** An order statistic that the device can find without the host. */
+export interface SoughtPlan {
+  readonly integers: IntegerPart;
+  readonly counts: Part<Bool>;
+  readonly place: Place;
+  readonly finish: (found: readonly bigint[]) => CellValue;
+}
 
 /** Which of the sorted values is sought: the one or two in the middle, or the k-th from an end on. */
 export type Place =

@@ -5,14 +5,13 @@ import type { ScalarType } from '../../primitives/functors/ir.ts';
 import type { Bool } from '../../primitives/functors/value.ts';
 import { optional } from '../../primitives/kinds.ts';
 import type { Prepared } from '../../primitives/prepared/prepare.ts';
-import { type Plan, planOf, type SoughtPlan, totalsIn } from './aggregate-plans.ts';
-import type { Aggregates } from './aggregates.ts';
+import { type Aggregates, type Plan, planOf, totalsIn } from './aggregate-plans.ts';
 import { aCondition, aTable, someAggregates } from './argument-kinds.ts';
 import { truthOf } from './conditions.ts';
 import type { Condition } from './expressions.ts';
 import type { CellValue } from './host-table.ts';
 import type { Part } from './part.ts';
-import { type FoundPlace, integersFound, isFoundOnDevice, placeOnDevice } from './places.ts';
+import { type FoundPlace, integersFound, isFoundOnDevice, placeOnDevice, type SoughtPlan } from './places.ts';
 import type { DeviceTable } from './table.ts';
 import { type ReducedTotals, reducedTotals, wordsOfTotals } from './totals.ts';
 

@@ -19,7 +19,7 @@ import {
 import { fusedScan } from '../../primitives/scan.ts';
 import type { RowCrossings } from '../geometry/row-crossings.ts';
 import type { PlacedCells } from './cell-places.ts';
-import { type InsidePairs, type Pairs, pairsOf } from './tiles.ts';
+import { type InsidePairs, type Pairs, pairsOf } from './tile-pairs.ts';
 import { ABSENT, type WindowPlan, ZONE_FIELDS, ZONE_STRIDE } from './window-plan.ts';
 
 /** Words that the table of edges has for each of them. */

@@ -18,7 +18,8 @@ import {
 import type { Captured, Classifier } from './binning.ts';
 import type { Coverage } from './coverage.ts';
 import { addHidden } from './hidden-cells.ts';
-import { type InsidePairs, type Pairs, pairTiles, tileRows, wordRows } from './tiles.ts';
+import type { InsidePairs, Pairs } from './tile-pairs.ts';
+import { pairTiles, tileRows, wordRows } from './tiles.ts';
 import { ABSENT } from './window-plan.ts';
 
 /**

@@ -1,6 +1,5 @@
-import type { RelaxCommand } from '../../primitives/backend.ts';
+import type { Boundary, RelaxCommand } from '../../primitives/backend.ts';
 import { wordOfValue } from '../../primitives/functors/semantics.ts';
-import type { Boundary } from '../../primitives/stencil-axis.ts';
 import type { PlainValue } from './emit-javascript.ts';
 import type { HostMemory } from './memory.ts';
 import { bind, combinerOf, type State } from './programs.ts';

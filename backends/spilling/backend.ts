@@ -1,22 +1,22 @@
-import { requireBackend } from '../../primitives/arguments.ts';
-import type {
-  ArrayBinding,
-  Backend,
-  Counters,
-  DeviceBuffer,
-  Extent,
-  Length,
-  Program,
-  ScanCommand,
-  SharedDevice,
-  SpillCounters,
-  WordSink,
-  WordSource,
+import {
+  type ArrayBinding,
+  type Backend,
+  type Counters,
+  capacityOf,
+  type DeviceBuffer,
+  type Extent,
+  type Length,
+  type Program,
+  type ScanCommand,
+  type SharedDevice,
+  type SpillCounters,
+  type WordSink,
+  type WordSource,
 } from '../../primitives/backend.ts';
-import { capacityOf } from '../../primitives/backend.ts';
 import { ArgumentError, DeviceLostError, OutOfMemoryError } from '../../primitives/errors.ts';
 import { aNumber } from '../../primitives/kinds.ts';
 import { requireOptions } from '../../primitives/options.ts';
+import { requireBackend } from '../../primitives/require-backend.ts';
 import { uploadTo } from '../../primitives/word-sources.ts';
 import { fillMemory } from '../fill-memory.ts';
 import { reduceExact, scanExact } from './carry.ts';

@@ -1,5 +1,6 @@
 import type { AtomicCombination } from '../../primitives/backend.ts';
-import type { Memory, Part } from './memory.ts';
+import type { Memory } from './memory.ts';
+import type { Part } from './part.ts';
 
 /** `update` is for words that are read and written; `spine` for those that workgroups of one dispatch tell each other. */
 export type Access = 'read' | 'write' | 'update' | 'atomic' | 'spine';

@@ -4,7 +4,8 @@ import { createStructures, type Structures } from '../../primitives/structures.t
 import type { CommandSignature } from './command-signature.ts';
 import { type CommandPlan, CommandTrace, type DispatchStep, type PartPlace, SPINE } from './command-trace.ts';
 import type { Engine } from './engine.ts';
-import type { Memory, Part } from './memory.ts';
+import type { Memory } from './memory.ts';
+import type { Part } from './part.ts';
 import type { SlotPlace } from './recorder.ts';
 import type { SpineRun } from './spine.ts';
 

@@ -1,4 +1,5 @@
 import type {
+  Boundary,
   Cell,
   CrossReduceCommand,
   DeviceBuffer,
@@ -16,7 +17,6 @@ import type {
 } from '../../primitives/backend.ts';
 import { entryOf, moduleNumber, type ScalarType } from '../../primitives/functors/ir.ts';
 import { wordOfValue } from '../../primitives/functors/semantics.ts';
-import type { Boundary } from '../../primitives/stencil-axis.ts';
 import { NumberList } from '../../primitives/structures.ts';
 import type { Memory, MemoryPool } from './memory.ts';
 

@@ -1,9 +1,9 @@
 import type { Program } from '../../primitives/backend.ts';
-import type { ScalarType } from '../../primitives/functors/ir.ts';
-import type { Kernel } from './compile.ts';
-import type { Engine } from './engine.ts';
-import type { Memory, Part } from './memory.ts';
+import type { Engine, LaunchTrace, TracedDispatch } from './engine.ts';
+import type { Memory } from './memory.ts';
+import type { Part } from './part.ts';
 import type { ParameterSlot } from './recorder.ts';
+import { type Guard, TracedUniform, type UniformWord } from './traced-uniform.ts';
 
 /** A part of a memory of a command: of its buffers, then of what it takes for itself; or of the spine. */
 export interface PartPlace {
@@ -13,14 +13,6 @@ export interface PartPlace {
 
 /** In place of a memory's number. */
 export const SPINE = -1;
-
-/** A parameter that is the value of a uniform. */
-export interface UniformWord {
-  readonly at: number;
-  /** The number of the uniform among those of the command. */
-  readonly uniform: number;
-  readonly type: ScalarType;
-}
 
 /** What a command does, with all numbers but for the values of uniforms and the epochs of the spine. */
 export type Step =
@@ -41,27 +33,15 @@ export type Step =
   | { readonly kind: 'deviceWord'; readonly from: PartPlace; readonly fromByte: number; readonly toByte: number }
   | DispatchStep;
 
-export interface DispatchStep {
+export interface DispatchStep extends TracedDispatch {
   readonly kind: 'dispatch';
-  readonly kernel: Kernel;
-  readonly access: string;
-  readonly groups: readonly [number, number, number];
   /** The number of the parameters among those that were placed. */
   readonly parameters: number;
   readonly words: Uint32Array;
-  /** Which of them is the epoch of the spine. */
-  readonly epochAt: number | undefined;
   readonly parts: readonly PartPlace[];
   /** The parts that it was last given, and their bind group. */
   bound: readonly Part[];
   group: GPUBindGroup | undefined;
-}
-
-/** What has to be so that the steps are right: on which side of a bound a uniform is. */
-export interface Guard {
-  readonly uniform: number;
-  readonly bound: number;
-  readonly reaches: boolean;
 }
 
 export interface CommandPlan {
@@ -69,28 +49,8 @@ export interface CommandPlan {
   readonly guards: readonly Guard[];
 }
 
-/** The value of a uniform in a command that is traced; it counts as the number that it is. */
-export class TracedUniform {
-  readonly value: number | boolean;
-  readonly uniform: number;
-  readonly #trace: CommandTrace;
-
-  constructor(trace: CommandTrace, value: number | boolean, uniform: number) {
-    this.#trace = trace;
-    this.value = value;
-    this.uniform = uniform;
-  }
-
-  /** Whether it is as large as a bound, on which the code may depend. */
-  reaches(bound: number): boolean {
-    const reaches = (this.value as number) >= bound;
-    this.#trace.guards.push({ uniform: this.uniform, bound, reaches });
-    return reaches;
-  }
-}
-
 /** Notes the steps of one command while they are taken. */
-export class CommandTrace implements CommandPlan {
+export class CommandTrace implements CommandPlan, LaunchTrace {
   readonly steps: Step[] = [];
   readonly guards: Guard[] = [];
   /** Whether all that was done is among the steps. */
@@ -110,7 +70,7 @@ export class CommandTrace implements CommandPlan {
     if (program === undefined) return program;
     const uniforms = new Map<string, number | boolean>();
     for (const name of program.module.uniforms.keys()) {
-      const traced = new TracedUniform(this, program.uniforms.get(name)!, this.#uniforms++);
+      const traced = new TracedUniform(this.guards, program.uniforms.get(name)!, this.#uniforms++);
       uniforms.set(name, traced as never);
     }
     return { ...program, uniforms };
@@ -167,22 +127,15 @@ export class CommandTrace implements CommandPlan {
     };
   }
 
-  /** Parameters were placed. */
   placed(slot: ParameterSlot, uniforms: readonly UniformWord[]): void {
     this.#slots.push(slot);
     this.steps.push({ kind: 'parameters', words: slot.data.slice(), uniforms: [...uniforms] });
   }
 
-  /** A kernel was launched. */
-  dispatched(
-    launch: Pick<DispatchStep, 'kernel' | 'access' | 'groups' | 'epochAt'>,
-    parameters: ParameterSlot,
-    words: Uint32Array,
-    parts: readonly Part[],
-  ): void {
+  dispatched(dispatch: TracedDispatch, parameters: ParameterSlot, words: Uint32Array, parts: readonly Part[]): void {
     this.steps.push({
       kind: 'dispatch',
-      ...launch,
+      ...dispatch,
       parameters: this.#slots.indexOf(parameters),
       words: words.slice(),
       parts: parts.map((part) => this.#placeOf(part)),

@@ -1,6 +1,6 @@
 import type { Counters } from '../../primitives/backend.ts';
 import { type Cache, createCache } from '../../primitives/cache.ts';
-import type { Part } from './memory.ts';
+import type { Part } from './part.ts';
 import type { Recorder, SlotPlace } from './recorder.ts';
 
 /** A compiled kernel; its storage buffers are bound in the order of its layout. */

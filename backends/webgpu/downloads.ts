@@ -1,6 +1,7 @@
 import type { Counters, WordSink } from '../../primitives/backend.ts';
 import type { Failure } from './failure.ts';
-import { type Memory, type Part, sizeClass } from './memory.ts';
+import { type Memory, sizeClass } from './memory.ts';
+import type { Part } from './part.ts';
 import { type Range, rangesOf } from './ranges.ts';
 import type { Recorder, Staged } from './recorder.ts';
 import { DOWNLOAD_USAGE, type Mapper } from './staging.ts';

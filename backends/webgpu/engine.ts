@@ -2,13 +2,14 @@ import type { Counters, Limits } from '../../primitives/backend.ts';
 import { ArgumentError } from '../../primitives/errors.ts';
 import type { Arithmetic } from './arithmetic.ts';
 import type { Bindings } from './bindings.ts';
-import type { CommandTrace } from './command-trace.ts';
-import type { Compiler } from './compile.ts';
+import type { Compiler, Kernel } from './compile.ts';
 import { type Subgroups, widthOf } from './device.ts';
 import type { Memory, MemoryPool } from './memory.ts';
 import { type Parameters, parameterDeclarations } from './parameters.ts';
+import type { Part } from './part.ts';
 import type { ParameterSlot, Recorder } from './recorder.ts';
 import type { Spine, SpineRun } from './spine.ts';
+import type { UniformWord } from './traced-uniform.ts';
 import type { Tuning } from './tuning.ts';
 import { type Helper, helperDeclarations } from './wgsl-helpers.ts';
 
@@ -30,7 +31,24 @@ export interface Engine {
   /** On the tape of a loop: kernels do nothing where its first word is not 0. */
   readonly gate?: Memory | undefined;
   /** Notes what the command under way does, if that is to be done again. */
-  readonly trace?: CommandTrace;
+  readonly trace?: LaunchTrace;
+}
+
+/** Is told what launches do. */
+export interface LaunchTrace {
+  /** Parameters were placed. */
+  placed(slot: ParameterSlot, uniforms: readonly UniformWord[]): void;
+  /** A kernel was launched. */
+  dispatched(dispatch: TracedDispatch, parameters: ParameterSlot, words: Uint32Array, parts: readonly Part[]): void;
+}
+
+/** A dispatch, but for what it is given. */
+export interface TracedDispatch {
+  readonly kernel: Kernel;
+  readonly access: string;
+  readonly groups: readonly [number, number, number];
+  /** Which of its words is the epoch of the spine. */
+  readonly epochAt: number | undefined;
 }
 
 /** The text of a kernel, but for its parameters and bindings. */

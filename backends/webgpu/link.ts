@@ -4,10 +4,10 @@ import { type AccessPattern, accessPatterns, arraysUpToIndex } from '../../primi
 import { type Module, moduleNumber, type ScalarType } from '../../primitives/functors/ir.ts';
 import type { Arithmetic } from './arithmetic.ts';
 import type { Bindings } from './bindings.ts';
-import { TracedUniform } from './command-trace.ts';
 import { emitModule, type WgslEnvironment } from './emit-wgsl.ts';
 import type { Memory, MemoryPool } from './memory.ts';
 import { type LengthWords, lengthExpression, type Parameters, parameter } from './parameters.ts';
+import { TracedUniform } from './traced-uniform.ts';
 import type { Helper } from './wgsl-helpers.ts';
 import { zeroOf } from './wgsl-operations.ts';
 

@@ -12,16 +12,17 @@ import type { Engine } from './engine.ts';
 import { createExplanation, createFailure, type Failure, hangError, lostError } from './failure.ts';
 import { forEach } from './kernels/for-each.ts';
 import { onLoss } from './losses.ts';
-import { createMemoryPool, type Part } from './memory.ts';
+import { createMemoryPool } from './memory.ts';
+import type { Part } from './part.ts';
 import type { ProbeRun } from './probe.ts';
 import { createRecorder } from './recorder.ts';
 import { createSpine } from './spine.ts';
 import type { StagingSize } from './staging-size.ts';
 import { createTimer, type Timer } from './timer.ts';
 import { createTransfers, type Transfers } from './transfers.ts';
-import { tuningFor } from './tuning.ts';
 import { requireUsable } from './tuning-check.ts';
 import type { TuningChoice } from './tuning-choice.ts';
+import { tuningFor } from './tuning-tables.ts';
 import { usage } from './usage.ts';
 
 /** A device with everything that commands are made, recorded and waited for with. */

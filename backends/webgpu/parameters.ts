@@ -2,8 +2,8 @@ import { capacityOf, type Length } from '../../primitives/backend.ts';
 import { SymbolicUniform } from '../../primitives/columns/symbolic.ts';
 import type { ScalarType } from '../../primitives/functors/ir.ts';
 import { wordOfValue } from '../../primitives/functors/semantics.ts';
-import { TracedUniform, type UniformWord } from './command-trace.ts';
 import type { Memory, MemoryPool } from './memory.ts';
+import { TracedUniform, type UniformWord } from './traced-uniform.ts';
 
 /** The parameters that a length is computed from: the raw count, what is taken off, and the limit. */
 export interface LengthWords {

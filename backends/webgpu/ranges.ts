@@ -1,4 +1,5 @@
-import type { Memory, Part } from './memory.ts';
+import type { Memory } from './memory.ts';
+import type { Part } from './part.ts';
 
 /** Words of one part of a buffer. */
 export interface Range {

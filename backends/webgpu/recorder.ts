@@ -1,7 +1,7 @@
 import type { Counters } from '../../primitives/backend.ts';
 import { OutOfMemoryError, type QuadrilleError } from '../../primitives/errors.ts';
 import { closeErrorScopes, errorScopes, type Failure, refusedError } from './failure.ts';
-import type { Part } from './memory.ts';
+import type { Part } from './part.ts';
 import { usage } from './usage.ts';
 
 /** Where words lie that travel with a launch. */

@@ -1,5 +1,6 @@
 import type { Counters } from '../../primitives/backend.ts';
-import type { Memory, Part } from './memory.ts';
+import type { Memory } from './memory.ts';
+import type { Part } from './part.ts';
 import type { Recorder } from './recorder.ts';
 import { usage } from './usage.ts';
 

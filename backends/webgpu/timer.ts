@@ -1,6 +1,7 @@
 import { ArgumentError } from '../../primitives/errors.ts';
 import type { CommandTime } from './command-time.ts';
-import type { Memory, Part } from './memory.ts';
+import type { Memory } from './memory.ts';
+import type { Part } from './part.ts';
 import type { Recorder } from './recorder.ts';
 import type { Transfers } from './transfers.ts';
 import { usage } from './usage.ts';

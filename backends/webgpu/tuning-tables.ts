@@ -1,4 +1,6 @@
-import type { TuningChoice } from './tuning-choice.ts';
+import type { GpuAdapterInfo } from '../../primitives/gpu-types.ts';
+import { defaultTuning, type Tuning } from './tuning.ts';
+import { chosenTuning, type TuningChoice } from './tuning-choice.ts';
 
 /** What was found to be fast on a class of devices, by `quadrille tune`, which prints such an entry. */
 export interface TuningTable {
@@ -41,3 +43,13 @@ export const softwareTable: TuningTable = {
     sort: { tile: 2048, tileBy: 'thread', sweep: { on: false } },
   },
 };
+
+/** The tuning of a device, with what the caller wants otherwise. */
+export function tuningFor(info: GpuAdapterInfo, wanted: TuningChoice = {}): Tuning {
+  const { vendor, architecture, isFallbackAdapter } = info;
+  const known = tuningTables.find(
+    (table) => table.vendor === vendor && (table.architecture === '' || table.architecture === architecture),
+  );
+  const device = isFallbackAdapter ? softwareTable : known;
+  return chosenTuning(chosenTuning(defaultTuning, device?.tuning ?? {}), wanted);
+}

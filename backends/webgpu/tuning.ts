@@ -1,7 +1,3 @@
-import type { GpuAdapterInfo } from '../../primitives/gpu-types.ts';
-import { chosenTuning, type TuningChoice } from './tuning-choice.ts';
-import { softwareTable, tuningTables } from './tuning-tables.ts';
-
 /** Numbers that change how fast kernels are, never what they compute. */
 export interface Tuning {
   /** Threads of a workgroup and elements of a thread in a map. */
@@ -146,13 +142,3 @@ export const defaultTuning: Tuning = {
   histogram: { tile: 4096, groups: 4096, ownBins: 4096, keyedTile: 65536 },
   commandsPerSubmission: 4096,
 };
-
-/** The tuning of a device, with what the caller wants otherwise. */
-export function tuningFor(info: GpuAdapterInfo, wanted: TuningChoice = {}): Tuning {
-  const { vendor, architecture, isFallbackAdapter } = info;
-  const known = tuningTables.find(
-    (table) => table.vendor === vendor && (table.architecture === '' || table.architecture === architecture),
-  );
-  const device = isFallbackAdapter ? softwareTable : known;
-  return chosenTuning(chosenTuning(defaultTuning, device?.tuning ?? {}), wanted);
-}

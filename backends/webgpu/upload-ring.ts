@@ -1,6 +1,6 @@
 import type { Counters } from '../../primitives/backend.ts';
 import type { Failure } from './failure.ts';
-import type { Part } from './memory.ts';
+import type { Part } from './part.ts';
 import type { Recorder, Staged } from './recorder.ts';
 import { type Mapper, UPLOAD_USAGE } from './staging.ts';
 import type { StagingSize } from './staging-size.ts';

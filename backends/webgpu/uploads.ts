@@ -1,7 +1,8 @@
 import type { WordSource } from '../../primitives/backend.ts';
 import { inLanes } from '../lanes.ts';
 import type { Failure } from './failure.ts';
-import type { Memory, Part } from './memory.ts';
+import type { Memory } from './memory.ts';
+import type { Part } from './part.ts';
 import { type Range, rangesOf } from './ranges.ts';
 import type { Recorder } from './recorder.ts';
 import type { Slab, UploadRing } from './upload-ring.ts';

@@ -4,11 +4,11 @@ import {
   capacityOf,
   type Determinism,
   type DeviceBuffer,
+  type KernelCommand,
   type Length,
   type Limits,
 } from '../../primitives/backend.ts';
 import { createCache } from '../../primitives/cache.ts';
-import type { KernelCommand } from '../../primitives/command.ts';
 import { ArgumentError, DeviceLostError, FunctorError, OutOfMemoryError } from '../../primitives/errors.ts';
 import { aNumber, anAddress, type FieldKinds, someRecord, where } from '../../primitives/kinds.ts';
 import { requireOptions } from '../../primitives/options.ts';
@@ -16,8 +16,7 @@ import { requireHangLimit, requireLimits } from '../backend-options.ts';
 import { createWatchdog, type Watchdog } from '../watchdog.ts';
 import type { Block } from './allocator.ts';
 import { createHeldCommands, isTiled } from './held-commands.ts';
-import type { Addresses } from './kernel-arguments.ts';
-import type { Kernel, Launch, Launcher } from './launch.ts';
+import type { Addresses, Kernel, Launch, Launcher } from './launch.ts';
 import { createPool, type Pool } from './pool.ts';
 import { MAX_WORKERS } from './queue.ts';
 import { requireWebAssembly } from './runtime.ts';

@@ -4,7 +4,7 @@ import type { VectorCode } from './emit-simd.ts';
 import type { VectorPart } from './index-loop.ts';
 import { emitMinimum, type StoreTarget } from './kernel-arguments.ts';
 import { fixed } from './queue.ts';
-import type { ScanNodes, ScanSources } from './scan-vectors.ts';
+import type { ScanNodes, ScanSources } from './scan-nodes.ts';
 import { pushWords } from './stores.ts';
 import type { Code } from './wasm-code.ts';
 import { I32, op, simd, V128 } from './wasm-encoder.ts';

@@ -14,7 +14,7 @@ import { accessPatterns } from '../../primitives/functors/access-patterns.ts';
 import { entryOf, type Module, moduleNumber, type ScalarType } from '../../primitives/functors/ir.ts';
 import { wordOfValue } from '../../primitives/functors/semantics.ts';
 import { type ArrayAccess, type Environment, scalarLocal, widthOf } from './emit-wasm.ts';
-import type { Use } from './launch.ts';
+import type { Addresses, Use } from './launch.ts';
 import type { Code } from './wasm-code.ts';
 import { I32, op, type ValueType } from './wasm-encoder.ts';
 
@@ -123,16 +123,6 @@ export function shapeKey({ programs, stores }: KernelShape, { arrays, arraySlots
     key += `;${value},${index ?? ''},${guard ?? ''},${combine ?? ''}`;
   }
   return key;
-}
-
-/** How the host turns what a launch refers to into addresses. */
-export interface Addresses {
-  /** The address of a word of a buffer that has at least `words` words from there on. */
-  of(cell: Cell, words: number): number;
-  /** The address of the first element of an array whose elements have so many bytes. */
-  ofArray(binding: ArrayBinding, bytes: number): number;
-  /** The word that stands for a uniform which is another in every call; left out where there are none. */
-  ofUniform?(uniform: SymbolicUniform): number;
 }
 
 /** A length as three words. */

@@ -1,5 +1,16 @@
-import type { Addresses } from './kernel-arguments.ts';
+import type { ArrayBinding, Cell } from '../../primitives/backend.ts';
+import type { SymbolicUniform } from '../../primitives/columns/symbolic.ts';
 import type { FunctionBody } from './wasm-encoder.ts';
+
+/** How the host turns what a launch refers to into addresses. */
+export interface Addresses {
+  /** The address of a word of a buffer that has at least `words` words from there on. */
+  of(cell: Cell, words: number): number;
+  /** The address of the first element of an array whose elements have so many bytes. */
+  ofArray(binding: ArrayBinding, bytes: number): number;
+  /** The word that stands for a uniform which is another in every call; left out where there are none. */
+  ofUniform?(uniform: SymbolicUniform): number;
+}
 
 /** An extent in words: address of a count or 0, what is taken off it, limit. */
 export type LengthWords = readonly [number, number, number];

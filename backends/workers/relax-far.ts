@@ -1,12 +1,19 @@
-import type { RelaxCommand } from '../../primitives/backend.ts';
-import type { Boundary } from '../../primitives/stencil-axis.ts';
+import type { Boundary, RelaxCommand } from '../../primitives/backend.ts';
 import { pushLiteral } from './emit-wasm.ts';
 import { emitLoadScalar } from './kernel-arguments.ts';
 import { releaseAll } from './monoid-code.ts';
 import { emitStandIn, type GridLocals, pushPeriod } from './relax-grid.ts';
-import type { Neighbours } from './relax-round.ts';
+
 import type { Code } from './wasm-code.ts';
 import { I32, op } from './wasm-encoder.ts';
+
+/** Code that loads the states around a cell. */
+export interface Neighbours {
+  beginRow(row: number): void;
+  /** Loads those around the cell in a column, so many bytes behind the beginning of its row. */
+  load(column: number, place: number): void;
+  release(): void;
+}
 
 /** More cells than any line has. */
 const BEYOND = 2 ** 29;

@@ -1,7 +1,5 @@
-import { capacityOf, type RelaxCommand } from '../../primitives/backend.ts';
-import type { ScalarType } from '../../primitives/functors/ir.ts';
-import { entryOf } from '../../primitives/functors/ir.ts';
-import type { Boundary } from '../../primitives/stencil-axis.ts';
+import { type Boundary, capacityOf, type RelaxCommand } from '../../primitives/backend.ts';
+import { entryOf, type ScalarType } from '../../primitives/functors/ir.ts';
 import type { Code } from './wasm-code.ts';
 import { I32, op } from './wasm-encoder.ts';
 

@@ -13,7 +13,7 @@ import {
 } from './kernel-arguments.ts';
 import { emitCombine, emitIdentity, emitStoreState, releaseAll, stateLocals } from './monoid-code.ts';
 import { slotsOf } from './program-graph.ts';
-import { emitFarNeighbours } from './relax-far.ts';
+import { emitFarNeighbours, type Neighbours } from './relax-far.ts';
 import { emitAdvance, emitLeaf, emitRows, type GridForm, type GridLocals } from './relax-grid.ts';
 import { emitSurroundings } from './relax-surroundings.ts';
 import { emitVectorRound, type StepGraph } from './relax-vectors.ts';
@@ -130,14 +130,6 @@ function emitScalarRound(
   });
   releaseAll(code, [index, place, ...from, ...to, ...own, ...args]);
   neighbours.release();
-}
-
-/** Code that loads the states around a cell. */
-export interface Neighbours {
-  beginRow(row: number): void;
-  /** Loads those around the cell in a column, so many bytes behind the beginning of its row. */
-  load(column: number, place: number): void;
-  release(): void;
 }
 
 function emitNearNeighbours(

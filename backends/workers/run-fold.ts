@@ -2,9 +2,8 @@ import { VectorCode } from './emit-simd.ts';
 import { UNROLLED_VALUES } from './for-each.ts';
 import { emitRounds, type VectorPart } from './index-loop.ts';
 import { fixed } from './queue.ts';
-import { combine, type Leaves, leaveState, pushHeads, pushWhere } from './run-leaves.ts';
-import type { Runs } from './run-vectors.ts';
-import type { ScanNodes, ScanSources } from './scan-vectors.ts';
+import { combine, type Leaves, leaveState, pushHeads, pushWhere, type Runs } from './run-leaves.ts';
+import type { ScanNodes, ScanSources } from './scan-nodes.ts';
 import type { Code } from './wasm-code.ts';
 import { I32, op, simd, V128 } from './wasm-encoder.ts';
 

@@ -5,6 +5,19 @@ import { emitExtract, emitSplat, emitVector } from './vector-operations.ts';
 import type { Code } from './wasm-code.ts';
 import { simd } from './wasm-encoder.ts';
 
+/**
+ * A scan that numbers runs and combines within each, stored where the run has its number: reduceByKey. The number is a
+ * count of bits, so that only the values are scanned, and most vectors have no row that is stored.
+ */
+export interface Runs {
+  /** Whether an element starts a run. */
+  readonly head: Node;
+  /** What combines every value, element and state alike without their first leaf. */
+  readonly operations: readonly OperationName[];
+  /** Whether an element is stored. */
+  readonly guard: Node;
+}
+
 /** Vectors of the values, leaf by leaf. */
 export interface Leaves {
   readonly types: readonly ScalarType[];

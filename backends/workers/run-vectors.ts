@@ -1,27 +1,14 @@
 import type { MonoidProgram } from '../../primitives/backend.ts';
 import type { OperationName } from '../../primitives/functors/ir.ts';
 import { combineGraph, leadsTo, leafOperation, restarting } from '../monoid-shapes.ts';
-import { type Node, truthOf } from '../straight-line.ts';
+import { truthOf } from '../straight-line.ts';
 import { foldPart } from './run-fold.ts';
-import { enterState, type Leaves } from './run-leaves.ts';
+import { enterState, type Leaves, type Runs } from './run-leaves.ts';
 import { scanPart } from './run-scan.ts';
-import type { ScanNodes, ScanSources, ScanVectors } from './scan-vectors.ts';
+import type { ScanNodes, ScanSources, ScanVectors } from './scan-nodes.ts';
 import { lanesOf } from './vector-operations.ts';
 import type { Code } from './wasm-code.ts';
 import { V128 } from './wasm-encoder.ts';
-
-/**
- * A scan that numbers runs and combines within each, stored where the run has its number: reduceByKey. The number is a
- * count of bits, so that only the values are scanned, and most vectors have no row that is stored.
- */
-export interface Runs {
-  /** Whether an element starts a run. */
-  readonly head: Node;
-  /** What combines every value, element and state alike without their first leaf. */
-  readonly operations: readonly OperationName[];
-  /** Whether an element is stored. */
-  readonly guard: Node;
-}
 
 /** The scan as one of runs; undefined where it is something else. */
 export function runsOf({ inputs: { stores }, monoid }: ScanSources, nodes: ScanNodes): Runs | undefined {

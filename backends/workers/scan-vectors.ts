@@ -1,50 +1,18 @@
-import type { MonoidProgram, Program } from '../../primitives/backend.ts';
+import type { MonoidProgram } from '../../primitives/backend.ts';
 import { combinesInAnyOrder, leafOperations } from '../monoid-shapes.ts';
-import { Graph, type Node, straightLine } from '../straight-line.ts';
+import type { Node } from '../straight-line.ts';
 import { compactionPart, compactionsOf } from './compaction.ts';
 import { VectorCode } from './emit-simd.ts';
 import { UNROLLED_VALUES } from './for-each.ts';
 import type { VectorPart } from './index-loop.ts';
-import type { KernelInputs, Layout } from './kernel-arguments.ts';
 import { emitCopy, emitVectorIdentity, type VectorCombine, vectorCombine, vectorLocals } from './monoid-code.ts';
-import { slotsOf, storedNodes } from './program-graph.ts';
+import { storedNodes } from './program-graph.ts';
 import { unorderedFold } from './reduce.ts';
 import { runsOf, runVectors } from './run-vectors.ts';
+import { type ScanNodes, type ScanSources, type ScanVectors, scanNodes } from './scan-nodes.ts';
 import { emitVectorStores, narrowToStores } from './stores.ts';
 import { emitExtract, emitSplat } from './vector-operations.ts';
 import type { Code } from './wasm-code.ts';
-
-/** The two passes over a tile, four elements at once. */
-export interface ScanVectors {
-  /** Folds elements into the locals of the state. */
-  readonly fold: VectorPart;
-  /** Scans them, beginning with the state. */
-  readonly scan: VectorPart;
-  /** Whether the scan goes by the inclusive prefix of the tile. */
-  readonly needsEnd: boolean;
-}
-
-export interface ScanSources {
-  readonly program: Program;
-  readonly emit: Program;
-  readonly layout: Layout;
-  readonly inputs: KernelInputs;
-  readonly monoid: MonoidProgram;
-  /** Locals: the index under way, the end of the tile, the fold so far, and the inclusive prefix of the tile. */
-  readonly index: number;
-  readonly to: number;
-  readonly state: readonly number[];
-  readonly end: readonly number[];
-}
-
-/** The nodes of a scan: program and emit in one graph, so that what both read is read once. */
-export interface ScanNodes {
-  readonly graph: Graph;
-  readonly elements: readonly Node[];
-  readonly exclusive: readonly Node[];
-  readonly inclusive: readonly Node[];
-  readonly results: readonly Node[];
-}
 
 /** Vector code for both passes; undefined where a part of the scan is no straight line. */
 export function vectorScan(code: Code, sources: ScanSources): ScanVectors | undefined {
@@ -69,22 +37,6 @@ export function vectorScan(code: Code, sources: ScanSources): ScanVectors | unde
       ? scanPart(code, scanning, sources, nodes, combine)
       : compactionPart(code, scanning, sources, nodes, compactions);
   return { fold, scan, needsEnd: compactions !== undefined };
-}
-
-/** Program and emit as straight lines, where they are. */
-export function scanNodes(
-  program: Program,
-  emit: Program,
-  layout: Layout,
-  monoid: MonoidProgram,
-): ScanNodes | undefined {
-  const graph = new Graph('aligned');
-  const exclusive = monoid.types.map((type, leaf) => graph.parameter(type, `exclusive${leaf}`));
-  const inclusive = monoid.types.map((type, leaf) => graph.parameter(type, `inclusive${leaf}`));
-  const elements = straightLine(graph, program.module, slotsOf(layout, 0), [graph.index()]);
-  const args = [graph.index(), ...exclusive, ...inclusive];
-  const results = elements && straightLine(graph, emit.module, slotsOf(layout, 1), args);
-  return results && { graph, elements, exclusive, inclusive, results };
 }
 
 /** Folds four neighbours as (e0 ⊕ e1) ⊕ (e2 ⊕ e3), and that to the right of the rest: order is kept. */

@@ -32,7 +32,8 @@ import {
 } from './monoid-code.ts';
 import { fixed } from './queue.ts';
 import { emitChunkCount } from './reduce.ts';
-import { type ScanVectors, vectorScan } from './scan-vectors.ts';
+import type { ScanVectors } from './scan-nodes.ts';
+import { vectorScan } from './scan-vectors.ts';
 import { emitStores } from './stores.ts';
 import { Code } from './wasm-code.ts';
 import { atomic, type FunctionBody, I32, op } from './wasm-encoder.ts';

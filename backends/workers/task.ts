@@ -1,5 +1,10 @@
-import { capacityOf, type DeviceBuffer, type Extent, type HistogramCommand } from '../../primitives/backend.ts';
-import type { KernelCommand } from '../../primitives/command.ts';
+import {
+  capacityOf,
+  type DeviceBuffer,
+  type Extent,
+  type HistogramCommand,
+  type KernelCommand,
+} from '../../primitives/backend.ts';
 import { rowsOf } from '../../primitives/cross-reduce-by-rows.ts';
 import { weightsOf } from '../../primitives/weighted-histogram-by-digits.ts';
 import { costOf, costOfClearing, costOfCount, costOfPairs, costOfRelaxing, costOfWalk } from './cost.ts';

@@ -16,7 +16,7 @@ import {
 } from './kernel-arguments.ts';
 import { fixedPhase, type Launch, type Launcher } from './launch.ts';
 import { emitIdentity, emitLoadState, emitStoreState, monoidKey, releaseAll, stateLocals } from './monoid-code.ts';
-import { type ScanNodes, scanNodes } from './scan-vectors.ts';
+import { type ScanNodes, scanNodes } from './scan-nodes.ts';
 import { emitStores, emitVectorStores } from './stores.ts';
 import {
   emitBlockCount,

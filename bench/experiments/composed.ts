@@ -3,7 +3,7 @@ import * as q from '../../primitives/index.ts';
 import type { Case, HostColumn, HostColumns } from '../harness/experiment.ts';
 import { indices, permutation, randomOf } from './inputs.ts';
 import * as plain from './plain-composed.ts';
-import type { Primitive } from './primitives.ts';
+import type { Primitive } from './primitive.ts';
 
 const u32: typeof q.u32 = q.u32;
 const WORD = 4;

@@ -1,6 +1,6 @@
-import type { Column, Table } from '../../primitives/columns/column.ts';
+import type { Table } from '../../primitives/columns/column.ts';
 import * as q from '../../primitives/index.ts';
-import type { At, Case, ElementType, Experiment, HostColumn, HostColumns, HostResult } from '../harness/experiment.ts';
+import type { Case, ElementType, Experiment, HostColumn, HostColumns } from '../harness/experiment.ts';
 import { composedPrimitives } from './composed.ts';
 import { indices, indicesOf, permutation, randomOf } from './inputs.ts';
 import {
@@ -17,15 +17,13 @@ import {
   plainSortByKey,
   plainSum,
 } from './plain.ts';
+import type { Primitive } from './primitive.ts';
 
 const { u32, i32, f32 } = q;
 const NUMBERS: readonly ElementType[] = ['u32', 'i32', 'f32'];
 const WORD = 4;
 /** How far sums of f32 in another order may be off. */
 const F32_SUMS = 1e-4;
-
-/** Any of the columns of numbers: an experiment that takes several types takes one of them at a time. */
-type Numbers = Column<'u32'>;
 
 const same: Readonly<Record<ElementType, unknown>> = {
   u32: q.fn('same', { x: u32 }, u32, ({ x }) => x),
@@ -46,18 +44,6 @@ const sums: Readonly<Record<ElementType, unknown>> = { u32: q.plus(u32), i32: q.
 export const highByte: q.Functor<{ x: typeof q.u32 }, typeof q.u32> = q.fn('highByte', { x: u32 }, u32, ({ x }) =>
   x.shr(24),
 );
-
-/** One primitive, with what it is in plain JavaScript. */
-export interface Primitive {
-  readonly name: string;
-  readonly types?: readonly ElementType[];
-  readonly inputs: (one: Case) => HostColumns;
-  readonly run: (columns: Readonly<Record<'x' | 'keys' | 'order', Numbers>>, at: At) => Table;
-  readonly plain: (inputs: Readonly<Record<'x' | 'keys' | 'order', never>>, one: Case) => HostResult;
-  readonly bytes: (one: Case, result: readonly HostColumn[]) => number;
-  /** Whether it adds, so that f32 may come out otherwise in another order. */
-  readonly adds?: boolean;
-}
 
 const random = (one: Case): HostColumns => ({ x: randomOf(one) });
 const wordsOf = (columns: readonly HostColumn[]): number => columns.reduce((sum, { length }) => sum + length, 0);

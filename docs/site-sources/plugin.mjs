@@ -53,8 +53,8 @@ const FAMILIES = {
   'prepared/': 'Prepared pipelines and loops',
   'shared-buffers gpu-types backends/webgpu/device-descriptor': 'Devices of your own',
   'columns/': 'Columns',
-  'sequence map stencil stencil-axis relax gather scatter slice concatenate pack-bits': 'Rows to rows',
-  'copy-if expand unfold walk-functors ranked-rows': 'More rows or fewer',
+  'sequence map stencil relax gather scatter slice concatenate pack-bits': 'Rows to rows',
+  'copy-if expand expansion unfold walk-functors ranked-rows': 'More rows or fewer',
   'reduce count extremum scan adjacent-difference cross-reduce': 'Folds and scans',
   'reduce-by-key runs histogram rank-histogram': 'Groups and histograms',
   'sort merge search select-kth': 'Order',
@@ -63,7 +63,7 @@ const FAMILIES = {
   'functors/': 'Functors',
   explain: 'What the library does',
   errors: 'Errors',
-  'backend watched-backend platform command': 'For backends of one’s own',
+  'backend kernel-commands watched-backend platform command': 'For backends of one’s own',
 };
 
 /** @param {import('typedoc').Application} app */

@@ -1,6 +1,7 @@
-import type { Context } from '../context.ts';
+import type { Context } from '../context-type.ts';
 import { entryOf } from '../functors/ir.ts';
 import {
+  type Automatic,
   type Column,
   type Memory,
   type StoredArray,
@@ -15,25 +16,6 @@ import { extentOf, type Fusion, fuse, linkedProgram } from './program.ts';
 import { memoriesUnder, viewsUnder } from './reachable.ts';
 import { type Cut, type IsStored, isCheap, isCut, planStores } from './storing-plan.ts';
 import { type OnViewReport, reportsOf, type ViewReport } from './view-reports.ts';
-
-/** The columns in which the library has stored results of a view. */
-export interface Automatic {
-  readonly context: Context;
-  readonly length: Column['length'];
-  /** What evaluating an element took. */
-  readonly operations: number;
-  readonly results: Map<number, Memory>;
-  /** What the view was computed from: when any of it is freed or written to, the columns are freed. */
-  readonly sources: Set<Memory>;
-  /** The views given to commands that have read the columns. */
-  readonly users: Set<WeakRef<View>>;
-  /** The number of the last program that reads them. */
-  usedBy: number;
-  /** The number of the submission that they hold for: that of the next one where a source is a borrowed buffer. */
-  readonly submission: number;
-  /** Whether it held for an earlier one. Only programs of the command under way still read it. */
-  hasPassed: boolean;
-}
 
 /** A view that is to be stored. */
 type Storing = Pick<Cut, 'view' | 'length' | 'results' | 'operations'>;

@@ -1,13 +1,32 @@
 import { wrongArgument } from '../arguments.ts';
 import type { ArrayBinding, DeviceBuffer, Storage } from '../backend.ts';
-import type { Context } from '../context.ts';
+import type { Context } from '../context-type.ts';
 import { ArgumentError, type ErrorDetails, type ErrorPlace } from '../errors.ts';
 import { bool, f32, i32, u32 } from '../functors/functor.ts';
 import type { Module, ScalarType } from '../functors/ir.ts';
 import { assemble, isScalar, leafTypes, type Scalar, type Shape, shapeText } from '../functors/shapes.ts';
 import { isRecord } from '../given.ts';
-import type { Automatic } from './automatic-columns.ts';
+
 import { currentContext } from './current-context.ts';
+
+/** The columns in which the library has stored results of a view. */
+export interface Automatic {
+  readonly context: Context;
+  readonly length: Column['length'];
+  /** What evaluating an element took. */
+  readonly operations: number;
+  readonly results: Map<number, Memory>;
+  /** What the view was computed from: when any of it is freed or written to, the columns are freed. */
+  readonly sources: Set<Memory>;
+  /** The views given to commands that have read the columns. */
+  readonly users: Set<WeakRef<View>>;
+  /** The number of the last program that reads them. */
+  usedBy: number;
+  /** The number of the submission that they hold for: that of the next one where a source is a borrowed buffer. */
+  readonly submission: number;
+  /** Whether it held for an earlier one. Only programs of the command under way still read it. */
+  hasPassed: boolean;
+}
 
 /** A buffer as columns hold it. */
 export class Memory {

@@ -1,4 +1,4 @@
-import type { Context } from '../context.ts';
+import type { Context } from '../context-type.ts';
 
 /** The context of primitives that are called now: that of a scope, or one that is given as an option. */
 interface Current {

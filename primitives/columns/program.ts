@@ -1,5 +1,5 @@
 import type { ArrayBinding, CountRef, Length, Program, Store } from '../backend.ts';
-import type { Context } from '../context.ts';
+import type { Context } from '../context-type.ts';
 import { ArgumentError } from '../errors.ts';
 import { If, Let, Var } from '../functors/control.ts';
 import { entryOf, type Module, type Operand, oneOf, type ScalarType } from '../functors/ir.ts';

@@ -1,6 +1,6 @@
 import type { Module, Operand } from './ir.ts';
-import { functorError, newParameter, recorder, requireShapeOf } from './recorder.ts';
-import { assemble, flatten, leafTypes, type Shape, type ValuesOf } from './shapes.ts';
+import { functorError, newParameter, recorder } from './recorder.ts';
+import { assemble, flatten, leafTypes, requireShapeOf, type Shape, type ValuesOf } from './shapes.ts';
 import { Value } from './value.ts';
 
 /** A parameter that is read at cells around the one in hand; see {@link neighbours}. */

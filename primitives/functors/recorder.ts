@@ -1,11 +1,23 @@
 import { type Cache, createCache } from '../cache.ts';
 import { type ErrorPlace, FunctorError } from '../errors.ts';
 import { describeGiven, isPromise, shortenedWords } from '../given.ts';
-import type { IrFunction, Literal, Local, Module, Operand, OperationName, ScalarType, Statement } from './ir.ts';
-import { entryOf, functionNumber, moduleNumber, nameText, operandText } from './ir.ts';
+import {
+  entryOf,
+  functionNumber,
+  type IrFunction,
+  type Literal,
+  type Local,
+  type Module,
+  moduleNumber,
+  nameText,
+  type Operand,
+  type OperationName,
+  operandText,
+  type ScalarType,
+  type Statement,
+} from './ir.ts';
 import { callerPlace, placeIn } from './place.ts';
 import { evaluate, toF32, toI32, toU32, typeOf } from './semantics.ts';
-import { flawOfShape } from './shapes.ts';
 
 /** The module that is being written and the function in it. */
 interface Recorder extends Linkage {
@@ -62,12 +74,6 @@ export function wrongInput(
   const code = isPromise(given) ? 'promise' : 'argument';
   const sentence = `${call} cannot take ${got} as ${argument}: ${expected} is wanted.`;
   return functorError(code, sentence, isPromise(given) ? 'An await is missing.' : remedy);
-}
-
-/** A shape, as the parameter or the result of a functor. */
-export function requireShapeOf(call: string, argument: string, given: unknown): void {
-  const flaw = flawOfShape(given, argument);
-  if (flaw !== undefined) throw wrongInput(call, flaw.path, flaw.part, 'u32, i32, f32, bool or a record of these');
 }
 
 /** What was given, as the beginning of a sentence. */

@@ -1,5 +1,6 @@
 import { isRecord } from '../given.ts';
 import type { ScalarType } from './ir.ts';
+import { wrongInput } from './recorder.ts';
 import type { Input, Value } from './value.ts';
 
 /** A scalar type as a value: names it in signatures, and makes or converts values inside a functor. */
@@ -104,4 +105,10 @@ export function flatten<L>(shape: Shape, tree: Tree<L>, missing: (path: string) 
 /** A field of a record's own: what every object has, as `constructor`, is none. */
 function fieldOf<L>(tree: object, name: string): Tree<L> {
   return (Object.hasOwn(tree, name) ? (tree as { readonly [name: string]: Tree<L> })[name] : undefined) as Tree<L>;
+}
+
+/** A shape, as the parameter or the result of a functor. */
+export function requireShapeOf(call: string, argument: string, given: unknown): void {
+  const flaw = flawOfShape(given, argument);
+  if (flaw !== undefined) throw wrongInput(call, flaw.path, flaw.part, 'u32, i32, f32, bool or a record of these');
 }

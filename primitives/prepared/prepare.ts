@@ -16,7 +16,7 @@ import { recordingFor } from '../columns/current-context.ts';
 import { requireValue } from '../columns/plain-value.ts';
 import { alive, extentOf } from '../columns/program.ts';
 import { SymbolicUniform } from '../columns/symbolic.ts';
-import type { Context, Recording } from '../context.ts';
+import type { Context } from '../context-type.ts';
 import { ArgumentError } from '../errors.ts';
 import type { UniformParameter } from '../functors/functor.ts';
 import type { ScalarType } from '../functors/ir.ts';
@@ -26,6 +26,7 @@ import { isRecord } from '../given.ts';
 import { isTableInput, type PreparedArguments, type PreparedInputs, requireInputs, type TableInput } from './inputs.ts';
 import { playScript } from './play.ts';
 import { type RecordedPipeline, type ResultLength, recordPipeline } from './record-pipeline.ts';
+import type { Recording } from './recording.ts';
 import { createRing, type ResultRing, type ResultSet } from './result-ring.ts';
 import type { Script, ScriptCall, ScriptInput } from './script.ts';
 

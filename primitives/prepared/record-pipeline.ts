@@ -14,12 +14,13 @@ import { elementsPerWord } from '../columns/host-array.ts';
 import { fuse } from '../columns/program.ts';
 import { memoriesIn, promisesIn } from '../columns/reachable.ts';
 import { SymbolicUniform, symbolicLength } from '../columns/symbolic.ts';
-import type { Context, Recording } from '../context.ts';
+import type { Context } from '../context-type.ts';
 import { ArgumentError } from '../errors.ts';
 import { assemble, leafTypes, type Shape } from '../functors/shapes.ts';
 import { describeGiven, isRecord } from '../given.ts';
 import { derivations } from './derivations.ts';
 import { isTableInput, type PreparedInputs } from './inputs.ts';
+import type { Recording } from './recording.ts';
 import { createRecordingBackend, type RecordingBackend, waits } from './recording-backend.ts';
 import type { Script, ScriptBuffer } from './script.ts';
 

@@ -1,5 +1,5 @@
-import type { Backend, DeviceBuffer } from '../backend.ts';
-import { type KernelCommand, rebound } from '../command.ts';
+import type { Backend, DeviceBuffer, KernelCommand } from '../backend.ts';
+import { rebound } from '../command.ts';
 import { createCounters } from '../counters.ts';
 import { ArgumentError } from '../errors.ts';
 import type { ScriptBuffer, Step } from './script.ts';

@@ -1,5 +1,4 @@
-import type { CountRef, DeviceBuffer } from '../backend.ts';
-import type { KernelCommand } from '../command.ts';
+import type { CountRef, DeviceBuffer, KernelCommand } from '../kernel-commands.ts';
 
 /**
  * The commands of a pipeline as data, in order. Their buffers are {@link ScriptBuffer}s: every call says what stands for

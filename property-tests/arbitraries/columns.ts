@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { requireArguments } from '../../primitives/arguments.ts';
 import { bitsOfF32 } from '../../primitives/functors/semantics.ts';
 import { aNumber, anInstance, aRecord, aWhole, aWord, type Kind } from '../../primitives/kinds.ts';
-import { aHostKind, someFields } from './host-kinds.ts';
+import { aHostKind, type HostKind, type HostKinds, someFields } from './host-kinds.ts';
 import { edgeWords } from './integers.ts';
 
 /** How many rows: few, and around every edge at which some backend changes its ways. */
@@ -38,25 +38,6 @@ export const recipe: fc.Arbitrary<Recipe> = fc.record({
   seed: fc.nat({ max: 0xffff }),
 });
 
-/**
- * What a column holds on the host. `tiny` is u32 below 4; `normal` is f32 but for subnormals, which a device may flush;
- * `calm` is f32 whose sums are neither subnormal nor infinite nor NaN; `sign` is 1 or −1.
- */
-interface HostKinds {
-  readonly u32: Uint32Array;
-  readonly tiny: Uint32Array;
-  readonly i32: Int32Array;
-  readonly f32: Float32Array;
-  readonly normal: Float32Array;
-  readonly calm: Float32Array;
-  readonly sign: Float32Array;
-  readonly u8: Uint8Array;
-  readonly i8: Int8Array;
-  readonly u16: Uint16Array;
-  readonly i16: Int16Array;
-  readonly bool: boolean[];
-}
-export type HostKind = keyof HostKinds;
 export type HostRows<F extends { readonly [name: string]: HostKind }> = {
   readonly [K in keyof F]: HostKinds[F[K]];
 };

@@ -1,5 +1,25 @@
 import { aWord, type Flaw, type Kind, someRecord } from '../../primitives/kinds.ts';
-import type { HostKind } from './columns.ts';
+
+/**
+ * What a column holds on the host. `tiny` is u32 below 4; `normal` is f32 but for subnormals, which a device may flush;
+ * `calm` is f32 whose sums are neither subnormal nor infinite nor NaN; `sign` is 1 or −1.
+ */
+export interface HostKinds {
+  readonly u32: Uint32Array;
+  readonly tiny: Uint32Array;
+  readonly i32: Int32Array;
+  readonly f32: Float32Array;
+  readonly normal: Float32Array;
+  readonly calm: Float32Array;
+  readonly sign: Float32Array;
+  readonly u8: Uint8Array;
+  readonly i8: Int8Array;
+  readonly u16: Uint16Array;
+  readonly i16: Int16Array;
+  readonly bool: boolean[];
+}
+
+export type HostKind = keyof HostKinds;
 
 const KINDS: readonly HostKind[] = [
   ...(['u32', 'tiny', 'i32', 'f32', 'normal', 'calm', 'sign', 'u8', 'i8', 'u16', 'i16', 'bool'] as const),

@@ -18,8 +18,8 @@ import {
   saturatingPlus,
   times,
 } from '../../primitives/monoid.ts';
-import { type HostKind, type HostRows, rowsOf } from './columns.ts';
-import { someFields } from './host-kinds.ts';
+import { type HostRows, rowsOf } from './columns.ts';
+import { type HostKind, someFields } from './host-kinds.ts';
 
 /** The leaves of a value, in the order of its shape; bools are 0 and 1. */
 export type Leaves = readonly number[];

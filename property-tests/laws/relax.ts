@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import type { Boundary } from '../../primitives/backend.ts';
 import { bool, f32, fn, i32, u32, uniform } from '../../primitives/functors/functor.ts';
 import { neighbours } from '../../primitives/functors/neighbours.ts';
 import { roundEven } from '../../primitives/functors/semantics.ts';
@@ -6,7 +7,6 @@ import { select } from '../../primitives/functors/standard/choose.ts';
 import { round } from '../../primitives/functors/standard/rounding.ts';
 import { minimum, monoid, plus } from '../../primitives/monoid.ts';
 import { relax } from '../../primitives/relax.ts';
-import type { Boundary } from '../../primitives/stencil-axis.ts';
 import { present, presentation } from '../arbitraries/presentations.ts';
 import { assertSame } from './compare.ts';
 import { type Law, law } from './law.ts';

@@ -1,6 +1,6 @@
 import type { Column } from '../../primitives/columns/column.ts';
 import type { HostArray } from '../../primitives/columns/host-array.ts';
-import type { HostKind } from '../arbitraries/columns.ts';
+import type { HostKind } from '../arbitraries/host-kinds.ts';
 import type { Leaves, MonoidSample } from '../arbitraries/monoids.ts';
 import type { HostTable } from './compare.ts';
 

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { lowerBound, upperBound } from '../../primitives/search.ts';
 import { sort } from '../../primitives/sort.ts';
-import { fewRows, type HostKind, type HostRows, rowsOf } from '../arbitraries/columns.ts';
+import { fewRows, type HostRows, rowsOf } from '../arbitraries/columns.ts';
+import type { HostKind } from '../arbitraries/host-kinds.ts';
 import { type Presentation, present, presentation } from '../arbitraries/presentations.ts';
 import { assertSame } from './compare.ts';
 import { type Law, law } from './law.ts';

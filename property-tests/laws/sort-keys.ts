@@ -1,6 +1,7 @@
 import type { Column } from '../../primitives/columns/column.ts';
 import type { SortKeys } from '../../primitives/sort.ts';
-import type { HostKind, HostRows } from '../arbitraries/columns.ts';
+import type { HostRows } from '../arbitraries/columns.ts';
+import type { HostKind } from '../arbitraries/host-kinds.ts';
 
 /** Kinds of keys that are sorted: one column, but for u64, which has two. */
 export type KeyKind = HostKind | 'u64';

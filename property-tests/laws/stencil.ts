@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import type { Boundary } from '../../primitives/backend.ts';
 import { bool, fn, i32, u32, uniform } from '../../primitives/functors/functor.ts';
 import { type Neighbours, neighbours } from '../../primitives/functors/neighbours.ts';
 import type { Scalar } from '../../primitives/functors/shapes.ts';
@@ -7,7 +8,6 @@ import type { U32 } from '../../primitives/functors/value.ts';
 import { plus } from '../../primitives/monoid.ts';
 import { reduce } from '../../primitives/reduce.ts';
 import { stencil } from '../../primitives/stencil.ts';
-import type { Boundary } from '../../primitives/stencil-axis.ts';
 import { hostColumn, recipe, rowCount, rowsOf } from '../arbitraries/columns.ts';
 import { present, presentation } from '../arbitraries/presentations.ts';
 import { assertSame } from './compare.ts';

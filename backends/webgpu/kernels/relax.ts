@@ -1,6 +1,11 @@
-import { capacityOf, type MonoidProgram, type Program, type RelaxCommand } from '../../../primitives/backend.ts';
+import {
+  type Boundary,
+  capacityOf,
+  type MonoidProgram,
+  type Program,
+  type RelaxCommand,
+} from '../../../primitives/backend.ts';
 import { entryOf, hasLoops, type ScalarType } from '../../../primitives/functors/ir.ts';
-import type { Boundary } from '../../../primitives/stencil-axis.ts';
 import { createBindings } from '../bindings.ts';
 import { type Subgroups, widthOf } from '../device.ts';
 import { resultType } from '../emit-wgsl.ts';

@@ -8,8 +8,7 @@ import {
 } from '../../../primitives/backend.ts';
 import { entryOf, type Local, type Module, type ScalarType, type Statement } from '../../../primitives/functors/ir.ts';
 import { Graph, straightLine } from '../../straight-line.ts';
-import type { Bindings } from '../bindings.ts';
-import { createBindings } from '../bindings.ts';
+import { type Bindings, createBindings } from '../bindings.ts';
 import { resultType } from '../emit-wgsl.ts';
 import type { Engine } from '../engine.ts';
 import { slotsByName } from '../graph-module.ts';
@@ -17,8 +16,8 @@ import { type ArraySlots, emitProgram, type LinkedProgram, linkProgram, programK
 import type { Helper } from '../wgsl-helpers.ts';
 import type { Source } from './source.ts';
 import { allocateColumns } from './stored-source.ts';
-import { type BoundStore, bindStoresAt, emitStores, type LinkedStore, linkStores, storesKey } from './stores.ts';
-import { bindPlacements, placeArrays, type Window, windowsOf } from './windows.ts';
+import { type BoundStore, bindStoresAt, emitStores, linkStores, storesKey } from './stores.ts';
+import { bindPlacements, type LinkedStore, placeArrays, type Window, windowsOf } from './windows.ts';
 
 /** What consumes the prefixes of a scan: a program of the index and two states, and the stores of its results. */
 export interface Sink {

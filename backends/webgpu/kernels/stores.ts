@@ -2,19 +2,9 @@ import { capacityOf, type Extent, type Store } from '../../../primitives/backend
 import type { ScalarType } from '../../../primitives/functors/ir.ts';
 import { type Bindings, samePlace } from '../bindings.ts';
 import { toWord } from '../link.ts';
-import type { Memory, MemoryPool } from '../memory.ts';
+import type { MemoryPool } from '../memory.ts';
 import { type Parameters, parameter } from '../parameters.ts';
-import { type Placement, placeInPart, type Window } from './windows.ts';
-
-/** A store whose offset and capacity have their places among the parameters of a command. */
-export interface LinkedStore extends Store {
-  readonly memory: Memory;
-  readonly offsetWord: number;
-  readonly capacityWord: number;
-  /** Whether there is room for every index of the extent, and whether it is at these that it stores. */
-  readonly holdsExtent: boolean;
-  readonly hasRoom: boolean;
-}
+import { type LinkedStore, type Placement, placeInPart, type Window } from './windows.ts';
 
 export function linkStores(
   stores: readonly Store[],

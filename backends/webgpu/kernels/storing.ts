@@ -7,18 +7,11 @@ import { createParameters, type LengthWords, type Parameters } from '../paramete
 import { separate } from '../snapshot.ts';
 import type { Helper } from '../wgsl-helpers.ts';
 import { packArrays } from './pack-arrays.ts';
-import {
-  type BoundStore,
-  bindGroup,
-  groupStores,
-  type LinkedStore,
-  linkStores,
-  type StoreGroup,
-  storesKey,
-} from './stores.ts';
+import { type BoundStore, bindGroup, groupStores, linkStores, type StoreGroup, storesKey } from './stores.ts';
 import {
   bindPlacements,
   countBindings,
+  type LinkedStore,
   type Placements,
   placeArray,
   placeArrays,

@@ -1,8 +1,18 @@
+import type { Store } from '../../../primitives/backend.ts';
 import { type Bindings, samePlace } from '../bindings.ts';
 import { type ArraySlots, boundArrays, type LinkedArray, type LinkedProgram, packing } from '../link.ts';
 import type { Memory } from '../memory.ts';
 import type { Parameters } from '../parameters.ts';
-import type { LinkedStore } from './stores.ts';
+
+/** A store whose offset and capacity have their places among the parameters of a command. */
+export interface LinkedStore extends Store {
+  readonly memory: Memory;
+  readonly offsetWord: number;
+  readonly capacityWord: number;
+  /** Whether there is room for every index of the extent, and whether it is at these that it stores. */
+  readonly holdsExtent: boolean;
+  readonly hasRoom: boolean;
+}
 
 /** A range of the indices of a launch. */
 export interface Window {

@@ -1,7 +1,7 @@
-import { capacityOf, type DeviceBuffer, type Program } from '../../../primitives/backend.ts';
+import { capacityOf, type DeviceBuffer, type KernelCommand, type Program } from '../../../primitives/backend.ts';
 import { lengthOfCount } from '../../../primitives/columns/program.ts';
 import { SymbolicUniform } from '../../../primitives/columns/symbolic.ts';
-import { type KernelCommand, rebound } from '../../../primitives/command.ts';
+import { rebound } from '../../../primitives/command.ts';
 import { rowsOf, runsOf } from '../../../primitives/cross-reduce-by-rows.ts';
 import { array, fn, u32, uniform } from '../../../primitives/functors/functor.ts';
 import type { Module } from '../../../primitives/functors/ir.ts';
@@ -18,7 +18,8 @@ import { scan } from '../kernels/scan.ts';
 import { sort } from '../kernels/sort.ts';
 import { walk } from '../kernels/walk.ts';
 import { bindsSums, weightedHistogram } from '../kernels/weighted-histogram.ts';
-import type { Memory, Part } from '../memory.ts';
+import type { Memory } from '../memory.ts';
+import type { Part } from '../part.ts';
 import { CHUNK_BYTES, type ParameterSlot, type Recorder } from '../recorder.ts';
 import type { SpineRun } from '../spine.ts';
 import {

@@ -1,6 +1,5 @@
-import type { DeviceBuffer } from '../../../primitives/backend.ts';
+import type { DeviceBuffer, KernelCommand } from '../../../primitives/backend.ts';
 import { SymbolicUniform } from '../../../primitives/columns/symbolic.ts';
-import type { KernelCommand } from '../../../primitives/command.ts';
 import type { Script } from '../../../primitives/prepared/script.ts';
 import type { NumberList } from '../../../primitives/structures.ts';
 import { CommandSignature, signatures } from '../command-signature.ts';

@@ -1,12 +1,11 @@
-import { capacityOf, type DeviceBuffer, type Program } from '../../../primitives/backend.ts';
+import { capacityOf, type DeviceBuffer, type KernelCommand, type Program } from '../../../primitives/backend.ts';
 import { SymbolicUniform } from '../../../primitives/columns/symbolic.ts';
-import type { KernelCommand } from '../../../primitives/command.ts';
 import { countProgram } from '../../../primitives/prepared/play.ts';
 import type { Script, ScriptBuffer } from '../../../primitives/prepared/script.ts';
 import { createAllocator } from '../allocator.ts';
 import { createHeldCommands, isTiled } from '../held-commands.ts';
-import { type Addresses, lengthWords } from '../kernel-arguments.ts';
-import type { Launch, Launcher, LengthWords } from '../launch.ts';
+import { lengthWords } from '../kernel-arguments.ts';
+import type { Addresses, Launch, Launcher, LengthWords } from '../launch.ts';
 import { COPY_CHUNK, emitCopyKernel } from '../runtime.ts';
 import type { SharedBuffer } from '../shared-memory.ts';
 import { taskOf } from '../task.ts';

@@ -10,8 +10,8 @@ import {
 } from '../functor.ts';
 import type { ScalarType } from '../ir.ts';
 import { callerPlace } from '../place.ts';
-import { requireShapeOf, wrongInput } from '../recorder.ts';
-import { isScalar, type Scalar, type Shape } from '../shapes.ts';
+import { wrongInput } from '../recorder.ts';
+import { isScalar, requireShapeOf, type Scalar, type Shape } from '../shapes.ts';
 import { type CompiledFunction, type CompiledText, compileText } from './program.ts';
 import { errorAt, type Source } from './source.ts';
 import { shapeOf } from './values.ts';
