@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { crossCompare } from '../algorithms/cross-compare/cross-compare.ts';
 import type { CrossComparison } from '../algorithms/cross-compare/cross-comparison.ts';
 import type { CompareScheme } from '../algorithms/cross-compare/job.ts';
-import { openTileParser } from '../cli/tile-parser.ts';
+import { openTileParser } from '../formats/result-sets/tile-parser.ts';
 import { open } from '../on-node.ts';
 import type { OpenOptions } from '../open.ts';
 import { machine, median, openSetPair, requireSameAnswer, spread, type Took, timed } from './compare-input.ts';

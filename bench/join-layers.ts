@@ -6,9 +6,9 @@ import { buildMaqTree } from '../algorithms/maq-tree/index.ts';
 import { decompose, placeInDomain, WORLD } from '../algorithms/quadrants/index.ts';
 import { joinPolygons, queryPolygons } from '../algorithms/queries/index.ts';
 import { readPolygonLayer } from '../formats/index.ts';
-import { Geos } from '../property-tests/geos-areas.ts';
 import { machine, spread } from './compare-input.ts';
 import { BACKEND_OPTIONS, openNamed } from './options.ts';
+import { Geos } from './peers/geos-areas.ts';
 
 /**
  * Which polygons of a layer share area with which others of it, beside GEOS (geos-wasm), which computes the area that every

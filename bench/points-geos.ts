@@ -1,5 +1,5 @@
 import type { Polygons } from '../algorithms/geometry/polygons.ts';
-import { type GeosModule, openGeosModule } from '../property-tests/geos-areas.ts';
+import { type GeosModule, openGeosModule } from './peers/geos-areas.ts';
 
 /** What is called here and not in the tests. */
 interface GeosPredicates extends GeosModule {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { GridPolygons } from '../algorithms/pixelbox/grid-polygons.ts';
-import { type GeosModule, openGeosModule } from '../property-tests/geos-areas.ts';
+import { type GeosModule, openGeosModule } from './peers/geos-areas.ts';
 
 const run = promisify(execFile);
 

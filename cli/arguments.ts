@@ -1,6 +1,6 @@
 import type { FillRule } from '../algorithms/geometry/polygons.ts';
 import type { Binning } from '../algorithms/zonal/types.ts';
-import { UsageError } from '../primitives/errors.ts';
+import { UsageError } from '../formats/usage-error.ts';
 import { type OptionSpec, type OptionValues, parsed, readOptions, text } from './command-line.ts';
 import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
 import { checkPlotName, checkTableName, parseBins, parseCount, parseCrs, parseEdges, parseNodata } from './values.ts';

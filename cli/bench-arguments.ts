@@ -1,5 +1,5 @@
 import type { ElementType } from '../bench/harness/experiment.ts';
-import { UsageError } from '../primitives/errors.ts';
+import { UsageError } from '../formats/usage-error.ts';
 import { type AdapterChoice, VOICE_SPECS, type VoiceOptions } from './arguments.ts';
 import { type OptionSpec, parsed, readCommand, text } from './command-line.ts';
 import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';

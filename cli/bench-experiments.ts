@@ -4,7 +4,8 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { ELEMENT_TYPES, type Experiment, type ExperimentFile } from '../bench/harness/experiment.ts';
-import { QuadrilleError, UsageError } from '../primitives/errors.ts';
+import { UsageError } from '../formats/usage-error.ts';
+import { QuadrilleError } from '../primitives/errors.ts';
 import { installRemedy } from '../primitives/optional-packages.ts';
 import { suggest } from './suggest.ts';
 

@@ -11,10 +11,11 @@ import { type Results, resultsCsv, resultsJson, resultsTable, sizeText } from '.
 import { findPeers } from '../bench/peers/index.ts';
 import { type StagedOutputs, stageOutputs } from '../formats/atomic-write.ts';
 import { requirePlot } from '../formats/plot-packages.ts';
+import { UsageError } from '../formats/usage-error.ts';
 import { progress } from '../graph/index.ts';
 import { open } from '../on-node.ts';
 import type { Context } from '../primitives/context.ts';
-import { DeviceLostError, QuadrilleError, UsageError } from '../primitives/errors.ts';
+import { DeviceLostError, QuadrilleError } from '../primitives/errors.ts';
 import type { BenchBackend, BenchOptions } from './bench-arguments.ts';
 import { chooseExperiments, loadExperiments } from './bench-experiments.ts';
 import { counted } from './grouped.ts';

@@ -54,8 +54,8 @@ const workers = await build({
   ...options,
   entryPoints: [
     'backends/workers/worker.ts',
-    'cli/side-worker.ts',
     'formats/result-sets/parse-worker.ts',
+    'formats/result-sets/side-worker.ts',
     'formats/tiff/decode-worker.ts',
   ],
   entryNames: '[name]',

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { UsageError } from '../primitives/errors.ts';
+import { UsageError } from '../formats/usage-error.ts';
 import { suggest } from './suggest.ts';
 
 /** An option of a command, as data: what the parser accepts and what the help page says. */

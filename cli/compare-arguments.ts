@@ -1,7 +1,7 @@
 import type { MatchMethod } from '../algorithms/cross-compare/matching.ts';
 import type { FillRule } from '../algorithms/geometry/polygons.ts';
 import type { ResultSetFormat } from '../formats/result-sets/result-set.ts';
-import { UsageError } from '../primitives/errors.ts';
+import { UsageError } from '../formats/usage-error.ts';
 import {
   BACKEND_SPECS,
   type BackendOptions,

@@ -3,7 +3,6 @@ import { dirname } from 'node:path';
 import type { CrossCompareRun } from '../algorithms/cross-compare/cross-compare.ts';
 import type { CrossComparison } from '../algorithms/cross-compare/cross-comparison.ts';
 import type { CrossCompareJob, Migration } from '../algorithms/cross-compare/job.ts';
-import type { TileSide } from '../algorithms/cross-compare/tile-comparison.ts';
 import type { FillRule } from '../algorithms/geometry/polygons.ts';
 import type { Note } from '../algorithms/notes.ts';
 import { resolveTarget, stageOutputs } from '../formats/atomic-write.ts';
@@ -11,8 +10,10 @@ import type { CompareRun } from '../formats/compare-summary.ts';
 import { requirePlot } from '../formats/plot-packages.ts';
 import type { ResultSetOptions } from '../formats/result-sets/open-result-set.ts';
 import { isLabelFormat, type ResultSet, type TileSource } from '../formats/result-sets/result-set.ts';
+import type { TileParser } from '../formats/result-sets/tile-parser.ts';
+import { UsageError } from '../formats/usage-error.ts';
 import { ItemError } from '../graph/index.ts';
-import { CapacityError, FormatError, GeometryError, UsageError } from '../primitives/errors.ts';
+import { CapacityError, FormatError, GeometryError } from '../primitives/errors.ts';
 import type { BackendOptions } from './arguments.ts';
 import type { CompareOptions } from './compare-arguments.ts';
 import { openCompareOutputs, type WriteOutput } from './compare-outputs.ts';
@@ -30,14 +31,6 @@ import {
   writeBetween,
 } from './run-support.ts';
 import { isClosed, writeToStdout } from './standard-output.ts';
-
-/** Reads tiles, several at once. */
-export interface TileParser {
-  /** How many at once. */
-  readonly lanes: number;
-  parse(tile: TileSource, signal: AbortSignal): Promise<TileSide>;
-  close(): Promise<void>;
-}
 
 /** The parts that the command puts together. */
 export interface CompareParts<C extends RunContext> {

@@ -1,5 +1,5 @@
 import { DOMAIN_BITS, type Domain, WORLD } from '../algorithms/quadrants/domain.ts';
-import { UsageError } from '../primitives/errors.ts';
+import { UsageError } from '../formats/usage-error.ts';
 import { parseNumber } from './values.ts';
 
 /** Reads how often a domain is halved. */

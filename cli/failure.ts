@@ -1,11 +1,5 @@
-import {
-  ArgumentError,
-  FormatError,
-  GeometryError,
-  PackageError,
-  QuadrilleError,
-  UsageError,
-} from '../primitives/errors.ts';
+import { UsageError } from '../formats/usage-error.ts';
+import { ArgumentError, FormatError, GeometryError, PackageError, QuadrilleError } from '../primitives/errors.ts';
 import { Interrupted } from './interrupt.ts';
 
 /** What the shell is told: all went well, a failure while running, or bad usage or input. */

@@ -1,8 +1,8 @@
 import type { FillRule } from '../algorithms/geometry/polygons.ts';
 import type { Domain } from '../algorithms/quadrants/domain.ts';
 import type { PolygonLayerFormat, PolygonLayerOptions } from '../formats/polygon-layers/polygon-layer.ts';
+import { UsageError } from '../formats/usage-error.ts';
 import type { Extent } from '../formats/zonal-plot/extent.ts';
-import { UsageError } from '../primitives/errors.ts';
 import {
   BACKEND_SPECS,
   type BackendOptions,

@@ -4,8 +4,9 @@ import { type Domain, WORLD } from '../algorithms/quadrants/domain.ts';
 import { isGeographicCrs, sameCrs } from '../formats/crs.ts';
 import { withoutGz } from '../formats/gzip.ts';
 import type { PolygonLayer } from '../formats/polygon-layers/polygon-layer.ts';
+import { UsageError } from '../formats/usage-error.ts';
 import { progress } from '../graph/progress.ts';
-import { GeometryError, UsageError } from '../primitives/errors.ts';
+import { GeometryError } from '../primitives/errors.ts';
 import type { Log } from './log.ts';
 
 /** A file of polygons that is to be a set. */

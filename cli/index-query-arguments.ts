@@ -1,6 +1,6 @@
 import type { FillRule } from '../algorithms/geometry/polygons.ts';
 import type { PolygonLayerOptions } from '../formats/polygon-layers/polygon-layer.ts';
-import { UsageError } from '../primitives/errors.ts';
+import { UsageError } from '../formats/usage-error.ts';
 import {
   BACKEND_SPECS,
   type BackendOptions,

@@ -1,6 +1,6 @@
 import { stageOutputs } from '../formats/atomic-write.ts';
 import type { MaqFile } from '../formats/maq-file.ts';
-import { UsageError } from '../primitives/errors.ts';
+import { UsageError } from '../formats/usage-error.ts';
 import type { BackendOptions } from './arguments.ts';
 import { counted, grouped } from './grouped.ts';
 import { type AnswerTotals, answerSink } from './index-answers.ts';

@@ -1,4 +1,4 @@
-import { UsageError } from '../primitives/errors.ts';
+import { UsageError } from '../formats/usage-error.ts';
 import { EXIT, exitCodeOf } from './failure.ts';
 import { MAIN_HELP } from './help.ts';
 import { humanLog } from './human-log.ts';

@@ -1,5 +1,5 @@
 import type { Metric } from '../algorithms/neighbours/index.ts';
-import { UsageError } from '../primitives/errors.ts';
+import { UsageError } from '../formats/usage-error.ts';
 import {
   BACKEND_SPECS,
   type BackendOptions,

@@ -1,5 +1,5 @@
 import type { TableField, TableFile } from '../formats/tables/table-file.ts';
-import { UsageError } from '../primitives/errors.ts';
+import { UsageError } from '../formats/usage-error.ts';
 import { suggest } from './suggest.ts';
 import { parseColumns } from './table-text/questions.ts';
 

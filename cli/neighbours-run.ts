@@ -1,6 +1,7 @@
 import type { Note } from '../algorithms/notes.ts';
 import type { TableField, TableFile } from '../formats/tables/table-file.ts';
-import { OutOfMemoryError, UsageError } from '../primitives/errors.ts';
+import { UsageError } from '../formats/usage-error.ts';
+import { OutOfMemoryError } from '../primitives/errors.ts';
 import type { BackendOptions } from './arguments.ts';
 import { counted } from './grouped.ts';
 import type { Log } from './log.ts';

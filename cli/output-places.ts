@@ -1,6 +1,6 @@
 import { resolve, sep } from 'node:path';
 import { resolveTarget } from '../formats/atomic-write.ts';
-import { UsageError } from '../primitives/errors.ts';
+import { UsageError } from '../formats/usage-error.ts';
 
 /** Outputs by the names of their options; `-` is stdout. */
 type Outputs = Readonly<Record<string, string | undefined>>;

@@ -1,6 +1,6 @@
 import type { DeviceReport } from '../devices.ts';
+import { UsageError } from '../formats/usage-error.ts';
 import type { Context } from '../primitives/context.ts';
-import { UsageError } from '../primitives/errors.ts';
 import type { CompareParts } from './compare.ts';
 import type { TrackParts } from './track-video.ts';
 import type { ZonalParts } from './zonal.ts';
@@ -33,11 +33,11 @@ export const compareParts: CompareParts<Context> = {
   },
   openContext: zonalParts.openContext,
   async openParser(options) {
-    const { openTileParser } = await import('./tile-parser.ts');
+    const { openTileParser } = await import('../formats/result-sets/tile-parser.ts');
     return openTileParser(options);
   },
   async openDeviceParser(context, pixelSize) {
-    const { parserOnDevice } = await import('./device-parser.ts');
+    const { parserOnDevice } = await import('../formats/result-sets/device-parser.ts');
     return parserOnDevice(context, pixelSize);
   },
   async crossCompare(context, job) {

@@ -2,7 +2,8 @@ import type { Zones } from '../algorithms/geometry/polygons.ts';
 import type { RasterSource } from '../algorithms/geometry/raster.ts';
 import type { Note } from '../algorithms/notes.ts';
 import { findNoLatitude, isGeographicCrs, sameCrs } from '../formats/crs.ts';
-import { GeometryError, UsageError } from '../primitives/errors.ts';
+import { UsageError } from '../formats/usage-error.ts';
+import { GeometryError } from '../primitives/errors.ts';
 
 /** A raster, in the coordinate system that it is taken to be in, and what was assumed. */
 export interface Reconciled {

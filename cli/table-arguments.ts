@@ -1,4 +1,4 @@
-import { UsageError } from '../primitives/errors.ts';
+import { UsageError } from '../formats/usage-error.ts';
 import {
   BACKEND_SPECS,
   type BackendOptions,

@@ -10,8 +10,8 @@ import {
 import { describeOperand } from '../algorithms/tables/operands.ts';
 import { type ValueOperand, valueOperand } from '../algorithms/tables/values.ts';
 import type { TableField } from '../formats/tables/table-file.ts';
+import { UsageError } from '../formats/usage-error.ts';
 import type { Context } from '../primitives/context.ts';
-import { UsageError } from '../primitives/errors.ts';
 import { emptyColumn, narrowed } from './table-columns.ts';
 import type { NamedAggregate, Question } from './table-question.ts';
 import { requireNoTimeInside } from './table-times.ts';

@@ -1,7 +1,7 @@
 import type { Condition, Expression, LiteralValue } from '../algorithms/tables/index.ts';
 import { parseTime } from '../formats/tables/csv/times.ts';
 import type { TableField } from '../formats/tables/table-file.ts';
-import { UsageError } from '../primitives/errors.ts';
+import { UsageError } from '../formats/usage-error.ts';
 
 type Fields = ReadonlyMap<string, TableField>;
 type TimeField = TableField & { readonly type: 'timestamp' };

@@ -1,5 +1,5 @@
+import { UsageError } from '../formats/usage-error.ts';
 import type { VideoChannel } from '../formats/video/video.ts';
-import { UsageError } from '../primitives/errors.ts';
 import {
   BACKEND_SPECS,
   type BackendOptions,

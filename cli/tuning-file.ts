@@ -1,7 +1,8 @@
 import type { TuningChoice } from '../backends/webgpu/index.ts';
 import { requireTuning } from '../backends/webgpu/tuning-check.ts';
 import { readTextFile } from '../formats/json-file.ts';
-import { ArgumentError, UsageError } from '../primitives/errors.ts';
+import { UsageError } from '../formats/usage-error.ts';
+import { ArgumentError } from '../primitives/errors.ts';
 
 /**
  * Reads a tuning: the members alone, or an entry as `quadrille tune` writes it.

@@ -1,7 +1,7 @@
 import { evenBinCount } from '../algorithms/zonal/even-bins.ts';
 import type { Binning } from '../algorithms/zonal/types.ts';
+import { UsageError } from '../formats/usage-error.ts';
 import type { Extent } from '../formats/zonal-plot/extent.ts';
-import { UsageError } from '../primitives/errors.ts';
 
 /** Reads `lo:hi:width`; the width must divide the range. */
 export function parseBins(text: string): Binning {

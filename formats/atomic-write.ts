@@ -2,11 +2,11 @@ import { rmSync } from 'node:fs';
 import { type FileHandle, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { requireArguments } from '../primitives/arguments.ts';
-import { UsageError } from '../primitives/errors.ts';
 import { anArrayOf, aText } from '../primitives/kinds.ts';
 import { unwritable, writeFailed } from './output-errors.ts';
 import { sweepTemporaries, temporaryName } from './temporary-files.ts';
 import type { FileChunks } from './text-chunks.ts';
+import { UsageError } from './usage-error.ts';
 
 /**
  * Output files that appear together, whole, or not at all.

@@ -1,5 +1,5 @@
 import { quoteName } from '../algorithms/notes.ts';
-import { FormatError, UsageError } from '../primitives/errors.ts';
+import { FormatError } from '../primitives/errors.ts';
 import {
   describeFeature,
   type FeaturePlace,
@@ -12,6 +12,7 @@ import {
   statedCrs,
   unknownGeometryError,
 } from './feature.ts';
+import { UsageError } from './usage-error.ts';
 
 /**
  * Lists the polygon features of a parsed GeoJSON text (RFC 7946): a FeatureCollection, a Feature or a bare geometry,

@@ -77,6 +77,7 @@ export {
 } from './tables/write/write-table.ts';
 export type { FileChunks, TextChunks } from './text-chunks.ts';
 export type { PoolThread } from './thread-pool.ts';
+export { UsageError } from './usage-error.ts';
 export { openVideo } from './video/open-video.ts';
 export type { Video, VideoChannel, VideoFormat, VideoFrame, VideoOptions, VideoStream } from './video/video.ts';
 export { statisticsCsv, zonalCsv } from './zonal-csv.ts';

@@ -1,4 +1,5 @@
-import { QuadrilleError, UsageError } from '../primitives/errors.ts';
+import { QuadrilleError } from '../primitives/errors.ts';
+import { UsageError } from './usage-error.ts';
 
 /** The error for an output that cannot be opened. */
 export function unwritable(path: string, cause: unknown, remedy: string): UsageError {

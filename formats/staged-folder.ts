@@ -1,9 +1,9 @@
 import { rmdirSync, rmSync } from 'node:fs';
 import { mkdir, readdir, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { UsageError } from '../primitives/errors.ts';
 import { unwritable, writeFailed } from './output-errors.ts';
 import { sweepTemporaries, temporaryName } from './temporary-files.ts';
+import { UsageError } from './usage-error.ts';
 
 /** A folder of output files that appear together, or not at all. */
 export interface StagedFolder {

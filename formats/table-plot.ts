@@ -1,10 +1,10 @@
 import type { HostTable } from '../algorithms/tables/host-table.ts';
-import { UsageError } from '../primitives/errors.ts';
 import { BAR, histogramChart } from './histogram-chart.ts';
 import { loadPlot } from './plot-packages.ts';
 import { isSet } from './tables/bits.ts';
 import type { TableField } from './tables/table-file.ts';
 import { cellText } from './tables/write/cell-text.ts';
+import { UsageError } from './usage-error.ts';
 import { countText, escapeXml, HAIRLINE, INK, MUTED, shorten, text } from './zonal-plot/page.ts';
 
 /** A picture of a table, out of rows that come one after the other. */

@@ -1,7 +1,7 @@
 import { feature as expand } from 'topojson-client';
 import type { Polygon, Topology } from 'topojson-specification';
 import { listNames } from '../algorithms/notes.ts';
-import { CapacityError, FormatError, UsageError } from '../primitives/errors.ts';
+import { CapacityError, FormatError } from '../primitives/errors.ts';
 import {
   describeFeature,
   type FeaturePlace,
@@ -15,6 +15,7 @@ import {
   unknownGeometryError,
 } from './feature.ts';
 import { overMemory } from './memory.ts';
+import { UsageError } from './usage-error.ts';
 
 /**
  * Lists the polygon features of one object of a parsed TopoJSON topology: each member of a GeometryCollection is a

@@ -151,10 +151,3 @@ export class PackageError extends QuadrilleError {
     PackageError.prototype.name = 'PackageError';
   }
 }
-
-/** A command line or an option that cannot be meant. */
-export class UsageError extends QuadrilleError {
-  static {
-    UsageError.prototype.name = 'UsageError';
-  }
-}

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { describe, test as example, expect } from 'vitest';
 import type { Polygons } from '../algorithms/geometry/polygons.ts';
+import { Geos } from '../bench/peers/geos-areas.ts';
 import { pairColumns, type RectilinearPair, rectilinearPair, rectilinearPairs } from './arbitrary-rectilinear.ts';
 import { caseCount } from './cases.ts';
-import { Geos } from './geos-areas.ts';
 import { fc, test } from './law-test.ts';
 
 const geos = await Geos.open();

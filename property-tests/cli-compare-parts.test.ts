@@ -12,7 +12,8 @@ import { Interrupted } from '../cli/interrupt.ts';
 import { jsonLog } from '../cli/json-log.ts';
 import type { RunContext, Surroundings } from '../cli/run-support.ts';
 import type { ResultSetFormat } from '../formats/result-sets/result-set.ts';
-import { GraphError, QuadrilleError, UsageError } from '../primitives/errors.ts';
+import { UsageError } from '../formats/usage-error.ts';
+import { GraphError, QuadrilleError } from '../primitives/errors.ts';
 
 let folder = '';
 beforeEach(async () => {

@@ -1,11 +1,10 @@
 import { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, test } from 'vitest';
 import { tileSide } from '../algorithms/cross-compare/tile-side.ts';
-import type { TileParser } from '../cli/compare.ts';
-import { parserOnDevice } from '../cli/device-parser.ts';
-import { openTileParser, startSideParser } from '../cli/tile-parser.ts';
+import { parserOnDevice } from '../formats/result-sets/device-parser.ts';
 import { parseTile } from '../formats/result-sets/parse-tile.ts';
 import type { TileSource } from '../formats/result-sets/result-set.ts';
+import { openTileParser, startSideParser, type TileParser } from '../formats/result-sets/tile-parser.ts';
 import { open } from '../index.ts';
 import { DeviceLostError, FormatError, GeometryError } from '../primitives/errors.ts';
 

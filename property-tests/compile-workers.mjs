@@ -8,7 +8,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 /** What threads of this package run. */
 const WORKERS = [
   'backends/workers/worker.ts',
-  'cli/side-worker.ts',
+  'formats/result-sets/side-worker.ts',
   'formats/result-sets/parse-worker.ts',
   'formats/tiff/decode-worker.ts',
 ];

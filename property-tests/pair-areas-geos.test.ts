@@ -5,9 +5,9 @@ import type { Polygons } from '../algorithms/geometry/polygons.ts';
 import { type PairAreas, pairAreas } from '../algorithms/pixelbox/pair-areas.ts';
 import { regionsOf } from '../algorithms/pixelbox/regions.ts';
 import { gridPolygons } from '../algorithms/pixelbox/snap-to-pixels.ts';
+import { Geos } from '../bench/peers/geos-areas.ts';
 import { rectilinearPairs } from './arbitrary-rectilinear.ts';
 import { onEveryBackend } from './backends.ts';
-import { Geos } from './geos-areas.ts';
 
 const geos = await Geos.open();
 

@@ -1,12 +1,12 @@
 import { describe, expect } from 'vitest';
 import { gridPolygons } from '../algorithms/pixelbox/snap-to-pixels.ts';
+import { Geos } from '../bench/peers/geos-areas.ts';
 import { boundariesText } from '../bench/polygon-files.ts';
 import { PAPER, type PolygonPairTile, polygonPairs } from '../bench/polygon-pairs.ts';
 import { scanlineAreas } from '../bench/polygon-scanline.ts';
 import { parseBoundaries } from '../formats/result-sets/boundaries-text.ts';
 import { rectilinearPairs } from './arbitrary-rectilinear.ts';
 import { caseCount } from './cases.ts';
-import { Geos } from './geos-areas.ts';
 import { fc, test } from './law-test.ts';
 
 const geos = await Geos.open();

@@ -6,11 +6,11 @@ import { uploadPolygonEdges } from '../algorithms/pixelbox/polygon-edges.ts';
 import { pixelBox, pixelBoxNoSep, type SampledAreas } from '../algorithms/pixelbox/sampling-boxes.ts';
 import type { PolygonPairs } from '../algorithms/pixelbox/sampling-run.ts';
 import { createReferenceBackend } from '../backends/reference/index.ts';
+import { Geos } from '../bench/peers/geos-areas.ts';
 import { polygonPairs } from '../bench/polygon-pairs.ts';
 import { bool, Context, constant, copyIf, sequence } from '../primitives/index.ts';
 import { onEveryBackend } from './backends.ts';
 import { caseCount } from './cases.ts';
-import { Geos } from './geos-areas.ts';
 import { anyRings, bigints, countPixels, gridPolygonsOf, type Rings, rectilinearRings } from './pixelbox-support.ts';
 import { openReference } from './reference-context.ts';
 

@@ -2,7 +2,7 @@ import { describe, expect } from 'vitest';
 import type { Condition, Expression, LiteralValue } from '../algorithms/tables/index.ts';
 import { quotedName } from '../cli/table-text/parser.ts';
 import { parseAggregates, parseColumns, parseCondition } from '../cli/table-text/questions.ts';
-import { UsageError } from '../primitives/errors.ts';
+import { UsageError } from '../formats/usage-error.ts';
 import { caseCount } from './cases.ts';
 import { fc, test } from './law-test.ts';
 

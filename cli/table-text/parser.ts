@@ -14,7 +14,7 @@ import {
   subtracted,
   truth,
 } from '../../algorithms/tables/index.ts';
-import type { UsageError } from '../../primitives/errors.ts';
+import type { UsageError } from '../../formats/usage-error.ts';
 import { suggest } from '../suggest.ts';
 import { type OptionText, textError } from './text-error.ts';
 import { type Token, tokensOf } from './tokens.ts';

@@ -1,4 +1,4 @@
-import { UsageError } from '../../primitives/errors.ts';
+import { UsageError } from '../../formats/usage-error.ts';
 
 /** A text that an option was given. */
 export interface OptionText {

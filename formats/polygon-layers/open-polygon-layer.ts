@@ -1,10 +1,11 @@
 import type { Polygons } from '../../algorithms/geometry/polygons.ts';
 import type { Note } from '../../algorithms/notes.ts';
 import { requireArguments } from '../../primitives/arguments.ts';
-import { FormatError, UsageError } from '../../primitives/errors.ts';
+import { FormatError } from '../../primitives/errors.ts';
 import { aText } from '../../primitives/kinds.ts';
 import { findNoLatitude, isGeographicCrs } from '../crs.ts';
 import { noPolygonsError } from '../feature.ts';
+import { UsageError } from '../usage-error.ts';
 import type { ReadZones } from '../zones.ts';
 import { closeWindow, offsetOf, openWindow } from './byte-window.ts';
 import { openFlatGeobuf } from './flatgeobuf.ts';

@@ -1,5 +1,6 @@
 import { SAMPLE_BYTES, type Sample } from '../../algorithms/geometry/raster.ts';
-import { FormatError, UsageError } from '../../primitives/errors.ts';
+import { FormatError } from '../../primitives/errors.ts';
+import { UsageError } from '../usage-error.ts';
 import { type ByteSource, truncated } from './byte-source.ts';
 import { damaged, type TiffDirectory } from './directory.ts';
 

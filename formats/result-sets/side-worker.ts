@@ -1,13 +1,13 @@
 import { parentPort } from 'node:worker_threads';
-import type { TileSide } from '../algorithms/cross-compare/tile-comparison.ts';
-import { tileSide } from '../algorithms/cross-compare/tile-side.ts';
-import type { FillRule } from '../algorithms/geometry/polygons.ts';
-import { flattenError } from '../formats/flat-error.ts';
-import { parseLabels } from '../formats/result-sets/label-image.ts';
-import type { ParseReply, ParseRequest } from '../formats/result-sets/parse-messages.ts';
-import { parseTile } from '../formats/result-sets/parse-tile.ts';
-import type { TileParameters } from '../formats/result-sets/result-set.ts';
-import { bytesOf } from '../formats/result-sets/tile-bytes.ts';
+import type { TileSide } from '../../algorithms/cross-compare/tile-comparison.ts';
+import { tileSide } from '../../algorithms/cross-compare/tile-side.ts';
+import type { FillRule } from '../../algorithms/geometry/polygons.ts';
+import { flattenError } from '../flat-error.ts';
+import { parseLabels } from './label-image.ts';
+import type { ParseReply, ParseRequest } from './parse-messages.ts';
+import { parseTile } from './parse-tile.ts';
+import type { TileParameters } from './result-set.ts';
+import { bytesOf } from './tile-bytes.ts';
 
 /** What the worker is to make of a tile. */
 export interface SideParameters extends TileParameters {

@@ -1,8 +1,8 @@
-import type { TileSide } from '../algorithms/cross-compare/tile-comparison.ts';
-import { tileSide } from '../algorithms/cross-compare/tile-side.ts';
-import { parseBoundariesOn } from '../formats/result-sets/boundaries-on-device.ts';
-import type { TileSource } from '../formats/result-sets/result-set.ts';
-import type { Context } from '../primitives/context.ts';
+import type { TileSide } from '../../algorithms/cross-compare/tile-comparison.ts';
+import { tileSide } from '../../algorithms/cross-compare/tile-side.ts';
+import type { Context } from '../../primitives/context.ts';
+import { parseBoundariesOn } from './boundaries-on-device.ts';
+import type { TileSource } from './result-set.ts';
 
 /**
  * Parses tiles of text of boundaries on a device, for a GPU that has nothing else to do: what `openTileParser` gives, to

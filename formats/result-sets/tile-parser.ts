@@ -1,11 +1,18 @@
 import { Worker } from 'node:worker_threads';
-import type { TileSide } from '../algorithms/cross-compare/tile-comparison.ts';
-import type { FillRule } from '../algorithms/geometry/polygons.ts';
-import { createParsePool, type ParsePool } from '../formats/result-sets/parse-pool.ts';
-import type { TileSource } from '../formats/result-sets/result-set.ts';
-import { DeviceLostError } from '../primitives/errors.ts';
-import type { TileParser } from './compare.ts';
+import type { TileSide } from '../../algorithms/cross-compare/tile-comparison.ts';
+import type { FillRule } from '../../algorithms/geometry/polygons.ts';
+import { DeviceLostError } from '../../primitives/errors.ts';
+import { createParsePool, type ParsePool } from './parse-pool.ts';
+import type { TileSource } from './result-set.ts';
 import type { SideParameters } from './side-worker.ts';
+
+/** Reads tiles, several at once. */
+export interface TileParser {
+  /** How many at once. */
+  readonly lanes: number;
+  parse(tile: TileSource, signal: AbortSignal): Promise<TileSide>;
+  close(): Promise<void>;
+}
 
 /** How tiles are parsed. */
 export interface TileParserOptions {

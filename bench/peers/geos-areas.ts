@@ -1,4 +1,4 @@
-import type { Polygons } from '../algorithms/geometry/polygons.ts';
+import type { Polygons } from '../../algorithms/geometry/polygons.ts';
 
 /** Areas of two regions, of what they share and of what either covers. */
 export interface GeosAreas {

@@ -4,15 +4,15 @@ import { fc } from '@fast-check/vitest';
 import { pairAreas } from '../algorithms/pixelbox/pair-areas.ts';
 import { regionsOf } from '../algorithms/pixelbox/regions.ts';
 import { gridPolygons } from '../algorithms/pixelbox/snap-to-pixels.ts';
+import { Geos } from '../bench/peers/geos-areas.ts';
 import { open } from '../on-node.ts';
-import { pairColumns, rectilinearPair } from '../property-tests/arbitrary-rectilinear.ts';
-import { Geos } from '../property-tests/geos-areas.ts';
+import { pairColumns, rectilinearPair } from './arbitrary-rectilinear.ts';
 
 /**
  * Areas of ∩ and ∪ of random pairs of rectilinear polygons beside those of GEOS (geos-wasm): holes, corners that touch, shared
  * edges, containment, contact without area, rings that cross. Counts what differs, and stops at nothing.
  *
- * node --import tsx bench/pair-areas-geos.ts [--pairs 100000] [--seed 1] [--backend workers|webgpu|reference]
+ * node --import tsx property-tests/compare-with-geos.ts [--pairs 100000] [--seed 1] [--backend workers|webgpu|reference]
  *   [--adapter hardware|software]
  */
 const { values: options } = parseArgs({

@@ -1,15 +1,15 @@
 import { parseArgs } from 'node:util';
 import fc from 'fast-check';
 import * as t from '../algorithms/tables/index.ts';
+import { optionalPackage } from '../bench/peers/optional.ts';
 import { open } from '../on-node.ts';
-import { type Cell, type SampleTable, sampleCondition, sampleTable } from '../property-tests/table-questions.ts';
-import { optionalPackage } from './peers/optional.ts';
+import { type Cell, type SampleTable, sampleCondition, sampleTable } from './table-questions.ts';
 
 /**
  * Random conditions over random tables with nulls, answered by DuckDB, too, row for row; where types differ, its side has
  * explicit casts. Ends at the first difference. Needs DuckDB: npm install --no-save @duckdb/node-api@1.5.6-r.1.
  *
- * node --import tsx bench/table-predicates.ts [--conditions 10500] [--backend workers|webgpu|reference] [--seed 1]
+ * node --import tsx property-tests/compare-with-duckdb.ts [--conditions 10500] [--backend workers|webgpu|reference] [--seed 1]
  */
 const { values: options } = parseArgs({
   options: {
