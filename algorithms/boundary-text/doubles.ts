@@ -1,5 +1,5 @@
 import { scaleLength } from '../../primitives/columns/length.ts';
-import { destination, extentOf, fuse, programOf } from '../../primitives/columns/program.ts';
+import type { Loader } from '../../primitives/columns/program.ts';
 import {
   type Bool,
   bitsToU32,
@@ -11,6 +11,7 @@ import {
   type U32,
   u32,
 } from '../../primitives/index.ts';
+import { storeResults } from '../../primitives/row-results.ts';
 import { UNREAD } from './vertices.ts';
 
 /**
@@ -22,15 +23,15 @@ export function doubleWords(context: Context, { x, y }: Vertices<'i32'>): Vertic
     const { length } = x;
     const words = scaleLength(context, length, 2);
     const [xWords, yWords] = [context.stored('u32', words), context.stored('u32', words)];
-    const split = fuse('doubles', [], WORDS, (index, _, loader) => {
+    const row = (index: U32, loader: Loader): U32[] => {
       const [xDouble, yDouble] = loader.load([x, y], index).map((number) => doubleOf(number as I32));
       return [index.mul(2), index.mul(2).add(1), xDouble!.lo, xDouble!.hi, yDouble!.lo, yDouble!.hi];
-    });
-    context.backend.forEach(extentOf(length), programOf(split, context, length), [
-      { ...destination(xWords), index: 0, value: 2 },
-      { ...destination(xWords), index: 1, value: 3 },
-      { ...destination(yWords), index: 0, value: 4 },
-      { ...destination(yWords), index: 1, value: 5 },
+    };
+    storeResults('doubles', { context, length, row }, WORDS, [
+      { to: xWords, index: 0, value: 2 },
+      { to: xWords, index: 1, value: 3 },
+      { to: yWords, index: 0, value: 4 },
+      { to: yWords, index: 1, value: 5 },
     ]);
     return { x: xWords, y: yWords };
   });

@@ -1,5 +1,4 @@
 import { cellColumn, type Memory, type Source } from '../../primitives/columns/column.ts';
-import { destination } from '../../primitives/columns/program.ts';
 import {
   bool,
   Column,
@@ -14,7 +13,8 @@ import {
   type U32,
   u32,
 } from '../../primitives/index.ts';
-import { countIn, fusedScan } from '../../primitives/scan.ts';
+import { scanResults, writeWords } from '../../primitives/row-results.ts';
+import { countIn } from '../../primitives/scan.ts';
 import { BYTE, markBytes } from './bytes.ts';
 
 /** A text on a device: its bytes one by one, zero past them, and where its marks are. */
@@ -54,8 +54,7 @@ function placeMarks(
 ): Omit<MarkedText, 'bytes'> {
   const total = context.allocate(1);
   const marks = context.stored('u32', countIn(total, 0, capacity));
-  const place = destination(marks);
-  fusedScan('placeMarks', {
+  scanResults('placeMarks', {
     context,
     length: mask.length,
     monoid: plus(u32),
@@ -72,7 +71,7 @@ function placeMarks(
       });
     },
     emitted: LANES.flatMap(() => ['bool', 'u32', 'u32'] as const),
-    stores: LANES.map((lane) => ({ ...place, guard: 3 * lane, index: 3 * lane + 1, value: 3 * lane + 2 })),
+    stores: LANES.map((lane) => ({ to: marks, guard: 3 * lane, index: 3 * lane + 1, value: 3 * lane + 2 })),
     total,
   });
   return { marks, count: cellColumn(total, 'u32', 0) };
@@ -93,8 +92,7 @@ function uploadText(context: Context, text: Uint8Array): UploadedText {
   const shift = text.byteOffset % 4;
   const whole = Math.floor((shift + text.length) / 4);
   const words = context.stored('u32', whole + 2);
-  const { buffer } = memoryOf(words);
-  const write = (word: number, data: Uint32Array): void => words.context!.backend.write(buffer, word, data);
+  const write = (word: number, data: Uint32Array): void => writeWords(context, words, word, data);
   if (whole > 0) write(1, new Uint32Array(text.buffer, text.byteOffset - shift, whole));
   const head = new Uint8Array(8).fill(BYTE.space);
   const tail = new Uint8Array(4).fill(BYTE.newline);

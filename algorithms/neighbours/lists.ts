@@ -1,5 +1,4 @@
-import type { Store } from '../../primitives/backend.ts';
-import { destination, extentOf, fuse, type Loader, programOf } from '../../primitives/columns/program.ts';
+import type { Loader } from '../../primitives/columns/program.ts';
 import {
   type Bool,
   type Column,
@@ -14,6 +13,7 @@ import {
   Var,
   type Variable,
 } from '../../primitives/index.ts';
+import { type ResultStore, storeResults } from '../../primitives/row-results.ts';
 
 /** The id of no point. */
 export const NO_POINT: number = 2 ** 32 - 1;
@@ -88,12 +88,12 @@ export function fillLists(
     const size = Math.min(LIST, k - done);
     const results = Array.from({ length: 2 + 2 * size }, () => 'u32' as const);
     const before = last;
-    const fusion = fuse(name, [], results, (index, _, loader) => {
+    const fill = (index: U32, loader: Loader): Value<ScalarType>[] => {
       const row = rowOf === undefined ? index : rowOf(index, loader);
       const list = emptyList(size, farKey);
       search(index, list, loader, before && afterLast(before, index, loader));
       return [row.mul(k), index.shl(1), ...list.keys.map(Let), ...list.ids.map(Let)] as Value<ScalarType>[];
-    });
+    };
     last = done + size < k ? context.stored('u32', 2 * most) : undefined;
     const [keyOf, idOf] = [(j: number): number => 2 + j, (j: number): number => 2 + size + j];
     const lasts = last === undefined ? [] : [place(last, 0, 1, keyOf(size - 1)), place(last, 1, 1, idOf(size - 1))];
@@ -101,7 +101,7 @@ export function fillLists(
       place(keys, done + j, 0, keyOf(j)),
       place(ids, done + j, 0, idOf(j)),
     ]);
-    context.backend.forEach(extentOf(rows), programOf(fusion, context, rows), [...stores.flat(), ...lasts]);
+    storeResults(name, { context, length: rows, row: fill }, results, [...stores.flat(), ...lasts]);
   }
   return { keys, ids };
 }
@@ -113,9 +113,8 @@ function afterLast(last: Column<'u32'>, index: U32, loader: Loader): After {
 }
 
 /** Stores a result in a column, so many elements behind the place that another result says. */
-function place(column: Column, further: number, index: number, value: number): Store {
-  const { buffer, offset, capacity } = destination(column);
-  return { buffer, offset: offset + further, capacity: Math.max(0, capacity - further), index, value };
+function place(to: Column, shift: number, index: number, value: number): ResultStore {
+  return { to, shift, index, value };
 }
 
 /** Words of every row, one behind the other, as a column. */
@@ -129,8 +128,8 @@ export function storeRows(
   const words = context.stored('u32', rows * width);
   if (rows === 0) return words;
   const results = Array.from({ length: 1 + width }, () => 'u32' as const);
-  const fusion = fuse(name, [], results, (index, _, loader) => [index.mul(width), ...wordsOf(index, loader)]);
+  const row = (index: U32, loader: Loader): U32[] => [index.mul(width), ...wordsOf(index, loader)];
   const stores = Array.from({ length: width }, (_, k) => place(words, k, 0, 1 + k));
-  context.backend.forEach(extentOf(rows), programOf(fusion, context, rows), stores);
+  storeResults(name, { context, length: rows, row }, results, stores);
   return words;
 }

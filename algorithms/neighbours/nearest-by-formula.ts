@@ -1,4 +1,4 @@
-import { destination, fuse, type Loader, programOf } from '../../primitives/columns/program.ts';
+import type { Loader } from '../../primitives/columns/program.ts';
 import {
   type Bool,
   type Column,
@@ -15,6 +15,7 @@ import {
   u32,
   Var,
 } from '../../primitives/index.ts';
+import { storeResults } from '../../primitives/row-results.ts';
 import { fillLists, isBefore, type ListColumns, NO_POINT, offer } from './lists.ts';
 import type { Measure } from './metrics.ts';
 
@@ -142,7 +143,7 @@ const AT_ONCE = 8;
 function candidateKeys(search: Search, queries: Queries, candidates: number, idOf: IdOf): Column<'u32'> {
   const { context, measure, n, points, lengths, dimensions } = search;
   const keys = context.stored('u32', capacityOf(queries.count) * candidates);
-  const fusion = fuse('candidateKeys', [], ['u32'], (index, _, loader) => {
+  const keyAt = (index: U32, loader: Loader): U32[] => {
     const row = Let(index.div(loader.uniform('u32', candidates)));
     const isRow = row.lt(loader.length(queries.count));
     const place = index.sub(row.mul(loader.uniform('u32', candidates)));
@@ -169,8 +170,7 @@ function candidateKeys(search: Search, queries: Queries, candidates: number, idO
         : ([...loader.load([queries.lengths!], row), ...loader.load([lengths], id)] as unknown as [F32, F32]);
     const key = measure.keyOf(Let(sum) as F32, both);
     return [select(u32(NO_POINT), key, isPoint)];
-  });
-  const program = programOf(fusion, context, keys.length);
-  context.backend.forEach(keys.capacity, program, [{ ...destination(keys), value: 0 }]);
+  };
+  storeResults('candidateKeys', { context, length: keys.length, row: keyAt }, ['u32'], [{ to: keys, value: 0 }]);
   return keys;
 }

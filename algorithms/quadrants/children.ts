@@ -1,6 +1,5 @@
 import type { Memory } from '../../primitives/columns/column.ts';
 import { scaleLength } from '../../primitives/columns/length.ts';
-import { destination } from '../../primitives/columns/program.ts';
 import {
   type ArrayValue,
   array,
@@ -22,7 +21,8 @@ import {
   u32,
   uniform,
 } from '../../primitives/index.ts';
-import { countIn, fusedScan } from '../../primitives/scan.ts';
+import { scanResults } from '../../primitives/row-results.ts';
+import { countIn } from '../../primitives/scan.ts';
 import { FLIPS, PASSES } from './edge-in-quadrant.ts';
 import { childPlace, type OpenQuadrants, packQuadrant, type Quadrant, quadrantArrays } from './open-quadrants.ts';
 
@@ -112,7 +112,7 @@ function rankChildren(context: Context, kind: Column<'u32'>, counts: Memory): Om
   const rank = context.stored('u32', kind.length);
   const [open, settled] = [0, 1].map((word) => context.stored('u32', countIn(counts, word, kind.capacity)));
   const flags = [map(goesOn, { kind }), map(settles, { kind })];
-  fusedScan('rankChildren', {
+  scanResults('rankChildren', {
     context,
     length: kind.length,
     monoid: BOTH,
@@ -123,9 +123,9 @@ function rankChildren(context: Context, kind: Column<'u32'>, counts: Memory): Om
     },
     emitted: ['u32', 'bool', 'u32', 'bool', 'u32', 'u32'],
     stores: [
-      { ...destination(rank), value: 0 },
-      { ...destination(open!), guard: 1, index: 2, value: 5 },
-      { ...destination(settled!), guard: 3, index: 4, value: 5 },
+      { to: rank, value: 0 },
+      { to: open!, guard: 1, index: 2, value: 5 },
+      { to: settled!, guard: 3, index: 4, value: 5 },
     ],
     total: counts,
   });

@@ -1,5 +1,5 @@
 import type { DeviceLength, Memory } from '../../primitives/columns/column.ts';
-import { alive, destination, extentOf, fuse, programOf } from '../../primitives/columns/program.ts';
+import type { Loader } from '../../primitives/columns/program.ts';
 import {
   array,
   type Column,
@@ -14,8 +14,7 @@ import {
   u32,
   uniform,
 } from '../../primitives/index.ts';
-import { monoidProgram } from '../../primitives/monoid.ts';
-import { fusedScan } from '../../primitives/scan.ts';
+import { foldResults, scanResults } from '../../primitives/row-results.ts';
 import { BOTH, type ChildBits } from './children.ts';
 import { PASSES, type Passages } from './edge-in-quadrant.ts';
 import type { OpenQuadrants } from './open-quadrants.ts';
@@ -54,11 +53,8 @@ const passCounts = fn('passCounts', { look: u32 }, { goesOn: u32, settled: u32 }
 /** Puts how many children edges pass through that go on, and that are settled, into the third and the fourth word of `counts`. */
 export function countPassages(context: Context, look: Column<'u32'>, counts: Memory): void {
   const columns = Object.values(map(passCounts, { look }));
-  const program = fuse('countPassages', [], ['u32', 'u32'], (index, _, loader) => loader.load(columns, index));
-  context.backend.reduce(extentOf(look.length), programOf(program, context, look.length), monoidProgram(BOTH), {
-    buffer: alive(counts).buffer,
-    word: 2,
-  });
+  const row = (index: U32, loader: Loader) => loader.load(columns, index);
+  foldResults('countPassages', { context, length: look.length, row }, BOTH, counts, 2);
 }
 
 /** The most children of a quadrant that one edge passes through. */
@@ -95,11 +91,10 @@ export function passOn(
   { to, rank, bits, length }: Handover,
 ): Passages {
   return context.scope(() => {
-    const made = [0, 1].map(() => context.stored('u32', length));
-    const [quadrants, edges] = made.map(destination);
+    const [quadrants, edges] = [context.stored('u32', length), context.stored('u32', length)];
     const count = map(passCounts, { look })[to];
     const children = Object.values(map(passed, { quadrant, look, ranks: rank, bits }));
-    fusedScan('passOn', {
+    scanResults('passOn', {
       context,
       length: edge.length,
       monoid: plus(u32),
@@ -116,11 +111,11 @@ export function passOn(
       stores: RANKS.flatMap((rank) => {
         const [guard, index] = [1 + 3 * rank, 2 + 3 * rank];
         return [
-          { ...quadrants!, guard, index, value: 3 + 3 * rank },
-          { ...edges!, guard, index, value: 0 },
+          { to: quadrants, guard, index, value: 3 + 3 * rank },
+          { to: edges, guard, index, value: 0 },
         ];
       }),
     });
-    return { quadrant: made[0]!, edge: made[1]! };
+    return { quadrant: quadrants, edge: edges };
   });
 }

@@ -1,4 +1,3 @@
-import { destination } from '../../primitives/columns/program.ts';
 import { If, Var } from '../../primitives/functors/control.ts';
 import { array, type Functor, fn, u32, uniform } from '../../primitives/functors/functor.ts';
 import { mulhi, popcount } from '../../primitives/functors/standard/bits.ts';
@@ -16,7 +15,7 @@ import {
   scatterReduce,
   sequence,
 } from '../../primitives/index.ts';
-import { fusedScan } from '../../primitives/scan.ts';
+import { scanResults } from '../../primitives/row-results.ts';
 import type { RowCrossings } from '../geometry/row-crossings.ts';
 import type { PlacedCells } from './cell-places.ts';
 import { type InsidePairs, type Pairs, pairsOf } from './tile-pairs.ts';
@@ -284,7 +283,7 @@ const wordCount = fn('wordCount', { row: u32, zones: array(u32), tile: uniform(u
 /** Turns flips into parities: bit i of the result is the exclusive or of all bits up to and including i. */
 function fillBits(context: Context, toggles: Column<'u32'>): Column<'u32'> {
   const masks = context.stored('u32', toggles.length);
-  fusedScan('fillBits', {
+  scanResults('fillBits', {
     context,
     length: toggles.length,
     monoid: bitXor(u32),
@@ -298,7 +297,7 @@ function fillBits(context: Context, toggles: Column<'u32'>): Column<'u32'> {
       return [parities(word).xor(before)];
     },
     emitted: ['u32'],
-    stores: [{ ...destination(masks), value: 0 }],
+    stores: [{ to: masks, value: 0 }],
   });
   return masks;
 }
