@@ -26,7 +26,7 @@ const FLOORS = {
   formats: ['primitives', 'graph', 'algorithms', 'start-unbuilt.mjs'],
   // One program measures the frames of the example's page.
   bench: ['primitives', 'backends', 'graph', 'algorithms', 'root', 'formats', 'examples/web'],
-  cli: ['primitives', 'backends', 'graph', 'algorithms', 'root', 'formats', 'bench', 'start-unbuilt.mjs'],
+  cli: ['primitives', 'backends', 'graph', 'algorithms', 'root', 'formats', 'bench'],
 };
 
 const pathOf = (place) => PLACES[place] ?? `^${place}/`;
