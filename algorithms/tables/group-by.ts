@@ -28,7 +28,7 @@ const MOST_KEYS = 4;
  *
  * Keys whose values, by their bounds, tell fewer than 2^32 groups apart are one number of every row, and rows are sorted by its
  * bits; others are sorted key by key. Then neighbours are reduced. Counts, sums and averages of up to 4 million groups need no
- * sort: rows are added up by group in 64 bits ({@link weightedHistogram}), f32 in fixed point. Such sums of f32 are exact, and so
+ * sort: rows are added up by group in 64 bits (`weightedHistogram`), f32 in fixed point. Such sums of f32 are exact, and so
  * is the f64 nearest to each; they take the place of compensated sums where the largest magnitude of the column is at most 2^39
  * times the smallest and there are at most 2^16 groups.
  *
