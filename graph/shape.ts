@@ -22,7 +22,7 @@ export interface EdgeShape {
   readonly capacity: Required<Occupancy>;
 }
 
-/** A graph as it is known before anything runs: what drawings, traces and reports are made from. */
+/** The structure of a graph, known before anything runs. Drawings, traces and reports are made from it. */
 export interface GraphShape {
   readonly name: string;
   readonly nodes: readonly NodeMeta[];
@@ -32,20 +32,20 @@ export interface GraphShape {
 /** What a node of a graph has done so far. */
 export interface NodeCounters extends StageCounters {
   readonly name: string;
-  /** Items that failed and were passed over, as the error policy asked. */
+  /** Items that failed and were skipped under the error policy. */
   readonly skipped: number;
-  /** Attempts made again after a failure. */
+  /** Retries after a failure. */
   readonly retried: number;
-  /** Items that ran elsewhere than the node's own side, moved by a migrator. */
+  /** Items that a migrator moved to the side that is not the node's own. */
   readonly migrated: number;
 }
 
-/** What an edge of a run holds, now and at most. */
+/** What an edge of a run holds now, and its maxima. */
 export interface EdgeCounters {
   /** The node it leads into, or `node.port` where that has several inputs. */
   readonly edge: string;
   readonly capacity: Required<Occupancy>;
-  /** How often a producer found it full. */
+  /** How often a producer found the edge full. */
   readonly stalls: number;
   readonly depth: number;
   readonly bytes: number;
@@ -53,14 +53,14 @@ export interface EdgeCounters {
   readonly peakBytes: number;
 }
 
-/** One item's stay in one node, for traces: times in milliseconds on the clock of `performance.now()`. */
+/** One item's processing in one node, for traces. Times are in milliseconds on the clock of `performance.now()`. */
 export interface WorkSpan {
   readonly node: string;
   /** Lane of the node, from 0. */
   readonly lane: number;
   /** Index of the item among those given to the node. */
   readonly item: number;
-  /** What `describe` calls it. */
+  /** The name that `describe` gives the item. */
   readonly record?: string | undefined;
   readonly start: number;
   readonly end: number;
@@ -68,13 +68,13 @@ export interface WorkSpan {
   readonly outcome: 'done' | 'failed' | 'aborted';
 }
 
-/** How full an edge was from `time` on, for traces; `edge` is the name of the node it leads into. */
+/** The contents of an edge from `time` on, for traces; `edge` is the name of the node it leads into. */
 export interface OccupancySample extends Occupancy {
   readonly edge: string;
   readonly time: number;
 }
 
-/** Something that happened at a moment: a migration, a retry, an error. */
+/** An event at one moment: a migration, a retry, an error. */
 export interface TraceMark {
   readonly node: string;
   readonly time: number;
@@ -83,7 +83,7 @@ export interface TraceMark {
   readonly detail?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** What a traced run leaves behind. */
+/** The record of a traced run. */
 export interface Trace {
   readonly shape: GraphShape;
   readonly started: number;
@@ -120,7 +120,7 @@ export const aGraphShape: Kind = (given, path, homes) =>
 
 const SHAPE = aRecord<GraphShape>({ name: aText, nodes: anArrayOf(aNode), edges: anArrayOf(anEdge) });
 
-/** An edge that does not lead from a node to a node. */
+/** Finds an edge that does not connect two nodes of the graph. */
 function strayEdge({ nodes, edges }: GraphShape, path: string): Flaw | undefined {
   const names = new Set(nodes.map(({ name }) => name));
   for (const [i, edge] of edges.entries()) {
