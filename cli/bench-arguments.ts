@@ -161,17 +161,17 @@ function parsePeers(list: string, option: string): readonly string[] {
   return list === 'none' ? [] : parseChoices(list, option, PEERS);
 }
 
-const MOST_ELEMENTS = 2 ** 32;
-const MOST_SIZES = 100;
+const MAX_ELEMENTS = 2 ** 32;
+const MAX_SIZES = 100;
 
 /** Reads sizes: numbers, powers, and ranges of powers of two, by a step of the exponent; in rising order. */
 export function parseSizes(list: string, option: string): number[] {
   const sizes = list
     .split(',')
     .flatMap((part) => (part.includes('..') ? parseRange(part, option) : [parseSize(part, option)]));
-  if (sizes.length > MOST_SIZES) {
+  if (sizes.length > MAX_SIZES) {
     throw new UsageError('usage/sizes', `${option} ${list} makes ${sizes.length} sizes.`, {
-      remedy: `Give at most ${MOST_SIZES}.`,
+      remedy: `Give at most ${MAX_SIZES}.`,
     });
   }
   return [...new Set(sizes)].sort((a, b) => a - b);
@@ -181,7 +181,7 @@ export function parseSizes(list: string, option: string): number[] {
 export function parseSize(part: string, option: string): number {
   const [, base, power] = /^\s*(\d+)(?:\^(\d+))?\s*$/.exec(part) ?? [];
   const size = base === undefined ? Number.NaN : Number(base) ** Number(power ?? 1);
-  if (Number.isInteger(size) && size >= 1 && size < MOST_ELEMENTS) return size;
+  if (Number.isInteger(size) && size >= 1 && size < MAX_ELEMENTS) return size;
   throw new UsageError('usage/size', `${option} has '${part}' where a number of elements belongs.`, {
     remedy: 'Write it as 1000 or 2^20, below 2^32; several as 2^10..2^24 or 2^10..2^24:2.',
   });

@@ -50,11 +50,11 @@ export function readCommand(
   const values = new Map<string, string | true>();
   const repeated = new Map<string, string[]>();
   const words: string[] = [];
-  const mostWords = names.at(-1)?.endsWith('…') === true ? Number.POSITIVE_INFINITY : names.length;
+  const maxWords = names.at(-1)?.endsWith('…') === true ? Number.POSITIVE_INFINITY : names.length;
   for (const token of tokenize(args, specs)) {
     if (token.kind === 'option-terminator') continue;
     if (token.kind === 'positional') {
-      if (words.length === mostWords) throw strayWord(token.value);
+      if (words.length === maxWords) throw strayWord(token.value);
       words.push(token.value);
       continue;
     }

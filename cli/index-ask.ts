@@ -213,9 +213,9 @@ async function readAreas(
   job: QueryJob,
   windowOf?: Uint32Array,
 ): Promise<AreaRows> {
-  const { region, set, polygon, least, most } = shared;
+  const { region, set, polygon, least: min, most: max } = shared;
   const read = await context
-    .read({ region, set, polygon, least: { ...least }, most: { ...most } })
+    .read({ region, set, polygon, least: { ...min }, most: { ...max } })
     .finally(() => context.dispose(shared));
   const found = windowOf === undefined ? read : addHalves(read, windowOf, stepsAbove(job));
   const step = areaOfStep(job.file);

@@ -82,7 +82,7 @@ interface SetUnderWay {
 export function buildTree(context: Context, job: TreeJob): TreeRun {
   const { levels, keepsEdges, memory, sets, placing } = job;
   const budget = quadrantBudget(memory);
-  const mostWords = memory / BYTES_PER_WORD;
+  const maxWords = memory / BYTES_PER_WORD;
   let words = 0;
   const underWay = sets.map((): SetUnderWay => ({ read: 0, names: [], parts: [] }));
   const figures = { polygons: 0, vertices: 0, quadrants: 0 };
@@ -96,8 +96,8 @@ export function buildTree(context: Context, job: TreeJob): TreeRun {
     return { set, bytes, polygons, firstPolygon };
   };
   const split = async ({ set, bytes, polygons, firstPolygon }: PlacedBatch): Promise<DecomposedBatch> => {
-    const most = mostWords - words;
-    const quadrants = await decompose(context, polygons, { levels, budget, mostWords: most, keepsEdges });
+    const max = maxWords - words;
+    const quadrants = await decompose(context, polygons, { levels, budget, mostWords: max, keepsEdges });
     words += wordsOf(quadrants);
     figures.polygons += polygons.polygonRings.length - 1;
     figures.vertices += polygons.x.length;

@@ -50,17 +50,17 @@ const WINDOW_COLUMNS = [
 /** Rows of a batch: few at first, and then as many as make about so many answers. */
 const FIRST_ROWS = 2 ** 12;
 const ANSWERS = 2 ** 21;
-const LEAST_ROWS = 2 ** 8;
+const MIN_ROWS = 2 ** 8;
 /** Every batch looks at all nodes of the tree once: points are asked of large trees in large batches. */
 const NODES_A_POINT = 16;
-const MOST_POINTS = [2 ** 17, 2 ** 20] as const;
+const MAX_POINTS = [2 ** 17, 2 ** 20] as const;
 /** A window meets many quadrants for every polygon. */
-const MOST_WINDOWS = 2 ** 12;
+const MAX_WINDOWS = 2 ** 12;
 const GROWTH = 8;
 
-function mostRows(kind: 'points' | 'windows', { nodes }: MaqFile['tree']): number {
-  if (kind === 'windows') return MOST_WINDOWS;
-  return Math.min(MOST_POINTS[1], Math.max(MOST_POINTS[0], Math.floor(nodes.level.length / NODES_A_POINT)));
+function maxRows(kind: 'points' | 'windows', { nodes }: MaqFile['tree']): number {
+  if (kind === 'windows') return MAX_WINDOWS;
+  return Math.min(MAX_POINTS[1], Math.max(MAX_POINTS[0], Math.floor(nodes.level.length / NODES_A_POINT)));
 }
 
 async function rowQueries(
@@ -70,7 +70,7 @@ async function rowQueries(
   readers: QueryReaders,
 ): Promise<QuerySource> {
   const comesRound = reading.antimeridian === 'unwrap' && sets.some(({ crs }) => isGeographicCrs(crs));
-  const most = mostRows(kind, built);
+  const most = maxRows(kind, built);
   let size: number = FIRST_ROWS;
   let [beyond, flat] = [0, 0];
   const faultOf = kind === 'points' ? undefined : comesRound ? heightFault : windowFault;
@@ -102,7 +102,7 @@ async function rowQueries(
     },
     learn({ batch, query }) {
       const fitting = Math.floor((ANSWERS * batch.count) / Math.max(1, query.length));
-      size = Math.max(LEAST_ROWS, Math.min(most, GROWTH * size, fitting));
+      size = Math.max(MIN_ROWS, Math.min(most, GROWTH * size, fitting));
     },
     tellNotes(log) {
       skipping?.tellNotes(log);

@@ -144,7 +144,7 @@ function parseAsked(values: OptionValues, metric: Metric): Asked {
   return { kind: 'radius', radius: radius! };
 }
 
-const LEAST_F32 = 2 ** -126;
+const MIN_F32 = 2 ** -126;
 
 /** A radius is compared as a power, of l2 and the like: that has to be a number of f32. */
 function requireRadius(radius: number, metric: Metric): void {
@@ -153,10 +153,10 @@ function requireRadius(radius: number, metric: Metric): void {
   }
   const power = powerOf(metric);
   const compared = Math.abs(Math.fround(radius ** power));
-  if (radius === 0 || (compared >= LEAST_F32 && Number.isFinite(compared))) return;
+  if (radius === 0 || (compared >= MIN_F32 && Number.isFinite(compared))) return;
   const greatest = 2 ** (Math.log2(GREATEST_F32) / power);
   throw new UsageError('usage/out-of-range', `--radius ${radius} is no distance that f32 can compare.`, {
-    expected: `0, or ${(LEAST_F32 ** (1 / power)).toPrecision(3)} to ${greatest.toPrecision(3)} with ${nameOfMetric(metric)}`,
+    expected: `0, or ${(MIN_F32 ** (1 / power)).toPrecision(3)} to ${greatest.toPrecision(3)} with ${nameOfMetric(metric)}`,
     got: radius,
     remedy: power > 1 ? 'Change the unit of the coordinates, or take --metric max or l1.' : undefined,
   });

@@ -40,14 +40,14 @@ export interface NeighbourJob {
   readonly elements: Float32Array;
 }
 
-const MOST_TREE_DIMENSIONS = 3;
+const MAX_TREE_DIMENSIONS = 3;
 /** Rows of a result that are on the device at once. */
-const MOST_ROWS = 2 ** 20;
-const MOST_QUERIES = 2 ** 15;
+const MAX_ROWS = 2 ** 20;
+const MAX_QUERIES = 2 ** 15;
 /** Pairs of a query and a point, times dimensions, that are looked at at once: fractions of a second. */
-const MOST_STEPS = 2 ** 34;
+const MAX_STEPS = 2 ** 34;
 /** Pairs whose distances are on the device at once. */
-const MOST_PAIRS = 2 ** 24;
+const MAX_PAIRS = 2 ** 24;
 
 /** Brings points to the device; in the plane and in space it builds a tree over them. */
 export function neighbourIndex(
@@ -55,7 +55,7 @@ export function neighbourIndex(
   { asked, metric, dimensions, elements }: NeighbourJob,
 ): NeighbourIndex {
   const count = elements.length / dimensions;
-  const hasTree = dimensions <= MOST_TREE_DIMENSIONS && metric !== 'cosine' && metric !== 'inner';
+  const hasTree = dimensions <= MAX_TREE_DIMENSIONS && metric !== 'cosine' && metric !== 'inner';
   // Trees are of two dimensions at least; a further coordinate of 0 changes no distance.
   const width = hasTree ? Math.max(2, dimensions) : dimensions;
   const place = (given: Float32Array): Points => ({
@@ -96,9 +96,9 @@ export function neighbourIndex(
   }
 
   const rows = asked.kind === 'nearest' ? Math.min(count, asked.k + 1) : 1;
-  const atOnce = hasTree ? MOST_QUERIES : MOST_STEPS / Math.max(1, count * dimensions);
-  const pairs = asked.kind === 'radius' && !hasTree ? MOST_PAIRS / Math.max(1, count) : MOST_QUERIES;
-  const most = Math.floor(Math.min(MOST_QUERIES, atOnce, pairs, MOST_ROWS / Math.max(1, rows)));
+  const atOnce = hasTree ? MAX_QUERIES : MAX_STEPS / Math.max(1, count * dimensions);
+  const pairs = asked.kind === 'radius' && !hasTree ? MAX_PAIRS / Math.max(1, count) : MAX_QUERIES;
+  const most = Math.floor(Math.min(MAX_QUERIES, atOnce, pairs, MAX_ROWS / Math.max(1, rows)));
   return { way: hasTree ? 'tree' : 'all points', mostQueries: Math.max(1, most), search: searchInParts };
 }
 

@@ -86,11 +86,11 @@ function isOfDifferences(metric: Metric): boolean {
   return metric !== 'cosine' && metric !== 'inner';
 }
 
-const MOST_SAMPLES = 4096;
+const MAX_SAMPLES = 4096;
 
 /** The medians of coordinates, of up to 4,096 points at equal distances in the file. */
 function offsetOf(parts: readonly PlacedRows[], count: number, dimensions: number): number[] {
-  const every = Math.ceil(count / MOST_SAMPLES);
+  const every = Math.ceil(count / MAX_SAMPLES);
   const samples: number[][] = Array.from({ length: dimensions }, () => []);
   let first = 0;
   for (const part of parts) {

@@ -32,7 +32,7 @@ export interface LeftOut {
 
 /** Beyond these, differences of two numbers may be beyond f32. */
 export const GREATEST: number = 2 ** 126;
-const MOST_ROWS = 2 ** 32 - 1;
+const MAX_ROWS = 2 ** 32 - 1;
 
 /**
  * Reads points as the table has them, batch by batch. A row has no place where a coordinate is null, NaN, infinite or above
@@ -47,7 +47,7 @@ export async function* pointRows(
 ): AsyncGenerator<PlacedRows, void, undefined> {
   const names = id === undefined ? columns : [...columns, id];
   for await (const batch of table.batches({ columns: names, signal })) {
-    if (batch.first + batch.rows > MOST_ROWS) throw tooManyRows(table.file);
+    if (batch.first + batch.rows > MAX_ROWS) throw tooManyRows(table.file);
     const read = columns.map((name) => numbersOf(batch.columns[name]!, batch.rows));
     const places = new Uint32Array(batch.rows);
     let count = 0;
@@ -111,7 +111,7 @@ function noPlace(file: string, row: number, fault: string): FormatError {
 
 function tooManyRows(file: string): FormatError {
   return new FormatError('neighbours/too-many-rows', 'There are more rows than can be numbered.', {
-    expected: `at most ${MOST_ROWS}`,
+    expected: `at most ${MAX_ROWS}`,
     got: 'more',
     remedy: 'Split the file.',
     place: { file },

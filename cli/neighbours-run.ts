@@ -132,11 +132,11 @@ function closing<T extends { close(): Promise<void> }>(value: T): AsyncDisposabl
 
 /** Half is for points and results on the host. */
 function deviceShare(memory: number): number {
-  return Math.max(LEAST_ON_DEVICE, Math.floor(memory / 2));
+  return Math.max(MIN_ON_DEVICE, Math.floor(memory / 2));
 }
 
 /** What a device needs to do anything at all. */
-const LEAST_ON_DEVICE = 2 ** 26;
+const MIN_ON_DEVICE = 2 ** 26;
 
 /** A table of points, opened. */
 interface OpenPoints extends AsyncDisposable {

@@ -69,10 +69,10 @@ export async function openTableOutputs(
 }
 
 /** An answer in pieces that are written one after the other. */
-export async function writeAnswer({ rows, columns }: Answer, outputs: TableOutputs, most: number): Promise<void> {
+export async function writeAnswer({ rows, columns }: Answer, outputs: TableOutputs, max: number): Promise<void> {
   const { rowsAt } = await import('./table-columns.ts');
-  for (let from = 0; from < rows; from += most) {
-    const places = Uint32Array.from({ length: Math.min(most, rows - from) }, (_, i) => from + i);
+  for (let from = 0; from < rows; from += max) {
+    const places = Uint32Array.from({ length: Math.min(max, rows - from) }, (_, i) => from + i);
     await outputs.add({ rows: places.length, columns: rowsAt(columns, places) });
   }
 }

@@ -60,7 +60,7 @@ interface Part {
 }
 
 /** A device groups rows by so many columns at most. */
-const MOST_KEYS = 4;
+const MAX_KEYS = 4;
 // No column of a file is called so by chance, and no harm is done if one is: it would be refused as repeated.
 const NUMBER = '\u0000group';
 const COUNT = { n: { kind: 'count' } } as const;
@@ -134,7 +134,7 @@ export function partAsker(
     const value = made === undefined ? groupColumn((each.of as { name: string }).name, batch) : asIs(made[0]);
     const columns = [...keys.map((name) => groupColumn(name, batch)), value];
     const names = [...new Set(columns.map(({ name }) => name))];
-    if (names.length > MOST_KEYS) return askByNumber(part, value);
+    if (names.length > MAX_KEYS) return askByNumber(part, value);
     const answer = await groupBy(table, names, { '\u0000n': COUNT.n }, { where: chosen });
     return decoded(answer, columns, ['\u0000n']);
   }

@@ -35,7 +35,7 @@ export interface Order {
   readonly descending: boolean;
 }
 
-const MOST_KEYS = 4;
+const MAX_KEYS = 4;
 
 /**
  * Reads the texts of the command line against the columns of a file.
@@ -47,9 +47,9 @@ export function questionOf(options: TableOptions, file: TableFile): Question {
   const { where, groupBy, aggregate, columns, orderBy } = options;
   const parsedWhere = where === undefined ? undefined : parseCondition({ option: '--where', text: where }, names);
   const keys = groupBy === undefined ? [] : parseColumns({ option: '--group-by', text: groupBy }, names);
-  if (keys.length > MOST_KEYS) {
+  if (keys.length > MAX_KEYS) {
     throw new UsageError('usage/group-by', `--group-by has ${keys.length} columns.`, {
-      remedy: `Group by ${MOST_KEYS} columns at most.`,
+      remedy: `Group by ${MAX_KEYS} columns at most.`,
     });
   }
   const text = aggregate ?? (groupBy === undefined ? undefined : 'count');

@@ -16,12 +16,12 @@ export interface SomeRows {
 export function* chosenRows(
   { rows, ids, columns }: PartAnswer,
   fields: readonly TableField[],
-  most: number,
+  max: number,
 ): Generator<SomeRows> {
   const wanted = someColumns(columns, fields);
   const count = ids?.length ?? rows;
-  for (let from = 0; from < count; from += most) {
-    const to = Math.min(count, from + most);
+  for (let from = 0; from < count; from += max) {
+    const to = Math.min(count, from + max);
     const places = ids?.subarray(from, to) ?? Uint32Array.from({ length: to - from }, (_, i) => from + i);
     yield { rows: places.length, columns: rowsAt(wanted, places) };
   }

@@ -10,8 +10,8 @@ import type { Question } from './table-question.ts';
 import { chosenRows, topTally } from './table-rows.ts';
 
 /** Rows that are asked at once, where memory allows. */
-const MOST_ROWS = 2 ** 20;
-const LEAST_ROWS = 2 ** 10;
+const MAX_ROWS = 2 ** 20;
+const MIN_ROWS = 2 ** 10;
 /** Bytes of a cell while it is on its way: as it was read, as it is compared, and on the device. */
 const BYTES_PER_CELL = 24;
 
@@ -62,5 +62,5 @@ export function tableSession(context: Context, question: Question, options: Tabl
 function rowsWithin(memory: number, columns: number): number {
   const perRow = Math.max(1, columns) * BYTES_PER_CELL * PARTS_HELD;
   const most = 2 ** Math.floor(Math.log2(Math.max(1, memory / perRow)));
-  return Math.min(MOST_ROWS, Math.max(LEAST_ROWS, most));
+  return Math.min(MAX_ROWS, Math.max(MIN_ROWS, most));
 }

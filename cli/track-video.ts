@@ -142,14 +142,14 @@ function failoverNote({ from, to, reason }: TakenOver): Note {
   return { code: 'track/failover', message };
 }
 
-const MOST_WAITING = 4;
+const MAX_WAITING = 4;
 /** What a frame takes while it is on its way: itself, and as f32 on the device. */
 const COPIES = 1 + 4;
 
 /** How many frames may wait before a node, so that all of those under way stay within the memory. */
 function framesWaiting({ name, width, height, bits }: Video, { memory }: TrackOptions): number {
   const bytes = width * height * (bits / 8) * COPIES;
-  for (let waiting = MOST_WAITING; waiting >= 1; waiting--) {
+  for (let waiting = MAX_WAITING; waiting >= 1; waiting--) {
     if (framesHeld(waiting) * bytes <= memory) return waiting;
   }
   throw overMemory('The frames of the video are too large.', {
@@ -161,7 +161,7 @@ function framesWaiting({ name, width, height, bits }: Video, { memory }: TrackOp
   });
 }
 
-const MOST_SAMPLES = 64;
+const MAX_SAMPLES = 64;
 
 /** Refuses a pipe, which comes once, where the video is read twice. What is not there is told when it is opened. */
 async function requireKept(path: string): Promise<void> {
@@ -182,7 +182,7 @@ async function backgroundOf<C>(
 ): Promise<HostFrame | undefined> {
   await using video = closing(await open());
   const { width, height, bits } = video.value;
-  const most = Math.max(1, Math.min(MOST_SAMPLES, Math.floor(memory / 2 / (width * height * (bits / 8)))));
+  const most = Math.max(1, Math.min(MAX_SAMPLES, Math.floor(memory / 2 / (width * height * (bits / 8)))));
   let [samples, every]: [VideoFrame[], number] = [[], 1];
   // A frame that cannot be read is told when it is to be tracked.
   for await (const frame of framesOf(video.value, onError).frames(signal)) {

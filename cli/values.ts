@@ -24,13 +24,13 @@ export function parseBins(text: string): Binning {
   return { kind: 'even', low, high, width };
 }
 
-const MOST_BINS = 2 ** 31;
+const MAX_BINS = 2 ** 31;
 
 function checkDivides(text: string, low: number, high: number, width: number): void {
   const bins = Number(((high - low) / width).toPrecision(12));
-  if (!(bins < MOST_BINS)) {
+  if (!(bins < MAX_BINS)) {
     throw new UsageError('usage/bins', `--bins ${text} makes ${bins} bins.`, {
-      remedy: `Choose a width that makes fewer than ${MOST_BINS}.`,
+      remedy: `Choose a width that makes fewer than ${MAX_BINS}.`,
     });
   }
   if (evenBinCount(low, high, width) === undefined) {
@@ -85,15 +85,15 @@ export function parseExtent(text: string, option: string): Extent {
 }
 
 /** Reads a number above 0, and at most `most`. */
-export function parsePositive(text: string, option: string, most: number = Number.MAX_VALUE): number {
+export function parsePositive(text: string, option: string, max: number = Number.MAX_VALUE): number {
   const value = parseNumber(text, option);
-  if (value > 0 && value <= most) return value;
-  const range = most === Number.MAX_VALUE ? 'above 0' : `above 0 and at most ${most}`;
+  if (value > 0 && value <= max) return value;
+  const range = max === Number.MAX_VALUE ? 'above 0' : `above 0 and at most ${max}`;
   throw new UsageError('usage/out-of-range', `${option} ${text} is not ${range}.`);
 }
 
-const MOST_RADIUS = 256;
-const MOST_RADII = 64;
+const MAX_RADIUS = 256;
+const MAX_RADII = 64;
 
 /** Reads `lo:hi:step`: radii in pixels, from 1 up. */
 export function parseRadii(text: string, option: string): number[] {
@@ -105,9 +105,9 @@ export function parseRadii(text: string, option: string): number[] {
   }
   const [low, high, step] = parts.map((part) => parseNumber(part, option)) as [number, number, number];
   const count = Math.floor(Number(((high - low) / step).toPrecision(12))) + 1;
-  if (!(low >= 1 && high <= MOST_RADIUS && low <= high && step > 0 && count <= MOST_RADII)) {
-    throw new UsageError('usage/radii', `${option} ${text} gives no radii from 1 to ${MOST_RADIUS} pixels.`, {
-      remedy: `Give the least, the greatest and a step above 0, at most ${MOST_RADII} radii, as ${option} 8:20:2.`,
+  if (!(low >= 1 && high <= MAX_RADIUS && low <= high && step > 0 && count <= MAX_RADII)) {
+    throw new UsageError('usage/radii', `${option} ${text} gives no radii from 1 to ${MAX_RADIUS} pixels.`, {
+      remedy: `Give the least, the greatest and a step above 0, at most ${MAX_RADII} radii, as ${option} 8:20:2.`,
     });
   }
   // Twelve digits hide that a multiple of 0.1 is not exactly one.

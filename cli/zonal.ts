@@ -124,7 +124,7 @@ async function compute<C extends RunContext>(
     band: options.band,
     nodata: options.nodata,
     raw: options.raw,
-    maxBlockBytes: Math.min(MOST_BLOCK_BYTES, sharesOf(options.memory).record),
+    maxBlockBytes: Math.min(MAX_BLOCK_BYTES, sharesOf(options.memory).record),
   });
   const starting = openContext(options, parts.openContext);
   // Errors of the zones are told first, then those of the raster: each promise is awaited in that order below.
@@ -175,7 +175,7 @@ async function count<C extends RunContext>(
 }
 
 /** Of a block that is decoded as a whole, however much memory there is. */
-const MOST_BLOCK_BYTES = 2 ** 29;
+const MAX_BLOCK_BYTES = 2 ** 29;
 
 /** What is not written need not be computed. */
 function wantsStatistics({ stats, plot, format }: ZonalOptions): boolean {

@@ -74,7 +74,7 @@ function quote(field: string): string {
   return /[",\r\n]/.test(field) ? `"${field.replaceAll('"', '""')}"` : field;
 }
 
-const MOST_EXACT = BigInt(Number.MAX_SAFE_INTEGER);
+const MAX_EXACT = BigInt(Number.MAX_SAFE_INTEGER);
 
 function jsonCells(column: TableColumn): (row: number) => string {
   switch (column.type) {
@@ -83,7 +83,7 @@ function jsonCells(column: TableColumn): (row: number) => string {
       return (row) => JSON.stringify(text(column.rows[row]!));
     }
     case 'area':
-      return (row) => (column.values[row]! <= MOST_EXACT ? `${column.values[row]}` : `"${column.values[row]}"`);
+      return (row) => (column.values[row]! <= MAX_EXACT ? `${column.values[row]}` : `"${column.values[row]}"`);
     case 'ratio':
       return (row) => (Number.isNaN(column.values[row]!) ? 'null' : String(column.values[row]));
     case 'flag':

@@ -256,11 +256,11 @@ function readRow(text: string, columns: Columns, batch: Batch, reading: Reading)
 
 function fillRow(
   fields: readonly string[],
-  { numbers, least }: Columns,
+  { numbers, least: min }: Columns,
   batch: Batch,
   { options }: Reading,
 ): string | undefined {
-  if (fields.length < least) return `it has ${fields.length} of ${least} fields`;
+  if (fields.length < min) return `it has ${fields.length} of ${min} fields`;
   for (let column = 0; column < numbers.length; column++) {
     const field = fields[numbers[column]!]!;
     const value = NUMBER.test(field) ? Number(field) : Number.NaN;

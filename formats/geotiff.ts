@@ -156,7 +156,7 @@ async function openBand(source: ByteSource, options: GeoTiffOptions, path: strin
 }
 
 /** More than a file with hundreds of bands has. */
-const MOST_METADATA = 2 ** 24;
+const MAX_METADATA = 2 ** 24;
 
 async function scalingOf(
   directory: TiffDirectory,
@@ -164,7 +164,7 @@ async function scalingOf(
   raw: boolean,
   notes: Note[],
 ): Promise<Scaling | undefined> {
-  const scaling = readScaling(await directory.text('gdalMetadata', MOST_METADATA), band, notes);
+  const scaling = readScaling(await directory.text('gdalMetadata', MAX_METADATA), band, notes);
   if (scaling === undefined) return undefined;
   const { scale, offset } = scaling;
   const formula = `${scale} × stored ${offset < 0 ? '-' : '+'} ${Math.abs(offset)}`;
@@ -191,12 +191,12 @@ async function readMasks(
   return first!;
 }
 
-function checkBlockSize(layout: BandLayout, most: number, file: string): void {
+function checkBlockSize(layout: BandLayout, max: number, file: string): void {
   const bytes = rowsAtOnce(layout) * rowBytes(layout);
-  if (bytes <= most) return;
+  if (bytes <= max) return;
   const message = 'A block of the TIFF is too large to be decoded as a whole, and cannot be read in windows.';
   throw new FormatError('format/block-too-large', message, {
-    expected: `at most ${most} bytes`,
+    expected: `at most ${max} bytes`,
     got: `${bytes} bytes (${layout.blockColumns} × ${layout.blockRows} cells)`,
     remedy: `Rewrite the file ${IN_TILES}.`,
     place: { file },

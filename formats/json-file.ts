@@ -15,8 +15,8 @@ import { readBounded } from './read-bounded.ts';
  * @throws OutOfMemoryError `memory/limit` where the text, or what `JSON.parse` makes of it, takes more than `memory`.
  */
 export async function readTextFile(file: string, memory: number = Number.POSITIVE_INFINITY): Promise<string> {
-  const most = Math.min(constants.MAX_STRING_LENGTH, Math.floor(memory / TEXT_FACTOR));
-  const bytes = await readWhole(file, most);
+  const max = Math.min(constants.MAX_STRING_LENGTH, Math.floor(memory / TEXT_FACTOR));
+  const bytes = await readWhole(file, max);
   if (!isUtf8(bytes)) {
     throw new FormatError('format/not-utf8', 'The file is not UTF-8 text, so it cannot be JSON.', {
       place: { file },

@@ -16,11 +16,11 @@ export interface MemoryNeed {
 /** The error `memory/limit`: a sentence, what was estimated, what is allowed, and what can be done. */
 export function overMemory(sentence: string, { needed, what, allowed, instead, place }: MemoryNeed): OutOfMemoryError {
   const remedy = 'Raise the limit (--memory) where the machine has more';
-  const [most, got] = [bytesText(allowed), bytesText(needed)];
+  const [max, got] = [bytesText(allowed), bytesText(needed)];
   return new OutOfMemoryError('memory/limit', sentence, {
-    expected: `at most ${most}`,
+    expected: `at most ${max}`,
     // A stream is counted while it is read, and refused a few bytes above the limit.
-    got: got === most ? `more than that for ${what}` : `${got} for ${what}`,
+    got: got === max ? `more than that for ${what}` : `${got} for ${what}`,
     remedy: instead === undefined ? `${remedy}.` : `${remedy}, or ${instead}.`,
     place,
   });

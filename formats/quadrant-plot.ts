@@ -26,12 +26,12 @@ export interface QuadrantPlot<C> {
   readonly remark: string | undefined;
 }
 
-const MOST_HEIGHT = 900;
+const MAX_HEIGHT = 900;
 const MAP_TOP = 118;
 /** Bounds of a drawing that a browser shows at once: about a megabyte. */
-const MOST_SQUARES = 80_000;
-const MOST_POINTS = 80_000;
-const LEAST_PIXELS = 1;
+const MAX_SQUARES = 80_000;
+const MAX_POINTS = 80_000;
+const MIN_PIXELS = 1;
 const LINE_STEP = 0.5;
 
 /**
@@ -51,9 +51,9 @@ const LINE_STEP = 0.5;
 export function quadrantPlot(file: MaqFile, options: QuadrantPlotOptions = {}): QuadrantPlot<string> {
   requireArguments('quadrantPlot', { file, options }, { file: aDrawnFile, options: PLOT });
   const { tree } = file;
-  const frame = frameOf(shownExtent(file, options), WIDTH - 2 * MARGIN, MOST_HEIGHT);
-  const cells = cellsWithin(tree, frame, LEAST_PIXELS, MOST_SQUARES);
-  const outlines = outlinesOf(tree, frame, LINE_STEP, MOST_POINTS);
+  const frame = frameOf(shownExtent(file, options), WIDTH - 2 * MARGIN, MAX_HEIGHT);
+  const cells = cellsWithin(tree, frame, MIN_PIXELS, MAX_SQUARES);
+  const outlines = outlinesOf(tree, frame, LINE_STEP, MAX_POINTS);
   const height = MAP_TOP + frame.height + MARGIN;
   const remark = remarkOn(file, cells);
   const content = [

@@ -14,7 +14,7 @@ export function emptyVertices(): Vertices {
 }
 
 /** One gibibyte of coordinates, eight times the largest real file at hand. */
-const MOST_VERTICES = 2 ** 26;
+const MAX_VERTICES = 2 ** 26;
 
 /**
  * Appends the positions of a ring; elevations and what else stands behind the first two numbers are left out.
@@ -51,9 +51,9 @@ function showNumber(value: unknown): string {
 
 function grow(vertices: Vertices, at: FeaturePlace): void {
   const size = vertices.length * 2;
-  if (size > MOST_VERTICES) {
+  if (size > MAX_VERTICES) {
     throw new CapacityError('capacity/vertices', 'The zones have too many vertices.', {
-      expected: `at most ${MOST_VERTICES}`,
+      expected: `at most ${MAX_VERTICES}`,
       got: `more by ${describeFeature(at)}`,
       remedy: 'Split the zones into several files.',
       place: { file: at.file, record: at.index },

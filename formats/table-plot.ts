@@ -54,7 +54,7 @@ function numbersOf(field: TableField, columns: HostTable, rows: number): Float64
   );
 }
 
-const MOST_BARS = 40;
+const MAX_BARS = 40;
 const BAR_HEIGHT = 22;
 
 interface Bar {
@@ -76,7 +76,7 @@ function barsOf(title: string, field: TableField, keys: readonly TableField[]): 
       for (let row = 0; row < count; row++) {
         rows++;
         if (!Number.isFinite(numbers[row]!)) missing++;
-        else if (bars.length < MOST_BARS) {
+        else if (bars.length < MAX_BARS) {
           bars.push({ name: shorten(texts.map((of) => of(row)).join(', '), 28), value: numbers[row]! });
         }
       }
@@ -121,7 +121,7 @@ async function barChart(bars: readonly Bar[], label: string, height: number): Pr
   return `<g font-size="11" text-anchor="middle" fill="currentColor">${chart.innerHTML}</g>`;
 }
 
-const MOST_BINS = 64;
+const MAX_BINS = 64;
 const CHART_HEIGHT = 320;
 
 /** Bins are as wide as the least power of two with which so many hold all numbers: bins of half the width merge to them. */
@@ -188,14 +188,14 @@ function histogramOf(title: string, field: TableField): TablePicture {
 
 /** The least power of two with which few enough bins reach from one number to another. */
 function powerFor(least: number, greatest: number): number {
-  if (least === greatest) return Math.max(LEAST_POWER, Math.floor(Math.log2(Math.abs(least))) - 4);
-  let power = Math.max(LEAST_POWER, Math.floor(Math.log2(greatest / 2 - least / 2)) - 6);
-  while (Math.floor(greatest / 2 ** power) - Math.floor(least / 2 ** power) >= MOST_BINS) power++;
+  if (least === greatest) return Math.max(MIN_POWER, Math.floor(Math.log2(Math.abs(least))) - 4);
+  let power = Math.max(MIN_POWER, Math.floor(Math.log2(greatest / 2 - least / 2)) - 6);
+  while (Math.floor(greatest / 2 ** power) - Math.floor(least / 2 ** power) >= MAX_BINS) power++;
   return power;
 }
 
 /** Bins that are not wider could not be told apart. */
-const LEAST_POWER = -1000;
+const MIN_POWER = -1000;
 
 function page(title: string, subtitle: string, chartHeight: number, chart: string): string {
   const height = TOP + chartHeight + MARGIN;

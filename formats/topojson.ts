@@ -211,15 +211,15 @@ function expandRing(topology: CheckedTopology, ring: unknown, at: FeaturePlace):
 }
 
 /** A ring may name an arc any number of times, so a small file could ask for more vertices than there is memory. */
-const MOST_RING_VERTICES = 2 ** 24;
+const MAX_RING_VERTICES = 2 ** 24;
 
 function countVertices(topology: CheckedTopology, ring: readonly unknown[], at: FeaturePlace): number {
   let vertices = 0;
   for (const reference of ring) {
     vertices += checkArc(topology, reference, at).length;
-    if (vertices > MOST_RING_VERTICES) {
+    if (vertices > MAX_RING_VERTICES) {
       throw new CapacityError('capacity/ring-vertices', `A ring of ${describeFeature(at)} has too many vertices.`, {
-        expected: `at most ${MOST_RING_VERTICES}`,
+        expected: `at most ${MAX_RING_VERTICES}`,
         got: `${vertices} or more`,
         remedy: 'Split the polygon.',
         place: { file: at.file, record: at.index },

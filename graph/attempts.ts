@@ -5,19 +5,19 @@ import type { Parcel } from './parcel.ts';
 import type { ItemContext } from './pull-map.ts';
 import type { WorkSpan } from './shape.ts';
 
-/** What a node's function gets beside its item. */
+/** What a node's function receives besides its item. */
 export interface NodeContext<C> extends ItemContext {
-  /** What the run was given. Throws `GraphError` `graph/no-context` if that was nothing. */
+  /** The context given to `run()`. Throws `GraphError` `graph/no-context` if there was none. */
   readonly ctx: C;
-  /** 1 at first, one more for each time that the item is tried again. */
+  /** 1 at first, plus one for each retry of the item. */
   readonly attempt: number;
-  /** Puts a mark into the trace. */
+  /** Adds a mark to the trace. */
   mark(name: string, detail?: Readonly<Record<string, unknown>>): void;
 }
 
 /**
- * Work on one item. The item is the function's if it succeeds, to free as well; if it fails the item is the graph's
- * still, which may try again, and discards it in the end.
+ * Work on one item. On success the function owns the item and must free it. On failure the graph keeps the item: it
+ * may retry, and discards the item in the end.
  */
 export type NodeFunction<A, B, C> = (item: A, context: NodeContext<C>) => Promise<B> | B;
 
@@ -28,11 +28,11 @@ export interface Work<A, B> {
   readonly policy: FullPolicy;
 }
 
-/** In place of the result of an item that was passed over: nothing leaves the node. */
+/** Returned instead of a result for an item that was skipped: nothing leaves the node. */
 export const SKIPPED: unique symbol = Symbol('quadrille.skipped');
 export type Skipped = typeof SKIPPED;
 
-/** `work`, counted, told of and tried again as its policy asks; rejects only to end the run. */
+/** Runs `work` under its error policy: counts it, reports it and retries it. Rejects only to end the run. */
 export function underPolicy<A, B>(
   node: NodeRun,
   work: Work<A, B>,
@@ -149,7 +149,7 @@ function stopAt<A>(node: NodeRun, parcel: Parcel<A>, context: ItemContext, attem
   throw passOver(node, parcel, context, attempts, { outcome: 'stopped', cause });
 }
 
-/** Frees an item that has failed for good, and tells of it. */
+/** Frees an item that failed for good, and reports it. */
 export function passOver<A>(
   node: NodeRun,
   parcel: Parcel<A>,
@@ -164,13 +164,13 @@ export function passOver<A>(
   return error;
 }
 
-/** The run is over, so that nobody asks for the result: what is thrown here is not heard. */
+/** Called when the run is over and nobody waits for the result: an error thrown here is ignored. */
 function abandonItem<A>(node: NodeRun, parcel: Parcel<A>, { signal }: ItemContext): never {
   discard(node, parcel);
   throw signal.reason;
 }
 
-/** An item as marks tell it. */
+/** The fields by which marks name an item. */
 function named<A>({ name }: Parcel<A>, { index }: Pick<ItemContext, 'index'>): { item: number; record?: string } {
   return name === undefined ? { item: index } : { item: index, record: name };
 }
@@ -179,7 +179,7 @@ function mark(node: NodeRun, name: string, detail?: Readonly<Record<string, unkn
   node.run.observer?.mark({ node: node.meta.name, time: performance.now(), name, detail });
 }
 
-/** Ends early when the node is cancelled. */
+/** Waits; ends early when the node is cancelled. */
 function pause(milliseconds: number, { abort, atAbort }: NodeRun): Promise<void> {
   return new Promise((resolve) => {
     const end = (): void => {

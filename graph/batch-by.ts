@@ -11,7 +11,10 @@ import { deliver, demandOf } from './demand.ts';
 export interface BatchOptions<A> extends Capacity {
   /** Bytes of one item, not negative; asked once, when the item comes. Needed with a bound in bytes. */
   readonly sizeOf?: ((item: A) => number) | undefined;
-  /** How many items one counts as, above 0: the pairs of a tile, say. Asked once. Default 1. */
+  /**
+   * Weight of one item, above 0: the number of pairs in a tile, for example. The bound in items counts weights. Asked
+   * once per item. Default 1.
+   */
   readonly weight?: ((item: A) => number) | undefined;
   /** Frees an item whose batch will never be emitted. Called once for each such item; what it throws is a warning. */
   readonly discard?: ((item: A) => void) | undefined;
@@ -32,15 +35,15 @@ export const BATCH_OPTIONS: FieldKinds<BatchOptions<never>> = {
  * Groups small items into batches worth sending to a device: a batch closes when the next item would pass the bound
  * in items (as `weight` counts them) or in bytes (as `sizeOf` counts them).
  *
- * - The batches, one after another, are the input in its order. None is empty, and none passes a bound, except that an
- *   item which alone passes one is a batch by itself. No two neighbours would fit into one.
+ * - The batches, one after another, are the input in its order. None is empty, and none exceeds a bound, except that
+ *   an item which exceeds one by itself forms its own batch. No two neighbouring batches would fit into one.
  * - A batch is emitted when an item brings it to its bound in items, else with the item that does not fit, else when
- *   the source completes; an empty source gives none. There is no clock: the same input gives the same batches.
+ *   the source completes; an empty source gives no batch. No clock is involved: the same input gives the same batches.
  * - One batch is open at a time, and an item emits at most one. Demand passes through: {@link pull}, {@link pullMap}
  *   and stages upstream read on only while the next stage downstream has room for a batch; until then the open one
  *   stays as it is. The last batch waits for room before that stage. A source without demand cannot be told to wait.
  * - An error of the source, of `sizeOf` or of `weight`, and an unsubscribe, give what the open batch holds to
- *   `discard`. An emitted batch is its subscriber's to free.
+ *   `discard`. The subscriber frees emitted batches.
  *
  * Work is O(1) an item; memory is one batch.
  *
@@ -58,7 +61,7 @@ export function batchBy<A>(options: BatchOptions<A>): OperatorFunction<A, A[]> {
   return namedBatches(options, (_, index) => index);
 }
 
-/** As {@link batchBy}; `recordOf` says what errors call an item. */
+/** As {@link batchBy}. `recordOf` names an item in errors. */
 export function namedBatches<A>(
   options: BatchOptions<A>,
   recordOf: (item: A, index: number) => string | number,
@@ -90,12 +93,14 @@ export function namedBatches<A>(
         if (closed !== undefined) out.next(closed);
         else if (open.items >= bound.items) out.next(takeOpen());
       };
-      // The end is not delivered by a source that asked; the last batch is still one to wait for, not an overflow.
+      // A source that asks for demand does not deliver its end in this way. The last batch must still wait for room;
+      // it is not an overflow.
       const complete = (): void => {
         if (open.members.length > 0) deliver(out, demand, takeOpen());
         out.complete();
       };
-      // Called before a batch is emitted: from then on it is the subscriber's, who may leave at seeing it.
+      // Called before a batch is emitted: from then on the batch belongs to the subscriber, which may unsubscribe
+      // when it receives it.
       const takeOpen = (): A[] => {
         const { members } = open;
         open = emptyBatch();
@@ -134,7 +139,7 @@ function add<A>(batch: Batch<A>, item: A, cost: Occupancy): void {
   batch.bytes += cost.bytes;
 }
 
-/** What an item adds to its batch, or why that is not known. */
+/** The cost of an item in its batch, or the error that says why it is unknown. */
 function costOf<A>(item: A, { sizeOf, weight }: BatchOptions<A>, place: ErrorPlace): Occupancy | GraphError {
   const size = sizeOf === undefined ? { value: 0 } : attempt(sizeOf, item);
   const count = weight === undefined ? { value: 1 } : attempt(weight, item);
@@ -145,11 +150,11 @@ function costOf<A>(item: A, { sizeOf, weight }: BatchOptions<A>, place: ErrorPla
       place,
       cause: size.cause,
     };
-    return new GraphError('graph/bad-size', 'sizeOf gave no size for an item.', details);
+    return new GraphError('graph/bad-size', 'sizeOf returned no valid size for an item.', details);
   }
   if (!(count.value > 0)) {
     const details = { expected: 'a number above 0', got: count.cause ?? count.value, place, cause: count.cause };
-    return new GraphError('graph/bad-weight', 'weight gave no weight for an item.', details);
+    return new GraphError('graph/bad-weight', 'weight returned no valid weight for an item.', details);
   }
   return { items: count.value, bytes: size.value };
 }

@@ -69,7 +69,10 @@ export class GraphBuilder<C> {
     this.#nodes = nodes;
   }
 
-  /** What is read, one item at a time and none before there is room for it; a function opens it for each run. */
+  /**
+   * Reads a source, one item at a time, and only when there is room for the item. A function opens the source for
+   * each run.
+   */
   source<A>(name: string, source: Pullable<A> | Opener<A, C>, options: SourceOptions<A> = {}): Port<A> {
     this.#check('source', { name, source, options }, { source: aSource, options: NODE_OPTIONS.source! });
     const { total, units = () => 1, sizeOf } = options;
@@ -79,7 +82,7 @@ export class GraphBuilder<C> {
     return this.#add({ meta, inputs: [], outputs, program, total });
   }
 
-  /** A function on each item, in lanes. */
+  /** Applies a function to each item, in one or more lanes. */
   stage<A, B>(
     name: string,
     input: Port<A>,
@@ -97,8 +100,8 @@ export class GraphBuilder<C> {
   }
 
   /**
-   * Plain RxJS operators, or one `stage()`. Operators that hold items for a while hold them outside every bound, and
-   * what they drop is theirs to free. A stage's counters are those of the run that was started last.
+   * Plain RxJS operators, or one `stage()`. Items that operators hold back are outside every bound, and the operators
+   * must free the items that they drop. A stage's counters are those of the run started last.
    */
   pipe<A, B>(name: string, input: Port<A>, op: OperatorFunction<A, B>): Port<B>;
   pipe<A, B, D>(name: string, input: Port<A>, op1: OperatorFunction<A, B>, op2: OperatorFunction<B, D>): Port<D>;
@@ -129,7 +132,7 @@ export class GraphBuilder<C> {
     return this.#add({ ...common, meta: { ...inner.meta, name }, inner: () => inner.counters() });
   }
 
-  /** Groups items into batches, bounded in items and bytes, see `batchBy`. */
+  /** Groups items into batches bounded in items and bytes; see `batchBy`. */
   batch<A>(name: string, input: Port<A>, options: GraphBatchOptions<A>): Port<A[]> {
     this.#check('batch', { name, input, options }, { input: aPort, options: someRecord });
     requireOptions<BatchOptions<A>>('g.batch', BATCH_OPTIONS, options as BatchOptions<A>);
@@ -145,8 +148,8 @@ export class GraphBuilder<C> {
   }
 
   /**
-   * Every item to the first port that takes it; a port that is full stops the others, too. A port may be `'rest'`
-   * and takes what those before it do not. Without, an item that no port takes is a failed item, its cause
+   * Sends every item to the first port that takes it. A full port also holds up the others. The port `'rest'` takes
+   * what the ports before it do not. Without it, an item that no port takes has failed, with the cause
    * `graph/no-port`.
    */
   branch<A, const N extends string>(
@@ -167,7 +170,7 @@ export class GraphBuilder<C> {
     return this.#addPorts({ meta, inputs: [edge], outputs, program: branchProgram(choose) }) as PortsOf<A, N>;
   }
 
-  /** Every item to every port; the slowest of them sets the pace. */
+  /** Sends every item to every port; the slowest port sets the pace. */
   broadcast<A, const N extends string>(
     name: string,
     input: Port<A>,
@@ -185,7 +188,7 @@ export class GraphBuilder<C> {
     return this.#addPorts({ meta: metaOf(name, 'broadcast', edge), inputs: [edge], outputs, program }) as PortsOf<A, N>;
   }
 
-  /** The items of several ports as they come, through one edge; those of each port stay in their order. */
+  /** Merges the items of several ports into one edge in order of arrival. The items of each port keep their order. */
   merge<P extends Port<unknown>>(
     name: string,
     inputs: readonly P[],
@@ -230,7 +233,7 @@ export class GraphBuilder<C> {
   }
 
   /**
-   * Folds the items, one after another as they come. A seed that is a function is called for each run; without one
+   * Folds the items in order of arrival. A seed that is a function is called for each run. Without a seed
    * (`undefined`) the first item is the start, and a run without items fails with `graph/nothing-to-reduce`.
    */
   reduce<A>(name: string, input: Port<A>, fn: ReduceFunction<A, A, C>): Outcome<A>;
@@ -258,7 +261,7 @@ export class GraphBuilder<C> {
     return this.#end(metaOf(name, 'reduce', edge), edge, program, options);
   }
 
-  /** A function on each item, which is then the function's to free. The outcome is how many items it took. */
+  /** Applies a function to each item; the function then owns and frees the item. The outcome is the number of items. */
   sink<A>(
     name: string,
     input: Port<A>,
@@ -271,7 +274,7 @@ export class GraphBuilder<C> {
     return this.#end(metaOf(name, 'sink', edge, options), edge, program, options);
   }
 
-  /** All items in one array, as they come. If the run fails they are discarded. */
+  /** Collects all items in an array, in order of arrival. If the run fails they are discarded. */
   collect<A>(name: string, input: Port<A>, options: PolicyOptions<A> = {}): Outcome<A[]> {
     this.#check('collect', { name, input, options }, { input: aPort, options: NODE_OPTIONS.policy! });
     const edge = this.#nodes.input(name, input, options);
@@ -299,7 +302,7 @@ export class GraphBuilder<C> {
     return this.#nodes.outcome(meta.name);
   }
 
-  /** `fn` under the node's policy or, where it has none, the run's. */
+  /** Runs `fn` under the node's policy, or the run's if the node has none. */
   #work<A, B>(
     name: string,
     { onError }: { readonly onError?: ErrorPolicy | undefined },
@@ -322,7 +325,7 @@ const someRules: Kind = where(
   (given) => isRecord(given) && Object.values(given).every((rule) => rule === 'rest' || typeof rule === 'function'),
 );
 
-/** Which port takes `item`, by its place among them. */
+/** The index of the port that takes `item`. */
 function portFor<A>(path: string, rules: PortRules<A, string>, item: A): number {
   const port = Object.values(rules).findIndex((rule) => rule === 'rest' || rule(item));
   if (port >= 0) return port;
@@ -339,7 +342,7 @@ function maybeStage(operator: OperatorFunction<never, unknown>): Stage<never, un
 }
 
 function noOtherSide(path: string): GraphError {
-  return new GraphError('graph/no-other-side', 'The node has no other side to hand a failed item to.', {
+  return new GraphError('graph/no-other-side', 'The node has no other side to migrate a failed item to.', {
     remedy: 'Give elsewhere: the same work for the other side.',
     place: { node: path },
   });

@@ -30,14 +30,14 @@ export const aCapacity: Kind = eitherOf(
   aRecord<Capacity>({ items: optional(aNumber), bytes: optional(aNumber) }),
 );
 
-/** What an edge holds at one moment. */
+/** What an edge holds at a given moment. */
 export interface Occupancy {
   readonly items: number;
   readonly bytes: number;
 }
 
 export interface ChannelOptions<T> extends Capacity {
-  /** Bytes of one item, not negative; asked once when the item is pushed. Needed with a byte bound. */
+  /** Bytes of one item, 0 or more. Asked once, when the item is pushed. Required with a bound in bytes. */
   readonly sizeOf?: ((item: T) => number) | undefined;
   /** Frees an item that will never be taken. Called once for each such item; what it throws is a warning. */
   readonly onDiscard?: ((item: T) => void) | undefined;
@@ -60,10 +60,10 @@ const CHANNEL: Kind = someOptions<ChannelOptions<never>>({
  * A first-in first-out queue between an asynchronous producer and an asynchronous consumer, bounded in items and in
  * bytes: `push` waits while there is no room, `take` waits while there is nothing.
  *
- * - An item passes to the channel when `push` is called, and is then either taken or given to `onDiscard`, exactly
- *   once, also when the channel is closed or aborted while the push waits.
- * - An item larger than the whole byte bound enters alone, when the channel is empty: it would wait for ever else.
- *   Hence `peakBytes` is at most the larger of the byte bound and the largest single item.
+ * - The channel owns an item from the call of `push`. Each item is then either taken or given to `onDiscard`, exactly
+ *   once, even if the channel is closed or aborted while the push waits.
+ * - An item larger than the whole byte bound enters alone, when the channel is empty; otherwise it would wait for
+ *   ever. Hence `peakBytes` is at most the larger of the byte bound and the largest single item.
  * - `close()` lets what was pushed be taken first; `close(error)` discards it, and pending and later calls reject.
  *
  * @example
@@ -83,22 +83,22 @@ export class Channel<T> implements AsyncIterable<T, undefined> {
   readonly capacity: Required<Occupancy>;
   /** What the channel holds, now and after every change; completes once it is closed and empty. */
   readonly occupancy$: Observable<Occupancy>;
-  /** Items held; an item whose push still waits is in its producer's hand and not counted. */
+  /** Items held. An item whose push still waits belongs to its producer and is not counted. */
   depth = 0;
   /** Bytes held. */
   bytes = 0;
-  /** The most items ever held. */
+  /** Maximum number of items held so far. */
   peak = 0;
-  /** The most bytes ever held. */
+  /** Maximum number of bytes held so far. */
   peakBytes = 0;
   /** How often a producer had to wait. */
   stalls = 0;
-  /** Whether the consumer has left, see {@link Channel.abandon}. */
+  /** Whether the consumer has left; see {@link Channel.abandon}. */
   abandoned = false;
 
   readonly #options: ChannelOptions<T>;
   readonly #changes: Subject<void> = new Subject<void>();
-  /** The first `depth` entries are in the channel, the others wait to enter. */
+  /** The first `depth` entries are in the channel; the others wait to enter. */
   #queue: Entry<T>[] = [];
   #takers: Taker<T>[] = [];
   #roomWaiters: (() => void)[] = [];
@@ -118,13 +118,16 @@ export class Channel<T> implements AsyncIterable<T, undefined> {
     else options.signal?.addEventListener('abort', this.#onAbort);
   }
 
-  /** Hands `item` over; resolves when it is in the channel. Rejects, having discarded it, if the channel is closed. */
+  /**
+   * Pushes `item`; resolves when it is in the channel. If the channel is closed, the item is discarded and the call
+   * rejects.
+   */
   async push(item: T): Promise<void> {
     const size = this.#measure(item);
     await new Promise<void>((resolve, reject) => this.#enqueue({ item, size, resolve, reject }));
   }
 
-  /** Hands `item` over if there is room for it this moment; else leaves it with the caller and returns `false`. */
+  /** Pushes `item` if there is room right now; else leaves it with the caller and returns `false`. */
   tryPush(item: T): boolean {
     const size = this.#measure(item);
     if (this.#closed !== undefined || !this.#fits(this.#queue.length, size)) return false;
@@ -167,7 +170,9 @@ export class Channel<T> implements AsyncIterable<T, undefined> {
     return this.#closed !== undefined || this.#fits(this.#queue.length, 1);
   }
 
-  /** Resolves when there may be room. Another producer may be quicker, so ask {@link Channel.hasRoom} again. */
+  /**
+   * Resolves when there may be room. Another producer may take the room first, so ask {@link Channel.hasRoom} again.
+   */
   async room(): Promise<void> {
     if (this.hasRoom()) return;
     this.stalls++;
@@ -183,7 +188,9 @@ export class Channel<T> implements AsyncIterable<T, undefined> {
     this.#settle();
   }
 
-  /** Nobody will take any more: closes the channel and discards what it holds; pushes reject, `take` is `done`. */
+  /**
+   * Called when the consumer leaves: closes the channel and discards its items. Pushes reject, and `take` is `done`.
+   */
   abandon(): void {
     this.abandoned = true;
     this.#closed ??= {};
@@ -216,7 +223,7 @@ export class Channel<T> implements AsyncIterable<T, undefined> {
     if (size >= 0) return size;
     this.#discard(item);
     const details = { expected: 'a number of bytes, 0 or more', got: cause ?? size, place: { node: name }, cause };
-    throw new GraphError('graph/bad-size', 'sizeOf gave no size for an item.', details);
+    throw new GraphError('graph/bad-size', 'sizeOf returned no valid size for an item.', details);
   }
 
   #enqueue(entry: Entry<T>): void {
@@ -230,7 +237,7 @@ export class Channel<T> implements AsyncIterable<T, undefined> {
     if (this.#queue.length > this.depth) this.stalls++;
   }
 
-  /** Lets in, hands out and wakes whatever the present level allows; called after every change. */
+  /** Admits, delivers and wakes whatever the current level allows. Called after every change. */
   #settle(): void {
     for (;;) {
       const next = this.#queue[this.depth];
@@ -276,7 +283,7 @@ export class Channel<T> implements AsyncIterable<T, undefined> {
     }
   }
 
-  /** What `onDiscard` throws must not keep other items from being freed. */
+  /** An error thrown by `onDiscard` must not keep other items from being freed. */
   #discard(item: T): void {
     const { onDiscard } = this.#options;
     if (onDiscard !== undefined) tell('onDiscard', onDiscard, item);
@@ -305,19 +312,19 @@ interface Taker<T> {
   readonly reject: (error: unknown) => void;
 }
 
-/** The bounds, `Infinity` where there is none; throws where they admit nothing, or cannot be checked. */
+/** The bounds, `Infinity` for a missing one. Throws if they admit no item or cannot be checked. */
 export function checkedCapacity<T>({ items, bytes, sizeOf, name }: ChannelOptions<T>): Required<Occupancy> {
   const capacity = { items: items ?? Number.POSITIVE_INFINITY, bytes: bytes ?? Number.POSITIVE_INFINITY };
   const bounded = Math.min(capacity.items, capacity.bytes) < Number.POSITIVE_INFINITY;
   const whole = items === undefined || Number.isInteger(items) || items === Number.POSITIVE_INFINITY;
   if (bounded && whole && capacity.items >= 1 && capacity.bytes > 0) {
     if (bytes === undefined || sizeOf !== undefined) return capacity;
-    throw new GraphError('graph/no-size', 'A bound in bytes needs to know the size of an item.', {
+    throw new GraphError('graph/no-size', 'A bound in bytes needs sizeOf, the size of an item.', {
       remedy: 'Give sizeOf: (item) => bytes.',
       place: { node: name },
     });
   }
-  throw new GraphError('graph/bad-capacity', 'The capacity has no bound that admits something.', {
+  throw new GraphError('graph/bad-capacity', 'The capacity admits no item.', {
     expected: 'items an integer from 1, bytes above 0, at least one of them finite',
     got: `items ${items}, bytes ${bytes}`,
     place: { node: name },

@@ -71,7 +71,7 @@ function spanEvent(
   };
 }
 
-/** Whether an edge is bounded in bytes; one that is not has no track of them. */
+/** Whether an edge is bounded in bytes. Other edges get no counter track of bytes. */
 function weighs(edge: string, { shape }: Trace): boolean {
   return shape.edges.some(({ to, toPort, capacity }) => nameOf(to, toPort) === edge && Number.isFinite(capacity.bytes));
 }
@@ -110,7 +110,7 @@ function spansByItem(spans: readonly WorkSpan[]): Map<string, WorkSpan[]> {
   return byItem;
 }
 
-/** The work that a migration led to. */
+/** The span of work that a migration led to. */
 function targetOf({ node, time, name, detail }: TraceMark, spans: Map<string, WorkSpan[]>): WorkSpan | undefined {
   const side = /^migrate\/.*-to-(cpu|gpu)$/.exec(name)?.[1];
   if (side === undefined) return undefined;
@@ -118,7 +118,10 @@ function targetOf({ node, time, name, detail }: TraceMark, spans: Map<string, Wo
   return ofItem.find(({ runsOn, start }) => runsOn === side && start >= time);
 }
 
-/** An arrow starts and ends inside slices: a short one is made for its start, on whole microseconds so that they nest. */
+/**
+ * An arrow starts and ends inside slices. Its start gets a short slice of its own, on whole microseconds so that
+ * slices nest.
+ */
 function arrow(
   mark: TraceMark,
   target: WorkSpan,
@@ -146,7 +149,7 @@ interface Thread {
   readonly tid: number;
 }
 
-/** Numbers of threads by their names, in the order of the graph's nodes. */
+/** Assigns thread numbers to names, in the order of the graph's nodes. */
 class Threads {
   readonly #tids: Map<string, { readonly side: keyof typeof PROCESSES; readonly name: string; readonly tid: number }> =
     new Map();
@@ -192,7 +195,10 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** To a nanosecond, the finest that viewers tell apart; rounded down, as everything is, so that order stays. */
+/**
+ * Microseconds rounded down to a nanosecond, the finest resolution of viewers. Rounding everything down keeps the
+ * order.
+ */
 function microseconds(time: number, { started }: Trace): number {
   return Math.max(0, Math.floor((time - started) * 1e6) / 1000);
 }

@@ -16,7 +16,7 @@ export interface InputDefinition {
   readonly port: string | undefined;
   readonly from: readonly OutputDefinition[];
   readonly capacity: Required<Occupancy>;
-  /** How the node handles its items, in place of how where they come from does. */
+  /** The node's own handling of its items, which overrides that of their source. */
   readonly own: ItemHandling<unknown>;
   readonly isSized: boolean;
 }
@@ -26,15 +26,15 @@ export interface NodeDefinition {
   readonly inputs: readonly InputDefinition[];
   readonly outputs: readonly OutputDefinition[];
   readonly program: Program;
-  /** Whether its items count as progress, in place of those of the sources. */
+  /** Whether its items count as progress, instead of those of the sources. */
   readonly isMeasure?: boolean;
-  /** Units that a source will give, if known. */
+  /** Total units that a source will deliver, if known. */
   readonly total?: number | undefined;
   /** Counters that a stage in a pipe keeps by itself. */
   readonly inner?: (() => StageCounters & Partial<NodeCounters>) | undefined;
 }
 
-/** The nodes of a graph in the order in which they were made, so that inputs come before those who take them. */
+/** The nodes of a graph in the order of their creation, so that producers come before consumers. */
 export interface GraphDefinition {
   readonly name: string;
   readonly nodes: readonly NodeDefinition[];
@@ -46,7 +46,7 @@ export interface EdgeOptions {
   readonly isSized: boolean;
 }
 
-/** @throws `GraphError` where the bounds admit nothing, or cannot be checked. */
+/** @throws `GraphError` if the bounds admit no item or cannot be checked. */
 export function capacityOf(path: string, { capacity, isSized }: EdgeOptions, lanes: number): Required<Occupancy> {
   const bounds =
     capacity === undefined ? { items: lanes } : typeof capacity === 'number' ? { items: capacity } : capacity;
@@ -72,7 +72,10 @@ function edgeShape(
   return { from: from.node, to, capacity, fromPort: from.port, toPort };
 }
 
-/** @throws `GraphError` `graph/unused-output` for the first output that no node takes, `graph/empty` for no nodes. */
+/**
+ * @throws `GraphError` `graph/unused-output` for the first output that no node takes, and `graph/empty` if there are
+ * no nodes.
+ */
 export function requireWhole({ name, nodes }: GraphDefinition): void {
   if (nodes.length === 0) {
     const remedy = 'Begin with g.source() and end with g.sink(), g.reduce() or g.collect().';
@@ -86,7 +89,7 @@ export function requireWhole({ name, nodes }: GraphDefinition): void {
 function unusedError(graph: string, { node, port }: OutputDefinition): GraphError {
   const what = port === undefined ? 'The output of the node' : `The port ${port} of the node`;
   return new GraphError('graph/unused-output', `${what} leads nowhere.`, {
-    remedy: 'Give it to a node; to let its items go, to g.sink() with a function that frees them.',
+    remedy: 'Give it to a node. To drop its items, give it to g.sink() with a function that frees them.',
     place: { node: port === undefined ? `${graph}/${node}` : `${graph}/${node}.${port}` },
   });
 }

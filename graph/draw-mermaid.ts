@@ -47,7 +47,7 @@ export function drawMermaid(shape: GraphShape, counters: readonly NodeCounters[]
   return ['flowchart LR', ...nodes, ...edges, ...CLASSES.map((line) => `  ${line}`), ''].join('\n');
 }
 
-/** Mermaid writes characters as `#code;`, which is safe for all that could mean something to it. */
+/** Mermaid writes characters as `#code;`. That is safe for every character with a special meaning. */
 function quotable(text: string): string {
   const code = (character: string): string => `#${character.codePointAt(0)};`;
   return text.replaceAll(/\p{Cc}/gu, ' ').replaceAll(/["#<>&;`|\\]/g, code);

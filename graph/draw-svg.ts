@@ -30,8 +30,8 @@ const QUIET = '#52606d';
 
 /**
  * A graph as an SVG image, laid out in layers from left to right: no style sheet, no script, no font but the reader's
- * sans-serif. Nodes are coloured by where they run, edges labelled with what they may hold; an edge is drawn the
- * thicker the more often it was found full, if `counters` say so. Names are escaped. Deterministic.
+ * sans-serif. Nodes are coloured by where they run, edges are labelled with their capacity. With `counters`, an edge
+ * is thicker the more often it was full. Names are escaped. Deterministic.
  *
  * Work is O(nodes · edges), meant for graphs that a person can read.
  *
@@ -75,7 +75,7 @@ export function drawSvg(shape: GraphShape, counters: readonly NodeCounters[] = [
   ].join('\n');
 }
 
-/** Without a font to measure: wide letters are about 1.5 times as wide as the average of a sans-serif. */
+/** There is no font to measure, so wide letters count about 1.5 times the average width of a sans-serif. */
 function widthOf(lines: readonly string[]): number {
   const widths = lines.map((line, i) => {
     const size = i === 0 ? 14 : 12;
@@ -115,7 +115,7 @@ function drawEdge(edge: EdgeShape, points: readonly Point[], counters: readonly 
     ...(edge.fromPort === undefined ? [] : [portLabel(edge.fromPort, start.x + 5, start.y - 5, 'start')]),
     ...(edge.toPort === undefined ? [] : [portLabel(edge.toPort, end.x - 9, end.y - 5, 'end')]),
   ];
-  // Away from where a port is named.
+  // Keep the label away from the names of ports.
   const part = 0.5 + (edge.fromPort === undefined ? 0 : 0.15) - (edge.toPort === undefined ? 0 : 0.15);
   const middle = pointBetween(points.at(-2)!, end, part);
   const capacity =
@@ -137,13 +137,13 @@ function portLabel(port: string, x: number, y: number, anchor: 'start' | 'end'):
   );
 }
 
-/** On the curve from `a` to `b`, which leaves and reaches them horizontally. */
+/** A point on the curve from `a` to `b`, which is horizontal at both ends. */
 function pointBetween(a: Point, b: Point, part: number): Point {
   const eased = part * part * (3 - 2 * part);
   return { x: a.x + (b.x - a.x) * part, y: a.y + (b.y - a.y) * eased };
 }
 
-/** Leaves and reaches every point horizontally. */
+/** A curve through points, horizontal at each of them. */
 function curveThrough(points: readonly Point[]): string {
   const parts = points.map(({ x, y }, i) => {
     const to = `${formatPoint(x)} ${formatPoint(y)}`;

@@ -15,7 +15,7 @@ const QUIET = '#52606d';
 const EDGE = { line: '#b06a1b', fill: '#f3dfc6' };
 const MARKS = 500;
 
-/** Over time, for every node, how busy its lanes were, by side, and what happened. */
+/** Draws how busy the lanes of every node were over time, by side, with marks for events. */
 export function drawUtilisation(trace: Trace): string {
   const rows = trace.shape.nodes.map(({ name }, row) => {
     const { cpu, gpu } = utilisationOf(trace, name, SLICES);
@@ -32,7 +32,7 @@ export function drawUtilisation(trace: Trace): string {
   return chart('Utilisation of nodes over time', rows, trace);
 }
 
-/** Over time, for every edge, what it held against what it may hold. */
+/** Draws the contents of every edge over time against its capacity. */
 export function drawOccupancy(trace: Trace): string {
   const names = trace.shape.edges.map(({ to, toPort }) => (toPort === undefined ? to : `${to}.${toPort}`));
   const edges = [...new Set(names)];
@@ -74,7 +74,7 @@ function rowLabel(name: string, figure: string, top: number): string {
   );
 }
 
-/** A step for each slice; neighbours of the same height are one step. */
+/** Draws a step for each slice; neighbours of equal height become one step. */
 function area(values: Float64Array, most: number, top: number, fill: string, line: string): string {
   const bottom = top + BAND;
   const steps: string[] = [];
@@ -90,7 +90,7 @@ function area(values: Float64Array, most: number, top: number, fill: string, lin
   return `<path d="${path}${fill === 'none' ? '' : 'Z'}" fill="${fill}" stroke="${line}" stroke-width="1"/>`;
 }
 
-/** What happened in a node, as ticks on its band; of very many, evenly chosen ones. */
+/** Ticks for the events of a node; if there are very many, an even selection of them. */
 function markTicks({ marks, started, ended }: Trace, node: string, top: number): string[] {
   const own = marks.filter((mark) => mark.node === node);
   const step = Math.max(1, own.length / MARKS);

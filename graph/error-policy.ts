@@ -1,21 +1,21 @@
 import { GraphError } from '../primitives/errors.ts';
 import { aText, eitherOf, type Kind, someRecord } from '../primitives/kinds.ts';
 
-/** What becomes of an item that failed: tried again first, then on the node's other side, then skipped or the end. */
+/** What happens to a failed item: retries first, then the node's other side, then `orElse`. */
 export interface ErrorPolicySteps {
   /** How often to try again, 0 or more. Default 0. */
   readonly retry?: number | undefined;
-  /** Milliseconds before the attempt after the `attempt`-th, from 1. Default 0. */
+  /** Milliseconds to wait before the next attempt. A function gets the number of failed attempts, from 1. Default 0. */
   readonly backoff?: number | ((attempt: number) => number) | undefined;
-  /** Then once on the node's other side, its `elsewhere`. Default false. */
+  /** Whether to try once on the node's other side, its `elsewhere`, after the retries. Default false. */
   readonly migrate?: boolean | undefined;
-  /** What if that failed too; a function chooses by what was thrown. Default `stop`. */
+  /** What to do if that failed too. A function decides by the error. Default `stop`. */
   readonly orElse?: 'stop' | 'skip' | ((cause: unknown) => 'stop' | 'skip') | undefined;
 }
 
 /**
  * - `stop`: the run ends with the item's error. The default.
- * - `skip`: the item is passed over, counted as `skipped` and told through `errors$`.
+ * - `skip`: the item is dropped, counted as `skipped` and reported through `errors$`.
  * - `migrate`: short for `{ migrate: true }`, the other side and then the end.
  */
 export type ErrorPolicy = 'stop' | 'skip' | 'migrate' | ErrorPolicySteps;
@@ -23,7 +23,7 @@ export type ErrorPolicy = 'stop' | 'skip' | 'migrate' | ErrorPolicySteps;
 /** {@link fullPolicy} looks at the steps. */
 export const anErrorPolicy: Kind = eitherOf('the name of an error policy, or its steps', aText, someRecord);
 
-/** A policy with everything said. */
+/** A policy with all defaults filled in. */
 export interface FullPolicy {
   readonly retry: number;
   readonly backoff: (attempt: number) => number;
@@ -31,7 +31,7 @@ export interface FullPolicy {
   readonly orElse: (cause: unknown) => 'stop' | 'skip';
 }
 
-/** @throws `GraphError` `graph/bad-policy` for a count that is none, and for a step that is unknown. */
+/** @throws `GraphError` `graph/bad-policy` for an invalid count or an unknown step. */
 export function fullPolicy(policy: ErrorPolicy, path: string): FullPolicy {
   const steps = typeof policy === 'string' ? named[policy] : policy;
   const { retry = 0, backoff = 0, migrate = false, orElse = 'stop' } = steps ?? {};
@@ -45,7 +45,7 @@ export function fullPolicy(policy: ErrorPolicy, path: string): FullPolicy {
     const expected =
       "'stop', 'skip', 'migrate', or steps: retry an integer from 0, backoff in ms from 0, migrate, orElse";
     const got = typeof policy === 'string' ? policy : { ...policy, backoff: `${backoff}`, orElse: `${orElse}` };
-    throw new GraphError('graph/bad-policy', 'The onError is no error policy.', {
+    throw new GraphError('graph/bad-policy', 'onError is not a valid error policy.', {
       expected,
       got,
       place: { node: path },
@@ -59,7 +59,7 @@ export function fullPolicy(policy: ErrorPolicy, path: string): FullPolicy {
   };
 }
 
-/** Milliseconds before the next attempt, or why that is not known. */
+/** Milliseconds before the next attempt, or the error that says why they are unknown. */
 export function delayBefore(
   { backoff }: FullPolicy,
   attempt: number,
@@ -68,13 +68,13 @@ export function delayBefore(
   try {
     const milliseconds = backoff(attempt);
     if (milliseconds >= 0) return { milliseconds };
-    return { failure: policyFailed('backoff gave no time to wait.', { got: milliseconds, cause }) };
+    return { failure: policyFailed('backoff returned no valid time to wait.', { got: milliseconds, cause }) };
   } catch (thrown) {
     return { failure: policyFailed('backoff threw.', { got: String(thrown), cause: both(cause, thrown) }) };
   }
 }
 
-/** What becomes of an item that nothing has helped; an `orElse` that throws ends the run. */
+/** What happens to an item after all attempts failed. If `orElse` throws, the run ends. */
 export function lastResort(
   { orElse }: FullPolicy,
   cause: unknown,
@@ -92,7 +92,7 @@ function policyFailed(sentence: string, { got, cause }: { got: unknown; cause: u
   return new GraphError('graph/bad-policy', `The error policy failed: ${sentence}`, { expected, got, cause });
 }
 
-/** What failed first, and what failed after it. */
+/** Combines the first failure and a later one. */
 function both(cause: unknown, thrown: unknown): AggregateError {
   return new AggregateError([cause, thrown], 'An item failed, and then its error policy.');
 }

@@ -9,27 +9,27 @@ import type { Outcomes, ResultOf } from './port.ts';
 import { type GraphRun, RUN_OPTIONS, type RunOptions, startRun } from './run.ts';
 import type { GraphShape } from './shape.ts';
 
-/** A dataflow graph: known as a whole before it runs, and run as often as one likes. */
+/** A dataflow graph. It is fully known before it runs, and can run any number of times. */
 export interface Graph<R, C> {
   readonly name: string;
   readonly shape: GraphShape;
-  /** Starts a run; its nodes' functions get `ctx`. */
+  /** Starts a run. The functions of the nodes get `ctx`. */
   run(ctx?: C, options?: RunOptions): GraphRun<R>;
 }
 
 /**
- * Defines a graph of bounded stages: one definition yields the program, its shape for drawings, counters and progress.
+ * Defines a graph of bounded stages: one definition gives the program, its drawings, counters and progress.
  *
- * - Before every node stands a bounded edge, and a node that cannot put its results on the next edge does not take
- *   from its own: so the bounds hold across branches and joins, and a source is read only while there is room.
+ * - Every node has a bounded edge in front of it. A node that cannot put its results on the next edge takes nothing
+ *   from its own. So the bounds hold across branches and joins, and a source is read only while there is room.
  * - Results of a node with several lanes come in any order unless it is `ordered`; everything else keeps order, port by
  *   port. With ordered stages, and without merge and join, results are the same for any timing.
  * - An item that fails follows its node's `onError`. It ends the run by default, with an {@link ItemError} that names
- *   the node, the item and the cause; nothing is dropped in silence.
+ *   the node, the item and the cause; nothing is dropped silently.
  * - When a node wants no more items (a `take` in a pipe), nodes that feed only it end as well, up to the source.
- * - Ways that part and meet again can block each other: a join waits for an item behind one that its full side does
- *   not let in. Then no node can go on, and the run fails with `graph/stalled` rather than hang. To prevent it, let
- *   edges and `hold` be as large as one way may be ahead of the other.
+ * - Paths that part and meet again can block each other: a join may wait for an item that is queued behind one its
+ *   full side cannot take. Then no node can go on, and the run fails with `graph/stalled` instead of hanging. To
+ *   prevent this, make edges and `hold` as large as one path may get ahead of the other.
  *
  * @throws `GraphError` at definition: see {@link GraphBuilder}, and `graph/unused-output` for a port that leads
  * nowhere, `graph/empty`, `graph/foreign-outcome`.
@@ -72,9 +72,9 @@ function requireOutcomes(list: NodeList, outcomes: unknown): void {
   const isRecord = typeof outcomes === 'object' && outcomes !== null && !('then' in outcomes);
   if (isRecord && Object.values(outcomes).every((outcome) => list.hasOutcome(outcome))) return;
   throw new GraphError('graph/foreign-outcome', 'The definition does not return outcomes of this graph.', {
-    expected: 'what sink(), reduce() or collect() gave, or a record of such',
+    expected: 'a result of sink(), reduce() or collect(), or a record of them',
     got: outcomes === undefined ? 'nothing' : outcomes instanceof Promise ? 'a promise' : typeof outcomes,
-    remedy: 'End the definition with return and what a node that ends the graph gave.',
+    remedy: 'End the definition by returning the result of sink(), reduce() or collect().',
     place: { node: list.graph },
   });
 }

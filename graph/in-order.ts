@@ -1,4 +1,4 @@
-/** Lets the holders of indices 0, 1, 2 … go one after another, whoever is ready first. */
+/** Lets the holders of indices 0, 1, 2 … proceed in this order, whichever is ready first. */
 export class InOrder {
   #next = 0;
   #ended = false;
@@ -11,14 +11,14 @@ export class InOrder {
     await new Promise<void>((resolve) => this.#waiting.set(index, resolve));
   }
 
-  /** `index` is done with: its holder has gone, or never will. */
+  /** Marks `index` as done: its holder has proceeded, or never will. */
   pass(index: number): void {
     this.#passed.add(index);
     while (this.#passed.delete(this.#next)) this.#next++;
     this.#wake(this.#next);
   }
 
-  /** Lets everyone go. */
+  /** Lets everyone proceed. */
   end(): void {
     this.#ended = true;
     for (const index of [...this.#waiting.keys()]) this.#wake(index);

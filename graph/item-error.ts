@@ -6,15 +6,15 @@ export interface FailedItem {
   readonly path: string;
   /** Index of the item among those given to the node, from 0. */
   readonly index: number;
-  /** What the node's `describe` calls it. */
+  /** The name that the node's `describe` gives the item. */
   readonly item: string | undefined;
-  /** How often it was tried, on both sides together. */
+  /** Number of attempts, on both sides together. */
   readonly attempts: number;
-  /** What became of it: passed over, or the end of the run. */
+  /** What happened to the item: it was skipped, or the run ended. */
   readonly outcome: 'skipped' | 'stopped';
 }
 
-/** An item that failed for good: `graph/item-failed`, with the item beside the node's path and the `cause`. */
+/** An item that failed for good: code `graph/item-failed`, with the node's path, the item and the `cause`. */
 export class ItemError extends GraphError {
   static {
     ItemError.prototype.name = 'ItemError';

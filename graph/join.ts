@@ -9,7 +9,7 @@ export interface Pair<L, R> {
   readonly right: R;
 }
 
-/** Work that finds the key of an item, for one side of a join. */
+/** Computes the key of an item for one side of a join. */
 export type KeyOf = (node: NodeRun) => Work<unknown, unknown>;
 
 /** Outputs of a join, in this order. */
@@ -22,20 +22,20 @@ interface Waiting {
   readonly parcel: Parcel;
 }
 
-/** One side of a join in one run: what has come and waits for its partner. */
+/** One side of a join in one run: the items that arrived and wait for a partner. */
 interface Side {
   readonly edge: Edge;
-  /** The output of items that stay without a partner. */
+  /** The output for items that stay without a partner. */
   readonly only: number;
   /** The item and its partner as left and right. */
   readonly pair: (item: Parcel, partner: Parcel) => Pair<Parcel, Parcel>;
-  /** In the order in which they came. */
+  /** Waiting items in order of arrival. */
   readonly waiting: Set<Waiting>;
   readonly byKey: Map<unknown, Waiting[]>;
   ended: boolean;
-  /** Resolves when the other side's items, which have no partner to wait for any more, have been given out. */
+  /** Resolves when the other side's items that can no longer find a partner have been emitted. */
   flushed: Promise<void>;
-  /** Wakes the side's reader, which waits for a place among the waiting. */
+  /** Wakes the side's reader, which waits for room among the waiting items. */
   wake: () => void;
 }
 
@@ -91,7 +91,7 @@ async function readSide(
   await mine.flushed;
 }
 
-/** Waits until `mine` may hold one more item; both sides full is an end that nothing can come of. */
+/** Waits until `mine` may hold one more item. If both sides are full, no pair can ever form and the run fails. */
 async function placeFor(node: NodeRun, mine: Side, other: Side, hold: number): Promise<void> {
   while (mine.waiting.size >= hold && !other.ended && !node.abort.signal.aborted) {
     if (other.waiting.size >= hold) return node.run.fail(bothFull(node, hold));
@@ -118,7 +118,7 @@ async function place(node: NodeRun, mine: Side, other: Side, entry: Waiting): Pr
 }
 
 function paired(node: NodeRun, { left, right }: Pair<Parcel, Parcel>): Parcel {
-  // What is freed is what the pair holds then, which is another's items if it was copied.
+  // Free what the pair holds at that time: if it was copied, its items are others.
   const free = (pair: Pair<unknown, unknown>): void => {
     discard(node, { ...left, item: pair.left });
     discard(node, { ...right, item: pair.right });
@@ -144,10 +144,14 @@ async function flush(node: NodeRun, side: Side): Promise<void> {
 }
 
 function bothFull({ path }: NodeRun, hold: number): GraphError {
-  return new GraphError('graph/stalled', 'Neither input of the join can be read on: no pair is left to wait for.', {
-    expected: `a partner among ${hold} items of either side`,
-    got: `${hold} items without a partner on both sides`,
-    remedy: 'Raise hold, or bring the inputs into similar orders.',
-    place: { node: path },
-  });
+  return new GraphError(
+    'graph/stalled',
+    'Both sides of the join are full of items without a partner, so no pair can form.',
+    {
+      expected: `a partner among ${hold} items of either side`,
+      got: `${hold} items without a partner on both sides`,
+      remedy: 'Raise hold, or bring the inputs into similar orders.',
+      place: { node: path },
+    },
+  );
 }

@@ -27,14 +27,15 @@ interface Cell {
   readonly box: number | undefined;
   readonly left: Cell[];
   readonly right: Cell[];
-  /** Of its middle. */
+  /** The y coordinate of its centre. */
   y: number;
 }
 
 /**
  * Lays a graph out in layers from left to right, after Sugiyama, Tagawa and Toda, Methods for visual understanding of
- * hierarchical system structures, 1981: layers by longest path, order by barycentres, then heights that keep edges
- * straight as far as boxes do not meet. Edges that close a cycle run backwards. The same input gives the same layout.
+ * hierarchical system structures, 1981: layers by longest path, order by barycentres, then heights that keep edges as
+ * straight as possible without overlapping boxes. Edges that close a cycle run backwards. The same input gives the
+ * same layout.
  */
 export function layeredLayout({ boxes, edges, gapX, gapY }: LayoutInput): Layout {
   if (boxes.length === 0) return { width: 0, height: 0, boxes: [], edges: [] };
@@ -90,7 +91,10 @@ export function layeredLayout({ boxes, edges, gapX, gapY }: LayoutInput): Layout
   };
 }
 
-/** The longest path to each box, those without one next to what they feed. Edges that close a cycle do not count. */
+/**
+ * The layer of each box: the longest path to it. Boxes without predecessors are placed next to their successors.
+ * Edges that close a cycle do not count.
+ */
 function layersOf(count: number, edges: LayoutInput['edges']): number[] {
   const out = Array.from({ length: count }, (_, box) => edges.filter(({ from }) => from === box).map(({ to }) => to));
   const order: number[] = [];
@@ -121,7 +125,7 @@ function layersOf(count: number, edges: LayoutInput['edges']): number[] {
 
 const PASSAGE = 18;
 
-/** The cells that an edge goes through, made on the way where it passes layers between its ends. */
+/** The cells that an edge passes. Cells for the layers between its ends are created here. */
 function route(from: Cell, to: Cell, fromLayer: number, toLayer: number, layers: Cell[][]): Cell[] {
   const cells = [from];
   for (let layer = fromLayer + 1; layer < toLayer; layer++) {
@@ -139,7 +143,7 @@ function route(from: Cell, to: Cell, fromLayer: number, toLayer: number, layers:
 
 const SWEEPS = 8;
 
-/** Orders each layer by the mean place of its neighbours, forth and back, and keeps the best order seen. */
+/** Orders each layer by the mean position of its neighbours, forwards and backwards, and keeps the best order found. */
 function inFewestCrossings(layers: readonly Cell[][]): Cell[][] {
   let current = layers.map((layer) => [...layer]);
   let best = current;
@@ -200,7 +204,7 @@ function placeVertically(layers: readonly (readonly Cell[])[], gap: number): voi
   }
 }
 
-/** Places the cells of a layer as near to what is wanted as their order and sizes allow: isotonic regression. */
+/** Places the cells of a layer as close to the wanted heights as their order and sizes allow (isotonic regression). */
 function settle(layer: readonly Cell[], wanted: readonly number[], gap: number): void {
   const offsets: number[] = [];
   let offset = 0;

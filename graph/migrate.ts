@@ -14,17 +14,17 @@ import { boundsOf, lanesOf, type MigratedOptions, type Side, type Task, TwoSided
 export interface MigratorOptions {
   /** Thresholds that differ from `defaultMigrationPolicy`. */
   readonly policy?: Partial<MigrationPolicy> | undefined;
-  /** False: nothing moves for the sake of load, only what fails. Default true. */
+  /** False: items move only after a failure, not to balance load. Default true. */
   readonly enabled?: boolean | undefined;
 }
 
-/** What a stage of a migrator has done so far. */
+/** Counters of a migrator's stage. */
 export interface MigratedCounters extends StageCounters {
-  /** Items that failed for good and were passed over. */
+  /** Items that failed for good and were skipped. */
   readonly skipped: number;
-  /** Items run again, on the other side, after they failed. */
+  /** Items that were retried on the other side after a failure. */
   readonly retried: number;
-  /** Items that ran on the other side than the stage's own. */
+  /** Items that ran on the side that is not the stage's own. */
   readonly migrated: number;
 }
 
@@ -33,27 +33,27 @@ export interface MigratedStage<A, B> extends Stage<A, B> {
   counters(): MigratedCounters;
 }
 
-/** Two stages of one pipeline between which load is balanced; either may be left out. */
+/** Two stages of one pipeline between which load is balanced. Either may be omitted. */
 export interface Migrator {
-  /** The stage at home on the CPU, before the one at home on the GPU: its items go to the GPU while that starves. */
+  /** The stage whose home is the CPU, before the GPU stage. Its items move to the GPU while the GPU starves. */
   upstream<A, B>(name: string, options: MigratedOptions<A, B>): MigratedStage<A, B>;
-  /** The stage at home on the GPU: its items go to the CPU while its edge is full. */
+  /** The stage whose home is the GPU. Its items move to the CPU while its edge is full. */
   downstream<A, B>(name: string, options: MigratedOptions<A, B>): MigratedStage<A, B>;
 }
 
 /**
- * Balances a pipeline between GPU and CPU by what lies on the edge into its GPU stage: while that is full, its smallest
+ * Balances a pipeline between GPU and CPU by the level of the edge into its GPU stage: while that is full, its smallest
  * items go to lanes of the CPU; while it is empty and the GPU idle, items of an earlier CPU stage go to the GPU.
  * {@link decideMigration} decides; rates are measured as the run goes.
  *
- * - Every item is worked on once, by one side, so results are the same as without migration, if the two functions of
- *   a stage agree. Which side ran an item depends on timing.
+ * - Every item is processed once, by one side. So results are the same as without migration if the two functions of a
+ *   stage agree. Which side ran an item depends on timing.
  * - At most `gpuLanes + cpuLanes` items of a stage are under way, and its edge holds no more than its bound.
  * - An item that fails on one side is run on the other (`onError`). After a `DeviceLostError` the GPU is not used
  *   again in this run: the lanes of both sides work on the CPU.
  * - Cancellation, errors and demand are as in `stage`. What is moved is in the trace as marks `migrate/gpu-to-cpu`
  *   and `migrate/cpu-to-gpu`; `migrate/full`, `migrate/starved` and `migrate/balanced` tell when the mode changes.
- * - A migrator may be used for one run after another; runs share nothing.
+ * - A migrator may be used for several runs in turn; runs share nothing.
  *
  * @throws `GraphError` `graph/bad-migration-policy`, `graph/bad-lanes`, `graph/bad-capacity` or `graph/no-size` at the
  * call; `graph/item-failed` through the stream, for an item that no side could do, with node, item and cause.
@@ -82,7 +82,10 @@ export function migrator(options: MigratorOptions = {}): Migrator {
 function createMigrator({ policy = {}, enabled = true }: MigratorOptions): Migrator {
   const checked = checkedPolicy(policy, 'migrator');
   let current: MigrationSession | undefined;
-  /** Stages meet in the session that lacks their role: RxJS subscribes a whole chain before anything else can. */
+  /**
+   * A stage joins the session that still lacks its role. RxJS subscribes a whole chain before anything else can
+   * happen.
+   */
   const join = (role: MigrationRole): MigrationSession => {
     if (current === undefined || current.isOver() || current.has(role)) {
       current = new MigrationSession(checked, enabled);
@@ -110,7 +113,7 @@ export function migrate<A, B>(name: string, options: MigratedOptions<A, B> & Mig
   return createMigrator(options).downstream(name, options);
 }
 
-/** Of a stage, and in {@link migrate} of its migrator too. */
+/** Options of a stage. In {@link migrate} they include those of the migrator. */
 const MIGRATED: Kind = someOptions<MigratedOptions<never, never> & MigratorOptions>({
   gpu: aFunction,
   cpu: aFunction,

@@ -18,9 +18,9 @@ import { anOccupancy } from './shape.ts';
 export interface SideLoad {
   /** Items that the side may work on at once; 0 if the side is lost. */
   readonly lanes: number;
-  /** Size still to do of each item under way, one a busy lane. */
+  /** Remaining size of each item in progress, one per busy lane. */
   readonly underWay: readonly number[];
-  /** Size per millisecond of one lane, as measured; undefined while it is not known. */
+  /** Measured size per millisecond of one lane; undefined if unknown. */
   readonly rate?: number | undefined;
 }
 
@@ -32,18 +32,18 @@ export interface StageLoad {
   readonly cpu: SideLoad;
 }
 
-/** All that a decision to migrate depends on. */
+/** Everything that a migration decision depends on. */
 export interface MigrationInput {
-  /** What the edge into the GPU stage holds, and may hold. */
+  /** What the edge into the GPU stage holds, and its capacity. */
   readonly occupancy: Occupancy;
   readonly capacity: Required<Occupancy>;
-  /** Whether an item waits to enter that edge: it is full then, whatever its bounds say. */
+  /** Whether an item waits to enter that edge. Then it is full, whatever its bounds say. */
   readonly blocked: boolean;
-  /** Whether nothing more will come to that edge. */
+  /** Whether no more items will arrive at that edge. */
   readonly ending: boolean;
   /** The stage whose home is the GPU. */
   readonly downstream: StageLoad;
-  /** A stage before it whose home is the CPU, if there is one that the GPU can run. */
+  /** An earlier stage whose home is the CPU and that the GPU can run, if there is one. */
   readonly upstream?: StageLoad | undefined;
   /** What upstream's CPU lanes can deliver in a millisecond, in sizes of the GPU stage; undefined if not known. */
   readonly supply?: number | undefined;
@@ -56,35 +56,35 @@ export interface MigrationInput {
 /** `full`: the GPU stage is congested; `starved`: the GPU has nothing to do; else `balanced`. */
 export type MigrationMode = 'balanced' | 'full' | 'starved';
 
-/** What one decision hands to the next. */
+/** State passed from one decision to the next. */
 export interface MigrationState {
   readonly mode: MigrationMode;
-  /** What `finished` was when the mode was entered. */
+  /** The value of `finished` when the mode was entered. */
   readonly since: number;
 }
 
 /** What to move now. */
 export interface MigrationDecision {
   readonly state: MigrationState;
-  /** Why items are moved, hence from where to where: `starved` from CPU to GPU, the others from GPU to CPU. */
+  /** Why items move. `starved` moves them from CPU to GPU, the others from GPU to CPU. */
   readonly reason: 'full' | 'starved' | 'ending' | 'lost';
   /** Positions in `waiting` of the downstream stage, or of the upstream one if starved, in the order to take them. */
   readonly moves: readonly number[];
 }
 
-/** When to migrate. Levels are parts of the capacity of the edge into the GPU stage, from 0 to 1. */
+/** Thresholds of migration. Levels are fractions of the capacity of the edge into the GPU stage, from 0 to 1. */
 export interface MigrationPolicy {
-  /** Level from which the GPU stage is congested. Default 1. */
+  /** At or above this level the GPU stage becomes congested. Default 1. */
   readonly fullFrom: number;
-  /** Level down to which it stays so. Default 0.5. */
+  /** Down to this level it stays congested. Default 0.5. */
   readonly fullUntil: number;
-  /** Level down to which the GPU starves, if one of its lanes is idle. Default 0. */
+  /** At or below this level the GPU starves, if one of its lanes is idle. Default 0. */
   readonly starvedFrom: number;
-  /** Level up to which it goes on to starve. Default 0.25. */
+  /** Up to this level it stays starved. Default 0.25. */
   readonly starvedUntil: number;
-  /** Items to finish between two changes of mode. Default 4. */
+  /** Number of items to finish between two changes of mode. Default 4. */
   readonly dwell: number;
-  /** Part by which `supply` and `demand` must differ for anything to be moved. Default 0.1. */
+  /** Fraction by which `supply` and `demand` must differ before anything moves. Default 0.1. */
   readonly margin: number;
 }
 
@@ -97,22 +97,22 @@ export const defaultMigrationPolicy: MigrationPolicy = {
   margin: 0.1,
 };
 
-/** What a run starts with: the first change of mode need not wait. */
+/** The state at the start of a run: the first change of mode need not wait. */
 export const initialMigrationState: MigrationState = { mode: 'balanced', since: Number.NEGATIVE_INFINITY };
 
 /**
  * Decides what to migrate between the GPU and the CPU. A pure function: no clock, no memory but `state`.
  *
- * - The mode follows the level of the edge into the GPU stage, with thresholds apart for entering and leaving, and
+ * - The mode follows the level of the edge into the GPU stage, with separate thresholds for entering and leaving, and
  *   changes only after `dwell` items have finished since it last did.
  * - `full`: waiting items of the GPU stage go to idle CPU lanes. `starved`: waiting items of the upstream stage go to
- *   idle GPU lanes, once the GPU stage has been measured: a pipeline that only fills does not starve.
+ *   idle GPU lanes, once the GPU stage has been measured. A pipeline that is still filling does not starve.
  * - Of the items that would finish sooner on the other side than where they wait, by the measured rates, the smallest
- *   go first. So no item finishes later for having been moved, and those left behind do not either.
+ *   go first. So moving delays neither the moved items nor those left behind.
  * - Moving from a congested GPU gains at most `supply / demand - 1`, to a starving one `demand / supply - 1`; while
- *   either is within `margin`, the load is balanced and nothing moves.
- * - While a rate is not known, the smallest item is moved by itself, to learn it.
- * - Once nothing more will come, what would finish sooner on the CPU goes there whatever the mode, if rates are known.
+ *   the gain is within `margin`, the load is balanced and nothing moves.
+ * - While a rate is not known, the smallest item is moved alone, to measure it.
+ * - When no more items will arrive, items that would finish sooner on the CPU go there in any mode, if rates are known.
  * - A GPU that is lost (no lanes) leaves all its items to the CPU, oldest first, whatever the mode.
  *
  * Work is O(moves · waiting · lanes), for what waits on one bounded edge.
@@ -182,7 +182,7 @@ const DECISION: FieldKinds<{ input: MigrationInput; state: MigrationState; polic
   }),
 };
 
-/** {@link decideMigration} of what a session has put together itself, at every change of an edge. */
+/** {@link decideMigration} for input that a session has prepared, at every change of an edge. */
 export function decide(input: MigrationInput, state: MigrationState, policy: MigrationPolicy): MigrationDecision {
   const { downstream, upstream } = input;
   const next = nextState(input, state, policy);
@@ -217,12 +217,12 @@ function levelOf({ occupancy, capacity, blocked }: MigrationInput): number {
   return blocked ? 1 : Math.min(1, Math.max(occupancy.items / capacity.items, occupancy.bytes / capacity.bytes));
 }
 
-/** Whether a GPU that has had something to do has nothing more. */
+/** Whether a GPU that has worked before has nothing more to do. */
 function isIdle({ lanes, underWay, rate }: SideLoad): boolean {
   return rate !== undefined && underWay.length < lanes;
 }
 
-/** Whether more than `margin` can be gained by taking from what is slower; what is not known may be worth it. */
+/** Whether taking items from the slower side gains more than `margin`. Unknown rates count as worth it. */
 function isWorth(faster: number | undefined, slower: number | undefined, margin: number): boolean {
   return faster === undefined || slower === undefined || faster > slower * (1 + margin);
 }
@@ -251,7 +251,7 @@ function movesThatPay(waiting: readonly number[], home: SideLoad, away: SideLoad
   return moved;
 }
 
-/** When each waiting item that is not moved would finish at home, each taken by the first lane that gets free. */
+/** When each waiting item that is not moved would finish at home, with each taken by the first free lane. */
 function finishTimes(waiting: readonly number[], moved: ReadonlySet<number>, home: SideLoad): number[] {
   const rate = home.rate!;
   const free = Array.from({ length: home.lanes }, (_, lane) => (home.underWay[lane] ?? 0) / rate);

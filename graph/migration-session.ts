@@ -8,21 +8,21 @@ import {
   type StageLoad,
 } from './migration-policy.ts';
 
-/** `upstream` is at home on the CPU, `downstream` on the GPU. */
+/** The home of `upstream` is the CPU, that of `downstream` the GPU. */
 export type MigrationRole = 'upstream' | 'downstream';
 
-/** What a session sees of a stage, and asks of it. */
+/** The interface between a session and a stage. */
 export interface Migratable {
   readonly edge: { readonly depth: number; readonly bytes: number; readonly capacity: Required<Occupancy> };
   /** Whether an item waits to enter the edge. */
   readonly blocked: boolean;
-  /** Whether nothing more will come to it. */
+  /** Whether no more items will arrive. */
   readonly ending: boolean;
-  /** Size of all that came to the edge, and of all that left the stage. */
+  /** Total size of all items that arrived at the edge, and of all that left the stage. */
   readonly arrivedSize: number;
   readonly finishedSize: number;
   load(): StageLoad;
-  /** Size that a lane of the stage's own side does in a millisecond; undefined while not known. */
+  /** Size per millisecond of one lane of the stage's own side; undefined while unknown. */
   homeRate(): number | undefined;
   readonly homeLanes: number;
   move(decision: MigrationDecision): void;
@@ -75,7 +75,10 @@ export class MigrationSession {
     this.decide();
   }
 
-  /** Asks the policy, and moves what it says; called after every change. A move is a change: it is not done inside. */
+  /**
+   * Asks the policy and makes the moves it returns. Called after every change. A move is itself a change, so calls do
+   * not nest.
+   */
   decide(): void {
     this.#changed = true;
     if (this.#deciding) return;
@@ -110,7 +113,7 @@ export class MigrationSession {
   }
 }
 
-/** What upstream's own lanes can deliver, in the sizes that the stage downstream gives to what it gets. */
+/** What the upstream stage's own lanes can deliver, measured in item sizes of the downstream stage. */
 function supplyOf(upstream: Migratable, downstream: Migratable): number | undefined {
   const rate = throughput(upstream);
   if (rate === undefined || upstream.finishedSize === 0 || downstream.arrivedSize === 0) return undefined;

@@ -1,7 +1,7 @@
 import { formatBytes, formatCount, formatDuration } from './markup.ts';
 import type { EdgeShape, NodeCounters, NodeMeta } from './shape.ts';
 
-/** The lines that a drawing writes into a node: its name, what it is, and with counters what it has done. */
+/** The text lines of a node in a drawing: its name, its kind and, with counters, what it has done. */
 export function nodeLabel(node: NodeMeta, counters: readonly NodeCounters[]): string[] {
   const { name, kind, lanes, runsOn } = node;
   const where = runsOn === 'either' ? 'CPU or GPU' : runsOn.toUpperCase();
@@ -17,7 +17,7 @@ export function nodeLabel(node: NodeMeta, counters: readonly NodeCounters[]): st
   ];
 }
 
-/** What an edge may hold. */
+/** The capacity of an edge. */
 export function edgeLabel({ capacity: { items, bytes } }: EdgeShape): string {
   const bounds = [
     ...(items < Number.POSITIVE_INFINITY ? [formatCount(items)] : []),

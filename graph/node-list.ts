@@ -24,7 +24,7 @@ export class NodeList {
     return `${this.graph}/${name}`;
   }
 
-  /** The edge into `node`, or its port, from one port or, where it merges, from several. */
+  /** The edge into `node`, or into one of its ports, from one port or, for a merge, from several. */
   input(
     node: string,
     ports: Port<unknown> | readonly Port<unknown>[],
@@ -42,7 +42,7 @@ export class NodeList {
     return { port, from, own, isSized, capacity: capacityOf(path, { capacity, isSized }, lanes) };
   }
 
-  /** Adds a node and gives its outputs, which may be taken from now on. */
+  /** Adds a node and returns its outputs, which may be used from now on. */
   add(node: NodeDefinition): readonly OutputDefinition[] {
     const { name } = node.meta;
     const path = this.path(name);
@@ -59,7 +59,7 @@ export class NodeList {
     return node.outputs;
   }
 
-  /** What `node`, which ends the graph, results in. */
+  /** The outcome of `node`, which ends the graph. */
   outcome<R>(node: string): Outcome<R> {
     const outcome: Outcome<R> = { node };
     this.#outcomes.add(outcome);
@@ -70,7 +70,7 @@ export class NodeList {
     return this.#outcomes.has(outcome);
   }
 
-  /** The nodes made; none can be added any more. */
+  /** The nodes added so far. No more can be added. */
   close(): readonly NodeDefinition[] {
     this.#isClosed = true;
     return this.#nodes;
@@ -81,7 +81,7 @@ export class NodeList {
     throw new GraphError('graph/foreign-port', 'The input is no port of a node of this graph.', {
       expected: `what a node of ${this.graph} gave`,
       got: isRecord(port) && typeof port.node === 'string' ? nameOf(port) : describeGiven(port),
-      remedy: isPromise(port) ? 'An await is missing: write await before what makes it.' : undefined,
+      remedy: isPromise(port) ? 'An await is missing: write await before the call that makes it.' : undefined,
       place: { node: path },
     });
   }
@@ -92,7 +92,7 @@ export class NodeList {
     throw new GraphError('graph/port-taken', `The port ${nameOf(output)} has two takers.`, {
       expected: `one, ${taker}`,
       got: `${path} as well`,
-      remedy: 'Put g.broadcast() between, for items that go to several nodes, or g.branch() to divide them.',
+      remedy: 'Use g.broadcast() to send items to several nodes, or g.branch() to divide them.',
       place: { node: path },
     });
   }
@@ -115,9 +115,9 @@ export function metaOf(
   return { name, kind, lanes, capacity, runsOn };
 }
 
-/** Names are parts of paths. */
+/** Rejects an invalid name: names are parts of paths. */
 function requireName(name: string, path: string): void {
   if (typeof name === 'string' && /^[^/\n]+$/.test(name)) return;
   const expected = 'at least one character, no slash and no line break';
-  throw new GraphError('graph/bad-name', 'This is no name.', { expected, got: name, place: { node: path } });
+  throw new GraphError('graph/bad-name', 'This is not a valid name.', { expected, got: name, place: { node: path } });
 }

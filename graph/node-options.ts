@@ -18,7 +18,7 @@ import type { ItemHandling } from './parcel.ts';
 import type { Port } from './port.ts';
 
 export interface SourceOptions<A> extends ItemHandling<A> {
-  /** Units that the source will give, items if `units` is not given; for progress. */
+  /** Total units that the source will deliver, for progress. Without `units`, the unit is one item. */
   readonly total?: number | undefined;
   /** Units of progress in one item. Default 1. */
   readonly units?: ((item: A) => number) | undefined;
@@ -26,28 +26,28 @@ export interface SourceOptions<A> extends ItemHandling<A> {
 
 /** The edge into a node. */
 export interface InputOptions<A> extends ItemHandling<A> {
-  /** What the edge into the node may hold: a number of items, or items and bytes. Default: as many items as lanes. */
+  /** Capacity of the edge into the node: a number of items, or items and bytes. Default: the number of lanes. */
   readonly capacity?: number | Capacity | undefined;
-  /** Bytes of one item; needed with a bound in bytes. Default: that of the source. */
+  /** Bytes of one item. Required with a bound in bytes. Default: that of the source. */
   readonly sizeOf?: ((item: A) => number) | undefined;
   /**
-   * Frees an item that goes no further: the run ended early, or it failed for good. Default: that of the node where the
-   * item came from, its source or the `discardResult` of its stage. What it throws is a warning.
+   * Frees an item that goes no further, because the run ended early or the item failed for good. Default: that of the
+   * node that the item came from, its source or the `discardResult` of its stage. If it throws, that is a warning.
    */
   readonly discard?: ((item: A) => void) | undefined;
   /**
-   * What errors and traces call an item, here and in all later nodes; called once, when the item comes. Without it, or
-   * where it throws, an item keeps the name that it has: what a stage makes is called as what it was made from, a batch
-   * or a pair by the names of its items.
+   * Names an item in errors and traces, here and in all later nodes. Called once, when the item arrives. Without it,
+   * or if it throws, the item keeps its name: a stage's result is named after its input, a batch or pair after its
+   * items.
    */
   readonly describe?: ((item: A) => string) | undefined;
 }
 
 /** A node with a function that may fail. */
 export interface PolicyOptions<A> extends InputOptions<A> {
-  /** What becomes of an item that fails. Default: what the run says. */
+  /** What happens to an item that fails. Default: the run's policy. */
   readonly onError?: ErrorPolicy | undefined;
-  /** Counts a finished item as so many units of progress, in place of what is read from the sources. */
+  /** Units of progress of a finished item, counted instead of what is read from the sources. */
   readonly progress?: ((item: A) => number) | undefined;
 }
 
@@ -67,36 +67,39 @@ export interface GraphStageOptions<A, B, C> extends SinkOptions<A> {
   readonly discardResult?: ((result: B) => void) | undefined;
 }
 
-/** As for `batchBy`, but that the node has its name already. */
+/** Options of `batchBy`, without the name: the node has one. */
 export type GraphBatchOptions<A> = Omit<BatchOptions<A>, 'name'>;
 
 export interface BroadcastOptions<A> extends InputOptions<A> {
-  /** Makes what the second and later ports get. Default: all get the same item, and `discard` is for each of them. */
+  /**
+   * Makes the copies for the second and later ports. Default: all ports get the same item, and `discard` is called
+   * for each port.
+   */
   readonly copy?: ((item: A) => A) | undefined;
 }
 
 export interface JoinOptions<L, R, K> {
   /** Keys are compared as those of a `Map`. */
   readonly key: { readonly left: (item: L) => K; readonly right: (item: R) => K };
-  /** How many items a side may hold that wait for a partner, from 1. Default 64. */
+  /** Maximum number of items per side that wait for a partner, from 1. Default 64. */
   readonly hold?: number | undefined;
-  /** What the edges into the join may hold, each. Default 1. */
+  /** Capacity of each edge into the join, in items. Default 1. */
   readonly capacity?: number | undefined;
   readonly onError?: ErrorPolicy | undefined;
 }
 
-/** The outputs of a join; all three have to be taken. */
+/** The outputs of a join; all three must be used. */
 export interface JoinPorts<L, R> {
   readonly pairs: Port<Pair<L, R>>;
-  /** Items that stayed without a partner, when it is known that none can come. */
+  /** Items for which no partner can arrive any more. */
   readonly leftOnly: Port<L>;
   readonly rightOnly: Port<R>;
 }
 
-/** Adds `item` to what has come so far. */
+/** Adds `item` to the accumulated value. */
 export type ReduceFunction<A, R, C> = (accumulator: R, item: A, context: NodeContext<C>) => Promise<R> | R;
 
-/** Of each port whether it takes an item; asked in the order in which they are written. */
+/** For each port, whether it takes an item. Ports are asked in the order in which they are written. */
 export type PortRules<A, N extends string> = { readonly [K in N]: ((item: A) => boolean) | 'rest' };
 
 export type PortsOf<A, N extends string> = { readonly [K in N]: Port<A> };

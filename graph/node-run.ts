@@ -7,20 +7,20 @@ import type { GraphObserver } from './observer.ts';
 import { discardParcel, handledBy, type ItemHandling, type Parcel, sizeOfParcel } from './parcel.ts';
 import type { NodeMeta } from './shape.ts';
 
-/** One bounded edge of one run, and who stands at its ends. */
+/** One bounded edge of one run, and the nodes at its ends. */
 export interface Edge {
   /** Name for traces: the node it leads into, or `node.port`. */
   readonly name: string;
   readonly channel: Channel<Parcel>;
-  /** What the node behind the edge says of its items, in place of where they come from. */
+  /** Item handling of the consuming node, which overrides that of the source. */
   readonly own: ItemHandling<unknown>;
-  /** Nodes that may still put items on it. */
+  /** Nodes that may still put items on the edge. */
   producers: NodeRun[];
-  /** Whether the node behind it takes nothing more. */
+  /** Whether the consuming node takes nothing more. */
   isLeft: boolean;
 }
 
-/** Counts of a node that its program keeps. */
+/** Counters that a node's program keeps. */
 export interface NodeCounts {
   in: number;
   out: number;
@@ -32,7 +32,7 @@ export interface NodeCounts {
   migrated: number;
 }
 
-/** One node in one run: what its program works with. */
+/** One node in one run, as its program sees it. */
 export interface NodeRun {
   readonly meta: NodeMeta;
   /** `graph/node`, for errors. */
@@ -42,39 +42,42 @@ export interface NodeRun {
   readonly counts: NodeCounts;
   /** Aborted when the run is over or nobody takes the node's output any more. */
   readonly abort: AbortController;
-  /** Called at the abort; not listeners of the signal, since platforms warn of many. */
+  /** Called at the abort. These are not listeners of the signal, since platforms warn of many listeners. */
   readonly atAbort: Set<() => void>;
   readonly run: RunServices;
 }
 
-/** What a run offers its nodes. */
+/** Services of a run for its nodes. */
 export interface RunServices {
   readonly observer: GraphObserver | undefined;
-  /** Work on an item has begun, or ended: while any is under way the run is not stalled, and not over. */
+  /** Work on an item has begun, or ended. While any is in progress the run is neither stalled nor over. */
   began(): void;
   ended(): void;
-  /** For nodes without a policy of their own. */
+  /** The policy of nodes without their own. */
   readonly policy: ErrorPolicy;
   /** The context given to `run()`; throws if there is none. */
   context(): unknown;
-  /** Tells `errors$` of an item that failed for good. */
+  /** Reports an item that failed for good to `errors$`. */
   report(error: ItemError): void;
   /** Ends the run with `error`. */
   fail(error: unknown): void;
-  /** Calls `release` at the end of a run that has failed: it frees what would have gone into the result. */
+  /** Registers `release`, which is called at the end of a failed run: it frees what would have gone into the result. */
   atFailure(release: () => void): void;
-  /** Tells of a callback that threw where that must not end the run. */
+  /** Reports a callback that threw, where that must not end the run. */
   readonly warn: OnWarning | undefined;
-  /** A source is being read, or was: nothing is stalled meanwhile, but nobody waits for it at the end. */
+  /**
+   * A source read has begun, or ended. Meanwhile nothing is stalled, but the end of the run does not wait for the
+   * read.
+   */
   readBegan(): void;
   readEnded(): void;
-  /** Something has moved, other than by work: a pipe's own timer, say. */
+  /** Something moved that is not work, such as a pipe's own timer. */
   moved(): void;
-  /** Counts units of progress, if the node is one of those that count. */
+  /** Counts units of progress, if the node's items count. */
   advance(node: NodeRun, units: number): void;
 }
 
-/** What a node does in a run: ends when its inputs have ended, or its signal is aborted. */
+/** The work of a node in a run. It ends when its inputs have ended or its signal is aborted. */
 export type Program = (node: NodeRun) => Promise<unknown>;
 
 export function newEdge(
@@ -88,12 +91,12 @@ export function newEdge(
   return { name, channel, own, producers: [], isLeft: false };
 }
 
-/** A bound in bytes that is none needs no sizes. */
+/** An infinite bound in bytes needs no sizes. */
 function bounds({ items, bytes }: Occupancy): { items: number; bytes?: number } {
   return bytes === Number.POSITIVE_INFINITY ? { items } : { items, bytes };
 }
 
-/** Hands `parcel` to the node behind the `output`-th edge; waits for room. If that node has left, it is discarded. */
+/** Puts `parcel` on the `output`-th edge, waiting for room. If the consumer has left, the parcel is discarded. */
 export async function emit(node: NodeRun, output: number, parcel: Parcel): Promise<void> {
   const { channel, own } = node.outputs[output]!;
   const handled = handledBy(own, parcel);
@@ -105,11 +108,11 @@ export async function emit(node: NodeRun, output: number, parcel: Parcel): Promi
   }
 }
 
-/** An edge knows an item's size, not its name. */
+/** Adds the item's name to an error: an edge knows the item's size but not its name. */
 function namingItem(error: unknown, { name }: Parcel): unknown {
   if (!(error instanceof GraphError) || error.code !== 'graph/bad-size' || name === undefined) return error;
   const { expected, got, place, cause } = error;
-  return new GraphError(error.code, 'sizeOf gave no size for an item.', {
+  return new GraphError(error.code, 'sizeOf returned no valid size for an item.', {
     expected,
     got,
     place: { ...place, record: name },
@@ -131,7 +134,10 @@ export async function forEachItem(edge: Edge, body: (parcel: Parcel, index: numb
   }
 }
 
-/** The node behind `edge` takes nothing more: what is on it is discarded, and nodes that feed only it end as well. */
+/**
+ * Called when the consumer of `edge` takes nothing more: items on it are discarded, and nodes that feed only it end
+ * too.
+ */
 export function leave(edge: Edge): void {
   if (edge.isLeft) return;
   edge.isLeft = true;
@@ -145,7 +151,7 @@ export function cancel(node: NodeRun, reason?: unknown): void {
   for (const edge of node.inputs) leave(edge);
 }
 
-/** `node` puts nothing more on its edges. */
+/** Called when `node` puts nothing more on its edges. */
 export function endOutputs(node: NodeRun): void {
   for (const edge of node.outputs) {
     edge.producers = edge.producers.filter((producer) => producer !== node);
@@ -153,14 +159,14 @@ export function endOutputs(node: NodeRun): void {
   }
 }
 
-/** What ends a run when a node fails outside of any item's work, by an operator or a copy, say. */
+/** The error that ends a run when a node fails outside any item's work, in an operator or a copy for example. */
 export function nodeError({ path }: NodeRun, cause: unknown, record?: string | number): GraphError {
   if (cause instanceof GraphError) return cause;
   const message = cause instanceof Error ? cause.message : String(cause);
   return new GraphError('graph/node-failed', `The node failed: ${message}`, { place: { node: path, record }, cause });
 }
 
-/** What an item's work throws once the node is cancelled says nothing new. */
+/** Errors thrown by an item's work after the node was cancelled are ignored. */
 export function failUnlessOver({ abort, run }: NodeRun, error: unknown): void {
   if (!abort.signal.aborted) run.fail(error);
 }

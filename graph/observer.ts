@@ -7,8 +7,8 @@ import type { Passage } from './passage.ts';
 import type { OccupancySample, TraceMark, WorkSpan } from './shape.ts';
 
 /**
- * Is told what happens in a run while it happens: the option `observer` of `stage()` and of a graph's `run()`. Its
- * methods are called synchronously and often. A method that throws is told as a warning, and is not called again.
+ * Receives the events of a run as they happen: the option `observer` of `stage()` and of a graph's `run()`. Its
+ * methods are called synchronously and often. A method that throws causes a warning and is not called again.
  */
 export interface GraphObserver {
   /** An item has left a node's function; every attempt is a span of its own. */
@@ -21,22 +21,22 @@ export interface GraphObserver {
 
 export const anObserver: Kind = aRecord<GraphObserver>({ span: aFunction, occupancy: aFunction, mark: aFunction });
 
-/** What a run of a graph tells the stages that stand in its pipes. */
+/** What a graph's run provides to the stages in its pipes. */
 export interface Surroundings {
   readonly observer: GraphObserver | undefined;
-  /** The pipe's way for items, along which stages hand on what came with them. */
+  /** The passage of the pipe's items, on which stages pass on their parcels. */
   readonly passage: Passage;
   readonly warn: OnWarning | undefined;
   /** Work on an item has begun, or ended: while any is under way the run is not stalled. */
   began(): void;
   ended(): void;
-  /** An item has failed for good, and the stage goes on without it. */
+  /** An item has failed for good, and the stage continues without it. */
   passedOver(error: GraphError, parcel: Parcel): void;
-  /** The error of an item that ends the stream, with the item's name. */
+  /** The error for an item that ends the stream, with the item's name. */
   named(error: GraphError, parcel: Parcel): GraphError;
 }
 
-/** An observer whose failures do not reach the work that it watches. */
+/** Wraps an observer so that its failures do not reach the observed work. */
 export function guarded(observer: GraphObserver, onWarning?: OnWarning): GraphObserver {
   const guard = <T>(name: keyof GraphObserver, method: (value: T) => void): ((value: T) => void) => {
     let failed = false;
@@ -59,7 +59,7 @@ export function guarded(observer: GraphObserver, onWarning?: OnWarning): GraphOb
   };
 }
 
-/** A graph's observer at the end of a pipe carries its {@link Surroundings} here. */
+/** The key under which a graph's observer at the end of a pipe carries its {@link Surroundings}. */
 export const SURROUNDINGS: unique symbol = Symbol('quadrille.surroundings');
 
 interface Link {

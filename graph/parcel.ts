@@ -1,6 +1,6 @@
 import { type OnWarning, tell } from '../primitives/warnings.ts';
 
-/** How the items of a port are freed, measured and named, where the node that takes them does not say. */
+/** How the items of a port are freed, measured and named, unless the consuming node says otherwise. */
 export interface ItemHandling<A> {
   readonly discard?: ((item: A) => void) | undefined;
   readonly sizeOf?: ((item: A) => number) | undefined;
@@ -8,26 +8,32 @@ export interface ItemHandling<A> {
 }
 
 /**
- * An item on its way, with what came with it. The handling belongs to the item and not to the edge, since an edge may
- * carry items from several sources.
+ * An item in transit, with its handling. The handling belongs to the item, not to the edge, since an edge may carry
+ * items from several sources.
  */
 export interface Parcel<A = unknown> {
   readonly item: A;
-  /** What errors and traces call it. */
+  /** The item's name in errors and traces. */
   readonly name: string | undefined;
   readonly discard: OwnItems<A, void> | undefined;
   readonly sizeOf: OwnItems<A, number> | undefined;
 }
 
-/** A function that is called with the parcel's own item alone: a method, so that a parcel of `A` is a parcel. */
+/**
+ * A function that is only called with the parcel's own item. It is typed as a method, so that a parcel of `A` is a
+ * `Parcel`.
+ */
 type OwnItems<A, R> = { call(item: A): R }['call'];
 
-/** `item` as its source hands it over. It is named now: a later stage may have freed what its name is made from. */
+/**
+ * A parcel for an item from its source. The name is made now, since a later stage may free the data that it is made
+ * from.
+ */
 export function parcelOf<A>(item: A, { discard, sizeOf, describe }: ItemHandling<A>): Parcel<A> {
   return { item, name: nameOf(describe, item), discard, sizeOf };
 }
 
-/** `parcel` under what the node that takes it says. */
+/** `parcel` with the handling that the consuming node specifies. */
 export function handledBy<A>(own: ItemHandling<A>, parcel: Parcel<A>): Parcel<A> {
   const { discard, sizeOf, describe } = own;
   if (discard === undefined && sizeOf === undefined && describe === undefined) return parcel;
@@ -44,12 +50,12 @@ export function sizeOfParcel<A>({ item, sizeOf }: Parcel<A>): number {
   return sizeOf?.(item) ?? 0;
 }
 
-/** Frees the item; what `discard` throws is a warning, so that other items are freed as well. */
+/** Frees the item. If `discard` throws, that is a warning, so that other items are still freed. */
 export function discardParcel<A>({ item, discard }: Parcel<A>, onWarning?: OnWarning): void {
   if (discard !== undefined) tell('discard', discard, item, onWarning);
 }
 
-/** A name that cannot be found must not hide the failure it is for. */
+/** The name of an item. An error in `describe` must not hide the failure being reported. */
 function nameOf<A>(describe: ((item: A) => string) | undefined, item: A): string | undefined {
   if (describe === undefined) return undefined;
   try {
@@ -59,7 +65,7 @@ function nameOf<A>(describe: ((item: A) => string) | undefined, item: A): string
   }
 }
 
-/** What several items together are called: the first three by their names. */
+/** The joint name of several items: the names of the first three. */
 export function jointName(parcels: readonly Parcel[]): string | undefined {
   const names = parcels.flatMap(({ name }) => (name === undefined ? [] : [name]));
   if (names.length === 0) return undefined;

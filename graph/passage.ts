@@ -3,9 +3,9 @@ import type { OnWarning } from '../primitives/warnings.ts';
 import { discardParcel, type Parcel } from './parcel.ts';
 
 /**
- * The way of items through the operators of a pipe, which see the items alone. What an operator emits is known again
- * as what entered if it is the same object, or the same number or string while that is being delivered; else it is
- * something new, called after the item that is being delivered.
+ * The way of items through the operators of a pipe, which see the items alone. An emitted value is recognised as an
+ * item that entered if it is the same object, or the same number or string while that item is being delivered.
+ * Otherwise it is new, and named after the item being delivered.
  */
 export class Passage {
   #current: Parcel | undefined;
@@ -19,7 +19,7 @@ export class Passage {
     this.#onWarning = onWarning;
   }
 
-  /** Calls `deliver`, which hands the item to the operators; frees it if an operator fails at it. */
+  /** Calls `deliver`, which passes the item to the operators. If an operator fails on it, the item is freed. */
   enter(parcel: Parcel, deliver: () => void): void {
     const outer = this.#current;
     this.#depth++;
@@ -36,21 +36,21 @@ export class Passage {
   }
 
   /**
-   * Calls `leave` when no item is being delivered. Operators that are left in the middle of an item would drop it, and
-   * nobody could tell that from an operator that drops and frees it.
+   * Calls `leave` when no item is being delivered. Unsubscribing operators in the middle of an item would drop it,
+   * which could not be told from an operator that drops and frees it.
    */
   afterDelivery(leave: () => void): void {
     if (this.#depth === 0) leave();
     else this.#waiting.push(leave);
   }
 
-  /** The operators have failed, at the item whose name is given if one is being delivered. */
+  /** Called when the operators have failed. Returns the name of the item being delivered, if any. */
   fail(): string | undefined {
     this.#hasFailed = true;
     return this.#current?.name;
   }
 
-  /** The parcel of what an operator emits. An item that is emitted twice is known again once, and so freed once. */
+  /** The parcel of a value that an operator emits. An item emitted twice is recognised once, and so freed once. */
   leave<A>(item: A): Parcel<A> {
     const known = this.#knownAgain(item);
     return (known as Parcel<A> | undefined) ?? { ...UNKNOWN, item, name: this.#current?.name };
@@ -75,12 +75,12 @@ export class Passage {
 
 const UNKNOWN: Omit<Parcel, 'item'> = { name: undefined, discard: undefined, sizeOf: undefined };
 
-/** Items as parcels; outside a graph nothing comes with them. */
+/** Wraps items in parcels; outside a graph these have no handling. */
 export function parcels<A>(passage: Passage | undefined): OperatorFunction<A, Parcel<A>> {
   return map((item) => passage?.leave(item) ?? { ...UNKNOWN, item });
 }
 
-/** Items out of their parcels, each delivered on its way through `passage`. */
+/** Unwraps items from their parcels and delivers each through `passage`. */
 export function items<A>(passage: Passage | undefined): OperatorFunction<Parcel<A>, A> {
   if (passage === undefined) return map(({ item }) => item);
   return (source) =>

@@ -1,5 +1,5 @@
 /**
- * An output of a node, to be given to exactly one node as its input; for several, see `broadcast`. Made by a
+ * An output of a node, which exactly one node takes as its input; for several takers see `broadcast`. Made by a
  * {@link GraphBuilder}; `A` is the type of the items that leave through it.
  */
 export interface Port<out A> {
@@ -14,7 +14,7 @@ export interface Port<out A> {
 /** The type of the items that leave through a port. */
 export type ItemOf<P extends Port<unknown>> = P extends Port<infer A> ? A : never;
 
-/** The result of a node that ends a graph, such as a reduction's; known when the run has ended well. */
+/** The result of a node that ends a graph, such as a reduction. It is known once the run has succeeded. */
 export interface Outcome<out R> {
   readonly node: string;
   /** Never set: it carries the type of the result. */

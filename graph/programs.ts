@@ -30,10 +30,10 @@ import { items, Passage, parcels } from './passage.ts';
 import { type ItemContext, pull, pullMap } from './pull-map.ts';
 import { openReader, type Pullable, type PullSource } from './pull-source.ts';
 
-/** Opens what a source reads, for one run. */
+/** Opens a source for one run. */
 export type Opener<A, C> = (context: { readonly signal: AbortSignal; readonly ctx: C }) => Pullable<A>;
 
-/** The policy is the node's or, where it has none, the run's. */
+/** Work under the node's policy or, if it has none, the run's. */
 export type WorkOf<A, B> = (node: NodeRun) => Work<A, B>;
 
 export function sourceProgram<A>(
@@ -54,7 +54,7 @@ export function sourceProgram<A>(
   };
 }
 
-/** The units of progress in an item; one whose units cannot be told has failed. */
+/** The units of progress of an item. If they cannot be determined, the item has failed. */
 function unitsOf<A>(node: NodeRun, units: (item: A) => number, parcel: Parcel<A>, index: number): number {
   try {
     return units(parcel.item);
@@ -63,7 +63,7 @@ function unitsOf<A>(node: NodeRun, units: (item: A) => number, parcel: Parcel<A>
   }
 }
 
-/** `source`, whose reads count as work under way. */
+/** `source`, with its reads counted as work in progress. */
 function watched<A>({ run, counts }: NodeRun, source: Pullable<A> | Opener<A, never>): PullSource<A> {
   return (signal) => {
     const context = {
@@ -97,11 +97,11 @@ export interface StageSteps<A, B> {
   /** Units of progress in an item. */
   readonly units?: ((item: A) => number) | undefined;
   readonly discardResult?: ((result: B) => void) | undefined;
-  /** Is told of each item that the function has taken. */
+  /** Called for each item that the function has taken. */
   readonly taken?: (parcel: Parcel<A>) => void;
 }
 
-/** A function on each item, in lanes. */
+/** Applies a function to each item, in lanes. */
 export function stageProgram<A, B>(workOf: WorkOf<A, B>, steps: StageSteps<A, B>): Program {
   const { ordered, units, discardResult, taken } = steps;
   return (node) => {
@@ -131,8 +131,8 @@ export function stageProgram<A, B>(workOf: WorkOf<A, B>, steps: StageSteps<A, B>
 }
 
 /**
- * Folds the items one after another; the program's result is the last value. Without a start the first item is the
- * first value: no function has taken it before the second comes, and if the run fails until then it is discarded.
+ * Folds the items in order; the program's result is the last value. Without a start the first item is the first
+ * value. Until the second item arrives no function owns the first, so it is discarded if the run fails before that.
  */
 export function reduceProgram<A, R>(
   fold: (accumulator: R, item: A, context: NodeContext<never>) => Promise<R> | R,
@@ -160,7 +160,7 @@ export function reduceProgram<A, R>(
   };
 }
 
-/** Keeps the items; the program's result is all of them. They are the graph's until the run has ended well. */
+/** Keeps the items; the program's result is the list of them. The graph owns them until the run has succeeded. */
 export function collectProgram<A>(workOf: WorkOf<A, void>, units: ((item: A) => number) | undefined): Program {
   return async (node) => {
     const kept: Parcel<A>[] = [];
@@ -177,7 +177,7 @@ function nothingToReduce({ path }: NodeRun): GraphError {
   return new GraphError('graph/nothing-to-reduce', 'No item came, and there is no seed.', details);
 }
 
-/** A function on each item; the program's result is how many it took. */
+/** Applies a function to each item; the program's result is the number of items. */
 export function sinkProgram<A>(workOf: WorkOf<A, unknown>, units: ((item: A) => number) | undefined): Program {
   return async (node) => {
     await stageProgram(workOf, { units })(node);
@@ -185,7 +185,7 @@ export function sinkProgram<A>(workOf: WorkOf<A, unknown>, units: ((item: A) => 
   };
 }
 
-/** Plain RxJS operators between two edges, or one stage, whose own name gives way to the node's. */
+/** Runs plain RxJS operators between two edges, or one stage, which takes the node's name. */
 export function pipeProgram<A, B>(operator: OperatorFunction<A, B>, stageName?: string): Program {
   return (node) => {
     const passage = new Passage(node.run.warn);
@@ -197,7 +197,7 @@ export function pipeProgram<A, B>(operator: OperatorFunction<A, B>, stageName?: 
   };
 }
 
-/** Items in batches, each of which is freed item by item. */
+/** Groups items into batches, which are freed item by item. */
 export function batchProgram<A>(options: GraphBatchOptions<A>, name: string, isSized: boolean): Program {
   const { items, bytes, weight } = options;
   const measures = {
@@ -219,7 +219,7 @@ export function batchProgram<A>(options: GraphBatchOptions<A>, name: string, isS
   };
 }
 
-/** A batch as one item. What is freed is what the batch holds then, which is another's items if it was copied. */
+/** A batch as one item. What is freed is what the batch holds at that time: if it was copied, its items are others. */
 function inOne<A>(batch: readonly Parcel<A>[], discard: (parcel: Parcel<A>) => void): Parcel<A[]> {
   const free = (items: readonly A[]): void => {
     for (const [i, item] of items.entries()) discard({ ...(batch[i] ?? batch.at(-1)!), item });
@@ -241,7 +241,7 @@ function surroundings(node: NodeRun, passage: Passage, stageName: string | undef
   const told = (error: GraphError, outcome: ItemError['outcome'], { name }: Parcel): GraphError => {
     const { node: stage, record } = error.place ?? {};
     if (error instanceof ItemError || error.code !== 'graph/item-failed') return error;
-    // One stage goes by the node's name; of several, the node's path is followed by the stage's own.
+    // A single stage uses the node's name. With several, each appends its own name to the node's path.
     const path = stage === stageName ? node.path : `${node.path}/${stage}`;
     const index = typeof record === 'number' ? record : 0;
     const failed = new ItemError({ path, index, item: name, attempts: 1, outcome }, error.cause);
@@ -269,8 +269,8 @@ function renamed(observer: GraphObserver, from: string, to: string): GraphObserv
 }
 
 /**
- * Runs `stream` until it ends or the node is cancelled, and puts what it gives on the node's only output, if it has
- * one. Items that come unasked, from operators that hold items for a while, wait for room in the edge's queue.
+ * Runs `stream` until it ends or the node is cancelled, and puts its values on the node's only output, if it has one.
+ * Unrequested items, from operators that delay items, wait for room in the edge's queue.
  */
 function drive(node: NodeRun, stream: Observable<Parcel | Skipped>, told?: Surroundings): Promise<void> {
   const { abort, run, outputs } = node;
@@ -309,7 +309,7 @@ function demandOn({ channel }: Edge): Demand {
   return { hasRoom: () => channel.hasRoom(), room: () => channel.room(), asked: false };
 }
 
-/** Each item to the port that `choose` names; -1 is none. */
+/** Sends each item to the port that `choose` returns; -1 means none. */
 export function branchProgram<A>(workOf: WorkOf<A, number>): Program {
   return (node) => {
     const [edge] = node.inputs;
@@ -323,7 +323,7 @@ export function branchProgram<A>(workOf: WorkOf<A, number>): Program {
   };
 }
 
-/** Each item to every port. */
+/** Sends each item to every port. */
 export function broadcastProgram<A>(copy: ((item: A) => A) | undefined): Program {
   return (node) =>
     forEachItem(node.inputs[0]!, async (parcel, index) => {
@@ -333,7 +333,7 @@ export function broadcastProgram<A>(copy: ((item: A) => A) | undefined): Program
     });
 }
 
-/** One for each port; where a copy fails, what was made is freed. */
+/** One copy for each port. If a copy fails, those already made are freed. */
 function copiesOf(
   node: NodeRun,
   parcel: Parcel,

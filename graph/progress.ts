@@ -19,22 +19,22 @@ import {
 import { anything, atLeast } from '../primitives/kinds.ts';
 import { requireOptions } from '../primitives/options.ts';
 
-/** How far a run is. */
+/** The progress of a run. */
 export interface ProgressReport {
   /** Units done: items, or whatever the run counts. */
   readonly done: number;
-  /** Units in all, if known. */
+  /** Total units, if known. */
   readonly total: number | undefined;
-  /** Units a second, on average since the start; 0 until the clock has moved. */
+  /** Average units per second since the start; 0 until the clock has moved. */
   readonly rate: number;
-  /** Seconds to go at that rate; undefined while the total is not known or nothing is done. */
+  /** Seconds remaining at that rate; undefined while the total is unknown or nothing is done. */
   readonly eta: number | undefined;
   /** Seconds since the start. */
   readonly elapsed: number;
 }
 
 export interface ProgressOptions {
-  /** Units in all, if known from the start. */
+  /** Total units, if known at the start. */
   readonly total?: number | undefined;
   /** Shortest time between two reports, in milliseconds. Default 100. */
   readonly every?: number | undefined;
@@ -43,29 +43,19 @@ export interface ProgressOptions {
 }
 
 export interface Progress {
-  /** One report at once, then at most one every `every` ms while something changes, a last one at the end. */
+  /** Reports at once, then at most every `every` ms while something changes, and once more at the end. */
   readonly progress$: Observable<ProgressReport>;
-  /** Counts `units` more as done. Default 1. */
+  /** Counts `units` as done. Default 1. */
   advance(units?: number): void;
   /** Sets the total, once it is known. */
   expect(total: number): void;
-  /** Ends the run, whether well or not: the clock stops and `progress$` completes. */
+  /** Ends the run, successful or not: the clock stops and `progress$` completes. */
   end(): void;
-  /** Advances by `units(item)`, 1 if not given, for each item that passes, and ends with the stream. */
+  /** Advances by `units(item)`, or 1, for each item that passes, and ends with the stream. */
   track<T>(units?: (item: T) => number): MonoTypeOperatorFunction<T>;
 }
 
-/**
- * Counts what a run has done, and reports it with rate and time to go. The clock starts at this call.
- *
- * @example
- * ```ts
- * const counted = progress({ total: 3 });
- * const last = lastValueFrom(counted.progress$);
- * pull(['a', 'b', 'c']).pipe(counted.track()).subscribe();
- * (await last).done; // 3
- * ```
- */
+/** Counts the progress of a run, and reports it with rate and remaining time. The clock starts at this call. */
 export function progress(options: ProgressOptions = {}): Progress {
   requireOptions<ProgressOptions>('progress', { total: atLeast(0), every: atLeast(0), scheduler: anything }, options);
   const { every = 100, scheduler = asyncScheduler } = options;

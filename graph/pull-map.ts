@@ -7,29 +7,35 @@ import { tell } from '../primitives/warnings.ts';
 import { deliver, demandOf } from './demand.ts';
 import { aSource, openReader, type PullSource } from './pull-source.ts';
 
-/** What a mapping function gets beside its item. */
+/** What a mapping function receives besides its item. */
 export interface ItemContext {
-  /** Aborted when the subscription is unsubscribed or fails; one for the whole subscription. */
+  /** Aborted when the subscription ends early or fails. There is one signal per subscription. */
   readonly signal: AbortSignal;
   /** Position of the item in the source, from 0. */
   readonly index: number;
-  /** Which of the lanes works on it, from 0. */
+  /** The lane that works on the item, from 0. */
   readonly lane: number;
 }
 
-/** Work on one item. The item is the function's from here on, to free as well. */
+/** Work on one item. From here on the function owns the item and must free it. */
 export type ItemFunction<A, B> = (item: A, context: ItemContext) => Promise<B> | B;
 
 export interface PullMapOptions<A, B> {
-  /** How many items may be under way at once, from 1. Default 1. */
+  /** Maximum number of items in progress, from 1. Default 1. */
   readonly lanes?: number | undefined;
-  /** Results in the order of their items: a lane waits for the items before its own, so `lanes` still bounds all. */
+  /**
+   * Whether results keep the order of their items. A lane then waits for earlier items, so `lanes` still bounds all
+   * items.
+   */
   readonly ordered?: boolean | undefined;
   /** Names the node in errors. */
   readonly name?: string | undefined;
-  /** Frees an item that was read but, because the subscription had ended, not given to the function. What it throws is a warning. */
+  /**
+   * Frees an item that was read but not given to the function because the subscription had ended. If it throws, that
+   * is a warning.
+   */
   readonly discard?: ((item: A) => void) | undefined;
-  /** Frees a result that, because the subscription had ended, could not be delivered. What it throws is a warning. */
+  /** Frees a result that could not be delivered because the subscription had ended. If it throws, that is a warning. */
   readonly discardResult?: ((result: B) => void) | undefined;
 }
 
@@ -42,15 +48,15 @@ const OPTIONS: FieldKinds<PullMapOptions<never, never>> = {
 };
 
 /**
- * `mergeMap` whose source is pulled: `lanes` loops share one iterator, and each asks for the next item only when it
- * has delivered its last one and the next stage downstream has room. Nothing is ever queued here, so at most `lanes`
- * items are between the source and the subscriber.
+ * `mergeMap` with a pulled source. `lanes` loops share one iterator. Each asks for the next item only after it has
+ * delivered its last one and the next stage downstream has room. Nothing is ever queued here, so at most `lanes` items
+ * are between the source and the subscriber.
  *
  * - Unsubscribing (or `take(n)`, or an error anywhere) aborts the signal and calls `iterator.return()` once; what was
  *   under way is discarded when it arrives. A source that ends or fails by itself gets no `return()`, as in `for await`.
  * - An error of the source or of the function ends the stream at once, as a {@link GraphError} `graph/source-failed`
  *   or `graph/item-failed` with node, item and cause. A `GraphError` or an `AbortError` passes as it is.
- * - Every subscription iterates anew; to subscribe twice to a generator, give a function that makes it.
+ * - Every subscription iterates from the start; to subscribe twice to a generator, give a function that creates it.
  * - A Node `Readable` that is idle ends only after its next chunk; give `(signal) => addAbortSignal(signal, readable)`.
  *
  * @example
@@ -143,8 +149,8 @@ export function pullMap<A, B>(
 }
 
 /**
- * The items of `source`, none read before the next stage downstream has room for it: the root of a pipeline of
- * stages. Options as in {@link pullMap}, but for the lanes: there is one, and order is kept.
+ * The items of `source`, each read only when the next stage downstream has room for it: the root of a pipeline of
+ * stages. Options are those of {@link pullMap} except `lanes`: there is one lane, which keeps the order.
  *
  * @example
  * ```ts
@@ -165,10 +171,10 @@ export function pull<A>(
 export function requireLanes(name: string, lanes: number): void {
   if (Number.isInteger(lanes) && lanes >= 1) return;
   const details = { expected: 'an integer from 1', got: lanes, place: { node: name } };
-  throw new GraphError('graph/bad-lanes', 'A node cannot have so many lanes.', details);
+  throw new GraphError('graph/bad-lanes', 'A node cannot have this number of lanes.', details);
 }
 
-/** `discard` and `discardResult`, whose own failures are warnings. */
+/** `discard` and `discardResult`, with their own failures turned into warnings. */
 export function freeing<A, B>({
   discard,
   discardResult,
@@ -186,7 +192,7 @@ export function freeing<A, B>({
   };
 }
 
-/** What a function threw, as the error of its item. */
+/** Turns an error thrown by a function into the error of its item. */
 export function itemFailure(cause: unknown, node: string, record: number): unknown {
   return failure(cause, 'graph/item-failed', 'The item failed', node, record);
 }

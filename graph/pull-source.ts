@@ -1,19 +1,19 @@
 import { type Kind, where } from '../primitives/kinds.ts';
 
-/** Anything that gives its items one at a time, when asked. */
+/** Anything that delivers items one at a time, on request. */
 export type Pullable<A> = Iterable<A> | AsyncIterable<A> | ReadableStream<A>;
 
 /**
- * What a pipeline starts from: something to pull from, or a function that opens it for each subscription. The
- * function's `signal` is aborted when the subscription ends early, so that a read that is under way can stop too.
+ * The start of a pipeline: a pullable source, or a function that opens one for each subscription. The function's
+ * `signal` is aborted when the subscription ends early, so that a pending read can stop too.
  */
 export type PullSource<A> = Pullable<A> | ((signal: AbortSignal) => Pullable<A>);
 
-/** One subscription's hold on a source. */
+/** One subscription's reader of a source. */
 export interface Reader<A> {
-  /** The next item. Calls may overlap: the source sees them one after another. */
+  /** The next item. Calls may overlap: the source sees them in sequence. */
   next(): Promise<IteratorResult<A, unknown>>;
-  /** Calls the source's `return()`, at once and only once, and not if the source has ended or failed by itself. */
+  /** Calls the source's `return()`, immediately and once, unless the source has ended or failed by itself. */
   stop(): void;
 }
 
@@ -57,7 +57,8 @@ export function openReader<A>(source: PullSource<A>, signal: AbortSignal): Reade
       last = turn.catch(() => {});
       return turn;
     },
-    // As in `for await`, a failure to clean up does not replace the reason for leaving; on unsubscribe nobody listens.
+    // As in `for await`, a failure to clean up does not replace the reason for leaving. On unsubscribe nobody
+    // listens.
     stop: () => void stop().catch(() => {}),
   };
 }
@@ -70,7 +71,7 @@ function iteratorOf<A>(source: Pullable<A>): AnyIterator<A> {
   return (source as Partial<AsyncIterable<A>>)[Symbol.asyncIterator]?.() ?? (source as Iterable<A>)[Symbol.iterator]();
 }
 
-/** Not the stream's own iterator: Safari has none, and its `return()` would wait for the read that is under way. */
+/** Replaces the stream's own iterator: Safari has none, and its `return()` would wait for the pending read. */
 function streamIterator<A>(stream: ReadableStream<A>): AnyIterator<A> {
   const reader = stream.getReader();
   const release = (): void => reader.releaseLock();

@@ -2,12 +2,12 @@ import { requireArguments } from '../primitives/arguments.ts';
 import { aNumber, anArrayOf, aRecord, aText, eitherOf, type Kind, optional } from '../primitives/kinds.ts';
 import { escapeMarkup, formatCount } from './markup.ts';
 
-/** A part of a report: any of text, table and drawing, in this order. Texts are escaped. */
+/** A part of a report: text, table and drawing, each optional, in this order. Texts are escaped. */
 export interface ReportSection {
   readonly title: string;
   readonly text?: string | undefined;
   readonly table?: ReportTable | undefined;
-  /** SVG, as `drawSvg` or a plot gives it: it goes into the page as it is, so it must come from trusted code. */
+  /** SVG from `drawSvg` or a plot. It goes into the page unescaped, so it must come from trusted code. */
   readonly svg?: string | undefined;
 }
 
@@ -17,7 +17,7 @@ export interface ReportTable {
   readonly rows: readonly (readonly (string | number)[])[];
 }
 
-/** Rows shown of a long table; how many more there are is said. */
+/** Maximum number of rows shown of a table; the page says how many more there are. */
 const ROWS = 200;
 
 /** A page under a heading. */
@@ -41,8 +41,7 @@ export const someSections: Kind = anArrayOf(
 const aReportPage: Kind = aRecord<ReportPage>({ title: aText, told: aText, sections: someSections });
 
 /**
- * One HTML page, complete in itself: no script and nothing to load, so that it can be mailed and archived.
- *
+ * One self-contained HTML page, with no script and nothing to load, so that it can be mailed and archived.
  * @example
  * const page = reportPage({ title: 'A < B', told: 'in 5 s', sections: [{ title: 'Result', text: '0.7' }] });
  * page.includes('<h1>A &lt; B</h1>') && page.includes('<p class="quiet">0.7</p>'); // true
@@ -96,7 +95,7 @@ function tableOf({ columns, rows }: ReportTable): string {
   return `<div class="wide"><table>${line('th', columns)}${body.join('')}</table></div>${more}`;
 }
 
-/** Whether a cell reads as a figure: a number, or one with a unit. */
+/** Whether a cell is a number, or a number with a unit. */
 function isFigure(value: string | number | undefined): boolean {
   return typeof value === 'number' || /^[≤<]?\s?[\d.,∞]+(\s?[%µA-Za-z]+)?$/.test(value ?? '');
 }

@@ -11,13 +11,13 @@ import { aTrace, someEdgeCounters } from './shape.ts';
 export interface ReportOptions {
   /** Heading of the page. Default: the name of the graph. */
   readonly title?: string | undefined;
-  /** What the run was about: shown first. */
+  /** Shown first: what the run was about. */
   readonly sections?: readonly ReportSection[] | undefined;
-  /** What the edges held in the end, as the run's `edges()` gives it. Default: what the counters of nodes tell. */
+  /** Final contents of the edges, from the run's `edges()`. Default: taken from the counters of the nodes. */
   readonly edges?: readonly EdgeCounters[] | undefined;
   /** What failed: messages say where. */
   readonly errors?: readonly Error[] | undefined;
-  /** What the recorder had to let go, as its `dropped()` gives it. */
+  /** Number of events that the recorder dropped, from its `dropped()`. */
   readonly dropped?: number | undefined;
 }
 
@@ -102,7 +102,7 @@ function edgesOf({ shape, counters }: Trace): EdgeCounters[] {
     });
 }
 
-/** Marks of one name in one node are one row. */
+/** One row per node and name of mark. */
 function markTable({ marks, started }: Trace): ReportTable {
   const groups = new Map<string, TraceMark[]>();
   for (const mark of marks) {

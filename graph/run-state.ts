@@ -15,13 +15,13 @@ export interface RunStateOptions {
   readonly warn: OnWarning | undefined;
   readonly policy: ErrorPolicy;
   readonly stallAfter: number;
-  /** Nodes whose items count as progress; those of the sources do where there are none. */
+  /** Nodes whose items count as progress. If there are none, the items of the sources count. */
   readonly measures: ReadonlySet<string>;
   readonly progress: Progress;
   readonly errors: Subject<ItemError>;
 }
 
-/** What is under way in a run, and how it ends: it fails at most once, and it does not stand still for ever. */
+/** What is in progress in a run, and how the run ends. It fails at most once, and it never hangs. */
 export class RunState implements RunServices {
   readonly observer: GraphObserver | undefined;
   readonly warn: OnWarning | undefined;
@@ -33,7 +33,7 @@ export class RunState implements RunServices {
   #failure: { readonly error: unknown } | undefined;
   #atRest: (() => void)[] = [];
   readonly #releases: (() => void)[] = [];
-  /** Counts what moves, so that a standstill can be told from two quiet moments. */
+  /** Counts movements, so that a standstill can be told from two quiet moments. */
   #moves = 0;
   #look: ReturnType<typeof setTimeout> | undefined;
   #isLooking = false;
@@ -102,7 +102,7 @@ export class RunState implements RunServices {
     if (measures.size === 0 ? meta.kind === 'source' : measures.has(meta.name)) progress.advance(units);
   }
 
-  /** Resolves when no function is under way and what they gave has been handled; rejects if the run has failed. */
+  /** Resolves when no function is running and all results have been handled; rejects if the run has failed. */
   async rest(): Promise<void> {
     while (this.#works > 0) await new Promise<void>((resolve) => this.#atRest.push(resolve));
     if (this.#options.nodes.some(({ abort }) => abort.signal.aborted)) await new Promise((turn) => setTimeout(turn));
@@ -112,7 +112,10 @@ export class RunState implements RunServices {
     throw this.#failure.error;
   }
 
-  /** Looks after all that can go on at once has done so. Items move by microtasks, so one turn of the loop is enough. */
+  /**
+   * Checks for a stall after everything that can proceed has done so. Items move by microtasks, so one turn of the
+   * loop is enough.
+   */
   #lookSoon(): void {
     if (this.#isBusy() || this.#isLooking) return;
     clearTimeout(this.#look);
@@ -149,9 +152,9 @@ export class RunState implements RunServices {
   #stallError(full: readonly string[]): GraphError {
     const waiting = this.#options.nodes.filter((node) => !this.#ended.has(node)).map(({ meta }) => meta.name);
     const remedy =
-      'Where ways from a branch or broadcast meet again, raise the capacity of the edges, or the hold of the join, to ' +
-      'as many items as one way may be ahead of the other.';
-    return new GraphError('graph/stalled', 'Nothing is under way, and no node can go on.', {
+      'Where paths from a branch or broadcast meet again, raise the capacity of the edges, or the hold of the join, to ' +
+      'as many items as one path may get ahead of the other.';
+    return new GraphError('graph/stalled', 'The run is stalled: nothing is in progress, and no node can go on.', {
       expected: 'room on an edge, or an item to work on',
       got: `no room before ${full.join(', ')}; waiting nodes ${waiting.join(', ')}`,
       remedy,

@@ -14,21 +14,21 @@ import type { EdgeCounters, GraphShape, NodeCounters } from './shape.ts';
 export interface RunOptions {
   /** Aborting it ends the run with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
-  /** Is told of spans, occupancy and marks, for traces. */
+  /** Receives spans, occupancy and marks, for traces. */
   readonly observer?: GraphObserver | undefined;
-  /** What becomes of items that fail in nodes without a policy of their own. Default `stop`. */
+  /** What happens to items that fail in nodes without their own policy. Default `stop`. */
   readonly onError?: ErrorPolicy | undefined;
-  /** Units of progress in all. Default: the sum of the sources' totals, if all are known. */
+  /** Total units of progress. Default: the sum of the sources' totals, if all are known. */
   readonly total?: number | undefined;
   /** Shortest time between two progress reports, in milliseconds. Default 100. */
   readonly progressEvery?: number | undefined;
   /**
-   * Milliseconds of standstill, with an edge full, after which a graph that has pipes counts as stalled: operators may
-   * hold items by a clock of their own. Default 60,000; `Infinity` is never. Without pipes a stall is known at once.
+   * Milliseconds without movement, with a full edge, after which a graph with pipes counts as stalled: operators may
+   * hold items by their own clock. Default 60,000; `Infinity` means never. Without pipes a stall is detected at once.
    */
   readonly stallAfter?: number | undefined;
   /**
-   * Is told when a callback fails where that must not end the run: a `discard`, or a method of the observer. Default: a
+   * Called when a callback fails where that must not end the run: a `discard`, or a method of the observer. Default: a
    * warning of the platform.
    */
   readonly onWarning?: OnWarning | undefined;
@@ -44,22 +44,22 @@ export const RUN_OPTIONS: Kind = someOptions<RunOptions>({
   onWarning: optional(aFunction),
 });
 
-/** A graph that runs. */
+/** A running graph. */
 export interface GraphRun<R> {
   /**
    * The result, once every item has been delivered, skipped or, after a node that wanted no more, discarded. Rejects
-   * when the run has failed or was aborted, and everything is freed: functions under way are waited for, so they
-   * should heed their signal; a read of a source under way is not, and is discarded when it comes.
+   * when the run has failed or was aborted, and everything is freed. It waits for running functions, so these should
+   * observe their signal. It does not wait for a pending read of a source, whose item is discarded when it arrives.
    */
   readonly result: Promise<R>;
   /** Items read from the sources, or done by the nodes with `progress`, with rate and time to go. */
   readonly progress$: Observable<ProgressReport>;
-  /** Items that failed for good, the last 1,000 of them to late subscribers as well; completes with the run. */
+  /** Items that failed for good. Late subscribers get the last 1,000 as well. Completes with the run. */
   readonly errors$: Observable<ItemError>;
   readonly shape: GraphShape;
   /** What every node has done so far, in the order of the definition. */
   counters(): NodeCounters[];
-  /** What every edge holds, and has held. */
+  /** What every edge holds now, and its maxima. */
   edges(): EdgeCounters[];
   /** Ends the run; `reason`, an `AbortError` by default, is what `result` rejects with. */
   abort(reason?: unknown): void;

@@ -35,21 +35,21 @@ export interface NodeMeta {
   readonly runsOn: 'cpu' | 'gpu' | 'either';
 }
 
-/** What a node has done so far in its latest subscription. */
+/** Counters of a node in its latest subscription. */
 export interface StageCounters {
   /** Inputs given to the function. */
   readonly in: number;
   /** Results delivered. */
   readonly out: number;
-  /** Inputs being worked on. */
+  /** Inputs in progress. */
   readonly active: number;
   /** Inputs dropped by overflow. */
   readonly dropped: number;
   /** Milliseconds spent in the function, summed over lanes. */
   readonly busy: number;
-  /** How often upstream found the edge into this stage full. */
+  /** How often the edge into this stage was full when upstream had an item. */
   readonly stalls: number;
-  /** Items and bytes on the edge into this stage, now and at most. */
+  /** Items and bytes on the edge into this stage: now and maximum. */
   readonly depth: number;
   readonly bytes: number;
   readonly peak: number;
@@ -66,7 +66,7 @@ export interface EdgeShape {
   readonly capacity: Required<Occupancy>;
 }
 
-/** A graph as it is known before anything runs: what drawings, traces and reports are made from. */
+/** The structure of a graph, known before anything runs. Drawings, traces and reports are made from it. */
 export interface GraphShape {
   readonly name: string;
   readonly nodes: readonly NodeMeta[];
@@ -76,20 +76,20 @@ export interface GraphShape {
 /** What a node of a graph has done so far. */
 export interface NodeCounters extends StageCounters {
   readonly name: string;
-  /** Items that failed and were passed over, as the error policy asked. */
+  /** Items that failed and were skipped under the error policy. */
   readonly skipped: number;
-  /** Attempts made again after a failure. */
+  /** Retries after a failure. */
   readonly retried: number;
-  /** Items that ran elsewhere than the node's own side, moved by a migrator. */
+  /** Items that a migrator moved to the side that is not the node's own. */
   readonly migrated: number;
 }
 
-/** What an edge of a run holds, now and at most. */
+/** What an edge of a run holds now, and its maxima. */
 export interface EdgeCounters {
   /** The node it leads into, or `node.port` where that has several inputs. */
   readonly edge: string;
   readonly capacity: Required<Occupancy>;
-  /** How often a producer found it full. */
+  /** How often a producer found the edge full. */
   readonly stalls: number;
   readonly depth: number;
   readonly bytes: number;
@@ -97,14 +97,14 @@ export interface EdgeCounters {
   readonly peakBytes: number;
 }
 
-/** One item's stay in one node, for traces: times in milliseconds on the clock of `performance.now()`. */
+/** One item's processing in one node, for traces. Times are in milliseconds on the clock of `performance.now()`. */
 export interface WorkSpan {
   readonly node: string;
   /** Lane of the node, from 0. */
   readonly lane: number;
   /** Index of the item among those given to the node. */
   readonly item: number;
-  /** What `describe` calls it. */
+  /** The name that `describe` gives the item. */
   readonly record?: string | undefined;
   readonly start: number;
   readonly end: number;
@@ -112,13 +112,13 @@ export interface WorkSpan {
   readonly outcome: 'done' | 'failed' | 'aborted';
 }
 
-/** How full an edge was from `time` on, for traces; `edge` is the name of the node it leads into. */
+/** The contents of an edge from `time` on, for traces; `edge` is the name of the node it leads into. */
 export interface OccupancySample extends Occupancy {
   readonly edge: string;
   readonly time: number;
 }
 
-/** Something that happened at a moment: a migration, a retry, an error. */
+/** An event at one moment: a migration, a retry, an error. */
 export interface TraceMark {
   readonly node: string;
   readonly time: number;
@@ -127,7 +127,7 @@ export interface TraceMark {
   readonly detail?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** What a traced run leaves behind. */
+/** The record of a traced run. */
 export interface Trace {
   readonly shape: GraphShape;
   readonly started: number;
@@ -164,7 +164,7 @@ export const aGraphShape: Kind = (given, path, homes) =>
 
 const SHAPE = aRecord<GraphShape>({ name: aText, nodes: anArrayOf(aNode), edges: anArrayOf(anEdge) });
 
-/** An edge that does not lead from a node to a node. */
+/** Finds an edge that does not connect two nodes of the graph. */
 function strayEdge({ nodes, edges }: GraphShape, path: string): Flaw | undefined {
   const names = new Set(nodes.map(({ name }) => name));
   for (const [i, edge] of edges.entries()) {

@@ -15,24 +15,27 @@ import type { NodeKind, NodeMeta, StageCounters, WorkSpan } from './shape.ts';
 export type Overflow = 'fail' | 'drop-oldest' | 'drop-newest';
 
 export interface StageOptions<A, B> {
-  /** How many items may be worked on at once, from 1. Default 1. */
+  /** Maximum number of items in progress, from 1. Default 1. */
   readonly lanes?: number | undefined;
-  /** What the edge into the stage may hold: a number of items, or items and bytes. Default: as many items as lanes. */
+  /** Capacity of the edge into the stage: a number of items, or items and bytes. Default: the number of lanes. */
   readonly capacity?: number | Capacity | undefined;
-  /** Bytes of one input; needed with a bound in bytes. */
+  /** Bytes of one input. Required with a bound in bytes. */
   readonly sizeOf?: ((item: A) => number) | undefined;
   /** Results in the order of the inputs. Default false. */
   readonly ordered?: boolean | undefined;
   /** For a source without demand, such as a `Subject`. Default `fail`. */
   readonly overflow?: Overflow | undefined;
-  /** Frees an input that never reaches the function: the run ended early, or overflow dropped it. What it throws is a warning. */
+  /**
+   * Frees an input that never reaches the function, because the run ended early or overflow dropped it. If it throws,
+   * that is a warning.
+   */
   readonly discard?: ((item: A) => void) | undefined;
-  /** Frees a result that cannot be delivered, because the run ended early. What it throws is a warning. */
+  /** Frees a result that cannot be delivered because the run ended early. If it throws, that is a warning. */
   readonly discardResult?: ((result: B) => void) | undefined;
   readonly kind?: NodeKind | undefined;
   /** Where the work runs. Default `cpu`. */
   readonly runsOn?: 'cpu' | 'gpu' | 'either' | undefined;
-  /** Is told of work and occupancy. Default: that of the run, in a graph; none outside. */
+  /** Receives work and occupancy. Default: the observer of the run in a graph; none outside. */
   readonly observer?: GraphObserver | undefined;
 }
 
@@ -54,7 +57,7 @@ export interface Stage<A, B> extends OperatorFunction<A, B> {
   readonly meta: NodeMeta;
   /** A snapshot of the latest subscription's counters. */
   counters(): StageCounters;
-  /** What the edge into the stage holds, now and after every change, in the latest subscription. */
+  /** The contents of the edge into the stage, now and after every change, in the latest subscription. */
   readonly occupancy$: Observable<Occupancy>;
 }
 
@@ -68,7 +71,7 @@ export interface Stage<A, B> extends OperatorFunction<A, B> {
  *
  * A source without demand (`Subject`, `fromEvent`, `interval`, `from(array)`) cannot be told to wait: when the edge is
  * full, `overflow` decides. Errors and cancellation are as in {@link pullMap}; an error from upstream passes at once,
- * and what is on the edge is discarded.
+ * and the items on the edge are discarded.
  *
  * @example
  * ```ts
@@ -121,7 +124,7 @@ export function stage<A, B>(name: string, fn: ItemFunction<A, B>, options: Stage
   });
 }
 
-/** One subscription's edge and counts. */
+/** One subscription's edge and counters. */
 export interface Run<A> {
   readonly edge: Channel<A>;
   in: number;
@@ -177,10 +180,10 @@ function counted<A, B>(
   };
 }
 
-/** Whom a subscription tells of its work. */
+/** Receivers of a subscription's events. */
 interface Told extends Pick<Surroundings, 'began' | 'ended'> {
   span(span: Omit<WorkSpan, 'node' | 'runsOn'>): void;
-  /** The error of an item that failed, by the item's name where that is known. */
+  /** The error for an item that failed, with the item's name where it is known. */
   failed(cause: unknown, parcel: Parcel, context: ItemContext): unknown;
 }
 
@@ -211,7 +214,7 @@ function toldOf<A>(
   };
 }
 
-/** The observer that puts what the source pushes onto the edge, and through which sources upstream see its demand. */
+/** The observer that puts pushed items onto the edge and shows the edge's demand to sources upstream. */
 export function inletOf<A>(
   run: Run<A>,
   name: string,

@@ -1,19 +1,19 @@
 import type { Trace } from './shape.ts';
 
-/** How busy the lanes of a node were, by slice of time: parts of the time of all its lanes, from 0 to 1. */
+/** How busy the lanes of a node were in each time slice: fractions of the time of all its lanes, from 0 to 1. */
 export interface Utilisation {
   readonly cpu: Float64Array;
   readonly gpu: Float64Array;
 }
 
-/** How full an edge was, by slice of time. */
+/** How full an edge was in each time slice. */
 export interface Fullness {
   /** Mean over the slice, weighted by time. */
   readonly mean: Float64Array;
   readonly peak: Float64Array;
 }
 
-/** Utilisation of `node` in `slices` equal parts of the trace; work that is on neither side counts as the CPU's. */
+/** Utilisation of `node` in `slices` equal parts of the trace. Work on neither side counts as CPU work. */
 export function utilisationOf({ started, ended, spans, shape }: Trace, node: string, slices: number): Utilisation {
   const own = spans.filter((span) => span.node === node);
   const lanes = Math.max(shape.nodes.find(({ name }) => name === node)?.lanes ?? 1, ...own.map(({ lane }) => lane + 1));
@@ -28,7 +28,7 @@ export function utilisationOf({ started, ended, spans, shape }: Trace, node: str
   return busy;
 }
 
-/** What `edge` held, in items, in `slices` equal parts of the trace. */
+/** The number of items on `edge` in `slices` equal parts of the trace. */
 export function fullnessOf({ started, ended, occupancy }: Trace, edge: string, slices: number): Fullness {
   const samples = occupancy.filter((sample) => sample.edge === edge);
   const width = (ended - started) / slices;
@@ -44,7 +44,7 @@ export function fullnessOf({ started, ended, occupancy }: Trace, edge: string, s
   return { mean, peak };
 }
 
-/** Calls back with each slice that `from` to `to` touches, and with how long it does. */
+/** Calls back with each slice that the interval `from` to `to` touches, and with the length of the overlap. */
 function eachSlice(
   from: number,
   to: number,

@@ -4,29 +4,29 @@ import type { GraphObserver } from './observer.ts';
 import type { GraphShape, NodeCounters, OccupancySample, Trace, TraceMark, WorkSpan } from './shape.ts';
 
 export interface TraceOptions {
-  /** How many spans, samples and marks to keep, of each the latest. Default 200,000, about 20 MB of each. */
+  /** Maximum number of spans, samples and marks to keep, the latest of each. Default 200,000, about 20 MB of each. */
   readonly limit?: number | undefined;
-  /** The clock of the spans, for the start of the trace. Default `performance.now`. */
+  /** The clock of the spans, read for the start of the trace. Default `performance.now`. */
   readonly now?: (() => number) | undefined;
 }
 
-/** What a trace needs to know of a run beside what was observed. */
+/** What a trace needs to know about a run besides the observed events. */
 export interface TracedRun {
   readonly shape: GraphShape;
   counters(): readonly NodeCounters[];
 }
 
-/** An observer that keeps what it is told. */
+/** An observer that keeps what it observes. */
 export interface TraceRecorder extends GraphObserver {
-  /** How many spans, samples and marks were let go, being older than the limit allows. */
+  /** Number of spans, samples and marks that were dropped because of the limit. */
   dropped(): number;
-  /** What has been recorded so far, each in the order of time; it ends with the last thing that happened. */
+  /** Everything recorded so far, each kind in order of time. The trace ends with the last event. */
   trace(run: TracedRun): Trace;
 }
 
 /**
  * Records a run for `chromeTrace` and `runReport`: give it as `observer` to the run, or to single stages. A run
- * without observer records nothing and pays nothing. Memory is bounded by `limit`, O(1) work for each event.
+ * without an observer records nothing and costs nothing. Memory is bounded by `limit`; each event costs O(1).
  *
  * @example
  * ```ts
@@ -73,7 +73,7 @@ export function recordTrace(options: TraceOptions = {}): TraceRecorder {
   };
 }
 
-/** The latest `limit` of what is added: a ring. */
+/** A ring buffer of the latest `limit` values. */
 class Latest<T> {
   dropped = 0;
   readonly #limit: number;

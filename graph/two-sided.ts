@@ -15,36 +15,38 @@ import { newRun, type Overflow, type Run } from './stage.ts';
 
 export type Side = 'gpu' | 'cpu';
 
-/** A stage that either side can run. The two functions must give the same result for the same item. */
+/** A stage that either side can run. Both functions must give the same result for the same item. */
 export interface MigratedOptions<A, B> {
   readonly gpu: ItemFunction<A, B>;
   readonly cpu: ItemFunction<A, B>;
-  /** How many items each side may work on at once, from 1. Default 1. */
+  /** Maximum number of items in progress per side, from 1. Default 1. */
   readonly gpuLanes?: number | undefined;
   readonly cpuLanes?: number | undefined;
-  /** What the edge into the stage may hold. Default: as many items as there are lanes on both sides. */
+  /** Capacity of the edge into the stage. Default: the number of lanes on both sides together. */
   readonly capacity?: number | Capacity | undefined;
-  /** How large an item is, above 0: what a bound in bytes counts, and how work is compared. Default: all alike. */
+  /** Size of an item, above 0: counted by a bound in bytes, and used to compare work. Default: all items are alike. */
   readonly sizeOf?: ((item: A) => number) | undefined;
   /** Results in the order of the inputs, whichever side ran them. Default false. */
   readonly ordered?: boolean | undefined;
   /** For a source without demand, as in `stage`. Default `fail`. */
   readonly overflow?: Overflow | undefined;
   /**
-   * `migrate`: an item that fails on one side is run on the other; a function that fails must leave the item as it
-   * was. An item that no side has done is given to `discard`. `stop`: the stream ends, and the item is the function's.
-   * Default `migrate`.
+   * `migrate`: an item that fails on one side runs on the other, so a function that fails must leave the item
+   * unchanged. An item that failed on both sides is given to `discard`. `stop`: the stream ends, and the function owns
+   * the item. Default `migrate`.
    */
   readonly onError?: 'migrate' | 'stop' | undefined;
-  /** If given, is told of an item that failed for good, and the stream goes on without it. */
+  /**
+   * If given, it is called with the error of an item that failed for good, and the stream continues without the item.
+   */
   readonly onFailed?: ((error: GraphError) => void) | undefined;
-  /** Frees an input that no function has taken. What it throws is a warning. */
+  /** Frees an input that no function has taken. If it throws, that is a warning. */
   readonly discard?: ((item: A) => void) | undefined;
-  /** Frees a result that cannot be delivered, because the run ended early. What it throws is a warning. */
+  /** Frees a result that cannot be delivered because the run ended early. If it throws, that is a warning. */
   readonly discardResult?: ((result: B) => void) | undefined;
-  /** Is told of work, occupancy and migrations. Default: that of the run, in a graph; none outside. */
+  /** Receives work, occupancy and migrations. Default: the observer of the run in a graph; none outside. */
   readonly observer?: GraphObserver | undefined;
-  /** Milliseconds, for spans and rates. Default `performance.now`. */
+  /** Clock in milliseconds, for spans and rates. Default `performance.now`. */
   readonly now?: (() => number) | undefined;
 }
 
@@ -52,26 +54,26 @@ export interface Task<A> {
   readonly parcel: Parcel<A>;
   readonly index: number;
   size: number;
-  /** The side that works on it, since when; no side once it is done and only waits to be delivered. */
+  /** The side that works on the task, and since when. Undefined once it is done and only waits to be delivered. */
   side?: Side | undefined;
   started: number;
   migrated: boolean;
 }
 
-/** What a lane gives for a task; without `done`, the task failed and is passed over. */
+/** The result of a lane for a task. Without `done`, the task failed and is skipped. */
 interface Outcome<A, B> {
   readonly task: Task<A>;
   readonly done?: { readonly result: B };
 }
 
-/** Items passed over, run again after a failure, and run on the other side. */
+/** Items skipped, retried after a failure, and run on the other side. */
 interface Migrations {
   skipped: number;
   retried: number;
   migrated: number;
 }
 
-/** One subscription of a stage with two sides: an edge, lanes of the side at home, and lanes that get what is moved. */
+/** One subscription of a stage with two sides: an edge, lanes of the home side, and lanes that receive moved items. */
 export class TwoSidedRun<A, B> implements Migratable {
   readonly edge: Channel<Task<A>>;
   readonly counts: Run<Task<A>>;
@@ -139,7 +141,7 @@ export class TwoSidedRun<A, B> implements Migratable {
     return { parcel, index: this.#arrived++, size: 1, started: 0, migrated: false };
   };
 
-  /** The results of both sides. Demand of the stage after this one reaches the lanes of both through `merge`. */
+  /** The results of both sides. `merge` passes the demand of the next stage to the lanes of both. */
   results(): Observable<B> {
     const discardResult = ({ done }: Outcome<A, B>): void => {
       if (done !== undefined) discardParcel(this.#resultParcel(done.result), this.#surroundings?.warn);
@@ -168,7 +170,7 @@ export class TwoSidedRun<A, B> implements Migratable {
     discardParcel(parcel, this.#surroundings?.warn);
   }
 
-  /** Calls for a decision whenever the edge changes, and tells the observer. */
+  /** Asks for a decision whenever the edge changes, and informs the observer. */
   watch(out: Subscriber<never>): void {
     const next = (level: { items: number; bytes: number }): void => {
       this.#observer?.occupancy({ edge: this.#name, time: this.#now(), ...level });
@@ -194,7 +196,7 @@ export class TwoSidedRun<A, B> implements Migratable {
     const now = this.#now();
     const waiting = this.edge.held().map(({ size }) => size);
     const home = this.#sideLoad(this.#home, this.#atHome, this.homeLanes, now);
-    // Lanes that do not ask are held up by the stage after this one: nothing is to be moved to them.
+    // Lanes that do not ask are held up by the next stage. Nothing should be moved to them.
     const lanes = this.#asking === undefined ? this.#taken.size : lanesOf(this.#options, this.#away);
     const away = this.#sideLoad(this.#away, this.#taken, lanes, now);
     return this.#home === 'gpu' ? { waiting, gpu: home, cpu: away } : { waiting, gpu: away, cpu: home };
@@ -205,7 +207,7 @@ export class TwoSidedRun<A, B> implements Migratable {
     for (const task of moves.map((position) => held[position]!)) {
       this.#taken.add(task);
       this.#moved.push(task);
-      // Last, since taking the last item of a closed edge ends what the lanes pull from, once nothing is left there.
+      // This comes last: taking the last item of a closed edge ends the source of the lanes.
       this.edge.takeAt(this.edge.held().indexOf(task));
       this.#migrating(task, this.#away, { reason, waiting: held.length });
     }
@@ -216,7 +218,7 @@ export class TwoSidedRun<A, B> implements Migratable {
     this.#observer?.mark({ node: this.#name, time: this.#now(), name, detail });
   }
 
-  /** The channel asks once for an item, when it comes. Items that are all alike weigh nothing on the edge. */
+  /** The channel asks once per item, when it arrives. Items that are all alike have no weight on the edge. */
   readonly #measure = (task: Task<A>): number => {
     const { sizeOf } = this.#options;
     task.size = sizeOf?.(task.parcel.item) ?? 1;
@@ -339,7 +341,7 @@ export class TwoSidedRun<A, B> implements Migratable {
     return done !== undefined;
   }
 
-  /** What the lanes of the other side pull from: the moved tasks, until the edge is closed and empty. */
+  /** The source of the other side's lanes: the moved tasks, until the edge is closed and empty. */
   #movedTasks(): AsyncIterable<Task<A>> {
     const next = (): Promise<IteratorResult<Task<A>, undefined>> =>
       new Promise((resolve) => {
@@ -369,7 +371,7 @@ export function lanesOf<A, B>({ gpuLanes = 1, cpuLanes = 1 }: MigratedOptions<A,
   return side === 'gpu' ? gpuLanes : cpuLanes;
 }
 
-/** What the edge into such a stage may hold. */
+/** The capacity of the edge into such a stage. */
 export function boundsOf<A, B>(options: MigratedOptions<A, B>): Capacity {
   const { capacity = lanesOf(options, 'gpu') + lanesOf(options, 'cpu') } = options;
   return typeof capacity === 'number' ? { items: capacity } : capacity;
@@ -379,7 +381,7 @@ function isAbort(error: unknown): boolean {
   return error instanceof Error && error.name === 'AbortError';
 }
 
-/** Whether the device is gone, also if that is only the cause of what was thrown. */
+/** Whether the device is lost, also if that is only the cause of the error. */
 function isDeviceLost(error: unknown): boolean {
   for (let at = error; at instanceof Error; at = at.cause) if (at instanceof DeviceLostError) return true;
   return false;

@@ -24,27 +24,28 @@ import {
   type WriteEntry,
 } from './log.ts';
 
-/** That another backend has taken over. */
+/** Reports that another backend has taken over. */
 export interface Failover {
-  /** What was lost … */
+  /** The backend that was lost. */
   readonly from: Backend['name'];
-  /** … and what stands in for it. */
+  /** The backend that replaces it. */
   readonly to: Backend['name'];
   readonly reason: DeviceLostError;
-  /** Kernels that were run again. */
+  /** Number of kernels that were run again. */
   readonly commands: number;
 }
 
 export interface FailoverOptions {
-  /** Opens the backend that takes over; called at every loss. */
+  /** Opens the backend that takes over. It is called at every loss. */
   readonly standby: (reason: DeviceLostError) => Promise<Backend>;
-  /** Is told when another backend has taken over. What it throws, or rejects with, is a warning; the work goes on. */
+  /** Called when another backend has taken over. If it throws or rejects, that is a warning and the work goes on. */
   readonly onFailover?: ((failover: Failover) => void) | undefined;
-  /** Is told when `onFailover` fails, and when a standby is left at closing. Default: a warning of the platform. */
+  /** Called when `onFailover` fails and when a standby is abandoned at closing. Default: a warning of the platform. */
   readonly onWarning?: OnWarning | undefined;
   /**
-   * Bytes of host copies, and kernels, that are kept beside copies of what is in use now. Past either, what is in use is
-   * copied to the host, and what came before is forgotten. 256 MiB and 10,000 by default.
+   * Bounds of the log: bytes of host copies, and kernels, beyond copies of the buffers in use. When the log passes
+   * either bound, the buffers in use are copied to the host and everything older is forgotten. Default: 256 MiB and
+   * 10,000 kernels.
    */
   readonly keep?: { readonly bytes?: number | undefined; readonly commands?: number | undefined } | undefined;
 }
@@ -58,30 +59,31 @@ const OPTIONS: FieldKinds<FailoverOptions> = {
 
 /** A backend that is replaced by another when it is lost. */
 export interface FailoverBackend extends Backend {
-  /** What has happened so far. */
+  /** All failovers so far. */
   readonly failovers: readonly Failover[];
-  /** What would be done again after a loss: kernels, and bytes of host copies. */
+  /** What would be replayed after a loss: kernels, and bytes of host copies. */
   readonly kept: { readonly commands: number; readonly bytes: number };
 }
 
 const KEPT_BYTES = 2 ** 28;
 const KEPT_COMMANDS = 10_000;
 const SLACK: Slack = { entries: 64, bytes: 2 ** 20 };
-/** Entries that are done again before waiting for the backend to be through with them. */
+/** Number of log entries to replay before waiting for the backend to finish them. */
 const REPLAYED_AT_ONCE = 256;
 
 /**
- * Wraps a backend so that its loss costs time alone: what the buffers in use depend on is done again on a standby, and
- * whoever waits gets the answer from there. Since the bytes of a result do not depend on the backend, it is the same one.
+ * Wraps a backend so that losing it costs only time. A standby replays everything that the buffers in use depend on,
+ * and pending reads get their answers from it. Results do not depend on the backend, so their bytes stay the same.
  *
- * Every upload and every kernel is kept on the host until no buffer in use and no wait under way depends on it. Where that
- * grows past `keep`, the buffers in use are copied to the host between other commands, and the rest is forgotten. The cost
- * is host memory: a copy of what was uploaded or of what is in use, and at most `keep.bytes` beside it.
+ * Every upload and every kernel is logged on the host until no buffer in use and no pending read depends on it. When
+ * the log grows past `keep`, the buffers in use are copied to the host between other commands, and the rest of the log
+ * is dropped. The cost is host memory: a copy of the uploads or of the buffers in use, plus at most `keep.bytes`.
  *
- * Only a `DeviceLostError` of the backend makes another take over; other errors are the caller's. A standby that is lost
- * later is replaced in its turn; one that is lost while it takes over, or cannot do the work, ends the backend.
+ * Only a `DeviceLostError` of the backend causes a failover; other errors go to the caller. A standby that is lost
+ * later is replaced in the same way. If a standby is lost while it takes over, or cannot do the work, the failover
+ * backend ends.
  *
- * @throws DeviceLostError `device/standby`, from whatever waits or comes later, where no standby could take over; the cause
+ * @throws DeviceLostError `device/standby`, from pending and later calls, if no standby could take over; its `cause`
  * says why.
  *
  * @example
@@ -96,8 +98,8 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
   requireRecord('createFailoverBackend', 'options', options, '{ standby }');
   const { standby, onFailover, onWarning, keep } = options;
   requireFunction('createFailoverBackend', 'the option standby', standby);
-  const most = { bytes: keep?.bytes ?? KEPT_BYTES, commands: keep?.commands ?? KEPT_COMMANDS };
-  const log = createLog({ entries: Math.min(SLACK.entries, most.commands), bytes: Math.min(SLACK.bytes, most.bytes) });
+  const max = { bytes: keep?.bytes ?? KEPT_BYTES, commands: keep?.commands ?? KEPT_COMMANDS };
+  const log = createLog({ entries: Math.min(SLACK.entries, max.commands), bytes: Math.min(SLACK.bytes, max.bytes) });
   const byId = new Map<number, Held>();
   const failovers: Failover[] = [];
   const retired: Backend[] = [];
@@ -153,7 +155,7 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
     });
   };
 
-  /** Does an entry on the backend that works now. */
+  /** Runs an entry on the current backend. */
   const perform = (entry: Entry): void => {
     switch (entry.kind) {
       case 'write':
@@ -176,7 +178,7 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
     }
   };
 
-  /** Whether a command needs what is lost; then so is what it should have written. */
+  /** Whether a command needs a buffer that is lost. If so, the buffers that it writes are lost too. */
   const isLost = (entry: CommandEntry): boolean => {
     const { reads, writes } = entry;
     if (replacesContents(entry)) for (const held of writes) held.lost = undefined;
@@ -185,7 +187,7 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
     return lost !== undefined;
   };
 
-  /** What stands for a buffer of a command in the log, which is one of ours. */
+  /** The current backend's buffer for one of our buffers, which a command in the log names. */
   const physical = (buffer: DeviceBuffer): DeviceBuffer => {
     const held = buffer as Held;
     held.physical ??= current.allocate(held.words);
@@ -197,7 +199,7 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
     promise.then(
       (value) => answer.resolve(value),
       (error: unknown) => {
-        // Who was asked again since will answer.
+        // Ignore this answer: the current backend was asked again and will answer.
         if (asked !== current || answer.settled) return;
         if (error instanceof DeviceLostError) lose(error);
         else answer.reject(error);
@@ -207,13 +209,16 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
 
   const askToRead = ({ buffer, word, words, take, answer }: Extract<Entry, { readonly kind: 'read' }>): void => {
     const asked = current;
-    // What was read of a backend that is lost is read again.
+    // Data read so far from a lost backend is discarded and read again.
     const taken: WordSink | undefined =
       take && ((piece, at) => (asked === current && !answer.settled ? take(piece, at) : undefined));
     ask(answer, asked.read(physical(buffer), word, words, taken));
   };
 
-  /** Does something on the backend, if one works now; what is lost with it is done by the one that takes over. */
+  /**
+   * Runs `work` on the current backend, if there is one. If the backend is lost meanwhile, its successor replays the
+   * work.
+   */
   const attempt = (work: () => void): void => {
     if (takingOver !== undefined) return;
     try {
@@ -264,7 +269,7 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
     });
   };
 
-  /** Keeps the log short. */
+  /** Keeps the log short: sweeps it and, if it is still too long, copies the buffers in use to the host. */
   const tidy = (): void => {
     if (takingOver !== undefined || copying || !log.worthSweeping) return;
     log.sweep(byId.values());
@@ -272,10 +277,10 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
       (sum, { known }) => sum + (known === undefined ? 0 : bytesKept(known)),
       0,
     );
-    if (log.bytes - inCopies > most.bytes || log.commands > most.commands) void copyAll();
+    if (log.bytes - inCopies > max.bytes || log.commands > max.commands) void copyAll();
   };
 
-  /** Copies what is in use to the host, so that what it came from can be forgotten. */
+  /** Copies the buffers in use to the host, so that the entries that produced them can be dropped. */
   const copyAll = async (): Promise<void> => {
     copying = true;
     const from = current;
@@ -291,7 +296,8 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
     });
     const outcomes = await Promise.allSettled(copies);
     copying = false;
-    // A backend that fails here fails those who wait for it too; then, or while one takes over, nothing is forgotten.
+    // If the backend failed, pending reads fail too. Then, and during a failover, nothing may be dropped from the
+    // log.
     if (ended !== undefined || takingOver !== undefined || from !== current) return;
     if (outcomes.some(({ status }) => status === 'rejected') || log.entries.slice(0, before).some(isAwaited)) return;
     log.cut(
@@ -301,7 +307,7 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
     log.sweep(byId.values());
   };
 
-  /** Ends the backend that works now; another takes over. */
+  /** Retires the current backend and starts a failover. */
   const lose = (reason: DeviceLostError): void => {
     if (takingOver !== undefined || ended !== undefined) return;
     takingOver = takeOver(reason).catch((cause: unknown) => end(noStandby(reason, cause)));
@@ -309,7 +315,7 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
 
   const takeOver = async (reason: DeviceLostError): Promise<void> => {
     const lost = current;
-    // Where a device hangs, nobody knows how long it takes to close: that must not keep the standby from its work.
+    // Closing a hung device can take arbitrarily long. The standby must not wait for it.
     if (reason.code !== 'device/hang') closing.push(lost.close().catch(() => {}));
     const next = await standby(reason);
     if (ended !== undefined) return next.close();
@@ -324,13 +330,14 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
     if (ended !== undefined) return;
     const failover: Failover = { from: lost.name, to: next.name, reason, commands };
     failovers.push(failover);
-    // What it throws is no failure of the standby.
+    // An error thrown by onFailover is not a failure of the standby.
     if (onFailover !== undefined) queueMicrotask(() => tell('onFailover', onFailover, failover, onWarning));
   };
 
-  /** Does everything in the log again, and what is appended meanwhile; returns the number of kernels. */
+  /** Replays the log, including entries appended meanwhile. Returns the number of kernels. */
   const replay = async (): Promise<number> => {
-    // Buffers that were released before are let go where they were, so that no more memory is in use than was then.
+    // Release already released buffers right after their last use, so that the replay needs no more memory than the
+    // original run.
     const lastUse = new Map<Held, number>();
     for (const [i, entry] of log.entries.entries()) {
       for (const held of buffersOf(entry)) if (held.released) lastUse.set(held, i);
@@ -348,13 +355,14 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
     }
     if (ended === undefined) {
       for (const held of log.entries.flatMap(buffersOf)) if (held.released) letGo(held);
-      // From here on commands go to the backend again: nothing may come between this and the last look at the log.
+      // From here on commands go to the backend again. Nothing may run between this line and the last check of the
+      // log.
       takingOver = undefined;
     }
     return log.commands;
   };
 
-  /** Reads a source once more; where it fails, what it filled is lost. */
+  /** Reads a source again. If that fails, the buffer that it filled is lost. */
   const uploadAgain = async ({ buffer, source, answer }: UploadEntry): Promise<void> => {
     if (answer.failed) return;
     buffer.lost = undefined;
@@ -371,14 +379,14 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
     held.physical = undefined;
   };
 
-  /** Ends everything under way with a reason. */
+  /** Ends everything pending with a reason. */
   const end = (reason: unknown): void => {
     ended ??= { reason };
     for (const entry of log.entries) if (isAwaited(entry)) entry.answer.reject(ended.reason);
     log.clear();
   };
 
-  /** The device that works now, where its owner works with it too. */
+  /** The current device, if its owner uses it too. */
   const sharedNow = (): SharedDevice => {
     guard();
     const shared = takingOver === undefined ? current.shared : undefined;
@@ -475,7 +483,7 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
         return await asked.lendWords?.(physical(held), word, words);
       } catch (error) {
         if (!(error instanceof DeviceLostError)) throw error;
-        // By now another one may have taken over, which is not lost.
+        // Another backend, which is not lost, may have taken over by now.
         if (asked === current) lose(error);
         return undefined;
       }
@@ -500,7 +508,8 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
       return true;
     },
     play(script, call) {
-      // A round of a loop may come behind its last one, which the standby would not know.
+      // Refuse scripts with a gate: rounds that come after the last one of a loop must do nothing, and the standby
+      // could not tell which these are.
       if (script.gate !== undefined) return false;
       command({ kind: 'play', script, call });
       return true;
@@ -526,7 +535,7 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
     },
     async close() {
       end(new DeviceLostError('device/closed', 'The backend was closed.'));
-      // What takes over waits for its backend, which answers once it is closed.
+      // The failover waits for its backend, which answers once it is closed.
       const closed = Promise.all([...retired, current].map((each) => each.close()));
       const [inTime] = await Promise.all([endsWithin(CLOSE_LIMIT, takingOver ?? closed), closed]);
       if (!inTime && takingOver !== undefined) warn(standbyLeft(), onWarning);
@@ -561,29 +570,29 @@ function isAwaited(entry: Entry): entry is WaitEntry {
 }
 
 function sourceLost(cause: unknown): DeviceLostError {
-  const sentence = 'The standby could not read a source again, and what came from it is lost.';
+  const sentence = 'The standby could not read a source again, so its data is lost.';
   return new DeviceLostError('upload/source-lost', sentence, {
-    remedy: 'Keep what a reader reads as it is while its column is in use, or upload arrays.',
+    remedy: 'Keep the data behind a reader unchanged while its column is in use, or upload arrays.',
     cause,
   });
 }
 
 function bufferLost(cause: DeviceLostError | undefined): DeviceLostError {
-  const sentence = 'A buffer of the device was lost with it, and with it what was computed from it.';
+  const sentence = 'A borrowed buffer was lost with its device, and so was everything computed from it.';
   return new DeviceLostError('buffer/lost', sentence, {
-    remedy: 'Open a new context on a new device, upload there, and do it again.',
+    remedy: 'Open a new context on a new device, upload the data there and compute it again.',
     cause,
   });
 }
 
 function standbyLeft(): QuadrilleWarning {
-  const sentence = `The standby did not open within ${CLOSE_LIMIT} ms of closing, and is left.`;
+  const sentence = `The standby did not open within ${CLOSE_LIMIT} ms of closing, so closing no longer waits for it.`;
   return new QuadrilleWarning('warning/standby-left', sentence, { remedy: 'It is closed as soon as it has opened.' });
 }
 
 function noStandby(reason: DeviceLostError, cause: unknown): DeviceLostError {
   return new DeviceLostError('device/standby', `No standby could take over after: ${reason.message}`, {
-    remedy: 'Open a new context; what was on the device is gone. The cause says what kept the standby from it.',
+    remedy: 'Open a new context; the data on the device is gone. The cause says why the standby failed.',
     cause,
   });
 }

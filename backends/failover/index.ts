@@ -1,6 +1,5 @@
 /**
- * A backend that survives the loss of another.
- *
+ * A backend that survives the loss of the backend it wraps.
  * @packageDocumentation
  */
 export { createFailoverBackend, type Failover, type FailoverBackend, type FailoverOptions } from './backend.ts';

@@ -2,25 +2,25 @@ import type { DeviceBuffer, WordSink, WordSource } from '../../primitives/backen
 import type { Command } from '../../primitives/command.ts';
 import type { QuadrilleError } from '../../primitives/errors.ts';
 
-/** A buffer of the context: what stands for it on the backend that works now. */
+/** A buffer of the context, with its counterpart on the current backend. */
 export interface Held extends DeviceBuffer {
-  /** Missing while no backend works, and where nothing has been done with the buffer on the one that took over. */
+  /** Undefined while there is no backend, and after a failover until the buffer is first used. */
   physical: DeviceBuffer | undefined;
   released: boolean;
-  /** The entry that wrote all of it, as long as nothing else has written to it since. */
+  /** The entry that wrote the whole buffer. Undefined if anything else has written to it since. */
   known: WriteEntry | UploadEntry | undefined;
-  /** How often it was written to. */
+  /** Number of writes so far. */
   writes: number;
-  /** Whether it is somebody else's, and gone with the device that it lies on. */
+  /** Whether the buffer is borrowed: it belongs to somebody else and is lost with its device. */
   readonly borrowed: boolean;
-  /** Why it cannot hold what it should: that came from a borrowed buffer. */
+  /** Why the contents are lost: they came from a borrowed buffer. */
   lost: QuadrilleError | undefined;
 }
 
-/** What somebody waits for. */
+/** A pending answer that somebody waits for. */
 export interface Answer<T> {
   settled: boolean;
-  /** Whether it was an error. */
+  /** Whether the answer was an error. */
   failed: boolean;
   resolve(value: T): void;
   reject(reason: unknown): void;
@@ -52,7 +52,10 @@ export type WaitEntry =
   | { readonly kind: 'sync'; readonly answer: Answer<void> }
   | UploadEntry;
 
-/** What filled a whole buffer, once it has been answered. A source that does not last stands here as a copy. */
+/**
+ * An upload that filled a whole buffer, once it has been answered. A source that cannot be read again is kept as a
+ * copy.
+ */
 export interface UploadEntry {
   readonly kind: 'upload';
   readonly buffer: Held;
@@ -64,24 +67,24 @@ export interface UploadEntry {
 
 export type Entry = WriteEntry | CommandEntry | WaitEntry;
 
-/** What has to be done again for the buffers that are in use to hold what they hold, in order. */
+/** The entries that, replayed in order, restore the contents of all buffers in use. */
 export interface Log {
   readonly entries: readonly Entry[];
   /** Bytes of host copies. */
   readonly bytes: number;
-  /** How many commands are in it. */
+  /** Number of commands in the log. */
   readonly commands: number;
   append(entry: Entry): void;
-  /** Whether so much was added since the last sweep that the next one is worth its time. */
+  /** Whether enough was added since the last sweep to make the next one worth its time. */
   readonly worthSweeping: boolean;
-  /** Drops what no buffer in use and nobody who waits depends on. */
+  /** Drops the entries that no buffer in use and no pending answer depends on. */
   sweep(inUse: Iterable<Held>): void;
-  /** Puts copies of buffers in the place of all entries before a number. */
+  /** Replaces all entries before an index by copies of buffers. */
   cut(before: number, copies: readonly (WriteEntry | UploadEntry)[]): void;
   clear(): void;
 }
 
-/** What may be added to a swept log before it is swept again, beside as much as it had. */
+/** How much may be added to a swept log, beyond its own size, before it is swept again. */
 export interface Slack {
   readonly entries: number;
   readonly bytes: number;
@@ -137,13 +140,13 @@ export function createLog(slack: Slack): Log {
   };
 }
 
-/** Bytes of the host that an entry keeps. */
+/** Bytes of host memory that an entry keeps. */
 export function bytesKept(entry: Entry): number {
   if (entry.kind === 'write') return entry.data.byteLength;
   return entry.kind === 'upload' ? entry.bytes : 0;
 }
 
-/** Keeps account of what buffers hold. */
+/** Updates the records of buffer contents for a new entry. */
 function note(entry: Entry): void {
   for (const buffer of writtenBy(entry)) {
     buffer.writes++;
@@ -161,12 +164,12 @@ export function isWhole({ buffer, word, data }: WriteEntry): boolean {
   return word === 0 && data.length === buffer.words;
 }
 
-/** Whether what its buffers held before does not matter: those of a prepared pipeline's results. */
+/** Whether the previous contents of the buffers do not matter. This holds for results of a prepared pipeline. */
 export function replacesContents({ command }: CommandEntry): boolean {
   return command.kind === 'play';
 }
 
-/** The entries that the contents of some buffers, or an answer that is still missing, depend on. */
+/** The entries that the contents of the given buffers, or a pending answer, depend on. */
 function needed(entries: readonly Entry[], buffers: Set<Held>): Entry[] {
   const kept: Entry[] = [];
   for (let i = entries.length - 1; i >= 0; i--) {
@@ -176,7 +179,7 @@ function needed(entries: readonly Entry[], buffers: Set<Held>): Entry[] {
   return kept.reverse();
 }
 
-/** Whether an entry is needed for what comes after it; then the buffers are those that are needed before it. */
+/** Whether later entries need this one. If so, `buffers` is updated to those needed before it. */
 function isNeeded(entry: Entry, buffers: Set<Held>): boolean {
   switch (entry.kind) {
     case 'sync':
@@ -200,7 +203,7 @@ function isNeeded(entry: Entry, buffers: Set<Held>): boolean {
       for (const buffer of entry.reads) buffers.add(buffer);
       for (const buffer of entry.writes) {
         if (replacesContents(entry)) buffers.delete(buffer);
-        // A command need not write all words of a buffer: what was there before counts as well.
+        // A command may leave words of a buffer unwritten, so the earlier contents are needed as well.
         else buffers.add(buffer);
       }
       return true;

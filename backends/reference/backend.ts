@@ -46,11 +46,12 @@ const defaultLimits: Limits = {
 const determinism: Determinism = { level: 'exact', ulp: 0, reasons: ['JavaScript rounds after every operation.'] };
 
 /**
- * The specification: every kernel as a plain sequential loop over plain arrays. Slow, and what the other backends are
- * compared with byte for byte. Commands run at once, on the calling thread, for as long as they take: a loop that does not
- * end is never stopped, whatever `hangLimit` says.
+ * The specification: every kernel is a sequential loop over plain arrays. It is slow; tests compare the other backends
+ * with it byte for byte. Commands run synchronously on the calling thread. An endless loop is never stopped:
+ * `hangLimit` has no effect.
  *
- * @throws `DeviceLostError` `reference/no-text` where functions cannot be made out of text, as the policy of a page forbids it.
+ * @throws `DeviceLostError` `reference/no-text` if the page's Content-Security-Policy forbids compiling functions from
+ * text.
  * @example
  * await using context = new Context(createReferenceBackend());
  * await context.read(sort(context.column(Uint32Array.of(3, 1, 2)))); // Uint32Array [1, 2, 3]
@@ -149,7 +150,7 @@ function walk(memory: HostMemory, { extent, start, step, steps, changing, stores
   for (let i = 0; i < length; i++) {
     let [more, ...leaves] = begin(i);
     for (let done = 0; more === true; done++) {
-      if (done === steps) throw new RangeError('A walk takes more steps than was proved.');
+      if (done === steps) throw new RangeError('A walk took more steps than its proved bound.');
       const results = advance(i, ...leaves);
       write(i, results);
       more = results[0];

@@ -18,7 +18,7 @@ export type PlainValue = number | boolean;
 
 /** How compiled code reads a captured array. */
 export interface ArrayReader {
-  /** Element `index`, which is below the length. */
+  /** Element `index`, which must be below the length. */
   at(index: number): PlainValue;
   length(): number;
 }
@@ -31,25 +31,28 @@ export type CompiledModule = (
   uniforms: ReadonlyMap<string, PlainValue>,
 ) => CompiledEntry;
 
-/** What a pausing evaluation counts down: a round of a loop that finds it below 0 pauses, until whoever resumes has set it. */
+/**
+ * The budget of a pausing evaluation. Every loop round counts it down; below 0 the evaluation pauses until the caller
+ * sets it again and resumes.
+ */
 export interface Pause {
   roundsLeft: number;
 }
 
-/** The same, but that an evaluation pauses in its loops when it has used up its rounds. */
+/** As `CompiledModule`, but the evaluation pauses in its loops when its budget of rounds is used up. */
 export type PausingModule = (
   arrays: ReadonlyMap<string, ArrayReader>,
   uniforms: ReadonlyMap<string, PlainValue>,
   pause: Pause,
 ) => (...args: PlainValue[]) => Generator<undefined, PlainValue[], undefined>;
 
-/** Modules whose code is remembered; a steady loop has far fewer. */
-const MOST_COMPILED = 1024;
+/** Maximum number of compiled modules in the cache; a steady loop uses far fewer. */
+const MAX_COMPILED = 1024;
 
-const compiled = createCache<number, CompiledModule>({ most: MOST_COMPILED });
+const compiled = createCache<number, CompiledModule>({ most: MAX_COMPILED });
 
 /**
- * Compiles a module to JavaScript that keeps the rules of `semantics.ts` to the bit. It is the oracle that the other
+ * Compiles a module to JavaScript that follows `semantics.ts` bit by bit. It is the oracle that the other
  * emitters are tested against.
  *
  * @example
@@ -68,13 +71,16 @@ export function compileJavaScript(module: Module): CompiledModule {
   return factory;
 }
 
-/** Compiles a module to generators, for loops that may take longer than the thread has time. Slower than plain functions. */
+/**
+ * Compiles a module to generators, for loops that may run longer than the thread may be blocked. Slower than plain
+ * functions.
+ */
 export function compilePausing(module: Module): PausingModule {
   const make = functionOf(['semantics', 'arrays', 'uniforms', 'pause'], emitJavaScript(module, true));
   return (arrays, uniforms, pause) => make(semantics, arrays, uniforms, pause);
 }
 
-/** Throws where the platform does not let a program make functions out of text. */
+/** Throws if the platform forbids compiling functions from text. */
 export function requireText(): void {
   functionOf([], '');
 }
@@ -86,11 +92,11 @@ function functionOf(parameters: readonly string[], body: string): (...args: unkn
     if (!(cause instanceof EvalError)) throw cause;
     throw new DeviceLostError(
       'reference/no-text',
-      'Functors cannot be compiled to JavaScript: functions made out of text are forbidden here.',
+      'Functors cannot be compiled to JavaScript: this page forbids compiling functions from text.',
       {
         remedy:
-          "Add 'unsafe-eval' to script-src in the Content-Security-Policy of the page, or open WebGPU or the workers, which " +
-          'need no such thing.',
+          "Add 'unsafe-eval' to script-src in the Content-Security-Policy of the page, or use the WebGPU or workers backend, which " +
+          'need no permission.',
         cause,
       },
     );
@@ -98,7 +104,8 @@ function functionOf(parameters: readonly string[], body: string): (...args: unkn
 }
 
 /**
- * The body of a function of `(semantics, arrays, uniforms)` that returns the module's entry; where it pauses, of `pause` too.
+ * The body of a function of `(semantics, arrays, uniforms)` that returns the module's entry. A pausing function also
+ * takes `pause`.
  *
  * @example
  * emitJavaScript(fn('twice', { x: u32 }, u32, ({ x }) => x.mul(2)).module).includes('Math.imul'); // true
@@ -154,9 +161,9 @@ function emitFunction(
       case 'if':
         return `if (${operand(s.condition)}) {\n${block(s.consequent)}\n} else {\n${block(s.alternative)}\n}`;
       case 'loop':
-        // The step runs at the head of every round but the first, so that `continue` reaches it.
+        // The step runs at the start of every round except the first, so that `continue` reaches it.
         return `for (let round = 0; ; round++) {
-${s.rounds === undefined ? '' : `if (round >= ${s.rounds}) throw new RangeError('A loop takes more rounds than was proved.');`}
+${s.rounds === undefined ? '' : `if (round >= ${s.rounds}) throw new RangeError('A loop took more rounds than its proved bound.');`}
 ${pausing ? 'if (--pause.roundsLeft < 0) yield;' : ''}
 if (round > 0) {\n${block(s.step)}\n}\n${block(s.body)}\n}`;
       case 'break':

@@ -5,20 +5,20 @@ import type { ArrayReader, PlainValue } from './emit-javascript.ts';
 
 type StorageView = Uint32Array | Int32Array | Float32Array | Uint8Array | Int8Array | Uint16Array | Int16Array;
 
-/** Host memory with a view for every storage. */
+/** Host memory with one typed-array view per storage type. */
 export interface HostBuffer extends DeviceBuffer {
   readonly views: Readonly<Record<Storage, StorageView>>;
 }
 
-/** Buffers in plain host memory. */
+/** Allocates and reads buffers in host memory. */
 export interface HostMemory {
   allocate(words: number): HostBuffer;
   release(buffer: DeviceBuffer): void;
-  /** The memory of a buffer that is still allocated. */
+  /** The memory of a buffer. Throws if the buffer was released. */
   resolve(buffer: DeviceBuffer): HostBuffer;
-  /** What a length is now. */
+  /** The current value of a length. */
   lengthOf(length: Length): number;
-  /** A captured array as compiled code reads it. */
+  /** A captured array in the form that compiled code reads. */
   reader(binding: ArrayBinding, type: ScalarType): ArrayReader;
   readonly live: { buffers: number; bytes: number };
 }
@@ -60,7 +60,7 @@ export function createHostMemory(limitBytes: number): HostMemory {
     },
     reader(binding, type) {
       const { views } = resolve(binding.buffer);
-      // Whole words are what the program takes them for; packed ones are extended first.
+      // The views already have the program's types for storages of whole words. Packed elements are widened first.
       const isPacked = views[binding.storage].BYTES_PER_ELEMENT < 4;
       const view = views[isPacked ? binding.storage : type === 'bool' ? 'u32' : type];
       const stored = (index: number): number => view[binding.offset + index]!;

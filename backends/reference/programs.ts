@@ -2,16 +2,16 @@ import type { MonoidProgram, Program } from '../../primitives/backend.ts';
 import { type CompiledEntry, compileJavaScript, type PlainValue } from './emit-javascript.ts';
 import type { HostMemory } from './memory.ts';
 
-/** A state of a monoid: one value a leaf. */
+/** A value of a monoid, one scalar per leaf. */
 export type State = readonly PlainValue[];
 
-/** A program as a function of the index. */
+/** Compiles a program into a function of the index. */
 export function bind(memory: HostMemory, { module, arrays, uniforms }: Program): CompiledEntry {
   const readers = [...module.arrays].map(([name, type]) => [name, memory.reader(arrays.get(name)!, type)] as const);
   return compileJavaScript(module)(new Map(readers), uniforms);
 }
 
-/** A monoid as a function of its operands. */
+/** Compiles a monoid into a function of its operands. */
 export function combinerOf(monoid: MonoidProgram): (left: State, right: State) => State {
   const entry = compileJavaScript(monoid.module)(new Map(), new Map());
   return (left, right) => entry(...left, ...right);

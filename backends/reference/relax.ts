@@ -4,7 +4,7 @@ import type { PlainValue } from './emit-javascript.ts';
 import type { HostMemory } from './memory.ts';
 import { bind, combinerOf, type State } from './programs.ts';
 
-/** Relaxes one grid after the other; see the contract. */
+/** Relaxes one grid after the other; `RelaxCommand` has the contract. */
 export function relax(memory: HostMemory, command: RelaxCommand): void {
   const { extent, grids, own, step, until, state, change, maxRounds, rounds } = command;
   const [gridAt, ownAt, next, isLast] = [
@@ -47,7 +47,7 @@ export function relax(memory: HostMemory, command: RelaxCommand): void {
   }
 }
 
-/** The leaves of the cells around one, of the states of a grid. */
+/** The leaves of a cell's neighbours in the states of a grid. */
 function neighboursIn(
   { neighbours, boundary, outside }: RelaxCommand,
   width: number,
@@ -61,7 +61,7 @@ function neighboursIn(
     });
 }
 
-/** The place on a line that stands for one that may lie outside. */
+/** Maps a coordinate, possibly outside the line, to the coordinate that the boundary rule reads instead. */
 function placeAlong(at: number, size: number, boundary: Boundary): number | undefined {
   const inside = at >= 0 && at < size;
   const modulo = (value: number, by: number): number => ((value % by) + by) % by;

@@ -10,35 +10,35 @@ export interface WindowedCommand {
   readonly programs: readonly Program[];
   /** Stores of the results of the last program. */
   readonly stores?: readonly Store[];
-  /** Whether stores may go to the host; every index stores once then. */
+  /** Whether stores may go to the host. If so, every index stores exactly once. */
   readonly storesToHost?: boolean;
-  /** Buffers that inner commands write, and that have to lie on the device. */
+  /** Buffers that inner commands write and that must be on the device. */
   readonly cells?: readonly DeviceBuffer[];
-  /** Windows are multiples of this many rows. */
+  /** The window length in rows is a multiple of this. */
   readonly multiple?: number;
-  /** Words of working memory for each row of a window, beside what inner commands take. */
+  /** Words of working memory per row of a window, beyond what inner commands allocate. */
   readonly scratch?: number;
   /** Words of working memory for the whole command. */
   readonly fixed?: (length: number) => number;
 }
 
-/** A program whose lengths are known, with how windows of it find the elements of its arrays. */
+/** A program whose lengths are known, and how its windows address the elements of its arrays. */
 export interface AnalysedProgram extends KnownProgram {
   readonly placings: ReadonlyMap<string, Placing>;
 }
 
-/** What a command reads and writes, now that its lengths are known. */
+/** What a command reads and writes, with all lengths known. */
 export interface Analysis {
   readonly length: number;
   readonly programs: readonly AnalysedProgram[];
   readonly stores: readonly Store[];
   readonly read: ReadonlySet<Spillable>;
   readonly written: ReadonlySet<Spillable>;
-  /** Buffers that every window may read anywhere. */
+  /** Buffers that every window may read at any element. */
   readonly whole: ReadonlySet<Spillable>;
 }
 
-/** Buffers above one part in so many of the memory are not brought to the device whole where they are mostly empty. */
+/** A mostly empty buffer larger than 1/`SPARSE_SHARE` of the device memory is not uploaded whole. */
 const SPARSE_SHARE = 8;
 
 /**
@@ -71,8 +71,8 @@ export async function analyse(
 }
 
 /**
- * What a window of a program reads of an array: everything where windows at both ends do, and else a piece. A piece, too, of
- * a large buffer that is mostly empty, as that of a column with a capacity far above its length.
+ * How a window of a program reads an array: whole if the windows at both ends read all of it, else a piece. A large,
+ * mostly empty buffer (a column whose capacity is far above its length, for example) is also read as a piece.
  */
 function placed(program: KnownProgram, length: number, least: number, budget: number): AnalysedProgram {
   const ends = [

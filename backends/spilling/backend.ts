@@ -34,46 +34,49 @@ import type { Machine } from './windows.ts';
 
 export interface SpillingOptions {
   /**
-   * Runs every command over more indices than this in windows of at most so many, whether memory is short or not, with
-   * nothing on the device but what windows need: for tests.
+   * For tests: runs every command with more indices than this in windows of at most this many rows, even if memory is
+   * plentiful. The device then holds only what the windows need.
    */
   readonly windowRows?: number | undefined;
   /**
-   * Milliseconds after which a row that the host evaluates is taken for endless, and its command fails. Without it a row takes
-   * as long as it takes, while other events have their turns.
+   * Milliseconds after which a row evaluated on the host counts as endless and its command fails. Without a limit a
+   * row may take any time; the event loop still gets its turns.
    */
   readonly hangLimit?: number | undefined;
 }
 
-/** A backend that works on more than its memory holds. */
+/** A backend that works on more data than its device memory holds. */
 export type SpillingBackend<B extends Backend = Backend> = B & {
   readonly counters: Counters & { readonly spilling: SpillCounters };
 };
 
-/** A command of the inner backend, with what it reads and writes. */
+/** A command of the inner backend, with its reads and writes. */
 interface Command {
   readonly extent: Extent;
   readonly programs: readonly Program[];
   readonly writes: readonly DeviceBuffer[];
-  /** Whether it may not run again after some of it ran. */
+  /** Whether it must not run again once part of it has run. */
   readonly once: boolean;
-  /** Runs it as it is. */
+  /** Runs the command unchanged, in one piece. */
   readonly whole: () => void;
   readonly inWindows: (machine: Machine) => Promise<void>;
-  /** Runs it where its first program reads too much at random, if there is a way. */
+  /**
+   * Runs the command on the host if its first program has too many random reads for the device, where that is
+   * possible.
+   */
   readonly onHost?: (machine: Machine) => Promise<void>;
 }
 
 /**
- * Puts host memory behind the memory of a backend, `limits.memoryBytes` of it. As long as everything fits, commands pass
- * through. Then what was used longest ago goes to the host until it is needed again; and a command whose buffers do not fit
- * together runs in windows of its indices, for which arrays that are read near the index are brought piece by piece, and
- * results that do not stay are brought away. What is read at random has to fit.
+ * Adds host memory to a backend that has `limits.memoryBytes` of device memory. As long as everything fits, commands
+ * pass through. After that, the least recently used buffers are spilled to the host until they are needed again. A
+ * command whose buffers do not fit together runs in windows of its indices: arrays that are read near the index are
+ * uploaded piece by piece, and results that cannot stay are downloaded. Arrays that are read at random must fit.
  *
- * Commands return at once all the same: those that have to wait for memory queue up, and so do all after them. What goes
- * wrong in the queue is thrown by reads of what should have been written, and by the next `sync`.
+ * Commands still return at once: a command that must wait for memory is queued, and so are all commands after it. An
+ * error in the queue is thrown by reads of the buffers that the command should have written, and by the next `sync`.
  *
- * Results are the same bytes, those of f32 sums too. `counters.spilling` tells what it cost.
+ * Results have the same bytes as without spilling, f32 sums included. `counters.spilling` reports the cost.
  *
  * @example
  * await using context = new Context(createSpillingBackend(createReferenceBackend({ limits: { memoryBytes: 4096 } })));
@@ -91,10 +94,10 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
   const machine: Machine = { inner, places, mostRows: windowRows, thrifty: forced, hangLimit };
   let closed = false;
 
-  /** Whether commands can be passed on without a look at their buffers. */
+  /** Whether commands can be passed on without checking their buffers. */
   const calm = (): boolean => !forced && queue.idle && places.calm;
 
-  /** Passes a command on that the other kernels can do as well, which spill; says whether it was done. */
+  /** Passes on an optional command that the other kernels, which spill, can replace. Returns whether it was done. */
   const passOn = (run: () => boolean | undefined): boolean => {
     queue.guard();
     if (!calm()) return false;
@@ -110,7 +113,7 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
     queue.guard();
     if (calm()) {
       if (attempt(command)) return;
-      // What the inner backend found no memory for is tried again with others out of its way.
+      // The inner backend ran out of memory: try again after spilling other buffers.
     }
     const reads = new Set([...buffersIn(command.programs), ...lengthBuffer(command.extent)].map(places.resolve));
     const writes = new Set(command.writes.map(places.resolve));
@@ -132,7 +135,7 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
     });
   };
 
-  /** Runs a command as it is; says whether there was memory for it. */
+  /** Runs a command in one piece. Returns whether there was enough memory. */
   const attempt = ({ whole, once }: Command): boolean => {
     const { dispatches } = inner.counters;
     try {
@@ -169,20 +172,23 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
     await inSomeWay(command);
   };
 
-  /** In windows; with nothing else on the device; with the host's help: the first way that finds the memory it takes. */
+  /**
+   * Tries in turn: in windows, in windows with nothing else on the device, with help of the host. The first way that
+   * fits in memory counts.
+   */
   const inSomeWay = async ({ inWindows, onHost, once }: Command): Promise<void> => {
     const { dispatches } = inner.counters;
     const ways = [inWindows, inWindows, ...(onHost === undefined ? [] : [onHost])];
-    let { mostRows } = machine;
+    let { mostRows: maxRows } = machine;
     for (const [i, way] of ways.entries()) {
       try {
-        await way({ ...machine, mostRows, thrifty: forced || i > 0 });
+        await way({ ...machine, mostRows: maxRows, thrifty: forced || i > 0 });
         return;
       } catch (error) {
         const begun = once && inner.counters.dispatches > dispatches;
         if (!isShortage(error) || begun || i === ways.length - 1) throw error;
-        // What a window brings along then lies in one part.
-        if (isWantOfBindings(error)) mostRows = Math.min(mostRows, Math.floor(inner.limits.bindingBytes / 8));
+        // With so few rows, the data that a window brings along lies in one part.
+        if (isWantOfBindings(error)) maxRows = Math.min(maxRows, Math.floor(inner.limits.bindingBytes / 8));
         await places.makeRoom(places.budget, new Set());
       }
     }
@@ -202,7 +208,7 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
       inner.write(buffer, word, data);
     } catch (error) {
       if (!(error instanceof OutOfMemoryError) || data.length < buffer.words) throw error;
-      // Nothing of what stood there is needed any more.
+      // The old contents are no longer needed.
       places.keepOnHost(buffer, createHostWords(buffer.words));
       places.hostOf(buffer).write(0, data);
       return;
@@ -220,7 +226,7 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
     return places.read(buffer, word, words, take);
   };
 
-  /** Fills a buffer on the device where there is room without waiting, else on the host. */
+  /** Fills a buffer on the device if there is room without waiting, else on the host. */
   const upload = async (buffer: Spillable, source: WordSource): Promise<void> => {
     if (queue.idle && !forced && (await uploadToDevice(buffer, source))) return;
     const host = createHostWords(buffer.words);
@@ -231,7 +237,7 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
 
   const uploadToDevice = async (buffer: Spillable, source: WordSource): Promise<boolean> => {
     if (!places.placeNow(new Set([buffer]))) return false;
-    // What is on its way to the device stays there.
+    // The buffer must stay on the device during the upload.
     buffer.lent++;
     try {
       await uploadTo(inner, buffer, source);
@@ -317,7 +323,7 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
       const buffer = inRange(places.resolve(given), word, words);
       if (queue.idle) return read(buffer, word, words, take);
       places.hold([buffer]);
-      // What waits for the device need not hold up the queue.
+      // The queue need not wait for reads from the device.
       const begun = await queue
         .join(async () => ({ words: read(buffer, word, words, take) }))
         .finally(() => places.letGo([buffer]));
@@ -329,7 +335,7 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
       if (!queue.idle) await queue.join(async () => {});
       if (buffer.failure !== undefined) throw queue.tell(buffer.failure.reason);
       if (!buffer.resident) return undefined;
-      // What is lent stays where it is.
+      // Lent buffers stay where they are.
       buffer.lent++;
       const letGo = (): void => {
         buffer.lent--;
@@ -431,7 +437,7 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
     crossReduce: (command) => passOn(() => inner.crossReduce?.(command)),
     play(script, call) {
       queue.guard();
-      // Otherwise its commands go the way of all others, one by one.
+      // If not played here, its commands run one by one like all others.
       return calm() && (inner.play?.(script, call) ?? false);
     },
     prepareScript(script) {
@@ -469,7 +475,7 @@ function scanInWindows(machine: Machine, command: ScanCommand): Promise<void> {
   return (command.monoid.exact ? scanExact : scanTree)(machine, command);
 }
 
-/** The counters of another backend, as they are when they are asked for. */
+/** Getters for the counters of another backend, so that they are read on demand. */
 function passedOn(counters: Counters): PropertyDescriptorMap {
   const descriptor = (name: keyof Counters): PropertyDescriptor => ({ get: () => counters[name], enumerable: true });
   return Object.fromEntries((Object.keys(counters) as (keyof Counters)[]).map((name) => [name, descriptor(name)]));
@@ -490,10 +496,10 @@ function buffersOf(cells: readonly ({ readonly buffer: DeviceBuffer } | undefine
 }
 
 function spilled({ words }: Spillable, budget: number): ArgumentError {
-  const sentence = 'The column lies on the host, or waits for memory, and cannot be lent.';
+  const sentence = 'The column cannot be lent: it is on the host or waits for memory.';
   return new ArgumentError('buffer/spilled', sentence, {
     expected: `room on the device, which may be used up to ${budget} bytes`,
-    got: `${words * 4} bytes that are not there yet`,
+    got: `${words * 4} bytes that are not on the device`,
     remedy: 'Await context.sync() first, free other columns, or raise limits.memoryBytes.',
   });
 }

@@ -14,7 +14,8 @@ import { type Machine, planWindows, type Window } from './windows.ts';
 import { callPlain, variantOf, wrapModule } from './wrap-module.ts';
 
 /**
- * Folds and scans with exact monoids: what the windows before came to is carried into the first element of the next one.
+ * Folds and scans with exact monoids: the total of all earlier windows is carried into the first element of the next
+ * one.
  */
 
 /** Folds window by window. */
@@ -61,15 +62,15 @@ function isLast({ from, rows }: Window, length: number): boolean {
   return from + rows >= length;
 }
 
-/** What was combined so far, on the device. */
+/** The running total, on the device. */
 interface Carry {
-  /** A program of the same elements, but that the first is combined with what was carried. */
+  /** The same program, but with the carry combined into its first element. */
   into(program: Program): Program;
-  /** A program that consumes prefixes, of which that before the first element is what was carried. */
+  /** A program that consumes prefixes. The prefix before its first element is the carry. */
   before(emit: Program): Program;
-  /** Where the window's total goes. */
+  /** Receives the window's total. */
   readonly next: Cell;
-  /** Makes that what is carried. */
+  /** Makes the window's total the new carry. */
   pass(): void;
 }
 
@@ -138,7 +139,7 @@ function firstAfterCarry(emit: Module, { types }: MonoidProgram): Module {
   });
 }
 
-/** The device's buffers for the time of a command. */
+/** Allocates device buffers for the duration of a command. */
 export async function withBuffers<R>(
   inner: Backend,
   words: readonly number[],

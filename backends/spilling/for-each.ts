@@ -19,8 +19,8 @@ export async function forEachInWindows(
 }
 
 /**
- * Evaluates a program whose windows find no memory: one result after the other, each of which reads fewer arrays, and on
- * the host those that still read too much.
+ * Evaluates a program whose windows do not fit in memory. Results are computed one at a time, so that each reads
+ * fewer arrays; those that still read too much are computed on the host.
  */
 export async function forEachOneByOne(
   machine: Machine,
@@ -40,7 +40,10 @@ export async function forEachOneByOne(
   }
 }
 
-/** Walks window by window. An index may store any number of times, so that what it stores to lies on the device. */
+/**
+ * Walks window by window. An index may store any number of times, so the buffers that it stores to must be on the
+ * device.
+ */
 export async function walkInWindows(machine: Machine, command: WalkCommand): Promise<void> {
   const { extent, start, step, changing, stores } = command;
   const windowing = await planWindows(machine, { extent, programs: [start, step], stores, storesToHost: false });

@@ -4,7 +4,10 @@ import { leavesProgram } from './leaves.ts';
 import type { Spillable } from './places.ts';
 import { type Machine, planWindows, type Window, type Windowing } from './windows.ts';
 
-/** Counts window by window; runs of a segmented histogram are not cut, the counts of all others are added up. */
+/**
+ * Counts window by window. Segments of a segmented histogram are not cut; in all other histograms the counts of the
+ * windows are added up.
+ */
 export async function histogramInWindows(machine: Machine, command: HistogramCommand): Promise<void> {
   const { extent, program, bins, segment, histograms, inner: ranks, into } = command;
   const runs = histograms ?? (segment === undefined ? 1 : Math.ceil(capacityOf(extent) / segment));
@@ -54,12 +57,12 @@ interface Job {
   readonly machine: Machine;
   readonly windowing: Windowing;
   readonly count: (window: Window, buffer: DeviceBuffer, word: number) => void;
-  /** Words of all histograms, and of those of a window with so many rows. */
+  /** Words of all histograms, and of the histograms of a window with the given number of rows. */
   readonly words: number;
   readonly wordsFor: (rows: number) => number;
 }
 
-/** Every window has histograms of its own. */
+/** Counts a segmented histogram: every window has histograms of its own. */
 async function countRuns(
   { machine, windowing, count, words, wordsFor }: Job,
   into: DeviceBuffer,
@@ -72,7 +75,7 @@ async function countRuns(
   });
 }
 
-/** The first window counts into the result, the others add to it. */
+/** Counts the first window into the result and adds the counts of the others to it. */
 async function addOnDevice({ machine, windowing, count, words }: Job, into: DeviceBuffer, word: number): Promise<void> {
   await windowing.run((window) => {
     if (window.from === 0) {

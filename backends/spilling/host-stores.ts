@@ -5,27 +5,27 @@ import type { HostWords } from './host-words.ts';
 import { variantOf, wrapModule } from './wrap-module.ts';
 
 /**
- * Stores whose buffers lie on the host: a window writes columns of its own, the values and, where these do not simply
- * follow each other, their places, and the host puts them where they belong.
+ * Stores whose buffers are on the host. A window writes temporary columns with the values and, unless these are
+ * contiguous, their indices. The host then writes the values to their places.
  */
 export interface HostStores {
-  /** Words that a window writes for each of its indices. */
+  /** Words that a window writes per index. */
   readonly columns: number;
-  /** The storing module with the places among its results. */
+  /** The storing module with the store indices added to its results. */
   module(module: Module, start: string): Module;
-  /** The stores of a window of so many rows into a buffer of its own. */
+  /** Stores of a window of `rows` rows into a temporary buffer. */
   stores(buffer: DeviceBuffer, rows: number): Store[];
-  /** Puts what a window wrote where it belongs. */
+  /** Writes the output of a window to its places on the host. */
   apply(words: Uint32Array, from: number, rows: number): void;
 }
 
-/** A store with the host words that it goes to. */
+/** A store and the host words that it writes to. */
 export interface HostStore {
   readonly store: Store;
   readonly target: HostWords;
 }
 
-/** What no place is. */
+/** The index that marks a value that is not stored. */
 const NOWHERE = 2 ** 32 - 1;
 
 export function createHostStores(hostStores: readonly HostStore[], results: number): HostStores {
@@ -59,7 +59,7 @@ export function createHostStores(hostStores: readonly HostStore[], results: numb
   };
 }
 
-/** Whether every index stores a word at its own place. */
+/** Whether every index stores one word at its own index. */
 function isPlain({ index, guard, combine }: Store): boolean {
   return index === undefined && guard === undefined && combine === undefined;
 }
@@ -86,7 +86,7 @@ function withPlaces(module: Module, places: readonly Store[], start: string): Mo
   });
 }
 
-/** How a value meets the word that stands there; typed arrays take the result modulo 2³². */
+/** Combines a value with the stored word. Typed arrays take the result modulo 2³². */
 export const combinations: Readonly<Record<AtomicCombination, (old: number, value: number) => number>> = {
   add: (old, value) => old + value,
   and: (old, value) => old & value,

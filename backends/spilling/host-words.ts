@@ -1,14 +1,14 @@
 import { OutOfMemoryError } from '../../primitives/errors.ts';
 
-/** Words of a buffer in host memory, in chunks that are made when they are first written; what was never written is 0. */
+/** The words of a buffer in host memory, in chunks that are allocated at the first write. Unwritten words are 0. */
 export interface HostWords {
   readonly words: number;
   write(word: number, data: Uint32Array): void;
   read(word: number, words: number): Uint32Array;
-  /** The range piece by piece, without copying; `at` counts from its start. */
+  /** The range chunk by chunk, without copying. `at` counts from the start of the range. */
   pieces(word: number, words: number): Iterable<{ readonly at: number; readonly data: Uint32Array }>;
   /** Bytes from a place on, as many as lie behind each other there, and at most so many. */
-  bytes(at: number, most: number): Uint8Array;
+  bytes(at: number, max: number): Uint8Array;
   get(word: number): number;
   set(word: number, value: number): void;
   clone(): HostWords;
@@ -69,7 +69,7 @@ function allocate(words: number): Uint32Array {
   try {
     return new Uint32Array(words);
   } catch (cause) {
-    throw new OutOfMemoryError('memory/host', `The host has no ${4 * words} bytes to spill to.`, {
+    throw new OutOfMemoryError('memory/host', `The host could not allocate ${4 * words} bytes to spill to.`, {
       remedy: 'Free columns earlier, or work in smaller windows.',
       cause,
     });

@@ -1,40 +1,40 @@
 import { entryOf, type IrFunction, type Module, type Operand, type Statement } from '../../primitives/functors/ir.ts';
 
 /**
- * Values that an integer can have: `lo … hi`, modulo 2³². An interval that reaches below 0 or past 2³² − 1 stands for what
- * u32 arithmetic makes of it.
+ * The values that an integer may have: `lo … hi`, modulo 2³². An interval that reaches below 0 or past 2³² − 1 stands
+ * for its values after u32 wraparound.
  */
 export interface Range {
   readonly lo: number;
   readonly hi: number;
 }
 
-/** What is known of the data of a launch: its indices, its uniforms, and arrays. */
+/** What is known about the data of a launch: its indices, uniforms and arrays. */
 export interface Known {
   /** The indices of the launch. */
   readonly index: Range;
   readonly uniform: (name: string) => number | boolean;
   /** Number of elements of an array. */
   readonly length: (array: string) => number;
-  /** The only element of an array, where it is known. */
+  /** The only element of a one-element array, if known. */
   readonly cell: (array: string) => number | undefined;
 }
 
-/** Elements of an array, `from` up to but not including `to`. */
+/** Elements of an array: `from` inclusive to `to` exclusive. */
 export interface Elements {
   readonly from: number;
   readonly to: number;
 }
 
 const WORDS = 2 ** 32;
-/** Values below these are not negative and no wrap. */
+/** Values below these bounds are neither negative nor wrapped. */
 const MOST: Readonly<Record<'u32' | 'i32', number>> = { u32: WORDS, i32: WORDS / 2 };
 const ANY: Range = { lo: 0, hi: WORDS - 1 };
 
 /**
- * Which elements of each array a module may read, by interval arithmetic on the index: what is read at the index, at a
- * distance from it, backwards, strided or in a table of fixed size is found; an index that was itself read, or that a
- * variable holds, may be any. Both branches of a condition count.
+ * Finds which elements of each array a module may read, by interval arithmetic on the index. Reads at the index, at a
+ * distance from it, backwards, strided or in a table of fixed size are found. An index that was itself read
+ * from an array or is held in a variable may have any value. Both branches of a condition count.
  */
 export function elementsRead(module: Module, known: Known): ReadonlyMap<string, Elements> {
   const reads = new Map<string, Elements>();
@@ -58,7 +58,7 @@ interface Scope {
   readonly see: (array: string, index: Range) => void;
 }
 
-/** Ranges of the results of a function, given those of its parameters. */
+/** Ranges of a function's results, given the ranges of its parameters. */
 function evaluate(fn: IrFunction, args: readonly Range[], scope: Scope): Range[] {
   const ranges = new Map<number, Range>(fn.parameters.map(({ id }, i) => [id, args[i]!]));
   const changing = variablesSet(fn.body);
@@ -155,7 +155,7 @@ function operation(name: string, operands: readonly Operand[], [a, b, c]: readon
   }
 }
 
-/** Operations that ask for the value itself, of values that are the same as u32 and as i32. */
+/** Operations that depend on the value itself, for values that are equal as u32 and as i32. */
 function unsigned(name: string, a: Range, b: Range = a): Range {
   switch (name) {
     case 'min':
@@ -204,16 +204,19 @@ function exactly(value: number | boolean): Range {
   return { lo: Number(value), hi: Number(value) };
 }
 
-/** An interval that is wider than a word holds any value, as does one that floating point cannot tell the ends of. */
+/**
+ * The interval after wraparound. An interval wider than a word, or one whose ends floating point cannot tell apart,
+ * holds any value.
+ */
 function wrapped(lo: number, hi: number): Range {
   if (hi - lo >= WORDS || !(Math.abs(lo) < 2 ** 52 && Math.abs(hi) < 2 ** 52)) return ANY;
   const turns = lo >= WORDS ? Math.floor(lo / WORDS) : hi < -WORDS ? Math.ceil(hi / WORDS) : 0;
   return { lo: lo - turns * WORDS, hi: hi - turns * WORDS };
 }
 
-/** The elements of an array of which an index may be one. */
+/** The elements of an array that an index in the range may name. */
 function clamp({ lo, hi }: Range, length: number): Elements {
-  // What wraps around might meet the array from its other end.
+  // A wrapped index may reach the array from its other end.
   if (lo + WORDS < length || hi >= WORDS || lo < -WORDS) return { from: 0, to: length };
   const from = Math.max(0, lo);
   return { from, to: Math.max(from, Math.min(length, hi + 1)) };

@@ -3,7 +3,7 @@ import type { Local, Module, Operand, ScalarType } from '../../primitives/functo
 import { literal, operate, read, record } from '../../primitives/functors/recorder.ts';
 import { wordOfValue } from '../../primitives/functors/semantics.ts';
 
-/** Columns of the leaves of a record in one buffer, the whole of each leaf behind that of the one before it. */
+/** Columns for the leaves of a record, one after another in a single buffer. */
 export interface Leaves {
   readonly buffer: DeviceBuffer;
   readonly types: readonly ScalarType[];
@@ -11,7 +11,7 @@ export interface Leaves {
   readonly stride: number;
 }
 
-/** The arrays `name0`, `name1` … of leaves, `length` elements from `first` on. */
+/** The arrays `name0`, `name1` … of the leaves, `length` elements from `first` on. */
 export function leafArrays(name: string, { buffer, types, stride }: Leaves, first: number, length: number): Arrays {
   return new Map(
     types.map((type, leaf) => [
@@ -33,12 +33,12 @@ export function leafStores({ buffer, types, stride }: Leaves, first: number, len
   return types.map((_, leaf) => ({ buffer, offset: leaf * stride + first, capacity: length, value: leaf }));
 }
 
-/** Reads an element of every leaf; to be used while a module is recorded. */
+/** Reads one element of every leaf. Call it while a module is recorded. */
 export function readLeaves(name: string, types: readonly ScalarType[], index: Operand): Local[] {
   return types.map((type, leaf) => read(`${name}${leaf}`, type, index));
 }
 
-/** One of two records, leaf by leaf. */
+/** Selects one of two records, leaf by leaf. */
 export function choose(otherwise: readonly Operand[], then: readonly Operand[], condition: Operand): Operand[] {
   return otherwise.map((leaf, i) => operate('select', [leaf, then[i]!, condition]));
 }
@@ -48,7 +48,7 @@ export function identityWords({ types, identity }: MonoidProgram): Uint32Array {
   return Uint32Array.from(identity, (value, leaf) => wordOfValue(types[leaf]!, value));
 }
 
-/** The program that reads the leaves of record `index`, which stand `step` elements apart. */
+/** The program that reads the leaves of record `index`, with `step` elements between records. */
 export function leavesProgram(leaves: Leaves, length: number, step = 1): Program {
   const { types } = leaves;
   const key = `${step} ${types.join()}`;
@@ -61,7 +61,7 @@ export function leavesProgram(leaves: Leaves, length: number, step = 1): Program
   return { module, arrays: leafArrays('leaf', leaves, 0, Math.max(0, (length - 1) * step + 1)), uniforms: new Map() };
 }
 
-/** The program that reads row `index` of columns, each in a buffer of its own. */
+/** The program that reads row `index` of columns that are in separate buffers. */
 export function columnsProgram(
   types: readonly ScalarType[],
   buffers: readonly DeviceBuffer[],

@@ -1,19 +1,19 @@
 import type { ArrayBinding, Backend, Cell, Length, Program } from '../../primitives/backend.ts';
 import type { Places, Spillable } from './places.ts';
 
-/** A program whose lengths are known, and with them what stands in arrays of one word. */
+/** A program whose lengths are known, and the contents of its one-word arrays. */
 export interface KnownProgram extends Program {
   readonly arrays: ReadonlyMap<string, ArrayBinding & { readonly length: number }>;
   readonly cells: ReadonlyMap<string, number>;
 }
 
-/** Asks for words of buffers, each once. */
+/** Reads words of buffers, each at most once. */
 export interface WordReader {
   length(length: Length): Promise<number>;
   program(program: Program): Promise<KnownProgram>;
 }
 
-/** Reads words wherever they lie. */
+/** Reads words from the device or the host. */
 export function wordReaderOf(inner: Backend, places: Places): WordReader {
   return createWordReader(async (buffer, word) =>
     buffer.resident ? (await inner.read(buffer, word, 1))[0]! : places.hostOf(buffer).get(word),
@@ -46,7 +46,7 @@ function createWordReader(read: (buffer: Spillable, word: number) => Promise<num
   };
 }
 
-/** Elements of a storage to a word. */
+/** Number of elements per word of a storage. */
 export function perWord(storage: ArrayBinding['storage']): number {
   return storage === 'u8' || storage === 'i8' ? 4 : storage === 'u16' || storage === 'i16' ? 2 : 1;
 }

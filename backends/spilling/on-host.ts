@@ -11,21 +11,21 @@ import { perWord, wordReaderOf } from './lengths.ts';
 import type { Places, Spillable } from './places.ts';
 import type { Machine } from './windows.ts';
 
-/** Milliseconds that the thread is kept at a time, about. */
+/** Milliseconds, approximately, for which the thread is kept before other events get a turn. */
 const TURN = 8;
 
-/** Statements that may run between two looks at the clock: some milliseconds. */
+/** Number of statements between two looks at the clock, which take some milliseconds. */
 export const STATEMENTS_BETWEEN_LOOKS: number = 2 ** 18;
 
-/** Rows between two looks at the clock, however few statements they have. */
-const MOST_ROWS_BETWEEN_LOOKS = 2 ** 12;
+/** Maximum number of rows between two looks at the clock, however few statements they have. */
+const MAX_ROWS_BETWEEN_LOOKS = 2 ** 12;
 
 /**
- * Evaluates a program on the host, one index after the other, where what it reads at random does not fit on the device:
- * large gathers. It is compiled to JavaScript that computes what a device computes whose arithmetic is exact.
+ * Evaluates a program on the host, index by index, when the arrays that it reads at random (large gathers) do not fit
+ * on the device. The program is compiled to JavaScript, whose results equal those of a device with exact arithmetic.
  *
- * The thread is given back every few milliseconds, within a row too where its loops may take longer. A row on which
- * `hangLimit` milliseconds were spent is taken for endless.
+ * The thread yields every few milliseconds, also within a row whose loops take longer. A row that takes more than
+ * `hangLimit` milliseconds counts as endless.
  *
  * @throws DeviceLostError `device/hang`
  */
@@ -55,7 +55,7 @@ export async function forEachOnHost(
 
 type KnownArray = ArrayBinding & { readonly length: number };
 
-/** Brings what a command reads and stores to to the host; gives the words of what is stored to. */
+/** Downloads the buffers that a command reads and stores to. Returns the words of those that it stores to. */
 export async function bringToHost(
   places: Places,
   arrays: readonly KnownArray[],
@@ -77,7 +77,9 @@ export function readersOf(
   return new Map([...arrays].map(([name, binding]) => [name, readerOf(places, binding, module.arrays.get(name)!)]));
 }
 
-/** Evaluates a module for the indices below a length. Gives the row that it is at whenever it is time to look at the clock. */
+/**
+ * Evaluates a module for the indices below a length. Yields the current row whenever it is time to look at the clock.
+ */
 function* evaluationOf(
   module: Module,
   readers: ReadonlyMap<string, ArrayReader>,
@@ -88,7 +90,7 @@ function* evaluationOf(
   const statements = worstCase(module, () => 1);
   if (statements <= STATEMENTS_BETWEEN_LOOKS) {
     const entry = compileJavaScript(module)(readers, uniforms);
-    const rows = Math.min(MOST_ROWS_BETWEEN_LOOKS, Math.floor(STATEMENTS_BETWEEN_LOOKS / Math.max(1, statements)));
+    const rows = Math.min(MAX_ROWS_BETWEEN_LOOKS, Math.floor(STATEMENTS_BETWEEN_LOOKS / Math.max(1, statements)));
     for (let from = 0; from < length; from += rows) {
       const to = Math.min(length, from + rows);
       for (let i = from; i < to; i++) put(i, entry(i));
@@ -96,7 +98,8 @@ function* evaluationOf(
     }
     return;
   }
-  // Between the beginnings of two rounds, no more runs than there are statements when all calls are written out.
+  // Bounds the statements that run between two loop rounds: at most all statements of the module with its calls
+  // inlined.
   const roundsBetweenLooks = Math.ceil(STATEMENTS_BETWEEN_LOOKS / worstCase(withoutLoops(module), () => 1));
   const pause = { roundsLeft: roundsBetweenLooks };
   const entry = compilePausing(module)(readers, uniforms, pause);
@@ -115,7 +118,7 @@ function* evaluationOf(
   }
 }
 
-/** A module of the same statements with loops written as what runs once. */
+/** A copy of a module in which loops are written as blocks that run once. */
 export function withoutLoops(module: Module): Module {
   const once = (block: readonly Statement[]): Statement[] =>
     block.flatMap((statement) => {
@@ -127,7 +130,7 @@ export function withoutLoops(module: Module): Module {
 }
 
 export interface Clock {
-  /** Lets other events have their turn where it is time; `further` tells whether a row was finished since the last look. */
+  /** Lets other events run when it is time. `further` says whether a row was finished since the last look. */
   look(further: boolean): Promise<void>;
 }
 
@@ -142,7 +145,7 @@ export function createClock(hangLimit: number | undefined, sync: () => Promise<v
       if (!further) spentOnRow += spent;
       if (hangLimit !== undefined && spentOnRow >= hangLimit) throw hangError(hangLimit);
       await new Promise((resolve) => setTimeout(resolve));
-      // Rejects where it was aborted meanwhile.
+      // Rejects if the backend was aborted meanwhile.
       await sync();
       turnBegan = performance.now();
     },
@@ -189,7 +192,7 @@ export function writerOf(
   };
 }
 
-/** Runs a command on the results of a program, which are computed on the host first. */
+/** Runs a command on the results of a program, which are first computed on the host. */
 export async function withResultsOnHost(
   machine: Machine,
   extent: Extent,

@@ -4,30 +4,30 @@ import { perWord } from './lengths.ts';
 import type { Places, Spillable } from './places.ts';
 import { type WindowModule, windowModule } from './window-module.ts';
 
-/** Words of a buffer on the host that a window needs. */
+/** Words of a host buffer that a window needs. */
 interface Range {
   readonly buffer: Spillable;
   from: number;
   to: number;
 }
 
-/** What a window needs of arrays that do not lie on the device. */
+/** What a window needs of arrays that are not on the device. */
 export interface Pieces {
-  /** Ranges that do not overlap. */
+  /** Disjoint ranges. */
   readonly ranges: readonly Range[];
-  /** The words that each array reads, by program and name; none where a window reads nothing of it. */
+  /** The words that each array reads, by program and name. An array of which the window reads nothing has no entry. */
   readonly of: ReadonlyMap<AnalysedProgram, ReadonlyMap<string, ArrayPiece>>;
 }
 
 interface ArrayPiece {
-  /** Its elements. */
+  /** The elements of the array. */
   readonly from: number;
   readonly to: number;
-  /** The range that they lie in, and the first word of it in their buffer. */
+  /** The range that contains them, and the index of its first word in the buffer. */
   readonly word: number;
 }
 
-/** Which words a window needs; what several arrays read of one buffer is brought once where it overlaps. */
+/** Finds the words that a window needs. Overlapping reads of one buffer by several arrays are uploaded once. */
 export function findPieces(
   programs: readonly AnalysedProgram[],
   inPlace: ReadonlySet<Spillable>,
@@ -67,15 +67,15 @@ export function wordsOf({ ranges }: Pieces): number {
   return ranges.reduce((sum, { from, to }) => sum + to - from, 0);
 }
 
-/** Pieces that lie on the device. */
+/** Pieces on the device. */
 export interface Uploads {
   readonly pieces: Pieces;
   readonly buffers: ReadonlyMap<Range, DeviceBuffer>;
-  /** What stands for arrays of which nothing is read. */
+  /** A placeholder for arrays of which nothing is read. */
   readonly nothing: DeviceBuffer;
 }
 
-/** Brings pieces to the device, into buffers that `take` gives. */
+/** Uploads pieces into buffers that `take` allocates. */
 export function upload(inner: Backend, places: Places, pieces: Pieces, take: (words: number) => DeviceBuffer): Uploads {
   const buffers = new Map<Range, DeviceBuffer>();
   for (const range of pieces.ranges) {
@@ -88,7 +88,7 @@ export function upload(inner: Backend, places: Places, pieces: Pieces, take: (wo
   return { pieces, buffers, nothing: take(1) };
 }
 
-/** The program for indices `from` up to but not including `to` of a window whose pieces lie on the device. */
+/** The program for indices `from` (inclusive) to `to` (exclusive) of a window whose pieces are on the device. */
 export function bindProgram(
   program: AnalysedProgram,
   uploads: Uploads,
@@ -121,7 +121,7 @@ export function bindProgram(
   return { program: { module: window.module, arrays, uniforms }, window };
 }
 
-/** The buffer that holds elements of an array, and where element 0 is or would be in it. */
+/** The buffer that holds elements of an array, and the position that element 0 has, or would have, in it. */
 function locate(
   program: AnalysedProgram,
   name: string,

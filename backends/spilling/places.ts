@@ -3,63 +3,66 @@ import { ArgumentError, OutOfMemoryError } from '../../primitives/errors.ts';
 import { CHUNK_WORDS, createHostWords, type HostWords } from './host-words.ts';
 
 /**
- * A buffer that lies on the device, on the host, on both with the same contents, or, as long as nobody has written it,
- * nowhere. Where it lies on the device, its id is that of the inner backend, which takes it for its own.
+ * A buffer that is on the device, on the host, on both with the same contents, or, until its first write, nowhere.
+ * While it is on the device it has the id of the inner backend's buffer, so the inner backend accepts it as its own.
  */
 export interface Spillable extends DeviceBuffer {
   id: number;
   resident: boolean;
-  /** The contents, where they lie on the host. */
+  /** The contents, if they are on the host. */
   host: HostWords | undefined;
   lastUse: number;
-  /** Queued commands that use it. */
+  /** Number of queued commands that use it. */
   holds: number;
   released: boolean;
-  /** How often it is lent: it stays on the device until nobody has it. */
+  /** How many borrowers it has. It stays on the device while there are any. */
   lent: number;
-  /** Whether it is somebody else's, and takes none of the memory: it lies on the device, and changes there. */
+  /**
+   * Whether it is borrowed from somebody else: it is on the device, may change there, and does not count towards the
+   * budget.
+   */
   readonly borrowed: boolean;
-  /** What the command failed with that should have written it. */
+  /** The error of the command that should have written it. */
   failure: { readonly reason: unknown } | undefined;
 }
 
-/** Which buffers lie where, and the moves between device and host. */
+/** Tracks where buffers are, and moves them between device and host. */
 export interface Places {
   readonly live: { buffers: number; bytes: number };
   readonly report: SpillCounters;
-  /** Bytes of the device. */
+  /** Device memory in bytes. */
   readonly budget: number;
-  /** Whether every buffer lies on the device and nowhere else. */
+  /** Whether every buffer is on the device only. */
   readonly calm: boolean;
-  /** A new buffer: on the device where there is room and `now`, else nowhere yet. */
+  /** Allocates a buffer: on the device if `now` is set and there is room, else nowhere yet. */
   allocate(words: number, now: boolean): Spillable;
-  /** Takes in what the inner backend has borrowed. */
+  /** Registers a buffer that the inner backend has borrowed. */
   adopt(borrowed: DeviceBuffer): Spillable;
-  /** Drops the host's copies of what is borrowed. */
+  /** Drops the host copies of borrowed buffers. */
   forgetBorrowed(buffers: Iterable<Spillable>): void;
   release(buffer: DeviceBuffer): void;
   resolve(buffer: DeviceBuffer): Spillable;
   hold(buffers: Iterable<Spillable>): void;
   letGo(buffers: Iterable<Spillable>): void;
-  /** Bytes that the device has left. */
+  /** Free bytes on the device. */
   room(): number;
-  /** Brings buffers to the device as far as that takes no waiting; says whether all of them are there. */
+  /** Uploads buffers as far as possible without waiting. Returns whether all of them are on the device. */
   placeNow(buffers: ReadonlySet<Spillable>): boolean;
-  /** Reads words of a buffer from wherever they lie; into `take`, and then an array of none, where there is one. */
+  /** Reads words of a buffer from the device or the host. With `take`, the words go there and the result is empty. */
   read(buffer: Spillable, word: number, words: number, take?: WordSink): Promise<Uint32Array>;
   /**
-   * Makes room for so many bytes: waits for reads that still hold memory which is to be free, and spills what was used
-   * longest ago. Says whether there is room.
+   * Makes room for the given number of bytes: waits for reads that hold memory about to be freed, and spills the
+   * least recently used buffers. Returns whether there is room.
    */
   makeRoom(bytes: number, keep: ReadonlySet<Spillable>): Promise<boolean>;
   place(buffer: Spillable): void;
-  /** Brings the contents to the host, and leaves them on the device too. */
+  /** Copies the contents to the host and keeps them on the device. */
   copyToHost(buffer: Spillable): Promise<void>;
-  /** Brings a buffer to the host, and leaves the device. */
+  /** Moves a buffer from the device to the host. */
   spill(buffer: Spillable): Promise<void>;
-  /** Notes that commands used buffers, and wrote some. */
+  /** Records which buffers commands used, and which they wrote. */
   used(all: Iterable<Spillable>, written: Iterable<Spillable>): void;
-  /** The words of a buffer that does not lie on the device. */
+  /** The words of a buffer that is not on the device. */
   hostOf(buffer: Spillable): HostWords;
   /** Makes host words the contents of a buffer. */
   keepOnHost(buffer: Spillable, words: HostWords): void;
@@ -68,17 +71,17 @@ export interface Places {
   clear(): void;
 }
 
-/** Buffers below this share of the budget are spilled after all others: counts, totals and tables are used again soon. */
+/** Buffers below this share of the budget are spilled last: counts, totals and tables are soon used again. */
 const SMALL_SHARE = 1 / 64;
 
 export function createPlaces(inner: Backend): Places {
   const owned = new Set<Spillable>();
-  /** Buffers that do not lie on the device alone. */
+  /** Buffers that are not on the device only. */
   const elsewhere = new Set<Spillable>();
   const live = { buffers: 0, bytes: 0 };
   const report: SpillCounters = { spilledBytes: 0, restoredBytes: 0, windows: 0, rowsOnHost: 0 };
   const budget = inner.limits.memoryBytes;
-  /** Reads from the device that are under way, and what they read. */
+  /** Pending reads from the device, and the buffers that they read. */
   const reads = new Map<Promise<unknown>, Spillable>();
   let clock = 0;
   let nextPlaceless = -1;
@@ -109,7 +112,7 @@ export function createPlaces(inner: Backend): Places {
     try {
       for (const { at, data } of buffer.host.pieces(0, buffer.words)) inner.write(buffer, at, data);
     } catch (error) {
-      // What is not there as a whole is not there.
+      // A partial copy is not kept.
       leaveDevice(buffer);
       throw error;
     }
@@ -126,7 +129,7 @@ export function createPlaces(inner: Backend): Places {
     return found;
   };
 
-  /** Waits for reads of buffers that left the device, until there is room for so many bytes or no such read is left. */
+  /** Waits for reads of buffers that left the device, until there is enough room or no such read is pending. */
   const awaitReads = async (bytes: number): Promise<void> => {
     while (room() < bytes) {
       const leaving = [...reads].filter(([, { resident }]) => !resident);
@@ -142,7 +145,7 @@ export function createPlaces(inner: Backend): Places {
       host.write(word, await readDevice(buffer, word, Math.min(CHUNK_WORDS, buffer.words - word)));
     }
     report.spilledBytes += 4 * buffer.words;
-    // It may have been let go meanwhile.
+    // The buffer may have been released meanwhile.
     if (!owned.has(buffer)) return;
     buffer.host = host;
     note(buffer);
@@ -158,7 +161,7 @@ export function createPlaces(inner: Backend): Places {
     return buffer.host;
   };
 
-  /** What may leave the device, first what should leave first. */
+  /** Buffers that may leave the device, in the order in which they should. */
   const candidates = (keep: ReadonlySet<Spillable>): Spillable[] => {
     const small = (buffer: Spillable): number => (4 * buffer.words < budget * SMALL_SHARE ? 1 : 0);
     return [...owned]
@@ -300,7 +303,7 @@ export function createPlaces(inner: Backend): Places {
   };
 }
 
-/** A buffer without contents, or one of somebody else's on the device. */
+/** A buffer without contents, or a borrowed buffer on the device. */
 function createSpillable({ id, words }: DeviceBuffer, lastUse: number, borrowed: boolean): Spillable {
   return {
     id,
@@ -316,12 +319,12 @@ function createSpillable({ id, words }: DeviceBuffer, lastUse: number, borrowed:
   };
 }
 
-/** Whether a buffer must not leave the device. */
+/** Whether a buffer must stay on the device. */
 export function staysOnDevice({ lent, borrowed }: Spillable): boolean {
   return borrowed || lent > 0;
 }
 
-/** Bytes of the memory that buffers take. */
+/** Total bytes of buffers. */
 export function bytesOf(buffers: Iterable<Spillable>): number {
   let bytes = 0;
   for (const { words, borrowed } of buffers) if (!borrowed) bytes += 4 * words;

@@ -1,27 +1,27 @@
-/** Something that has to wait until what was asked for before it is done. */
+/** Work that must wait for everything queued before it. */
 export interface Job {
   run(): Promise<void>;
   failed(reason: unknown): void;
-  /** Called last, run or not. */
+  /** Called last, whether it ran or not. */
   settled(): void;
 }
 
 /** Runs jobs one after the other. */
 export interface Queue {
-  /** Whether nothing is left to do. */
+  /** Whether the queue is empty. */
   readonly idle: boolean;
-  /** Throws what the queue was stopped for. */
+  /** Throws the error that stopped the queue. */
   guard(): void;
   add(job: Job): void;
-  /** Runs something in its turn, and resolves to what comes of it. */
+  /** Runs a function in its turn and resolves to its result. */
   join<R>(run: () => Promise<R>): Promise<R>;
-  /** Notes that a failure is told to whom it may concern, and returns it. */
+  /** Marks a failure as reported to the caller, and returns it. */
   tell(reason: unknown): unknown;
-  /** Throws the first failure that nobody was told of. */
+  /** Throws the first failure that was not reported to anybody. */
   throwUntold(): void;
-  /** Drops what has not run yet. */
+  /** Drops all jobs that have not run yet. */
   stop(reason: unknown): void;
-  /** Resolves when no job runs any more. */
+  /** Resolves when no job is running. */
   settled(): Promise<void>;
 }
 
@@ -39,7 +39,7 @@ export function createQueue(): Queue {
     try {
       guard();
       await job.run();
-      // Its promises may have been kept although the device is gone.
+      // The job's promises may still have been fulfilled although the device is gone.
       guard();
     } catch (error) {
       const reason = stopped === undefined ? error : stopped.reason;

@@ -6,22 +6,23 @@ import type { HostStore } from './host-stores.ts';
 import type { HostWords } from './host-words.ts';
 import { bytesOf, type Places, type Spillable, staysOnDevice } from './places.ts';
 
-/** Where the buffers of a command lie while it runs in windows. */
+/** Where the buffers of a command are while it runs in windows. */
 export interface Residence {
-  /** Buffers that lie on the device as a whole. */
+  /** Buffers that are on the device as a whole. */
   readonly inPlace: ReadonlySet<Spillable>;
-  /** Stores into those, and stores that the host carries out. */
+  /** Stores to those buffers, and stores that the host carries out. */
   readonly deviceStores: readonly Store[];
   readonly hostStores: readonly HostStore[];
-  /** Makes what stores on the host wrote the contents of their buffers. */
+  /** Makes the results of host stores the contents of their buffers. */
   finish(): void;
 }
 
 /**
- * Decides what of a command's buffers lies on the device. What is read at random has to, and so have cells; of the others,
- * those that are there stay as long as that leaves half of the memory for windows, and then buffers that are stored to at
- * computed places come. A buffer that is both read and stored to is stored to on the host, so that no window reads what
- * another wrote.
+ * Decides which buffers of a command are on the device.
+ * - Buffers read at random and cells must be.
+ * - Buffers already on the device stay there as long as half of the memory remains for windows.
+ * - Then come buffers that are stored to at computed indices.
+ * - A buffer that is both read and stored to is stored to on the host, so that no window reads what another wrote.
  *
  * @throws OutOfMemoryError `memory/random-access`
  */
@@ -75,7 +76,7 @@ export async function settle(
   };
 }
 
-/** The buffers that are stored to at computed places. */
+/** The buffers that are stored to at computed indices. */
 function placedAnywhere(stores: readonly Store[]): Set<Spillable> {
   return new Set(stores.filter(({ index }) => index !== undefined).map(({ buffer }) => buffer as Spillable));
 }
@@ -95,7 +96,10 @@ async function makeResident(
   for (const buffer of needed) places.place(buffer);
 }
 
-/** What says that a command needs so many bytes on the device at once, for which arrays, and for how much it stores. */
+/**
+ * The error for a command that needs more bytes on the device at once than fit. It names the arrays read at random
+ * and the bytes stored.
+ */
 export function tooMuchAtRandom(
   { budget }: Places,
   { programs }: Analysis,

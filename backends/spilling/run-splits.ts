@@ -5,13 +5,13 @@ export interface Run {
 }
 
 /**
- * How many rows of each run are among the first `rank` of all rows in sorted order, where rows of equal digits stand in the
- * order of the runs: by bisection on the digit, in 32 searches of every run.
+ * For each run, how many of its rows are among the first `rank` rows in sorted order. Rows with equal digits keep the
+ * order of the runs. Bisects on the digit: 32 searches in every run.
  */
 export function splitsAt(runs: readonly Run[], digit: (key: number) => number, rank: number): number[] {
   const below = (bound: number): number[] => runs.map(({ keys }) => countBelow(keys, digit, bound));
   const sum = (counts: readonly number[]): number => counts.reduce((total, count) => total + count, 0);
-  // The greatest digit of which fewer than `rank` rows, or as many, are smaller.
+  // Find the greatest digit for which at most `rank` rows are smaller.
   let low = 0;
   let high = 2 ** 32 - 1;
   while (low < high) {

@@ -1,11 +1,11 @@
 import { OutOfMemoryError, QuadrilleError } from '../../primitives/errors.ts';
 
-/** Whether a command has failed for want of what windows take less of. */
+/** Whether a command failed for lack of a resource of which windows need less. */
 export function isShortage(error: unknown): boolean {
   return error instanceof OutOfMemoryError || isWantOfBindings(error);
 }
 
-/** Whether what a command reads and writes lies in more parts than a kernel binds. */
+/** Whether the buffers of a command have more parts than a kernel can bind. */
 export function isWantOfBindings(error: unknown): boolean {
   return error instanceof QuadrilleError && error.code === 'device/bindings';
 }

@@ -6,11 +6,12 @@ import { isShortage } from './shortage.ts';
 import { type Machine, planWindows } from './windows.ts';
 
 /**
- * Sorts windows, and then tiles of the result: host memory holds the sorted windows, a search in all of them finds what
- * lies between two ranks, and the device, whose sort is stable, merges that by sorting it. Everything goes to the device
- * and back twice, however many windows there are.
+ * Sorts windows first, and then tiles of the result. Host memory holds the sorted windows. For each tile, a search in
+ * all windows finds the rows between two ranks, and the device merges them with a stable sort. All data goes to the
+ * device and back twice, however many windows there are.
  *
- * The ranks are found as by Varman et al., Merging multiple lists on hierarchical-memory multiprocessors, 1991.
+ * The method of finding the ranks is that of Varman et al., Merging multiple lists on hierarchical-memory
+ * multiprocessors, 1991.
  */
 export async function sortInWindows(machine: Machine, command: SortCommand): Promise<void> {
   const { places } = machine;
@@ -26,7 +27,7 @@ export async function sortInWindows(machine: Machine, command: SortCommand): Pro
   for (const { buffer } of targets) places.keepOnHost(buffer as Spillable, places.hostOf(buffer as Spillable));
 }
 
-/** Sorts rows and brings them to the host. */
+/** Sorts rows and downloads them. */
 async function sortRows(
   { inner, places }: Machine,
   { beginBit, endBit, payload }: SortCommand,
@@ -78,7 +79,7 @@ function cut({ keys, payload }: Run, from: number, to: number): Run {
   return { keys: keys.subarray(from, to), payload: payload?.subarray(from, to) };
 }
 
-/** Sorts what lies between two ranks, run behind run, which keeps equal keys in the order of the runs. */
+/** Sorts the rows between two ranks. They are passed run by run, so that equal keys keep the order of the runs. */
 async function mergeTile(
   machine: Machine,
   command: SortCommand,
@@ -118,7 +119,7 @@ function keep({ places }: Machine, cell: Cell | undefined, from: number, words: 
   if (cell !== undefined) places.hostOf(cell.buffer as Spillable).write(cell.word + from, words!);
 }
 
-/** The bits of a key that are sorted by. */
+/** Extracts the bits of a key that the sort compares. */
 function digitOf(beginBit: number, endBit: number): (key: number) => number {
   const bits = endBit - beginBit;
   if (bits === 0) return () => 0;

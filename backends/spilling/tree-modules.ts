@@ -45,7 +45,7 @@ function treeModule(
   );
 }
 
-/** The total of quad q of `element`, of which there are `count`. */
+/** The total of quad q of `element`; there are `count` elements. */
 export function quadTotal(monoid: MonoidProgram): Module {
   const { types } = monoid;
   return treeModule(monoid, 'quadTotal', ['element'], ['count'], (quad, combine) => {
@@ -60,7 +60,7 @@ export function quadTotal(monoid: MonoidProgram): Module {
   });
 }
 
-/** The total of a group out of those of its halves, `group`, of which there are `count`. */
+/** Combines the totals of two halves, read from `group` (`count` of them), into the total of a group. */
 export function groupTotal(monoid: MonoidProgram): Module {
   const { types } = monoid;
   return treeModule(monoid, 'groupTotal', ['group'], ['count'], (index, combine) => {
@@ -71,7 +71,10 @@ export function groupTotal(monoid: MonoidProgram): Module {
   });
 }
 
-/** What stands before a quad in its block up to groups of 2^(level + 1) quads, out of the same up to 2^level. */
+/**
+ * One level of the prefixes of quads in their block: computes those within groups of 2^(level + 1) quads from those
+ * within groups of 2^level.
+ */
 export function quadPrefixStep(monoid: MonoidProgram): Module {
   const { types } = monoid;
   return treeModule(monoid, 'quadPrefix', ['group', 'prefix'], ['level'], (quad, combine) => {
@@ -86,8 +89,9 @@ export function quadPrefixStep(monoid: MonoidProgram): Module {
 }
 
 /**
- * Consumes the prefixes of element i, which are (`block` ⊕ `quad`) ⊕ the fold of what stands before it in its quad, and the
- * same with the element itself. `blocksBefore` blocks stand before the first one.
+ * Computes the exclusive and inclusive prefixes of element i and passes them to `emit`. The exclusive prefix is
+ * (`block` ⊕ `quad`) ⊕ the fold of the elements before i in its quad. `blocksBefore` is the number of blocks before
+ * the first one.
  */
 export function emitPrefixes(emit: Module, monoid: MonoidProgram): Module {
   const { types, module, identity } = monoid;
@@ -116,7 +120,7 @@ export function emitPrefixes(emit: Module, monoid: MonoidProgram): Module {
   );
 }
 
-/** What stands before the quad of an element, if anything does. */
+/** The prefix before an element's quad, if anything precedes the quad. */
 function prefixBefore(
   index: Local,
   types: readonly ScalarType[],
@@ -132,7 +136,7 @@ function prefixBefore(
   return { before: choose(both, ofBlock, not(hasQuad)), hasBefore: operate('or', [hasQuad, hasBlock]) };
 }
 
-/** The fold of the elements before one in its quad; any value for the first. */
+/** The fold of the elements before this one in its quad. The first element gets an arbitrary value. */
 function localPrefix(
   index: Local,
   types: readonly ScalarType[],
@@ -148,7 +152,7 @@ function localPrefix(
   return local;
 }
 
-/** Passes exclusive prefixes on. */
+/** An emit module that returns the exclusive prefixes. */
 export function exclusiveEmit({ module, types }: MonoidProgram): Module {
   return variantOf(module, `exclusive ${types.join()}`, () =>
     record({ name: 'exclusive', parameters: ['u32', ...types, ...types], results: types }, ([, ...prefixes]) =>

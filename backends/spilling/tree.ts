@@ -7,14 +7,14 @@ import { emitPrefixes, exclusiveEmit, groupTotal, QUADS_PER_BLOCK, quadPrefixSte
 import { type Machine, planWindows, type Window } from './windows.ts';
 
 /**
- * Folds and scans with monoids that are not exact, in the shape of the canonical tree, byte for byte: windows are whole
- * blocks of it, and what they come to is combined as its higher levels are.
+ * Folds and scans with inexact monoids in the shape of the canonical tree, byte for byte. Windows are whole blocks of
+ * the tree, and their totals are combined as its higher levels are.
  */
 
-/** Each of so many elements is a tree of its own in the tree of all. */
+/** Numbers of elements that form a subtree of the whole tree. */
 const SUBTREES: readonly number[] = [BLOCK * BLOCK, BLOCK];
 
-/** Folds subtrees, and then their totals. */
+/** Folds subtrees, and then folds their totals. */
 export async function reduceTree(
   machine: Machine,
   extent: Extent,
@@ -22,7 +22,7 @@ export async function reduceTree(
   monoid: MonoidProgram,
   into: Cell,
 ): Promise<void> {
-  const { inner, mostRows } = machine;
+  const { inner, mostRows: maxRows } = machine;
   const { types } = monoid;
   const partials = (length: number, subtree: number): number => types.length * Math.ceil(length / subtree);
   const reduceBy = async (subtree: number): Promise<void> => {
@@ -46,7 +46,7 @@ export async function reduceTree(
     });
   };
   const [large, small] = SUBTREES as [number, number];
-  if (mostRows < large) return reduceBy(small);
+  if (maxRows < large) return reduceBy(small);
   try {
     await reduceBy(large);
   } catch (error) {
@@ -55,12 +55,12 @@ export async function reduceTree(
   }
 }
 
-/** Reads records whose leaves stand side by side. */
+/** Reads records whose leaves are interleaved. */
 function recordsProgram(leaves: Leaves, count: number): Program {
   return leavesProgram(leaves, count, leaves.types.length);
 }
 
-/** Totals of all blocks first, then their prefixes, and with these the prefixes within the blocks. */
+/** Computes the totals of all blocks first, then their prefixes, and from these the prefixes within blocks. */
 export async function scanTree(machine: Machine, command: ScanCommand): Promise<void> {
   const { inner } = machine;
   const { extent, program, monoid, emit, stores, total } = command;
@@ -115,14 +115,17 @@ function takeLeaves(window: Window, { types }: MonoidProgram, count: number): Le
   return { buffer: window.take(types.length * count), types, stride: count };
 }
 
-/** The elements of a window, which its first program computes. */
+/** Stores the elements of a window, which its first program computes. */
 function storeElements({ inner }: Machine, monoid: MonoidProgram, window: Window): Leaves {
   const elements = takeLeaves(window, monoid, window.rows);
   inner.forEach(window.rows, window.programs()[0]!, leafStores(elements, 0, window.rows));
   return elements;
 }
 
-/** Combines quads, and groups of them up to blocks; shows every level below those, and stores the blocks if asked to. */
+/**
+ * Combines quads into groups, level by level up to blocks. Passes on every level below blocks, and stores the block
+ * totals on request.
+ */
 function climb(
   { inner }: Machine,
   monoid: MonoidProgram,

@@ -7,10 +7,10 @@ import { bringToHost, createClock, readersOf, STATEMENTS_BETWEEN_LOOKS, withoutL
 import type { Machine } from './windows.ts';
 
 /**
- * Walks on the host, one index after the other, where what walks store to does not fit on the device: it costs what the steps
- * cost, and host memory where something is stored, however large the buffers are.
+ * Walks on the host, index by index, when the buffers that walks store to do not fit on the device. The cost is that
+ * of the steps taken. Host memory is allocated only where something is stored, however large the buffers are.
  *
- * The thread is given back every few milliseconds, as by `forEachOnHost`; so it is within a walk.
+ * As in `forEachOnHost`, the thread yields every few milliseconds, also within a walk.
  *
  * @throws DeviceLostError `device/hang`
  */
@@ -38,10 +38,10 @@ export async function walkOnHost({ inner, places, hangLimit }: Machine, command:
 
 type Results = readonly PlainValue[];
 
-/** Evaluates a module once, and stops whenever it is time to look at the clock. */
+/** Evaluates a module once. Yields whenever it is time to look at the clock. */
 interface Evaluator {
   evaluate(args: Results): Generator<undefined, Results, undefined>;
-  /** About how many statements that runs without a stop. */
+  /** Approximate number of statements that run without a pause. */
   readonly statements: number;
 }
 
@@ -59,7 +59,7 @@ function evaluatorOf(
     const entry = compileJavaScript(module)(readers, uniforms);
     return {
       statements,
-      // biome-ignore lint/correctness/useYield: it never has to stop.
+      // biome-ignore lint/correctness/useYield: this evaluator never has to pause.
       *evaluate(args) {
         return entry(...args);
       },
@@ -86,7 +86,7 @@ function evaluatorOf(
   };
 }
 
-/** Walks from every index. Gives the index that it is at whenever it is time to look at the clock. */
+/** Walks from every index. Yields the current index whenever it is time to look at the clock. */
 function* walks(
   length: number,
   begin: Evaluator,
@@ -114,7 +114,7 @@ function* walks(
   }
 }
 
-/** What an evaluation gives; where it stops, the index is told. */
+/** The result of an evaluation. Yields the index whenever the evaluation pauses. */
 function* at(index: number, run: Generator<undefined, Results, undefined>): Generator<number, Results, undefined> {
   let each = run.next();
   for (; each.done !== true; each = run.next()) yield index;

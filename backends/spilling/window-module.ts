@@ -17,19 +17,25 @@ import type {
  */
 export type Placing = 'whole' | 'aligned' | 'piece';
 
-/** A module for windows of a launch. Uniforms tell where the window starts, where pieces start, and the arrays' lengths. */
+/**
+ * A module for windows of a launch. Its uniforms give the start of the window, the starts of pieces, and the arrays'
+ * lengths.
+ */
 export interface WindowModule {
   readonly module: Module;
   /** The uniform that is added to an index of the window. */
   readonly start: string;
-  /** The uniforms that tell the first element of the pieces of arrays, and the lengths of arrays of which there are pieces. */
+  /**
+   * The uniforms for the first element of each array's piece, and for the lengths of the arrays that are read as
+   * pieces.
+   */
   readonly pieces: ReadonlyMap<string, string>;
   readonly lengths: ReadonlyMap<string, string>;
 }
 
 const known = new WeakMap<Module, Map<string, WindowModule>>();
 
-/** The module that computes for index i of a window what another computes for index `start + i`. */
+/** The module that computes for index i of a window what the given module computes for index `start + i`. */
 export function windowModule(module: Module, placings: ReadonlyMap<string, Placing>): WindowModule {
   const made = known.get(module) ?? new Map<string, WindowModule>();
   known.set(module, made);
@@ -39,7 +45,7 @@ export function windowModule(module: Module, placings: ReadonlyMap<string, Placi
   return found;
 }
 
-/** How the elements of arrays are found: those read at the index alone can be aligned. */
+/** Chooses how windows address each array. Arrays read only at the index can be aligned. */
 export function placingsOf(module: Module, whole: (array: string) => boolean): ReadonlyMap<string, Placing> {
   const patterns = accessPatterns(module);
   const placing = (name: string): Placing => {
@@ -85,7 +91,7 @@ interface Names {
   readonly lengths: ReadonlyMap<string, string>;
 }
 
-/** Rewrites one function: its index parameters hold indices of the window, all other values what they held before. */
+/** Rewrites one function. Its index parameters then hold indices of the window; all other values stay the same. */
 function createShifter(
   fn: IrFunction,
   holding: ReadonlySet<number>,

@@ -8,26 +8,26 @@ import { bytesOf, type Places } from './places.ts';
 import { type Residence, settle, tooMuchAtRandom } from './residence.ts';
 import { isShortage, isWantOfBindings } from './shortage.ts';
 
-/** What windows are made with. */
+/** The resources for running windows. */
 export interface Machine {
   readonly inner: Backend;
   readonly places: Places;
-  /** Most rows of a window, where memory would allow for more. */
+  /** Maximum rows of a window, even if memory allows more. */
   readonly mostRows: number;
-  /** Whether nothing is left on the device but what windows need. */
+  /** Whether the device may hold only what windows need. */
   readonly thrifty: boolean;
   /** Milliseconds that the host may spend on a row that it evaluates. */
   readonly hangLimit: number | undefined;
 }
 
-/** A window that is under way. */
+/** A window that is being processed. */
 export interface Window {
   readonly from: number;
   readonly rows: number;
-  /** The programs for indices of the window, all of them unless told otherwise. */
+  /** The programs for the given indices of the window; by default for all of them. */
   programs(from?: number, to?: number): Program[];
   readonly stores: readonly Store[];
-  /** A buffer for the time of the window. */
+  /** Allocates a buffer for the duration of the window. */
   take(words: number): DeviceBuffer;
 }
 
@@ -35,18 +35,21 @@ export interface Window {
 export interface Windowing {
   /** Number of indices of the command. */
   readonly length: number;
-  /** Rows that a window can have. */
+  /** Maximum rows of a window. */
   readonly rows: number;
-  /** Runs it from the first index to the last; a window again, and shorter, where inner commands find no memory. */
+  /**
+   * Runs the command from the first index to the last. When inner commands run out of memory, a window is repeated
+   * with fewer rows.
+   */
   run(body: (window: Window) => void | Promise<void>): Promise<void>;
 }
 
-/** Windows are not made shorter than this for want of memory. */
-const LEAST_ROWS = 64;
-/** The share of the room that windows are planned to fill; inner commands need the rest. */
+/** Minimum rows of a window: shorter ones do not help against lack of memory. */
+const MIN_ROWS = 64;
+/** Share of the free memory that windows are planned to fill; inner commands need the rest. */
 const FILL = 0.75;
 
-/** What is known of a command when its windows run. */
+/** What is known about a command when its windows run. */
 interface Plan {
   readonly analysis: Analysis;
   readonly residence: Residence;
@@ -56,11 +59,11 @@ interface Plan {
   readonly scratch: number;
 }
 
-/** Finds out how a command can run in windows, and makes the room that it takes. */
+/** Plans how a command runs in windows, and makes the room that it needs. */
 export async function planWindows(machine: Machine, command: WindowedCommand): Promise<Windowing> {
-  const { places, inner, mostRows } = machine;
+  const { places, inner, mostRows: maxRows } = machine;
   const { multiple = 1, scratch = 0 } = command;
-  const least = multiple * Math.ceil(Math.min(mostRows, LEAST_ROWS) / multiple);
+  const least = multiple * Math.ceil(Math.min(maxRows, MIN_ROWS) / multiple);
   const reader = wordReaderOf(inner, places);
   const analysis = await analyse(reader, command, least, places.budget);
   const { results } = entryOf(analysis.programs.at(-1)!.module);
@@ -70,7 +73,7 @@ export async function planWindows(machine: Machine, command: WindowedCommand): P
     return { analysis, residence, hostStores, multiple, least, scratch };
   };
   let plan = await planFor(machine.thrifty);
-  // What could stay leaves too little for even the shortest window.
+  // The buffers that could stay leave too little room for even the shortest window.
   const smallest = largestWindow(plan, least);
   const left = places.budget - bytesOf(plan.residence.inPlace);
   if (smallest > FILL * left) {
@@ -82,7 +85,7 @@ export async function planWindows(machine: Machine, command: WindowedCommand): P
   return { length: analysis.length, rows, run: (body) => runAll(machine, plan, rows, body) };
 }
 
-/** The longest windows that memory allows for, after making room for all or at least for windows of half of it. */
+/** The longest window that fits, after making room for all rows, or at least for windows of half that length. */
 async function fittingRows({ places, mostRows }: Machine, plan: Plan): Promise<number> {
   const { multiple, least, residence, analysis } = plan;
   await places.makeRoom(Math.min(places.budget / 2, largestWindow(plan, analysis.length) / FILL), residence.inPlace);
@@ -95,7 +98,7 @@ function halved(rows: number, { multiple }: Plan): number {
   return multiple * Math.max(1, Math.floor(rows / 2 / multiple));
 }
 
-/** Bytes that the first, the last or a middle window of so many rows takes. */
+/** The largest number of bytes that the first, the last or a middle window of the given length takes. */
 function largestWindow({ analysis, residence, hostStores, scratch }: Plan, rows: number): number {
   const { length, programs } = analysis;
   const bytesFrom = (from: number): number => {
@@ -126,7 +129,7 @@ async function runAll(
       from = to;
     } catch (error) {
       const combinedSome = combines && counters.dispatches > dispatches;
-      // Buffers that lie in many parts do so for shorter windows too.
+      // Buffers in many parts have as many parts in shorter windows.
       const isLasting = isWantOfBindings(error) && !machine.thrifty;
       if (!isShortage(error) || isLasting || combinedSome || most <= multiple) throw error;
       most = halved(most, plan);
@@ -188,7 +191,7 @@ function bindAll(
   });
 }
 
-/** A store of the window that starts at an index. */
+/** The part of a store that covers the window starting at an index. */
 function storeFrom(store: Store, from: number, rows: number): Store {
   if (store.index !== undefined) return store;
   return { ...store, offset: store.offset + from, capacity: Math.min(rows, Math.max(0, store.capacity - from)) };

@@ -4,12 +4,12 @@ import { call, record } from '../../primitives/functors/recorder.ts';
 
 const known = new WeakMap<Module, Cache<string, Module>>();
 
-/** Variants of a module that are remembered: there is one for every monoid that its results are folded with. */
-const MOST_VARIANTS = 64;
+/** Maximum number of cached variants of a module; there is one for every monoid that folds its results. */
+const MAX_VARIANTS = 64;
 
-/** What a module is made into, made once for every key that is used again soon. */
+/** A variant of a module, cached by key. */
 export function variantOf(module: Module, key: string, make: () => Module): Module {
-  const made = known.get(module) ?? createCache<string, Module>({ most: MOST_VARIANTS });
+  const made = known.get(module) ?? createCache<string, Module>({ most: MAX_VARIANTS });
   known.set(module, made);
   const found = made.get(key);
   if (found !== undefined) return found;
@@ -18,7 +18,10 @@ export function variantOf(module: Module, key: string, make: () => Module): Modu
   return variant;
 }
 
-/** A function around the entry of a module, with its arrays and uniforms under their names and some more. */
+/**
+ * A function around the entry of a module, with the module's arrays and uniforms under their names and some of its
+ * own.
+ */
 export interface Wrapping {
   readonly name: string;
   readonly parameters: readonly ScalarType[];

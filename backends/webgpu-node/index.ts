@@ -1,6 +1,5 @@
 /**
- * WebGPU in Node: the system's adapters, or one on the CPU out of an npm package.
- *
+ * WebGPU in Node, on the system's adapters or on a software adapter from an npm package.
  * @packageDocumentation
  */
 export { type NodeAdapter, openNodeGpu, openTestGpu, testAdapter } from './node-gpu.ts';

@@ -7,15 +7,16 @@ import { missingForVulkan, useSoftwareVulkan, useSystemVulkan } from './software
 
 export type NodeAdapter = 'hardware' | 'software' | 'auto';
 
-/** Exact timestamps; and no clearing of workgroup memory, over which SwiftShader's compiler takes seconds. */
+/**
+ * Timestamps are not quantised. Workgroup memory is not cleared, since SwiftShader's compiler takes seconds for that.
+ */
 const dawnOptions = ['disable-dawn-features=timestamp_quantization', 'enable-dawn-features=disable_workgroup_init'];
 
 /**
  * The `GPU` object of the optional package `webgpu` (Dawn), for `createWebGpuBackend({ gpu })` in Node.
  *
- * With `software` it is served by SwiftShader out of the optional package `@sparticuz/chromium`; with `hardware` or `auto`
- * by the system's drivers. There is one object for each of the two, however often it is asked for; it does not keep the
- * process alive.
+ * `software` uses SwiftShader from the optional package `@sparticuz/chromium`; `hardware` and `auto` use the system's
+ * drivers. Each of the two has one object, which all calls share. It does not keep the process alive.
  *
  * @throws DeviceLostError `device/package-missing` where the optional package `webgpu` is not installed,
  * `device/software-adapter-missing` (software only), `device/no-adapter` where there is no driver or no build of Dawn for
@@ -45,22 +46,23 @@ export async function openNodeGpu(adapter: NodeAdapter = 'auto'): Promise<Gpu> {
   if (known !== undefined) return known;
   const gpu = create(dawnOptions);
   instances.set(drivers, gpu);
-  // An instance finds its drivers when it is first asked: at once, as long as the environment names the right ones.
+  // An instance looks for its drivers when it is first asked for an adapter. Ask now, while the environment names the
+  // right ones.
   const found = await gpu.requestAdapter();
   if (found === null && adapter === 'software' && !isMainThread) throw invisible();
   return gpu;
 }
 
 /**
- * One instance of Dawn for each kind of drivers. They are never dropped: Dawn asks an instance for events once more after its
- * last device was destroyed, and hangs or crashes if it was collected by then.
+ * One instance of Dawn per kind of driver. They are never dropped: Dawn polls an instance for events once more after
+ * its last device was destroyed, and hangs or crashes if the instance was collected by then.
  */
 const instances = new Map<'software' | 'system', GPU>();
 
 function noAdapter(sentence: string, cause?: unknown): DeviceLostError {
   return new DeviceLostError('device/no-adapter', sentence, {
     remedy:
-      "Install the graphics driver, or take the software adapter (--adapter software, { adapter: 'software' }) or another backend.",
+      "Install the graphics driver, or use the software adapter (--adapter software, { adapter: 'software' }) or another backend.",
     cause,
   });
 }
@@ -72,7 +74,7 @@ function packageMissing(cause: unknown): DeviceLostError {
   });
 }
 
-/** In a worker thread the driver is found only if the process's own environment names it. */
+/** In a worker thread the driver is found only if the environment of the process itself names it. */
 function invisible(): DeviceLostError {
   return new DeviceLostError('device/no-adapter', 'The software adapter is not visible from this worker thread.', {
     remedy: 'Call useSoftwareVulkan() in the main thread before the worker starts.',
@@ -80,7 +82,7 @@ function invisible(): DeviceLostError {
 }
 
 /**
- * The adapter that tests run on: the software one, or the machine's own with QUADRILLE_ADAPTER=hardware.
+ * The adapter that tests run on: `hardware` if QUADRILLE_ADAPTER=hardware is set, else `software`.
  *
  * @example
  * ['hardware', 'software'].includes(testAdapter()); // true

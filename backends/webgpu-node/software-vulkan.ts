@@ -13,19 +13,19 @@ import { vulkanDrivers } from './vulkan-drivers.ts';
 const PACKAGE = '@sparticuz/chromium';
 const LOADER = 'libvulkan.so.1';
 const MANIFEST = 'vk_swiftshader_icd.json';
-/** Keeps the library mapped, so that Dawn finds it by name when it opens it itself. */
+/** Keeps the library mapped, so that Dawn finds it when it opens it by name. */
 const RTLD_NODELETE = 0x1000;
 
 const ENVIRONMENT = ['VK_ICD_FILENAMES', 'VK_DRIVER_FILES'] as const;
-/** What these variables were before the software driver took their place. */
+/** The values of these variables before the software driver replaced them. */
 let replaced: readonly (string | undefined)[] | undefined;
 
 /**
  * Makes SwiftShader, a Vulkan driver on the CPU, the driver that the next `create()` of npm `webgpu` finds.
  *
- * The driver comes out of the optional package `@sparticuz/chromium` (Linux on x64) and is unpacked once into the user's
- * cache folder. The Vulkan loader reads the process's environment, which a worker thread sees only as a copy: there, call
- * this in the main thread first.
+ * The driver comes from the optional package `@sparticuz/chromium` (Linux on x64) and is unpacked once into the user's
+ * cache folder. The Vulkan loader reads the process's environment, which a worker thread sees only as a copy: there,
+ * call this in the main thread first.
  *
  * @throws DeviceLostError `device/software-adapter-missing` where the package is not installed or does not fit the machine.
  * @example
@@ -41,7 +41,9 @@ export async function useSoftwareVulkan(): Promise<void> {
   if (failure !== undefined) throw missing(failure);
 }
 
-/** Takes back what {@link useSoftwareVulkan} set, so that the next `create()` finds the system's own drivers. */
+/**
+ * Restores the variables that {@link useSoftwareVulkan} set, so that the next `create()` finds the system's drivers.
+ */
 export function useSystemVulkan(): void {
   for (const [i, name] of ENVIRONMENT.entries()) {
     const before = replaced?.[i];
@@ -52,8 +54,8 @@ export function useSystemVulkan(): void {
 }
 
 /**
- * What the system lacks to run Vulkan, as a sentence; undefined where nothing is missing. Dawn and the Vulkan loader write
- * warnings to stderr where they have to find out by themselves.
+ * Says in a sentence what the system lacks to run Vulkan; undefined if nothing is missing. Without this check, Dawn
+ * and the Vulkan loader print warnings to stderr.
  */
 export function missingForVulkan(): string | undefined {
   if (process.platform !== 'linux') return undefined;
@@ -65,7 +67,7 @@ function openLibrary(path: string, flags: number): unknown {
   try {
     process.dlopen({ exports: {} }, path, constants.dlopen.RTLD_NOW | flags);
   } catch (error) {
-    // What loads but is no Node addon is what we want.
+    // A library that loads but is not a Node addon is what we want.
     if (error instanceof Error && error.message.includes('did not self-register')) return undefined;
     return error;
   }
@@ -94,7 +96,7 @@ function packageFolder(): string {
 
 function missing(cause: unknown): DeviceLostError {
   return new DeviceLostError('device/software-adapter-missing', 'The software adapter cannot be started.', {
-    remedy: `It runs on Linux x64 alone; elsewhere, choose another adapter. ${installRemedy([PACKAGE])}`,
+    remedy: `It runs only on Linux x64; elsewhere, choose another adapter. ${installRemedy([PACKAGE])}`,
     cause,
   });
 }
@@ -104,7 +106,7 @@ function cacheFolder(): string {
   return existsSync(dirname(home)) ? join(home, 'quadrille') : join(tmpdir(), `quadrille-${process.getuid?.() ?? 0}`);
 }
 
-/** Unpacks beside the target and renames, so that several processes may do it at once. */
+/** Unpacks beside the target and then renames, so that several processes can do it at the same time. */
 async function unpack(archive: string, target: string): Promise<string> {
   await mkdir(dirname(target), { recursive: true });
   const partial = await mkdtemp(`${target}-`);

@@ -1,8 +1,8 @@
 import { FormatError } from '../../primitives/errors.ts';
 
-/** A regular file of an archive. */
+/** A regular file in an archive. */
 export interface TarFile {
-  /** With its folders, at most 100 bytes. */
+  /** The path in the archive, at most 100 bytes. */
   readonly name: string;
   readonly bytes: Uint8Array;
 }
@@ -14,7 +14,7 @@ const TYPE = 156;
 const REGULAR = '0'.charCodeAt(0);
 
 /**
- * The regular files of a tar archive; folders, links and extended headers are passed over.
+ * The regular files of a tar archive; folders, links and extended headers are skipped.
  *
  * @throws FormatError `tar/damaged`
  */
@@ -30,7 +30,7 @@ export function* tarFiles(archive: Uint8Array): Generator<TarFile, void, undefin
   }
 }
 
-/** What stands in a field before the zero that ends it. */
+/** The text of a field, up to the zero byte that ends it. */
 function textOf(field: Uint8Array): string {
   const end = field.indexOf(0);
   return new TextDecoder().decode(end === -1 ? field : field.subarray(0, end));

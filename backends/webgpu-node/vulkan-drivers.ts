@@ -4,15 +4,16 @@ import { dirname, join, resolve } from 'node:path';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Where drivers are, beside the places that the environment names. */
+/** Folders to search for drivers, beside those named by the environment. */
 const SYSTEM_FOLDERS = ['/usr/local/etc', '/etc', '/run/opengl-driver/share', '/usr/lib/x86_64-linux-gnu/GL'];
 
 /**
- * The manifests of the Vulkan drivers on a Linux machine whose libraries are there, in the order of the Vulkan loader's
- * documentation: `VK_DRIVER_FILES` or `VK_ICD_FILENAMES` alone where one is set, else `VK_ADD_DRIVER_FILES` and the folders
- * `vulkan/icd.d` under the configuration and data folders of the user and of the system.
+ * The manifests of the installed Vulkan drivers on a Linux machine whose libraries exist, in the order that the Vulkan
+ * loader documents. If `VK_DRIVER_FILES` or `VK_ICD_FILENAMES` is set, only its files count. Otherwise they are
+ * `VK_ADD_DRIVER_FILES` and the folders `vulkan/icd.d` under the configuration and data folders of the user and of the
+ * system.
  *
- * To look before Dawn does keeps the loader's own warnings off stderr.
+ * Checking before Dawn does keeps the loader's own warnings off stderr.
  *
  * Source: Vulkan loader, LoaderDriverInterface.md, "Driver Discovery on Linux".
  */
@@ -44,7 +45,7 @@ function pathsIn(list: string): string[] {
   return list.split(':').filter((path) => path !== '');
 }
 
-/** A manifest itself, or those in a folder. */
+/** The manifest at `path`, or all manifests in that folder. */
 function manifestsAt(path: string): string[] {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found?.isFile()) return [path];
@@ -54,7 +55,7 @@ function manifestsAt(path: string): string[] {
     .map((name) => join(path, name));
 }
 
-/** Whether a manifest can be read and the library that it names may be there: a bare name is for the linker to find. */
+/** Whether a manifest can be read and its library may exist. A bare name is left to the dynamic linker to find. */
 function hasLibrary(manifest: string): boolean {
   try {
     const { ICD } = JSON.parse(readFileSync(manifest, 'utf8')) as { ICD?: { library_path?: unknown } };

@@ -19,7 +19,7 @@ interface Piece {
 }
 
 /** Labels have 16 bits. */
-const MOST_LABELS = 2 ** 16 - 1;
+const MAX_LABELS = 2 ** 16 - 1;
 
 /**
  * Labels are the numbers of tracks. A label of the challenge has no gaps, so a track that is seen again after one goes on under
@@ -30,7 +30,7 @@ export function ctcLabels(width: number, height: number): CtcLabels {
   const pieces: Piece[] = [];
   /** The last piece of each track. */
   const last = new Map<number, Piece>();
-  let [highest, lowestAfterGaps] = [0, MOST_LABELS + 1];
+  let [highest, lowestAfterGaps] = [0, MAX_LABELS + 1];
 
   function labelOf(track: number, frame: number): number {
     const piece = last.get(track);
@@ -68,7 +68,7 @@ export function ctcLabels(width: number, height: number): CtcLabels {
 
 function tooManyLabels(): CapacityError {
   return new CapacityError('tracks/labels', 'There are more tracks than a label image can tell apart.', {
-    expected: `at most ${MOST_LABELS}, with another for each gap in a track`,
+    expected: `at most ${MAX_LABELS}, with another for each gap in a track`,
     got: 'more',
     remedy: 'Leave the folder of label images (--ctc) out, or write it for parts of the video.',
   });

@@ -37,11 +37,11 @@ export interface TrackTally {
   figures(): TrackFigures;
 }
 
-const MOST_POINTS = 100_000;
+const MAX_POINTS = 100_000;
 const LONGEST_SIDE = 1600;
 
 export function trackTally({ width, height }: Pick<HostFrame, 'width' | 'height'>): TrackTally {
-  const paths = trackPaths(MOST_POINTS);
+  const paths = trackPaths(MAX_POINTS);
   const speeds = speedHistogram();
   let [frames, tracks, rows] = [0, 0, 0];
   let range: DisplayRange = { black: 0, white: 255 };

@@ -19,13 +19,13 @@ export function trackColor(track: number): Rgb {
 }
 
 /** Below this, on a scale to 255, a colour does not stand out from grey. */
-const LEAST_LUMA = 115;
+const MIN_LUMA = 115;
 
 /** A colour with as much white as makes it bright enough: pure blue is dark. */
 function readable(color: Rgb): Rgb {
   const [red, green, blue] = color;
   const luma = 0.299 * red + 0.587 * green + 0.114 * blue;
-  const white = Math.max(0, (LEAST_LUMA - luma) / (255 - luma));
+  const white = Math.max(0, (MIN_LUMA - luma) / (255 - luma));
   return color.map((part) => Math.round(part + white * (255 - part))) as unknown as Rgb;
 }
 

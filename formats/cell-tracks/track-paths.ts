@@ -15,16 +15,16 @@ export interface TrackPath {
 }
 
 /** Starts without points, and keeps at most `most` of them: where there are more, those of every second frame that was kept. */
-export function trackPaths(most: number): TrackPaths {
+export function trackPaths(max: number): TrackPaths {
   let kept: { readonly frame: number; readonly track: number; readonly x: number; readonly y: number }[] = [];
   let every = 1;
 
   function thin(): void {
-    while (kept.length > most) {
+    while (kept.length > max) {
       every *= 2;
       kept = kept.filter(({ frame }) => frame % every === 0);
       // All of them may be those of the first frame.
-      if (kept.every(({ frame }) => frame === 0)) kept.length = Math.min(kept.length, most);
+      if (kept.every(({ frame }) => frame === 0)) kept.length = Math.min(kept.length, max);
     }
   }
 

@@ -38,15 +38,15 @@ export function trackWriter(scale: TrackScale = {}): TrackWriter {
 
 const TIME_DECIMALS = 6;
 /** So many digits tell all f32 apart. */
-const MOST_DIGITS = 9;
+const MAX_DIGITS = 9;
 
 /** The shortest text that reads back as the same f32; blank for what is no number. */
 function shortest(value: number): string {
   const single = Math.fround(value);
   if (!Number.isFinite(single)) return '';
-  for (let digits = 6; digits < MOST_DIGITS; digits++) {
+  for (let digits = 6; digits < MAX_DIGITS; digits++) {
     const rounded = Number(single.toPrecision(digits));
     if (Math.fround(rounded) === single) return String(rounded);
   }
-  return String(Number(single.toPrecision(MOST_DIGITS)));
+  return String(Number(single.toPrecision(MAX_DIGITS)));
 }

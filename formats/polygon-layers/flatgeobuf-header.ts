@@ -31,7 +31,7 @@ export const FLATGEOBUF_MAGIC: Buffer = Buffer.from('fgb');
 const VERSION = 3;
 const MAGIC_BYTES = 8;
 /** The most that other readers take. */
-const MOST_HEADER_BYTES = 10 * 2 ** 20;
+const MAX_HEADER_BYTES = 10 * 2 ** 20;
 
 /**
  * Reads the head of a file, and steps behind it and the index: what is read as a whole needs no index.
@@ -58,8 +58,8 @@ async function readPreamble(window: ByteWindow, input: LayerInput): Promise<numb
     throw headerError(input.file, 'The file is of another version.', `FlatGeobuf ${VERSION}`, `${bytes[3]}`);
   }
   const length = bytes.readUInt32LE(MAGIC_BYTES);
-  if (length > MOST_HEADER_BYTES) {
-    throw headerError(input.file, 'The header is too long.', `at most ${MOST_HEADER_BYTES} bytes`, `${length}`);
+  if (length > MAX_HEADER_BYTES) {
+    throw headerError(input.file, 'The header is too long.', `at most ${MAX_HEADER_BYTES} bytes`, `${length}`);
   }
   window.at = MAGIC_BYTES + 4;
   return length;

@@ -174,12 +174,12 @@ function readBatches(
 }
 
 function extremesOf(column: Float64Array): Float64Array {
-  let [least, greatest] = [0, 0];
+  let [min, greatest] = [0, 0];
   for (let row = 0; row < column.length; row++) {
-    if (column[row]! < least) least = column[row]!;
+    if (column[row]! < min) min = column[row]!;
     if (column[row]! > greatest) greatest = column[row]!;
   }
-  return Float64Array.of(least, greatest);
+  return Float64Array.of(min, greatest);
 }
 
 function joined(parts: readonly Polygons[]): Polygons {

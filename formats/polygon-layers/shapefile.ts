@@ -15,7 +15,7 @@ import { partsByDirection } from './ring-nesting.ts';
 export const SHAPEFILE_CODE = 9994;
 const VERSION = 1000;
 const HEAD_BYTES = 100;
-const MOST_PRJ_BYTES = 2 ** 20;
+const MAX_PRJ_BYTES = 2 ** 20;
 
 const NULL_SHAPE = 0;
 /** Polygon, PolygonZ and PolygonM: heights and measures stand behind the points. */
@@ -38,8 +38,7 @@ export async function openShapefile(input: LayerInput): Promise<OpenedFormat> {
     await closeWindow(window);
   }
   const projection = await input.beside('.prj');
-  const text =
-    projection === undefined ? '' : Buffer.from(await readWhole(projection, MOST_PRJ_BYTES)).toString('utf8');
+  const text = projection === undefined ? '' : Buffer.from(await readWhole(projection, MAX_PRJ_BYTES)).toString('utf8');
   return { read: readShapes, stated: crsOfWkt(text), geographic: false };
 }
 

@@ -16,7 +16,7 @@ import { type Outlines, outlinesOf } from './outlines.ts';
 import { BOUNDARY, colorOfLevel, OUTLINE, type Rgb } from './palette.ts';
 
 const LONGEST_SIDE = 2000;
-const LEAST_PIXELS = 1;
+const MIN_PIXELS = 1;
 
 /**
  * Draws the quadrants of a tree as a PNG of at most 2,000 × 2,000 pixels: as `quadrantPlot` does, but for titles and the legend.
@@ -33,7 +33,7 @@ export function quadrantImage(file: MaqFile, options: QuadrantPlotOptions = {}):
   const frame = frameOf(shownExtent(file, options), LONGEST_SIDE, LONGEST_SIDE);
   const { width, height } = frame;
   const image = { width, height, data: new Uint8Array(3 * width * height).fill(255) };
-  const cells = cellsWithin(file.tree, frame, LEAST_PIXELS, Number.POSITIVE_INFINITY);
+  const cells = cellsWithin(file.tree, frame, MIN_PIXELS, Number.POSITIVE_INFINITY);
   fillCells(image, cells, frame);
   const outlines = outlinesOf(file.tree, frame, 0.5, Number.POSITIVE_INFINITY);
   if (outlines !== undefined) drawLines(image, outlines);

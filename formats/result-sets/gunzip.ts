@@ -9,7 +9,7 @@ import { FormatError } from '../../primitives/errors.ts';
 export async function gunzipPrefix(
   compressed: AsyncIterable<Uint8Array>,
   least: number,
-  most: number,
+  max: number,
   file: string,
 ): Promise<Uint8Array> {
   const { readable, writable } = new DecompressionStream('gzip');
@@ -20,7 +20,7 @@ export async function gunzipPrefix(
   const pieces: Uint8Array[] = [];
   let unpacked = 0;
   try {
-    while (unpacked < most) {
+    while (unpacked < max) {
       const { done, value } = await reader.read();
       if (done && unpacked < least) throw tooShort(least, unpacked, file);
       if (done) break;
@@ -33,7 +33,7 @@ export async function gunzipPrefix(
     await reader.cancel().catch(() => {});
     await feeding.catch(() => {});
   }
-  return joined(pieces, Math.min(unpacked, most));
+  return joined(pieces, Math.min(unpacked, max));
 }
 
 type Feed = Promise<{ readonly failed?: unknown }>;

@@ -67,7 +67,7 @@ async function withFile<T>(file: string, use: (handle: FileHandle) => Promise<T>
 /** Deflate packs no better than this. */
 const BEST_RATIO = 1032;
 /** Of a volume that is unpacked in memory, whatever there is of it: an array has no more bytes. */
-const MOST_UNPACKED = 2 ** 33;
+const MAX_UNPACKED = 2 ** 33;
 
 /** Refuses what cannot hold its voxels, before any of them is read. */
 async function checkLength(
@@ -82,7 +82,7 @@ async function checkLength(
   const { width, height, slices } = header;
   const slice = SLICE_FACTOR * sliceBytes(header);
   const unpacked = packed ? UNPACK_FACTOR * length : 0;
-  const allowed = packed ? Math.min(memory, MOST_UNPACKED) : memory;
+  const allowed = packed ? Math.min(memory, MAX_UNPACKED) : memory;
   if (slice + unpacked <= allowed) return;
   throw overMemory(`The ${packed ? 'gzipped volume' : 'slices of the volume'} cannot be held in memory.`, {
     needed: slice + unpacked,
@@ -123,9 +123,9 @@ function readSlice(header: NiftiHeader, file: string, slice: number): Promise<Ui
   });
 }
 
-async function unpack(file: string, least: number, most: number): Promise<Uint8Array> {
+async function unpack(file: string, least: number, max: number): Promise<Uint8Array> {
   try {
-    return await gunzipPrefix(createReadStream(file), least, most, file);
+    return await gunzipPrefix(createReadStream(file), least, max, file);
   } catch (error) {
     throw fileError(file, error);
   }

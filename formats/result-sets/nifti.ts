@@ -113,10 +113,10 @@ function readDimensions(
   const [width, height, slices] = [dim(1), dim(2), dim(3)];
   const voxels = width * height * slices;
   const positive = [width, height, slices].every((size) => Number.isSafeInteger(size) && size > 0);
-  if (count < 1 || count > 7 || !positive || voxels > MOST_VOXELS || slices > MOST_SLICES) {
+  if (count < 1 || count > 7 || !positive || voxels > MAX_VOXELS || slices > MAX_SLICES) {
     throw malformed(
       'The dimensions cannot be.',
-      `1 to 7 dimensions, at most ${MOST_SLICES} slices and ${MOST_VOXELS} voxels`,
+      `1 to 7 dimensions, at most ${MAX_SLICES} slices and ${MAX_VOXELS} voxels`,
       got,
       file,
     );
@@ -128,8 +128,8 @@ function readDimensions(
 }
 
 /** A volume of 1,600 voxels a side. */
-const MOST_VOXELS = 2 ** 32;
-const MOST_SLICES = 2 ** 16;
+const MAX_VOXELS = 2 ** 32;
+const MAX_SLICES = 2 ** 16;
 
 /** Bytes of one slice in the file. */
 export function sliceBytes({ width, height, stored }: NiftiHeader): number {

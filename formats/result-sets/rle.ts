@@ -16,7 +16,7 @@ export interface AnnotationPlace {
 }
 
 /** Columns and rows of a mask: so that places in it, and signs beside them, are whole numbers of an f64. */
-const MOST_PIXELS = 2 ** 50;
+const MAX_PIXELS = 2 ** 50;
 
 /**
  * Appends the boundary of a mask as rings to the polygon begun last.
@@ -40,7 +40,7 @@ function checkRuns({ width, height, counts }: RunLengths, { called, place }: Ann
   const sizes = [width, height].every((size) => Number.isSafeInteger(size) && size > 0 && size < 2 ** 31);
   const whole = counts.every((count) => Number.isSafeInteger(count) && count >= 0);
   const sum = counts.reduce((total, count) => total + count, 0);
-  if (sizes && width * height <= MOST_PIXELS && whole && sum === width * height) return;
+  if (sizes && width * height <= MAX_PIXELS && whole && sum === width * height) return;
   throw new FormatError('format/bad-rle', `The run lengths of ${called} do not make a mask.`, {
     expected: 'counts that add up to the pixels of "size"',
     got: `${sum} for ${height} × ${width}`,

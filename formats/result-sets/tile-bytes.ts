@@ -8,10 +8,10 @@ import type { TileBytes } from './parse-messages.ts';
  *
  * @throws OutOfMemoryError `memory/limit` where a file has, or unpacks to, more than `most` bytes.
  */
-export function bytesOf(source: TileBytes, most: number = Number.POSITIVE_INFINITY): Uint8Array {
+export function bytesOf(source: TileBytes, max: number = Number.POSITIVE_INFINITY): Uint8Array {
   if (source instanceof Uint8Array) return source;
   try {
-    return unpackedSync(readBoundedSync(source.file, most), source.file, most);
+    return unpackedSync(readBoundedSync(source.file, max), source.file, max);
   } catch (error) {
     throw fileError(source.file, error);
   }

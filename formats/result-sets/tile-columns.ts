@@ -34,7 +34,7 @@ export interface TileBounds {
  * Starts with no polygons and room for about as many vertices as are expected, but no more than memory has room for.
  */
 export function emptyTile(vertices = 0, bounds: TileBounds = {}): TileColumns {
-  const { x, y } = takeSpare(Math.ceil(Math.min(vertices, mostVertices(bounds))) + 16);
+  const { x, y } = takeSpare(Math.ceil(Math.min(vertices, maxVertices(bounds))) + 16);
   return {
     idBytes: new Uint8Array(64),
     idLength: 0,
@@ -114,7 +114,7 @@ export function growVertices(columns: TileColumns): void {
 
 /** Makes room for so many vertices, and for as many again if memory allows. */
 function resizeVertices(columns: TileColumns, needed: number): void {
-  const most = mostVertices(columns.bounds);
+  const most = maxVertices(columns.bounds);
   if (needed > most) {
     throw overMemory('The polygons of the tile have too many vertices.', {
       needed: needed * BYTES_PER_VERTEX,
@@ -129,7 +129,7 @@ function resizeVertices(columns: TileColumns, needed: number): void {
   columns.y = resizedFloats(columns.y, size);
 }
 
-function mostVertices({ memory = Number.POSITIVE_INFINITY }: TileBounds): number {
+function maxVertices({ memory = Number.POSITIVE_INFINITY }: TileBounds): number {
   return memory / BYTES_PER_VERTEX;
 }
 

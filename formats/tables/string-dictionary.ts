@@ -15,7 +15,7 @@ export interface StringDictionary {
 
 const FIRST_BYTES = 2 ** 12;
 const FIRST_SLOTS = 2 ** 8;
-const MOST_BYTES = 2 ** 31 - 1;
+const MAX_BYTES = 2 ** 31 - 1;
 
 // A byte-order mark is a character of the text like others.
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -58,8 +58,8 @@ export function stringDictionary(file: string, column: string): StringDictionary
     if (string === undefined) return -1;
     const start = code === 0 ? 0 : ends[code - 1]!;
     const end = start + to - from;
-    if (end > MOST_BYTES) throw tooManyStrings(file, column);
-    if (end > text.length) text = grownText(text, Math.min(MOST_BYTES, Math.max(end, 2 * text.length)));
+    if (end > MAX_BYTES) throw tooManyStrings(file, column);
+    if (end > text.length) text = grownText(text, Math.min(MAX_BYTES, Math.max(end, 2 * text.length)));
     bytes.copy(text, start, from, to);
     if (code === ends.length) {
       ends = grownWords(ends);
@@ -121,7 +121,7 @@ function grownWords(words: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
 
 function tooManyStrings(file: string, column: string): CapacityError {
   return new CapacityError('format/too-many-strings', `The column "${column}" has too many different strings.`, {
-    expected: `at most ${MOST_BYTES} bytes of them`,
+    expected: `at most ${MAX_BYTES} bytes of them`,
     got: 'more',
     remedy: 'Leave the column out, or split the file.',
     place: { file },

@@ -2,7 +2,7 @@
 export type Unpack = (bytes: Uint8Array, length: number) => Uint8Array;
 
 /** What the decoder has memory for: it does not look whether it got any. */
-const MOST_BYTES = 2 ** 29;
+const MAX_BYTES = 2 ** 29;
 
 let loading: Promise<Unpack> | undefined;
 
@@ -17,7 +17,7 @@ async function load(): Promise<Unpack> {
   const decoder = new ZSTDDecoder();
   await decoder.init();
   return (bytes, length) => {
-    if (length > MOST_BYTES) throw new RangeError(`it would unpack to ${length} bytes`);
+    if (length > MAX_BYTES) throw new RangeError(`it would unpack to ${length} bytes`);
     return length === 0 ? bytes.subarray(0, 0) : decoder.decode(bytes, length);
   };
 }

@@ -16,7 +16,7 @@ export interface DecodePool {
 }
 
 /** More threads than these wait for memory and the disk. */
-const MOST_THREADS = 16;
+const MAX_THREADS = 16;
 
 /**
  * Makes a pool, whose threads start with the first runs.
@@ -25,7 +25,7 @@ const MOST_THREADS = 16;
  */
 export function createDecodePool(threads?: number, start: () => Worker = startDecoder): DecodePool {
   const pool = createThreadPool<RunRequest, object>({
-    threads: threads ?? Math.min(MOST_THREADS, availableParallelism()),
+    threads: threads ?? Math.min(MAX_THREADS, availableParallelism()),
     start,
     died: (file, cause) => new DeviceLostError('device/decoder', 'A decoding thread died.', { place: { file }, cause }),
     closed: (file) => new DeviceLostError('device/closed', 'The file was closed.', { place: { file } }),

@@ -50,7 +50,7 @@ export interface TiffDirectory {
   /** How many values a tag has; 0 where the tag is not there. */
   count(tag: TagName): number;
   /** The first values of a numeric tag, `most` at most; undefined where the tag is not there. */
-  numbers(tag: TagName, most?: number): Promise<Float64Array | undefined>;
+  numbers(tag: TagName, max?: number): Promise<Float64Array | undefined>;
   /** First value of a numeric tag. */
   number(tag: TagName): Promise<number | undefined>;
   /** Text of an ASCII tag up to its first NUL, `most` bytes at most. */
@@ -70,9 +70,9 @@ async function readDirectoryAt(source: ByteSource, { littleEndian, big, offset }
     offset,
     littleEndian,
     count: (tag) => entries.get(TAG[tag])?.count ?? 0,
-    numbers: (tag, most = MOST_VALUES) => readNumbers(source, littleEndian, entries.get(TAG[tag]), tag, most),
+    numbers: (tag, most = MAX_VALUES) => readNumbers(source, littleEndian, entries.get(TAG[tag]), tag, most),
     number: async (tag) => (await readNumbers(source, littleEndian, entries.get(TAG[tag]), tag, 1))?.[0],
-    text: (tag, most = MOST_TEXT) => readText(source, entries.get(TAG[tag]), tag, most),
+    text: (tag, most = MAX_TEXT) => readText(source, entries.get(TAG[tag]), tag, most),
     async next() {
       const following = await readNext(source, littleEndian, big, end);
       return following === 0 ? undefined : readDirectoryAt(source, { littleEndian, big, offset: following });
@@ -89,7 +89,7 @@ async function readNext(source: ByteSource, littleEndian: boolean, big: boolean,
 }
 
 /** As many values as any tag has but the offsets and sizes of blocks. */
-const MOST_VALUES = 65536;
+const MAX_VALUES = 65536;
 
 interface Header {
   readonly littleEndian: boolean;
@@ -133,7 +133,7 @@ interface Entry {
 }
 
 /** More entries than any file has; keeps a damaged BigTIFF from asking for gigabytes. */
-const MOST_ENTRIES = 65535;
+const MAX_ENTRIES = 65535;
 
 async function readEntries(
   source: ByteSource,
@@ -144,7 +144,7 @@ async function readEntries(
   const [countBytes, entryBytes, inlineBytes] = big ? [8, 20, 8] : [2, 12, 4];
   const head = viewOf(await source.read(offset, countBytes));
   const count = big ? wide(head, 0, littleEndian) : head.getUint16(0, littleEndian);
-  if (count === 0 || count > MOST_ENTRIES) throw damaged(source.file, `its directory has ${count} entries`);
+  if (count === 0 || count > MAX_ENTRIES) throw damaged(source.file, `its directory has ${count} entries`);
   const view = viewOf(await source.read(offset + countBytes, count * entryBytes));
   const entries = new Map<number, Entry>();
   for (let at = 0; at < view.byteLength; at += entryBytes) {
@@ -200,7 +200,7 @@ async function readNumbers(
 }
 
 /** Longer than the text of any number. */
-const MOST_TEXT = 1024;
+const MAX_TEXT = 1024;
 
 async function readText(
   source: ByteSource,

@@ -232,7 +232,7 @@ async function readBlocks(
 }
 
 /** At most so many bytes can one byte of a compressed block become. */
-const MOST_EXPANSION: Readonly<Record<Compression, number>> = { none: 1, packbits: 64, deflate: 1032, lzw: 4096 };
+const MAX_EXPANSION: Readonly<Record<Compression, number>> = { none: 1, packbits: 64, deflate: 1032, lzw: 4096 };
 
 function checkBlock(
   source: ByteSource,
@@ -249,7 +249,7 @@ function checkBlock(
     throw truncated(source.file, source.size, offset, byteCount, name);
   }
   const bytes = decodedRows(shape, height, block) * shape.rowBytes;
-  if (byteCount * MOST_EXPANSION[compression] >= bytes) return;
+  if (byteCount * MAX_EXPANSION[compression] >= bytes) return;
   throw damaged(source.file, `block ${block} has ${byteCount} bytes, too few to decode to ${bytes}`);
 }
 

@@ -68,13 +68,13 @@ async function internalMasks(of: MaskedBand, notes: Note[]): Promise<BandMask[]>
 }
 
 /** More directories than any file has; they may form a ring. */
-const MOST_DIRECTORIES = 4096;
+const MAX_DIRECTORIES = 4096;
 
 async function followingDirectories(first: TiffDirectory) {
   const directories: TiffDirectory[] = [];
   try {
     for (let next = await first.next(); next !== undefined; next = await next.next()) {
-      if (directories.push(next) === MOST_DIRECTORIES) return { directories, isWhole: false };
+      if (directories.push(next) === MAX_DIRECTORIES) return { directories, isWhole: false };
     }
     return { directories, isWhole: true };
   } catch {
@@ -154,10 +154,10 @@ function readsBits(read: MaskRead): MaskRead {
 function bytesOfBits(directory: TiffDirectory): TiffDirectory {
   const inBytes = async (tag: 'imageWidth' | 'tileWidth'): Promise<Float64Array | undefined> =>
     (await directory.numbers(tag, 1))?.map((cells) => Math.ceil(cells / 8));
-  const numbers: TiffDirectory['numbers'] = async (tag, most) => {
+  const numbers: TiffDirectory['numbers'] = async (tag, max) => {
     if (tag === 'imageWidth' || tag === 'tileWidth') return inBytes(tag);
     if (tag === 'bitsPerSample') return Float64Array.of(8);
-    return directory.numbers(tag, most);
+    return directory.numbers(tag, max);
   };
   return { ...directory, numbers, number: async (tag) => (await numbers(tag, 1))?.[0] };
 }

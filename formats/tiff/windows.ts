@@ -46,7 +46,7 @@ const WORTH_THREADS = 4 * 2 ** 20;
 const THREAD_RUN_BYTES = 2 * 2 ** 20;
 
 /** Buffers that are kept to be used again. */
-const MOST_SPARE = 2;
+const MAX_SPARE = 2;
 
 /**
  * Makes a reader of windows. Blocks that stand side by side in the file are read together, some such runs at a time, by
@@ -101,7 +101,7 @@ export function windowReader({ source, layout, fill, keepBytes, threads }: Windo
       return { cells, starts };
     },
     reuse({ buffer }) {
-      if (buffer instanceof SharedArrayBuffer && spare.length < MOST_SPARE) spare.push(buffer);
+      if (buffer instanceof SharedArrayBuffer && spare.length < MAX_SPARE) spare.push(buffer);
     },
     start() {
       poolFor(layout.width * layout.height * SAMPLE_BYTES[layout.sample])?.start();

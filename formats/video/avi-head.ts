@@ -24,10 +24,10 @@ export interface AviHead {
 }
 
 /** More streams than any video has; their numbers have two digits. */
-const MOST_STREAMS = 100;
+const MAX_STREAMS = 100;
 
 /** Formats of streams are a head of 40 bytes and a palette. */
-const MOST_FORMAT = 2 ** 16;
+const MAX_FORMAT = 2 ** 16;
 
 /**
  * Reads the head of an AVI.
@@ -48,7 +48,7 @@ export async function readAviHead(source: ByteSource): Promise<AviHead> {
       streams.push({ ...(stream as AviStream), format: await readChunk(source, chunk), formatAt: chunk.start });
       stream = {};
     }
-    if (streams.length > MOST_STREAMS) throw damagedAvi(`it has more than ${MOST_STREAMS} streams`, file, at);
+    if (streams.length > MAX_STREAMS) throw damagedAvi(`it has more than ${MAX_STREAMS} streams`, file, at);
     const isEntered = chunk.list === 'hdrl' || chunk.list === 'strl';
     at = isEntered ? chunk.next : afterChunk(chunk.at, chunk.size);
   }
@@ -67,7 +67,7 @@ async function readStreamHead(source: ByteSource, chunk: Chunk): Promise<Partial
 }
 
 async function readChunk(source: ByteSource, { start, size, id }: Chunk): Promise<Buffer> {
-  if (size > MOST_FORMAT) throw damagedAvi(`its chunk ${id} has ${size} bytes`, source.file, start);
+  if (size > MAX_FORMAT) throw damagedAvi(`its chunk ${id} has ${size} bytes`, source.file, start);
   if (start + size > source.size) throw noMovi(source, start);
   return Buffer.from(await source.read(start, size));
 }

@@ -96,13 +96,13 @@ function readFrame(segment: Buffer, place: ErrorPlace): Pick<JpegHead, 'width' |
 }
 
 /** A block of 64 pixels takes a bit at least. */
-const MOST_PIXELS_A_BYTE = 512;
+const MAX_PIXELS_A_BYTE = 512;
 
 function checkHead({ width, height }: JpegHead, size: FrameSize, bytes: Uint8Array, place: ErrorPlace): void {
   if (width !== size.width || height !== size.height) {
     throw frameChanged(`${size.width} × ${size.height} pixels`, `${width} × ${height}`, place);
   }
-  if (width * height > MOST_PIXELS_A_BYTE * bytes.length) throw damaged(`${bytes.length} bytes for its pixels`, place);
+  if (width * height > MAX_PIXELS_A_BYTE * bytes.length) throw damaged(`${bytes.length} bytes for its pixels`, place);
 }
 
 function withTables(bytes: Uint8Array, { hasTables, scanAt }: JpegHead): Uint8Array {

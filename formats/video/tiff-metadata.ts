@@ -11,7 +11,7 @@ export interface TiffMetadata {
   readonly images: number | undefined;
 }
 
-const MOST_DESCRIPTION = 2 ** 20;
+const MAX_DESCRIPTION = 2 ** 20;
 
 /** Reads what ImageJ or OME wrote into the description, and the resolution. */
 export async function readMetadata(directory: TiffDirectory, file: string, notes: Note[]): Promise<TiffMetadata> {
@@ -24,7 +24,7 @@ export async function readMetadata(directory: TiffDirectory, file: string, notes
 
 async function descriptionOf(directory: TiffDirectory): Promise<string> {
   // What is said beside the frames may be damaged without harm to them.
-  return (await directory.text('imageDescription', MOST_DESCRIPTION).catch(() => undefined)) ?? '';
+  return (await directory.text('imageDescription', MAX_DESCRIPTION).catch(() => undefined)) ?? '';
 }
 
 /** Pixels a unit, of columns. */
@@ -60,15 +60,15 @@ function readImageJ(text: string, resolution: number | undefined, file: string):
 }
 
 /** Frames are numbered in u32. */
-const MOST_IMAGES = 2 ** 32 - 1;
+const MAX_IMAGES = 2 ** 32 - 1;
 
 /** What ImageJ counts, by its name; undefined where it does not say. */
 function countOf(name: string, text: string | undefined, file: string): number | undefined {
   if (text === undefined) return undefined;
   const count = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
-  if (count >= 1 && count <= MOST_IMAGES) return count;
+  if (count >= 1 && count <= MAX_IMAGES) return count;
   throw new FormatError('format/damaged-tiff', `What ImageJ wrote into the TIFF is damaged: its number of ${name}.`, {
-    expected: `${name}= with a whole number from 1 to ${MOST_IMAGES}`,
+    expected: `${name}= with a whole number from 1 to ${MAX_IMAGES}`,
     got: quoted(`${name}=${text}`),
     remedy:
       'Save it again in ImageJ (File > Save As > Tiff), or set the tag ImageDescription anew, for example with tiffset.',
@@ -123,7 +123,7 @@ function checkStack({ channels, slices, frames }: StackSizes, file: string): voi
 }
 
 /** Coarser pixels are not a microscope's: 1000 dots an inch. */
-const MOST_PIXEL_SIZE = 25.4;
+const MAX_PIXEL_SIZE = 25.4;
 
 /** By the tags ResolutionUnit and XResolution; most programs write 72 or 300 dots an inch without meaning it. */
 async function printedSize(
@@ -134,7 +134,7 @@ async function printedSize(
   const unit = { 2: 25_400, 3: 10_000 }[(await directory.number('resolutionUnit').catch(() => undefined)) ?? 2];
   if (unit === undefined || resolution === undefined) return undefined;
   const size = unit / resolution;
-  if (size <= MOST_PIXEL_SIZE) return size;
+  if (size <= MAX_PIXEL_SIZE) return size;
   const message = `The resolution of ${+(25_400 / size).toFixed(2)} dots an inch is that of a print, and no pixel size is taken from it.`;
   notes.push({ code: 'video/print-resolution', message });
   return undefined;

@@ -54,11 +54,11 @@ interface Samples {
   readonly alpha: boolean;
 }
 
-const MOST_HEAD = 4096;
+const MAX_HEAD = 4096;
 
 async function readHead(stream: ByteStream, signal: AbortSignal): Promise<Y4mHead> {
   const { file } = stream;
-  const line = await stream.line(MOST_HEAD, signal);
+  const line = await stream.line(MAX_HEAD, signal);
   const [magic, ...parameters] = line?.split(' ') ?? [];
   const place = { file, byte: 0 };
   if (magic !== Y4M_MAGIC)
@@ -141,7 +141,7 @@ function chromaSamples({ width, height, samples: { chroma, alpha } }: Y4mHead): 
 }
 
 async function readFrameHead(stream: ByteStream, place: ErrorPlace, signal: AbortSignal): Promise<void> {
-  const line = await stream.line(MOST_HEAD, signal);
+  const line = await stream.line(MAX_HEAD, signal);
   if (line === 'FRAME' || line?.startsWith('FRAME ')) return;
   if (line === undefined && (await stream.peek(1, signal)).length === 0) throw cutOff('a line FRAME', 'the end', place);
   throw badHead('a line FRAME', line === undefined ? 'other bytes' : quoted(line), place);

@@ -20,7 +20,7 @@ export interface BarSet {
   readonly merged: boolean;
 }
 
-const MOST_BARS = 100;
+const MAX_BARS = 100;
 const MERGED_BARS = 50;
 
 interface Bin {
@@ -38,7 +38,7 @@ export function barsOf(histogram: ZonalHistogram, zones: readonly number[]): Bar
   const high = all.reduce((most, { upper }) => Math.max(most, upper), Number.NEGATIVE_INFINITY);
   const widths = all.map(({ lower, upper }) => upper - lower);
   const narrowest = widths.reduce((least, width) => Math.min(least, width), Number.POSITIVE_INFINITY);
-  const merged = (high - low) / narrowest > MOST_BARS && new Set(all.map(({ lower }) => lower)).size > MOST_BARS;
+  const merged = (high - low) / narrowest > MAX_BARS && new Set(all.map(({ lower }) => lower)).size > MAX_BARS;
   const drawn = merged ? bins.map((zone) => merge(zone, low, high)) : bins;
   return {
     low,

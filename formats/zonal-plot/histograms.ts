@@ -11,7 +11,7 @@ export interface Histograms extends Drawing {
   readonly caption: string;
 }
 
-const MOST_COLUMNS = 6;
+const MAX_COLUMNS = 6;
 /** Height of the bars by the width of a panel, where that is not too high. */
 const SHAPE = 0.435;
 const TALLEST = 320;
@@ -117,7 +117,7 @@ function contentOf(chart: Element): string {
 const LONGEST_NAME = 22;
 
 function columnsOf({ zones }: BarSet): number {
-  return Math.min(MOST_COLUMNS, zones.length);
+  return Math.min(MAX_COLUMNS, zones.length);
 }
 
 function tickText({ low, high }: BarSet, ticks: number): (value: number) => string {
@@ -138,7 +138,7 @@ interface Label {
 
 function labelsOf({ names, cells }: ZonalHistogram, means: Float64Array, bars: BarSet, colors: Colors): Label[] {
   const columns = columnsOf(bars);
-  const longestName = Math.floor((LONGEST_NAME * MOST_COLUMNS) / columns);
+  const longestName = Math.floor((LONGEST_NAME * MAX_COLUMNS) / columns);
   return bars.zones.map(({ zone, share }, index) => {
     const mean = means[zone]!;
     const outside = 1 - share.reduce((sum, part) => sum + part, 0);

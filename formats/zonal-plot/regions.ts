@@ -1,12 +1,12 @@
 import { type Extent, unionOf } from './extent.ts';
 
 /** The main region holds at least this share of the zones … */
-const MOST_ZONES = 0.95;
+const MAX_ZONES = 0.95;
 /** … and can be drawn this much larger when it stands alone … */
 const GAIN = 1.4;
 /** … and the others lie apart by this share of the whole map. */
 const APART = 0.03;
-const MOST_INSETS = 6;
+const MAX_INSETS = 6;
 
 /**
  * Splits the bounds of zones into the region where nearly all of them lie and a few outlying ones that would make that
@@ -20,7 +20,7 @@ export function regionsOf(zones: readonly Extent[]): Extent[] {
   const near = APART * Math.max(whole.right - whole.left, whole.top - whole.bottom);
   const clusters = mergeNear(connected(zones, whole), near).sort((a, b) => b.zones - a.zones);
   const main = clusters[0]!;
-  const worthwhile = main.zones >= MOST_ZONES * zones.length && sizeOf(whole) >= GAIN * sizeOf(main.extent);
+  const worthwhile = main.zones >= MAX_ZONES * zones.length && sizeOf(whole) >= GAIN * sizeOf(main.extent);
   return worthwhile ? clusters.map(({ extent }) => extent) : [whole];
 }
 
@@ -92,15 +92,15 @@ function neighbours(square: number): number[] {
 }
 
 /** Beyond this many clusters zones are scattered, and no region is the main one. */
-const MOST_CLUSTERS = 200;
+const MAX_CLUSTERS = 200;
 
 /** Joins the nearest two clusters, again and again, until all lie apart and there are few enough. */
 function mergeNear(clusters: readonly Cluster[], near: number): Cluster[] {
-  if (clusters.length > MOST_CLUSTERS) return [{ extent: unionOf(clusters.map(({ extent }) => extent))!, zones: 0 }];
+  if (clusters.length > MAX_CLUSTERS) return [{ extent: unionOf(clusters.map(({ extent }) => extent))!, zones: 0 }];
   const merged = [...clusters];
   while (merged.length > 1) {
     const { a, b, distance } = nearestPair(merged);
-    if (distance >= near && merged.length <= MOST_INSETS + 1) break;
+    if (distance >= near && merged.length <= MAX_INSETS + 1) break;
     const [taken] = merged.splice(b, 1);
     merged[a] = { extent: unionOf([merged[a]!.extent, taken!.extent])!, zones: merged[a]!.zones + taken!.zones };
   }

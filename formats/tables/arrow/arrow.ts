@@ -12,7 +12,7 @@ import { type Message, type Region, readIndex } from './messages.ts';
 import { type ArrowField, Type, tableFieldOf } from './schema.ts';
 
 /** No buffer of a file that is meant as one unpacks to more. */
-const MOST_BUFFER_BYTES = 2 ** 31 - 1;
+const MAX_BUFFER_BYTES = 2 ** 31 - 1;
 
 /** Opens an Arrow file or stream: the heads of its messages are read, and nothing else. */
 export async function openArrow(source: ByteSource): Promise<TableFile> {
@@ -185,7 +185,7 @@ async function bytesOf(
   const rest = bytes.subarray(LENGTH_BYTES);
   // What packing would not make smaller is not packed.
   if (unpacked === -1) return rest;
-  if (!(unpacked >= 0 && unpacked <= MOST_BUFFER_BYTES)) throw new RangeError(`a buffer would have ${unpacked} bytes`);
+  if (!(unpacked >= 0 && unpacked <= MAX_BUFFER_BYTES)) throw new RangeError(`a buffer would have ${unpacked} bytes`);
   const whole = unpack(rest, unpacked) as Uint8Array<ArrayBuffer>;
   if (whole.length !== unpacked) throw new RangeError('a buffer unpacks to another size');
   return whole;

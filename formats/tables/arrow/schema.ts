@@ -66,14 +66,14 @@ export interface DictionaryEncoding {
   readonly isSigned: boolean;
 }
 
-const MOST_FIELDS = 100_000;
+const MAX_FIELDS = 100_000;
 const DEEPEST = 64;
 
 /** The columns of a schema. */
 export function fieldsOf(schema: Table): ArrowField[] {
   if (u16Field(schema, 0, 0) !== 0) throw new RangeError('its numbers have the high byte first, which is not read');
   // Tables of a message may be the same, so that a small one could stand for more fields than there is memory.
-  const budget = { left: MOST_FIELDS };
+  const budget = { left: MAX_FIELDS };
   return tablesOf(schema, 1).map((field) => fieldOf(field, budget, 0));
 }
 
@@ -117,7 +117,7 @@ function encodingOf(encoding: Table): DictionaryEncoding {
   return { id: u64Field(encoding, 0, 0), bits, isSigned };
 }
 
-const MOST_DIGITS = 18;
+const MAX_DIGITS = 18;
 const UNITS: readonly TimestampUnit[] = ['s', 'ms', 'us', 'ns'];
 
 /** What is in columns that are not read. */
@@ -158,7 +158,7 @@ function hostType(field: Omit<ArrowField, 'type'>, type: Table | undefined): Fie
 }
 
 function decimalOf(precision: number, scale: number, bits: number): FieldType | string {
-  if (precision > MOST_DIGITS) return `decimals of ${precision} digits, more than ${MOST_DIGITS}`;
+  if (precision > MAX_DIGITS) return `decimals of ${precision} digits, more than ${MAX_DIGITS}`;
   const isSound = [32, 64, 128, 256].includes(bits) && scale >= 0 && scale <= precision;
   return isSound ? { type: 'decimal', scale } : 'decimals of an unsound kind';
 }

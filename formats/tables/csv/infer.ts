@@ -50,7 +50,7 @@ function timeTypes(bytes: Buffer, from: number, to: number): number {
   return time.isDate ? DATE | WALL_TIME : time.isUtc ? UTC_TIME : WALL_TIME;
 }
 
-const MOST_I32 = 2 ** 31 - 1;
+const MAX_I32 = 2 ** 31 - 1;
 const SAFE_DIGITS = 15;
 
 function numberTypes(bytes: Buffer, from: number, to: number): number {
@@ -76,7 +76,7 @@ function numberTypes(bytes: Buffer, from: number, to: number): number {
   // Whole numbers have no −0.
   if (isNegative && value === 0) return F64;
   if (digits <= SAFE_DIGITS) {
-    const narrow = value <= MOST_I32 + (isNegative ? 1 : 0) ? I32 : 0;
+    const narrow = value <= MAX_I32 + (isNegative ? 1 : 0) ? I32 : 0;
     return narrow | I64 | F64 | (isNegative ? 0 : U64);
   }
   return digits > 20 ? 0 : wideTypes(bytes.toString('latin1', sign === 43 ? start : from, to));

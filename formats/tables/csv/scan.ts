@@ -43,7 +43,7 @@ const FIRST_ROWS = 1024;
  * in LF or CR LF, the last one by the end as well. Lines without anything are left out, but where there is one column.
  *
  * @param last - Whether the file ends behind the bytes.
- * @param mostRows - So many rows are looked for.
+ * @param maxRows - So many rows are looked for.
  * @returns The fields, and where the next row begins.
  * @throws FormatError `csv/ragged-row`, `csv/open-quote`, `csv/bad-quote`.
  */
@@ -52,7 +52,7 @@ export function scanRows(
   start: number,
   last: boolean,
   reading: Reading,
-  mostRows: number = Number.POSITIVE_INFINITY,
+  maxRows: number = Number.POSITIVE_INFINITY,
 ): { readonly fields: Fields; readonly next: number } {
   const { delimiter } = reading;
   const columns = reading.columns ?? headWidth(bytes, start, reading);
@@ -60,7 +60,7 @@ export function scanRows(
   const end = bytes.length;
   let { starts, ends, kinds } = fields;
   let next = start;
-  while (next < end && fields.rows < mostRows) {
+  while (next < end && fields.rows < maxRows) {
     if (fields.rows === fields.lines.length) ({ starts, ends, kinds } = grow(fields));
     const base = fields.rows * columns;
     let [at, field, line] = [next, 0, reading.line];

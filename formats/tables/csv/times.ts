@@ -69,8 +69,8 @@ const MONTH_DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 /** Days from 1970-01-01 to a day of the Gregorian calendar; NaN where there is no such day. */
 function daysOf(year: number, month: number, day: number): number {
   const leaps = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
-  const most = month === 2 && leaps ? 29 : (MONTH_DAYS[month - 1] ?? Number.NaN);
-  if (!(day >= 1 && day <= most) || Number.isNaN(year)) return Number.NaN;
+  const max = month === 2 && leaps ? 29 : (MONTH_DAYS[month - 1] ?? Number.NaN);
+  if (!(day >= 1 && day <= max) || Number.isNaN(year)) return Number.NaN;
   // Years begin in March, so that the day that is added comes last (Hinnant, chrono-compatible low-level date algorithms).
   const shifted = month <= 2 ? year - 1 : year;
   const era = Math.floor(shifted / 400);

@@ -11,7 +11,7 @@ import { gather, newValues, type PlainColumn, readPlain, requireBytes, type Valu
 import { checkedStruct } from './thrift-check.ts';
 
 /** No page of a file that is meant as one is larger. */
-const MOST_PAGE_BYTES = 2 ** 28;
+const MAX_PAGE_BYTES = 2 ** 28;
 
 /** Memory that is taken again for the next row group, or page: memory that was never used costs more than what is done in it. */
 export interface ReadingMemory {
@@ -82,7 +82,7 @@ export function readColumn(
     const header = parquetHeader({ view, offset: at });
     const { compressed_page_size: packed, uncompressed_page_size: unpacked } = header;
     if (!(isCount(packed) && behind + packed <= bytes.length)) throw new RangeError('one of its pages is cut off');
-    if (!(isCount(unpacked) && unpacked <= MOST_PAGE_BYTES)) {
+    if (!(isCount(unpacked) && unpacked <= MAX_PAGE_BYTES)) {
       throw new RangeError(`one of its pages would have ${unpacked} bytes`);
     }
     at = behind + packed;
@@ -119,8 +119,8 @@ function readDictionary(reading: Reading, header: PageHeader, page: Buffer): voi
   const count = header.dictionary_page_header?.num_values ?? -1;
   const bytes = unpacked(reading, page, header.uncompressed_page_size);
   // No value takes less than this, so that no more memory is taken than there are values.
-  const least = valueBytes(column.element) ?? 4;
-  if (!(isCount(count) && count * least <= bytes.length))
+  const min = valueBytes(column.element) ?? 4;
+  if (!(isCount(count) && count * min <= bytes.length))
     throw new RangeError(`its dictionary would have ${count} values`);
   reading.dictionary = newValues(column.field, count);
   readPlain(column, bytes, 0, reading.dictionary);

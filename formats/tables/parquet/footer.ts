@@ -14,7 +14,7 @@ const TAIL_BYTES = 8;
 const MAGIC_BYTES = 4;
 
 /** So many rows a row group may have: their columns are held. */
-const MOST_ROWS = 2 ** 28;
+const MAX_ROWS = 2 ** 28;
 
 export interface ParquetFooter {
   readonly fields: readonly ParquetField[];
@@ -85,7 +85,7 @@ function footerOf(metadata: FileMetaData, file: string, end: number): ParquetFoo
   checkNames(file, [...fields.map(({ field }) => field.name), ...unread.map(({ name }) => name)]);
   const groups = metadata.row_groups.map((group, i): RowGroup => {
     const rows = Number(group.num_rows);
-    if (!(Number.isInteger(rows) && rows >= 0 && rows <= MOST_ROWS)) throw tooManyRows(rows, i, file);
+    if (!(Number.isInteger(rows) && rows >= 0 && rows <= MAX_ROWS)) throw tooManyRows(rows, i, file);
     if (group.columns.length !== leaves) throw new RangeError(`row group ${i} has not the columns of the schema`);
     return { rows, chunks: group.columns.map((column) => chunkOf(column, file, end)) };
   });
@@ -196,7 +196,7 @@ function timestampOf({ converted_type: converted, logical_type: logical }: Schem
   return undefined;
 }
 
-const MOST_DIGITS = 18;
+const MAX_DIGITS = 18;
 
 function decimalOf({
   type,
@@ -206,7 +206,7 @@ function decimalOf({
   logical_type: logical,
 }: SchemaElement): FieldType | string {
   const exact = logical?.type === 'DECIMAL' ? logical : { scale: scale ?? 0, precision: precision ?? 0 };
-  if (exact.precision > MOST_DIGITS) return `decimals of ${exact.precision} digits, more than ${MOST_DIGITS}`;
+  if (exact.precision > MAX_DIGITS) return `decimals of ${exact.precision} digits, more than ${MAX_DIGITS}`;
   const isSound =
     Number.isInteger(exact.scale) &&
     exact.scale >= 0 &&
@@ -233,7 +233,7 @@ export function codecOf(
 
 function tooManyRows(rows: number, group: number, file: string): FormatError {
   return new FormatError('format/row-group-size', `Row group ${group} has more rows than are held at once.`, {
-    expected: `at most ${MOST_ROWS}`,
+    expected: `at most ${MAX_ROWS}`,
     got: rows,
     remedy: 'Write the file with smaller row groups.',
     place: { file },

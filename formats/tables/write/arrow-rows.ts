@@ -48,7 +48,7 @@ function emptyColumn(field: TableField): HostColumn {
 }
 
 const UNITS = { s: TimeUnit.SECOND, ms: TimeUnit.MILLISECOND, us: TimeUnit.MICROSECOND, ns: TimeUnit.NANOSECOND };
-const MOST_DIGITS = 18;
+const MAX_DIGITS = 18;
 
 function arrowType(field: TableField): DataType {
   switch (field.type) {
@@ -71,7 +71,7 @@ function arrowType(field: TableField): DataType {
     case 'string':
       return utf8();
     case 'decimal':
-      return decimal(MOST_DIGITS, field.scale);
+      return decimal(MAX_DIGITS, field.scale);
     case 'timestamp':
       return timestamp(UNITS[field.unit], field.utc ? 'UTC' : null);
   }

@@ -57,9 +57,9 @@ function objectOf(fields: readonly TableField[], cells: readonly string[]): stri
   return `{${cells.map((cell, i) => `${JSON.stringify(fields[i]!.name)}:${cell}`).join(',')}}`;
 }
 
-const MOST_EXACT = BigInt(Number.MAX_SAFE_INTEGER);
+const MAX_EXACT = BigInt(Number.MAX_SAFE_INTEGER);
 /** Up to 15 digits come back from an f64, wherever the point is. */
-const MOST_EXACT_DECIMAL = 10n ** 15n - 1n;
+const MAX_EXACT_DECIMAL = 10n ** 15n - 1n;
 
 /** Whole numbers and decimals of more digits than a number holds are strings; so are NaN and infinities, which JSON has not. */
 function jsonCell(field: TableField, column: HostColumn): CellText {
@@ -74,10 +74,10 @@ function jsonValue(field: TableField, column: HostColumn, text: CellText): CellT
   const { type, values } = column;
   if (type === 'f32' || type === 'f64') return (row) => (Number.isFinite(values[row]) ? text(row) : `"${text(row)}"`);
   if (type === 'i64' || type === 'u64' || type === 'decimal') {
-    const most = type === 'decimal' && column.scale > 0 ? MOST_EXACT_DECIMAL : MOST_EXACT;
+    const max = type === 'decimal' && column.scale > 0 ? MAX_EXACT_DECIMAL : MAX_EXACT;
     return (row) => {
       const value = BigInt(values[row]!);
-      return value <= most && value >= -most ? text(row) : `"${text(row)}"`;
+      return value <= max && value >= -max ? text(row) : `"${text(row)}"`;
     };
   }
   return text;
