@@ -12,7 +12,7 @@ import type { GroupAggregate } from './group-totals.ts';
 import type { HostColumn, HostTable } from './host-table.ts';
 import { type IntegerPart, type IntegerValue, pairConstant, wideOf } from './integers.ts';
 import { bitsPart, combineParts, fixedPart, type Part, viewsOf } from './part.ts';
-import { packedFlags } from './rows.ts';
+import { validityOf } from './rows.ts';
 import type { DeviceTable } from './table.ts';
 import type { ValueOperand } from './values.ts';
 
@@ -248,10 +248,10 @@ function numberOf({ lo, hi }: Sums, code: number): number {
 function sumColumn({ operand, integers: { scale }, exponent }: Summand, { counts, sums }: Found): HostColumn {
   const validity = validityOf(counts);
   if (operand.family === 'f32') {
-    return { type: 'f64', values: numbersOf(sums).map((sum) => sum * 2 ** exponent), validity };
+    return { type: 'f64', values: numbersOf(sums).map((sum) => sum * 2 ** exponent), ...validity };
   }
   const values = sums instanceof Float64Array ? wordsOfNumbers(sums) : fitting(sums);
-  return scale > 0 ? { type: 'decimal', scale, values, validity } : { type: 'i64', values, validity };
+  return scale > 0 ? { type: 'decimal', values, scale, ...validity } : { type: 'i64', values, ...validity };
 }
 
 /** Whole numbers as 64-bit integers, without a bigint for each. */
@@ -275,13 +275,9 @@ function averageColumn({ integers: { scale }, exponent }: Summand, { counts, sum
   const by = 2 ** exponent;
   const tens = 10 ** scale;
   const values = numbersOf(sums).map((sum, i) => (sum * by) / (counts[i]! * tens));
-  return { type: 'f64', values, validity: validityOf(counts) };
+  return { type: 'f64', values, ...validityOf(counts) };
 }
 
 function numbersOf(sums: Found['sums']): Float64Array {
   return sums instanceof Float64Array ? sums : Float64Array.from(sums, Number);
-}
-
-function validityOf(counts: Uint32Array): HostColumn['validity'] {
-  return counts.includes(0) ? packedFlags(Uint8Array.from(counts, (count) => Number(count > 0))) : undefined;
 }

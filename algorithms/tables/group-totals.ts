@@ -6,7 +6,7 @@ import { wordsFor } from './group-keys.ts';
 import type { HostColumn } from './host-table.ts';
 import { domainOf } from './integers.ts';
 import { describeOperand } from './operands.ts';
-import { hostColumn, packedFlags } from './rows.ts';
+import { hostColumn, validityOf } from './rows.ts';
 import type { TableColumn } from './table.ts';
 import { countTotal, extremumTotal, floatSum, floatSumTotal, sumOfWords, sumTotal, type Total } from './totals.ts';
 import { countsWhere, isEveryRow, orderedValues, type ValueOperand } from './values.ts';
@@ -98,9 +98,9 @@ function totalOf(
 function sumColumn(operand: ValueOperand, words: Arrays, valid: Uint8Array | undefined): HostColumn {
   if (operand.family === 'f32') {
     return {
-      ...flagged(valid),
       type: 'f64',
       values: Float64Array.from(words[0]!, (sum, i) => floatSum([sum, words[1]![i]!])),
+      ...validityOf(valid),
     };
   }
   const [low, high] = wideWords(words);
@@ -124,7 +124,7 @@ function wideWords([low, high, top]: Arrays): readonly [Uint32Array, Int32Array]
 function averageColumn(operand: ValueOperand, words: Arrays, counts: Uint32Array, valid: Uint8Array): HostColumn {
   if (operand.family === 'f32') {
     const values = Float64Array.from(words[0]!, (sum, i) => floatSum([sum, words[1]![i]!]) / counts[i]!);
-    return { ...flagged(valid), type: 'f64', values };
+    return { type: 'f64', values, ...validityOf(valid) };
   }
   const [low, high, top] = words;
   const tens = 10 ** ('scale' in operand ? operand.scale : 0);
@@ -134,7 +134,7 @@ function averageColumn(operand: ValueOperand, words: Arrays, counts: Uint32Array
     const sum = isExact ? hi * 2 ** 32 + (lo >>> 0) : Number(sumOfWords(words.map((each) => each[i]!)));
     return sum / (counts[i]! * tens);
   });
-  return { ...flagged(valid), type: 'f64', values };
+  return { type: 'f64', values, ...validityOf(valid) };
 }
 
 function extremumColumn(operand: ValueOperand, words: Arrays, valid: Uint8Array | undefined): HostColumn {
@@ -157,8 +157,4 @@ function columnLike(
   const { scale, bounds } = operand as ValueOperand & { readonly family: 'integer' };
   const isWide = !isWithin(bounds, I64);
   return { ...none, kind: scale > 0 ? 'decimal' : isWide ? 'u64' : 'i64', key: isWide ? 'u64' : 'i64', scale };
-}
-
-function flagged(valid: Uint8Array | undefined): Pick<HostColumn, 'validity'> {
-  return valid === undefined ? {} : { validity: packedFlags(valid) };
 }

@@ -52,34 +52,30 @@ export function hostColumn(
   [low, high]: readonly (Uint32Array | Int32Array)[],
   valid: Uint8Array | undefined,
 ): HostColumn {
-  const validity = valid === undefined ? undefined : packedFlags(valid);
+  const bits = validityOf(valid);
   const some = low as Uint32Array;
   switch (kind) {
     case 'u32':
-      return { type: kind, validity, values: some };
+      return { type: kind, values: some, ...bits };
     case 'i32':
     case 'date':
-      return { type: kind, validity, values: low as Int32Array };
+      return { type: kind, values: low as Int32Array, ...bits };
     case 'bool':
-      return { type: kind, validity, values: Uint8Array.from(some) };
+      return { type: kind, values: Uint8Array.from(some), ...bits };
     case 'f32':
-      return { type: kind, validity, values: Float32Array.from(low!, f32OfKey) };
+      return { type: kind, values: Float32Array.from(low!, f32OfKey), ...bits };
     case 'f64':
-      return { type: kind, validity, values: Float64Array.from(some, (lo, i) => f64OfKey(signed(lo, high![i]!))) };
+      return { type: kind, values: Float64Array.from(some, (lo, i) => f64OfKey(signed(lo, high![i]!))), ...bits };
     case 'u64':
-      return {
-        type: kind,
-        validity,
-        values: new BigUint64Array(interleaved(some, high!)),
-      };
+      return { type: kind, values: new BigUint64Array(interleaved(some, high!)), ...bits };
     case 'i64':
-      return { type: kind, validity, values: new BigInt64Array(interleaved(some, high!)) };
+      return { type: kind, values: new BigInt64Array(interleaved(some, high!)), ...bits };
     case 'decimal': {
       const values = high === undefined ? (low as Int32Array) : new BigInt64Array(interleaved(some, high));
-      return { type: kind, validity, values, scale };
+      return { type: kind, values, scale, ...bits };
     }
     case 'string':
-      return { type: kind, validity, codes: some, dictionary };
+      return { type: kind, codes: some, dictionary, ...bits };
   }
 }
 
@@ -87,12 +83,12 @@ function signed(low: number, high: number): bigint {
   return BigInt.asIntN(64, (BigInt(high) << 32n) | BigInt(low >>> 0));
 }
 
-/** Flags as bits; no bits where all hold. */
-export function packedFlags(flags: Uint8Array): Uint32Array | undefined {
-  if (flags.every((flag) => flag !== 0)) return undefined;
-  const words = new Uint32Array(Math.ceil(flags.length / 32));
-  for (const [i, flag] of flags.entries()) if (flag !== 0) words[i >> 5]! |= 1 << (i & 31);
-  return words;
+/** The validity of a column out of flags that are not 0 where a row is valid. A column whose rows are all valid has none. */
+export function validityOf(flags: Uint8Array | Uint32Array | undefined): Pick<HostColumn, 'validity'> {
+  if (flags === undefined || !flags.includes(0)) return {};
+  const validity = new Uint32Array(Math.ceil(flags.length / 32));
+  for (let i = 0; i < flags.length; i++) if (flags[i] !== 0) validity[i >> 5]! |= 1 << (i & 31);
+  return { validity };
 }
 
 /** Pairs of words as they lie in memory. */

@@ -85,9 +85,10 @@ const inBodies: readonly (readonly [name: keyof typeof q, args: () => Arguments]
 ];
 
 const type = (): Arguments => ({ type: u32 });
+const exported: Readonly<Record<string, unknown>> = q;
 
 export const functorCalls: ValidCalls = {
-  ...Object.fromEntries(inBodies.map(([name, args]) => [name, inBody(q[name] as never, args)])),
+  ...Object.fromEntries(inBodies.map(([name, args]) => [name, inBody(exported[name] as never, args)])),
   While: inBody(
     ((condition: () => unknown, own: unknown) => q.While(condition as never, own as never)) as never,
     () => ({ condition: () => q.u32(1).eq(2), body }),

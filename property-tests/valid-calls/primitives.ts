@@ -199,6 +199,7 @@ export const primitiveCalls: ValidCalls = {
   unique: () => ({ 'keys*': x, ...where }),
   uniqueByKey: () => ({ 'keys*': x, 'values*': x, ...where }),
   upperBound: () => ({ keys: x, needles: x, 'options?': searching }),
+  weightedHistogram: () => ({ bins: x, count: 4, weights: { x }, ...where }),
   input: {
     args: () => ({ shape: { x: q.u32 }, capacity: 7, 'options?': { 'storage?': { x: 'u8' } } }),
   },
