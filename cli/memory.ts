@@ -20,7 +20,7 @@ export function parseMemory(values: OptionValues): MemoryOptions {
 }
 
 /** The machine's memory, or that of the process's control group where it is less. */
-export function availableMemory(total: number = totalmem(), constrained: number = process.constrainedMemory()): number {
+function availableMemory(total: number = totalmem(), constrained: number = process.constrainedMemory()): number {
   return constrained > 0 && constrained < total ? constrained : total;
 }
 

@@ -124,7 +124,7 @@ function parseQueries(values: OptionValues): PointsRequest | undefined {
 }
 
 /** More are not looked for at once. */
-export const MOST_NEAREST: number = 2 ** 20 - 1;
+const MOST_NEAREST: number = 2 ** 20 - 1;
 
 function parseAsked(values: OptionValues, metric: Metric): Asked {
   const [k, radius] = [parsed(values, 'nearest', parseCount), parsed(values, 'radius', parseNumber)];

@@ -31,7 +31,7 @@ export interface LeftOut {
 }
 
 /** Beyond these, differences of two numbers may be beyond f32. */
-export const GREATEST: number = 2 ** 126;
+const GREATEST: number = 2 ** 126;
 const MAX_ROWS = 2 ** 32 - 1;
 
 /**

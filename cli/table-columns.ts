@@ -35,7 +35,7 @@ export function keyWords(column: HostColumn): KeyWords {
 }
 
 /** Compares two rows of a column: ascending, nulls last. */
-export function rowOrder(column: HostColumn): (a: number, b: number) => number {
+function rowOrder(column: HostColumn): (a: number, b: number) => number {
   const { validity } = column;
   const order = column.type === 'string' ? stringOrder(column) : wordOrder(keyWords(column));
   if (validity === undefined) return order;

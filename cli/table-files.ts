@@ -6,7 +6,7 @@ import { checkEnding, formatOfName } from './values.ts';
 /** Formats of tables that commands write. */
 export type RowsFormat = 'csv' | 'json' | 'arrow';
 
-export const ROWS_FORMATS: readonly RowsFormat[] = ['csv', 'json', 'arrow'];
+const ROWS_FORMATS: readonly RowsFormat[] = ['csv', 'json', 'arrow'];
 
 /** The options that say where rows are written, and how. */
 export function rowsOutSpecs(what: string): readonly OptionSpec[] {

@@ -24,7 +24,7 @@ export interface TableOutputs {
 }
 
 /** Rows that are written at once: their text is a string. */
-export const ROWS_AT_ONCE: number = 2 ** 12;
+const ROWS_AT_ONCE: number = 2 ** 12;
 /** A batch of Arrow, which readers like to be long. */
 const ROWS_IN_ARROW = 2 ** 16;
 

@@ -213,7 +213,7 @@ function whereOf(chosen: Where): { readonly where?: Where } {
 }
 
 /** A table with the columns of another too, and rows that were chosen of the first as rows of that. */
-export function withColumns(table: DeviceTable, other: DeviceTable, chosen: Where): readonly [DeviceTable, Where] {
+function withColumns(table: DeviceTable, other: DeviceTable, chosen: Where): readonly [DeviceTable, Where] {
   const both = { ...table, columns: { ...table.columns, ...other.columns } };
   return [both, chosen !== undefined && 'words' in chosen ? { ...chosen, table: both } : chosen];
 }

@@ -75,7 +75,7 @@ export function planOf(context: Context, { where, groups, fields }: Question): P
 }
 
 /** Runs something whose errors are the fault of an option's text. */
-export function explained<A>(option: string, ask: () => A): A {
+function explained<A>(option: string, ask: () => A): A {
   try {
     return ask();
   } catch (error) {

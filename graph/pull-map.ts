@@ -175,7 +175,7 @@ export function requireLanes(name: string, lanes: number): void {
 }
 
 /** `discard` and `discardResult`, with their own failures turned into warnings. */
-export function freeing<A, B>({
+function freeing<A, B>({
   discard,
   discardResult,
 }: Pick<PullMapOptions<A, B>, 'discard' | 'discardResult'>): {

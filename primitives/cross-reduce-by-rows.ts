@@ -13,7 +13,7 @@ export function crossReduceOn(backend: Backend, command: CrossReduceCommand): vo
 }
 
 /** The same as `Backend.crossReduce` by another kernel: one index for every row and run, which goes through the run. */
-export function crossReduceByRows(backend: Backend, command: CrossReduceCommand): void {
+function crossReduceByRows(backend: Backend, command: CrossReduceCommand): void {
   const { extent, program, stores } = rowsOf(command);
   if (extent > 0) backend.forEach(extent, program, stores);
 }

@@ -140,7 +140,7 @@ export function histogramEven(
 }
 
 /** The edges of equal bins. */
-export function evenEdges(low: number, high: number, bins: number): number[] {
+function evenEdges(low: number, high: number, bins: number): number[] {
   requirePositive('histogramEven', 'bins', bins);
   const width = (high - low) / bins;
   return Array.from({ length: bins + 1 }, (_, i) => (i === bins ? high : low + i * width));
@@ -187,7 +187,7 @@ function sortableBits(value: number): number {
 }
 
 /** The least f32 that is not below an f64. */
-export function leastF32From(edge: number): number {
+function leastF32From(edge: number): number {
   const near = Math.fround(edge);
   return near >= edge ? near : nextUp(near);
 }

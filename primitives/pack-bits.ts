@@ -40,7 +40,7 @@ export function packBits(flags: Column<'bool'>, options?: ContextOption): Column
 }
 
 /** The bit of its word that stands for a row. */
-export function bitOf(row: U32): U32 {
+function bitOf(row: U32): U32 {
   return u32(1).shl(row.and(31));
 }
 

@@ -27,7 +27,7 @@ export function relaxOn(backend: Backend, command: RelaxCommand): void {
  * The same as `Backend.relax` by the other kernels, for grids of any size: three launches a round, for all rounds that there
  * may be, as the host is not told which was the last. Takes memory for a copy of the states, and for changes and grids.
  */
-export function relaxByRounds(backend: Backend, command: RelaxCommand): void {
+function relaxByRounds(backend: Backend, command: RelaxCommand): void {
   const { cells, extent, state, change, maxRounds } = command;
   const [cellWords, gridWords] = [capacityOf(cells), capacityOf(extent)];
   if (cellWords === 0 || gridWords === 0) {

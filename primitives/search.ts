@@ -74,7 +74,7 @@ function bound<K extends SortKeys>(
 }
 
 /** Rounds after which a bisection of at most 2³² − 1 numbers is done: every round leaves at most half of them. */
-export const BISECTIONS = 32;
+const BISECTIONS = 32;
 
 /** The first number from `from` below `to` that is not before the cut, `to` where all are: they are before it up to there. */
 export function partitionPoint(from: U32, to: U32, isBefore: (number: U32) => Bool): U32 {

@@ -26,7 +26,7 @@ function digitsOf(rows: number): Digits {
  * The same as `Backend.weightedHistogram` by `forEach` alone: an atomic addition for every digit of every weight, after which the
  * sums of digits are put together in 64 bits. Takes memory for these.
  */
-export function weightedHistogramByDigits(backend: Backend, command: WeightedHistogramCommand): void {
+function weightedHistogramByDigits(backend: Backend, command: WeightedHistogramCommand): void {
   const { extent, program, bins, into } = command;
   const weights = weightsOf(command);
   const digits = digitsOf(capacityOf(extent));

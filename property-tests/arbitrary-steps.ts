@@ -40,7 +40,7 @@ const derivations: Readonly<Record<Derivation, (x: Column<'u32'>) => Column<'u32
 const column = fc.nat(7);
 const rows = fc.oneof(fc.nat(40), fc.nat(5000));
 
-export const arbitraryStep: fc.Arbitrary<Step> = fc.oneof(
+const arbitraryStep: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('upload' as const), rows, seed: fc.nat(1000) }) },
   {
     weight: 1,

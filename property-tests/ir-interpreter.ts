@@ -33,7 +33,7 @@ export interface Evaluated {
 export type Reliance = 0 | 1 | 2;
 export const PROMISED = 2;
 export const SPECIFIED = 1;
-export const OPEN = 0;
+const OPEN = 0;
 
 export interface Bindings {
   readonly arrays?: { readonly [name: string]: ArrayLike<number | boolean> };

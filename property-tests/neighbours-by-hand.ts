@@ -9,7 +9,7 @@ export interface HostPoints {
 }
 
 /** Distances by the stated formula: every operation rounded to f32, dimensions in order; what would be NaN is +∞. */
-export function distanceByHand(metric: Metric, a: Float32Array, b: Float32Array): number {
+function distanceByHand(metric: Metric, a: Float32Array, b: Float32Array): number {
   let [sum, dot, aa, bb] = [0, 0, 0, 0];
   for (const [d, x] of a.entries()) {
     const y = b[d]!;

@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, dirname, join, relative, sep } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { gunzipSync } from 'node:zlib';
 import { tarFiles } from '../backends/webgpu-node/tar-files.ts';
@@ -123,9 +123,4 @@ function run(command: string, args: readonly string[], cwd: string): Promise<{ s
     Object.entries(process.env).filter(([name]) => !/^(npm_|NODE_OPTIONS$|VITEST|FORCE_COLOR$)/i.test(name)),
   );
   return promisify(execFile)(command, args, { cwd, env: { ...env, NO_COLOR: '1' }, maxBuffer: 2 ** 26 });
-}
-
-/** A path as links and lists have it. */
-export function posix(path: string): string {
-  return path.split(sep).join('/');
 }

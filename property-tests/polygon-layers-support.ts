@@ -108,7 +108,7 @@ export function ringsIn(geometry: Geometry | null): Ring[] {
 }
 
 /** A geometry of RFC 7946. */
-export function geometryOf(parts: Parts): { type: 'Polygon' | 'MultiPolygon'; coordinates: unknown } {
+function geometryOf(parts: Parts): { type: 'Polygon' | 'MultiPolygon'; coordinates: unknown } {
   const [only] = parts;
   return parts.length === 1 ? { type: 'Polygon', coordinates: only } : { type: 'MultiPolygon', coordinates: parts };
 }

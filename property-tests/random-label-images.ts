@@ -38,7 +38,7 @@ function labelImage(width: number, height: number): fc.Arbitrary<LabelImage> {
 }
 
 /** The polygons of a label image, in image coordinates. */
-export function outlines({ width, height, labels, polygons }: LabelImage): Polygons {
+function outlines({ width, height, labels, polygons }: LabelImage): Polygons {
   const masks = Array.from({ length: polygons }, (_, polygon) => ({
     width,
     rows: Uint32Array.from({ length: height }, (_, y) =>

@@ -4,9 +4,9 @@ import { type Context, type LentColumn, type OpenOptions, open } from '../index.
 import type { BufferCount } from '../primitives/index.ts';
 
 /** WebGPU's usages by number: Node has no global object that names them. */
-export const MAP_READ = 0x1;
+const MAP_READ = 0x1;
 export const COPY_SRC = 0x4;
-export const COPY_DST = 0x8;
+const COPY_DST = 0x8;
 export const INDEX = 0x10;
 export const VERTEX = 0x20;
 export const STORAGE = 0x80;

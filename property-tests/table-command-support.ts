@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { Writable } from 'node:stream';
 import fc from 'fast-check';
 import { parquetWriteBuffer } from 'hyparquet-writer';
@@ -145,8 +144,4 @@ export async function rideFile(
   const path = newPath(`.${format}`);
   await writeTable(path, fields, batches);
   return path;
-}
-
-export async function contentOf(path: string): Promise<string> {
-  return readFile(path, 'utf8');
 }

@@ -11,7 +11,7 @@ export interface SampleTable {
 }
 
 const WORDS = ['', 'a', 'ab', 'b', 'zebra', 'é', '\u{1f600}', '\uffff'];
-export const F32_VALUES: readonly number[] = [
+const F32_VALUES: readonly number[] = [
   0,
   -0,
   1,
@@ -219,7 +219,7 @@ interface Evaluated {
 }
 
 /** The value of an expression at a row. */
-export function valueAt(row: Row, expression: Expression): Evaluated {
+function valueAt(row: Row, expression: Expression): Evaluated {
   switch (expression.kind) {
     case 'column':
       return { value: row[expression.name]!, scale: expression.name === 'd' ? 2 : 0 };

@@ -72,7 +72,7 @@ export interface Migration<T> {
   readonly parseOnGpu?: ((tile: T, signal: AbortSignal) => Promise<TileSide>) | undefined;
 }
 
-export const aTileSet: Kind = aRecord<TileSet<{ name: string }>>({
+const aTileSet: Kind = aRecord<TileSet<{ name: string }>>({
   path: aText,
   tiles: anArrayOf(aRecord<{ name: string }>({ name: aText })),
 });

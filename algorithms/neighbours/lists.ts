@@ -27,7 +27,7 @@ export interface NearestList {
   readonly ids: readonly Variable<'u32'>[];
 }
 
-export function emptyList(k: number, farKey: number): NearestList {
+function emptyList(k: number, farKey: number): NearestList {
   const variables = (value: number): Variable<'u32'>[] => Array.from({ length: k }, () => Var(u32(value)));
   return { keys: variables(farKey), ids: variables(NO_POINT) };
 }

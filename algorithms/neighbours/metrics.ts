@@ -66,11 +66,6 @@ export interface Measure {
   readonly farKey: number;
 }
 
-/** The same for equal metrics. */
-export function metricName(metric: Metric): string {
-  return typeof metric === 'string' ? metric : `l${metric.lp}`;
-}
-
 export function measureOf(metric: Metric): Measure {
   switch (metric) {
     case 'l1':

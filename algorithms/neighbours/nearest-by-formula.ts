@@ -127,7 +127,7 @@ export function firstRuns(
   });
 }
 
-export function capacityOf(count: Column['length']): number {
+function capacityOf(count: Column['length']): number {
   return typeof count === 'number' ? count : count.limit;
 }
 

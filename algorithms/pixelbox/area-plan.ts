@@ -27,7 +27,7 @@ export interface AreaPlan {
 }
 
 /** What the choice rests on, from `bench/pixelbox-methods.ts`: words of a mask, and products of corners, take time alike. */
-export const CHOICE: {
+const CHOICE: {
   /** Words of a mask that are worth one corner of its region, whatever its partners. */
   readonly wordsPerCorner: number;
   /** Products of corners that take as long as one word of a mask. */

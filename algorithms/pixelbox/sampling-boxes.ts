@@ -39,7 +39,7 @@ export const samplingKinds: Pick<FieldKinds<SamplingOptions>, 'blockSize' | 'bud
 };
 
 /** The options of {@link pixelBox}. */
-export const SAMPLING: Kind = someOptions<SamplingOptions>({
+const SAMPLING: Kind = someOptions<SamplingOptions>({
   ...samplingKinds,
   threshold: optional(aWhole(2, MOST_PIXELS, 'pixelbox/threshold')),
   start: optional(aWord(['pair', 'overlap'])),

@@ -24,7 +24,7 @@ export const aPixelSize: Kind = where(
   { code: 'pixelbox/pixel-size' },
 );
 
-export const GRID_OPTIONS: Kind = someOptions<GridOptions>({
+const GRID_OPTIONS: Kind = someOptions<GridOptions>({
   pixelSize: optional(aPixelSize),
   fill: optional(aFill),
   memory: optional(aPositive()),
@@ -84,7 +84,7 @@ export function gridPolygons(polygons: Polygons, options: GridOptions = {}): Sna
 }
 
 /** Copies vertices as long as they are on the grid, as those of outlines of pixels are; returns how many. */
-export function copyWhole(polygons: Polygons, x: Int32Array, y: Int32Array): number {
+function copyWhole(polygons: Polygons, x: Int32Array, y: Int32Array): number {
   for (let v = 0; v < x.length; v++) {
     const exactX = polygons.x[v]!;
     const exactY = polygons.y[v]!;
@@ -98,14 +98,9 @@ export function copyWhole(polygons: Polygons, x: Int32Array, y: Int32Array): num
   return x.length;
 }
 
-export const isWithin = (coordinate: number): boolean => coordinate <= GRID_LIMIT && coordinate >= -GRID_LIMIT;
+const isWithin = (coordinate: number): boolean => coordinate <= GRID_LIMIT && coordinate >= -GRID_LIMIT;
 
-export function beyondGrid(
-  polygons: Polygons,
-  vertex: number,
-  pixels: number,
-  file: string | undefined,
-): GeometryError {
+function beyondGrid(polygons: Polygons, vertex: number, pixels: number, file: string | undefined): GeometryError {
   const polygon = polygonOfVertex(polygons, vertex);
   return new GeometryError('geometry/beyond-grid', `A coordinate of polygon ${polygon} is too large.`, {
     expected: `at most ${GRID_LIMIT} pixels from 0`,

@@ -59,7 +59,7 @@ export interface SortedFront extends SortedChildren {
 }
 
 /** Looks what the edges do, and sorts the quadrants' children into those that go on, those that are settled, and the rest. */
-export function sortFront(
+function sortFront(
   context: Context,
   { open, passages }: Front,
   looks: Column<'u32'>,

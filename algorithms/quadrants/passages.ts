@@ -58,7 +58,7 @@ export function countPassages(context: Context, look: Column<'u32'>, counts: Mem
 }
 
 /** The most children of a quadrant that one edge passes through. */
-export const MOST_PASSED = 3;
+const MOST_PASSED = 3;
 
 const RANKS = Array.from({ length: MOST_PASSED }, (_, rank) => rank);
 

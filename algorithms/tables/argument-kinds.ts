@@ -59,7 +59,7 @@ function nested(kind: () => Kind, expected: string): Kind {
   };
 }
 
-export const anExpression: Kind = nested(
+const anExpression: Kind = nested(
   () =>
     aVariant('an expression, as column(name) makes it', {
       column: { name: aText },

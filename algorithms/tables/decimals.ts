@@ -22,7 +22,7 @@ export function numberOf({ units, scale }: Decimal): number {
 }
 
 /** The same number with as many digits behind the point, at least as many as it has. */
-export function withScale({ units, scale }: Decimal, digits: number): bigint {
+function withScale({ units, scale }: Decimal, digits: number): bigint {
   return units * 10n ** BigInt(digits - scale);
 }
 

@@ -55,7 +55,7 @@ export async function countDistinct(table: DeviceTable, integers: IntegerPart, c
 const bitsIn = fn('bitsIn', { word: u32 }, u32, ({ word }) => popcount(word));
 
 /** The integers of the rows that count, in words. */
-export function wordsWhere(
+function wordsWhere(
   table: DeviceTable,
   { part }: IntegerPart,
   counts: Part<Bool>,

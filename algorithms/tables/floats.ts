@@ -53,7 +53,7 @@ function mirrored(bits: I32): I32 {
 }
 
 /** NaN is one, and greatest; −0 is 0. */
-export function keyOfFloat(value: F32): I32 {
+function keyOfFloat(value: F32): I32 {
   const bits = bitsToI32(value);
   const magnitude = bits.and(MAGNITUDE);
   const key = select(mirrored(bits), i32(0), magnitude.eq(0));

@@ -79,7 +79,7 @@ function cellOfKey(family: 'f64' | 'string' | 'bool' | 'date', dictionary: reado
 }
 
 /** An integer as its column has it: in 32 bits a number, in 64 a bigint, of decimals with its digits. */
-export function integerCell(operand: ValueOperand & { readonly family: 'integer' }, integer: bigint): CellValue {
+function integerCell(operand: ValueOperand & { readonly family: 'integer' }, integer: bigint): CellValue {
   const { column, scale } = operand;
   if (scale > 0 || column?.kind === 'decimal') return { units: integer, scale };
   return column?.kind === 'u32' || column?.kind === 'i32' ? Number(integer) : integer;

@@ -175,7 +175,7 @@ function tableClassifier(
 }
 
 /** The slot of a value, in f64: the rule that the functors keep. */
-export function slotOfNumber(value: number, edges: Float64Array, slots: Slots): number {
+function slotOfNumber(value: number, edges: Float64Array, slots: Slots): number {
   if (Number.isNaN(value)) return slots.nodata;
   if (value < edges[0]!) return slots.below;
   if (value >= edges[edges.length - 1]!) return slots.above;
@@ -263,7 +263,7 @@ function isNotANumber(raw: U32): Bool {
 }
 
 /** The same of a number of the host. */
-export function orderedWord(sample: Sample, value: number): number {
+function orderedWord(sample: Sample, value: number): number {
   if (sample === 'i32') return (value ^ 0x80000000) >>> 0;
   if (sample !== 'f32') return value >>> 0;
   scratch.setFloat32(0, value === 0 ? 0 : value);

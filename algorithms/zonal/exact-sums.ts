@@ -6,7 +6,7 @@ import { scaledValue } from './scaling.ts';
  * exponent's place in its group, is a 64-bit integer, and thousands of millions of those still fit 96 bits. Sums of groups
  * are integers, so that nothing is rounded and no order matters.
  */
-export const GROUPS = 9;
+const GROUPS = 9;
 
 /** Added to an f32's biased exponent: one group is that of the magnitudes from 2⁻¹⁶ to 2¹⁶. */
 export const GROUP_OFFSET = 17;

@@ -167,7 +167,7 @@ export function launch(engine: Engine, { key, parameters, bindings, code, groups
 const OWN_WORDS = 4;
 
 /** A grid of little more than `groups` workgroups, or of as many as one dispatch takes, and how many of them it covers. */
-export function gridOf(groups: number, most: number): { grid: [number, number, number]; count: number } {
+function gridOf(groups: number, most: number): { grid: [number, number, number]; count: number } {
   const count = Math.min(groups, most ** 3);
   const z = Math.ceil(count / most ** 2);
   const y = Math.ceil(count / z / most);

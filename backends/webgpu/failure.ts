@@ -81,7 +81,7 @@ export function refusedError(cause: QuadrilleError): ArgumentError {
 }
 
 /** An error that the device reported in a scope, in the library's words. */
-export function deviceError(scope: (typeof errorScopes)[number], cause: GPUError): QuadrilleError {
+function deviceError(scope: (typeof errorScopes)[number], cause: GPUError): QuadrilleError {
   switch (scope) {
     case 'out-of-memory':
       return new OutOfMemoryError('memory/device', 'The device has no memory left.', {

@@ -26,7 +26,7 @@ export interface Spine {
 }
 
 /** Bits of a word that are left for the epoch beside 16 of payload and 2 of state. */
-export const EPOCH_BITS = 14;
+const EPOCH_BITS = 14;
 
 export function createSpine(device: GPUDevice, recorder: Recorder, counters: Counters): Spine {
   let memory: Memory | undefined;

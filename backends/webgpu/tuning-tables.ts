@@ -29,7 +29,7 @@ export const tuningTables: readonly TuningTable[] = [
  * Adapters that run on a CPU, whoever made them: threads that wait for each other are dear there, all memory is cached alike,
  * and SwiftShader's compiler is slow with loops that hold branches.
  */
-export const softwareTable: TuningTable = {
+const softwareTable: TuningTable = {
   vendor: 'google',
   architecture: 'swiftshader',
   measured: { device: 'SwiftShader driver 5.0.0 on two cores of an AMD EPYC', date: '2026-11-22' },

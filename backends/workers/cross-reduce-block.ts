@@ -47,7 +47,7 @@ export const LANES = 4;
 const RUN_FUNCTION = 1;
 
 /** Bytes that a tile of left vectors takes, and a column of what belongs to rows. */
-export function tileBytes({ left, dimensions }: CrossReduceCommand): number {
+function tileBytes({ left, dimensions }: CrossReduceCommand): number {
   return 4 * TILE * left.length * dimensions;
 }
 

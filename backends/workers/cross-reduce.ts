@@ -11,7 +11,7 @@ import { monoidKey } from './monoid-code.ts';
 import { slotsOf } from './program-graph.ts';
 
 /** The programs of a kernel, in this order. */
-export function programsOf({ leftOwn, rightOwn, step, value }: CrossReduceCommand): KernelShape['programs'] {
+function programsOf({ leftOwn, rightOwn, step, value }: CrossReduceCommand): KernelShape['programs'] {
   return [leftOwn, rightOwn, step, value];
 }
 

@@ -138,7 +138,7 @@ function withoutUnused(body: readonly LaneStatement[], results: readonly Operand
 }
 
 /** Calls with every operand that statements take, but for the variables that they set. */
-export function eachOperand(statements: readonly LaneStatement[], visit: (operand: Operand) => void): void {
+function eachOperand(statements: readonly LaneStatement[], visit: (operand: Operand) => void): void {
   for (const statement of statements) {
     for (const operand of operandsOf(statement)) visit(operand);
     for (const block of blocksOf(statement)) eachOperand(block, visit);

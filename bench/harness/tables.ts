@@ -101,7 +101,7 @@ export function timesOurs(row: Row, alike: readonly Row[]): number | undefined {
 }
 
 /** `1.25 ms`, in three digits. */
-export function timeText(nanoseconds: number): string {
+function timeText(nanoseconds: number): string {
   const units = ['ns', 'µs', 'ms', 's'];
   let [value, unit] = [nanoseconds, 0];
   for (; value >= 999.5 && unit < units.length - 1; unit++) value /= 1000;

@@ -22,7 +22,7 @@ export interface ByteWindow {
 }
 
 /** One record, which must lie in one piece in memory, may have so many bytes; a string of JavaScript has no more. */
-export const MOST_RECORD_BYTES: number = 2 ** 29 - 24;
+const MOST_RECORD_BYTES: number = 2 ** 29 - 24;
 
 /** Starts at the first byte of a stream, none of which is there yet. */
 export function openWindow(input: LayerInput, signal?: AbortSignal): ByteWindow {

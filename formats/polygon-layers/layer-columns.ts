@@ -127,7 +127,7 @@ function readJump({ vertices, unwraps }: LayerColumns, start: number): string {
 }
 
 /** A batch is handed on once it has so many vertices, or so many polygons. */
-export const BATCH_VERTICES: number = 2 ** 20;
+const BATCH_VERTICES: number = 2 ** 20;
 const BATCH_POLYGONS = 2 ** 18;
 
 /** Whether it is time to hand on what is there. */

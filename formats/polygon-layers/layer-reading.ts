@@ -39,7 +39,7 @@ export function readRecord(reading: Reading, index: number, read: () => void): v
 }
 
 /** Leaves out a record that cannot be read, or throws why. */
-export function leaveOut(reading: Reading, index: number, error: unknown): void {
+function leaveOut(reading: Reading, index: number, error: unknown): void {
   const bad = error instanceof FormatError || error instanceof GeometryError;
   if (!bad || reading.options.onBadRecord !== 'skip') throw error;
   dropPolygon(reading.columns);

@@ -5,7 +5,7 @@
  * @returns Where it ends in `out`.
  * @throws RangeError where it is damaged, or longer than `out`.
  */
-export function unpackLz4Block(bytes: Uint8Array, out: Uint8Array, start: number): number {
+function unpackLz4Block(bytes: Uint8Array, out: Uint8Array, start: number): number {
   let [at, to] = [0, start];
   const lengthOf = (nibble: number): number => {
     let total = nibble;

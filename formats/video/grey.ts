@@ -14,7 +14,7 @@ export const RGB: PixelOrder = { step: 3, red: 0, green: 1, blue: 2 };
  * Rec. 601's luma, (19595 R + 38470 G + 7471 B) / 2^16 rounded, of samples of 8 or 16 bits. The weights are 0.299, 0.587 and 0.114
  * in whole numbers that sum to 2^16, so that grey pixels keep their value and every engine gives the same.
  */
-export function luma(red: number, green: number, blue: number): number {
+function luma(red: number, green: number, blue: number): number {
   return (19595 * red + 38470 * green + 7471 * blue + 0x8000) >>> 16;
 }
 

@@ -1,8 +1,8 @@
 import { type ErrorPlace, FormatError, QuadrilleError } from '../../primitives/errors.ts';
 
 /** The largest frame that is read: pixels along a side, and in all. */
-export const MOST_SIDE: number = 2 ** 16 - 1;
-export const MOST_PIXELS: number = 2 ** 28;
+const MOST_SIDE: number = 2 ** 16 - 1;
+const MOST_PIXELS: number = 2 ** 28;
 
 /** Converts what is not read to what is. */
 export const CONVERT = 'Convert it, for example with ffmpeg -i INPUT -pix_fmt gray -c:v rawvideo OUTPUT.avi.';

@@ -97,7 +97,7 @@ export function isCut(planned: PlannedView): planned is Cut {
 }
 
 /** Bytes that storing a view takes. */
-export function bytesOf({ rows, results }: Pick<PlannedView, 'rows' | 'results'>): number {
+function bytesOf({ rows, results }: Pick<PlannedView, 'rows' | 'results'>): number {
   return 4 * rows * results.size;
 }
 

@@ -371,7 +371,7 @@ export function isUniformParameter(parameter: Parameter): parameter is UniformPa
 }
 
 /** The operands of a tree of inputs in the form of a shape. */
-export function operandsOf(name: string, shape: Shape, inputs: unknown): Operand[] {
+function operandsOf(name: string, shape: Shape, inputs: unknown): Operand[] {
   const leaves = flatten<Input<ScalarType>>(shape, inputs as Input<ScalarType>, (path) => {
     throw functorError(
       'missing-field',

@@ -89,7 +89,7 @@ export interface Inputs {
   readonly uniforms: { readonly [name: string]: number | boolean };
 }
 
-export function drawInputs(draw: Draw, { functions, arrays, uniforms }: Sketch, count: number, calm = false): Inputs {
+function drawInputs(draw: Draw, { functions, arrays, uniforms }: Sketch, count: number, calm = false): Inputs {
   const { parameters } = functions.at(-1)!;
   const value = (type: ScalarType): number | boolean => drawValue(draw, type, calm);
   return {

@@ -34,7 +34,7 @@ export function tableOf(sample: MonoidSample, rows: readonly Leaves[]): HostTabl
 }
 
 /** An array as `Context.read` returns a column of the kind. */
-export function arrayOf(kind: HostKind, values: readonly number[]): ArrayLike<number> {
+function arrayOf(kind: HostKind, values: readonly number[]): ArrayLike<number> {
   switch (kind) {
     case 'f32':
     case 'normal':

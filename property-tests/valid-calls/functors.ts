@@ -16,7 +16,7 @@ const values = Object.fromEntries(VALUES.map((name) => [name, opaque({ name })])
 const { a, i, f, flag } = values;
 
 /** A call in the body of a functor. */
-export function inBody(call: (...args: unknown[]) => unknown, args: () => Arguments): ValidCall {
+function inBody(call: (...args: unknown[]) => unknown, args: () => Arguments): ValidCall {
   return {
     args,
     unnamed: 'errors of functors name the line, the operand and its type',

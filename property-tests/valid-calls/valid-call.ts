@@ -39,7 +39,6 @@ export const context: Context = new Context(createReferenceBackend());
 export const foreign: Context = new Context(createReferenceBackend());
 
 export const x: Column<'u32'> = context.column(Uint32Array.of(1, 2, 3));
-export const i: Column<'i32'> = context.column(Int32Array.of(1, 2, 3));
 export const y: Column<'f32'> = context.column(Float32Array.of(0.5, 1, 2));
 export const flags: Column<'bool'> = context.column([true, false, true]);
 const strangers: readonly Column[] = [

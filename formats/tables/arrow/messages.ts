@@ -44,7 +44,7 @@ export interface Region {
   readonly length: number;
 }
 
-export const ARROW_MAGIC = 'ARROW1';
+const ARROW_MAGIC = 'ARROW1';
 const MAGIC_BYTES = 8;
 /** Length of the footer, and the magic. */
 const TAIL_BYTES = 10;

@@ -15,7 +15,7 @@ export interface Fields {
 
 /** Kinds of fields. */
 export const PLAIN = 0;
-export const QUOTED = 1;
+const QUOTED = 1;
 /** With doubled quotes in it. */
 export const ESCAPED = 2;
 

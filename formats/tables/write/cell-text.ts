@@ -37,14 +37,14 @@ function shortF32(value: number): string {
   return realText(Number(value.toPrecision(9)));
 }
 
-export function decimalText(units: bigint, scale: number): string {
+function decimalText(units: bigint, scale: number): string {
   if (scale === 0) return String(units);
   const digits = String(units < 0n ? -units : units).padStart(scale + 1, '0');
   return `${units < 0n ? '-' : ''}${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
 }
 
 /** Of a day counted from 1970-01-01, in the Gregorian calendar. Years of more than four digits have a sign, as in ISO 8601. */
-export function dateText(days: number): string {
+function dateText(days: number): string {
   // Years begin in March, so that the day that is added comes last (Hinnant, chrono-compatible low-level date algorithms).
   const shifted = days + 719_468;
   const era = Math.floor(shifted / 146_097);
