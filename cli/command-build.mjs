@@ -1,13 +1,15 @@
 // Bundles the command into dist/command: a run loads some dozens of files in place of several hundred modules, which took longer
 // than most questions. What a subcommand alone needs is in files of its own, loaded when it is called. The library's entry
 // points stay modules, one file each.
+//
+// node cli/command-build.mjs [FOLDER]
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const outdir = join(root, 'dist', 'command');
+const outdir = resolve(process.argv[2] ?? join(root, 'dist', 'command'));
 const { dependencies, peerDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 /** Dependencies of many modules, and one that `define` is for. The others are a file or two each, and stay packages. */
 const BUNDLED = ['rxjs', 'hyparquet', 'zstddec'];

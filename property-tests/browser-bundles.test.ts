@@ -2,9 +2,9 @@ import type { Browser, Page } from 'playwright-core';
 import { createServer } from 'vite';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { OpenOptions } from '../index.ts';
-import { createProject, type Project } from './browser/built-package.ts';
 import { type Bundle, bundlers } from './browser/bundlers.ts';
 import { launchChromium } from './browser/chromium.ts';
+import { createProject, type Project } from './browser/project.ts';
 import { ISOLATION, serve } from './browser/site.ts';
 import { entries } from './entry-sources.ts';
 

@@ -6,6 +6,7 @@ import { parseHTML } from 'linkedom';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { builtInExperiments } from '../bench/experiments/index.ts';
 import { versionOf } from '../bench/peers/program.ts';
+import { builtCommand } from './built-package.ts';
 import { type Ending, openWorkshop, type Workshop } from './cli-support.ts';
 
 let shop: Workshop;
@@ -15,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => shop.remove());
 
 const EXAMPLE = fileURLToPath(new URL('../examples/bench-dot-product.mjs', import.meta.url));
-const BIN = fileURLToPath(new URL('../cli/quadrille.mjs', import.meta.url));
+const BIN = await builtCommand();
 const QUICK = ['--backends', 'reference', '--peers', 'javascript', '--rounds', '2'];
 
 function bench(...args: readonly string[]): Promise<Ending> {

@@ -2,12 +2,12 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { testAdapter } from '../backends/webgpu-node/index.ts';
+import { builtCommand } from './built-package.ts';
 import { collection, openWorkshop, rectangle, type Workshop, zone } from './cli-support.ts';
 
-const BIN = fileURLToPath(new URL('../cli/quadrille.mjs', import.meta.url));
+const BIN = await builtCommand();
 let shop: Workshop;
 
 beforeAll(async () => {

@@ -1,12 +1,12 @@
 import { type ChildProcessByStdio, execFileSync, spawn } from 'node:child_process';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { temporaryName } from '../formats/temporary-files.ts';
+import { builtCommand } from './built-package.ts';
 import { collection, openWorkshop, rectangle, type Workshop, zone } from './cli-support.ts';
 
-const BIN = fileURLToPath(new URL('../cli/quadrille.mjs', import.meta.url));
+const BIN = await builtCommand();
 let shop: Workshop;
 
 beforeAll(async () => {

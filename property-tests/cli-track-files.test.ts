@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process';
 import { mkdir, readdir, readFile, symlink, truncate } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { writeAvi } from '../bench/avi-writer.ts';
 import { encodePng } from '../formats/png-writer.ts';
+import { builtCommand } from './built-package.ts';
 import { openWorkshop, type Workshop } from './cli-support.ts';
 
-const BIN = fileURLToPath(new URL('../cli/quadrille.mjs', import.meta.url));
+const BIN = await builtCommand();
 const [WIDTH, HEIGHT, FRAMES] = [72, 56, 9];
 const SMALL = ['--radius', '3:5:1', '--backend', 'workers', '--workers', '1'];
 

@@ -13,7 +13,10 @@ const WORKERS = [
   'formats/tiff/decode-worker.ts',
 ];
 
-/** Compiles the worker threads, for all tests of a run; below `node_modules`, so that they find the packages they import. */
+/**
+ * Compiles the worker threads, for all tests of a run, and names the folder into which built-package.ts builds the package;
+ * below `node_modules`, so that they find the packages they import.
+ */
 export default async function compileWorkers() {
   const caches = join(root, 'node_modules', '.cache');
   mkdirSync(caches, { recursive: true });
@@ -30,5 +33,9 @@ export default async function compileWorkers() {
     target: 'node20',
   });
   process.env.QUADRILLE_COMPILED_WORKERS = outdir;
-  return () => rmSync(outdir, { recursive: true, force: true });
+  const built = `${outdir}-built`;
+  process.env.QUADRILLE_BUILT = built;
+  return () => {
+    for (const folder of [outdir, built]) rmSync(folder, { recursive: true, force: true });
+  };
 }

@@ -6,6 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import ts from 'typescript';
 import { afterAll, describe, expect, test } from 'vitest';
+import { builtCommand, builtPackage } from './built-package.ts';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '..');
@@ -21,10 +22,10 @@ function pagesWith(language: string): string[] {
   return pages.filter((page) => blocks(page, language) !== '');
 }
 
-/** The page's program, which imports the sources instead of the published package. */
-function programOf(page: string): string {
+/** The page's program, which imports the package that was built for the tests. */
+function programOf(page: string, built: string): string {
   const code = blocks(page, 'ts').replaceAll(/from 'quadrille(\/[^']+)?'/g, (_, entry: string | undefined) => {
-    return `from '${pathToFileURL(join(root, entry ?? '', 'index.ts')).href}'`;
+    return `from '${pathToFileURL(join(built, 'dist', entry ?? '', 'index.js')).href}'`;
   });
   const compilerOptions = { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext };
   return ts.transpileModule(code, { compilerOptions }).outputText;
@@ -35,9 +36,8 @@ function commandsOf(session: string): string[] {
   return [...session.matchAll(/^\$ .*\n(?:> .*\n)*/gm)].map(([lines]) => lines);
 }
 
-/** A shell that shows every command before what it prints, as a terminal does; npx runs the sources' own command. */
-function shellScript(session: string): string {
-  const cli = join(root, 'cli', 'quadrille.mjs');
+/** A shell that shows every command before what it prints, as a terminal does; npx runs the built command. */
+function shellScript(session: string, cli: string): string {
   const start = `exec 2>&1\nnpx() { shift; '${process.execPath}' '${cli}' "$@"; }\n`;
   const steps = commandsOf(session).map((shown) => {
     const command = shown.replaceAll(/^[$>] /gm, '');
@@ -79,7 +79,7 @@ function filesIn(folder: string): string[] {
 
 describe('the code of the documentation', () => {
   test.each(pagesWith('ts'))('of %s prints what the page says', async (page) => {
-    const program = ['--import', 'tsx', '--input-type=module', '-e', programOf(page)];
+    const program = ['--input-type=module', '-e', programOf(page, await builtPackage())];
     const { stdout, stderr } = await run(process.execPath, program, { cwd: root });
     expect(blocks(page, 'text')).not.toBe('');
     expect([stdout, stderr]).toEqual([blocks(page, 'text'), '']);
@@ -88,7 +88,7 @@ describe('the code of the documentation', () => {
   test.each(pagesWith('console'))('of %s gives the sessions that the page shows', async (page) => {
     const folder = clone();
     const session = blocks(page, 'console');
-    const { stdout } = await run('bash', ['-c', shellScript(session)], { cwd: folder });
+    const { stdout } = await run('bash', ['-c', shellScript(session, await builtCommand())], { cwd: folder });
     expect(withoutTimes(stdout)).toBe(withoutTimes(session));
     // Pictures that the page shows are those that its commands draw.
     for (const file of filesIn(folder)) {

@@ -5,7 +5,6 @@ const LONGEST = [
   'package',
   'guide',
   'docs-site',
-  'examples-reference',
   'webgpu-sort',
   'webgpu-plans',
   'browser-bundles',

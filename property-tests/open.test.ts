@@ -7,6 +7,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { testAdapter } from '../backends/webgpu-node/index.ts';
 import type { DeviceReport } from '../devices.ts';
 import { listDevices, type OpenOptions, open, plus, type QuadrilleWarning, reduce, u32 } from '../index.ts';
+import { builtCommand } from './built-package.ts';
 
 const root = join(import.meta.dirname, '..');
 const run = promisify(execFile);
@@ -127,8 +128,7 @@ describe('listDevices', () => {
 
 describe('quadrille devices', () => {
   test('prints the report, and nothing on stderr', async () => {
-    const cli = join(root, 'cli', 'quadrille.mjs');
-    const { stdout, stderr } = await run(process.execPath, [cli, 'devices', '--json']);
+    const { stdout, stderr } = await run(process.execPath, [await builtCommand(), 'devices', '--json']);
     expect(stderr).toBe('');
     const { auto, entries } = JSON.parse(stdout) as DeviceReport;
     expect(entries[auto]!.backend).toBe(best);

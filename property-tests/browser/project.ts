@@ -1,7 +1,6 @@
-import { execFile } from 'node:child_process';
-import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { builtPackage } from '../built-package.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 
@@ -13,19 +12,13 @@ export interface Project {
   remove(): Promise<void>;
 }
 
-/** Builds the package into a project within the repository, where its dependencies are found. */
+/** Copies the built package into a project within the repository, where its dependencies are found. */
 export async function createProject(): Promise<Project> {
   await mkdir(join(root, '.cache'), { recursive: true });
   const folder = await mkdtemp(join(root, '.cache', 'project-'));
   const home = join(folder, 'node_modules', 'quadrille');
-  const dist = join(home, 'dist');
-  const run = promisify(execFile);
-  const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
-  // Types are the business of npm run check.
-  const options = ['--noCheck', '--declaration', 'false', '--isolatedDeclarations', 'false', '--outDir', dist];
-  await run(process.execPath, [compiler, '-p', join(root, 'tsconfig.build.json'), ...options]);
-  await run(process.execPath, [join(root, 'backends/workers/page-worker-build.mjs'), join(dist, 'page-worker.js')]);
-  await copyFile(join(root, 'package.json'), join(home, 'package.json'));
+  const built = await builtPackage();
+  for (const name of ['dist', 'package.json']) await cp(join(built, name), join(home, name), { recursive: true });
   const write = (name: string, text: string): Promise<void> => writeFile(join(folder, name), text);
   await write('package.json', '{ "type": "module", "private": true }');
   // Its own, as esbuild would take that of the repository, whose paths lead to the sources.
