@@ -8,12 +8,30 @@ export function readDeltas(column: PlainColumn, bytes: Buffer, start: number, in
   const isWide = column.element.type === 'INT64';
   if (isWide) deltaBinaryUnpack(reader, into.length, new BigInt64Array(into.buffer, into.byteOffset, into.length));
   else if (into.BYTES_PER_ELEMENT === 4) {
-    deltaBinaryUnpack(reader, into.length, new Int32Array(into.buffer, into.byteOffset, into.length));
+    const words = new Int32Array(into.buffer, into.byteOffset, into.length);
+    deltaBinaryUnpack(reader, words.length, words);
+    // Then all values, which are sums from the first on, lack this bit.
+    if (hasWideFirst(bytes, start)) for (let i = 0; i < words.length; i++) words[i]! ^= 2 ** 31;
   } else {
     const narrow = new Int32Array(into.length);
     deltaBinaryUnpack(reader, into.length, narrow);
     for (let i = 0; i < narrow.length; i++) (into as BigInt64Array)[i] = BigInt(narrow[i]!);
   }
+}
+
+/** Varints before the first value: values of a block, miniblocks of a block, values in all. */
+const HEADER_NUMBERS = 3;
+
+/**
+ * Whether the first value takes 33 bits, the highest of which hyparquet drops. DuckDB writes u32 as the numbers that they are,
+ * where others write the i32 of the same bits.
+ */
+function hasWideFirst(bytes: Buffer, start: number): boolean {
+  let at = start;
+  for (let numbers = 0; numbers < HEADER_NUMBERS; at++) if (bytes[at]! < 128) numbers++;
+  // A byte has 7 bits and says whether another follows; the sign is the lowest bit.
+  const isLong = bytes.subarray(at, at + 4).every((byte) => byte >= 128);
+  return isLong && (bytes[at + 4]! & 16) !== 0;
 }
 
 /** Reads byte arrays whose lengths stand before them, as differences. */
